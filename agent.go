@@ -1,0 +1,164 @@
+package coder
+
+import (
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// WorkspaceAgent is the process in a workspace that serves its developer.
+type WorkspaceAgent struct {
+	APIVersion               string                              `json:"api_version"`
+	Apps                     []WorkspaceApp                      `json:"apps"`
+	Architecture             string                              `json:"architecture"`
+	ConnectionTimeoutSeconds int32                               `json:"connection_timeout_seconds"`
+	CreatedAt                time.Time                           `json:"created_at"`
+	Directory                string                              `json:"directory"`
+	DisconnectedAt           *time.Time                          `json:"disconnected_at,omitempty"`
+	DisplayApps              []DisplayApp                        `json:"display_apps"`
+	EnvironmentVariables     map[string]string                   `json:"environment_variables"`
+	ExpandedDirectory        string                              `json:"expanded_directory"`
+	FirstConnectedAt         *time.Time                          `json:"first_connected_at,omitempty"`
+	Health                   WorkspaceAgentHealth                `json:"health"`
+	ID                       uuid.UUID                           `json:"id"`
+	InstanceID               string                              `json:"instance_id"`
+	LastConnectedAt          *time.Time                          `json:"last_connected_at,omitempty"`
+	Latency                  map[string]DERPRegion               `json:"latency"`
+	LifecycleState           WorkspaceAgentLifecycle             `json:"lifecycle_state"`
+	LogSources               []WorkspaceAgentLogSource           `json:"log_sources"`
+	LogsLength               int32                               `json:"logs_length"`
+	LogsOverflowed           bool                                `json:"logs_overflowed"`
+	Name                     string                              `json:"name"`
+	OperatingSystem          string                              `json:"operating_system"`
+	ParentID                 *uuid.UUID                          `json:"parent_id,omitzero"`
+	ReadyAt                  *time.Time                          `json:"ready_at"`
+	ResourceID               uuid.UUID                           `json:"resource_id"`
+	Scripts                  []WorkspaceAgentScript              `json:"scripts"`
+	StartedAt                *time.Time                          `json:"started_at,omitempty"`
+	StartupScriptBehavior    WorkspaceAgentStartupScriptBehavior `json:"startup_script_behavior"`
+	Status                   WorkspaceAgentStatus                `json:"status"`
+	Subsystems               []AgentSubsystem                    `json:"subsystems"`
+	TroubleshootingURL       string                              `json:"troubleshooting_url"`
+	UpdatedAt                time.Time                           `json:"updated_at"`
+	Version                  string                              `json:"version"`
+}
+
+// WorkspaceAgentStatus says whether an agent is reachable.
+type WorkspaceAgentStatus string
+
+// Values of WorkspaceAgentStatus.
+const (
+	WorkspaceAgentStatusConnected    WorkspaceAgentStatus = "connected"
+	WorkspaceAgentStatusConnecting   WorkspaceAgentStatus = "connecting"
+	WorkspaceAgentStatusDisconnected WorkspaceAgentStatus = "disconnected"
+	WorkspaceAgentStatusTimeout      WorkspaceAgentStatus = "timeout"
+)
+
+// WorkspaceAgentLifecycle is how far an agent's start or stop has come.
+type WorkspaceAgentLifecycle string
+
+// Values of WorkspaceAgentLifecycle.
+const (
+	WorkspaceAgentLifecycleCreated         WorkspaceAgentLifecycle = "created"
+	WorkspaceAgentLifecycleOff             WorkspaceAgentLifecycle = "off"
+	WorkspaceAgentLifecycleReady           WorkspaceAgentLifecycle = "ready"
+	WorkspaceAgentLifecycleShutdownError   WorkspaceAgentLifecycle = "shutdown_error"
+	WorkspaceAgentLifecycleShutdownTimeout WorkspaceAgentLifecycle = "shutdown_timeout"
+	WorkspaceAgentLifecycleShuttingDown    WorkspaceAgentLifecycle = "shutting_down"
+	WorkspaceAgentLifecycleStartError      WorkspaceAgentLifecycle = "start_error"
+	WorkspaceAgentLifecycleStartTimeout    WorkspaceAgentLifecycle = "start_timeout"
+	WorkspaceAgentLifecycleStarting        WorkspaceAgentLifecycle = "starting"
+)
+
+// WorkspaceAgentHealth says whether an agent does well, and why not.
+type WorkspaceAgentHealth struct {
+	Healthy bool   `json:"healthy"`
+	Reason  string `json:"reason"`
+}
+
+// WorkspaceAgentStartupScriptBehavior says whether logins wait for start scripts.
+type WorkspaceAgentStartupScriptBehavior string
+
+// Values of WorkspaceAgentStartupScriptBehavior.
+const (
+	WorkspaceAgentStartupScriptBehaviorBlocking    WorkspaceAgentStartupScriptBehavior = "blocking"
+	WorkspaceAgentStartupScriptBehaviorNonBlocking WorkspaceAgentStartupScriptBehavior = "non-blocking"
+)
+
+// WorkspaceAgentLog is a line of an agent's log.
+type WorkspaceAgentLog struct {
+	CreatedAt time.Time `json:"created_at"`
+	ID        int64     `json:"id"`
+	Level     LogLevel  `json:"level"`
+	Output    string    `json:"output"`
+	SourceID  uuid.UUID `json:"source_id"`
+}
+
+// WorkspaceAgentLogSource is what wrote a line of an agent's log.
+type WorkspaceAgentLogSource struct {
+	CreatedAt        time.Time `json:"created_at"`
+	DisplayName      string    `json:"display_name"`
+	Icon             string    `json:"icon"`
+	ID               uuid.UUID `json:"id"`
+	WorkspaceAgentID uuid.UUID `json:"workspace_agent_id"`
+}
+
+// WorkspaceAgentScript is a script that an agent runs.
+type WorkspaceAgentScript struct {
+	Cron             string        `json:"cron"`
+	DisplayName      string        `json:"display_name"`
+	ID               uuid.UUID     `json:"id"`
+	LogPath          string        `json:"log_path"`
+	LogSourceID      uuid.UUID     `json:"log_source_id"`
+	RunOnStart       bool          `json:"run_on_start"`
+	RunOnStop        bool          `json:"run_on_stop"`
+	Script           string        `json:"script"`
+	StartBlocksLogin bool          `json:"start_blocks_login"`
+	Timeout          time.Duration `json:"timeout"`
+}
+
+// AgentSubsystem is what else an agent runs inside of.
+type AgentSubsystem string
+
+// Values of AgentSubsystem.
+const (
+	AgentSubsystemEnvbox     AgentSubsystem = "envbox"
+	AgentSubsystemEnvbuilder AgentSubsystem = "envbuilder"
+	AgentSubsystemExectrace  AgentSubsystem = "exectrace"
+)
+
+// DisplayApp is a built-in way into a workspace that the dashboard shows.
+type DisplayApp string
+
+// Values of DisplayApp.
+const (
+	DisplayAppPortForwardingHelper DisplayApp = "port_forwarding_helper"
+	DisplayAppSSHHelper            DisplayApp = "ssh_helper"
+	DisplayAppVSCode               DisplayApp = "vscode"
+	DisplayAppVSCodeInsiders       DisplayApp = "vscode_insiders"
+	DisplayAppWebTerminal          DisplayApp = "web_terminal"
+)
+
+// WorkspaceAgentListeningPort is a port that something in a workspace listens on.
+type WorkspaceAgentListeningPort struct {
+	Network     string `json:"network"`
+	Port        int32  `json:"port"`
+	ProcessName string `json:"process_name"`
+}
+
+// WorkspaceAgentListeningPortsResponse lists the ports that are listened on.
+type WorkspaceAgentListeningPortsResponse struct {
+	Ports []WorkspaceAgentListeningPort `json:"ports"`
+}
+
+// DERPRegion is the latency from an agent to one relay region.
+type DERPRegion struct {
+	LatencyMS float64 `json:"latency_ms"`
+	Preferred bool    `json:"preferred"`
+}
+
+// ConnectionLatency is the middle and the slow end of measured latencies, in milliseconds.
+type ConnectionLatency struct {
+	P50 float64 `json:"p50"`
+	P95 float64 `json:"p95"`
+}

@@ -1,0 +1,66 @@
+package client
+
+import (
+	"context"
+	"net/url"
+
+	"github.com/seed-2a7f8fe7/coder"
+)
+
+// Organizations calls GET /organizations.
+func (c *Client) Organizations(ctx context.Context) (out []coder.Organization, err error) {
+	err = c.do(ctx, "GET", "/organizations", nil, nil, &out)
+	return out, err
+}
+
+// CreateOrganization calls POST /organizations.
+func (c *Client) CreateOrganization(ctx context.Context, req coder.CreateOrganizationRequest) (out coder.Organization, err error) {
+	err = c.do(ctx, "POST", "/organizations", nil, req, &out)
+	return out, err
+}
+
+// Organization calls GET /organizations/{organization}.
+func (c *Client) Organization(ctx context.Context, organization string) (out coder.Organization, err error) {
+	err = c.do(ctx, "GET", "/organizations/"+url.PathEscape(organization), nil, nil, &out)
+	return out, err
+}
+
+// UpdateOrganization calls PATCH /organizations/{organization}.
+func (c *Client) UpdateOrganization(ctx context.Context, organization string, req coder.UpdateOrganizationRequest) (out coder.Organization, err error) {
+	err = c.do(ctx, "PATCH", "/organizations/"+url.PathEscape(organization), nil, req, &out)
+	return out, err
+}
+
+// DeleteOrganization calls DELETE /organizations/{organization}.
+func (c *Client) DeleteOrganization(ctx context.Context, organization string) error {
+	return c.do(ctx, "DELETE", "/organizations/"+url.PathEscape(organization), nil, nil, nil)
+}
+
+// OrganizationMembers calls GET /organizations/{organization}/members.
+func (c *Client) OrganizationMembers(ctx context.Context, organization string) (out []coder.OrganizationMemberWithUserData, err error) {
+	err = c.do(ctx, "GET", "/organizations/"+url.PathEscape(organization)+"/members", nil, nil, &out)
+	return out, err
+}
+
+// AddOrganizationMember calls POST /organizations/{organization}/members/{user}.
+func (c *Client) AddOrganizationMember(ctx context.Context, organization string, user string) (out coder.OrganizationMember, err error) {
+	err = c.do(ctx, "POST", "/organizations/"+url.PathEscape(organization)+"/members/"+url.PathEscape(user), nil, nil, &out)
+	return out, err
+}
+
+// RemoveOrganizationMember calls DELETE /organizations/{organization}/members/{user}.
+func (c *Client) RemoveOrganizationMember(ctx context.Context, organization string, user string) error {
+	return c.do(ctx, "DELETE", "/organizations/"+url.PathEscape(organization)+"/members/"+url.PathEscape(user), nil, nil, nil)
+}
+
+// UpdateOrganizationMemberRoles calls PUT /organizations/{organization}/members/{user}/roles.
+func (c *Client) UpdateOrganizationMemberRoles(ctx context.Context, organization string, user string, req coder.UpdateRoles) (out coder.OrganizationMember, err error) {
+	err = c.do(ctx, "PUT", "/organizations/"+url.PathEscape(organization)+"/members/"+url.PathEscape(user)+"/roles", nil, req, &out)
+	return out, err
+}
+
+// OrganizationRoles calls GET /organizations/{organization}/members/roles.
+func (c *Client) OrganizationRoles(ctx context.Context, organization string) (out []coder.AssignableRoles, err error) {
+	err = c.do(ctx, "GET", "/organizations/"+url.PathEscape(organization)+"/members/roles", nil, nil, &out)
+	return out, err
+}

@@ -1,0 +1,45 @@
+package client
+
+import (
+	"context"
+	"net/url"
+
+	"github.com/google/uuid"
+
+	"github.com/seed-2a7f8fe7/coder"
+)
+
+// ProvisionerDaemons calls GET /organizations/{organization}/provisionerdaemons.
+func (c *Client) ProvisionerDaemons(ctx context.Context, organization string, q url.Values) (out []coder.ProvisionerDaemon, err error) {
+	err = c.do(ctx, "GET", "/organizations/"+url.PathEscape(organization)+"/provisionerdaemons", q, nil, &out)
+	return out, err
+}
+
+// ProvisionerJobs calls GET /organizations/{organization}/provisionerjobs.
+func (c *Client) ProvisionerJobs(ctx context.Context, organization string, q url.Values) (out []coder.ProvisionerJob, err error) {
+	err = c.do(ctx, "GET", "/organizations/"+url.PathEscape(organization)+"/provisionerjobs", q, nil, &out)
+	return out, err
+}
+
+// ProvisionerJob calls GET /organizations/{organization}/provisionerjobs/{job}.
+func (c *Client) ProvisionerJob(ctx context.Context, organization string, job uuid.UUID) (out coder.ProvisionerJob, err error) {
+	err = c.do(ctx, "GET", "/organizations/"+url.PathEscape(organization)+"/provisionerjobs/"+job.String(), nil, nil, &out)
+	return out, err
+}
+
+// ProvisionerKeys calls GET /organizations/{organization}/provisionerkeys.
+func (c *Client) ProvisionerKeys(ctx context.Context, organization string) (out []coder.ProvisionerKey, err error) {
+	err = c.do(ctx, "GET", "/organizations/"+url.PathEscape(organization)+"/provisionerkeys", nil, nil, &out)
+	return out, err
+}
+
+// CreateProvisionerKey calls POST /organizations/{organization}/provisionerkeys.
+func (c *Client) CreateProvisionerKey(ctx context.Context, organization string, req coder.CreateProvisionerKeyRequest) (out coder.CreateProvisionerKeyResponse, err error) {
+	err = c.do(ctx, "POST", "/organizations/"+url.PathEscape(organization)+"/provisionerkeys", nil, req, &out)
+	return out, err
+}
+
+// DeleteProvisionerKey calls DELETE /organizations/{organization}/provisionerkeys/{name}.
+func (c *Client) DeleteProvisionerKey(ctx context.Context, organization string, name string) error {
+	return c.do(ctx, "DELETE", "/organizations/"+url.PathEscape(organization)+"/provisionerkeys/"+url.PathEscape(name), nil, nil, nil)
+}

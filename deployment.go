@@ -1,0 +1,128 @@
+package coder
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// BuildInfoResponse says what the server is.
+type BuildInfoResponse struct {
+	AgentAPIVersion       string `json:"agent_api_version"`
+	DashboardURL          string `json:"dashboard_url"`
+	DeploymentID          string `json:"deployment_id"`
+	ExternalURL           string `json:"external_url"`
+	ProvisionerAPIVersion string `json:"provisioner_api_version"`
+	Telemetry             bool   `json:"telemetry"`
+	UpgradeMessage        string `json:"upgrade_message"`
+	Version               string `json:"version"`
+	WebpushPublicKey      string `json:"webpush_public_key"`
+	WorkspaceProxy        bool   `json:"workspace_proxy"`
+}
+
+// SSHConfigResponse is what the server wants in a client's SSH configuration.
+type SSHConfigResponse struct {
+	HostnamePrefix   string            `json:"hostname_prefix"`
+	HostnameSuffix   string            `json:"hostname_suffix"`
+	SSHConfigOptions map[string]string `json:"ssh_config_options"`
+}
+
+// Entitlements lists the features; all of them are free.
+type Entitlements struct {
+	Errors           []string           `json:"errors"`
+	Features         map[string]Feature `json:"features"`
+	HasLicense       bool               `json:"has_license"`
+	RefreshedAt      time.Time          `json:"refreshed_at"`
+	RequireTelemetry bool               `json:"require_telemetry"`
+	Trial            bool               `json:"trial"`
+	Warnings         []string           `json:"warnings"`
+}
+
+// Entitlement says whether a feature may be used.
+type Entitlement string
+
+// Values of Entitlement.
+const (
+	EntitlementEntitled    Entitlement = "entitled"
+	EntitlementGracePeriod Entitlement = "grace_period"
+	EntitlementNotEntitled Entitlement = "not_entitled"
+)
+
+// Feature is one feature and its limit.
+type Feature struct {
+	Actual      *int64      `json:"actual,omitempty"`
+	Enabled     bool        `json:"enabled"`
+	Entitlement Entitlement `json:"entitlement"`
+	Limit       *int64      `json:"limit,omitempty"`
+	SoftLimit   int64       `json:"soft_limit"`
+}
+
+// ServerSentEvent is one event of a stream.
+type ServerSentEvent struct {
+	Data json.RawMessage     `json:"data"`
+	Type ServerSentEventType `json:"type"`
+}
+
+// ServerSentEventType is the kind of an event.
+type ServerSentEventType string
+
+// Values of ServerSentEventType.
+const (
+	ServerSentEventTypeData  ServerSentEventType = "data"
+	ServerSentEventTypeError ServerSentEventType = "error"
+	ServerSentEventTypePing  ServerSentEventType = "ping"
+)
+
+// Region is a place from which workspaces can be reached.
+type Region struct {
+	DisplayName      string    `json:"display_name"`
+	Healthy          bool      `json:"healthy"`
+	IconURL          string    `json:"icon_url"`
+	ID               uuid.UUID `json:"id"`
+	Name             string    `json:"name"`
+	PathAppURL       string    `json:"path_app_url"`
+	WildcardHostname string    `json:"wildcard_hostname"`
+}
+
+// UpdateCheckResponse says whether a newer version exists.
+type UpdateCheckResponse struct {
+	Current bool   `json:"current"`
+	URL     string `json:"url"`
+	Version string `json:"version"`
+}
+
+// DeploymentStats sums up what runs.
+type DeploymentStats struct {
+	AggregatedFrom string                      `json:"aggregated_from"`
+	CollectedAt    time.Time                   `json:"collected_at"`
+	NextUpdateAt   time.Time                   `json:"next_update_at"`
+	SessionCount   SessionCountDeploymentStats `json:"session_count"`
+	Workspaces     WorkspaceDeploymentStats    `json:"workspaces"`
+}
+
+// SessionCountDeploymentStats counts the sessions by kind.
+type SessionCountDeploymentStats struct {
+	Jetbrains       int64 `json:"jetbrains"`
+	ReconnectingPTY int64 `json:"reconnecting_pty"`
+	SSH             int64 `json:"ssh"`
+	VSCode          int64 `json:"vscode"`
+}
+
+// WorkspaceDeploymentStats counts workspaces by status.
+type WorkspaceDeploymentStats struct {
+	Building            int64                        `json:"building"`
+	ConnectionLatencyMS WorkspaceConnectionLatencyMS `json:"connection_latency_ms"`
+	Failed              int64                        `json:"failed"`
+	Pending             int64                        `json:"pending"`
+	Running             int64                        `json:"running"`
+	RxBytes             int64                        `json:"rx_bytes"`
+	Stopped             int64                        `json:"stopped"`
+	TxBytes             int64                        `json:"tx_bytes"`
+}
+
+// WorkspaceConnectionLatencyMS is the middle and the slow end of the latency to workspaces.
+type WorkspaceConnectionLatencyMS struct {
+	P50 float64 `json:"p50"`
+	P95 float64 `json:"p95"`
+}

@@ -1,0 +1,21 @@
+// Package notify carries hints between the rooms of a server and between
+// replicas: "look again", never data. Hints go out after a commit, coalesced,
+// over one NOTIFY; one LISTEN connection brings those of other replicas, and
+// whoever subscribes is told to look again whenever some may have been missed.
+package notify
+
+import "github.com/google/uuid"
+
+// Topics.
+
+// Jobs is the topic of an organization's pending jobs.
+func Jobs(organization uuid.UUID) string { return "jobs/" + organization.String() }
+
+// Job is the topic of one job: status, log lines.
+func Job(id uuid.UUID) string { return "job/" + id.String() }
+
+// Workspace is the topic of one workspace: builds, agents, settings.
+func Workspace(id uuid.UUID) string { return "workspace/" + id.String() }
+
+// Agent is the topic of one agent: connection, life cycle, log lines, metadata.
+func Agent(id uuid.UUID) string { return "agent/" + id.String() }

@@ -1,0 +1,16 @@
+-- name: EnsureDeployment :one
+INSERT INTO deployment (id) VALUES (true)
+ON CONFLICT (id) DO UPDATE SET id = true
+RETURNING uuid;
+
+-- name: EnsureSecret :one
+-- Gives the secret of that name, storing the given value when there is none.
+INSERT INTO secrets (name, value) VALUES ($1, $2)
+ON CONFLICT (name) DO UPDATE SET name = excluded.name
+RETURNING value;
+
+-- name: EnsureDefaultOrganization :one
+INSERT INTO organizations (id, name, display_name, is_default, created_at, updated_at)
+VALUES ($1, 'coder', 'Coder', true, $2, $2)
+ON CONFLICT (is_default) WHERE is_default DO UPDATE SET is_default = true
+RETURNING id;

@@ -1,0 +1,128 @@
+package coder
+
+import (
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// ProvisionerJob is a piece of work for a provisioner.
+type ProvisionerJob struct {
+	AvailableWorkers []string               `json:"available_workers"`
+	CanceledAt       *time.Time             `json:"canceled_at,omitempty"`
+	CompletedAt      *time.Time             `json:"completed_at,omitempty"`
+	CreatedAt        time.Time              `json:"created_at"`
+	Error            string                 `json:"error"`
+	ErrorCode        JobErrorCode           `json:"error_code"`
+	FileID           uuid.UUID              `json:"file_id,omitzero"`
+	ID               uuid.UUID              `json:"id"`
+	InitiatorID      uuid.UUID              `json:"initiator_id"`
+	Input            ProvisionerJobInput    `json:"input"`
+	LogsOverflowed   bool                   `json:"logs_overflowed"`
+	Metadata         ProvisionerJobMetadata `json:"metadata"`
+	OrganizationID   uuid.UUID              `json:"organization_id"`
+	QueuePosition    int                    `json:"queue_position"`
+	QueueSize        int                    `json:"queue_size"`
+	StartedAt        *time.Time             `json:"started_at,omitempty"`
+	Status           ProvisionerJobStatus   `json:"status"`
+	Tags             map[string]string      `json:"tags"`
+	Type             ProvisionerJobType     `json:"type"`
+	WorkerID         *uuid.UUID             `json:"worker_id,omitzero"`
+	WorkerName       string                 `json:"worker_name"`
+}
+
+// ProvisionerJobInput says what a job is about.
+type ProvisionerJobInput struct {
+	Error             string    `json:"error"`
+	TemplateVersionID uuid.UUID `json:"template_version_id,omitzero"`
+	WorkspaceBuildID  uuid.UUID `json:"workspace_build_id,omitzero"`
+}
+
+// ProvisionerJobMetadata names what a job is about.
+type ProvisionerJobMetadata struct {
+	TemplateDisplayName string    `json:"template_display_name"`
+	TemplateIcon        string    `json:"template_icon"`
+	TemplateID          uuid.UUID `json:"template_id,omitzero"`
+	TemplateName        string    `json:"template_name"`
+	TemplateVersionName string    `json:"template_version_name"`
+	WorkspaceID         uuid.UUID `json:"workspace_id,omitzero"`
+	WorkspaceName       string    `json:"workspace_name"`
+}
+
+// ProvisionerJobStatus is how far a job has come.
+type ProvisionerJobStatus string
+
+// Values of ProvisionerJobStatus.
+const (
+	ProvisionerJobStatusCanceled  ProvisionerJobStatus = "canceled"
+	ProvisionerJobStatusCanceling ProvisionerJobStatus = "canceling"
+	ProvisionerJobStatusFailed    ProvisionerJobStatus = "failed"
+	ProvisionerJobStatusPending   ProvisionerJobStatus = "pending"
+	ProvisionerJobStatusRunning   ProvisionerJobStatus = "running"
+	ProvisionerJobStatusSucceeded ProvisionerJobStatus = "succeeded"
+	ProvisionerJobStatusUnknown   ProvisionerJobStatus = "unknown"
+)
+
+// ProvisionerJobType is what a job does.
+type ProvisionerJobType string
+
+// Values of ProvisionerJobType.
+const (
+	ProvisionerJobTypeTemplateVersionDryRun ProvisionerJobType = "template_version_dry_run"
+	ProvisionerJobTypeTemplateVersionImport ProvisionerJobType = "template_version_import"
+	ProvisionerJobTypeWorkspaceBuild        ProvisionerJobType = "workspace_build"
+)
+
+// ProvisionerJobLog is a line of a job's log.
+type ProvisionerJobLog struct {
+	CreatedAt time.Time `json:"created_at"`
+	ID        int64     `json:"id"`
+	LogLevel  LogLevel  `json:"log_level"`
+	LogSource LogSource `json:"log_source"`
+	Output    string    `json:"output"`
+	Stage     string    `json:"stage"`
+}
+
+// JobErrorCode names a failure that a client can act upon.
+type JobErrorCode string
+
+// Values of JobErrorCode.
+const (
+	JobErrorCodeRequiredTemplateVariables JobErrorCode = "REQUIRED_TEMPLATE_VARIABLES"
+)
+
+// LogLevel is the weight of a log line.
+type LogLevel string
+
+// Values of LogLevel.
+const (
+	LogLevelDebug LogLevel = "debug"
+	LogLevelError LogLevel = "error"
+	LogLevelInfo  LogLevel = "info"
+	LogLevelTrace LogLevel = "trace"
+	LogLevelWarn  LogLevel = "warn"
+)
+
+// LogSource says which side wrote a log line.
+type LogSource string
+
+// Values of LogSource.
+const (
+	LogSourceProvisioner       LogSource = "provisioner"
+	LogSourceProvisionerDaemon LogSource = "provisioner_daemon"
+)
+
+// ProvisionerLogLevel asks a provisioner for more log.
+type ProvisionerLogLevel string
+
+// Values of ProvisionerLogLevel.
+const (
+	ProvisionerLogLevelDebug ProvisionerLogLevel = "debug"
+)
+
+// MatchedProvisioners counts the provisioners that could take a job.
+type MatchedProvisioners struct {
+	Available        int        `json:"available"`
+	Count            int        `json:"count"`
+	MostRecentlySeen *time.Time `json:"most_recently_seen,omitempty"`
+}

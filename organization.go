@@ -1,0 +1,96 @@
+package coder
+
+import (
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// Organization holds templates, workspaces, members and provisioners apart from those of others.
+type Organization struct {
+	CreatedAt   time.Time `json:"created_at"`
+	Description string    `json:"description"`
+	DisplayName string    `json:"display_name"`
+	Icon        string    `json:"icon"`
+	ID          uuid.UUID `json:"id"`
+	IsDefault   bool      `json:"is_default"`
+	Name        string    `json:"name"`
+	UpdatedAt   time.Time `json:"updated_at"`
+}
+
+// MinimalOrganization is just enough of an organization to name and picture it.
+type MinimalOrganization struct {
+	DisplayName string    `json:"display_name"`
+	Icon        string    `json:"icon"`
+	ID          uuid.UUID `json:"id"`
+	Name        string    `json:"name"`
+}
+
+// CreateOrganizationRequest makes an organization.
+type CreateOrganizationRequest struct {
+	Description string `json:"description,omitempty"`
+	DisplayName string `json:"display_name,omitempty"`
+	Icon        string `json:"icon,omitempty"`
+	Name        string `json:"name"`
+}
+
+// UpdateOrganizationRequest changes an organization; empty fields stay as they are.
+type UpdateOrganizationRequest struct {
+	Description string `json:"description,omitempty"`
+	DisplayName string `json:"display_name,omitempty"`
+	Icon        string `json:"icon,omitempty"`
+	Name        string `json:"name,omitempty"`
+}
+
+// OrganizationMember is a user's membership of an organization.
+type OrganizationMember struct {
+	CreatedAt      time.Time  `json:"created_at"`
+	OrganizationID uuid.UUID  `json:"organization_id"`
+	Roles          []SlimRole `json:"roles"`
+	UpdatedAt      time.Time  `json:"updated_at"`
+	UserID         uuid.UUID  `json:"user_id"`
+}
+
+// OrganizationMemberWithUserData is a membership with the names of its user.
+type OrganizationMemberWithUserData struct {
+	AvatarURL      string     `json:"avatar_url"`
+	CreatedAt      time.Time  `json:"created_at"`
+	Email          string     `json:"email"`
+	GlobalRoles    []SlimRole `json:"global_roles"`
+	Name           string     `json:"name"`
+	OrganizationID uuid.UUID  `json:"organization_id"`
+	Roles          []SlimRole `json:"roles"`
+	UpdatedAt      time.Time  `json:"updated_at"`
+	UserID         uuid.UUID  `json:"user_id"`
+	Username       string     `json:"username"`
+}
+
+// PaginatedMembersResponse is a page of members and the count of all.
+type PaginatedMembersResponse struct {
+	Count   int                              `json:"count"`
+	Members []OrganizationMemberWithUserData `json:"members"`
+}
+
+// Group is a named set of members of one organization.
+type Group struct {
+	AvatarURL               string        `json:"avatar_url"`
+	DisplayName             string        `json:"display_name"`
+	ID                      uuid.UUID     `json:"id"`
+	Members                 []ReducedUser `json:"members"`
+	Name                    string        `json:"name"`
+	OrganizationDisplayName string        `json:"organization_display_name"`
+	OrganizationID          uuid.UUID     `json:"organization_id"`
+	OrganizationName        string        `json:"organization_name"`
+	QuotaAllowance          int64         `json:"quota_allowance"`
+	Source                  GroupSource   `json:"source"`
+	TotalMemberCount        int64         `json:"total_member_count"`
+}
+
+// GroupSource says who keeps a group: a person, or the identity provider.
+type GroupSource string
+
+// Values of GroupSource.
+const (
+	GroupSourceOIDC GroupSource = "oidc"
+	GroupSourceUser GroupSource = "user"
+)

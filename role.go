@@ -1,0 +1,152 @@
+package coder
+
+// Role is a named set of permissions on the site, an organization, or one's own things.
+type Role struct {
+	DisplayName                   string       `json:"display_name"`
+	Name                          string       `json:"name"`
+	OrganizationID                string       `json:"organization_id"`
+	OrganizationMemberPermissions []Permission `json:"organization_member_permissions"`
+	OrganizationPermissions       []Permission `json:"organization_permissions"`
+	SitePermissions               []Permission `json:"site_permissions"`
+	UserPermissions               []Permission `json:"user_permissions"`
+}
+
+// SlimRole names a role.
+type SlimRole struct {
+	DisplayName    string `json:"display_name"`
+	Name           string `json:"name"`
+	OrganizationID string `json:"organization_id"`
+}
+
+// Permission allows, or with Negate forbids, one action on one resource type.
+type Permission struct {
+	Action       RBACAction   `json:"action"`
+	Negate       bool         `json:"negate"`
+	ResourceType RBACResource `json:"resource_type"`
+}
+
+// RBACAction is what a subject wants to do.
+type RBACAction string
+
+// Values of RBACAction.
+const (
+	RBACActionApplicationConnect RBACAction = "application_connect"
+	RBACActionAssign             RBACAction = "assign"
+	RBACActionCreate             RBACAction = "create"
+	RBACActionCreateAgent        RBACAction = "create_agent"
+	RBACActionDelete             RBACAction = "delete"
+	RBACActionDeleteAgent        RBACAction = "delete_agent"
+	RBACActionRead               RBACAction = "read"
+	RBACActionReadPersonal       RBACAction = "read_personal"
+	RBACActionShare              RBACAction = "share"
+	RBACActionSSH                RBACAction = "ssh"
+	RBACActionStart              RBACAction = "start"
+	RBACActionStop               RBACAction = "stop"
+	RBACActionUnassign           RBACAction = "unassign"
+	RBACActionUpdate             RBACAction = "update"
+	RBACActionUpdateAgent        RBACAction = "update_agent"
+	RBACActionUpdatePersonal     RBACAction = "update_personal"
+	RBACActionUse                RBACAction = "use"
+	RBACActionViewInsights       RBACAction = "view_insights"
+)
+
+// RBACResource is a type of thing that permissions speak of.
+type RBACResource string
+
+// Values of RBACResource.
+const (
+	RBACResourceAny                           RBACResource = "*"
+	RBACResourceAibridgeInterception          RBACResource = "aibridge_interception"
+	RBACResourceAPIKey                        RBACResource = "api_key"
+	RBACResourceAssignOrgRole                 RBACResource = "assign_org_role"
+	RBACResourceAssignRole                    RBACResource = "assign_role"
+	RBACResourceAuditLog                      RBACResource = "audit_log"
+	RBACResourceBoundaryUsage                 RBACResource = "boundary_usage"
+	RBACResourceConnectionLog                 RBACResource = "connection_log"
+	RBACResourceCryptoKey                     RBACResource = "crypto_key"
+	RBACResourceDebugInfo                     RBACResource = "debug_info"
+	RBACResourceDeploymentConfig              RBACResource = "deployment_config"
+	RBACResourceDeploymentStats               RBACResource = "deployment_stats"
+	RBACResourceFile                          RBACResource = "file"
+	RBACResourceGroup                         RBACResource = "group"
+	RBACResourceGroupMember                   RBACResource = "group_member"
+	RBACResourceIdpsyncSettings               RBACResource = "idpsync_settings"
+	RBACResourceInboxNotification             RBACResource = "inbox_notification"
+	RBACResourceLicense                       RBACResource = "license"
+	RBACResourceNotificationMessage           RBACResource = "notification_message"
+	RBACResourceNotificationPreference        RBACResource = "notification_preference"
+	RBACResourceNotificationTemplate          RBACResource = "notification_template"
+	RBACResourceOauth2App                     RBACResource = "oauth2_app"
+	RBACResourceOauth2AppCodeToken            RBACResource = "oauth2_app_code_token"
+	RBACResourceOauth2AppSecret               RBACResource = "oauth2_app_secret"
+	RBACResourceOrganization                  RBACResource = "organization"
+	RBACResourceOrganizationMember            RBACResource = "organization_member"
+	RBACResourcePrebuiltWorkspace             RBACResource = "prebuilt_workspace"
+	RBACResourceProvisionerDaemon             RBACResource = "provisioner_daemon"
+	RBACResourceProvisionerJobs               RBACResource = "provisioner_jobs"
+	RBACResourceReplicas                      RBACResource = "replicas"
+	RBACResourceSystem                        RBACResource = "system"
+	RBACResourceTailnetCoordinator            RBACResource = "tailnet_coordinator"
+	RBACResourceTask                          RBACResource = "task"
+	RBACResourceTemplate                      RBACResource = "template"
+	RBACResourceUsageEvent                    RBACResource = "usage_event"
+	RBACResourceUser                          RBACResource = "user"
+	RBACResourceUserSecret                    RBACResource = "user_secret"
+	RBACResourceWebpushSubscription           RBACResource = "webpush_subscription"
+	RBACResourceWorkspace                     RBACResource = "workspace"
+	RBACResourceWorkspaceAgentDevcontainers   RBACResource = "workspace_agent_devcontainers"
+	RBACResourceWorkspaceAgentResourceMonitor RBACResource = "workspace_agent_resource_monitor"
+	RBACResourceWorkspaceDormant              RBACResource = "workspace_dormant"
+	RBACResourceWorkspaceProxy                RBACResource = "workspace_proxy"
+)
+
+// AssignableRoles is a role and whether the caller may assign it.
+type AssignableRoles struct {
+	Assignable                    bool         `json:"assignable"`
+	BuiltIn                       bool         `json:"built_in"`
+	DisplayName                   string       `json:"display_name"`
+	Name                          string       `json:"name"`
+	OrganizationID                string       `json:"organization_id"`
+	OrganizationMemberPermissions []Permission `json:"organization_member_permissions"`
+	OrganizationPermissions       []Permission `json:"organization_permissions"`
+	SitePermissions               []Permission `json:"site_permissions"`
+	UserPermissions               []Permission `json:"user_permissions"`
+}
+
+// UpdateRoles replaces the roles of a user or member.
+type UpdateRoles struct {
+	Roles []string `json:"roles,omitempty"`
+}
+
+// CustomRoleRequest makes or changes a role of an organization.
+type CustomRoleRequest struct {
+	DisplayName                   string       `json:"display_name"`
+	Name                          string       `json:"name"`
+	OrganizationMemberPermissions []Permission `json:"organization_member_permissions"`
+	OrganizationPermissions       []Permission `json:"organization_permissions"`
+	SitePermissions               []Permission `json:"site_permissions"`
+	UserPermissions               []Permission `json:"user_permissions"`
+}
+
+// AuthorizationRequest asks several permission questions at once.
+type AuthorizationRequest struct {
+	Checks map[string]AuthorizationCheck `json:"checks"`
+}
+
+// AuthorizationCheck is one permission question.
+type AuthorizationCheck struct {
+	Action RBACAction          `json:"action"`
+	Object AuthorizationObject `json:"object"`
+}
+
+// AuthorizationObject is what a permission question is about.
+type AuthorizationObject struct {
+	AnyOrg         bool         `json:"any_org"`
+	OrganizationID string       `json:"organization_id"`
+	OwnerID        string       `json:"owner_id"`
+	ResourceID     string       `json:"resource_id"`
+	ResourceType   RBACResource `json:"resource_type"`
+}
+
+// AuthorizationResponse answers permission questions by their names.
+type AuthorizationResponse map[string]bool

@@ -1,0 +1,278 @@
+package coder
+
+import (
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// Template is what workspaces are made from; its active version is used by default.
+type Template struct {
+	ActiveUserCount              int                          `json:"active_user_count"`
+	ActiveVersionID              uuid.UUID                    `json:"active_version_id"`
+	ActivityBumpMS               int64                        `json:"activity_bump_ms"`
+	AllowUserAutostart           bool                         `json:"allow_user_autostart"`
+	AllowUserAutostop            bool                         `json:"allow_user_autostop"`
+	AllowUserCancelWorkspaceJobs bool                         `json:"allow_user_cancel_workspace_jobs"`
+	AutostartRequirement         TemplateAutostartRequirement `json:"autostart_requirement"`
+	AutostopRequirement          TemplateAutostopRequirement  `json:"autostop_requirement"`
+	BuildTimeStats               TemplateBuildTimeStats       `json:"build_time_stats"`
+	CORSBehavior                 CORSBehavior                 `json:"cors_behavior"`
+	CreatedAt                    time.Time                    `json:"created_at"`
+	CreatedByID                  uuid.UUID                    `json:"created_by_id"`
+	CreatedByName                string                       `json:"created_by_name"`
+	DefaultTTLMS                 int64                        `json:"default_ttl_ms"`
+	Deprecated                   bool                         `json:"deprecated"`
+	DeprecationMessage           string                       `json:"deprecation_message"`
+	Description                  string                       `json:"description"`
+	DisableModuleCache           bool                         `json:"disable_module_cache"`
+	DisplayName                  string                       `json:"display_name"`
+	FailureTTLMS                 int64                        `json:"failure_ttl_ms"`
+	Icon                         string                       `json:"icon"`
+	ID                           uuid.UUID                    `json:"id"`
+	MaxPortShareLevel            WorkspaceAgentPortShareLevel `json:"max_port_share_level"`
+	Name                         string                       `json:"name"`
+	OrganizationDisplayName      string                       `json:"organization_display_name"`
+	OrganizationIcon             string                       `json:"organization_icon"`
+	OrganizationID               uuid.UUID                    `json:"organization_id"`
+	OrganizationName             string                       `json:"organization_name"`
+	Provisioner                  string                       `json:"provisioner"`
+	RequireActiveVersion         bool                         `json:"require_active_version"`
+	TimeTilDormantAutodeleteMS   int64                        `json:"time_til_dormant_autodelete_ms"`
+	TimeTilDormantMS             int64                        `json:"time_til_dormant_ms"`
+	UpdatedAt                    time.Time                    `json:"updated_at"`
+	UseClassicParameterFlow      bool                         `json:"use_classic_parameter_flow"`
+}
+
+// TemplateVersion is one upload of a template's files and what the import learned of them.
+type TemplateVersion struct {
+	Archived            bool                     `json:"archived"`
+	CreatedAt           time.Time                `json:"created_at"`
+	CreatedBy           MinimalUser              `json:"created_by"`
+	HasExternalAgent    bool                     `json:"has_external_agent"`
+	ID                  uuid.UUID                `json:"id"`
+	Job                 ProvisionerJob           `json:"job"`
+	MatchedProvisioners *MatchedProvisioners     `json:"matched_provisioners,omitempty"`
+	Message             string                   `json:"message"`
+	Name                string                   `json:"name"`
+	OrganizationID      uuid.UUID                `json:"organization_id"`
+	Readme              string                   `json:"readme"`
+	TemplateID          uuid.UUID                `json:"template_id"`
+	UpdatedAt           time.Time                `json:"updated_at"`
+	Warnings            []TemplateVersionWarning `json:"warnings"`
+}
+
+// TemplateVersionWarning flags a version that still works but should change.
+type TemplateVersionWarning string
+
+// Values of TemplateVersionWarning.
+const (
+	TemplateVersionWarningUNSUPPORTEDWORKSPACES TemplateVersionWarning = "UNSUPPORTED_WORKSPACES"
+)
+
+// TemplateBuildTimeStats is the usual time of builds by transition.
+type TemplateBuildTimeStats map[string]TransitionStats
+
+// TransitionStats is the usual time of one transition, in milliseconds.
+type TransitionStats struct {
+	P50 *int64 `json:"p50,omitempty"`
+	P95 *int64 `json:"p95,omitempty"`
+}
+
+// TemplateAutostartRequirement is the days on which workspaces may start by themselves.
+type TemplateAutostartRequirement struct {
+	DaysOfWeek []string `json:"days_of_week"`
+}
+
+// TemplateAutostopRequirement is the days on which workspaces must stop once.
+type TemplateAutostopRequirement struct {
+	DaysOfWeek []string `json:"days_of_week"`
+	Weeks      int32    `json:"weeks"`
+}
+
+// CORSBehavior says who answers cross-origin checks of apps.
+type CORSBehavior string
+
+// Values of CORSBehavior.
+const (
+	CORSBehaviorPassthru CORSBehavior = "passthru"
+	CORSBehaviorSimple   CORSBehavior = "simple"
+)
+
+// CreateTemplateRequest makes a template from a version.
+type CreateTemplateRequest struct {
+	ActivityBumpMS                  int64                         `json:"activity_bump_ms,omitempty"`
+	AllowUserAutostart              bool                          `json:"allow_user_autostart"`
+	AllowUserAutostop               bool                          `json:"allow_user_autostop"`
+	AllowUserCancelWorkspaceJobs    bool                          `json:"allow_user_cancel_workspace_jobs"`
+	AutostartRequirement            *TemplateAutostartRequirement `json:"autostart_requirement,omitempty"`
+	AutostopRequirement             *TemplateAutostopRequirement  `json:"autostop_requirement,omitempty"`
+	CORSBehavior                    CORSBehavior                  `json:"cors_behavior,omitempty"`
+	DefaultTTLMS                    int64                         `json:"default_ttl_ms,omitempty"`
+	DeleteTTLMS                     int64                         `json:"delete_ttl_ms,omitempty"`
+	Description                     string                        `json:"description,omitempty"`
+	DisableEveryoneGroupAccess      bool                          `json:"disable_everyone_group_access"`
+	DisplayName                     string                        `json:"display_name,omitempty"`
+	DormantTTLMS                    int64                         `json:"dormant_ttl_ms,omitempty"`
+	FailureTTLMS                    int64                         `json:"failure_ttl_ms,omitempty"`
+	Icon                            string                        `json:"icon,omitempty"`
+	MaxPortShareLevel               WorkspaceAgentPortShareLevel  `json:"max_port_share_level,omitempty"`
+	Name                            string                        `json:"name"`
+	RequireActiveVersion            bool                          `json:"require_active_version"`
+	TemplateUseClassicParameterFlow bool                          `json:"template_use_classic_parameter_flow"`
+	TemplateVersionID               uuid.UUID                     `json:"template_version_id"`
+}
+
+// UpdateTemplateMeta changes the settings of a template.
+type UpdateTemplateMeta struct {
+	ActivityBumpMS               int64                         `json:"activity_bump_ms,omitempty"`
+	AllowUserAutostart           bool                          `json:"allow_user_autostart"`
+	AllowUserAutostop            bool                          `json:"allow_user_autostop"`
+	AllowUserCancelWorkspaceJobs bool                          `json:"allow_user_cancel_workspace_jobs"`
+	AutostartRequirement         *TemplateAutostartRequirement `json:"autostart_requirement,omitempty"`
+	AutostopRequirement          *TemplateAutostopRequirement  `json:"autostop_requirement,omitempty"`
+	CORSBehavior                 CORSBehavior                  `json:"cors_behavior,omitempty"`
+	DefaultTTLMS                 int64                         `json:"default_ttl_ms,omitempty"`
+	DeprecationMessage           string                        `json:"deprecation_message,omitempty"`
+	Description                  string                        `json:"description,omitempty"`
+	DisableEveryoneGroupAccess   bool                          `json:"disable_everyone_group_access"`
+	DisableModuleCache           bool                          `json:"disable_module_cache"`
+	DisplayName                  string                        `json:"display_name,omitempty"`
+	FailureTTLMS                 int64                         `json:"failure_ttl_ms,omitempty"`
+	Icon                         string                        `json:"icon,omitempty"`
+	MaxPortShareLevel            *WorkspaceAgentPortShareLevel `json:"max_port_share_level,omitempty"`
+	Name                         string                        `json:"name,omitempty"`
+	RequireActiveVersion         bool                          `json:"require_active_version"`
+	TimeTilDormantAutodeleteMS   int64                         `json:"time_til_dormant_autodelete_ms,omitempty"`
+	TimeTilDormantMS             int64                         `json:"time_til_dormant_ms,omitempty"`
+	UpdateWorkspaceDormantAt     bool                          `json:"update_workspace_dormant_at"`
+	UpdateWorkspaceLastUsedAt    bool                          `json:"update_workspace_last_used_at"`
+	UseClassicParameterFlow      bool                          `json:"use_classic_parameter_flow"`
+}
+
+// UpdateActiveTemplateVersion makes a version the active one.
+type UpdateActiveTemplateVersion struct {
+	ID uuid.UUID `json:"id"`
+}
+
+// PatchTemplateVersionRequest renames a version or changes its message.
+type PatchTemplateVersionRequest struct {
+	Message string `json:"message,omitempty"`
+	Name    string `json:"name,omitempty"`
+}
+
+// ArchiveTemplateVersionsRequest archives failed, or all unused, versions.
+type ArchiveTemplateVersionsRequest struct {
+	All bool `json:"all"`
+}
+
+// CreateTemplateVersionRequest makes a version from an uploaded file or an example.
+type CreateTemplateVersionRequest struct {
+	ExampleID          string                   `json:"example_id,omitempty"`
+	FileID             uuid.UUID                `json:"file_id,omitzero"`
+	Message            string                   `json:"message,omitempty"`
+	Name               string                   `json:"name,omitempty"`
+	Provisioner        string                   `json:"provisioner"`
+	StorageMethod      ProvisionerStorageMethod `json:"storage_method"`
+	Tags               map[string]string        `json:"tags,omitempty"`
+	TemplateID         uuid.UUID                `json:"template_id,omitzero"`
+	UserVariableValues []VariableValue          `json:"user_variable_values,omitempty"`
+}
+
+// CreateTemplateVersionDryRunRequest asks what a workspace of a version would be made of.
+type CreateTemplateVersionDryRunRequest struct {
+	RichParameterValues []WorkspaceBuildParameter `json:"rich_parameter_values,omitempty"`
+	UserVariableValues  []VariableValue           `json:"user_variable_values,omitempty"`
+	WorkspaceName       string                    `json:"workspace_name,omitempty"`
+}
+
+// ProvisionerStorageMethod says where a version's source is kept.
+type ProvisionerStorageMethod string
+
+// Values of ProvisionerStorageMethod.
+const (
+	ProvisionerStorageMethodFile ProvisionerStorageMethod = "file"
+)
+
+// TemplateExample is a starter template that comes with the server.
+type TemplateExample struct {
+	Description string   `json:"description"`
+	Icon        string   `json:"icon"`
+	ID          string   `json:"id"`
+	Markdown    string   `json:"markdown"`
+	Name        string   `json:"name"`
+	Tags        []string `json:"tags"`
+	URL         string   `json:"url"`
+}
+
+// TemplateVersionExternalAuth is an external login that a version wants of a workspace's owner.
+type TemplateVersionExternalAuth struct {
+	AuthenticateURL string `json:"authenticate_url"`
+	Authenticated   bool   `json:"authenticated"`
+	DisplayIcon     string `json:"display_icon"`
+	DisplayName     string `json:"display_name"`
+	ID              string `json:"id"`
+	Optional        bool   `json:"optional"`
+	Type            string `json:"type"`
+}
+
+// TemplateACL lists who may use or administer a template.
+type TemplateACL struct {
+	Group []TemplateGroup `json:"group"`
+	Users []TemplateUser  `json:"users"`
+}
+
+// TemplateUser is a user in a template's access list.
+type TemplateUser struct {
+	AvatarURL       string       `json:"avatar_url"`
+	CreatedAt       time.Time    `json:"created_at"`
+	Email           string       `json:"email"`
+	ID              uuid.UUID    `json:"id"`
+	LastSeenAt      *time.Time   `json:"last_seen_at,omitempty"`
+	LoginType       LoginType    `json:"login_type"`
+	Name            string       `json:"name"`
+	OrganizationIDs []uuid.UUID  `json:"organization_ids"`
+	Role            TemplateRole `json:"role"`
+	Roles           []SlimRole   `json:"roles"`
+	Status          UserStatus   `json:"status"`
+	ThemePreference string       `json:"theme_preference"`
+	UpdatedAt       time.Time    `json:"updated_at"`
+	Username        string       `json:"username"`
+}
+
+// TemplateGroup is a group in a template's access list.
+type TemplateGroup struct {
+	AvatarURL               string        `json:"avatar_url"`
+	DisplayName             string        `json:"display_name"`
+	ID                      uuid.UUID     `json:"id"`
+	Members                 []ReducedUser `json:"members"`
+	Name                    string        `json:"name"`
+	OrganizationDisplayName string        `json:"organization_display_name"`
+	OrganizationID          uuid.UUID     `json:"organization_id"`
+	OrganizationName        string        `json:"organization_name"`
+	QuotaAllowance          int64         `json:"quota_allowance"`
+	Role                    TemplateRole  `json:"role"`
+	Source                  GroupSource   `json:"source"`
+	TotalMemberCount        int64         `json:"total_member_count"`
+}
+
+// TemplateRole is what an access list lets somebody do with a template.
+type TemplateRole string
+
+// Values of TemplateRole.
+const (
+	TemplateRoleDefault TemplateRole = ""
+	TemplateRoleAdmin   TemplateRole = "admin"
+	TemplateRoleUse     TemplateRole = "use"
+)
+
+// UpdateTemplateACL changes an access list; an empty role removes the entry.
+type UpdateTemplateACL struct {
+	GroupPerms map[string]TemplateRole `json:"group_perms,omitempty"`
+	UserPerms  map[string]string       `json:"user_perms,omitempty"`
+}
+
+// UploadResponse names an uploaded file.
+type UploadResponse struct {
+	Hash string `json:"hash"`
+}

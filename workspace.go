@@ -1,0 +1,163 @@
+package coder
+
+import (
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// Workspace is a developer's environment: a name, an owner, a template and its latest build.
+type Workspace struct {
+	AllowRenames                         bool                   `json:"allow_renames"`
+	AutomaticUpdates                     AutomaticUpdates       `json:"automatic_updates"`
+	AutostartSchedule                    *string                `json:"autostart_schedule,omitempty"`
+	CreatedAt                            time.Time              `json:"created_at"`
+	DeletingAt                           *time.Time             `json:"deleting_at"`
+	DormantAt                            *time.Time             `json:"dormant_at"`
+	Favorite                             bool                   `json:"favorite"`
+	Health                               WorkspaceHealth        `json:"health"`
+	ID                                   uuid.UUID              `json:"id"`
+	IsPrebuild                           bool                   `json:"is_prebuild"`
+	LastUsedAt                           time.Time              `json:"last_used_at"`
+	LatestAppStatus                      *WorkspaceAppStatus    `json:"latest_app_status,omitempty"`
+	LatestBuild                          WorkspaceBuild         `json:"latest_build"`
+	Name                                 string                 `json:"name"`
+	NextStartAt                          *time.Time             `json:"next_start_at"`
+	OrganizationID                       uuid.UUID              `json:"organization_id"`
+	OrganizationName                     string                 `json:"organization_name"`
+	Outdated                             bool                   `json:"outdated"`
+	OwnerAvatarURL                       string                 `json:"owner_avatar_url"`
+	OwnerID                              uuid.UUID              `json:"owner_id"`
+	OwnerName                            string                 `json:"owner_name"`
+	SharedWith                           []SharedWorkspaceActor `json:"shared_with"`
+	TaskID                               *uuid.UUID             `json:"task_id,omitzero"`
+	TemplateActiveVersionID              uuid.UUID              `json:"template_active_version_id"`
+	TemplateAllowUserCancelWorkspaceJobs bool                   `json:"template_allow_user_cancel_workspace_jobs"`
+	TemplateDisplayName                  string                 `json:"template_display_name"`
+	TemplateIcon                         string                 `json:"template_icon"`
+	TemplateID                           uuid.UUID              `json:"template_id"`
+	TemplateName                         string                 `json:"template_name"`
+	TemplateRequireActiveVersion         bool                   `json:"template_require_active_version"`
+	TemplateUseClassicParameterFlow      bool                   `json:"template_use_classic_parameter_flow"`
+	TTLMS                                *int64                 `json:"ttl_ms,omitempty"`
+	UpdatedAt                            time.Time              `json:"updated_at"`
+}
+
+// WorkspaceHealth says whether all agents of a workspace do well.
+type WorkspaceHealth struct {
+	FailingAgents []string `json:"failing_agents"`
+	Healthy       bool     `json:"healthy"`
+}
+
+// WorkspaceStatus is what a workspace is doing, derived from its latest build.
+type WorkspaceStatus string
+
+// Values of WorkspaceStatus.
+const (
+	WorkspaceStatusCanceled  WorkspaceStatus = "canceled"
+	WorkspaceStatusCanceling WorkspaceStatus = "canceling"
+	WorkspaceStatusDeleted   WorkspaceStatus = "deleted"
+	WorkspaceStatusDeleting  WorkspaceStatus = "deleting"
+	WorkspaceStatusFailed    WorkspaceStatus = "failed"
+	WorkspaceStatusPending   WorkspaceStatus = "pending"
+	WorkspaceStatusRunning   WorkspaceStatus = "running"
+	WorkspaceStatusStarting  WorkspaceStatus = "starting"
+	WorkspaceStatusStopped   WorkspaceStatus = "stopped"
+	WorkspaceStatusStopping  WorkspaceStatus = "stopping"
+)
+
+// AutomaticUpdates says whether a workspace moves to the active version at each start.
+type AutomaticUpdates string
+
+// Values of AutomaticUpdates.
+const (
+	AutomaticUpdatesAlways AutomaticUpdates = "always"
+	AutomaticUpdatesNever  AutomaticUpdates = "never"
+)
+
+// CreateWorkspaceRequest makes a workspace and its first build.
+type CreateWorkspaceRequest struct {
+	AutomaticUpdates        AutomaticUpdates          `json:"automatic_updates,omitempty"`
+	AutostartSchedule       *string                   `json:"autostart_schedule,omitempty"`
+	Name                    string                    `json:"name"`
+	RichParameterValues     []WorkspaceBuildParameter `json:"rich_parameter_values,omitempty"`
+	TemplateID              uuid.UUID                 `json:"template_id,omitzero"`
+	TemplateVersionID       uuid.UUID                 `json:"template_version_id,omitzero"`
+	TemplateVersionPresetID *uuid.UUID                `json:"template_version_preset_id,omitzero"`
+	TTLMS                   *int64                    `json:"ttl_ms,omitempty"`
+}
+
+// UpdateWorkspaceRequest renames a workspace.
+type UpdateWorkspaceRequest struct {
+	Name string `json:"name,omitempty"`
+}
+
+// UpdateWorkspaceAutostartRequest sets the schedule on which a workspace starts.
+type UpdateWorkspaceAutostartRequest struct {
+	Schedule *string `json:"schedule,omitempty"`
+}
+
+// UpdateWorkspaceTTLRequest sets for how long a started workspace runs.
+type UpdateWorkspaceTTLRequest struct {
+	TTLMS *int64 `json:"ttl_ms,omitempty"`
+}
+
+// UpdateWorkspaceAutomaticUpdatesRequest sets whether a workspace follows the active version.
+type UpdateWorkspaceAutomaticUpdatesRequest struct {
+	AutomaticUpdates AutomaticUpdates `json:"automatic_updates,omitempty"`
+}
+
+// UpdateWorkspaceDormancy makes a workspace dormant or wakes it.
+type UpdateWorkspaceDormancy struct {
+	Dormant bool `json:"dormant"`
+}
+
+// PutExtendWorkspaceRequest moves the deadline of a running workspace.
+type PutExtendWorkspaceRequest struct {
+	Deadline *time.Time `json:"deadline"`
+}
+
+// PostWorkspaceUsageRequest says that a workspace is in use.
+type PostWorkspaceUsageRequest struct {
+	AgentID uuid.UUID `json:"agent_id,omitzero"`
+	AppName string    `json:"app_name,omitempty"`
+}
+
+// WorkspacesResponse is a page of workspaces and the count of all that match.
+type WorkspacesResponse struct {
+	Count      int         `json:"count"`
+	Workspaces []Workspace `json:"workspaces"`
+}
+
+// ResolveAutostartResponse says whether new parameters keep a workspace from starting by itself.
+type ResolveAutostartResponse struct {
+	ParameterMismatch bool `json:"parameter_mismatch"`
+}
+
+// SharedWorkspaceActor is somebody a workspace is shared with.
+type SharedWorkspaceActor struct {
+	ActorType SharedWorkspaceActorType `json:"actor_type"`
+	AvatarURL string                   `json:"avatar_url"`
+	ID        uuid.UUID                `json:"id"`
+	Name      string                   `json:"name"`
+	Roles     []WorkspaceRole          `json:"roles"`
+}
+
+// SharedWorkspaceActorType says whether a workspace is shared with a user or a group.
+type SharedWorkspaceActorType string
+
+// Values of SharedWorkspaceActorType.
+const (
+	SharedWorkspaceActorTypeGroup SharedWorkspaceActorType = "group"
+	SharedWorkspaceActorTypeUser  SharedWorkspaceActorType = "user"
+)
+
+// WorkspaceRole is what sharing lets somebody do with a workspace.
+type WorkspaceRole string
+
+// Values of WorkspaceRole.
+const (
+	WorkspaceRoleDefault WorkspaceRole = ""
+	WorkspaceRoleAdmin   WorkspaceRole = "admin"
+	WorkspaceRoleUse     WorkspaceRole = "use"
+)
