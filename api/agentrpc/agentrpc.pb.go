@@ -84,8 +84,11 @@ type Manifest struct {
 	// client_ca is the DER certificate whose signature lets a client in.
 	ClientCa                 []byte `protobuf:"bytes,14,opt,name=client_ca,json=clientCa,proto3" json:"client_ca,omitempty"`
 	DisableDirectConnections bool   `protobuf:"varint,15,opt,name=disable_direct_connections,json=disableDirectConnections,proto3" json:"disable_direct_connections,omitempty"`
-	unknownFields            protoimpl.UnknownFields
-	sizeCache                protoimpl.SizeCache
+	// ssh_host_key_seed is the ed25519 seed of the SSH host key: the same for
+	// every agent of that name in the workspace, so that known_hosts can be strict.
+	SshHostKeySeed []byte `protobuf:"bytes,16,opt,name=ssh_host_key_seed,json=sshHostKeySeed,proto3" json:"ssh_host_key_seed,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *Manifest) Reset() {
@@ -221,6 +224,13 @@ func (x *Manifest) GetDisableDirectConnections() bool {
 		return x.DisableDirectConnections
 	}
 	return false
+}
+
+func (x *Manifest) GetSshHostKeySeed() []byte {
+	if x != nil {
+		return x.SshHostKeySeed
+	}
+	return nil
 }
 
 type Script struct {
@@ -515,9 +525,7 @@ type HelloRequest struct {
 	Subsystems        []string               `protobuf:"bytes,3,rep,name=subsystems,proto3" json:"subsystems,omitempty"`
 	// certificate is the DER self-signed certificate of the agent's tunnel end;
 	// clients pin it.
-	Certificate []byte `protobuf:"bytes,4,opt,name=certificate,proto3" json:"certificate,omitempty"`
-	// ssh_host_key is the public half of the SSH host key, in authorized_keys form.
-	SshHostKey    string `protobuf:"bytes,5,opt,name=ssh_host_key,json=sshHostKey,proto3" json:"ssh_host_key,omitempty"`
+	Certificate   []byte `protobuf:"bytes,4,opt,name=certificate,proto3" json:"certificate,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -578,13 +586,6 @@ func (x *HelloRequest) GetCertificate() []byte {
 		return x.Certificate
 	}
 	return nil
-}
-
-func (x *HelloRequest) GetSshHostKey() string {
-	if x != nil {
-		return x.SshHostKey
-	}
-	return ""
 }
 
 type LifecycleRequest struct {
@@ -1207,7 +1208,7 @@ var File_api_agentrpc_agentrpc_proto protoreflect.FileDescriptor
 const file_api_agentrpc_agentrpc_proto_rawDesc = "" +
 	"\n" +
 	"\x1bapi/agentrpc/agentrpc.proto\x12\bagentrpc\x1a\x1fgoogle/protobuf/timestamp.proto\"\a\n" +
-	"\x05Empty\"\x8b\x05\n" +
+	"\x05Empty\"\xb6\x05\n" +
 	"\bManifest\x12\x19\n" +
 	"\bagent_id\x18\x01 \x01(\fR\aagentId\x12\x1d\n" +
 	"\n" +
@@ -1226,7 +1227,8 @@ const file_api_agentrpc_agentrpc_proto_rawDesc = "" +
 	"\n" +
 	"access_url\x18\r \x01(\tR\taccessUrl\x12\x1b\n" +
 	"\tclient_ca\x18\x0e \x01(\fR\bclientCa\x12<\n" +
-	"\x1adisable_direct_connections\x18\x0f \x01(\bR\x18disableDirectConnections\x1a>\n" +
+	"\x1adisable_direct_connections\x18\x0f \x01(\bR\x18disableDirectConnections\x12)\n" +
+	"\x11ssh_host_key_seed\x18\x10 \x01(\fR\x0esshHostKeySeed\x1a>\n" +
 	"\x10EnvironmentEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xd3\x02\n" +
@@ -1256,16 +1258,14 @@ const file_api_agentrpc_agentrpc_proto_rawDesc = "" +
 	"\x03url\x18\x03 \x01(\tR\x03url\x12'\n" +
 	"\x0fhealthcheck_url\x18\x04 \x01(\tR\x0ehealthcheckUrl\x12@\n" +
 	"\x1chealthcheck_interval_seconds\x18\x05 \x01(\x05R\x1ahealthcheckIntervalSeconds\x123\n" +
-	"\x15healthcheck_threshold\x18\x06 \x01(\x05R\x14healthcheckThreshold\"\xbb\x01\n" +
+	"\x15healthcheck_threshold\x18\x06 \x01(\x05R\x14healthcheckThreshold\"\x99\x01\n" +
 	"\fHelloRequest\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\tR\aversion\x12-\n" +
 	"\x12expanded_directory\x18\x02 \x01(\tR\x11expandedDirectory\x12\x1e\n" +
 	"\n" +
 	"subsystems\x18\x03 \x03(\tR\n" +
 	"subsystems\x12 \n" +
-	"\vcertificate\x18\x04 \x01(\fR\vcertificate\x12 \n" +
-	"\fssh_host_key\x18\x05 \x01(\tR\n" +
-	"sshHostKey\"c\n" +
+	"\vcertificate\x18\x04 \x01(\fR\vcertificate\"c\n" +
 	"\x10LifecycleRequest\x12\x14\n" +
 	"\x05state\x18\x01 \x01(\tR\x05state\x129\n" +
 	"\n" +

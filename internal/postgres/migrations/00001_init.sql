@@ -374,7 +374,6 @@ CREATE TABLE workspace_agents (
     api_version        text NOT NULL DEFAULT '',
     subsystems         text[] NOT NULL DEFAULT '{}',
     certificate        bytea, -- DER of the tunnel end, pinned by clients
-    ssh_host_key       text NOT NULL DEFAULT '',
     lifecycle_state    text NOT NULL DEFAULT 'created',
     started_at         timestamptz,
     ready_at           timestamptz,

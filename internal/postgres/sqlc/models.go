@@ -299,7 +299,6 @@ type WorkspaceAgent struct {
 	ApiVersion               string
 	Subsystems               []string
 	Certificate              []byte
-	SshHostKey               string
 	LifecycleState           string
 	StartedAt                *time.Time
 	ReadyAt                  *time.Time
