@@ -54,6 +54,55 @@ const (
 	WorkspaceAgentStatusTimeout      WorkspaceAgentStatus = "timeout"
 )
 
+// AgentInactiveTimeout is how long an agent may be silent before it counts as
+// disconnected: three times the heartbeat of 15 seconds. (AG-04)
+const AgentInactiveTimeout = 45 * time.Second
+
+// AgentTimes are the facts that an agent's status follows from.
+type AgentTimes struct {
+	Created           time.Time
+	FirstConnected    *time.Time
+	LastConnected     *time.Time // the last sign of life
+	Disconnected      *time.Time // the last orderly end of a connection
+	ConnectionTimeout time.Duration
+}
+
+// AgentStatus derives whether an agent is reachable: connecting until it was
+// there once, or timeout when that takes longer than allowed (0: for ever);
+// then connected while it gives signs of life, else disconnected. (AG-04)
+func AgentStatus(now time.Time, t AgentTimes) WorkspaceAgentStatus {
+	switch {
+	case t.FirstConnected == nil && t.ConnectionTimeout > 0 && now.Sub(t.Created) > t.ConnectionTimeout:
+		return WorkspaceAgentStatusTimeout
+	case t.FirstConnected == nil:
+		return WorkspaceAgentStatusConnecting
+	case t.LastConnected == nil, t.Disconnected != nil && t.Disconnected.After(*t.LastConnected):
+		return WorkspaceAgentStatusDisconnected
+	case now.Sub(*t.LastConnected) > AgentInactiveTimeout:
+		return WorkspaceAgentStatusDisconnected
+	}
+	return WorkspaceAgentStatusConnected
+}
+
+// AgentHealth says whether an agent does well: it does not when it never came,
+// was lost, failed its start, or has shut down. (WS-26)
+func AgentHealth(status WorkspaceAgentStatus, lifecycle WorkspaceAgentLifecycle) WorkspaceAgentHealth {
+	reason := ""
+	switch {
+	case status == WorkspaceAgentStatusTimeout:
+		reason = "the agent did not connect in time"
+	case lifecycle == WorkspaceAgentLifecycleOff && status != WorkspaceAgentStatusConnected:
+		reason = "the agent has shut down"
+	case status == WorkspaceAgentStatusDisconnected:
+		reason = "the agent has lost its connection"
+	case lifecycle == WorkspaceAgentLifecycleStartError:
+		reason = "a start script failed"
+	case lifecycle == WorkspaceAgentLifecycleStartTimeout:
+		reason = "a start script did not end in time"
+	}
+	return WorkspaceAgentHealth{Healthy: reason == "", Reason: reason}
+}
+
 // WorkspaceAgentLifecycle is how far an agent's start or stop has come.
 type WorkspaceAgentLifecycle string
 
@@ -115,6 +164,16 @@ type WorkspaceAgentScript struct {
 	Script           string        `json:"script"`
 	StartBlocksLogin bool          `json:"start_blocks_login"`
 	Timeout          time.Duration `json:"timeout"`
+}
+
+// WorkspaceAgentMetadataDescription says how an agent collects one fact about
+// its workspace. Interval and timeout are in seconds. (AG-15)
+type WorkspaceAgentMetadataDescription struct {
+	DisplayName string `json:"display_name"`
+	Interval    int64  `json:"interval"`
+	Key         string `json:"key"`
+	Script      string `json:"script"`
+	Timeout     int64  `json:"timeout"`
 }
 
 // AgentSubsystem is what else an agent runs inside of.

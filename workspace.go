@@ -66,6 +66,46 @@ const (
 	WorkspaceStatusStopping  WorkspaceStatus = "stopping"
 )
 
+// NewWorkspaceStatus derives what a workspace is doing from the transition and
+// the job of its latest build. (WS-04)
+func NewWorkspaceStatus(transition WorkspaceTransition, job ProvisionerJobStatus) WorkspaceStatus {
+	during, after := WorkspaceStatusStarting, WorkspaceStatusRunning
+	switch transition {
+	case WorkspaceTransitionStop:
+		during, after = WorkspaceStatusStopping, WorkspaceStatusStopped
+	case WorkspaceTransitionDelete:
+		during, after = WorkspaceStatusDeleting, WorkspaceStatusDeleted
+	}
+	switch job {
+	case ProvisionerJobStatusPending:
+		return WorkspaceStatusPending
+	case ProvisionerJobStatusRunning:
+		return during
+	case ProvisionerJobStatusSucceeded:
+		return after
+	case ProvisionerJobStatusCanceling:
+		return WorkspaceStatusCanceling
+	case ProvisionerJobStatusCanceled:
+		return WorkspaceStatusCanceled
+	}
+	return WorkspaceStatusFailed
+}
+
+// NewWorkspaceHealth gathers the health of a workspace from its agents;
+// without agents it is healthy. (WS-26)
+func NewWorkspaceHealth(resources []WorkspaceResource) WorkspaceHealth {
+	h := WorkspaceHealth{Healthy: true, FailingAgents: []string{}}
+	for _, r := range resources {
+		for _, a := range r.Agents {
+			if !a.Health.Healthy {
+				h.Healthy = false
+				h.FailingAgents = append(h.FailingAgents, a.ID.String())
+			}
+		}
+	}
+	return h
+}
+
 // AutomaticUpdates says whether a workspace moves to the active version at each start.
 type AutomaticUpdates string
 

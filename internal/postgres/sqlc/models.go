@@ -267,8 +267,8 @@ type Workspace struct {
 	DormantAt         *time.Time
 	DeletingAt        *time.Time
 	NextStartAt       *time.Time
-	UserACL           json.RawMessage
-	GroupACL          json.RawMessage
+	UserACL           map[string]string
+	GroupACL          map[string]string
 	CreatedAt         time.Time
 	UpdatedAt         time.Time
 	LastUsedAt        time.Time
@@ -286,13 +286,13 @@ type WorkspaceAgent struct {
 	Architecture             string
 	Directory                string
 	ExpandedDirectory        string
-	Environment              json.RawMessage
+	Environment              map[string]string
 	MotdFile                 string
 	TroubleshootingUrl       string
 	ConnectionTimeoutSeconds int32
 	DisplayApps              []string
 	Scripts                  []coder.WorkspaceAgentScript
-	MetadataItems            json.RawMessage
+	MetadataItems            []coder.WorkspaceAgentMetadataDescription
 	ApiKeyScope              string
 	Position                 int32
 	Version                  string
@@ -306,6 +306,7 @@ type WorkspaceAgent struct {
 	LastConnectedAt          *time.Time
 	DisconnectedAt           *time.Time
 	ReplicaID                *uuid.UUID
+	ConnectionID             *uuid.UUID
 	LogsLength               int32
 	LogsOverflowed           bool
 	CreatedAt                time.Time
