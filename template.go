@@ -99,12 +99,13 @@ const (
 	CORSBehaviorSimple   CORSBehavior = "simple"
 )
 
-// CreateTemplateRequest makes a template from a version.
+// CreateTemplateRequest makes a template from a version. What is nil takes
+// the default: people may cancel, autostart and autostop, one hour of bump.
 type CreateTemplateRequest struct {
-	ActivityBumpMS                  int64                         `json:"activity_bump_ms,omitempty"`
-	AllowUserAutostart              bool                          `json:"allow_user_autostart"`
-	AllowUserAutostop               bool                          `json:"allow_user_autostop"`
-	AllowUserCancelWorkspaceJobs    bool                          `json:"allow_user_cancel_workspace_jobs"`
+	ActivityBumpMS                  *int64                        `json:"activity_bump_ms,omitempty"`
+	AllowUserAutostart              *bool                         `json:"allow_user_autostart,omitempty"`
+	AllowUserAutostop               *bool                         `json:"allow_user_autostop,omitempty"`
+	AllowUserCancelWorkspaceJobs    *bool                         `json:"allow_user_cancel_workspace_jobs,omitempty"`
 	AutostartRequirement            *TemplateAutostartRequirement `json:"autostart_requirement,omitempty"`
 	AutostopRequirement             *TemplateAutostopRequirement  `json:"autostop_requirement,omitempty"`
 	CORSBehavior                    CORSBehavior                  `json:"cors_behavior,omitempty"`
@@ -123,31 +124,32 @@ type CreateTemplateRequest struct {
 	TemplateVersionID               uuid.UUID                     `json:"template_version_id"`
 }
 
-// UpdateTemplateMeta changes the settings of a template.
+// UpdateTemplateMeta changes the settings of a template. What is nil, or an
+// empty Name, stays as it is.
 type UpdateTemplateMeta struct {
-	ActivityBumpMS               int64                         `json:"activity_bump_ms,omitempty"`
-	AllowUserAutostart           bool                          `json:"allow_user_autostart"`
-	AllowUserAutostop            bool                          `json:"allow_user_autostop"`
-	AllowUserCancelWorkspaceJobs bool                          `json:"allow_user_cancel_workspace_jobs"`
+	ActivityBumpMS               *int64                        `json:"activity_bump_ms,omitempty"`
+	AllowUserAutostart           *bool                         `json:"allow_user_autostart,omitempty"`
+	AllowUserAutostop            *bool                         `json:"allow_user_autostop,omitempty"`
+	AllowUserCancelWorkspaceJobs *bool                         `json:"allow_user_cancel_workspace_jobs,omitempty"`
 	AutostartRequirement         *TemplateAutostartRequirement `json:"autostart_requirement,omitempty"`
 	AutostopRequirement          *TemplateAutostopRequirement  `json:"autostop_requirement,omitempty"`
-	CORSBehavior                 CORSBehavior                  `json:"cors_behavior,omitempty"`
-	DefaultTTLMS                 int64                         `json:"default_ttl_ms,omitempty"`
-	DeprecationMessage           string                        `json:"deprecation_message,omitempty"`
-	Description                  string                        `json:"description,omitempty"`
-	DisableEveryoneGroupAccess   bool                          `json:"disable_everyone_group_access"`
-	DisableModuleCache           bool                          `json:"disable_module_cache"`
-	DisplayName                  string                        `json:"display_name,omitempty"`
-	FailureTTLMS                 int64                         `json:"failure_ttl_ms,omitempty"`
-	Icon                         string                        `json:"icon,omitempty"`
+	CORSBehavior                 *CORSBehavior                 `json:"cors_behavior,omitempty"`
+	DefaultTTLMS                 *int64                        `json:"default_ttl_ms,omitempty"`
+	DeprecationMessage           *string                       `json:"deprecation_message,omitempty"`
+	Description                  *string                       `json:"description,omitempty"`
+	DisableEveryoneGroupAccess   *bool                         `json:"disable_everyone_group_access,omitempty"`
+	DisableModuleCache           *bool                         `json:"disable_module_cache,omitempty"`
+	DisplayName                  *string                       `json:"display_name,omitempty"`
+	FailureTTLMS                 *int64                        `json:"failure_ttl_ms,omitempty"`
+	Icon                         *string                       `json:"icon,omitempty"`
 	MaxPortShareLevel            *WorkspaceAgentPortShareLevel `json:"max_port_share_level,omitempty"`
 	Name                         string                        `json:"name,omitempty"`
-	RequireActiveVersion         bool                          `json:"require_active_version"`
-	TimeTilDormantAutodeleteMS   int64                         `json:"time_til_dormant_autodelete_ms,omitempty"`
-	TimeTilDormantMS             int64                         `json:"time_til_dormant_ms,omitempty"`
-	UpdateWorkspaceDormantAt     bool                          `json:"update_workspace_dormant_at"`
-	UpdateWorkspaceLastUsedAt    bool                          `json:"update_workspace_last_used_at"`
-	UseClassicParameterFlow      bool                          `json:"use_classic_parameter_flow"`
+	RequireActiveVersion         *bool                         `json:"require_active_version,omitempty"`
+	TimeTilDormantAutodeleteMS   *int64                        `json:"time_til_dormant_autodelete_ms,omitempty"`
+	TimeTilDormantMS             *int64                        `json:"time_til_dormant_ms,omitempty"`
+	UpdateWorkspaceDormantAt     bool                          `json:"update_workspace_dormant_at,omitempty"`
+	UpdateWorkspaceLastUsedAt    bool                          `json:"update_workspace_last_used_at,omitempty"`
+	UseClassicParameterFlow      *bool                         `json:"use_classic_parameter_flow,omitempty"`
 }
 
 // UpdateActiveTemplateVersion makes a version the active one.
@@ -157,8 +159,8 @@ type UpdateActiveTemplateVersion struct {
 
 // PatchTemplateVersionRequest renames a version or changes its message.
 type PatchTemplateVersionRequest struct {
-	Message string `json:"message,omitempty"`
-	Name    string `json:"name,omitempty"`
+	Message *string `json:"message,omitempty"` // nil: stays
+	Name    string  `json:"name,omitempty"`
 }
 
 // ArchiveTemplateVersionsRequest archives failed, or all unused, versions.
