@@ -1,0 +1,141 @@
+package embedded
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+
+	embeddedpostgres "github.com/fergusstrange/embedded-postgres"
+)
+
+// minMajor is the oldest PostgreSQL that the schema runs on.
+const minMajor = 13
+
+var majorOf = regexp.MustCompile(`\(PostgreSQL\) (\d+)`)
+
+// findBinaries gives a directory with postgres and initdb of the wanted major
+// version ("" for any from minMajor on): the given one, PATH, where
+// distributions put them, else fetched into the cache.
+func findBinaries(ctx context.Context, c Config, want string) (string, error) {
+	var seen []string
+	for _, dir := range candidates(c.BinDir) {
+		major, err := majorVersion(ctx, dir)
+		if err != nil {
+			if c.BinDir != "" {
+				return "", fmt.Errorf("the given PostgreSQL directory %s cannot be used: %w", c.BinDir, err)
+			}
+			continue
+		}
+		if major >= minMajor && (want == "" || want == strconv.Itoa(major)) {
+			return dir, nil
+		}
+		seen = append(seen, fmt.Sprintf("%s (version %d)", dir, major))
+	}
+	if c.BinDir != "" {
+		return "", fmt.Errorf("the PostgreSQL in %s does not fit: version %s is needed", c.BinDir, cmp.Or(want, "13 or later"))
+	}
+	dir, err := fetchBinaries(c, want)
+	if err != nil {
+		msg := fmt.Sprintf("no PostgreSQL %s was found on this machine", cmp.Or(want, "13 or later"))
+		if len(seen) > 0 {
+			msg += " (found " + strings.Join(seen, ", ") + ")"
+		}
+		return "", fmt.Errorf("%s, and none could be fetched: %w\nInstall PostgreSQL (for example: apt-get install postgresql), or give --postgres-url", msg, err)
+	}
+	return dir, nil
+}
+
+func candidates(given string) []string {
+	if given != "" {
+		return []string{given}
+	}
+	var dirs []string
+	if p, err := exec.LookPath("postgres"); err == nil {
+		if p, err := filepath.EvalSymlinks(p); err == nil {
+			dirs = append(dirs, filepath.Dir(p))
+		}
+	}
+	for _, pattern := range []string{
+		"/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/usr/libexec/postgresql*",
+		"/opt/homebrew/opt/postgresql@*/bin", "/usr/local/opt/postgresql@*/bin", "/usr/local/pgsql/bin",
+	} {
+		found, _ := filepath.Glob(pattern)
+		slices.Reverse(found) // newest first
+		dirs = append(dirs, found...)
+	}
+	return dirs
+}
+
+func majorVersion(ctx context.Context, dir string) (int, error) {
+	if _, err := os.Stat(filepath.Join(dir, "initdb")); err != nil {
+		return 0, errors.New("it has no initdb")
+	}
+	out, err := exec.CommandContext(ctx, filepath.Join(dir, "postgres"), "--version").Output()
+	if err != nil {
+		return 0, fmt.Errorf("ask postgres for its version: %w", err)
+	}
+	m := majorOf.FindSubmatch(out)
+	if m == nil {
+		return 0, fmt.Errorf("postgres says %q for its version", out)
+	}
+	return strconv.Atoi(string(m[1]))
+}
+
+// fetchBinaries downloads and unpacks PostgreSQL's programs. The library only
+// fetches on its way to starting a server of its own, so it is asked to start
+// one and that one is thrown away; as root it cannot start, which is no harm
+// once the programs are there.
+func fetchBinaries(c Config, want string) (string, error) {
+	if c.CacheDir == "" {
+		return "", errors.New("there is no cache directory")
+	}
+	versions := map[string]embeddedpostgres.PostgresVersion{
+		"13": embeddedpostgres.V13, "14": embeddedpostgres.V14, "15": embeddedpostgres.V15,
+		"16": embeddedpostgres.V16, "17": embeddedpostgres.V17, "18": embeddedpostgres.V18, "": embeddedpostgres.V17,
+	}
+	v, ok := versions[want]
+	if !ok {
+		return "", fmt.Errorf("version %s cannot be fetched", want)
+	}
+	dir := filepath.Join(c.CacheDir, "postgres", string(v)+"-"+runtime.GOOS+"-"+runtime.GOARCH)
+	bin := filepath.Join(dir, "bin")
+	if _, err := os.Stat(filepath.Join(bin, "postgres")); err == nil {
+		return bin, nil
+	}
+	scratch, err := os.MkdirTemp(c.CacheDir, "postgres-fetch-")
+	if err != nil {
+		return "", fmt.Errorf("make room in the cache: %w", err)
+	}
+	defer os.RemoveAll(scratch)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	port := l.Addr().(*net.TCPAddr).Port
+	l.Close()
+	said := &tail{max: 4 << 10}
+	db := embeddedpostgres.NewDatabase(embeddedpostgres.DefaultConfig().Version(v).Port(uint32(port)).
+		CachePath(filepath.Join(scratch, "cache")).RuntimePath(filepath.Join(scratch, "run")).
+		BinariesPath(filepath.Join(scratch, "bin")).Logger(said))
+	startErr := db.Start()
+	if startErr == nil {
+		db.Stop() //nolint:errcheck // thrown away
+	}
+	if _, err := os.Stat(filepath.Join(scratch, "bin", "bin", "postgres")); err != nil {
+		return "", startErr
+	}
+	if err := os.Rename(filepath.Join(scratch, "bin"), dir); err != nil && !errors.Is(err, os.ErrExist) {
+		return "", fmt.Errorf("keep the fetched PostgreSQL: %w", err)
+	}
+	return bin, nil
+}

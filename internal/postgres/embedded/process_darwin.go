@@ -1,0 +1,29 @@
+package embedded
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// user is whom the child runs as: always ourselves here.
+type user struct{}
+
+func unprivileged(string) (user, error) {
+	if os.Geteuid() == 0 {
+		return user{}, errors.New("PostgreSQL does not run as root: start the server as another user, or give --postgres-url")
+	}
+	return user{}, nil
+}
+
+func (user) own(string) error { return nil }
+
+func (user) apply(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
+
+func isPostgres(pid int) bool {
+	out, err := exec.Command("ps", "-o", "comm=", "-p", strconv.Itoa(pid)).Output()
+	return err == nil && strings.HasSuffix(strings.TrimSpace(string(out)), "postgres")
+}

@@ -1,0 +1,118 @@
+package embedded
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	osuser "os/user"
+	"path/filepath"
+	"strconv"
+	"syscall"
+)
+
+// user is whom the child runs as.
+type user struct {
+	namespace bool                // root here, somebody else inside a user namespace: files stay root's
+	drop      *syscall.Credential // somebody else altogether
+}
+
+// inside is the id that root has inside the namespace; any but 0.
+const inside = 1000
+
+// unprivileged finds somebody other than root to be. Nothing changes for a
+// server that is not root. A user namespace needs no ownership of its own; where
+// the kernel or a container forbids it, the account postgres or nobody takes over,
+// which must then be able to reach the directory.
+func unprivileged(dir string) (user, error) {
+	if os.Geteuid() != 0 {
+		return user{}, nil
+	}
+	u := user{namespace: true}
+	probe := exec.Command("/bin/true")
+	u.apply(probe)
+	if probe.Run() == nil {
+		return u, nil
+	}
+	for _, name := range []string{"postgres", "nobody"} {
+		acc, err := osuser.Lookup(name)
+		if err != nil {
+			continue
+		}
+		uid, err1 := strconv.ParseUint(acc.Uid, 10, 32)
+		gid, err2 := strconv.ParseUint(acc.Gid, 10, 32)
+		if err1 != nil || err2 != nil || uid == 0 {
+			continue
+		}
+		if err := reachable(dir); err != nil {
+			return user{}, err
+		}
+		return user{drop: &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}}, nil
+	}
+	return user{}, errors.New("PostgreSQL does not run as root, and there is no account postgres or nobody to run it as: start the server as another user, or give --postgres-url")
+}
+
+// reachable says whether others may pass through the directories above dir.
+func reachable(dir string) error {
+	for d := filepath.Dir(dir); ; d = filepath.Dir(d) {
+		st, err := os.Stat(d)
+		if err != nil {
+			return err
+		}
+		if st.Mode().Perm()&0o001 == 0 {
+			return fmt.Errorf("PostgreSQL does not run as root, and other users cannot reach %s: choose another configuration directory with --global-config, or give --postgres-url", d)
+		}
+		if d == filepath.Dir(d) {
+			return nil
+		}
+	}
+}
+
+// own gives the tree to whom the child runs as.
+func (u user) own(dir string) error {
+	owner := os.Geteuid()
+	group := os.Getegid()
+	if u.drop != nil {
+		owner, group = int(u.drop.Uid), int(u.drop.Gid)
+	} else if !u.namespace {
+		return nil
+	}
+	return filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		st, err := e.Info()
+		if err != nil {
+			return err
+		}
+		if s, ok := st.Sys().(*syscall.Stat_t); ok && int(s.Uid) == owner {
+			return nil
+		}
+		return os.Lchown(path, owner, group)
+	})
+}
+
+// apply makes cmd run as the user, in a process group of its own (a Ctrl-C on
+// the terminal is for the server, which then stops it in order), and end in an
+// orderly way when the server is gone.
+func (u user) apply(cmd *exec.Cmd) {
+	a := &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGINT}
+	switch {
+	case u.namespace:
+		a.Cloneflags = syscall.CLONE_NEWUSER
+		a.UidMappings = []syscall.SysProcIDMap{{ContainerID: inside, HostID: os.Geteuid(), Size: 1}}
+		a.GidMappings = []syscall.SysProcIDMap{{ContainerID: inside, HostID: os.Getegid(), Size: 1}}
+	case u.drop != nil:
+		a.Credential = u.drop
+	}
+	cmd.SysProcAttr = a
+}
+
+// isPostgres says whether the process is a PostgreSQL and not some later
+// process with a number used again.
+func isPostgres(pid int) bool {
+	b, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "comm"))
+	return err == nil && bytes.HasPrefix(b, []byte("postgres"))
+}
