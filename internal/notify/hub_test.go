@@ -1,0 +1,88 @@
+package notify_test
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/seed-2a7f8fe7/coder/internal/notify"
+	"github.com/seed-2a7f8fe7/coder/internal/postgres"
+	"github.com/seed-2a7f8fe7/coder/internal/postgrestest"
+)
+
+func hub(t *testing.T, url string) (*notify.Hub, *postgres.Store) {
+	t.Helper()
+	s, err := postgres.Open(t.Context(), postgres.Config{URL: url})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := notify.New(s.Pool(), slog.New(slog.DiscardHandler))
+	if err := h.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := h.Stop(context.Background()); err != nil {
+			t.Error(err)
+		}
+		s.Close()
+	})
+	return h, s
+}
+
+func wait(t *testing.T, c <-chan struct{}, what string) {
+	t.Helper()
+	select {
+	case <-c:
+	case <-time.After(10 * time.Second):
+		t.Fatal("no hint: " + what)
+	}
+}
+
+func TestHintsReachThisAndOtherReplicas(t *testing.T) {
+	url := postgrestest.URL(t)
+	a, _ := hub(t, url)
+	b, store := hub(t, url)
+	job := notify.Job(uuid.New())
+	ca, endA := a.Subscribe(job)
+	defer endA()
+	cb, endB := b.Subscribe(job, notify.Jobs(uuid.New()))
+	defer endB()
+	wait(t, cb, "b listens") // the look after connecting
+
+	a.Publish(job)
+	wait(t, ca, "here")
+	wait(t, cb, "there")
+
+	// A lost connection: everybody is told to look, then hints flow again.
+	if _, err := store.Pool().Exec(t.Context(), "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN%' AND datname = current_database()"); err != nil {
+		t.Fatal(err)
+	}
+	wait(t, cb, "some may have been missed")
+	a.Publish(job)
+	wait(t, cb, "there again")
+}
+
+func TestHintsCoalesceAndEnd(t *testing.T) {
+	h := notify.New(nil, slog.New(slog.DiscardHandler))
+	topic := notify.Workspace(uuid.New())
+	c, end := h.Subscribe(topic)
+	for range 100 {
+		h.Publish(topic)
+	}
+	wait(t, c, "once")
+	select {
+	case <-c:
+		t.Fatal("a hint came twice for one look")
+	default:
+	}
+	end()
+	h.Publish(topic)
+	select {
+	case <-c:
+		t.Fatal("a hint came after the end")
+	default:
+	}
+}
