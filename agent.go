@@ -176,6 +176,20 @@ type WorkspaceAgentMetadataDescription struct {
 	Timeout     int64  `json:"timeout"`
 }
 
+// WorkspaceAgentMetadataResult is what was collected last. Age is in seconds.
+type WorkspaceAgentMetadataResult struct {
+	Age         int64     `json:"age"`
+	CollectedAt time.Time `json:"collected_at"`
+	Error       string    `json:"error"`
+	Value       string    `json:"value"`
+}
+
+// WorkspaceAgentMetadata is a fact about a workspace and how it is collected.
+type WorkspaceAgentMetadata struct {
+	Description WorkspaceAgentMetadataDescription `json:"description"`
+	Result      WorkspaceAgentMetadataResult      `json:"result"`
+}
+
 // AgentSubsystem is what else an agent runs inside of.
 type AgentSubsystem string
 

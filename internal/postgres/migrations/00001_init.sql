@@ -220,7 +220,10 @@ CREATE TABLE provisioner_jobs (
             WHEN started_at IS NOT NULL THEN 'running'
             ELSE 'pending'
         END) STORED,
+    -- What the machine of docs/state-machines.md allows.
     CHECK (started_at IS NULL OR worker_id IS NOT NULL),
+    CHECK ((started_at IS NULL) = (lease_expires_at IS NULL)),
+    CHECK (canceled_at IS NULL OR started_at IS NOT NULL OR completed_at IS NOT NULL),
     CHECK (completed_at IS NOT NULL OR error = '')
 );
 CREATE INDEX provisioner_jobs_pending ON provisioner_jobs (tag_set_id, provisioner, priority, created_at) WHERE started_at IS NULL AND completed_at IS NULL;
@@ -381,6 +384,7 @@ CREATE TABLE workspace_agents (
     last_connected_at  timestamptz,
     disconnected_at    timestamptz,
     replica_id         uuid, -- the replica that holds the agent's connection
+    connection_id      uuid, -- that connection; fences off what an earlier one still says
     logs_length        integer NOT NULL DEFAULT 0,
     logs_overflowed    boolean NOT NULL DEFAULT false,
     created_at         timestamptz NOT NULL,
@@ -388,6 +392,8 @@ CREATE TABLE workspace_agents (
 );
 CREATE INDEX workspace_agents_resource ON workspace_agents (resource_id);
 CREATE INDEX workspace_agents_token ON workspace_agents (token) WHERE token IS NOT NULL;
+CREATE INDEX workspace_agents_heard ON workspace_agents (last_connected_at) WHERE disconnected_at IS NULL;
+CREATE INDEX workspace_agents_awaited ON workspace_agents (created_at) WHERE first_connected_at IS NULL;
 
 CREATE TABLE workspace_apps (
     id            uuid PRIMARY KEY,

@@ -1,0 +1,177 @@
+-- Agents as they live: who they are, their connection, life cycle, logs,
+-- metadata. An agent is current while no later build of its workspace has
+-- succeeded, so that it can still report while a stop is under way.
+
+-- name: AgentByToken :one
+-- The agent of the newest build that has this token.
+SELECT sqlc.embed(a), r.job_id, b.id AS build_id, b.build_number, j.status AS job_status,
+    w.id AS workspace_id, w.name AS workspace_name, w.owner_id, w.organization_id, w.template_id,
+    w.user_acl, w.group_acl, w.deleted_at, u.username AS owner_username,
+    NOT EXISTS (
+        SELECT 1
+        FROM workspace_builds later
+        JOIN provisioner_jobs done ON done.id = later.job_id
+        WHERE later.workspace_id = w.id AND later.build_number > b.build_number AND done.status = 'succeeded'
+    ) AS current
+FROM workspace_agents a
+JOIN workspace_resources r ON r.id = a.resource_id
+JOIN workspace_builds b ON b.job_id = r.job_id
+JOIN provisioner_jobs j ON j.id = r.job_id
+JOIN workspaces w ON w.id = b.workspace_id
+JOIN users u ON u.id = w.owner_id
+WHERE a.token = sqlc.arg(token)::uuid
+ORDER BY b.created_at DESC, b.build_number DESC
+LIMIT 1;
+
+-- name: AgentByID :one
+SELECT sqlc.embed(a), r.job_id, b.id AS build_id, b.build_number, j.status AS job_status,
+    w.id AS workspace_id, w.name AS workspace_name, w.owner_id, w.organization_id, w.template_id,
+    w.user_acl, w.group_acl, w.deleted_at, u.username AS owner_username,
+    NOT EXISTS (
+        SELECT 1
+        FROM workspace_builds later
+        JOIN provisioner_jobs done ON done.id = later.job_id
+        WHERE later.workspace_id = w.id AND later.build_number > b.build_number AND done.status = 'succeeded'
+    ) AS current
+FROM workspace_agents a
+JOIN workspace_resources r ON r.id = a.resource_id
+JOIN workspace_builds b ON b.job_id = r.job_id
+JOIN provisioner_jobs j ON j.id = r.job_id
+JOIN workspaces w ON w.id = b.workspace_id
+JOIN users u ON u.id = w.owner_id
+WHERE a.id = $1;
+
+-- name: AgentConnect :exec
+-- The connection given becomes the one that counts; earlier ones can change nothing.
+UPDATE workspace_agents SET
+    connection_id = sqlc.arg(connection_id)::uuid,
+    replica_id = sqlc.arg(replica_id)::uuid,
+    version = sqlc.arg(version),
+    api_version = sqlc.arg(api_version),
+    expanded_directory = sqlc.arg(expanded_directory),
+    subsystems = sqlc.arg(subsystems),
+    certificate = sqlc.arg(certificate),
+    first_connected_at = coalesce(first_connected_at, sqlc.arg(now)),
+    last_connected_at = sqlc.arg(now),
+    disconnected_at = NULL,
+    updated_at = sqlc.arg(now)
+WHERE id = sqlc.arg(id);
+
+-- name: AgentPing :one
+-- Whether the connection still counts, and the agent is still current.
+WITH alive AS (
+    UPDATE workspace_agents SET last_connected_at = sqlc.arg(now), disconnected_at = NULL
+    WHERE workspace_agents.id = sqlc.arg(id) AND connection_id = sqlc.arg(connection_id)::uuid
+    RETURNING resource_id
+)
+SELECT EXISTS (SELECT 1 FROM alive) AS counts,
+    NOT EXISTS (
+        SELECT 1
+        FROM alive
+        JOIN workspace_resources r ON r.id = alive.resource_id
+        JOIN workspace_builds b ON b.job_id = r.job_id
+        JOIN workspace_builds later ON later.workspace_id = b.workspace_id AND later.build_number > b.build_number
+        JOIN provisioner_jobs done ON done.id = later.job_id
+        WHERE done.status = 'succeeded'
+    ) AS current;
+
+-- name: AgentDisconnect :execrows
+UPDATE workspace_agents SET disconnected_at = sqlc.arg(now)::timestamptz, replica_id = NULL, updated_at = sqlc.arg(now)::timestamptz
+WHERE id = sqlc.arg(id) AND connection_id = sqlc.arg(connection_id)::uuid AND disconnected_at IS NULL;
+
+-- name: AgentLifecycleForUpdate :one
+SELECT lifecycle_state, started_at, ready_at FROM workspace_agents WHERE id = $1 FOR UPDATE;
+
+-- name: AgentSetLifecycle :exec
+UPDATE workspace_agents SET
+    lifecycle_state = sqlc.arg(lifecycle_state), started_at = sqlc.narg(started_at), ready_at = sqlc.narg(ready_at),
+    updated_at = sqlc.arg(now)
+WHERE id = sqlc.arg(id);
+
+-- name: AgentLogsForUpdate :one
+SELECT logs_length, logs_overflowed FROM workspace_agents WHERE id = $1 FOR UPDATE;
+
+-- name: AgentSetLogs :exec
+UPDATE workspace_agents SET logs_length = $2, logs_overflowed = $3 WHERE id = $1;
+
+-- name: AgentAppendLogs :exec
+INSERT INTO workspace_agent_logs (agent_id, source_id, created_at, level, output)
+SELECT sqlc.arg(agent_id)::uuid, sqlc.arg(source_id)::uuid, line.created_at, line.level, line.output
+FROM ROWS FROM (
+    unnest(sqlc.arg(created_at)::timestamptz[]), unnest(sqlc.arg(level)::text[]), unnest(sqlc.arg(output)::text[])
+) WITH ORDINALITY AS line (created_at, level, output, position)
+ORDER BY line.position;
+
+-- name: AgentLogs :many
+-- Lines between two ids, both left out; 0 is no bound.
+SELECT id, source_id, created_at, level, output
+FROM workspace_agent_logs
+WHERE agent_id = sqlc.arg(agent_id) AND id > sqlc.arg(after)
+  AND (sqlc.arg(before)::bigint = 0 OR id < sqlc.arg(before)::bigint)
+ORDER BY id
+LIMIT sqlc.arg(count);
+
+-- name: AgentPutLogSource :one
+INSERT INTO workspace_agent_log_sources (id, agent_id, display_name, icon, created_at)
+VALUES (sqlc.arg(id), sqlc.arg(agent_id), sqlc.arg(display_name), sqlc.arg(icon), sqlc.arg(now))
+ON CONFLICT (agent_id, id) DO UPDATE SET display_name = excluded.display_name, icon = excluded.icon
+RETURNING *;
+
+-- name: AgentLogSources :many
+SELECT * FROM workspace_agent_log_sources WHERE agent_id = $1 ORDER BY created_at, display_name, id;
+
+-- name: AgentApps :many
+SELECT * FROM workspace_apps WHERE agent_id = $1 ORDER BY position, slug;
+
+-- name: AgentSetAppHealth :execrows
+UPDATE workspace_apps SET health = sqlc.arg(health)
+WHERE agent_id = sqlc.arg(agent_id) AND id = sqlc.arg(id) AND healthcheck_url <> '' AND health <> sqlc.arg(health);
+
+-- name: AgentPutMetadata :exec
+INSERT INTO workspace_agent_metadata (agent_id, key, value, error, collected_at)
+SELECT sqlc.arg(agent_id)::uuid, item.key, item.value, item.error, item.collected_at
+FROM ROWS FROM (
+    unnest(sqlc.arg(keys)::text[]), unnest(sqlc.arg(values)::text[]),
+    unnest(sqlc.arg(errors)::text[]), unnest(sqlc.arg(collected_at)::timestamptz[])
+) AS item (key, value, error, collected_at)
+ON CONFLICT (agent_id, key) DO UPDATE
+SET value = excluded.value, error = excluded.error, collected_at = excluded.collected_at;
+
+-- name: AgentMetadata :many
+SELECT key, value, error, collected_at FROM workspace_agent_metadata WHERE agent_id = $1;
+
+-- name: AgentAddScriptTiming :exec
+INSERT INTO workspace_agent_script_timings (agent_id, script_id, started_at, ended_at, exit_code, stage, status)
+VALUES ($1, $2, $3, $4, $5, $6, $7);
+
+-- name: AgentTouchWorkspace :exec
+-- Somebody works in the workspace; at most one write in half a minute.
+UPDATE workspaces SET last_used_at = sqlc.arg(now)
+WHERE id = sqlc.arg(id) AND last_used_at < sqlc.arg(now)::timestamptz - interval '30 seconds';
+
+-- name: AgentGitSSHKey :one
+SELECT ssh_public_key, ssh_private_key FROM users WHERE id = $1;
+
+-- name: AgentsGoneQuiet :many
+-- Marks connected agents not heard since the given time as disconnected, and
+-- gives them, so that whoever watches can be told.
+WITH quiet AS (
+    UPDATE workspace_agents SET disconnected_at = sqlc.arg(now)::timestamptz
+    WHERE disconnected_at IS NULL AND last_connected_at < sqlc.arg(heard_after)::timestamptz
+    RETURNING id, resource_id
+)
+SELECT quiet.id, b.workspace_id
+FROM quiet
+JOIN workspace_resources r ON r.id = quiet.resource_id
+JOIN workspace_builds b ON b.job_id = r.job_id;
+
+-- name: AgentsTimedOut :many
+-- Agents whose time to connect for the first time ended in the window.
+SELECT a.id, b.workspace_id
+FROM workspace_agents a
+JOIN workspace_resources r ON r.id = a.resource_id
+JOIN workspace_builds b ON b.job_id = r.job_id
+WHERE a.first_connected_at IS NULL AND a.connection_timeout_seconds > 0
+  AND a.created_at > sqlc.arg(since)::timestamptz - interval '1 day'
+  AND a.created_at + make_interval(secs => a.connection_timeout_seconds) > sqlc.arg(since)::timestamptz
+  AND a.created_at + make_interval(secs => a.connection_timeout_seconds) <= sqlc.arg(until)::timestamptz;
