@@ -1,0 +1,169 @@
+// Package tfprovider serves the coder/coder Terraform provider from our own
+// executable, so that no build ever downloads it.
+//
+// A program becomes the provider by the name it is started under. When
+// Terraform itself starts it, from a mirror or a development override, it
+// speaks the usual plug-in handshake. When the terraform engine starts it with
+// the argument "session", it stays for a whole job instead: Terraform attaches
+// to it (TF_REATTACH_PROVIDERS), which spares the start of a large binary and
+// the hashing of it in every command. The engine talks to it in lines of JSON
+// on the standard streams, see Command and Answer.
+//
+// The provider reads the workspace's values from its own environment, so one
+// process serves one job, and the engine replaces the values between runs.
+//
+// A session process leads the process group that Terraform and all its
+// children belong to. When its standard input ends without a quit command, the
+// engine has died, and the whole group is killed: nothing of a build outlives
+// its daemon.
+package tfprovider
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	goplugin "github.com/hashicorp/go-plugin"
+	"github.com/hashicorp/terraform-plugin-sdk/v2/plugin"
+
+	"github.com/coder/terraform-provider-coder/v2/provider"
+)
+
+// Facts about how Terraform finds and starts a provider.
+const (
+	// Name is what argv[0] must be for the executable to serve the provider.
+	Name = "terraform-provider-coder"
+	// Address is the provider's address in the public registry.
+	Address = "registry.terraform.io/coder/coder"
+	// CookieKey and CookieValue are the environment variable by which
+	// Terraform says that it, and no person, starts the plug-in.
+	CookieKey   = "TF_PLUGIN_MAGIC_COOKIE"
+	CookieValue = "d602bf8f470bc67ca7faa0386276bbdd4330efaf76d1a219cb4d6991ca9872b2"
+	// SessionArgument as first argument asks for the session mode.
+	SessionArgument = "session"
+)
+
+// Command is one line to a session process.
+type Command struct {
+	// Env replaces all CODER_* variables that the provider sees.
+	Env map[string]string `json:"env,omitempty"`
+	// Quit ends the process and leaves the rest of its group alone.
+	Quit bool `json:"quit,omitempty"`
+}
+
+// Answer is one line from a session process: one at the start, with Reattach,
+// and one after each Command with Env.
+type Answer struct {
+	Reattach *Reattach `json:"reattach,omitempty"`
+	Error    string    `json:"error,omitempty"`
+}
+
+// Reattach is an entry of TF_REATTACH_PROVIDERS.
+type Reattach struct {
+	Protocol        string
+	ProtocolVersion int
+	Pid             int
+	Test            bool
+	Addr            ReattachAddr
+}
+
+// ReattachAddr is where a running provider listens.
+type ReattachAddr struct{ Network, String string }
+
+// Requested says whether the process was started to be the provider.
+func Requested(args []string, getenv func(string) string) bool {
+	return len(args) > 0 &&
+		strings.HasPrefix(filepath.Base(args[0]), "terraform-provider-") &&
+		getenv(CookieKey) != ""
+}
+
+// Serve is the provider until it is told to end. args are the arguments after
+// the program's name. The result is the exit status.
+func Serve(args []string) int {
+	if len(args) > 0 && args[0] == SessionArgument {
+		if err := serveSession(os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, "coder provider:", err)
+			return 1
+		}
+		return 0
+	}
+	plugin.Serve(&plugin.ServeOpts{ProviderAddr: Address, ProviderFunc: provider.New})
+	return 0
+}
+
+// serveSession answers commands until quit. It does not return when in ends
+// early and the process leads its group: then it dies with the group.
+func serveSession(in io.Reader, out io.Writer) error {
+	ignoreInterrupts()
+	quiet()
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	reattach, closed := make(chan *goplugin.ReattachConfig, 1), make(chan struct{})
+	go plugin.Serve(&plugin.ServeOpts{
+		ProviderAddr: Address,
+		ProviderFunc: provider.New,
+		TestConfig:   &goplugin.ServeTestConfig{Context: ctx, ReattachConfigCh: reattach, CloseCh: closed},
+	})
+	answers := json.NewEncoder(out)
+	select {
+	case c := <-reattach:
+		if err := answers.Encode(Answer{Reattach: reattachOf(c)}); err != nil {
+			return err
+		}
+	case <-closed:
+		return fmt.Errorf("the provider did not start")
+	}
+	lines := json.NewDecoder(bufio.NewReader(in))
+	for {
+		var c Command
+		if err := lines.Decode(&c); err != nil {
+			killGroup()
+			return fmt.Errorf("the engine is gone: %w", err)
+		}
+		if c.Quit {
+			return nil
+		}
+		if err := answers.Encode(Answer{Error: replaceEnv(c.Env)}); err != nil {
+			return err
+		}
+	}
+}
+
+// quiet turns off the plug-in SDK's tracing, which nobody reads and which is
+// several lines for each call.
+func quiet() {
+	for _, name := range []string{"TF_LOG_SDK", "TF_LOG_SDK_PROTO", "TF_LOG_SDK_HELPER_SCHEMA", "TF_LOG_SDK_FRAMEWORK", "TF_LOG_PROVIDER", "TF_LOG_PROVIDER_CODER"} {
+		os.Setenv(name, "off")
+	}
+}
+
+func reattachOf(c *goplugin.ReattachConfig) *Reattach {
+	return &Reattach{
+		Protocol:        string(c.Protocol),
+		ProtocolVersion: c.ProtocolVersion,
+		Pid:             c.Pid,
+		Test:            c.Test,
+		Addr:            ReattachAddr{Network: c.Addr.Network(), String: c.Addr.String()},
+	}
+}
+
+// replaceEnv makes env the only CODER_* variables of the process and gives
+// what went wrong, or "".
+func replaceEnv(env map[string]string) string {
+	for _, kv := range os.Environ() {
+		if name, _, ok := strings.Cut(kv, "="); ok && strings.HasPrefix(name, "CODER_") {
+			os.Unsetenv(name)
+		}
+	}
+	for k, v := range env {
+		if err := os.Setenv(k, v); err != nil {
+			return fmt.Sprintf("the value of %s cannot be passed on: %v", k, err)
+		}
+	}
+	return ""
+}
