@@ -1,0 +1,111 @@
+package archive
+
+import (
+	"archive/tar"
+	"archive/zip"
+	"bytes"
+	"errors"
+	"io"
+	"io/fs"
+
+	"github.com/seed-2a7f8fe7/coder"
+)
+
+// FromZip turns a zip into the tar of the same files, keeping the rules and
+// the limits of Check. The sizes a zip declares are not believed.
+func FromZip(data []byte, l Limits) ([]byte, error) {
+	r, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
+	if err != nil && !errors.Is(err, zip.ErrInsecurePath) { // names are judged below
+		return nil, brokenZip(err)
+	}
+	if len(r.File) > l.Entries {
+		return nil, coder.Errorf(coder.CodeTooLarge, "The archive holds more than %d files", l.Entries)
+	}
+	var out bytes.Buffer
+	w := newWriter(&out, l)
+	files := 0
+	for _, f := range r.File {
+		left := min(l.Bytes, l.Ratio*int64(len(data))) - w.judge.bytes
+		n, err := convert(w, f, left)
+		if err != nil {
+			return nil, err
+		}
+		files += n
+	}
+	if files == 0 {
+		return nil, coder.Errorf(coder.CodeInvalid, "The archive holds no files")
+	}
+	if err := w.tar.Close(); err != nil {
+		return nil, err
+	}
+	return out.Bytes(), nil
+}
+
+// convert adds one file of a zip and gives how many regular files that were.
+func convert(w *writer, f *zip.File, left int64) (int, error) {
+	mode := f.Mode()
+	switch {
+	case mode.IsDir():
+		return 0, w.add(entry{name: f.Name, kind: tar.TypeDir}, nil)
+	case !mode.IsRegular() && mode&fs.ModeSymlink == 0:
+		return 0, refuse(f.Name, "is a device or another special file; only files, directories and symbolic links are allowed")
+	case f.Flags&1 != 0:
+		return 0, refuse(f.Name, "is encrypted")
+	}
+	rc, err := f.Open()
+	if err != nil {
+		return 0, brokenZip(err)
+	}
+	defer rc.Close()
+	content, err := io.ReadAll(io.LimitReader(rc, left+1))
+	if err != nil {
+		return 0, brokenZip(err)
+	}
+	if int64(len(content)) > left {
+		return 0, coder.Errorf(coder.CodeTooLarge, "The archive unpacks to more than %s, or %d times its size", Size(w.judge.limits.Bytes), w.judge.limits.Ratio)
+	}
+	if mode&fs.ModeSymlink != 0 {
+		return 0, w.add(entry{name: f.Name, kind: tar.TypeSymlink, link: string(content)}, nil)
+	}
+	e := entry{name: f.Name, kind: tar.TypeReg, size: int64(len(content)), exec: mode&0o100 != 0}
+	return 1, w.add(e, bytes.NewReader(content))
+}
+
+func brokenZip(err error) error {
+	return coder.Errorf(coder.CodeInvalid, "The zip archive is broken or cut off").WithDetail("%v", err)
+}
+
+// ToZip turns a tar into the zip of the same files.
+func ToZip(data []byte, l Limits) ([]byte, error) {
+	var out bytes.Buffer
+	w := zip.NewWriter(&out)
+	err := walk(data, l, func(e entry, r io.Reader) error {
+		h := &zip.FileHeader{Name: e.name, Method: zip.Deflate}
+		switch {
+		case e.kind == tar.TypeDir:
+			h.Name += "/"
+			h.Method = zip.Store
+			h.SetMode(fs.ModeDir | 0o755)
+		case e.kind == tar.TypeSymlink:
+			h.SetMode(fs.ModeSymlink | 0o777)
+			r = bytes.NewReader([]byte(e.link))
+		case e.exec:
+			h.SetMode(0o755)
+		default:
+			h.SetMode(0o644)
+		}
+		f, err := w.CreateHeader(h)
+		if err != nil || e.kind == tar.TypeDir {
+			return err
+		}
+		_, err = io.Copy(f, r)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := w.Close(); err != nil {
+		return nil, err
+	}
+	return out.Bytes(), nil
+}
