@@ -1,0 +1,139 @@
+// Package server assembles the control plane: the database, the use cases, the
+// edges, the built-in provisioners, and the listeners, started in order and
+// stopped in the opposite one. It holds no rule. (CP-01)
+package server
+
+import (
+	"log/slog"
+	"net"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/seed-2a7f8fe7/coder"
+)
+
+// Config is what a server is told. The zero value of a field means its
+// default; the command line has the documented defaults. Rows of the
+// reference: CP-02, CP-04, CP-07, CP-17, CP-19, AU-03, AU-04, PRV-01.
+type Config struct {
+	Version string
+	Log     *slog.Logger // required
+
+	// HTTPAddress is where plain HTTP is answered; "" turns it off.
+	HTTPAddress string
+	TLS         TLS
+	// AccessURL is the server as agents and browsers know it; nil: the first
+	// listener's address.
+	AccessURL           *url.URL
+	WildcardAccessURL   string
+	RedirectToAccessURL bool
+
+	// PostgresURL is the database; "" starts one under ConfigDir.
+	PostgresURL      string
+	PostgresMaxOpen  int    // connections, at least 1
+	PostgresMaxIdle  string // a number or "auto"
+	PostgresBinDir   string // PostgreSQL's programs for the built-in database; "" looks for them
+	ConfigDir        string // required
+	CacheDir         string // required
+	BinDir           string // cross-built coder binaries, named coder-<os>-<arch>[.exe]; "" looks in CacheDir/bin
+	SSHKeyAlgorithm  string // of users' git keys: ed25519, ecdsa, rsa4096
+	UpgradeMessage   string // told to clients of another version
+	TerraformDebug   bool   // builds may ask for debug logs
+	DisableDirect    bool   // tunnels go through the relay only
+	HostnameSuffix   string // of workspaces in SSH configurations, "coder"
+	HostnamePrefix   string
+	SSHConfigOptions map[string]string
+
+	// ProvisionerDaemons is how many built-in provisioners run; 0 none.
+	ProvisionerDaemons      int
+	ProvisionerDaemonPSK    string
+	ProvisionerEngines      []string      // engines of the built-in ones; nil: terraform
+	ForceCancelInterval     time.Duration // 10 minutes
+	AllowWorkspaceRenames   bool
+	NoOwnerWorkspaceAccess  bool // owners may not enter workspaces of others
+	Session                 Session
+	Cookies                 Cookies
+	ProxyTrustedHeaders     []string
+	ProxyTrustedOrigins     []string
+	StrictTransportSecurity int // seconds; 0 sends no header
+	StrictTransportOptions  []string
+	AdditionalCSP           []string
+
+	PrometheusEnable  bool
+	PrometheusAddress string
+	PprofEnable       bool
+	PprofAddress      string
+}
+
+// TLS says how HTTPS is answered. Files come in pairs; a certificate is chosen
+// by the name that the client asks for.
+type TLS struct {
+	Enable       bool
+	Address      string
+	CertFiles    []string
+	KeyFiles     []string
+	ClientCAFile string
+	ClientAuth   string // none, request, require-any, verify-if-given, require-and-verify
+	MinVersion   string // tls10 .. tls13
+}
+
+// Session says how long people stay logged in.
+type Session struct {
+	Duration             time.Duration // 24 h
+	DisableRefresh       bool
+	DisablePasswordAuth  bool
+	DefaultTokenLifetime time.Duration // 168 h
+	MaxTokenLifetime     time.Duration // 876600 h
+	MaxAdminLifetime     time.Duration // 168 h
+}
+
+// Cookies says how session cookies are sent.
+type Cookies struct {
+	Secure   bool
+	SameSite string // lax or none
+}
+
+// check refuses what contradicts itself, before anything is started.
+func (c *Config) check() error {
+	switch {
+	case c.Log == nil || c.ConfigDir == "" || c.CacheDir == "":
+		return coder.Errorf(coder.CodeInternal, "server: Log, ConfigDir and CacheDir are required")
+	case c.HTTPAddress == "" && !c.TLS.Enable:
+		return coder.Errorf(coder.CodeInvalid, "the server would listen nowhere: give --http-address, or --tls-enable with a certificate")
+	case c.TLS.Enable && len(c.TLS.CertFiles) == 0:
+		return coder.Errorf(coder.CodeInvalid, "--tls-enable needs --tls-cert-file and --tls-key-file")
+	case len(c.TLS.CertFiles) != len(c.TLS.KeyFiles):
+		return coder.Errorf(coder.CodeInvalid, "--tls-cert-file and --tls-key-file come in pairs: got %d and %d", len(c.TLS.CertFiles), len(c.TLS.KeyFiles))
+	case c.ProvisionerDaemons < 0:
+		return coder.Errorf(coder.CodeInvalid, "--provisioner-daemons cannot be negative")
+	case c.AccessURL != nil && (c.AccessURL.Scheme != "http" && c.AccessURL.Scheme != "https" || c.AccessURL.Host == ""):
+		return coder.Errorf(coder.CodeInvalid, "--access-url must be like https://coder.example.com, got %q", c.AccessURL)
+	case c.Cookies.SameSite != "" && c.Cookies.SameSite != "lax" && c.Cookies.SameSite != "none":
+		return coder.Errorf(coder.CodeInvalid, "--samesite-auth-cookie must be lax or none, got %q", c.Cookies.SameSite)
+	}
+	for _, a := range []string{c.HTTPAddress, c.TLS.Address, c.PrometheusAddress, c.PprofAddress} {
+		if a == "" {
+			continue
+		}
+		if _, _, err := net.SplitHostPort(a); err != nil {
+			return coder.Errorf(coder.CodeInvalid, "%q is not an address to listen on: use host:port, such as 127.0.0.1:3000", a)
+		}
+	}
+	if _, err := c.maxIdle(); err != nil {
+		return err
+	}
+	return nil
+}
+
+// maxIdle is how many idle connections are kept; 0 lets the store choose a third of all.
+func (c *Config) maxIdle() (int, error) {
+	if c.PostgresMaxIdle == "" || c.PostgresMaxIdle == "auto" {
+		return 0, nil
+	}
+	n, err := strconv.Atoi(c.PostgresMaxIdle)
+	if err != nil || n < 0 {
+		return 0, coder.Errorf(coder.CodeInvalid, "--postgres-conn-max-idle must be a number or auto, got %q", c.PostgresMaxIdle)
+	}
+	return n, nil
+}
