@@ -1,6 +1,14 @@
 // Package access decides who may do what. It is a pure table: a subject with
 // roles, an action, an object; no I/O, no clock. Every use case asks it, and
 // nothing else decides. (AU-05..08)
+//
+// A role permits, or with Negate forbids, an action on a type of resource on
+// one of four levels: on the whole site, on everything of an organization, on
+// what the subject itself owns within an organization, and on what it owns
+// anywhere. The levels are asked in that order and the first that speaks
+// decides. After the roles come the access lists of templates and workspaces.
+// Last, a token's scopes and allow list can only take away: whatever they do
+// not name is refused, whoever the user is.
 package access
 
 import (
@@ -29,6 +37,9 @@ type Subject struct {
 	KeyID string
 	// System is the server acting for itself; it may do everything.
 	System bool
+	// NoOwnerWorkspaceAccess takes from the role owner the right to open the
+	// workspaces of others (--disable-owner-workspace-access).
+	NoOwnerWorkspaceAccess bool
 	// Origin is where the request came from, for the audit log.
 	Origin Origin
 }
@@ -53,10 +64,12 @@ type Object struct {
 
 // Filter says, for list queries, which rows a subject may see: all, or those
 // of the organizations, or those owned, or those with an ACL entry. It is
-// handed to SQL as parameters.
+// handed to SQL as parameters. The zero Filter lets nothing through.
 type Filter struct {
 	All             bool
 	OrganizationIDs []uuid.UUID // every row of these organizations
 	OwnerID         uuid.UUID   // rows of this owner
 	MemberOf        []uuid.UUID // ACL entries for these organizations' Everyone, and for OwnerID, count
+	// IDs, when not nil, takes away every row but these: the token's allow list.
+	IDs []uuid.UUID
 }

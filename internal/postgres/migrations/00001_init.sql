@@ -40,6 +40,7 @@ CREATE TABLE users (
     roles           text[] NOT NULL DEFAULT '{}', -- site roles besides the implicit member
     theme           text NOT NULL DEFAULT '',
     terminal_font   text NOT NULL DEFAULT '',
+    task_alert_dismissed boolean NOT NULL DEFAULT false,
     ssh_public_key  text NOT NULL DEFAULT '', -- of the git SSH key pair
     ssh_private_key text NOT NULL DEFAULT '',
     ssh_key_updated_at timestamptz,

@@ -234,25 +234,26 @@ type TemplateVersion struct {
 }
 
 type User struct {
-	ID              uuid.UUID
-	Email           string
-	Username        string
-	Name            string
-	AvatarURL       string
-	PasswordHash    string
-	LoginType       string
-	Status          string
-	Roles           []string
-	Theme           string
-	TerminalFont    string
-	SshPublicKey    string
-	SshPrivateKey   string
-	SshKeyUpdatedAt *time.Time
-	IsSystem        bool
-	CreatedAt       time.Time
-	UpdatedAt       time.Time
-	LastSeenAt      time.Time
-	DeletedAt       *time.Time
+	ID                 uuid.UUID
+	Email              string
+	Username           string
+	Name               string
+	AvatarURL          string
+	PasswordHash       string
+	LoginType          string
+	Status             string
+	Roles              []string
+	Theme              string
+	TerminalFont       string
+	TaskAlertDismissed bool
+	SshPublicKey       string
+	SshPrivateKey      string
+	SshKeyUpdatedAt    *time.Time
+	IsSystem           bool
+	CreatedAt          time.Time
+	UpdatedAt          time.Time
+	LastSeenAt         time.Time
+	DeletedAt          *time.Time
 }
 
 type Workspace struct {

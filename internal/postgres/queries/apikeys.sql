@@ -1,0 +1,51 @@
+-- name: APIKeyWithUser :one
+-- Everything that one request needs to know about its token: one round trip.
+SELECT sqlc.embed(k), u.username, u.status, u.roles AS site_roles, u.deleted_at AS user_deleted_at, u.last_seen_at,
+    coalesce((SELECT jsonb_object_agg(m.organization_id, m.roles)
+        FROM organization_members m JOIN organizations o ON o.id = m.organization_id AND o.deleted_at IS NULL
+        WHERE m.user_id = u.id), '{}')::jsonb AS organizations
+FROM api_keys k JOIN users u ON u.id = k.user_id
+WHERE k.id = $1;
+
+-- name: InsertAPIKey :one
+INSERT INTO api_keys (id, secret_hash, user_id, login_type, token_name, scopes, allow_list, lifetime_seconds, ip_address,
+    created_at, updated_at, last_used_at, expires_at)
+VALUES (@id, @secret_hash, @user_id, @login_type, @token_name, @scopes, @allow_list, @lifetime_seconds, @ip_address,
+    @now, @now, @now, @expires_at)
+RETURNING *;
+
+-- name: TouchAPIKey :exec
+UPDATE api_keys SET last_used_at = @now, expires_at = @expires_at, ip_address = @ip_address, updated_at = @now WHERE id = @id;
+
+-- name: APIKeyOfUser :one
+SELECT * FROM api_keys WHERE id = $1 AND user_id = $2;
+
+-- name: TokenByName :one
+SELECT * FROM api_keys WHERE user_id = $1 AND token_name = $2 AND login_type = 'token';
+
+-- name: Tokens :many
+SELECT * FROM api_keys
+WHERE login_type = 'token' AND (@see_all::boolean OR user_id = @user_id)
+    AND (@include_expired::boolean OR expires_at > @now)
+    AND (sqlc.narg(see_id)::uuid IS NULL OR user_id = sqlc.narg(see_id))
+ORDER BY created_at DESC, id
+LIMIT @row_limit;
+
+-- name: DeleteAPIKey :execrows
+DELETE FROM api_keys WHERE id = $1 AND user_id = $2;
+
+-- name: ExpireAPIKey :execrows
+UPDATE api_keys SET expires_at = least(expires_at, @now), updated_at = @now WHERE id = @id AND user_id = @user_id;
+
+-- name: DeleteAPIKeysOfUser :exec
+DELETE FROM api_keys WHERE user_id = $1;
+
+-- name: DeleteOtherSessions :exec
+-- Ends the sessions of a user, but not the API tokens and not the given key.
+DELETE FROM api_keys WHERE user_id = $1 AND login_type <> 'token' AND id <> $2;
+
+-- name: DeleteNamedKey :exec
+DELETE FROM api_keys WHERE user_id = $1 AND token_name = $2 AND login_type <> 'token';
+
+-- name: DeleteExpiredAPIKeys :execrows
+DELETE FROM api_keys WHERE expires_at < @before;

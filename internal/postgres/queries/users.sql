@@ -1,0 +1,96 @@
+-- name: UserByID :one
+SELECT * FROM users WHERE id = $1 AND deleted_at IS NULL;
+
+-- name: UserByIDForUpdate :one
+SELECT * FROM users WHERE id = $1 AND deleted_at IS NULL FOR UPDATE;
+
+-- name: UserByUsername :one
+SELECT * FROM users WHERE lower(username) = lower($1) AND deleted_at IS NULL;
+
+-- name: UserByEmail :one
+SELECT * FROM users WHERE lower(email) = lower($1) AND deleted_at IS NULL;
+
+-- name: CountUsers :one
+-- People, not system accounts.
+SELECT count(*) FROM users WHERE NOT is_system AND deleted_at IS NULL;
+
+-- name: LockFirstUser :exec
+-- Serializes the making of the first user among replicas.
+SELECT pg_advisory_xact_lock(hashtext('first user'));
+
+-- name: LockOwners :exec
+-- Serializes what could remove the last owner.
+SELECT pg_advisory_xact_lock(hashtext('owners'));
+
+-- name: CountActiveOwners :one
+SELECT count(*) FROM users
+WHERE 'owner' = ANY (roles) AND status <> 'suspended' AND NOT is_system AND deleted_at IS NULL;
+
+-- name: InsertUser :one
+INSERT INTO users (id, email, username, name, avatar_url, password_hash, login_type, status, roles,
+    ssh_public_key, ssh_private_key, ssh_key_updated_at, created_at, updated_at)
+VALUES (@id, @email, @username, @name, @avatar_url, @password_hash, @login_type, @status, @roles,
+    @ssh_public_key, @ssh_private_key, @now, @now, @now)
+RETURNING *;
+
+-- name: UpdateUserProfile :one
+UPDATE users SET username = @username, name = @name, updated_at = @now WHERE id = @id AND deleted_at IS NULL RETURNING *;
+
+-- name: UpdateUserPassword :one
+UPDATE users SET password_hash = @password_hash, login_type = 'password', updated_at = @now WHERE id = @id AND deleted_at IS NULL RETURNING *;
+
+-- name: UpdateUserStatus :one
+UPDATE users SET status = @status, updated_at = @now WHERE id = @id AND deleted_at IS NULL RETURNING *;
+
+-- name: UpdateUserRoles :one
+UPDATE users SET roles = @roles, updated_at = @now WHERE id = @id AND deleted_at IS NULL RETURNING *;
+
+-- name: UpdateUserAppearance :one
+UPDATE users SET theme = @theme, terminal_font = @terminal_font, updated_at = @now WHERE id = @id AND deleted_at IS NULL RETURNING *;
+
+-- name: UpdateUserPreferences :one
+UPDATE users SET task_alert_dismissed = @task_alert_dismissed, updated_at = @now WHERE id = @id AND deleted_at IS NULL RETURNING *;
+
+-- name: UpdateUserSSHKey :one
+UPDATE users SET ssh_public_key = @ssh_public_key, ssh_private_key = @ssh_private_key, ssh_key_updated_at = @now, updated_at = @now
+WHERE id = @id AND deleted_at IS NULL RETURNING *;
+
+-- name: TouchUser :exec
+-- Records that the user was here, and wakes a dormant one.
+UPDATE users SET last_seen_at = greatest(last_seen_at, @now), status = CASE status WHEN 'dormant' THEN 'active' ELSE status END
+WHERE id = @id;
+
+-- name: SoftDeleteUser :one
+UPDATE users SET deleted_at = @now::timestamptz, updated_at = @now, password_hash = '', ssh_private_key = '', roles = '{}'
+WHERE id = @id AND deleted_at IS NULL RETURNING *;
+
+-- name: UserOwnsWorkspaces :one
+SELECT EXISTS (SELECT 1 FROM workspaces WHERE owner_id = $1 AND deleted_at IS NULL);
+
+-- name: UserOrganizationIDs :many
+-- Of every given user, the organizations.
+SELECT m.user_id, m.organization_id, m.roles
+FROM organization_members m JOIN organizations o ON o.id = m.organization_id AND o.deleted_at IS NULL
+WHERE m.user_id = ANY (@user_ids::uuid[])
+ORDER BY o.created_at, o.id;
+
+-- name: Users :many
+-- A page of users by name, with the count of all that match in every row.
+SELECT sqlc.embed(u), count(*) OVER () AS count
+FROM users u
+WHERE u.deleted_at IS NULL AND NOT u.is_system
+    AND (@see_all::boolean OR u.id = @see_id::uuid)
+    AND (sqlc.narg(only_ids)::uuid[] IS NULL OR u.id = ANY (sqlc.narg(only_ids)::uuid[]))
+    AND (@search::text = '' OR strpos(lower(u.username), lower(@search)) > 0 OR strpos(lower(u.email), lower(@search)) > 0
+        OR strpos(lower(u.name), lower(@search)) > 0)
+    AND (cardinality(@statuses::text[]) = 0 OR u.status = ANY (@statuses))
+    AND (cardinality(@roles::text[]) = 0 OR u.roles && @roles OR 'member' = ANY (@roles))
+    AND (cardinality(@login_types::text[]) = 0 OR u.login_type = ANY (@login_types))
+    AND (sqlc.narg(last_seen_before)::timestamptz IS NULL OR u.last_seen_at <= sqlc.narg(last_seen_before))
+    AND (sqlc.narg(last_seen_after)::timestamptz IS NULL OR u.last_seen_at >= sqlc.narg(last_seen_after))
+    AND (sqlc.narg(created_before)::timestamptz IS NULL OR u.created_at <= sqlc.narg(created_before))
+    AND (sqlc.narg(created_after)::timestamptz IS NULL OR u.created_at >= sqlc.narg(created_after))
+    AND (sqlc.narg(after_id)::uuid IS NULL
+        OR lower(u.username) > (SELECT lower(a.username) FROM users a WHERE a.id = sqlc.narg(after_id)))
+ORDER BY lower(u.username)
+LIMIT @row_limit OFFSET @row_offset;
