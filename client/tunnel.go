@@ -1,0 +1,29 @@
+package client
+
+import (
+	"context"
+
+	"github.com/coder/websocket"
+	"github.com/google/uuid"
+
+	"github.com/seed-2a7f8fe7/coder"
+)
+
+// GrantTunnel calls POST /workspaceagents/{id}/tunnel: the server certifies a
+// key for a tunnel to the agent and says how to recognize the agent.
+func (c *Client) GrantTunnel(ctx context.Context, agentID uuid.UUID, req coder.TunnelRequest) (out coder.TunnelGrant, err error) {
+	err = c.do(ctx, "POST", "/workspaceagents/"+agentID.String()+"/tunnel", nil, req, &out)
+	return out, err
+}
+
+// ClientRelay opens the WebSocket GET /workspaceagents/{id}/relay, on which
+// the packets of one tunnel to the agent travel.
+func (c *Client) ClientRelay(ctx context.Context, agentID uuid.UUID) (*websocket.Conn, error) {
+	return c.Dial(ctx, "/workspaceagents/"+agentID.String()+"/relay", nil)
+}
+
+// AgentRelay opens the WebSocket GET /workspaceagents/me/relay, on which the
+// packets of all tunnels to the agent travel. SessionToken is the agent's.
+func (c *Client) AgentRelay(ctx context.Context) (*websocket.Conn, error) {
+	return c.Dial(ctx, "/workspaceagents/me/relay", nil)
+}

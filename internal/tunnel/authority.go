@@ -1,0 +1,163 @@
+package tunnel
+
+import (
+	"bytes"
+	"crypto/ed25519"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"errors"
+	"fmt"
+	"math/big"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// CertificateLifetime is how long after its issue a client's certificate
+// opens a tunnel. The tunnel itself lives on.
+const CertificateLifetime = 10 * time.Minute
+
+// clockSkew is how far an agent's clock may be behind the server's.
+const clockSkew = 10 * time.Minute
+
+// Grant says who may do what on which agent. It travels in the client's
+// certificate, in the one URI of its subject alternative names.
+type Grant struct {
+	UserID      uuid.UUID
+	WorkspaceID uuid.UUID
+	AgentID     uuid.UUID
+	// Actions are kinds of streams: KindSSH, KindTCP, KindPTY, KindAgentAPI.
+	Actions []string
+}
+
+// Allows says whether streams of that kind may be opened.
+func (g Grant) Allows(kind string) bool { return slices.Contains(g.Actions, kind) }
+
+func (g Grant) uri() *url.URL {
+	return &url.URL{Scheme: "coder", Host: "tunnel", RawQuery: url.Values{
+		"user": {g.UserID.String()}, "workspace": {g.WorkspaceID.String()},
+		"agent": {g.AgentID.String()}, "actions": {strings.Join(g.Actions, ",")},
+	}.Encode()}
+}
+
+func parseGrant(u *url.URL) (g Grant, err error) {
+	if u.Scheme != "coder" || u.Host != "tunnel" {
+		return g, errors.New("not the certificate of a tunnel client")
+	}
+	q := u.Query()
+	for name, id := range map[string]*uuid.UUID{"user": &g.UserID, "workspace": &g.WorkspaceID, "agent": &g.AgentID} {
+		if *id, err = uuid.Parse(q.Get(name)); err != nil {
+			return Grant{}, fmt.Errorf("%s of the tunnel certificate: %w", name, err)
+		}
+	}
+	g.Actions = strings.Split(q.Get("actions"), ",")
+	return g, nil
+}
+
+// Authority certifies clients for agents. All replicas make the same one of
+// the same seed. It is safe for concurrent use.
+type Authority struct {
+	key         ed25519.PrivateKey
+	certificate *x509.Certificate
+}
+
+// SeedSize is the length of an Authority's seed in bytes.
+const SeedSize = ed25519.SeedSize
+
+// NewAuthority makes the authority of a random seed of SeedSize bytes.
+func NewAuthority(seed []byte) (*Authority, error) {
+	if len(seed) != SeedSize {
+		return nil, fmt.Errorf("the seed of the tunnel authority has %d bytes, not %d", len(seed), SeedSize)
+	}
+	key := ed25519.NewKeyFromSeed(seed)
+	t := &x509.Certificate{
+		SerialNumber:          big.NewInt(1),
+		Subject:               pkix.Name{CommonName: "coder tunnel authority"},
+		NotBefore:             epoch(),
+		NotAfter:              epoch().AddDate(100, 0, 0),
+		KeyUsage:              x509.KeyUsageCertSign,
+		BasicConstraintsValid: true,
+		IsCA:                  true,
+		MaxPathLenZero:        true,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, t, t, key.Public(), key)
+	if err != nil {
+		return nil, fmt.Errorf("make the tunnel authority: %w", err)
+	}
+	c, err := x509.ParseCertificate(der)
+	if err != nil {
+		return nil, err
+	}
+	return &Authority{key: key, certificate: c}, nil
+}
+
+// Certificate gives the authority's certificate as DER: what agents trust.
+func (a *Authority) Certificate() []byte { return a.certificate.Raw }
+
+// Issue certifies a client's public key, an ed25519 key of 32 bytes, for what
+// g says, and gives the certificate as DER.
+func (a *Authority) Issue(public []byte, g Grant, now time.Time) ([]byte, error) {
+	if len(public) != ed25519.PublicKeySize {
+		return nil, fmt.Errorf("a tunnel key has %d bytes, not %d", ed25519.PublicKeySize, len(public))
+	}
+	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 120))
+	if err != nil {
+		return nil, err
+	}
+	t := &x509.Certificate{
+		SerialNumber: serial,
+		Subject:      pkix.Name{CommonName: "coder client"},
+		NotBefore:    now.Add(-clockSkew),
+		NotAfter:     now.Add(CertificateLifetime),
+		KeyUsage:     x509.KeyUsageDigitalSignature,
+		ExtKeyUsage:  []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+		URIs:         []*url.URL{g.uri()},
+	}
+	return x509.CreateCertificate(rand.Reader, t, a.certificate, ed25519.PublicKey(public), a.key)
+}
+
+// verifier is an agent's check of a client's certificate.
+type verifier struct {
+	authority []byte // DER
+	agentID   uuid.UUID
+	now       func() time.Time
+}
+
+// grant gives what a certificate grants on this agent, or why nothing.
+func (v verifier) grant(c *x509.Certificate) (Grant, error) {
+	ca, err := x509.ParseCertificate(v.authority)
+	if err != nil {
+		return Grant{}, fmt.Errorf("the authority of tunnel clients: %w", err)
+	}
+	roots := x509.NewCertPool()
+	roots.AddCert(ca)
+	_, err = c.Verify(x509.VerifyOptions{
+		Roots: roots, CurrentTime: v.now(), KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+	})
+	if err != nil {
+		return Grant{}, err
+	}
+	if len(c.URIs) != 1 {
+		return Grant{}, errors.New("not the certificate of a tunnel client")
+	}
+	g, err := parseGrant(c.URIs[0])
+	if err != nil {
+		return Grant{}, err
+	}
+	if g.AgentID != v.agentID {
+		return Grant{}, errors.New("the certificate is for another agent")
+	}
+	return g, nil
+}
+
+// pinned says that the peer shows exactly the certificate want.
+func pinned(want []byte, shown [][]byte) error {
+	if len(shown) == 0 || !bytes.Equal(want, shown[0]) {
+		return errors.New("the agent shows another certificate than the one it registered with the server")
+	}
+	return nil
+}

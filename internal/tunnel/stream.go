@@ -1,0 +1,140 @@
+package tunnel
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+
+	"github.com/quic-go/quic-go"
+)
+
+// The kinds of streams, and the actions a certificate grants.
+const (
+	KindSSH      = "ssh"       // the SSH server; no argument
+	KindTCP      = "tcp"       // a connection to the argument, host:port
+	KindPTY      = "pty"       // a reconnecting terminal; the argument is the agent's business
+	KindAgentAPI = "agent-api" // the agent's HTTP API; no argument
+
+	kindPing = "ping" // answered by the listener itself, granted to everybody
+)
+
+// maxLine bounds the lines at the head of a stream.
+const maxLine = 1024
+
+// Stream is a bidirectional stream of a tunnel. It is a net.Conn with
+// half-close, safe for concurrent use as those are.
+type Stream struct {
+	*quic.Stream
+	local, remote net.Addr
+}
+
+// CloseWrite says that no more is written; the other side reads io.EOF.
+func (s *Stream) CloseWrite() error { return s.Stream.Close() }
+
+// Close ends both directions. What was written still arrives.
+func (s *Stream) Close() error {
+	s.CancelRead(0)
+	return s.Stream.Close()
+}
+
+// LocalAddr gives a name of this end, for net.Conn.
+func (s *Stream) LocalAddr() net.Addr { return s.local }
+
+// RemoteAddr gives a name of the other end, for net.Conn.
+func (s *Stream) RemoteAddr() net.Addr { return s.remote }
+
+// Read reads as io.Reader does. When the other side has gone away for good,
+// its error says so.
+func (s *Stream) Read(p []byte) (int, error) {
+	n, err := s.Stream.Read(p)
+	return n, streamError(err)
+}
+
+// Write writes as io.Writer does.
+func (s *Stream) Write(p []byte) (int, error) {
+	n, err := s.Stream.Write(p)
+	return n, streamError(err)
+}
+
+func streamError(err error) error {
+	if err == nil || errors.Is(err, io.EOF) {
+		return err
+	}
+	if s, ok := errors.AsType[*quic.StreamError](err); ok {
+		if s.Remote {
+			return fmt.Errorf("the other side closed the stream: %w", io.ErrClosedPipe)
+		}
+		return net.ErrClosed
+	}
+	return connError(err)
+}
+
+// header makes the line that opens a stream.
+func header(kind, arg string) ([]byte, error) {
+	line := kind
+	if arg != "" {
+		line += " " + arg
+	}
+	if kind == "" || strings.ContainsAny(kind, " \n") || strings.Contains(arg, "\n") || len(line) >= maxLine {
+		return nil, fmt.Errorf("a tunnel stream cannot be asked for with %q", line[:min(len(line), 64)])
+	}
+	return append([]byte(line), '\n'), nil
+}
+
+// parseHeader takes a line apart.
+func parseHeader(line string) (kind, arg string, err error) {
+	kind, arg, _ = strings.Cut(line, " ")
+	if kind == "" {
+		return "", "", errors.New("an empty request")
+	}
+	return kind, arg, nil
+}
+
+// status makes the line that answers a header.
+func status(err error) []byte {
+	if err == nil {
+		return []byte("ok\n")
+	}
+	text := strings.ToValidUTF8(err.Error(), "?")
+	text = strings.Map(func(r rune) rune {
+		if r < ' ' {
+			return ' '
+		}
+		return r
+	}, text)
+	text = strings.ToValidUTF8(text[:min(len(text), maxLine-8)], "")
+	return []byte("error " + text + "\n")
+}
+
+// parseStatus gives the error that a status line tells.
+func parseStatus(line string) error {
+	if line == "ok" {
+		return nil
+	}
+	if text, ok := strings.CutPrefix(line, "error "); ok {
+		return errors.New(text)
+	}
+	return fmt.Errorf("the agent answered something else than a status: %q", line[:min(len(line), 64)])
+}
+
+// readLine reads up to a line feed and not a byte further.
+func readLine(r io.Reader) (string, error) {
+	var line [maxLine]byte
+	n := 0
+	for n < maxLine {
+		m, err := r.Read(line[n : n+1])
+		if m == 1 && line[n] == '\n' {
+			return string(line[:n]), nil
+		}
+		n += m
+		if err != nil {
+			if errors.Is(err, io.EOF) {
+				err = io.ErrUnexpectedEOF
+			}
+			return "", err
+		}
+	}
+	return "", fmt.Errorf("the first line of a stream has more than %d bytes", maxLine-1)
+}

@@ -1,0 +1,20 @@
+package coder
+
+// TunnelRequest asks for a tunnel to an agent.
+type TunnelRequest struct {
+	// PublicKey is the client's ed25519 key, 32 bytes.
+	PublicKey []byte `json:"public_key"`
+}
+
+// TunnelGrant is what a client needs to open a tunnel to an agent.
+type TunnelGrant struct {
+	// Certificate is the client's, DER, short-lived.
+	Certificate []byte `json:"certificate"`
+	// AgentCertificate is the agent's, DER, to be pinned.
+	AgentCertificate []byte `json:"agent_certificate"`
+	// SSHHostKey is the key of the agent's SSH server in the form of
+	// authorized_keys: "ssh-ed25519 AAAA...".
+	SSHHostKey string `json:"ssh_host_key"`
+	// Actions are the kinds of streams that Certificate allows.
+	Actions []string `json:"actions"`
+}
