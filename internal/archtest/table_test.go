@@ -1,0 +1,95 @@
+package archtest
+
+// tier is a layer of rooms. A room may import its own allowances only.
+type tier struct {
+	number int
+	name   string
+	rooms  []string // relative to the module; a trailing /... takes all below
+	may    []string // what every room of the tier may import, same notation
+}
+
+// tiers is the house, bottom up.
+var tiers = []tier{
+	{0, "vocabulary", []string{"."}, nil},
+	{1, "contracts", []string{"api/...", "client"}, []string{".", "api/..."}},
+	{2, "mechanisms", []string{
+		"internal/access", "internal/archive", "internal/echo", "internal/initscript", "internal/lifecycle", "internal/notify",
+		"internal/postgres", "internal/postgres/embedded", "internal/postgres/sqlc", "internal/sshd", "internal/switchboard",
+		"internal/telemetry", "internal/terraform/...", "internal/tfprovider", "internal/tunnel/...", "examples",
+	}, []string{".", "api/...", "client", "internal/lifecycle", "internal/telemetry"}},
+	{3, "use cases", []string{
+		"internal/audit", "internal/identity", "internal/presence", "internal/queue", "internal/resource",
+		"internal/template", "internal/workspace",
+	}, []string{
+		".", "api/...", "internal/access", "internal/archive", "internal/lifecycle", "internal/notify", "internal/postgres",
+		"internal/postgres/sqlc", "internal/telemetry", "internal/terraform/...", "internal/audit", "internal/tunnel", "examples",
+	}},
+	{4, "edges", []string{"internal/agentapi", "internal/httpapi", "internal/provisionapi"}, []string{
+		".", "api/...", "client", "examples", "internal/access", "internal/archive", "internal/lifecycle", "internal/notify", "internal/telemetry",
+		"internal/switchboard", "internal/initscript", "internal/tunnel", "internal/identity", "internal/presence", "internal/queue",
+		"internal/resource", "internal/template", "internal/workspace", "internal/audit",
+	}},
+	{5, "processes", []string{"internal/agent", "internal/provisionerd", "internal/server"}, []string{".", "api/...", "client", "internal/lifecycle", "internal/telemetry"}},
+	{6, "commands", []string{"internal/cli", "cmd/..."}, []string{".", "api/...", "client", "internal/agent", "internal/provisionerd", "internal/server", "internal/cli", "internal/tfprovider"}},
+	{7, "proving", []string{"internal/archtest", "internal/bench", "internal/enginetest", "internal/postgrestest", "internal/servertest", "e2e", "web"}, []string{"./..."}},
+}
+
+// pairs are imports beyond the tiers, each with its reason.
+var pairs = map[string]map[string]string{
+	"client":                {},
+	"internal/switchboard":  {"internal/postgres/sqlc": "the replicas table", "internal/postgres": "the replicas table", "internal/tunnel": "the frames it forwards"},
+	"internal/postgres":     {"internal/postgres/sqlc": "the generated queries"},
+	"internal/terraform":    {"internal/archive": "template sources", "internal/initscript": "the agent's bootstrap", "internal/tfprovider": "the provider it attaches to"},
+	"internal/echo":         {"internal/archive": "scripts come in template archives"},
+	"internal/template":     {"internal/queue": "import and dry-run jobs", "internal/resource": "what an import would make"},
+	"internal/workspace":    {"internal/queue": "build jobs", "internal/resource": "what a build made"},
+	"internal/presence":     {"internal/resource": "agents are resources' children"},
+	"internal/identity":     {},
+	"internal/agent":        {"internal/tunnel": "its end of the tunnel", "internal/sshd": "sessions"},
+	"internal/provisionerd": {"internal/terraform": "an engine", "internal/archive": "module files", "internal/initscript": "the agent's bootstrap", "internal/echo": "an engine for tests"},
+	"internal/server":       {"./...": "it assembles everything"},
+	"internal/cli":          {"internal/tunnel": "clients are a tunnel's other end", "internal/terraform": "engine of provisioner start", "internal/archive": "templates push and pull", "internal/echo": "engine of provisioner start", "examples": "templates init", "internal/access": "direct database commands"},
+}
+
+// confined are libraries that only the named rooms may import.
+var confined = map[string][]string{
+	"github.com/jackc/pgx":                       {"internal/postgres", "internal/postgres/embedded", "internal/postgres/sqlc", "internal/notify", "internal/postgrestest", "internal/bench"},
+	"github.com/pressly/goose":                   {"internal/postgres"},
+	"github.com/fergusstrange/embedded-postgres": {"internal/postgres/embedded"},
+	"github.com/hashicorp/terraform-exec":        {"internal/terraform"},
+	"github.com/hashicorp/hc-install":            {"internal/terraform"},
+	"github.com/hashicorp/terraform-plugin-sdk":  {"internal/tfprovider"},
+	"github.com/coder/terraform-provider-coder":  {"internal/tfprovider", "internal/terraform"},
+	"github.com/urfave/cli":                      {"internal/cli"},
+	"golang.org/x/crypto/ssh":                    {"internal/sshd", "internal/cli", "internal/identity", "internal/agentapi", "internal/agent"},
+	"github.com/pkg/sftp":                        {"internal/sshd"},
+	"github.com/creack/pty":                      {"internal/sshd"},
+	"github.com/quic-go/quic-go":                 {"internal/tunnel"},
+	"k8s.io":                                     {"internal/operator", "api/v1alpha1", "cmd/coder-operator"},
+	"net/http":                                   {"client", "internal/agentapi", "internal/httpapi", "internal/provisionapi", "internal/telemetry", "internal/server", "internal/servertest", "internal/provisionerd", "internal/agent", "internal/cli", "internal/tunnel", "internal/switchboard", "internal/terraform", "internal/bench", "web", "e2e"},
+}
+
+// Budgets of hand-written code outside of tests.
+const (
+	maxFileLines     = 500
+	maxFuncLines     = 70
+	maxPackageLines  = 3000
+	maxImports       = 8
+	maxInterfaceSize = 5
+)
+
+// raised budgets, each with its reason.
+var (
+	packageLines = map[string]int{
+		"internal/postgres": 8000, // all SQL lives there
+		"internal/httpapi":  8000, // one file per noun of the whole API
+		"internal/cli":      8000, // one file per command
+	}
+	imports = map[string]int{
+		"internal/httpapi": 12, "internal/agentapi": 12, "internal/provisionapi": 12, "internal/cli": 12, // edges and commands
+		"internal/server": 25, // it assembles everything
+	}
+	interfaceSize = map[string]int{
+		"api/provisioner.Session": 6, // the six steps of the wire's conversation
+	}
+)
