@@ -453,13 +453,15 @@ func (q *Queries) QueueList(ctx context.Context, arg QueueListParams) ([]uuid.UU
 }
 
 const queueLock = `-- name: QueueLock :one
-SELECT j.id, j.organization_id, j.initiator_id, j.type, j.provisioner, j.priority, j.tag_set_id, j.file_id, j.input, j.trace, j.created_at, j.updated_at, j.started_at, j.canceled_at, j.completed_at, j.error, j.error_code, j.worker_id, j.worker_name, j.fence, j.lease_expires_at, j.logs_length, j.logs_overflowed, j.status, s.tags FROM provisioner_jobs j JOIN job_tag_sets s ON s.id = j.tag_set_id
+SELECT j.id, j.organization_id, j.initiator_id, j.type, j.provisioner, j.priority, j.tag_set_id, j.file_id, j.input, j.trace, j.created_at, j.updated_at, j.started_at, j.canceled_at, j.completed_at, j.error, j.error_code, j.worker_id, j.worker_name, j.fence, j.lease_expires_at, j.logs_length, j.logs_overflowed, j.status, s.tags, coalesce(j.lease_expires_at < now(), false)::boolean AS expired
+FROM provisioner_jobs j JOIN job_tag_sets s ON s.id = j.tag_set_id
 WHERE j.id = $1 FOR UPDATE OF j
 `
 
 type QueueLockRow struct {
 	ProvisionerJob ProvisionerJob
 	Tags           coder.Tags
+	Expired        bool
 }
 
 // Locks the job for a change that its fence, lease or status decides about.
@@ -492,6 +494,7 @@ func (q *Queries) QueueLock(ctx context.Context, id uuid.UUID) (QueueLockRow, er
 		&i.ProvisionerJob.LogsOverflowed,
 		&i.ProvisionerJob.Status,
 		&i.Tags,
+		&i.Expired,
 	)
 	return i, err
 }

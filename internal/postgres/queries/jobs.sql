@@ -1,0 +1,172 @@
+-- name: QueueTagSet :one
+SELECT id FROM job_tag_sets WHERE organization_id = $1 AND key = $2;
+
+-- name: QueueAddTagSet :one
+-- Two who add the same set at once get the same row.
+INSERT INTO job_tag_sets (organization_id, key, tags) VALUES ($1, $2, $3)
+ON CONFLICT (organization_id, key) DO UPDATE SET key = excluded.key
+RETURNING id;
+
+-- name: QueueAdd :exec
+INSERT INTO provisioner_jobs (
+    id, organization_id, initiator_id, type, provisioner, priority, tag_set_id, file_id, input, created_at, updated_at
+) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, now(), now());
+
+-- name: QueueClaim :many
+-- Gives pending jobs to the waiting workers of one organization, tag set and
+-- kind, at most one each, the most urgent and then the oldest first. A tag set
+-- matches as coder.Tags.Match says: the untagged one only its equal, any other
+-- when it is contained. What another server is claiming is skipped.
+WITH sets AS MATERIALIZED (
+    SELECT s.id FROM job_tag_sets s
+    WHERE s.organization_id = sqlc.arg(organization_id) AND CASE
+        WHEN s.tags = '{"scope": "organization", "owner": ""}' THEN s.tags = sqlc.arg(tags)::jsonb
+        ELSE s.tags <@ sqlc.arg(tags)::jsonb END
+), picked AS MATERIALIZED (
+    SELECT c.id, c.n FROM (
+        SELECT l.id, row_number() OVER (ORDER BY l.priority, l.created_at, l.id) AS n
+        FROM sets CROSS JOIN unnest(sqlc.arg(provisioners)::text[]) AS kind
+        CROSS JOIN LATERAL (
+            SELECT p.id, p.priority, p.created_at FROM provisioner_jobs p
+            WHERE p.tag_set_id = sets.id AND p.provisioner = kind
+                AND p.started_at IS NULL AND p.completed_at IS NULL
+            ORDER BY p.priority, p.created_at
+            LIMIT cardinality(sqlc.arg(worker_ids)::uuid[])
+            FOR UPDATE SKIP LOCKED
+        ) l
+    ) c WHERE c.n <= cardinality(sqlc.arg(worker_ids)::uuid[])
+)
+UPDATE provisioner_jobs j SET
+    started_at = now(), updated_at = now(), fence = j.fence + 1,
+    worker_id = (sqlc.arg(worker_ids)::uuid[])[picked.n], worker_name = (sqlc.arg(worker_names)::text[])[picked.n],
+    lease_expires_at = now() + sqlc.arg(lease_ms)::bigint * interval '1 millisecond'
+FROM picked JOIN provisioner_jobs old ON old.id = picked.id JOIN job_tag_sets s ON s.id = old.tag_set_id
+WHERE j.id = picked.id
+RETURNING sqlc.embed(j), s.tags;
+
+-- name: QueueLock :one
+-- Locks the job for a change that its fence, lease or status decides about.
+SELECT sqlc.embed(j), s.tags, coalesce(j.lease_expires_at < now(), false)::boolean AS expired
+FROM provisioner_jobs j JOIN job_tag_sets s ON s.id = j.tag_set_id
+WHERE j.id = $1 FOR UPDATE OF j;
+
+-- name: QueueJob :one
+SELECT sqlc.embed(j), s.tags FROM provisioner_jobs j JOIN job_tag_sets s ON s.id = j.tag_set_id
+WHERE j.id = $1;
+
+-- name: QueueRenew :exec
+UPDATE provisioner_jobs SET
+    updated_at = now(), logs_length = sqlc.arg(logs_length), logs_overflowed = sqlc.arg(logs_overflowed),
+    lease_expires_at = now() + sqlc.arg(lease_ms)::bigint * interval '1 millisecond'
+WHERE id = sqlc.arg(id);
+
+-- name: QueueRelease :execrows
+-- Puts a claimed job back among the pending: its worker never got it, or was
+-- lost while the job had no effect outside.
+UPDATE provisioner_jobs SET
+    started_at = NULL, updated_at = now(), worker_id = NULL, worker_name = '', lease_expires_at = NULL
+WHERE id = sqlc.arg(id) AND fence = sqlc.arg(fence) AND started_at IS NOT NULL AND completed_at IS NULL AND canceled_at IS NULL;
+
+-- name: QueueEnd :exec
+-- Ends the job. A job that succeeded although it was to be canceled succeeded.
+UPDATE provisioner_jobs SET
+    completed_at = now(), updated_at = now(), error = sqlc.arg(error), error_code = sqlc.arg(error_code),
+    canceled_at = CASE WHEN sqlc.arg(succeeded)::boolean THEN NULL WHEN sqlc.arg(canceled)::boolean THEN coalesce(canceled_at, now()) ELSE canceled_at END
+WHERE id = sqlc.arg(id);
+
+-- name: QueueAskCancel :exec
+UPDATE provisioner_jobs SET canceled_at = now(), updated_at = now() WHERE id = $1;
+
+-- name: QueueExpired :many
+-- Running jobs whose worker went silent, or did not end in time after it was
+-- asked to cancel.
+SELECT id FROM provisioner_jobs
+WHERE started_at IS NOT NULL AND completed_at IS NULL
+    AND (lease_expires_at < now() OR canceled_at < now() - sqlc.arg(force_cancel_ms)::bigint * interval '1 millisecond')
+ORDER BY lease_expires_at LIMIT 50;
+
+-- name: QueueUnserved :many
+-- Jobs that wait longer than the given time while no provisioner that could
+-- take them was seen in that time.
+SELECT j.id, s.tags FROM provisioner_jobs j JOIN job_tag_sets s ON s.id = j.tag_set_id
+WHERE j.started_at IS NULL AND j.completed_at IS NULL
+    AND j.updated_at < now() - sqlc.arg(age_ms)::bigint * interval '1 millisecond'
+    AND NOT EXISTS (
+        SELECT FROM provisioner_daemons d
+        WHERE d.organization_id = j.organization_id AND j.provisioner = ANY (d.provisioners)
+            AND d.last_seen_at > now() - sqlc.arg(age_ms)::bigint * interval '1 millisecond'
+            AND CASE WHEN s.tags = '{"scope": "organization", "owner": ""}' THEN s.tags = d.tags ELSE s.tags <@ d.tags END)
+ORDER BY j.created_at LIMIT 10;
+
+-- name: QueueJobs :many
+-- What people read of jobs, with the names of what they are about.
+SELECT sqlc.embed(j), s.tags,
+    coalesce(t.id, '00000000-0000-0000-0000-000000000000')::uuid AS template_id,
+    coalesce(t.name, '') AS template_name, coalesce(t.display_name, '') AS template_display_name,
+    coalesce(t.icon, '') AS template_icon, coalesce(v.name, '') AS template_version_name,
+    coalesce(w.id, '00000000-0000-0000-0000-000000000000')::uuid AS workspace_id, coalesce(w.name, '') AS workspace_name
+FROM provisioner_jobs j
+JOIN job_tag_sets s ON s.id = j.tag_set_id
+LEFT JOIN workspace_builds b ON b.id = (j.input ->> 'workspace_build_id')::uuid
+LEFT JOIN workspaces w ON w.id = b.workspace_id
+LEFT JOIN template_versions v ON v.id = coalesce(b.template_version_id, (j.input ->> 'template_version_id')::uuid)
+LEFT JOIN templates t ON t.id = v.template_id
+WHERE j.id = ANY (sqlc.arg(ids)::uuid[]);
+
+-- name: QueuePositions :many
+-- Where pending jobs stand among those of their tag set and kind.
+SELECT j.id, a.position, a.size
+FROM provisioner_jobs j
+CROSS JOIN LATERAL (
+    SELECT count(*) FILTER (WHERE (p.priority, p.created_at, p.id) <= (j.priority, j.created_at, j.id)) AS position, count(*) AS size
+    FROM provisioner_jobs p
+    WHERE p.tag_set_id = j.tag_set_id AND p.provisioner = j.provisioner AND p.started_at IS NULL AND p.completed_at IS NULL
+) a
+WHERE j.id = ANY (sqlc.arg(ids)::uuid[]) AND j.started_at IS NULL AND j.completed_at IS NULL;
+
+-- name: QueueWorkers :many
+-- Provisioners seen lately that could take each of the pending jobs.
+SELECT j.id AS job_id, d.id AS daemon_id
+FROM provisioner_jobs j
+JOIN job_tag_sets s ON s.id = j.tag_set_id
+JOIN provisioner_daemons d ON d.organization_id = j.organization_id AND j.provisioner = ANY (d.provisioners)
+    AND CASE WHEN s.tags = '{"scope": "organization", "owner": ""}' THEN s.tags = d.tags ELSE s.tags <@ d.tags END
+WHERE j.id = ANY (sqlc.arg(ids)::uuid[]) AND j.started_at IS NULL AND j.completed_at IS NULL
+    AND d.last_seen_at > now() - sqlc.arg(stale_ms)::bigint * interval '1 millisecond';
+
+-- name: QueueList :many
+-- Ids of an organizations jobs, the newest first.
+SELECT j.id FROM provisioner_jobs j JOIN job_tag_sets s ON s.id = j.tag_set_id
+WHERE j.organization_id = sqlc.arg(organization_id)
+    AND (cardinality(sqlc.arg(ids)::uuid[]) = 0 OR j.id = ANY (sqlc.arg(ids)::uuid[]))
+    AND (cardinality(sqlc.arg(statuses)::text[]) = 0 OR j.status = ANY (sqlc.arg(statuses)::text[]))
+    AND (sqlc.narg(initiator_id)::uuid IS NULL OR j.initiator_id = sqlc.narg(initiator_id))
+    AND sqlc.arg(tags)::jsonb <@ s.tags
+ORDER BY j.created_at DESC, j.id
+LIMIT sqlc.arg(max_rows);
+
+-- name: QueueOrganization :one
+SELECT organization_id FROM provisioner_jobs WHERE id = $1;
+
+-- name: QueueStatus :one
+SELECT status, completed_at FROM provisioner_jobs WHERE id = $1;
+
+-- name: QueueAddLogs :exec
+INSERT INTO provisioner_job_logs (job_id, created_at, source, level, stage, output)
+SELECT sqlc.arg(job_id), unnest(sqlc.arg(created_at)::timestamptz[]), unnest(sqlc.arg(source)::text[]), unnest(sqlc.arg(level)::text[]), unnest(sqlc.arg(stage)::text[]), unnest(sqlc.arg(output)::text[]);
+
+-- name: QueueSetLogs :exec
+UPDATE provisioner_jobs SET logs_length = sqlc.arg(logs_length), logs_overflowed = sqlc.arg(logs_overflowed) WHERE id = sqlc.arg(id);
+
+-- name: QueueLogs :many
+-- Lines with after < id, and id < before unless before is 0.
+SELECT id, created_at, source, level, stage, output FROM provisioner_job_logs
+WHERE job_id = sqlc.arg(job_id) AND id > sqlc.arg(after_id) AND (sqlc.arg(before_id)::bigint = 0 OR id < sqlc.arg(before_id))
+ORDER BY id LIMIT sqlc.arg(max_rows);
+
+-- name: QueueAddTimings :exec
+INSERT INTO provisioner_job_timings (job_id, started_at, ended_at, stage, source, action, resource)
+SELECT sqlc.arg(job_id), unnest(sqlc.arg(started_at)::timestamptz[]), unnest(sqlc.arg(ended_at)::timestamptz[]), unnest(sqlc.arg(stage)::text[]), unnest(sqlc.arg(source)::text[]), unnest(sqlc.arg(action)::text[]), unnest(sqlc.arg(resource)::text[]);
+
+-- name: QueueTimings :many
+SELECT * FROM provisioner_job_timings WHERE job_id = $1 ORDER BY started_at, resource;

@@ -1,0 +1,91 @@
+package queue
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
+)
+
+// stale is how long a daemon is believed to be there after it was seen; beat
+// is how often a connected one is marked as seen. (PRV-14)
+const (
+	stale = 90 * time.Second
+	beat  = 30 * time.Second
+)
+
+// Daemon is what a provisioner says of itself when it connects.
+type Daemon struct {
+	OrganizationID uuid.UUID
+	KeyID          uuid.UUID // a key's, or one of the reserved ids
+	Name           string
+	Tags           coder.Tags // normalized
+	Provisioners   []string
+	Version        string // of the program
+	APIVersion     string // of the wire
+}
+
+// Hello records a daemon that connected and gives the id of its row, which is
+// the one it had when it was here before under the same name. The caller calls
+// gone when the connection ends. (PRV-13)
+func (s *Service) Hello(ctx context.Context, d Daemon) (id uuid.UUID, gone func(), err error) {
+	id, err = s.Store.QueueDaemonHello(ctx, sqlc.QueueDaemonHelloParams{
+		ID: uuid.New(), OrganizationID: d.OrganizationID, KeyID: d.KeyID, Name: clean(d.Name, 200),
+		Owner: d.Tags[coder.TagOwner], Provisioners: d.Provisioners, Tags: d.Tags,
+		Version: clean(d.Version, 200), ApiVersion: clean(d.APIVersion, 20),
+	})
+	if err != nil {
+		return uuid.Nil, nil, err
+	}
+	s.mu.Lock()
+	s.connected[id]++
+	s.mu.Unlock()
+	return id, func() { s.goodbye(id) }, nil
+}
+
+// goodbye marks a daemon as offline when its last connection here ended.
+func (s *Service) goodbye(id uuid.UUID) {
+	s.mu.Lock()
+	s.connected[id]--
+	last := s.connected[id] <= 0
+	if last {
+		delete(s.connected, id)
+	}
+	s.mu.Unlock()
+	if !last {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	if err := s.Store.QueueDaemonGone(ctx, stale.Milliseconds(), id); err != nil {
+		s.Log.Warn("cannot mark a provisioner as gone; it will look so after a while", "daemon", id, "error", err)
+	}
+}
+
+// heartbeat marks connected daemons as seen, and forgets those not seen for a week.
+func (s *Service) heartbeat(ctx context.Context) {
+	t := time.NewTicker(beat)
+	defer t.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-t.C:
+		}
+		s.mu.Lock()
+		ids := slices.Collect(maps.Keys(s.connected))
+		s.mu.Unlock()
+		err := s.Store.QueueDaemonsSeen(ctx, ids)
+		if err == nil {
+			err = s.Store.QueueForgetDaemons(ctx)
+		}
+		if err != nil && ctx.Err() == nil {
+			s.Log.Warn("cannot mark provisioners as seen, trying again soon", "error", err)
+		}
+	}
+}

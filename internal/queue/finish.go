@@ -1,0 +1,245 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/api/provisioner"
+	"github.com/seed-2a7f8fe7/coder/api/provisionerd"
+	"github.com/seed-2a7f8fe7/coder/internal/notify"
+	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
+)
+
+// lostError says that a claim is gone; it is a CodePrecondition outside.
+type lostError struct{ err error }
+
+func (e lostError) Error() string { return e.err.Error() }
+func (e lostError) Unwrap() error { return e.err }
+
+// Lost says whether err means that the worker no longer holds the job: it is
+// to stop and send nothing more.
+func Lost(err error) bool {
+	_, ok := errors.AsType[lostError](err)
+	return ok
+}
+
+func asError(err error) (*coder.Error, bool) { return errors.AsType[*coder.Error](err) }
+
+// held locks a job and checks that w holds it under fence. Every word on a
+// job passes here, so that a late one of a former holder changes nothing.
+func (s *Service) held(ctx context.Context, q *sqlc.Queries, w Worker, id string, fence int64) (sqlc.ProvisionerJob, Job, error) {
+	jobID, err := uuid.Parse(id)
+	if err != nil {
+		return sqlc.ProvisionerJob{}, Job{}, coder.Invalid("job_id", "%.40q is not an id", id)
+	}
+	row, err := q.QueueLock(ctx, jobID)
+	if coder.Is(err, coder.CodeNotFound) {
+		return row.ProvisionerJob, Job{}, lostError{coder.Errorf(coder.CodePrecondition, "There is no job %s", jobID)}
+	}
+	if err != nil {
+		return row.ProvisionerJob, Job{}, err
+	}
+	r := row.ProvisionerJob
+	switch {
+	case r.CompletedAt != nil:
+		err = lostError{coder.Errorf(coder.CodePrecondition, "Job %s is over", jobID)}
+	case r.StartedAt == nil || r.Fence != fence || r.WorkerID == nil || *r.WorkerID != w.ID:
+		err = lostError{coder.Errorf(coder.CodePrecondition, "Job %s is not held by this provisioner, or not any more", jobID)}
+	}
+	return r, jobOf(r, row.Tags), err
+}
+
+// Update takes log lines and what an import learned, renews the lease, and
+// says whether the job is to be canceled. (PRV-18, PRV-22)
+func (s *Service) Update(ctx context.Context, w Worker, fence int64, req *provisionerd.UpdateJobRequest) (*provisionerd.UpdateJobResponse, error) {
+	var resp *provisionerd.UpdateJobResponse
+	var id uuid.UUID
+	lease := w.Lease
+	if lease <= 0 {
+		lease = s.Lease
+	}
+	err := s.Store.Tx(ctx, func(q *sqlc.Queries) error {
+		row, job, err := s.held(ctx, q, w, req.JobId, fence)
+		if err != nil {
+			return err
+		}
+		id, resp = job.ID, &provisionerd.UpdateJobResponse{}
+		if req.TemplateVariables != nil || req.UserVariableValues != nil || req.Readme != nil || req.WorkspaceTags != nil {
+			h, err := s.handler(job.Type)
+			if err != nil {
+				return err
+			}
+			learned, err := h.Update(ctx, q, job, req)
+			if err != nil {
+				return err
+			}
+			if learned != nil {
+				resp = learned
+			}
+		}
+		length, overflowed, err := s.addLogs(ctx, q, row, req.Logs)
+		if err != nil {
+			return err
+		}
+		resp.Canceled = row.CanceledAt != nil
+		return q.QueueRenew(ctx, sqlc.QueueRenewParams{ID: job.ID, LogsLength: length, LogsOverflowed: overflowed, LeaseMs: lease.Milliseconds()})
+	})
+	if err != nil {
+		return nil, err
+	}
+	if len(req.Logs) > 0 {
+		s.Hub.Publish(notify.Job(id))
+	}
+	return resp, nil
+}
+
+// Complete takes the result of a job that succeeded. When its handler refuses
+// the result the job fails with that reason, keeping the state that came with it.
+func (s *Service) Complete(ctx context.Context, w Worker, fence int64, done *provisionerd.CompletedJob) error {
+	var job Job
+	err := s.Store.Tx(ctx, func(q *sqlc.Queries) error {
+		_, j, err := s.held(ctx, q, w, done.JobId, fence)
+		if err != nil {
+			return err
+		}
+		job = j
+		if kindOfCompleted(done) != j.Type {
+			return refused{coder.Invalid("type", "the result is not that of a %s job", j.Type)}
+		}
+		h, err := s.handler(j.Type)
+		if err != nil {
+			return err
+		}
+		if err := h.Complete(ctx, q, j, done); err != nil {
+			return refused{err}
+		}
+		if err := addTimings(ctx, q, j.ID, done.GetWorkspaceBuild().GetTimings()); err != nil {
+			return err
+		}
+		return q.QueueEnd(ctx, sqlc.QueueEndParams{ID: j.ID, Succeeded: true})
+	})
+	if r, ok := errors.AsType[refused](err); ok && ctx.Err() == nil && !coder.Is(r.err, coder.CodeUnavailable) {
+		s.Log.Warn("the result of a job was refused, so it fails", "job", job.ID, "type", job.Type, "error", r.err)
+		failed := &provisionerd.FailedJob{JobId: done.JobId, Error: "The server cannot use the result: " + message(r.err)}
+		if b := done.GetWorkspaceBuild(); b != nil {
+			failed.Type = &provisionerd.FailedJob_WorkspaceBuild_{WorkspaceBuild: &provisionerd.FailedJob_WorkspaceBuild{State: b.State, Timings: b.Timings}}
+		}
+		return s.Fail(ctx, w, fence, failed)
+	}
+	if err != nil {
+		return err
+	}
+	s.changed(ctx, job)
+	return nil
+}
+
+// refused marks what a handler said about a result.
+type refused struct{ err error }
+
+func (e refused) Error() string { return e.err.Error() }
+func (e refused) Unwrap() error { return e.err }
+
+func kindOfCompleted(done *provisionerd.CompletedJob) coder.ProvisionerJobType {
+	switch done.Type.(type) {
+	case *provisionerd.CompletedJob_WorkspaceBuild_:
+		return coder.ProvisionerJobTypeWorkspaceBuild
+	case *provisionerd.CompletedJob_TemplateImport_:
+		return coder.ProvisionerJobTypeTemplateVersionImport
+	case *provisionerd.CompletedJob_TemplateDryRun_:
+		return coder.ProvisionerJobTypeTemplateVersionDryRun
+	}
+	return ""
+}
+
+// Fail takes what remains of a job that failed. One that was to be canceled
+// is canceled, and why it ended is in its log.
+func (s *Service) Fail(ctx context.Context, w Worker, fence int64, failed *provisionerd.FailedJob) error {
+	var job Job
+	err := s.Store.Tx(ctx, func(q *sqlc.Queries) error {
+		row, j, err := s.held(ctx, q, w, failed.JobId, fence)
+		if err != nil {
+			return err
+		}
+		job = j
+		if row.CanceledAt == nil {
+			return s.fail(ctx, q, j, failed, outcome{})
+		}
+		if err := s.note(ctx, q, row, provisioner.LogLevel_INFO, "Canceled: "+failed.Error); err != nil {
+			return err
+		}
+		return s.fail(ctx, q, j, failed, outcome{canceled: true})
+	})
+	if err != nil {
+		return err
+	}
+	s.changed(ctx, job)
+	return nil
+}
+
+// outcome is how a job that did not succeed ends.
+type outcome struct{ canceled bool }
+
+// fail ends a locked job without success.
+func (s *Service) fail(ctx context.Context, q *sqlc.Queries, j Job, failed *provisionerd.FailedJob, o outcome) error {
+	h, err := s.handler(j.Type)
+	if err != nil {
+		return err
+	}
+	failed.JobId = j.ID.String()
+	failed.Error = clean(failed.Error, maxError)
+	if failed.Error == "" {
+		failed.Error = "The provisioner gave no reason"
+	}
+	if err := h.Fail(ctx, q, j, failed); err != nil {
+		return err
+	}
+	if err := addTimings(ctx, q, j.ID, failed.GetWorkspaceBuild().GetTimings()); err != nil {
+		return err
+	}
+	end := sqlc.QueueEndParams{ID: j.ID, Error: failed.Error, ErrorCode: clean(failed.ErrorCode, 100)}
+	if o.canceled {
+		end.Error, end.ErrorCode, end.Canceled = "", "", true
+	}
+	return q.QueueEnd(ctx, end)
+}
+
+// changed tells whoever watches that a job's status changed.
+func (s *Service) changed(ctx context.Context, j Job) {
+	s.Hub.Publish(notify.Job(j.ID))
+	if h, ok := s.handlers[j.Type]; ok {
+		h.Changed(context.WithoutCancel(ctx), j)
+	}
+}
+
+func addTimings(ctx context.Context, q *sqlc.Queries, id uuid.UUID, ts []*provisioner.Timing) error {
+	p := sqlc.QueueAddTimingsParams{JobID: id}
+	for _, t := range ts {
+		if t.GetStart() == nil || t.GetEnd() == nil || len(p.Stage) == maxTimings {
+			continue
+		}
+		p.StartedAt = append(p.StartedAt, t.Start.AsTime())
+		p.EndedAt = append(p.EndedAt, t.End.AsTime())
+		p.Stage = append(p.Stage, clean(t.Stage, 100))
+		p.Source = append(p.Source, clean(t.Source, 1000))
+		p.Action = append(p.Action, clean(t.Action, 100))
+		p.Resource = append(p.Resource, clean(t.Resource, 1000))
+	}
+	if len(p.Stage) == 0 {
+		return nil
+	}
+	return q.QueueAddTimings(ctx, p)
+}
+
+// Limits of what a provisioner may say.
+const (
+	maxError   = 64 << 10
+	maxTimings = 10_000
+	maxLine    = 64 << 10
+	minLine    = 16      // what even an empty line counts as
+	maxLogs    = 1 << 20 // of one job (PRV-22)
+	follow     = 10 * time.Second
+)
