@@ -1,0 +1,155 @@
+package embedded_test
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/seed-2a7f8fe7/coder/internal/postgres/embedded"
+)
+
+func config(dir string) embedded.Config {
+	return embedded.Config{Dir: dir, Log: slog.New(slog.DiscardHandler)}
+}
+
+func start(t *testing.T, c embedded.Config) *embedded.Cluster {
+	t.Helper()
+	cl, err := embedded.Start(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cl
+}
+
+func stop(t *testing.T, cl *embedded.Cluster) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	if err := cl.Stop(ctx); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func query(t *testing.T, url, sql string) string {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.Background())
+	var s string
+	if err := conn.QueryRow(t.Context(), sql).Scan(&s); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func keep(t *testing.T, url, value string) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.Background())
+	if _, err := conn.Exec(t.Context(), "CREATE TABLE kept AS SELECT '"+value+"' AS v"); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestDataOutlivesTheCluster(t *testing.T) {
+	c := config(t.TempDir())
+	cl := start(t, c)
+	keep(t, cl.URL(), "here")
+	stop(t, cl)
+	cl = start(t, c)
+	defer stop(t, cl)
+	if got := query(t, cl.URL(), "SELECT v FROM kept"); got != "here" {
+		t.Fatalf("got %q", got)
+	}
+	url, err := embedded.URL(c.Dir)
+	if err != nil || url != cl.URL() {
+		t.Errorf("URL(%q) = %q, %v; the cluster says %q", c.Dir, url, err, cl.URL())
+	}
+}
+
+func TestSecondServerIsRefused(t *testing.T) {
+	c := config(t.TempDir())
+	defer stop(t, start(t, c))
+	_, err := embedded.Start(t.Context(), c)
+	if err == nil || !strings.Contains(err.Error(), "in use by another server") {
+		t.Fatalf("got %v", err)
+	}
+}
+
+func TestLongPathsUseLoopback(t *testing.T) {
+	c := config(filepath.Join(t.TempDir(), strings.Repeat("long-", 20)))
+	cl := start(t, c)
+	defer stop(t, cl)
+	if !strings.Contains(cl.URL(), "127.0.0.1") {
+		t.Errorf("the URL is %s", cl.URL())
+	}
+	if got := query(t, cl.URL(), "SELECT 'yes'"); got != "yes" {
+		t.Error(got)
+	}
+}
+
+func TestBinariesThatDoNotFitAreRefused(t *testing.T) {
+	c := config(t.TempDir())
+	c.BinDir = t.TempDir()
+	if _, err := embedded.Start(t.Context(), c); err == nil || !strings.Contains(err.Error(), "initdb") {
+		t.Errorf("a directory without programs: %v", err)
+	}
+	c = config(t.TempDir())
+	if err := os.MkdirAll(filepath.Join(c.Dir, "data"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(c.Dir, "data", "PG_VERSION"), []byte("12\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := embedded.Start(t.Context(), c); err == nil || !strings.Contains(err.Error(), "no PostgreSQL 12") {
+		t.Errorf("data of a version that is not here: %v", err)
+	}
+}
+
+// TestKilledServer runs a server process (this test binary again) that is
+// killed with SIGKILL: its PostgreSQL must end, and the next start must find
+// every committed row.
+func TestKilledServer(t *testing.T) {
+	if dir := os.Getenv("EMBEDDED_TEST_DIR"); dir != "" {
+		cl := start(t, config(dir))
+		keep(t, cl.URL(), "committed")
+		os.Stdout.WriteString("ready\n")
+		<-cl.Exited()
+		return
+	}
+	dir := t.TempDir()
+	child := exec.Command(os.Args[0], "-test.run", "^TestKilledServer$")
+	child.Env = append(os.Environ(), "EMBEDDED_TEST_DIR="+dir)
+	out, err := child.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := child.Start(); err != nil {
+		t.Fatal(err)
+	}
+	b := make([]byte, 6)
+	if _, err := out.Read(b); err != nil || string(b) != "ready\n" {
+		t.Fatalf("the child said %q, %v", b, err)
+	}
+	if err := child.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	child.Wait() //nolint:errcheck // killed
+	cl := start(t, config(dir))
+	defer stop(t, cl)
+	if got := query(t, cl.URL(), "SELECT v FROM kept"); got != "committed" {
+		t.Fatalf("got %q", got)
+	}
+}
