@@ -1,0 +1,59 @@
+# What a person types here. Everything else is in Go, or in tools/.
+#   make run     a server to try, with a template and a workspace
+#   make test    everything a change must pass; sets up what it needs
+#   make bench   the measured rows, as ratios
+#   make build   bin/coder
+
+SHELL := /bin/bash
+GO    ?= go
+BIN   := $(CURDIR)/bin
+TOOLS := $(CURDIR)/.cache/tools
+
+# A version for the binary: the nearest tag, or the commit.
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo 0.0.0)
+LDFLAGS := -s -w -X main.version=$(VERSION)
+
+.PHONY: build run test lint generate check-generated unit e2e bench setup clean
+
+build: $(BIN)/coder
+
+$(BIN)/coder: $(shell find . -name '*.go' -not -name '*_test.go' -not -path './.cache/*') $(shell find internal examples web -type f -not -name '*.go' 2>/dev/null) go.mod go.sum
+	@mkdir -p $(BIN)
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $@ ./cmd/coder
+
+setup:
+	@tools/setup
+
+run: setup build
+	@tools/run $(BIN)/coder
+
+test: setup lint check-generated unit e2e
+
+lint: $(TOOLS)/staticcheck
+	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo 'gofmt wants to change:'; gofmt -l $$(git ls-files '*.go'); exit 1; }
+	$(GO) vet ./...
+	$(TOOLS)/staticcheck ./...
+
+unit:
+	$(GO) test -race -timeout 20m $$($(GO) list ./... | grep -v /e2e)
+
+e2e: build
+	$(GO) test -timeout 30m -count 1 ./e2e
+
+bench: setup build
+	$(GO) run ./internal/bench/cmd -coder $(BIN)/coder
+
+# Generated code is committed; this makes it anew.
+generate: $(TOOLS)/sqlc $(TOOLS)/protoc-gen-go $(TOOLS)/protoc-gen-go-drpc
+	cd internal/postgres && $(TOOLS)/sqlc generate
+	PATH=$(TOOLS):$$PATH protoc -I. --go_out=. --go_opt=paths=source_relative --go-drpc_out=. --go-drpc_opt=paths=source_relative api/*/*.proto
+
+check-generated: generate
+	@git diff --exit-code --stat -- internal/postgres/sqlc 'api/*.pb.go' || { echo 'generated code is not up to date: run make generate and commit'; exit 1; }
+
+$(TOOLS)/%: tools/go.mod tools/go.sum
+	@mkdir -p $(TOOLS)
+	cd tools && $(GO) build -o $@ $$($(GO) list -f '{{.ImportPath}}' tool | grep '/$*$$')
+
+clean:
+	rm -rf bin .cache
