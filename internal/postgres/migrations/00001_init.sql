@@ -231,6 +231,7 @@ CREATE INDEX provisioner_jobs_pending ON provisioner_jobs (tag_set_id, provision
 CREATE INDEX provisioner_jobs_running ON provisioner_jobs (lease_expires_at) WHERE started_at IS NOT NULL AND completed_at IS NULL;
 CREATE INDEX provisioner_jobs_worker ON provisioner_jobs (worker_id, started_at DESC) WHERE worker_id IS NOT NULL;
 CREATE INDEX provisioner_jobs_organization ON provisioner_jobs (organization_id, created_at DESC);
+CREATE INDEX provisioner_jobs_import_file ON provisioner_jobs (file_id) WHERE type = 'template_version_import';
 
 CREATE TABLE provisioner_job_logs (
     id         bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,

@@ -129,7 +129,7 @@ func (q *Queries) DeleteNamedKey(ctx context.Context, userID uuid.UUID, tokenNam
 }
 
 const deleteOtherSessions = `-- name: DeleteOtherSessions :exec
-DELETE FROM api_keys WHERE user_id = $1 AND login_type <> 'token' AND id <> $2
+DELETE FROM api_keys WHERE user_id = $1 AND login_type <> 'token' AND token_name = '' AND id <> $2
 `
 
 // Ends the sessions of a user, but not the API tokens and not the given key.

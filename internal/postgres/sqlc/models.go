@@ -202,8 +202,8 @@ type Template struct {
 	CorsBehavior                 string
 	UseClassicParameterFlow      bool
 	DisableModuleCache           bool
-	UserACL                      json.RawMessage
-	GroupACL                     json.RawMessage
+	UserACL                      map[string]string
+	GroupACL                     map[string]string
 	CreatedAt                    time.Time
 	UpdatedAt                    time.Time
 	DeletedAt                    *time.Time
@@ -224,7 +224,7 @@ type TemplateVersion struct {
 	Variables        []coder.TemplateVersionVariable
 	Parameters       []coder.TemplateVersionParameter
 	Presets          []coder.Preset
-	ExternalAuth     json.RawMessage
+	ExternalAuth     []coder.TemplateVersionExternalAuth
 	ModuleFilesID    *uuid.UUID
 	HasAiTask        bool
 	HasExternalAgent bool

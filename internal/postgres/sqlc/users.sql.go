@@ -40,7 +40,7 @@ const insertUser = `-- name: InsertUser :one
 INSERT INTO users (id, email, username, name, avatar_url, password_hash, login_type, status, roles,
     ssh_public_key, ssh_private_key, ssh_key_updated_at, created_at, updated_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9,
-    $10, $11, $12, $12, $12)
+    $10, $11, $12::timestamptz, $12, $12)
 RETURNING id, email, username, name, avatar_url, password_hash, login_type, status, roles, theme, terminal_font, task_alert_dismissed, ssh_public_key, ssh_private_key, ssh_key_updated_at, is_system, created_at, updated_at, last_seen_at, deleted_at
 `
 
@@ -56,7 +56,7 @@ type InsertUserParams struct {
 	Roles         []string
 	SshPublicKey  string
 	SshPrivateKey string
-	Now           *time.Time
+	Now           time.Time
 }
 
 func (q *Queries) InsertUser(ctx context.Context, arg InsertUserParams) (User, error) {

@@ -1,0 +1,126 @@
+-- Templates: names, settings, access lists. Deleted ones are only kept for the
+-- rows that refer to them.
+
+-- name: TemplateInsert :exec
+INSERT INTO templates (
+    id, organization_id, name, display_name, description, icon, provisioner, active_version_id, created_by,
+    default_ttl_ms, activity_bump_ms, failure_ttl_ms, time_til_dormant_ms, time_til_dormant_autodelete_ms,
+    autostart_days, autostop_days, autostop_weeks, allow_user_autostart, allow_user_autostop,
+    allow_user_cancel_workspace_jobs, require_active_version, max_port_share_level, cors_behavior,
+    use_classic_parameter_flow, group_acl, created_at, updated_at
+) VALUES (
+    @id, @organization_id, @name, @display_name, @description, @icon, @provisioner, @active_version_id, @created_by,
+    @default_ttl_ms, @activity_bump_ms, @failure_ttl_ms, @time_til_dormant_ms, @time_til_dormant_autodelete_ms,
+    @autostart_days, @autostop_days, @autostop_weeks, @allow_user_autostart, @allow_user_autostop,
+    @allow_user_cancel_workspace_jobs, @require_active_version, @max_port_share_level, @cors_behavior,
+    @use_classic_parameter_flow, @group_acl, @now, @now
+);
+
+-- name: TemplateByID :one
+SELECT sqlc.embed(t), u.username AS creator, o.name AS organization_name, o.display_name AS organization_display_name,
+    o.icon AS organization_icon,
+    (SELECT count(DISTINCT w.owner_id) FROM workspaces w WHERE w.template_id = t.id AND w.deleted_at IS NULL) AS users
+FROM templates t
+JOIN users u ON u.id = t.created_by
+JOIN organizations o ON o.id = t.organization_id
+WHERE t.id = $1 AND t.deleted_at IS NULL;
+
+-- name: TemplateIDByName :one
+SELECT id FROM templates WHERE organization_id = $1 AND lower(name) = lower($2) AND deleted_at IS NULL;
+
+-- name: TemplateLock :one
+-- Holds the template against changes of its settings, its active version, and its deletion.
+SELECT * FROM templates WHERE id = $1 AND deleted_at IS NULL FOR UPDATE;
+
+-- name: TemplateList :many
+-- The templates that a filter of access lets through and that match a search.
+SELECT sqlc.embed(t), u.username AS creator, o.name AS organization_name, o.display_name AS organization_display_name,
+    o.icon AS organization_icon,
+    (SELECT count(DISTINCT w.owner_id) FROM workspaces w WHERE w.template_id = t.id AND w.deleted_at IS NULL) AS users
+FROM templates t
+JOIN users u ON u.id = t.created_by
+JOIN organizations o ON o.id = t.organization_id
+WHERE t.deleted_at IS NULL
+  AND (sqlc.arg(see_all)::boolean
+    OR t.organization_id = ANY (sqlc.arg(see_organizations)::uuid[])
+    OR (t.organization_id = ANY (sqlc.arg(member_of)::uuid[])
+      AND (t.user_acl ? sqlc.arg(user_id)::text OR t.group_acl ? t.organization_id::text)))
+  AND (NOT sqlc.arg(narrowed)::boolean OR t.id = ANY (sqlc.arg(only_ids)::uuid[]))
+  AND (sqlc.narg(organization_id)::uuid IS NULL OR t.organization_id = sqlc.narg(organization_id))
+  AND (sqlc.arg(organization_name)::text = '' OR lower(o.name) = lower(sqlc.arg(organization_name)) OR o.id::text = sqlc.arg(organization_name))
+  AND (sqlc.arg(exact_name)::text = '' OR lower(t.name) = lower(sqlc.arg(exact_name)))
+  AND (sqlc.arg(name)::text = '' OR strpos(lower(t.name), lower(sqlc.arg(name))) > 0)
+  AND (sqlc.arg(words)::text = '' OR strpos(lower(t.name), lower(sqlc.arg(words))) > 0
+    OR strpos(lower(t.display_name), lower(sqlc.arg(words))) > 0)
+  AND (sqlc.arg(author)::text = '' OR lower(u.username) = lower(sqlc.arg(author)))
+  AND (sqlc.narg(deprecated)::boolean IS NULL OR (t.deprecation_message <> '') = sqlc.narg(deprecated))
+ORDER BY lower(t.name), t.id;
+
+-- name: TemplateUpdate :exec
+UPDATE templates SET
+    name = @name, display_name = @display_name, description = @description, icon = @icon,
+    default_ttl_ms = @default_ttl_ms, activity_bump_ms = @activity_bump_ms, failure_ttl_ms = @failure_ttl_ms,
+    time_til_dormant_ms = @time_til_dormant_ms, time_til_dormant_autodelete_ms = @time_til_dormant_autodelete_ms,
+    autostart_days = @autostart_days, autostop_days = @autostop_days, autostop_weeks = @autostop_weeks,
+    allow_user_autostart = @allow_user_autostart, allow_user_autostop = @allow_user_autostop,
+    allow_user_cancel_workspace_jobs = @allow_user_cancel_workspace_jobs, require_active_version = @require_active_version,
+    deprecation_message = @deprecation_message, max_port_share_level = @max_port_share_level, cors_behavior = @cors_behavior,
+    use_classic_parameter_flow = @use_classic_parameter_flow, disable_module_cache = @disable_module_cache,
+    group_acl = @group_acl, updated_at = @now
+WHERE id = @id;
+
+-- name: TemplateTouchWorkspaces :exec
+-- Starts the timers of all workspaces anew: of use, of dormancy, or both.
+UPDATE workspaces SET
+    last_used_at = CASE WHEN sqlc.arg(last_used)::boolean THEN sqlc.arg(now)::timestamptz ELSE last_used_at END,
+    dormant_at = CASE WHEN sqlc.arg(dormant)::boolean AND dormant_at IS NOT NULL THEN sqlc.arg(now)::timestamptz ELSE dormant_at END,
+    deleting_at = CASE
+        WHEN sqlc.arg(dormant)::boolean AND dormant_at IS NOT NULL AND sqlc.arg(autodelete_ms)::bigint > 0
+            THEN sqlc.arg(now)::timestamptz + sqlc.arg(autodelete_ms)::bigint * interval '1 millisecond'
+        ELSE deleting_at END,
+    updated_at = sqlc.arg(now)::timestamptz
+WHERE template_id = sqlc.arg(template_id) AND deleted_at IS NULL;
+
+-- name: TemplateSetActiveVersion :exec
+UPDATE templates SET active_version_id = $2, updated_at = $3 WHERE id = $1;
+
+-- name: TemplateSetACL :exec
+UPDATE templates SET user_acl = @user_acl, group_acl = @group_acl, updated_at = @now WHERE id = @id;
+
+-- name: TemplateWorkspaceCount :one
+SELECT count(*) FROM workspaces WHERE template_id = $1 AND deleted_at IS NULL;
+
+-- name: TemplateDelete :exec
+UPDATE templates SET deleted_at = sqlc.arg(now)::timestamptz, updated_at = sqlc.arg(now)::timestamptz WHERE id = sqlc.arg(id);
+
+-- name: TemplateBuildTimes :many
+-- How long builds took that succeeded lately, in milliseconds.
+SELECT w.template_id, b.transition,
+    percentile_disc(0.5) WITHIN GROUP (ORDER BY extract(epoch FROM j.completed_at - j.started_at) * 1000)::bigint AS p50,
+    percentile_disc(0.95) WITHIN GROUP (ORDER BY extract(epoch FROM j.completed_at - j.started_at) * 1000)::bigint AS p95
+FROM workspaces w
+JOIN workspace_builds b ON b.workspace_id = w.id
+JOIN provisioner_jobs j ON j.id = b.job_id
+WHERE w.template_id = ANY (sqlc.arg(template_ids)::uuid[]) AND j.status = 'succeeded' AND j.started_at IS NOT NULL
+  AND b.created_at > sqlc.arg(since)::timestamptz
+GROUP BY w.template_id, b.transition;
+
+-- name: TemplateACLUsers :many
+-- The users of an access list, as far as they exist.
+SELECT u.* FROM users u WHERE u.id = ANY (sqlc.arg(ids)::uuid[]) AND u.deleted_at IS NULL ORDER BY lower(u.username);
+
+-- name: TemplateACLMembers :many
+-- The members of an organization, whom an access list may name.
+SELECT u.* FROM users u
+JOIN organization_members m ON m.user_id = u.id
+WHERE m.organization_id = sqlc.arg(organization_id) AND u.deleted_at IS NULL AND NOT u.is_system
+  AND (sqlc.arg(words)::text = '' OR strpos(lower(u.username), lower(sqlc.arg(words))) > 0 OR strpos(lower(u.email), lower(sqlc.arg(words))) > 0)
+ORDER BY lower(u.username)
+LIMIT 1000;
+
+-- name: TemplateMemberCount :one
+SELECT count(*) FROM organization_members m JOIN users u ON u.id = m.user_id
+WHERE m.organization_id = $1 AND u.deleted_at IS NULL;
+
+-- name: TemplateOrganization :one
+SELECT id, name, display_name, icon FROM organizations WHERE id = $1 AND deleted_at IS NULL;
