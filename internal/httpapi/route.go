@@ -19,7 +19,8 @@ type Route struct {
 	Resource coder.RBACResource
 	// In and Out are zero values of the body types, nil for none.
 	In, Out any
-	Status  int // of success; 0 means 200
+	Status  int   // of success; 0 means 200
+	MaxBody int64 // bytes of the request's body; 0 means 1 MiB, 64 KiB for AuthPublic
 	Handler HandlerFunc
 }
 

@@ -42,7 +42,7 @@ DELETE FROM api_keys WHERE user_id = $1;
 
 -- name: DeleteOtherSessions :exec
 -- Ends the sessions of a user, but not the API tokens and not the given key.
-DELETE FROM api_keys WHERE user_id = $1 AND login_type <> 'token' AND id <> $2;
+DELETE FROM api_keys WHERE user_id = $1 AND login_type <> 'token' AND token_name = '' AND id <> $2;
 
 -- name: DeleteNamedKey :exec
 DELETE FROM api_keys WHERE user_id = $1 AND token_name = $2 AND login_type <> 'token';

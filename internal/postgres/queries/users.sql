@@ -30,7 +30,7 @@ WHERE 'owner' = ANY (roles) AND status <> 'suspended' AND NOT is_system AND dele
 INSERT INTO users (id, email, username, name, avatar_url, password_hash, login_type, status, roles,
     ssh_public_key, ssh_private_key, ssh_key_updated_at, created_at, updated_at)
 VALUES (@id, @email, @username, @name, @avatar_url, @password_hash, @login_type, @status, @roles,
-    @ssh_public_key, @ssh_private_key, @now, @now, @now)
+    @ssh_public_key, @ssh_private_key, @now::timestamptz, @now, @now)
 RETURNING *;
 
 -- name: UpdateUserProfile :one

@@ -1,0 +1,6 @@
+package httpapi
+
+// auditRoutes are the routes of audits.
+func (a *API) auditRoutes() []Route {
+	return nil
+}

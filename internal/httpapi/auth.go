@@ -1,0 +1,129 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/client"
+	"github.com/seed-2a7f8fe7/coder/internal/access"
+)
+
+// sessionCookie is the name of the cookie, and of the query parameter, that
+// may carry the token instead of the header. (AU-02)
+const sessionCookie = "coder_session_token"
+
+// bypassHeader asks for no rate limit; owners get it. (CP-14)
+const bypassHeader = "X-Coder-Bypass-Ratelimit"
+
+type contextKey int
+
+const (
+	subjectKey contextKey = iota
+	originKey
+)
+
+// actor gives who sent the request: the user of a route with AuthUser. On
+// other routes it is nobody, who has an origin all the same.
+func (a *API) actor(r *http.Request) access.Subject {
+	if s, ok := r.Context().Value(subjectKey).(access.Subject); ok {
+		return s
+	}
+	return access.Subject{Origin: a.origin(r)}
+}
+
+// origin gives where the request came from.
+func (a *API) origin(r *http.Request) access.Origin {
+	if o, ok := r.Context().Value(originKey).(access.Origin); ok {
+		return o
+	}
+	return access.Origin{IP: a.clientIP(r), UserAgent: r.UserAgent()}
+}
+
+// token finds the request's token, and whether only the cookie carried it.
+func token(r *http.Request) (token string, cookie bool) {
+	if t := r.Header.Get(client.SessionTokenHeader); t != "" {
+		return t, false
+	}
+	if t := r.URL.Query().Get(sessionCookie); t != "" {
+		return t, false
+	}
+	if t, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
+		return t, false
+	}
+	if c, err := r.Cookie(sessionCookie); err == nil && c.Value != "" {
+		return c.Value, true
+	}
+	return "", false
+}
+
+// authenticate does what a route's Auth wants, then counts the request
+// against the limit of its user or address.
+func (a *API) authenticate(route Route, w http.ResponseWriter, r *http.Request) (*http.Request, error) {
+	if route.Auth == AuthAgent || route.Auth == AuthSelf {
+		return r, nil
+	}
+	ip := a.origin(r).IP.String()
+	if route.Auth == AuthPublic {
+		return r, a.limits.take("ip " + ip)
+	}
+	secret, cookie := token(r)
+	if cookie {
+		if err := a.origins.Check(r); err != nil {
+			return r, coder.Errorf(coder.CodeForbidden, "This request came from a page of another site").WithCause(err)
+		}
+	}
+	subject, err := a.Identity.Authenticate(r.Context(), secret, a.origin(r))
+	if err != nil {
+		if limited := a.limits.take("ip " + ip); limited != nil {
+			return r, limited
+		}
+		if cookie && coder.Is(err, coder.CodeUnauthenticated) {
+			a.setSession(w, "")
+		}
+		return r, err
+	}
+	if r.Header.Get(bypassHeader) == "true" {
+		if !subject.IsOwner() {
+			return r, &statusError{http.StatusPreconditionRequired, coder.Errorf(coder.CodePrecondition, "Only owners may bypass the rate limit")}
+		}
+	} else if err := a.limits.take("user " + subject.UserID.String()); err != nil {
+		return r, err
+	}
+	return r.WithContext(context.WithValue(r.Context(), subjectKey, subject)), nil
+}
+
+// setSession puts the session into a cookie, or takes it out again.
+func (a *API) setSession(w http.ResponseWriter, token string) {
+	c := &http.Cookie{
+		Name: sessionCookie, Value: token, Path: "/", HttpOnly: true,
+		Secure: a.SecureCookies, SameSite: http.SameSiteLaxMode,
+	}
+	if token == "" {
+		c.MaxAge = -1
+	}
+	http.SetCookie(w, c)
+}
+
+// clientIP is the address of the client: of the connection, or what a trusted
+// proxy says of it.
+func (a *API) clientIP(r *http.Request) netip.Addr {
+	ap, err := netip.ParseAddrPort(r.RemoteAddr)
+	if err != nil {
+		return netip.Addr{}
+	}
+	ip := ap.Addr().Unmap().WithZone("")
+	if !slices.ContainsFunc(a.ProxyOrigins, func(p netip.Prefix) bool { return p.Contains(ip) }) {
+		return ip
+	}
+	for _, name := range a.ProxyHeaders {
+		first, _, _ := strings.Cut(r.Header.Get(name), ",")
+		if said, err := netip.ParseAddr(strings.TrimSpace(first)); err == nil {
+			return said.Unmap().WithZone("")
+		}
+	}
+	return ip
+}

@@ -1,0 +1,143 @@
+package httpapi
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/seed-2a7f8fe7/coder/client"
+	"github.com/seed-2a7f8fe7/coder/internal/access"
+)
+
+// requestIDHeader names a request in answers, logs and the audit log.
+const requestIDHeader = "X-Coder-Request-Id"
+
+// metrics are the API's own. (contract metrics.json)
+type metrics struct {
+	requests   *prometheus.CounterVec
+	latency    *prometheus.HistogramVec
+	concurrent prometheus.Gauge
+	websockets prometheus.Gauge
+	open       *prometheus.HistogramVec
+}
+
+func newMetrics(r prometheus.Registerer) *metrics {
+	m := &metrics{
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "coderd_api_requests_processed_total", Help: "Requests answered, by status code, method and route.",
+		}, []string{"code", "method", "path"}),
+		latency: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "coderd_api_request_latencies_seconds", Help: "Seconds from a request to the end of its answer, WebSockets apart.",
+			Buckets: []float64{0.001, 0.005, 0.010, 0.025, 0.050, 0.100, 0.500, 1, 5, 10, 30},
+		}, []string{"method", "path"}),
+		concurrent: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "coderd_api_concurrent_requests", Help: "Requests that are being answered now.",
+		}),
+		websockets: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "coderd_api_concurrent_websockets", Help: "WebSockets that are open now.",
+		}),
+		open: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "coderd_api_websocket_durations_seconds", Help: "Seconds that WebSockets stayed open.",
+			Buckets: []float64{0.1, 1, 10, 60, 600, 3600, 36000},
+		}, []string{"path"}),
+	}
+	if r != nil {
+		r.MustRegister(m.requests, m.latency, m.concurrent, m.websockets, m.open)
+	}
+	return m
+}
+
+// recorder remembers the status of an answer; 0 while none has begun.
+type recorder struct {
+	http.ResponseWriter
+	status int
+}
+
+func (r *recorder) WriteHeader(status int) {
+	if r.status == 0 {
+		r.status = status
+	}
+	r.ResponseWriter.WriteHeader(status)
+}
+
+func (r *recorder) Write(b []byte) (int, error) {
+	if r.status == 0 {
+		r.status = http.StatusOK
+	}
+	return r.ResponseWriter.Write(b)
+}
+
+// Flush sends what was written so far.
+func (r *recorder) Flush() {
+	if f, ok := r.ResponseWriter.(http.Flusher); ok {
+		f.Flush()
+	}
+}
+
+// Unwrap lets http.ResponseController and WebSockets reach the connection.
+func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
+
+// observe goes around every request: its id, the version header, recovery,
+// metrics, and one line at debug.
+func (a *API) observe(mux *http.ServeMux) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		start := time.Now()
+		id := uuid.NewString()
+		w.Header().Set(requestIDHeader, id)
+		w.Header().Set(client.BuildVersionHeader, a.Version)
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		origin := access.Origin{IP: a.clientIP(r), UserAgent: r.UserAgent(), RequestID: id}
+		r = r.WithContext(context.WithValue(r.Context(), originKey, origin))
+		rec := &recorder{ResponseWriter: w}
+		_, pattern := mux.Handler(r)
+		_, path, _ := strings.Cut(pattern, " ")
+		finish := a.metrics.begin(r, path)
+		defer func() {
+			if p := recover(); p != nil && p != http.ErrAbortHandler {
+				a.fail(rec, r, fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
+			}
+			finish(rec.status, time.Since(start))
+			a.Log.DebugContext(r.Context(), "request", "method", r.Method, "path", r.URL.Path, "status", rec.status,
+				"took", time.Since(start), "remote", origin.IP, "request_id", id)
+		}()
+		mux.ServeHTTP(rec, r)
+	})
+}
+
+// begin counts a request in, and gives what counts it out.
+func (m *metrics) begin(r *http.Request, path string) func(status int, took time.Duration) {
+	method := r.Method
+	switch method {
+	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions:
+	default:
+		method = "other" // labels must not be the client's to invent
+	}
+	if path == "" {
+		path = "unknown"
+	}
+	socket := strings.EqualFold(r.Header.Get("Upgrade"), "websocket")
+	m.concurrent.Inc()
+	if socket {
+		m.websockets.Inc()
+	}
+	return func(status int, took time.Duration) {
+		if status == 0 {
+			status = http.StatusOK
+		}
+		m.concurrent.Dec()
+		m.requests.WithLabelValues(strconv.Itoa(status), method, path).Inc()
+		if socket {
+			m.websockets.Dec()
+			m.open.WithLabelValues(path).Observe(took.Seconds())
+			return
+		}
+		m.latency.WithLabelValues(method, path).Observe(took.Seconds())
+	}
+}

@@ -1,0 +1,6 @@
+package httpapi
+
+// userRoutes are the routes of users.
+func (a *API) userRoutes() []Route {
+	return nil
+}

@@ -1,0 +1,134 @@
+package identity
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/internal/access"
+	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
+)
+
+// refreshEvery is how often at most the use of a key is written down; a
+// session is extended at the same time. (AU-03)
+const refreshEvery = time.Hour
+
+// signedOut is the answer to every token that is no good: it does not say
+// whether the token ever was.
+func signedOut() error {
+	return coder.Errorf(coder.CodeUnauthenticated, "Your session has ended or was never one of this server; log in to get another")
+}
+
+// Authenticate says who holds the token. It costs one query, and once an hour
+// a write that notes the use and extends a session.
+func (s *Service) Authenticate(ctx context.Context, token string, o access.Origin) (access.Subject, error) {
+	if token == "" {
+		return access.Subject{}, signedOut()
+	}
+	id, secret, err := parseToken(token)
+	if err != nil {
+		return access.Subject{}, err
+	}
+	row, err := s.c.Store.APIKeyWithUser(ctx, id)
+	if coder.Is(err, coder.CodeNotFound) {
+		return access.Subject{}, signedOut()
+	}
+	if err != nil {
+		return access.Subject{}, fmt.Errorf("look up session: %w", err)
+	}
+	now := s.now()
+	if !matches(secret, row.APIKey.SecretHash) || !row.APIKey.ExpiresAt.After(now) || row.UserDeletedAt != nil {
+		return access.Subject{}, signedOut()
+	}
+	if row.Status == string(coder.UserStatusSuspended) {
+		return access.Subject{}, suspended()
+	}
+	subject := access.Subject{
+		UserID: row.APIKey.UserID, Username: row.Username, SiteRoles: row.SiteRoles,
+		Scopes: scopes(row.APIKey.Scopes), AllowList: allowList(row.APIKey.AllowList),
+		KeyID: row.APIKey.ID, Origin: o, NoOwnerWorkspaceAccess: s.c.DisableOwnerWorkspaceAccess,
+	}
+	if err := json.Unmarshal(row.Organizations, &subject.OrganizationRoles); err != nil {
+		return access.Subject{}, fmt.Errorf("read memberships: %w", err)
+	}
+	if now.Sub(row.APIKey.LastUsedAt) >= refreshEvery || now.Sub(row.LastSeenAt) >= refreshEvery ||
+		row.Status == string(coder.UserStatusDormant) {
+		if err := s.touch(ctx, row.APIKey, o, now); err != nil {
+			return access.Subject{}, err
+		}
+	}
+	return subject, nil
+}
+
+// touch notes that a key was used, and extends a session.
+func (s *Service) touch(ctx context.Context, k sqlc.APIKey, o access.Origin, now time.Time) error {
+	expires := k.ExpiresAt
+	if k.LoginType != string(coder.LoginTypeToken) && k.TokenName == "" && !s.c.DisableSessionRefresh {
+		expires = now.Add(time.Duration(k.LifetimeSeconds) * time.Second)
+	}
+	err := s.c.Store.Tx(ctx, func(q *sqlc.Queries) error {
+		p := sqlc.TouchAPIKeyParams{ID: k.ID, Now: now, ExpiresAt: expires, IPAddress: k.IPAddress}
+		if o.IP.IsValid() {
+			p.IPAddress = &o.IP
+		}
+		if err := q.TouchAPIKey(ctx, p); err != nil {
+			return err
+		}
+		return q.TouchUser(ctx, now, k.UserID)
+	})
+	if err != nil {
+		return fmt.Errorf("extend session: %w", err)
+	}
+	return nil
+}
+
+// SubjectOf gives the subject that a user is without any token: for the
+// server when it acts in the user's name.
+func (s *Service) SubjectOf(ctx context.Context, userID uuid.UUID) (access.Subject, error) {
+	u, err := s.c.Store.UserByID(ctx, userID)
+	if err != nil {
+		return access.Subject{}, err
+	}
+	members, err := s.c.Store.UserOrganizationIDs(ctx, []uuid.UUID{userID})
+	if err != nil {
+		return access.Subject{}, err
+	}
+	out := access.Subject{
+		UserID: u.ID, Username: u.Username, SiteRoles: u.Roles, OrganizationRoles: map[uuid.UUID][]string{},
+		NoOwnerWorkspaceAccess: s.c.DisableOwnerWorkspaceAccess,
+	}
+	for _, m := range members {
+		out.OrganizationRoles[m.OrganizationID] = m.Roles
+	}
+	return out, nil
+}
+
+func suspended() error {
+	return coder.Errorf(coder.CodeUnauthenticated, "Your account is suspended. Contact an administrator of this deployment to have it activated.")
+}
+
+func scopes(stored []string) []coder.APIKeyScope {
+	out := make([]coder.APIKeyScope, len(stored))
+	for i, v := range stored {
+		out[i] = coder.APIKeyScope(v)
+	}
+	return out
+}
+
+// allowList reads entries of the form type:id. A row without any permits nothing.
+func allowList(stored []string) []coder.APIAllowListTarget {
+	out := make([]coder.APIAllowListTarget, 0, max(1, len(stored)))
+	for _, v := range stored {
+		t, id, _ := strings.Cut(v, ":")
+		out = append(out, coder.APIAllowListTarget{Type: coder.RBACResource(t), ID: id})
+	}
+	if len(out) == 0 {
+		out = append(out, coder.APIAllowListTarget{})
+	}
+	return out
+}
