@@ -1,0 +1,332 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// Password of the first user in scripts.
+const password = "SomeLongPassw0rd!"
+
+// binary builds coder once, or takes the one that CODER_E2E_BINARY names.
+var binary = sync.OnceValues(func() (string, error) {
+	if b := os.Getenv("CODER_E2E_BINARY"); b != "" {
+		return filepath.Abs(b)
+	}
+	dir, err := filepath.Abs("../.cache/e2e")
+	if err != nil {
+		return "", err
+	}
+	out := filepath.Join(dir, "coder")
+	cmd := exec.Command("go", "build", "-trimpath", "-o", out, "../cmd/coder")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if b, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build coder: %w\n%s", err, b)
+	}
+	return out, nil
+})
+
+func TestScripts(t *testing.T) {
+	bin, err := binary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := exec.LookPath("terraform"); err != nil {
+		t.Fatal("terraform is not on PATH: run tools/setup")
+	}
+	root, err := filepath.Abs("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata",
+		RequireUniqueNames:  true,
+		RequireExplicitExec: true,
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("PATH", filepath.Dir(bin)+string(os.PathListSeparator)+os.Getenv("PATH"))
+			env.Setenv("ROOT", root)
+			env.Setenv("HOME", env.WorkDir+"/home")
+			env.Setenv("CODER_CONFIG_DIR", env.WorkDir+"/config")
+			env.Setenv("CODER_CACHE_DIRECTORY", filepath.Join(root, ".cache", "e2e", "cache"))
+			env.Setenv("PASSWORD", password)
+			env.Setenv("TZ", "UTC")
+			env.Setenv("SHELL", "/bin/bash")
+			if err := os.MkdirAll(env.WorkDir+"/home", 0o700); err != nil {
+				return err
+			}
+			p := &processes{bin: bin, running: map[string]*process{}}
+			env.Values[processesKey{}] = p
+			env.Defer(p.killAll)
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"server":     cmdServer,
+			"start":      cmdStart,
+			"signal":     cmdSignal,
+			"login":      cmdLogin,
+			"eventually": cmdEventually,
+			"request":    cmdRequest,
+			"fill":       cmdFill,
+		},
+	})
+}
+
+type processesKey struct{}
+
+type processes struct {
+	bin     string
+	running map[string]*process
+}
+
+type process struct {
+	cmd  *exec.Cmd
+	log  *os.File
+	done chan struct{}
+	err  error
+}
+
+func of(ts *testscript.TestScript) *processes { return ts.Value(processesKey{}).(*processes) }
+
+func (p *processes) killAll() {
+	for _, r := range p.running {
+		syscall.Kill(-r.cmd.Process.Pid, syscall.SIGTERM) //nolint:errcheck // it may be gone
+	}
+	for _, r := range p.running {
+		select {
+		case <-r.done:
+		case <-time.After(20 * time.Second):
+			syscall.Kill(-r.cmd.Process.Pid, syscall.SIGKILL) //nolint:errcheck // it may be gone
+			<-r.done
+		}
+	}
+}
+
+// launch starts coder in a process group of its own, its output in NAME.log.
+func (p *processes) launch(ts *testscript.TestScript, name string, args []string) {
+	log, err := os.OpenFile(ts.MkAbs(name+".log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	ts.Check(err)
+	r := &process{log: log, done: make(chan struct{})}
+	r.cmd = exec.Command(p.bin, args...)
+	r.cmd.Dir = ts.MkAbs(".")
+	r.cmd.Env = environ(ts)
+	r.cmd.Stdout, r.cmd.Stderr = log, log
+	r.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	ts.Check(r.cmd.Start())
+	go func() {
+		r.err = r.cmd.Wait()
+		log.Close()
+		close(r.done)
+	}()
+	p.running[name] = r
+}
+
+func environ(ts *testscript.TestScript) []string {
+	var env []string
+	for _, k := range []string{"PATH", "HOME", "TZ", "SHELL", "TMPDIR", "WORK", "CODER_URL", "CODER_CONFIG_DIR", "CODER_CACHE_DIRECTORY",
+		"CODER_HTTP_ADDRESS", "CODER_SESSION_TOKEN", "CODER_PROVISIONER_DAEMON_KEY", "CODER_PROVISIONER_DAEMON_PSK"} {
+		if v := ts.Getenv(k); v != "" {
+			env = append(env, k+"="+v)
+		}
+	}
+	return env
+}
+
+// server [flags]: starts coder server on a free port, or on that of the last
+// start, waits until it is healthy and sets CODER_URL.
+func cmdServer(ts *testscript.TestScript, neg bool, args []string) {
+	if neg {
+		ts.Fatalf("use: ! exec coder server ...")
+	}
+	p := of(ts)
+	address := ts.Getenv("CODER_HTTP_ADDRESS")
+	if address == "" {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		ts.Check(err)
+		address = l.Addr().String()
+		l.Close()
+		ts.Setenv("CODER_HTTP_ADDRESS", address)
+		ts.Setenv("CODER_URL", "http://"+address)
+	}
+	p.launch(ts, "server", append([]string{"server"}, args...))
+	r := p.running["server"]
+	deadline := time.Now().Add(time.Minute)
+	for {
+		select {
+		case <-r.done:
+			b, _ := os.ReadFile(ts.MkAbs("server.log"))
+			ts.Fatalf("the server ended: %v\n%s", r.err, b)
+		default:
+		}
+		resp, err := http.Get(ts.Getenv("CODER_URL") + "/healthz")
+		if err == nil {
+			resp.Body.Close()
+			if resp.StatusCode == http.StatusOK {
+				return
+			}
+		}
+		if time.Now().After(deadline) {
+			b, _ := os.ReadFile(ts.MkAbs("server.log"))
+			ts.Fatalf("the server is not healthy after a minute\n%s", b)
+		}
+		pause(20 * time.Millisecond)
+	}
+}
+
+// start NAME coder-args...: runs coder in the background as NAME.
+func cmdStart(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: start NAME args...")
+	}
+	of(ts).launch(ts, args[0], args[1:])
+}
+
+// signal NAME SIGNAL: signals a background process (KILL: its whole group) and,
+// except for HUP, waits for its end. With !, its exit status must not be 0.
+func cmdSignal(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) != 2 {
+		ts.Fatalf("usage: signal NAME TERM|INT|KILL|HUP")
+	}
+	r := of(ts).running[args[0]]
+	if r == nil {
+		ts.Fatalf("nothing runs as %s", args[0])
+	}
+	sig := map[string]syscall.Signal{"TERM": syscall.SIGTERM, "INT": syscall.SIGINT, "KILL": syscall.SIGKILL, "HUP": syscall.SIGHUP}[args[1]]
+	if sig == 0 {
+		ts.Fatalf("unknown signal %s", args[1])
+	}
+	pid := r.cmd.Process.Pid
+	if sig == syscall.SIGKILL {
+		pid = -pid
+	}
+	ts.Check(syscall.Kill(pid, sig))
+	select {
+	case <-r.done:
+	case <-time.After(60 * time.Second):
+		ts.Fatalf("%s does not end", args[0])
+	}
+	delete(of(ts).running, args[0])
+	if sig == syscall.SIGKILL {
+		return
+	}
+	if (r.err != nil) != neg {
+		b, _ := os.ReadFile(ts.MkAbs(args[0] + ".log"))
+		ts.Fatalf("%s ended with %v\n%s", args[0], r.err, b)
+	}
+}
+
+// login: makes the first user and logs in.
+func cmdLogin(ts *testscript.TestScript, neg bool, args []string) {
+	ts.Check(ts.Exec("coder", "login", ts.Getenv("CODER_URL"), "--first-user-username", "admin",
+		"--first-user-email", "admin@example.com", "--first-user-password", password))
+}
+
+// eventually SECONDS command...: repeats until the command succeeds (with !, fails).
+func cmdEventually(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) < 2 {
+		ts.Fatalf("usage: eventually SECONDS command...")
+	}
+	limit, err := time.ParseDuration(args[0] + "s")
+	ts.Check(err)
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	var out []byte
+	for {
+		cmd := exec.CommandContext(ctx, args[1], args[2:]...)
+		cmd.Dir = ts.MkAbs(".")
+		cmd.Env = environ(ts)
+		path, err := lookPath(ts.Getenv("PATH"), args[1])
+		ts.Check(err)
+		cmd.Path, cmd.Err = path, nil
+		out, err = cmd.CombinedOutput()
+		if (err == nil) != neg {
+			return
+		}
+		if ctx.Err() != nil {
+			ts.Fatalf("not within %s: %s\n%s", limit, strings.Join(args[1:], " "), out)
+		}
+		pause(200 * time.Millisecond)
+	}
+}
+
+func lookPath(path, name string) (string, error) {
+	if filepath.IsAbs(name) {
+		return name, nil
+	}
+	for _, d := range filepath.SplitList(path) {
+		if st, err := os.Stat(filepath.Join(d, name)); err == nil && st.Mode()&0o111 != 0 {
+			return filepath.Join(d, name), nil
+		}
+	}
+	return "", fmt.Errorf("%s is not on PATH", name)
+}
+
+// request METHOD PATH STATUS [FILE [CONTENT-TYPE]]: an HTTP request with the
+// session's token; the body is FILE's; the answer goes to response.txt.
+func cmdRequest(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 3 {
+		ts.Fatalf("usage: request METHOD PATH STATUS [FILE [CONTENT-TYPE]]")
+	}
+	var body io.Reader
+	if len(args) > 3 {
+		f, err := os.Open(ts.MkAbs(args[3]))
+		ts.Check(err)
+		defer f.Close()
+		body = f
+	}
+	req, err := http.NewRequest(args[0], ts.Getenv("CODER_URL")+args[1], body)
+	ts.Check(err)
+	if len(args) > 4 {
+		req.Header.Set("Content-Type", args[4])
+	}
+	token := ts.Getenv("CODER_SESSION_TOKEN")
+	if token == "" {
+		b, err := os.ReadFile(filepath.Join(ts.Getenv("CODER_CONFIG_DIR"), "session"))
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			ts.Check(err)
+		}
+		token = string(bytes.TrimSpace(b))
+	}
+	if token != "" && token != "none" {
+		req.Header.Set("Coder-Session-Token", token)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	ts.Check(err)
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	ts.Check(err)
+	ts.Check(os.WriteFile(ts.MkAbs("response.txt"), b, 0o600))
+	if fmt.Sprint(resp.StatusCode) != args[2] {
+		ts.Fatalf("%s %s answered %s, not %s:\n%s", args[0], args[1], resp.Status, args[2], b)
+	}
+}
+
+// fill FILE BYTES: writes a file of that many zero bytes.
+func cmdFill(ts *testscript.TestScript, neg bool, args []string) {
+	var n int64
+	if len(args) == 2 {
+		_, err := fmt.Sscan(args[1], &n)
+		ts.Check(err)
+	}
+	f, err := os.Create(ts.MkAbs(args[0]))
+	ts.Check(err)
+	ts.Check(f.Truncate(n))
+	ts.Check(f.Close())
+}
+
+// pause waits between two looks at something outside of this process.
+func pause(d time.Duration) { <-time.After(d) }
