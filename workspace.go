@@ -174,6 +174,13 @@ type ResolveAutostartResponse struct {
 	ParameterMismatch bool `json:"parameter_mismatch"`
 }
 
+// ExternalAgentCredentials let a user start an agent on a machine that no
+// build made.
+type ExternalAgentCredentials struct {
+	AgentToken string `json:"agent_token"`
+	Command    string `json:"command"`
+}
+
 // SharedWorkspaceActor is somebody a workspace is shared with.
 type SharedWorkspaceActor struct {
 	ActorType SharedWorkspaceActorType `json:"actor_type"`

@@ -337,6 +337,21 @@ func (q *Queries) BuildJobStatus(ctx context.Context, id uuid.UUID) (string, err
 	return status, err
 }
 
+const buildLastStart = `-- name: BuildLastStart :one
+SELECT b.id FROM workspace_builds b
+WHERE b.workspace_id = $1 AND b.transition = 'start' AND b.id <> $2
+ORDER BY b.build_number DESC
+LIMIT 1
+`
+
+// The last start of a workspace before the given build.
+func (q *Queries) BuildLastStart(ctx context.Context, workspaceID uuid.UUID, buildID uuid.UUID) (uuid.UUID, error) {
+	row := q.db.QueryRow(ctx, buildLastStart, workspaceID, buildID)
+	var id uuid.UUID
+	err := row.Scan(&id)
+	return id, err
+}
+
 const buildLatest = `-- name: BuildLatest :one
 SELECT b.id, b.workspace_id, b.template_version_id, b.preset_id, b.build_number, b.transition, b.initiator_id, b.reason, b.job_id, b.parameters, b.deadline, b.max_deadline, b.daily_cost, b.created_at, b.updated_at, j.status AS job_status
 FROM workspace_builds b
@@ -416,32 +431,26 @@ func (q *Queries) BuildPutState(ctx context.Context, buildID uuid.UUID, state []
 
 const buildRows = `-- name: BuildRows :many
 SELECT b.id, b.workspace_id, b.template_version_id, b.preset_id, b.build_number, b.transition, b.initiator_id, b.reason, b.job_id, b.parameters, b.deadline, b.max_deadline, b.daily_cost, b.created_at, b.updated_at, w.name AS workspace_name, w.owner_id, w.organization_id, u.username AS owner_name, u.avatar_url AS owner_avatar_url,
-    i.username AS initiator_name, v.name AS version_name, v.has_ai_task, v.has_external_agent,
-    t.id AS template_id, t.name AS template_name, t.display_name AS template_display_name, t.icon AS template_icon
+    i.username AS initiator_name, v.name AS version_name, v.has_ai_task, v.has_external_agent
 FROM workspace_builds b
 JOIN workspaces w ON w.id = b.workspace_id
 JOIN users u ON u.id = w.owner_id
 JOIN users i ON i.id = b.initiator_id
 JOIN template_versions v ON v.id = b.template_version_id
-JOIN templates t ON t.id = w.template_id
 WHERE b.id = ANY($1::uuid[])
 `
 
 type BuildRowsRow struct {
-	WorkspaceBuild      WorkspaceBuild
-	WorkspaceName       string
-	OwnerID             uuid.UUID
-	OrganizationID      uuid.UUID
-	OwnerName           string
-	OwnerAvatarUrl      string
-	InitiatorName       string
-	VersionName         string
-	HasAiTask           bool
-	HasExternalAgent    bool
-	TemplateID          uuid.UUID
-	TemplateName        string
-	TemplateDisplayName string
-	TemplateIcon        string
+	WorkspaceBuild   WorkspaceBuild
+	WorkspaceName    string
+	OwnerID          uuid.UUID
+	OrganizationID   uuid.UUID
+	OwnerName        string
+	OwnerAvatarUrl   string
+	InitiatorName    string
+	VersionName      string
+	HasAiTask        bool
+	HasExternalAgent bool
 }
 
 // Everything that is shown of builds beside their jobs and resources.
@@ -479,10 +488,6 @@ func (q *Queries) BuildRows(ctx context.Context, ids []uuid.UUID) ([]BuildRowsRo
 			&i.VersionName,
 			&i.HasAiTask,
 			&i.HasExternalAgent,
-			&i.TemplateID,
-			&i.TemplateName,
-			&i.TemplateDisplayName,
-			&i.TemplateIcon,
 		); err != nil {
 			return nil, err
 		}

@@ -276,3 +276,17 @@ func (q *Queries) QueueMatched(ctx context.Context, staleMs int64, organizationI
 	err := row.Scan(&i.Total, &i.Available, &i.LastSeenAt)
 	return i, err
 }
+
+const queueModuleFiles = `-- name: QueueModuleFiles :one
+SELECT f.data FROM files f
+WHERE f.id = $1 AND EXISTS (
+    SELECT FROM template_versions v WHERE v.module_files_id = f.id AND v.organization_id = $2)
+`
+
+// The prepared modules of a template version, for daemons of its organization.
+func (q *Queries) QueueModuleFiles(ctx context.Context, fileID uuid.UUID, organizationID uuid.UUID) ([]byte, error) {
+	row := q.db.QueryRow(ctx, queueModuleFiles, fileID, organizationID)
+	var data []byte
+	err := row.Scan(&data)
+	return data, err
+}

@@ -36,6 +36,15 @@ func (q *Queries) CountUsers(ctx context.Context) (int64, error) {
 	return count, err
 }
 
+const deleteMembershipsOfUser = `-- name: DeleteMembershipsOfUser :exec
+DELETE FROM organization_members WHERE user_id = $1
+`
+
+func (q *Queries) DeleteMembershipsOfUser(ctx context.Context, userID uuid.UUID) error {
+	_, err := q.db.Exec(ctx, deleteMembershipsOfUser, userID)
+	return err
+}
+
 const insertUser = `-- name: InsertUser :one
 INSERT INTO users (id, email, username, name, avatar_url, password_hash, login_type, status, roles,
     ssh_public_key, ssh_private_key, ssh_key_updated_at, created_at, updated_at)

@@ -353,6 +353,17 @@ func (q *Queries) VersionPrevious(ctx context.Context, id uuid.UUID) (uuid.UUID,
 	return id_2, err
 }
 
+const versionProvisioner = `-- name: VersionProvisioner :one
+SELECT provisioner FROM provisioner_jobs WHERE id = $1
+`
+
+func (q *Queries) VersionProvisioner(ctx context.Context, id uuid.UUID) (string, error) {
+	row := q.db.QueryRow(ctx, versionProvisioner, id)
+	var provisioner string
+	err := row.Scan(&provisioner)
+	return provisioner, err
+}
+
 const versionSetArchived = `-- name: VersionSetArchived :exec
 UPDATE template_versions SET archived = $2, updated_at = $3 WHERE id = $1
 `

@@ -121,6 +121,22 @@ func (q *Queries) WorkspaceForUpdate(ctx context.Context, id uuid.UUID) (Workspa
 	return i, err
 }
 
+const workspaceHasAgent = `-- name: WorkspaceHasAgent :one
+SELECT EXISTS (
+    SELECT FROM (SELECT l.job_id FROM workspace_builds l WHERE l.workspace_id = $1 ORDER BY l.build_number DESC LIMIT 1) b
+    JOIN workspace_resources r ON r.job_id = b.job_id
+    JOIN workspace_agents a ON a.resource_id = r.id
+    WHERE a.id = $2)
+`
+
+// Whether the latest build of a workspace has the agent.
+func (q *Queries) WorkspaceHasAgent(ctx context.Context, workspaceID uuid.UUID, agentID uuid.UUID) (bool, error) {
+	row := q.db.QueryRow(ctx, workspaceHasAgent, workspaceID, agentID)
+	var exists bool
+	err := row.Scan(&exists)
+	return exists, err
+}
+
 const workspaceInsert = `-- name: WorkspaceInsert :exec
 
 INSERT INTO workspaces (id, organization_id, owner_id, template_id, name, automatic_updates, autostart_schedule, ttl_ms, next_start_at, created_at, updated_at, last_used_at)

@@ -1,0 +1,139 @@
+-- Workspaces: what they are, how they are found, what their owners set.
+
+-- name: WorkspaceInsert :exec
+INSERT INTO workspaces (id, organization_id, owner_id, template_id, name, automatic_updates, autostart_schedule, ttl_ms, next_start_at, created_at, updated_at, last_used_at)
+VALUES (@id, @organization_id, @owner_id, @template_id, @name, @automatic_updates, sqlc.narg(autostart_schedule), sqlc.narg(ttl_ms), sqlc.narg(next_start_at), @now, @now, @now);
+
+-- name: WorkspaceByID :one
+SELECT * FROM workspaces WHERE id = $1;
+
+-- name: WorkspaceForUpdate :one
+SELECT * FROM workspaces WHERE id = $1 FOR UPDATE;
+
+-- name: WorkspaceByName :one
+-- The live workspace of that name, else the one deleted last.
+SELECT * FROM workspaces
+WHERE owner_id = @owner_id AND lower(name) = lower(@name)
+ORDER BY deleted_at DESC NULLS FIRST
+LIMIT 1;
+
+-- name: WorkspaceTemplate :one
+SELECT * FROM templates WHERE id = $1;
+
+-- name: WorkspaceVersion :one
+-- A version that a build may use, with its template and how its import ended.
+SELECT sqlc.embed(v), sqlc.embed(t), j.status AS job_status, j.file_id, j.provisioner
+FROM template_versions v
+JOIN templates t ON t.id = v.template_id
+JOIN provisioner_jobs j ON j.id = v.job_id
+WHERE v.id = $1;
+
+-- name: WorkspaceOwner :one
+SELECT u.id, u.username, u.status, u.deleted_at,
+    EXISTS (SELECT FROM organization_members m WHERE m.user_id = u.id AND m.organization_id = @organization_id) AS is_member
+FROM users u WHERE u.id = @id;
+
+-- name: WorkspaceRows :many
+-- Everything that is shown of workspaces beside their latest build.
+SELECT sqlc.embed(w), o.name AS organization_name, u.username AS owner_name, u.avatar_url AS owner_avatar_url,
+    u.is_system AS owner_is_system, t.name AS template_name, t.display_name AS template_display_name,
+    t.icon AS template_icon, t.active_version_id, t.allow_user_cancel_workspace_jobs, t.require_active_version,
+    t.use_classic_parameter_flow,
+    EXISTS (SELECT FROM workspace_favorites f WHERE f.workspace_id = w.id AND f.user_id = @viewer) AS favorite,
+    (SELECT b.id FROM workspace_builds b WHERE b.workspace_id = w.id ORDER BY b.build_number DESC LIMIT 1)::uuid AS latest_build_id
+FROM workspaces w
+JOIN organizations o ON o.id = w.organization_id
+JOIN users u ON u.id = w.owner_id
+JOIN templates t ON t.id = w.template_id
+WHERE w.id = ANY(@ids::uuid[]);
+
+-- name: WorkspaceSearch :many
+-- The ids of a page of workspaces, favorites of the viewer first, and how many
+-- match in all. Conditions whose parameter is null do not count; those on
+-- builds and agents look at the latest build alone.
+SELECT w.id, count(*) OVER () AS total
+FROM workspaces w
+JOIN users u ON u.id = w.owner_id
+JOIN templates t ON t.id = w.template_id
+LEFT JOIN workspace_favorites f ON f.workspace_id = w.id AND f.user_id = @viewer
+WHERE (w.deleted_at IS NOT NULL) = @deleted::boolean
+    -- What the viewer may see.
+    AND (@see_all::boolean
+        OR w.organization_id = ANY(@see_organizations::uuid[])
+        OR w.organization_id = ANY(@see_member_of::uuid[])
+            AND (w.owner_id = @see_owner OR w.user_acl ? (@viewer::uuid)::text OR w.group_acl ? w.organization_id::text))
+    AND (sqlc.narg(see_ids)::uuid[] IS NULL OR w.id = ANY(sqlc.narg(see_ids)::uuid[]))
+    -- What the viewer asks for.
+    AND (sqlc.narg(ids)::uuid[] IS NULL OR w.id = ANY(sqlc.narg(ids)::uuid[]))
+    AND (sqlc.narg(owner_id)::uuid IS NULL OR w.owner_id = sqlc.narg(owner_id))
+    AND (sqlc.narg(owner_name)::text IS NULL OR lower(u.username) = lower(sqlc.narg(owner_name)))
+    AND (sqlc.narg(name)::text IS NULL OR strpos(lower(w.name), lower(sqlc.narg(name))) > 0)
+    AND (sqlc.narg(name_exact)::text IS NULL OR lower(w.name) = lower(sqlc.narg(name_exact)))
+    AND (sqlc.narg(template)::text IS NULL OR lower(t.name) = lower(sqlc.narg(template)) OR t.id::text = sqlc.narg(template))
+    AND (sqlc.narg(organization)::text IS NULL OR w.organization_id = (
+        SELECT o.id FROM organizations o
+        WHERE o.deleted_at IS NULL AND (lower(o.name) = lower(sqlc.narg(organization)) OR o.id::text = sqlc.narg(organization))))
+    AND (sqlc.narg(dormant)::boolean IS NULL OR (w.dormant_at IS NOT NULL) = sqlc.narg(dormant))
+    AND (sqlc.narg(shared)::boolean IS NULL OR (w.user_acl <> '{}' OR w.group_acl <> '{}') = sqlc.narg(shared))
+    AND (sqlc.narg(last_used_before)::timestamptz IS NULL OR w.last_used_at < sqlc.narg(last_used_before))
+    AND (sqlc.narg(last_used_after)::timestamptz IS NULL OR w.last_used_at > sqlc.narg(last_used_after))
+    AND (NOT @ask_build::boolean OR EXISTS (
+        SELECT FROM (SELECT l.* FROM workspace_builds l WHERE l.workspace_id = w.id ORDER BY l.build_number DESC LIMIT 1) b
+        JOIN provisioner_jobs j ON j.id = b.job_id
+        JOIN template_versions v ON v.id = b.template_version_id
+        WHERE (sqlc.narg(statuses)::text[] IS NULL OR b.transition || '/' || j.status = ANY(sqlc.narg(statuses)::text[]))
+            AND (sqlc.narg(outdated)::boolean IS NULL OR (b.template_version_id <> t.active_version_id) = sqlc.narg(outdated))
+            AND (sqlc.narg(has_ai_task)::boolean IS NULL OR v.has_ai_task = sqlc.narg(has_ai_task))
+            AND (sqlc.narg(has_external_agent)::boolean IS NULL OR v.has_external_agent = sqlc.narg(has_external_agent))
+            AND (sqlc.narg(parameters)::jsonb IS NULL OR b.parameters @> sqlc.narg(parameters))
+            AND (sqlc.narg(agent_statuses)::text[] IS NULL OR EXISTS (
+                SELECT FROM workspace_resources r
+                JOIN workspace_agents a ON a.resource_id = r.id
+                WHERE r.job_id = b.job_id AND CASE
+                    WHEN a.first_connected_at IS NULL AND a.connection_timeout_seconds > 0
+                        AND a.created_at + a.connection_timeout_seconds * interval '1 second' < @now::timestamptz THEN 'timeout'
+                    WHEN a.first_connected_at IS NULL THEN 'connecting'
+                    WHEN a.last_connected_at IS NULL OR a.disconnected_at > a.last_connected_at
+                        OR a.last_connected_at < @silent_since::timestamptz THEN 'disconnected'
+                    ELSE 'connected' END = ANY(sqlc.narg(agent_statuses)::text[])))))
+ORDER BY f.user_id IS NULL, lower(u.username), lower(w.name), w.id
+LIMIT NULLIF(@max_rows::integer, 0) OFFSET @skip_rows::integer;
+
+-- name: WorkspaceRename :exec
+UPDATE workspaces SET name = @name, updated_at = @now WHERE id = @id;
+
+-- name: WorkspaceSetAutostart :exec
+UPDATE workspaces SET autostart_schedule = sqlc.narg(schedule), next_start_at = sqlc.narg(next_start_at), updated_at = @now WHERE id = @id;
+
+-- name: WorkspaceSetNextStart :exec
+UPDATE workspaces SET next_start_at = sqlc.narg(next_start_at) WHERE id = @id;
+
+-- name: WorkspaceSetTTL :exec
+UPDATE workspaces SET ttl_ms = sqlc.narg(ttl_ms), updated_at = @now WHERE id = @id;
+
+-- name: WorkspaceSetAutomaticUpdates :exec
+UPDATE workspaces SET automatic_updates = @automatic_updates, updated_at = @now WHERE id = @id;
+
+-- name: WorkspaceSetDormant :exec
+UPDATE workspaces SET dormant_at = sqlc.narg(dormant_at), deleting_at = sqlc.narg(deleting_at), last_used_at = @last_used_at, updated_at = @now WHERE id = @id;
+
+-- name: WorkspaceTouch :exec
+-- Somebody works in the workspace; time never goes back.
+UPDATE workspaces SET last_used_at = @now WHERE id = @id AND last_used_at < @now;
+
+-- name: WorkspaceDelete :exec
+UPDATE workspaces SET deleted_at = @now::timestamptz, updated_at = @now, next_start_at = NULL WHERE id = @id;
+
+-- name: WorkspaceFavorite :exec
+INSERT INTO workspace_favorites (user_id, workspace_id) VALUES (@user_id, @workspace_id) ON CONFLICT DO NOTHING;
+
+-- name: WorkspaceUnfavorite :exec
+DELETE FROM workspace_favorites WHERE user_id = @user_id AND workspace_id = @workspace_id;
+
+-- name: WorkspaceHasAgent :one
+-- Whether the latest build of a workspace has the agent.
+SELECT EXISTS (
+    SELECT FROM (SELECT l.job_id FROM workspace_builds l WHERE l.workspace_id = @workspace_id ORDER BY l.build_number DESC LIMIT 1) b
+    JOIN workspace_resources r ON r.job_id = b.job_id
+    JOIN workspace_agents a ON a.resource_id = r.id
+    WHERE a.id = @agent_id);

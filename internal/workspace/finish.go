@@ -1,0 +1,125 @@
+package workspace
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/api/provisionerd"
+	"github.com/seed-2a7f8fe7/coder/internal/notify"
+	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
+	"github.com/seed-2a7f8fe7/coder/internal/queue"
+	"github.com/seed-2a7f8fe7/coder/internal/resource"
+)
+
+// Update has nothing to take: what builds learn comes at their end.
+func (s builds) Update(context.Context, *sqlc.Queries, queue.Job, *provisionerd.UpdateJobRequest) (*provisionerd.UpdateJobResponse, error) {
+	return &provisionerd.UpdateJobResponse{}, nil
+}
+
+// Complete keeps what a build made and its state, starts the clock of a
+// workspace that runs, and deletes one whose delete succeeded.
+func (s builds) Complete(ctx context.Context, q *sqlc.Queries, job queue.Job, done *provisionerd.CompletedJob) error {
+	in, err := readInput(job)
+	if err != nil {
+		return err
+	}
+	result := done.GetWorkspaceBuild()
+	b, err := q.BuildByID(ctx, in.WorkspaceBuildID)
+	if err != nil {
+		return err
+	}
+	w, err := q.WorkspaceForUpdate(ctx, b.WorkspaceID)
+	if err != nil {
+		return err
+	}
+	now := s.now()
+	transition := coder.WorkspaceTransition(b.Transition)
+	if err := q.BuildPutState(ctx, b.ID, orEmpty(result.GetState()), now); err != nil {
+		return err
+	}
+	if err := resource.Insert(ctx, q, job.ID, transition, result.GetResources(), resource.Options{Now: now}); err != nil {
+		return err
+	}
+	finish := sqlc.BuildFinishParams{ID: b.ID, Now: now}
+	for _, r := range result.GetResources() {
+		finish.DailyCost += r.DailyCost
+	}
+	if transition == coder.WorkspaceTransitionStart && w.TTLMS != nil && *w.TTLMS > 0 {
+		deadline := now.Add(time.Duration(*w.TTLMS) * time.Millisecond)
+		finish.Deadline = &deadline
+	}
+	if err := q.BuildFinish(ctx, finish); err != nil {
+		return err
+	}
+	return s.afterwards(ctx, q, w, b, transition, now)
+}
+
+// afterwards changes the workspace as a build that succeeded asks for.
+func (s builds) afterwards(ctx context.Context, q *sqlc.Queries, w sqlc.Workspace, b sqlc.WorkspaceBuild, transition coder.WorkspaceTransition, now time.Time) error {
+	if transition == coder.WorkspaceTransitionStart {
+		return q.WorkspaceTouch(ctx, now, w.ID)
+	}
+	if err := s.dropTokens(ctx, q, w, b.ID); err != nil {
+		return err
+	}
+	if transition == coder.WorkspaceTransitionDelete {
+		return q.WorkspaceDelete(ctx, now, w.ID)
+	}
+	t, err := q.WorkspaceTemplate(ctx, w.TemplateID)
+	if err != nil || w.AutostartSchedule == nil {
+		return err
+	}
+	next, err := nextStart(t, *w.AutostartSchedule, now)
+	if err != nil {
+		return nil //nolint:nilerr // a schedule that no longer fits starts nothing, and is no reason to fail a stop
+	}
+	return q.WorkspaceSetNextStart(ctx, next, w.ID)
+}
+
+// dropTokens ends the session token of the owner that the last start made.
+func (s *Service) dropTokens(ctx context.Context, q *sqlc.Queries, w sqlc.Workspace, buildID uuid.UUID) error {
+	if s.DropOwnerToken == nil {
+		return nil
+	}
+	started, err := q.BuildLastStart(ctx, w.ID, buildID)
+	if coder.Is(err, coder.CodeNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return s.DropOwnerToken(ctx, q, w.OwnerID, started)
+}
+
+// Fail keeps the state that a build reached; one that says nothing of its
+// state leaves that of the build before it. The workspace stays.
+func (s builds) Fail(ctx context.Context, q *sqlc.Queries, job queue.Job, failed *provisionerd.FailedJob) error {
+	in, err := readInput(job)
+	if err != nil {
+		return err
+	}
+	if state := failed.GetWorkspaceBuild().GetState(); len(state) > 0 {
+		return q.BuildPutState(ctx, in.WorkspaceBuildID, state, s.now())
+	}
+	return nil
+}
+
+// Changed tells whoever watches the workspace to look again.
+func (s builds) Changed(_ context.Context, job queue.Job) {
+	in, err := readInput(job)
+	if err != nil {
+		s.Log.Error("cannot tell of a changed build", "job", job.ID, "error", err)
+		return
+	}
+	s.Hub.Publish(notify.Workspace(in.WorkspaceID))
+}
+
+func orEmpty(b []byte) []byte {
+	if b == nil {
+		return []byte{}
+	}
+	return b
+}

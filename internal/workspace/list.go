@@ -1,0 +1,154 @@
+package workspace
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/internal/access"
+	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
+)
+
+// Search is which workspaces Workspaces gives. Zero fields do not count; all
+// others must hold together. (WS-23)
+type Search struct {
+	IDs              []uuid.UUID
+	OwnerID          uuid.UUID
+	Owner            string // name
+	Name             string // part of the name, in any case
+	NameExact        string
+	Template         string // name or id
+	Organization     string // name or id
+	Status           coder.WorkspaceStatus
+	AgentStatus      coder.WorkspaceAgentStatus
+	Healthy          *bool // true: an agent is connected; false: one timed out or was lost
+	Dormant          *bool
+	Outdated         *bool
+	Shared           *bool
+	HasAITask        *bool
+	HasExternalAgent *bool
+	LastUsedBefore   *time.Time
+	LastUsedAfter    *time.Time
+	Parameters       []coder.WorkspaceBuildParameter // values of the latest build
+
+	Limit, Offset int // a limit of 0 gives all
+}
+
+// Workspaces gives a page of the workspaces that the actor may see and that
+// match, its favorites first, then by owner and name, with the count of all
+// that match. Deleted ones are found by the status deleted alone.
+func (s *Service) Workspaces(ctx context.Context, actor access.Subject, search Search) (coder.WorkspacesResponse, error) {
+	out := coder.WorkspacesResponse{Workspaces: []coder.Workspace{}}
+	arg, err := s.searchParams(actor, search)
+	if err != nil {
+		return out, err
+	}
+	rows, err := s.Store.WorkspaceSearch(ctx, arg)
+	if err == nil && len(rows) == 0 && search.Offset > 0 {
+		return out, s.countBehind(ctx, arg, &out.Count)
+	}
+	if err != nil || len(rows) == 0 {
+		return out, err
+	}
+	out.Count = int(rows[0].Total)
+	ids := make([]uuid.UUID, len(rows))
+	for i, r := range rows {
+		ids[i] = r.ID
+	}
+	out.Workspaces, err = s.show(ctx, s.Store.Queries, actor, ids)
+	return out, err
+}
+
+// countBehind counts the matches for a page behind the last one.
+func (s *Service) countBehind(ctx context.Context, arg sqlc.WorkspaceSearchParams, n *int) error {
+	arg.SkipRows, arg.MaxRows = 0, 1
+	rows, err := s.Store.WorkspaceSearch(ctx, arg)
+	if len(rows) > 0 {
+		*n = int(rows[0].Total)
+	}
+	return err
+}
+
+func (s *Service) searchParams(actor access.Subject, search Search) (sqlc.WorkspaceSearchParams, error) {
+	f, now := actor.Filter(coder.RBACResourceWorkspace), s.now()
+	arg := sqlc.WorkspaceSearchParams{
+		Viewer: actor.UserID, Deleted: search.Status == coder.WorkspaceStatusDeleted,
+		SeeAll: f.All, SeeOrganizations: f.OrganizationIDs, SeeMemberOf: f.MemberOf, SeeOwner: f.OwnerID, SeeIds: f.IDs,
+		Ids: search.IDs, OwnerID: some(search.OwnerID), OwnerName: some(search.Owner), Name: some(search.Name), NameExact: some(search.NameExact),
+		Template: some(search.Template), Organization: some(search.Organization), Dormant: search.Dormant, Shared: search.Shared,
+		LastUsedBefore: search.LastUsedBefore, LastUsedAfter: search.LastUsedAfter, Statuses: jobsOf(search.Status),
+		Outdated: search.Outdated, HasAiTask: search.HasAITask, HasExternalAgent: search.HasExternalAgent,
+		AgentStatuses: agentStatuses(search), Now: now, SilentSince: now.Add(-coder.AgentInactiveTimeout),
+		SkipRows: int32(search.Offset), MaxRows: int32(search.Limit),
+	}
+	if len(search.Parameters) > 0 {
+		var err error
+		if arg.Parameters, err = json.Marshal(search.Parameters); err != nil {
+			return arg, err
+		}
+	}
+	arg.AskBuild = arg.Statuses != nil || arg.AgentStatuses != nil || arg.Outdated != nil || arg.HasAiTask != nil ||
+		arg.HasExternalAgent != nil || arg.Parameters != nil
+	return arg, nil
+}
+
+// some gives nil for the zero value.
+func some[T comparable](v T) *T {
+	var zero T
+	if v == zero {
+		return nil
+	}
+	return &v
+}
+
+// jobsOf gives, as transition/status, the states of a latest build that make
+// up a status of a workspace; nil for no status. It is the inverse of
+// coder.NewWorkspaceStatus, so that SQL need not know the rule.
+func jobsOf(status coder.WorkspaceStatus) []string {
+	if status == "" {
+		return nil
+	}
+	out := []string{}
+	for _, t := range []coder.WorkspaceTransition{coder.WorkspaceTransitionStart, coder.WorkspaceTransitionStop, coder.WorkspaceTransitionDelete} {
+		for _, j := range []coder.ProvisionerJobStatus{
+			coder.ProvisionerJobStatusPending, coder.ProvisionerJobStatusRunning, coder.ProvisionerJobStatusSucceeded,
+			coder.ProvisionerJobStatusCanceling, coder.ProvisionerJobStatusCanceled, coder.ProvisionerJobStatusFailed,
+		} {
+			if coder.NewWorkspaceStatus(t, j) == status {
+				out = append(out, string(t)+"/"+string(j))
+			}
+		}
+	}
+	return out
+}
+
+// agentStatuses gives those of which one agent at least must have one.
+func agentStatuses(search Search) []string {
+	var sets [][]string
+	if search.AgentStatus != "" {
+		sets = append(sets, []string{string(search.AgentStatus)})
+	}
+	if search.Healthy != nil && *search.Healthy {
+		sets = append(sets, []string{string(coder.WorkspaceAgentStatusConnected)})
+	} else if search.Healthy != nil {
+		sets = append(sets, []string{string(coder.WorkspaceAgentStatusTimeout), string(coder.WorkspaceAgentStatusDisconnected)})
+	}
+	switch len(sets) {
+	case 0:
+		return nil
+	case 1:
+		return sets[0]
+	}
+	both := []string{}
+	for _, a := range sets[0] {
+		for _, b := range sets[1] {
+			if a == b {
+				both = append(both, a)
+			}
+		}
+	}
+	return both
+}

@@ -1,0 +1,150 @@
+package workspace
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/google/uuid"
+
+	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/api/provisioner"
+	"github.com/seed-2a7f8fe7/coder/api/provisionerd"
+	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
+	"github.com/seed-2a7f8fe7/coder/internal/queue"
+)
+
+// everyone is the group that all members of an organization belong to.
+const everyone = "Everyone"
+
+// builds is the Service as the queue's handler of workspace builds.
+type builds struct{ *Service }
+
+var _ queue.Handler = builds{}
+
+// Prepare gathers what a provisioner needs to run a build.
+func (s builds) Prepare(ctx context.Context, job queue.Job) (*provisionerd.AcquiredJob, error) {
+	in, err := readInput(job)
+	if err != nil {
+		return nil, err
+	}
+	source, err := s.Store.BuildSource(ctx, job.FileID)
+	if err != nil {
+		return nil, fmt.Errorf("read the source of the template: %w", err)
+	}
+	out := &provisionerd.AcquiredJob_WorkspaceBuild{LogLevel: string(in.LogLevel)}
+	var user string
+	err = s.Store.Tx(ctx, func(q *sqlc.Queries) error {
+		r, err := q.BuildForProvisioner(ctx, in.WorkspaceBuildID)
+		if err != nil {
+			return err
+		}
+		user = r.Username
+		b := r.WorkspaceBuild
+		out.WorkspaceBuildId, out.WorkspaceName = b.ID.String(), r.Workspace.Name
+		out.RichParameterValues = wireParameters(b.Parameters)
+		out.VariableValues = wireVariables(r.Variables)
+		if out.Metadata, err = s.metadata(ctx, q, r); err != nil {
+			return err
+		}
+		if b.BuildNumber > 1 {
+			previous, err := q.BuildByNumber(ctx, b.WorkspaceID, b.BuildNumber-1)
+			if err != nil {
+				return err
+			}
+			out.PreviousParameterValues = wireParameters(previous.Parameters)
+		}
+		out.State, err = q.BuildStateUpTo(ctx, b.WorkspaceID, b.BuildNumber)
+		if coder.Is(err, coder.CodeNotFound) {
+			err = nil // nothing was ever made
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("gather what build %s needs: %w", in.WorkspaceBuildID, err)
+	}
+	return &provisionerd.AcquiredJob{
+		UserName: user, TemplateSourceArchive: source, TraceMetadata: map[string]string{},
+		Type: &provisionerd.AcquiredJob_WorkspaceBuild_{WorkspaceBuild: out},
+	}, nil
+}
+
+func readInput(job queue.Job) (input, error) {
+	var in input
+	if err := json.Unmarshal(job.Input, &in); err != nil {
+		return in, fmt.Errorf("read the input of job %s: %w", job.ID, err)
+	}
+	return in, nil
+}
+
+// metadata is what templates read of the workspace, its owner and this build. (TF-01)
+func (s builds) metadata(ctx context.Context, q *sqlc.Queries, r sqlc.BuildForProvisionerRow) (*provisioner.Metadata, error) {
+	w, b := r.Workspace, r.WorkspaceBuild
+	roles, err := ownerRoles(ctx, q, w.OwnerID, r.Roles)
+	if err != nil {
+		return nil, err
+	}
+	m := &provisioner.Metadata{
+		CoderUrl: s.AccessURL.String(), WorkspaceTransition: wireTransition(b.Transition), WorkspaceName: w.Name,
+		WorkspaceOwner: r.Username, WorkspaceId: w.ID.String(), WorkspaceOwnerId: w.OwnerID.String(),
+		WorkspaceOwnerEmail: r.Email, WorkspaceOwnerName: r.OwnerFullName, TemplateName: r.TemplateName,
+		TemplateVersion: r.VersionName, TemplateId: w.TemplateID.String(), TemplateVersionId: b.TemplateVersionID.String(),
+		WorkspaceOwnerSshPublicKey: r.SshPublicKey, WorkspaceOwnerSshPrivateKey: r.SshPrivateKey,
+		WorkspaceBuildId: b.ID.String(), WorkspaceOwnerLoginType: r.LoginType, WorkspaceOwnerRbacRoles: roles,
+	}
+	if r.IsMember {
+		m.WorkspaceOwnerGroups = []string{everyone}
+	}
+	if b.Transition == string(coder.WorkspaceTransitionStart) && s.OwnerToken != nil {
+		if m.WorkspaceOwnerSessionToken, err = s.OwnerToken(ctx, q, w.OwnerID, b.ID); err != nil {
+			return nil, fmt.Errorf("make the owner's session token: %w", err)
+		}
+	}
+	return m, nil
+}
+
+// ownerRoles gives all roles of the owner, those that everybody has included.
+func ownerRoles(ctx context.Context, q *sqlc.Queries, ownerID uuid.UUID, site []string) ([]*provisioner.Role, error) {
+	roles := []*provisioner.Role{{Name: "member"}}
+	for _, r := range site {
+		roles = append(roles, &provisioner.Role{Name: r})
+	}
+	members, err := q.BuildOwnerMemberships(ctx, ownerID)
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range members {
+		org := m.OrganizationID.String()
+		roles = append(roles, &provisioner.Role{Name: "organization-member", OrgId: org})
+		for _, r := range m.Roles {
+			roles = append(roles, &provisioner.Role{Name: r, OrgId: org})
+		}
+	}
+	return roles, nil
+}
+
+func wireTransition(t string) provisioner.WorkspaceTransition {
+	switch coder.WorkspaceTransition(t) {
+	case coder.WorkspaceTransitionStop:
+		return provisioner.WorkspaceTransition_STOP
+	case coder.WorkspaceTransitionDelete:
+		return provisioner.WorkspaceTransition_DESTROY
+	}
+	return provisioner.WorkspaceTransition_START
+}
+
+func wireParameters(ps []coder.WorkspaceBuildParameter) []*provisioner.RichParameterValue {
+	out := make([]*provisioner.RichParameterValue, 0, len(ps))
+	for _, p := range ps {
+		out = append(out, &provisioner.RichParameterValue{Name: p.Name, Value: p.Value})
+	}
+	return out
+}
+
+func wireVariables(vs []coder.TemplateVersionVariable) []*provisioner.VariableValue {
+	out := make([]*provisioner.VariableValue, 0, len(vs))
+	for _, v := range vs {
+		out = append(out, &provisioner.VariableValue{Name: v.Name, Value: v.Value, Sensitive: v.Sensitive})
+	}
+	return out
+}

@@ -1,0 +1,245 @@
+package workspace
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/internal/access"
+	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
+	"github.com/seed-2a7f8fe7/coder/internal/resource"
+)
+
+// Workspace gives a workspace; a deleted one only if asked for.
+func (s *Service) Workspace(ctx context.Context, actor access.Subject, id uuid.UUID, includeDeleted bool) (coder.Workspace, error) {
+	w, err := s.find(ctx, actor, coder.RBACActionRead, id)
+	if err == nil && !includeDeleted {
+		err = live(w)
+	}
+	if err != nil {
+		return coder.Workspace{}, err
+	}
+	return s.showOne(ctx, s.Store.Queries, actor, id)
+}
+
+// WorkspaceByOwnerAndName gives the workspace of that name, the live one if
+// there is one; a deleted one only if asked for.
+func (s *Service) WorkspaceByOwnerAndName(ctx context.Context, actor access.Subject, ownerID uuid.UUID, name string, includeDeleted bool) (coder.Workspace, error) {
+	w, err := s.byName(ctx, actor, ownerID, name)
+	if err != nil {
+		return coder.Workspace{}, err
+	}
+	if w.DeletedAt != nil && !includeDeleted {
+		return coder.Workspace{}, coder.NotFound()
+	}
+	return s.showOne(ctx, s.Store.Queries, actor, w.ID)
+}
+
+func (s *Service) byName(ctx context.Context, actor access.Subject, ownerID uuid.UUID, name string) (sqlc.Workspace, error) {
+	w, err := s.Store.WorkspaceByName(ctx, ownerID, name)
+	if err != nil {
+		return w, err
+	}
+	return w, actor.Check(coder.RBACActionRead, object(w))
+}
+
+func (s *Service) showOne(ctx context.Context, q *sqlc.Queries, actor access.Subject, id uuid.UUID) (coder.Workspace, error) {
+	ws, err := s.show(ctx, q, actor, []uuid.UUID{id})
+	if err != nil {
+		return coder.Workspace{}, err
+	}
+	if len(ws) == 0 {
+		return coder.Workspace{}, coder.NotFound()
+	}
+	return ws[0], nil
+}
+
+// show reads workspaces with their latest builds, in the order of ids, with a
+// number of queries that does not depend on how many they are.
+func (s *Service) show(ctx context.Context, q *sqlc.Queries, actor access.Subject, ids []uuid.UUID) ([]coder.Workspace, error) {
+	rows, err := q.WorkspaceRows(ctx, actor.UserID, ids)
+	if err != nil {
+		return nil, err
+	}
+	latest := make([]uuid.UUID, len(rows))
+	byID := make(map[uuid.UUID]sqlc.WorkspaceRowsRow, len(rows))
+	for i, r := range rows {
+		latest[i] = r.LatestBuildID
+		byID[r.Workspace.ID] = r
+	}
+	bs, err := s.showBuilds(ctx, q, latest)
+	if err != nil {
+		return nil, err
+	}
+	byWorkspace := make(map[uuid.UUID]coder.WorkspaceBuild, len(bs))
+	for _, b := range bs {
+		byWorkspace[b.WorkspaceID] = b
+	}
+	out := make([]coder.Workspace, 0, len(ids))
+	for _, id := range ids {
+		if r, ok := byID[id]; ok {
+			out = append(out, s.view(r, byWorkspace[id]))
+		}
+	}
+	return out, nil
+}
+
+func (s *Service) view(r sqlc.WorkspaceRowsRow, b coder.WorkspaceBuild) coder.Workspace {
+	w := r.Workspace
+	return coder.Workspace{
+		AllowRenames: s.AllowRenames, AutomaticUpdates: coder.AutomaticUpdates(w.AutomaticUpdates),
+		AutostartSchedule: w.AutostartSchedule, CreatedAt: w.CreatedAt, DeletingAt: w.DeletingAt, DormantAt: w.DormantAt,
+		Favorite: r.Favorite, Health: coder.NewWorkspaceHealth(b.Resources), ID: w.ID, IsPrebuild: r.OwnerIsSystem,
+		LastUsedAt: w.LastUsedAt, LatestBuild: b, Name: w.Name, NextStartAt: w.NextStartAt, OrganizationID: w.OrganizationID,
+		OrganizationName: r.OrganizationName, Outdated: b.TemplateVersionID != r.ActiveVersionID,
+		OwnerAvatarURL: r.OwnerAvatarUrl, OwnerID: w.OwnerID, OwnerName: r.OwnerName, SharedWith: []coder.SharedWorkspaceActor{},
+		TemplateActiveVersionID: r.ActiveVersionID, TemplateAllowUserCancelWorkspaceJobs: r.AllowUserCancelWorkspaceJobs,
+		TemplateDisplayName: r.TemplateDisplayName, TemplateIcon: r.TemplateIcon, TemplateID: w.TemplateID,
+		TemplateName: r.TemplateName, TemplateRequireActiveVersion: r.RequireActiveVersion,
+		TemplateUseClassicParameterFlow: r.UseClassicParameterFlow, TTLMS: w.TTLMS, UpdatedAt: w.UpdatedAt,
+	}
+}
+
+// showBuilds reads builds with jobs and resources, in the order of ids.
+func (s *Service) showBuilds(ctx context.Context, q *sqlc.Queries, ids []uuid.UUID) ([]coder.WorkspaceBuild, error) {
+	out := make([]coder.WorkspaceBuild, 0, len(ids))
+	if len(ids) == 0 {
+		return out, nil
+	}
+	rows, err := q.BuildRows(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	jobIDs := make([]uuid.UUID, len(rows))
+	byID := make(map[uuid.UUID]sqlc.BuildRowsRow, len(rows))
+	for i, r := range rows {
+		jobIDs[i] = r.WorkspaceBuild.JobID
+		byID[r.WorkspaceBuild.ID] = r
+	}
+	jobs, err := s.Queue.Jobs(ctx, q, jobIDs)
+	if err != nil {
+		return nil, err
+	}
+	resources, err := resource.Load(ctx, q, s.now(), jobIDs)
+	if err != nil {
+		return nil, err
+	}
+	matched := matcher{s: s, q: q, known: map[string]*coder.MatchedProvisioners{}}
+	for _, id := range ids {
+		r, ok := byID[id]
+		if !ok {
+			continue
+		}
+		b := buildView(r, jobs[r.WorkspaceBuild.JobID], resources[r.WorkspaceBuild.JobID])
+		if b.MatchedProvisioners, err = matched.find(ctx, b.Job); err != nil {
+			return nil, err
+		}
+		out = append(out, b)
+	}
+	return out, nil
+}
+
+func buildView(r sqlc.BuildRowsRow, job coder.ProvisionerJob, resources []coder.WorkspaceResource) coder.WorkspaceBuild {
+	b := r.WorkspaceBuild
+	if resources == nil {
+		resources = []coder.WorkspaceResource{}
+	}
+	transition := coder.WorkspaceTransition(b.Transition)
+	return coder.WorkspaceBuild{
+		BuildNumber: b.BuildNumber, CreatedAt: b.CreatedAt, DailyCost: b.DailyCost, Deadline: b.Deadline,
+		HasAITask: r.HasAiTask, HasExternalAgent: r.HasExternalAgent, ID: b.ID, InitiatorID: b.InitiatorID,
+		InitiatorName: r.InitiatorName, Job: job, MaxDeadline: b.MaxDeadline, Reason: coder.BuildReason(b.Reason),
+		Resources: resources, Status: coder.NewWorkspaceStatus(transition, job.Status),
+		TemplateVersionID: b.TemplateVersionID, TemplateVersionName: r.VersionName, TemplateVersionPresetID: b.PresetID,
+		Transition: transition, UpdatedAt: b.UpdatedAt, WorkspaceID: b.WorkspaceID, WorkspaceName: r.WorkspaceName,
+		WorkspaceOwnerAvatarURL: r.OwnerAvatarUrl, WorkspaceOwnerID: r.OwnerID, WorkspaceOwnerName: r.OwnerName,
+	}
+}
+
+// matcher counts the provisioners for jobs that wait, once per tag set.
+type matcher struct {
+	s     *Service
+	q     *sqlc.Queries
+	known map[string]*coder.MatchedProvisioners
+}
+
+func (m matcher) find(ctx context.Context, job coder.ProvisionerJob) (*coder.MatchedProvisioners, error) {
+	if job.Status != coder.ProvisionerJobStatusPending {
+		return nil, nil
+	}
+	tags := coder.Tags(job.Tags)
+	key := job.OrganizationID.String() + " " + tags.Key()
+	if v, ok := m.known[key]; ok {
+		return v, nil
+	}
+	v, err := m.s.Queue.Matched(ctx, m.q, job.OrganizationID, tags)
+	if err != nil {
+		return nil, err
+	}
+	m.known[key] = &v
+	return &v, nil
+}
+
+// Build gives a build.
+func (s *Service) Build(ctx context.Context, actor access.Subject, id uuid.UUID) (coder.WorkspaceBuild, error) {
+	if _, _, err := s.findBuild(ctx, actor, coder.RBACActionRead, id); err != nil {
+		return coder.WorkspaceBuild{}, err
+	}
+	return s.showBuild(ctx, s.Store.Queries, id)
+}
+
+func (s *Service) showBuild(ctx context.Context, q *sqlc.Queries, id uuid.UUID) (coder.WorkspaceBuild, error) {
+	bs, err := s.showBuilds(ctx, q, []uuid.UUID{id})
+	if err != nil {
+		return coder.WorkspaceBuild{}, err
+	}
+	if len(bs) == 0 {
+		return coder.WorkspaceBuild{}, coder.NotFound()
+	}
+	return bs[0], nil
+}
+
+// BuildByNumber gives a build of the workspace of that name.
+func (s *Service) BuildByNumber(ctx context.Context, actor access.Subject, ownerID uuid.UUID, name string, number int32) (coder.WorkspaceBuild, error) {
+	w, err := s.byName(ctx, actor, ownerID, name)
+	if err != nil {
+		return coder.WorkspaceBuild{}, err
+	}
+	b, err := s.Store.BuildByNumber(ctx, w.ID, number)
+	if err != nil {
+		return coder.WorkspaceBuild{}, err
+	}
+	return s.showBuild(ctx, s.Store.Queries, b.ID)
+}
+
+// Page is which builds Builds gives.
+type Page struct {
+	After         uuid.UUID // continue behind this build; Nil: from the newest
+	Since         time.Time // only builds made later; zero: all
+	Limit, Offset int       // a limit of 0 gives all
+}
+
+// Builds gives the builds of a workspace, the newest first.
+func (s *Service) Builds(ctx context.Context, actor access.Subject, id uuid.UUID, p Page) ([]coder.WorkspaceBuild, error) {
+	if _, err := s.find(ctx, actor, coder.RBACActionRead, id); err != nil {
+		return nil, err
+	}
+	arg := sqlc.BuildIDsParams{WorkspaceID: id, MaxRows: int32(p.Limit), SkipRows: int32(p.Offset)}
+	if !p.Since.IsZero() {
+		arg.Since = &p.Since
+	}
+	if p.After != uuid.Nil {
+		after, err := s.Store.BuildByID(ctx, p.After)
+		if err != nil || after.WorkspaceID != id {
+			return nil, coder.Invalid("after_id", "this workspace has no such build")
+		}
+		arg.AfterNumber = after.BuildNumber
+	}
+	ids, err := s.Store.BuildIDs(ctx, arg)
+	if err != nil {
+		return nil, err
+	}
+	return s.showBuilds(ctx, s.Store.Queries, ids)
+}

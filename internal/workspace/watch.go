@@ -1,0 +1,58 @@
+package workspace
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/internal/access"
+	"github.com/seed-2a7f8fe7/coder/internal/notify"
+)
+
+// watchPoll is how often a watch looks without a hint: what changes with time
+// alone, such as an agent that falls silent, has none.
+const watchPoll = 15 * time.Second
+
+// Watch calls each with the whole workspace as JSON, at once and after every
+// change, until ctx ends, each fails, or the actor may no longer see it.
+// Changes that come close together make one call; none is missed for good,
+// because a hint only says to look again. (WS-24)
+func (s *Service) Watch(ctx context.Context, actor access.Subject, id uuid.UUID, each func(json.RawMessage) error) error {
+	hints, unsubscribe := s.Hub.Subscribe(notify.Workspace(id))
+	defer unsubscribe()
+	poll := time.NewTicker(watchPoll)
+	defer poll.Stop()
+	var last []byte
+	for {
+		w, err := s.Workspace(ctx, actor, id, true)
+		if err != nil {
+			return err
+		}
+		next, err := json.Marshal(w)
+		if err != nil {
+			return err
+		}
+		if !bytes.Equal(next, last) {
+			last = next
+			if err := each(next); err != nil {
+				return err
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-hints:
+		case <-poll.C:
+		}
+	}
+}
+
+// CheckRead says whether the actor may see a workspace, before a watch begins.
+func (s *Service) CheckRead(ctx context.Context, actor access.Subject, id uuid.UUID) error {
+	_, err := s.find(ctx, actor, coder.RBACActionRead, id)
+	return err
+}
