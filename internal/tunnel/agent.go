@@ -2,11 +2,13 @@ package tunnel
 
 import (
 	"context"
-	"errors"
 	"log/slog"
+	"time"
 
+	"github.com/coder/websocket"
 	"github.com/google/uuid"
 
+	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/client"
 )
 
@@ -18,9 +20,89 @@ type Options struct {
 	Waiting func()
 }
 
-// DialAgent opens a tunnel to an agent through the server of c.
+// DialAgent opens a tunnel to an agent through the server of c, and waits for
+// an agent that is not connected until the context ends.
 func DialAgent(ctx context.Context, c *client.Client, agentID uuid.UUID, o Options) (*Conn, error) {
-	return nil, errors.New("dial agent")
+	for wait := backoffMin; ; wait = min(2*wait, time.Second) {
+		conn, err := dialAgent(ctx, c, agentID, o)
+		if err == nil || !again(err) {
+			return conn, err
+		}
+		if o.Waiting != nil {
+			o.Waiting()
+		}
+		select {
+		case <-ctx.Done():
+			return nil, err
+		case <-time.After(wait):
+		}
+	}
+}
+
+// again says that the agent is not there yet (409), or was restarted since
+// the server said who it is.
+func again(err error) bool {
+	return coder.Is(err, coder.CodeConflict) || websocket.CloseStatus(err) == StatusRestarted
+}
+
+func dialAgent(ctx context.Context, c *client.Client, agentID uuid.UUID, o Options) (*Conn, error) {
+	// The WebSocket is dialed while the server makes the certificate.
+	first := make(chan firstLink, 1)
+	dialing, cancel := context.WithCancel(ctx)
+	go func() {
+		l, err := clientLink(dialing, c, agentID)
+		first <- firstLink{l, err}
+	}()
+	drop := func() {
+		cancel()
+		if f := <-first; f.link != nil {
+			f.link.Close(0, "")
+		}
+	}
+	id, err := NewIdentity()
+	if err != nil {
+		drop()
+		return nil, err
+	}
+	g, err := c.GrantTunnel(ctx, agentID, coder.TunnelRequest{PublicKey: id.PublicKey()})
+	if err != nil {
+		drop()
+		return nil, err
+	}
+	conn, err := Dial(ctx, DialConfig{
+		Identity: id, Certificate: g.Certificate, AgentCertificate: g.AgentCertificate, Log: o.Log, Waiting: o.Waiting,
+		Relay: func(ctx context.Context) (Link, error) {
+			select {
+			case f, ok := <-first:
+				if ok {
+					close(first)
+					return f.link, f.err
+				}
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			}
+			return clientLink(ctx, c, agentID)
+		},
+	})
+	if err != nil {
+		drop()
+		return nil, err
+	}
+	conn.grant = g
+	return conn, nil
+}
+
+type firstLink struct {
+	link Link
+	err  error
+}
+
+func clientLink(ctx context.Context, c *client.Client, agentID uuid.UUID) (Link, error) {
+	conn, err := c.ClientRelay(ctx, agentID)
+	if err != nil {
+		return nil, err
+	}
+	return WebSocketLink(conn), nil
 }
 
 // AgentRelay is the Relay of an agent whose token c holds.

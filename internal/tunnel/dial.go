@@ -2,11 +2,15 @@ package tunnel
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/hex"
 	"errors"
 	"log/slog"
 	"net"
+	"sync"
 	"time"
 
+	"github.com/coder/websocket"
 	"github.com/quic-go/quic-go"
 
 	"github.com/seed-2a7f8fe7/coder"
@@ -18,26 +22,189 @@ type DialConfig struct {
 	Certificate      []byte // DER, issued by the Authority for Identity
 	AgentCertificate []byte // DER, pinned
 	Relay            Relay
-	Log              *slog.Logger
+	Log              *slog.Logger // nil: nothing is logged
+	// Waiting is called when the relay says that the agent is not connected and
+	// Dial waits for it. It may be nil.
+	Waiting func()
 }
 
 // Conn is the client's end of a tunnel. It is safe for concurrent use, and
 // survives every outage shorter than IdleTimeout.
 type Conn struct {
-	grant coder.TunnelGrant
-	conn  *quic.Conn
-	path  *path
+	grant     coder.TunnelGrant
+	conn      *quic.Conn
+	path      *path
+	transport *quic.Transport
 }
 
-// Dial opens a tunnel. The context bounds the dialing alone.
+// Dial opens a tunnel. The context bounds the dialing alone. Errors have the
+// code unavailable when the agent does not answer, forbidden when one end
+// does not trust the other.
 func Dial(ctx context.Context, c DialConfig) (*Conn, error) {
-	return nil, errors.New("dial")
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	var session Session
+	if _, err := rand.Read(session[:]); err != nil {
+		return nil, err
+	}
+	instance := InstanceOf(c.AgentCertificate)
+	hello := textAttach + " " + session.String() + " " + hex.EncodeToString(instance[:])
+	agent := &agentSeen{change: make(chan struct{})}
+	var p *path
+	ready := make(chan struct{})
+	p = newPath(c.Relay, hello, func(text string) {
+		<-ready
+		agent.set(text == TextOffline)
+		if text == TextOnline {
+			p.returned(session)
+		}
+	}, finalForClient, c.Log)
+	close(ready)
+	t := &quic.Transport{Conn: p}
+	conn, err := dialQUIC(ctx, c, t, p, agent, session)
+	if err != nil {
+		_ = p.Close()
+		_ = t.Close()
+		return nil, err
+	}
+	return &Conn{conn: conn, path: p, transport: t}, nil
+}
+
+// agentSeen is what the relay last said of the agent.
+type agentSeen struct {
+	mu      sync.Mutex
+	offline bool
+	change  chan struct{}
+}
+
+func (a *agentSeen) set(offline bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.offline != offline {
+		a.offline = offline
+		close(a.change)
+		a.change = make(chan struct{})
+	}
+}
+
+func (a *agentSeen) get() (offline bool, change <-chan struct{}) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.offline, a.change
+}
+
+// dialQUIC tries handshakes until one succeeds, one fails for good, or the
+// context ends. While the agent is known to be away it waits.
+func dialQUIC(ctx context.Context, c DialConfig, t *quic.Transport, p *path, agent *agentSeen, s Session) (*quic.Conn, error) {
+	secrets := clientTLS(c.Identity.tls(c.Certificate), c.AgentCertificate)
+	for {
+		offline, change := agent.get()
+		if offline {
+			if c.Waiting != nil {
+				c.Waiting()
+			}
+			select {
+			case <-change:
+				continue
+			case <-p.closed:
+				return nil, pathError(p.reason())
+			case <-ctx.Done():
+				return nil, dialTimeout(ctx, p, agent)
+			}
+		}
+		attempt, cancel := context.WithCancel(ctx)
+		go func() {
+			select {
+			case <-change:
+				cancel()
+			case <-attempt.Done():
+			}
+		}()
+		conn, err := t.Dial(attempt, s.addr(), secrets, quicConfig(keepAlive, -1))
+		canceled := attempt.Err() != nil
+		cancel()
+		_, handshake := errors.AsType[*quic.HandshakeTimeoutError](err)
+		_, idle := errors.AsType[*quic.IdleTimeoutError](err)
+		switch {
+		case err == nil:
+			return conn, nil
+		case p.reason() != nil:
+			return nil, pathError(p.reason())
+		case ctx.Err() != nil:
+			return nil, dialTimeout(ctx, p, agent)
+		case !canceled && !handshake && !idle:
+			return nil, connError(err)
+		}
+	}
+}
+
+// dialTimeout says what was missing when the time was over.
+func dialTimeout(ctx context.Context, p *path, agent *agentSeen) error {
+	text := "The agent does not answer"
+	if offline, _ := agent.get(); offline {
+		text = "The agent is not connected to the server"
+	} else if !p.online() {
+		text = "The server does not answer"
+		if err := p.lastError(); err != nil {
+			return coder.Errorf(coder.CodeUnavailable, "%s", text).WithDetail("%s", err).WithCause(ctx.Err())
+		}
+	}
+	return coder.Errorf(coder.CodeUnavailable, "%s", text).WithCause(ctx.Err())
+}
+
+// pathError says in words for people why a path ended.
+func pathError(err error) error {
+	switch {
+	case err == nil || errors.Is(err, net.ErrClosed):
+		return net.ErrClosed
+	case websocket.CloseStatus(err) == StatusRestarted:
+		return coder.Errorf(coder.CodeUnavailable, "The agent was restarted, which ended the connection; connect again").WithCause(err)
+	}
+	if e, ok := errors.AsType[websocket.CloseError](err); ok {
+		return coder.Errorf(coder.CodeUnavailable, "The server ended the connection: %s", e.Reason)
+	}
+	return err
 }
 
 // Open opens a stream of a kind, with the argument of that kind, and waits
-// until the agent has accepted it. The context bounds the opening alone.
+// until the agent has accepted it. The context bounds the opening alone. The
+// error has the code precondition when the agent refused.
 func (c *Conn) Open(ctx context.Context, kind, arg string) (*Stream, error) {
-	return nil, errors.New("open")
+	line, err := header(kind, arg)
+	if err != nil {
+		return nil, err
+	}
+	q, err := c.conn.OpenStreamSync(ctx)
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		return nil, c.explain(err)
+	}
+	s := &Stream{Stream: q, local: c.conn.LocalAddr(), remote: c.conn.RemoteAddr(), explain: c.explain}
+	stop := context.AfterFunc(ctx, s.abort)
+	answer, err := ask(s, line)
+	if !stop() && err == nil {
+		err = ctx.Err()
+	}
+	if err == nil {
+		if err = parseStatus(answer); err == nil {
+			return s, nil
+		}
+		err = coder.Errorf(coder.CodePrecondition, "The agent refused %q", kind).WithDetail("%s", err)
+	} else if ctx.Err() != nil {
+		err = ctx.Err()
+	}
+	s.abort()
+	return nil, err
+}
+
+func ask(s *Stream, line []byte) (string, error) {
+	if _, err := s.Write(line); err != nil {
+		return "", err
+	}
+	return readLine(s)
 }
 
 // Ping gives the time that a question to the agent and its answer take.
@@ -47,25 +214,47 @@ func (c *Conn) Ping(ctx context.Context) (time.Duration, error) {
 	if err != nil {
 		return 0, err
 	}
-	defer s.Close()
-	return time.Since(start), nil
+	took := time.Since(start)
+	return took, s.Close()
 }
 
 // Grant gives what the server answered to DialAgent: the SSH host key, the
 // granted actions. It is empty after Dial.
 func (c *Conn) Grant() coder.TunnelGrant { return c.grant }
 
+// Path names the way that packets take now: "relay", or "none" in an outage.
+func (c *Conn) Path() string {
+	if c.path.online() {
+		return "relay"
+	}
+	return "none"
+}
+
 // Done is closed when the tunnel has ended.
 func (c *Conn) Done() <-chan struct{} { return c.conn.Context().Done() }
 
 // Err says why the tunnel has ended, nil while it lives.
-func (c *Conn) Err() error { return connError(context.Cause(c.conn.Context())) }
+func (c *Conn) Err() error {
+	if c.conn.Context().Err() == nil {
+		return nil
+	}
+	return c.explain(context.Cause(c.conn.Context()))
+}
 
-// Close ends the tunnel and all its streams at once.
-func (c *Conn) Close() error { return nil }
+// explain says why the tunnel ended: the path knows best.
+func (c *Conn) explain(err error) error {
+	if r := c.path.reason(); r != nil {
+		return pathError(r)
+	}
+	return connError(err)
+}
 
-type path struct{}
-
-func connError(err error) error { return err }
+// Close ends the tunnel and all its streams at once; what was written and has
+// not arrived is lost.
+func (c *Conn) Close() error {
+	err := c.conn.CloseWithError(closedByUser, "")
+	_ = c.path.Close()
+	return errors.Join(err, c.transport.Close())
+}
 
 var _ net.Conn = (*Stream)(nil)

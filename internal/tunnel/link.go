@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
+	"sync"
+	"time"
 
 	"github.com/coder/websocket"
 )
-
-// MaxMessage is the most bytes of a relay message.
-const MaxMessage = 32 << 10
 
 // StatusRestarted closes a client's link: the agent is another instance than
 // the client knows, so the tunnel is lost and must be dialed anew.
@@ -19,23 +19,50 @@ const StatusRestarted websocket.StatusCode = 4001
 // StatusRefused closes a link for ever: whoever dialed shall not try again.
 const StatusRefused websocket.StatusCode = 4002
 
-// Link carries relay messages between an end and the relay. Send and Close
-// may be called by several goroutines at once, Receive by one at a time.
+// Link carries relay messages between an end and the relay. Send, Ping and
+// Close may be called by several goroutines at once, Receive by one at a time.
 type Link interface {
 	// Send transmits one message, binary or text. It keeps nothing of p.
 	Send(text bool, p []byte) error
-	// Receive waits for a message and reads it into buf, which must hold
-	// MaxMessage bytes.
-	Receive(buf []byte) (text bool, n int, err error)
-	// Ping waits until the other side answers.
+	// Receive waits for a message. A link that the other side closed gives a
+	// websocket.CloseError.
+	Receive() (*Message, error)
+	// Ping waits until the other side answers. Somebody must be receiving.
 	Ping(ctx context.Context) error
-	// Close ends the link. Code and reason reach the other side if they can.
+	// Close ends the link. The code and the reason reach the other side if they
+	// can; code 0 does not try.
 	Close(code websocket.StatusCode, reason string)
 }
 
-// Relay dials a link. It is called again whenever the link is lost. Errors
-// with the codes not_found, forbidden and unauthenticated are final.
+// Relay dials a link. It is called again whenever the link is lost.
 type Relay func(ctx context.Context) (Link, error)
+
+// How links are watched.
+const (
+	pingInterval = 15 * time.Second
+	pingTimeout  = 10 * time.Second
+)
+
+// KeepAlive pings until the context ends, and closes the link when an answer
+// is late: a path that died in silence is noticed within 25 seconds.
+func KeepAlive(ctx context.Context, l Link) {
+	t := time.NewTicker(pingInterval)
+	defer t.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-t.C:
+		}
+		p, cancel := context.WithTimeout(ctx, pingTimeout)
+		err := l.Ping(p)
+		cancel()
+		if err != nil {
+			l.Close(0, "")
+			return
+		}
+	}
+}
 
 // WebSocketLink makes a link of a WebSocket.
 func WebSocketLink(c *websocket.Conn) Link {
@@ -45,8 +72,8 @@ func WebSocketLink(c *websocket.Conn) Link {
 
 type webSocketLink struct{ conn *websocket.Conn }
 
-// The contexts are the background on purpose: one that can end would cost an
-// allocation per message, and would close the connection in the end anyway.
+// The contexts below are the background on purpose: one that can end costs an
+// allocation per message, and ends the connection just as Close does.
 
 func (l webSocketLink) Send(text bool, p []byte) error {
 	kind := websocket.MessageBinary
@@ -56,24 +83,32 @@ func (l webSocketLink) Send(text bool, p []byte) error {
 	return l.conn.Write(context.Background(), kind, p)
 }
 
-func (l webSocketLink) Receive(buf []byte) (bool, int, error) {
+func (l webSocketLink) Receive() (*Message, error) {
 	kind, r, err := l.conn.Reader(context.Background())
 	if err != nil {
-		return false, 0, err
+		return nil, err
 	}
-	n, err := io.ReadFull(r, buf)
-	switch {
-	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
-	case err != nil:
-		return false, 0, err
-	default: // full: only right if nothing follows
-		var one [1]byte
-		if m, err := r.Read(one[:]); m != 0 || !errors.Is(err, io.EOF) {
-			l.conn.CloseNow()
-			return false, 0, fmt.Errorf("a relay message of more than %d bytes", len(buf))
+	m := newMessage()
+	m.Text = kind == websocket.MessageText
+	for {
+		n, err := r.Read(m.Data[len(m.Data):cap(m.Data)])
+		m.Data = m.Data[:len(m.Data)+n]
+		switch {
+		case errors.Is(err, io.EOF):
+			return m, nil
+		case err == nil && len(m.Data) == cap(m.Data):
+			// Full: the next read says whether that was all.
+			var one [1]byte
+			if n, err = r.Read(one[:]); n == 0 && errors.Is(err, io.EOF) {
+				return m, nil
+			}
+			err = fmt.Errorf("a relay message of more than %d bytes", MaxMessage)
+		}
+		if err != nil {
+			m.Release()
+			return nil, err
 		}
 	}
-	return kind == websocket.MessageText, n, nil
 }
 
 func (l webSocketLink) Ping(ctx context.Context) error { return l.conn.Ping(ctx) }
@@ -84,4 +119,58 @@ func (l webSocketLink) Close(code websocket.StatusCode, reason string) {
 		return
 	}
 	l.conn.Close(code, reason)
+}
+
+// LinkPipe makes two ends of a link in memory, for a relay that is itself an
+// end, and for tests.
+func LinkPipe() (Link, Link) {
+	a, b := make(chan *Message, 16), make(chan *Message, 16)
+	end := &pipeEnd{closed: make(chan struct{})}
+	return &pipeLink{in: a, out: b, pipeEnd: end}, &pipeLink{in: b, out: a, pipeEnd: end}
+}
+
+// pipeEnd is how a pipe ended.
+type pipeEnd struct {
+	once   sync.Once
+	err    error
+	closed chan struct{}
+}
+
+type pipeLink struct {
+	in, out chan *Message
+	*pipeEnd
+}
+
+func (l *pipeLink) Send(text bool, p []byte) error {
+	m := newMessage()
+	m.Text = text
+	m.Data = append(m.Data, p...)
+	select {
+	case l.out <- m:
+		return nil
+	case <-l.closed:
+		m.Release()
+		return net.ErrClosed
+	}
+}
+
+func (l *pipeLink) Receive() (*Message, error) {
+	select {
+	case m := <-l.in:
+		return m, nil
+	case <-l.closed:
+		return nil, l.err
+	}
+}
+
+func (l *pipeLink) Ping(context.Context) error { return nil }
+
+func (l *pipeLink) Close(code websocket.StatusCode, reason string) {
+	l.once.Do(func() {
+		l.err = net.ErrClosed
+		if code != 0 {
+			l.err = websocket.CloseError{Code: code, Reason: reason}
+		}
+		close(l.closed)
+	})
 }

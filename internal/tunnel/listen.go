@@ -2,12 +2,21 @@ package tunnel
 
 import (
 	"context"
+	"encoding/hex"
 	"errors"
+	"fmt"
 	"log/slog"
+	"slices"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/quic-go/quic-go"
 )
+
+// headerTimeout is how long a client may take to say what a stream is for.
+const headerTimeout = 30 * time.Second
 
 // ListenConfig says who an agent is and what it serves.
 type ListenConfig struct {
@@ -22,34 +31,222 @@ type ListenConfig struct {
 	Now    func() time.Time // nil: time.Now
 }
 
+// Listener is an agent's end of all its tunnels: a lifecycle.Service.
+type Listener struct {
+	c         ListenConfig
+	path      *path
+	transport *quic.Transport
+	ln        *quic.Listener
+	handlers  sync.WaitGroup
+
+	mu    sync.Mutex
+	conns map[*quic.Conn]struct{}
+	past  Stats // of tunnels that ended
+}
+
+// Listen makes a listener; Start starts it.
+func Listen(c ListenConfig) (*Listener, error) {
+	if c.Identity == nil || c.AgentID == uuid.Nil || c.Relay == nil || c.Handle == nil {
+		return nil, errors.New("a tunnel listener needs an identity, an agent, a relay and a handler")
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Listener{c: c, conns: make(map[*quic.Conn]struct{})}, nil
+}
+
+// Start begins to dial the relay and to serve clients. It does not wait for
+// the relay.
+func (l *Listener) Start(context.Context) error {
+	instance := InstanceOf(l.c.Identity.Certificate())
+	ready := make(chan struct{})
+	l.path = newPath(l.c.Relay, textServe+" "+hex.EncodeToString(instance[:]), func(text string) {
+		<-ready
+		var s Session
+		if parseText(&Message{Text: true, Data: []byte(text)}, textAttached, s[:]) == nil {
+			l.path.returned(s)
+		}
+	}, func(error) bool { return false }, l.c.Log)
+	close(ready)
+	l.transport = &quic.Transport{Conn: l.path}
+	v := verifier{authority: l.c.ClientCA, agentID: l.c.AgentID, now: l.c.Now}
+	secrets := agentTLS(l.c.Identity.tls(nil), v, func(err error) {
+		l.c.Log.Warn("refused the certificate of a tunnel client", "error", err)
+	})
+	ln, err := l.transport.Listen(secrets, quicConfig(0, maxStreams))
+	if err != nil {
+		_ = l.path.Close()
+		return fmt.Errorf("listen for tunnels: %w", err)
+	}
+	l.ln = ln
+	l.handlers.Go(l.accept)
+	return nil
+}
+
+// Stop ends all tunnels, after telling the clients, and waits for the
+// handlers until ctx ends.
+func (l *Listener) Stop(ctx context.Context) error {
+	err := l.ln.Close()
+	l.mu.Lock()
+	conns := make([]*quic.Conn, 0, len(l.conns))
+	for c := range l.conns {
+		conns = append(conns, c)
+	}
+	l.mu.Unlock()
+	for _, c := range conns {
+		_ = c.CloseWithError(closedByAgent, "the agent is stopping")
+	}
+	done := make(chan struct{})
+	go func() {
+		l.handlers.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+	case <-ctx.Done():
+		err = errors.Join(err, ctx.Err())
+	}
+	_ = l.path.Close()
+	return errors.Join(err, l.transport.Close())
+}
+
+// Connected says whether a link to the relay is up.
+func (l *Listener) Connected() bool { return l.path.online() }
+
+// accept serves tunnels until the listener is closed.
+func (l *Listener) accept() {
+	for {
+		c, err := l.ln.Accept(context.Background())
+		if err != nil {
+			return
+		}
+		l.mu.Lock()
+		l.conns[c] = struct{}{}
+		l.mu.Unlock()
+		l.handlers.Go(func() {
+			l.serve(c)
+			l.mu.Lock()
+			delete(l.conns, c)
+			l.past.add(c.ConnectionStats())
+			l.mu.Unlock()
+			if s, ok := sessionOf(c.RemoteAddr()); ok {
+				l.path.forget(s)
+			}
+		})
+	}
+}
+
+// serve accepts the streams of one tunnel.
+func (l *Listener) serve(c *quic.Conn) {
+	certificates := c.ConnectionState().TLS.PeerCertificates
+	if len(certificates) == 0 || len(certificates[0].URIs) != 1 {
+		_ = c.CloseWithError(closedByAgent, "no certificate")
+		return
+	}
+	grant, err := parseGrant(certificates[0].URIs[0]) // verified in the handshake
+	if err != nil {
+		_ = c.CloseWithError(closedByAgent, err.Error())
+		return
+	}
+	explain := func(err error) error { return connError(err) }
+	for {
+		q, err := c.AcceptStream(context.Background())
+		if err != nil {
+			return
+		}
+		s := &Stream{Stream: q, local: c.LocalAddr(), remote: c.RemoteAddr(), explain: explain}
+		l.handlers.Go(func() { l.stream(c.Context(), s, grant) })
+	}
+}
+
+// stream reads what a stream is for and has it served.
+func (l *Listener) stream(ctx context.Context, s *Stream, g Grant) {
+	defer s.Close()
+	r := &Request{Grant: g, stream: s}
+	_ = s.SetReadDeadline(time.Now().Add(headerTimeout))
+	line, err := readLine(s)
+	if err == nil {
+		r.Kind, r.Arg, err = parseHeader(line)
+	}
+	if err != nil {
+		r.Reject(err)
+		return
+	}
+	_ = s.SetReadDeadline(time.Time{})
+	switch {
+	case r.Kind == kindPing:
+		_, _ = r.Accept()
+	case !g.Allows(r.Kind):
+		l.c.Log.Warn("refused a stream that the client's certificate does not allow", "kind", r.Kind, "user_id", g.UserID)
+		r.Reject(fmt.Errorf("this connection may not use %.32q", r.Kind))
+	default:
+		l.c.Handle(ctx, r)
+		r.Reject(errors.New("the agent does not serve this"))
+	}
+}
+
 // Request is a client's wish for a stream, already checked against its
-// certificate. Answer it with Accept or Reject.
+// certificate. Answer it with Accept or Reject; the first answer counts.
 type Request struct {
 	Kind, Arg string
 	Grant     Grant // who asks
 
-	stream *Stream
+	stream   *Stream
+	answered atomic.Bool
 }
 
 // Accept tells the client that all is well and gives the stream.
-func (r *Request) Accept() (*Stream, error) { return nil, errors.New("accept") }
+func (r *Request) Accept() (*Stream, error) {
+	if r.answered.Swap(true) {
+		return nil, errors.New("the request has been answered")
+	}
+	if _, err := r.stream.Write(status(nil)); err != nil {
+		return nil, err
+	}
+	return r.stream, nil
+}
 
 // Reject tells the client why not; the message of err is for people.
-func (r *Request) Reject(err error) {}
+func (r *Request) Reject(err error) {
+	if !r.answered.Swap(true) {
+		_, _ = r.stream.Write(status(err))
+	}
+}
 
-// Listener is an agent's end of all its tunnels: a lifecycle.Service.
-type Listener struct{}
+// Stats is what went through a listener's tunnels since its start, seen from
+// the agent.
+type Stats struct {
+	Tunnels              int // open now
+	RxBytes, TxBytes     uint64
+	RxPackets, TxPackets uint64
+	MedianRTT            time.Duration // of the open tunnels, 0 without
+}
 
-// Listen makes a listener; Start starts it.
-func Listen(c ListenConfig) (*Listener, error) { return &Listener{}, nil }
+func (s *Stats) add(c quic.ConnectionStats) {
+	s.RxBytes += c.BytesReceived
+	s.TxBytes += c.BytesSent
+	s.RxPackets += c.PacketsReceived
+	s.TxPackets += c.PacketsSent
+}
 
-// Start begins to dial the relay and to serve clients. It does not wait for
-// the relay.
-func (l *Listener) Start(context.Context) error { return nil }
-
-// Stop ends all tunnels, after telling the clients, and waits for the
-// handlers until ctx ends.
-func (l *Listener) Stop(ctx context.Context) error { return nil }
-
-// Connected says whether a link to the relay is up.
-func (l *Listener) Connected() bool { return false }
+// Stats adds up all tunnels.
+func (l *Listener) Stats() Stats {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s := l.past
+	s.Tunnels = len(l.conns)
+	rtts := make([]time.Duration, 0, len(l.conns))
+	for c := range l.conns {
+		cs := c.ConnectionStats()
+		s.add(cs)
+		rtts = append(rtts, cs.SmoothedRTT)
+	}
+	if len(rtts) > 0 {
+		slices.Sort(rtts)
+		s.MedianRTT = rtts[len(rtts)/2]
+	}
+	return s
+}

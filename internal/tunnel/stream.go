@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"strings"
 
 	"github.com/quic-go/quic-go"
@@ -28,6 +29,7 @@ const maxLine = 1024
 type Stream struct {
 	*quic.Stream
 	local, remote net.Addr
+	explain       func(error) error // says why the tunnel ended
 }
 
 // CloseWrite says that no more is written; the other side reads io.EOF.
@@ -36,7 +38,8 @@ func (s *Stream) CloseWrite() error { return s.Stream.Close() }
 // Close ends both directions. What was written still arrives.
 func (s *Stream) Close() error {
 	s.CancelRead(0)
-	return s.Stream.Close()
+	_ = s.Stream.Close() // fails only when the other side wants nothing any more
+	return nil
 }
 
 // LocalAddr gives a name of this end, for net.Conn.
@@ -49,26 +52,29 @@ func (s *Stream) RemoteAddr() net.Addr { return s.remote }
 // its error says so.
 func (s *Stream) Read(p []byte) (int, error) {
 	n, err := s.Stream.Read(p)
-	return n, streamError(err)
+	return n, s.failure(err)
 }
 
 // Write writes as io.Writer does.
 func (s *Stream) Write(p []byte) (int, error) {
 	n, err := s.Stream.Write(p)
-	return n, streamError(err)
+	return n, s.failure(err)
 }
 
-func streamError(err error) error {
-	if err == nil || errors.Is(err, io.EOF) {
+func (s *Stream) failure(err error) error {
+	if err == nil || errors.Is(err, io.EOF) || errors.Is(err, os.ErrDeadlineExceeded) {
 		return err
 	}
-	if s, ok := errors.AsType[*quic.StreamError](err); ok {
-		if s.Remote {
+	if e, ok := errors.AsType[*quic.StreamError](err); ok {
+		if e.Remote {
 			return fmt.Errorf("the other side closed the stream: %w", io.ErrClosedPipe)
 		}
 		return net.ErrClosed
 	}
-	return connError(err)
+	if errors.Is(err, quic.ErrStreamClosed) {
+		return net.ErrClosed
+	}
+	return s.explain(err)
 }
 
 // header makes the line that opens a stream.
@@ -137,4 +143,10 @@ func readLine(r io.Reader) (string, error) {
 		}
 	}
 	return "", fmt.Errorf("the first line of a stream has more than %d bytes", maxLine-1)
+}
+
+// abort ends both directions and drops what was not sent.
+func (s *Stream) abort() {
+	s.CancelRead(0)
+	s.CancelWrite(0)
 }

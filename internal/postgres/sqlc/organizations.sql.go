@@ -115,6 +115,17 @@ func (q *Queries) InsertOrganizationMember(ctx context.Context, arg InsertOrgani
 	return i, err
 }
 
+const memberOwnsWorkspaces = `-- name: MemberOwnsWorkspaces :one
+SELECT EXISTS (SELECT 1 FROM workspaces WHERE organization_id = $1 AND owner_id = $2 AND deleted_at IS NULL)
+`
+
+func (q *Queries) MemberOwnsWorkspaces(ctx context.Context, organizationID uuid.UUID, ownerID uuid.UUID) (bool, error) {
+	row := q.db.QueryRow(ctx, memberOwnsWorkspaces, organizationID, ownerID)
+	var exists bool
+	err := row.Scan(&exists)
+	return exists, err
+}
+
 const organizationByID = `-- name: OrganizationByID :one
 SELECT id, name, display_name, description, icon, is_default, created_at, updated_at, deleted_at FROM organizations WHERE id = $1 AND deleted_at IS NULL
 `

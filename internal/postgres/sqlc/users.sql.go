@@ -12,6 +12,46 @@ import (
 	"github.com/google/uuid"
 )
 
+const accessToTemplate = `-- name: AccessToTemplate :one
+SELECT organization_id, user_acl, group_acl FROM templates WHERE id = $1 AND deleted_at IS NULL
+`
+
+type AccessToTemplateRow struct {
+	OrganizationID uuid.UUID
+	UserACL        map[string]string
+	GroupACL       map[string]string
+}
+
+func (q *Queries) AccessToTemplate(ctx context.Context, id uuid.UUID) (AccessToTemplateRow, error) {
+	row := q.db.QueryRow(ctx, accessToTemplate, id)
+	var i AccessToTemplateRow
+	err := row.Scan(&i.OrganizationID, &i.UserACL, &i.GroupACL)
+	return i, err
+}
+
+const accessToWorkspace = `-- name: AccessToWorkspace :one
+SELECT organization_id, owner_id, user_acl, group_acl FROM workspaces WHERE id = $1 AND deleted_at IS NULL
+`
+
+type AccessToWorkspaceRow struct {
+	OrganizationID uuid.UUID
+	OwnerID        uuid.UUID
+	UserACL        map[string]string
+	GroupACL       map[string]string
+}
+
+func (q *Queries) AccessToWorkspace(ctx context.Context, id uuid.UUID) (AccessToWorkspaceRow, error) {
+	row := q.db.QueryRow(ctx, accessToWorkspace, id)
+	var i AccessToWorkspaceRow
+	err := row.Scan(
+		&i.OrganizationID,
+		&i.OwnerID,
+		&i.UserACL,
+		&i.GroupACL,
+	)
+	return i, err
+}
+
 const countActiveOwners = `-- name: CountActiveOwners :one
 SELECT count(*) FROM users
 WHERE 'owner' = ANY (roles) AND status <> 'suspended' AND NOT is_system AND deleted_at IS NULL
@@ -358,14 +398,14 @@ func (q *Queries) UpdateUserRoles(ctx context.Context, roles []string, now time.
 }
 
 const updateUserSSHKey = `-- name: UpdateUserSSHKey :one
-UPDATE users SET ssh_public_key = $1, ssh_private_key = $2, ssh_key_updated_at = $3, updated_at = $3
+UPDATE users SET ssh_public_key = $1, ssh_private_key = $2, ssh_key_updated_at = $3::timestamptz, updated_at = $3
 WHERE id = $4 AND deleted_at IS NULL RETURNING id, email, username, name, avatar_url, password_hash, login_type, status, roles, theme, terminal_font, task_alert_dismissed, ssh_public_key, ssh_private_key, ssh_key_updated_at, is_system, created_at, updated_at, last_seen_at, deleted_at
 `
 
 type UpdateUserSSHKeyParams struct {
 	SshPublicKey  string
 	SshPrivateKey string
-	Now           *time.Time
+	Now           time.Time
 	ID            uuid.UUID
 }
 

@@ -1,0 +1,217 @@
+// Package switchboard is the server's part of tunnels: a relay that forwards
+// packets between agents and clients without being able to read them, and the
+// server's own way to an agent.
+//
+// Every agent that is connected to this replica has one link here, every
+// client one link per tunnel. A client names its agent (whoever accepts the
+// link has asked whether it may) and its session; the board forwards whole
+// messages by session, see package tunnel for their form. Packets for a
+// session that nobody holds are dropped, as is what a client is too slow to
+// take: a slow client must not hold up the others of its agent. What a client
+// sends waits, and TCP tells the client so.
+//
+// A client whose agent is away stays and is told when the agent comes. An
+// agent that comes twice is another process of the same workspace, or the same
+// one whose old connection has not been missed yet: the latest counts.
+package switchboard
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/coder/websocket"
+	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/internal/lifecycle"
+	"github.com/seed-2a7f8fe7/coder/internal/postgres"
+	"github.com/seed-2a7f8fe7/coder/internal/tunnel"
+)
+
+// maxClients bounds the links of clients to one agent.
+const maxClients = 1000
+
+// helloTimeout is how long a link may take to say what it is.
+const helloTimeout = 15 * time.Second
+
+// Config is what a Board needs.
+type Config struct {
+	Store     *postgres.Store // for the row of this replica; nil: none is kept
+	Replica   Replica
+	Authority *tunnel.Authority // for DialAgent
+	Log       *slog.Logger
+	// Registerer takes the coderd_relay_* metrics; nil: none.
+	Registerer prometheus.Registerer
+	Now        func() time.Time // nil: time.Now
+}
+
+// Board forwards packets between agents and clients. It is a
+// lifecycle.Service, safe for concurrent use.
+type Board struct {
+	c     Config
+	beat  lifecycle.Loop
+	stats stats
+	links sync.WaitGroup
+
+	mu     sync.Mutex
+	closed bool
+	hubs   map[uuid.UUID]*hub
+	open   map[tunnel.Link]struct{}
+}
+
+// stats are the counters behind the metrics.
+type stats struct {
+	agents, clients            atomic.Int64
+	toAgents, toClients        atomic.Int64 // bytes
+	unknown, overflow, offline atomic.Int64 // bytes dropped
+}
+
+// New makes a board; Start starts it.
+func New(c Config) *Board {
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	b := &Board{c: c, hubs: make(map[uuid.UUID]*hub), open: make(map[tunnel.Link]struct{})}
+	b.beat.Run = b.heartbeat
+	if c.Registerer != nil {
+		b.stats.register(c.Registerer)
+	}
+	return b
+}
+
+// Start writes the row of this replica and keeps it fresh.
+func (b *Board) Start(ctx context.Context) error {
+	if b.c.Store == nil {
+		return nil
+	}
+	if err := b.announce(ctx); err != nil {
+		return err
+	}
+	return b.beat.Start(ctx)
+}
+
+// Stop closes all links, telling the ends to dial again, which they do with
+// whatever replica is up, and waits for them until ctx ends.
+func (b *Board) Stop(ctx context.Context) error {
+	b.mu.Lock()
+	b.closed = true
+	open := make([]tunnel.Link, 0, len(b.open))
+	for l := range b.open {
+		open = append(open, l)
+	}
+	b.mu.Unlock()
+	for _, l := range open {
+		go l.Close(websocket.StatusGoingAway, "the server is stopping")
+	}
+	done := make(chan struct{})
+	go func() {
+		b.links.Wait()
+		close(done)
+	}()
+	var err error
+	select {
+	case <-done:
+	case <-ctx.Done():
+		err = ctx.Err()
+		for _, l := range open {
+			l.Close(0, "")
+		}
+	}
+	if b.c.Store == nil {
+		return err
+	}
+	return errors.Join(err, b.beat.Stop(ctx), b.retire(ctx))
+}
+
+// Holds says whether the agent is connected to this replica.
+func (b *Board) Holds(agentID uuid.UUID) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	h := b.hubs[agentID]
+	return h != nil && h.agent != nil
+}
+
+// Agent serves the link of an agent until it ends, and closes it.
+func (b *Board) Agent(ctx context.Context, agentID uuid.UUID, conn *websocket.Conn) error {
+	return b.serve(ctx, tunnel.WebSocketLink(conn), func(l tunnel.Link, m *tunnel.Message) error {
+		instance, err := tunnel.ParseServe(m)
+		m.Release()
+		if err != nil {
+			return err
+		}
+		b.stats.agents.Add(1)
+		defer b.stats.agents.Add(-1)
+		return b.serveAgent(agentID, instance, l)
+	})
+}
+
+// Client serves the link of a client to an agent until it ends, and closes
+// it. The caller has checked that the client may reach the agent.
+func (b *Board) Client(ctx context.Context, agentID uuid.UUID, conn *websocket.Conn) error {
+	return b.client(ctx, agentID, tunnel.WebSocketLink(conn))
+}
+
+func (b *Board) client(ctx context.Context, agentID uuid.UUID, l tunnel.Link) error {
+	return b.serve(ctx, l, func(l tunnel.Link, m *tunnel.Message) error {
+		session, instance, err := tunnel.ParseAttach(m)
+		m.Release()
+		if err != nil {
+			return err
+		}
+		b.stats.clients.Add(1)
+		defer b.stats.clients.Add(-1)
+		return b.serveClient(agentID, session, instance, l)
+	})
+}
+
+// serve reads the first message of a link and has the rest served, which
+// releases the message.
+func (b *Board) serve(ctx context.Context, l tunnel.Link, rest func(tunnel.Link, *tunnel.Message) error) error {
+	if !b.enter(l) {
+		l.Close(websocket.StatusTryAgainLater, "the server is stopping")
+		return coder.Errorf(coder.CodeUnavailable, "The server is stopping")
+	}
+	defer b.leave(l)
+	defer l.Close(0, "")
+	defer context.AfterFunc(ctx, func() { l.Close(0, "") })()
+	late := time.AfterFunc(helloTimeout, func() { l.Close(0, "") })
+	m, err := l.Receive()
+	late.Stop()
+	if err != nil {
+		return err
+	}
+	watch, stop := context.WithCancel(ctx)
+	defer stop()
+	go tunnel.KeepAlive(watch, l)
+	err = rest(l, m)
+	if coder.Is(err, coder.CodeInvalid) {
+		l.Close(tunnel.StatusRefused, err.Error())
+	}
+	return err
+}
+
+func (b *Board) enter(l tunnel.Link) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		return false
+	}
+	b.open[l] = struct{}{}
+	b.links.Add(1)
+	return true
+}
+
+func (b *Board) leave(l tunnel.Link) {
+	b.mu.Lock()
+	delete(b.open, l)
+	b.mu.Unlock()
+	b.links.Done()
+}

@@ -1,0 +1,205 @@
+package switchboard
+
+import (
+	"sync"
+
+	"github.com/coder/websocket"
+	"github.com/google/uuid"
+
+	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/internal/tunnel"
+)
+
+// hub is an agent and its clients. It exists while there is one of them; its
+// fields are guarded by Board.mu but sessions, which every packet needs.
+type hub struct {
+	agent   *end // nil while the agent is away
+	clients int
+
+	mu       sync.RWMutex
+	sessions map[tunnel.Session]*end
+	target   *end // the agent again
+}
+
+// end is a link with what waits for it.
+type end struct {
+	link     tunnel.Link
+	out      *tunnel.Outbox
+	instance tunnel.Instance // that it is (agent), that it wants (client)
+}
+
+func newEnd(l tunnel.Link, i tunnel.Instance) *end {
+	e := &end{link: l, out: tunnel.NewOutbox(), instance: i}
+	go func() {
+		if e.out.Drain(l) != nil {
+			l.Close(0, "")
+		}
+	}()
+	return e
+}
+
+// dismiss closes a link without waiting for its other side.
+func (e *end) dismiss(code websocket.StatusCode, reason string) {
+	e.out.Close()
+	go e.link.Close(code, reason)
+}
+
+// hub gives the hub of an agent. The caller holds b.mu.
+func (b *Board) hub(agentID uuid.UUID) *hub {
+	h := b.hubs[agentID]
+	if h == nil {
+		h = &hub{sessions: make(map[tunnel.Session]*end)}
+		b.hubs[agentID] = h
+	}
+	return h
+}
+
+// tidy drops a hub that nobody needs. The caller holds b.mu.
+func (b *Board) tidy(agentID uuid.UUID, h *hub) {
+	if h.agent == nil && h.clients == 0 {
+		delete(b.hubs, agentID)
+	}
+}
+
+// serveAgent forwards what an agent sends.
+func (b *Board) serveAgent(agentID uuid.UUID, instance tunnel.Instance, l tunnel.Link) error {
+	e := newEnd(l, instance)
+	defer e.out.Close()
+	b.mu.Lock()
+	h := b.hub(agentID)
+	old := h.agent
+	h.agent = e
+	h.mu.Lock()
+	h.target = e
+	for s, c := range h.sessions {
+		b.meet(s, e, c)
+	}
+	h.mu.Unlock()
+	b.mu.Unlock()
+	if old != nil {
+		old.dismiss(websocket.StatusGoingAway, "a newer connection of the agent took over")
+	}
+	defer b.agentLeft(agentID, h, e)
+	for {
+		m, err := l.Receive()
+		if err != nil {
+			return err
+		}
+		b.toClient(h, m)
+		m.Release()
+	}
+}
+
+// meet tells an agent and a client of one another, or the client that its
+// agent is no more.
+func (b *Board) meet(s tunnel.Session, agent, client *end) {
+	if client.instance != agent.instance {
+		client.dismiss(tunnel.StatusRestarted, "the agent was restarted")
+		return
+	}
+	client.out.Text(tunnel.TextOnline)
+	agent.out.Text(tunnel.TextAttached(s))
+}
+
+func (b *Board) agentLeft(agentID uuid.UUID, h *hub, e *end) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if h.agent != e {
+		return
+	}
+	h.agent = nil
+	h.mu.Lock()
+	h.target = nil
+	for _, c := range h.sessions {
+		c.out.Text(tunnel.TextOffline)
+	}
+	h.mu.Unlock()
+	b.tidy(agentID, h)
+}
+
+// toClient forwards one message of an agent.
+func (b *Board) toClient(h *hub, m *tunnel.Message) {
+	s, packets, err := m.Session()
+	if err != nil {
+		return
+	}
+	h.mu.RLock()
+	c := h.sessions[s]
+	h.mu.RUnlock()
+	switch n := int64(len(packets)); {
+	case c == nil:
+		b.stats.unknown.Add(n)
+	case c.out.Offer(s, packets):
+		b.stats.toClients.Add(n)
+	default:
+		b.stats.overflow.Add(n)
+	}
+}
+
+// serveClient forwards what a client sends.
+func (b *Board) serveClient(agentID uuid.UUID, s tunnel.Session, instance tunnel.Instance, l tunnel.Link) error {
+	e := newEnd(l, instance)
+	defer e.out.Close()
+	b.mu.Lock()
+	h := b.hub(agentID)
+	if h.clients >= maxClients {
+		b.mu.Unlock()
+		return coder.Errorf(coder.CodeInvalid, "Too many connections to this agent: close some of the %d that are open", maxClients)
+	}
+	h.clients++
+	h.mu.Lock()
+	old := h.sessions[s]
+	h.sessions[s] = e
+	h.mu.Unlock()
+	if h.agent != nil {
+		b.meet(s, h.agent, e)
+	} else {
+		e.out.Text(tunnel.TextOffline)
+	}
+	b.mu.Unlock()
+	if old != nil {
+		old.dismiss(websocket.StatusGoingAway, "a newer connection of the client took over")
+	}
+	defer b.clientLeft(agentID, h, s, e)
+	for {
+		m, err := l.Receive()
+		if err != nil {
+			return err
+		}
+		b.toAgent(h, s, m)
+		m.Release()
+	}
+}
+
+// toAgent forwards one message of a client, which may not speak for another.
+func (b *Board) toAgent(h *hub, s tunnel.Session, m *tunnel.Message) {
+	claimed, packets, err := m.Session()
+	if err != nil {
+		return
+	}
+	n := int64(len(packets))
+	if claimed != s {
+		b.stats.unknown.Add(n)
+		return
+	}
+	h.mu.RLock()
+	agent := h.target
+	h.mu.RUnlock()
+	if agent != nil && agent.out.Forward(s, packets) {
+		b.stats.toAgents.Add(n)
+	} else {
+		b.stats.offline.Add(n)
+	}
+}
+
+func (b *Board) clientLeft(agentID uuid.UUID, h *hub, s tunnel.Session, e *end) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	h.clients--
+	h.mu.Lock()
+	if h.sessions[s] == e {
+		delete(h.sessions, s)
+	}
+	h.mu.Unlock()
+	b.tidy(agentID, h)
+}

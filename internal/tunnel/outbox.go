@@ -1,0 +1,234 @@
+package tunnel
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Limits of what waits in an Outbox.
+const (
+	// laneLimit is how much of one session waits before its sender has to. It
+	// is what one write can carry: more would only be delay.
+	laneLimit = MaxMessage
+	// dropAge is how old the oldest waiting message is when a sender that
+	// cannot wait begins to lose packets: the most delay that one link adds.
+	dropAge = 40 * time.Millisecond
+	// dropMin is what may always wait, dropMax what never may exceed.
+	dropMin = 4 * MaxMessage
+	dropMax = 4 << 20
+)
+
+// Outbox gathers packets into relay messages while its link is busy, so that
+// a link under load moves big messages and an idle one sends at once.
+// Messages leave in the order in which they were begun, and a session that
+// may wait has at most one begun: so sessions take turns, and bulk delays
+// typing by no more than a message. It is safe for concurrent use.
+type Outbox struct {
+	mu     sync.Mutex
+	work   sync.Cond // something to send, or closed
+	room   sync.Cond // something was taken, or closed
+	queue  []entry   // the next is at head
+	head   int
+	bytes  int
+	lanes  map[Session]lane
+	ending bool // closed once nothing waits
+	closed bool
+
+	dropped atomic.Int64
+}
+
+type entry struct {
+	*Message
+	session Session
+	at      time.Time
+}
+
+// lane is what waits of one session; last is the newest message.
+type lane struct {
+	bytes int
+	last  *Message
+}
+
+// NewOutbox makes an empty outbox.
+func NewOutbox() *Outbox {
+	o := &Outbox{lanes: make(map[Session]lane)}
+	o.work.L, o.room.L = &o.mu, &o.mu
+	return o
+}
+
+// Text queues a text message behind everything that waits.
+func (o *Outbox) Text(s string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.closed {
+		return
+	}
+	m := newMessage()
+	m.Text = true
+	m.Data = append(m.Data, s...)
+	o.push(entry{Message: m})
+}
+
+// Packet queues one packet of a session, waiting for room. It gives false
+// once the outbox is closed.
+func (o *Outbox) Packet(s Session, p []byte) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if !o.wait(s, 2+len(p)) {
+		return false
+	}
+	m := o.begin(s, 2+len(p))
+	m.Data = appendPacket(m.Data, p)
+	o.added(s, 2+len(p))
+	return true
+}
+
+// Forward queues the packets of a message, waiting for room. It gives false
+// once the outbox is closed. The message stays the caller's.
+func (o *Outbox) Forward(s Session, packets []byte) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if !o.wait(s, len(packets)) {
+		return false
+	}
+	m := o.begin(s, len(packets))
+	m.Data = append(m.Data, packets...)
+	o.added(s, len(packets))
+	return true
+}
+
+// Offer is Forward for a caller who cannot wait: it gives false, and counts
+// the bytes as dropped, when the link is slower than what comes.
+func (o *Outbox) Offer(s Session, packets []byte) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.closed || o.bytes > dropMax || o.bytes > dropMin && time.Since(o.queue[o.head].at) > dropAge {
+		o.dropped.Add(int64(len(packets)))
+		return false
+	}
+	m := o.begin(s, len(packets))
+	m.Data = append(m.Data, packets...)
+	o.added(s, len(packets))
+	return true
+}
+
+// Dropped gives the bytes that Offer did not take.
+func (o *Outbox) Dropped() int64 { return o.dropped.Load() }
+
+// wait waits until n bytes of the session may be added.
+func (o *Outbox) wait(s Session, n int) bool {
+	for !o.closed {
+		if b := o.lanes[s].bytes; b == 0 || b+n <= laneLimit {
+			return true
+		}
+		o.room.Wait()
+	}
+	return false
+}
+
+// begin gives the message to which n bytes of the session may be added: the
+// newest that waits, or a new one.
+func (o *Outbox) begin(s Session, n int) *Message {
+	if l := o.lanes[s]; l.last != nil && len(l.last.Data)+n <= MaxMessage {
+		return l.last
+	}
+	m := newMessage()
+	m.Data = append(m.Data, s[:]...)
+	l := o.lanes[s]
+	l.last = m
+	o.lanes[s] = l
+	o.push(entry{Message: m, session: s, at: time.Now()})
+	return m
+}
+
+func (o *Outbox) added(s Session, n int) {
+	l := o.lanes[s]
+	l.bytes += n
+	o.lanes[s] = l
+	o.bytes += n
+}
+
+func (o *Outbox) push(e entry) {
+	if o.head > 0 && len(o.queue) == cap(o.queue) {
+		n := copy(o.queue, o.queue[o.head:])
+		clear(o.queue[n:])
+		o.queue, o.head = o.queue[:n], 0
+	}
+	o.queue = append(o.queue, e)
+	o.work.Signal()
+}
+
+// Take waits for the next message; nil once the outbox is closed. The caller
+// releases it.
+func (o *Outbox) Take() *Message {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for o.head == len(o.queue) && !o.closed && !o.ending {
+		o.work.Wait()
+	}
+	if o.closed || o.head == len(o.queue) {
+		return nil
+	}
+	e := o.queue[o.head]
+	o.queue[o.head] = entry{}
+	o.head++
+	if o.head == len(o.queue) {
+		o.queue, o.head = o.queue[:0], 0
+	}
+	if !e.Text {
+		n := len(e.Data) - len(e.session)
+		o.bytes -= n
+		l := o.lanes[e.session]
+		l.bytes -= n
+		if l.last == e.Message {
+			l.last = nil
+		}
+		if l.bytes == 0 {
+			delete(o.lanes, e.session)
+		} else {
+			o.lanes[e.session] = l
+		}
+		o.room.Broadcast()
+	}
+	return e.Message
+}
+
+// Finish closes the outbox as soon as nothing waits.
+func (o *Outbox) Finish() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.ending = true
+	o.work.Broadcast()
+}
+
+// Close drops what waits and wakes everybody. It may be called again.
+func (o *Outbox) Close() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.closed = true
+	for _, e := range o.queue[o.head:] {
+		e.Release()
+	}
+	o.queue, o.head, o.bytes = nil, 0, 0
+	clear(o.lanes)
+	o.work.Broadcast()
+	o.room.Broadcast()
+}
+
+// Drain sends what comes to the link until the outbox is closed (nil) or the
+// link fails, and closes the outbox then.
+func (o *Outbox) Drain(l Link) error {
+	for {
+		m := o.Take()
+		if m == nil {
+			return nil
+		}
+		err := l.Send(m.Text, m.Data)
+		m.Release()
+		if err != nil {
+			o.Close()
+			return err
+		}
+	}
+}

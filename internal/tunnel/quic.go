@@ -1,0 +1,126 @@
+package tunnel
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"net"
+	"time"
+
+	"github.com/quic-go/quic-go"
+
+	"github.com/seed-2a7f8fe7/coder"
+)
+
+const (
+	// IdleTimeout is how long a tunnel lives without any packet from the other
+	// side: sleep, a network change, a restart of the server.
+	IdleTimeout = 15 * time.Minute
+
+	keepAlive        = 20 * time.Second
+	handshakeTimeout = 10 * time.Second
+
+	// protocol is negotiated in TLS; a change that old ends cannot understand
+	// takes another number.
+	protocol = "coder-tunnel/1"
+
+	// packetSize is the size of full packets. The relay could take bigger ones,
+	// but a tunnel may move to a direct path, and 1,378 bytes with UDP and IP
+	// headers pass nearly everywhere.
+	packetSize = 1350
+
+	// Flow control begins with little and grows while a stream is read quickly,
+	// up to what 1 Gbit/s over 100 ms needs, with room for twice that in all.
+	firstStreamWindow = 512 << 10
+	maxStreamWindow   = 16 << 20
+	firstConnWindow   = 768 << 10
+	maxConnWindow     = 32 << 20
+
+	// maxStreams is how many streams a client may have open at once.
+	maxStreams = 4096
+)
+
+// The codes with which a tunnel is closed.
+const (
+	closedByUser  quic.ApplicationErrorCode = 0
+	closedByAgent quic.ApplicationErrorCode = 1
+)
+
+func quicConfig(keepAlive time.Duration, streams int64) *quic.Config {
+	return &quic.Config{
+		Versions:                       []quic.Version{quic.Version1},
+		HandshakeIdleTimeout:           handshakeTimeout,
+		MaxIdleTimeout:                 IdleTimeout,
+		KeepAlivePeriod:                keepAlive,
+		InitialStreamReceiveWindow:     firstStreamWindow,
+		MaxStreamReceiveWindow:         maxStreamWindow,
+		InitialConnectionReceiveWindow: firstConnWindow,
+		MaxConnectionReceiveWindow:     maxConnWindow,
+		MaxIncomingStreams:             streams,
+		MaxIncomingUniStreams:          -1,
+		InitialPacketSize:              packetSize,
+		DisablePathMTUDiscovery:        true,
+	}
+}
+
+// clientTLS pins the agent; its name and time do not matter.
+func clientTLS(own tls.Certificate, agent []byte) *tls.Config {
+	return &tls.Config{
+		MinVersion:         tls.VersionTLS13,
+		NextProtos:         []string{protocol},
+		Certificates:       []tls.Certificate{own},
+		InsecureSkipVerify: true, // replaced by the pin below
+		VerifyPeerCertificate: func(shown [][]byte, _ [][]*x509.Certificate) error {
+			return pinned(agent, shown)
+		},
+	}
+}
+
+// agentTLS asks for a client certificate and has it verified.
+func agentTLS(own tls.Certificate, v verifier, refused func(error)) *tls.Config {
+	return &tls.Config{
+		MinVersion:             tls.VersionTLS13,
+		NextProtos:             []string{protocol},
+		Certificates:           []tls.Certificate{own},
+		ClientAuth:             tls.RequireAnyClientCert,
+		SessionTicketsDisabled: true, // every tunnel shows its certificate
+		VerifyConnection: func(s tls.ConnectionState) error {
+			if len(s.PeerCertificates) == 0 {
+				return errors.New("no certificate")
+			}
+			_, err := v.grant(s.PeerCertificates[0])
+			if err != nil {
+				refused(err)
+			}
+			return err
+		},
+	}
+}
+
+// connError says in words for people why a tunnel ended or could not begin.
+func connError(err error) error {
+	if err == nil {
+		return nil
+	}
+	if e, ok := errors.AsType[*quic.ApplicationError](err); ok {
+		if e.Remote && e.ErrorCode == closedByAgent {
+			return coder.Errorf(coder.CodeUnavailable, "The agent ended the connection: %s", e.ErrorMessage)
+		}
+		return net.ErrClosed
+	}
+	if e, ok := errors.AsType[*quic.TransportError](err); ok && e.ErrorCode.IsCryptoError() {
+		if e.Remote {
+			return coder.Errorf(coder.CodeForbidden, "The agent refused the certificate of this client").
+				WithDetail("the clock of the workspace may be wrong by more than %s", clockSkew).WithCause(err)
+		}
+		return coder.Errorf(coder.CodeForbidden, "The agent could not prove who it is").WithCause(err)
+	}
+	if _, ok := errors.AsType[*quic.IdleTimeoutError](err); ok {
+		return coder.Errorf(coder.CodeUnavailable, "Nothing was heard from the agent for %s", IdleTimeout)
+	}
+	if errors.Is(err, context.Canceled) {
+		return net.ErrClosed
+	}
+	return err
+}
