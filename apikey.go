@@ -1,6 +1,8 @@
 package coder
 
 import (
+	"encoding/json"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -235,6 +237,21 @@ const (
 type APIAllowListTarget struct {
 	ID   string       `json:"id"`
 	Type RBACResource `json:"type"`
+}
+
+// UnmarshalJSON reads an object, or the short form "type:id".
+func (t *APIAllowListTarget) UnmarshalJSON(b []byte) error {
+	var short string
+	if json.Unmarshal(b, &short) == nil {
+		kind, id, ok := strings.Cut(short, ":")
+		if !ok {
+			return Invalid("allow_list", "%.80q is not of the form type:id", short)
+		}
+		t.Type, t.ID = RBACResource(kind), id
+		return nil
+	}
+	type plain APIAllowListTarget
+	return json.Unmarshal(b, (*plain)(t))
 }
 
 // CreateTokenRequest makes an API token.

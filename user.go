@@ -187,6 +187,11 @@ type UpdateUserAppearanceSettingsRequest struct {
 	ThemePreference string           `json:"theme_preference"`
 }
 
+// UserPreferenceSettings are small settings of a user.
+type UserPreferenceSettings struct {
+	TaskNotificationAlertDismissed bool `json:"task_notification_alert_dismissed"`
+}
+
 // TerminalFontName is a font of the web terminal.
 type TerminalFontName string
 

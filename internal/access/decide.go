@@ -17,7 +17,7 @@ func System() Subject { return Subject{System: true} }
 
 // IsOwner says whether the subject has the site role owner and uses it unnarrowed.
 func (s Subject) IsOwner() bool {
-	return s.System || slices.Contains(s.SiteRoles, RoleOwner) && !s.narrowed()
+	return s.System || slices.Contains(s.SiteRoles, RoleOwner) && !s.Narrowed()
 }
 
 // Can says whether the subject may do the action on the object.

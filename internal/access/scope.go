@@ -9,8 +9,8 @@ import (
 	"github.com/seed-2a7f8fe7/coder"
 )
 
-// narrowed says whether a token takes anything away from the user's rights.
-func (s Subject) narrowed() bool {
+// Narrowed says whether a token takes anything away from the user's rights.
+func (s Subject) Narrowed() bool {
 	for _, sc := range s.Scopes {
 		if sc == coder.APIKeyScopeAll || sc == coder.APIKeyScopeCoderAll {
 			return !s.listsAll()

@@ -65,3 +65,6 @@ WHERE m.organization_id = @organization_id
         OR strpos(lower(u.name), lower(@search)) > 0)
 ORDER BY lower(u.username)
 LIMIT @row_limit OFFSET @row_offset;
+
+-- name: MemberOwnsWorkspaces :one
+SELECT EXISTS (SELECT 1 FROM workspaces WHERE organization_id = $1 AND owner_id = $2 AND deleted_at IS NULL);

@@ -52,7 +52,7 @@ UPDATE users SET theme = @theme, terminal_font = @terminal_font, updated_at = @n
 UPDATE users SET task_alert_dismissed = @task_alert_dismissed, updated_at = @now WHERE id = @id AND deleted_at IS NULL RETURNING *;
 
 -- name: UpdateUserSSHKey :one
-UPDATE users SET ssh_public_key = @ssh_public_key, ssh_private_key = @ssh_private_key, ssh_key_updated_at = @now, updated_at = @now
+UPDATE users SET ssh_public_key = @ssh_public_key, ssh_private_key = @ssh_private_key, ssh_key_updated_at = @now::timestamptz, updated_at = @now
 WHERE id = @id AND deleted_at IS NULL RETURNING *;
 
 -- name: TouchUser :exec
@@ -94,3 +94,12 @@ WHERE u.deleted_at IS NULL AND NOT u.is_system
         OR lower(u.username) > (SELECT lower(a.username) FROM users a WHERE a.id = sqlc.narg(after_id)))
 ORDER BY lower(u.username)
 LIMIT @row_limit OFFSET @row_offset;
+
+-- name: DeleteMembershipsOfUser :exec
+DELETE FROM organization_members WHERE user_id = $1;
+
+-- name: AccessToTemplate :one
+SELECT organization_id, user_acl, group_acl FROM templates WHERE id = $1 AND deleted_at IS NULL;
+
+-- name: AccessToWorkspace :one
+SELECT organization_id, owner_id, user_acl, group_acl FROM workspaces WHERE id = $1 AND deleted_at IS NULL;
