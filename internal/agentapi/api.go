@@ -16,13 +16,21 @@ import (
 
 	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/client"
+	"github.com/seed-2a7f8fe7/coder/internal/identity"
 	"github.com/seed-2a7f8fe7/coder/internal/presence"
+	"github.com/seed-2a7f8fe7/coder/internal/switchboard"
+	"github.com/seed-2a7f8fe7/coder/internal/tunnel"
 )
 
 // Config is what an API needs.
 type Config struct {
 	Log      *slog.Logger
 	Presence *presence.Service
+	// Board relays tunnels, Authority certifies their clients, and Identity
+	// knows who the clients are.
+	Board     *switchboard.Board
+	Authority *tunnel.Authority
+	Identity  *identity.Service
 }
 
 // API serves agents. It is safe for concurrent use.
@@ -44,10 +52,12 @@ func New(c Config) *API {
 	a.handle("PATCH "+me+"/logs", a.patchLogs)
 	a.handle("POST "+me+"/log-source", a.postLogSource)
 	a.handle("GET "+me+"/gitsshkey", a.gitSSHKey)
+	a.relayRoutes()
 	return a
 }
 
-// Handler serves everything below /api/v2/workspaceagents/me.
+// Handler serves everything below /api/v2/workspaceagents/me, and
+// ClientRelayPath and TunnelGrantPath.
 func (a *API) Handler() http.Handler { return a.mux }
 
 // Start does nothing: the API lives as its requests do.

@@ -79,8 +79,11 @@ type Agent struct {
 	// Certificate is the DER certificate of the agent's tunnel end, nil when
 	// the agent has never connected.
 	Certificate []byte
-	Status      coder.WorkspaceAgentStatus
-	Lifecycle   coder.WorkspaceAgentLifecycle
+	// ReplicaID is the server that holds the agent's control connection, nil
+	// when none does.
+	ReplicaID *uuid.UUID
+	Status    coder.WorkspaceAgentStatus
+	Lifecycle coder.WorkspaceAgentLifecycle
 	// Current says that no later build of the workspace has succeeded and the
 	// workspace exists.
 	Current bool
@@ -155,7 +158,7 @@ func (s *Service) agent(row sqlc.AgentByTokenRow) Agent {
 		ID: r.ID, ResourceID: r.ResourceID, JobID: row.JobID, BuildID: row.BuildID, WorkspaceID: row.WorkspaceID,
 		TemplateID: row.TemplateID, OwnerID: row.OwnerID, OrganizationID: row.OrganizationID,
 		Name: r.Name, WorkspaceName: row.WorkspaceName, OwnerUsername: row.OwnerUsername,
-		Certificate: r.Certificate, Lifecycle: coder.WorkspaceAgentLifecycle(r.LifecycleState),
+		Certificate: r.Certificate, ReplicaID: r.ReplicaID, Lifecycle: coder.WorkspaceAgentLifecycle(r.LifecycleState),
 		Status: coder.AgentStatus(s.now(), coder.AgentTimes{
 			Created: r.CreatedAt, FirstConnected: r.FirstConnectedAt, LastConnected: r.LastConnectedAt,
 			Disconnected: r.DisconnectedAt, ConnectionTimeout: time.Duration(r.ConnectionTimeoutSeconds) * time.Second,

@@ -1,0 +1,140 @@
+package agentapi
+
+import (
+	"crypto/ed25519"
+	"encoding/base64"
+	"encoding/binary"
+	"net/http"
+	"net/netip"
+	"strings"
+	"time"
+
+	"github.com/coder/websocket"
+	"github.com/google/uuid"
+
+	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/client"
+	"github.com/seed-2a7f8fe7/coder/internal/access"
+	"github.com/seed-2a7f8fe7/coder/internal/presence"
+	"github.com/seed-2a7f8fe7/coder/internal/tunnel"
+)
+
+// The paths of users that are served here, for the mux around this one. Their
+// callers are programs: a token counts in a header only, never in a cookie.
+const (
+	ClientRelayPath = "/api/v2/workspaceagents/{workspaceagent}/relay"
+	TunnelGrantPath = "/api/v2/workspaceagents/{workspaceagent}/tunnel"
+)
+
+// relayRoutes registers the relay and the grants of tunnels.
+func (a *API) relayRoutes() {
+	a.handle("GET /api/v2/workspaceagents/me/relay", a.agentRelay)
+	a.handle("GET "+ClientRelayPath, a.clientRelay)
+	a.handle("POST "+TunnelGrantPath, a.grantTunnel)
+}
+
+// agentRelay serves the WebSocket on which the packets of all tunnels to an
+// agent travel.
+func (a *API) agentRelay(w http.ResponseWriter, r *http.Request) error {
+	agent, err := a.agent(r)
+	if err != nil {
+		return err
+	}
+	conn, err := acceptRelay(w, r)
+	if err != nil {
+		return nil //nolint:nilerr // Accept has answered already
+	}
+	err = a.c.Board.Agent(r.Context(), agent.ID, conn)
+	a.c.Log.DebugContext(r.Context(), "relay of an agent ended", "agent_id", agent.ID, "reason", err)
+	return nil
+}
+
+// clientRelay serves the WebSocket on which the packets of one tunnel travel.
+func (a *API) clientRelay(w http.ResponseWriter, r *http.Request) error {
+	agent, _, err := a.tunnelAgent(r)
+	if err != nil {
+		return err
+	}
+	if err := a.c.Board.Elsewhere(r.Context(), agent.ID, agent.ReplicaID); err != nil {
+		return err
+	}
+	conn, err := acceptRelay(w, r)
+	if err != nil {
+		return nil //nolint:nilerr // Accept has answered already
+	}
+	err = a.c.Board.Client(r.Context(), agent.ID, conn)
+	a.c.Log.DebugContext(r.Context(), "relay of a client ended", "agent_id", agent.ID, "reason", err)
+	return nil
+}
+
+// acceptRelay upgrades to a WebSocket, which answers by itself when it fails.
+// Packets are ciphertext: compressing them would only cost.
+func acceptRelay(w http.ResponseWriter, r *http.Request) (*websocket.Conn, error) {
+	return websocket.Accept(w, r, &websocket.AcceptOptions{CompressionMode: websocket.CompressionDisabled})
+}
+
+// grantTunnel certifies a client for a tunnel.
+func (a *API) grantTunnel(w http.ResponseWriter, r *http.Request) error {
+	req, err := decode[coder.TunnelRequest](w, r)
+	if err != nil {
+		return err
+	}
+	if len(req.PublicKey) != ed25519.PublicKeySize {
+		return coder.Invalid("public_key", "an ed25519 key of %d bytes is wanted", ed25519.PublicKeySize)
+	}
+	agent, actor, err := a.tunnelAgent(r)
+	if err != nil {
+		return err
+	}
+	if len(agent.Certificate) == 0 {
+		return coder.Errorf(coder.CodeConflict, "The agent %q has not connected yet", agent.Name).
+			WithDetail("its workspace may still be starting; its log says how far it has come")
+	}
+	g := tunnel.Grant{
+		UserID: actor.UserID, WorkspaceID: agent.WorkspaceID, AgentID: agent.ID,
+		Actions: []string{tunnel.KindSSH, tunnel.KindTCP, tunnel.KindPTY, tunnel.KindAgentAPI},
+	}
+	certificate, err := a.c.Authority.Issue(req.PublicKey, g, time.Now())
+	if err != nil {
+		return err
+	}
+	return reply(w, http.StatusOK, coder.TunnelGrant{
+		Certificate: certificate, AgentCertificate: agent.Certificate,
+		SSHHostKey: authorizedKey(a.c.Presence.HostKeySeed(agent)), Actions: g.Actions,
+	})
+}
+
+// tunnelAgent gives the agent that a user asks for, who may open a tunnel to
+// it: whoever may use SSH may use everything that goes through a tunnel.
+func (a *API) tunnelAgent(r *http.Request) (presence.Agent, access.Subject, error) {
+	token := r.Header.Get(client.SessionTokenHeader)
+	if token == "" {
+		token, _ = strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	}
+	origin := access.Origin{UserAgent: r.UserAgent()}
+	if ap, err := netip.ParseAddrPort(r.RemoteAddr); err == nil {
+		origin.IP = ap.Addr().Unmap().WithZone("")
+	}
+	actor, err := a.c.Identity.Authenticate(r.Context(), token, origin)
+	if err != nil {
+		return presence.Agent{}, actor, err
+	}
+	id, err := uuid.Parse(r.PathValue("workspaceagent"))
+	if err != nil {
+		return presence.Agent{}, actor, coder.Invalid("workspaceagent", "%q is not a UUID", r.PathValue("workspaceagent"))
+	}
+	agent, err := a.c.Presence.AgentForUser(r.Context(), actor, id, coder.RBACActionSSH)
+	return agent, actor, err
+}
+
+// authorizedKey gives the public key of an ed25519 seed as SSH writes it: the
+// name of the algorithm and the key, each after its length.
+func authorizedKey(seed []byte) string {
+	const algorithm = "ssh-ed25519"
+	public := ed25519.NewKeyFromSeed(seed).Public().(ed25519.PublicKey)
+	var b []byte
+	for _, part := range [][]byte{[]byte(algorithm), public} {
+		b = append(binary.BigEndian.AppendUint32(b, uint32(len(part))), part...)
+	}
+	return algorithm + " " + base64.StdEncoding.EncodeToString(b)
+}
