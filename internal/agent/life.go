@@ -1,0 +1,142 @@
+package agent
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/google/uuid"
+
+	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/api/agentrpc"
+	"github.com/seed-2a7f8fe7/coder/internal/sshd"
+	"github.com/seed-2a7f8fe7/coder/internal/tunnel"
+)
+
+// life is what one manifest declares, from its begin to its end.
+type life struct {
+	*Agent
+	manifest *agentrpc.Manifest
+	log      *slog.Logger
+	env      []string
+	dir      string // where sessions and scripts begin, "" for home
+	ssh      *sshd.Server
+	listener *tunnel.Listener
+	scripts  []*script
+	gate     gate
+
+	ctx    context.Context // ends at stop
+	cancel context.CancelFunc
+
+	stopStart context.CancelFunc // ends start scripts and what runs by the clock
+	begun     sync.WaitGroup     // those
+}
+
+// begin begins what a manifest declares.
+func (a *Agent) begin(m *agentrpc.Manifest) (*life, error) {
+	id, err := uuid.FromBytes(m.AgentId)
+	if err != nil {
+		return nil, coder.Errorf(coder.CodeInternal, "the server sent a manifest without an agent").WithCause(err)
+	}
+	l := &life{Agent: a, manifest: m, log: a.log.With("agent", m.AgentName, "workspace", m.WorkspaceName)}
+	data := filepath.Join(a.c.ScriptDataDir, "coder-script-data")
+	bin := filepath.Join(data, "bin")
+	if err := os.MkdirAll(bin, 0o700); err != nil {
+		l.log.Warn("the directory for scripts' commands could not be made", "error", err)
+	}
+	l.env = environment(a.c.Env, m, a.c.URL.String(), a.c.Token, bin)
+	l.dir = expand(m.Directory, home(l.env), l.env)
+	if l.dir != "" {
+		if err := os.MkdirAll(l.dir, 0o755); err != nil {
+			l.log.Warn("the agent's directory could not be made; sessions begin at home", "directory", l.dir, "error", err)
+		}
+	}
+	l.scripts = newScripts(m.Scripts, l.log)
+	l.gate.init(l.scripts)
+	l.ssh, err = sshd.New(sshd.Config{
+		HostKeySeed: m.SshHostKeySeed, Log: l.log, Env: l.env, Dir: l.dir,
+		MOTDFile: expand(m.MotdFile, home(l.env), l.env), Gate: l.gate.pass,
+	})
+	if err != nil {
+		return nil, err
+	}
+	l.listener, err = tunnel.Listen(tunnel.ListenConfig{
+		Identity: a.identity, AgentID: id, ClientCA: m.ClientCa, Relay: a.c.Relay, Handle: l.serve, Log: l.log,
+	})
+	if err != nil {
+		return nil, err
+	}
+	l.ctx, l.cancel = context.WithCancel(context.Background())
+	if err := l.listener.Start(l.ctx); err != nil {
+		l.cancel()
+		return nil, err
+	}
+	start, stopStart := context.WithCancel(l.ctx)
+	l.stopStart = stopStart
+	l.reports.lifecycle(coder.WorkspaceAgentLifecycleStarting)
+	l.begun.Go(func() { l.startUp(start) })
+	for _, d := range m.Metadata {
+		l.begun.Go(func() { l.collect(start, d) })
+	}
+	for _, app := range m.Apps {
+		l.begun.Go(func() { l.checkHealth(start, app) })
+	}
+	return l, nil
+}
+
+// startUp runs the start scripts, reports how they ended, and from then on
+// runs scripts by the clock.
+func (l *life) startUp(ctx context.Context) {
+	end := l.runAll(ctx, stageStart)
+	l.gate.open()
+	if ctx.Err() != nil {
+		return
+	}
+	state := coder.WorkspaceAgentLifecycleReady
+	switch end {
+	case statusExitFailure:
+		state = coder.WorkspaceAgentLifecycleStartError
+	case statusTimedOut:
+		state = coder.WorkspaceAgentLifecycleStartTimeout
+	}
+	l.log.Info("the start scripts are done", "state", state)
+	l.reports.lifecycle(state)
+	for _, s := range l.scripts {
+		if s.schedule != nil {
+			l.begun.Go(func() { l.runByClock(ctx, s) })
+		}
+	}
+}
+
+// shutDown ends what start-up began, runs the stop scripts, and reports how
+// they ended.
+func (l *life) shutDown(ctx context.Context) {
+	l.stopStart()
+	l.begun.Wait()
+	l.reports.lifecycle(coder.WorkspaceAgentLifecycleShuttingDown)
+	state := coder.WorkspaceAgentLifecycleOff
+	switch l.runAll(ctx, stageStop) {
+	case statusExitFailure:
+		state = coder.WorkspaceAgentLifecycleShutdownError
+	case statusTimedOut:
+		state = coder.WorkspaceAgentLifecycleShutdownTimeout
+	}
+	l.reports.lifecycle(state)
+}
+
+// stop ends everything at once, without the stop scripts.
+func (l *life) stop(ctx context.Context) {
+	l.stopStart()
+	if err := l.listener.Stop(ctx); err != nil {
+		l.log.Warn("tunnels did not end in time", "error", err)
+	}
+	l.cancel()
+	l.begun.Wait()
+	for _, s := range l.scripts {
+		if s.file != nil {
+			s.file.Close()
+		}
+	}
+}

@@ -1,0 +1,144 @@
+package agent
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/seed-2a7f8fe7/coder"
+)
+
+// pipesLeftOpenAfter is how long output is awaited once a script has ended.
+const pipesLeftOpenAfter = 2 * time.Second
+
+// runText runs the text of a script and gives its exit code and how it ended.
+// say gets its output line by line, also of what it leaves running. The
+// process group is stopped when ctx ends.
+func (l *life) runText(ctx context.Context, text string, env []string, say func(coder.LogLevel, string)) (code int, status string) {
+	cmd, cleanUp, err := l.command(text, env)
+	if err != nil {
+		say(coder.LogLevelError, "The script could not be run: "+err.Error())
+		return -1, statusExitFailure
+	}
+	defer cleanUp()
+	out, err := cmd.StdoutPipe()
+	errs, err2 := cmd.StderrPipe()
+	if err = errors.Join(err, err2); err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		say(coder.LogLevelError, "The script could not be run: "+err.Error())
+		return -1, statusExitFailure
+	}
+	var read sync.WaitGroup
+	closed := make(chan struct{})
+	read.Go(func() { lines(out, func(s string) { say(coder.LogLevelInfo, s) }) })
+	read.Go(func() { lines(errs, func(s string) { say(coder.LogLevelError, s) }) })
+	go func() { read.Wait(); close(closed) }()
+
+	ended := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() { stopGroup(cmd.Process, ended) })
+	st, werr := cmd.Process.Wait()
+	close(ended)
+	stopped := !stop()
+	if werr != nil {
+		return -1, statusExitFailure
+	}
+	select {
+	case <-closed:
+	case <-time.After(pipesLeftOpenAfter):
+		status = statusPipesLeftOpen
+	}
+	code = st.ExitCode()
+	switch {
+	case stopped && errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return code, statusTimedOut
+	case code != 0:
+		return code, statusExitFailure
+	case status == "":
+		return code, statusOK
+	}
+	return code, status
+}
+
+// command makes a command of a script's text: run by the interpreter that its
+// first line names, or else by bash or sh as a login shell, so that profiles
+// are read.
+func (l *life) command(text string, env []string) (cmd *exec.Cmd, cleanUp func(), err error) {
+	dir, err := os.MkdirTemp("", "coder-script-")
+	if err != nil {
+		return nil, nil, err
+	}
+	cleanUp = func() { os.RemoveAll(dir) }
+	file := filepath.Join(dir, "script")
+	if err := os.WriteFile(file, []byte(text), 0o700); err != nil {
+		cleanUp()
+		return nil, nil, err
+	}
+	args := interpreter(text)
+	if args == nil {
+		args = loginShell()
+	}
+	cmd = exec.Command(args[0], append(args[1:], file)...)
+	cmd.Env = env
+	cmd.Dir = l.workDir()
+	ownGroup(cmd)
+	return cmd, cleanUp, nil
+}
+
+// interpreter gives the words of a #! line, nil when there is none.
+func interpreter(text string) []string {
+	first, ok := strings.CutPrefix(text, "#!")
+	if !ok {
+		return nil
+	}
+	first, _, _ = strings.Cut(first, "\n")
+	words := strings.Fields(first)
+	if len(words) == 0 {
+		return nil
+	}
+	return words
+}
+
+// loginShell gives the words that run a file as a login shell.
+func loginShell() []string {
+	for _, name := range []string{"bash", "sh"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return []string{path, "-l"}
+		}
+	}
+	return []string{"/bin/sh", "-l"}
+}
+
+// workDir gives where scripts begin.
+func (l *life) workDir() string {
+	for _, d := range []string{l.dir, home(l.env)} {
+		if fi, err := os.Stat(d); d != "" && err == nil && fi.IsDir() {
+			return d
+		}
+	}
+	return string(filepath.Separator)
+}
+
+// lines calls each with every line of r, without its end. Lines of more than
+// lineLimit bytes come in parts. It closes r.
+func lines(r io.ReadCloser, each func(string)) {
+	defer r.Close()
+	b := bufio.NewReaderSize(r, lineLimit)
+	for {
+		part, err := b.ReadSlice('\n')
+		if len(part) > 0 {
+			each(strings.TrimRight(string(part), "\r\n"))
+		}
+		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
+			return
+		}
+	}
+}

@@ -1,0 +1,229 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/robfig/cron/v3"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/api/agentrpc"
+)
+
+// The stages at which scripts run, and how a run may end, as they are
+// reported.
+const (
+	stageStart = "start"
+	stageStop  = "stop"
+	stageCron  = "cron"
+
+	statusOK            = "ok"
+	statusExitFailure   = "exit_failure"
+	statusTimedOut      = "timed_out"
+	statusPipesLeftOpen = "pipes_left_open"
+)
+
+// script is a script of the manifest.
+type script struct {
+	*agentrpc.Script
+	source   uuid.UUID
+	schedule cron.Schedule // nil: not run by the clock
+	file     *logFile      // nil until it first runs
+}
+
+func newScripts(in []*agentrpc.Script, log *slog.Logger) []*script {
+	parser := cron.NewParser(cron.Second | cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow | cron.Descriptor)
+	out := make([]*script, 0, len(in))
+	for _, p := range in {
+		s := &script{Script: p}
+		s.source, _ = uuid.FromBytes(p.LogSourceId) // lines without source are refused, and logged then
+		if p.Cron != "" {
+			var err error
+			if s.schedule, err = parser.Parse(p.Cron); err != nil {
+				log.Error("a script's schedule cannot be read; it will not run by the clock", "script", p.DisplayName, "cron", p.Cron, "error", err)
+			}
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// at says whether a script runs at a stage.
+func (s *script) at(stage string) bool {
+	return stage == stageStart && s.RunOnStart || stage == stageStop && s.RunOnStop
+}
+
+// runAll runs the scripts of a stage side by side and gives the worst end.
+func (l *life) runAll(ctx context.Context, stage string) string {
+	var (
+		mu    sync.Mutex
+		worst = statusOK
+		wait  sync.WaitGroup
+	)
+	for _, s := range l.scripts {
+		if !s.at(stage) {
+			continue
+		}
+		l.openLog(s, stage)
+		wait.Go(func() {
+			status := l.runScript(ctx, s, stage)
+			l.gate.done(s)
+			mu.Lock()
+			defer mu.Unlock()
+			if status == statusExitFailure || status == statusTimedOut && worst != statusExitFailure {
+				worst = status
+			}
+		})
+	}
+	wait.Wait()
+	return worst
+}
+
+// openLog opens the file that a script writes to: the one that the template
+// names, or one for all scripts of its stage.
+func (l *life) openLog(s *script, stage string) {
+	path := s.LogPath
+	switch {
+	case path != "":
+	case stage == stageStart:
+		path = "coder-startup-script.log"
+	case stage == stageStop:
+		path = "coder-shutdown-script.log"
+	default:
+		path = "coder-script-" + s.source.String() + ".log"
+	}
+	path = expand(path, l.c.LogDir, l.env)
+	for _, other := range l.scripts {
+		if other.file != nil && other.file.path == path {
+			s.file = other.file
+			return
+		}
+	}
+	s.file = newLogFile(path)
+}
+
+// runScript runs a script once, reports its timing, and gives how it ended.
+func (l *life) runScript(ctx context.Context, s *script, stage string) string {
+	begin := time.Now()
+	if s.TimeoutSeconds > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, time.Duration(s.TimeoutSeconds)*time.Second)
+		defer cancel()
+	}
+	data := filepath.Join(l.c.ScriptDataDir, "coder-script-data", s.source.String())
+	if err := os.MkdirAll(data, 0o700); err != nil {
+		l.log.Warn("the directory for a script's data could not be made", "error", err)
+	}
+	say := func(level coder.LogLevel, text string) {
+		l.reports.log(s.source, level, text)
+		_, _ = s.file.Write([]byte(text + "\n")) // never fails
+	}
+	code, status := l.runText(ctx, s.Script.Script, slices.Concat(l.env, []string{"CODER_SCRIPT_DATA_DIR=" + data}), say)
+	switch status {
+	case statusExitFailure:
+		say(coder.LogLevelError, fmt.Sprintf("The script failed with exit code %d.", code))
+	case statusTimedOut:
+		say(coder.LogLevelError, "The script did not end within "+time.Since(begin).Round(time.Second).String()+" and was stopped.")
+	case statusPipesLeftOpen:
+		say(coder.LogLevelWarn, "The script ended, but something that it started still holds its output. Redirect the output of what is to run on, as in: command >/tmp/command.log 2>&1 &")
+	}
+	l.log.Info("a script ended", "script", s.DisplayName, "stage", stage, "status", status, "exit_code", code)
+	l.reports.timing(&agentrpc.ScriptTimingRequest{
+		ScriptId: s.Id, StartedAt: timestamppb.New(begin), EndedAt: timestamppb.Now(), ExitCode: int32(code), Stage: stage, Status: status,
+	})
+	return status
+}
+
+// runByClock runs a script by its schedule until ctx ends. A time that comes
+// while the script still runs is passed over.
+func (l *life) runByClock(ctx context.Context, s *script) {
+	if s.file == nil {
+		l.openLog(s, stageCron)
+	}
+	for {
+		next := s.schedule.Next(time.Now())
+		if next.IsZero() {
+			return
+		}
+		t := time.NewTimer(time.Until(next))
+		select {
+		case <-t.C:
+			l.runScript(ctx, s, stageCron)
+		case <-ctx.Done():
+			t.Stop()
+			return
+		}
+	}
+}
+
+// gate holds logins until the start scripts that block them are done.
+type gate struct {
+	mu      sync.Mutex
+	waiting map[*script]bool
+	opened  chan struct{}
+	isOpen  bool
+}
+
+func (g *gate) init(scripts []*script) {
+	g.waiting, g.opened = map[*script]bool{}, make(chan struct{})
+	for _, s := range scripts {
+		if s.RunOnStart && s.StartBlocksLogin {
+			g.waiting[s] = true
+		}
+	}
+	if len(g.waiting) == 0 {
+		g.open()
+	}
+}
+
+// done says that a script has run.
+func (g *gate) done(s *script) {
+	g.mu.Lock()
+	delete(g.waiting, s)
+	empty := len(g.waiting) == 0
+	g.mu.Unlock()
+	if empty {
+		g.open()
+	}
+}
+
+// open lets everybody in from now on.
+func (g *gate) open() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if !g.isOpen {
+		g.isOpen = true
+		close(g.opened)
+	}
+}
+
+// pass waits until the gate is open.
+func (g *gate) pass(ctx context.Context, say func(string)) error {
+	g.mu.Lock()
+	var names []string
+	for s := range g.waiting {
+		names = append(names, s.DisplayName)
+	}
+	g.mu.Unlock()
+	select {
+	case <-g.opened:
+		return nil
+	default:
+	}
+	say("The workspace is still starting; this login waits for: " + strings.Join(names, ", "))
+	select {
+	case <-g.opened:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

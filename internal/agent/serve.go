@@ -1,0 +1,65 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/seed-2a7f8fe7/coder/internal/tunnel"
+)
+
+// dialTimeout bounds how long a connection inside the workspace may take to
+// come about.
+const dialTimeout = 10 * time.Second
+
+// serve serves one stream of a tunnel.
+func (l *life) serve(ctx context.Context, r *tunnel.Request) {
+	switch r.Kind {
+	case tunnel.KindSSH:
+		stream, err := r.Accept()
+		if err != nil {
+			return // the client is gone
+		}
+		if err := l.ssh.ServeConn(ctx, stream); err != nil && ctx.Err() == nil {
+			l.log.Debug("an SSH connection did not come about", "error", err)
+		}
+	case tunnel.KindTCP:
+		l.serveTCP(ctx, r)
+	default:
+		r.Reject(fmt.Errorf("this agent does not serve %s", r.Kind))
+	}
+}
+
+// serveTCP connects a stream to an address as the workspace sees it.
+func (l *life) serveTCP(ctx context.Context, r *tunnel.Request) {
+	nc, err := (&net.Dialer{Timeout: dialTimeout}).DialContext(ctx, "tcp", r.Arg)
+	if err != nil {
+		r.Reject(err)
+		return
+	}
+	defer nc.Close()
+	stream, err := r.Accept()
+	if err != nil {
+		return // the client is gone
+	}
+	stop := context.AfterFunc(ctx, func() { nc.Close(); stream.Close() })
+	defer stop()
+	var both sync.WaitGroup
+	both.Go(func() { pass(nc, stream) })
+	both.Go(func() { pass(stream, nc) })
+	both.Wait()
+}
+
+// pass copies one way and passes its end on; a break breaks both ways.
+func pass(to, from net.Conn) {
+	_, err := io.Copy(to, from)
+	w, ok := to.(interface{ CloseWrite() error })
+	if err == nil && ok && w.CloseWrite() == nil {
+		return
+	}
+	_ = errors.Join(to.Close(), from.Close()) // one of them is broken
+}

@@ -1,0 +1,155 @@
+package agent
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/api/agentrpc"
+)
+
+// Bounds of metadata.
+const (
+	metadataValueLimit = 2048 // bytes kept of a value (AG-15)
+	metadataTimeout    = 5 * time.Second
+)
+
+// collect runs the script of one item of metadata, now and at its interval.
+// One without interval runs once.
+func (l *life) collect(ctx context.Context, d *agentrpc.Metadata) {
+	interval := time.Duration(d.IntervalSeconds) * time.Second
+	for {
+		begin := time.Now()
+		l.reports.setMetadata(l.collectOnce(ctx, d))
+		if interval <= 0 {
+			return
+		}
+		select {
+		case <-time.After(max(0, interval-time.Since(begin))):
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (l *life) collectOnce(ctx context.Context, d *agentrpc.Metadata) *agentrpc.MetadataValue {
+	timeout := time.Duration(d.TimeoutSeconds) * time.Second
+	if timeout <= 0 {
+		timeout = max(metadataTimeout, time.Duration(d.IntervalSeconds)*time.Second)
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	var (
+		mu  sync.Mutex
+		out bytes.Buffer
+	)
+	code, status := l.runText(ctx, d.Script, l.env, func(_ coder.LogLevel, text string) {
+		mu.Lock()
+		defer mu.Unlock()
+		if out.Len() < metadataValueLimit {
+			out.WriteString(text + "\n")
+		}
+	})
+	mu.Lock()
+	defer mu.Unlock()
+	v := &agentrpc.MetadataValue{Key: d.Key, CollectedAt: timestamppb.Now()}
+	text := strings.TrimSpace(strings.ToValidUTF8(string(out.Bytes()[:min(out.Len(), metadataValueLimit)]), ""))
+	switch status {
+	case statusTimedOut:
+		v.Error = fmt.Sprintf("the script did not end within %s", timeout)
+	case statusExitFailure:
+		v.Error = fmt.Sprintf("exit code %d: %s", code, text)
+	default:
+		v.Value = text
+	}
+	return v
+}
+
+// checkHealth asks an app at its interval whether it does well and reports
+// each change. (AG-17)
+func (l *life) checkHealth(ctx context.Context, app *agentrpc.App) {
+	id, err := uuid.FromBytes(app.Id)
+	if err != nil || app.HealthcheckUrl == "" || app.HealthcheckIntervalSeconds <= 0 {
+		return
+	}
+	interval := time.Duration(app.HealthcheckIntervalSeconds) * time.Second
+	last, failures := coder.WorkspaceAppHealthInitializing, int32(0)
+	t := time.NewTicker(interval)
+	defer t.Stop()
+	for {
+		now := last
+		if err := probe(ctx, app.HealthcheckUrl, interval); err == nil {
+			now, failures = coder.WorkspaceAppHealthHealthy, 0
+		} else if failures++; failures >= app.HealthcheckThreshold {
+			now = coder.WorkspaceAppHealthUnhealthy
+		}
+		if ctx.Err() != nil {
+			return
+		}
+		if now != last {
+			l.log.Info("the health of an app changed", "app", app.Slug, "health", now)
+			l.reports.setHealth(id, now)
+			last = now
+		}
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// probe asks a URL; an answer that does not blame the server is a good one.
+func probe(ctx context.Context, url string, timeout time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return err
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return err
+	}
+	_, _ = io.CopyN(io.Discard, resp.Body, 1<<20)
+	resp.Body.Close()
+	if resp.StatusCode >= http.StatusInternalServerError {
+		return fmt.Errorf("status %s", resp.Status)
+	}
+	return nil
+}
+
+// sendStats reports how much the workspace is in use, whenever the server
+// wants it, until a call fails.
+func (a *Agent) sendStats(ctx context.Context, c agentrpc.DRPCAgentClient) error {
+	interval := 10 * time.Second
+	for {
+		select {
+		case <-time.After(interval):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		a.mu.Lock()
+		l := a.life
+		a.mu.Unlock()
+		n := l.ssh.Counts()
+		call, cancel := context.WithTimeout(ctx, callTimeout)
+		resp, err := c.UpdateStats(call, &agentrpc.StatsRequest{
+			ConnectionCount: n.SSH + n.VSCode + n.JetBrains, SessionCountSsh: n.SSH, SessionCountVscode: n.VSCode, SessionCountJetbrains: n.JetBrains,
+		})
+		cancel()
+		if err != nil {
+			return fmt.Errorf("report the use of the workspace: %w", err)
+		}
+		interval = max(time.Second, time.Duration(resp.ReportIntervalSeconds)*time.Second)
+	}
+}
