@@ -1,0 +1,275 @@
+package terraform
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+
+	"github.com/seed-2a7f8fe7/coder/api/provisioner"
+)
+
+// agent reads one coder_agent that runs in home.
+func (g *graph) agent(i, home *instance) (*provisioner.Agent, error) {
+	a := agentAttributes{Auth: "token", APIKeyScope: "all"}
+	if err := i.decode(&a); err != nil {
+		return nil, err
+	}
+	agent := &provisioner.Agent{
+		Id: a.ID, Name: i.name, Env: a.Env, OperatingSystem: a.OS, Architecture: a.Arch, Directory: a.Dir,
+		ConnectionTimeoutSeconds: 120, TroubleshootingUrl: a.TroubleshootURL, MotdFile: a.MotdFile,
+		Order: a.Order, ApiKeyScope: a.APIKeyScope, DisplayApps: displayApps(a), ResourcesMonitoring: monitoring(a),
+	}
+	if a.ConnectionTimeout != nil {
+		agent.ConnectionTimeoutSeconds = *a.ConnectionTimeout
+	}
+	if a.Auth == "token" || a.Auth == "" {
+		agent.Auth = &provisioner.Agent_Token{Token: a.Token}
+	} else {
+		agent.Auth = &provisioner.Agent_InstanceId{InstanceId: g.instanceID(i, home)}
+	}
+	for _, m := range a.Metadata {
+		agent.Metadata = append(agent.Metadata, &provisioner.Agent_Metadata{
+			Key: m.Key, DisplayName: m.DisplayName, Script: m.Script, Interval: m.Interval, Timeout: m.Timeout, Order: m.Order,
+		})
+	}
+	if a.StartupScript != "" {
+		agent.Scripts = append(agent.Scripts, &provisioner.Script{
+			DisplayName: "Startup Script", Icon: "/emojis/25b6-fe0f.png", Script: a.StartupScript, LogPath: "coder-startup-script.log",
+			RunOnStart: true, StartBlocksLogin: a.StartupBehavior == "blocking",
+		})
+	}
+	if a.ShutdownScript != "" {
+		agent.Scripts = append(agent.Scripts, &provisioner.Script{
+			DisplayName: "Shutdown Script", Icon: "/emojis/25c0.png", Script: a.ShutdownScript, LogPath: "coder-shutdown-script.log",
+			RunOnStop: true,
+		})
+	}
+	return agent, nil
+}
+
+// displayApps gives the built-in apps, the default ones when they are unknown
+// before an apply.
+func displayApps(a agentAttributes) *provisioner.DisplayApps {
+	if len(a.DisplayApps) == 0 {
+		return &provisioner.DisplayApps{Vscode: true, WebTerminal: true, SshHelper: true, PortForwardingHelper: true}
+	}
+	d := a.DisplayApps[0]
+	return &provisioner.DisplayApps{
+		Vscode: d.VSCode, VscodeInsiders: d.VSCodeInsiders, WebTerminal: d.WebTerminal,
+		SshHelper: d.SSHHelper, PortForwardingHelper: d.PortForwarding,
+	}
+}
+
+func monitoring(a agentAttributes) *provisioner.ResourcesMonitoring {
+	all := &provisioner.ResourcesMonitoring{}
+	for _, m := range a.Monitoring {
+		for _, memory := range m.Memory {
+			all.Memory = &provisioner.MemoryResourceMonitor{Enabled: memory.Enabled, Threshold: memory.Threshold}
+		}
+		for _, v := range m.Volumes {
+			all.Volumes = append(all.Volumes, &provisioner.VolumeResourceMonitor{Path: v.Path, Enabled: v.Enabled, Threshold: v.Threshold})
+		}
+	}
+	return all
+}
+
+// instanceID is how the cloud calls the machine of an agent that proves itself
+// by its machine's identity: as coder_agent_instance says, else what the
+// machine's resource says itself.
+func (g *graph) instanceID(agent, home *instance) string {
+	for _, i := range g.of("managed", "coder_agent_instance") {
+		if g.target(i, "agent_id", []*instance{agent}) != agent {
+			continue
+		}
+		var v struct {
+			InstanceID string `json:"instance_id"`
+		}
+		if i.decode(&v) == nil {
+			return v.InstanceID
+		}
+	}
+	argument := map[string]string{
+		"google_compute_instance":         "instance_id",
+		"aws_instance":                    "id",
+		"aws_spot_instance_request":       "spot_instance_id",
+		"azurerm_linux_virtual_machine":   "virtual_machine_id",
+		"azurerm_windows_virtual_machine": "virtual_machine_id",
+	}[home.typ]
+	values := map[string]any{}
+	_ = home.decode(&values)
+	id, _ := values[argument].(string)
+	return id
+}
+
+// agentOf gives the agent that a coder resource belongs to; nil when that
+// agent does not run, as in a stopped workspace.
+func (g *graph) agentOf(i *instance) *provisioner.Agent {
+	t := g.target(i, "agent_id", g.of("managed", "coder_agent"))
+	if t == nil {
+		return nil
+	}
+	return g.agents[t]
+}
+
+// appSlug is what an app may be called: it becomes a host name.
+var appSlug = regexp.MustCompile(`^[a-z0-9](-?[a-z0-9])*$`)
+
+func (g *graph) addApps(*provisioner.GraphComplete) error {
+	slugs := map[string]string{}
+	for _, i := range g.of("managed", "coder_app") {
+		agent := g.agentOf(i)
+		if agent == nil {
+			continue
+		}
+		a := appAttributes{Share: "owner", OpenIn: "slim-window"}
+		if err := i.decode(&a); err != nil {
+			return err
+		}
+		if !appSlug.MatchString(a.Slug) {
+			return &templateError{fmt.Sprintf("%s: the slug %q must be lower-case letters, digits and single hyphens between them", i.address, a.Slug)}
+		}
+		if other, ok := slugs[a.Slug]; ok {
+			return &templateError{fmt.Sprintf("%s and %s have the same slug %q; the slugs of apps must differ within a template", other, i.address, a.Slug)}
+		}
+		slugs[a.Slug] = i.address
+		agent.Apps = append(agent.Apps, app(i, a))
+	}
+	for _, agent := range g.agents {
+		slices.SortStableFunc(agent.Apps, func(a, b *provisioner.App) int { return int(a.GetOrder() - b.GetOrder()) })
+	}
+	return nil
+}
+
+func app(i *instance, a appAttributes) *provisioner.App {
+	out := &provisioner.App{
+		Slug: a.Slug, DisplayName: a.DisplayName, Command: a.Command, Url: a.URL, Icon: a.Icon, Subdomain: a.Subdomain,
+		External: a.External, Order: a.Order, Hidden: a.Hidden, Group: a.Group, Id: a.ID, Tooltip: a.Tooltip,
+		OpenIn: provisioner.AppOpenIn_SLIM_WINDOW,
+	}
+	if out.DisplayName == "" {
+		out.DisplayName = i.name
+	}
+	switch a.Share {
+	case "authenticated":
+		out.SharingLevel = provisioner.AppSharingLevel_AUTHENTICATED
+	case "public":
+		out.SharingLevel = provisioner.AppSharingLevel_PUBLIC
+	}
+	switch a.OpenIn {
+	case "tab":
+		out.OpenIn = provisioner.AppOpenIn_TAB
+	case "window":
+		out.OpenIn = provisioner.AppOpenIn_WINDOW
+	}
+	for _, h := range a.Healthcheck {
+		out.Healthcheck = &provisioner.Healthcheck{Url: h.URL, Interval: h.Interval, Threshold: h.Threshold}
+	}
+	return out
+}
+
+func (g *graph) addScripts(*provisioner.GraphComplete) error {
+	for _, i := range g.of("managed", "coder_script") {
+		agent := g.agentOf(i)
+		if agent == nil {
+			continue
+		}
+		var a scriptAttributes
+		if err := i.decode(&a); err != nil {
+			return err
+		}
+		agent.Scripts = append(agent.Scripts, &provisioner.Script{
+			DisplayName: a.DisplayName, Icon: a.Icon, Script: a.Script, Cron: a.Cron, StartBlocksLogin: a.StartBlocksLogin,
+			RunOnStart: a.RunOnStart, RunOnStop: a.RunOnStop, TimeoutSeconds: a.Timeout, LogPath: a.LogPath,
+		})
+	}
+	return nil
+}
+
+// addEnvs merges the coder_env of one name in the order of their addresses.
+func (g *graph) addEnvs(*provisioner.GraphComplete) error {
+	merged := map[*provisioner.Agent]map[string]string{}
+	for _, i := range g.of("managed", "coder_env") {
+		agent := g.agentOf(i)
+		if agent == nil {
+			continue
+		}
+		var a envAttributes
+		if err := i.decode(&a); err != nil {
+			return err
+		}
+		if merged[agent] == nil {
+			merged[agent] = map[string]string{}
+		}
+		value, known := merged[agent][a.Name]
+		switch {
+		case known && a.MergeStrategy == "error":
+			return &templateError{fmt.Sprintf("%s: another coder_env defines %s already", i.address, a.Name)}
+		case known && a.MergeStrategy == "append":
+			value += ":" + a.Value
+		case known && a.MergeStrategy == "prepend":
+			value = a.Value + ":" + value
+		default:
+			value = a.Value
+		}
+		merged[agent][a.Name] = value
+	}
+	for agent, env := range merged {
+		for _, name := range slices.Sorted(maps.Keys(env)) {
+			agent.ExtraEnvs = append(agent.ExtraEnvs, &provisioner.Env{Name: name, Value: env[name]})
+		}
+	}
+	return nil
+}
+
+func (g *graph) addDevcontainers(*provisioner.GraphComplete) error {
+	for _, i := range g.of("managed", "coder_devcontainer") {
+		agent := g.agentOf(i)
+		if agent == nil {
+			continue
+		}
+		var a devcontainerAttributes
+		if err := i.decode(&a); err != nil {
+			return err
+		}
+		agent.Devcontainers = append(agent.Devcontainers, &provisioner.Devcontainer{
+			Name: i.name, WorkspaceFolder: a.WorkspaceFolder, ConfigPath: a.ConfigPath,
+		})
+	}
+	return nil
+}
+
+// addMetadata puts coder_metadata onto the resource it names.
+func (g *graph) addMetadata(*provisioner.GraphComplete) error {
+	computes, owner := g.computes(), map[*instance]string{}
+	for _, i := range g.of("managed", "coder_metadata") {
+		var a metadataAttributes
+		if err := i.decode(&a); err != nil {
+			return err
+		}
+		t := g.target(i, "resource_id", computes)
+		if t == nil {
+			g.warn("%s is about no resource of the workspace and is left out", i.address)
+			continue
+		}
+		if other, ok := owner[t]; ok {
+			return &templateError{fmt.Sprintf("%s and %s are both about %s; a resource can have one coder_metadata", other, i.address, t.address)}
+		}
+		owner[t] = i.address
+		r := g.resources[t]
+		r.Hide, r.Icon, r.DailyCost = a.Hide, a.Icon, a.DailyCost
+		keys := map[string]bool{}
+		for _, item := range a.Items {
+			if keys[item.Key] {
+				return &templateError{fmt.Sprintf("%s: the item %q is there twice", i.address, item.Key)}
+			}
+			keys[item.Key] = true
+			m := &provisioner.Resource_Metadata{Key: item.Key, Sensitive: item.Sensitive, IsNull: item.IsNull || item.Value == nil}
+			if item.Value != nil {
+				m.Value = *item.Value
+			}
+			r.Metadata = append(r.Metadata, m)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,17 @@
+package terraform
+
+import "syscall"
+
+// inGroup puts a child into a process group, a new one of its own when leader
+// is 0, and lets it die with this process.
+func inGroup(leader int) *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Setpgid: true, Pgid: leader, Pdeathsig: syscall.SIGKILL}
+}
+
+// inNewGroup is for the leader, which notices by itself when this process is
+// gone and then kills the group.
+func inNewGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
+
+func interruptGroup(leader int) { _ = syscall.Kill(-leader, syscall.SIGINT) }
+
+func killGroup(leader int) { _ = syscall.Kill(-leader, syscall.SIGKILL) }

@@ -1,0 +1,246 @@
+package terraform
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/seed-2a7f8fe7/coder/api/provisioner"
+	"github.com/seed-2a7f8fe7/coder/internal/archive"
+)
+
+// maxModules is the largest set of module files that goes back to the server.
+const maxModules = 20 << 20
+
+// overrideFile keeps the state in the work directory whatever the template says.
+const overrideFile = "zz_coder_override.tf"
+
+// Init unpacks the source and installs what it needs.
+func (s *session) Init(ctx context.Context, req *provisioner.InitRequest) (*provisioner.InitComplete, error) {
+	done := &provisioner.InitComplete{}
+	err := s.prepare(ctx, req, done)
+	done.Error, err = reason(err)
+	return done, err
+}
+
+func (s *session) prepare(ctx context.Context, req *provisioner.InitRequest, done *provisioner.InitComplete) error {
+	if err := archive.Unpack(req.GetTemplateSourceArchive(), s.source(), archive.Modules()); err != nil {
+		return &templateError{err.Error()}
+	}
+	m, err := readModule(s.source())
+	if err != nil {
+		return err
+	}
+	if s.module = m; m.problem != "" {
+		return &templateError{m.problem}
+	}
+	if m.why == "" {
+		return nil
+	}
+	s.say(provisioner.LogLevel_DEBUG, "terraform init: %s", m.why)
+	if m.backend {
+		s.say(provisioner.LogLevel_WARN, "The template's backend is not used: the server keeps the state of workspaces")
+		if err := os.WriteFile(s.file(overrideFile), []byte("terraform {\n  backend \"local\" {}\n}\n"), 0o600); err != nil {
+			return fmt.Errorf("write backend override: %w", err)
+		}
+	}
+	if hash := req.GetInitialModuleTarHash(); len(hash) > 0 {
+		if err := s.restoreModules(hash); err != nil {
+			return err
+		}
+	}
+	unlock, err := waitLock(ctx, filepath.Join(s.engine.config.CacheDir, "plugins.lock"))
+	if err != nil {
+		return &templateError{"terraform init was canceled"}
+	}
+	defer unlock()
+	if done.Timings, _, err = s.terraform(ctx, "init", s.initArgs()...); err != nil {
+		return err
+	}
+	return s.keepModules(req, done)
+}
+
+// initArgs are those of `terraform init`, whose output is JSON from 1.9 on.
+func (s *session) initArgs() []string {
+	return []string{"init", "-no-color", "-input=false"}
+}
+
+// installedModule is an entry of Terraform's list of modules.
+type installedModule struct {
+	Key     string `json:"Key"`
+	Source  string `json:"Source"`
+	Version string `json:"Version"`
+	Dir     string `json:"Dir"`
+}
+
+const modulesDir = ".terraform/modules"
+
+// keepModules lists the modules and packs the files of those that came from
+// elsewhere, for the server and for the next job.
+func (s *session) keepModules(req *provisioner.InitRequest, done *provisioner.InitComplete) error {
+	raw, err := os.ReadFile(s.file(modulesDir + "/modules.json"))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	var list struct{ Modules []installedModule }
+	if err == nil {
+		err = json.Unmarshal(raw, &list)
+	}
+	if err != nil {
+		return fmt.Errorf("read terraform's list of modules: %w", err)
+	}
+	remote := false
+	for _, m := range list.Modules {
+		if m.Key == "" {
+			continue
+		}
+		remote = remote || strings.HasPrefix(m.Dir, modulesDir)
+		done.Modules = append(done.Modules, &provisioner.Module{Source: m.Source, Version: m.Version, Key: m.Key, Dir: m.Dir})
+	}
+	if !remote {
+		return nil
+	}
+	packed, err := packModules(s.source())
+	if errors.Is(err, errTooLarge) {
+		s.say(provisioner.LogLevel_WARN, "The modules are larger than %s together and are not kept with the version", archive.Size(maxModules))
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("pack modules: %w", err)
+	}
+	hash := sha256.Sum256(packed)
+	done.ModuleFilesHash = hash[:]
+	if !req.GetOmitModuleFiles() && !bytes.Equal(hash[:], req.GetInitialModuleTarHash()) {
+		done.ModuleFiles = packed
+	}
+	name := s.engine.modulesFile(hash[:])
+	if _, err := os.Stat(name); err == nil {
+		return nil
+	}
+	if err := writeAtomic(name, packed); err != nil {
+		return fmt.Errorf("keep modules: %w", err)
+	}
+	return nil
+}
+
+func (e *Engine) modulesFile(hash []byte) string {
+	return filepath.Join(e.config.CacheDir, "modules", hex.EncodeToString(hash)+".tar")
+}
+
+// restoreModules puts the modules of an earlier job into place, so that
+// Terraform does not download them again. Without them it just does.
+func (s *session) restoreModules(hash []byte) error {
+	packed, err := os.ReadFile(s.engine.modulesFile(hash))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read kept modules: %w", err)
+	}
+	return s.UseModules(packed)
+}
+
+// UseModules gives the session the module files that an earlier Init made. A
+// daemon that has them from the server calls it before Init.
+func (s *session) UseModules(packed []byte) error {
+	if err := archive.Unpack(packed, s.source(), archive.Modules()); err != nil {
+		return fmt.Errorf("unpack kept modules: %w", err)
+	}
+	return nil
+}
+
+var errTooLarge = errors.New("too large")
+
+// packModules makes a tar of the module files below dir: the same files give
+// the same bytes.
+func packModules(dir string) ([]byte, error) {
+	var buf bytes.Buffer
+	w := tar.NewWriter(&buf)
+	err := filepath.WalkDir(filepath.Join(dir, modulesDir), func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && d.Name() == ".git" {
+			return filepath.SkipDir
+		}
+		if !d.IsDir() && !d.Type().IsRegular() {
+			return nil
+		}
+		name, err := filepath.Rel(dir, path)
+		if err != nil {
+			return err
+		}
+		name = filepath.ToSlash(name)
+		if d.IsDir() {
+			return w.WriteHeader(&tar.Header{Typeflag: tar.TypeDir, Name: name + "/", Mode: 0o755})
+		}
+		content, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		if buf.Len()+len(content) > maxModules {
+			return errTooLarge
+		}
+		if err := w.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: 0o644, Size: int64(len(content))}); err != nil {
+			return err
+		}
+		_, err = w.Write(content)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return buf.Bytes(), w.Close()
+}
+
+// writeAtomic writes a file so that nobody ever sees half of it.
+func writeAtomic(name string, data []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(name), ".new-")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), name)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	return nil
+}
+
+// baseEnv is the daemon's environment as far as Terraform may see it, with the
+// cache of provider plug-ins.
+func (e *Engine) baseEnv() []string {
+	env := daemonEnv(os.Environ())
+	defaults := map[string]string{
+		"TF_PLUGIN_CACHE_DIR":                            filepath.Join(e.config.CacheDir, "plugins"),
+		"TF_PLUGIN_CACHE_MAY_BREAK_DEPENDENCY_LOCK_FILE": "1",
+	}
+	for i, kv := range env {
+		name, value, _ := strings.Cut(kv, "=")
+		delete(defaults, name)
+		if name != "TF_CLI_CONFIG_FILE" {
+			continue
+		}
+		// Terraform would warn in every command about a file that is not there.
+		if _, err := os.Stat(value); err != nil {
+			env[i] = name + "=" + os.DevNull
+		}
+	}
+	for k, v := range defaults {
+		env = append(env, k+"="+v)
+	}
+	slices.Sort(env)
+	return env
+}
