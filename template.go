@@ -274,6 +274,12 @@ type UpdateTemplateACL struct {
 	UserPerms  map[string]string       `json:"user_perms,omitempty"`
 }
 
+// ACLAvailable lists whom a template's access list may name.
+type ACLAvailable struct {
+	Groups []Group       `json:"groups"`
+	Users  []ReducedUser `json:"users"`
+}
+
 // UploadResponse names an uploaded file.
 type UploadResponse struct {
 	Hash string `json:"hash"`

@@ -124,3 +124,6 @@ WHERE m.organization_id = $1 AND u.deleted_at IS NULL;
 
 -- name: TemplateOrganization :one
 SELECT id, name, display_name, icon FROM organizations WHERE id = $1 AND deleted_at IS NULL;
+
+-- name: TemplateMembersAmong :many
+SELECT user_id FROM organization_members WHERE organization_id = sqlc.arg(organization_id) AND user_id = ANY (sqlc.arg(ids)::uuid[]);

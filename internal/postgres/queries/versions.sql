@@ -101,3 +101,6 @@ SELECT u.id, u.username, u.name, u.email, u.login_type, u.ssh_public_key, u.ssh_
 SELECT v.id, v.name, v.template_id, coalesce(t.name, '')::text AS template_name, v.variables, v.module_files_id
 FROM template_versions v LEFT JOIN templates t ON t.id = v.template_id
 WHERE v.id = $1;
+
+-- name: VersionProvisioner :one
+SELECT provisioner FROM provisioner_jobs WHERE id = $1;

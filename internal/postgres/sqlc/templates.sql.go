@@ -494,6 +494,30 @@ func (q *Queries) TemplateMemberCount(ctx context.Context, organizationID uuid.U
 	return count, err
 }
 
+const templateMembersAmong = `-- name: TemplateMembersAmong :many
+SELECT user_id FROM organization_members WHERE organization_id = $1 AND user_id = ANY ($2::uuid[])
+`
+
+func (q *Queries) TemplateMembersAmong(ctx context.Context, organizationID uuid.UUID, ids []uuid.UUID) ([]uuid.UUID, error) {
+	rows, err := q.db.Query(ctx, templateMembersAmong, organizationID, ids)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []uuid.UUID{}
+	for rows.Next() {
+		var user_id uuid.UUID
+		if err := rows.Scan(&user_id); err != nil {
+			return nil, err
+		}
+		items = append(items, user_id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const templateOrganization = `-- name: TemplateOrganization :one
 SELECT id, name, display_name, icon FROM organizations WHERE id = $1 AND deleted_at IS NULL
 `

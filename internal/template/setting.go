@@ -1,0 +1,273 @@
+package template
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/internal/access"
+	"github.com/seed-2a7f8fe7/coder/internal/audit"
+	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
+)
+
+func weekdays() []string {
+	return []string{"monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"}
+}
+
+// newRow is the template that a request asks for, with the defaults of what it
+// leaves open.
+func newRow(organizationID, creator uuid.UUID, req coder.CreateTemplateRequest) sqlc.Template {
+	or := func(p *bool) bool { return p == nil || *p }
+	t := sqlc.Template{
+		ID: uuid.New(), OrganizationID: organizationID, Name: req.Name, DisplayName: req.DisplayName,
+		Description: req.Description, Icon: req.Icon, ActiveVersionID: req.TemplateVersionID, CreatedBy: creator,
+		DefaultTTLMS: req.DefaultTTLMS, ActivityBumpMs: 3600_000, FailureTtlMs: req.FailureTTLMS,
+		TimeTilDormantMs: req.DormantTTLMS, TimeTilDormantAutodeleteMs: req.DeleteTTLMS,
+		AutostartDays: weekdays(), AutostopDays: []string{}, AutostopWeeks: 1,
+		AllowUserAutostart: or(req.AllowUserAutostart), AllowUserAutostop: or(req.AllowUserAutostop),
+		AllowUserCancelWorkspaceJobs: or(req.AllowUserCancelWorkspaceJobs), RequireActiveVersion: req.RequireActiveVersion,
+		MaxPortShareLevel: string(coder.WorkspaceAgentPortShareLevelOwner), CorsBehavior: string(coder.CORSBehaviorSimple),
+		UseClassicParameterFlow: req.TemplateUseClassicParameterFlow,
+		UserACL:                 map[string]string{},
+		GroupACL:                map[string]string{organizationID.String(): string(coder.TemplateRoleUse)},
+	}
+	if req.ActivityBumpMS != nil {
+		t.ActivityBumpMs = *req.ActivityBumpMS
+	}
+	if req.AutostartRequirement != nil {
+		t.AutostartDays = req.AutostartRequirement.DaysOfWeek
+	}
+	if req.AutostopRequirement != nil {
+		t.AutostopDays, t.AutostopWeeks = req.AutostopRequirement.DaysOfWeek, int64(req.AutostopRequirement.Weeks)
+	}
+	if req.MaxPortShareLevel != "" {
+		t.MaxPortShareLevel = string(req.MaxPortShareLevel)
+	}
+	if req.CORSBehavior != "" {
+		t.CorsBehavior = string(req.CORSBehavior)
+	}
+	if req.DisableEveryoneGroupAccess {
+		delete(t.GroupACL, organizationID.String())
+	}
+	return normalized(t)
+}
+
+// normalized writes days in their one form.
+func normalized(t sqlc.Template) sqlc.Template {
+	days := weekdays()
+	lower := func(list []string) []string {
+		out := make([]string, 0, len(list))
+		for _, d := range list {
+			if d = strings.ToLower(d); d == "all" {
+				return days
+			}
+			out = append(out, d)
+		}
+		return slices.Compact(slices.SortedFunc(slices.Values(out), func(a, b string) int {
+			return slices.Index(days, a) - slices.Index(days, b)
+		}))
+	}
+	t.AutostartDays, t.AutostopDays = lower(t.AutostartDays), lower(t.AutostopDays)
+	if t.AutostopWeeks == 0 {
+		t.AutostopWeeks = 1
+	}
+	return t
+}
+
+// check refuses settings that make no sense. (TPL-17)
+func check(t sqlc.Template) error {
+	if err := coder.CheckName("name", t.Name); err != nil {
+		return err
+	}
+	if err := coder.CheckDisplayName("display_name", t.DisplayName); err != nil {
+		return err
+	}
+	if len(t.Description) >= 128 {
+		return coder.Invalid("description", "is %d bytes long; at most 127 are allowed", len(t.Description))
+	}
+	if len(t.Icon) > 2048 {
+		return coder.Invalid("icon", "is longer than 2048 bytes")
+	}
+	if len(t.DeprecationMessage) > 4096 {
+		return coder.Invalid("deprecation_message", "is longer than 4096 bytes")
+	}
+	for _, d := range []struct {
+		field string
+		ms    int64
+	}{
+		{"default_ttl_ms", t.DefaultTTLMS}, {"activity_bump_ms", t.ActivityBumpMs}, {"failure_ttl_ms", t.FailureTtlMs},
+		{"time_til_dormant_ms", t.TimeTilDormantMs}, {"time_til_dormant_autodelete_ms", t.TimeTilDormantAutodeleteMs},
+	} {
+		if d.ms < 0 || d.ms > 10*365*24*3600_000 {
+			return coder.Invalid(d.field, "must be between 0 and ten years, in milliseconds")
+		}
+	}
+	days := weekdays()
+	for _, d := range t.AutostartDays {
+		if !slices.Contains(days, d) {
+			return coder.Invalid("autostart_requirement.days_of_week", "%.20q is not a day of the week", d)
+		}
+	}
+	for _, d := range t.AutostopDays {
+		if !slices.Contains(days, d) {
+			return coder.Invalid("autostop_requirement.days_of_week", "%.20q is not a day of the week", d)
+		}
+	}
+	if t.AutostopWeeks < 1 || t.AutostopWeeks > 16 {
+		return coder.Invalid("autostop_requirement.weeks", "must be between 1 and 16")
+	}
+	return checkWords(t)
+}
+
+// checkWords refuses settings that are none of the known words.
+func checkWords(t sqlc.Template) error {
+	levels := []coder.WorkspaceAgentPortShareLevel{
+		coder.WorkspaceAgentPortShareLevelOwner, coder.WorkspaceAgentPortShareLevelAuthenticated,
+		coder.WorkspaceAgentPortShareLevelOrganization, coder.WorkspaceAgentPortShareLevelPublic,
+	}
+	if !slices.Contains(levels, coder.WorkspaceAgentPortShareLevel(t.MaxPortShareLevel)) {
+		return coder.Invalid("max_port_share_level", "%.20q is none of owner, organization, authenticated, public", t.MaxPortShareLevel)
+	}
+	if t.CorsBehavior != string(coder.CORSBehaviorSimple) && t.CorsBehavior != string(coder.CORSBehaviorPassthru) {
+		return coder.Invalid("cors_behavior", "%.20q is neither simple nor passthru", t.CorsBehavior)
+	}
+	for field, text := range map[string]string{
+		"description": t.Description, "icon": t.Icon, "display_name": t.DisplayName, "deprecation_message": t.DeprecationMessage,
+	} {
+		if strings.ContainsRune(text, 0) {
+			return coder.Invalid(field, "holds a NUL character")
+		}
+	}
+	return nil
+}
+
+// change applies what a request sets and leaves the rest.
+func change(t sqlc.Template, req coder.UpdateTemplateMeta) sqlc.Template {
+	if req.Name != "" {
+		t.Name = req.Name
+	}
+	set(&t.DisplayName, req.DisplayName)
+	set(&t.Description, req.Description)
+	set(&t.Icon, req.Icon)
+	set(&t.DefaultTTLMS, req.DefaultTTLMS)
+	set(&t.ActivityBumpMs, req.ActivityBumpMS)
+	set(&t.FailureTtlMs, req.FailureTTLMS)
+	set(&t.TimeTilDormantMs, req.TimeTilDormantMS)
+	set(&t.TimeTilDormantAutodeleteMs, req.TimeTilDormantAutodeleteMS)
+	set(&t.AllowUserAutostart, req.AllowUserAutostart)
+	set(&t.AllowUserAutostop, req.AllowUserAutostop)
+	set(&t.AllowUserCancelWorkspaceJobs, req.AllowUserCancelWorkspaceJobs)
+	set(&t.RequireActiveVersion, req.RequireActiveVersion)
+	set(&t.DeprecationMessage, req.DeprecationMessage)
+	set(&t.UseClassicParameterFlow, req.UseClassicParameterFlow)
+	set(&t.DisableModuleCache, req.DisableModuleCache)
+	if req.MaxPortShareLevel != nil && *req.MaxPortShareLevel != "" {
+		t.MaxPortShareLevel = string(*req.MaxPortShareLevel)
+	}
+	if req.CORSBehavior != nil && *req.CORSBehavior != "" {
+		t.CorsBehavior = string(*req.CORSBehavior)
+	}
+	if req.AutostartRequirement != nil {
+		t.AutostartDays = req.AutostartRequirement.DaysOfWeek
+	}
+	if req.AutostopRequirement != nil {
+		t.AutostopDays, t.AutostopWeeks = req.AutostopRequirement.DaysOfWeek, int64(req.AutostopRequirement.Weeks)
+	}
+	if req.DisableEveryoneGroupAccess != nil && *req.DisableEveryoneGroupAccess {
+		t.GroupACL = maps.Clone(t.GroupACL)
+		delete(t.GroupACL, t.OrganizationID.String())
+	}
+	return normalized(t)
+}
+
+func set[T any](to *T, from *T) {
+	if from != nil {
+		*to = *from
+	}
+}
+
+// UpdateTemplate changes the settings of a template. A request that changes
+// nothing succeeds and leaves no trace. (TPL-15, TPL-17)
+func (s *Service) UpdateTemplate(ctx context.Context, actor access.Subject, id uuid.UUID, req coder.UpdateTemplateMeta) (coder.Template, error) {
+	err := s.Store.Tx(ctx, func(q *sqlc.Queries) error {
+		old, err := lock(ctx, q, actor, coder.RBACActionUpdate, id)
+		if err != nil {
+			return err
+		}
+		t := change(old, req)
+		if err := check(t); err != nil {
+			return err
+		}
+		if req.UpdateWorkspaceLastUsedAt || req.UpdateWorkspaceDormantAt {
+			if err := q.TemplateTouchWorkspaces(ctx, sqlc.TemplateTouchWorkspacesParams{
+				TemplateID: id, LastUsed: req.UpdateWorkspaceLastUsedAt, Dormant: req.UpdateWorkspaceDormantAt,
+				AutodeleteMs: t.TimeTilDormantAutodeleteMs, Now: s.now(),
+			}); err != nil {
+				return err
+			}
+		}
+		diff := audit.Diff(settingsOf(old), settingsOf(t))
+		if len(diff) == 0 {
+			return nil
+		}
+		if err := q.TemplateUpdate(ctx, updateParams(t, s)); err != nil {
+			return taken(err, "templates_name", "name", "template", t.Name)
+		}
+		return audit.Record(ctx, q, actor, audit.Entry{
+			Action: coder.AuditActionWrite, ResourceType: coder.ResourceTypeTemplate, ResourceID: id,
+			OrganizationID: t.OrganizationID, Target: t.Name, Icon: t.Icon, Diff: diff,
+		})
+	})
+	if err != nil {
+		return coder.Template{}, err
+	}
+	return s.Template(ctx, actor, id)
+}
+
+// settingsOf is what the audit log says of a template.
+func settingsOf(t sqlc.Template) any {
+	v := view(sqlc.TemplateByIDRow{Template: t})
+	return struct {
+		coder.Template
+		GroupACL         map[string]string `json:"group_acl"`
+		UserACL          map[string]string `json:"user_acl"`
+		BuildTimeStats   any               `json:"build_time_stats,omitempty"`
+		ActiveUserCount  any               `json:"active_user_count,omitempty"`
+		CreatedByName    any               `json:"created_by_name,omitempty"`
+		OrganizationName any               `json:"organization_name,omitempty"`
+		OrganizationIcon any               `json:"organization_icon,omitempty"`
+		Display          any               `json:"organization_display_name,omitempty"`
+	}{Template: v, GroupACL: t.GroupACL, UserACL: t.UserACL}
+}
+
+func insertParams(t sqlc.Template, s *Service) sqlc.TemplateInsertParams {
+	return sqlc.TemplateInsertParams{
+		ID: t.ID, OrganizationID: t.OrganizationID, Name: t.Name, DisplayName: t.DisplayName, Description: t.Description,
+		Icon: t.Icon, Provisioner: t.Provisioner, ActiveVersionID: t.ActiveVersionID, CreatedBy: t.CreatedBy,
+		DefaultTTLMS: t.DefaultTTLMS, ActivityBumpMs: t.ActivityBumpMs, FailureTtlMs: t.FailureTtlMs,
+		TimeTilDormantMs: t.TimeTilDormantMs, TimeTilDormantAutodeleteMs: t.TimeTilDormantAutodeleteMs,
+		AutostartDays: t.AutostartDays, AutostopDays: t.AutostopDays, AutostopWeeks: t.AutostopWeeks,
+		AllowUserAutostart: t.AllowUserAutostart, AllowUserAutostop: t.AllowUserAutostop,
+		AllowUserCancelWorkspaceJobs: t.AllowUserCancelWorkspaceJobs, RequireActiveVersion: t.RequireActiveVersion,
+		MaxPortShareLevel: t.MaxPortShareLevel, CorsBehavior: t.CorsBehavior,
+		UseClassicParameterFlow: t.UseClassicParameterFlow, GroupACL: t.GroupACL, Now: s.now(),
+	}
+}
+
+func updateParams(t sqlc.Template, s *Service) sqlc.TemplateUpdateParams {
+	return sqlc.TemplateUpdateParams{
+		ID: t.ID, Name: t.Name, DisplayName: t.DisplayName, Description: t.Description, Icon: t.Icon,
+		DefaultTTLMS: t.DefaultTTLMS, ActivityBumpMs: t.ActivityBumpMs, FailureTtlMs: t.FailureTtlMs,
+		TimeTilDormantMs: t.TimeTilDormantMs, TimeTilDormantAutodeleteMs: t.TimeTilDormantAutodeleteMs,
+		AutostartDays: t.AutostartDays, AutostopDays: t.AutostopDays, AutostopWeeks: t.AutostopWeeks,
+		AllowUserAutostart: t.AllowUserAutostart, AllowUserAutostop: t.AllowUserAutostop,
+		AllowUserCancelWorkspaceJobs: t.AllowUserCancelWorkspaceJobs, RequireActiveVersion: t.RequireActiveVersion,
+		DeprecationMessage: t.DeprecationMessage, MaxPortShareLevel: t.MaxPortShareLevel, CorsBehavior: t.CorsBehavior,
+		UseClassicParameterFlow: t.UseClassicParameterFlow, DisableModuleCache: t.DisableModuleCache,
+		GroupACL: t.GroupACL, Now: s.now(),
+	}
+}
