@@ -85,6 +85,36 @@ type Region struct {
 	WildcardHostname string    `json:"wildcard_hostname"`
 }
 
+// RegionsResponse lists the regions.
+type RegionsResponse struct {
+	Regions []Region `json:"regions"`
+}
+
+// AppearanceConfig is how a deployment presents itself.
+type AppearanceConfig struct {
+	AnnouncementBanners []BannerConfig `json:"announcement_banners"`
+	ApplicationName     string         `json:"application_name"`
+	DocsURL             string         `json:"docs_url"`
+	LogoURL             string         `json:"logo_url"`
+	ServiceBanner       BannerConfig   `json:"service_banner"`
+	SupportLinks        []LinkConfig   `json:"support_links"`
+}
+
+// BannerConfig is a line of text across the dashboard.
+type BannerConfig struct {
+	BackgroundColor string `json:"background_color,omitempty"`
+	Enabled         bool   `json:"enabled"`
+	Message         string `json:"message,omitempty"`
+}
+
+// LinkConfig is a link to where help is found.
+type LinkConfig struct {
+	Icon     string `json:"icon"`
+	Location string `json:"location,omitempty"`
+	Name     string `json:"name"`
+	Target   string `json:"target"`
+}
+
 // UpdateCheckResponse says whether a newer version exists.
 type UpdateCheckResponse struct {
 	Current bool   `json:"current"`

@@ -72,8 +72,8 @@ func (a *API) authenticate(route Route, w http.ResponseWriter, r *http.Request) 
 	}
 	secret, cookie := token(r)
 	if cookie {
-		if err := a.origins.Check(r); err != nil {
-			return r, coder.Errorf(coder.CodeForbidden, "This request came from a page of another site").WithCause(err)
+		if err := a.sameSite(r); err != nil {
+			return r, err
 		}
 	}
 	subject, err := a.Identity.Authenticate(r.Context(), secret, a.origin(r))
@@ -94,6 +94,14 @@ func (a *API) authenticate(route Route, w http.ResponseWriter, r *http.Request) 
 		return r, err
 	}
 	return r.WithContext(context.WithValue(r.Context(), subjectKey, subject)), nil
+}
+
+// sameSite refuses what a page of another site made a browser send.
+func (a *API) sameSite(r *http.Request) error {
+	if err := a.origins.Check(r); err != nil {
+		return coder.Errorf(coder.CodeForbidden, "This request came from a page of another site").WithCause(err)
+	}
+	return nil
 }
 
 // setSession puts the session into a cookie, or takes it out again.

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/internal/access"
 )
 
 // decode reads the request's body as JSON. Fields that T does not have are
@@ -58,6 +60,33 @@ func reply(w http.ResponseWriter, status int, v any) error {
 	w.WriteHeader(status)
 	w.Write(b.Bytes()) //nolint:errcheck // the client went away
 	return nil
+}
+
+// show answers what a use case gives for the user in the path.
+func show[T any](w http.ResponseWriter, r *http.Request, actor access.Subject,
+	get func(context.Context, access.Subject, string) (T, error),
+) error {
+	out, err := get(r.Context(), actor, r.PathValue("user"))
+	if err != nil {
+		return err
+	}
+	return reply(w, http.StatusOK, out)
+}
+
+// change decodes a body, hands it to a use case for the user in the path, and
+// answers the result.
+func change[In, Out any](w http.ResponseWriter, r *http.Request, actor access.Subject,
+	put func(context.Context, access.Subject, string, In) (Out, error),
+) error {
+	in, err := decode[In](r)
+	if err != nil {
+		return err
+	}
+	out, err := put(r.Context(), actor, r.PathValue("user"), in)
+	if err != nil {
+		return err
+	}
+	return reply(w, http.StatusOK, out)
 }
 
 // done answers success with no body.

@@ -20,7 +20,14 @@ SELECT a.id, a.time, a.organization_id, a.user_id, a.ip, a.user_agent, a.resourc
     u.username, u.name AS user_name, u.avatar_url AS user_avatar_url, u.email AS user_email, u.login_type AS user_login_type,
     u.status AS user_status, u.roles AS user_roles, u.theme AS user_theme,
     u.created_at AS user_created_at, u.updated_at AS user_updated_at, u.last_seen_at AS user_last_seen_at,
-    o.name AS organization_name, o.display_name AS organization_display_name, o.icon AS organization_icon
+    o.name AS organization_name, o.display_name AS organization_display_name, o.icon AS organization_icon,
+    (CASE a.resource_type
+        WHEN 'user' THEN EXISTS (SELECT 1 FROM users x WHERE x.id = a.resource_id AND x.deleted_at IS NOT NULL)
+        WHEN 'organization' THEN EXISTS (SELECT 1 FROM organizations x WHERE x.id = a.resource_id AND x.deleted_at IS NOT NULL)
+        WHEN 'template' THEN EXISTS (SELECT 1 FROM templates x WHERE x.id = a.resource_id AND x.deleted_at IS NOT NULL)
+        WHEN 'workspace' THEN EXISTS (SELECT 1 FROM workspaces x WHERE x.id = a.resource_id AND x.deleted_at IS NOT NULL)
+        ELSE false
+    END)::boolean AS is_deleted
 FROM audit_logs a
 LEFT JOIN users u ON u.id = a.user_id
 LEFT JOIN organizations o ON o.id = a.organization_id
@@ -77,6 +84,7 @@ type AuditLogsRow struct {
 	OrganizationName        *string
 	OrganizationDisplayName *string
 	OrganizationIcon        *string
+	IsDeleted               bool
 }
 
 // A page of the log, the latest first, with the count of all rows that match
@@ -138,6 +146,7 @@ func (q *Queries) AuditLogs(ctx context.Context, arg AuditLogsParams) ([]AuditLo
 			&i.OrganizationName,
 			&i.OrganizationDisplayName,
 			&i.OrganizationIcon,
+			&i.IsDeleted,
 		); err != nil {
 			return nil, err
 		}
