@@ -8,6 +8,7 @@ package agentapi
 import (
 	"context"
 	"log/slog"
+	"maps"
 	"net/http"
 	"strings"
 	"sync"
@@ -35,9 +36,10 @@ type Config struct {
 
 // API serves agents. It is safe for concurrent use.
 type API struct {
-	c    Config
-	mux  *http.ServeMux
-	open connections
+	c      Config
+	mux    *http.ServeMux
+	mounts map[string]http.Handler
+	open   connections
 }
 
 // New gives an API.
@@ -45,7 +47,7 @@ func New(c Config) *API {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	a := &API{c: c, mux: http.NewServeMux()}
+	a := &API{c: c, mux: http.NewServeMux(), mounts: map[string]http.Handler{}}
 	a.open.cancel = map[uuid.UUID]context.CancelFunc{}
 	const me = "/api/v2/workspaceagents/me"
 	a.handle("GET "+me+"/rpc", a.rpc)
@@ -60,6 +62,10 @@ func New(c Config) *API {
 // ClientRelayPath and TunnelGrantPath.
 func (a *API) Handler() http.Handler { return a.mux }
 
+// Mounts gives the handler by each pattern that it serves, for a mux that
+// serves other paths of agents too.
+func (a *API) Mounts() map[string]http.Handler { return maps.Clone(a.mounts) }
+
 // Start does nothing: the API lives as its requests do.
 func (a *API) Start(context.Context) error { return nil }
 
@@ -69,6 +75,7 @@ func (a *API) Stop(ctx context.Context) error { return a.open.stop(ctx) }
 
 // handle registers a handler that returns its failure.
 func (a *API) handle(pattern string, h func(w http.ResponseWriter, r *http.Request) error) {
+	a.mounts[pattern] = a.mux
 	a.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 		if err := h(w, r); err != nil {
 			a.fail(w, r, err)

@@ -24,6 +24,7 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/notify"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
+	"github.com/seed-2a7f8fe7/coder/internal/resource"
 )
 
 // Config is what a Service needs.
@@ -182,3 +183,26 @@ func (s *Service) HostKeySeed(a Agent) []byte {
 func (s *Service) changed(a Agent) {
 	s.hub.Publish(notify.Agent(a.ID), notify.Workspace(a.WorkspaceID))
 }
+
+// View gives an agent as the API shows it.
+func (s *Service) View(ctx context.Context, actor access.Subject, agentID uuid.UUID) (coder.WorkspaceAgent, error) {
+	a, err := s.AgentForUser(ctx, actor, agentID, coder.RBACActionRead)
+	if err != nil {
+		return coder.WorkspaceAgent{}, err
+	}
+	loaded, err := resource.Load(ctx, s.store.Queries, s.now(), []uuid.UUID{a.JobID})
+	if err != nil {
+		return coder.WorkspaceAgent{}, err
+	}
+	for _, r := range loaded[a.JobID] {
+		for _, found := range r.Agents {
+			if found.ID == agentID {
+				return found, nil
+			}
+		}
+	}
+	return coder.WorkspaceAgent{}, coder.NotFound()
+}
+
+// DisablesDirect says whether direct paths between clients and agents are forbidden.
+func (s *Service) DisablesDirect() bool { return s.c.DisableDirect }
