@@ -263,7 +263,9 @@ func TestCancel(t *testing.T) {
 		finish func(*provisionerd.AcquiredJob) error
 		want   coder.ProvisionerJobStatus
 	}{
-		{func(a *provisionerd.AcquiredJob) error { return h.Fail(t.Context(), w, a.Fence, buildFailed(a, "interrupted")) }, coder.ProvisionerJobStatusCanceled},
+		{func(a *provisionerd.AcquiredJob) error {
+			return h.Fail(t.Context(), w, a.Fence, buildFailed(a, "interrupted"))
+		}, coder.ProvisionerJobStatusCanceled},
 		{func(a *provisionerd.AcquiredJob) error { return h.Complete(t.Context(), w, a.Fence, buildDone(a)) }, coder.ProvisionerJobStatusSucceeded},
 	} {
 		id := h.add(t, coder.ProvisionerJobTypeWorkspaceBuild, nil)

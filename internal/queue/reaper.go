@@ -20,8 +20,14 @@ import (
 const maxClaims = 3
 
 // reap ends what can no longer end by itself. Every replica does it; the row
-// lock decides who is first.
+// lock decides who is first. It begins a lease after the start: when this
+// server was away, provisioners get as long to come back with their jobs.
 func (s *Service) reap(ctx context.Context) {
+	select {
+	case <-ctx.Done():
+		return
+	case <-time.After(s.Lease):
+	}
 	t := time.NewTicker(s.Reap)
 	defer t.Stop()
 	for {

@@ -1,0 +1,304 @@
+// Package echo is the engine for tests: it runs no tool but plays back what
+// the template archive scripts, so that every path of a job can be walked
+// without infrastructure.
+//
+// For each step the archive may hold a file of JSON lines. The first that
+// exists of these names is played:
+//
+//	<step>.<source>.<transition>.jsonl   graph only; source is plan or state
+//	<step>.<transition>.jsonl            transition is start, stop or destroy
+//	<step>.<source>.jsonl                graph only
+//	<step>.jsonl                         step is init, parse, plan, apply or graph
+//
+// A step without a file succeeds with an empty answer; apply then gives the
+// state "echo". A line is an object with one or more of:
+//
+//	{"log": {"level": "INFO", "output": "hello"}}   a log line; "repeat": n says it n times
+//	{"sleep": "200ms"}                              waits; a cancel ends the step with an error
+//	{"hang": true}                                  waits for a cancel; "deaf" waits on regardless
+//	{"complete": {...}}                             the answer, in protojson of its Complete message
+//	{"state": "text"}                               apply only: the answer's state
+//	{"error": "text"}                               the answer's error: the template's fault
+//	{"fail": "text"}                                the engine's own failure
+//	{"panic": "text"}                               a bug in the engine
+//
+// In the files ${workspace_id}, ${workspace_name}, ${build_id}, ${owner},
+// ${owner_session_token}, ${access_url}, ${parameter.NAME} and
+// ${variable.NAME} stand for the build's values, and ${token} for a UUID made
+// of the build's id. README.md is the template's readme unless parse says
+// otherwise.
+package echo
+
+import (
+	"archive/tar"
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/seed-2a7f8fe7/coder/api/provisioner"
+)
+
+// maxArchive bounds what is read of an archive.
+const maxArchive = 64 << 20
+
+// Engine plays scripts. The zero value is ready.
+type Engine struct{}
+
+// Open begins a job.
+func (Engine) Open(_ context.Context, _ *provisioner.Config, log func(*provisioner.Log)) (provisioner.Session, error) {
+	return &session{log: log, files: map[string]string{}, values: map[string]string{}}, nil
+}
+
+// Archive makes a template archive of the named files.
+func Archive(files map[string]string) ([]byte, error) {
+	var b bytes.Buffer
+	w := tar.NewWriter(&b)
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		if err := w.WriteHeader(&tar.Header{Name: name, Mode: 0o644, Size: int64(len(files[name]))}); err != nil {
+			return nil, err
+		}
+		if _, err := io.WriteString(w, files[name]); err != nil {
+			return nil, err
+		}
+	}
+	return b.Bytes(), w.Close()
+}
+
+type session struct {
+	log    func(*provisioner.Log)
+	files  map[string]string
+	values map[string]string
+	closed bool
+}
+
+// line is one line of a script.
+type line struct {
+	Log      json.RawMessage `json:"log"`
+	Repeat   int             `json:"repeat"`
+	Sleep    string          `json:"sleep"`
+	Hang     any             `json:"hang"`
+	Complete json.RawMessage `json:"complete"`
+	State    *string         `json:"state"`
+	Error    string          `json:"error"`
+	Fail     string          `json:"fail"`
+	Panic    string          `json:"panic"`
+}
+
+func (s *session) Init(ctx context.Context, r *provisioner.InitRequest) (*provisioner.InitComplete, error) {
+	out := &provisioner.InitComplete{}
+	if err := s.unpack(r.TemplateSourceArchive); err != nil {
+		out.Error = err.Error()
+		return out, nil
+	}
+	text, err := s.play(ctx, out, "init")
+	if text != "" {
+		out.Error = text
+	}
+	return out, err
+}
+
+func (s *session) Parse(ctx context.Context, _ *provisioner.ParseRequest) (*provisioner.ParseComplete, error) {
+	out := &provisioner.ParseComplete{Readme: []byte(s.files["README.md"])}
+	text, err := s.play(ctx, out, "parse")
+	if text != "" {
+		out.Error = text
+	}
+	return out, err
+}
+
+func (s *session) Plan(ctx context.Context, r *provisioner.PlanRequest) (*provisioner.PlanComplete, error) {
+	s.learn(r.Metadata)
+	for _, p := range r.RichParameterValues {
+		s.values["parameter."+p.Name] = p.Value
+	}
+	for _, v := range r.VariableValues {
+		s.values["variable."+v.Name] = v.Value
+	}
+	out := &provisioner.PlanComplete{}
+	text, err := s.play(ctx, out, "plan."+transition(r.Metadata), "plan")
+	if text != "" {
+		out.Error = text
+	}
+	return out, err
+}
+
+func (s *session) Apply(ctx context.Context, r *provisioner.ApplyRequest) (*provisioner.ApplyComplete, error) {
+	s.learn(r.Metadata)
+	out := &provisioner.ApplyComplete{State: []byte("echo")}
+	text, err := s.play(ctx, out, "apply."+transition(r.Metadata), "apply")
+	if text != "" {
+		out.Error = text
+	}
+	return out, err
+}
+
+func (s *session) Graph(ctx context.Context, r *provisioner.GraphRequest) (*provisioner.GraphComplete, error) {
+	s.learn(r.Metadata)
+	source := "plan"
+	if r.Source == provisioner.GraphSource_SOURCE_STATE {
+		source = "state"
+	}
+	out := &provisioner.GraphComplete{}
+	t := transition(r.Metadata)
+	text, err := s.play(ctx, out, "graph."+source+"."+t, "graph."+t, "graph."+source, "graph")
+	if text != "" {
+		out.Error = text
+	}
+	return out, err
+}
+
+// Close ends the job.
+func (s *session) Close() error {
+	if s.closed {
+		return errors.New("the session was closed twice")
+	}
+	s.closed = true
+	return nil
+}
+
+func transition(m *provisioner.Metadata) string {
+	return strings.ToLower(m.GetWorkspaceTransition().String())
+}
+
+func (s *session) learn(m *provisioner.Metadata) {
+	s.values["workspace_id"] = m.GetWorkspaceId()
+	s.values["workspace_name"] = m.GetWorkspaceName()
+	s.values["build_id"] = m.GetWorkspaceBuildId()
+	s.values["owner"] = m.GetWorkspaceOwner()
+	s.values["owner_session_token"] = m.GetWorkspaceOwnerSessionToken()
+	s.values["access_url"] = m.GetCoderUrl()
+	s.values["token"] = uuid.NewSHA1(uuid.NameSpaceURL, []byte("echo:"+m.GetWorkspaceBuildId())).String()
+}
+
+func (s *session) unpack(archive []byte) error {
+	r := tar.NewReader(io.LimitReader(bytes.NewReader(archive), maxArchive))
+	for {
+		h, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("the template archive cannot be read: %w", err)
+		}
+		if h.Typeflag != tar.TypeReg {
+			continue
+		}
+		b, err := io.ReadAll(r)
+		if err != nil {
+			return fmt.Errorf("the template archive cannot be read: %w", err)
+		}
+		s.files[path.Clean(h.Name)] = string(b)
+	}
+}
+
+// play runs the first script that exists and gives the text of the answer's
+// error; out becomes the answer.
+func (s *session) play(ctx context.Context, out proto.Message, names ...string) (string, error) {
+	for _, name := range names {
+		if script, ok := s.files[name+".jsonl"]; ok {
+			return s.script(ctx, name, script, out)
+		}
+	}
+	return "", nil
+}
+
+func (s *session) script(ctx context.Context, name, script string, out proto.Message) (string, error) {
+	sc := bufio.NewScanner(strings.NewReader(s.expand(script)))
+	sc.Buffer(nil, maxArchive)
+	failure := ""
+	for n := 1; sc.Scan(); n++ {
+		if strings.TrimSpace(sc.Text()) == "" {
+			continue
+		}
+		var l line
+		dec := json.NewDecoder(bytes.NewReader(sc.Bytes()))
+		dec.DisallowUnknownFields()
+		if err := dec.Decode(&l); err != nil {
+			return fmt.Sprintf("%s.jsonl, line %d: %v", name, n, err), nil
+		}
+		text, err := s.act(ctx, l, out)
+		if text != "" {
+			failure = text
+		}
+		if err != nil || ctx.Err() != nil {
+			return failure, err
+		}
+	}
+	return failure, sc.Err()
+}
+
+// act does what one line says.
+func (s *session) act(ctx context.Context, l line, out proto.Message) (string, error) {
+	if l.Log != nil {
+		m := &provisioner.Log{}
+		if err := protojson.Unmarshal(l.Log, m); err != nil {
+			return err.Error(), nil
+		}
+		for range max(l.Repeat, 1) {
+			s.log(proto.CloneOf(m))
+		}
+	}
+	if l.Sleep != "" {
+		d, err := time.ParseDuration(l.Sleep)
+		if err != nil {
+			return err.Error(), nil
+		}
+		t := time.NewTimer(d)
+		defer t.Stop()
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+			return "interrupted", nil
+		}
+	}
+	if l.Hang != nil {
+		if l.Hang == "deaf" {
+			select {} //nolint:staticcheck // that is the point
+		}
+		<-ctx.Done()
+		return "interrupted", nil
+	}
+	if l.Complete != nil {
+		m := out.ProtoReflect().New().Interface()
+		if err := protojson.Unmarshal(l.Complete, m); err != nil {
+			return err.Error(), nil
+		}
+		proto.Merge(out, m)
+	}
+	if a, ok := out.(*provisioner.ApplyComplete); ok && l.State != nil {
+		a.State = []byte(*l.State)
+	}
+	if l.Panic != "" {
+		panic(l.Panic)
+	}
+	if l.Fail != "" {
+		return "", errors.New(l.Fail)
+	}
+	return l.Error, nil
+}
+
+// expand puts the build's values into a script, quoted for JSON.
+func (s *session) expand(script string) string {
+	pairs := make([]string, 0, 2*len(s.values))
+	for k, v := range s.values {
+		q, err := json.Marshal(v)
+		if err != nil {
+			continue // a string always can be
+		}
+		pairs = append(pairs, "${"+k+"}", string(q[1:len(q)-1]))
+	}
+	return strings.NewReplacer(pairs...).Replace(script)
+}

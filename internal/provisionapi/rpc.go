@@ -1,0 +1,152 @@
+package provisionapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+	"storj.io/drpc/drpcerr"
+
+	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/api/provisionerd"
+	"github.com/seed-2a7f8fe7/coder/internal/queue"
+)
+
+// oldPoll is how long AcquireJob waits before it answers that there is none.
+const oldPoll = 5 * time.Second
+
+// conn is one daemon's connection: the calls of the provisioner wire.
+type conn struct {
+	provisionerd.DRPCProvisionerDaemonUnimplementedServer
+	queue  *queue.Service
+	worker queue.Worker
+	log    *slog.Logger
+
+	mu     sync.Mutex
+	fences map[string]int64 // job -> claim, for daemons that do not send it
+	last   string           // the job spoken of last
+}
+
+// AcquireJob is the older call: it answers within seconds, with an empty job
+// when there is none.
+func (c *conn) AcquireJob(ctx context.Context, _ *provisionerd.Empty) (*provisionerd.AcquiredJob, error) {
+	wait, cancel := context.WithTimeout(ctx, oldPoll)
+	defer cancel()
+	job, err := c.queue.Acquire(wait, c.worker)
+	if err != nil {
+		if wait.Err() != nil && ctx.Err() == nil {
+			return &provisionerd.AcquiredJob{}, nil
+		}
+		return nil, c.explain("acquire", "", err)
+	}
+	c.hold(job.JobId, job.Fence)
+	return job, nil
+}
+
+// AcquireJobWithCancel waits until there is a job, or until the daemon sends a
+// CancelAcquire, which is answered with an empty job.
+func (c *conn) AcquireJobWithCancel(stream provisionerd.DRPCProvisionerDaemon_AcquireJobWithCancelStream) error {
+	ctx, cancel := context.WithCancel(stream.Context())
+	defer cancel()
+	go func() {
+		// The daemon either cancels or goes away; both end the wait.
+		stream.Recv() //nolint:errcheck // either way
+		cancel()
+	}()
+	job, err := c.queue.Acquire(ctx, c.worker)
+	switch {
+	case err == nil:
+	case ctx.Err() != nil:
+		return stream.Send(&provisionerd.AcquiredJob{})
+	default:
+		return c.explain("acquire", "", err)
+	}
+	c.hold(job.JobId, job.Fence)
+	if err := stream.Send(job); err != nil {
+		if id, perr := uuid.Parse(job.JobId); perr == nil {
+			c.queue.Release(context.WithoutCancel(stream.Context()), c.worker, id, job.Fence)
+		}
+		return err
+	}
+	return nil
+}
+
+func (c *conn) hold(job string, fence int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.fences[job], c.last = fence, job
+}
+
+// fence gives the claim that a word about a job is under: what the daemon
+// says, or what this connection handed out.
+func (c *conn) fence(job string, said int64) int64 {
+	if said != 0 {
+		return said
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.fences[job]
+}
+
+func (c *conn) drop(job string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.fences, job)
+}
+
+// CommitQuota says yes: there are no quotas, which is a budget of -1.
+func (c *conn) CommitQuota(context.Context, *provisionerd.CommitQuotaRequest) (*provisionerd.CommitQuotaResponse, error) {
+	return &provisionerd.CommitQuotaResponse{Ok: true, Budget: -1}, nil
+}
+
+// UpdateJob takes logs and what an import learns.
+func (c *conn) UpdateJob(ctx context.Context, req *provisionerd.UpdateJobRequest) (*provisionerd.UpdateJobResponse, error) {
+	fence := c.fence(req.JobId, req.Fence)
+	resp, err := c.queue.Update(ctx, c.worker, fence, req)
+	if err == nil {
+		c.hold(req.JobId, fence) // it may have come here from another connection
+	}
+	if queue.Lost(err) && req.Fence != 0 {
+		return &provisionerd.UpdateJobResponse{Lost: true}, nil
+	}
+	return resp, c.explain("update", req.JobId, err)
+}
+
+// FailJob takes what remains of a failed job.
+func (c *conn) FailJob(ctx context.Context, req *provisionerd.FailedJob) (*provisionerd.Empty, error) {
+	err := c.queue.Fail(ctx, c.worker, c.fence(req.JobId, req.Fence), req)
+	if err == nil {
+		c.drop(req.JobId)
+	}
+	return &provisionerd.Empty{}, c.explain("fail", req.JobId, err)
+}
+
+// CompleteJob takes the result of a job.
+func (c *conn) CompleteJob(ctx context.Context, req *provisionerd.CompletedJob) (*provisionerd.Empty, error) {
+	err := c.queue.Complete(ctx, c.worker, c.fence(req.JobId, req.Fence), req)
+	if err == nil {
+		c.drop(req.JobId)
+	}
+	return &provisionerd.Empty{}, c.explain("complete", req.JobId, err)
+}
+
+// explain makes of an error what the daemon may know of it, with a code that
+// tells whether to try again. What is ours is logged here.
+func (c *conn) explain(call, job string, err error) error {
+	if err == nil || errors.Is(err, context.Canceled) {
+		return err
+	}
+	if queue.Lost(err) {
+		c.log.Warn("a provisioner spoke of a job that it does not hold", "call", call, "job", job, "reason", err.Error())
+		return drpcerr.WithCode(err, provisionerd.CodeLost)
+	}
+	if e, ok := errors.AsType[*coder.Error](err); ok && e.Code != coder.CodeInternal && e.Code != coder.CodeUnavailable {
+		return drpcerr.WithCode(fmt.Errorf("%s", e.Message), provisionerd.CodeRefused)
+	}
+	c.log.Error("a call of a provisioner failed", "call", call, "job", job, "error", err)
+	return errors.New("the server failed to do this; its log says why")
+}

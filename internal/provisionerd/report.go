@@ -1,0 +1,279 @@
+package provisionerd
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"storj.io/drpc/drpcerr"
+
+	"github.com/seed-2a7f8fe7/coder/api/provisioner"
+	"github.com/seed-2a7f8fe7/coder/api/provisionerd"
+)
+
+// How log lines travel. (PRV-22)
+const (
+	flushEvery = 250 * time.Millisecond
+	flushLines = 100
+	maxLine    = 64 << 10
+	maxError   = 64 << 10
+	maxLogs    = 2 << 20 // of one job; the server keeps the half of it
+)
+
+// How long things may take.
+const (
+	leasedUpdate   = time.Second
+	upstreamUpdate = 5 * time.Second
+	upstreamSilent = 4 * time.Minute // a server without leases gives a silent job up after five
+	endTimeout     = 2 * time.Minute // to report the end of a job
+	inlineModules  = 1 << 20         // module files up to this size go with the result
+)
+
+// refusal is a final answer that is not an error of the call.
+type refusal struct{ why string }
+
+func (e refusal) Error() string { return e.why }
+
+func (refusal) Code() uint64 { return provisionerd.CodeRefused }
+
+// reporter tells the server about one job: log lines in batches, and at the
+// least that it is still being run. It ends the job when the server says that
+// it is canceled or lost, and when the server was silent for longer than the lease.
+type reporter struct {
+	d     *Daemon
+	job   *provisionerd.AcquiredJob
+	end   context.CancelCauseFunc
+	every time.Duration
+	lease time.Duration
+	kick  chan struct{}
+
+	mu      sync.Mutex
+	now     string // stage
+	pending []*provisionerd.Log
+	size    int // of all lines so far
+
+	sending sync.Mutex // lines keep their order
+	heard   time.Time  // of the server; guarded by sending
+}
+
+func newReporter(d *Daemon, job *provisionerd.AcquiredJob, end context.CancelCauseFunc) *reporter {
+	r := &reporter{
+		d: d, job: job, end: end, every: leasedUpdate, heard: time.Now(), kick: make(chan struct{}, 1),
+		lease: time.Duration(job.LeaseMilliseconds) * time.Millisecond,
+	}
+	if r.lease <= 0 {
+		r.every, r.lease = upstreamUpdate, upstreamSilent
+	}
+	if d.UpdateInterval > 0 {
+		r.every = d.UpdateInterval
+	}
+	return r
+}
+
+// stage begins a stage and says so with an empty line.
+func (r *reporter) stage(name string) {
+	r.mu.Lock()
+	r.now = name
+	r.mu.Unlock()
+	r.add(provisionerd.LogSource_PROVISIONER_DAEMON, provisioner.LogLevel_INFO, "")
+}
+
+// line takes a line of the engine.
+func (r *reporter) line(l *provisioner.Log) {
+	r.add(provisionerd.LogSource_PROVISIONER, l.GetLevel(), l.GetOutput())
+}
+
+func (r *reporter) add(source provisionerd.LogSource, level provisioner.LogLevel, output string) {
+	output = text(output, maxLine)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.size > maxLogs {
+		return
+	}
+	if r.size += len(output) + 16; r.size > maxLogs {
+		level, output = provisioner.LogLevel_WARN, "The job has logged too much; what follows is not sent."
+	}
+	r.pending = append(r.pending, &provisionerd.Log{
+		Source: source, Level: level, CreatedAt: time.Now().UnixMilli(), Stage: r.now, Output: output,
+	})
+	if len(r.pending) >= flushLines || len(r.pending) == 1 {
+		select {
+		case r.kick <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// loop sends what is to be sent until ctx ends.
+func (r *reporter) loop(ctx context.Context) {
+	r.sendAndSee(ctx) // says that the job arrived
+	idle := time.NewTimer(r.every)
+	defer idle.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-idle.C:
+		case <-r.kick:
+			r.gather(ctx)
+		}
+		r.sendAndSee(ctx)
+		idle.Reset(r.every)
+	}
+}
+
+// gather waits for more lines to go along with the first.
+func (r *reporter) gather(ctx context.Context) {
+	t := time.NewTimer(flushEvery)
+	defer t.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-t.C:
+			return
+		case <-r.kick:
+			r.mu.Lock()
+			full := len(r.pending) >= flushLines
+			r.mu.Unlock()
+			if full {
+				return
+			}
+		}
+	}
+}
+
+// sendAndSee sends the lines that wait and does what the server says.
+func (r *reporter) sendAndSee(ctx context.Context) {
+	_, err := r.update(ctx, &provisionerd.UpdateJobRequest{})
+	if lost := (lostError{}); errors.As(err, &lost) {
+		r.end(lost)
+		return
+	}
+	if err != nil && ctx.Err() == nil {
+		r.d.Log.Warn("the server does not take an update of the job", "job", r.job.JobId, "error", err)
+	}
+}
+
+// update sends a request with the lines that wait. It is bounded by the
+// lease: a job of which the server cannot be told for longer is lost.
+func (r *reporter) update(ctx context.Context, req *provisionerd.UpdateJobRequest) (*provisionerd.UpdateJobResponse, error) {
+	r.sending.Lock()
+	defer r.sending.Unlock()
+	r.mu.Lock()
+	req.JobId, req.Fence, req.Logs = r.job.JobId, r.job.Fence, r.pending
+	r.pending = nil
+	r.mu.Unlock()
+	leased, cancel := context.WithDeadline(ctx, r.heard.Add(r.lease))
+	defer cancel()
+	var resp *provisionerd.UpdateJobResponse
+	err := r.d.call(leased, func(ctx context.Context, c provisionerd.DRPCProvisionerDaemonClient) (err error) {
+		resp, err = c.UpdateJob(ctx, req)
+		return err
+	})
+	switch {
+	case err == nil:
+	case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
+		return nil, lostError{fmt.Sprintf("the server could not be reached for %s, which is as long as the job may go without a word", r.lease)}
+	default:
+		r.mu.Lock()
+		r.pending = append(req.Logs, r.pending...)
+		r.mu.Unlock()
+		return nil, err
+	}
+	r.heard = time.Now()
+	if resp.Lost {
+		return nil, lostError{"the server gave the job to another provisioner or ended it"}
+	}
+	if resp.Canceled {
+		r.end(errCanceled)
+	}
+	return resp, nil
+}
+
+// learned sends what an import learned, and gives the answer.
+func (r *reporter) learned(ctx context.Context, req *provisionerd.UpdateJobRequest) (*provisionerd.UpdateJobResponse, error) {
+	return r.update(ctx, req)
+}
+
+// finish sends what is left of the log and then the end of the job.
+func (r *reporter) finish(done *provisionerd.CompletedJob, failed *provisionerd.FailedJob) error {
+	ctx, cancel := context.WithTimeout(context.Background(), endTimeout)
+	defer cancel()
+	r.mu.Lock()
+	waiting := len(r.pending) > 0
+	r.mu.Unlock()
+	if waiting {
+		if _, err := r.update(ctx, &provisionerd.UpdateJobRequest{}); err != nil {
+			if lost := (lostError{}); errors.As(err, &lost) {
+				return err
+			}
+			r.d.Log.Warn("the last lines of a job's log could not be sent", "job", r.job.JobId, "error", err)
+		}
+	}
+	return r.d.call(ctx, func(ctx context.Context, c provisionerd.DRPCProvisionerDaemonClient) (err error) {
+		if failed != nil {
+			_, err = c.FailJob(ctx, failed)
+			return err
+		}
+		_, err = c.CompleteJob(ctx, done)
+		return err
+	})
+}
+
+// moduleFiles puts a template's modules into the result, or uploads them when
+// they are large and puts their hash there.
+func (r *reporter) moduleFiles(ctx context.Context, init *provisioner.InitComplete, out *provisionerd.CompletedJob_TemplateImport) error {
+	data := init.GetModuleFiles()
+	if len(data) == 0 {
+		return nil
+	}
+	sum := sha256.Sum256(data)
+	out.ModuleFilesHash = sum[:]
+	if len(data) <= inlineModules {
+		out.ModuleFiles = data
+		return nil
+	}
+	return r.d.call(ctx, func(ctx context.Context, c provisionerd.DRPCProvisionerDaemonClient) error {
+		// The server learns over this connection whose files they are.
+		if _, err := c.UpdateJob(ctx, &provisionerd.UpdateJobRequest{JobId: r.job.JobId, Fence: r.job.Fence}); err != nil {
+			return err
+		}
+		return upload(ctx, c, data, sum[:])
+	})
+}
+
+func upload(ctx context.Context, c provisionerd.DRPCProvisionerDaemonClient, data, sum []byte) error {
+	stream, err := c.UploadFile(ctx)
+	if err != nil {
+		return err
+	}
+	chunks := (len(data) + provisionerd.Chunk - 1) / provisionerd.Chunk
+	err = stream.Send(&provisioner.FileUpload{Type: &provisioner.FileUpload_DataUpload{DataUpload: &provisioner.DataUpload{
+		UploadType: provisioner.DataUploadType_UPLOAD_TYPE_MODULE_FILES, DataHash: sum, FileSize: int64(len(data)), Chunks: int32(chunks),
+	}}})
+	for i := 0; i < chunks && err == nil; i++ {
+		err = stream.Send(&provisioner.FileUpload{Type: &provisioner.FileUpload_ChunkPiece{ChunkPiece: &provisioner.ChunkPiece{
+			Data: data[i*provisionerd.Chunk : min(len(data), (i+1)*provisionerd.Chunk)], FullDataHash: sum, PieceIndex: int32(i),
+		}}})
+	}
+	_, end := stream.CloseAndRecv()
+	if drpcerr.Code(end) != 0 {
+		return end // the server's reason, not that a piece could not be sent
+	}
+	return errors.Join(err, end)
+}
+
+// text makes a string that the wire takes: valid UTF-8 without NUL, not too long.
+func text(s string, limit int) string {
+	cut := ""
+	if len(s) > limit {
+		cut = fmt.Sprintf(" … (%d bytes cut)", len(s)-limit)
+		s = s[:limit]
+	}
+	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD") + cut
+}

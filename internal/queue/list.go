@@ -1,0 +1,174 @@
+package queue
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+
+	"github.com/google/uuid"
+
+	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/internal/access"
+	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
+)
+
+// JobFilter narrows a list of jobs; zero fields narrow nothing.
+type JobFilter struct {
+	IDs       []uuid.UUID
+	Statuses  []coder.ProvisionerJobStatus
+	Tags      coder.Tags // that the job asks for, among others
+	Initiator uuid.UUID
+	Limit     int // 0 means 50
+}
+
+// DaemonFilter narrows a list of daemons; zero fields narrow nothing.
+type DaemonFilter struct {
+	IDs      []uuid.UUID
+	Statuses []coder.ProvisionerDaemonStatus
+	Tags     coder.Tags // that the daemon has, among others
+	Limit    int        // 0 means no limit
+}
+
+func jobsOf(organizationID uuid.UUID) access.Object {
+	return access.Object{Type: coder.RBACResourceProvisionerJobs, OrganizationID: organizationID}
+}
+
+// List gives an organization's jobs, the newest first. (PRV-16)
+func (s *Service) List(ctx context.Context, actor access.Subject, organizationID uuid.UUID, f JobFilter) ([]coder.ProvisionerJob, error) {
+	if err := actor.Check(coder.RBACActionRead, jobsOf(organizationID)); err != nil {
+		return nil, err
+	}
+	tags, err := tagsJSON(f.Tags)
+	if err != nil {
+		return nil, err
+	}
+	p := sqlc.QueueListParams{OrganizationID: organizationID, Ids: orEmpty(f.IDs), Statuses: texts(f.Statuses), Tags: tags, MaxRows: int32(f.Limit)}
+	if f.Limit <= 0 {
+		p.MaxRows = 50
+	}
+	if f.Initiator != uuid.Nil {
+		p.InitiatorID = &f.Initiator
+	}
+	ids, err := s.Store.QueueList(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	jobs, err := s.Jobs(ctx, s.Store.Queries, ids)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]coder.ProvisionerJob, 0, len(ids))
+	for _, id := range ids {
+		if j, ok := jobs[id]; ok {
+			out = append(out, j)
+		}
+	}
+	return out, nil
+}
+
+// JobIn gives a job of an organization.
+func (s *Service) JobIn(ctx context.Context, actor access.Subject, organizationID, jobID uuid.UUID) (coder.ProvisionerJob, error) {
+	if err := actor.Check(coder.RBACActionRead, jobsOf(organizationID)); err != nil {
+		return coder.ProvisionerJob{}, err
+	}
+	j, err := s.Job(ctx, s.Store.Queries, jobID)
+	if err == nil && j.OrganizationID != organizationID {
+		err = coder.NotFound()
+	}
+	return j, err
+}
+
+// Daemons gives an organization's daemons, the newest first. (PRV-14, PRV-15)
+func (s *Service) Daemons(ctx context.Context, actor access.Subject, organizationID uuid.UUID, f DaemonFilter) ([]coder.ProvisionerDaemon, error) {
+	if err := actor.Check(coder.RBACActionRead, daemonsOf(organizationID)); err != nil {
+		return nil, err
+	}
+	tags, err := tagsJSON(f.Tags)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := s.Store.QueueDaemons(ctx, sqlc.QueueDaemonsParams{OrganizationID: organizationID, Ids: orEmpty(f.IDs), Tags: tags, StaleMs: stale.Milliseconds()})
+	if err != nil {
+		return nil, err
+	}
+	var ids []uuid.UUID
+	for _, r := range rows {
+		ids = append(ids, r.CurrentJob, r.PreviousJob)
+	}
+	jobs, err := s.Jobs(ctx, s.Store.Queries, slices.DeleteFunc(ids, func(id uuid.UUID) bool { return id == uuid.Nil }))
+	if err != nil {
+		return nil, err
+	}
+	out := []coder.ProvisionerDaemon{}
+	for _, r := range rows {
+		d := daemonView(r, jobs)
+		if len(f.Statuses) > 0 && !slices.Contains(f.Statuses, d.Status) {
+			continue
+		}
+		if out = append(out, d); len(out) == f.Limit {
+			break
+		}
+	}
+	return out, nil
+}
+
+func daemonView(r sqlc.QueueDaemonsRow, jobs map[uuid.UUID]coder.ProvisionerJob) coder.ProvisionerDaemon {
+	p := r.ProvisionerDaemon
+	d := coder.ProvisionerDaemon{
+		ID: p.ID, OrganizationID: p.OrganizationID, KeyID: p.KeyID, KeyName: keyName(p.KeyID, r.KeyName), Name: p.Name,
+		Tags: p.Tags, Provisioners: p.Provisioners, Version: p.Version, APIVersion: p.ApiVersion,
+		CreatedAt: p.CreatedAt, LastSeenAt: p.LastSeenAt, Status: coder.ProvisionerDaemonStatusIdle,
+		CurrentJob: daemonJob(jobs, r.CurrentJob), PreviousJob: daemonJob(jobs, r.PreviousJob),
+	}
+	switch {
+	case r.Offline:
+		d.Status = coder.ProvisionerDaemonStatusOffline
+	case d.CurrentJob != nil:
+		d.Status = coder.ProvisionerDaemonStatusBusy
+	}
+	return d
+}
+
+func daemonJob(jobs map[uuid.UUID]coder.ProvisionerJob, id uuid.UUID) *coder.ProvisionerDaemonJob {
+	j, ok := jobs[id]
+	if !ok {
+		return nil
+	}
+	return &coder.ProvisionerDaemonJob{
+		ID: j.ID, Status: j.Status, TemplateName: j.Metadata.TemplateName,
+		TemplateDisplayName: j.Metadata.TemplateDisplayName, TemplateIcon: j.Metadata.TemplateIcon,
+	}
+}
+
+func keyName(id uuid.UUID, name string) string {
+	for _, n := range []string{coder.ProvisionerKeyBuiltIn, coder.ProvisionerKeyUserAuth, coder.ProvisionerKeyPSK} {
+		if coder.ReservedProvisionerKey(n) == id {
+			return n
+		}
+	}
+	return name
+}
+
+// orEmpty gives a list that PostgreSQL counts as empty, not as absent.
+func orEmpty(ids []uuid.UUID) []uuid.UUID {
+	if ids == nil {
+		return []uuid.UUID{}
+	}
+	return ids
+}
+
+func texts[T ~string](in []T) []string {
+	out := []string{}
+	for _, v := range in {
+		out = append(out, string(v))
+	}
+	return out
+}
+
+// tagsJSON gives the tags to look for, of which {} is among every set.
+func tagsJSON(t coder.Tags) (json.RawMessage, error) {
+	if len(t) == 0 {
+		return json.RawMessage(`{}`), nil
+	}
+	return json.Marshal(t)
+}
