@@ -1,0 +1,208 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// completionFlag, as the last argument, asks what could come in place of the
+// argument before it. The scripts below give it.
+const completionFlag = "--generate-completion"
+
+// suggest prints what may complete the last of words, one per line.
+func (a *app) suggest(ctx context.Context, words []string) {
+	if len(words) == 0 {
+		words = []string{""}
+	}
+	done, last := words[:len(words)-1], words[len(words)-1]
+	c, pending := a.locate(done)
+	var found []string
+	switch {
+	case pending != nil:
+		found = pending.value.choices
+	case strings.HasPrefix(last, "-"):
+		for _, o := range append(append([]*option{}, c.options...), c.inherited()...) {
+			if !o.hidden {
+				found = append(found, "--"+o.flag)
+			}
+		}
+		found = append(found, "--help")
+	default:
+		for _, s := range c.subs {
+			if !s.hidden {
+				found = append(found, s.name)
+			}
+		}
+		if c.complete != nil {
+			ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+			defer cancel()
+			a.noVersionWarning = true
+			for _, o := range append(c.options, c.inherited()...) {
+				if o.PreParse() != nil || o.fromEnvironment(a.env) != nil {
+					return
+				}
+			}
+			found = append(found, c.complete(ctx)...)
+		}
+	}
+	for _, f := range found {
+		if strings.HasPrefix(f, last) {
+			fmt.Fprintln(a.stdout, f)
+		}
+	}
+}
+
+// locate follows words down the tree. When the last of them is a flag that
+// still needs its value, that is given too.
+func (a *app) locate(words []string) (*command, *option) {
+	c := a.root
+	for i := 0; i < len(words); i++ {
+		w := words[i]
+		if !strings.HasPrefix(w, "-") {
+			if s := c.find(w); s != nil {
+				c = s
+			}
+			continue
+		}
+		o := findOption(c, strings.TrimLeft(w, "-"))
+		if o == nil || o.IsBoolFlag() || strings.Contains(w, "=") {
+			continue
+		}
+		if i == len(words)-1 {
+			return c, o
+		}
+		i++
+	}
+	return c, nil
+}
+
+func findOption(c *command, name string) *option {
+	for _, o := range append(append([]*option{}, c.options...), c.inherited()...) {
+		if o.flag == name || o.letter == name {
+			return o
+		}
+	}
+	return nil
+}
+
+// completionScript gives the script of a shell that asks this program.
+func completionScript(shell string) string {
+	switch shell {
+	case "bash":
+		return `_coder() {
+  local cur="${COMP_WORDS[COMP_CWORD]}"
+  local IFS=$'\n'
+  COMPREPLY=($("${COMP_WORDS[0]}" "${COMP_WORDS[@]:1:COMP_CWORD-1}" "$cur" ` + completionFlag + ` 2>/dev/null))
+  [ ${#COMPREPLY[@]} -eq 0 ] && COMPREPLY=($(compgen -f -- "$cur"))
+}
+complete -F _coder coder
+`
+	case "zsh":
+		return `#compdef coder
+_coder() {
+  local -a found
+  found=("${(@f)$("${words[1]}" "${(@)words[2,CURRENT]}" ` + completionFlag + ` 2>/dev/null)}")
+  if [[ -n "${found[1]}" ]]; then compadd -a found; else _files; fi
+}
+compdef _coder coder
+`
+	case "fish":
+		return `function __coder_complete
+  set -l words (commandline -opc)
+  $words[1] $words[2..-1] (commandline -ct) ` + completionFlag + ` 2>/dev/null
+end
+complete -c coder -a '(__coder_complete)'
+`
+	default:
+		return `Register-ArgumentCompleter -Native -CommandName coder -ScriptBlock {
+  param($word, $ast, $position)
+  $words = @($ast.CommandElements | Select-Object -Skip 1 | ForEach-Object { "$_" })
+  if ($word -eq "") { $words += "" }
+  & coder @words ` + completionFlag + ` 2>$null | ForEach-Object {
+    [System.Management.Automation.CompletionResult]::new($_, $_, 'ParameterValue', $_)
+  }
+}
+`
+	}
+}
+
+func (a *app) completionCommand() *command {
+	var shell string
+	var show bool
+	return &command{
+		name: "completion", max: 0,
+		short: "Install the completion of commands, flags and names for your shell.",
+		long:  "Without --print the script is put where the shell loads it from. The shell is that of $SHELL unless --shell names one.",
+		examples: []example{
+			{"Install for the shell you use", "coder completion"},
+			{"Load it into this bash alone", "source <(coder completion --shell bash --print)"},
+		},
+		options: []*option{
+			choice(&shell, "shell", "Shell to complete in.", "bash", "fish", "zsh", "powershell").short("s"),
+			boolean(&show, "print", "Print the script instead of installing it.").short("p"),
+		},
+		run: func(context.Context, []string) error {
+			if shell == "" {
+				shell = strings.TrimSuffix(filepath.Base(a.env["SHELL"]), ".exe")
+			}
+			if _, err := oneOf(shell, []string{"bash", "fish", "zsh", "powershell"}); err != nil {
+				return failure("your shell is not known; name it with --shell bash, fish, zsh or powershell")
+			}
+			if show {
+				_, err := fmt.Fprint(a.stdout, completionScript(shell))
+				return err
+			}
+			return a.installCompletion(shell)
+		},
+	}
+}
+
+// installCompletion puts the script where the shell finds it: a file of its
+// own where there is a place for such files, else lines between markers in
+// the shell's start file, replaced when they are there already.
+func (a *app) installCompletion(shell string) error {
+	home := a.home()
+	config := filepath.Join(home, ".config")
+	if x := a.env["XDG_CONFIG_HOME"]; x != "" {
+		config = x
+	}
+	var file string
+	switch shell {
+	case "fish":
+		file = filepath.Join(config, "fish", "completions", "coder.fish")
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			return err
+		}
+		if err := writeFile(file, []byte(completionScript(shell)), 0o644); err != nil {
+			return err
+		}
+		_, err := fmt.Fprintf(a.stdout, "Completion for fish is in %s.\n", file)
+		return err
+	case "bash":
+		file = filepath.Join(home, ".bashrc")
+	case "zsh":
+		file = filepath.Join(home, ".zshrc")
+	default:
+		file = filepath.Join(config, "powershell", "profile.ps1")
+	}
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		return err
+	}
+	text, err := readOptional(file)
+	if err != nil {
+		return err
+	}
+	text, err = replaceSection(text, "# --- coder completion begin ---", "# --- coder completion end ---", completionScript(shell))
+	if err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	if err := writeFile(file, []byte(text), 0o644); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(a.stdout, "Completion for %s is in %s; open a new shell to use it.\n", shell, file)
+	return err
+}

@@ -1,0 +1,97 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"github.com/seed-2a7f8fe7/coder"
+)
+
+// explain writes the one line of a failure, and more of it with --verbose.
+func (a *app) explain(err error) {
+	p := a.painter(a.stderr)
+	line, rest := describe(err)
+	fmt.Fprintf(a.stderr, "%s %s\n", p.red("error:"), line)
+	for _, l := range rest {
+		fmt.Fprintf(a.stderr, "  %s\n", l)
+	}
+	if !a.verbose {
+		return
+	}
+	for e := errors.Unwrap(err); e != nil; e = errors.Unwrap(e) {
+		fmt.Fprintf(a.stderr, "  %s %T: %v\n", p.dim("cause:"), e, e)
+	}
+}
+
+// describe words an error for people: the line, and what follows it.
+func describe(err error) (string, []string) {
+	var e *coder.Error
+	var u *url.Error
+	switch {
+	case errors.Is(err, context.Canceled):
+		return "interrupted", nil
+	case errors.As(err, &e):
+		return describeAnswer(err, e)
+	case errors.As(err, &u):
+		return fmt.Sprintf("cannot reach %s: %s", serverOf(u.URL), rootCause(u.Err)), nil
+	}
+	first, rest, _ := strings.Cut(strings.TrimSpace(err.Error()), "\n")
+	if rest == "" {
+		return first, nil
+	}
+	return first, strings.Split(rest, "\n")
+}
+
+// describeAnswer words a failure that the server or a rule of ours explained.
+// What was wrapped around it comes first.
+func describeAnswer(err error, e *coder.Error) (string, []string) {
+	line := e.Message
+	if around, ok := strings.CutSuffix(err.Error(), e.Error()); ok {
+		line = around + line
+	}
+	if e.Detail != "" && !strings.Contains(line, e.Detail) {
+		line += ": " + e.Detail
+	}
+	first, more, _ := strings.Cut(strings.TrimSpace(line), "\n")
+	var rest []string
+	if more != "" {
+		rest = strings.Split(more, "\n")
+	}
+	for _, f := range e.Fields {
+		if !strings.Contains(line, f.Detail) {
+			rest = append(rest, f.Field+": "+f.Detail)
+		}
+	}
+	if e.Code == coder.CodeUnauthenticated && !strings.Contains(line, "coder login") {
+		rest = append(rest, "Sign in with 'coder login'.")
+	}
+	return first, rest
+}
+
+// rootCause is the innermost error, which says it in the fewest words.
+func rootCause(err error) error {
+	for {
+		inner := errors.Unwrap(err)
+		if inner == nil {
+			return err
+		}
+		err = inner
+	}
+}
+
+// serverOf is the scheme and host of a URL, never its query.
+func serverOf(raw string) string {
+	u, err := url.Parse(raw)
+	if err != nil || u.Host == "" {
+		return "the server"
+	}
+	return u.Scheme + "://" + u.Host
+}
+
+// failure makes an error of a mistake in how a command was called.
+func failure(format string, args ...any) error {
+	return coder.Errorf(coder.CodeInvalid, format, args...)
+}

@@ -1,0 +1,183 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/client"
+)
+
+// watch is a job that a command waits for: where its log is, and how to ask
+// for its state.
+type watch struct {
+	client *client.Client
+	logs   string // API path of the log
+	job    func(context.Context) (coder.ProvisionerJob, error)
+	goesOn string // said when the user stops watching
+}
+
+// follow shows the log of a job as it grows, stage by stage, until the job is
+// finished. A job that failed or was canceled is an error.
+func (a *app) follow(ctx context.Context, w watch) error {
+	v := &jobView{app: a, spinner: a.spin("Waiting for a provisioner")}
+	queue, stop := context.WithCancel(ctx)
+	waiting := make(chan struct{})
+	go func() {
+		defer close(waiting)
+		v.showQueue(queue, w)
+	}()
+	job, err := a.followUntilDone(ctx, w, v, stop)
+	stop()
+	<-waiting
+	if err != nil {
+		v.spinner.done(false)
+		if ctx.Err() != nil && w.goesOn != "" {
+			fmt.Fprintln(a.stderr, w.goesOn)
+		}
+		return err
+	}
+	v.spinner.done(job.Status == coder.ProvisionerJobStatusSucceeded)
+	return jobError(job)
+}
+
+// followUntilDone reads the log, again from where it broke off when the
+// connection is lost, until the job is finished.
+func (a *app) followUntilDone(ctx context.Context, w watch, v *jobView, begun func()) (coder.ProvisionerJob, error) {
+	var failures int
+	for {
+		q := url.Values{"follow": {"true"}, "after": {strconv.FormatInt(v.last, 10)}}
+		err := client.Follow(ctx, w.client, w.logs, q, func(raw json.RawMessage) error {
+			lines, err := decodeLines[coder.ProvisionerJobLog](raw)
+			if err != nil {
+				return err
+			}
+			begun()
+			for _, l := range lines {
+				v.line(l)
+			}
+			return nil
+		})
+		if ctx.Err() != nil {
+			return coder.ProvisionerJob{}, ctx.Err()
+		}
+		var answered *coder.Error
+		if failures++; err != nil && (errors.As(err, &answered) || failures > 10) {
+			return coder.ProvisionerJob{}, err
+		}
+		job, jerr := w.job(ctx)
+		if jerr == nil && finished(job.Status) {
+			return job, nil
+		}
+		if err := pause(ctx, time.Second); err != nil {
+			return coder.ProvisionerJob{}, err
+		}
+	}
+}
+
+// decodeLines reads one line or a list of lines.
+func decodeLines[T any](raw json.RawMessage) ([]T, error) {
+	if bytes.HasPrefix(bytes.TrimSpace(raw), []byte("[")) {
+		var lines []T
+		return lines, json.Unmarshal(raw, &lines)
+	}
+	var one T
+	err := json.Unmarshal(raw, &one)
+	return []T{one}, err
+}
+
+func finished(s coder.ProvisionerJobStatus) bool {
+	switch s {
+	case coder.ProvisionerJobStatusSucceeded, coder.ProvisionerJobStatusFailed, coder.ProvisionerJobStatusCanceled:
+		return true
+	}
+	return false
+}
+
+// jobError says why a finished job did not succeed.
+func jobError(job coder.ProvisionerJob) error {
+	switch job.Status {
+	case coder.ProvisionerJobStatusSucceeded:
+		return nil
+	case coder.ProvisionerJobStatusCanceled:
+		return coder.Errorf(coder.CodePrecondition, "the job was canceled")
+	}
+	e := coder.Errorf(coder.CodePrecondition, "the job failed")
+	e.Detail = job.Error
+	return e
+}
+
+// pause waits, unless ctx ends first.
+func pause(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-t.C:
+		return nil
+	}
+}
+
+// jobView prints the lines of a job's log under their stages.
+type jobView struct {
+	app     *app
+	spinner *spinner
+	stage   string
+	last    int64
+}
+
+func (v *jobView) line(l coder.ProvisionerJobLog) {
+	if l.ID <= v.last && l.ID != 0 {
+		return
+	}
+	v.last = l.ID
+	if l.Stage != v.stage && l.Stage != "" {
+		v.spinner.done(true)
+		v.stage = l.Stage
+		v.spinner.begin(l.Stage)
+	}
+	if l.Output == "" {
+		return
+	}
+	text, p := l.Output, v.spinner.p
+	switch l.LogLevel {
+	case coder.LogLevelError:
+		text = p.red(text)
+	case coder.LogLevelWarn:
+		text = p.yellow(text)
+	case coder.LogLevelInfo:
+		text = p.dim(text)
+	case coder.LogLevelDebug, coder.LogLevelTrace:
+		if !v.app.verbose {
+			return
+		}
+		text = p.dim(text)
+	}
+	v.spinner.print("    " + text)
+}
+
+// showQueue tells of the place in the queue until ctx ends, and once that no
+// provisioner could take the job.
+func (v *jobView) showQueue(ctx context.Context, w watch) {
+	warned := false
+	for pause(ctx, time.Second) == nil {
+		job, err := w.job(ctx)
+		if err != nil || job.Status != coder.ProvisionerJobStatusPending {
+			continue
+		}
+		if job.QueuePosition > 0 {
+			v.spinner.say(fmt.Sprintf("Waiting for a provisioner (place %d of %d)", job.QueuePosition, job.QueueSize))
+		}
+		if len(job.AvailableWorkers) == 0 && job.QueuePosition <= 1 && !warned && v.app.now().Sub(job.CreatedAt) > 5*time.Second {
+			warned = true
+			v.spinner.print(v.spinner.p.yellow("No provisioner is taking this job yet; one with the tags " + tagText(job.Tags) + " is needed. 'coder provisioner list' shows those that are there."))
+		}
+	}
+}

@@ -1,0 +1,192 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os/exec"
+	"runtime"
+	"strings"
+	"sync"
+
+	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/client"
+)
+
+// server finds the server's URL: --url, $CODER_URL, or the last login.
+func (a *app) server() (*url.URL, error) {
+	if a.url != nil && a.url.Host != "" {
+		return a.url, nil
+	}
+	s, err := a.stored("url")
+	if err != nil {
+		return nil, err
+	}
+	if s == "" {
+		return nil, coder.Errorf(coder.CodeUnauthenticated, "you are not logged in; run 'coder login <url>'")
+	}
+	return parseServer(s)
+}
+
+// parseServer reads the URL of a server; without a scheme it is https, or
+// http for this machine.
+func parseServer(s string) (*url.URL, error) {
+	s = strings.TrimSpace(s)
+	if !strings.Contains(s, "://") {
+		scheme := "https://"
+		if host := strings.Split(s, ":")[0]; host == "localhost" || strings.HasPrefix(host, "127.") {
+			scheme = "http://"
+		}
+		s = scheme + s
+	}
+	u, err := url.Parse(s)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return nil, failure("%q is not the URL of a server, such as https://coder.example.com", s)
+	}
+	u.Path = strings.TrimSuffix(u.Path, "/")
+	u.RawQuery, u.Fragment = "", ""
+	return u, nil
+}
+
+// anonymous gives a client of u without a token.
+func (a *app) anonymous(ctx context.Context, u *url.URL) (*client.Client, error) {
+	h, err := a.extraHeaders(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c := client.New(u)
+	c.Header = h
+	var base http.RoundTripper = http.DefaultTransport
+	if a.transport != nil {
+		base = a.transport
+	}
+	c.HTTP = &http.Client{Transport: &versionCheck{app: a, base: base}}
+	return c, nil
+}
+
+// client gives a client with the user's session.
+func (a *app) client(ctx context.Context) (*client.Client, error) {
+	u, err := a.server()
+	if err != nil {
+		return nil, err
+	}
+	c, err := a.anonymous(ctx, u)
+	if err != nil {
+		return nil, err
+	}
+	c.SessionToken = a.token
+	if c.SessionToken == "" {
+		if c.SessionToken, err = a.stored("session"); err != nil {
+			return nil, err
+		}
+	}
+	if c.SessionToken == "" {
+		return nil, coder.Errorf(coder.CodeUnauthenticated, "you are not logged in; run 'coder login %s'", u)
+	}
+	return c, nil
+}
+
+// extraHeaders are those of --header and of the command's output.
+func (a *app) extraHeaders(ctx context.Context) (http.Header, error) {
+	lines := a.headers
+	if a.headerCommand != "" {
+		shell, flag := "sh", "-c"
+		if runtime.GOOS == "windows" {
+			shell, flag = "cmd.exe", "/c"
+		}
+		cmd := exec.CommandContext(ctx, shell, flag, a.headerCommand)
+		cmd.Stderr = a.stderr
+		u := a.url
+		if u != nil {
+			cmd.Env = append(cmd.Environ(), "CODER_URL="+u.String())
+		}
+		out, err := cmd.Output()
+		if err != nil {
+			return nil, fmt.Errorf("--header-command: %w", err)
+		}
+		for line := range strings.Lines(string(out)) {
+			if line = strings.TrimSpace(line); line != "" {
+				lines = append(lines[:len(lines):len(lines)], line)
+			}
+		}
+	}
+	if len(lines) == 0 {
+		return nil, nil
+	}
+	kv, err := pairs("header", lines)
+	if err != nil {
+		return nil, failure("%s", err)
+	}
+	h := http.Header{}
+	for k, v := range kv {
+		h.Set(k, v)
+	}
+	return h, nil
+}
+
+// versionCheck warns once when the server is of another version.
+type versionCheck struct {
+	app  *app
+	base http.RoundTripper
+	once sync.Once
+}
+
+// RoundTrip sends the request and looks at the version in the answer.
+func (v *versionCheck) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set("User-Agent", "coder-cli/"+coder.Version())
+	resp, err := v.base.RoundTrip(r)
+	if err != nil {
+		return nil, err
+	}
+	theirs := resp.Header.Get(client.BuildVersionHeader)
+	if theirs != "" && !v.app.noVersionWarning && release(theirs) != release(coder.Version()) {
+		v.once.Do(func() {
+			p := v.app.painter(v.app.stderr)
+			fmt.Fprintf(v.app.stderr, "%s this program is %s, the server %s; get the server's own from %s/bin/coder-%s-%s\n",
+				p.yellow("warning:"), coder.Version(), theirs, serverOf(r.URL.String()), runtime.GOOS, runtime.GOARCH)
+		})
+	}
+	return resp, nil
+}
+
+// release is a version without what follows + or the commit, so that two
+// builds of one release count as the same.
+func release(v string) string {
+	v, _, _ = strings.Cut(v, "+")
+	v, _, _ = strings.Cut(v, "-")
+	return v
+}
+
+// organization finds the organization named by ref, else the only one the
+// user is in, else the default one.
+func (a *app) organization(ctx context.Context, c *client.Client, ref string) (coder.Organization, error) {
+	if ref != "" {
+		o, err := c.Organization(ctx, ref)
+		if coder.Is(err, coder.CodeNotFound) {
+			return o, coder.Errorf(coder.CodeNotFound, "there is no organization %q, or you are not in it", ref)
+		}
+		return o, err
+	}
+	all, err := c.UserOrganizations(ctx, "me")
+	if err != nil {
+		return coder.Organization{}, err
+	}
+	if len(all) == 1 {
+		return all[0], nil
+	}
+	for _, o := range all {
+		if o.IsDefault {
+			return o, nil
+		}
+	}
+	if len(all) == 0 {
+		return coder.Organization{}, coder.Errorf(coder.CodeForbidden, "you are in no organization; ask an administrator to add you to one")
+	}
+	return coder.Organization{}, failure("you are in several organizations; say which with --org")
+}
+
+func org(p *string) *option {
+	return str(p, "org", "Organization, by name or id.").short("O").env("CODER_ORGANIZATION")
+}

@@ -1,0 +1,87 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/client"
+)
+
+func (a *app) stateCommand() *command {
+	return &command{
+		name:  "state",
+		short: "Read and replace the Terraform state of a workspace.",
+		subs:  []*command{a.statePullCommand(), a.statePushCommand()},
+	}
+}
+
+// buildNumbered is the build of that number; 0 is the latest.
+func buildNumbered(ctx context.Context, c *client.Client, w coder.Workspace, number int32) (coder.WorkspaceBuild, error) {
+	if number == 0 {
+		return w.LatestBuild, nil
+	}
+	return c.WorkspaceBuildByNumber(ctx, w.OwnerName, w.Name, number)
+}
+
+func (a *app) statePullCommand() *command {
+	var number int32
+	return a.simple(command{
+		name: "pull", args: "<workspace> [file]", min: 1, max: 2,
+		short:   "Write the state of a workspace to a file, or to standard output.",
+		options: []*option{integer(&number, "build", "Number of the build; the latest otherwise.").short("b")},
+	}, func(ctx context.Context, c *client.Client, w coder.Workspace, args []string) error {
+		b, err := buildNumbered(ctx, c, w, number)
+		if err != nil {
+			return err
+		}
+		state, err := c.Download(ctx, "/workspacebuilds/"+b.ID.String()+"/state", nil)
+		if err != nil {
+			return err
+		}
+		if len(args) == 0 {
+			_, err = a.stdout.Write(state)
+			return err
+		}
+		return writeFile(args[0], state, 0o600)
+	})
+}
+
+func (a *app) statePushCommand() *command {
+	var number int32
+	var noBuild bool
+	return a.simple(command{
+		name: "push", args: "<workspace> <file>", min: 2, max: 2,
+		short: "Replace the state of a workspace by a file, or by standard input for -.",
+		long:  "A build of the same kind as the latest follows and works on the new state.",
+		options: []*option{
+			integer(&number, "build", "Number of the build whose state is meant; the latest otherwise.").short("b"),
+			boolean(&noBuild, "no-build", "Replace the state alone and start no build.").short("n"),
+		},
+	}, func(ctx context.Context, c *client.Client, w coder.Workspace, args []string) error {
+		read := os.ReadFile
+		if args[0] == "-" {
+			read = func(string) ([]byte, error) { return io.ReadAll(a.lines) }
+		}
+		state, err := read(args[0])
+		if err != nil {
+			return err
+		}
+		b, err := buildNumbered(ctx, c, w, number)
+		if err != nil {
+			return err
+		}
+		if noBuild {
+			if err := c.UpdateWorkspaceBuildState(ctx, b.ID, coder.UpdateWorkspaceBuildStateRequest{State: state}); err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(a.stdout, "Replaced the state of build %d of %s.\n", b.BuildNumber, w.Name)
+			return err
+		}
+		return a.runBuild(ctx, c, w, coder.CreateWorkspaceBuildRequest{
+			TemplateVersionID: b.TemplateVersionID, Transition: b.Transition, State: state,
+		})
+	})
+}

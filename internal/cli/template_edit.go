@@ -1,0 +1,144 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/seed-2a7f8fe7/coder"
+)
+
+// edit is one setting of templates edit: its option and its field in the
+// request, which holds only what was set.
+type edit struct {
+	option *option
+	fields func() map[string]any
+}
+
+// templateEdits are the settings of a template that can be changed.
+type templateEdits struct {
+	edits               []edit
+	autostart, autostop []string
+	weeks               int32
+	stopDays, stopWeeks *option
+}
+
+func (e *templateEdits) text(field, flag, desc string) {
+	var v string
+	e.add(str(&v, flag, desc), func() map[string]any { return map[string]any{field: v} })
+}
+
+func (e *templateEdits) toggle(field, flag, desc, initial string) {
+	var v bool
+	e.add(boolean(&v, flag, desc).def(initial), func() map[string]any { return map[string]any{field: v} })
+}
+
+func (e *templateEdits) span(field, flag, desc, initial string) {
+	var v time.Duration
+	o := duration(&v, flag, desc)
+	if initial != "" {
+		o.def(initial)
+	}
+	e.add(o, func() map[string]any { return map[string]any{field: v.Milliseconds()} })
+}
+
+func (e *templateEdits) add(o *option, fields func() map[string]any) {
+	e.edits = append(e.edits, edit{o, fields})
+}
+
+func newTemplateEdits() *templateEdits {
+	e := &templateEdits{}
+	week := []string{"monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"}
+	e.text("name", "name", "New name.")
+	e.text("display_name", "display-name", "Name to show.")
+	e.text("description", "description", "What the template is for.")
+	e.text("deprecation_message", "deprecated", "Mark the template deprecated with this message; \"\" takes the mark away.")
+	e.text("icon", "icon", "Path or URL of the icon.")
+	e.span("default_ttl_ms", "default-ttl", "How long a started workspace runs by default.", "")
+	e.span("activity_bump_ms", "activity-bump", "By how much activity moves the stop of a workspace.", "")
+	e.add(words(&e.autostart, "autostart-requirement-weekdays", "Days on which workspaces may start by themselves.", append(slices.Clone(week), "all")...),
+		func() map[string]any {
+			days := e.autostart
+			if contains(days, "all") {
+				days = week
+			}
+			return map[string]any{"autostart_requirement": coder.TemplateAutostartRequirement{DaysOfWeek: days}}
+		})
+	e.stopDays = words(&e.autostop, "autostop-requirement-weekdays", "Days on which workspaces must stop once.", append(slices.Clone(week), "none")...)
+	e.stopWeeks = integer(&e.weeks, "autostop-requirement-weeks", "Every how many weeks workspaces must stop on those days.")
+	e.add(e.stopDays, nil)
+	e.add(e.stopWeeks, nil)
+	e.span("failure_ttl_ms", "failure-ttl", "Stop workspaces whose start failed after this time; 0 does not.", "0h")
+	e.span("time_til_dormant_ms", "dormancy-threshold", "Make workspaces dormant that are not used for this time; 0 does not.", "0h")
+	e.span("time_til_dormant_autodelete_ms", "dormancy-auto-deletion", "Delete workspaces that are dormant for this time; 0 does not.", "0h")
+	e.toggle("allow_user_cancel_workspace_jobs", "allow-user-cancel-workspace-jobs", "Let owners cancel builds of their workspaces.", "true")
+	e.toggle("allow_user_autostart", "allow-user-autostart", "Let owners choose when their workspaces start by themselves.", "true")
+	e.toggle("allow_user_autostop", "allow-user-autostop", "Let owners choose when their workspaces stop by themselves.", "true")
+	e.toggle("require_active_version", "require-active-version", "Let workspaces be started on the active version only.", "false")
+	e.toggle("disable_everyone_group_access", "private", "Let only those use the template who are on its access list.", "false")
+	return e
+}
+
+func (a *app) templatesEditCommand() *command {
+	e := newTemplateEdits()
+	var sure bool
+	var ref string
+	var options []*option
+	for _, x := range e.edits {
+		options = append(options, x.option)
+	}
+	return &command{
+		name: "edit", args: "<template>", min: 1, max: 1,
+		short:    "Change the settings of a template; what is not given stays as it is.",
+		examples: []example{{"Let workspaces run for eight hours", "coder templates edit my-template --default-ttl 8h"}},
+		options:  append(options, yes(&sure), org(&ref)),
+		run: func(ctx context.Context, args []string) error {
+			c, err := a.client(ctx)
+			if err != nil {
+				return err
+			}
+			t, err := a.template(ctx, c, ref, args[0])
+			if err != nil {
+				return err
+			}
+			body, err := e.request(t)
+			if err != nil {
+				return err
+			}
+			if err := a.confirm("Change the settings of "+t.Name+"?", sure); err != nil {
+				return err
+			}
+			if err := call(ctx, c, "PATCH", "/templates/"+t.ID.String(), body, nil); err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(a.stdout, "Changed template %s.\n", t.Name)
+			return err
+		},
+	}
+}
+
+// request holds the given settings; what is absent stays as it is.
+func (e *templateEdits) request(t coder.Template) (map[string]any, error) {
+	body := map[string]any{}
+	for _, x := range e.edits {
+		if x.option.isSet() && x.fields != nil {
+			maps.Copy(body, x.fields())
+		}
+	}
+	if e.stopDays.isSet() || e.stopWeeks.isSet() {
+		r := t.AutostopRequirement
+		if e.stopDays.isSet() {
+			r.DaysOfWeek = slices.DeleteFunc(slices.Clone(e.autostop), func(d string) bool { return d == "none" })
+		}
+		if e.stopWeeks.isSet() {
+			r.Weeks = e.weeks
+		}
+		body["autostop_requirement"] = r
+	}
+	if len(body) == 0 {
+		return nil, failure("nothing to change: give at least one flag")
+	}
+	return body, nil
+}

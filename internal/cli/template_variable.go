@@ -1,0 +1,110 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+
+	"github.com/google/uuid"
+	"gopkg.in/yaml.v3"
+
+	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/client"
+)
+
+// values are the variables of --variables-file, over which those of
+// --variable and --var go.
+func (s *source) values() (map[string]string, error) {
+	values := map[string]string{}
+	if s.variablesFile != "" {
+		var err error
+		if values, err = readValues(s.variablesFile); err != nil {
+			return nil, err
+		}
+	}
+	given, err := pairs("--variable", append(s.variables, s.vars...))
+	if err != nil {
+		return nil, failure("%s", err)
+	}
+	maps.Copy(values, given)
+	return values, nil
+}
+
+// readValues reads a YAML file of names and values. What is not text becomes
+// text: a list or map as JSON, as Terraform and parameters take it.
+func readValues(path string) (map[string]string, error) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	raw := map[string]any{}
+	if err := yaml.Unmarshal(b, &raw); err != nil {
+		return nil, failure("%s is not YAML of the form name: value: %s", path, err)
+	}
+	values := make(map[string]string, len(raw))
+	for k, v := range raw {
+		if values[k], err = textOf(v); err != nil {
+			return nil, failure("%s: %s: %s", path, k, err)
+		}
+	}
+	return values, nil
+}
+
+func variableValues(values map[string]string) []coder.VariableValue {
+	var out []coder.VariableValue
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		out = append(out, coder.VariableValue{Name: name, Value: values[name]})
+	}
+	return out
+}
+
+// reuseValues adds the values that the active version of t has, except
+// secret ones, which the server does not show.
+func reuseValues(ctx context.Context, c *client.Client, t coder.Template, s *source, values map[string]string) error {
+	if t.ID == uuid.Nil || s.alwaysPrompt {
+		return nil
+	}
+	before, err := c.TemplateVersionVariables(ctx, t.ActiveVersionID)
+	if err != nil {
+		return err
+	}
+	for _, v := range before {
+		if _, given := values[v.Name]; !given && !v.Sensitive && v.Value != "" && v.Value != v.DefaultValue {
+			values[v.Name] = v.Value
+		}
+	}
+	return nil
+}
+
+// askVariables asks for the variables that an import found without a value.
+func (a *app) askVariables(ctx context.Context, c *client.Client, v coder.TemplateVersion, values map[string]string) error {
+	all, err := c.TemplateVersionVariables(ctx, v.ID)
+	if err != nil {
+		return err
+	}
+	asked := false
+	for _, variable := range all {
+		if _, given := values[variable.Name]; given || !variable.Required {
+			continue
+		}
+		asked = true
+		question := "Variable " + variable.Name
+		if variable.Description != "" {
+			question += " (" + oneLine(variable.Description) + ")"
+		}
+		instead := fmt.Sprintf("use --variable %s=<value>", variable.Name)
+		ask := func() (string, error) { return a.ask(question+":", "", instead, nil) }
+		if variable.Sensitive {
+			ask = func() (string, error) { return a.askSecret(question+":", instead) }
+		}
+		if values[variable.Name], err = ask(); err != nil {
+			return err
+		}
+	}
+	if !asked {
+		return jobError(v.Job)
+	}
+	return nil
+}
