@@ -1,0 +1,254 @@
+package workspace_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/internal/access"
+	"github.com/seed-2a7f8fe7/coder/internal/workspace"
+)
+
+// names gives the workspaces that a search finds, as owner/name.
+func (h *house) names(actor access.Subject, s workspace.Search) string {
+	h.t.Helper()
+	got, err := h.Workspaces(h.t.Context(), actor, s)
+	h.must(err)
+	var out []string
+	for _, w := range got.Workspaces {
+		out = append(out, w.OwnerName+"/"+w.Name)
+	}
+	if s.Limit == 0 && got.Count != len(out) {
+		h.t.Errorf("count %d of %d", got.Count, len(out))
+	}
+	return strings.Join(out, " ")
+}
+
+func TestSearch(t *testing.T) {
+	h := open(t)
+	dev := h.running(h.ann, "dev")
+	gone := h.running(h.ann, "gone")
+	h.build(h.ann, gone.ID, remove)
+	h.finish(h.acquire(), "")
+	stopped := h.running(h.bob, "stopped")
+	h.build(h.bob, stopped.ID, stop)
+	h.finish(h.acquire(), "")
+	other, _ := h.newTemplate("other", spec{parameters: []coder.TemplateVersionParameter{{Name: "size", Type: "string", DefaultValue: "m"}}})
+	w, err := h.CreateWorkspace(t.Context(), h.bob, uuid.Nil, h.bob.UserID, coder.CreateWorkspaceRequest{Name: "waits", TemplateID: other})
+	h.must(err)
+	h.exec(`UPDATE templates SET active_version_id = $1 WHERE id = $2`, h.newVersion(other, "v2", spec{}), other)
+	h.exec(`UPDATE workspaces SET dormant_at = now() WHERE id = $1`, stopped.ID)
+	h.exec(`UPDATE workspaces SET last_used_at = '2020-01-01' WHERE id = $1`, w.ID)
+	h.exec(`UPDATE workspace_agents SET first_connected_at = now(), last_connected_at = now() WHERE id = $1`, dev.LatestBuild.Resources[0].Agents[0].ID)
+	yes, no := true, false
+	for _, c := range []struct {
+		what string
+		s    workspace.Search
+		want string
+	}{
+		{"everything", workspace.Search{}, "ann/dev bob/stopped bob/waits"},
+		{"owner", workspace.Search{Owner: "BOB"}, "bob/stopped bob/waits"},
+		{"owner by id", workspace.Search{OwnerID: h.ann.UserID}, "ann/dev"},
+		{"part of the name", workspace.Search{Name: "E"}, "ann/dev bob/stopped"},
+		{"a percent sign is no wildcard", workspace.Search{Name: "%"}, ""},
+		{"exact name", workspace.Search{NameExact: "de"}, ""},
+		{"template", workspace.Search{Template: "Other"}, "bob/waits"},
+		{"template by id", workspace.Search{Template: h.template.String()}, "ann/dev bob/stopped"},
+		{"organization", workspace.Search{Organization: "main"}, "ann/dev bob/stopped bob/waits"},
+		{"no organization", workspace.Search{Organization: "none"}, ""},
+		{"id", workspace.Search{IDs: []uuid.UUID{dev.ID, gone.ID}}, "ann/dev"},
+		{"running", workspace.Search{Status: "running"}, "ann/dev"},
+		{"stopped", workspace.Search{Status: "stopped"}, "bob/stopped"},
+		{"pending", workspace.Search{Status: "pending"}, "bob/waits"},
+		{"deleted", workspace.Search{Status: "deleted"}, "ann/gone"},
+		{"connected", workspace.Search{AgentStatus: "connected"}, "ann/dev"},
+		{"connecting", workspace.Search{AgentStatus: "connecting"}, ""},
+		{"healthy", workspace.Search{Healthy: &yes}, "ann/dev"},
+		{"unhealthy", workspace.Search{Healthy: &no}, ""},
+		{"dormant", workspace.Search{Dormant: &yes}, "bob/stopped"},
+		{"not dormant", workspace.Search{Dormant: &no}, "ann/dev bob/waits"},
+		{"outdated", workspace.Search{Outdated: &yes}, "bob/waits"},
+		{"shared", workspace.Search{Shared: &yes}, ""},
+		{"tasks", workspace.Search{HasAITask: &yes}, ""},
+		{"external agents", workspace.Search{HasExternalAgent: &no}, "ann/dev bob/stopped bob/waits"},
+		{"used before", workspace.Search{LastUsedBefore: new(time.Date(2021, 1, 1, 0, 0, 0, 0, time.UTC))}, "bob/waits"},
+		{"used after", workspace.Search{LastUsedAfter: new(time.Date(2021, 1, 1, 0, 0, 0, 0, time.UTC))}, "ann/dev bob/stopped"},
+		{"parameter", workspace.Search{Parameters: []coder.WorkspaceBuildParameter{{Name: "size", Value: "m"}}}, "bob/waits"},
+		{"other parameter", workspace.Search{Parameters: []coder.WorkspaceBuildParameter{{Name: "size", Value: "l"}}}, ""},
+		{"two terms", workspace.Search{Owner: "bob", Status: "stopped", Dormant: &yes}, "bob/stopped"},
+		{"a page", workspace.Search{Limit: 1, Offset: 1}, "bob/stopped"},
+	} {
+		if got := h.names(h.admin, c.s); got != c.want {
+			t.Errorf("%s: got %q, want %q", c.what, got, c.want)
+		}
+	}
+	h.clock = func() time.Time { return time.Now().Add(coder.AgentInactiveTimeout + time.Second) }
+	if got := h.names(h.admin, workspace.Search{AgentStatus: "disconnected", Healthy: &no}); got != "ann/dev" {
+		t.Errorf("silent agents: %q", got)
+	}
+	last, err := h.Workspaces(t.Context(), h.admin, workspace.Search{Limit: 5, Offset: 9})
+	if err != nil || last.Count != 3 || len(last.Workspaces) != 0 {
+		t.Errorf("behind the last page: %d, %v", last.Count, err)
+	}
+}
+
+func TestWhoSeesWhat(t *testing.T) {
+	h := open(t)
+	mine := h.create(h.ann, "mine")
+	yours := h.create(h.bob, "yours")
+	if got := h.names(h.ann, workspace.Search{}); got != "ann/mine" {
+		t.Errorf("ann sees %q", got)
+	}
+	h.must(h.FavoriteWorkspace(t.Context(), h.admin, yours.ID, true))
+	if got := h.names(h.admin, workspace.Search{}); got != "bob/yours ann/mine" {
+		t.Errorf("favorites first: %q", got)
+	}
+	if got := h.names(h.bob, workspace.Search{}); got != "bob/yours" || h.get(h.bob, yours.ID).Favorite {
+		t.Errorf("favorites are one's own: %q", got)
+	}
+	h.must(h.FavoriteWorkspace(t.Context(), h.admin, yours.ID, false))
+	wantCode(t, h.FavoriteWorkspace(t.Context(), h.ann, yours.ID, true), coder.CodeNotFound)
+	h.exec(`UPDATE workspaces SET user_acl = jsonb_build_object($1::text, 'use') WHERE id = $2`, h.ann.UserID.String(), yours.ID)
+	if got := h.names(h.ann, workspace.Search{}); got != "ann/mine bob/yours" {
+		t.Errorf("ann sees %q of what is shared with her", got)
+	}
+	outsider := h.ann
+	outsider.OrganizationRoles = nil
+	if got := h.names(outsider, workspace.Search{}); got != "" {
+		t.Errorf("who left the organization sees %q", got)
+	}
+	narrow := h.admin
+	narrow.Scopes = []coder.APIKeyScope{coder.APIKeyScopeCoderAll}
+	narrow.AllowList = []coder.APIAllowListTarget{{Type: coder.RBACResourceWorkspace, ID: mine.ID.String()}}
+	if got := h.names(narrow, workspace.Search{}); got != "ann/mine" {
+		t.Errorf("a token for one workspace sees %q", got)
+	}
+}
+
+func TestPagesOfBuilds(t *testing.T) {
+	h := open(t)
+	w := h.running(h.ann, "dev")
+	for range 4 {
+		h.build(h.ann, w.ID, start)
+		h.finish(h.acquire(), "")
+	}
+	numbers := func(p workspace.Page) string {
+		t.Helper()
+		bs, err := h.Builds(t.Context(), h.ann, w.ID, p)
+		h.must(err)
+		out := ""
+		for _, b := range bs {
+			out += fmt.Sprint(b.BuildNumber)
+		}
+		return out
+	}
+	third, err := h.BuildByNumber(t.Context(), h.ann, h.ann.UserID, "DEV", 3)
+	h.must(err)
+	for want, p := range map[string]workspace.Page{
+		"54321": {}, "54": {Limit: 2}, "32": {Limit: 2, Offset: 2}, "21": {After: third.ID}, "54 ": {Since: third.CreatedAt},
+	} {
+		if got := numbers(p); got != strings.TrimSpace(want) {
+			t.Errorf("%+v: %s, want %s", p, got, want)
+		}
+	}
+	_, err = h.Builds(t.Context(), h.ann, w.ID, workspace.Page{After: uuid.New()})
+	wantCode(t, err, coder.CodeInvalid)
+	_, err = h.BuildByNumber(t.Context(), h.ann, h.ann.UserID, "dev", 9)
+	wantCode(t, err, coder.CodeNotFound)
+	_, err = h.Builds(t.Context(), h.bob, w.ID, workspace.Page{})
+	wantCode(t, err, coder.CodeNotFound)
+}
+
+func TestWatch(t *testing.T) {
+	h := open(t)
+	w := h.create(h.ann, "dev")
+	wantCode(t, h.Watch(t.Context(), h.bob, w.ID, nil), coder.CodeNotFound)
+	done := errors.New("seen enough")
+	seen := make(chan coder.Workspace, 100)
+	ended := make(chan error, 1)
+	go func() {
+		ended <- h.Watch(t.Context(), h.ann, w.ID, func(m json.RawMessage) error {
+			var w coder.Workspace
+			if err := json.Unmarshal(m, &w); err != nil {
+				return err
+			}
+			seen <- w
+			if w.LatestBuild.Status == coder.WorkspaceStatusRunning {
+				return done
+			}
+			return nil
+		})
+	}()
+	wait := func(s coder.WorkspaceStatus) {
+		t.Helper()
+		for {
+			select {
+			case w := <-seen:
+				if w.LatestBuild.Status == s {
+					return
+				}
+			case <-time.After(20 * time.Second):
+				t.Fatalf("nothing told that the workspace is %s", s)
+			}
+		}
+	}
+	wait(coder.WorkspaceStatusPending)
+	a := h.acquire()
+	wait(coder.WorkspaceStatusStarting)
+	h.finish(a, "", agentResource("main"))
+	wait(coder.WorkspaceStatusRunning)
+	if err := <-ended; !errors.Is(err, done) {
+		t.Errorf("the watch ended with %v", err)
+	}
+}
+
+// BenchmarkWorkspaces lists 50 of 10,000 workspaces, as their administrator
+// and as an owner of a hundred.
+func BenchmarkWorkspaces(b *testing.B) {
+	h := open(b)
+	h.exec(`
+		WITH people AS (
+			INSERT INTO users (id, email, username, login_type, status, created_at, updated_at)
+			SELECT gen_random_uuid(), 'u' || n, 'user' || n, 'password', 'active', now(), now() FROM generate_series(1, 99) n RETURNING id
+		), owners AS (SELECT id FROM people UNION ALL SELECT $1::uuid),
+		made AS (
+			INSERT INTO workspaces (id, organization_id, owner_id, template_id, name, created_at, updated_at, last_used_at)
+			SELECT gen_random_uuid(), $2, o.id, $3, 'w' || n, now(), now(), now() FROM owners o, generate_series(1, 100) n RETURNING id
+		), jobs AS (
+			INSERT INTO provisioner_jobs (id, organization_id, initiator_id, type, provisioner, tag_set_id, file_id, input, created_at, updated_at, completed_at)
+			SELECT id, $2, $1, 'workspace_build', 'echo', (SELECT min(id) FROM job_tag_sets), $4, '{}', now(), now(), now() FROM made RETURNING id
+		), builds AS (
+			INSERT INTO workspace_builds (id, workspace_id, template_version_id, build_number, transition, initiator_id, reason, job_id, created_at, updated_at)
+			SELECT id, id, $5, 1, 'start', $1, 'initiator', id, now(), now() FROM jobs RETURNING id
+		), resources AS (
+			INSERT INTO workspace_resources (id, job_id, transition, type, name, created_at)
+			SELECT id, id, 'start', 'container', 'dev', now() FROM builds RETURNING id
+		)
+		INSERT INTO workspace_agents (id, resource_id, name, token, operating_system, architecture, created_at, updated_at)
+		SELECT id, id, 'main', id, 'linux', 'amd64', now(), now() FROM resources`, h.ann.UserID, h.org, h.template, h.file, h.version)
+	h.exec(`ANALYZE`)
+	for name, c := range map[string]struct {
+		actor access.Subject
+		s     workspace.Search
+	}{
+		"all":     {h.admin, workspace.Search{Limit: 50}},
+		"own":     {h.ann, workspace.Search{Limit: 50, OwnerID: h.ann.UserID}},
+		"running": {h.admin, workspace.Search{Limit: 50, Status: coder.WorkspaceStatusRunning}},
+		"agents":  {h.admin, workspace.Search{Limit: 50, AgentStatus: coder.WorkspaceAgentStatusConnecting}},
+	} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				got, err := h.Workspaces(b.Context(), c.actor, c.s)
+				if err != nil || len(got.Workspaces) != 50 {
+					b.Fatal(len(got.Workspaces), err)
+				}
+			}
+		})
+	}
+}
