@@ -47,22 +47,34 @@ func newWorld(t testing.TB) *world {
 	mux.HandleFunc("/agent", func(rw http.ResponseWriter, r *http.Request) {
 		c, err := websocket.Accept(rw, r, nil)
 		if err == nil {
-			_ = w.board.Agent(r.Context(), w.agentID, c)
+			_ = w.current().Agent(r.Context(), w.agentID, c)
 		}
 	})
 	mux.HandleFunc("/client", func(rw http.ResponseWriter, r *http.Request) {
 		c, err := websocket.Accept(rw, r, nil)
 		if err == nil {
-			_ = w.board.Client(r.Context(), w.agentID, c)
+			_ = w.current().Client(r.Context(), w.agentID, c)
 		}
 	})
 	srv := httptest.NewServer(mux)
 	w.url = srv.URL
 	t.Cleanup(func() {
-		ok(t, w.board.Stop(context.Background()))
+		ok(t, w.current().Stop(context.Background()))
 		srv.Close()
 	})
 	return w
+}
+
+func (w *world) current() *switchboard.Board {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.board
+}
+
+func (w *world) setBoard(b *switchboard.Board) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.board = b
 }
 
 func ok(t testing.TB, err error) {

@@ -14,12 +14,15 @@ import (
 	"github.com/seed-2a7f8fe7/coder"
 )
 
-// The back-off of dialing a lost link again.
+// The back-off of dialing a link again: after the loss of one that was up it
+// is short, for the other side is likely to be there; after a dial that
+// failed it grows.
 const (
-	backoffMin = 50 * time.Millisecond
-	backoffMax = 8 * time.Second
+	backoffMin  = 50 * time.Millisecond
+	backoffLost = 400 * time.Millisecond
+	backoffMax  = 8 * time.Second
 	// steady is how long a link lives before its loss begins a new back-off.
-	steady = 5 * time.Second
+	steady = time.Second
 	// lingering is how long what waits may take to leave when a path is closed.
 	lingering = 200 * time.Millisecond
 )
@@ -69,7 +72,7 @@ func (p *path) run(ctx context.Context) {
 	backoff := backoffMin
 	for {
 		start := time.Now()
-		err := p.serve(ctx)
+		up, err := p.serve(ctx)
 		if ctx.Err() != nil {
 			return
 		}
@@ -77,8 +80,11 @@ func (p *path) run(ctx context.Context) {
 			p.end(err)
 			return
 		}
-		if time.Since(start) > steady {
+		switch {
+		case up && time.Since(start) > steady:
 			backoff = backoffMin
+		case up:
+			backoff = min(backoff, backoffLost)
 		}
 		wait := backoff/2 + rand.N(backoff)
 		p.log.Debug("lost the link to the relay", "error", err, "again_in", wait)
@@ -91,17 +97,19 @@ func (p *path) run(ctx context.Context) {
 	}
 }
 
-// serve dials a link and uses it until it fails.
-func (p *path) serve(ctx context.Context) error {
+// serve dials a link and uses it until it fails; up says whether there was one.
+func (p *path) serve(ctx context.Context) (up bool, err error) {
 	dial, cancel := context.WithTimeout(ctx, 30*time.Second)
 	link, err := p.relay(dial)
 	cancel()
 	if err != nil {
-		return err
+		p.failed(err)
+		return false, err
 	}
 	if err := link.Send(true, []byte(p.hello)); err != nil {
 		link.Close(0, "")
-		return err
+		p.failed(err)
+		return false, err
 	}
 	out := NewOutbox()
 	defer out.Close()
@@ -126,7 +134,16 @@ func (p *path) serve(ctx context.Context) error {
 		}
 	}
 	link.Close(0, "")
-	return p.lost(link, err)
+	return true, p.lost(link, err)
+}
+
+// failed notes why there is no link.
+func (p *path) failed(err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.shut {
+		p.err = err
+	}
 }
 
 // lost forgets a link and gives the reason: that of whoever saw it first.

@@ -1,0 +1,119 @@
+package switchboard_test
+
+import (
+	"context"
+	"io"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/seed-2a7f8fe7/coder/internal/tunnel"
+)
+
+// sink swallows what it gets, or sends for ever with the argument "source".
+func sink(ctx context.Context, r *tunnel.Request) {
+	s, err := r.Accept()
+	if err != nil {
+		return
+	}
+	if r.Arg != "source" {
+		_, _ = io.Copy(io.Discard, s)
+		return
+	}
+	b := make([]byte, 64<<10)
+	for err == nil {
+		_, err = s.Write(b)
+	}
+}
+
+// bench gives a world whose agent swallows and sends, and a tunnel to it.
+func bench(b *testing.B) (*world, *tunnel.Conn) {
+	w := newWorld(b)
+	w.listen(func(c *tunnel.ListenConfig) {
+		c.Handle = func(ctx context.Context, r *tunnel.Request) {
+			if r.Kind == tunnel.KindSSH {
+				echo(ctx, r)
+			} else {
+				sink(ctx, r)
+			}
+		}
+	})
+	return w, w.dial(tunnel.KindSSH, tunnel.KindTCP)
+}
+
+const block = 1 << 20
+
+func BenchmarkUp(b *testing.B) {
+	_, c := bench(b)
+	s, err := c.Open(b.Context(), tunnel.KindTCP, "sink")
+	ok(b, err)
+	p := make([]byte, block)
+	b.SetBytes(block)
+	for b.Loop() {
+		_, err := s.Write(p)
+		ok(b, err)
+	}
+}
+
+func BenchmarkDown(b *testing.B) {
+	_, c := bench(b)
+	s, err := c.Open(b.Context(), tunnel.KindTCP, "source")
+	ok(b, err)
+	p := make([]byte, block)
+	b.SetBytes(block)
+	for b.Loop() {
+		_, err := io.ReadFull(s, p)
+		ok(b, err)
+	}
+}
+
+func BenchmarkEcho(b *testing.B) {
+	_, c := bench(b)
+	echoes(b, c)
+}
+
+// BenchmarkEchoBesideBulk types while a transfer runs in the same tunnel.
+func BenchmarkEchoBesideBulk(b *testing.B) {
+	_, c := bench(b)
+	s, err := c.Open(b.Context(), tunnel.KindTCP, "source")
+	ok(b, err)
+	go func() { _, _ = io.Copy(io.Discard, s) }()
+	echoes(b, c)
+}
+
+func echoes(b *testing.B, c *tunnel.Conn) {
+	s, err := c.Open(b.Context(), tunnel.KindSSH, "")
+	ok(b, err)
+	p := make([]byte, 32)
+	var took []time.Duration
+	for b.Loop() {
+		start := time.Now()
+		_, err := s.Write(p)
+		ok(b, err)
+		_, err = io.ReadFull(s, p)
+		ok(b, err)
+		took = append(took, time.Since(start))
+	}
+	percentiles(b, took)
+}
+
+func percentiles(b *testing.B, took []time.Duration) {
+	slices.Sort(took)
+	b.ReportMetric(float64(took[len(took)/2].Microseconds()), "p50-µs")
+	b.ReportMetric(float64(took[len(took)*99/100].Microseconds()), "p99-µs")
+}
+
+// BenchmarkDial opens a whole tunnel: WebSocket, handshake, certificate.
+func BenchmarkDial(b *testing.B) {
+	w, _ := bench(b)
+	var took []time.Duration
+	for b.Loop() {
+		c := w.config(w.grant(tunnel.KindSSH))
+		start := time.Now()
+		conn, err := tunnel.Dial(b.Context(), c)
+		ok(b, err)
+		took = append(took, time.Since(start))
+		ok(b, conn.Close())
+	}
+	percentiles(b, took)
+}
