@@ -140,12 +140,8 @@ func (m *module) read(bodies []hcl.Body) {
 	providers := map[string]string{} // source addresses by local name
 	var used []string                // local names of providers in use
 	for _, body := range bodies {
-		content, rest, diags := body.PartialContent(rootSchema())
+		content, diags := body.Content(rootSchema())
 		if diags.HasErrors() {
-			m.problem = diagnosticsText(diags)
-			return
-		}
-		if attrs, d := rest.JustAttributes(); d.HasErrors() || len(attrs) > 0 {
 			m.needInit("the template has blocks that only Terraform knows")
 		}
 		for _, b := range content.Blocks {
