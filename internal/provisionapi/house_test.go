@@ -1,0 +1,240 @@
+package provisionapi_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"storj.io/drpc"
+
+	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/api/provisioner"
+	"github.com/seed-2a7f8fe7/coder/api/provisionerd"
+	"github.com/seed-2a7f8fe7/coder/internal/echo"
+	"github.com/seed-2a7f8fe7/coder/internal/identity"
+	"github.com/seed-2a7f8fe7/coder/internal/notify"
+	"github.com/seed-2a7f8fe7/coder/internal/postgres"
+	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
+	"github.com/seed-2a7f8fe7/coder/internal/postgrestest"
+	"github.com/seed-2a7f8fe7/coder/internal/provisionapi"
+	daemon "github.com/seed-2a7f8fe7/coder/internal/provisionerd"
+	"github.com/seed-2a7f8fe7/coder/internal/queue"
+)
+
+const psk = "a long pre-shared key"
+
+// house is a server's provisioner side over a database, with use cases that
+// only remember what they were told.
+type house struct {
+	*provisionapi.API
+	queue *queue.Service
+	store *postgres.Store
+	org   uuid.UUID
+	user  uuid.UUID
+	file  uuid.UUID
+
+	mu     sync.Mutex
+	jobs   map[uuid.UUID]*provisionerd.AcquiredJob
+	done   map[uuid.UUID]*provisionerd.CompletedJob
+	failed map[uuid.UUID]*provisionerd.FailedJob
+	values []*provisioner.VariableValue // answer to what an import learned
+}
+
+func newHouse(t testing.TB, c queue.Config) *house {
+	t.Helper()
+	store := postgrestest.New(t)
+	h := &house{
+		store: store, user: uuid.New(), file: uuid.New(), jobs: map[uuid.UUID]*provisionerd.AcquiredJob{},
+		done: map[uuid.UUID]*provisionerd.CompletedJob{}, failed: map[uuid.UUID]*provisionerd.FailedJob{},
+	}
+	var err error
+	if h.org, err = store.EnsureDefaultOrganization(t.Context(), uuid.New(), time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	for _, sql := range []string{
+		fmt.Sprintf(`INSERT INTO users (id, email, username, login_type, status, created_at, updated_at) VALUES ('%s', 'a@b.c', 'a', 'none', 'active', now(), now())`, h.user),
+		fmt.Sprintf(`INSERT INTO files (id, hash, created_by, mimetype, data, created_at) VALUES ('%s', 'h', '%s', 'application/x-tar', '', now())`, h.file, h.user),
+	} {
+		if _, err := store.Pool().Exec(t.Context(), sql); err != nil {
+			t.Fatal(err)
+		}
+	}
+	log := slog.New(slog.DiscardHandler)
+	hub := notify.New(store.Pool(), log)
+	c.Store, c.Hub, c.Log = store, hub, log
+	h.queue = queue.New(c)
+	for _, k := range []coder.ProvisionerJobType{coder.ProvisionerJobTypeWorkspaceBuild, coder.ProvisionerJobTypeTemplateVersionImport, coder.ProvisionerJobTypeTemplateVersionDryRun} {
+		h.queue.Register(k, h)
+	}
+	if err := h.queue.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	h.API = provisionapi.New(provisionapi.Config{Queue: h.queue, Identity: identity.New(identity.Config{Store: store, Log: log}), Log: log, PSK: psk, Version: "v0.0.0"})
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		if err := h.Stop(ctx); err != nil {
+			t.Error("connections do not end:", err)
+		}
+		h.queue.Stop(ctx)
+	})
+	return h
+}
+
+func (h *house) Prepare(_ context.Context, j queue.Job) (*provisionerd.AcquiredJob, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.jobs[j.ID], nil
+}
+
+func (h *house) Update(_ context.Context, _ *sqlc.Queries, _ queue.Job, r *provisionerd.UpdateJobRequest) (*provisionerd.UpdateJobResponse, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return &provisionerd.UpdateJobResponse{VariableValues: h.values}, nil
+}
+
+func (h *house) Complete(_ context.Context, _ *sqlc.Queries, j queue.Job, done *provisionerd.CompletedJob) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.done[j.ID] = done
+	return nil
+}
+
+func (h *house) Fail(_ context.Context, _ *sqlc.Queries, j queue.Job, failed *provisionerd.FailedJob) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.failed[j.ID] = failed
+	return nil
+}
+
+func (h *house) Changed(context.Context, queue.Job) {}
+
+// add puts a job with an echo script into the queue.
+func (h *house) add(t testing.TB, kind coder.ProvisionerJobType, files map[string]string) uuid.UUID {
+	t.Helper()
+	archive, err := echo.Archive(files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := uuid.New()
+	a := &provisionerd.AcquiredJob{TemplateSourceArchive: archive}
+	m := &provisioner.Metadata{WorkspaceName: "ws", WorkspaceBuildId: id.String(), TemplateName: "t"}
+	switch kind {
+	case coder.ProvisionerJobTypeWorkspaceBuild:
+		a.Type = &provisionerd.AcquiredJob_WorkspaceBuild_{WorkspaceBuild: &provisionerd.AcquiredJob_WorkspaceBuild{Metadata: m}}
+	case coder.ProvisionerJobTypeTemplateVersionImport:
+		a.Type = &provisionerd.AcquiredJob_TemplateImport_{TemplateImport: &provisionerd.AcquiredJob_TemplateImport{Metadata: m}}
+	default:
+		a.Type = &provisionerd.AcquiredJob_TemplateDryRun_{TemplateDryRun: &provisionerd.AcquiredJob_TemplateDryRun{Metadata: m}}
+	}
+	h.mu.Lock()
+	h.jobs[id] = a
+	h.mu.Unlock()
+	err = h.store.Tx(t.Context(), func(q *sqlc.Queries) error {
+		return h.queue.Add(t.Context(), q, queue.NewJob{
+			ID: id, OrganizationID: h.org, InitiatorID: h.user, FileID: h.file, Type: kind, Provisioner: "echo",
+			Tags: coder.NormalizeTags(h.user, nil), Input: coder.ProvisionerJobInput{},
+		})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.queue.Wake(h.org)
+	return id
+}
+
+// ends waits for a job to be over.
+func (h *house) ends(t testing.TB, id uuid.UUID) (coder.ProvisionerJob, []coder.ProvisionerJobLog) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	var logs []coder.ProvisionerJobLog
+	if err := h.queue.FollowLogs(ctx, id, 0, func(l []coder.ProvisionerJobLog) error { logs = append(logs, l...); return nil }); err != nil {
+		t.Fatal("the job does not end:", err)
+	}
+	j, err := h.queue.Job(ctx, h.store.Queries, id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return j, logs
+}
+
+// says waits for a line in the job's log.
+func (h *house) says(t testing.TB, id uuid.UUID, output string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	found := fmt.Errorf("found")
+	err := h.queue.FollowLogs(ctx, id, 0, func(ls []coder.ProvisionerJobLog) error {
+		for _, l := range ls {
+			if l.Output == output {
+				return found
+			}
+		}
+		return nil
+	})
+	if err != found {
+		t.Fatalf("the job never says %q: %v", output, err)
+	}
+}
+
+func (h *house) serve(c net.Conn) {
+	h.ServeConn(context.Background(), c, provisionapi.BuiltIn(h.org, "builtin", "v0.0.0", []string{"echo"})) //nolint:errcheck // a broken pipe is what some tests want
+}
+
+// daemon starts a built-in daemon.
+func (h *house) daemon(t testing.TB, dial func(context.Context) (drpc.Conn, error)) *daemon.Daemon {
+	t.Helper()
+	if dial == nil {
+		dial = daemon.Pipe(h.serve)
+	}
+	d, err := daemon.New(daemon.Config{
+		Dial: dial, Name: "builtin", Engines: map[string]provisioner.Engine{"echo": echo.Engine{}},
+		UpdateInterval: 50 * time.Millisecond, ForceCancelInterval: 300 * time.Millisecond,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		d.Stop(ctx) //nolint:errcheck // never fails
+	})
+	return d
+}
+
+// cutter is a way to dial whose connections can be cut, and whose dials can be
+// refused for a while.
+type cutter struct {
+	h     *house
+	mu    sync.Mutex
+	conns []net.Conn
+	dials int
+}
+
+func (c *cutter) dial(context.Context) (drpc.Conn, error) {
+	here, there := net.Pipe()
+	go c.h.serve(there)
+	c.mu.Lock()
+	c.conns = append(c.conns, here)
+	c.dials++
+	c.mu.Unlock()
+	return daemon.Over(here)
+}
+
+func (c *cutter) cut() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, n := range c.conns {
+		n.Close()
+	}
+	c.conns = nil
+}
