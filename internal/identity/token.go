@@ -16,10 +16,12 @@ const (
 	tokenSecretLength = 22
 )
 
+// letters are what tokens are made of.
+const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+
 // randomText gives n letters and digits from the system's random source.
 // Bytes that would make some letters likelier than others are thrown away.
 func randomText(n int) string {
-	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 	out := make([]byte, 0, n)
 	b := make([]byte, 2*n)
 	for len(out) < n {
@@ -43,7 +45,7 @@ func newToken() (token, id string, hash []byte) {
 // parseToken splits a token; it says nothing about whether it is any good.
 func parseToken(token string) (id, secret string, err error) {
 	id, secret, ok := strings.Cut(token, "-")
-	if !ok || len(id) != tokenIDLength || len(secret) != tokenSecretLength {
+	if !ok || len(id) != tokenIDLength || len(secret) != tokenSecretLength || strings.Trim(id, letters) != "" {
 		return "", "", coder.Errorf(coder.CodeUnauthenticated, "The session token is not one of this server; log in again")
 	}
 	return id, secret, nil
