@@ -142,13 +142,17 @@ func TestWhatAProvisionerIsTold(t *testing.T) {
 		t.Errorf("second build: %v", b)
 	}
 	h.finish(a, "two")
-	if len(h.tokens) != 2 {
-		t.Errorf("tokens: %v", h.tokens)
+	if len(h.tokens) != 1 {
+		t.Errorf("after its second start a workspace has the tokens %v", h.tokens)
 	}
 	h.build(h.ann, w.ID, stop)
 	a = h.acquire()
 	if a.GetWorkspaceBuild().Metadata.WorkspaceOwnerSessionToken != "" || a.GetWorkspaceBuild().Metadata.WorkspaceTransition != provisioner.WorkspaceTransition_STOP {
 		t.Errorf("stop: %v", a.GetWorkspaceBuild().Metadata)
+	}
+	h.finish(a, "")
+	if len(h.tokens) != 0 {
+		t.Errorf("after its stop a workspace has the tokens %v", h.tokens)
 	}
 }
 

@@ -59,11 +59,11 @@ func (s builds) Complete(ctx context.Context, q *sqlc.Queries, job queue.Job, do
 
 // afterwards changes the workspace as a build that succeeded asks for.
 func (s builds) afterwards(ctx context.Context, q *sqlc.Queries, w sqlc.Workspace, b sqlc.WorkspaceBuild, transition coder.WorkspaceTransition, now time.Time) error {
-	if transition == coder.WorkspaceTransitionStart {
-		return q.WorkspaceTouch(ctx, now, w.ID)
-	}
 	if err := s.dropTokens(ctx, q, w, b.ID); err != nil {
 		return err
+	}
+	if transition == coder.WorkspaceTransitionStart {
+		return q.WorkspaceTouch(ctx, now, w.ID)
 	}
 	if transition == coder.WorkspaceTransitionDelete {
 		return q.WorkspaceDelete(ctx, now, w.ID)
@@ -79,7 +79,8 @@ func (s builds) afterwards(ctx context.Context, q *sqlc.Queries, w sqlc.Workspac
 	return q.WorkspaceSetNextStart(ctx, next, w.ID)
 }
 
-// dropTokens ends the session token of the owner that the last start made.
+// dropTokens ends the session token of the owner that the last start that
+// succeeded before the given build handed out.
 func (s *Service) dropTokens(ctx context.Context, q *sqlc.Queries, w sqlc.Workspace, buildID uuid.UUID) error {
 	if s.DropOwnerToken == nil {
 		return nil
@@ -102,9 +103,18 @@ func (s builds) Fail(ctx context.Context, q *sqlc.Queries, job queue.Job, failed
 		return err
 	}
 	if state := failed.GetWorkspaceBuild().GetState(); len(state) > 0 {
-		return q.BuildPutState(ctx, in.WorkspaceBuildID, state, s.now())
+		if err := q.BuildPutState(ctx, in.WorkspaceBuildID, state, s.now()); err != nil {
+			return err
+		}
 	}
-	return nil
+	if s.DropOwnerToken == nil {
+		return nil
+	}
+	w, err := q.WorkspaceByID(ctx, in.WorkspaceID)
+	if err != nil {
+		return err
+	}
+	return s.DropOwnerToken(ctx, q, w.OwnerID, in.WorkspaceBuildID)
 }
 
 // Changed tells whoever watches the workspace to look again.

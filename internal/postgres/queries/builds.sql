@@ -113,8 +113,9 @@ JOIN workspace_resources r ON r.id = a.resource_id
 WHERE r.job_id = @job_id AND r.type = 'coder_external_agent' AND lower(a.name) = lower(@name);
 
 -- name: BuildLastStart :one
--- The last start of a workspace before the given build.
+-- The last start of a workspace that succeeded, beside the given build.
 SELECT b.id FROM workspace_builds b
+JOIN provisioner_jobs j ON j.id = b.job_id AND j.status = 'succeeded'
 WHERE b.workspace_id = @workspace_id AND b.transition = 'start' AND b.id <> @build_id
 ORDER BY b.build_number DESC
 LIMIT 1;

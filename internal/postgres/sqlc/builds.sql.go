@@ -339,12 +339,13 @@ func (q *Queries) BuildJobStatus(ctx context.Context, id uuid.UUID) (string, err
 
 const buildLastStart = `-- name: BuildLastStart :one
 SELECT b.id FROM workspace_builds b
+JOIN provisioner_jobs j ON j.id = b.job_id AND j.status = 'succeeded'
 WHERE b.workspace_id = $1 AND b.transition = 'start' AND b.id <> $2
 ORDER BY b.build_number DESC
 LIMIT 1
 `
 
-// The last start of a workspace before the given build.
+// The last start of a workspace that succeeded, beside the given build.
 func (q *Queries) BuildLastStart(ctx context.Context, workspaceID uuid.UUID, buildID uuid.UUID) (uuid.UUID, error) {
 	row := q.db.QueryRow(ctx, buildLastStart, workspaceID, buildID)
 	var id uuid.UUID

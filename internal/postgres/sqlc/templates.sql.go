@@ -338,6 +338,10 @@ WHERE t.deleted_at IS NULL
     OR strpos(lower(t.display_name), lower($11)) > 0)
   AND ($12::text = '' OR lower(u.username) = lower($12))
   AND ($13::boolean IS NULL OR (t.deprecation_message <> '') = $13)
+  AND ($14::boolean IS NULL
+    OR (SELECT v.has_ai_task FROM template_versions v WHERE v.id = t.active_version_id) = $14)
+  AND ($15::boolean IS NULL
+    OR (SELECT v.has_external_agent FROM template_versions v WHERE v.id = t.active_version_id) = $15)
 ORDER BY lower(t.name), t.id
 `
 
@@ -355,6 +359,8 @@ type TemplateListParams struct {
 	Words            string
 	Author           string
 	Deprecated       *bool
+	HasAiTask        *bool
+	HasExternalAgent *bool
 }
 
 type TemplateListRow struct {
@@ -382,6 +388,8 @@ func (q *Queries) TemplateList(ctx context.Context, arg TemplateListParams) ([]T
 		arg.Words,
 		arg.Author,
 		arg.Deprecated,
+		arg.HasAiTask,
+		arg.HasExternalAgent,
 	)
 	if err != nil {
 		return nil, err
