@@ -15,6 +15,8 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/mod/semver"
+
 	"github.com/seed-2a7f8fe7/coder/api/provisioner"
 	"github.com/seed-2a7f8fe7/coder/internal/archive"
 )
@@ -72,7 +74,11 @@ func (s *session) prepare(ctx context.Context, req *provisioner.InitRequest, don
 
 // initArgs are those of `terraform init`, whose output is JSON from 1.9 on.
 func (s *session) initArgs() []string {
-	return []string{"init", "-no-color", "-input=false"}
+	args := []string{"init", "-no-color", "-input=false"}
+	if !strings.Contains(filepath.Base(s.binary.path), "tofu") && semver.Compare("v"+s.binary.version, "v1.9.0") >= 0 {
+		args = append(args, "-json")
+	}
+	return args
 }
 
 // installedModule is an entry of Terraform's list of modules.

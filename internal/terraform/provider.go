@@ -18,6 +18,7 @@ type providerProcess struct {
 	in       io.WriteCloser
 	answers  *json.Decoder
 	reattach string // the value of TF_REATTACH_PROVIDERS
+	ended    bool
 }
 
 // providerStart bounds how long the provider may take to answer a line.
@@ -54,6 +55,9 @@ func startProvider(program, dir string) (*providerProcess, error) {
 
 // ready waits until the provider listens, at its first call.
 func (p *providerProcess) ready() error {
+	if p.ended {
+		return &templateError{"the job was canceled"}
+	}
 	if p.reattach != "" {
 		return nil
 	}
@@ -103,6 +107,10 @@ func (p *providerProcess) leader() int { return p.cmd.Process.Pid }
 
 // close ends the provider alone.
 func (p *providerProcess) close() {
+	if p.ended {
+		return
+	}
+	p.ended = true
 	timer := time.AfterFunc(time.Second, func() { _ = p.cmd.Process.Kill() })
 	defer timer.Stop()
 	_ = json.NewEncoder(p.in).Encode(tfprovider.Command{Quit: true})
@@ -111,6 +119,10 @@ func (p *providerProcess) close() {
 
 // kill ends the provider and everything else in its group.
 func (p *providerProcess) kill() {
+	if p.ended {
+		return
+	}
+	p.ended = true
 	killGroup(p.leader())
 	_ = p.cmd.Process.Kill()
 	_ = p.cmd.Wait()

@@ -79,6 +79,8 @@ func (s *session) terraform(ctx context.Context, stage string, args ...string) (
 	case !ok:
 		return timings, r, err
 	case exit.canceled:
+		// Children that did not mind the interrupt go too.
+		s.provider.kill()
 		return timings, r, &templateError{"terraform " + stage + " was canceled"}
 	}
 	return timings, r, &templateError{fmt.Sprintf("terraform %s: %s", stage, r.failure(err))}
@@ -97,6 +99,7 @@ func (s *session) output(ctx context.Context, stage string, args ...string) ([]b
 	})
 	if exit, ok := errors.AsType[*exitError](err); ok {
 		if exit.canceled {
+			s.provider.kill()
 			return nil, &templateError{"terraform " + stage + " was canceled"}
 		}
 		return nil, &templateError{fmt.Sprintf("terraform %s: %s", stage, r.failure(err))}
