@@ -57,6 +57,9 @@ const maxArchive = 64 << 20
 // Engine plays scripts. The zero value is ready.
 type Engine struct{}
 
+// New gives an engine.
+func New() Engine { return Engine{} }
+
 // Open begins a job.
 func (Engine) Open(_ context.Context, _ *provisioner.Config, log func(*provisioner.Log)) (provisioner.Session, error) {
 	return &session{log: log, files: map[string]string{}, values: map[string]string{}}, nil

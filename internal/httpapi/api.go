@@ -21,6 +21,10 @@ import (
 
 	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/internal/identity"
+	"github.com/seed-2a7f8fe7/coder/internal/presence"
+	"github.com/seed-2a7f8fe7/coder/internal/queue"
+	"github.com/seed-2a7f8fe7/coder/internal/template"
+	"github.com/seed-2a7f8fe7/coder/internal/workspace"
 )
 
 // Config is what the API needs. Services that are nil leave their routes out.
@@ -31,7 +35,14 @@ type Config struct {
 	Version      string                // in every answer's X-Coder-Build-Version
 	DeploymentID string
 
-	Identity *identity.Service
+	Identity   *identity.Service
+	Workspaces *workspace.Service
+	Templates  *template.Service
+	Presence   *presence.Service
+	Queue      *queue.Service
+	// AgentHTTP gives a client of an agent's own HTTP API, whatever the host of
+	// its requests; nil: what only agents know is not told.
+	AgentHTTP func(presence.Agent) *http.Client
 
 	// RateLimit is how many requests a minute a user, or without one an
 	// address, may make; 0 means 512, below 0 no limit.
@@ -89,6 +100,13 @@ func (a *API) Routes() []Route {
 		a.keyRoutes(),
 		a.organizationRoutes(),
 		a.auditRoutes(),
+		a.workspaceRoutes(),
+		a.fileRoutes(),
+		a.templateRoutes(),
+		a.versionRoutes(),
+		a.buildRoutes(),
+		a.agentRoutes(),
+		a.provisionerRoutes(),
 	} {
 		table = append(table, routes...)
 	}

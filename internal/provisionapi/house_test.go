@@ -183,8 +183,8 @@ func (h *house) says(t testing.TB, id uuid.UUID, output string) {
 	}
 }
 
-func (h *house) serve(c net.Conn) {
-	h.ServeConn(context.Background(), c, provisionapi.BuiltIn(h.org, "builtin", "v0.0.0", []string{"echo"})) //nolint:errcheck // a broken pipe is what some tests want
+func (h *house) serve(ctx context.Context, c net.Conn) error {
+	return h.ServeConn(ctx, c, provisionapi.BuiltIn(h.org, "builtin", "v0.0.0", []string{"echo"}))
 }
 
 // daemon starts a built-in daemon.
@@ -222,7 +222,7 @@ type cutter struct {
 
 func (c *cutter) dial(context.Context) (drpc.Conn, error) {
 	here, there := net.Pipe()
-	go c.h.serve(there)
+	go c.h.serve(context.Background(), there) //nolint:errcheck // it is to break
 	c.mu.Lock()
 	c.conns = append(c.conns, here)
 	c.dials++

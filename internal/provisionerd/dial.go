@@ -79,10 +79,14 @@ const dialTimeout = 30 * time.Second
 
 // Pipe is how a built-in daemon reaches the server around it: serve is given
 // the server's end of an in-memory connection, and returns when it ends.
-func Pipe(serve func(net.Conn)) func(context.Context) (drpc.Conn, error) {
+func Pipe(serve func(context.Context, net.Conn) error) func(context.Context) (drpc.Conn, error) {
 	return func(context.Context) (drpc.Conn, error) {
 		here, there := net.Pipe()
-		go serve(there)
+		go func() {
+			defer here.Close()
+			defer there.Close()
+			serve(context.Background(), there) //nolint:errcheck // the other end sees the connection close and dials again
+		}()
 		return Over(here)
 	}
 }
