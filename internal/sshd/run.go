@@ -10,8 +10,6 @@ import (
 	"path/filepath"
 	"sync/atomic"
 	"time"
-
-	"github.com/creack/pty"
 )
 
 // shell runs the user's shell: with a command, or as a login shell without.
@@ -83,17 +81,16 @@ func (s *session) runPipes(cmd *exec.Cmd) error {
 
 // runTerminal runs cmd on a pseudo-terminal.
 func (s *session) runTerminal(cmd *exec.Cmd, term *terminal) error {
-	ours, theirs, err := pty.Open()
+	ours, theirs, err := openTerminal()
 	if err != nil {
 		return err
 	}
-	defer ours.Close()
+	defer ours.Close() // once nobody sets its size any more
 	if err := setModes(theirs, term.modes); err != nil {
 		s.log.DebugContext(s.ctx, "the modes of a terminal could not be set", "error", err)
 	}
 	s.mu.Lock()
-	size := term.size
-	err = pty.Setsize(theirs, &size)
+	err = setSize(theirs, term.size)
 	term.file = ours
 	s.mu.Unlock()
 	if err != nil {
@@ -159,11 +156,9 @@ type drain struct {
 
 func newDrain(f *os.File) *drain { return &drain{f: f, done: make(chan struct{})} }
 
-// copy copies until end of file, or until nothing more is awaited. It closes
-// the file.
+// copy copies until end of file, or until nothing more is awaited.
 func (d *drain) copy(w io.Writer) {
 	defer close(d.done)
-	defer d.f.Close()
 	buf := make([]byte, 32<<10)
 	late, waited := 0, time.Duration(0)
 	for {
@@ -192,9 +187,11 @@ func (d *drain) copy(w io.Writer) {
 	}
 }
 
-// finish says that the process ended and waits for what is left.
+// finish says that the process ended, waits for what is left, and closes the
+// file.
 func (d *drain) finish() {
 	d.ended.Store(true)
 	_ = d.f.SetReadDeadline(time.Unix(1, 0)) // wakes a read that waits
 	<-d.done
+	d.f.Close()
 }

@@ -227,7 +227,7 @@ func (s *session) resize(payload []byte) bool {
 		return false
 	}
 	s.term.size = winsize(p.Columns, p.Rows, p.Width, p.Height)
-	return s.term.file == nil || pty.Setsize(s.term.file, &s.term.size) == nil
+	return s.term.file == nil || setSize(s.term.file, s.term.size) == nil
 }
 
 // environment gives the variables of the session's process.
