@@ -31,7 +31,7 @@ var tiers = []tier{
 	}},
 	{5, "processes", []string{"internal/agent", "internal/provisionerd", "internal/server"}, []string{".", "api/...", "client", "internal/lifecycle", "internal/telemetry"}},
 	{6, "commands", []string{"internal/cli", "cmd/..."}, []string{".", "api/...", "client", "internal/agent", "internal/provisionerd", "internal/server", "internal/cli", "internal/tfprovider"}},
-	{7, "proving", []string{"internal/archtest", "internal/bench", "internal/enginetest", "internal/postgrestest", "internal/servertest", "e2e", "web"}, []string{"./..."}},
+	{7, "proving", []string{"internal/agenttest", "internal/archtest", "internal/bench/...", "internal/enginetest", "internal/postgrestest", "internal/servertest", "e2e", "web"}, []string{"./..."}},
 }
 
 // pairs are imports beyond the tiers, each with its reason.
@@ -66,7 +66,7 @@ var confined = map[string][]string{
 	"github.com/creack/pty":                      {"internal/sshd"},
 	"github.com/quic-go/quic-go":                 {"internal/tunnel"},
 	"k8s.io":                                     {"internal/operator", "api/v1alpha1", "cmd/coder-operator"},
-	"net/http":                                   {"client", "internal/agentapi", "internal/httpapi", "internal/provisionapi", "internal/telemetry", "internal/server", "internal/servertest", "internal/provisionerd", "internal/agent", "internal/cli", "internal/tunnel", "internal/switchboard", "internal/terraform", "internal/bench", "web", "e2e"},
+	"net/http":                                   {"client", "internal/agentapi", "internal/httpapi", "internal/provisionapi", "internal/telemetry", "internal/server", "internal/servertest", "internal/provisionerd", "internal/agent", "internal/agenttest", "internal/cli", "internal/tunnel", "internal/switchboard", "internal/terraform", "internal/bench", "web", "e2e"},
 }
 
 // Budgets of hand-written code outside of tests.

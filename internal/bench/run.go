@@ -1,0 +1,103 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// Config says what to measure.
+type Config struct {
+	Coder string // the binary
+	Root  string // the repository, for the starter template
+	Runs  int    // of each pair; 0 means 9
+	Out   io.Writer
+}
+
+// Run measures every row and prints each as soon as it is known.
+func Run(ctx context.Context, c Config) error {
+	if c.Runs == 0 {
+		c.Runs = 9
+	}
+	bin, err := filepath.Abs(c.Coder)
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "coder-bench-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	st, err := os.Stat(bin)
+	if err != nil {
+		return err
+	}
+	row{"binary_size", float64(st.Size()) / 1e6, 120, "MB"}.print(c.Out)
+
+	s, err := newServer(ctx, bin, dir, "--provisioner-types", "terraform,echo")
+	if err != nil {
+		return err
+	}
+	defer func() { s.stop() }()
+	for _, measure := range []func() ([]row, error){
+		func() ([]row, error) { return restart(ctx, s, 5) },
+		func() ([]row, error) { return pickup(ctx, s, 100) },
+		func() ([]row, error) { return buildOverhead(ctx, s, c.Runs) },
+		func() ([]row, error) { return sshOverhead(ctx, s, c.Root, 2*c.Runs) },
+	} {
+		rows, err := measure()
+		if err != nil {
+			return err
+		}
+		for _, r := range rows {
+			r.print(c.Out)
+		}
+	}
+	return nil
+}
+
+// restart measures from starting the process to /healthz on existing data, and
+// the memory of a server with nothing to do.
+func restart(ctx context.Context, s *server, runs int) ([]row, error) {
+	var all []time.Duration
+	for range runs {
+		s.stop()
+		start := time.Now()
+		if err := s.start(ctx, "--provisioner-types", "terraform,echo"); err != nil {
+			return nil, err
+		}
+		all = append(all, time.Since(start))
+	}
+	rss, err := resident(s.cmd.Process.Pid)
+	if err != nil {
+		return nil, err
+	}
+	return []row{
+		{"start_to_healthz_p50", ms(quantile(all, 0.5)), 1500, "ms"},
+		{"server_resident", float64(rss) / 1e6, 150, "MB"},
+	}, nil
+}
+
+// pickup measures from asking for a build to the provisioner's first log line,
+// with the echo engine.
+func pickup(ctx context.Context, s *server, runs int) ([]row, error) {
+	w, err := echoWorkspace(ctx, s)
+	if err != nil {
+		return nil, fmt.Errorf("make an echo workspace: %w", err)
+	}
+	var first []time.Duration
+	for range runs {
+		f, _, err := s.build(ctx, w, "start")
+		if err != nil {
+			return nil, err
+		}
+		first = append(first, f)
+	}
+	return []row{
+		{"pickup_p50", ms(quantile(first, 0.5)), 50, "ms"},
+		{"pickup_p99", ms(quantile(first, 0.99)), 200, "ms"},
+	}, nil
+}

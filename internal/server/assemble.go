@@ -1,0 +1,174 @@
+package server
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/internal/agentapi"
+	"github.com/seed-2a7f8fe7/coder/internal/httpapi"
+	"github.com/seed-2a7f8fe7/coder/internal/identity"
+	"github.com/seed-2a7f8fe7/coder/internal/lifecycle"
+	"github.com/seed-2a7f8fe7/coder/internal/notify"
+	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
+	"github.com/seed-2a7f8fe7/coder/internal/presence"
+	"github.com/seed-2a7f8fe7/coder/internal/provisionapi"
+	"github.com/seed-2a7f8fe7/coder/internal/queue"
+	"github.com/seed-2a7f8fe7/coder/internal/switchboard"
+	"github.com/seed-2a7f8fe7/coder/internal/telemetry"
+	"github.com/seed-2a7f8fe7/coder/internal/template"
+	"github.com/seed-2a7f8fe7/coder/internal/tunnel"
+	"github.com/seed-2a7f8fe7/coder/internal/workspace"
+)
+
+// deployment is what the database says about itself.
+type deployment struct {
+	id           uuid.UUID
+	organization uuid.UUID // the default one
+	authority    *tunnel.Authority
+	hostKeys     []byte
+}
+
+// deployment reads it, making what is not there yet; of several replicas that
+// start at once all get the same.
+func (s *Server) deployment(ctx context.Context) (d deployment, err error) {
+	q := s.db.store
+	if d.id, err = q.EnsureDeployment(ctx); err != nil {
+		return d, fmt.Errorf("read the deployment: %w", err)
+	}
+	if d.organization, err = q.EnsureDefaultOrganization(ctx, uuid.New(), time.Now()); err != nil {
+		return d, fmt.Errorf("make the default organization: %w", err)
+	}
+	seed, err := s.secret(ctx, "tunnel-authority", tunnel.SeedSize)
+	if err != nil {
+		return d, err
+	}
+	if d.authority, err = tunnel.NewAuthority(seed); err != nil {
+		return d, err
+	}
+	d.hostKeys, err = s.secret(ctx, "ssh-host-key", 32)
+	return d, err
+}
+
+// secret gives the shared secret of that name, making it the first time.
+func (s *Server) secret(ctx context.Context, name string, size int) ([]byte, error) {
+	fresh := make([]byte, size)
+	rand.Read(fresh) //nolint:errcheck // documented never to fail
+	b, err := s.db.store.EnsureSecret(ctx, name, fresh)
+	if err != nil {
+		return nil, fmt.Errorf("read the secret %s: %w", name, err)
+	}
+	return b, nil
+}
+
+// rooms are the use cases and edges of one server.
+type rooms struct {
+	hub        *notify.Hub
+	identity   *identity.Service
+	queue      *queue.Service
+	templates  *template.Service
+	workspaces *workspace.Service
+	presence   *presence.Service
+	board      *switchboard.Board
+	agents     *agentapi.API
+	provision  *provisionapi.API
+}
+
+// assemble makes the rooms and starts what lives, in order.
+func (s *Server) assemble(ctx context.Context, ln *listeners) error {
+	d, err := s.deployment(ctx)
+	if err != nil {
+		return err
+	}
+	r := s.rooms(d)
+	api, err := s.api(r, d)
+	if err != nil {
+		return err
+	}
+	if ln.handler, err = s.root(api.Handler()); err != nil {
+		return err
+	}
+	daemons, err := s.daemons(r.provision, d.organization)
+	if err != nil {
+		return err
+	}
+	services := []lifecycle.Named{
+		{Name: "hints", Service: r.hub},
+		{Name: "queue", Service: r.queue},
+		{Name: "presence", Service: r.presence},
+		{Name: "switchboard", Service: r.board},
+		{Name: "agent connections", Service: r.agents},
+		{Name: "provisioner connections", Service: r.provision},
+	}
+	if s.c.PrometheusEnable {
+		services = append(services, lifecycle.Named{Name: "metrics", Service: &telemetry.Listener{Address: s.c.PrometheusAddress, Handler: telemetry.Metrics(s.registry)}})
+	}
+	if s.c.PprofEnable {
+		services = append(services, lifecycle.Named{Name: "profiles", Service: &telemetry.Listener{Address: s.c.PprofAddress, Handler: telemetry.Profiles()}})
+	}
+	services = append(services, lifecycle.Named{Name: "listeners", Service: ln})
+	return s.group.Start(ctx, append(services, daemons...)...)
+}
+
+func (s *Server) rooms(d deployment) rooms {
+	named := func(name string) []any { return []any{telemetry.NameKey, name} }
+	store := s.db.store
+	var r rooms
+	r.hub = notify.New(store.Pool(), s.log.With(named("notify")...))
+	r.identity = identity.New(identity.Config{
+		Store: store, Log: s.log.With(named("identity")...),
+		SessionDuration: s.c.Session.Duration, DisableSessionRefresh: s.c.Session.DisableRefresh,
+		DefaultTokenLifetime: s.c.Session.DefaultTokenLifetime, MaxTokenLifetime: s.c.Session.MaxTokenLifetime,
+		MaxAdminTokenLifetime: s.c.Session.MaxAdminLifetime, DisablePasswordAuth: s.c.Session.DisablePasswordAuth,
+		DisableOwnerWorkspaceAccess: s.c.NoOwnerWorkspaceAccess, SSHKeyAlgorithm: s.c.SSHKeyAlgorithm,
+	})
+	r.queue = queue.New(queue.Config{Store: store, Hub: r.hub, Log: s.log.With(named("queue")...), Registerer: s.registry})
+	r.templates = template.New(template.Config{Store: store, Queue: r.queue, Log: s.log.With(named("template")...), AccessURL: s.accessURL})
+	r.workspaces = workspace.New(workspace.Config{
+		Store: store, Queue: r.queue, Hub: r.hub, Log: s.log.With(named("workspace")...), AccessURL: s.accessURL,
+		AllowRenames: s.c.AllowWorkspaceRenames, AllowDebugLogs: s.c.TerraformDebug,
+		OwnerToken: func(ctx context.Context, q *sqlc.Queries, ownerID, buildID uuid.UUID) (string, error) {
+			return r.identity.BuildToken(ctx, q, ownerID, buildID, "")
+		},
+		DropOwnerToken: r.identity.DeleteBuildToken,
+	})
+	r.presence = presence.New(presence.Config{
+		Store: store, Hub: r.hub, Log: s.log.With(named("presence")...), ReplicaID: s.replica, AccessURL: s.accessURL.String(),
+		ClientCA: d.authority.Certificate(), HostKeySecret: d.hostKeys, DisableDirect: s.c.DisableDirect,
+	})
+	r.board = switchboard.New(switchboard.Config{
+		Store: store, Replica: switchboard.Replica{ID: s.replica, Version: s.c.Version}, Authority: d.authority,
+		Log: s.log.With(named("switchboard")...), Registerer: s.registry,
+	})
+	r.agents = agentapi.New(agentapi.Config{
+		Log: s.log.With(named("agentapi")...), Presence: r.presence, Board: r.board, Authority: d.authority, Identity: r.identity,
+	})
+	r.provision = provisionapi.New(provisionapi.Config{
+		Queue: r.queue, Identity: r.identity, Log: s.log.With(named("provisionapi")...), PSK: s.c.ProvisionerDaemonPSK, Version: s.c.Version,
+	})
+	return r
+}
+
+func (s *Server) api(r rooms, d deployment) (*httpapi.API, error) {
+	origins, err := prefixes(s.c.ProxyTrustedOrigins)
+	if err != nil {
+		return nil, err
+	}
+	mounts := r.agents.Mounts()
+	mounts[provisionapi.Pattern] = r.provision.Handler()
+	return httpapi.New(httpapi.Config{
+		Log: s.log.With(telemetry.NameKey, "httpapi"), Registerer: s.registry, AccessURL: s.accessURL, Version: s.c.Version,
+		DeploymentID: d.id.String(), Identity: r.identity, Templates: r.templates, Workspaces: r.workspaces,
+		Queue: r.queue, Presence: r.presence,
+		ProxyHeaders: s.c.ProxyTrustedHeaders, ProxyOrigins: origins, SecureCookies: s.c.Cookies.Secure,
+		SSH:                  coder.SSHConfigResponse{HostnamePrefix: s.c.HostnamePrefix, HostnameSuffix: s.c.HostnameSuffix, SSHConfigOptions: s.c.SSHConfigOptions},
+		PasswordAuthDisabled: s.c.Session.DisablePasswordAuth,
+		AgentAPIVersion:      "1.0", ProvisionerAPIVersion: "1.14",
+		AgentHTTP: r.agents.AgentHTTP,
+		Mounts:    mounts,
+	}), nil
+}

@@ -1,0 +1,100 @@
+package server
+
+import (
+	_ "embed"
+	"fmt"
+	"html/template"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/seed-2a7f8fe7/coder/internal/initscript"
+)
+
+//go:embed index.html
+var indexHTML string
+
+// root is everything that is answered outside of /api/v2, and the headers
+// around it all.
+func (s *Server) root(api http.Handler) (http.Handler, error) {
+	bins, err := newBinaries(s.binDir())
+	if err != nil {
+		return nil, err
+	}
+	index, err := template.New("index").Parse(indexHTML)
+	if err != nil {
+		return nil, err
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /healthz", s.healthz)
+	mux.HandleFunc("GET /latency-check", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Access-Control-Allow-Origin", "*")
+		w.Header().Set("Timing-Allow-Origin", "*")
+		fmt.Fprint(w, "OK")
+	})
+	mux.Handle("GET /bin/", bins)
+	mux.HandleFunc("GET /init-script/{os}/{arch}", s.initScript)
+	mux.HandleFunc("GET /api/v2/init-script/{os}/{arch}", s.initScript)
+	mux.Handle("/api/v2/", api)
+	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		index.Execute(w, map[string]string{"URL": s.accessURL.String(), "Version": s.c.Version}) //nolint:errcheck // the browser hung up
+	})
+	return s.headers(s.redirect(mux)), nil
+}
+
+// healthz says OK while the server can do its work, which needs the database.
+// It is what load balancers and Kubernetes ask. (CP-03)
+func (s *Server) healthz(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	fmt.Fprint(w, "OK")
+}
+
+func (s *Server) initScript(w http.ResponseWriter, r *http.Request) {
+	text, err := initscript.Render(r.PathValue("os"), r.PathValue("arch"), s.accessURL.String(), "token")
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusNotFound)
+		return
+	}
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	fmt.Fprint(w, text)
+}
+
+// headers are sent with every answer. (CP-19)
+func (s *Server) headers(next http.Handler) http.Handler {
+	csp := strings.Join(append([]string{
+		"default-src 'self'", "style-src 'self' 'unsafe-inline'", "img-src 'self' https: data:", "object-src 'none'",
+		"base-uri 'none'", "frame-ancestors 'self'", "form-action 'self'",
+	}, s.c.AdditionalCSP...), "; ")
+	sts := ""
+	if s.c.StrictTransportSecurity > 0 {
+		sts = strings.Join(append([]string{fmt.Sprintf("max-age=%d", s.c.StrictTransportSecurity)}, s.c.StrictTransportOptions...), "; ")
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("Content-Security-Policy", csp)
+		if sts != "" && (r.TLS != nil || s.accessURL.Scheme == "https") {
+			h.Set("Strict-Transport-Security", sts)
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// redirect sends browsers that came by another name to the access URL, when
+// asked to. Health checks and the API come by whatever name they know.
+func (s *Server) redirect(next http.Handler) http.Handler {
+	if !s.c.RedirectToAccessURL {
+		return next
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Host == s.accessURL.Host || r.Method != http.MethodGet || r.URL.Path == "/healthz" ||
+			strings.HasPrefix(r.URL.Path, "/api/") || strings.HasPrefix(r.URL.Path, "/bin/") {
+			next.ServeHTTP(w, r)
+			return
+		}
+		to := url.URL{Scheme: s.accessURL.Scheme, Host: s.accessURL.Host, Path: r.URL.Path, RawQuery: r.URL.RawQuery}
+		http.Redirect(w, r, to.String(), http.StatusTemporaryRedirect)
+	})
+}
