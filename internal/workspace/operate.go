@@ -102,9 +102,6 @@ func (s *Service) UpdateBuildState(ctx context.Context, actor access.Subject, id
 		return err
 	}
 	return s.Store.Tx(ctx, func(q *sqlc.Queries) error {
-		if _, err := q.WorkspaceForUpdate(ctx, w.ID); err != nil {
-			return err
-		}
 		status, err := q.BuildJobStatus(ctx, b.JobID)
 		if err != nil {
 			return err

@@ -95,6 +95,9 @@ func (s builds) metadata(ctx context.Context, q *sqlc.Queries, r sqlc.BuildForPr
 	if r.IsMember {
 		m.WorkspaceOwnerGroups = []string{everyone}
 	}
+	if r.ModuleFilesID != nil && !r.DisableModuleCache {
+		m.TemplateVersionModulesFile = r.ModuleFilesID.String()
+	}
 	if b.Transition == string(coder.WorkspaceTransitionStart) && s.OwnerToken != nil {
 		if m.WorkspaceOwnerSessionToken, err = s.OwnerToken(ctx, q, w.OwnerID, b.ID); err != nil {
 			return nil, fmt.Errorf("make the owner's session token: %w", err)

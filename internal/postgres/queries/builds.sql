@@ -73,6 +73,7 @@ SELECT status FROM provisioner_jobs WHERE id = $1 FOR UPDATE;
 -- name: BuildForProvisioner :one
 -- What the provisioner of a build is told, beside state and source.
 SELECT sqlc.embed(b), sqlc.embed(w), v.name AS version_name, v.variables, t.name AS template_name,
+    v.module_files_id, t.disable_module_cache,
     u.username, u.name AS owner_full_name, u.email, u.login_type, u.roles, u.ssh_public_key, u.ssh_private_key,
     EXISTS (SELECT FROM organization_members m WHERE m.user_id = u.id AND m.organization_id = w.organization_id) AS is_member
 FROM workspace_builds b

@@ -164,6 +164,7 @@ func (q *Queries) BuildFinish(ctx context.Context, arg BuildFinishParams) error 
 
 const buildForProvisioner = `-- name: BuildForProvisioner :one
 SELECT b.id, b.workspace_id, b.template_version_id, b.preset_id, b.build_number, b.transition, b.initiator_id, b.reason, b.job_id, b.parameters, b.deadline, b.max_deadline, b.daily_cost, b.created_at, b.updated_at, w.id, w.organization_id, w.owner_id, w.template_id, w.name, w.automatic_updates, w.autostart_schedule, w.ttl_ms, w.dormant_at, w.deleting_at, w.next_start_at, w.user_acl, w.group_acl, w.created_at, w.updated_at, w.last_used_at, w.deleted_at, v.name AS version_name, v.variables, t.name AS template_name,
+    v.module_files_id, t.disable_module_cache,
     u.username, u.name AS owner_full_name, u.email, u.login_type, u.roles, u.ssh_public_key, u.ssh_private_key,
     EXISTS (SELECT FROM organization_members m WHERE m.user_id = u.id AND m.organization_id = w.organization_id) AS is_member
 FROM workspace_builds b
@@ -175,19 +176,21 @@ WHERE b.id = $1
 `
 
 type BuildForProvisionerRow struct {
-	WorkspaceBuild WorkspaceBuild
-	Workspace      Workspace
-	VersionName    string
-	Variables      []coder.TemplateVersionVariable
-	TemplateName   string
-	Username       string
-	OwnerFullName  string
-	Email          string
-	LoginType      string
-	Roles          []string
-	SshPublicKey   string
-	SshPrivateKey  string
-	IsMember       bool
+	WorkspaceBuild     WorkspaceBuild
+	Workspace          Workspace
+	VersionName        string
+	Variables          []coder.TemplateVersionVariable
+	TemplateName       string
+	ModuleFilesID      *uuid.UUID
+	DisableModuleCache bool
+	Username           string
+	OwnerFullName      string
+	Email              string
+	LoginType          string
+	Roles              []string
+	SshPublicKey       string
+	SshPrivateKey      string
+	IsMember           bool
 }
 
 // What the provisioner of a build is told, beside state and source.
@@ -230,6 +233,8 @@ func (q *Queries) BuildForProvisioner(ctx context.Context, id uuid.UUID) (BuildF
 		&i.VersionName,
 		&i.Variables,
 		&i.TemplateName,
+		&i.ModuleFilesID,
+		&i.DisableModuleCache,
 		&i.Username,
 		&i.OwnerFullName,
 		&i.Email,
