@@ -67,9 +67,8 @@ func normalized(t sqlc.Template) sqlc.Template {
 			}
 			out = append(out, d)
 		}
-		return slices.Compact(slices.SortedFunc(slices.Values(out), func(a, b string) int {
-			return slices.Index(days, a) - slices.Index(days, b)
-		}))
+		slices.SortFunc(out, func(a, b string) int { return slices.Index(days, a) - slices.Index(days, b) })
+		return slices.Compact(out)
 	}
 	t.AutostartDays, t.AutostopDays = lower(t.AutostartDays), lower(t.AutostopDays)
 	if t.AutostopWeeks == 0 {

@@ -20,6 +20,8 @@ type Query struct {
 	Words          string // part of the name or display name
 	Author         string
 	Deprecated     *bool
+	HasAITask      *bool // of the active version
+	HasExternal    *bool // agents of the active version
 }
 
 // Templates lists the templates that actor may see, by name.
@@ -32,7 +34,7 @@ func (s *Service) Templates(ctx context.Context, actor access.Subject, query Que
 		SeeAll: f.All, SeeOrganizations: f.OrganizationIDs, MemberOf: f.MemberOf, UserID: f.OwnerID.String(),
 		Narrowed: f.IDs != nil, OnlyIds: f.IDs,
 		OrganizationName: query.Organization, ExactName: query.ExactName, Name: query.Name, Words: query.Words,
-		Author: query.Author, Deprecated: query.Deprecated,
+		Author: query.Author, Deprecated: query.Deprecated, HasAiTask: query.HasAITask, HasExternalAgent: query.HasExternal,
 	}
 	if query.OrganizationID != uuid.Nil {
 		p.OrganizationID = &query.OrganizationID
@@ -58,7 +60,8 @@ func (s *Service) Template(ctx context.Context, actor access.Subject, id uuid.UU
 		return coder.Template{}, err
 	}
 	out := []coder.Template{view(r)}
-	return out[0], s.addTimes(ctx, out)
+	err = s.addTimes(ctx, out)
+	return out[0], err
 }
 
 // TemplateByName gives a template of an organization by its name.

@@ -54,6 +54,10 @@ WHERE t.deleted_at IS NULL
     OR strpos(lower(t.display_name), lower(sqlc.arg(words))) > 0)
   AND (sqlc.arg(author)::text = '' OR lower(u.username) = lower(sqlc.arg(author)))
   AND (sqlc.narg(deprecated)::boolean IS NULL OR (t.deprecation_message <> '') = sqlc.narg(deprecated))
+  AND (sqlc.narg(has_ai_task)::boolean IS NULL
+    OR (SELECT v.has_ai_task FROM template_versions v WHERE v.id = t.active_version_id) = sqlc.narg(has_ai_task))
+  AND (sqlc.narg(has_external_agent)::boolean IS NULL
+    OR (SELECT v.has_external_agent FROM template_versions v WHERE v.id = t.active_version_id) = sqlc.narg(has_external_agent))
 ORDER BY lower(t.name), t.id;
 
 -- name: TemplateUpdate :exec
