@@ -139,13 +139,18 @@ func (b *Board) Holds(agentID uuid.UUID) bool {
 	return h != nil && h.agent != nil
 }
 
-// Agent serves the link of an agent until it ends, and closes it.
+// Agent serves the WebSocket of an agent until it ends, and closes it.
 func (b *Board) Agent(ctx context.Context, agentID uuid.UUID, conn *websocket.Conn) error {
-	return b.serve(ctx, tunnel.WebSocketLink(conn), func(l tunnel.Link, m *tunnel.Message) error {
+	return b.AgentLink(ctx, agentID, tunnel.WebSocketLink(conn))
+}
+
+// AgentLink is Agent for any link.
+func (b *Board) AgentLink(ctx context.Context, agentID uuid.UUID, l tunnel.Link) error {
+	return b.serve(ctx, l, func(m *tunnel.Message) error {
 		instance, err := tunnel.ParseServe(m)
 		m.Release()
 		if err != nil {
-			return err
+			return refuse(err)
 		}
 		b.stats.agents.Add(1)
 		defer b.stats.agents.Add(-1)
@@ -153,18 +158,19 @@ func (b *Board) Agent(ctx context.Context, agentID uuid.UUID, conn *websocket.Co
 	})
 }
 
-// Client serves the link of a client to an agent until it ends, and closes
-// it. The caller has checked that the client may reach the agent.
+// Client serves the WebSocket of a client to an agent until it ends, and
+// closes it. The caller has checked that the client may reach the agent.
 func (b *Board) Client(ctx context.Context, agentID uuid.UUID, conn *websocket.Conn) error {
-	return b.client(ctx, agentID, tunnel.WebSocketLink(conn))
+	return b.ClientLink(ctx, agentID, tunnel.WebSocketLink(conn))
 }
 
-func (b *Board) client(ctx context.Context, agentID uuid.UUID, l tunnel.Link) error {
-	return b.serve(ctx, l, func(l tunnel.Link, m *tunnel.Message) error {
+// ClientLink is Client for any link.
+func (b *Board) ClientLink(ctx context.Context, agentID uuid.UUID, l tunnel.Link) error {
+	return b.serve(ctx, l, func(m *tunnel.Message) error {
 		session, instance, err := tunnel.ParseAttach(m)
 		m.Release()
 		if err != nil {
-			return err
+			return refuse(err)
 		}
 		b.stats.clients.Add(1)
 		defer b.stats.clients.Add(-1)
@@ -172,9 +178,14 @@ func (b *Board) client(ctx context.Context, agentID uuid.UUID, l tunnel.Link) er
 	})
 }
 
+// refuse marks an error that dialing again does not help.
+func refuse(err error) error {
+	return coder.Errorf(coder.CodeInvalid, "The relay refused the connection").WithDetail("%s", err)
+}
+
 // serve reads the first message of a link and has the rest served, which
 // releases the message.
-func (b *Board) serve(ctx context.Context, l tunnel.Link, rest func(tunnel.Link, *tunnel.Message) error) error {
+func (b *Board) serve(ctx context.Context, l tunnel.Link, rest func(*tunnel.Message) error) error {
 	if !b.enter(l) {
 		l.Close(websocket.StatusTryAgainLater, "the server is stopping")
 		return coder.Errorf(coder.CodeUnavailable, "The server is stopping")
@@ -191,7 +202,7 @@ func (b *Board) serve(ctx context.Context, l tunnel.Link, rest func(tunnel.Link,
 	watch, stop := context.WithCancel(ctx)
 	defer stop()
 	go tunnel.KeepAlive(watch, l)
-	err = rest(l, m)
+	err = rest(m)
 	if coder.Is(err, coder.CodeInvalid) {
 		l.Close(tunnel.StatusRefused, err.Error())
 	}

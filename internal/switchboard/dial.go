@@ -34,7 +34,7 @@ func (b *Board) DialAgent(ctx context.Context, g tunnel.Grant, agentCertificate 
 func (b *Board) memory(agentID uuid.UUID) tunnel.Relay {
 	return func(context.Context) (tunnel.Link, error) {
 		mine, theirs := tunnel.LinkPipe()
-		go b.client(context.Background(), agentID, theirs) // ends with the link
+		go b.ClientLink(context.Background(), agentID, theirs) //nolint:errcheck // mine says why it ended
 		return mine, nil
 	}
 }

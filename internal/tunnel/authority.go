@@ -78,7 +78,7 @@ func NewAuthority(seed []byte) (*Authority, error) {
 		SerialNumber:          big.NewInt(1),
 		Subject:               pkix.Name{CommonName: "coder tunnel authority"},
 		NotBefore:             epoch(),
-		NotAfter:              epoch().AddDate(100, 0, 0),
+		NotAfter:              epoch().AddDate(200, 0, 0),
 		KeyUsage:              x509.KeyUsageCertSign,
 		BasicConstraintsValid: true,
 		IsCA:                  true,

@@ -1,0 +1,157 @@
+package switchboard_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/seed-2a7f8fe7/coder/internal/switchboard"
+	"github.com/seed-2a7f8fe7/coder/internal/tunnel"
+)
+
+// simulated is a board, an agent and a client on links in memory, in a bubble
+// of simulated time.
+type simulated struct {
+	board *switchboard.Board
+	agent uuid.UUID
+	down  map[string]bool // ends that cannot dial
+
+	mu    sync.Mutex
+	links map[string]tunnel.Link
+	up    time.Time // when the last link was dialed
+}
+
+// relay gives an end's dialer.
+func (w *simulated) relay(end string, serve func(context.Context, uuid.UUID, tunnel.Link) error) tunnel.Relay {
+	return func(context.Context) (tunnel.Link, error) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if w.down[end] {
+			return nil, errors.New("no network")
+		}
+		mine, theirs := tunnel.LinkPipe()
+		w.links[end], w.up = mine, time.Now()
+		go func() { _ = serve(context.Background(), w.agent, slowLink{theirs}) }()
+		return slowLink{mine}, nil
+	}
+}
+
+// slowLink takes some time for each message.
+type slowLink struct{ tunnel.Link }
+
+func (l slowLink) Receive() (*tunnel.Message, error) {
+	m, err := l.Link.Receive()
+	time.Sleep(3 * time.Millisecond)
+	return m, err
+}
+
+// set takes an end off the network, or brings it back.
+func (w *simulated) set(end string, down bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.down[end] = down
+	if l := w.links[end]; down && l != nil {
+		l.Close(0, "")
+	}
+}
+
+func startSimulated(t *testing.T) (*simulated, *tunnel.Conn) {
+	authority, err := tunnel.NewAuthority(make([]byte, tunnel.SeedSize))
+	ok(t, err)
+	identity, err := tunnel.NewIdentity()
+	ok(t, err)
+	w := &simulated{
+		board: switchboard.New(switchboard.Config{}), agent: uuid.New(),
+		down: map[string]bool{}, links: map[string]tunnel.Link{},
+	}
+	l, err := tunnel.Listen(tunnel.ListenConfig{
+		Identity: identity, AgentID: w.agent, ClientCA: authority.Certificate(), Handle: echo, Relay: w.relay("agent", w.board.AgentLink),
+	})
+	ok(t, err)
+	ok(t, l.Start(t.Context()))
+	id, err := tunnel.NewIdentity()
+	ok(t, err)
+	certificate, err := authority.Issue(id.PublicKey(), tunnel.Grant{AgentID: w.agent, Actions: []string{tunnel.KindSSH}}, time.Now())
+	ok(t, err)
+	c, err := tunnel.Dial(t.Context(), tunnel.DialConfig{
+		Identity: id, Certificate: certificate, AgentCertificate: identity.Certificate(), Relay: w.relay("client", w.board.ClientLink),
+	})
+	ok(t, err)
+	t.Cleanup(func() {
+		_ = c.Close()
+		ok(t, l.Stop(context.Background()))
+		ok(t, w.board.Stop(context.Background()))
+	})
+	return w, c
+}
+
+// TestOutages takes the ends off the network for up to ten minutes, at random
+// and in the middle of a transfer. The tunnel must go on as soon as the path
+// is back, long before QUIC's own timers, and no byte may be lost or doubled.
+func TestOutages(t *testing.T) {
+	for seed := range uint64(8) {
+		synctest.Test(t, func(t *testing.T) {
+			r := rand.New(rand.NewPCG(seed, 1))
+			w, c := startSimulated(t)
+			s, err := c.Open(t.Context(), tunnel.KindSSH, "")
+			ok(t, err)
+			const chunk, chunks = 100_000, 12
+			sent, got := sha256.New(), sha256.New()
+			var wait sync.WaitGroup
+			for n := range chunks {
+				b := make([]byte, chunk)
+				for i := range b {
+					b[i] = byte(r.Uint32())
+				}
+				sent.Write(b)
+				wait.Go(func() {
+					if _, err := s.Write(b); err != nil {
+						t.Errorf("chunk %d: %v", n, err)
+					}
+				})
+				end := []string{"agent", "client"}[r.IntN(2)]
+				time.Sleep(time.Duration(r.IntN(1000)) * time.Microsecond)
+				w.set(end, true)
+				time.Sleep(time.Duration(r.Int64N(int64(10 * time.Minute))))
+				w.set(end, false)
+				if _, err := io.CopyN(got, s, chunk); err != nil {
+					t.Fatal(err)
+				}
+				wait.Wait()
+				w.mu.Lock()
+				took := time.Since(w.up)
+				w.mu.Unlock()
+				if took > 10*time.Second { // QUIC alone would probe once a minute
+					t.Errorf("seed %d, chunk %d: all there only %v after the %s was back", seed, n, took, end)
+				}
+			}
+			if string(sent.Sum(nil)) != string(got.Sum(nil)) {
+				t.Error("other bytes came than went")
+			}
+		})
+	}
+}
+
+// TestIdle keeps a silent tunnel for a day, and ends one whose path is gone
+// for longer than promised.
+func TestIdle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, c := startSimulated(t)
+		time.Sleep(24 * time.Hour)
+		_, err := c.Ping(t.Context())
+		ok(t, err)
+		w.set("client", true)
+		time.Sleep(tunnel.IdleTimeout + time.Minute)
+		if c.Err() == nil {
+			t.Error("the tunnel lives without a path")
+		}
+	})
+}
