@@ -23,10 +23,10 @@ func readDot(dot []byte) map[string][]string {
 		from, to := dotName(match[1]), dotName(match[2])
 		// A provider node hangs on everything that its configuration needs, and
 		// all resources hang on it: as a step it would connect all with all.
-		if strings.HasPrefix(from, "provider[") || strings.HasPrefix(to, "provider[") || from == to {
+		if strings.Contains(from, "provider[") || strings.Contains(to, "provider[") || from == to {
 			continue
 		}
-		edges[from] = append(edges[from], to)
+		edges[withoutKeys(from)] = append(edges[withoutKeys(from)], withoutKeys(to))
 	}
 	return edges
 }
@@ -37,5 +37,5 @@ func dotName(raw []byte) string {
 	for _, role := range []string{" (expand)", " (close)", " (reference)", " (validate)"} {
 		name = strings.TrimSuffix(name, role)
 	}
-	return withoutKeys(name)
+	return name
 }
