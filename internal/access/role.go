@@ -147,7 +147,7 @@ var organizationRoles = map[string]coder.Role{
 	RoleOrganizationAdmin: {
 		Name: RoleOrganizationAdmin, DisplayName: "Organization Admin",
 		OrganizationPermissions: slices.Concat(
-			grant(coder.RBACResourceOrganization, "*"),
+			grant(coder.RBACResourceOrganization, "read update delete"),
 			grant(coder.RBACResourceOrganizationMember, "*"),
 			grant(coder.RBACResourceAssignOrgRole, "*"),
 			grant(coder.RBACResourceGroup, "*"),

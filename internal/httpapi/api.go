@@ -27,8 +27,7 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/workspace"
 )
 
-// Config is what the API needs. Only in tests may a service be nil, when nothing
-// asks for it.
+// Config is what the API needs. Services that are nil leave their routes out.
 type Config struct {
 	Log          *slog.Logger
 	Registerer   prometheus.Registerer // nil: no metrics

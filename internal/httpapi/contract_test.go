@@ -1,0 +1,288 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// contract is what http-api.json says of endpoints and JSON.
+type contract struct {
+	Endpoints []struct {
+		Method, Path string
+		Params       []struct {
+			Name, In, Type string
+			Required       bool
+		}
+		Responses []struct {
+			Status int
+			Schema string
+		}
+	}
+	Schemas map[string]schema
+}
+
+type schema struct {
+	Fields map[string]struct {
+		Type     string
+		Required bool
+	}
+	Enum map[string][]string
+}
+
+var readContract = sync.OnceValues(func() (c contract, err error) {
+	b, err := os.ReadFile("../../api/contract/http-api.json")
+	if err == nil {
+		err = json.Unmarshal(b, &c)
+	}
+	return c, err
+})
+
+func theContract(t *testing.T) contract {
+	t.Helper()
+	c, err := readContract()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+var pathParameter = regexp.MustCompile(`\{[^}]*\}`)
+
+// shape makes paths comparable whatever their parameters are called.
+func shape(method, path string) string {
+	return method + " " + strings.ReplaceAll(pathParameter.ReplaceAllString(strings.ReplaceAll(path, "{$}", ""), "{}"), "//", "/")
+}
+
+// ours are routes that we add to the contract, or that it speaks of elsewhere.
+var ours = []string{
+	"PUT /users/{}/keys/{}/expire",
+	"GET /workspaceagents/{}/watch-metadata",
+	"GET /workspaceagents/{}/watch-metadata-ws",
+}
+
+// notInAnswers are fields that the contract lists and an answer may lack: they
+// are only there when they mean something.
+var notInAnswers = map[string][]string{
+	"Feature":         {"usage_period"},                     // of metered features, of which we have none
+	"tailcfg.DERPMap": {"homeParams", "omitDefaultRegions"}, // of a relay mesh that we do not have
+}
+
+// single are types of which the contract says, by a slip, that an array of
+// them comes where one comes.
+var single = []string{"PaginatedMembersResponse", "ACLAvailable", "TemplateVersion"}
+
+// TestRoutesFollowContract holds the table to the contract: no route that is
+// not in it, the status of success, and of every body the very fields.
+func TestRoutesFollowContract(t *testing.T) {
+	c := theContract(t)
+	known := map[string]int{}
+	for i, e := range c.Endpoints {
+		known[shape(e.Method, e.Path)] = i
+	}
+	for _, r := range everyRoute() {
+		name := shape(r.Method, r.Path)
+		i, ok := known[name]
+		if !ok {
+			if !slices.Contains(ours, name) {
+				t.Errorf("%s is not in the contract", name)
+			}
+			continue
+		}
+		e := c.Endpoints[i]
+		status, out := r.Status, ""
+		if status == 0 {
+			status = 200
+		}
+		statuses := []int{}
+		for _, resp := range e.Responses {
+			statuses = append(statuses, resp.Status)
+			if resp.Status == status {
+				out = resp.Schema
+			}
+		}
+		if len(statuses) > 0 && !slices.Contains(statuses, status) {
+			t.Errorf("%s answers %d, the contract says %v", name, status, statuses)
+		}
+		if out != "" && r.Out != nil {
+			for _, d := range c.differences(out, reflect.TypeOf(r.Out), name+" answer", true, nil) {
+				t.Error(d)
+			}
+		}
+		for _, p := range e.Params {
+			if p.In == "body" && r.In != nil {
+				for _, d := range c.differences(p.Type, reflect.TypeOf(r.In), name+" body", false, nil) {
+					t.Error(d)
+				}
+			}
+		}
+	}
+}
+
+// differences compares a type of the contract with one of Go's.
+func (c contract) differences(name string, t reflect.Type, at string, answer bool, seen []string) []string {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	wrong := []string{fmt.Sprintf("%s is %s, the contract says %s", at, t, name)}
+	raw := t == reflect.TypeFor[json.RawMessage]() || t.Kind() == reflect.Interface
+	text := t.Kind() == reflect.String || t == reflect.TypeFor[time.Time]() || t == reflect.TypeFor[uuid.UUID]() ||
+		reflect.PointerTo(t).Implements(reflect.TypeFor[interface{ UnmarshalText([]byte) error }]())
+	switch {
+	case raw, name == "any", name == "":
+		return nil
+	case name == "string", name == "uuid.NullUUID":
+		if !text {
+			return wrong
+		}
+		return nil
+	case name == "boolean":
+		if t.Kind() != reflect.Bool {
+			return wrong
+		}
+		return nil
+	case name == "integer", name == "number":
+		if !t.ConvertibleTo(reflect.TypeFor[float64]()) {
+			return wrong
+		}
+		return nil
+	case strings.HasPrefix(name, "array of "):
+		if t.Kind() != reflect.Slice && t.Kind() != reflect.Array {
+			if slices.Contains(single, strings.TrimPrefix(name, "array of ")) {
+				return c.differences(strings.TrimPrefix(name, "array of "), t, at, answer, seen)
+			}
+			return wrong
+		}
+		element := strings.TrimPrefix(name, "array of ")
+		if element == "array" || element == "undefined" {
+			return nil
+		}
+		return c.differences(element, t.Elem(), at+"[]", answer, seen)
+	case name == "object":
+		if t.Kind() != reflect.Map && t.Kind() != reflect.Struct {
+			return wrong
+		}
+		return nil
+	}
+	s, ok := c.Schemas[name]
+	if !ok {
+		return []string{at + ": the contract has no schema " + name}
+	}
+	if len(s.Fields) == 0 {
+		if !text && t.Kind() != reflect.Map && t.Kind() != reflect.Slice && t.Kind() != reflect.Struct {
+			return wrong
+		}
+		return nil
+	}
+	if slices.Contains(seen, name) || t.Kind() == reflect.Map {
+		return nil
+	}
+	if t.Kind() != reflect.Struct {
+		return wrong
+	}
+	return c.fields(name, s, t, at, answer, append(seen, name))
+}
+
+func (c contract) fields(name string, s schema, t reflect.Type, at string, answer bool, seen []string) (out []string) {
+	have := map[string]reflect.Type{}
+	for _, f := range reflect.VisibleFields(t) {
+		tag, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if tag != "" && tag != "-" {
+			have[tag] = f.Type
+		}
+	}
+	for f, want := range s.Fields {
+		got, ok := have[f]
+		switch {
+		case strings.Contains(f, "[any property]"):
+		case ok:
+			out = append(out, c.differences(want.Type, got, at+"."+f, answer, seen)...)
+		case answer && (slices.Contains(notInAnswers[name], f) || name == "Response"):
+		case answer || want.Required:
+			out = append(out, fmt.Sprintf("%s lacks %s (%s)", at, f, want.Type))
+		}
+	}
+	return out
+}
+
+// conforms holds JSON that was really sent to a type of the contract: every
+// field there, of the right kind, null only where absent things are.
+func (c contract) conforms(name string, v any, at string) (out []string) {
+	wrong := []string{fmt.Sprintf("%s is %T, the contract says %s", at, v, name)}
+	is := func(ok bool) []string {
+		if ok {
+			return nil
+		}
+		return wrong
+	}
+	switch name {
+	case "", "any":
+		return nil
+	case "string":
+		_, ok := v.(string)
+		return is(ok)
+	case "boolean":
+		_, ok := v.(bool)
+		return is(ok)
+	case "integer":
+		f, ok := v.(float64)
+		return is(ok && f == float64(int64(f)))
+	case "number":
+		_, ok := v.(float64)
+		return is(ok)
+	case "object":
+		_, ok := v.(map[string]any)
+		return is(ok)
+	}
+	if element, ok := strings.CutPrefix(name, "array of "); ok {
+		list, ok := v.([]any)
+		if !ok {
+			return wrong
+		}
+		for i, x := range list {
+			out = append(out, c.conforms(element, x, fmt.Sprintf("%s[%d]", at, i))...)
+		}
+		return out
+	}
+	s := c.Schemas[name]
+	if len(s.Fields) == 0 {
+		return nil
+	}
+	m, ok := v.(map[string]any)
+	if !ok {
+		return wrong
+	}
+	for f, want := range s.Fields {
+		x, ok := m[f]
+		switch {
+		case f == "[any property]":
+			for k, x := range m {
+				out = append(out, c.conforms(want.Type, x, at+"."+k)...)
+			}
+		case strings.Contains(f, "[any property]"): // of one of the fields
+		case !ok && (slices.Contains(notInAnswers[name], f) || slices.Contains(sometimes[name], f)):
+		case !ok:
+			out = append(out, at+" lacks "+f)
+		default:
+			out = append(out, c.conforms(want.Type, x, at+"."+f)...)
+		}
+	}
+	return out
+}
+
+// sometimes are fields that an answer leaves out when there is nothing to say.
+var sometimes = map[string][]string{
+	"Response":     {"detail", "validations"},
+	"Feature":      {"actual", "limit"},
+	"AuditLog":     {"organization", "user"},
+	"BannerConfig": {"background_color", "message"},
+}
