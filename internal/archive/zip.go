@@ -25,7 +25,7 @@ func FromZip(data []byte, l Limits) ([]byte, error) {
 	w := newWriter(&out, l)
 	files := 0
 	for _, f := range r.File {
-		left := min(l.Bytes, l.Ratio*int64(len(data))) - w.judge.bytes
+		left := min(l.Bytes, max(1<<20, l.Ratio*int64(len(data)))) - w.judge.bytes // a mebibyte is no bomb
 		n, err := convert(w, f, left)
 		if err != nil {
 			return nil, err
