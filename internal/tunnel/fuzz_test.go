@@ -1,0 +1,114 @@
+package tunnel
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net/url"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/google/uuid"
+)
+
+// FuzzHeader reads whatever a client may send as a first line.
+func FuzzHeader(f *testing.F) {
+	f.Add([]byte("ssh\n"))
+	f.Add([]byte("tcp localhost:8080\nGET / HTTP/1.1"))
+	f.Add([]byte("\n"))
+	f.Add([]byte(" x\n"))
+	f.Add(bytes.Repeat([]byte("a"), 2*maxLine))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		r := bytes.NewReader(b)
+		line, err := readLine(iotest.OneByteReader(r))
+		if err != nil {
+			if len(b) >= maxLine && errors.Is(err, io.ErrUnexpectedEOF) {
+				t.Fatal("a long line was read to its end")
+			}
+			return
+		}
+		if strings.Contains(line, "\n") || len(line) >= maxLine {
+			t.Fatalf("line %q", line)
+		}
+		if rest := len(b) - len(line) - 1; r.Len() != rest {
+			t.Fatalf("%d bytes are left of %d", r.Len(), rest)
+		}
+		kind, arg, err := parseHeader(line)
+		if err != nil {
+			return
+		}
+		again, err := header(kind, arg)
+		if err != nil {
+			t.Fatalf("%q is read but not written: %v", line, err)
+		}
+		if k, a, err := parseHeader(strings.TrimSuffix(string(again), "\n")); err != nil || k != kind || a != arg {
+			t.Fatalf("%q became %q", line, again)
+		}
+	})
+}
+
+// FuzzStatus has any error survive the way to the client as one line.
+func FuzzStatus(f *testing.F) {
+	f.Add("connection refused")
+	f.Add("two\nlines\x00\xff")
+	f.Add(strings.Repeat("é", maxLine))
+	f.Fuzz(func(t *testing.T, text string) {
+		line, err := readLine(bytes.NewReader(status(errors.New(text))))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if parseStatus(line) == nil {
+			t.Fatalf("an error became %q", line)
+		}
+	})
+}
+
+// FuzzMessage takes apart whatever a relay may send.
+func FuzzMessage(f *testing.F) {
+	f.Add([]byte("0123456789abcdef\x00\x02ab\x00\x00\x00\x01c"), false)
+	f.Add([]byte("attach 00112233445566778899aabbccddeeff 00112233445566778899aabbccddeeff"), true)
+	f.Add([]byte("serve 00"), true)
+	f.Fuzz(func(t *testing.T, b []byte, text bool) {
+		m := &Message{Text: text, Data: b}
+		if s, i, err := ParseAttach(m); err == nil && !strings.EqualFold(strings.Join(strings.Fields(string(b)), " "), "attach "+s.String()+" "+Session(i).String()) {
+			t.Fatalf("%q was read as %v %v", b, s, i)
+		}
+		_, _ = ParseServe(m)
+		_, packets, err := m.Session()
+		if err != nil {
+			return
+		}
+		var again []byte
+		for {
+			packet, rest, ok := nextPacket(packets)
+			if !ok {
+				break
+			}
+			again, packets = appendPacket(again, packet), rest
+		}
+		if !bytes.HasPrefix(b[16:], again) {
+			t.Fatal("packets changed")
+		}
+	})
+}
+
+// FuzzGrant reads the URI of any certificate.
+func FuzzGrant(f *testing.F) {
+	f.Add(Grant{UserID: uuid.New(), WorkspaceID: uuid.New(), AgentID: uuid.New(), Actions: []string{KindSSH, KindTCP}}.uri().String())
+	f.Add("coder://tunnel?user=x")
+	f.Fuzz(func(t *testing.T, s string) {
+		u, err := url.Parse(s)
+		if err != nil {
+			return
+		}
+		g, err := parseGrant(u)
+		if err != nil {
+			return
+		}
+		again, err := parseGrant(g.uri())
+		if err != nil || again.AgentID != g.AgentID || strings.Join(again.Actions, ",") != strings.Join(g.Actions, ",") {
+			t.Fatalf("%q became %+v, then %+v (%v)", s, g, again, err)
+		}
+	})
+}
