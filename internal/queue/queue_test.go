@@ -293,9 +293,11 @@ func TestCancel(t *testing.T) {
 }
 
 func TestForcedCancelFails(t *testing.T) {
-	h := newHouse(t, queue.Config{ForceCancel: 50 * time.Millisecond, Reap: 20 * time.Millisecond})
+	h := newHouse(t, queue.Config{ForceCancel: 50 * time.Millisecond, Reap: 20 * time.Millisecond, Lease: time.Millisecond})
 	id := h.add(t, coder.ProvisionerJobTypeWorkspaceBuild, nil)
-	h.acquire(t, h.worker(t, "deaf", nil))
+	w := h.worker(t, "deaf", nil)
+	w.Lease = time.Hour
+	h.acquire(t, w)
 	if err := h.store.Tx(t.Context(), func(q *sqlc.Queries) error { return h.Cancel(t.Context(), q, id) }); err != nil {
 		t.Fatal(err)
 	}
@@ -305,7 +307,7 @@ func TestForcedCancelFails(t *testing.T) {
 }
 
 func TestUnservedJobFails(t *testing.T) {
-	h := newHouse(t, queue.Config{Unserved: 50 * time.Millisecond, Reap: 20 * time.Millisecond})
+	h := newHouse(t, queue.Config{Unserved: 50 * time.Millisecond, Reap: 20 * time.Millisecond, Lease: time.Millisecond})
 	h.worker(t, "untagged", nil)
 	served := h.add(t, coder.ProvisionerJobTypeWorkspaceBuild, nil)
 	id := h.add(t, coder.ProvisionerJobTypeWorkspaceBuild, coder.Tags{"gpu": "yes"})

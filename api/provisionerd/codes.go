@@ -1,0 +1,31 @@
+// Package provisionerd is the wire between a server and a provisioner daemon,
+// as generated from the contract, and the few facts about it that the contract
+// leaves to the two ends: error codes, sizes, and how a peer says what it adds.
+package provisionerd
+
+// Codes of DRPC errors. A peer that does not know them sees an error all the same.
+const (
+	// CodeLost says that the daemon no longer holds the job: it stops and sends
+	// nothing more about it.
+	CodeLost = 1000
+	// CodeRefused says that the request makes no sense and would make none again.
+	CodeRefused = 1001
+)
+
+// Sizes in bytes.
+const (
+	// MaxMessage bounds one message; a peer of the original takes 4 MiB.
+	MaxMessage = 128 << 20
+	// MaxFile bounds an uploaded file, such as a template's prepared modules.
+	MaxFile = 100 << 20
+	// Chunk is how much of a file goes into one piece.
+	Chunk = 2 << 20
+)
+
+// CapabilityParameter is the query parameter, repeated, with which a daemon
+// says what it knows beyond the contract when it connects; CapabilityLease is
+// its value for fences and leases. Servers that do not know it ignore it.
+const (
+	CapabilityParameter = "capability"
+	CapabilityLease     = "lease"
+)
