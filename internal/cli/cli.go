@@ -116,6 +116,8 @@ func (a *app) rootCommand() *command {
 			a.deleteCommand(), a.renameCommand(), a.listCommand(), a.showCommand(),
 			a.favoriteCommand(), a.unfavoriteCommand(), a.autoupdateCommand(),
 			a.scheduleCommand(), a.stateCommand(), a.logsCommand(), a.publickeyCommand(),
+			a.sshCommand(), a.configSSHCommand(), a.portForwardCommand(), a.pingCommand(),
+			a.serverCommand(), a.resetPasswordCommand(), a.provisionerCommand(), a.provisionerdCommand(), a.agentCommand(),
 		},
 	}
 }
@@ -157,4 +159,13 @@ func (a *app) home() string {
 // interruptible gives a context that ends at SIGINT or SIGTERM.
 func interruptible(ctx context.Context) (context.Context, context.CancelFunc) {
 	return signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+}
+
+// environ is the environment as it came in.
+func (a *app) environ() []string {
+	out := make([]string, 0, len(a.env))
+	for k, v := range a.env {
+		out = append(out, k+"="+v)
+	}
+	return out
 }

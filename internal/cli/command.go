@@ -186,8 +186,8 @@ func usageError(c *command, err error) error {
 		}
 	} else if name, ok := strings.CutPrefix(msg, "flag needs an argument: "); ok {
 		msg = name + " needs a value"
-	} else if coder.Is(err, coder.CodeInvalid) {
-		return err
+	} else if _, why, ok := strings.Cut(msg, ": --"); ok && strings.HasPrefix(msg, "invalid value") {
+		msg = "--" + why
 	}
 	return coder.Errorf(coder.CodeInvalid, "%s (see '%s --help')", msg, c.path())
 }

@@ -41,6 +41,7 @@ func (o *option) short(letter string) *option { o.letter = letter; return o }
 func (o *option) env(name string) *option     { o.variable = name; return o }
 func (o *option) yaml(key string) *option     { o.key = key; return o }
 func (o *option) def(v string) *option        { o.initial = v; return o }
+func (o *option) kind(k string) *option       { o.value.kind = k; return o }
 func (o *option) hide() *option               { o.hidden = true; return o }
 func (o *option) onlyHere() *option           { o.local = true; return o }
 

@@ -15,17 +15,18 @@ import (
 // [owner/]workspace[.agent].
 type target struct{ owner, workspace, agent string }
 
-// parseTarget reads a name. owner is "me" when it is not given. owner--name,
-// which SSH configurations use because a host has no slash, works too.
+// parseTarget reads a name. owner is "me" when it is not given. A host name
+// has no slash: there owner--workspace--agent says the same.
 func parseTarget(s string) (target, error) {
 	t := target{owner: "me", workspace: s}
 	if owner, rest, ok := strings.Cut(s, "/"); ok {
 		t.owner, t.workspace = owner, rest
-	} else if owner, rest, ok := strings.Cut(s, "--"); ok {
-		t.owner, t.workspace = owner, rest
+	} else if parts := strings.Split(s, "--"); len(parts) == 2 || len(parts) == 3 {
+		t.owner, t.workspace = parts[0], strings.Join(parts[1:], ".")
 	}
-	t.workspace, t.agent, _ = strings.Cut(t.workspace, ".")
-	if t.owner == "" || t.workspace == "" || strings.ContainsAny(t.workspace+t.agent, "/ ") {
+	var dotted bool
+	t.workspace, t.agent, dotted = strings.Cut(t.workspace, ".")
+	if t.owner == "" || t.workspace == "" || dotted && t.agent == "" || strings.ContainsAny(t.workspace+t.agent, "/ ") {
 		return t, failure("%q does not name a workspace; write [owner/]workspace[.agent]", s)
 	}
 	return t, nil

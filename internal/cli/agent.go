@@ -1,0 +1,31 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/internal/agent"
+)
+
+// agentCommand is what the init script of a workspace starts. It is told
+// everything by its environment.
+func (a *app) agentCommand() *command {
+	return &command{
+		name: "agent", max: 0, hidden: true,
+		short: "Serve inside of a workspace.",
+		long: "Reads CODER_AGENT_URL, CODER_AGENT_TOKEN (or CODER_AGENT_TOKEN_FILE), CODER_AGENT_AUTH and " +
+			"CODER_AGENT_SUBSYSTEM. It dials the server again for ever, and ends at SIGTERM after the stop scripts.",
+		run: func(ctx context.Context, _ []string) error {
+			c, err := agent.ConfigFromEnv(a.environ())
+			if err != nil {
+				return err
+			}
+			c.Version, c.Stderr = coder.Version(), a.stderr
+			ag, err := agent.New(c)
+			if err != nil {
+				return err
+			}
+			return ag.Run(ctx)
+		},
+	}
+}

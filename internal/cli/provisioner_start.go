@@ -1,0 +1,182 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/client"
+	"github.com/seed-2a7f8fe7/coder/internal/provisionerd"
+	"github.com/seed-2a7f8fe7/coder/internal/server"
+	"github.com/seed-2a7f8fe7/coder/internal/telemetry"
+	"github.com/seed-2a7f8fe7/coder/internal/terraform"
+)
+
+// daemonOptions are the flags of provisioner start.
+type daemonOptions struct {
+	cacheDir, psk, key, name, org string
+	tags, experiments             []string
+	types                         []string
+	ignored                       time.Duration
+	log                           telemetry.LogConfig
+	prometheus                    bool
+	prometheusAddress             string
+}
+
+func (a *app) provisionerStartCommand() *command {
+	var o daemonOptions
+	return &command{
+		name: "start", max: 0, signals: true,
+		short: "Run a provisioner on this machine, for one build at a time.",
+		long: "It signs in with --key, with --psk, or as you. SIGTERM and SIGHUP let it finish its build and " +
+			"take no other; SIGINT (Ctrl-C) cancels the build first.",
+		examples: []example{
+			{"With a key, which also says the organization and the tags", "CODER_PROVISIONER_DAEMON_KEY=... coder provisioner start --url https://coder.example.com"},
+			{"As yourself, for the builds of a data centre", "coder provisioner start --tag datacenter=lisbon"},
+		},
+		options: []*option{
+			path(&o.cacheDir, a.home(), "cache-dir", "Directory of what can be fetched or made again.").short("c").env("CODER_CACHE_DIRECTORY").def("~/.cache/coder"),
+			list(&o.tags, "tag", "Tag of this provisioner, as key=value. May be repeated.").short("t").env("CODER_PROVISIONERD_TAGS"),
+			duration(&o.ignored, "poll-interval", "Accepted and without effect: jobs are handed out at once.").env("CODER_PROVISIONERD_POLL_INTERVAL").def("1s"),
+			duration(&o.ignored, "poll-jitter", "Accepted and without effect: jobs are handed out at once.").env("CODER_PROVISIONERD_POLL_JITTER").def("100ms"),
+			str(&o.psk, "psk", "Secret of the server's --provisioner-daemon-psk to sign in with.").env("CODER_PROVISIONER_DAEMON_PSK"),
+			str(&o.key, "key", "Key to sign in with.").env("CODER_PROVISIONER_DAEMON_KEY"),
+			str(&o.name, "name", "Name of this provisioner; the machine's otherwise.").env("CODER_PROVISIONER_DAEMON_NAME"),
+			boolean(&o.log.Verbose, "verbose", "Log more.").env("CODER_PROVISIONER_DAEMON_VERBOSE").def("false"),
+			str(&o.log.Human, "log-human", "File for the log as text; \"\" for none.").env("CODER_PROVISIONER_DAEMON_LOGGING_HUMAN").def("/dev/stderr"),
+			str(&o.log.JSON, "log-json", "File for the log as JSON.").env("CODER_PROVISIONER_DAEMON_LOGGING_JSON"),
+			str(&o.log.Stackdriver, "log-stackdriver", "File for the log as Google Cloud reads it.").env("CODER_PROVISIONER_DAEMON_LOGGING_STACKDRIVER"),
+			list(&o.log.Filter, "log-filter", "Let debug lines through of parts whose names match; .* for all.").env("CODER_PROVISIONER_DAEMON_LOG_FILTER"),
+			boolean(&o.prometheus, "prometheus-enable", "Show metrics.").env("CODER_PROMETHEUS_ENABLE").def("false"),
+			str(&o.prometheusAddress, "prometheus-address", "Address to show them at.").env("CODER_PROMETHEUS_ADDRESS").def("127.0.0.1:2112"),
+			list(&o.experiments, "experiments", "Accepted; there are none yet.").env("CODER_EXPERIMENTS").yaml("experiments"),
+			org(&o.org),
+			list(&o.types, "provisioner-types", "Tools to run: terraform, echo.").env("CODER_PROVISIONER_TYPES").def("terraform").hide(),
+		},
+		run: func(ctx context.Context, _ []string) error { return a.provisionerStart(ctx, &o) },
+	}
+}
+
+// check refuses ways of signing in that contradict one another.
+func (o *daemonOptions) check() (coder.Tags, error) {
+	switch {
+	case o.key != "" && o.psk != "":
+		return nil, failure("--key and --psk are two ways to sign in; give one of them")
+	case o.key != "" && len(o.tags) > 0:
+		return nil, failure("--tag cannot go with --key: a key has its own tags")
+	case o.key != "" && o.org != "":
+		return nil, failure("--org cannot go with --key: a key belongs to an organization")
+	case o.psk != "" && o.org != "":
+		return nil, failure("--org cannot go with --psk: it serves the default organization")
+	}
+	tags, err := pairs("--tag", o.tags)
+	if err != nil {
+		return nil, failure("%s", err)
+	}
+	return tags, coder.CheckTags("tag", tags)
+}
+
+// provisionerClient is a client that signs in as the options say.
+func (a *app) provisionerClient(ctx context.Context, o *daemonOptions) (*client.Client, error) {
+	if o.key == "" && o.psk == "" {
+		c, err := a.client(ctx)
+		if coder.Is(err, coder.CodeUnauthenticated) {
+			return nil, coder.Errorf(coder.CodeUnauthenticated, "no way to sign in: give --key or --psk, or run 'coder login'")
+		}
+		return c, err
+	}
+	u, err := a.server()
+	if err != nil {
+		return nil, failure("say which server with --url or $CODER_URL")
+	}
+	return a.anonymous(ctx, u)
+}
+
+func (a *app) provisionerStart(ctx context.Context, o *daemonOptions) (err error) {
+	tags, err := o.check()
+	if err != nil {
+		return err
+	}
+	c, err := a.provisionerClient(ctx, o)
+	if err != nil {
+		return err
+	}
+	log, closeLog, err := a.logger(o.log)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, closeLog()) }()
+	if o.name == "" {
+		if o.name, err = os.Hostname(); err != nil {
+			return err
+		}
+	}
+	engines, err := server.Engines(o.types, terraform.Config{CacheDir: filepath.Join(o.cacheDir, "provisioner"), Log: log})
+	if err != nil {
+		return err
+	}
+	registry := telemetry.NewRegistry()
+	if o.prometheus {
+		l := &telemetry.Listener{Address: o.prometheusAddress, Handler: telemetry.Metrics(registry)}
+		if err := l.Start(ctx); err != nil {
+			return err
+		}
+		defer l.Stop(context.WithoutCancel(ctx)) //nolint:errcheck // nothing of it is kept
+	}
+	ws := provisionerd.WebSocket{
+		Client: c, Organization: o.org, Name: o.name, Tags: tags, Provisioners: o.types,
+		Key: o.key, PSK: o.psk, Version: coder.Version(),
+	}
+	d, err := provisionerd.New(provisionerd.Config{
+		Dial: ws.Dial, Name: o.name, Tags: tags, Engines: engines, Log: log, Registerer: registry,
+	})
+	if err != nil {
+		return err
+	}
+	return runDaemon(ctx, d, log)
+}
+
+// runDaemon runs a provisioner until a signal, or until the server refuses it.
+func runDaemon(ctx context.Context, d *provisionerd.Daemon, log *slog.Logger) error {
+	signals := make(chan os.Signal, 4)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer signal.Stop(signals)
+	if err := d.Start(ctx); err != nil {
+		return err
+	}
+	stopping, cancelJob := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancelJob()
+	var failed error
+	select {
+	case failed = <-d.Refused():
+		cancelJob()
+	case <-ctx.Done():
+		cancelJob()
+	case s := <-signals:
+		if s == os.Interrupt {
+			log.Info("canceling the current job, if there is one", "signal", s.String())
+			cancelJob()
+			break
+		}
+		log.Info("finishing the current job, if there is one; an interrupt cancels it", "signal", s.String())
+		go func() {
+			for {
+				select {
+				case s := <-signals:
+					if s == os.Interrupt {
+						cancelJob()
+					}
+				case <-stopping.Done():
+					return
+				}
+			}
+		}()
+	}
+	return errors.Join(failed, d.Stop(stopping))
+}

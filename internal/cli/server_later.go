@@ -1,0 +1,246 @@
+package cli
+
+// row declares an option that a later room of the server will act on. It is
+// accepted and checked today; when it is set to something else than its
+// default, the server says once that it does not act on it yet.
+type row struct{ flag, kind, env, yaml, initial, text string }
+
+// laterTopic are the later options under one heading of the help.
+type laterTopic struct {
+	name string
+	rows []row
+}
+
+// laterOptions are all such options, by topic. This table is the only list of
+// them: a room that begins to act on one moves its line to serverOptions.
+func laterOptions() []laterTopic {
+	return []laterTopic{
+		{"Networking", laterNetworking()},
+		{"TLS", laterTLS()},
+		{"Relay", laterRelay()},
+		{"Observability", laterObservability()},
+		{"GitHub", laterGitHub()},
+		{"OpenID Connect", laterOIDC()},
+		{"Apps", laterApps()},
+		{"Other", laterOther()},
+		{"Sessions", laterSessions()},
+		{"Database", laterDatabase()},
+		{"Workspaces", laterWorkspaces()},
+		{"E-mail", laterEmail()},
+		{"Notifications", laterNotifications()},
+		{"AI bridge", laterAIBridge()},
+		{"Retention", laterRetention()},
+	}
+}
+
+func laterNetworking() []row {
+	return []row{
+		{"docs-url", "url", "CODER_DOCS_URL", "networking.docsURL", "https://coder.com/docs", "URL of the documentation that pages link to."},
+		{"browser-only", "bool", "CODER_BROWSER_ONLY", "networking.browserOnly", "", "Let workspaces be reached through the browser only."},
+		{"proxy-health-interval", "duration", "CODER_PROXY_HEALTH_INTERVAL", "networking.http.proxyHealthInterval", "1m0s", "How often workspace proxies are checked."},
+	}
+}
+
+func laterTLS() []row {
+	return []row{
+		{"tls-client-cert-file", "string", "CODER_TLS_CLIENT_CERT_FILE", "networking.tls.clientCertFile", "", "Certificate with which the server signs in to other servers."},
+		{"tls-client-key-file", "string", "CODER_TLS_CLIENT_KEY_FILE", "networking.tls.clientKeyFile", "", "Key of --tls-client-cert-file."},
+		{"tls-ciphers", "string-array", "CODER_TLS_CIPHERS", "networking.tls.tlsCiphers", "", "Cipher suites to allow; the usual ones otherwise."},
+		{"tls-allow-insecure-ciphers", "bool", "CODER_TLS_ALLOW_INSECURE_CIPHERS", "networking.tls.tlsAllowInsecureCiphers", "false", "Allow cipher suites that are known to be weak."},
+	}
+}
+
+func laterRelay() []row {
+	return []row{
+		{"derp-server-enable", "bool", "CODER_DERP_SERVER_ENABLE", "networking.derp.enable", "true", "Relay connections to workspaces that have no direct path."},
+		{"derp-server-region-name", "string", "CODER_DERP_SERVER_REGION_NAME", "networking.derp.regionName", "Coder Embedded Relay", "Name of the server's own relay."},
+		{"derp-server-stun-addresses", "string-array", "CODER_DERP_SERVER_STUN_ADDRESSES", "networking.derp.stunAddresses", "stun.l.google.com:19302,stun1.l.google.com:19302,stun2.l.google.com:19302,stun3.l.google.com:19302,stun4.l.google.com:19302", `STUN servers that tell the two ends their public addresses; "disable" for none.`},
+		{"derp-server-relay-url", "url", "CODER_DERP_SERVER_RELAY_URL", "networking.derp.relayURL", "", "URL at which other replicas reach this one."},
+		{"derp-force-websockets", "bool", "CODER_DERP_FORCE_WEBSOCKETS", "networking.derp.forceWebSockets", "", "Reach relays by WebSocket only."},
+		{"derp-config-url", "string", "CODER_DERP_CONFIG_URL", "networking.derp.url", "", "URL of a map of further relays."},
+		{"derp-config-path", "string", "CODER_DERP_CONFIG_PATH", "networking.derp.configPath", "", "File with a map of further relays."},
+	}
+}
+
+func laterObservability() []row {
+	return []row{
+		{"stats-collection-usage-stats-enable", "bool", "CODER_STATS_COLLECTION_USAGE_STATS_ENABLE", "introspection.statsCollection.usageStats.enable", "true", "Collect statistics of how workspaces are used."},
+		{"prometheus-collect-agent-stats", "bool", "CODER_PROMETHEUS_COLLECT_AGENT_STATS", "introspection.prometheus.collect_agent_stats", "", "Collect statistics of agents as metrics."},
+		{"prometheus-aggregate-agent-stats-by", "string-array", "CODER_PROMETHEUS_AGGREGATE_AGENT_STATS_BY", "introspection.prometheus.aggregate_agent_stats_by", "agent_name,template_name,username,workspace_name", "Labels by which statistics of agents are summed up."},
+		{"prometheus-collect-db-metrics", "bool", "CODER_PROMETHEUS_COLLECT_DB_METRICS", "introspection.prometheus.collect_db_metrics", "false", "Collect the time that every query takes."},
+		{"trace", "bool", "CODER_TRACE_ENABLE", "introspection.tracing.enable", "", "Collect traces."},
+		{"trace-honeycomb-api-key", "string", "CODER_TRACE_HONEYCOMB_API_KEY", "", "", "Key to send traces to Honeycomb with."},
+		{"trace-logs", "bool", "CODER_TRACE_LOGS", "introspection.tracing.captureLogs", "", "Put log lines into traces."},
+		{"health-check-refresh", "duration", "CODER_HEALTH_CHECK_REFRESH", "introspection.healthcheck.refresh", "10m0s", "How long a health report holds."},
+		{"health-check-threshold-database", "duration", "CODER_HEALTH_CHECK_THRESHOLD_DATABASE", "introspection.healthcheck.thresholdDatabase", "15ms", "How slow the database may answer and still be healthy."},
+	}
+}
+
+func laterGitHub() []row {
+	return []row{
+		{"oauth2-github-client-id", "string", "CODER_OAUTH2_GITHUB_CLIENT_ID", "oauth2.github.clientID", "", "Client id of the GitHub application that people sign in with."},
+		{"oauth2-github-client-secret", "string", "CODER_OAUTH2_GITHUB_CLIENT_SECRET", "", "", "Client secret of the GitHub application."},
+		{"oauth2-github-device-flow", "bool", "CODER_OAUTH2_GITHUB_DEVICE_FLOW", "oauth2.github.deviceFlow", "false", "Sign in to GitHub by a code instead of a redirect."},
+		{"oauth2-github-default-provider-enable", "bool", "CODER_OAUTH2_GITHUB_DEFAULT_PROVIDER_ENABLE", "oauth2.github.defaultProviderEnable", "true", "Offer a ready-made GitHub application when none is configured."},
+		{"oauth2-github-allowed-orgs", "string-array", "CODER_OAUTH2_GITHUB_ALLOWED_ORGS", "oauth2.github.allowedOrgs", "", "Let members of these GitHub organizations in."},
+		{"oauth2-github-allowed-teams", "string-array", "CODER_OAUTH2_GITHUB_ALLOWED_TEAMS", "oauth2.github.allowedTeams", "", "Let members of these GitHub teams in, as organization/team."},
+		{"oauth2-github-allow-signups", "bool", "CODER_OAUTH2_GITHUB_ALLOW_SIGNUPS", "oauth2.github.allowSignups", "", "Make a user at somebody's first sign-in with GitHub."},
+		{"oauth2-github-allow-everyone", "bool", "CODER_OAUTH2_GITHUB_ALLOW_EVERYONE", "oauth2.github.allowEveryone", "", "Let everybody with a GitHub account in."},
+		{"oauth2-github-enterprise-base-url", "string", "CODER_OAUTH2_GITHUB_ENTERPRISE_BASE_URL", "oauth2.github.enterpriseBaseURL", "", "URL of a GitHub Enterprise server."},
+	}
+}
+
+func laterOIDC() []row {
+	return []row{
+		{"oidc-allow-signups", "bool", "CODER_OIDC_ALLOW_SIGNUPS", "oidc.allowSignups", "true", "Make a user at somebody's first sign-in."},
+		{"oidc-client-id", "string", "CODER_OIDC_CLIENT_ID", "oidc.clientID", "", "Client id."},
+		{"oidc-client-secret", "string", "CODER_OIDC_CLIENT_SECRET", "", "", "Client secret."},
+		{"oidc-client-key-file", "string", "CODER_OIDC_CLIENT_KEY_FILE", "oidc.oidcClientKeyFile", "", "Key to sign in with instead of a client secret."},
+		{"oidc-client-cert-file", "string", "CODER_OIDC_CLIENT_CERT_FILE", "oidc.oidcClientCertFile", "", "Certificate of --oidc-client-key-file."},
+		{"oidc-email-domain", "string-array", "CODER_OIDC_EMAIL_DOMAIN", "oidc.emailDomain", "", "Let addresses of these domains in."},
+		{"oidc-issuer-url", "string", "CODER_OIDC_ISSUER_URL", "oidc.issuerURL", "", "URL of the identity provider."},
+		{"oidc-scopes", "string-array", "CODER_OIDC_SCOPES", "oidc.scopes", "openid,profile,email", "Scopes to ask for."},
+		{"oidc-ignore-email-verified", "bool", "CODER_OIDC_IGNORE_EMAIL_VERIFIED", "oidc.ignoreEmailVerified", "", "Let addresses in that the provider has not verified."},
+		{"oidc-username-field", "string", "CODER_OIDC_USERNAME_FIELD", "oidc.usernameField", "preferred_username", "Claim with the name of the user."},
+		{"oidc-name-field", "string", "CODER_OIDC_NAME_FIELD", "oidc.nameField", "name", "Claim with the full name."},
+		{"oidc-email-field", "string", "CODER_OIDC_EMAIL_FIELD", "oidc.emailField", "email", "Claim with the e-mail address."},
+		{"oidc-auth-url-params", "struct[map[string]string]", "CODER_OIDC_AUTH_URL_PARAMS", "oidc.authURLParams", `{"access_type": "offline"}`, "Further parameters of the sign-in URL, as a JSON object."},
+		{"oidc-ignore-userinfo", "bool", "CODER_OIDC_IGNORE_USERINFO", "oidc.ignoreUserInfo", "false", "Do not ask the userinfo endpoint."},
+		{"oidc-group-field", "string", "CODER_OIDC_GROUP_FIELD", "oidc.groupField", "", "Claim with the groups."},
+		{"oidc-group-mapping", "struct[map[string]string]", "CODER_OIDC_GROUP_MAPPING", "oidc.groupMapping", "{}", "Groups by the names that the provider has for them, as a JSON object."},
+		{"oidc-group-auto-create", "bool", "CODER_OIDC_GROUP_AUTO_CREATE", "oidc.enableGroupAutoCreate", "false", "Make groups that are not there yet."},
+		{"oidc-group-regex-filter", "regexp", "CODER_OIDC_GROUP_REGEX_FILTER", "oidc.groupRegexFilter", ".*", "Take only groups that match."},
+		{"oidc-allowed-groups", "string-array", "CODER_OIDC_ALLOWED_GROUPS", "oidc.groupAllowed", "", "Let only members of these groups in."},
+		{"oidc-user-role-field", "string", "CODER_OIDC_USER_ROLE_FIELD", "oidc.userRoleField", "", "Claim with the roles."},
+		{"oidc-user-role-mapping", "struct[map[string][]string]", "CODER_OIDC_USER_ROLE_MAPPING", "oidc.userRoleMapping", "{}", "Roles by the names that the provider has for them, as a JSON object."},
+		{"oidc-user-role-default", "string-array", "CODER_OIDC_USER_ROLE_DEFAULT", "oidc.userRoleDefault", "", "Roles that everybody has who signs in."},
+		{"oidc-sign-in-text", "string", "CODER_OIDC_SIGN_IN_TEXT", "oidc.signInText", "OpenID Connect", "Text of the button."},
+		{"oidc-icon-url", "url", "CODER_OIDC_ICON_URL", "oidc.iconURL", "", "Icon of the button."},
+		{"oidc-signups-disabled-text", "string", "CODER_OIDC_SIGNUPS_DISABLED_TEXT", "oidc.signupsDisabledText", "", "Text for those who may not sign up."},
+		{"dangerous-oidc-skip-issuer-checks", "bool", "CODER_DANGEROUS_OIDC_SKIP_ISSUER_CHECKS", "oidc.dangerousSkipIssuerChecks", "", "Do not check who issued a token."},
+	}
+}
+
+func laterApps() []row {
+	return []row{
+		{"dangerous-allow-path-app-sharing", "bool", "CODER_DANGEROUS_ALLOW_PATH_APP_SHARING", "", "", "Let apps on the dashboard's own host be shared."},
+		{"dangerous-allow-path-app-site-owner-access", "bool", "CODER_DANGEROUS_ALLOW_PATH_APP_SITE_OWNER_ACCESS", "", "", "Let owners open others' apps on the dashboard's own host."},
+		{"disable-path-apps", "bool", "CODER_DISABLE_PATH_APPS", "disablePathApps", "", "Offer no apps on the dashboard's own host."},
+	}
+}
+
+func laterOther() []row {
+	return []row{
+		{"experiments", "string-array", "CODER_EXPERIMENTS", "experiments", "", "Experiments to turn on, or *."},
+		{"update-check", "bool", "CODER_UPDATE_CHECK", "updateCheck", "false", "Ask once a day whether there is a newer version."},
+		{"swagger-enable", "bool", "CODER_SWAGGER_ENABLE", "enableSwagger", "", "Show the API's documentation at /swagger."},
+		{"support-links", "struct[[]codersdk.LinkConfig]", "CODER_SUPPORT_LINKS", "supportLinks", "", "Links of the help menu, as a JSON list."},
+		{"web-terminal-renderer", "string", "CODER_WEB_TERMINAL_RENDERER", "client.webTerminalRenderer", "canvas", "How the terminal of the dashboard draws: canvas, webgl or dom."},
+		{"hide-ai-tasks", "bool", "CODER_HIDE_AI_TASKS", "client.hideAITasks", "false", "Do not show tasks in the dashboard."},
+	}
+}
+
+func laterSessions() []row {
+	return []row{
+		{"default-oauth-refresh-lifetime", "duration", "CODER_DEFAULT_OAUTH_REFRESH_LIFETIME", "defaultOAuthRefreshLifetime", "720h0m0s", "How long a sign-in of an OAuth2 application can be renewed."},
+		{"terms-of-service-url", "string", "CODER_TERMS_OF_SERVICE_URL", "termsOfServiceURL", "", "URL of terms that people must accept to sign in."},
+		{"scim-auth-header", "string", "CODER_SCIM_AUTH_HEADER", "", "", "Secret of the identity provider's SCIM client; empty turns SCIM off."},
+	}
+}
+
+func laterDatabase() []row {
+	return []row{
+		{"postgres-auth", "password|awsiamrds", "CODER_PG_AUTH", "pgAuth", "password", "How to sign in to the database."},
+		{"external-token-encryption-keys", "string-array", "CODER_EXTERNAL_TOKEN_ENCRYPTION_KEYS", "", "", "Keys to encrypt tokens of others in the database with, base64, the newest first."},
+	}
+}
+
+func laterWorkspaces() []row {
+	return []row{
+		{"disable-workspace-sharing", "bool", "CODER_DISABLE_WORKSPACE_SHARING", "disableWorkspaceSharing", "", "Let nobody share a workspace."},
+		{"default-quiet-hours-schedule", "string", "CODER_QUIET_HOURS_DEFAULT_SCHEDULE", "userQuietHoursSchedule.defaultQuietHoursSchedule", "CRON_TZ=UTC 0 0 * * *", "When workspaces that must stop once are stopped."},
+		{"allow-custom-quiet-hours", "bool", "CODER_ALLOW_CUSTOM_QUIET_HOURS", "userQuietHoursSchedule.allowCustomQuietHours", "true", "Let people choose their own quiet hours."},
+		{"workspace-prebuilds-reconciliation-interval", "duration", "CODER_WORKSPACE_PREBUILDS_RECONCILIATION_INTERVAL", "workspace_prebuilds.reconciliation_interval", "1m0s", "How often the number of prebuilt workspaces is put right."},
+	}
+}
+
+func laterEmail() []row {
+	return []row{
+		{"email-from", "string", "CODER_EMAIL_FROM", "email.from", "", "Sender."},
+		{"email-smarthost", "string", "CODER_EMAIL_SMARTHOST", "email.smarthost", "", "Mail server, as host:port."},
+		{"email-hello", "string", "CODER_EMAIL_HELLO", "email.hello", "localhost", "Name that the server greets the mail server with."},
+		{"email-force-tls", "bool", "CODER_EMAIL_FORCE_TLS", "email.forceTLS", "false", "Send by TLS from the first byte."},
+		{"email-auth-identity", "string", "CODER_EMAIL_AUTH_IDENTITY", "email.emailAuth.identity", "", "Identity for PLAIN."},
+		{"email-auth-username", "string", "CODER_EMAIL_AUTH_USERNAME", "email.emailAuth.username", "", "User name for PLAIN and LOGIN."},
+		{"email-auth-password", "string", "CODER_EMAIL_AUTH_PASSWORD", "", "", "Password for PLAIN and LOGIN."},
+		{"email-auth-password-file", "string", "CODER_EMAIL_AUTH_PASSWORD_FILE", "email.emailAuth.passwordFile", "", "File with the password."},
+		{"email-tls-starttls", "bool", "CODER_EMAIL_TLS_STARTTLS", "email.emailTLS.startTLS", "", "Turn to TLS by STARTTLS."},
+		{"email-tls-server-name", "string", "CODER_EMAIL_TLS_SERVERNAME", "email.emailTLS.serverName", "", "Name that the mail server's certificate must have."},
+		{"email-tls-skip-verify", "bool", "CODER_EMAIL_TLS_SKIPVERIFY", "email.emailTLS.insecureSkipVerify", "", "Do not check the mail server's certificate."},
+		{"email-tls-ca-cert-file", "string", "CODER_EMAIL_TLS_CACERTFILE", "email.emailTLS.caCertFile", "", "Certificates of authorities to trust."},
+		{"email-tls-cert-file", "string", "CODER_EMAIL_TLS_CERTFILE", "email.emailTLS.certFile", "", "Certificate to sign in with."},
+		{"email-tls-cert-key-file", "string", "CODER_EMAIL_TLS_CERTKEYFILE", "email.emailTLS.certKeyFile", "", "Key of --email-tls-cert-file."},
+	}
+}
+
+func laterNotifications() []row {
+	return []row{
+		{"notifications-method", "string", "CODER_NOTIFICATIONS_METHOD", "notifications.method", "smtp", "How notifications are sent: smtp, webhook or inbox."},
+		{"notifications-dispatch-timeout", "duration", "CODER_NOTIFICATIONS_DISPATCH_TIMEOUT", "notifications.dispatchTimeout", "1m0s", "How long sending one may take."},
+		{"notifications-email-from", "string", "CODER_NOTIFICATIONS_EMAIL_FROM", "notifications.email.from", "", "Older name of --email-from."},
+		{"notifications-email-smarthost", "string", "CODER_NOTIFICATIONS_EMAIL_SMARTHOST", "notifications.email.smarthost", "", "Older name of --email-smarthost."},
+		{"notifications-email-hello", "string", "CODER_NOTIFICATIONS_EMAIL_HELLO", "notifications.email.hello", "", "Older name of --email-hello."},
+		{"notifications-email-force-tls", "bool", "CODER_NOTIFICATIONS_EMAIL_FORCE_TLS", "notifications.email.forceTLS", "", "Older name of --email-force-tls."},
+		{"notifications-email-auth-identity", "string", "CODER_NOTIFICATIONS_EMAIL_AUTH_IDENTITY", "notifications.email.emailAuth.identity", "", "Older name of --email-auth-identity."},
+		{"notifications-email-auth-username", "string", "CODER_NOTIFICATIONS_EMAIL_AUTH_USERNAME", "notifications.email.emailAuth.username", "", "Older name of --email-auth-username."},
+		{"notifications-email-auth-password", "string", "CODER_NOTIFICATIONS_EMAIL_AUTH_PASSWORD", "", "", "Older name of --email-auth-password."},
+		{"notifications-email-auth-password-file", "string", "CODER_NOTIFICATIONS_EMAIL_AUTH_PASSWORD_FILE", "notifications.email.emailAuth.passwordFile", "", "Older name of --email-auth-password-file."},
+		{"notifications-email-tls-starttls", "bool", "CODER_NOTIFICATIONS_EMAIL_TLS_STARTTLS", "notifications.email.emailTLS.startTLS", "", "Older name of --email-tls-starttls."},
+		{"notifications-email-tls-server-name", "string", "CODER_NOTIFICATIONS_EMAIL_TLS_SERVERNAME", "notifications.email.emailTLS.serverName", "", "Older name of --email-tls-server-name."},
+		{"notifications-email-tls-skip-verify", "bool", "CODER_NOTIFICATIONS_EMAIL_TLS_SKIPVERIFY", "notifications.email.emailTLS.insecureSkipVerify", "", "Older name of --email-tls-skip-verify."},
+		{"notifications-email-tls-ca-cert-file", "string", "CODER_NOTIFICATIONS_EMAIL_TLS_CACERTFILE", "notifications.email.emailTLS.caCertFile", "", "Older name of --email-tls-ca-cert-file."},
+		{"notifications-email-tls-cert-file", "string", "CODER_NOTIFICATIONS_EMAIL_TLS_CERTFILE", "notifications.email.emailTLS.certFile", "", "Older name of --email-tls-cert-file."},
+		{"notifications-email-tls-cert-key-file", "string", "CODER_NOTIFICATIONS_EMAIL_TLS_CERTKEYFILE", "notifications.email.emailTLS.certKeyFile", "", "Older name of --email-tls-cert-key-file."},
+		{"notifications-webhook-endpoint", "url", "CODER_NOTIFICATIONS_WEBHOOK_ENDPOINT", "notifications.webhook.endpoint", "", "URL that notifications are posted to."},
+		{"notifications-inbox-enabled", "bool", "CODER_NOTIFICATIONS_INBOX_ENABLED", "notifications.inbox.enabled", "true", "Show notifications in the dashboard."},
+		{"notifications-max-send-attempts", "int", "CODER_NOTIFICATIONS_MAX_SEND_ATTEMPTS", "notifications.maxSendAttempts", "5", "How often sending is tried."},
+	}
+}
+
+func laterAIBridge() []row {
+	return []row{
+		{"aibridge-enabled", "bool", "CODER_AIBRIDGE_ENABLED", "aibridge.enabled", "false", "Run the AI bridge."},
+		{"aibridge-openai-base-url", "string", "CODER_AIBRIDGE_OPENAI_BASE_URL", "aibridge.openai_base_url", "https://api.openai.com/v1/", "URL of OpenAI's API."},
+		{"aibridge-openai-key", "string", "CODER_AIBRIDGE_OPENAI_KEY", "", "", "Key of OpenAI's API."},
+		{"aibridge-anthropic-base-url", "string", "CODER_AIBRIDGE_ANTHROPIC_BASE_URL", "aibridge.anthropic_base_url", "https://api.anthropic.com/", "URL of Anthropic's API."},
+		{"aibridge-anthropic-key", "string", "CODER_AIBRIDGE_ANTHROPIC_KEY", "", "", "Key of Anthropic's API."},
+		{"aibridge-bedrock-base-url", "string", "CODER_AIBRIDGE_BEDROCK_BASE_URL", "aibridge.bedrock_base_url", "", "URL of Bedrock's API."},
+		{"aibridge-bedrock-region", "string", "CODER_AIBRIDGE_BEDROCK_REGION", "aibridge.bedrock_region", "", "Region of Bedrock."},
+		{"aibridge-bedrock-access-key", "string", "CODER_AIBRIDGE_BEDROCK_ACCESS_KEY", "", "", "Access key of Bedrock."},
+		{"aibridge-bedrock-access-key-secret", "string", "CODER_AIBRIDGE_BEDROCK_ACCESS_KEY_SECRET", "", "", "Secret of the access key."},
+		{"aibridge-bedrock-model", "string", "CODER_AIBRIDGE_BEDROCK_MODEL", "aibridge.bedrock_model", "global.anthropic.claude-sonnet-4-5-20250929-v1:0", "Model of Bedrock."},
+		{"aibridge-bedrock-small-fastmodel", "string", "CODER_AIBRIDGE_BEDROCK_SMALL_FAST_MODEL", "aibridge.bedrock_small_fast_model", "global.anthropic.claude-haiku-4-5-20251001-v1:0", "Small model of Bedrock."},
+		{"aibridge-inject-coder-mcp-tools", "bool", "CODER_AIBRIDGE_INJECT_CODER_MCP_TOOLS", "aibridge.inject_coder_mcp_tools", "false", "Offer the server's own tools to models."},
+		{"aibridge-retention", "duration", "CODER_AIBRIDGE_RETENTION", "aibridge.retention", "60d", "How long records of the bridge are kept."},
+		{"aibridge-max-concurrency", "int", "CODER_AIBRIDGE_MAX_CONCURRENCY", "aibridge.max_concurrency", "0", "How many requests may run at once; 0 for any number."},
+		{"aibridge-rate-limit", "int", "CODER_AIBRIDGE_RATE_LIMIT", "aibridge.rate_limit", "0", "How many requests a second are let through; 0 for any number."},
+		{"aibridge-structured-logging", "bool", "CODER_AIBRIDGE_STRUCTURED_LOGGING", "aibridge.structured_logging", "false", "Log what the bridge records."},
+		{"aibridge-send-actor-headers", "bool", "CODER_AIBRIDGE_SEND_ACTOR_HEADERS", "aibridge.send_actor_headers", "false", "Tell the provider who asks."},
+		{"aibridge-circuit-breaker-enabled", "bool", "CODER_AIBRIDGE_CIRCUIT_BREAKER_ENABLED", "aibridge.circuit_breaker_enabled", "false", "Pause a provider that fails."},
+		{"aibridge-proxy-enabled", "bool", "CODER_AIBRIDGE_PROXY_ENABLED", "aibridgeproxy.enabled", "false", "Run the bridge's proxy."},
+		{"aibridge-proxy-listen-addr", "string", "CODER_AIBRIDGE_PROXY_LISTEN_ADDR", "aibridgeproxy.listen_addr", ":8888", "Address of the bridge's proxy."},
+		{"aibridge-proxy-cert-file", "string", "CODER_AIBRIDGE_PROXY_CERT_FILE", "aibridgeproxy.cert_file", "", "Certificate of the bridge's proxy."},
+		{"aibridge-proxy-key-file", "string", "CODER_AIBRIDGE_PROXY_KEY_FILE", "aibridgeproxy.key_file", "", "Key of the bridge's proxy."},
+		{"aibridge-proxy-upstream", "string", "CODER_AIBRIDGE_PROXY_UPSTREAM", "aibridgeproxy.upstream_proxy", "", "Proxy that the bridge's proxy goes through."},
+		{"aibridge-proxy-upstream-ca", "string", "CODER_AIBRIDGE_PROXY_UPSTREAM_CA", "aibridgeproxy.upstream_proxy_ca", "", "Certificates of authorities that the proxy trusts."},
+	}
+}
+
+func laterRetention() []row {
+	return []row{
+		{"audit-logs-retention", "duration", "CODER_AUDIT_LOGS_RETENTION", "retention.audit_logs", "0", "How long audit records are kept; 0 for ever."},
+		{"connection-logs-retention", "duration", "CODER_CONNECTION_LOGS_RETENTION", "retention.connection_logs", "0", "How long records of connections are kept; 0 for ever."},
+		{"api-keys-retention", "duration", "CODER_API_KEYS_RETENTION", "retention.api_keys", "7d", "How long expired tokens are kept."},
+		{"workspace-agent-logs-retention", "duration", "CODER_WORKSPACE_AGENT_LOGS_RETENTION", "retention.workspace_agent_logs", "7d", "How long logs of agents are kept."},
+	}
+}

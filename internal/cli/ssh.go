@@ -1,0 +1,196 @@
+package cli
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/crypto/ssh"
+)
+
+// sshFlags are the flags of ssh.
+type sshFlags struct {
+	stdio                       bool
+	prefix, suffix              string
+	forwardAgent, forwardGPG    bool
+	identityAgent, wait, logDir string
+	noWait, noStart             bool
+	remoteForwards, env         []string
+	infoDir                     string
+	pollInterval, infoInterval  time.Duration
+}
+
+func (a *app) sshCommand() *command {
+	var o sshFlags
+	return &command{
+		name: "ssh", args: "<workspace> [command]", min: 1, max: -1, stopAt: 2, signals: true,
+		short: "Open a shell in a workspace, or run a command there.",
+		long:  "The workspace is started first when it is stopped. The exit status is that of the command.",
+		examples: []example{
+			{"A shell", "coder ssh dev"},
+			{"One command in one of several agents", "coder ssh dev.main ls -la"},
+			{"With your own SSH client", "coder config-ssh && ssh coder.dev"},
+		},
+		complete: a.workspaceNames,
+		options: []*option{
+			boolean(&o.stdio, "stdio", "Carry the SSH protocol over standard input and output, for a ProxyCommand.").env("CODER_SSH_STDIO"),
+			str(&o.prefix, "ssh-host-prefix", "First part of the host name, to be taken away.").env("CODER_SSH_SSH_HOST_PREFIX"),
+			str(&o.suffix, "hostname-suffix", "Last part of the host name, to be taken away.").env("CODER_SSH_HOSTNAME_SUFFIX"),
+			boolean(&o.forwardAgent, "forward-agent", "Let the workspace use the keys of your SSH agent.").short("A").env("CODER_SSH_FORWARD_AGENT"),
+			boolean(&o.forwardGPG, "forward-gpg", "Let the workspace use your GPG agent; not supported yet.").short("G").env("CODER_SSH_FORWARD_GPG"),
+			str(&o.identityAgent, "identity-agent", "Socket of the SSH agent; $SSH_AUTH_SOCK otherwise.").env("CODER_SSH_IDENTITY_AGENT"),
+			duration(&o.pollInterval, "workspace-poll-interval", "How often the workspace is asked about while it is waited for.").env("CODER_WORKSPACE_POLL_INTERVAL").def("1m"),
+			choice(&o.wait, "wait", "Whether to wait for the start scripts; auto does as the template says.", "yes", "no", "auto").env("CODER_SSH_WAIT").def("auto"),
+			boolean(&o.noWait, "no-wait", "Older form of --wait=no.").env("CODER_SSH_NO_WAIT"),
+			str(&o.logDir, "log-dir", "Directory for a log of the connection.").short("l").env("CODER_SSH_LOG_DIR"),
+			list(&o.remoteForwards, "remote-forward", "Bring a port of the workspace here, as remote_port:local_host:local_port. May be repeated.").short("R").env("CODER_SSH_REMOTE_FORWARD"),
+			list(&o.env, "env", "Environment variable for the session, as key=value. May be repeated.").short("e").env("CODER_SSH_ENV"),
+			str(&o.infoDir, "network-info-dir", "Directory to write facts of the connection to, for editors."),
+			duration(&o.infoInterval, "network-info-interval", "How often they are written.").def("5s"),
+			boolean(&o.noStart, "disable-autostart", "Do not start a stopped workspace.").env("CODER_SSH_DISABLE_AUTOSTART").def("false"),
+		},
+		run: func(ctx context.Context, args []string) error { return a.ssh(ctx, args, &o) },
+	}
+}
+
+// hostTarget gives the workspace of a host name of an SSH configuration.
+func hostTarget(host, prefix, suffix string) string {
+	if suffix != "" {
+		if rest, ok := strings.CutSuffix(host, "."+strings.TrimPrefix(suffix, ".")); ok {
+			if parts := strings.Split(rest, "."); len(parts) == 3 { // agent.workspace.owner
+				return parts[2] + "/" + parts[1] + "." + parts[0]
+			}
+			return rest
+		}
+	}
+	return strings.TrimPrefix(host, prefix)
+}
+
+func (a *app) ssh(ctx context.Context, args []string, o *sshFlags) error {
+	if o.forwardGPG {
+		return failure("--forward-gpg is not supported yet")
+	}
+	variables, err := pairs("--env", o.env)
+	if err != nil {
+		return failure("%s", err)
+	}
+	forwards, err := parseRemoteForwards(o.remoteForwards)
+	if err != nil {
+		return err
+	}
+	log, closeLog, err := sshLog(o.logDir, a.now())
+	if err != nil {
+		return err
+	}
+	defer closeLog() //nolint:errcheck // nothing of it is kept
+	if o.noWait {
+		o.wait = "no"
+	}
+	dialing, stop := interruptible(ctx)
+	conn, err := a.connect(dialing, hostTarget(args[0], o.prefix, o.suffix),
+		connecting{noStart: o.noStart, wait: o.wait, poll: o.pollInterval, log: log})
+	stop()
+	if err != nil {
+		return err
+	}
+	defer conn.Close() //nolint:errcheck // the session's error says more
+	if o.infoDir != "" {
+		informing, done := context.WithCancel(ctx)
+		defer done()
+		go a.writeNetworkInfo(informing, conn, o)
+	}
+	stream, err := conn.Open(ctx, "ssh", "")
+	if err != nil {
+		return err
+	}
+	if o.stdio {
+		return a.pipe(ctx, stream)
+	}
+	client, err := sshClient(stream, conn)
+	if err != nil {
+		return err
+	}
+	defer client.Close() //nolint:errcheck // the session's error says more
+	return a.session(ctx, conn, client, sessionRequest{
+		command: strings.Join(args[1:], " "), variables: variables, forwards: forwards,
+		forwardAgent: o.forwardAgent, agentSocket: o.agentSocket(a),
+	})
+}
+
+func (o *sshFlags) agentSocket(a *app) string {
+	if o.identityAgent != "" {
+		return o.identityAgent
+	}
+	return a.env["SSH_AUTH_SOCK"]
+}
+
+// sshClient speaks SSH over a stream. The tunnel has proven who the other end
+// is; the host key that the server named is checked all the same.
+func sshClient(stream net.Conn, conn *connection) (*ssh.Client, error) {
+	key, _, _, _, err := ssh.ParseAuthorizedKey([]byte(conn.Grant().SSHHostKey))
+	if err != nil {
+		return nil, failure("the server gave no host key for the workspace: %s", err)
+	}
+	c, channels, requests, err := ssh.NewClientConn(stream, conn.workspace.Name, &ssh.ClientConfig{
+		User:            "coder",
+		HostKeyCallback: ssh.FixedHostKey(key),
+		Config:          ssh.Config{Ciphers: []string{ssh.CipherAES128GCM, ssh.CipherAES256GCM, ssh.CipherChaCha20Poly1305}},
+	})
+	if err != nil {
+		return nil, conn.lost(err)
+	}
+	return ssh.NewClient(c, channels, requests), nil
+}
+
+// input is standard input with what a prompt read ahead.
+func (a *app) input() io.Reader {
+	if a.lines.Buffered() > 0 {
+		return a.lines
+	}
+	return a.stdin
+}
+
+// halfCloser is a stream whose writing end can be closed alone.
+type halfCloser interface {
+	net.Conn
+	CloseWrite() error
+}
+
+// pipe carries bytes between a stream and standard input and output, until
+// the other end closes or a signal comes.
+func (a *app) pipe(ctx context.Context, stream halfCloser) error {
+	ctx, stop := interruptible(ctx)
+	defer stop()
+	defer context.AfterFunc(ctx, func() { stream.Close() })()
+	go func() {
+		io.Copy(stream, a.input()) //nolint:errcheck // the reading end tells of a lost connection
+		stream.CloseWrite()        //nolint:errcheck // likewise
+	}()
+	_, err := io.Copy(a.stdout, stream)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return err
+}
+
+// sshLog opens a log file of its own for this connection.
+func sshLog(dir string, now time.Time) (*slog.Logger, func() error, error) {
+	if dir == "" {
+		return nil, func() error { return nil }, nil
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, nil, err
+	}
+	name := "coder-ssh-" + now.UTC().Format("20060102T150405Z") + "-" + strconv.Itoa(os.Getpid()) + ".log"
+	f, err := os.OpenFile(filepath.Join(dir, name), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, nil, err
+	}
+	return slog.New(slog.NewTextHandler(f, &slog.HandlerOptions{Level: slog.LevelDebug})), f.Close, nil
+}

@@ -1,0 +1,149 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/seed-2a7f8fe7/coder"
+)
+
+// readConfig takes from a YAML file what neither a flag nor the environment
+// gave. A key that no option has is an error.
+func readConfig(path string, options []*option) error {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return coder.Errorf(coder.CodeInvalid, "--config: %s", rootCause(err))
+	}
+	var doc yaml.Node
+	if err := yaml.Unmarshal(b, &doc); err != nil {
+		return coder.Errorf(coder.CodeInvalid, "--config: %s is not YAML: %s", path, err)
+	}
+	if len(doc.Content) == 0 {
+		return nil
+	}
+	keys := map[string]*option{}
+	for _, o := range options {
+		if o.key != "" {
+			keys[o.key] = o
+		}
+	}
+	return takeNode(path, "", doc.Content[0], keys)
+}
+
+// takeNode gives a node to the option of its key, or walks on.
+func takeNode(path, key string, n *yaml.Node, keys map[string]*option) error {
+	if o := keys[key]; o != nil {
+		return takeValue(o, n)
+	}
+	if n.Kind != yaml.MappingNode {
+		if n.Tag == "!!null" || key == "" {
+			return nil
+		}
+		return coder.Errorf(coder.CodeInvalid, "%s, line %d: there is no option %s", path, n.Line, key)
+	}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		below := n.Content[i].Value
+		if key != "" {
+			below = key + "." + below
+		}
+		if err := takeNode(path, below, n.Content[i+1], keys); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func takeValue(o *option, n *yaml.Node) error {
+	if o.origin == fromFlag || o.origin == fromEnvironment || n.Tag == "!!null" {
+		return nil
+	}
+	if n.Kind == yaml.ScalarNode && !strings.HasPrefix(o.value.kind, "struct[") {
+		return o.set(fromFile, n.Value)
+	}
+	if n.Kind == yaml.SequenceNode && !o.value.single {
+		var items []string
+		if err := n.Decode(&items); err != nil {
+			return coder.Errorf(coder.CodeInvalid, "%s, line %d: %s", o.key, n.Line, err)
+		}
+		return o.set(fromFile, joinCSV(items))
+	}
+	var v any
+	if err := n.Decode(&v); err != nil {
+		return coder.Errorf(coder.CodeInvalid, "%s, line %d: %s", o.key, n.Line, err)
+	}
+	b, err := json.Marshal(v)
+	if err != nil {
+		return coder.Errorf(coder.CodeInvalid, "%s, line %d: %s", o.key, n.Line, err)
+	}
+	return o.set(fromFile, string(b))
+}
+
+// writeConfig gives the options as YAML with their values and descriptions.
+func writeConfig(options []*option) (string, error) {
+	root := &yaml.Node{Kind: yaml.MappingNode}
+	for _, o := range options {
+		if o.key == "" {
+			continue
+		}
+		at := root
+		parts := strings.Split(o.key, ".")
+		for _, p := range parts[:len(parts)-1] {
+			at = childMap(at, p)
+		}
+		value, err := valueNode(o)
+		if err != nil {
+			return "", fmt.Errorf("%s: %w", o.key, err)
+		}
+		name := &yaml.Node{Kind: yaml.ScalarNode, Value: parts[len(parts)-1], HeadComment: wrap(o.text, 76, "")}
+		at.Content = append(at.Content, name, value)
+	}
+	b, err := yaml.Marshal(&yaml.Node{Kind: yaml.DocumentNode, Content: []*yaml.Node{root}})
+	return string(b), err
+}
+
+// childMap finds or adds the map of that name.
+func childMap(at *yaml.Node, name string) *yaml.Node {
+	for i := 0; i+1 < len(at.Content); i += 2 {
+		if at.Content[i].Value == name {
+			return at.Content[i+1]
+		}
+	}
+	child := &yaml.Node{Kind: yaml.MappingNode}
+	at.Content = append(at.Content, &yaml.Node{Kind: yaml.ScalarNode, Value: name}, child)
+	return child
+}
+
+func valueNode(o *option) (*yaml.Node, error) {
+	s := o.value.get()
+	n := &yaml.Node{}
+	switch {
+	case o.value.kind == "bool":
+		return n, n.Encode(s == "true")
+	case o.value.kind == "int":
+		i, err := strconv.Atoi(s)
+		if err != nil {
+			return nil, err
+		}
+		return n, n.Encode(i)
+	case strings.HasPrefix(o.value.kind, "struct["):
+		if s == "" {
+			return n, n.Encode(nil)
+		}
+		return n, yaml.Unmarshal([]byte(s), n)
+	case !o.value.single:
+		items, err := splitCSV(s)
+		if err != nil {
+			return nil, err
+		}
+		if items == nil {
+			items = []string{}
+		}
+		return n, n.Encode(items)
+	}
+	return n, n.Encode(s)
+}
