@@ -69,6 +69,9 @@ func primitiveText(v cty.Value) (string, bool) {
 	case cty.String:
 		return v.AsString(), true
 	case cty.Number:
+		if e := v.AsBigFloat().MantExp(nil); e > 1024 || e < -1024 {
+			return v.AsBigFloat().Text('g', -1), true
+		}
 		return v.AsBigFloat().Text('f', -1), true
 	}
 	if v.True() {

@@ -3,6 +3,7 @@ package terraform
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -129,8 +130,37 @@ func (m *module) retype(expr hclsyntax.Expression, name string) (text string, ok
 	return fmt.Sprintf("to%s(var.%s)", typ, name), compares, nil
 }
 
+// maxTag is the longest expression of a tag. Tags are evaluated by the server:
+// no expression may cost much.
+const maxTag = 4 << 10
+
+// costly says what of an expression could cost much memory, or "".
+func costly(n hclsyntax.Node) string {
+	switch n := n.(type) {
+	case *hclsyntax.LiteralValueExpr:
+		if n.Val.Type() == cty.Number && n.Val.IsKnown() && !n.Val.IsNull() {
+			if e := n.Val.AsBigFloat().MantExp(nil); e > 1024 || e < -1024 {
+				return "a number that is too large or too small"
+			}
+		}
+	case *hclsyntax.FunctionCallExpr:
+		if n.Name == "format" && len(n.Args) > 0 {
+			t, ok := n.Args[0].(*hclsyntax.TemplateExpr)
+			if !ok || !t.IsStringLiteral() || wideVerb.MatchString(literal(t)) {
+				return "format() with a text that is no literal, or with a width above 999"
+			}
+		}
+	}
+	return ""
+}
+
+var wideVerb = regexp.MustCompile(`\d{4}`)
+
 // parseTag reads a tag's expression and refuses what cannot be known early.
 func parseTag(text string) (hclsyntax.Expression, error) {
+	if len(text) > maxTag {
+		return nil, fmt.Errorf("the expression is longer than %d bytes", maxTag)
+	}
 	expr, diags := hclsyntax.ParseExpression([]byte(text), "tag", hcl.InitialPos)
 	if diags.HasErrors() {
 		return nil, fmt.Errorf("%s is not an expression: %s", text, diags[0].Summary)
@@ -138,21 +168,25 @@ func parseTag(text string) (hclsyntax.Expression, error) {
 	functions := tagFunctions()
 	var refused string
 	hclsyntax.VisitAll(expr, func(n hclsyntax.Node) hcl.Diagnostics {
+		if refused == "" {
+			refused = costly(n)
+		}
 		switch n := n.(type) {
 		case *hclsyntax.LiteralValueExpr, *hclsyntax.TemplateExpr, *hclsyntax.TemplateWrapExpr, *hclsyntax.ScopeTraversalExpr,
 			*hclsyntax.ParenthesesExpr, *hclsyntax.ConditionalExpr, *hclsyntax.UnaryOpExpr, *hclsyntax.BinaryOpExpr:
 		case *hclsyntax.FunctionCallExpr:
-			if _, ok := functions[n.Name]; !ok {
+			if _, ok := functions[n.Name]; !ok && refused == "" {
 				refused = "the function " + n.Name + "()"
 			}
 		case hclsyntax.Expression:
-			r := n.Range()
-			refused = string(r.SliceBytes([]byte(text)))
+			if r := n.Range(); refused == "" {
+				refused = string(r.SliceBytes([]byte(text)))
+			}
 		}
 		return nil
 	})
 	for _, t := range expr.Variables() {
-		if referenceName(t) == "" {
+		if referenceName(t) == "" && refused == "" {
 			r := t.SourceRange()
 			refused = string(r.SliceBytes([]byte(text)))
 		}
@@ -228,8 +262,9 @@ func EvalTags(exprs map[string]string, variables, parameters map[string]string) 
 		if diags.HasErrors() {
 			return nil, coder.Invalid("workspace_tags", "tag %q: %s: %s", name, diags[0].Summary, diags[0].Detail)
 		}
+		infinite := v.Type() == cty.Number && !v.IsNull() && v.IsKnown() && v.AsBigFloat().IsInf()
 		v, err = convert.Convert(v, cty.String)
-		if err != nil || v.IsNull() || !v.IsKnown() {
+		if err != nil || v.IsNull() || !v.IsKnown() || infinite {
 			return nil, coder.Invalid("workspace_tags", "tag %q must be a string, a number or a bool", name)
 		}
 		tags[name] = v.AsString()
