@@ -85,14 +85,17 @@ func (s Subject) Filter(t coder.RBACResource) Filter {
 		return Filter{All: true}
 	}
 	read := Object{Type: t}
-	if s.UserID == uuid.Nil || !s.scopesPermit(coder.RBACActionRead, read) {
+	ids, some := s.listedIDs(t)
+	switch {
+	case s.UserID == uuid.Nil:
+		return Filter{}
+	case some && s.scopesPermit(coder.RBACActionRead, read):
+	case t == coder.RBACResourceUser: // whoever one is, one knows that
+		return Filter{OwnerID: s.UserID}
+	default:
 		return Filter{}
 	}
-	f := Filter{}
-	var some bool
-	if f.IDs, some = s.listedIDs(t); !some {
-		return Filter{}
-	}
+	f := Filter{IDs: ids}
 	if s.siteVerdict(coder.RBACActionRead, read) == permitted {
 		f.All = true
 		return f

@@ -124,14 +124,25 @@ func (a *API) clientIP(r *http.Request) netip.Addr {
 		return netip.Addr{}
 	}
 	ip := ap.Addr().Unmap().WithZone("")
-	if !slices.ContainsFunc(a.ProxyOrigins, func(p netip.Prefix) bool { return p.Contains(ip) }) {
+	if !a.trusts(ip) {
 		return ip
 	}
 	for _, name := range a.ProxyHeaders {
-		first, _, _ := strings.Cut(r.Header.Get(name), ",")
-		if said, err := netip.ParseAddr(strings.TrimSpace(first)); err == nil {
-			return said.Unmap().WithZone("")
+		hops := strings.Split(r.Header.Get(name), ",")
+		for _, hop := range slices.Backward(hops) { // each proxy adds the address it saw at the end
+			said, err := netip.ParseAddr(strings.TrimSpace(hop))
+			if err != nil {
+				break
+			}
+			if ip = said.Unmap().WithZone(""); !a.trusts(ip) {
+				return ip
+			}
 		}
 	}
 	return ip
+}
+
+// trusts says whether the address is a proxy's that is believed.
+func (a *API) trusts(ip netip.Addr) bool {
+	return slices.ContainsFunc(a.ProxyOrigins, func(p netip.Prefix) bool { return p.Contains(ip) })
 }

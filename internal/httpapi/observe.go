@@ -100,12 +100,21 @@ func (a *API) observe(mux *http.ServeMux) http.Handler {
 		_, path, _ := strings.Cut(pattern, " ")
 		finish := a.metrics.begin(r, path)
 		defer func() {
-			if p := recover(); p != nil && p != http.ErrAbortHandler {
-				a.fail(rec, r, fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
+			p := recover()
+			begun := rec.status != 0
+			if p != nil && p != http.ErrAbortHandler {
+				err := fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+				if begun {
+					a.Log.ErrorContext(r.Context(), "request failed after its answer began", "path", r.URL.Path, "request_id", id, "error", err)
+				}
+				a.fail(rec, r, err)
 			}
 			finish(rec.status, time.Since(start))
 			a.Log.DebugContext(r.Context(), "request", "method", r.Method, "path", r.URL.Path, "status", rec.status,
 				"took", time.Since(start), "remote", origin.IP, "request_id", id)
+			if p == http.ErrAbortHandler || p != nil && begun {
+				panic(http.ErrAbortHandler) // or half an answer would look whole
+			}
 		}()
 		mux.ServeHTTP(rec, r)
 	})

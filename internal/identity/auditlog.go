@@ -55,6 +55,13 @@ func (s *Service) AuditLogs(ctx context.Context, actor access.Subject, f AuditSe
 	if err != nil {
 		return out, err
 	}
+	if len(rows) == 0 && f.Offset > 0 { // beyond the end: the count comes with rows
+		p.RowOffset, p.RowLimit = 0, 1
+		if rows, err = s.c.Store.AuditLogs(ctx, p); len(rows) > 0 {
+			out.Count = int(rows[0].Count)
+		}
+		return out, err
+	}
 	for _, r := range rows {
 		out.Count = int(r.Count)
 		out.AuditLogs = append(out.AuditLogs, auditLog(r))

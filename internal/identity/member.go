@@ -32,10 +32,18 @@ func (s *Service) Members(ctx context.Context, actor access.Subject, ref string,
 	if err != nil {
 		return out, err
 	}
-	rows, err := s.c.Store.OrganizationMembers(ctx, sqlc.OrganizationMembersParams{
+	p := sqlc.OrganizationMembersParams{
 		OrganizationID: o.ID, SeeAll: actor.Can(coder.RBACActionRead, access.Object{Type: coder.RBACResourceOrganizationMember, OrganizationID: o.ID}),
 		SeeID: actor.UserID, UserID: f.UserID, Search: f.Text, RowLimit: int32(f.Limit), RowOffset: int32(f.Offset),
-	})
+	}
+	rows, err := s.c.Store.OrganizationMembers(ctx, p)
+	if err == nil && len(rows) == 0 && f.Offset > 0 { // beyond the end: the count comes with rows
+		p.RowOffset, p.RowLimit = 0, 1
+		if rows, err = s.c.Store.OrganizationMembers(ctx, p); len(rows) > 0 {
+			out.Count = int(rows[0].Count)
+		}
+		return out, err
+	}
 	for _, r := range rows {
 		out.Count = int(r.Count)
 		out.Members = append(out.Members, coder.OrganizationMemberWithUserData{

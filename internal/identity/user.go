@@ -51,6 +51,15 @@ func (s *Service) Users(ctx context.Context, actor access.Subject, f UserSearch)
 	for i, r := range rows {
 		found[i], count = r.User, int(r.Count)
 	}
+	if len(rows) == 0 && f.Offset > 0 { // beyond the end: the count comes with rows
+		p.RowOffset, p.RowLimit = 0, 1
+		if rows, err = s.c.Store.Users(ctx, p); len(rows) > 0 {
+			count = int(rows[0].Count)
+		}
+	}
+	if err != nil {
+		return coder.GetUsersResponse{}, err
+	}
 	out, err := users(ctx, s.c.Store.Queries, found)
 	return coder.GetUsersResponse{Users: out, Count: count}, err
 }
