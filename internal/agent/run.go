@@ -127,15 +127,15 @@ func (l *life) workDir() string {
 	return string(filepath.Separator)
 }
 
-// lines calls each with every line of r, without its end. Lines of more than
-// lineLimit bytes come in parts. It closes r.
+// lines calls each with every line of r, as valid text and without its end.
+// Lines of more than lineLimit bytes come in parts. It closes r.
 func lines(r io.ReadCloser, each func(string)) {
 	defer r.Close()
 	b := bufio.NewReaderSize(r, lineLimit)
 	for {
 		part, err := b.ReadSlice('\n')
 		if len(part) > 0 {
-			each(strings.TrimRight(string(part), "\r\n"))
+			each(strings.ToValidUTF8(strings.TrimRight(string(part), "\r\n"), "\uFFFD"))
 		}
 		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
 			return
