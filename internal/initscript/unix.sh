@@ -54,7 +54,7 @@ if [ -z "$binary" ]; then
 fi
 
 pause=1
-until fetch "$binary" && chmod 755 "$binary" && "$binary" --version >/dev/null 2>&1; do
+until fetch "$binary" && chmod 755 "$binary" && "$binary" version >/dev/null 2>&1; do
 	say "could not get a working agent from $binary_url; trying again in $pause s"
 	sleep "$pause"
 	pause=$((pause * 2))

@@ -21,7 +21,7 @@ $pause = 1
 while ($true) {
 	try {
 		Invoke-WebRequest -Uri $binaryUrl -OutFile $binary -UseBasicParsing
-		& $binary --version | Out-Null
+		& $binary version | Out-Null
 		if ($LASTEXITCODE -eq 0) { break }
 		throw "the downloaded agent does not run (exit status $LASTEXITCODE)"
 	} catch {
