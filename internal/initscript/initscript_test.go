@@ -52,7 +52,7 @@ func TestRun(t *testing.T) {
 		if r.URL.Path != "/bin/coder-linux-"+arch() {
 			t.Errorf("fetched %s", r.URL.Path)
 		}
-		w.Write([]byte("#!/bin/sh\n[ \"$1\" = --version ] && exit 0\necho \"$1 $CODER_AGENT_URL $CODER_AGENT_AUTH $CODER_AGENT_TOKEN\"\n"))
+		w.Write([]byte("#!/bin/sh\n[ \"$1\" = version ] && exit 0\necho \"$1 $CODER_AGENT_URL $CODER_AGENT_AUTH $CODER_AGENT_TOKEN\"\n"))
 	}))
 	defer server.Close()
 	ran := 0
