@@ -176,19 +176,13 @@ func (a *API) admitUser(r *http.Request, d *DaemonInfo, asked coder.Tags) error 
 		object.OwnerID = actor.UserID
 	}
 	_, member := actor.OrganizationRoles[org.ID]
-	own := object.OwnerID != uuid.Nil && member && unnarrowed(actor)
+	own := object.OwnerID != uuid.Nil && member && !actor.Narrowed()
 	if !own && !actor.Can(coder.RBACActionCreate, object) {
 		return coder.Errorf(coder.CodeForbidden, "You may not start provisioners for this organization; with the tag scope=user you may start one for your own workspaces")
 	}
 	d.OrganizationID, d.KeyID = org.ID, coder.ReservedProvisionerKey(coder.ProvisionerKeyUserAuth)
 	d.Tags = coder.NormalizeTags(actor.UserID, asked)
 	return nil
-}
-
-// unnarrowed says that no scope or allow list of the token takes rights away.
-func unnarrowed(s access.Subject) bool {
-	wide := func(c coder.APIKeyScope) bool { return c == coder.APIKeyScopeAll || c == coder.APIKeyScopeCoderAll }
-	return (len(s.Scopes) == 0 || slices.ContainsFunc(s.Scopes, wide)) && len(s.AllowList) == 0
 }
 
 func sessionToken(r *http.Request) string {

@@ -57,7 +57,7 @@ func newHouse(t testing.TB, c queue.Config) *house {
 		t.Fatal(err)
 	}
 	for _, sql := range []string{
-		fmt.Sprintf(`INSERT INTO users (id, email, username, login_type, status, created_at, updated_at) VALUES ('%s', 'a@b.c', 'a', 'none', 'active', now(), now())`, h.user),
+		fmt.Sprintf(`INSERT INTO users (id, email, username, login_type, status, is_system, created_at, updated_at) VALUES ('%s', 'a@b.c', 'a', 'none', 'active', true, now(), now())`, h.user),
 		fmt.Sprintf(`INSERT INTO files (id, hash, created_by, mimetype, data, created_at) VALUES ('%s', 'h', '%s', 'application/x-tar', '', now())`, h.file, h.user),
 	} {
 		if _, err := store.Pool().Exec(t.Context(), sql); err != nil {

@@ -1,0 +1,296 @@
+package provisionapi_test
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/api/provisionerd"
+	"github.com/seed-2a7f8fe7/coder/client"
+	"github.com/seed-2a7f8fe7/coder/internal/access"
+	"github.com/seed-2a7f8fe7/coder/internal/identity"
+	"github.com/seed-2a7f8fe7/coder/internal/provisionapi"
+	daemon "github.com/seed-2a7f8fe7/coder/internal/provisionerd"
+	"github.com/seed-2a7f8fe7/coder/internal/queue"
+)
+
+// town is a house behind HTTP, with an owner, a member and another organization.
+type town struct {
+	*house
+	client                   *client.Client
+	owner, member            string // tokens
+	ownerSubject             access.Subject
+	ownerID, memberID, other uuid.UUID
+}
+
+func newTown(t *testing.T) *town {
+	t.Helper()
+	h := newHouse(t, queue.Config{})
+	mux := http.NewServeMux()
+	mux.Handle(provisionapi.Pattern, h.Handler())
+	srv := httptest.NewServer(mux)
+	t.Cleanup(srv.Close)
+	u, err := url.Parse(srv.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &town{house: h, client: client.New(u)}
+	ids := identity.New(identity.Config{Store: h.store, Log: slog.New(slog.DiscardHandler)})
+	ctx, none := t.Context(), access.Origin{}
+	const password = "correct horse battery staple"
+	first, err := ids.CreateFirstUser(ctx, none, coder.CreateFirstUserRequest{Email: "o@example.com", Username: "owner", Password: password})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.ownerID = first.UserID
+	login := func(email string) (string, access.Subject) {
+		l, err := ids.Login(ctx, none, coder.LoginWithPasswordRequest{Email: email, Password: password})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := ids.Authenticate(ctx, l.SessionToken, none)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l.SessionToken, s
+	}
+	w.owner, w.ownerSubject = login("o@example.com")
+	m, err := ids.CreateUser(ctx, w.ownerSubject, coder.CreateUserRequestWithOrgs{Email: "m@example.com", Username: "member", Password: password, UserStatus: coder.UserStatusActive, OrganizationIDs: []uuid.UUID{h.org}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.memberID = m.ID
+	w.member, _ = login("m@example.com")
+	o, err := ids.CreateOrganization(ctx, w.ownerSubject, coder.CreateOrganizationRequest{Name: "other"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.other = o.ID
+	return w
+}
+
+func (w *town) key(t *testing.T, org uuid.UUID, name string, tags map[string]string) string {
+	t.Helper()
+	secret, err := w.queue.CreateKey(t.Context(), w.ownerSubject, org, coder.CreateProvisionerKeyRequest{Name: name, Tags: tags})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return secret
+}
+
+// knock makes the request of a daemon that does not upgrade, and gives the
+// refusal; 426 means that it would have been let in.
+func (w *town) knock(t *testing.T, org, query string, header map[string]string) (int, coder.Response) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, w.client.URL.String()+"/api/v2/organizations/"+org+"/provisionerdaemons/serve?"+query, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for k, v := range header {
+		req.Header.Set(k, v)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r coder.Response
+	if resp.StatusCode != http.StatusUpgradeRequired && (json.Unmarshal(b, &r) != nil || r.Message == "") {
+		t.Errorf("status %d has the body %q", resp.StatusCode, b)
+	}
+	return resp.StatusCode, r
+}
+
+func TestAdmission(t *testing.T) {
+	w := newTown(t)
+	key := w.key(t, w.org, "plain", nil)
+	const K, P, S = provisionapi.KeyHeader, provisionapi.PSKHeader, client.SessionTokenHeader
+	const base = "version=1.14&version=1.14&name=d&provisioner=echo&provisioner=terraform"
+	const in = http.StatusUpgradeRequired
+	tooMany := base
+	for range 100 {
+		tooMany += "&tag=" + uuid.NewString() + "=x"
+	}
+	for name, c := range map[string]struct {
+		org, query string
+		header     map[string]string
+		want       int
+	}{
+		"key":                             {"default", base, map[string]string{K: key}, in},
+		"key, organization by id":         {w.org.String(), base, map[string]string{K: key}, in},
+		"key and PSK":                     {"default", base, map[string]string{K: key, P: psk}, 400},
+		"wrong key":                       {"default", base, map[string]string{K: "nonsense"}, 401},
+		"wrong key beats right session":   {"default", base, map[string]string{K: "nonsense", S: w.owner}, 401},
+		"key of another organization":     {w.other.String(), base, map[string]string{K: key}, 401},
+		"key and unknown organization":    {"nowhere", base, map[string]string{K: key}, 401},
+		"PSK":                             {"default", base, map[string]string{P: psk}, in},
+		"PSK with tags":                   {"other", base + "&tag=a=b", map[string]string{P: psk}, in},
+		"PSK with user scope":             {"default", base + "&tag=scope=user", map[string]string{P: psk}, 400},
+		"PSK and unknown organization":    {"nowhere", base, map[string]string{P: psk}, 404},
+		"wrong PSK":                       {"default", base, map[string]string{P: psk + "x"}, 401},
+		"wrong PSK, right session":        {"default", base, map[string]string{P: "x", S: w.owner}, in},
+		"nothing":                         {"default", base, nil, 401},
+		"owner":                           {"default", base, map[string]string{S: w.owner}, in},
+		"owner, cookie":                   {"default", base, map[string]string{"Cookie": "coder_session_token=" + w.owner}, in},
+		"wrong session":                   {"default", base, map[string]string{S: "nonsense"}, 401},
+		"member":                          {"default", base, map[string]string{S: w.member}, 403},
+		"member, user scope":              {"default", base + "&tag=scope=user", map[string]string{S: w.member}, in},
+		"member of another":               {"other", base + "&tag=scope=user", map[string]string{S: w.member}, 404},
+		"too new":                         {"default", "version=1.15&provisioner=echo", map[string]string{P: psk}, 400},
+		"other major":                     {"default", "version=2.0&provisioner=echo", map[string]string{P: psk}, 400},
+		"old":                             {"default", "version=1.2&name=d&provisioner=echo", map[string]string{P: psk}, in},
+		"oldest":                          {"default", "provisioner=echo", map[string]string{P: psk}, in},
+		"no provisioner":                  {"default", "version=1.14&name=d", map[string]string{P: psk}, 400},
+		"unknown provisioner":             {"default", "version=1.14&provisioner=pulumi", map[string]string{P: psk}, 400},
+		"tag without value":               {"default", base + "&tag=a", map[string]string{P: psk}, 400},
+		"tag without name":                {"default", base + "&tag==a", map[string]string{P: psk}, 400},
+		"unknown scope":                   {"default", base + "&tag=scope=galaxy", map[string]string{P: psk}, 400},
+		"a hundred tags":                  {"default", tooMany, map[string]string{P: psk}, 400},
+		"name with a line break":          {"default", "version=1.14&name=a%0Ab&provisioner=echo", map[string]string{P: psk}, 400},
+		"name that is not text":           {"default", "version=1.14&name=%ff&provisioner=echo", map[string]string{P: psk}, 400},
+		"right key where names are false": {"default", base + "&name=x", map[string]string{K: key}, in},
+	} {
+		if got, body := w.knock(t, c.org, c.query, c.header); got != c.want {
+			t.Errorf("%s: status %d (%s), want %d", name, got, body.Message, c.want)
+		}
+	}
+}
+
+// TestTagsOfAdmitted connects for real and looks at the daemon's row.
+func TestTagsOfAdmitted(t *testing.T) {
+	w := newTown(t)
+	key := w.key(t, w.org, "tagged", map[string]string{"a": "b"})
+	for name, c := range map[string]struct {
+		dialer daemon.WebSocket
+		token  string
+		tags   coder.Tags
+		key    string
+	}{
+		"key":    {daemon.WebSocket{Key: key, Tags: coder.Tags{"ignored": "x"}}, "", coder.Tags{"scope": "organization", "owner": "", "a": "b"}, "tagged"},
+		"psk":    {daemon.WebSocket{PSK: psk, Tags: coder.Tags{"c": "d", "owner": "me"}}, "", coder.Tags{"scope": "organization", "owner": "", "c": "d"}, "psk"},
+		"member": {daemon.WebSocket{Tags: coder.Tags{"scope": "user", "owner": w.ownerID.String()}}, w.member, coder.Tags{"scope": "user", "owner": w.memberID.String()}, "user-auth"},
+	} {
+		cl := *w.client
+		cl.SessionToken = c.token
+		c.dialer.Client, c.dialer.Name, c.dialer.Provisioners, c.dialer.Version = &cl, "d-"+name, []string{"echo"}, "v1.2.3"
+		conn, err := c.dialer.Dial(t.Context())
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		// A call that returns shows that the connection is up and the row written.
+		if _, err := provisionerd.NewDRPCProvisionerDaemonClient(conn).CommitQuota(t.Context(), &provisionerd.CommitQuotaRequest{}); err != nil {
+			t.Fatal(name, err)
+		}
+		daemons, err := w.queue.Daemons(t.Context(), access.System(), w.org, queue.DaemonFilter{Tags: c.tags})
+		if err != nil || len(daemons) != 1 {
+			t.Fatalf("%s: daemons are %v, %v", name, daemons, err)
+		}
+		d := daemons[0]
+		if d.Name != "d-"+name || len(d.Tags) != len(c.tags) || d.KeyName != c.key || d.Version != "v1.2.3" || d.APIVersion != "1.14" || d.Status != coder.ProvisionerDaemonStatusIdle {
+			t.Errorf("%s: the daemon's row is %+v", name, d)
+		}
+		conn.Close()
+	}
+}
+
+func TestExternalDaemonRunsAJob(t *testing.T) {
+	w := newTown(t)
+	dialer := daemon.WebSocket{Client: w.client, PSK: psk, Name: "far", Provisioners: []string{"echo"}, Version: "v0"}
+	w.daemon(t, dialer.Dial)
+	// 6 MiB of state and as much archive are more than the original's messages.
+	id := w.add(t, build, map[string]string{"apply.jsonl": `{"state": "` + strings.Repeat("x", 6<<20) + `"}`})
+	j, _ := w.ends(t, id)
+	if j.Status != coder.ProvisionerJobStatusSucceeded || j.WorkerName != "far" {
+		t.Fatalf("job ended as %s: %s", j.Status, j.Error)
+	}
+	if len(w.done[id].GetWorkspaceBuild().State) != 6<<20 {
+		t.Error("the state is not whole")
+	}
+}
+
+func TestRefusedDaemonSaysSo(t *testing.T) {
+	w := newTown(t)
+	d := w.daemon(t, daemon.WebSocket{Client: w.client, Key: "nonsense", Provisioners: []string{"echo"}}.Dial)
+	select {
+	case err := <-d.Refused():
+		if !coder.Is(err, coder.CodeUnauthenticated) || !strings.Contains(err.Error(), "provisioner key") {
+			t.Fatal(err)
+		}
+	case <-time.After(20 * time.Second):
+		t.Fatal("the daemon does not say that it was refused")
+	}
+}
+
+func TestKeys(t *testing.T) {
+	w := newTown(t)
+	ctx, owner := t.Context(), w.ownerSubject
+	secret := w.key(t, w.org, "CI", map[string]string{"a": "b"})
+	for _, bad := range []coder.CreateProvisionerKeyRequest{
+		{Name: "ci"}, {Name: ""}, {Name: "psk"}, {Name: "Built-In"}, {Name: "a b"}, {Name: "x", Tags: map[string]string{"scope": "user"}},
+		{Name: "x", Tags: map[string]string{"owner": ""}}, {Name: "x", Tags: map[string]string{"": "y"}},
+	} {
+		if _, err := w.queue.CreateKey(ctx, owner, w.org, bad); !coder.Is(err, coder.CodeInvalid, coder.CodeConflict) {
+			t.Errorf("%+v: %v, want a refusal", bad, err)
+		}
+	}
+	if _, err := w.queue.CreateKey(ctx, owner, w.other, coder.CreateProvisionerKeyRequest{Name: "CI"}); err != nil {
+		t.Error("the name is free in another organization:", err)
+	}
+	k, err := w.queue.KeyBySecret(ctx, secret)
+	if err != nil || k.Name != "CI" || k.Organization != w.org.String() || k.Tags["a"] != "b" {
+		t.Errorf("the key of the secret is %+v, %v", k, err)
+	}
+	member := access.Subject{UserID: w.memberID, OrganizationRoles: map[uuid.UUID][]string{w.org: {}}}
+	if err := w.queue.DeleteKey(ctx, member, w.org, "ci"); err == nil {
+		t.Error("a member deleted a key")
+	}
+	if err := w.queue.DeleteKey(ctx, owner, w.org, "psk"); !coder.Is(err, coder.CodeInvalid) {
+		t.Error("a reserved key was deleted:", err)
+	}
+	if err := w.queue.DeleteKey(ctx, owner, w.org, "ci"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.queue.KeyBySecret(ctx, secret); !coder.Is(err, coder.CodeUnauthenticated) {
+		t.Error("a deleted key is still good:", err)
+	}
+}
+
+// TestGarbage sends bytes that are no yamux over an admitted connection.
+func TestGarbage(t *testing.T) {
+	w := newTown(t)
+	w.daemon(t, nil)
+	cl := *w.client
+	cl.Header = http.Header{provisionapi.PSKHeader: {psk}}
+	ws, err := cl.Dial(t.Context(), "/organizations/default/provisionerdaemons/serve", url.Values{"provisioner": {"echo"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	if err := ws.Write(ctx, 2, []byte(strings.Repeat("garbage", 1000))); err != nil {
+		t.Fatal(err)
+	}
+	for err == nil {
+		_, _, err = ws.Read(ctx)
+	}
+	if ctx.Err() != nil {
+		t.Fatal("the connection stays open")
+	}
+	if j, _ := w.ends(t, w.add(t, build, nil)); j.Status != coder.ProvisionerJobStatusSucceeded {
+		t.Fatalf("another daemon was disturbed: %s", j.Error)
+	}
+}
