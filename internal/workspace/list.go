@@ -46,30 +46,39 @@ func (s *Service) Workspaces(ctx context.Context, actor access.Subject, search S
 	if err != nil {
 		return out, err
 	}
-	rows, err := s.Store.WorkspaceSearch(ctx, arg)
-	if err == nil && len(rows) == 0 && search.Offset > 0 {
-		return out, s.countBehind(ctx, arg, &out.Count)
-	}
-	if err != nil || len(rows) == 0 {
+	ids, err := s.search(ctx, arg, &out.Count)
+	if err == nil && len(ids) == 0 && search.Offset > 0 { // behind the last page: what is left to tell is the count
+		arg.SkipRows, arg.MaxRows = 0, 1
+		_, err = s.search(ctx, arg, &out.Count)
 		return out, err
 	}
-	out.Count = int(rows[0].Total)
-	ids := make([]uuid.UUID, len(rows))
-	for i, r := range rows {
-		ids[i] = r.ID
+	if err != nil || len(ids) == 0 {
+		return out, err
 	}
 	out.Workspaces, err = s.show(ctx, s.Store.Queries, actor, ids)
 	return out, err
 }
 
-// countBehind counts the matches for a page behind the last one.
-func (s *Service) countBehind(ctx context.Context, arg sqlc.WorkspaceSearchParams, n *int) error {
-	arg.SkipRows, arg.MaxRows = 0, 1
-	rows, err := s.Store.WorkspaceSearch(ctx, arg)
-	if len(rows) > 0 {
-		*n = int(rows[0].Total)
+// search gives the ids of a page and the count of all that match.
+func (s *Service) search(ctx context.Context, arg sqlc.WorkspaceSearchParams, count *int) ([]uuid.UUID, error) {
+	var rows []sqlc.WorkspaceSearchRow
+	err := s.Store.Tx(ctx, func(q *sqlc.Queries) error {
+		if err := q.WorkspaceSearchPlan(ctx); err != nil {
+			return err
+		}
+		var err error
+		rows, err = q.WorkspaceSearch(ctx, arg)
+		return err
+	})
+	if err != nil || len(rows) == 0 {
+		return nil, err
 	}
-	return err
+	*count = int(rows[0].Total)
+	ids := make([]uuid.UUID, len(rows))
+	for i, r := range rows {
+		ids[i] = r.ID
+	}
+	return ids, nil
 }
 
 func (s *Service) searchParams(actor access.Subject, search Search) (sqlc.WorkspaceSearchParams, error) {
