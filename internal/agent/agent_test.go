@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/ed25519"
+	"encoding/json"
 	"io"
 	"log/slog"
 	"net"
@@ -11,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -22,6 +24,7 @@ import (
 	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/api/provisioner"
 	"github.com/seed-2a7f8fe7/coder/internal/agent"
+	"github.com/seed-2a7f8fe7/coder/internal/agentapi"
 	"github.com/seed-2a7f8fe7/coder/internal/agenttest"
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel"
 )
@@ -106,13 +109,23 @@ func shell(t *testing.T, h *agenttest.House, a agenttest.Agent) (*ssh.Client, *t
 	if err != nil {
 		t.Fatal(err)
 	}
-	sc, channels, requests, err := ssh.NewClientConn(stream, "agent", &ssh.ClientConfig{User: "x", HostKeyCallback: ssh.FixedHostKey(want)})
+	return client(t, stream, want), conn
+}
+
+// client speaks SSH over a stream; without keys the host may have any.
+func client(t *testing.T, nc net.Conn, keys ...ssh.PublicKey) *ssh.Client {
+	t.Helper()
+	conf := &ssh.ClientConfig{User: "x", HostKeyCallback: ssh.InsecureIgnoreHostKey()}
+	if len(keys) > 0 {
+		conf.HostKeyCallback = ssh.FixedHostKey(keys[0])
+	}
+	sc, channels, requests, err := ssh.NewClientConn(nc, "agent", conf)
 	if err != nil {
 		t.Fatal(err)
 	}
 	c := ssh.NewClient(sc, channels, requests)
 	t.Cleanup(func() { c.Close() })
-	return c, conn
+	return c
 }
 
 func output(t *testing.T, c *ssh.Client, command string) string {
@@ -279,7 +292,7 @@ func TestStartBlocksLogin(t *testing.T) {
 	})
 	process(t, u, a.Token)
 	reaches(t, h, a.ID, coder.WorkspaceAgentLifecycleStarting)
-	c, _ := shell(t, h, a)
+	c, conn := shell(t, h, a)
 	s, err := c.NewSession()
 	if err != nil {
 		t.Fatal(err)
@@ -289,6 +302,13 @@ func TestStartBlocksLogin(t *testing.T) {
 	s.Stderr = w
 	if err := s.Start("echo in"); err != nil {
 		t.Fatal(err)
+	}
+	hasty, err := conn.Open(t.Context(), tunnel.KindSSH, "no-wait")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out := output(t, client(t, hasty), "echo now"); out != "now\n" {
+		t.Errorf("without waiting: %q", out)
 	}
 	b := make([]byte, 200)
 	n, err := r.Read(b)
@@ -341,6 +361,40 @@ func TestPortThroughTheTunnel(t *testing.T) {
 	}
 	if _, err := conn.Open(t.Context(), tunnel.KindTCP, "127.0.0.1:1"); err == nil {
 		t.Error("a port where nobody listens was reached")
+	}
+}
+
+func TestListeningPorts(t *testing.T) {
+	h := agenttest.New(t)
+	u, _ := h.Serve("")
+	a := h.Workspace("ws")
+	process(t, u, a.Token)
+	reaches(t, h, a.ID, coder.WorkspaceAgentLifecycleReady)
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	row, err := h.Presence.AgentForUser(t.Context(), h.Owner, a.ID, coder.RBACActionSSH)
+	if err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "its link to the relay is up", func() bool { return h.Board.Holds(a.ID) })
+	api := agentapi.New(agentapi.Config{Presence: h.Presence, Board: h.Board, Authority: h.Authority})
+	resp, err := api.AgentHTTP(row).Get("http://agent/api/v0/listening-ports")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	var ports coder.WorkspaceAgentListeningPortsResponse
+	if err := json.NewDecoder(resp.Body).Decode(&ports); err != nil {
+		t.Fatal(err)
+	}
+	want := int32(l.Addr().(*net.TCPAddr).Port)
+	if !slices.ContainsFunc(ports.Ports, func(p coder.WorkspaceAgentListeningPort) bool {
+		return p.Port == want && p.Network == "tcp" && p.ProcessName != ""
+	}) {
+		t.Errorf("%d is not among %+v", want, ports.Ports)
 	}
 }
 

@@ -9,8 +9,13 @@ import (
 	"sync"
 	"time"
 
+	"github.com/seed-2a7f8fe7/coder/internal/sshd"
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel"
 )
+
+// noWait is the argument of an SSH stream whose client does not wait for the
+// start scripts.
+const noWait = "no-wait"
 
 // dialTimeout bounds how long a connection inside the workspace may take to
 // come about.
@@ -24,11 +29,17 @@ func (l *life) serve(ctx context.Context, r *tunnel.Request) {
 		if err != nil {
 			return // the client is gone
 		}
-		if err := l.ssh.ServeConn(ctx, stream); err != nil && ctx.Err() == nil {
+		if err := l.ssh.ServeConn(ctx, stream, sshd.Options{NoWait: r.Arg == noWait}); err != nil && ctx.Err() == nil {
 			l.log.Debug("an SSH connection did not come about", "error", err)
 		}
 	case tunnel.KindTCP:
 		l.serveTCP(ctx, r)
+	case tunnel.KindAgentAPI:
+		stream, err := r.Accept()
+		if err != nil {
+			return // the client is gone
+		}
+		l.serveAPI(ctx, stream)
 	default:
 		r.Reject(fmt.Errorf("this agent does not serve %s", r.Kind))
 	}

@@ -105,7 +105,11 @@ func (a *app) ssh(ctx context.Context, args []string, o *sshFlags) error {
 		defer done()
 		go a.writeNetworkInfo(informing, conn, o)
 	}
-	stream, err := conn.Open(ctx, "ssh", "")
+	hurry := "" // the agent holds logins too
+	if o.wait == "no" {
+		hurry = "no-wait"
+	}
+	stream, err := conn.Open(ctx, "ssh", hurry)
 	if err != nil {
 		return err
 	}

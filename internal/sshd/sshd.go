@@ -33,7 +33,8 @@ type Config struct {
 	MOTDFile string
 	// Gate holds sessions back until it returns; say tells the person who
 	// waits. An error refuses the session with its text. Nil holds nothing. A
-	// client passes it by with the environment variable CODER_SSH_WAIT=no.
+	// client passes it by with Options.NoWait, or for one session with the
+	// environment variable CODER_SSH_WAIT=no.
 	Gate func(ctx context.Context, say func(string)) error
 }
 
@@ -81,9 +82,15 @@ func (s *Server) Counts() Counts {
 	return Counts{SSH: s.counts[kindSSH].Load(), VSCode: s.counts[kindVSCode].Load(), JetBrains: s.counts[kindJetBrains].Load()}
 }
 
+// Options are what one client wants otherwise.
+type Options struct {
+	NoWait bool // the gate holds none of its sessions
+}
+
 // connection is one client, with what it may have several sessions share.
 type connection struct {
 	*Server
+	Options
 	ssh  *ssh.ServerConn
 	log  *slog.Logger
 	wait sync.WaitGroup
@@ -96,7 +103,7 @@ type connection struct {
 // ServeConn serves one client until it leaves, the connection breaks, or ctx
 // ends, and returns when nothing of it runs any more but processes that left
 // their session on purpose. It closes nc.
-func (s *Server) ServeConn(ctx context.Context, nc net.Conn) error {
+func (s *Server) ServeConn(ctx context.Context, nc net.Conn, o Options) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	stop := context.AfterFunc(ctx, func() { nc.Close() })
@@ -111,7 +118,7 @@ func (s *Server) ServeConn(ctx context.Context, nc net.Conn) error {
 		return fmt.Errorf("SSH handshake: %w", err)
 	}
 	defer sc.Close()
-	c := &connection{Server: s, ssh: sc, log: s.c.Log, forwards: map[string]net.Listener{}}
+	c := &connection{Server: s, Options: o, ssh: sc, log: s.c.Log, forwards: map[string]net.Listener{}}
 	c.wait.Go(func() { c.globalRequests(ctx, requests) })
 	for ch := range channels {
 		c.wait.Go(func() { c.channel(ctx, ch) })

@@ -49,7 +49,7 @@ func serve(t testing.TB, change ...func(*sshd.Config)) (string, *sshd.Server) {
 			if err != nil {
 				return
 			}
-			wait.Go(func() { _ = s.ServeConn(ctx, nc) }) // what clients do wrong is the tests' business
+			wait.Go(func() { _ = s.ServeConn(ctx, nc, sshd.Options{}) }) // what clients do wrong is the tests' business
 		}
 	})
 	t.Cleanup(func() {
