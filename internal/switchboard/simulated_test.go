@@ -1,11 +1,13 @@
 package switchboard_test
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"errors"
 	"io"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -25,6 +27,7 @@ type simulated struct {
 	down  map[string]bool // ends that cannot dial
 
 	mu    sync.Mutex
+	wrap  func(tunnel.Link) tunnel.Link // what else happens on links, or nil
 	links map[string]tunnel.Link
 	up    time.Time // when the last link was dialed
 }
@@ -40,6 +43,9 @@ func (w *simulated) relay(end string, serve func(context.Context, uuid.UUID, tun
 		mine, theirs := tunnel.LinkPipe()
 		w.links[end], w.up = mine, time.Now()
 		go func() { _ = serve(context.Background(), w.agent, slowLink{theirs}) }()
+		if w.wrap != nil {
+			return w.wrap(slowLink{mine}), nil
+		}
 		return slowLink{mine}, nil
 	}
 }
@@ -63,13 +69,13 @@ func (w *simulated) set(end string, down bool) {
 	}
 }
 
-func startSimulated(t *testing.T) (*simulated, *tunnel.Conn) {
+func startSimulated(t *testing.T, wrap func(tunnel.Link) tunnel.Link) (*simulated, *tunnel.Conn) {
 	authority, err := tunnel.NewAuthority(make([]byte, tunnel.SeedSize))
 	ok(t, err)
 	identity, err := tunnel.NewIdentity()
 	ok(t, err)
 	w := &simulated{
-		board: switchboard.New(switchboard.Config{}), agent: uuid.New(),
+		board: switchboard.New(switchboard.Config{}), agent: uuid.New(), wrap: wrap,
 		down: map[string]bool{}, links: map[string]tunnel.Link{},
 	}
 	l, err := tunnel.Listen(tunnel.ListenConfig{
@@ -100,7 +106,7 @@ func TestOutages(t *testing.T) {
 	for seed := range uint64(8) {
 		synctest.Test(t, func(t *testing.T) {
 			r := rand.New(rand.NewPCG(seed, 1))
-			w, c := startSimulated(t)
+			w, c := startSimulated(t, nil)
 			s, err := c.Open(t.Context(), tunnel.KindSSH, "")
 			ok(t, err)
 			const chunk, chunks = 100_000, 12
@@ -144,7 +150,7 @@ func TestOutages(t *testing.T) {
 // for longer than promised.
 func TestIdle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w, c := startSimulated(t)
+		w, c := startSimulated(t, nil)
 		time.Sleep(24 * time.Hour)
 		_, err := c.Ping(t.Context())
 		ok(t, err)
@@ -154,4 +160,77 @@ func TestIdle(t *testing.T) {
 			t.Error("the tunnel lives without a path")
 		}
 	})
+}
+
+// hostileLink is a relay that loses, repeats, reorders, forges and keeps
+// messages for later.
+type hostileLink struct {
+	tunnel.Link
+	mu   *sync.Mutex
+	r    *rand.Rand
+	held [][]byte
+}
+
+func (l *hostileLink) Send(text bool, p []byte) error {
+	if text {
+		return l.Link.Send(text, p)
+	}
+	for _, q := range l.mangle(p) {
+		if err := l.Link.Send(false, q); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mangle gives what is sent instead of p.
+func (l *hostileLink) mangle(p []byte) [][]byte {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	out := [][]byte{p}
+	switch n := l.r.IntN(100); {
+	case n < 2: // lost
+		out = nil
+	case n < 6: // repeated
+		out = append(out, p)
+	case n < 10: // kept
+		l.held, out = append(l.held, slices.Clone(p)), nil
+	case n < 14 && len(l.held) > 0: // an old one first, which stays for a replay
+		out = [][]byte{l.held[l.r.IntN(len(l.held))], p}
+	case n < 17: // changed anywhere but in the session
+		q := slices.Clone(p)
+		q[16+l.r.IntN(len(q)-16)] ^= byte(1 + l.r.IntN(255))
+		out = [][]byte{q}
+	case n < 20: // rubbish for the same session
+		q := slices.Clone(p)
+		for i := range q[16:] {
+			q[16+i] = byte(l.r.Uint32())
+		}
+		out = append(out, q)
+	}
+	return out
+}
+
+// TestHostileRelay shows that a relay which does its worst can slow a tunnel
+// down and nothing else.
+func TestHostileRelay(t *testing.T) {
+	for seed := range uint64(6) {
+		synctest.Test(t, func(t *testing.T) {
+			r := rand.New(rand.NewPCG(seed, 2))
+			var mu sync.Mutex
+			_, c := startSimulated(t, func(l tunnel.Link) tunnel.Link { return &hostileLink{Link: l, mu: &mu, r: r} })
+			s, err := c.Open(t.Context(), tunnel.KindSSH, "")
+			ok(t, err)
+			want := bytes.Repeat([]byte("0123456789abcdefghijklmnopqrstuvwxyz"), 20_000)
+			go func() {
+				_, _ = s.Write(want)
+				_ = s.CloseWrite()
+			}()
+			got, err := io.ReadAll(s)
+			ok(t, err)
+			if !bytes.Equal(got, want) {
+				t.Errorf("seed %d: other bytes came than went", seed)
+			}
+		})
+	}
 }

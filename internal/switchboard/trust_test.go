@@ -93,8 +93,10 @@ func TestCertificates(t *testing.T) {
 	cases := map[string]func() tunnel.DialConfig{
 		"for another agent":      func() tunnel.DialConfig { return w.config(other) },
 		"of a foreign authority": func() tunnel.DialConfig { return issue(strangers, time.Now()) },
-		"expired":                func() tunnel.DialConfig { return issue(w.authority, time.Now().Add(-tunnel.CertificateLifetime-time.Minute)) },
-		"not valid yet":          func() tunnel.DialConfig { return issue(w.authority, time.Now().Add(time.Hour)) },
+		"expired": func() tunnel.DialConfig {
+			return issue(w.authority, time.Now().Add(-tunnel.CertificateLifetime-time.Minute))
+		},
+		"not valid yet": func() tunnel.DialConfig { return issue(w.authority, time.Now().Add(time.Hour)) },
 		"of somebody else's key": func() tunnel.DialConfig {
 			c := w.config(w.grant(tunnel.KindSSH))
 			c.Identity = stranger
