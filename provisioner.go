@@ -1,6 +1,8 @@
 package coder
 
 import (
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -70,4 +72,52 @@ type CreateProvisionerKeyResponse struct {
 type CreateProvisionerKeyRequest struct {
 	Name string            `json:"name"`
 	Tags map[string]string `json:"tags,omitempty"`
+}
+
+// Reserved pseudo keys: how a provisioner came that brought no key of its own. (PRV-09)
+const (
+	ProvisionerKeyBuiltIn  = "built-in"
+	ProvisionerKeyUserAuth = "user-auth"
+	ProvisionerKeyPSK      = "psk"
+)
+
+// ReservedProvisionerKey gives the id of a reserved key; Nil for other names.
+func ReservedProvisionerKey(name string) uuid.UUID {
+	id := uuid.UUID{}
+	switch strings.ToLower(name) {
+	case ProvisionerKeyBuiltIn:
+		id[15] = 1
+	case ProvisionerKeyUserAuth:
+		id[15] = 2
+	case ProvisionerKeyPSK:
+		id[15] = 3
+	}
+	return id
+}
+
+// ResourceTypeProvisionerKey is the audit log's word for a provisioner key.
+const ResourceTypeProvisionerKey ResourceType = "provisioner_key"
+
+// The newest provisioner wire that is spoken, and the oldest of the same kind.
+const (
+	ProvisionerAPIMajor = 1
+	ProvisionerAPIMinor = 14
+)
+
+// ProvisionerAPIVersion is that version as text.
+const ProvisionerAPIVersion = "1.14"
+
+// CheckProvisionerAPIVersion refuses versions of the wire that are not
+// understood: another major number, or a minor number that is newer.
+func CheckProvisionerAPIVersion(v string) error {
+	major, minor, ok := strings.Cut(v, ".")
+	ma, err1 := strconv.ParseUint(major, 10, 16)
+	mi, err2 := strconv.ParseUint(minor, 10, 16)
+	if !ok || err1 != nil || err2 != nil {
+		return Invalid("version", "%.20q is not a version of the provisioner protocol such as %s", v, ProvisionerAPIVersion)
+	}
+	if ma != ProvisionerAPIMajor || mi > ProvisionerAPIMinor {
+		return Invalid("version", "the provisioner speaks protocol %d.%d, this server %d.0 to %s; use a provisioner of the server's version", ma, mi, ProvisionerAPIMajor, ProvisionerAPIVersion)
+	}
+	return nil
 }

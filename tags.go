@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/google/uuid"
 )
@@ -87,8 +88,8 @@ func CheckTags(field string, t Tags) error {
 			return Invalid(field, "a tag needs a name before its =")
 		case len(k) > MaxTagBytes || len(t[k]) > MaxTagBytes:
 			return Invalid(field, "tag %.40q is longer than %d bytes", k, MaxTagBytes)
-		case strings.ContainsRune(k+t[k], 0):
-			return Invalid(field, "tag %.40q holds a NUL byte", k)
+		case strings.ContainsRune(k+t[k], 0) || !utf8.ValidString(k+t[k]):
+			return Invalid(field, "tag %.40q is not text", k)
 		}
 	}
 	return nil

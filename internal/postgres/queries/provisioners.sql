@@ -54,3 +54,9 @@ SELECT * FROM provisioner_keys WHERE organization_id = $1 ORDER BY lower(name);
 
 -- name: QueueDeleteKey :one
 DELETE FROM provisioner_keys WHERE organization_id = $1 AND lower(name) = lower(sqlc.arg(name)) RETURNING *;
+
+-- name: QueueModuleFiles :one
+-- The prepared modules of a template version, for daemons of its organization.
+SELECT f.data FROM files f
+WHERE f.id = sqlc.arg(file_id) AND EXISTS (
+    SELECT FROM template_versions v WHERE v.module_files_id = f.id AND v.organization_id = sqlc.arg(organization_id));
