@@ -64,7 +64,7 @@ func TestRecord(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(rows) != 1 || rows[0].Count != 1 || rows[0].AuditLog.StatusCode != 201 || rows[0].AuditLog.IP.String() != "2001:db8::1" {
+	if len(rows) != 1 || rows[0].AuditLog.StatusCode != 201 || rows[0].AuditLog.IP.String() != "2001:db8::1" {
 		t.Errorf("rows: %+v", rows)
 	}
 }

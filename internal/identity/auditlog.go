@@ -55,17 +55,18 @@ func (s *Service) AuditLogs(ctx context.Context, actor access.Subject, f AuditSe
 	if err != nil {
 		return out, err
 	}
-	if len(rows) == 0 && f.Offset > 0 { // beyond the end: the count comes with rows
-		p.RowOffset, p.RowLimit = 0, 1
-		if rows, err = s.c.Store.AuditLogs(ctx, p); len(rows) > 0 {
-			out.Count = int(rows[0].Count)
-		}
-		return out, err
-	}
 	for _, r := range rows {
-		out.Count = int(r.Count)
 		out.AuditLogs = append(out.AuditLogs, auditLog(r))
 	}
+	count, err := s.c.Store.CountAuditLogs(ctx, sqlc.CountAuditLogsParams{
+		SeeAll: p.SeeAll, SeeOrganizations: p.SeeOrganizations, ResourceType: p.ResourceType, ResourceID: p.ResourceID,
+		ResourceTarget: p.ResourceTarget, Action: p.Action, Username: p.Username, Email: p.Email, UserID: p.UserID,
+		OrganizationID: p.OrganizationID, RequestID: p.RequestID, BuildReason: p.BuildReason, DateFrom: p.DateFrom, DateTo: p.DateTo,
+	})
+	if err != nil {
+		return out, err
+	}
+	out.Count = int(count)
 	return out, s.addOrganizations(ctx, out.AuditLogs)
 }
 

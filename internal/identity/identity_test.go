@@ -32,13 +32,13 @@ var here = access.Origin{IP: netip.MustParseAddr("192.0.2.1"), UserAgent: "test"
 // house is a service with its first user, who is the owner root.
 type house struct {
 	*Service
-	t     *testing.T
+	t     testing.TB
 	clock *clock
 	org   uuid.UUID
 	root  access.Subject
 }
 
-func newHouse(t *testing.T, c Config) *house {
+func newHouse(t testing.TB, c Config) *house {
 	t.Helper()
 	h := &house{t: t, clock: &clock{at: time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)}}
 	c.Store, c.Now = postgrestest.New(t), h.clock.now

@@ -37,15 +37,14 @@ func (s *Service) Members(ctx context.Context, actor access.Subject, ref string,
 		SeeID: actor.UserID, UserID: f.UserID, Search: f.Text, RowLimit: int32(f.Limit), RowOffset: int32(f.Offset),
 	}
 	rows, err := s.c.Store.OrganizationMembers(ctx, p)
-	if err == nil && len(rows) == 0 && f.Offset > 0 { // beyond the end: the count comes with rows
-		p.RowOffset, p.RowLimit = 0, 1
-		if rows, err = s.c.Store.OrganizationMembers(ctx, p); len(rows) > 0 {
-			out.Count = int(rows[0].Count)
-		}
+	if err != nil {
 		return out, err
 	}
+	count, err := s.c.Store.CountOrganizationMembers(ctx, sqlc.CountOrganizationMembersParams{
+		OrganizationID: p.OrganizationID, SeeAll: p.SeeAll, SeeID: p.SeeID, UserID: p.UserID, Search: p.Search,
+	})
+	out.Count = int(count)
 	for _, r := range rows {
-		out.Count = int(r.Count)
 		out.Members = append(out.Members, coder.OrganizationMemberWithUserData{
 			UserID: r.OrganizationMember.UserID, OrganizationID: o.ID, Username: r.Username, Name: r.Name, Email: r.Email, AvatarURL: r.AvatarURL,
 			Roles: access.SlimOrganization(o.ID, r.OrganizationMember.Roles), GlobalRoles: access.SlimSite(r.SiteRoles),

@@ -4,9 +4,8 @@ INSERT INTO audit_logs (id, time, organization_id, user_id, ip, user_agent, reso
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15);
 
 -- name: AuditLogs :many
--- A page of the log, the latest first, with the count of all rows that match
--- in every row. Empty parameters do not narrow.
-SELECT sqlc.embed(a), count(*) OVER () AS count,
+-- A page of the log, the latest first. Empty parameters do not narrow.
+SELECT sqlc.embed(a),
     u.username, u.name AS user_name, u.avatar_url AS user_avatar_url, u.email AS user_email, u.login_type AS user_login_type,
     u.status AS user_status, u.roles AS user_roles, u.theme AS user_theme,
     u.created_at AS user_created_at, u.updated_at AS user_updated_at, u.last_seen_at AS user_last_seen_at,
@@ -26,8 +25,8 @@ WHERE (@see_all::boolean OR a.organization_id = ANY (@see_organizations::uuid[])
     AND (sqlc.narg(resource_id)::uuid IS NULL OR a.resource_id = sqlc.narg(resource_id))
     AND (@resource_target::text = '' OR a.resource_target = @resource_target)
     AND (@action::text = '' OR a.action = @action)
-    AND (@username::text = '' OR lower(u.username) = lower(@username))
-    AND (@email::text = '' OR lower(u.email) = lower(@email))
+    AND (@username::text = '' OR a.user_id IN (SELECT x.id FROM users x WHERE lower(x.username) = lower(@username)))
+    AND (@email::text = '' OR a.user_id IN (SELECT x.id FROM users x WHERE lower(x.email) = lower(@email)))
     AND (@user_id::uuid = '00000000-0000-0000-0000-000000000000' OR a.user_id = @user_id)
     AND (@organization_id::uuid = '00000000-0000-0000-0000-000000000000' OR a.organization_id = @organization_id)
     AND (@request_id::text = '' OR a.request_id = @request_id)
@@ -36,3 +35,20 @@ WHERE (@see_all::boolean OR a.organization_id = ANY (@see_organizations::uuid[])
     AND (sqlc.narg(date_to)::timestamptz IS NULL OR a.time < sqlc.narg(date_to))
 ORDER BY a.time DESC, a.id
 LIMIT @row_limit OFFSET @row_offset;
+
+-- name: CountAuditLogs :one
+-- How many rows AuditLogs has on all its pages; its conditions, word for word.
+SELECT count(*) FROM audit_logs a
+WHERE (@see_all::boolean OR a.organization_id = ANY (@see_organizations::uuid[]))
+    AND (@resource_type::text = '' OR a.resource_type = @resource_type)
+    AND (sqlc.narg(resource_id)::uuid IS NULL OR a.resource_id = sqlc.narg(resource_id))
+    AND (@resource_target::text = '' OR a.resource_target = @resource_target)
+    AND (@action::text = '' OR a.action = @action)
+    AND (@username::text = '' OR a.user_id IN (SELECT x.id FROM users x WHERE lower(x.username) = lower(@username)))
+    AND (@email::text = '' OR a.user_id IN (SELECT x.id FROM users x WHERE lower(x.email) = lower(@email)))
+    AND (@user_id::uuid = '00000000-0000-0000-0000-000000000000' OR a.user_id = @user_id)
+    AND (@organization_id::uuid = '00000000-0000-0000-0000-000000000000' OR a.organization_id = @organization_id)
+    AND (@request_id::text = '' OR a.request_id = @request_id)
+    AND (@build_reason::text = '' OR a.additional_fields ->> 'build_reason' = @build_reason)
+    AND (sqlc.narg(date_from)::timestamptz IS NULL OR a.time >= sqlc.narg(date_from))
+    AND (sqlc.narg(date_to)::timestamptz IS NULL OR a.time < sqlc.narg(date_to));
