@@ -80,7 +80,7 @@ func (s *Service) plan(ctx context.Context, job queue.Job, versionID uuid.UUID) 
 	if v.TemplateID != nil {
 		meta.TemplateId = v.TemplateID.String()
 	}
-	if v.ModuleFilesID != nil {
+	if v.ModuleFilesID != nil && !v.DisableModuleCache {
 		meta.TemplateVersionModulesFile = v.ModuleFilesID.String()
 	}
 	return &provisionerd.AcquiredJob{UserName: who.Username, TemplateSourceArchive: source}, meta, nil
@@ -217,24 +217,34 @@ func (h importer) Complete(ctx context.Context, q *sqlc.Queries, job queue.Job, 
 }
 
 // modules keeps the modules that Terraform downloaded, when they came with the
-// result or were uploaded before it. Builds can do without them.
+// result or were uploaded before it. Builds can do without them, so those that
+// are too large or break the rules of archives are left out.
 func (s *Service) modules(ctx context.Context, q *sqlc.Queries, job queue.Job, r *provisionerd.CompletedJob_TemplateImport) (*uuid.UUID, error) {
-	if len(r.ModuleFiles) == 0 {
-		id, err := q.FileByHash(ctx, hex.EncodeToString(r.ModuleFilesHash), job.InitiatorID)
+	data, id := r.ModuleFiles, uuid.Nil
+	if len(data) == 0 {
+		var err error
+		if id, err = q.FileByHash(ctx, hex.EncodeToString(r.ModuleFilesHash), job.InitiatorID); err == nil {
+			data, err = q.FileData(ctx, id)
+		}
 		if coder.Is(err, coder.CodeNotFound) {
 			return nil, nil
 		}
-		return &id, err
+		if err != nil {
+			return nil, err
+		}
 	}
-	if len(r.ModuleFiles) > maxModules {
-		s.Log.Info("the modules of a template version are too large to keep", "job", job.ID, "bytes", len(r.ModuleFiles))
+	if len(data) > maxModules {
+		s.Log.Info("the modules of a template version are too large to keep", "job", job.ID, "bytes", len(data))
 		return nil, nil
 	}
-	if err := archive.Check(r.ModuleFiles, archive.Modules()); err != nil {
+	if err := archive.Check(data, archive.Modules()); err != nil {
 		s.Log.Warn("the modules of a template version are not kept", "job", job.ID, "error", err)
 		return nil, nil
 	}
-	id, _, err := s.keep(ctx, q, job.InitiatorID, r.ModuleFiles)
+	if id != uuid.Nil {
+		return &id, nil
+	}
+	id, _, err := s.keep(ctx, q, job.InitiatorID, data)
 	return &id, err
 }
 

@@ -1,6 +1,7 @@
 package template_test
 
 import (
+	"crypto/sha256"
 	"reflect"
 	"slices"
 	"strings"
@@ -393,5 +394,43 @@ func TestDryRun(t *testing.T) {
 	}
 	if err := h.CancelTemplateVersionDryRun(ctx, h.member, v.ID, job.ID); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// Modules that were uploaded before the result are kept as those inside of it
+// are; broken ones are left out and the import succeeds without them.
+func TestModules(t *testing.T) {
+	h := newHouse(t)
+	ctx := t.Context()
+	good, bad := tarOf(t, ".terraform/modules/modules.json", "{}"), tarOf(t, "../out", "x")
+	sum := sha256.Sum256(good)
+	for name, tt := range map[string]struct {
+		result *provisionerd.CompletedJob_TemplateImport
+		upload []byte
+		kept   bool
+	}{
+		"inside":         {result: &provisionerd.CompletedJob_TemplateImport{ModuleFiles: good, ModuleFilesHash: sum[:]}, kept: true},
+		"uploaded":       {result: &provisionerd.CompletedJob_TemplateImport{ModuleFilesHash: sum[:]}, upload: good, kept: true},
+		"broken":         {result: &provisionerd.CompletedJob_TemplateImport{ModuleFiles: bad}},
+		"none":           {result: &provisionerd.CompletedJob_TemplateImport{}},
+		"never uploaded": {result: &provisionerd.CompletedJob_TemplateImport{ModuleFilesHash: make([]byte, 32)}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := h.create(t, nil)
+			job := h.acquire(t)
+			if tt.upload != nil {
+				if err := h.queue.SaveModuleFiles(ctx, h.worker, v.Job.ID, job.Fence, tt.upload); err != nil {
+					t.Fatal(err)
+				}
+			}
+			err := h.queue.Complete(ctx, h.worker, job.Fence, &provisionerd.CompletedJob{JobId: job.JobId, Type: &provisionerd.CompletedJob_TemplateImport_{TemplateImport: tt.result}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			row, err := h.store.VersionByID(ctx, v.ID)
+			if err != nil || row.JobStatus != "succeeded" || (row.TemplateVersion.ModuleFilesID != nil) != tt.kept {
+				t.Fatalf("%s, kept %v, %v", row.JobStatus, row.TemplateVersion.ModuleFilesID, err)
+			}
+		})
 	}
 }

@@ -98,7 +98,8 @@ SELECT u.id, u.username, u.name, u.email, u.login_type, u.ssh_public_key, u.ssh_
 
 -- name: VersionTemplate :one
 -- The names that a plan may want to know.
-SELECT v.id, v.name, v.template_id, coalesce(t.name, '')::text AS template_name, v.variables, v.module_files_id
+SELECT v.id, v.name, v.template_id, coalesce(t.name, '')::text AS template_name, v.variables, v.module_files_id,
+    coalesce(t.disable_module_cache, false)::boolean AS disable_module_cache
 FROM template_versions v LEFT JOIN templates t ON t.id = v.template_id
 WHERE v.id = $1;
 

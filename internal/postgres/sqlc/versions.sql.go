@@ -441,18 +441,20 @@ func (q *Queries) VersionTake(ctx context.Context, templateID uuid.UUID, now tim
 }
 
 const versionTemplate = `-- name: VersionTemplate :one
-SELECT v.id, v.name, v.template_id, coalesce(t.name, '')::text AS template_name, v.variables, v.module_files_id
+SELECT v.id, v.name, v.template_id, coalesce(t.name, '')::text AS template_name, v.variables, v.module_files_id,
+    coalesce(t.disable_module_cache, false)::boolean AS disable_module_cache
 FROM template_versions v LEFT JOIN templates t ON t.id = v.template_id
 WHERE v.id = $1
 `
 
 type VersionTemplateRow struct {
-	ID            uuid.UUID
-	Name          string
-	TemplateID    *uuid.UUID
-	TemplateName  string
-	Variables     []coder.TemplateVersionVariable
-	ModuleFilesID *uuid.UUID
+	ID                 uuid.UUID
+	Name               string
+	TemplateID         *uuid.UUID
+	TemplateName       string
+	Variables          []coder.TemplateVersionVariable
+	ModuleFilesID      *uuid.UUID
+	DisableModuleCache bool
 }
 
 // The names that a plan may want to know.
@@ -466,6 +468,7 @@ func (q *Queries) VersionTemplate(ctx context.Context, id uuid.UUID) (VersionTem
 		&i.TemplateName,
 		&i.Variables,
 		&i.ModuleFilesID,
+		&i.DisableModuleCache,
 	)
 	return i, err
 }
