@@ -214,7 +214,7 @@ func TestTagsRefused(t *testing.T) {
 		"var":             "it uses var",
 		`"${var.a}" == 1`: `the variable "a"`,
 
-		`"${1e999999999}"`:         "too large",
+		`"${1e9999999}"`:           "too large",
 		`format("%999999999d", 1)`: "a width above 999",
 		`format(var.a, 1)`:         "no literal",
 		strings.Repeat("(", 5000):  "longer than",
