@@ -119,6 +119,38 @@ const (
 	WorkspaceAgentLifecycleStarting        WorkspaceAgentLifecycle = "starting"
 )
 
+// Next is the state table of an agent's life: the states that it may report
+// after l; nil for a state that there is none of. Every state may be reported
+// again, because an agent repeats what it does not know to have arrived; and
+// from every state it may begin anew, when its process was killed and started
+// again. (AG-05)
+func (l WorkspaceAgentLifecycle) Next() []WorkspaceAgentLifecycle {
+	const (
+		off          = WorkspaceAgentLifecycleOff
+		shuttingDown = WorkspaceAgentLifecycleShuttingDown
+		starting     = WorkspaceAgentLifecycleStarting
+	)
+	switch l {
+	case WorkspaceAgentLifecycleCreated:
+		return []WorkspaceAgentLifecycle{starting, shuttingDown, off}
+	case starting:
+		return []WorkspaceAgentLifecycle{WorkspaceAgentLifecycleStartTimeout, WorkspaceAgentLifecycleStartError, WorkspaceAgentLifecycleReady, shuttingDown, off}
+	case WorkspaceAgentLifecycleStartTimeout:
+		return []WorkspaceAgentLifecycle{WorkspaceAgentLifecycleStartError, WorkspaceAgentLifecycleReady, shuttingDown, off, starting}
+	case WorkspaceAgentLifecycleStartError, WorkspaceAgentLifecycleReady:
+		return []WorkspaceAgentLifecycle{shuttingDown, off, starting}
+	case shuttingDown:
+		return []WorkspaceAgentLifecycle{WorkspaceAgentLifecycleShutdownTimeout, WorkspaceAgentLifecycleShutdownError, off, starting}
+	case WorkspaceAgentLifecycleShutdownTimeout:
+		return []WorkspaceAgentLifecycle{WorkspaceAgentLifecycleShutdownError, off, starting}
+	case WorkspaceAgentLifecycleShutdownError:
+		return []WorkspaceAgentLifecycle{off, starting}
+	case off:
+		return []WorkspaceAgentLifecycle{starting}
+	}
+	return nil
+}
+
 // WorkspaceAgentHealth says whether an agent does well, and why not.
 type WorkspaceAgentHealth struct {
 	Healthy bool   `json:"healthy"`
