@@ -12,11 +12,6 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
 )
 
-// memberObject is somebody's membership, for access.
-func memberObject(organization, user uuid.UUID) access.Object {
-	return access.Object{Type: coder.RBACResourceOrganizationMember, ID: user, OrganizationID: organization, OwnerID: user}
-}
-
 // MemberSearch narrows a list of members; zero fields do not.
 type MemberSearch struct {
 	Text          string // part of username, e-mail or name
