@@ -141,3 +141,33 @@ type MatchedProvisioners struct {
 	Count            int        `json:"count"`
 	MostRecentlySeen *time.Time `json:"most_recently_seen,omitempty"`
 }
+
+// JobTransition is one way in which a job changes its status.
+type JobTransition struct {
+	From, To ProvisionerJobStatus
+	Event    string // what happens, for people
+}
+
+// JobTransitions is the whole state machine of a job; nothing else happens to
+// one. docs/state-machines.md shows it. The statuses succeeded, failed and
+// canceled are ends.
+func JobTransitions() []JobTransition {
+	const (
+		pending, running, canceling = ProvisionerJobStatusPending, ProvisionerJobStatusRunning, ProvisionerJobStatusCanceling
+		succeeded, failed, canceled = ProvisionerJobStatusSucceeded, ProvisionerJobStatusFailed, ProvisionerJobStatusCanceled
+	)
+	return []JobTransition{
+		{pending, running, "a provisioner claims it"},
+		{pending, canceled, "somebody cancels it"},
+		{pending, failed, "no provisioner that could take it was seen for 30 minutes"},
+		{running, succeeded, "its provisioner completes it"},
+		{running, failed, "its provisioner fails it, or its result is refused"},
+		{running, failed, "its lease runs out, and it is a build"},
+		{running, pending, "its lease runs out, and it is an import or a dry run"},
+		{running, pending, "its provisioner went away before it got the job"},
+		{running, canceling, "somebody cancels it"},
+		{canceling, canceled, "its provisioner stops and fails it"},
+		{canceling, succeeded, "its provisioner completes it all the same"},
+		{canceling, failed, "its lease runs out, or it does not stop in time"},
+	}
+}
