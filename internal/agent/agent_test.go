@@ -228,7 +228,7 @@ func TestServerRestarts(t *testing.T) {
 			for i in 1 2 3; do echo line $i; done`}}
 	})
 	u, stopServer := h.Serve("")
-	process(t, u, a.Token)
+	defer process(t, u, a.Token)() // before the second server
 	reaches(t, h, a.ID, coder.WorkspaceAgentLifecycleStarting)
 	stopServer()
 	if got := view(t, h, a.ID).Status; got != coder.WorkspaceAgentStatusDisconnected {

@@ -379,7 +379,8 @@ CREATE TABLE workspace_agents (
     api_version        text NOT NULL DEFAULT '',
     subsystems         text[] NOT NULL DEFAULT '{}',
     certificate        bytea, -- DER of the tunnel end, pinned by clients
-    lifecycle_state    text NOT NULL DEFAULT 'created',
+    lifecycle_state    text NOT NULL DEFAULT 'created' CHECK (lifecycle_state IN ('created', 'starting', 'start_timeout', 'start_error',
+        'ready', 'shutting_down', 'shutdown_timeout', 'shutdown_error', 'off')),
     started_at         timestamptz,
     ready_at           timestamptz,
     first_connected_at timestamptz,
