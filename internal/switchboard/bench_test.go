@@ -3,6 +3,7 @@ package switchboard_test
 import (
 	"context"
 	"io"
+	"runtime"
 	"slices"
 	"testing"
 	"time"
@@ -116,4 +117,36 @@ func BenchmarkDial(b *testing.B) {
 		ok(b, conn.Close())
 	}
 	percentiles(b, took)
+}
+
+// BenchmarkIdleTunnel opens many tunnels through one relay and says what each
+// costs in memory while nothing goes through it: both ends, the relay and
+// their WebSockets, for all live in this process.
+func BenchmarkIdleTunnel(b *testing.B) {
+	const tunnels = 500
+	w, _ := bench(b)
+	heap := func() uint64 {
+		runtime.GC()
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.HeapInuse + m.StackInuse
+	}
+	for b.Loop() {
+		before := heap()
+		conns := make([]*tunnel.Conn, tunnels)
+		for i := range conns {
+			c, err := tunnel.Dial(b.Context(), w.config(w.grant(tunnel.KindSSH)))
+			ok(b, err)
+			s, err := c.Open(b.Context(), tunnel.KindSSH, "")
+			ok(b, err)
+			talk(b, s, "hello")
+			ok(b, s.Close())
+			conns[i] = c
+		}
+		b.ReportMetric(float64(heap()-before)/tunnels/1024, "KiB/tunnel")
+		for _, c := range conns {
+			ok(b, c.Close())
+		}
+	}
 }

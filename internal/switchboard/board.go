@@ -19,6 +19,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -78,6 +79,9 @@ func New(c Config) *Board {
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.Replica.Hostname == "" {
+		c.Replica.Hostname, _ = os.Hostname() // nameless is no reason not to serve
 	}
 	b := &Board{c: c, hubs: make(map[uuid.UUID]*hub), open: make(map[tunnel.Link]struct{})}
 	b.beat.Run = b.heartbeat

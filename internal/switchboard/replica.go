@@ -22,7 +22,7 @@ const (
 // Replica is one server of those that share a database.
 type Replica struct {
 	ID           uuid.UUID
-	Hostname     string
+	Hostname     string // "": what the system says
 	Version      string
 	RelayAddress string // where other replicas reach it, "" for nowhere
 }

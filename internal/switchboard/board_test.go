@@ -1,0 +1,170 @@
+package switchboard_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/internal/postgrestest"
+	"github.com/seed-2a7f8fe7/coder/internal/switchboard"
+	"github.com/seed-2a7f8fe7/coder/internal/tunnel"
+)
+
+var instance = strings.Repeat("ab", 16)
+
+func sessionText(b string) string { return strings.Repeat(b, 16) }
+
+// attach gives the far end of a link that b serves, after its first message.
+func attach(t *testing.T, serve func(context.Context, uuid.UUID, tunnel.Link) error, agent uuid.UUID, hello string) tunnel.Link {
+	t.Helper()
+	mine, theirs := tunnel.LinkPipe()
+	go func() { _ = serve(context.Background(), agent, theirs) }()
+	ok(t, mine.Send(true, []byte(hello)))
+	t.Cleanup(func() { mine.Close(0, "") })
+	return mine
+}
+
+// hears wants a message.
+func hears(t *testing.T, l tunnel.Link, want string) {
+	t.Helper()
+	m, err := l.Receive()
+	ok(t, err)
+	defer m.Release()
+	if got := string(m.Data); got != want {
+		t.Fatalf("got %q, want %q", got, want)
+	}
+}
+
+func TestBoardForwards(t *testing.T) {
+	reg := prometheus.NewRegistry()
+	b := switchboard.New(switchboard.Config{Registerer: reg})
+	id := uuid.New()
+	agent := attach(t, b.AgentLink, id, "serve "+instance)
+	one := attach(t, b.ClientLink, id, "attach "+sessionText("31")+" "+instance)
+	hears(t, one, "online")
+	hears(t, agent, "attached "+sessionText("31"))
+	two := attach(t, b.ClientLink, id, "attach "+sessionText("32")+" "+instance)
+	hears(t, two, "online")
+	hears(t, agent, "attached "+sessionText("32"))
+	s1, s2 := strings.Repeat("1", 16), strings.Repeat("2", 16)
+
+	ok(t, one.Send(false, []byte(s1+"from one")))
+	hears(t, agent, s1+"from one")
+	ok(t, two.Send(false, []byte(s1+"in the name of one")))
+	ok(t, two.Send(false, []byte("short")))
+	ok(t, two.Send(true, []byte("a text nobody wants")))
+	ok(t, two.Send(false, []byte(s2+"from two")))
+	hears(t, agent, s2+"from two")
+	ok(t, agent.Send(false, []byte(strings.Repeat("3", 16)+"to nobody")))
+	ok(t, agent.Send(false, []byte(s2+"to two")))
+	hears(t, two, s2+"to two")
+
+	again := attach(t, b.ClientLink, id, "attach "+sessionText("31")+" "+instance)
+	hears(t, again, "online")
+	hears(t, agent, "attached "+sessionText("31"))
+	if _, err := one.Receive(); websocket.CloseStatus(err) != websocket.StatusGoingAway {
+		t.Fatalf("the old link of the session: %v", err)
+	}
+	agent.Close(0, "")
+	hears(t, again, "offline")
+	hears(t, two, "offline")
+
+	got := map[string]float64{}
+	families, err := reg.Gather()
+	ok(t, err)
+	for _, f := range families {
+		for _, m := range f.Metric {
+			name := f.GetName()
+			for _, l := range m.Label {
+				name += " " + l.GetValue()
+			}
+			got[name] = m.GetGauge().GetValue() + m.GetCounter().GetValue()
+		}
+	}
+	delete(got, "coderd_relay_agents") // it may not have left yet
+	delete(got, "coderd_relay_clients")
+	want := map[string]float64{
+		"coderd_relay_bytes_total agent": 16, "coderd_relay_bytes_total client": 6,
+		"coderd_relay_dropped_bytes_total unknown_session": 27, "coderd_relay_dropped_bytes_total agent_offline": 0,
+		"coderd_relay_dropped_bytes_total slow_client": 0,
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+	ok(t, b.Stop(t.Context()))
+	if _, err := two.Receive(); websocket.CloseStatus(err) != websocket.StatusGoingAway {
+		t.Errorf("after the stop: %v", err)
+	}
+}
+
+// TestBoardRefuses has ends begin with something else than they should.
+func TestBoardRefuses(t *testing.T) {
+	b := switchboard.New(switchboard.Config{})
+	for _, hello := range []string{"", "serve", "attach " + instance, "serve xy", "attach 00 00", "serve " + instance + " more", strings.Repeat("x", 30_000)} {
+		for name, serve := range map[string]func(context.Context, uuid.UUID, tunnel.Link) error{"agent": b.AgentLink, "client": b.ClientLink} {
+			l := attach(t, serve, uuid.New(), hello)
+			if _, err := l.Receive(); websocket.CloseStatus(err) != tunnel.StatusRefused {
+				t.Errorf("%s %.40q: %v", name, hello, err)
+			}
+		}
+	}
+	ok(t, b.Stop(t.Context()))
+	mine, theirs := tunnel.LinkPipe()
+	if err := b.AgentLink(t.Context(), uuid.New(), theirs); !coder.Is(err, coder.CodeUnavailable) {
+		t.Errorf("after the stop: %v", err)
+	}
+	if _, err := mine.Receive(); websocket.CloseStatus(err) != websocket.StatusTryAgainLater {
+		t.Errorf("after the stop: %v", err)
+	}
+}
+
+func TestReplicas(t *testing.T) {
+	store := postgrestest.New(t)
+	now := time.Now().Truncate(time.Millisecond)
+	replica := func(name string, at time.Time) (*switchboard.Board, uuid.UUID) {
+		id := uuid.New()
+		return switchboard.New(switchboard.Config{
+			Store: store, Replica: switchboard.Replica{ID: id, Hostname: name, Version: "v1"}, Now: func() time.Time { return at },
+		}), id
+	}
+	alive := func() (names []string) {
+		rows, err := store.ReplicasAlive(t.Context(), now.Add(-time.Minute))
+		ok(t, err)
+		for _, r := range rows {
+			names = append(names, r.Hostname)
+		}
+		return names
+	}
+	a, _ := replica("a", now)
+	b, bID := replica("b", now.Add(time.Second))
+	old, oldID := replica("old", now.Add(-time.Hour))
+	for _, s := range []*switchboard.Board{a, b, old} {
+		ok(t, s.Start(t.Context()))
+	}
+	if d := cmp.Diff([]string{"a", "b"}, alive()); d != "" {
+		t.Error(d)
+	}
+	agent := uuid.New()
+	if err := a.Elsewhere(t.Context(), agent, &bID); !coder.Is(err, coder.CodeUnavailable) || !strings.Contains(err.Error(), "of this deployment, b") {
+		t.Errorf("an agent of b: %v", err)
+	}
+	for name, id := range map[string]*uuid.UUID{"nobody's": nil, "of a dead replica": &oldID, "of an unknown one": new(uuid.New())} {
+		if err := a.Elsewhere(t.Context(), agent, id); err != nil {
+			t.Errorf("an agent %s: %v", name, err)
+		}
+	}
+	for _, s := range []*switchboard.Board{old, b} {
+		ok(t, s.Stop(t.Context()))
+	}
+	if d := cmp.Diff([]string{"a"}, alive()); d != "" {
+		t.Error(d)
+	}
+	ok(t, a.Stop(t.Context()))
+}
