@@ -53,11 +53,14 @@ type Config struct {
 	ProxyOrigins []netip.Prefix
 	// SecureCookies marks session cookies for HTTPS only.
 	SecureCookies bool
+	// SameSiteNone lets pages of other sites send the session cookie where they
+	// embed ours; what changes something is refused to them all the same.
+	SameSiteNone bool
 	// SSH is what clients should write into their SSH configuration.
 	SSH coder.SSHConfigResponse
 	// WildcardHostname is that of subdomain apps, "" for none.
 	WildcardHostname string
-	// APIVersions are the versions of the agents' and provisioners' wires.
+	// AgentAPIVersion and ProvisionerAPIVersion are those of the wires.
 	AgentAPIVersion, ProvisionerAPIVersion string
 	// PasswordAuthDisabled only says so to those who ask how to log in.
 	PasswordAuthDisabled bool

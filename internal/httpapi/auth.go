@@ -110,6 +110,9 @@ func (a *API) setSession(w http.ResponseWriter, token string) {
 		Name: sessionCookie, Value: token, Path: "/", HttpOnly: true,
 		Secure: a.SecureCookies, SameSite: http.SameSiteLaxMode,
 	}
+	if a.SameSiteNone {
+		c.SameSite = http.SameSiteNoneMode
+	}
 	if token == "" {
 		c.MaxAge = -1
 	}
