@@ -53,7 +53,8 @@ type Config struct {
 	Relay tunnel.Relay
 	// PingInterval is how often the agent says that it lives; 0 means 15 s.
 	PingInterval time.Duration
-	// Backoff is the longest wait before the server is dialed again; 0 means 10 s.
+	// Backoff is about the longest wait before the server is dialed again; 0
+	// means 5 s.
 	Backoff time.Duration
 }
 
@@ -139,7 +140,7 @@ func New(c Config) (*Agent, error) {
 		c.PingInterval = 15 * time.Second
 	}
 	if c.Backoff <= 0 {
-		c.Backoff = 10 * time.Second
+		c.Backoff = 5 * time.Second
 	}
 	identity, err := tunnel.NewIdentity()
 	if err != nil {

@@ -1,0 +1,134 @@
+package agent_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/api/provisioner"
+	"github.com/seed-2a7f8fe7/coder/internal/agent"
+	"github.com/seed-2a7f8fe7/coder/internal/agenttest"
+)
+
+func TestScriptsByTheClock(t *testing.T) {
+	h := agenttest.New(t)
+	u, _ := h.Serve("")
+	a := h.Workspace("ws", func(p *provisioner.Agent) {
+		p.Scripts = []*provisioner.Script{
+			{DisplayName: "Every second", Script: "echo tick", Cron: "* * * * * *"},
+			{DisplayName: "Never", Script: "echo never", Cron: "nonsense"},
+		}
+	})
+	process(t, u, a.Token)
+	eventually(t, "two ticks", func() bool { return strings.Count(logText(t, h, a.ID), "tick") >= 2 })
+	if strings.Contains(logText(t, h, a.ID), "never") {
+		t.Error("a script without a readable schedule ran")
+	}
+}
+
+func TestHealthOfApps(t *testing.T) {
+	h := agenttest.New(t)
+	u, _ := h.Serve("")
+	var broken atomic.Bool
+	app := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if broken.Load() {
+			w.WriteHeader(http.StatusBadGateway)
+		}
+	}))
+	defer app.Close()
+	a := h.Workspace("ws", func(p *provisioner.Agent) {
+		p.Apps = []*provisioner.App{{Slug: "code", Url: app.URL, Healthcheck: &provisioner.Healthcheck{Url: app.URL, Interval: 1, Threshold: 2}}}
+	})
+	health := func() coder.WorkspaceAppHealth { return view(t, h, a.ID).Apps[0].Health }
+	if got := health(); got != coder.WorkspaceAppHealthInitializing {
+		t.Errorf("at first it is %s", got)
+	}
+	process(t, u, a.Token)
+	eventually(t, "healthy", func() bool { return health() == coder.WorkspaceAppHealthHealthy })
+	broken.Store(true)
+	eventually(t, "unhealthy", func() bool { return health() == coder.WorkspaceAppHealthUnhealthy })
+	broken.Store(false)
+	eventually(t, "healthy again", func() bool { return health() == coder.WorkspaceAppHealthHealthy })
+}
+
+func TestHowStopScriptsEnd(t *testing.T) {
+	h := agenttest.New(t)
+	u, _ := h.Serve("")
+	for name, tc := range map[string]struct {
+		script string
+		state  coder.WorkspaceAgentLifecycle
+	}{
+		"fails":   {"exit 1", coder.WorkspaceAgentLifecycleShutdownError},
+		"timeout": {"trap '' TERM; sleep 0.1; exec sleep 100", coder.WorkspaceAgentLifecycleShutdownTimeout},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := h.Workspace("ws-"+name, func(p *provisioner.Agent) {
+				p.Scripts = []*provisioner.Script{{DisplayName: "Stop", Script: tc.script, RunOnStop: true, TimeoutSeconds: 1}}
+			})
+			stop := process(t, u, a.Token)
+			reaches(t, h, a.ID, coder.WorkspaceAgentLifecycleReady)
+			stop()
+			if got := view(t, h, a.ID).LifecycleState; got != tc.state {
+				t.Errorf("it is %s, not %s", got, tc.state)
+			}
+		})
+	}
+}
+
+// A stop while the start scripts run ends them first.
+func TestStopDuringStart(t *testing.T) {
+	h := agenttest.New(t)
+	u, _ := h.Serve("")
+	a := h.Workspace("ws", func(p *provisioner.Agent) {
+		p.Scripts = []*provisioner.Script{{DisplayName: "Start", Script: "echo begun; exec sleep 1000", RunOnStart: true}}
+		p.Metadata = []*provisioner.Agent_Metadata{{Key: "slow", Script: "exec sleep 1000", Interval: 1, Timeout: 1}}
+	})
+	stop := process(t, u, a.Token)
+	eventually(t, "it runs", func() bool { return strings.Contains(logText(t, h, a.ID), "begun") })
+	eventually(t, "the metadata failed", func() bool {
+		m, err := h.Presence.Metadata(t.Context(), h.Owner, a.ID)
+		return err == nil && strings.Contains(m[0].Result.Error, "within 1s")
+	})
+	stop()
+	if got := view(t, h, a.ID).LifecycleState; got != coder.WorkspaceAgentLifecycleOff {
+		t.Errorf("it is %s", got)
+	}
+}
+
+// The agent's own log and those of scripts are files, each kept small.
+func TestLogFiles(t *testing.T) {
+	h := agenttest.New(t)
+	u, _ := h.Serve("")
+	dir := t.TempDir()
+	a := h.Workspace("ws", func(p *provisioner.Agent) {
+		p.Scripts = []*provisioner.Script{
+			{DisplayName: "Start", Script: "echo to the common file", RunOnStart: true},
+			{DisplayName: "Own", Script: "i=0; line=$(head -c 1000 /dev/zero | tr '\\0' x); while [ $i -lt 6000 ]; do echo $line; i=$((i+1)); done; echo last", RunOnStart: true, LogPath: "own.log"},
+			{DisplayName: "Stop", Script: "echo bye", RunOnStop: true},
+		}
+	})
+	stop := process(t, u, a.Token, func(c *agent.Config) { c.LogDir, c.Log = dir, nil })
+	reaches(t, h, a.ID, coder.WorkspaceAgentLifecycleReady)
+	stop()
+	for file, text := range map[string]string{
+		"coder-agent.log": "connected to the server", "coder-startup-script.log": "to the common file\n",
+		"coder-shutdown-script.log": "bye\n", "own.log": "last\n", "own.log.old": "xxx",
+	} {
+		b, err := os.ReadFile(filepath.Join(dir, file))
+		if err != nil || !strings.Contains(string(b), text) {
+			t.Errorf("%s: %v: %.100q", file, err, b)
+		}
+		if len(b) > 5<<20 {
+			t.Errorf("%s has %d bytes", file, len(b))
+		}
+		if strings.Contains(string(b), a.Token) {
+			t.Errorf("%s holds the token", file)
+		}
+	}
+}
