@@ -208,6 +208,38 @@ func TestWatch(t *testing.T) {
 	}
 }
 
+// TestWatchWithoutHints changes a workspace behind the back of everybody who
+// would tell.
+func TestWatchWithoutHints(t *testing.T) {
+	h := open(t, func(c *workspace.Config) { c.WatchPoll = 10 * time.Millisecond })
+	w := h.running(h.ann, "dev")
+	done := errors.New("seen enough")
+	calls := 0
+	err := h.Watch(t.Context(), h.ann, w.ID, func(m json.RawMessage) error {
+		if calls++; calls == 1 {
+			h.exec(`UPDATE workspaces SET name = 'changed'`)
+			return nil
+		}
+		if !strings.Contains(string(m), `"name":"changed"`) {
+			t.Errorf("call %d brings nothing new", calls)
+		}
+		return done
+	})
+	if !errors.Is(err, done) || calls != 2 {
+		t.Errorf("%d calls, %v", calls, err)
+	}
+	first := true
+	err = h.Watch(t.Context(), h.ann, w.ID, func(json.RawMessage) error {
+		if !first {
+			return done
+		}
+		first = false
+		h.exec(`UPDATE workspaces SET owner_id = $1`, h.bob.UserID)
+		return nil
+	})
+	wantCode(t, err, coder.CodeNotFound) // it is not hers to see any more
+}
+
 // seed makes 10,000 running workspaces of a hundred owners.
 func seed(h *house) {
 	h.t.Helper()

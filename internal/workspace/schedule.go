@@ -18,11 +18,14 @@ const (
 	maxTTL = 365 * 24 * time.Hour
 )
 
+// maxSchedule bounds the text of a schedule, in bytes.
+const maxSchedule = 255
+
 // parseSchedule reads a weekly schedule such as "CRON_TZ=Europe/Lisbon 30 9 *
 // * 1-5". Of cron's five fields only minute, hour and day of the week may be
 // other than a star; names such as @daily are refused. Without CRON_TZ the
 // zone is UTC. (WS-13)
-func parseSchedule(text string) (cron.Schedule, error) {
+func parseSchedule(text string) (cron.Schedule, *time.Location, error) {
 	zone, fields := "UTC", strings.Fields(text)
 	if len(fields) > 0 {
 		if z, ok := strings.CutPrefix(fields[0], "CRON_TZ="); ok {
@@ -30,40 +33,43 @@ func parseSchedule(text string) (cron.Schedule, error) {
 		}
 	}
 	switch {
+	case len(text) > maxSchedule:
+		return nil, nil, coder.Invalid("schedule", "is longer than %d characters", maxSchedule)
 	case len(fields) != 5:
-		return nil, coder.Invalid("schedule", "%.80q must be a zone and the five fields of cron, such as CRON_TZ=Europe/Lisbon 30 9 * * 1-5", text)
+		return nil, nil, coder.Invalid("schedule", "%.80q must be a zone and the five fields of cron, such as CRON_TZ=Europe/Lisbon 30 9 * * 1-5", text)
 	case fields[2] != "*" || fields[3] != "*":
-		return nil, coder.Invalid("schedule", "the day of the month and the month must be *: %.80q", text)
+		return nil, nil, coder.Invalid("schedule", "the day of the month and the month must be *: %.80q", text)
 	}
-	if _, err := time.LoadLocation(zone); err != nil || zone == "" || zone == "Local" {
-		return nil, coder.Invalid("schedule", "%.80q is not a time zone such as Europe/Lisbon", zone)
+	location, err := time.LoadLocation(zone)
+	if err != nil || zone == "" || zone == "Local" {
+		return nil, nil, coder.Invalid("schedule", "%.80q is not a time zone such as Europe/Lisbon", zone)
 	}
 	parser := cron.NewParser(cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow)
 	s, err := parser.Parse("CRON_TZ=" + zone + " " + strings.Join(fields, " "))
-	if err != nil {
-		return nil, coder.Invalid("schedule", "%.80q is not a schedule: %s", text, err)
+	switch {
+	case err != nil:
+		return nil, nil, coder.Invalid("schedule", "%.80q is not a schedule: %s", text, err)
+	case s.Next(time.Time{}).IsZero():
+		return nil, nil, coder.Invalid("schedule", "%.80q names no time at all", text)
 	}
-	return s, nil
+	return s, location, nil
 }
 
 // nextStart gives when a schedule next starts a workspace on one of the days
 // that its template allows; nil for never.
 func nextStart(t sqlc.Template, text string, now time.Time) (*time.Time, error) {
-	s, err := parseSchedule(text)
+	s, location, err := parseSchedule(text)
 	if err != nil {
 		return nil, err
 	}
-	at := s.Next(now)
-	for range 8 { // a week and the rest of today
-		if at.IsZero() {
-			return nil, nil
-		}
+	at := s.Next(now.In(location)) // in the zone, whose days count
+	for range 8 {                  // a week and the rest of today
 		if slices.Contains(t.AutostartDays, strings.ToLower(at.Weekday().String())) {
 			utc := at.UTC()
 			return &utc, nil
 		}
 		y, m, d := at.Date()
-		at = s.Next(time.Date(y, m, d+1, 0, 0, 0, 0, at.Location()).Add(-time.Second))
+		at = s.Next(time.Date(y, m, d+1, 0, 0, 0, 0, location).Add(-time.Second))
 	}
 	return nil, nil
 }

@@ -51,6 +51,9 @@ type Config struct {
 	// AllowDebugLogs lets template administrators ask for Terraform's debug log
 	// (--enable-terraform-debug-mode).
 	AllowDebugLogs bool
+	// WatchPoll is how often a watch looks again without a hint, for what
+	// changes with time alone and for hints that were lost; 0 means 15 s.
+	WatchPoll time.Duration
 	// OwnerToken makes the session token of the owner that a start hands to its
 	// template, in the transaction q; nil hands none.
 	OwnerToken func(ctx context.Context, q *sqlc.Queries, ownerID, buildID uuid.UUID) (string, error)
@@ -67,6 +70,9 @@ type Service struct{ Config }
 func New(c Config) *Service {
 	if c.Now == nil {
 		c.Now = time.Now
+	}
+	if c.WatchPoll <= 0 {
+		c.WatchPoll = 15 * time.Second
 	}
 	s := &Service{c}
 	c.Queue.Register(coder.ProvisionerJobTypeWorkspaceBuild, builds{s})

@@ -258,3 +258,27 @@ func TestHealth(t *testing.T) {
 		t.Errorf("health %+v, agent %s", got.Health, agent.Status)
 	}
 }
+
+func TestExternalAgent(t *testing.T) {
+	h := open(t)
+	ctx := t.Context()
+	w := h.create(h.ann, "dev")
+	external, windows, inside := agentResource("main"), agentResource("pc"), agentResource("inside")
+	external.Type, windows.Type = "coder_external_agent", "coder_external_agent"
+	windows.Agents[0].OperatingSystem = "windows"
+	h.finish(h.acquire(), "", external, windows, inside)
+	got, err := h.ExternalAgentCredentials(ctx, h.ann, w.ID, "MAIN")
+	h.must(err)
+	token := external.Agents[0].GetToken()
+	want := `curl -fsSL "https://coder.example/api/v2/init-script/linux/amd64" | CODER_AGENT_TOKEN="` + token + `" sh`
+	if got.AgentToken != token || got.Command != want {
+		t.Errorf("got %+v, want the command %s", got, want)
+	}
+	if got, err = h.ExternalAgentCredentials(ctx, h.ann, w.ID, "pc"); err != nil || !strings.Contains(got.Command, "iwr") {
+		t.Errorf("on Windows: %+v, %v", got, err)
+	}
+	_, err = h.ExternalAgentCredentials(ctx, h.ann, w.ID, "inside")
+	wantCode(t, err, coder.CodeNotFound)
+	_, err = h.ExternalAgentCredentials(ctx, h.bob, w.ID, "main")
+	wantCode(t, err, coder.CodeNotFound)
+}

@@ -13,10 +13,6 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/notify"
 )
 
-// watchPoll is how often a watch looks without a hint: what changes with time
-// alone, such as an agent that falls silent, has none.
-const watchPoll = 15 * time.Second
-
 // Watch calls each with the whole workspace as JSON, at once and after every
 // change, until ctx ends, each fails, or the actor may no longer see it.
 // Changes that come close together make one call; none is missed for good,
@@ -24,7 +20,7 @@ const watchPoll = 15 * time.Second
 func (s *Service) Watch(ctx context.Context, actor access.Subject, id uuid.UUID, each func(json.RawMessage) error) error {
 	hints, unsubscribe := s.Hub.Subscribe(notify.Workspace(id))
 	defer unsubscribe()
-	poll := time.NewTicker(watchPoll)
+	poll := time.NewTicker(s.WatchPoll)
 	defer poll.Stop()
 	var last []byte
 	for {
