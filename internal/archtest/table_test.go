@@ -30,7 +30,7 @@ var tiers = []tier{
 		"internal/resource", "internal/template", "internal/workspace", "internal/audit",
 	}},
 	{5, "processes", []string{"internal/agent", "internal/provisionerd", "internal/server"}, []string{".", "api/...", "client", "internal/lifecycle", "internal/telemetry"}},
-	{6, "commands", []string{"internal/cli", "cmd/..."}, []string{".", "api/...", "client", "internal/agent", "internal/provisionerd", "internal/server", "internal/cli", "internal/telemetry", "internal/tfprovider"}},
+	{6, "commands", []string{"internal/cli/...", "cmd/..."}, []string{".", "api/...", "client", "internal/agent", "internal/provisionerd", "internal/server", "internal/cli/...", "internal/telemetry", "internal/tfprovider"}},
 	{7, "proving", []string{"internal/agenttest", "internal/archtest", "internal/bench/...", "internal/enginetest", "internal/postgrestest", "internal/servertest", "e2e", "web"}, []string{"./..."}},
 }
 

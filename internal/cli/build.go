@@ -10,6 +10,8 @@ import (
 
 	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/client"
+	"github.com/seed-2a7f8fe7/coder/internal/cli/autostart"
+	"github.com/seed-2a7f8fe7/coder/internal/cli/option"
 )
 
 // followBuild shows the log of a build until it is finished.
@@ -73,15 +75,15 @@ func (a *app) createCommand() *command {
 			{"Make one without being asked", "coder create --template docker dev --parameter region=eu --use-parameter-defaults --yes"},
 			{"Make one for somebody else, which needs the right to", "coder create alice/dev --template docker"},
 		},
-		options: []*option{
-			str(&o.template, "template", "Template to make it from.").short("t").env("CODER_TEMPLATE_NAME"),
-			str(&o.version, "template-version", "Version of the template; the active one otherwise.").env("CODER_TEMPLATE_VERSION"),
-			str(&o.preset, "preset", "Preset of parameter values, or \"none\".").env("CODER_PRESET_NAME"),
-			str(&o.startAt, "start-at", "When it starts by itself, such as \"9:30AM Mon-Fri Europe/Lisbon\".").env("CODER_WORKSPACE_START_AT"),
-			duration(&o.stopAfter, "stop-after", "How long it runs after a start, such as 8h.").env("CODER_WORKSPACE_STOP_AFTER"),
-			str(&o.updates, "automatic-updates", "Whether it moves to the active version at each start: always or never.").env("CODER_WORKSPACE_AUTOMATIC_UPDATES").def("never"),
-			str(&o.copyFrom, "copy-parameters-from", "Workspace to take parameter values from.").env("CODER_WORKSPACE_COPY_PARAMETERS_FROM"),
-			boolean(&o.in.useDefaults, "use-parameter-defaults", "Take the default of every parameter that has one, without being asked.").env("CODER_WORKSPACE_USE_PARAMETER_DEFAULTS"),
+		options: []*option.Option{
+			option.String(&o.template, "template", "Template to make it from.").Short("t").Env("CODER_TEMPLATE_NAME"),
+			option.String(&o.version, "template-version", "Version of the template; the active one otherwise.").Env("CODER_TEMPLATE_VERSION"),
+			option.String(&o.preset, "preset", "Preset of parameter values, or \"none\".").Env("CODER_PRESET_NAME"),
+			option.String(&o.startAt, "start-at", "When it starts by itself, such as \"9:30AM Mon-Fri Europe/Lisbon\".").Env("CODER_WORKSPACE_START_AT"),
+			option.Duration(&o.stopAfter, "stop-after", "How long it runs after a start, such as 8h.").Env("CODER_WORKSPACE_STOP_AFTER"),
+			option.String(&o.updates, "automatic-updates", "Whether it moves to the active version at each start: always or never.").Env("CODER_WORKSPACE_AUTOMATIC_UPDATES").Def("never"),
+			option.String(&o.copyFrom, "copy-parameters-from", "Workspace to take parameter values from.").Env("CODER_WORKSPACE_COPY_PARAMETERS_FROM"),
+			option.Bool(&o.in.useDefaults, "use-parameter-defaults", "Take the default of every parameter that has one, without being asked.").Env("CODER_WORKSPACE_USE_PARAMETER_DEFAULTS"),
 			yes(&o.yes),
 			o.in.parameterOption(), o.in.fileOption(), o.in.defaultOption(),
 			org(&o.org),
@@ -138,7 +140,7 @@ func (a *app) create(ctx context.Context, args []string, o *createOptions) error
 	if err := a.followBuild(ctx, c, w.LatestBuild); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(a.stdout, "The workspace %s is made. Open a shell in it with: coder ssh %s\n", a.painter(a.stdout).bold(w.Name), shortRef(w, owner))
+	_, err = fmt.Fprintf(a.stdout, "The workspace %s is made. Open a shell in it with: coder ssh %s\n", a.painter(a.stdout).Bold(w.Name), shortRef(w, owner))
 	return err
 }
 
@@ -183,7 +185,7 @@ func (a *app) newWorkspaceName(ctx context.Context, c *client.Client, args []str
 
 func (o *createOptions) schedule(a *app, req *coder.CreateWorkspaceRequest) error {
 	if o.startAt != "" {
-		cron, err := a.cronOf(o.startAt)
+		cron, err := autostart.Cron(o.startAt, a.env)
 		if err != nil {
 			return err
 		}
@@ -193,7 +195,7 @@ func (o *createOptions) schedule(a *app, req *coder.CreateWorkspaceRequest) erro
 		ms := o.stopAfter.Milliseconds()
 		req.TTLMS = &ms
 	}
-	policy, err := oneOf(o.updates, []string{"always", "never"})
+	policy, err := option.OneOf(o.updates, []string{"always", "never"})
 	if err != nil {
 		return failure("--automatic-updates: %s", err)
 	}
@@ -244,8 +246,8 @@ func (a *app) deleteCommand() *command {
 	return a.simple(command{
 		name: "delete", aliases: []string{"rm"}, args: "<workspace>",
 		short: "Delete a workspace and what it is made of.",
-		options: []*option{
-			boolean(&orphan, "orphan", "Delete the workspace alone and leave its infrastructure behind, which needs the right to manage its template."),
+		options: []*option.Option{
+			option.Bool(&orphan, "orphan", "Delete the workspace alone and leave its infrastructure behind, which needs the right to manage its template."),
 			yes(&sure),
 		},
 	}, func(ctx context.Context, c *client.Client, w coder.Workspace, _ []string) error {
@@ -272,9 +274,9 @@ func (a *app) logsCommand() *command {
 	return a.simple(command{
 		name: "logs", args: "<workspace>",
 		short: "Show the log of a workspace's build and of its agents' scripts.",
-		options: []*option{
-			integer(&number, "build-number", "Which build; 0 is the latest, -1 the one before it.").short("n").def("0"),
-			boolean(&follow, "follow", "Go on as the log grows.").short("f").def("false"),
+		options: []*option.Option{
+			option.Int(&number, "build-number", "Which build; 0 is the latest, -1 the one before it.").Short("n").Def("0"),
+			option.Bool(&follow, "follow", "Go on as the log grows.").Short("f").Def("false"),
 		},
 	}, func(ctx context.Context, c *client.Client, w coder.Workspace, _ []string) error {
 		b := w.LatestBuild

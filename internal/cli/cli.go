@@ -29,6 +29,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/seed-2a7f8fe7/coder/internal/cli/option"
 )
 
 // app is one run of the program: its streams, environment and global options.
@@ -122,23 +124,23 @@ func (a *app) rootCommand() *command {
 	}
 }
 
-func (a *app) globalOptions() []*option {
+func (a *app) globalOptions() []*option.Option {
 	var ignored bool
 	keyring := true
-	return []*option{
-		link(&a.url, "url", "URL of the server.").env("CODER_URL"),
-		boolean(&ignored, "debug-options", "Print every option and where its value came from, then exit.").hide(),
-		str(&a.token, "token", "Token to sign in with, instead of the stored session.").env("CODER_SESSION_TOKEN"),
-		boolean(&a.noVersionWarning, "no-version-warning", "Do not warn when this program and the server differ in version.").env("CODER_NO_VERSION_WARNING"),
-		boolean(&ignored, "no-feature-warning", "Accepted and without effect: every feature is free.").env("CODER_NO_FEATURE_WARNING"),
-		list(&a.headers, "header", "Header to send with every request, as key=value. May be repeated.").env("CODER_HEADER"),
-		str(&a.headerCommand, "header-command", "Shell command that prints further headers, one key=value per line.").env("CODER_HEADER_COMMAND"),
-		boolean(&a.forceTTY, "force-tty", "Behave as on a terminal even when there is none.").env("CODER_FORCE_TTY"),
-		boolean(&a.verbose, "verbose", "Say more, above all about failures.").short("v").env("CODER_VERBOSE"),
-		boolean(&a.disableDirect, "disable-direct-connections", "Reach workspaces through the server's relay only.").env("CODER_DISABLE_DIRECT_CONNECTIONS"),
-		boolean(&ignored, "disable-network-telemetry", "Accepted and without effect: nothing is reported.").env("CODER_DISABLE_NETWORK_TELEMETRY"),
-		boolean(&keyring, "use-keyring", "Accepted; the session is always kept in a file that only you can read.").env("CODER_USE_KEYRING").def("true"),
-		path(&a.configDir, a.home(), "global-config", "Directory of the stored URL and session.").env("CODER_CONFIG_DIR").def("~/.config/coderv2"),
+	return []*option.Option{
+		option.URL(&a.url, "url", "URL of the server.").Env("CODER_URL"),
+		option.Bool(&ignored, "debug-options", "Print every option and where its value came from, then exit.").Hide(),
+		option.String(&a.token, "token", "Token to sign in with, instead of the stored session.").Env("CODER_SESSION_TOKEN"),
+		option.Bool(&a.noVersionWarning, "no-version-warning", "Do not warn when this program and the server differ in version.").Env("CODER_NO_VERSION_WARNING"),
+		option.Bool(&ignored, "no-feature-warning", "Accepted and without effect: every feature is free.").Env("CODER_NO_FEATURE_WARNING"),
+		option.List(&a.headers, "header", "Header to send with every request, as key=value. May be repeated.").Env("CODER_HEADER"),
+		option.String(&a.headerCommand, "header-command", "Shell command that prints further headers, one key=value per line.").Env("CODER_HEADER_COMMAND"),
+		option.Bool(&a.forceTTY, "force-tty", "Behave as on a terminal even when there is none.").Env("CODER_FORCE_TTY"),
+		option.Bool(&a.verbose, "verbose", "Say more, above all about failures.").Short("v").Env("CODER_VERBOSE"),
+		option.Bool(&a.disableDirect, "disable-direct-connections", "Reach workspaces through the server's relay only.").Env("CODER_DISABLE_DIRECT_CONNECTIONS"),
+		option.Bool(&ignored, "disable-network-telemetry", "Accepted and without effect: nothing is reported.").Env("CODER_DISABLE_NETWORK_TELEMETRY"),
+		option.Bool(&keyring, "use-keyring", "Accepted; the session is always kept in a file that only you can read.").Env("CODER_USE_KEYRING").Def("true"),
+		option.Path(&a.configDir, a.home(), "global-config", "Directory of the stored URL and session.").Env("CODER_CONFIG_DIR").Def("~/.config/coderv2"),
 	}
 }
 

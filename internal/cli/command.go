@@ -9,6 +9,7 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/internal/cli/option"
 )
 
 // command is one command of the tree: what help says about it, the options it
@@ -20,7 +21,7 @@ type command struct {
 	short    string // one sentence for the parent's list
 	long     string // paragraphs for the command's own help
 	examples []example
-	options  []*option
+	options  []*option.Option
 	min, max int // how many arguments; max < 0 for any number
 	stopAt   int // after so many arguments nothing is a flag any more
 	hidden   bool
@@ -70,11 +71,11 @@ func (c *command) find(name string) *command {
 }
 
 // inherited are the options that c takes from the commands above it.
-func (c *command) inherited() []*option {
-	var out []*option
+func (c *command) inherited() []*option.Option {
+	var out []*option.Option
 	for p := c.parent; p != nil; p = p.parent {
 		for _, o := range p.options {
-			if !o.local {
+			if !o.IsLocal() {
 				out = append(out, o)
 			}
 		}
@@ -93,20 +94,20 @@ func (c *command) adopt() *command {
 
 // build makes the parser's command of c and of all below it.
 func (a *app) build(c *command) *cli.Command {
-	help := flagOption("help", "Show what this command does and which flags it takes.").short("h").onlyHere()
+	help := option.Switch("help", "Show what this command does and which flags it takes.").Short("h").OnlyHere()
 	out := &cli.Command{
 		Name: c.name, Aliases: c.aliases, Hidden: c.hidden,
 		HideHelp: true, HideVersion: true, UseShortOptionHandling: true,
 		Reader: a.stdin, Writer: a.stdout, ErrWriter: a.stderr,
 		ExitErrHandler: func(context.Context, *cli.Command, error) {},
 		OnUsageError: func(_ context.Context, _ *cli.Command, err error, _ bool) error {
-			if help.isSet() {
+			if help.Given() {
 				return a.help(c)
 			}
 			return usageError(c, err)
 		},
 		Action: func(ctx context.Context, parsed *cli.Command) error {
-			if help.isSet() {
+			if help.Given() {
 				return a.help(c)
 			}
 			return a.invoke(ctx, c, parsed.Args().Slice())
@@ -128,7 +129,7 @@ func (a *app) build(c *command) *cli.Command {
 // invoke resolves the options and runs c with its arguments.
 func (a *app) invoke(ctx context.Context, c *command, args []string) error {
 	for _, o := range append(slices.Clone(c.options), c.inherited()...) {
-		if err := o.fromEnvironment(a.env); err != nil {
+		if err := o.FromEnv(a.env); err != nil {
 			return err
 		}
 	}
@@ -209,8 +210,8 @@ func unknownCommand(c *command, name string) error {
 func flagNames(c *command) []string {
 	var out []string
 	for _, o := range append(slices.Clone(c.options), c.inherited()...) {
-		if !o.hidden {
-			out = append(out, o.flag)
+		if !o.Hidden {
+			out = append(out, o.Flag)
 		}
 	}
 	return out

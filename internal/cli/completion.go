@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/seed-2a7f8fe7/coder/internal/cli/option"
 )
 
 // completionFlag, as the last argument, asks what could come in place of the
@@ -23,11 +25,11 @@ func (a *app) suggest(ctx context.Context, words []string) {
 	var found []string
 	switch {
 	case pending != nil:
-		found = pending.value.choices
+		found = pending.Value.Choices
 	case strings.HasPrefix(last, "-"):
-		for _, o := range append(append([]*option{}, c.options...), c.inherited()...) {
-			if !o.hidden {
-				found = append(found, "--"+o.flag)
+		for _, o := range append(append([]*option.Option{}, c.options...), c.inherited()...) {
+			if !o.Hidden {
+				found = append(found, "--"+o.Flag)
 			}
 		}
 		found = append(found, "--help")
@@ -42,7 +44,7 @@ func (a *app) suggest(ctx context.Context, words []string) {
 			defer cancel()
 			a.noVersionWarning = true
 			for _, o := range append(c.options, c.inherited()...) {
-				if o.PreParse() != nil || o.fromEnvironment(a.env) != nil {
+				if o.PreParse() != nil || o.FromEnv(a.env) != nil {
 					return
 				}
 			}
@@ -58,7 +60,7 @@ func (a *app) suggest(ctx context.Context, words []string) {
 
 // locate follows words down the tree. When the last of them is a flag that
 // still needs its value, that is given too.
-func (a *app) locate(words []string) (*command, *option) {
+func (a *app) locate(words []string) (*command, *option.Option) {
 	c := a.root
 	for i := 0; i < len(words); i++ {
 		w := words[i]
@@ -80,9 +82,9 @@ func (a *app) locate(words []string) (*command, *option) {
 	return c, nil
 }
 
-func findOption(c *command, name string) *option {
-	for _, o := range append(append([]*option{}, c.options...), c.inherited()...) {
-		if o.flag == name || o.letter == name {
+func findOption(c *command, name string) *option.Option {
+	for _, o := range append(append([]*option.Option{}, c.options...), c.inherited()...) {
+		if o.Flag == name || o.Letter == name {
 			return o
 		}
 	}
@@ -141,15 +143,15 @@ func (a *app) completionCommand() *command {
 			{"Install for the shell you use", "coder completion"},
 			{"Load it into this bash alone", "source <(coder completion --shell bash --print)"},
 		},
-		options: []*option{
-			choice(&shell, "shell", "Shell to complete in.", "bash", "fish", "zsh", "powershell").short("s"),
-			boolean(&show, "print", "Print the script instead of installing it.").short("p"),
+		options: []*option.Option{
+			option.Choice(&shell, "shell", "Shell to complete in.", "bash", "fish", "zsh", "powershell").Short("s"),
+			option.Bool(&show, "print", "Print the script instead of installing it.").Short("p"),
 		},
 		run: func(context.Context, []string) error {
 			if shell == "" {
 				shell = strings.TrimSuffix(filepath.Base(a.env["SHELL"]), ".exe")
 			}
-			if _, err := oneOf(shell, []string{"bash", "fish", "zsh", "powershell"}); err != nil {
+			if _, err := option.OneOf(shell, []string{"bash", "fish", "zsh", "powershell"}); err != nil {
 				return failure("your shell is not known; name it with --shell bash, fish, zsh or powershell")
 			}
 			if show {

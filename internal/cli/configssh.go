@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/internal/cli/option"
 )
 
 // The lines between which everything is ours.
@@ -39,16 +40,16 @@ func (a *app) configSSHCommand() *command {
 			{"See it first", "coder config-ssh --dry-run"},
 			{"Add an option for all workspaces", "coder config-ssh --ssh-option ForwardAgent=yes"},
 		},
-		options: []*option{
-			path(&o.file, a.home(), "ssh-config-file", "SSH configuration to write to.").env("CODER_SSH_CONFIG_FILE").def("~/.ssh/config"),
-			path(&o.binary, a.home(), "coder-binary-path", "Program to write into it; this one otherwise.").env("CODER_SSH_CONFIG_BINARY_PATH"),
-			list(&o.options, "ssh-option", "Option for all workspaces, as Key=value. May be repeated.").short("o").env("CODER_SSH_CONFIG_OPTS"),
-			boolean(&o.dryRun, "dry-run", "Print what would be written, and change nothing.").short("n").env("CODER_SSH_DRY_RUN"),
-			boolean(&o.previous, "use-previous-options", "Take the options of the section that is there.").env("CODER_SSH_USE_PREVIOUS_OPTIONS"),
-			str(&o.prefix, "ssh-host-prefix", "First part of host names; the server's otherwise.").env("CODER_CONFIGSSH_SSH_HOST_PREFIX"),
-			str(&o.suffix, "hostname-suffix", "Last part of host names; the server's otherwise.").env("CODER_CONFIGSSH_HOSTNAME_SUFFIX"),
-			choice(&o.wait, "wait", "Whether to wait for start scripts; auto does as the template says.", "yes", "no", "auto").env("CODER_CONFIGSSH_WAIT").def("auto"),
-			boolean(&o.noStart, "disable-autostart", "Do not start a stopped workspace.").env("CODER_CONFIGSSH_DISABLE_AUTOSTART").def("false"),
+		options: []*option.Option{
+			option.Path(&o.file, a.home(), "ssh-config-file", "SSH configuration to write to.").Env("CODER_SSH_CONFIG_FILE").Def("~/.ssh/config"),
+			option.Path(&o.binary, a.home(), "coder-binary-path", "Program to write into it; this one otherwise.").Env("CODER_SSH_CONFIG_BINARY_PATH"),
+			option.List(&o.options, "ssh-option", "Option for all workspaces, as Key=value. May be repeated.").Short("o").Env("CODER_SSH_CONFIG_OPTS"),
+			option.Bool(&o.dryRun, "dry-run", "Print what would be written, and change nothing.").Short("n").Env("CODER_SSH_DRY_RUN"),
+			option.Bool(&o.previous, "use-previous-options", "Take the options of the section that is there.").Env("CODER_SSH_USE_PREVIOUS_OPTIONS"),
+			option.String(&o.prefix, "ssh-host-prefix", "First part of host names; the server's otherwise.").Env("CODER_CONFIGSSH_SSH_HOST_PREFIX"),
+			option.String(&o.suffix, "hostname-suffix", "Last part of host names; the server's otherwise.").Env("CODER_CONFIGSSH_HOSTNAME_SUFFIX"),
+			option.Choice(&o.wait, "wait", "Whether to wait for start scripts; auto does as the template says.", "yes", "no", "auto").Env("CODER_CONFIGSSH_WAIT").Def("auto"),
+			option.Bool(&o.noStart, "disable-autostart", "Do not start a stopped workspace.").Env("CODER_CONFIGSSH_DISABLE_AUTOSTART").Def("false"),
 			yes(&o.yes),
 		},
 		run: func(ctx context.Context, _ []string) error { return a.configSSH(ctx, &o) },

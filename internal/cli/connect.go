@@ -13,6 +13,7 @@ import (
 
 	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/client"
+	"github.com/seed-2a7f8fe7/coder/internal/cli/terminal"
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel"
 )
 
@@ -128,7 +129,7 @@ func pickAgent(w coder.Workspace, name string) (coder.WorkspaceAgent, error) {
 func (a *app) dial(ctx context.Context, c *client.Client, agent coder.WorkspaceAgent, how connecting) (*tunnel.Conn, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	var s *spinner
+	var s *terminal.Spinner
 	conn, err := tunnel.DialAgent(ctx, c, agent.ID, tunnel.Options{Log: how.log, Waiting: func() {
 		if s == nil {
 			s = a.spin("Waiting for the agent " + agent.Name + " to connect")
@@ -136,7 +137,7 @@ func (a *app) dial(ctx context.Context, c *client.Client, agent coder.WorkspaceA
 		}
 	}})
 	if s != nil {
-		s.done(err == nil)
+		s.Done(err == nil)
 	}
 	if cause := context.Cause(ctx); err != nil && cause != nil {
 		return nil, cause
@@ -181,11 +182,11 @@ func (a *app) awaitScripts(ctx context.Context, c *client.Client, agent coder.Wo
 		defer close(done)
 		err := followAgent(logs, c, agent.ID, func(lines []coder.WorkspaceAgentLog) {
 			for _, l := range lines {
-				s.print("    " + s.p.dim(l.Output))
+				s.Print("    " + s.Painter.Dim(l.Output))
 			}
 		})
 		if err != nil && logs.Err() == nil && a.verbose {
-			s.print("The log cannot be followed: " + err.Error())
+			s.Print("The log cannot be followed: " + err.Error())
 		}
 	}()
 	for err == nil && !started(agent) {
@@ -196,7 +197,7 @@ func (a *app) awaitScripts(ctx context.Context, c *client.Client, agent coder.Wo
 	stop()
 	<-done
 	ok := err == nil && agent.LifecycleState == coder.WorkspaceAgentLifecycleReady
-	s.done(ok)
+	s.Done(ok)
 	if err == nil && !ok {
 		fmt.Fprintf(a.stderr, "The start scripts of %s did not end well (%s); going on without them.\n", agent.Name, strings.ReplaceAll(string(agent.LifecycleState), "_", " "))
 	}

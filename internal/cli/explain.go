@@ -14,7 +14,7 @@ import (
 func (a *app) explain(err error) {
 	p := a.painter(a.stderr)
 	line, rest := describe(err)
-	fmt.Fprintf(a.stderr, "%s %s\n", p.red("error:"), line)
+	fmt.Fprintf(a.stderr, "%s %s\n", p.Red("error:"), line)
 	for _, l := range rest {
 		fmt.Fprintf(a.stderr, "  %s\n", l)
 	}
@@ -22,7 +22,7 @@ func (a *app) explain(err error) {
 		return
 	}
 	for e := errors.Unwrap(err); e != nil; e = errors.Unwrap(e) {
-		fmt.Fprintf(a.stderr, "  %s %T: %v\n", p.dim("cause:"), e, e)
+		fmt.Fprintf(a.stderr, "  %s %T: %v\n", p.Dim("cause:"), e, e)
 	}
 }
 

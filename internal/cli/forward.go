@@ -11,6 +11,8 @@ import (
 	"sync"
 
 	"golang.org/x/crypto/ssh"
+
+	"github.com/seed-2a7f8fe7/coder/internal/cli/option"
 )
 
 // remoteForward brings what connects to an address in the workspace to an
@@ -176,10 +178,10 @@ func (a *app) portForwardCommand() *command {
 			{"For all that reach this machine", "coder port-forward dev --tcp 0.0.0.0:8080:8080"},
 		},
 		complete: a.workspaceNames,
-		options: []*option{
-			list(&tcp, "tcp", "TCP port, as [[address:]local:]remote. May be repeated.").short("p").env("CODER_PORT_FORWARD_TCP"),
-			list(&udp, "udp", "UDP port; not supported yet.").env("CODER_PORT_FORWARD_UDP"),
-			boolean(&noStart, "disable-autostart", "Do not start a stopped workspace.").env("CODER_SSH_DISABLE_AUTOSTART").def("false"),
+		options: []*option.Option{
+			option.List(&tcp, "tcp", "TCP port, as [[address:]local:]remote. May be repeated.").Short("p").Env("CODER_PORT_FORWARD_TCP"),
+			option.List(&udp, "udp", "UDP port; not supported yet.").Env("CODER_PORT_FORWARD_UDP"),
+			option.Bool(&noStart, "disable-autostart", "Do not start a stopped workspace.").Env("CODER_SSH_DISABLE_AUTOSTART").Def("false"),
 		},
 		run: func(ctx context.Context, args []string) error {
 			if len(udp) > 0 {

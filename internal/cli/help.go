@@ -3,6 +3,9 @@ package cli
 import (
 	"fmt"
 	"strings"
+
+	"github.com/seed-2a7f8fe7/coder/internal/cli/option"
+	"github.com/seed-2a7f8fe7/coder/internal/cli/terminal"
 )
 
 // help writes what a command is for and how it is used.
@@ -10,17 +13,17 @@ func (a *app) help(c *command) error {
 	p := a.painter(a.stdout)
 	width := min(a.width(a.stdout), 100)
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n\n%s\n  %s\n", wrap(c.short, width, ""), p.bold("Usage"), c.usage())
+	fmt.Fprintf(&b, "%s\n\n%s\n  %s\n", terminal.Wrap(c.short, width, ""), p.Bold("Usage"), c.usage())
 	if len(c.aliases) > 0 {
-		fmt.Fprintf(&b, "\n%s\n  %s\n", p.bold("Aliases"), strings.Join(c.aliases, ", "))
+		fmt.Fprintf(&b, "\n%s\n  %s\n", p.Bold("Aliases"), strings.Join(c.aliases, ", "))
 	}
 	if c.long != "" {
-		fmt.Fprintf(&b, "\n%s\n", wrap(c.long, width, ""))
+		fmt.Fprintf(&b, "\n%s\n", terminal.Wrap(c.long, width, ""))
 	}
 	if len(c.examples) > 0 {
-		fmt.Fprintf(&b, "\n%s\n", p.bold("Examples"))
+		fmt.Fprintf(&b, "\n%s\n", p.Bold("Examples"))
 		for _, e := range c.examples {
-			fmt.Fprintf(&b, "  %s\n    %s\n", p.dim("# "+e.text), e.line)
+			fmt.Fprintf(&b, "  %s\n    %s\n", p.Dim("# "+e.text), e.line)
 		}
 	}
 	helpCommands(&b, c, p, width)
@@ -30,9 +33,9 @@ func (a *app) help(c *command) error {
 	}
 	helpOptions(&b, c.options, title, p, width)
 	if c.parent != nil {
-		var above []*option
+		var above []*option.Option
 		for _, o := range c.inherited() {
-			if o.flag == "org" {
+			if o.Flag == "org" {
 				above = append(above, o)
 			}
 		}
@@ -43,7 +46,7 @@ func (a *app) help(c *command) error {
 	return err
 }
 
-func helpCommands(b *strings.Builder, c *command, p painter, width int) {
+func helpCommands(b *strings.Builder, c *command, p terminal.Painter, width int) {
 	column := 0
 	for _, s := range c.subs {
 		if !s.hidden {
@@ -53,25 +56,25 @@ func helpCommands(b *strings.Builder, c *command, p painter, width int) {
 	if column == 0 {
 		return
 	}
-	fmt.Fprintf(b, "\n%s\n", p.bold("Commands"))
+	fmt.Fprintf(b, "\n%s\n", p.Bold("Commands"))
 	indent := strings.Repeat(" ", column+5)
 	for _, s := range c.subs {
 		if s.hidden {
 			continue
 		}
-		fmt.Fprintf(b, "  %-*s   %s\n", column, s.name, strings.TrimLeft(wrap(s.short, width, indent), " "))
+		fmt.Fprintf(b, "  %-*s   %s\n", column, s.name, strings.TrimLeft(terminal.Wrap(s.short, width, indent), " "))
 	}
 }
 
 // helpOptions writes options in two columns, by topic where they have one.
-func helpOptions(b *strings.Builder, options []*option, title string, p painter, width int) {
-	topics := map[string][]*option{}
+func helpOptions(b *strings.Builder, options []*option.Option, title string, p terminal.Painter, width int) {
+	topics := map[string][]*option.Option{}
 	var order []string
 	for _, o := range options {
-		if o.hidden {
+		if o.Hidden {
 			continue
 		}
-		t := o.topic
+		t := o.Topic
 		if t == "" {
 			t = title
 		}
@@ -81,7 +84,7 @@ func helpOptions(b *strings.Builder, options []*option, title string, p painter,
 		topics[t] = append(topics[t], o)
 	}
 	for _, t := range order {
-		fmt.Fprintf(b, "\n%s\n", p.bold(t))
+		fmt.Fprintf(b, "\n%s\n", p.Bold(t))
 		column := 0
 		for _, o := range topics[t] {
 			if n := len(o.String()); n <= 38 {
@@ -94,47 +97,26 @@ func helpOptions(b *strings.Builder, options []*option, title string, p painter,
 	}
 }
 
-func helpOption(b *strings.Builder, o *option, column, width int) {
-	text := o.text
-	if len(o.value.choices) > 4 {
+func helpOption(b *strings.Builder, o *option.Option, column, width int) {
+	text := o.Text
+	if len(o.Value.Choices) > 4 {
 		text += " One or more of: "
-		if o.value.single {
-			text = o.text + " One of: "
+		if o.Value.Single {
+			text = o.Text + " One of: "
 		}
-		text += strings.Join(o.value.choices, ", ") + "."
+		text += strings.Join(o.Value.Choices, ", ") + "."
 	}
-	if o.variable != "" {
-		text += " [$" + o.variable + "]"
+	if o.Variable != "" {
+		text += " [$" + o.Variable + "]"
 	}
-	if o.initial != "" && (o.value.kind != "bool" || o.initial == "true") {
-		text += " [default: " + o.initial + "]"
+	if o.Initial != "" && (o.Value.Kind != "bool" || o.Initial == "true") {
+		text += " [default: " + o.Initial + "]"
 	}
 	indent := strings.Repeat(" ", column+5)
 	name := o.String()
 	if len(name) > column {
-		fmt.Fprintf(b, "  %s\n%s\n", name, wrap(text, width, indent))
+		fmt.Fprintf(b, "  %s\n%s\n", name, terminal.Wrap(text, width, indent))
 		return
 	}
-	fmt.Fprintf(b, "  %-*s   %s\n", column, name, strings.TrimLeft(wrap(text, width, indent), " "))
-}
-
-// wrap breaks text at blanks into lines of at most width columns, each begun
-// with indent. Paragraphs stay apart.
-func wrap(text string, width int, indent string) string {
-	var out []string
-	for _, paragraph := range strings.Split(text, "\n") {
-		line := indent
-		for _, word := range strings.Fields(paragraph) {
-			if len(line) > len(indent) && len(line)+1+len(word) > width {
-				out = append(out, line)
-				line = indent
-			}
-			if len(line) > len(indent) {
-				line += " "
-			}
-			line += word
-		}
-		out = append(out, strings.TrimRight(line, " "))
-	}
-	return strings.Join(out, "\n")
+	fmt.Fprintf(b, "  %-*s   %s\n", column, name, strings.TrimLeft(terminal.Wrap(text, width, indent), " "))
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/client"
+	"github.com/seed-2a7f8fe7/coder/internal/cli/terminal"
 )
 
 // watch is a job that a command waits for: where its log is, and how to ask
@@ -37,13 +38,13 @@ func (a *app) follow(ctx context.Context, w watch) error {
 	stop()
 	<-waiting
 	if err != nil {
-		v.spinner.done(false)
+		v.spinner.Done(false)
 		if ctx.Err() != nil && w.goesOn != "" {
 			fmt.Fprintln(a.stderr, w.goesOn)
 		}
 		return err
 	}
-	v.spinner.done(job.Status == coder.ProvisionerJobStatusSucceeded)
+	v.spinner.Done(job.Status == coder.ProvisionerJobStatusSucceeded)
 	return jobError(job)
 }
 
@@ -128,7 +129,7 @@ func pause(ctx context.Context, d time.Duration) error {
 // jobView prints the lines of a job's log under their stages.
 type jobView struct {
 	app     *app
-	spinner *spinner
+	spinner *terminal.Spinner
 	stage   string
 	last    int64
 }
@@ -139,28 +140,28 @@ func (v *jobView) line(l coder.ProvisionerJobLog) {
 	}
 	v.last = l.ID
 	if l.Stage != v.stage && l.Stage != "" {
-		v.spinner.done(true)
+		v.spinner.Done(true)
 		v.stage = l.Stage
-		v.spinner.begin(l.Stage)
+		v.spinner.Begin(l.Stage)
 	}
 	if l.Output == "" {
 		return
 	}
-	text, p := l.Output, v.spinner.p
+	text, p := l.Output, v.spinner.Painter
 	switch l.LogLevel {
 	case coder.LogLevelError:
-		text = p.red(text)
+		text = p.Red(text)
 	case coder.LogLevelWarn:
-		text = p.yellow(text)
+		text = p.Yellow(text)
 	case coder.LogLevelInfo:
-		text = p.dim(text)
+		text = p.Dim(text)
 	case coder.LogLevelDebug, coder.LogLevelTrace:
 		if !v.app.verbose {
 			return
 		}
-		text = p.dim(text)
+		text = p.Dim(text)
 	}
-	v.spinner.print("    " + text)
+	v.spinner.Print("    " + text)
 }
 
 // showQueue tells of the place in the queue until ctx ends, and once that no
@@ -173,11 +174,11 @@ func (v *jobView) showQueue(ctx context.Context, w watch) {
 			continue
 		}
 		if job.QueuePosition > 0 {
-			v.spinner.say(fmt.Sprintf("Waiting for a provisioner (place %d of %d)", job.QueuePosition, job.QueueSize))
+			v.spinner.Say(fmt.Sprintf("Waiting for a provisioner (place %d of %d)", job.QueuePosition, job.QueueSize))
 		}
 		if len(job.AvailableWorkers) == 0 && job.QueuePosition <= 1 && !warned && v.app.now().Sub(job.CreatedAt) > 5*time.Second {
 			warned = true
-			v.spinner.print(v.spinner.p.yellow("No provisioner is taking this job yet; one with the tags " + tagText(job.Tags) + " is needed. 'coder provisioner list' shows those that are there."))
+			v.spinner.Print(v.spinner.Painter.Yellow("No provisioner is taking this job yet; one with the tags " + tagText(job.Tags) + " is needed. 'coder provisioner list' shows those that are there."))
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/client"
+	"github.com/seed-2a7f8fe7/coder/internal/cli/option"
 )
 
 // loginOptions are the flags of login.
@@ -30,13 +31,13 @@ func (a *app) loginCommand() *command {
 			{"Sign in", "coder login https://coder.example.com"},
 			{"Make the first user without being asked", "coder login http://127.0.0.1:3000 --first-user-username admin --first-user-email admin@example.com --first-user-password 'Long-and-secret-1'"},
 		},
-		options: []*option{
-			str(&o.first.Email, "first-user-email", "E-mail address of the first user.").env("CODER_FIRST_USER_EMAIL"),
-			str(&o.first.Username, "first-user-username", "Name of the first user.").env("CODER_FIRST_USER_USERNAME"),
-			str(&o.first.Name, "first-user-full-name", "Full name of the first user.").env("CODER_FIRST_USER_FULL_NAME"),
-			str(&o.first.Password, "first-user-password", "Password of the first user.").env("CODER_FIRST_USER_PASSWORD"),
-			boolean(&o.first.Trial, "first-user-trial", "Accepted and without effect: everything is free.").env("CODER_FIRST_USER_TRIAL"),
-			boolean(&o.useSession, "use-token-as-session", "Store the given token itself instead of a session made with it."),
+		options: []*option.Option{
+			option.String(&o.first.Email, "first-user-email", "E-mail address of the first user.").Env("CODER_FIRST_USER_EMAIL"),
+			option.String(&o.first.Username, "first-user-username", "Name of the first user.").Env("CODER_FIRST_USER_USERNAME"),
+			option.String(&o.first.Name, "first-user-full-name", "Full name of the first user.").Env("CODER_FIRST_USER_FULL_NAME"),
+			option.String(&o.first.Password, "first-user-password", "Password of the first user.").Env("CODER_FIRST_USER_PASSWORD"),
+			option.Bool(&o.first.Trial, "first-user-trial", "Accepted and without effect: everything is free.").Env("CODER_FIRST_USER_TRIAL"),
+			option.Bool(&o.useSession, "use-token-as-session", "Store the given token itself instead of a session made with it."),
 		},
 		run: func(ctx context.Context, args []string) error { return a.login(ctx, args, &o) },
 		subs: []*command{{
@@ -111,7 +112,7 @@ func (a *app) loginWith(ctx context.Context, c *client.Client, token string) err
 	if err := a.store("url", c.URL.String()); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.stdout, "Signed in to %s as %s.\n", c.URL, a.painter(a.stdout).bold(me.Username))
+	fmt.Fprintf(a.stdout, "Signed in to %s as %s.\n", c.URL, a.painter(a.stdout).Bold(me.Username))
 	return nil
 }
 
@@ -216,7 +217,7 @@ func (a *app) logoutCommand() *command {
 	return &command{
 		name: "logout", max: 0,
 		short:   "End the stored session and forget it.",
-		options: []*option{yes(&sure)},
+		options: []*option.Option{yes(&sure)},
 		run: func(ctx context.Context, _ []string) error {
 			c, err := a.client(ctx)
 			if err != nil {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/client"
+	"github.com/seed-2a7f8fe7/coder/internal/cli/option"
 )
 
 // membersCommand is organizations members; ref is the organization of --org.
@@ -40,7 +41,7 @@ func (a *app) membersListCommand(ref *string) *command {
 	return &command{
 		name: "list", max: 0,
 		short:   "List the members of an organization.",
-		options: []*option{l.columnOption("username,organization roles"), l.formatOption()},
+		options: []*option.Option{l.columnOption("username,organization roles"), l.formatOption()},
 		run: func(ctx context.Context, _ []string) error {
 			c, o, err := a.clientAndOrganization(ctx, *ref)
 			if err != nil {

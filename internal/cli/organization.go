@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/internal/cli/option"
 )
 
 func organizationColumns() []column[coder.Organization] {
@@ -26,7 +27,7 @@ func (a *app) organizationsCommand() *command {
 	return &command{
 		name: "organizations", aliases: []string{"organization", "org", "orgs"}, args: "[subcommand]",
 		short:   "Manage organizations and who belongs to them.",
-		options: []*option{org(&ref)},
+		options: []*option.Option{org(&ref)},
 		subs: []*command{
 			a.organizationsCreateCommand(), a.organizationsListCommand(), a.organizationsShowCommand(&ref),
 			a.organizationsDeleteCommand(), a.membersCommand(&ref),
@@ -39,7 +40,7 @@ func (a *app) organizationsCreateCommand() *command {
 	return &command{
 		name: "create", args: "<organization name>", min: 1, max: 1,
 		short:   "Make an organization.",
-		options: []*option{yes(&sure)},
+		options: []*option.Option{yes(&sure)},
 		run: func(ctx context.Context, args []string) error {
 			if err := coder.CheckName("name", args[0]); err != nil {
 				return err
@@ -66,7 +67,7 @@ func (a *app) organizationsDeleteCommand() *command {
 	return &command{
 		name: "delete", aliases: []string{"rm"}, args: "<organization_name_or_id>", min: 1, max: 1,
 		short:   "Delete an organization, which must hold nothing any more.",
-		options: []*option{yes(&sure)},
+		options: []*option.Option{yes(&sure)},
 		run: func(ctx context.Context, args []string) error {
 			c, err := a.client(ctx)
 			if err != nil {
@@ -93,7 +94,7 @@ func (a *app) organizationsListCommand() *command {
 	return &command{
 		name: "list", aliases: []string{"ls"}, max: 0,
 		short:   "List the organizations that you may see.",
-		options: []*option{l.columnOption("name,display name,id,default"), l.formatOption()},
+		options: []*option.Option{l.columnOption("name,display name,id,default"), l.formatOption()},
 		run: func(ctx context.Context, _ []string) error {
 			c, err := a.client(ctx)
 			if err != nil {
@@ -125,8 +126,8 @@ func (a *app) organizationsShowCommand(ref *string) *command {
 			{"The one that commands use when --org is not given", "coder organizations show selected"},
 			{"All that you are in", "coder organizations show me"},
 		},
-		options: []*option{
-			boolean(&onlyID, "only-id", "Print only the id, for scripts."),
+		options: []*option.Option{
+			option.Bool(&onlyID, "only-id", "Print only the id, for scripts."),
 			l.columnOption("id,name,default"), l.formatOption("text", "table", "json"),
 		},
 		run: func(ctx context.Context, args []string) error {

@@ -6,7 +6,9 @@ import (
 	"io"
 	"strings"
 	"time"
-	"unicode/utf8"
+
+	"github.com/seed-2a7f8fe7/coder/internal/cli/option"
+	"github.com/seed-2a7f8fe7/coder/internal/cli/terminal"
 )
 
 // column is one column of a table: its name, and what it shows of a row.
@@ -27,20 +29,20 @@ type listing[T any] struct {
 }
 
 // columnOption is -c with the default columns given.
-func (l *listing[T]) columnOption(initial string) *option {
+func (l *listing[T]) columnOption(initial string) *option.Option {
 	var names []string
 	for _, c := range l.all {
 		names = append(names, c.name)
 	}
-	return words(&l.chosen, "column", "Columns to show.", names...).short("c").def(initial)
+	return option.Words(&l.chosen, "column", "Columns to show.", names...).Short("c").Def(initial)
 }
 
 // formatOption is -o with the given formats, the first of which is the default.
-func (l *listing[T]) formatOption(formats ...string) *option {
+func (l *listing[T]) formatOption(formats ...string) *option.Option {
 	if len(formats) == 0 {
 		formats = []string{"table", "json"}
 	}
-	return choice(&l.format, "output", "Output format.", formats...).short("o").def(formats[0])
+	return option.Choice(&l.format, "output", "Output format.", formats...).Short("o").Def(formats[0])
 }
 
 // write shows rows in the chosen form.
@@ -79,52 +81,7 @@ func (l *listing[T]) write(a *app, rows []T) error {
 			cells[i] = append(cells[i], c.show(r))
 		}
 	}
-	return writeTable(a.stdout, a.painter(a.stdout), header, cells)
-}
-
-// writeTable lines the cells up under the header, two blanks apart.
-func writeTable(w io.Writer, p painter, header []string, rows [][]string) error {
-	widths := make([]int, len(header))
-	for i, h := range header {
-		widths[i] = utf8.RuneCountInString(h)
-	}
-	for _, r := range rows {
-		for i, cell := range r {
-			r[i] = oneLine(cell)
-			widths[i] = max(widths[i], utf8.RuneCountInString(r[i]))
-		}
-	}
-	var b strings.Builder
-	line := func(cells []string, paint func(string) string) {
-		var l strings.Builder
-		for i, cell := range cells {
-			l.WriteString(cell)
-			if i < len(cells)-1 {
-				l.WriteString(strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell)+2))
-			}
-		}
-		b.WriteString(paint(strings.TrimRight(l.String(), " ")))
-		b.WriteByte('\n')
-	}
-	line(header, p.bold)
-	for _, r := range rows {
-		line(r, func(s string) string { return s })
-	}
-	_, err := io.WriteString(w, b.String())
-	return err
-}
-
-// oneLine makes a cell of any text: no line breaks, no control characters.
-func oneLine(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r == '\n' || r == '\t' || r == '\r' {
-			return ' '
-		}
-		if r < ' ' || r == 0x7f {
-			return -1
-		}
-		return r
-	}, s)
+	return terminal.Table(a.stdout, a.painter(a.stdout), header, cells)
 }
 
 // writeJSON writes v, indented, with a line break at the end.
@@ -150,37 +107,13 @@ func dateOf(t *time.Time) string {
 	return date(*t)
 }
 
-// span is a duration in its two largest units, such as 2h5m or 3d4h.
-func span(d time.Duration) string {
-	if d < 0 {
-		return "-" + span(-d)
-	}
-	units := []struct {
-		size time.Duration
-		name string
-	}{{24 * time.Hour, "d"}, {time.Hour, "h"}, {time.Minute, "m"}, {time.Second, "s"}}
-	var parts []string
-	for _, u := range units {
-		if n := d / u.size; n > 0 && len(parts) < 2 {
-			parts = append(parts, fmt.Sprintf("%d%s", n, u.name))
-			d -= n * u.size
-		} else if len(parts) == 1 {
-			break
-		}
-	}
-	if len(parts) == 0 {
-		return "0s"
-	}
-	return strings.Join(parts, "")
-}
-
 // ago is how long t lies back.
 func (a *app) ago(t time.Time) string {
 	if t.IsZero() {
 		return "never"
 	}
 	if d := a.now().Sub(t); d >= time.Second {
-		return span(d) + " ago"
+		return terminal.Span(d) + " ago"
 	}
 	return "just now"
 }

@@ -11,6 +11,8 @@ import (
 
 	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/client"
+	"github.com/seed-2a7f8fe7/coder/internal/cli/option"
+	"github.com/seed-2a7f8fe7/coder/internal/cli/terminal"
 )
 
 // inputs are the flags that give parameters their values.
@@ -22,27 +24,27 @@ type inputs struct {
 	alwaysPrompt                    bool
 }
 
-func (in *inputs) parameterOption() *option {
-	return list(&in.parameters, "parameter", "Value of a parameter, as name=value. May be repeated.").env("CODER_RICH_PARAMETER")
+func (in *inputs) parameterOption() *option.Option {
+	return option.List(&in.parameters, "parameter", "Value of a parameter, as name=value. May be repeated.").Env("CODER_RICH_PARAMETER")
 }
 
-func (in *inputs) fileOption() *option {
-	return str(&in.file, "rich-parameter-file", "YAML file with values of parameters, as name: value.").env("CODER_RICH_PARAMETER_FILE")
+func (in *inputs) fileOption() *option.Option {
+	return option.String(&in.file, "rich-parameter-file", "YAML file with values of parameters, as name: value.").Env("CODER_RICH_PARAMETER_FILE")
 }
 
-func (in *inputs) defaultOption() *option {
-	return list(&in.defaults, "parameter-default", "Default to offer for a parameter instead of the template's, as name=value. May be repeated.").env("CODER_RICH_PARAMETER_DEFAULT")
+func (in *inputs) defaultOption() *option.Option {
+	return option.List(&in.defaults, "parameter-default", "Default to offer for a parameter instead of the template's, as name=value. May be repeated.").Env("CODER_RICH_PARAMETER_DEFAULT")
 }
 
 // buildOptions are the flags of start, restart and update.
-func (in *inputs) buildOptions() []*option {
-	return []*option{
-		list(&in.ephemeral, "build-option", "Older name of --ephemeral-parameter.").env("CODER_BUILD_OPTION"),
-		boolean(&in.promptEphemeral, "build-options", "Older name of --prompt-ephemeral-parameters."),
-		list(&in.ephemeral, "ephemeral-parameter", "Value of a parameter for this build alone, as name=value. May be repeated.").env("CODER_EPHEMERAL_PARAMETER"),
-		boolean(&in.promptEphemeral, "prompt-ephemeral-parameters", "Ask for the parameters that hold for one build alone.").env("CODER_PROMPT_EPHEMERAL_PARAMETERS"),
+func (in *inputs) buildOptions() []*option.Option {
+	return []*option.Option{
+		option.List(&in.ephemeral, "build-option", "Older name of --ephemeral-parameter.").Env("CODER_BUILD_OPTION"),
+		option.Bool(&in.promptEphemeral, "build-options", "Older name of --prompt-ephemeral-parameters."),
+		option.List(&in.ephemeral, "ephemeral-parameter", "Value of a parameter for this build alone, as name=value. May be repeated.").Env("CODER_EPHEMERAL_PARAMETER"),
+		option.Bool(&in.promptEphemeral, "prompt-ephemeral-parameters", "Ask for the parameters that hold for one build alone.").Env("CODER_PROMPT_EPHEMERAL_PARAMETERS"),
 		in.parameterOption(), in.fileOption(), in.defaultOption(),
-		boolean(&in.alwaysPrompt, "always-prompt", "Ask for every parameter, also those that have a value."),
+		option.Bool(&in.alwaysPrompt, "always-prompt", "Ask for every parameter, also those that have a value."),
 	}
 }
 
@@ -95,14 +97,14 @@ func (r *resolver) read() (err error) {
 			r.given[p.Name] = p.Value
 		}
 	}
-	flags, err := pairs("--parameter", append(slices.Clone(r.in.parameters), r.in.ephemeral...))
+	flags, err := option.Pairs("--parameter", append(slices.Clone(r.in.parameters), r.in.ephemeral...))
 	if err != nil {
 		return failure("%s", err)
 	}
 	for k, v := range flags {
 		r.given[k] = v
 	}
-	if r.offered, err = pairs("--parameter-default", r.in.defaults); err != nil {
+	if r.offered, err = option.Pairs("--parameter-default", r.in.defaults); err != nil {
 		return failure("%s", err)
 	}
 	for _, p := range r.before {
@@ -179,9 +181,9 @@ func (a *app) askParameter(d coder.TemplateVersionParameter, initial string) (st
 		question = d.DisplayName
 	}
 	if d.DescriptionPlaintext != "" {
-		question += " (" + oneLine(d.DescriptionPlaintext) + ")"
+		question += " (" + terminal.OneLine(d.DescriptionPlaintext) + ")"
 	} else if d.Description != "" {
-		question += " (" + oneLine(d.Description) + ")"
+		question += " (" + terminal.OneLine(d.Description) + ")"
 	}
 	options := d.Options
 	if d.Type == coder.ParameterTypeBool && len(options) == 0 {
@@ -211,7 +213,7 @@ func (a *app) askParameter(d coder.TemplateVersionParameter, initial string) (st
 func (a *app) askList(question, initial, instead string, d coder.TemplateVersionParameter) (string, error) {
 	var now []string
 	if json.Unmarshal([]byte(initial), &now) == nil {
-		initial = joinCSV(now)
+		initial = option.JoinCSV(now)
 	}
 	if len(d.Options) > 0 {
 		var of []string
@@ -222,7 +224,7 @@ func (a *app) askList(question, initial, instead string, d coder.TemplateVersion
 	}
 	value := ""
 	_, err := a.ask(question+", separated by commas:", initial, instead, func(s string) error {
-		fields, err := splitCSV(s)
+		fields, err := option.SplitCSV(s)
 		if err != nil {
 			return err
 		}

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"time"
+
+	"github.com/seed-2a7f8fe7/coder/internal/cli/option"
 )
 
 func (a *app) pingCommand() *command {
@@ -17,12 +19,12 @@ func (a *app) pingCommand() *command {
 	return &command{
 		name: "ping", args: "<workspace>", min: 1, max: 1,
 		short: "Measure how long a question to a workspace and its answer take.",
-		options: []*option{
-			duration(&wait, "wait", "Time between two questions.").def("1s"),
-			duration(&timeout, "timeout", "How long to wait for an answer.").short("t").def("5s"),
-			integer(&count, "num", "How many questions; any number until Ctrl-C otherwise.").short("n"),
-			boolean(&stamp, "time", "Begin each line with the time."),
-			boolean(&utc, "utc", "Begin each line with the time in UTC."),
+		options: []*option.Option{
+			option.Duration(&wait, "wait", "Time between two questions.").Def("1s"),
+			option.Duration(&timeout, "timeout", "How long to wait for an answer.").Short("t").Def("5s"),
+			option.Int(&count, "num", "How many questions; any number until Ctrl-C otherwise.").Short("n"),
+			option.Bool(&stamp, "time", "Begin each line with the time."),
+			option.Bool(&utc, "utc", "Begin each line with the time in UTC."),
 		},
 		complete: a.workspaceNames,
 		run: func(ctx context.Context, args []string) error {

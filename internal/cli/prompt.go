@@ -8,11 +8,14 @@ import (
 	"strings"
 
 	"golang.org/x/term"
+
+	"github.com/seed-2a7f8fe7/coder/internal/cli/option"
+	"github.com/seed-2a7f8fe7/coder/internal/cli/terminal"
 )
 
 // yes is the option that answers every question with its default or yes.
-func yes(p *bool) *option {
-	return boolean(p, "yes", "Answer every question with yes, or with its default.").short("y")
+func yes(p *bool) *option.Option {
+	return option.Bool(p, "yes", "Answer every question with yes, or with its default.").Short("y")
 }
 
 // errNoTerminal is the failure of a question that nobody can answer.
@@ -28,9 +31,9 @@ func (a *app) ask(question, initial, instead string, check func(string) error) (
 	}
 	p := a.painter(a.stderr)
 	for {
-		fmt.Fprintf(a.stderr, "%s %s ", p.green(">"), p.bold(question))
+		fmt.Fprintf(a.stderr, "%s %s ", p.Green(">"), p.Bold(question))
 		if initial != "" {
-			fmt.Fprintf(a.stderr, "%s ", p.dim("("+initial+")"))
+			fmt.Fprintf(a.stderr, "%s ", p.Dim("("+initial+")"))
 		}
 		line, err := a.readLine()
 		if err != nil {
@@ -44,7 +47,7 @@ func (a *app) ask(question, initial, instead string, check func(string) error) (
 		}
 		if err := check(line); err != nil {
 			message, _ := describe(err)
-			fmt.Fprintf(a.stderr, "  %s\n", p.red(message))
+			fmt.Fprintf(a.stderr, "  %s\n", p.Red(message))
 			continue
 		}
 		return line, nil
@@ -69,7 +72,7 @@ func (a *app) askSecret(question, instead string) (string, error) {
 		return a.ask(question, "", instead, nil)
 	}
 	p := a.painter(a.stderr)
-	fmt.Fprintf(a.stderr, "%s %s ", p.green(">"), p.bold(question))
+	fmt.Fprintf(a.stderr, "%s %s ", p.Green(">"), p.Bold(question))
 	b, err := term.ReadPassword(int(f.Fd()))
 	fmt.Fprintln(a.stderr)
 	return string(b), err
@@ -81,13 +84,13 @@ func (a *app) confirm(question string, yes bool) error {
 		return nil
 	}
 	answer, err := a.ask(question+" (yes/no)", "no", "use --yes to go on without being asked", func(s string) error {
-		_, err := parseBool(s)
+		_, err := option.ParseBool(s)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	if ok, _ := parseBool(answer); !ok {
+	if ok, _ := option.ParseBool(answer); !ok {
 		return failure("stopped, nothing was changed")
 	}
 	return nil
@@ -103,13 +106,13 @@ func (a *app) pick(question string, items []item, initial int, instead string) (
 		return 0, errNoTerminal(question, instead)
 	}
 	p := a.painter(a.stderr)
-	fmt.Fprintf(a.stderr, "%s %s\n", p.green(">"), p.bold(question))
+	fmt.Fprintf(a.stderr, "%s %s\n", p.Green(">"), p.Bold(question))
 	for i, it := range items {
 		note := ""
 		if it.note != "" {
-			note = p.dim("  " + oneLine(it.note))
+			note = p.Dim("  " + terminal.OneLine(it.note))
 		}
-		fmt.Fprintf(a.stderr, "  %s %s%s\n", p.dim(fmt.Sprintf("%2d)", i+1)), it.label, note)
+		fmt.Fprintf(a.stderr, "  %s %s%s\n", p.Dim(fmt.Sprintf("%2d)", i+1)), it.label, note)
 	}
 	shown := ""
 	if initial >= 0 && initial < len(items) {

@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/internal/cli/option"
 )
 
 func (a *app) provisionerCommand() *command {
@@ -93,11 +94,11 @@ func (a *app) provisionerListCommand() *command {
 	return &command{
 		name: "list", aliases: []string{"ls"}, max: 0,
 		short: "List the provisioners of an organization.",
-		options: []*option{
-			integer(&limit, "limit", "How many to list at most.").short("l").env("CODER_PROVISIONER_LIST_LIMIT").def("50"),
-			boolean(&offline, "show-offline", "Those that are not there as well.").short("f").env("CODER_PROVISIONER_SHOW_OFFLINE"),
-			words(&status, "status", "Only those in this state.", "offline", "idle", "busy").short("s").env("CODER_PROVISIONER_LIST_STATUS"),
-			duration(&age, "max-age", "Only those that were seen within this time.").short("m").env("CODER_PROVISIONER_LIST_MAX_AGE"),
+		options: []*option.Option{
+			option.Int(&limit, "limit", "How many to list at most.").Short("l").Env("CODER_PROVISIONER_LIST_LIMIT").Def("50"),
+			option.Bool(&offline, "show-offline", "Those that are not there as well.").Short("f").Env("CODER_PROVISIONER_SHOW_OFFLINE"),
+			option.Words(&status, "status", "Only those in this state.", "offline", "idle", "busy").Short("s").Env("CODER_PROVISIONER_LIST_STATUS"),
+			option.Duration(&age, "max-age", "Only those that were seen within this time.").Short("m").Env("CODER_PROVISIONER_LIST_MAX_AGE"),
 			org(&ref), l.columnOption("created at,last seen at,key name,name,version,status,tags"), l.formatOption(),
 		},
 		run: func(ctx context.Context, _ []string) error {
@@ -121,7 +122,7 @@ func (a *app) provisionerListCommand() *command {
 			}
 			var rows []daemonRow
 			for _, d := range all {
-				if d.Status == coder.ProvisionerDaemonStatusOffline && !offline && !contains(status, "offline") {
+				if d.Status == coder.ProvisionerDaemonStatusOffline && !offline && !option.Contains(status, "offline") {
 					continue
 				}
 				if age > 0 && (d.LastSeenAt == nil || a.now().Sub(*d.LastSeenAt) > age) {
@@ -141,12 +142,12 @@ func (a *app) keysCreateCommand() *command {
 		name: "create", args: "<name>", min: 1, max: 1,
 		short: "Make a key and print it, once.",
 		long:  "Provisioners that sign in with it serve the key's organization and have the key's tags.",
-		options: []*option{
-			list(&tags, "tag", "Tag of those provisioners, as key=value. May be repeated.").short("t").env("CODER_PROVISIONERD_TAGS"),
+		options: []*option.Option{
+			option.List(&tags, "tag", "Tag of those provisioners, as key=value. May be repeated.").Short("t").Env("CODER_PROVISIONERD_TAGS"),
 			org(&ref),
 		},
 		run: func(ctx context.Context, args []string) error {
-			set, err := pairs("--tag", tags)
+			set, err := option.Pairs("--tag", tags)
 			if err != nil {
 				return failure("%s", err)
 			}
@@ -182,7 +183,7 @@ func (a *app) keysListCommand() *command {
 	return &command{
 		name: "list", aliases: []string{"ls"}, max: 0,
 		short:   "List the keys of an organization; never their secrets.",
-		options: []*option{org(&ref), l.columnOption("created at,name,tags"), l.formatOption()},
+		options: []*option.Option{org(&ref), l.columnOption("created at,name,tags"), l.formatOption()},
 		run: func(ctx context.Context, _ []string) error {
 			c, o, err := a.clientAndOrganization(ctx, ref)
 			if err != nil {
@@ -203,7 +204,7 @@ func (a *app) keysDeleteCommand() *command {
 	return &command{
 		name: "delete", aliases: []string{"rm"}, args: "<name>", min: 1, max: 1,
 		short:   "Delete a key; provisioners cannot sign in with it any more.",
-		options: []*option{yes(&sure), org(&ref)},
+		options: []*option.Option{yes(&sure), org(&ref)},
 		run: func(ctx context.Context, args []string) error {
 			c, o, err := a.clientAndOrganization(ctx, ref)
 			if err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/internal/cli/option"
 )
 
 // jobRow is a job and the name of its organization.
@@ -72,10 +73,10 @@ func (a *app) jobsListCommand() *command {
 	return &command{
 		name: "list", aliases: []string{"ls"}, max: 0,
 		short: "List the jobs of an organization, the newest first.",
-		options: []*option{
-			words(&status, "status", "Only those in this state.", "pending", "running", "succeeded", "canceling", "canceled", "failed", "unknown").short("s").env("CODER_PROVISIONER_JOB_LIST_STATUS"),
-			integer(&limit, "limit", "How many to list at most.").short("l").env("CODER_PROVISIONER_JOB_LIST_LIMIT").def("50"),
-			str(&initiator, "initiator", "Only those that this user began.").short("i").env("CODER_PROVISIONER_JOB_LIST_INITIATOR"),
+		options: []*option.Option{
+			option.Words(&status, "status", "Only those in this state.", "pending", "running", "succeeded", "canceling", "canceled", "failed", "unknown").Short("s").Env("CODER_PROVISIONER_JOB_LIST_STATUS"),
+			option.Int(&limit, "limit", "How many to list at most.").Short("l").Env("CODER_PROVISIONER_JOB_LIST_LIMIT").Def("50"),
+			option.String(&initiator, "initiator", "Only those that this user began.").Short("i").Env("CODER_PROVISIONER_JOB_LIST_INITIATOR"),
 			org(&ref), l.columnOption("created at,id,type,template display name,status,queue,tags"), l.formatOption(),
 		},
 		run: func(ctx context.Context, _ []string) error {
@@ -112,7 +113,7 @@ func (a *app) jobsCancelCommand() *command {
 	return &command{
 		name: "cancel", args: "<job_id>", min: 1, max: 1,
 		short:   "Cancel a job.",
-		options: []*option{org(&ref)},
+		options: []*option.Option{org(&ref)},
 		run: func(ctx context.Context, args []string) error {
 			id, err := uuid.Parse(args[0])
 			if err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/client"
+	"github.com/seed-2a7f8fe7/coder/internal/cli/option"
 	"github.com/seed-2a7f8fe7/coder/internal/provisionerd"
 	"github.com/seed-2a7f8fe7/coder/internal/server"
 	"github.com/seed-2a7f8fe7/coder/internal/telemetry"
@@ -40,24 +41,24 @@ func (a *app) provisionerStartCommand() *command {
 			{"With a key, which also says the organization and the tags", "CODER_PROVISIONER_DAEMON_KEY=... coder provisioner start --url https://coder.example.com"},
 			{"As yourself, for the builds of a data centre", "coder provisioner start --tag datacenter=lisbon"},
 		},
-		options: []*option{
-			path(&o.cacheDir, a.home(), "cache-dir", "Directory of what can be fetched or made again.").short("c").env("CODER_CACHE_DIRECTORY").def("~/.cache/coder"),
-			list(&o.tags, "tag", "Tag of this provisioner, as key=value. May be repeated.").short("t").env("CODER_PROVISIONERD_TAGS"),
-			duration(&o.ignored, "poll-interval", "Accepted and without effect: jobs are handed out at once.").env("CODER_PROVISIONERD_POLL_INTERVAL").def("1s"),
-			duration(&o.ignored, "poll-jitter", "Accepted and without effect: jobs are handed out at once.").env("CODER_PROVISIONERD_POLL_JITTER").def("100ms"),
-			str(&o.psk, "psk", "Secret of the server's --provisioner-daemon-psk to sign in with.").env("CODER_PROVISIONER_DAEMON_PSK"),
-			str(&o.key, "key", "Key to sign in with.").env("CODER_PROVISIONER_DAEMON_KEY"),
-			str(&o.name, "name", "Name of this provisioner; the machine's otherwise.").env("CODER_PROVISIONER_DAEMON_NAME"),
-			boolean(&o.log.Verbose, "verbose", "Log more.").env("CODER_PROVISIONER_DAEMON_VERBOSE").def("false"),
-			str(&o.log.Human, "log-human", "File for the log as text; \"\" for none.").env("CODER_PROVISIONER_DAEMON_LOGGING_HUMAN").def("/dev/stderr"),
-			str(&o.log.JSON, "log-json", "File for the log as JSON.").env("CODER_PROVISIONER_DAEMON_LOGGING_JSON"),
-			str(&o.log.Stackdriver, "log-stackdriver", "File for the log as Google Cloud reads it.").env("CODER_PROVISIONER_DAEMON_LOGGING_STACKDRIVER"),
-			list(&o.log.Filter, "log-filter", "Let debug lines through of parts whose names match; .* for all.").env("CODER_PROVISIONER_DAEMON_LOG_FILTER"),
-			boolean(&o.prometheus, "prometheus-enable", "Show metrics.").env("CODER_PROMETHEUS_ENABLE").def("false"),
-			str(&o.prometheusAddress, "prometheus-address", "Address to show them at.").env("CODER_PROMETHEUS_ADDRESS").def("127.0.0.1:2112"),
-			list(&o.experiments, "experiments", "Accepted; there are none yet.").env("CODER_EXPERIMENTS").yaml("experiments"),
+		options: []*option.Option{
+			option.Path(&o.cacheDir, a.home(), "cache-dir", "Directory of what can be fetched or made again.").Short("c").Env("CODER_CACHE_DIRECTORY").Def("~/.cache/coder"),
+			option.List(&o.tags, "tag", "Tag of this provisioner, as key=value. May be repeated.").Short("t").Env("CODER_PROVISIONERD_TAGS"),
+			option.Duration(&o.ignored, "poll-interval", "Accepted and without effect: jobs are handed out at once.").Env("CODER_PROVISIONERD_POLL_INTERVAL").Def("1s"),
+			option.Duration(&o.ignored, "poll-jitter", "Accepted and without effect: jobs are handed out at once.").Env("CODER_PROVISIONERD_POLL_JITTER").Def("100ms"),
+			option.String(&o.psk, "psk", "Secret of the server's --provisioner-daemon-psk to sign in with.").Env("CODER_PROVISIONER_DAEMON_PSK"),
+			option.String(&o.key, "key", "Key to sign in with.").Env("CODER_PROVISIONER_DAEMON_KEY"),
+			option.String(&o.name, "name", "Name of this provisioner; the machine's otherwise.").Env("CODER_PROVISIONER_DAEMON_NAME"),
+			option.Bool(&o.log.Verbose, "verbose", "Log more.").Env("CODER_PROVISIONER_DAEMON_VERBOSE").Def("false"),
+			option.String(&o.log.Human, "log-human", "File for the log as text; \"\" for none.").Env("CODER_PROVISIONER_DAEMON_LOGGING_HUMAN").Def("/dev/stderr"),
+			option.String(&o.log.JSON, "log-json", "File for the log as JSON.").Env("CODER_PROVISIONER_DAEMON_LOGGING_JSON"),
+			option.String(&o.log.Stackdriver, "log-stackdriver", "File for the log as Google Cloud reads it.").Env("CODER_PROVISIONER_DAEMON_LOGGING_STACKDRIVER"),
+			option.List(&o.log.Filter, "log-filter", "Let debug lines through of parts whose names match; .* for all.").Env("CODER_PROVISIONER_DAEMON_LOG_FILTER"),
+			option.Bool(&o.prometheus, "prometheus-enable", "Show metrics.").Env("CODER_PROMETHEUS_ENABLE").Def("false"),
+			option.String(&o.prometheusAddress, "prometheus-address", "Address to show them at.").Env("CODER_PROMETHEUS_ADDRESS").Def("127.0.0.1:2112"),
+			option.List(&o.experiments, "experiments", "Accepted; there are none yet.").Env("CODER_EXPERIMENTS").YAML("experiments"),
 			org(&o.org),
-			list(&o.types, "provisioner-types", "Tools to run: terraform, echo.").env("CODER_PROVISIONER_TYPES").def("terraform").hide(),
+			option.List(&o.types, "provisioner-types", "Tools to run: terraform, echo.").Env("CODER_PROVISIONER_TYPES").Def("terraform").Hide(),
 		},
 		run: func(ctx context.Context, _ []string) error { return a.provisionerStart(ctx, &o) },
 	}
@@ -75,7 +76,7 @@ func (o *daemonOptions) check() (coder.Tags, error) {
 	case o.psk != "" && o.org != "":
 		return nil, failure("--org cannot go with --psk: it serves the default organization")
 	}
-	tags, err := pairs("--tag", o.tags)
+	tags, err := option.Pairs("--tag", o.tags)
 	if err != nil {
 		return nil, failure("%s", err)
 	}

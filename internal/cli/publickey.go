@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/internal/cli/option"
 )
 
 func (a *app) publickeyCommand() *command {
@@ -13,7 +14,7 @@ func (a *app) publickeyCommand() *command {
 		name: "publickey", aliases: []string{"pubkey"}, max: 0,
 		short:   "Print the public key with which your workspaces reach git servers.",
 		long:    "Add it to your account at the git server, once.",
-		options: []*option{boolean(&reset, "reset", "Make a new key; the old one stops working at once."), yes(&sure)},
+		options: []*option.Option{option.Bool(&reset, "reset", "Make a new key; the old one stops working at once."), yes(&sure)},
 		run: func(ctx context.Context, _ []string) error {
 			c, err := a.client(ctx)
 			if err != nil {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/internal/cli/terminal"
 )
 
 // showPlan says what a workspace of a version would be made of.
@@ -33,7 +34,7 @@ func (a *app) showPlan(all []coder.WorkspaceResource) error {
 		return err
 	}
 	fmt.Fprintln(a.stdout, "A workspace would be made of:")
-	return writeTable(a.stdout, p, []string{"RESOURCE", "ON STOP", "APPS"}, rows)
+	return terminal.Table(a.stdout, p, []string{"RESOURCE", "ON STOP", "APPS"}, rows)
 }
 
 // inStop says whether r survives a stop.
@@ -92,7 +93,7 @@ func (a *app) showResources(w coder.Workspace, details bool) error {
 		_, err := fmt.Fprintln(a.stdout, "There are no resources.")
 		return err
 	}
-	return writeTable(a.stdout, p, []string{"RESOURCE", "STATUS", "ACCESS"}, rows)
+	return terminal.Table(a.stdout, p, []string{"RESOURCE", "STATUS", "ACCESS"}, rows)
 }
 
 func agentCount(w coder.Workspace) int {

@@ -3,14 +3,14 @@ package cli
 import (
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/client"
+	"github.com/seed-2a7f8fe7/coder/internal/cli/autostart"
+	"github.com/seed-2a7f8fe7/coder/internal/cli/option"
+	"github.com/seed-2a7f8fe7/coder/internal/cli/terminal"
 )
 
 func (a *app) scheduleCommand() *command {
@@ -33,12 +33,12 @@ func (a *app) scheduleShowCommand() *command {
 	l := &listing[row]{all: columns, noMatch: "No workspaces."}
 	var all bool
 	var search string
-	searchOption := str(&search, "search", "Only those that this search finds.").def("owner:me")
+	searchOption := option.String(&search, "search", "Only those that this search finds.").Def("owner:me")
 	return &command{
 		name: "show", args: "<workspace | --search <query> | --all>", max: 1,
 		short: "Show when workspaces start and stop by themselves.",
-		options: []*option{
-			boolean(&all, "all", "Those of everybody that you may see.").short("a"), searchOption,
+		options: []*option.Option{
+			option.Bool(&all, "all", "Those of everybody that you may see.").Short("a"), searchOption,
 			l.columnOption("workspace,starts at,starts next,stops after,stops next"), l.formatOption(),
 		},
 		complete: a.workspaceNames,
@@ -54,7 +54,7 @@ func (a *app) scheduleShowCommand() *command {
 				}
 				return l.write(a, []row{w})
 			}
-			if all && !searchOption.isSet() {
+			if all && !searchOption.Given() {
 				search = ""
 			}
 			rows, err := allWorkspaces(ctx, c, search)
@@ -77,7 +77,7 @@ func (a *app) scheduleStartCommand() *command {
 	}, func(ctx context.Context, c *client.Client, w coder.Workspace, args []string) error {
 		var cron *string
 		if args[0] != "manual" {
-			s, err := a.cronOf(strings.Join(args, " "))
+			s, err := autostart.Cron(strings.Join(args, " "), a.env)
 			if err != nil {
 				return err
 			}
@@ -90,7 +90,7 @@ func (a *app) scheduleStartCommand() *command {
 			_, err := fmt.Fprintf(a.stdout, "%s is started by hand only.\n", w.Name)
 			return err
 		}
-		_, err := fmt.Fprintf(a.stdout, "%s starts at %s.\n", w.Name, cronText(*cron))
+		_, err := fmt.Fprintf(a.stdout, "%s starts at %s.\n", w.Name, autostart.Text(*cron))
 		return err
 	})
 }
@@ -104,7 +104,7 @@ func (a *app) scheduleStopCommand() *command {
 	}, func(ctx context.Context, c *client.Client, w coder.Workspace, args []string) error {
 		var ms *int64
 		if args[0] != "manual" {
-			d, err := parseDuration(args[0])
+			d, err := option.ParseDuration(args[0])
 			if err != nil {
 				return failure("%s", err)
 			}
@@ -121,7 +121,7 @@ func (a *app) scheduleStopCommand() *command {
 			_, err := fmt.Fprintf(a.stdout, "%s is stopped by hand only.\n", w.Name)
 			return err
 		}
-		_, err := fmt.Fprintf(a.stdout, "%s stops %s after its next start.\n", w.Name, span(time.Duration(*ms)*time.Millisecond))
+		_, err := fmt.Fprintf(a.stdout, "%s stops %s after its next start.\n", w.Name, terminal.Span(time.Duration(*ms)*time.Millisecond))
 		return err
 	})
 }
@@ -132,7 +132,7 @@ func (a *app) scheduleExtendCommand() *command {
 		short:    "Let a running workspace stop later than it would.",
 		examples: []example{{"In two hours from now", "coder schedule extend dev 2h"}},
 	}, func(ctx context.Context, c *client.Client, w coder.Workspace, args []string) error {
-		d, err := parseDuration(args[0])
+		d, err := option.ParseDuration(args[0])
 		if err != nil {
 			return failure("%s", err)
 		}
@@ -152,147 +152,5 @@ func startsAt(w coder.Workspace) string {
 	if w.AutostartSchedule == nil {
 		return ""
 	}
-	return cronText(*w.AutostartSchedule)
-}
-
-// cronOf makes the server's schedule of "<time> [days] [zone]", such as
-// "9:30AM Mon-Fri Europe/Lisbon". Days are any by default, and the zone is
-// this machine's.
-func (a *app) cronOf(s string) (string, error) {
-	fields := strings.Fields(s)
-	if len(fields) == 0 || len(fields) > 3 {
-		return "", failure("%q is no schedule; write <time> [days] [zone], such as 9:30AM Mon-Fri Europe/Lisbon", s)
-	}
-	at, err := clock(fields[0])
-	if err != nil {
-		return "", err
-	}
-	days, zone := "*", ""
-	for _, f := range fields[1:] {
-		if d, ok := weekdays(f); ok && days == "*" {
-			days = d
-			continue
-		}
-		if _, err := time.LoadLocation(f); err != nil || zone != "" {
-			return "", failure("%q is neither days, such as Mon-Fri or Sun,Sat, nor a zone, such as Europe/Lisbon", f)
-		}
-		zone = f
-	}
-	if zone == "" {
-		zone = a.zone()
-	}
-	return fmt.Sprintf("CRON_TZ=%s %d %d * * %s", zone, at.Minute(), at.Hour(), days), nil
-}
-
-// clock reads a time of the day.
-func clock(s string) (time.Time, error) {
-	for _, layout := range []string{"15:04", "3:04PM", "3PM", "15h04"} {
-		if t, err := time.Parse(layout, strings.ToUpper(s)); err == nil {
-			return t, nil
-		}
-	}
-	return time.Time{}, failure("%q is no time of the day; write 9:30AM or 09:30", s)
-}
-
-// weekdays reads days as cron wants them: Mon-Fri, Sun,Tue, 1-5 or *.
-func weekdays(s string) (string, bool) {
-	if s == "*" {
-		return s, true
-	}
-	var out []string
-	for _, part := range strings.Split(s, ",") {
-		from, to, isRange := strings.Cut(part, "-")
-		a, ok := weekday(from)
-		if !ok {
-			return "", false
-		}
-		if !isRange {
-			out = append(out, strconv.Itoa(a))
-			continue
-		}
-		b, ok := weekday(to)
-		if !ok {
-			return "", false
-		}
-		if b < a { // over the end of the week, such as Fri-Mon
-			for d := a; d <= b+7; d++ {
-				out = append(out, strconv.Itoa(d%7))
-			}
-			continue
-		}
-		out = append(out, fmt.Sprintf("%d-%d", a, b))
-	}
-	return strings.Join(out, ","), true
-}
-
-func weekday(s string) (int, bool) {
-	if n, err := strconv.Atoi(s); err == nil {
-		return n, n >= 0 && n <= 6
-	}
-	for d := time.Sunday; d <= time.Saturday; d++ {
-		if name := d.String(); len(s) >= 3 && len(s) <= len(name) && strings.EqualFold(name[:len(s)], s) {
-			return int(d), true
-		}
-	}
-	return 0, false
-}
-
-// zone is the name of this machine's time zone.
-func (a *app) zone() string {
-	if tz := strings.TrimPrefix(a.env["TZ"], ":"); tz != "" {
-		if _, err := time.LoadLocation(tz); err == nil {
-			return tz
-		}
-	}
-	if target, err := filepath.EvalSymlinks("/etc/localtime"); err == nil {
-		if _, name, ok := strings.Cut(target, "zoneinfo/"); ok {
-			return name
-		}
-	}
-	if b, err := os.ReadFile("/etc/timezone"); err == nil {
-		name := strings.TrimSpace(string(b))
-		if _, err := time.LoadLocation(name); err == nil && name != "" {
-			return name
-		}
-	}
-	return "UTC"
-}
-
-// cronText words a schedule of the server as cronOf takes it.
-func cronText(cron string) string {
-	fields := strings.Fields(cron)
-	zone := ""
-	if len(fields) == 6 {
-		zone = strings.TrimPrefix(strings.TrimPrefix(fields[0], "CRON_TZ="), "TZ=")
-		fields = fields[1:]
-	}
-	if len(fields) != 5 {
-		return cron
-	}
-	minute, err1 := strconv.Atoi(fields[0])
-	hour, err2 := strconv.Atoi(fields[1])
-	if err1 != nil || err2 != nil {
-		return cron
-	}
-	text := time.Date(2000, 1, 1, hour, minute, 0, 0, time.UTC).Format("3:04PM")
-	if fields[4] != "*" {
-		text += " " + dayNames(fields[4])
-	}
-	if zone != "" {
-		text += " (" + zone + ")"
-	}
-	return text
-}
-
-// dayNames replaces the numbers of days by their names.
-func dayNames(days string) string {
-	var b strings.Builder
-	for _, r := range days {
-		if r >= '0' && r <= '7' {
-			b.WriteString(time.Weekday((r - '0') % 7).String()[:3])
-			continue
-		}
-		b.WriteRune(r)
-	}
-	return b.String()
+	return autostart.Text(*w.AutostartSchedule)
 }

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/internal/cli/later"
+	"github.com/seed-2a7f8fe7/coder/internal/cli/option"
 	"github.com/seed-2a7f8fe7/coder/internal/server"
 	"github.com/seed-2a7f8fe7/coder/internal/telemetry"
 )
@@ -34,12 +36,12 @@ func (a *app) serverCommand() *command {
 		subs:    []*command{a.serverAdminCommand(), a.serverPostgresServeCommand(), a.serverPostgresURLCommand()},
 		run: func(ctx context.Context, _ []string) error {
 			if f.config != "" {
-				if err := readConfig(f.config, options); err != nil {
+				if err := option.ReadFile(f.config, options); err != nil {
 					return err
 				}
 			}
 			if f.writeConfig {
-				text, err := writeConfig(options)
+				text, err := option.WriteFile(options)
 				if err != nil {
 					return err
 				}
@@ -64,8 +66,8 @@ func (a *app) serve(ctx context.Context, f *serverFlags) (err error) {
 		return err
 	}
 	for _, o := range f.later {
-		if o.isSet() && o.value.get() != initialText(o) {
-			log.Warn("this server does not act on an option yet", "option", "--"+o.flag)
+		if o.Given() && o.Value.Get() != initialText(o) {
+			log.Warn("this server does not act on an option yet", "option", "--"+o.Flag)
 		}
 	}
 	s, err := server.New(c)
@@ -126,12 +128,12 @@ func (a *app) logger(c telemetry.LogConfig) (*slog.Logger, func() error, error) 
 }
 
 // initialText is what an option holds without anybody's value.
-func initialText(o *option) string {
-	fresh := row{flag: o.flag, kind: o.value.kind, initial: o.initial}.option()
+func initialText(o *option.Option) string {
+	fresh := later.Row{Flag: o.Flag, Kind: o.Value.Kind, Initial: o.Initial}.Option()
 	if err := fresh.PreParse(); err != nil {
-		return o.initial
+		return o.Initial
 	}
-	return fresh.value.get()
+	return fresh.Value.Get()
 }
 
 // sshOptions reads Key=value or "Key value".

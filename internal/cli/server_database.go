@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/internal/cli/option"
 	"github.com/seed-2a7f8fe7/coder/internal/server"
 	"github.com/seed-2a7f8fe7/coder/internal/telemetry"
 )
@@ -13,10 +14,10 @@ import (
 // itself.
 type databaseFlags struct{ url, auth string }
 
-func (f *databaseFlags) options() []*option {
-	return []*option{
-		str(&f.url, "postgres-url", "PostgreSQL of the server; the one below the configuration directory otherwise.").env("CODER_PG_CONNECTION_URL").onlyHere(),
-		choice(&f.auth, "postgres-connection-auth", "How to sign in to the database; awsiamrds is not supported yet.", "password", "awsiamrds").env("CODER_PG_CONNECTION_AUTH").def("password"),
+func (f *databaseFlags) options() []*option.Option {
+	return []*option.Option{
+		option.String(&f.url, "postgres-url", "PostgreSQL of the server; the one below the configuration directory otherwise.").Env("CODER_PG_CONNECTION_URL").OnlyHere(),
+		option.Choice(&f.auth, "postgres-connection-auth", "How to sign in to the database; awsiamrds is not supported yet.", "password", "awsiamrds").Env("CODER_PG_CONNECTION_AUTH").Def("password"),
 	}
 }
 
@@ -49,11 +50,11 @@ func (a *app) serverAdminCommand() *command {
 		name: "create-admin-user", max: 0,
 		short: "Make an owner straight in the database, when nobody can sign in.",
 		options: append(f.options(),
-			str(&algorithm, "ssh-keygen-algorithm", "Kind of the user's git key: ed25519, ecdsa or rsa4096.").env("CODER_SSH_KEYGEN_ALGORITHM").def("ed25519"),
-			str(&req.Username, "username", "Name of the user.").env("CODER_USERNAME"),
-			str(&req.Email, "email", "E-mail address of the user.").env("CODER_EMAIL"),
-			str(&req.Password, "password", "Password of the user.").env("CODER_PASSWORD"),
-			boolean(&raw, "raw-url", "Accepted for the sake of scripts."),
+			option.String(&algorithm, "ssh-keygen-algorithm", "Kind of the user's git key: ed25519, ecdsa or rsa4096.").Env("CODER_SSH_KEYGEN_ALGORITHM").Def("ed25519"),
+			option.String(&req.Username, "username", "Name of the user.").Env("CODER_USERNAME"),
+			option.String(&req.Email, "email", "E-mail address of the user.").Env("CODER_EMAIL"),
+			option.String(&req.Password, "password", "Password of the user.").Env("CODER_PASSWORD"),
+			option.Bool(&raw, "raw-url", "Accepted for the sake of scripts."),
 		),
 		run: func(ctx context.Context, _ []string) (err error) {
 			if req.Username == "" {
@@ -129,7 +130,7 @@ func (a *app) serverPostgresServeCommand() *command {
 	return &command{
 		name: "postgres-builtin-serve", max: 0,
 		short:   "Run the server's own PostgreSQL alone, until Ctrl-C.",
-		options: []*option{boolean(&raw, "raw-url", "Print the URL alone, for scripts.")},
+		options: []*option.Option{option.Bool(&raw, "raw-url", "Print the URL alone, for scripts.")},
 		run: func(ctx context.Context, _ []string) error {
 			c, done, err := a.serverConfig(&databaseFlags{})
 			if err != nil {
@@ -156,7 +157,7 @@ func (a *app) serverPostgresURLCommand() *command {
 	return &command{
 		name: "postgres-builtin-url", max: 0,
 		short:   "Print the URL of the server's own PostgreSQL.",
-		options: []*option{boolean(&raw, "raw-url", "Print the URL alone, for scripts.")},
+		options: []*option.Option{option.Bool(&raw, "raw-url", "Print the URL alone, for scripts.")},
 		run: func(context.Context, []string) error {
 			u, err := server.EmbeddedURL(a.configDir)
 			if err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/client"
+	"github.com/seed-2a7f8fe7/coder/internal/cli/option"
 )
 
 // server finds the server's URL: --url, $CODER_URL, or the last login.
@@ -114,7 +115,7 @@ func (a *app) extraHeaders(ctx context.Context) (http.Header, error) {
 	if len(lines) == 0 {
 		return nil, nil
 	}
-	kv, err := pairs("header", lines)
+	kv, err := option.Pairs("header", lines)
 	if err != nil {
 		return nil, failure("%s", err)
 	}
@@ -145,7 +146,7 @@ func (v *versionCheck) RoundTrip(r *http.Request) (*http.Response, error) {
 		v.once.Do(func() {
 			p := v.app.painter(v.app.stderr)
 			fmt.Fprintf(v.app.stderr, "%s this program is %s, the server %s; get the server's own from %s/bin/coder-%s-%s\n",
-				p.yellow("warning:"), coder.Version(), theirs, serverOf(r.URL.String()), runtime.GOOS, runtime.GOARCH)
+				p.Yellow("warning:"), coder.Version(), theirs, serverOf(r.URL.String()), runtime.GOOS, runtime.GOARCH)
 		})
 	}
 	return resp, nil
@@ -187,6 +188,6 @@ func (a *app) organization(ctx context.Context, c *client.Client, ref string) (c
 	return coder.Organization{}, failure("you are in several organizations; say which with --org")
 }
 
-func org(p *string) *option {
-	return str(p, "org", "Organization, by name or id.").short("O").env("CODER_ORGANIZATION")
+func org(p *string) *option.Option {
+	return option.String(p, "org", "Organization, by name or id.").Short("O").Env("CODER_ORGANIZATION")
 }

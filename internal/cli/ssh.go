@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/crypto/ssh"
+
+	"github.com/seed-2a7f8fe7/coder/internal/cli/option"
 )
 
 // sshFlags are the flags of ssh.
@@ -38,22 +40,22 @@ func (a *app) sshCommand() *command {
 			{"With your own SSH client", "coder config-ssh && ssh coder.dev"},
 		},
 		complete: a.workspaceNames,
-		options: []*option{
-			boolean(&o.stdio, "stdio", "Carry the SSH protocol over standard input and output, for a ProxyCommand.").env("CODER_SSH_STDIO"),
-			str(&o.prefix, "ssh-host-prefix", "First part of the host name, to be taken away.").env("CODER_SSH_SSH_HOST_PREFIX"),
-			str(&o.suffix, "hostname-suffix", "Last part of the host name, to be taken away.").env("CODER_SSH_HOSTNAME_SUFFIX"),
-			boolean(&o.forwardAgent, "forward-agent", "Let the workspace use the keys of your SSH agent.").short("A").env("CODER_SSH_FORWARD_AGENT"),
-			boolean(&o.forwardGPG, "forward-gpg", "Let the workspace use your GPG agent; not supported yet.").short("G").env("CODER_SSH_FORWARD_GPG"),
-			str(&o.identityAgent, "identity-agent", "Socket of the SSH agent; $SSH_AUTH_SOCK otherwise.").env("CODER_SSH_IDENTITY_AGENT"),
-			duration(&o.pollInterval, "workspace-poll-interval", "How often the workspace is asked about while it is waited for.").env("CODER_WORKSPACE_POLL_INTERVAL").def("1m"),
-			choice(&o.wait, "wait", "Whether to wait for the start scripts; auto does as the template says.", "yes", "no", "auto").env("CODER_SSH_WAIT").def("auto"),
-			boolean(&o.noWait, "no-wait", "Older form of --wait=no.").env("CODER_SSH_NO_WAIT"),
-			str(&o.logDir, "log-dir", "Directory for a log of the connection.").short("l").env("CODER_SSH_LOG_DIR"),
-			list(&o.remoteForwards, "remote-forward", "Bring a port of the workspace here, as remote_port:local_host:local_port. May be repeated.").short("R").env("CODER_SSH_REMOTE_FORWARD"),
-			list(&o.env, "env", "Environment variable for the session, as key=value. May be repeated.").short("e").env("CODER_SSH_ENV"),
-			str(&o.infoDir, "network-info-dir", "Directory to write facts of the connection to, for editors."),
-			duration(&o.infoInterval, "network-info-interval", "How often they are written.").def("5s"),
-			boolean(&o.noStart, "disable-autostart", "Do not start a stopped workspace.").env("CODER_SSH_DISABLE_AUTOSTART").def("false"),
+		options: []*option.Option{
+			option.Bool(&o.stdio, "stdio", "Carry the SSH protocol over standard input and output, for a ProxyCommand.").Env("CODER_SSH_STDIO"),
+			option.String(&o.prefix, "ssh-host-prefix", "First part of the host name, to be taken away.").Env("CODER_SSH_SSH_HOST_PREFIX"),
+			option.String(&o.suffix, "hostname-suffix", "Last part of the host name, to be taken away.").Env("CODER_SSH_HOSTNAME_SUFFIX"),
+			option.Bool(&o.forwardAgent, "forward-agent", "Let the workspace use the keys of your SSH agent.").Short("A").Env("CODER_SSH_FORWARD_AGENT"),
+			option.Bool(&o.forwardGPG, "forward-gpg", "Let the workspace use your GPG agent; not supported yet.").Short("G").Env("CODER_SSH_FORWARD_GPG"),
+			option.String(&o.identityAgent, "identity-agent", "Socket of the SSH agent; $SSH_AUTH_SOCK otherwise.").Env("CODER_SSH_IDENTITY_AGENT"),
+			option.Duration(&o.pollInterval, "workspace-poll-interval", "How often the workspace is asked about while it is waited for.").Env("CODER_WORKSPACE_POLL_INTERVAL").Def("1m"),
+			option.Choice(&o.wait, "wait", "Whether to wait for the start scripts; auto does as the template says.", "yes", "no", "auto").Env("CODER_SSH_WAIT").Def("auto"),
+			option.Bool(&o.noWait, "no-wait", "Older form of --wait=no.").Env("CODER_SSH_NO_WAIT"),
+			option.String(&o.logDir, "log-dir", "Directory for a log of the connection.").Short("l").Env("CODER_SSH_LOG_DIR"),
+			option.List(&o.remoteForwards, "remote-forward", "Bring a port of the workspace here, as remote_port:local_host:local_port. May be repeated.").Short("R").Env("CODER_SSH_REMOTE_FORWARD"),
+			option.List(&o.env, "env", "Environment variable for the session, as key=value. May be repeated.").Short("e").Env("CODER_SSH_ENV"),
+			option.String(&o.infoDir, "network-info-dir", "Directory to write facts of the connection to, for editors."),
+			option.Duration(&o.infoInterval, "network-info-interval", "How often they are written.").Def("5s"),
+			option.Bool(&o.noStart, "disable-autostart", "Do not start a stopped workspace.").Env("CODER_SSH_DISABLE_AUTOSTART").Def("false"),
 		},
 		run: func(ctx context.Context, args []string) error { return a.ssh(ctx, args, &o) },
 	}
@@ -76,7 +78,7 @@ func (a *app) ssh(ctx context.Context, args []string, o *sshFlags) error {
 	if o.forwardGPG {
 		return failure("--forward-gpg is not supported yet")
 	}
-	variables, err := pairs("--env", o.env)
+	variables, err := option.Pairs("--env", o.env)
 	if err != nil {
 		return failure("%s", err)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/client"
+	"github.com/seed-2a7f8fe7/coder/internal/cli/option"
 )
 
 func (a *app) stateCommand() *command {
@@ -31,7 +32,7 @@ func (a *app) statePullCommand() *command {
 	return a.simple(command{
 		name: "pull", args: "<workspace> [file]", min: 1, max: 2,
 		short:   "Write the state of a workspace to a file, or to standard output.",
-		options: []*option{integer(&number, "build", "Number of the build; the latest otherwise.").short("b")},
+		options: []*option.Option{option.Int(&number, "build", "Number of the build; the latest otherwise.").Short("b")},
 	}, func(ctx context.Context, c *client.Client, w coder.Workspace, args []string) error {
 		b, err := buildNumbered(ctx, c, w, number)
 		if err != nil {
@@ -56,9 +57,9 @@ func (a *app) statePushCommand() *command {
 		name: "push", args: "<workspace> <file>", min: 2, max: 2,
 		short: "Replace the state of a workspace by a file, or by standard input for -.",
 		long:  "A build of the same kind as the latest follows and works on the new state.",
-		options: []*option{
-			integer(&number, "build", "Number of the build whose state is meant; the latest otherwise.").short("b"),
-			boolean(&noBuild, "no-build", "Replace the state alone and start no build.").short("n"),
+		options: []*option.Option{
+			option.Int(&number, "build", "Number of the build whose state is meant; the latest otherwise.").Short("b"),
+			option.Bool(&noBuild, "no-build", "Replace the state alone and start no build.").Short("n"),
 		},
 	}, func(ctx context.Context, c *client.Client, w coder.Workspace, args []string) error {
 		read := os.ReadFile

@@ -7,6 +7,8 @@ import (
 
 	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/client"
+	"github.com/seed-2a7f8fe7/coder/internal/cli/option"
+	"github.com/seed-2a7f8fe7/coder/internal/cli/terminal"
 )
 
 func (a *app) templatesCommand() *command {
@@ -74,14 +76,14 @@ func (a *app) templatesListCommand() *command {
 			{"used by", func(t row) string {
 				return fmt.Sprintf("%d developer%s", t.ActiveUserCount, plural(t.ActiveUserCount))
 			}},
-			{"default ttl", func(t row) string { return span(time.Duration(t.DefaultTTLMS) * time.Millisecond) }},
+			{"default ttl", func(t row) string { return terminal.Span(time.Duration(t.DefaultTTLMS) * time.Millisecond) }},
 		},
 		noMatch: "No templates. Begin with 'coder templates init', then 'coder templates push'.",
 	}
 	return &command{
 		name: "list", aliases: []string{"ls"}, max: 0,
 		short:   "List the templates that you may use.",
-		options: []*option{l.columnOption("name,organization name,last updated,used by"), l.formatOption()},
+		options: []*option.Option{l.columnOption("name,organization name,last updated,used by"), l.formatOption()},
 		run: func(ctx context.Context, _ []string) error {
 			c, err := a.client(ctx)
 			if err != nil {
@@ -102,7 +104,7 @@ func (a *app) templatesDeleteCommand() *command {
 	return &command{
 		name: "delete", aliases: []string{"rm"}, args: "[name...]", max: -1,
 		short:   "Delete templates, which no workspace may use any more.",
-		options: []*option{yes(&sure), org(&ref)},
+		options: []*option.Option{yes(&sure), org(&ref)},
 		run: func(ctx context.Context, args []string) error {
 			c, err := a.client(ctx)
 			if err != nil {
@@ -178,8 +180,8 @@ func (a *app) templatesArchiveCommand() *command {
 	return &command{
 		name: "archive", args: "[template-name...]", max: -1,
 		short: "Archive the failed versions of templates, or all that nothing uses.",
-		options: []*option{
-			yes(&sure), boolean(&all, "all", "Archive every version that no workspace uses, not only those that failed."), org(&ref),
+		options: []*option.Option{
+			yes(&sure), option.Bool(&all, "all", "Archive every version that no workspace uses, not only those that failed."), org(&ref),
 		},
 		run: func(ctx context.Context, args []string) error {
 			c, err := a.client(ctx)
@@ -237,8 +239,8 @@ func (a *app) templatesPresetsListCommand() *command {
 	return &command{
 		name: "list", args: "<template>", min: 1, max: 1,
 		short: "List the presets of a template's version.",
-		options: []*option{
-			str(&version, "template-version", "Version; the active one otherwise."), org(&ref),
+		options: []*option.Option{
+			option.String(&version, "template-version", "Version; the active one otherwise."), org(&ref),
 			l.columnOption("name,description,parameters,default,desired prebuild instances"), l.formatOption(),
 		},
 		run: func(ctx context.Context, args []string) error {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/internal/cli/option"
 )
 
 // templateLimits are times of a template's life that create and edit set.
@@ -17,13 +18,13 @@ type templateLimits struct {
 func (a *app) templatesCreateCommand() *command {
 	var s source
 	var l templateLimits
-	options := append([]*option{boolean(&l.private, "private", "Let only administrators use the template at first.")}, s.variableOptions()...)
+	options := append([]*option.Option{option.Bool(&l.private, "private", "Let only administrators use the template at first.")}, s.variableOptions()...)
 	options = append(options,
-		duration(&l.ttl, "default-ttl", "How long a started workspace runs by default.").def("24h"),
-		duration(&l.failure, "failure-ttl", "Stop workspaces whose start failed after this time; 0 does not.").def("0h"),
-		duration(&l.dormancy, "dormancy-threshold", "Make workspaces dormant that are not used for this time; 0 does not.").def("0h"),
-		duration(&l.deletion, "dormancy-auto-deletion", "Delete workspaces that are dormant for this time; 0 does not.").def("0h"),
-		boolean(&l.requireActive, "require-active-version", "Let workspaces be started on the active version only.").def("false"),
+		option.Duration(&l.ttl, "default-ttl", "How long a started workspace runs by default.").Def("24h"),
+		option.Duration(&l.failure, "failure-ttl", "Stop workspaces whose start failed after this time; 0 does not.").Def("0h"),
+		option.Duration(&l.dormancy, "dormancy-threshold", "Make workspaces dormant that are not used for this time; 0 does not.").Def("0h"),
+		option.Duration(&l.deletion, "dormancy-auto-deletion", "Delete workspaces that are dormant for this time; 0 does not.").Def("0h"),
+		option.Bool(&l.requireActive, "require-active-version", "Let workspaces be started on the active version only.").Def("false"),
 		yes(&s.yes), org(&s.org))
 	return &command{
 		name: "create", args: "[name]", max: 1,

@@ -8,12 +8,13 @@ import (
 	"time"
 
 	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/internal/cli/option"
 )
 
 // edit is one setting of templates edit: its option and its field in the
 // request, which holds only what was set.
 type edit struct {
-	option *option
+	option *option.Option
 	fields func() map[string]any
 }
 
@@ -22,29 +23,29 @@ type templateEdits struct {
 	edits               []edit
 	autostart, autostop []string
 	weeks               int32
-	stopDays, stopWeeks *option
+	stopDays, stopWeeks *option.Option
 }
 
 func (e *templateEdits) text(field, flag, desc string) {
 	var v string
-	e.add(str(&v, flag, desc), func() map[string]any { return map[string]any{field: v} })
+	e.add(option.String(&v, flag, desc), func() map[string]any { return map[string]any{field: v} })
 }
 
 func (e *templateEdits) toggle(field, flag, desc, initial string) {
 	var v bool
-	e.add(boolean(&v, flag, desc).def(initial), func() map[string]any { return map[string]any{field: v} })
+	e.add(option.Bool(&v, flag, desc).Def(initial), func() map[string]any { return map[string]any{field: v} })
 }
 
-func (e *templateEdits) span(field, flag, desc, initial string) {
+func (e *templateEdits) limit(field, flag, desc, initial string) {
 	var v time.Duration
-	o := duration(&v, flag, desc)
+	o := option.Duration(&v, flag, desc)
 	if initial != "" {
-		o.def(initial)
+		o.Def(initial)
 	}
 	e.add(o, func() map[string]any { return map[string]any{field: v.Milliseconds()} })
 }
 
-func (e *templateEdits) add(o *option, fields func() map[string]any) {
+func (e *templateEdits) add(o *option.Option, fields func() map[string]any) {
 	e.edits = append(e.edits, edit{o, fields})
 }
 
@@ -56,23 +57,23 @@ func newTemplateEdits() *templateEdits {
 	e.text("description", "description", "What the template is for.")
 	e.text("deprecation_message", "deprecated", "Mark the template deprecated with this message; \"\" takes the mark away.")
 	e.text("icon", "icon", "Path or URL of the icon.")
-	e.span("default_ttl_ms", "default-ttl", "How long a started workspace runs by default.", "")
-	e.span("activity_bump_ms", "activity-bump", "By how much activity moves the stop of a workspace.", "")
-	e.add(words(&e.autostart, "autostart-requirement-weekdays", "Days on which workspaces may start by themselves.", append(slices.Clone(week), "all")...),
+	e.limit("default_ttl_ms", "default-ttl", "How long a started workspace runs by default.", "")
+	e.limit("activity_bump_ms", "activity-bump", "By how much activity moves the stop of a workspace.", "")
+	e.add(option.Words(&e.autostart, "autostart-requirement-weekdays", "Days on which workspaces may start by themselves.", append(slices.Clone(week), "all")...),
 		func() map[string]any {
 			days := e.autostart
-			if contains(days, "all") {
+			if option.Contains(days, "all") {
 				days = week
 			}
 			return map[string]any{"autostart_requirement": coder.TemplateAutostartRequirement{DaysOfWeek: days}}
 		})
-	e.stopDays = words(&e.autostop, "autostop-requirement-weekdays", "Days on which workspaces must stop once.", append(slices.Clone(week), "none")...)
-	e.stopWeeks = integer(&e.weeks, "autostop-requirement-weeks", "Every how many weeks workspaces must stop on those days.")
+	e.stopDays = option.Words(&e.autostop, "autostop-requirement-weekdays", "Days on which workspaces must stop once.", append(slices.Clone(week), "none")...)
+	e.stopWeeks = option.Int(&e.weeks, "autostop-requirement-weeks", "Every how many weeks workspaces must stop on those days.")
 	e.add(e.stopDays, nil)
 	e.add(e.stopWeeks, nil)
-	e.span("failure_ttl_ms", "failure-ttl", "Stop workspaces whose start failed after this time; 0 does not.", "0h")
-	e.span("time_til_dormant_ms", "dormancy-threshold", "Make workspaces dormant that are not used for this time; 0 does not.", "0h")
-	e.span("time_til_dormant_autodelete_ms", "dormancy-auto-deletion", "Delete workspaces that are dormant for this time; 0 does not.", "0h")
+	e.limit("failure_ttl_ms", "failure-ttl", "Stop workspaces whose start failed after this time; 0 does not.", "0h")
+	e.limit("time_til_dormant_ms", "dormancy-threshold", "Make workspaces dormant that are not used for this time; 0 does not.", "0h")
+	e.limit("time_til_dormant_autodelete_ms", "dormancy-auto-deletion", "Delete workspaces that are dormant for this time; 0 does not.", "0h")
 	e.toggle("allow_user_cancel_workspace_jobs", "allow-user-cancel-workspace-jobs", "Let owners cancel builds of their workspaces.", "true")
 	e.toggle("allow_user_autostart", "allow-user-autostart", "Let owners choose when their workspaces start by themselves.", "true")
 	e.toggle("allow_user_autostop", "allow-user-autostop", "Let owners choose when their workspaces stop by themselves.", "true")
@@ -85,7 +86,7 @@ func (a *app) templatesEditCommand() *command {
 	e := newTemplateEdits()
 	var sure bool
 	var ref string
-	var options []*option
+	var options []*option.Option
 	for _, x := range e.edits {
 		options = append(options, x.option)
 	}
@@ -123,16 +124,16 @@ func (a *app) templatesEditCommand() *command {
 func (e *templateEdits) request(t coder.Template) (map[string]any, error) {
 	body := map[string]any{}
 	for _, x := range e.edits {
-		if x.option.isSet() && x.fields != nil {
+		if x.option.Given() && x.fields != nil {
 			maps.Copy(body, x.fields())
 		}
 	}
-	if e.stopDays.isSet() || e.stopWeeks.isSet() {
+	if e.stopDays.Given() || e.stopWeeks.Given() {
 		r := t.AutostopRequirement
-		if e.stopDays.isSet() {
+		if e.stopDays.Given() {
 			r.DaysOfWeek = slices.DeleteFunc(slices.Clone(e.autostop), func(d string) bool { return d == "none" })
 		}
-		if e.stopWeeks.isSet() {
+		if e.stopWeeks.Given() {
 			r.Weeks = e.weeks
 		}
 		body["autostop_requirement"] = r

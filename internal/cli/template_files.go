@@ -14,6 +14,7 @@ import (
 	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/examples"
 	"github.com/seed-2a7f8fe7/coder/internal/archive"
+	"github.com/seed-2a7f8fe7/coder/internal/cli/option"
 )
 
 func (a *app) templatesInitCommand() *command {
@@ -27,7 +28,7 @@ func (a *app) templatesInitCommand() *command {
 		name: "init", args: "[directory]", max: 1,
 		short:    "Write a starter template to a directory, to begin from.",
 		examples: []example{{"Begin with workspaces as containers", "coder templates init --id docker ./docker"}},
-		options:  []*option{choice(&id, "id", "Which starter to write.", ids...)},
+		options:  []*option.Option{option.Choice(&id, "id", "Which starter to write.", ids...)},
 		run: func(_ context.Context, args []string) error {
 			if broken != nil {
 				return broken
@@ -106,10 +107,10 @@ func (a *app) templatesPullCommand() *command {
 			{"Get the active version into ./my-template", "coder templates pull my-template"},
 			{"Keep an archive", "coder templates pull my-template --zip > my-template.zip"},
 		},
-		options: []*option{
-			boolean(&o.tar, "tar", "Write a tar archive to standard output."),
-			boolean(&o.zip, "zip", "Write a zip archive to standard output."),
-			str(&o.version, "version", "Version by name, or \"active\"; the active one otherwise."),
+		options: []*option.Option{
+			option.Bool(&o.tar, "tar", "Write a tar archive to standard output."),
+			option.Bool(&o.zip, "zip", "Write a zip archive to standard output."),
+			option.String(&o.version, "version", "Version by name, or \"active\"; the active one otherwise."),
 			yes(&o.yes), org(&o.org),
 		},
 		run: func(ctx context.Context, args []string) error { return a.templatesPull(ctx, args, &o) },

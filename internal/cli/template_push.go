@@ -16,6 +16,7 @@ import (
 	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/client"
 	"github.com/seed-2a7f8fe7/coder/internal/archive"
+	"github.com/seed-2a7f8fe7/coder/internal/cli/option"
 )
 
 // source is where the files of a version come from, and what it is given.
@@ -31,20 +32,20 @@ type source struct {
 	org                string
 }
 
-func (s *source) variableOptions() []*option {
-	return []*option{
-		str(&s.variablesFile, "variables-file", "YAML file with values of the template's variables."),
-		list(&s.variables, "variable", "Value of a variable, as name=value. May be repeated."),
-		list(&s.vars, "var", "Short for --variable."),
-		list(&s.tags, "provisioner-tag", "Tag that the provisioners of this template must have, as key=value. May be repeated; \"-\" drops those of the version before."),
+func (s *source) variableOptions() []*option.Option {
+	return []*option.Option{
+		option.String(&s.variablesFile, "variables-file", "YAML file with values of the template's variables."),
+		option.List(&s.variables, "variable", "Value of a variable, as name=value. May be repeated."),
+		option.List(&s.vars, "var", "Short for --variable."),
+		option.List(&s.tags, "provisioner-tag", "Tag that the provisioners of this template must have, as key=value. May be repeated; \"-\" drops those of the version before."),
 	}
 }
 
-func (s *source) directoryOptions() []*option {
-	return []*option{
-		str(&s.directory, "directory", "Directory of the template; - reads a tar archive from standard input.").short("d").def("."),
-		boolean(&s.ignoreLockfile, "ignore-lockfile", "Do not warn when there is no .terraform.lock.hcl.").def("false"),
-		str(&s.message, "message", "What changed, shown beside the version.").short("m"),
+func (s *source) directoryOptions() []*option.Option {
+	return []*option.Option{
+		option.String(&s.directory, "directory", "Directory of the template; - reads a tar archive from standard input.").Short("d").Def("."),
+		option.Bool(&s.ignoreLockfile, "ignore-lockfile", "Do not warn when there is no .terraform.lock.hcl.").Def("false"),
+		option.String(&s.message, "message", "What changed, shown beside the version.").Short("m"),
 	}
 }
 
@@ -52,9 +53,9 @@ func (a *app) templatesPushCommand() *command {
 	var s source
 	var activate bool
 	options := append(s.variableOptions(),
-		str(&s.versionName, "name", "Name of the version; a random one otherwise."),
-		boolean(&s.alwaysPrompt, "always-prompt", "Ask for every variable, instead of taking the values of the active version."),
-		boolean(&activate, "activate", "Make the new version the active one.").def("true"),
+		option.String(&s.versionName, "name", "Name of the version; a random one otherwise."),
+		option.Bool(&s.alwaysPrompt, "always-prompt", "Ask for every variable, instead of taking the values of the active version."),
+		option.Bool(&activate, "activate", "Make the new version the active one.").Def("true"),
 		yes(&s.yes))
 	options = append(append(options, s.directoryOptions()...), org(&s.org))
 	return &command{
@@ -157,7 +158,7 @@ func (a *app) importVersion(ctx context.Context, c *client.Client, o coder.Organ
 	}
 	up := a.spin("Uploading " + archive.Size(int64(len(data))))
 	file, err := c.Upload(ctx, "application/x-tar", bytes.NewReader(data))
-	up.done(err == nil)
+	up.Done(err == nil)
 	if err != nil {
 		return coder.TemplateVersion{}, err
 	}
@@ -247,7 +248,7 @@ func (s *source) tagSet(ctx context.Context, c *client.Client, t coder.Template)
 			i--
 		}
 	}
-	tags, err := pairs("--provisioner-tag", given)
+	tags, err := option.Pairs("--provisioner-tag", given)
 	if err != nil {
 		return nil, failure("%s", err)
 	}

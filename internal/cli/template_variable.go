@@ -12,6 +12,8 @@ import (
 
 	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/client"
+	"github.com/seed-2a7f8fe7/coder/internal/cli/option"
+	"github.com/seed-2a7f8fe7/coder/internal/cli/terminal"
 )
 
 // values are the variables of --variables-file, over which those of
@@ -24,7 +26,7 @@ func (s *source) values() (map[string]string, error) {
 			return nil, err
 		}
 	}
-	given, err := pairs("--variable", append(s.variables, s.vars...))
+	given, err := option.Pairs("--variable", append(s.variables, s.vars...))
 	if err != nil {
 		return nil, failure("%s", err)
 	}
@@ -92,7 +94,7 @@ func (a *app) askVariables(ctx context.Context, c *client.Client, v coder.Templa
 		asked = true
 		question := "Variable " + variable.Name
 		if variable.Description != "" {
-			question += " (" + oneLine(variable.Description) + ")"
+			question += " (" + terminal.OneLine(variable.Description) + ")"
 		}
 		instead := fmt.Sprintf("use --variable %s=<value>", variable.Name)
 		ask := func() (string, error) { return a.ask(question+":", "", instead, nil) }

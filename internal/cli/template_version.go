@@ -8,6 +8,7 @@ import (
 
 	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/client"
+	"github.com/seed-2a7f8fe7/coder/internal/cli/option"
 )
 
 func (a *app) templatesVersionsCommand() *command {
@@ -63,8 +64,8 @@ func (a *app) versionsListCommand() *command {
 	return &command{
 		name: "list", args: "<template>", min: 1, max: 1,
 		short: "List the versions of a template, the newest first.",
-		options: []*option{
-			boolean(&archived, "include-archived", "Archived ones as well."), org(&ref),
+		options: []*option.Option{
+			option.Bool(&archived, "include-archived", "Archived ones as well."), org(&ref),
 			l.columnOption("name,created at,created by,status,active"), l.formatOption(),
 		},
 		run: func(ctx context.Context, args []string) error {
@@ -107,9 +108,9 @@ func (a *app) versionsPromoteCommand() *command {
 	return &command{
 		name: "promote", args: "--template=<template_name> --template-version=<template_version_name>", max: 0,
 		short: "Make a version the active one.",
-		options: []*option{
-			str(&template, "template", "Template.").short("t").env("CODER_TEMPLATE_NAME"),
-			str(&version, "template-version", "Version to make active.").env("CODER_TEMPLATE_VERSION_NAME"),
+		options: []*option.Option{
+			option.String(&template, "template", "Template.").Short("t").Env("CODER_TEMPLATE_NAME"),
+			option.String(&version, "template-version", "Version to make active.").Env("CODER_TEMPLATE_VERSION_NAME"),
 			org(&ref),
 		},
 		run: func(ctx context.Context, _ []string) error {
@@ -143,7 +144,7 @@ func (a *app) versionsArchiveCommand(verb, short string) *command {
 	return &command{
 		name: verb, args: "<template-name> [template-version-names...]", min: 1, max: -1,
 		short:   short,
-		options: []*option{yes(&sure), org(&ref)},
+		options: []*option.Option{yes(&sure), org(&ref)},
 		run: func(ctx context.Context, args []string) error {
 			c, err := a.client(ctx)
 			if err != nil {

@@ -6,6 +6,8 @@ import (
 	"strconv"
 
 	"golang.org/x/term"
+
+	"github.com/seed-2a7f8fe7/coder/internal/cli/terminal"
 )
 
 // fileOf gives the file behind a stream when that is a terminal.
@@ -43,24 +45,13 @@ func (a *app) width(w io.Writer) int {
 	return 80
 }
 
-// painter colours text, or leaves it as it is.
-type painter bool
-
 // painter for w: on terminals only, and never under NO_COLOR.
-func (a *app) painter(w io.Writer) painter {
+func (a *app) painter(w io.Writer) terminal.Painter {
 	_, ok := fileOf(w)
-	return painter((ok || a.forceTTY) && a.env["NO_COLOR"] == "" && a.env["TERM"] != "dumb")
+	return terminal.Painter((ok || a.forceTTY) && a.env["NO_COLOR"] == "" && a.env["TERM"] != "dumb")
 }
 
-func (p painter) paint(code, s string) string {
-	if !p || s == "" {
-		return s
-	}
-	return "\x1b[" + code + "m" + s + "\x1b[0m"
+// spin starts a spinner on standard error.
+func (a *app) spin(text string) *terminal.Spinner {
+	return terminal.Spin(a.stderr, a.painter(a.stderr), a.animated(a.stderr), a.width(a.stderr), a.now, text)
 }
-
-func (p painter) red(s string) string    { return p.paint("31", s) }
-func (p painter) green(s string) string  { return p.paint("32", s) }
-func (p painter) yellow(s string) string { return p.paint("33", s) }
-func (p painter) bold(s string) string   { return p.paint("1", s) }
-func (p painter) dim(s string) string    { return p.paint("2", s) }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/internal/cli/option"
 )
 
 // token is an API token and the name of who owns it.
@@ -66,16 +67,16 @@ type tokenOptions struct {
 
 func (a *app) tokensCreateCommand() *command {
 	var o tokenOptions
-	allow := list(&o.allow, "allow", "Limit the token to one object, as type:id, or to a type, as type:*. May be repeated.")
-	allow.value.kind = "allow-list"
+	allow := option.List(&o.allow, "allow", "Limit the token to one object, as type:id, or to a type, as type:*. May be repeated.")
+	allow.Value.Kind = "allow-list"
 	return &command{
 		name: "create", max: 0,
 		short: "Make a token and print it, once.",
-		options: []*option{
-			str(&o.lifetime, "lifetime", "How long the token lives, such as 24h or 30d. The server says how long by default and at most.").env("CODER_TOKEN_LIFETIME"),
-			str(&o.name, "name", "Name of the token; a random one otherwise.").short("n").env("CODER_TOKEN_NAME"),
-			str(&o.user, "user", "User to make the token for, which needs the right to.").short("u").env("CODER_TOKEN_USER"),
-			list(&o.scopes, "scope", "What the token may do, such as workspace:read. May be repeated; everything you may do otherwise."),
+		options: []*option.Option{
+			option.String(&o.lifetime, "lifetime", "How long the token lives, such as 24h or 30d. The server says how long by default and at most.").Env("CODER_TOKEN_LIFETIME"),
+			option.String(&o.name, "name", "Name of the token; a random one otherwise.").Short("n").Env("CODER_TOKEN_NAME"),
+			option.String(&o.user, "user", "User to make the token for, which needs the right to.").Short("u").Env("CODER_TOKEN_USER"),
+			option.List(&o.scopes, "scope", "What the token may do, such as workspace:read. May be repeated; everything you may do otherwise."),
 			allow,
 		},
 		run: func(ctx context.Context, _ []string) error { return a.tokensCreate(ctx, &o) },
@@ -92,7 +93,7 @@ func (a *app) tokensCreate(ctx context.Context, o *tokenOptions) error {
 	req := tokenRequest{Scopes: o.scopes}
 	req.TokenName = o.name
 	if o.lifetime != "" {
-		d, err := parseDuration(o.lifetime)
+		d, err := option.ParseDuration(o.lifetime)
 		if err != nil {
 			return failure("--lifetime: %s", err)
 		}
@@ -128,8 +129,8 @@ func (a *app) tokensListCommand() *command {
 	return &command{
 		name: "list", aliases: []string{"ls"}, max: 0,
 		short: "List API tokens.",
-		options: []*option{
-			boolean(&all, "all", "Those of all users, which needs the right to.").short("a"),
+		options: []*option.Option{
+			option.Bool(&all, "all", "Those of all users, which needs the right to.").Short("a"),
 			l.columnOption("id,name,scopes,allow list,last used,expires at,created at"), l.formatOption(),
 		},
 		run: func(ctx context.Context, _ []string) error {
@@ -149,7 +150,7 @@ func (a *app) tokensListCommand() *command {
 			rows := make([]token, len(keys))
 			for i, k := range keys {
 				id := k.UserID.String()
-				if contains(l.chosen, "owner") && owners[id] == "" {
+				if option.Contains(l.chosen, "owner") && owners[id] == "" {
 					if u, err := c.User(ctx, id); err == nil {
 						owners[id] = u.Username
 					}
@@ -166,7 +167,7 @@ func (a *app) tokensViewCommand() *command {
 	return &command{
 		name: "view", args: "<name|id>", min: 1, max: 1,
 		short:   "Show one API token; never its secret.",
-		options: []*option{l.columnOption("id,name,scopes,allow list,last used,expires at,created at,owner"), l.formatOption()},
+		options: []*option.Option{l.columnOption("id,name,scopes,allow list,last used,expires at,created at,owner"), l.formatOption()},
 		run: func(ctx context.Context, args []string) error {
 			c, err := a.client(ctx)
 			if err != nil {

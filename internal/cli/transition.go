@@ -8,13 +8,14 @@ import (
 
 	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/client"
+	"github.com/seed-2a7f8fe7/coder/internal/cli/option"
 )
 
 func (a *app) startCommand() *command {
 	var in inputs
 	var noWait, sure bool
-	options := append([]*option{
-		boolean(&noWait, "no-wait", "Return at once instead of following the build."), yes(&sure),
+	options := append([]*option.Option{
+		option.Bool(&noWait, "no-wait", "Return at once instead of following the build."), yes(&sure),
 	}, in.buildOptions()...)
 	return a.simple(command{
 		name: "start", args: "<workspace>",
@@ -78,7 +79,7 @@ func (a *app) stopCommand() *command {
 	return a.simple(command{
 		name: "stop", args: "<workspace>",
 		short:   "Stop a workspace; what its template keeps stays.",
-		options: []*option{yes(&sure)},
+		options: []*option.Option{yes(&sure)},
 	}, func(ctx context.Context, c *client.Client, w coder.Workspace, _ []string) error {
 		if err := a.confirm("Stop the workspace "+w.Name+"?", sure); err != nil {
 			return err
@@ -101,7 +102,7 @@ func (a *app) restartCommand() *command {
 	return a.simple(command{
 		name: "restart", args: "<workspace>",
 		short:   "Stop a workspace and start it again.",
-		options: append([]*option{yes(&sure)}, in.buildOptions()...),
+		options: append([]*option.Option{yes(&sure)}, in.buildOptions()...),
 	}, func(ctx context.Context, c *client.Client, w coder.Workspace, _ []string) error {
 		if err := a.confirm("Restart the workspace "+w.Name+"?", sure); err != nil {
 			return err

@@ -13,6 +13,8 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/internal/cli/option"
+	"github.com/seed-2a7f8fe7/coder/internal/cli/terminal"
 )
 
 func userColumns(ids bool) []column[coder.User] {
@@ -54,12 +56,12 @@ func (a *app) usersCreateCommand() *command {
 		name: "create", max: 0,
 		short: "Make a user.",
 		long:  "What no flag gives is asked for. Without a password a random one is made and printed once.",
-		options: []*option{
-			str(&o.req.Email, "email", "E-mail address.").short("e"),
-			str(&o.req.Username, "username", "Name to sign in and to be found with.").short("u"),
-			str(&o.req.Name, "full-name", "Full name.").short("n"),
-			str(&o.req.Password, "password", "First password.").short("p"),
-			str(&o.loginType, "login-type", "How the user signs in: password (default), oidc, github or none."),
+		options: []*option.Option{
+			option.String(&o.req.Email, "email", "E-mail address.").Short("e"),
+			option.String(&o.req.Username, "username", "Name to sign in and to be found with.").Short("u"),
+			option.String(&o.req.Name, "full-name", "Full name.").Short("n"),
+			option.String(&o.req.Password, "password", "First password.").Short("p"),
+			option.String(&o.loginType, "login-type", "How the user signs in: password (default), oidc, github or none."),
 			org(&o.org),
 		},
 		run: func(ctx context.Context, _ []string) error { return a.usersCreate(ctx, &o) },
@@ -96,7 +98,7 @@ func (a *app) usersCreate(ctx context.Context, o *userCreateOptions) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(a.stdout, "Made user %s.\n", a.painter(a.stdout).bold(u.Username))
+	fmt.Fprintf(a.stdout, "Made user %s.\n", a.painter(a.stdout).Bold(u.Username))
 	if made {
 		fmt.Fprintf(a.stdout, "They sign in with the password %s and should change it.\n", req.Password)
 	}
@@ -116,8 +118,8 @@ func (a *app) usersListCommand() *command {
 	return &command{
 		name: "list", aliases: []string{"ls"}, max: 0,
 		short: "List the users.",
-		options: []*option{
-			integer(&github, "github-user-id", "Only the user with this GitHub id."),
+		options: []*option.Option{
+			option.Int(&github, "github-user-id", "Only the user with this GitHub id."),
 			l.columnOption("username,email,created at,status"), l.formatOption(),
 		},
 		run: func(ctx context.Context, _ []string) error {
@@ -151,7 +153,7 @@ func (a *app) usersShowCommand() *command {
 	return &command{
 		name: "show", args: "<username|user_id|'me'>", min: 1, max: 1,
 		short:   "Show one user.",
-		options: []*option{l.formatOption()},
+		options: []*option.Option{l.formatOption()},
 		run: func(ctx context.Context, args []string) error {
 			c, err := a.client(ctx)
 			if err != nil {
@@ -168,7 +170,7 @@ func (a *app) usersShowCommand() *command {
 			for _, id := range u.OrganizationIDs {
 				orgs = append(orgs, id.String())
 			}
-			return writeTable(a.stdout, a.painter(a.stdout), []string{"USER", ""}, [][]string{
+			return terminal.Table(a.stdout, a.painter(a.stdout), []string{"USER", ""}, [][]string{
 				{"id", u.ID.String()}, {"username", u.Username}, {"full name", u.Name}, {"email", u.Email},
 				{"status", string(u.Status)}, {"login type", string(u.LoginType)}, {"roles", roleNames(u.Roles)},
 				{"organizations", strings.Join(orgs, ", ")},
@@ -203,11 +205,11 @@ func (a *app) usersDeleteCommand() *command {
 func (a *app) usersRolesCommand() *command {
 	var sure bool
 	var roles []string
-	o := list(&roles, "roles", "Roles of the site that the user shall have, all others are taken away.")
+	o := option.List(&roles, "roles", "Roles of the site that the user shall have, all others are taken away.")
 	return &command{
 		name: "edit-roles", args: "<username|user_id>", min: 1, max: 1,
 		short:   "Replace the site roles of a user.",
-		options: []*option{yes(&sure), o},
+		options: []*option.Option{yes(&sure), o},
 		run: func(ctx context.Context, args []string) error {
 			c, err := a.client(ctx)
 			if err != nil {
@@ -217,7 +219,7 @@ func (a *app) usersRolesCommand() *command {
 			if err != nil {
 				return err
 			}
-			if !o.isSet() {
+			if !o.Given() {
 				known, err := c.SiteRoles(ctx)
 				if err != nil {
 					return err
@@ -270,7 +272,7 @@ func (a *app) usersStatusCommand(verb string, aliases []string) *command {
 	return &command{
 		name: verb, aliases: aliases, args: "<username|user_id>", min: 1, max: 1,
 		short:   short,
-		options: []*option{l.columnOption("username,email,created at,status")},
+		options: []*option.Option{l.columnOption("username,email,created at,status")},
 		run: func(ctx context.Context, args []string) error {
 			c, err := a.client(ctx)
 			if err != nil {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/internal/cli/option"
 )
 
 // identity is what whoami shows.
@@ -36,7 +37,7 @@ func (a *app) whoamiCommand() *command {
 	return &command{
 		name: "whoami", max: 0,
 		short:   "Show who you are signed in as, and where.",
-		options: []*option{l.columnOption("url,username,id"), l.formatOption("text", "json", "table")},
+		options: []*option.Option{l.columnOption("url,username,id"), l.formatOption("text", "json", "table")},
 		run: func(ctx context.Context, _ []string) error {
 			c, err := a.client(ctx)
 			if err != nil {
@@ -79,7 +80,7 @@ func (a *app) versionCommand() *command {
 	return &command{
 		name: "version", max: 0,
 		short:   "Show the version of this program.",
-		options: []*option{l.formatOption("text", "json")},
+		options: []*option.Option{l.formatOption("text", "json")},
 		run: func(context.Context, []string) error {
 			p := program{Version: coder.Version(), Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
 			if l.format == "json" {

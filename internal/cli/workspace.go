@@ -9,6 +9,8 @@ import (
 
 	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/client"
+	"github.com/seed-2a7f8fe7/coder/internal/cli/option"
+	"github.com/seed-2a7f8fe7/coder/internal/cli/terminal"
 )
 
 // target is a workspace, and perhaps one of its agents, as people name them:
@@ -123,9 +125,9 @@ func (a *app) autoupdateCommand() *command {
 	return a.simple(command{
 		name: "autoupdate", args: "<workspace> <always|never>", min: 2, max: 2,
 		short:   "Say whether a workspace moves to the active version at each start.",
-		options: []*option{yes(&sure)},
+		options: []*option.Option{yes(&sure)},
 	}, func(ctx context.Context, c *client.Client, w coder.Workspace, args []string) error {
-		policy, err := oneOf(args[0], []string{"always", "never"})
+		policy, err := option.OneOf(args[0], []string{"always", "never"})
 		if err != nil {
 			return failure("%s", err)
 		}
@@ -146,7 +148,7 @@ func (a *app) renameCommand() *command {
 		name: "rename", args: "<workspace> <new name>", min: 2, max: 2,
 		short:   "Give a workspace another name.",
 		long:    "The server must allow it. A template may use the name for things that cannot be renamed, and would then make them anew at the next build.",
-		options: []*option{yes(&sure)},
+		options: []*option.Option{yes(&sure)},
 	}, func(ctx context.Context, c *client.Client, w coder.Workspace, args []string) error {
 		if err := coder.CheckName("name", args[0]); err != nil {
 			return err
@@ -167,10 +169,10 @@ func (a *app) showCommand() *command {
 	return a.simple(command{
 		name: "show", args: "<workspace>",
 		short:   "Show a workspace, what it is made of, and how to reach it.",
-		options: []*option{boolean(&details, "details", "Metadata and hidden resources as well.").def("false")},
+		options: []*option.Option{option.Bool(&details, "details", "Metadata and hidden resources as well.").Def("false")},
 	}, func(_ context.Context, _ *client.Client, w coder.Workspace, _ []string) error {
 		p := a.painter(a.stdout)
-		fmt.Fprintf(a.stdout, "%s  %s\n", p.bold(w.OwnerName+"/"+w.Name), statusText(w))
+		fmt.Fprintf(a.stdout, "%s  %s\n", p.Bold(w.OwnerName+"/"+w.Name), statusText(w))
 		version := w.LatestBuild.TemplateVersionName
 		if w.Outdated {
 			version += ", a newer one is active: coder update " + w.Name
@@ -178,7 +180,7 @@ func (a *app) showCommand() *command {
 		fmt.Fprintf(a.stdout, "Template %s, version %s. Build %d by %s, %s.\n", w.TemplateName, version,
 			w.LatestBuild.BuildNumber, w.LatestBuild.InitiatorName, a.ago(w.LatestBuild.CreatedAt))
 		if w.LatestBuild.Job.Error != "" {
-			fmt.Fprintf(a.stdout, "%s %s\n", p.red("The build failed:"), w.LatestBuild.Job.Error)
+			fmt.Fprintf(a.stdout, "%s %s\n", p.Red("The build failed:"), w.LatestBuild.Job.Error)
 		}
 		if d := w.LatestBuild.Deadline; d != nil && !d.IsZero() && w.LatestBuild.Transition == coder.WorkspaceTransitionStart {
 			fmt.Fprintf(a.stdout, "It stops at %s.\n", date(*d))
@@ -201,7 +203,7 @@ func (a *app) listCommand() *command {
 	l := &listing[coder.Workspace]{all: a.workspaceColumns(), noMatch: "No workspaces. Make one with 'coder create <name>'."}
 	var all bool
 	var search string
-	searchOption := str(&search, "search", "Only those that this search finds.").def("owner:me")
+	searchOption := option.String(&search, "search", "Only those that this search finds.").Def("owner:me")
 	return &command{
 		name: "list", aliases: []string{"ls"}, max: 0,
 		short: "List workspaces.",
@@ -209,8 +211,8 @@ func (a *app) listCommand() *command {
 			{"Those of everybody that run", "coder list --all --search status:running"},
 			{"Names alone, for scripts", "coder list -o json | jq -r '.[].name'"},
 		},
-		options: []*option{
-			boolean(&all, "all", "Those of everybody that you may see.").short("a"), searchOption,
+		options: []*option.Option{
+			option.Bool(&all, "all", "Those of everybody that you may see.").Short("a"), searchOption,
 			l.columnOption("workspace,template,status,healthy,last built,current version,outdated,starts at,stops after"), l.formatOption(),
 		},
 		run: func(ctx context.Context, _ []string) error {
@@ -218,7 +220,7 @@ func (a *app) listCommand() *command {
 			if err != nil {
 				return err
 			}
-			if all && !searchOption.isSet() {
+			if all && !searchOption.Given() {
 				search = ""
 			}
 			rows, err := allWorkspaces(ctx, c, search)
@@ -279,7 +281,7 @@ func stopsAfter(w coder.Workspace) string {
 	if w.TTLMS == nil || *w.TTLMS == 0 {
 		return ""
 	}
-	return span(time.Duration(*w.TTLMS) * time.Millisecond)
+	return terminal.Span(time.Duration(*w.TTLMS) * time.Millisecond)
 }
 
 func (a *app) stopsNext(w coder.Workspace) string {
@@ -287,5 +289,5 @@ func (a *app) stopsNext(w coder.Workspace) string {
 	if d == nil || d.IsZero() || w.LatestBuild.Transition != coder.WorkspaceTransitionStart {
 		return ""
 	}
-	return date(*d) + " (in " + span(d.Sub(a.now())) + ")"
+	return date(*d) + " (in " + terminal.Span(d.Sub(a.now())) + ")"
 }

@@ -1,48 +1,57 @@
-package cli
+// Package later lists the options of the server that it accepts and does not
+// act on yet.
+package later
 
-// row declares an option that a later room of the server will act on. It is
+import (
+	"net/url"
+	"time"
+
+	"github.com/seed-2a7f8fe7/coder/internal/cli/option"
+)
+
+// Row declares an option that a later room of the server will act on. It is
 // accepted and checked today; when it is set to something else than its
 // default, the server says once that it does not act on it yet.
-type row struct{ flag, kind, env, yaml, initial, text string }
+type Row struct{ Flag, Kind, Env, YAML, Initial, Text string }
 
-// laterTopic are the later options under one heading of the help.
-type laterTopic struct {
-	name string
-	rows []row
+// Topic is the later options under one heading of the help.
+type Topic struct {
+	Name string
+	Rows []Row
 }
 
-// laterOptions are all such options, by topic. This table is the only list of
-// them: a room that begins to act on one moves its line to serverOptions.
-func laterOptions() []laterTopic {
-	return []laterTopic{
-		{"Networking", laterNetworking()},
-		{"TLS", laterTLS()},
-		{"Relay", laterRelay()},
-		{"Observability", laterObservability()},
-		{"GitHub", laterGitHub()},
-		{"OpenID Connect", laterOIDC()},
-		{"Apps", laterApps()},
-		{"Other", laterOther()},
-		{"Sessions", laterSessions()},
-		{"Database", laterDatabase()},
-		{"Workspaces", laterWorkspaces()},
-		{"E-mail", laterEmail()},
-		{"Notifications", laterNotifications()},
-		{"AI bridge", laterAIBridge()},
-		{"Retention", laterRetention()},
+// Options are all such options, by topic. This table is the only list of
+// them: a room that begins to act on one moves its line to the options of the server.
+func Options() []Topic {
+	return []Topic{
+		{"Networking", networking()},
+		{"TLS", tls()},
+		{"Relay", relay()},
+		{"Observability", observability()},
+		{"GitHub", github()},
+		{"OpenID Connect", oidc()},
+		{"Apps", apps()},
+		{"Other", other()},
+		{"Sessions", sessions()},
+		{"Database", database()},
+		{"Workspaces", workspaces()},
+		{"E-mail", email()},
+		{"Notifications", notifications()},
+		{"AI bridge", aiBridge()},
+		{"Retention", retention()},
 	}
 }
 
-func laterNetworking() []row {
-	return []row{
+func networking() []Row {
+	return []Row{
 		{"docs-url", "url", "CODER_DOCS_URL", "networking.docsURL", "https://coder.com/docs", "URL of the documentation that pages link to."},
 		{"browser-only", "bool", "CODER_BROWSER_ONLY", "networking.browserOnly", "", "Let workspaces be reached through the browser only."},
 		{"proxy-health-interval", "duration", "CODER_PROXY_HEALTH_INTERVAL", "networking.http.proxyHealthInterval", "1m0s", "How often workspace proxies are checked."},
 	}
 }
 
-func laterTLS() []row {
-	return []row{
+func tls() []Row {
+	return []Row{
 		{"tls-client-cert-file", "string", "CODER_TLS_CLIENT_CERT_FILE", "networking.tls.clientCertFile", "", "Certificate with which the server signs in to other servers."},
 		{"tls-client-key-file", "string", "CODER_TLS_CLIENT_KEY_FILE", "networking.tls.clientKeyFile", "", "Key of --tls-client-cert-file."},
 		{"tls-ciphers", "string-array", "CODER_TLS_CIPHERS", "networking.tls.tlsCiphers", "", "Cipher suites to allow; the usual ones otherwise."},
@@ -50,8 +59,8 @@ func laterTLS() []row {
 	}
 }
 
-func laterRelay() []row {
-	return []row{
+func relay() []Row {
+	return []Row{
 		{"derp-server-enable", "bool", "CODER_DERP_SERVER_ENABLE", "networking.derp.enable", "true", "Relay connections to workspaces that have no direct path."},
 		{"derp-server-region-name", "string", "CODER_DERP_SERVER_REGION_NAME", "networking.derp.regionName", "Coder Embedded Relay", "Name of the server's own relay."},
 		{"derp-server-stun-addresses", "string-array", "CODER_DERP_SERVER_STUN_ADDRESSES", "networking.derp.stunAddresses", "stun.l.google.com:19302,stun1.l.google.com:19302,stun2.l.google.com:19302,stun3.l.google.com:19302,stun4.l.google.com:19302", `STUN servers that tell the two ends their public addresses; "disable" for none.`},
@@ -62,8 +71,8 @@ func laterRelay() []row {
 	}
 }
 
-func laterObservability() []row {
-	return []row{
+func observability() []Row {
+	return []Row{
 		{"stats-collection-usage-stats-enable", "bool", "CODER_STATS_COLLECTION_USAGE_STATS_ENABLE", "introspection.statsCollection.usageStats.enable", "true", "Collect statistics of how workspaces are used."},
 		{"prometheus-collect-agent-stats", "bool", "CODER_PROMETHEUS_COLLECT_AGENT_STATS", "introspection.prometheus.collect_agent_stats", "", "Collect statistics of agents as metrics."},
 		{"prometheus-aggregate-agent-stats-by", "string-array", "CODER_PROMETHEUS_AGGREGATE_AGENT_STATS_BY", "introspection.prometheus.aggregate_agent_stats_by", "agent_name,template_name,username,workspace_name", "Labels by which statistics of agents are summed up."},
@@ -76,8 +85,8 @@ func laterObservability() []row {
 	}
 }
 
-func laterGitHub() []row {
-	return []row{
+func github() []Row {
+	return []Row{
 		{"oauth2-github-client-id", "string", "CODER_OAUTH2_GITHUB_CLIENT_ID", "oauth2.github.clientID", "", "Client id of the GitHub application that people sign in with."},
 		{"oauth2-github-client-secret", "string", "CODER_OAUTH2_GITHUB_CLIENT_SECRET", "", "", "Client secret of the GitHub application."},
 		{"oauth2-github-device-flow", "bool", "CODER_OAUTH2_GITHUB_DEVICE_FLOW", "oauth2.github.deviceFlow", "false", "Sign in to GitHub by a code instead of a redirect."},
@@ -90,8 +99,8 @@ func laterGitHub() []row {
 	}
 }
 
-func laterOIDC() []row {
-	return []row{
+func oidc() []Row {
+	return []Row{
 		{"oidc-allow-signups", "bool", "CODER_OIDC_ALLOW_SIGNUPS", "oidc.allowSignups", "true", "Make a user at somebody's first sign-in."},
 		{"oidc-client-id", "string", "CODER_OIDC_CLIENT_ID", "oidc.clientID", "", "Client id."},
 		{"oidc-client-secret", "string", "CODER_OIDC_CLIENT_SECRET", "", "", "Client secret."},
@@ -121,16 +130,16 @@ func laterOIDC() []row {
 	}
 }
 
-func laterApps() []row {
-	return []row{
+func apps() []Row {
+	return []Row{
 		{"dangerous-allow-path-app-sharing", "bool", "CODER_DANGEROUS_ALLOW_PATH_APP_SHARING", "", "", "Let apps on the dashboard's own host be shared."},
 		{"dangerous-allow-path-app-site-owner-access", "bool", "CODER_DANGEROUS_ALLOW_PATH_APP_SITE_OWNER_ACCESS", "", "", "Let owners open others' apps on the dashboard's own host."},
 		{"disable-path-apps", "bool", "CODER_DISABLE_PATH_APPS", "disablePathApps", "", "Offer no apps on the dashboard's own host."},
 	}
 }
 
-func laterOther() []row {
-	return []row{
+func other() []Row {
+	return []Row{
 		{"experiments", "string-array", "CODER_EXPERIMENTS", "experiments", "", "Experiments to turn on, or *."},
 		{"update-check", "bool", "CODER_UPDATE_CHECK", "updateCheck", "false", "Ask once a day whether there is a newer version."},
 		{"swagger-enable", "bool", "CODER_SWAGGER_ENABLE", "enableSwagger", "", "Show the API's documentation at /swagger."},
@@ -140,23 +149,23 @@ func laterOther() []row {
 	}
 }
 
-func laterSessions() []row {
-	return []row{
+func sessions() []Row {
+	return []Row{
 		{"default-oauth-refresh-lifetime", "duration", "CODER_DEFAULT_OAUTH_REFRESH_LIFETIME", "defaultOAuthRefreshLifetime", "720h0m0s", "How long a sign-in of an OAuth2 application can be renewed."},
 		{"terms-of-service-url", "string", "CODER_TERMS_OF_SERVICE_URL", "termsOfServiceURL", "", "URL of terms that people must accept to sign in."},
 		{"scim-auth-header", "string", "CODER_SCIM_AUTH_HEADER", "", "", "Secret of the identity provider's SCIM client; empty turns SCIM off."},
 	}
 }
 
-func laterDatabase() []row {
-	return []row{
+func database() []Row {
+	return []Row{
 		{"postgres-auth", "password|awsiamrds", "CODER_PG_AUTH", "pgAuth", "password", "How to sign in to the database."},
 		{"external-token-encryption-keys", "string-array", "CODER_EXTERNAL_TOKEN_ENCRYPTION_KEYS", "", "", "Keys to encrypt tokens of others in the database with, base64, the newest first."},
 	}
 }
 
-func laterWorkspaces() []row {
-	return []row{
+func workspaces() []Row {
+	return []Row{
 		{"disable-workspace-sharing", "bool", "CODER_DISABLE_WORKSPACE_SHARING", "disableWorkspaceSharing", "", "Let nobody share a workspace."},
 		{"default-quiet-hours-schedule", "string", "CODER_QUIET_HOURS_DEFAULT_SCHEDULE", "userQuietHoursSchedule.defaultQuietHoursSchedule", "CRON_TZ=UTC 0 0 * * *", "When workspaces that must stop once are stopped."},
 		{"allow-custom-quiet-hours", "bool", "CODER_ALLOW_CUSTOM_QUIET_HOURS", "userQuietHoursSchedule.allowCustomQuietHours", "true", "Let people choose their own quiet hours."},
@@ -164,8 +173,8 @@ func laterWorkspaces() []row {
 	}
 }
 
-func laterEmail() []row {
-	return []row{
+func email() []Row {
+	return []Row{
 		{"email-from", "string", "CODER_EMAIL_FROM", "email.from", "", "Sender."},
 		{"email-smarthost", "string", "CODER_EMAIL_SMARTHOST", "email.smarthost", "", "Mail server, as host:port."},
 		{"email-hello", "string", "CODER_EMAIL_HELLO", "email.hello", "localhost", "Name that the server greets the mail server with."},
@@ -183,8 +192,8 @@ func laterEmail() []row {
 	}
 }
 
-func laterNotifications() []row {
-	return []row{
+func notifications() []Row {
+	return []Row{
 		{"notifications-method", "string", "CODER_NOTIFICATIONS_METHOD", "notifications.method", "smtp", "How notifications are sent: smtp, webhook or inbox."},
 		{"notifications-dispatch-timeout", "duration", "CODER_NOTIFICATIONS_DISPATCH_TIMEOUT", "notifications.dispatchTimeout", "1m0s", "How long sending one may take."},
 		{"notifications-email-from", "string", "CODER_NOTIFICATIONS_EMAIL_FROM", "notifications.email.from", "", "Older name of --email-from."},
@@ -207,8 +216,8 @@ func laterNotifications() []row {
 	}
 }
 
-func laterAIBridge() []row {
-	return []row{
+func aiBridge() []Row {
+	return []Row{
 		{"aibridge-enabled", "bool", "CODER_AIBRIDGE_ENABLED", "aibridge.enabled", "false", "Run the AI bridge."},
 		{"aibridge-openai-base-url", "string", "CODER_AIBRIDGE_OPENAI_BASE_URL", "aibridge.openai_base_url", "https://api.openai.com/v1/", "URL of OpenAI's API."},
 		{"aibridge-openai-key", "string", "CODER_AIBRIDGE_OPENAI_KEY", "", "", "Key of OpenAI's API."},
@@ -236,11 +245,47 @@ func laterAIBridge() []row {
 	}
 }
 
-func laterRetention() []row {
-	return []row{
+func retention() []Row {
+	return []Row{
 		{"audit-logs-retention", "duration", "CODER_AUDIT_LOGS_RETENTION", "retention.audit_logs", "0", "How long audit records are kept; 0 for ever."},
 		{"connection-logs-retention", "duration", "CODER_CONNECTION_LOGS_RETENTION", "retention.connection_logs", "0", "How long records of connections are kept; 0 for ever."},
 		{"api-keys-retention", "duration", "CODER_API_KEYS_RETENTION", "retention.api_keys", "7d", "How long expired tokens are kept."},
 		{"workspace-agent-logs-retention", "duration", "CODER_WORKSPACE_AGENT_LOGS_RETENTION", "retention.workspace_agent_logs", "7d", "How long logs of agents are kept."},
 	}
+}
+
+// Option makes the option of a row, whose value is only checked and shown.
+func (r Row) Option() *option.Option {
+	var s string
+	var b bool
+	var n int
+	var d time.Duration
+	var u *url.URL
+	var l []string
+	var o *option.Option
+	switch r.Kind {
+	case "bool":
+		o = option.Bool(&b, r.Flag, r.Text)
+	case "int":
+		o = option.Int(&n, r.Flag, r.Text)
+	case "duration":
+		o = option.Duration(&d, r.Flag, r.Text)
+	case "url":
+		o = option.URL(&u, r.Flag, r.Text)
+	case "string-array":
+		o = option.List(&l, r.Flag, r.Text)
+	case "regexp":
+		o = option.Regexp(&s, r.Flag, r.Text)
+	case "password|awsiamrds":
+		o = option.Choice(&s, r.Flag, r.Text, "password", "awsiamrds")
+	case "struct[map[string]string]":
+		o = option.JSON[map[string]string](&s, "map[string]string", r.Flag, r.Text)
+	case "struct[map[string][]string]":
+		o = option.JSON[map[string][]string](&s, "map[string][]string", r.Flag, r.Text)
+	case "struct[[]codersdk.LinkConfig]":
+		o = option.JSON[[]map[string]string](&s, "[]codersdk.LinkConfig", r.Flag, r.Text)
+	default:
+		o = option.String(&s, r.Flag, r.Text)
+	}
+	return o.Env(r.Env).YAML(r.YAML).Def(r.Initial)
 }

@@ -1,4 +1,4 @@
-package cli
+package option
 
 import (
 	"encoding/json"
@@ -10,14 +10,15 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/internal/cli/terminal"
 )
 
-// readConfig takes from a YAML file what neither a flag nor the environment
+// ReadFile takes from a YAML file what neither a flag nor the environment
 // gave. A key that no option has is an error.
-func readConfig(path string, options []*option) error {
+func ReadFile(path string, options []*Option) error {
 	b, err := os.ReadFile(path)
 	if err != nil {
-		return coder.Errorf(coder.CodeInvalid, "--config: %s", rootCause(err))
+		return coder.Errorf(coder.CodeInvalid, "--config: %s", err)
 	}
 	var doc yaml.Node
 	if err := yaml.Unmarshal(b, &doc); err != nil {
@@ -26,17 +27,17 @@ func readConfig(path string, options []*option) error {
 	if len(doc.Content) == 0 {
 		return nil
 	}
-	keys := map[string]*option{}
+	keys := map[string]*Option{}
 	for _, o := range options {
-		if o.key != "" {
-			keys[o.key] = o
+		if o.Key != "" {
+			keys[o.Key] = o
 		}
 	}
 	return takeNode(path, "", doc.Content[0], keys)
 }
 
 // takeNode gives a node to the option of its key, or walks on.
-func takeNode(path, key string, n *yaml.Node, keys map[string]*option) error {
+func takeNode(path, key string, n *yaml.Node, keys map[string]*Option) error {
 	if o := keys[key]; o != nil {
 		return takeValue(o, n)
 	}
@@ -58,48 +59,48 @@ func takeNode(path, key string, n *yaml.Node, keys map[string]*option) error {
 	return nil
 }
 
-func takeValue(o *option, n *yaml.Node) error {
-	if o.origin == fromFlag || o.origin == fromEnvironment || n.Tag == "!!null" {
+func takeValue(o *Option, n *yaml.Node) error {
+	if o.Origin == FromFlag || o.Origin == FromEnvironment || n.Tag == "!!null" {
 		return nil
 	}
-	if n.Kind == yaml.ScalarNode && !strings.HasPrefix(o.value.kind, "struct[") {
-		return o.set(fromFile, n.Value)
+	if n.Kind == yaml.ScalarNode && !strings.HasPrefix(o.Value.Kind, "struct[") {
+		return o.Put(FromFile, n.Value)
 	}
-	if n.Kind == yaml.SequenceNode && !o.value.single {
+	if n.Kind == yaml.SequenceNode && !o.Value.Single {
 		var items []string
 		if err := n.Decode(&items); err != nil {
-			return coder.Errorf(coder.CodeInvalid, "%s, line %d: %s", o.key, n.Line, err)
+			return coder.Errorf(coder.CodeInvalid, "%s, line %d: %s", o.Key, n.Line, err)
 		}
-		return o.set(fromFile, joinCSV(items))
+		return o.Put(FromFile, JoinCSV(items))
 	}
 	var v any
 	if err := n.Decode(&v); err != nil {
-		return coder.Errorf(coder.CodeInvalid, "%s, line %d: %s", o.key, n.Line, err)
+		return coder.Errorf(coder.CodeInvalid, "%s, line %d: %s", o.Key, n.Line, err)
 	}
 	b, err := json.Marshal(v)
 	if err != nil {
-		return coder.Errorf(coder.CodeInvalid, "%s, line %d: %s", o.key, n.Line, err)
+		return coder.Errorf(coder.CodeInvalid, "%s, line %d: %s", o.Key, n.Line, err)
 	}
-	return o.set(fromFile, string(b))
+	return o.Put(FromFile, string(b))
 }
 
-// writeConfig gives the options as YAML with their values and descriptions.
-func writeConfig(options []*option) (string, error) {
+// WriteFile gives the options as YAML with their values and descriptions.
+func WriteFile(options []*Option) (string, error) {
 	root := &yaml.Node{Kind: yaml.MappingNode}
 	for _, o := range options {
-		if o.key == "" {
+		if o.Key == "" {
 			continue
 		}
 		at := root
-		parts := strings.Split(o.key, ".")
+		parts := strings.Split(o.Key, ".")
 		for _, p := range parts[:len(parts)-1] {
 			at = childMap(at, p)
 		}
 		value, err := valueNode(o)
 		if err != nil {
-			return "", fmt.Errorf("%s: %w", o.key, err)
+			return "", fmt.Errorf("%s: %w", o.Key, err)
 		}
-		name := &yaml.Node{Kind: yaml.ScalarNode, Value: parts[len(parts)-1], HeadComment: wrap(o.text, 76, "")}
+		name := &yaml.Node{Kind: yaml.ScalarNode, Value: parts[len(parts)-1], HeadComment: terminal.Wrap(o.Text, 76, "")}
 		at.Content = append(at.Content, name, value)
 	}
 	b, err := yaml.Marshal(&yaml.Node{Kind: yaml.DocumentNode, Content: []*yaml.Node{root}})
@@ -118,25 +119,29 @@ func childMap(at *yaml.Node, name string) *yaml.Node {
 	return child
 }
 
-func valueNode(o *option) (*yaml.Node, error) {
-	s := o.value.get()
+func valueNode(o *Option) (*yaml.Node, error) {
+	s := o.Value.Get()
 	n := &yaml.Node{}
 	switch {
-	case o.value.kind == "bool":
+	case o.Value.Kind == "bool":
 		return n, n.Encode(s == "true")
-	case o.value.kind == "int":
+	case o.Value.Kind == "int":
 		i, err := strconv.Atoi(s)
 		if err != nil {
 			return nil, err
 		}
 		return n, n.Encode(i)
-	case strings.HasPrefix(o.value.kind, "struct["):
+	case strings.HasPrefix(o.Value.Kind, "struct["):
 		if s == "" {
 			return n, n.Encode(nil)
 		}
-		return n, yaml.Unmarshal([]byte(s), n)
-	case !o.value.single:
-		items, err := splitCSV(s)
+		var v any
+		if err := json.Unmarshal([]byte(s), &v); err != nil {
+			return nil, err
+		}
+		return n, n.Encode(v)
+	case !o.Value.Single:
+		items, err := SplitCSV(s)
 		if err != nil {
 			return nil, err
 		}

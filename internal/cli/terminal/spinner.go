@@ -1,4 +1,6 @@
-package cli
+// Package terminal draws on terminals, and writes plainly elsewhere: colours,
+// lines that change in place, tables, and wrapped text.
+package terminal
 
 import (
 	"fmt"
@@ -8,12 +10,12 @@ import (
 	"time"
 )
 
-// spinner shows that something goes on: a turning mark, a text and the time it
+// Spinner shows that something goes on: a turning mark, a text and the time it
 // takes, in place on a terminal; the text alone, once, elsewhere. Its methods
 // may be called from several goroutines.
-type spinner struct {
+type Spinner struct {
 	w        io.Writer
-	p        painter
+	Painter  Painter // of its writer
 	animated bool
 	width    int
 	now      func() time.Time
@@ -26,15 +28,16 @@ type spinner struct {
 	drawn   bool
 }
 
-// spin starts a spinner on standard error.
-func (a *app) spin(text string) *spinner {
-	s := &spinner{w: a.stderr, p: a.painter(a.stderr), animated: a.animated(a.stderr), width: a.width(a.stderr), now: a.now}
-	s.begin(text)
+// Spin starts a spinner on w, which is width columns wide; animated says that
+// lines may be overwritten.
+func Spin(w io.Writer, p Painter, animated bool, width int, now func() time.Time, text string) *Spinner {
+	s := &Spinner{w: w, Painter: p, animated: animated, width: width, now: now}
+	s.Begin(text)
 	return s
 }
 
-// begin shows a text from now on.
-func (s *spinner) begin(text string) {
+// Begin shows a text from now on.
+func (s *Spinner) Begin(text string) {
 	s.mu.Lock()
 	s.text, s.since = text, s.now()
 	s.mu.Unlock()
@@ -49,14 +52,14 @@ func (s *spinner) begin(text string) {
 	}
 }
 
-// say changes the text that is shown, and prints nothing elsewhere.
-func (s *spinner) say(text string) {
+// Say changes the text that is shown, and prints nothing elsewhere.
+func (s *Spinner) Say(text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.text = text
 }
 
-func (s *spinner) turn(stop chan struct{}) {
+func (s *Spinner) turn(stop chan struct{}) {
 	defer s.stopped.Done()
 	t := time.NewTicker(100 * time.Millisecond)
 	defer t.Stop()
@@ -73,7 +76,7 @@ func (s *spinner) turn(stop chan struct{}) {
 }
 
 // draw writes the line over the one before. The lock is held.
-func (s *spinner) draw(mark rune) {
+func (s *Spinner) draw(mark rune) {
 	took := ""
 	if d := s.now().Sub(s.since); d >= time.Second {
 		took = " " + d.Truncate(time.Second).String()
@@ -82,12 +85,12 @@ func (s *spinner) draw(mark rune) {
 	if room := s.width - len(took) - 4; len(text) > room {
 		text = text[:room]
 	}
-	fmt.Fprintf(s.w, "\r\x1b[K%s %s%s", s.p.green(string(mark)), text, s.p.dim(took))
+	fmt.Fprintf(s.w, "\r\x1b[K%s %s%s", s.Painter.Green(string(mark)), text, s.Painter.Dim(took))
 	s.drawn = true
 }
 
-// print writes a line above the spinner.
-func (s *spinner) print(line string) {
+// Print writes a line above the spinner.
+func (s *Spinner) Print(line string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.drawn {
@@ -97,10 +100,10 @@ func (s *spinner) print(line string) {
 	fmt.Fprintln(s.w, strings.TrimRight(line, " \r\n"))
 }
 
-// done ends what is shown with a mark of success, or of failure, and the time
+// Done ends what is shown with a mark of success, or of failure, and the time
 // it took.
-func (s *spinner) done(ok bool) {
-	s.halt()
+func (s *Spinner) Done(ok bool) {
+	s.Halt()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.text == "" {
@@ -110,17 +113,17 @@ func (s *spinner) done(ok bool) {
 	took = took.Round(10 * time.Millisecond)
 	switch {
 	case s.animated && ok:
-		fmt.Fprintf(s.w, "%s %s %s\n", s.p.green("✔"), s.text, s.p.dim(took.String()))
+		fmt.Fprintf(s.w, "%s %s %s\n", s.Painter.Green("✔"), s.text, s.Painter.Dim(took.String()))
 	case s.animated:
-		fmt.Fprintf(s.w, "%s %s %s\n", s.p.red("✘"), s.text, s.p.dim(took.String()))
+		fmt.Fprintf(s.w, "%s %s %s\n", s.Painter.Red("✘"), s.text, s.Painter.Dim(took.String()))
 	case ok:
 		fmt.Fprintf(s.w, "    done in %s\n", took)
 	}
 	s.text = ""
 }
 
-// halt takes the spinner off the screen.
-func (s *spinner) halt() {
+// Halt takes the spinner off the screen.
+func (s *Spinner) Halt() {
 	if s.stop != nil {
 		close(s.stop)
 		s.stopped.Wait()

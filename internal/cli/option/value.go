@@ -1,4 +1,4 @@
-package cli
+package option
 
 import (
 	"encoding/csv"
@@ -13,21 +13,21 @@ import (
 	"time"
 )
 
-// value reads and shows what an option holds. kind is the contract's name of
+// Value reads and shows what an option holds. kind is the contract's name of
 // the type.
-type value struct {
-	kind    string
-	choices []string
-	single  bool // a second value replaces the first
+type Value struct {
+	Kind    string
+	Choices []string
+	Single  bool // a second value replaces the first
 	set     func(string) error
-	get     func() string
+	Get     func() string
 	clear   func()
 }
 
 // scalar makes a value of one thing that parse reads and show writes.
-func scalar[T any](p *T, kind string, parse func(string) (T, error), show func(T) string) value {
-	return value{
-		kind: kind, single: true,
+func scalar[T any](p *T, kind string, parse func(string) (T, error), show func(T) string) Value {
+	return Value{
+		Kind: kind, Single: true,
 		set: func(s string) (err error) {
 			v, err := parse(s)
 			if err == nil {
@@ -35,7 +35,7 @@ func scalar[T any](p *T, kind string, parse func(string) (T, error), show func(T
 			}
 			return err
 		},
-		get:   func() string { return show(*p) },
+		Get:   func() string { return show(*p) },
 		clear: func() {},
 	}
 }
@@ -44,13 +44,13 @@ func same(s string) string { return s }
 
 func text(s string) (string, error) { return s, nil }
 
-// str is an option that takes any text.
-func str(p *string, flag, desc string) *option {
+// String is an option that takes any text.
+func String(p *string, flag, desc string) *Option {
 	return newOption(flag, desc, scalar(p, "string", text, same))
 }
 
-// path is text in which a leading ~ means home.
-func path(p *string, home, flag, desc string) *option {
+// Path is text in which a leading ~ means home.
+func Path(p *string, home, flag, desc string) *Option {
 	expand := func(s string) (string, error) {
 		if s == "~" || strings.HasPrefix(s, "~/") {
 			s = home + s[1:]
@@ -60,18 +60,18 @@ func path(p *string, home, flag, desc string) *option {
 	return newOption(flag, desc, scalar(p, "string", expand, same))
 }
 
-// boolean is a switch.
-func boolean(p *bool, flag, desc string) *option {
-	return newOption(flag, desc, scalar(p, "bool", parseBool, strconv.FormatBool))
+// Bool is a switch.
+func Bool(p *bool, flag, desc string) *Option {
+	return newOption(flag, desc, scalar(p, "bool", ParseBool, strconv.FormatBool))
 }
 
-// flagOption is a switch of which only isSet matters.
-func flagOption(flag, desc string) *option {
+// Switch is a switch of which only isSet matters.
+func Switch(flag, desc string) *Option {
 	var b bool
-	return boolean(&b, flag, desc)
+	return Bool(&b, flag, desc)
 }
 
-func parseBool(s string) (bool, error) {
+func ParseBool(s string) (bool, error) {
 	switch strings.ToLower(s) {
 	case "true", "t", "1", "yes", "y", "on":
 		return true, nil
@@ -81,8 +81,8 @@ func parseBool(s string) (bool, error) {
 	return false, fmt.Errorf("%q is neither true nor false", s)
 }
 
-// integer is a whole number.
-func integer[T int | int32 | int64](p *T, flag, desc string) *option {
+// Int is a whole number.
+func Int[T int | int32 | int64](p *T, flag, desc string) *Option {
 	parse := func(s string) (T, error) {
 		n, err := strconv.ParseInt(s, 10, 64)
 		if err != nil || int64(T(n)) != n {
@@ -93,20 +93,20 @@ func integer[T int | int32 | int64](p *T, flag, desc string) *option {
 	return newOption(flag, desc, scalar(p, "int", parse, func(v T) string { return strconv.FormatInt(int64(v), 10) }))
 }
 
-// duration is a time span such as 90s, 1h30m, 7d or 2w.
-func duration(p *time.Duration, flag, desc string) *option {
-	return newOption(flag, desc, scalar(p, "duration", parseDuration, time.Duration.String))
+// Duration is a time span such as 90s, 1h30m, 7d or 2w.
+func Duration(p *time.Duration, flag, desc string) *Option {
+	return newOption(flag, desc, scalar(p, "duration", ParseDuration, time.Duration.String))
 }
 
-// choice is one of a few words, in any case.
-func choice(p *string, flag, desc string, of ...string) *option {
-	parse := func(s string) (string, error) { return oneOf(s, of) }
+// Choice is one of a few words, in any case.
+func Choice(p *string, flag, desc string, of ...string) *Option {
+	parse := func(s string) (string, error) { return OneOf(s, of) }
 	v := scalar(p, strings.Join(of, "|"), parse, same)
-	v.choices = of
+	v.Choices = of
 	return newOption(flag, desc, v)
 }
 
-func oneOf(s string, of []string) (string, error) {
+func OneOf(s string, of []string) (string, error) {
 	for _, c := range of {
 		if strings.EqualFold(c, strings.TrimSpace(s)) {
 			return c, nil
@@ -115,8 +115,8 @@ func oneOf(s string, of []string) (string, error) {
 	return "", fmt.Errorf("%q is none of %s", s, strings.Join(of, ", "))
 }
 
-// link is a URL.
-func link(p **url.URL, flag, desc string) *option {
+// URL is a URL.
+func URL(p **url.URL, flag, desc string) *Option {
 	parse := func(s string) (*url.URL, error) {
 		u, err := url.Parse(s)
 		if err != nil {
@@ -133,8 +133,8 @@ func link(p **url.URL, flag, desc string) *option {
 	return newOption(flag, desc, scalar(p, "url", parse, show))
 }
 
-// hostport is an address to listen on.
-func hostport(p *string, flag, desc string) *option {
+// Address is an address to listen on.
+func Address(p *string, flag, desc string) *Option {
 	parse := func(s string) (string, error) {
 		if _, _, err := net.SplitHostPort(s); err != nil {
 			return "", fmt.Errorf("%q is not host:port", s)
@@ -144,8 +144,8 @@ func hostport(p *string, flag, desc string) *option {
 	return newOption(flag, desc, scalar(p, "host:port", parse, same))
 }
 
-// pattern is a regular expression, kept as text.
-func pattern(p *string, flag, desc string) *option {
+// Regexp is a regular expression, kept as text.
+func Regexp(p *string, flag, desc string) *Option {
 	parse := func(s string) (string, error) {
 		_, err := regexp.Compile(s)
 		return s, err
@@ -153,8 +153,8 @@ func pattern(p *string, flag, desc string) *option {
 	return newOption(flag, desc, scalar(p, "regexp", parse, same))
 }
 
-// structure is a JSON or YAML document of the given kind, kept as JSON text.
-func structure[T any](p *string, kind, flag, desc string) *option {
+// JSON is a JSON or YAML document of the given kind, kept as JSON text.
+func JSON[T any](p *string, kind, flag, desc string) *Option {
 	parse := func(s string) (string, error) {
 		var v T
 		if err := json.Unmarshal([]byte(s), &v); err != nil {
@@ -165,24 +165,24 @@ func structure[T any](p *string, kind, flag, desc string) *option {
 	return newOption(flag, desc, scalar(p, "struct["+kind+"]", parse, same))
 }
 
-// list is any number of texts: the flag may be repeated, and each value is a
+// List is any number of texts: the flag may be repeated, and each value is a
 // line of CSV, so that commas separate and double quotes protect them.
-func list(p *[]string, flag, desc string) *option {
+func List(p *[]string, flag, desc string) *Option {
 	return newOption(flag, desc, listValue(p, "string-array", text))
 }
 
-// words is any number of the words of, separated by commas.
-func words(p *[]string, flag, desc string, of ...string) *option {
-	v := listValue(p, "["+strings.Join(of, "|")+"]", func(s string) (string, error) { return oneOf(s, of) })
-	v.choices = of
+// Words is any number of the words of, separated by commas.
+func Words(p *[]string, flag, desc string, of ...string) *Option {
+	v := listValue(p, "["+strings.Join(of, "|")+"]", func(s string) (string, error) { return OneOf(s, of) })
+	v.Choices = of
 	return newOption(flag, desc, v)
 }
 
-func listValue(p *[]string, kind string, parse func(string) (string, error)) value {
-	return value{
-		kind: kind,
+func listValue(p *[]string, kind string, parse func(string) (string, error)) Value {
+	return Value{
+		Kind: kind,
 		set: func(s string) error {
-			fields, err := splitCSV(s)
+			fields, err := SplitCSV(s)
 			if err != nil {
 				return err
 			}
@@ -195,14 +195,14 @@ func listValue(p *[]string, kind string, parse func(string) (string, error)) val
 			}
 			return nil
 		},
-		get:   func() string { return joinCSV(*p) },
+		Get:   func() string { return JoinCSV(*p) },
 		clear: func() { *p = nil },
 	}
 }
 
-// splitCSV reads one line of CSV. What is not CSV because of a quote inside a
+// SplitCSV reads one line of CSV. What is not CSV because of a quote inside a
 // bare field, such as names=["a","b"], is one value.
-func splitCSV(s string) ([]string, error) {
+func SplitCSV(s string) ([]string, error) {
 	if s == "" {
 		return nil, nil
 	}
@@ -216,7 +216,7 @@ func splitCSV(s string) ([]string, error) {
 	return fields, nil
 }
 
-func joinCSV(v []string) string {
+func JoinCSV(v []string) string {
 	if len(v) == 0 {
 		return ""
 	}
@@ -227,9 +227,9 @@ func joinCSV(v []string) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// parseDuration reads Go durations and, beyond them, d for days and w for
+// ParseDuration reads Go durations and, beyond them, d for days and w for
 // weeks, in any order; a bare 0 is zero.
-func parseDuration(s string) (time.Duration, error) {
+func ParseDuration(s string) (time.Duration, error) {
 	bad := fmt.Errorf("%q is not a duration such as 90s, 1h30m or 7d", s)
 	t := strings.TrimSpace(s)
 	if t == "0" {
@@ -275,8 +275,8 @@ func spanOf(number, unit string) (time.Duration, error) {
 	return time.ParseDuration(number + unit)
 }
 
-// pairs reads key=value texts; what names them in errors.
-func pairs(what string, in []string) (map[string]string, error) {
+// Pairs reads key=value texts; what names them in errors.
+func Pairs(what string, in []string) (map[string]string, error) {
 	out := make(map[string]string, len(in))
 	for _, s := range in {
 		k, v, ok := strings.Cut(s, "=")
@@ -288,7 +288,7 @@ func pairs(what string, in []string) (map[string]string, error) {
 	return out, nil
 }
 
-// contains says whether list holds word, in any case.
-func contains(list []string, word string) bool {
+// Contains says whether list holds word, in any case.
+func Contains(list []string, word string) bool {
 	return slices.ContainsFunc(list, func(s string) bool { return strings.EqualFold(s, word) })
 }

@@ -1,0 +1,124 @@
+package terminal
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// Painter colours text, or leaves it as it is.
+type Painter bool
+
+func (p Painter) paint(code, s string) string {
+	if !p || s == "" {
+		return s
+	}
+	return "\x1b[" + code + "m" + s + "\x1b[0m"
+}
+
+// Red makes text red.
+func (p Painter) Red(s string) string { return p.paint("31", s) }
+
+// Green makes text green.
+func (p Painter) Green(s string) string { return p.paint("32", s) }
+
+// Yellow makes text yellow.
+func (p Painter) Yellow(s string) string { return p.paint("33", s) }
+
+// Bold makes text bold.
+func (p Painter) Bold(s string) string { return p.paint("1", s) }
+
+// Dim makes text faint.
+func (p Painter) Dim(s string) string { return p.paint("2", s) }
+
+// Table lines the cells up under the header, two blanks apart.
+func Table(w io.Writer, p Painter, header []string, rows [][]string) error {
+	widths := make([]int, len(header))
+	for i, h := range header {
+		widths[i] = utf8.RuneCountInString(h)
+	}
+	for _, r := range rows {
+		for i, cell := range r {
+			r[i] = OneLine(cell)
+			widths[i] = max(widths[i], utf8.RuneCountInString(r[i]))
+		}
+	}
+	var b strings.Builder
+	line := func(cells []string, paint func(string) string) {
+		var l strings.Builder
+		for i, cell := range cells {
+			l.WriteString(cell)
+			if i < len(cells)-1 {
+				l.WriteString(strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell)+2))
+			}
+		}
+		b.WriteString(paint(strings.TrimRight(l.String(), " ")))
+		b.WriteByte('\n')
+	}
+	line(header, p.Bold)
+	for _, r := range rows {
+		line(r, func(s string) string { return s })
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// OneLine makes a cell of any text: no line breaks, no control characters.
+func OneLine(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '\n' || r == '\t' || r == '\r' {
+			return ' '
+		}
+		if r < ' ' || r == 0x7f {
+			return -1
+		}
+		return r
+	}, s)
+}
+
+// Span is a duration in its two largest units, such as 2h5m or 3d4h.
+func Span(d time.Duration) string {
+	if d < 0 {
+		return "-" + Span(-d)
+	}
+	units := []struct {
+		size time.Duration
+		name string
+	}{{24 * time.Hour, "d"}, {time.Hour, "h"}, {time.Minute, "m"}, {time.Second, "s"}}
+	var parts []string
+	for _, u := range units {
+		if n := d / u.size; n > 0 && len(parts) < 2 {
+			parts = append(parts, fmt.Sprintf("%d%s", n, u.name))
+			d -= n * u.size
+		} else if len(parts) == 1 {
+			break
+		}
+	}
+	if len(parts) == 0 {
+		return "0s"
+	}
+	return strings.Join(parts, "")
+}
+
+// Wrap breaks text at blanks into lines of at most width columns, each begun
+// with indent. Paragraphs stay apart.
+func Wrap(text string, width int, indent string) string {
+	var out []string
+	for _, paragraph := range strings.Split(text, "\n") {
+		line := indent
+		for _, word := range strings.Fields(paragraph) {
+			if len(line) > len(indent) && len(line)+1+len(word) > width {
+				out = append(out, line)
+				line = indent
+			}
+			if len(line) > len(indent) {
+				line += " "
+			}
+			line += word
+		}
+		out = append(out, strings.TrimRight(line, " "))
+	}
+	return strings.Join(out, "\n")
+}
