@@ -96,7 +96,7 @@ func Invalid(field, format string, args ...any) *Error {
 
 // NotFound makes the error for a thing that is absent or hidden; both look alike.
 func NotFound() *Error {
-	return Errorf(CodeNotFound, "Resource not found or you do not have access to this resource")
+	return Errorf(CodeNotFound, "There is no such thing, or you may not see it")
 }
 
 // CodeOf gives the code of err: that of the first Error in its chain,

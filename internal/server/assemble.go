@@ -103,6 +103,9 @@ func (s *Server) assemble(ctx context.Context, ln *listeners) error {
 		{Name: "switchboard", Service: r.board},
 		{Name: "agent connections", Service: r.agents},
 		{Name: "provisioner connections", Service: r.provision},
+		{Name: "purge of tokens", Service: purge(s.log, "expired tokens", func(ctx context.Context) (int64, error) {
+			return r.identity.PurgeKeys(ctx, s.c.APIKeysRetention)
+		})},
 	}
 	if s.c.PrometheusEnable {
 		services = append(services, lifecycle.Named{Name: "metrics", Service: &telemetry.Listener{Address: s.c.PrometheusAddress, Handler: telemetry.Metrics(s.registry)}})

@@ -60,6 +60,9 @@ type Config struct {
 	StrictTransportOptions  []string
 	AdditionalCSP           []string
 
+	// APIKeysRetention is how long expired tokens are kept; 0 means 7 days.
+	APIKeysRetention time.Duration
+
 	PrometheusEnable  bool
 	PrometheusAddress string
 	PprofEnable       bool

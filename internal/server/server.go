@@ -37,6 +37,9 @@ func New(c Config) (*Server, error) {
 	if err := c.check(); err != nil {
 		return nil, err
 	}
+	if c.APIKeysRetention <= 0 {
+		c.APIKeysRetention = 7 * 24 * time.Hour
+	}
 	if c.HostnamePrefix == "" {
 		c.HostnamePrefix = "coder."
 	}
