@@ -23,8 +23,10 @@ WITH sets AS MATERIALIZED (
         WHEN s.tags = '{"scope": "organization", "owner": ""}' THEN s.tags = sqlc.arg(tags)::jsonb
         ELSE s.tags <@ sqlc.arg(tags)::jsonb END
 ), picked AS MATERIALIZED (
-    SELECT c.id, c.n FROM (
-        SELECT l.id, row_number() OVER (ORDER BY l.priority, l.created_at, l.id) AS n
+    -- One row with an array: the planner knows nothing of how many jobs there
+    -- are to hand out, and would read the whole table to join them.
+    SELECT array_agg(c.id ORDER BY c.priority, c.created_at, c.id) AS ids FROM (
+        SELECT l.id, l.priority, l.created_at
         FROM sets CROSS JOIN unnest(sqlc.arg(provisioners)::text[]) AS kind
         CROSS JOIN LATERAL (
             SELECT p.id, p.priority, p.created_at FROM provisioner_jobs p
@@ -34,15 +36,18 @@ WITH sets AS MATERIALIZED (
             LIMIT cardinality(sqlc.arg(worker_ids)::uuid[])
             FOR UPDATE SKIP LOCKED
         ) l
-    ) c WHERE c.n <= cardinality(sqlc.arg(worker_ids)::uuid[])
+        ORDER BY l.priority, l.created_at, l.id
+        LIMIT cardinality(sqlc.arg(worker_ids)::uuid[])
+    ) c
 )
 UPDATE provisioner_jobs j SET
     started_at = now(), updated_at = now(), fence = j.fence + 1,
-    worker_id = (sqlc.arg(worker_ids)::uuid[])[picked.n], worker_name = (sqlc.arg(worker_names)::text[])[picked.n],
+    worker_id = (sqlc.arg(worker_ids)::uuid[])[array_position(picked.ids, j.id)],
+    worker_name = (sqlc.arg(worker_names)::text[])[array_position(picked.ids, j.id)],
     lease_expires_at = now() + sqlc.arg(lease_ms)::bigint * interval '1 millisecond'
-FROM picked JOIN provisioner_jobs old ON old.id = picked.id JOIN job_tag_sets s ON s.id = old.tag_set_id
-WHERE j.id = picked.id
-RETURNING sqlc.embed(j), s.tags;
+FROM picked
+WHERE j.id = ANY (picked.ids)
+RETURNING sqlc.embed(j), (SELECT s.tags FROM job_tag_sets s WHERE s.id = j.tag_set_id) AS tags;
 
 -- name: QueueLock :one
 -- Locks the job for a change that its fence, lease or status decides about.

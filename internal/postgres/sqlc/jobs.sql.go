@@ -131,8 +131,10 @@ WITH sets AS MATERIALIZED (
         WHEN s.tags = '{"scope": "organization", "owner": ""}' THEN s.tags = $5::jsonb
         ELSE s.tags <@ $5::jsonb END
 ), picked AS MATERIALIZED (
-    SELECT c.id, c.n FROM (
-        SELECT l.id, row_number() OVER (ORDER BY l.priority, l.created_at, l.id) AS n
+    -- One row with an array: the planner knows nothing of how many jobs there
+    -- are to hand out, and would read the whole table to join them.
+    SELECT array_agg(c.id ORDER BY c.priority, c.created_at, c.id) AS ids FROM (
+        SELECT l.id, l.priority, l.created_at
         FROM sets CROSS JOIN unnest($6::text[]) AS kind
         CROSS JOIN LATERAL (
             SELECT p.id, p.priority, p.created_at FROM provisioner_jobs p
@@ -142,15 +144,18 @@ WITH sets AS MATERIALIZED (
             LIMIT cardinality($1::uuid[])
             FOR UPDATE SKIP LOCKED
         ) l
-    ) c WHERE c.n <= cardinality($1::uuid[])
+        ORDER BY l.priority, l.created_at, l.id
+        LIMIT cardinality($1::uuid[])
+    ) c
 )
 UPDATE provisioner_jobs j SET
     started_at = now(), updated_at = now(), fence = j.fence + 1,
-    worker_id = ($1::uuid[])[picked.n], worker_name = ($2::text[])[picked.n],
+    worker_id = ($1::uuid[])[array_position(picked.ids, j.id)],
+    worker_name = ($2::text[])[array_position(picked.ids, j.id)],
     lease_expires_at = now() + $3::bigint * interval '1 millisecond'
-FROM picked JOIN provisioner_jobs old ON old.id = picked.id JOIN job_tag_sets s ON s.id = old.tag_set_id
-WHERE j.id = picked.id
-RETURNING j.id, j.organization_id, j.initiator_id, j.type, j.provisioner, j.priority, j.tag_set_id, j.file_id, j.input, j.trace, j.created_at, j.updated_at, j.started_at, j.canceled_at, j.completed_at, j.error, j.error_code, j.worker_id, j.worker_name, j.fence, j.lease_expires_at, j.logs_length, j.logs_overflowed, j.status, s.tags
+FROM picked
+WHERE j.id = ANY (picked.ids)
+RETURNING j.id, j.organization_id, j.initiator_id, j.type, j.provisioner, j.priority, j.tag_set_id, j.file_id, j.input, j.trace, j.created_at, j.updated_at, j.started_at, j.canceled_at, j.completed_at, j.error, j.error_code, j.worker_id, j.worker_name, j.fence, j.lease_expires_at, j.logs_length, j.logs_overflowed, j.status, (SELECT s.tags FROM job_tag_sets s WHERE s.id = j.tag_set_id) AS tags
 `
 
 type QueueClaimParams struct {
