@@ -44,7 +44,9 @@ func (a *app) follow(ctx context.Context, w watch) error {
 		}
 		return err
 	}
-	v.spinner.Done(job.Status == coder.ProvisionerJobStatusSucceeded)
+	if job.CompletedAt != nil {
+		v.endStage(job.Status == coder.ProvisionerJobStatusSucceeded, *job.CompletedAt)
+	}
 	return jobError(job)
 }
 
@@ -131,7 +133,17 @@ type jobView struct {
 	app     *app
 	spinner *terminal.Spinner
 	stage   string
+	begun   time.Time // of the stage, by the clock of the server
 	last    int64
+}
+
+// endStage marks the end of the stage that is shown.
+func (v *jobView) endStage(ok bool, at time.Time) {
+	if v.stage == "" {
+		v.spinner.Done(ok)
+		return
+	}
+	v.spinner.DoneIn(ok, max(0, at.Sub(v.begun)))
 }
 
 func (v *jobView) line(l coder.ProvisionerJobLog) {
@@ -140,8 +152,8 @@ func (v *jobView) line(l coder.ProvisionerJobLog) {
 	}
 	v.last = l.ID
 	if l.Stage != v.stage && l.Stage != "" {
-		v.spinner.Done(true)
-		v.stage = l.Stage
+		v.endStage(true, l.CreatedAt)
+		v.stage, v.begun = l.Stage, l.CreatedAt
 		v.spinner.Begin(l.Stage)
 	}
 	if l.Output == "" {

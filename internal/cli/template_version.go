@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/url"
+	"slices"
 	"strconv"
 
 	"github.com/seed-2a7f8fe7/coder"
@@ -81,6 +82,7 @@ func (a *app) versionsListCommand() *command {
 			if err != nil {
 				return err
 			}
+			slices.SortStableFunc(rows, func(x, y versionRow) int { return y.CreatedAt.Compare(x.CreatedAt) })
 			return l.write(a, rows)
 		},
 	}

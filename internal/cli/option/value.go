@@ -118,6 +118,9 @@ func OneOf(s string, of []string) (string, error) {
 // URL is a URL.
 func URL(p **url.URL, flag, desc string) *Option {
 	parse := func(s string) (*url.URL, error) {
+		if s == "" {
+			return nil, nil
+		}
 		u, err := url.Parse(s)
 		if err != nil {
 			return nil, fmt.Errorf("%q is not a URL", s)

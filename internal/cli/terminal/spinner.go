@@ -101,15 +101,22 @@ func (s *Spinner) Print(line string) {
 }
 
 // Done ends what is shown with a mark of success, or of failure, and the time
-// it took.
+// since Begin.
 func (s *Spinner) Done(ok bool) {
+	s.mu.Lock()
+	took := s.now().Sub(s.since)
+	s.mu.Unlock()
+	s.DoneIn(ok, took)
+}
+
+// DoneIn is Done for something whose time is known better.
+func (s *Spinner) DoneIn(ok bool, took time.Duration) {
 	s.Halt()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.text == "" {
 		return
 	}
-	took := s.now().Sub(s.since)
 	took = took.Round(10 * time.Millisecond)
 	switch {
 	case s.animated && ok:

@@ -1,0 +1,125 @@
+package cli
+
+import (
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/seed-2a7f8fe7/coder/internal/cli/option"
+)
+
+// page is what the contract says of one command.
+type page struct {
+	Usage   string   `json:"usage"`
+	Aliases []string `json:"aliases"`
+	Options []struct{ Flag, Type, Env, YAML, Default string }
+}
+
+// ours are facts of the contract that are ours to decide, each with its reason.
+var ours = map[string]string{
+	"templates init --id":                   "the starter templates are our own",
+	"server --default-quiet-hours-schedule": "the page lost a blank of the cron line",
+}
+
+func pages(t *testing.T) map[string]page {
+	t.Helper()
+	b, err := os.ReadFile("../../api/contract/cli.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all map[string]page
+	if err := json.Unmarshal(b, &all); err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// walk calls each with every command below c.
+func walk(c *command, each func(*command)) {
+	each(c)
+	for _, s := range c.subs {
+		walk(s, each)
+	}
+}
+
+func testApp() *app { return newApp(strings.NewReader(""), &strings.Builder{}, &strings.Builder{}, nil) }
+
+func TestOptionsAreThoseOfTheContract(t *testing.T) {
+	all := pages(t)
+	walk(testApp().root, func(c *command) {
+		name := strings.TrimPrefix(c.path(), "coder ")
+		p, ok := all[name]
+		if !ok {
+			if !c.hidden && (c.parent == nil || !c.parent.hidden) {
+				t.Errorf("%s is not in the contract; hide it", name)
+			}
+			return
+		}
+		if got := strings.Join(c.aliases, " "); got != strings.Join(p.Aliases, " ") {
+			t.Errorf("%s has the aliases %q, want %q", name, got, p.Aliases)
+		}
+		if got, want := c.usage(), p.Usage; strings.TrimSpace(got) != strings.TrimSpace(want) {
+			t.Errorf("%s has the usage\n  %s\nwant\n  %s", name, got, want)
+		}
+		declared := map[string]*option.Option{}
+		for _, o := range c.options {
+			declared[o.Flag] = o
+		}
+		for _, want := range p.Options {
+			letter, flag := "", strings.TrimPrefix(want.Flag, "--")
+			if l, f, ok := strings.Cut(want.Flag, ", --"); ok {
+				letter, flag = strings.TrimPrefix(l, "-"), f
+			}
+			o := declared[flag]
+			delete(declared, flag)
+			if o == nil {
+				t.Errorf("%s lacks --%s", name, flag)
+				continue
+			}
+			if _, skip := ours[name+" --"+flag]; skip {
+				continue
+			}
+			kind := strings.ReplaceAll(want.Type, `\|`, "|")
+			got := [...]string{o.Letter, o.Value.Kind, o.Variable, o.Key, o.Initial}
+			if want := [...]string{letter, kind, strings.TrimPrefix(want.Env, "$"), want.YAML, want.Default}; got != want {
+				t.Errorf("%s --%s is\n  %q\nwant\n  %q", name, flag, got, want)
+			}
+		}
+		for flag, o := range declared {
+			if !o.Hidden {
+				t.Errorf("%s --%s is not in the contract; hide it", name, flag)
+			}
+		}
+	})
+}
+
+func TestServerHasAllItsOptions(t *testing.T) {
+	if n := len(pages(t)["server"].Options); n != 189 {
+		t.Errorf("the contract has %d options of the server", n)
+	}
+}
+
+func TestDefaultsCanBeRead(t *testing.T) {
+	walk(testApp().root, func(c *command) {
+		for _, o := range c.options {
+			if err := o.PreParse(); err != nil {
+				t.Errorf("%s: %v", c.path(), err)
+			}
+		}
+	})
+}
+
+func TestNoFlagIsDeclaredTwice(t *testing.T) {
+	walk(testApp().root, func(c *command) {
+		seen := map[string]bool{"help": true, "h": true}
+		for _, o := range c.options {
+			for _, n := range o.Names() {
+				if seen[n] {
+					t.Errorf("%s declares %s twice", c.path(), n)
+				}
+				seen[n] = true
+			}
+		}
+	})
+}
