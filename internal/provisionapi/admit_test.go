@@ -35,7 +35,7 @@ type town struct {
 
 func newTown(t *testing.T) *town {
 	t.Helper()
-	h := newHouse(t, queue.Config{})
+	h := newHouse(t, queue.Config{Lease: 2 * time.Second, Reap: 50 * time.Millisecond})
 	mux := http.NewServeMux()
 	mux.Handle(provisionapi.Pattern, h.Handler())
 	srv := httptest.NewServer(mux)

@@ -42,7 +42,10 @@ type API struct {
 	Config
 	ctx  func() context.Context // ends at Stop
 	stop context.CancelFunc
-	work sync.WaitGroup
+
+	mu      sync.Mutex
+	stopped bool
+	work    sync.WaitGroup
 }
 
 // New makes the edge.
@@ -57,6 +60,9 @@ func (a *API) Start(context.Context) error { return nil }
 // Stop ends all connections. Daemons come back to another replica, or to this
 // one when it is there again, and go on with their jobs.
 func (a *API) Stop(ctx context.Context) error {
+	a.mu.Lock()
+	a.stopped = true
+	a.mu.Unlock()
 	a.stop()
 	done := make(chan struct{})
 	go func() { a.work.Wait(); close(done) }()
@@ -66,6 +72,17 @@ func (a *API) Stop(ctx context.Context) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+}
+
+// enter counts a connection, unless the edge has stopped.
+func (a *API) enter() error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.stopped {
+		return coder.Errorf(coder.CodeUnavailable, "The server is stopping; connect again in a moment")
+	}
+	a.work.Add(1)
+	return nil
 }
 
 // Pattern is where the Handler is mounted.

@@ -19,6 +19,9 @@ import (
 // oldPoll is how long AcquireJob waits before it answers that there is none.
 const oldPoll = 5 * time.Second
 
+// keepEvery is how often the lease of a job that is being sent is renewed.
+const keepEvery = 3 * time.Second
+
 // conn is one daemon's connection: the calls of the provisioner wire.
 type conn struct {
 	provisionerd.DRPCProvisionerDaemonUnimplementedServer
@@ -66,13 +69,37 @@ func (c *conn) AcquireJobWithCancel(stream provisionerd.DRPCProvisionerDaemon_Ac
 		return c.explain("acquire", "", err)
 	}
 	c.hold(job.JobId, job.Fence)
-	if err := stream.Send(job); err != nil {
-		if id, perr := uuid.Parse(job.JobId); perr == nil {
-			c.queue.Release(context.WithoutCancel(stream.Context()), c.worker, id, job.Fence)
-		}
+	return c.send(stream, job)
+}
+
+// send gives the daemon its job. A large archive on a slow line takes longer
+// than a lease, so the lease is kept up meanwhile.
+func (c *conn) send(stream provisionerd.DRPCProvisionerDaemon_AcquireJobWithCancelStream, job *provisionerd.AcquiredJob) error {
+	id, err := uuid.Parse(job.JobId)
+	if err != nil {
 		return err
 	}
-	return nil
+	ctx := context.WithoutCancel(stream.Context())
+	if stream.Context().Err() != nil {
+		c.queue.Release(ctx, c.worker, id, job.Fence)
+		return stream.Context().Err()
+	}
+	sent := make(chan error, 1)
+	go func() { sent <- stream.Send(job) }()
+	keep := time.NewTicker(keepEvery)
+	defer keep.Stop()
+	for {
+		select {
+		case err := <-sent:
+			// When it failed the daemon may have got the job all the same, and
+			// hung up at once. If not, the lease runs out.
+			return err
+		case <-keep.C:
+			if err := c.queue.Keep(ctx, c.worker, id, job.Fence); err != nil {
+				c.log.Warn("cannot keep up the lease of a job that is on its way", "job", job.JobId, "error", err)
+			}
+		}
+	}
 }
 
 func (c *conn) hold(job string, fence int64) {

@@ -22,9 +22,11 @@ import (
 // ServeConn serves an admitted daemon until its connection or ctx ends, or the
 // edge stops. It closes c. A connection that ended in order gives nil.
 func (a *API) ServeConn(ctx context.Context, c net.Conn, d DaemonInfo) error {
-	a.work.Add(1)
-	defer a.work.Done()
 	defer c.Close()
+	if err := a.enter(); err != nil {
+		return err
+	}
+	defer a.work.Done()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(a.ctx(), cancel)()

@@ -28,7 +28,7 @@ const (
 const (
 	leasedUpdate   = time.Second
 	upstreamUpdate = 5 * time.Second
-	upstreamSilent = 4 * time.Minute // a server without leases gives a silent job up after five
+	silent         = 4 * time.Minute // then the job is given up here too; a server does so much sooner
 	endTimeout     = 2 * time.Minute // to report the end of a job
 	inlineModules  = 1 << 20         // module files up to this size go with the result
 )
@@ -42,13 +42,14 @@ func (refusal) Code() uint64 { return provisionerd.CodeRefused }
 
 // reporter tells the server about one job: log lines in batches, and at the
 // least that it is still being run. It ends the job when the server says that
-// it is canceled or lost, and when the server was silent for longer than the lease.
+// it is canceled or lost. While the server cannot be reached the job goes on:
+// a server that was away itself gives its daemons a lease to come back, and
+// one that gave the job up says so at the first word.
 type reporter struct {
 	d     *Daemon
 	job   *provisionerd.AcquiredJob
 	end   context.CancelCauseFunc
 	every time.Duration
-	lease time.Duration
 	kick  chan struct{}
 
 	mu      sync.Mutex
@@ -63,10 +64,9 @@ type reporter struct {
 func newReporter(d *Daemon, job *provisionerd.AcquiredJob, end context.CancelCauseFunc) *reporter {
 	r := &reporter{
 		d: d, job: job, end: end, every: leasedUpdate, heard: time.Now(), kick: make(chan struct{}, 1),
-		lease: time.Duration(job.LeaseMilliseconds) * time.Millisecond,
 	}
-	if r.lease <= 0 {
-		r.every, r.lease = upstreamUpdate, upstreamSilent
+	if job.LeaseMilliseconds <= 0 {
+		r.every = upstreamUpdate
 	}
 	if d.UpdateInterval > 0 {
 		r.every = d.UpdateInterval
@@ -110,7 +110,6 @@ func (r *reporter) add(source provisionerd.LogSource, level provisioner.LogLevel
 
 // loop sends what is to be sent until ctx ends.
 func (r *reporter) loop(ctx context.Context) {
-	r.sendAndSee(ctx) // says that the job arrived
 	idle := time.NewTimer(r.every)
 	defer idle.Stop()
 	for {
@@ -159,8 +158,8 @@ func (r *reporter) sendAndSee(ctx context.Context) {
 	}
 }
 
-// update sends a request with the lines that wait. It is bounded by the
-// lease: a job of which the server cannot be told for longer is lost.
+// update sends a request with the lines that wait, again and again until the
+// server answers; a job of which it cannot be told for too long is lost.
 func (r *reporter) update(ctx context.Context, req *provisionerd.UpdateJobRequest) (*provisionerd.UpdateJobResponse, error) {
 	r.sending.Lock()
 	defer r.sending.Unlock()
@@ -168,17 +167,17 @@ func (r *reporter) update(ctx context.Context, req *provisionerd.UpdateJobReques
 	req.JobId, req.Fence, req.Logs = r.job.JobId, r.job.Fence, r.pending
 	r.pending = nil
 	r.mu.Unlock()
-	leased, cancel := context.WithDeadline(ctx, r.heard.Add(r.lease))
+	bounded, cancel := context.WithDeadline(ctx, r.heard.Add(silent))
 	defer cancel()
 	var resp *provisionerd.UpdateJobResponse
-	err := r.d.call(leased, func(ctx context.Context, c provisionerd.DRPCProvisionerDaemonClient) (err error) {
+	err := r.d.call(bounded, func(ctx context.Context, c provisionerd.DRPCProvisionerDaemonClient) (err error) {
 		resp, err = c.UpdateJob(ctx, req)
 		return err
 	})
 	switch {
 	case err == nil:
 	case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
-		return nil, lostError{fmt.Sprintf("the server could not be reached for %s, which is as long as the job may go without a word", r.lease)}
+		return nil, lostError{fmt.Sprintf("the server could not be reached for %s", silent)}
 	default:
 		r.mu.Lock()
 		r.pending = append(req.Logs, r.pending...)
@@ -215,6 +214,10 @@ func (r *reporter) finish(done *provisionerd.CompletedJob, failed *provisionerd.
 			r.d.Log.Warn("the last lines of a job's log could not be sent", "job", r.job.JobId, "error", err)
 		}
 	}
+	// The result may be large and the line slow: the lease is kept up meanwhile.
+	sending, sent := context.WithCancel(ctx)
+	defer sent()
+	go r.alive(sending)
 	return r.d.call(ctx, func(ctx context.Context, c provisionerd.DRPCProvisionerDaemonClient) (err error) {
 		if failed != nil {
 			_, err = c.FailJob(ctx, failed)
@@ -223,6 +226,23 @@ func (r *reporter) finish(done *provisionerd.CompletedJob, failed *provisionerd.
 		_, err = c.CompleteJob(ctx, done)
 		return err
 	})
+}
+
+// alive says that the job is still held until ctx ends. What the server
+// answers is of no use: the result is on its way.
+func (r *reporter) alive(ctx context.Context) {
+	t := time.NewTicker(r.every)
+	defer t.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-t.C:
+		}
+		if client, err := r.d.link.get(ctx); err == nil {
+			client.UpdateJob(ctx, &provisionerd.UpdateJobRequest{JobId: r.job.JobId, Fence: r.job.Fence}) //nolint:errcheck // as above
+		}
+	}
 }
 
 // moduleFiles puts a template's modules into the result, or uploads them when

@@ -41,11 +41,18 @@ func (d *Daemon) run(alive context.Context, job *provisionerd.AcquiredJob) {
 	reporting, stopReporting := context.WithCancel(context.WithoutCancel(alive))
 	defer stopReporting()
 	ended := make(chan struct{})
-	go func() { defer close(ended); r.report.loop(reporting) }()
-
-	done, failed := r.steps(ctx)
-	stopReporting()
-	<-ended
+	var done *provisionerd.CompletedJob
+	var failed *provisionerd.FailedJob
+	// The first word comes before anything is done: a job of which the server
+	// heard nothing has had no effect.
+	if r.report.sendAndSee(reporting); ctx.Err() == nil {
+		go func() { defer close(ended); r.report.loop(reporting) }()
+		done, failed = r.steps(ctx)
+		stopReporting()
+		<-ended
+	} else {
+		failed = r.fail(context.Cause(ctx), nil, nil)
+	}
 	err := context.Cause(ctx)
 	lost := lostError{}
 	if !errors.As(err, &lost) {

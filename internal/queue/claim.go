@@ -101,6 +101,16 @@ func (s *Service) Release(ctx context.Context, w Worker, jobID uuid.UUID, fence 
 	}
 }
 
+// Keep renews the lease of a job that is on its way to its worker, who cannot
+// speak for it before it has arrived.
+func (s *Service) Keep(ctx context.Context, w Worker, jobID uuid.UUID, fence int64) error {
+	lease := w.Lease
+	if lease <= 0 {
+		lease = s.Lease
+	}
+	return s.Store.QueueKeep(ctx, lease.Milliseconds(), jobID, fence)
+}
+
 // dispatcher hands the jobs of one organization to the daemons that wait on
 // this server. It alone claims, so that a thousand waiting daemons cost one
 // query per different tag set and hint, not a thousand.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/api/provisioner"
@@ -232,13 +233,28 @@ func TestFence(t *testing.T) {
 func TestLostBuildFails(t *testing.T) {
 	h := newHouse(t, queue.Config{Lease: 50 * time.Millisecond, Reap: 20 * time.Millisecond})
 	id := h.add(t, coder.ProvisionerJobTypeWorkspaceBuild, nil)
-	h.acquire(t, h.worker(t, "gone", nil))
+	w := h.worker(t, "gone", nil)
+	a := h.acquire(t, w)
+	if _, err := h.Update(t.Context(), w, a.Fence, &provisionerd.UpdateJobRequest{JobId: a.JobId}); err != nil {
+		t.Fatal(err)
+	}
 	j := h.ends(t, id)
 	if j.Status != coder.ProvisionerJobStatusFailed || !strings.Contains(j.Error, `"gone" was lost`) || !strings.Contains(j.Error, "state from before the build is kept") {
 		t.Fatalf("lost build ended as %s: %s", j.Status, j.Error)
 	}
 	if len(h.handler.failed) != 1 || h.handler.failed[0].GetWorkspaceBuild() != nil {
 		t.Fatalf("the handler was told %v; it must get no state to store", h.handler.failed)
+	}
+}
+
+func TestBuildThatNeverBeganRunsAgain(t *testing.T) {
+	h := newHouse(t, queue.Config{Lease: 50 * time.Millisecond, Reap: 20 * time.Millisecond})
+	id := h.add(t, coder.ProvisionerJobTypeWorkspaceBuild, nil)
+	w := h.worker(t, "d", nil)
+	h.acquire(t, w) // which never arrives
+	w.Lease = time.Hour
+	if a := h.acquire(t, w); a.JobId != id.String() || a.Fence != 2 {
+		t.Fatalf("claimed again: %v", a)
 	}
 }
 
@@ -440,6 +456,21 @@ func TestLogs(t *testing.T) {
 	some, err := h.Logs(t.Context(), id, all[2].ID, all[5].ID)
 	if err != nil || len(some) != 2 || some[0].ID != all[3].ID {
 		t.Fatalf("between %d and %d: %v, %v", all[2].ID, all[5].ID, some, err)
+	}
+}
+
+func TestMetrics(t *testing.T) {
+	reg := prometheus.NewPedanticRegistry()
+	h := newHouse(t, queue.Config{Registerer: reg})
+	h.add(t, coder.ProvisionerJobTypeWorkspaceBuild, coder.Tags{"a": "b"})
+	families, err := reg.Gather()
+	if err != nil || len(families) != 2 {
+		t.Fatal(families, err)
+	}
+	for _, f := range families {
+		if f.GetName() == "coderd_provisionerd_queue_jobs" && (len(f.Metric) != 1 || f.Metric[0].GetGauge().GetValue() != 1) {
+			t.Errorf("the metric is %v", f.Metric)
+		}
 	}
 }
 

@@ -89,7 +89,8 @@ func (s *Service) reapLost(ctx context.Context, id uuid.UUID) error {
 		default:
 			why = fmt.Sprintf("The provisioner %q did not end the job within %s after it was canceled.", r.WorkerName, s.ForceCancel)
 		}
-		again = job.Type != coder.ProvisionerJobTypeWorkspaceBuild && r.CanceledAt == nil && r.Fence < maxClaims
+		harmless := job.Type != coder.ProvisionerJobTypeWorkspaceBuild || s.unbegun(r)
+		again = harmless && r.CanceledAt == nil && r.Fence < maxClaims
 		if again {
 			if err := s.note(ctx, q, r, provisioner.LogLevel_WARN, why+" The job is run again."); err != nil {
 				return err
@@ -115,6 +116,12 @@ func (s *Service) reapLost(ctx context.Context, id uuid.UUID) error {
 	}
 	s.changed(ctx, job)
 	return nil
+}
+
+// unbegun says that a build's provisioner never said a word. One that knows of
+// leases says one before it does anything, so nothing was done.
+func (s *Service) unbegun(r sqlc.ProvisionerJob) bool {
+	return r.UpdatedAt.Equal(*r.StartedAt) && r.LeaseMs != UpstreamLease.Milliseconds()
 }
 
 // reapUnserved fails a job that nobody could take for so long that nobody will.

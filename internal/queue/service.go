@@ -2,6 +2,7 @@ package queue
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"sync"
 	"time"
@@ -97,6 +98,11 @@ func (s *Service) Register(kind coder.ProvisionerJobType, h Handler) { s.handler
 
 // Start begins to look for lost jobs and to keep daemons' heartbeats.
 func (s *Service) Start(context.Context) error {
+	if s.Registerer != nil {
+		if err := s.Registerer.Register(newCollector(s)); err != nil {
+			return fmt.Errorf("register the queue's metrics: %w", err)
+		}
+	}
 	s.spawn(s.reap)
 	s.spawn(s.heartbeat)
 	return nil

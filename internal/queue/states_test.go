@@ -79,15 +79,15 @@ func TestTransitions(t *testing.T) {
 	events := map[string]func(uuid.UUID) error{
 		"a provisioner claims it": func(uuid.UUID) error { a = h.acquire(t, w); return nil },
 		"somebody cancels it":     cancel,
-		"no provisioner that could take it was seen for 30 minutes": func(uuid.UUID) error { return nil },
-		"its provisioner completes it":                              func(uuid.UUID) error { return h.Complete(t.Context(), w, a.Fence, buildDone(a)) },
-		"its provisioner completes it all the same":                 func(uuid.UUID) error { return h.Complete(t.Context(), w, a.Fence, buildDone(a)) },
-		"its provisioner fails it, or its result is refused":        func(uuid.UUID) error { return h.Fail(t.Context(), w, a.Fence, buildFailed(a, "no")) },
-		"its provisioner stops and fails it":                        func(uuid.UUID) error { return h.Fail(t.Context(), w, a.Fence, buildFailed(a, "no")) },
-		"its lease runs out, and it is a build":                     expire,
-		"its lease runs out, and it is an import or a dry run":      expire,
-		"its lease runs out, or it does not stop in time":           expire,
-		"its provisioner went away before it got the job":           func(id uuid.UUID) error { h.Release(t.Context(), w, id, a.Fence); return nil },
+		"no provisioner that could take it was seen for 30 minutes":            func(uuid.UUID) error { return nil },
+		"its provisioner completes it":                                         func(uuid.UUID) error { return h.Complete(t.Context(), w, a.Fence, buildDone(a)) },
+		"its provisioner completes it all the same":                            func(uuid.UUID) error { return h.Complete(t.Context(), w, a.Fence, buildDone(a)) },
+		"its provisioner fails it, or its result is refused":                   func(uuid.UUID) error { return h.Fail(t.Context(), w, a.Fence, buildFailed(a, "no")) },
+		"its provisioner stops and fails it":                                   func(uuid.UUID) error { return h.Fail(t.Context(), w, a.Fence, buildFailed(a, "no")) },
+		"its lease runs out, and it is a build that had begun":                 expire,
+		"its lease runs out, and it is an import, a dry run, or had not begun": expire,
+		"its lease runs out, or it does not stop in time":                      expire,
+		"its provisioner went away before it got the job":                      func(id uuid.UUID) error { h.Release(t.Context(), w, id, a.Fence); return nil },
 	}
 	for _, tr := range coder.JobTransitions() {
 		kind, tags := coder.ProvisionerJobTypeWorkspaceBuild, coder.Tags(nil)
@@ -102,6 +102,11 @@ func TestTransitions(t *testing.T) {
 			a = h.acquire(t, w)
 			for a.JobId != id.String() { // one that an earlier row put back
 				a = h.acquire(t, w)
+			}
+		}
+		if strings.Contains(tr.Event, "had begun") {
+			if _, err := h.Update(t.Context(), w, a.Fence, &provisionerd.UpdateJobRequest{JobId: a.JobId}); err != nil {
+				t.Fatal(err)
 			}
 		}
 		if tr.From == coder.ProvisionerJobStatusCanceling {

@@ -209,6 +209,7 @@ CREATE TABLE provisioner_jobs (
     worker_id        uuid, -- provisioner_daemons; no reference, the row outlives it
     worker_name      text NOT NULL DEFAULT '',
     fence            bigint NOT NULL DEFAULT 0,
+    lease_ms         bigint NOT NULL DEFAULT 0, -- how long the worker may be silent
     lease_expires_at timestamptz,
     logs_length      integer NOT NULL DEFAULT 0, -- bytes
     logs_overflowed  boolean NOT NULL DEFAULT false,
@@ -229,6 +230,7 @@ CREATE TABLE provisioner_jobs (
 );
 CREATE INDEX provisioner_jobs_pending ON provisioner_jobs (tag_set_id, provisioner, priority, created_at) WHERE started_at IS NULL AND completed_at IS NULL;
 CREATE INDEX provisioner_jobs_running ON provisioner_jobs (lease_expires_at) WHERE started_at IS NOT NULL AND completed_at IS NULL;
+CREATE INDEX provisioner_jobs_unfinished ON provisioner_jobs (organization_id, tag_set_id, created_at) WHERE completed_at IS NULL;
 CREATE INDEX provisioner_jobs_worker ON provisioner_jobs (worker_id, started_at DESC) WHERE worker_id IS NOT NULL;
 CREATE INDEX provisioner_jobs_organization ON provisioner_jobs (organization_id, created_at DESC);
 CREATE INDEX provisioner_jobs_import_file ON provisioner_jobs (file_id) WHERE type = 'template_version_import';

@@ -44,7 +44,7 @@ UPDATE provisioner_jobs j SET
     started_at = now(), updated_at = now(), fence = j.fence + 1,
     worker_id = (sqlc.arg(worker_ids)::uuid[])[array_position(picked.ids, j.id)],
     worker_name = (sqlc.arg(worker_names)::text[])[array_position(picked.ids, j.id)],
-    lease_expires_at = now() + sqlc.arg(lease_ms)::bigint * interval '1 millisecond'
+    lease_ms = sqlc.arg(lease_ms)::bigint, lease_expires_at = now() + sqlc.arg(lease_ms)::bigint * interval '1 millisecond'
 FROM picked
 WHERE j.id = ANY (picked.ids)
 RETURNING sqlc.embed(j), (SELECT s.tags FROM job_tag_sets s WHERE s.id = j.tag_set_id) AS tags;
@@ -64,6 +64,21 @@ UPDATE provisioner_jobs SET
     updated_at = now(), logs_length = sqlc.arg(logs_length), logs_overflowed = sqlc.arg(logs_overflowed),
     lease_expires_at = now() + sqlc.arg(lease_ms)::bigint * interval '1 millisecond'
 WHERE id = sqlc.arg(id);
+
+-- name: QueueKeep :exec
+-- Renews a lease without a word of the worker: its job is still on the way to it.
+UPDATE provisioner_jobs SET lease_expires_at = now() + sqlc.arg(lease_ms)::bigint * interval '1 millisecond'
+WHERE id = sqlc.arg(id) AND fence = sqlc.arg(fence) AND started_at IS NOT NULL AND completed_at IS NULL;
+
+-- name: QueueCounts :many
+-- How many jobs wait and run, by organization and tag set.
+SELECT o.name AS organization, s.key AS tags, j.status, count(*) AS jobs,
+    extract(epoch FROM now() - min(j.created_at))::float8 AS oldest_seconds
+FROM provisioner_jobs j
+JOIN organizations o ON o.id = j.organization_id
+JOIN job_tag_sets s ON s.id = j.tag_set_id
+WHERE j.completed_at IS NULL
+GROUP BY o.name, s.key, j.status;
 
 -- name: QueueRelease :execrows
 -- Puts a claimed job back among the pending: its worker never got it, or was

@@ -152,10 +152,10 @@ UPDATE provisioner_jobs j SET
     started_at = now(), updated_at = now(), fence = j.fence + 1,
     worker_id = ($1::uuid[])[array_position(picked.ids, j.id)],
     worker_name = ($2::text[])[array_position(picked.ids, j.id)],
-    lease_expires_at = now() + $3::bigint * interval '1 millisecond'
+    lease_ms = $3::bigint, lease_expires_at = now() + $3::bigint * interval '1 millisecond'
 FROM picked
 WHERE j.id = ANY (picked.ids)
-RETURNING j.id, j.organization_id, j.initiator_id, j.type, j.provisioner, j.priority, j.tag_set_id, j.file_id, j.input, j.trace, j.created_at, j.updated_at, j.started_at, j.canceled_at, j.completed_at, j.error, j.error_code, j.worker_id, j.worker_name, j.fence, j.lease_expires_at, j.logs_length, j.logs_overflowed, j.status, (SELECT s.tags FROM job_tag_sets s WHERE s.id = j.tag_set_id) AS tags
+RETURNING j.id, j.organization_id, j.initiator_id, j.type, j.provisioner, j.priority, j.tag_set_id, j.file_id, j.input, j.trace, j.created_at, j.updated_at, j.started_at, j.canceled_at, j.completed_at, j.error, j.error_code, j.worker_id, j.worker_name, j.fence, j.lease_ms, j.lease_expires_at, j.logs_length, j.logs_overflowed, j.status, (SELECT s.tags FROM job_tag_sets s WHERE s.id = j.tag_set_id) AS tags
 `
 
 type QueueClaimParams struct {
@@ -213,11 +213,57 @@ func (q *Queries) QueueClaim(ctx context.Context, arg QueueClaimParams) ([]Queue
 			&i.ProvisionerJob.WorkerID,
 			&i.ProvisionerJob.WorkerName,
 			&i.ProvisionerJob.Fence,
+			&i.ProvisionerJob.LeaseMs,
 			&i.ProvisionerJob.LeaseExpiresAt,
 			&i.ProvisionerJob.LogsLength,
 			&i.ProvisionerJob.LogsOverflowed,
 			&i.ProvisionerJob.Status,
 			&i.Tags,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const queueCounts = `-- name: QueueCounts :many
+SELECT o.name AS organization, s.key AS tags, j.status, count(*) AS jobs,
+    extract(epoch FROM now() - min(j.created_at))::float8 AS oldest_seconds
+FROM provisioner_jobs j
+JOIN organizations o ON o.id = j.organization_id
+JOIN job_tag_sets s ON s.id = j.tag_set_id
+WHERE j.completed_at IS NULL
+GROUP BY o.name, s.key, j.status
+`
+
+type QueueCountsRow struct {
+	Organization  string
+	Tags          string
+	Status        string
+	Jobs          int64
+	OldestSeconds float64
+}
+
+// How many jobs wait and run, by organization and tag set.
+func (q *Queries) QueueCounts(ctx context.Context) ([]QueueCountsRow, error) {
+	rows, err := q.db.Query(ctx, queueCounts)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []QueueCountsRow{}
+	for rows.Next() {
+		var i QueueCountsRow
+		if err := rows.Scan(
+			&i.Organization,
+			&i.Tags,
+			&i.Status,
+			&i.Jobs,
+			&i.OldestSeconds,
 		); err != nil {
 			return nil, err
 		}
@@ -286,7 +332,7 @@ func (q *Queries) QueueExpired(ctx context.Context, forceCancelMs int64) ([]uuid
 }
 
 const queueJob = `-- name: QueueJob :one
-SELECT j.id, j.organization_id, j.initiator_id, j.type, j.provisioner, j.priority, j.tag_set_id, j.file_id, j.input, j.trace, j.created_at, j.updated_at, j.started_at, j.canceled_at, j.completed_at, j.error, j.error_code, j.worker_id, j.worker_name, j.fence, j.lease_expires_at, j.logs_length, j.logs_overflowed, j.status, s.tags FROM provisioner_jobs j JOIN job_tag_sets s ON s.id = j.tag_set_id
+SELECT j.id, j.organization_id, j.initiator_id, j.type, j.provisioner, j.priority, j.tag_set_id, j.file_id, j.input, j.trace, j.created_at, j.updated_at, j.started_at, j.canceled_at, j.completed_at, j.error, j.error_code, j.worker_id, j.worker_name, j.fence, j.lease_ms, j.lease_expires_at, j.logs_length, j.logs_overflowed, j.status, s.tags FROM provisioner_jobs j JOIN job_tag_sets s ON s.id = j.tag_set_id
 WHERE j.id = $1
 `
 
@@ -319,6 +365,7 @@ func (q *Queries) QueueJob(ctx context.Context, id uuid.UUID) (QueueJobRow, erro
 		&i.ProvisionerJob.WorkerID,
 		&i.ProvisionerJob.WorkerName,
 		&i.ProvisionerJob.Fence,
+		&i.ProvisionerJob.LeaseMs,
 		&i.ProvisionerJob.LeaseExpiresAt,
 		&i.ProvisionerJob.LogsLength,
 		&i.ProvisionerJob.LogsOverflowed,
@@ -329,7 +376,7 @@ func (q *Queries) QueueJob(ctx context.Context, id uuid.UUID) (QueueJobRow, erro
 }
 
 const queueJobs = `-- name: QueueJobs :many
-SELECT j.id, j.organization_id, j.initiator_id, j.type, j.provisioner, j.priority, j.tag_set_id, j.file_id, j.input, j.trace, j.created_at, j.updated_at, j.started_at, j.canceled_at, j.completed_at, j.error, j.error_code, j.worker_id, j.worker_name, j.fence, j.lease_expires_at, j.logs_length, j.logs_overflowed, j.status, s.tags,
+SELECT j.id, j.organization_id, j.initiator_id, j.type, j.provisioner, j.priority, j.tag_set_id, j.file_id, j.input, j.trace, j.created_at, j.updated_at, j.started_at, j.canceled_at, j.completed_at, j.error, j.error_code, j.worker_id, j.worker_name, j.fence, j.lease_ms, j.lease_expires_at, j.logs_length, j.logs_overflowed, j.status, s.tags,
     coalesce(t.id, '00000000-0000-0000-0000-000000000000')::uuid AS template_id,
     coalesce(t.name, '') AS template_name, coalesce(t.display_name, '') AS template_display_name,
     coalesce(t.icon, '') AS template_icon, coalesce(v.name, '') AS template_version_name,
@@ -386,6 +433,7 @@ func (q *Queries) QueueJobs(ctx context.Context, ids []uuid.UUID) ([]QueueJobsRo
 			&i.ProvisionerJob.WorkerID,
 			&i.ProvisionerJob.WorkerName,
 			&i.ProvisionerJob.Fence,
+			&i.ProvisionerJob.LeaseMs,
 			&i.ProvisionerJob.LeaseExpiresAt,
 			&i.ProvisionerJob.LogsLength,
 			&i.ProvisionerJob.LogsOverflowed,
@@ -407,6 +455,17 @@ func (q *Queries) QueueJobs(ctx context.Context, ids []uuid.UUID) ([]QueueJobsRo
 		return nil, err
 	}
 	return items, nil
+}
+
+const queueKeep = `-- name: QueueKeep :exec
+UPDATE provisioner_jobs SET lease_expires_at = now() + $1::bigint * interval '1 millisecond'
+WHERE id = $2 AND fence = $3 AND started_at IS NOT NULL AND completed_at IS NULL
+`
+
+// Renews a lease without a word of the worker: its job is still on the way to it.
+func (q *Queries) QueueKeep(ctx context.Context, leaseMs int64, iD uuid.UUID, fence int64) error {
+	_, err := q.db.Exec(ctx, queueKeep, leaseMs, iD, fence)
+	return err
 }
 
 const queueList = `-- name: QueueList :many
@@ -458,7 +517,7 @@ func (q *Queries) QueueList(ctx context.Context, arg QueueListParams) ([]uuid.UU
 }
 
 const queueLock = `-- name: QueueLock :one
-SELECT j.id, j.organization_id, j.initiator_id, j.type, j.provisioner, j.priority, j.tag_set_id, j.file_id, j.input, j.trace, j.created_at, j.updated_at, j.started_at, j.canceled_at, j.completed_at, j.error, j.error_code, j.worker_id, j.worker_name, j.fence, j.lease_expires_at, j.logs_length, j.logs_overflowed, j.status, s.tags, coalesce(j.lease_expires_at < now(), false)::boolean AS expired
+SELECT j.id, j.organization_id, j.initiator_id, j.type, j.provisioner, j.priority, j.tag_set_id, j.file_id, j.input, j.trace, j.created_at, j.updated_at, j.started_at, j.canceled_at, j.completed_at, j.error, j.error_code, j.worker_id, j.worker_name, j.fence, j.lease_ms, j.lease_expires_at, j.logs_length, j.logs_overflowed, j.status, s.tags, coalesce(j.lease_expires_at < now(), false)::boolean AS expired
 FROM provisioner_jobs j JOIN job_tag_sets s ON s.id = j.tag_set_id
 WHERE j.id = $1 FOR UPDATE OF j
 `
@@ -494,6 +553,7 @@ func (q *Queries) QueueLock(ctx context.Context, id uuid.UUID) (QueueLockRow, er
 		&i.ProvisionerJob.WorkerID,
 		&i.ProvisionerJob.WorkerName,
 		&i.ProvisionerJob.Fence,
+		&i.ProvisionerJob.LeaseMs,
 		&i.ProvisionerJob.LeaseExpiresAt,
 		&i.ProvisionerJob.LogsLength,
 		&i.ProvisionerJob.LogsOverflowed,

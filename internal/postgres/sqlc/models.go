@@ -124,6 +124,7 @@ type ProvisionerJob struct {
 	WorkerID       *uuid.UUID
 	WorkerName     string
 	Fence          int64
+	LeaseMs        int64
 	LeaseExpiresAt *time.Time
 	LogsLength     int32
 	LogsOverflowed bool
