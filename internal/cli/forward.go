@@ -56,6 +56,9 @@ func validPort(s string) bool {
 // splitPorts splits at colons outside of brackets, which it takes away.
 func splitPorts(s string) []string {
 	var parts []string
+	if strings.HasSuffix(s, ":") {
+		s += "?" // an empty last part is no port
+	}
 	for s != "" {
 		if rest, ok := strings.CutPrefix(s, "["); ok {
 			if host, after, ok := strings.Cut(rest, "]"); ok {

@@ -235,14 +235,17 @@ func JoinCSV(v []string) string {
 func ParseDuration(s string) (time.Duration, error) {
 	bad := fmt.Errorf("%q is not a duration such as 90s, 1h30m or 7d", s)
 	t := strings.TrimSpace(s)
-	if t == "0" {
+	switch t {
+	case "0":
 		return 0, nil
+	case "":
+		return 0, bad
 	}
 	if n, err := strconv.ParseInt(t, 10, 64); err == nil {
 		return 0, fmt.Errorf("%q has no unit, write for example %dm or %dh", s, n, n)
 	}
 	negative := strings.HasPrefix(t, "-")
-	t = strings.TrimLeft(t, "+-")
+	t = strings.TrimPrefix(strings.TrimPrefix(t, "-"), "+")
 	var total time.Duration
 	for t != "" {
 		i := strings.IndexFunc(t, func(r rune) bool { return r != '.' && (r < '0' || r > '9') })
