@@ -261,9 +261,3 @@ type DERPRegion struct {
 	LatencyMS float64 `json:"latency_ms"`
 	Preferred bool    `json:"preferred"`
 }
-
-// ConnectionLatency is the middle and the slow end of measured latencies, in milliseconds.
-type ConnectionLatency struct {
-	P50 float64 `json:"p50"`
-	P95 float64 `json:"p95"`
-}

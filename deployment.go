@@ -121,38 +121,3 @@ type UpdateCheckResponse struct {
 	URL     string `json:"url"`
 	Version string `json:"version"`
 }
-
-// DeploymentStats sums up what runs.
-type DeploymentStats struct {
-	AggregatedFrom string                      `json:"aggregated_from"`
-	CollectedAt    time.Time                   `json:"collected_at"`
-	NextUpdateAt   time.Time                   `json:"next_update_at"`
-	SessionCount   SessionCountDeploymentStats `json:"session_count"`
-	Workspaces     WorkspaceDeploymentStats    `json:"workspaces"`
-}
-
-// SessionCountDeploymentStats counts the sessions by kind.
-type SessionCountDeploymentStats struct {
-	Jetbrains       int64 `json:"jetbrains"`
-	ReconnectingPTY int64 `json:"reconnecting_pty"`
-	SSH             int64 `json:"ssh"`
-	VSCode          int64 `json:"vscode"`
-}
-
-// WorkspaceDeploymentStats counts workspaces by status.
-type WorkspaceDeploymentStats struct {
-	Building            int64                        `json:"building"`
-	ConnectionLatencyMS WorkspaceConnectionLatencyMS `json:"connection_latency_ms"`
-	Failed              int64                        `json:"failed"`
-	Pending             int64                        `json:"pending"`
-	Running             int64                        `json:"running"`
-	RxBytes             int64                        `json:"rx_bytes"`
-	Stopped             int64                        `json:"stopped"`
-	TxBytes             int64                        `json:"tx_bytes"`
-}
-
-// WorkspaceConnectionLatencyMS is the middle and the slow end of the latency to workspaces.
-type WorkspaceConnectionLatencyMS struct {
-	P50 float64 `json:"p50"`
-	P95 float64 `json:"p95"`
-}

@@ -118,16 +118,6 @@ type UpdateRoles struct {
 	Roles []string `json:"roles,omitempty"`
 }
 
-// CustomRoleRequest makes or changes a role of an organization.
-type CustomRoleRequest struct {
-	DisplayName                   string       `json:"display_name"`
-	Name                          string       `json:"name"`
-	OrganizationMemberPermissions []Permission `json:"organization_member_permissions"`
-	OrganizationPermissions       []Permission `json:"organization_permissions"`
-	SitePermissions               []Permission `json:"site_permissions"`
-	UserPermissions               []Permission `json:"user_permissions"`
-}
-
 // AuthorizationRequest asks several permission questions at once.
 type AuthorizationRequest struct {
 	Checks map[string]AuthorizationCheck `json:"checks"`

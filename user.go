@@ -203,9 +203,3 @@ const (
 	TerminalFontNameJetbrainsMono TerminalFontName = "jetbrains-mono"
 	TerminalFontNameSourceCodePro TerminalFontName = "source-code-pro"
 )
-
-// UserParameter is a parameter value that a user gave before.
-type UserParameter struct {
-	Name  string `json:"name"`
-	Value string `json:"value"`
-}
