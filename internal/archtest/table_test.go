@@ -39,7 +39,7 @@ var pairs = map[string]map[string]string{
 	"client":                {},
 	"internal/switchboard":  {"internal/postgres/sqlc": "the replicas table", "internal/postgres": "the replicas table", "internal/tunnel": "the frames it forwards"},
 	"internal/postgres":     {"internal/postgres/sqlc": "the generated queries"},
-	"internal/terraform":    {"internal/archive": "template sources", "internal/initscript": "the agent's bootstrap", "internal/tfprovider": "the provider it attaches to"},
+	"internal/terraform":    {"internal/terraform/...": "its own rooms", "internal/archive": "template sources", "internal/initscript": "the agent's bootstrap", "internal/tfprovider": "the provider it attaches to"},
 	"internal/echo":         {"internal/archive": "scripts come in template archives"},
 	"internal/template":     {"internal/queue": "import and dry-run jobs", "internal/resource": "what an import would make"},
 	"internal/workspace":    {"internal/queue": "build jobs", "internal/resource": "what a build made"},

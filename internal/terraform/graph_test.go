@@ -403,7 +403,7 @@ func TestFullGraph(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			g, err := (&graph{model: p.model(dot), warn: t.Logf}).complete()
+			g, err := p.Model(dot).Complete(t.Logf)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -153,8 +153,8 @@ func (s *session) plan(ctx context.Context, req *provisioner.PlanRequest, done *
 	if err != nil {
 		return timings, err
 	}
-	done.DailyCost, done.AiTaskCount = p.dailyCost(), p.aiTasks()
-	done.ResourceReplacements = p.replacements()
+	done.DailyCost, done.AiTaskCount = p.DailyCost(), p.AITasks()
+	done.ResourceReplacements = p.Replacements()
 	if importing && len(s.planJSON) <= maxPlanJSON {
 		done.Plan = s.planJSON
 	}

@@ -25,12 +25,11 @@
 //   - Terraform sees the daemon's environment without any CODER_* variable of
 //     the daemon, and the workspace's values in their place. (TF-01)
 //
-// # Reading what was made
+// # Reading
 //
-// State and plan are brought into one form, a list of instances with their
-// values and what they depend on (model.go), from which resources, agents,
-// apps and the rest are put together (resources.go). An agent belongs to the
-// resource that depends on it most directly. (TF-02 to TF-08)
+// A template is read without running anything for its variables, its workspace
+// tags, and whether an init is needed (module.go, tags.go). What was planned or
+// made is read by package graph. (TPL-04, TF-02 to TF-08)
 package terraform
 
 import (

@@ -1,11 +1,25 @@
-package terraform
+// Package graph reads what Terraform planned or made, and tells it in the words
+// of the provisioner wire: resources, their agents, and what belongs to those.
+//
+// A state file and a plan are brought into one form, Model: a list of instances
+// with their values, and edges between the resources they are instances of.
+// From a state the edges are the dependencies that it records; from a plan they
+// are those of `terraform graph`, and what an argument refers to is read from
+// the configuration that comes with the plan, since ids are still unknown.
+//
+// An agent runs in the resource that depends on it; of several the nearest,
+// that is the one that depends on no other of them. Where count or for_each
+// make several, instances with the same keys belong together, and values that
+// hold an agent's token or id settle what is left. An agent that nothing
+// depends on is no agent of the workspace: so a stopped workspace has none.
+//
+// Whatever is wrong with what the template's author wrote is an error whose
+// text is meant for the author.
+package graph
 
 import (
 	"bytes"
-	"context"
-	"errors"
 	"fmt"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -13,46 +27,18 @@ import (
 	"github.com/seed-2a7f8fe7/coder/api/provisioner"
 )
 
-// graph reads the state after an apply, or the plan when there is no state yet.
-func (s *session) graph(ctx context.Context, req *provisioner.GraphRequest) (*provisioner.GraphComplete, error) {
-	var m *model
-	switch req.GetSource() {
-	case provisioner.GraphSource_SOURCE_STATE:
-		raw, err := os.ReadFile(s.file(stateFile))
-		if err != nil && !errors.Is(err, os.ErrNotExist) {
-			return nil, fmt.Errorf("read state: %w", err)
-		}
-		if m, err = readState(raw); err != nil {
-			return nil, err
-		}
-	default:
-		if _, err := os.Stat(s.file(planFile)); err != nil {
-			return nil, errors.New("terraform: Graph of a plan before a Plan that succeeded")
-		}
-		p, err := s.readPlan(ctx)
-		if err != nil {
-			return nil, err
-		}
-		dot, err := s.output(ctx, "graph", "graph")
-		if err != nil {
-			return nil, err
-		}
-		m = p.model(dot)
-	}
-	g := &graph{model: m, warn: func(format string, args ...any) { s.say(provisioner.LogLevel_WARN, format, args...) }}
-	return g.complete()
-}
-
-// graph puts the parts of a model together.
-type graph struct {
-	*model
+// assembly puts the parts of a model together.
+type assembly struct {
+	*Model
 	warn      func(format string, args ...any)
 	agents    map[*instance]*provisioner.Agent
 	resources map[*instance]*provisioner.Resource
 }
 
-// complete builds the answer. Its errors are about the template.
-func (g *graph) complete() (*provisioner.GraphComplete, error) {
+// Complete builds the answer to a GraphRequest, without timings. Its errors are
+// about the template; warn is told what is odd and not wrong.
+func (m *Model) Complete(warn func(format string, args ...any)) (*provisioner.GraphComplete, error) {
+	g := &assembly{Model: m, warn: warn}
 	done := &provisioner.GraphComplete{}
 	steps := []func(*provisioner.GraphComplete) error{
 		g.addResources, g.addAgents, g.addApps, g.addScripts, g.addEnvs, g.addDevcontainers,
@@ -60,9 +46,6 @@ func (g *graph) complete() (*provisioner.GraphComplete, error) {
 	}
 	for _, step := range steps {
 		if err := step(done); err != nil {
-			if _, ok := errors.AsType[*templateError](err); !ok {
-				err = &templateError{err.Error()}
-			}
 			return nil, err
 		}
 	}
@@ -74,7 +57,7 @@ func compute(i *instance) bool {
 	return i.managed() && (!strings.HasPrefix(i.typ, "coder_") || i.typ == "coder_external_agent")
 }
 
-func (g *graph) addResources(done *provisioner.GraphComplete) error {
+func (g *assembly) addResources(done *provisioner.GraphComplete) error {
 	g.resources = map[*instance]*provisioner.Resource{}
 	for _, i := range g.instances {
 		if !compute(i) {
@@ -114,7 +97,7 @@ func instanceType(i *instance) string {
 // agentName is what an agent may be called: it becomes part of host names.
 var agentName = regexp.MustCompile(`^(?i)[a-z0-9](-?[a-z0-9])*$`)
 
-func (g *graph) addAgents(*provisioner.GraphComplete) error {
+func (g *assembly) addAgents(*provisioner.GraphComplete) error {
 	g.agents = map[*instance]*provisioner.Agent{}
 	names := map[string]string{}
 	for _, i := range g.of("managed", "coder_agent") {
@@ -123,11 +106,11 @@ func (g *graph) addAgents(*provisioner.GraphComplete) error {
 			continue // a stopped workspace, or an agent that nothing runs
 		}
 		if !agentName.MatchString(i.name) {
-			return &templateError{fmt.Sprintf("%s: the name of an agent becomes part of host names; use letters, digits and single hyphens, as in %q",
-				i.address, strings.Trim(strings.ReplaceAll(i.name, "_", "-"), "-"))}
+			return fmt.Errorf("%s: the name of an agent becomes part of host names; use letters, digits and single hyphens, as in %q",
+				i.address, strings.Trim(strings.ReplaceAll(i.name, "_", "-"), "-"))
 		}
 		if other, ok := names[strings.ToLower(i.name)]; ok {
-			return &templateError{fmt.Sprintf("%s and %s have the same name; the names of agents must differ within a workspace", other, i.address)}
+			return fmt.Errorf("%s and %s have the same name; the names of agents must differ within a workspace", other, i.address)
 		}
 		names[strings.ToLower(i.name)] = i.address
 		agent, err := g.agent(i, home)
@@ -150,7 +133,7 @@ func (g *graph) addAgents(*provisioner.GraphComplete) error {
 
 // home finds the resource that an agent runs in: of those that depend on it,
 // the nearest.
-func (g *graph) home(agent *instance) *instance {
+func (g *assembly) home(agent *instance) *instance {
 	var candidates []*instance
 	for _, i := range g.instances {
 		if compute(i) && g.closure(i.resource())[agent.resource()] {
@@ -175,12 +158,12 @@ func (g *graph) home(agent *instance) *instance {
 	return candidates[0]
 }
 
-func (g *graph) computes() []*instance {
+func (g *assembly) computes() []*instance {
 	return slices.DeleteFunc(slices.Clone(g.instances), func(i *instance) bool { return !compute(i) })
 }
 
 // nearest leaves out the candidates that depend on another one.
-func (g *graph) nearest(candidates []*instance) []*instance {
+func (g *assembly) nearest(candidates []*instance) []*instance {
 	near := slices.DeleteFunc(slices.Clone(candidates), func(i *instance) bool {
 		return slices.ContainsFunc(candidates, func(other *instance) bool {
 			return other.resource() != i.resource() && g.closure(i.resource())[other.resource()] &&
@@ -193,7 +176,7 @@ func (g *graph) nearest(candidates []*instance) []*instance {
 // sameKeys, for an agent of which there are several, keeps the candidates that
 // share most of its keys of count and for_each. A candidate whose keys are all
 // others is none.
-func (g *graph) sameKeys(agent *instance, candidates []*instance) []*instance {
+func (g *assembly) sameKeys(agent *instance, candidates []*instance) []*instance {
 	keys := agent.keys()
 	if len(keys) == 0 {
 		return candidates
@@ -221,7 +204,7 @@ func (g *graph) sameKeys(agent *instance, candidates []*instance) []*instance {
 
 // naming gives the candidates whose values hold the agent's token or id. Many
 // hold it in a form that cannot be seen, so none is no answer.
-func (g *graph) naming(agent *instance, candidates []*instance) []*instance {
+func (g *assembly) naming(agent *instance, candidates []*instance) []*instance {
 	var a agentAttributes
 	if agent.decode(&a) != nil {
 		return nil
@@ -236,7 +219,7 @@ func (g *graph) naming(agent *instance, candidates []*instance) []*instance {
 }
 
 // target finds the instance that an argument holds the id of.
-func (g *graph) target(i *instance, argument string, among []*instance) *instance {
+func (g *assembly) target(i *instance, argument string, among []*instance) *instance {
 	values := map[string]any{}
 	_ = i.decode(&values)
 	if id, _ := values[argument].(string); id != "" {

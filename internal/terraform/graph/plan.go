@@ -1,7 +1,6 @@
-package terraform
+package graph
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -10,8 +9,8 @@ import (
 	"github.com/seed-2a7f8fe7/coder/api/provisioner"
 )
 
-// plan is what is read of `terraform show -json` of a plan.
-type plan struct {
+// Plan is what is read of `terraform show -json` of a plan.
+type Plan struct {
 	PlannedValues planValues `json:"planned_values"`
 	PriorState    *struct {
 		Values planValues `json:"values"`
@@ -57,25 +56,18 @@ type configModule struct {
 	} `json:"module_calls"`
 }
 
-// readPlan gives the last plan, asking Terraform once.
-func (s *session) readPlan(ctx context.Context) (*plan, error) {
-	if s.planJSON == nil {
-		out, err := s.output(ctx, "show", "show", "-json", "-no-color", planFile)
-		if err != nil {
-			return nil, err
-		}
-		s.planJSON = out
-	}
-	var p plan
-	if err := json.Unmarshal(s.planJSON, &p); err != nil {
+// ReadPlan reads the JSON form of a plan.
+func ReadPlan(raw []byte) (*Plan, error) {
+	var p Plan
+	if err := json.Unmarshal(raw, &p); err != nil {
 		return nil, fmt.Errorf("read the plan: %w", err)
 	}
 	return &p, nil
 }
 
-// model brings a plan into the common form; dot is `terraform graph`.
-func (p *plan) model(dot []byte) *model {
-	m := &model{edges: readDot(dot)}
+// Model brings a plan into the common form; dot is `terraform graph`.
+func (p *Plan) Model(dot []byte) *Model {
+	m := &Model{edges: readDot(dot)}
 	refs := map[string]map[string][]string{}
 	p.Configuration.RootModule.collect("", refs)
 	seen := map[string]bool{}
@@ -143,8 +135,8 @@ func (c *configModule) collect(module string, into map[string]map[string][]strin
 	}
 }
 
-// dailyCost is the sum over everything that will be there.
-func (p *plan) dailyCost() int32 {
+// DailyCost is the sum over everything that will be there.
+func (p *Plan) DailyCost() int32 {
 	var sum int32
 	p.PlannedValues.RootModule.each(func(i *instance) {
 		if i.typ == "coder_metadata" {
@@ -159,7 +151,8 @@ func (p *plan) dailyCost() int32 {
 	return sum
 }
 
-func (p *plan) aiTasks() int32 {
+// AITasks counts the coder_ai_task that will be there.
+func (p *Plan) AITasks() int32 {
 	var n int32
 	p.PlannedValues.RootModule.each(func(i *instance) {
 		if i.typ == "coder_ai_task" {
@@ -169,9 +162,9 @@ func (p *plan) aiTasks() int32 {
 	return n
 }
 
-// replacements are the resources that will be destroyed and made anew, and
+// Replacements are the resources that will be destroyed and made anew, and
 // which of their arguments are to blame.
-func (p *plan) replacements() []*provisioner.ResourceReplacement {
+func (p *Plan) Replacements() []*provisioner.ResourceReplacement {
 	var all []*provisioner.ResourceReplacement
 	for _, c := range p.ResourceChanges {
 		if !slices.Contains(c.Change.Actions, "delete") || !slices.Contains(c.Change.Actions, "create") || strings.HasPrefix(c.Type, "coder_") {

@@ -1,4 +1,4 @@
-package terraform
+package graph
 
 import (
 	"fmt"
@@ -10,7 +10,7 @@ import (
 )
 
 // agent reads one coder_agent that runs in home.
-func (g *graph) agent(i, home *instance) (*provisioner.Agent, error) {
+func (g *assembly) agent(i, home *instance) (*provisioner.Agent, error) {
 	a := agentAttributes{Auth: "token", APIKeyScope: "all"}
 	if err := i.decode(&a); err != nil {
 		return nil, err
@@ -77,7 +77,7 @@ func monitoring(a agentAttributes) *provisioner.ResourcesMonitoring {
 // instanceID is how the cloud calls the machine of an agent that proves itself
 // by its machine's identity: as coder_agent_instance says, else what the
 // machine's resource says itself.
-func (g *graph) instanceID(agent, home *instance) string {
+func (g *assembly) instanceID(agent, home *instance) string {
 	for _, i := range g.of("managed", "coder_agent_instance") {
 		if g.target(i, "agent_id", []*instance{agent}) != agent {
 			continue
@@ -104,7 +104,7 @@ func (g *graph) instanceID(agent, home *instance) string {
 
 // agentOf gives the agent that a coder resource belongs to; nil when that
 // agent does not run, as in a stopped workspace.
-func (g *graph) agentOf(i *instance) *provisioner.Agent {
+func (g *assembly) agentOf(i *instance) *provisioner.Agent {
 	t := g.target(i, "agent_id", g.of("managed", "coder_agent"))
 	if t == nil {
 		return nil
@@ -115,7 +115,7 @@ func (g *graph) agentOf(i *instance) *provisioner.Agent {
 // appSlug is what an app may be called: it becomes a host name.
 var appSlug = regexp.MustCompile(`^[a-z0-9](-?[a-z0-9])*$`)
 
-func (g *graph) addApps(*provisioner.GraphComplete) error {
+func (g *assembly) addApps(*provisioner.GraphComplete) error {
 	slugs := map[string]string{}
 	for _, i := range g.of("managed", "coder_app") {
 		agent := g.agentOf(i)
@@ -127,10 +127,10 @@ func (g *graph) addApps(*provisioner.GraphComplete) error {
 			return err
 		}
 		if !appSlug.MatchString(a.Slug) {
-			return &templateError{fmt.Sprintf("%s: the slug %q must be lower-case letters, digits and single hyphens between them", i.address, a.Slug)}
+			return fmt.Errorf("%s: the slug %q must be lower-case letters, digits and single hyphens between them", i.address, a.Slug)
 		}
 		if other, ok := slugs[a.Slug]; ok {
-			return &templateError{fmt.Sprintf("%s and %s have the same slug %q; the slugs of apps must differ within a template", other, i.address, a.Slug)}
+			return fmt.Errorf("%s and %s have the same slug %q; the slugs of apps must differ within a template", other, i.address, a.Slug)
 		}
 		slugs[a.Slug] = i.address
 		agent.Apps = append(agent.Apps, app(i, a))
@@ -168,7 +168,7 @@ func app(i *instance, a appAttributes) *provisioner.App {
 	return out
 }
 
-func (g *graph) addScripts(*provisioner.GraphComplete) error {
+func (g *assembly) addScripts(*provisioner.GraphComplete) error {
 	for _, i := range g.of("managed", "coder_script") {
 		agent := g.agentOf(i)
 		if agent == nil {
@@ -187,7 +187,7 @@ func (g *graph) addScripts(*provisioner.GraphComplete) error {
 }
 
 // addEnvs merges the coder_env of one name in the order of their addresses.
-func (g *graph) addEnvs(*provisioner.GraphComplete) error {
+func (g *assembly) addEnvs(*provisioner.GraphComplete) error {
 	merged := map[*provisioner.Agent]map[string]string{}
 	for _, i := range g.of("managed", "coder_env") {
 		agent := g.agentOf(i)
@@ -204,7 +204,7 @@ func (g *graph) addEnvs(*provisioner.GraphComplete) error {
 		value, known := merged[agent][a.Name]
 		switch {
 		case known && a.MergeStrategy == "error":
-			return &templateError{fmt.Sprintf("%s: another coder_env defines %s already", i.address, a.Name)}
+			return fmt.Errorf("%s: another coder_env defines %s already", i.address, a.Name)
 		case known && a.MergeStrategy == "append":
 			value += ":" + a.Value
 		case known && a.MergeStrategy == "prepend":
@@ -222,7 +222,7 @@ func (g *graph) addEnvs(*provisioner.GraphComplete) error {
 	return nil
 }
 
-func (g *graph) addDevcontainers(*provisioner.GraphComplete) error {
+func (g *assembly) addDevcontainers(*provisioner.GraphComplete) error {
 	for _, i := range g.of("managed", "coder_devcontainer") {
 		agent := g.agentOf(i)
 		if agent == nil {
@@ -240,7 +240,7 @@ func (g *graph) addDevcontainers(*provisioner.GraphComplete) error {
 }
 
 // addMetadata puts coder_metadata onto the resource it names.
-func (g *graph) addMetadata(*provisioner.GraphComplete) error {
+func (g *assembly) addMetadata(*provisioner.GraphComplete) error {
 	computes, owner := g.computes(), map[*instance]string{}
 	for _, i := range g.of("managed", "coder_metadata") {
 		var a metadataAttributes
@@ -253,7 +253,7 @@ func (g *graph) addMetadata(*provisioner.GraphComplete) error {
 			continue
 		}
 		if other, ok := owner[t]; ok {
-			return &templateError{fmt.Sprintf("%s and %s are both about %s; a resource can have one coder_metadata", other, i.address, t.address)}
+			return fmt.Errorf("%s and %s are both about %s; a resource can have one coder_metadata", other, i.address, t.address)
 		}
 		owner[t] = i.address
 		r := g.resources[t]
@@ -261,7 +261,7 @@ func (g *graph) addMetadata(*provisioner.GraphComplete) error {
 		keys := map[string]bool{}
 		for _, item := range a.Items {
 			if keys[item.Key] {
-				return &templateError{fmt.Sprintf("%s: the item %q is there twice", i.address, item.Key)}
+				return fmt.Errorf("%s: the item %q is there twice", i.address, item.Key)
 			}
 			keys[item.Key] = true
 			m := &provisioner.Resource_Metadata{Key: item.Key, Sensitive: item.Sensitive, IsNull: item.IsNull || item.Value == nil}

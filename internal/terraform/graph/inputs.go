@@ -1,4 +1,4 @@
-package terraform
+package graph
 
 import (
 	"fmt"
@@ -9,7 +9,7 @@ import (
 	"github.com/seed-2a7f8fe7/coder/api/provisioner"
 )
 
-func (g *graph) addParameters(done *provisioner.GraphComplete) error {
+func (g *assembly) addParameters(done *provisioner.GraphComplete) error {
 	names := map[string]string{}
 	for _, i := range g.of("data", "coder_parameter") {
 		a := parameterAttributes{Type: "string"}
@@ -17,7 +17,7 @@ func (g *graph) addParameters(done *provisioner.GraphComplete) error {
 			return err
 		}
 		if other, ok := names[a.Name]; ok {
-			return &templateError{fmt.Sprintf("%s and %s have the same name %q; the names of parameters must differ", other, i.address, a.Name)}
+			return fmt.Errorf("%s and %s have the same name %q; the names of parameters must differ", other, i.address, a.Name)
 		}
 		names[a.Name] = i.address
 		done.Parameters = append(done.Parameters, parameter(a))
@@ -80,7 +80,7 @@ func formType(s string) provisioner.ParameterFormType {
 	return provisioner.ParameterFormType_DEFAULT
 }
 
-func (g *graph) addPresets(done *provisioner.GraphComplete) error {
+func (g *assembly) addPresets(done *provisioner.GraphComplete) error {
 	names, defaults := map[string]string{}, ""
 	for _, i := range g.of("data", "coder_workspace_preset") {
 		var a presetAttributes
@@ -88,11 +88,11 @@ func (g *graph) addPresets(done *provisioner.GraphComplete) error {
 			return err
 		}
 		if other, ok := names[a.Name]; ok {
-			return &templateError{fmt.Sprintf("%s and %s have the same name %q; the names of presets must differ", other, i.address, a.Name)}
+			return fmt.Errorf("%s and %s have the same name %q; the names of presets must differ", other, i.address, a.Name)
 		}
 		names[a.Name] = i.address
 		if a.Default && defaults != "" {
-			return &templateError{fmt.Sprintf("%s and %s are both the default preset; only one can be", defaults, i.address)}
+			return fmt.Errorf("%s and %s are both the default preset; only one can be", defaults, i.address)
 		}
 		if a.Default {
 			defaults = i.address
@@ -129,7 +129,7 @@ func prebuild(a presetAttributes) *provisioner.Prebuild {
 
 // addExternalAuth lists the logins that the template wants of a workspace's
 // owner. One that is asked for twice is required when either says so.
-func (g *graph) addExternalAuth(done *provisioner.GraphComplete) error {
+func (g *assembly) addExternalAuth(done *provisioner.GraphComplete) error {
 	optional := map[string]bool{}
 	for _, i := range g.of("data", "coder_external_auth") {
 		var a externalAuthAttributes
@@ -145,7 +145,7 @@ func (g *graph) addExternalAuth(done *provisioner.GraphComplete) error {
 	return nil
 }
 
-func (g *graph) addTasks(done *provisioner.GraphComplete) error {
+func (g *assembly) addTasks(done *provisioner.GraphComplete) error {
 	for _, i := range g.of("managed", "coder_ai_task") {
 		var a aiTaskAttributes
 		if err := i.decode(&a); err != nil {

@@ -1,4 +1,4 @@
-package terraform
+package graph
 
 // The arguments of the coder provider's resources and data sources, as far as
 // they are read, in the JSON of states and plans. What is null stays zero.

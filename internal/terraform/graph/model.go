@@ -1,4 +1,4 @@
-package terraform
+package graph
 
 import (
 	"cmp"
@@ -61,15 +61,15 @@ var keyPattern = regexp.MustCompile(`\[(?:\d+|"(?:[^"\\]|\\.)*")\]`)
 
 func withoutKeys(address string) string { return keyPattern.ReplaceAllString(address, "") }
 
-// model is what state and plan have in common.
-type model struct {
+// Model is what state and plan have in common.
+type Model struct {
 	instances []*instance
 	edges     map[string][]string // resource to the resources it depends on
 	reach     map[string]map[string]bool
 }
 
 // of gives the instances of one mode and type, in the order of their addresses.
-func (m *model) of(mode, typ string) []*instance {
+func (m *Model) of(mode, typ string) []*instance {
 	var found []*instance
 	for _, i := range m.instances {
 		if i.mode == mode && i.typ == typ {
@@ -81,7 +81,7 @@ func (m *model) of(mode, typ string) []*instance {
 
 // closure gives everything that a resource depends on, near and far. Cycles,
 // which Terraform refuses but a given state may hold, do not matter.
-func (m *model) closure(resource string) map[string]bool {
+func (m *Model) closure(resource string) map[string]bool {
 	if c, ok := m.reach[resource]; ok {
 		return c
 	}
@@ -103,7 +103,7 @@ func (m *model) closure(resource string) map[string]bool {
 }
 
 // sort puts the instances into the order of people: by address, numbers by value.
-func (m *model) sort() {
+func (m *Model) sort() {
 	slices.SortStableFunc(m.instances, func(a, b *instance) int { return compareAddresses(a.address, b.address) })
 }
 
@@ -145,18 +145,18 @@ type rawState struct {
 	} `json:"resources"`
 }
 
-// readState brings a state file into the common form. No file is an empty state.
-func readState(raw []byte) (*model, error) {
-	m := &model{edges: map[string][]string{}}
+// ReadState brings a state file into the common form. No file is an empty state.
+func ReadState(raw []byte) (*Model, error) {
+	m := &Model{edges: map[string][]string{}}
 	if len(raw) == 0 {
 		return m, nil
 	}
 	var state rawState
 	if err := json.Unmarshal(raw, &state); err != nil {
-		return nil, &templateError{fmt.Sprintf("the state is broken: %v", err)}
+		return nil, fmt.Errorf("the state is broken: %v", err)
 	}
 	if state.Version != 4 {
-		return nil, &templateError{fmt.Sprintf("the state has version %d, but only version 4 is understood", state.Version)}
+		return nil, fmt.Errorf("the state has version %d, but only version 4 is understood", state.Version)
 	}
 	for _, r := range state.Resources {
 		address := r.Type + "." + r.Name
