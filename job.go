@@ -63,21 +63,6 @@ const (
 	ProvisionerJobStatusUnknown   ProvisionerJobStatus = "unknown"
 )
 
-// Next is the state table of a job: the states that may follow. A running job
-// goes back to pending when its provisioner never got it; one that was to be
-// canceled may still have succeeded. No state follows the last three. (PRV-18)
-func (s ProvisionerJobStatus) Next() []ProvisionerJobStatus {
-	switch s {
-	case ProvisionerJobStatusPending:
-		return []ProvisionerJobStatus{ProvisionerJobStatusRunning, ProvisionerJobStatusSucceeded, ProvisionerJobStatusCanceled, ProvisionerJobStatusFailed}
-	case ProvisionerJobStatusRunning:
-		return []ProvisionerJobStatus{ProvisionerJobStatusSucceeded, ProvisionerJobStatusFailed, ProvisionerJobStatusCanceling, ProvisionerJobStatusPending}
-	case ProvisionerJobStatusCanceling:
-		return []ProvisionerJobStatus{ProvisionerJobStatusCanceled, ProvisionerJobStatusFailed, ProvisionerJobStatusSucceeded}
-	}
-	return nil
-}
-
 // ProvisionerJobType is what a job does.
 type ProvisionerJobType string
 

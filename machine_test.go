@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -42,8 +43,8 @@ func TestStateMachinesAreDrawn(t *testing.T) {
 func drawing() string {
 	var b strings.Builder
 	b.WriteString("# State machines\n\nDrawn by `go test -run StateMachines . -update` from the tables in the root package; do not edit.\n")
-	b.WriteString("\n## Job\n\nTable: `ProvisionerJobStatus.Next` in `job.go`; in SQL the generated column `provisioner_jobs.status` and the checks beside it.\n\n")
-	draw(&b, jobStatuses, coder.ProvisionerJobStatus.Next)
+	b.WriteString("\n## Job\n\nTable: `JobTransitions` in `job.go`; `internal/queue` has a test that makes each of them happen. A job's status is no column that somebody sets: the database computes it from `started_at`, `canceled_at`, `completed_at` and `error`, and refuses rows that no status describes. Whoever changes a running job proves with its fence that it still holds the job; a lease that runs out ends the holding.\n\n")
+	drawJob(&b)
 	b.WriteString("\n## Workspace\n\nA workspace has no state of its own: `NewWorkspaceStatus` in `workspace.go` derives it from its latest build.\n\n")
 	b.WriteString("| job of the latest build | start | stop | delete |\n|---|---|---|---|\n")
 	for _, j := range jobStatuses {
@@ -55,6 +56,31 @@ func drawing() string {
 	draw(&b, lifecycles, coder.WorkspaceAgentLifecycle.Next)
 	b.WriteString("\n## Agent: status\n\nNever stored: `AgentStatus` in `agent.go` derives it from times. An agent is `connecting` until it was there once, `timeout` when that takes longer than its connection timeout, then `connected` while it gives signs of life and else `disconnected`.\n")
 	return b.String()
+}
+
+// nextJob gives the states that may follow, each once.
+func nextJob(s coder.ProvisionerJobStatus) []coder.ProvisionerJobStatus {
+	var next []coder.ProvisionerJobStatus
+	for _, t := range coder.JobTransitions() {
+		if t.From == s && !slices.Contains(next, t.To) {
+			next = append(next, t.To)
+		}
+	}
+	return next
+}
+
+// drawJob prints the machine of jobs with what moves them.
+func drawJob(b *strings.Builder) {
+	b.WriteString("```mermaid\nstateDiagram-v2\n    [*] --> pending\n")
+	for _, t := range coder.JobTransitions() {
+		fmt.Fprintf(b, "    %s --> %s: %s\n", t.From, t.To, t.Event)
+	}
+	for _, s := range jobStatuses {
+		if len(nextJob(s)) == 0 {
+			fmt.Fprintf(b, "    %s --> [*]\n", s)
+		}
+	}
+	b.WriteString("```\n")
 }
 
 // draw prints a machine, the first state its beginning.
@@ -73,7 +99,7 @@ func draw[S ~string](b *strings.Builder, states []S, next func(S) []S) {
 
 // TestEveryStateIsReached finds states that a table forgot.
 func TestEveryStateIsReached(t *testing.T) {
-	reached(t, jobStatuses, coder.ProvisionerJobStatus.Next)
+	reached(t, jobStatuses, nextJob)
 	reached(t, lifecycles, coder.WorkspaceAgentLifecycle.Next)
 }
 

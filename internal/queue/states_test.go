@@ -2,9 +2,7 @@ package queue_test
 
 import (
 	"context"
-	"flag"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -17,51 +15,6 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
 	"github.com/seed-2a7f8fe7/coder/internal/queue"
 )
-
-var update = flag.Bool("update", false, "write docs/state-machines.md anew")
-
-const drawn = "../../docs/state-machines.md"
-
-// draw shows the machine as a diagram and a table.
-func draw() string {
-	var b strings.Builder
-	b.WriteString("```mermaid\nstateDiagram-v2\n    [*] --> pending\n")
-	for _, t := range coder.JobTransitions() {
-		fmt.Fprintf(&b, "    %s --> %s: %s\n", t.From, t.To, t.Event)
-	}
-	for _, end := range []coder.ProvisionerJobStatus{coder.ProvisionerJobStatusSucceeded, coder.ProvisionerJobStatusFailed, coder.ProvisionerJobStatusCanceled} {
-		fmt.Fprintf(&b, "    %s --> [*]\n", end)
-	}
-	b.WriteString("```\n\n| from | to | when |\n|---|---|---|\n")
-	for _, t := range coder.JobTransitions() {
-		fmt.Fprintf(&b, "| %s | %s | %s |\n", t.From, t.To, t.Event)
-	}
-	return b.String()
-}
-
-// TestDrawing holds docs/state-machines.md to the table. Other machines may
-// have sections of their own there; that of jobs is between its marks.
-func TestDrawing(t *testing.T) {
-	const begin, end = "<!-- job: printed by internal/queue, go test -run TestDrawing ./internal/queue -update -->\n", "<!-- end of job -->\n"
-	b, err := os.ReadFile(drawn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	head, rest, ok1 := strings.Cut(string(b), begin)
-	body, tail, ok2 := strings.Cut(rest, end)
-	if !ok1 || !ok2 {
-		t.Fatalf("%s has no marks around the machine of jobs", drawn)
-	}
-	if body == draw() {
-		return
-	}
-	if !*update {
-		t.Fatalf("%s does not show the table in job.go; run this test with -update", drawn)
-	}
-	if err := os.WriteFile(drawn, []byte(head+begin+draw()+end+tail), 0o644); err != nil {
-		t.Fatal(err)
-	}
-}
 
 // TestTransitions makes each transition of the table happen.
 func TestTransitions(t *testing.T) {
