@@ -65,7 +65,7 @@ func describeAnswer(err error, e *coder.Error) (string, []string) {
 			rest = append(rest, f.Field+": "+f.Detail)
 		}
 	}
-	if e.Code == coder.CodeUnauthenticated && !strings.Contains(line, "coder login") {
+	if e.Code == coder.CodeUnauthenticated && strings.Contains(line, "session") && !strings.Contains(line, "coder login") {
 		rest = append(rest, "Sign in with 'coder login'.")
 	}
 	return first, rest

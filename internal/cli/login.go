@@ -65,7 +65,12 @@ func (a *app) login(ctx context.Context, args []string, o *loginOptions) error {
 		return a.loginFirstUser(ctx, c, o.first)
 	}
 	if a.token == "" {
-		if a.token, err = a.loginCredentials(ctx, c); err != nil {
+		if o.first.Email != "" && o.first.Password != "" { // it may be us who made the first user
+			a.token, err = passwordLogin(ctx, c, o.first.Email, o.first.Password)
+		} else {
+			a.token, err = a.loginCredentials(ctx, c)
+		}
+		if err != nil {
 			return err
 		}
 		return a.loginWith(ctx, c, a.token)
@@ -140,6 +145,10 @@ func (a *app) loginCredentials(ctx context.Context, c *client.Client) (string, e
 	if err != nil {
 		return "", err
 	}
+	return passwordLogin(ctx, c, email, password)
+}
+
+func passwordLogin(ctx context.Context, c *client.Client, email, password string) (string, error) {
 	answer, err := c.LoginWithPassword(ctx, coder.LoginWithPasswordRequest{Email: email, Password: password})
 	return answer.SessionToken, err
 }
@@ -172,11 +181,11 @@ func (a *app) loginFirstUser(ctx context.Context, c *client.Client, req coder.Cr
 		return err
 	}
 	fmt.Fprintf(a.stdout, "Made the first user %s.\n", req.Username)
-	answer, err := c.LoginWithPassword(ctx, coder.LoginWithPasswordRequest{Email: req.Email, Password: req.Password})
+	token, err := passwordLogin(ctx, c, req.Email, req.Password)
 	if err != nil {
 		return err
 	}
-	return a.loginWith(ctx, c, answer.SessionToken)
+	return a.loginWith(ctx, c, token)
 }
 
 // newPassword asks for a password twice.

@@ -125,6 +125,8 @@ func (s *Spinner) DoneIn(ok bool, took time.Duration) {
 		fmt.Fprintf(s.w, "%s %s %s\n", s.Painter.Red("✘"), s.text, s.Painter.Dim(took.String()))
 	case ok:
 		fmt.Fprintf(s.w, "    done in %s\n", took)
+	default:
+		fmt.Fprintf(s.w, "    failed after %s\n", took)
 	}
 	s.text = ""
 }
