@@ -41,8 +41,8 @@ type Config struct {
 	// there is nothing to say; 0 means every second for a server with leases
 	// and every five for one without.
 	UpdateInterval time.Duration
-	// ForceCancelInterval is how long a canceled job may take to end before it
-	// is given up; 0 means 10 minutes. (PRV-18)
+	// ForceCancelInterval is how long the tool of a canceled job may take to
+	// end; a twentieth later the job is given up; 0 means 10 minutes. (PRV-18)
 	ForceCancelInterval time.Duration
 }
 
@@ -77,7 +77,7 @@ func New(c Config) (*Daemon, error) {
 		return nil, err
 	}
 	d := &Daemon{Config: c, metrics: m, refused: make(chan error, 1), closed: make(chan struct{})}
-	d.link = &link{dial: c.Dial, log: c.Log, turn: make(chan struct{}, 1), refused: d.refused}
+	d.link = &link{dial: c.Dial, log: c.Log.With("name", c.Name, "tags", c.Tags), turn: make(chan struct{}, 1), refused: d.refused}
 	return d, nil
 }
 

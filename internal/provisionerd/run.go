@@ -100,7 +100,7 @@ func (r *runner) steps(ctx context.Context) (*provisionerd.CompletedJob, *provis
 	case <-ctx.Done():
 	}
 	r.log.Info("interrupting the job", "reason", context.Cause(ctx))
-	force := time.NewTimer(r.d.ForceCancelInterval)
+	force := time.NewTimer(r.d.ForceCancelInterval + r.d.ForceCancelInterval/20) // the engine kills its tool first, and tells the state
 	defer force.Stop()
 	select {
 	case res := <-got:

@@ -32,9 +32,9 @@ type Config struct {
 	Log   *slog.Logger
 	// Lease is given to daemons that know of leases; 0 means DefaultLease.
 	Lease time.Duration
-	// ForceCancel is how long after it was told to cancel a job is failed
-	// whatever its provisioner says; 0 means 11 minutes, a minute more than a
-	// provisioner takes by default.
+	// ForceCancel is how long a provisioner may take to end a canceled job; a
+	// tenth later the job is failed whatever the provisioner says; 0 means 10
+	// minutes. (PRV-18)
 	ForceCancel time.Duration
 	// Unserved is how long a job may wait while no provisioner that could take
 	// it is seen; 0 means 30 minutes. (PRV-32)
@@ -69,8 +69,9 @@ func New(c Config) *Service {
 		c.Lease = DefaultLease
 	}
 	if c.ForceCancel <= 0 {
-		c.ForceCancel = 11 * time.Minute
+		c.ForceCancel = 10 * time.Minute
 	}
+	c.ForceCancel += c.ForceCancel / 10
 	if c.Unserved <= 0 {
 		c.Unserved = 30 * time.Minute
 	}

@@ -129,7 +129,10 @@ func (s *Server) rooms(d deployment) rooms {
 		MaxAdminTokenLifetime: s.c.Session.MaxAdminLifetime, DisablePasswordAuth: s.c.Session.DisablePasswordAuth,
 		DisableOwnerWorkspaceAccess: s.c.NoOwnerWorkspaceAccess, SSHKeyAlgorithm: s.c.SSHKeyAlgorithm,
 	})
-	r.queue = queue.New(queue.Config{Store: store, Hub: r.hub, Log: s.log.With(named("queue")...), Registerer: s.registry})
+	r.queue = queue.New(queue.Config{
+		Store: store, Hub: r.hub, Log: s.log.With(named("queue")...), Registerer: s.registry,
+		ForceCancel: s.c.ForceCancelInterval,
+	})
 	r.templates = template.New(template.Config{Store: store, Queue: r.queue, Log: s.log.With(named("template")...), AccessURL: s.accessURL})
 	r.workspaces = workspace.New(workspace.Config{
 		Store: store, Queue: r.queue, Hub: r.hub, Log: s.log.With(named("workspace")...), AccessURL: s.accessURL,
