@@ -49,8 +49,12 @@ func NewLogger(c LogConfig) (*slog.Logger, func() error, error) {
 		path string
 		make func(io.Writer) slog.Handler
 	}{
-		{c.Human, func(w io.Writer) slog.Handler { return slog.NewTextHandler(w, &slog.HandlerOptions{Level: slog.LevelDebug}) }},
-		{c.JSON, func(w io.Writer) slog.Handler { return slog.NewJSONHandler(w, &slog.HandlerOptions{Level: slog.LevelDebug}) }},
+		{c.Human, func(w io.Writer) slog.Handler {
+			return slog.NewTextHandler(w, &slog.HandlerOptions{Level: slog.LevelDebug})
+		}},
+		{c.JSON, func(w io.Writer) slog.Handler {
+			return slog.NewJSONHandler(w, &slog.HandlerOptions{Level: slog.LevelDebug})
+		}},
 		{c.Stackdriver, stackdriver},
 	} {
 		if k.path == "" {
