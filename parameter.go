@@ -44,6 +44,10 @@ type TemplateVersionVariable struct {
 	Value        string `json:"value"`
 }
 
+// IsSet says whether the value must be handed to Terraform. A default is left
+// to Terraform, which knows it better: one of null reads here as an empty text.
+func (v TemplateVersionVariable) IsSet() bool { return v.Required || v.Value != v.DefaultValue }
+
 // ValidationMonotonicOrder says in which direction alone a number may change.
 type ValidationMonotonicOrder string
 

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"time"
 
 	"github.com/seed-2a7f8fe7/coder"
 )
@@ -80,7 +81,7 @@ func ToZip(data []byte, l Limits) ([]byte, error) {
 	var out bytes.Buffer
 	w := zip.NewWriter(&out)
 	err := walk(data, l, func(e entry, r io.Reader) error {
-		h := &zip.FileHeader{Name: e.name, Method: zip.Deflate}
+		h := &zip.FileHeader{Name: e.name, Method: zip.Deflate, Modified: time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC)} // the least a zip can say
 		switch {
 		case e.kind == tar.TypeDir:
 			h.Name += "/"

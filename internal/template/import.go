@@ -158,13 +158,13 @@ func variables(found []*provisioner.TemplateVariable, user []coder.VariableValue
 	return out
 }
 
-// values gives what differs from the defaults, which Terraform knows itself
-// and better: a default of null is not an empty text.
+// values gives what Terraform must be told: what differs from the defaults, and
+// what was chosen for this version though it be the same.
 func values(vs []coder.TemplateVersionVariable, chosen map[string]string) []*provisioner.VariableValue {
 	var out []*provisioner.VariableValue
 	for _, v := range vs {
 		_, explicit := chosen[v.Name]
-		if explicit || v.Value != v.DefaultValue {
+		if explicit || v.Value != v.DefaultValue { // a required one without a value is missing, not empty
 			out = append(out, &provisioner.VariableValue{Name: v.Name, Value: v.Value, Sensitive: v.Sensitive})
 		}
 	}
