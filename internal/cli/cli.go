@@ -51,6 +51,7 @@ type app struct {
 	forceTTY         bool
 	verbose          bool
 	disableDirect    bool
+	showOptions      bool
 	transport        http.RoundTripper // nil: the default
 	root             *command
 }
@@ -129,7 +130,7 @@ func (a *app) globalOptions() []*option.Option {
 	keyring := true
 	return []*option.Option{
 		option.URL(&a.url, "url", "URL of the server.").Env("CODER_URL"),
-		option.Bool(&ignored, "debug-options", "Print every option and where its value came from, then exit.").Hide(),
+		option.Bool(&a.showOptions, "debug-options", "Print every option and where its value came from, then exit.").Hide(),
 		option.String(&a.token, "token", "Token to sign in with, instead of the stored session.").Env("CODER_SESSION_TOKEN"),
 		option.Bool(&a.noVersionWarning, "no-version-warning", "Do not warn when this program and the server differ in version.").Env("CODER_NO_VERSION_WARNING"),
 		option.Bool(&ignored, "no-feature-warning", "Accepted and without effect: every feature is free.").Env("CODER_NO_FEATURE_WARNING"),

@@ -133,6 +133,9 @@ func (a *app) invoke(ctx context.Context, c *command, args []string) error {
 			return err
 		}
 	}
+	if a.showOptions {
+		return a.explainOptions(c)
+	}
 	if c.run == nil {
 		if len(args) == 0 {
 			return a.help(c)

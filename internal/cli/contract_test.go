@@ -43,7 +43,9 @@ func walk(c *command, each func(*command)) {
 	}
 }
 
-func testApp() *app { return newApp(strings.NewReader(""), &strings.Builder{}, &strings.Builder{}, nil) }
+func testApp() *app {
+	return newApp(strings.NewReader(""), &strings.Builder{}, &strings.Builder{}, nil)
+}
 
 func TestOptionsAreThoseOfTheContract(t *testing.T) {
 	all := pages(t)

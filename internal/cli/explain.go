@@ -5,9 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/internal/cli/terminal"
 )
 
 // explain writes the one line of a failure, and more of it with --verbose.
@@ -95,3 +98,20 @@ func serverOf(raw string) string {
 func failure(format string, args ...any) error {
 	return coder.Errorf(coder.CodeInvalid, format, args...)
 }
+
+// explainOptions shows every option of a command and where its value came
+// from; values of secrets are not shown.
+func (a *app) explainOptions(c *command) error {
+	var rows [][]string
+	for _, o := range append(slices.Clone(c.options), c.inherited()...) {
+		shown := o.Value.Get()
+		if shown != "" && secretOption.MatchString(o.Flag) {
+			shown = "(hidden)"
+		}
+		rows = append(rows, []string{"--" + o.Flag, string(o.Origin), shown})
+	}
+	return terminal.Table(a.stdout, a.painter(a.stdout), []string{"OPTION", "FROM", "VALUE"}, rows)
+}
+
+// secretOption matches the flags whose values are nobody's business.
+var secretOption = regexp.MustCompile(`secret|password|psk|key|token|header|postgres-url`)
