@@ -2,6 +2,7 @@ package switchboard_test
 
 import (
 	"context"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -47,6 +48,9 @@ func TestBoardForwards(t *testing.T) {
 	b := switchboard.New(switchboard.Config{Registerer: reg})
 	id := uuid.New()
 	agent := attach(t, b.AgentLink, id, "serve "+instance)
+	for !b.Holds(id) {
+		runtime.Gosched()
+	}
 	one := attach(t, b.ClientLink, id, "attach "+sessionText("31")+" "+instance)
 	hears(t, one, "online")
 	hears(t, agent, "attached "+sessionText("31"))

@@ -29,6 +29,7 @@ type world struct {
 
 	mu    sync.Mutex
 	links map[*spyLink]string // open links of both ends
+	agent *tunnel.Listener    // the last that was started
 	seen  func(p []byte)      // called with everything that is sent to the relay
 }
 
@@ -136,6 +137,7 @@ func (w *world) listen(change ...func(*tunnel.ListenConfig)) *tunnel.Listener {
 	l, err := tunnel.Listen(c)
 	ok(w.t, err)
 	ok(w.t, l.Start(w.t.Context()))
+	w.agent = l
 	w.t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()

@@ -68,6 +68,7 @@ func Dial(ctx context.Context, c DialConfig) (*Conn, error) {
 		_ = t.Close()
 		return nil, err
 	}
+	p.connected(session, conn)
 	return &Conn{conn: conn, path: p, transport: t}, nil
 }
 
@@ -228,6 +229,14 @@ func (c *Conn) Path() string {
 		return "relay"
 	}
 	return "none"
+}
+
+// Stats is what went through the tunnel, seen from the client.
+func (c *Conn) Stats() Stats {
+	cs := c.conn.ConnectionStats()
+	s := Stats{Tunnels: 1, Window: cs.CongestionWindow, MedianRTT: cs.SmoothedRTT}
+	s.add(cs)
+	return s
 }
 
 // Done is closed when the tunnel has ended.

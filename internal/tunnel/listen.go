@@ -126,6 +126,9 @@ func (l *Listener) accept() {
 		l.mu.Lock()
 		l.conns[c] = struct{}{}
 		l.mu.Unlock()
+		if s, ok := sessionOf(c.RemoteAddr()); ok {
+			l.path.connected(s, c)
+		}
 		l.handlers.Go(func() {
 			l.serve(c)
 			l.mu.Lock()
@@ -222,6 +225,8 @@ type Stats struct {
 	Tunnels              int // open now
 	RxBytes, TxBytes     uint64
 	RxPackets, TxPackets uint64
+	LostPackets          uint64        // of those sent
+	Window               uint64        // bytes that may be under way, of all together
 	MedianRTT            time.Duration // of the open tunnels, 0 without
 }
 
@@ -230,6 +235,7 @@ func (s *Stats) add(c quic.ConnectionStats) {
 	s.TxBytes += c.BytesSent
 	s.RxPackets += c.PacketsReceived
 	s.TxPackets += c.PacketsSent
+	s.LostPackets += c.PacketsLost
 }
 
 // Stats adds up all tunnels.
@@ -242,6 +248,7 @@ func (l *Listener) Stats() Stats {
 	for c := range l.conns {
 		cs := c.ConnectionStats()
 		s.add(cs)
+		s.Window += cs.CongestionWindow
 		rtts = append(rtts, cs.SmoothedRTT)
 	}
 	if len(rtts) > 0 {

@@ -13,7 +13,7 @@ const (
 	laneLimit = MaxMessage
 	// dropAge is how old the oldest waiting message is when a sender that
 	// cannot wait begins to lose packets: the most delay that one link adds.
-	dropAge = 40 * time.Millisecond
+	dropAge = 20 * time.Millisecond
 	// dropMin is what may always wait, dropMax what never may exceed.
 	dropMin = 4 * MaxMessage
 	dropMax = 4 << 20

@@ -208,6 +208,7 @@ func (p *path) ReadFrom(b []byte) (int, net.Addr, error) {
 	for {
 		if packet, rest, ok := nextPacket(p.packets); ok {
 			p.packets = rest
+			p.from.hold()
 			return copy(b, packet), p.from.addr, nil
 		}
 		if p.message != nil {

@@ -3,6 +3,10 @@ package tunnel
 import (
 	"net"
 	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/quic-go/quic-go"
 )
 
 const (
@@ -18,6 +22,12 @@ const (
 type peer struct {
 	session Session
 	addr    *net.UDPAddr
+
+	// conn is the connection of the session, once there is one.
+	conn atomic.Pointer[quic.Conn]
+	// given counts the packets handed to QUIC since it had taken taken of them.
+	// Only the goroutine that calls ReadFrom uses the two.
+	given, taken uint64
 
 	mu     sync.Mutex
 	recent [kept][]byte
@@ -41,6 +51,44 @@ func (p *path) peer(s Session) *peer {
 	p.peers[s] = e
 	return e
 }
+
+const (
+	// maxAhead is how many packets of a session may wait inside of QUIC, which
+	// drops what comes while 256 wait and takes that for congestion.
+	maxAhead = 128
+	// aheadCheck is after how many packets that is looked at.
+	aheadCheck = 32
+	// aheadWait is how long other sessions may wait for one.
+	aheadWait = 25 * time.Millisecond
+)
+
+// hold waits while QUIC has not kept up with what it was given. The relay
+// brings packets in bursts that no socket buffer would, and without this a
+// fast path over a distance loses most of its speed to QUIC's own queue.
+func (e *peer) hold() {
+	e.given++
+	if e.given%aheadCheck != 0 {
+		return
+	}
+	c := e.conn.Load()
+	if c == nil {
+		return
+	}
+	for start := time.Now(); ; {
+		took := c.ConnectionStats().PacketsReceived - e.taken
+		if e.given <= took+maxAhead {
+			return
+		}
+		if c.Context().Err() != nil || time.Since(start) > aheadWait {
+			e.taken, e.given = took+e.taken, 0 // some never arrived: count anew
+			return
+		}
+		time.Sleep(50 * time.Microsecond)
+	}
+}
+
+// connected notes the connection of a session.
+func (p *path) connected(s Session, c *quic.Conn) { p.peer(s).conn.Store(c) }
 
 // forget drops what is kept of a session that ended.
 func (p *path) forget(s Session) {
