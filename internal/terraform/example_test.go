@@ -1,3 +1,5 @@
+//go:build unix
+
 package terraform
 
 import (
@@ -16,7 +18,7 @@ import (
 // fakeAgent is what the test's server gives out as the agent: it tells how it
 // was called and stays.
 const fakeAgent = `#!/bin/sh
-[ "$1" = --version ] && exit 0
+case "$1" in version | --version) exit 0 ;; esac
 trap 'echo bye >>"$HOME/log"; exit 0' TERM
 echo "$1 $CODER_AGENT_TOKEN ${CODER_SECRET:-clean} $$" >>"$HOME/log"
 echo $$ >"$HOME/pid"

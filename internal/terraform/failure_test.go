@@ -1,3 +1,5 @@
+//go:build unix
+
 package terraform
 
 import (
@@ -329,4 +331,66 @@ func children(pid int) []int {
 		}
 	}
 	return all
+}
+
+// TestValues passes values that an environment cannot hold, or hardly.
+func TestValues(t *testing.T) {
+	e := newEngine(t)
+	template := head + `
+data "coder_parameter" "p" {
+  name    = "p"
+  mutable = true
+  default = "d"
+}
+resource "terraform_data" "x" { input = sha256(data.coder_parameter.p.value) }`
+	long := strings.Repeat("long ", 60<<10)
+	for name, c := range map[string]struct{ value, want string }{
+		"longer than the kernel's limit": {long, ""},
+		"several lines":                  {"a\nb=\"c\"\n${d}\n", ""},
+		"NUL":                            {"a\x00b", "cannot be passed on"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			j, _ := open(t, e, map[string]string{"main.tf": template})
+			m := metadata(provisioner.WorkspaceTransition_START)
+			planned, err := j.Plan(t.Context(), &provisioner.PlanRequest{Metadata: m, RichParameterValues: []*provisioner.RichParameterValue{{Name: "p", Value: c.value}}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c.want != "" {
+				if !strings.Contains(planned.GetError(), c.want) {
+					t.Errorf("got %q", planned.GetError())
+				}
+				return
+			}
+			if planned.GetError() != "" {
+				t.Fatal(planned.GetError())
+			}
+			done := ok[*provisioner.ApplyComplete](t)(j.Apply(t.Context(), &provisioner.ApplyRequest{Metadata: m}))
+			if !bytes.Contains(done.GetState(), []byte(digest(c.value))) {
+				t.Error("the value did not arrive whole")
+			}
+		})
+	}
+}
+
+// TestOrder refuses steps out of order as a fault of the caller.
+func TestOrder(t *testing.T) {
+	e := newEngine(t)
+	s, err := e.Open(t.Context(), &provisioner.Config{}, func(*provisioner.Log) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if _, err := s.Parse(t.Context(), &provisioner.ParseRequest{}); err == nil {
+		t.Error("Parse before Init")
+	}
+	if _, err := s.Plan(t.Context(), &provisioner.PlanRequest{}); err == nil {
+		t.Error("Plan before Init")
+	}
+	if _, err := s.Apply(t.Context(), &provisioner.ApplyRequest{}); err == nil {
+		t.Error("Apply before Plan")
+	}
+	if _, err := s.Graph(t.Context(), &provisioner.GraphRequest{}); err == nil {
+		t.Error("Graph before Init")
+	}
 }
