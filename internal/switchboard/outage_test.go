@@ -26,7 +26,7 @@ func TestCuts(t *testing.T) {
 	s, err := c.Open(t.Context(), tunnel.KindSSH, "")
 	ok(t, err)
 	sent, got := sha256.New(), sha256.New()
-	const chunk, chunks = 256 << 10, 200
+	const chunk, chunks = 256 << 10, 120
 	progress := make(chan struct{}, 1)
 	go func() {
 		b := make([]byte, chunk)
