@@ -147,6 +147,9 @@ func wireParameters(ps []coder.WorkspaceBuildParameter) []*provisioner.RichParam
 func wireVariables(vs []coder.TemplateVersionVariable) []*provisioner.VariableValue {
 	out := make([]*provisioner.VariableValue, 0, len(vs))
 	for _, v := range vs {
+		if !v.IsSet() {
+			continue
+		}
 		out = append(out, &provisioner.VariableValue{Name: v.Name, Value: v.Value, Sensitive: v.Sensitive})
 	}
 	return out
