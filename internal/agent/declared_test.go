@@ -101,6 +101,30 @@ func TestStopDuringStart(t *testing.T) {
 	}
 }
 
+// A directory that anybody can write to is not where commands are run from.
+func TestScriptsDataIsPrivate(t *testing.T) {
+	h := agenttest.New(t)
+	u, _ := h.Serve("")
+	dir := t.TempDir()
+	open := filepath.Join(dir, "coder-script-data")
+	if err := os.Mkdir(open, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(open, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("TMPDIR", t.TempDir())
+	a := h.Workspace("ws", func(p *provisioner.Agent) {
+		p.Scripts = []*provisioner.Script{{DisplayName: "Start", RunOnStart: true, Script: "echo at $CODER_SCRIPT_BIN_DIR; test -d $CODER_SCRIPT_DATA_DIR"}}
+	})
+	process(t, u, a.Token, func(c *agent.Config) { c.ScriptDataDir = dir })
+	reaches(t, h, a.ID, coder.WorkspaceAgentLifecycleReady)
+	eventually(t, "it said where", func() bool { return strings.Contains(logText(t, h, a.ID), "at /") })
+	if text := logText(t, h, a.ID); strings.Contains(text, dir) {
+		t.Errorf("%s", text)
+	}
+}
+
 // The agent's own log and those of scripts are files, each kept small.
 func TestLogFiles(t *testing.T) {
 	h := agenttest.New(t)

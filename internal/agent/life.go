@@ -21,6 +21,7 @@ type life struct {
 	manifest *agentrpc.Manifest
 	log      *slog.Logger
 	env      []string
+	data     string // what scripts keep
 	dir      string // where sessions and scripts begin, "" for home
 	ssh      *sshd.Server
 	listener *tunnel.Listener
@@ -41,8 +42,10 @@ func (a *Agent) begin(m *agentrpc.Manifest) (*life, error) {
 		return nil, coder.Errorf(coder.CodeInternal, "the server sent a manifest without an agent").WithCause(err)
 	}
 	l := &life{Agent: a, manifest: m, log: a.log.With("agent", m.AgentName, "workspace", m.WorkspaceName)}
-	data := filepath.Join(a.c.ScriptDataDir, "coder-script-data")
-	bin := filepath.Join(data, "bin")
+	if l.data, err = dataDir(a.c.ScriptDataDir); err != nil {
+		return nil, err
+	}
+	bin := filepath.Join(l.data, "bin")
 	if err := os.MkdirAll(bin, 0o700); err != nil {
 		l.log.Warn("the directory for scripts' commands could not be made", "error", err)
 	}
@@ -84,6 +87,17 @@ func (a *Agent) begin(m *agentrpc.Manifest) (*life, error) {
 		l.begun.Go(func() { l.checkHealth(start, app) })
 	}
 	return l, nil
+}
+
+// dataDir makes the directory for what scripts keep in parent. Where somebody
+// else has put one, which may be anybody in a directory for temporary files,
+// another is made, for commands are run from it.
+func dataDir(parent string) (string, error) {
+	dir := filepath.Join(parent, "coder-script-data")
+	if err := os.MkdirAll(dir, 0o700); err == nil && private(dir) {
+		return dir, nil
+	}
+	return os.MkdirTemp("", "coder-script-data-")
 }
 
 // startUp runs the start scripts, reports how they ended, and from then on

@@ -25,3 +25,13 @@ func stopGroup(p *os.Process, ended <-chan struct{}) {
 		_ = syscall.Kill(-p.Pid, syscall.SIGKILL)
 	}
 }
+
+// private says that dir is a directory of ours that nobody else can write to.
+func private(dir string) bool {
+	fi, err := os.Lstat(dir)
+	if err != nil || !fi.IsDir() || fi.Mode().Perm()&0o022 != 0 {
+		return false
+	}
+	st, ok := fi.Sys().(*syscall.Stat_t)
+	return ok && int(st.Uid) == os.Getuid()
+}

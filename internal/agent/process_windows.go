@@ -12,3 +12,10 @@ func ownGroup(*exec.Cmd) {}
 func stopGroup(p *os.Process, _ <-chan struct{}) {
 	_ = p.Kill() // it ended already
 }
+
+// private says that dir is a directory; that of temporary files is each
+// user's own.
+func private(dir string) bool {
+	fi, err := os.Lstat(dir)
+	return err == nil && fi.IsDir()
+}

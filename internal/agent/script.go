@@ -119,7 +119,7 @@ func (l *life) runScript(ctx context.Context, s *script, stage string) string {
 		ctx, cancel = context.WithTimeout(ctx, time.Duration(s.TimeoutSeconds)*time.Second)
 		defer cancel()
 	}
-	data := filepath.Join(l.c.ScriptDataDir, "coder-script-data", s.source.String())
+	data := filepath.Join(l.data, s.source.String())
 	if err := os.MkdirAll(data, 0o700); err != nil {
 		l.log.Warn("the directory for a script's data could not be made", "error", err)
 	}

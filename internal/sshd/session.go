@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -234,8 +235,8 @@ func (s *session) resize(payload []byte) bool {
 func (s *session) environment() []string {
 	env := append([]string{}, s.c.Env...)
 	host, port := "127.0.0.1", "0"
-	if h, p, err := net.SplitHostPort(s.ssh.RemoteAddr().String()); err == nil {
-		host, port = h, p
+	if a, ok := s.ssh.RemoteAddr().(*net.TCPAddr); ok { // others are no addresses that programs know
+		host, port = a.IP.String(), strconv.Itoa(a.Port)
 	}
 	env = append(env,
 		"USER="+s.user.name, "LOGNAME="+s.user.name, "HOME="+s.user.home, "SHELL="+s.user.shell,
