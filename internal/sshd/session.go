@@ -276,18 +276,19 @@ func (s *session) motd(w *bufio.Writer) {
 	_, _ = w.WriteString(strings.ReplaceAll(text, "\n", "\r\n")) // Flush fails too, and nobody is there
 }
 
-// exit sends how the process ended.
+// exit sends how the process ended: before the end of its output, for a client
+// that has both ends may close the channel and would never learn it.
 func (s *session) exit(status uint32) {
-	_ = s.ch.CloseWrite()
 	_, _ = s.ch.SendRequest("exit-status", false, ssh.Marshal(struct{ Status uint32 }{status}))
+	_ = s.ch.CloseWrite()
 }
 
 // exitSignal sends that a signal ended the process; name is without SIG.
 func (s *session) exitSignal(name string, core bool) {
-	_ = s.ch.CloseWrite()
 	_, _ = s.ch.SendRequest("exit-signal", false, ssh.Marshal(struct {
 		Name       string
 		Core       bool
 		Text, Lang string
 	}{name, core, "", ""}))
+	_ = s.ch.CloseWrite()
 }
