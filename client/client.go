@@ -125,31 +125,6 @@ func ReadError(resp *http.Response) error {
 	return &coder.Error{Code: codeOf(resp.StatusCode), Message: r.Message, Detail: r.Detail, Fields: r.Validations}
 }
 
-func codeOf(status int) coder.Code {
-	switch status {
-	case http.StatusUnauthorized:
-		return coder.CodeUnauthenticated
-	case http.StatusForbidden:
-		return coder.CodeForbidden
-	case http.StatusNotFound, http.StatusGone:
-		return coder.CodeNotFound
-	case http.StatusConflict:
-		return coder.CodeConflict
-	case http.StatusPreconditionFailed, http.StatusPreconditionRequired:
-		return coder.CodePrecondition
-	case http.StatusRequestEntityTooLarge:
-		return coder.CodeTooLarge
-	case http.StatusTooManyRequests:
-		return coder.CodeRateLimited
-	case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
-		return coder.CodeUnavailable
-	}
-	if status >= 500 {
-		return coder.CodeInternal
-	}
-	return coder.CodeInvalid
-}
-
 // FirstUserExists calls GET /users/first, where "no" is a 404.
 func (c *Client) FirstUserExists(ctx context.Context) (bool, error) {
 	err := c.do(ctx, http.MethodGet, "/users/first", nil, nil, nil)

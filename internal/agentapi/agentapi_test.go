@@ -164,7 +164,7 @@ func TestBadReports(t *testing.T) {
 			return err
 		}, coder.CodeInvalid},
 		"jump": {func() error {
-			_, err := call().UpdateLifecycle(ctx, &agentrpc.LifecycleRequest{State: "ready"})
+			_, err := call().UpdateLifecycle(ctx, &agentrpc.LifecycleRequest{State: "shutdown_error"})
 			return err
 		}, coder.CodeConflict},
 		"source": {func() error {

@@ -7,6 +7,7 @@ import (
 	"net/http"
 
 	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/client"
 )
 
 // fail answers with an error, and logs it when the fault is ours.
@@ -20,31 +21,7 @@ func (a *API) fail(w http.ResponseWriter, r *http.Request, err error) {
 	} else {
 		a.c.Log.ErrorContext(r.Context(), "request of an agent failed", "method", r.Method, "path", r.URL.Path, "error", err)
 	}
-	_ = reply(w, status(coder.CodeOf(err)), body) // the agent went away
-}
-
-func status(c coder.Code) int {
-	switch c {
-	case coder.CodeInvalid:
-		return http.StatusBadRequest
-	case coder.CodeUnauthenticated:
-		return http.StatusUnauthorized
-	case coder.CodeForbidden:
-		return http.StatusForbidden
-	case coder.CodeNotFound:
-		return http.StatusNotFound
-	case coder.CodeConflict:
-		return http.StatusConflict
-	case coder.CodePrecondition:
-		return http.StatusPreconditionFailed
-	case coder.CodeTooLarge:
-		return http.StatusRequestEntityTooLarge
-	case coder.CodeRateLimited:
-		return http.StatusTooManyRequests
-	case coder.CodeUnavailable:
-		return http.StatusServiceUnavailable
-	}
-	return http.StatusInternalServerError
+	_ = reply(w, client.Status(coder.CodeOf(err)), body) // the agent went away
 }
 
 // reply answers with JSON.

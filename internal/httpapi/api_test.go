@@ -403,11 +403,11 @@ func TestStatusOf(t *testing.T) {
 		coder.CodeInvalid: 400, coder.CodeUnauthenticated: 401, coder.CodeForbidden: 403, coder.CodeNotFound: 404, coder.CodeConflict: 409,
 		coder.CodePrecondition: 412, coder.CodeTooLarge: 413, coder.CodeRateLimited: 429, coder.CodeUnavailable: 503, coder.CodeInternal: 500,
 	} {
-		if got := statusOf(code); got != want {
+		if got := client.Status(code); got != want {
 			t.Errorf("%s: %d, want %d", code, got, want)
 		}
 	}
-	if statusOf(coder.CodeOf(errors.New("x"))) != 500 {
+	if client.Status(coder.CodeOf(errors.New("x"))) != 500 {
 		t.Error("an unknown error is not ours")
 	}
 }

@@ -8,32 +8,8 @@ import (
 	"strings"
 
 	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/client"
 )
-
-// statusOf is the one place that turns a code into an HTTP status.
-func statusOf(code coder.Code) int {
-	switch code {
-	case coder.CodeInvalid:
-		return http.StatusBadRequest
-	case coder.CodeUnauthenticated:
-		return http.StatusUnauthorized
-	case coder.CodeForbidden:
-		return http.StatusForbidden
-	case coder.CodeNotFound:
-		return http.StatusNotFound
-	case coder.CodeConflict:
-		return http.StatusConflict
-	case coder.CodePrecondition:
-		return http.StatusPreconditionFailed
-	case coder.CodeTooLarge:
-		return http.StatusRequestEntityTooLarge
-	case coder.CodeRateLimited:
-		return http.StatusTooManyRequests
-	case coder.CodeUnavailable:
-		return http.StatusServiceUnavailable
-	}
-	return http.StatusInternalServerError
-}
 
 // statusError is a failure of HTTP itself that no code of the vocabulary names.
 type statusError struct {
@@ -60,7 +36,7 @@ func (a *API) fail(w http.ResponseWriter, r *http.Request, err error) {
 		Message: "The server failed to do this; its log says why", Detail: "request " + id,
 	}
 	if e, ok := errors.AsType[*coder.Error](err); ok && e.Code != coder.CodeInternal {
-		status, body = statusOf(e.Code), coder.Response{Message: e.Message, Detail: e.Detail, Validations: e.Fields}
+		status, body = client.Status(e.Code), coder.Response{Message: e.Message, Detail: e.Detail, Validations: e.Fields}
 	}
 	if s, ok := errors.AsType[*statusError](err); ok {
 		status = s.status

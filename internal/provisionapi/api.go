@@ -22,6 +22,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/client"
 	"github.com/seed-2a7f8fe7/coder/internal/identity"
 	"github.com/seed-2a7f8fe7/coder/internal/queue"
 )
@@ -115,7 +116,7 @@ func (a *API) Handler() http.Handler {
 func (a *API) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	status, body := http.StatusInternalServerError, coder.Response{Message: "The server failed to do this; its log says why"}
 	if e, ok := errors.AsType[*coder.Error](err); ok && e.Code != coder.CodeInternal {
-		status, body = statusOf(e.Code), coder.Response{Message: e.Message, Detail: e.Detail, Validations: e.Fields}
+		status, body = client.Status(e.Code), coder.Response{Message: e.Message, Detail: e.Detail, Validations: e.Fields}
 	}
 	if status == http.StatusInternalServerError {
 		a.Log.Error("cannot admit a provisioner", "error", err)
@@ -125,22 +126,4 @@ func (a *API) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	w.WriteHeader(status)
 	json.NewEncoder(w).Encode(body) //nolint:errcheck // it went away
-}
-
-func statusOf(c coder.Code) int {
-	switch c {
-	case coder.CodeInvalid:
-		return http.StatusBadRequest
-	case coder.CodeUnauthenticated:
-		return http.StatusUnauthorized
-	case coder.CodeForbidden:
-		return http.StatusForbidden
-	case coder.CodeNotFound:
-		return http.StatusNotFound
-	case coder.CodeRateLimited:
-		return http.StatusTooManyRequests
-	case coder.CodeUnavailable:
-		return http.StatusServiceUnavailable
-	}
-	return http.StatusInternalServerError
 }
