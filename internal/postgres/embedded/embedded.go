@@ -12,6 +12,8 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -44,6 +46,7 @@ const maxSocketPath = 103 - len("/.s.PGSQL.5432")
 // Cluster is a running PostgreSQL.
 type Cluster struct {
 	config Config
+	who    user
 	lock   *os.File
 	cmd    *exec.Cmd
 	exited chan struct{} // closed when the process is gone
@@ -54,14 +57,21 @@ type Cluster struct {
 // Start initializes the cluster if need be, recovers and starts it, and waits
 // until it answers.
 func Start(ctx context.Context, c Config) (*Cluster, error) {
-	if err := os.MkdirAll(c.Dir, 0o700); err != nil {
-		return nil, fmt.Errorf("make the database directory: %w", err)
+	who, err := unprivileged()
+	if err != nil {
+		return nil, err
+	}
+	if c.Dir, err = place(c.Dir, who); err != nil {
+		return nil, err
+	}
+	if !who.reaches(c.CacheDir) {
+		c.CacheDir = c.Dir
 	}
 	lock, err := lockDir(c.Dir)
 	if err != nil {
 		return nil, err
 	}
-	cl := &Cluster{config: c, lock: lock, stderr: &tail{max: 64 << 10}}
+	cl := &Cluster{config: c, who: who, lock: lock, stderr: &tail{max: 64 << 10}}
 	if err := cl.start(ctx); err != nil {
 		lock.Close()
 		return nil, err
@@ -75,10 +85,6 @@ func (cl *Cluster) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	who, err := unprivileged(c.Dir)
-	if err != nil {
-		return err
-	}
 	if err := stopLeftover(ctx, cl.data()); err != nil {
 		return err
 	}
@@ -87,7 +93,7 @@ func (cl *Cluster) start(ctx context.Context) error {
 		return err
 	}
 	if dataVersion(cl.data()) == "" {
-		if err := cl.initialize(ctx, bin, who, password); err != nil {
+		if err := cl.initialize(ctx, bin, password); err != nil {
 			return err
 		}
 	}
@@ -95,14 +101,14 @@ func (cl *Cluster) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := who.own(c.Dir); err != nil {
+	if err := cl.who.own(c.Dir); err != nil {
 		return err
 	}
 	cl.cmd = exec.Command(filepath.Join(bin, "postgres"), args...)
 	cl.cmd.Dir = c.Dir
 	cl.cmd.Env = environment()
 	cl.cmd.Stderr, cl.cmd.Stdout = cl.stderr, cl.stderr
-	who.apply(cl.cmd)
+	cl.who.apply(cl.cmd)
 	if err := cl.cmd.Start(); err != nil {
 		return fmt.Errorf("start %s: %w", cl.cmd.Path, err)
 	}
@@ -134,13 +140,13 @@ func (cl *Cluster) data() string { return filepath.Join(cl.config.Dir, "data") }
 
 // initialize makes the data directory under another name first: a crash in
 // between leaves nothing that looks finished.
-func (cl *Cluster) initialize(ctx context.Context, bin string, who user, password string) error {
+func (cl *Cluster) initialize(ctx context.Context, bin, password string) error {
 	fresh := filepath.Join(cl.config.Dir, "data.new")
 	if err := os.RemoveAll(fresh); err != nil {
 		return fmt.Errorf("clear an unfinished database: %w", err)
 	}
 	pw := filepath.Join(cl.config.Dir, "password")
-	if err := who.own(cl.config.Dir); err != nil {
+	if err := cl.who.own(cl.config.Dir); err != nil {
 		return err
 	}
 	cmd := exec.CommandContext(ctx, filepath.Join(bin, "initdb"), "--pgdata", fresh, "--username", "coder",
@@ -150,7 +156,7 @@ func (cl *Cluster) initialize(ctx context.Context, bin string, who user, passwor
 	if cl.config.Settings["fsync"] == "off" {
 		cmd.Args = append(cmd.Args, "--no-sync")
 	}
-	who.apply(cmd)
+	cl.who.apply(cmd)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("initialize the database with %s: %w\n%s", cmd.Path, err, bytes.TrimSpace(out))
 	}
@@ -255,6 +261,9 @@ func (cl *Cluster) kill() {
 // URL gives the connection URL of the cluster in dir, whether it runs or not;
 // an error when it has none that lasts.
 func URL(dir string) (string, error) {
+	if there, err := os.ReadFile(filepath.Join(dir, elsewhere)); err == nil {
+		dir = strings.TrimSpace(string(there))
+	}
 	if len(dir) > maxSocketPath {
 		return "", errors.New("the database directory's path is too long for a socket, so its address changes at each start: see the output of postgres-builtin-serve")
 	}
@@ -263,6 +272,43 @@ func URL(dir string) (string, error) {
 		return "", err
 	}
 	return cl.url, nil
+}
+
+// elsewhere is the file that says where the cluster of a directory really is.
+const elsewhere = "elsewhere"
+
+// place gives the directory in which the cluster lives, and makes it: dir, or,
+// when whoever PostgreSQL runs as cannot get there (root's own directories, in
+// a container that knows no user namespaces), one below /var/lib that is then
+// remembered in dir.
+func place(dir string, who user) (string, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", fmt.Errorf("make the database directory: %w", err)
+	}
+	note := filepath.Join(dir, elsewhere)
+	there, err := os.ReadFile(note)
+	if errors.Is(err, os.ErrNotExist) {
+		if who.reaches(dir) {
+			return dir, nil
+		}
+		if dataVersion(filepath.Join(dir, "data")) != "" {
+			return "", fmt.Errorf("PostgreSQL does not run as root, and its data in %s cannot be reached by others: move it to a directory that can, or give --postgres-url", dir)
+		}
+		sum := sha256.Sum256([]byte(dir))
+		there = []byte(filepath.Join("/var/lib/coder", "postgres-"+hex.EncodeToString(sum[:4])))
+		err = os.WriteFile(note, append(there, '\n'), 0o600)
+	}
+	if err != nil {
+		return "", fmt.Errorf("find the database directory: %w", err)
+	}
+	dir = strings.TrimSpace(string(there))
+	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
+		return "", fmt.Errorf("make the database directory: %w", err)
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", fmt.Errorf("make the database directory: %w", err)
+	}
+	return dir, nil
 }
 
 // keepPassword reads the cluster's password, making one the first time.

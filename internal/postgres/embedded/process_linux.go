@@ -3,7 +3,6 @@ package embedded
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -24,9 +23,8 @@ const inside = 1000
 
 // unprivileged finds somebody other than root to be. Nothing changes for a
 // server that is not root. A user namespace needs no ownership of its own; where
-// the kernel or a container forbids it, the account postgres or nobody takes over,
-// which must then be able to reach the directory.
-func unprivileged(dir string) (user, error) {
+// the kernel or a container forbids it, the account postgres or nobody takes over.
+func unprivileged() (user, error) {
 	if os.Geteuid() != 0 {
 		return user{}, nil
 	}
@@ -46,26 +44,23 @@ func unprivileged(dir string) (user, error) {
 		if err1 != nil || err2 != nil || uid == 0 {
 			continue
 		}
-		if err := reachable(dir); err != nil {
-			return user{}, err
-		}
 		return user{drop: &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}}, nil
 	}
 	return user{}, errors.New("PostgreSQL does not run as root, and there is no account postgres or nobody to run it as: start the server as another user, or give --postgres-url")
 }
 
-// reachable says whether others may pass through the directories above dir.
-func reachable(dir string) error {
+// reaches says whether the child may pass through the directories above dir.
+func (u user) reaches(dir string) bool {
+	if u.drop == nil || dir == "" {
+		return true
+	}
 	for d := filepath.Dir(dir); ; d = filepath.Dir(d) {
 		st, err := os.Stat(d)
-		if err != nil {
-			return err
-		}
-		if st.Mode().Perm()&0o001 == 0 {
-			return fmt.Errorf("PostgreSQL does not run as root, and other users cannot reach %s: choose another configuration directory with --global-config, or give --postgres-url", d)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) || err == nil && st.Mode().Perm()&0o001 == 0 {
+			return false
 		}
 		if d == filepath.Dir(d) {
-			return nil
+			return true
 		}
 	}
 }
