@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/uuid"
@@ -109,8 +110,12 @@ func text(logs []coder.ProvisionerJobLog) string {
 	return b.String()
 }
 
-// endless is an upload that counts what was taken of it.
-type endless struct{ left, taken int64 }
+// endless is an upload that counts what was taken of it; the client may still
+// be sending when the answer is there.
+type endless struct {
+	left  int64
+	taken atomic.Int64
+}
 
 func (e *endless) Read(p []byte) (int, error) {
 	if e.left == 0 {
@@ -118,7 +123,7 @@ func (e *endless) Read(p []byte) (int, error) {
 	}
 	n := min(int64(len(p)), e.left)
 	e.left -= n
-	e.taken += n
+	e.taken.Add(n)
 	return int(n), nil
 }
 
@@ -144,8 +149,8 @@ func TestUploadTooLarge(t *testing.T) {
 		if resp.StatusCode != http.StatusRequestEntityTooLarge || !strings.Contains(string(answer), "10 MiB") {
 			t.Errorf("size told %v: %s %s, %v", told, resp.Status, answer, err)
 		}
-		if body.taken > 32<<20 {
-			t.Errorf("size told %v: %d bytes were taken", told, body.taken)
+		if taken := body.taken.Load(); taken > 32<<20 {
+			t.Errorf("size told %v: %d bytes were taken", told, taken)
 		}
 	}
 }

@@ -19,6 +19,17 @@ func config(dir string) embedded.Config {
 	return embedded.Config{Dir: dir, Log: slog.New(slog.DiscardHandler)}
 }
 
+// tempDir is a directory that any user can reach, as PostgreSQL may have to run
+// as another.
+func tempDir(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.Chmod(filepath.Dir(dir), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
 func start(t *testing.T, c embedded.Config) *embedded.Cluster {
 	t.Helper()
 	cl, err := embedded.Start(t.Context(), c)
@@ -64,7 +75,7 @@ func keep(t *testing.T, url, value string) {
 }
 
 func TestDataOutlivesTheCluster(t *testing.T) {
-	c := config(t.TempDir())
+	c := config(tempDir(t))
 	cl := start(t, c)
 	keep(t, cl.URL(), "here")
 	stop(t, cl)
@@ -80,7 +91,7 @@ func TestDataOutlivesTheCluster(t *testing.T) {
 }
 
 func TestSecondServerIsRefused(t *testing.T) {
-	c := config(t.TempDir())
+	c := config(tempDir(t))
 	defer stop(t, start(t, c))
 	_, err := embedded.Start(t.Context(), c)
 	if err == nil || !strings.Contains(err.Error(), "in use by another server") {
@@ -89,7 +100,7 @@ func TestSecondServerIsRefused(t *testing.T) {
 }
 
 func TestLongPathsUseLoopback(t *testing.T) {
-	c := config(filepath.Join(t.TempDir(), strings.Repeat("long-", 20)))
+	c := config(filepath.Join(tempDir(t), strings.Repeat("long-", 20)))
 	cl := start(t, c)
 	defer stop(t, cl)
 	if !strings.Contains(cl.URL(), "127.0.0.1") {
@@ -101,12 +112,12 @@ func TestLongPathsUseLoopback(t *testing.T) {
 }
 
 func TestBinariesThatDoNotFitAreRefused(t *testing.T) {
-	c := config(t.TempDir())
-	c.BinDir = t.TempDir()
+	c := config(tempDir(t))
+	c.BinDir = tempDir(t)
 	if _, err := embedded.Start(t.Context(), c); err == nil || !strings.Contains(err.Error(), "initdb") {
 		t.Errorf("a directory without programs: %v", err)
 	}
-	c = config(t.TempDir())
+	c = config(tempDir(t))
 	if err := os.MkdirAll(filepath.Join(c.Dir, "data"), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +140,7 @@ func TestKilledServer(t *testing.T) {
 		<-cl.Exited()
 		return
 	}
-	dir := t.TempDir()
+	dir := tempDir(t)
 	child := exec.Command(os.Args[0], "-test.run", "^TestKilledServer$")
 	child.Env = append(os.Environ(), "EMBEDDED_TEST_DIR="+dir)
 	out, err := child.StdoutPipe()
