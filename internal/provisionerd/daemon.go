@@ -31,6 +31,9 @@ type Config struct {
 	Dial func(ctx context.Context) (drpc.Conn, error)
 	Name string
 	Tags coder.Tags // for the log only; the server decides
+	// Slot tells the slots of one process apart in the log; "" when it is the
+	// only one.
+	Slot string
 	// Engines by the kind of jobs they run, terraform or echo.
 	Engines map[string]provisioner.Engine
 	Log     *slog.Logger
@@ -69,6 +72,9 @@ func New(c Config) (*Daemon, error) {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
+	if c.Slot != "" {
+		c.Log = c.Log.With("slot", c.Slot)
+	}
 	if c.ForceCancelInterval <= 0 {
 		c.ForceCancelInterval = 10 * time.Minute
 	}
@@ -88,8 +94,10 @@ func (d *Daemon) Start(context.Context) error {
 	d.kill, d.drain = func() { kill(errStopped()) }, drain
 	go func() {
 		defer close(d.closed)
-		d.metrics.daemons.Inc()
-		defer d.metrics.daemons.Dec()
+		if d.Slot == "" || d.Slot == firstSlot {
+			d.metrics.daemons.Inc()
+			defer d.metrics.daemons.Dec()
+		}
 		d.take(taking, alive)
 		d.link.close()
 	}()

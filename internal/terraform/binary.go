@@ -34,6 +34,17 @@ type binary struct {
 	size    int64
 }
 
+// isTofu says whether the program is OpenTofu, which names itself so on its
+// file alone.
+func (b *binary) isTofu() bool { return strings.Contains(filepath.Base(b.path), "tofu") }
+
+func (b *binary) tool() string {
+	if b.isTofu() {
+		return "tofu/" + b.version
+	}
+	return "terraform/" + b.version
+}
+
 // find gives the program to run, looking again only when it has changed.
 func (e *Engine) find(ctx context.Context) (*binary, error) {
 	e.mu.Lock()

@@ -75,7 +75,7 @@ func (s *session) prepare(ctx context.Context, req *provisioner.InitRequest, don
 // initArgs are those of `terraform init`, whose output is JSON from 1.9 on.
 func (s *session) initArgs() []string {
 	args := []string{"init", "-no-color", "-input=false"}
-	if !strings.Contains(filepath.Base(s.binary.path), "tofu") && semver.Compare("v"+s.binary.version, "v1.9.0") >= 0 {
+	if !s.binary.isTofu() && semver.Compare("v"+s.binary.version, "v1.9.0") >= 0 {
 		args = append(args, "-json")
 	}
 	return args

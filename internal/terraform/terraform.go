@@ -116,6 +116,16 @@ func (e *Engine) Ensure(ctx context.Context) (path, version string, err error) {
 	return b.path, b.version, nil
 }
 
+// Tool gives the name and version of what jobs are run with, such as
+// terraform/1.11.4 or tofu/1.9.0.
+func (e *Engine) Tool(ctx context.Context) (string, error) {
+	b, err := e.find(ctx)
+	if err != nil {
+		return "", err
+	}
+	return b.tool(), nil
+}
+
 // Open makes a work directory and starts the provider's process.
 func (e *Engine) Open(ctx context.Context, config *provisioner.Config, log func(*provisioner.Log)) (provisioner.Session, error) {
 	bin, err := e.find(ctx)
@@ -155,7 +165,11 @@ func (e *Engine) sweep() {
 	dirs, _ := filepath.Glob(filepath.Join(e.config.CacheDir, "work", "job-*"))
 	for _, dir := range dirs {
 		// One that is just being made has no lock file yet.
-		if info, err := os.Stat(dir); err != nil || time.Since(info.ModTime()) < time.Minute {
+		age := time.Minute
+		if _, err := os.Stat(filepath.Join(dir, claimFile)); err == nil {
+			age = keepLeftovers // a server may want its state yet
+		}
+		if info, err := os.Stat(dir); err != nil || time.Since(info.ModTime()) < age {
 			continue
 		}
 		lock, err := lockFile(filepath.Join(dir, lockName))
