@@ -17,7 +17,7 @@
 //	{"sleep": "200ms"}                              waits; a cancel ends the step with an error
 //	{"hang": true}                                  waits for a cancel; "deaf" waits on regardless
 //	{"complete": {...}}                             the answer, in protojson of its Complete message
-//	{"state": "text"}                               apply only: the answer's state
+//	{"state": "text"}                               apply only: the answer's state, told at once
 //	{"error": "text"}                               the answer's error: the template's fault
 //	{"fail": "text"}                                the engine's own failure
 //	{"panic": "text"}                               a bug in the engine
@@ -82,6 +82,7 @@ func Archive(files map[string]string) ([]byte, error) {
 
 type session struct {
 	log    func(*provisioner.Log)
+	told   func(state []byte) // of Watch, may be nil
 	files  map[string]string
 	values map[string]string
 }
@@ -161,6 +162,12 @@ func (s *session) Graph(ctx context.Context, r *provisioner.GraphRequest) (*prov
 	}
 	return out, err
 }
+
+// Watch tells the states of the script's lines as they are played.
+func (s *session) Watch(_ string, changed func(state []byte)) { s.told = changed }
+
+// Leave does nothing: there is no work directory.
+func (s *session) Leave() {}
 
 // Close ends the job; there is nothing to clean up.
 func (s *session) Close() error { return nil }
@@ -276,6 +283,9 @@ func (s *session) act(ctx context.Context, l line, out proto.Message) (string, e
 	}
 	if a, ok := out.(*provisioner.ApplyComplete); ok && l.State != nil {
 		a.State = []byte(*l.State)
+		if s.told != nil {
+			s.told(a.State)
+		}
 	}
 	if l.Panic != "" {
 		panic(l.Panic)

@@ -56,6 +56,8 @@ type Daemon struct {
 	metrics *metrics
 	refused chan error
 
+	leftovers bool // engines may hold states of jobs that died; used by take alone
+
 	drain  context.CancelFunc // no more jobs
 	kill   context.CancelFunc // end the current job too
 	closed chan struct{}
@@ -127,7 +129,12 @@ func (d *Daemon) Refused() <-chan error { return d.refused }
 // take runs one job after the other until taking ends.
 func (d *Daemon) take(taking, alive context.Context) {
 	wait := backoff{}
+	d.leftovers = true
 	for taking.Err() == nil {
+		if d.leftovers {
+			d.leftovers = false
+			d.recover(taking)
+		}
 		client, err := d.link.get(taking)
 		if err != nil {
 			return // only the end of taking ends it

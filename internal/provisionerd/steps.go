@@ -176,6 +176,9 @@ func (r *runner) build(ctx context.Context, s provisioner.Session) result {
 		return failed("quota", err)
 	}
 	r.report.stage("Applying")
+	if err := r.watch(ctx, s); err != nil {
+		return failed("begin to apply", err)
+	}
 	apply, err := answer(s.Apply(ctx, &provisioner.ApplyRequest{Metadata: in.Metadata}))
 	timings = append(timings, apply.GetTimings()...)
 	state = apply.GetState()
