@@ -29,7 +29,7 @@ type session struct {
 	workspace map[string]string // CODER_* of the last plan
 	planJSON  []byte            // of the last plan, nil until asked for
 	planned   bool
-	modules   []byte            // SHA-256 of the module files it was given
+	modules   []byte // SHA-256 of the module files it was given
 }
 
 var (

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/seed-2a7f8fe7/coder/api/provisioner"
+	"github.com/seed-2a7f8fe7/coder/internal/filelock"
 )
 
 var (
@@ -98,7 +99,7 @@ func (e *Engine) leftover(dir string, take func(claim string, state []byte) erro
 	if _, err := os.Stat(filepath.Join(dir, claimFile)); err != nil {
 		return nil //nolint:nilerr // nothing was applied there
 	}
-	lock, err := lockFile(filepath.Join(dir, lockName))
+	lock, err := filelock.Try(filepath.Join(dir, lockName))
 	if err != nil {
 		return nil //nolint:nilerr // it is in use
 	}
