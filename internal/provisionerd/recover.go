@@ -137,7 +137,8 @@ func pack(state []byte) ([]byte, error) {
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
 	_, err := z.Write(state)
-	return b.Bytes(), errors.Join(err, z.Close())
+	err = errors.Join(err, z.Close())
+	return b.Bytes(), err
 }
 
 // state takes a state that a build reached. The newest goes at once; those

@@ -45,8 +45,8 @@ func (refusal) Code() uint64 { return provisionerd.CodeRefused }
 // ends the job when the server says that it is canceled or lost. While the
 // server cannot be reached the job goes on: a server that was away itself gives
 // its daemons a lease to come back, and one that gave the job up says so at the
-// first word. But a build that another daemon may take up is let go shortly
-// before the lease runs out.
+// first word. But a build, which another daemon may take up, is let go when
+// half of the lease has passed: what it makes meanwhile nobody else knows of.
 type reporter struct {
 	d     *Daemon
 	job   *provisionerd.AcquiredJob
@@ -77,7 +77,7 @@ func newReporter(d *Daemon, job *provisionerd.AcquiredJob, end context.CancelCau
 		r.every = upstreamUpdate
 	}
 	if lease := time.Duration(job.LeaseMilliseconds) * time.Millisecond; lease > 0 && job.GetWorkspaceBuild() != nil {
-		r.silent = lease - lease/8 // time for the tool to stop before another daemon begins
+		r.silent = lease / 2 // the rest is for the tool to stop, before another daemon begins
 	}
 	if d.UpdateInterval > 0 {
 		r.every = d.UpdateInterval
@@ -199,7 +199,9 @@ func (r *reporter) update(ctx context.Context, req *provisionerd.UpdateJobReques
 	default:
 		r.mu.Lock()
 		r.pending = append(req.Logs, r.pending...)
-		if r.snapshot == nil {
+		if refused := drpcerr.Code(err) == provisionerd.CodeRefused; refused && req.State != nil {
+			r.resumable = false // the server will not have it
+		} else if r.snapshot == nil {
 			r.snapshot = req.State
 		}
 		r.mu.Unlock()
