@@ -82,7 +82,7 @@ func (s *Service) Recover(ctx context.Context, w Worker, l *provisionerd.Leftove
 		if running = r.StartedAt != nil && r.CompletedAt == nil; !running {
 			return nil
 		}
-		why := fmt.Sprintf("The provisioner %q let go of the job, and its state was recovered.", r.WorkerName)
+		why := fmt.Sprintf("The provisioner %q was lost or let go of the job, and its state was recovered.", r.WorkerName)
 		if r.CanceledAt != nil {
 			return s.fail(ctx, q, job, &provisionerd.FailedJob{Error: why}, outcome{canceled: true})
 		}
