@@ -300,6 +300,58 @@ func TestKilledProvisioner(t *testing.T) {
 	})
 }
 
+// request makes a request of the REST API as the first user.
+func (p *plant) request(t *testing.T, method, path string, answer any) {
+	t.Helper()
+	token, err := os.ReadFile(filepath.Join(p.dir, "config", "session"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req, err := http.NewRequestWithContext(t.Context(), method, "http://"+p.address+"/api/v2"+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Coder-Session-Token", strings.TrimSpace(string(token)))
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil || resp.StatusCode != http.StatusOK || json.Unmarshal(b, answer) != nil {
+		t.Fatalf("%s %s: %s %v\n%s", method, path, resp.Status, err, b)
+	}
+}
+
+// TestCancelInterruptsTerraform within half a second, and keeps what was made.
+func TestCancelInterruptsTerraform(t *testing.T) {
+	p := newPlant(t)
+	j, _ := p.build(t, "cancel", "http://"+p.address, "30")
+	wait(t, time.Minute, "the first resource is begun", func() bool { return len(j.survivors()) > 0 })
+	var w struct {
+		LatestBuild struct {
+			ID, Status string
+		} `json:"latest_build"`
+	}
+	p.request(t, http.MethodGet, "/users/me/workspace/cancel", &w)
+	began := time.Now()
+	p.request(t, http.MethodPatch, "/workspacebuilds/"+w.LatestBuild.ID+"/cancel", &struct{}{})
+	wait(t, 10*time.Second, "what Terraform ran has ended", func() bool { return len(j.survivors()) == 0 })
+	took := time.Since(began)
+	t.Logf("interrupted %s after the request to cancel", took.Round(time.Millisecond))
+	if took > 500*time.Millisecond {
+		t.Error("that is too late")
+	}
+	wait(t, 20*time.Second, "the build is canceled", func() bool {
+		p.request(t, http.MethodGet, "/users/me/workspace/cancel", &w)
+		return w.LatestBuild.Status == "canceled"
+	})
+	if out := p.run(t, "state", "pull", j.name); !strings.Contains(out, `"r1"`) {
+		t.Errorf("the state after the interruption is %s", out)
+	}
+	p.run(t, "delete", j.name, "--yes")
+}
+
 // TestKilledServer kills the server with kill -9 in the middle of an apply on
 // an external provisioner, which goes on.
 func TestKilledServer(t *testing.T) {
