@@ -33,6 +33,7 @@ import (
 	"archive/tar"
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -226,6 +227,9 @@ func (s *session) script(ctx context.Context, name, script string, out proto.Mes
 		if strings.TrimSpace(sc.Text()) == "" {
 			continue
 		}
+		if ctx.Err() != nil {
+			return cmp.Or(failure, "interrupted"), nil
+		}
 		var l line
 		dec := json.NewDecoder(bytes.NewReader(sc.Bytes()))
 		dec.DisallowUnknownFields()
@@ -236,7 +240,7 @@ func (s *session) script(ctx context.Context, name, script string, out proto.Mes
 		if text != "" {
 			failure = text
 		}
-		if err != nil || ctx.Err() != nil {
+		if err != nil {
 			return failure, err
 		}
 	}
