@@ -40,7 +40,8 @@ func (a *app) provisionerStartCommand() *command {
 		name: "start", max: 0, signals: true,
 		short: "Run a provisioner on this machine, for one build at a time or several.",
 		long: "It signs in with --key, with --psk, or as you. SIGTERM and SIGHUP let it finish its build and " +
-			"take no other; SIGINT (Ctrl-C) cancels the build first.",
+			"take no other; SIGINT (Ctrl-C) cancels the build first. --concurrency lets it run several builds at once, " +
+			"and --terraform-binary says which terraform or tofu it runs them with.",
 		examples: []example{
 			{"With a key, which also says the organization and the tags", "CODER_PROVISIONER_DAEMON_KEY=... coder provisioner start --url https://coder.example.com"},
 			{"As yourself, for the builds of a data centre", "coder provisioner start --tag datacenter=lisbon"},
@@ -53,8 +54,8 @@ func (a *app) provisionerStartCommand() *command {
 			option.String(&o.psk, "psk", "Secret of the server's --provisioner-daemon-psk to sign in with.").Env("CODER_PROVISIONER_DAEMON_PSK"),
 			option.String(&o.key, "key", "Key to sign in with.").Env("CODER_PROVISIONER_DAEMON_KEY"),
 			option.String(&o.name, "name", "Name of this provisioner; the machine's otherwise.").Env("CODER_PROVISIONER_DAEMON_NAME"),
-			option.Int(&o.concurrency, "concurrency", "How many builds to run at once.").Env("CODER_PROVISIONER_DAEMON_CONCURRENCY").Def("1"),
-			option.String(&o.binary, "terraform-binary", "The terraform or tofu to run, as a name on the PATH or a path; a fitting one is found otherwise.").Env("CODER_PROVISIONER_DAEMON_TERRAFORM_BINARY"),
+			option.Int(&o.concurrency, "concurrency", "How many builds to run at once.").Env("CODER_PROVISIONER_DAEMON_CONCURRENCY").Def("1").Hide(),
+			option.String(&o.binary, "terraform-binary", "The terraform or tofu to run, as a name on the PATH or a path; a fitting one is found otherwise.").Env("CODER_PROVISIONER_DAEMON_TERRAFORM_BINARY").Hide(),
 			option.Bool(&o.log.Verbose, "verbose", "Log more.").Env("CODER_PROVISIONER_DAEMON_VERBOSE").Def("false"),
 			option.String(&o.log.Human, "log-human", "File for the log as text; \"\" for none.").Env("CODER_PROVISIONER_DAEMON_LOGGING_HUMAN").Def("/dev/stderr"),
 			option.String(&o.log.JSON, "log-json", "File for the log as JSON.").Env("CODER_PROVISIONER_DAEMON_LOGGING_JSON"),

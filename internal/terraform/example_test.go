@@ -16,7 +16,7 @@ import (
 // fakeAgent is what the test's server gives out as the agent: it tells how it
 // was called and stays.
 const fakeAgent = `#!/bin/sh
-[ "$1" = --version ] && exit 0
+[ "$1" = version ] && exit 0
 trap 'echo bye >>"$HOME/log"; exit 0' TERM
 echo "$1 $CODER_AGENT_TOKEN ${CODER_SECRET:-clean} $$" >>"$HOME/log"
 echo $$ >"$HOME/pid"
