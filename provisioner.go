@@ -11,6 +11,7 @@ import (
 // ProvisionerDaemon is a process that takes jobs.
 type ProvisionerDaemon struct {
 	APIVersion     string                  `json:"api_version"`
+	BusySlots      int                     `json:"busy_slots"` // it is busy when all are
 	CreatedAt      time.Time               `json:"created_at"`
 	CurrentJob     *ProvisionerDaemonJob   `json:"current_job,omitempty"`
 	ID             uuid.UUID               `json:"id"`
@@ -21,8 +22,10 @@ type ProvisionerDaemon struct {
 	OrganizationID uuid.UUID               `json:"organization_id"`
 	PreviousJob    *ProvisionerDaemonJob   `json:"previous_job,omitempty"`
 	Provisioners   []string                `json:"provisioners"`
+	Slots          int                     `json:"slots"` // jobs it takes at once
 	Status         ProvisionerDaemonStatus `json:"status"`
 	Tags           map[string]string       `json:"tags"`
+	Tools          []string                `json:"tools"` // what it runs, such as terraform/1.11.4
 	Version        string                  `json:"version"`
 }
 

@@ -27,3 +27,33 @@ type Session interface {
 	// Close ends what still runs and removes the work directory.
 	Close() error
 }
+
+// Modules is what a Session has besides when its engine can do with the module
+// files of an earlier import instead of fetching them again.
+type Modules interface {
+	// HasModules says that the InitRequest's hash alone is enough.
+	HasModules(sha256 []byte) bool
+	// UseModules hands the files over, before Init. They are what ModuleFiles
+	// of an InitComplete was.
+	UseModules(packed []byte) error
+}
+
+// Snapshotter is a Session whose Apply can tell the state while it runs, so
+// that what was made is known when the daemon dies.
+type Snapshotter interface {
+	// Watch is called before Apply. changed is called, from one goroutine at a
+	// time and not after Apply has returned, with the whole state whenever it
+	// has changed. claim is kept beside the state for Leftovers.
+	Watch(claim string, changed func(state []byte))
+	// Leave makes Close keep the work directory, for Leftovers to find.
+	Leave()
+}
+
+// Recoverer is an Engine that finds what is left of jobs whose daemon died, or
+// that were left, during or after Apply.
+type Recoverer interface {
+	// Leftovers calls take with the claim and the state of each, nil when
+	// there is none yet, and forgets it when take gives nil. Jobs that run,
+	// in this process or another, are not among them.
+	Leftovers(take func(claim string, state []byte) error) error
+}

@@ -18,6 +18,8 @@ const (
 	MaxMessage = 128 << 20
 	// MaxFile bounds an uploaded file, such as a template's prepared modules.
 	MaxFile = 100 << 20
+	// MaxState bounds the state of a build that is told while it runs, unpacked.
+	MaxState = 64 << 20
 	// Chunk is how much of a file goes into one piece.
 	Chunk = 2 << 20
 )
@@ -28,4 +30,14 @@ const (
 const (
 	CapabilityParameter = "capability"
 	CapabilityLease     = "lease"
+)
+
+// A daemon that takes several jobs at once opens a connection for each, all
+// under its name, and says with SlotsParameter how many there are, from 1 to
+// MaxSlots. ToolParameter, repeated, names what it runs, as in
+// terraform/1.11.4. Servers that do not know them ignore them.
+const (
+	SlotsParameter = "slots"
+	ToolParameter  = "tool"
+	MaxSlots       = 1000
 )

@@ -505,3 +505,118 @@ type drpcProvisionerDaemon_DownloadFileStream struct {
 func (x *drpcProvisionerDaemon_DownloadFileStream) Send(m *provisioner.FileUpload) error {
 	return x.MsgSend(m, drpcEncoding_File_api_provisionerd_provisionerd_proto{})
 }
+
+type DRPCExtensionsClient interface {
+	DRPCConn() drpc.Conn
+
+	AwaitInterruption(ctx context.Context, in *JobClaim) (*Interruption, error)
+	Recover(ctx context.Context, in *Leftover) (*LeftoverTaken, error)
+}
+
+type drpcExtensionsClient struct {
+	cc drpc.Conn
+}
+
+func NewDRPCExtensionsClient(cc drpc.Conn) DRPCExtensionsClient {
+	return &drpcExtensionsClient{cc}
+}
+
+func (c *drpcExtensionsClient) DRPCConn() drpc.Conn { return c.cc }
+
+func (c *drpcExtensionsClient) AwaitInterruption(ctx context.Context, in *JobClaim) (*Interruption, error) {
+	out := new(Interruption)
+	err := c.cc.Invoke(ctx, "/provisionerd.Extensions/AwaitInterruption", drpcEncoding_File_api_provisionerd_provisionerd_proto{}, in, out)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *drpcExtensionsClient) Recover(ctx context.Context, in *Leftover) (*LeftoverTaken, error) {
+	out := new(LeftoverTaken)
+	err := c.cc.Invoke(ctx, "/provisionerd.Extensions/Recover", drpcEncoding_File_api_provisionerd_provisionerd_proto{}, in, out)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+type DRPCExtensionsServer interface {
+	AwaitInterruption(context.Context, *JobClaim) (*Interruption, error)
+	Recover(context.Context, *Leftover) (*LeftoverTaken, error)
+}
+
+type DRPCExtensionsUnimplementedServer struct{}
+
+func (s *DRPCExtensionsUnimplementedServer) AwaitInterruption(context.Context, *JobClaim) (*Interruption, error) {
+	return nil, drpcerr.WithCode(errors.New("Unimplemented"), drpcerr.Unimplemented)
+}
+
+func (s *DRPCExtensionsUnimplementedServer) Recover(context.Context, *Leftover) (*LeftoverTaken, error) {
+	return nil, drpcerr.WithCode(errors.New("Unimplemented"), drpcerr.Unimplemented)
+}
+
+type DRPCExtensionsDescription struct{}
+
+func (DRPCExtensionsDescription) NumMethods() int { return 2 }
+
+func (DRPCExtensionsDescription) Method(n int) (string, drpc.Encoding, drpc.Receiver, interface{}, bool) {
+	switch n {
+	case 0:
+		return "/provisionerd.Extensions/AwaitInterruption", drpcEncoding_File_api_provisionerd_provisionerd_proto{},
+			func(srv interface{}, ctx context.Context, in1, in2 interface{}) (drpc.Message, error) {
+				return srv.(DRPCExtensionsServer).
+					AwaitInterruption(
+						ctx,
+						in1.(*JobClaim),
+					)
+			}, DRPCExtensionsServer.AwaitInterruption, true
+	case 1:
+		return "/provisionerd.Extensions/Recover", drpcEncoding_File_api_provisionerd_provisionerd_proto{},
+			func(srv interface{}, ctx context.Context, in1, in2 interface{}) (drpc.Message, error) {
+				return srv.(DRPCExtensionsServer).
+					Recover(
+						ctx,
+						in1.(*Leftover),
+					)
+			}, DRPCExtensionsServer.Recover, true
+	default:
+		return "", nil, nil, nil, false
+	}
+}
+
+func DRPCRegisterExtensions(mux drpc.Mux, impl DRPCExtensionsServer) error {
+	return mux.Register(impl, DRPCExtensionsDescription{})
+}
+
+type DRPCExtensions_AwaitInterruptionStream interface {
+	drpc.Stream
+	SendAndClose(*Interruption) error
+}
+
+type drpcExtensions_AwaitInterruptionStream struct {
+	drpc.Stream
+}
+
+func (x *drpcExtensions_AwaitInterruptionStream) SendAndClose(m *Interruption) error {
+	if err := x.MsgSend(m, drpcEncoding_File_api_provisionerd_provisionerd_proto{}); err != nil {
+		return err
+	}
+	return x.CloseSend()
+}
+
+type DRPCExtensions_RecoverStream interface {
+	drpc.Stream
+	SendAndClose(*LeftoverTaken) error
+}
+
+type drpcExtensions_RecoverStream struct {
+	drpc.Stream
+}
+
+func (x *drpcExtensions_RecoverStream) SendAndClose(m *LeftoverTaken) error {
+	if err := x.MsgSend(m, drpcEncoding_File_api_provisionerd_provisionerd_proto{}); err != nil {
+		return err
+	}
+	return x.CloseSend()
+}

@@ -13,9 +13,9 @@ var tiers = []tier{
 	{0, "vocabulary", []string{"."}, nil},
 	{1, "contracts", []string{"api/...", "client"}, []string{".", "api/..."}},
 	{2, "mechanisms", []string{
-		"internal/access", "internal/archive", "internal/echo", "internal/initscript", "internal/lifecycle", "internal/notify",
+		"internal/access", "internal/archive", "internal/echo", "internal/filelock", "internal/initscript", "internal/lifecycle", "internal/notify",
 		"internal/postgres", "internal/postgres/embedded", "internal/postgres/sqlc", "internal/sshd", "internal/switchboard",
-		"internal/telemetry", "internal/terraform/...", "internal/tfprovider", "internal/tunnel/...", "examples",
+		"internal/telemetry", "internal/terraform/...", "internal/tfprovider", "internal/tunnel/...", "internal/warm", "examples",
 	}, []string{".", "api/...", "client", "internal/lifecycle", "internal/telemetry"}},
 	{3, "use cases", []string{
 		"internal/audit", "internal/identity", "internal/presence", "internal/queue", "internal/resource",
@@ -39,7 +39,8 @@ var pairs = map[string]map[string]string{
 	"client":                {},
 	"internal/switchboard":  {"internal/postgres/sqlc": "the replicas table", "internal/postgres": "the replicas table", "internal/tunnel": "the frames it forwards"},
 	"internal/postgres":     {"internal/postgres/sqlc": "the generated queries"},
-	"internal/terraform":    {"internal/terraform/...": "its own rooms", "internal/archive": "template sources", "internal/initscript": "the agent's bootstrap", "internal/tfprovider": "the provider it attaches to"},
+	"internal/terraform":    {"internal/terraform/...": "its own rooms", "internal/archive": "template sources", "internal/initscript": "the agent's bootstrap", "internal/tfprovider": "the provider it attaches to", "internal/filelock": "processes share the cache directory", "internal/warm": "results of init"},
+	"internal/warm":         {"internal/filelock": "processes share the store"},
 	"internal/echo":         {"internal/archive": "scripts come in template archives"},
 	"internal/template":     {"internal/queue": "import and dry-run jobs", "internal/resource": "what an import would make"},
 	"internal/workspace":    {"internal/queue": "build jobs", "internal/resource": "what a build made"},

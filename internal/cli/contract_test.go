@@ -19,6 +19,7 @@ type page struct {
 // ours are facts of the contract that are ours to decide, each with its reason.
 var ours = map[string]string{
 	"templates init --id":                   "the starter templates are our own",
+	"provisioner list --column":             "slots and tools are our own",
 	"server --default-quiet-hours-schedule": "the page lost a blank of the cron line",
 }
 

@@ -66,6 +66,8 @@ func daemonColumns() []column[daemonRow] {
 		{"tags", func(d daemonRow) string { return tagText(d.Tags) }},
 		{"key name", func(d daemonRow) string { return d.KeyName }},
 		{"status", func(d daemonRow) string { return string(d.Status) }},
+		{"slots", func(d daemonRow) string { return fmt.Sprintf("%d/%d", d.BusySlots, d.Slots) }},
+		{"tools", func(d daemonRow) string { return strings.Join(d.Tools, " ") }},
 	}
 	for _, which := range []struct {
 		name string

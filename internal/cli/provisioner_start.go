@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/api/provisioner"
+	wire "github.com/seed-2a7f8fe7/coder/api/provisionerd"
 	"github.com/seed-2a7f8fe7/coder/client"
 	"github.com/seed-2a7f8fe7/coder/internal/cli/option"
 	"github.com/seed-2a7f8fe7/coder/internal/provisionerd"
@@ -22,6 +24,8 @@ import (
 // daemonOptions are the flags of provisioner start.
 type daemonOptions struct {
 	cacheDir, psk, key, name, org string
+	binary                        string
+	concurrency                   int
 	tags, experiments             []string
 	types                         []string
 	ignored                       time.Duration
@@ -34,9 +38,10 @@ func (a *app) provisionerStartCommand() *command {
 	var o daemonOptions
 	return &command{
 		name: "start", max: 0, signals: true,
-		short: "Run a provisioner on this machine, for one build at a time.",
+		short: "Run a provisioner on this machine, for one build at a time or several.",
 		long: "It signs in with --key, with --psk, or as you. SIGTERM and SIGHUP let it finish its build and " +
-			"take no other; SIGINT (Ctrl-C) cancels the build first.",
+			"take no other; SIGINT (Ctrl-C) cancels the build first. --concurrency lets it run several builds at once, " +
+			"and --terraform-binary says which terraform or tofu it runs them with.",
 		examples: []example{
 			{"With a key, which also says the organization and the tags", "CODER_PROVISIONER_DAEMON_KEY=... coder provisioner start --url https://coder.example.com"},
 			{"As yourself, for the builds of a data centre", "coder provisioner start --tag datacenter=lisbon"},
@@ -49,6 +54,8 @@ func (a *app) provisionerStartCommand() *command {
 			option.String(&o.psk, "psk", "Secret of the server's --provisioner-daemon-psk to sign in with.").Env("CODER_PROVISIONER_DAEMON_PSK"),
 			option.String(&o.key, "key", "Key to sign in with.").Env("CODER_PROVISIONER_DAEMON_KEY"),
 			option.String(&o.name, "name", "Name of this provisioner; the machine's otherwise.").Env("CODER_PROVISIONER_DAEMON_NAME"),
+			option.Int(&o.concurrency, "concurrency", "How many builds to run at once.").Env("CODER_PROVISIONER_DAEMON_CONCURRENCY").Def("1").Hide(),
+			option.String(&o.binary, "terraform-binary", "The terraform or tofu to run, as a name on the PATH or a path; a fitting one is found otherwise.").Env("CODER_PROVISIONER_DAEMON_TERRAFORM_BINARY").Hide(),
 			option.Bool(&o.log.Verbose, "verbose", "Log more.").Env("CODER_PROVISIONER_DAEMON_VERBOSE").Def("false"),
 			option.String(&o.log.Human, "log-human", "File for the log as text; \"\" for none.").Env("CODER_PROVISIONER_DAEMON_LOGGING_HUMAN").Def("/dev/stderr"),
 			option.String(&o.log.JSON, "log-json", "File for the log as JSON.").Env("CODER_PROVISIONER_DAEMON_LOGGING_JSON"),
@@ -73,6 +80,8 @@ func (o *daemonOptions) check() (coder.Tags, error) {
 		return nil, failure("--tag cannot go with --key: a key has its own tags")
 	case o.key != "" && o.org != "":
 		return nil, failure("--org cannot go with --key: a key belongs to an organization")
+	case o.concurrency < 1 || o.concurrency > wire.MaxSlots:
+		return nil, failure("--concurrency %d is not a number from 1 to %d", o.concurrency, wire.MaxSlots)
 	case o.psk != "" && o.org != "":
 		return nil, failure("--org cannot go with --psk: it serves the default organization")
 	}
@@ -118,7 +127,7 @@ func (a *app) provisionerStart(ctx context.Context, o *daemonOptions) (err error
 			return err
 		}
 	}
-	engines, err := server.Engines(o.types, terraform.Config{CacheDir: filepath.Join(o.cacheDir, "provisioner"), Log: log})
+	engines, err := server.Engines(o.types, terraform.Config{CacheDir: filepath.Join(o.cacheDir, "provisioner"), Binary: o.binary, Log: log})
 	if err != nil {
 		return err
 	}
@@ -132,9 +141,12 @@ func (a *app) provisionerStart(ctx context.Context, o *daemonOptions) (err error
 	}
 	ws := provisionerd.WebSocket{
 		Client: c, Organization: o.org, Name: o.name, Tags: tags, Provisioners: o.types,
-		Key: o.key, PSK: o.psk, Version: coder.Version(),
+		Key: o.key, PSK: o.psk, Version: coder.Version(), Slots: o.concurrency,
 	}
-	d, err := provisionerd.New(provisionerd.Config{
+	if ws.Tools, err = tools(ctx, engines); err != nil {
+		return err
+	}
+	d, err := provisionerd.NewSlots(o.concurrency, provisionerd.Config{
 		Dial: ws.Dial, Name: o.name, Tags: tags, Engines: engines, Log: log, Registerer: registry,
 	})
 	if err != nil {
@@ -143,8 +155,18 @@ func (a *app) provisionerStart(ctx context.Context, o *daemonOptions) (err error
 	return runDaemon(ctx, d, log)
 }
 
+// tools names the Terraform or OpenTofu that the engines run.
+func tools(ctx context.Context, engines map[string]provisioner.Engine) ([]string, error) {
+	e, ok := engines["terraform"].(*terraform.Engine)
+	if !ok {
+		return nil, nil
+	}
+	tool, err := e.Tool(ctx)
+	return []string{tool}, err
+}
+
 // runDaemon runs a provisioner until a signal, or until the server refuses it.
-func runDaemon(ctx context.Context, d *provisionerd.Daemon, log *slog.Logger) error {
+func runDaemon(ctx context.Context, d *provisionerd.Slots, log *slog.Logger) error {
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer signal.Stop(signals)

@@ -17,7 +17,7 @@
 //	{"sleep": "200ms"}                              waits; a cancel ends the step with an error
 //	{"hang": true}                                  waits for a cancel; "deaf" waits on regardless
 //	{"complete": {...}}                             the answer, in protojson of its Complete message
-//	{"state": "text"}                               apply only: the answer's state
+//	{"state": "text"}                               apply only: the answer's state, told at once
 //	{"error": "text"}                               the answer's error: the template's fault
 //	{"fail": "text"}                                the engine's own failure
 //	{"panic": "text"}                               a bug in the engine
@@ -33,6 +33,7 @@ import (
 	"archive/tar"
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -82,6 +83,7 @@ func Archive(files map[string]string) ([]byte, error) {
 
 type session struct {
 	log    func(*provisioner.Log)
+	told   func(state []byte) // of Watch, may be nil
 	files  map[string]string
 	values map[string]string
 }
@@ -162,6 +164,12 @@ func (s *session) Graph(ctx context.Context, r *provisioner.GraphRequest) (*prov
 	return out, err
 }
 
+// Watch tells the states of the script's lines as they are played.
+func (s *session) Watch(_ string, changed func(state []byte)) { s.told = changed }
+
+// Leave does nothing: there is no work directory.
+func (s *session) Leave() {}
+
 // Close ends the job; there is nothing to clean up.
 func (s *session) Close() error { return nil }
 
@@ -219,6 +227,9 @@ func (s *session) script(ctx context.Context, name, script string, out proto.Mes
 		if strings.TrimSpace(sc.Text()) == "" {
 			continue
 		}
+		if ctx.Err() != nil {
+			return cmp.Or(failure, "interrupted"), nil
+		}
 		var l line
 		dec := json.NewDecoder(bytes.NewReader(sc.Bytes()))
 		dec.DisallowUnknownFields()
@@ -229,7 +240,7 @@ func (s *session) script(ctx context.Context, name, script string, out proto.Mes
 		if text != "" {
 			failure = text
 		}
-		if err != nil || ctx.Err() != nil {
+		if err != nil {
 			return failure, err
 		}
 	}
@@ -276,6 +287,9 @@ func (s *session) act(ctx context.Context, l line, out proto.Message) (string, e
 	}
 	if a, ok := out.(*provisioner.ApplyComplete); ok && l.State != nil {
 		a.State = []byte(*l.State)
+		if s.told != nil {
+			s.told(a.State)
+		}
 	}
 	if l.Panic != "" {
 		panic(l.Panic)

@@ -14,6 +14,10 @@ func Jobs(organization uuid.UUID) string { return "jobs/" + organization.String(
 // Job is the topic of one job: status, log lines.
 func Job(id uuid.UUID) string { return "job/" + id.String() }
 
+// Interrupt is the topic of what ends a job from outside: it was canceled,
+// or taken from its provisioner.
+func Interrupt(job uuid.UUID) string { return "interrupt/" + job.String() }
+
 // Workspace is the topic of one workspace: builds, agents, settings.
 func Workspace(id uuid.UUID) string { return "workspace/" + id.String() }
 

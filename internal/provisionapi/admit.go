@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/google/uuid"
@@ -38,6 +39,8 @@ type DaemonInfo struct {
 	APIVersion     string
 	// Leases says that the daemon knows of fences and leases.
 	Leases bool
+	Slots  int      // connections it has, one for each job at once; 0 means 1
+	Tools  []string // what it runs, such as terraform/1.11.4
 }
 
 // BuiltIn describes a daemon inside the server's own process: organization
@@ -109,8 +112,31 @@ func describe(r *http.Request) (DaemonInfo, coder.Tags, error) {
 	if len(d.Provisioners) == 0 {
 		return d, nil, coder.Invalid("provisioner", "say what the provisioner can run: terraform or echo")
 	}
+	if err := readSlots(q, &d); err != nil {
+		return d, nil, err
+	}
 	tags, err := readTags(q)
 	return d, tags, err
+}
+
+// readSlots reads how many jobs the daemon takes at once, and with what.
+func readSlots(q url.Values, d *DaemonInfo) error {
+	d.Slots = 1
+	if s := q.Get(provisionerd.SlotsParameter); s != "" {
+		n, err := strconv.Atoi(s)
+		if err != nil || n < 1 || n > provisionerd.MaxSlots {
+			return coder.Invalid("slots", "%.20q is not a number from 1 to %d", s, provisionerd.MaxSlots)
+		}
+		d.Slots = n
+	}
+	d.Tools = q[provisionerd.ToolParameter]
+	bad := func(t string) bool {
+		return len(t) > 60 || strings.ContainsFunc(t, func(r rune) bool { return r <= ' ' || r > '~' })
+	}
+	if len(d.Tools) > 8 || slices.ContainsFunc(d.Tools, bad) {
+		return coder.Invalid("tool", "give at most 8 tools, each as name/version")
+	}
+	return nil
 }
 
 func readTags(q url.Values) (coder.Tags, error) {

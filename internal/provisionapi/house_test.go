@@ -42,6 +42,7 @@ type house struct {
 	jobs   map[uuid.UUID]*provisionerd.AcquiredJob
 	done   map[uuid.UUID]*provisionerd.CompletedJob
 	failed map[uuid.UUID]*provisionerd.FailedJob
+	told   map[uuid.UUID][]byte         // states of builds that run, as they came
 	values []*provisioner.VariableValue // answer to what an import learned
 }
 
@@ -51,6 +52,7 @@ func newHouse(t testing.TB, c queue.Config) *house {
 	h := &house{
 		store: store, user: uuid.New(), file: uuid.New(), jobs: map[uuid.UUID]*provisionerd.AcquiredJob{},
 		done: map[uuid.UUID]*provisionerd.CompletedJob{}, failed: map[uuid.UUID]*provisionerd.FailedJob{},
+		told: map[uuid.UUID][]byte{},
 	}
 	var err error
 	if h.org, err = store.EnsureDefaultOrganization(t.Context(), uuid.New(), time.Now()); err != nil {
@@ -92,9 +94,12 @@ func (h *house) Prepare(_ context.Context, j queue.Job) (*provisionerd.AcquiredJ
 	return h.jobs[j.ID], nil
 }
 
-func (h *house) Update(_ context.Context, _ *sqlc.Queries, _ queue.Job, r *provisionerd.UpdateJobRequest) (*provisionerd.UpdateJobResponse, error) {
+func (h *house) Update(_ context.Context, _ *sqlc.Queries, j queue.Job, r *provisionerd.UpdateJobRequest) (*provisionerd.UpdateJobResponse, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if len(r.State) > 0 {
+		h.told[j.ID] = r.State
+	}
 	return &provisionerd.UpdateJobResponse{VariableValues: h.values}, nil
 }
 
@@ -117,13 +122,24 @@ func (h *house) Changed(context.Context, queue.Job) {}
 // add puts a job with an echo script into the queue.
 func (h *house) add(t testing.TB, kind coder.ProvisionerJobType, files map[string]string) uuid.UUID {
 	t.Helper()
+	return h.addJob(t, kind, files, "")
+}
+
+// addWith adds a build of a version with prepared modules.
+func (h *house) addWith(t testing.TB, modules string) uuid.UUID {
+	t.Helper()
+	return h.addJob(t, coder.ProvisionerJobTypeWorkspaceBuild, nil, modules)
+}
+
+func (h *house) addJob(t testing.TB, kind coder.ProvisionerJobType, files map[string]string, modules string) uuid.UUID {
+	t.Helper()
 	archive, err := echo.Archive(files)
 	if err != nil {
 		t.Fatal(err)
 	}
 	id := uuid.New()
 	a := &provisionerd.AcquiredJob{TemplateSourceArchive: archive}
-	m := &provisioner.Metadata{WorkspaceName: "ws", WorkspaceBuildId: id.String(), TemplateName: "t"}
+	m := &provisioner.Metadata{WorkspaceName: "ws", WorkspaceBuildId: id.String(), TemplateName: "t", TemplateVersionModulesFile: modules}
 	switch kind {
 	case coder.ProvisionerJobTypeWorkspaceBuild:
 		a.Type = &provisionerd.AcquiredJob_WorkspaceBuild_{WorkspaceBuild: &provisionerd.AcquiredJob_WorkspaceBuild{Metadata: m}}

@@ -25,6 +25,7 @@ const keepEvery = 3 * time.Second
 // conn is one daemon's connection: the calls of the provisioner wire.
 type conn struct {
 	provisionerd.DRPCProvisionerDaemonUnimplementedServer
+	provisionerd.DRPCExtensionsUnimplementedServer
 	queue  *queue.Service
 	worker queue.Worker
 	log    *slog.Logger
@@ -159,6 +160,22 @@ func (c *conn) CompleteJob(ctx context.Context, req *provisionerd.CompletedJob) 
 		c.drop(req.JobId)
 	}
 	return &provisionerd.Empty{}, c.explain("complete", req.JobId, err)
+}
+
+// AwaitInterruption answers when the job is canceled or lost, so that nobody
+// has to wait for the daemon's next word.
+func (c *conn) AwaitInterruption(ctx context.Context, req *provisionerd.JobClaim) (*provisionerd.Interruption, error) {
+	canceled, err := c.queue.AwaitInterruption(ctx, c.worker, req.JobId, req.Fence)
+	if queue.Lost(err) {
+		return &provisionerd.Interruption{Lost: true}, nil
+	}
+	return &provisionerd.Interruption{Canceled: canceled}, c.explain("await", req.JobId, err)
+}
+
+// Recover takes the state of a job whose daemon died or let go.
+func (c *conn) Recover(ctx context.Context, req *provisionerd.Leftover) (*provisionerd.LeftoverTaken, error) {
+	stale, err := c.queue.Recover(ctx, c.worker, req)
+	return &provisionerd.LeftoverTaken{Stale: stale}, c.explain("recover", req.JobId, err)
 }
 
 // explain makes of an error what the daemon may know of it, with a code that

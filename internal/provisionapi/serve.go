@@ -35,6 +35,7 @@ func (a *API) ServeConn(ctx context.Context, c net.Conn, d DaemonInfo) error {
 	id, gone, err := a.Queue.Hello(ctx, queue.Daemon{
 		OrganizationID: d.OrganizationID, KeyID: d.KeyID, Name: d.Name, Tags: d.Tags,
 		Provisioners: d.Provisioners, Version: d.Version, APIVersion: d.APIVersion,
+		Slots: d.Slots, Tools: d.Tools,
 	})
 	if err != nil {
 		return fmt.Errorf("record the provisioner: %w", err)
@@ -63,6 +64,9 @@ func (a *API) ServeConn(ctx context.Context, c net.Conn, d DaemonInfo) error {
 func serveStreams(ctx context.Context, mux *yamux.Session, srv *conn, log *slog.Logger) error {
 	calls := drpcmux.New()
 	if err := provisionerd.DRPCRegisterProvisionerDaemon(calls, srv); err != nil {
+		return err
+	}
+	if err := provisionerd.DRPCRegisterExtensions(calls, srv); err != nil {
 		return err
 	}
 	server := drpcserver.NewWithOptions(calls, drpcserver.Options{Manager: drpcmanager.Options{

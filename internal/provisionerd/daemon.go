@@ -31,6 +31,9 @@ type Config struct {
 	Dial func(ctx context.Context) (drpc.Conn, error)
 	Name string
 	Tags coder.Tags // for the log only; the server decides
+	// Slot tells the slots of one process apart in the log; "" when it is the
+	// only one.
+	Slot string
 	// Engines by the kind of jobs they run, terraform or echo.
 	Engines map[string]provisioner.Engine
 	Log     *slog.Logger
@@ -53,6 +56,8 @@ type Daemon struct {
 	metrics *metrics
 	refused chan error
 
+	leftovers bool // engines may hold states of jobs that died; used by take alone
+
 	drain  context.CancelFunc // no more jobs
 	kill   context.CancelFunc // end the current job too
 	closed chan struct{}
@@ -68,6 +73,9 @@ func New(c Config) (*Daemon, error) {
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.Slot != "" {
+		c.Log = c.Log.With("slot", c.Slot)
 	}
 	if c.ForceCancelInterval <= 0 {
 		c.ForceCancelInterval = 10 * time.Minute
@@ -88,8 +96,10 @@ func (d *Daemon) Start(context.Context) error {
 	d.kill, d.drain = func() { kill(errStopped()) }, drain
 	go func() {
 		defer close(d.closed)
-		d.metrics.daemons.Inc()
-		defer d.metrics.daemons.Dec()
+		if d.Slot == "" || d.Slot == firstSlot {
+			d.metrics.daemons.Inc()
+			defer d.metrics.daemons.Dec()
+		}
 		d.take(taking, alive)
 		d.link.close()
 	}()
@@ -119,7 +129,12 @@ func (d *Daemon) Refused() <-chan error { return d.refused }
 // take runs one job after the other until taking ends.
 func (d *Daemon) take(taking, alive context.Context) {
 	wait := backoff{}
+	d.leftovers = true
 	for taking.Err() == nil {
+		if d.leftovers {
+			d.leftovers = false
+			d.recover(taking)
+		}
 		client, err := d.link.get(taking)
 		if err != nil {
 			return // only the end of taking ends it

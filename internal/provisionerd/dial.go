@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/coder/websocket"
@@ -33,7 +34,9 @@ type WebSocket struct {
 	Tags         coder.Tags
 	Provisioners []string
 	Key, PSK     string
-	Version      string // of this program
+	Version      string   // of this program
+	Slots        int      // connections there will be under this name; 0 means 1
+	Tools        []string // what the engines run, such as terraform/1.11.4
 }
 
 // Dial opens a connection. A server that refuses gives a *coder.Error.
@@ -57,6 +60,12 @@ func (w WebSocket) Dial(ctx context.Context) (drpc.Conn, error) {
 		"name":                           {w.Name},
 		"provisioner":                    w.Provisioners,
 		provisionerd.CapabilityParameter: {provisionerd.CapabilityLease},
+	}
+	if w.Slots > 1 {
+		q.Set(provisionerd.SlotsParameter, strconv.Itoa(w.Slots))
+	}
+	if len(w.Tools) > 0 {
+		q[provisionerd.ToolParameter] = w.Tools
 	}
 	for k, v := range w.Tags {
 		q.Add("tag", k+"="+v)

@@ -41,21 +41,28 @@ func (e refusal) Error() string { return e.why }
 func (refusal) Code() uint64 { return provisionerd.CodeRefused }
 
 // reporter tells the server about one job: log lines in batches, and at the
-// least that it is still being run. It ends the job when the server says that
-// it is canceled or lost. While the server cannot be reached the job goes on:
-// a server that was away itself gives its daemons a lease to come back, and
-// one that gave the job up says so at the first word.
+// least that it is still being run, and the states that a build reaches. It
+// ends the job when the server says that it is canceled or lost. While the
+// server cannot be reached the job goes on: a server that was away itself gives
+// its daemons a lease to come back, and one that gave the job up says so at the
+// first word. But a build, which another daemon may take up, is let go when
+// half of the lease has passed: what it makes meanwhile nobody else knows of.
 type reporter struct {
 	d     *Daemon
 	job   *provisionerd.AcquiredJob
 	end   context.CancelCauseFunc
 	every time.Duration
 	kick  chan struct{}
+	// urgent is signalled when there is something that is not to wait for more.
+	urgent chan struct{}
+	silent time.Duration // how long the server may be out of reach
 
-	mu      sync.Mutex
-	now     string // stage
-	pending []*provisionerd.Log
-	size    int // of all lines so far
+	mu        sync.Mutex
+	now       string // stage
+	pending   []*provisionerd.Log
+	size      int    // of all lines so far
+	snapshot  []byte // the state to send, packed
+	resumable bool   // all that was made is told
 
 	sending sync.Mutex // lines keep their order
 	heard   time.Time  // of the server; guarded by sending
@@ -64,9 +71,13 @@ type reporter struct {
 func newReporter(d *Daemon, job *provisionerd.AcquiredJob, end context.CancelCauseFunc) *reporter {
 	r := &reporter{
 		d: d, job: job, end: end, every: leasedUpdate, heard: time.Now(), kick: make(chan struct{}, 1),
+		urgent: make(chan struct{}, 1), silent: silent, resumable: job.Fence != 0,
 	}
 	if job.LeaseMilliseconds <= 0 {
 		r.every = upstreamUpdate
+	}
+	if lease := time.Duration(job.LeaseMilliseconds) * time.Millisecond; lease > 0 && job.GetWorkspaceBuild() != nil {
+		r.silent = lease / 2 // the rest is for the tool to stop, before another daemon begins
 	}
 	if d.UpdateInterval > 0 {
 		r.every = d.UpdateInterval
@@ -117,6 +128,7 @@ func (r *reporter) loop(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-idle.C:
+		case <-r.urgent:
 		case <-r.kick:
 			r.gather(ctx)
 		}
@@ -135,6 +147,8 @@ func (r *reporter) gather(ctx context.Context) {
 			return
 		case <-t.C:
 			return
+		case <-r.urgent:
+			return
 		case <-r.kick:
 			r.mu.Lock()
 			full := len(r.pending) >= flushLines
@@ -149,8 +163,8 @@ func (r *reporter) gather(ctx context.Context) {
 // sendAndSee sends the lines that wait and does what the server says.
 func (r *reporter) sendAndSee(ctx context.Context) {
 	_, err := r.update(ctx, &provisionerd.UpdateJobRequest{})
-	if lost := (lostError{}); errors.As(err, &lost) {
-		r.end(lost)
+	if lost := (lostError{}); errors.As(err, &lost) || errors.As(err, &letGoError{}) {
+		r.end(err)
 		return
 	}
 	if err != nil && ctx.Err() == nil {
@@ -165,9 +179,11 @@ func (r *reporter) update(ctx context.Context, req *provisionerd.UpdateJobReques
 	defer r.sending.Unlock()
 	r.mu.Lock()
 	req.JobId, req.Fence, req.Logs = r.job.JobId, r.job.Fence, r.pending
-	r.pending = nil
+	req.State, req.Resumable = r.snapshot, r.resumable
+	r.pending, r.snapshot = nil, nil
 	r.mu.Unlock()
-	bounded, cancel := context.WithDeadline(ctx, r.heard.Add(silent))
+	began := time.Now()
+	bounded, cancel := context.WithDeadline(ctx, r.heard.Add(r.silent))
 	defer cancel()
 	var resp *provisionerd.UpdateJobResponse
 	err := r.d.call(bounded, func(ctx context.Context, c provisionerd.DRPCProvisionerDaemonClient) (err error) {
@@ -176,15 +192,22 @@ func (r *reporter) update(ctx context.Context, req *provisionerd.UpdateJobReques
 	})
 	switch {
 	case err == nil:
+	case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil && r.silent != silent:
+		return nil, letGoError{}
 	case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
 		return nil, lostError{fmt.Sprintf("the server could not be reached for %s", silent)}
 	default:
 		r.mu.Lock()
 		r.pending = append(req.Logs, r.pending...)
+		if refused := drpcerr.Code(err) == provisionerd.CodeRefused; refused && req.State != nil {
+			r.resumable = false // the server will not have it
+		} else if r.snapshot == nil {
+			r.snapshot = req.State
+		}
 		r.mu.Unlock()
 		return nil, err
 	}
-	r.heard = time.Now()
+	r.heard = began // the lease runs from when the server took it at the earliest
 	if resp.Lost {
 		return nil, lostError{"the server gave the job to another provisioner or ended it"}
 	}
@@ -240,7 +263,10 @@ func (r *reporter) alive(ctx context.Context) {
 		case <-t.C:
 		}
 		if client, err := r.d.link.get(ctx); err == nil {
-			client.UpdateJob(ctx, &provisionerd.UpdateJobRequest{JobId: r.job.JobId, Fence: r.job.Fence}) //nolint:errcheck // as above
+			r.mu.Lock()
+			resumable := r.resumable
+			r.mu.Unlock()
+			client.UpdateJob(ctx, &provisionerd.UpdateJobRequest{JobId: r.job.JobId, Fence: r.job.Fence, Resumable: resumable}) //nolint:errcheck // as above
 		}
 	}
 }

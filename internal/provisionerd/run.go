@@ -21,12 +21,16 @@ type runner struct {
 	job    *provisionerd.AcquiredJob
 	log    *slog.Logger
 	report *reporter
+
+	session provisioner.Session // of the goroutine that runs the steps
+	settled chan bool           // once the job's end is reported: whether to keep what it leaves
+	closed  chan struct{}       // when the session is
 }
 
 // run does a job from its claim to the word that ends it. alive ends when the
 // daemon must end at once.
 func (d *Daemon) run(alive context.Context, job *provisionerd.AcquiredJob) {
-	r := &runner{d: d, job: job, log: d.Log.With("job", job.JobId, "type", kindOf(job))}
+	r := &runner{d: d, job: job, log: d.Log.With("job", job.JobId, "type", kindOf(job)), settled: make(chan bool, 1), closed: make(chan struct{})}
 	r.log.Info("job started")
 	start := time.Now()
 	d.metrics.current.WithLabelValues(job.Provisioner).Inc()
@@ -46,18 +50,19 @@ func (d *Daemon) run(alive context.Context, job *provisionerd.AcquiredJob) {
 	// The first word comes before anything is done: a job of which the server
 	// heard nothing has had no effect.
 	if r.report.sendAndSee(reporting); ctx.Err() == nil {
+		if job.Fence != 0 {
+			go r.interruptions(reporting)
+		}
 		go func() { defer close(ended); r.report.loop(reporting) }()
 		done, failed = r.steps(ctx)
 		stopReporting()
 		<-ended
 	} else {
+		close(r.closed)
 		failed = r.fail(context.Cause(ctx), nil, nil)
 	}
-	err := context.Cause(ctx)
+	err := r.settle(alive, context.Cause(ctx), done, failed)
 	lost := lostError{}
-	if !errors.As(err, &lost) {
-		err = r.report.finish(done, failed)
-	}
 	status := "success"
 	switch {
 	case errors.As(err, &lost):
@@ -75,6 +80,28 @@ func (d *Daemon) run(alive context.Context, job *provisionerd.AcquiredJob) {
 	d.metrics.observe(job, status, time.Since(start))
 }
 
+// settle reports the end of a job that ended for the given cause, nil when by
+// itself, and lets go of its session. What could not be reported is kept.
+func (r *runner) settle(alive context.Context, cause error, done *provisionerd.CompletedJob, failed *provisionerd.FailedJob) error {
+	err := cause
+	lost, let := lostError{}, letGoError{}
+	switch {
+	case errors.As(cause, &lost):
+	case errors.As(cause, &let) && failed != nil:
+		err = r.handBack(alive, failed)
+	default:
+		err = r.report.finish(done, failed)
+	}
+	keep := err != nil && r.job.GetWorkspaceBuild() != nil
+	r.settled <- keep
+	r.d.leftovers = r.d.leftovers || keep
+	select {
+	case <-r.closed:
+	case <-time.After(goodbye): // an engine that was given up
+	}
+	return err
+}
+
 // result is what the steps of a job come to: one of the two is set.
 type result struct {
 	done   *provisionerd.CompletedJob
@@ -86,13 +113,9 @@ type result struct {
 func (r *runner) steps(ctx context.Context) (*provisionerd.CompletedJob, *provisionerd.FailedJob) {
 	got := make(chan result, 1)
 	go func() {
-		defer func() {
-			if p := recover(); p != nil {
-				r.log.Error("an engine panicked", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
-				got <- result{failed: r.fail(fmt.Errorf("the engine failed: %v", p), nil, nil)}
-			}
-		}()
-		got <- r.do(ctx)
+		defer close(r.closed)
+		got <- r.guarded(ctx)
+		r.close(<-r.settled)
 	}()
 	select {
 	case res := <-got:
@@ -107,6 +130,31 @@ func (r *runner) steps(ctx context.Context) (*provisionerd.CompletedJob, *provis
 		return res.done, r.because(ctx, res.failed)
 	case <-force.C:
 		return nil, r.fail(fmt.Errorf("%w, and its engine did not end within %s", context.Cause(ctx), r.d.ForceCancelInterval), nil, nil)
+	}
+}
+
+// guarded runs the steps; a panic of an engine fails the job.
+func (r *runner) guarded(ctx context.Context) (res result) {
+	defer func() {
+		if p := recover(); p != nil {
+			r.log.Error("an engine panicked", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			res = result{failed: r.fail(fmt.Errorf("the engine failed: %v", p), nil, nil)}
+		}
+	}()
+	return r.do(ctx)
+}
+
+// close ends the session, if one was begun; keep leaves its work directory for
+// a later hand-over of its state.
+func (r *runner) close(keep bool) {
+	if r.session == nil {
+		return
+	}
+	if w, ok := r.session.(provisioner.Snapshotter); ok && keep {
+		w.Leave()
+	}
+	if err := r.session.Close(); err != nil {
+		r.log.Warn("cannot clean up after a job", "error", err)
 	}
 }
 
@@ -129,11 +177,7 @@ func (r *runner) do(ctx context.Context) result {
 	if err != nil {
 		return result{failed: r.fail(fmt.Errorf("start the engine: %w", err), nil, nil)}
 	}
-	defer func() {
-		if err := s.Close(); err != nil {
-			r.log.Warn("cannot clean up after a job", "error", err)
-		}
-	}()
+	r.session = s
 	switch r.job.Type.(type) {
 	case *provisionerd.AcquiredJob_TemplateImport_:
 		return r.templateImport(ctx, s)

@@ -126,7 +126,7 @@ func (r *runner) dryRun(ctx context.Context, s provisioner.Session) result {
 		return result{failed: r.fail(fmt.Errorf("%s: %w", what, err), nil, nil)}
 	}
 	r.report.stage("Initializing")
-	init, err := answer(s.Init(ctx, &provisioner.InitRequest{TemplateSourceArchive: r.job.TemplateSourceArchive, OmitModuleFiles: true}))
+	init, err := r.init(ctx, s)
 	if err != nil {
 		return failed("initialize", err)
 	}
@@ -158,7 +158,7 @@ func (r *runner) build(ctx context.Context, s provisioner.Session) result {
 		return result{failed: r.fail(fmt.Errorf("%s: %w", what, err), state, timings)}
 	}
 	r.report.stage("Initializing")
-	init, err := answer(s.Init(ctx, &provisioner.InitRequest{TemplateSourceArchive: r.job.TemplateSourceArchive, OmitModuleFiles: true}))
+	init, err := r.init(ctx, s)
 	timings = append(timings, init.GetTimings()...)
 	if err != nil {
 		return failed("initialize", err)
@@ -176,6 +176,9 @@ func (r *runner) build(ctx context.Context, s provisioner.Session) result {
 		return failed("quota", err)
 	}
 	r.report.stage("Applying")
+	if err := r.watch(ctx, s); err != nil {
+		return failed("begin to apply", err)
+	}
 	apply, err := answer(s.Apply(ctx, &provisioner.ApplyRequest{Metadata: in.Metadata}))
 	timings = append(timings, apply.GetTimings()...)
 	state = apply.GetState()

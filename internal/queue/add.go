@@ -66,7 +66,7 @@ func (s *Service) Cancel(ctx context.Context, q *sqlc.Queries, jobID uuid.UUID) 
 
 // Canceled sends the hints of a Cancel that was committed.
 func (s *Service) Canceled(jobID uuid.UUID) {
-	s.Hub.Publish(notify.Job(jobID))
+	s.Hub.Publish(notify.Job(jobID), notify.Interrupt(jobID))
 	s.spawn(func(ctx context.Context) {
 		row, err := s.Store.QueueJob(ctx, jobID)
 		if err != nil {

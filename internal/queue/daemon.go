@@ -26,8 +26,10 @@ type Daemon struct {
 	Name           string
 	Tags           coder.Tags // normalized
 	Provisioners   []string
-	Version        string // of the program
-	APIVersion     string // of the wire
+	Version        string   // of the program
+	APIVersion     string   // of the wire
+	Slots          int      // jobs it takes at once, over a connection each; 0 means 1
+	Tools          []string // what it runs, such as terraform/1.11.4
 }
 
 // Hello records a daemon that connected and gives the id of its row, which is
@@ -38,6 +40,7 @@ func (s *Service) Hello(ctx context.Context, d Daemon) (id uuid.UUID, gone func(
 		ID: uuid.New(), OrganizationID: d.OrganizationID, KeyID: d.KeyID, Name: clean(d.Name, 200),
 		Owner: d.Tags[coder.TagOwner], Provisioners: d.Provisioners, Tags: d.Tags,
 		Version: clean(d.Version, 200), ApiVersion: clean(d.APIVersion, 20),
+		Slots: int32(max(d.Slots, 1)), Tools: orEmpty(d.Tools),
 	})
 	if err != nil {
 		return uuid.Nil, nil, err

@@ -53,7 +53,7 @@ func (s *Service) held(ctx context.Context, q *sqlc.Queries, w Worker, id string
 	return r, jobOf(r, row.Tags), err
 }
 
-// Update takes log lines and what an import learned, renews the lease, and
+// Update takes log lines, what an import learned and what a build made, renews the lease, and
 // says whether the job is to be canceled. (PRV-18, PRV-22)
 func (s *Service) Update(ctx context.Context, w Worker, fence int64, req *provisionerd.UpdateJobRequest) (*provisionerd.UpdateJobResponse, error) {
 	var resp *provisionerd.UpdateJobResponse
@@ -68,7 +68,7 @@ func (s *Service) Update(ctx context.Context, w Worker, fence int64, req *provis
 			return err
 		}
 		id, resp = job.ID, &provisionerd.UpdateJobResponse{}
-		if req.TemplateVariables != nil || req.UserVariableValues != nil || req.Readme != nil || req.WorkspaceTags != nil {
+		if len(req.State) > 0 || req.TemplateVariables != nil || req.UserVariableValues != nil || req.Readme != nil || req.WorkspaceTags != nil {
 			h, err := s.handler(job.Type)
 			if err != nil {
 				return err
@@ -86,7 +86,7 @@ func (s *Service) Update(ctx context.Context, w Worker, fence int64, req *provis
 			return err
 		}
 		resp.Canceled = row.CanceledAt != nil
-		return q.QueueRenew(ctx, sqlc.QueueRenewParams{ID: job.ID, LogsLength: length, LogsOverflowed: overflowed, LeaseMs: lease.Milliseconds()})
+		return q.QueueRenew(ctx, sqlc.QueueRenewParams{ID: job.ID, LogsLength: length, LogsOverflowed: overflowed, Resumable: req.Resumable, LeaseMs: lease.Milliseconds()})
 	})
 	if err != nil {
 		return nil, err
@@ -209,7 +209,7 @@ func (s *Service) fail(ctx context.Context, q *sqlc.Queries, j Job, failed *prov
 
 // changed tells whoever watches that a job's status changed.
 func (s *Service) changed(ctx context.Context, j Job) {
-	s.Hub.Publish(notify.Job(j.ID))
+	s.Hub.Publish(notify.Job(j.ID), notify.Interrupt(j.ID))
 	if h, ok := s.handlers[j.Type]; ok {
 		h.Changed(context.WithoutCancel(ctx), j)
 	}

@@ -117,13 +117,14 @@ func daemonView(r sqlc.QueueDaemonsRow, jobs map[uuid.UUID]coder.ProvisionerJob)
 	d := coder.ProvisionerDaemon{
 		ID: p.ID, OrganizationID: p.OrganizationID, KeyID: p.KeyID, KeyName: keyName(p.KeyID, r.KeyName), Name: p.Name,
 		Tags: p.Tags, Provisioners: p.Provisioners, Version: p.Version, APIVersion: p.ApiVersion,
+		Slots: int(p.Slots), BusySlots: int(r.BusySlots), Tools: p.Tools,
 		CreatedAt: p.CreatedAt, LastSeenAt: p.LastSeenAt, Status: coder.ProvisionerDaemonStatusIdle,
 		CurrentJob: daemonJob(jobs, r.CurrentJob), PreviousJob: daemonJob(jobs, r.PreviousJob),
 	}
 	switch {
 	case r.Offline:
 		d.Status = coder.ProvisionerDaemonStatusOffline
-	case d.CurrentJob != nil:
+	case d.BusySlots >= d.Slots:
 		d.Status = coder.ProvisionerDaemonStatusBusy
 	}
 	return d
@@ -150,9 +151,9 @@ func keyName(id uuid.UUID, name string) string {
 }
 
 // orEmpty gives a list that PostgreSQL counts as empty, not as absent.
-func orEmpty(ids []uuid.UUID) []uuid.UUID {
+func orEmpty[T any](ids []T) []T {
 	if ids == nil {
-		return []uuid.UUID{}
+		return []T{}
 	}
 	return ids
 }

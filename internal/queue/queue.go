@@ -44,7 +44,8 @@ type Handler interface {
 	// Prepare fills what the provisioner needs: the type-specific part and the
 	// source archive are set; id, fence, times and names are the queue's.
 	Prepare(ctx context.Context, job Job) (*provisionerd.AcquiredJob, error)
-	// Update takes what an import learns early; logs are the queue's.
+	// Update takes what an import learns early and the state that a build
+	// tells while it runs, or that was found later; logs are the queue's.
 	Update(ctx context.Context, q *sqlc.Queries, job Job, req *provisionerd.UpdateJobRequest) (*provisionerd.UpdateJobResponse, error)
 	// Complete takes the result of a job that succeeded.
 	Complete(ctx context.Context, q *sqlc.Queries, job Job, done *provisionerd.CompletedJob) error

@@ -37,6 +37,7 @@ type handler struct {
 	mu        sync.Mutex
 	completed []*provisionerd.CompletedJob
 	failed    []*provisionerd.FailedJob
+	told      []string // states
 	refuse    error // of Complete
 	unfit     error // of Prepare
 }
@@ -48,7 +49,18 @@ func (h *handler) Prepare(context.Context, queue.Job) (*provisionerd.AcquiredJob
 }
 
 func (h *handler) Update(_ context.Context, _ *sqlc.Queries, _ queue.Job, r *provisionerd.UpdateJobRequest) (*provisionerd.UpdateJobResponse, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(r.State) > 0 {
+		h.told = append(h.told, string(r.State))
+	}
 	return &provisionerd.UpdateJobResponse{VariableValues: r.UserVariableValues}, nil
+}
+
+func (h *handler) states() []string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Clone(h.told)
 }
 
 func (h *handler) Complete(_ context.Context, _ *sqlc.Queries, _ queue.Job, done *provisionerd.CompletedJob) error {

@@ -15,8 +15,7 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
 )
 
-// maxClaims bounds how often a job that changes nothing outside is run again
-// after its provisioner was lost.
+// maxClaims bounds how often a job is run again after its provisioner was lost.
 const maxClaims = 3
 
 // reap ends what can no longer end by itself. Every replica does it; the row
@@ -65,8 +64,7 @@ func (s *Service) reapOnce(ctx context.Context) error {
 }
 
 // reapLost deals with a job whose provisioner went silent, or that does not
-// end though it was canceled: an import or a dry run is run again, anything
-// else fails with the state it had.
+// end though it was canceled.
 func (s *Service) reapLost(ctx context.Context, id uuid.UUID) error {
 	var job Job
 	var why string
@@ -89,23 +87,8 @@ func (s *Service) reapLost(ctx context.Context, id uuid.UUID) error {
 		default:
 			why = fmt.Sprintf("The provisioner %q did not end the job within %s after it was canceled.", r.WorkerName, s.ForceCancel)
 		}
-		harmless := job.Type != coder.ProvisionerJobTypeWorkspaceBuild || s.unbegun(r)
-		again = harmless && r.CanceledAt == nil && r.Fence < maxClaims
-		if again {
-			if err := s.note(ctx, q, r, provisioner.LogLevel_WARN, why+" The job is run again."); err != nil {
-				return err
-			}
-			_, err := q.QueueRelease(ctx, r.ID, r.Fence)
-			return err
-		}
-		failed := &provisionerd.FailedJob{Error: why}
-		if job.Type == coder.ProvisionerJobTypeWorkspaceBuild {
-			failed.Error += " The state from before the build is kept. What the build made since may exist without being in the state: look for it before the next build."
-		}
-		if err := s.note(ctx, q, r, provisioner.LogLevel_ERROR, failed.Error); err != nil {
-			return err
-		}
-		return s.fail(ctx, q, job, failed, outcome{})
+		again, err = s.giveUp(ctx, q, r, job, why)
+		return err
 	})
 	if err != nil || why == "" {
 		return err
@@ -116,6 +99,38 @@ func (s *Service) reapLost(ctx context.Context, id uuid.UUID) error {
 	}
 	s.changed(ctx, job)
 	return nil
+}
+
+// giveUp takes a locked job from its provisioner. What has no effect outside
+// is run again; so is a build that told all it made, which another provisioner
+// goes on with. Anything else fails with the state that is known.
+func (s *Service) giveUp(ctx context.Context, q *sqlc.Queries, r sqlc.ProvisionerJob, job Job, why string) (again bool, err error) {
+	build := job.Type == coder.ProvisionerJobTypeWorkspaceBuild
+	if (!build || r.Resumable || s.unbegun(r)) && r.CanceledAt == nil && r.Fence < maxClaims {
+		then := " The job is run again."
+		if build && r.Resumable {
+			then = " The build goes on elsewhere, from the last state that was heard."
+		}
+		if err := s.note(ctx, q, r, provisioner.LogLevel_WARN, why+then); err != nil {
+			return false, err
+		}
+		_, err := q.QueueRelease(ctx, r.ID, r.Fence)
+		return true, err
+	}
+	failed := &provisionerd.FailedJob{Error: why}
+	switch {
+	case build && r.Resumable:
+		failed.Error += " The last state that was heard is kept. What the provisioner was making at that moment may exist without being in the state: look for it before the next build."
+		if r.Fence >= maxClaims {
+			failed.Error = fmt.Sprintf("%s It was tried %d times.", failed.Error, r.Fence)
+		}
+	case build:
+		failed.Error += " The state from before the build is kept. What the build made since may exist without being in the state: look for it before the next build."
+	}
+	if err := s.note(ctx, q, r, provisioner.LogLevel_ERROR, failed.Error); err != nil {
+		return false, err
+	}
+	return false, s.fail(ctx, q, job, failed, outcome{})
 }
 
 // unbegun says that a build's provisioner never said a word. One that knows of

@@ -2,6 +2,7 @@ package queue_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -32,12 +33,20 @@ func TestTransitions(t *testing.T) {
 	events := map[string]func(uuid.UUID) error{
 		"a provisioner claims it": func(uuid.UUID) error { a = h.acquire(t, w); return nil },
 		"somebody cancels it":     cancel,
-		"no provisioner that could take it was seen for 30 minutes":            func(uuid.UUID) error { return nil },
-		"its provisioner completes it":                                         func(uuid.UUID) error { return h.Complete(t.Context(), w, a.Fence, buildDone(a)) },
-		"its provisioner completes it all the same":                            func(uuid.UUID) error { return h.Complete(t.Context(), w, a.Fence, buildDone(a)) },
-		"its provisioner fails it, or its result is refused":                   func(uuid.UUID) error { return h.Fail(t.Context(), w, a.Fence, buildFailed(a, "no")) },
-		"its provisioner stops and fails it":                                   func(uuid.UUID) error { return h.Fail(t.Context(), w, a.Fence, buildFailed(a, "no")) },
-		"its lease runs out, and it is a build that had begun":                 expire,
+		"no provisioner that could take it was seen for 30 minutes": func(uuid.UUID) error { return nil },
+		"its provisioner completes it":                              func(uuid.UUID) error { return h.Complete(t.Context(), w, a.Fence, buildDone(a)) },
+		"its provisioner completes it all the same":                 func(uuid.UUID) error { return h.Complete(t.Context(), w, a.Fence, buildDone(a)) },
+		"its provisioner fails it, or its result is refused":        func(uuid.UUID) error { return h.Fail(t.Context(), w, a.Fence, buildFailed(a, "no")) },
+		"its provisioner stops and fails it":                        func(uuid.UUID) error { return h.Fail(t.Context(), w, a.Fence, buildFailed(a, "no")) },
+		"its lease runs out, and it is a build that had begun and did not tell its state, or was tried three times": expire,
+		"its lease runs out, and it is a build that told its state":                                                 expire,
+		"its provisioner let go of it and handed its state over": func(uuid.UUID) error {
+			stale, err := h.Recover(t.Context(), w, &provisionerd.Leftover{JobId: a.JobId, Fence: a.Fence})
+			if err == nil && stale {
+				err = errors.New("taken as stale")
+			}
+			return err
+		},
 		"its lease runs out, and it is an import, a dry run, or had not begun": expire,
 		"its lease runs out, or it does not stop in time":                      expire,
 		"its provisioner went away before it got the job":                      func(id uuid.UUID) error { h.Release(t.Context(), w, id, a.Fence); return nil },
@@ -57,8 +66,9 @@ func TestTransitions(t *testing.T) {
 				a = h.acquire(t, w)
 			}
 		}
-		if strings.Contains(tr.Event, "had begun") {
-			if _, err := h.Update(t.Context(), w, a.Fence, &provisionerd.UpdateJobRequest{JobId: a.JobId}); err != nil {
+		if strings.Contains(tr.Event, "had begun") || strings.Contains(tr.Event, "told its state") {
+			told := strings.Contains(tr.Event, "told its state")
+			if _, err := h.Update(t.Context(), w, a.Fence, &provisionerd.UpdateJobRequest{JobId: a.JobId, Resumable: told}); err != nil {
 				t.Fatal(err)
 			}
 		}

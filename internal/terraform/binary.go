@@ -16,6 +16,8 @@ import (
 	"github.com/hashicorp/hc-install/product"
 	"github.com/hashicorp/hc-install/releases"
 	"golang.org/x/mod/semver"
+
+	"github.com/seed-2a7f8fe7/coder/internal/filelock"
 )
 
 // The versions that work: from the first with JSON output of all commands to
@@ -32,6 +34,17 @@ type binary struct {
 	version string // without v
 	modTime time.Time
 	size    int64
+}
+
+// isTofu says whether the program is OpenTofu, which names itself so on its
+// file alone.
+func (b *binary) isTofu() bool { return strings.Contains(filepath.Base(b.path), "tofu") }
+
+func (b *binary) tool() string {
+	if b.isTofu() {
+		return "tofu/" + b.version
+	}
+	return "terraform/" + b.version
 }
 
 // find gives the program to run, looking again only when it has changed.
@@ -92,7 +105,7 @@ func exe(name string) string {
 
 // install downloads Terraform into dir, checking HashiCorp's signature.
 func (e *Engine) install(ctx context.Context, dir string) (string, error) {
-	unlock, err := waitLock(ctx, filepath.Join(e.config.CacheDir, "install.lock"))
+	unlock, err := filelock.Wait(ctx, filepath.Join(e.config.CacheDir, "install.lock"))
 	if err != nil {
 		return "", err
 	}
@@ -111,26 +124,6 @@ func (e *Engine) install(ctx context.Context, dir string) (string, error) {
 		return "", errors.Join(err, os.RemoveAll(partial))
 	}
 	return path, os.Rename(partial, dir)
-}
-
-// waitLock waits for a lock that other processes may hold.
-func waitLock(ctx context.Context, name string) (unlock func(), err error) {
-	tick := time.NewTicker(50 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		f, err := lockFile(name)
-		if err == nil {
-			return func() { f.Close() }, nil
-		}
-		if errors.Is(err, os.ErrNotExist) || errors.Is(err, os.ErrPermission) {
-			return nil, err
-		}
-		select {
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		case <-tick.C:
-		}
-	}
 }
 
 // inspect asks a program for its version and judges it.

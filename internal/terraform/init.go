@@ -19,6 +19,7 @@ import (
 
 	"github.com/seed-2a7f8fe7/coder/api/provisioner"
 	"github.com/seed-2a7f8fe7/coder/internal/archive"
+	"github.com/seed-2a7f8fe7/coder/internal/filelock"
 )
 
 // maxModules is the largest set of module files that goes back to the server.
@@ -49,7 +50,6 @@ func (s *session) prepare(ctx context.Context, req *provisioner.InitRequest, don
 	if m.why == "" {
 		return nil
 	}
-	s.say(provisioner.LogLevel_DEBUG, "terraform init: %s", m.why)
 	if m.backend {
 		s.say(provisioner.LogLevel_WARN, "The template's backend is not used: the server keeps the state of workspaces")
 		if err := os.WriteFile(s.file(overrideFile), []byte("terraform {\n  backend \"local\" {}\n}\n"), 0o600); err != nil {
@@ -61,21 +61,50 @@ func (s *session) prepare(ctx context.Context, req *provisioner.InitRequest, don
 			return err
 		}
 	}
-	unlock, err := waitLock(ctx, filepath.Join(s.engine.config.CacheDir, "plugins.lock"))
+	return s.install(ctx, req, done)
+}
+
+// install does what `terraform init` would, by the result of an earlier one or
+// by running it.
+func (s *session) install(ctx context.Context, req *provisioner.InitRequest, done *provisioner.InitComplete) error {
+	lock, err := os.ReadFile(s.file(lockHCL))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("read lock file: %w", err)
+	}
+	key, err := s.initKey(lock, s.modules)
+	if err != nil {
+		return err
+	}
+	if ok, err := s.restoreInit(ctx, key, req, done); ok || err != nil {
+		return err
+	}
+	unlock, err := filelock.Wait(ctx, filepath.Join(s.engine.config.CacheDir, "plugins.lock"))
 	if err != nil {
 		return &templateError{"terraform init was canceled"}
 	}
 	defer unlock()
+	// Another job may have done it while this one waited.
+	if ok, err := s.restoreInit(ctx, key, req, done); ok || err != nil {
+		return err
+	}
+	if err := s.engine.store.Remove(ctx, key); err != nil {
+		return fmt.Errorf("clear what an earlier init left: %w", err)
+	}
+	s.say(provisioner.LogLevel_DEBUG, "terraform init: %s", s.module.why)
 	if done.Timings, _, err = s.terraform(ctx, "init", s.initArgs()...); err != nil {
 		return err
 	}
-	return s.keepModules(req, done)
+	if err := s.keepModules(req, done); err != nil {
+		return err
+	}
+	s.keepInit(ctx, lock, done)
+	return nil
 }
 
 // initArgs are those of `terraform init`, whose output is JSON from 1.9 on.
 func (s *session) initArgs() []string {
 	args := []string{"init", "-no-color", "-input=false"}
-	if !strings.Contains(filepath.Base(s.binary.path), "tofu") && semver.Compare("v"+s.binary.version, "v1.9.0") >= 0 {
+	if !s.binary.isTofu() && semver.Compare("v"+s.binary.version, "v1.9.0") >= 0 {
 		args = append(args, "-json")
 	}
 	return args
@@ -153,7 +182,17 @@ func (s *session) restoreModules(hash []byte) error {
 	if err != nil {
 		return fmt.Errorf("read kept modules: %w", err)
 	}
+	if sum := sha256.Sum256(packed); !bytes.Equal(sum[:], hash) {
+		return os.Remove(s.engine.modulesFile(hash)) // not what it was: fetched again
+	}
 	return s.UseModules(packed)
+}
+
+// HasModules says whether modules of this hash are here already, so that
+// InitialModuleTarHash is enough.
+func (s *session) HasModules(hash []byte) bool {
+	_, err := os.Stat(s.engine.modulesFile(hash))
+	return err == nil
 }
 
 // UseModules gives the session the module files that an earlier Init made. A
@@ -162,6 +201,8 @@ func (s *session) UseModules(packed []byte) error {
 	if err := archive.Unpack(packed, s.source(), archive.Modules()); err != nil {
 		return fmt.Errorf("unpack kept modules: %w", err)
 	}
+	sum := sha256.Sum256(packed)
+	s.modules = sum[:]
 	return nil
 }
 

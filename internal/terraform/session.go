@@ -21,14 +21,21 @@ type session struct {
 	log      func(*provisioner.Log)
 	provider *providerProcess
 	closed   bool
+	left     bool               // Close keeps the directory
+	claim    string             // of Watch
+	changed  func(state []byte) // of Watch
 
 	module    *module           // the template's own source, read at Init
 	workspace map[string]string // CODER_* of the last plan
 	planJSON  []byte            // of the last plan, nil until asked for
 	planned   bool
+	modules   []byte // SHA-256 of the module files it was given
 }
 
-var _ provisioner.Session = (*session)(nil)
+var (
+	_ provisioner.Session = (*session)(nil)
+	_ provisioner.Modules = (*session)(nil)
+)
 
 // templateError is a failure that the template's author is told as it is.
 type templateError struct{ text string }
@@ -187,8 +194,12 @@ func (s *session) Apply(ctx context.Context, _ *provisioner.ApplyRequest) (*prov
 		return nil, errors.New("terraform: Apply before a Plan that succeeded")
 	}
 	done := &provisioner.ApplyComplete{}
-	var err error
+	stop, err := s.watch()
+	if err != nil {
+		return nil, err
+	}
 	done.Timings, _, err = s.terraform(ctx, "apply", "apply", "-json", "-no-color", "-input=false", "-lock=false", "-auto-approve", planFile)
+	stop()
 	s.planned = false
 	state, readErr := os.ReadFile(s.file(stateFile))
 	if readErr != nil && !errors.Is(readErr, os.ErrNotExist) {
@@ -215,7 +226,7 @@ func (s *session) Graph(ctx context.Context, req *provisioner.GraphRequest) (*pr
 	return done, err
 }
 
-// Close kills what still runs and removes the work directory.
+// Close kills what still runs and removes the work directory, unless it is left.
 func (s *session) Close() error {
 	if s.closed {
 		return nil
@@ -226,6 +237,9 @@ func (s *session) Close() error {
 	}
 	if s.lock != nil {
 		s.lock.Close()
+	}
+	if _, err := os.Stat(filepath.Join(s.dir, claimFile)); s.left && err == nil {
+		return nil
 	}
 	if err := os.RemoveAll(s.dir); err != nil {
 		return fmt.Errorf("remove work directory: %w", err)

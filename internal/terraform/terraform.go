@@ -14,6 +14,11 @@
 // an import, which has no state, asks Terraform for the plan as JSON and for
 // the graph.
 //
+// What an init installed is kept for the next job of the same requirements and
+// the same tool, on whichever slot or daemon that shares the cache directory
+// (see package warm): that job has no init either. Inits themselves take turns,
+// because Terraform's cache of plug-ins is made for one at a time.
+//
 // # What it promises
 //
 //   - Errors of a template come back as text for its author, with file and line.
@@ -44,6 +49,8 @@ import (
 	"time"
 
 	"github.com/seed-2a7f8fe7/coder/api/provisioner"
+	"github.com/seed-2a7f8fe7/coder/internal/filelock"
+	"github.com/seed-2a7f8fe7/coder/internal/warm"
 )
 
 // Config says where and how an Engine works.
@@ -61,6 +68,9 @@ type Config struct {
 	// Grace is how long an interrupted Terraform may take to end before it is
 	// killed. 0 means 3 minutes.
 	Grace time.Duration
+	// StoreBytes bounds what is kept of inits and provider packages; what was
+	// not used for the longest time goes first. 0 means 10 GiB.
+	StoreBytes int64
 	// Log is told about what concerns the daemon and not the template's author.
 	Log *slog.Logger
 }
@@ -68,6 +78,7 @@ type Config struct {
 // Engine runs jobs. It may be used by many goroutines; each session by one.
 type Engine struct {
 	config Config
+	store  *warm.Store
 
 	mu     sync.Mutex
 	binary *binary // nil until found
@@ -98,12 +109,12 @@ func New(c Config) (*Engine, error) {
 			return nil, fmt.Errorf("find the own executable, which serves the provider: %w", err)
 		}
 	}
-	for _, d := range []string{"work", "plugins", "modules"} {
+	for _, d := range []string{"work", "plugins", "modules", "store"} {
 		if err := os.MkdirAll(filepath.Join(dir, d), 0o700); err != nil {
 			return nil, fmt.Errorf("cache directory: %w", err)
 		}
 	}
-	return &Engine{config: c}, nil
+	return &Engine{config: c, store: newStore(c)}, nil
 }
 
 // Ensure finds or downloads Terraform and gives its path and version, so that a
@@ -114,6 +125,16 @@ func (e *Engine) Ensure(ctx context.Context) (path, version string, err error) {
 		return "", "", err
 	}
 	return b.path, b.version, nil
+}
+
+// Tool gives the name and version of what jobs are run with, such as
+// terraform/1.11.4 or tofu/1.9.0.
+func (e *Engine) Tool(ctx context.Context) (string, error) {
+	b, err := e.find(ctx)
+	if err != nil {
+		return "", err
+	}
+	return b.tool(), nil
 }
 
 // Open makes a work directory and starts the provider's process.
@@ -128,7 +149,7 @@ func (e *Engine) Open(ctx context.Context, config *provisioner.Config, log func(
 		return nil, fmt.Errorf("make work directory: %w", err)
 	}
 	s := &session{engine: e, binary: bin, config: config, dir: dir, log: log}
-	if s.lock, err = lockFile(filepath.Join(dir, lockName)); err != nil {
+	if s.lock, err = filelock.Try(filepath.Join(dir, lockName)); err != nil {
 		return nil, errors.Join(fmt.Errorf("lock work directory: %w", err), os.RemoveAll(dir))
 	}
 	if err := os.MkdirAll(s.source(), 0o700); err != nil {
@@ -155,10 +176,14 @@ func (e *Engine) sweep() {
 	dirs, _ := filepath.Glob(filepath.Join(e.config.CacheDir, "work", "job-*"))
 	for _, dir := range dirs {
 		// One that is just being made has no lock file yet.
-		if info, err := os.Stat(dir); err != nil || time.Since(info.ModTime()) < time.Minute {
+		age := time.Minute
+		if _, err := os.Stat(filepath.Join(dir, claimFile)); err == nil {
+			age = keepLeftovers // a server may want its state yet
+		}
+		if info, err := os.Stat(dir); err != nil || time.Since(info.ModTime()) < age {
 			continue
 		}
-		lock, err := lockFile(filepath.Join(dir, lockName))
+		lock, err := filelock.Try(filepath.Join(dir, lockName))
 		if err != nil {
 			continue
 		}

@@ -1,7 +1,10 @@
 package workspace
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
+	"io"
 	"time"
 
 	"github.com/google/uuid"
@@ -14,9 +17,44 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/resource"
 )
 
-// Update has nothing to take: what builds learn comes at their end.
-func (s builds) Update(context.Context, *sqlc.Queries, queue.Job, *provisionerd.UpdateJobRequest) (*provisionerd.UpdateJobResponse, error) {
-	return &provisionerd.UpdateJobResponse{}, nil
+// Update keeps the state that a build tells while it runs, so that what it
+// made is known when its provisioner is not heard of again. A state that comes
+// when a later build exists is CodePrecondition.
+func (s builds) Update(ctx context.Context, q *sqlc.Queries, job queue.Job, req *provisionerd.UpdateJobRequest) (*provisionerd.UpdateJobResponse, error) {
+	if len(req.State) == 0 {
+		return &provisionerd.UpdateJobResponse{}, nil
+	}
+	in, err := readInput(job)
+	if err != nil {
+		return nil, err
+	}
+	state, err := gunzip(req.State)
+	if err != nil {
+		return nil, err
+	}
+	n, err := q.BuildPutSnapshot(ctx, state, s.now(), in.WorkspaceBuildID)
+	if err == nil && n == 0 {
+		err = coder.Errorf(coder.CodePrecondition, "The workspace has a later build, which began without this state")
+	}
+	return &provisionerd.UpdateJobResponse{}, err
+}
+
+// gunzip unpacks a state of bounded size.
+func gunzip(packed []byte) ([]byte, error) {
+	r, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		return nil, coder.Invalid("state", "the state is not packed with gzip: %v", err)
+	}
+	state, err := io.ReadAll(io.LimitReader(r, provisionerd.MaxState+1))
+	switch {
+	case err != nil:
+		return nil, coder.Invalid("state", "the state cannot be unpacked: %v", err)
+	case len(state) > provisionerd.MaxState:
+		return nil, coder.Errorf(coder.CodeTooLarge, "The state is larger than %d MiB", provisionerd.MaxState>>20)
+	case len(state) == 0:
+		return nil, coder.Invalid("state", "the state is empty")
+	}
+	return state, nil
 }
 
 // Complete keeps what a build made and its state, starts the clock of a

@@ -16,10 +16,15 @@ func main() {
 	flag.StringVar(&c.Coder, "coder", "bin/coder", "the binary to measure")
 	flag.StringVar(&c.Root, "root", ".", "the repository")
 	flag.IntVar(&c.Runs, "runs", 9, "runs of each pair")
+	slots := flag.Bool("slots", false, "measure one provisioner of several slots instead")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := bench.Run(ctx, c); err != nil {
+	measure := bench.Run
+	if *slots {
+		measure = bench.Slots
+	}
+	if err := measure(ctx, c); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}

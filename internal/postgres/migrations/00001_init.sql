@@ -181,6 +181,8 @@ CREATE TABLE provisioner_daemons (
     tags            jsonb NOT NULL,
     version         text NOT NULL DEFAULT '',
     api_version     text NOT NULL DEFAULT '',
+    slots           integer NOT NULL DEFAULT 1 CHECK (slots > 0), -- jobs it takes at once
+    tools           text[] NOT NULL DEFAULT '{}', -- such as terraform/1.11.4
     created_at      timestamptz NOT NULL,
     last_seen_at    timestamptz,
     UNIQUE (organization_id, name, owner)
@@ -211,6 +213,7 @@ CREATE TABLE provisioner_jobs (
     fence            bigint NOT NULL DEFAULT 0,
     lease_ms         bigint NOT NULL DEFAULT 0, -- how long the worker may be silent
     lease_expires_at timestamptz,
+    resumable        boolean NOT NULL DEFAULT false, -- another worker may go on from the state that was told
     logs_length      integer NOT NULL DEFAULT 0, -- bytes
     logs_overflowed  boolean NOT NULL DEFAULT false,
     status text NOT NULL GENERATED ALWAYS AS (

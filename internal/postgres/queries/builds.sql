@@ -43,6 +43,15 @@ LIMIT NULLIF(@max_rows::integer, 0) OFFSET @skip_rows::integer;
 INSERT INTO workspace_build_states (build_id, state, updated_at) VALUES (@build_id, @state, @now)
 ON CONFLICT (build_id) DO UPDATE SET state = excluded.state, updated_at = excluded.updated_at;
 
+-- name: BuildPutSnapshot :execrows
+-- Keeps what a build made so far, unless a later build began with what was
+-- known before.
+INSERT INTO workspace_build_states (build_id, state, updated_at)
+SELECT b.id, @state, @now FROM workspace_builds b
+WHERE b.id = @build_id AND NOT EXISTS (
+    SELECT FROM workspace_builds l WHERE l.workspace_id = b.workspace_id AND l.build_number > b.build_number)
+ON CONFLICT (build_id) DO UPDATE SET state = excluded.state, updated_at = excluded.updated_at;
+
 -- name: BuildState :one
 SELECT state FROM workspace_build_states WHERE build_id = $1;
 

@@ -62,7 +62,7 @@ WHERE j.id = $1;
 -- name: QueueRenew :exec
 UPDATE provisioner_jobs SET
     updated_at = now(), logs_length = sqlc.arg(logs_length), logs_overflowed = sqlc.arg(logs_overflowed),
-    lease_expires_at = now() + sqlc.arg(lease_ms)::bigint * interval '1 millisecond'
+    resumable = sqlc.arg(resumable), lease_expires_at = now() + sqlc.arg(lease_ms)::bigint * interval '1 millisecond'
 WHERE id = sqlc.arg(id);
 
 -- name: QueueKeep :exec
@@ -82,9 +82,9 @@ GROUP BY o.name, s.key, j.status;
 
 -- name: QueueRelease :execrows
 -- Puts a claimed job back among the pending: its worker never got it, or was
--- lost while the job had no effect outside.
+-- lost while the job had no effect outside but what its state tells.
 UPDATE provisioner_jobs SET
-    started_at = NULL, updated_at = now(), worker_id = NULL, worker_name = '', lease_expires_at = NULL
+    started_at = NULL, updated_at = now(), worker_id = NULL, worker_name = '', lease_expires_at = NULL, resumable = false
 WHERE id = sqlc.arg(id) AND fence = sqlc.arg(fence) AND started_at IS NOT NULL AND completed_at IS NULL AND canceled_at IS NULL;
 
 -- name: QueueEnd :exec

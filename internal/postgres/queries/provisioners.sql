@@ -1,10 +1,11 @@
 -- name: QueueDaemonHello :one
 -- A daemon that comes back under its name takes its row again.
-INSERT INTO provisioner_daemons (id, organization_id, key_id, name, owner, provisioners, tags, version, api_version, created_at, last_seen_at)
-VALUES (sqlc.arg(id), sqlc.arg(organization_id), sqlc.arg(key_id), sqlc.arg(name), sqlc.arg(owner), sqlc.arg(provisioners), sqlc.arg(tags), sqlc.arg(version), sqlc.arg(api_version), now(), now())
+INSERT INTO provisioner_daemons (id, organization_id, key_id, name, owner, provisioners, tags, version, api_version, slots, tools, created_at, last_seen_at)
+VALUES (sqlc.arg(id), sqlc.arg(organization_id), sqlc.arg(key_id), sqlc.arg(name), sqlc.arg(owner), sqlc.arg(provisioners), sqlc.arg(tags), sqlc.arg(version), sqlc.arg(api_version), sqlc.arg(slots), sqlc.arg(tools), now(), now())
 ON CONFLICT (organization_id, name, owner) DO UPDATE SET
     key_id = excluded.key_id, provisioners = excluded.provisioners, tags = excluded.tags,
-    version = excluded.version, api_version = excluded.api_version, last_seen_at = now()
+    version = excluded.version, api_version = excluded.api_version,
+    slots = excluded.slots, tools = excluded.tools, last_seen_at = now()
 RETURNING id;
 
 -- name: QueueDaemonsSeen :exec
@@ -22,6 +23,7 @@ DELETE FROM provisioner_daemons d WHERE d.last_seen_at < now() - interval '7 day
 -- An organizations daemons with their running job and the one before.
 SELECT sqlc.embed(d), coalesce(k.name, '') AS key_name,
     (d.last_seen_at IS NULL OR d.last_seen_at <= now() - sqlc.arg(stale_ms)::bigint * interval '1 millisecond')::boolean AS offline,
+    (SELECT count(*) FROM provisioner_jobs j WHERE j.worker_id = d.id AND j.completed_at IS NULL)::integer AS busy_slots,
     coalesce((SELECT j.id FROM provisioner_jobs j WHERE j.worker_id = d.id AND j.completed_at IS NULL
         ORDER BY j.started_at DESC LIMIT 1), '00000000-0000-0000-0000-000000000000')::uuid AS current_job,
     coalesce((SELECT j.id FROM provisioner_jobs j WHERE j.worker_id = d.id AND j.completed_at IS NOT NULL

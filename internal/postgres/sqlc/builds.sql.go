@@ -425,6 +425,24 @@ func (q *Queries) BuildOwnerMemberships(ctx context.Context, userID uuid.UUID) (
 	return items, nil
 }
 
+const buildPutSnapshot = `-- name: BuildPutSnapshot :execrows
+INSERT INTO workspace_build_states (build_id, state, updated_at)
+SELECT b.id, $1, $2 FROM workspace_builds b
+WHERE b.id = $3 AND NOT EXISTS (
+    SELECT FROM workspace_builds l WHERE l.workspace_id = b.workspace_id AND l.build_number > b.build_number)
+ON CONFLICT (build_id) DO UPDATE SET state = excluded.state, updated_at = excluded.updated_at
+`
+
+// Keeps what a build made so far, unless a later build began with what was
+// known before.
+func (q *Queries) BuildPutSnapshot(ctx context.Context, state []byte, now time.Time, buildID uuid.UUID) (int64, error) {
+	result, err := q.db.Exec(ctx, buildPutSnapshot, state, now, buildID)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
 const buildPutState = `-- name: BuildPutState :exec
 INSERT INTO workspace_build_states (build_id, state, updated_at) VALUES ($1, $2, $3)
 ON CONFLICT (build_id) DO UPDATE SET state = excluded.state, updated_at = excluded.updated_at

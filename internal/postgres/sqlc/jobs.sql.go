@@ -155,7 +155,7 @@ UPDATE provisioner_jobs j SET
     lease_ms = $3::bigint, lease_expires_at = now() + $3::bigint * interval '1 millisecond'
 FROM picked
 WHERE j.id = ANY (picked.ids)
-RETURNING j.id, j.organization_id, j.initiator_id, j.type, j.provisioner, j.priority, j.tag_set_id, j.file_id, j.input, j.trace, j.created_at, j.updated_at, j.started_at, j.canceled_at, j.completed_at, j.error, j.error_code, j.worker_id, j.worker_name, j.fence, j.lease_ms, j.lease_expires_at, j.logs_length, j.logs_overflowed, j.status, (SELECT s.tags FROM job_tag_sets s WHERE s.id = j.tag_set_id) AS tags
+RETURNING j.id, j.organization_id, j.initiator_id, j.type, j.provisioner, j.priority, j.tag_set_id, j.file_id, j.input, j.trace, j.created_at, j.updated_at, j.started_at, j.canceled_at, j.completed_at, j.error, j.error_code, j.worker_id, j.worker_name, j.fence, j.lease_ms, j.lease_expires_at, j.resumable, j.logs_length, j.logs_overflowed, j.status, (SELECT s.tags FROM job_tag_sets s WHERE s.id = j.tag_set_id) AS tags
 `
 
 type QueueClaimParams struct {
@@ -215,6 +215,7 @@ func (q *Queries) QueueClaim(ctx context.Context, arg QueueClaimParams) ([]Queue
 			&i.ProvisionerJob.Fence,
 			&i.ProvisionerJob.LeaseMs,
 			&i.ProvisionerJob.LeaseExpiresAt,
+			&i.ProvisionerJob.Resumable,
 			&i.ProvisionerJob.LogsLength,
 			&i.ProvisionerJob.LogsOverflowed,
 			&i.ProvisionerJob.Status,
@@ -332,7 +333,7 @@ func (q *Queries) QueueExpired(ctx context.Context, forceCancelMs int64) ([]uuid
 }
 
 const queueJob = `-- name: QueueJob :one
-SELECT j.id, j.organization_id, j.initiator_id, j.type, j.provisioner, j.priority, j.tag_set_id, j.file_id, j.input, j.trace, j.created_at, j.updated_at, j.started_at, j.canceled_at, j.completed_at, j.error, j.error_code, j.worker_id, j.worker_name, j.fence, j.lease_ms, j.lease_expires_at, j.logs_length, j.logs_overflowed, j.status, s.tags FROM provisioner_jobs j JOIN job_tag_sets s ON s.id = j.tag_set_id
+SELECT j.id, j.organization_id, j.initiator_id, j.type, j.provisioner, j.priority, j.tag_set_id, j.file_id, j.input, j.trace, j.created_at, j.updated_at, j.started_at, j.canceled_at, j.completed_at, j.error, j.error_code, j.worker_id, j.worker_name, j.fence, j.lease_ms, j.lease_expires_at, j.resumable, j.logs_length, j.logs_overflowed, j.status, s.tags FROM provisioner_jobs j JOIN job_tag_sets s ON s.id = j.tag_set_id
 WHERE j.id = $1
 `
 
@@ -367,6 +368,7 @@ func (q *Queries) QueueJob(ctx context.Context, id uuid.UUID) (QueueJobRow, erro
 		&i.ProvisionerJob.Fence,
 		&i.ProvisionerJob.LeaseMs,
 		&i.ProvisionerJob.LeaseExpiresAt,
+		&i.ProvisionerJob.Resumable,
 		&i.ProvisionerJob.LogsLength,
 		&i.ProvisionerJob.LogsOverflowed,
 		&i.ProvisionerJob.Status,
@@ -376,7 +378,7 @@ func (q *Queries) QueueJob(ctx context.Context, id uuid.UUID) (QueueJobRow, erro
 }
 
 const queueJobs = `-- name: QueueJobs :many
-SELECT j.id, j.organization_id, j.initiator_id, j.type, j.provisioner, j.priority, j.tag_set_id, j.file_id, j.input, j.trace, j.created_at, j.updated_at, j.started_at, j.canceled_at, j.completed_at, j.error, j.error_code, j.worker_id, j.worker_name, j.fence, j.lease_ms, j.lease_expires_at, j.logs_length, j.logs_overflowed, j.status, s.tags,
+SELECT j.id, j.organization_id, j.initiator_id, j.type, j.provisioner, j.priority, j.tag_set_id, j.file_id, j.input, j.trace, j.created_at, j.updated_at, j.started_at, j.canceled_at, j.completed_at, j.error, j.error_code, j.worker_id, j.worker_name, j.fence, j.lease_ms, j.lease_expires_at, j.resumable, j.logs_length, j.logs_overflowed, j.status, s.tags,
     coalesce(t.id, '00000000-0000-0000-0000-000000000000')::uuid AS template_id,
     coalesce(t.name, '') AS template_name, coalesce(t.display_name, '') AS template_display_name,
     coalesce(t.icon, '') AS template_icon, coalesce(v.name, '') AS template_version_name,
@@ -435,6 +437,7 @@ func (q *Queries) QueueJobs(ctx context.Context, ids []uuid.UUID) ([]QueueJobsRo
 			&i.ProvisionerJob.Fence,
 			&i.ProvisionerJob.LeaseMs,
 			&i.ProvisionerJob.LeaseExpiresAt,
+			&i.ProvisionerJob.Resumable,
 			&i.ProvisionerJob.LogsLength,
 			&i.ProvisionerJob.LogsOverflowed,
 			&i.ProvisionerJob.Status,
@@ -517,7 +520,7 @@ func (q *Queries) QueueList(ctx context.Context, arg QueueListParams) ([]uuid.UU
 }
 
 const queueLock = `-- name: QueueLock :one
-SELECT j.id, j.organization_id, j.initiator_id, j.type, j.provisioner, j.priority, j.tag_set_id, j.file_id, j.input, j.trace, j.created_at, j.updated_at, j.started_at, j.canceled_at, j.completed_at, j.error, j.error_code, j.worker_id, j.worker_name, j.fence, j.lease_ms, j.lease_expires_at, j.logs_length, j.logs_overflowed, j.status, s.tags, coalesce(j.lease_expires_at < now(), false)::boolean AS expired
+SELECT j.id, j.organization_id, j.initiator_id, j.type, j.provisioner, j.priority, j.tag_set_id, j.file_id, j.input, j.trace, j.created_at, j.updated_at, j.started_at, j.canceled_at, j.completed_at, j.error, j.error_code, j.worker_id, j.worker_name, j.fence, j.lease_ms, j.lease_expires_at, j.resumable, j.logs_length, j.logs_overflowed, j.status, s.tags, coalesce(j.lease_expires_at < now(), false)::boolean AS expired
 FROM provisioner_jobs j JOIN job_tag_sets s ON s.id = j.tag_set_id
 WHERE j.id = $1 FOR UPDATE OF j
 `
@@ -555,6 +558,7 @@ func (q *Queries) QueueLock(ctx context.Context, id uuid.UUID) (QueueLockRow, er
 		&i.ProvisionerJob.Fence,
 		&i.ProvisionerJob.LeaseMs,
 		&i.ProvisionerJob.LeaseExpiresAt,
+		&i.ProvisionerJob.Resumable,
 		&i.ProvisionerJob.LogsLength,
 		&i.ProvisionerJob.LogsOverflowed,
 		&i.ProvisionerJob.Status,
@@ -670,12 +674,12 @@ func (q *Queries) QueuePositions(ctx context.Context, ids []uuid.UUID) ([]QueueP
 
 const queueRelease = `-- name: QueueRelease :execrows
 UPDATE provisioner_jobs SET
-    started_at = NULL, updated_at = now(), worker_id = NULL, worker_name = '', lease_expires_at = NULL
+    started_at = NULL, updated_at = now(), worker_id = NULL, worker_name = '', lease_expires_at = NULL, resumable = false
 WHERE id = $1 AND fence = $2 AND started_at IS NOT NULL AND completed_at IS NULL AND canceled_at IS NULL
 `
 
 // Puts a claimed job back among the pending: its worker never got it, or was
-// lost while the job had no effect outside.
+// lost while the job had no effect outside but what its state tells.
 func (q *Queries) QueueRelease(ctx context.Context, iD uuid.UUID, fence int64) (int64, error) {
 	result, err := q.db.Exec(ctx, queueRelease, iD, fence)
 	if err != nil {
@@ -687,13 +691,14 @@ func (q *Queries) QueueRelease(ctx context.Context, iD uuid.UUID, fence int64) (
 const queueRenew = `-- name: QueueRenew :exec
 UPDATE provisioner_jobs SET
     updated_at = now(), logs_length = $1, logs_overflowed = $2,
-    lease_expires_at = now() + $3::bigint * interval '1 millisecond'
-WHERE id = $4
+    resumable = $3, lease_expires_at = now() + $4::bigint * interval '1 millisecond'
+WHERE id = $5
 `
 
 type QueueRenewParams struct {
 	LogsLength     int32
 	LogsOverflowed bool
+	Resumable      bool
 	LeaseMs        int64
 	ID             uuid.UUID
 }
@@ -702,6 +707,7 @@ func (q *Queries) QueueRenew(ctx context.Context, arg QueueRenewParams) error {
 	_, err := q.db.Exec(ctx, queueRenew,
 		arg.LogsLength,
 		arg.LogsOverflowed,
+		arg.Resumable,
 		arg.LeaseMs,
 		arg.ID,
 	)

@@ -99,6 +99,8 @@ type ProvisionerDaemon struct {
 	Tags           coder.Tags
 	Version        string
 	ApiVersion     string
+	Slots          int32
+	Tools          []string
 	CreatedAt      time.Time
 	LastSeenAt     *time.Time
 }
@@ -126,6 +128,7 @@ type ProvisionerJob struct {
 	Fence          int64
 	LeaseMs        int64
 	LeaseExpiresAt *time.Time
+	Resumable      bool
 	LogsLength     int32
 	LogsOverflowed bool
 	Status         string

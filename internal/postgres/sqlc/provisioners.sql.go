@@ -59,11 +59,12 @@ func (q *Queries) QueueDaemonGone(ctx context.Context, staleMs int64, iD uuid.UU
 }
 
 const queueDaemonHello = `-- name: QueueDaemonHello :one
-INSERT INTO provisioner_daemons (id, organization_id, key_id, name, owner, provisioners, tags, version, api_version, created_at, last_seen_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, now(), now())
+INSERT INTO provisioner_daemons (id, organization_id, key_id, name, owner, provisioners, tags, version, api_version, slots, tools, created_at, last_seen_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, now(), now())
 ON CONFLICT (organization_id, name, owner) DO UPDATE SET
     key_id = excluded.key_id, provisioners = excluded.provisioners, tags = excluded.tags,
-    version = excluded.version, api_version = excluded.api_version, last_seen_at = now()
+    version = excluded.version, api_version = excluded.api_version,
+    slots = excluded.slots, tools = excluded.tools, last_seen_at = now()
 RETURNING id
 `
 
@@ -77,6 +78,8 @@ type QueueDaemonHelloParams struct {
 	Tags           coder.Tags
 	Version        string
 	ApiVersion     string
+	Slots          int32
+	Tools          []string
 }
 
 // A daemon that comes back under its name takes its row again.
@@ -91,6 +94,8 @@ func (q *Queries) QueueDaemonHello(ctx context.Context, arg QueueDaemonHelloPara
 		arg.Tags,
 		arg.Version,
 		arg.ApiVersion,
+		arg.Slots,
+		arg.Tools,
 	)
 	var id uuid.UUID
 	err := row.Scan(&id)
@@ -98,8 +103,9 @@ func (q *Queries) QueueDaemonHello(ctx context.Context, arg QueueDaemonHelloPara
 }
 
 const queueDaemons = `-- name: QueueDaemons :many
-SELECT d.id, d.organization_id, d.key_id, d.name, d.owner, d.provisioners, d.tags, d.version, d.api_version, d.created_at, d.last_seen_at, coalesce(k.name, '') AS key_name,
+SELECT d.id, d.organization_id, d.key_id, d.name, d.owner, d.provisioners, d.tags, d.version, d.api_version, d.slots, d.tools, d.created_at, d.last_seen_at, coalesce(k.name, '') AS key_name,
     (d.last_seen_at IS NULL OR d.last_seen_at <= now() - $1::bigint * interval '1 millisecond')::boolean AS offline,
+    (SELECT count(*) FROM provisioner_jobs j WHERE j.worker_id = d.id AND j.completed_at IS NULL)::integer AS busy_slots,
     coalesce((SELECT j.id FROM provisioner_jobs j WHERE j.worker_id = d.id AND j.completed_at IS NULL
         ORDER BY j.started_at DESC LIMIT 1), '00000000-0000-0000-0000-000000000000')::uuid AS current_job,
     coalesce((SELECT j.id FROM provisioner_jobs j WHERE j.worker_id = d.id AND j.completed_at IS NOT NULL
@@ -123,6 +129,7 @@ type QueueDaemonsRow struct {
 	ProvisionerDaemon ProvisionerDaemon
 	KeyName           string
 	Offline           bool
+	BusySlots         int32
 	CurrentJob        uuid.UUID
 	PreviousJob       uuid.UUID
 }
@@ -152,10 +159,13 @@ func (q *Queries) QueueDaemons(ctx context.Context, arg QueueDaemonsParams) ([]Q
 			&i.ProvisionerDaemon.Tags,
 			&i.ProvisionerDaemon.Version,
 			&i.ProvisionerDaemon.ApiVersion,
+			&i.ProvisionerDaemon.Slots,
+			&i.ProvisionerDaemon.Tools,
 			&i.ProvisionerDaemon.CreatedAt,
 			&i.ProvisionerDaemon.LastSeenAt,
 			&i.KeyName,
 			&i.Offline,
+			&i.BusySlots,
 			&i.CurrentJob,
 			&i.PreviousJob,
 		); err != nil {

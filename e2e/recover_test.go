@@ -1,0 +1,461 @@
+package e2e
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// resources is how many a build of these tests makes, one after the other.
+const resources = 4
+
+// plant is a server with no provisioner of its own, as the CLI sees it.
+type plant struct {
+	bin, dir, address string
+	server            *exec.Cmd
+}
+
+func newPlant(t *testing.T) *plant {
+	t.Helper()
+	bin, err := binary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	p := &plant{bin: bin, dir: t.TempDir(), address: l.Addr().String()}
+	l.Close()
+	p.serve(t)
+	p.run(t, "login", "http://"+p.address, "--first-user-username", "admin", "--first-user-email", "admin@example.com", "--first-user-password", password)
+	return p
+}
+
+// env is what every process gets; more comes last and wins.
+func (p *plant) env(more ...string) []string {
+	return append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + p.dir, "TZ=UTC", "CODER_CONFIG_DIR=" + filepath.Join(p.dir, "config"),
+		"CODER_URL=http://" + p.address, "CODER_CACHE_DIRECTORY=" + filepath.Join(p.dir, "cache")}, more...)
+}
+
+// start runs coder in a process group of its own until the test ends.
+func (p *plant) start(t *testing.T, log string, env []string, args ...string) *exec.Cmd {
+	t.Helper()
+	f, err := os.OpenFile(log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	cmd := exec.Command(p.bin, args...)
+	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = p.dir, env, f, f
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) //nolint:errcheck // it may be gone
+		late := time.AfterFunc(15*time.Second, func() { kill(cmd) })
+		defer late.Stop()
+		cmd.Wait() //nolint:errcheck // or waited for before
+	})
+	return cmd
+}
+
+// kill is kill -9 of a whole process group.
+func kill(cmd *exec.Cmd) {
+	syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) //nolint:errcheck // it may be gone
+	cmd.Wait()                                      //nolint:errcheck // killed
+}
+
+func (p *plant) serve(t *testing.T) {
+	t.Helper()
+	p.server = p.start(t, filepath.Join(p.dir, "server.log"), p.env(), "server", "--http-address", p.address, "--access-url", "http://"+p.address,
+		"--provisioner-daemons", "0", "--provisioner-daemon-psk", password)
+	wait(t, time.Minute, "the server answers", func() bool {
+		resp, err := http.Get("http://" + p.address + "/healthz")
+		if err != nil {
+			return false
+		}
+		resp.Body.Close()
+		return resp.StatusCode == http.StatusOK
+	})
+}
+
+func wait(t *testing.T, limit time.Duration, what string, ok func() bool) {
+	t.Helper()
+	for end := time.Now().Add(limit); !ok(); pause(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("not within %s: %s", limit, what)
+		}
+	}
+}
+
+// run runs a command of the CLI to its end.
+func (p *plant) run(t *testing.T, args ...string) string {
+	t.Helper()
+	out, err := p.try(args...)
+	if err != nil {
+		t.Fatalf("coder %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	return out
+}
+
+func (p *plant) try(args ...string) (string, error) {
+	cmd := exec.Command(p.bin, args...)
+	cmd.Dir, cmd.Env = p.dir, p.env()
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+// job is a workspace under construction, with provisioners of its own.
+type job struct {
+	*plant
+	name, dir string
+	created   chan struct{} // when create has ended
+	out       string
+}
+
+// daemon starts a provisioner for this job only, with a cache of its own name.
+func (j *job) daemon(t *testing.T, name, url string) *exec.Cmd {
+	t.Helper()
+	log := filepath.Join(j.dir, name+".log")
+	cmd := j.start(t, log, j.env("CODER_CONFIG_DIR="+j.dir, "CODER_URL="+url, "CODER_CACHE_DIRECTORY="+filepath.Join(j.dir, name), "CODER_PROVISIONER_DAEMON_PSK="+password,
+		"CODER_PROMETHEUS_ENABLE=false"), "provisioner", "start", "--name", j.name+"-"+name, "--tag", "job="+j.name)
+	return cmd
+}
+
+// build pushes a template whose resources write markers and take the given
+// time each, in seconds, and begins to make a workspace of it with daemon a.
+func (p *plant) build(t *testing.T, name, url, seconds string) (*job, *exec.Cmd) {
+	t.Helper()
+	j := &job{plant: p, name: name, dir: filepath.Join(p.dir, name), created: make(chan struct{})}
+	source := "terraform {\n  required_providers {\n    coder = { source = \"coder/coder\" }\n  }\n}\ndata \"coder_workspace\" \"me\" {}\n"
+	for i := 1; i <= resources; i++ {
+		after := ""
+		if i > 1 {
+			after = fmt.Sprintf("  depends_on = [terraform_data.r%d]\n", i-1)
+		}
+		source += fmt.Sprintf(`resource "terraform_data" "r%d" {
+  input = %q
+%s  provisioner "local-exec" { command = "sleep %s; echo made >> ${self.input}" }
+  provisioner "local-exec" {
+    when    = destroy
+    command = "rm ${self.input}"
+  }
+}
+`, i, j.marker(i), after, seconds)
+	}
+	if err := os.MkdirAll(filepath.Join(j.dir, "template"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(j.dir, "template", "main.tf"), []byte(source), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	a := j.daemon(t, "a", url)
+	p.run(t, "templates", "push", name, "--directory", filepath.Join(j.dir, "template"), "--provisioner-tag", "job="+name, "--yes")
+	go func() {
+		defer close(j.created)
+		j.out, _ = p.try("create", name, "--template", name, "--yes")
+	}()
+	t.Cleanup(func() {
+		if !t.Failed() {
+			return
+		}
+		for _, f := range []string{"a.log", "b.log"} {
+			b, _ := os.ReadFile(filepath.Join(j.dir, f))
+			t.Logf("%s\n%s", f, b)
+		}
+		logs, _ := p.try("logs", name)
+		t.Log(j.out, logs)
+	})
+	return j, a
+}
+
+func (j *job) marker(i int) string { return filepath.Join(j.dir, fmt.Sprintf("r%d", i)) }
+
+func (j *job) made(t *testing.T, i int) {
+	t.Helper()
+	wait(t, time.Minute, fmt.Sprintf("resource %d is made", i), func() bool {
+		b, err := os.ReadFile(j.marker(i))
+		return err == nil && len(b) > 0
+	})
+}
+
+// finished waits for the end of the build and looks at the outcome: each
+// resource was made once and is in the state, and a delete removes them all.
+func (j *job) finished(t *testing.T) {
+	t.Helper()
+	select {
+	case <-j.created:
+	case <-time.After(90 * time.Second):
+		t.Fatal("the build does not end")
+	}
+	wait(t, 30*time.Second, "the workspace runs", func() bool {
+		out, err := j.try("list")
+		return err == nil && strings.Contains(line(out, j.name), "Running")
+	})
+	var state struct {
+		Resources []struct{ Name, Type, Mode string }
+	}
+	if out := j.run(t, "state", "pull", j.name); json.Unmarshal([]byte(out), &state) != nil {
+		t.Fatalf("the state is %q", out)
+	}
+	in := map[string]bool{}
+	for _, r := range state.Resources {
+		in[r.Name] = true
+	}
+	for i := 1; i <= resources; i++ {
+		b, err := os.ReadFile(j.marker(i))
+		if err != nil || string(b) != "made\n" {
+			t.Errorf("resource %d was made %d times (%v)", i, strings.Count(string(b), "made"), err)
+		}
+		if !in[fmt.Sprintf("r%d", i)] {
+			t.Errorf("resource %d is not in the state", i)
+		}
+	}
+	j.run(t, "delete", j.name, "--yes")
+	for i := 1; i <= resources; i++ {
+		if _, err := os.Stat(j.marker(i)); err == nil {
+			t.Errorf("resource %d is still there after the delete", i)
+		}
+	}
+}
+
+func line(text, with string) string {
+	for l := range strings.Lines(text) {
+		if strings.Contains(l, with) {
+			return l
+		}
+	}
+	return ""
+}
+
+// survivors gives the processes that speak of the job's directory.
+func (j *job) survivors() []string {
+	var out []string
+	names, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	for _, n := range names {
+		if b, err := os.ReadFile(n); err == nil && bytes.Contains(b, []byte(filepath.Join(j.dir, "r"))) {
+			out = append(out, strings.ReplaceAll(string(b), "\x00", " "))
+		}
+	}
+	return out
+}
+
+// settle is how long after a resource its daemon is killed: Terraform needs a
+// few milliseconds to write the state, and the daemon at most 20 to see it.
+const settle = 150 * time.Millisecond
+
+// TestKilledProvisioner kills the provisioner with kill -9 after each of the
+// resources of an apply: another one goes on, and nothing is lost or made twice.
+func TestKilledProvisioner(t *testing.T) {
+	p := newPlant(t)
+	t.Run("cases", func(t *testing.T) {
+		for i := 1; i <= resources; i++ {
+			t.Run(fmt.Sprint(i), func(t *testing.T) {
+				t.Parallel()
+				j, a := p.build(t, fmt.Sprintf("kill%d", i), "http://"+p.address, "1")
+				j.made(t, i)
+				pause(settle)
+				kill(a)
+				killed := time.Now()
+				wait(t, 2*time.Second, "what the provisioner ran is dead too", func() bool { return len(j.survivors()) == 0 })
+				j.daemon(t, "b", "http://"+p.address)
+				if i < resources {
+					wait(t, 20*time.Second, "the build goes on elsewhere", func() bool {
+						b, _ := os.ReadFile(filepath.Join(j.dir, "b.log"))
+						return bytes.Contains(b, []byte("job started"))
+					})
+					t.Logf("the loss was noticed within %s", time.Since(killed).Round(100*time.Millisecond))
+				}
+				j.finished(t)
+			})
+		}
+		t.Run("comes back", func(t *testing.T) {
+			t.Parallel()
+			j, a := p.build(t, "back", "http://"+p.address, "1")
+			j.made(t, 2)
+			pause(settle / 3) // the state is in the work directory, perhaps nowhere else
+			kill(a)
+			killed := time.Now()
+			j.daemon(t, "a", "http://"+p.address)
+			j.made(t, 3)
+			if took := time.Since(killed); took > 10*time.Second {
+				t.Errorf("it went on after %s, which is no sooner than without it", took)
+			}
+			j.finished(t)
+		})
+	})
+}
+
+// request makes a request of the REST API as the first user.
+func (p *plant) request(t *testing.T, method, path string, answer any) {
+	t.Helper()
+	token, err := os.ReadFile(filepath.Join(p.dir, "config", "session"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req, err := http.NewRequestWithContext(t.Context(), method, "http://"+p.address+"/api/v2"+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Coder-Session-Token", strings.TrimSpace(string(token)))
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil || resp.StatusCode != http.StatusOK || json.Unmarshal(b, answer) != nil {
+		t.Fatalf("%s %s: %s %v\n%s", method, path, resp.Status, err, b)
+	}
+}
+
+// TestCancelInterruptsTerraform within half a second, and keeps what was made.
+func TestCancelInterruptsTerraform(t *testing.T) {
+	p := newPlant(t)
+	j, _ := p.build(t, "cancel", "http://"+p.address, "30")
+	wait(t, time.Minute, "the first resource is begun", func() bool { return len(j.survivors()) > 0 })
+	var w struct {
+		LatestBuild struct {
+			ID, Status string
+		} `json:"latest_build"`
+	}
+	p.request(t, http.MethodGet, "/users/me/workspace/cancel", &w)
+	began := time.Now()
+	p.request(t, http.MethodPatch, "/workspacebuilds/"+w.LatestBuild.ID+"/cancel", &struct{}{})
+	wait(t, 10*time.Second, "what Terraform ran has ended", func() bool { return len(j.survivors()) == 0 })
+	took := time.Since(began)
+	t.Logf("interrupted %s after the request to cancel", took.Round(time.Millisecond))
+	if took > 500*time.Millisecond {
+		t.Error("that is too late")
+	}
+	wait(t, 20*time.Second, "the build is canceled", func() bool {
+		p.request(t, http.MethodGet, "/users/me/workspace/cancel", &w)
+		return w.LatestBuild.Status == "canceled"
+	})
+	if out := p.run(t, "state", "pull", j.name); !strings.Contains(out, `"r1"`) {
+		t.Errorf("the state after the interruption is %s", out)
+	}
+	p.run(t, "delete", j.name, "--yes")
+}
+
+// TestKilledServer kills the server with kill -9 in the middle of an apply on
+// an external provisioner, which goes on.
+func TestKilledServer(t *testing.T) {
+	p := newPlant(t)
+	j, _ := p.build(t, "crash", "http://"+p.address, "1")
+	j.made(t, 1)
+	kill(p.server)
+	p.serve(t)
+	j.finished(t)
+}
+
+// cable is a TCP connection to the server that can be cut.
+type cable struct {
+	net.Listener
+	to string
+
+	mu    sync.Mutex
+	cut   bool
+	conns []net.Conn
+}
+
+func newCable(t *testing.T, to string) *cable {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &cable{Listener: l, to: to}
+	t.Cleanup(func() { l.Close(); c.set(true) })
+	go func() {
+		for {
+			in, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go c.join(in)
+		}
+	}()
+	return c
+}
+
+func (c *cable) join(in net.Conn) {
+	defer in.Close()
+	c.mu.Lock()
+	cut := c.cut
+	c.mu.Unlock()
+	if cut {
+		return
+	}
+	out, err := net.Dial("tcp", c.to)
+	if err != nil {
+		return
+	}
+	defer out.Close()
+	c.mu.Lock()
+	c.conns = append(c.conns, in, out)
+	c.mu.Unlock()
+	go func() {
+		io.Copy(out, in) //nolint:errcheck // it is to break
+		out.Close()
+	}()
+	io.Copy(in, out) //nolint:errcheck // it is to break
+}
+
+func (c *cable) set(cut bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.cut = cut
+	if cut {
+		for _, n := range c.conns {
+			n.Close()
+		}
+		c.conns = nil
+	}
+}
+
+// TestCutConnection drops the provisioner's connection for a moment after each
+// resource: the build does not notice.
+func TestCutConnection(t *testing.T) {
+	p := newPlant(t)
+	c := newCable(t, p.address)
+	j, _ := p.build(t, "cut", "http://"+c.Addr().String(), "1")
+	for i := 1; i < resources; i++ {
+		j.made(t, i)
+		c.set(true)
+		pause(500 * time.Millisecond)
+		c.set(false)
+	}
+	j.finished(t)
+}
+
+// TestLongCut keeps the provisioner away until it lets go, in the middle of a
+// slow resource; once it is back it hands its state over, and the build ends.
+func TestLongCut(t *testing.T) {
+	p := newPlant(t)
+	c := newCable(t, p.address)
+	j, _ := p.build(t, "long", "http://"+c.Addr().String(), "1.6")
+	j.made(t, 1)
+	c.set(true)
+	j.made(t, 3) // it goes on for half a lease, six seconds
+	pause(5 * time.Second)
+	c.set(false)
+	j.finished(t)
+	if out, err := os.ReadFile(filepath.Join(j.dir, "a.log")); err != nil || !bytes.Contains(out, []byte("could not be reached for as long")) {
+		t.Errorf("it did not let go (%v):\n%s", err, out)
+	}
+}
