@@ -38,8 +38,8 @@ type handler struct {
 	completed []*provisionerd.CompletedJob
 	failed    []*provisionerd.FailedJob
 	told      []string // states
-	refuse    error // of Complete
-	unfit     error // of Prepare
+	refuse    error    // of Complete
+	unfit     error    // of Prepare
 }
 
 func (h *handler) Prepare(context.Context, queue.Job) (*provisionerd.AcquiredJob, error) {
