@@ -966,218 +966,6 @@ func (x *FileRequest) GetUploadType() provisioner.DataUploadType {
 	return provisioner.DataUploadType(0)
 }
 
-type JobClaim struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	JobId         string                 `protobuf:"bytes,1,opt,name=job_id,json=jobId,proto3" json:"job_id,omitempty"`
-	Fence         int64                  `protobuf:"varint,2,opt,name=fence,proto3" json:"fence,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *JobClaim) Reset() {
-	*x = JobClaim{}
-	mi := &file_api_provisionerd_provisionerd_proto_msgTypes[11]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *JobClaim) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*JobClaim) ProtoMessage() {}
-
-func (x *JobClaim) ProtoReflect() protoreflect.Message {
-	mi := &file_api_provisionerd_provisionerd_proto_msgTypes[11]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use JobClaim.ProtoReflect.Descriptor instead.
-func (*JobClaim) Descriptor() ([]byte, []int) {
-	return file_api_provisionerd_provisionerd_proto_rawDescGZIP(), []int{11}
-}
-
-func (x *JobClaim) GetJobId() string {
-	if x != nil {
-		return x.JobId
-	}
-	return ""
-}
-
-func (x *JobClaim) GetFence() int64 {
-	if x != nil {
-		return x.Fence
-	}
-	return 0
-}
-
-type Interruption struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// canceled says that the job is to be interrupted, and its end reported.
-	Canceled bool `protobuf:"varint,1,opt,name=canceled,proto3" json:"canceled,omitempty"`
-	// lost says that the claim is gone: stop, and send nothing more.
-	Lost          bool `protobuf:"varint,2,opt,name=lost,proto3" json:"lost,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Interruption) Reset() {
-	*x = Interruption{}
-	mi := &file_api_provisionerd_provisionerd_proto_msgTypes[12]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Interruption) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Interruption) ProtoMessage() {}
-
-func (x *Interruption) ProtoReflect() protoreflect.Message {
-	mi := &file_api_provisionerd_provisionerd_proto_msgTypes[12]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Interruption.ProtoReflect.Descriptor instead.
-func (*Interruption) Descriptor() ([]byte, []int) {
-	return file_api_provisionerd_provisionerd_proto_rawDescGZIP(), []int{12}
-}
-
-func (x *Interruption) GetCanceled() bool {
-	if x != nil {
-		return x.Canceled
-	}
-	return false
-}
-
-func (x *Interruption) GetLost() bool {
-	if x != nil {
-		return x.Lost
-	}
-	return false
-}
-
-type Leftover struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	JobId string                 `protobuf:"bytes,1,opt,name=job_id,json=jobId,proto3" json:"job_id,omitempty"`
-	Fence int64                  `protobuf:"varint,2,opt,name=fence,proto3" json:"fence,omitempty"`
-	// state is what the job made before its daemon died or let go, gzipped.
-	State         []byte `protobuf:"bytes,3,opt,name=state,proto3" json:"state,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Leftover) Reset() {
-	*x = Leftover{}
-	mi := &file_api_provisionerd_provisionerd_proto_msgTypes[13]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Leftover) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Leftover) ProtoMessage() {}
-
-func (x *Leftover) ProtoReflect() protoreflect.Message {
-	mi := &file_api_provisionerd_provisionerd_proto_msgTypes[13]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Leftover.ProtoReflect.Descriptor instead.
-func (*Leftover) Descriptor() ([]byte, []int) {
-	return file_api_provisionerd_provisionerd_proto_rawDescGZIP(), []int{13}
-}
-
-func (x *Leftover) GetJobId() string {
-	if x != nil {
-		return x.JobId
-	}
-	return ""
-}
-
-func (x *Leftover) GetFence() int64 {
-	if x != nil {
-		return x.Fence
-	}
-	return 0
-}
-
-func (x *Leftover) GetState() []byte {
-	if x != nil {
-		return x.State
-	}
-	return nil
-}
-
-type LeftoverTaken struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// stale says that the job has gone on without that state, so it was not taken.
-	Stale         bool `protobuf:"varint,1,opt,name=stale,proto3" json:"stale,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *LeftoverTaken) Reset() {
-	*x = LeftoverTaken{}
-	mi := &file_api_provisionerd_provisionerd_proto_msgTypes[14]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *LeftoverTaken) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*LeftoverTaken) ProtoMessage() {}
-
-func (x *LeftoverTaken) ProtoReflect() protoreflect.Message {
-	mi := &file_api_provisionerd_provisionerd_proto_msgTypes[14]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use LeftoverTaken.ProtoReflect.Descriptor instead.
-func (*LeftoverTaken) Descriptor() ([]byte, []int) {
-	return file_api_provisionerd_provisionerd_proto_rawDescGZIP(), []int{14}
-}
-
-func (x *LeftoverTaken) GetStale() bool {
-	if x != nil {
-		return x.Stale
-	}
-	return false
-}
-
 type AcquiredJob_WorkspaceBuild struct {
 	state                   protoimpl.MessageState              `protogen:"open.v1"`
 	WorkspaceBuildId        string                              `protobuf:"bytes,1,opt,name=workspace_build_id,json=workspaceBuildId,proto3" json:"workspace_build_id,omitempty"`
@@ -1195,7 +983,7 @@ type AcquiredJob_WorkspaceBuild struct {
 
 func (x *AcquiredJob_WorkspaceBuild) Reset() {
 	*x = AcquiredJob_WorkspaceBuild{}
-	mi := &file_api_provisionerd_provisionerd_proto_msgTypes[15]
+	mi := &file_api_provisionerd_provisionerd_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1207,7 +995,7 @@ func (x *AcquiredJob_WorkspaceBuild) String() string {
 func (*AcquiredJob_WorkspaceBuild) ProtoMessage() {}
 
 func (x *AcquiredJob_WorkspaceBuild) ProtoReflect() protoreflect.Message {
-	mi := &file_api_provisionerd_provisionerd_proto_msgTypes[15]
+	mi := &file_api_provisionerd_provisionerd_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1296,7 +1084,7 @@ type AcquiredJob_TemplateImport struct {
 
 func (x *AcquiredJob_TemplateImport) Reset() {
 	*x = AcquiredJob_TemplateImport{}
-	mi := &file_api_provisionerd_provisionerd_proto_msgTypes[16]
+	mi := &file_api_provisionerd_provisionerd_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1308,7 +1096,7 @@ func (x *AcquiredJob_TemplateImport) String() string {
 func (*AcquiredJob_TemplateImport) ProtoMessage() {}
 
 func (x *AcquiredJob_TemplateImport) ProtoReflect() protoreflect.Message {
-	mi := &file_api_provisionerd_provisionerd_proto_msgTypes[16]
+	mi := &file_api_provisionerd_provisionerd_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1349,7 +1137,7 @@ type AcquiredJob_TemplateDryRun struct {
 
 func (x *AcquiredJob_TemplateDryRun) Reset() {
 	*x = AcquiredJob_TemplateDryRun{}
-	mi := &file_api_provisionerd_provisionerd_proto_msgTypes[17]
+	mi := &file_api_provisionerd_provisionerd_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1361,7 +1149,7 @@ func (x *AcquiredJob_TemplateDryRun) String() string {
 func (*AcquiredJob_TemplateDryRun) ProtoMessage() {}
 
 func (x *AcquiredJob_TemplateDryRun) ProtoReflect() protoreflect.Message {
-	mi := &file_api_provisionerd_provisionerd_proto_msgTypes[17]
+	mi := &file_api_provisionerd_provisionerd_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1408,7 +1196,7 @@ type FailedJob_WorkspaceBuild struct {
 
 func (x *FailedJob_WorkspaceBuild) Reset() {
 	*x = FailedJob_WorkspaceBuild{}
-	mi := &file_api_provisionerd_provisionerd_proto_msgTypes[19]
+	mi := &file_api_provisionerd_provisionerd_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1420,7 +1208,7 @@ func (x *FailedJob_WorkspaceBuild) String() string {
 func (*FailedJob_WorkspaceBuild) ProtoMessage() {}
 
 func (x *FailedJob_WorkspaceBuild) ProtoReflect() protoreflect.Message {
-	mi := &file_api_provisionerd_provisionerd_proto_msgTypes[19]
+	mi := &file_api_provisionerd_provisionerd_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1458,7 +1246,7 @@ type FailedJob_TemplateImport struct {
 
 func (x *FailedJob_TemplateImport) Reset() {
 	*x = FailedJob_TemplateImport{}
-	mi := &file_api_provisionerd_provisionerd_proto_msgTypes[20]
+	mi := &file_api_provisionerd_provisionerd_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1470,7 +1258,7 @@ func (x *FailedJob_TemplateImport) String() string {
 func (*FailedJob_TemplateImport) ProtoMessage() {}
 
 func (x *FailedJob_TemplateImport) ProtoReflect() protoreflect.Message {
-	mi := &file_api_provisionerd_provisionerd_proto_msgTypes[20]
+	mi := &file_api_provisionerd_provisionerd_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1494,7 +1282,7 @@ type FailedJob_TemplateDryRun struct {
 
 func (x *FailedJob_TemplateDryRun) Reset() {
 	*x = FailedJob_TemplateDryRun{}
-	mi := &file_api_provisionerd_provisionerd_proto_msgTypes[21]
+	mi := &file_api_provisionerd_provisionerd_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1506,7 +1294,7 @@ func (x *FailedJob_TemplateDryRun) String() string {
 func (*FailedJob_TemplateDryRun) ProtoMessage() {}
 
 func (x *FailedJob_TemplateDryRun) ProtoReflect() protoreflect.Message {
-	mi := &file_api_provisionerd_provisionerd_proto_msgTypes[21]
+	mi := &file_api_provisionerd_provisionerd_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1536,7 +1324,7 @@ type CompletedJob_WorkspaceBuild struct {
 
 func (x *CompletedJob_WorkspaceBuild) Reset() {
 	*x = CompletedJob_WorkspaceBuild{}
-	mi := &file_api_provisionerd_provisionerd_proto_msgTypes[22]
+	mi := &file_api_provisionerd_provisionerd_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1548,7 +1336,7 @@ func (x *CompletedJob_WorkspaceBuild) String() string {
 func (*CompletedJob_WorkspaceBuild) ProtoMessage() {}
 
 func (x *CompletedJob_WorkspaceBuild) ProtoReflect() protoreflect.Message {
-	mi := &file_api_provisionerd_provisionerd_proto_msgTypes[22]
+	mi := &file_api_provisionerd_provisionerd_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1627,7 +1415,7 @@ type CompletedJob_TemplateImport struct {
 
 func (x *CompletedJob_TemplateImport) Reset() {
 	*x = CompletedJob_TemplateImport{}
-	mi := &file_api_provisionerd_provisionerd_proto_msgTypes[23]
+	mi := &file_api_provisionerd_provisionerd_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1639,7 +1427,7 @@ func (x *CompletedJob_TemplateImport) String() string {
 func (*CompletedJob_TemplateImport) ProtoMessage() {}
 
 func (x *CompletedJob_TemplateImport) ProtoReflect() protoreflect.Message {
-	mi := &file_api_provisionerd_provisionerd_proto_msgTypes[23]
+	mi := &file_api_provisionerd_provisionerd_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1756,7 +1544,7 @@ type CompletedJob_TemplateDryRun struct {
 
 func (x *CompletedJob_TemplateDryRun) Reset() {
 	*x = CompletedJob_TemplateDryRun{}
-	mi := &file_api_provisionerd_provisionerd_proto_msgTypes[24]
+	mi := &file_api_provisionerd_provisionerd_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1768,7 +1556,7 @@ func (x *CompletedJob_TemplateDryRun) String() string {
 func (*CompletedJob_TemplateDryRun) ProtoMessage() {}
 
 func (x *CompletedJob_TemplateDryRun) ProtoReflect() protoreflect.Message {
-	mi := &file_api_provisionerd_provisionerd_proto_msgTypes[24]
+	mi := &file_api_provisionerd_provisionerd_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1923,19 +1711,7 @@ const file_api_provisionerd_provisionerd_proto_rawDesc = "" +
 	"\vFileRequest\x12\x17\n" +
 	"\afile_id\x18\x01 \x01(\tR\x06fileId\x12<\n" +
 	"\vupload_type\x18\x02 \x01(\x0e2\x1b.provisioner.DataUploadTypeR\n" +
-	"uploadType\"7\n" +
-	"\bJobClaim\x12\x15\n" +
-	"\x06job_id\x18\x01 \x01(\tR\x05jobId\x12\x14\n" +
-	"\x05fence\x18\x02 \x01(\x03R\x05fence\">\n" +
-	"\fInterruption\x12\x1a\n" +
-	"\bcanceled\x18\x01 \x01(\bR\bcanceled\x12\x12\n" +
-	"\x04lost\x18\x02 \x01(\bR\x04lost\"M\n" +
-	"\bLeftover\x12\x15\n" +
-	"\x06job_id\x18\x01 \x01(\tR\x05jobId\x12\x14\n" +
-	"\x05fence\x18\x02 \x01(\x03R\x05fence\x12\x14\n" +
-	"\x05state\x18\x03 \x01(\fR\x05state\"%\n" +
-	"\rLeftoverTaken\x12\x14\n" +
-	"\x05stale\x18\x01 \x01(\bR\x05stale*4\n" +
+	"uploadType*4\n" +
 	"\tLogSource\x12\x16\n" +
 	"\x12PROVISIONER_DAEMON\x10\x00\x12\x0f\n" +
 	"\vPROVISIONER\x10\x012\xc4\x04\n" +
@@ -1949,11 +1725,7 @@ const file_api_provisionerd_provisionerd_proto_rawDesc = "" +
 	"\vCompleteJob\x12\x1a.provisionerd.CompletedJob\x1a\x13.provisionerd.Empty\x12<\n" +
 	"\n" +
 	"UploadFile\x12\x17.provisioner.FileUpload\x1a\x13.provisionerd.Empty(\x01\x12D\n" +
-	"\fDownloadFile\x12\x19.provisionerd.FileRequest\x1a\x17.provisioner.FileUpload0\x012\x95\x01\n" +
-	"\n" +
-	"Extensions\x12G\n" +
-	"\x11AwaitInterruption\x12\x16.provisionerd.JobClaim\x1a\x1a.provisionerd.Interruption\x12>\n" +
-	"\aRecover\x12\x16.provisionerd.Leftover\x1a\x1b.provisionerd.LeftoverTakenB1Z/github.com/seed-2a7f8fe7/coder/api/provisionerdb\x06proto3"
+	"\fDownloadFile\x12\x19.provisionerd.FileRequest\x1a\x17.provisioner.FileUpload0\x01B1Z/github.com/seed-2a7f8fe7/coder/api/provisionerdb\x06proto3"
 
 var (
 	file_api_provisionerd_provisionerd_proto_rawDescOnce sync.Once
@@ -1968,7 +1740,7 @@ func file_api_provisionerd_provisionerd_proto_rawDescGZIP() []byte {
 }
 
 var file_api_provisionerd_provisionerd_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_api_provisionerd_provisionerd_proto_msgTypes = make([]protoimpl.MessageInfo, 26)
+var file_api_provisionerd_provisionerd_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
 var file_api_provisionerd_provisionerd_proto_goTypes = []any{
 	(LogSource)(0),                                   // 0: provisionerd.LogSource
 	(*Empty)(nil),                                    // 1: provisionerd.Empty
@@ -1982,104 +1754,96 @@ var file_api_provisionerd_provisionerd_proto_goTypes = []any{
 	(*CommitQuotaResponse)(nil),                      // 9: provisionerd.CommitQuotaResponse
 	(*CancelAcquire)(nil),                            // 10: provisionerd.CancelAcquire
 	(*FileRequest)(nil),                              // 11: provisionerd.FileRequest
-	(*JobClaim)(nil),                                 // 12: provisionerd.JobClaim
-	(*Interruption)(nil),                             // 13: provisionerd.Interruption
-	(*Leftover)(nil),                                 // 14: provisionerd.Leftover
-	(*LeftoverTaken)(nil),                            // 15: provisionerd.LeftoverTaken
-	(*AcquiredJob_WorkspaceBuild)(nil),               // 16: provisionerd.AcquiredJob.WorkspaceBuild
-	(*AcquiredJob_TemplateImport)(nil),               // 17: provisionerd.AcquiredJob.TemplateImport
-	(*AcquiredJob_TemplateDryRun)(nil),               // 18: provisionerd.AcquiredJob.TemplateDryRun
-	nil,                                              // 19: provisionerd.AcquiredJob.TraceMetadataEntry
-	(*FailedJob_WorkspaceBuild)(nil),                 // 20: provisionerd.FailedJob.WorkspaceBuild
-	(*FailedJob_TemplateImport)(nil),                 // 21: provisionerd.FailedJob.TemplateImport
-	(*FailedJob_TemplateDryRun)(nil),                 // 22: provisionerd.FailedJob.TemplateDryRun
-	(*CompletedJob_WorkspaceBuild)(nil),              // 23: provisionerd.CompletedJob.WorkspaceBuild
-	(*CompletedJob_TemplateImport)(nil),              // 24: provisionerd.CompletedJob.TemplateImport
-	(*CompletedJob_TemplateDryRun)(nil),              // 25: provisionerd.CompletedJob.TemplateDryRun
-	nil,                                              // 26: provisionerd.UpdateJobRequest.WorkspaceTagsEntry
-	(provisioner.LogLevel)(0),                        // 27: provisioner.LogLevel
-	(*provisioner.TemplateVariable)(nil),             // 28: provisioner.TemplateVariable
-	(*provisioner.VariableValue)(nil),                // 29: provisioner.VariableValue
-	(provisioner.DataUploadType)(0),                  // 30: provisioner.DataUploadType
-	(*provisioner.RichParameterValue)(nil),           // 31: provisioner.RichParameterValue
-	(*provisioner.ExternalAuthProvider)(nil),         // 32: provisioner.ExternalAuthProvider
-	(*provisioner.Metadata)(nil),                     // 33: provisioner.Metadata
-	(*provisioner.Timing)(nil),                       // 34: provisioner.Timing
-	(*provisioner.Resource)(nil),                     // 35: provisioner.Resource
-	(*provisioner.Module)(nil),                       // 36: provisioner.Module
-	(*provisioner.ResourceReplacement)(nil),          // 37: provisioner.ResourceReplacement
-	(*provisioner.AITask)(nil),                       // 38: provisioner.AITask
-	(*provisioner.RichParameter)(nil),                // 39: provisioner.RichParameter
-	(*provisioner.ExternalAuthProviderResource)(nil), // 40: provisioner.ExternalAuthProviderResource
-	(*provisioner.Preset)(nil),                       // 41: provisioner.Preset
-	(*provisioner.FileUpload)(nil),                   // 42: provisioner.FileUpload
+	(*AcquiredJob_WorkspaceBuild)(nil),               // 12: provisionerd.AcquiredJob.WorkspaceBuild
+	(*AcquiredJob_TemplateImport)(nil),               // 13: provisionerd.AcquiredJob.TemplateImport
+	(*AcquiredJob_TemplateDryRun)(nil),               // 14: provisionerd.AcquiredJob.TemplateDryRun
+	nil,                                              // 15: provisionerd.AcquiredJob.TraceMetadataEntry
+	(*FailedJob_WorkspaceBuild)(nil),                 // 16: provisionerd.FailedJob.WorkspaceBuild
+	(*FailedJob_TemplateImport)(nil),                 // 17: provisionerd.FailedJob.TemplateImport
+	(*FailedJob_TemplateDryRun)(nil),                 // 18: provisionerd.FailedJob.TemplateDryRun
+	(*CompletedJob_WorkspaceBuild)(nil),              // 19: provisionerd.CompletedJob.WorkspaceBuild
+	(*CompletedJob_TemplateImport)(nil),              // 20: provisionerd.CompletedJob.TemplateImport
+	(*CompletedJob_TemplateDryRun)(nil),              // 21: provisionerd.CompletedJob.TemplateDryRun
+	nil,                                              // 22: provisionerd.UpdateJobRequest.WorkspaceTagsEntry
+	(provisioner.LogLevel)(0),                        // 23: provisioner.LogLevel
+	(*provisioner.TemplateVariable)(nil),             // 24: provisioner.TemplateVariable
+	(*provisioner.VariableValue)(nil),                // 25: provisioner.VariableValue
+	(provisioner.DataUploadType)(0),                  // 26: provisioner.DataUploadType
+	(*provisioner.RichParameterValue)(nil),           // 27: provisioner.RichParameterValue
+	(*provisioner.ExternalAuthProvider)(nil),         // 28: provisioner.ExternalAuthProvider
+	(*provisioner.Metadata)(nil),                     // 29: provisioner.Metadata
+	(*provisioner.Timing)(nil),                       // 30: provisioner.Timing
+	(*provisioner.Resource)(nil),                     // 31: provisioner.Resource
+	(*provisioner.Module)(nil),                       // 32: provisioner.Module
+	(*provisioner.ResourceReplacement)(nil),          // 33: provisioner.ResourceReplacement
+	(*provisioner.AITask)(nil),                       // 34: provisioner.AITask
+	(*provisioner.RichParameter)(nil),                // 35: provisioner.RichParameter
+	(*provisioner.ExternalAuthProviderResource)(nil), // 36: provisioner.ExternalAuthProviderResource
+	(*provisioner.Preset)(nil),                       // 37: provisioner.Preset
+	(*provisioner.FileUpload)(nil),                   // 38: provisioner.FileUpload
 }
 var file_api_provisionerd_provisionerd_proto_depIdxs = []int32{
-	16, // 0: provisionerd.AcquiredJob.workspace_build:type_name -> provisionerd.AcquiredJob.WorkspaceBuild
-	17, // 1: provisionerd.AcquiredJob.template_import:type_name -> provisionerd.AcquiredJob.TemplateImport
-	18, // 2: provisionerd.AcquiredJob.template_dry_run:type_name -> provisionerd.AcquiredJob.TemplateDryRun
-	19, // 3: provisionerd.AcquiredJob.trace_metadata:type_name -> provisionerd.AcquiredJob.TraceMetadataEntry
-	20, // 4: provisionerd.FailedJob.workspace_build:type_name -> provisionerd.FailedJob.WorkspaceBuild
-	21, // 5: provisionerd.FailedJob.template_import:type_name -> provisionerd.FailedJob.TemplateImport
-	22, // 6: provisionerd.FailedJob.template_dry_run:type_name -> provisionerd.FailedJob.TemplateDryRun
-	23, // 7: provisionerd.CompletedJob.workspace_build:type_name -> provisionerd.CompletedJob.WorkspaceBuild
-	24, // 8: provisionerd.CompletedJob.template_import:type_name -> provisionerd.CompletedJob.TemplateImport
-	25, // 9: provisionerd.CompletedJob.template_dry_run:type_name -> provisionerd.CompletedJob.TemplateDryRun
+	12, // 0: provisionerd.AcquiredJob.workspace_build:type_name -> provisionerd.AcquiredJob.WorkspaceBuild
+	13, // 1: provisionerd.AcquiredJob.template_import:type_name -> provisionerd.AcquiredJob.TemplateImport
+	14, // 2: provisionerd.AcquiredJob.template_dry_run:type_name -> provisionerd.AcquiredJob.TemplateDryRun
+	15, // 3: provisionerd.AcquiredJob.trace_metadata:type_name -> provisionerd.AcquiredJob.TraceMetadataEntry
+	16, // 4: provisionerd.FailedJob.workspace_build:type_name -> provisionerd.FailedJob.WorkspaceBuild
+	17, // 5: provisionerd.FailedJob.template_import:type_name -> provisionerd.FailedJob.TemplateImport
+	18, // 6: provisionerd.FailedJob.template_dry_run:type_name -> provisionerd.FailedJob.TemplateDryRun
+	19, // 7: provisionerd.CompletedJob.workspace_build:type_name -> provisionerd.CompletedJob.WorkspaceBuild
+	20, // 8: provisionerd.CompletedJob.template_import:type_name -> provisionerd.CompletedJob.TemplateImport
+	21, // 9: provisionerd.CompletedJob.template_dry_run:type_name -> provisionerd.CompletedJob.TemplateDryRun
 	0,  // 10: provisionerd.Log.source:type_name -> provisionerd.LogSource
-	27, // 11: provisionerd.Log.level:type_name -> provisioner.LogLevel
+	23, // 11: provisionerd.Log.level:type_name -> provisioner.LogLevel
 	5,  // 12: provisionerd.UpdateJobRequest.logs:type_name -> provisionerd.Log
-	28, // 13: provisionerd.UpdateJobRequest.template_variables:type_name -> provisioner.TemplateVariable
-	29, // 14: provisionerd.UpdateJobRequest.user_variable_values:type_name -> provisioner.VariableValue
-	26, // 15: provisionerd.UpdateJobRequest.workspace_tags:type_name -> provisionerd.UpdateJobRequest.WorkspaceTagsEntry
-	29, // 16: provisionerd.UpdateJobResponse.variable_values:type_name -> provisioner.VariableValue
-	30, // 17: provisionerd.FileRequest.upload_type:type_name -> provisioner.DataUploadType
-	31, // 18: provisionerd.AcquiredJob.WorkspaceBuild.rich_parameter_values:type_name -> provisioner.RichParameterValue
-	29, // 19: provisionerd.AcquiredJob.WorkspaceBuild.variable_values:type_name -> provisioner.VariableValue
-	32, // 20: provisionerd.AcquiredJob.WorkspaceBuild.external_auth_providers:type_name -> provisioner.ExternalAuthProvider
-	33, // 21: provisionerd.AcquiredJob.WorkspaceBuild.metadata:type_name -> provisioner.Metadata
-	31, // 22: provisionerd.AcquiredJob.WorkspaceBuild.previous_parameter_values:type_name -> provisioner.RichParameterValue
-	33, // 23: provisionerd.AcquiredJob.TemplateImport.metadata:type_name -> provisioner.Metadata
-	29, // 24: provisionerd.AcquiredJob.TemplateImport.user_variable_values:type_name -> provisioner.VariableValue
-	31, // 25: provisionerd.AcquiredJob.TemplateDryRun.rich_parameter_values:type_name -> provisioner.RichParameterValue
-	29, // 26: provisionerd.AcquiredJob.TemplateDryRun.variable_values:type_name -> provisioner.VariableValue
-	33, // 27: provisionerd.AcquiredJob.TemplateDryRun.metadata:type_name -> provisioner.Metadata
-	34, // 28: provisionerd.FailedJob.WorkspaceBuild.timings:type_name -> provisioner.Timing
-	35, // 29: provisionerd.CompletedJob.WorkspaceBuild.resources:type_name -> provisioner.Resource
-	34, // 30: provisionerd.CompletedJob.WorkspaceBuild.timings:type_name -> provisioner.Timing
-	36, // 31: provisionerd.CompletedJob.WorkspaceBuild.modules:type_name -> provisioner.Module
-	37, // 32: provisionerd.CompletedJob.WorkspaceBuild.resource_replacements:type_name -> provisioner.ResourceReplacement
-	38, // 33: provisionerd.CompletedJob.WorkspaceBuild.ai_tasks:type_name -> provisioner.AITask
-	35, // 34: provisionerd.CompletedJob.TemplateImport.start_resources:type_name -> provisioner.Resource
-	35, // 35: provisionerd.CompletedJob.TemplateImport.stop_resources:type_name -> provisioner.Resource
-	39, // 36: provisionerd.CompletedJob.TemplateImport.rich_parameters:type_name -> provisioner.RichParameter
-	40, // 37: provisionerd.CompletedJob.TemplateImport.external_auth_providers:type_name -> provisioner.ExternalAuthProviderResource
-	36, // 38: provisionerd.CompletedJob.TemplateImport.start_modules:type_name -> provisioner.Module
-	36, // 39: provisionerd.CompletedJob.TemplateImport.stop_modules:type_name -> provisioner.Module
-	41, // 40: provisionerd.CompletedJob.TemplateImport.presets:type_name -> provisioner.Preset
-	35, // 41: provisionerd.CompletedJob.TemplateDryRun.resources:type_name -> provisioner.Resource
-	36, // 42: provisionerd.CompletedJob.TemplateDryRun.modules:type_name -> provisioner.Module
+	24, // 13: provisionerd.UpdateJobRequest.template_variables:type_name -> provisioner.TemplateVariable
+	25, // 14: provisionerd.UpdateJobRequest.user_variable_values:type_name -> provisioner.VariableValue
+	22, // 15: provisionerd.UpdateJobRequest.workspace_tags:type_name -> provisionerd.UpdateJobRequest.WorkspaceTagsEntry
+	25, // 16: provisionerd.UpdateJobResponse.variable_values:type_name -> provisioner.VariableValue
+	26, // 17: provisionerd.FileRequest.upload_type:type_name -> provisioner.DataUploadType
+	27, // 18: provisionerd.AcquiredJob.WorkspaceBuild.rich_parameter_values:type_name -> provisioner.RichParameterValue
+	25, // 19: provisionerd.AcquiredJob.WorkspaceBuild.variable_values:type_name -> provisioner.VariableValue
+	28, // 20: provisionerd.AcquiredJob.WorkspaceBuild.external_auth_providers:type_name -> provisioner.ExternalAuthProvider
+	29, // 21: provisionerd.AcquiredJob.WorkspaceBuild.metadata:type_name -> provisioner.Metadata
+	27, // 22: provisionerd.AcquiredJob.WorkspaceBuild.previous_parameter_values:type_name -> provisioner.RichParameterValue
+	29, // 23: provisionerd.AcquiredJob.TemplateImport.metadata:type_name -> provisioner.Metadata
+	25, // 24: provisionerd.AcquiredJob.TemplateImport.user_variable_values:type_name -> provisioner.VariableValue
+	27, // 25: provisionerd.AcquiredJob.TemplateDryRun.rich_parameter_values:type_name -> provisioner.RichParameterValue
+	25, // 26: provisionerd.AcquiredJob.TemplateDryRun.variable_values:type_name -> provisioner.VariableValue
+	29, // 27: provisionerd.AcquiredJob.TemplateDryRun.metadata:type_name -> provisioner.Metadata
+	30, // 28: provisionerd.FailedJob.WorkspaceBuild.timings:type_name -> provisioner.Timing
+	31, // 29: provisionerd.CompletedJob.WorkspaceBuild.resources:type_name -> provisioner.Resource
+	30, // 30: provisionerd.CompletedJob.WorkspaceBuild.timings:type_name -> provisioner.Timing
+	32, // 31: provisionerd.CompletedJob.WorkspaceBuild.modules:type_name -> provisioner.Module
+	33, // 32: provisionerd.CompletedJob.WorkspaceBuild.resource_replacements:type_name -> provisioner.ResourceReplacement
+	34, // 33: provisionerd.CompletedJob.WorkspaceBuild.ai_tasks:type_name -> provisioner.AITask
+	31, // 34: provisionerd.CompletedJob.TemplateImport.start_resources:type_name -> provisioner.Resource
+	31, // 35: provisionerd.CompletedJob.TemplateImport.stop_resources:type_name -> provisioner.Resource
+	35, // 36: provisionerd.CompletedJob.TemplateImport.rich_parameters:type_name -> provisioner.RichParameter
+	36, // 37: provisionerd.CompletedJob.TemplateImport.external_auth_providers:type_name -> provisioner.ExternalAuthProviderResource
+	32, // 38: provisionerd.CompletedJob.TemplateImport.start_modules:type_name -> provisioner.Module
+	32, // 39: provisionerd.CompletedJob.TemplateImport.stop_modules:type_name -> provisioner.Module
+	37, // 40: provisionerd.CompletedJob.TemplateImport.presets:type_name -> provisioner.Preset
+	31, // 41: provisionerd.CompletedJob.TemplateDryRun.resources:type_name -> provisioner.Resource
+	32, // 42: provisionerd.CompletedJob.TemplateDryRun.modules:type_name -> provisioner.Module
 	1,  // 43: provisionerd.ProvisionerDaemon.AcquireJob:input_type -> provisionerd.Empty
 	10, // 44: provisionerd.ProvisionerDaemon.AcquireJobWithCancel:input_type -> provisionerd.CancelAcquire
 	8,  // 45: provisionerd.ProvisionerDaemon.CommitQuota:input_type -> provisionerd.CommitQuotaRequest
 	6,  // 46: provisionerd.ProvisionerDaemon.UpdateJob:input_type -> provisionerd.UpdateJobRequest
 	3,  // 47: provisionerd.ProvisionerDaemon.FailJob:input_type -> provisionerd.FailedJob
 	4,  // 48: provisionerd.ProvisionerDaemon.CompleteJob:input_type -> provisionerd.CompletedJob
-	42, // 49: provisionerd.ProvisionerDaemon.UploadFile:input_type -> provisioner.FileUpload
+	38, // 49: provisionerd.ProvisionerDaemon.UploadFile:input_type -> provisioner.FileUpload
 	11, // 50: provisionerd.ProvisionerDaemon.DownloadFile:input_type -> provisionerd.FileRequest
-	12, // 51: provisionerd.Extensions.AwaitInterruption:input_type -> provisionerd.JobClaim
-	14, // 52: provisionerd.Extensions.Recover:input_type -> provisionerd.Leftover
-	2,  // 53: provisionerd.ProvisionerDaemon.AcquireJob:output_type -> provisionerd.AcquiredJob
-	2,  // 54: provisionerd.ProvisionerDaemon.AcquireJobWithCancel:output_type -> provisionerd.AcquiredJob
-	9,  // 55: provisionerd.ProvisionerDaemon.CommitQuota:output_type -> provisionerd.CommitQuotaResponse
-	7,  // 56: provisionerd.ProvisionerDaemon.UpdateJob:output_type -> provisionerd.UpdateJobResponse
-	1,  // 57: provisionerd.ProvisionerDaemon.FailJob:output_type -> provisionerd.Empty
-	1,  // 58: provisionerd.ProvisionerDaemon.CompleteJob:output_type -> provisionerd.Empty
-	1,  // 59: provisionerd.ProvisionerDaemon.UploadFile:output_type -> provisionerd.Empty
-	42, // 60: provisionerd.ProvisionerDaemon.DownloadFile:output_type -> provisioner.FileUpload
-	13, // 61: provisionerd.Extensions.AwaitInterruption:output_type -> provisionerd.Interruption
-	15, // 62: provisionerd.Extensions.Recover:output_type -> provisionerd.LeftoverTaken
-	53, // [53:63] is the sub-list for method output_type
-	43, // [43:53] is the sub-list for method input_type
+	2,  // 51: provisionerd.ProvisionerDaemon.AcquireJob:output_type -> provisionerd.AcquiredJob
+	2,  // 52: provisionerd.ProvisionerDaemon.AcquireJobWithCancel:output_type -> provisionerd.AcquiredJob
+	9,  // 53: provisionerd.ProvisionerDaemon.CommitQuota:output_type -> provisionerd.CommitQuotaResponse
+	7,  // 54: provisionerd.ProvisionerDaemon.UpdateJob:output_type -> provisionerd.UpdateJobResponse
+	1,  // 55: provisionerd.ProvisionerDaemon.FailJob:output_type -> provisionerd.Empty
+	1,  // 56: provisionerd.ProvisionerDaemon.CompleteJob:output_type -> provisionerd.Empty
+	1,  // 57: provisionerd.ProvisionerDaemon.UploadFile:output_type -> provisionerd.Empty
+	38, // 58: provisionerd.ProvisionerDaemon.DownloadFile:output_type -> provisioner.FileUpload
+	51, // [51:59] is the sub-list for method output_type
+	43, // [43:51] is the sub-list for method input_type
 	43, // [43:43] is the sub-list for extension type_name
 	43, // [43:43] is the sub-list for extension extendee
 	0,  // [0:43] is the sub-list for field type_name
@@ -2111,9 +1875,9 @@ func file_api_provisionerd_provisionerd_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_api_provisionerd_provisionerd_proto_rawDesc), len(file_api_provisionerd_provisionerd_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   26,
+			NumMessages:   22,
 			NumExtensions: 0,
-			NumServices:   2,
+			NumServices:   1,
 		},
 		GoTypes:           file_api_provisionerd_provisionerd_proto_goTypes,
 		DependencyIndexes: file_api_provisionerd_provisionerd_proto_depIdxs,
