@@ -27,6 +27,7 @@ type life struct {
 	listener *tunnel.Listener
 	scripts  []*script
 	gate     gate
+	ptys     ptys
 
 	ctx    context.Context // ends at stop
 	cancel context.CancelFunc
@@ -147,6 +148,7 @@ func (l *life) stop(ctx context.Context) {
 		l.log.Warn("tunnels did not end in time", "error", err)
 	}
 	l.cancel()
+	l.closePTYs()
 	l.begun.Wait()
 	for _, s := range l.scripts {
 		if s.file != nil {

@@ -34,6 +34,8 @@ func (l *life) serve(ctx context.Context, r *tunnel.Request) {
 		}
 	case tunnel.KindTCP:
 		l.serveTCP(ctx, r)
+	case tunnel.KindPTY:
+		l.servePTY(ctx, r)
 	case tunnel.KindAgentAPI:
 		stream, err := r.Accept()
 		if err != nil {

@@ -12,7 +12,9 @@
 package httpapi
 
 import (
+	"context"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -43,6 +45,8 @@ type Config struct {
 	// AgentHTTP gives a client of an agent's own HTTP API, whatever the host of
 	// its requests; nil: what only agents know is not told.
 	AgentHTTP func(presence.Agent) *http.Client
+	// AgentPTY opens a terminal of an agent; nil: there are none.
+	AgentPTY func(ctx context.Context, agent presence.Agent, arg string) (net.Conn, error)
 
 	// RateLimit is how many requests a minute a user, or without one an
 	// address, may make; 0 means 512, below 0 no limit.

@@ -174,7 +174,7 @@ func (s *Server) api(r rooms, d deployment) (*httpapi.API, error) {
 		SSH:                  coder.SSHConfigResponse{HostnamePrefix: s.c.HostnamePrefix, HostnameSuffix: s.c.HostnameSuffix, SSHConfigOptions: s.c.SSHConfigOptions},
 		PasswordAuthDisabled: s.c.Session.DisablePasswordAuth,
 		AgentAPIVersion:      "1.0", ProvisionerAPIVersion: "1.14",
-		AgentHTTP: r.agents.AgentHTTP,
-		Mounts:    mounts,
+		AgentHTTP: r.agents.AgentHTTP, AgentPTY: r.agents.AgentPTY,
+		Mounts: mounts,
 	}), nil
 }

@@ -1,0 +1,130 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+
+	"github.com/coder/websocket"
+	"github.com/google/uuid"
+
+	"github.com/seed-2a7f8fe7/coder"
+)
+
+// maxCommand bounds the command of a terminal, which travels in one line.
+const maxCommand = 512
+
+// openPTY connects a WebSocket to a terminal of an agent. Messages from the
+// viewer are coder.ReconnectingPTYRequest; what the terminal shows comes as
+// binary messages. The same reconnect id leads to the same terminal. (AG-14)
+func (a *API) openPTY(w http.ResponseWriter, r *http.Request) error {
+	id, err := pathID(r, "workspaceagent")
+	if err != nil {
+		return err
+	}
+	arg, err := ptyArgument(r)
+	if err != nil {
+		return err
+	}
+	agent, err := a.Presence.AgentForUser(r.Context(), a.actor(r), id, coder.RBACActionSSH)
+	if err != nil {
+		return err
+	}
+	if agent.Status != coder.WorkspaceAgentStatusConnected || a.AgentPTY == nil {
+		return coder.Errorf(coder.CodeUnavailable, "The agent is not connected: start the workspace, or wait until its agent is ready")
+	}
+	stream, err := a.AgentPTY(r.Context(), agent, arg)
+	if err != nil {
+		return coder.Errorf(coder.CodeUnavailable, "The agent opens no terminal").WithDetail("%v", err)
+	}
+	defer stream.Close()
+	conn, err := accept(w, r)
+	if err != nil {
+		return err
+	}
+	defer conn.CloseNow() //nolint:errcheck // closed in order below if it can be
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	stop := context.AfterFunc(ctx, func() { stream.Close() })
+	defer stop()
+	go func() {
+		defer cancel()
+		typed(ctx, conn, stream)
+	}()
+	display(ctx, stream, conn)
+	conn.Close(websocket.StatusNormalClosure, "") //nolint:errcheck // the viewer may be gone
+	return nil
+}
+
+// ptyArgument makes the line that asks an agent for a terminal of the query.
+func ptyArgument(r *http.Request) (string, error) {
+	q := r.URL.Query()
+	id, err := uuid.Parse(q.Get("reconnect"))
+	if err != nil {
+		return "", coder.Invalid("reconnect", "give a UUID of your choice; the same one leads back to the same terminal")
+	}
+	size := [2]int{80, 24}
+	for i, name := range []string{"width", "height"} {
+		if q.Get(name) == "" {
+			continue
+		}
+		if size[i], err = queryInt(r, name); err != nil {
+			return "", err
+		}
+	}
+	if !coder.TerminalSizeOK(size[0], size[1]) {
+		return "", coder.Invalid("width", "a terminal has 1 to 2000 columns and rows")
+	}
+	if q.Get("container") != "" || q.Get("container_user") != "" {
+		return "", coder.Invalid("container", "terminals of containers are not served; leave it out")
+	}
+	if len(q.Get("command")) > maxCommand {
+		return "", coder.Invalid("command", "it is longer than %d bytes", maxCommand)
+	}
+	arg := fmt.Sprintf("%s %dx%d", id, size[0], size[1])
+	if c := q.Get("command"); c != "" {
+		arg += " " + base64.RawURLEncoding.EncodeToString([]byte(c))
+	}
+	return arg, nil
+}
+
+// typed passes what the viewer sends on to the terminal, one message a line.
+func typed(ctx context.Context, conn *websocket.Conn, stream net.Conn) {
+	for {
+		_, b, err := conn.Read(ctx)
+		if err != nil {
+			return
+		}
+		var m coder.ReconnectingPTYRequest
+		if json.Unmarshal(b, &m) != nil {
+			conn.Close(websocket.StatusUnsupportedData, "messages are JSON: {data, height, width}") //nolint:errcheck // it ends either way
+			return
+		}
+		line, err := json.Marshal(m)
+		if err != nil {
+			return
+		}
+		if _, err := stream.Write(append(line, '\n')); err != nil {
+			return
+		}
+	}
+}
+
+// display passes what the terminal shows on to the viewer.
+func display(ctx context.Context, stream net.Conn, conn *websocket.Conn) {
+	buf := make([]byte, 32<<10)
+	for {
+		n, err := stream.Read(buf)
+		if n > 0 {
+			if conn.Write(ctx, websocket.MessageBinary, buf[:n]) != nil {
+				return
+			}
+		}
+		if err != nil {
+			return
+		}
+	}
+}
