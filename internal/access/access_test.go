@@ -129,3 +129,11 @@ func BenchmarkCan(b *testing.B) {
 		s.Can(coder.RBACActionUpdate, o)
 	}
 }
+
+func TestRefusedRole(t *testing.T) {
+	s := Subject{UserID: uuid.New(), SiteRoles: []string{RoleUserAdmin}}
+	err := s.Check(coder.RBACActionAssign, Object{Type: coder.RBACResourceAssignRole})
+	if err == nil || coder.CodeOf(err) != coder.CodeForbidden || err.Error() != "You may not give or take away this role" {
+		t.Fatalf("assigning a role: %v", err)
+	}
+}

@@ -58,6 +58,9 @@ func (s Subject) Check(action coder.RBACAction, o Object) error {
 		return nil
 	}
 	if action == coder.RBACActionCreate || action != coder.RBACActionRead && s.Can(coder.RBACActionRead, o) {
+		if action == coder.RBACActionAssign || action == coder.RBACActionUnassign {
+			return coder.Errorf(coder.CodeForbidden, "You may not give or take away this role")
+		}
 		return coder.Errorf(coder.CodeForbidden, "You may not %s this %s", words(string(action)), words(string(o.Type)))
 	}
 	return coder.NotFound()

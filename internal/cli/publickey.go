@@ -3,8 +3,8 @@ package cli
 import (
 	"context"
 	"fmt"
+	"strings"
 
-	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/internal/cli/option"
 )
 
@@ -20,19 +20,18 @@ func (a *app) publickeyCommand() *command {
 			if err != nil {
 				return err
 			}
-			var key coder.GitSSHKey
+			get := c.GitSSHKey
 			if reset {
 				if err := a.confirm("Make a new key, and stop using the old one?", sure); err != nil {
 					return err
 				}
-				key, err = c.RegenerateGitSSHKey(ctx, "me")
-			} else {
-				key, err = c.GitSSHKey(ctx, "me")
+				get = c.RegenerateGitSSHKey
 			}
+			key, err := get(ctx, "me")
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprintln(a.stdout, key.PublicKey)
+			_, err = fmt.Fprintln(a.stdout, strings.TrimSpace(key.PublicKey))
 			return err
 		},
 	}
