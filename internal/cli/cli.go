@@ -120,7 +120,7 @@ func (a *app) rootCommand() *command {
 			a.favoriteCommand(), a.unfavoriteCommand(), a.autoupdateCommand(),
 			a.scheduleCommand(), a.stateCommand(), a.logsCommand(), a.publickeyCommand(),
 			a.sshCommand(), a.configSSHCommand(), a.portForwardCommand(), a.pingCommand(),
-			a.serverCommand(), a.resetPasswordCommand(), a.provisionerCommand(), a.provisionerdCommand(), a.agentCommand(),
+			a.serverCommand(), a.resetPasswordCommand(), a.provisionerCommand(), a.provisionerdCommand(), a.agentCommand(), a.gitsshCommand(),
 		},
 	}
 }

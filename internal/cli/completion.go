@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/seed-2a7f8fe7/coder/internal/cli/option"
+	"github.com/seed-2a7f8fe7/coder/internal/cli/section"
 )
 
 // completionFlag, as the last argument, asks what could come in place of the
@@ -194,11 +195,11 @@ func (a *app) installCompletion(shell string) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		return err
 	}
-	text, err := readOptional(file)
+	text, err := section.Read(file)
 	if err != nil {
 		return err
 	}
-	text, err = replaceSection(text, "# --- coder completion begin ---", "# --- coder completion end ---", completionScript(shell))
+	text, err = section.Replace(text, "# --- coder completion begin ---", "# --- coder completion end ---", completionScript(shell))
 	if err != nil {
 		return fmt.Errorf("%s: %w", file, err)
 	}

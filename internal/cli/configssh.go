@@ -11,6 +11,7 @@ import (
 
 	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/internal/cli/option"
+	"github.com/seed-2a7f8fe7/coder/internal/cli/section"
 )
 
 // The lines between which everything is ours.
@@ -65,11 +66,11 @@ func (a *app) configSSH(ctx context.Context, o *sshConfigOptions) error {
 	if err != nil {
 		return err
 	}
-	old, err := readOptional(o.file)
+	old, err := section.Read(o.file)
 	if err != nil {
 		return err
 	}
-	_, before, _, found, err := section(old, sshBegin, sshEnd)
+	_, before, _, found, err := section.Find(old, sshBegin, sshEnd)
 	if err != nil {
 		return fmt.Errorf("%s: %w", o.file, err)
 	}
@@ -80,7 +81,7 @@ func (a *app) configSSH(ctx context.Context, o *sshConfigOptions) error {
 	if err != nil {
 		return err
 	}
-	text, err := replaceSection(old, sshBegin, sshEnd, content)
+	text, err := section.Replace(old, sshBegin, sshEnd, content)
 	if err != nil {
 		return fmt.Errorf("%s: %w", o.file, err)
 	}

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"github.com/seed-2a7f8fe7/coder/internal/cli/section"
+
 	"errors"
 	"fmt"
 	"net/url"
@@ -101,13 +103,13 @@ func TestSections(t *testing.T) {
 		{"replaced", "Host a\n\n# begin\nold\n# end\nHost b\n", "x\n", "Host a\n\n# begin\nx\n# end\nHost b\n"},
 		{"removed", "Host a\n\n# begin\nold\n# end\nHost b\n", "", "Host a\nHost b\n"},
 	} {
-		got, err := replaceSection(c.text, b, e, c.content)
+		got, err := section.Replace(c.text, b, e, c.content)
 		if err != nil || got != c.want {
 			t.Errorf("%s: %q, %v, want %q", c.name, got, err, c.want)
 		}
 	}
 	for _, text := range []string{"# begin\n", "# end\n", "# end\n# begin\n", "# begin\n# begin\n# end\n"} {
-		if got, err := replaceSection(text, b, e, "x"); err == nil {
+		if got, err := section.Replace(text, b, e, "x"); err == nil {
 			t.Errorf("%q became %q", text, got)
 		}
 	}

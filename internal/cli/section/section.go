@@ -1,4 +1,6 @@
-package cli
+// Package section edits what the command line keeps in files that people own,
+// such as ~/.ssh/config: the lines between two markers are ours, all others theirs.
+package section
 
 import (
 	"errors"
@@ -8,8 +10,8 @@ import (
 	"strings"
 )
 
-// readOptional reads a file that may be absent.
-func readOptional(path string) (string, error) {
+// Read reads a file that may be absent.
+func Read(path string) (string, error) {
 	b, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil
@@ -17,9 +19,9 @@ func readOptional(path string) (string, error) {
 	return string(b), err
 }
 
-// section finds the lines between the marker lines begin and end in text: what
+// Find gives the lines between the marker lines begin and end in text: what
 // is before, inside, and after. found is false when there are no markers.
-func section(text, begin, end string) (before, inside, after string, found bool, err error) {
+func Find(text, begin, end string) (before, inside, after string, found bool, err error) {
 	i := strings.Index(text, begin)
 	j := strings.Index(text, end)
 	switch {
@@ -33,10 +35,10 @@ func section(text, begin, end string) (before, inside, after string, found bool,
 	return text[:i], inside, after, true, nil
 }
 
-// replaceSection puts content between the marker lines, which are added at the
+// Replace puts content between the marker lines, which are added at the
 // end when they are not there. Empty content removes the section.
-func replaceSection(text, begin, end, content string) (string, error) {
-	before, _, after, found, err := section(text, begin, end)
+func Replace(text, begin, end, content string) (string, error) {
+	before, _, after, found, err := Find(text, begin, end)
 	if err != nil {
 		return "", err
 	}

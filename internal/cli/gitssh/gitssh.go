@@ -1,0 +1,106 @@
+// Package gitssh runs OpenSSH's client for git inside of a workspace with the
+// key pair that the server keeps for the workspace's owner, beside whatever
+// keys the owner has there. The agent names it in GIT_SSH_COMMAND. The private
+// key is in a file of the owner's alone for as long as ssh runs. (AG-19)
+package gitssh
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/seed-2a7f8fe7/coder/client"
+)
+
+// fetchTimeout bounds the question for the key.
+const fetchTimeout = 15 * time.Second
+
+// Run fetches the key as the agent that env tells of, and runs ssh with it and
+// args. It gives ssh's exit status, or an error when there is no key or no ssh.
+func Run(ctx context.Context, env, args []string, stdin io.Reader, stdout, stderr io.Writer) (int, error) {
+	key, err := fetch(ctx, env)
+	if err != nil {
+		return 0, err
+	}
+	dir, err := os.MkdirTemp("", "coder-gitssh-")
+	if err != nil {
+		return 0, fmt.Errorf("make room for the git SSH key: %w", err)
+	}
+	defer os.RemoveAll(dir)
+	file := filepath.Join(dir, "key")
+	if err := os.WriteFile(file, []byte(key), 0o600); err != nil {
+		return 0, fmt.Errorf("write the git SSH key: %w", err)
+	}
+	// Naming one identity leaves out the usual ones, so those are named too.
+	with := []string{"-i", file}
+	if home := value(env, "HOME"); home != "" {
+		for _, name := range []string{"id_ed25519", "id_ecdsa", "id_rsa", "id_ed25519_sk", "id_ecdsa_sk"} {
+			if own := filepath.Join(home, ".ssh", name); exists(own) {
+				with = append(with, "-i", own)
+			}
+		}
+	}
+	cmd := exec.CommandContext(ctx, "ssh", append(with, args...)...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.Env = stdin, stdout, stderr, env
+	err = cmd.Run()
+	if e, ok := errors.AsType[*exec.ExitError](err); ok {
+		return max(1, e.ExitCode()), nil
+	}
+	if err != nil {
+		return 0, fmt.Errorf("run ssh: %w", err)
+	}
+	return 0, nil
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// fetch asks the server for the private key.
+func fetch(ctx context.Context, env []string) (string, error) {
+	u, err := url.Parse(value(env, "CODER_AGENT_URL"))
+	token := value(env, "CODER_AGENT_TOKEN")
+	if err != nil || u.Host == "" || token == "" {
+		return "", errors.New("this is for git inside of a workspace: CODER_AGENT_URL and CODER_AGENT_TOKEN are not set")
+	}
+	c := client.New(u)
+	c.SessionToken = token
+	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
+	defer cancel()
+	resp, err := c.Request(ctx, http.MethodGet, "/workspaceagents/me/gitsshkey", nil, nil)
+	if err != nil {
+		return "", fmt.Errorf("ask for the git SSH key: %w", err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return "", fmt.Errorf("ask for the git SSH key: %w", client.ReadError(resp))
+	}
+	var key struct {
+		PrivateKey string `json:"private_key"`
+	}
+	if err := json.NewDecoder(io.LimitReader(resp.Body, 1<<20)).Decode(&key); err != nil || key.PrivateKey == "" {
+		return "", errors.New("the server sent no git SSH key")
+	}
+	return key.PrivateKey, nil
+}
+
+// value gives the last value of a variable.
+func value(env []string, name string) string {
+	out := ""
+	for _, kv := range env {
+		if v, ok := strings.CutPrefix(kv, name+"="); ok {
+			out = v
+		}
+	}
+	return out
+}
