@@ -5,7 +5,6 @@ import (
 
 	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/internal/agent"
-	"github.com/seed-2a7f8fe7/coder/internal/cli/gitssh"
 )
 
 // agentCommand is what the init script of a workspace starts. It is told
@@ -37,7 +36,7 @@ func (a *app) gitsshCommand() *command {
 		name: "gitssh", args: "<ssh arguments>", min: 1, max: -1, stopAt: 1, hidden: true,
 		short: "Run ssh for git with the key of the workspace's owner.",
 		run: func(ctx context.Context, args []string) error {
-			code, err := gitssh.Run(ctx, a.environ(), args, a.stdin, a.stdout, a.stderr)
+			code, err := agent.GitSSH(ctx, a.environ(), args, a.stdin, a.stdout, a.stderr)
 			if err == nil && code != 0 {
 				return exitStatus(code)
 			}

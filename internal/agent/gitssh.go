@@ -1,8 +1,4 @@
-// Package gitssh runs OpenSSH's client for git inside of a workspace with the
-// key pair that the server keeps for the workspace's owner, beside whatever
-// keys the owner has there. The agent names it in GIT_SSH_COMMAND. The private
-// key is in a file of the owner's alone for as long as ssh runs. (AG-19)
-package gitssh
+package agent
 
 import (
 	"context"
@@ -15,19 +11,21 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/seed-2a7f8fe7/coder/client"
 )
 
-// fetchTimeout bounds the question for the key.
-const fetchTimeout = 15 * time.Second
+// keyTimeout bounds the question for the key.
+const keyTimeout = 15 * time.Second
 
-// Run fetches the key as the agent that env tells of, and runs ssh with it and
-// args. It gives ssh's exit status, or an error when there is no key or no ssh.
-func Run(ctx context.Context, env, args []string, stdin io.Reader, stdout, stderr io.Writer) (int, error) {
-	key, err := fetch(ctx, env)
+// GitSSH runs OpenSSH's client for git inside of a workspace with the key pair
+// that the server keeps for the workspace's owner, beside whatever keys the
+// owner has there; GIT_SSH_COMMAND names it. The private key is in a file of
+// the owner's alone for as long as ssh runs. It gives ssh's exit status, or an
+// error when there is no key or no ssh. (AG-19)
+func GitSSH(ctx context.Context, env, args []string, stdin io.Reader, stdout, stderr io.Writer) (int, error) {
+	key, err := ownerKey(ctx, env)
 	if err != nil {
 		return 0, err
 	}
@@ -42,7 +40,7 @@ func Run(ctx context.Context, env, args []string, stdin io.Reader, stdout, stder
 	}
 	// Naming one identity leaves out the usual ones, so those are named too.
 	with := []string{"-i", file}
-	if home := value(env, "HOME"); home != "" {
+	if home := variable(env, "HOME"); home != "" {
 		for _, name := range []string{"id_ed25519", "id_ecdsa", "id_rsa", "id_ed25519_sk", "id_ecdsa_sk"} {
 			if own := filepath.Join(home, ".ssh", name); exists(own) {
 				with = append(with, "-i", own)
@@ -66,16 +64,16 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// fetch asks the server for the private key.
-func fetch(ctx context.Context, env []string) (string, error) {
-	u, err := url.Parse(value(env, "CODER_AGENT_URL"))
-	token := value(env, "CODER_AGENT_TOKEN")
+// ownerKey asks the server for the private key.
+func ownerKey(ctx context.Context, env []string) (string, error) {
+	u, err := url.Parse(variable(env, "CODER_AGENT_URL"))
+	token := variable(env, "CODER_AGENT_TOKEN")
 	if err != nil || u.Host == "" || token == "" {
 		return "", errors.New("this is for git inside of a workspace: CODER_AGENT_URL and CODER_AGENT_TOKEN are not set")
 	}
 	c := client.New(u)
 	c.SessionToken = token
-	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
+	ctx, cancel := context.WithTimeout(ctx, keyTimeout)
 	defer cancel()
 	resp, err := c.Request(ctx, http.MethodGet, "/workspaceagents/me/gitsshkey", nil, nil)
 	if err != nil {
@@ -92,15 +90,4 @@ func fetch(ctx context.Context, env []string) (string, error) {
 		return "", errors.New("the server sent no git SSH key")
 	}
 	return key.PrivateKey, nil
-}
-
-// value gives the last value of a variable.
-func value(env []string, name string) string {
-	out := ""
-	for _, kv := range env {
-		if v, ok := strings.CutPrefix(kv, name+"="); ok {
-			out = v
-		}
-	}
-	return out
 }
