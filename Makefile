@@ -41,6 +41,7 @@ e2e: build
 
 bench: setup build
 	$(GO) run ./internal/bench/cmd -coder $(BIN)/coder
+	$(GO) run ./internal/bench/cmd -coder $(BIN)/coder -slots
 
 # Generated code is committed; this makes it anew.
 generate: $(TOOLS)/sqlc $(TOOLS)/protoc-gen-go $(TOOLS)/protoc-gen-go-drpc
