@@ -76,11 +76,7 @@ func (a *API) getAgentLogs(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	after, err := queryLogID(r, "after")
-	if err != nil {
-		return err
-	}
-	before, err := queryLogID(r, "before")
+	after, before, err := logBounds(r)
 	if err != nil {
 		return err
 	}
@@ -88,20 +84,18 @@ func (a *API) getAgentLogs(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	format := r.URL.Query().Get("format")
-	switch {
-	case format != "" && format != "json" && format != "text":
-		return coder.Invalid("format", "%q is neither json nor text", clip(format, 32))
-	case follow && format == "text":
-		return coder.Invalid("format", "text cannot be followed; leave format or follow out")
-	case follow:
+	text, err := logAsText(r, follow)
+	if err != nil {
+		return err
+	}
+	if follow {
 		return a.followAgentLogs(w, r, id, after)
 	}
 	logs, err := a.Presence.Logs(r.Context(), a.actor(r), id, after, before)
 	if err != nil {
 		return err
 	}
-	if format != "text" {
+	if !text {
 		return reply(w, http.StatusOK, logs)
 	}
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")

@@ -16,11 +16,7 @@ import (
 // text, or with follow a WebSocket message per line, as they come, until the
 // job is over. (PRV-22)
 func (a *API) serveJobLogs(w http.ResponseWriter, r *http.Request, jobID uuid.UUID) error {
-	after, err := queryLogID(r, "after")
-	if err != nil {
-		return err
-	}
-	before, err := queryLogID(r, "before")
+	after, before, err := logBounds(r)
 	if err != nil {
 		return err
 	}
@@ -30,12 +26,11 @@ func (a *API) serveJobLogs(w http.ResponseWriter, r *http.Request, jobID uuid.UU
 			return err
 		}
 	}
-	format := r.URL.Query().Get("format")
+	text, err := logAsText(r, follow)
+	if err != nil {
+		return err
+	}
 	switch {
-	case format != "" && format != "json" && format != "text":
-		return coder.Invalid("format", "%q is neither json nor text", clip(format, 32))
-	case follow && format == "text":
-		return coder.Invalid("format", "text cannot be followed; leave format or follow out")
 	case follow && before != 0:
 		return coder.Invalid("before", "what is followed has no end; leave before or follow out")
 	case follow:
@@ -45,7 +40,7 @@ func (a *API) serveJobLogs(w http.ResponseWriter, r *http.Request, jobID uuid.UU
 	if err != nil {
 		return err
 	}
-	if format != "text" {
+	if !text {
 		return reply(w, http.StatusOK, logs)
 	}
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
@@ -88,4 +83,26 @@ func (a *API) followJobLogs(w http.ResponseWriter, r *http.Request, jobID uuid.U
 	}
 	conn.Close(websocket.StatusNormalClosure, "") //nolint:errcheck // the peer may be gone
 	return nil
+}
+
+// logBounds reads which lines of a log are wanted: those after one id and, unless
+// it is 0, before another.
+func logBounds(r *http.Request) (after, before int64, err error) {
+	if after, err = queryLogID(r, "after"); err != nil {
+		return 0, 0, err
+	}
+	before, err = queryLogID(r, "before")
+	return after, before, err
+}
+
+// logAsText reads whether a log is wanted as text, which cannot be followed.
+func logAsText(r *http.Request, follow bool) (bool, error) {
+	switch format := r.URL.Query().Get("format"); {
+	case format != "" && format != "json" && format != "text":
+		return false, coder.Invalid("format", "%q is neither json nor text", clip(format, 32))
+	case follow && format == "text":
+		return false, coder.Invalid("format", "text cannot be followed; leave format or follow out")
+	default:
+		return format == "text", nil
+	}
 }
