@@ -49,11 +49,16 @@ const (
 )
 
 // ProvisionerKey lets provisioners of one organization connect with fixed tags.
+// Several may live under one name: the current one, and those that it
+// replaced, which are good until they expire.
 type ProvisionerKey struct {
 	CreatedAt    time.Time          `json:"created_at"`
+	ExpiresAt    *time.Time         `json:"expires_at,omitempty"` // nil for one that is good until it is deleted
 	ID           uuid.UUID          `json:"id"`
+	LastUsedAt   *time.Time         `json:"last_used_at,omitempty"` // to about a minute; nil for never
 	Name         string             `json:"name"`
 	Organization string             `json:"organization"`
+	ReplacedAt   *time.Time         `json:"replaced_at,omitempty"` // when a newer one took its place; nil for the current one
 	Tags         ProvisionerKeyTags `json:"tags"`
 }
 
@@ -73,9 +78,35 @@ type CreateProvisionerKeyResponse struct {
 
 // CreateProvisionerKeyRequest makes a provisioner key. (PRV-09)
 type CreateProvisionerKeyRequest struct {
-	Name string            `json:"name"`
-	Tags map[string]string `json:"tags,omitempty"`
+	// ExpiresInSeconds is how long the key is good, at most MaxProvisionerKeySeconds;
+	// 0 means until it is deleted.
+	ExpiresInSeconds int64             `json:"expires_in_seconds,omitempty"`
+	Name             string            `json:"name"`
+	Tags             map[string]string `json:"tags,omitempty"`
 }
+
+// RotateProvisionerKeyRequest makes a new key under the name of an old one,
+// with its tags.
+type RotateProvisionerKeyRequest struct {
+	// ExpiresInSeconds is how long the new key is good; 0 means as long as the
+	// old one was made for.
+	ExpiresInSeconds int64 `json:"expires_in_seconds,omitempty"`
+	// GraceSeconds is how long the old key stays good beside the new one, at
+	// most MaxProvisionerKeySeconds and never longer than it was before; 0 ends
+	// it at once.
+	GraceSeconds int64 `json:"grace_seconds"`
+}
+
+// RotateProvisionerKeyResponse carries the new secret, once.
+type RotateProvisionerKeyResponse struct {
+	ExpiresAt    *time.Time `json:"expires_at,omitempty"` // of the new key; nil for never
+	Key          string     `json:"key"`
+	OldExpiresAt time.Time  `json:"old_expires_at"`
+}
+
+// MaxProvisionerKeySeconds bounds how long a key may be made for, and how long
+// a replaced one may stay good: ten years.
+const MaxProvisionerKeySeconds = 10 * 365 * 24 * 60 * 60
 
 // Reserved pseudo keys: how a provisioner came that brought no key of its own. (PRV-09)
 const (

@@ -39,7 +39,14 @@ func (c *Client) CreateProvisionerKey(ctx context.Context, organization string, 
 	return out, err
 }
 
+// RotateProvisionerKey calls POST /organizations/{organization}/provisionerkeys/{name}/rotate.
+func (c *Client) RotateProvisionerKey(ctx context.Context, organization string, name string, req coder.RotateProvisionerKeyRequest) (out coder.RotateProvisionerKeyResponse, err error) {
+	err = c.do(ctx, "POST", "/organizations/"+url.PathEscape(organization)+"/provisionerkeys/"+url.PathEscape(name)+"/rotate", nil, req, &out)
+	return out, err
+}
+
 // DeleteProvisionerKey calls DELETE /organizations/{organization}/provisionerkeys/{name}.
+// A name deletes every key under it, an id that key alone.
 func (c *Client) DeleteProvisionerKey(ctx context.Context, organization string, name string) error {
 	return c.do(ctx, "DELETE", "/organizations/"+url.PathEscape(organization)+"/provisionerkeys/"+url.PathEscape(name), nil, nil, nil)
 }
