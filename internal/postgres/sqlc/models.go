@@ -47,6 +47,14 @@ type AuditLog struct {
 	RequestID        string
 }
 
+type CryptoKey struct {
+	Feature   string
+	Sequence  int32
+	Secret    []byte
+	StartsAt  time.Time
+	DeletesAt *time.Time
+}
+
 type Deployment struct {
 	ID        bool
 	UUID      uuid.UUID
@@ -376,6 +384,29 @@ type WorkspaceApp struct {
 	CreatedAt            time.Time
 }
 
+type WorkspaceAppStat struct {
+	SessionID    uuid.UUID
+	UserID       *uuid.UUID
+	WorkspaceID  uuid.UUID
+	AgentID      uuid.UUID
+	AccessMethod string
+	SlugOrPort   string
+	StartedAt    time.Time
+	EndedAt      time.Time
+	Requests     int64
+}
+
+type WorkspaceAppStatus struct {
+	ID          uuid.UUID
+	AppID       uuid.UUID
+	AgentID     uuid.UUID
+	WorkspaceID uuid.UUID
+	State       string
+	Message     string
+	Uri         string
+	CreatedAt   time.Time
+}
+
 type WorkspaceBuild struct {
 	ID                uuid.UUID
 	WorkspaceID       uuid.UUID
@@ -403,6 +434,14 @@ type WorkspaceBuildState struct {
 type WorkspaceFavorite struct {
 	UserID      uuid.UUID
 	WorkspaceID uuid.UUID
+}
+
+type WorkspacePortShare struct {
+	WorkspaceID uuid.UUID
+	AgentName   string
+	Port        int32
+	ShareLevel  string
+	Protocol    string
 }
 
 type WorkspaceResource struct {

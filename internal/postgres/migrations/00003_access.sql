@@ -1,0 +1,51 @@
+-- +goose Up
+
+-- Apps: the keys that sign what browsers carry to apps. The newest key whose
+-- starts_at has come signs; older ones still verify until deletes_at.
+CREATE TABLE crypto_keys (
+    feature    text NOT NULL CHECK (feature IN ('oidc_convert', 'tailnet_resume', 'workspace_apps_api_key', 'workspace_apps_token')),
+    sequence   integer NOT NULL CHECK (sequence > 0),
+    secret     bytea NOT NULL,
+    starts_at  timestamptz NOT NULL,
+    deletes_at timestamptz,
+    PRIMARY KEY (feature, sequence)
+);
+
+-- Ports of agents that somebody else than the owner may open. By the agent's
+-- name, so that a share outlives a rebuild.
+CREATE TABLE workspace_port_shares (
+    workspace_id uuid NOT NULL REFERENCES workspaces ON DELETE CASCADE,
+    agent_name   text NOT NULL,
+    port         integer NOT NULL CHECK (port BETWEEN 1 AND 65535),
+    share_level  text NOT NULL CHECK (share_level IN ('owner', 'organization', 'authenticated', 'public')),
+    protocol     text NOT NULL CHECK (protocol IN ('http', 'https')),
+    PRIMARY KEY (workspace_id, agent_name, port)
+);
+
+-- What apps said of what they do; the newest of an app counts.
+CREATE TABLE workspace_app_statuses (
+    id           uuid PRIMARY KEY,
+    app_id       uuid NOT NULL REFERENCES workspace_apps ON DELETE CASCADE,
+    agent_id     uuid NOT NULL,
+    workspace_id uuid NOT NULL REFERENCES workspaces ON DELETE CASCADE,
+    state        text NOT NULL CHECK (state IN ('working', 'idle', 'complete', 'failure')),
+    message      text NOT NULL,
+    uri          text NOT NULL DEFAULT '',
+    created_at   timestamptz NOT NULL
+);
+CREATE INDEX workspace_app_statuses_app ON workspace_app_statuses (app_id, created_at DESC);
+CREATE INDEX workspace_app_statuses_workspace ON workspace_app_statuses (workspace_id, created_at DESC);
+
+-- How apps and ports were used: one row for each while of one person.
+CREATE TABLE workspace_app_stats (
+    session_id    uuid PRIMARY KEY,
+    user_id       uuid, -- null: somebody who was not signed in
+    workspace_id  uuid NOT NULL REFERENCES workspaces ON DELETE CASCADE,
+    agent_id      uuid NOT NULL,
+    access_method text NOT NULL CHECK (access_method IN ('path', 'subdomain', 'terminal')),
+    slug_or_port  text NOT NULL,
+    started_at    timestamptz NOT NULL,
+    ended_at      timestamptz NOT NULL,
+    requests      bigint NOT NULL
+);
+CREATE INDEX workspace_app_stats_ended ON workspace_app_stats (ended_at);
