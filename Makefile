@@ -8,6 +8,8 @@ SHELL := /bin/bash
 GO    ?= go
 BIN   := $(CURDIR)/bin
 TOOLS := $(CURDIR)/.cache/tools
+# Node.js: the machine's, or the newer one that tools/setup fetched.
+NODE  := PATH=$(CURDIR)/.cache/node/node_modules/.bin:$$PATH
 
 # The toolchain stamps the version, from the tag or the commit, where git answers.
 STAMP := $(shell git status >/dev/null 2>&1 && echo true || echo false)
@@ -16,9 +18,20 @@ STAMP := $(shell git status >/dev/null 2>&1 && echo true || echo false)
 
 build: $(BIN)/coder
 
-$(BIN)/coder: $(shell find . -name '*.go' -not -name '*_test.go' -not -path './.cache/*') $(shell find internal examples web -type f -not -name '*.go' 2>/dev/null) go.mod go.sum
+$(BIN)/coder: $(shell find . -name '*.go' -not -name '*_test.go' -not -path './.cache/*' -not -path './web/node_modules/*') $(shell find internal examples -type f -not -name '*.go' 2>/dev/null) web/dist/index.html go.mod go.sum
 	@mkdir -p $(BIN)
 	CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=$(STAMP) -ldflags '-s -w' -o $@ ./cmd/coder
+
+# The dashboard: TypeScript to web/dist, which the binary embeds.
+WEB := $(shell find web/src web/public -type f 2>/dev/null) web/index.html web/vite.config.ts web/tsconfig.json
+
+web/dist/index.html: $(WEB) web/node_modules/.installed
+	cd web && $(NODE) npm run --silent build
+
+web/node_modules/.installed: web/package-lock.json
+	@tools/setup
+	cd web && $(NODE) npm ci --no-audit --no-fund --loglevel error
+	@touch $@
 
 setup:
 	@tools/setup
@@ -28,12 +41,14 @@ run: setup build
 
 test: setup lint check-generated unit e2e
 
-lint: $(TOOLS)/staticcheck
+lint: $(TOOLS)/staticcheck web/node_modules/.installed
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo 'gofmt wants to change:'; gofmt -l $$(git ls-files '*.go'); exit 1; }
 	$(GO) vet ./...
 	$(TOOLS)/staticcheck ./...
+	cd web && $(NODE) npm run --silent check
 
-unit:
+unit: web/dist/index.html
+	cd web && $(NODE) npm test --silent
 	$(GO) test -race -timeout 20m $$($(GO) list ./... | grep -v /e2e)
 
 e2e: build
@@ -44,16 +59,17 @@ bench: setup build
 	$(GO) run ./internal/bench/cmd -coder $(BIN)/coder -slots
 
 # Generated code is committed; this makes it anew.
-generate: $(TOOLS)/sqlc $(TOOLS)/protoc-gen-go $(TOOLS)/protoc-gen-go-drpc
+generate: web/node_modules/.installed $(TOOLS)/sqlc $(TOOLS)/protoc-gen-go $(TOOLS)/protoc-gen-go-drpc
 	cd internal/postgres && $(TOOLS)/sqlc generate
 	PATH=$(TOOLS):$$PATH protoc -I. --go_out=. --go_opt=paths=source_relative --go-drpc_out=. --go-drpc_opt=paths=source_relative api/*/*.proto
+	cd web && $(NODE) npm run --silent generate
 
 check-generated: generate
-	@git diff --exit-code --stat -- internal/postgres/sqlc 'api/*.pb.go' || { echo 'generated code is not up to date: run make generate and commit'; exit 1; }
+	@git diff --exit-code --stat -- internal/postgres/sqlc 'api/*.pb.go' web/src/api/schema.gen.ts || { echo 'generated code is not up to date: run make generate and commit'; exit 1; }
 
 $(TOOLS)/%: tools/go.mod tools/go.sum
 	@mkdir -p $(TOOLS)
 	cd tools && $(GO) build -o $@ $$($(GO) list -f '{{.ImportPath}}' tool | grep '/$*$$')
 
 clean:
-	rm -rf bin .cache
+	rm -rf bin .cache web/dist/* web/node_modules

@@ -121,3 +121,14 @@ type UpdateCheckResponse struct {
 	URL     string `json:"url"`
 	Version string `json:"version"`
 }
+
+// ChangesRequest names what a client wants to hear of from now on: kinds of
+// resources, such as "workspace", or one of a kind, "workspace/<id>"; at most 64.
+type ChangesRequest struct {
+	Topics []string `json:"topics"`
+}
+
+// Change says that something of the topic changed, or may have.
+type Change struct {
+	Topic string `json:"topic"`
+}

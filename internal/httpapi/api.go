@@ -23,6 +23,7 @@ import (
 
 	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/internal/identity"
+	"github.com/seed-2a7f8fe7/coder/internal/notify"
 	"github.com/seed-2a7f8fe7/coder/internal/presence"
 	"github.com/seed-2a7f8fe7/coder/internal/queue"
 	"github.com/seed-2a7f8fe7/coder/internal/template"
@@ -42,6 +43,9 @@ type Config struct {
 	Templates  *template.Service
 	Presence   *presence.Service
 	Queue      *queue.Service
+	// Hub hears what changed, and is told of what people change; nil: pages
+	// are not live.
+	Hub *notify.Hub
 	// AgentHTTP gives a client of an agent's own HTTP API, whatever the host of
 	// its requests; nil: what only agents know is not told.
 	AgentHTTP func(presence.Agent) *http.Client
@@ -114,6 +118,7 @@ func (a *API) Routes() []Route {
 		a.buildRoutes(),
 		a.agentRoutes(),
 		a.provisionerRoutes(),
+		a.changesRoutes(),
 	} {
 		table = append(table, routes...)
 	}
@@ -160,6 +165,10 @@ func (a *API) serve(route Route) http.Handler {
 		}
 		if err != nil {
 			a.fail(w, r, err)
+			return
+		}
+		if a.Hub != nil && r.Method != http.MethodGet && route.Action != "" && route.Action != coder.RBACActionRead {
+			a.Hub.Publish(notify.Kind(string(route.Resource)))
 		}
 	})
 }

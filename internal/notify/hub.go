@@ -85,7 +85,8 @@ func (h *Hub) Publish(topics ...string) {
 }
 
 // Subscribe gives a channel that is signalled, coalesced, whenever one of the
-// topics changed or may have, and a function that ends the subscription.
+// topics changed or may have, and a function that ends the subscription. A kind
+// alone, such as "workspace", stands for every topic of that kind.
 func (h *Hub) Subscribe(topics ...string) (<-chan struct{}, func()) {
 	c := make(chan struct{}, 1)
 	h.mu.Lock()
@@ -110,7 +111,15 @@ func (h *Hub) Subscribe(topics ...string) (<-chan struct{}, func()) {
 
 // signal is called with the lock held.
 func (h *Hub) signal(topic string) {
-	for c := range h.subs[topic] {
+	kind, _, one := strings.Cut(topic, "/")
+	wake(h.subs[topic])
+	if one {
+		wake(h.subs[kind])
+	}
+}
+
+func wake(subscribers map[chan struct{}]struct{}) {
+	for c := range subscribers {
 		select {
 		case c <- struct{}{}:
 		default: // it has not looked yet; one look is enough

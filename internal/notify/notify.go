@@ -23,3 +23,7 @@ func Workspace(id uuid.UUID) string { return "workspace/" + id.String() }
 
 // Agent is the topic of one agent: connection, life cycle, log lines, metadata.
 func Agent(id uuid.UUID) string { return "agent/" + id.String() }
+
+// Kind is the topic of everything of a kind of resource that people change and
+// that has no topic of its own: templates, users, groups.
+func Kind(resource string) string { return resource }

@@ -169,7 +169,7 @@ func (s *Server) api(r rooms, d deployment) (*httpapi.API, error) {
 	return httpapi.New(httpapi.Config{
 		Log: s.log.With(telemetry.NameKey, "httpapi"), Registerer: s.registry, AccessURL: s.accessURL, Version: s.c.Version,
 		DeploymentID: d.id.String(), Identity: r.identity, Templates: r.templates, Workspaces: r.workspaces,
-		Queue: r.queue, Presence: r.presence,
+		Queue: r.queue, Presence: r.presence, Hub: r.hub,
 		ProxyHeaders: s.c.ProxyTrustedHeaders, ProxyOrigins: origins, SecureCookies: s.c.Cookies.Secure, SameSiteNone: s.c.Cookies.SameSite == "none",
 		SSH:                  coder.SSHConfigResponse{HostnamePrefix: s.c.HostnamePrefix, HostnameSuffix: s.c.HostnameSuffix, SSHConfigOptions: s.c.SSHConfigOptions},
 		PasswordAuthDisabled: s.c.Session.DisablePasswordAuth,

@@ -1,18 +1,14 @@
 package server
 
 import (
-	_ "embed"
 	"fmt"
-	"html/template"
 	"net/http"
 	"net/url"
 	"strings"
 
 	"github.com/seed-2a7f8fe7/coder/internal/initscript"
+	"github.com/seed-2a7f8fe7/coder/web"
 )
-
-//go:embed index.html
-var indexHTML string
 
 // root is everything that is answered outside of /api/v2, and the headers
 // around it all.
@@ -21,7 +17,7 @@ func (s *Server) root(api http.Handler) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	index, err := template.New("index").Parse(indexHTML)
+	pages, err := web.Handler(web.Config{Policy: s.policy})
 	if err != nil {
 		return nil, err
 	}
@@ -36,10 +32,7 @@ func (s *Server) root(api http.Handler) (http.Handler, error) {
 	mux.HandleFunc("GET /init-script/{os}/{arch}", s.initScript)
 	mux.HandleFunc("GET /api/v2/init-script/{os}/{arch}", s.initScript)
 	mux.Handle("/api/v2/", api)
-	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		index.Execute(w, map[string]string{"URL": s.accessURL.String(), "Version": s.c.Version}) //nolint:errcheck // the browser hung up
-	})
+	mux.Handle("/", pages)
 	return s.headers(s.redirect(mux)), nil
 }
 
@@ -60,12 +53,22 @@ func (s *Server) initScript(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprint(w, text)
 }
 
-// headers are sent with every answer. (CP-19)
-func (s *Server) headers(next http.Handler) http.Handler {
-	csp := strings.Join(append([]string{
-		"default-src 'self'", "style-src 'self' 'unsafe-inline'", "img-src 'self' https: data:", "object-src 'none'",
+// policy is the Content-Security-Policy of a page whose style elements carry
+// the nonce. Scripts come from files only.
+func (s *Server) policy(nonce string) string {
+	styles := "style-src 'self'"
+	if nonce != "" {
+		styles += " 'nonce-" + nonce + "'"
+	}
+	return strings.Join(append([]string{
+		"default-src 'self'", styles, "img-src 'self' https: data:", "object-src 'none'",
 		"base-uri 'none'", "frame-ancestors 'self'", "form-action 'self'",
 	}, s.c.AdditionalCSP...), "; ")
+}
+
+// headers are sent with every answer. (CP-19)
+func (s *Server) headers(next http.Handler) http.Handler {
+	csp := s.policy("")
 	sts := ""
 	if s.c.StrictTransportSecurity > 0 {
 		sts = strings.Join(append([]string{fmt.Sprintf("max-age=%d", s.c.StrictTransportSecurity)}, s.c.StrictTransportOptions...), "; ")

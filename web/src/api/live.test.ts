@@ -1,0 +1,77 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { Changes } from './live';
+
+class FakeSocket {
+  static readonly OPEN = 1;
+  static all: FakeSocket[] = [];
+  readyState = 0;
+  sent: string[] = [];
+  onopen: (() => void) | null = null;
+  onmessage: ((e: { data: string }) => void) | null = null;
+  onclose: (() => void) | null = null;
+  constructor(readonly url: string) {
+    FakeSocket.all.push(this);
+  }
+  send(message: string) {
+    this.sent.push(message);
+  }
+  open() {
+    this.readyState = 1;
+    this.onopen?.();
+  }
+  drop() {
+    this.readyState = 3;
+    this.onclose?.();
+  }
+  say(topic: string) {
+    this.onmessage?.({ data: JSON.stringify({ topic }) });
+  }
+}
+
+const latest = () => {
+  const s = FakeSocket.all.at(-1);
+  if (!s) throw new Error('no connection');
+  return s;
+};
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  FakeSocket.all = [];
+  vi.stubGlobal('WebSocket', FakeSocket);
+});
+afterEach(() => {
+  vi.useRealTimers();
+  vi.unstubAllGlobals();
+});
+
+test('one connection asks for what is wanted, and tells those who want it', () => {
+  const c = new Changes('ws://x');
+  const users: unknown[] = [];
+  const both: unknown[] = [];
+  c.listen(['user'], (t) => users.push(t));
+  const end = c.listen(['user', 'workspace'], (t) => both.push(t));
+  latest().open();
+  expect(FakeSocket.all).toHaveLength(1);
+  expect(latest().sent.at(-1)).toBe('{"topics":["user","workspace"]}');
+  latest().say('workspace');
+  latest().say('user');
+  expect(users).toEqual(['user']);
+  expect(both).toEqual(['workspace', 'user']);
+  end();
+  expect(latest().sent.at(-1)).toBe('{"topics":["user"]}');
+});
+
+test('a lost connection comes back, and then everything is read again', () => {
+  const c = new Changes('ws://x');
+  const heard: unknown[] = [];
+  c.listen(['user'], (t) => heard.push(t));
+  latest().open();
+  latest().drop();
+  expect(c.isLost()).toBe(true);
+  vi.advanceTimersByTime(1000);
+  expect(FakeSocket.all).toHaveLength(2);
+  latest().open();
+  expect(c.isLost()).toBe(false);
+  expect(latest().sent).toEqual(['{"topics":["user"]}']);
+  expect(heard).toEqual([null]);
+});

@@ -1,0 +1,156 @@
+import { Alert, Anchor, AppShell, Avatar, Burger, Button, Group, Menu, Text, UnstyledButton, useMantineColorScheme } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import { IconChevronDown, IconLogout, IconMoon, IconSettings, IconSun, IconWifiOff } from '@tabler/icons-react';
+import { useQuery, useSuspenseQuery } from '@tanstack/react-query';
+import { Link, Outlet, useNavigate, useRouterState } from '@tanstack/react-router';
+import { Suspense, useEffect } from 'react';
+import { api } from '../api/client';
+import { useLost } from '../api/live';
+import { type Permission, usePermissions } from '../api/permissions';
+import { appearance, buildInfo, me, queries } from '../api/queries';
+import { Loading } from '../parts/Loading';
+import { Mark } from './Mark';
+
+const places: { label: string; to: string; needs?: Permission }[] = [
+  { label: 'Workspaces', to: '/workspaces' },
+];
+
+function Places({ onGo }: { onGo?: () => void }) {
+  const may = usePermissions();
+  const path = useRouterState({ select: (s) => s.location.pathname });
+  return places
+    .filter((p) => !p.needs || may[p.needs])
+    .map((p) => {
+      const here = path.startsWith(p.to);
+      return (
+        <Button
+          key={p.to}
+          component={Link}
+          to={p.to}
+          onClick={onGo}
+          variant={here ? 'light' : 'subtle'}
+          color={here ? undefined : 'gray'}
+          justify="flex-start"
+          size="sm"
+          aria-current={here ? 'page' : undefined}
+        >
+          {p.label}
+        </Button>
+      );
+    });
+}
+
+function Person() {
+  const { data } = useSuspenseQuery(me);
+  const { colorScheme, setColorScheme } = useMantineColorScheme();
+  const navigate = useNavigate();
+  const logOut = async () => {
+    await api.post('/users/logout');
+    queries.clear();
+    queries.setQueryData(['me'], null);
+    await navigate({ to: '/login', search: {} });
+  };
+  if (!data) return null;
+  const dark = colorScheme === 'dark';
+  return (
+    <Menu position="bottom-end" width={230}>
+      <Menu.Target>
+        <UnstyledButton aria-label={`Account of ${data.username}`}>
+          <Group gap={6} wrap="nowrap">
+            <Avatar size={30} radius="xl" src={data.avatar_url || null} name={data.name || data.username} color="initials" />
+            <IconChevronDown size={14} />
+          </Group>
+        </UnstyledButton>
+      </Menu.Target>
+      <Menu.Dropdown>
+        <Menu.Label>
+          {data.username} · {data.email}
+        </Menu.Label>
+        <Menu.Item leftSection={<IconSettings size={16} />} component="a" href="/settings/account">
+          Account
+        </Menu.Item>
+        <Menu.Item
+          leftSection={dark ? <IconSun size={16} /> : <IconMoon size={16} />}
+          closeMenuOnClick={false}
+          onClick={() => setColorScheme(dark ? 'light' : 'dark')}
+        >
+          {dark ? 'Light' : 'Dark'} colours
+        </Menu.Item>
+        <Menu.Divider />
+        <Menu.Item leftSection={<IconLogout size={16} />} onClick={logOut}>
+          Log out
+        </Menu.Item>
+      </Menu.Dropdown>
+    </Menu>
+  );
+}
+
+/** Says that the page is behind while the connection to the server is lost. */
+function Connection() {
+  if (!useLost()) return null;
+  return (
+    <Alert color="yellow" variant="light" radius={0} py={6} icon={<IconWifiOff size={16} />} role="status">
+      The connection to the server is lost. What you see may be old; the page goes on by itself when the server is back.
+    </Alert>
+  );
+}
+
+function Announcement() {
+  const { data } = useQuery(appearance);
+  return data?.announcement_banners
+    ?.filter((b) => b.enabled && b.message)
+    .map((b) => (
+      <Text key={b.message} ta="center" size="sm" py={4} px="md" style={{ backgroundColor: b.background_color || undefined }}>
+        {b.message}
+      </Text>
+    ));
+}
+
+/** The frame of every page of somebody who is logged in. */
+export default function Shell() {
+  const [open, { toggle, close }] = useDisclosure();
+  const { data: person } = useQuery(me);
+  const { data: build } = useQuery(buildInfo);
+  const navigate = useNavigate();
+  const href = useRouterState({ select: (s) => s.location.href });
+  useEffect(() => {
+    if (person === null) navigate({ to: '/login', search: { redirect: href, message: 'Your session has ended. Please log in again.' } });
+  }, [person, navigate, href]);
+  if (!person) return <Loading />;
+  return (
+    <AppShell header={{ height: 52 }} navbar={{ width: 240, breakpoint: 'sm', collapsed: { desktop: true, mobile: !open } }} padding={0}>
+      <a className="skip" href="#main">
+        Skip to the content
+      </a>
+      <AppShell.Header>
+        <Group h="100%" px="md" justify="space-between" wrap="nowrap">
+          <Group gap="md" wrap="nowrap">
+            <Burger opened={open} onClick={toggle} hiddenFrom="sm" size="sm" aria-label="Menu" />
+            <Link to="/workspaces" aria-label="Coder, to your workspaces">
+              <Mark />
+            </Link>
+            <Group component="nav" aria-label="Main" gap={4} visibleFrom="sm" wrap="nowrap">
+              <Places />
+            </Group>
+          </Group>
+          <Person />
+        </Group>
+      </AppShell.Header>
+      <AppShell.Navbar p="sm" component="nav" aria-label="Menu">
+        <Places onGo={close} />
+      </AppShell.Navbar>
+      <AppShell.Main id="main" tabIndex={-1}>
+        <Announcement />
+        <Connection />
+        <Suspense fallback={<Loading />}>
+          <Outlet />
+        </Suspense>
+        <Text component="footer" size="xs" c="dimmed" ta="center" py="lg">
+          <Anchor size="xs" c="dimmed" href={build?.external_url || undefined}>
+            Coder {build?.version}
+          </Anchor>
+        </Text>
+      </AppShell.Main>
+    </AppShell>
+  );
+}

@@ -1,0 +1,147 @@
+// Package web is the dashboard: a single-page application in TypeScript under
+// src, built by Vite into dist and embedded here, and the handler that serves
+// it. The page reads and changes everything through the REST API, with the
+// session cookie that scripts cannot read; what somebody may do is decided
+// there. A binary built without dist serves a page that says so.
+package web
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/rand"
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"fmt"
+	"io/fs"
+	"mime"
+	"net/http"
+	"path"
+	"strings"
+	"sync"
+)
+
+//go:embed all:dist
+var dist embed.FS
+
+// unbuilt is served when the binary holds no dashboard.
+const unbuilt = `<!doctype html><meta charset="utf-8"><title>Coder</title>
+<p>The control plane is running, but this binary was built without its dashboard.
+Build it with <code>make build</code>, or use the command line.</p>`
+
+// Config is what the pages need of the server.
+type Config struct {
+	// Policy gives the Content-Security-Policy of a page whose style elements
+	// carry the nonce.
+	Policy func(nonce string) string
+}
+
+// Handler serves the files of the dashboard, and its page for every other path,
+// since the page itself knows what there is. It is safe for concurrent use.
+func Handler(c Config) (http.Handler, error) {
+	files, err := fs.Sub(dist, "dist")
+	if err != nil {
+		return nil, fmt.Errorf("open the embedded dashboard: %w", err)
+	}
+	page, err := fs.ReadFile(files, "index.html")
+	if err != nil {
+		page = []byte(unbuilt)
+	}
+	return &handler{Config: c, files: files, page: string(page), assets: map[string]*asset{}}, nil
+}
+
+type handler struct {
+	Config
+	files fs.FS
+	page  string
+
+	mu     sync.Mutex
+	assets map[string]*asset // by path, read when first asked for
+}
+
+// asset is one file, as it is and packed.
+type asset struct {
+	plain, packed []byte
+	kind, tag     string
+}
+
+func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		w.Header().Set("Allow", "GET, HEAD")
+		http.Error(w, "method not allowed", http.StatusMethodNotAllowed)
+		return
+	}
+	name := strings.TrimPrefix(path.Clean(r.URL.Path), "/")
+	if a := h.asset(name); a != nil {
+		h.serveAsset(w, r, name, a)
+		return
+	}
+	if strings.HasPrefix(name, "assets/") {
+		// A page from before an upgrade asks for what is no more.
+		http.NotFound(w, r)
+		return
+	}
+	h.servePage(w)
+}
+
+func (h *handler) servePage(w http.ResponseWriter) {
+	nonce := rand.Text()
+	header := w.Header()
+	header.Set("Content-Type", "text/html; charset=utf-8")
+	header.Set("Cache-Control", "no-store")
+	header.Set("Content-Security-Policy", h.Policy(nonce))
+	fmt.Fprint(w, strings.Replace(h.page, `content="NONCE"`, `content="`+nonce+`"`, 1))
+}
+
+func (h *handler) serveAsset(w http.ResponseWriter, r *http.Request, name string, a *asset) {
+	header := w.Header()
+	header.Set("Content-Type", a.kind)
+	header.Set("ETag", a.tag)
+	header.Set("Vary", "Accept-Encoding")
+	if strings.HasPrefix(name, "assets/") { // their names hold a hash of their content
+		header.Set("Cache-Control", "public, max-age=31536000, immutable")
+	} else {
+		header.Set("Cache-Control", "no-cache")
+	}
+	if r.Header.Get("If-None-Match") == a.tag {
+		w.WriteHeader(http.StatusNotModified)
+		return
+	}
+	content := a.plain
+	if a.packed != nil && strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+		header.Set("Content-Encoding", "gzip")
+		content = a.packed
+	}
+	header.Set("Content-Length", fmt.Sprint(len(content)))
+	if r.Method == http.MethodGet {
+		w.Write(content) //nolint:errcheck // the browser hung up
+	}
+}
+
+// asset gives the file of that name, or nil. The names are those of the
+// embedded files, so the cache is bounded.
+func (h *handler) asset(name string) *asset {
+	if name == "" || name == "index.html" || strings.HasPrefix(path.Base(name), ".") {
+		return nil
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if a := h.assets[name]; a != nil {
+		return a
+	}
+	plain, err := fs.ReadFile(h.files, name)
+	if err != nil {
+		return nil
+	}
+	sum := sha256.Sum256(plain)
+	a := &asset{plain: plain, kind: mime.TypeByExtension(path.Ext(name)), tag: `"` + hex.EncodeToString(sum[:8]) + `"`}
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	z.Write(plain) //nolint:errcheck // memory takes everything
+	z.Close()      //nolint:errcheck // memory takes everything
+	if packed.Len() < len(plain)*9/10 {
+		a.packed = packed.Bytes()
+	}
+	h.assets[name] = a
+	return a
+}
