@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/seed-2a7f8fe7/coder/internal/cli/app"
 	"github.com/seed-2a7f8fe7/coder/internal/cli/option"
 )
 
@@ -37,36 +38,36 @@ func pages(t *testing.T) map[string]page {
 }
 
 // walk calls each with every command below c.
-func walk(c *command, each func(*command)) {
+func walk(c *app.Command, each func(*app.Command)) {
 	each(c)
-	for _, s := range c.subs {
+	for _, s := range c.Subs {
 		walk(s, each)
 	}
 }
 
-func testApp() *app {
-	return newApp(strings.NewReader(""), &strings.Builder{}, &strings.Builder{}, nil)
+func testApp() *app.Run {
+	return app.New(strings.NewReader(""), &strings.Builder{}, &strings.Builder{}, nil, rootCommand)
 }
 
 func TestOptionsAreThoseOfTheContract(t *testing.T) {
 	all := pages(t)
-	walk(testApp().root, func(c *command) {
-		name := strings.TrimPrefix(c.path(), "coder ")
+	walk(testApp().Root, func(c *app.Command) {
+		name := strings.TrimPrefix(c.Path(), "coder ")
 		p, ok := all[name]
 		if !ok {
-			if !c.hidden && (c.parent == nil || !c.parent.hidden) {
+			if !c.Hidden && (c.Parent == nil || !c.Parent.Hidden) {
 				t.Errorf("%s is not in the contract; hide it", name)
 			}
 			return
 		}
-		if got := strings.Join(c.aliases, " "); got != strings.Join(p.Aliases, " ") {
+		if got := strings.Join(c.Aliases, " "); got != strings.Join(p.Aliases, " ") {
 			t.Errorf("%s has the aliases %q, want %q", name, got, p.Aliases)
 		}
-		if got, want := c.usage(), p.Usage; strings.TrimSpace(got) != strings.TrimSpace(want) {
+		if got, want := c.Usage(), p.Usage; strings.TrimSpace(got) != strings.TrimSpace(want) {
 			t.Errorf("%s has the usage\n  %s\nwant\n  %s", name, got, want)
 		}
 		declared := map[string]*option.Option{}
-		for _, o := range c.options {
+		for _, o := range c.Options {
 			declared[o.Flag] = o
 		}
 		for _, want := range p.Options {
@@ -104,22 +105,22 @@ func TestServerHasAllItsOptions(t *testing.T) {
 }
 
 func TestDefaultsCanBeRead(t *testing.T) {
-	walk(testApp().root, func(c *command) {
-		for _, o := range c.options {
+	walk(testApp().Root, func(c *app.Command) {
+		for _, o := range c.Options {
 			if err := o.PreParse(); err != nil {
-				t.Errorf("%s: %v", c.path(), err)
+				t.Errorf("%s: %v", c.Path(), err)
 			}
 		}
 	})
 }
 
 func TestNoFlagIsDeclaredTwice(t *testing.T) {
-	walk(testApp().root, func(c *command) {
+	walk(testApp().Root, func(c *app.Command) {
 		seen := map[string]bool{"help": true, "h": true}
-		for _, o := range c.options {
+		for _, o := range c.Options {
 			for _, n := range o.Names() {
 				if seen[n] {
-					t.Errorf("%s declares %s twice", c.path(), n)
+					t.Errorf("%s declares %s twice", c.Path(), n)
 				}
 				seen[n] = true
 			}

@@ -298,3 +298,19 @@ func Pairs(what string, in []string) (map[string]string, error) {
 func Contains(list []string, word string) bool {
 	return slices.ContainsFunc(list, func(s string) bool { return strings.EqualFold(s, word) })
 }
+
+// SSHPairs reads options of ssh, each Key=value or "Key value".
+func SSHPairs(in []string) (map[string]string, error) {
+	out := map[string]string{}
+	for _, s := range in {
+		k, v, ok := strings.Cut(s, "=")
+		if !ok {
+			k, v, ok = strings.Cut(s, " ")
+		}
+		if !ok || strings.TrimSpace(k) == "" {
+			return nil, fmt.Errorf("the SSH option %q must be Key=value", s)
+		}
+		out[strings.TrimSpace(k)] = strings.TrimSpace(v)
+	}
+	return out, nil
+}

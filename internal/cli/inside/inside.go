@@ -1,0 +1,55 @@
+// Package inside is the family of commands that run in a workspace: the agent,
+// and git's ssh with the owner's key. Both are told everything by their
+// environment.
+package inside
+
+import (
+	"context"
+
+	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/internal/agent"
+	"github.com/seed-2a7f8fe7/coder/internal/cli/app"
+)
+
+// Commands are the commands of this family.
+func Commands(a *app.Run) []*app.Command {
+	return []*app.Command{agentCommand(a), gitsshCommand(a)}
+}
+
+// agentCommand is what the init script of a workspace starts. It is told
+// everything by its environment.
+func agentCommand(a *app.Run) *app.Command {
+	return &app.Command{
+		Name: "agent", Max: 0, Hidden: true,
+		Short: "Serve inside of a workspace.",
+		Long: "Reads CODER_AGENT_URL, CODER_AGENT_TOKEN (or CODER_AGENT_TOKEN_FILE), CODER_AGENT_AUTH and " +
+			"CODER_AGENT_SUBSYSTEM. It dials the server again for ever, and ends at SIGTERM after the stop scripts.",
+		Run: func(ctx context.Context, _ []string) error {
+			c, err := agent.ConfigFromEnv(a.Environ())
+			if err != nil {
+				return err
+			}
+			c.Version, c.Stderr = coder.Version(), a.Stderr
+			ag, err := agent.New(c)
+			if err != nil {
+				return err
+			}
+			return ag.Run(ctx)
+		},
+	}
+}
+
+// gitsshCommand is what GIT_SSH_COMMAND names inside of a workspace.
+func gitsshCommand(a *app.Run) *app.Command {
+	return &app.Command{
+		Name: "gitssh", Args: "<ssh arguments>", Min: 1, Max: -1, StopAt: 1, Hidden: true,
+		Short: "Run ssh for git with the key of the workspace's owner.",
+		Run: func(ctx context.Context, args []string) error {
+			code, err := agent.GitSSH(ctx, a.Environ(), args, a.Stdin, a.Stdout, a.Stderr)
+			if err == nil && code != 0 {
+				return app.ExitStatus(code)
+			}
+			return err
+		},
+	}
+}

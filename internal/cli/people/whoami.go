@@ -1,0 +1,93 @@
+package people
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"runtime"
+	"strings"
+
+	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/internal/cli/app"
+	"github.com/seed-2a7f8fe7/coder/internal/cli/option"
+)
+
+// identity is what whoami shows.
+type identity struct {
+	URL           string           `json:"url"`
+	Username      string           `json:"username"`
+	ID            string           `json:"id"`
+	Organizations []string         `json:"organization_ids"`
+	Roles         []coder.SlimRole `json:"roles"`
+}
+
+func whoamiCommand(a *app.Run) *app.Command {
+	l := &app.Listing[identity]{
+		All: []app.Column[identity]{
+			{Name: "URL", Show: func(i identity) string { return i.URL }},
+			{Name: "Username", Show: func(i identity) string { return i.Username }},
+			{Name: "ID", Show: func(i identity) string { return i.ID }},
+			{Name: "Orgs", Show: func(i identity) string { return strings.Join(i.Organizations, ",") }},
+			{Name: "Roles", Show: func(i identity) string { return roleNames(i.Roles) }},
+		},
+		Text: func(w io.Writer, rows []identity) error {
+			_, err := fmt.Fprintf(w, "Signed in to %s as %s.\n", rows[0].URL, rows[0].Username)
+			return err
+		},
+	}
+	return &app.Command{
+		Name: "whoami", Max: 0,
+		Short:   "Show who you are signed in as, and where.",
+		Options: []*option.Option{l.ColumnOption("url,username,id"), l.FormatOption("text", "json", "table")},
+		Run: func(ctx context.Context, _ []string) error {
+			c, err := a.Client(ctx)
+			if err != nil {
+				return err
+			}
+			me, err := c.User(ctx, "me")
+			if err != nil {
+				return err
+			}
+			who := identity{URL: c.URL.String(), Username: me.Username, ID: me.ID.String(), Roles: me.Roles}
+			for _, id := range me.OrganizationIDs {
+				who.Organizations = append(who.Organizations, id.String())
+			}
+			return l.Write(a, []identity{who})
+		},
+	}
+}
+
+func roleNames(roles []coder.SlimRole) string {
+	var names []string
+	for _, r := range roles {
+		names = append(names, r.Name)
+	}
+	return strings.Join(names, ",")
+}
+
+// program is what version shows.
+type program struct {
+	Version string `json:"version"`
+	Go      string `json:"go_version"`
+	OS      string `json:"os"`
+	Arch    string `json:"arch"`
+}
+
+func versionCommand(a *app.Run) *app.Command {
+	l := &app.Listing[program]{Text: func(w io.Writer, rows []program) error {
+		_, err := fmt.Fprintf(w, "coder %s %s/%s, built with %s\n", rows[0].Version, rows[0].OS, rows[0].Arch, rows[0].Go)
+		return err
+	}}
+	return &app.Command{
+		Name: "version", Max: 0,
+		Short:   "Show the version of this program.",
+		Options: []*option.Option{l.FormatOption("text", "json")},
+		Run: func(context.Context, []string) error {
+			p := program{Version: coder.Version(), Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
+			if l.Format == "json" {
+				return app.WriteJSON(a.Stdout, p)
+			}
+			return l.Write(a, []program{p})
+		},
+	}
+}

@@ -1,0 +1,236 @@
+// Package provisioner is the family of commands about provisioners: the daemon
+// itself, the list of daemons, their keys, and the jobs in the queue.
+//
+// What contradicts itself among the flags of a daemon is refused before the
+// server is dialled.
+package provisioner
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/internal/cli/app"
+	"github.com/seed-2a7f8fe7/coder/internal/cli/option"
+)
+
+// Commands are the commands of this family.
+func Commands(a *app.Run) []*app.Command {
+	return []*app.Command{provisionerCommand(a), provisionerdCommand(a)}
+}
+
+func provisionerCommand(a *app.Run) *app.Command {
+	return &app.Command{
+		Name: "provisioner", Aliases: []string{"provisioners"},
+		Short: "Run provisioners, and see those that there are and their jobs.",
+		Subs: []*app.Command{
+			provisionerStartCommand(a), provisionerListCommand(a),
+			{Name: "jobs", Aliases: []string{"job"}, Short: "See and cancel the jobs of provisioners.",
+				Subs: []*app.Command{jobsListCommand(a), jobsCancelCommand(a)}},
+			{Name: "keys", Aliases: []string{"key"}, Short: "Manage the keys that provisioners sign in with.",
+				Subs: []*app.Command{keysCreateCommand(a), keysListCommand(a), keysDeleteCommand(a)}},
+		},
+	}
+}
+
+// provisionerdCommand is the older name of provisioner start.
+func provisionerdCommand(a *app.Run) *app.Command {
+	return &app.Command{Name: "provisionerd", Hidden: true, Short: "Run a provisioner.", Subs: []*app.Command{provisionerStartCommand(a)}}
+}
+
+// daemonRow is a provisioner and the name of its organization.
+type daemonRow struct {
+	coder.ProvisionerDaemon
+	Organization string `json:"organization_name"`
+}
+
+// jobOf is the current or previous job of a provisioner, or an empty one.
+func jobOf(j *coder.ProvisionerDaemonJob) coder.ProvisionerDaemonJob {
+	if j == nil {
+		return coder.ProvisionerDaemonJob{}
+	}
+	return *j
+}
+
+func idText(id uuid.UUID) string {
+	if id == uuid.Nil {
+		return ""
+	}
+	return id.String()
+}
+
+func daemonColumns() []app.Column[daemonRow] {
+	all := []app.Column[daemonRow]{
+		{Name: "id", Show: func(d daemonRow) string { return d.ID.String() }},
+		{Name: "organization id", Show: func(d daemonRow) string { return d.OrganizationID.String() }},
+		{Name: "created at", Show: func(d daemonRow) string { return app.Date(d.CreatedAt) }},
+		{Name: "last seen at", Show: func(d daemonRow) string { return app.DateOf(d.LastSeenAt) }},
+		{Name: "name", Show: func(d daemonRow) string { return d.Name }},
+		{Name: "version", Show: func(d daemonRow) string { return d.Version }},
+		{Name: "api version", Show: func(d daemonRow) string { return d.APIVersion }},
+		{Name: "tags", Show: func(d daemonRow) string { return app.TagText(d.Tags) }},
+		{Name: "key name", Show: func(d daemonRow) string { return d.KeyName }},
+		{Name: "status", Show: func(d daemonRow) string { return string(d.Status) }},
+		{Name: "slots", Show: func(d daemonRow) string { return fmt.Sprintf("%d/%d", d.BusySlots, d.Slots) }},
+		{Name: "tools", Show: func(d daemonRow) string { return strings.Join(d.Tools, " ") }},
+	}
+	for _, which := range []struct {
+		name string
+		job  func(daemonRow) coder.ProvisionerDaemonJob
+	}{
+		{"current", func(d daemonRow) coder.ProvisionerDaemonJob { return jobOf(d.CurrentJob) }},
+		{"previous", func(d daemonRow) coder.ProvisionerDaemonJob { return jobOf(d.PreviousJob) }},
+	} {
+		all = append(all,
+			app.Column[daemonRow]{Name: which.name + " job id", Show: func(d daemonRow) string { return idText(which.job(d).ID) }},
+			app.Column[daemonRow]{Name: which.name + " job status", Show: func(d daemonRow) string { return string(which.job(d).Status) }},
+			app.Column[daemonRow]{Name: which.name + " job template name", Show: func(d daemonRow) string { return which.job(d).TemplateName }},
+			app.Column[daemonRow]{Name: which.name + " job template icon", Show: func(d daemonRow) string { return which.job(d).TemplateIcon }},
+			app.Column[daemonRow]{Name: which.name + " job template display name", Show: func(d daemonRow) string { return which.job(d).TemplateDisplayName }})
+	}
+	return append(all, app.Column[daemonRow]{Name: "organization", Show: func(d daemonRow) string { return d.Organization }})
+}
+
+func provisionerListCommand(a *app.Run) *app.Command {
+	l := &app.Listing[daemonRow]{All: daemonColumns(), NoMatch: "No provisioners. Run one with 'coder provisioner start'."}
+	var limit int
+	var offline bool
+	var status []string
+	var age time.Duration
+	var ref string
+	return &app.Command{
+		Name: "list", Aliases: []string{"ls"}, Max: 0,
+		Short: "List the provisioners of an organization.",
+		Options: []*option.Option{
+			option.Int(&limit, "limit", "How many to list at most.").Short("l").Env("CODER_PROVISIONER_LIST_LIMIT").Def("50"),
+			option.Bool(&offline, "show-offline", "Those that are not there as well.").Short("f").Env("CODER_PROVISIONER_SHOW_OFFLINE"),
+			option.Words(&status, "status", "Only those in this state.", "offline", "idle", "busy").Short("s").Env("CODER_PROVISIONER_LIST_STATUS"),
+			option.Duration(&age, "max-age", "Only those that were seen within this time.").Short("m").Env("CODER_PROVISIONER_LIST_MAX_AGE"),
+			app.Org(&ref), l.ColumnOption("created at,last seen at,key name,name,version,status,tags"), l.FormatOption(),
+		},
+		Run: func(ctx context.Context, _ []string) error {
+			c, o, err := a.ClientAndOrganization(ctx, ref)
+			if err != nil {
+				return err
+			}
+			q := url.Values{"limit": {strconv.Itoa(limit)}}
+			if len(status) > 0 {
+				q.Set("status", strings.Join(status, ","))
+			}
+			if age > 0 {
+				q.Set("max_age", age.String())
+			}
+			if offline {
+				q.Set("offline", "true")
+			}
+			all, err := c.ProvisionerDaemons(ctx, o.ID.String(), q)
+			if err != nil {
+				return err
+			}
+			var rows []daemonRow
+			for _, d := range all {
+				if d.Status == coder.ProvisionerDaemonStatusOffline && !offline && !option.Contains(status, "offline") {
+					continue
+				}
+				if age > 0 && (d.LastSeenAt == nil || a.Now().Sub(*d.LastSeenAt) > age) {
+					continue
+				}
+				rows = append(rows, daemonRow{d, o.Name})
+			}
+			return l.Write(a, rows)
+		},
+	}
+}
+
+func keysCreateCommand(a *app.Run) *app.Command {
+	var tags []string
+	var ref string
+	return &app.Command{
+		Name: "create", Args: "<name>", Min: 1, Max: 1,
+		Short: "Make a key and print it, once.",
+		Long:  "Provisioners that sign in with it serve the key's organization and have the key's tags.",
+		Options: []*option.Option{
+			option.List(&tags, "tag", "Tag of those provisioners, as key=value. May be repeated.").Short("t").Env("CODER_PROVISIONERD_TAGS"),
+			app.Org(&ref),
+		},
+		Run: func(ctx context.Context, args []string) error {
+			set, err := option.Pairs("--tag", tags)
+			if err != nil {
+				return app.Failure("%s", err)
+			}
+			if err := coder.CheckTags("tag", set); err != nil {
+				return err
+			}
+			c, o, err := a.ClientAndOrganization(ctx, ref)
+			if err != nil {
+				return err
+			}
+			key, err := c.CreateProvisionerKey(ctx, o.ID.String(), coder.CreateProvisionerKeyRequest{Name: args[0], Tags: set})
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(a.Stderr, "Made the key %s of organization %s. It is shown this once; run a provisioner with it so:\n  CODER_PROVISIONER_DAEMON_KEY=<key> coder provisioner start\n", args[0], o.Name)
+			_, err = fmt.Fprintln(a.Stdout, key.Key)
+			return err
+		},
+	}
+}
+
+func keysListCommand(a *app.Run) *app.Command {
+	type row = coder.ProvisionerKey
+	l := &app.Listing[row]{
+		All: []app.Column[row]{
+			{Name: "created at", Show: func(k row) string { return app.Date(k.CreatedAt) }},
+			{Name: "name", Show: func(k row) string { return k.Name }},
+			{Name: "tags", Show: func(k row) string { return app.TagText(k.Tags) }},
+		},
+		NoMatch: "No keys. Make one with 'coder provisioner keys create'.",
+	}
+	var ref string
+	return &app.Command{
+		Name: "list", Aliases: []string{"ls"}, Max: 0,
+		Short:   "List the keys of an organization; never their secrets.",
+		Options: []*option.Option{app.Org(&ref), l.ColumnOption("created at,name,tags"), l.FormatOption()},
+		Run: func(ctx context.Context, _ []string) error {
+			c, o, err := a.ClientAndOrganization(ctx, ref)
+			if err != nil {
+				return err
+			}
+			all, err := c.ProvisionerKeys(ctx, o.ID.String())
+			if err != nil {
+				return err
+			}
+			return l.Write(a, all)
+		},
+	}
+}
+
+func keysDeleteCommand(a *app.Run) *app.Command {
+	var sure bool
+	var ref string
+	return &app.Command{
+		Name: "delete", Aliases: []string{"rm"}, Args: "<name>", Min: 1, Max: 1,
+		Short:   "Delete a key; provisioners cannot sign in with it any more.",
+		Options: []*option.Option{app.Yes(&sure), app.Org(&ref)},
+		Run: func(ctx context.Context, args []string) error {
+			c, o, err := a.ClientAndOrganization(ctx, ref)
+			if err != nil {
+				return err
+			}
+			if err := a.Confirm("Delete the key "+args[0]+"?", sure); err != nil {
+				return err
+			}
+			if err := c.DeleteProvisionerKey(ctx, o.ID.String(), args[0]); err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(a.Stdout, "Deleted the key %s.\n", args[0])
+			return err
+		},
+	}
+}

@@ -1,0 +1,249 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strconv"
+	"strings"
+	"sync"
+
+	"golang.org/x/crypto/ssh"
+
+	"github.com/seed-2a7f8fe7/coder/internal/cli/app"
+	"github.com/seed-2a7f8fe7/coder/internal/cli/build"
+	"github.com/seed-2a7f8fe7/coder/internal/cli/option"
+)
+
+// remoteForward brings what connects to an address in the workspace to an
+// address here.
+type remoteForward struct{ remoteNet, remote, localNet, local string }
+
+// parseRemoteForwards reads what -R takes: remote_port:local_host:local_port,
+// remote_host:remote_port:local_host:local_port, or two socket paths.
+func parseRemoteForwards(in []string) ([]remoteForward, error) {
+	var out []remoteForward
+	for _, s := range in {
+		f := remoteForward{remoteNet: "tcp", localNet: "tcp"}
+		if r, l, ok := strings.Cut(s, ":"); ok && strings.HasPrefix(r, "/") {
+			out = append(out, remoteForward{"unix", r, "unix", l})
+			continue
+		}
+		parts := splitPorts(s)
+		switch len(parts) {
+		case 3:
+			f.remote, f.local = net.JoinHostPort("localhost", parts[0]), net.JoinHostPort(parts[1], parts[2])
+		case 4:
+			f.remote, f.local = net.JoinHostPort(parts[0], parts[1]), net.JoinHostPort(parts[2], parts[3])
+		default:
+			return nil, app.Failure("--remote-forward %q must be remote_port:local_host:local_port", s)
+		}
+		for _, address := range []string{f.remote, f.local} {
+			if _, port, _ := net.SplitHostPort(address); !validPort(port) {
+				return nil, app.Failure("--remote-forward %q: %q is no port", s, port)
+			}
+		}
+		out = append(out, f)
+	}
+	return out, nil
+}
+
+func validPort(s string) bool {
+	n, err := strconv.Atoi(s)
+	return err == nil && n >= 1 && n <= 65535
+}
+
+// splitPorts splits at colons outside of brackets, which it takes away.
+func splitPorts(s string) []string {
+	var parts []string
+	if strings.HasSuffix(s, ":") {
+		s += "?" // an empty last part is no port
+	}
+	for s != "" {
+		if rest, ok := strings.CutPrefix(s, "["); ok {
+			if host, after, ok := strings.Cut(rest, "]"); ok {
+				parts = append(parts, host)
+				s = strings.TrimPrefix(after, ":")
+				continue
+			}
+		}
+		part, rest, _ := strings.Cut(s, ":")
+		parts = append(parts, part)
+		s = rest
+	}
+	return parts
+}
+
+// start listens at the other end for as long as the client lives.
+func (f remoteForward) start(client *ssh.Client, stderr io.Writer) error {
+	ln, err := client.Listen(f.remoteNet, f.remote)
+	if err != nil {
+		return fmt.Errorf("the workspace cannot listen at %s: %w", f.remote, err)
+	}
+	go func() {
+		for {
+			from, err := ln.Accept()
+			if err != nil {
+				return
+			}
+			to, err := net.Dial(f.localNet, f.local)
+			if err != nil {
+				fmt.Fprintf(stderr, "Nothing answers at %s: %v\r\n", f.local, app.RootCause(err))
+				from.Close() //nolint:errcheck // it is of no more use
+				continue
+			}
+			go join(from, to)
+		}
+	}()
+	return nil
+}
+
+// join carries bytes both ways until both ends are done.
+func join(one, two net.Conn) {
+	var both sync.WaitGroup
+	carry := func(to, from net.Conn) {
+		io.Copy(to, from) //nolint:errcheck // the other way tells the same
+		if c, ok := to.(interface{ CloseWrite() error }); ok {
+			c.CloseWrite() //nolint:errcheck // closed below in any case
+			return
+		}
+		to.Close() //nolint:errcheck // likewise
+	}
+	both.Go(func() { carry(one, two) })
+	both.Go(func() { carry(two, one) })
+	both.Wait()
+	one.Close() //nolint:errcheck // nothing is left to be written
+	two.Close() //nolint:errcheck // likewise
+}
+
+// portForward is an address to listen on here and a port of the workspace.
+type portForward struct{ local, remote string }
+
+// parsePortForwards reads what -p takes: port, local:remote,
+// address:local:remote, and ranges of ports such as 9000-9010:8000-8010.
+func parsePortForwards(in []string) ([]portForward, error) {
+	var out []portForward
+	for _, s := range in {
+		host, parts := "127.0.0.1", splitPorts(s)
+		if len(parts) == 3 || len(parts) == 2 && net.ParseIP(parts[0]) != nil {
+			host, parts = parts[0], parts[1:]
+		}
+		if len(parts) == 1 {
+			parts = append(parts, parts[0])
+		}
+		if len(parts) != 2 {
+			return nil, app.Failure("--tcp %q must be port, local:remote or address:local:remote", s)
+		}
+		local, err1 := portRange(parts[0])
+		remote, err2 := portRange(parts[1])
+		if err := errors.Join(err1, err2); err != nil {
+			return nil, app.Failure("--tcp %q: %s", s, strings.ReplaceAll(err.Error(), "\n", ", "))
+		}
+		if len(local) != len(remote) {
+			return nil, app.Failure("--tcp %q: the two ranges are of different sizes", s)
+		}
+		for i := range local {
+			out = append(out, portForward{net.JoinHostPort(host, local[i]), net.JoinHostPort("localhost", remote[i])})
+		}
+	}
+	return out, nil
+}
+
+func portRange(s string) ([]string, error) {
+	from, to, isRange := strings.Cut(s, "-")
+	if !isRange {
+		to = from
+	}
+	if !validPort(from) || !validPort(to) {
+		return nil, fmt.Errorf("%q is no port", s)
+	}
+	a, _ := strconv.Atoi(from)
+	b, _ := strconv.Atoi(to)
+	if b < a {
+		return nil, fmt.Errorf("%q goes backwards", s)
+	}
+	var out []string
+	for p := a; p <= b; p++ {
+		out = append(out, strconv.Itoa(p))
+	}
+	return out, nil
+}
+
+func portForwardCommand(a *app.Run) *app.Command {
+	var tcp, udp []string
+	var noStart bool
+	return &app.Command{
+		Name: "port-forward", Aliases: []string{"tunnel"}, Args: "<workspace>", Min: 1, Max: 1,
+		Short: "Bring ports of a workspace to this machine.",
+		Examples: []app.Example{
+			{Text: "The workspace's port 8080 at the same port here", Line: "coder port-forward dev --tcp 8080"},
+			{Text: "Port 5432 of it at port 6000 here, and a range", Line: "coder port-forward dev --tcp 6000:5432 --tcp 9000-9005"},
+			{Text: "For all that reach this machine", Line: "coder port-forward dev --tcp 0.0.0.0:8080:8080"},
+		},
+		Complete: build.Names(a),
+		Options: []*option.Option{
+			option.List(&tcp, "tcp", "TCP port, as [[address:]local:]remote. May be repeated.").Short("p").Env("CODER_PORT_FORWARD_TCP"),
+			option.List(&udp, "udp", "UDP port; not supported yet.").Env("CODER_PORT_FORWARD_UDP"),
+			option.Bool(&noStart, "disable-autostart", "Do not start a stopped workspace.").Env("CODER_SSH_DISABLE_AUTOSTART").Def("false"),
+		},
+		Run: func(ctx context.Context, args []string) error {
+			if len(udp) > 0 {
+				return app.Failure("--udp is not supported yet, only --tcp is")
+			}
+			forwards, err := parsePortForwards(tcp)
+			if err != nil {
+				return err
+			}
+			if len(forwards) == 0 {
+				return app.Failure("say which ports with --tcp, such as --tcp 8080")
+			}
+			return forwardPorts(ctx, a, args[0], forwards, noStart)
+		},
+	}
+}
+
+func forwardPorts(ctx context.Context, a *app.Run, ref string, forwards []portForward, noStart bool) error {
+	conn, err := connect(ctx, a, ref, connecting{noStart: noStart, wait: "no"})
+	if err != nil {
+		return err
+	}
+	defer conn.Close() //nolint:errcheck // nothing is left to be written
+	for _, f := range forwards {
+		ln, err := net.Listen("tcp", f.local)
+		if err != nil {
+			return app.Failure("cannot listen at %s: %s", f.local, app.RootCause(err))
+		}
+		defer ln.Close() //nolint:errcheck // likewise
+		fmt.Fprintf(a.Stderr, "Forwarding %s to %s in %s.\n", ln.Addr(), f.remote, conn.workspace.Name)
+		go acceptForward(ctx, a, conn, ln, f)
+	}
+	fmt.Fprintln(a.Stderr, "Ready. Ctrl-C ends it.")
+	select {
+	case <-ctx.Done():
+		return nil
+	case <-conn.Done():
+		return conn.lost(nil)
+	}
+}
+
+// acceptForward takes connections until the listener is closed.
+func acceptForward(ctx context.Context, a *app.Run, conn *connection, ln net.Listener, f portForward) {
+	for {
+		from, err := ln.Accept()
+		if err != nil {
+			return
+		}
+		go func() {
+			to, err := conn.Open(ctx, "tcp", f.remote)
+			if err != nil {
+				from.Close() //nolint:errcheck // it is of no more use
+				message, _ := app.Describe(err)
+				fmt.Fprintf(a.Stderr, "%s: %s\n", f.remote, message)
+				return
+			}
+			join(from, to)
+		}()
+	}
+}

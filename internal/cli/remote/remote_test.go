@@ -1,0 +1,61 @@
+package remote
+
+import (
+	"fmt"
+	"testing"
+)
+
+func TestHostNames(t *testing.T) {
+	for _, c := range []struct{ host, prefix, suffix, want string }{
+		{"coder.dev", "coder.", "", "dev"}, {"dev.coder", "", "coder", "dev"}, {"main.dev.alice.coder", "", "coder", "alice/dev.main"},
+		{"dev.main.coder", "", ".coder", "dev.main"}, {"dev", "coder.", "coder", "dev"}, {"coder.alice--dev", "coder.", "", "alice--dev"},
+	} {
+		if got := hostTarget(c.host, c.prefix, c.suffix); got != c.want {
+			t.Errorf("%v is %q", c, got)
+		}
+	}
+}
+
+func TestPortForwards(t *testing.T) {
+	for text, want := range map[string]string{
+		"8080": "[{127.0.0.1:8080 localhost:8080}]", "6000:5432": "[{127.0.0.1:6000 localhost:5432}]",
+		"0.0.0.0:6000:5432": "[{0.0.0.0:6000 localhost:5432}]", "[::1]:6000:5432": "[{[::1]:6000 localhost:5432}]",
+		"9000-9001:8000-8001": "[{127.0.0.1:9000 localhost:8000} {127.0.0.1:9001 localhost:8001}]",
+	} {
+		if got, err := parsePortForwards([]string{text}); err != nil || fmt.Sprint(got) != want {
+			t.Errorf("%q is %v, %v, want %v", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"", "x", "0", "65536", "1:2:3:4", "9-8", "1-3:1-2", "8080:", "-1"} {
+		if got, err := parsePortForwards([]string{text}); err == nil {
+			t.Errorf("%q is taken for %v", text, got)
+		}
+	}
+}
+
+func TestRemoteForwards(t *testing.T) {
+	got, err := parseRemoteForwards([]string{"8080:localhost:3000", "0.0.0.0:1:127.0.0.1:2", "/a.sock:/b.sock"})
+	want := "[{tcp localhost:8080 tcp localhost:3000} {tcp 0.0.0.0:1 tcp 127.0.0.1:2} {unix /a.sock unix /b.sock}]"
+	if err != nil || fmt.Sprint(got) != want {
+		t.Errorf("got %v, %v", got, err)
+	}
+	for _, text := range []string{"8080", "a:b", "x:localhost:1", "1:localhost:99999"} {
+		if _, err := parseRemoteForwards([]string{text}); err == nil {
+			t.Errorf("%q is taken", text)
+		}
+	}
+}
+
+func TestProxyQuoting(t *testing.T) {
+	for word, want := range map[string]string{
+		"/usr/bin/coder": "/usr/bin/coder", "/my dir/coder": `"/my dir/coder"`, "100%": "100%%", "$HOME/`x`": "\"\\$HOME/\\`x\\`\"",
+		`C:\Program Files\coder.exe`: `"C:\Program Files\coder.exe"`, "": `""`,
+	} {
+		if got, err := quoteProxy(word); err != nil || got != want {
+			t.Errorf("%q is %s, %v, want %s", word, got, err, want)
+		}
+	}
+	if _, err := quoteProxy("a\nb"); err == nil {
+		t.Error("a line break is taken")
+	}
+}

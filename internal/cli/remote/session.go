@@ -1,0 +1,179 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+
+	"golang.org/x/crypto/ssh"
+	"golang.org/x/crypto/ssh/agent"
+	"golang.org/x/term"
+
+	"github.com/seed-2a7f8fe7/coder/internal/cli/app"
+)
+
+// sessionRequest is what runs at the other end, and what goes with it.
+type sessionRequest struct {
+	command      string // "" is a login shell
+	variables    map[string]string
+	forwards     []remoteForward
+	forwardAgent bool
+	agentSocket  string
+}
+
+// runSession runs a shell or a command and gives its exit status.
+func runSession(ctx context.Context, a *app.Run, conn *connection, client *ssh.Client, r sessionRequest) error {
+	for _, f := range r.forwards {
+		if err := f.start(client, a.Stderr); err != nil {
+			return err
+		}
+	}
+	s, err := client.NewSession()
+	if err != nil {
+		return conn.lost(err)
+	}
+	defer s.Close() //nolint:errcheck // Wait has told how it ended
+	for k, v := range r.variables {
+		if err := s.Setenv(k, v); err != nil {
+			return fmt.Errorf("the workspace refused the environment variable %s: %w", k, err)
+		}
+	}
+	if r.forwardAgent {
+		if err := forwardAgent(client, s, r.agentSocket); err != nil {
+			return err
+		}
+	}
+	restore, err := requestTerminal(ctx, a, s)
+	if err != nil {
+		return err
+	}
+	defer restore()
+	out, in, err := plug(a, s)
+	if err != nil {
+		return err
+	}
+	if r.command == "" {
+		err = s.Shell()
+	} else {
+		err = s.Start(r.command)
+	}
+	if err != nil {
+		return conn.lost(err)
+	}
+	forwardSignals, stop := context.WithCancel(ctx)
+	defer stop()
+	go passSignals(forwardSignals, s)
+	go in()
+	err = s.Wait()
+	out.Wait()
+	restore()
+	var ended *ssh.ExitError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &ended) && ended.Signal() != "":
+		fmt.Fprintf(a.Stderr, "The command was ended by signal %s.\n", ended.Signal())
+		return app.ExitStatus(max(ended.ExitStatus(), 128))
+	case errors.As(err, &ended):
+		return app.ExitStatus(ended.ExitStatus())
+	}
+	a.Explain(conn.lost(err))
+	return app.ExitStatus(255)
+}
+
+// plug connects the session's streams. out is done when all output has
+// arrived; in carries the input, and is not waited for, since a read of a
+// terminal cannot be ended.
+func plug(a *app.Run, s *ssh.Session) (out *sync.WaitGroup, in func(), err error) {
+	stdin, err1 := s.StdinPipe()
+	stdout, err2 := s.StdoutPipe()
+	stderr, err3 := s.StderrPipe()
+	if err := errors.Join(err1, err2, err3); err != nil {
+		return nil, nil, err
+	}
+	out = &sync.WaitGroup{}
+	out.Go(func() { io.Copy(a.Stdout, stdout) }) //nolint:errcheck // Wait tells of a lost connection
+	out.Go(func() { io.Copy(a.Stderr, stderr) }) //nolint:errcheck // likewise
+	return out, func() {
+		io.Copy(stdin, input(a)) //nolint:errcheck // likewise
+		stdin.Close()            //nolint:errcheck // likewise
+	}, nil
+}
+
+// requestTerminal asks for a terminal at the other end when there is one at
+// this end, and puts this one into raw mode. restore undoes that; it may be
+// called again.
+func requestTerminal(ctx context.Context, a *app.Run, s *ssh.Session) (restore func(), err error) {
+	in, ok1 := app.TerminalOf(a.Stdin)
+	out, ok2 := app.TerminalOf(a.Stdout)
+	if !ok1 || !ok2 {
+		return func() {}, nil
+	}
+	width, height, err := term.GetSize(int(out.Fd()))
+	if err != nil {
+		width, height = 80, 24
+	}
+	name := a.Env["TERM"]
+	if name == "" {
+		name = "xterm-256color"
+	}
+	if err := s.RequestPty(name, height, width, ssh.TerminalModes{ssh.ECHO: 1, ssh.TTY_OP_ISPEED: 14400, ssh.TTY_OP_OSPEED: 14400}); err != nil {
+		return nil, fmt.Errorf("the workspace refused a terminal: %w", err)
+	}
+	state, err := term.MakeRaw(int(in.Fd()))
+	if err != nil {
+		return nil, err
+	}
+	watching, stop := context.WithCancel(ctx)
+	go watchSize(watching, out, func(w, h int) { s.WindowChange(h, w) }) //nolint:errcheck // a lost connection shows elsewhere
+	return sync.OnceFunc(func() {
+		stop()
+		term.Restore(int(in.Fd()), state) //nolint:errcheck // nothing better can be done
+	}), nil
+}
+
+// passSignals sends SIGINT, SIGTERM and SIGHUP on to the command, until ctx ends.
+func passSignals(ctx context.Context, s *ssh.Session) {
+	names := map[os.Signal]ssh.Signal{os.Interrupt: ssh.SIGINT, syscall.SIGTERM: ssh.SIGTERM, syscall.SIGHUP: ssh.SIGHUP}
+	signals := make(chan os.Signal, 4)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer signal.Stop(signals)
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case sig := <-signals:
+			if s.Signal(names[sig]) != nil {
+				return
+			}
+			if sig == syscall.SIGHUP { // the terminal is gone: so is the reason for the session
+				s.Close() //nolint:errcheck // Wait tells how it ended
+			}
+		}
+	}
+}
+
+// forwardAgent lets the session use the keys of the SSH agent at socket.
+func forwardAgent(client *ssh.Client, s *ssh.Session, socket string) error {
+	if socket == "" {
+		return app.Failure("there is no SSH agent to forward: $SSH_AUTH_SOCK is not set")
+	}
+	probe, err := net.Dial("unix", socket)
+	if err != nil {
+		return app.Failure("the SSH agent at %s does not answer: %s", socket, app.RootCause(err))
+	}
+	probe.Close() //nolint:errcheck // it has answered
+	if err := agent.ForwardToRemote(client, socket); err != nil {
+		return err
+	}
+	if err := agent.RequestAgentForwarding(s); err != nil {
+		return fmt.Errorf("the workspace refused to use your SSH agent: %w", err)
+	}
+	return nil
+}

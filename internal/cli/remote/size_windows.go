@@ -1,0 +1,24 @@
+package remote
+
+import (
+	"context"
+	"os"
+	"time"
+
+	"golang.org/x/term"
+
+	"github.com/seed-2a7f8fe7/coder/internal/cli/app"
+)
+
+// watchSize calls each with the terminal's size whenever it changes. Windows
+// does not tell; the size is asked for twice a second.
+func watchSize(ctx context.Context, f *os.File, each func(width, height int)) {
+	width, height := 0, 0
+	for app.Pause(ctx, 500*time.Millisecond) == nil {
+		w, h, err := term.GetSize(int(f.Fd()))
+		if err == nil && (w != width || h != height) {
+			width, height = w, h
+			each(w, h)
+		}
+	}
+}

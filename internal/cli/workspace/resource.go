@@ -1,0 +1,72 @@
+package workspace
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/internal/cli/app"
+	"github.com/seed-2a7f8fe7/coder/internal/cli/terminal"
+)
+
+// showResources shows what a workspace is made of now, and how its agents are.
+func showResources(a *app.Run, w coder.Workspace, details bool) error {
+	p := a.Painter(a.Stdout)
+	var rows [][]string
+	for _, r := range w.LatestBuild.Resources {
+		if r.Hide && !details {
+			continue
+		}
+		rows = append(rows, []string{r.Type + "." + r.Name, "", ""})
+		for i, agent := range r.Agents {
+			mark := "├─ "
+			if i == len(r.Agents)-1 && !details {
+				mark = "└─ "
+			}
+			access := "coder ssh " + w.Name
+			if agentCount(w) > 1 {
+				access += "." + agent.Name
+			}
+			rows = append(rows, []string{mark + agent.Name, agentState(agent), access})
+			if !agent.Health.Healthy && agent.Health.Reason != "" {
+				rows = append(rows, []string{"   " + agent.Health.Reason, "", ""})
+			}
+		}
+		if !details {
+			continue
+		}
+		for _, m := range r.Metadata {
+			value := m.Value
+			if m.Sensitive {
+				value = "(secret)"
+			}
+			rows = append(rows, []string{"   " + m.Key, value, ""})
+		}
+	}
+	if len(rows) == 0 {
+		_, err := fmt.Fprintln(a.Stdout, "There are no resources.")
+		return err
+	}
+	return terminal.Table(a.Stdout, p, []string{"RESOURCE", "STATUS", "ACCESS"}, rows)
+}
+
+func agentCount(w coder.Workspace) int {
+	n := 0
+	for _, r := range w.LatestBuild.Resources {
+		n += len(r.Agents)
+	}
+	return n
+}
+
+// agentState is whether an agent is there, and how far its start has come
+// unless it is ready.
+func agentState(agent coder.WorkspaceAgent) string {
+	s := string(agent.Status)
+	if agent.Status == coder.WorkspaceAgentStatusConnected && agent.LifecycleState != coder.WorkspaceAgentLifecycleReady {
+		s += ", " + strings.ReplaceAll(string(agent.LifecycleState), "_", " ")
+	}
+	if agent.Version != "" {
+		s += " (" + agent.Version + ")"
+	}
+	return s
+}

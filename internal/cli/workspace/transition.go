@@ -1,0 +1,139 @@
+package workspace
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/client"
+	"github.com/seed-2a7f8fe7/coder/internal/cli/app"
+	"github.com/seed-2a7f8fe7/coder/internal/cli/build"
+	"github.com/seed-2a7f8fe7/coder/internal/cli/option"
+)
+
+func startCommand(a *app.Run) *app.Command {
+	var in build.Inputs
+	var noWait, sure bool
+	options := append([]*option.Option{
+		option.Bool(&noWait, "no-wait", "Return at once instead of following the build."), app.Yes(&sure),
+	}, in.BuildOptions()...)
+	return build.OnWorkspace(a, app.Command{
+		Name: "start", Args: "<workspace>",
+		Short:   "Start a workspace.",
+		Options: options,
+	}, func(ctx context.Context, c *client.Client, w coder.Workspace, _ []string) error {
+		w, err := build.Await(ctx, a, c, w)
+		if err != nil && ctx.Err() != nil {
+			return err
+		}
+		if w.LatestBuild.Transition == coder.WorkspaceTransitionStart && w.LatestBuild.Job.Status == coder.ProvisionerJobStatusSucceeded {
+			_, err := fmt.Fprintf(a.Stdout, "The workspace %s runs already.\n", w.Name)
+			return err
+		}
+		return start(ctx, a, c, w, &in, sure, noWait, "started")
+	})
+}
+
+// start starts a workspace, on the active version when it must be or follows it.
+func start(ctx context.Context, a *app.Run, c *client.Client, w coder.Workspace, in *build.Inputs, sure, noWait bool, done string) error {
+	version := w.LatestBuild.TemplateVersionID
+	if w.TemplateRequireActiveVersion || w.AutomaticUpdates == coder.AutomaticUpdatesAlways {
+		version = w.TemplateActiveVersionID
+	}
+	req, err := build.StartRequest(ctx, a, c, w, version, in, sure)
+	if err != nil {
+		return err
+	}
+	if noWait {
+		if _, err := c.CreateWorkspaceBuild(ctx, w.ID, req); err != nil {
+			return err
+		}
+		_, err := fmt.Fprintf(a.Stdout, "The workspace %s starts; 'coder logs %s -f' shows it.\n", w.Name, w.Name)
+		return err
+	}
+	if err := build.Run(ctx, a, c, w, req); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(a.Stdout, "The workspace %s is %s.\n", w.Name, done)
+	return err
+}
+
+func stopCommand(a *app.Run) *app.Command {
+	var sure bool
+	return build.OnWorkspace(a, app.Command{
+		Name: "stop", Args: "<workspace>",
+		Short:   "Stop a workspace; what its template keeps stays.",
+		Options: []*option.Option{app.Yes(&sure)},
+	}, func(ctx context.Context, c *client.Client, w coder.Workspace, _ []string) error {
+		if err := a.Confirm("Stop the workspace "+w.Name+"?", sure); err != nil {
+			return err
+		}
+		w, err := build.Await(ctx, a, c, w)
+		if err != nil && ctx.Err() != nil {
+			return err
+		}
+		if err := build.Run(ctx, a, c, w, coder.CreateWorkspaceBuildRequest{Transition: coder.WorkspaceTransitionStop}); err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(a.Stdout, "The workspace %s is stopped.\n", w.Name)
+		return err
+	})
+}
+
+func restartCommand(a *app.Run) *app.Command {
+	var in build.Inputs
+	var sure bool
+	return build.OnWorkspace(a, app.Command{
+		Name: "restart", Args: "<workspace>",
+		Short:   "Stop a workspace and start it again.",
+		Options: append([]*option.Option{app.Yes(&sure)}, in.BuildOptions()...),
+	}, func(ctx context.Context, c *client.Client, w coder.Workspace, _ []string) error {
+		if err := a.Confirm("Restart the workspace "+w.Name+"?", sure); err != nil {
+			return err
+		}
+		w, err := build.Await(ctx, a, c, w)
+		if err != nil && ctx.Err() != nil {
+			return err
+		}
+		if err := build.Run(ctx, a, c, w, coder.CreateWorkspaceBuildRequest{Transition: coder.WorkspaceTransitionStop}); err != nil {
+			return err
+		}
+		if w, err = c.Workspace(ctx, w.ID, nil); err != nil {
+			return err
+		}
+		return start(ctx, a, c, w, &in, sure, false, "restarted")
+	})
+}
+
+func updateCommand(a *app.Run) *app.Command {
+	var in build.Inputs
+	return build.OnWorkspace(a, app.Command{
+		Name: "update", Args: "<workspace>",
+		Short:   "Start a workspace on the active version of its template.",
+		Long:    "A workspace that runs is stopped first. Parameters keep their values; new ones are asked for.",
+		Options: in.BuildOptions(),
+	}, func(ctx context.Context, c *client.Client, w coder.Workspace, _ []string) error {
+		w, err := build.Await(ctx, a, c, w)
+		if err != nil && ctx.Err() != nil {
+			return err
+		}
+		if !w.Outdated && !in.AlwaysPrompt && !in.PromptEphemeral && len(in.Parameters)+len(in.Ephemeral) == 0 {
+			_, err := fmt.Fprintf(a.Stdout, "The workspace %s is on the active version already.\n", w.Name)
+			return err
+		}
+		req, err := build.StartRequest(ctx, a, c, w, w.TemplateActiveVersionID, &in, false)
+		if err != nil {
+			return err
+		}
+		if w.LatestBuild.Transition == coder.WorkspaceTransitionStart {
+			if err := build.Run(ctx, a, c, w, coder.CreateWorkspaceBuildRequest{Transition: coder.WorkspaceTransitionStop}); err != nil {
+				return err
+			}
+		}
+		if err := build.Run(ctx, a, c, w, req); err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(a.Stdout, "The workspace %s is updated.\n", w.Name)
+		return err
+	})
+}
