@@ -5,7 +5,7 @@ set -u
 agent_url='${ACCESS_URL}'
 export CODER_AGENT_URL="$agent_url"
 export CODER_AGENT_AUTH='${AUTH_TYPE}'
-binary_url="${agent_url%/}/bin/coder-@OS@-@ARCH@"
+binary_url="${agent_url%/}/bin/coder-@OS@-@ARCH@?for=agent"
 
 say() { echo "coder init: $*" >&2; }
 
@@ -21,17 +21,23 @@ if [ "$CODER_AGENT_AUTH" = token ] && [ -z "${CODER_AGENT_TOKEN:-}" ] && [ -z "$
 	exit 1
 fi
 
+# fetch gets the agent: compressed where gzip can undo it, plain from a server
+# that knows no compression.
 fetch() {
+	accept=identity
+	if command -v gzip >/dev/null 2>&1; then accept=gzip; fi
 	if command -v curl >/dev/null 2>&1; then
-		curl -fsSL --compressed --connect-timeout 15 "$binary_url" -o "$1"
+		curl -fsSL --connect-timeout 15 -H "Accept-Encoding: $accept" "$binary_url" -o "$1" || return
 	elif command -v wget >/dev/null 2>&1; then
-		wget -q -T 60 "$binary_url" -O "$1"
+		wget -q -T 60 --header "Accept-Encoding: $accept" "$binary_url" -O "$1" || return
 	elif command -v busybox >/dev/null 2>&1; then
-		busybox wget -q "$binary_url" -O "$1"
+		busybox wget -q --header "Accept-Encoding: $accept" "$binary_url" -O "$1" || return
 	else
 		say "none of curl, wget and busybox is installed"
 		exit 127
 	fi
+	[ "$accept" = gzip ] && gzip -t <"$1" 2>/dev/null || return 0
+	gzip -dc <"$1" >"$1.plain" && mv "$1.plain" "$1"
 }
 
 # The first directory that is writable and from which programs may run.

@@ -5,7 +5,7 @@ $ProgressPreference = "SilentlyContinue"
 $agentUrl = '${ACCESS_URL}'
 $env:CODER_AGENT_URL = $agentUrl
 $env:CODER_AGENT_AUTH = '${AUTH_TYPE}'
-$binaryUrl = $agentUrl.TrimEnd('/') + '/bin/coder-@OS@-@ARCH@.exe'
+$binaryUrl = $agentUrl.TrimEnd('/') + '/bin/coder-@OS@-@ARCH@.exe?for=agent'
 
 if ($env:CODER_AGENT_AUTH -eq 'token' -and -not $env:CODER_AGENT_TOKEN) {
 	Write-Error 'coder init: CODER_AGENT_TOKEN is not set; the template must pass coder_agent.<name>.token to the machine'
