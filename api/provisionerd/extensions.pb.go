@@ -81,7 +81,10 @@ type Interruption struct {
 	// canceled says that the job is to be interrupted, and its end reported.
 	Canceled bool `protobuf:"varint,1,opt,name=canceled,proto3" json:"canceled,omitempty"`
 	// lost says that the claim is gone: stop, and send nothing more.
-	Lost          bool `protobuf:"varint,2,opt,name=lost,proto3" json:"lost,omitempty"`
+	Lost bool `protobuf:"varint,2,opt,name=lost,proto3" json:"lost,omitempty"`
+	// hand_back says that this provisioner is sent away: it stops, and gives the
+	// state back with Recover, from which another goes on.
+	HandBack      bool `protobuf:"varint,3,opt,name=hand_back,json=handBack,proto3" json:"hand_back,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -126,6 +129,13 @@ func (x *Interruption) GetCanceled() bool {
 func (x *Interruption) GetLost() bool {
 	if x != nil {
 		return x.Lost
+	}
+	return false
+}
+
+func (x *Interruption) GetHandBack() bool {
+	if x != nil {
+		return x.HandBack
 	}
 	return false
 }
@@ -243,10 +253,11 @@ const file_api_provisionerd_extensions_proto_rawDesc = "" +
 	"!api/provisionerd/extensions.proto\x12\fprovisionerd\"7\n" +
 	"\bJobClaim\x12\x15\n" +
 	"\x06job_id\x18\x01 \x01(\tR\x05jobId\x12\x14\n" +
-	"\x05fence\x18\x02 \x01(\x03R\x05fence\">\n" +
+	"\x05fence\x18\x02 \x01(\x03R\x05fence\"[\n" +
 	"\fInterruption\x12\x1a\n" +
 	"\bcanceled\x18\x01 \x01(\bR\bcanceled\x12\x12\n" +
-	"\x04lost\x18\x02 \x01(\bR\x04lost\"M\n" +
+	"\x04lost\x18\x02 \x01(\bR\x04lost\x12\x1b\n" +
+	"\thand_back\x18\x03 \x01(\bR\bhandBack\"M\n" +
 	"\bLeftover\x12\x15\n" +
 	"\x06job_id\x18\x01 \x01(\tR\x05jobId\x12\x14\n" +
 	"\x05fence\x18\x02 \x01(\x03R\x05fence\x12\x14\n" +

@@ -24,6 +24,7 @@ func (a *API) provisionerRoutes() []Route {
 		{Method: "GET", Path: org + "/provisionerkeys", Summary: "List provisioner keys", Action: coder.RBACActionRead, Resource: daemon, Out: []coder.ProvisionerKey{}, Handler: a.getProvisionerKeys},
 		{Method: "POST", Path: org + "/provisionerkeys", Summary: "Create a provisioner key", Action: coder.RBACActionCreate, Resource: daemon, In: coder.CreateProvisionerKeyRequest{}, Out: coder.CreateProvisionerKeyResponse{}, Status: 201, Handler: a.postProvisionerKey},
 		{Method: "GET", Path: org + "/provisionerkeys/daemons", Summary: "List connected provisioner daemons by key", Action: coder.RBACActionRead, Resource: daemon, Out: []coder.ProvisionerKeyDaemons{}, Handler: a.getProvisionerKeyDaemons},
+		{Method: "POST", Path: org + "/provisionerkeys/{provisionerkey}/rotate", Summary: "Rotate a provisioner key", Action: coder.RBACActionUpdate, Resource: daemon, In: coder.RotateProvisionerKeyRequest{}, Out: coder.RotateProvisionerKeyResponse{}, Status: 201, Handler: a.postProvisionerKeyRotate},
 		{Method: "DELETE", Path: org + "/provisionerkeys/{provisionerkey}", Summary: "Delete a provisioner key", Action: coder.RBACActionDelete, Resource: daemon, Status: 204, Handler: a.deleteProvisionerKey},
 		{Method: "GET", Path: "/provisionerkeys/{provisionerkey}", Summary: "Get the provisioner key of a secret", Auth: AuthPublic, Out: coder.ProvisionerKey{}, Handler: a.getProvisionerKey},
 	}
@@ -154,6 +155,22 @@ func (a *API) deleteProvisionerKey(w http.ResponseWriter, r *http.Request) error
 		return err
 	}
 	return done(w)
+}
+
+func (a *API) postProvisionerKeyRotate(w http.ResponseWriter, r *http.Request) error {
+	org, err := a.pathOrganization(r)
+	if err != nil {
+		return err
+	}
+	req, err := decode[coder.RotateProvisionerKeyRequest](r)
+	if err != nil {
+		return err
+	}
+	out, err := a.Queue.RotateKey(r.Context(), a.actor(r), org.ID, r.PathValue("provisionerkey"), req)
+	if err != nil {
+		return err
+	}
+	return reply(w, http.StatusCreated, out)
 }
 
 // getProvisionerKey tells whoever has a key's secret what the key is: the

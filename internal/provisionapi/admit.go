@@ -169,7 +169,7 @@ func (a *API) admitKey(r *http.Request, d *DaemonInfo, secret string) error {
 	}
 	d.OrganizationID, d.KeyID = org.ID, k.ID
 	d.Tags = coder.NormalizeTags(uuid.Nil, coder.Tags(k.Tags))
-	return nil
+	return a.Queue.UsedKey(r.Context(), k.ID)
 }
 
 // admitPSK takes the tags asked for, always in organization scope. (PRV-04)

@@ -164,6 +164,18 @@ func (h *house) addJob(t testing.TB, kind coder.ProvisionerJobType, files map[st
 	return id
 }
 
+// replace changes the script of a job that was given back.
+func (h *house) replace(t testing.TB, id uuid.UUID, files map[string]string) {
+	t.Helper()
+	archive, err := echo.Archive(files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.jobs[id].TemplateSourceArchive = archive
+}
+
 // ends waits for a job to be over.
 func (h *house) ends(t testing.TB, id uuid.UUID) (coder.ProvisionerJob, []coder.ProvisionerJobLog) {
 	t.Helper()

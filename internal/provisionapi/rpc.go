@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -29,19 +30,29 @@ type conn struct {
 	queue  *queue.Service
 	worker queue.Worker
 	log    *slog.Logger
+	leases bool // the daemon knows of fences and leases
+
+	parting *parting
+	calls   atomic.Int32 // that are being answered
 
 	mu     sync.Mutex
 	fences map[string]int64 // job -> claim, for daemons that do not send it
 	last   string           // the job spoken of last
+	told   map[string]bool  // jobs that were to be handed back
 }
 
 // AcquireJob is the older call: it answers within seconds, with an empty job
 // when there is none.
 func (c *conn) AcquireJob(ctx context.Context, _ *provisionerd.Empty) (*provisionerd.AcquiredJob, error) {
-	wait, cancel := context.WithTimeout(ctx, oldPoll)
+	accepting, done := until(ctx, c.parting.ended())
+	defer done()
+	wait, cancel := context.WithTimeout(accepting, oldPoll)
 	defer cancel()
 	job, err := c.queue.Acquire(wait, c.worker)
 	if err != nil {
+		if c.parting.begun() {
+			return nil, c.explain("acquire", "", c.parting.why())
+		}
 		if wait.Err() != nil && ctx.Err() == nil {
 			return &provisionerd.AcquiredJob{}, nil
 		}
@@ -54,7 +65,7 @@ func (c *conn) AcquireJob(ctx context.Context, _ *provisionerd.Empty) (*provisio
 // AcquireJobWithCancel waits until there is a job, or until the daemon sends a
 // CancelAcquire, which is answered with an empty job.
 func (c *conn) AcquireJobWithCancel(stream provisionerd.DRPCProvisionerDaemon_AcquireJobWithCancelStream) error {
-	ctx, cancel := context.WithCancel(stream.Context())
+	ctx, cancel := until(stream.Context(), c.parting.ended())
 	defer cancel()
 	go func() {
 		// The daemon either cancels or goes away; both end the wait.
@@ -64,6 +75,8 @@ func (c *conn) AcquireJobWithCancel(stream provisionerd.DRPCProvisionerDaemon_Ac
 	job, err := c.queue.Acquire(ctx, c.worker)
 	switch {
 	case err == nil:
+	case c.parting.begun():
+		return c.explain("acquire", "", c.parting.why())
 	case ctx.Err() != nil:
 		return stream.Send(&provisionerd.AcquiredJob{})
 	default:
@@ -124,6 +137,7 @@ func (c *conn) drop(job string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.fences, job)
+	c.parting.moved()
 }
 
 // CommitQuota says yes: there are no quotas, which is a budget of -1.
@@ -140,6 +154,9 @@ func (c *conn) UpdateJob(ctx context.Context, req *provisionerd.UpdateJobRequest
 	}
 	if queue.Lost(err) && req.Fence != 0 {
 		return &provisionerd.UpdateJobResponse{Lost: true}, nil
+	}
+	if err == nil && !c.leases && c.parting.urgent() {
+		resp.Canceled = true // all that it understands: it stops and gives the state back
 	}
 	return resp, c.explain("update", req.JobId, err)
 }
@@ -165,16 +182,38 @@ func (c *conn) CompleteJob(ctx context.Context, req *provisionerd.CompletedJob) 
 // AwaitInterruption answers when the job is canceled or lost, so that nobody
 // has to wait for the daemon's next word.
 func (c *conn) AwaitInterruption(ctx context.Context, req *provisionerd.JobClaim) (*provisionerd.Interruption, error) {
-	canceled, err := c.queue.AwaitInterruption(ctx, c.worker, req.JobId, req.Fence)
+	wait, cancel := until(ctx, c.parting.now())
+	defer cancel()
+	canceled, err := c.queue.AwaitInterruption(wait, c.worker, req.JobId, req.Fence)
+	if err != nil && ctx.Err() == nil && wait.Err() != nil {
+		return c.handBack(ctx, req.JobId)
+	}
 	if queue.Lost(err) {
 		return &provisionerd.Interruption{Lost: true}, nil
 	}
 	return &provisionerd.Interruption{Canceled: canceled}, c.explain("await", req.JobId, err)
 }
 
+// handBack tells the daemon once to give a job back; one that asks again did
+// not understand, and is not answered.
+func (c *conn) handBack(ctx context.Context, job string) (*provisionerd.Interruption, error) {
+	c.mu.Lock()
+	told := c.told[job]
+	c.told[job] = true
+	c.mu.Unlock()
+	if told {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	return &provisionerd.Interruption{HandBack: true}, nil
+}
+
 // Recover takes the state of a job whose daemon died or let go.
 func (c *conn) Recover(ctx context.Context, req *provisionerd.Leftover) (*provisionerd.LeftoverTaken, error) {
 	stale, err := c.queue.Recover(ctx, c.worker, req)
+	if err == nil {
+		c.drop(req.JobId)
+	}
 	return &provisionerd.LeftoverTaken{Stale: stale}, c.explain("recover", req.JobId, err)
 }
 

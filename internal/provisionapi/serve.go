@@ -57,7 +57,20 @@ func (a *API) ServeConn(ctx context.Context, c net.Conn, d DaemonInfo) error {
 	if !d.Leases {
 		w.Lease = queue.UpstreamLease
 	}
-	return serveStreams(ctx, mux, &conn{queue: a.Queue, worker: w, log: log, fences: map[string]int64{}}, log)
+	srv := &conn{queue: a.Queue, worker: w, log: log, leases: d.Leases, parting: newParting(), fences: map[string]int64{}, told: map[string]bool{}}
+	parted := make(chan struct{})
+	stay := context.AfterFunc(srv.parting.ended(), func() {
+		defer close(parted)
+		srv.part(ctx)
+		mux.Close() //nolint:errcheck // it is over either way
+	})
+	defer func() {
+		if cancel(); !stay() {
+			<-parted
+		}
+	}()
+	defer a.Queue.HoldKey(d.KeyID, srv.parting.begin)()
+	return serveStreams(ctx, mux, srv, log)
 }
 
 // serveStreams answers one call per yamux stream.
@@ -82,7 +95,10 @@ func serveStreams(ctx context.Context, mux *yamux.Session, srv *conn, log *slog.
 		if err != nil {
 			return err
 		}
+		srv.calls.Add(1)
 		work.Go(func() {
+			defer srv.parting.moved()
+			defer srv.calls.Add(-1)
 			defer stream.Close()
 			defer func() {
 				if p := recover(); p != nil {

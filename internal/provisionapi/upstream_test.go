@@ -242,8 +242,17 @@ func (u *upstream) acquire(cancelIt bool) *dynamicpb.Message {
 
 func newUpstream(t *testing.T, w *town, version string) *upstream {
 	t.Helper()
+	return newUpstreamWith(t, w, version, "")
+}
+
+// newUpstreamWith connects with a key, or with the PSK.
+func newUpstreamWith(t *testing.T, w *town, version, key string) *upstream {
+	t.Helper()
 	cl := *w.client
-	cl.Header = http.Header{provisionapi.PSKHeader: {psk}, "X-Coder-Build-Version": {"v2.30.0"}}
+	cl.Header = http.Header{"X-Coder-Build-Version": {"v2.30.0"}}
+	if cl.Header.Set(provisionapi.KeyHeader, key); key == "" {
+		cl.Header = http.Header{provisionapi.PSKHeader: {psk}, "X-Coder-Build-Version": {"v2.30.0"}}
+	}
 	q := url.Values{"version": {version, version}, "name": {"upstream"}, "provisioner": {"echo", "terraform"}}
 	ws, err := cl.Dial(t.Context(), "/organizations/"+w.org.String()+"/provisionerdaemons/serve", q)
 	if err != nil {

@@ -56,6 +56,8 @@ type Daemon struct {
 	metrics *metrics
 	refused chan error
 
+	gone      error // why the server sent the daemon away; used by take alone
+	onGone    func(error)
 	leftovers bool // engines may hold states of jobs that died; used by take alone
 
 	drain  context.CancelFunc // no more jobs
@@ -85,6 +87,7 @@ func New(c Config) (*Daemon, error) {
 		return nil, err
 	}
 	d := &Daemon{Config: c, metrics: m, refused: make(chan error, 1), closed: make(chan struct{})}
+	d.onGone = d.refuse
 	d.link = &link{dial: c.Dial, log: c.Log.With("name", c.Name, "tags", c.Tags), turn: make(chan struct{}, 1), refused: d.refused}
 	return d, nil
 }
@@ -102,6 +105,9 @@ func (d *Daemon) Start(context.Context) error {
 		}
 		d.take(taking, alive)
 		d.link.close()
+		if d.gone != nil && d.onGone != nil {
+			d.onGone(d.gone)
+		}
 	}()
 	return nil
 }
@@ -122,9 +128,17 @@ func (d *Daemon) Stop(ctx context.Context) error {
 }
 
 // Refused gives the error of the server when it refused the very first
-// connection for good, as for a wrong key; the daemon goes on trying unless
-// the caller stops it.
+// connection for good, as for a wrong key, and the daemon goes on trying unless
+// the caller stops it; or when the server let it in once and does not any more,
+// as for a key that was deleted, and the daemon has ended.
 func (d *Daemon) Refused() <-chan error { return d.refused }
+
+func (d *Daemon) refuse(err error) {
+	select {
+	case d.refused <- err:
+	default:
+	}
+}
 
 // take runs one job after the other until taking ends.
 func (d *Daemon) take(taking, alive context.Context) {
@@ -135,9 +149,13 @@ func (d *Daemon) take(taking, alive context.Context) {
 			d.leftovers = false
 			d.recover(taking)
 		}
-		client, err := d.link.get(taking)
+		client, err := d.link.getUnless(taking, sentAwayFor)
 		if err != nil {
-			return // only the end of taking ends it
+			if taking.Err() == nil {
+				d.Log.Warn("the server does not let this provisioner in any more, so it ends", "error", err)
+				d.gone = err
+			}
+			return
 		}
 		job, err := acquire(taking, alive, client)
 		if err != nil {
@@ -154,6 +172,10 @@ func (d *Daemon) take(taking, alive context.Context) {
 		d.run(alive, job)
 	}
 }
+
+// sentAwayFor says whether the server, which had let the daemon in before, does
+// not any more: its key was deleted or expired, its session ended.
+func sentAwayFor(err error) bool { return coder.Is(err, coder.CodeUnauthenticated) }
 
 // acquire waits for a job. When taking ends it takes the request back; a job
 // that was on its way then is still given.
@@ -204,9 +226,14 @@ func (e lostError) Error() string { return e.why }
 // call makes a call about a job and makes it again over new connections until
 // the server has answered, ctx ends, or the answer is final.
 func (d *Daemon) call(ctx context.Context, do func(context.Context, provisionerd.DRPCProvisionerDaemonClient) error) error {
+	return d.callUnless(ctx, nil, do)
+}
+
+// callUnless is call that also ends with what getUnless ends with.
+func (d *Daemon) callUnless(ctx context.Context, final func(error) bool, do func(context.Context, provisionerd.DRPCProvisionerDaemonClient) error) error {
 	wait := backoff{}
 	for failures := 0; ; {
-		client, err := d.link.get(ctx)
+		client, err := d.link.getUnless(ctx, final)
 		if err != nil {
 			return err
 		}

@@ -175,6 +175,12 @@ type link struct {
 // get gives a connection that was alive a moment ago, dialing for as long as
 // it takes; its only error is that of ctx.
 func (l *link) get(ctx context.Context) (provisionerd.DRPCProvisionerDaemonClient, error) {
+	return l.getUnless(ctx, nil)
+}
+
+// getUnless is get that also ends when the server answers a dial with an error
+// that is final says.
+func (l *link) getUnless(ctx context.Context, final func(error) bool) (provisionerd.DRPCProvisionerDaemonClient, error) {
 	select {
 	case l.turn <- struct{}{}:
 		defer func() { <-l.turn }()
@@ -200,6 +206,9 @@ func (l *link) get(ctx context.Context) (provisionerd.DRPCProvisionerDaemonClien
 		}
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
+		}
+		if l.before && final != nil && final(err) {
+			return nil, err
 		}
 		if !l.before && coder.Is(err, coder.CodeInvalid, coder.CodeUnauthenticated, coder.CodeForbidden, coder.CodeNotFound) {
 			select {

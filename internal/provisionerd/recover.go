@@ -22,13 +22,16 @@ type claim struct {
 	Fence int64  `json:"fence"`
 }
 
-// letGoError ends a build of which the server could not be told before its
-// lease ran out: another daemon may have it by now.
-type letGoError struct{}
+// letGoError ends a job that another daemon may go on with.
+type letGoError struct{ why string }
 
-func (letGoError) Error() string {
-	return "the server could not be reached for as long as it leaves a build with a silent provisioner"
-}
+func (e letGoError) Error() string { return e.why }
+
+// What makes a daemon let go of a job.
+const (
+	outOfReach = "the server could not be reached for as long as it leaves a build with a silent provisioner"
+	sentAway   = "the server sent this provisioner away, and wants the job back"
+)
 
 // watch lets the server know the state while it changes, where both the engine
 // and the server can do so, and asks for a last time whether the job is still
@@ -76,6 +79,9 @@ func (r *runner) interruptions(ctx context.Context) {
 		case why.Canceled:
 			r.report.end(errCanceled)
 			return
+		case why.HandBack:
+			r.report.end(letGoError{sentAway})
+			return
 		}
 	}
 }
@@ -120,7 +126,7 @@ func (d *Daemon) handOver(ctx context.Context, c claim, state []byte) error {
 			return err
 		}
 	}
-	return d.call(ctx, func(ctx context.Context, client provisionerd.DRPCProvisionerDaemonClient) error {
+	return d.callUnless(ctx, sentAwayFor, func(ctx context.Context, client provisionerd.DRPCProvisionerDaemonClient) error {
 		taken, err := provisionerd.NewDRPCExtensionsClient(client.DRPCConn()).Recover(ctx, req)
 		if err == nil && taken.Stale {
 			err = lostError{"the workspace went on without it; what it names beyond the workspace's state may have leaked"}

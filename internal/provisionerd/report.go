@@ -193,7 +193,7 @@ func (r *reporter) update(ctx context.Context, req *provisionerd.UpdateJobReques
 	switch {
 	case err == nil:
 	case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil && r.silent != silent:
-		return nil, letGoError{}
+		return nil, letGoError{outOfReach}
 	case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
 		return nil, lostError{fmt.Sprintf("the server could not be reached for %s", silent)}
 	default:

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strconv"
 	"sync"
+	"sync/atomic"
 )
 
 // Slots are daemons under one name, so that as many jobs run at once. Each has
@@ -12,7 +13,10 @@ import (
 // each job has a session of an engine of its own: a work directory and a
 // process group. What breaks one disturbs no other. Engines are shared, and
 // with them the store of providers and modules. It is a lifecycle.Service.
-type Slots struct{ daemons []*Daemon }
+type Slots struct {
+	daemons []*Daemon
+	gone    atomic.Int32 // daemons that the server sent away
+}
 
 const firstSlot = "1"
 
@@ -27,6 +31,7 @@ func NewSlots(n int, c Config) (*Slots, error) {
 		if err != nil {
 			return nil, err
 		}
+		d.onGone = s.left
 		s.daemons = append(s.daemons, d)
 	}
 	return s, nil
@@ -53,5 +58,14 @@ func (s *Slots) Stop(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// Refused is Daemon.Refused of the first slot: the server treats all alike.
+// left is called by each daemon that the server sent away, at its end. Only the
+// last one tells: until then others may be finishing their jobs.
+func (s *Slots) left(err error) {
+	if int(s.gone.Add(1)) == len(s.daemons) {
+		s.daemons[0].refuse(err)
+	}
+}
+
+// Refused is Daemon.Refused for all: the server refuses the first connection of
+// the first slot as it would the others, or has sent all of them away.
 func (s *Slots) Refused() <-chan error { return s.daemons[0].Refused() }

@@ -57,6 +57,7 @@ type Service struct {
 	mu          sync.Mutex
 	dispatchers map[uuid.UUID]*dispatcher
 	connected   map[uuid.UUID]int // daemon rows -> connections here
+	keys        *keyring
 
 	spawn func(func(context.Context)) // runs until Stop
 	stop  context.CancelFunc
@@ -86,6 +87,7 @@ func New(c Config) *Service {
 		handlers:    map[coder.ProvisionerJobType]Handler{},
 		dispatchers: map[uuid.UUID]*dispatcher{},
 		connected:   map[uuid.UUID]int{},
+		keys:        newKeyring(),
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	s.stop = cancel
@@ -106,6 +108,7 @@ func (s *Service) Start(context.Context) error {
 	}
 	s.spawn(s.reap)
 	s.spawn(s.heartbeat)
+	s.spawn(s.watchKeys)
 	return nil
 }
 

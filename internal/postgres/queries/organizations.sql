@@ -37,7 +37,7 @@ WHERE id = @id AND deleted_at IS NULL AND NOT is_default RETURNING *;
 SELECT
     (SELECT count(*) FROM workspaces w WHERE w.organization_id = $1 AND w.deleted_at IS NULL) AS workspaces,
     (SELECT count(*) FROM templates t WHERE t.organization_id = $1 AND t.deleted_at IS NULL) AS templates,
-    (SELECT count(*) FROM provisioner_keys k WHERE k.organization_id = $1) AS provisioner_keys;
+    (SELECT count(*) FROM provisioner_keys k WHERE k.organization_id = $1 AND (k.replaced_at IS NULL OR k.expires_at > now())) AS provisioner_keys;
 
 -- name: InsertOrganizationMember :one
 INSERT INTO organization_members (organization_id, user_id, roles, created_at, updated_at)

@@ -45,17 +45,55 @@ WHERE d.organization_id = sqlc.arg(organization_id)
     AND CASE WHEN sqlc.arg(tags)::jsonb = '{"scope": "organization", "owner": ""}' THEN d.tags = sqlc.arg(tags)::jsonb ELSE sqlc.arg(tags)::jsonb <@ d.tags END;
 
 -- name: QueueAddKey :one
-INSERT INTO provisioner_keys (id, organization_id, name, secret_hash, tags, created_at)
-VALUES ($1, $2, $3, $4, $5, now()) RETURNING *;
+-- A key that lives for that many seconds; 0 for ever.
+INSERT INTO provisioner_keys (id, organization_id, name, secret_hash, tags, created_at, expires_at)
+VALUES (sqlc.arg(id), sqlc.arg(organization_id), sqlc.arg(name), sqlc.arg(secret_hash), sqlc.arg(tags), now(),
+    CASE WHEN sqlc.arg(lifetime_s)::bigint > 0 THEN now() + sqlc.arg(lifetime_s)::bigint * interval '1 second' END)
+RETURNING *;
 
 -- name: QueueKeyByHash :one
-SELECT * FROM provisioner_keys WHERE secret_hash = $1;
+SELECT sqlc.embed(k), coalesce(k.expires_at <= now(), false)::boolean AS expired FROM provisioner_keys k WHERE k.secret_hash = $1;
 
 -- name: QueueKeys :many
-SELECT * FROM provisioner_keys WHERE organization_id = $1 ORDER BY lower(name);
+-- The current keys, and replaced ones that are still good.
+SELECT * FROM provisioner_keys k
+WHERE k.organization_id = $1 AND (k.replaced_at IS NULL OR k.expires_at > now())
+ORDER BY lower(k.name), k.replaced_at DESC NULLS FIRST, k.id;
 
--- name: QueueDeleteKey :one
-DELETE FROM provisioner_keys WHERE organization_id = $1 AND lower(name) = lower(sqlc.arg(name)) RETURNING *;
+-- name: QueueLockKey :one
+-- The current key of that name or id, and how many replaced ones are still good.
+SELECT sqlc.embed(k),
+    (SELECT count(*) FROM provisioner_keys o WHERE o.organization_id = k.organization_id AND lower(o.name) = lower(k.name)
+        AND o.replaced_at IS NOT NULL AND o.expires_at > now())::integer AS replaced
+FROM provisioner_keys k
+WHERE k.organization_id = sqlc.arg(organization_id) AND k.replaced_at IS NULL
+    AND (lower(k.name) = lower(sqlc.arg(ref)) OR k.id::text = lower(sqlc.arg(ref)))
+FOR UPDATE;
+
+-- name: QueueReplaceKey :one
+-- It is good for the grace and no longer than it was.
+UPDATE provisioner_keys SET replaced_at = now(), expires_at = least(expires_at, now() + sqlc.arg(grace_s)::bigint * interval '1 second')
+WHERE id = sqlc.arg(id) RETURNING *;
+
+-- name: QueueDeleteKeys :many
+-- All of a name, or the one of an id.
+DELETE FROM provisioner_keys
+WHERE organization_id = sqlc.arg(organization_id) AND (lower(name) = lower(sqlc.arg(ref)) OR id::text = lower(sqlc.arg(ref)))
+RETURNING *;
+
+-- name: QueueKeysUsed :exec
+-- Rows that were marked a moment ago are left alone.
+UPDATE provisioner_keys SET last_used_at = now()
+WHERE id = ANY (sqlc.arg(ids)::uuid[]) AND (last_used_at IS NULL OR last_used_at < now() - interval '20 seconds');
+
+-- name: QueueKeysLeft :many
+-- How long keys have to live, 0 for expired ones; a year for those that never
+-- expire. Those that were deleted are missing.
+SELECT k.id, k.name, greatest(0, least(extract(epoch FROM coalesce(k.expires_at, now() + interval '1 year') - now()) * 1000, 31536000000))::bigint AS left_ms
+FROM provisioner_keys k WHERE k.id = ANY (sqlc.arg(ids)::uuid[]);
+
+-- name: QueueForgetKeys :exec
+DELETE FROM provisioner_keys WHERE replaced_at IS NOT NULL AND expires_at < now() - interval '7 days';
 
 -- name: QueueModuleFiles :one
 -- The prepared modules of a template version, for daemons of its organization.

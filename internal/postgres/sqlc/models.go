@@ -169,6 +169,9 @@ type ProvisionerKey struct {
 	SecretHash     []byte
 	Tags           coder.Tags
 	CreatedAt      time.Time
+	ExpiresAt      *time.Time
+	ReplacedAt     *time.Time
+	LastUsedAt     *time.Time
 }
 
 type Replica struct {

@@ -15,8 +15,10 @@ import (
 )
 
 const queueAddKey = `-- name: QueueAddKey :one
-INSERT INTO provisioner_keys (id, organization_id, name, secret_hash, tags, created_at)
-VALUES ($1, $2, $3, $4, $5, now()) RETURNING id, organization_id, name, secret_hash, tags, created_at
+INSERT INTO provisioner_keys (id, organization_id, name, secret_hash, tags, created_at, expires_at)
+VALUES ($1, $2, $3, $4, $5, now(),
+    CASE WHEN $6::bigint > 0 THEN now() + $6::bigint * interval '1 second' END)
+RETURNING id, organization_id, name, secret_hash, tags, created_at, expires_at, replaced_at, last_used_at
 `
 
 type QueueAddKeyParams struct {
@@ -25,8 +27,10 @@ type QueueAddKeyParams struct {
 	Name           string
 	SecretHash     []byte
 	Tags           coder.Tags
+	LifetimeS      int64
 }
 
+// A key that lives for that many seconds; 0 for ever.
 func (q *Queries) QueueAddKey(ctx context.Context, arg QueueAddKeyParams) (ProvisionerKey, error) {
 	row := q.db.QueryRow(ctx, queueAddKey,
 		arg.ID,
@@ -34,6 +38,7 @@ func (q *Queries) QueueAddKey(ctx context.Context, arg QueueAddKeyParams) (Provi
 		arg.Name,
 		arg.SecretHash,
 		arg.Tags,
+		arg.LifetimeS,
 	)
 	var i ProvisionerKey
 	err := row.Scan(
@@ -43,6 +48,9 @@ func (q *Queries) QueueAddKey(ctx context.Context, arg QueueAddKeyParams) (Provi
 		&i.SecretHash,
 		&i.Tags,
 		&i.CreatedAt,
+		&i.ExpiresAt,
+		&i.ReplacedAt,
+		&i.LastUsedAt,
 	)
 	return i, err
 }
@@ -188,22 +196,41 @@ func (q *Queries) QueueDaemonsSeen(ctx context.Context, ids []uuid.UUID) error {
 	return err
 }
 
-const queueDeleteKey = `-- name: QueueDeleteKey :one
-DELETE FROM provisioner_keys WHERE organization_id = $1 AND lower(name) = lower($2) RETURNING id, organization_id, name, secret_hash, tags, created_at
+const queueDeleteKeys = `-- name: QueueDeleteKeys :many
+DELETE FROM provisioner_keys
+WHERE organization_id = $1 AND (lower(name) = lower($2) OR id::text = lower($2))
+RETURNING id, organization_id, name, secret_hash, tags, created_at, expires_at, replaced_at, last_used_at
 `
 
-func (q *Queries) QueueDeleteKey(ctx context.Context, organizationID uuid.UUID, name string) (ProvisionerKey, error) {
-	row := q.db.QueryRow(ctx, queueDeleteKey, organizationID, name)
-	var i ProvisionerKey
-	err := row.Scan(
-		&i.ID,
-		&i.OrganizationID,
-		&i.Name,
-		&i.SecretHash,
-		&i.Tags,
-		&i.CreatedAt,
-	)
-	return i, err
+// All of a name, or the one of an id.
+func (q *Queries) QueueDeleteKeys(ctx context.Context, organizationID uuid.UUID, ref string) ([]ProvisionerKey, error) {
+	rows, err := q.db.Query(ctx, queueDeleteKeys, organizationID, ref)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []ProvisionerKey{}
+	for rows.Next() {
+		var i ProvisionerKey
+		if err := rows.Scan(
+			&i.ID,
+			&i.OrganizationID,
+			&i.Name,
+			&i.SecretHash,
+			&i.Tags,
+			&i.CreatedAt,
+			&i.ExpiresAt,
+			&i.ReplacedAt,
+			&i.LastUsedAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const queueForgetDaemons = `-- name: QueueForgetDaemons :exec
@@ -215,28 +242,49 @@ func (q *Queries) QueueForgetDaemons(ctx context.Context) error {
 	return err
 }
 
-const queueKeyByHash = `-- name: QueueKeyByHash :one
-SELECT id, organization_id, name, secret_hash, tags, created_at FROM provisioner_keys WHERE secret_hash = $1
+const queueForgetKeys = `-- name: QueueForgetKeys :exec
+DELETE FROM provisioner_keys WHERE replaced_at IS NOT NULL AND expires_at < now() - interval '7 days'
 `
 
-func (q *Queries) QueueKeyByHash(ctx context.Context, secretHash []byte) (ProvisionerKey, error) {
+func (q *Queries) QueueForgetKeys(ctx context.Context) error {
+	_, err := q.db.Exec(ctx, queueForgetKeys)
+	return err
+}
+
+const queueKeyByHash = `-- name: QueueKeyByHash :one
+SELECT k.id, k.organization_id, k.name, k.secret_hash, k.tags, k.created_at, k.expires_at, k.replaced_at, k.last_used_at, coalesce(k.expires_at <= now(), false)::boolean AS expired FROM provisioner_keys k WHERE k.secret_hash = $1
+`
+
+type QueueKeyByHashRow struct {
+	ProvisionerKey ProvisionerKey
+	Expired        bool
+}
+
+func (q *Queries) QueueKeyByHash(ctx context.Context, secretHash []byte) (QueueKeyByHashRow, error) {
 	row := q.db.QueryRow(ctx, queueKeyByHash, secretHash)
-	var i ProvisionerKey
+	var i QueueKeyByHashRow
 	err := row.Scan(
-		&i.ID,
-		&i.OrganizationID,
-		&i.Name,
-		&i.SecretHash,
-		&i.Tags,
-		&i.CreatedAt,
+		&i.ProvisionerKey.ID,
+		&i.ProvisionerKey.OrganizationID,
+		&i.ProvisionerKey.Name,
+		&i.ProvisionerKey.SecretHash,
+		&i.ProvisionerKey.Tags,
+		&i.ProvisionerKey.CreatedAt,
+		&i.ProvisionerKey.ExpiresAt,
+		&i.ProvisionerKey.ReplacedAt,
+		&i.ProvisionerKey.LastUsedAt,
+		&i.Expired,
 	)
 	return i, err
 }
 
 const queueKeys = `-- name: QueueKeys :many
-SELECT id, organization_id, name, secret_hash, tags, created_at FROM provisioner_keys WHERE organization_id = $1 ORDER BY lower(name)
+SELECT id, organization_id, name, secret_hash, tags, created_at, expires_at, replaced_at, last_used_at FROM provisioner_keys k
+WHERE k.organization_id = $1 AND (k.replaced_at IS NULL OR k.expires_at > now())
+ORDER BY lower(k.name), k.replaced_at DESC NULLS FIRST, k.id
 `
 
+// The current keys, and replaced ones that are still good.
 func (q *Queries) QueueKeys(ctx context.Context, organizationID uuid.UUID) ([]ProvisionerKey, error) {
 	rows, err := q.db.Query(ctx, queueKeys, organizationID)
 	if err != nil {
@@ -253,6 +301,9 @@ func (q *Queries) QueueKeys(ctx context.Context, organizationID uuid.UUID) ([]Pr
 			&i.SecretHash,
 			&i.Tags,
 			&i.CreatedAt,
+			&i.ExpiresAt,
+			&i.ReplacedAt,
+			&i.LastUsedAt,
 		); err != nil {
 			return nil, err
 		}
@@ -262,6 +313,84 @@ func (q *Queries) QueueKeys(ctx context.Context, organizationID uuid.UUID) ([]Pr
 		return nil, err
 	}
 	return items, nil
+}
+
+const queueKeysLeft = `-- name: QueueKeysLeft :many
+SELECT k.id, k.name, greatest(0, least(extract(epoch FROM coalesce(k.expires_at, now() + interval '1 year') - now()) * 1000, 31536000000))::bigint AS left_ms
+FROM provisioner_keys k WHERE k.id = ANY ($1::uuid[])
+`
+
+type QueueKeysLeftRow struct {
+	ID     uuid.UUID
+	Name   string
+	LeftMs int64
+}
+
+// How long keys have to live, 0 for expired ones; a year for those that never
+// expire. Those that were deleted are missing.
+func (q *Queries) QueueKeysLeft(ctx context.Context, ids []uuid.UUID) ([]QueueKeysLeftRow, error) {
+	rows, err := q.db.Query(ctx, queueKeysLeft, ids)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []QueueKeysLeftRow{}
+	for rows.Next() {
+		var i QueueKeysLeftRow
+		if err := rows.Scan(&i.ID, &i.Name, &i.LeftMs); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const queueKeysUsed = `-- name: QueueKeysUsed :exec
+UPDATE provisioner_keys SET last_used_at = now()
+WHERE id = ANY ($1::uuid[]) AND (last_used_at IS NULL OR last_used_at < now() - interval '20 seconds')
+`
+
+// Rows that were marked a moment ago are left alone.
+func (q *Queries) QueueKeysUsed(ctx context.Context, ids []uuid.UUID) error {
+	_, err := q.db.Exec(ctx, queueKeysUsed, ids)
+	return err
+}
+
+const queueLockKey = `-- name: QueueLockKey :one
+SELECT k.id, k.organization_id, k.name, k.secret_hash, k.tags, k.created_at, k.expires_at, k.replaced_at, k.last_used_at,
+    (SELECT count(*) FROM provisioner_keys o WHERE o.organization_id = k.organization_id AND lower(o.name) = lower(k.name)
+        AND o.replaced_at IS NOT NULL AND o.expires_at > now())::integer AS replaced
+FROM provisioner_keys k
+WHERE k.organization_id = $1 AND k.replaced_at IS NULL
+    AND (lower(k.name) = lower($2) OR k.id::text = lower($2))
+FOR UPDATE
+`
+
+type QueueLockKeyRow struct {
+	ProvisionerKey ProvisionerKey
+	Replaced       int32
+}
+
+// The current key of that name or id, and how many replaced ones are still good.
+func (q *Queries) QueueLockKey(ctx context.Context, organizationID uuid.UUID, ref string) (QueueLockKeyRow, error) {
+	row := q.db.QueryRow(ctx, queueLockKey, organizationID, ref)
+	var i QueueLockKeyRow
+	err := row.Scan(
+		&i.ProvisionerKey.ID,
+		&i.ProvisionerKey.OrganizationID,
+		&i.ProvisionerKey.Name,
+		&i.ProvisionerKey.SecretHash,
+		&i.ProvisionerKey.Tags,
+		&i.ProvisionerKey.CreatedAt,
+		&i.ProvisionerKey.ExpiresAt,
+		&i.ProvisionerKey.ReplacedAt,
+		&i.ProvisionerKey.LastUsedAt,
+		&i.Replaced,
+	)
+	return i, err
 }
 
 const queueMatched = `-- name: QueueMatched :one
@@ -299,4 +428,27 @@ func (q *Queries) QueueModuleFiles(ctx context.Context, fileID uuid.UUID, organi
 	var data []byte
 	err := row.Scan(&data)
 	return data, err
+}
+
+const queueReplaceKey = `-- name: QueueReplaceKey :one
+UPDATE provisioner_keys SET replaced_at = now(), expires_at = least(expires_at, now() + $1::bigint * interval '1 second')
+WHERE id = $2 RETURNING id, organization_id, name, secret_hash, tags, created_at, expires_at, replaced_at, last_used_at
+`
+
+// It is good for the grace and no longer than it was.
+func (q *Queries) QueueReplaceKey(ctx context.Context, graceS int64, iD uuid.UUID) (ProvisionerKey, error) {
+	row := q.db.QueryRow(ctx, queueReplaceKey, graceS, iD)
+	var i ProvisionerKey
+	err := row.Scan(
+		&i.ID,
+		&i.OrganizationID,
+		&i.Name,
+		&i.SecretHash,
+		&i.Tags,
+		&i.CreatedAt,
+		&i.ExpiresAt,
+		&i.ReplacedAt,
+		&i.LastUsedAt,
+	)
+	return i, err
 }

@@ -262,6 +262,42 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v2/changes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Hear what changes, by WebSocket */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Change"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v2/deployment/ssh": {
         parameters: {
             query?: never;
@@ -1118,6 +1154,49 @@ export interface paths {
                 };
             };
         };
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/organizations/{organization}/provisionerkeys/{provisionerkey}/rotate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Rotate a provisioner key */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    organization: string;
+                    provisionerkey: string;
+                };
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["RotateProvisionerKeyRequest"];
+                };
+            };
+            responses: {
+                /** @description Success */
+                201: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["RotateProvisionerKeyResponse"];
+                    };
+                };
+            };
+        };
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -5364,6 +5443,9 @@ export interface components {
         };
         /** @enum {string} */
         BuildReason: "autostart" | "autostop" | "cli" | "dashboard" | "dormancy" | "initiator" | "jetbrains_connection" | "ssh_connection" | "vscode_connection";
+        Change: {
+            topic: string;
+        };
         /** @enum {string} */
         CORSBehavior: "passthru" | "simple";
         CreateFirstUserRequest: {
@@ -5396,6 +5478,7 @@ export interface components {
             name: string;
         };
         CreateProvisionerKeyRequest: {
+            expires_in_seconds?: number;
             name: string;
             tags?: {
                 [key: string]: string;
@@ -5790,10 +5873,16 @@ export interface components {
         ProvisionerKey: {
             /** Format: date-time */
             created_at: string;
+            /** Format: date-time */
+            expires_at?: string | null;
             /** Format: uuid */
             id: string;
+            /** Format: date-time */
+            last_used_at?: string | null;
             name: string;
             organization: string;
+            /** Format: date-time */
+            replaced_at?: string | null;
             tags: {
                 [key: string]: string;
             };
@@ -5865,6 +5954,17 @@ export interface components {
             detail?: string;
             message: string;
             validations?: components["schemas"]["ValidationError"][];
+        };
+        RotateProvisionerKeyRequest: {
+            expires_in_seconds?: number;
+            grace_seconds: number;
+        };
+        RotateProvisionerKeyResponse: {
+            /** Format: date-time */
+            expires_at?: string | null;
+            key: string;
+            /** Format: date-time */
+            old_expires_at: string;
         };
         ServerSentEvent: {
             data: unknown;

@@ -1,0 +1,11 @@
+-- +goose Up
+
+-- Provisioner keys: one current key under a name and any number that it
+-- replaced, which are good until they expire.
+ALTER TABLE provisioner_keys
+    ADD COLUMN expires_at   timestamptz, -- null for never
+    ADD COLUMN replaced_at  timestamptz, -- null for the current one
+    ADD COLUMN last_used_at timestamptz, -- to about a minute
+    ADD CHECK (replaced_at IS NULL OR expires_at IS NOT NULL);
+DROP INDEX provisioner_keys_name;
+CREATE UNIQUE INDEX provisioner_keys_name ON provisioner_keys (organization_id, lower(name)) WHERE replaced_at IS NULL;
