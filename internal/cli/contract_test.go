@@ -22,6 +22,18 @@ var ours = map[string]string{
 	"templates init --id":                   "the starter templates are our own",
 	"provisioner list --column":             "slots and tools are our own",
 	"server --default-quiet-hours-schedule": "the page lost a blank of the cron line",
+	"provisioner keys list --column":        "keys have an end and a last use of our own",
+}
+
+// beyond are commands and flags that the contract does not have, each with its
+// reason; whatever else it does not have is hidden.
+var beyond = map[string]string{
+	"provisioner jobs explain":             "why a job waits is our own",
+	"provisioner queue":                    "the queue by tag set is our own",
+	"provisioner keys rotate":              "keys that overlap are our own",
+	"provisioner keys create --expires-in": "keys that end are our own",
+	"provisioner start --concurrency":      "slots are our own",
+	"provisioner start --terraform-binary": "OpenTofu is our own",
 }
 
 func pages(t *testing.T) map[string]page {
@@ -55,7 +67,7 @@ func TestOptionsAreThoseOfTheContract(t *testing.T) {
 		name := strings.TrimPrefix(c.Path(), "coder ")
 		p, ok := all[name]
 		if !ok {
-			if !c.Hidden && (c.Parent == nil || !c.Parent.Hidden) {
+			if !c.Hidden && (c.Parent == nil || !c.Parent.Hidden) && beyond[name] == "" {
 				t.Errorf("%s is not in the contract; hide it", name)
 			}
 			return
@@ -91,7 +103,7 @@ func TestOptionsAreThoseOfTheContract(t *testing.T) {
 			}
 		}
 		for flag, o := range declared {
-			if !o.Hidden {
+			if !o.Hidden && beyond[name+" --"+flag] == "" {
 				t.Errorf("%s --%s is not in the contract; hide it", name, flag)
 			}
 		}

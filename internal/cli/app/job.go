@@ -22,6 +22,9 @@ type Watch struct {
 	Logs   string // API path of the log
 	Job    func(context.Context) (coder.ProvisionerJob, error)
 	GoesOn string // said when the user stops watching
+	// Warning is what the server said when it took the job, or "": that no
+	// provisioner would take it.
+	Warning string
 }
 
 // Follow shows the log of a job as it grows, stage by stage, until the job is
@@ -175,23 +178,4 @@ func (v *jobView) line(l coder.ProvisionerJobLog) {
 		text = p.Dim(text)
 	}
 	v.spinner.Print("    " + text)
-}
-
-// showQueue tells of the place in the queue until ctx ends, and once that no
-// provisioner could take the job.
-func (v *jobView) showQueue(ctx context.Context, w Watch) {
-	warned := false
-	for Pause(ctx, time.Second) == nil {
-		job, err := w.Job(ctx)
-		if err != nil || job.Status != coder.ProvisionerJobStatusPending {
-			continue
-		}
-		if job.QueuePosition > 0 {
-			v.spinner.Say(fmt.Sprintf("Waiting for a provisioner (place %d of %d)", job.QueuePosition, job.QueueSize))
-		}
-		if len(job.AvailableWorkers) == 0 && job.QueuePosition <= 1 && !warned && v.app.Now().Sub(job.CreatedAt) > 5*time.Second {
-			warned = true
-			v.spinner.Print(v.spinner.Painter.Yellow("No provisioner is taking this job yet; one with the tags " + TagText(job.Tags) + " is needed. 'coder provisioner list' shows those that are there."))
-		}
-	}
 }

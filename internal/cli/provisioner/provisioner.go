@@ -30,11 +30,11 @@ func provisionerCommand(a *app.Run) *app.Command {
 		Name: "provisioner", Aliases: []string{"provisioners"},
 		Short: "Run provisioners, and see those that there are and their jobs.",
 		Subs: []*app.Command{
-			provisionerStartCommand(a), provisionerListCommand(a),
-			{Name: "jobs", Aliases: []string{"job"}, Short: "See and cancel the jobs of provisioners.",
-				Subs: []*app.Command{jobsListCommand(a), jobsCancelCommand(a)}},
+			provisionerStartCommand(a), provisionerListCommand(a), queueCommand(a),
+			{Name: "jobs", Aliases: []string{"job"}, Short: "See, explain and cancel the jobs of provisioners.",
+				Subs: []*app.Command{jobsListCommand(a), jobsExplainCommand(a), jobsCancelCommand(a)}},
 			{Name: "keys", Aliases: []string{"key"}, Short: "Manage the keys that provisioners sign in with.",
-				Subs: []*app.Command{keysCreateCommand(a), keysListCommand(a), keysDeleteCommand(a)}},
+				Subs: []*app.Command{keysCreateCommand(a), keysListCommand(a), keysRotateCommand(a), keysDeleteCommand(a)}},
 		},
 	}
 }
@@ -144,93 +144,6 @@ func provisionerListCommand(a *app.Run) *app.Command {
 				rows = append(rows, daemonRow{d, o.Name})
 			}
 			return l.Write(a, rows)
-		},
-	}
-}
-
-func keysCreateCommand(a *app.Run) *app.Command {
-	var tags []string
-	var ref string
-	return &app.Command{
-		Name: "create", Args: "<name>", Min: 1, Max: 1,
-		Short: "Make a key and print it, once.",
-		Long:  "Provisioners that sign in with it serve the key's organization and have the key's tags.",
-		Options: []*option.Option{
-			option.List(&tags, "tag", "Tag of those provisioners, as key=value. May be repeated.").Short("t").Env("CODER_PROVISIONERD_TAGS"),
-			app.Org(&ref),
-		},
-		Run: func(ctx context.Context, args []string) error {
-			set, err := option.Pairs("--tag", tags)
-			if err != nil {
-				return app.Failure("%s", err)
-			}
-			if err := coder.CheckTags("tag", set); err != nil {
-				return err
-			}
-			c, o, err := a.ClientAndOrganization(ctx, ref)
-			if err != nil {
-				return err
-			}
-			key, err := c.CreateProvisionerKey(ctx, o.ID.String(), coder.CreateProvisionerKeyRequest{Name: args[0], Tags: set})
-			if err != nil {
-				return err
-			}
-			fmt.Fprintf(a.Stderr, "Made the key %s of organization %s. It is shown this once; run a provisioner with it so:\n  CODER_PROVISIONER_DAEMON_KEY=<key> coder provisioner start\n", args[0], o.Name)
-			_, err = fmt.Fprintln(a.Stdout, key.Key)
-			return err
-		},
-	}
-}
-
-func keysListCommand(a *app.Run) *app.Command {
-	type row = coder.ProvisionerKey
-	l := &app.Listing[row]{
-		All: []app.Column[row]{
-			{Name: "created at", Show: func(k row) string { return app.Date(k.CreatedAt) }},
-			{Name: "name", Show: func(k row) string { return k.Name }},
-			{Name: "tags", Show: func(k row) string { return app.TagText(k.Tags) }},
-		},
-		NoMatch: "No keys. Make one with 'coder provisioner keys create'.",
-	}
-	var ref string
-	return &app.Command{
-		Name: "list", Aliases: []string{"ls"}, Max: 0,
-		Short:   "List the keys of an organization; never their secrets.",
-		Options: []*option.Option{app.Org(&ref), l.ColumnOption("created at,name,tags"), l.FormatOption()},
-		Run: func(ctx context.Context, _ []string) error {
-			c, o, err := a.ClientAndOrganization(ctx, ref)
-			if err != nil {
-				return err
-			}
-			all, err := c.ProvisionerKeys(ctx, o.ID.String())
-			if err != nil {
-				return err
-			}
-			return l.Write(a, all)
-		},
-	}
-}
-
-func keysDeleteCommand(a *app.Run) *app.Command {
-	var sure bool
-	var ref string
-	return &app.Command{
-		Name: "delete", Aliases: []string{"rm"}, Args: "<name>", Min: 1, Max: 1,
-		Short:   "Delete a key; provisioners cannot sign in with it any more.",
-		Options: []*option.Option{app.Yes(&sure), app.Org(&ref)},
-		Run: func(ctx context.Context, args []string) error {
-			c, o, err := a.ClientAndOrganization(ctx, ref)
-			if err != nil {
-				return err
-			}
-			if err := a.Confirm("Delete the key "+args[0]+"?", sure); err != nil {
-				return err
-			}
-			if err := c.DeleteProvisionerKey(ctx, o.ID.String(), args[0]); err != nil {
-				return err
-			}
-			_, err = fmt.Fprintf(a.Stdout, "Deleted the key %s.\n", args[0])
-			return err
 		},
 	}
 }

@@ -12,10 +12,9 @@ import (
 
 	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/api/provisioner"
-	"github.com/seed-2a7f8fe7/coder/internal/cli/app"
-
 	wire "github.com/seed-2a7f8fe7/coder/api/provisionerd"
 	"github.com/seed-2a7f8fe7/coder/client"
+	"github.com/seed-2a7f8fe7/coder/internal/cli/app"
 	"github.com/seed-2a7f8fe7/coder/internal/cli/option"
 	"github.com/seed-2a7f8fe7/coder/internal/provisionerd"
 	"github.com/seed-2a7f8fe7/coder/internal/server"
@@ -56,8 +55,8 @@ func provisionerStartCommand(a *app.Run) *app.Command {
 			option.String(&o.psk, "psk", "Secret of the server's --provisioner-daemon-psk to sign in with.").Env("CODER_PROVISIONER_DAEMON_PSK"),
 			option.String(&o.key, "key", "Key to sign in with.").Env("CODER_PROVISIONER_DAEMON_KEY"),
 			option.String(&o.name, "name", "Name of this provisioner; the machine's otherwise.").Env("CODER_PROVISIONER_DAEMON_NAME"),
-			option.Int(&o.concurrency, "concurrency", "How many builds to run at once.").Env("CODER_PROVISIONER_DAEMON_CONCURRENCY").Def("1").Hide(),
-			option.String(&o.binary, "terraform-binary", "The terraform or tofu to run, as a name on the PATH or a path; a fitting one is found otherwise.").Env("CODER_PROVISIONER_DAEMON_TERRAFORM_BINARY").Hide(),
+			option.Int(&o.concurrency, "concurrency", "How many builds to run at once.").Env("CODER_PROVISIONER_DAEMON_CONCURRENCY").Def("1"),
+			option.String(&o.binary, "terraform-binary", "The terraform or tofu to run, as a name on the PATH or a path; a fitting one is found otherwise.").Env("CODER_PROVISIONER_DAEMON_TERRAFORM_BINARY"),
 			option.Bool(&o.log.Verbose, "verbose", "Log more.").Env("CODER_PROVISIONER_DAEMON_VERBOSE").Def("false"),
 			option.String(&o.log.Human, "log-human", "File for the log as text; \"\" for none.").Env("CODER_PROVISIONER_DAEMON_LOGGING_HUMAN").Def("/dev/stderr"),
 			option.String(&o.log.JSON, "log-json", "File for the log as JSON.").Env("CODER_PROVISIONER_DAEMON_LOGGING_JSON"),
