@@ -1,6 +1,7 @@
 package coder
 
 import (
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -48,6 +49,30 @@ const (
 	WorkspaceAppSharingLevelOwner         WorkspaceAppSharingLevel = "owner"
 	WorkspaceAppSharingLevelPublic        WorkspaceAppSharingLevel = "public"
 )
+
+// SubdomainAppName gives the first label of the host name of an app or port:
+// slug--agent--workspace--owner. Where that is longer than the 63 bytes of a
+// label, the agent is left out, which slugs do not need. (NET-07)
+func SubdomainAppName(slugOrPort, agent, workspace, owner string) string {
+	name := strings.ToLower(slugOrPort + "--" + agent + "--" + workspace + "--" + owner)
+	if len(name) > 63 {
+		name = strings.ToLower(slugOrPort + "--" + workspace + "--" + owner)
+	}
+	return name
+}
+
+// NameApps fills in the host labels of the subdomain apps of a workspace.
+func NameApps(resources []WorkspaceResource, workspace, owner string) {
+	for _, r := range resources {
+		for _, agent := range r.Agents {
+			for i, app := range agent.Apps {
+				if app.Subdomain {
+					agent.Apps[i].SubdomainName = SubdomainAppName(app.Slug, agent.Name, workspace, owner)
+				}
+			}
+		}
+	}
+}
 
 // WorkspaceAppOpenIn says where the browser opens an app.
 type WorkspaceAppOpenIn string

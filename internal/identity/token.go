@@ -62,3 +62,10 @@ func fingerprint(s string) string {
 	h := sha256.Sum256([]byte(s))
 	return hex.EncodeToString(h[:16])
 }
+
+// IsToken says whether text has the form of a session or API token of ours; it
+// says nothing about whether it is one.
+func IsToken(text string) bool {
+	_, secret, err := parseToken(text)
+	return err == nil && strings.Trim(secret, letters) == ""
+}

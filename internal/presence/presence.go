@@ -194,6 +194,7 @@ func (s *Service) View(ctx context.Context, actor access.Subject, agentID uuid.U
 	if err != nil {
 		return coder.WorkspaceAgent{}, err
 	}
+	coder.NameApps(loaded[a.JobID], a.WorkspaceName, a.OwnerUsername)
 	for _, r := range loaded[a.JobID] {
 		for _, found := range r.Agents {
 			if found.ID == agentID {

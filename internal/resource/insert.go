@@ -3,7 +3,7 @@
 //
 // Insert writes what a provisioner reported, in the transaction that completes
 // its job; a whole build is four COPYs however many resources it has. Load
-// reads the resources of any number of jobs in four queries, with the status
+// reads the resources of any number of jobs in five queries, with the status
 // and health of every agent worked out for the moment of reading, because
 // neither is ever stored.
 //

@@ -106,6 +106,10 @@ func Agent(now time.Time, r sqlc.WorkspaceAgent) coder.WorkspaceAgent {
 
 func loadApps(ctx context.Context, q *sqlc.Queries, agents []uuid.UUID) (map[uuid.UUID][]coder.WorkspaceApp, error) {
 	rows, err := q.ResourceAppsOfAgents(ctx, agents)
+	if err != nil || len(rows) == 0 {
+		return nil, err
+	}
+	statuses, err := loadStatuses(ctx, q, rows)
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +121,28 @@ func loadApps(ctx context.Context, q *sqlc.Queries, agents []uuid.UUID) (map[uui
 			Healthcheck: coder.Healthcheck{URL: r.HealthcheckUrl, Interval: r.HealthcheckInterval, Threshold: r.HealthcheckThreshold},
 			Hidden:      r.Hidden, Icon: r.Icon, ID: r.ID, OpenIn: coder.WorkspaceAppOpenIn(r.OpenIn),
 			SharingLevel: coder.WorkspaceAppSharingLevel(r.SharingLevel), Slug: r.Slug,
-			Statuses: []coder.WorkspaceAppStatus{}, Subdomain: r.Subdomain, Tooltip: r.Tooltip, URL: r.URL,
+			Statuses: append([]coder.WorkspaceAppStatus{}, statuses[r.ID]...), Subdomain: r.Subdomain, Tooltip: r.Tooltip, URL: r.URL,
+		})
+	}
+	return out, nil
+}
+
+// loadStatuses gives what apps said of themselves, the newest first.
+func loadStatuses(ctx context.Context, q *sqlc.Queries, apps []sqlc.WorkspaceApp) (map[uuid.UUID][]coder.WorkspaceAppStatus, error) {
+	ids := make([]uuid.UUID, len(apps))
+	for i, a := range apps {
+		ids[i] = a.ID
+	}
+	rows, err := q.AppStatuses(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	out := map[uuid.UUID][]coder.WorkspaceAppStatus{}
+	for _, r := range rows {
+		out[r.AppID] = append(out[r.AppID], coder.WorkspaceAppStatus{
+			AgentID: r.AgentID, AppID: r.AppID, CreatedAt: r.CreatedAt, ID: r.ID, Message: r.Message,
+			NeedsUserAttention: r.State == string(coder.WorkspaceAppStatusStateIdle), State: coder.WorkspaceAppStatusState(r.State),
+			URI: r.Uri, WorkspaceID: r.WorkspaceID,
 		})
 	}
 	return out, nil

@@ -92,7 +92,7 @@ func (s *Service) view(r sqlc.WorkspaceRowsRow, b coder.WorkspaceBuild) coder.Wo
 		AllowRenames: s.AllowRenames, AutomaticUpdates: coder.AutomaticUpdates(w.AutomaticUpdates),
 		AutostartSchedule: w.AutostartSchedule, CreatedAt: w.CreatedAt, DeletingAt: w.DeletingAt, DormantAt: w.DormantAt,
 		Favorite: r.Favorite, Health: coder.NewWorkspaceHealth(b.Resources), ID: w.ID, IsPrebuild: r.OwnerIsSystem,
-		LastUsedAt: w.LastUsedAt, LatestBuild: b, Name: w.Name, NextStartAt: w.NextStartAt, OrganizationID: w.OrganizationID,
+		LastUsedAt: w.LastUsedAt, LatestAppStatus: latestStatus(b), LatestBuild: b, Name: w.Name, NextStartAt: w.NextStartAt, OrganizationID: w.OrganizationID,
 		OrganizationName: r.OrganizationName, Outdated: b.TemplateVersionID != r.ActiveVersionID,
 		OwnerAvatarURL: r.OwnerAvatarUrl, OwnerID: w.OwnerID, OwnerName: r.OwnerName, SharedWith: []coder.SharedWorkspaceActor{},
 		TemplateActiveVersionID: r.ActiveVersionID, TemplateAllowUserCancelWorkspaceJobs: r.AllowUserCancelWorkspaceJobs,
@@ -100,6 +100,20 @@ func (s *Service) view(r sqlc.WorkspaceRowsRow, b coder.WorkspaceBuild) coder.Wo
 		TemplateName: r.TemplateName, TemplateRequireActiveVersion: r.RequireActiveVersion,
 		TemplateUseClassicParameterFlow: r.UseClassicParameterFlow, TTLMS: w.TTLMS, UpdatedAt: w.UpdatedAt,
 	}
+}
+
+// latestStatus gives what an app of a build said last; nil for nothing.
+func latestStatus(b coder.WorkspaceBuild) (latest *coder.WorkspaceAppStatus) {
+	for _, r := range b.Resources {
+		for _, agent := range r.Agents {
+			for _, app := range agent.Apps {
+				if len(app.Statuses) > 0 && (latest == nil || app.Statuses[0].CreatedAt.After(latest.CreatedAt)) {
+					latest = &app.Statuses[0]
+				}
+			}
+		}
+	}
+	return latest
 }
 
 // showBuilds reads builds with jobs and resources, in the order of ids.
@@ -126,16 +140,18 @@ func (s *Service) showBuilds(ctx context.Context, q *sqlc.Queries, ids []uuid.UU
 	if err != nil {
 		return nil, err
 	}
-	matched := matcher{s: s, q: q, known: map[string]*coder.MatchedProvisioners{}}
+	matched := matcher{s: s, q: q, known: map[string]outlook{}}
 	for _, id := range ids {
 		r, ok := byID[id]
 		if !ok {
 			continue
 		}
 		b := buildView(r, jobs[r.WorkspaceBuild.JobID], resources[r.WorkspaceBuild.JobID])
-		if b.MatchedProvisioners, err = matched.find(ctx, b.Job); err != nil {
+		v, err := matched.find(ctx, b.Job)
+		if err != nil {
 			return nil, err
 		}
+		b.MatchedProvisioners, b.ProvisionerWarning = v.matched, v.warning
 		out = append(out, b)
 	}
 	return out, nil
@@ -146,6 +162,7 @@ func buildView(r sqlc.BuildRowsRow, job coder.ProvisionerJob, resources []coder.
 	if resources == nil {
 		resources = []coder.WorkspaceResource{}
 	}
+	coder.NameApps(resources, r.WorkspaceName, r.OwnerName)
 	transition := coder.WorkspaceTransition(b.Transition)
 	return coder.WorkspaceBuild{
 		BuildNumber: b.BuildNumber, CreatedAt: b.CreatedAt, DailyCost: b.DailyCost, Deadline: b.Deadline,
@@ -162,24 +179,31 @@ func buildView(r sqlc.BuildRowsRow, job coder.ProvisionerJob, resources []coder.
 type matcher struct {
 	s     *Service
 	q     *sqlc.Queries
-	known map[string]*coder.MatchedProvisioners
+	known map[string]outlook
 }
 
-func (m matcher) find(ctx context.Context, job coder.ProvisionerJob) (*coder.MatchedProvisioners, error) {
+// outlook is who could take a waiting job, and what to do when nobody is there.
+type outlook struct {
+	matched *coder.MatchedProvisioners
+	warning string
+}
+
+func (m matcher) find(ctx context.Context, job coder.ProvisionerJob) (outlook, error) {
 	if job.Status != coder.ProvisionerJobStatusPending {
-		return nil, nil
+		return outlook{}, nil
 	}
 	tags := coder.Tags(job.Tags)
 	key := job.OrganizationID.String() + " " + tags.Key()
 	if v, ok := m.known[key]; ok {
 		return v, nil
 	}
-	v, err := m.s.Queue.Matched(ctx, m.q, job.OrganizationID, tags)
+	n, warning, err := m.s.Queue.Outlook(ctx, m.q, job.ID)
 	if err != nil {
-		return nil, err
+		return outlook{}, err
 	}
-	m.known[key] = &v
-	return &v, nil
+	v := outlook{&n, warning}
+	m.known[key] = v
+	return v, nil
 }
 
 // Build gives a build.

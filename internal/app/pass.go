@@ -1,0 +1,120 @@
+package app
+
+import (
+	"crypto/subtle"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/internal/access"
+)
+
+// Parameters of queries that bring what is signed here. Apps never see them.
+const (
+	TicketParam = "coder_application_connect_api_key_35e783" // to the host of an app
+	StateParam  = "coder_app_redirect_state"                 // from there, and back beside the ticket
+	// TerminalParam brings a terminal's token.
+	TerminalParam = "coder_signed_app_token_23db1dde"
+)
+
+// How long what is signed lives.
+const (
+	// PassDuration is also how long it may take until somebody who may no longer
+	// open an app is kept out.
+	PassDuration   = time.Minute
+	TicketDuration = time.Minute
+	// SessionDuration bounds a Session; it ends with the session behind it
+	// before that, and is replaced while it is used.
+	SessionDuration = 24 * time.Hour
+	// SessionRenewal is the age from which a used Session should be replaced.
+	SessionRenewal = time.Hour
+)
+
+// Pass lets its bearer open one app by one method for a minute without
+// anybody being asked.
+type Pass struct {
+	// UserID is Nil for somebody who is not signed in.
+	UserID uuid.UUID `json:"u"`
+	Method Method    `json:"m"`
+	// Key is that of the name it was made for.
+	Key    string `json:"k"`
+	Target Target `json:"t"`
+}
+
+// NewPass signs a pass for what Allows has permitted.
+func (s *Service) NewPass(user uuid.UUID, m Method, n Name, t Target) (string, error) {
+	return sign(s, FeaturePass, "pass", PassDuration, Pass{user, m, n.Key(), t})
+}
+
+// Pass reads a pass for the name and method; ok is false when it is none.
+func (s *Service) Pass(text string, m Method, n Name) (Pass, bool) {
+	p, ok := verify[Pass](s, FeaturePass, "pass", text)
+	return p, ok && p.Method == m && p.Key == n.Key()
+}
+
+// behind is which session of the dashboard stands behind what is signed for a
+// host name. It is no secret: it names a key and is not the key.
+type behind struct {
+	KeyID string `json:"k"`
+	Host  string `json:"h"`
+	// State is what the browser must have had when it left for a ticket.
+	State string `json:"s,omitempty"`
+	Made  int64  `json:"m,omitempty"`
+}
+
+// NewTicket signs what a browser brings from the dashboard to the host name of
+// an app, to get a Session there. state is what the browser left with.
+func (s *Service) NewTicket(actor access.Subject, host, state string) (string, error) {
+	if actor.KeyID == "" {
+		return "", coder.Errorf(coder.CodeForbidden, "Only people with a session can open apps")
+	}
+	return sign(s, FeatureSession, "ticket", TicketDuration, behind{KeyID: actor.KeyID, Host: host, State: state})
+}
+
+// Redeem trades a ticket for a Session of the host name. ok is false for one
+// that is not, or not any more, good for the host or the state.
+func (s *Service) Redeem(ticket, host, state string) (session string, ok bool) {
+	b, ok := verify[behind](s, FeatureSession, "ticket", ticket)
+	if !ok || b.Host != host || state == "" || subtle.ConstantTimeCompare([]byte(b.State), []byte(state)) != 1 {
+		return "", false
+	}
+	session, err := s.newSession(b.KeyID, host)
+	return session, err == nil
+}
+
+func (s *Service) newSession(keyID, host string) (string, error) {
+	return sign(s, FeatureSession, "session", SessionDuration, behind{KeyID: keyID, Host: host, Made: s.now().Unix()})
+}
+
+// Session gives the id of the key behind a Session of a host name; whether that
+// key is still good is identity's to say. renewed is not "" when the Session
+// should be replaced by it.
+func (s *Service) Session(text, host string) (keyID, renewed string, ok bool) {
+	b, ok := verify[behind](s, FeatureSession, "session", text)
+	if !ok || b.Host != host {
+		return "", "", false
+	}
+	if s.now().Sub(time.Unix(b.Made, 0)) > SessionRenewal {
+		renewed, _ = s.newSession(b.KeyID, host) // without one the old goes on
+	}
+	return b.KeyID, renewed, true
+}
+
+// terminal is a user who may open terminals of an agent.
+type terminal struct {
+	UserID  uuid.UUID `json:"u"`
+	AgentID uuid.UUID `json:"a"`
+}
+
+// NewTerminalToken signs that a user may open a terminal of an agent, within a
+// minute, without a session. The caller has made sure that they may.
+func (s *Service) NewTerminalToken(user, agent uuid.UUID) (string, error) {
+	return sign(s, FeaturePass, "terminal", PassDuration, terminal{user, agent})
+}
+
+// TerminalUser reads such a token for an agent.
+func (s *Service) TerminalUser(text string, agent uuid.UUID) (uuid.UUID, bool) {
+	t, ok := verify[terminal](s, FeaturePass, "terminal", text)
+	return t.UserID, ok && t.AgentID == agent
+}
