@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -25,6 +26,28 @@ type Inputs struct {
 	UseDefaults                     bool // take defaults without asking
 	PromptEphemeral                 bool
 	AlwaysPrompt                    bool
+}
+
+// Given says that something may change the values that a workspace has.
+func (in *Inputs) Given() bool {
+	return in.AlwaysPrompt || in.PromptEphemeral || in.file != "" || len(in.Parameters)+len(in.Ephemeral) > 0
+}
+
+// Values are the values of the file, over which those of the flags go.
+func (in *Inputs) Values() (map[string]string, error) {
+	values := map[string]string{}
+	if in.file != "" {
+		var err error
+		if values, err = ReadValues(in.file); err != nil {
+			return nil, err
+		}
+	}
+	flags, err := option.Pairs("--parameter", append(slices.Clone(in.Parameters), in.Ephemeral...))
+	if err != nil {
+		return nil, app.Failure("%s", err)
+	}
+	maps.Copy(values, flags)
+	return values, nil
 }
 
 // ParameterOption is --parameter.
@@ -92,23 +115,14 @@ func (r *Resolver) Resolve() ([]coder.WorkspaceBuildParameter, error) {
 
 // read gathers what flags and files say.
 func (r *Resolver) read() (err error) {
-	r.given, r.previous = map[string]string{}, map[string]string{}
-	if r.In.file != "" {
-		if r.given, err = ReadValues(r.In.file); err != nil {
-			return err
-		}
+	r.previous = map[string]string{}
+	if r.given, err = r.In.Values(); err != nil {
+		return err
 	}
 	for _, p := range r.Copied {
 		if _, ok := r.given[p.Name]; !ok && r.knows(p.Name) {
 			r.given[p.Name] = p.Value
 		}
-	}
-	flags, err := option.Pairs("--parameter", append(slices.Clone(r.In.Parameters), r.In.Ephemeral...))
-	if err != nil {
-		return app.Failure("%s", err)
-	}
-	for k, v := range flags {
-		r.given[k] = v
 	}
 	if r.offered, err = option.Pairs("--parameter-default", r.In.defaults); err != nil {
 		return app.Failure("%s", err)

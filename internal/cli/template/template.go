@@ -11,6 +11,7 @@ package template
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/seed-2a7f8fe7/coder"
@@ -102,6 +103,9 @@ func templatesDeleteCommand(a *app.Run) *app.Command {
 					return err
 				}
 				if err := c.DeleteTemplate(ctx, t.ID); err != nil {
+					if strings.Contains(err.Error(), t.Name) { // it says which
+						return err
+					}
 					return fmt.Errorf("template %s: %w", t.Name, err)
 				}
 				fmt.Fprintf(a.Stdout, "Deleted template %s.\n", t.Name)

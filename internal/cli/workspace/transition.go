@@ -20,18 +20,56 @@ func startCommand(a *app.Run) *app.Command {
 	return build.OnWorkspace(a, app.Command{
 		Name: "start", Args: "<workspace>",
 		Short:   "Start a workspace.",
+		Long:    "One that runs is left alone, unless parameters get other values.",
 		Options: options,
 	}, func(ctx context.Context, c *client.Client, w coder.Workspace, _ []string) error {
 		w, err := build.Await(ctx, a, c, w)
 		if err != nil && ctx.Err() != nil {
 			return err
 		}
-		if w.LatestBuild.Transition == coder.WorkspaceTransitionStart && w.LatestBuild.Job.Status == coder.ProvisionerJobStatusSucceeded {
-			_, err := fmt.Fprintf(a.Stdout, "The workspace %s runs already.\n", w.Name)
-			return err
+		changes := true
+		if is(w, coder.WorkspaceTransitionStart) {
+			if changes, err = changed(ctx, c, w, &in); err != nil {
+				return err
+			}
+		}
+		if !changes {
+			fmt.Fprintf(a.Stdout, "The workspace %s is already started.\n", w.Name)
+			if w.Outdated {
+				fmt.Fprintf(a.Stderr, "Its template has a newer version; 'coder update %s' moves it there.\n", w.Name)
+			}
+			return nil
 		}
 		return start(ctx, a, c, w, &in, sure, noWait, "started")
 	})
+}
+
+// is says that the last build of a workspace was of this kind and succeeded, so
+// that another one would change nothing.
+func is(w coder.Workspace, t coder.WorkspaceTransition) bool {
+	return w.LatestBuild.Transition == t && w.LatestBuild.Job.Status == coder.ProvisionerJobStatusSucceeded
+}
+
+// changed says whether the inputs may give a workspace's parameters other
+// values than they have.
+func changed(ctx context.Context, c *client.Client, w coder.Workspace, in *build.Inputs) (bool, error) {
+	if !in.Given() || in.AlwaysPrompt || in.PromptEphemeral || len(in.Ephemeral) > 0 {
+		return in.Given(), nil
+	}
+	given, err := in.Values()
+	if err != nil {
+		return false, err
+	}
+	now, err := c.WorkspaceBuildParameters(ctx, w.LatestBuild.ID)
+	if err != nil {
+		return false, err
+	}
+	for _, p := range now {
+		if given[p.Name] == p.Value {
+			delete(given, p.Name)
+		}
+	}
+	return len(given) > 0, nil
 }
 
 // start starts a workspace, on the active version when it must be or follows it.
@@ -65,6 +103,10 @@ func stopCommand(a *app.Run) *app.Command {
 		Short:   "Stop a workspace; what its template keeps stays.",
 		Options: []*option.Option{app.Yes(&sure)},
 	}, func(ctx context.Context, c *client.Client, w coder.Workspace, _ []string) error {
+		if is(w, coder.WorkspaceTransitionStop) {
+			_, err := fmt.Fprintf(a.Stdout, "The workspace %s is already stopped.\n", w.Name)
+			return err
+		}
 		if err := a.Confirm("Stop the workspace "+w.Name+"?", sure); err != nil {
 			return err
 		}
@@ -72,12 +114,20 @@ func stopCommand(a *app.Run) *app.Command {
 		if err != nil && ctx.Err() != nil {
 			return err
 		}
-		if err := build.Run(ctx, a, c, w, coder.CreateWorkspaceBuildRequest{Transition: coder.WorkspaceTransitionStop}); err != nil {
+		if err := stopped(ctx, a, c, w); err != nil {
 			return err
 		}
 		_, err = fmt.Fprintf(a.Stdout, "The workspace %s is stopped.\n", w.Name)
 		return err
 	})
+}
+
+// stopped stops a workspace, unless it is.
+func stopped(ctx context.Context, a *app.Run, c *client.Client, w coder.Workspace) error {
+	if is(w, coder.WorkspaceTransitionStop) {
+		return nil
+	}
+	return build.Run(ctx, a, c, w, coder.CreateWorkspaceBuildRequest{Transition: coder.WorkspaceTransitionStop})
 }
 
 func restartCommand(a *app.Run) *app.Command {
@@ -95,7 +145,7 @@ func restartCommand(a *app.Run) *app.Command {
 		if err != nil && ctx.Err() != nil {
 			return err
 		}
-		if err := build.Run(ctx, a, c, w, coder.CreateWorkspaceBuildRequest{Transition: coder.WorkspaceTransitionStop}); err != nil {
+		if err := stopped(ctx, a, c, w); err != nil {
 			return err
 		}
 		if w, err = c.Workspace(ctx, w.ID, nil); err != nil {
@@ -117,7 +167,7 @@ func updateCommand(a *app.Run) *app.Command {
 		if err != nil && ctx.Err() != nil {
 			return err
 		}
-		if !w.Outdated && !in.AlwaysPrompt && !in.PromptEphemeral && len(in.Parameters)+len(in.Ephemeral) == 0 {
+		if !w.Outdated && !in.Given() {
 			_, err := fmt.Fprintf(a.Stdout, "The workspace %s is on the active version already.\n", w.Name)
 			return err
 		}
