@@ -17,6 +17,7 @@ import (
 
 	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/client"
+	"github.com/seed-2a7f8fe7/coder/internal/app"
 	"github.com/seed-2a7f8fe7/coder/internal/identity"
 	"github.com/seed-2a7f8fe7/coder/internal/presence"
 	"github.com/seed-2a7f8fe7/coder/internal/switchboard"
@@ -32,6 +33,8 @@ type Config struct {
 	Board     *switchboard.Board
 	Authority *tunnel.Authority
 	Identity  *identity.Service
+	// Apps keeps what apps say of themselves.
+	Apps *app.Service
 }
 
 // API serves agents. It is safe for concurrent use.
@@ -54,6 +57,7 @@ func New(c Config) *API {
 	a.handle("PATCH "+me+"/logs", a.patchLogs)
 	a.handle("POST "+me+"/log-source", a.postLogSource)
 	a.handle("GET "+me+"/gitsshkey", a.gitSSHKey)
+	a.handle("PATCH "+me+"/app-status", a.patchAppStatus)
 	a.relayRoutes()
 	return a
 }

@@ -18,16 +18,16 @@ var tiers = []tier{
 		"internal/telemetry", "internal/terraform/...", "internal/tfprovider", "internal/tunnel/...", "internal/warm", "examples",
 	}, []string{".", "api/...", "client", "internal/lifecycle", "internal/telemetry"}},
 	{3, "use cases", []string{
-		"internal/audit", "internal/identity", "internal/presence", "internal/queue", "internal/resource",
+		"internal/app", "internal/audit", "internal/identity", "internal/presence", "internal/queue", "internal/resource",
 		"internal/template", "internal/workspace",
 	}, []string{
 		".", "api/...", "internal/access", "internal/archive", "internal/lifecycle", "internal/notify", "internal/postgres",
 		"internal/postgres/sqlc", "internal/telemetry", "internal/terraform/...", "internal/audit", "internal/tunnel", "examples",
 	}},
-	{4, "edges", []string{"internal/agentapi", "internal/httpapi", "internal/provisionapi"}, []string{
+	{4, "edges", []string{"internal/agentapi", "internal/appproxy", "internal/httpapi", "internal/provisionapi"}, []string{
 		".", "api/...", "client", "examples", "internal/access", "internal/archive", "internal/lifecycle", "internal/notify", "internal/telemetry",
 		"internal/switchboard", "internal/initscript", "internal/tunnel", "internal/identity", "internal/presence", "internal/queue",
-		"internal/resource", "internal/template", "internal/workspace", "internal/audit",
+		"internal/resource", "internal/template", "internal/workspace", "internal/audit", "internal/app",
 	}},
 	{5, "processes", []string{"internal/agent", "internal/provisionerd", "internal/server"}, []string{".", "api/...", "client", "internal/lifecycle", "internal/telemetry"}},
 	{6, "commands", []string{"internal/cli/...", "cmd/..."}, []string{".", "api/...", "client",
@@ -75,7 +75,7 @@ var confined = map[string][]string{
 	"github.com/creack/pty":                      {"internal/sshd"},
 	"github.com/quic-go/quic-go":                 {"internal/tunnel"},
 	"k8s.io":                                     {"internal/operator", "api/v1alpha1", "cmd/coder-operator"},
-	"net/http":                                   {"client", "internal/agentapi", "internal/httpapi", "internal/provisionapi", "internal/telemetry", "internal/server", "internal/servertest", "internal/provisionerd", "internal/agent", "internal/agenttest", "internal/cli/app", "internal/tunnel", "internal/switchboard", "internal/terraform", "internal/bench", "web", "e2e"},
+	"net/http":                                   {"client", "internal/agentapi", "internal/appproxy", "internal/httpapi", "internal/provisionapi", "internal/telemetry", "internal/server", "internal/servertest", "internal/provisionerd", "internal/agent", "internal/agenttest", "internal/cli/app", "internal/tunnel", "internal/switchboard", "internal/terraform", "internal/bench", "web", "e2e"},
 }
 
 // Budgets of hand-written code outside of tests.
@@ -90,6 +90,7 @@ const (
 // raised budgets, each with its reason.
 var (
 	packageLines = map[string]int{
+		".":                 5000, // the nouns of the whole contract
 		"internal/postgres": 8000, // all SQL lives there
 		"internal/httpapi":  8000, // one file per noun of the whole API
 	}

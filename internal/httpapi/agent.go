@@ -27,9 +27,9 @@ func (a *API) agentRoutes() []Route {
 		{Method: "GET", Path: "/workspaceagents/{workspaceagent}/listening-ports", Summary: "List the ports that something in a workspace listens on", Action: coder.RBACActionSSH, Resource: res, Out: coder.WorkspaceAgentListeningPortsResponse{}, Handler: a.getAgentListeningPorts},
 		{Method: "GET", Path: "/workspaceagents/{workspaceagent}/logs", Summary: "Get the log of an agent", Action: read, Resource: res, Out: []coder.WorkspaceAgentLog{}, Handler: a.getAgentLogs},
 		{Method: "GET", Path: "/workspaceagents/{workspaceagent}/startup-logs", Summary: "Get the log of an agent, by its former name", Action: read, Resource: res, Out: []coder.WorkspaceAgentLog{}, Handler: a.getAgentLogs},
-		{Method: "GET", Path: "/workspaceagents/{workspaceagent}/pty", Summary: "Open a terminal that can be come back to, by WebSocket", Action: coder.RBACActionSSH, Resource: res, Status: http.StatusSwitchingProtocols, Handler: a.openPTY},
-		{Method: "GET", Path: "/workspaceagents/{workspaceagent}/watch-metadata", Summary: "Watch the metadata of an agent by server-sent events", Action: read, Resource: res, Handler: a.watchAgentMetadata(serveEvents)},
-		{Method: "GET", Path: "/workspaceagents/{workspaceagent}/watch-metadata-ws", Summary: "Watch the metadata of an agent", Action: read, Resource: res, Handler: a.watchAgentMetadata(serveEventsWebSocket)},
+		{Method: "GET", Path: "/workspaceagents/{workspaceagent}/pty", Summary: "Open a terminal that can be come back to, by WebSocket", Action: coder.RBACActionSSH, Resource: res, Auth: AuthSelf, Status: http.StatusSwitchingProtocols, Handler: a.terminalToken(a.openPTY)},
+		{Method: "GET", Path: "/workspaceagents/{workspaceagent}/watch-metadata", Summary: "Watch the metadata of an agent by server-sent events", Action: read, Resource: res, Out: []coder.WorkspaceAgentMetadata{}, Handler: a.watchAgentMetadata(serveEvents)},
+		{Method: "GET", Path: "/workspaceagents/{workspaceagent}/watch-metadata-ws", Summary: "Watch the metadata of an agent", Action: read, Resource: res, Out: []coder.WorkspaceAgentMetadata{}, Handler: a.watchAgentMetadata(serveEventsWebSocket)},
 	}
 }
 

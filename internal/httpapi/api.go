@@ -22,6 +22,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/internal/app"
 	"github.com/seed-2a7f8fe7/coder/internal/identity"
 	"github.com/seed-2a7f8fe7/coder/internal/notify"
 	"github.com/seed-2a7f8fe7/coder/internal/presence"
@@ -66,8 +67,10 @@ type Config struct {
 	SameSiteNone bool
 	// SSH is what clients should write into their SSH configuration.
 	SSH coder.SSHConfigResponse
-	// WildcardHostname is that of subdomain apps, "" for none.
-	WildcardHostname string
+	// Apps are those of workspaces; AppHosts are the host names that they are
+	// under, the zero value for none.
+	Apps     *app.Service
+	AppHosts app.Hosts
 	// AgentAPIVersion and ProvisionerAPIVersion are those of the wires.
 	AgentAPIVersion, ProvisionerAPIVersion string
 	// PasswordAuthDisabled only says so to those who ask how to log in.
@@ -117,6 +120,8 @@ func (a *API) Routes() []Route {
 		a.versionRoutes(),
 		a.buildRoutes(),
 		a.agentRoutes(),
+		a.applicationRoutes(),
+		a.portShareRoutes(),
 		a.provisionerRoutes(),
 		a.changesRoutes(),
 	} {

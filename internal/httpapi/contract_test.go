@@ -65,6 +65,7 @@ func shape(method, path string) string {
 
 // ours are routes that we add to the contract, or that it speaks of elsewhere.
 var ours = []string{
+	"POST /applications/reconnecting-pty-signed-token",
 	"POST /organizations/{}/provisionerkeys/{}/rotate",
 	"GET /changes",
 	"PUT /users/{}/keys/{}/expire",

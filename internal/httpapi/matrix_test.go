@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/internal/access"
+	"github.com/seed-2a7f8fe7/coder/internal/app"
 	"github.com/seed-2a7f8fe7/coder/internal/notify"
 	"github.com/seed-2a7f8fe7/coder/internal/presence"
 	"github.com/seed-2a7f8fe7/coder/internal/queue"
@@ -89,7 +90,7 @@ func TestMatrix(t *testing.T) {
 
 // everyRoute gives the whole table, of an API that can answer nothing.
 func everyRoute() []Route {
-	return New(Config{Workspaces: &workspace.Service{}, Templates: &template.Service{}, Presence: &presence.Service{}, Queue: &queue.Service{}, Hub: &notify.Hub{}}).Routes()
+	return New(Config{Workspaces: &workspace.Service{}, Templates: &template.Service{}, Presence: &presence.Service{}, Queue: &queue.Service{}, Apps: &app.Service{}, Hub: &notify.Hub{}}).Routes()
 }
 
 func verdict(s access.Subject, r Route, org, me, other uuid.UUID) string {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/internal/agentapi"
+	"github.com/seed-2a7f8fe7/coder/internal/app"
 	"github.com/seed-2a7f8fe7/coder/internal/httpapi"
 	"github.com/seed-2a7f8fe7/coder/internal/identity"
 	"github.com/seed-2a7f8fe7/coder/internal/lifecycle"
@@ -75,6 +76,7 @@ type rooms struct {
 	presence   *presence.Service
 	board      *switchboard.Board
 	agents     *agentapi.API
+	apps       *app.Service
 	provision  *provisionapi.API
 }
 
@@ -89,7 +91,11 @@ func (s *Server) assemble(ctx context.Context, ln *listeners) error {
 	if err != nil {
 		return err
 	}
-	if ln.handler, err = s.root(api.Handler()); err != nil {
+	root, err := s.root(api.Handler())
+	if err != nil {
+		return err
+	}
+	if ln.handler, err = s.withApps(r, api, root); err != nil {
 		return err
 	}
 	daemons, err := s.daemons(r.provision, d.organization)
@@ -100,12 +106,14 @@ func (s *Server) assemble(ctx context.Context, ln *listeners) error {
 		{Name: "hints", Service: r.hub},
 		{Name: "queue", Service: r.queue},
 		{Name: "presence", Service: r.presence},
+		{Name: "apps", Service: r.apps},
 		{Name: "switchboard", Service: r.board},
 		{Name: "agent connections", Service: r.agents},
 		{Name: "provisioner connections", Service: r.provision},
 		{Name: "purge of tokens", Service: purge(s.log, "expired tokens", func(ctx context.Context) (int64, error) {
 			return r.identity.PurgeKeys(ctx, s.c.APIKeysRetention)
 		})},
+		{Name: "purge of the use of apps", Service: purge(s.log, "old records of the use of apps", r.apps.PurgeUsage)},
 	}
 	if s.c.PrometheusEnable {
 		services = append(services, lifecycle.Named{Name: "metrics", Service: &telemetry.Listener{Address: s.c.PrometheusAddress, Handler: telemetry.Metrics(s.registry)}})
@@ -131,7 +139,7 @@ func (s *Server) rooms(d deployment) rooms {
 	})
 	r.queue = queue.New(queue.Config{
 		Store: store, Hub: r.hub, Log: s.log.With(named("queue")...), Registerer: s.registry,
-		ForceCancel: s.c.ForceCancelInterval,
+		ForceCancel: s.c.ForceCancelInterval, Version: s.c.Version,
 	})
 	r.templates = template.New(template.Config{Store: store, Queue: r.queue, Log: s.log.With(named("template")...), AccessURL: s.accessURL})
 	r.workspaces = workspace.New(workspace.Config{
@@ -150,8 +158,9 @@ func (s *Server) rooms(d deployment) rooms {
 		Store: store, Replica: switchboard.Replica{ID: s.replica, Version: s.c.Version}, Authority: d.authority,
 		Log: s.log.With(named("switchboard")...), Registerer: s.registry,
 	})
+	r.apps = app.New(app.Config{Store: store, Hub: r.hub, Log: s.log.With(named("apps")...), NoUsage: s.c.Apps.NoUsage})
 	r.agents = agentapi.New(agentapi.Config{
-		Log: s.log.With(named("agentapi")...), Presence: r.presence, Board: r.board, Authority: d.authority, Identity: r.identity,
+		Log: s.log.With(named("agentapi")...), Presence: r.presence, Board: r.board, Authority: d.authority, Identity: r.identity, Apps: r.apps,
 	})
 	r.provision = provisionapi.New(provisionapi.Config{
 		Queue: r.queue, Identity: r.identity, Log: s.log.With(named("provisionapi")...), PSK: s.c.ProvisionerDaemonPSK, Version: s.c.Version,
@@ -164,12 +173,16 @@ func (s *Server) api(r rooms, d deployment) (*httpapi.API, error) {
 	if err != nil {
 		return nil, err
 	}
+	hosts, err := s.appHosts()
+	if err != nil {
+		return nil, err
+	}
 	mounts := r.agents.Mounts()
 	mounts[provisionapi.Pattern] = r.provision.Handler()
 	return httpapi.New(httpapi.Config{
 		Log: s.log.With(telemetry.NameKey, "httpapi"), Registerer: s.registry, AccessURL: s.accessURL, Version: s.c.Version,
 		DeploymentID: d.id.String(), Identity: r.identity, Templates: r.templates, Workspaces: r.workspaces,
-		Queue: r.queue, Presence: r.presence, Hub: r.hub,
+		Queue: r.queue, Presence: r.presence, Apps: r.apps, AppHosts: hosts, Hub: r.hub,
 		ProxyHeaders: s.c.ProxyTrustedHeaders, ProxyOrigins: origins, SecureCookies: s.c.Cookies.Secure, SameSiteNone: s.c.Cookies.SameSite == "none",
 		SSH:                  coder.SSHConfigResponse{HostnamePrefix: s.c.HostnamePrefix, HostnameSuffix: s.c.HostnameSuffix, SSHConfigOptions: s.c.SSHConfigOptions},
 		PasswordAuthDisabled: s.c.Session.DisablePasswordAuth,

@@ -53,6 +53,7 @@ type Config struct {
 	AllowWorkspaceRenames   bool
 	NoOwnerWorkspaceAccess  bool // owners may not enter workspaces of others
 	Session                 Session
+	Apps                    Apps
 	Cookies                 Cookies
 	ProxyTrustedHeaders     []string
 	ProxyTrustedOrigins     []string

@@ -1,0 +1,206 @@
+package appproxy
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/client"
+	"github.com/seed-2a7f8fe7/coder/internal/access"
+	"github.com/seed-2a7f8fe7/coder/internal/app"
+	"github.com/seed-2a7f8fe7/coder/internal/identity"
+)
+
+// admit finds the target of a visit that may be made, and sets it. Without an
+// error and a target it has answered already.
+func (p *Proxy) admit(w http.ResponseWriter, r *http.Request, v *visit) error {
+	explicit := token(r)
+	if explicit == "" {
+		for _, text := range cookies(r, p.cookie(v, passCookie)) {
+			pass, ok := p.c.Apps.Pass(text, v.method, v.name)
+			if !ok {
+				continue
+			}
+			if err := p.ambient(r, v, &pass.Target); err != nil {
+				return err
+			}
+			v.target, v.user = &pass.Target, pass.UserID
+			return nil
+		}
+	}
+	actor, err := p.actor(w, r, v, explicit)
+	if err != nil {
+		return err
+	}
+	if v.method == app.MethodPath && strings.EqualFold(v.name.Owner, "me") && actor.UserID != uuid.Nil {
+		to := *r.URL
+		to.Path, to.RawPath = "/@"+actor.Username+strings.TrimPrefix(r.URL.Path, "/@"+v.name.Owner), ""
+		http.Redirect(w, r, to.String(), http.StatusTemporaryRedirect)
+		return nil
+	}
+	t, err := p.c.Apps.Find(r.Context(), v.name)
+	if err != nil && !coder.Is(err, coder.CodeNotFound) {
+		return err
+	}
+	if err != nil || !t.Allows(actor, v.method, p.c.Rules) {
+		if actor.UserID == uuid.Nil {
+			return p.signIn(w, r, v)
+		}
+		return coder.Errorf(coder.CodeNotFound, "There is no such app, or you may not open it").
+			WithDetail("you are signed in as %s; ask the owner of the workspace to share it with you", actor.Username)
+	}
+	if explicit == "" {
+		if err := p.ambient(r, v, &t); err != nil {
+			return err
+		}
+		if pass, err := p.c.Apps.NewPass(actor.UserID, v.method, v.name, t); err == nil && len(pass) <= maxCookie {
+			p.giveCookie(w, v, passCookie, pass, int(app.PassDuration.Seconds()))
+		}
+	}
+	v.target, v.user = &t, actor.UserID
+	return nil
+}
+
+// maxCookie bounds the value of a cookie: browsers keep 4,096 bytes with its name.
+const maxCookie = 3500
+
+// token gives the token of ours that a program sent with a request. One in the
+// query does not count: pages can read their own address.
+func token(r *http.Request) string {
+	if t := r.Header.Get(client.SessionTokenHeader); t != "" {
+		return t
+	}
+	if t, ok := bearer(r.Header.Get("Authorization")); ok {
+		return t
+	}
+	return ""
+}
+
+// bearer gives the token of an Authorization header that is one of ours. Apps
+// may have bearer tokens of their own.
+func bearer(header string) (string, bool) {
+	scheme, t, _ := strings.Cut(strings.TrimSpace(header), " ")
+	t = strings.TrimSpace(t)
+	return t, strings.EqualFold(scheme, "Bearer") && identity.IsToken(t)
+}
+
+// actor says who visits: whose token it is, or whose session the browser has.
+// The zero Subject is somebody who is not signed in.
+func (p *Proxy) actor(w http.ResponseWriter, r *http.Request, v *visit, explicit string) (access.Subject, error) {
+	origin := access.Origin{IP: p.c.ClientIP(r), UserAgent: r.UserAgent()}
+	if explicit != "" {
+		return p.c.Identity.Authenticate(r.Context(), explicit, origin)
+	}
+	if v.method == app.MethodPath {
+		for _, t := range cookies(r, sessionCookie) {
+			actor, err := p.c.Identity.Authenticate(r.Context(), t, origin)
+			if err == nil || !coder.Is(err, coder.CodeUnauthenticated) {
+				return actor, err
+			}
+		}
+		return access.Subject{}, nil
+	}
+	for _, text := range cookies(r, p.cookie(v, appSessionCookie)) {
+		key, renewed, ok := p.c.Apps.Session(text, v.host)
+		if !ok {
+			continue
+		}
+		actor, err := p.c.Identity.AuthenticateKey(r.Context(), key, origin)
+		if err == nil && renewed != "" {
+			p.giveCookie(w, v, appSessionCookie, renewed, 0)
+		}
+		if err == nil || !coder.Is(err, coder.CodeUnauthenticated) {
+			return actor, err
+		}
+	}
+	return access.Subject{}, nil
+}
+
+// signIn sends a browser to where its user can sign in. Others are told.
+func (p *Proxy) signIn(w http.ResponseWriter, r *http.Request, v *visit) error {
+	if !wantsPage(r) || r.Method != http.MethodGet && r.Method != http.MethodHead || r.Header.Get("Upgrade") != "" {
+		return coder.Errorf(coder.CodeUnauthenticated, "Sign in to open this app").
+			WithDetail("open it in a browser, or send a token in the header %s", client.SessionTokenHeader)
+	}
+	to := *p.c.AccessURL
+	if v.method == app.MethodPath {
+		to.Path = strings.TrimSuffix(to.Path, "/") + "/login"
+		to.RawQuery = url.Values{"redirect": {r.URL.RequestURI()}}.Encode()
+	} else {
+		back := url.URL{Scheme: p.c.AccessURL.Scheme, Host: r.Host, Path: r.URL.Path, RawPath: r.URL.RawPath, RawQuery: r.URL.RawQuery}
+		back.RawQuery = joinQuery(back.RawQuery, app.StateParam+"="+p.departure(w, r, v))
+		to.Path = strings.TrimSuffix(to.Path, "/") + "/api/v2/applications/auth-redirect"
+		to.RawQuery = url.Values{"redirect_uri": {back.String()}}.Encode()
+	}
+	w.Header().Set("Cache-Control", "no-store")
+	http.Redirect(w, r, to.String(), http.StatusSeeOther)
+	return nil
+}
+
+// ready answers what needs no app to answer: an address that lacks its slash or
+// the app's own query, an app that is a command or elsewhere. It refuses what
+// cannot be reached now.
+func (p *Proxy) ready(w http.ResponseWriter, r *http.Request, v *visit) error {
+	t := v.target
+	answered := func(to string) error {
+		http.Redirect(w, r, to, http.StatusTemporaryRedirect)
+		v.target = nil
+		return nil
+	}
+	switch {
+	case t.Port != 0 && v.method == app.MethodPath:
+		return coder.Errorf(coder.CodeNotFound, "Ports are not opened on the dashboard's own host").
+			WithDetail("use coder port-forward, or the host name of the port if the server has a wildcard access URL")
+	case t.Command != "":
+		to := *p.c.AccessURL
+		to.Path = "/@" + t.OwnerName + "/" + t.WorkspaceName + "." + t.AgentName + "/terminal"
+		to.RawQuery = url.Values{"app": {t.App}}.Encode()
+		return answered(to.String())
+	case t.External:
+		return coder.Errorf(coder.CodeInvalid, "%s is not a page of the workspace", t.Title).
+			WithDetail("it opens by itself from the dashboard, or with coder open app")
+	}
+	if err := unreachable(t); err != nil {
+		return err
+	}
+	u, err := appURL(t)
+	if err != nil {
+		return err
+	}
+	switch upgrade := r.Header.Get("Upgrade") != ""; {
+	case v.rest == "" && !upgrade:
+		return answered(v.base + "/" + suffix("?", r.URL.RawQuery))
+	case v.rest == "/" && r.URL.RawQuery == "" && u.RawQuery != "" && !upgrade && (r.Method == http.MethodGet || r.Method == http.MethodHead):
+		return answered(v.base + "/?" + u.RawQuery)
+	case strings.Trim(u.Path, "/") != "" && app.Climbs(v.rest):
+		return coder.Errorf(coder.CodeInvalid, "This path leads out of the app")
+	}
+	return nil
+}
+
+// appURL gives the URL of a target, which its template wrote.
+func appURL(t *app.Target) (*url.URL, error) {
+	u, err := url.Parse(t.URL)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
+		return nil, coder.Errorf(coder.CodeInvalid, "The template gives %s no URL that can be opened", t.Title).
+			WithDetail("url of a coder_app must be like http://localhost:8080")
+	}
+	return u, nil
+}
+
+func suffix(sep, s string) string {
+	if s == "" {
+		return ""
+	}
+	return sep + s
+}
+
+func joinQuery(a, b string) string {
+	if a == "" {
+		return b
+	}
+	return a + "&" + b
+}

@@ -1,0 +1,40 @@
+package server
+
+import (
+	"net/http"
+
+	"github.com/seed-2a7f8fe7/coder/internal/app"
+	"github.com/seed-2a7f8fe7/coder/internal/appproxy"
+	"github.com/seed-2a7f8fe7/coder/internal/httpapi"
+	"github.com/seed-2a7f8fe7/coder/internal/telemetry"
+)
+
+// Apps says how the web pages of workspaces are offered.
+type Apps struct {
+	NoPaths        bool // none on the dashboard's own host
+	PathSharing    bool // those there may be shared
+	PathSiteOwners bool // owners may open those of others there
+	NoUsage        bool // no record is kept of how they are used
+}
+
+func (a Apps) rules() app.Rules {
+	return app.Rules{PathSharing: a.PathSharing, PathSiteOwners: a.PathSiteOwners}
+}
+
+// appHosts gives the host names of apps.
+func (s *Server) appHosts() (app.Hosts, error) {
+	return app.ParseHosts(s.c.WildcardAccessURL, s.accessURL)
+}
+
+// withApps serves apps, and hands other requests to next.
+func (s *Server) withApps(r rooms, api *httpapi.API, next http.Handler) (http.Handler, error) {
+	hosts, err := s.appHosts()
+	if err != nil {
+		return nil, err
+	}
+	return appproxy.New(appproxy.Config{
+		Log: s.log.With(telemetry.NameKey, "appproxy"), Apps: r.apps, Identity: r.identity, AccessURL: s.accessURL, Hosts: hosts,
+		Rules: s.c.Apps.rules(), NoPaths: s.c.Apps.NoPaths, SecureCookies: s.c.Cookies.Secure,
+		Dial: r.agents.Dial, ClientIP: api.ClientIP,
+	}).Wrap(next), nil
+}
