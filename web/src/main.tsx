@@ -11,13 +11,13 @@ import { createRoot } from 'react-dom/client';
 import { queries } from './api/queries';
 import { nonce } from './nonce';
 import { router } from './router';
-import { theme } from './theme';
+import { contrast, theme } from './theme';
 
 const root = document.getElementById('root');
 if (!root) throw new Error('index.html has no #root');
 createRoot(root).render(
   <StrictMode>
-    <MantineProvider theme={theme} defaultColorScheme="auto" getStyleNonce={nonce}>
+    <MantineProvider theme={theme} cssVariablesResolver={contrast} defaultColorScheme="auto" getStyleNonce={nonce}>
       <QueryClientProvider client={queries}>
         <ModalsProvider>
           <Notifications position="bottom-right" />

@@ -1,53 +1,10 @@
-// The table of pages. Each is loaded when somebody goes there.
+// The table of pages: each family's routes, in the frame. A page is loaded when
+// somebody goes there.
 
-import { createRootRoute, createRoute, createRouter, lazyRouteComponent, redirect } from '@tanstack/react-router';
-import { hasFirstUser, me, queries } from './api/queries';
-import { Crash, NotFound } from './layout/Failure';
-
-const root = createRootRoute({ notFoundComponent: NotFound, errorComponent: Crash });
-
-/** Search parameters that a list keeps in the URL: its filter, page and sorting. */
-export interface ListSearch {
-  q?: string;
-  page?: number;
-}
-
-const text = (v: unknown): string | undefined => (typeof v === 'string' && v !== '' ? v : undefined);
-const listSearch = (s: Record<string, unknown>): ListSearch => {
-  const page = Number(s.page);
-  return { q: text(s.q), page: Number.isInteger(page) && page > 1 ? page : undefined };
-};
-
-const setup = createRoute({
-  getParentRoute: () => root,
-  path: '/setup',
-  beforeLoad: async () => {
-    if (await queries.ensureQueryData(hasFirstUser)) throw redirect({ to: '/login' });
-  },
-  component: lazyRouteComponent(() => import('./pages/account/Setup')),
-});
-
-const login = createRoute({
-  getParentRoute: () => root,
-  path: '/login',
-  validateSearch: (s): { redirect?: string; message?: string } => ({ redirect: text(s.redirect), message: text(s.message) }),
-  beforeLoad: async () => {
-    if (!(await queries.ensureQueryData(hasFirstUser))) throw redirect({ to: '/setup' });
-    if (await queries.ensureQueryData(me)) throw redirect({ to: '/workspaces' });
-  },
-  component: lazyRouteComponent(() => import('./pages/account/Login')),
-});
-
-/** Everything that needs a person who is logged in. */
-const shell = createRoute({
-  getParentRoute: () => root,
-  id: 'shell',
-  beforeLoad: async ({ location }) => {
-    if (await queries.ensureQueryData(me)) return;
-    throw redirect({ to: '/login', search: { redirect: location.href === '/' ? undefined : location.href } });
-  },
-  component: lazyRouteComponent(() => import('./layout/Shell')),
-});
+import { createRoute, createRouter, redirect } from '@tanstack/react-router';
+import { login, root, setup, shell } from './frame';
+import { templateRoutes } from './pages/templates/routes';
+import { workspaceRoutes } from './pages/workspaces/routes';
 
 const home = createRoute({
   getParentRoute: () => shell,
@@ -57,15 +14,8 @@ const home = createRoute({
   },
 });
 
-const workspaces = createRoute({
-  getParentRoute: () => shell,
-  path: '/workspaces',
-  validateSearch: listSearch,
-  component: lazyRouteComponent(() => import('./pages/workspaces/List')),
-});
-
 export const router = createRouter({
-  routeTree: root.addChildren([setup, login, shell.addChildren([home, workspaces])]),
+  routeTree: root.addChildren([setup, login, shell.addChildren([home, ...workspaceRoutes, ...templateRoutes])]),
   defaultPreload: 'intent',
   scrollRestoration: true,
 });

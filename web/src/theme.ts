@@ -1,4 +1,4 @@
-import { type MantineColorsTuple, createTheme } from '@mantine/core';
+import { type CSSVariablesResolver, DEFAULT_THEME, type MantineColorsTuple, createTheme } from '@mantine/core';
 
 const brand: MantineColorsTuple = [
   '#e8f7fa', '#d5ecf0', '#aad8e0', '#7cc3cf', '#57b1c1', '#40a6b8', '#31a1b4', '#208c9e', '#0b7285', '#00616f',
@@ -7,7 +7,7 @@ const brand: MantineColorsTuple = [
 /** One styling system: Mantine with these colours, sizes and defaults. */
 export const theme = createTheme({
   primaryColor: 'brand',
-  primaryShade: { light: 8, dark: 6 },
+  primaryShade: 8,
   autoContrast: true,
   colors: { brand },
   fontFamily: 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif',
@@ -16,7 +16,23 @@ export const theme = createTheme({
   headings: { fontWeight: '600', sizes: { h1: { fontSize: '1.5rem' }, h2: { fontSize: '1.2rem' }, h3: { fontSize: '1.05rem' } } },
   components: {
     Table: { defaultProps: { verticalSpacing: 'sm', highlightOnHover: true } },
+    Badge: { defaultProps: { tt: 'none', fw: 600 } },
     Tooltip: { defaultProps: { withArrow: true, openDelay: 300 } },
     Modal: { defaultProps: { centered: true } },
   },
 });
+
+/** Colours with more contrast than Mantine's own: 4.5 to 1 and better, as WCAG AA asks of text. */
+export const contrast: CSSVariablesResolver = () => {
+  const light: Record<string, string> = { '--mantine-color-dimmed': 'var(--mantine-color-gray-7)', '--mantine-color-placeholder': 'var(--mantine-color-gray-7)' };
+  const dark: Record<string, string> = { '--mantine-color-dimmed': 'var(--mantine-color-dark-1)', '--mantine-color-placeholder': 'var(--mantine-color-dark-1)' };
+  for (const name of [...Object.keys(DEFAULT_THEME.colors), 'brand']) {
+    if (name === 'dark') continue;
+    const deep = `color-mix(in srgb, var(--mantine-color-${name}-9), black 35%)`;
+    light[`--mantine-color-${name}-light-color`] = deep;
+    light[`--mantine-color-${name}-text`] = deep;
+    dark[`--mantine-color-${name}-light-color`] = `var(--mantine-color-${name}-2)`;
+    dark[`--mantine-color-${name}-text`] = `var(--mantine-color-${name}-3)`;
+  }
+  return { variables: {}, light, dark };
+};

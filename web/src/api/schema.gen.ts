@@ -76,6 +76,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v2/applications/auth-redirect": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Take a browser's session to the host of an app */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success */
+                307: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v2/applications/host": {
         parameters: {
             query?: never;
@@ -106,6 +140,46 @@ export interface paths {
         };
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/applications/reconnecting-pty-signed-token": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Get a token to open a terminal with */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["IssueReconnectingPTYSignedTokenRequest"];
+                };
+            };
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["IssueReconnectingPTYSignedTokenResponse"];
+                    };
+                };
+            };
+        };
         delete?: never;
         options?: never;
         head?: never;
@@ -1058,6 +1132,45 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v2/organizations/{organization}/provisionerjobs/{job}/explain": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Say why a provisioner job waits */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    job: string;
+                    organization: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ProvisionerJobExplanation"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v2/organizations/{organization}/provisionerkeys": {
         parameters: {
             query?: never;
@@ -1228,6 +1341,44 @@ export interface paths {
                     };
                     content: {
                         "application/json": components["schemas"]["ProvisionerKeyDaemons"][];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/organizations/{organization}/provisionerqueue": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get what waits and runs, by tag set */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    organization: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ProvisionerQueue"];
                     };
                 };
             };
@@ -4273,7 +4424,9 @@ export interface paths {
                     headers: {
                         [name: string]: unknown;
                     };
-                    content?: never;
+                    content: {
+                        "application/json": components["schemas"]["WorkspaceAgentMetadata"][];
+                    };
                 };
             };
         };
@@ -4309,7 +4462,9 @@ export interface paths {
                     headers: {
                         [name: string]: unknown;
                     };
-                    content?: never;
+                    content: {
+                        "application/json": components["schemas"]["WorkspaceAgentMetadata"][];
+                    };
                 };
             };
         };
@@ -5030,6 +5185,94 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v2/workspaces/{workspace}/port-share": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the shared ports of a workspace */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    workspace: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["WorkspaceAgentPortShares"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        /** Share a port, or change how it is shared */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    workspace: string;
+                };
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["UpsertWorkspaceAgentPortShareRequest"];
+                };
+            };
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["WorkspaceAgentPortShare"];
+                    };
+                };
+            };
+        };
+        /** Share a port no longer */
+        delete: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    workspace: string;
+                };
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["DeleteWorkspaceAgentPortShareRequest"];
+                };
+            };
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v2/workspaces/{workspace}/resolve-autostart": {
         parameters: {
             query?: never;
@@ -5575,6 +5818,10 @@ export interface components {
             template_version_preset_id?: string | null;
             ttl_ms?: number | null;
         };
+        DeleteWorkspaceAgentPortShareRequest: {
+            agent_name: string;
+            port: number;
+        };
         DERPRegion: {
             latency_ms: number;
             preferred: boolean;
@@ -5650,6 +5897,20 @@ export interface components {
             interval: number;
             threshold: number;
             url: string;
+        };
+        /** @enum {string} */
+        HealthCode: "EPD01" | "EPD02" | "EPD03";
+        HealthMessage: {
+            code: components["schemas"]["HealthCode"];
+            message: string;
+        };
+        IssueReconnectingPTYSignedTokenRequest: {
+            /** Format: uuid */
+            agentID: string;
+            url: string;
+        };
+        IssueReconnectingPTYSignedTokenResponse: {
+            signed_token: string;
         };
         /** @enum {string} */
         JobErrorCode: "REQUIRED_TEMPLATE_VARIABLES";
@@ -5794,6 +6055,7 @@ export interface components {
             };
             tools: string[];
             version: string;
+            warnings?: components["schemas"]["HealthMessage"][];
         };
         ProvisionerDaemonJob: {
             /** Format: uuid */
@@ -5826,6 +6088,7 @@ export interface components {
             metadata: components["schemas"]["ProvisionerJobMetadata"];
             /** Format: uuid */
             organization_id: string;
+            provisioner_warning?: string;
             queue_position: number;
             queue_size: number;
             /** Format: date-time */
@@ -5838,6 +6101,28 @@ export interface components {
             /** Format: uuid */
             worker_id?: string | null;
             worker_name: string;
+        };
+        ProvisionerJobExplanation: {
+            daemons: components["schemas"]["ProvisionerRefusal"][];
+            engine: string;
+            /** Format: date-time */
+            estimated_start?: string | null;
+            held?: string;
+            /** Format: uuid */
+            job_id: string;
+            matched_provisioners: components["schemas"]["MatchedProvisioners"];
+            nearest_miss?: components["schemas"]["ProvisionerNearMiss"] | null;
+            /** Format: uuid */
+            organization_id: string;
+            queue_position: number;
+            queue_size: number;
+            status: components["schemas"]["ProvisionerJobStatus"];
+            summary: string;
+            tags: {
+                [key: string]: string;
+            };
+            type: components["schemas"]["ProvisionerJobType"];
+            warning?: string;
         };
         ProvisionerJobInput: {
             error: string;
@@ -5893,8 +6178,67 @@ export interface components {
         };
         /** @enum {string} */
         ProvisionerLogLevel: "debug";
+        ProvisionerNearMiss: {
+            /** Format: uuid */
+            daemon_id: string;
+            daemon_name: string;
+            different_tags?: components["schemas"]["ProvisionerTagDiffers"][];
+            fix: string;
+            missing_tags?: {
+                [key: string]: string;
+            };
+            reason: components["schemas"]["ProvisionerReason"];
+            template_fix?: string;
+        };
+        ProvisionerQueue: {
+            count: number;
+            recommended_slots: number;
+            tag_sets: components["schemas"]["ProvisionerQueueTagSet"][];
+            warnings?: components["schemas"]["HealthMessage"][];
+        };
+        ProvisionerQueueTagSet: {
+            held: number;
+            mean_seconds: number;
+            oldest_wait_seconds: number;
+            pending: number;
+            recommended_slots: number;
+            running: number;
+            slots: number;
+            slots_busy: number;
+            tags: {
+                [key: string]: string;
+            };
+        };
+        /** @enum {string} */
+        ProvisionerReason: "version" | "engine_missing" | "other_owner" | "untagged_only" | "tag_differs" | "tag_missing" | "offline" | "busy" | "takes_it";
+        ProvisionerRefusal: {
+            /** Format: uuid */
+            busy_with?: string | null;
+            /** Format: uuid */
+            daemon_id: string;
+            different_tags?: components["schemas"]["ProvisionerTagDiffers"][];
+            key_name: string;
+            message: string;
+            missing_tags?: {
+                [key: string]: string;
+            };
+            name: string;
+            reason: components["schemas"]["ProvisionerReason"];
+            /** Format: date-time */
+            since?: string | null;
+            status: components["schemas"]["ProvisionerDaemonStatus"];
+            tags: {
+                [key: string]: string;
+            };
+            version: string;
+        };
         /** @enum {string} */
         ProvisionerStorageMethod: "file";
+        ProvisionerTagDiffers: {
+            daemon: string;
+            job: string;
+            name: string;
+        };
         ProvisionerTiming: {
             action: string;
             /** Format: date-time */
@@ -6110,6 +6454,7 @@ export interface components {
             name: string;
             /** Format: uuid */
             organization_id: string;
+            provisioner_warning?: string;
             readme: string;
             /** Format: uuid */
             template_id: string;
@@ -6257,6 +6602,12 @@ export interface components {
         };
         UploadResponse: {
             hash: string;
+        };
+        UpsertWorkspaceAgentPortShareRequest: {
+            agent_name: string;
+            port: number;
+            protocol: components["schemas"]["WorkspaceAgentPortShareProtocol"];
+            share_level: components["schemas"]["WorkspaceAgentPortShareLevel"];
         };
         User: {
             avatar_url: string;
@@ -6435,8 +6786,39 @@ export interface components {
             /** Format: uuid */
             workspace_agent_id: string;
         };
+        WorkspaceAgentMetadata: {
+            description: components["schemas"]["WorkspaceAgentMetadataDescription"];
+            result: components["schemas"]["WorkspaceAgentMetadataResult"];
+        };
+        WorkspaceAgentMetadataDescription: {
+            display_name: string;
+            interval: number;
+            key: string;
+            script: string;
+            timeout: number;
+        };
+        WorkspaceAgentMetadataResult: {
+            age: number;
+            /** Format: date-time */
+            collected_at: string;
+            error: string;
+            value: string;
+        };
+        WorkspaceAgentPortShare: {
+            agent_name: string;
+            port: number;
+            protocol: components["schemas"]["WorkspaceAgentPortShareProtocol"];
+            share_level: components["schemas"]["WorkspaceAgentPortShareLevel"];
+            /** Format: uuid */
+            workspace_id: string;
+        };
         /** @enum {string} */
         WorkspaceAgentPortShareLevel: "authenticated" | "organization" | "owner" | "public";
+        /** @enum {string} */
+        WorkspaceAgentPortShareProtocol: "http" | "https";
+        WorkspaceAgentPortShares: {
+            shares: components["schemas"]["WorkspaceAgentPortShare"][];
+        };
         WorkspaceAgentScript: {
             cron: string;
             display_name: string;
@@ -6518,6 +6900,7 @@ export interface components {
             matched_provisioners?: components["schemas"]["MatchedProvisioners"] | null;
             /** Format: date-time */
             max_deadline: string | null;
+            provisioner_warning?: string;
             reason: components["schemas"]["BuildReason"];
             resources: components["schemas"]["WorkspaceResource"][];
             status: components["schemas"]["WorkspaceStatus"];

@@ -5,7 +5,7 @@ import { ApiError } from '../api/client';
 /** Shown where the address leads nowhere. */
 export function NotFound() {
   return (
-    <Center mih="60vh">
+    <Center component="main" mih="60vh">
       <Stack align="center" gap="xs">
         <Title order={1}>There is nothing here</Title>
         <Text c="dimmed">The address is wrong, what it names is gone, or you may not see it.</Text>
@@ -21,7 +21,7 @@ export function NotFound() {
 export function Crash({ error, reset }: ErrorComponentProps) {
   if (error instanceof ApiError && error.status === 404) return <NotFound />;
   return (
-    <Center mih="60vh" p="md">
+    <Center component="main" mih="60vh" p="md">
       <Stack align="center" gap="xs" maw={560}>
         <Title order={1}>This page failed</Title>
         <Text ta="center">{error instanceof Error ? error.message : String(error)}</Text>

@@ -13,6 +13,7 @@ import { Mark } from './Mark';
 
 const places: { label: string; to: string; needs?: Permission }[] = [
   { label: 'Workspaces', to: '/workspaces' },
+  { label: 'Templates', to: '/templates' },
 ];
 
 function Places({ onGo }: { onGo?: () => void }) {
@@ -55,9 +56,9 @@ function Person() {
   return (
     <Menu position="bottom-end" width={230}>
       <Menu.Target>
-        <UnstyledButton aria-label={`Account of ${data.username}`}>
+        <UnstyledButton aria-label={`${data.name || data.username}: account`}>
           <Group gap={6} wrap="nowrap">
-            <Avatar size={30} radius="xl" src={data.avatar_url || null} name={data.name || data.username} color="initials" />
+            <Avatar size={30} radius="xl" src={data.avatar_url || null} name={data.name || data.username} color="brand" aria-hidden />
             <IconChevronDown size={14} />
           </Group>
         </UnstyledButton>

@@ -56,7 +56,7 @@ export default function List() {
     <Page
       title="Workspaces"
       actions={
-        <Button component="a" href="/templates" leftSection={<IconPlus size={16} />}>
+        <Button component={Link} to="/templates" leftSection={<IconPlus size={16} />}>
           New workspace
         </Button>
       }
@@ -83,7 +83,7 @@ export default function List() {
       {list.data && rows.length === 0 && (
         <Empty title={q === 'owner:me' ? 'You have no workspace yet' : 'No workspace matches'}>
           {q === 'owner:me' ? (
-            <Button component="a" href="/templates">
+            <Button component={Link} to="/templates">
               Choose a template
             </Button>
           ) : (

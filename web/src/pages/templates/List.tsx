@@ -1,0 +1,96 @@
+import { Anchor, Badge, Button, Group, Paper, SimpleGrid, Stack, Text } from '@mantine/core';
+import { IconPlus } from '@tabler/icons-react';
+import { useQuery } from '@tanstack/react-query';
+import { Link, useNavigate, useSearch } from '@tanstack/react-router';
+import { type Schema, api } from '../../api/client';
+import { useLive } from '../../api/live';
+import { usePermissions } from '../../api/permissions';
+import { Empty } from '../../parts/Empty';
+import { Icon } from '../../parts/Icon';
+import { Loading } from '../../parts/Loading';
+import { Page } from '../../parts/Page';
+import { Refusal } from '../../parts/Refusal';
+import { Search } from '../../parts/Search';
+import { Moment } from '../../parts/time';
+
+/** The templates one may use, to make a workspace of. */
+export default function List() {
+  const { q = '' } = useSearch({ from: '/shell/templates' });
+  const navigate = useNavigate({ from: '/templates' });
+  const may = usePermissions();
+  const { data, error } = useQuery({ queryKey: ['templates', q], queryFn: () => api.get('/templates', { query: { q } }) });
+  useLive(['template'], ['templates']);
+  return (
+    <Page
+      title="Templates"
+      actions={
+        may.createTemplate && (
+          <Button component="a" href="/templates/new" variant="default" leftSection={<IconPlus size={16} />}>
+            New template
+          </Button>
+        )
+      }
+    >
+      <Group mb="md">
+        <Search label="Search templates" placeholder="name, organization:, deprecated: ..." value={q} onChange={(next) => navigate({ search: { q: next || undefined }, replace: true })} />
+      </Group>
+      <Refusal error={error} />
+      {!data && !error && <Loading />}
+      {data?.length === 0 && (
+        <Empty
+          title={q ? 'No template matches' : 'There is no template yet'}
+          hint={may.createTemplate ? 'A template says in Terraform what a workspace is made of. Begin with a starter.' : 'Ask somebody who administers templates to make one.'}
+        />
+      )}
+      <SimpleGrid cols={{ base: 1, sm: 2, lg: 3 }}>
+        {data?.map((t) => (
+          <Card key={t.id} t={t} />
+        ))}
+      </SimpleGrid>
+    </Page>
+  );
+}
+
+function Card({ t }: { t: Schema<'Template'> }) {
+  return (
+    <Paper withBorder p="md">
+      <Stack h="100%" justify="space-between">
+        <div>
+          <Group wrap="nowrap" align="flex-start">
+            <Icon src={t.icon} name={t.display_name || t.name} size={40} />
+            <div>
+              <Anchor component={Link} to={`/templates/${t.organization_name}/${t.name}`} fw={600}>
+                {t.display_name || t.name}
+              </Anchor>
+              <Text size="xs" c="dimmed">
+                {t.organization_display_name || t.organization_name} · {t.active_user_count > 0 ? `${t.active_user_count} developers` : 'nobody uses it now'}
+              </Text>
+            </div>
+          </Group>
+          <Text size="sm" mt="xs" lineClamp={3}>
+            {t.description}
+          </Text>
+          {t.deprecated && (
+            <Badge color="orange" variant="light" mt="xs">
+              deprecated
+            </Badge>
+          )}
+        </div>
+        <Group justify="space-between">
+          <Text size="xs" c="dimmed">
+            updated <Moment at={t.updated_at} />
+          </Text>
+          <Button
+            component={Link}
+            size="xs"
+            to={`/templates/${t.organization_name}/${t.name}/workspace`}
+            disabled={t.deprecated}
+            aria-label={`Create a workspace of ${t.display_name || t.name}`}
+          >
+            Create
+          </Button>
+        </Group>
+      </Stack>
+    </Paper>
+  );
+}

@@ -1,0 +1,115 @@
+import { Button, Checkbox, Menu, Stack, Text, TextInput } from '@mantine/core';
+import { modals } from '@mantine/modals';
+import { notifications } from '@mantine/notifications';
+import { IconDotsVertical, IconPlayerPlay, IconPlayerStop, IconRefresh, IconStar, IconStarFilled, IconTrash, IconX } from '@tabler/icons-react';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { api } from '../../api/client';
+import { type Workspace, busy, useBuild } from './data';
+
+const complain = (error: Error) => notifications.show({ color: 'red', title: 'That did not work', message: error.message, autoClose: false });
+
+/** What one may do to a workspace now. */
+export function Actions({ w, onUpdate }: { w: Workspace; onUpdate: () => void }) {
+  const client = useQueryClient();
+  const build = useBuild(w);
+  const again = () => client.invalidateQueries({ queryKey: ['workspace', w.owner_name, w.name] });
+  const cancel = useMutation({
+    mutationFn: () => api.patch('/workspacebuilds/{workspacebuild}/cancel', { path: { workspacebuild: w.latest_build.id } }),
+    onSuccess: again,
+    onError: complain,
+  });
+  const favorite = useMutation({
+    mutationFn: () => {
+      const path = { workspace: w.id };
+      return w.favorite ? api.delete('/workspaces/{workspace}/favorite', { path }) : api.put('/workspaces/{workspace}/favorite', { path });
+    },
+    onSuccess: again,
+    onError: complain,
+  });
+  const start = (transition: 'start' | 'stop') => build.mutate({ transition }, { onError: complain });
+  const remove = () =>
+    modals.open({ title: `Delete ${w.name}?`, children: <Remove w={w} onYes={(orphan) => build.mutate({ transition: 'delete', orphan }, { onError: complain })} /> });
+  const running = w.latest_build.transition === 'start' && w.latest_build.job.status === 'succeeded';
+  return (
+    <>
+      {busy(w) ? (
+        <Button variant="default" leftSection={<IconX size={16} />} loading={cancel.isPending} disabled={w.latest_build.job.status === 'canceling'} onClick={() => cancel.mutate()}>
+          Cancel
+        </Button>
+      ) : (
+        <>
+          {w.outdated && (
+            <Button variant="light" leftSection={<IconRefresh size={16} />} onClick={onUpdate}>
+              Update{running ? ' and restart' : ' and start'}
+            </Button>
+          )}
+          {running ? (
+            <Button variant="default" leftSection={<IconPlayerStop size={16} />} loading={build.isPending} onClick={() => start('stop')}>
+              Stop
+            </Button>
+          ) : (
+            <Button leftSection={<IconPlayerPlay size={16} />} loading={build.isPending} onClick={() => start('start')}>
+              Start
+            </Button>
+          )}
+        </>
+      )}
+      <Menu position="bottom-end">
+        <Menu.Target>
+          <Button variant="default" px={8} aria-label="More">
+            <IconDotsVertical size={16} />
+          </Button>
+        </Menu.Target>
+        <Menu.Dropdown>
+          <Menu.Item leftSection={w.favorite ? <IconStarFilled size={16} /> : <IconStar size={16} />} onClick={() => favorite.mutate()}>
+            {w.favorite ? 'No favorite any more' : 'Make it a favorite'}
+          </Menu.Item>
+          {running && (
+            <Menu.Item leftSection={<IconRefresh size={16} />} disabled={busy(w)} onClick={() => start('start')}>
+              Restart
+            </Menu.Item>
+          )}
+          <Menu.Item color="red" leftSection={<IconTrash size={16} />} disabled={busy(w)} onClick={remove}>
+            Delete …
+          </Menu.Item>
+        </Menu.Dropdown>
+      </Menu>
+    </>
+  );
+}
+
+function Remove({ w, onYes }: { w: Workspace; onYes: (orphan: boolean) => void }) {
+  const [typed, setTyped] = useState('');
+  const [orphan, setOrphan] = useState(false);
+  const yes = () => {
+    modals.closeAll();
+    onYes(orphan);
+  };
+  return (
+    <form
+      onSubmit={(e) => {
+        e.preventDefault();
+        if (typed === w.name) yes();
+      }}
+    >
+      <Stack>
+        <Text size="sm">
+          What the template made for it is destroyed, and with it every file in it that is not kept elsewhere. This cannot be undone.
+        </Text>
+        <TextInput data-autofocus label={`Type ${w.name} to delete it`} value={typed} onChange={(e) => setTyped(e.currentTarget.value)} />
+        {w.latest_build.status === 'failed' && (
+          <Checkbox
+            label="Forget it without destroying what was made (orphan)"
+            description="For what cannot be destroyed any more. Whatever still exists goes on, and costs."
+            checked={orphan}
+            onChange={(e) => setOrphan(e.currentTarget.checked)}
+          />
+        )}
+        <Button type="submit" color="red" disabled={typed !== w.name}>
+          Delete
+        </Button>
+      </Stack>
+    </form>
+  );
+}

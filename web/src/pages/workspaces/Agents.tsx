@@ -1,0 +1,196 @@
+import { Badge, Button, Code, CopyButton, Group, Paper, SimpleGrid, Stack, Text, Tooltip } from '@mantine/core';
+import { IconApps, IconTerminal2 } from '@tabler/icons-react';
+import { useState } from 'react';
+import type { Schema } from '../../api/client';
+import { useEvents } from '../../api/stream';
+import { Icon } from '../../parts/Icon';
+import { AgentLog } from '../../parts/Log';
+import { Moment } from '../../parts/time';
+import { appHref } from './apps';
+import type { Agent, Workspace } from './data';
+
+const lifecycles: Partial<Record<Schema<'WorkspaceAgentLifecycle'>, [string, string]>> = {
+  created: ['gray', 'not started yet'],
+  starting: ['blue', 'startup scripts run'],
+  start_timeout: ['orange', 'startup scripts take long'],
+  start_error: ['orange', 'a startup script failed'],
+  ready: ['green', 'ready'],
+  shutting_down: ['blue', 'shutdown scripts run'],
+  shutdown_timeout: ['orange', 'shutdown scripts take long'],
+  shutdown_error: ['orange', 'a shutdown script failed'],
+  off: ['gray', 'off'],
+};
+
+function State({ agent }: { agent: Agent }) {
+  if (agent.status === 'connected') {
+    const [color, label] = lifecycles[agent.lifecycle_state] ?? ['gray', agent.lifecycle_state];
+    return <Badge color={color} variant="light">{label}</Badge>;
+  }
+  if (agent.status === 'connecting') return <Badge color="blue" variant="light">connecting</Badge>;
+  if (agent.status === 'timeout') return <Badge color="orange" variant="light">never connected</Badge>;
+  return (
+    <Badge color="red" variant="light">
+      disconnected {agent.disconnected_at && <Moment at={agent.disconnected_at} />}
+    </Badge>
+  );
+}
+
+/** The agents of a workspace: their state, apps, metadata and logs. */
+export function Agents({ w }: { w: Workspace }) {
+  const resources = w.latest_build.resources.filter((r) => !r.hide || (r.agents ?? []).length > 0);
+  const agents = resources.flatMap((r) => r.agents ?? []);
+  return (
+    <Stack>
+      {agents.map((a) => (
+        <AgentCard key={a.id} w={w} agent={a} />
+      ))}
+      <Resources rows={resources} />
+    </Stack>
+  );
+}
+
+function AgentCard({ w, agent }: { w: Workspace; agent: Agent }) {
+  const [log, setLog] = useState(agent.lifecycle_state !== 'ready');
+  const ready = agent.status === 'connected';
+  const command = `coder ssh ${w.name}${w.latest_build.resources.flatMap((r) => r.agents ?? []).length > 1 ? `.${agent.name}` : ''}`;
+  const apps = (agent.apps ?? []).filter((a) => !a.hidden);
+  const terminal = agent.display_apps?.includes('web_terminal') ?? true;
+  return (
+    <Paper withBorder>
+      <Group justify="space-between" p="md">
+        <div>
+          <Group gap="xs">
+            <Text fw={600}>{agent.name}</Text>
+            <State agent={agent} />
+            {agent.health.reason && (
+              <Text size="sm" c="red">
+                {agent.health.reason}
+              </Text>
+            )}
+          </Group>
+          <Text size="xs" c="dimmed">
+            {agent.operating_system}/{agent.architecture} {agent.version && `· ${agent.version}`}
+          </Text>
+        </div>
+        <CopyButton value={command}>
+          {({ copied, copy }) => (
+            <Tooltip label={copied ? 'Copied' : 'Copy the command'}>
+              <Code component="button" onClick={copy} aria-label={`Copy: ${command}`}>
+                {command}
+              </Code>
+            </Tooltip>
+          )}
+        </CopyButton>
+      </Group>
+      <Group px="md" pb="md" gap="xs">
+        {terminal && (
+          <Button
+            component="a"
+            size="xs"
+            variant="default"
+            leftSection={<IconTerminal2 size={16} />}
+            href={`/@${w.owner_name}/${w.name}/terminal?agent=${agent.name}`}
+            target="_blank"
+            data-disabled={!ready || undefined}
+            aria-disabled={!ready}
+          >
+            Terminal
+          </Button>
+        )}
+        {apps.map((app) => (
+          <AppButton key={app.id} w={w} agent={agent} app={app} />
+        ))}
+      </Group>
+      {ready && <Metadata agent={agent} />}
+      <Group px="md" pb="xs">
+        <Button size="compact-xs" variant="subtle" onClick={() => setLog(!log)} aria-expanded={log}>
+          {log ? 'Hide the log' : 'Show the log'}
+        </Button>
+      </Group>
+      {log && <AgentLog agent={agent} />}
+    </Paper>
+  );
+}
+
+function AppButton({ w, agent, app }: { w: Workspace; agent: Agent; app: Schema<'WorkspaceApp'> }) {
+  const ready = agent.status === 'connected' || app.external;
+  const why = !ready ? 'The agent is not connected' : app.health === 'unhealthy' ? 'It does not answer its health check' : app.health === 'initializing' ? 'It is starting' : (app.tooltip || '');
+  return (
+    <Tooltip label={why} disabled={why === ''}>
+      <Button
+        component="a"
+        size="xs"
+        variant="default"
+        leftSection={app.icon ? <Icon src={app.icon} name={app.display_name || app.slug} size={16} /> : <IconApps size={16} />}
+        href={appHref(w, agent, app)}
+        target={app.open_in === 'tab' || app.open_in === 'slim-window' ? '_blank' : undefined}
+        rel="noreferrer"
+        color={app.health === 'unhealthy' ? 'red' : undefined}
+        data-disabled={!ready || undefined}
+        aria-disabled={!ready}
+      >
+        {app.display_name || app.slug}
+      </Button>
+    </Tooltip>
+  );
+}
+
+function Metadata({ agent }: { agent: Agent }) {
+  const data = useEvents<Schema<'WorkspaceAgentMetadata'>[]>(`/api/v2/workspaceagents/${agent.id}/watch-metadata`);
+  if (!data || data.length === 0) return null;
+  return (
+    <SimpleGrid cols={{ base: 2, sm: 4, lg: 6 }} px="md" pb="md">
+      {data.map((m) => (
+        <Tooltip key={m.description.key} label={m.result.error || `collected ${new Date(m.result.collected_at).toLocaleTimeString()}`}>
+          <div>
+            <Text size="xs" c="dimmed">
+              {m.description.display_name || m.description.key}
+            </Text>
+            <Text size="sm" c={m.result.error ? 'red' : undefined} truncate>
+              {m.result.error ? 'failed' : m.result.value || '…'}
+            </Text>
+          </div>
+        </Tooltip>
+      ))}
+    </SimpleGrid>
+  );
+}
+
+function Resources({ rows }: { rows: Schema<'WorkspaceResource'>[] }) {
+  const bare = rows.filter((r) => (r.agents ?? []).length === 0 || (r.metadata ?? []).length > 0);
+  return (
+    <SimpleGrid cols={{ base: 1, sm: 2, lg: 3 }}>
+      {bare.map((r) => (
+        <Paper withBorder p="md" key={r.id}>
+          <Group gap="xs" wrap="nowrap">
+            <Icon src={r.icon} name={r.type} />
+            <div>
+              <Text fw={600}>{r.name}</Text>
+              <Text size="xs" c="dimmed">
+                {r.type}
+                {r.daily_cost > 0 && ` · ${r.daily_cost} credits a day`}
+              </Text>
+            </div>
+          </Group>
+          {(r.metadata ?? []).map((m) => (
+            <Group key={m.key} justify="space-between" mt={6} wrap="nowrap">
+              <Text size="sm" c="dimmed">
+                {m.key}
+              </Text>
+              {m.sensitive ? <Secret value={m.value} /> : <Text size="sm" truncate>{m.value}</Text>}
+            </Group>
+          ))}
+        </Paper>
+      ))}
+    </SimpleGrid>
+  );
+}
+
+function Secret({ value }: { value: string }) {
+  const [shown, setShown] = useState(false);
+  return (
+    <Button size="compact-xs" variant="subtle" onClick={() => setShown(!shown)}>
+      {shown ? value : 'show'}
+    </Button>
+  );
+}

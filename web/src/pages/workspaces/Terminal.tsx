@@ -1,0 +1,127 @@
+import '@xterm/xterm/css/xterm.css';
+import { Alert, Box } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { useParams, useSearch } from '@tanstack/react-router';
+import { FitAddon } from '@xterm/addon-fit';
+import { WebLinksAddon } from '@xterm/addon-web-links';
+import { Terminal as Screen } from '@xterm/xterm';
+import { useEffect, useRef, useState } from 'react';
+import { Loading } from '../../parts/Loading';
+import { Refusal } from '../../parts/Refusal';
+import { nonce } from '../../nonce';
+import { workspaceQuery } from './data';
+
+/** The document as a terminal sees it: its style elements carry the nonce that the page's policy asks for. */
+function styledDocument(): Document {
+  return new Proxy(document, {
+    get(target, name) {
+      if (name === 'createElement') {
+        return (tag: string) => {
+          const element = target.createElement(tag);
+          if (tag === 'style') element.nonce = nonce();
+          return element;
+        };
+      }
+      const value: unknown = Reflect.get(target, name, target);
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
+}
+
+/** The terminal that this tab comes back to after a reload. */
+function reconnectID(agent: string): string {
+  const key = `terminal ${agent}`;
+  const known = sessionStorage.getItem(key);
+  if (known) return known;
+  const fresh = crypto.randomUUID();
+  sessionStorage.setItem(key, fresh);
+  return fresh;
+}
+
+/** A shell in a workspace, or a command of an app, in the browser. */
+export default function Terminal() {
+  const { owner, workspace } = useParams({ from: '/shell/@{$owner}/$workspace/terminal' });
+  const { agent: wanted, command } = useSearch({ from: '/shell/@{$owner}/$workspace/terminal' });
+  const { data: w, error } = useQuery(workspaceQuery(owner, workspace));
+  const agents = w?.latest_build.resources.flatMap((r) => r.agents ?? []) ?? [];
+  const agent = agents.find((a) => a.name === wanted) ?? (wanted ? undefined : agents[0]);
+  useEffect(() => {
+    document.title = `${workspace} · terminal`;
+  }, [workspace]);
+  if (error) return <Refusal error={error} />;
+  if (!w) return <Loading />;
+  if (!agent) return <Alert color="yellow">{agents.length === 0 ? 'The workspace has no agent now. Start it first.' : `It has no agent ${wanted}.`}</Alert>;
+  return <Shell agent={agent.id} command={command} />;
+}
+
+function Shell({ agent, command }: { agent: string; command?: string }) {
+  const place = useRef<HTMLDivElement>(null);
+  const [state, setState] = useState<'connecting' | 'open' | 'lost'>('connecting');
+  useEffect(() => {
+    const at = place.current;
+    if (!at) return;
+    const screen = new Screen({
+      fontFamily: 'ui-monospace, Menlo, Consolas, "Liberation Mono", monospace',
+      fontSize: 14,
+      scrollback: 10_000,
+      documentOverride: styledDocument(),
+      theme: { background: '#101418' },
+    });
+    const fit = new FitAddon();
+    screen.loadAddon(fit);
+    screen.loadAddon(new WebLinksAddon());
+    screen.open(at);
+    fit.fit();
+    screen.focus();
+    let socket: WebSocket | undefined;
+    let closed = false;
+    let wait = 250;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const send = (message: object) => {
+      if (socket?.readyState === WebSocket.OPEN) socket.send(new TextEncoder().encode(JSON.stringify(message)));
+    };
+    const connect = () => {
+      const query = new URLSearchParams({ reconnect: reconnectID(agent + (command ?? '')), width: String(screen.cols), height: String(screen.rows) });
+      if (command) query.set('command', command);
+      socket = new WebSocket(`${location.origin.replace(/^http/, 'ws')}/api/v2/workspaceagents/${agent}/pty?${query}`);
+      socket.binaryType = 'arraybuffer';
+      socket.onopen = () => {
+        wait = 250;
+        screen.reset(); // the server shows the whole screen again
+        setState('open');
+        send({ height: screen.rows, width: screen.cols });
+      };
+      socket.onmessage = (e) => screen.write(typeof e.data === 'string' ? e.data : new Uint8Array(e.data as ArrayBuffer));
+      socket.onclose = () => {
+        if (closed) return;
+        setState('lost');
+        timer = setTimeout(connect, wait * (0.5 + Math.random()));
+        wait = Math.min(wait * 2, 5_000);
+      };
+    };
+    connect();
+    const typed = screen.onData((data) => send({ data }));
+    const sized = screen.onResize(({ cols, rows }) => send({ height: rows, width: cols }));
+    const observer = new ResizeObserver(() => fit.fit());
+    observer.observe(at);
+    return () => {
+      closed = true;
+      clearTimeout(timer);
+      observer.disconnect();
+      typed.dispose();
+      sized.dispose();
+      socket?.close();
+      screen.dispose();
+    };
+  }, [agent, command]);
+  return (
+    <Box h="calc(100dvh - 52px - 4px)" bg="#101418" pos="relative" p={4} data-terminal={state}>
+      {state === 'lost' && (
+        <Alert color="yellow" variant="filled" pos="absolute" top={8} right={8} style={{ zIndex: 5 }} role="status" py={6}>
+          The connection is lost; trying again …
+        </Alert>
+      )}
+      <div ref={place} style={{ height: '100%' }} />
+    </Box>
+  );
+}

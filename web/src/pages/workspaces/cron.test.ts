@@ -1,0 +1,15 @@
+import { expect, test } from 'vitest';
+import { format, parse } from './cron';
+
+test.each([
+  ['CRON_TZ=Europe/Berlin 30 9 * * 1-5', { zone: 'Europe/Berlin', minute: 30, hour: 9, days: [1, 2, 3, 4, 5] }],
+  ['0 8 * * *', { zone: 'UTC', minute: 0, hour: 8, days: [0, 1, 2, 3, 4, 5, 6] }],
+  ['TZ=UTC 5 23 * * MON,WED', { zone: 'UTC', minute: 5, hour: 23, days: [1, 3] }],
+])('%s', (text, want) => expect(parse(text)).toEqual(want));
+
+test.each(['0 8 1 * *', '*/5 * * * *', '', '0 8 * * 9'])('%j is not weekly', (text) => expect(parse(text)).toBeUndefined());
+
+test('what is written is read again', () => {
+  const w = { zone: 'Asia/Tokyo', minute: 5, hour: 0, days: [0, 6] };
+  expect(parse(format(w))).toEqual(w);
+});
