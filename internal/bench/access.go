@@ -51,8 +51,8 @@ func sshOverhead(ctx context.Context, s *server, root string, runs int) ([]row, 
 	}
 	slices.Sort(ratios)
 	rows := []row{
-		{"ssh_over_openssh", ratios[len(ratios)/2], 1.5, "x"},
-		{"ssh_p50", ms(quantile(ours, 0.5)), 400, "ms"},
+		atMost("ssh_over_openssh", ratios[len(ratios)/2], 1.5, "x"),
+		atMost("ssh_p50", ms(quantile(ours, 0.5)), 400, "ms"),
 	}
 	pid, err := agentPID(s.dir)
 	if err != nil {
@@ -62,7 +62,7 @@ func sshOverhead(ctx context.Context, s *server, root string, runs int) ([]row, 
 	if err != nil {
 		return nil, err
 	}
-	return append(rows, row{"agent_resident", float64(rss) / 1e6, 60, "MB"}), nil
+	return append(rows, atMost("agent_resident", float64(rss)/1e6, 60, "MB")), nil
 }
 
 // agentPID finds the agent process of this run's server: `coder agent`, with

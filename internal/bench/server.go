@@ -19,7 +19,10 @@ import (
 	"github.com/seed-2a7f8fe7/coder/client"
 )
 
-const password = "SomeLongPassw0rd!"
+const (
+	password = "SomeLongPassw0rd!"
+	psk      = "a long pre-shared key of provisioners"
+)
 
 // server is a coder server of the binary under test, with data of its own.
 type server struct {
@@ -41,7 +44,7 @@ func newServer(ctx context.Context, bin, dir string, flags ...string) (*server, 
 	u := &url.URL{Scheme: "http", Host: s.address}
 	s.c = client.New(u)
 	s.env = append(os.Environ(), "CODER_CONFIG_DIR="+filepath.Join(dir, "config"), "CODER_CACHE_DIRECTORY="+filepath.Join(dir, "cache"),
-		"HOME="+dir, "CODER_URL="+u.String(), "CODER_HTTP_ADDRESS="+s.address)
+		"HOME="+dir, "CODER_URL="+u.String(), "CODER_HTTP_ADDRESS="+s.address, "CODER_PROVISIONER_DAEMON_PSK="+psk, "CODER_PROMETHEUS_ENABLE=false")
 	if err := s.start(ctx, flags...); err != nil {
 		return nil, err
 	}
@@ -84,9 +87,20 @@ func (s *server) start(ctx context.Context, flags ...string) error {
 	}
 }
 
-func (s *server) stop() {
-	s.cmd.Process.Signal(syscall.SIGTERM) //nolint:errcheck // it may be gone
-	s.cmd.Wait()                          //nolint:errcheck // stopped on purpose
+func (s *server) stop() { terminate(s.cmd) }
+
+// terminate ends a process in order and waits for it.
+func terminate(cmd *exec.Cmd) {
+	cmd.Process.Signal(syscall.SIGTERM) //nolint:errcheck // it may be gone
+	cmd.Wait()                          //nolint:errcheck // stopped on purpose
+}
+
+// spawn starts a command of the binary, in a process group of its own.
+func (s *server) spawn(args ...string) (*exec.Cmd, error) {
+	cmd := exec.Command(s.bin, args...)
+	cmd.Env = s.env
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	return cmd, cmd.Start()
 }
 
 // run runs a command of the binary against the server.
@@ -160,4 +174,26 @@ func resident(pid int) (int64, error) {
 		}
 	}
 	return 0, fmt.Errorf("process %d has no resident memory", pid)
+}
+
+// used gives the processor time that a process has had.
+func used(pid int) (time.Duration, error) {
+	b, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
+	if err != nil {
+		return 0, err
+	}
+	_, rest, ok := strings.Cut(string(b), ") ") // the name may hold anything
+	fields := strings.Fields(rest)
+	if !ok || len(fields) < 13 {
+		return 0, fmt.Errorf("cannot read the processor time of process %d", pid)
+	}
+	var ticks int64
+	for _, f := range fields[11:13] {
+		n, err := strconv.ParseInt(f, 10, 64)
+		if err != nil {
+			return 0, err
+		}
+		ticks += n
+	}
+	return time.Duration(ticks) * (time.Second / 100), nil // USER_HZ is 100 on every Linux
 }

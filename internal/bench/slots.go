@@ -4,14 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/seed-2a7f8fe7/coder"
@@ -34,45 +30,36 @@ resource "terraform_data" "inner" {
 
 const slots = 4
 
-// Slots measures one daemon with four slots, outside of the server, on
+// slotRows measures one daemon with four slots, outside of the server, on
 // workspaces whose template needs an init: a warm build against init, plan and
 // apply by hand, and how many builds a minute four slots make against four
-// shells that run Terraform in a loop. Of the second row more is better.
-func Slots(ctx context.Context, c Config) error {
-	if c.Runs == 0 {
-		c.Runs = 9
-	}
-	bin, err := filepath.Abs(c.Coder)
-	if err != nil {
-		return err
-	}
+// shells that run Terraform in a loop.
+func slotRows(ctx context.Context, bin string, runs int) ([]row, error) {
 	dir, err := os.MkdirTemp("", "coder-bench-")
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer os.RemoveAll(dir)
 	s, err := newServer(ctx, bin, dir, "--provisioner-daemons", "0")
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer s.stop()
-	d := exec.Command(bin, "provisioner", "start", "--concurrency", strconv.Itoa(slots), "--name", "bench")
-	d.Env = s.env
-	if err := d.Start(); err != nil {
-		return err
+	d, err := s.spawn("provisioner", "start", "--concurrency", strconv.Itoa(slots), "--name", "bench")
+	if err != nil {
+		return nil, err
 	}
-	defer func() {
-		d.Process.Signal(syscall.SIGTERM) //nolint:errcheck // it may be gone
-		d.Wait()                          //nolint:errcheck // stopped on purpose
-	}()
+	defer terminate(d)
 	b, err := newSlotBench(ctx, s, dir)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if err := b.warm(ctx, c.Out, c.Runs); err != nil {
-		return err
+	warm, err := b.warm(ctx, runs)
+	if err != nil {
+		return nil, err
 	}
-	return b.throughput(ctx, c.Out, c.Runs)
+	many, err := b.throughput(ctx, (runs+2)/3)
+	return []row{warm, many}, err
 }
 
 // slotBench is the same template on both sides, once for each slot or shell.
@@ -119,40 +106,38 @@ func newSlotBench(ctx context.Context, s *server, dir string) (*slotBench, error
 
 // warm compares one start with one by hand, which begins as a new clone of the
 // template does, without .terraform.
-func (b *slotBench) warm(ctx context.Context, out io.Writer, runs int) error {
+func (b *slotBench) warm(ctx context.Context, runs int) (row, error) {
 	w, shell := b.workspaces[0], b.shells[0]
 	var ratios []float64
 	for range runs {
 		if err := shell.build(ctx, "stop"); err != nil {
-			return err
+			return row{}, err
 		}
 		if _, _, err := b.s.build(ctx, w, coder.WorkspaceTransitionStop); err != nil {
-			return err
+			return row{}, err
 		}
 		if err := os.RemoveAll(filepath.Join(shell.dir, ".terraform")); err != nil {
-			return err
+			return row{}, err
 		}
 		start := time.Now()
 		if err := shell.build(ctx, "start"); err != nil {
-			return err
+			return row{}, err
 		}
 		floor := time.Since(start)
 		_, ours, err := b.s.build(ctx, w, coder.WorkspaceTransitionStart)
 		if err != nil {
-			return err
+			return row{}, err
 		}
 		ratios = append(ratios, float64(ours)/float64(floor))
 	}
-	slices.Sort(ratios)
-	row{"warm_build_over_bare", ratios[len(ratios)/2], 0.6, "x"}.print(out)
-	return nil
+	return atMost("warm_build_over_bare", median(ratios), 0.6, "x"), nil
 }
 
 // throughput lets all slots and then all shells stop and start, in turns.
-func (b *slotBench) throughput(ctx context.Context, out io.Writer, runs int) error {
+func (b *slotBench) throughput(ctx context.Context, rounds int) (row, error) {
 	both := []string{"stop", "start"}
 	var ours, floor time.Duration
-	for range (runs + 2) / 3 {
+	for range rounds {
 		took, err := together(func(n int) error {
 			for _, transition := range both {
 				if _, _, err := b.s.build(ctx, b.workspaces[n], coder.WorkspaceTransition(transition)); err != nil {
@@ -162,7 +147,7 @@ func (b *slotBench) throughput(ctx context.Context, out io.Writer, runs int) err
 			return nil
 		})
 		if err != nil {
-			return err
+			return row{}, err
 		}
 		ours += took
 		took, err = together(func(n int) error {
@@ -174,27 +159,20 @@ func (b *slotBench) throughput(ctx context.Context, out io.Writer, runs int) err
 			return nil
 		})
 		if err != nil {
-			return err
+			return row{}, err
 		}
 		floor += took
 	}
 	for _, w := range b.workspaces {
 		w, err := b.s.c.Workspace(ctx, w.ID, nil)
 		if err != nil {
-			return err
+			return row{}, err
 		}
 		if w.LatestBuild.Job.Status != coder.ProvisionerJobStatusSucceeded {
-			return fmt.Errorf("the last build of %s is %s: %s", w.Name, w.LatestBuild.Job.Status, w.LatestBuild.Job.Error)
+			return row{}, fmt.Errorf("the last build of %s is %s: %s", w.Name, w.LatestBuild.Job.Status, w.LatestBuild.Job.Error)
 		}
 	}
-	ratio, verdict := float64(floor)/float64(ours), "ok"
-	if ratio < 1.5 {
-		verdict = "short"
-	}
-	count := float64(slots * len(both) * ((runs + 2) / 3))
-	fmt.Fprintf(out, "%-32s %10.2f%-3s %10.2f%-3s %s (%.0f builds/min against %.0f)\n", "slot_builds_over_shells", ratio, "x", 1.5, "x", verdict,
-		count/ours.Minutes(), count/floor.Minutes())
-	return nil
+	return atLeast("slot_builds_over_shells", float64(floor)/float64(ours), 1.5, "x"), nil
 }
 
 // together runs f for each slot at once and gives how long all took.

@@ -1,0 +1,172 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/api/provisionerd"
+)
+
+// acquireRows measures how long a daemon waits for a job that is already there
+// for it, with 100 and with 10,000 jobs of 20 other tag sets pending.
+func acquireRows(ctx context.Context, y *yard) ([]row, error) {
+	const sets = 20
+	d, err := y.daemon(ctx, "bench", coder.Tags{"bench": "acquire"})
+	if err != nil {
+		return nil, err
+	}
+	defer d.conn.Close()
+	var at []float64
+	pending := 0
+	for _, want := range []int{100, 10_000} {
+		for set := range sets {
+			if _, err := y.add(ctx, (want-pending)/sets, coder.Tags{"other": fmt.Sprint(set)}); err != nil {
+				return nil, err
+			}
+		}
+		pending = want
+		if _, err := y.store.Pool().Exec(ctx, "ANALYZE provisioner_jobs"); err != nil { // as autovacuum would soon
+			return nil, err
+		}
+		took, err := y.acquisitions(ctx, d, 300)
+		if err != nil {
+			return nil, err
+		}
+		at = append(at, ms(quantile(took, 0.5)))
+	}
+	return []row{
+		atMost("queue_acquire_10000_over_100", at[1]/at[0], 1.2, "x"),
+		atMost("queue_acquire_p50", at[1], 20, "ms"),
+	}, nil
+}
+
+func (y *yard) acquisitions(ctx context.Context, d *fake, n int) ([]time.Duration, error) {
+	var took []time.Duration
+	for range n {
+		if _, err := y.add(ctx, 1, coder.Tags{"bench": "acquire"}); err != nil {
+			return nil, err
+		}
+		start := time.Now()
+		a, err := d.acquire(ctx)
+		if err != nil {
+			return nil, err
+		}
+		took = append(took, time.Since(start))
+		if err := d.finish(ctx, a); err != nil {
+			return nil, err
+		}
+	}
+	return took, nil
+}
+
+// pickupRows measures from adding a job to its arrival at a daemon, among 200
+// daemons that wait, of 20 tag sets, at one job a second.
+func pickupRows(ctx context.Context, y *yard) ([]row, error) {
+	const sets, each, jobs = 20, 10, 40
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	got := make(chan time.Time, 1)
+	for i := range sets * each {
+		d, err := y.daemon(ctx, fmt.Sprint("bench", i), coder.Tags{"set": fmt.Sprint(i % sets)})
+		if err != nil {
+			return nil, err
+		}
+		defer d.conn.Close()
+		go func() {
+			for {
+				a, err := d.acquire(ctx)
+				if err == nil {
+					got <- time.Now()
+					err = d.finish(ctx, a)
+				}
+				if err != nil {
+					cancel(err)
+					return
+				}
+			}
+		}()
+	}
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	var took []time.Duration
+	for i := range jobs {
+		<-tick.C
+		start := time.Now()
+		if _, err := y.add(ctx, 1, coder.Tags{"set": fmt.Sprint(i % sets)}); err != nil {
+			return nil, err
+		}
+		select {
+		case at := <-got:
+			took = append(took, at.Sub(start))
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+	return []row{
+		atMost("queue_pickup_p50", ms(quantile(took, 0.5)), 10, "ms"),
+		atMost("queue_pickup_p99", ms(quantile(took, 0.99)), 20, "ms"),
+	}, nil
+}
+
+// idleRows measures what 1,000 daemons that are connected and wait cost the
+// server: its memory against that of before, and its processor time over a
+// while that holds two of their heartbeats.
+func idleRows(ctx context.Context, y *yard) ([]row, error) {
+	const daemons, watch = 1000, 60 * time.Second
+	pid := y.cmd.Process.Pid
+	before, err := resident(pid)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	lost := make(chan error, daemons)
+	for i := range daemons {
+		d, err := y.daemon(ctx, fmt.Sprint("bench", i), coder.Tags{"set": fmt.Sprint(i % 20)})
+		if err != nil {
+			return nil, err
+		}
+		defer d.conn.Close()
+		stream, err := d.api.AcquireJobWithCancel(ctx)
+		if err != nil {
+			return nil, err
+		}
+		go func() { lost <- ended(stream) }()
+	}
+	settle := time.NewTimer(5 * time.Second)
+	defer settle.Stop()
+	<-settle.C
+	start, err := used(pid)
+	if err != nil {
+		return nil, err
+	}
+	over := time.NewTimer(watch)
+	defer over.Stop()
+	select {
+	case err := <-lost:
+		return nil, fmt.Errorf("an idle provisioner lost its connection: %w", err)
+	case <-over.C:
+	}
+	end, err := used(pid)
+	if err != nil {
+		return nil, err
+	}
+	after, err := resident(pid)
+	if err != nil {
+		return nil, err
+	}
+	return []row{
+		atMost("queue_idle_daemon_cpu", 100*(end-start).Seconds()/watch.Seconds()/daemons, 0.05, "%"),
+		atMost("queue_idle_daemon_memory", float64(after-before)/1000/daemons, 150, "KB"),
+	}, nil
+}
+
+func ended(stream provisionerd.DRPCProvisionerDaemon_AcquireJobWithCancelClient) error {
+	a, err := stream.Recv()
+	if err == nil {
+		err = fmt.Errorf("it was given the job %s", a.JobId)
+	}
+	return err
+}
