@@ -2,7 +2,8 @@
 #   make run     a server to try, with a template and a workspace
 #   make test    everything a change must pass; sets up what it needs
 #   make bench   the measured rows, as ratios
-#   make build   bin/coder
+#   make build   bin/coder, and the agent for machines like this one
+#   make agents  the agents for all other machines
 
 SHELL := /bin/bash
 GO    ?= go
@@ -14,13 +15,24 @@ NODE  := PATH=$(CURDIR)/.cache/node/node_modules/.bin:$$PATH
 # The toolchain stamps the version, from the tag or the commit, where git answers.
 STAMP := $(shell git status >/dev/null 2>&1 && echo true || echo false)
 
-.PHONY: build run test lint generate check-generated unit e2e bench setup clean
+.PHONY: build agents run test lint generate check-generated unit e2e bench setup clean
 
-build: $(BIN)/coder
+GOSOURCE := $(shell find . -name '*.go' -not -name '*_test.go' -not -path './.cache/*' -not -path './web/node_modules/*') go.mod go.sum
 
-$(BIN)/coder: $(shell find . -name '*.go' -not -name '*_test.go' -not -path './.cache/*' -not -path './web/node_modules/*') $(shell find internal examples -type f -not -name '*.go' 2>/dev/null) web/dist/index.html go.mod go.sum
+build: $(BIN)/coder $(BIN)/coder-agent-$(shell $(GO) env GOOS)-$(shell $(GO) env GOARCH)
+
+$(BIN)/coder: $(GOSOURCE) $(shell find internal examples -type f -not -name '*.go' 2>/dev/null) web/dist/index.html
 	@mkdir -p $(BIN)
 	CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=$(STAMP) -ldflags '-s -w' -o $@ ./cmd/coder
+
+# The server serves the agents that lie beside it. Go keeps what it compiled for
+# each platform, so that all of them anew take seconds.
+agents: $(addprefix $(BIN)/coder-agent-,linux-amd64 linux-arm64 linux-armv7 darwin-amd64 darwin-arm64 windows-amd64.exe windows-arm64.exe)
+
+$(BIN)/coder-agent-%: $(GOSOURCE)
+	@mkdir -p $(BIN)
+	CGO_ENABLED=0 GOOS=$(word 1,$(subst -, ,$*)) GOARCH=$(subst armv7,arm,$(basename $(word 2,$(subst -, ,$*)))) GOARM=7 \
+		$(GO) build -trimpath -buildvcs=$(STAMP) -ldflags '-s -w' -o $@ ./cmd/coder-agent
 
 # The dashboard: TypeScript to web/dist, which the binary embeds.
 WEB := $(shell find web/src web/public -type f 2>/dev/null) web/index.html web/vite.config.ts web/tsconfig.json
@@ -44,6 +56,7 @@ test: setup lint check-generated unit e2e
 lint: $(TOOLS)/staticcheck web/node_modules/.installed
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo 'gofmt wants to change:'; gofmt -l $$(git ls-files '*.go'); exit 1; }
 	$(GO) vet ./...
+	for os in windows darwin; do GOOS=$$os $(GO) build ./internal/cli/inside || exit; done
 	$(TOOLS)/staticcheck ./...
 	cd web && $(NODE) npm run --silent check
 

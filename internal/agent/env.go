@@ -44,8 +44,13 @@ func environment(base []string, m *agentrpc.Manifest, url, token, binDir string)
 		path += list + filepath.Dir(exe)
 	}
 	env = append(env, "PATH="+path, "CODER_SCRIPT_BIN_DIR="+binDir)
-	if exe, err := os.Executable(); err == nil && variable(env, "GIT_SSH_COMMAND") == "" {
-		env = append(env, "GIT_SSH_COMMAND='"+strings.ReplaceAll(exe, "'", `'\''`)+"' gitssh --")
+	if exe, err := os.Executable(); err == nil {
+		if variable(env, "GIT_SSH_COMMAND") == "" {
+			env = append(env, "GIT_SSH_COMMAND='"+strings.ReplaceAll(exe, "'", `'\''`)+"' gitssh --")
+		}
+		if variable(env, "GIT_ASKPASS") == "" {
+			env = append(env, "GIT_ASKPASS="+exe)
+		}
 	}
 	names := make([]string, 0, len(m.Environment))
 	for n := range m.Environment {

@@ -64,29 +64,47 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// ownerKey asks the server for the private key.
-func ownerKey(ctx context.Context, env []string) (string, error) {
+// self gives a client that speaks for the agent of this workspace, as the
+// environment of its sessions says.
+func self(env []string) (*client.Client, error) {
 	u, err := url.Parse(variable(env, "CODER_AGENT_URL"))
 	token := variable(env, "CODER_AGENT_TOKEN")
 	if err != nil || u.Host == "" || token == "" {
-		return "", errors.New("this is for git inside of a workspace: CODER_AGENT_URL and CODER_AGENT_TOKEN are not set")
+		return nil, errors.New("this is for git inside of a workspace: CODER_AGENT_URL and CODER_AGENT_TOKEN are not set")
 	}
 	c := client.New(u)
 	c.SessionToken = token
-	ctx, cancel := context.WithTimeout(ctx, keyTimeout)
-	defer cancel()
-	resp, err := c.Request(ctx, http.MethodGet, "/workspaceagents/me/gitsshkey", nil, nil)
+	return c, nil
+}
+
+// get asks the server for what is at a path.
+func get(ctx context.Context, c *client.Client, path string, q url.Values, out any) error {
+	resp, err := c.Request(ctx, http.MethodGet, path, q, nil)
 	if err != nil {
-		return "", fmt.Errorf("ask for the git SSH key: %w", err)
+		return err
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		return "", fmt.Errorf("ask for the git SSH key: %w", client.ReadError(resp))
+		return client.ReadError(resp)
 	}
+	return json.NewDecoder(io.LimitReader(resp.Body, 1<<20)).Decode(out)
+}
+
+// ownerKey asks the server for the private key.
+func ownerKey(ctx context.Context, env []string) (string, error) {
+	c, err := self(env)
+	if err != nil {
+		return "", err
+	}
+	ctx, cancel := context.WithTimeout(ctx, keyTimeout)
+	defer cancel()
 	var key struct {
 		PrivateKey string `json:"private_key"`
 	}
-	if err := json.NewDecoder(io.LimitReader(resp.Body, 1<<20)).Decode(&key); err != nil || key.PrivateKey == "" {
+	if err := get(ctx, c, "/workspaceagents/me/gitsshkey", nil, &key); err != nil {
+		return "", fmt.Errorf("ask for the git SSH key: %w", err)
+	}
+	if key.PrivateKey == "" {
 		return "", errors.New("the server sent no git SSH key")
 	}
 	return key.PrivateKey, nil

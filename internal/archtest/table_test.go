@@ -56,7 +56,7 @@ var pairs = map[string]map[string]string{
 	"internal/cli/remote":      {"internal/tunnel": "clients are a tunnel's other end"},
 	"internal/cli/serve":       {"internal/server": "the server it starts", "internal/telemetry": "its log"},
 	"internal/cli/template":    {"internal/archive": "push and pull", "examples": "templates init"},
-	"cmd/coder-agent":          {"internal/agent": "the agent it is"},
+	"cmd/coder-agent":          {"internal/cli/inside": "its commands"},
 	"cmd/coder":                {"internal/cli": "every command", "internal/tfprovider": "the provider it is under another name"},
 }
 

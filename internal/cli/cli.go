@@ -32,6 +32,9 @@ import (
 // Main runs the command that args name, the program's name first, and gives
 // the exit status. environ is a list of key=value as os.Environ gives it.
 func Main(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, environ []string) int {
+	if inside.AsksForLogin(args, environ) {
+		return inside.Login(ctx, args[1], stdout, stderr, environ)
+	}
 	return app.Main(ctx, args, stdin, stdout, stderr, environ, rootCommand)
 }
 
@@ -49,7 +52,7 @@ func rootCommand(a *app.Run) *app.Command {
 			{Text: "Make a workspace and open a shell in it", Line: "coder create --template docker dev && coder ssh dev"},
 		},
 		Subs: slices.Concat(
-			people.Commands(a), []*app.Command{a.CompletionCommand()}, template.Commands(a), workspace.Commands(a),
+			people.Commands(a), []*app.Command{a.VersionCommand(), a.CompletionCommand()}, template.Commands(a), workspace.Commands(a),
 			remote.Commands(a), serve.Commands(a), provisioner.Commands(a), inside.Commands(a),
 		),
 	}

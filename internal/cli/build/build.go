@@ -30,7 +30,8 @@ func Follow(ctx context.Context, a *app.Run, c *client.Client, b coder.Workspace
 			now, err := c.WorkspaceBuild(ctx, id)
 			return now.Job, err
 		},
-		GoesOn: "The build goes on; 'coder logs " + b.WorkspaceName + " -f' shows it.",
+		Warning: b.ProvisionerWarning,
+		GoesOn:  "The build goes on; 'coder logs " + b.WorkspaceName + " -f' shows it.",
 	})
 	if err != nil {
 		return fmt.Errorf("%s of workspace %s: %w", b.Transition, b.WorkspaceName, err)

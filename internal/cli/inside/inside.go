@@ -1,6 +1,7 @@
 // Package inside is the family of commands that run in a workspace: the agent,
-// and git's ssh with the owner's key. Both are told everything by their
-// environment.
+// which is told everything by its environment, git's ssh and git's logins with
+// what the server keeps for the owner, stat and dotfiles. Main makes a program
+// of them alone.
 package inside
 
 import (
@@ -13,7 +14,7 @@ import (
 
 // Commands are the commands of this family.
 func Commands(a *app.Run) []*app.Command {
-	return []*app.Command{agentCommand(a), gitsshCommand(a)}
+	return []*app.Command{agentCommand(a), gitsshCommand(a), statCommand(a), dotfilesCommand(a)}
 }
 
 // agentCommand is what the init script of a workspace starts. It is told

@@ -22,7 +22,7 @@ import (
 // Commands are the commands of this family.
 func Commands(a *app.Run) []*app.Command {
 	return []*app.Command{
-		loginCommand(a), logoutCommand(a), whoamiCommand(a), versionCommand(a),
+		loginCommand(a), logoutCommand(a), whoamiCommand(a),
 		usersCommand(a), tokensCommand(a), organizationsCommand(a), publickeyCommand(a),
 	}
 }

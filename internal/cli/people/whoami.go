@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"runtime"
 	"strings"
 
 	"github.com/seed-2a7f8fe7/coder"
@@ -63,31 +62,4 @@ func roleNames(roles []coder.SlimRole) string {
 		names = append(names, r.Name)
 	}
 	return strings.Join(names, ",")
-}
-
-// program is what version shows.
-type program struct {
-	Version string `json:"version"`
-	Go      string `json:"go_version"`
-	OS      string `json:"os"`
-	Arch    string `json:"arch"`
-}
-
-func versionCommand(a *app.Run) *app.Command {
-	l := &app.Listing[program]{Text: func(w io.Writer, rows []program) error {
-		_, err := fmt.Fprintf(w, "coder %s %s/%s, built with %s\n", rows[0].Version, rows[0].OS, rows[0].Arch, rows[0].Go)
-		return err
-	}}
-	return &app.Command{
-		Name: "version", Max: 0,
-		Short:   "Show the version of this program.",
-		Options: []*option.Option{l.FormatOption("text", "json")},
-		Run: func(context.Context, []string) error {
-			p := program{Version: coder.Version(), Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
-			if l.Format == "json" {
-				return app.WriteJSON(a.Stdout, p)
-			}
-			return l.Write(a, []program{p})
-		},
-	}
 }

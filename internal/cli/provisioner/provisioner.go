@@ -18,6 +18,7 @@ import (
 	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/internal/cli/app"
 	"github.com/seed-2a7f8fe7/coder/internal/cli/option"
+	"github.com/seed-2a7f8fe7/coder/internal/cli/terminal"
 )
 
 // Commands are the commands of this family.
@@ -97,8 +98,45 @@ func daemonColumns() []app.Column[daemonRow] {
 	return append(all, app.Column[daemonRow]{Name: "organization", Show: func(d daemonRow) string { return d.Organization }})
 }
 
+// warn tells of what is wrong with the versions of provisioners that are there,
+// by the codes of the health page, and when all is whether there are any. (PRV-28)
+func warn(a *app.Run, rows []daemonRow, all bool) {
+	var order []coder.HealthMessage
+	who := map[coder.HealthMessage][]string{}
+	there := false
+	for _, d := range rows {
+		if d.Status == coder.ProvisionerDaemonStatusOffline {
+			continue
+		}
+		there = true
+		for _, w := range d.Warnings {
+			if who[w] == nil {
+				order = append(order, w)
+			}
+			who[w] = append(who[w], d.Name)
+		}
+	}
+	if all && !there {
+		order = append(order, coder.NoProvisioners())
+	}
+	label := a.Painter(a.Stderr).Yellow("warning:")
+	for _, w := range order {
+		names := who[w]
+		if more := len(names) - shownDaemons; more > 0 {
+			names = append(names[:shownDaemons:shownDaemons], fmt.Sprintf("and %d more", more))
+		}
+		if len(names) > 0 {
+			w.Message = strings.Join(names, ", ") + ": " + w.Message
+		}
+		fmt.Fprintf(a.Stderr, "%s %s %s\n", label, w.Code, terminal.OneLine(w.Message))
+	}
+}
+
+// shownDaemons bounds how many provisioners one warning names.
+const shownDaemons = 3
+
 func provisionerListCommand(a *app.Run) *app.Command {
-	l := &app.Listing[daemonRow]{All: daemonColumns(), NoMatch: "No provisioners. Run one with 'coder provisioner start'."}
+	l := &app.Listing[daemonRow]{All: daemonColumns(), NoMatch: "No provisioners."}
 	var limit int
 	var offline bool
 	var status []string
@@ -107,6 +145,8 @@ func provisionerListCommand(a *app.Run) *app.Command {
 	return &app.Command{
 		Name: "list", Aliases: []string{"ls"}, Max: 0,
 		Short: "List the provisioners of an organization.",
+		Long: "It warns when none is there (EPD01), and of those that are of another version than the server (EPD02) " +
+			"or speak an older protocol (EPD03).",
 		Options: []*option.Option{
 			option.Int(&limit, "limit", "How many to list at most.").Short("l").Env("CODER_PROVISIONER_LIST_LIMIT").Def("50"),
 			option.Bool(&offline, "show-offline", "Those that are not there as well.").Short("f").Env("CODER_PROVISIONER_SHOW_OFFLINE"),
@@ -143,7 +183,11 @@ func provisionerListCommand(a *app.Run) *app.Command {
 				}
 				rows = append(rows, daemonRow{d, o.Name})
 			}
-			return l.Write(a, rows)
+			if err := l.Write(a, rows); err != nil {
+				return err
+			}
+			warn(a, rows, len(status) == 0 && age == 0)
+			return nil
 		},
 	}
 }

@@ -58,6 +58,9 @@ func queueCommand(a *app.Run) *app.Command {
 			if l.Format == "json" {
 				return app.WriteJSON(a.Stdout, q)
 			}
+			for _, w := range q.Warnings {
+				fmt.Fprintf(a.Stderr, "%s %s %s\n", a.Painter(a.Stderr).Yellow("warning:"), w.Code, terminal.OneLine(w.Message))
+			}
 			return l.Write(a, q.TagSets)
 		},
 	}
@@ -71,7 +74,7 @@ func wholeQueue(ctx context.Context, c *client.Client, organization string) (cod
 		if err != nil {
 			return all, err
 		}
-		all.Count, all.RecommendedSlots = page.Count, page.RecommendedSlots
+		all.Count, all.RecommendedSlots, all.Warnings = page.Count, page.RecommendedSlots, page.Warnings
 		all.TagSets = append(all.TagSets, page.TagSets...)
 		if len(page.TagSets) == 0 || len(all.TagSets) >= page.Count {
 			return all, nil

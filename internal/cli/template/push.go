@@ -199,7 +199,8 @@ func runImport(ctx context.Context, a *app.Run, c *client.Client, o coder.Organi
 			}
 			return now.Job, err
 		},
-		GoesOn: "The import goes on; 'coder templates versions list' shows how it ends.",
+		Warning: v.ProvisionerWarning,
+		GoesOn:  "The import goes on; 'coder templates versions list' shows how it ends.",
 	})
 	if err != nil {
 		if v.Job.ErrorCode == coder.JobErrorCodeRequiredTemplateVariables {

@@ -1,0 +1,54 @@
+package inside
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os/exec"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// hostCPU adds up what ps says of every process.
+func (m machine) hostCPU(ctx context.Context) (*amount, error) {
+	out, err := exec.CommandContext(ctx, "ps", "-A", "-o", "%cpu=").Output()
+	if err != nil {
+		return nil, fmt.Errorf("read the use of processors by ps: %w", err)
+	}
+	sum := 0.0
+	for lines := bufio.NewScanner(strings.NewReader(string(out))); lines.Scan(); {
+		v, _ := strconv.ParseFloat(strings.TrimSpace(strings.ReplaceAll(lines.Text(), ",", ".")), 64) // counts as 0
+		sum += v / 100
+	}
+	return of(min(sum, processors()), processors(), "cores"), nil
+}
+
+var (
+	pageSize = regexp.MustCompile(`page size of (\d+) bytes`)
+	pages    = regexp.MustCompile(`(?m)^Pages (active|wired down|occupied by compressor):\s+(\d+)\.`)
+)
+
+// hostMemory reads what vm_stat says of pages.
+func (m machine) hostMemory() (*amount, error) {
+	total, err := unix.SysctlUint64("hw.memsize")
+	if err != nil {
+		return nil, fmt.Errorf("read the size of the memory: %w", err)
+	}
+	out, err := exec.Command("vm_stat").Output()
+	if err != nil {
+		return nil, fmt.Errorf("read the use of memory by vm_stat: %w", err)
+	}
+	size := 4096.0
+	if g := pageSize.FindSubmatch(out); g != nil {
+		size, _ = strconv.ParseFloat(string(g[1]), 64) // digits
+	}
+	sum := 0.0
+	for _, g := range pages.FindAllStringSubmatch(string(out), -1) {
+		v, _ := strconv.ParseFloat(g[2], 64) // digits
+		sum += v * size
+	}
+	return of(sum, float64(total), "B"), nil
+}

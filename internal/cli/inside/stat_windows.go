@@ -1,0 +1,60 @@
+package inside
+
+import (
+	"context"
+	"fmt"
+	"unsafe"
+
+	"golang.org/x/sys/windows"
+)
+
+var (
+	kernel32       = windows.NewLazySystemDLL("kernel32.dll")
+	getSystemTimes = kernel32.NewProc("GetSystemTimes")
+	memoryStatus   = kernel32.NewProc("GlobalMemoryStatusEx")
+)
+
+// hostCPU reads the time that processors were busy.
+func (m machine) hostCPU(ctx context.Context) (*amount, error) {
+	busy, err := used(ctx, func() (float64, error) {
+		var idle, kernel, user windows.Filetime
+		ok, _, err := getSystemTimes.Call(uintptr(unsafe.Pointer(&idle)), uintptr(unsafe.Pointer(&kernel)), uintptr(unsafe.Pointer(&user)))
+		if ok == 0 {
+			return 0, err
+		}
+		seconds := func(t windows.Filetime) float64 { // counted in 100 ns
+			return float64(uint64(t.HighDateTime)<<32|uint64(t.LowDateTime)) / 1e7
+		}
+		return seconds(kernel) + seconds(user) - seconds(idle), nil // the kernel's time has the idle time in it
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read the use of processors: %w", err)
+	}
+	return of(min(busy, processors()), processors(), "cores"), nil
+}
+
+// hostMemory reads how much memory there is and how much is free.
+func (m machine) hostMemory() (*amount, error) {
+	var s struct {
+		length, load                                                      uint32
+		total, free, totalPage, freePage, totalVirtual, freeVirtual, more uint64
+	}
+	s.length = uint32(unsafe.Sizeof(s))
+	if ok, _, err := memoryStatus.Call(uintptr(unsafe.Pointer(&s))); ok == 0 {
+		return nil, fmt.Errorf("read the use of memory: %w", err)
+	}
+	return of(float64(s.total-s.free), float64(s.total), "B"), nil
+}
+
+// disk tells of the disk that path is on.
+func disk(path string) (*amount, error) {
+	p, err := windows.UTF16PtrFromString(path)
+	if err != nil {
+		return nil, err
+	}
+	var available, total, free uint64
+	if err := windows.GetDiskFreeSpaceEx(p, &available, &total, &free); err != nil {
+		return nil, fmt.Errorf("read the use of the disk at %s: %w", path, err)
+	}
+	return of(float64(total-free), float64(total), "B"), nil
+}
