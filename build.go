@@ -20,6 +20,7 @@ type WorkspaceBuild struct {
 	Job                     ProvisionerJob       `json:"job"`
 	MatchedProvisioners     *MatchedProvisioners `json:"matched_provisioners,omitempty"`
 	MaxDeadline             *time.Time           `json:"max_deadline"`
+	ProvisionerWarning      string               `json:"provisioner_warning,omitempty"` // while it waits and no provisioner that is there could take it: what to do
 	Reason                  BuildReason          `json:"reason"`
 	Resources               []WorkspaceResource  `json:"resources"`
 	Status                  WorkspaceStatus      `json:"status"`

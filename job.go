@@ -8,27 +8,28 @@ import (
 
 // ProvisionerJob is a piece of work for a provisioner.
 type ProvisionerJob struct {
-	AvailableWorkers []string               `json:"available_workers"`
-	CanceledAt       *time.Time             `json:"canceled_at,omitempty"`
-	CompletedAt      *time.Time             `json:"completed_at,omitempty"`
-	CreatedAt        time.Time              `json:"created_at"`
-	Error            string                 `json:"error"`
-	ErrorCode        JobErrorCode           `json:"error_code"`
-	FileID           uuid.UUID              `json:"file_id,omitzero"`
-	ID               uuid.UUID              `json:"id"`
-	InitiatorID      uuid.UUID              `json:"initiator_id"`
-	Input            ProvisionerJobInput    `json:"input"`
-	LogsOverflowed   bool                   `json:"logs_overflowed"`
-	Metadata         ProvisionerJobMetadata `json:"metadata"`
-	OrganizationID   uuid.UUID              `json:"organization_id"`
-	QueuePosition    int                    `json:"queue_position"`
-	QueueSize        int                    `json:"queue_size"`
-	StartedAt        *time.Time             `json:"started_at,omitempty"`
-	Status           ProvisionerJobStatus   `json:"status"`
-	Tags             map[string]string      `json:"tags"`
-	Type             ProvisionerJobType     `json:"type"`
-	WorkerID         *uuid.UUID             `json:"worker_id,omitzero"`
-	WorkerName       string                 `json:"worker_name"`
+	AvailableWorkers   []string               `json:"available_workers"`
+	CanceledAt         *time.Time             `json:"canceled_at,omitempty"`
+	CompletedAt        *time.Time             `json:"completed_at,omitempty"`
+	CreatedAt          time.Time              `json:"created_at"`
+	Error              string                 `json:"error"`
+	ErrorCode          JobErrorCode           `json:"error_code"`
+	FileID             uuid.UUID              `json:"file_id,omitzero"`
+	ID                 uuid.UUID              `json:"id"`
+	InitiatorID        uuid.UUID              `json:"initiator_id"`
+	Input              ProvisionerJobInput    `json:"input"`
+	LogsOverflowed     bool                   `json:"logs_overflowed"`
+	Metadata           ProvisionerJobMetadata `json:"metadata"`
+	OrganizationID     uuid.UUID              `json:"organization_id"`
+	ProvisionerWarning string                 `json:"provisioner_warning,omitempty"` // of a dry run, as of WorkspaceBuild
+	QueuePosition      int                    `json:"queue_position"`
+	QueueSize          int                    `json:"queue_size"`
+	StartedAt          *time.Time             `json:"started_at,omitempty"`
+	Status             ProvisionerJobStatus   `json:"status"`
+	Tags               map[string]string      `json:"tags"`
+	Type               ProvisionerJobType     `json:"type"`
+	WorkerID           *uuid.UUID             `json:"worker_id,omitzero"`
+	WorkerName         string                 `json:"worker_name"`
 }
 
 // ProvisionerJobInput says what a job is about.

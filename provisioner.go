@@ -27,6 +27,7 @@ type ProvisionerDaemon struct {
 	Tags           map[string]string       `json:"tags"`
 	Tools          []string                `json:"tools"` // what it runs, such as terraform/1.11.4
 	Version        string                  `json:"version"`
+	Warnings       []HealthMessage         `json:"warnings,omitempty"` // about its versions
 }
 
 // ProvisionerDaemonJob is the job a provisioner runs or ran last.

@@ -96,6 +96,7 @@ type ProvisionerQueue struct {
 	Count            int                      `json:"count"`             // of tag sets, of which TagSets is one page
 	RecommendedSlots int                      `json:"recommended_slots"` // of all tag sets together
 	TagSets          []ProvisionerQueueTagSet `json:"tag_sets"`
+	Warnings         []HealthMessage          `json:"warnings,omitempty"`
 }
 
 // ProvisionerQueueTagSet is the part of a queue that asks for the same tags. A

@@ -56,6 +56,7 @@ type TemplateVersion struct {
 	Message             string                   `json:"message"`
 	Name                string                   `json:"name"`
 	OrganizationID      uuid.UUID                `json:"organization_id"`
+	ProvisionerWarning  string                   `json:"provisioner_warning,omitempty"` // as of WorkspaceBuild
 	Readme              string                   `json:"readme"`
 	TemplateID          uuid.UUID                `json:"template_id"`
 	UpdatedAt           time.Time                `json:"updated_at"`

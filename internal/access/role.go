@@ -136,6 +136,7 @@ var organizationMemberRole = coder.Role{
 		grant(coder.RBACResourceWorkspaceDormant, "read delete update start stop create_agent delete_agent update_agent"),
 		grant(coder.RBACResourceTask, "*"),
 		grant(coder.RBACResourceProvisionerDaemon, "*"),
+		grant(coder.RBACResourceProvisionerJobs, "read"), // those that one started
 		grant(coder.RBACResourceGroupMember, "read"),
 		grant(coder.RBACResourceWorkspaceAgentResourceMonitor, "*"),
 		grant(coder.RBACResourceWorkspaceAgentDevcontainers, "*"),

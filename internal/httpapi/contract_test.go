@@ -66,6 +66,8 @@ func shape(method, path string) string {
 // ours are routes that we add to the contract, or that it speaks of elsewhere.
 var ours = []string{
 	"POST /applications/reconnecting-pty-signed-token",
+	"GET /organizations/{}/provisionerjobs/{}/explain",
+	"GET /organizations/{}/provisionerqueue",
 	"POST /organizations/{}/provisionerkeys/{}/rotate",
 	"GET /changes",
 	"PUT /users/{}/keys/{}/expire",

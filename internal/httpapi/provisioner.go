@@ -20,6 +20,8 @@ func (a *API) provisionerRoutes() []Route {
 	return []Route{
 		{Method: "GET", Path: org + "/provisionerjobs", Summary: "List provisioner jobs", Action: coder.RBACActionRead, Resource: jobs, Out: []coder.ProvisionerJob{}, Handler: a.getProvisionerJobs},
 		{Method: "GET", Path: org + "/provisionerjobs/{job}", Summary: "Get a provisioner job", Action: coder.RBACActionRead, Resource: jobs, Out: coder.ProvisionerJob{}, Handler: a.getProvisionerJob},
+		{Method: "GET", Path: org + "/provisionerjobs/{job}/explain", Summary: "Say why a provisioner job waits", Action: coder.RBACActionRead, Resource: jobs, Out: coder.ProvisionerJobExplanation{}, Handler: a.explainProvisionerJob},
+		{Method: "GET", Path: org + "/provisionerqueue", Summary: "Get what waits and runs, by tag set", Action: coder.RBACActionRead, Resource: jobs, Out: coder.ProvisionerQueue{}, Handler: a.getProvisionerQueue},
 		{Method: "GET", Path: org + "/provisionerdaemons", Summary: "List provisioner daemons", Action: coder.RBACActionRead, Resource: daemon, Out: []coder.ProvisionerDaemon{}, Handler: a.getProvisionerDaemons},
 		{Method: "GET", Path: org + "/provisionerkeys", Summary: "List provisioner keys", Action: coder.RBACActionRead, Resource: daemon, Out: []coder.ProvisionerKey{}, Handler: a.getProvisionerKeys},
 		{Method: "POST", Path: org + "/provisionerkeys", Summary: "Create a provisioner key", Action: coder.RBACActionCreate, Resource: daemon, In: coder.CreateProvisionerKeyRequest{}, Out: coder.CreateProvisionerKeyResponse{}, Status: 201, Handler: a.postProvisionerKey},
@@ -42,7 +44,7 @@ func (a *API) getProvisionerJobs(w http.ResponseWriter, r *http.Request) error {
 	if f.Limit, err = queryLimit(r); err != nil {
 		return err
 	}
-	if f.Tags, err = queryTags(r); err != nil {
+	if f.Tags, err = queryTags(r, "tags"); err != nil {
 		return err
 	}
 	f.Statuses, err = queryOneOf(r, "status", coder.ProvisionerJobStatusPending, coder.ProvisionerJobStatusRunning, coder.ProvisionerJobStatusSucceeded,
@@ -92,7 +94,7 @@ func (a *API) getProvisionerDaemons(w http.ResponseWriter, r *http.Request) erro
 	if f.Limit, err = queryLimit(r); err != nil {
 		return err
 	}
-	if f.Tags, err = queryTags(r); err != nil {
+	if f.Tags, err = queryTags(r, "tags"); err != nil {
 		return err
 	}
 	f.Statuses, err = queryOneOf(r, "status", coder.ProvisionerDaemonStatusIdle, coder.ProvisionerDaemonStatusBusy, coder.ProvisionerDaemonStatusOffline)
@@ -236,15 +238,15 @@ func queryOneOf[T ~string](r *http.Request, name string, known ...T) ([]T, error
 	return out, nil
 }
 
-// queryTags reads tags as a JSON object, {"name": "value"}.
-func queryTags(r *http.Request) (coder.Tags, error) {
-	v := r.URL.Query().Get("tags")
+// queryTags reads tags as a JSON object, {"name": "value"}; nil when none are given.
+func queryTags(r *http.Request, name string) (coder.Tags, error) {
+	v := r.URL.Query().Get(name)
 	if v == "" {
 		return nil, nil
 	}
 	var t coder.Tags
 	if err := json.Unmarshal([]byte(v), &t); err != nil {
-		return nil, coder.Invalid("tags", `must be a JSON object such as {"name": "value"}`)
+		return nil, coder.Invalid(name, `must be a JSON object such as {"name": "value"}`)
 	}
-	return t, coder.CheckTags("tags", t)
+	return t, coder.CheckTags(name, t)
 }

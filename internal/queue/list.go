@@ -29,13 +29,26 @@ type DaemonFilter struct {
 	Limit    int        // 0 means no limit
 }
 
-func jobsOf(organizationID uuid.UUID) access.Object {
-	return access.Object{Type: coder.RBACResourceProvisionerJobs, OrganizationID: organizationID}
+// readable says of which rows of an organization the actor may read: of all,
+// for which own is Nil, or of what is the actor's own. Of a daemon that is the
+// user whose it is, of a job who started it. Neither is CodeNotFound.
+func readable(actor access.Subject, kind coder.RBACResource, organizationID uuid.UUID) (own uuid.UUID, err error) {
+	o := access.Object{Type: kind, OrganizationID: organizationID}
+	err = actor.Check(coder.RBACActionRead, o)
+	if err == nil {
+		return uuid.Nil, nil
+	}
+	if o.OwnerID = actor.UserID; actor.Can(coder.RBACActionRead, o) {
+		return actor.UserID, nil
+	}
+	return uuid.Nil, err
 }
 
-// List gives an organization's jobs, the newest first. (PRV-16)
+// List gives an organization's jobs, the newest first: all, or those that the
+// actor started. (PRV-16)
 func (s *Service) List(ctx context.Context, actor access.Subject, organizationID uuid.UUID, f JobFilter) ([]coder.ProvisionerJob, error) {
-	if err := actor.Check(coder.RBACActionRead, jobsOf(organizationID)); err != nil {
+	own, err := readable(actor, coder.RBACResourceProvisionerJobs, organizationID)
+	if err != nil {
 		return nil, err
 	}
 	tags, err := tagsJSON(f.Tags)
@@ -48,6 +61,12 @@ func (s *Service) List(ctx context.Context, actor access.Subject, organizationID
 	}
 	if f.Initiator != uuid.Nil {
 		p.InitiatorID = &f.Initiator
+	}
+	if own != uuid.Nil {
+		if f.Initiator != uuid.Nil && f.Initiator != own {
+			return []coder.ProvisionerJob{}, nil
+		}
+		p.InitiatorID = &own
 	}
 	ids, err := s.Store.QueueList(ctx, p)
 	if err != nil {
@@ -66,28 +85,36 @@ func (s *Service) List(ctx context.Context, actor access.Subject, organizationID
 	return out, nil
 }
 
-// JobIn gives a job of an organization.
+// JobIn gives a job of an organization to who may read all of its jobs, who
+// started it, or who may read the workspace or template that it is about.
 func (s *Service) JobIn(ctx context.Context, actor access.Subject, organizationID, jobID uuid.UUID) (coder.ProvisionerJob, error) {
-	if err := actor.Check(coder.RBACActionRead, jobsOf(organizationID)); err != nil {
+	may, err := s.mayRead(ctx, s.Store.Queries, actor, []uuid.UUID{jobID})
+	if err != nil {
 		return coder.ProvisionerJob{}, err
 	}
-	j, err := s.Job(ctx, s.Store.Queries, jobID)
-	if err == nil && j.OrganizationID != organizationID {
-		err = coder.NotFound()
+	if may[jobID] != organizationID {
+		return coder.ProvisionerJob{}, coder.NotFound()
 	}
-	return j, err
+	return s.Job(ctx, s.Store.Queries, jobID)
 }
 
-// Daemons gives an organization's daemons, the newest first. (PRV-14, PRV-15)
+// Daemons gives an organization's daemons, the newest first: all, or those
+// that are the actor's own. (PRV-14, PRV-15)
 func (s *Service) Daemons(ctx context.Context, actor access.Subject, organizationID uuid.UUID, f DaemonFilter) ([]coder.ProvisionerDaemon, error) {
-	if err := actor.Check(coder.RBACActionRead, daemonsOf(organizationID)); err != nil {
+	own, err := readable(actor, coder.RBACResourceProvisionerDaemon, organizationID)
+	if err != nil {
 		return nil, err
 	}
 	tags, err := tagsJSON(f.Tags)
 	if err != nil {
 		return nil, err
 	}
-	rows, err := s.Store.QueueDaemons(ctx, sqlc.QueueDaemonsParams{OrganizationID: organizationID, Ids: orEmpty(f.IDs), Tags: tags, StaleMs: stale.Milliseconds()})
+	p := sqlc.QueueDaemonsParams{OrganizationID: organizationID, Ids: orEmpty(f.IDs), Tags: tags, StaleMs: stale.Milliseconds()}
+	if own != uuid.Nil {
+		owner := own.String()
+		p.Owner = &owner
+	}
+	rows, err := s.Store.QueueDaemons(ctx, p)
 	if err != nil {
 		return nil, err
 	}
@@ -102,6 +129,7 @@ func (s *Service) Daemons(ctx context.Context, actor access.Subject, organizatio
 	out := []coder.ProvisionerDaemon{}
 	for _, r := range rows {
 		d := daemonView(r, jobs)
+		d.Warnings = coder.ProvisionerWarnings(d, s.Version)
 		if len(f.Statuses) > 0 && !slices.Contains(f.Statuses, d.Status) {
 			continue
 		}

@@ -2,49 +2,107 @@ package queue
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// collector tells, when it is asked, how many jobs wait and run, and how long
-// the oldest has been waiting: what scales provisioners.
+const (
+	// scrape bounds the queries of one scrape.
+	scrape = 5 * time.Second
+	// fresh is how long what was read is told again, so that however many
+	// scrape, the queue is counted once in that time.
+	fresh = 10 * time.Second
+	// maxSeries bounds the tag sets that are told by themselves; the jobs of the
+	// others are told together.
+	maxSeries  = 500
+	otherTags  = "(other)"
+	metricName = "coderd_provisionerd_queue_"
+)
+
+// collector tells, when it is asked, how many jobs wait and run, how long the
+// oldest has been waiting, and how many slots there are: what scales
+// provisioners.
 type collector struct {
-	s    *Service
-	jobs *prometheus.Desc
-	wait *prometheus.Desc
+	s                             *Service
+	jobs, wait, slots, busy, want *prometheus.Desc
+
+	mu   sync.Mutex
+	at   time.Time
+	sets []namedSet
 }
 
-// scrape bounds the query of one scrape.
-const scrape = 5 * time.Second
-
 func newCollector(s *Service) *collector {
+	desc := func(name, help string, more ...string) *prometheus.Desc {
+		return prometheus.NewDesc(metricName+name, help, append([]string{"organization", "tags"}, more...), nil)
+	}
 	return &collector{
-		s: s,
-		jobs: prometheus.NewDesc("coderd_provisionerd_queue_jobs", "Provisioner jobs that are not over, by organization, tags and state.",
-			[]string{"organization", "tags", "state"}, nil),
-		wait: prometheus.NewDesc("coderd_provisionerd_queue_oldest_wait_seconds", "How long the oldest pending job has been waiting.",
-			[]string{"organization", "tags"}, nil),
+		s:     s,
+		jobs:  desc("jobs", "Provisioner jobs that are not over, by organization, tags and state: pending, held or running.", "state"),
+		wait:  desc("oldest_wait_seconds", "How long the oldest pending job has been waiting."),
+		slots: desc("slots", "Slots of the provisioners that are there and match the tags; one provisioner may count for several tag sets."),
+		busy:  desc("slots_busy", "How many of these slots are at work, on jobs of whatever tags."),
+		want:  desc("recommended_slots", "How many slots would begin all pending jobs within a minute."),
 	}
 }
 
 // Describe is of prometheus.Collector.
-func (c *collector) Describe(d chan<- *prometheus.Desc) { d <- c.jobs; d <- c.wait }
+func (c *collector) Describe(d chan<- *prometheus.Desc) {
+	for _, x := range []*prometheus.Desc{c.jobs, c.wait, c.slots, c.busy, c.want} {
+		d <- x
+	}
+}
 
 // Collect is of prometheus.Collector. When the database does not answer, the
 // metrics are absent.
 func (c *collector) Collect(m chan<- prometheus.Metric) {
-	ctx, cancel := context.WithTimeout(context.Background(), scrape)
-	defer cancel()
-	rows, err := c.s.Store.QueueCounts(ctx)
-	if err != nil {
-		c.s.Log.Warn("cannot count jobs for the metrics", "error", err)
+	sets, ok := c.read()
+	if !ok {
 		return
 	}
-	for _, r := range rows {
-		m <- prometheus.MustNewConstMetric(c.jobs, prometheus.GaugeValue, float64(r.Jobs), r.Organization, r.Tags, r.Status)
-		if r.Status == "pending" {
-			m <- prometheus.MustNewConstMetric(c.wait, prometheus.GaugeValue, r.OldestSeconds, r.Organization, r.Tags)
+	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
+		m <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
+	}
+	type place struct{ organization, state string }
+	rest := map[place]float64{}
+	for i, t := range sets {
+		for _, x := range []struct {
+			state string
+			n     int
+		}{{"pending", t.Pending}, {"held", t.Held}, {"running", t.Running}} {
+			if i < maxSeries {
+				gauge(c.jobs, float64(x.n), t.organization, t.key, x.state)
+			} else {
+				rest[place{t.organization, x.state}] += float64(x.n)
+			}
+		}
+		if i < maxSeries {
+			gauge(c.wait, t.OldestWaitSeconds, t.organization, t.key)
+			gauge(c.slots, float64(t.Slots), t.organization, t.key)
+			gauge(c.busy, float64(t.SlotsBusy), t.organization, t.key)
+			gauge(c.want, float64(t.RecommendedSlots), t.organization, t.key)
 		}
 	}
+	for p, n := range rest {
+		gauge(c.jobs, n, p.organization, otherTags, p.state)
+	}
+}
+
+// read gives the tag sets as they were a moment ago.
+func (c *collector) read() ([]namedSet, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.at.IsZero() && time.Since(c.at) < fresh {
+		return c.sets, true
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), scrape)
+	defer cancel()
+	sets, _, err := c.s.overview(ctx, nil, 0)
+	if err != nil {
+		c.s.Log.Warn("cannot count jobs for the metrics", "error", err)
+		return nil, false
+	}
+	c.sets, c.at = sets, time.Now()
+	return sets, true
 }

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/api/provisioner"
@@ -471,21 +470,6 @@ func TestLogs(t *testing.T) {
 	}
 }
 
-func TestMetrics(t *testing.T) {
-	reg := prometheus.NewPedanticRegistry()
-	h := newHouse(t, queue.Config{Registerer: reg})
-	h.add(t, coder.ProvisionerJobTypeWorkspaceBuild, coder.Tags{"a": "b"})
-	families, err := reg.Gather()
-	if err != nil || len(families) != 2 {
-		t.Fatal(families, err)
-	}
-	for _, f := range families {
-		if f.GetName() == "coderd_provisionerd_queue_jobs" && (len(f.Metric) != 1 || f.Metric[0].GetGauge().GetValue() != 1) {
-			t.Errorf("the metric is %v", f.Metric)
-		}
-	}
-}
-
 func TestMatched(t *testing.T) {
 	h := newHouse(t, queue.Config{})
 	h.worker(t, "plain", nil)
@@ -494,8 +478,8 @@ func TestMatched(t *testing.T) {
 		tags coder.Tags
 		want int
 	}{{nil, 1}, {coder.Tags{"a": "1"}, 1}, {coder.Tags{"a": "2"}, 0}} {
-		m, err := h.Matched(t.Context(), h.store.Queries, h.org, c.tags)
-		if err != nil || m.Count != c.want || m.Available != c.want || (m.MostRecentlySeen != nil) != (c.want > 0) {
+		m, warning, err := h.Outlook(t.Context(), h.store.Queries, h.add(t, coder.ProvisionerJobTypeWorkspaceBuild, c.tags))
+		if err != nil || (warning == "") != (c.want > 0) || m.Count != c.want || m.Available != c.want || (m.MostRecentlySeen != nil) != (c.want > 0) {
 			t.Errorf("%v: %+v, %v; want %d", c.tags, m, err, c.want)
 		}
 	}

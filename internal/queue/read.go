@@ -86,26 +86,6 @@ func jobView(r sqlc.QueueJobsRow) coder.ProvisionerJob {
 	return j
 }
 
-// Matched counts the provisioners that could take a job of these tags. (PRV-29)
-func (s *Service) Matched(ctx context.Context, q *sqlc.Queries, organizationID uuid.UUID, tags coder.Tags) (coder.MatchedProvisioners, error) {
-	if tags[coder.TagScope] == "" {
-		tags = coder.NormalizeTags(uuid.Nil, tags)
-	}
-	b, err := json.Marshal(tags)
-	if err != nil {
-		return coder.MatchedProvisioners{}, err
-	}
-	r, err := q.QueueMatched(ctx, stale.Milliseconds(), organizationID, b)
-	if err != nil {
-		return coder.MatchedProvisioners{}, err
-	}
-	m := coder.MatchedProvisioners{Count: int(r.Total), Available: int(r.Available)}
-	if r.Total > 0 {
-		m.MostRecentlySeen = &r.LastSeenAt
-	}
-	return m, nil
-}
-
 // Timings gives how long the steps of a job took.
 func (s *Service) Timings(ctx context.Context, q *sqlc.Queries, jobID uuid.UUID) ([]coder.ProvisionerTiming, error) {
 	rows, err := q.QueueTimings(ctx, jobID)

@@ -46,6 +46,8 @@ type Config struct {
 	Reap time.Duration
 	// Registerer takes the queue's metrics; may be nil.
 	Registerer prometheus.Registerer
+	// Version is the server's own, to compare those of provisioners with.
+	Version string
 }
 
 // Service is the queue of one server. It is safe for concurrent use; replicas

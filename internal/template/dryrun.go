@@ -2,8 +2,6 @@ package template
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 
 	"github.com/google/uuid"
 
@@ -74,7 +72,12 @@ func (s *Service) CreateTemplateVersionDryRun(ctx context.Context, actor access.
 		return none, err
 	}
 	s.Queue.Wake(v.OrganizationID)
-	return s.Queue.Job(ctx, s.Store.Queries, id)
+	job, err := s.Queue.Job(ctx, s.Store.Queries, id)
+	if err != nil || job.Status != coder.ProvisionerJobStatusPending {
+		return job, err
+	}
+	_, job.ProvisionerWarning, err = s.Queue.Outlook(ctx, s.Store.Queries, id)
+	return job, err
 }
 
 // TemplateVersionDryRun gives the job of a dry run to who started it or may
@@ -110,7 +113,8 @@ func (s *Service) TemplateVersionDryRunMatched(ctx context.Context, actor access
 	if err != nil || job.CompletedAt != nil {
 		return coder.MatchedProvisioners{}, err
 	}
-	return s.Queue.Matched(ctx, s.Store.Queries, job.OrganizationID, job.Tags)
+	m, _, err := s.Queue.Outlook(ctx, s.Store.Queries, job.ID)
+	return m, err
 }
 
 // CancelTemplateVersionDryRun stops a dry run.
@@ -130,8 +134,8 @@ type dryRunner struct{ s *Service }
 
 func (h dryRunner) Prepare(ctx context.Context, job queue.Job) (*provisionerd.AcquiredJob, error) {
 	var in dryRunInput
-	if err := json.Unmarshal(job.Input, &in); err != nil {
-		return nil, fmt.Errorf("read input of dry run %s: %w", job.ID, err)
+	if err := job.ReadInput(&in); err != nil {
+		return nil, err
 	}
 	acquired, meta, err := h.s.plan(ctx, job, in.TemplateVersionID)
 	if err != nil {

@@ -52,11 +52,11 @@ func (s *Service) TemplateVersion(ctx context.Context, actor access.Subject, id 
 	}
 	out := versionView(r.TemplateVersion, creatorOf(r), job)
 	if job.Status == coder.ProvisionerJobStatusPending {
-		m, err := s.Queue.Matched(ctx, s.Store.Queries, job.OrganizationID, job.Tags)
+		m, warning, err := s.Queue.Outlook(ctx, s.Store.Queries, job.ID)
 		if err != nil {
 			return none, err
 		}
-		out.MatchedProvisioners = &m
+		out.MatchedProvisioners, out.ProvisionerWarning = &m, warning
 	}
 	return out, nil
 }

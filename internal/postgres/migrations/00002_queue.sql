@@ -9,3 +9,6 @@ ALTER TABLE provisioner_keys
     ADD CHECK (replaced_at IS NULL OR expires_at IS NOT NULL);
 DROP INDEX provisioner_keys_name;
 CREATE UNIQUE INDEX provisioner_keys_name ON provisioner_keys (organization_id, lower(name)) WHERE replaced_at IS NULL;
+
+-- How long jobs of a tag set took lately.
+CREATE INDEX provisioner_jobs_done ON provisioner_jobs (tag_set_id, completed_at DESC) WHERE completed_at IS NOT NULL AND started_at IS NOT NULL;

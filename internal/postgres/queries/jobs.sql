@@ -70,16 +70,6 @@ WHERE id = sqlc.arg(id);
 UPDATE provisioner_jobs SET lease_expires_at = now() + sqlc.arg(lease_ms)::bigint * interval '1 millisecond'
 WHERE id = sqlc.arg(id) AND fence = sqlc.arg(fence) AND started_at IS NOT NULL AND completed_at IS NULL;
 
--- name: QueueCounts :many
--- How many jobs wait and run, by organization and tag set.
-SELECT o.name AS organization, s.key AS tags, j.status, count(*) AS jobs,
-    extract(epoch FROM now() - min(j.created_at))::float8 AS oldest_seconds
-FROM provisioner_jobs j
-JOIN organizations o ON o.id = j.organization_id
-JOIN job_tag_sets s ON s.id = j.tag_set_id
-WHERE j.completed_at IS NULL
-GROUP BY o.name, s.key, j.status;
-
 -- name: QueueRelease :execrows
 -- Puts a claimed job back among the pending: its worker never got it, or was
 -- lost while the job had no effect outside but what its state tells.

@@ -19,31 +19,6 @@ UPDATE provisioner_daemons SET last_seen_at = now() - sqlc.arg(stale_ms)::bigint
 -- name: QueueForgetDaemons :exec
 DELETE FROM provisioner_daemons d WHERE d.last_seen_at < now() - interval '7 days';
 
--- name: QueueDaemons :many
--- An organizations daemons with their running job and the one before.
-SELECT sqlc.embed(d), coalesce(k.name, '') AS key_name,
-    (d.last_seen_at IS NULL OR d.last_seen_at <= now() - sqlc.arg(stale_ms)::bigint * interval '1 millisecond')::boolean AS offline,
-    (SELECT count(*) FROM provisioner_jobs j WHERE j.worker_id = d.id AND j.completed_at IS NULL)::integer AS busy_slots,
-    coalesce((SELECT j.id FROM provisioner_jobs j WHERE j.worker_id = d.id AND j.completed_at IS NULL
-        ORDER BY j.started_at DESC LIMIT 1), '00000000-0000-0000-0000-000000000000')::uuid AS current_job,
-    coalesce((SELECT j.id FROM provisioner_jobs j WHERE j.worker_id = d.id AND j.completed_at IS NOT NULL
-        ORDER BY j.started_at DESC LIMIT 1), '00000000-0000-0000-0000-000000000000')::uuid AS previous_job
-FROM provisioner_daemons d
-LEFT JOIN provisioner_keys k ON k.id = d.key_id
-WHERE d.organization_id = sqlc.arg(organization_id)
-    AND (cardinality(sqlc.arg(ids)::uuid[]) = 0 OR d.id = ANY (sqlc.arg(ids)::uuid[]))
-    AND sqlc.arg(tags)::jsonb <@ d.tags
-ORDER BY d.created_at DESC, d.id;
-
--- name: QueueMatched :one
--- How many daemons could take jobs of these tags, and how many of them are there now.
-SELECT count(*) AS total,
-    count(*) FILTER (WHERE d.last_seen_at > now() - sqlc.arg(stale_ms)::bigint * interval '1 millisecond') AS available,
-    coalesce(max(d.last_seen_at), 'epoch')::timestamptz AS last_seen_at
-FROM provisioner_daemons d
-WHERE d.organization_id = sqlc.arg(organization_id)
-    AND CASE WHEN sqlc.arg(tags)::jsonb = '{"scope": "organization", "owner": ""}' THEN d.tags = sqlc.arg(tags)::jsonb ELSE sqlc.arg(tags)::jsonb <@ d.tags END;
-
 -- name: QueueAddKey :one
 -- A key that lives for that many seconds; 0 for ever.
 INSERT INTO provisioner_keys (id, organization_id, name, secret_hash, tags, created_at, expires_at)

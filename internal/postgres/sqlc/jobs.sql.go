@@ -231,51 +231,6 @@ func (q *Queries) QueueClaim(ctx context.Context, arg QueueClaimParams) ([]Queue
 	return items, nil
 }
 
-const queueCounts = `-- name: QueueCounts :many
-SELECT o.name AS organization, s.key AS tags, j.status, count(*) AS jobs,
-    extract(epoch FROM now() - min(j.created_at))::float8 AS oldest_seconds
-FROM provisioner_jobs j
-JOIN organizations o ON o.id = j.organization_id
-JOIN job_tag_sets s ON s.id = j.tag_set_id
-WHERE j.completed_at IS NULL
-GROUP BY o.name, s.key, j.status
-`
-
-type QueueCountsRow struct {
-	Organization  string
-	Tags          string
-	Status        string
-	Jobs          int64
-	OldestSeconds float64
-}
-
-// How many jobs wait and run, by organization and tag set.
-func (q *Queries) QueueCounts(ctx context.Context) ([]QueueCountsRow, error) {
-	rows, err := q.db.Query(ctx, queueCounts)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	items := []QueueCountsRow{}
-	for rows.Next() {
-		var i QueueCountsRow
-		if err := rows.Scan(
-			&i.Organization,
-			&i.Tags,
-			&i.Status,
-			&i.Jobs,
-			&i.OldestSeconds,
-		); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
 const queueEnd = `-- name: QueueEnd :exec
 UPDATE provisioner_jobs SET
     completed_at = now(), updated_at = now(), error = $1, error_code = $2,

@@ -7,8 +7,6 @@ package sqlc
 
 import (
 	"context"
-	"encoding/json"
-	"time"
 
 	"github.com/google/uuid"
 	coder "github.com/seed-2a7f8fe7/coder"
@@ -108,83 +106,6 @@ func (q *Queries) QueueDaemonHello(ctx context.Context, arg QueueDaemonHelloPara
 	var id uuid.UUID
 	err := row.Scan(&id)
 	return id, err
-}
-
-const queueDaemons = `-- name: QueueDaemons :many
-SELECT d.id, d.organization_id, d.key_id, d.name, d.owner, d.provisioners, d.tags, d.version, d.api_version, d.slots, d.tools, d.created_at, d.last_seen_at, coalesce(k.name, '') AS key_name,
-    (d.last_seen_at IS NULL OR d.last_seen_at <= now() - $1::bigint * interval '1 millisecond')::boolean AS offline,
-    (SELECT count(*) FROM provisioner_jobs j WHERE j.worker_id = d.id AND j.completed_at IS NULL)::integer AS busy_slots,
-    coalesce((SELECT j.id FROM provisioner_jobs j WHERE j.worker_id = d.id AND j.completed_at IS NULL
-        ORDER BY j.started_at DESC LIMIT 1), '00000000-0000-0000-0000-000000000000')::uuid AS current_job,
-    coalesce((SELECT j.id FROM provisioner_jobs j WHERE j.worker_id = d.id AND j.completed_at IS NOT NULL
-        ORDER BY j.started_at DESC LIMIT 1), '00000000-0000-0000-0000-000000000000')::uuid AS previous_job
-FROM provisioner_daemons d
-LEFT JOIN provisioner_keys k ON k.id = d.key_id
-WHERE d.organization_id = $2
-    AND (cardinality($3::uuid[]) = 0 OR d.id = ANY ($3::uuid[]))
-    AND $4::jsonb <@ d.tags
-ORDER BY d.created_at DESC, d.id
-`
-
-type QueueDaemonsParams struct {
-	StaleMs        int64
-	OrganizationID uuid.UUID
-	Ids            []uuid.UUID
-	Tags           json.RawMessage
-}
-
-type QueueDaemonsRow struct {
-	ProvisionerDaemon ProvisionerDaemon
-	KeyName           string
-	Offline           bool
-	BusySlots         int32
-	CurrentJob        uuid.UUID
-	PreviousJob       uuid.UUID
-}
-
-// An organizations daemons with their running job and the one before.
-func (q *Queries) QueueDaemons(ctx context.Context, arg QueueDaemonsParams) ([]QueueDaemonsRow, error) {
-	rows, err := q.db.Query(ctx, queueDaemons,
-		arg.StaleMs,
-		arg.OrganizationID,
-		arg.Ids,
-		arg.Tags,
-	)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	items := []QueueDaemonsRow{}
-	for rows.Next() {
-		var i QueueDaemonsRow
-		if err := rows.Scan(
-			&i.ProvisionerDaemon.ID,
-			&i.ProvisionerDaemon.OrganizationID,
-			&i.ProvisionerDaemon.KeyID,
-			&i.ProvisionerDaemon.Name,
-			&i.ProvisionerDaemon.Owner,
-			&i.ProvisionerDaemon.Provisioners,
-			&i.ProvisionerDaemon.Tags,
-			&i.ProvisionerDaemon.Version,
-			&i.ProvisionerDaemon.ApiVersion,
-			&i.ProvisionerDaemon.Slots,
-			&i.ProvisionerDaemon.Tools,
-			&i.ProvisionerDaemon.CreatedAt,
-			&i.ProvisionerDaemon.LastSeenAt,
-			&i.KeyName,
-			&i.Offline,
-			&i.BusySlots,
-			&i.CurrentJob,
-			&i.PreviousJob,
-		); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
 }
 
 const queueDaemonsSeen = `-- name: QueueDaemonsSeen :exec
@@ -390,29 +311,6 @@ func (q *Queries) QueueLockKey(ctx context.Context, organizationID uuid.UUID, re
 		&i.ProvisionerKey.LastUsedAt,
 		&i.Replaced,
 	)
-	return i, err
-}
-
-const queueMatched = `-- name: QueueMatched :one
-SELECT count(*) AS total,
-    count(*) FILTER (WHERE d.last_seen_at > now() - $1::bigint * interval '1 millisecond') AS available,
-    coalesce(max(d.last_seen_at), 'epoch')::timestamptz AS last_seen_at
-FROM provisioner_daemons d
-WHERE d.organization_id = $2
-    AND CASE WHEN $3::jsonb = '{"scope": "organization", "owner": ""}' THEN d.tags = $3::jsonb ELSE $3::jsonb <@ d.tags END
-`
-
-type QueueMatchedRow struct {
-	Total      int64
-	Available  int64
-	LastSeenAt time.Time
-}
-
-// How many daemons could take jobs of these tags, and how many of them are there now.
-func (q *Queries) QueueMatched(ctx context.Context, staleMs int64, organizationID uuid.UUID, tags json.RawMessage) (QueueMatchedRow, error) {
-	row := q.db.QueryRow(ctx, queueMatched, staleMs, organizationID, tags)
-	var i QueueMatchedRow
-	err := row.Scan(&i.Total, &i.Available, &i.LastSeenAt)
 	return i, err
 }
 

@@ -1,0 +1,135 @@
+-- name: QueueDaemons :many
+-- An organizations daemons with their latest running job and the one before.
+-- With an owner only those of that users own.
+WITH running AS MATERIALIZED (
+    SELECT j.worker_id, count(*) AS jobs, max(j.started_at)::timestamptz AS since,
+        (array_agg(j.id ORDER BY j.started_at DESC))[1] AS latest
+    FROM provisioner_jobs j
+    WHERE j.started_at IS NOT NULL AND j.completed_at IS NULL
+        AND j.organization_id = sqlc.arg(organization_id)
+    GROUP BY j.worker_id
+)
+SELECT sqlc.embed(d), coalesce(k.name, '') AS key_name,
+    (d.last_seen_at IS NULL OR d.last_seen_at <= now() - sqlc.arg(stale_ms)::bigint * interval '1 millisecond')::boolean AS offline,
+    coalesce(r.jobs, 0)::integer AS busy_slots,
+    coalesce(r.since, 'epoch')::timestamptz AS busy_since,
+    coalesce(r.latest, '00000000-0000-0000-0000-000000000000')::uuid AS current_job,
+    coalesce((SELECT j.id FROM provisioner_jobs j WHERE j.worker_id = d.id AND j.completed_at IS NOT NULL
+        ORDER BY j.started_at DESC LIMIT 1), '00000000-0000-0000-0000-000000000000')::uuid AS previous_job
+FROM provisioner_daemons d
+LEFT JOIN provisioner_keys k ON k.id = d.key_id
+LEFT JOIN running r ON r.worker_id = d.id
+WHERE d.organization_id = sqlc.arg(organization_id)
+    AND (cardinality(sqlc.arg(ids)::uuid[]) = 0 OR d.id = ANY (sqlc.arg(ids)::uuid[]))
+    AND (sqlc.narg(owner)::text IS NULL OR d.owner = sqlc.narg(owner))
+    AND sqlc.arg(tags)::jsonb <@ d.tags
+ORDER BY d.created_at DESC, d.id;
+
+-- name: QueueMatched :one
+-- How many daemons could take jobs of these tags and that kind, or of any,
+-- and how many of them are there now.
+SELECT count(*) AS total,
+    count(*) FILTER (WHERE d.last_seen_at > now() - sqlc.arg(stale_ms)::bigint * interval '1 millisecond') AS available,
+    coalesce(max(d.last_seen_at), 'epoch')::timestamptz AS last_seen_at
+FROM provisioner_daemons d
+WHERE d.organization_id = sqlc.arg(organization_id)
+    AND (sqlc.arg(provisioner)::text = '' OR sqlc.arg(provisioner)::text = ANY (d.provisioners))
+    AND CASE WHEN sqlc.arg(tags)::jsonb = '{"scope": "organization", "owner": ""}' THEN d.tags = sqlc.arg(tags)::jsonb ELSE sqlc.arg(tags)::jsonb <@ d.tags END;
+
+-- name: QueueNeed :one
+-- What a job asks of a provisioner, and where its tags come from.
+SELECT j.organization_id, j.tag_set_id, j.type, j.provisioner, j.status, s.tags, o.name AS organization, o.is_default,
+    coalesce(array(SELECT jsonb_object_keys(v.workspace_tags)), '{}')::text[] AS template_tags
+FROM provisioner_jobs j
+JOIN job_tag_sets s ON s.id = j.tag_set_id
+JOIN organizations o ON o.id = j.organization_id
+LEFT JOIN workspace_builds b ON b.id = (j.input ->> 'workspace_build_id')::uuid
+LEFT JOIN template_versions v ON v.id = coalesce(b.template_version_id, (j.input ->> 'template_version_id')::uuid)
+WHERE j.id = $1;
+
+-- name: QueueReaders :many
+-- What decides who may read jobs: who started them, and what they are about.
+SELECT j.id, j.organization_id, j.initiator_id, j.type,
+    coalesce(w.id, '00000000-0000-0000-0000-000000000000')::uuid AS workspace_id,
+    coalesce(w.owner_id, '00000000-0000-0000-0000-000000000000')::uuid AS owner_id,
+    w.user_acl AS workspace_user_acl, w.group_acl AS workspace_group_acl,
+    coalesce(t.id, '00000000-0000-0000-0000-000000000000')::uuid AS template_id,
+    t.user_acl AS template_user_acl, t.group_acl AS template_group_acl, t.deleted_at AS template_deleted_at
+FROM provisioner_jobs j
+LEFT JOIN workspace_builds b ON b.id = (j.input ->> 'workspace_build_id')::uuid
+LEFT JOIN workspaces w ON w.id = b.workspace_id
+LEFT JOIN template_versions v ON v.id = (j.input ->> 'template_version_id')::uuid
+LEFT JOIN templates t ON t.id = v.template_id
+WHERE j.id = ANY (sqlc.arg(ids)::uuid[]);
+
+-- name: QueueRunningOn :many
+-- What daemons are at work on.
+SELECT j.worker_id, j.tag_set_id, j.type, extract(epoch FROM now() - j.started_at)::float8 AS elapsed_seconds
+FROM provisioner_jobs j
+WHERE j.started_at IS NOT NULL AND j.completed_at IS NULL
+    AND j.worker_id = ANY (sqlc.arg(workers)::uuid[]);
+
+-- name: QueueMeans :many
+-- How long jobs of tag sets and types took lately: of the last 200 of a set at
+-- most 50 of the type. Canceled ones say nothing.
+SELECT p.tag_set_id::bigint AS tag_set_id, p.type::text AS type, l.seconds
+FROM (SELECT unnest(sqlc.arg(tag_sets)::bigint[]) AS tag_set_id, unnest(sqlc.arg(types)::text[]) AS type) p
+CROSS JOIN LATERAL (
+    SELECT avg(m.seconds)::float8 AS seconds FROM (
+        SELECT r.seconds FROM (
+            SELECT j.type, j.status, extract(epoch FROM j.completed_at - j.started_at) AS seconds
+            FROM provisioner_jobs j
+            WHERE j.tag_set_id = p.tag_set_id AND j.completed_at IS NOT NULL AND j.started_at IS NOT NULL
+            ORDER BY j.completed_at DESC LIMIT 200
+        ) r
+        WHERE r.type = p.type AND r.status IN ('succeeded', 'failed') LIMIT 50
+    ) m
+) l
+WHERE l.seconds IS NOT NULL;
+
+-- name: QueueOverview :many
+-- What waits and runs, by tag set: of one organization, or of all. The sets
+-- whose keys are given are told even when nothing waits or runs in them.
+WITH pending AS MATERIALIZED (
+    SELECT j.tag_set_id, count(*) AS jobs, min(j.created_at) AS oldest
+    FROM provisioner_jobs j WHERE j.started_at IS NULL AND j.completed_at IS NULL
+    GROUP BY j.tag_set_id
+), running AS MATERIALIZED (
+    SELECT j.tag_set_id, count(*) AS jobs
+    FROM provisioner_jobs j WHERE j.started_at IS NOT NULL AND j.completed_at IS NULL
+    GROUP BY j.tag_set_id
+)
+SELECT s.organization_id, o.name AS organization, s.key, s.tags,
+    coalesce(p.jobs, 0)::bigint AS pending, coalesce(r.jobs, 0)::bigint AS running,
+    coalesce(extract(epoch FROM now() - p.oldest), 0)::float8 AS oldest_seconds,
+    coalesce(m.seconds, 0)::float8 AS mean_seconds
+FROM job_tag_sets s
+JOIN organizations o ON o.id = s.organization_id
+LEFT JOIN pending p ON p.tag_set_id = s.id
+LEFT JOIN running r ON r.tag_set_id = s.id
+CROSS JOIN LATERAL (
+    SELECT avg(extract(epoch FROM l.completed_at - l.started_at)) AS seconds FROM (
+        SELECT j.completed_at, j.started_at, j.status FROM provisioner_jobs j
+        WHERE j.tag_set_id = s.id AND j.completed_at IS NOT NULL AND j.started_at IS NOT NULL
+        ORDER BY j.completed_at DESC LIMIT 50
+    ) l WHERE l.status IN ('succeeded', 'failed')
+) m
+WHERE (sqlc.narg(organization_id)::uuid IS NULL OR s.organization_id = sqlc.narg(organization_id))
+    AND (p.jobs IS NOT NULL OR r.jobs IS NOT NULL OR s.key = ANY (sqlc.arg(keys)::text[]));
+
+-- name: QueueSlots :many
+-- The slots of the daemons that are there, by their tags: of one organization,
+-- or of all.
+WITH running AS MATERIALIZED (
+    SELECT j.worker_id, count(*) AS jobs
+    FROM provisioner_jobs j WHERE j.started_at IS NOT NULL AND j.completed_at IS NULL
+    GROUP BY j.worker_id
+)
+SELECT d.organization_id, o.name AS organization, d.tags,
+    sum(d.slots)::bigint AS slots, sum(least(d.slots, coalesce(r.jobs, 0)))::bigint AS busy
+FROM provisioner_daemons d
+JOIN organizations o ON o.id = d.organization_id
+LEFT JOIN running r ON r.worker_id = d.id
+WHERE (sqlc.narg(organization_id)::uuid IS NULL OR d.organization_id = sqlc.narg(organization_id))
+    AND d.last_seen_at > now() - sqlc.arg(stale_ms)::bigint * interval '1 millisecond'
+GROUP BY d.organization_id, o.name, d.tags;
