@@ -1,4 +1,4 @@
-import { Alert, Anchor, AppShell, Avatar, Burger, Button, Group, Menu, Text, UnstyledButton, useMantineColorScheme } from '@mantine/core';
+import { Alert, Anchor, AppShell, Avatar, Burger, Button, Group, Menu, Text, UnstyledButton, VisuallyHidden, useMantineColorScheme } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { IconChevronDown, IconLogout, IconMoon, IconSettings, IconSun, IconWifiOff } from '@tabler/icons-react';
 import { useQuery, useSuspenseQuery } from '@tanstack/react-query';
@@ -56,9 +56,10 @@ function Person() {
   return (
     <Menu position="bottom-end" width={230}>
       <Menu.Target>
-        <UnstyledButton aria-label={`${data.name || data.username}: account`}>
-          <Group gap={6} wrap="nowrap">
-            <Avatar size={30} radius="xl" src={data.avatar_url || null} name={data.name || data.username} color="brand" aria-hidden />
+        <UnstyledButton>
+          <VisuallyHidden>{`Account of ${data.username}`}</VisuallyHidden>
+          <Group gap={6} wrap="nowrap" aria-hidden>
+            <Avatar size={30} radius="xl" src={data.avatar_url || null} name={data.name || data.username} color="brand" />
             <IconChevronDown size={14} />
           </Group>
         </UnstyledButton>

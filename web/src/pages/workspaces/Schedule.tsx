@@ -64,7 +64,7 @@ export function Schedule({ w }: { w: Workspace }) {
         <form onSubmit={submit}>
           <Stack>
             <Refusal error={save.error} />
-            <Title order={3}>Start</Title>
+            <Title order={2} size="h3">Start</Title>
             {start !== '' && !known && <Text size="sm">The schedule {start} is not one that this form can show; saving replaces it.</Text>}
             <Switch label="Start by itself" checked={on} disabled={!mayStart} description={mayStart ? undefined : 'The template does not let you.'} onChange={(e) => setOn(e.currentTarget.checked)} />
             {on && (
@@ -84,7 +84,7 @@ export function Schedule({ w }: { w: Workspace }) {
                 </Chip.Group>
               </>
             )}
-            <Title order={3}>Stop</Title>
+            <Title order={2} size="h3">Stop</Title>
             <Checkbox label="Stop by itself after a start" checked={stops} disabled={!mayStop} description={mayStop ? undefined : 'The template does not let you.'} onChange={(e) => setStops(e.currentTarget.checked)} />
             {stops && <NumberInput label="Hours after the start" min={0.02} max={24 * 30} decimalScale={2} value={hours} onChange={setHours} required />}
             <Group>

@@ -1,4 +1,4 @@
-import { Alert, Breadcrumbs, Group, Paper, Tabs, Text } from '@mantine/core';
+import { Alert, Anchor, Breadcrumbs, Group, Paper, Tabs, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { useLive } from '../../api/live';
@@ -37,7 +37,7 @@ export default function Workspace() {
           <WorkspaceStatusBadge status={w.latest_build.status} />
           <Icon src={w.template_icon} name={w.template_name} size={18} />
           <Breadcrumbs separator="·">
-            <a href={`/templates/${w.organization_name}/${w.template_name}`}>{w.template_display_name || w.template_name}</a>
+            <Anchor href={`/templates/${w.organization_name}/${w.template_name}`} size="sm">{w.template_display_name || w.template_name}</Anchor>
             <span>{w.latest_build.template_version_name}</span>
             <span>{w.owner_name}</span>
             {w.latest_build.deadline && (
