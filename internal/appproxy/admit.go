@@ -27,7 +27,7 @@ func (p *Proxy) admit(w http.ResponseWriter, r *http.Request, v *visit) error {
 			if err := p.ambient(r, v, &pass.Target); err != nil {
 				return err
 			}
-			v.target, v.user = &pass.Target, pass.UserID
+			v.target, v.user, v.known = &pass.Target, pass.UserID, true
 			return nil
 		}
 	}
@@ -56,11 +56,8 @@ func (p *Proxy) admit(w http.ResponseWriter, r *http.Request, v *visit) error {
 		if err := p.ambient(r, v, &t); err != nil {
 			return err
 		}
-		if pass, err := p.c.Apps.NewPass(actor.UserID, v.method, v.name, t); err == nil && len(pass) <= maxCookie {
-			p.giveCookie(w, v, passCookie, pass, int(app.PassDuration.Seconds()))
-		}
 	}
-	v.target, v.user = &t, actor.UserID
+	v.target, v.user, v.carried = &t, actor.UserID, explicit == ""
 	return nil
 }
 
@@ -140,35 +137,34 @@ func (p *Proxy) signIn(w http.ResponseWriter, r *http.Request, v *visit) error {
 	return nil
 }
 
+// hand gives the browser of a visit a pass, unless a program sent a token.
+func (p *Proxy) hand(w http.ResponseWriter, v *visit) {
+	if !v.carried {
+		return
+	}
+	if pass, err := p.c.Apps.NewPass(v.user, v.method, v.name, *v.target); err == nil && len(pass) <= maxCookie {
+		p.giveCookie(w, v, passCookie, pass, int(app.PassDuration.Seconds()))
+	}
+}
+
 // ready answers what needs no app to answer: an address that lacks its slash or
-// the app's own query, an app that is a command or elsewhere. It refuses what
-// cannot be reached now.
+// the app's own query. It refuses what cannot be reached.
 func (p *Proxy) ready(w http.ResponseWriter, r *http.Request, v *visit) error {
 	t := v.target
-	answered := func(to string) error {
-		http.Redirect(w, r, to, http.StatusTemporaryRedirect)
-		v.target = nil
-		return nil
-	}
-	switch {
-	case t.Port != 0 && v.method == app.MethodPath:
-		return coder.Errorf(coder.CodeNotFound, "Ports are not opened on the dashboard's own host").
-			WithDetail("use coder port-forward, or the host name of the port if the server has a wildcard access URL")
-	case t.Command != "":
-		to := *p.c.AccessURL
-		to.Path = "/@" + t.OwnerName + "/" + t.WorkspaceName + "." + t.AgentName + "/terminal"
-		to.RawQuery = url.Values{"app": {t.App}}.Encode()
-		return answered(to.String())
-	case t.External:
-		return coder.Errorf(coder.CodeInvalid, "%s is not a page of the workspace", t.Title).
-			WithDetail("it opens by itself from the dashboard, or with coder open app")
-	}
-	if err := unreachable(t); err != nil {
-		return err
+	if !v.known {
+		if done, err := p.reachable(w, r, v); done || err != nil {
+			return err
+		}
+		p.hand(w, v)
 	}
 	u, err := appURL(t)
 	if err != nil {
 		return err
+	}
+	answered := func(to string) error {
+		http.Redirect(w, r, to, http.StatusTemporaryRedirect)
+		v.target = nil
+		return nil
 	}
 	switch upgrade := r.Header.Get("Upgrade") != ""; {
 	case v.rest == "" && !upgrade:
@@ -179,6 +175,28 @@ func (p *Proxy) ready(w http.ResponseWriter, r *http.Request, v *visit) error {
 		return coder.Errorf(coder.CodeInvalid, "This path leads out of the app")
 	}
 	return nil
+}
+
+// reachable says why the app of a visit cannot be passed on to; a command's
+// visitor goes to a terminal.
+func (p *Proxy) reachable(w http.ResponseWriter, r *http.Request, v *visit) (done bool, err error) {
+	t := v.target
+	switch {
+	case t.Port != 0 && v.method == app.MethodPath:
+		return false, coder.Errorf(coder.CodeNotFound, "Ports are not opened on the dashboard's own host").
+			WithDetail("use coder port-forward, or the host name of the port if the server has a wildcard access URL")
+	case t.Command != "":
+		to := *p.c.AccessURL
+		to.Path = "/@" + t.OwnerName + "/" + t.WorkspaceName + "." + t.AgentName + "/terminal"
+		to.RawQuery = url.Values{"app": {t.App}}.Encode()
+		http.Redirect(w, r, to.String(), http.StatusTemporaryRedirect)
+		v.target = nil
+		return true, nil
+	case t.External:
+		return false, coder.Errorf(coder.CodeInvalid, "%s is not a page of the workspace", t.Title).
+			WithDetail("it opens by itself from the dashboard, or with coder open app")
+	}
+	return false, unreachable(t)
 }
 
 // appURL gives the URL of a target, which its template wrote.

@@ -83,6 +83,8 @@ type visit struct {
 	// target and user are set once the visit is allowed.
 	target *app.Target
 	user   uuid.UUID
+	// known says that a pass did so; carried, that a browser should get one.
+	known, carried bool
 	// friend says that the origin of the page that asks may read the answer.
 	friend bool
 }
