@@ -76,6 +76,7 @@ func New(c Config) (*Daemon, error) {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
+	c.Log = c.Log.With("provisioner", c.Name) // not "name": that is of the room
 	if c.Slot != "" {
 		c.Log = c.Log.With("slot", c.Slot)
 	}
@@ -88,7 +89,7 @@ func New(c Config) (*Daemon, error) {
 	}
 	d := &Daemon{Config: c, metrics: m, refused: make(chan error, 1), closed: make(chan struct{})}
 	d.onGone = d.refuse
-	d.link = &link{dial: c.Dial, log: c.Log.With("name", c.Name, "tags", c.Tags), turn: make(chan struct{}, 1), refused: d.refused}
+	d.link = &link{dial: c.Dial, log: c.Log.With("tags", c.Tags), turn: make(chan struct{}, 1), refused: d.refused}
 	return d, nil
 }
 

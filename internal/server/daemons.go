@@ -67,7 +67,7 @@ func (s *Server) daemons(api *provisionapi.API, organization uuid.UUID) ([]lifec
 		name := fmt.Sprintf("%s-%d", host, i)
 		info := provisionapi.BuiltIn(organization, name, s.c.Version, slices.Clone(types))
 		d, err := provisionerd.New(provisionerd.Config{
-			Name: name, Engines: engines, Log: s.log.With(telemetry.NameKey, "provisionerd", "provisioner", name),
+			Name: name, Engines: engines, Log: s.log.With(telemetry.NameKey, "provisionerd"),
 			Registerer: s.registry, ForceCancelInterval: s.c.ForceCancelInterval,
 			Dial: provisionerd.Pipe(func(ctx context.Context, c net.Conn) error { return api.ServeConn(ctx, c, info) }),
 		})

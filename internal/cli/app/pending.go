@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -29,39 +28,6 @@ func QueueText(a *Run, e coder.ProvisionerJobExplanation) string {
 	return s + ", should start any moment"
 }
 
-// Advice is what to do for a job that no provisioner takes, in lines; none
-// when there is nothing to do but wait.
-func Advice(e coder.ProvisionerJobExplanation) []string {
-	var out []string
-	if e.Held != "" {
-		out = append(out, terminal.OneLine(e.Held))
-	}
-	near := e.NearestMiss
-	switch {
-	case near != nil:
-		out = append(out, "Nearest is the provisioner "+terminal.OneLine(near.DaemonName)+". To have one that takes the job:", "  "+terminal.OneLine(near.Fix))
-		if near.TemplateFix != "" {
-			out = append(out, "Or change the template, so that this one does:", "  "+terminal.OneLine(near.TemplateFix))
-		}
-	case e.Warning != "":
-		out = append(out, terminal.OneLine(e.Warning))
-	}
-	return out
-}
-
-// pendingKey is what of an explanation is news when it changes: not the place
-// in the queue, but why nobody takes the job.
-func pendingKey(e coder.ProvisionerJobExplanation) string {
-	var reasons []string
-	for _, d := range e.Daemons {
-		if !slices.Contains(reasons, string(d.Reason)) {
-			reasons = append(reasons, string(d.Reason))
-		}
-	}
-	slices.Sort(reasons)
-	return strings.Join(append(reasons, Advice(e)...), "\n")
-}
-
 // showQueue tells of a job that waits until ctx ends: its place in the queue,
 // and when no provisioner takes it why, once and again when that changes.
 func (v *jobView) showQueue(ctx context.Context, w Watch) {
@@ -70,7 +36,7 @@ func (v *jobView) showQueue(ctx context.Context, w Watch) {
 		v.spinner.Print(p.Yellow("warning: ") + terminal.OneLine(w.Warning))
 	}
 	var job coder.ProvisionerJob
-	told := ""
+	told := w.Warning
 	for Pause(ctx, time.Second) == nil {
 		if job.ID == uuid.Nil {
 			var err error
@@ -83,28 +49,30 @@ func (v *jobView) showQueue(ctx context.Context, w Watch) {
 			v.showPlace(ctx, w)
 			continue
 		}
-		if e.Status != coder.ProvisionerJobStatusPending || slices.ContainsFunc(e.Daemons, func(d coder.ProvisionerRefusal) bool {
-			return d.Reason == coder.ProvisionerReasonTakesIt
-		}) && e.Held == "" {
-			continue
-		}
 		if place := QueueText(v.app, e); place != "" {
 			v.spinner.Say("Waiting for a provisioner (" + place + ")")
 		}
-		key := pendingKey(e)
-		if key == told {
-			continue
-		}
-		if told == "" && w.Warning != "" && w.Warning == e.Warning {
-			told = key
-			continue
-		}
-		told = key
-		v.spinner.Print("    " + p.Yellow(terminal.OneLine(e.Summary)))
-		for _, line := range Advice(e) {
-			v.spinner.Print("    " + p.Yellow(line))
+		if why := whyPending(e); why != "" && why != told {
+			told = why
+			v.spinner.Print("    " + p.Yellow(terminal.OneLine(e.Summary)))
 		}
 	}
+}
+
+// whyPending is why nobody takes a job now, as far as it is news when it
+// changes: not its place in the queue. It is "" when somebody is about to.
+func whyPending(e coder.ProvisionerJobExplanation) string {
+	switch {
+	case e.Status != coder.ProvisionerJobStatusPending:
+		return ""
+	case e.Held != "":
+		return e.Held
+	case e.Warning != "":
+		return e.Warning
+	case slices.ContainsFunc(e.Daemons, func(d coder.ProvisionerRefusal) bool { return d.Reason == coder.ProvisionerReasonTakesIt }):
+		return ""
+	}
+	return "busy"
 }
 
 // showPlace is what is left to tell when the server does not explain jobs.

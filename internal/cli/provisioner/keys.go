@@ -114,7 +114,7 @@ func keysRotateCommand(a *app.Run) *app.Command {
 			}
 			key, err := c.RotateProvisionerKey(ctx, o.ID.String(), args[0], req)
 			if err != nil {
-				return err
+				return noKey(err, o, args[0])
 			}
 			until := "is not good any more"
 			if key.OldExpiresAt.After(a.Now()) {
@@ -159,10 +159,18 @@ func keysDeleteCommand(a *app.Run) *app.Command {
 				return err
 			}
 			if err := c.DeleteProvisionerKey(ctx, o.ID.String(), args[0]); err != nil {
-				return err
+				return noKey(err, o, args[0])
 			}
 			_, err = fmt.Fprintf(a.Stdout, "Deleted the key %s.\n", args[0])
 			return err
 		},
 	}
+}
+
+// noKey says which key is not there; other failures stay as they are.
+func noKey(err error, o coder.Organization, name string) error {
+	if !coder.Is(err, coder.CodeNotFound) {
+		return err
+	}
+	return coder.Errorf(coder.CodeNotFound, "organization %s has no provisioner key %q, or you may not see it; 'coder provisioner keys list' shows those that are there", o.Name, name)
 }

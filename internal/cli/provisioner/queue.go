@@ -153,19 +153,25 @@ func jobsExplainCommand(a *app.Run) *app.Command {
 // writeExplanation shows what is known of a job, the provisioners, and what to do.
 func writeExplanation(a *app.Run, l *app.Listing[coder.ProvisionerRefusal], e coder.ProvisionerJobExplanation) error {
 	p := a.Painter(a.Stdout)
-	fmt.Fprintf(a.Stdout, "%s\n", p.Bold(terminal.OneLine(e.Summary)))
-	fmt.Fprintf(a.Stdout, "Job %s is %s. Its tags: %s.\n", e.JobID, e.Status, tagsOrNone(e.Tags))
-	if line := app.QueueText(a, e); line != "" {
-		fmt.Fprintln(a.Stdout, line)
+	headline := e.Summary
+	if e.NearestMiss != nil {
+		headline = "No provisioner that is there takes this job, so it waits."
 	}
-	if e.Status == coder.ProvisionerJobStatusPending {
-		fmt.Fprintln(a.Stdout)
-		if err := l.Write(a, e.Daemons); err != nil {
-			return err
-		}
+	fmt.Fprintf(a.Stdout, "%s\nJob %s is %s; its tags: %s.\n", p.Bold(terminal.OneLine(headline)), e.JobID, e.Status, tagsOrNone(e.Tags))
+	if e.Status != coder.ProvisionerJobStatusPending {
+		return nil
 	}
-	for _, line := range app.Advice(e) {
-		fmt.Fprintln(a.Stdout, p.Yellow(line))
+	if place := app.QueueText(a, e); place != "" {
+		fmt.Fprintf(a.Stdout, "Of the jobs with these tags it has %s.\n", place)
+	}
+	fmt.Fprintln(a.Stdout)
+	if err := l.Write(a, e.Daemons); err != nil || e.NearestMiss == nil {
+		return err
+	}
+	near := *e.NearestMiss
+	fmt.Fprintf(a.Stdout, "\nThe nearest is %s. To start one that takes the job:\n  %s\n", terminal.OneLine(near.DaemonName), p.Bold(terminal.OneLine(near.Fix)))
+	if near.TemplateFix != "" {
+		fmt.Fprintf(a.Stdout, "Or change the template, so that this one takes it:\n  %s\n", p.Bold(terminal.OneLine(near.TemplateFix)))
 	}
 	return nil
 }
