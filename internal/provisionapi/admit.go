@@ -84,7 +84,10 @@ func same(a, b string) bool {
 
 // describe reads what the daemon says of itself, and the tags it asks for.
 func describe(r *http.Request) (DaemonInfo, coder.Tags, error) {
-	q := r.URL.Query()
+	q, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil { // which has a limit of its own on how many there may be
+		return DaemonInfo{}, nil, coder.Invalid("tag", "the parameters cannot be read, as %v; a provisioner has at most %d tags", err, coder.MaxTags)
+	}
 	d := DaemonInfo{
 		Name: q.Get("name"), APIVersion: q.Get("version"), Version: r.Header.Get(client.BuildVersionHeader),
 		Leases: slices.Contains(q[provisionerd.CapabilityParameter], provisionerd.CapabilityLease),

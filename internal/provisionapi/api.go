@@ -18,6 +18,7 @@ import (
 	"log/slog"
 	"net/http"
 	"sync"
+	"time"
 
 	"github.com/coder/websocket"
 
@@ -36,6 +37,9 @@ type Config struct {
 	PSK string
 	// Version of the server, which every answer carries.
 	Version string
+	// Patience is how long a daemon may take to read the job that it asked for,
+	// beyond a second for every 64 KiB; 0 means 30 s. Then the job is another's.
+	Patience time.Duration
 }
 
 // API accepts daemons. It is a lifecycle.Service: Stop ends their connections.
@@ -51,6 +55,9 @@ type API struct {
 
 // New makes the edge.
 func New(c Config) *API {
+	if c.Patience <= 0 {
+		c.Patience = 30 * time.Second
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	return &API{Config: c, ctx: func() context.Context { return ctx }, stop: cancel}
 }
@@ -107,7 +114,7 @@ func (a *API) Handler() http.Handler {
 		defer cancel()
 		err = a.ServeConn(ctx, websocket.NetConn(ctx, ws, websocket.MessageBinary), d)
 		if err != nil && ctx.Err() == nil {
-			a.Log.Warn("the connection of a provisioner broke", "name", d.Name, "organization", d.OrganizationID, "error", err)
+			a.Log.Warn("the connection of a provisioner broke", "provisioner", d.Name, "organization", d.OrganizationID, "error", err)
 		}
 	})
 }

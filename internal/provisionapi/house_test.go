@@ -37,6 +37,7 @@ type house struct {
 	org   uuid.UUID
 	user  uuid.UUID
 	file  uuid.UUID
+	log   *logbook
 
 	mu     sync.Mutex
 	jobs   map[uuid.UUID]*provisionerd.AcquiredJob
@@ -44,6 +45,45 @@ type house struct {
 	failed map[uuid.UUID]*provisionerd.FailedJob
 	told   map[uuid.UUID][]byte         // states of builds that run, as they came
 	values []*provisioner.VariableValue // answer to what an import learned
+}
+
+// logbook keeps what was logged at Warn and above.
+type logbook struct {
+	mu    sync.Mutex
+	lines []string
+}
+
+func (l *logbook) Enabled(_ context.Context, level slog.Level) bool { return level >= slog.LevelWarn }
+func (l *logbook) WithAttrs([]slog.Attr) slog.Handler               { return l }
+func (l *logbook) WithGroup(string) slog.Handler                    { return l }
+
+func (l *logbook) Handle(_ context.Context, r slog.Record) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.lines = append(l.lines, r.Message)
+	return nil
+}
+
+// wait is take that waits for a line.
+func (l *logbook) wait() []string {
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for range 4000 {
+		if got := l.take(); len(got) > 0 {
+			return got
+		}
+		<-tick.C
+	}
+	return nil
+}
+
+// take gives what was logged since it was last called.
+func (l *logbook) take() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	out := l.lines
+	l.lines = nil
+	return out
 }
 
 func newHouse(t testing.TB, c queue.Config) *house {
@@ -66,7 +106,8 @@ func newHouse(t testing.TB, c queue.Config) *house {
 			t.Fatal(err)
 		}
 	}
-	log := slog.New(slog.DiscardHandler)
+	h.log = &logbook{}
+	log := slog.New(h.log)
 	hub := notify.New(store.Pool(), log)
 	c.Store, c.Hub, c.Log = store, hub, log
 	h.queue = queue.New(c)
@@ -76,7 +117,7 @@ func newHouse(t testing.TB, c queue.Config) *house {
 	if err := h.queue.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	h.API = provisionapi.New(provisionapi.Config{Queue: h.queue, Identity: identity.New(identity.Config{Store: store, Log: log}), Log: log, PSK: psk, Version: "v0.0.0"})
+	h.API = provisionapi.New(provisionapi.Config{Queue: h.queue, Identity: identity.New(identity.Config{Store: store, Log: log}), Log: log, PSK: psk, Version: "v0.0.0", Patience: 2 * time.Second})
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"google.golang.org/protobuf/proto"
 	"storj.io/drpc/drpcerr"
 
 	"github.com/seed-2a7f8fe7/coder"
@@ -34,6 +35,9 @@ type conn struct {
 
 	parting *parting
 	calls   atomic.Int32 // that are being answered
+
+	patience time.Duration
+	nonsense sync.Once // what is no call is told once
 
 	mu     sync.Mutex
 	fences map[string]int64 // job -> claim, for daemons that do not send it
@@ -87,7 +91,8 @@ func (c *conn) AcquireJobWithCancel(stream provisionerd.DRPCProvisionerDaemon_Ac
 }
 
 // send gives the daemon its job. A large archive on a slow line takes longer
-// than a lease, so the lease is kept up meanwhile.
+// than a lease, so the lease is kept up meanwhile; but not for a daemon that
+// does not read: it cannot have begun, so the job is put back.
 func (c *conn) send(stream provisionerd.DRPCProvisionerDaemon_AcquireJobWithCancelStream, job *provisionerd.AcquiredJob) error {
 	id, err := uuid.Parse(job.JobId)
 	if err != nil {
@@ -102,12 +107,19 @@ func (c *conn) send(stream provisionerd.DRPCProvisionerDaemon_AcquireJobWithCanc
 	go func() { sent <- stream.Send(job) }()
 	keep := time.NewTicker(keepEvery)
 	defer keep.Stop()
+	enough := time.NewTimer(c.patience + time.Duration(proto.Size(job)/(64<<10))*time.Second)
+	defer enough.Stop()
 	for {
 		select {
 		case err := <-sent:
 			// When it failed the daemon may have got the job all the same, and
 			// hung up at once. If not, the lease runs out.
 			return err
+		case <-enough.C:
+			c.log.Warn("a provisioner asked for a job and does not read it, so another gets it", "job", job.JobId)
+			c.queue.Release(ctx, c.worker, id, job.Fence)
+			c.drop(job.JobId)
+			return drpcerr.WithCode(errors.New("the job was not read in time"), provisionerd.CodeRefused)
 		case <-keep.C:
 			if err := c.queue.Keep(ctx, c.worker, id, job.Fence); err != nil {
 				c.log.Warn("cannot keep up the lease of a job that is on its way", "job", job.JobId, "error", err)

@@ -8,8 +8,10 @@ import (
 	"log/slog"
 	"net"
 	"sync"
+	"time"
 
 	"github.com/hashicorp/yamux"
+	"storj.io/drpc"
 	"storj.io/drpc/drpcmanager"
 	"storj.io/drpc/drpcmux"
 	"storj.io/drpc/drpcserver"
@@ -30,7 +32,7 @@ func (a *API) ServeConn(ctx context.Context, c net.Conn, d DaemonInfo) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(a.ctx(), cancel)()
-	log := a.Log.With("name", d.Name, "organization", d.OrganizationID)
+	log := a.Log.With("provisioner", d.Name, "organization", d.OrganizationID)
 
 	id, gone, err := a.Queue.Hello(ctx, queue.Daemon{
 		OrganizationID: d.OrganizationID, KeyID: d.KeyID, Name: d.Name, Tags: d.Tags,
@@ -57,7 +59,7 @@ func (a *API) ServeConn(ctx context.Context, c net.Conn, d DaemonInfo) error {
 	if !d.Leases {
 		w.Lease = queue.UpstreamLease
 	}
-	srv := &conn{queue: a.Queue, worker: w, log: log, leases: d.Leases, parting: newParting(), fences: map[string]int64{}, told: map[string]bool{}}
+	srv := &conn{queue: a.Queue, worker: w, log: log, leases: d.Leases, parting: newParting(), patience: a.Patience, fences: map[string]int64{}, told: map[string]bool{}}
 	parted := make(chan struct{})
 	stay := context.AfterFunc(srv.parting.ended(), func() {
 		defer close(parted)
@@ -73,6 +75,10 @@ func (a *API) ServeConn(ctx context.Context, c net.Conn, d DaemonInfo) error {
 	return serveStreams(ctx, mux, srv, log)
 }
 
+// maxCalls bounds how many calls of one connection are answered at a time; a
+// daemon needs a handful.
+const maxCalls = 32
+
 // serveStreams answers one call per yamux stream.
 func serveStreams(ctx context.Context, mux *yamux.Session, srv *conn, log *slog.Logger) error {
 	calls := drpcmux.New()
@@ -82,21 +88,28 @@ func serveStreams(ctx context.Context, mux *yamux.Session, srv *conn, log *slog.
 	if err := provisionerd.DRPCRegisterExtensions(calls, srv); err != nil {
 		return err
 	}
-	server := drpcserver.NewWithOptions(calls, drpcserver.Options{Manager: drpcmanager.Options{
-		Reader: drpcwire.ReaderOptions{MaximumBufferSize: provisionerd.MaxMessage},
-	}})
 	var work sync.WaitGroup
 	defer work.Wait()
+	turns := make(chan struct{}, maxCalls)
 	for {
 		stream, err := mux.AcceptStreamWithContext(ctx)
+		if errors.Is(err, yamux.ErrSessionShutdown) {
+			_, err = mux.AcceptStream() // which tells what ended the session
+		}
 		if errors.Is(err, io.EOF) || errors.Is(err, yamux.ErrSessionShutdown) || ctx.Err() != nil {
 			return nil
 		}
 		if err != nil {
 			return err
 		}
+		select {
+		case turns <- struct{}{}:
+		case <-ctx.Done():
+			return nil
+		}
 		srv.calls.Add(1)
 		work.Go(func() {
+			defer func() { <-turns }()
 			defer srv.parting.moved()
 			defer srv.calls.Add(-1)
 			defer stream.Close()
@@ -105,7 +118,33 @@ func serveStreams(ctx context.Context, mux *yamux.Session, srv *conn, log *slog.
 					log.Error("a call of a provisioner panicked", "panic", fmt.Sprint(p))
 				}
 			}()
-			server.ServeOne(ctx, stream) //nolint:errcheck // the end of a stream is no news; calls return their errors to the daemon
+			// The end of a stream is no news, and calls return their errors to the daemon.
+			if err := srv.serve(ctx, stream, calls); drpc.ProtocolError.Has(err) {
+				srv.nonsense.Do(func() { log.Warn("a provisioner sends what is no call; what follows is not told", "error", err) })
+			}
 		})
 	}
 }
+
+// serve answers the calls of a stream, usually one. A stream on which none
+// begins for longer than the daemon has patience for is ended.
+func (c *conn) serve(ctx context.Context, stream net.Conn, calls drpc.Handler) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	idle := time.AfterFunc(c.patience, func() {
+		c.nonsense.Do(func() { c.log.Warn("a provisioner opens streams and makes no call; what follows is not told") })
+		cancel()
+	})
+	defer idle.Stop()
+	return drpcserver.NewWithOptions(handler(func(s drpc.Stream, rpc string) error {
+		idle.Stop()
+		defer idle.Reset(c.patience)
+		return calls.HandleRPC(s, rpc)
+	}), drpcserver.Options{Manager: drpcmanager.Options{
+		Reader: drpcwire.ReaderOptions{MaximumBufferSize: provisionerd.MaxMessage},
+	}}).ServeOne(ctx, stream)
+}
+
+type handler func(drpc.Stream, string) error
+
+func (h handler) HandleRPC(s drpc.Stream, rpc string) error { return h(s, rpc) }

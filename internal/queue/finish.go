@@ -195,7 +195,11 @@ func (s *Service) fail(ctx context.Context, q *sqlc.Queries, j Job, failed *prov
 		failed.Error = "The provisioner gave no reason"
 	}
 	if err := h.Fail(ctx, q, j, failed); err != nil {
-		return err
+		// A job that its handler can make nothing of would come back for ever.
+		if len(failed.GetWorkspaceBuild().GetState()) > 0 || !coder.Is(err, coder.CodeInvalid, coder.CodeNotFound) {
+			return err
+		}
+		s.Log.Error("a job fails of which nothing can be recorded but that", "job", j.ID, "type", j.Type, "error", err)
 	}
 	if err := addTimings(ctx, q, j.ID, failed.GetWorkspaceBuild().GetTimings()); err != nil {
 		return err

@@ -2,6 +2,7 @@ package queue
 
 import (
 	"context"
+	"encoding/json"
 
 	"github.com/google/uuid"
 
@@ -9,6 +10,15 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/notify"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
 )
+
+// ReadInput decodes the job's input into what v points at. What cannot be
+// decoded never can: the error is a CodeInvalid that people may read.
+func (j Job) ReadInput(v any) error {
+	if err := json.Unmarshal(j.Input, v); err != nil {
+		return coder.Errorf(coder.CodeInvalid, "The input of the job cannot be read; start it anew").WithDetail("%v", err)
+	}
+	return nil
+}
 
 // Holds says whether w still has the job under that fence, and whether it is a
 // workspace build.

@@ -2,6 +2,7 @@ package queue
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -46,21 +47,22 @@ func (s *Service) reapOnce(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	var errs []error // one job that cannot be ended does not keep the others
 	for _, id := range lost {
 		if err := s.reapLost(ctx, id); err != nil {
-			return fmt.Errorf("job %s: %w", id, err)
+			errs = append(errs, fmt.Errorf("job %s: %w", id, err))
 		}
 	}
 	waiting, err := s.Store.QueueUnserved(ctx, s.Unserved.Milliseconds())
 	if err != nil {
-		return err
+		return errors.Join(append(errs, err)...)
 	}
 	for _, w := range waiting {
 		if err := s.reapUnserved(ctx, w.ID); err != nil {
-			return fmt.Errorf("job %s: %w", w.ID, err)
+			errs = append(errs, fmt.Errorf("job %s: %w", w.ID, err))
 		}
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
 // reapLost deals with a job whose provisioner went silent, or that does not

@@ -3,7 +3,6 @@ package template
 import (
 	"context"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -29,10 +28,8 @@ type importer struct{ s *Service }
 
 // importOf reads what an import job is about.
 func importOf(job queue.Job) (in importInput, err error) {
-	if err = json.Unmarshal(job.Input, &in); err != nil {
-		return in, fmt.Errorf("read input of import %s: %w", job.ID, err)
-	}
-	return in, nil
+	err = job.ReadInput(&in)
+	return in, err
 }
 
 func (h importer) Prepare(ctx context.Context, job queue.Job) (*provisionerd.AcquiredJob, error) {

@@ -2,7 +2,6 @@ package workspace
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
 	"github.com/google/uuid"
@@ -69,12 +68,9 @@ func (s builds) Prepare(ctx context.Context, job queue.Job) (*provisionerd.Acqui
 	}, nil
 }
 
-func readInput(job queue.Job) (input, error) {
-	var in input
-	if err := json.Unmarshal(job.Input, &in); err != nil {
-		return in, fmt.Errorf("read the input of job %s: %w", job.ID, err)
-	}
-	return in, nil
+func readInput(job queue.Job) (in input, err error) {
+	err = job.ReadInput(&in)
+	return in, err
 }
 
 // metadata is what templates read of the workspace, its owner and this build. (TF-01)

@@ -43,8 +43,8 @@ SELECT j.organization_id, j.tag_set_id, j.type, j.provisioner, j.status, s.tags,
 FROM provisioner_jobs j
 JOIN job_tag_sets s ON s.id = j.tag_set_id
 JOIN organizations o ON o.id = j.organization_id
-LEFT JOIN workspace_builds b ON b.id = (j.input ->> 'workspace_build_id')::uuid
-LEFT JOIN template_versions v ON v.id = coalesce(b.template_version_id, (j.input ->> 'template_version_id')::uuid)
+LEFT JOIN workspace_builds b ON b.id = provisioner_job_input_id(j.input, 'workspace_build_id')
+LEFT JOIN template_versions v ON v.id = coalesce(b.template_version_id, provisioner_job_input_id(j.input, 'template_version_id'))
 WHERE j.id = $1;
 
 -- name: QueueReaders :many
@@ -56,9 +56,9 @@ SELECT j.id, j.organization_id, j.initiator_id, j.type,
     coalesce(t.id, '00000000-0000-0000-0000-000000000000')::uuid AS template_id,
     t.user_acl AS template_user_acl, t.group_acl AS template_group_acl, t.deleted_at AS template_deleted_at
 FROM provisioner_jobs j
-LEFT JOIN workspace_builds b ON b.id = (j.input ->> 'workspace_build_id')::uuid
+LEFT JOIN workspace_builds b ON b.id = provisioner_job_input_id(j.input, 'workspace_build_id')
 LEFT JOIN workspaces w ON w.id = b.workspace_id
-LEFT JOIN template_versions v ON v.id = (j.input ->> 'template_version_id')::uuid
+LEFT JOIN template_versions v ON v.id = provisioner_job_input_id(j.input, 'template_version_id')
 LEFT JOIN templates t ON t.id = v.template_id
 WHERE j.id = ANY (sqlc.arg(ids)::uuid[]);
 

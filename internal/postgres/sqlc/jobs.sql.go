@@ -340,9 +340,9 @@ SELECT j.id, j.organization_id, j.initiator_id, j.type, j.provisioner, j.priorit
     coalesce(w.id, '00000000-0000-0000-0000-000000000000')::uuid AS workspace_id, coalesce(w.name, '') AS workspace_name
 FROM provisioner_jobs j
 JOIN job_tag_sets s ON s.id = j.tag_set_id
-LEFT JOIN workspace_builds b ON b.id = (j.input ->> 'workspace_build_id')::uuid
+LEFT JOIN workspace_builds b ON b.id = provisioner_job_input_id(j.input, 'workspace_build_id')
 LEFT JOIN workspaces w ON w.id = b.workspace_id
-LEFT JOIN template_versions v ON v.id = coalesce(b.template_version_id, (j.input ->> 'template_version_id')::uuid)
+LEFT JOIN template_versions v ON v.id = coalesce(b.template_version_id, provisioner_job_input_id(j.input, 'template_version_id'))
 LEFT JOIN templates t ON t.id = v.template_id
 WHERE j.id = ANY ($1::uuid[])
 `
