@@ -35,7 +35,7 @@ func (n ProvisionerNeed) Judge(d ProvisionerDaemon, since *time.Time) Provisione
 	has := Tags(d.Tags)
 	r.MissingTags, r.DifferentTags = n.compare(has)
 	switch {
-	case CheckProvisionerAPIVersion(d.APIVersion) != nil:
+	case d.APIVersion != "" && CheckProvisionerAPIVersion(d.APIVersion) != nil:
 		r.Reason, r.Message = ProvisionerReasonVersion, fmt.Sprintf("It speaks protocol %.20q, which this server does not: it needs the server's version.", d.APIVersion)
 	case n.Engine != "" && !slices.Contains(d.Provisioners, n.Engine):
 		r.Reason, r.Message = ProvisionerReasonEngine, fmt.Sprintf("It runs %s jobs, and this one is for %s.", strings.Join(d.Provisioners, " and "), n.Engine)

@@ -168,7 +168,10 @@ func summary(x coder.ProvisionerJobExplanation, job coder.ProvisionerJob, now ti
 	case len(x.Daemons) > 0 && x.Daemons[0].Reason == coder.ProvisionerReasonTakesIt:
 		return place + ", and a provisioner is free."
 	}
-	s := fmt.Sprintf("%s; the provisioners that take such jobs, %d of them, are busy", place, x.Matched.Available)
+	s := place + "; the provisioner that takes such jobs is busy"
+	if n := x.Matched.Available; n > 1 {
+		s = fmt.Sprintf("%s; the %d provisioners that take such jobs are busy", place, n)
+	}
 	if x.EstimatedStart == nil {
 		return s + "."
 	}
