@@ -43,7 +43,7 @@ type place struct {
 // backend is the app: it answers what was asked of it and keeps it.
 type backend struct {
 	*httptest.Server
-	mux *http.ServeMux
+	pages map[string]http.HandlerFunc // by path; others are echoed
 
 	mu   sync.Mutex
 	last *http.Request
@@ -51,16 +51,18 @@ type backend struct {
 }
 
 func newBackend(t *testing.T) *backend {
-	b := &backend{mux: http.NewServeMux()}
-	b.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		body, _ := io.ReadAll(r.Body)
-		fmt.Fprintf(w, "%s %s %s", r.Method, r.RequestURI, body)
-	})
+	b := &backend{pages: map[string]http.HandlerFunc{}}
 	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		b.mu.Lock()
 		b.last, b.all = r, b.all+1
+		page := b.pages[r.URL.Path]
 		b.mu.Unlock()
-		b.mux.ServeHTTP(w, r)
+		if page != nil {
+			page(w, r)
+			return
+		}
+		body, _ := io.ReadAll(r.Body)
+		fmt.Fprintf(w, "%s %s %s", r.Method, r.RequestURI, body)
 	}))
 	s.Config.Protocols = new(http.Protocols)
 	s.Config.Protocols.SetHTTP1(true)
@@ -69,6 +71,13 @@ func newBackend(t *testing.T) *backend {
 	b.Server = s
 	t.Cleanup(s.Close)
 	return b
+}
+
+// page adds one to the app.
+func (b *backend) page(path string, h http.HandlerFunc) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.pages[path] = h
 }
 
 // seen gives the last request that came, and how many did.

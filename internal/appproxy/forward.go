@@ -114,7 +114,8 @@ func (p *Proxy) modify(resp *http.Response) error {
 // broken says why an app did not answer.
 func (p *Proxy) broken(w http.ResponseWriter, r *http.Request, err error) {
 	if r.Context().Err() != nil {
-		return // nobody is there to be told
+		w.WriteHeader(http.StatusBadGateway) // or a client that only stopped to send would be told that all is well
+		return
 	}
 	v := visitOf(r.Context())
 	p.c.Log.DebugContext(r.Context(), "an app did not answer", "workspace_id", v.target.WorkspaceID, "agent_id", v.target.AgentID, "app", v.target.App, "error", err)

@@ -28,7 +28,8 @@ func wantsPage(r *http.Request) bool { return strings.Contains(r.Header.Get("Acc
 // fail answers an error. What is not a *coder.Error is ours and goes to the log.
 func (p *Proxy) fail(w http.ResponseWriter, r *http.Request, v *visit, err error) {
 	if r.Context().Err() != nil {
-		return // nobody is there to read an answer
+		w.WriteHeader(http.StatusServiceUnavailable) // likely nobody is there to read it
+		return
 	}
 	e, ok := errors.AsType[*coder.Error](err)
 	if !ok || e.Code == coder.CodeInternal {
