@@ -90,6 +90,12 @@ func (o *daemonOptions) check() (coder.Tags, error) {
 	if err != nil {
 		return nil, app.Failure("%s", err)
 	}
+	switch scope, given := tags[coder.TagScope]; {
+	case given && scope != coder.ScopeOrganization && scope != coder.ScopeUser:
+		return nil, app.Failure("--tag scope=%s is neither scope=organization nor scope=user", scope)
+	case scope == coder.ScopeUser && o.psk != "":
+		return nil, app.Failure("--tag scope=user cannot go with --psk: a provisioner of your own signs in as you")
+	}
 	return tags, coder.CheckTags("tag", tags)
 }
 
