@@ -101,7 +101,7 @@ func (e *endBench) begin(ctx context.Context, t coder.Template, name string) (bu
 	if err != nil {
 		return uuid.Nil, 0, err
 	}
-	err = until(ctx, time.Minute, "Terraform runs", func() (bool, error) {
+	err = until(ctx, 5*time.Millisecond, "Terraform runs", func() (bool, error) {
 		b, err := os.ReadFile(filepath.Join(e.marks, name))
 		if errors.Is(err, os.ErrNotExist) {
 			return false, nil
@@ -125,7 +125,7 @@ func (e *endBench) cancels(ctx context.Context, t coder.Template, n int) (time.D
 		if err := e.c.CancelWorkspaceBuild(ctx, build, nil); err != nil {
 			return 0, err
 		}
-		err = until(ctx, time.Minute, "Terraform is interrupted", func() (bool, error) {
+		err = until(ctx, 5*time.Millisecond, "Terraform is interrupted", func() (bool, error) {
 			return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH), nil
 		})
 		if err != nil {
@@ -140,7 +140,7 @@ func (e *endBench) cancels(ctx context.Context, t coder.Template, n int) (time.D
 }
 
 func (e *endBench) over(ctx context.Context, build uuid.UUID) error {
-	return until(ctx, time.Minute, "the build is over", func() (bool, error) {
+	return until(ctx, asked, "the build is over", func() (bool, error) {
 		b, err := e.c.WorkspaceBuild(ctx, build)
 		return err == nil && b.Job.CompletedAt != nil, err
 	})
@@ -172,7 +172,7 @@ func (e *endBench) deaths(ctx context.Context, t coder.Template, first *exec.Cmd
 	}
 	var last time.Duration
 	for _, id := range builds {
-		err := until(ctx, time.Minute, "the loss is noticed", func() (bool, error) {
+		err := until(ctx, asked, "the loss is noticed", func() (bool, error) {
 			b, err := e.c.WorkspaceBuild(ctx, id)
 			return err == nil && b.Job.Status != coder.ProvisionerJobStatusRunning, err
 		})
@@ -184,11 +184,14 @@ func (e *endBench) deaths(ctx context.Context, t coder.Template, first *exec.Cmd
 	return last, nil
 }
 
-// until looks every few milliseconds whether something is so.
-func until(ctx context.Context, limit time.Duration, what string, so func() (bool, error)) error {
-	ctx, cancel := context.WithTimeout(ctx, limit)
+// asked is how often the server is asked for what it bounds the questions of.
+const asked = 200 * time.Millisecond
+
+// until looks again and again whether something is so, for a minute.
+func until(ctx context.Context, every time.Duration, what string, so func() (bool, error)) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	tick := time.NewTicker(5 * time.Millisecond)
+	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for {
 		if ok, err := so(); ok || err != nil {
@@ -196,7 +199,7 @@ func until(ctx context.Context, limit time.Duration, what string, so func() (boo
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("not within %s: %s", limit, what)
+			return fmt.Errorf("not within a minute: %s", what)
 		case <-tick.C:
 		}
 	}

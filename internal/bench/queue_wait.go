@@ -114,8 +114,14 @@ func pickupRows(ctx context.Context, y *yard) ([]row, error) {
 // server: its memory against that of before, and its processor time over a
 // while that holds two of their heartbeats.
 func idleRows(ctx context.Context, y *yard) ([]row, error) {
-	const daemons, watch = 1000, 60 * time.Second
+	const daemons, watch, settle = 1000, 60 * time.Second, 5 * time.Second
+	// A new process has none of the memory with which passwords were hashed.
+	y.stop()
+	if err := y.start(ctx, "--provisioner-daemons", "0"); err != nil {
+		return nil, err
+	}
 	pid := y.cmd.Process.Pid
+	time.Sleep(settle)
 	before, err := resident(pid)
 	if err != nil {
 		return nil, err
@@ -135,9 +141,7 @@ func idleRows(ctx context.Context, y *yard) ([]row, error) {
 		}
 		go func() { lost <- ended(stream) }()
 	}
-	settle := time.NewTimer(5 * time.Second)
-	defer settle.Stop()
-	<-settle.C
+	time.Sleep(settle)
 	start, err := used(pid)
 	if err != nil {
 		return nil, err
@@ -147,6 +151,8 @@ func idleRows(ctx context.Context, y *yard) ([]row, error) {
 	select {
 	case err := <-lost:
 		return nil, fmt.Errorf("an idle provisioner lost its connection: %w", err)
+	case <-ctx.Done():
+		return nil, ctx.Err()
 	case <-over.C:
 	}
 	end, err := used(pid)

@@ -10,6 +10,7 @@ package bench
 import (
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"time"
 )
@@ -38,7 +39,16 @@ func (r row) print(w io.Writer) {
 	if r.least && r.value < r.goal || !r.least && r.value > r.goal {
 		verdict = "short"
 	}
-	fmt.Fprintf(w, "%-32s %10.2f%-3s %10.2f%-3s %s\n", r.name, r.value, r.unit, r.goal, r.unit, verdict)
+	fmt.Fprintf(w, "%-32s %10s%-3s %10s%-3s %s\n", r.name, digits(r.value), r.unit, digits(r.goal), r.unit, verdict)
+}
+
+// digits writes a figure with three digits that mean something, or all those
+// before the point.
+func digits(v float64) string {
+	if math.Abs(v) >= 100 {
+		return fmt.Sprintf("%.0f", v)
+	}
+	return fmt.Sprintf("%.3g", v)
 }
 
 // quantile gives the q-quantile (0 to 1) of ds, which it sorts.

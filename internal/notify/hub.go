@@ -18,9 +18,12 @@ const (
 	channel = "coder_hints"
 	// maxPayload is under PostgreSQL's limit of 8000 bytes for one NOTIFY.
 	maxPayload = 7900
-	// gather is how long topics are collected before one NOTIFY carries them:
+	// gather is how long after a NOTIFY topics are collected before the next:
 	// notifying commits one after the other, so fewer is faster.
 	gather = 2 * time.Millisecond
+	// tell need not wait for the disk: a hint that a crash of the database
+	// takes with it concerns connections that the crash took too.
+	tell = "SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, $2)"
 )
 
 // Hub is one server's end. It is safe for concurrent use.
@@ -146,11 +149,12 @@ func (h *Hub) send(ctx context.Context) {
 			return
 		case <-h.kick:
 		}
+		// The first hint goes at once, and what comes meanwhile together.
+		h.flush(ctx)
 		select {
 		case <-ctx.Done():
 		case <-time.After(gather):
 		}
-		h.flush(ctx)
 	}
 }
 
@@ -164,7 +168,7 @@ func (h *Hub) flush(ctx context.Context) {
 		if b.Len() == 0 {
 			return
 		}
-		if _, err := h.pool.Exec(ctx, "SELECT pg_notify($1, $2)", channel, h.self+b.String()); err != nil && ctx.Err() == nil {
+		if _, err := h.pool.Exec(ctx, tell, channel, h.self+b.String()); err != nil && ctx.Err() == nil {
 			h.log.Warn("hints to other replicas were lost; they will poll", "error", err)
 		}
 		b.Reset()

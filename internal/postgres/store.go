@@ -79,14 +79,26 @@ const txAttempts = 5
 func (s *Store) Tx(ctx context.Context, fn func(q *sqlc.Queries) error) error {
 	var err error
 	for range txAttempts {
-		err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
-			return fn(sqlc.New(mapped{tx}))
-		})
-		if !lostRace(err) {
+		if err = s.once(ctx, fn); !lostRace(err) {
 			return mapError(err)
 		}
 	}
 	return mapError(err)
+}
+
+func (s *Store) once(ctx context.Context, fn func(q *sqlc.Queries) error) (err error) {
+	conn, err := s.pool.Acquire(ctx)
+	if err != nil {
+		return err
+	}
+	tx := &lazyTx{conn: conn}
+	defer func() {
+		if p := recover(); p != nil {
+			tx.end(ctx, errors.New("panic")) //nolint:errcheck // it panics on
+			panic(p)
+		}
+	}()
+	return tx.end(ctx, fn(sqlc.New(mapped{tx})))
 }
 
 // mapped turns the errors of a connection into those of package coder.

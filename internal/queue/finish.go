@@ -56,8 +56,22 @@ func (s *Service) held(ctx context.Context, q *sqlc.Queries, w Worker, id string
 // Update takes log lines, what an import learned and what a build made, renews the lease, and
 // says whether the job is to be canceled. (PRV-18, PRV-22)
 func (s *Service) Update(ctx context.Context, w Worker, fence int64, req *provisionerd.UpdateJobRequest) (*provisionerd.UpdateJobResponse, error) {
+	resp, said, err := s.say(ctx, w, fence, req)
+	if err == nil && !said {
+		resp, err = s.update(ctx, w, fence, req)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if len(req.Logs) > 0 {
+		s.Hub.Publish(notify.Job(uuid.MustParse(req.JobId)))
+	}
+	return resp, nil
+}
+
+// update takes any update, in a transaction.
+func (s *Service) update(ctx context.Context, w Worker, fence int64, req *provisionerd.UpdateJobRequest) (*provisionerd.UpdateJobResponse, error) {
 	var resp *provisionerd.UpdateJobResponse
-	var id uuid.UUID
 	lease := w.Lease
 	if lease <= 0 {
 		lease = s.Lease
@@ -67,8 +81,8 @@ func (s *Service) Update(ctx context.Context, w Worker, fence int64, req *provis
 		if err != nil {
 			return err
 		}
-		id, resp = job.ID, &provisionerd.UpdateJobResponse{}
-		if len(req.State) > 0 || req.TemplateVariables != nil || req.UserVariableValues != nil || req.Readme != nil || req.WorkspaceTags != nil {
+		resp = &provisionerd.UpdateJobResponse{}
+		if tells(req) {
 			h, err := s.handler(job.Type)
 			if err != nil {
 				return err
@@ -88,13 +102,7 @@ func (s *Service) Update(ctx context.Context, w Worker, fence int64, req *provis
 		resp.Canceled = row.CanceledAt != nil
 		return q.QueueRenew(ctx, sqlc.QueueRenewParams{ID: job.ID, LogsLength: length, LogsOverflowed: overflowed, Resumable: req.Resumable, LeaseMs: lease.Milliseconds()})
 	})
-	if err != nil {
-		return nil, err
-	}
-	if len(req.Logs) > 0 {
-		s.Hub.Publish(notify.Job(id))
-	}
-	return resp, nil
+	return resp, err
 }
 
 // Complete takes the result of a job that succeeded. When its handler refuses

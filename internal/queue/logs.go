@@ -19,30 +19,45 @@ import (
 // addLogs appends lines to a locked job's log and gives its new length. At the
 // cap one line says so and the rest is dropped; the job goes on.
 func (s *Service) addLogs(ctx context.Context, q *sqlc.Queries, row sqlc.ProvisionerJob, logs []*provisionerd.Log) (int32, bool, error) {
-	length, overflowed := row.LogsLength, row.LogsOverflowed
-	if overflowed || len(logs) == 0 {
-		return length, overflowed, nil
+	l := linesOf(row, logs)
+	if len(l.Output) == 0 {
+		return l.length, l.overflowed, nil
 	}
-	p := sqlc.QueueAddLogsParams{JobID: row.ID}
+	return l.length, l.overflowed, q.QueueAddLogs(ctx, l.QueueAddLogsParams)
+}
+
+// lines are rows of a job's log, and what its log comes to with them.
+type lines struct {
+	sqlc.QueueAddLogsParams
+	length     int32
+	overflowed bool
+}
+
+// linesOf makes rows of what a provisioner said.
+func linesOf(row sqlc.ProvisionerJob, logs []*provisionerd.Log) lines {
+	p := lines{QueueAddLogsParams: sqlc.QueueAddLogsParams{JobID: row.ID}, length: row.LogsLength, overflowed: row.LogsOverflowed}
+	if p.overflowed {
+		return p
+	}
 	for _, l := range logs {
 		output, stage := clean(l.Output, maxLine), clean(l.Stage, 200)
 		size := int32(max(len(output)+len(stage), minLine))
-		if overflowed = length+size > maxLogs; overflowed {
+		if p.overflowed = p.length+size > maxLogs; p.overflowed {
 			l = &provisionerd.Log{Level: provisioner.LogLevel_WARN, CreatedAt: l.CreatedAt}
 			output = fmt.Sprintf("The log has reached its limit of %d KiB; what follows is not kept.", maxLogs>>10)
 			size = 0
 		}
-		length += size
+		p.length += size
 		p.CreatedAt = append(p.CreatedAt, sane(l.CreatedAt))
 		p.Source = append(p.Source, string(sourceOf(l.Source)))
 		p.Level = append(p.Level, string(levelOf(l.Level)))
 		p.Stage = append(p.Stage, stage)
 		p.Output = append(p.Output, output)
-		if overflowed {
+		if p.overflowed {
 			break
 		}
 	}
-	return length, overflowed, q.QueueAddLogs(ctx, p)
+	return p
 }
 
 // note appends a line of the server's own to a locked job's log.
