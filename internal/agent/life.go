@@ -144,11 +144,11 @@ func (l *life) shutDown(ctx context.Context) {
 // stop ends everything at once, without the stop scripts.
 func (l *life) stop(ctx context.Context) {
 	l.stopStart()
+	l.closePTYs() // their shells wait for somebody to come back, and would hold up the tunnels
 	if err := l.listener.Stop(ctx); err != nil {
 		l.log.Warn("tunnels did not end in time", "error", err)
 	}
 	l.cancel()
-	l.closePTYs()
 	l.begun.Wait()
 	for _, s := range l.scripts {
 		if s.file != nil {
