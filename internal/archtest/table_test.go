@@ -14,7 +14,7 @@ var tiers = []tier{
 	{1, "contracts", []string{"api/...", "client"}, []string{".", "api/..."}},
 	{2, "mechanisms", []string{
 		"internal/access", "internal/archive", "internal/echo", "internal/filelock", "internal/initscript", "internal/lifecycle", "internal/notify",
-		"internal/postgres", "internal/postgres/embedded", "internal/postgres/sqlc", "internal/sshd", "internal/switchboard",
+		"internal/postgres", "internal/postgres/embedded", "internal/postgres/sqlc", "internal/screen", "internal/sshd", "internal/switchboard",
 		"internal/telemetry", "internal/terraform/...", "internal/tfprovider", "internal/tunnel/...", "internal/warm", "examples",
 	}, []string{".", "api/...", "client", "internal/lifecycle", "internal/telemetry"}},
 	{3, "use cases", []string{
@@ -47,7 +47,7 @@ var pairs = map[string]map[string]string{
 	"internal/workspace":    {"internal/queue": "build jobs", "internal/resource": "what a build made"},
 	"internal/presence":     {"internal/resource": "agents are resources' children"},
 	"internal/identity":     {},
-	"internal/agent":        {"internal/tunnel": "its end of the tunnel", "internal/sshd": "sessions"},
+	"internal/agent":        {"internal/tunnel": "its end of the tunnel", "internal/sshd": "sessions", "internal/screen": "what terminals show"},
 	"internal/provisionerd": {"internal/terraform": "an engine", "internal/archive": "module files", "internal/initscript": "the agent's bootstrap", "internal/echo": "an engine for tests"},
 	"internal/server":       {"./...": "it assembles everything"},
 	// A family imports no other; each process is linked by one of them only.
