@@ -16,6 +16,7 @@ import (
 	"github.com/seed-2a7f8fe7/coder/client"
 	"github.com/seed-2a7f8fe7/coder/internal/access"
 	"github.com/seed-2a7f8fe7/coder/internal/presence"
+	"github.com/seed-2a7f8fe7/coder/internal/switchboard"
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel"
 )
 
@@ -31,6 +32,26 @@ func (a *API) relayRoutes() {
 	a.handle("GET /api/v2/workspaceagents/me/relay", a.agentRelay)
 	a.handle("GET "+ClientRelayPath, a.clientRelay)
 	a.handle("POST "+TunnelGrantPath, a.grantTunnel)
+	a.handle("GET "+switchboard.HopPath+"{workspaceagent}", a.replicaRelay)
+}
+
+// replicaRelay serves the WebSocket of another replica, on which the packets of
+// one of its clients travel to an agent that is here.
+func (a *API) replicaRelay(w http.ResponseWriter, r *http.Request) error {
+	id, err := uuid.Parse(r.PathValue("workspaceagent"))
+	if err != nil {
+		return coder.Invalid("workspaceagent", "%q is not a UUID", r.PathValue("workspaceagent"))
+	}
+	if err := a.c.Board.AdmitHop(r.Header.Get(switchboard.HopHeader), id); err != nil {
+		return err
+	}
+	conn, err := acceptRelay(w, r)
+	if err != nil {
+		return nil //nolint:nilerr // Accept has answered already
+	}
+	err = a.c.Board.Hop(r.Context(), id, conn)
+	a.c.Log.DebugContext(r.Context(), "relay of another replica ended", "agent_id", id, "reason", err)
+	return nil
 }
 
 // agentRelay serves the WebSocket on which the packets of all tunnels to an
@@ -55,7 +76,7 @@ func (a *API) clientRelay(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := a.c.Board.Elsewhere(r.Context(), agent.ID, agent.ReplicaID); err != nil {
+	if err := a.c.Board.Elsewhere(r.Context(), agent.ID); err != nil {
 		return err
 	}
 	conn, err := acceptRelay(w, r)

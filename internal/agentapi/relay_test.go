@@ -154,16 +154,14 @@ func TestTunnelRefused(t *testing.T) {
 	}
 }
 
-// TestAgentElsewhere has the control connection at another server.
+// TestAgentElsewhere has the agent's link at another server, which has no address.
 func TestAgentElsewhere(t *testing.T) {
 	h, as, _ := relayed(t)
 	a := h.Workspace("ws")
 	row := hello(t, h, a.Token, []byte("certificate"))
 	other := uuid.New()
 	must(t, h.Store.ReplicaAnnounce(t.Context(), sqlc.ReplicaAnnounceParams{ID: other, Hostname: "elsewhere-1", Now: time.Now()}))
-	must(t, h.Store.AgentConnect(t.Context(), sqlc.AgentConnectParams{
-		ID: row.ID, ConnectionID: uuid.New(), ReplicaID: other, Certificate: []byte("certificate"), Subsystems: []string{}, Now: new(time.Now()),
-	}))
+	must(t, h.Store.RelayHold(t.Context(), sqlc.RelayHoldParams{AgentID: row.ID, ReplicaID: other, LinkID: uuid.New(), Now: time.Now()}))
 	_, err := as(h.Owner).ClientRelay(t.Context(), a.ID)
 	if !coder.Is(err, coder.CodeUnavailable) || !strings.Contains(err.Error(), "elsewhere-1") {
 		t.Errorf("got %v", err)

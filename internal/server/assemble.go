@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"net/url"
 	"time"
 
 	"github.com/google/uuid"
@@ -125,6 +126,14 @@ func (s *Server) assemble(ctx context.Context, ln *listeners) error {
 	return s.group.Start(ctx, append(services, daemons...)...)
 }
 
+// relayAddress is where other replicas reach this one, "" for nowhere.
+func relayAddress(u *url.URL) string {
+	if u == nil {
+		return ""
+	}
+	return u.String()
+}
+
 func (s *Server) rooms(d deployment) rooms {
 	named := func(name string) []any { return []any{telemetry.NameKey, name} }
 	store := s.db.store
@@ -155,7 +164,7 @@ func (s *Server) rooms(d deployment) rooms {
 		ClientCA: d.authority.Certificate(), HostKeySecret: d.hostKeys, DisableDirect: s.c.DisableDirect,
 	})
 	r.board = switchboard.New(switchboard.Config{
-		Store: store, Replica: switchboard.Replica{ID: s.replica, Version: s.c.Version}, Authority: d.authority,
+		Store: store, Replica: switchboard.Replica{ID: s.replica, Version: s.c.Version, RelayAddress: relayAddress(s.c.RelayURL)}, Authority: d.authority,
 		Log: s.log.With(named("switchboard")...), Registerer: s.registry,
 	})
 	r.apps = app.New(app.Config{Store: store, Hub: r.hub, Log: s.log.With(named("apps")...), NoUsage: s.c.Apps.NoUsage})

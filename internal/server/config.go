@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/url"
+	"slices"
 	"strconv"
 	"time"
 
@@ -31,17 +32,19 @@ type Config struct {
 
 	// PostgresURL is the database; "" starts one under ConfigDir.
 	PostgresURL      string
-	PostgresMaxOpen  int    // connections, at least 1
-	PostgresMaxIdle  string // a number or "auto"
-	PostgresBinDir   string // PostgreSQL's programs for the built-in database; "" looks for them
-	ConfigDir        string // required
-	CacheDir         string // required
-	BinDir           string // cross-built coder binaries, named coder-<os>-<arch>[.exe]; "" looks in CacheDir/bin
-	SSHKeyAlgorithm  string // of users' git keys: ed25519, ecdsa, rsa4096
-	UpgradeMessage   string // told to clients of another version
-	TerraformDebug   bool   // builds may ask for debug logs
-	DisableDirect    bool   // tunnels go through the relay only
-	HostnameSuffix   string // of workspaces in SSH configurations, "coder"
+	PostgresMaxOpen  int      // connections, at least 1
+	PostgresMaxIdle  string   // a number or "auto"
+	PostgresBinDir   string   // PostgreSQL's programs for the built-in database; "" looks for them
+	ConfigDir        string   // required
+	CacheDir         string   // required
+	BinDir           string   // cross-built coder binaries, named coder-<os>-<arch>[.exe]; "" looks in CacheDir/bin
+	SSHKeyAlgorithm  string   // of users' git keys: ed25519, ecdsa, rsa4096
+	UpgradeMessage   string   // told to clients of another version
+	TerraformDebug   bool     // builds may ask for debug logs
+	DisableDirect    bool     // tunnels go through the relay only
+	RelayURL         *url.URL // where other replicas reach this one; nil: nowhere
+	STUNServers      []string // host:port, beside this server; "disable" for none
+	HostnameSuffix   string   // of workspaces in SSH configurations, "coder"
 	HostnamePrefix   string
 	SSHConfigOptions map[string]string
 
@@ -116,6 +119,14 @@ func (c *Config) check() error {
 	case c.Cookies.SameSite != "" && c.Cookies.SameSite != "lax" && c.Cookies.SameSite != "none":
 		return coder.Errorf(coder.CodeInvalid, "--samesite-auth-cookie must be lax or none, got %q", c.Cookies.SameSite)
 	}
+	if c.RelayURL != nil && (c.RelayURL.Scheme != "http" && c.RelayURL.Scheme != "https" || c.RelayURL.Host == "") {
+		return coder.Errorf(coder.CodeInvalid, "--derp-server-relay-url must be like http://10.0.0.1:3000, got %q", c.RelayURL)
+	}
+	for _, a := range c.stun() {
+		if _, _, err := net.SplitHostPort(a); err != nil {
+			return coder.Errorf(coder.CodeInvalid, "--derp-server-stun-addresses: %q is not host:port, such as stun.example.com:3478", a)
+		}
+	}
 	for _, a := range []string{c.HTTPAddress, c.TLS.Address, c.PrometheusAddress, c.PprofAddress} {
 		if a == "" {
 			continue
@@ -128,6 +139,14 @@ func (c *Config) check() error {
 		return err
 	}
 	return nil
+}
+
+// stun is the STUN servers of others.
+func (c *Config) stun() []string {
+	if slices.Contains(c.STUNServers, "disable") {
+		return nil
+	}
+	return c.STUNServers
 }
 
 // maxIdle is how many idle connections are kept; 0 lets the store choose a third of all.

@@ -10,6 +10,14 @@
 // take: a slow client must not hold up the others of its agent. What a client
 // sends waits, and TCP tells the client so.
 //
+// Where there are several replicas, a client may come to any of them: one that
+// does not hold the agent forwards its messages to the one that does, over one
+// link more (hop.go). When the agent has moved, the client's link is closed, and
+// it comes again.
+//
+// For apps, terminals and its own questions the server is itself a client, with
+// one warm tunnel per agent in use (warm.go).
+//
 // A client whose agent is away stays and is told when the agent comes. An
 // agent that comes twice is another process of the same workspace, or the same
 // one whose old connection has not been missed yet: the latest counts.
@@ -56,8 +64,11 @@ type Config struct {
 type Board struct {
 	c     Config
 	beat  lifecycle.Loop
+	seek  lifecycle.Loop
 	stats stats
 	links sync.WaitGroup
+	warm  warm
+	hops  hops
 
 	mu     sync.Mutex
 	closed bool
@@ -67,7 +78,7 @@ type Board struct {
 
 // stats are the counters behind the metrics.
 type stats struct {
-	agents, clients            atomic.Int64
+	agents, clients, hops      atomic.Int64
 	toAgents, toClients        atomic.Int64 // bytes
 	unknown, overflow, offline atomic.Int64 // bytes dropped
 }
@@ -84,7 +95,9 @@ func New(c Config) *Board {
 		c.Replica.Hostname, _ = os.Hostname() // nameless is no reason not to serve
 	}
 	b := &Board{c: c, hubs: make(map[uuid.UUID]*hub), open: make(map[tunnel.Link]struct{})}
-	b.beat.Run = b.heartbeat
+	b.warm.tunnels = make(map[uuid.UUID]*warmTunnel)
+	b.hops.init()
+	b.beat.Run, b.seek.Run = b.heartbeat, b.follow
 	if c.Registerer != nil {
 		b.stats.register(c.Registerer)
 	}
@@ -99,12 +112,13 @@ func (b *Board) Start(ctx context.Context) error {
 	if err := b.announce(ctx); err != nil {
 		return err
 	}
-	return b.beat.Start(ctx)
+	return errors.Join(b.beat.Start(ctx), b.seek.Start(ctx))
 }
 
 // Stop closes all links, telling the ends to dial again, which they do with
 // whatever replica is up, and waits for them until ctx ends.
 func (b *Board) Stop(ctx context.Context) error {
+	b.closeWarm()
 	b.mu.Lock()
 	b.closed = true
 	open := make([]tunnel.Link, 0, len(b.open))
@@ -132,7 +146,7 @@ func (b *Board) Stop(ctx context.Context) error {
 	if b.c.Store == nil {
 		return err
 	}
-	return errors.Join(err, b.beat.Stop(ctx), b.retire(ctx))
+	return errors.Join(err, b.seek.Stop(ctx), b.beat.Stop(ctx), b.retire(ctx))
 }
 
 // Holds says whether the agent is connected to this replica.
@@ -158,7 +172,7 @@ func (b *Board) AgentLink(ctx context.Context, agentID uuid.UUID, l tunnel.Link)
 		}
 		b.stats.agents.Add(1)
 		defer b.stats.agents.Add(-1)
-		return b.serveAgent(agentID, instance, l)
+		return b.serveAgent(ctx, agentID, instance, l)
 	})
 }
 
@@ -171,13 +185,16 @@ func (b *Board) Client(ctx context.Context, agentID uuid.UUID, conn *websocket.C
 // ClientLink is Client for any link.
 func (b *Board) ClientLink(ctx context.Context, agentID uuid.UUID, l tunnel.Link) error {
 	return b.serve(ctx, l, func(m *tunnel.Message) error {
+		defer m.Release()
 		session, instance, err := tunnel.ParseAttach(m)
-		m.Release()
 		if err != nil {
 			return refuse(err)
 		}
 		b.stats.clients.Add(1)
 		defer b.stats.clients.Add(-1)
+		if far := b.elsewhere(ctx, agentID); far != nil {
+			return b.hop(ctx, agentID, *far, m, l)
+		}
 		return b.serveClient(agentID, session, instance, l)
 	})
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
 	"github.com/seed-2a7f8fe7/coder/internal/postgrestest"
 	"github.com/seed-2a7f8fe7/coder/internal/switchboard"
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel"
@@ -97,7 +98,7 @@ func TestBoardForwards(t *testing.T) {
 	want := map[string]float64{
 		"coderd_relay_bytes_total agent": 16, "coderd_relay_bytes_total client": 6,
 		"coderd_relay_dropped_bytes_total unknown_session": 27, "coderd_relay_dropped_bytes_total agent_offline": 0,
-		"coderd_relay_dropped_bytes_total slow_client": 0,
+		"coderd_relay_dropped_bytes_total slow_client": 0, "coderd_relay_hops": 0,
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
@@ -155,13 +156,17 @@ func TestReplicas(t *testing.T) {
 	if d := cmp.Diff([]string{"a", "b"}, alive()); d != "" {
 		t.Error(d)
 	}
-	agent := uuid.New()
-	if err := a.Elsewhere(t.Context(), agent, &bID); !coder.Is(err, coder.CodeUnavailable) || !strings.Contains(err.Error(), "of this deployment, b") {
-		t.Errorf("an agent of b: %v", err)
+	agents := map[string]uuid.UUID{"of b": uuid.New(), "of a dead replica": uuid.New(), "of an unknown one": uuid.New(), "of nobody": uuid.New()}
+	for name, replica := range map[string]uuid.UUID{"of b": bID, "of a dead replica": oldID, "of an unknown one": uuid.New()} {
+		ok(t, store.RelayHold(t.Context(), sqlc.RelayHoldParams{AgentID: agents[name], ReplicaID: replica, LinkID: uuid.New(), Now: now}))
 	}
-	for name, id := range map[string]*uuid.UUID{"nobody's": nil, "of a dead replica": &oldID, "of an unknown one": new(uuid.New())} {
-		if err := a.Elsewhere(t.Context(), agent, id); err != nil {
+	for name, id := range agents {
+		err := a.Elsewhere(t.Context(), id)
+		if name != "of b" && err != nil {
 			t.Errorf("an agent %s: %v", name, err)
+		}
+		if name == "of b" && (!coder.Is(err, coder.CodeUnavailable) || !strings.Contains(err.Error(), "of this deployment, b")) {
+			t.Errorf("an agent of b: %v", err)
 		}
 	}
 	for _, s := range []*switchboard.Board{old, b} {

@@ -1,7 +1,9 @@
 package switchboard
 
 import (
+	"context"
 	"sync"
+	"sync/atomic"
 
 	"github.com/coder/websocket"
 	"github.com/google/uuid"
@@ -26,10 +28,14 @@ type end struct {
 	link     tunnel.Link
 	out      *tunnel.Outbox
 	instance tunnel.Instance // that it is (agent), that it wants (client)
+
+	// Of agents only: the link's name in the database, and whether it is there.
+	id   uuid.UUID
+	held atomic.Bool
 }
 
 func newEnd(l tunnel.Link, i tunnel.Instance) *end {
-	e := &end{link: l, out: tunnel.NewOutbox(), instance: i}
+	e := &end{link: l, out: tunnel.NewOutbox(), instance: i, id: uuid.New()}
 	go func() {
 		if e.out.Drain(l) != nil {
 			l.Close(0, "")
@@ -62,7 +68,7 @@ func (b *Board) tidy(agentID uuid.UUID, h *hub) {
 }
 
 // serveAgent forwards what an agent sends.
-func (b *Board) serveAgent(agentID uuid.UUID, instance tunnel.Instance, l tunnel.Link) error {
+func (b *Board) serveAgent(ctx context.Context, agentID uuid.UUID, instance tunnel.Instance, l tunnel.Link) error {
 	e := newEnd(l, instance)
 	defer e.out.Close()
 	b.mu.Lock()
@@ -79,6 +85,8 @@ func (b *Board) serveAgent(agentID uuid.UUID, instance tunnel.Instance, l tunnel
 	if old != nil {
 		old.dismiss(websocket.StatusGoingAway, "a newer connection of the agent took over")
 	}
+	b.hold(ctx, agentID, e)
+	defer b.release(agentID, e)
 	defer b.agentLeft(agentID, h, e)
 	for {
 		m, err := l.Receive()

@@ -20,6 +20,7 @@ func (s *stats) register(r prometheus.Registerer) {
 	}
 	gauge("agents", "Agents whose tunnels this replica relays.", &s.agents)
 	gauge("clients", "Links of clients, one per tunnel, that this replica relays.", &s.clients)
+	gauge("hops", "Links of clients here whose agents are with other replicas.", &s.hops)
 	const bytes, bytesHelp = "bytes_total", "Bytes of packets forwarded."
 	counter(bytes, bytesHelp, "to", "agent", &s.toAgents)
 	counter(bytes, bytesHelp, "to", "client", &s.toClients)

@@ -6,7 +6,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
 )
 
@@ -17,6 +16,9 @@ const (
 	beatLimit = 30 * time.Second
 	// forgetAfter is when the row of a silent replica is deleted.
 	forgetAfter = 24 * time.Hour
+	// releaseTimeout bounds the note that an agent left; a stale one does little
+	// harm.
+	releaseTimeout = 5 * time.Second
 )
 
 // Replica is one server of those that share a database.
@@ -47,6 +49,12 @@ func (b *Board) heartbeat(ctx context.Context) {
 		if err == nil {
 			err = b.c.Store.ReplicaForget(ctx, b.c.Now().Add(-forgetAfter))
 		}
+		if err == nil {
+			err = b.c.Store.RelayForget(ctx)
+		}
+		if err == nil {
+			err = b.holdLate(ctx)
+		}
 		if err != nil && ctx.Err() == nil {
 			b.c.Log.WarnContext(ctx, "could not write that this replica lives", "error", err)
 		}
@@ -58,21 +66,43 @@ func (b *Board) heartbeat(ctx context.Context) {
 	}
 }
 
-// Elsewhere says why an agent cannot be reached here although it is
-// connected: its control connection is with another replica that lives. It
-// gives nil when the agent is here or nowhere. replica is whom the agent's row
-// names, or nil.
-func (b *Board) Elsewhere(ctx context.Context, agentID uuid.UUID, replica *uuid.UUID) error {
-	if b.c.Store == nil || replica == nil || *replica == b.c.Replica.ID || b.Holds(agentID) {
-		return nil
+// hold writes that an agent's link is here, for the other replicas. What could
+// not be written is written with the next beat.
+func (b *Board) hold(ctx context.Context, agentID uuid.UUID, e *end) {
+	if b.c.Store == nil {
+		return
 	}
-	other, err := b.c.Store.ReplicaAlive(ctx, *replica, b.c.Now().Add(-beatLimit))
-	if coder.Is(err, coder.CodeNotFound) {
-		return nil
+	err := b.c.Store.RelayHold(ctx, sqlc.RelayHoldParams{AgentID: agentID, ReplicaID: b.c.Replica.ID, LinkID: e.id, Now: b.c.Now()})
+	if err != nil && ctx.Err() == nil {
+		b.c.Log.WarnContext(ctx, "could not write where an agent is", "agent_id", agentID, "error", err)
 	}
-	if err != nil {
-		return err
+	e.held.Store(err == nil)
+}
+
+// holdLate writes what hold could not.
+func (b *Board) holdLate(ctx context.Context) error {
+	late := make(map[uuid.UUID]*end)
+	b.mu.Lock()
+	for id, h := range b.hubs {
+		if h.agent != nil && !h.agent.held.Load() {
+			late[id] = h.agent
+		}
 	}
-	return coder.Errorf(coder.CodeUnavailable, "The agent is connected to another server of this deployment, %s", other.Hostname).
-		WithDetail("connections between servers are not forwarded yet: try again, or address that server")
+	b.mu.Unlock()
+	for id, e := range late {
+		b.hold(ctx, id, e)
+	}
+	return ctx.Err()
+}
+
+// release forgets that a link was here.
+func (b *Board) release(agentID uuid.UUID, e *end) {
+	if b.c.Store == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), releaseTimeout)
+	defer cancel()
+	if err := b.c.Store.RelayRelease(ctx, agentID, e.id); err != nil {
+		b.c.Log.Warn("could not write that an agent left", "agent_id", agentID, "error", err)
+	}
 }

@@ -35,15 +35,22 @@ type world struct {
 
 func newWorld(t testing.TB) *world {
 	t.Helper()
+	w := unstarted(t)
+	w.board = switchboard.New(switchboard.Config{Authority: w.authority})
+	ok(t, w.board.Start(t.Context()))
+	return w
+}
+
+// unstarted is a world that still needs a board.
+func unstarted(t testing.TB) *world {
+	t.Helper()
 	authority, err := tunnel.NewAuthority(make([]byte, tunnel.SeedSize))
 	ok(t, err)
 	identity, err := tunnel.NewIdentity()
 	ok(t, err)
 	w := &world{
-		t: t, authority: authority, identity: identity, agentID: uuid.New(), user: uuid.New(),
-		board: switchboard.New(switchboard.Config{Authority: authority}), links: map[*spyLink]string{},
+		t: t, authority: authority, identity: identity, agentID: uuid.New(), user: uuid.New(), links: map[*spyLink]string{},
 	}
-	ok(t, w.board.Start(t.Context()))
 	mux := http.NewServeMux()
 	mux.HandleFunc("/agent", func(rw http.ResponseWriter, r *http.Request) {
 		c, err := websocket.Accept(rw, r, nil)
@@ -55,6 +62,16 @@ func newWorld(t testing.TB) *world {
 		c, err := websocket.Accept(rw, r, nil)
 		if err == nil {
 			_ = w.current().Client(r.Context(), w.agentID, c)
+		}
+	})
+	mux.HandleFunc(switchboard.HopPath, func(rw http.ResponseWriter, r *http.Request) {
+		if err := w.current().AdmitHop(r.Header.Get(switchboard.HopHeader), w.agentID); err != nil {
+			http.Error(rw, err.Error(), http.StatusUnauthorized)
+			return
+		}
+		c, err := websocket.Accept(rw, r, nil)
+		if err == nil {
+			_ = w.current().Hop(r.Context(), w.agentID, c)
 		}
 	})
 	srv := httptest.NewServer(mux)

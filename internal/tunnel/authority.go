@@ -3,7 +3,9 @@ package tunnel
 import (
 	"bytes"
 	"crypto/ed25519"
+	"crypto/hkdf"
 	"crypto/rand"
+	"crypto/sha256"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"errors"
@@ -97,6 +99,15 @@ func NewAuthority(seed []byte) (*Authority, error) {
 
 // Certificate gives the authority's certificate as DER: what agents trust.
 func (a *Authority) Certificate() []byte { return a.certificate.Raw }
+
+// Secret derives a key of 32 bytes for a purpose, the same on all replicas.
+func (a *Authority) Secret(purpose string) []byte {
+	k, err := hkdf.Key(sha256.New, a.key.Seed(), nil, purpose, 32)
+	if err != nil { // only for lengths that SHA-256 cannot make
+		panic(err)
+	}
+	return k
+}
 
 // Issue certifies a client's public key, an ed25519 key of 32 bytes, for what
 // g says, and gives the certificate as DER.

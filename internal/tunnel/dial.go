@@ -26,6 +26,9 @@ type DialConfig struct {
 	// Waiting is called when the relay says that the agent is not connected and
 	// Dial waits for it. It may be nil.
 	Waiting func()
+	// Patience is how long Dial waits for an agent that is not connected; 0
+	// means until its context ends.
+	Patience time.Duration
 }
 
 // Conn is the client's end of a tunnel. It is safe for concurrent use, and
@@ -35,6 +38,7 @@ type Conn struct {
 	conn      *quic.Conn
 	path      *path
 	transport *quic.Transport
+	agent     *agentSeen
 }
 
 // Dial opens a tunnel. The context bounds the dialing alone. Errors have the
@@ -69,7 +73,7 @@ func Dial(ctx context.Context, c DialConfig) (*Conn, error) {
 		return nil, err
 	}
 	p.connected(session, conn)
-	return &Conn{conn: conn, path: p, transport: t}, nil
+	return &Conn{conn: conn, path: p, transport: t, agent: agent}, nil
 }
 
 // agentSeen is what the relay last said of the agent.
@@ -99,6 +103,10 @@ func (a *agentSeen) get() (offline bool, change <-chan struct{}) {
 // context ends. While the agent is known to be away it waits.
 func dialQUIC(ctx context.Context, c DialConfig, t *quic.Transport, p *path, agent *agentSeen, s Session) (*quic.Conn, error) {
 	secrets := clientTLS(c.Identity.tls(c.Certificate), c.AgentCertificate)
+	var patience <-chan time.Time
+	if c.Patience > 0 {
+		patience = time.After(c.Patience)
+	}
 	for {
 		offline, change := agent.get()
 		if offline {
@@ -108,6 +116,8 @@ func dialQUIC(ctx context.Context, c DialConfig, t *quic.Transport, p *path, age
 			select {
 			case <-change:
 				continue
+			case <-patience:
+				return nil, errOffline()
 			case <-p.closed:
 				return nil, pathError(p.reason())
 			case <-ctx.Done():
@@ -229,6 +239,30 @@ func (c *Conn) Path() string {
 		return "relay"
 	}
 	return "none"
+}
+
+func errOffline() error {
+	return coder.Errorf(coder.CodeUnavailable, "The agent is not connected to the server")
+}
+
+// Await waits for an agent that is not connected to the server at the moment,
+// at most for the time given. The error has the code unavailable.
+func (c *Conn) Await(ctx context.Context, patience time.Duration) error {
+	offline, change := c.agent.get()
+	if !offline {
+		return nil
+	}
+	late := time.NewTimer(patience)
+	defer late.Stop()
+	select {
+	case <-change:
+		return nil
+	case <-c.Done():
+		return c.Err()
+	case <-late.C:
+	case <-ctx.Done():
+	}
+	return errOffline()
 }
 
 // Stats is what went through the tunnel, seen from the client.

@@ -63,8 +63,6 @@ func relay() []Row {
 	return []Row{
 		{"derp-server-enable", "bool", "CODER_DERP_SERVER_ENABLE", "networking.derp.enable", "true", "Relay connections to workspaces that have no direct path."},
 		{"derp-server-region-name", "string", "CODER_DERP_SERVER_REGION_NAME", "networking.derp.regionName", "Coder Embedded Relay", "Name of the server's own relay."},
-		{"derp-server-stun-addresses", "string-array", "CODER_DERP_SERVER_STUN_ADDRESSES", "networking.derp.stunAddresses", "stun.l.google.com:19302,stun1.l.google.com:19302,stun2.l.google.com:19302,stun3.l.google.com:19302,stun4.l.google.com:19302", `STUN servers that tell the two ends their public addresses; "disable" for none.`},
-		{"derp-server-relay-url", "url", "CODER_DERP_SERVER_RELAY_URL", "networking.derp.relayURL", "", "URL at which other replicas reach this one."},
 		{"derp-force-websockets", "bool", "CODER_DERP_FORCE_WEBSOCKETS", "networking.derp.forceWebSockets", "", "Reach relays by WebSocket only."},
 		{"derp-config-url", "string", "CODER_DERP_CONFIG_URL", "networking.derp.url", "", "URL of a map of further relays."},
 		{"derp-config-path", "string", "CODER_DERP_CONFIG_PATH", "networking.derp.configPath", "", "File with a map of further relays."},

@@ -72,6 +72,8 @@ func networkOptions(c *server.Config) []*option.Option {
 		option.Bool(&c.RedirectToAccessURL, "redirect-to-access-url", "Send requests to other hosts to the access URL.").Env("CODER_REDIRECT_TO_ACCESS_URL").YAML("networking.redirectToAccessURL"),
 		option.String(&c.HTTPAddress, "http-address", "Address to answer HTTP at; \"\" for not at all.").Env("CODER_HTTP_ADDRESS").YAML("networking.http.httpAddress").Def("127.0.0.1:3000"),
 		option.Bool(&c.DisableDirect, "block-direct-connections", "Let workspaces be reached through the relay only.").Env("CODER_BLOCK_DIRECT").YAML("networking.derp.blockDirect"),
+		option.List(&c.STUNServers, "derp-server-stun-addresses", `STUN servers that tell the two ends of a connection their public addresses, beside this server; "disable" for none.`).Env("CODER_DERP_SERVER_STUN_ADDRESSES").YAML("networking.derp.stunAddresses").Def("stun.l.google.com:19302,stun1.l.google.com:19302,stun2.l.google.com:19302,stun3.l.google.com:19302,stun4.l.google.com:19302"),
+		option.URL(&c.RelayURL, "derp-server-relay-url", "URL at which other replicas of the deployment reach this one.").Env("CODER_DERP_SERVER_RELAY_URL").YAML("networking.derp.relayURL"),
 		option.List(&c.ProxyTrustedHeaders, "proxy-trusted-headers", "Headers to take a client's address from.").Env("CODER_PROXY_TRUSTED_HEADERS").YAML("networking.proxyTrustedHeaders"),
 		option.List(&c.ProxyTrustedOrigins, "proxy-trusted-origins", "Networks of proxies to take those headers from.").Env("CODER_PROXY_TRUSTED_ORIGINS").YAML("networking.proxyTrustedOrigins"),
 		option.List(&c.AdditionalCSP, "additional-csp-policy", "Directives to add to the Content-Security-Policy.").Env("CODER_ADDITIONAL_CSP_POLICY").YAML("networking.http.additionalCSPPolicy"),

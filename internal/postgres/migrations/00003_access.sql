@@ -49,3 +49,13 @@ CREATE TABLE workspace_app_stats (
     requests      bigint NOT NULL
 );
 CREATE INDEX workspace_app_stats_ended ON workspace_app_stats (ended_at);
+
+-- Which replica an agent's link to the relay is with: behind a load balancer
+-- that may be another one than that of its control connection.
+CREATE TABLE agent_relays (
+    agent_id   uuid PRIMARY KEY,
+    replica_id uuid NOT NULL,
+    link_id    uuid NOT NULL, -- that link; fences off the end of an earlier one
+    since      timestamptz NOT NULL
+);
+CREATE INDEX agent_relays_replica ON agent_relays (replica_id);

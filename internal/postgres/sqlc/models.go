@@ -29,6 +29,13 @@ type APIKey struct {
 	ExpiresAt       time.Time
 }
 
+type AgentRelay struct {
+	AgentID   uuid.UUID
+	ReplicaID uuid.UUID
+	LinkID    uuid.UUID
+	Since     time.Time
+}
+
 type AuditLog struct {
 	ID               uuid.UUID
 	Time             time.Time
