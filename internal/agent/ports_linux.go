@@ -2,19 +2,13 @@ package agent
 
 import (
 	"bufio"
-	"cmp"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/seed-2a7f8fe7/coder"
 )
-
-// firstPort is the lowest port that is told of: below are services of the
-// system, which nobody forwards. (AG-18)
-const firstPort = 1024
 
 // listeningPorts reads which TCP ports something listens on, each with the
 // name of its process when this user may know it.
@@ -30,12 +24,7 @@ func listeningPorts() ([]coder.WorkspaceAgentListeningPort, error) {
 		names[port] = ""
 	}
 	nameSockets(inodes, names)
-	out := make([]coder.WorkspaceAgentListeningPort, 0, len(names))
-	for port, name := range names {
-		out = append(out, coder.WorkspaceAgentListeningPort{Network: "tcp", Port: port, ProcessName: name})
-	}
-	slices.SortFunc(out, func(a, b coder.WorkspaceAgentListeningPort) int { return cmp.Compare(a.Port, b.Port) })
-	return out, nil
+	return tellPorts(names), nil
 }
 
 // readListening reads the listening sockets of one table of the kernel.
@@ -53,7 +42,7 @@ func readListening(file string, inodes map[string]int32) error {
 			continue
 		}
 		_, hex, _ := strings.Cut(w[local], ":")
-		if port, err := strconv.ParseUint(hex, 16, 16); err == nil && port >= firstPort {
+		if port, err := strconv.ParseUint(hex, 16, 16); err == nil {
 			inodes[w[inode]] = int32(port)
 		}
 	}

@@ -4,13 +4,10 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"io"
-	"net/http"
 	"strings"
 	"sync"
 	"time"
 
-	"github.com/google/uuid"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/seed-2a7f8fe7/coder"
@@ -74,60 +71,6 @@ func (l *life) collectOnce(ctx context.Context, d *agentrpc.Metadata) *agentrpc.
 	return v
 }
 
-// checkHealth asks an app at its interval whether it does well and reports
-// each change. (AG-17)
-func (l *life) checkHealth(ctx context.Context, app *agentrpc.App) {
-	id, err := uuid.FromBytes(app.Id)
-	if err != nil || app.HealthcheckUrl == "" || app.HealthcheckIntervalSeconds <= 0 {
-		return
-	}
-	interval := time.Duration(app.HealthcheckIntervalSeconds) * time.Second
-	last, failures := coder.WorkspaceAppHealthInitializing, int32(0)
-	t := time.NewTicker(interval)
-	defer t.Stop()
-	for {
-		now := last
-		if err := probe(ctx, app.HealthcheckUrl, interval); err == nil {
-			now, failures = coder.WorkspaceAppHealthHealthy, 0
-		} else if failures++; failures >= app.HealthcheckThreshold {
-			now = coder.WorkspaceAppHealthUnhealthy
-		}
-		if ctx.Err() != nil {
-			return
-		}
-		if now != last {
-			l.log.Info("the health of an app changed", "app", app.Slug, "health", now)
-			l.reports.setHealth(id, now)
-			last = now
-		}
-		select {
-		case <-t.C:
-		case <-ctx.Done():
-			return
-		}
-	}
-}
-
-// probe asks a URL; an answer that does not blame the server is a good one.
-func probe(ctx context.Context, url string, timeout time.Duration) error {
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
-		return err
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return err
-	}
-	_, _ = io.CopyN(io.Discard, resp.Body, 1<<20)
-	resp.Body.Close()
-	if resp.StatusCode >= http.StatusInternalServerError {
-		return fmt.Errorf("status %s", resp.Status)
-	}
-	return nil
-}
-
 // sendStats reports how much the workspace is in use, whenever the server
 // wants it, until a call fails.
 func (a *Agent) sendStats(ctx context.Context, c agentrpc.DRPCAgentClient) error {
@@ -141,10 +84,11 @@ func (a *Agent) sendStats(ctx context.Context, c agentrpc.DRPCAgentClient) error
 		a.mu.Lock()
 		l := a.life
 		a.mu.Unlock()
-		n := l.ssh.Counts()
+		n, terminals := l.ssh.Counts(), l.ptys.watched()
 		call, cancel := context.WithTimeout(ctx, callTimeout)
 		resp, err := c.UpdateStats(call, &agentrpc.StatsRequest{
-			ConnectionCount: n.SSH + n.VSCode + n.JetBrains, SessionCountSsh: n.SSH, SessionCountVscode: n.VSCode, SessionCountJetbrains: n.JetBrains,
+			ConnectionCount: n.SSH + n.VSCode + n.JetBrains + terminals,
+			SessionCountSsh: n.SSH, SessionCountVscode: n.VSCode, SessionCountJetbrains: n.JetBrains, SessionCountReconnectingPty: terminals,
 		})
 		cancel()
 		if err != nil {
