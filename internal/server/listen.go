@@ -85,7 +85,12 @@ func (l *listeners) Start(context.Context) error {
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    64 << 10,
 		ErrorLog:          log.New(quiet{l.log}, "", 0),
+		Protocols:         new(http.Protocols),
 	}
+	// gRPC to an app comes by HTTP/2, behind a proxy without TLS.
+	l.server.Protocols.SetHTTP1(true)
+	l.server.Protocols.SetHTTP2(true)
+	l.server.Protocols.SetUnencryptedHTTP2(true)
 	for _, ln := range []net.Listener{l.plain, l.secure} {
 		if ln == nil {
 			continue
