@@ -61,7 +61,7 @@ func (w *town) raw(t *testing.T, capabilities ...string) *websocket.Conn {
 	return ws
 }
 
-func session(t *testing.T, c net.Conn) *yamux.Session {
+func session(t testing.TB, c net.Conn) *yamux.Session {
 	t.Helper()
 	conf := yamux.DefaultConfig()
 	conf.LogOutput = io.Discard

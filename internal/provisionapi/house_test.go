@@ -174,11 +174,28 @@ func (h *house) addWith(t testing.TB, modules string) uuid.UUID {
 
 func (h *house) addJob(t testing.TB, kind coder.ProvisionerJobType, files map[string]string, modules string) uuid.UUID {
 	t.Helper()
+	return h.addUnder(t, uuid.New(), kind, files, modules)
+}
+
+// addFixed adds a build under a given id.
+func (h *house) addFixed(t testing.TB, id uuid.UUID) {
+	t.Helper()
+	h.addUnder(t, id, coder.ProvisionerJobTypeWorkspaceBuild, nil, "")
+}
+
+func (h *house) sql(t testing.TB, query string, args ...any) {
+	t.Helper()
+	if _, err := h.store.Pool().Exec(t.Context(), query, args...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (h *house) addUnder(t testing.TB, id uuid.UUID, kind coder.ProvisionerJobType, files map[string]string, modules string) uuid.UUID {
+	t.Helper()
 	archive, err := echo.Archive(files)
 	if err != nil {
 		t.Fatal(err)
 	}
-	id := uuid.New()
 	a := &provisionerd.AcquiredJob{TemplateSourceArchive: archive}
 	m := &provisioner.Metadata{WorkspaceName: "ws", WorkspaceBuildId: id.String(), TemplateName: "t", TemplateVersionModulesFile: modules}
 	switch kind {

@@ -1,7 +1,9 @@
 package provisionapi_test
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -14,6 +16,7 @@ import (
 	"time"
 
 	"github.com/coder/websocket"
+	"github.com/google/uuid"
 	"github.com/hashicorp/yamux"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protodesc"
@@ -272,14 +275,16 @@ func newUpstreamWith(t *testing.T, w *town, version, key string) *upstream {
 
 func TestUpstreamDaemon(t *testing.T) {
 	w := newTown(t)
-	for _, version := range []string{"1.0", "1.14"} {
+	for minor := range coder.ProvisionerAPIMinor + 1 {
+		version := fmt.Sprintf("1.%d", minor)
+		old := minor%2 == 0 // the older call to acquire, and a canceled job
 		u := newUpstream(t, w, version)
 		if job := u.acquire(true); get(job, "job_id").String() != "" {
 			t.Fatalf("a request that was taken back gives %v", job)
 		}
 		id := w.add(t, build, nil)
 		var job *dynamicpb.Message
-		if version == "1.0" {
+		if old {
 			var err error
 			if job, err = u.call("AcquireJob", u.message("provisionerd.Empty"), "provisionerd.AcquiredJob"); err != nil {
 				t.Fatal(err)
@@ -311,7 +316,7 @@ func TestUpstreamDaemon(t *testing.T) {
 		if r, err := u.call("UpdateJob", update, "provisionerd.UpdateJobResponse"); err != nil || get(r, "canceled").Bool() {
 			t.Fatalf("update: %v, %v", r, err)
 		}
-		if version == "1.0" {
+		if old {
 			w.cancel(t, id)
 			if r, err := u.call("UpdateJob", update, "provisionerd.UpdateJobResponse"); err != nil || !get(r, "canceled").Bool() {
 				t.Fatalf("update of a canceled job: %v, %v", r, err)
@@ -346,6 +351,81 @@ func TestUpstreamDaemon(t *testing.T) {
 		if _, err := u.call("CompleteJob", done, "provisionerd.Empty"); err == nil {
 			t.Error("a job was completed twice")
 		}
+		u.session.Close()
+	}
+}
+
+// TestUpstreamFiles uploads the modules of an import in pieces, and downloads
+// those of a version.
+func TestUpstreamFiles(t *testing.T) {
+	w := newTown(t)
+	u := newUpstream(t, w, "1.14")
+	id := w.add(t, imp, nil)
+	if got := get(u.acquire(false), "job_id").String(); got != id.String() {
+		t.Fatalf("acquired job %q, want %s", got, id)
+	}
+	data := bytes.Repeat([]byte("0123456789"), 500_000)
+	sum := sha256.Sum256(data)
+	const chunk = 2 << 20
+	stream := func(name string) (*drpcconn.Conn, drpc.Stream) {
+		c := u.conn()
+		s, err := c.NewStream(t.Context(), "/provisionerd.ProvisionerDaemon/"+name, codec{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c, s
+	}
+	c, s := stream("UploadFile")
+	m := u.message("provisioner.FileUpload")
+	d := m.Mutable(m.Descriptor().Fields().ByName("data_upload")).Message()
+	set(d, "upload_type", protoreflect.EnumNumber(1))
+	set(d, "data_hash", sum[:])
+	set(d, "file_size", int64(len(data)))
+	set(d, "chunks", int32(3))
+	if err := s.MsgSend(m, codec{}); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 3 {
+		m := u.message("provisioner.FileUpload")
+		p := m.Mutable(m.Descriptor().Fields().ByName("chunk_piece")).Message()
+		set(p, "data", data[i*chunk:min(len(data), (i+1)*chunk)])
+		set(p, "full_data_hash", sum[:])
+		set(p, "piece_index", int32(i))
+		if err := s.MsgSend(m, codec{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.MsgRecv(u.message("provisionerd.Empty"), codec{}); err != nil {
+		t.Fatal(err)
+	}
+	c.Close()
+	f, err := w.store.FileByHash(t.Context(), fmt.Sprintf("%x", sum), w.user)
+	if err != nil {
+		t.Fatal("the uploaded file is not there:", err)
+	}
+	w.sql(t, `INSERT INTO template_versions (id, organization_id, job_id, name, created_by, module_files_id, created_at, updated_at) VALUES ($1, $2, $3, 'v', $4, $5, now(), now())`,
+		uuid.New(), w.org, id, w.user, f)
+	c, s = stream("DownloadFile")
+	defer c.Close()
+	req := u.message("provisionerd.FileRequest")
+	set(req, "file_id", f.String())
+	set(req, "upload_type", protoreflect.EnumNumber(1))
+	if err := s.MsgSend(req, codec{}); err != nil {
+		t.Fatal(err)
+	}
+	var got []byte
+	for len(got) < len(data) {
+		m := u.message("provisioner.FileUpload")
+		if err := s.MsgRecv(m, codec{}); err != nil {
+			t.Fatal(err)
+		}
+		if e := get(get(m, "error").Message(), "error").String(); e != "" {
+			t.Fatal(e)
+		}
+		got = append(got, get(get(m, "chunk_piece").Message(), "data").Bytes()...)
+	}
+	if !bytes.Equal(got, data) {
+		t.Error("the file changed on its way")
 	}
 }
 

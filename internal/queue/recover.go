@@ -3,6 +3,7 @@ package queue
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -46,7 +47,8 @@ func (s *Service) AwaitInterruption(ctx context.Context, w Worker, jobID string,
 // died and left it behind, or let go when it could not reach the server. A
 // build that is still held under that fence is put back at once; one that
 // failed, or waits for its next provisioner, has the newer state from then on.
-// When the build went on without that state, nothing changes and stale is true. Only a worker that could have had the job may speak for it.
+// When the build went on without that state, nothing changes and stale is true. Only a worker that could have had the job
+// may speak for it, and nobody for one whose holder is alive.
 func (s *Service) Recover(ctx context.Context, w Worker, l *provisionerd.Leftover) (stale bool, err error) {
 	id, err := uuid.Parse(l.JobId)
 	if err != nil {
@@ -67,6 +69,9 @@ func (s *Service) Recover(ctx context.Context, w Worker, l *provisionerd.Leftove
 		job = jobOf(r, row.Tags)
 		if job.OrganizationID != w.OrganizationID || !w.Tags.Match(row.Tags) {
 			return lostError{coder.Errorf(coder.CodePrecondition, "There is no job %s", id)}
+		}
+		if other := r.WorkerID != nil && *r.WorkerID != w.ID; other && r.CompletedAt == nil && time.Since(r.UpdatedAt) < alive(r) {
+			return lostError{coder.Errorf(coder.CodePrecondition, "Job %s is held by another provisioner, which is alive", id)}
 		}
 		status := coder.ProvisionerJobStatus(r.Status)
 		if r.Fence != l.Fence || job.Type != coder.ProvisionerJobTypeWorkspaceBuild {
@@ -101,6 +106,12 @@ func (s *Service) Recover(ctx context.Context, w Worker, l *provisionerd.Leftove
 		s.changed(ctx, job)
 	}
 	return stale, nil
+}
+
+// alive is how long a holder that says nothing is taken to be well: a third of
+// its lease is several of its updates.
+func alive(r sqlc.ProvisionerJob) time.Duration {
+	return time.Duration(r.LeaseMs) * time.Millisecond / 3
 }
 
 // keepLeftover hands a state to the job's handler, which refuses one that a
