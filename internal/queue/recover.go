@@ -70,13 +70,13 @@ func (s *Service) Recover(ctx context.Context, w Worker, l *provisionerd.Leftove
 		if job.OrganizationID != w.OrganizationID || !w.Tags.Match(row.Tags) {
 			return lostError{coder.Errorf(coder.CodePrecondition, "There is no job %s", id)}
 		}
-		if other := r.WorkerID != nil && *r.WorkerID != w.ID; other && r.CompletedAt == nil && time.Since(r.UpdatedAt) < alive(r) {
-			return lostError{coder.Errorf(coder.CodePrecondition, "Job %s is held by another provisioner, which is alive", id)}
-		}
 		status := coder.ProvisionerJobStatus(r.Status)
 		if r.Fence != l.Fence || job.Type != coder.ProvisionerJobTypeWorkspaceBuild {
 			stale = true
 			return nil
+		}
+		if other := r.WorkerID != nil && *r.WorkerID != w.ID; other && r.CompletedAt == nil && time.Since(r.UpdatedAt) < alive(r) {
+			return lostError{coder.Errorf(coder.CodePrecondition, "Job %s is held by another provisioner, which is alive", id)}
 		}
 		if status == coder.ProvisionerJobStatusSucceeded {
 			return nil // that state is known

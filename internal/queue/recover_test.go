@@ -67,6 +67,10 @@ func TestZombie(t *testing.T) {
 	if stale, err := h.Recover(ctx, dead, &provisionerd.Leftover{JobId: old.JobId, Fence: old.Fence, State: []byte("late")}); err != nil || !stale {
 		t.Errorf("what it left behind: stale %v, %v", stale, err)
 	}
+	// Nor does it under the other's fence, while that one is alive.
+	if _, err := h.Recover(ctx, dead, &provisionerd.Leftover{JobId: old.JobId, Fence: a.Fence, State: []byte("late")}); !queue.Lost(err) {
+		t.Errorf("the job of another was spoken for: %v", err)
+	}
 	if got := h.handler.states(); len(got) != 1 || got[0] != "half" {
 		t.Errorf("states that were kept: %q", got)
 	}
