@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/netip"
+	"net/url"
 	"strconv"
 
 	"github.com/coder/websocket"
@@ -195,5 +197,31 @@ func (a *API) getAgentListeningPorts(w http.ResponseWriter, r *http.Request) err
 	if err := json.NewDecoder(io.LimitReader(resp.Body, 1<<20)).Decode(&ports); err != nil {
 		return coder.Errorf(coder.CodeUnavailable, "The agent's answer cannot be read").WithCause(err)
 	}
+	shown, err := a.Presence.View(r.Context(), a.actor(r), id)
+	if err != nil {
+		return err
+	}
+	ports.Ports = withoutApps(ports.Ports, shown.Apps)
 	return reply(w, http.StatusOK, ports)
+}
+
+// withoutApps leaves out the ports of apps, which are shown as apps.
+func withoutApps(ports []coder.WorkspaceAgentListeningPort, apps []coder.WorkspaceApp) []coder.WorkspaceAgentListeningPort {
+	taken := map[string]bool{}
+	for _, p := range apps {
+		u, err := url.Parse(p.URL)
+		if err != nil || p.External {
+			continue
+		}
+		if ip, err := netip.ParseAddr(u.Hostname()); u.Hostname() == "localhost" || err == nil && (ip.IsLoopback() || ip.IsUnspecified()) {
+			taken[u.Port()] = true
+		}
+	}
+	out := []coder.WorkspaceAgentListeningPort{}
+	for _, p := range ports {
+		if !taken[strconv.Itoa(int(p.Port))] {
+			out = append(out, p)
+		}
+	}
+	return out
 }

@@ -30,7 +30,6 @@ func Options() []Topic {
 		{"Observability", observability()},
 		{"GitHub", github()},
 		{"OpenID Connect", oidc()},
-		{"Apps", apps()},
 		{"Other", other()},
 		{"Sessions", sessions()},
 		{"Database", database()},
@@ -71,7 +70,6 @@ func relay() []Row {
 
 func observability() []Row {
 	return []Row{
-		{"stats-collection-usage-stats-enable", "bool", "CODER_STATS_COLLECTION_USAGE_STATS_ENABLE", "introspection.statsCollection.usageStats.enable", "true", "Collect statistics of how workspaces are used."},
 		{"prometheus-collect-agent-stats", "bool", "CODER_PROMETHEUS_COLLECT_AGENT_STATS", "introspection.prometheus.collect_agent_stats", "", "Collect statistics of agents as metrics."},
 		{"prometheus-aggregate-agent-stats-by", "string-array", "CODER_PROMETHEUS_AGGREGATE_AGENT_STATS_BY", "introspection.prometheus.aggregate_agent_stats_by", "agent_name,template_name,username,workspace_name", "Labels by which statistics of agents are summed up."},
 		{"prometheus-collect-db-metrics", "bool", "CODER_PROMETHEUS_COLLECT_DB_METRICS", "introspection.prometheus.collect_db_metrics", "false", "Collect the time that every query takes."},
@@ -125,14 +123,6 @@ func oidc() []Row {
 		{"oidc-icon-url", "url", "CODER_OIDC_ICON_URL", "oidc.iconURL", "", "Icon of the button."},
 		{"oidc-signups-disabled-text", "string", "CODER_OIDC_SIGNUPS_DISABLED_TEXT", "oidc.signupsDisabledText", "", "Text for those who may not sign up."},
 		{"dangerous-oidc-skip-issuer-checks", "bool", "CODER_DANGEROUS_OIDC_SKIP_ISSUER_CHECKS", "oidc.dangerousSkipIssuerChecks", "", "Do not check who issued a token."},
-	}
-}
-
-func apps() []Row {
-	return []Row{
-		{"dangerous-allow-path-app-sharing", "bool", "CODER_DANGEROUS_ALLOW_PATH_APP_SHARING", "", "", "Let apps on the dashboard's own host be shared."},
-		{"dangerous-allow-path-app-site-owner-access", "bool", "CODER_DANGEROUS_ALLOW_PATH_APP_SITE_OWNER_ACCESS", "", "", "Let owners open others' apps on the dashboard's own host."},
-		{"disable-path-apps", "bool", "CODER_DISABLE_PATH_APPS", "disablePathApps", "", "Offer no apps on the dashboard's own host."},
 	}
 }
 

@@ -20,6 +20,7 @@ type serverFlags struct {
 	types       []string
 	ignored     time.Duration
 	telemetry   bool
+	usage       bool
 	later       []*option.Option
 }
 
@@ -42,6 +43,7 @@ func serverOptions(a *app.Run, f *serverFlags) []*option.Option {
 	all = append(all, provisioningOptions(f)...)
 	all = append(all, sessionOptions(&f.cfg)...)
 	all = append(all, observabilityOptions(f)...)
+	all = append(all, appOptions(f)...)
 	all = append(all, under("Workspaces",
 		option.Bool(&f.cfg.AllowWorkspaceRenames, "allow-workspace-renames", "Let workspaces be renamed, which may lose data where a template names things after them.").Env("CODER_ALLOW_WORKSPACE_RENAMES").YAML("allowWorkspaceRenames").Def("false"),
 		option.Bool(&f.cfg.NoOwnerWorkspaceAccess, "disable-owner-workspace-access", "Keep owners out of others' workspaces.").Env("CODER_DISABLE_OWNER_WORKSPACE_ACCESS").YAML("disableOwnerWorkspaceAccess"),
@@ -63,6 +65,16 @@ func serverOptions(a *app.Run, f *serverFlags) []*option.Option {
 		}
 	}
 	return all
+}
+
+func appOptions(f *serverFlags) []*option.Option {
+	c := &f.cfg.Apps
+	return under("Apps",
+		option.Bool(&c.NoPaths, "disable-path-apps", "Offer no apps on the dashboard's own host.").Env("CODER_DISABLE_PATH_APPS").YAML("disablePathApps"),
+		option.Bool(&c.PathSharing, "dangerous-allow-path-app-sharing", "Let apps on the dashboard's own host be shared: their pages may do there what their visitors may.").Env("CODER_DANGEROUS_ALLOW_PATH_APP_SHARING"),
+		option.Bool(&c.PathSiteOwners, "dangerous-allow-path-app-site-owner-access", "Let owners open others' apps on the dashboard's own host, whose pages then act as them.").Env("CODER_DANGEROUS_ALLOW_PATH_APP_SITE_OWNER_ACCESS"),
+		option.Bool(&f.usage, "stats-collection-usage-stats-enable", "Keep a record of which apps are used, by whom and how long.").Env("CODER_STATS_COLLECTION_USAGE_STATS_ENABLE").YAML("introspection.statsCollection.usageStats.enable").Def("true"),
+	)
 }
 
 func networkOptions(c *server.Config) []*option.Option {

@@ -74,6 +74,7 @@ func serve(ctx context.Context, a *app.Run, f *serverFlags) (err error) {
 	defer func() { err = errors.Join(err, closeLog()) }()
 	c := f.cfg
 	c.Version, c.Log, c.ConfigDir, c.ProvisionerEngines = coder.Version(), log, a.ConfigDir, f.types
+	c.Apps.NoUsage = !f.usage
 	if c.SSHConfigOptions, err = option.SSHPairs(f.sshOptions); err != nil {
 		return err
 	}
