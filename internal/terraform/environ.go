@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-2a7f8fe7/coder/api/provisioner"
 	"github.com/seed-2a7f8fe7/coder/internal/initscript"
+	"github.com/seed-2a7f8fe7/coder/internal/tfprovider"
 )
 
 // daemonEnv is what Terraform may see of the daemon's environment: everything
@@ -63,6 +64,9 @@ func workspaceEnv(req *provisioner.PlanRequest) map[string]string {
 		env["CODER_WORKSPACE_IS_PREBUILD"] = "true"
 	case provisioner.PrebuiltWorkspaceBuildStage_CLAIM:
 		env["CODER_WORKSPACE_IS_PREBUILD_CLAIM"] = "true"
+	}
+	if m.GetWorkspaceBuildId() == "" {
+		env[tfprovider.Placeholders] = "true"
 	}
 	for _, p := range initscript.Platforms() {
 		env["CODER_AGENT_SCRIPT_"+p.OS+"_"+p.Arch], _ = initscript.Script(p.OS, p.Arch)

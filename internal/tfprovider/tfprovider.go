@@ -30,8 +30,6 @@ import (
 
 	goplugin "github.com/hashicorp/go-plugin"
 	"github.com/hashicorp/terraform-plugin-sdk/v2/plugin"
-
-	"github.com/coder/terraform-provider-coder/v2/provider"
 )
 
 // Facts about how Terraform finds and starts a provider.
@@ -92,7 +90,7 @@ func Serve(args []string) int {
 		}
 		return 0
 	}
-	plugin.Serve(&plugin.ServeOpts{ProviderAddr: Address, ProviderFunc: provider.New})
+	plugin.Serve(&plugin.ServeOpts{ProviderAddr: Address, ProviderFunc: newProvider})
 	return 0
 }
 
@@ -106,7 +104,7 @@ func serveSession(in io.Reader, out io.Writer) error {
 	reattach, closed := make(chan *goplugin.ReattachConfig, 1), make(chan struct{})
 	go plugin.Serve(&plugin.ServeOpts{
 		ProviderAddr: Address,
-		ProviderFunc: provider.New,
+		ProviderFunc: newProvider,
 		TestConfig:   &goplugin.ServeTestConfig{Context: ctx, ReattachConfigCh: reattach, CloseCh: closed},
 	})
 	answers := json.NewEncoder(out)
