@@ -2,6 +2,7 @@ package bench
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
@@ -19,30 +20,29 @@ import (
 )
 
 const (
-	clients = 16 // of pgbench, and as many daemons
+	clients = 32 // of pgbench, and as many daemons
 	rounds  = 3
 	roundOf = 4 * time.Second
 )
 
-// floorSchema and floorCycle are the least that a queue in PostgreSQL is: a job
-// is inserted, taken with SKIP LOCKED, and ended, each in a transaction of its
-// own, without locks held between, without checks, references or a log.
-const (
-	floorSchema = `CREATE TABLE jobs (
-    id uuid PRIMARY KEY, tag_set bigint NOT NULL, input jsonb NOT NULL, created_at timestamptz NOT NULL,
-    started_at timestamptz, completed_at timestamptz, worker uuid);
-CREATE INDEX ON jobs (tag_set, created_at) WHERE started_at IS NULL;
+// floorCycle is the least that a queue in PostgreSQL does with a job, on the
+// server's own table with its indexes and references: it is inserted, taken
+// with SKIP LOCKED, and ended, each in a transaction of its own, without locks
+// held between, without a rule or a log. It is filled in with what is the same in
+// all jobs.
+const floorCycle = `INSERT INTO provisioner_jobs (id, organization_id, initiator_id, type, provisioner, tag_set_id, file_id, input, created_at, updated_at)
+SELECT gen_random_uuid(), '%s', '%s', 'template_version_dry_run', 'echo', %d, '%s', '%s', now(), now();
+UPDATE provisioner_jobs SET started_at = now(), updated_at = now(), fence = fence + 1, worker_id = '7d1c3a1e-0000-4000-8000-000000000002',
+    lease_ms = 12000, lease_expires_at = now() + interval '12 seconds'
+WHERE id = (
+    SELECT id FROM provisioner_jobs WHERE tag_set_id = %d AND provisioner = 'echo' AND started_at IS NULL AND completed_at IS NULL
+    ORDER BY priority, created_at LIMIT 1 FOR UPDATE SKIP LOCKED) RETURNING id \aset
+UPDATE provisioner_jobs SET completed_at = now(), updated_at = now() WHERE id = :id;
 `
-	floorCycle = `INSERT INTO jobs VALUES (gen_random_uuid(), 1, '{"template_version_id": "7d1c3a1e-0000-4000-8000-000000000001"}', now());
-UPDATE jobs SET started_at = now(), worker = '7d1c3a1e-0000-4000-8000-000000000002' WHERE id = (
-    SELECT id FROM jobs WHERE tag_set = 1 AND started_at IS NULL ORDER BY created_at LIMIT 1 FOR UPDATE SKIP LOCKED) RETURNING id \aset
-UPDATE jobs SET completed_at = now() WHERE id = :id;
-`
-)
 
 // jobRows measures whole jobs a second against pgbench's cycles on the same
-// cluster, in turns. Both sides have 16 at work: 16 clients, and 16 daemons,
-// for which 16 more jobs at most wait. Everything but the daemons' Terraform is
+// table, in turns. Both sides have as many at work: 32 clients, and 32 daemons,
+// for which 32 more jobs at most wait. Everything but the daemons' Terraform is
 // there: the jobs are added by the queue's own code, claimed, prepared and sent
 // over WebSockets on loopback; a line of log and the result come back.
 func jobRows(ctx context.Context, y *yard) ([]row, error) {
@@ -127,7 +127,7 @@ func (y *yard) jobs(ctx context.Context, daemons []*fake) (float64, error) {
 	return rate, nil
 }
 
-// floor is pgbench on a database of its own in the same cluster.
+// floor is pgbench on the server's database.
 type floor struct {
 	bin, script string
 	env         []string
@@ -139,27 +139,27 @@ func newFloor(ctx context.Context, y *yard) (*floor, error) {
 	if f.bin, err = pgbench(); err != nil {
 		return nil, err
 	}
-	if err := os.WriteFile(f.script, []byte(floorCycle), 0o644); err != nil {
+	set, err := y.store.QueueAddTagSet(ctx, y.org, "floor", coder.Tags{"floor": "true"}) // which no daemon matches
+	if err != nil {
 		return nil, err
 	}
-	if _, err := y.store.Pool().Exec(ctx, "CREATE DATABASE floor"); err != nil {
+	input, err := json.Marshal(y.input)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.WriteFile(f.script, fmt.Appendf(nil, floorCycle, y.org, y.user, set, y.file, input, set), 0o644); err != nil {
 		return nil, err
 	}
 	u, err := url.Parse(y.url)
 	if err != nil {
 		return nil, err
 	}
-	f.env = append(os.Environ(), "PGUSER="+u.User.Username(), "PGDATABASE=floor")
+	f.env = append(os.Environ(), "PGUSER="+u.User.Username(), "PGDATABASE="+strings.TrimPrefix(u.Path, "/"))
 	if host := u.Query().Get("host"); host != "" {
 		f.env = append(f.env, "PGHOST="+host, "PGPORT="+u.Query().Get("port"))
 	} else {
 		secret, _ := u.User.Password()
 		f.env = append(f.env, "PGHOST="+u.Hostname(), "PGPORT="+u.Port(), "PGPASSWORD="+secret)
-	}
-	schema := exec.CommandContext(ctx, filepath.Join(filepath.Dir(f.bin), "psql"), "-q", "-v", "ON_ERROR_STOP=1")
-	schema.Env, schema.Stdin = f.env, strings.NewReader(floorSchema)
-	if out, err := schema.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("make the table for the floor: %w\n%s", err, out)
 	}
 	return f, nil
 }

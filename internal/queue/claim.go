@@ -28,8 +28,10 @@ type Worker struct {
 	Lease time.Duration
 }
 
-// batch bounds how many jobs one claim hands out.
-const batch = 32
+const (
+	batch  = 32 // jobs that one claim hands out at most
+	claims = 2  // claims of one organization at once: each waits for the disk
+)
 
 // Acquire waits for a job that w may run and claims it. A job that cannot be
 // prepared fails and the wait goes on. When ctx ends the error is its own and
@@ -119,20 +121,24 @@ type dispatcher struct {
 	org  uuid.UUID
 	kick chan struct{}
 
-	mu     sync.Mutex
-	groups map[string]*group
+	mu       sync.Mutex
+	groups   map[string]*group
+	claiming int
 }
 
 // group is the waiters that are alike: same tags, kinds and lease.
 type group struct {
-	like    Worker
-	waiters []*waiter
-	look    bool // there may be work
+	key      string
+	like     Worker
+	waiters  []*waiter // those that no claim is made for now
+	claiming int       // claims being made
+	look     bool      // there may be work
 }
 
 type waiter struct {
-	w   Worker
-	got chan Job // capacity 1
+	w    Worker
+	got  chan Job // capacity 1
+	gone bool     // it waits no longer
 }
 
 func (s *Service) dispatcher(org uuid.UUID) *dispatcher {
@@ -156,7 +162,7 @@ func (s *Service) wait(ctx context.Context, w Worker) (Job, error) {
 	d.mu.Lock()
 	g := d.groups[key]
 	if g == nil {
-		g = &group{like: w}
+		g = &group{key: key, like: w}
 		d.groups[key] = g
 	}
 	g.waiters = append(g.waiters, me)
@@ -169,12 +175,11 @@ func (s *Service) wait(ctx context.Context, w Worker) (Job, error) {
 	case <-ctx.Done():
 	}
 	d.mu.Lock()
+	me.gone = true
 	if i := slices.Index(g.waiters, me); i >= 0 {
 		g.waiters = slices.Delete(g.waiters, i, i+1)
 	}
-	if len(g.waiters) == 0 && d.groups[key] == g {
-		delete(d.groups, key)
-	}
+	d.forget(g)
 	d.mu.Unlock()
 	select {
 	case job := <-me.got: // it came at the same moment
@@ -206,10 +211,7 @@ func (d *dispatcher) run(ctx context.Context) {
 			d.lookAll()
 		case <-d.kick:
 		}
-		if err := d.pass(ctx); err != nil && ctx.Err() == nil {
-			d.s.Log.Warn("cannot claim jobs, trying again soon", "organization", d.org, "error", err)
-			time.AfterFunc(time.Second, d.wake)
-		}
+		d.pass(ctx)
 	}
 }
 
@@ -221,35 +223,58 @@ func (d *dispatcher) lookAll() {
 	}
 }
 
-// pass claims for every group that may have work, those with the fewest tags
-// first, so that special daemons stay free for special jobs.
-func (d *dispatcher) pass(ctx context.Context) error {
+// pass begins a claim for every group that may have work, those with the
+// fewest tags first, so that special daemons stay free for special jobs. What
+// cannot begin now does when a claim ends.
+func (d *dispatcher) pass(ctx context.Context) {
 	for {
 		g, waiters := d.next()
 		if g == nil {
-			return nil
+			return
 		}
-		jobs, err := d.claim(ctx, g.like, waiters)
-		if err != nil {
-			return err
-		}
-		d.hand(ctx, g, jobs, len(jobs) == len(waiters))
+		d.s.work.Go(func() {
+			jobs, err := d.claim(ctx, g.like, waiters)
+			if err != nil && ctx.Err() == nil {
+				d.s.Log.Warn("cannot claim jobs, trying again soon", "organization", d.org, "error", err)
+				time.AfterFunc(time.Second, d.wake)
+			}
+			d.hand(ctx, g, waiters, jobs, err != nil)
+			if err == nil {
+				d.wake()
+			}
+		})
 	}
 }
 
+// next takes waiters out of a group for a claim, until hand puts them back.
 func (d *dispatcher) next() (*group, []*waiter) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if d.claiming == claims {
+		return nil, nil
+	}
 	groups := slices.SortedFunc(maps.Values(d.groups), func(a, b *group) int {
 		return cmp.Compare(len(a.like.Tags), len(b.like.Tags))
 	})
 	for _, g := range groups {
 		if g.look && len(g.waiters) > 0 {
 			g.look = false // a hint during the claim sets it again
-			return g, slices.Clone(g.waiters[:min(len(g.waiters), batch)])
+			n := min(len(g.waiters), batch)
+			waiters := slices.Clone(g.waiters[:n])
+			g.waiters = slices.Delete(g.waiters, 0, n)
+			g.claiming++
+			d.claiming++
+			return g, waiters
 		}
 	}
 	return nil, nil
+}
+
+// forget drops a group that nobody waits in.
+func (d *dispatcher) forget(g *group) {
+	if len(g.waiters) == 0 && g.claiming == 0 && d.groups[g.key] == g {
+		delete(d.groups, g.key)
+	}
 }
 
 func (d *dispatcher) claim(ctx context.Context, like Worker, waiters []*waiter) ([]claimed, error) {
@@ -264,7 +289,6 @@ func (d *dispatcher) claim(ctx context.Context, like Worker, waiters []*waiter) 
 	}
 	rows, err := d.s.Store.QueueClaim(ctx, p)
 	if err != nil {
-		d.again(like)
 		return nil, err
 	}
 	out := make([]claimed, 0, len(rows))
@@ -280,34 +304,28 @@ type claimed struct {
 	worker uuid.UUID
 }
 
-// again marks the groups with these tags after a claim that went wrong.
-func (d *dispatcher) again(like Worker) {
+// hand gives the jobs to the waiters they were claimed for, and lets the others
+// wait on. Whoever left meanwhile is not waited for: the job goes back.
+func (d *dispatcher) hand(ctx context.Context, g *group, waiters []*waiter, jobs []claimed, failed bool) {
+	var back []Job
 	d.mu.Lock()
-	defer d.mu.Unlock()
-	for _, g := range d.groups {
-		if maps.Equal(g.like.Tags, like.Tags) {
-			g.look = true
-		}
-	}
-}
-
-// hand gives the jobs to the waiters they were claimed for. Whoever left
-// meanwhile is not waited for: the job goes back.
-func (d *dispatcher) hand(ctx context.Context, g *group, jobs []claimed, more bool) {
-	var back []claimed
-	d.mu.Lock()
-	g.look = g.look || more
+	g.look = g.look || failed || len(jobs) == len(waiters)
 	for _, c := range jobs {
-		i := slices.IndexFunc(g.waiters, func(w *waiter) bool { return w.w.ID == c.worker })
+		i := slices.IndexFunc(waiters, func(w *waiter) bool { return w.w.ID == c.worker && !w.gone })
 		if i < 0 {
-			back = append(back, c)
+			back = append(back, c.job)
 			continue
 		}
-		g.waiters[i].got <- c.job
-		g.waiters = slices.Delete(g.waiters, i, i+1)
+		waiters[i].got <- c.job
+		waiters = slices.Delete(waiters, i, i+1)
 	}
+	waiters = slices.DeleteFunc(waiters, func(w *waiter) bool { return w.gone })
+	g.waiters = append(waiters, g.waiters...)
+	g.claiming--
+	d.claiming--
+	d.forget(g)
 	d.mu.Unlock()
-	for _, c := range back {
-		d.s.Release(ctx, g.like, c.job.ID, c.job.Fence)
+	for _, job := range back {
+		d.s.Release(ctx, g.like, job.ID, job.Fence)
 	}
 }

@@ -137,11 +137,7 @@ func (h dryRunner) Prepare(ctx context.Context, job queue.Job) (*provisionerd.Ac
 	if err := job.ReadInput(&in); err != nil {
 		return nil, err
 	}
-	acquired, meta, err := h.s.plan(ctx, job, in.TemplateVersionID)
-	if err != nil {
-		return nil, err
-	}
-	v, err := h.s.Store.VersionTemplate(ctx, in.TemplateVersionID)
+	acquired, meta, v, err := h.s.plan(ctx, job, in.TemplateVersionID)
 	if err != nil {
 		return nil, err
 	}

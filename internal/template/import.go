@@ -37,7 +37,7 @@ func (h importer) Prepare(ctx context.Context, job queue.Job) (*provisionerd.Acq
 	if err != nil {
 		return nil, err
 	}
-	acquired, meta, err := h.s.plan(ctx, job, in.TemplateVersionID)
+	acquired, meta, _, err := h.s.plan(ctx, job, in.TemplateVersionID)
 	if err != nil {
 		return nil, err
 	}
@@ -54,18 +54,18 @@ func (h importer) Prepare(ctx context.Context, job queue.Job) (*provisionerd.Acq
 
 // plan gives what imports and dry runs have in common: the source, and what a
 // plan is told of the workspace it is not for.
-func (s *Service) plan(ctx context.Context, job queue.Job, versionID uuid.UUID) (*provisionerd.AcquiredJob, *provisioner.Metadata, error) {
-	source, err := s.Store.FileData(ctx, job.FileID)
-	if err != nil {
-		return nil, nil, err
-	}
+func (s *Service) plan(ctx context.Context, job queue.Job, versionID uuid.UUID) (*provisionerd.AcquiredJob, *provisioner.Metadata, sqlc.VersionTemplateRow, error) {
 	v, err := s.Store.VersionTemplate(ctx, versionID)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, v, err
+	}
+	source, err := s.Store.FileData(ctx, job.FileID)
+	if err != nil {
+		return nil, nil, v, err
 	}
 	who, err := s.Store.VersionInitiator(ctx, job.InitiatorID)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, v, err
 	}
 	meta := &provisioner.Metadata{
 		CoderUrl: s.AccessURL.String(), WorkspaceTransition: provisioner.WorkspaceTransition_START,
@@ -80,7 +80,7 @@ func (s *Service) plan(ctx context.Context, job queue.Job, versionID uuid.UUID) 
 	if v.ModuleFilesID != nil && !v.DisableModuleCache {
 		meta.TemplateVersionModulesFile = v.ModuleFilesID.String()
 	}
-	return &provisionerd.AcquiredJob{UserName: who.Username, TemplateSourceArchive: source}, meta, nil
+	return &provisionerd.AcquiredJob{UserName: who.Username, TemplateSourceArchive: source}, meta, v, nil
 }
 
 // Update stores what reading the source told and answers the values of the

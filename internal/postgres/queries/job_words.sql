@@ -1,26 +1,33 @@
--- name: QueueSay :one
--- A word of a running job's holder in one statement: renews the lease and adds
--- lines to the log, unless that would reach the log's limit. No row means that
--- the job must be looked at. Only the first word and a change of resumable,
--- which decide what becomes of a lost job, are worth waiting for the disk: a
--- database that crashes within the second loses some lines at most, and the
--- next word renews the lease.
-WITH held AS MATERIALIZED (
-    SELECT p.id, p.canceled_at IS NOT NULL AS canceled,
-        p.updated_at = p.started_at OR p.resumable <> sqlc.arg(resumable)::boolean AS weighty
-    FROM provisioner_jobs p
-    WHERE p.id = sqlc.arg(id) AND p.fence = sqlc.arg(fence) AND p.worker_id = sqlc.arg(worker_id)::uuid
-        AND p.started_at IS NOT NULL AND p.completed_at IS NULL
-        AND (sqlc.arg(bytes)::integer = 0 OR NOT p.logs_overflowed AND p.logs_length + sqlc.arg(bytes)::integer <= sqlc.arg(max_bytes)::integer)
-    FOR UPDATE
+-- name: QueueSay :many
+-- Words of the holders of running jobs, at most one for each job, in one
+-- statement: renews their leases and adds lines to their logs. Whose job does
+-- not come back was not heard, because it is not theirs, its log reaches its
+-- limit, or somebody else is changing it right now. Only first words and
+-- changes of resumable, which decide what becomes of a lost job, are worth
+-- waiting for the disk: a database that crashes within the second loses some
+-- lines at most, and the next word renews the lease.
+WITH words AS (
+    SELECT unnest(sqlc.arg(ids)::uuid[]) AS id, unnest(sqlc.arg(fences)::bigint[]) AS fence, unnest(sqlc.arg(workers)::uuid[]) AS worker,
+        unnest(sqlc.arg(resumables)::boolean[]) AS resumable, unnest(sqlc.arg(bytes)::integer[]) AS bytes, unnest(sqlc.arg(leases)::bigint[]) AS lease
+), held AS MATERIALIZED (
+    SELECT p.id, w.resumable, w.bytes, w.lease, p.canceled_at IS NOT NULL AS canceled,
+        p.updated_at = p.started_at OR p.resumable <> w.resumable AS weighty
+    FROM words w JOIN provisioner_jobs p ON p.id = w.id
+    WHERE p.fence = w.fence AND p.worker_id = w.worker AND p.started_at IS NOT NULL AND p.completed_at IS NULL
+        AND (w.bytes = 0 OR NOT p.logs_overflowed AND p.logs_length + w.bytes <= sqlc.arg(max_bytes)::integer)
+    FOR UPDATE OF p SKIP LOCKED
 ), said AS (
     UPDATE provisioner_jobs j SET
-        updated_at = now(), logs_length = j.logs_length + sqlc.arg(bytes)::integer, resumable = sqlc.arg(resumable)::boolean,
-        lease_expires_at = now() + sqlc.arg(lease_ms)::bigint * interval '1 millisecond'
+        updated_at = now(), logs_length = j.logs_length + held.bytes, resumable = held.resumable,
+        lease_expires_at = now() + held.lease * interval '1 millisecond'
     FROM held WHERE j.id = held.id
 ), lines AS (
     INSERT INTO provisioner_job_logs (job_id, created_at, source, level, stage, output)
-    SELECT held.id, unnest(sqlc.arg(created_at)::timestamptz[]), unnest(sqlc.arg(source)::text[]), unnest(sqlc.arg(level)::text[]), unnest(sqlc.arg(stage)::text[]), unnest(sqlc.arg(output)::text[])
-    FROM held
+    SELECT l.job_id, l.created_at, l.source, l.level, l.stage, l.output FROM (
+        SELECT unnest(sqlc.arg(job_ids)::uuid[]) AS job_id, generate_subscripts(sqlc.arg(job_ids)::uuid[], 1) AS n, unnest(sqlc.arg(created_at)::timestamptz[]) AS created_at,
+            unnest(sqlc.arg(source)::text[]) AS source, unnest(sqlc.arg(level)::text[]) AS level, unnest(sqlc.arg(stage)::text[]) AS stage, unnest(sqlc.arg(output)::text[]) AS output
+    ) l WHERE l.job_id IN (SELECT held.id FROM held) ORDER BY l.n
 )
-SELECT held.canceled::boolean AS canceled, set_config('synchronous_commit', CASE WHEN held.weighty THEN current_setting('synchronous_commit') ELSE 'off' END, true) AS waits FROM held;
+SELECT held.id::uuid AS id, held.canceled::boolean AS canceled,
+    set_config('synchronous_commit', CASE WHEN (SELECT bool_or(h.weighty) FROM held h) THEN current_setting('synchronous_commit') ELSE 'off' END, true) AS waits
+FROM held;

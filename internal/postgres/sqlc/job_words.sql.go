@@ -12,70 +12,93 @@ import (
 	"github.com/google/uuid"
 )
 
-const queueSay = `-- name: QueueSay :one
-WITH held AS MATERIALIZED (
-    SELECT p.id, p.canceled_at IS NOT NULL AS canceled,
-        p.updated_at = p.started_at OR p.resumable <> $1::boolean AS weighty
-    FROM provisioner_jobs p
-    WHERE p.id = $2 AND p.fence = $3 AND p.worker_id = $4::uuid
-        AND p.started_at IS NOT NULL AND p.completed_at IS NULL
-        AND ($5::integer = 0 OR NOT p.logs_overflowed AND p.logs_length + $5::integer <= $6::integer)
-    FOR UPDATE
+const queueSay = `-- name: QueueSay :many
+WITH words AS (
+    SELECT unnest($1::uuid[]) AS id, unnest($2::bigint[]) AS fence, unnest($3::uuid[]) AS worker,
+        unnest($4::boolean[]) AS resumable, unnest($5::integer[]) AS bytes, unnest($6::bigint[]) AS lease
+), held AS MATERIALIZED (
+    SELECT p.id, w.resumable, w.bytes, w.lease, p.canceled_at IS NOT NULL AS canceled,
+        p.updated_at = p.started_at OR p.resumable <> w.resumable AS weighty
+    FROM words w JOIN provisioner_jobs p ON p.id = w.id
+    WHERE p.fence = w.fence AND p.worker_id = w.worker AND p.started_at IS NOT NULL AND p.completed_at IS NULL
+        AND (w.bytes = 0 OR NOT p.logs_overflowed AND p.logs_length + w.bytes <= $7::integer)
+    FOR UPDATE OF p SKIP LOCKED
 ), said AS (
     UPDATE provisioner_jobs j SET
-        updated_at = now(), logs_length = j.logs_length + $5::integer, resumable = $1::boolean,
-        lease_expires_at = now() + $7::bigint * interval '1 millisecond'
+        updated_at = now(), logs_length = j.logs_length + held.bytes, resumable = held.resumable,
+        lease_expires_at = now() + held.lease * interval '1 millisecond'
     FROM held WHERE j.id = held.id
 ), lines AS (
     INSERT INTO provisioner_job_logs (job_id, created_at, source, level, stage, output)
-    SELECT held.id, unnest($8::timestamptz[]), unnest($9::text[]), unnest($10::text[]), unnest($11::text[]), unnest($12::text[])
-    FROM held
+    SELECT l.job_id, l.created_at, l.source, l.level, l.stage, l.output FROM (
+        SELECT unnest($8::uuid[]) AS job_id, generate_subscripts($8::uuid[], 1) AS n, unnest($9::timestamptz[]) AS created_at,
+            unnest($10::text[]) AS source, unnest($11::text[]) AS level, unnest($12::text[]) AS stage, unnest($13::text[]) AS output
+    ) l WHERE l.job_id IN (SELECT held.id FROM held) ORDER BY l.n
 )
-SELECT held.canceled::boolean AS canceled, set_config('synchronous_commit', CASE WHEN held.weighty THEN current_setting('synchronous_commit') ELSE 'off' END, true) AS waits FROM held
+SELECT held.id::uuid AS id, held.canceled::boolean AS canceled,
+    set_config('synchronous_commit', CASE WHEN (SELECT bool_or(h.weighty) FROM held h) THEN current_setting('synchronous_commit') ELSE 'off' END, true) AS waits
+FROM held
 `
 
 type QueueSayParams struct {
-	Resumable bool
-	ID        uuid.UUID
-	Fence     int64
-	WorkerID  uuid.UUID
-	Bytes     int32
-	MaxBytes  int32
-	LeaseMs   int64
-	CreatedAt []time.Time
-	Source    []string
-	Level     []string
-	Stage     []string
-	Output    []string
+	Ids        []uuid.UUID
+	Fences     []int64
+	Workers    []uuid.UUID
+	Resumables []bool
+	Bytes      []int32
+	Leases     []int64
+	MaxBytes   int32
+	JobIds     []uuid.UUID
+	CreatedAt  []time.Time
+	Source     []string
+	Level      []string
+	Stage      []string
+	Output     []string
 }
 
 type QueueSayRow struct {
+	ID       uuid.UUID
 	Canceled bool
 	Waits    string
 }
 
-// A word of a running job's holder in one statement: renews the lease and adds
-// lines to the log, unless that would reach the log's limit. No row means that
-// the job must be looked at. Only the first word and a change of resumable,
-// which decide what becomes of a lost job, are worth waiting for the disk: a
-// database that crashes within the second loses some lines at most, and the
-// next word renews the lease.
-func (q *Queries) QueueSay(ctx context.Context, arg QueueSayParams) (QueueSayRow, error) {
-	row := q.db.QueryRow(ctx, queueSay,
-		arg.Resumable,
-		arg.ID,
-		arg.Fence,
-		arg.WorkerID,
+// Words of the holders of running jobs, at most one for each job, in one
+// statement: renews their leases and adds lines to their logs. Whose job does
+// not come back was not heard, because it is not theirs, its log reaches its
+// limit, or somebody else is changing it right now. Only first words and
+// changes of resumable, which decide what becomes of a lost job, are worth
+// waiting for the disk: a database that crashes within the second loses some
+// lines at most, and the next word renews the lease.
+func (q *Queries) QueueSay(ctx context.Context, arg QueueSayParams) ([]QueueSayRow, error) {
+	rows, err := q.db.Query(ctx, queueSay,
+		arg.Ids,
+		arg.Fences,
+		arg.Workers,
+		arg.Resumables,
 		arg.Bytes,
+		arg.Leases,
 		arg.MaxBytes,
-		arg.LeaseMs,
+		arg.JobIds,
 		arg.CreatedAt,
 		arg.Source,
 		arg.Level,
 		arg.Stage,
 		arg.Output,
 	)
-	var i QueueSayRow
-	err := row.Scan(&i.Canceled, &i.Waits)
-	return i, err
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []QueueSayRow{}
+	for rows.Next() {
+		var i QueueSayRow
+		if err := rows.Scan(&i.ID, &i.Canceled, &i.Waits); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
