@@ -59,6 +59,7 @@ type Service struct {
 	mu          sync.Mutex
 	dispatchers map[uuid.UUID]*dispatcher
 	connected   map[uuid.UUID]int // daemon rows -> connections here
+	words       words
 	keys        *keyring
 
 	spawn func(func(context.Context)) // runs until Stop
