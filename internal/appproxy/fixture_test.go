@@ -33,7 +33,7 @@ import (
 // and a real app beside that.
 type place struct {
 	*servertest.Server
-	t         *testing.T
+	t         testing.TB
 	app       *backend
 	workspace uuid.UUID
 	agent     uuid.UUID
@@ -50,7 +50,7 @@ type backend struct {
 	all  int
 }
 
-func newBackend(t *testing.T) *backend {
+func newBackend(t testing.TB) *backend {
 	b := &backend{pages: map[string]http.HandlerFunc{}}
 	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		b.mu.Lock()
@@ -90,7 +90,7 @@ func (b *backend) seen() (*http.Request, int) {
 func (b *backend) port() string { return b.URL[strings.LastIndexByte(b.URL, ':')+1:] }
 
 // free gives a port that nothing listens on.
-func free(t *testing.T) string {
+func free(t testing.TB) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
@@ -100,7 +100,7 @@ func free(t *testing.T) string {
 	return port
 }
 
-func newPlace(t *testing.T, change func(*server.Config)) *place {
+func newPlace(t testing.TB, change func(*server.Config)) *place {
 	t.Helper()
 	p := &place{t: t, app: newBackend(t)}
 	p.Server = servertest.Start(t, func(c *server.Config) {
@@ -215,7 +215,7 @@ func (p *place) on(app, path string) string { return "http://" + p.host(app) + p
 // browser is one with a cookie jar, for which all hosts are the server.
 type browser struct {
 	*http.Client
-	t   *testing.T
+	t   testing.TB
 	jar *cookiejar.Jar
 }
 
