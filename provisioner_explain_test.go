@@ -253,3 +253,32 @@ func TestRecommendedSlots(t *testing.T) {
 		}
 	}
 }
+
+// TestProvisionerWarnings holds the health codes of versions.
+func TestProvisionerWarnings(t *testing.T) {
+	for _, c := range []struct {
+		version, api, server string
+		want                 []coder.HealthCode
+	}{
+		{"v2.30.1", "1.14", "v2.30.9", nil},
+		{"v2.30.1+abc", "1.3", "v2.30.0-rc.1", nil},
+		{"v2.29.1", "1.14", "v2.30.0", []coder.HealthCode{"EPD02"}},
+		{"v3.30.0", "1.14", "v2.30.0", []coder.HealthCode{"EPD02"}},
+		{"v2.1.0", "1.0", "v2.30.0", []coder.HealthCode{"EPD02", "EPD03"}},
+		{"", "1.0", "v2.30.0", []coder.HealthCode{"EPD03"}},
+		{"v0.0.0-devel", "1.14", "v2.30.0", nil},
+		{"v2.30.0", "1.14", "devel", nil},
+		{"v2.x.0", "1.14", "v2.30.0", nil},
+	} {
+		var got []coder.HealthCode
+		for _, w := range coder.ProvisionerWarnings(coder.ProvisionerDaemon{Version: c.version, APIVersion: c.api}, c.server) {
+			got = append(got, w.Code)
+			if w.Message == "" {
+				t.Errorf("%s says nothing", w.Code)
+			}
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("provisioner %s, protocol %s, server %s: %v, want %v", c.version, c.api, c.server, got, c.want)
+		}
+	}
+}
