@@ -180,14 +180,14 @@ func TestFailures(t *testing.T) {
 // not from pages of other sites.
 func TestTokenPlaces(t *testing.T) {
 	l := startWithOwner(t, nil)
-	cookie := sessionCookie + "=" + l.root.SessionToken
+	cookie := client.SessionCookie + "=" + l.root.SessionToken
 	for _, c := range []struct {
 		name, method, path string
 		header             []string
 		status             int
 	}{
 		{"header", "GET", "/api/v2/users/me", []string{client.SessionTokenHeader, l.root.SessionToken}, 200},
-		{"query", "GET", "/api/v2/users/me?" + sessionCookie + "=" + l.root.SessionToken, nil, 200},
+		{"query", "GET", "/api/v2/users/me?" + client.SessionCookie + "=" + l.root.SessionToken, nil, 200},
 		{"bearer", "GET", "/api/v2/users/me", []string{"Authorization", "Bearer " + l.root.SessionToken}, 200},
 		{"cookie", "GET", "/api/v2/users/me", []string{"Cookie", cookie}, 200},
 		{"cookie of another site, reading", "GET", "/api/v2/users/me", []string{"Cookie", cookie, "Sec-Fetch-Site", "cross-site"}, 200},
@@ -201,7 +201,7 @@ func TestTokenPlaces(t *testing.T) {
 		}
 	}
 	status, header, _ := l.send("POST", "/api/v2/users/login", `{"email":"root@example.com","password":"`+password+`"}`)
-	if set := header.Get("Set-Cookie"); status != 201 || !strings.HasPrefix(set, sessionCookie+"=") || !strings.Contains(set, "HttpOnly") {
+	if set := header.Get("Set-Cookie"); status != 201 || !strings.HasPrefix(set, client.SessionCookie+"=") || !strings.Contains(set, "HttpOnly") {
 		t.Errorf("login: %d %q", status, set)
 	}
 	if err := l.root.Logout(t.Context()); err != nil {

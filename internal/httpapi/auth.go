@@ -12,19 +12,12 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/access"
 )
 
-// sessionCookie is the name of the cookie, and of the query parameter, that
-// may carry the token instead of the header. (AU-02)
-const sessionCookie = "coder_session_token"
-
 // bypassHeader asks for no rate limit; owners get it. (CP-14)
 const bypassHeader = "X-Coder-Bypass-Ratelimit"
 
 type contextKey int
 
-const (
-	subjectKey contextKey = iota
-	originKey
-)
+const subjectKey contextKey = 0
 
 // actor gives who sent the request: the user of a route with AuthUser. On
 // other routes it is nobody, who has an origin all the same.
@@ -37,27 +30,10 @@ func (a *API) actor(r *http.Request) access.Subject {
 
 // origin gives where the request came from.
 func (a *API) origin(r *http.Request) access.Origin {
-	if o, ok := r.Context().Value(originKey).(access.Origin); ok {
+	if o, ok := access.OriginOf(r.Context()); ok {
 		return o
 	}
 	return access.Origin{IP: a.clientIP(r), UserAgent: r.UserAgent()}
-}
-
-// token finds the request's token, and whether only the cookie carried it.
-func token(r *http.Request) (token string, cookie bool) {
-	if t := r.Header.Get(client.SessionTokenHeader); t != "" {
-		return t, false
-	}
-	if t := r.URL.Query().Get(sessionCookie); t != "" {
-		return t, false
-	}
-	if t, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
-		return t, false
-	}
-	if c, err := r.Cookie(sessionCookie); err == nil && c.Value != "" {
-		return c.Value, true
-	}
-	return "", false
 }
 
 // authenticate does what a route's Auth wants, then counts the request
@@ -70,7 +46,7 @@ func (a *API) authenticate(route Route, w http.ResponseWriter, r *http.Request) 
 	if route.Auth == AuthPublic {
 		return r, a.limits.take("ip " + ip)
 	}
-	secret, cookie := token(r)
+	secret, cookie := client.TokenOf(r)
 	if cookie {
 		if err := a.sameSite(r); err != nil {
 			return r, err
@@ -107,7 +83,7 @@ func (a *API) sameSite(r *http.Request) error {
 // setSession puts the session into a cookie, or takes it out again.
 func (a *API) setSession(w http.ResponseWriter, token string) {
 	c := &http.Cookie{
-		Name: sessionCookie, Value: token, Path: "/", HttpOnly: true,
+		Name: client.SessionCookie, Value: token, Path: "/", HttpOnly: true,
 		Secure: a.SecureCookies, SameSite: http.SameSiteLaxMode,
 	}
 	if a.SameSiteNone {

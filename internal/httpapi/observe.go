@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"runtime/debug"
@@ -94,7 +93,7 @@ func (a *API) observe(mux *http.ServeMux) http.Handler {
 		w.Header().Set(client.BuildVersionHeader, a.Version)
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		origin := access.Origin{IP: a.clientIP(r), UserAgent: r.UserAgent(), RequestID: id}
-		r = r.WithContext(context.WithValue(r.Context(), originKey, origin))
+		r = r.WithContext(access.WithOrigin(r.Context(), origin))
 		rec := &recorder{ResponseWriter: w}
 		_, pattern := mux.Handler(r)
 		_, path, _ := strings.Cut(pattern, " ")

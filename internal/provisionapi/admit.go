@@ -3,9 +3,7 @@ package provisionapi
 import (
 	"crypto/sha256"
 	"crypto/subtle"
-	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"slices"
 	"strconv"
@@ -25,8 +23,6 @@ const (
 	KeyHeader = "Coder-Provisioner-Daemon-Key"
 	PSKHeader = "Coder-Provisioner-Daemon-PSK"
 )
-
-const sessionCookie = "coder_session_token"
 
 // DaemonInfo is a daemon that was let in.
 type DaemonInfo struct {
@@ -192,7 +188,10 @@ func (a *API) admitPSK(r *http.Request, d *DaemonInfo, asked coder.Tags) error {
 // admitUser lets those who may create provisioners start them for the
 // organization, and every member start some for themselves.
 func (a *API) admitUser(r *http.Request, d *DaemonInfo, asked coder.Tags) error {
-	actor, err := a.Identity.Authenticate(r.Context(), sessionToken(r), origin(r))
+	// Where it comes from is known to the edge that this one is mounted in.
+	origin, _ := access.OriginOf(r.Context())
+	token, _ := client.TokenOf(r)
+	actor, err := a.Identity.Authenticate(r.Context(), token, origin)
 	if err != nil {
 		return err
 	}
@@ -212,29 +211,4 @@ func (a *API) admitUser(r *http.Request, d *DaemonInfo, asked coder.Tags) error 
 	d.OrganizationID, d.KeyID = org.ID, coder.ReservedProvisionerKey(coder.ProvisionerKeyUserAuth)
 	d.Tags = coder.NormalizeTags(actor.UserID, asked)
 	return nil
-}
-
-func sessionToken(r *http.Request) string {
-	if t := r.Header.Get(client.SessionTokenHeader); t != "" {
-		return t
-	}
-	if t := r.URL.Query().Get(sessionCookie); t != "" {
-		return t
-	}
-	if t, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
-		return t
-	}
-	if c, err := r.Cookie(sessionCookie); err == nil {
-		return c.Value
-	}
-	return ""
-}
-
-func origin(r *http.Request) access.Origin {
-	host, _, err := net.SplitHostPort(r.RemoteAddr)
-	if err != nil {
-		host = r.RemoteAddr
-	}
-	ip, _ := netip.ParseAddr(host)
-	return access.Origin{IP: ip, UserAgent: r.UserAgent()}
 }

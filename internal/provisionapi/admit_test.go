@@ -118,6 +118,15 @@ func (w *town) knock(t *testing.T, org, query string, header map[string]string) 
 func TestAdmission(t *testing.T) {
 	w := newTown(t)
 	key := w.key(t, w.org, "plain", nil)
+	gone, lapsed := w.key(t, w.org, "gone", nil), w.key(t, w.org, "lapsed", nil)
+	for _, k := range w.keys(t) {
+		if k.Name == "lapsed" {
+			w.lapse(t, k.ID)
+		}
+	}
+	if err := w.queue.DeleteKey(t.Context(), w.ownerSubject, w.org, "gone"); err != nil {
+		t.Fatal(err)
+	}
 	const K, P, S = provisionapi.KeyHeader, provisionapi.PSKHeader, client.SessionTokenHeader
 	const base = "version=1.14&version=1.14&name=d&provisioner=echo&provisioner=terraform"
 	const in = http.StatusUpgradeRequired
@@ -137,7 +146,21 @@ func TestAdmission(t *testing.T) {
 		"wrong key beats right session":   {"default", base, map[string]string{K: "nonsense", S: w.owner}, 401},
 		"key of another organization":     {w.other.String(), base, map[string]string{K: key}, 401},
 		"key and unknown organization":    {"nowhere", base, map[string]string{K: key}, 401},
+		"deleted key":                     {"default", base, map[string]string{K: gone}, 401},
+		"expired key":                     {"default", base, map[string]string{K: lapsed}, 401},
+		"expired key beats right session": {"default", base, map[string]string{K: lapsed, S: w.owner}, 401},
+		"key of the name, not the secret": {"default", base, map[string]string{K: "plain"}, 401},
+		"wrong key and PSK":               {"default", base, map[string]string{K: "nonsense", P: "x"}, 400},
+		"key, whatever tags are asked":    {"default", base + "&tag=scope=user&tag=a=b", map[string]string{K: key}, in},
 		"PSK":                             {"default", base, map[string]string{P: psk}, in},
+		"PSK beats a wrong session":       {"default", base, map[string]string{P: psk, S: "nonsense"}, in},
+		"PSK with the owner tag":          {"default", base + "&tag=owner=someone", map[string]string{P: psk}, in},
+		"wrong PSK, member":               {"default", base, map[string]string{P: "x", S: w.member}, 403},
+		"wrong PSK, wrong session":        {"default", base, map[string]string{P: "x", S: "nonsense"}, 401},
+		"bearer":                          {"default", base, map[string]string{"Authorization": "Bearer " + w.owner}, in},
+		"member, owner of someone else":   {"default", base + "&tag=scope=user&tag=owner=" + w.ownerID.String(), map[string]string{S: w.member}, in},
+		"member, organization scope":      {"default", base + "&tag=scope=organization", map[string]string{S: w.member}, 403},
+		"member, tags":                    {"default", base + "&tag=a=b", map[string]string{S: w.member}, 403},
 		"PSK with tags":                   {"other", base + "&tag=a=b", map[string]string{P: psk}, in},
 		"PSK with user scope":             {"default", base + "&tag=scope=user", map[string]string{P: psk}, 400},
 		"PSK and unknown organization":    {"nowhere", base, map[string]string{P: psk}, 404},
