@@ -6,12 +6,15 @@ import { ModalsProvider } from '@mantine/modals';
 import { Notifications } from '@mantine/notifications';
 import { QueryClientProvider } from '@tanstack/react-query';
 import { RouterProvider } from '@tanstack/react-router';
+import { setNonce } from 'get-nonce';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { queries } from './api/queries';
 import { nonce } from './nonce';
 import { router } from './router';
 import { contrast, theme } from './theme';
+
+setNonce(nonce()); // for the style element that dialogs put in to lock the scroll bar
 
 const root = document.getElementById('root');
 if (!root) throw new Error('index.html has no #root');

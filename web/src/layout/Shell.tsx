@@ -2,12 +2,12 @@ import { Alert, Anchor, AppShell, Avatar, Burger, Button, Group, Menu, Text, Uns
 import { useDisclosure } from '@mantine/hooks';
 import { IconChevronDown, IconLogout, IconMoon, IconSettings, IconSun, IconWifiOff } from '@tabler/icons-react';
 import { useQuery, useSuspenseQuery } from '@tanstack/react-query';
-import { Link, Outlet, useNavigate, useRouterState } from '@tanstack/react-router';
+import { Link, Outlet, useRouter, useRouterState } from '@tanstack/react-router';
 import { Suspense, useEffect } from 'react';
 import { api } from '../api/client';
 import { useLost } from '../api/live';
 import { type Permission, usePermissions } from '../api/permissions';
-import { appearance, buildInfo, me, queries } from '../api/queries';
+import { appearance, buildInfo, me } from '../api/queries';
 import { Loading } from '../parts/Loading';
 import { Mark } from './Mark';
 
@@ -44,12 +44,9 @@ function Places({ onGo }: { onGo?: () => void }) {
 function Person() {
   const { data } = useSuspenseQuery(me);
   const { colorScheme, setColorScheme } = useMantineColorScheme();
-  const navigate = useNavigate();
   const logOut = async () => {
     await api.post('/users/logout');
-    queries.clear();
-    queries.setQueryData(['me'], null);
-    await navigate({ to: '/login', search: {} });
+    location.assign('/login'); // a new page: nothing that was read stays in memory
   };
   if (!data) return null;
   const dark = colorScheme === 'dark';
@@ -113,11 +110,12 @@ export default function Shell() {
   const [open, { toggle, close }] = useDisclosure();
   const { data: person } = useQuery(me);
   const { data: build } = useQuery(buildInfo);
-  const navigate = useNavigate();
-  const href = useRouterState({ select: (s) => s.location.href });
+  const router = useRouter();
   useEffect(() => {
-    if (person === null) navigate({ to: '/login', search: { redirect: href, message: 'Your session has ended. Please log in again.' } });
-  }, [person, navigate, href]);
+    if (person !== null) return;
+    const redirect = router.state.location.href;
+    router.navigate({ to: '/login', search: { redirect, message: 'Your session has ended. Please log in again.' } });
+  }, [person, router]);
   if (!person) return <Loading />;
   return (
     <AppShell header={{ height: 52 }} navbar={{ width: 240, breakpoint: 'sm', collapsed: { desktop: true, mobile: !open } }} padding={0}>

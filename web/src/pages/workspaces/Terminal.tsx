@@ -8,25 +8,8 @@ import { Terminal as Screen } from '@xterm/xterm';
 import { useEffect, useRef, useState } from 'react';
 import { Loading } from '../../parts/Loading';
 import { Refusal } from '../../parts/Refusal';
-import { nonce } from '../../nonce';
+import { openScreen } from './screen';
 import { workspaceQuery } from './data';
-
-/** The document as a terminal sees it: its style elements carry the nonce that the page's policy asks for. */
-function styledDocument(): Document {
-  return new Proxy(document, {
-    get(target, name) {
-      if (name === 'createElement') {
-        return (tag: string) => {
-          const element = target.createElement(tag);
-          if (tag === 'style') element.nonce = nonce();
-          return element;
-        };
-      }
-      const value: unknown = Reflect.get(target, name, target);
-      return typeof value === 'function' ? value.bind(target) : value;
-    },
-  });
-}
 
 /** The terminal that this tab comes back to after a reload. */
 function reconnectID(agent: string): string {
@@ -64,13 +47,12 @@ function Shell({ agent, command }: { agent: string; command?: string }) {
       fontFamily: 'ui-monospace, Menlo, Consolas, "Liberation Mono", monospace',
       fontSize: 14,
       scrollback: 10_000,
-      documentOverride: styledDocument(),
       theme: { background: '#101418' },
     });
     const fit = new FitAddon();
     screen.loadAddon(fit);
     screen.loadAddon(new WebLinksAddon());
-    screen.open(at);
+    openScreen(screen, at);
     fit.fit();
     screen.focus();
     let socket: WebSocket | undefined;
