@@ -1,0 +1,188 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/seed-2a7f8fe7/coder"
+)
+
+// appsWildcard is the option that a server needs for appRequests.
+var appsWildcard = []string{"--wildcard-access-url", "*.apps.test"}
+
+// Apps measures apps alone, on a server of their own.
+func Apps(ctx context.Context, c Config) error {
+	if c.Runs == 0 {
+		c.Runs = 9
+	}
+	bin, err := filepath.Abs(c.Coder)
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "coder-bench-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	s, err := newServer(ctx, bin, dir, appsWildcard...)
+	if err != nil {
+		return err
+	}
+	defer s.stop()
+	return each(c, measurement{"apps", func() ([]row, error) { return appRequests(ctx, s, c.Root, c.Runs) }})
+}
+
+// appClients is how many browsers ask at once, and appWhile how long in one run.
+const (
+	appClients = 16
+	appWhile   = 2 * time.Second
+)
+
+// appRequests measures requests a second and their 99th percentile through the
+// server to an app of a workspace, against Go's plain reverse proxy to the same
+// app, in turns.
+func appRequests(ctx context.Context, s *server, root string, runs int) ([]row, error) {
+	page := make([]byte, 1024)
+	app := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.Write(page) })) //nolint:errcheck // the client went away
+	defer app.Close()
+	at, err := url.Parse(app.URL)
+	if err != nil {
+		return nil, err
+	}
+	proxy := httputil.NewSingleHostReverseProxy(at)
+	// With its own transport it would dial for most requests, and be no floor.
+	proxy.Transport = &http.Transport{MaxIdleConnsPerHost: 2 * appClients}
+	plain := httptest.NewServer(proxy)
+	defer plain.Close()
+	host, end, err := s.sharePort(ctx, root, at.Port())
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	floor, ours := &visitors{at: plain.URL}, &visitors{at: "http://" + s.address, host: host}
+	var rates, tails []float64
+	for range runs {
+		f, err := floor.visit(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("the plain proxy: %w", err)
+		}
+		o, err := ours.visit(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("the app: %w", err)
+		}
+		rates = append(rates, float64(len(o))/float64(len(f)))
+		tails = append(tails, float64(quantile(o, 0.99))/float64(quantile(f, 0.99)))
+	}
+	return []row{
+		atLeast("app_requests_over_plain_proxy", median(rates), 0.5, "x"),
+		atMost("app_p99_over_plain_proxy", median(tails), 2, "x"),
+	}, nil
+}
+
+// sharePort makes a workspace, shares a port of it with everybody, and gives
+// the host name of it; end deletes the workspace.
+func (s *server) sharePort(ctx context.Context, root, port string) (host string, end func(), err error) {
+	t, err := s.push(ctx, "apps", filepath.Join(root, "examples", "templates", "local"))
+	if err != nil {
+		return "", nil, err
+	}
+	public := coder.WorkspaceAgentPortShareLevelPublic
+	if _, err := s.c.UpdateTemplate(ctx, t.ID, coder.UpdateTemplateMeta{MaxPortShareLevel: &public}); err != nil {
+		return "", nil, err
+	}
+	w, err := s.create(ctx, "apps", t)
+	if err != nil {
+		return "", nil, err
+	}
+	end = func() { s.run(context.WithoutCancel(ctx), "delete", "apps", "--yes") } //nolint:errcheck // best effort
+	n, err := strconv.Atoi(port)
+	if err == nil {
+		_, err = s.c.SharePort(ctx, w.ID, coder.UpsertWorkspaceAgentPortShareRequest{AgentName: "main", Port: int32(n), ShareLevel: public})
+	}
+	if err == nil {
+		err = s.run(ctx, "ssh", "apps", "true") // the agent is there
+	}
+	if err != nil {
+		end()
+		return "", nil, err
+	}
+	_, own, err := net.SplitHostPort(s.address)
+	return coder.SubdomainAppName(port, "main", "apps", "admin") + ".apps.test:" + own, end, err
+}
+
+// visitors are browsers that ask for one page, each on a connection of its own.
+type visitors struct {
+	at, host string
+	mu       sync.Mutex
+	took     []time.Duration
+	failed   error
+}
+
+// visit asks for appWhile and gives how long each answer took.
+func (v *visitors) visit(ctx context.Context) ([]time.Duration, error) {
+	v.took, v.failed = nil, nil
+	until := time.Now().Add(appWhile)
+	var all sync.WaitGroup
+	for range appClients {
+		all.Go(func() { v.browse(ctx, until) })
+	}
+	all.Wait()
+	if v.failed == nil && len(v.took) == 0 {
+		return nil, fmt.Errorf("nothing was answered within %s", appWhile)
+	}
+	return slices.Clone(v.took), v.failed
+}
+
+func (v *visitors) browse(ctx context.Context, until time.Time) {
+	tr := &http.Transport{MaxIdleConnsPerHost: 1}
+	defer tr.CloseIdleConnections()
+	var took []time.Duration
+	var failed error
+	cookies := map[string]*http.Cookie{}
+	for failed == nil && time.Now().Before(until) {
+		r, err := http.NewRequestWithContext(ctx, http.MethodGet, v.at+"/", nil)
+		if err != nil {
+			failed = err
+			break
+		}
+		r.Host = v.host
+		for _, c := range cookies {
+			r.AddCookie(c)
+		}
+		began := time.Now()
+		resp, err := tr.RoundTrip(r)
+		if err == nil {
+			_, err = io.Copy(io.Discard, resp.Body)
+			resp.Body.Close()
+		}
+		switch {
+		case err != nil:
+			failed = err
+		case resp.StatusCode != http.StatusOK:
+			failed = fmt.Errorf("status %s", resp.Status)
+		default:
+			took = append(took, time.Since(began))
+			for _, c := range resp.Cookies() {
+				cookies[c.Name] = c
+			}
+		}
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.took = append(v.took, took...)
+	if v.failed == nil {
+		v.failed = failed
+	}
+}
