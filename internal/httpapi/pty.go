@@ -1,12 +1,18 @@
 package httpapi
 
 import (
+	"bufio"
 	"context"
 	"encoding/base64"
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
+	"net/url"
+	"strconv"
+	"time"
 
 	"github.com/coder/websocket"
 	"github.com/google/uuid"
@@ -17,9 +23,14 @@ import (
 // maxCommand bounds the command of a terminal, which travels in one line.
 const maxCommand = 512
 
+// maxTyped bounds one message of a viewer: what somebody pastes.
+const maxTyped = 1 << 20
+
 // openPTY connects a WebSocket to a terminal of an agent. Messages from the
 // viewer are coder.ReconnectingPTYRequest; what the terminal shows comes as
-// binary messages. The same reconnect id leads to the same terminal. (AG-14)
+// binary messages. The same reconnect id leads to the same terminal. A viewer
+// that gives an id of its own gets coder.ReconnectingPTYStatus too, as text
+// messages, and goes on with session and offset where it was cut off. (AG-14)
 func (a *API) openPTY(w http.ResponseWriter, r *http.Request) error {
 	id, err := pathID(r, "workspaceagent")
 	if err != nil {
@@ -46,6 +57,7 @@ func (a *API) openPTY(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	defer conn.CloseNow() //nolint:errcheck // closed in order below if it can be
+	conn.SetReadLimit(maxTyped)
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	stop := context.AfterFunc(ctx, func() { stream.Close() })
@@ -54,7 +66,11 @@ func (a *API) openPTY(w http.ResponseWriter, r *http.Request) error {
 		defer cancel()
 		typed(ctx, conn, stream)
 	}()
-	display(ctx, stream, conn)
+	if r.URL.Query().Get("viewer") == "" {
+		display(ctx, stream, conn)
+	} else {
+		displayFrames(ctx, stream, conn)
+	}
 	conn.Close(websocket.StatusNormalClosure, "") //nolint:errcheck // the viewer may be gone
 	return nil
 }
@@ -88,7 +104,35 @@ func ptyArgument(r *http.Request) (string, error) {
 	if c := q.Get("command"); c != "" {
 		arg += " " + base64.RawURLEncoding.EncodeToString([]byte(c))
 	}
-	return arg, nil
+	rest, err := viewerArgument(q)
+	if err == nil && rest != "" && q.Get("command") == "" {
+		arg += " -"
+	}
+	return arg + rest, err
+}
+
+// viewerArgument is the part for a viewer that numbers what it sends and counts
+// what it gets.
+func viewerArgument(q url.Values) (string, error) {
+	if q.Get("viewer") == "" {
+		return "", nil
+	}
+	viewer, err := uuid.Parse(q.Get("viewer"))
+	if err != nil || viewer == uuid.Nil {
+		return "", coder.Invalid("viewer", "give a UUID of your choice for this viewer, or leave it out")
+	}
+	if q.Get("session") == "" {
+		return " " + viewer.String(), nil
+	}
+	session, err := uuid.Parse(q.Get("session"))
+	if err != nil {
+		return "", coder.Invalid("session", "it is the session of a status message")
+	}
+	offset, err := strconv.ParseInt(q.Get("offset"), 10, 64)
+	if err != nil || offset < 0 {
+		return "", coder.Invalid("offset", "it is how many bytes the session had shown you")
+	}
+	return fmt.Sprintf(" %s %s:%d", viewer, session, offset), nil
 }
 
 // typed passes what the viewer sends on to the terminal, one message a line.
@@ -113,17 +157,60 @@ func typed(ctx context.Context, conn *websocket.Conn, stream net.Conn) {
 	}
 }
 
+// viewerStall is how long a viewer may take nothing of what is shown.
+const viewerStall = 30 * time.Second
+
+// give sends a message to a viewer, which may be slow, but not for ever.
+func give(ctx context.Context, conn *websocket.Conn, kind websocket.MessageType, b []byte) error {
+	ctx, cancel := context.WithTimeout(ctx, viewerStall)
+	defer cancel()
+	return conn.Write(ctx, kind, b)
+}
+
 // display passes what the terminal shows on to the viewer.
 func display(ctx context.Context, stream net.Conn, conn *websocket.Conn) {
 	buf := make([]byte, 32<<10)
 	for {
 		n, err := stream.Read(buf)
 		if n > 0 {
-			if conn.Write(ctx, websocket.MessageBinary, buf[:n]) != nil {
+			if give(ctx, conn, websocket.MessageBinary, buf[:n]) != nil {
 				return
 			}
 		}
 		if err != nil {
+			return
+		}
+	}
+}
+
+// maxFrame bounds a frame of an agent: a screen with its history.
+const maxFrame = 8 << 20
+
+// displayFrames passes the frames of an agent on: output as binary, status as
+// text messages.
+func displayFrames(ctx context.Context, stream net.Conn, conn *websocket.Conn) {
+	in := bufio.NewReaderSize(stream, 64<<10)
+	var head [5]byte
+	var buf []byte
+	for {
+		if _, err := io.ReadFull(in, head[:]); err != nil {
+			return
+		}
+		n := binary.BigEndian.Uint32(head[1:])
+		if n > maxFrame {
+			return
+		}
+		if cap(buf) < int(n) {
+			buf = make([]byte, n)
+		}
+		if _, err := io.ReadFull(in, buf[:n]); err != nil {
+			return
+		}
+		kind := websocket.MessageBinary
+		if head[0] == 's' {
+			kind = websocket.MessageText
+		}
+		if give(ctx, conn, kind, buf[:n]) != nil {
 			return
 		}
 	}

@@ -105,7 +105,9 @@ func (s *session) runTerminal(cmd *exec.Cmd, term *terminal) error {
 	if term.name != "" {
 		cmd.Env = append(cmd.Env, "TERM="+term.name)
 	}
-	cmd.Env = append(cmd.Env, "SSH_TTY="+theirs.Name())
+	if s.ssh != nil {
+		cmd.Env = append(cmd.Env, "SSH_TTY="+theirs.Name())
+	}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = theirs, theirs, theirs
 	detach(cmd, true)
 	err = cmd.Start()

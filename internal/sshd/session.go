@@ -234,13 +234,14 @@ func (s *session) resize(payload []byte) bool {
 // environment gives the variables of the session's process.
 func (s *session) environment() []string {
 	env := append([]string{}, s.c.Env...)
-	host, port := "127.0.0.1", "0"
-	if a, ok := s.ssh.RemoteAddr().(*net.TCPAddr); ok { // others are no addresses that programs know
-		host, port = a.IP.String(), strconv.Itoa(a.Port)
+	env = append(env, "USER="+s.user.name, "LOGNAME="+s.user.name, "HOME="+s.user.home, "SHELL="+s.user.shell)
+	if s.ssh != nil {
+		host, port := "127.0.0.1", "0"
+		if a, ok := s.ssh.RemoteAddr().(*net.TCPAddr); ok { // others are no addresses that programs know
+			host, port = a.IP.String(), strconv.Itoa(a.Port)
+		}
+		env = append(env, "SSH_CLIENT="+host+" "+port+" 22", "SSH_CONNECTION="+host+" "+port+" 127.0.0.1 22")
 	}
-	env = append(env,
-		"USER="+s.user.name, "LOGNAME="+s.user.name, "HOME="+s.user.home, "SHELL="+s.user.shell,
-		"SSH_CLIENT="+host+" "+port+" 22", "SSH_CONNECTION="+host+" "+port+" 127.0.0.1 22")
 	env = append(env, s.env...)
 	if s.agent != nil {
 		env = append(env, "SSH_AUTH_SOCK="+s.agent.Addr().String())
