@@ -12,6 +12,7 @@ func inGroup(leader int) *syscall.SysProcAttr {
 // gone and then kills the group.
 func inNewGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
-func interruptGroup(leader int) { _ = syscall.Kill(-leader, syscall.SIGINT) }
+func interruptGroup(leader, _ int) { _ = syscall.Kill(-leader, syscall.SIGINT) }
 
-func killGroup(leader int) { _ = syscall.Kill(-leader, syscall.SIGKILL) }
+// killGroup kills the group; other processes that are given belong to it.
+func killGroup(leader int, _ ...int) { _ = syscall.Kill(-leader, syscall.SIGKILL) }

@@ -10,6 +10,7 @@ func inGroup(leader int) *syscall.SysProcAttr {
 
 func inNewGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
-func interruptGroup(leader int) { _ = syscall.Kill(-leader, syscall.SIGINT) }
+func interruptGroup(leader, _ int) { _ = syscall.Kill(-leader, syscall.SIGINT) }
 
-func killGroup(leader int) { _ = syscall.Kill(-leader, syscall.SIGKILL) }
+// killGroup kills the group; other processes that are given belong to it.
+func killGroup(leader int, _ ...int) { _ = syscall.Kill(-leader, syscall.SIGKILL) }

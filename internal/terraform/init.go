@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"golang.org/x/mod/semver"
 
@@ -184,6 +185,10 @@ func (s *session) restoreModules(hash []byte) error {
 	}
 	if sum := sha256.Sum256(packed); !bytes.Equal(sum[:], hash) {
 		return os.Remove(s.engine.modulesFile(hash)) // not what it was: fetched again
+	}
+	now := time.Now() // the store goes by it when it makes room
+	if err := os.Chtimes(s.engine.modulesFile(hash), now, now); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("mark kept modules as used: %w", err)
 	}
 	return s.UseModules(packed)
 }

@@ -91,7 +91,7 @@ func waitOrEnd(ctx context.Context, done <-chan error, leader int, grace time.Du
 		return err
 	case <-ctx.Done():
 	}
-	interruptGroup(leader)
+	interruptGroup(leader, cmd.Process.Pid)
 	timer := time.NewTimer(grace)
 	defer timer.Stop()
 	select {
@@ -99,7 +99,7 @@ func waitOrEnd(ctx context.Context, done <-chan error, leader int, grace time.Du
 		return err
 	case <-timer.C:
 	}
-	killGroup(leader)
+	killGroup(leader, cmd.Process.Pid)
 	_ = cmd.Process.Kill()
 	return <-done
 }

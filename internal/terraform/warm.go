@@ -39,7 +39,7 @@ type warmNote struct {
 func newStore(c Config) *warm.Store {
 	return &warm.Store{
 		Dir: filepath.Join(c.CacheDir, "store"), Packages: filepath.Join(c.CacheDir, "plugins"), PackageDepth: 5,
-		Limit: c.StoreBytes, Log: c.Log,
+		Files: filepath.Join(c.CacheDir, "modules"), Limit: c.StoreBytes, Log: c.Log,
 		InUse: func() []string {
 			trees, _ := filepath.Glob(filepath.Join(c.CacheDir, "work", "job-*", "source", ".terraform", "providers"))
 			return trees

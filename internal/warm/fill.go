@@ -140,6 +140,7 @@ type kept struct {
 	used  time.Time
 	bytes int64
 	links []string
+	file  string // its path; "" for an entry
 }
 
 // shrink removes what was not used for the longest time until the rest fits.
@@ -150,6 +151,9 @@ func (s *Store) shrink(fresh string) error {
 		limit = 10 << 30
 	}
 	entries, total := s.entries()
+	for _, f := range s.files() {
+		entries, total = append(entries, f), total+f.bytes
+	}
 	packages := s.packages()
 	for _, size := range packages {
 		total += size
@@ -160,18 +164,43 @@ func (s *Store) shrink(fresh string) error {
 		if total -= removed; err != nil || total <= limit {
 			return err
 		}
-		i := slices.IndexFunc(entries, func(k kept) bool { return k.key != fresh })
+		i := slices.IndexFunc(entries, func(k kept) bool { return k.file != "" || k.key != fresh })
 		if i < 0 {
 			return nil // what is needed now is larger than the limit
 		}
-		if err := s.remove(entries[i].key); err != nil {
+		if err := s.drop(entries[i]); err != nil {
 			return err
 		}
-		s.Log.Debug("removed what was kept of an earlier init", "entry", entries[i].key, "bytes", entries[i].bytes)
+		s.Log.Debug("removed what was kept of earlier jobs", "entry", entries[i].key, "bytes", entries[i].bytes)
 		total -= entries[i].bytes
 		entries = slices.Delete(entries, i, i+1)
 	}
 	return nil
+}
+
+// drop removes an entry or a file.
+func (s *Store) drop(k kept) error {
+	if k.file == "" {
+		return s.remove(k.key)
+	}
+	if err := os.Remove(k.file); !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// files gives the files, apart from those that are just being written.
+func (s *Store) files() (all []kept) {
+	if s.Files == "" {
+		return nil
+	}
+	dir, _ := os.ReadDir(s.Files)
+	for _, d := range dir {
+		if info, err := d.Info(); err == nil && d.Type().IsRegular() && !strings.HasPrefix(d.Name(), ".") {
+			all = append(all, kept{key: d.Name(), used: info.ModTime(), bytes: info.Size(), file: filepath.Join(s.Files, d.Name())})
+		}
+	}
+	return all
 }
 
 func (s *Store) entries() (all []kept, total int64) {

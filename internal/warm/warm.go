@@ -23,8 +23,8 @@
 //
 // # Its size
 //
-// When entries and packages together are more than the limit, the entries that
-// were not used for the longest time go, and then packages that neither an
+// When entries, packages and files together are more than the limit, the entries
+// and files that were not used for the longest time go, and then packages that neither an
 // entry nor a tree in use leads to.
 package warm
 
@@ -55,6 +55,10 @@ type Store struct {
 	// directory PackageDepth levels below. They count for Limit. May be "".
 	Packages     string
 	PackageDepth int
+	// Files is a directory of single files, of which each can be made again.
+	// They count for Limit and go like entries, by when they were changed last:
+	// whoever uses one sets that. May be "".
+	Files string
 	// InUse finds trees whose links into Packages must stay good. May be nil.
 	InUse func() []string
 	// Limit is how many bytes there may be; 0 means 10 GiB.

@@ -174,6 +174,36 @@ func TestTheOldestGoes(t *testing.T) {
 	}
 }
 
+// TestFilesGoToo keeps single files under the same limit, by when they were used.
+func TestFilesGoToo(t *testing.T) {
+	dir := t.TempDir()
+	s := newStore(dir, 2*large+1000)
+	s.Files = filepath.Join(dir, "files")
+	if err := os.MkdirAll(s.Files, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for i, name := range []string{"old.tar", "used.tar", ".being-written"} {
+		name = filepath.Join(s.Files, name)
+		if err := os.WriteFile(name, make([]byte, 600), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		when := time.Now().Add(time.Duration(i-3) * time.Hour)
+		if err := os.Chtimes(name, when, when); err != nil {
+			t.Fatal(err)
+		}
+	}
+	fill(t, s, "a", made(t, dir, "a-word"))
+	fill(t, s, "b", made(t, dir, "b-word"))
+	for name, want := range map[string]bool{"old.tar": false, "used.tar": true, ".being-written": true} {
+		if _, err := os.Stat(filepath.Join(s.Files, name)); (err == nil) != want {
+			t.Errorf("%s is there: %v", name, err == nil)
+		}
+	}
+	if !s.Has("a") || !s.Has("b") {
+		t.Error("entries went before an older file")
+	}
+}
+
 // TestMain lets the test binary be a process that fills a store until it is
 // killed.
 func TestMain(m *testing.M) {
