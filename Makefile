@@ -1,7 +1,7 @@
 # What a person types here. Everything else is in Go, or in tools/.
 #   make run     a server to try, with a template and a workspace
 #   make test    everything a change must pass; sets up what it needs
-#   make bench   the measured rows, as ratios
+#   make bench   the measured rows, as ratios; bench-queue and bench-access have more
 #   make build   bin/coder, and the agent for machines like this one
 #   make agents  the agents for all other machines
 
@@ -15,7 +15,7 @@ NODE  := PATH=$(CURDIR)/.cache/node/node_modules/.bin:$$PATH
 # The toolchain stamps the version, from the tag or the commit, where git answers.
 STAMP := $(shell git status >/dev/null 2>&1 && echo true || echo false)
 
-.PHONY: build agents run test lint generate check-generated unit e2e bench setup clean
+.PHONY: build agents run test lint generate check-generated unit e2e bench bench-queue bench-access setup clean
 
 GOSOURCE := $(shell find . -name '*.go' -not -name '*_test.go' -not -path './.cache/*' -not -path './web/node_modules/*') go.mod go.sum
 
@@ -69,7 +69,12 @@ e2e: build
 
 bench: setup build
 	$(GO) run ./internal/bench/cmd -coder $(BIN)/coder
-	$(GO) run ./internal/bench/cmd -coder $(BIN)/coder -slots
+
+bench-queue: setup build
+	$(GO) run ./internal/bench/cmd -coder $(BIN)/coder -measure queue
+
+bench-access: setup build
+	$(GO) run ./internal/bench/cmd -coder $(BIN)/coder -measure access
 
 # Generated code is committed; this makes it anew.
 generate: web/node_modules/.installed $(TOOLS)/sqlc $(TOOLS)/protoc-gen-go $(TOOLS)/protoc-gen-go-drpc
