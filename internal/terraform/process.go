@@ -17,6 +17,7 @@ type command struct {
 	env    []string
 	stdout func(line []byte) // nil to collect the output whole
 	stderr func(line []byte)
+	cage   *cage
 }
 
 // maxLine bounds what is kept of one line of output; the rest is dropped.
@@ -48,7 +49,7 @@ func run(ctx context.Context, binary, dir string, leader int, grace time.Duratio
 	var mu sync.Mutex
 	collected := &bounded{limit: maxOutput}
 	cmd := exec.Command(binary, c.args...)
-	cmd.Dir, cmd.Env, cmd.SysProcAttr = dir, c.env, inGroup(leader)
+	cmd.Dir, cmd.Env, cmd.SysProcAttr = dir, c.env, c.cage.hold(inGroup(leader))
 	// A process that a template leaves behind may keep the pipes open.
 	cmd.WaitDelay = 2 * time.Second
 	stderr := &lines{mu: &mu, each: c.stderr}

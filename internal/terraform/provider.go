@@ -30,7 +30,7 @@ const maxSocketDir = 80
 
 // startProvider starts the provider's process, whose sockets go into dir. It
 // does not wait for it: ready does.
-func startProvider(program, dir string) (*providerProcess, error) {
+func startProvider(program, dir string, c *cage) (*providerProcess, error) {
 	cmd := exec.Command(program)
 	cmd.Args = []string{tfprovider.Name, tfprovider.SessionArgument}
 	cmd.Dir = dir
@@ -38,7 +38,7 @@ func startProvider(program, dir string) (*providerProcess, error) {
 	if len(dir) <= maxSocketDir {
 		cmd.Env = append(cmd.Env, "PLUGIN_UNIX_SOCKET_DIR="+dir)
 	}
-	cmd.SysProcAttr = inNewGroup()
+	cmd.SysProcAttr = c.hold(inNewGroup())
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, fmt.Errorf("start provider: %w", err)

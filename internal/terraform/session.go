@@ -20,6 +20,7 @@ type session struct {
 	lock     *os.File
 	log      func(*provisioner.Log)
 	provider *providerProcess
+	cage     *cage
 	closed   bool
 	left     bool               // Close keeps the directory
 	claim    string             // of Watch
@@ -76,7 +77,7 @@ func (s *session) terraform(ctx context.Context, stage string, args ...string) (
 	})
 	begin := time.Now()
 	_, err := run(ctx, s.binary.path, s.source(), s.provider.leader(), s.engine.config.Grace, command{
-		args: args, env: s.environ(), stdout: r.stdout, stderr: r.takeStderr,
+		args: args, env: s.environ(), stdout: r.stdout, stderr: r.takeStderr, cage: s.cage,
 	})
 	timings := r.finish(begin, time.Now(), err == nil)
 	exit, ok := errors.AsType[*exitError](err)
@@ -90,7 +91,7 @@ func (s *session) terraform(ctx context.Context, stage string, args ...string) (
 		s.provider.kill()
 		return timings, r, &templateError{"terraform " + stage + " was canceled"}
 	}
-	return timings, r, &templateError{fmt.Sprintf("terraform %s: %s", stage, r.failure(err))}
+	return timings, r, &templateError{fmt.Sprintf("terraform %s: %s%s", stage, r.failure(err), s.cage.exceeded())}
 }
 
 // output runs a command whose standard output is data.
@@ -102,7 +103,7 @@ func (s *session) output(ctx context.Context, stage string, args ...string) ([]b
 		s.log(&provisioner.Log{Level: l, Output: text})
 	})
 	out, err := run(ctx, s.binary.path, s.source(), s.provider.leader(), s.engine.config.Grace, command{
-		args: args, env: s.environ(), stderr: r.takeStderr,
+		args: args, env: s.environ(), stderr: r.takeStderr, cage: s.cage,
 	})
 	if exit, ok := errors.AsType[*exitError](err); ok {
 		if exit.canceled {
@@ -234,6 +235,9 @@ func (s *session) Close() error {
 	s.closed = true
 	if s.provider != nil {
 		s.provider.close()
+	}
+	if err := s.cage.close(); err != nil {
+		s.engine.config.Log.Warn("cannot remove the control group of a job", "error", err)
 	}
 	if s.lock != nil {
 		s.lock.Close()

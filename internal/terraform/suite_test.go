@@ -8,7 +8,11 @@ import (
 
 // TestSuite is what every engine must do.
 func TestSuite(t *testing.T) {
-	enginetest.Run(t, newEngine(t), enginetest.Templates{
+	enginetest.Run(t, newEngine(t), suiteTemplates(t))
+}
+
+func suiteTemplates(t *testing.T) enginetest.Templates {
+	return enginetest.Templates{
 		Good:     pack(t, map[string]string{"main.tf": simple, "README.md": "# Good"}),
 		Resource: "dev",
 		BadPlan:  pack(t, map[string]string{"main.tf": head + `resource "coder_agent" "a" {}`}),
@@ -22,5 +26,5 @@ resource "terraform_data" "bad" {
 resource "terraform_data" "slow" {
   provisioner "local-exec" { command = "echo waiting; sleep 600" }
 }`}),
-	})
+	}
 }

@@ -71,14 +71,25 @@ type Config struct {
 	// StoreBytes bounds what is kept of inits and provider packages; what was
 	// not used for the longest time goes first. 0 means 10 GiB.
 	StoreBytes int64
+	// Limits bound what the processes of one job may take, on Linux where the
+	// daemon may make control groups; elsewhere the log says once that they
+	// have no effect.
+	Limits Limits
 	// Log is told about what concerns the daemon and not the template's author.
 	Log *slog.Logger
 }
 
+// Limits of one job. The zero value is none.
+type Limits struct {
+	MemoryBytes int64
+	CPUs        float64 // processors' worth of time, such as 1.5
+}
+
 // Engine runs jobs. It may be used by many goroutines; each session by one.
 type Engine struct {
-	config Config
-	store  *warm.Store
+	config  Config
+	store   *warm.Store
+	limiter *limiter // nil for no limits
 
 	mu     sync.Mutex
 	binary *binary // nil until found
@@ -114,7 +125,13 @@ func New(c Config) (*Engine, error) {
 			return nil, fmt.Errorf("cache directory: %w", err)
 		}
 	}
-	return &Engine{config: c, store: newStore(c)}, nil
+	e := &Engine{config: c, store: newStore(c)}
+	if c.Limits != (Limits{}) {
+		if e.limiter, err = newLimiter(c.Limits); err != nil {
+			c.Log.Warn("builds run without limits of their own: control groups cannot be used", "error", err)
+		}
+	}
+	return e, nil
 }
 
 // Ensure finds or downloads Terraform and gives its path and version, so that a
@@ -155,7 +172,10 @@ func (e *Engine) Open(ctx context.Context, config *provisioner.Config, log func(
 	if err := os.MkdirAll(s.source(), 0o700); err != nil {
 		return nil, errors.Join(fmt.Errorf("make work directory: %w", err), s.Close())
 	}
-	if s.provider, err = startProvider(e.config.Provider, dir); err != nil {
+	if s.cage, err = e.limiter.cage(); err != nil {
+		return nil, errors.Join(fmt.Errorf("make the job's control group: %w", err), s.Close())
+	}
+	if s.provider, err = startProvider(e.config.Provider, dir, s.cage); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
