@@ -28,8 +28,11 @@ func sink(ctx context.Context, r *tunnel.Request) {
 }
 
 // bench gives a world whose agent swallows and sends, and a tunnel to it.
-func bench(b *testing.B) (*world, *tunnel.Conn) {
-	w := newWorld(b)
+func bench(b *testing.B) (*world, *tunnel.Conn) { return benchIn(b, newWorld(b)) }
+
+// benchIn is bench in a world.
+func benchIn(b *testing.B, w *world) (*world, *tunnel.Conn) {
+
 	w.listen(func(c *tunnel.ListenConfig) {
 		c.Handle = func(ctx context.Context, r *tunnel.Request) {
 			if r.Kind == tunnel.KindSSH {

@@ -34,6 +34,7 @@ func (b *Board) DialAgent(ctx context.Context, g tunnel.Grant, agentCertificate 
 	return tunnel.Dial(ctx, tunnel.DialConfig{
 		Identity: id, Certificate: certificate, AgentCertificate: agentCertificate, Log: b.c.Log,
 		Relay: b.memory(g.AgentID), Patience: patience,
+		Direct: tunnel.Direct{Disabled: "the server is the relay"},
 	})
 }
 

@@ -80,6 +80,7 @@ func startSimulated(t *testing.T, wrap func(tunnel.Link) tunnel.Link) (*simulate
 	}
 	l, err := tunnel.Listen(tunnel.ListenConfig{
 		Identity: identity, AgentID: w.agent, ClientCA: authority.Certificate(), Handle: echo, Relay: w.relay("agent", w.board.AgentLink),
+		Direct: tunnel.Direct{Disabled: "simulated"},
 	})
 	ok(t, err)
 	ok(t, l.Start(t.Context()))
@@ -89,6 +90,7 @@ func startSimulated(t *testing.T, wrap func(tunnel.Link) tunnel.Link) (*simulate
 	ok(t, err)
 	c, err := tunnel.Dial(t.Context(), tunnel.DialConfig{
 		Identity: id, Certificate: certificate, AgentCertificate: identity.Certificate(), Relay: w.relay("client", w.board.ClientLink),
+		Direct: tunnel.Direct{Disabled: "simulated"},
 	})
 	ok(t, err)
 	t.Cleanup(func() {

@@ -26,6 +26,7 @@ type world struct {
 	agentID   uuid.UUID
 	identity  *tunnel.Identity
 	user      uuid.UUID
+	direct    tunnel.Direct // of both ends
 
 	mu    sync.Mutex
 	links map[*spyLink]string // open links of both ends
@@ -49,7 +50,7 @@ func unstarted(t testing.TB) *world {
 	identity, err := tunnel.NewIdentity()
 	ok(t, err)
 	w := &world{
-		t: t, authority: authority, identity: identity, agentID: uuid.New(), user: uuid.New(), links: map[*spyLink]string{},
+		direct: tunnel.Direct{Disabled: "this test is of the relay"}, t: t, authority: authority, identity: identity, agentID: uuid.New(), user: uuid.New(), links: map[*spyLink]string{},
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("/agent", func(rw http.ResponseWriter, r *http.Request) {
@@ -146,7 +147,7 @@ func (l *spyLink) Send(text bool, p []byte) error {
 func (w *world) listen(change ...func(*tunnel.ListenConfig)) *tunnel.Listener {
 	w.t.Helper()
 	c := tunnel.ListenConfig{
-		Identity: w.identity, AgentID: w.agentID, ClientCA: w.authority.Certificate(), Relay: w.relay("agent"), Handle: echo,
+		Identity: w.identity, AgentID: w.agentID, ClientCA: w.authority.Certificate(), Relay: w.relay("agent"), Handle: echo, Direct: w.direct,
 	}
 	for _, f := range change {
 		f(&c)
@@ -188,6 +189,7 @@ func (w *world) config(g tunnel.Grant) tunnel.DialConfig {
 	ok(w.t, err)
 	return tunnel.DialConfig{
 		Identity: id, Certificate: certificate, AgentCertificate: w.identity.Certificate(), Relay: w.relay("client"),
+		Direct: w.direct,
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/coder/websocket"
 	"github.com/google/uuid"
 
 	"github.com/seed-2a7f8fe7/coder"
@@ -17,6 +18,8 @@ const (
 	warmIdle = 5 * time.Minute
 	// warmDial bounds the making of one, whoever waits for it.
 	warmDial = 15 * time.Second
+	// restartedWait is between two looks for the link of an agent that was restarted.
+	restartedWait = 50 * time.Millisecond
 )
 
 // Target is an agent that the server itself reaches, for its apps, terminals
@@ -96,11 +99,18 @@ func (b *Board) borrow(to Target) (*warmTunnel, error) {
 func (w *warmTunnel) dial(b *Board, to Target) {
 	ctx, cancel := context.WithTimeout(context.Background(), warmDial)
 	defer cancel()
-	w.conn, w.err = b.DialAgent(ctx, tunnel.Grant{
-		UserID: to.OwnerID, WorkspaceID: to.WorkspaceID, AgentID: to.AgentID,
-		Actions: []string{tunnel.KindTCP, tunnel.KindPTY, tunnel.KindAgentAPI},
-	}, to.Certificate)
-	close(w.ready)
+	defer close(w.ready)
+	for start := time.Now(); ; {
+		w.conn, w.err = b.DialAgent(ctx, tunnel.Grant{
+			UserID: to.OwnerID, WorkspaceID: to.WorkspaceID, AgentID: to.AgentID,
+			Actions: []string{tunnel.KindTCP, tunnel.KindPTY, tunnel.KindAgentAPI},
+		}, to.Certificate)
+		// An agent that was restarted registers before its link is here.
+		if websocket.CloseStatus(w.err) != tunnel.StatusRestarted || time.Since(start) > patience {
+			return
+		}
+		time.Sleep(restartedWait)
+	}
 }
 
 func (w *warmTunnel) open(ctx context.Context, kind, arg string) (*tunnel.Stream, error) {

@@ -22,6 +22,7 @@ type DialConfig struct {
 	Certificate      []byte // DER, issued by the Authority for Identity
 	AgentCertificate []byte // DER, pinned
 	Relay            Relay
+	Direct           Direct
 	Log              *slog.Logger // nil: nothing is logged
 	// Waiting is called when the relay says that the agent is not connected and
 	// Dial waits for it. It may be nil.
@@ -37,6 +38,8 @@ type Conn struct {
 	grant     coder.TunnelGrant
 	conn      *quic.Conn
 	path      *path
+	peer      *peer
+	why       string // there are no direct paths from this end; "": there may be
 	transport *quic.Transport
 	agent     *agentSeen
 }
@@ -56,24 +59,27 @@ func Dial(ctx context.Context, c DialConfig) (*Conn, error) {
 	hello := textAttach + " " + session.String() + " " + hex.EncodeToString(instance[:])
 	agent := &agentSeen{change: make(chan struct{})}
 	var p *path
-	ready := make(chan struct{})
 	p = newPath(c.Relay, hello, func(text string) {
-		<-ready
 		agent.set(text == TextOffline)
 		if text == TextOnline {
 			p.returned(session)
 		}
 	}, finalForClient, c.Log)
-	close(ready)
-	t := &quic.Transport{Conn: p}
+	why := c.Direct.open(p)
+	p.start()
+	t := &quic.Transport{Conn: bind(p)}
 	conn, err := dialQUIC(ctx, c, t, p, agent, session)
 	if err != nil {
 		_ = p.Close()
 		_ = t.Close()
 		return nil, err
 	}
-	p.connected(session, conn)
-	return &Conn{conn: conn, path: p, transport: t, agent: agent}, nil
+	e := p.connected(session, conn, false)
+	if p.direct != nil && e.keys.Load() != nil {
+		e.prober = newProber(p, e)
+		go e.prober.run()
+	}
+	return &Conn{conn: conn, path: p, peer: e, why: why, transport: t, agent: agent}, nil
 }
 
 // agentSeen is what the relay last said of the agent.
@@ -232,14 +238,6 @@ func (c *Conn) Ping(ctx context.Context) (time.Duration, error) {
 // Grant gives what the server answered to DialAgent: the SSH host key, the
 // granted actions. It is empty after Dial.
 func (c *Conn) Grant() coder.TunnelGrant { return c.grant }
-
-// Path names the way that packets take now: "relay", or "none" in an outage.
-func (c *Conn) Path() string {
-	if c.path.online() {
-		return "relay"
-	}
-	return "none"
-}
 
 func errOffline() error {
 	return coder.Errorf(coder.CodeUnavailable, "The agent is not connected to the server")

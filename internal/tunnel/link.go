@@ -64,6 +64,18 @@ func KeepAlive(ctx context.Context, l Link) {
 	}
 }
 
+// proveTimeout is how long a link that is suspected to be dead may take to answer.
+const proveTimeout = 2 * time.Second
+
+// prove pings a link, and closes it when it does not answer.
+func prove(ctx context.Context, l Link) {
+	p, cancel := context.WithTimeout(ctx, proveTimeout)
+	defer cancel()
+	if l.Ping(p) != nil {
+		l.Close(0, "")
+	}
+}
+
 // WebSocketLink makes a link of a WebSocket.
 func WebSocketLink(c *websocket.Conn) Link {
 	c.SetReadLimit(MaxMessage)

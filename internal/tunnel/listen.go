@@ -24,6 +24,7 @@ type ListenConfig struct {
 	AgentID  uuid.UUID
 	ClientCA []byte // DER of the Authority's certificate
 	Relay    Relay
+	Direct   Direct
 	// Handle serves one stream, in a goroutine of its own; the stream is closed
 	// when it returns. The context ends with the tunnel, or with Stop.
 	Handle func(ctx context.Context, r *Request)
@@ -62,16 +63,17 @@ func Listen(c ListenConfig) (*Listener, error) {
 // the relay.
 func (l *Listener) Start(context.Context) error {
 	instance := InstanceOf(l.c.Identity.Certificate())
-	ready := make(chan struct{})
 	l.path = newPath(l.c.Relay, textServe+" "+hex.EncodeToString(instance[:]), func(text string) {
-		<-ready
 		var s Session
 		if parseText(&Message{Text: true, Data: []byte(text)}, textAttached, s[:]) == nil {
 			l.path.returned(s)
 		}
 	}, func(error) bool { return false }, l.c.Log)
-	close(ready)
-	l.transport = &quic.Transport{Conn: l.path}
+	if why := l.c.Direct.open(l.path); why != "" {
+		l.c.Log.Debug("tunnels go through the relay only", "reason", why)
+	}
+	l.path.start()
+	l.transport = &quic.Transport{Conn: bind(l.path)}
 	v := verifier{authority: l.c.ClientCA, agentID: l.c.AgentID, now: l.c.Now}
 	secrets := agentTLS(l.c.Identity.tls(nil), v, func(err error) {
 		l.c.Log.Warn("refused the certificate of a tunnel client", "error", err)
@@ -127,7 +129,7 @@ func (l *Listener) accept() {
 		l.conns[c] = struct{}{}
 		l.mu.Unlock()
 		if s, ok := sessionOf(c.RemoteAddr()); ok {
-			l.path.connected(s, c)
+			l.path.connected(s, c, true)
 		}
 		l.handlers.Go(func() {
 			l.serve(c)

@@ -48,8 +48,23 @@ func newMessage() *Message {
 	return m
 }
 
+// datagrams are the bigger buffers of UDP sockets.
+var datagrams = sync.Pool{New: func() any { return &Message{Data: make([]byte, 0, maxDatagram)} }}
+
+func newDatagram() *Message {
+	m := datagrams.Get().(*Message)
+	m.Data = m.Data[:0]
+	return m
+}
+
 // Release gives the buffer back. The message must not be used after.
-func (m *Message) Release() { messages.Put(m) }
+func (m *Message) Release() {
+	if cap(m.Data) >= maxDatagram {
+		datagrams.Put(m)
+		return
+	}
+	messages.Put(m)
+}
 
 // Session gives the session of a binary message, and its packets.
 func (m *Message) Session() (s Session, packets []byte, err error) {

@@ -70,17 +70,25 @@ func (o *Outbox) Text(s string) {
 	o.push(entry{Message: m})
 }
 
-// Packet queues one packet of a session, waiting for room. It gives false
+// Packet is Packets for one.
+func (o *Outbox) Packet(s Session, p []byte) bool { return o.Packets(s, p, len(p)) }
+
+// Packets queues packets of seg bytes each but the last, all together
+// less than MaxMessage, waiting for room. It gives false
 // once the outbox is closed.
-func (o *Outbox) Packet(s Session, p []byte) bool {
+func (o *Outbox) Packets(s Session, b []byte, seg int) bool {
+	n := len(b) + 2*((len(b)+seg-1)/max(seg, 1))
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if !o.wait(s, 2+len(p)) {
+	if !o.wait(s, n) {
 		return false
 	}
-	m := o.begin(s, 2+len(p))
-	m.Data = appendPacket(m.Data, p)
-	o.added(s, 2+len(p))
+	m := o.begin(s, n)
+	for len(b) > 0 {
+		k := min(seg, len(b))
+		m.Data, b = appendPacket(m.Data, b[:k]), b[k:]
+	}
+	o.added(s, n)
 	return true
 }
 

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"net"
+	"net/netip"
 	"sync"
 	"time"
 
@@ -27,44 +28,59 @@ const (
 	lingering = 200 * time.Millisecond
 )
 
-// path is the net.PacketConn that QUIC sends through: packets of one or many
-// sessions over one link at a time, which is dialed again whenever it is
-// lost. Without a link packets are lost, as on any network.
+// path is what QUIC sends through: packets of one or many sessions, each by its
+// direct path when it has one that works, otherwise over the link to the relay,
+// which is dialed again whenever it is lost. Without either packets are lost, as
+// on any network. It is a net.PacketConn.
 type path struct {
 	relay Relay
 	hello string            // the first message on every link
 	text  func(text string) // what the relay says, in order
 	final func(error) bool  // says which errors end the path
 	log   *slog.Logger
+	born  time.Time // times are kept as what has passed since
 
 	cancel context.CancelFunc
+	ended  context.Context
 	done   chan struct{} // closed when run has ended
 	closed chan struct{} // closed by shut
+	in     chan arrival
+	direct *directs // nil: the relay only
 
 	mu    sync.Mutex
 	shut  bool
-	err   error         // why the path ended
-	link  Link          // nil without
-	out   *Outbox       // of link
-	up    chan struct{} // closed when link is there
+	err   error   // why the path ended
+	link  Link    // nil without
+	out   *Outbox // of link
 	peers map[Session]*peer
 
-	// Only the goroutine that calls ReadFrom uses these.
-	message *Message
-	packets []byte
-	from    *peer
+	// Only the goroutine with which QUIC reads uses this.
+	now arrival
 }
 
-// newPath begins to dial.
+// arrival is what came at once from one peer.
+type arrival struct {
+	*Message
+	from    *peer
+	packets []byte         // that are left
+	seg     int            // their size, but the last; 0: each has its length before it
+	addr    netip.AddrPort // where they came from; not valid for the relay
+}
+
+// newPath makes a path; start starts it.
 func newPath(relay Relay, hello string, text func(string), final func(error) bool, log *slog.Logger) *path {
 	ctx, cancel := context.WithCancel(context.Background())
-	p := &path{
-		relay: relay, hello: hello, text: text, final: final, log: log, cancel: cancel,
-		done: make(chan struct{}), closed: make(chan struct{}), up: make(chan struct{}), peers: make(map[Session]*peer),
+	return &path{
+		relay: relay, hello: hello, text: text, final: final, log: log, cancel: cancel, ended: ctx, born: time.Now(),
+		done: make(chan struct{}), closed: make(chan struct{}), in: make(chan arrival, 4), peers: make(map[Session]*peer),
 	}
-	go p.run(ctx)
-	return p
 }
+
+// start begins to dial.
+func (p *path) start() { go p.run(p.ended) }
+
+// since gives the time as what has passed since the path was made.
+func (p *path) since() time.Duration { return time.Since(p.born) }
 
 // run keeps a link until the context ends or an error is final.
 func (p *path) run(ctx context.Context) {
@@ -115,7 +131,6 @@ func (p *path) serve(ctx context.Context) (up bool, err error) {
 	defer out.Close()
 	p.mu.Lock()
 	p.link, p.out = link, out
-	close(p.up)
 	p.mu.Unlock()
 
 	watch, stop := context.WithCancel(ctx)
@@ -123,9 +138,14 @@ func (p *path) serve(ctx context.Context) (up bool, err error) {
 	go KeepAlive(watch, link)
 	failed := make(chan error, 1)
 	go func() { failed <- out.Drain(link) }()
+	received := make(chan struct{})
+	go func() {
+		defer close(received)
+		_ = p.lost(link, p.receive(link)) // which ends the draining
+	}()
 	p.resend(out)
 	select {
-	case err = <-failed: // also when ReadFrom failed, which closes the outbox
+	case err = <-failed:
 	case <-ctx.Done():
 		out.Finish()
 		select {
@@ -134,7 +154,9 @@ func (p *path) serve(ctx context.Context) (up bool, err error) {
 		}
 	}
 	link.Close(0, "")
-	return true, p.lost(link, err)
+	err = p.lost(link, err)
+	<-received
+	return true, err
 }
 
 // failed notes why there is no link.
@@ -154,7 +176,6 @@ func (p *path) lost(l Link, err error) error {
 		p.err = err
 		p.out.Close()
 		p.link, p.out = nil, nil
-		p.up = make(chan struct{})
 	}
 	return p.err
 }
@@ -179,23 +200,6 @@ func (p *path) reason() error {
 	return p.err
 }
 
-// current gives the link, waiting for one; nil once the path has ended.
-func (p *path) current() Link {
-	for {
-		p.mu.Lock()
-		link, up := p.link, p.up
-		p.mu.Unlock()
-		if link != nil {
-			return link
-		}
-		select {
-		case <-up:
-		case <-p.closed:
-			return nil
-		}
-	}
-}
-
 // online says whether a link is there.
 func (p *path) online() bool {
 	p.mu.Lock()
@@ -203,64 +207,102 @@ func (p *path) online() bool {
 	return p.link != nil
 }
 
+// receive takes what a link brings until it fails.
+func (p *path) receive(link Link) error {
+	for {
+		m, err := link.Receive()
+		if err != nil {
+			return err
+		}
+		if m.Text {
+			p.text(string(m.Data))
+			m.Release()
+			continue
+		}
+		s, packets, err := m.Session()
+		if err != nil || !p.arrived(arrival{Message: m, from: p.peer(s), packets: packets}) {
+			m.Release()
+		}
+	}
+}
+
+// arrived hands packets to QUIC, waiting until it takes them; false at the end.
+func (p *path) arrived(a arrival) bool {
+	select {
+	case p.in <- a:
+		return true
+	case <-p.closed:
+		return false
+	}
+}
+
+// next waits for the next arrival, having let go of the one before. It fails
+// only when the path has ended.
+func (p *path) next() error {
+	if p.now.Message != nil {
+		p.now.Release()
+		p.now.Message = nil
+	}
+	select {
+	case p.now = <-p.in:
+		return nil
+	case <-p.closed:
+		return net.ErrClosed
+	}
+}
+
+// packet takes the next packet for QUIC off what arrived; ok is false when none
+// is left. Probes are dealt with on the way.
+func (p *path) packet() (packet []byte, ok bool) {
+	for {
+		a := &p.now
+		if a.seg > 0 {
+			n := min(a.seg, len(a.packets))
+			packet, a.packets, ok = a.packets[:n], a.packets[n:], n > 0
+		} else if packet, a.packets, ok = nextPacket(a.packets); !ok {
+			a.packets = nil
+		}
+		if !ok {
+			return nil, false
+		}
+		if _, is := isProbe(packet); !is {
+			return packet, true
+		}
+		p.probed(a.from, packet, a.addr)
+	}
+}
+
 // ReadFrom gives the next packet. It fails only when the path has ended.
 func (p *path) ReadFrom(b []byte) (int, net.Addr, error) {
 	for {
-		if packet, rest, ok := nextPacket(p.packets); ok {
-			p.packets = rest
-			p.from.hold()
-			return copy(b, packet), p.from.addr, nil
+		if packet, ok := p.packet(); ok {
+			p.now.from.hold(1)
+			return copy(b, packet), p.now.from.addr, nil
 		}
-		if p.message != nil {
-			p.message.Release()
-			p.message, p.packets = nil, nil
-		}
-		if err := p.receive(); err != nil {
+		if err := p.next(); err != nil {
 			return 0, nil, err
 		}
 	}
 }
 
-// receive waits for the next message with packets.
-func (p *path) receive() error {
-	select {
-	case <-p.closed:
-		return net.ErrClosed
-	default:
-	}
-	link := p.current()
-	if link == nil {
-		return net.ErrClosed
-	}
-	m, err := link.Receive()
-	if err != nil {
-		_ = p.lost(link, err)
-		return nil
-	}
-	if m.Text {
-		p.text(string(m.Data))
-		m.Release()
-		return nil
-	}
-	s, packets, err := m.Session()
-	if err != nil {
-		m.Release()
-		return nil
-	}
-	if p.from == nil || p.from.session != s {
-		p.from = p.peer(s)
-	}
-	p.message, p.packets = m, packets
-	return nil
-}
-
 // WriteTo sends one packet, waiting while the link is busy.
-func (p *path) WriteTo(b []byte, addr net.Addr) (int, error) {
+func (p *path) WriteTo(b []byte, addr net.Addr) (int, error) { return p.send(b, 0, addr) }
+
+// send sends a packet, or several of seg bytes each but the last, waiting while
+// the way is busy.
+func (p *path) send(b []byte, seg int, addr net.Addr) (int, error) {
 	s, ok := sessionOf(addr)
 	if !ok {
 		return 0, errors.New("not an address of a tunnel")
 	}
-	p.peer(s).sent(b)
+	if seg <= 0 {
+		seg = len(b)
+	}
+	e := p.peer(s)
+	e.sent(b, seg)
+	if p.direct != nil && p.direct.send(e, b, seg) {
+		return len(b), nil
+	}
 	p.mu.Lock()
 	out, shut := p.out, p.shut
 	p.mu.Unlock()
@@ -268,21 +310,35 @@ func (p *path) WriteTo(b []byte, addr net.Addr) (int, error) {
 		return 0, net.ErrClosed
 	}
 	if out != nil {
-		out.Packet(s, b)
+		out.Packets(s, b, seg)
 	}
 	return len(b), nil
+}
+
+// suspect has the link to the relay prove that it works.
+func (p *path) suspect() {
+	p.mu.Lock()
+	link := p.link
+	p.mu.Unlock()
+	if link != nil {
+		go prove(p.ended, link)
+	}
 }
 
 // Close ends the path, giving what waits a moment to leave.
 func (p *path) Close() error {
 	p.end(net.ErrClosed)
+	if p.direct != nil {
+		p.direct.close()
+	}
 	p.cancel()
 	<-p.done
 	return nil
 }
 
-// LocalAddr is no address; QUIC asks for it in logs only.
-func (p *path) LocalAddr() net.Addr { return Session{}.addr() }
+// LocalAddr is no address; QUIC asks for it in logs only, and whether it stands
+// for all addresses, which it does not.
+func (p *path) LocalAddr() net.Addr { return Session{0xfc}.addr() }
 
 // SetDeadline, SetReadDeadline and SetWriteDeadline belong to net.PacketConn.
 // quic-go sets a deadline in the past to end its reading when it closes.

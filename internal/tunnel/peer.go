@@ -29,6 +29,11 @@ type peer struct {
 	// Only the goroutine that calls ReadFrom uses the two.
 	given, taken uint64
 
+	keys   atomic.Pointer[probeKeys]  // of its probes, after the handshake
+	direct atomic.Pointer[directPath] // by which to send, nil for the relay
+	moved  atomic.Uint64              // packets, both ways
+	prober *prober                    // of a client, or nil
+
 	mu     sync.Mutex
 	recent [kept][]byte
 	next   int
@@ -62,12 +67,14 @@ const (
 	aheadWait = 25 * time.Millisecond
 )
 
-// hold waits while QUIC has not kept up with what it was given. The relay
-// brings packets in bursts that no socket buffer would, and without this a
-// fast path over a distance loses most of its speed to QUIC's own queue.
-func (e *peer) hold() {
-	e.given++
-	if e.given%aheadCheck != 0 {
+// hold waits while QUIC has not kept up with what it was given, n packets more.
+// The relay brings packets in bursts that no socket buffer would, and without
+// this a fast path over a distance loses most of its speed to QUIC's own queue.
+func (e *peer) hold(n int) {
+	before := e.given
+	e.given += uint64(n)
+	e.moved.Add(uint64(n))
+	if before/aheadCheck == e.given/aheadCheck {
 		return
 	}
 	c := e.conn.Load()
@@ -87,22 +94,43 @@ func (e *peer) hold() {
 	}
 }
 
-// connected notes the connection of a session.
-func (p *path) connected(s Session, c *quic.Conn) { p.peer(s).conn.Store(c) }
+// connected notes the connection of a session, whose handshake is done.
+func (p *path) connected(s Session, c *quic.Conn, agent bool) *peer {
+	e := p.peer(s)
+	e.conn.Store(c)
+	keys, err := exportKeys(c, agent)
+	if err != nil {
+		p.log.Debug("no probes for a tunnel", "error", err)
+		return e
+	}
+	e.keys.Store(keys)
+	if p.direct != nil {
+		p.direct.add(keys.id, e)
+	}
+	return e
+}
 
 // forget drops what is kept of a session that ended.
 func (p *path) forget(s Session) {
 	p.mu.Lock()
-	defer p.mu.Unlock()
+	e := p.peers[s]
 	delete(p.peers, s)
+	p.mu.Unlock()
+	if e != nil && p.direct != nil {
+		p.direct.remove(e)
+	}
 }
 
-// sent remembers a packet.
-func (e *peer) sent(b []byte) {
+// sent remembers the last packets of a batch.
+func (e *peer) sent(b []byte, seg int) {
+	n := (len(b) + seg - 1) / max(seg, 1)
+	e.moved.Add(uint64(n))
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.recent[e.next] = append(e.recent[e.next][:0], b...)
-	e.next = (e.next + 1) % kept
+	for i := max(0, n-kept); i < n; i++ {
+		e.recent[e.next] = append(e.recent[e.next][:0], b[i*seg:min(len(b), (i+1)*seg)]...)
+		e.next = (e.next + 1) % kept
+	}
 }
 
 // resend queues the remembered packets, the oldest first.

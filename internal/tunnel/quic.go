@@ -18,7 +18,7 @@ const (
 	// side: sleep, a network change, a restart of the server.
 	IdleTimeout = 15 * time.Minute
 
-	keepAlive        = 20 * time.Second
+	keepAlive        = 4 * time.Minute // links and direct paths are watched by pings of their own
 	handshakeTimeout = 10 * time.Second
 
 	// protocol is negotiated in TLS; a change that old ends cannot understand

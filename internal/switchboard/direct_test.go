@@ -1,0 +1,106 @@
+package switchboard_test
+
+import (
+	"bytes"
+	"crypto/rand"
+	"crypto/sha256"
+	"io"
+	"testing"
+	"time"
+
+	"github.com/seed-2a7f8fe7/coder/internal/tunnel"
+)
+
+// directWorld is a world whose ends may use UDP.
+func directWorld(t testing.TB) *world {
+	w := newWorld(t)
+	w.direct = tunnel.Direct{}
+	return w
+}
+
+// goesDirectly waits until a tunnel has a direct path.
+func goesDirectly(t testing.TB, c *tunnel.Conn) {
+	t.Helper()
+	for start := time.Now(); c.Path() != tunnel.WayDirect; {
+		if time.Since(start) > 20*time.Second {
+			t.Fatalf("no direct path: %+v", c.Way())
+		}
+		_, err := c.Ping(t.Context())
+		ok(t, err)
+	}
+}
+
+// TestDirect has a tunnel find the direct path, and go on without the relay.
+func TestDirect(t *testing.T) {
+	w := directWorld(t)
+	w.listen()
+	c := w.dial(tunnel.KindSSH)
+	goesDirectly(t, c)
+	s, err := c.Open(t.Context(), tunnel.KindSSH, "")
+	ok(t, err)
+	way := c.Way()
+	if way.Why != "" || !way.Addr.IsValid() || way.DirectRTT <= 0 {
+		t.Errorf("way: %+v", way)
+	}
+	ok(t, w.board.Stop(t.Context()))
+	sent := make([]byte, 4<<20)
+	_, _ = rand.Read(sent)
+	go func() {
+		_, _ = s.Write(sent)
+		_ = s.CloseWrite()
+	}()
+	got := sha256.New()
+	_, err = io.Copy(got, s)
+	ok(t, err)
+	if want := sha256.Sum256(sent); !bytes.Equal(want[:], got.Sum(nil)) {
+		t.Error("other bytes came than went")
+	}
+}
+
+// TestDirectForbidden wants the reason.
+func TestDirectForbidden(t *testing.T) {
+	w := directWorld(t)
+	w.listen(func(c *tunnel.ListenConfig) { c.Direct.Disabled = "forbidden" })
+	c := w.dial(tunnel.KindSSH)
+	for start := time.Now(); c.Way().Why != "the agent's side does not allow direct connections"; {
+		if time.Since(start) > 20*time.Second {
+			t.Fatalf("way: %+v", c.Way())
+		}
+		_, err := c.Ping(t.Context())
+		ok(t, err)
+	}
+	w.direct.Disabled = "not from here"
+	if way := w.dial(tunnel.KindSSH).Way(); way.Name != tunnel.WayRelay || way.Why != "not from here" {
+		t.Errorf("way: %+v", way)
+	}
+}
+
+// BenchmarkDirect is BenchmarkUp, BenchmarkDown and BenchmarkEcho over UDP.
+func BenchmarkDirect(b *testing.B) {
+	for _, way := range []string{"sink", "source"} {
+		b.Run(map[string]string{"sink": "up", "source": "down"}[way], func(b *testing.B) {
+			_, c := benchIn(b, directWorld(b))
+			goesDirectly(b, c)
+			s, err := c.Open(b.Context(), tunnel.KindTCP, way)
+			ok(b, err)
+			p := make([]byte, block)
+			b.SetBytes(block)
+			for b.Loop() {
+				if way == "sink" {
+					_, err = s.Write(p)
+				} else {
+					_, err = io.ReadFull(s, p)
+				}
+				ok(b, err)
+			}
+			if name := c.Path(); name != tunnel.WayDirect {
+				b.Errorf("ended with %q", name)
+			}
+		})
+	}
+	b.Run("echo", func(b *testing.B) {
+		_, c := benchIn(b, directWorld(b))
+		goesDirectly(b, c)
+		echoes(b, c)
+	})
+}

@@ -1,0 +1,70 @@
+package tunnel
+
+import (
+	"net"
+	"sync/atomic"
+	"syscall"
+
+	"errors"
+
+	"github.com/quic-go/quic-go"
+	"golang.org/x/net/ipv4"
+	"golang.org/x/sys/unix"
+)
+
+// batchBind gives a path the methods with which quic-go hands over and takes
+// packets many at a time, as if it were a socket with UDP's generic offloads.
+type batchBind struct {
+	*path
+	questions atomic.Int32
+}
+
+var _ quic.OOBCapablePacketConn = (*batchBind)(nil)
+
+// bind is what quic-go is given.
+func bind(p *path) net.PacketConn { return &batchBind{path: p} }
+
+// SyscallConn is asked for twice because of the socket's buffers, of which there
+// are none, and then for what the socket can do.
+func (b *batchBind) SyscallConn() (syscall.RawConn, error) {
+	if b.questions.Add(1) <= 2 {
+		return nil, errors.New("a tunnel has no socket buffers")
+	}
+	return aSocket{}, nil
+}
+
+// ReadBatch waits for packets and gives as many as there are.
+func (b *batchBind) ReadBatch(ms []ipv4.Message, _ int) (int, error) {
+	for {
+		n := 0
+		for n < len(ms) {
+			packet, ok := b.packet()
+			if !ok {
+				break
+			}
+			if len(packet) > len(ms[n].Buffers[0]) {
+				continue // nothing that we ever send
+			}
+			ms[n].N, ms[n].NN, ms[n].Addr = copy(ms[n].Buffers[0], packet), 0, b.now.from.addr
+			n++
+		}
+		if n > 0 {
+			b.now.from.hold(n)
+			return n, nil
+		}
+		if err := b.next(); err != nil {
+			return 0, err
+		}
+	}
+}
+
+// WriteMsgUDP sends packets of the size that is in oob, or one.
+func (b *batchBind) WriteMsgUDP(p, oob []byte, addr *net.UDPAddr) (n, oobn int, err error) {
+	n, err = b.send(p, segmentSize(oob, unix.UDP_SEGMENT), addr)
+	return n, len(oob), err
+}
+
+// ReadMsgUDP is never called, since there is ReadBatch.
+func (b *batchBind) ReadMsgUDP([]byte, []byte) (n, oobn, flags int, addr *net.UDPAddr, err error) {
+	return 0, 0, 0, nil, errors.ErrUnsupported
+}

@@ -1,0 +1,266 @@
+package tunnel
+
+import (
+	"errors"
+	"math/rand/v2"
+	"net"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/seed-2a7f8fe7/coder/internal/tunnel/stun"
+)
+
+// trust is how long a direct path is used after the last sign that it works;
+// then packets go through the relay until there is another sign. With pings
+// every pingEvery it outlasts the loss of two, and keeps the promise that a
+// path that died is left within a second.
+const (
+	trust     = 750 * time.Millisecond
+	pingEvery = 200 * time.Millisecond
+)
+
+// directPath is an address of a peer by which it was reached.
+type directPath struct {
+	to     netip.AddrPort
+	proven atomic.Int64 // when it last worked, as path.since
+}
+
+func (t *directPath) prove(now time.Duration) { t.proven.Store(int64(now)) }
+
+func (t *directPath) good(now time.Duration) bool {
+	return now-time.Duration(t.proven.Load()) < trust
+}
+
+// directs is the UDP socket of a path, and who is where.
+type directs struct {
+	p     *path
+	sock  socket
+	local func() []netip.Addr // addresses of this machine
+	stun  []string            // servers, host:port
+
+	mu     sync.RWMutex
+	byID   map[probeID]*peer
+	byAddr map[netip.AddrPort]*peer // from where packets for QUIC are taken
+	addrs  map[*peer][]netip.AddrPort
+
+	reflexive reflexive
+}
+
+// maxAddrs is from how many addresses packets of one peer are taken.
+const maxAddrs = 8
+
+// openDirect gives a path a socket.
+func (p *path) openDirect(sock socket, stunServers []string, local func() []netip.Addr) {
+	d := &directs{
+		p: p, sock: sock, stun: stunServers, local: local,
+		byID: make(map[probeID]*peer), byAddr: make(map[netip.AddrPort]*peer), addrs: make(map[*peer][]netip.AddrPort),
+	}
+	d.reflexive.init()
+	p.direct = d
+	go d.read()
+}
+
+func (d *directs) close() { _ = d.sock.Close() }
+
+func (d *directs) add(id probeID, e *peer) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.byID[id] = e
+}
+
+func (d *directs) remove(e *peer) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if k := e.keys.Load(); k != nil {
+		delete(d.byID, k.id)
+	}
+	for _, a := range d.addrs[e] {
+		if d.byAddr[a] == e {
+			delete(d.byAddr, a)
+		}
+	}
+	delete(d.addrs, e)
+}
+
+// admit takes packets for QUIC from an address from now on: an authenticated
+// probe came from there.
+func (d *directs) admit(e *peer, from netip.AddrPort) {
+	d.mu.RLock()
+	known := d.byAddr[from] == e
+	d.mu.RUnlock()
+	if known {
+		return
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	all := append(d.addrs[e], from)
+	if len(all) > maxAddrs {
+		if d.byAddr[all[0]] == e {
+			delete(d.byAddr, all[0])
+		}
+		all = all[1:]
+	}
+	d.addrs[e], d.byAddr[from] = all, e
+}
+
+// read takes what comes to the socket until it is closed.
+func (d *directs) read() {
+	for {
+		m := newDatagram()
+		n, seg, from, err := d.sock.Read(m.Data[:cap(m.Data)])
+		if err != nil {
+			m.Release()
+			if errors.Is(err, net.ErrClosed) || d.p.reason() != nil {
+				return
+			}
+			time.Sleep(time.Millisecond) // such as: a packet of ours was refused somewhere
+			continue
+		}
+		m.Data = m.Data[:n]
+		if seg <= 0 {
+			seg = n
+		}
+		d.mu.RLock()
+		e := d.byAddr[from]
+		d.mu.RUnlock()
+		if e != nil && !stun.Is(m.Data) {
+			if !d.p.arrived(arrival{Message: m, from: e, packets: m.Data, seg: seg, addr: from}) {
+				m.Release()
+			}
+			continue
+		}
+		_ = eachSegment(m.Data, seg, func(b []byte) error {
+			d.stranger(b, from)
+			return nil
+		})
+		m.Release()
+	}
+}
+
+// stranger deals with a datagram from an address of nobody.
+func (d *directs) stranger(b []byte, from netip.AddrPort) {
+	if id, mapped, err := stun.ParseResponse(b); err == nil {
+		d.reflexive.answered(id, mapped, d.p.since())
+		return
+	}
+	id, ok := isProbe(b)
+	if !ok {
+		return
+	}
+	d.mu.RLock()
+	e := d.byID[id]
+	d.mu.RUnlock()
+	if e != nil {
+		d.p.probed(e, b, from)
+	}
+}
+
+// send sends packets by the direct path; false when there is none that works.
+func (d *directs) send(e *peer, b []byte, seg int) bool {
+	if e.prober != nil {
+		e.prober.used()
+	}
+	t := e.direct.Load()
+	if t == nil || !t.good(d.p.since()) {
+		return false
+	}
+	if err := d.sock.Write(b, seg, t.to); err != nil {
+		if e.direct.CompareAndSwap(t, nil) && e.prober != nil {
+			e.prober.failed(t.to, err)
+		}
+		return false
+	}
+	return true
+}
+
+// probed deals with a probe of a peer that came from an address, or through the
+// relay when from is not valid.
+func (p *path) probed(e *peer, b []byte, from netip.AddrPort) {
+	keys := e.keys.Load()
+	if keys == nil {
+		return
+	}
+	m, err := keys.open(b)
+	if err != nil {
+		return
+	}
+	if from.IsValid() && p.direct != nil {
+		p.direct.admit(e, from)
+	}
+	switch m.kind {
+	case probePing:
+		p.probe(e, probe{kind: probePong, tx: m.tx, seen: from}, from, len(b))
+		if e.prober == nil && m.chosen && m.seen == from && from.IsValid() {
+			p.follow(e, from)
+		}
+		if e.prober != nil && from.IsValid() {
+			e.prober.offered([]netip.AddrPort{from}, false)
+		}
+	case probePong:
+		if e.prober != nil {
+			e.prober.pong(m, from)
+		}
+	case probeCandidates:
+		if e.prober != nil {
+			e.prober.offered(m.addrs, m.forbid)
+		} else {
+			p.offer(e, m.addrs)
+		}
+	case probeRelayOnly:
+		if e.prober == nil && e.direct.Swap(nil) != nil {
+			p.returned(e.session)
+		}
+	}
+}
+
+// follow has an agent send by the path that the client has proven in both
+// directions.
+func (p *path) follow(e *peer, to netip.AddrPort) {
+	t := e.direct.Load()
+	if t == nil || t.to != to {
+		p.log.Debug("a tunnel goes directly", "to", to)
+		t = &directPath{to: to}
+		t.prove(p.since())
+		e.direct.Store(t)
+		return
+	}
+	t.prove(p.since())
+}
+
+// probe sends a probe to an address, or through the relay; size is its least.
+func (p *path) probe(e *peer, m probe, to netip.AddrPort, size int) {
+	keys := e.keys.Load()
+	if keys == nil {
+		return
+	}
+	b := keys.seal(m, size)
+	if to.IsValid() {
+		if p.direct != nil {
+			_ = p.direct.sock.Write(b, 0, to) // a path that does not take it gives no answer
+		}
+		return
+	}
+	p.mu.Lock()
+	out := p.out
+	p.mu.Unlock()
+	if out != nil {
+		out.Offer(e.session, appendPacket(nil, b))
+	}
+}
+
+// offer is an agent's part of the search for a path: it tells the client where
+// it may be reached, and sends something to each of the client's addresses, so
+// that routers on the way let their answers in.
+func (p *path) offer(e *peer, theirs []netip.AddrPort) {
+	d := p.direct
+	if d == nil {
+		p.probe(e, probe{kind: probeCandidates, forbid: true}, netip.AddrPort{}, 0)
+		return
+	}
+	for _, a := range theirs {
+		p.probe(e, probe{kind: probePing, tx: rand.Uint64()}, a, 0)
+	}
+	d.gather(func(own []netip.AddrPort) { p.probe(e, probe{kind: probeCandidates, addrs: own}, netip.AddrPort{}, 0) })
+}

@@ -1,0 +1,130 @@
+package tunnel
+
+import (
+	"encoding/binary"
+	"errors"
+	"net"
+	"net/netip"
+	"sync/atomic"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// udpSocket joins datagrams on both ways where the kernel can.
+type udpSocket struct {
+	conn   *net.UDPConn
+	noJoin atomic.Bool // the kernel or the device does not take joined datagrams
+}
+
+// socketBuffer is how much may wait in the kernel, if it allows so much: what
+// comes in the 25 ms for which one tunnel may hold up the others.
+const socketBuffer = 4 << 20
+
+// listenUDP binds a socket for direct paths to any free port.
+func listenUDP() (socket, error) {
+	c, err := net.ListenUDP("udp", nil)
+	if err != nil {
+		return nil, err
+	}
+	_, _ = c.SetReadBuffer(socketBuffer), c.SetWriteBuffer(socketBuffer) // less is slower and nothing worse
+	s := &udpSocket{conn: c}
+	raw, err := c.SyscallConn()
+	if err != nil {
+		_ = c.Close()
+		return nil, err
+	}
+	err = raw.Control(func(fd uintptr) {
+		f := int(fd)
+		_ = unix.SetsockoptInt(f, unix.IPPROTO_UDP, unix.UDP_GRO, 1) // without it they come one by one
+		if _, err := unix.GetsockoptInt(f, unix.IPPROTO_UDP, unix.UDP_SEGMENT); err != nil {
+			s.noJoin.Store(true)
+		}
+		// A packet that is too big for the path shall be lost, not cut up: so
+		// probes find out what fits. Either fails on a socket of the other family.
+		_ = unix.SetsockoptInt(f, unix.IPPROTO_IP, unix.IP_MTU_DISCOVER, unix.IP_PMTUDISC_PROBE)
+		_ = unix.SetsockoptInt(f, unix.IPPROTO_IPV6, unix.IPV6_MTU_DISCOVER, unix.IPV6_PMTUDISC_PROBE)
+	})
+	return s, err
+}
+
+func (s *udpSocket) Port() uint16 { return uint16(s.conn.LocalAddr().(*net.UDPAddr).Port) }
+
+func (s *udpSocket) Close() error { return s.conn.Close() }
+
+func (s *udpSocket) Read(b []byte) (n, seg int, from netip.AddrPort, err error) {
+	var oob [64]byte
+	n, oobn, _, from, err := s.conn.ReadMsgUDPAddrPort(b, oob[:])
+	if err != nil {
+		return 0, 0, from, err
+	}
+	return n, segmentSize(oob[:oobn], unix.UDP_GRO), netip.AddrPortFrom(from.Addr().Unmap(), from.Port()), nil
+}
+
+func (s *udpSocket) Write(b []byte, seg int, to netip.AddrPort) error {
+	if seg <= 0 || len(b) <= seg {
+		_, err := s.conn.WriteToUDPAddrPort(b, to)
+		return err
+	}
+	if !s.noJoin.Load() {
+		var oob [32]byte
+		_, _, err := s.conn.WriteMsgUDPAddrPort(b, appendSegmentSize(oob[:0], seg), to)
+		if !errors.Is(err, unix.EIO) && !errors.Is(err, unix.EINVAL) {
+			return err
+		}
+		s.noJoin.Store(true) // a device without checksums
+	}
+	return eachSegment(b, seg, func(p []byte) error {
+		_, err := s.conn.WriteToUDPAddrPort(p, to)
+		return err
+	})
+}
+
+// segmentSize finds the size of joined datagrams in a control message.
+func segmentSize(oob []byte, kind int32) int {
+	for len(oob) >= unix.CmsgSpace(0) {
+		h := (*unix.Cmsghdr)(unsafe.Pointer(&oob[0]))
+		n := int(h.Len)
+		if n < unix.CmsgLen(0) || n > len(oob) {
+			return 0
+		}
+		data := oob[unix.CmsgLen(0):n]
+		if h.Level == unix.IPPROTO_UDP && h.Type == kind && len(data) >= 2 {
+			return int(binary.NativeEndian.Uint16(data))
+		}
+		oob = oob[min(len(oob), unix.CmsgSpace(n-unix.CmsgLen(0))):]
+	}
+	return 0
+}
+
+func appendSegmentSize(b []byte, seg int) []byte {
+	start := len(b)
+	b = append(b, make([]byte, unix.CmsgSpace(2))...)
+	h := (*unix.Cmsghdr)(unsafe.Pointer(&b[start]))
+	h.Level, h.Type = unix.IPPROTO_UDP, unix.UDP_SEGMENT
+	h.SetLen(unix.CmsgLen(2))
+	binary.NativeEndian.PutUint16(b[start+unix.CmsgLen(0):], uint16(seg))
+	return b
+}
+
+// aSocket is what quic-go asks about the abilities of a socket while it is set
+// up: one that lives as long as the question.
+type aSocket struct{}
+
+// Control calls f with a UDP socket.
+func (aSocket) Control(f func(fd uintptr)) error {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	f(uintptr(fd))
+	return nil
+}
+
+// Read is part of syscall.RawConn.
+func (aSocket) Read(func(uintptr) bool) error { return syscall.ENOTSUP }
+
+// Write is part of syscall.RawConn.
+func (aSocket) Write(func(uintptr) bool) error { return syscall.ENOTSUP }

@@ -1,0 +1,35 @@
+//go:build !linux
+
+package tunnel
+
+import (
+	"net"
+	"net/netip"
+)
+
+type udpSocket struct{ conn *net.UDPConn }
+
+// listenUDP binds a socket for direct paths to any free port.
+func listenUDP() (socket, error) {
+	c, err := net.ListenUDP("udp", nil)
+	if err != nil {
+		return nil, err
+	}
+	return &udpSocket{c}, nil
+}
+
+func (s *udpSocket) Port() uint16 { return uint16(s.conn.LocalAddr().(*net.UDPAddr).Port) }
+
+func (s *udpSocket) Close() error { return s.conn.Close() }
+
+func (s *udpSocket) Read(b []byte) (n, seg int, from netip.AddrPort, err error) {
+	n, from, err = s.conn.ReadFromUDPAddrPort(b)
+	return n, 0, netip.AddrPortFrom(from.Addr().Unmap(), from.Port()), err
+}
+
+func (s *udpSocket) Write(b []byte, seg int, to netip.AddrPort) error {
+	return eachSegment(b, seg, func(p []byte) error {
+		_, err := s.conn.WriteToUDPAddrPort(p, to)
+		return err
+	})
+}
