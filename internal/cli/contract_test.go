@@ -34,6 +34,9 @@ var beyond = map[string]string{
 	"provisioner keys create --expires-in": "keys that end are our own",
 	"provisioner start --concurrency":      "slots are our own",
 	"provisioner start --terraform-binary": "OpenTofu is our own",
+	"provisioner start --cache-size":       "the cache has a limit of our own",
+	"provisioner start --slot-memory":      "limits of a slot are our own",
+	"provisioner start --slot-cpus":        "limits of a slot are our own",
 }
 
 func pages(t *testing.T) map[string]page {

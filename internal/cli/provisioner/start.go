@@ -33,6 +33,7 @@ type daemonOptions struct {
 	log                           telemetry.LogConfig
 	prometheus                    bool
 	prometheusAddress             string
+	bounds                        boundOptions
 }
 
 func provisionerStartCommand(a *app.Run) *app.Command {
@@ -47,7 +48,7 @@ func provisionerStartCommand(a *app.Run) *app.Command {
 			{Text: "With a key, which also says the organization and the tags", Line: "CODER_PROVISIONER_DAEMON_KEY=... coder provisioner start --url https://coder.example.com"},
 			{Text: "As yourself, for the builds of a data centre", Line: "coder provisioner start --tag datacenter=lisbon"},
 		},
-		Options: []*option.Option{
+		Options: append([]*option.Option{
 			option.Path(&o.cacheDir, a.Home(), "cache-dir", "Directory of what can be fetched or made again.").Short("c").Env("CODER_CACHE_DIRECTORY").Def("~/.cache/coder"),
 			option.List(&o.tags, "tag", "Tag of this provisioner, as key=value. May be repeated.").Short("t").Env("CODER_PROVISIONERD_TAGS"),
 			option.Duration(&o.ignored, "poll-interval", "Accepted and without effect: jobs are handed out at once.").Env("CODER_PROVISIONERD_POLL_INTERVAL").Def("1s"),
@@ -67,7 +68,7 @@ func provisionerStartCommand(a *app.Run) *app.Command {
 			option.List(&o.experiments, "experiments", "Accepted; there are none yet.").Env("CODER_EXPERIMENTS").YAML("experiments"),
 			app.Org(&o.org),
 			option.List(&o.types, "provisioner-types", "Tools to run: terraform, echo.").Env("CODER_PROVISIONER_TYPES").Def("terraform").Hide(),
-		},
+		}, o.bounds.options()...),
 		Run: func(ctx context.Context, _ []string) error { return provisionerStart(ctx, a, &o) },
 	}
 }
@@ -136,7 +137,11 @@ func provisionerStart(ctx context.Context, a *app.Run, o *daemonOptions) (err er
 			return err
 		}
 	}
-	engines, err := server.Engines(o.types, terraform.Config{CacheDir: filepath.Join(o.cacheDir, "provisioner"), Binary: o.binary, Log: log})
+	config := terraform.Config{CacheDir: filepath.Join(o.cacheDir, "provisioner"), Binary: o.binary, Log: log}
+	if err := o.bounds.apply(&config); err != nil {
+		return err
+	}
+	engines, err := server.Engines(o.types, config)
 	if err != nil {
 		return err
 	}
