@@ -383,3 +383,11 @@ func listItem(s string) string {
 func hclText(s string) string {
 	return strings.NewReplacer("${", "$${", "%{", "%%{").Replace(strconv.Quote(s))
 }
+
+// Rank is 0 for a provisioner that takes the job, and grows with what keeps it.
+func (r ProvisionerReason) Rank() int {
+	return slices.Index([]ProvisionerReason{
+		ProvisionerReasonTakesIt, ProvisionerReasonBusy, ProvisionerReasonOffline, ProvisionerReasonTagMissing, ProvisionerReasonTagDiffers,
+		ProvisionerReasonUntaggedOnly, ProvisionerReasonOtherOwner, ProvisionerReasonEngine, ProvisionerReasonVersion,
+	}, r)
+}

@@ -54,7 +54,12 @@ func (t Tags) Match(job Tags) bool {
 	if job.Untagged() {
 		return t.Untagged()
 	}
-	for k, v := range job {
+	return t.Has(job)
+}
+
+// Has says whether all of some tags are among t.
+func (t Tags) Has(some Tags) bool {
+	for k, v := range some {
 		if got, ok := t[k]; !ok || got != v {
 			return false
 		}

@@ -60,7 +60,7 @@ func (s *Service) Cancel(ctx context.Context, q *sqlc.Queries, jobID uuid.UUID) 
 	case coder.ProvisionerJobStatusCanceling:
 		return coder.Errorf(coder.CodePrecondition, "The job is being canceled already")
 	default:
-		return coder.Errorf(coder.CodePrecondition, "The job is over: it %s", past(status))
+		return coder.Errorf(coder.CodePrecondition, "The job is over: it %s", status.Past())
 	}
 }
 
@@ -75,14 +75,4 @@ func (s *Service) Canceled(jobID uuid.UUID) {
 		}
 		s.changed(ctx, jobOf(row.ProvisionerJob, row.Tags))
 	})
-}
-
-func past(s coder.ProvisionerJobStatus) string {
-	switch s {
-	case coder.ProvisionerJobStatusSucceeded:
-		return "succeeded"
-	case coder.ProvisionerJobStatusCanceled:
-		return "was canceled"
-	}
-	return "failed"
 }

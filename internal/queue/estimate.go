@@ -2,8 +2,6 @@ package queue
 
 import (
 	"context"
-	"fmt"
-	"math"
 	"time"
 
 	"github.com/google/uuid"
@@ -53,7 +51,7 @@ func (s *Service) estimate(ctx context.Context, need sqlc.QueueNeedRow, daemons 
 	for len(free) < slots {
 		free = append(free, 0)
 	}
-	wait, ok := startAfter(free, means[kindOfJob{need.TagSetID, need.Type}], x.QueuePosition)
+	wait, ok := coder.QueueWait(free, means[kindOfJob{need.TagSetID, need.Type}], x.QueuePosition)
 	if !ok {
 		return nil, nil
 	}
@@ -89,95 +87,3 @@ func (s *Service) means(ctx context.Context, need sqlc.QueueNeedRow, running []s
 }
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
-
-// startAfter says how long the job at a position of a queue, from 1, waits for
-// its turn. free is when each slot comes free, below 0 for one of which that is
-// not known; every job holds its slot for mean, 0 when that is not known. It is
-// not ok when what is known does not say.
-//
-// Slot i starts jobs at free[i], free[i]+mean, and so on; the wait is the
-// position-th smallest of all of these, found by halving.
-func startAfter(free []time.Duration, mean time.Duration, position int) (wait time.Duration, ok bool) {
-	var known []time.Duration
-	now := 0
-	for _, f := range free {
-		if f == 0 {
-			now++
-		}
-		if f >= 0 {
-			known = append(known, f)
-		}
-	}
-	if now >= position {
-		return 0, true
-	}
-	if mean <= 0 || len(known) == 0 {
-		return 0, false
-	}
-	started := func(by time.Duration) (n int) {
-		for _, f := range known {
-			if f <= by {
-				n += int((by-f)/mean) + 1
-			}
-		}
-		return n
-	}
-	low, high := time.Duration(-1), time.Duration(0) // started(low) < position <= started(high)
-	for started(high) < position {
-		if high > math.MaxInt64/4 {
-			return 0, false
-		}
-		low, high = high, max(mean, 2*high)
-	}
-	for high-low > time.Millisecond {
-		if mid := low + (high-low)/2; started(mid) < position {
-			low = mid
-		} else {
-			high = mid
-		}
-	}
-	return high, true
-}
-
-// summary is an explanation in one line.
-func summary(x coder.ProvisionerJobExplanation, job coder.ProvisionerJob, now time.Time) string {
-	switch x.Status {
-	case coder.ProvisionerJobStatusPending:
-	case coder.ProvisionerJobStatusRunning, coder.ProvisionerJobStatusCanceling:
-		s := fmt.Sprintf("It does not wait: the provisioner %q runs it", job.WorkerName)
-		if job.StartedAt != nil {
-			s += " since " + job.StartedAt.UTC().Format(time.RFC3339)
-		}
-		if x.Status == coder.ProvisionerJobStatusCanceling {
-			s += ", and is to stop"
-		}
-		return s + "."
-	default:
-		s := "It does not wait: it " + past(x.Status)
-		if job.CompletedAt != nil {
-			s += " at " + job.CompletedAt.UTC().Format(time.RFC3339)
-		}
-		return s + "."
-	}
-	place := fmt.Sprintf("It is number %d of %d in the queue of its tags", x.QueuePosition, x.QueueSize)
-	switch {
-	case x.Held != "":
-		return "It is held back: " + x.Held
-	case x.Warning != "":
-		return x.Warning
-	case len(x.Daemons) > 0 && x.Daemons[0].Reason == coder.ProvisionerReasonTakesIt:
-		return place + ", and a provisioner is free."
-	}
-	s := place + "; the provisioner that takes such jobs is busy"
-	if n := x.Matched.Available; n > 1 {
-		s = fmt.Sprintf("%s; the %d provisioners that take such jobs are busy", place, n)
-	}
-	if x.EstimatedStart == nil {
-		return s + "."
-	}
-	wait := x.EstimatedStart.Sub(now).Round(time.Second)
-	if wait < time.Second {
-		return s + ", and it should start any moment."
-	}
-	return fmt.Sprintf("%s, and it should start in about %s.", s, wait)
-}

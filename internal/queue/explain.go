@@ -39,7 +39,7 @@ func (s *Service) Explain(ctx context.Context, actor access.Subject, organizatio
 		QueuePosition: job.QueuePosition, QueueSize: job.QueueSize, Daemons: []coder.ProvisionerRefusal{},
 	}
 	if job.Status != coder.ProvisionerJobStatusPending {
-		x.Summary = summary(x, job, time.Now())
+		x.Summary = x.Summarize(job, time.Now())
 		return x, nil
 	}
 	if err := s.hideJobs(ctx, actor, daemons); err != nil {
@@ -53,7 +53,7 @@ func (s *Service) Explain(ctx context.Context, actor access.Subject, organizatio
 			return none, err
 		}
 	}
-	x.Summary = summary(x, job, time.Now())
+	x.Summary = x.Summarize(job, time.Now())
 	return x, nil
 }
 
@@ -183,17 +183,8 @@ func refusals(need coder.ProvisionerNeed, daemons []daemonNow, actor access.Subj
 		}
 		out = append(out, r)
 	}
-	slices.SortStableFunc(out, func(a, b coder.ProvisionerRefusal) int { return rank(a.Reason) - rank(b.Reason) })
+	slices.SortStableFunc(out, func(a, b coder.ProvisionerRefusal) int { return a.Reason.Rank() - b.Reason.Rank() })
 	return out, m
-}
-
-// rank puts those first that are nearest to taking a job.
-func rank(r coder.ProvisionerReason) int {
-	return slices.Index([]coder.ProvisionerReason{
-		coder.ProvisionerReasonTakesIt, coder.ProvisionerReasonBusy, coder.ProvisionerReasonOffline, coder.ProvisionerReasonTagMissing,
-		coder.ProvisionerReasonTagDiffers, coder.ProvisionerReasonUntaggedOnly, coder.ProvisionerReasonOtherOwner,
-		coder.ProvisionerReasonEngine, coder.ProvisionerReasonVersion,
-	}, r)
 }
 
 // hideJobs takes from daemons the jobs that the actor may not read.

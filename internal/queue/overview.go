@@ -46,7 +46,7 @@ func (s *Service) Overview(ctx context.Context, actor access.Subject, organizati
 		f.Provisioner = coder.NormalizeTags(uuid.Nil, f.Provisioner)
 	}
 	for _, t := range all {
-		if !among(f.Tags, t.Tags) || f.Provisioner != nil && !f.Provisioner.Match(t.Tags) {
+		if !t.Tags.Has(f.Tags) || f.Provisioner != nil && !f.Provisioner.Match(t.Tags) {
 			continue
 		}
 		out.Count++
@@ -56,16 +56,6 @@ func (s *Service) Overview(ctx context.Context, actor access.Subject, organizati
 		}
 	}
 	return out, nil
-}
-
-// among says whether all of wanted are in tags.
-func among(wanted, tags coder.Tags) bool {
-	for k, v := range wanted {
-		if got, ok := tags[k]; !ok || got != v {
-			return false
-		}
-	}
-	return true
 }
 
 // namedSet is a tag set of an organization that is known by name.

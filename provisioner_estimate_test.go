@@ -1,4 +1,4 @@
-package queue
+package coder_test
 
 import (
 	"slices"
@@ -10,7 +10,7 @@ import (
 	"github.com/seed-2a7f8fe7/coder"
 )
 
-func TestStartAfter(t *testing.T) {
+func TestQueueWait(t *testing.T) {
 	const s = time.Second
 	for _, c := range []struct {
 		name     string
@@ -33,15 +33,15 @@ func TestStartAfter(t *testing.T) {
 		{"only slots of which nothing is known", []time.Duration{-1}, 60 * s, 1, 0, false},
 		{"a long line", []time.Duration{0, 0, 0, 0}, 30 * s, 100_001, 25_000 * 30 * s, true},
 	} {
-		got, ok := startAfter(c.free, c.mean, c.position)
+		got, ok := coder.QueueWait(c.free, c.mean, c.position)
 		if ok != c.ok || (got-c.want).Abs() > 2*time.Millisecond {
 			t.Errorf("%s: %s, %v; want %s, %v", c.name, got, ok, c.want, c.ok)
 		}
 	}
 }
 
-// FuzzStartAfter holds the halving to playing the queue job by job.
-func FuzzStartAfter(f *testing.F) {
+// FuzzQueueWait holds the halving to playing the queue job by job.
+func FuzzQueueWait(f *testing.F) {
 	f.Add(uint8(3), uint16(20), uint16(7), uint64(12345))
 	f.Fuzz(func(t *testing.T, slots uint8, mean, position uint16, seed uint64) {
 		n, m, p := int(slots%16)+1, time.Duration(mean%600+1)*time.Second, int(position%500)+1
@@ -50,7 +50,7 @@ func FuzzStartAfter(f *testing.F) {
 			seed = seed*6364136223846793005 + 1442695040888963407
 			free[i] = time.Duration(seed>>33%600) * time.Second
 		}
-		got, ok := startAfter(free, m, p)
+		got, ok := coder.QueueWait(free, m, p)
 		var want time.Duration
 		for range p {
 			i := slices.Index(free, slices.Min(free))
@@ -89,7 +89,7 @@ func TestSummary(t *testing.T) {
 		{coder.ProvisionerJobExplanation{Status: "failed"}, coder.ProvisionerJob{CompletedAt: &now}, "It does not wait: it failed at 2026-03-01T12:00:00Z."},
 		{coder.ProvisionerJobExplanation{Status: "canceled"}, coder.ProvisionerJob{}, "It does not wait: it was canceled."},
 	} {
-		if got := summary(c.x, c.job, now); got != c.want {
+		if got := c.x.Summarize(c.job, now); got != c.want {
 			t.Errorf("%s: %s, want %s", c.x.Status, got, c.want)
 		}
 	}
