@@ -37,6 +37,7 @@ type place struct {
 	app       *backend
 	workspace uuid.UUID
 	agent     uuid.UUID
+	token     string // the agent's
 	process   *agent.Agent
 }
 
@@ -143,6 +144,7 @@ func newPlace(t testing.TB, change func(*server.Config)) *place {
 	w, err = c.Workspace(ctx, w.ID, nil)
 	must(t, err)
 	p.workspace, p.agent = w.ID, w.LatestBuild.Resources[0].Agents[0].ID
+	p.token = token
 	p.startAgent(token)
 	return p
 }
