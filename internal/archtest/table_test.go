@@ -13,7 +13,7 @@ var tiers = []tier{
 	{0, "vocabulary", []string{"."}, nil},
 	{1, "contracts", []string{"api/...", "client"}, []string{".", "api/..."}},
 	{2, "mechanisms", []string{
-		"internal/access", "internal/archive", "internal/echo", "internal/filelock", "internal/initscript", "internal/lifecycle", "internal/notify",
+		"internal/access", "internal/archive", "internal/echo", "internal/filelock", "internal/initscript", "internal/keyring", "internal/lifecycle", "internal/notify",
 		"internal/postgres", "internal/postgres/embedded", "internal/postgres/sqlc", "internal/screen", "internal/sshd", "internal/switchboard",
 		"internal/telemetry", "internal/terraform/...", "internal/tfprovider", "internal/tunnel/...", "internal/warm", "examples",
 	}, []string{".", "api/...", "client", "internal/lifecycle", "internal/telemetry"}},
@@ -21,11 +21,11 @@ var tiers = []tier{
 		"internal/app", "internal/audit", "internal/identity", "internal/presence", "internal/queue", "internal/resource",
 		"internal/template", "internal/workspace",
 	}, []string{
-		".", "api/...", "internal/access", "internal/archive", "internal/lifecycle", "internal/notify", "internal/postgres",
+		".", "api/...", "internal/access", "internal/archive", "internal/keyring", "internal/lifecycle", "internal/notify", "internal/postgres",
 		"internal/postgres/sqlc", "internal/telemetry", "internal/terraform/...", "internal/audit", "internal/tunnel", "examples",
 	}},
 	{4, "edges", []string{"internal/agentapi", "internal/appproxy", "internal/httpapi", "internal/provisionapi"}, []string{
-		".", "api/...", "client", "examples", "internal/access", "internal/archive", "internal/lifecycle", "internal/notify", "internal/telemetry",
+		".", "api/...", "client", "examples", "internal/access", "internal/archive", "internal/keyring", "internal/lifecycle", "internal/notify", "internal/telemetry",
 		"internal/switchboard", "internal/initscript", "internal/tunnel", "internal/identity", "internal/presence", "internal/queue",
 		"internal/resource", "internal/template", "internal/workspace", "internal/audit", "internal/app",
 	}},

@@ -8,7 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/seed-2a7f8fe7/coder"
-	"github.com/seed-2a7f8fe7/coder/internal/queue"
+	"github.com/seed-2a7f8fe7/coder/internal/keyring"
 )
 
 // How a connection ends whose key ended. It takes no new job from that moment.
@@ -43,7 +43,7 @@ func newParting() *parting {
 }
 
 // begin is called once, when the connection's key ended.
-func (p *parting) begin(e queue.KeyEnd) {
+func (p *parting) begin(e keyring.End) {
 	why := coder.Errorf(coder.CodeUnauthenticated, "This provisioner is sent away: %s", e.Why)
 	if e.Revoked {
 		p.hurry(why)

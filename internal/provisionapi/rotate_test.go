@@ -9,8 +9,8 @@ import (
 
 	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/internal/access"
+	"github.com/seed-2a7f8fe7/coder/internal/keyring"
 	daemon "github.com/seed-2a7f8fe7/coder/internal/provisionerd"
-	"github.com/seed-2a7f8fe7/coder/internal/queue"
 )
 
 // lapse makes time pass for a key: it expires now.
@@ -247,10 +247,10 @@ func TestKeyIsHeld(t *testing.T) {
 	w.key(t, w.org, "a", nil)
 	w.key(t, w.org, "b", nil)
 	keys := w.keys(t)
-	got := make(chan queue.KeyEnd, 4)
-	end := func(e queue.KeyEnd) { got <- e }
-	w.queue.HoldKey(coder.ReservedProvisionerKey(coder.ProvisionerKeyPSK), func(queue.KeyEnd) { t.Error("a reserved key ended") })
-	left := w.queue.HoldKey(keys[0].ID, func(queue.KeyEnd) { t.Error("who has left was told") })
+	got := make(chan keyring.End, 4)
+	end := func(e keyring.End) { got <- e }
+	w.queue.HoldKey(coder.ReservedProvisionerKey(coder.ProvisionerKeyPSK), func(keyring.End) { t.Error("a reserved key ended") })
+	left := w.queue.HoldKey(keys[0].ID, func(keyring.End) { t.Error("who has left was told") })
 	left()
 	w.queue.HoldKey(keys[0].ID, end)
 	w.lapse(t, keys[1].ID)

@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/internal/keyring"
 	"github.com/seed-2a7f8fe7/coder/internal/notify"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
@@ -60,7 +61,7 @@ type Service struct {
 	dispatchers map[uuid.UUID]*dispatcher
 	connected   map[uuid.UUID]int // daemon rows -> connections here
 	words       words
-	keys        *keyring
+	keys        *keyring.Ring
 
 	spawn func(func(context.Context)) // runs until Stop
 	stop  context.CancelFunc
@@ -90,7 +91,7 @@ func New(c Config) *Service {
 		handlers:    map[coder.ProvisionerJobType]Handler{},
 		dispatchers: map[uuid.UUID]*dispatcher{},
 		connected:   map[uuid.UUID]int{},
-		keys:        newKeyring(),
+		keys:        keyring.New(),
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	s.stop = cancel

@@ -9,6 +9,8 @@ import (
 	"runtime"
 	"sync"
 	"time"
+
+	"github.com/seed-2a7f8fe7/coder/internal/terraform/cage"
 )
 
 // command is one run of Terraform in a session's group.
@@ -17,7 +19,7 @@ type command struct {
 	env    []string
 	stdout func(line []byte) // nil to collect the output whole
 	stderr func(line []byte)
-	cage   *cage
+	cage   *cage.Cage
 }
 
 // maxLine bounds what is kept of one line of output; the rest is dropped.
@@ -49,7 +51,7 @@ func run(ctx context.Context, binary, dir string, leader int, grace time.Duratio
 	var mu sync.Mutex
 	collected := &bounded{limit: maxOutput}
 	cmd := exec.Command(binary, c.args...)
-	cmd.Dir, cmd.Env, cmd.SysProcAttr = dir, c.env, c.cage.hold(inGroup(leader))
+	cmd.Dir, cmd.Env, cmd.SysProcAttr = dir, c.env, c.cage.Hold(inGroup(leader))
 	// A process that a template leaves behind may keep the pipes open.
 	cmd.WaitDelay = 2 * time.Second
 	stderr := &lines{mu: &mu, each: c.stderr}

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"time"
 
+	"github.com/seed-2a7f8fe7/coder/internal/terraform/cage"
 	"github.com/seed-2a7f8fe7/coder/internal/tfprovider"
 )
 
@@ -30,7 +31,7 @@ const maxSocketDir = 80
 
 // startProvider starts the provider's process, whose sockets go into dir. It
 // does not wait for it: ready does.
-func startProvider(program, dir string, c *cage) (*providerProcess, error) {
+func startProvider(program, dir string, c *cage.Cage) (*providerProcess, error) {
 	cmd := exec.Command(program)
 	cmd.Args = []string{tfprovider.Name, tfprovider.SessionArgument}
 	cmd.Dir = dir
@@ -38,7 +39,7 @@ func startProvider(program, dir string, c *cage) (*providerProcess, error) {
 	if len(dir) <= maxSocketDir {
 		cmd.Env = append(cmd.Env, "PLUGIN_UNIX_SOCKET_DIR="+dir)
 	}
-	cmd.SysProcAttr = c.hold(inNewGroup())
+	cmd.SysProcAttr = c.Hold(inNewGroup())
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, fmt.Errorf("start provider: %w", err)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/seed-2a7f8fe7/coder/api/provisioner"
+	"github.com/seed-2a7f8fe7/coder/internal/terraform/cage"
 )
 
 // session is one job. See provisioner.Session for the order of calls.
@@ -20,7 +21,7 @@ type session struct {
 	lock     *os.File
 	log      func(*provisioner.Log)
 	provider *providerProcess
-	cage     *cage
+	cage     *cage.Cage
 	closed   bool
 	left     bool               // Close keeps the directory
 	claim    string             // of Watch
@@ -91,7 +92,7 @@ func (s *session) terraform(ctx context.Context, stage string, args ...string) (
 		s.provider.kill()
 		return timings, r, &templateError{"terraform " + stage + " was canceled"}
 	}
-	return timings, r, &templateError{fmt.Sprintf("terraform %s: %s%s", stage, r.failure(err), s.cage.exceeded())}
+	return timings, r, &templateError{fmt.Sprintf("terraform %s: %s%s", stage, r.failure(err), s.cage.Exceeded())}
 }
 
 // output runs a command whose standard output is data.
@@ -236,7 +237,7 @@ func (s *session) Close() error {
 	if s.provider != nil {
 		s.provider.close()
 	}
-	if err := s.cage.close(); err != nil {
+	if err := s.cage.Close(); err != nil {
 		s.engine.config.Log.Warn("cannot remove the control group of a job", "error", err)
 	}
 	if s.lock != nil {

@@ -50,6 +50,7 @@ import (
 
 	"github.com/seed-2a7f8fe7/coder/api/provisioner"
 	"github.com/seed-2a7f8fe7/coder/internal/filelock"
+	"github.com/seed-2a7f8fe7/coder/internal/terraform/cage"
 	"github.com/seed-2a7f8fe7/coder/internal/warm"
 )
 
@@ -74,22 +75,16 @@ type Config struct {
 	// Limits bound what the processes of one job may take, on Linux where the
 	// daemon may make control groups; elsewhere the log says once that they
 	// have no effect.
-	Limits Limits
+	Limits cage.Limits
 	// Log is told about what concerns the daemon and not the template's author.
 	Log *slog.Logger
-}
-
-// Limits of one job. The zero value is none.
-type Limits struct {
-	MemoryBytes int64
-	CPUs        float64 // processors' worth of time, such as 1.5
 }
 
 // Engine runs jobs. It may be used by many goroutines; each session by one.
 type Engine struct {
 	config  Config
 	store   *warm.Store
-	limiter *limiter // nil for no limits
+	limiter *cage.Limiter // nil for no limits
 
 	mu     sync.Mutex
 	binary *binary // nil until found
@@ -126,8 +121,8 @@ func New(c Config) (*Engine, error) {
 		}
 	}
 	e := &Engine{config: c, store: newStore(c)}
-	if c.Limits != (Limits{}) {
-		if e.limiter, err = newLimiter(c.Limits); err != nil {
+	if c.Limits != (cage.Limits{}) {
+		if e.limiter, err = cage.New(c.Limits); err != nil {
 			c.Log.Warn("builds run without limits of their own: control groups cannot be used", "error", err)
 		}
 	}
@@ -172,7 +167,7 @@ func (e *Engine) Open(ctx context.Context, config *provisioner.Config, log func(
 	if err := os.MkdirAll(s.source(), 0o700); err != nil {
 		return nil, errors.Join(fmt.Errorf("make work directory: %w", err), s.Close())
 	}
-	if s.cage, err = e.limiter.cage(); err != nil {
+	if s.cage, err = e.limiter.Cage(); err != nil {
 		return nil, errors.Join(fmt.Errorf("make the job's control group: %w", err), s.Close())
 	}
 	if s.provider, err = startProvider(e.config.Provider, dir, s.cage); err != nil {

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/seed-2a7f8fe7/coder/internal/terraform"
+	"github.com/seed-2a7f8fe7/coder/internal/terraform/cage"
 )
 
 func TestBounds(t *testing.T) {
@@ -14,7 +15,7 @@ func TestBounds(t *testing.T) {
 	}{
 		{b: boundOptions{}},
 		{b: boundOptions{cacheSize: "20Gi"}, want: terraform.Config{StoreBytes: 20 << 30}},
-		{b: boundOptions{cacheSize: "1", slotMemory: "512Mi", slotCPUs: "1.5"}, want: terraform.Config{StoreBytes: 1, Limits: terraform.Limits{MemoryBytes: 512 << 20, CPUs: 1.5}}},
+		{b: boundOptions{cacheSize: "1", slotMemory: "512Mi", slotCPUs: "1.5"}, want: terraform.Config{StoreBytes: 1, Limits: cage.Limits{MemoryBytes: 512 << 20, CPUs: 1.5}}},
 		{b: boundOptions{cacheSize: "0"}, bad: true},
 		{b: boundOptions{cacheSize: "-1Gi"}, bad: true},
 		{b: boundOptions{cacheSize: "10G"}, bad: true},

@@ -1,4 +1,4 @@
-package terraform
+package cage
 
 import (
 	"bufio"
@@ -13,8 +13,9 @@ import (
 	"time"
 )
 
-// limiter makes a control group for each job, below that of this process.
-type limiter struct {
+// Limiter makes a control group for each job, below that of this process. A nil
+// one makes cages that limit nothing. It is safe for concurrent use.
+type Limiter struct {
 	dir    string // of the group that jobs' groups are made in
 	limits Limits
 }
@@ -22,8 +23,8 @@ type limiter struct {
 // cgroups is where version 2 of control groups is mounted.
 const cgroups = "/sys/fs/cgroup"
 
-// newLimiter prepares the group of this process to have groups of jobs in it.
-func newLimiter(l Limits) (*limiter, error) {
+// New prepares the group of this process to have groups of jobs in it.
+func New(l Limits) (*Limiter, error) {
 	f, err := os.Open("/proc/self/cgroup")
 	if err != nil {
 		return nil, err
@@ -39,7 +40,7 @@ func newLimiter(l Limits) (*limiter, error) {
 
 // newLimiterIn works in a given group. A group that hands limits out to others
 // may hold no process itself, so this one moves into a group below.
-func newLimiterIn(dir string, l Limits) (*limiter, error) {
+func newLimiterIn(dir string, l Limits) (*Limiter, error) {
 	have, err := os.ReadFile(filepath.Join(dir, "cgroup.controllers"))
 	if err != nil {
 		return nil, err
@@ -71,7 +72,7 @@ func newLimiterIn(dir string, l Limits) (*limiter, error) {
 	for _, d := range left {
 		_ = os.Remove(d) // of a daemon that died; refused while something runs in it
 	}
-	return &limiter{dir, l}, nil
+	return &Limiter{dir, l}, nil
 }
 
 const jobGroup = "coder-job-"
@@ -80,14 +81,14 @@ func put(dir, file, value string) error {
 	return os.WriteFile(filepath.Join(dir, file), []byte(value), 0o644)
 }
 
-// cage is the control group of one job; a nil one limits nothing.
-type cage struct {
+// Cage is the control group of one job; a nil one limits nothing.
+type Cage struct {
 	dir    *os.File
 	memory int64
 }
 
-// cage makes a job's group.
-func (l *limiter) cage() (*cage, error) {
+// Cage makes a job's group.
+func (l *Limiter) Cage() (*Cage, error) {
 	if l == nil {
 		return nil, nil
 	}
@@ -104,7 +105,7 @@ func (l *limiter) cage() (*cage, error) {
 		const period = 100_000 // microseconds
 		err = errors.Join(err, put(dir, "cpu.max", fmt.Sprintf("%d %d", int64(l.limits.CPUs*period), period)))
 	}
-	c := &cage{memory: l.limits.MemoryBytes}
+	c := &Cage{memory: l.limits.MemoryBytes}
 	if err == nil {
 		c.dir, err = os.Open(dir)
 	}
@@ -114,16 +115,16 @@ func (l *limiter) cage() (*cage, error) {
 	return c, nil
 }
 
-// hold lets a child begin inside of the group.
-func (c *cage) hold(a *syscall.SysProcAttr) *syscall.SysProcAttr {
+// Hold lets a child begin inside of the group.
+func (c *Cage) Hold(a *syscall.SysProcAttr) *syscall.SysProcAttr {
 	if c != nil {
 		a.UseCgroupFD, a.CgroupFD = true, int(c.dir.Fd())
 	}
 	return a
 }
 
-// exceeded says that something was killed because the memory was not enough.
-func (c *cage) exceeded() string {
+// Exceeded says that something was killed because the memory was not enough.
+func (c *Cage) Exceeded() string {
 	if c == nil || c.memory == 0 {
 		return ""
 	}
@@ -136,8 +137,8 @@ func (c *cage) exceeded() string {
 	return ""
 }
 
-// close kills what is left in the group and removes it.
-func (c *cage) close() error {
+// Close kills what is left in the group and removes it.
+func (c *Cage) Close() error {
 	if c == nil {
 		return nil
 	}

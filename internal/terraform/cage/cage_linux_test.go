@@ -1,7 +1,6 @@
-package terraform
+package cage
 
 import (
-	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -32,7 +31,7 @@ func TestLimitsAreWritten(t *testing.T) {
 	must(os.Mkdir(filepath.Join(dir, jobGroup+"left"), 0o700))
 	l, err := newLimiterIn(dir, limits)
 	must(err)
-	c, err := l.cage()
+	c, err := l.Cage()
 	must(err)
 	for file, want := range map[string]string{
 		filepath.Join(dir, "cgroup.subtree_control"):   "+memory +cpu",
@@ -47,11 +46,11 @@ func TestLimitsAreWritten(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(dir, jobGroup+"left")); err == nil {
 		t.Error("the group of a dead daemon's job is left")
 	}
-	if got := c.exceeded(); got != "" {
+	if got := c.Exceeded(); got != "" {
 		t.Errorf("nothing happened yet: %q", got)
 	}
 	must(put(c.dir.Name(), "memory.events", "low 0\noom 1\noom_kill 2\n"))
-	if got := c.exceeded(); !strings.Contains(got, "512 MiB") {
+	if got := c.Exceeded(); !strings.Contains(got, "512 MiB") {
 		t.Errorf("after a kill: %q", got)
 	}
 }
@@ -72,12 +71,12 @@ func TestCage(t *testing.T) {
 		t.Skip("no control group can be made here")
 	}
 	defer os.Remove(dir)
-	c, err := (&limiter{dir: dir}).cage()
+	c, err := (&Limiter{dir: dir}).Cage()
 	if err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.Command("sh", "-c", "sleep 600 & cat /proc/self/cgroup")
-	cmd.SysProcAttr = c.hold(&syscall.SysProcAttr{})
+	cmd.SysProcAttr = c.Hold(&syscall.SysProcAttr{})
 	cmd.WaitDelay = 1
 	out, _ := cmd.Output() // the sleep keeps the pipe
 	if want := filepath.Base(c.dir.Name()); !strings.Contains(string(out), want) {
@@ -87,25 +86,7 @@ func TestCage(t *testing.T) {
 	if b, err := os.ReadFile(procs); err != nil || len(b) == 0 {
 		t.Errorf("what the child left behind is not in the group: %q, %v", b, err)
 	}
-	if err := c.close(); err != nil {
+	if err := c.Close(); err != nil {
 		t.Error(err)
-	}
-}
-
-// TestWithoutControlGroups says so once and works.
-func TestWithoutControlGroups(t *testing.T) {
-	if _, err := os.Stat(filepath.Join(cgroups, "cgroup.controllers")); err == nil {
-		t.Skip("control groups may be used here, and this test moves into none")
-	}
-	var log strings.Builder
-	e, err := New(Config{CacheDir: t.TempDir(), Limits: Limits{CPUs: 1e-9, MemoryBytes: 1}, Log: slog.New(slog.NewTextHandler(&log, nil))})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if e.limiter != nil || strings.Count(log.String(), "without limits") != 1 {
-		t.Errorf("the log is %q", log.String())
-	}
-	if c, err := e.limiter.cage(); c != nil || err != nil {
-		t.Error(c, err)
 	}
 }
