@@ -21,6 +21,10 @@ import (
 // APIVersion is the version of the control connection, shown with the agent.
 const APIVersion = "1.0"
 
+// keepAlive is how often an agent is asked for a sign of life, and how long
+// the answer may take. (AG-04)
+const keepAlive = 10 * time.Second
+
 // rpc answers GET /workspaceagents/me/rpc: the control connection, for as long
 // as it lasts.
 func (a *API) rpc(w http.ResponseWriter, r *http.Request) error {
@@ -59,7 +63,7 @@ func (a *API) serve(ctx context.Context, ws *websocket.Conn, c presence.Connecti
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	conf := yamux.DefaultConfig()
-	conf.KeepAliveInterval = 15 * time.Second
+	conf.KeepAliveInterval, conf.ConnectionWriteTimeout = keepAlive, keepAlive // silent for twice that is gone
 	conf.LogOutput = io.Discard
 	session, err := yamux.Server(websocket.NetConn(ctx, ws, websocket.MessageBinary), conf)
 	if err != nil {

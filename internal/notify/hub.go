@@ -87,6 +87,15 @@ func (h *Hub) Publish(topics ...string) {
 	}
 }
 
+// PublishHere tells the subscribers of this server alone.
+func (h *Hub) PublishHere(topics ...string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, t := range topics {
+		h.signal(t)
+	}
+}
+
 // Subscribe gives a channel that is signalled, coalesced, whenever one of the
 // topics changed or may have, and a function that ends the subscription. A kind
 // alone, such as "workspace", stands for every topic of that kind.

@@ -21,9 +21,15 @@ func Interrupt(job uuid.UUID) string { return "interrupt/" + job.String() }
 // Workspace is the topic of one workspace: builds, agents, settings.
 func Workspace(id uuid.UUID) string { return "workspace/" + id.String() }
 
-// Agent is the topic of one agent: connection, life cycle, log lines, metadata.
+// Agent is the topic of one agent: connection, life cycle, log lines.
 func Agent(id uuid.UUID) string { return "agent/" + id.String() }
 
 // Kind is the topic of everything of a kind of resource that people change and
 // that has no topic of its own: templates, users, groups.
 func Kind(resource string) string { return resource }
+
+// Metadata is the topic of one agent's metadata.
+func Metadata(agent uuid.UUID) string { return "metadata/" + agent.String() }
+
+// Watches is the topic of whose metadata is watched from another server.
+func Watches() string { return "watches" }

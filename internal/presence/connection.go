@@ -2,12 +2,12 @@ package presence
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/seed-2a7f8fe7/coder"
-	"github.com/seed-2a7f8fe7/coder/internal/lifecycle"
 	"github.com/seed-2a7f8fe7/coder/internal/notify"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
 )
@@ -59,6 +59,11 @@ func (s *Service) Hello(ctx context.Context, c Connection, h Hello) (Manifest, e
 	if err != nil {
 		return Manifest{}, err
 	}
+	if all := s.live.join(c); len(all) > 1 { // which of them counts
+		if err := s.beat(ctx, slices.Repeat([]uuid.UUID{c.Agent.ID}, len(all)), all); err != nil {
+			return Manifest{}, err
+		}
+	}
 	s.changed(c.Agent)
 	row := c.Agent.row
 	apps, err := s.store.AgentApps(ctx, c.Agent.ID)
@@ -97,58 +102,19 @@ func subsystems(in []string) []string {
 }
 
 // Ping takes a sign of life. The error is CodeConflict when a newer connection
-// of the agent took over, or a newer build replaced the agent: the caller then
-// ends the connection.
-func (s *Service) Ping(ctx context.Context, c Connection) error {
-	now := s.now()
-	p, err := s.store.AgentPing(ctx, &now, c.Agent.ID, c.ID)
-	switch {
-	case err != nil:
-		return err
-	case !p.Counts:
-		return coder.Errorf(coder.CodeConflict, "A newer connection of this agent took over; is the agent running twice?")
-	case !p.Current:
-		return superseded()
-	}
-	return nil
-}
+// of the agent took over, or a newer build replaced the agent, which is found
+// out with the next Beat at the latest: the caller then ends the connection.
+func (s *Service) Ping(_ context.Context, c Connection) error { return s.live.verdict(c) }
 
 // Disconnected notes that a connection ended. It changes nothing when a newer
 // one took over meanwhile.
 func (s *Service) Disconnected(ctx context.Context, c Connection) error {
+	s.live.leave(c)
 	n, err := s.store.AgentDisconnect(ctx, s.now(), c.Agent.ID, c.ID)
 	if err == nil && n > 0 {
 		s.changed(c.Agent)
 	}
 	return err
-}
-
-// sweepInterval is how often silent agents are looked for.
-const sweepInterval = 5 * time.Second
-
-// sweeper tells watchers what no event tells: that an agent fell silent, or
-// that its time to connect is over. Several replicas may do so at once.
-type sweeper struct{ lifecycle.Loop }
-
-func (w *sweeper) init(s *Service) {
-	w.Run = func(ctx context.Context) {
-		since := s.now()
-		t := time.NewTicker(sweepInterval)
-		defer t.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-t.C:
-			}
-			now := s.now()
-			if err := s.Sweep(ctx, since, now); err != nil && ctx.Err() == nil {
-				s.log.WarnContext(ctx, "could not look for silent agents", "error", err)
-				continue
-			}
-			since = now
-		}
-	}
 }
 
 // Sweep marks agents that fell silent as disconnected and sends hints for
@@ -175,8 +141,9 @@ func (s *Service) Sweep(ctx context.Context, since, until time.Time) error {
 	return nil
 }
 
-// Start begins to look for silent agents.
-func (s *Service) Start(ctx context.Context) error { return s.sweep.Start(ctx) }
+// Start begins to keep the database up to date about the agents here, and to
+// look for silent ones.
+func (s *Service) Start(ctx context.Context) error { return s.loop.Start(ctx) }
 
-// Stop ends that.
-func (s *Service) Stop(ctx context.Context) error { return s.sweep.Stop(ctx) }
+// Stop ends that, and writes down what is not yet.
+func (s *Service) Stop(ctx context.Context) error { return s.loop.Stop(ctx) }

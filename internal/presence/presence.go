@@ -21,6 +21,7 @@ import (
 
 	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/internal/access"
+	"github.com/seed-2a7f8fe7/coder/internal/lifecycle"
 	"github.com/seed-2a7f8fe7/coder/internal/notify"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
@@ -56,7 +57,8 @@ type Service struct {
 	log   *slog.Logger
 	c     Config
 	now   func() time.Time
-	sweep sweeper
+	live  *live
+	loop  lifecycle.Loop
 }
 
 // New gives a service; nothing runs until Start.
@@ -68,7 +70,8 @@ func New(c Config) *Service {
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
-	s.sweep.init(s)
+	s.live = newLive()
+	s.loop.Run = s.run
 	return s
 }
 

@@ -137,7 +137,10 @@ func TestConnectionsTakeOver(t *testing.T) {
 		t.Errorf("disconnected it is %s", s)
 	}
 	again := connect(t, h, a.Token)
+	must(t, p.Beat(ctx))
+	must(t, p.Ping(ctx, again))
 	h.Build(a.WorkspaceID, 2, "start", "succeeded")
+	must(t, p.Beat(ctx))
 	want(t, p.Ping(ctx, again), coder.CodeConflict)
 }
 
@@ -357,6 +360,7 @@ func TestReports(t *testing.T) {
 	want(t, p.AddScriptTiming(ctx, agent, timing), coder.CodeInvalid)
 	_, err = p.PutStats(ctx, agent, presence.Stats{Sessions: 1})
 	must(t, err)
+	must(t, p.Beat(ctx))
 	w, err := h.Store.WorkspaceByID(ctx, a.WorkspaceID)
 	must(t, err)
 	if time.Since(w.LastUsedAt) > time.Hour {

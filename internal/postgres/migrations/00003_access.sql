@@ -59,3 +59,11 @@ CREATE TABLE agent_relays (
     since      timestamptz NOT NULL
 );
 CREATE INDEX agent_relays_replica ON agent_relays (replica_id);
+
+-- Agents whose metadata somebody watches over another server than the one that
+-- holds them, which therefore writes their values down at once. Lost in a
+-- crash, as the values are; watchers say it again every few seconds.
+CREATE UNLOGGED TABLE agent_watches (
+    agent_id uuid PRIMARY KEY,
+    until    timestamptz NOT NULL
+);

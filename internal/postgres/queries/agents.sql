@@ -57,23 +57,30 @@ UPDATE workspace_agents SET
     updated_at = sqlc.arg(now)
 WHERE id = sqlc.arg(id);
 
--- name: AgentPing :one
--- Whether the connection still counts, and the agent is still current.
+-- name: AgentsBeat :many
+-- Signs of life of agents with the connections they came over, all of a server
+-- in one statement: gives those whose connection still counts, and whether the
+-- agent is still current. It need not wait for the disk: the next beat makes
+-- up for one that a crash of the database took.
 WITH alive AS (
-    UPDATE workspace_agents SET last_connected_at = sqlc.arg(now), disconnected_at = NULL
-    WHERE workspace_agents.id = sqlc.arg(id) AND connection_id = sqlc.arg(connection_id)::uuid
-    RETURNING resource_id
+    UPDATE workspace_agents a SET last_connected_at = beat.now, disconnected_at = NULL
+    FROM (
+        SELECT unnest(sqlc.arg(ids)::uuid[]) AS id, unnest(sqlc.arg(connection_ids)::uuid[]) AS connection_id, sqlc.arg(now)::timestamptz AS now,
+            set_config('synchronous_commit', 'off', true) AS waits
+    ) beat
+    WHERE a.id = beat.id AND a.connection_id = beat.connection_id
+    RETURNING a.id, a.connection_id, a.resource_id
 )
-SELECT EXISTS (SELECT 1 FROM alive) AS counts,
+SELECT alive.id::uuid AS id, alive.connection_id::uuid AS connection_id,
     NOT EXISTS (
         SELECT 1
-        FROM alive
-        JOIN workspace_resources r ON r.id = alive.resource_id
+        FROM workspace_resources r
         JOIN workspace_builds b ON b.job_id = r.job_id
         JOIN workspace_builds later ON later.workspace_id = b.workspace_id AND later.build_number > b.build_number
         JOIN provisioner_jobs done ON done.id = later.job_id
-        WHERE done.status = 'succeeded'
-    ) AS current;
+        WHERE r.id = alive.resource_id AND done.status = 'succeeded'
+    ) AS current
+FROM alive;
 
 -- name: AgentDisconnect :execrows
 UPDATE workspace_agents SET disconnected_at = sqlc.arg(now)::timestamptz, replica_id = NULL, updated_at = sqlc.arg(now)::timestamptz
@@ -128,14 +135,30 @@ UPDATE workspace_apps SET health = sqlc.arg(health)
 WHERE agent_id = sqlc.arg(agent_id) AND id = sqlc.arg(id) AND healthcheck_url <> '' AND health <> sqlc.arg(health);
 
 -- name: AgentPutMetadata :exec
+-- Values of any number of agents; those of agents that are gone are dropped.
 INSERT INTO workspace_agent_metadata (agent_id, key, value, error, collected_at)
-SELECT sqlc.arg(agent_id)::uuid, item.key, item.value, item.error, item.collected_at
-FROM ROWS FROM (
-    unnest(sqlc.arg(keys)::text[]), unnest(sqlc.arg(values)::text[]),
-    unnest(sqlc.arg(errors)::text[]), unnest(sqlc.arg(collected_at)::timestamptz[])
-) AS item (key, value, error, collected_at)
+SELECT item.agent_id, item.key, item.value, item.error, item.collected_at
+FROM (
+    SELECT unnest(sqlc.arg(agent_ids)::uuid[]) AS agent_id, unnest(sqlc.arg(keys)::text[]) AS key, unnest(sqlc.arg(values)::text[]) AS value,
+        unnest(sqlc.arg(errors)::text[]) AS error, unnest(sqlc.arg(collected_at)::timestamptz[]) AS collected_at
+) item
+WHERE EXISTS (SELECT 1 FROM workspace_agents a WHERE a.id = item.agent_id)
+ORDER BY item.agent_id, item.key
 ON CONFLICT (agent_id, key) DO UPDATE
-SET value = excluded.value, error = excluded.error, collected_at = excluded.collected_at;
+SET value = excluded.value, error = excluded.error, collected_at = excluded.collected_at
+WHERE workspace_agent_metadata.collected_at <= excluded.collected_at;
+
+-- name: AgentWatch :exec
+-- Somebody watches the metadata of an agent that another server holds.
+INSERT INTO agent_watches (agent_id, until) VALUES (sqlc.arg(agent_id), sqlc.arg(until))
+ON CONFLICT (agent_id) DO UPDATE SET until = greatest(agent_watches.until, excluded.until);
+
+-- name: AgentWatches :many
+-- Which agents are watched from elsewhere than their server.
+SELECT agent_id, until FROM agent_watches WHERE until > sqlc.arg(now) ORDER BY agent_id;
+
+-- name: AgentForgetWatches :exec
+DELETE FROM agent_watches WHERE until <= sqlc.arg(now);
 
 -- name: AgentMetadata :many
 SELECT key, value, error, collected_at FROM workspace_agent_metadata WHERE agent_id = $1;
@@ -144,10 +167,11 @@ SELECT key, value, error, collected_at FROM workspace_agent_metadata WHERE agent
 INSERT INTO workspace_agent_script_timings (agent_id, script_id, started_at, ended_at, exit_code, stage, status)
 VALUES ($1, $2, $3, $4, $5, $6, $7);
 
--- name: AgentTouchWorkspace :exec
--- Somebody works in the workspace; at most one write in half a minute.
-UPDATE workspaces SET last_used_at = sqlc.arg(now)
-WHERE id = sqlc.arg(id) AND last_used_at < sqlc.arg(now)::timestamptz - interval '30 seconds';
+-- name: AgentTouchWorkspaces :exec
+-- Somebody works in the workspaces; at most one write in half a minute for each.
+UPDATE workspaces w SET last_used_at = used.at
+FROM (SELECT unnest(sqlc.arg(ids)::uuid[]) AS id, unnest(sqlc.arg(used_at)::timestamptz[]) AS at) used
+WHERE w.id = used.id AND w.last_used_at < used.at - interval '30 seconds';
 
 -- name: AgentGitSSHKey :one
 SELECT ssh_public_key, ssh_private_key FROM users WHERE id = $1;

@@ -365,6 +365,15 @@ func (q *Queries) AgentDisconnect(ctx context.Context, now time.Time, iD uuid.UU
 	return result.RowsAffected(), nil
 }
 
+const agentForgetWatches = `-- name: AgentForgetWatches :exec
+DELETE FROM agent_watches WHERE until <= $1
+`
+
+func (q *Queries) AgentForgetWatches(ctx context.Context, now time.Time) error {
+	_, err := q.db.Exec(ctx, agentForgetWatches, now)
+	return err
+}
+
 const agentGitSSHKey = `-- name: AgentGitSSHKey :one
 SELECT ssh_public_key, ssh_private_key FROM users WHERE id = $1
 `
@@ -536,37 +545,6 @@ func (q *Queries) AgentMetadata(ctx context.Context, agentID uuid.UUID) ([]Agent
 	return items, nil
 }
 
-const agentPing = `-- name: AgentPing :one
-WITH alive AS (
-    UPDATE workspace_agents SET last_connected_at = $1, disconnected_at = NULL
-    WHERE workspace_agents.id = $2 AND connection_id = $3::uuid
-    RETURNING resource_id
-)
-SELECT EXISTS (SELECT 1 FROM alive) AS counts,
-    NOT EXISTS (
-        SELECT 1
-        FROM alive
-        JOIN workspace_resources r ON r.id = alive.resource_id
-        JOIN workspace_builds b ON b.job_id = r.job_id
-        JOIN workspace_builds later ON later.workspace_id = b.workspace_id AND later.build_number > b.build_number
-        JOIN provisioner_jobs done ON done.id = later.job_id
-        WHERE done.status = 'succeeded'
-    ) AS current
-`
-
-type AgentPingRow struct {
-	Counts  bool
-	Current bool
-}
-
-// Whether the connection still counts, and the agent is still current.
-func (q *Queries) AgentPing(ctx context.Context, now *time.Time, iD uuid.UUID, connectionID uuid.UUID) (AgentPingRow, error) {
-	row := q.db.QueryRow(ctx, agentPing, now, iD, connectionID)
-	var i AgentPingRow
-	err := row.Scan(&i.Counts, &i.Current)
-	return i, err
-}
-
 const agentPutLogSource = `-- name: AgentPutLogSource :one
 INSERT INTO workspace_agent_log_sources (id, agent_id, display_name, icon, created_at)
 VALUES ($1, $2, $3, $4, $5)
@@ -603,26 +581,30 @@ func (q *Queries) AgentPutLogSource(ctx context.Context, arg AgentPutLogSourcePa
 
 const agentPutMetadata = `-- name: AgentPutMetadata :exec
 INSERT INTO workspace_agent_metadata (agent_id, key, value, error, collected_at)
-SELECT $1::uuid, item.key, item.value, item.error, item.collected_at
-FROM ROWS FROM (
-    unnest($2::text[]), unnest($3::text[]),
-    unnest($4::text[]), unnest($5::timestamptz[])
-) AS item (key, value, error, collected_at)
+SELECT item.agent_id, item.key, item.value, item.error, item.collected_at
+FROM (
+    SELECT unnest($1::uuid[]) AS agent_id, unnest($2::text[]) AS key, unnest($3::text[]) AS value,
+        unnest($4::text[]) AS error, unnest($5::timestamptz[]) AS collected_at
+) item
+WHERE EXISTS (SELECT 1 FROM workspace_agents a WHERE a.id = item.agent_id)
+ORDER BY item.agent_id, item.key
 ON CONFLICT (agent_id, key) DO UPDATE
 SET value = excluded.value, error = excluded.error, collected_at = excluded.collected_at
+WHERE workspace_agent_metadata.collected_at <= excluded.collected_at
 `
 
 type AgentPutMetadataParams struct {
-	AgentID     uuid.UUID
+	AgentIds    []uuid.UUID
 	Keys        []string
 	Values      []string
 	Errors      []string
 	CollectedAt []time.Time
 }
 
+// Values of any number of agents; those of agents that are gone are dropped.
 func (q *Queries) AgentPutMetadata(ctx context.Context, arg AgentPutMetadataParams) error {
 	_, err := q.db.Exec(ctx, agentPutMetadata,
-		arg.AgentID,
+		arg.AgentIds,
 		arg.Keys,
 		arg.Values,
 		arg.Errors,
@@ -679,15 +661,104 @@ func (q *Queries) AgentSetLogs(ctx context.Context, iD uuid.UUID, logsLength int
 	return err
 }
 
-const agentTouchWorkspace = `-- name: AgentTouchWorkspace :exec
-UPDATE workspaces SET last_used_at = $1
-WHERE id = $2 AND last_used_at < $1::timestamptz - interval '30 seconds'
+const agentTouchWorkspaces = `-- name: AgentTouchWorkspaces :exec
+UPDATE workspaces w SET last_used_at = used.at
+FROM (SELECT unnest($1::uuid[]) AS id, unnest($2::timestamptz[]) AS at) used
+WHERE w.id = used.id AND w.last_used_at < used.at - interval '30 seconds'
 `
 
-// Somebody works in the workspace; at most one write in half a minute.
-func (q *Queries) AgentTouchWorkspace(ctx context.Context, now time.Time, iD uuid.UUID) error {
-	_, err := q.db.Exec(ctx, agentTouchWorkspace, now, iD)
+// Somebody works in the workspaces; at most one write in half a minute for each.
+func (q *Queries) AgentTouchWorkspaces(ctx context.Context, ids []uuid.UUID, usedAt []time.Time) error {
+	_, err := q.db.Exec(ctx, agentTouchWorkspaces, ids, usedAt)
 	return err
+}
+
+const agentWatch = `-- name: AgentWatch :exec
+INSERT INTO agent_watches (agent_id, until) VALUES ($1, $2)
+ON CONFLICT (agent_id) DO UPDATE SET until = greatest(agent_watches.until, excluded.until)
+`
+
+// Somebody watches the metadata of an agent that another server holds.
+func (q *Queries) AgentWatch(ctx context.Context, agentID uuid.UUID, until time.Time) error {
+	_, err := q.db.Exec(ctx, agentWatch, agentID, until)
+	return err
+}
+
+const agentWatches = `-- name: AgentWatches :many
+SELECT agent_id, until FROM agent_watches WHERE until > $1 ORDER BY agent_id
+`
+
+// Which agents are watched from elsewhere than their server.
+func (q *Queries) AgentWatches(ctx context.Context, now time.Time) ([]AgentWatch, error) {
+	rows, err := q.db.Query(ctx, agentWatches, now)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []AgentWatch{}
+	for rows.Next() {
+		var i AgentWatch
+		if err := rows.Scan(&i.AgentID, &i.Until); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const agentsBeat = `-- name: AgentsBeat :many
+WITH alive AS (
+    UPDATE workspace_agents a SET last_connected_at = beat.now, disconnected_at = NULL
+    FROM (
+        SELECT unnest($1::uuid[]) AS id, unnest($2::uuid[]) AS connection_id, $3::timestamptz AS now,
+            set_config('synchronous_commit', 'off', true) AS waits
+    ) beat
+    WHERE a.id = beat.id AND a.connection_id = beat.connection_id
+    RETURNING a.id, a.connection_id, a.resource_id
+)
+SELECT alive.id::uuid AS id, alive.connection_id::uuid AS connection_id,
+    NOT EXISTS (
+        SELECT 1
+        FROM workspace_resources r
+        JOIN workspace_builds b ON b.job_id = r.job_id
+        JOIN workspace_builds later ON later.workspace_id = b.workspace_id AND later.build_number > b.build_number
+        JOIN provisioner_jobs done ON done.id = later.job_id
+        WHERE r.id = alive.resource_id AND done.status = 'succeeded'
+    ) AS current
+FROM alive
+`
+
+type AgentsBeatRow struct {
+	ID           uuid.UUID
+	ConnectionID uuid.UUID
+	Current      bool
+}
+
+// Signs of life of agents with the connections they came over, all of a server
+// in one statement: gives those whose connection still counts, and whether the
+// agent is still current. It need not wait for the disk: the next beat makes
+// up for one that a crash of the database took.
+func (q *Queries) AgentsBeat(ctx context.Context, ids []uuid.UUID, connectionIds []uuid.UUID, now time.Time) ([]AgentsBeatRow, error) {
+	rows, err := q.db.Query(ctx, agentsBeat, ids, connectionIds, now)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []AgentsBeatRow{}
+	for rows.Next() {
+		var i AgentsBeatRow
+		if err := rows.Scan(&i.ID, &i.ConnectionID, &i.Current); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const agentsGoneQuiet = `-- name: AgentsGoneQuiet :many

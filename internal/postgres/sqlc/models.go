@@ -36,6 +36,11 @@ type AgentRelay struct {
 	Since     time.Time
 }
 
+type AgentWatch struct {
+	AgentID uuid.UUID
+	Until   time.Time
+}
+
 type AuditLog struct {
 	ID               uuid.UUID
 	Time             time.Time
