@@ -6,6 +6,10 @@ import (
 	"github.com/seed-2a7f8fe7/coder"
 )
 
+// TookOver is what Ping says, with CodeConflict, to a connection whose agent
+// has a newer one: the agent's token is used by another process.
+const TookOver = "A newer connection of this agent took over; is the agent running twice?"
+
 // codes is the number on the wire of each code that an agent acts upon; other
 // codes travel as 0, which says nothing but that the call failed.
 func codes() map[coder.Code]uint64 {
