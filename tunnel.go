@@ -17,4 +17,8 @@ type TunnelGrant struct {
 	SSHHostKey string `json:"ssh_host_key"`
 	// Actions are the kinds of streams that Certificate allows.
 	Actions []string `json:"actions"`
+	// DisableDirectConnections says that packets go through the relay only.
+	DisableDirectConnections bool `json:"disable_direct_connections"`
+	// STUNServers tell the client its public addresses: host:port each.
+	STUNServers []string `json:"stun_servers,omitempty"`
 }

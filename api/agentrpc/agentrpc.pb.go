@@ -87,8 +87,10 @@ type Manifest struct {
 	// ssh_host_key_seed is the ed25519 seed of the SSH host key: the same for
 	// every agent of that name in the workspace, so that known_hosts can be strict.
 	SshHostKeySeed []byte `protobuf:"bytes,16,opt,name=ssh_host_key_seed,json=sshHostKeySeed,proto3" json:"ssh_host_key_seed,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// stun_servers tell the agent its public addresses, host:port each.
+	StunServers   []string `protobuf:"bytes,17,rep,name=stun_servers,json=stunServers,proto3" json:"stun_servers,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Manifest) Reset() {
@@ -229,6 +231,13 @@ func (x *Manifest) GetDisableDirectConnections() bool {
 func (x *Manifest) GetSshHostKeySeed() []byte {
 	if x != nil {
 		return x.SshHostKeySeed
+	}
+	return nil
+}
+
+func (x *Manifest) GetStunServers() []string {
+	if x != nil {
+		return x.StunServers
 	}
 	return nil
 }
@@ -1208,7 +1217,7 @@ var File_api_agentrpc_agentrpc_proto protoreflect.FileDescriptor
 const file_api_agentrpc_agentrpc_proto_rawDesc = "" +
 	"\n" +
 	"\x1bapi/agentrpc/agentrpc.proto\x12\bagentrpc\x1a\x1fgoogle/protobuf/timestamp.proto\"\a\n" +
-	"\x05Empty\"\xb6\x05\n" +
+	"\x05Empty\"\xd9\x05\n" +
 	"\bManifest\x12\x19\n" +
 	"\bagent_id\x18\x01 \x01(\fR\aagentId\x12\x1d\n" +
 	"\n" +
@@ -1228,7 +1237,8 @@ const file_api_agentrpc_agentrpc_proto_rawDesc = "" +
 	"access_url\x18\r \x01(\tR\taccessUrl\x12\x1b\n" +
 	"\tclient_ca\x18\x0e \x01(\fR\bclientCa\x12<\n" +
 	"\x1adisable_direct_connections\x18\x0f \x01(\bR\x18disableDirectConnections\x12)\n" +
-	"\x11ssh_host_key_seed\x18\x10 \x01(\fR\x0esshHostKeySeed\x1a>\n" +
+	"\x11ssh_host_key_seed\x18\x10 \x01(\fR\x0esshHostKeySeed\x12!\n" +
+	"\fstun_servers\x18\x11 \x03(\tR\vstunServers\x1a>\n" +
 	"\x10EnvironmentEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xd3\x02\n" +

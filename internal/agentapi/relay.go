@@ -122,6 +122,7 @@ func (a *API) grantTunnel(w http.ResponseWriter, r *http.Request) error {
 	return reply(w, http.StatusOK, coder.TunnelGrant{
 		Certificate: certificate, AgentCertificate: agent.Certificate,
 		SSHHostKey: authorizedKey(a.c.Presence.HostKeySeed(agent)), Actions: g.Actions,
+		DisableDirectConnections: a.c.Presence.DisablesDirect(), STUNServers: a.c.Presence.STUN(),
 	})
 }
 

@@ -40,7 +40,7 @@ func manifest(m presence.Manifest) *agentrpc.Manifest {
 		AgentId: a.ID[:], AgentName: a.Name, WorkspaceId: a.WorkspaceID[:], WorkspaceName: a.WorkspaceName,
 		OwnerId: a.OwnerID[:], OwnerUsername: a.OwnerUsername, Environment: m.Environment, Directory: m.Directory,
 		MotdFile: m.MOTDFile, AccessUrl: m.AccessURL, ClientCa: m.ClientCA,
-		DisableDirectConnections: m.DisableDirect, SshHostKeySeed: m.HostKeySeed,
+		DisableDirectConnections: m.DisableDirect, StunServers: m.STUN, SshHostKeySeed: m.HostKeySeed,
 	}
 	for _, sc := range m.Scripts {
 		out.Scripts = append(out.Scripts, &agentrpc.Script{

@@ -40,6 +40,7 @@ type Manifest struct {
 	AccessURL     string
 	ClientCA      []byte
 	DisableDirect bool
+	STUN          []string
 	HostKeySeed   []byte
 }
 
@@ -85,7 +86,7 @@ func (s *Service) Hello(ctx context.Context, c Connection, h Hello) (Manifest, e
 	return Manifest{
 		Agent: c.Agent, Environment: row.Environment, Directory: row.Directory, MOTDFile: row.MotdFile,
 		Scripts: scripts, Metadata: row.MetadataItems, Apps: apps,
-		AccessURL: s.c.AccessURL, ClientCA: s.c.ClientCA, DisableDirect: s.c.DisableDirect, HostKeySeed: s.HostKeySeed(c.Agent),
+		AccessURL: s.c.AccessURL, ClientCA: s.c.ClientCA, DisableDirect: s.c.DisableDirect, STUN: s.c.STUN, HostKeySeed: s.HostKeySeed(c.Agent),
 	}, nil
 }
 

@@ -45,6 +45,8 @@ type Config struct {
 	HostKeySecret []byte
 	// DisableDirect forbids direct paths between clients and agents.
 	DisableDirect bool
+	// STUN are servers that tell both their public addresses, host:port each.
+	STUN []string
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 }
@@ -210,3 +212,6 @@ func (s *Service) View(ctx context.Context, actor access.Subject, agentID uuid.U
 
 // DisablesDirect says whether direct paths between clients and agents are forbidden.
 func (s *Service) DisablesDirect() bool { return s.c.DisableDirect }
+
+// STUN gives the servers that tell an end of a direct path its public addresses.
+func (s *Service) STUN() []string { return s.c.STUN }

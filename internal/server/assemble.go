@@ -123,6 +123,7 @@ func (s *Server) assemble(ctx context.Context, ln *listeners) error {
 		services = append(services, lifecycle.Named{Name: "profiles", Service: &telemetry.Listener{Address: s.c.PprofAddress, Handler: telemetry.Profiles()}})
 	}
 	services = append(services, lifecycle.Named{Name: "listeners", Service: ln})
+	services = append(services, s.stunServices(ln)...)
 	return s.group.Start(ctx, append(services, daemons...)...)
 }
 
@@ -161,7 +162,7 @@ func (s *Server) rooms(d deployment) rooms {
 	})
 	r.presence = presence.New(presence.Config{
 		Store: store, Hub: r.hub, Log: s.log.With(named("presence")...), ReplicaID: s.replica, AccessURL: s.accessURL.String(),
-		ClientCA: d.authority.Certificate(), HostKeySecret: d.hostKeys, DisableDirect: s.c.DisableDirect,
+		ClientCA: d.authority.Certificate(), HostKeySecret: d.hostKeys, DisableDirect: s.c.DisableDirect, STUN: s.stunServers(),
 	})
 	r.board = switchboard.New(switchboard.Config{
 		Store: store, Replica: switchboard.Replica{ID: s.replica, Version: s.c.Version, RelayAddress: relayAddress(s.c.RelayURL)}, Authority: d.authority,

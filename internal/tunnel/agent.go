@@ -15,6 +15,8 @@ import (
 // Options are what DialAgent may be told.
 type Options struct {
 	Log *slog.Logger // nil: nothing is logged
+	// NoDirect is why there shall be no direct path; "": there may be one.
+	NoDirect string
 	// Waiting is called when the agent is not connected and DialAgent waits
 	// for it until its context ends. It may be nil.
 	Waiting func()
@@ -69,7 +71,12 @@ func dialAgent(ctx context.Context, c *client.Client, agentID uuid.UUID, o Optio
 		drop()
 		return nil, err
 	}
+	direct := Direct{Disabled: o.NoDirect, STUN: g.STUNServers}
+	if g.DisableDirectConnections {
+		direct.Disabled = "the server does not allow direct connections"
+	}
 	conn, err := Dial(ctx, DialConfig{
+		Direct:   direct,
 		Identity: id, Certificate: g.Certificate, AgentCertificate: g.AgentCertificate, Log: o.Log, Waiting: o.Waiting,
 		Relay: func(ctx context.Context) (Link, error) {
 			select {

@@ -35,7 +35,7 @@ type Run struct {
 	Verbose          bool
 	noVersionWarning bool
 	forceTTY         bool
-	disableDirect    bool
+	DisableDirect    bool // tunnels go through the relay only
 	showOptions      bool
 	transport        http.RoundTripper // nil: the default
 }
@@ -76,7 +76,7 @@ func (a *Run) globalOptions() []*option.Option {
 		option.String(&a.HeaderCommand, "header-command", "Shell command that prints further headers, one key=value per line.").Env("CODER_HEADER_COMMAND"),
 		option.Bool(&a.forceTTY, "force-tty", "Behave as on a terminal even when there is none.").Env("CODER_FORCE_TTY"),
 		option.Bool(&a.Verbose, "verbose", "Say more, above all about failures.").Short("v").Env("CODER_VERBOSE"),
-		option.Bool(&a.disableDirect, "disable-direct-connections", "Reach workspaces through the server's relay only.").Env("CODER_DISABLE_DIRECT_CONNECTIONS"),
+		option.Bool(&a.DisableDirect, "disable-direct-connections", "Reach workspaces through the server's relay only.").Env("CODER_DISABLE_DIRECT_CONNECTIONS"),
 		option.Bool(&ignored, "disable-network-telemetry", "Accepted and without effect: nothing is reported.").Env("CODER_DISABLE_NETWORK_TELEMETRY"),
 		option.Bool(&keyring, "use-keyring", "Accepted; the session is always kept in a file that only you can read.").Env("CODER_USE_KEYRING").Def("true"),
 		option.Path(&a.ConfigDir, a.Home(), "global-config", "Directory of the stored URL and session.").Env("CODER_CONFIG_DIR").Def("~/.config/coderv2"),

@@ -132,7 +132,11 @@ func dial(ctx context.Context, a *app.Run, c *client.Client, agent coder.Workspa
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var s *terminal.Spinner
-	conn, err := tunnel.DialAgent(ctx, c, agent.ID, tunnel.Options{Log: how.log, Waiting: func() {
+	noDirect := ""
+	if a.DisableDirect {
+		noDirect = "direct connections are turned off here (--disable-direct-connections)"
+	}
+	conn, err := tunnel.DialAgent(ctx, c, agent.ID, tunnel.Options{Log: how.log, NoDirect: noDirect, Waiting: func() {
 		if s == nil {
 			s = a.Spin("Waiting for the agent " + agent.Name + " to connect")
 			go watchAgent(ctx, cancel, c, agent.ID, how.poll)

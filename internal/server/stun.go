@@ -1,0 +1,50 @@
+package server
+
+import (
+	"net"
+	"slices"
+
+	"github.com/seed-2a7f8fe7/coder/internal/lifecycle"
+	"github.com/seed-2a7f8fe7/coder/internal/tunnel/stun"
+)
+
+// stunServers are what tells the two ends of a tunnel their public addresses:
+// this server, at the UDP port of the number of its access URL's, and those of
+// the configuration. (NET-04)
+func (s *Server) stunServers() []string {
+	if s.c.DisableDirect {
+		return nil
+	}
+	port := s.accessURL.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443"}[s.accessURL.Scheme]
+	}
+	return append([]string{net.JoinHostPort(s.accessURL.Hostname(), port)}, s.c.stun()...)
+}
+
+// stunServices answer STUN at the addresses where HTTP is answered. A port that
+// is taken is no reason not to start: there are other ways to be found.
+func (s *Server) stunServices(ln *listeners) (all []lifecycle.Named) {
+	if s.c.DisableDirect {
+		return nil
+	}
+	var addrs []net.Addr
+	for _, l := range []net.Listener{ln.plain, ln.secure} {
+		if l != nil && !slices.Contains(addrs, l.Addr()) {
+			addrs = append(addrs, l.Addr())
+		}
+	}
+	for _, a := range addrs {
+		tcp, ok := a.(*net.TCPAddr)
+		if !ok {
+			continue
+		}
+		conn, err := net.ListenUDP("udp", &net.UDPAddr{IP: tcp.IP, Port: tcp.Port, Zone: tcp.Zone})
+		if err != nil {
+			s.log.Warn("STUN is not answered here", "address", a, "error", err)
+			continue
+		}
+		all = append(all, lifecycle.Named{Name: "stun", Service: &stun.Server{Conn: conn}})
+	}
+	return all
+}
