@@ -466,6 +466,22 @@ func TestCookiesOfApps(t *testing.T) {
 	}, "X-Own")
 }
 
+// TestCaches keeps shared caches from what one browser was given.
+func TestCaches(t *testing.T) {
+	p := newPlace(t, nil)
+	p.app.page("/cached", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Cache-Control", "Public, max-age=60, S-MaxAge=600, immutable")
+	})
+	b := p.browser("")
+	first, second := b.ask("GET", p.on("open", "/cached"), ""), b.ask("GET", p.on("open", "/cached"), "")
+	if c := first.Header.Get("Cache-Control"); c != "private, max-age=60, immutable" || first.Header.Get("Set-Cookie") == "" {
+		t.Errorf("with a cookie of ours: %q, %q", c, first.Header.Get("Set-Cookie"))
+	}
+	if c := second.Header.Get("Cache-Control"); !strings.HasPrefix(c, "Public") || second.Header.Get("Set-Cookie") != "" {
+		t.Errorf("without: %q, %q", c, second.Header.Get("Set-Cookie"))
+	}
+}
+
 // TestHTTPSCookies marks cookies so that no other host can set them.
 func TestHTTPSCookies(t *testing.T) {
 	p := newPlace(t, func(c *server.Config) { c.Cookies.Secure = true })

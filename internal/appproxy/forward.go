@@ -94,6 +94,9 @@ func (p *Proxy) modify(resp *http.Response) error {
 	h := resp.Header
 	answerOrigin(h, r, v)
 	h.Del("Alt-Svc") // it is the way to us that this would change
+	if v.carried {
+		h.Set("Cache-Control", private(h.Get("Cache-Control")))
+	}
 	if v.method == app.MethodPath {
 		for _, name := range []string{"Service-Worker-Allowed", "Clear-Site-Data", "Strict-Transport-Security", "Nel", "Report-To"} {
 			h.Del(name)
@@ -109,6 +112,21 @@ func (p *Proxy) modify(resp *http.Response) error {
 		h["Set-Cookie"] = kept
 	}
 	return nil
+}
+
+// private keeps caches that many share from an answer that brings a cookie of
+// ours.
+func private(control string) string {
+	kept := []string{"private"}
+	for directive := range strings.SplitSeq(control, ",") {
+		name, _, _ := strings.Cut(strings.ToLower(strings.TrimSpace(directive)), "=")
+		switch name {
+		case "", "public", "private", "s-maxage", "proxy-revalidate":
+		default:
+			kept = append(kept, strings.TrimSpace(directive))
+		}
+	}
+	return strings.Join(kept, ", ")
 }
 
 // broken says why an app did not answer.
