@@ -79,7 +79,7 @@ func TestDirectForbidden(t *testing.T) {
 func BenchmarkDirect(b *testing.B) {
 	for _, way := range []string{"sink", "source"} {
 		b.Run(map[string]string{"sink": "up", "source": "down"}[way], func(b *testing.B) {
-			_, c := benchIn(b, directWorld(b))
+			w, c := benchIn(b, directWorld(b))
 			goesDirectly(b, c)
 			s, err := c.Open(b.Context(), tunnel.KindTCP, way)
 			ok(b, err)
@@ -93,6 +93,7 @@ func BenchmarkDirect(b *testing.B) {
 				}
 				ok(b, err)
 			}
+			b.ReportMetric(float64(c.Stats().LostPackets+w.agent.Stats().LostPackets)/float64(b.N), "lost/op")
 			if name := c.Path(); name != tunnel.WayDirect {
 				b.Errorf("ended with %q", name)
 			}

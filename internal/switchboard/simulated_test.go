@@ -236,3 +236,32 @@ func TestHostileRelay(t *testing.T) {
 		})
 	}
 }
+
+// TestTypingFlowsAgain types while one end is off the network, for up to ten
+// minutes, and wants the echo within two seconds of its return.
+func TestTypingFlowsAgain(t *testing.T) {
+	for seed := range uint64(12) {
+		synctest.Test(t, func(t *testing.T) {
+			r := rand.New(rand.NewPCG(seed, 3))
+			w, c := startSimulated(t, nil)
+			s, err := c.Open(t.Context(), tunnel.KindSSH, "")
+			ok(t, err)
+			for n := range 10 {
+				end := []string{"agent", "client"}[r.IntN(2)]
+				w.set(end, true)
+				time.Sleep(time.Duration(r.Int64N(int64(5 * time.Minute))))
+				_, err := s.Write([]byte{byte(n)})
+				ok(t, err)
+				time.Sleep(time.Duration(r.Int64N(int64(5 * time.Minute))))
+				w.set(end, false)
+				back := time.Now()
+				var b [1]byte
+				_, err = io.ReadFull(s, b[:])
+				ok(t, err)
+				if took := time.Since(back); took > 2*time.Second || b[0] != byte(n) {
+					t.Errorf("seed %d: %d came back as %d, %v after the %s", seed, n, b[0], took, end)
+				}
+			}
+		})
+	}
+}

@@ -21,7 +21,9 @@ import (
 const (
 	backoffMin  = 50 * time.Millisecond
 	backoffLost = 400 * time.Millisecond
-	backoffMax  = 8 * time.Second
+	backoffMax  = 1300 * time.Millisecond
+	// backoffLong is the longest when an outage lasts longer than tunnels do.
+	backoffLong = 8 * time.Second
 	// steady is how long a link lives before its loss begins a new back-off.
 	steady = time.Second
 	// lingering is how long what waits may take to leave when a path is closed.
@@ -85,7 +87,7 @@ func (p *path) since() time.Duration { return time.Since(p.born) }
 // run keeps a link until the context ends or an error is final.
 func (p *path) run(ctx context.Context) {
 	defer close(p.done)
-	backoff := backoffMin
+	backoff, lost := backoffMin, time.Now()
 	for {
 		start := time.Now()
 		up, err := p.serve(ctx)
@@ -95,6 +97,13 @@ func (p *path) run(ctx context.Context) {
 		if p.final(err) {
 			p.end(err)
 			return
+		}
+		if up {
+			lost = time.Now()
+		}
+		longest := backoffMax
+		if time.Since(lost) > IdleTimeout {
+			longest = backoffLong
 		}
 		switch {
 		case up && time.Since(start) > steady:
@@ -109,19 +118,18 @@ func (p *path) run(ctx context.Context) {
 			return
 		case <-time.After(wait):
 		}
-		backoff = min(2*backoff, backoffMax)
+		backoff = min(2*backoff, longest)
 	}
 }
 
 // serve dials a link and uses it until it fails; up says whether there was one.
 func (p *path) serve(ctx context.Context) (up bool, err error) {
-	dial, cancel := context.WithTimeout(ctx, 30*time.Second)
-	link, err := p.relay(dial)
-	cancel()
+	raw, err := p.dial(ctx)
 	if err != nil {
 		p.failed(err)
 		return false, err
 	}
+	link := &heardLink{Link: raw, p: p}
 	if err := link.Send(true, []byte(p.hello)); err != nil {
 		link.Close(0, "")
 		p.failed(err)
@@ -136,6 +144,7 @@ func (p *path) serve(ctx context.Context) (up bool, err error) {
 	watch, stop := context.WithCancel(ctx)
 	defer stop()
 	go KeepAlive(watch, link)
+	go link.watch(watch)
 	failed := make(chan error, 1)
 	go func() { failed <- out.Drain(link) }()
 	received := make(chan struct{})

@@ -1,0 +1,119 @@
+package tunnel
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+)
+
+// Typing is to flow again within two seconds of a network's return, however long
+// it was away. So attempts to dial overlap (a TCP handshake that began in the
+// outage may wait for seconds until it says hello again), waits between them stay
+// short for as long as tunnels outlive an outage, and a link on which nothing
+// comes back is made to prove itself long before TCP gives up.
+const (
+	// overlap is after how long another attempt to dial begins beside the last.
+	overlap = 1500 * time.Millisecond
+	// maxDials is how many attempts there may be at once.
+	maxDials = 4
+	// dialLimit bounds all of them together.
+	dialLimit = 30 * time.Second
+	// unheard is how long after sending something must come back.
+	unheard = 2 * time.Second
+	// watchEvery is how often that is looked at.
+	watchEvery = 500 * time.Millisecond
+	// slept is by how much the clock on the wall may overtake the time that the
+	// process knows of: more is the sleep of a laptop.
+	slept = 3 * time.Second
+)
+
+type dialed struct {
+	link Link
+	err  error
+}
+
+// dial dials the relay until one attempt succeeds, all that were begun failed,
+// or one failed for good.
+func (p *path) dial(ctx context.Context) (Link, error) {
+	ctx, cancel := context.WithTimeout(ctx, dialLimit)
+	results := make(chan dialed, maxDials)
+	open := 0
+	attempt := func() {
+		open++
+		go func() {
+			l, err := p.relay(ctx)
+			results <- dialed{l, err}
+		}()
+	}
+	defer func() {
+		cancel()
+		go func(n int) { // those that were too late
+			for range n {
+				if r := <-results; r.link != nil {
+					r.link.Close(0, "")
+				}
+			}
+		}(open)
+	}()
+	attempt()
+	t := time.NewTicker(overlap)
+	defer t.Stop()
+	for {
+		select {
+		case r := <-results:
+			open--
+			if r.err == nil || open == 0 || p.final(r.err) {
+				return r.link, r.err
+			}
+		case <-t.C:
+			if open < maxDials {
+				attempt()
+			}
+		}
+	}
+}
+
+// heardLink notes when something was sent that has no answer yet.
+type heardLink struct {
+	Link
+	p       *path
+	waiting atomic.Int64 // since when, as path.since; 0: for nothing
+}
+
+// Send notes the sending.
+func (l *heardLink) Send(text bool, b []byte) error {
+	l.waiting.CompareAndSwap(0, int64(max(1, l.p.since())))
+	return l.Link.Send(text, b)
+}
+
+// Receive notes that the link works.
+func (l *heardLink) Receive() (*Message, error) {
+	m, err := l.Link.Receive()
+	l.waiting.Store(0)
+	return m, err
+}
+
+// watch has a link prove that it works when that is in doubt, until the context
+// ends: nothing came back for what was sent, or the machine slept.
+func (l *heardLink) watch(ctx context.Context) {
+	t := time.NewTicker(watchEvery)
+	defer t.Stop()
+	wall, mono := time.Now().Round(0), l.p.since()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-t.C:
+		}
+		now, since := time.Now().Round(0), l.p.since()
+		doubt := now.Sub(wall)-(since-mono) > slept
+		wall, mono = now, since
+		if w := time.Duration(l.waiting.Load()); w != 0 && since-w > unheard {
+			doubt = true
+		}
+		if doubt {
+			prove(ctx, l)
+			l.waiting.Store(0)
+		}
+	}
+}
