@@ -392,11 +392,11 @@ func TestSmuggling(t *testing.T) {
 		"path with a line":        "GET /outer%0d%0aX:%20a%0d%0a%0d%0aGET%20/hidden HTTP/1.1\r\nHost: " + p.host("open") + "\r\n\r\n",
 		"two hosts":               "GET /outer HTTP/1.1\r\nHost: " + p.host("open") + "\r\nHost: " + p.host("code") + "\r\n\r\n",
 	} {
-		_, before := p.app.seen()
+		before := p.app.count("/hidden")
 		answered := p.exchange(request)
-		_, after := p.app.seen()
-		if after-before != answered {
-			t.Errorf("%s: the app saw %d requests, %d were answered; the last is\n%s", name, after-before, answered, p.app.dump())
+		// A second answer is that of a request that follows, by the rules.
+		if hidden := p.app.count("/hidden") - before; hidden != max(0, answered-1) {
+			t.Errorf("%s: the app saw what was hidden %d times, %d requests were answered; the last is\n%s", name, hidden, answered, p.app.dump())
 		}
 		// Whoever comes next gets their own answer.
 		p.browser("").ask("GET", p.on("open", "/next"), "").want(t, 200, "GET /next ")

@@ -49,13 +49,15 @@ type backend struct {
 	mu   sync.Mutex
 	last *http.Request
 	all  int
+	by   map[string]int // the same by path
 }
 
 func newBackend(t testing.TB) *backend {
-	b := &backend{pages: map[string]http.HandlerFunc{}}
+	b := &backend{pages: map[string]http.HandlerFunc{}, by: map[string]int{}}
 	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		b.mu.Lock()
 		b.last, b.all = r, b.all+1
+		b.by[r.URL.Path]++
 		page := b.pages[r.URL.Path]
 		b.mu.Unlock()
 		if page != nil {
@@ -86,6 +88,13 @@ func (b *backend) seen() (*http.Request, int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.last, b.all
+}
+
+// count gives how many requests came to a path.
+func (b *backend) count(path string) int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.by[path]
 }
 
 func (b *backend) port() string { return b.URL[strings.LastIndexByte(b.URL, ':')+1:] }

@@ -161,8 +161,8 @@ func (p *Proxy) serve(w http.ResponseWriter, r *http.Request, v *visit) error {
 	}
 	defer leave()
 	defer p.c.Apps.Use(v.user, v.method, v.target)()
-	// An app may answer while the request still comes, as gRPC and echoes do.
-	_ = http.NewResponseController(w).EnableFullDuplex() // HTTP/2 always is
+	// Not with EnableFullDuplex: after a body that is malformed, net/http would
+	// then take what follows it for another request.
 	p.forward.ServeHTTP(w, r)
 	return nil
 }
