@@ -34,6 +34,8 @@ func (l *life) serve(ctx context.Context, r *tunnel.Request) {
 		}
 	case tunnel.KindTCP:
 		l.serveTCP(ctx, r)
+	case tunnel.KindUDP:
+		serveUDP(ctx, r)
 	case tunnel.KindPTY:
 		l.servePTY(ctx, r)
 	case tunnel.KindAgentAPI:
@@ -65,6 +67,27 @@ func (l *life) serveTCP(ctx context.Context, r *tunnel.Request) {
 	both.Go(func() { pass(nc, stream) })
 	both.Go(func() { pass(stream, nc) })
 	both.Wait()
+}
+
+// udpIdle is how long a flow of datagrams lives without any.
+const udpIdle = 5 * time.Minute
+
+// serveUDP connects a flow to a UDP address as the workspace sees it.
+func serveUDP(ctx context.Context, r *tunnel.Request) {
+	socket, err := (&net.Dialer{Timeout: dialTimeout}).DialContext(ctx, "udp", r.Arg)
+	if err != nil {
+		r.Reject(err)
+		return
+	}
+	defer socket.Close()
+	flow, err := r.AcceptUDP()
+	if err != nil {
+		return // the client is gone
+	}
+	defer context.AfterFunc(ctx, func() { socket.Close() })()
+	alive := func() { _ = socket.SetReadDeadline(time.Now().Add(udpIdle)) }
+	alive()
+	flow.Carry(socket, alive)
 }
 
 // pass copies one way and passes its end on; a break breaks both ways.

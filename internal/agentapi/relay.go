@@ -113,7 +113,7 @@ func (a *API) grantTunnel(w http.ResponseWriter, r *http.Request) error {
 	}
 	g := tunnel.Grant{
 		UserID: actor.UserID, WorkspaceID: agent.WorkspaceID, AgentID: agent.ID,
-		Actions: []string{tunnel.KindSSH, tunnel.KindTCP, tunnel.KindPTY, tunnel.KindAgentAPI},
+		Actions: []string{tunnel.KindSSH, tunnel.KindTCP, tunnel.KindUDP, tunnel.KindPTY, tunnel.KindAgentAPI},
 	}
 	certificate, err := a.c.Authority.Issue(req.PublicKey, g, time.Now())
 	if err != nil {

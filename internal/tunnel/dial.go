@@ -42,6 +42,7 @@ type Conn struct {
 	why       string // there are no direct paths from this end; "": there may be
 	transport *quic.Transport
 	agent     *agentSeen
+	flows     flows
 }
 
 // Dial opens a tunnel. The context bounds the dialing alone. Errors have the
@@ -79,7 +80,7 @@ func Dial(ctx context.Context, c DialConfig) (*Conn, error) {
 		e.prober = newProber(p, e)
 		go e.prober.run()
 	}
-	return &Conn{conn: conn, path: p, peer: e, why: why, transport: t, agent: agent}, nil
+	return &Conn{conn: conn, path: p, peer: e, why: why, transport: t, agent: agent, flows: flows{conn: conn}}, nil
 }
 
 // agentSeen is what the relay last said of the agent.

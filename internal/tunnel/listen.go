@@ -157,20 +157,21 @@ func (l *Listener) serve(c *quic.Conn) {
 		return
 	}
 	explain := func(err error) error { return connError(err) }
+	f := flows{conn: c}
 	for {
 		q, err := c.AcceptStream(context.Background())
 		if err != nil {
 			return
 		}
 		s := &Stream{Stream: q, local: c.LocalAddr(), remote: c.RemoteAddr(), explain: explain}
-		l.handlers.Go(func() { l.stream(c.Context(), s, grant) })
+		l.handlers.Go(func() { l.stream(c.Context(), s, grant, &f) })
 	}
 }
 
 // stream reads what a stream is for and has it served.
-func (l *Listener) stream(ctx context.Context, s *Stream, g Grant) {
+func (l *Listener) stream(ctx context.Context, s *Stream, g Grant, f *flows) {
 	defer s.Close()
-	r := &Request{Grant: g, stream: s}
+	r := &Request{Grant: g, stream: s, flows: f}
 	_ = s.SetReadDeadline(time.Now().Add(headerTimeout))
 	line, err := readLine(s)
 	if err == nil {
@@ -184,6 +185,8 @@ func (l *Listener) stream(ctx context.Context, s *Stream, g Grant) {
 	switch {
 	case r.Kind == kindPing:
 		_, _ = r.Accept()
+	case r.Kind == kindSpeed:
+		r.speed()
 	case !g.Allows(r.Kind):
 		l.c.Log.Warn("refused a stream that the client's certificate does not allow", "kind", r.Kind, "user_id", g.UserID)
 		r.Reject(fmt.Errorf("this connection may not use %.32q", r.Kind))
@@ -200,6 +203,7 @@ type Request struct {
 	Grant     Grant // who asks
 
 	stream   *Stream
+	flows    *flows
 	answered atomic.Bool
 }
 

@@ -60,6 +60,7 @@ func quicConfig(keepAlive time.Duration, streams int64) *quic.Config {
 		MaxIncomingStreams:             streams,
 		MaxIncomingUniStreams:          -1,
 		InitialPacketSize:              packetSize,
+		EnableDatagrams:                true, // of UDP forwards
 		DisablePathMTUDiscovery:        true,
 	}
 }

@@ -15,6 +15,7 @@ import (
 const (
 	KindSSH      = "ssh"       // the SSH server; no argument
 	KindTCP      = "tcp"       // a connection to the argument, host:port
+	KindUDP      = "udp"       // datagrams to the argument, host:port
 	KindPTY      = "pty"       // a reconnecting terminal; the argument is the agent's business
 	KindAgentAPI = "agent-api" // the agent's HTTP API; no argument
 

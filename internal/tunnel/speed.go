@@ -1,0 +1,87 @@
+package tunnel
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+)
+
+// kindSpeed is a stream that the listener itself fills or empties, granted to
+// everybody. Its argument is the direction, seen from the client.
+const kindSpeed = "speed"
+
+// Directions of a measurement.
+const (
+	SpeedUp   = "up"
+	SpeedDown = "down"
+)
+
+// SpeedPart is what was carried in a part of a measurement.
+type SpeedPart struct {
+	Start, End time.Duration // since the beginning
+	Bytes      int64
+}
+
+const (
+	speedPart  = time.Second
+	speedLimit = 10 * time.Minute // of one measurement, at the agent
+)
+
+// Speed carries as much as it can in one direction for the given time, and calls
+// each after each second of it. The sum comes last, as one part.
+func (c *Conn) Speed(ctx context.Context, direction string, last time.Duration, each func(SpeedPart)) error {
+	s, err := c.Open(ctx, kindSpeed, direction)
+	if err != nil {
+		return err
+	}
+	defer s.abort()
+	defer context.AfterFunc(ctx, s.abort)()
+	b := make([]byte, 128<<10)
+	move := s.Read
+	if direction == SpeedUp {
+		move = s.Write
+	}
+	var total, part SpeedPart
+	start := time.Now()
+	for total.End < last {
+		_ = s.SetDeadline(start.Add(last)) // fails on a stream that has ended only
+		n, err := move(b)
+		total.End = time.Since(start)
+		total.Bytes += int64(n)
+		part.Bytes += int64(n)
+		if part.End = total.End; part.End-part.Start >= speedPart || total.End >= last {
+			each(part)
+			part = SpeedPart{Start: part.End}
+		}
+		if err != nil && total.End < last {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			return err
+		}
+	}
+	each(total)
+	return nil
+}
+
+// speed is the agent's part of a measurement.
+func (r *Request) speed() {
+	if r.Arg != SpeedUp && r.Arg != SpeedDown {
+		r.Reject(fmt.Errorf("a speed test goes %s or %s", SpeedUp, SpeedDown))
+		return
+	}
+	s, err := r.Accept()
+	if err != nil {
+		return
+	}
+	_ = s.SetDeadline(time.Now().Add(speedLimit))
+	if r.Arg == SpeedUp {
+		_, _ = io.Copy(io.Discard, s) // the client knows how it ended
+		return
+	}
+	b := make([]byte, 128<<10)
+	for err == nil {
+		_, err = s.Write(b)
+	}
+}
