@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"google.golang.org/protobuf/proto"
 	"storj.io/drpc"
 
 	"github.com/seed-2a7f8fe7/coder"
@@ -132,7 +133,7 @@ func newHouse(t testing.TB, c queue.Config) *house {
 func (h *house) Prepare(_ context.Context, j queue.Job) (*provisionerd.AcquiredJob, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.jobs[j.ID], nil
+	return proto.CloneOf(h.jobs[j.ID]), nil // as of a real handler, nobody else's
 }
 
 func (h *house) Update(_ context.Context, _ *sqlc.Queries, j queue.Job, r *provisionerd.UpdateJobRequest) (*provisionerd.UpdateJobResponse, error) {
