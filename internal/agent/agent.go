@@ -13,10 +13,12 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -44,6 +46,9 @@ type Config struct {
 	LogDir string
 	// ScriptDataDir holds what scripts keep: "" means LogDir.
 	ScriptDataDir string
+	// DebugAddress serves the debug endpoints, to this machine alone; "" serves
+	// them through the tunnel only.
+	DebugAddress string
 	// Log takes the agent's own log. Nil means Stderr and coder-agent.log.
 	Log    *slog.Logger
 	Stderr io.Writer // nil: nothing is written beside the file
@@ -54,18 +59,32 @@ type Config struct {
 	// PingInterval is how often the agent says that it lives; 0 means 15 s.
 	PingInterval time.Duration
 	// Backoff is about the longest wait before the server is dialed again; 0
-	// means 5 s.
+	// means 3 s.
 	Backoff time.Duration
 }
 
+// defaultDebugAddress is where the debug endpoints are unless the environment
+// says otherwise.
+const defaultDebugAddress = "127.0.0.1:2113"
+
+// logFileName is the agent's own log in its LogDir.
+const logFileName = "coder-agent.log"
+
 // ConfigFromEnv reads CODER_AGENT_URL, CODER_AGENT_TOKEN or
 // CODER_AGENT_TOKEN_FILE, CODER_AGENT_AUTH, CODER_AGENT_SUBSYSTEM,
-// CODER_AGENT_LOG_DIR and CODER_AGENT_SCRIPT_DATA_DIR from an environment as
-// os.Environ gives it. The errors say what to set.
+// CODER_AGENT_LOG_DIR, CODER_AGENT_SCRIPT_DATA_DIR and CODER_AGENT_DEBUG_ADDRESS
+// from an environment as os.Environ gives it. The errors say what to set.
 func ConfigFromEnv(env []string) (Config, error) {
 	c := Config{
 		Env: env, Token: variable(env, "CODER_AGENT_TOKEN"),
 		LogDir: variable(env, "CODER_AGENT_LOG_DIR"), ScriptDataDir: variable(env, "CODER_AGENT_SCRIPT_DATA_DIR"),
+	}
+	c.DebugAddress = defaultDebugAddress
+	if slices.ContainsFunc(env, func(kv string) bool { return strings.HasPrefix(kv, "CODER_AGENT_DEBUG_ADDRESS=") }) {
+		c.DebugAddress = variable(env, "CODER_AGENT_DEBUG_ADDRESS")
+	}
+	if host, _, err := net.SplitHostPort(c.DebugAddress); c.DebugAddress != "" && (err != nil || net.ParseIP(host) == nil || !net.ParseIP(host).IsLoopback()) {
+		return c, coder.Invalid("CODER_AGENT_DEBUG_ADDRESS", "%q is no loopback address with a port, such as %s", c.DebugAddress, defaultDebugAddress)
 	}
 	if a := variable(env, "CODER_AGENT_AUTH"); a != "" && a != "token" {
 		return c, coder.Invalid("CODER_AGENT_AUTH", "%q is not supported, only token is", a)
@@ -108,7 +127,8 @@ func (c Config) check() error {
 type Agent struct {
 	c        Config
 	log      *slog.Logger
-	logFile  io.Closer // nil: the log is somebody else's
+	level    slog.LevelVar // of log, if it is the agent's own
+	logFile  *logFile      // nil: the log is somebody else's
 	client   *client.Client
 	identity *tunnel.Identity
 
@@ -140,7 +160,7 @@ func New(c Config) (*Agent, error) {
 		c.PingInterval = 15 * time.Second
 	}
 	if c.Backoff <= 0 {
-		c.Backoff = 5 * time.Second
+		c.Backoff = 3 * time.Second
 	}
 	identity, err := tunnel.NewIdentity()
 	if err != nil {
@@ -153,13 +173,13 @@ func New(c Config) (*Agent, error) {
 		a.c.Relay = tunnel.AgentRelay(a.client)
 	}
 	if a.log == nil {
-		f := newLogFile(filepath.Join(c.LogDir, "coder-agent.log"))
+		f := newLogFile(filepath.Join(c.LogDir, logFileName))
 		a.logFile = f
 		w := io.Writer(f)
 		if c.Stderr != nil {
 			w = io.MultiWriter(c.Stderr, f)
 		}
-		a.log = slog.New(slog.NewTextHandler(w, nil))
+		a.log = slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: &a.level}))
 	}
 	return a, nil
 }
@@ -171,7 +191,10 @@ func (a *Agent) Start(context.Context) error {
 	a.log.Info("the agent starts", "url", a.c.URL.Redacted(), "version", a.c.Version)
 	go func() {
 		defer close(a.done)
+		var debug sync.WaitGroup
+		debug.Go(func() { a.serveDebug(ctx) })
 		a.connectForEver(ctx)
+		debug.Wait()
 	}()
 	return nil
 }

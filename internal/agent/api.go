@@ -15,6 +15,7 @@ import (
 // serveAPI answers the agent's own HTTP API on one connection.
 func (l *life) serveAPI(ctx context.Context, nc net.Conn) {
 	mux := http.NewServeMux()
+	l.debug(mux)
 	mux.HandleFunc("GET /api/v0/listening-ports", func(w http.ResponseWriter, r *http.Request) {
 		ports, err := listeningPorts()
 		if err != nil {

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/coder/websocket"
@@ -17,11 +17,11 @@ import (
 
 	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/api/agentrpc"
+	"github.com/seed-2a7f8fe7/coder/client"
 )
 
 // Waits before the server is dialed again.
 const (
-	firstWait = 50 * time.Millisecond
 	// refusedWait is the longest wait while the server refuses the token: the
 	// build that made it may not be finished, or the workspace is gone.
 	refusedWait = 30 * time.Second
@@ -29,13 +29,16 @@ const (
 	patience = 10 * time.Minute
 	// steady is how long a connection must last for the next to be dialed at once.
 	steady = 10 * time.Second
+	// standAside is how long an agent stays away after another process with its
+	// token took its place: both would take turns for ever otherwise.
+	standAside = 5 * time.Minute
 	// callTimeout bounds one call.
 	callTimeout = 30 * time.Second
 )
 
 // connectForEver keeps the control connection until ctx ends.
 func (a *Agent) connectForEver(ctx context.Context) {
-	wait, said := time.Duration(0), ""
+	wait, said := client.Redial{Limit: a.c.Backoff}, ""
 	for begin := time.Now(); ctx.Err() == nil; {
 		dialed := time.Now()
 		connected, err := a.connectOnce(ctx)
@@ -45,22 +48,46 @@ func (a *Agent) connectForEver(ctx context.Context) {
 		if connected {
 			begin = time.Now()
 			if time.Since(dialed) > steady {
-				wait = 0
+				wait.Reset()
 			}
 		}
-		limit := a.c.Backoff
-		if refused(err) && time.Since(begin) > patience {
-			limit = max(limit, refusedWait)
+		if connected && errors.Is(err, errDisplaced) {
+			a.log.Error("another process with this agent's token took its place; this one stands aside. Is the agent running twice?", "for", standAside)
+			a.standAside(ctx)
+			continue
 		}
-		wait = min(max(2*wait, firstWait), limit)
+		if wait.Limit = a.c.Backoff; refused(err) && time.Since(begin) > patience {
+			wait.Limit = max(wait.Limit, refusedWait)
+		}
 		if text := err.Error(); connected || text != said { // the same again says nothing new
 			said = text
 			a.log.Warn("not connected to the server; trying on", "error", err)
 		}
 		select {
-		case <-time.After(wait/2 + rand.N(wait)):
+		case <-time.After(wait.Next()):
 		case <-ctx.Done():
 		}
+	}
+}
+
+// errDisplaced says that another process took over.
+var errDisplaced = errors.New("another process with this agent's token took over")
+
+// standAside leaves clients to the process that took over, and waits.
+func (a *Agent) standAside(ctx context.Context) {
+	a.mu.Lock()
+	l := a.life
+	a.mu.Unlock()
+	if err := l.listener.Load().Stop(ctx); err != nil {
+		a.log.Warn("tunnels did not end in time", "error", err)
+	}
+	select {
+	case <-time.After(standAside):
+	case <-ctx.Done():
+		return
+	}
+	if err := l.listen(); err != nil {
+		a.log.Error("clients cannot be served", "error", err)
 	}
 }
 
@@ -165,6 +192,9 @@ func (a *Agent) ping(ctx context.Context, c agentrpc.DRPCAgentClient) error {
 		call, cancel := context.WithTimeout(ctx, callTimeout)
 		_, err := c.Ping(call, &agentrpc.Empty{})
 		cancel()
+		if agentrpc.CodeOf(err) == coder.CodeConflict && strings.Contains(err.Error(), agentrpc.TookOver) {
+			return errDisplaced
+		}
 		if err != nil {
 			return fmt.Errorf("ping the server: %w", err)
 		}
@@ -187,7 +217,11 @@ func (m *multiplexed) Invoke(ctx context.Context, rpc string, enc drpc.Encoding,
 		return err
 	}
 	conn := drpcconn.New(stream)
-	return errors.Join(conn.Invoke(ctx, rpc, enc, in, out), conn.Close())
+	if err := conn.Invoke(ctx, rpc, enc, in, out); err != nil {
+		_ = conn.Close() // the first error says more, and brings its code
+		return err
+	}
+	return conn.Close()
 }
 
 // NewStream is for streaming calls, of which the service has none.

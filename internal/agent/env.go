@@ -39,11 +39,14 @@ func environment(base []string, m *agentrpc.Manifest, url, token, binDir string)
 		path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 	}
 	list := string(filepath.ListSeparator)
-	path = binDir + list + path
+	if binDir != "" {
+		path = binDir + list + path
+		env = append(env, "CODER_SCRIPT_BIN_DIR="+binDir)
+	}
 	if exe, err := os.Executable(); err == nil {
 		path += list + filepath.Dir(exe)
 	}
-	env = append(env, "PATH="+path, "CODER_SCRIPT_BIN_DIR="+binDir)
+	env = append(env, "PATH="+path)
 	if exe, err := os.Executable(); err == nil {
 		if variable(env, "GIT_SSH_COMMAND") == "" {
 			env = append(env, "GIT_SSH_COMMAND='"+strings.ReplaceAll(exe, "'", `'\''`)+"' gitssh --")

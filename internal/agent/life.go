@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 
 	"github.com/google/uuid"
 
@@ -21,10 +22,10 @@ type life struct {
 	manifest *agentrpc.Manifest
 	log      *slog.Logger
 	env      []string
-	data     string // what scripts keep
+	data     string // what scripts keep, "" where there is no room for it
 	dir      string // where sessions and scripts begin, "" for home
 	ssh      *sshd.Server
-	listener *tunnel.Listener
+	listener atomic.Pointer[tunnel.Listener]
 	scripts  []*script
 	gate     gate
 	ptys     ptys
@@ -38,17 +39,18 @@ type life struct {
 
 // begin begins what a manifest declares.
 func (a *Agent) begin(m *agentrpc.Manifest) (*life, error) {
-	id, err := uuid.FromBytes(m.AgentId)
+	_, err := uuid.FromBytes(m.AgentId)
 	if err != nil {
 		return nil, coder.Errorf(coder.CodeInternal, "the server sent a manifest without an agent").WithCause(err)
 	}
 	l := &life{Agent: a, manifest: m, log: a.log.With("agent", m.AgentName, "workspace", m.WorkspaceName)}
-	if l.data, err = dataDir(a.c.ScriptDataDir); err != nil {
-		return nil, err
+	bin := ""
+	if l.data, err = dataDir(a.c.ScriptDataDir); err == nil {
+		bin = filepath.Join(l.data, "bin")
+		err = os.MkdirAll(bin, 0o700)
 	}
-	bin := filepath.Join(l.data, "bin")
-	if err := os.MkdirAll(bin, 0o700); err != nil {
-		l.log.Warn("the directory for scripts' commands could not be made", "error", err)
+	if err != nil { // a full disk must not keep anybody out
+		l.log.Warn("the directory for what scripts keep could not be made; is the disk full?", "error", err)
 	}
 	l.env = environment(a.c.Env, m, a.c.URL.String(), a.c.Token, bin)
 	l.dir = expand(m.Directory, home(l.env), l.env)
@@ -66,14 +68,8 @@ func (a *Agent) begin(m *agentrpc.Manifest) (*life, error) {
 	if err != nil {
 		return nil, err
 	}
-	l.listener, err = tunnel.Listen(tunnel.ListenConfig{
-		Identity: a.identity, AgentID: id, ClientCA: m.ClientCa, Relay: a.c.Relay, Handle: l.serve, Log: l.log,
-	})
-	if err != nil {
-		return nil, err
-	}
 	l.ctx, l.cancel = context.WithCancel(context.Background())
-	if err := l.listener.Start(l.ctx); err != nil {
+	if err := l.listen(); err != nil {
 		l.cancel()
 		return nil, err
 	}
@@ -88,6 +84,19 @@ func (a *Agent) begin(m *agentrpc.Manifest) (*life, error) {
 		l.begun.Go(func() { l.checkHealth(start, app) })
 	}
 	return l, nil
+}
+
+// listen begins to serve clients.
+func (l *life) listen() error {
+	ln, err := tunnel.Listen(tunnel.ListenConfig{
+		Identity: l.identity, AgentID: uuid.UUID(l.manifest.AgentId), ClientCA: l.manifest.ClientCa, Relay: l.c.Relay, Handle: l.serve, Log: l.log,
+		Direct: direct(l.manifest),
+	})
+	if err != nil {
+		return err
+	}
+	l.listener.Store(ln)
+	return ln.Start(l.ctx)
 }
 
 // dataDir makes the directory for what scripts keep in parent. Where somebody
@@ -145,7 +154,7 @@ func (l *life) shutDown(ctx context.Context) {
 func (l *life) stop(ctx context.Context) {
 	l.stopStart()
 	l.closePTYs() // their shells wait for somebody to come back, and would hold up the tunnels
-	if err := l.listener.Stop(ctx); err != nil {
+	if err := l.listener.Load().Stop(ctx); err != nil {
 		l.log.Warn("tunnels did not end in time", "error", err)
 	}
 	l.cancel()

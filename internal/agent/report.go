@@ -22,6 +22,8 @@ const (
 	lineLimit  = 16 << 10 // of one line; longer ones are split
 	batchBytes = 256 << 10
 	batchLines = 2000
+	// orderedLimit is how many states and timings wait at most.
+	orderedLimit = 1000
 	// pause is how long a kind of report rests after each call, so that what
 	// comes meanwhile travels together.
 	pause = 100 * time.Millisecond
@@ -33,6 +35,7 @@ const (
 type reports struct {
 	mu       sync.Mutex
 	ordered  []report // life cycle and timings: each in its turn
+	next     int      // id of the next of them
 	lines    []line
 	size     int // bytes of all lines since the beginning, sent or not
 	full     bool
@@ -45,6 +48,7 @@ type reports struct {
 // report is one call; what says its name for the log.
 type report struct {
 	what string
+	id   int // of ordered ones
 	call func(ctx context.Context, c agentrpc.DRPCAgentClient) error
 }
 
@@ -96,7 +100,11 @@ func (r *reports) timing(req *agentrpc.ScriptTimingRequest) {
 func (r *reports) add(what string, call func(ctx context.Context, c agentrpc.DRPCAgentClient) error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.ordered = append(r.ordered, report{what, call})
+	if len(r.ordered) >= orderedLimit { // the server has been away for long: the oldest news is worth least
+		r.ordered = r.ordered[1:]
+	}
+	r.ordered = append(r.ordered, report{what: what, call: call, id: r.next})
+	r.next++
 	r.signal()
 }
 
@@ -210,8 +218,9 @@ func (r *reports) takeOrdered() (report, func()) {
 	if len(r.ordered) == 0 {
 		return report{}, nil
 	}
-	return r.ordered[0], func() {
-		if len(r.ordered) > 0 {
+	first := r.ordered[0]
+	return first, func() {
+		if len(r.ordered) > 0 && r.ordered[0].id == first.id {
 			r.ordered = r.ordered[1:]
 		}
 	}
@@ -236,7 +245,7 @@ func (r *reports) takeLines() (report, func()) {
 		overflowed = resp.GetOverflowed()
 		return err
 	}
-	return report{"log lines", call}, func() {
+	return report{what: "log lines", call: call}, func() {
 		r.lines = r.lines[min(n, len(r.lines)):]
 		if overflowed {
 			r.lines, r.full = nil, true
@@ -257,7 +266,7 @@ func (r *reports) takeMetadata() (report, func()) {
 		_, err := c.UpdateMetadata(ctx, req)
 		return err
 	}
-	return report{"metadata", call}, func() {
+	return report{what: "metadata", call: call}, func() {
 		for _, v := range req.Values {
 			if r.metadata[v.Key] == v {
 				delete(r.metadata, v.Key)
@@ -278,7 +287,7 @@ func (r *reports) takeHealth() (report, func()) {
 		_, err := c.UpdateAppHealth(ctx, req)
 		return err
 	}
-	return report{"health of apps", call}, func() {
+	return report{what: "health of apps", call: call}, func() {
 		for id, h := range req.Health {
 			if r.health[id] == h {
 				delete(r.health, id)

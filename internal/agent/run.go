@@ -68,25 +68,32 @@ func (l *life) runText(ctx context.Context, text string, env []string, say func(
 	return code, status
 }
 
+// maxArgument is how long a script may be that is given as an argument.
+const maxArgument = 100 << 10
+
 // command makes a command of a script's text: run by the interpreter that its
 // first line names, or else by bash or sh as a login shell, so that profiles
-// are read.
+// are read. It goes through a file; where there is no room for one, the shell
+// gets it as an argument.
 func (l *life) command(text string, env []string) (cmd *exec.Cmd, cleanUp func(), err error) {
+	args, cleanUp := interpreter(text), func() {}
 	dir, err := os.MkdirTemp("", "coder-script-")
-	if err != nil {
-		return nil, nil, err
+	if err == nil {
+		cleanUp = func() { os.RemoveAll(dir) }
+		err = os.WriteFile(filepath.Join(dir, "script"), []byte(text), 0o700)
 	}
-	cleanUp = func() { os.RemoveAll(dir) }
-	file := filepath.Join(dir, "script")
-	if err := os.WriteFile(file, []byte(text), 0o700); err != nil {
+	switch {
+	case err == nil && args != nil:
+		args = append(args, filepath.Join(dir, "script"))
+	case err == nil:
+		args = append(loginShell(), filepath.Join(dir, "script"))
+	case args == nil && len(text) <= maxArgument:
+		args = append(loginShell(), "-c", text)
+	default:
 		cleanUp()
 		return nil, nil, err
 	}
-	args := interpreter(text)
-	if args == nil {
-		args = loginShell()
-	}
-	cmd = exec.Command(args[0], append(args[1:], file)...)
+	cmd = exec.Command(args[0], args[1:]...)
 	cmd.Env = env
 	cmd.Dir = l.workDir()
 	ownGroup(cmd)

@@ -119,15 +119,19 @@ func (l *life) runScript(ctx context.Context, s *script, stage string) string {
 		ctx, cancel = context.WithTimeout(ctx, time.Duration(s.TimeoutSeconds)*time.Second)
 		defer cancel()
 	}
-	data := filepath.Join(l.data, s.source.String())
-	if err := os.MkdirAll(data, 0o700); err != nil {
-		l.log.Warn("the directory for a script's data could not be made", "error", err)
+	env := slices.Clone(l.env)
+	if l.data != "" {
+		data := filepath.Join(l.data, s.source.String())
+		if err := os.MkdirAll(data, 0o700); err != nil {
+			l.log.Warn("the directory for a script's data could not be made", "error", err)
+		}
+		env = append(env, "CODER_SCRIPT_DATA_DIR="+data)
 	}
 	say := func(level coder.LogLevel, text string) {
 		l.reports.log(s.source, level, text)
 		_, _ = s.file.Write([]byte(text + "\n")) // never fails
 	}
-	code, status := l.runText(ctx, s.Script.Script, slices.Concat(l.env, []string{"CODER_SCRIPT_DATA_DIR=" + data}), say)
+	code, status := l.runText(ctx, s.Script.Script, env, say)
 	switch status {
 	case statusExitFailure:
 		say(coder.LogLevelError, fmt.Sprintf("The script failed with exit code %d.", code))

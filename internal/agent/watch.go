@@ -85,10 +85,13 @@ func (a *Agent) sendStats(ctx context.Context, c agentrpc.DRPCAgentClient) error
 		l := a.life
 		a.mu.Unlock()
 		n, terminals := l.ssh.Counts(), l.ptys.watched()
+		t := l.listener.Load().Stats()
 		call, cancel := context.WithTimeout(ctx, callTimeout)
 		resp, err := c.UpdateStats(call, &agentrpc.StatsRequest{
-			ConnectionCount: n.SSH + n.VSCode + n.JetBrains + terminals,
-			SessionCountSsh: n.SSH, SessionCountVscode: n.VSCode, SessionCountJetbrains: n.JetBrains, SessionCountReconnectingPty: terminals,
+			RxBytes: int64(t.RxBytes), TxBytes: int64(t.TxBytes), RxPackets: int64(t.RxPackets), TxPackets: int64(t.TxPackets),
+			ConnectionMedianLatencyMs: float64(t.MedianRTT.Microseconds()) / 1000,
+			ConnectionCount:           n.SSH + n.VSCode + n.JetBrains + terminals,
+			SessionCountSsh:           n.SSH, SessionCountVscode: n.VSCode, SessionCountJetbrains: n.JetBrains, SessionCountReconnectingPty: terminals,
 		})
 		cancel()
 		if err != nil {

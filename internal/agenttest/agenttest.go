@@ -76,6 +76,8 @@ func New(t testing.TB, change ...func(*presence.Config)) *House {
 		f(&c)
 	}
 	h.Presence = presence.New(c)
+	h.must(h.Presence.Start(t.Context()))
+	t.Cleanup(func() { h.must(h.Presence.Stop(context.Background())) })
 	h.Board = switchboard.New(switchboard.Config{
 		Store: h.Store, Replica: switchboard.Replica{ID: c.ReplicaID, Version: "test"}, Authority: h.Authority, Log: log,
 	})

@@ -24,7 +24,7 @@ func agentCommand(a *app.Run) *app.Command {
 		Name: "agent", Max: 0, Hidden: true,
 		Short: "Serve inside of a workspace.",
 		Long: "Reads CODER_AGENT_URL, CODER_AGENT_TOKEN (or CODER_AGENT_TOKEN_FILE), CODER_AGENT_AUTH and " +
-			"CODER_AGENT_SUBSYSTEM. It dials the server again for ever, and ends at SIGTERM after the stop scripts.",
+			"CODER_AGENT_SUBSYSTEM; the debug endpoints are at CODER_AGENT_DEBUG_ADDRESS, 127.0.0.1:2113 unless it is set. It dials the server again for ever, and ends at SIGTERM after the stop scripts.",
 		Run: func(ctx context.Context, _ []string) error {
 			c, err := agent.ConfigFromEnv(a.Environ())
 			if err != nil {
