@@ -197,3 +197,32 @@ func used(pid int) (time.Duration, error) {
 	}
 	return time.Duration(ticks) * (time.Second / 100), nil // USER_HZ is 100 on every Linux
 }
+
+// usedByAll gives the processor time that a process and its living
+// descendants have had.
+func usedByAll(pid int) (time.Duration, error) {
+	all, err := used(pid)
+	if err != nil {
+		return 0, err
+	}
+	tasks, err := filepath.Glob(filepath.Join("/proc", strconv.Itoa(pid), "task", "*", "children"))
+	if err != nil {
+		return 0, err
+	}
+	for _, t := range tasks {
+		b, err := os.ReadFile(t)
+		if err != nil {
+			continue // the thread has ended
+		}
+		for child := range strings.FieldsSeq(string(b)) {
+			n, err := strconv.Atoi(child)
+			if err != nil {
+				return 0, err
+			}
+			if d, err := usedByAll(n); err == nil { // else it has ended
+				all += d
+			}
+		}
+	}
+	return all, nil
+}

@@ -1,0 +1,18 @@
+package bench
+
+import (
+	"context"
+	"path/filepath"
+)
+
+// Access measures the ways into workspaces.
+func Access(ctx context.Context, c Config) error {
+	bin, err := filepath.Abs(c.Coder)
+	if err != nil {
+		return err
+	}
+	return each(c,
+		measurement{"idle agents", func() ([]row, error) { return withYard(ctx, bin, agentRows) }},
+		measurement{"agents that come back", func() ([]row, error) { return withYard(ctx, bin, reconnectRows) }},
+	)
+}
