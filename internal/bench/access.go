@@ -135,9 +135,14 @@ func newSSHD(ctx context.Context, dir string) (*sshd, error) {
 	return nil, fmt.Errorf("the OpenSSH server for the floor does not answer: %w", err)
 }
 
+// options are those with which OpenSSH's programs get in.
+func (d *sshd) options() []string {
+	return []string{"-F", "none", "-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null", "-o", "LogLevel=ERROR",
+		"-i", filepath.Join(d.dir, "user"), "-o", "IdentitiesOnly=yes"}
+}
+
 func (d *sshd) run(ctx context.Context, command string) error {
-	cmd := exec.CommandContext(ctx, "ssh", "-F", "none", "-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null", "-o", "LogLevel=ERROR",
-		"-i", filepath.Join(d.dir, "user"), "-o", "IdentitiesOnly=yes", "-p", d.port, "127.0.0.1", command)
+	cmd := exec.CommandContext(ctx, "ssh", append(d.options(), "-p", d.port, "127.0.0.1", command)...)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("ssh: %w\n%s", err, out)
 	}

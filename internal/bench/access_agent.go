@@ -1,0 +1,263 @@
+package bench
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"github.com/coder/websocket"
+	"github.com/google/uuid"
+
+	"github.com/seed-2a7f8fe7/coder"
+)
+
+// copySize is how much scp copies.
+const copySize = 1 << 30
+
+// workspaceRows measures the ways into one workspace, and what its agent costs,
+// on a server of its own.
+func workspaceRows(ctx context.Context, c Config, bin string) ([]row, error) {
+	dir, err := os.MkdirTemp("", "coder-bench-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	s, err := newServer(ctx, bin, dir)
+	if err != nil {
+		return nil, err
+	}
+	defer s.stop()
+	t, err := s.push(ctx, "local", filepath.Join(c.Root, "examples", "templates", "local"))
+	if err != nil {
+		return nil, err
+	}
+	w, err := s.create(ctx, "shell", t)
+	if err != nil {
+		return nil, err
+	}
+	defer s.run(context.WithoutCancel(ctx), "delete", "shell", "--yes") //nolint:errcheck // best effort
+	if err := s.run(ctx, "ssh", "shell", "true"); err != nil {
+		return nil, err
+	}
+	if w, err = s.c.Workspace(ctx, w.ID, nil); err != nil {
+		return nil, err
+	}
+	rows, err := agentCost(ctx, s)
+	if err != nil {
+		return rows, err
+	}
+	for _, measure := range []func() ([]row, error){
+		func() ([]row, error) { return s.echoRows(ctx, w.LatestBuild.Resources[0].Agents[0].ID) },
+		func() ([]row, error) { return s.sshRows(ctx, c.Runs) },
+	} {
+		more, err := measure()
+		if rows = append(rows, more...); err != nil {
+			return rows, err
+		}
+	}
+	return rows, nil
+}
+
+// agentCost measures what a workspace fetches, and the memory of its agent
+// before anybody has come.
+func agentCost(ctx context.Context, s *server) ([]row, error) {
+	u := fmt.Sprintf("http://%s/bin/coder-%s-%s?for=agent", s.address, runtime.GOOS, runtime.GOARCH)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u, nil)
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Accept-Encoding", "gzip") // which also keeps it compressed
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	n, err := io.Copy(io.Discard, resp.Body)
+	if err != nil {
+		return nil, err
+	}
+	pid, err := agentPID(s.dir)
+	if err != nil {
+		return nil, err
+	}
+	rss, err := resident(pid)
+	return []row{
+		atMost("agent_download", float64(n)/1e6, 12, "MB"),
+		atMost("agent_idle_resident", float64(rss)/1e6, 30, "MB"),
+	}, err
+}
+
+// echoes is how many keys are typed.
+const echoes = 500
+
+// echoRows measures the way of a key through the web terminal and back, against
+// a WebSocket that sends back what it gets, in turns.
+func (s *server) echoRows(ctx context.Context, agent uuid.UUID) ([]row, error) {
+	plain := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		conn, err := websocket.Accept(w, r, nil)
+		if err != nil {
+			return
+		}
+		defer conn.CloseNow() //nolint:errcheck // it is over
+		for {
+			kind, b, err := conn.Read(r.Context())
+			if err != nil || conn.Write(r.Context(), kind, b) != nil {
+				return
+			}
+		}
+	}))
+	defer plain.Close()
+	floor, _, err := websocket.Dial(ctx, plain.URL, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer floor.CloseNow() //nolint:errcheck // it is over
+	ours, err := s.c.Dial(ctx, "/workspaceagents/"+agent.String()+"/pty", url.Values{
+		"reconnect": {uuid.NewString()}, "width": {"80"}, "height": {"24"}, "command": {"stty -icanon; echo ready; exec cat >/dev/null"},
+	})
+	if err != nil {
+		return nil, err
+	}
+	defer ours.CloseNow() //nolint:errcheck // it is over
+	for seen := []byte(nil); !bytes.Contains(seen, []byte("ready\r\n")); {
+		_, b, err := ours.Read(ctx)
+		if err != nil {
+			return nil, err
+		}
+		seen = append(seen, b...)
+	}
+	key, err := json.Marshal(coder.ReconnectingPTYRequest{Data: "x"})
+	if err != nil {
+		return nil, err
+	}
+	var f, o []time.Duration
+	for range echoes {
+		for _, way := range []struct {
+			conn *websocket.Conn
+			took *[]time.Duration
+		}{{floor, &f}, {ours, &o}} {
+			start := time.Now()
+			if err := way.conn.Write(ctx, websocket.MessageText, key); err != nil {
+				return nil, err
+			}
+			if _, _, err := way.conn.Read(ctx); err != nil {
+				return nil, err
+			}
+			*way.took = append(*way.took, time.Since(start))
+		}
+	}
+	return []row{
+		atMost("terminal_echo_over_websocket", float64(quantile(o, 0.5))/float64(quantile(f, 0.5)), 2, "x"),
+		atMost("terminal_echo_p50", ms(quantile(o, 0.5)), 1, "ms"),
+	}, nil
+}
+
+// sshRows measures commands and copies against OpenSSH to a real sshd.
+func (s *server) sshRows(ctx context.Context, runs int) ([]row, error) {
+	d, err := newSSHD(ctx, filepath.Join(s.dir, "sshd"))
+	if err != nil {
+		return nil, err
+	}
+	defer d.stop()
+	control := filepath.Join(s.dir, "control")
+	running := s.openSSH("", "-o", "ControlMaster=auto", "-o", "ControlPath="+control, "-o", "ControlPersist=60")
+	defer exec.CommandContext(context.WithoutCancel(ctx), "ssh", "-O", "exit", "-o", "ControlPath="+control, "ws").Run() //nolint:errcheck // best effort
+	if err := s.timed(ctx, nil, "ssh", append(running, "ws", "true")...); err != nil {
+		return nil, err
+	}
+	var cold, warm []float64
+	for range max(1, runs) {
+		var floor, ours, again time.Duration
+		start := time.Now()
+		if err := d.run(ctx, "true"); err != nil {
+			return nil, err
+		}
+		floor = time.Since(start)
+		if err := s.timed(ctx, &ours, s.bin, "ssh", "shell", "true"); err != nil {
+			return nil, err
+		}
+		if err := s.timed(ctx, &again, "ssh", append(running, "ws", "true")...); err != nil {
+			return nil, err
+		}
+		cold, warm = append(cold, float64(ours)/float64(floor)), append(warm, float64(again)/float64(floor))
+	}
+	rows := []row{
+		atMost("ssh_cold_over_openssh", median(cold), 1.5, "x"),
+		atMost("ssh_running_over_openssh", median(warm), 0.8, "x"),
+	}
+	copies, err := s.copyRows(ctx, d)
+	return append(rows, copies...), err
+}
+
+// openSSH gives the options with which OpenSSH's programs reach the workspace
+// as the host ws, through coder with flags.
+func (s *server) openSSH(flags string, more ...string) []string {
+	return append([]string{
+		"-F", "none", "-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null", "-o", "LogLevel=ERROR",
+		"-o", "ProxyCommand=" + s.bin + " " + flags + " ssh --stdio shell",
+	}, more...)
+}
+
+// timed runs a program and says how long it took.
+func (s *server) timed(ctx context.Context, took *time.Duration, name string, args ...string) error {
+	start := time.Now()
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Env = s.env
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%s: %w\n%s", name, err, out)
+	}
+	if took != nil {
+		*took = time.Since(start)
+	}
+	return nil
+}
+
+// copyRows measures scp into the workspace, by the direct path and by the relay.
+func (s *server) copyRows(ctx context.Context, d *sshd) ([]row, error) {
+	from, to := filepath.Join(s.dir, "from"), filepath.Join(s.dir, "to")
+	f, err := os.Create(from)
+	if err != nil {
+		return nil, err
+	}
+	defer os.Remove(from)
+	defer os.Remove(to)
+	block := bytes.Repeat([]byte("0123456789abcdef"), 1<<16)
+	for range copySize / len(block) {
+		if _, err := f.Write(block); err != nil {
+			return nil, err
+		}
+	}
+	if err := f.Close(); err != nil {
+		return nil, err
+	}
+	took := map[string]time.Duration{}
+	for _, way := range []struct {
+		name string
+		args []string
+	}{
+		{"openssh", append(d.options(), "-P", d.port, from, "127.0.0.1:"+to)},
+		{"direct", append(s.openSSH(""), from, "ws:"+to)},
+		{"relayed", append(s.openSSH("--disable-direct-connections"), from, "ws:"+to)},
+	} {
+		var t time.Duration
+		if err := s.timed(ctx, &t, "scp", way.args...); err != nil {
+			return nil, fmt.Errorf("%s: %w", way.name, err)
+		}
+		took[way.name] = t
+	}
+	rate := func(name string) float64 { return float64(took["openssh"]) / float64(took[name]) }
+	return []row{
+		atLeast("scp_direct_over_openssh", rate("direct"), 0.6, "x"),
+		atLeast("scp_relayed_over_openssh", rate("relayed"), 0.4, "x"),
+	}, nil
+}
