@@ -173,6 +173,9 @@ func TestWhyPending(t *testing.T) {
 	if out, _ = h.ok("provisioner", "jobs", "explain", job); !strings.Contains(out, "It does not wait: it was canceled") {
 		t.Errorf("a job that was canceled is explained so:\n%s", out)
 	}
+	if out, errs := h.ok("start", "dev", "--no-wait"); !strings.Contains(errs, "warning: No provisioner takes jobs") || !strings.Contains(out, "starts") {
+		t.Errorf("a start that is not waited for says %q, %q", out, errs)
+	}
 }
 
 // TestWhyPendingIsToldOnChange: a reason that comes while a command waits is

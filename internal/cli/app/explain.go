@@ -74,6 +74,11 @@ func describeAnswer(err error, e *coder.Error) (string, []string) {
 	return first, rest
 }
 
+// Warn writes a line that says what is not as it should be.
+func (a *Run) Warn(text string) {
+	fmt.Fprintf(a.Stderr, "%s %s\n", a.Painter(a.Stderr).Yellow("warning:"), terminal.OneLine(text))
+}
+
 // RootCause is the innermost error, which says it in the fewest words.
 func RootCause(err error) error {
 	for {

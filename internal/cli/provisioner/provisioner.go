@@ -18,7 +18,6 @@ import (
 	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/internal/cli/app"
 	"github.com/seed-2a7f8fe7/coder/internal/cli/option"
-	"github.com/seed-2a7f8fe7/coder/internal/cli/terminal"
 )
 
 // Commands are the commands of this family.
@@ -119,7 +118,6 @@ func warn(a *app.Run, rows []daemonRow, all bool) {
 	if all && !there {
 		order = append(order, coder.NoProvisioners())
 	}
-	label := a.Painter(a.Stderr).Yellow("warning:")
 	for _, w := range order {
 		names := who[w]
 		if more := len(names) - shownDaemons; more > 0 {
@@ -128,7 +126,7 @@ func warn(a *app.Run, rows []daemonRow, all bool) {
 		if len(names) > 0 {
 			w.Message = strings.Join(names, ", ") + ": " + w.Message
 		}
-		fmt.Fprintf(a.Stderr, "%s %s %s\n", label, w.Code, terminal.OneLine(w.Message))
+		a.Warn(string(w.Code) + " " + w.Message)
 	}
 }
 

@@ -59,7 +59,7 @@ func queueCommand(a *app.Run) *app.Command {
 				return app.WriteJSON(a.Stdout, q)
 			}
 			for _, w := range q.Warnings {
-				fmt.Fprintf(a.Stderr, "%s %s %s\n", a.Painter(a.Stderr).Yellow("warning:"), w.Code, terminal.OneLine(w.Message))
+				a.Warn(string(w.Code) + " " + w.Message)
 			}
 			return l.Write(a, q.TagSets)
 		},

@@ -83,10 +83,14 @@ func start(ctx context.Context, a *app.Run, c *client.Client, w coder.Workspace,
 		return err
 	}
 	if noWait {
-		if _, err := c.CreateWorkspaceBuild(ctx, w.ID, req); err != nil {
+		b, err := c.CreateWorkspaceBuild(ctx, w.ID, req)
+		if err != nil {
 			return err
 		}
-		_, err := fmt.Fprintf(a.Stdout, "The workspace %s starts; 'coder logs %s -f' shows it.\n", w.Name, w.Name)
+		if b.ProvisionerWarning != "" {
+			a.Warn(b.ProvisionerWarning)
+		}
+		_, err = fmt.Fprintf(a.Stdout, "The workspace %s starts; 'coder logs %s -f' shows it.\n", w.Name, w.Name)
 		return err
 	}
 	if err := build.Run(ctx, a, c, w, req); err != nil {
