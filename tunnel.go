@@ -6,6 +6,14 @@ type TunnelRequest struct {
 	PublicKey []byte `json:"public_key"`
 }
 
+// TunnelSettings are what the server says of tunnels to anybody who is signed in.
+type TunnelSettings struct {
+	// DisableDirectConnections says that packets go through the relay only.
+	DisableDirectConnections bool `json:"disable_direct_connections"`
+	// STUNServers tell an end its public addresses: host:port each.
+	STUNServers []string `json:"stun_servers"`
+}
+
 // TunnelGrant is what a client needs to open a tunnel to an agent.
 type TunnelGrant struct {
 	// Certificate is the client's, DER, short-lived.

@@ -16,6 +16,13 @@ func (c *Client) GrantTunnel(ctx context.Context, agentID uuid.UUID, req coder.T
 	return out, err
 }
 
+// TunnelSettings calls GET /tunnel: whether the server allows direct connections,
+// and who tells their ends their public addresses.
+func (c *Client) TunnelSettings(ctx context.Context) (out coder.TunnelSettings, err error) {
+	err = c.do(ctx, "GET", "/tunnel", nil, nil, &out)
+	return out, err
+}
+
 // ClientRelay opens the WebSocket GET /workspaceagents/{id}/relay, on which
 // the packets of one tunnel to the agent travel.
 func (c *Client) ClientRelay(ctx context.Context, agentID uuid.UUID) (*websocket.Conn, error) {

@@ -25,6 +25,8 @@ import (
 const (
 	ClientRelayPath = "/api/v2/workspaceagents/{workspaceagent}/relay"
 	TunnelGrantPath = "/api/v2/workspaceagents/{workspaceagent}/tunnel"
+	// TunnelSettingsPath is for whoever checks a network before there is an agent.
+	TunnelSettingsPath = "/api/v2/tunnel"
 )
 
 // relayRoutes registers the relay and the grants of tunnels.
@@ -32,6 +34,7 @@ func (a *API) relayRoutes() {
 	a.handle("GET /api/v2/workspaceagents/me/relay", a.agentRelay)
 	a.handle("GET "+ClientRelayPath, a.clientRelay)
 	a.handle("POST "+TunnelGrantPath, a.grantTunnel)
+	a.handle("GET "+TunnelSettingsPath, a.tunnelSettings)
 	a.handle("GET "+switchboard.HopPath+"{workspaceagent}", a.replicaRelay)
 }
 
@@ -126,9 +129,18 @@ func (a *API) grantTunnel(w http.ResponseWriter, r *http.Request) error {
 	})
 }
 
-// tunnelAgent gives the agent that a user asks for, who may open a tunnel to
-// it: whoever may use SSH may use everything that goes through a tunnel.
-func (a *API) tunnelAgent(r *http.Request) (presence.Agent, access.Subject, error) {
+// tunnelSettings tells what tunnels are like here.
+func (a *API) tunnelSettings(w http.ResponseWriter, r *http.Request) error {
+	if _, err := a.user(r); err != nil {
+		return err
+	}
+	return reply(w, http.StatusOK, coder.TunnelSettings{
+		DisableDirectConnections: a.c.Presence.DisablesDirect(), STUNServers: append([]string{}, a.c.Presence.STUN()...),
+	})
+}
+
+// user gives the person whose token a request bears.
+func (a *API) user(r *http.Request) (access.Subject, error) {
 	token := r.Header.Get(client.SessionTokenHeader)
 	if token == "" {
 		token, _ = strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
@@ -137,7 +149,13 @@ func (a *API) tunnelAgent(r *http.Request) (presence.Agent, access.Subject, erro
 	if ap, err := netip.ParseAddrPort(r.RemoteAddr); err == nil {
 		origin.IP = ap.Addr().Unmap().WithZone("")
 	}
-	actor, err := a.c.Identity.Authenticate(r.Context(), token, origin)
+	return a.c.Identity.Authenticate(r.Context(), token, origin)
+}
+
+// tunnelAgent gives the agent that a user asks for, who may open a tunnel to
+// it: whoever may use SSH may use everything that goes through a tunnel.
+func (a *API) tunnelAgent(r *http.Request) (presence.Agent, access.Subject, error) {
+	actor, err := a.user(r)
 	if err != nil {
 		return presence.Agent{}, actor, err
 	}

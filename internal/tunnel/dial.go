@@ -240,6 +240,15 @@ func (c *Conn) Ping(ctx context.Context) (time.Duration, error) {
 // granted actions. It is empty after Dial.
 func (c *Conn) Grant() coder.TunnelGrant { return c.grant }
 
+// Interrupted says that nothing can be sent now: there is no path to the agent.
+func (c *Conn) Interrupted() bool {
+	if c.Path() == WayDirect {
+		return false
+	}
+	offline, _ := c.agent.get()
+	return offline || !c.path.online()
+}
+
 func errOffline() error {
 	return coder.Errorf(coder.CodeUnavailable, "The agent is not connected to the server")
 }

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/netip"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/coder/websocket"
@@ -48,6 +49,8 @@ type path struct {
 	closed chan struct{} // closed by shut
 	in     chan arrival
 	direct *directs // nil: the relay only
+
+	capture atomic.Pointer[capture] // nil: none
 
 	mu    sync.Mutex
 	shut  bool
@@ -275,6 +278,9 @@ func (p *path) packet() (packet []byte, ok bool) {
 			return nil, false
 		}
 		if _, is := isProbe(packet); !is {
+			if c := p.capture.Load(); c != nil {
+				c.packets(packet, 0, false)
+			}
 			return packet, true
 		}
 		p.probed(a.from, packet, a.addr)
@@ -309,6 +315,9 @@ func (p *path) send(b []byte, seg int, addr net.Addr) (int, error) {
 	}
 	e := p.peer(s)
 	e.sent(b, seg)
+	if c := p.capture.Load(); c != nil {
+		c.packets(b, seg, true)
+	}
 	if p.direct != nil && p.direct.send(e, b, seg) {
 		return len(b), nil
 	}

@@ -121,9 +121,9 @@ func join(one, two net.Conn) {
 // portForward is an address to listen on here and a port of the workspace.
 type portForward struct{ local, remote string }
 
-// parsePortForwards reads what -p takes: port, local:remote,
+// parsePortForwards reads what --tcp and --udp take: port, local:remote,
 // address:local:remote, and ranges of ports such as 9000-9010:8000-8010.
-func parsePortForwards(in []string) ([]portForward, error) {
+func parsePortForwards(flag string, in []string) ([]portForward, error) {
 	var out []portForward
 	for _, s := range in {
 		host, parts := "127.0.0.1", splitPorts(s)
@@ -134,15 +134,15 @@ func parsePortForwards(in []string) ([]portForward, error) {
 			parts = append(parts, parts[0])
 		}
 		if len(parts) != 2 {
-			return nil, app.Failure("--tcp %q must be port, local:remote or address:local:remote", s)
+			return nil, app.Failure("%s %q must be port, local:remote or address:local:remote", flag, s)
 		}
 		local, err1 := portRange(parts[0])
 		remote, err2 := portRange(parts[1])
 		if err := errors.Join(err1, err2); err != nil {
-			return nil, app.Failure("--tcp %q: %s", s, strings.ReplaceAll(err.Error(), "\n", ", "))
+			return nil, app.Failure("%s %q: %s", flag, s, strings.ReplaceAll(err.Error(), "\n", ", "))
 		}
 		if len(local) != len(remote) {
-			return nil, app.Failure("--tcp %q: the two ranges are of different sizes", s)
+			return nil, app.Failure("%s %q: the two ranges are of different sizes", flag, s)
 		}
 		for i := range local {
 			out = append(out, portForward{net.JoinHostPort(host, local[i]), net.JoinHostPort("localhost", remote[i])})
@@ -180,37 +180,39 @@ func portForwardCommand(a *app.Run) *app.Command {
 		Examples: []app.Example{
 			{Text: "The workspace's port 8080 at the same port here", Line: "coder port-forward dev --tcp 8080"},
 			{Text: "Port 5432 of it at port 6000 here, and a range", Line: "coder port-forward dev --tcp 6000:5432 --tcp 9000-9005"},
+			{Text: "UDP, such as DNS", Line: "coder port-forward dev --udp 5353:53"},
 			{Text: "For all that reach this machine", Line: "coder port-forward dev --tcp 0.0.0.0:8080:8080"},
 		},
 		Complete: build.Names(a),
 		Options: []*option.Option{
 			option.List(&tcp, "tcp", "TCP port, as [[address:]local:]remote. May be repeated.").Short("p").Env("CODER_PORT_FORWARD_TCP"),
-			option.List(&udp, "udp", "UDP port; not supported yet.").Env("CODER_PORT_FORWARD_UDP"),
+			option.List(&udp, "udp", "UDP port, in the same forms. May be repeated.").Env("CODER_PORT_FORWARD_UDP"),
 			option.Bool(&noStart, "disable-autostart", "Do not start a stopped workspace.").Env("CODER_SSH_DISABLE_AUTOSTART").Def("false"),
 		},
 		Run: func(ctx context.Context, args []string) error {
-			if len(udp) > 0 {
-				return app.Failure("--udp is not supported yet, only --tcp is")
-			}
-			forwards, err := parsePortForwards(tcp)
+			forTCP, err := parsePortForwards("--tcp", tcp)
 			if err != nil {
 				return err
 			}
-			if len(forwards) == 0 {
-				return app.Failure("say which ports with --tcp, such as --tcp 8080")
+			forUDP, err := parsePortForwards("--udp", udp)
+			if err != nil {
+				return err
 			}
-			return forwardPorts(ctx, a, args[0], forwards, noStart)
+			if len(forTCP)+len(forUDP) == 0 {
+				return app.Failure("say which ports with --tcp or --udp, such as --tcp 8080")
+			}
+			return forwardPorts(ctx, a, args[0], forTCP, forUDP, noStart)
 		},
 	}
 }
 
-func forwardPorts(ctx context.Context, a *app.Run, ref string, forwards []portForward, noStart bool) error {
+func forwardPorts(ctx context.Context, a *app.Run, ref string, tcp, udp []portForward, noStart bool) error {
 	conn, err := connect(ctx, a, ref, connecting{noStart: noStart, wait: "no"})
 	if err != nil {
 		return err
 	}
 	defer conn.Close() //nolint:errcheck // nothing is left to be written
-	for _, f := range forwards {
+	for _, f := range tcp {
 		ln, err := net.Listen("tcp", f.local)
 		if err != nil {
 			return app.Failure("cannot listen at %s: %s", f.local, app.RootCause(err))
@@ -218,6 +220,15 @@ func forwardPorts(ctx context.Context, a *app.Run, ref string, forwards []portFo
 		defer ln.Close() //nolint:errcheck // likewise
 		fmt.Fprintf(a.Stderr, "Forwarding %s to %s in %s.\n", ln.Addr(), f.remote, conn.workspace.Name)
 		go acceptForward(ctx, a, conn, ln, f)
+	}
+	for _, f := range udp {
+		u, err := listenForwardUDP(a, conn, f)
+		if err != nil {
+			return app.Failure("cannot listen at %s (UDP): %s", f.local, app.RootCause(err))
+		}
+		defer u.socket.Close() //nolint:errcheck // likewise
+		fmt.Fprintf(a.Stderr, "Forwarding %s to %s in %s by UDP.\n", u.socket.LocalAddr(), f.remote, conn.workspace.Name)
+		go u.run(ctx)
 	}
 	fmt.Fprintln(a.Stderr, "Ready. Ctrl-C ends it.")
 	select {

@@ -12,6 +12,7 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/cli/app"
 	"github.com/seed-2a7f8fe7/coder/internal/cli/build"
 	"github.com/seed-2a7f8fe7/coder/internal/cli/option"
+	"github.com/seed-2a7f8fe7/coder/internal/tunnel"
 )
 
 func pingCommand(a *app.Run) *app.Command {
@@ -46,7 +47,7 @@ func pingCommand(a *app.Run) *app.Command {
 				if ctx.Err() != nil {
 					break
 				}
-				line := fmt.Sprintf("pong from %s by %s in %s", conn.workspace.Name, conn.Path(), took.Round(10*time.Microsecond))
+				line := fmt.Sprintf("pong from %s %s in %s", conn.workspace.Name, byWay(conn.Way()), took.Round(10*time.Microsecond))
 				if err != nil {
 					failed++
 					line = fmt.Sprintf("no answer from %s: %v", conn.workspace.Name, app.RootCause(err))
@@ -59,12 +60,45 @@ func pingCommand(a *app.Run) *app.Command {
 				}
 				fmt.Fprintln(a.Stdout, line)
 			}
+			for _, line := range describeWay(conn.Way()) {
+				fmt.Fprintln(a.Stdout, line)
+			}
 			if failed > 0 && count > 0 && failed == count {
 				return fmt.Errorf("%s did not answer", conn.workspace.Name)
 			}
 			return nil
 		},
 	}
+}
+
+// byWay says how one packet went.
+func byWay(w tunnel.Way) string {
+	switch w.Name {
+	case tunnel.WayDirect:
+		return "directly from " + w.Addr.String()
+	case tunnel.WayRelay:
+		return "through the relay"
+	}
+	return "while there is no path"
+}
+
+// describeWay says whether a tunnel is direct, why not, and how far it is by
+// each path.
+func describeWay(w tunnel.Way) (lines []string) {
+	if w.Name == tunnel.WayDirect {
+		lines = append(lines, "The connection is direct, to "+w.Addr.String()+".")
+	} else {
+		lines = append(lines, "The connection goes through the server's relay: "+w.Why+".")
+	}
+	for _, p := range []struct {
+		name string
+		rtt  time.Duration
+	}{{"direct path", w.DirectRTT}, {"relay", w.RelayRTT}} {
+		if p.rtt > 0 {
+			lines = append(lines, fmt.Sprintf("  %-11s  %s there and back", p.name, p.rtt.Round(10*time.Microsecond)))
+		}
+	}
+	return lines
 }
 
 // networkInfo is what editors read of a connection.
@@ -89,7 +123,7 @@ func writeNetworkInfo(ctx context.Context, a *app.Run, conn *connection, o *sshF
 		if took, err := conn.Ping(ctx); err == nil {
 			ms := float64(took.Microseconds()) / 1000
 			b, err := json.Marshal(networkInfo{
-				P2P: conn.Path() == "direct", Latency: ms, PreferredDERP: "relay", DERPLatency: map[string]float64{"relay": ms},
+				P2P: conn.Path() == tunnel.WayDirect, Latency: ms, PreferredDERP: "relay", DERPLatency: map[string]float64{"relay": ms},
 			})
 			if err == nil && app.WriteFile(file, b, 0o600) != nil {
 				return

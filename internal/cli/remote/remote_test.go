@@ -22,12 +22,12 @@ func TestPortForwards(t *testing.T) {
 		"0.0.0.0:6000:5432": "[{0.0.0.0:6000 localhost:5432}]", "[::1]:6000:5432": "[{[::1]:6000 localhost:5432}]",
 		"9000-9001:8000-8001": "[{127.0.0.1:9000 localhost:8000} {127.0.0.1:9001 localhost:8001}]",
 	} {
-		if got, err := parsePortForwards([]string{text}); err != nil || fmt.Sprint(got) != want {
+		if got, err := parsePortForwards("--tcp", []string{text}); err != nil || fmt.Sprint(got) != want {
 			t.Errorf("%q is %v, %v, want %v", text, got, err, want)
 		}
 	}
 	for _, text := range []string{"", "x", "0", "65536", "1:2:3:4", "9-8", "1-3:1-2", "8080:", "-1"} {
-		if got, err := parsePortForwards([]string{text}); err == nil {
+		if got, err := parsePortForwards("--tcp", []string{text}); err == nil {
 			t.Errorf("%q is taken for %v", text, got)
 		}
 	}

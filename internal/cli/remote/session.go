@@ -49,12 +49,12 @@ func runSession(ctx context.Context, a *app.Run, conn *connection, client *ssh.C
 			return err
 		}
 	}
-	restore, err := requestTerminal(ctx, a, s)
+	raw, restore, err := requestTerminal(ctx, a, s)
 	if err != nil {
 		return err
 	}
 	defer restore()
-	out, in, err := plug(a, s)
+	out, in, err := plug(a, s, raw)
 	if err != nil {
 		return err
 	}
@@ -68,11 +68,22 @@ func runSession(ctx context.Context, a *app.Run, conn *connection, client *ssh.C
 	}
 	forwardSignals, stop := context.WithCancel(ctx)
 	defer stop()
-	go passSignals(forwardSignals, s)
-	go in()
+	givenUp := make(chan struct{})
+	quit := sync.OnceFunc(func() {
+		close(givenUp)
+		client.Close() //nolint:errcheck // which ends the waiting
+	})
+	go passSignals(forwardSignals, s, conn.Interrupted, quit)
+	go in(conn, quit)
 	err = s.Wait()
 	out.Wait()
 	restore()
+	select {
+	case <-givenUp:
+		fmt.Fprintf(a.Stderr, "\nThe session on %s was left.\n", conn.workspace.Name)
+		return app.ExitStatus(255)
+	default:
+	}
 	var ended *ssh.ExitError
 	switch {
 	case err == nil:
@@ -90,7 +101,7 @@ func runSession(ctx context.Context, a *app.Run, conn *connection, client *ssh.C
 // plug connects the session's streams. out is done when all output has
 // arrived; in carries the input, and is not waited for, since a read of a
 // terminal cannot be ended.
-func plug(a *app.Run, s *ssh.Session) (out *sync.WaitGroup, in func(), err error) {
+func plug(a *app.Run, s *ssh.Session, raw bool) (out *sync.WaitGroup, in func(*connection, func()), err error) {
 	stdin, err1 := s.StdinPipe()
 	stdout, err2 := s.StdoutPipe()
 	stderr, err3 := s.StderrPipe()
@@ -100,20 +111,26 @@ func plug(a *app.Run, s *ssh.Session) (out *sync.WaitGroup, in func(), err error
 	out = &sync.WaitGroup{}
 	out.Go(func() { io.Copy(a.Stdout, stdout) }) //nolint:errcheck // Wait tells of a lost connection
 	out.Go(func() { io.Copy(a.Stderr, stderr) }) //nolint:errcheck // likewise
-	return out, func() {
-		io.Copy(stdin, input(a)) //nolint:errcheck // likewise
-		stdin.Close()            //nolint:errcheck // likewise
+	return out, func(conn *connection, quit func()) {
+		from := input(a)
+		if raw {
+			from = &escapes{in: from, interrupted: conn.Interrupted, quit: quit, told: func() {
+				fmt.Fprintf(a.Stderr, "\r\nThe connection to %s is interrupted; it goes on by itself. Ctrl-C or ~. leaves it.\r\n", conn.workspace.Name)
+			}}
+		}
+		io.Copy(stdin, from) //nolint:errcheck // likewise
+		stdin.Close()        //nolint:errcheck // likewise
 	}, nil
 }
 
 // requestTerminal asks for a terminal at the other end when there is one at
 // this end, and puts this one into raw mode. restore undoes that; it may be
 // called again.
-func requestTerminal(ctx context.Context, a *app.Run, s *ssh.Session) (restore func(), err error) {
+func requestTerminal(ctx context.Context, a *app.Run, s *ssh.Session) (raw bool, restore func(), err error) {
 	in, ok1 := app.TerminalOf(a.Stdin)
 	out, ok2 := app.TerminalOf(a.Stdout)
 	if !ok1 || !ok2 {
-		return func() {}, nil
+		return false, func() {}, nil
 	}
 	width, height, err := term.GetSize(int(out.Fd()))
 	if err != nil {
@@ -124,22 +141,23 @@ func requestTerminal(ctx context.Context, a *app.Run, s *ssh.Session) (restore f
 		name = "xterm-256color"
 	}
 	if err := s.RequestPty(name, height, width, ssh.TerminalModes{ssh.ECHO: 1, ssh.TTY_OP_ISPEED: 14400, ssh.TTY_OP_OSPEED: 14400}); err != nil {
-		return nil, fmt.Errorf("the workspace refused a terminal: %w", err)
+		return false, nil, fmt.Errorf("the workspace refused a terminal: %w", err)
 	}
 	state, err := term.MakeRaw(int(in.Fd()))
 	if err != nil {
-		return nil, err
+		return false, nil, err
 	}
 	watching, stop := context.WithCancel(ctx)
 	go watchSize(watching, out, func(w, h int) { s.WindowChange(h, w) }) //nolint:errcheck // a lost connection shows elsewhere
-	return sync.OnceFunc(func() {
+	return true, sync.OnceFunc(func() {
 		stop()
 		term.Restore(int(in.Fd()), state) //nolint:errcheck // nothing better can be done
 	}), nil
 }
 
 // passSignals sends SIGINT, SIGTERM and SIGHUP on to the command, until ctx ends.
-func passSignals(ctx context.Context, s *ssh.Session) {
+// While the connection is interrupted they would not arrive, and end the session.
+func passSignals(ctx context.Context, s *ssh.Session, interrupted func() bool, quit func()) {
 	names := map[os.Signal]ssh.Signal{os.Interrupt: ssh.SIGINT, syscall.SIGTERM: ssh.SIGTERM, syscall.SIGHUP: ssh.SIGHUP}
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
@@ -149,6 +167,10 @@ func passSignals(ctx context.Context, s *ssh.Session) {
 		case <-ctx.Done():
 			return
 		case sig := <-signals:
+			if interrupted() {
+				quit()
+				return
+			}
 			if s.Signal(names[sig]) != nil {
 				return
 			}

@@ -25,7 +25,7 @@ import (
 
 // Commands are the commands of this family.
 func Commands(a *app.Run) []*app.Command {
-	return []*app.Command{sshCommand(a), configSSHCommand(a), portForwardCommand(a), pingCommand(a), openCommand(a)}
+	return []*app.Command{sshCommand(a), configSSHCommand(a), portForwardCommand(a), pingCommand(a), speedtestCommand(a), netcheckCommand(a), openCommand(a)}
 }
 
 // sshFlags are the flags of ssh.

@@ -1,0 +1,153 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/seed-2a7f8fe7/coder/internal/cli/app"
+	"github.com/seed-2a7f8fe7/coder/internal/tunnel"
+)
+
+const (
+	// udpIdle is how long a local sender is remembered without any datagram.
+	udpIdle = 5 * time.Minute
+	// maxSenders bounds the local senders of one port.
+	maxSenders = 1024
+	// waitingDatagrams is how many wait while a flow is being opened.
+	waitingDatagrams = 64
+)
+
+// udpForward carries datagrams between a local port and a port of a workspace:
+// each local sender has a flow of its own, so that answers find the way back.
+type udpForward struct {
+	a      *app.Run
+	conn   *connection
+	socket *net.UDPConn
+	remote string
+
+	mu      sync.Mutex
+	senders map[netip.AddrPort]*udpSender
+	said    bool // that there are too many
+}
+
+type udpSender struct {
+	from netip.AddrPort
+	in   chan []byte
+	last atomic.Int64 // when a datagram came or went, Unix nanoseconds
+}
+
+// listenForwardUDP binds the local port.
+func listenForwardUDP(a *app.Run, conn *connection, f portForward) (*udpForward, error) {
+	addr, err := net.ResolveUDPAddr("udp", f.local)
+	if err != nil {
+		return nil, err
+	}
+	socket, err := net.ListenUDP("udp", addr)
+	if err != nil {
+		return nil, err
+	}
+	return &udpForward{a: a, conn: conn, socket: socket, remote: f.remote, senders: make(map[netip.AddrPort]*udpSender)}, nil
+}
+
+// run carries until the socket is closed.
+func (u *udpForward) run(ctx context.Context) {
+	b := make([]byte, 64<<10)
+	for {
+		n, from, err := u.socket.ReadFromUDPAddrPort(b)
+		if errors.Is(err, net.ErrClosed) {
+			return
+		}
+		if err != nil {
+			continue // an answer of ours found nobody
+		}
+		if s := u.sender(ctx, from); s != nil {
+			select {
+			case s.in <- append([]byte(nil), b[:n]...):
+			default: // lost, as datagrams may be
+			}
+		}
+	}
+}
+
+// sender gives what is known of a local sender, nil when there are too many.
+func (u *udpForward) sender(ctx context.Context, from netip.AddrPort) *udpSender {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	s := u.senders[from]
+	if s != nil {
+		return s
+	}
+	if len(u.senders) >= maxSenders {
+		if !u.said {
+			u.said = true
+			fmt.Fprintf(u.a.Stderr, "%s: more than %d senders at once; the others are not served.\n", u.remote, maxSenders)
+		}
+		return nil
+	}
+	s = &udpSender{from: from, in: make(chan []byte, waitingDatagrams)}
+	u.senders[from] = s
+	go func() {
+		if err := u.serve(ctx, s); err != nil && ctx.Err() == nil {
+			message, _ := app.Describe(err)
+			fmt.Fprintf(u.a.Stderr, "%s: %s\n", u.remote, message)
+		}
+		u.mu.Lock()
+		defer u.mu.Unlock()
+		delete(u.senders, s.from)
+	}()
+	return s
+}
+
+// serve carries the datagrams of one sender until there are none for a while.
+func (u *udpForward) serve(ctx context.Context, s *udpSender) error {
+	flow, err := u.conn.OpenUDP(ctx, u.remote)
+	if err != nil {
+		return err
+	}
+	defer flow.Close() //nolint:errcheck // nothing is left to be written
+	s.last.Store(time.Now().UnixNano())
+	gone := make(chan struct{})
+	go func() {
+		defer close(gone)
+		u.answers(flow, s)
+	}()
+	idle := time.NewTicker(udpIdle / 4)
+	defer idle.Stop()
+	for {
+		select {
+		case b := <-s.in:
+			s.last.Store(time.Now().UnixNano())
+			if err := flow.Send(b); err != nil {
+				return err
+			}
+		case <-idle.C:
+			if time.Since(time.Unix(0, s.last.Load())) > udpIdle {
+				return nil
+			}
+		case <-gone:
+			return nil
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// answers brings what the workspace sends to the sender.
+func (u *udpForward) answers(flow *tunnel.Flow, s *udpSender) {
+	for {
+		b, err := flow.Receive()
+		if err != nil {
+			return
+		}
+		s.last.Store(time.Now().UnixNano())
+		if _, err := u.socket.WriteToUDPAddrPort(b, s.from); errors.Is(err, net.ErrClosed) {
+			return
+		}
+	}
+}

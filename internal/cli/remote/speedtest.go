@@ -1,0 +1,142 @@
+package remote
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/seed-2a7f8fe7/coder/internal/cli/app"
+	"github.com/seed-2a7f8fe7/coder/internal/cli/build"
+	"github.com/seed-2a7f8fe7/coder/internal/cli/option"
+	"github.com/seed-2a7f8fe7/coder/internal/tunnel"
+)
+
+// directWait is how long a direct path is waited for.
+const directWait = 15 * time.Second
+
+// speedRow is a part of a measurement, in the JSON form that scripts know.
+type speedRow struct {
+	Start      float64 `json:"start_time_seconds"`
+	End        float64 `json:"end_time_seconds"`
+	Throughput float64 `json:"throughput_mbits"`
+	total      bool
+}
+
+func newSpeedRow(p tunnel.SpeedPart) speedRow {
+	took := max(p.End-p.Start, time.Microsecond)
+	return speedRow{Start: p.Start.Seconds(), End: p.End.Seconds(), Throughput: float64(p.Bytes) * 8 / 1e6 / took.Seconds()}
+}
+
+func speedtestCommand(a *app.Run) *app.Command {
+	var direct bool
+	var direction, pcap string
+	var last time.Duration
+	list := &app.Listing[speedRow]{All: []app.Column[speedRow]{
+		{Name: "Interval", Show: func(r speedRow) string {
+			text := fmt.Sprintf("%.2f-%.2f sec", r.Start, r.End)
+			if r.total {
+				text += " in all"
+			}
+			return text
+		}},
+		{Name: "Throughput", Show: func(r speedRow) string { return fmt.Sprintf("%.2f Mbit/s", r.Throughput) }},
+	}}
+	return &app.Command{
+		Name: "speedtest", Args: "<workspace>", Min: 1, Max: 1,
+		Short: "Measure how much goes through the connection to a workspace.",
+		Options: []*option.Option{
+			option.Bool(&direct, "direct", "Wait for a direct connection, and fail without one.").Short("d"),
+			option.Choice(&direction, "direction", "To the workspace (up) or from it.", tunnel.SpeedUp, tunnel.SpeedDown).Def(tunnel.SpeedDown),
+			option.Duration(&last, "time", "How long to measure.").Short("t").Def("5s"),
+			option.String(&pcap, "pcap-file", "File to write all packets to, encrypted as they travel."),
+			list.ColumnOption("Interval,Throughput"), list.FormatOption(),
+		},
+		Complete: build.Names(a),
+		Run: func(ctx context.Context, args []string) error {
+			if last < time.Millisecond || last > 5*time.Minute {
+				return app.Failure("--time must be between 1ms and 5m")
+			}
+			conn, err := connect(ctx, a, args[0], connecting{wait: "no"})
+			if err != nil {
+				return err
+			}
+			defer conn.Close() //nolint:errcheck // nothing is left to be written
+			if direct {
+				if err := awaitDirect(ctx, a, conn); err != nil {
+					return err
+				}
+			}
+			finish, err := capturePackets(conn, pcap)
+			if err != nil {
+				return err
+			}
+			rows, err := measure(ctx, conn, direction, last)
+			if ferr := finish(); err == nil {
+				err = ferr
+			}
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(a.Stderr, "Measured %s, %s.\n", direction, byWay(conn.Way()))
+			result := struct {
+				Overall   speedRow   `json:"overall"`
+				Intervals []speedRow `json:"intervals"`
+			}{rows[len(rows)-1], rows[:len(rows)-1]}
+			if list.Format == "json" {
+				return app.WriteJSON(a.Stdout, result)
+			}
+			return list.Write(a, rows)
+		},
+	}
+}
+
+func measure(ctx context.Context, conn *connection, direction string, last time.Duration) (rows []speedRow, err error) {
+	err = conn.Speed(ctx, direction, last, func(p tunnel.SpeedPart) { rows = append(rows, newSpeedRow(p)) })
+	if err != nil {
+		return nil, err
+	}
+	rows[len(rows)-1].total = true
+	return rows, nil
+}
+
+// awaitDirect waits until the connection is direct.
+func awaitDirect(ctx context.Context, a *app.Run, conn *connection) error {
+	ctx, cancel := context.WithTimeout(ctx, directWait)
+	defer cancel()
+	s := a.Spin("Waiting for a direct connection to " + conn.workspace.Name)
+	for conn.Path() != tunnel.WayDirect {
+		if app.Pause(ctx, 50*time.Millisecond) != nil {
+			s.Done(false)
+			return app.Failure("there is no direct connection: %s", conn.Way().Why)
+		}
+	}
+	s.Done(true)
+	return nil
+}
+
+// capturePackets writes the packets of a tunnel to a file until finish is called.
+func capturePackets(conn *connection, file string) (finish func() error, err error) {
+	if file == "" {
+		return func() error { return nil }, nil
+	}
+	f, err := os.OpenFile(file, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, app.Failure("--pcap-file: %s", app.RootCause(err))
+	}
+	w := bufio.NewWriterSize(f, 1<<20)
+	stop, err := conn.Capture(w)
+	if err != nil {
+		f.Close() //nolint:errcheck // the first error says more
+		return nil, err
+	}
+	return func() error {
+		stop()
+		err := w.Flush()
+		if cerr := f.Close(); err == nil {
+			err = cerr
+		}
+		return err
+	}, nil
+}

@@ -1,0 +1,65 @@
+package tunnel
+
+import (
+	"context"
+	"net/netip"
+	"time"
+
+	"github.com/seed-2a7f8fe7/coder/internal/tunnel/stun"
+)
+
+// STUNAnswer is what one address of a STUN server said.
+type STUNAnswer struct {
+	Server  string
+	Asked   netip.AddrPort // the address of the server; not valid when its name has none
+	Mapped  netip.AddrPort // our address as the server sees it; not valid without an answer
+	Latency time.Duration
+}
+
+// CheckSTUN asks STUN servers, host:port each, from one new socket, and gives
+// what they said until the context ends. The error says that there is no UDP.
+func CheckSTUN(ctx context.Context, servers []string) ([]STUNAnswer, error) {
+	sock, err := listenUDP()
+	if err != nil {
+		return nil, err
+	}
+	defer sock.Close()
+	var all []STUNAnswer
+	sent := make(map[stun.ID]int)
+	var at []time.Time
+	for _, s := range servers {
+		addrs := resolve(ctx, s)
+		if len(addrs) == 0 {
+			addrs = []netip.AddrPort{{}}
+		}
+		for _, a := range addrs {
+			id := stun.NewID()
+			sent[id] = len(all)
+			all, at = append(all, STUNAnswer{Server: s, Asked: a}), append(at, time.Now())
+			if a.IsValid() {
+				_ = sock.Write(stun.Request(id), 0, a) // no answer says enough
+			}
+		}
+	}
+	defer context.AfterFunc(ctx, func() { sock.Close() })()
+	b := make([]byte, maxDatagram)
+	for left := len(all); left > 0; {
+		n, seg, _, err := sock.Read(b)
+		if ctx.Err() != nil {
+			return all, nil
+		}
+		if err != nil {
+			continue
+		}
+		_ = eachSegment(b[:n], seg, func(p []byte) error {
+			id, mapped, err := stun.ParseResponse(p)
+			if i, ok := sent[id]; err == nil && ok {
+				all[i].Mapped, all[i].Latency = mapped, time.Since(at[i])
+				delete(sent, id)
+				left--
+			}
+			return nil
+		})
+	}
+	return all, nil
+}
