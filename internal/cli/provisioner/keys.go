@@ -90,8 +90,9 @@ func keysRotateCommand(a *app.Run) *app.Command {
 	return &app.Command{
 		Name: "rotate", Args: "<name>", Min: 1, Max: 1,
 		Short: "Replace a key by a new one of the same name and tags, and print that, once.",
-		Long: "The replaced key stays good for --grace, so that provisioners can be given the new one in the meantime; " +
-			"0 ends it at once. Provisioners that are connected stay so.",
+		Long: "The replaced key stays good for --grace, so that provisioners can be given the new one in the meantime. " +
+			"When it ends, those that still hold it finish what they run and are sent away; a grace of 0 ends it at once, " +
+			"and hands what they build to others.",
 		Examples: []app.Example{
 			{Text: "Give a day to hand out the new key", Line: "coder provisioner keys rotate lisbon --grace 24h"},
 		},
@@ -147,8 +148,9 @@ func keysDeleteCommand(a *app.Run) *app.Command {
 	var ref string
 	return &app.Command{
 		Name: "delete", Aliases: []string{"rm"}, Args: "<name>", Min: 1, Max: 1,
-		Short:   "Delete a key; provisioners cannot sign in with it any more.",
-		Long:    "A name deletes every key that it has, the replaced ones too; the id of a key that one alone.",
+		Short: "Delete a key; provisioners cannot sign in with it any more.",
+		Long: "A name deletes every key that it has, the replaced ones too; the id of a key that one alone. " +
+			"Provisioners that hold it are sent away, and what they build is handed to others.",
 		Options: []*option.Option{app.Yes(&sure), app.Org(&ref)},
 		Run: func(ctx context.Context, args []string) error {
 			c, o, err := a.ClientAndOrganization(ctx, ref)
