@@ -101,10 +101,7 @@ func (p *Proxy) landing(w http.ResponseWriter, r *http.Request, v *visit) bool {
 	}
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("Referrer-Policy", "no-referrer")
-	here := url.URL{Path: r.URL.Path, RawPath: r.URL.RawPath, RawQuery: clean}
-	if strings.HasPrefix(here.EscapedPath(), "//") { // or it would be a host
-		here.Scheme, here.Host = p.c.AccessURL.Scheme, r.Host
-	}
+	here := p.here(r)
 	if ticket != "" && v.method == app.MethodSubdomain {
 		for _, state := range append(cookies(r, p.cookie(v, stateCookie)), "") {
 			if state == "" {
@@ -121,6 +118,15 @@ func (p *Proxy) landing(w http.ResponseWriter, r *http.Request, v *visit) bool {
 	}
 	http.Redirect(w, r, here.String(), http.StatusSeeOther)
 	return true
+}
+
+// here gives the address of a request, to be sent to again.
+func (p *Proxy) here(r *http.Request) *url.URL {
+	u := &url.URL{Path: r.URL.Path, RawPath: r.URL.RawPath, RawQuery: r.URL.RawQuery}
+	if strings.HasPrefix(u.EscapedPath(), "//") { // or it would be a host
+		u.Scheme, u.Host = p.c.AccessURL.Scheme, r.Host
+	}
+	return u
 }
 
 // cleanQuery takes what is ours out of a query, leaving all else as it was, and

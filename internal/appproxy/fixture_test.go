@@ -163,7 +163,7 @@ func (p *place) startAgent(token string) {
 	var err error
 	p.process, err = agent.New(agent.Config{
 		URL: p.AccessURL(), Token: token, Log: slog.New(slog.DiscardHandler), Env: append(os.Environ(), "SHELL=/bin/sh"),
-		LogDir: p.t.TempDir(), ScriptDataDir: p.t.TempDir(),
+		LogDir: p.t.TempDir(), ScriptDataDir: p.t.TempDir(), PingInterval: 500 * time.Millisecond,
 	})
 	must(p.t, err)
 	must(p.t, p.process.Start(p.t.Context()))

@@ -129,16 +129,24 @@ func private(control string) string {
 	return strings.Join(kept, ", ")
 }
 
-// broken says why an app did not answer.
-func (p *Proxy) broken(w http.ResponseWriter, r *http.Request, err error) {
+// broken says why an app did not answer the request that was made of ours.
+func (p *Proxy) broken(w http.ResponseWriter, out *http.Request, err error) {
+	v := visitOf(out.Context())
+	r := v.in
 	if r.Context().Err() != nil {
 		w.WriteHeader(http.StatusBadGateway) // or a client that only stopped to send would be told that all is well
 		return
 	}
-	v := visitOf(r.Context())
 	p.c.Log.DebugContext(r.Context(), "an app did not answer", "workspace_id", v.target.WorkspaceID, "agent_id", v.target.AgentID, "app", v.target.App, "error", err)
 	// A pass may be older than what became of the workspace.
+	if v.known {
+		p.giveCookie(w, v, passCookie, "", 0)
+	}
 	if now, findErr := p.c.Apps.Find(r.Context(), v.name); findErr == nil {
+		if v.known && now.AgentID != v.target.AgentID && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
+			http.Redirect(w, r, p.here(r).String(), http.StatusTemporaryRedirect)
+			return
+		}
 		if why := unreachable(&now); why != nil {
 			p.fail(w, r, v, why)
 			return

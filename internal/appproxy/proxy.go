@@ -77,6 +77,7 @@ func New(c Config) *Proxy {
 type visit struct {
 	method app.Method
 	name   app.Name
+	in     *http.Request
 	host   string // of a subdomain app, without port
 	base   string // of a path app: the escaped path up to the slug
 	rest   string // the escaped path as the app sees it
@@ -105,6 +106,7 @@ func (p *Proxy) Wrap(next http.Handler) http.Handler {
 		}
 		if err == nil {
 			r = r.WithContext(context.WithValue(r.Context(), visitKey{}, v))
+			v.in = r
 			err = p.serve(w, r, v)
 		}
 		if err != nil {
@@ -161,8 +163,12 @@ func (p *Proxy) serve(w http.ResponseWriter, r *http.Request, v *visit) error {
 	}
 	defer leave()
 	defer p.c.Apps.Use(v.user, v.method, v.target)()
-	// Not with EnableFullDuplex: after a body that is malformed, net/http would
-	// then take what follows it for another request.
+	// An app may answer before it has all of a request. Where the length is
+	// known, that is safe: after a malformed body of chunks, or one that was not
+	// asked for, net/http would then take what follows for another request.
+	if r.ProtoMajor == 1 && r.ContentLength > 0 && r.Header.Get("Expect") == "" {
+		_ = http.NewResponseController(w).EnableFullDuplex() // without it the answer waits
+	}
 	p.forward.ServeHTTP(w, r)
 	return nil
 }

@@ -315,6 +315,27 @@ func TestPages(t *testing.T) {
 	}
 }
 
+// TestRestart opens an app again after its workspace was built anew, while the
+// browser still has a pass for what was there before.
+func TestRestart(t *testing.T) {
+	p := newPlace(t, nil)
+	b := p.browser(p.Client.SessionToken)
+	path := p.AccessURL().String() + "/@admin/dev.main/apps/code/"
+	b.open(p.on("code", "/")).want(t, 200, "GET / ")
+	b.open(path).want(t, 200, "GET / ")
+	for _, transition := range []coder.WorkspaceTransition{"stop", "start"} {
+		build, err := p.Client.CreateWorkspaceBuild(t.Context(), p.workspace, coder.CreateWorkspaceBuildRequest{Transition: transition})
+		must(t, err)
+		p.follow("/workspacebuilds/" + build.ID.String() + "/logs")
+	}
+	p.await(func(w coder.Workspace) bool {
+		a := w.LatestBuild.Resources[0].Agents[0]
+		return a.ID != p.agent && a.LifecycleState == coder.WorkspaceAgentLifecycleReady
+	})
+	b.open(p.on("code", "/after?a=1")).want(t, 200, "GET /after?a=1 ")
+	b.open(path+"after?a=1").want(t, 200, "GET /after?a=1 ")
+}
+
 // TestTooMany bounds the requests to one workspace; others are served on.
 func TestTooMany(t *testing.T) {
 	p := newPlace(t, nil)
