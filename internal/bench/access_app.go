@@ -19,29 +19,19 @@ import (
 	"github.com/seed-2a7f8fe7/coder"
 )
 
-// appsWildcard is the option that a server needs for appRequests.
-var appsWildcard = []string{"--wildcard-access-url", "*.apps.test"}
-
-// Apps measures apps alone, on a server of their own.
-func Apps(ctx context.Context, c Config) error {
-	if c.Runs == 0 {
-		c.Runs = 9
-	}
-	bin, err := filepath.Abs(c.Coder)
-	if err != nil {
-		return err
-	}
+// appRows measures apps on a server of their own.
+func appRows(ctx context.Context, c Config, bin string) ([]row, error) {
 	dir, err := os.MkdirTemp("", "coder-bench-")
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	s, err := newServer(ctx, bin, dir, appsWildcard...)
+	s, err := newServer(ctx, bin, dir, "--wildcard-access-url", "*.apps.test")
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer s.stop()
-	return each(c, measurement{"apps", func() ([]row, error) { return appRequests(ctx, s, c.Root, c.Runs) }})
+	return appRequests(ctx, s, c.Root, max(1, c.Runs))
 }
 
 // appClients is how many browsers ask at once, and appWhile how long in one run.

@@ -16,14 +16,14 @@ func main() {
 	flag.StringVar(&c.Coder, "coder", "bin/coder", "the binary to measure")
 	flag.StringVar(&c.Root, "root", ".", "the repository")
 	flag.IntVar(&c.Runs, "runs", 9, "runs of each pair")
-	what := flag.String("measure", "all", "what to measure: all, access, apps, or queue")
+	what := flag.String("measure", "all", "what to measure: all, access, or queue")
 	flag.StringVar(&c.Only, "only", "", "the one measurement to make of several, by the name it tells while it runs")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	measure, ok := map[string]func(context.Context, bench.Config) error{"all": bench.Run, "access": bench.Access, "apps": bench.Apps, "queue": bench.Queue}[*what]
+	measure, ok := map[string]func(context.Context, bench.Config) error{"all": bench.Run, "access": bench.Access, "queue": bench.Queue}[*what]
 	if !ok {
-		fmt.Fprintf(os.Stderr, "bench: %q cannot be measured: use all, access, apps or queue\n", *what)
+		fmt.Fprintf(os.Stderr, "bench: %q cannot be measured: use all, access or queue\n", *what)
 		os.Exit(2)
 	}
 	if err := measure(ctx, c); err != nil {
