@@ -57,7 +57,7 @@ func workspaceRows(ctx context.Context, c Config, bin string) ([]row, error) {
 		return rows, err
 	}
 	for _, measure := range []func() ([]row, error){
-		func() ([]row, error) { return s.echoRows(ctx, w.LatestBuild.Resources[0].Agents[0].ID) },
+		func() ([]row, error) { return s.echoRows(ctx, agentOf(w)) },
 		func() ([]row, error) { return s.sshRows(ctx, c.Runs) },
 	} {
 		more, err := measure()
@@ -66,6 +66,16 @@ func workspaceRows(ctx context.Context, c Config, bin string) ([]row, error) {
 		}
 	}
 	return rows, nil
+}
+
+// agentOf gives the agent of a workspace that has one.
+func agentOf(w coder.Workspace) uuid.UUID {
+	for _, r := range w.LatestBuild.Resources {
+		for _, a := range r.Agents {
+			return a.ID
+		}
+	}
+	return uuid.Nil
 }
 
 // agentCost measures what a workspace fetches, and the memory of its agent
