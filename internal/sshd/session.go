@@ -46,6 +46,7 @@ type session struct {
 	noWait  bool
 	started bool
 	agent   net.Listener // of the forwarded key agent, nil for none
+	x11     *display     // forwarded, nil for none
 
 	mu      sync.Mutex
 	term    *terminal // nil: no terminal was asked for
@@ -89,6 +90,9 @@ func (c *connection) session(ctx context.Context, nch ssh.NewChannel) {
 		s.agent.Close()
 		os.Remove(filepath.Dir(s.agent.Addr().String()))
 	}
+	if s.x11 != nil {
+		s.x11.close()
+	}
 	s.run.Wait()
 }
 
@@ -106,6 +110,8 @@ func (s *session) request(r *ssh.Request) bool {
 		return s.signal(r.Payload)
 	case "auth-agent-req@openssh.com":
 		return s.forwardAgent()
+	case "x11-req":
+		return s.forwardX11(r.Payload)
 	case "shell":
 		return !s.started
 	case "exec":
@@ -245,6 +251,9 @@ func (s *session) environment() []string {
 	env = append(env, s.env...)
 	if s.agent != nil {
 		env = append(env, "SSH_AUTH_SOCK="+s.agent.Addr().String())
+	}
+	if s.x11 != nil {
+		env = append(env, "DISPLAY="+s.x11.name, "XAUTHORITY="+s.x11.cookie)
 	}
 	return env
 }

@@ -1,0 +1,108 @@
+package sshd
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"golang.org/x/crypto/ssh"
+)
+
+// Displays that are forwarded have numbers of their own: those below are real.
+const (
+	firstDisplay = 10
+	lastDisplay  = 1010
+	firstX11Port = 6000
+)
+
+// display is a forwarded X11 display of a session.
+type display struct {
+	l      net.Listener
+	name   string // the value of DISPLAY
+	dir    string // of the file with the cookie
+	cookie string // that file, the value of XAUTHORITY
+}
+
+// forwardX11 makes a display in the workspace whose windows are the client's.
+// (ssh -X) Programs find the client's cookie in a file of the session's own, so
+// that no xauth is needed here.
+func (s *session) forwardX11(payload []byte) bool {
+	var p struct {
+		Single      bool
+		Kind, Token string
+		Screen      uint32
+	}
+	if s.x11 != nil || s.started || ssh.Unmarshal(payload, &p) != nil || len(p.Kind) > 256 || len(p.Token) > 4096 {
+		return false
+	}
+	token, err := hex.DecodeString(p.Token)
+	if err != nil {
+		return false
+	}
+	l, number := listenDisplay(s.ctx)
+	if l == nil {
+		s.log.WarnContext(s.ctx, "there is no display left to forward X11 by")
+		return false
+	}
+	dir, err := os.MkdirTemp("", "coder-x11-")
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, "authority"), authority(number, p.Kind, token), 0o600)
+	}
+	if err != nil {
+		s.log.WarnContext(s.ctx, "the cookie of an X11 display could not be written", "error", err)
+		l.Close()
+		os.RemoveAll(dir)
+		return false
+	}
+	s.x11 = &display{l: l, dir: dir, cookie: filepath.Join(dir, "authority"), name: fmt.Sprintf("localhost:%d.%d", number, p.Screen)}
+	once := p.Single
+	s.wait.Go(func() {
+		s.acceptLoop(s.ctx, l, "x11", func(nc net.Conn) []byte {
+			if once {
+				l.Close()
+			}
+			host, port := "127.0.0.1", 0
+			if a, ok := nc.RemoteAddr().(*net.TCPAddr); ok {
+				host, port = a.IP.String(), a.Port
+			}
+			return ssh.Marshal(struct {
+				Host string
+				Port uint32
+			}{host, uint32(port)})
+		})
+	})
+	return true
+}
+
+// listenDisplay listens as the first display that is free.
+func listenDisplay(ctx context.Context) (net.Listener, int) {
+	for n := firstDisplay; n < lastDisplay && ctx.Err() == nil; n++ {
+		l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(firstX11Port+n)))
+		if err == nil {
+			return l, n
+		}
+	}
+	return nil, 0
+}
+
+// authority gives the content of an X authority file with one cookie, for a
+// display of whatever host.
+func authority(number int, kind string, token []byte) []byte {
+	const anyHost = 0xffff
+	b := binary.BigEndian.AppendUint16(nil, anyHost)
+	for _, field := range [][]byte{nil, []byte(strconv.Itoa(number)), []byte(kind), token} {
+		b = append(binary.BigEndian.AppendUint16(b, uint16(len(field))), field...)
+	}
+	return b
+}
+
+// close ends the display; windows that are open stay until their programs end.
+func (d *display) close() {
+	d.l.Close()
+	os.RemoveAll(d.dir)
+}
