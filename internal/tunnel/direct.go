@@ -14,11 +14,11 @@ import (
 
 // trust is how long a direct path is used after the last sign that it works;
 // then packets go through the relay until there is another sign. With pings
-// every pingEvery it outlasts the loss of two, and keeps the promise that a
+// every pingEvery it outlasts the loss of three, and keeps the promise that a
 // path that died is left within a second.
 const (
-	trust     = 750 * time.Millisecond
-	pingEvery = 200 * time.Millisecond
+	trust     = 600 * time.Millisecond
+	pingEvery = 150 * time.Millisecond
 )
 
 // directPath is an address of a peer by which it was reached.
@@ -191,7 +191,11 @@ func (p *path) probed(e *peer, b []byte, from netip.AddrPort) {
 	}
 	switch m.kind {
 	case probePing:
-		p.probe(e, probe{kind: probePong, tx: m.tx, seen: from}, from, len(b))
+		size := len(b)
+		if e.big.Swap(false) {
+			size = packetSize // what was sent shall arrive, too
+		}
+		p.probe(e, probe{kind: probePong, tx: m.tx, seen: from}, from, size)
 		if e.prober == nil && m.chosen && m.seen == from && from.IsValid() {
 			p.follow(e, from)
 		}

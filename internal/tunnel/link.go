@@ -44,24 +44,24 @@ const (
 )
 
 // KeepAlive pings until the context ends, and closes the link when an answer
-// is late: a path that died in silence is noticed within 25 seconds.
+// is late: a path that died in silence is noticed within 25 seconds. It returns
+// at once; between pings it is a timer, for there are thousands of links.
 func KeepAlive(ctx context.Context, l Link) {
-	t := time.NewTicker(pingInterval)
-	defer t.Stop()
-	for {
-		select {
-		case <-ctx.Done():
+	if ctx.Err() != nil {
+		return
+	}
+	time.AfterFunc(pingInterval, func() {
+		if ctx.Err() != nil {
 			return
-		case <-t.C:
 		}
 		p, cancel := context.WithTimeout(ctx, pingTimeout)
-		err := l.Ping(p)
-		cancel()
-		if err != nil {
+		defer cancel()
+		if l.Ping(p) != nil {
 			l.Close(0, "")
 			return
 		}
-	}
+		KeepAlive(ctx, l)
+	})
 }
 
 // proveTimeout is how long a link that is suspected to be dead may take to answer.

@@ -146,7 +146,7 @@ func (p *path) serve(ctx context.Context) (up bool, err error) {
 
 	watch, stop := context.WithCancel(ctx)
 	defer stop()
-	go KeepAlive(watch, link)
+	KeepAlive(watch, link)
 	go link.watch(watch)
 	failed := make(chan error, 1)
 	go func() { failed <- out.Drain(link) }()

@@ -32,6 +32,7 @@ type peer struct {
 	keys   atomic.Pointer[probeKeys]  // of its probes, after the handshake
 	direct atomic.Pointer[directPath] // by which to send, nil for the relay
 	moved  atomic.Uint64              // packets, both ways
+	big    atomic.Bool                // a big one was sent since it was last looked at
 	prober *prober                    // of a client, or nil
 
 	mu     sync.Mutex
@@ -125,6 +126,9 @@ func (p *path) forget(s Session) {
 func (e *peer) sent(b []byte, seg int) {
 	n := (len(b) + seg - 1) / max(seg, 1)
 	e.moved.Add(uint64(n))
+	if min(seg, len(b)) > bigPacket && !e.big.Load() {
+		e.big.Store(true)
+	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for i := max(0, n-kept); i < n; i++ {

@@ -17,18 +17,28 @@ const (
 	idleAfter = 30 * time.Second
 	// idlePing keeps the mappings of routers on the way alive.
 	idlePing = 20 * time.Second
+	// fewPackets in that time do not end the idleness.
+	fewPackets = 6
+	// relayPing is how often the way through the relay is measured.
+	relayPing = 10 * time.Second
 	// lookAround is how often the addresses of this machine are looked at.
 	lookAround = 2 * time.Second
-	// searchAgain is how long after a search without success the next begins.
+	// searchAgain is how long after the begin of a search without success the next
+	// begins at most; the first after the loss of a path comes after searchSoon.
 	searchAgain = time.Minute
-	// bulk is after how many packets a ping is as big as the biggest of them.
-	bulk = 16
+	searchSoon  = 6 * time.Second
+	// bigPacket is the size above which a packet counts as big: a ping as big as
+	// the biggest follows, since a path may begin to lose those alone.
+	bigPacket = 1000
 )
 
 // rounds is when candidates are told and pinged, after the begin of a search.
 func rounds() []time.Duration {
 	return []time.Duration{0, 100 * time.Millisecond, 300 * time.Millisecond, 700 * time.Millisecond, 1500 * time.Millisecond, 3 * time.Second, 5 * time.Second}
 }
+
+// leaveAfter is how long a ping may have no answer before its path is given up.
+const leaveAfter = trust - pingEvery
 
 // prober is a client's search for a direct path, and the watch over the one that
 // was found. The agent only answers and follows.
@@ -47,25 +57,27 @@ type prober struct {
 	rtts     map[netip.AddrPort]time.Duration // of paths that answered; the relay's has no address
 	seen     map[netip.AddrPort]netip.AddrPort
 	chosen   netip.AddrPort
-	silent   time.Duration // when the first ping that was not answered was sent; 0: none
-	why      string        // there is no direct path
+	silent   [2]time.Duration // when the first ping that was not answered was sent, small and big; 0: none
+	why      string           // there is no direct path
 
 	// Only run uses these.
-	active     time.Duration
+	active     time.Duration // when there were packets last
+	counted    time.Duration // since when they are counted, while idle
 	moved      uint64
 	begun      time.Duration // the search
 	round      int           // the next
 	lastPing   time.Duration
 	lastRelay  time.Duration
-	pingMoved  uint64
+	again      time.Duration // the time until the next search
 	looked     time.Duration
 	interfaces []netip.Addr
 }
 
 // pingSent is a question that has no answer yet.
 type pingSent struct {
-	to netip.AddrPort
-	at time.Duration
+	to  netip.AddrPort
+	at  time.Duration
+	big int // 1 or 0
 }
 
 // Why there is no direct path.
@@ -85,7 +97,7 @@ func newProber(p *path, e *peer) *prober {
 
 // run probes until the path is closed.
 func (q *prober) run() {
-	q.interfaces = q.d.local()
+	q.interfaces, q.again = q.d.local(), searchSoon
 	q.search(q.p.since())
 	t := time.NewTimer(0)
 	defer t.Stop()
@@ -117,9 +129,7 @@ func (q *prober) poke() {
 
 // tick does what is due and gives the time until the next.
 func (q *prober) tick(now time.Duration) time.Duration {
-	if moved := q.e.moved.Load(); moved != q.moved {
-		q.moved, q.active = moved, now
-	}
+	idle, some := q.look(now)
 	if now-q.looked >= lookAround {
 		q.looked = now
 		if a := q.d.local(); !slices.Equal(a, q.interfaces) {
@@ -141,23 +151,40 @@ func (q *prober) tick(now time.Duration) time.Duration {
 			q.tellAndPing()
 		}
 	}
-	if now-q.lastRelay > 10*time.Second {
+	if !idle && now-q.lastRelay > relayPing {
 		q.lastRelay = now
 		q.ping(netip.AddrPort{}, 0)
 	}
-	idle := now-q.active > idleAfter
 	if chosen.IsValid() {
 		every := pingEvery
-		if idle {
+		if idle && !some {
 			every = idlePing
 		}
 		if now-q.lastPing >= every-time.Millisecond {
 			q.pingChosen(now)
 		}
-	} else if q.round >= len(rounds()) && now-q.begun > searchAgain && !idle {
+	} else if q.round >= len(rounds()) && now-q.begun > q.again && !idle {
+		q.again = min(2*q.again, searchAgain)
 		q.search(now)
 	}
 	return q.nap(now, idle, chosen.IsValid())
+}
+
+// look says whether the tunnel is idle, and if so whether there were some packets
+// all the same, such as QUIC's own.
+func (q *prober) look(now time.Duration) (idle, some bool) {
+	moved := q.e.moved.Load() - q.moved
+	idle = now-q.active > idleAfter
+	switch {
+	case moved > fewPackets || !idle && moved > 0:
+		q.moved += moved
+		q.active, q.counted = now, now
+		return false, true
+	case idle && now-q.counted > idlePing:
+		q.moved += moved
+		q.counted = now
+	}
+	return idle, moved > 0
 }
 
 // nap is the time until the next tick.
@@ -167,7 +194,7 @@ func (q *prober) nap(now time.Duration, idle, direct bool) time.Duration {
 	case searching:
 		return max(time.Millisecond, min(rounds()[q.round]-(now-q.begun), pingEvery))
 	case !idle && direct:
-		return pingEvery
+		return pingEvery / 3
 	case !idle:
 		return lookAround
 	}
@@ -223,27 +250,31 @@ func (q *prober) ping(to netip.AddrPort, size int) {
 			delete(q.pings, old)
 		}
 	}
-	q.pings[tx] = pingSent{to, now}
+	s := pingSent{to: to, at: now}
+	if size > bigPacket {
+		s.big = 1
+	}
+	q.pings[tx] = s
 	m := probe{kind: probePing, tx: tx, chosen: to.IsValid() && to == q.chosen, seen: q.seen[to]}
-	if m.chosen && q.silent == 0 {
-		q.silent = now
+	if m.chosen && q.silent[s.big] == 0 {
+		q.silent[s.big] = now
 	}
 	q.mu.Unlock()
 	q.p.probe(q.e, m, to, size)
 }
 
-// pingChosen asks by the path in use: with as much as it carries when it carries
-// much, since a path may begin to lose big packets alone.
+// pingChosen asks by the path in use, with as much as it carries.
 func (q *prober) pingChosen(now time.Duration) {
 	q.lastPing = now
-	size := 0
-	if moved := q.e.moved.Load(); moved-q.pingMoved > bulk {
-		size = packetSize
-		q.pingMoved = moved
-	}
+	big := q.e.big.Swap(false)
 	q.mu.Lock()
 	to := q.chosen
+	big = big || q.silent[1] != 0
 	q.mu.Unlock()
+	size := 0
+	if big {
+		size = packetSize
+	}
 	q.ping(to, size)
 }
 
@@ -292,7 +323,10 @@ func (q *prober) pong(m probe, from netip.AddrPort) {
 		q.chosen, q.why = from, ""
 	}
 	if from == q.chosen {
-		q.silent = 0
+		q.silent[0] = 0
+		if move || s.big == 1 {
+			q.silent[1] = 0
+		}
 	}
 	current := from == q.chosen
 	q.mu.Unlock()
@@ -314,11 +348,15 @@ func (q *prober) pong(m probe, from netip.AddrPort) {
 // leaveDead goes back to the relay when the chosen path does not answer.
 func (q *prober) leaveDead(now time.Duration) {
 	q.mu.Lock()
-	dead := q.chosen.IsValid() && q.silent != 0 && now-q.silent > trust
+	dead := false
+	for _, since := range q.silent {
+		dead = dead || q.chosen.IsValid() && since != 0 && now-since >= leaveAfter
+	}
 	to := q.chosen
 	q.mu.Unlock()
 	if dead {
 		q.failed(to, nil)
+		q.again = searchSoon
 		q.search(now)
 	}
 }
@@ -335,7 +373,7 @@ func (q *prober) failed(to netip.AddrPort, err error) {
 		q.why = fmt.Sprintf("the direct path to %s failed: %v", to, err)
 	}
 	q.p.log.Debug("the tunnel goes through the relay", "reason", q.why)
-	q.chosen, q.silent = netip.AddrPort{}, 0
+	q.chosen, q.silent = netip.AddrPort{}, [2]time.Duration{}
 	delete(q.rtts, to)
 	q.mu.Unlock()
 	q.e.direct.Store(nil)
