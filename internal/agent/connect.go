@@ -30,8 +30,10 @@ const (
 	// steady is how long a connection must last for the next to be dialed at once.
 	steady = 10 * time.Second
 	// standAside is how long an agent stays away after another process with its
-	// token took its place: both would take turns for ever otherwise.
-	standAside = 5 * time.Minute
+	// token took its place, twice as long each time, up to standAsideLimit: both
+	// would take turns for ever otherwise.
+	standAside      = 5 * time.Minute
+	standAsideLimit = 4 * time.Hour
 	// callTimeout bounds one call.
 	callTimeout = 30 * time.Second
 )
@@ -39,6 +41,7 @@ const (
 // connectForEver keeps the control connection until ctx ends.
 func (a *Agent) connectForEver(ctx context.Context) {
 	wait, said := client.Redial{Limit: a.c.Backoff}, ""
+	aside := standAside
 	for begin := time.Now(); ctx.Err() == nil; {
 		dialed := time.Now()
 		connected, err := a.connectOnce(ctx)
@@ -52,8 +55,9 @@ func (a *Agent) connectForEver(ctx context.Context) {
 			}
 		}
 		if connected && errors.Is(err, errDisplaced) {
-			a.log.Error("another process with this agent's token took its place; this one stands aside. Is the agent running twice?", "for", standAside)
-			a.standAside(ctx)
+			a.log.Error("another process with this agent's token took its place; this one stands aside. Is the agent running twice?", "for", aside)
+			a.standAside(ctx, aside)
+			aside = min(2*aside, standAsideLimit)
 			continue
 		}
 		if wait.Limit = a.c.Backoff; refused(err) && time.Since(begin) > patience {
@@ -74,7 +78,7 @@ func (a *Agent) connectForEver(ctx context.Context) {
 var errDisplaced = errors.New("another process with this agent's token took over")
 
 // standAside leaves clients to the process that took over, and waits.
-func (a *Agent) standAside(ctx context.Context) {
+func (a *Agent) standAside(ctx context.Context, d time.Duration) {
 	a.mu.Lock()
 	l := a.life
 	a.mu.Unlock()
@@ -82,7 +86,7 @@ func (a *Agent) standAside(ctx context.Context) {
 		a.log.Warn("tunnels did not end in time", "error", err)
 	}
 	select {
-	case <-time.After(standAside):
+	case <-time.After(d):
 	case <-ctx.Done():
 		return
 	}
