@@ -30,18 +30,21 @@ type Template struct {
 	FailureTTLMS                 int64                        `json:"failure_ttl_ms"`
 	Icon                         string                       `json:"icon"`
 	ID                           uuid.UUID                    `json:"id"`
-	MaxPortShareLevel            WorkspaceAgentPortShareLevel `json:"max_port_share_level"`
-	Name                         string                       `json:"name"`
-	OrganizationDisplayName      string                       `json:"organization_display_name"`
-	OrganizationIcon             string                       `json:"organization_icon"`
-	OrganizationID               uuid.UUID                    `json:"organization_id"`
-	OrganizationName             string                       `json:"organization_name"`
-	Provisioner                  string                       `json:"provisioner"`
-	RequireActiveVersion         bool                         `json:"require_active_version"`
-	TimeTilDormantAutodeleteMS   int64                        `json:"time_til_dormant_autodelete_ms"`
-	TimeTilDormantMS             int64                        `json:"time_til_dormant_ms"`
-	UpdatedAt                    time.Time                    `json:"updated_at"`
-	UseClassicParameterFlow      bool                         `json:"use_classic_parameter_flow"`
+	// MaxConcurrentBuilds is how many builds of its workspaces may wait or run at
+	// once; further ones are held back until one ends. 0 is no cap.
+	MaxConcurrentBuilds        int32                        `json:"max_concurrent_builds"`
+	MaxPortShareLevel          WorkspaceAgentPortShareLevel `json:"max_port_share_level"`
+	Name                       string                       `json:"name"`
+	OrganizationDisplayName    string                       `json:"organization_display_name"`
+	OrganizationIcon           string                       `json:"organization_icon"`
+	OrganizationID             uuid.UUID                    `json:"organization_id"`
+	OrganizationName           string                       `json:"organization_name"`
+	Provisioner                string                       `json:"provisioner"`
+	RequireActiveVersion       bool                         `json:"require_active_version"`
+	TimeTilDormantAutodeleteMS int64                        `json:"time_til_dormant_autodelete_ms"`
+	TimeTilDormantMS           int64                        `json:"time_til_dormant_ms"`
+	UpdatedAt                  time.Time                    `json:"updated_at"`
+	UseClassicParameterFlow    bool                         `json:"use_classic_parameter_flow"`
 }
 
 // TemplateVersion is one upload of a template's files and what the import learned of them.
@@ -118,6 +121,7 @@ type CreateTemplateRequest struct {
 	DormantTTLMS                    int64                         `json:"dormant_ttl_ms,omitempty"`
 	FailureTTLMS                    int64                         `json:"failure_ttl_ms,omitempty"`
 	Icon                            string                        `json:"icon,omitempty"`
+	MaxConcurrentBuilds             int32                         `json:"max_concurrent_builds,omitempty"` // see Template
 	MaxPortShareLevel               WorkspaceAgentPortShareLevel  `json:"max_port_share_level,omitempty"`
 	Name                            string                        `json:"name"`
 	RequireActiveVersion            bool                          `json:"require_active_version"`
@@ -143,6 +147,7 @@ type UpdateTemplateMeta struct {
 	DisplayName                  *string                       `json:"display_name,omitempty"`
 	FailureTTLMS                 *int64                        `json:"failure_ttl_ms,omitempty"`
 	Icon                         *string                       `json:"icon,omitempty"`
+	MaxConcurrentBuilds          *int32                        `json:"max_concurrent_builds,omitempty"` // see Template
 	MaxPortShareLevel            *WorkspaceAgentPortShareLevel `json:"max_port_share_level,omitempty"`
 	Name                         string                        `json:"name,omitempty"`
 	RequireActiveVersion         *bool                         `json:"require_active_version,omitempty"`

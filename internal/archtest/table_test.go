@@ -18,7 +18,7 @@ var tiers = []tier{
 		"internal/telemetry", "internal/terraform/...", "internal/tfprovider", "internal/tunnel/...", "internal/warm", "examples",
 	}, []string{".", "api/...", "client", "internal/lifecycle", "internal/telemetry"}},
 	{3, "use cases", []string{
-		"internal/app", "internal/audit", "internal/identity", "internal/presence", "internal/queue", "internal/resource",
+		"internal/app", "internal/audit", "internal/identity", "internal/presence", "internal/queue", "internal/resource", "internal/standing",
 		"internal/template", "internal/workspace",
 	}, []string{
 		".", "api/...", "internal/access", "internal/archive", "internal/keyring", "internal/lifecycle", "internal/notify", "internal/postgres",
@@ -44,6 +44,7 @@ var pairs = map[string]map[string]string{
 	"internal/warm":         {"internal/filelock": "processes share the store"},
 	"internal/echo":         {"internal/archive": "scripts come in template archives"},
 	"internal/template":     {"internal/queue": "import and dry-run jobs", "internal/resource": "what an import would make"},
+	"internal/queue":        {"internal/standing": "places in the queue"},
 	"internal/workspace":    {"internal/queue": "build jobs", "internal/resource": "what a build made"},
 	"internal/presence":     {"internal/resource": "agents are resources' children"},
 	"internal/identity":     {},

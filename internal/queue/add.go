@@ -33,10 +33,14 @@ func (s *Service) Add(ctx context.Context, q *sqlc.Queries, j NewJob) error {
 	if err != nil {
 		return err
 	}
-	return q.QueueAdd(ctx, sqlc.QueueAddParams{
+	p := sqlc.QueueAddParams{
 		ID: j.ID, OrganizationID: j.OrganizationID, InitiatorID: j.InitiatorID, Type: string(j.Type),
 		Provisioner: j.Provisioner, Priority: j.Priority, TagSetID: set, FileID: j.FileID, Input: input,
-	})
+	}
+	if j.TemplateID != uuid.Nil {
+		p.TemplateID = &j.TemplateID
+	}
+	return q.QueueAdd(ctx, p)
 }
 
 // Wake tells waiting provisioners of an organization, here and on other

@@ -278,7 +278,7 @@ func (d *dispatcher) forget(g *group) {
 }
 
 func (d *dispatcher) claim(ctx context.Context, like Worker, waiters []*waiter) ([]claimed, error) {
-	p := sqlc.QueueClaimParams{OrganizationID: d.org, Provisioners: like.Provisioners, LeaseMs: like.Lease.Milliseconds()}
+	p := sqlc.QueueClaimParams{OrganizationID: d.org, Provisioners: like.Provisioners, LeaseMs: like.Lease.Milliseconds(), Served: d.s.lately()}
 	for _, w := range waiters {
 		p.WorkerIds = append(p.WorkerIds, w.w.ID)
 		p.WorkerNames = append(p.WorkerNames, w.w.Name)
@@ -294,8 +294,31 @@ func (d *dispatcher) claim(ctx context.Context, like Worker, waiters []*waiter) 
 	out := make([]claimed, 0, len(rows))
 	for _, r := range rows {
 		out = append(out, claimed{jobOf(r.ProvisionerJob, r.Tags), *r.ProvisionerJob.WorkerID})
+		d.s.serve(r.ProvisionerJob.InitiatorID)
 	}
 	return out, nil
+}
+
+// maxServed bounds the initiators that are remembered as served.
+const maxServed = 1000
+
+// serve notes that a job of somebody was claimed.
+func (s *Service) serve(initiator uuid.UUID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if i := slices.Index(s.served, initiator); i >= 0 {
+		s.served = slices.Delete(s.served, i, i+1)
+	}
+	if s.served = append(s.served, initiator); len(s.served) > maxServed {
+		s.served = slices.Delete(s.served, 0, len(s.served)-maxServed)
+	}
+}
+
+// lately gives who was served lately, the latest at the end.
+func (s *Service) lately() []uuid.UUID {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return orEmpty(slices.Clone(s.served))
 }
 
 // claimed is a job and the daemon row it was claimed for.

@@ -2,6 +2,7 @@ package queue
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
@@ -48,6 +49,9 @@ func (s *Service) Explain(ctx context.Context, actor access.Subject, organizatio
 	visible := views(daemons, need.Tags[coder.TagOwner], actor)
 	x.NearestMiss, x.Warning = need.NearestMiss(visible), need.Warning(visible)
 	x.Daemons, x.Matched = refusals(need, daemons, actor)
+	if x.Held, err = s.heldBack(ctx, jobID); err != nil {
+		return none, err
+	}
 	if x.Held == "" {
 		if x.EstimatedStart, err = s.estimate(ctx, row, daemons, x); err != nil {
 			return none, err
@@ -243,4 +247,18 @@ func reads(actor access.Subject, r sqlc.QueueReadersRow) bool {
 		})
 	}
 	return false // a dry run is who started it's, and of who may read all jobs
+}
+
+// heldBack says why the queue itself keeps a pending job from provisioners, ""
+// when it does not.
+func (s *Service) heldBack(ctx context.Context, jobID uuid.UUID) (string, error) {
+	h, err := s.Store.QueueHeld(ctx, jobID)
+	if coder.Is(err, coder.CodeNotFound) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("The template %s lets %d of its builds wait or run at once, and %d do; of those that wait for one to end this is number %d.",
+		h.Name, h.MaxConcurrentBuilds, h.Active, h.Place), nil
 }

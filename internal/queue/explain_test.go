@@ -164,7 +164,7 @@ func TestPlanOfOverview(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, c := range map[string]struct{ args, index string }{
-		"queueOverview":  {"NULL, '{}'", "Index Only Scan using provisioner_jobs_pending"},
+		"queueOverview":  {"NULL, '{}'", "Index Only Scan using provisioner_jobs_waiting"},
 		"queueSlots":     {"NULL, 1000", "provisioner_jobs_running"},
 		"queueMeans":     {"'{1,2,3}', '{workspace_build,workspace_build,workspace_build}'", "provisioner_jobs_done"},
 		"queueDaemons":   {fmt.Sprintf("1000, '%s', '{}', NULL, '{}'", h.org), "provisioner_jobs_running"},

@@ -128,7 +128,7 @@ func (s *Service) Complete(ctx context.Context, w Worker, fence int64, done *pro
 		if err := addTimings(ctx, q, j.ID, done.GetWorkspaceBuild().GetTimings()); err != nil {
 			return err
 		}
-		return q.QueueEnd(ctx, sqlc.QueueEndParams{ID: j.ID, Succeeded: true})
+		return s.end(ctx, q, j, sqlc.QueueEndParams{ID: j.ID, Succeeded: true})
 	})
 	if r, ok := errors.AsType[refused](err); ok && ctx.Err() == nil && !coder.Is(r.err, coder.CodeUnavailable) {
 		s.Log.Warn("the result of a job was refused, so it fails", "job", job.ID, "type", job.Type, "error", r.err)
@@ -216,12 +216,35 @@ func (s *Service) fail(ctx context.Context, q *sqlc.Queries, j Job, failed *prov
 	if o.canceled {
 		end.Error, end.ErrorCode, end.Canceled = "", "", true
 	}
-	return q.QueueEnd(ctx, end)
+	return s.end(ctx, q, j, end)
+}
+
+// end ends a job, and lets go what waited for it under its template's cap.
+func (s *Service) end(ctx context.Context, q *sqlc.Queries, j Job, end sqlc.QueueEndParams) error {
+	if err := q.QueueEnd(ctx, end); err != nil || j.TemplateID == uuid.Nil {
+		return err
+	}
+	capped, err := q.QueueHolds(ctx, j.TemplateID)
+	if err != nil || !capped {
+		return err
+	}
+	_, err = q.QueueLetGo(ctx, j.TemplateID)
+	return err
+}
+
+// LetGo lets builds of a template go as its cap allows, after that was changed
+// in the same transaction; the caller calls Wake after its commit.
+func (s *Service) LetGo(ctx context.Context, q *sqlc.Queries, templateID uuid.UUID) error {
+	_, err := q.QueueLetGo(ctx, templateID)
+	return err
 }
 
 // changed tells whoever watches that a job's status changed.
 func (s *Service) changed(ctx context.Context, j Job) {
 	s.Hub.Publish(notify.Job(j.ID), notify.Interrupt(j.ID))
+	if j.TemplateID != uuid.Nil {
+		s.Wake(j.OrganizationID) // its end may have let another build go
+	}
 	if h, ok := s.handlers[j.Type]; ok {
 		h.Changed(context.WithoutCancel(ctx), j)
 	}

@@ -97,7 +97,7 @@ func (s *Service) overview(ctx context.Context, organizationID *uuid.UUID, targe
 	out := make([]namedSet, 0, len(rows))
 	for _, r := range rows {
 		// A key that a provisioner of one organization has may be a set of another.
-		if r.Pending+r.Running == 0 && !slices.ContainsFunc(pools[r.OrganizationID], func(p sqlc.QueueSlotsRow) bool { return p.Tags.Key() == r.Key }) {
+		if r.Pending+r.Held+r.Running == 0 && !slices.ContainsFunc(pools[r.OrganizationID], func(p sqlc.QueueSlotsRow) bool { return p.Tags.Key() == r.Key }) {
 			continue
 		}
 		out = append(out, setOf(r, pools[r.OrganizationID], target))
@@ -111,7 +111,7 @@ func (s *Service) overview(ctx context.Context, organizationID *uuid.UUID, targe
 
 func setOf(r sqlc.QueueOverviewRow, pools []sqlc.QueueSlotsRow, target time.Duration) namedSet {
 	t := coder.ProvisionerQueueTagSet{
-		Tags: r.Tags, Pending: int(r.Pending), Running: int(r.Running),
+		Tags: r.Tags, Pending: int(r.Pending), Held: int(r.Held), Running: int(r.Running),
 		OldestWaitSeconds: milli(max(0, r.OldestSeconds)), MeanSeconds: milli(r.MeanSeconds),
 		RecommendedSlots: coder.RecommendedSlots(int(r.Pending), int(r.Running), seconds(r.MeanSeconds), target),
 	}

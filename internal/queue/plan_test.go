@@ -24,19 +24,19 @@ func TestPlanOfClaim(t *testing.T) {
 	}
 	claim = strings.NewReplacer(
 		"sqlc.arg(organization_id)", "$1", "sqlc.arg(tags)", "$2", "sqlc.arg(provisioners)", "$3",
-		"sqlc.arg(worker_ids)", "$4", "sqlc.arg(worker_names)", "$5", "sqlc.arg(lease_ms)", "$6", "sqlc.embed(j)", "j.id",
+		"sqlc.arg(worker_ids)", "$4", "sqlc.arg(worker_names)", "$5", "sqlc.arg(lease_ms)", "$6", "sqlc.arg(served)", "$7", "sqlc.embed(j)", "j.id",
 	).Replace(claim)
 	conn, err := h.store.Pool().Acquire(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer conn.Release()
-	for _, sql := range []string{"SET plan_cache_mode = force_generic_plan", "PREPARE claim (uuid, jsonb, text[], uuid[], text[], bigint) AS " + claim} {
+	for _, sql := range []string{"SET plan_cache_mode = force_generic_plan", "PREPARE claim (uuid, jsonb, text[], uuid[], text[], bigint, uuid[]) AS " + claim} {
 		if _, err := conn.Exec(t.Context(), sql); err != nil {
 			t.Fatal(err)
 		}
 	}
-	rows, err := conn.Query(t.Context(), fmt.Sprintf("EXPLAIN EXECUTE claim ('%s', '%s', '{echo}', '{%s}', '{d}', 1000)", h.org, mustJSON(t, coder.NormalizeTags(h.user, nil)), uuid.New()))
+	rows, err := conn.Query(t.Context(), fmt.Sprintf("EXPLAIN EXECUTE claim ('%s', '%s', '{echo}', '{%s}', '{d}', 1000, '{}')", h.org, mustJSON(t, coder.NormalizeTags(h.user, nil)), uuid.New()))
 	if err != nil {
 		t.Fatal(err)
 	}

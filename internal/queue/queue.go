@@ -25,6 +25,7 @@ type Job struct {
 	Input                                   json.RawMessage
 	CreatedAt, StartedAt                    time.Time
 	Fence                                   int64
+	TemplateID                              uuid.UUID // whose cap it counts for; Nil for none
 }
 
 // NewJob is a job to add.
@@ -33,7 +34,8 @@ type NewJob struct {
 	Type                                    coder.ProvisionerJobType
 	Provisioner                             string     // terraform or echo
 	Tags                                    coder.Tags // normalized
-	Priority                                int16      // lower goes first; 0 for people
+	Priority                                int16      // lower goes first; 0 for people, 1 for prebuilds
+	TemplateID                              uuid.UUID  // of a build, for its template's cap; Nil for none
 	Input                                   any        // marshalled to JSON; holds the fields of coder.ProvisionerJobInput
 }
 

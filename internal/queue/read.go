@@ -8,6 +8,7 @@ import (
 
 	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
+	"github.com/seed-2a7f8fe7/coder/internal/standing"
 )
 
 // Job gives one job as people see it.
@@ -35,24 +36,31 @@ func (s *Service) Jobs(ctx context.Context, q *sqlc.Queries, ids []uuid.UUID) (m
 		return nil, err
 	}
 	var pending []uuid.UUID
+	queues := map[standing.Queue][]uuid.UUID{}
 	for _, r := range rows {
 		j := jobView(r)
 		if j.Status == coder.ProvisionerJobStatusPending {
 			pending = append(pending, j.ID)
+			if p := r.ProvisionerJob; !p.Held {
+				in := standing.Queue{TagSet: p.TagSetID, Provisioner: p.Provisioner}
+				queues[in] = append(queues[in], j.ID)
+			}
 		}
 		out[j.ID] = j
 	}
 	if len(pending) == 0 {
 		return out, nil
 	}
-	positions, err := q.QueuePositions(ctx, pending)
-	if err != nil {
-		return nil, err
-	}
-	for _, p := range positions {
-		j := out[p.ID]
-		j.QueuePosition, j.QueueSize = int(p.Position), int(p.Size)
-		out[p.ID] = j
+	for queue, jobs := range queues {
+		places, err := s.places.Places(ctx, q, queue, jobs)
+		if err != nil {
+			return nil, err
+		}
+		for id, p := range places {
+			j := out[id]
+			j.QueuePosition, j.QueueSize = p.Position, p.Size
+			out[id] = j
+		}
 	}
 	workers, err := q.QueueWorkers(ctx, pending, stale.Milliseconds())
 	if err != nil {

@@ -53,6 +53,7 @@ func (s *Service) reapOnce(ctx context.Context) error {
 			errs = append(errs, fmt.Errorf("job %s: %w", id, err))
 		}
 	}
+	errs = append(errs, s.letGo(ctx))
 	waiting, err := s.Store.QueueUnserved(ctx, s.Unserved.Milliseconds())
 	if err != nil {
 		return errors.Join(append(errs, err)...)
@@ -63,6 +64,19 @@ func (s *Service) reapOnce(ctx context.Context) error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// letGo makes up for a cap that was raised, or a build that ended, without
+// anybody letting go what waited for that.
+func (s *Service) letGo(ctx context.Context) error {
+	templates, err := s.Store.QueueHeldTemplates(ctx)
+	for _, t := range templates {
+		if err := s.Store.Tx(ctx, func(q *sqlc.Queries) error { return s.LetGo(ctx, q, t.ID) }); err != nil {
+			return err
+		}
+		s.Wake(t.OrganizationID)
+	}
+	return err
 }
 
 // reapLost deals with a job whose provisioner went silent, or that does not

@@ -15,6 +15,7 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/notify"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
+	"github.com/seed-2a7f8fe7/coder/internal/standing"
 )
 
 // Leases: how long a job stays with a provisioner that says nothing.
@@ -61,7 +62,9 @@ type Service struct {
 	dispatchers map[uuid.UUID]*dispatcher
 	connected   map[uuid.UUID]int // daemon rows -> connections here
 	words       words
+	served      []uuid.UUID // initiators by when a job of theirs was claimed last, the latest at the end
 	keys        *keyring.Ring
+	places      *standing.Board
 
 	spawn func(func(context.Context)) // runs until Stop
 	stop  context.CancelFunc
@@ -92,6 +95,7 @@ func New(c Config) *Service {
 		dispatchers: map[uuid.UUID]*dispatcher{},
 		connected:   map[uuid.UUID]int{},
 		keys:        keyring.New(),
+		places:      standing.New(),
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	s.stop = cancel
@@ -143,6 +147,9 @@ func jobOf(r sqlc.ProvisionerJob, tags coder.Tags) Job {
 		ID: r.ID, OrganizationID: r.OrganizationID, InitiatorID: r.InitiatorID, FileID: r.FileID,
 		Type: coder.ProvisionerJobType(r.Type), Provisioner: r.Provisioner, Tags: tags, Input: r.Input,
 		CreatedAt: r.CreatedAt, Fence: r.Fence,
+	}
+	if r.TemplateID != nil {
+		j.TemplateID = *r.TemplateID
 	}
 	if r.StartedAt != nil {
 		j.StartedAt = *r.StartedAt

@@ -25,7 +25,7 @@ func newRow(organizationID, creator uuid.UUID, req coder.CreateTemplateRequest) 
 	t := sqlc.Template{
 		ID: uuid.New(), OrganizationID: organizationID, Name: req.Name, DisplayName: req.DisplayName,
 		Description: req.Description, Icon: req.Icon, ActiveVersionID: req.TemplateVersionID, CreatedBy: creator,
-		DefaultTTLMS: req.DefaultTTLMS, ActivityBumpMs: 3600_000, FailureTtlMs: req.FailureTTLMS,
+		DefaultTTLMS: req.DefaultTTLMS, ActivityBumpMs: 3600_000, FailureTtlMs: req.FailureTTLMS, MaxConcurrentBuilds: req.MaxConcurrentBuilds,
 		TimeTilDormantMs: req.DormantTTLMS, TimeTilDormantAutodeleteMs: req.DeleteTTLMS,
 		AutostartDays: weekdays(), AutostopDays: []string{}, AutostopWeeks: 1,
 		AllowUserAutostart: or(req.AllowUserAutostart), AllowUserAutostop: or(req.AllowUserAutostop),
@@ -105,6 +105,9 @@ func check(t sqlc.Template) error {
 			return coder.Invalid(d.field, "must be between 0 and ten years, in milliseconds")
 		}
 	}
+	if t.MaxConcurrentBuilds < 0 {
+		return coder.Invalid("max_concurrent_builds", "is how many builds may run at once, or 0 for as many as there are")
+	}
 	days := weekdays()
 	for _, d := range t.AutostartDays {
 		if !slices.Contains(days, d) {
@@ -164,6 +167,7 @@ func change(t sqlc.Template, req coder.UpdateTemplateMeta) sqlc.Template {
 	set(&t.DeprecationMessage, req.DeprecationMessage)
 	set(&t.UseClassicParameterFlow, req.UseClassicParameterFlow)
 	set(&t.DisableModuleCache, req.DisableModuleCache)
+	set(&t.MaxConcurrentBuilds, req.MaxConcurrentBuilds)
 	if req.MaxPortShareLevel != nil && *req.MaxPortShareLevel != "" {
 		t.MaxPortShareLevel = string(*req.MaxPortShareLevel)
 	}
@@ -192,6 +196,7 @@ func set[T any](to *T, from *T) {
 // UpdateTemplate changes the settings of a template. A request that changes
 // nothing succeeds and leaves no trace. (TPL-15, TPL-17)
 func (s *Service) UpdateTemplate(ctx context.Context, actor access.Subject, id uuid.UUID, req coder.UpdateTemplateMeta) (coder.Template, error) {
+	var organization uuid.UUID // whose builds may begin now
 	err := s.Store.Tx(ctx, func(q *sqlc.Queries) error {
 		old, err := lock(ctx, q, actor, coder.RBACActionUpdate, id)
 		if err != nil {
@@ -216,6 +221,12 @@ func (s *Service) UpdateTemplate(ctx context.Context, actor access.Subject, id u
 		if err := q.TemplateUpdate(ctx, updateParams(t, s)); err != nil {
 			return taken(err, "templates_name", "name", "template", t.Name)
 		}
+		if t.MaxConcurrentBuilds != old.MaxConcurrentBuilds {
+			if err := s.Queue.LetGo(ctx, q, id); err != nil {
+				return err
+			}
+			organization = t.OrganizationID
+		}
 		return audit.Record(ctx, q, actor, audit.Entry{
 			Action: coder.AuditActionWrite, ResourceType: coder.ResourceTypeTemplate, ResourceID: id,
 			OrganizationID: t.OrganizationID, Target: t.Name, Icon: t.Icon, Diff: diff,
@@ -223,6 +234,9 @@ func (s *Service) UpdateTemplate(ctx context.Context, actor access.Subject, id u
 	})
 	if err != nil {
 		return coder.Template{}, err
+	}
+	if organization != uuid.Nil {
+		s.Queue.Wake(organization)
 	}
 	return s.Template(ctx, actor, id)
 }
@@ -252,7 +266,7 @@ func insertParams(t sqlc.Template, s *Service) sqlc.TemplateInsertParams {
 		AutostartDays: t.AutostartDays, AutostopDays: t.AutostopDays, AutostopWeeks: t.AutostopWeeks,
 		AllowUserAutostart: t.AllowUserAutostart, AllowUserAutostop: t.AllowUserAutostop,
 		AllowUserCancelWorkspaceJobs: t.AllowUserCancelWorkspaceJobs, RequireActiveVersion: t.RequireActiveVersion,
-		MaxPortShareLevel: t.MaxPortShareLevel, CorsBehavior: t.CorsBehavior,
+		MaxPortShareLevel: t.MaxPortShareLevel, CorsBehavior: t.CorsBehavior, MaxConcurrentBuilds: t.MaxConcurrentBuilds,
 		UseClassicParameterFlow: t.UseClassicParameterFlow, GroupACL: t.GroupACL, Now: s.now(),
 	}
 }
@@ -266,7 +280,7 @@ func updateParams(t sqlc.Template, s *Service) sqlc.TemplateUpdateParams {
 		AllowUserAutostart: t.AllowUserAutostart, AllowUserAutostop: t.AllowUserAutostop,
 		AllowUserCancelWorkspaceJobs: t.AllowUserCancelWorkspaceJobs, RequireActiveVersion: t.RequireActiveVersion,
 		DeprecationMessage: t.DeprecationMessage, MaxPortShareLevel: t.MaxPortShareLevel, CorsBehavior: t.CorsBehavior,
-		UseClassicParameterFlow: t.UseClassicParameterFlow, DisableModuleCache: t.DisableModuleCache,
+		UseClassicParameterFlow: t.UseClassicParameterFlow, DisableModuleCache: t.DisableModuleCache, MaxConcurrentBuilds: t.MaxConcurrentBuilds,
 		GroupACL: t.GroupACL, Now: s.now(),
 	}
 }

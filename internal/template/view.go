@@ -14,7 +14,7 @@ import (
 func view(r sqlc.TemplateByIDRow) coder.Template {
 	t := r.Template
 	return coder.Template{
-		ActiveUserCount: int(r.Users), ActiveVersionID: t.ActiveVersionID, ActivityBumpMS: t.ActivityBumpMs,
+		ActiveUserCount: int(r.Users), ActiveVersionID: t.ActiveVersionID, ActivityBumpMS: t.ActivityBumpMs, MaxConcurrentBuilds: t.MaxConcurrentBuilds,
 		AllowUserAutostart: t.AllowUserAutostart, AllowUserAutostop: t.AllowUserAutostop,
 		AllowUserCancelWorkspaceJobs: t.AllowUserCancelWorkspaceJobs,
 		AutostartRequirement:         coder.TemplateAutostartRequirement{DaysOfWeek: t.AutostartDays},

@@ -230,6 +230,7 @@ func (s *Service) addBuild(ctx context.Context, q *sqlc.Queries, actor access.Su
 	err = s.Queue.Add(ctx, q, queue.NewJob{
 		ID: jobID, OrganizationID: w.OrganizationID, InitiatorID: actor.UserID, FileID: p.version.FileID,
 		Type: coder.ProvisionerJobTypeWorkspaceBuild, Provisioner: p.version.Provisioner, Tags: tags, Input: in,
+		TemplateID: w.TemplateID,
 	})
 	if err != nil {
 		return uuid.Nil, err

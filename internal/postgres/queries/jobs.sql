@@ -9,14 +9,46 @@ RETURNING id;
 
 -- name: QueueAdd :exec
 INSERT INTO provisioner_jobs (
-    id, organization_id, initiator_id, type, provisioner, priority, tag_set_id, file_id, input, created_at, updated_at
-) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, now(), now());
+    id, organization_id, initiator_id, type, provisioner, priority, tag_set_id, file_id, input, template_id, created_at, updated_at, turn, held
+) VALUES (
+    @id, @organization_id, @initiator_id, @type, @provisioner, @priority, @tag_set_id, @file_id, @input, sqlc.narg(template_id)::uuid, now(), now(),
+    provisioner_job_turn(@tag_set_id::bigint, @provisioner::text, @priority::smallint, @initiator_id::uuid),
+    coalesce(provisioner_job_held(sqlc.narg(template_id)::uuid), false)
+);
+
+-- name: QueueLetGo :one
+-- Lets go held builds of a template as its cap allows, and tells how many.
+SELECT provisioner_jobs_let_go(@template_id::uuid)::integer AS freed;
+
+-- name: QueueHolds :one
+-- Whether a template has builds that wait for others of it to end.
+SELECT EXISTS (SELECT FROM provisioner_jobs j WHERE j.template_id = @template_id::uuid AND j.held AND j.completed_at IS NULL) AS holds;
+
+-- name: QueueHeldTemplates :many
+-- Templates that hold builds back although there is room under their cap.
+SELECT t.id, t.organization_id FROM templates t
+WHERE t.id IN (SELECT j.template_id FROM provisioner_jobs j WHERE j.template_id IS NOT NULL AND j.held AND j.completed_at IS NULL)
+    AND (t.max_concurrent_builds = 0 OR t.max_concurrent_builds > (SELECT count(*) FROM provisioner_jobs p
+        WHERE p.template_id = t.id AND p.completed_at IS NULL AND NOT p.held))
+LIMIT 50;
+
+-- name: QueueHeld :one
+-- Why a held build waits.
+SELECT t.name, t.max_concurrent_builds,
+    (SELECT count(*) FROM provisioner_jobs p WHERE p.template_id = t.id AND p.completed_at IS NULL AND NOT p.held) AS active,
+    (SELECT count(*) FROM provisioner_jobs p WHERE p.template_id = t.id AND p.completed_at IS NULL AND p.held
+        AND (p.priority, p.turn, p.created_at, p.id) <= (j.priority, j.turn, j.created_at, j.id)) AS place
+FROM provisioner_jobs j JOIN templates t ON t.id = j.template_id
+WHERE j.id = $1 AND j.held AND j.completed_at IS NULL;
 
 -- name: QueueClaim :many
 -- Gives pending jobs to the waiting workers of one organization, tag set and
--- kind, at most one each, the most urgent and then the oldest first. A tag set
--- matches as coder.Tags.Match says: the untagged one only its equal, any other
--- when it is contained. What another server is claiming is skipped.
+-- kind, at most one each, the most urgent class first. Within a tag set the
+-- turns decide. Between tag sets that the workers serve, each is asked in turn:
+-- first what is next in each, those whose initiator was served least recently
+-- before the others. A tag set matches as coder.Tags.Match says: the untagged
+-- one only its equal, any other when it is contained. What another server is
+-- claiming is skipped.
 WITH sets AS MATERIALIZED (
     SELECT s.id FROM job_tag_sets s
     WHERE s.organization_id = sqlc.arg(organization_id) AND CASE
@@ -25,18 +57,23 @@ WITH sets AS MATERIALIZED (
 ), picked AS MATERIALIZED (
     -- One row with an array: the planner knows nothing of how many jobs there
     -- are to hand out, and would read the whole table to join them.
-    SELECT array_agg(c.id ORDER BY c.priority, c.created_at, c.id) AS ids FROM (
-        SELECT l.id, l.priority, l.created_at
+    SELECT array_agg(c.id ORDER BY c.priority, c.place, c.again, c.served NULLS FIRST, c.created_at, c.id) AS ids FROM (
+        SELECT l.id, l.priority, l.created_at, l.place,
+            row_number() OVER (PARTITION BY l.priority, l.place, l.initiator_id ORDER BY l.created_at, l.id) AS again,
+            array_position(sqlc.arg(served)::uuid[], l.initiator_id) AS served
         FROM sets CROSS JOIN unnest(sqlc.arg(provisioners)::text[]) AS kind
         CROSS JOIN LATERAL (
-            SELECT p.id, p.priority, p.created_at FROM provisioner_jobs p
-            WHERE p.tag_set_id = sets.id AND p.provisioner = kind
-                AND p.started_at IS NULL AND p.completed_at IS NULL
-            ORDER BY p.priority, p.created_at
-            LIMIT cardinality(sqlc.arg(worker_ids)::uuid[])
-            FOR UPDATE SKIP LOCKED
+            SELECT n.id, n.priority, n.initiator_id, n.created_at, row_number() OVER (PARTITION BY n.priority ORDER BY n.turn, n.created_at, n.id) AS place
+            FROM (
+                SELECT p.id, p.priority, p.initiator_id, p.created_at, p.turn FROM provisioner_jobs p
+                WHERE p.tag_set_id = sets.id AND p.provisioner = kind
+                    AND p.started_at IS NULL AND p.completed_at IS NULL AND NOT p.held
+                ORDER BY p.priority, p.turn, p.created_at, p.id
+                LIMIT cardinality(sqlc.arg(worker_ids)::uuid[])
+                FOR UPDATE SKIP LOCKED
+            ) n
         ) l
-        ORDER BY l.priority, l.created_at, l.id
+        ORDER BY l.priority, l.place, again, served NULLS FIRST, l.created_at, l.id
         LIMIT cardinality(sqlc.arg(worker_ids)::uuid[])
     ) c
 )
@@ -99,7 +136,7 @@ ORDER BY lease_expires_at LIMIT 50;
 -- Jobs that wait longer than the given time while no provisioner that could
 -- take them was seen in that time.
 SELECT j.id, s.tags FROM provisioner_jobs j JOIN job_tag_sets s ON s.id = j.tag_set_id
-WHERE j.started_at IS NULL AND j.completed_at IS NULL
+WHERE j.started_at IS NULL AND j.completed_at IS NULL AND NOT j.held
     AND j.updated_at < now() - sqlc.arg(age_ms)::bigint * interval '1 millisecond'
     AND NOT EXISTS (
         SELECT FROM provisioner_daemons d
@@ -123,16 +160,12 @@ LEFT JOIN template_versions v ON v.id = coalesce(b.template_version_id, provisio
 LEFT JOIN templates t ON t.id = v.template_id
 WHERE j.id = ANY (sqlc.arg(ids)::uuid[]);
 
--- name: QueuePositions :many
--- Where pending jobs stand among those of their tag set and kind.
-SELECT j.id, a.position, a.size
-FROM provisioner_jobs j
-CROSS JOIN LATERAL (
-    SELECT count(*) FILTER (WHERE (p.priority, p.created_at, p.id) <= (j.priority, j.created_at, j.id)) AS position, count(*) AS size
-    FROM provisioner_jobs p
-    WHERE p.tag_set_id = j.tag_set_id AND p.provisioner = j.provisioner AND p.started_at IS NULL AND p.completed_at IS NULL
-) a
-WHERE j.id = ANY (sqlc.arg(ids)::uuid[]) AND j.started_at IS NULL AND j.completed_at IS NULL;
+-- name: QueueOrder :many
+-- The pending jobs of a tag set and kind in the order in which they are taken.
+SELECT p.id FROM provisioner_jobs p
+WHERE p.tag_set_id = @tag_set_id AND p.provisioner = @provisioner AND p.started_at IS NULL AND p.completed_at IS NULL AND NOT p.held
+ORDER BY p.priority, p.turn, p.created_at, p.id
+LIMIT @max_rows;
 
 -- name: QueueWorkers :many
 -- Provisioners seen lately that could take each of the pending jobs.

@@ -92,7 +92,11 @@ WHERE l.seconds IS NOT NULL;
 -- whose keys are given are told even when nothing waits or runs in them.
 WITH pending AS MATERIALIZED (
     SELECT j.tag_set_id, count(*) AS jobs, min(j.created_at) AS oldest
-    FROM provisioner_jobs j WHERE j.started_at IS NULL AND j.completed_at IS NULL
+    FROM provisioner_jobs j WHERE j.started_at IS NULL AND j.completed_at IS NULL AND NOT j.held
+    GROUP BY j.tag_set_id
+), held AS MATERIALIZED (
+    SELECT j.tag_set_id, count(*) AS jobs
+    FROM provisioner_jobs j WHERE j.template_id IS NOT NULL AND j.completed_at IS NULL AND j.held
     GROUP BY j.tag_set_id
 ), running AS MATERIALIZED (
     SELECT j.tag_set_id, count(*) AS jobs
@@ -100,12 +104,13 @@ WITH pending AS MATERIALIZED (
     GROUP BY j.tag_set_id
 )
 SELECT s.organization_id, o.name AS organization, s.key, s.tags,
-    coalesce(p.jobs, 0)::bigint AS pending, coalesce(r.jobs, 0)::bigint AS running,
+    coalesce(p.jobs, 0)::bigint AS pending, coalesce(h.jobs, 0)::bigint AS held, coalesce(r.jobs, 0)::bigint AS running,
     coalesce(extract(epoch FROM now() - p.oldest), 0)::float8 AS oldest_seconds,
     coalesce(m.seconds, 0)::float8 AS mean_seconds
 FROM job_tag_sets s
 JOIN organizations o ON o.id = s.organization_id
 LEFT JOIN pending p ON p.tag_set_id = s.id
+LEFT JOIN held h ON h.tag_set_id = s.id
 LEFT JOIN running r ON r.tag_set_id = s.id
 CROSS JOIN LATERAL (
     SELECT avg(extract(epoch FROM l.completed_at - l.started_at)) AS seconds FROM (
@@ -115,7 +120,7 @@ CROSS JOIN LATERAL (
     ) l WHERE l.status IN ('succeeded', 'failed')
 ) m
 WHERE (sqlc.narg(organization_id)::uuid IS NULL OR s.organization_id = sqlc.narg(organization_id))
-    AND (p.jobs IS NOT NULL OR r.jobs IS NOT NULL OR s.key = ANY (sqlc.arg(keys)::text[]));
+    AND (p.jobs IS NOT NULL OR h.jobs IS NOT NULL OR r.jobs IS NOT NULL OR s.key = ANY (sqlc.arg(keys)::text[]));
 
 -- name: QueueSlots :many
 -- The slots of the daemons that are there, by their tags: of one organization,

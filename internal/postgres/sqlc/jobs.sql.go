@@ -16,8 +16,12 @@ import (
 
 const queueAdd = `-- name: QueueAdd :exec
 INSERT INTO provisioner_jobs (
-    id, organization_id, initiator_id, type, provisioner, priority, tag_set_id, file_id, input, created_at, updated_at
-) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, now(), now())
+    id, organization_id, initiator_id, type, provisioner, priority, tag_set_id, file_id, input, template_id, created_at, updated_at, turn, held
+) VALUES (
+    $1, $2, $3, $4, $5, $6, $7, $8, $9, $10::uuid, now(), now(),
+    provisioner_job_turn($7::bigint, $5::text, $6::smallint, $3::uuid),
+    coalesce(provisioner_job_held($10::uuid), false)
+)
 `
 
 type QueueAddParams struct {
@@ -30,6 +34,7 @@ type QueueAddParams struct {
 	TagSetID       int64
 	FileID         uuid.UUID
 	Input          json.RawMessage
+	TemplateID     *uuid.UUID
 }
 
 func (q *Queries) QueueAdd(ctx context.Context, arg QueueAddParams) error {
@@ -43,6 +48,7 @@ func (q *Queries) QueueAdd(ctx context.Context, arg QueueAddParams) error {
 		arg.TagSetID,
 		arg.FileID,
 		arg.Input,
+		arg.TemplateID,
 	)
 	return err
 }
@@ -133,18 +139,23 @@ WITH sets AS MATERIALIZED (
 ), picked AS MATERIALIZED (
     -- One row with an array: the planner knows nothing of how many jobs there
     -- are to hand out, and would read the whole table to join them.
-    SELECT array_agg(c.id ORDER BY c.priority, c.created_at, c.id) AS ids FROM (
-        SELECT l.id, l.priority, l.created_at
-        FROM sets CROSS JOIN unnest($6::text[]) AS kind
+    SELECT array_agg(c.id ORDER BY c.priority, c.place, c.again, c.served NULLS FIRST, c.created_at, c.id) AS ids FROM (
+        SELECT l.id, l.priority, l.created_at, l.place,
+            row_number() OVER (PARTITION BY l.priority, l.place, l.initiator_id ORDER BY l.created_at, l.id) AS again,
+            array_position($6::uuid[], l.initiator_id) AS served
+        FROM sets CROSS JOIN unnest($7::text[]) AS kind
         CROSS JOIN LATERAL (
-            SELECT p.id, p.priority, p.created_at FROM provisioner_jobs p
-            WHERE p.tag_set_id = sets.id AND p.provisioner = kind
-                AND p.started_at IS NULL AND p.completed_at IS NULL
-            ORDER BY p.priority, p.created_at
-            LIMIT cardinality($1::uuid[])
-            FOR UPDATE SKIP LOCKED
+            SELECT n.id, n.priority, n.initiator_id, n.created_at, row_number() OVER (PARTITION BY n.priority ORDER BY n.turn, n.created_at, n.id) AS place
+            FROM (
+                SELECT p.id, p.priority, p.initiator_id, p.created_at, p.turn FROM provisioner_jobs p
+                WHERE p.tag_set_id = sets.id AND p.provisioner = kind
+                    AND p.started_at IS NULL AND p.completed_at IS NULL AND NOT p.held
+                ORDER BY p.priority, p.turn, p.created_at, p.id
+                LIMIT cardinality($1::uuid[])
+                FOR UPDATE SKIP LOCKED
+            ) n
         ) l
-        ORDER BY l.priority, l.created_at, l.id
+        ORDER BY l.priority, l.place, again, served NULLS FIRST, l.created_at, l.id
         LIMIT cardinality($1::uuid[])
     ) c
 )
@@ -155,7 +166,7 @@ UPDATE provisioner_jobs j SET
     lease_ms = $3::bigint, lease_expires_at = now() + $3::bigint * interval '1 millisecond'
 FROM picked
 WHERE j.id = ANY (picked.ids)
-RETURNING j.id, j.organization_id, j.initiator_id, j.type, j.provisioner, j.priority, j.tag_set_id, j.file_id, j.input, j.trace, j.created_at, j.updated_at, j.started_at, j.canceled_at, j.completed_at, j.error, j.error_code, j.worker_id, j.worker_name, j.fence, j.lease_ms, j.lease_expires_at, j.resumable, j.logs_length, j.logs_overflowed, j.status, (SELECT s.tags FROM job_tag_sets s WHERE s.id = j.tag_set_id) AS tags
+RETURNING j.id, j.organization_id, j.initiator_id, j.type, j.provisioner, j.priority, j.tag_set_id, j.file_id, j.input, j.trace, j.created_at, j.updated_at, j.started_at, j.canceled_at, j.completed_at, j.error, j.error_code, j.worker_id, j.worker_name, j.fence, j.lease_ms, j.lease_expires_at, j.resumable, j.logs_length, j.logs_overflowed, j.status, j.turn, j.template_id, j.held, (SELECT s.tags FROM job_tag_sets s WHERE s.id = j.tag_set_id) AS tags
 `
 
 type QueueClaimParams struct {
@@ -164,6 +175,7 @@ type QueueClaimParams struct {
 	LeaseMs        int64
 	OrganizationID uuid.UUID
 	Tags           json.RawMessage
+	Served         []uuid.UUID
 	Provisioners   []string
 }
 
@@ -173,9 +185,12 @@ type QueueClaimRow struct {
 }
 
 // Gives pending jobs to the waiting workers of one organization, tag set and
-// kind, at most one each, the most urgent and then the oldest first. A tag set
-// matches as coder.Tags.Match says: the untagged one only its equal, any other
-// when it is contained. What another server is claiming is skipped.
+// kind, at most one each, the most urgent class first. Within a tag set the
+// turns decide. Between tag sets that the workers serve, each is asked in turn:
+// first what is next in each, those whose initiator was served least recently
+// before the others. A tag set matches as coder.Tags.Match says: the untagged
+// one only its equal, any other when it is contained. What another server is
+// claiming is skipped.
 func (q *Queries) QueueClaim(ctx context.Context, arg QueueClaimParams) ([]QueueClaimRow, error) {
 	rows, err := q.db.Query(ctx, queueClaim,
 		arg.WorkerIds,
@@ -183,6 +198,7 @@ func (q *Queries) QueueClaim(ctx context.Context, arg QueueClaimParams) ([]Queue
 		arg.LeaseMs,
 		arg.OrganizationID,
 		arg.Tags,
+		arg.Served,
 		arg.Provisioners,
 	)
 	if err != nil {
@@ -219,6 +235,9 @@ func (q *Queries) QueueClaim(ctx context.Context, arg QueueClaimParams) ([]Queue
 			&i.ProvisionerJob.LogsLength,
 			&i.ProvisionerJob.LogsOverflowed,
 			&i.ProvisionerJob.Status,
+			&i.ProvisionerJob.Turn,
+			&i.ProvisionerJob.TemplateID,
+			&i.ProvisionerJob.Held,
 			&i.Tags,
 		); err != nil {
 			return nil, err
@@ -287,8 +306,83 @@ func (q *Queries) QueueExpired(ctx context.Context, forceCancelMs int64) ([]uuid
 	return items, nil
 }
 
+const queueHeld = `-- name: QueueHeld :one
+SELECT t.name, t.max_concurrent_builds,
+    (SELECT count(*) FROM provisioner_jobs p WHERE p.template_id = t.id AND p.completed_at IS NULL AND NOT p.held) AS active,
+    (SELECT count(*) FROM provisioner_jobs p WHERE p.template_id = t.id AND p.completed_at IS NULL AND p.held
+        AND (p.priority, p.turn, p.created_at, p.id) <= (j.priority, j.turn, j.created_at, j.id)) AS place
+FROM provisioner_jobs j JOIN templates t ON t.id = j.template_id
+WHERE j.id = $1 AND j.held AND j.completed_at IS NULL
+`
+
+type QueueHeldRow struct {
+	Name                string
+	MaxConcurrentBuilds int32
+	Active              int64
+	Place               int64
+}
+
+// Why a held build waits.
+func (q *Queries) QueueHeld(ctx context.Context, id uuid.UUID) (QueueHeldRow, error) {
+	row := q.db.QueryRow(ctx, queueHeld, id)
+	var i QueueHeldRow
+	err := row.Scan(
+		&i.Name,
+		&i.MaxConcurrentBuilds,
+		&i.Active,
+		&i.Place,
+	)
+	return i, err
+}
+
+const queueHeldTemplates = `-- name: QueueHeldTemplates :many
+SELECT t.id, t.organization_id FROM templates t
+WHERE t.id IN (SELECT j.template_id FROM provisioner_jobs j WHERE j.template_id IS NOT NULL AND j.held AND j.completed_at IS NULL)
+    AND (t.max_concurrent_builds = 0 OR t.max_concurrent_builds > (SELECT count(*) FROM provisioner_jobs p
+        WHERE p.template_id = t.id AND p.completed_at IS NULL AND NOT p.held))
+LIMIT 50
+`
+
+type QueueHeldTemplatesRow struct {
+	ID             uuid.UUID
+	OrganizationID uuid.UUID
+}
+
+// Templates that hold builds back although there is room under their cap.
+func (q *Queries) QueueHeldTemplates(ctx context.Context) ([]QueueHeldTemplatesRow, error) {
+	rows, err := q.db.Query(ctx, queueHeldTemplates)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []QueueHeldTemplatesRow{}
+	for rows.Next() {
+		var i QueueHeldTemplatesRow
+		if err := rows.Scan(&i.ID, &i.OrganizationID); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const queueHolds = `-- name: QueueHolds :one
+SELECT EXISTS (SELECT FROM provisioner_jobs j WHERE j.template_id = $1::uuid AND j.held AND j.completed_at IS NULL) AS holds
+`
+
+// Whether a template has builds that wait for others of it to end.
+func (q *Queries) QueueHolds(ctx context.Context, templateID uuid.UUID) (bool, error) {
+	row := q.db.QueryRow(ctx, queueHolds, templateID)
+	var holds bool
+	err := row.Scan(&holds)
+	return holds, err
+}
+
 const queueJob = `-- name: QueueJob :one
-SELECT j.id, j.organization_id, j.initiator_id, j.type, j.provisioner, j.priority, j.tag_set_id, j.file_id, j.input, j.trace, j.created_at, j.updated_at, j.started_at, j.canceled_at, j.completed_at, j.error, j.error_code, j.worker_id, j.worker_name, j.fence, j.lease_ms, j.lease_expires_at, j.resumable, j.logs_length, j.logs_overflowed, j.status, s.tags FROM provisioner_jobs j JOIN job_tag_sets s ON s.id = j.tag_set_id
+SELECT j.id, j.organization_id, j.initiator_id, j.type, j.provisioner, j.priority, j.tag_set_id, j.file_id, j.input, j.trace, j.created_at, j.updated_at, j.started_at, j.canceled_at, j.completed_at, j.error, j.error_code, j.worker_id, j.worker_name, j.fence, j.lease_ms, j.lease_expires_at, j.resumable, j.logs_length, j.logs_overflowed, j.status, j.turn, j.template_id, j.held, s.tags FROM provisioner_jobs j JOIN job_tag_sets s ON s.id = j.tag_set_id
 WHERE j.id = $1
 `
 
@@ -327,13 +421,16 @@ func (q *Queries) QueueJob(ctx context.Context, id uuid.UUID) (QueueJobRow, erro
 		&i.ProvisionerJob.LogsLength,
 		&i.ProvisionerJob.LogsOverflowed,
 		&i.ProvisionerJob.Status,
+		&i.ProvisionerJob.Turn,
+		&i.ProvisionerJob.TemplateID,
+		&i.ProvisionerJob.Held,
 		&i.Tags,
 	)
 	return i, err
 }
 
 const queueJobs = `-- name: QueueJobs :many
-SELECT j.id, j.organization_id, j.initiator_id, j.type, j.provisioner, j.priority, j.tag_set_id, j.file_id, j.input, j.trace, j.created_at, j.updated_at, j.started_at, j.canceled_at, j.completed_at, j.error, j.error_code, j.worker_id, j.worker_name, j.fence, j.lease_ms, j.lease_expires_at, j.resumable, j.logs_length, j.logs_overflowed, j.status, s.tags,
+SELECT j.id, j.organization_id, j.initiator_id, j.type, j.provisioner, j.priority, j.tag_set_id, j.file_id, j.input, j.trace, j.created_at, j.updated_at, j.started_at, j.canceled_at, j.completed_at, j.error, j.error_code, j.worker_id, j.worker_name, j.fence, j.lease_ms, j.lease_expires_at, j.resumable, j.logs_length, j.logs_overflowed, j.status, j.turn, j.template_id, j.held, s.tags,
     coalesce(t.id, '00000000-0000-0000-0000-000000000000')::uuid AS template_id,
     coalesce(t.name, '') AS template_name, coalesce(t.display_name, '') AS template_display_name,
     coalesce(t.icon, '') AS template_icon, coalesce(v.name, '') AS template_version_name,
@@ -396,6 +493,9 @@ func (q *Queries) QueueJobs(ctx context.Context, ids []uuid.UUID) ([]QueueJobsRo
 			&i.ProvisionerJob.LogsLength,
 			&i.ProvisionerJob.LogsOverflowed,
 			&i.ProvisionerJob.Status,
+			&i.ProvisionerJob.Turn,
+			&i.ProvisionerJob.TemplateID,
+			&i.ProvisionerJob.Held,
 			&i.Tags,
 			&i.TemplateID,
 			&i.TemplateName,
@@ -424,6 +524,18 @@ WHERE id = $2 AND fence = $3 AND started_at IS NOT NULL AND completed_at IS NULL
 func (q *Queries) QueueKeep(ctx context.Context, leaseMs int64, iD uuid.UUID, fence int64) error {
 	_, err := q.db.Exec(ctx, queueKeep, leaseMs, iD, fence)
 	return err
+}
+
+const queueLetGo = `-- name: QueueLetGo :one
+SELECT provisioner_jobs_let_go($1::uuid)::integer AS freed
+`
+
+// Lets go held builds of a template as its cap allows, and tells how many.
+func (q *Queries) QueueLetGo(ctx context.Context, templateID uuid.UUID) (int32, error) {
+	row := q.db.QueryRow(ctx, queueLetGo, templateID)
+	var freed int32
+	err := row.Scan(&freed)
+	return freed, err
 }
 
 const queueList = `-- name: QueueList :many
@@ -475,7 +587,7 @@ func (q *Queries) QueueList(ctx context.Context, arg QueueListParams) ([]uuid.UU
 }
 
 const queueLock = `-- name: QueueLock :one
-SELECT j.id, j.organization_id, j.initiator_id, j.type, j.provisioner, j.priority, j.tag_set_id, j.file_id, j.input, j.trace, j.created_at, j.updated_at, j.started_at, j.canceled_at, j.completed_at, j.error, j.error_code, j.worker_id, j.worker_name, j.fence, j.lease_ms, j.lease_expires_at, j.resumable, j.logs_length, j.logs_overflowed, j.status, s.tags, coalesce(j.lease_expires_at < now(), false)::boolean AS expired
+SELECT j.id, j.organization_id, j.initiator_id, j.type, j.provisioner, j.priority, j.tag_set_id, j.file_id, j.input, j.trace, j.created_at, j.updated_at, j.started_at, j.canceled_at, j.completed_at, j.error, j.error_code, j.worker_id, j.worker_name, j.fence, j.lease_ms, j.lease_expires_at, j.resumable, j.logs_length, j.logs_overflowed, j.status, j.turn, j.template_id, j.held, s.tags, coalesce(j.lease_expires_at < now(), false)::boolean AS expired
 FROM provisioner_jobs j JOIN job_tag_sets s ON s.id = j.tag_set_id
 WHERE j.id = $1 FOR UPDATE OF j
 `
@@ -517,6 +629,9 @@ func (q *Queries) QueueLock(ctx context.Context, id uuid.UUID) (QueueLockRow, er
 		&i.ProvisionerJob.LogsLength,
 		&i.ProvisionerJob.LogsOverflowed,
 		&i.ProvisionerJob.Status,
+		&i.ProvisionerJob.Turn,
+		&i.ProvisionerJob.TemplateID,
+		&i.ProvisionerJob.Held,
 		&i.Tags,
 		&i.Expired,
 	)
@@ -578,6 +693,34 @@ func (q *Queries) QueueLogs(ctx context.Context, arg QueueLogsParams) ([]QueueLo
 	return items, nil
 }
 
+const queueOrder = `-- name: QueueOrder :many
+SELECT p.id FROM provisioner_jobs p
+WHERE p.tag_set_id = $1 AND p.provisioner = $2 AND p.started_at IS NULL AND p.completed_at IS NULL AND NOT p.held
+ORDER BY p.priority, p.turn, p.created_at, p.id
+LIMIT $3
+`
+
+// The pending jobs of a tag set and kind in the order in which they are taken.
+func (q *Queries) QueueOrder(ctx context.Context, tagSetID int64, provisioner string, maxRows int32) ([]uuid.UUID, error) {
+	rows, err := q.db.Query(ctx, queueOrder, tagSetID, provisioner, maxRows)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []uuid.UUID{}
+	for rows.Next() {
+		var id uuid.UUID
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const queueOrganization = `-- name: QueueOrganization :one
 SELECT organization_id FROM provisioner_jobs WHERE id = $1
 `
@@ -587,44 +730,6 @@ func (q *Queries) QueueOrganization(ctx context.Context, id uuid.UUID) (uuid.UUI
 	var organization_id uuid.UUID
 	err := row.Scan(&organization_id)
 	return organization_id, err
-}
-
-const queuePositions = `-- name: QueuePositions :many
-SELECT j.id, a.position, a.size
-FROM provisioner_jobs j
-CROSS JOIN LATERAL (
-    SELECT count(*) FILTER (WHERE (p.priority, p.created_at, p.id) <= (j.priority, j.created_at, j.id)) AS position, count(*) AS size
-    FROM provisioner_jobs p
-    WHERE p.tag_set_id = j.tag_set_id AND p.provisioner = j.provisioner AND p.started_at IS NULL AND p.completed_at IS NULL
-) a
-WHERE j.id = ANY ($1::uuid[]) AND j.started_at IS NULL AND j.completed_at IS NULL
-`
-
-type QueuePositionsRow struct {
-	ID       uuid.UUID
-	Position int64
-	Size     int64
-}
-
-// Where pending jobs stand among those of their tag set and kind.
-func (q *Queries) QueuePositions(ctx context.Context, ids []uuid.UUID) ([]QueuePositionsRow, error) {
-	rows, err := q.db.Query(ctx, queuePositions, ids)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	items := []QueuePositionsRow{}
-	for rows.Next() {
-		var i QueuePositionsRow
-		if err := rows.Scan(&i.ID, &i.Position, &i.Size); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
 }
 
 const queueRelease = `-- name: QueueRelease :execrows
@@ -739,7 +844,7 @@ func (q *Queries) QueueTimings(ctx context.Context, jobID uuid.UUID) ([]Provisio
 
 const queueUnserved = `-- name: QueueUnserved :many
 SELECT j.id, s.tags FROM provisioner_jobs j JOIN job_tag_sets s ON s.id = j.tag_set_id
-WHERE j.started_at IS NULL AND j.completed_at IS NULL
+WHERE j.started_at IS NULL AND j.completed_at IS NULL AND NOT j.held
     AND j.updated_at < now() - $1::bigint * interval '1 millisecond'
     AND NOT EXISTS (
         SELECT FROM provisioner_daemons d

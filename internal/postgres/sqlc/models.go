@@ -152,6 +152,9 @@ type ProvisionerJob struct {
 	LogsLength     int32
 	LogsOverflowed bool
 	Status         string
+	Turn           int64
+	TemplateID     *uuid.UUID
+	Held           bool
 }
 
 type ProvisionerJobLog struct {
@@ -234,6 +237,7 @@ type Template struct {
 	CreatedAt                    time.Time
 	UpdatedAt                    time.Time
 	DeletedAt                    *time.Time
+	MaxConcurrentBuilds          int32
 }
 
 type TemplateVersion struct {

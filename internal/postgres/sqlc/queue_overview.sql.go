@@ -232,7 +232,11 @@ func (q *Queries) QueueNeed(ctx context.Context, id uuid.UUID) (QueueNeedRow, er
 const queueOverview = `-- name: QueueOverview :many
 WITH pending AS MATERIALIZED (
     SELECT j.tag_set_id, count(*) AS jobs, min(j.created_at) AS oldest
-    FROM provisioner_jobs j WHERE j.started_at IS NULL AND j.completed_at IS NULL
+    FROM provisioner_jobs j WHERE j.started_at IS NULL AND j.completed_at IS NULL AND NOT j.held
+    GROUP BY j.tag_set_id
+), held AS MATERIALIZED (
+    SELECT j.tag_set_id, count(*) AS jobs
+    FROM provisioner_jobs j WHERE j.template_id IS NOT NULL AND j.completed_at IS NULL AND j.held
     GROUP BY j.tag_set_id
 ), running AS MATERIALIZED (
     SELECT j.tag_set_id, count(*) AS jobs
@@ -240,12 +244,13 @@ WITH pending AS MATERIALIZED (
     GROUP BY j.tag_set_id
 )
 SELECT s.organization_id, o.name AS organization, s.key, s.tags,
-    coalesce(p.jobs, 0)::bigint AS pending, coalesce(r.jobs, 0)::bigint AS running,
+    coalesce(p.jobs, 0)::bigint AS pending, coalesce(h.jobs, 0)::bigint AS held, coalesce(r.jobs, 0)::bigint AS running,
     coalesce(extract(epoch FROM now() - p.oldest), 0)::float8 AS oldest_seconds,
     coalesce(m.seconds, 0)::float8 AS mean_seconds
 FROM job_tag_sets s
 JOIN organizations o ON o.id = s.organization_id
 LEFT JOIN pending p ON p.tag_set_id = s.id
+LEFT JOIN held h ON h.tag_set_id = s.id
 LEFT JOIN running r ON r.tag_set_id = s.id
 CROSS JOIN LATERAL (
     SELECT avg(extract(epoch FROM l.completed_at - l.started_at)) AS seconds FROM (
@@ -255,7 +260,7 @@ CROSS JOIN LATERAL (
     ) l WHERE l.status IN ('succeeded', 'failed')
 ) m
 WHERE ($1::uuid IS NULL OR s.organization_id = $1)
-    AND (p.jobs IS NOT NULL OR r.jobs IS NOT NULL OR s.key = ANY ($2::text[]))
+    AND (p.jobs IS NOT NULL OR h.jobs IS NOT NULL OR r.jobs IS NOT NULL OR s.key = ANY ($2::text[]))
 `
 
 type QueueOverviewRow struct {
@@ -264,6 +269,7 @@ type QueueOverviewRow struct {
 	Key            string
 	Tags           coder.Tags
 	Pending        int64
+	Held           int64
 	Running        int64
 	OldestSeconds  float64
 	MeanSeconds    float64
@@ -286,6 +292,7 @@ func (q *Queries) QueueOverview(ctx context.Context, organizationID *uuid.UUID, 
 			&i.Key,
 			&i.Tags,
 			&i.Pending,
+			&i.Held,
 			&i.Running,
 			&i.OldestSeconds,
 			&i.MeanSeconds,

@@ -155,7 +155,7 @@ func (q *Queries) TemplateBuildTimes(ctx context.Context, templateIds []uuid.UUI
 }
 
 const templateByID = `-- name: TemplateByID :one
-SELECT t.id, t.organization_id, t.name, t.display_name, t.description, t.icon, t.provisioner, t.active_version_id, t.created_by, t.default_ttl_ms, t.activity_bump_ms, t.failure_ttl_ms, t.time_til_dormant_ms, t.time_til_dormant_autodelete_ms, t.autostart_days, t.autostop_days, t.autostop_weeks, t.allow_user_autostart, t.allow_user_autostop, t.allow_user_cancel_workspace_jobs, t.require_active_version, t.deprecation_message, t.max_port_share_level, t.cors_behavior, t.use_classic_parameter_flow, t.disable_module_cache, t.user_acl, t.group_acl, t.created_at, t.updated_at, t.deleted_at, u.username AS creator, o.name AS organization_name, o.display_name AS organization_display_name,
+SELECT t.id, t.organization_id, t.name, t.display_name, t.description, t.icon, t.provisioner, t.active_version_id, t.created_by, t.default_ttl_ms, t.activity_bump_ms, t.failure_ttl_ms, t.time_til_dormant_ms, t.time_til_dormant_autodelete_ms, t.autostart_days, t.autostop_days, t.autostop_weeks, t.allow_user_autostart, t.allow_user_autostop, t.allow_user_cancel_workspace_jobs, t.require_active_version, t.deprecation_message, t.max_port_share_level, t.cors_behavior, t.use_classic_parameter_flow, t.disable_module_cache, t.user_acl, t.group_acl, t.created_at, t.updated_at, t.deleted_at, t.max_concurrent_builds, u.username AS creator, o.name AS organization_name, o.display_name AS organization_display_name,
     o.icon AS organization_icon,
     (SELECT count(DISTINCT w.owner_id) FROM workspaces w WHERE w.template_id = t.id AND w.deleted_at IS NULL) AS users
 FROM templates t
@@ -208,6 +208,7 @@ func (q *Queries) TemplateByID(ctx context.Context, id uuid.UUID) (TemplateByIDR
 		&i.Template.CreatedAt,
 		&i.Template.UpdatedAt,
 		&i.Template.DeletedAt,
+		&i.Template.MaxConcurrentBuilds,
 		&i.Creator,
 		&i.OrganizationName,
 		&i.OrganizationDisplayName,
@@ -244,13 +245,13 @@ INSERT INTO templates (
     default_ttl_ms, activity_bump_ms, failure_ttl_ms, time_til_dormant_ms, time_til_dormant_autodelete_ms,
     autostart_days, autostop_days, autostop_weeks, allow_user_autostart, allow_user_autostop,
     allow_user_cancel_workspace_jobs, require_active_version, max_port_share_level, cors_behavior,
-    use_classic_parameter_flow, group_acl, created_at, updated_at
+    use_classic_parameter_flow, max_concurrent_builds, group_acl, created_at, updated_at
 ) VALUES (
     $1, $2, $3, $4, $5, $6, $7, $8, $9,
     $10, $11, $12, $13, $14,
     $15, $16, $17, $18, $19,
     $20, $21, $22, $23,
-    $24, $25, $26, $26
+    $24, $25, $26, $27, $27
 )
 `
 
@@ -279,6 +280,7 @@ type TemplateInsertParams struct {
 	MaxPortShareLevel            string
 	CorsBehavior                 string
 	UseClassicParameterFlow      bool
+	MaxConcurrentBuilds          int32
 	GroupACL                     map[string]string
 	Now                          time.Time
 }
@@ -311,6 +313,7 @@ func (q *Queries) TemplateInsert(ctx context.Context, arg TemplateInsertParams) 
 		arg.MaxPortShareLevel,
 		arg.CorsBehavior,
 		arg.UseClassicParameterFlow,
+		arg.MaxConcurrentBuilds,
 		arg.GroupACL,
 		arg.Now,
 	)
@@ -318,7 +321,7 @@ func (q *Queries) TemplateInsert(ctx context.Context, arg TemplateInsertParams) 
 }
 
 const templateList = `-- name: TemplateList :many
-SELECT t.id, t.organization_id, t.name, t.display_name, t.description, t.icon, t.provisioner, t.active_version_id, t.created_by, t.default_ttl_ms, t.activity_bump_ms, t.failure_ttl_ms, t.time_til_dormant_ms, t.time_til_dormant_autodelete_ms, t.autostart_days, t.autostop_days, t.autostop_weeks, t.allow_user_autostart, t.allow_user_autostop, t.allow_user_cancel_workspace_jobs, t.require_active_version, t.deprecation_message, t.max_port_share_level, t.cors_behavior, t.use_classic_parameter_flow, t.disable_module_cache, t.user_acl, t.group_acl, t.created_at, t.updated_at, t.deleted_at, u.username AS creator, o.name AS organization_name, o.display_name AS organization_display_name,
+SELECT t.id, t.organization_id, t.name, t.display_name, t.description, t.icon, t.provisioner, t.active_version_id, t.created_by, t.default_ttl_ms, t.activity_bump_ms, t.failure_ttl_ms, t.time_til_dormant_ms, t.time_til_dormant_autodelete_ms, t.autostart_days, t.autostop_days, t.autostop_weeks, t.allow_user_autostart, t.allow_user_autostop, t.allow_user_cancel_workspace_jobs, t.require_active_version, t.deprecation_message, t.max_port_share_level, t.cors_behavior, t.use_classic_parameter_flow, t.disable_module_cache, t.user_acl, t.group_acl, t.created_at, t.updated_at, t.deleted_at, t.max_concurrent_builds, u.username AS creator, o.name AS organization_name, o.display_name AS organization_display_name,
     o.icon AS organization_icon,
     (SELECT count(DISTINCT w.owner_id) FROM workspaces w WHERE w.template_id = t.id AND w.deleted_at IS NULL) AS users
 FROM templates t
@@ -430,6 +433,7 @@ func (q *Queries) TemplateList(ctx context.Context, arg TemplateListParams) ([]T
 			&i.Template.CreatedAt,
 			&i.Template.UpdatedAt,
 			&i.Template.DeletedAt,
+			&i.Template.MaxConcurrentBuilds,
 			&i.Creator,
 			&i.OrganizationName,
 			&i.OrganizationDisplayName,
@@ -447,7 +451,7 @@ func (q *Queries) TemplateList(ctx context.Context, arg TemplateListParams) ([]T
 }
 
 const templateLock = `-- name: TemplateLock :one
-SELECT id, organization_id, name, display_name, description, icon, provisioner, active_version_id, created_by, default_ttl_ms, activity_bump_ms, failure_ttl_ms, time_til_dormant_ms, time_til_dormant_autodelete_ms, autostart_days, autostop_days, autostop_weeks, allow_user_autostart, allow_user_autostop, allow_user_cancel_workspace_jobs, require_active_version, deprecation_message, max_port_share_level, cors_behavior, use_classic_parameter_flow, disable_module_cache, user_acl, group_acl, created_at, updated_at, deleted_at FROM templates WHERE id = $1 AND deleted_at IS NULL FOR UPDATE
+SELECT id, organization_id, name, display_name, description, icon, provisioner, active_version_id, created_by, default_ttl_ms, activity_bump_ms, failure_ttl_ms, time_til_dormant_ms, time_til_dormant_autodelete_ms, autostart_days, autostop_days, autostop_weeks, allow_user_autostart, allow_user_autostop, allow_user_cancel_workspace_jobs, require_active_version, deprecation_message, max_port_share_level, cors_behavior, use_classic_parameter_flow, disable_module_cache, user_acl, group_acl, created_at, updated_at, deleted_at, max_concurrent_builds FROM templates WHERE id = $1 AND deleted_at IS NULL FOR UPDATE
 `
 
 // Holds the template against changes of its settings, its active version, and its deletion.
@@ -486,6 +490,7 @@ func (q *Queries) TemplateLock(ctx context.Context, id uuid.UUID) (Template, err
 		&i.CreatedAt,
 		&i.UpdatedAt,
 		&i.DeletedAt,
+		&i.MaxConcurrentBuilds,
 	)
 	return i, err
 }
@@ -621,8 +626,8 @@ UPDATE templates SET
     allow_user_cancel_workspace_jobs = $15, require_active_version = $16,
     deprecation_message = $17, max_port_share_level = $18, cors_behavior = $19,
     use_classic_parameter_flow = $20, disable_module_cache = $21,
-    group_acl = $22, updated_at = $23
-WHERE id = $24
+    max_concurrent_builds = $22,    group_acl = $23, updated_at = $24
+WHERE id = $25
 `
 
 type TemplateUpdateParams struct {
@@ -647,6 +652,7 @@ type TemplateUpdateParams struct {
 	CorsBehavior                 string
 	UseClassicParameterFlow      bool
 	DisableModuleCache           bool
+	MaxConcurrentBuilds          int32
 	GroupACL                     map[string]string
 	Now                          time.Time
 	ID                           uuid.UUID
@@ -675,6 +681,7 @@ func (q *Queries) TemplateUpdate(ctx context.Context, arg TemplateUpdateParams) 
 		arg.CorsBehavior,
 		arg.UseClassicParameterFlow,
 		arg.DisableModuleCache,
+		arg.MaxConcurrentBuilds,
 		arg.GroupACL,
 		arg.Now,
 		arg.ID,
