@@ -6,7 +6,7 @@ import (
 )
 
 // errEscaped ends a session because its user said so.
-var errEscaped = errors.New("ended by ~.")
+var errEscaped = errors.New("the escape ~. ended the session")
 
 // escapes reads what is typed, and finds what is meant for us: ~. after a line
 // break, as ssh knows it, and Ctrl-C while the connection is interrupted, when
