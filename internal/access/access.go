@@ -29,6 +29,12 @@ type Subject struct {
 	// OrganizationRoles has an entry for each organization the user is a member
 	// of, with the roles there besides the implicit organization-member.
 	OrganizationRoles map[uuid.UUID][]string
+	// CustomRoles are those of these roles that an organization made for
+	// itself, with what they permit there.
+	CustomRoles map[uuid.UUID][]coder.Role
+	// Groups are those that the user was put into. Everybody is in the group of
+	// everyone of each of their organizations besides.
+	Groups []uuid.UUID
 	// Scopes and AllowList narrow what a token may do; empty means nothing is
 	// narrowed.
 	Scopes    []coder.APIKeyScope
@@ -40,6 +46,9 @@ type Subject struct {
 	// NoOwnerWorkspaceAccess takes from the role owner the right to open the
 	// workspaces of others (--disable-owner-workspace-access).
 	NoOwnerWorkspaceAccess bool
+	// NoSharing has access lists of workspaces count for nothing
+	// (--disable-workspace-sharing).
+	NoSharing bool
 	// Origin is where the request came from, for the audit log.
 	Origin Origin
 }
@@ -69,7 +78,11 @@ type Filter struct {
 	All             bool
 	OrganizationIDs []uuid.UUID // every row of these organizations
 	OwnerID         uuid.UUID   // rows of this owner
-	MemberOf        []uuid.UUID // ACL entries for these organizations' Everyone, and for OwnerID, count
+	MemberOf        []uuid.UUID // owned and listed rows of these organizations alone
+	// UserKey and GroupKeys are the names of the subject in access lists: rows
+	// that have one of them in a list count.
+	UserKey   string
+	GroupKeys []string
 	// IDs, when not nil, takes away every row but these: the token's allow list.
 	IDs []uuid.UUID
 }

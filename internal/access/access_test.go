@@ -1,6 +1,9 @@
 package access
 
 import (
+	"maps"
+	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/google/uuid"
@@ -23,6 +26,16 @@ func TestCan(t *testing.T) {
 	shared.UserACL = map[string]string{me.String(): "use"}
 	run := theirs
 	run.UserACL = map[string]string{me.String(): "admin"}
+	group := uuid.New()
+	grouped, unshared, custom := member(), member(), member("writer")
+	grouped.Groups, unshared.NoSharing = []uuid.UUID{uuid.New(), group}, true
+	custom.CustomRoles = map[uuid.UUID][]coder.Role{org: {{
+		Name: "writer", OrganizationPermissions: grant(coder.RBACResourceWorkspace, "read update"),
+		OrganizationMemberPermissions: grant(coder.RBACResourceFile, "delete"),
+	}}}
+	ours, taught := theirs, closed
+	ours.GroupACL = map[string]string{group.String(): "use"}
+	taught.GroupACL = map[string]string{group.String(): "admin"}
 	restricted := site(RoleOwner)
 	restricted.NoOwnerWorkspaceAccess = true
 	for _, c := range []struct {
@@ -47,7 +60,23 @@ func TestCan(t *testing.T) {
 		{"open template of a stranger's organization", Subject{UserID: me}, coder.RBACActionRead, open, false},
 		{"shared workspace", member(), coder.RBACActionSSH, shared, true},
 		{"shared workspace, deleting", member(), coder.RBACActionDelete, shared, false},
-		{"workspace shared as admin", member(), coder.RBACActionDelete, run, true},
+		{"workspace shared as admin", member(), coder.RBACActionUpdate, run, true},
+		{"workspace shared as admin, sharing it on", member(), coder.RBACActionShare, run, true},
+		{"workspace shared as admin, deleting", member(), coder.RBACActionDelete, run, false},
+		{"workspace shared where sharing is off", unshared, coder.RBACActionRead, run, false},
+		{"own workspace where sharing is off", unshared, coder.RBACActionRead, mine, true},
+		{"open template where sharing is off", unshared, coder.RBACActionRead, open, true},
+		{"workspace shared with a group", grouped, coder.RBACActionSSH, ours, true},
+		{"workspace shared with a group of others", member(), coder.RBACActionSSH, ours, false},
+		{"workspace shared with a group, deleting", grouped, coder.RBACActionDelete, ours, false},
+		{"template for a group", grouped, coder.RBACActionUpdate, taught, true},
+		{"template for a group of others", member(), coder.RBACActionRead, taught, false},
+		{"template for a group, where no member any more", Subject{UserID: me, Groups: []uuid.UUID{group}}, coder.RBACActionRead, taught, false},
+		{"a custom role permits", custom, coder.RBACActionUpdate, theirs, true},
+		{"a custom role permits that alone", custom, coder.RBACActionDelete, theirs, false},
+		{"a custom role counts in its organization", custom, coder.RBACActionUpdate, Object{Type: coder.RBACResourceWorkspace, OrganizationID: elsewhere, OwnerID: other}, false},
+		{"a custom role permits on one's own", custom, coder.RBACActionDelete, Object{Type: coder.RBACResourceFile, OrganizationID: org, OwnerID: me}, true},
+		{"a custom role permits on one's own alone", custom, coder.RBACActionDelete, Object{Type: coder.RBACResourceFile, OrganizationID: org, OwnerID: other}, false},
 		{"owner opens another's", site(RoleOwner), coder.RBACActionSSH, theirs, true},
 		{"owner held off", restricted, coder.RBACActionSSH, theirs, false},
 		{"owner held off still reads", restricted, coder.RBACActionRead, theirs, true},
@@ -73,38 +102,96 @@ func TestCan(t *testing.T) {
 	}
 }
 
-// TestFilterAgreesWithCan holds what lists show to what single reads allow.
+// TestFilterAgreesWithCan holds what lists show to what single reads allow,
+// for random subjects and objects.
 func TestFilterAgreesWithCan(t *testing.T) {
-	org, elsewhere, me, other := uuid.New(), uuid.New(), uuid.New(), uuid.New()
-	var subjects []Subject
-	for _, r := range SiteRoles() {
-		subjects = append(subjects, Subject{UserID: me, SiteRoles: []string{r.Name}, OrganizationRoles: map[uuid.UUID][]string{org: nil}})
-	}
-	for _, r := range OrganizationRoles(org) {
-		subjects = append(subjects, Subject{UserID: me, OrganizationRoles: map[uuid.UUID][]string{org: {r.Name}}})
-	}
-	subjects = append(subjects, System(), Subject{}, Subject{UserID: me, SiteRoles: []string{RoleOwner}, Scopes: []coder.APIKeyScope{"file:read"}})
-	for _, s := range subjects {
-		for kind := range Actions {
-			f := s.Filter(kind)
-			for _, o := range []Object{
-				{Type: kind, OrganizationID: org, OwnerID: other},
-				{Type: kind, OrganizationID: elsewhere, OwnerID: other},
-				{Type: kind, OrganizationID: org, OwnerID: me},
-			} {
-				shown := f.All
-				for _, id := range f.OrganizationIDs {
-					shown = shown || id == o.OrganizationID
-				}
-				shown = shown || f.OwnerID != uuid.Nil && f.OwnerID == o.OwnerID
-				if may := s.Can(coder.RBACActionRead, o); shown && !may && kind != coder.RBACResourceTemplate {
-					t.Errorf("%v %v: lists of %s show what may not be read", s.SiteRoles, s.OrganizationRoles[org], kind)
-				} else if may && !shown {
-					t.Errorf("%v %v: lists of %s hide what may be read", s.SiteRoles, s.OrganizationRoles[org], kind)
-				}
-			}
+	orgs := []uuid.UUID{uuid.New(), uuid.New(), uuid.New()}
+	people, groups := []uuid.UUID{uuid.New(), uuid.New()}, []uuid.UUID{uuid.New(), uuid.New(), uuid.New()} // one group in each organization
+	rnd := rand.New(rand.NewPCG(1, 2))
+	kinds := slices.Sorted(maps.Keys(Actions))
+	for range 200_000 {
+		s, o := randomSubject(rnd, orgs, people, groups), randomObject(rnd, kinds, orgs, people, groups)
+		shown, may := lets(s.Filter(o.Type), o), s.Can(coder.RBACActionRead, o)
+		if shown && !may {
+			t.Fatalf("a list shows what may not be read\nsubject %+v\nobject %+v\nfilter %+v", s, o, s.Filter(o.Type))
+		}
+		if may && !shown {
+			t.Fatalf("a list hides what may be read\nsubject %+v\nobject %+v\nfilter %+v", s, o, s.Filter(o.Type))
 		}
 	}
+}
+
+// lets is what the SQL of every list makes of a filter.
+func lets(f Filter, o Object) bool {
+	if f.IDs != nil && !slices.Contains(f.IDs, o.ID) {
+		return false
+	}
+	listed := o.UserACL[f.UserKey] != ""
+	for _, k := range f.GroupKeys {
+		listed = listed || o.GroupACL[k] != ""
+	}
+	owned := f.OwnerID != uuid.Nil && o.OwnerID == f.OwnerID
+	return f.All || slices.Contains(f.OrganizationIDs, o.OrganizationID) ||
+		slices.Contains(f.MemberOf, o.OrganizationID) && (owned || listed) ||
+		o.OrganizationID == uuid.Nil && owned
+}
+
+func randomSubject(rnd *rand.Rand, orgs, people, groups []uuid.UUID) Subject {
+	s := Subject{UserID: people[0], OrganizationRoles: map[uuid.UUID][]string{}, CustomRoles: map[uuid.UUID][]coder.Role{}, NoSharing: rnd.IntN(5) == 0}
+	if roles := SiteRoles(); rnd.IntN(4) == 0 {
+		s.SiteRoles = []string{roles[rnd.IntN(len(roles))].Name}
+	}
+	for i, org := range orgs {
+		if rnd.IntN(2) == 0 {
+			continue
+		}
+		s.OrganizationRoles[org] = []string{}
+		if roles := OrganizationRoles(org); rnd.IntN(3) == 0 {
+			s.OrganizationRoles[org] = []string{roles[rnd.IntN(len(roles))].Name}
+		}
+		if rnd.IntN(3) == 0 {
+			s.OrganizationRoles[org] = append(s.OrganizationRoles[org], "custom")
+			s.CustomRoles[org] = []coder.Role{{Name: "custom", OrganizationPermissions: grant(coder.RBACResourceWorkspace, "read"), OrganizationMemberPermissions: grant(coder.RBACResourceWorkspace, "share")}}
+		}
+		if rnd.IntN(2) == 0 {
+			s.Groups = append(s.Groups, groups[i])
+		}
+	}
+	if rnd.IntN(4) == 0 {
+		s.Scopes = []coder.APIKeyScope{"workspace:read", "coder:templates.build"}[:1+rnd.IntN(2)]
+	}
+	if rnd.IntN(4) == 0 {
+		s.AllowList = []coder.APIAllowListTarget{{Type: coder.RBACResourceWorkspace, ID: orgs[rnd.IntN(3)].String()}, {Type: coder.RBACResourceTemplate, ID: "*"}}
+	}
+	return s
+}
+
+func randomObject(rnd *rand.Rand, kinds []coder.RBACResource, orgs, people, groups []uuid.UUID) Object {
+	i := rnd.IntN(3)
+	o := Object{Type: kinds[rnd.IntN(len(kinds))], ID: orgs[i], OrganizationID: orgs[i], OwnerID: people[rnd.IntN(2)]}
+	switch {
+	case rnd.IntN(3) == 0:
+		o.Type = coder.RBACResourceWorkspace
+	case rnd.IntN(3) == 0:
+		o.Type, o.OwnerID = coder.RBACResourceTemplate, uuid.Nil
+	}
+	if judge(memberRole.UserPermissions, coder.RBACActionRead, o.Type) == permitted { // people's own, in no organization
+		o.OrganizationID = uuid.Nil
+	}
+	if o.Type == coder.RBACResourceUser {
+		o.ID = o.OwnerID
+	}
+	role := []string{"use", "admin"}[rnd.IntN(2)]
+	if rnd.IntN(4) == 0 {
+		o.UserACL = map[string]string{people[rnd.IntN(2)].String(): role}
+	}
+	switch rnd.IntN(6) {
+	case 0:
+		o.GroupACL = map[string]string{groups[i].String(): role}
+	case 1:
+		o.GroupACL = map[string]string{o.OrganizationID.String(): role}
+	}
+	return o
 }
 
 func TestScopeCatalogue(t *testing.T) {

@@ -1,6 +1,7 @@
 package access
 
 import (
+	"iter"
 	"maps"
 	"slices"
 
@@ -34,11 +35,11 @@ func (s Subject) Can(action coder.RBACAction, o Object) bool {
 	case forbidden:
 		return false
 	}
-	roles, member := s.OrganizationRoles[o.OrganizationID]
+	_, member := s.OrganizationRoles[o.OrganizationID]
 	member = member && o.OrganizationID != uuid.Nil
 	owned := o.OwnerID != uuid.Nil && o.OwnerID == s.UserID
 	if member {
-		switch organizationVerdict(roles, action, o.Type, owned) {
+		switch s.organizationVerdict(o.OrganizationID, action, o.Type, owned) {
 		case permitted:
 			return true
 		case forbidden:
@@ -107,19 +108,26 @@ func (s Subject) Filter(t coder.RBACResource) Filter {
 		return slices.Compare(a[:], b[:])
 	}) {
 		f.MemberOf = append(f.MemberOf, id)
-		if organizationVerdict(s.OrganizationRoles[id], coder.RBACActionRead, t, false) == permitted {
+		if s.organizationVerdict(id, coder.RBACActionRead, t, false) == permitted {
 			f.OrganizationIDs = append(f.OrganizationIDs, id)
 		}
+		f.GroupKeys = append(f.GroupKeys, id.String())
+	}
+	for _, id := range s.Groups {
+		f.GroupKeys = append(f.GroupKeys, id.String())
+	}
+	f.UserKey = s.UserID.String()
+	if !s.listsCount(t) {
+		f.UserKey, f.GroupKeys = "", nil
 	}
 	if judge(memberRole.UserPermissions, coder.RBACActionRead, t) == permitted ||
-		judge(organizationMemberRole.OrganizationMemberPermissions, coder.RBACActionRead, t) == permitted ||
-		t == coder.RBACResourceTemplate {
+		judge(organizationMemberRole.OrganizationMemberPermissions, coder.RBACActionRead, t) == permitted {
 		f.OwnerID = s.UserID
 	}
 	return f
 }
 
-// verdict is what one level says.
+// verdict is what one level says; the greater wins.
 type verdict int
 
 const (
@@ -169,32 +177,57 @@ func opensWorkspace(action coder.RBACAction, t coder.RBACResource) bool {
 		(action == coder.RBACActionSSH || action == coder.RBACActionApplicationConnect)
 }
 
-// organizationVerdict asks the roles within an organization, then, for what
-// the subject owns there, the membership itself.
-func organizationVerdict(roles []string, action coder.RBACAction, t coder.RBACResource, owned bool) verdict {
-	v := judge(organizationMemberRole.OrganizationPermissions, action, t)
-	for _, name := range roles {
-		switch judge(organizationRoles[name].OrganizationPermissions, action, t) {
-		case forbidden:
-			return forbidden
-		case permitted:
-			v = permitted
+// organizationVerdict asks the roles within an organization about everything
+// there, then, for what the subject owns there, about one's own.
+func (s Subject) organizationVerdict(organization uuid.UUID, action coder.RBACAction, t coder.RBACResource, owned bool) verdict {
+	everything, own := silent, silent
+	for r := range s.rolesIn(organization) {
+		everything = max(everything, judge(r.OrganizationPermissions, action, t))
+		own = max(own, judge(r.OrganizationMemberPermissions, action, t))
+	}
+	if everything == silent && owned {
+		return own
+	}
+	return everything
+}
+
+// rolesIn gives the roles of the subject in an organization that it is a
+// member of, the membership itself first.
+func (s Subject) rolesIn(organization uuid.UUID) iter.Seq[coder.Role] {
+	return func(yield func(coder.Role) bool) {
+		if !yield(organizationMemberRole) {
+			return
+		}
+		for _, name := range s.OrganizationRoles[organization] {
+			if r, ok := organizationRoles[name]; ok && !yield(r) {
+				return
+			}
+		}
+		for _, r := range s.CustomRoles[organization] {
+			if !yield(r) {
+				return
+			}
 		}
 	}
-	if v == silent && owned {
-		v = judge(organizationMemberRole.OrganizationMemberPermissions, action, t)
-	}
-	return v
+}
+
+// listsCount says whether access lists of the type count for the subject.
+func (s Subject) listsCount(t coder.RBACResource) bool {
+	return t == coder.RBACResourceTemplate || t == coder.RBACResourceWorkspace && !s.NoSharing
 }
 
 // listed asks the access lists of a template or workspace. They count only for
 // members of its organization.
 func (s Subject) listed(action coder.RBACAction, o Object) bool {
-	if _, member := s.OrganizationRoles[o.OrganizationID]; !member {
+	if _, member := s.OrganizationRoles[o.OrganizationID]; !member || !s.listsCount(o.Type) {
 		return false
 	}
-	return aclPermits(o.UserACL[s.UserID.String()], action, o.Type) ||
-		aclPermits(o.GroupACL[o.OrganizationID.String()], action, o.Type)
+	if aclPermits(o.UserACL[s.UserID.String()], action, o.Type) || aclPermits(o.GroupACL[o.OrganizationID.String()], action, o.Type) {
+		return true
+	}
+	return len(o.GroupACL) > 0 && slices.ContainsFunc(s.Groups, func(id uuid.UUID) bool {
+		return aclPermits(o.GroupACL[id.String()], action, o.Type)
+	})
 }
 
 // aclPermits says what the entries "use" and "admin" permit.
@@ -204,8 +237,8 @@ func aclPermits(role string, action coder.RBACAction, t coder.RBACResource) bool
 		return true
 	case t == coder.RBACResourceTemplate && role == "use":
 		return action == coder.RBACActionRead || action == coder.RBACActionUse
-	case t == coder.RBACResourceWorkspace && role == "admin":
-		return action != coder.RBACActionShare
+	case t == coder.RBACResourceWorkspace && role == "admin": // all but what ends it: that stays with its owner
+		return action != coder.RBACActionDelete && action != coder.RBACActionCreate
 	case t == coder.RBACResourceWorkspace && role == "use":
 		return slices.Contains([]coder.RBACAction{
 			coder.RBACActionRead, coder.RBACActionSSH, coder.RBACActionApplicationConnect,

@@ -3,6 +3,7 @@ package identity
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -67,28 +68,46 @@ func (s *Service) keyRow(ctx context.Context, id string) (sqlc.APIKeyWithUserRow
 
 // subject gives whose key it is, while it is good, and notes the use.
 func (s *Service) subject(ctx context.Context, row sqlc.APIKeyWithUserRow, o access.Origin) (access.Subject, error) {
-	now := s.now()
-	if !row.APIKey.ExpiresAt.After(now) || row.UserDeletedAt != nil {
+	now, k, u := s.now(), row.APIKey, row.UserSubject
+	if !k.ExpiresAt.After(now) || u.DeletedAt != nil {
 		return access.Subject{}, signedOut()
 	}
-	if row.Status == string(coder.UserStatusSuspended) {
+	if u.Status == string(coder.UserStatusSuspended) {
 		return access.Subject{}, suspended()
 	}
-	subject := access.Subject{
-		UserID: row.APIKey.UserID, Username: row.Username, SiteRoles: row.SiteRoles,
-		Scopes: scopes(row.APIKey.Scopes), AllowList: allowList(row.APIKey.AllowList),
-		KeyID: row.APIKey.ID, Origin: o, NoOwnerWorkspaceAccess: s.c.DisableOwnerWorkspaceAccess,
+	subject, err := s.rights(u)
+	if err != nil {
+		return access.Subject{}, err
 	}
-	if err := json.Unmarshal(row.Organizations, &subject.OrganizationRoles); err != nil {
-		return access.Subject{}, fmt.Errorf("read memberships: %w", err)
-	}
-	if now.Sub(row.APIKey.LastUsedAt) >= refreshEvery || now.Sub(row.LastSeenAt) >= refreshEvery ||
-		row.Status == string(coder.UserStatusDormant) {
-		if err := s.touch(ctx, row.APIKey, o, now); err != nil {
+	subject.Scopes, subject.AllowList, subject.KeyID, subject.Origin = scopes(k.Scopes), allowList(k.AllowList), k.ID, o
+	if now.Sub(k.LastUsedAt) >= refreshEvery || now.Sub(u.LastSeenAt) >= refreshEvery || u.Status == string(coder.UserStatusDormant) {
+		if err := s.touch(ctx, k, o, now); err != nil {
 			return access.Subject{}, err
 		}
 	}
 	return subject, nil
+}
+
+// rights gives the subject that a user is without any token.
+func (s *Service) rights(u sqlc.UserSubject) (access.Subject, error) {
+	out := access.Subject{
+		UserID: u.ID, Username: u.Username, SiteRoles: u.SiteRoles, Groups: u.Groups,
+		NoOwnerWorkspaceAccess: s.c.DisableOwnerWorkspaceAccess, NoSharing: s.c.DisableWorkspaceSharing,
+	}
+	var custom []struct {
+		coder.Role
+		OrganizationID uuid.UUID `json:"organization_id"`
+	}
+	if err := errors.Join(json.Unmarshal(u.Organizations, &out.OrganizationRoles), json.Unmarshal(u.CustomRoles, &custom)); err != nil {
+		return access.Subject{}, fmt.Errorf("read the roles of %s: %w", u.Username, err)
+	}
+	for _, c := range custom {
+		if out.CustomRoles == nil {
+			out.CustomRoles = map[uuid.UUID][]coder.Role{}
+		}
+		out.CustomRoles[c.OrganizationID] = append(out.CustomRoles[c.OrganizationID], c.Role)
+	}
+	return out, nil
 }
 
 // touch notes that a key was used, and extends a session.
@@ -114,24 +133,13 @@ func (s *Service) touch(ctx context.Context, k sqlc.APIKey, o access.Origin, now
 }
 
 // SubjectOf gives the subject that a user is without any token: for the
-// server when it acts in the user's name.
+// server when it acts in the user's name. A suspended user is one too.
 func (s *Service) SubjectOf(ctx context.Context, userID uuid.UUID) (access.Subject, error) {
-	u, err := s.c.Store.UserByID(ctx, userID)
+	u, err := s.c.Store.UserSubject(ctx, userID)
 	if err != nil {
 		return access.Subject{}, err
 	}
-	members, err := s.c.Store.UserOrganizationIDs(ctx, []uuid.UUID{userID})
-	if err != nil {
-		return access.Subject{}, err
-	}
-	out := access.Subject{
-		UserID: u.ID, Username: u.Username, SiteRoles: u.Roles, OrganizationRoles: map[uuid.UUID][]string{},
-		NoOwnerWorkspaceAccess: s.c.DisableOwnerWorkspaceAccess,
-	}
-	for _, m := range members {
-		out.OrganizationRoles[m.OrganizationID] = m.Roles
-	}
-	return out, nil
+	return s.rights(u)
 }
 
 func suspended() error {

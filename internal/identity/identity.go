@@ -42,6 +42,8 @@ type Config struct {
 	DisablePasswordAuth bool
 	// DisableOwnerWorkspaceAccess keeps owners out of others' workspaces.
 	DisableOwnerWorkspaceAccess bool
+	// DisableWorkspaceSharing has access lists of workspaces count for nothing.
+	DisableWorkspaceSharing bool
 	// SSHKeyAlgorithm is that of new git key pairs: ed25519, ecdsa or
 	// rsa4096; ed25519.
 	SSHKeyAlgorithm string

@@ -31,7 +31,7 @@ func (s *Service) Templates(ctx context.Context, actor access.Subject, query Que
 		query.Author = actor.Username
 	}
 	p := sqlc.TemplateListParams{
-		SeeAll: f.All, SeeOrganizations: f.OrganizationIDs, MemberOf: f.MemberOf, UserID: f.OwnerID.String(),
+		SeeAll: f.All, SeeOrganizations: f.OrganizationIDs, MemberOf: f.MemberOf, UserKey: f.UserKey, GroupKeys: f.GroupKeys,
 		Narrowed: f.IDs != nil, OnlyIds: f.IDs,
 		OrganizationName: query.Organization, ExactName: query.ExactName, Name: query.Name, Words: query.Words,
 		Author: query.Author, Deprecated: query.Deprecated, HasAiTask: query.HasAITask, HasExternalAgent: query.HasExternal,

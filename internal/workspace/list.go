@@ -86,6 +86,7 @@ func (s *Service) searchParams(actor access.Subject, search Search) (sqlc.Worksp
 	arg := sqlc.WorkspaceSearchParams{
 		Viewer: actor.UserID, Deleted: search.Status == coder.WorkspaceStatusDeleted,
 		SeeAll: f.All, SeeOrganizations: f.OrganizationIDs, SeeMemberOf: f.MemberOf, SeeOwner: f.OwnerID, SeeIds: f.IDs,
+		UserKey: f.UserKey, GroupKeys: f.GroupKeys,
 		Ids: search.IDs, OwnerID: some(search.OwnerID), OwnerName: some(search.Owner), Name: some(search.Name), NameExact: some(search.NameExact),
 		Template: some(search.Template), Organization: some(search.Organization), Dormant: search.Dormant, Shared: search.Shared,
 		LastUsedBefore: search.LastUsedBefore, LastUsedAfter: search.LastUsedAfter, Statuses: jobsOf(search.Status),

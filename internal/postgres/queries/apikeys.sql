@@ -1,11 +1,6 @@
 -- name: APIKeyWithUser :one
 -- Everything that one request needs to know about its token: one round trip.
-SELECT sqlc.embed(k), u.username, u.status, u.roles AS site_roles, u.deleted_at AS user_deleted_at, u.last_seen_at,
-    coalesce((SELECT jsonb_object_agg(m.organization_id, m.roles)
-        FROM organization_members m JOIN organizations o ON o.id = m.organization_id AND o.deleted_at IS NULL
-        WHERE m.user_id = u.id), '{}')::jsonb AS organizations
-FROM api_keys k JOIN users u ON u.id = k.user_id
-WHERE k.id = $1;
+SELECT sqlc.embed(k), sqlc.embed(s) FROM api_keys k JOIN user_subjects s ON s.id = k.user_id WHERE k.id = $1;
 
 -- name: InsertAPIKey :one
 INSERT INTO api_keys (id, secret_hash, user_id, login_type, token_name, scopes, allow_list, lifetime_seconds, ip_address,

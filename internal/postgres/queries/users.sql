@@ -103,3 +103,6 @@ SELECT organization_id, user_acl, group_acl FROM templates WHERE id = $1 AND del
 
 -- name: AccessToWorkspace :one
 SELECT organization_id, owner_id, user_acl, group_acl FROM workspaces WHERE id = $1 AND deleted_at IS NULL;
+
+-- name: UserSubject :one
+SELECT * FROM user_subjects WHERE id = $1 AND deleted_at IS NULL;

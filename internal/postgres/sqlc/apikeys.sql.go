@@ -7,7 +7,6 @@ package sqlc
 
 import (
 	"context"
-	"encoding/json"
 	"net/netip"
 	"time"
 
@@ -40,22 +39,12 @@ func (q *Queries) APIKeyOfUser(ctx context.Context, iD string, userID uuid.UUID)
 }
 
 const aPIKeyWithUser = `-- name: APIKeyWithUser :one
-SELECT k.id, k.secret_hash, k.user_id, k.login_type, k.token_name, k.scopes, k.allow_list, k.lifetime_seconds, k.ip_address, k.created_at, k.updated_at, k.last_used_at, k.expires_at, u.username, u.status, u.roles AS site_roles, u.deleted_at AS user_deleted_at, u.last_seen_at,
-    coalesce((SELECT jsonb_object_agg(m.organization_id, m.roles)
-        FROM organization_members m JOIN organizations o ON o.id = m.organization_id AND o.deleted_at IS NULL
-        WHERE m.user_id = u.id), '{}')::jsonb AS organizations
-FROM api_keys k JOIN users u ON u.id = k.user_id
-WHERE k.id = $1
+SELECT k.id, k.secret_hash, k.user_id, k.login_type, k.token_name, k.scopes, k.allow_list, k.lifetime_seconds, k.ip_address, k.created_at, k.updated_at, k.last_used_at, k.expires_at, s.id, s.username, s.status, s.site_roles, s.deleted_at, s.last_seen_at, s.organizations, s.groups, s.custom_roles FROM api_keys k JOIN user_subjects s ON s.id = k.user_id WHERE k.id = $1
 `
 
 type APIKeyWithUserRow struct {
-	APIKey        APIKey
-	Username      string
-	Status        string
-	SiteRoles     []string
-	UserDeletedAt *time.Time
-	LastSeenAt    time.Time
-	Organizations json.RawMessage
+	APIKey      APIKey
+	UserSubject UserSubject
 }
 
 // Everything that one request needs to know about its token: one round trip.
@@ -76,12 +65,15 @@ func (q *Queries) APIKeyWithUser(ctx context.Context, id string) (APIKeyWithUser
 		&i.APIKey.UpdatedAt,
 		&i.APIKey.LastUsedAt,
 		&i.APIKey.ExpiresAt,
-		&i.Username,
-		&i.Status,
-		&i.SiteRoles,
-		&i.UserDeletedAt,
-		&i.LastSeenAt,
-		&i.Organizations,
+		&i.UserSubject.ID,
+		&i.UserSubject.Username,
+		&i.UserSubject.Status,
+		&i.UserSubject.SiteRoles,
+		&i.UserSubject.DeletedAt,
+		&i.UserSubject.LastSeenAt,
+		&i.UserSubject.Organizations,
+		&i.UserSubject.Groups,
+		&i.UserSubject.CustomRoles,
 	)
 	return i, err
 }

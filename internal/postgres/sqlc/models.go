@@ -67,6 +67,17 @@ type CryptoKey struct {
 	DeletesAt *time.Time
 }
 
+type CustomRole struct {
+	ID                      uuid.UUID
+	OrganizationID          uuid.UUID
+	Name                    string
+	DisplayName             string
+	OrganizationPermissions []coder.Permission
+	MemberPermissions       []coder.Permission
+	CreatedAt               time.Time
+	UpdatedAt               time.Time
+}
+
 type Deployment struct {
 	ID        bool
 	UUID      uuid.UUID
@@ -82,6 +93,31 @@ type File struct {
 	CreatedAt time.Time
 }
 
+type Group struct {
+	ID             uuid.UUID
+	OrganizationID uuid.UUID
+	Name           string
+	DisplayName    string
+	AvatarURL      string
+	QuotaAllowance int32
+	Source         string
+	CreatedAt      time.Time
+	UpdatedAt      time.Time
+}
+
+type GroupMember struct {
+	GroupID        uuid.UUID
+	OrganizationID uuid.UUID
+	UserID         uuid.UUID
+	CreatedAt      time.Time
+}
+
+type GroupMembership struct {
+	GroupID        uuid.UUID
+	OrganizationID uuid.UUID
+	UserID         uuid.UUID
+}
+
 type JobTagSet struct {
 	ID             int64
 	OrganizationID uuid.UUID
@@ -90,15 +126,16 @@ type JobTagSet struct {
 }
 
 type Organization struct {
-	ID          uuid.UUID
-	Name        string
-	DisplayName string
-	Description string
-	Icon        string
-	IsDefault   bool
-	CreatedAt   time.Time
-	UpdatedAt   time.Time
-	DeletedAt   *time.Time
+	ID                       uuid.UUID
+	Name                     string
+	DisplayName              string
+	Description              string
+	Icon                     string
+	IsDefault                bool
+	CreatedAt                time.Time
+	UpdatedAt                time.Time
+	DeletedAt                *time.Time
+	WorkspaceSharingDisabled bool
 }
 
 type OrganizationMember struct {
@@ -285,6 +322,18 @@ type User struct {
 	UpdatedAt          time.Time
 	LastSeenAt         time.Time
 	DeletedAt          *time.Time
+}
+
+type UserSubject struct {
+	ID            uuid.UUID
+	Username      string
+	Status        string
+	SiteRoles     []string
+	DeletedAt     *time.Time
+	LastSeenAt    time.Time
+	Organizations json.RawMessage
+	Groups        []uuid.UUID
+	CustomRoles   json.RawMessage
 }
 
 type Workspace struct {

@@ -45,7 +45,7 @@ func (q *Queries) CountOrganizationMembers(ctx context.Context, arg CountOrganiz
 }
 
 const defaultOrganization = `-- name: DefaultOrganization :one
-SELECT id, name, display_name, description, icon, is_default, created_at, updated_at, deleted_at FROM organizations WHERE is_default AND deleted_at IS NULL
+SELECT id, name, display_name, description, icon, is_default, created_at, updated_at, deleted_at, workspace_sharing_disabled FROM organizations WHERE is_default AND deleted_at IS NULL
 `
 
 func (q *Queries) DefaultOrganization(ctx context.Context) (Organization, error) {
@@ -61,6 +61,7 @@ func (q *Queries) DefaultOrganization(ctx context.Context) (Organization, error)
 		&i.CreatedAt,
 		&i.UpdatedAt,
 		&i.DeletedAt,
+		&i.WorkspaceSharingDisabled,
 	)
 	return i, err
 }
@@ -80,7 +81,7 @@ func (q *Queries) DeleteOrganizationMember(ctx context.Context, organizationID u
 const insertOrganization = `-- name: InsertOrganization :one
 INSERT INTO organizations (id, name, display_name, description, icon, created_at, updated_at)
 VALUES ($1, $2, $3, $4, $5, $6, $6)
-RETURNING id, name, display_name, description, icon, is_default, created_at, updated_at, deleted_at
+RETURNING id, name, display_name, description, icon, is_default, created_at, updated_at, deleted_at, workspace_sharing_disabled
 `
 
 type InsertOrganizationParams struct {
@@ -112,6 +113,7 @@ func (q *Queries) InsertOrganization(ctx context.Context, arg InsertOrganization
 		&i.CreatedAt,
 		&i.UpdatedAt,
 		&i.DeletedAt,
+		&i.WorkspaceSharingDisabled,
 	)
 	return i, err
 }
@@ -159,7 +161,7 @@ func (q *Queries) MemberOwnsWorkspaces(ctx context.Context, organizationID uuid.
 }
 
 const organizationByID = `-- name: OrganizationByID :one
-SELECT id, name, display_name, description, icon, is_default, created_at, updated_at, deleted_at FROM organizations WHERE id = $1 AND deleted_at IS NULL
+SELECT id, name, display_name, description, icon, is_default, created_at, updated_at, deleted_at, workspace_sharing_disabled FROM organizations WHERE id = $1 AND deleted_at IS NULL
 `
 
 func (q *Queries) OrganizationByID(ctx context.Context, id uuid.UUID) (Organization, error) {
@@ -175,12 +177,13 @@ func (q *Queries) OrganizationByID(ctx context.Context, id uuid.UUID) (Organizat
 		&i.CreatedAt,
 		&i.UpdatedAt,
 		&i.DeletedAt,
+		&i.WorkspaceSharingDisabled,
 	)
 	return i, err
 }
 
 const organizationByName = `-- name: OrganizationByName :one
-SELECT id, name, display_name, description, icon, is_default, created_at, updated_at, deleted_at FROM organizations WHERE lower(name) = lower($1) AND deleted_at IS NULL
+SELECT id, name, display_name, description, icon, is_default, created_at, updated_at, deleted_at, workspace_sharing_disabled FROM organizations WHERE lower(name) = lower($1) AND deleted_at IS NULL
 `
 
 func (q *Queries) OrganizationByName(ctx context.Context, lower string) (Organization, error) {
@@ -196,6 +199,7 @@ func (q *Queries) OrganizationByName(ctx context.Context, lower string) (Organiz
 		&i.CreatedAt,
 		&i.UpdatedAt,
 		&i.DeletedAt,
+		&i.WorkspaceSharingDisabled,
 	)
 	return i, err
 }
@@ -310,7 +314,7 @@ func (q *Queries) OrganizationResources(ctx context.Context, organizationID uuid
 }
 
 const organizations = `-- name: Organizations :many
-SELECT id, name, display_name, description, icon, is_default, created_at, updated_at, deleted_at FROM organizations
+SELECT id, name, display_name, description, icon, is_default, created_at, updated_at, deleted_at, workspace_sharing_disabled FROM organizations
 WHERE deleted_at IS NULL AND ($1::boolean OR id = ANY ($2::uuid[]))
 ORDER BY is_default DESC, lower(name)
 LIMIT $3
@@ -335,6 +339,7 @@ func (q *Queries) Organizations(ctx context.Context, seeAll bool, seeIds []uuid.
 			&i.CreatedAt,
 			&i.UpdatedAt,
 			&i.DeletedAt,
+			&i.WorkspaceSharingDisabled,
 		); err != nil {
 			return nil, err
 		}
@@ -347,7 +352,7 @@ func (q *Queries) Organizations(ctx context.Context, seeAll bool, seeIds []uuid.
 }
 
 const organizationsOfUser = `-- name: OrganizationsOfUser :many
-SELECT o.id, o.name, o.display_name, o.description, o.icon, o.is_default, o.created_at, o.updated_at, o.deleted_at FROM organizations o JOIN organization_members m ON m.organization_id = o.id
+SELECT o.id, o.name, o.display_name, o.description, o.icon, o.is_default, o.created_at, o.updated_at, o.deleted_at, o.workspace_sharing_disabled FROM organizations o JOIN organization_members m ON m.organization_id = o.id
 WHERE o.deleted_at IS NULL AND m.user_id = $1 AND ($2::boolean OR o.id = ANY ($3::uuid[]))
 ORDER BY o.is_default DESC, lower(o.name)
 LIMIT $4
@@ -384,6 +389,7 @@ func (q *Queries) OrganizationsOfUser(ctx context.Context, arg OrganizationsOfUs
 			&i.CreatedAt,
 			&i.UpdatedAt,
 			&i.DeletedAt,
+			&i.WorkspaceSharingDisabled,
 		); err != nil {
 			return nil, err
 		}
@@ -397,7 +403,7 @@ func (q *Queries) OrganizationsOfUser(ctx context.Context, arg OrganizationsOfUs
 
 const softDeleteOrganization = `-- name: SoftDeleteOrganization :one
 UPDATE organizations SET deleted_at = $1::timestamptz, updated_at = $1
-WHERE id = $2 AND deleted_at IS NULL AND NOT is_default RETURNING id, name, display_name, description, icon, is_default, created_at, updated_at, deleted_at
+WHERE id = $2 AND deleted_at IS NULL AND NOT is_default RETURNING id, name, display_name, description, icon, is_default, created_at, updated_at, deleted_at, workspace_sharing_disabled
 `
 
 func (q *Queries) SoftDeleteOrganization(ctx context.Context, now time.Time, iD uuid.UUID) (Organization, error) {
@@ -413,13 +419,14 @@ func (q *Queries) SoftDeleteOrganization(ctx context.Context, now time.Time, iD 
 		&i.CreatedAt,
 		&i.UpdatedAt,
 		&i.DeletedAt,
+		&i.WorkspaceSharingDisabled,
 	)
 	return i, err
 }
 
 const updateOrganization = `-- name: UpdateOrganization :one
 UPDATE organizations SET name = $1, display_name = $2, description = $3, icon = $4, updated_at = $5
-WHERE id = $6 AND deleted_at IS NULL RETURNING id, name, display_name, description, icon, is_default, created_at, updated_at, deleted_at
+WHERE id = $6 AND deleted_at IS NULL RETURNING id, name, display_name, description, icon, is_default, created_at, updated_at, deleted_at, workspace_sharing_disabled
 `
 
 type UpdateOrganizationParams struct {
@@ -451,6 +458,7 @@ func (q *Queries) UpdateOrganization(ctx context.Context, arg UpdateOrganization
 		&i.CreatedAt,
 		&i.UpdatedAt,
 		&i.DeletedAt,
+		&i.WorkspaceSharingDisabled,
 	)
 	return i, err
 }

@@ -331,20 +331,20 @@ WHERE t.deleted_at IS NULL
   AND ($1::boolean
     OR t.organization_id = ANY ($2::uuid[])
     OR (t.organization_id = ANY ($3::uuid[])
-      AND (t.user_acl ? $4::text OR t.group_acl ? t.organization_id::text)))
-  AND (NOT $5::boolean OR t.id = ANY ($6::uuid[]))
-  AND ($7::uuid IS NULL OR t.organization_id = $7)
-  AND ($8::text = '' OR lower(o.name) = lower($8) OR o.id::text = $8)
-  AND ($9::text = '' OR lower(t.name) = lower($9))
-  AND ($10::text = '' OR strpos(lower(t.name), lower($10)) > 0)
-  AND ($11::text = '' OR strpos(lower(t.name), lower($11)) > 0
-    OR strpos(lower(t.display_name), lower($11)) > 0)
-  AND ($12::text = '' OR lower(u.username) = lower($12))
-  AND ($13::boolean IS NULL OR (t.deprecation_message <> '') = $13)
-  AND ($14::boolean IS NULL
-    OR (SELECT v.has_ai_task FROM template_versions v WHERE v.id = t.active_version_id) = $14)
+      AND (t.user_acl ? $4::text OR t.group_acl ?| $5::text[])))
+  AND (NOT $6::boolean OR t.id = ANY ($7::uuid[]))
+  AND ($8::uuid IS NULL OR t.organization_id = $8)
+  AND ($9::text = '' OR lower(o.name) = lower($9) OR o.id::text = $9)
+  AND ($10::text = '' OR lower(t.name) = lower($10))
+  AND ($11::text = '' OR strpos(lower(t.name), lower($11)) > 0)
+  AND ($12::text = '' OR strpos(lower(t.name), lower($12)) > 0
+    OR strpos(lower(t.display_name), lower($12)) > 0)
+  AND ($13::text = '' OR lower(u.username) = lower($13))
+  AND ($14::boolean IS NULL OR (t.deprecation_message <> '') = $14)
   AND ($15::boolean IS NULL
-    OR (SELECT v.has_external_agent FROM template_versions v WHERE v.id = t.active_version_id) = $15)
+    OR (SELECT v.has_ai_task FROM template_versions v WHERE v.id = t.active_version_id) = $15)
+  AND ($16::boolean IS NULL
+    OR (SELECT v.has_external_agent FROM template_versions v WHERE v.id = t.active_version_id) = $16)
 ORDER BY lower(t.name), t.id
 `
 
@@ -352,7 +352,8 @@ type TemplateListParams struct {
 	SeeAll           bool
 	SeeOrganizations []uuid.UUID
 	MemberOf         []uuid.UUID
-	UserID           string
+	UserKey          string
+	GroupKeys        []string
 	Narrowed         bool
 	OnlyIds          []uuid.UUID
 	OrganizationID   *uuid.UUID
@@ -381,7 +382,8 @@ func (q *Queries) TemplateList(ctx context.Context, arg TemplateListParams) ([]T
 		arg.SeeAll,
 		arg.SeeOrganizations,
 		arg.MemberOf,
-		arg.UserID,
+		arg.UserKey,
+		arg.GroupKeys,
 		arg.Narrowed,
 		arg.OnlyIds,
 		arg.OrganizationID,

@@ -647,6 +647,27 @@ func (q *Queries) UserOwnsWorkspaces(ctx context.Context, ownerID uuid.UUID) (bo
 	return exists, err
 }
 
+const userSubject = `-- name: UserSubject :one
+SELECT id, username, status, site_roles, deleted_at, last_seen_at, organizations, groups, custom_roles FROM user_subjects WHERE id = $1 AND deleted_at IS NULL
+`
+
+func (q *Queries) UserSubject(ctx context.Context, id uuid.UUID) (UserSubject, error) {
+	row := q.db.QueryRow(ctx, userSubject, id)
+	var i UserSubject
+	err := row.Scan(
+		&i.ID,
+		&i.Username,
+		&i.Status,
+		&i.SiteRoles,
+		&i.DeletedAt,
+		&i.LastSeenAt,
+		&i.Organizations,
+		&i.Groups,
+		&i.CustomRoles,
+	)
+	return i, err
+}
+
 const users = `-- name: Users :many
 SELECT u.id, u.email, u.username, u.name, u.avatar_url, u.password_hash, u.login_type, u.status, u.roles, u.theme, u.terminal_font, u.task_alert_dismissed, u.ssh_public_key, u.ssh_private_key, u.ssh_key_updated_at, u.is_system, u.created_at, u.updated_at, u.last_seen_at, u.deleted_at, count(*) OVER () AS count
 FROM users u

@@ -303,46 +303,46 @@ WHERE (w.deleted_at IS NOT NULL) = $2::boolean
     AND ($3::boolean
         OR w.organization_id = ANY($4::uuid[])
         OR w.organization_id = ANY($5::uuid[])
-            AND (w.owner_id = $6 OR w.user_acl ? ($1::uuid)::text OR w.group_acl ? w.organization_id::text))
-    AND ($7::uuid[] IS NULL OR w.id = ANY($7::uuid[]))
+            AND (w.owner_id = $6 OR w.user_acl ? $7::text OR w.group_acl ?| $8::text[]))
+    AND ($9::uuid[] IS NULL OR w.id = ANY($9::uuid[]))
     -- What the viewer asks for.
-    AND ($8::uuid[] IS NULL OR w.id = ANY($8::uuid[]))
-    AND ($9::uuid IS NULL OR w.owner_id = $9)
-    AND ($10::text IS NULL OR lower(u.username) = lower($10))
-    AND ($11::text IS NULL OR strpos(lower(w.name), lower($11)) > 0)
-    AND ($12::text IS NULL OR lower(w.name) = lower($12))
-    AND ($13::text IS NULL OR lower(t.name) = lower($13) OR t.id::text = $13)
-    AND ($14::text IS NULL OR w.organization_id = (
+    AND ($10::uuid[] IS NULL OR w.id = ANY($10::uuid[]))
+    AND ($11::uuid IS NULL OR w.owner_id = $11)
+    AND ($12::text IS NULL OR lower(u.username) = lower($12))
+    AND ($13::text IS NULL OR strpos(lower(w.name), lower($13)) > 0)
+    AND ($14::text IS NULL OR lower(w.name) = lower($14))
+    AND ($15::text IS NULL OR lower(t.name) = lower($15) OR t.id::text = $15)
+    AND ($16::text IS NULL OR w.organization_id = (
         SELECT o.id FROM organizations o
-        WHERE o.deleted_at IS NULL AND (lower(o.name) = lower($14) OR o.id::text = $14)))
-    AND ($15::boolean IS NULL OR (w.dormant_at IS NOT NULL) = $15)
-    AND ($16::boolean IS NULL OR (w.user_acl <> '{}' OR w.group_acl <> '{}') = $16)
-    AND ($17::timestamptz IS NULL OR w.last_used_at < $17)
-    AND ($18::timestamptz IS NULL OR w.last_used_at > $18)
-    AND (NOT $19::boolean OR EXISTS (
+        WHERE o.deleted_at IS NULL AND (lower(o.name) = lower($16) OR o.id::text = $16)))
+    AND ($17::boolean IS NULL OR (w.dormant_at IS NOT NULL) = $17)
+    AND ($18::boolean IS NULL OR (w.user_acl <> '{}' OR w.group_acl <> '{}') = $18)
+    AND ($19::timestamptz IS NULL OR w.last_used_at < $19)
+    AND ($20::timestamptz IS NULL OR w.last_used_at > $20)
+    AND (NOT $21::boolean OR EXISTS (
         SELECT FROM (
             SELECT l.job_id, l.transition, l.template_version_id, l.parameters
             FROM workspace_builds l WHERE l.workspace_id = w.id ORDER BY l.build_number DESC LIMIT 1) b
-        WHERE ($20::text[] IS NULL
-                OR b.transition || '/' || (SELECT j.status FROM provisioner_jobs j WHERE j.id = b.job_id) = ANY($20::text[]))
-            AND ($21::boolean IS NULL OR (b.template_version_id <> t.active_version_id) = $21)
-            AND ($22::boolean IS NULL
-                OR (SELECT v.has_ai_task FROM template_versions v WHERE v.id = b.template_version_id) = $22)
-            AND ($23::boolean IS NULL
-                OR (SELECT v.has_external_agent FROM template_versions v WHERE v.id = b.template_version_id) = $23)
-            AND ($24::jsonb IS NULL OR b.parameters @> $24)
-            AND ($25::text[] IS NULL OR EXISTS (
+        WHERE ($22::text[] IS NULL
+                OR b.transition || '/' || (SELECT j.status FROM provisioner_jobs j WHERE j.id = b.job_id) = ANY($22::text[]))
+            AND ($23::boolean IS NULL OR (b.template_version_id <> t.active_version_id) = $23)
+            AND ($24::boolean IS NULL
+                OR (SELECT v.has_ai_task FROM template_versions v WHERE v.id = b.template_version_id) = $24)
+            AND ($25::boolean IS NULL
+                OR (SELECT v.has_external_agent FROM template_versions v WHERE v.id = b.template_version_id) = $25)
+            AND ($26::jsonb IS NULL OR b.parameters @> $26)
+            AND ($27::text[] IS NULL OR EXISTS (
                 SELECT FROM workspace_resources r
                 JOIN workspace_agents a ON a.resource_id = r.id
                 WHERE r.job_id = b.job_id AND CASE
                     WHEN a.first_connected_at IS NULL AND a.connection_timeout_seconds > 0
-                        AND a.created_at + a.connection_timeout_seconds * interval '1 second' < $26::timestamptz THEN 'timeout'
+                        AND a.created_at + a.connection_timeout_seconds * interval '1 second' < $28::timestamptz THEN 'timeout'
                     WHEN a.first_connected_at IS NULL THEN 'connecting'
                     WHEN a.last_connected_at IS NULL OR a.disconnected_at > a.last_connected_at
-                        OR a.last_connected_at < $27::timestamptz THEN 'disconnected'
-                    ELSE 'connected' END = ANY($25::text[])))))
+                        OR a.last_connected_at < $29::timestamptz THEN 'disconnected'
+                    ELSE 'connected' END = ANY($27::text[])))))
 ORDER BY f.user_id IS NULL, lower(u.username), lower(w.name), w.id
-LIMIT NULLIF($29::integer, 0) OFFSET $28::integer
+LIMIT NULLIF($31::integer, 0) OFFSET $30::integer
 `
 
 type WorkspaceSearchParams struct {
@@ -352,6 +352,8 @@ type WorkspaceSearchParams struct {
 	SeeOrganizations []uuid.UUID
 	SeeMemberOf      []uuid.UUID
 	SeeOwner         uuid.UUID
+	UserKey          string
+	GroupKeys        []string
 	SeeIds           []uuid.UUID
 	Ids              []uuid.UUID
 	OwnerID          *uuid.UUID
@@ -393,6 +395,8 @@ func (q *Queries) WorkspaceSearch(ctx context.Context, arg WorkspaceSearchParams
 		arg.SeeOrganizations,
 		arg.SeeMemberOf,
 		arg.SeeOwner,
+		arg.UserKey,
+		arg.GroupKeys,
 		arg.SeeIds,
 		arg.Ids,
 		arg.OwnerID,
