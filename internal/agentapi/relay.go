@@ -1,6 +1,7 @@
 package agentapi
 
 import (
+	"context"
 	"crypto/ed25519"
 	"encoding/base64"
 	"encoding/binary"
@@ -68,8 +69,11 @@ func (a *API) agentRelay(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return nil //nolint:nilerr // Accept has answered already
 	}
-	err = a.c.Board.Agent(r.Context(), agent.ID, conn)
-	a.c.Log.DebugContext(r.Context(), "relay of an agent ended", "agent_id", agent.ID, "reason", err)
+	id := agent.ID
+	a.detach(r, func() { // Board.Stop ends it
+		err := a.c.Board.Agent(context.Background(), id, conn)
+		a.c.Log.Debug("relay of an agent ended", "agent_id", id, "reason", err)
+	})
 	return nil
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/seed-2a7f8fe7/coder/client"
 	"github.com/seed-2a7f8fe7/coder/internal/access"
+	"github.com/seed-2a7f8fe7/coder/internal/telemetry"
 )
 
 // requestIDHeader names a request in answers, logs and the audit log.
@@ -93,7 +94,8 @@ func (a *API) observe(mux *http.ServeMux) http.Handler {
 		w.Header().Set(client.BuildVersionHeader, a.Version)
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		origin := access.Origin{IP: a.clientIP(r), UserAgent: r.UserAgent(), RequestID: id}
-		r = r.WithContext(access.WithOrigin(r.Context(), origin))
+		ctx, hand := telemetry.WithHandOver(access.WithOrigin(r.Context(), origin))
+		r = r.WithContext(ctx)
 		rec := &recorder{ResponseWriter: w}
 		_, pattern := mux.Handler(r)
 		_, path, _ := strings.Cut(pattern, " ")
@@ -108,7 +110,8 @@ func (a *API) observe(mux *http.ServeMux) http.Handler {
 				}
 				a.fail(rec, r, err)
 			}
-			finish(rec.status, time.Since(start))
+			status := rec.status
+			hand.Then(func() { finish(status, time.Since(start)) })
 			a.Log.DebugContext(r.Context(), "request", "method", r.Method, "path", r.URL.Path, "status", rec.status,
 				"took", time.Since(start), "remote", origin.IP, "request_id", id)
 			if p == http.ErrAbortHandler || p != nil && begun {

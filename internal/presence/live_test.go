@@ -85,7 +85,6 @@ func TestStopSamples(t *testing.T) {
 	h, _ := open(t)
 	a := measured(t, h, "ws")
 	c := connect(t, h, a.Token)
-	must(t, h.Presence.Start(t.Context()))
 	must(t, h.Presence.PutMetadata(t.Context(), c.Agent, []presence.MetadataValue{{Key: "cpu", Value: "1"}}))
 	must(t, h.Presence.Stop(t.Context()))
 	if got := stored(t, h, a.ID); got["cpu"] != "1" {
@@ -97,8 +96,6 @@ func TestStopSamples(t *testing.T) {
 func TestWatchFromElsewhere(t *testing.T) {
 	h := agenttest.New(t)
 	other := replica(t, h)
-	must(t, h.Presence.Start(t.Context()))
-	t.Cleanup(func() { h.Presence.Stop(context.Background()) })
 	a := measured(t, h, "ws")
 	c := connect(t, h, a.Token)
 	put := func(value string) {
@@ -183,9 +180,9 @@ func TestDeadServer(t *testing.T) {
 		return v.Status
 	}
 	for range 3 {
-		clock.at = clock.at.Add(10 * time.Second)
+		clock.pass(10 * time.Second)
 		must(t, other.Beat(ctx))
-		must(t, other.Sweep(ctx, clock.at.Add(-10*time.Second), clock.at))
+		must(t, other.Sweep(ctx, clock.now().Add(-10*time.Second), clock.now()))
 	}
 	if status(dead.ID) != coder.WorkspaceAgentStatusDisconnected || status(alive.ID) != coder.WorkspaceAgentStatusConnected {
 		t.Errorf("after 30 s: of the dead server %s, of the living %s", status(dead.ID), status(alive.ID))

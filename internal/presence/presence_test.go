@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -18,9 +19,20 @@ import (
 )
 
 // clock is a clock that tests move.
-type clock struct{ at time.Time }
+type clock struct {
+	mu sync.Mutex
+	at time.Time
+}
 
-func (c *clock) now() time.Time { return c.at }
+func (c *clock) now() time.Time { return c.pass(0) }
+
+// pass lets time go by and tells what time it is then.
+func (c *clock) pass(d time.Duration) time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.at = c.at.Add(d)
+	return c.at
+}
 
 func open(t *testing.T) (*agenttest.House, *clock) {
 	t.Helper()
@@ -131,7 +143,7 @@ func TestConnectionsTakeOver(t *testing.T) {
 		t.Errorf("when the old connection ends it is %s", s)
 	}
 	must(t, p.Ping(ctx, fresh))
-	clock.at = clock.at.Add(time.Second)
+	clock.pass(time.Second)
 	must(t, p.Disconnected(ctx, fresh))
 	if s := status(); s != coder.WorkspaceAgentStatusDisconnected {
 		t.Errorf("disconnected it is %s", s)
@@ -156,18 +168,18 @@ func TestSweep(t *testing.T) {
 	defer cancelLate()
 	drain(told)
 	drain(toldLate)
-	since := clock.at
-	clock.at = since.Add(coder.AgentInactiveTimeout + time.Second)
-	must(t, p.Sweep(ctx, since, clock.at))
+	since := clock.now()
+	clock.pass(coder.AgentInactiveTimeout + time.Second)
+	must(t, p.Sweep(ctx, since, clock.now()))
 	wait(t, told)
 	v, err := p.View(ctx, h.Owner, quiet.ID)
 	must(t, err)
 	if v.Status != coder.WorkspaceAgentStatusDisconnected || v.DisconnectedAt == nil {
 		t.Errorf("a silent agent is %s", v.Status)
 	}
-	since = clock.at
-	clock.at = clock.at.Add(2 * time.Minute)
-	must(t, p.Sweep(ctx, since, clock.at))
+	since = clock.now()
+	clock.pass(2 * time.Minute)
+	must(t, p.Sweep(ctx, since, clock.now()))
 	wait(t, toldLate)
 	v, err = p.View(ctx, h.Owner, late.ID)
 	must(t, err)
@@ -200,7 +212,7 @@ func TestLifecycle(t *testing.T) {
 	ctx, p := t.Context(), h.Presence
 	a := h.Workspace("ws")
 	c := connect(t, h, a.Token)
-	set := func(s coder.WorkspaceAgentLifecycle) error { return p.SetLifecycle(ctx, c.Agent, s, clock.at) }
+	set := func(s coder.WorkspaceAgentLifecycle) error { return p.SetLifecycle(ctx, c.Agent, s, clock.now()) }
 	want(t, set("created"), coder.CodeInvalid)
 	want(t, set("nonsense"), coder.CodeInvalid)
 	want(t, set(coder.WorkspaceAgentLifecycleReady), coder.CodeConflict)
@@ -211,11 +223,11 @@ func TestLifecycle(t *testing.T) {
 	}
 	want(t, set(coder.WorkspaceAgentLifecycleReady), coder.CodeConflict)
 	must(t, set("starting"))
-	clock.at = clock.at.Add(time.Minute)
-	must(t, p.SetLifecycle(ctx, c.Agent, "ready", clock.at.Add(time.Hour))) // its clock is wrong
+	clock.pass(time.Minute)
+	must(t, p.SetLifecycle(ctx, c.Agent, "ready", clock.now().Add(time.Hour))) // its clock is wrong
 	v, err := p.View(ctx, h.Owner, a.ID)
 	must(t, err)
-	if v.ReadyAt == nil || v.ReadyAt.After(clock.at) || v.ReadyAt.Sub(*v.StartedAt) < time.Minute-time.Second {
+	if v.ReadyAt == nil || v.ReadyAt.After(clock.now()) || v.ReadyAt.Sub(*v.StartedAt) < time.Minute-time.Second {
 		t.Errorf("started %v, ready %v", v.StartedAt, v.ReadyAt)
 	}
 }
@@ -332,7 +344,7 @@ func TestReports(t *testing.T) {
 	must(t, p.PutMetadata(ctx, agent, []presence.MetadataValue{
 		{Key: "cpu", Value: "1%"}, {Key: "cpu", Value: strings.Repeat("é", 2000), Error: "bad\x00"}, {Key: "unknown", Value: "x"},
 	}))
-	clock.at = clock.at.Add(5 * time.Second)
+	clock.pass(5 * time.Second)
 	all, err := p.Metadata(ctx, h.Owner, a.ID)
 	must(t, err)
 	if len(all) != 2 || len(all[0].Result.Value) != 2048 || all[0].Result.Error != "bad" || all[0].Result.Age != 5 || !all[1].Result.CollectedAt.IsZero() {
@@ -352,7 +364,7 @@ func TestReports(t *testing.T) {
 	if v.Apps[i].Health != "healthy" || v.Apps[1-i].Health != "disabled" {
 		t.Errorf("%+v", v.Apps)
 	}
-	timing := presence.ScriptTiming{ScriptID: v.Scripts[0].ID, StartedAt: clock.at, EndedAt: clock.at, Stage: "start", Status: "ok"}
+	timing := presence.ScriptTiming{ScriptID: v.Scripts[0].ID, StartedAt: clock.now(), EndedAt: clock.now(), Stage: "start", Status: "ok"}
 	must(t, p.AddScriptTiming(ctx, agent, timing))
 	timing.Status = "splendid"
 	want(t, p.AddScriptTiming(ctx, agent, timing), coder.CodeInvalid)

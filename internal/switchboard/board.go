@@ -222,7 +222,7 @@ func (b *Board) serve(ctx context.Context, l tunnel.Link, rest func(*tunnel.Mess
 	}
 	watch, stop := context.WithCancel(ctx)
 	defer stop()
-	go tunnel.KeepAlive(watch, l)
+	tunnel.KeepAlive(watch, l)
 	err = rest(m)
 	if coder.Is(err, coder.CodeInvalid) {
 		l.Close(tunnel.StatusRefused, err.Error())

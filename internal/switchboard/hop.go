@@ -132,7 +132,7 @@ func (b *Board) hop(ctx context.Context, agentID uuid.UUID, to sqlc.RelayFindRow
 	}()
 	watch, stop := context.WithCancel(ctx)
 	defer stop()
-	go tunnel.KeepAlive(watch, far)
+	tunnel.KeepAlive(watch, far)
 	var back sync.WaitGroup
 	back.Go(func() { b.hopBack(h, far) })
 	for {
