@@ -130,6 +130,16 @@ func ReservedProvisionerKey(name string) uuid.UUID {
 	return id
 }
 
+// ReservedProvisionerKeyName gives the name of a reserved key; empty for other ids.
+func ReservedProvisionerKeyName(id uuid.UUID) string {
+	for _, name := range []string{ProvisionerKeyBuiltIn, ProvisionerKeyUserAuth, ProvisionerKeyPSK} {
+		if ReservedProvisionerKey(name) == id {
+			return name
+		}
+	}
+	return ""
+}
+
 // ResourceTypeProvisionerKey is the audit log's word for a provisioner key.
 const ResourceTypeProvisionerKey ResourceType = "provisioner_key"
 

@@ -13,15 +13,15 @@ var tiers = []tier{
 	{0, "vocabulary", []string{"."}, nil},
 	{1, "contracts", []string{"api/...", "client"}, []string{".", "api/..."}},
 	{2, "mechanisms", []string{
-		"internal/access", "internal/archive", "internal/echo", "internal/filelock", "internal/initscript", "internal/keyring", "internal/lifecycle", "internal/notify",
-		"internal/postgres", "internal/postgres/embedded", "internal/postgres/sqlc", "internal/screen", "internal/sshd", "internal/switchboard",
+		"internal/access", "internal/archive", "internal/echo", "internal/filelock", "internal/initscript", "internal/lifecycle", "internal/notify",
+		"internal/postgres", "internal/postgres/embedded", "internal/postgres/sqlc", "internal/pty", "internal/screen", "internal/sshd", "internal/switchboard",
 		"internal/telemetry", "internal/terraform/...", "internal/tfprovider", "internal/tunnel/...", "internal/warm", "examples",
 	}, []string{".", "api/...", "client", "internal/lifecycle", "internal/telemetry"}},
 	{3, "use cases", []string{
-		"internal/app", "internal/audit", "internal/identity", "internal/presence", "internal/queue", "internal/resource", "internal/standing",
+		"internal/app", "internal/audit", "internal/identity", "internal/keyring", "internal/presence", "internal/queue", "internal/resource", "internal/standing",
 		"internal/template", "internal/workspace",
 	}, []string{
-		".", "api/...", "internal/access", "internal/archive", "internal/keyring", "internal/lifecycle", "internal/notify", "internal/postgres",
+		".", "api/...", "internal/access", "internal/archive", "internal/lifecycle", "internal/notify", "internal/postgres",
 		"internal/postgres/sqlc", "internal/telemetry", "internal/terraform/...", "internal/audit", "internal/tunnel", "examples",
 	}},
 	{4, "edges", []string{"internal/agentapi", "internal/appproxy", "internal/httpapi", "internal/provisionapi"}, []string{
@@ -48,7 +48,8 @@ var pairs = map[string]map[string]string{
 	"internal/workspace":    {"internal/queue": "build jobs", "internal/resource": "what a build made"},
 	"internal/presence":     {"internal/resource": "agents are resources' children"},
 	"internal/identity":     {},
-	"internal/agent":        {"internal/tunnel": "its end of the tunnel", "internal/sshd": "sessions", "internal/screen": "what terminals show"},
+	"internal/agent":        {"internal/tunnel": "its end of the tunnel", "internal/sshd": "sessions", "internal/pty": "terminals that outlive their viewers"},
+	"internal/pty":          {"internal/tunnel": "viewers come through it", "internal/sshd": "the shells", "internal/screen": "what terminals show"},
 	"internal/provisionerd": {"internal/terraform": "an engine", "internal/archive": "module files", "internal/initscript": "the agent's bootstrap", "internal/echo": "an engine for tests"},
 	"internal/server":       {"./...": "it assembles everything"},
 	// A family imports no other; each process is linked by one of them only.

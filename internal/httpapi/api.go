@@ -24,6 +24,7 @@ import (
 	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/internal/app"
 	"github.com/seed-2a7f8fe7/coder/internal/identity"
+	"github.com/seed-2a7f8fe7/coder/internal/keyring"
 	"github.com/seed-2a7f8fe7/coder/internal/notify"
 	"github.com/seed-2a7f8fe7/coder/internal/presence"
 	"github.com/seed-2a7f8fe7/coder/internal/queue"
@@ -44,6 +45,7 @@ type Config struct {
 	Templates  *template.Service
 	Presence   *presence.Service
 	Queue      *queue.Service
+	Keys       *keyring.Service
 	// Hub hears what changed, and is told of what people change; nil: pages
 	// are not live.
 	Hub *notify.Hub

@@ -18,6 +18,7 @@ import (
 	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/client"
 	"github.com/seed-2a7f8fe7/coder/internal/identity"
+	"github.com/seed-2a7f8fe7/coder/internal/keyring"
 	"github.com/seed-2a7f8fe7/coder/internal/postgrestest"
 	"github.com/seed-2a7f8fe7/coder/internal/presence"
 	"github.com/seed-2a7f8fe7/coder/internal/queue"
@@ -217,7 +218,7 @@ func TestTokenPlaces(t *testing.T) {
 func TestAnonymous(t *testing.T) {
 	l := start(t, func(c *Config) {
 		c.RateLimit = -1
-		c.Workspaces, c.Templates, c.Presence, c.Queue = &workspace.Service{}, &template.Service{}, &presence.Service{}, &queue.Service{}
+		c.Workspaces, c.Templates, c.Presence, c.Queue, c.Keys = &workspace.Service{}, &template.Service{}, &presence.Service{}, &queue.Service{}, &keyring.Service{}
 	})
 	for _, r := range l.api.Routes() {
 		if r.Auth != AuthUser {

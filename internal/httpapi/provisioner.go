@@ -113,7 +113,7 @@ func (a *API) getProvisionerKeys(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	keys, err := a.Queue.Keys(r.Context(), a.actor(r), org.ID)
+	keys, err := a.Keys.List(r.Context(), a.actor(r), org.ID)
 	if err != nil {
 		return err
 	}
@@ -129,7 +129,7 @@ func (a *API) postProvisionerKey(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	secret, err := a.Queue.CreateKey(r.Context(), a.actor(r), org.ID, req)
+	secret, err := a.Keys.Create(r.Context(), a.actor(r), org.ID, req)
 	if err != nil {
 		return err
 	}
@@ -141,7 +141,11 @@ func (a *API) getProvisionerKeyDaemons(w http.ResponseWriter, r *http.Request) e
 	if err != nil {
 		return err
 	}
-	groups, err := a.Queue.KeyDaemons(r.Context(), a.actor(r), org.ID)
+	keys, err := a.Keys.List(r.Context(), a.actor(r), org.ID)
+	if err != nil {
+		return err
+	}
+	groups, err := a.Queue.KeyDaemons(r.Context(), a.actor(r), org.ID, keys)
 	if err != nil {
 		return err
 	}
@@ -153,7 +157,7 @@ func (a *API) deleteProvisionerKey(w http.ResponseWriter, r *http.Request) error
 	if err != nil {
 		return err
 	}
-	if err := a.Queue.DeleteKey(r.Context(), a.actor(r), org.ID, r.PathValue("provisionerkey")); err != nil {
+	if err := a.Keys.Delete(r.Context(), a.actor(r), org.ID, r.PathValue("provisionerkey")); err != nil {
 		return err
 	}
 	return done(w)
@@ -168,7 +172,7 @@ func (a *API) postProvisionerKeyRotate(w http.ResponseWriter, r *http.Request) e
 	if err != nil {
 		return err
 	}
-	out, err := a.Queue.RotateKey(r.Context(), a.actor(r), org.ID, r.PathValue("provisionerkey"), req)
+	out, err := a.Keys.Rotate(r.Context(), a.actor(r), org.ID, r.PathValue("provisionerkey"), req)
 	if err != nil {
 		return err
 	}
@@ -182,7 +186,7 @@ func (a *API) getProvisionerKey(w http.ResponseWriter, r *http.Request) error {
 	if secret == "" {
 		secret = r.PathValue("provisionerkey")
 	}
-	key, err := a.Queue.KeyBySecret(r.Context(), secret)
+	key, err := a.Keys.BySecret(r.Context(), secret)
 	if err != nil {
 		return err
 	}

@@ -158,7 +158,7 @@ func readTags(q url.Values) (coder.Tags, error) {
 
 // admitKey takes organization and tags from the key.
 func (a *API) admitKey(r *http.Request, d *DaemonInfo, secret string) error {
-	k, err := a.Queue.KeyBySecret(r.Context(), secret)
+	k, err := a.Keys.BySecret(r.Context(), secret)
 	if err != nil {
 		return err
 	}
@@ -168,7 +168,7 @@ func (a *API) admitKey(r *http.Request, d *DaemonInfo, secret string) error {
 	}
 	d.OrganizationID, d.KeyID = org.ID, k.ID
 	d.Tags = coder.NormalizeTags(uuid.Nil, coder.Tags(k.Tags))
-	return a.Queue.UsedKey(r.Context(), k.ID)
+	return a.Keys.Used(r.Context(), k.ID)
 }
 
 // admitPSK takes the tags asked for, always in organization scope. (PRV-04)

@@ -81,7 +81,7 @@ func newTown(t *testing.T) *town {
 
 func (w *town) key(t *testing.T, org uuid.UUID, name string, tags map[string]string) string {
 	t.Helper()
-	secret, err := w.queue.CreateKey(t.Context(), w.ownerSubject, org, coder.CreateProvisionerKeyRequest{Name: name, Tags: tags})
+	secret, err := w.ring.Create(t.Context(), w.ownerSubject, org, coder.CreateProvisionerKeyRequest{Name: name, Tags: tags})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,7 +124,7 @@ func TestAdmission(t *testing.T) {
 			w.lapse(t, k.ID)
 		}
 	}
-	if err := w.queue.DeleteKey(t.Context(), w.ownerSubject, w.org, "gone"); err != nil {
+	if err := w.ring.Delete(t.Context(), w.ownerSubject, w.org, "gone"); err != nil {
 		t.Fatal(err)
 	}
 	const K, P, S = provisionapi.KeyHeader, provisionapi.PSKHeader, client.SessionTokenHeader
@@ -271,28 +271,28 @@ func TestKeys(t *testing.T) {
 		{Name: "ci"}, {Name: ""}, {Name: "psk"}, {Name: "Built-In"}, {Name: "a b"}, {Name: "x", Tags: map[string]string{"scope": "user"}},
 		{Name: "x", Tags: map[string]string{"owner": ""}}, {Name: "x", Tags: map[string]string{"": "y"}},
 	} {
-		if _, err := w.queue.CreateKey(ctx, owner, w.org, bad); !coder.Is(err, coder.CodeInvalid, coder.CodeConflict) {
+		if _, err := w.ring.Create(ctx, owner, w.org, bad); !coder.Is(err, coder.CodeInvalid, coder.CodeConflict) {
 			t.Errorf("%+v: %v, want a refusal", bad, err)
 		}
 	}
-	if _, err := w.queue.CreateKey(ctx, owner, w.other, coder.CreateProvisionerKeyRequest{Name: "CI"}); err != nil {
+	if _, err := w.ring.Create(ctx, owner, w.other, coder.CreateProvisionerKeyRequest{Name: "CI"}); err != nil {
 		t.Error("the name is free in another organization:", err)
 	}
-	k, err := w.queue.KeyBySecret(ctx, secret)
+	k, err := w.ring.BySecret(ctx, secret)
 	if err != nil || k.Name != "CI" || k.Organization != w.org.String() || k.Tags["a"] != "b" {
 		t.Errorf("the key of the secret is %+v, %v", k, err)
 	}
 	member := access.Subject{UserID: w.memberID, OrganizationRoles: map[uuid.UUID][]string{w.org: {}}}
-	if err := w.queue.DeleteKey(ctx, member, w.org, "ci"); err == nil {
+	if err := w.ring.Delete(ctx, member, w.org, "ci"); err == nil {
 		t.Error("a member deleted a key")
 	}
-	if err := w.queue.DeleteKey(ctx, owner, w.org, "psk"); !coder.Is(err, coder.CodeInvalid) {
+	if err := w.ring.Delete(ctx, owner, w.org, "psk"); !coder.Is(err, coder.CodeInvalid) {
 		t.Error("a reserved key was deleted:", err)
 	}
-	if err := w.queue.DeleteKey(ctx, owner, w.org, "ci"); err != nil {
+	if err := w.ring.Delete(ctx, owner, w.org, "ci"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.queue.KeyBySecret(ctx, secret); !coder.Is(err, coder.CodeUnauthenticated) {
+	if _, err := w.ring.BySecret(ctx, secret); !coder.Is(err, coder.CodeUnauthenticated) {
 		t.Error("a deleted key is still good:", err)
 	}
 }

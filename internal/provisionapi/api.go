@@ -25,12 +25,14 @@ import (
 	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/client"
 	"github.com/seed-2a7f8fe7/coder/internal/identity"
+	"github.com/seed-2a7f8fe7/coder/internal/keyring"
 	"github.com/seed-2a7f8fe7/coder/internal/queue"
 )
 
 // Config is what the edge needs.
 type Config struct {
 	Queue    *queue.Service
+	Keys     *keyring.Service
 	Identity *identity.Service
 	Log      *slog.Logger
 	// PSK lets daemons of every organization connect; "" lets none. (PRV-06)

@@ -43,7 +43,7 @@ func TestTenThousandTags(t *testing.T) {
 			}
 		}
 	}
-	if _, err := w.queue.CreateKey(t.Context(), w.ownerSubject, w.org, coder.CreateProvisionerKeyRequest{Name: "many", Tags: tags}); !coder.Is(err, coder.CodeInvalid) {
+	if _, err := w.ring.Create(t.Context(), w.ownerSubject, w.org, coder.CreateProvisionerKeyRequest{Name: "many", Tags: tags}); !coder.Is(err, coder.CodeInvalid) {
 		t.Error("a key of ten thousand tags:", err)
 	}
 }

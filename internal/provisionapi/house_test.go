@@ -18,6 +18,7 @@ import (
 	"github.com/seed-2a7f8fe7/coder/api/provisionerd"
 	"github.com/seed-2a7f8fe7/coder/internal/echo"
 	"github.com/seed-2a7f8fe7/coder/internal/identity"
+	"github.com/seed-2a7f8fe7/coder/internal/keyring"
 	"github.com/seed-2a7f8fe7/coder/internal/notify"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
@@ -34,6 +35,7 @@ const psk = "a long pre-shared key"
 type house struct {
 	*provisionapi.API
 	queue *queue.Service
+	ring  *keyring.Service
 	store *postgres.Store
 	org   uuid.UUID
 	user  uuid.UUID
@@ -118,7 +120,11 @@ func newHouse(t testing.TB, c queue.Config) *house {
 	if err := h.queue.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	h.API = provisionapi.New(provisionapi.Config{Queue: h.queue, Identity: identity.New(identity.Config{Store: store, Log: log}), Log: log, PSK: psk, Version: "v0.0.0", Patience: 2 * time.Second})
+	h.ring = keyring.New(keyring.Config{Store: store, Hub: hub, Log: log})
+	if err := h.ring.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	h.API = provisionapi.New(provisionapi.Config{Queue: h.queue, Keys: h.ring, Identity: identity.New(identity.Config{Store: store, Log: log}), Log: log, PSK: psk, Version: "v0.0.0", Patience: 2 * time.Second})
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()
@@ -126,6 +132,7 @@ func newHouse(t testing.TB, c queue.Config) *house {
 			t.Error("connections do not end:", err)
 		}
 		h.queue.Stop(ctx)
+		h.ring.Stop(ctx)
 	})
 	return h
 }

@@ -23,7 +23,7 @@ func (w *town) lapse(t *testing.T, id uuid.UUID) {
 
 func (w *town) keys(t *testing.T) []coder.ProvisionerKey {
 	t.Helper()
-	keys, err := w.queue.Keys(t.Context(), w.ownerSubject, w.org)
+	keys, err := w.ring.List(t.Context(), w.ownerSubject, w.org)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +38,7 @@ func TestRotation(t *testing.T) {
 	if first.ExpiresAt != nil || first.LastUsedAt != nil || first.ReplacedAt != nil {
 		t.Fatalf("a new key is %+v", first)
 	}
-	out, err := w.queue.RotateKey(ctx, w.ownerSubject, w.org, "ci", coder.RotateProvisionerKeyRequest{GraceSeconds: 3600})
+	out, err := w.ring.Rotate(ctx, w.ownerSubject, w.org, "ci", coder.RotateProvisionerKeyRequest{GraceSeconds: 3600})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,37 +50,37 @@ func TestRotation(t *testing.T) {
 		t.Fatalf("the list is %+v", both)
 	}
 	for name, secret := range map[string]string{"old": old, "new": out.Key} {
-		if k, err := w.queue.KeyBySecret(ctx, secret); err != nil || k.Name != "CI" || k.Tags["a"] != "b" {
+		if k, err := w.ring.BySecret(ctx, secret); err != nil || k.Name != "CI" || k.Tags["a"] != "b" {
 			t.Errorf("the %s key is %+v, %v", name, k, err)
 		}
 	}
 	w.lapse(t, first.ID)
-	if _, err := w.queue.KeyBySecret(ctx, old); !coder.Is(err, coder.CodeUnauthenticated) || !strings.Contains(err.Error(), "use the key that replaced it") {
+	if _, err := w.ring.BySecret(ctx, old); !coder.Is(err, coder.CodeUnauthenticated) || !strings.Contains(err.Error(), "use the key that replaced it") {
 		t.Error("the old key after its grace:", err)
 	}
 	if keys := w.keys(t); len(keys) != 1 || keys[0].ID != both[0].ID {
 		t.Errorf("after the grace the list is %+v", keys)
 	}
 	// The name is taken, and one row is all that rotation needs to go on.
-	if _, err := w.queue.CreateKey(ctx, w.ownerSubject, w.org, coder.CreateProvisionerKeyRequest{Name: "ci"}); !coder.Is(err, coder.CodeConflict) {
+	if _, err := w.ring.Create(ctx, w.ownerSubject, w.org, coder.CreateProvisionerKeyRequest{Name: "ci"}); !coder.Is(err, coder.CodeConflict) {
 		t.Error("a second key of the name:", err)
 	}
-	again, err := w.queue.RotateKey(ctx, w.ownerSubject, w.org, both[0].ID.String(), coder.RotateProvisionerKeyRequest{ExpiresInSeconds: 60})
+	again, err := w.ring.Rotate(ctx, w.ownerSubject, w.org, both[0].ID.String(), coder.RotateProvisionerKeyRequest{ExpiresInSeconds: 60})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if keys := w.keys(t); len(keys) != 1 || again.ExpiresAt == nil || keys[0].ExpiresAt == nil {
 		t.Errorf("after a rotation without grace the list is %+v, the answer %+v", keys, again)
 	}
-	if _, err := w.queue.KeyBySecret(ctx, out.Key); !coder.Is(err, coder.CodeUnauthenticated) {
+	if _, err := w.ring.BySecret(ctx, out.Key); !coder.Is(err, coder.CodeUnauthenticated) {
 		t.Error("a key that was rotated without grace:", err)
 	}
 	// A new key lives as long as the one before was made for.
-	third, err := w.queue.RotateKey(ctx, w.ownerSubject, w.org, "CI", coder.RotateProvisionerKeyRequest{GraceSeconds: 3600})
+	third, err := w.ring.Rotate(ctx, w.ownerSubject, w.org, "CI", coder.RotateProvisionerKeyRequest{GraceSeconds: 3600})
 	if err != nil || third.ExpiresAt == nil || third.OldExpiresAt.After(*again.ExpiresAt) {
 		t.Errorf("the third key: %+v, %v", third, err)
 	}
-	if err := w.queue.DeleteKey(ctx, w.ownerSubject, w.org, "ci"); err != nil || len(w.keys(t)) != 0 {
+	if err := w.ring.Delete(ctx, w.ownerSubject, w.org, "ci"); err != nil || len(w.keys(t)) != 0 {
 		t.Error("deleting a name deletes all of its keys:", err, w.keys(t))
 	}
 }
@@ -91,7 +91,7 @@ func TestRotationRefusals(t *testing.T) {
 	w.key(t, w.org, "ci", nil)
 	member := access.Subject{UserID: w.memberID, OrganizationRoles: map[uuid.UUID][]string{w.org: {}}}
 	rotate := func(who access.Subject, org uuid.UUID, ref string, grace, life int64) error {
-		_, err := w.queue.RotateKey(ctx, who, org, ref, coder.RotateProvisionerKeyRequest{GraceSeconds: grace, ExpiresInSeconds: life})
+		_, err := w.ring.Rotate(ctx, who, org, ref, coder.RotateProvisionerKeyRequest{GraceSeconds: grace, ExpiresInSeconds: life})
 		return err
 	}
 	for name, c := range map[string]struct {
@@ -118,10 +118,10 @@ func TestRotationRefusals(t *testing.T) {
 	if err := rotate(w.ownerSubject, w.org, "ci", 3600, 0); !coder.Is(err, coder.CodeConflict) {
 		t.Error("an eleventh old key:", err)
 	}
-	if err := w.queue.DeleteKey(ctx, w.ownerSubject, w.org, w.keys(t)[10].ID.String()); err != nil || len(w.keys(t)) != 10 {
+	if err := w.ring.Delete(ctx, w.ownerSubject, w.org, w.keys(t)[10].ID.String()); err != nil || len(w.keys(t)) != 10 {
 		t.Error("one old key is deleted by its id:", err)
 	}
-	if _, err := w.queue.CreateKey(ctx, w.ownerSubject, w.org, coder.CreateProvisionerKeyRequest{Name: "x", ExpiresInSeconds: -1}); !coder.Is(err, coder.CodeInvalid) {
+	if _, err := w.ring.Create(ctx, w.ownerSubject, w.org, coder.CreateProvisionerKeyRequest{Name: "x", ExpiresInSeconds: -1}); !coder.Is(err, coder.CodeInvalid) {
 		t.Error("a key of a negative life:", err)
 	}
 }
@@ -154,7 +154,7 @@ func TestDeletedKey(t *testing.T) {
 	if keys := w.keys(t); keys[0].LastUsedAt == nil {
 		t.Error("the key looks unused")
 	}
-	if err := w.queue.DeleteKey(t.Context(), w.ownerSubject, w.org, "ci"); err != nil {
+	if err := w.ring.Delete(t.Context(), w.ownerSubject, w.org, "ci"); err != nil {
 		t.Fatal(err)
 	}
 	sentAway(t, d, "was deleted")
@@ -175,7 +175,7 @@ func TestDeletedKeyOfUpstream(t *testing.T) {
 	u := newUpstreamWith(t, w, "1.14", w.key(t, w.org, "ci", nil))
 	id := w.add(t, build, nil)
 	u.acquire(false)
-	if err := w.queue.DeleteKey(t.Context(), w.ownerSubject, w.org, "ci"); err != nil {
+	if err := w.ring.Delete(t.Context(), w.ownerSubject, w.org, "ci"); err != nil {
 		t.Fatal(err)
 	}
 	update := u.message("provisionerd.UpdateJobRequest")
@@ -210,7 +210,7 @@ func TestDeletedKeyOfImport(t *testing.T) {
 	d := w.keyed(t, w.key(t, w.org, "ci", nil))
 	id := w.add(t, imp, map[string]string{"plan.jsonl": `{"log": {"output": "here"}}` + "\n" + `{"hang": true}`})
 	w.says(t, id, "here")
-	if err := w.queue.DeleteKey(t.Context(), w.ownerSubject, w.org, "ci"); err != nil {
+	if err := w.ring.Delete(t.Context(), w.ownerSubject, w.org, "ci"); err != nil {
 		t.Fatal(err)
 	}
 	sentAway(t, d, "was deleted")
@@ -228,7 +228,7 @@ func TestExpiredKey(t *testing.T) {
 	id := w.add(t, build, map[string]string{"plan.jsonl": `{"log": {"output": "here"}}` + "\n" + `{"sleep": "700ms"}`})
 	w.says(t, id, "here")
 	// The old key ends within the second, and the next job is not for it.
-	if _, err := w.queue.RotateKey(t.Context(), w.ownerSubject, w.org, "ci", coder.RotateProvisionerKeyRequest{GraceSeconds: 1}); err != nil {
+	if _, err := w.ring.Rotate(t.Context(), w.ownerSubject, w.org, "ci", coder.RotateProvisionerKeyRequest{GraceSeconds: 1}); err != nil {
 		t.Fatal(err)
 	}
 	if j, _ := w.ends(t, id); j.Status != coder.ProvisionerJobStatusSucceeded {
@@ -249,16 +249,16 @@ func TestKeyIsHeld(t *testing.T) {
 	keys := w.keys(t)
 	got := make(chan keyring.End, 4)
 	end := func(e keyring.End) { got <- e }
-	w.queue.HoldKey(coder.ReservedProvisionerKey(coder.ProvisionerKeyPSK), func(keyring.End) { t.Error("a reserved key ended") })
-	left := w.queue.HoldKey(keys[0].ID, func(keyring.End) { t.Error("who has left was told") })
+	w.ring.Hold(coder.ReservedProvisionerKey(coder.ProvisionerKeyPSK), func(keyring.End) { t.Error("a reserved key ended") })
+	left := w.ring.Hold(keys[0].ID, func(keyring.End) { t.Error("who has left was told") })
 	left()
-	w.queue.HoldKey(keys[0].ID, end)
+	w.ring.Hold(keys[0].ID, end)
 	w.lapse(t, keys[1].ID)
-	w.queue.HoldKey(keys[1].ID, end) // it expired between admission and now
+	w.ring.Hold(keys[1].ID, end) // it expired between admission and now
 	if e := <-got; e.Revoked {
 		t.Errorf("an expired key ended as %+v", e)
 	}
-	if err := w.queue.DeleteKey(t.Context(), w.ownerSubject, w.org, "a"); err != nil {
+	if err := w.ring.Delete(t.Context(), w.ownerSubject, w.org, "a"); err != nil {
 		t.Fatal(err)
 	}
 	if e := <-got; !e.Revoked {

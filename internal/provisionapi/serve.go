@@ -71,7 +71,7 @@ func (a *API) ServeConn(ctx context.Context, c net.Conn, d DaemonInfo) error {
 			<-parted
 		}
 	}()
-	defer a.Queue.HoldKey(d.KeyID, srv.parting.begin)()
+	defer a.Keys.Hold(d.KeyID, srv.parting.begin)()
 	return serveStreams(ctx, mux, srv, log)
 }
 

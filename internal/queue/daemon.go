@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/internal/access"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
 )
 
@@ -91,4 +92,35 @@ func (s *Service) heartbeat(ctx context.Context) {
 			s.Log.Warn("cannot mark provisioners as seen, trying again soon", "error", err)
 		}
 	}
+}
+
+// KeyDaemons groups the daemons that are there by the key they came with:
+// every one of keys, and the reserved ones that have daemons.
+func (s *Service) KeyDaemons(ctx context.Context, actor access.Subject, organizationID uuid.UUID, keys []coder.ProvisionerKey) ([]coder.ProvisionerKeyDaemons, error) {
+	daemons, err := s.Daemons(ctx, actor, organizationID, DaemonFilter{})
+	if err != nil {
+		return nil, err
+	}
+	by := map[uuid.UUID][]coder.ProvisionerDaemon{}
+	for _, d := range daemons {
+		if d.Status != coder.ProvisionerDaemonStatusOffline {
+			by[d.KeyID] = append(by[d.KeyID], d)
+		}
+	}
+	out := []coder.ProvisionerKeyDaemons{}
+	for _, name := range []string{coder.ProvisionerKeyBuiltIn, coder.ProvisionerKeyUserAuth, coder.ProvisionerKeyPSK} {
+		id := coder.ReservedProvisionerKey(name)
+		if len(by[id]) > 0 {
+			k := coder.ProvisionerKey{ID: id, Name: name, Organization: organizationID.String(), Tags: coder.ProvisionerKeyTags{}}
+			out = append(out, coder.ProvisionerKeyDaemons{Key: k, Daemons: by[id]})
+		}
+	}
+	for _, k := range keys {
+		list := by[k.ID]
+		if list == nil {
+			list = []coder.ProvisionerDaemon{}
+		}
+		out = append(out, coder.ProvisionerKeyDaemons{Key: k, Daemons: list})
+	}
+	return out, nil
 }

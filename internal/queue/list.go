@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
@@ -143,7 +144,7 @@ func (s *Service) Daemons(ctx context.Context, actor access.Subject, organizatio
 func daemonView(r sqlc.QueueDaemonsRow, jobs map[uuid.UUID]coder.ProvisionerJob) coder.ProvisionerDaemon {
 	p := r.ProvisionerDaemon
 	d := coder.ProvisionerDaemon{
-		ID: p.ID, OrganizationID: p.OrganizationID, KeyID: p.KeyID, KeyName: keyName(p.KeyID, r.KeyName), Name: p.Name,
+		ID: p.ID, OrganizationID: p.OrganizationID, KeyID: p.KeyID, KeyName: cmp.Or(coder.ReservedProvisionerKeyName(p.KeyID), r.KeyName), Name: p.Name,
 		Tags: p.Tags, Provisioners: p.Provisioners, Version: p.Version, APIVersion: p.ApiVersion,
 		Slots: int(p.Slots), BusySlots: int(r.BusySlots), Tools: p.Tools,
 		CreatedAt: p.CreatedAt, LastSeenAt: p.LastSeenAt, Status: coder.ProvisionerDaemonStatusIdle,
@@ -167,15 +168,6 @@ func daemonJob(jobs map[uuid.UUID]coder.ProvisionerJob, id uuid.UUID) *coder.Pro
 		ID: j.ID, Status: j.Status, TemplateName: j.Metadata.TemplateName,
 		TemplateDisplayName: j.Metadata.TemplateDisplayName, TemplateIcon: j.Metadata.TemplateIcon,
 	}
-}
-
-func keyName(id uuid.UUID, name string) string {
-	for _, n := range []string{coder.ProvisionerKeyBuiltIn, coder.ProvisionerKeyUserAuth, coder.ProvisionerKeyPSK} {
-		if coder.ReservedProvisionerKey(n) == id {
-			return n
-		}
-	}
-	return name
 }
 
 // orEmpty gives a list that PostgreSQL counts as empty, not as absent.

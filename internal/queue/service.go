@@ -11,7 +11,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/seed-2a7f8fe7/coder"
-	"github.com/seed-2a7f8fe7/coder/internal/keyring"
 	"github.com/seed-2a7f8fe7/coder/internal/notify"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
@@ -63,7 +62,6 @@ type Service struct {
 	connected   map[uuid.UUID]int // daemon rows -> connections here
 	words       words
 	served      []uuid.UUID // initiators by when a job of theirs was claimed last, the latest at the end
-	keys        *keyring.Ring
 	places      *standing.Board
 
 	spawn func(func(context.Context)) // runs until Stop
@@ -94,7 +92,6 @@ func New(c Config) *Service {
 		handlers:    map[coder.ProvisionerJobType]Handler{},
 		dispatchers: map[uuid.UUID]*dispatcher{},
 		connected:   map[uuid.UUID]int{},
-		keys:        keyring.New(),
 		places:      standing.New(),
 	}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -116,7 +113,6 @@ func (s *Service) Start(context.Context) error {
 	}
 	s.spawn(s.reap)
 	s.spawn(s.heartbeat)
-	s.spawn(s.watchKeys)
 	return nil
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/app"
 	"github.com/seed-2a7f8fe7/coder/internal/httpapi"
 	"github.com/seed-2a7f8fe7/coder/internal/identity"
+	"github.com/seed-2a7f8fe7/coder/internal/keyring"
 	"github.com/seed-2a7f8fe7/coder/internal/lifecycle"
 	"github.com/seed-2a7f8fe7/coder/internal/notify"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
@@ -72,6 +73,7 @@ type rooms struct {
 	hub        *notify.Hub
 	identity   *identity.Service
 	queue      *queue.Service
+	keys       *keyring.Service
 	templates  *template.Service
 	workspaces *workspace.Service
 	presence   *presence.Service
@@ -106,6 +108,7 @@ func (s *Server) assemble(ctx context.Context, ln *listeners) error {
 	services := []lifecycle.Named{
 		{Name: "hints", Service: r.hub},
 		{Name: "queue", Service: r.queue},
+		{Name: "keys of provisioners", Service: r.keys},
 		{Name: "presence", Service: r.presence},
 		{Name: "apps", Service: r.apps},
 		{Name: "switchboard", Service: r.board},
@@ -151,6 +154,7 @@ func (s *Server) rooms(d deployment) rooms {
 		Store: store, Hub: r.hub, Log: s.log.With(named("queue")...), Registerer: s.registry,
 		ForceCancel: s.c.ForceCancelInterval, Version: s.c.Version,
 	})
+	r.keys = keyring.New(keyring.Config{Store: store, Hub: r.hub, Log: s.log.With(named("keyring")...)})
 	r.templates = template.New(template.Config{Store: store, Queue: r.queue, Log: s.log.With(named("template")...), AccessURL: s.accessURL})
 	r.workspaces = workspace.New(workspace.Config{
 		Store: store, Queue: r.queue, Hub: r.hub, Log: s.log.With(named("workspace")...), AccessURL: s.accessURL,
@@ -173,7 +177,7 @@ func (s *Server) rooms(d deployment) rooms {
 		Log: s.log.With(named("agentapi")...), Presence: r.presence, Board: r.board, Authority: d.authority, Identity: r.identity, Apps: r.apps,
 	})
 	r.provision = provisionapi.New(provisionapi.Config{
-		Queue: r.queue, Identity: r.identity, Log: s.log.With(named("provisionapi")...), PSK: s.c.ProvisionerDaemonPSK, Version: s.c.Version,
+		Queue: r.queue, Keys: r.keys, Identity: r.identity, Log: s.log.With(named("provisionapi")...), PSK: s.c.ProvisionerDaemonPSK, Version: s.c.Version,
 	})
 	return r
 }
@@ -192,7 +196,7 @@ func (s *Server) api(r rooms, d deployment) (*httpapi.API, error) {
 	return httpapi.New(httpapi.Config{
 		Log: s.log.With(telemetry.NameKey, "httpapi"), Registerer: s.registry, AccessURL: s.accessURL, Version: s.c.Version,
 		DeploymentID: d.id.String(), Identity: r.identity, Templates: r.templates, Workspaces: r.workspaces,
-		Queue: r.queue, Presence: r.presence, Apps: r.apps, AppHosts: hosts, Hub: r.hub,
+		Queue: r.queue, Keys: r.keys, Presence: r.presence, Apps: r.apps, AppHosts: hosts, Hub: r.hub,
 		ProxyHeaders: s.c.ProxyTrustedHeaders, ProxyOrigins: origins, SecureCookies: s.c.Cookies.Secure, SameSiteNone: s.c.Cookies.SameSite == "none",
 		SSH:                  coder.SSHConfigResponse{HostnamePrefix: s.c.HostnamePrefix, HostnameSuffix: s.c.HostnameSuffix, SSHConfigOptions: s.c.SSHConfigOptions},
 		PasswordAuthDisabled: s.c.Session.DisablePasswordAuth,

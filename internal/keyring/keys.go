@@ -1,4 +1,4 @@
-package queue
+package keyring
 
 import (
 	"context"
@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/google/uuid"
@@ -18,18 +17,18 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
 )
 
-// daemonsOf is what access is asked about for daemons and keys of an organization.
-func daemonsOf(organizationID uuid.UUID) access.Object {
+// object is what access is asked about for keys of an organization.
+func object(organizationID uuid.UUID) access.Object {
 	return access.Object{Type: coder.RBACResourceProvisionerDaemon, OrganizationID: organizationID}
 }
 
 // maxReplaced bounds how many replaced keys of one name are good at a time.
 const maxReplaced = 10
 
-// CreateKey makes a key and gives its secret, which is shown this once and
+// Create makes a key and gives its secret, which is shown this once and
 // stored as its SHA-256 only. (PRV-05, PRV-09)
-func (s *Service) CreateKey(ctx context.Context, actor access.Subject, organizationID uuid.UUID, req coder.CreateProvisionerKeyRequest) (string, error) {
-	if err := actor.Check(coder.RBACActionCreate, daemonsOf(organizationID)); err != nil {
+func (s *Service) Create(ctx context.Context, actor access.Subject, organizationID uuid.UUID, req coder.CreateProvisionerKeyRequest) (string, error) {
+	if err := actor.Check(coder.RBACActionCreate, object(organizationID)); err != nil {
 		return "", err
 	}
 	if err := coder.CheckName("name", req.Name); err != nil {
@@ -62,7 +61,7 @@ func (s *Service) CreateKey(ctx context.Context, actor access.Subject, organizat
 		if err != nil {
 			return err
 		}
-		return s.auditKey(ctx, q, actor, coder.AuditActionCreate, k, nil)
+		return s.audit(ctx, q, actor, coder.AuditActionCreate, k, nil)
 	})
 	if err != nil {
 		return "", err
@@ -87,12 +86,12 @@ func newSecret(p sqlc.QueueAddKeyParams) (string, sqlc.QueueAddKeyParams) {
 	return secret, p
 }
 
-// RotateKey makes a new key under the name of the current one, with its tags.
+// Rotate makes a new key under the name of the current one, with its tags.
 // The old one stays good for the grace; without one it is deleted, and whoever
 // came with it is sent away at once.
-func (s *Service) RotateKey(ctx context.Context, actor access.Subject, organizationID uuid.UUID, ref string, req coder.RotateProvisionerKeyRequest) (coder.RotateProvisionerKeyResponse, error) {
+func (s *Service) Rotate(ctx context.Context, actor access.Subject, organizationID uuid.UUID, ref string, req coder.RotateProvisionerKeyRequest) (coder.RotateProvisionerKeyResponse, error) {
 	var out coder.RotateProvisionerKeyResponse
-	if err := actor.Check(coder.RBACActionUpdate, daemonsOf(organizationID)); err != nil {
+	if err := actor.Check(coder.RBACActionUpdate, object(organizationID)); err != nil {
 		return out, err
 	}
 	if coder.ReservedProvisionerKey(ref) != uuid.Nil {
@@ -114,7 +113,7 @@ func (s *Service) RotateKey(ctx context.Context, actor access.Subject, organizat
 		if lifetime == 0 && old.ExpiresAt != nil {
 			lifetime = max(int64(old.ExpiresAt.Sub(old.CreatedAt)/time.Second), 1)
 		}
-		ended, err := s.endKey(ctx, q, old, req.GraceSeconds)
+		ended, err := s.retire(ctx, q, old, req.GraceSeconds)
 		if err != nil {
 			return err
 		}
@@ -124,7 +123,7 @@ func (s *Service) RotateKey(ctx context.Context, actor access.Subject, organizat
 			return err
 		}
 		out = coder.RotateProvisionerKeyResponse{Key: secret, ExpiresAt: k.ExpiresAt, OldExpiresAt: ended}
-		return s.auditKey(ctx, q, actor, coder.AuditActionWrite, k, coder.AuditDiff{
+		return s.audit(ctx, q, actor, coder.AuditActionWrite, k, coder.AuditDiff{
 			"secret":     {Secret: true},
 			"id":         {Old: old.ID, New: k.ID},
 			"expires_at": {Old: old.ExpiresAt, New: k.ExpiresAt},
@@ -137,8 +136,8 @@ func (s *Service) RotateKey(ctx context.Context, actor access.Subject, organizat
 	return out, nil
 }
 
-// endKey lets a key live for the grace and no longer, and gives when it ends.
-func (s *Service) endKey(ctx context.Context, q *sqlc.Queries, old sqlc.ProvisionerKey, grace int64) (time.Time, error) {
+// retire lets a key live for the grace and no longer, and gives when it ends.
+func (s *Service) retire(ctx context.Context, q *sqlc.Queries, old sqlc.ProvisionerKey, grace int64) (time.Time, error) {
 	if grace == 0 {
 		_, err := q.QueueDeleteKeys(ctx, old.OrganizationID, old.ID.String())
 		return time.Now().UTC(), err
@@ -150,10 +149,10 @@ func (s *Service) endKey(ctx context.Context, q *sqlc.Queries, old sqlc.Provisio
 	return *k.ExpiresAt, nil
 }
 
-// DeleteKey deletes all keys of a name, or the one of an id. Daemons that came
-// with it are sent away at once; see HoldKey.
-func (s *Service) DeleteKey(ctx context.Context, actor access.Subject, organizationID uuid.UUID, ref string) error {
-	if err := actor.Check(coder.RBACActionDelete, daemonsOf(organizationID)); err != nil {
+// Delete deletes all keys of a name, or the one of an id. Daemons that came
+// with it are sent away at once; see Hold.
+func (s *Service) Delete(ctx context.Context, actor access.Subject, organizationID uuid.UUID, ref string) error {
+	if err := actor.Check(coder.RBACActionDelete, object(organizationID)); err != nil {
 		return err
 	}
 	if coder.ReservedProvisionerKey(ref) != uuid.Nil {
@@ -168,7 +167,7 @@ func (s *Service) DeleteKey(ctx context.Context, actor access.Subject, organizat
 			return coder.NotFound()
 		}
 		for _, k := range keys {
-			if err := s.auditKey(ctx, q, actor, coder.AuditActionDelete, k, nil); err != nil {
+			if err := s.audit(ctx, q, actor, coder.AuditActionDelete, k, nil); err != nil {
 				return err
 			}
 		}
@@ -180,17 +179,17 @@ func (s *Service) DeleteKey(ctx context.Context, actor access.Subject, organizat
 	return err
 }
 
-func (s *Service) auditKey(ctx context.Context, q *sqlc.Queries, actor access.Subject, action coder.AuditAction, k sqlc.ProvisionerKey, diff coder.AuditDiff) error {
+func (s *Service) audit(ctx context.Context, q *sqlc.Queries, actor access.Subject, action coder.AuditAction, k sqlc.ProvisionerKey, diff coder.AuditDiff) error {
 	return audit.Record(ctx, q, actor, audit.Entry{
 		Action: action, ResourceType: coder.ResourceTypeProvisionerKey, ResourceID: k.ID,
 		OrganizationID: k.OrganizationID, Target: k.Name, Diff: diff,
 	})
 }
 
-// Keys lists an organization's keys, without the reserved ones: those that are
+// List lists an organization's keys, without the reserved ones: those that are
 // current, and after each those that it replaced and that are still good.
-func (s *Service) Keys(ctx context.Context, actor access.Subject, organizationID uuid.UUID) ([]coder.ProvisionerKey, error) {
-	if err := actor.Check(coder.RBACActionRead, daemonsOf(organizationID)); err != nil {
+func (s *Service) List(ctx context.Context, actor access.Subject, organizationID uuid.UUID) ([]coder.ProvisionerKey, error) {
+	if err := actor.Check(coder.RBACActionRead, object(organizationID)); err != nil {
 		return nil, err
 	}
 	rows, err := s.Store.QueueKeys(ctx, organizationID)
@@ -199,14 +198,14 @@ func (s *Service) Keys(ctx context.Context, actor access.Subject, organizationID
 	}
 	out := make([]coder.ProvisionerKey, 0, len(rows))
 	for _, k := range rows {
-		out = append(out, keyView(k))
+		out = append(out, view(k))
 	}
 	return out, nil
 }
 
-// KeyBySecret gives the key of that secret; CodeUnauthenticated when there is
+// BySecret gives the key of that secret; CodeUnauthenticated when there is
 // none, or when it has expired.
-func (s *Service) KeyBySecret(ctx context.Context, secret string) (coder.ProvisionerKey, error) {
+func (s *Service) BySecret(ctx context.Context, secret string) (coder.ProvisionerKey, error) {
 	hash := sha256.Sum256([]byte(secret))
 	row, err := s.Store.QueueKeyByHash(ctx, hash[:])
 	if coder.Is(err, coder.CodeNotFound) {
@@ -223,68 +222,13 @@ func (s *Service) KeyBySecret(ctx context.Context, secret string) (coder.Provisi
 		}
 		return coder.ProvisionerKey{}, coder.Errorf(coder.CodeUnauthenticated, "The provisioner key %q expired at %s; %s", k.Name, k.ExpiresAt.UTC().Format(time.RFC3339), then)
 	}
-	return keyView(k), nil
+	return view(k), nil
 }
 
-// KeyDaemons groups the daemons that are there by the key they came with:
-// every key of the organization, and the reserved ones that have daemons.
-func (s *Service) KeyDaemons(ctx context.Context, actor access.Subject, organizationID uuid.UUID) ([]coder.ProvisionerKeyDaemons, error) {
-	keys, err := s.Keys(ctx, actor, organizationID)
-	if err != nil {
-		return nil, err
-	}
-	daemons, err := s.Daemons(ctx, actor, organizationID, DaemonFilter{})
-	if err != nil {
-		return nil, err
-	}
-	by := map[uuid.UUID][]coder.ProvisionerDaemon{}
-	for _, d := range daemons {
-		if d.Status != coder.ProvisionerDaemonStatusOffline {
-			by[d.KeyID] = append(by[d.KeyID], d)
-		}
-	}
-	out := []coder.ProvisionerKeyDaemons{}
-	for _, name := range []string{coder.ProvisionerKeyBuiltIn, coder.ProvisionerKeyUserAuth, coder.ProvisionerKeyPSK} {
-		id := coder.ReservedProvisionerKey(name)
-		if len(by[id]) > 0 {
-			k := coder.ProvisionerKey{ID: id, Name: name, Organization: organizationID.String(), Tags: coder.ProvisionerKeyTags{}}
-			out = append(out, coder.ProvisionerKeyDaemons{Key: k, Daemons: by[id]})
-		}
-	}
-	for _, k := range keys {
-		list := by[k.ID]
-		if list == nil {
-			list = []coder.ProvisionerDaemon{}
-		}
-		out = append(out, coder.ProvisionerKeyDaemons{Key: k, Daemons: list})
-	}
-	return out, nil
-}
-
-func keyView(k sqlc.ProvisionerKey) coder.ProvisionerKey {
+func view(k sqlc.ProvisionerKey) coder.ProvisionerKey {
 	return coder.ProvisionerKey{
 		ID: k.ID, CreatedAt: k.CreatedAt, Name: k.Name, Organization: k.OrganizationID.String(),
 		Tags:      coder.ProvisionerKeyTags(k.Tags),
 		ExpiresAt: k.ExpiresAt, ReplacedAt: k.ReplacedAt, LastUsedAt: k.LastUsedAt,
 	}
-}
-
-// SaveModuleFiles keeps what a daemon uploaded about a job it holds, so that
-// the job's handler finds it by SHA-256 under the job's initiator.
-func (s *Service) SaveModuleFiles(ctx context.Context, w Worker, jobID uuid.UUID, fence int64, data []byte) error {
-	sum := sha256.Sum256(data)
-	return s.Store.Tx(ctx, func(q *sqlc.Queries) error {
-		row, _, err := s.held(ctx, q, w, jobID.String(), fence)
-		if err != nil {
-			return err
-		}
-		_, err = q.FileInsert(ctx, sqlc.FileInsertParams{ID: uuid.New(), Hash: fmt.Sprintf("%x", sum), CreatedBy: row.InitiatorID, Data: data, Now: row.UpdatedAt})
-		return err
-	})
-}
-
-// ModuleFiles gives the prepared modules that a template version of the
-// worker's organization has under that file id.
-func (s *Service) ModuleFiles(ctx context.Context, w Worker, fileID uuid.UUID) ([]byte, error) {
-	return s.Store.QueueModuleFiles(ctx, fileID, w.OrganizationID)
 }
