@@ -50,7 +50,7 @@ func (a *Agent) debug(mux *http.ServeMux) {
 		answerJSON(w, b)
 	}))
 	mux.HandleFunc("GET /debug/magicsock", a.whileAlive(func(w http.ResponseWriter, l *life) {
-		b, err := json.MarshalIndent(map[string]any{"tunnels": l.listener.Load().Stats(), "sessions": l.ssh.Counts(), "terminals": l.ptys.watched()}, "", "  ")
+		b, err := json.MarshalIndent(map[string]any{"tunnels": l.listener.Load().Stats(), "sessions": l.ssh.Counts(), "terminals": l.ptys.Watched()}, "", "  ")
 		if err != nil {
 			http.Error(w, err.Error(), http.StatusInternalServerError)
 			return

@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/api/agentrpc"
+	"github.com/seed-2a7f8fe7/coder/internal/pty"
 	"github.com/seed-2a7f8fe7/coder/internal/sshd"
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel"
 )
@@ -28,7 +29,7 @@ type life struct {
 	listener atomic.Pointer[tunnel.Listener]
 	scripts  []*script
 	gate     gate
-	ptys     ptys
+	ptys     *pty.Set
 
 	ctx    context.Context // ends at stop
 	cancel context.CancelFunc
@@ -68,6 +69,7 @@ func (a *Agent) begin(m *agentrpc.Manifest) (*life, error) {
 	if err != nil {
 		return nil, err
 	}
+	l.ptys = pty.New(l.ssh)
 	l.ctx, l.cancel = context.WithCancel(context.Background())
 	if err := l.listen(); err != nil {
 		l.cancel()
@@ -153,7 +155,7 @@ func (l *life) shutDown(ctx context.Context) {
 // stop ends everything at once, without the stop scripts.
 func (l *life) stop(ctx context.Context) {
 	l.stopStart()
-	l.closePTYs() // their shells wait for somebody to come back, and would hold up the tunnels
+	l.ptys.Close() // their shells wait for somebody to come back, and would hold up the tunnels
 	if err := l.listener.Load().Stop(ctx); err != nil {
 		l.log.Warn("tunnels did not end in time", "error", err)
 	}

@@ -37,7 +37,7 @@ func (l *life) serve(ctx context.Context, r *tunnel.Request) {
 	case tunnel.KindUDP:
 		serveUDP(ctx, r)
 	case tunnel.KindPTY:
-		l.servePTY(ctx, r)
+		l.ptys.Serve(ctx, r)
 	case tunnel.KindAgentAPI:
 		stream, err := r.Accept()
 		if err != nil {

@@ -84,7 +84,7 @@ func (a *Agent) sendStats(ctx context.Context, c agentrpc.DRPCAgentClient) error
 		a.mu.Lock()
 		l := a.life
 		a.mu.Unlock()
-		n, terminals := l.ssh.Counts(), l.ptys.watched()
+		n, terminals := l.ssh.Counts(), l.ptys.Watched()
 		t := l.listener.Load().Stats()
 		call, cancel := context.WithTimeout(ctx, callTimeout)
 		resp, err := c.UpdateStats(call, &agentrpc.StatsRequest{

@@ -1,4 +1,4 @@
-package agent
+package pty
 
 import (
 	"io"
@@ -14,26 +14,26 @@ import (
 
 // Bounds of a terminal that can be come back to. (AG-14)
 const (
-	ptyViewers = 32
-	// ptyRing is how much of the latest output is kept for viewers that were
+	maxViewers = 32
+	// ringSize is how much of the latest output is kept for viewers that were
 	// away for a moment, and how far a slow one may be behind.
-	ptyRing = 256 << 10
-	// ptyHistory is how much of the lines that scrolled off is kept.
-	ptyHistory = 256 << 10
-	// ptyStall is how long the terminal waits for a viewer that takes nothing.
-	ptyStall = 5 * time.Second
-	// ptyChunk is how much a viewer is given at once.
-	ptyChunk = 32 << 10
-	// ptyNumbered is of how many viewers it is remembered what they typed.
-	ptyNumbered = 64
-	// ptyAck is how soon a viewer learns at the latest that what it typed took effect.
-	ptyAck = 100 * time.Millisecond
+	ringSize = 256 << 10
+	// historySize is how much of the lines that scrolled off is kept.
+	historySize = 256 << 10
+	// stall is how long the terminal waits for a viewer that takes nothing.
+	stall = 5 * time.Second
+	// chunk is how much a viewer is given at once.
+	chunk = 32 << 10
+	// maxNumbered is of how many viewers it is remembered what they typed.
+	maxNumbered = 64
+	// ackDelay is how soon a viewer learns at the latest that what it typed took effect.
+	ackDelay = 100 * time.Millisecond
 )
 
-// reconnecting is a shell or command on a terminal that outlives its viewers.
+// terminal is a shell or command on a terminal that outlives its viewers.
 // What it shows goes into a ring, from which each viewer reads at its own pace,
 // and onto a screen, which is painted for those who come later.
-type reconnecting struct {
+type terminal struct {
 	session uuid.UUID
 	term    *sshd.Terminal
 
@@ -66,9 +66,9 @@ type viewer struct {
 	timer   *time.Timer
 }
 
-func newReconnecting(columns, rows int) *reconnecting {
-	p := &reconnecting{
-		session: uuid.New(), screen: screen.New(columns, rows, ptyHistory), ring: make([]byte, 0, 4<<10),
+func newTerminal(columns, rows int) *terminal {
+	p := &terminal{
+		session: uuid.New(), screen: screen.New(columns, rows, historySize), ring: make([]byte, 0, 4<<10),
 		viewers: map[*viewer]bool{}, typed: map[uuid.UUID]int64{}, left: time.Now(),
 	}
 	p.changed.L = &p.mu
@@ -78,28 +78,28 @@ func newReconnecting(columns, rows int) *reconnecting {
 // Write takes what the terminal shows. It waits for viewers that are behind by
 // the whole ring, and lets those go that take nothing at all: they come back
 // and see the screen.
-func (p *reconnecting) Write(b []byte) (int, error) {
+func (p *terminal) Write(b []byte) (int, error) {
 	for rest := b; len(rest) > 0; {
-		n := min(len(rest), ptyChunk)
+		n := min(len(rest), chunk)
 		p.show(rest[:n])
 		rest = rest[n:]
 	}
 	return len(b), nil
 }
 
-func (p *reconnecting) show(b []byte) {
+func (p *terminal) show(b []byte) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for v := range p.viewers {
-		p.await(v, p.head+int64(len(b))-ptyRing)
+		p.await(v, p.head+int64(len(b))-ringSize)
 	}
 	p.screen.Write(b) //nolint:errcheck // it never fails
-	if len(p.ring) < ptyRing {
-		n := min(ptyRing-len(p.ring), len(b))
+	if len(p.ring) < ringSize {
+		n := min(ringSize-len(p.ring), len(b))
 		p.ring = append(p.ring, b[:n]...)
 		copy(p.ring, b[n:])
 	} else {
-		at := int(p.head % ptyRing)
+		at := int(p.head % ringSize)
 		n := copy(p.ring[at:], b)
 		copy(p.ring, b[n:])
 	}
@@ -108,12 +108,12 @@ func (p *reconnecting) show(b []byte) {
 }
 
 // await waits until v has been given the output up to there. The caller holds mu.
-func (p *reconnecting) await(v *viewer, to int64) {
+func (p *terminal) await(v *viewer, to int64) {
 	if v.at >= to {
 		return
 	}
 	var late bool
-	t := time.AfterFunc(ptyStall, func() {
+	t := time.AfterFunc(stall, func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		late = true
@@ -123,7 +123,7 @@ func (p *reconnecting) await(v *viewer, to int64) {
 	for begin := v.at; v.at < to && !v.gone && !p.ended; p.changed.Wait() {
 		if v.at > begin {
 			begin, late = v.at, false
-			t.Reset(ptyStall)
+			t.Reset(stall)
 		}
 		if late {
 			p.drop(v)
@@ -133,7 +133,7 @@ func (p *reconnecting) await(v *viewer, to int64) {
 }
 
 // drop lets a viewer go. The caller holds mu.
-func (p *reconnecting) drop(v *viewer) {
+func (p *terminal) drop(v *viewer) {
 	if !p.viewers[v] {
 		return
 	}
@@ -145,12 +145,12 @@ func (p *reconnecting) drop(v *viewer) {
 	}
 	if len(p.viewers) == 0 && !p.ended {
 		p.left = time.Now()
-		p.linger.Reset(ptyLinger)
+		p.linger.Reset(linger)
 	}
 	p.changed.Broadcast()
 }
 
-func (p *reconnecting) leave(v *viewer) {
+func (p *terminal) leave(v *viewer) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.drop(v)
@@ -159,10 +159,10 @@ func (p *reconnecting) leave(v *viewer) {
 // attach gives a new viewer, which is shown what it missed if it says what it
 // saw last and that is kept, and the screen otherwise; nil when there are too
 // many.
-func (p *reconnecting) attach(r ptyRequest, release func()) *viewer {
+func (p *terminal) attach(r request, release func()) *viewer {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if len(p.viewers) >= ptyViewers {
+	if len(p.viewers) >= maxViewers {
 		return nil
 	}
 	v := &viewer{id: r.viewer, at: p.head, release: release, hello: r.viewer != uuid.Nil}
@@ -182,8 +182,8 @@ func (p *reconnecting) attach(r ptyRequest, release func()) *viewer {
 
 // watch gives v what it is to see, until it or the terminal is gone. Output is
 // given as pieces that are good until the next.
-func (p *reconnecting) watch(v *viewer, show func(output []byte) error, tell func(coder.ReconnectingPTYStatus) error) error {
-	buf := make([]byte, ptyChunk)
+func (p *terminal) watch(v *viewer, show func(output []byte) error, tell func(coder.ReconnectingPTYStatus) error) error {
+	buf := make([]byte, chunk)
 	for {
 		p.mu.Lock()
 		for v.at == p.head && !v.gone && !p.ended && !v.hello && v.paint == nil {
@@ -229,9 +229,9 @@ func (p *reconnecting) watch(v *viewer, show func(output []byte) error, tell fun
 }
 
 // read copies output from there on. The caller holds mu.
-func (p *reconnecting) read(to []byte, from int64) int {
+func (p *terminal) read(to []byte, from int64) int {
 	n := int(min(int64(len(to)), p.head-from))
-	at := int(from % ptyRing)
+	at := int(from % ringSize)
 	k := copy(to[:n], p.ring[at:min(len(p.ring), at+n)])
 	copy(to[k:n], p.ring)
 	return n
@@ -240,7 +240,7 @@ func (p *reconnecting) read(to []byte, from int64) int {
 // accept says whether what a viewer sent is to take effect, which it then does:
 // it is not a second copy, nor the answer of a terminal to a question that
 // another one answers too.
-func (p *reconnecting) accept(v *viewer, m coder.ReconnectingPTYRequest) bool {
+func (p *terminal) accept(v *viewer, m coder.ReconnectingPTYRequest) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if v.id != uuid.Nil && m.Seq > 0 {
@@ -252,7 +252,7 @@ func (p *reconnecting) accept(v *viewer, m coder.ReconnectingPTYRequest) bool {
 		p.remember(v.id, m.Seq)
 		if !v.status {
 			v.status = true
-			v.timer = time.AfterFunc(ptyAck, func() {
+			v.timer = time.AfterFunc(ackDelay, func() {
 				p.mu.Lock()
 				defer p.mu.Unlock()
 				v.hello = v.hello || v.status
@@ -270,9 +270,9 @@ func (p *reconnecting) accept(v *viewer, m coder.ReconnectingPTYRequest) bool {
 	return true
 }
 
-func (p *reconnecting) remember(viewer uuid.UUID, seq int64) {
+func (p *terminal) remember(viewer uuid.UUID, seq int64) {
 	if _, known := p.typed[viewer]; !known {
-		if len(p.order) == ptyNumbered {
+		if len(p.order) == maxNumbered {
 			delete(p.typed, p.order[0])
 			p.order = p.order[1:]
 		}
@@ -282,7 +282,7 @@ func (p *reconnecting) remember(viewer uuid.UUID, seq int64) {
 }
 
 // take types what a viewer sent, in its turn.
-func (p *reconnecting) take(v *viewer, m coder.ReconnectingPTYRequest) error {
+func (p *terminal) take(v *viewer, m coder.ReconnectingPTYRequest) error {
 	p.typing.Lock()
 	defer p.typing.Unlock()
 	if !p.accept(v, m) {
@@ -298,7 +298,7 @@ func (p *reconnecting) take(v *viewer, m coder.ReconnectingPTYRequest) error {
 	return err
 }
 
-func (p *reconnecting) resize(columns, rows int) {
+func (p *terminal) resize(columns, rows int) {
 	p.mu.Lock()
 	c, r := p.screen.Size()
 	if c != columns || r != rows {
@@ -309,7 +309,7 @@ func (p *reconnecting) resize(columns, rows int) {
 }
 
 // end lets every viewer go once it has seen all.
-func (p *reconnecting) end() {
+func (p *terminal) end() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.ended = true

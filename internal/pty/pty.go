@@ -1,4 +1,12 @@
-package agent
+// Package pty has the terminals that web terminals show: shells that outlive
+// who looks at them. A terminal is known by an id that its first viewer chose;
+// who comes with the same id later, over another connection or another server,
+// finds it as it is. What it shows goes into a ring, from which each viewer
+// reads at its own pace, and onto a screen, which is painted for who comes
+// later; a viewer that numbers what it sends and counts what it got loses and
+// repeats nothing. Everything is bounded: terminals, viewers of each, what is
+// kept, and how long a slow viewer may hold up the others. (AG-14)
+package pty
 
 import (
 	"context"
@@ -23,12 +31,12 @@ import (
 )
 
 const (
-	// ptyMax is how many terminals an agent has at most.
-	ptyMax = 100
-	// ptyLinger is how long a terminal waits for somebody to come back.
-	ptyLinger = 30 * time.Minute
-	// ptyMessage bounds one message of a viewer.
-	ptyMessage = 2 << 20
+	// maxTerminals is how many terminals an agent has at most.
+	maxTerminals = 100
+	// linger is how long a terminal waits for somebody to come back.
+	linger = 30 * time.Minute
+	// maxMessage bounds one message of a viewer.
+	maxMessage = 2 << 20
 )
 
 // answer is what terminals answer to the questions of programs: where the
@@ -36,14 +44,20 @@ const (
 // answers; one answer is enough.
 var answer = regexp.MustCompile(`^(\x1b(\[[?>=]?[0-9;:]*(R|c|n|\$y|u)|P[0-9>!]*[$+|r][^\x1b]*\x1b\\|\][0-9;]+;rgb:[^\x1b\x07]*(\x07|\x1b\\)))+$`)
 
-// ptys are the terminals of one agent by the id that their first viewer chose.
-type ptys struct {
-	mu   sync.Mutex
-	open map[uuid.UUID]*reconnecting
+// Set is the terminals of one agent. It is safe for concurrent use.
+type Set struct {
+	ssh *sshd.Server
+
+	mu     sync.Mutex
+	open   map[uuid.UUID]*terminal // by the id that the first viewer chose
+	closed bool
 }
 
-// ptyRequest is the argument of a stream of kind pty.
-type ptyRequest struct {
+// New gives a set without terminals, whose shells run as ssh runs them.
+func New(ssh *sshd.Server) *Set { return &Set{ssh: ssh, open: map[uuid.UUID]*terminal{}} }
+
+// request is the argument of a stream of kind pty.
+type request struct {
 	id            uuid.UUID
 	columns, rows int
 	command       string
@@ -52,9 +66,9 @@ type ptyRequest struct {
 	offset        int64
 }
 
-// parsePTY reads "<id> <columns>x<rows> [<command> [<viewer> [<session>:<offset>]]]"
+// parse reads "<id> <columns>x<rows> [<command> [<viewer> [<session>:<offset>]]]"
 // with the command in base64, and - for none.
-func parsePTY(arg string) (r ptyRequest, err error) {
+func parse(arg string) (r request, err error) {
 	f := strings.Fields(arg)
 	if len(f) < 2 || len(f) > 5 {
 		return r, errors.New("a terminal is asked for as: id columnsxrows [command [viewer [session:offset]]]")
@@ -88,14 +102,16 @@ func parsePTY(arg string) (r ptyRequest, err error) {
 	return r, nil
 }
 
-// servePTY attaches a stream to a terminal, which is made when there is none.
-func (l *life) servePTY(ctx context.Context, r *tunnel.Request) {
-	req, err := parsePTY(r.Arg)
+// Serve attaches the stream of a request to a terminal, which is made when
+// there is none, until the viewer or the terminal is gone or ctx ends. What is
+// wrong with the request is said in its refusal.
+func (all *Set) Serve(ctx context.Context, r *tunnel.Request) {
+	req, err := parse(r.Arg)
 	if err != nil {
 		r.Reject(err)
 		return
 	}
-	p, err := l.pty(req)
+	p, err := all.terminal(req)
 	if err != nil {
 		r.Reject(err)
 		return
@@ -105,7 +121,7 @@ func (l *life) servePTY(ctx context.Context, r *tunnel.Request) {
 	defer cancel()
 	v := p.attach(req, cancel)
 	if v == nil {
-		r.Reject(fmt.Errorf("%d viewers look at this terminal already", ptyViewers))
+		r.Reject(fmt.Errorf("%d viewers look at this terminal already", maxViewers))
 		return
 	}
 	defer p.leave(v)
@@ -155,11 +171,11 @@ func framed(w net.Conn) (show func([]byte) error, tell func(coder.ReconnectingPT
 }
 
 // listen does what a viewer says until it has no more to say.
-func (p *reconnecting) listen(v *viewer, r io.Reader) {
+func (p *terminal) listen(v *viewer, r io.Reader) {
 	limited := &io.LimitedReader{R: r}
 	d := json.NewDecoder(limited)
 	for {
-		limited.N = ptyMessage
+		limited.N = maxMessage
 		var m coder.ReconnectingPTYRequest
 		if d.Decode(&m) != nil || p.take(v, m) != nil {
 			return
@@ -167,43 +183,40 @@ func (p *reconnecting) listen(v *viewer, r io.Reader) {
 	}
 }
 
-// pty gives the terminal of that id, making it when there is none. When there
-// are too many, the one goes to which nobody has come back for longest.
-func (l *life) pty(req ptyRequest) (*reconnecting, error) {
-	l.ptys.mu.Lock()
-	defer l.ptys.mu.Unlock()
-	if p := l.ptys.open[req.id]; p != nil {
+// terminal gives the terminal of an id, making it when there is none. When
+// there are too many, the one goes to which nobody has come back for longest.
+func (all *Set) terminal(req request) (*terminal, error) {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	if p := all.open[req.id]; p != nil {
 		return p, nil
 	}
-	if len(l.ptys.open) >= ptyMax && !l.ptys.evict() {
-		return nil, fmt.Errorf("there are %d terminals open already: close one", ptyMax)
+	if len(all.open) >= maxTerminals && !all.evict() {
+		return nil, fmt.Errorf("there are %d terminals open already: close one", maxTerminals)
 	}
-	if l.ctx.Err() != nil {
+	if all.closed {
 		return nil, errors.New("the agent stops")
 	}
-	p := newReconnecting(req.columns, req.rows)
-	p.linger = time.AfterFunc(ptyLinger, func() { p.term.Close() })
-	p.term = l.ssh.OpenTerminal(l.ctx, sshd.TerminalOptions{
+	p := newTerminal(req.columns, req.rows)
+	p.linger = time.AfterFunc(linger, func() { p.term.Close() })
+	p.term = all.ssh.OpenTerminal(context.Background(), sshd.TerminalOptions{ // Close ends it
 		Command: req.command, Term: "xterm-256color", Columns: req.columns, Rows: req.rows, Output: p,
 	})
-	if l.ptys.open == nil {
-		l.ptys.open = map[uuid.UUID]*reconnecting{}
-	}
-	l.ptys.open[req.id] = p
+	all.open[req.id] = p
 	go func() {
 		<-p.term.Done()
 		p.end()
-		l.ptys.mu.Lock()
-		defer l.ptys.mu.Unlock()
-		if l.ptys.open[req.id] == p {
-			delete(l.ptys.open, req.id)
+		all.mu.Lock()
+		defer all.mu.Unlock()
+		if all.open[req.id] == p {
+			delete(all.open, req.id)
 		}
 	}()
 	return p, nil
 }
 
 // evict closes a terminal that nobody looks at. The caller holds mu.
-func (all *ptys) evict() bool {
+func (all *Set) evict() bool {
 	var oldest uuid.UUID
 	var since time.Time
 	for id, p := range all.open {
@@ -221,8 +234,8 @@ func (all *ptys) evict() bool {
 	return false
 }
 
-// watched is how many terminals somebody looks at.
-func (all *ptys) watched() (n int64) {
+// Watched is how many terminals somebody looks at.
+func (all *Set) Watched() (n int64) {
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	for _, p := range all.open {
@@ -235,11 +248,12 @@ func (all *ptys) watched() (n int64) {
 	return n
 }
 
-// closePTYs ends every terminal.
-func (l *life) closePTYs() {
-	l.ptys.mu.Lock()
-	defer l.ptys.mu.Unlock()
-	for _, p := range l.ptys.open {
+// Close ends every terminal; no more can be opened.
+func (all *Set) Close() {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	all.closed = true
+	for _, p := range all.open {
 		p.term.Close()
 	}
 }
