@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -35,6 +36,9 @@ type Config struct {
 	Identity  *identity.Service
 	// Apps keeps what apps say of themselves.
 	Apps *app.Service
+	// KeepAlive is how often the server asks an agent for a sign of life, and
+	// how long the answer may take; 0 means 10 s.
+	KeepAlive time.Duration
 }
 
 // API serves agents. It is safe for concurrent use.
@@ -49,6 +53,9 @@ type API struct {
 func New(c Config) *API {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.KeepAlive <= 0 {
+		c.KeepAlive = 10 * time.Second // who is silent for twice that is gone (AG-04)
 	}
 	a := &API{c: c, mux: http.NewServeMux(), mounts: map[string]http.Handler{}}
 	a.open.cancel = map[uuid.UUID]context.CancelFunc{}

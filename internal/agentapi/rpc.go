@@ -27,10 +27,6 @@ import (
 // APIVersion is the version of the control connection, shown with the agent.
 const APIVersion = "1.0"
 
-// keepAlive is how often an agent is asked for a sign of life, and how long
-// the answer may take. (AG-04)
-const keepAlive = 10 * time.Second
-
 // maxCalls bounds how many calls of one agent are answered at a time, and how
 // many more wait; an agent makes a handful.
 const maxCalls = 16
@@ -95,7 +91,7 @@ func (a *API) serve(ctx context.Context, ws *websocket.Conn, c presence.Connecti
 	defer cancel(nil)
 	conf := yamux.DefaultConfig()
 	conf.AcceptBacklog = maxCalls
-	conf.EnableKeepAlive, conf.ConnectionWriteTimeout = false, keepAlive
+	conf.EnableKeepAlive, conf.ConnectionWriteTimeout = false, a.c.KeepAlive // how long a ping may take, too
 	conf.LogOutput = io.Discard
 	session, err := yamux.Server(websocket.NetConn(ctx, ws, websocket.MessageBinary), conf)
 	if err != nil {
@@ -103,7 +99,7 @@ func (a *API) serve(ctx context.Context, ws *websocket.Conn, c presence.Connecti
 	}
 	defer session.Close()
 	defer context.AfterFunc(ctx, func() { session.Close() })()
-	watch(session)
+	watch(session, a.c.KeepAlive)
 	srv := &server{presence: a.c.Presence, conn: c, end: cancel}
 	turns := make(chan struct{}, maxCalls)
 	for {
@@ -129,10 +125,10 @@ func (a *API) serve(ctx context.Context, ws *websocket.Conn, c presence.Connecti
 	}
 }
 
-// watch asks for signs of life and ends a session that has been silent for
-// twice keepAlive. Between, it is a timer and not a goroutine.
-func watch(session *yamux.Session) {
-	time.AfterFunc(keepAlive, func() {
+// watch asks for signs of life and ends a session that does not answer. Between,
+// it is a timer and not a goroutine.
+func watch(session *yamux.Session, every time.Duration) {
+	time.AfterFunc(every, func() {
 		if session.IsClosed() {
 			return
 		}
@@ -140,7 +136,7 @@ func watch(session *yamux.Session) {
 			session.Close() //nolint:errcheck // it is lost
 			return
 		}
-		watch(session)
+		watch(session, every)
 	})
 }
 

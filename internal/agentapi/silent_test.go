@@ -1,0 +1,104 @@
+package agentapi_test
+
+import (
+	"net"
+	"net/http/httptest"
+	"net/url"
+	"testing"
+	"time"
+
+	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/api/agentrpc"
+	"github.com/seed-2a7f8fe7/coder/internal/agentapi"
+	"github.com/seed-2a7f8fe7/coder/internal/agenttest"
+)
+
+// freezer passes connections on to an address; frozen, it holds them and passes
+// nothing, as a machine does that lost its power.
+func freezer(t *testing.T, to string) (addr string, freeze func()) {
+	t.Helper()
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	frozen := make(chan struct{})
+	pass := func(to, from net.Conn) {
+		buf := make([]byte, 32<<10)
+		for {
+			n, err := from.Read(buf)
+			select {
+			case <-frozen:
+				return
+			default:
+			}
+			if err != nil {
+				to.Close()
+				return
+			}
+			if _, err := to.Write(buf[:n]); err != nil {
+				return
+			}
+		}
+	}
+	go func() {
+		for {
+			near, err := l.Accept()
+			if err != nil {
+				return
+			}
+			far, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", to)
+			if err != nil {
+				near.Close()
+				return
+			}
+			t.Cleanup(func() { near.Close(); far.Close() })
+			go pass(near, far)
+			go pass(far, near)
+		}
+	}()
+	return l.Addr().String(), func() { close(frozen) }
+}
+
+// An agent whose machine vanishes without a word is shown as disconnected once
+// it has left a question unanswered.
+func TestSilentAgent(t *testing.T) {
+	h := agenttest.New(t)
+	api := agentapi.New(agentapi.Config{Presence: h.Presence, Board: h.Board, Authority: h.Authority, KeepAlive: 100 * time.Millisecond})
+	srv := httptest.NewServer(api.Handler())
+	t.Cleanup(srv.Close)
+	t.Cleanup(func() { _ = api.Stop(t.Context()) })
+	addr, freeze := freezer(t, srv.Listener.Addr().String())
+	a := h.Workspace("ws")
+	call, session := wire(t, &url.URL{Scheme: "http", Host: addr}, a.Token)
+	if _, err := call().Hello(t.Context(), &agentrpc.HelloRequest{}); err != nil {
+		t.Fatal(err)
+	}
+	status := func() coder.WorkspaceAgentStatus {
+		t.Helper()
+		v, err := h.Presence.View(t.Context(), h.Owner, a.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v.Status
+	}
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for range 20 { // some questions are answered
+		if _, err := session.Ping(); err != nil {
+			t.Fatal(err)
+		}
+		<-tick.C
+	}
+	if s := status(); s != coder.WorkspaceAgentStatusConnected {
+		t.Errorf("while it answers it is %s", s)
+	}
+	freeze()
+	for late := time.After(20 * time.Second); status() != coder.WorkspaceAgentStatusDisconnected; {
+		select {
+		case <-tick.C:
+		case <-late:
+			t.Fatal("it is not found out")
+		}
+	}
+}
