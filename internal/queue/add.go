@@ -11,6 +11,7 @@ import (
 	"github.com/seed-2a7f8fe7/coder/api/provisionerd"
 	"github.com/seed-2a7f8fe7/coder/internal/notify"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
+	"github.com/seed-2a7f8fe7/coder/internal/standing"
 )
 
 // Add puts a job into the queue inside the caller's transaction. The caller
@@ -33,9 +34,14 @@ func (s *Service) Add(ctx context.Context, q *sqlc.Queries, j NewJob) error {
 	if err != nil {
 		return err
 	}
+	line := standing.Line{Queue: standing.Queue{TagSet: set, Provisioner: j.Provisioner}, Class: j.Priority, Initiator: j.InitiatorID}
+	turn, err := s.turns.Next(ctx, q, line)
+	if err != nil {
+		return err
+	}
 	p := sqlc.QueueAddParams{
 		ID: j.ID, OrganizationID: j.OrganizationID, InitiatorID: j.InitiatorID, Type: string(j.Type),
-		Provisioner: j.Provisioner, Priority: j.Priority, TagSetID: set, FileID: j.FileID, Input: input,
+		Provisioner: j.Provisioner, Priority: j.Priority, TagSetID: set, FileID: j.FileID, Input: input, Turn: turn,
 	}
 	if j.TemplateID != uuid.Nil {
 		p.TemplateID = &j.TemplateID

@@ -63,6 +63,7 @@ type Service struct {
 	words       words
 	served      []uuid.UUID // initiators by when a job of theirs was claimed last, the latest at the end
 	places      *standing.Board
+	turns       *standing.Turns
 
 	spawn func(func(context.Context)) // runs until Stop
 	stop  context.CancelFunc
@@ -93,6 +94,7 @@ func New(c Config) *Service {
 		dispatchers: map[uuid.UUID]*dispatcher{},
 		connected:   map[uuid.UUID]int{},
 		places:      standing.New(),
+		turns:       standing.NewTurns(),
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	s.stop = cancel

@@ -50,19 +50,19 @@ CREATE FUNCTION provisioner_job_clock(set bigint, kind text, class smallint) RET
 
 -- The turn of a new job. One initiator's jobs have even turns one after the
 -- other, but the first of somebody who was not served for as long as others
--- have waited comes right before what is next. Those who add jobs for one
--- initiator wait for one another, so that no two get the same turn.
+-- have waited comes right before what is next. given is the latest turn that
+-- the caller knows to be given and that may not be committed yet.
 -- +goose StatementBegin
-CREATE FUNCTION provisioner_job_turn(set bigint, kind text, class smallint, initiator uuid) RETURNS bigint LANGUAGE plpgsql VOLATILE AS '
+CREATE FUNCTION provisioner_job_turn(set bigint, kind text, class smallint, initiator uuid, given bigint) RETURNS bigint LANGUAGE plpgsql VOLATILE AS '
 DECLARE clock bigint; latest bigint;
 BEGIN
-    PERFORM pg_advisory_xact_lock(hashtextextended(initiator::text || kind || class::text, set));
     clock := provisioner_job_clock(set, kind, class);
     SELECT p.turn INTO latest FROM provisioner_jobs p
         WHERE p.tag_set_id = set AND p.provisioner = kind AND p.priority = class AND p.initiator_id = initiator
             AND (p.started_at IS NOT NULL OR p.completed_at IS NULL)
         ORDER BY p.turn DESC LIMIT 1;
-    RETURN CASE WHEN latest IS NULL OR latest < clock - 1 THEN clock - 1 ELSE latest / 2 * 2 + 2 END;
+    latest := greatest(latest, given);
+    RETURN CASE WHEN latest < clock - 1 THEN clock - 1 ELSE latest / 2 * 2 + 2 END;
 END';
 -- +goose StatementEnd
 
@@ -98,3 +98,14 @@ BEGIN
     RETURN freed;
 END';
 -- +goose StatementEnd
+
+-- How the server's own provisioners are shared out among organizations: in
+-- proportion to weight; 0 is not served.
+ALTER TABLE organizations
+    ADD COLUMN provisioner_weight integer NOT NULL DEFAULT 0 CHECK (provisioner_weight BETWEEN 0 AND 100);
+UPDATE organizations SET provisioner_weight = 1 WHERE is_default;
+
+-- One provisioner that serves several organizations has a row in each; these
+-- have the same shared_id, and what one of them does keeps all of them busy.
+ALTER TABLE provisioner_daemons ADD COLUMN shared_id uuid;
+CREATE INDEX provisioner_daemons_shared ON provisioner_daemons (shared_id) WHERE shared_id IS NOT NULL;

@@ -7,12 +7,15 @@ INSERT INTO job_tag_sets (organization_id, key, tags) VALUES ($1, $2, $3)
 ON CONFLICT (organization_id, key) DO UPDATE SET key = excluded.key
 RETURNING id;
 
+-- name: QueueTurn :one
+SELECT provisioner_job_turn(@tag_set_id::bigint, @provisioner::text, @priority::smallint, @initiator_id::uuid, @latest::bigint)::bigint AS turn;
+
 -- name: QueueAdd :exec
 INSERT INTO provisioner_jobs (
     id, organization_id, initiator_id, type, provisioner, priority, tag_set_id, file_id, input, template_id, created_at, updated_at, turn, held
 ) VALUES (
     @id, @organization_id, @initiator_id, @type, @provisioner, @priority, @tag_set_id, @file_id, @input, sqlc.narg(template_id)::uuid, now(), now(),
-    provisioner_job_turn(@tag_set_id::bigint, @provisioner::text, @priority::smallint, @initiator_id::uuid),
+    @turn,
     coalesce(provisioner_job_held(sqlc.narg(template_id)::uuid), false)
 );
 

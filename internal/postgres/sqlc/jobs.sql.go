@@ -19,7 +19,7 @@ INSERT INTO provisioner_jobs (
     id, organization_id, initiator_id, type, provisioner, priority, tag_set_id, file_id, input, template_id, created_at, updated_at, turn, held
 ) VALUES (
     $1, $2, $3, $4, $5, $6, $7, $8, $9, $10::uuid, now(), now(),
-    provisioner_job_turn($7::bigint, $5::text, $6::smallint, $3::uuid),
+    $11,
     coalesce(provisioner_job_held($10::uuid), false)
 )
 `
@@ -35,6 +35,7 @@ type QueueAddParams struct {
 	FileID         uuid.UUID
 	Input          json.RawMessage
 	TemplateID     *uuid.UUID
+	Turn           int64
 }
 
 func (q *Queries) QueueAdd(ctx context.Context, arg QueueAddParams) error {
@@ -49,6 +50,7 @@ func (q *Queries) QueueAdd(ctx context.Context, arg QueueAddParams) error {
 		arg.FileID,
 		arg.Input,
 		arg.TemplateID,
+		arg.Turn,
 	)
 	return err
 }
@@ -840,6 +842,31 @@ func (q *Queries) QueueTimings(ctx context.Context, jobID uuid.UUID) ([]Provisio
 		return nil, err
 	}
 	return items, nil
+}
+
+const queueTurn = `-- name: QueueTurn :one
+SELECT provisioner_job_turn($1::bigint, $2::text, $3::smallint, $4::uuid, $5::bigint)::bigint AS turn
+`
+
+type QueueTurnParams struct {
+	TagSetID    int64
+	Provisioner string
+	Priority    int16
+	InitiatorID uuid.UUID
+	Latest      int64
+}
+
+func (q *Queries) QueueTurn(ctx context.Context, arg QueueTurnParams) (int64, error) {
+	row := q.db.QueryRow(ctx, queueTurn,
+		arg.TagSetID,
+		arg.Provisioner,
+		arg.Priority,
+		arg.InitiatorID,
+		arg.Latest,
+	)
+	var turn int64
+	err := row.Scan(&turn)
+	return turn, err
 }
 
 const queueUnserved = `-- name: QueueUnserved :many
