@@ -11,6 +11,17 @@ type Role struct {
 	UserPermissions               []Permission `json:"user_permissions"`
 }
 
+// CustomRoleRequest makes or changes a role of an organization's own. It can
+// have permissions within the organization alone.
+type CustomRoleRequest struct {
+	DisplayName                   string       `json:"display_name"`
+	Name                          string       `json:"name"`
+	OrganizationMemberPermissions []Permission `json:"organization_member_permissions"`
+	OrganizationPermissions       []Permission `json:"organization_permissions"`
+	SitePermissions               []Permission `json:"site_permissions"`
+	UserPermissions               []Permission `json:"user_permissions"`
+}
+
 // SlimRole names a role.
 type SlimRole struct {
 	DisplayName    string `json:"display_name"`

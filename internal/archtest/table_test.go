@@ -18,7 +18,7 @@ var tiers = []tier{
 		"internal/telemetry", "internal/terraform/...", "internal/tfprovider", "internal/tunnel/...", "internal/warm", "examples",
 	}, []string{".", "api/...", "client", "internal/lifecycle", "internal/telemetry"}},
 	{3, "use cases", []string{
-		"internal/app", "internal/audit", "internal/identity", "internal/keyring", "internal/presence", "internal/queue", "internal/resource", "internal/standing",
+		"internal/app", "internal/audit", "internal/identity", "internal/keyring", "internal/organization", "internal/presence", "internal/queue", "internal/resource", "internal/standing",
 		"internal/template", "internal/workspace",
 	}, []string{
 		".", "api/...", "internal/access", "internal/archive", "internal/lifecycle", "internal/notify", "internal/postgres",
@@ -26,7 +26,7 @@ var tiers = []tier{
 	}},
 	{4, "edges", []string{"internal/agentapi", "internal/appproxy", "internal/httpapi", "internal/provisionapi"}, []string{
 		".", "api/...", "client", "examples", "internal/access", "internal/archive", "internal/keyring", "internal/lifecycle", "internal/notify", "internal/telemetry",
-		"internal/switchboard", "internal/initscript", "internal/tunnel", "internal/identity", "internal/presence", "internal/queue",
+		"internal/switchboard", "internal/initscript", "internal/tunnel", "internal/identity", "internal/organization", "internal/presence", "internal/queue",
 		"internal/resource", "internal/template", "internal/workspace", "internal/audit", "internal/app",
 	}},
 	{5, "processes", []string{"internal/agent", "internal/provisionerd", "internal/server"}, []string{".", "api/...", "client", "internal/lifecycle", "internal/telemetry"}},
@@ -43,11 +43,11 @@ var pairs = map[string]map[string]string{
 	"internal/terraform":    {"internal/terraform/...": "its own rooms", "internal/archive": "template sources", "internal/initscript": "the agent's bootstrap", "internal/tfprovider": "the provider it attaches to", "internal/filelock": "processes share the cache directory", "internal/warm": "results of init"},
 	"internal/warm":         {"internal/filelock": "processes share the store"},
 	"internal/echo":         {"internal/archive": "scripts come in template archives"},
-	"internal/template":     {"internal/queue": "import and dry-run jobs", "internal/resource": "what an import would make"},
+	"internal/template":     {"internal/queue": "import and dry-run jobs", "internal/resource": "what an import would make", "internal/organization": "whom access lists name"},
 	"internal/queue":        {"internal/standing": "places in the queue"},
-	"internal/workspace":    {"internal/queue": "build jobs", "internal/resource": "what a build made"},
+	"internal/workspace":    {"internal/queue": "build jobs", "internal/resource": "what a build made", "internal/organization": "whom access lists name"},
 	"internal/presence":     {"internal/resource": "agents are resources' children"},
-	"internal/identity":     {},
+	"internal/identity":     {"internal/organization": "access lists that forget who leaves"},
 	"internal/agent":        {"internal/tunnel": "its end of the tunnel", "internal/sshd": "sessions", "internal/pty": "terminals that outlive their viewers"},
 	"internal/pty":          {"internal/tunnel": "viewers come through it", "internal/sshd": "the shells", "internal/screen": "what terminals show"},
 	"internal/provisionerd": {"internal/terraform": "an engine", "internal/archive": "module files", "internal/initscript": "the agent's bootstrap", "internal/echo": "an engine for tests"},
@@ -98,7 +98,8 @@ var (
 	}
 	imports = map[string]int{
 		"internal/httpapi": 12, "internal/agentapi": 12, "internal/provisionapi": 12, // edges
-		"internal/server": 25, // it assembles everything
+		"internal/server":    25, // it assembles everything
+		"internal/workspace": 9,  // a build touches people, the queue, resources and tags
 	}
 	interfaceSize = map[string]int{
 		"api/provisioner.Session": 6, // the six steps of the wire's conversation

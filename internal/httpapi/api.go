@@ -26,6 +26,7 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/identity"
 	"github.com/seed-2a7f8fe7/coder/internal/keyring"
 	"github.com/seed-2a7f8fe7/coder/internal/notify"
+	"github.com/seed-2a7f8fe7/coder/internal/organization"
 	"github.com/seed-2a7f8fe7/coder/internal/presence"
 	"github.com/seed-2a7f8fe7/coder/internal/queue"
 	"github.com/seed-2a7f8fe7/coder/internal/template"
@@ -40,12 +41,13 @@ type Config struct {
 	Version      string                // in every answer's X-Coder-Build-Version
 	DeploymentID string
 
-	Identity   *identity.Service
-	Workspaces *workspace.Service
-	Templates  *template.Service
-	Presence   *presence.Service
-	Queue      *queue.Service
-	Keys       *keyring.Service
+	Identity      *identity.Service
+	Organizations *organization.Service
+	Workspaces    *workspace.Service
+	Templates     *template.Service
+	Presence      *presence.Service
+	Queue         *queue.Service
+	Keys          *keyring.Service
 	// Hub hears what changed, and is told of what people change; nil: pages
 	// are not live.
 	Hub *notify.Hub
@@ -124,6 +126,9 @@ func (a *API) Routes() []Route {
 		a.agentRoutes(),
 		a.applicationRoutes(),
 		a.portShareRoutes(),
+		a.groupRoutes(),
+		a.roleRoutes(),
+		a.sharingRoutes(),
 		a.provisionerRoutes(),
 		a.changesRoutes(),
 	} {

@@ -70,6 +70,8 @@ var ours = []string{
 	"GET /organizations/{}/provisionerqueue",
 	"POST /organizations/{}/provisionerkeys/{}/rotate",
 	"GET /changes",
+	"GET /groups/{}/members",
+	"GET /workspaces/{}/acl/available",
 	"PUT /users/{}/keys/{}/expire",
 	"GET /workspaceagents/{}/watch-metadata",
 	"GET /workspaceagents/{}/watch-metadata-ws",
@@ -84,7 +86,7 @@ var notInAnswers = map[string][]string{
 
 // single are types of which the contract says, by a slip, that an array of
 // them comes where one comes.
-var single = []string{"PaginatedMembersResponse", "ACLAvailable", "TemplateVersion"}
+var single = []string{"PaginatedMembersResponse", "ACLAvailable", "TemplateVersion", "Role"}
 
 // TestRoutesFollowContract holds the table to the contract: no route that is
 // not in it, the status of success, and of every body the very fields.

@@ -14,6 +14,7 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/access"
 	"github.com/seed-2a7f8fe7/coder/internal/app"
 	"github.com/seed-2a7f8fe7/coder/internal/notify"
+	"github.com/seed-2a7f8fe7/coder/internal/organization"
 	"github.com/seed-2a7f8fe7/coder/internal/presence"
 	"github.com/seed-2a7f8fe7/coder/internal/queue"
 	"github.com/seed-2a7f8fe7/coder/internal/template"
@@ -90,7 +91,7 @@ func TestMatrix(t *testing.T) {
 
 // everyRoute gives the whole table, of an API that can answer nothing.
 func everyRoute() []Route {
-	return New(Config{Workspaces: &workspace.Service{}, Templates: &template.Service{}, Presence: &presence.Service{}, Queue: &queue.Service{}, Apps: &app.Service{}, Hub: &notify.Hub{}}).Routes()
+	return New(Config{Organizations: &organization.Service{}, Workspaces: &workspace.Service{}, Templates: &template.Service{}, Presence: &presence.Service{}, Queue: &queue.Service{}, Apps: &app.Service{}, Hub: &notify.Hub{}}).Routes()
 }
 
 func verdict(s access.Subject, r Route, org, me, other uuid.UUID) string {

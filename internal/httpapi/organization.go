@@ -18,7 +18,6 @@ func (a *API) organizationRoutes() []Route {
 		{Method: "DELETE", Path: "/organizations/{organization}", Summary: "Delete an organization", Action: coder.RBACActionDelete, Resource: org, Out: coder.Response{}, Handler: a.deleteOrganization},
 		{Method: "GET", Path: "/organizations/{organization}/members", Summary: "List members", Action: coder.RBACActionRead, Resource: member, Out: []coder.OrganizationMemberWithUserData{}, Handler: a.getMembers},
 		{Method: "GET", Path: "/organizations/{organization}/paginated-members", Summary: "A page of members", Action: coder.RBACActionRead, Resource: member, Out: coder.PaginatedMembersResponse{}, Handler: a.getMembersPage},
-		{Method: "GET", Path: "/organizations/{organization}/members/roles", Summary: "The roles in an organization", Action: coder.RBACActionRead, Resource: role, Out: []coder.AssignableRoles{}, Handler: a.getMemberRoles},
 		{Method: "GET", Path: "/organizations/{organization}/members/{user}", Summary: "One member", Action: coder.RBACActionRead, Resource: member, Out: coder.OrganizationMemberWithUserData{}, Handler: a.getMember},
 		{Method: "POST", Path: "/organizations/{organization}/members/{user}", Summary: "Add a member", Action: coder.RBACActionCreate, Resource: member, Out: coder.OrganizationMember{}, Handler: a.postMember},
 		{Method: "DELETE", Path: "/organizations/{organization}/members/{user}", Summary: "Remove a member", Action: coder.RBACActionDelete, Resource: member, Status: 204, Handler: a.deleteMember},
@@ -100,14 +99,6 @@ func (a *API) getMembers(w http.ResponseWriter, r *http.Request) error {
 
 func (a *API) getMembersPage(w http.ResponseWriter, r *http.Request) error {
 	out, err := a.members(r)
-	if err != nil {
-		return err
-	}
-	return reply(w, http.StatusOK, out)
-}
-
-func (a *API) getMemberRoles(w http.ResponseWriter, r *http.Request) error {
-	out, err := a.Identity.OrganizationRoles(r.Context(), a.actor(r), r.PathValue("organization"))
 	if err != nil {
 		return err
 	}

@@ -179,20 +179,6 @@ func (s *Service) SiteRoles(actor access.Subject) ([]coder.AssignableRoles, erro
 	return assignable(access.SiteRoles(), actor.Can(coder.RBACActionAssign, access.Object{Type: coder.RBACResourceAssignRole})), nil
 }
 
-// OrganizationRoles lists the roles of an organization and whether the actor
-// may assign them.
-func (s *Service) OrganizationRoles(ctx context.Context, actor access.Subject, ref string) ([]coder.AssignableRoles, error) {
-	o, err := s.OrganizationByRef(ctx, actor, ref)
-	if err != nil {
-		return nil, err
-	}
-	object := access.Object{Type: coder.RBACResourceAssignOrgRole, OrganizationID: o.ID}
-	if err := actor.Check(coder.RBACActionRead, object); err != nil {
-		return nil, err
-	}
-	return assignable(access.OrganizationRoles(o.ID), actor.Can(coder.RBACActionAssign, object)), nil
-}
-
 func assignable(roles []coder.Role, may bool) []coder.AssignableRoles {
 	out := make([]coder.AssignableRoles, len(roles))
 	for i, r := range roles {

@@ -28,6 +28,15 @@ func Agent(id uuid.UUID) string { return "agent/" + id.String() }
 // that has no topic of its own: templates, users, groups.
 func Kind(resource string) string { return resource }
 
+// Sharing is the topic of with whom one workspace is shared.
+func Sharing(workspace uuid.UUID) string { return "sharing/" + workspace.String() }
+
+// Rights is the topic of what one user may do: status, roles, groups, keys.
+func Rights(user uuid.UUID) string { return "rights/" + user.String() }
+
+// AllRights is the topic of what changes what many users may do at once.
+func AllRights() string { return "rights_of_all" }
+
 // Metadata is the topic of one agent's metadata.
 func Metadata(agent uuid.UUID) string { return "metadata/" + agent.String() }
 

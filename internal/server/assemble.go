@@ -17,10 +17,12 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/keyring"
 	"github.com/seed-2a7f8fe7/coder/internal/lifecycle"
 	"github.com/seed-2a7f8fe7/coder/internal/notify"
+	"github.com/seed-2a7f8fe7/coder/internal/organization"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
 	"github.com/seed-2a7f8fe7/coder/internal/presence"
 	"github.com/seed-2a7f8fe7/coder/internal/provisionapi"
 	"github.com/seed-2a7f8fe7/coder/internal/queue"
+	"github.com/seed-2a7f8fe7/coder/internal/share"
 	"github.com/seed-2a7f8fe7/coder/internal/switchboard"
 	"github.com/seed-2a7f8fe7/coder/internal/telemetry"
 	"github.com/seed-2a7f8fe7/coder/internal/template"
@@ -30,10 +32,9 @@ import (
 
 // deployment is what the database says about itself.
 type deployment struct {
-	id           uuid.UUID
-	organization uuid.UUID // the default one
-	authority    *tunnel.Authority
-	hostKeys     []byte
+	id        uuid.UUID
+	authority *tunnel.Authority
+	hostKeys  []byte
 }
 
 // deployment reads it, making what is not there yet; of several replicas that
@@ -43,7 +44,7 @@ func (s *Server) deployment(ctx context.Context) (d deployment, err error) {
 	if d.id, err = q.EnsureDeployment(ctx); err != nil {
 		return d, fmt.Errorf("read the deployment: %w", err)
 	}
-	if d.organization, err = q.EnsureDefaultOrganization(ctx, uuid.New(), time.Now()); err != nil {
+	if _, err = q.EnsureDefaultOrganization(ctx, uuid.New(), time.Now()); err != nil {
 		return d, fmt.Errorf("make the default organization: %w", err)
 	}
 	seed, err := s.secret(ctx, "tunnel-authority", tunnel.SeedSize)
@@ -72,8 +73,10 @@ func (s *Server) secret(ctx context.Context, name string, size int) ([]byte, err
 type rooms struct {
 	hub        *notify.Hub
 	identity   *identity.Service
+	people     *organization.Service
 	queue      *queue.Service
 	keys       *keyring.Service
+	shares     *share.Service
 	templates  *template.Service
 	workspaces *workspace.Service
 	presence   *presence.Service
@@ -101,7 +104,7 @@ func (s *Server) assemble(ctx context.Context, ln *listeners) error {
 	if ln.handler, err = s.withApps(r, api, root); err != nil {
 		return err
 	}
-	daemons, err := s.daemons(r.provision, d.organization)
+	daemons, err := s.daemons(r.provision, r.shares)
 	if err != nil {
 		return err
 	}
@@ -109,6 +112,7 @@ func (s *Server) assemble(ctx context.Context, ln *listeners) error {
 		{Name: "hints", Service: r.hub},
 		{Name: "queue", Service: r.queue},
 		{Name: "keys of provisioners", Service: r.keys},
+		{Name: "shares of provisioners", Service: r.shares},
 		{Name: "presence", Service: r.presence},
 		{Name: "apps", Service: r.apps},
 		{Name: "switchboard", Service: r.board},
@@ -150,11 +154,13 @@ func (s *Server) rooms(d deployment) rooms {
 		MaxAdminTokenLifetime: s.c.Session.MaxAdminLifetime, DisablePasswordAuth: s.c.Session.DisablePasswordAuth,
 		DisableOwnerWorkspaceAccess: s.c.NoOwnerWorkspaceAccess, SSHKeyAlgorithm: s.c.SSHKeyAlgorithm,
 	})
+	r.people = organization.New(organization.Config{Store: store, Hub: r.hub})
 	r.queue = queue.New(queue.Config{
 		Store: store, Hub: r.hub, Log: s.log.With(named("queue")...), Registerer: s.registry,
 		ForceCancel: s.c.ForceCancelInterval, Version: s.c.Version,
 	})
 	r.keys = keyring.New(keyring.Config{Store: store, Hub: r.hub, Log: s.log.With(named("keyring")...)})
+	r.shares = share.New(share.Config{Store: store, Hub: r.hub, Queue: r.queue, Log: s.log.With(named("share")...)})
 	r.templates = template.New(template.Config{Store: store, Queue: r.queue, Log: s.log.With(named("template")...), AccessURL: s.accessURL})
 	r.workspaces = workspace.New(workspace.Config{
 		Store: store, Queue: r.queue, Hub: r.hub, Log: s.log.With(named("workspace")...), AccessURL: s.accessURL,
@@ -195,7 +201,7 @@ func (s *Server) api(r rooms, d deployment) (*httpapi.API, error) {
 	mounts[provisionapi.Pattern] = r.provision.Handler()
 	return httpapi.New(httpapi.Config{
 		Log: s.log.With(telemetry.NameKey, "httpapi"), Registerer: s.registry, AccessURL: s.accessURL, Version: s.c.Version,
-		DeploymentID: d.id.String(), Identity: r.identity, Templates: r.templates, Workspaces: r.workspaces,
+		DeploymentID: d.id.String(), Identity: r.identity, Organizations: r.people, Templates: r.templates, Workspaces: r.workspaces,
 		Queue: r.queue, Keys: r.keys, Presence: r.presence, Apps: r.apps, AppHosts: hosts, Hub: r.hub,
 		ProxyHeaders: s.c.ProxyTrustedHeaders, ProxyOrigins: origins, SecureCookies: s.c.Cookies.Secure, SameSiteNone: s.c.Cookies.SameSite == "none",
 		SSH:                  coder.SSHConfigResponse{HostnamePrefix: s.c.HostnamePrefix, HostnameSuffix: s.c.HostnameSuffix, SSHConfigOptions: s.c.SSHConfigOptions},

@@ -83,7 +83,7 @@ func (s *Service) show(ctx context.Context, q *sqlc.Queries, actor access.Subjec
 			out = append(out, s.view(r, byWorkspace[id]))
 		}
 	}
-	return out, nil
+	return out, addShared(ctx, q, rows, out)
 }
 
 func (s *Service) view(r sqlc.WorkspaceRowsRow, b coder.WorkspaceBuild) coder.Workspace {

@@ -1,8 +1,10 @@
 -- Builds of workspaces and the Terraform state that they leave behind.
 
 -- name: BuildInsert :exec
-INSERT INTO workspace_builds (id, workspace_id, template_version_id, preset_id, build_number, transition, initiator_id, reason, job_id, parameters, created_at, updated_at)
-VALUES (@id, @workspace_id, @template_version_id, sqlc.narg(preset_id), @build_number, @transition, @initiator_id, @reason, @job_id, @parameters, @now, @now);
+-- Until its plan is known a build costs what the one before it did.
+INSERT INTO workspace_builds (id, workspace_id, template_version_id, preset_id, build_number, transition, initiator_id, reason, job_id, parameters, daily_cost, created_at, updated_at)
+VALUES (@id, @workspace_id, @template_version_id, sqlc.narg(preset_id), @build_number, @transition, @initiator_id, @reason, @job_id, @parameters,
+    coalesce((SELECT l.daily_cost FROM workspace_builds l WHERE l.workspace_id = @workspace_id ORDER BY l.build_number DESC LIMIT 1), 0), @now, @now);
 
 -- name: BuildLatest :one
 SELECT sqlc.embed(b), j.status AS job_status

@@ -109,11 +109,7 @@ WHERE w.template_id = ANY (sqlc.arg(template_ids)::uuid[]) AND j.status = 'succe
   AND b.created_at > sqlc.arg(since)::timestamptz
 GROUP BY w.template_id, b.transition;
 
--- name: TemplateACLUsers :many
--- The users of an access list, as far as they exist.
-SELECT u.* FROM users u WHERE u.id = ANY (sqlc.arg(ids)::uuid[]) AND u.deleted_at IS NULL ORDER BY lower(u.username);
-
--- name: TemplateACLMembers :many
+-- name: ACLMembers :many
 -- The members of an organization, whom an access list may name.
 SELECT u.* FROM users u
 JOIN organization_members m ON m.user_id = u.id
@@ -121,13 +117,3 @@ WHERE m.organization_id = sqlc.arg(organization_id) AND u.deleted_at IS NULL AND
   AND (sqlc.arg(words)::text = '' OR strpos(lower(u.username), lower(sqlc.arg(words))) > 0 OR strpos(lower(u.email), lower(sqlc.arg(words))) > 0)
 ORDER BY lower(u.username)
 LIMIT 1000;
-
--- name: TemplateMemberCount :one
-SELECT count(*) FROM organization_members m JOIN users u ON u.id = m.user_id
-WHERE m.organization_id = $1 AND u.deleted_at IS NULL;
-
--- name: TemplateOrganization :one
-SELECT id, name, display_name, icon FROM organizations WHERE id = $1 AND deleted_at IS NULL;
-
--- name: TemplateMembersAmong :many
-SELECT user_id FROM organization_members WHERE organization_id = sqlc.arg(organization_id) AND user_id = ANY (sqlc.arg(ids)::uuid[]);

@@ -145,3 +145,6 @@ SELECT EXISTS (
     JOIN workspace_resources r ON r.job_id = b.job_id
     JOIN workspace_agents a ON a.resource_id = r.id
     WHERE a.id = @agent_id);
+
+-- name: WorkspaceSetACL :exec
+UPDATE workspaces SET user_acl = @user_acl, group_acl = @group_acl, updated_at = @now WHERE id = @id;

@@ -294,8 +294,9 @@ func (q *Queries) BuildIDs(ctx context.Context, arg BuildIDsParams) ([]uuid.UUID
 
 const buildInsert = `-- name: BuildInsert :exec
 
-INSERT INTO workspace_builds (id, workspace_id, template_version_id, preset_id, build_number, transition, initiator_id, reason, job_id, parameters, created_at, updated_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $11)
+INSERT INTO workspace_builds (id, workspace_id, template_version_id, preset_id, build_number, transition, initiator_id, reason, job_id, parameters, daily_cost, created_at, updated_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10,
+    coalesce((SELECT l.daily_cost FROM workspace_builds l WHERE l.workspace_id = $2 ORDER BY l.build_number DESC LIMIT 1), 0), $11, $11)
 `
 
 type BuildInsertParams struct {
@@ -313,6 +314,7 @@ type BuildInsertParams struct {
 }
 
 // Builds of workspaces and the Terraform state that they leave behind.
+// Until its plan is known a build costs what the one before it did.
 func (q *Queries) BuildInsert(ctx context.Context, arg BuildInsertParams) error {
 	_, err := q.db.Exec(ctx, buildInsert,
 		arg.ID,

@@ -12,17 +12,101 @@ import (
 	"github.com/google/uuid"
 )
 
-const groupAddMembers = `-- name: GroupAddMembers :exec
+const forgetAllSharing = `-- name: ForgetAllSharing :many
+UPDATE workspaces SET user_acl = '{}', group_acl = '{}'
+WHERE organization_id = $1 AND (user_acl <> '{}' OR group_acl <> '{}')
+RETURNING id
+`
+
+// Ends the sharing of every workspace of an organization.
+func (q *Queries) ForgetAllSharing(ctx context.Context, organizationID uuid.UUID) ([]uuid.UUID, error) {
+	rows, err := q.db.Query(ctx, forgetAllSharing, organizationID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []uuid.UUID{}
+	for rows.Next() {
+		var id uuid.UUID
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const forgetInTemplates = `-- name: ForgetInTemplates :exec
+UPDATE templates SET user_acl = user_acl - $1::text, group_acl = group_acl - $1::text
+WHERE ($2::uuid = '00000000-0000-0000-0000-000000000000' OR organization_id = $2)
+    AND (user_acl ? $1::text OR group_acl ? $1::text)
+`
+
+// Takes a user or a group out of the access lists of templates: of one
+// organization, or with the nil id of all.
+func (q *Queries) ForgetInTemplates(ctx context.Context, key string, organizationID uuid.UUID) error {
+	_, err := q.db.Exec(ctx, forgetInTemplates, key, organizationID)
+	return err
+}
+
+const forgetInWorkspaces = `-- name: ForgetInWorkspaces :many
+UPDATE workspaces SET user_acl = user_acl - $1::text, group_acl = group_acl - $1::text
+WHERE ($2::uuid = '00000000-0000-0000-0000-000000000000' OR organization_id = $2)
+    AND (user_acl ? $1::text OR group_acl ? $1::text)
+RETURNING id
+`
+
+// Takes a user or a group out of the access lists of workspaces, likewise.
+func (q *Queries) ForgetInWorkspaces(ctx context.Context, key string, organizationID uuid.UUID) ([]uuid.UUID, error) {
+	rows, err := q.db.Query(ctx, forgetInWorkspaces, key, organizationID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []uuid.UUID{}
+	for rows.Next() {
+		var id uuid.UUID
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const groupAddMembers = `-- name: GroupAddMembers :many
 INSERT INTO group_members (group_id, organization_id, user_id)
 SELECT $1, m.organization_id, m.user_id FROM organization_members m
 WHERE m.organization_id = $2 AND m.user_id = ANY ($3::uuid[])
 ON CONFLICT DO NOTHING
+RETURNING user_id
 `
 
-// Adds those who are members of the group's organization.
-func (q *Queries) GroupAddMembers(ctx context.Context, groupID uuid.UUID, organizationID uuid.UUID, userIds []uuid.UUID) error {
-	_, err := q.db.Exec(ctx, groupAddMembers, groupID, organizationID, userIds)
-	return err
+// Puts members of the group's organization into it, and tells who is new.
+func (q *Queries) GroupAddMembers(ctx context.Context, groupID uuid.UUID, organizationID uuid.UUID, userIds []uuid.UUID) ([]uuid.UUID, error) {
+	rows, err := q.db.Query(ctx, groupAddMembers, groupID, organizationID, userIds)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []uuid.UUID{}
+	for rows.Next() {
+		var user_id uuid.UUID
+		if err := rows.Scan(&user_id); err != nil {
+			return nil, err
+		}
+		items = append(items, user_id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const groupByID = `-- name: GroupByID :one
@@ -97,26 +181,6 @@ func (q *Queries) GroupForUpdate(ctx context.Context, id uuid.UUID) (Group, erro
 	return i, err
 }
 
-const groupForgetTemplates = `-- name: GroupForgetTemplates :exec
-UPDATE templates SET group_acl = group_acl - $1::text WHERE organization_id = $2 AND group_acl ? $1::text
-`
-
-// Takes a group out of the access lists of its organization's templates.
-func (q *Queries) GroupForgetTemplates(ctx context.Context, groupID string, organizationID uuid.UUID) error {
-	_, err := q.db.Exec(ctx, groupForgetTemplates, groupID, organizationID)
-	return err
-}
-
-const groupForgetWorkspaces = `-- name: GroupForgetWorkspaces :exec
-UPDATE workspaces SET group_acl = group_acl - $1::text WHERE organization_id = $2 AND group_acl ? $1::text
-`
-
-// Takes a group out of the access lists of its organization's workspaces.
-func (q *Queries) GroupForgetWorkspaces(ctx context.Context, groupID string, organizationID uuid.UUID) error {
-	_, err := q.db.Exec(ctx, groupForgetWorkspaces, groupID, organizationID)
-	return err
-}
-
 const groupInsert = `-- name: GroupInsert :exec
 INSERT INTO groups (id, organization_id, name, display_name, avatar_url, quota_allowance, source, created_at, updated_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8)
@@ -176,7 +240,8 @@ SELECT x.group_id, u.id, u.email, u.username, u.name, u.avatar_url, u.password_h
 FROM (
     SELECT m.group_id, m.user_id, row_number() OVER (PARTITION BY m.group_id ORDER BY lower(p.username)) AS place
     FROM group_memberships m JOIN users p ON p.id = m.user_id AND p.deleted_at IS NULL
-    WHERE m.group_id = ANY ($1::uuid[]) AND ($2::boolean OR m.user_id = $3::uuid OR m.organization_id = ANY ($4::uuid[]))
+    WHERE m.group_id = ANY ($1::uuid[])
+        AND ($2::boolean OR m.organization_id = ANY ($3::uuid[]) OR m.user_id = $4::uuid)
 ) x JOIN users u ON u.id = x.user_id
 WHERE x.place <= $5::integer
 ORDER BY x.group_id, lower(u.username)
@@ -185,8 +250,8 @@ ORDER BY x.group_id, lower(u.username)
 type GroupMembersParams struct {
 	GroupIds         []uuid.UUID
 	SeeAll           bool
-	SeeUser          uuid.UUID
 	SeeOrganizations []uuid.UUID
+	SeeUser          uuid.UUID
 	Most             int32
 }
 
@@ -195,13 +260,14 @@ type GroupMembersRow struct {
 	User    User
 }
 
-// The people of some groups by name, at most so many of each group.
+// The people of some groups by name, at most so many of each group: those that
+// the viewer may see there.
 func (q *Queries) GroupMembers(ctx context.Context, arg GroupMembersParams) ([]GroupMembersRow, error) {
 	rows, err := q.db.Query(ctx, groupMembers,
 		arg.GroupIds,
 		arg.SeeAll,
-		arg.SeeUser,
 		arg.SeeOrganizations,
+		arg.SeeUser,
 		arg.Most,
 	)
 	if err != nil {
@@ -244,13 +310,89 @@ func (q *Queries) GroupMembers(ctx context.Context, arg GroupMembersParams) ([]G
 	return items, nil
 }
 
-const groupMembersAmong = `-- name: GroupMembersAmong :many
-SELECT user_id FROM group_members WHERE group_id = $1 AND user_id = ANY ($2::uuid[])
+const groupMembersPage = `-- name: GroupMembersPage :many
+SELECT u.id, u.email, u.username, u.name, u.avatar_url, u.password_hash, u.login_type, u.status, u.roles, u.theme, u.terminal_font, u.task_alert_dismissed, u.ssh_public_key, u.ssh_private_key, u.ssh_key_updated_at, u.is_system, u.created_at, u.updated_at, u.last_seen_at, u.deleted_at, count(*) OVER () AS count
+FROM group_memberships m JOIN users u ON u.id = m.user_id AND u.deleted_at IS NULL
+WHERE m.group_id = $1
+    AND ($2::boolean OR m.organization_id = ANY ($3::uuid[]) OR m.user_id = $4::uuid)
+    AND ($5::text = '' OR strpos(lower(u.username), lower($5)) > 0 OR strpos(lower(u.email), lower($5)) > 0
+        OR strpos(lower(u.name), lower($5)) > 0)
+ORDER BY lower(u.username)
+LIMIT $7 OFFSET $6
 `
 
-// Which of some users are in a group.
-func (q *Queries) GroupMembersAmong(ctx context.Context, groupID uuid.UUID, userIds []uuid.UUID) ([]uuid.UUID, error) {
-	rows, err := q.db.Query(ctx, groupMembersAmong, groupID, userIds)
+type GroupMembersPageParams struct {
+	GroupID          uuid.UUID
+	SeeAll           bool
+	SeeOrganizations []uuid.UUID
+	SeeUser          uuid.UUID
+	Search           string
+	RowOffset        int32
+	RowLimit         int32
+}
+
+type GroupMembersPageRow struct {
+	User  User
+	Count int64
+}
+
+// A page of the people of a group by name, with the count of all that match.
+func (q *Queries) GroupMembersPage(ctx context.Context, arg GroupMembersPageParams) ([]GroupMembersPageRow, error) {
+	rows, err := q.db.Query(ctx, groupMembersPage,
+		arg.GroupID,
+		arg.SeeAll,
+		arg.SeeOrganizations,
+		arg.SeeUser,
+		arg.Search,
+		arg.RowOffset,
+		arg.RowLimit,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []GroupMembersPageRow{}
+	for rows.Next() {
+		var i GroupMembersPageRow
+		if err := rows.Scan(
+			&i.User.ID,
+			&i.User.Email,
+			&i.User.Username,
+			&i.User.Name,
+			&i.User.AvatarURL,
+			&i.User.PasswordHash,
+			&i.User.LoginType,
+			&i.User.Status,
+			&i.User.Roles,
+			&i.User.Theme,
+			&i.User.TerminalFont,
+			&i.User.TaskAlertDismissed,
+			&i.User.SshPublicKey,
+			&i.User.SshPrivateKey,
+			&i.User.SshKeyUpdatedAt,
+			&i.User.IsSystem,
+			&i.User.CreatedAt,
+			&i.User.UpdatedAt,
+			&i.User.LastSeenAt,
+			&i.User.DeletedAt,
+			&i.Count,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const groupRemoveMembers = `-- name: GroupRemoveMembers :many
+DELETE FROM group_members WHERE group_id = $1 AND user_id = ANY ($2::uuid[]) RETURNING user_id
+`
+
+func (q *Queries) GroupRemoveMembers(ctx context.Context, groupID uuid.UUID, userIds []uuid.UUID) ([]uuid.UUID, error) {
+	rows, err := q.db.Query(ctx, groupRemoveMembers, groupID, userIds)
 	if err != nil {
 		return nil, err
 	}
@@ -267,41 +409,6 @@ func (q *Queries) GroupMembersAmong(ctx context.Context, groupID uuid.UUID, user
 		return nil, err
 	}
 	return items, nil
-}
-
-const groupMembersOfOrganization = `-- name: GroupMembersOfOrganization :many
-SELECT m.user_id FROM organization_members m JOIN users u ON u.id = m.user_id AND u.deleted_at IS NULL
-WHERE m.organization_id = $1 AND m.user_id = ANY ($2::uuid[])
-`
-
-// Which of some users are members of an organization.
-func (q *Queries) GroupMembersOfOrganization(ctx context.Context, organizationID uuid.UUID, userIds []uuid.UUID) ([]uuid.UUID, error) {
-	rows, err := q.db.Query(ctx, groupMembersOfOrganization, organizationID, userIds)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	items := []uuid.UUID{}
-	for rows.Next() {
-		var user_id uuid.UUID
-		if err := rows.Scan(&user_id); err != nil {
-			return nil, err
-		}
-		items = append(items, user_id)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
-const groupRemoveMembers = `-- name: GroupRemoveMembers :exec
-DELETE FROM group_members WHERE group_id = $1 AND user_id = ANY ($2::uuid[])
-`
-
-func (q *Queries) GroupRemoveMembers(ctx context.Context, groupID uuid.UUID, userIds []uuid.UUID) error {
-	_, err := q.db.Exec(ctx, groupRemoveMembers, groupID, userIds)
-	return err
 }
 
 const groupUpdate = `-- name: GroupUpdate :exec
@@ -335,21 +442,19 @@ const groups = `-- name: Groups :many
 SELECT g.id, g.organization_id, g.name, g.display_name, g.avatar_url, g.quota_allowance, g.source, g.created_at, g.updated_at, o.name AS organization_name, o.display_name AS organization_display_name,
     (SELECT count(*) FROM group_memberships m JOIN users u ON u.id = m.user_id AND u.deleted_at IS NULL WHERE m.group_id = g.id) AS members
 FROM groups g JOIN organizations o ON o.id = g.organization_id AND o.deleted_at IS NULL
-WHERE ($1::boolean OR g.organization_id = ANY ($2::uuid[])
-        OR g.id IN (SELECT x.group_id FROM group_memberships x WHERE x.user_id = $3::uuid))
-    AND ($4::uuid[] IS NULL OR g.id = ANY ($4::uuid[]))
-    AND ($5::uuid = '00000000-0000-0000-0000-000000000000' OR g.organization_id = $5)
-    AND ($6::uuid[] IS NULL OR g.id = ANY ($6::uuid[]))
-    AND ($7::uuid = '00000000-0000-0000-0000-000000000000'
-        OR g.id IN (SELECT x.group_id FROM group_memberships x WHERE x.user_id = $7))
+WHERE ($1::boolean OR g.organization_id = ANY ($2::uuid[]))
+    AND ($3::uuid[] IS NULL OR g.id = ANY ($3::uuid[]))
+    AND ($4::uuid = '00000000-0000-0000-0000-000000000000' OR g.organization_id = $4)
+    AND ($5::uuid[] IS NULL OR g.id = ANY ($5::uuid[]))
+    AND ($6::uuid = '00000000-0000-0000-0000-000000000000'
+        OR g.id IN (SELECT x.group_id FROM group_memberships x WHERE x.user_id = $6))
 ORDER BY lower(o.name), g.id <> g.organization_id, lower(g.name), g.id
-LIMIT $9 OFFSET $8
+LIMIT $8 OFFSET $7
 `
 
 type GroupsParams struct {
 	SeeAll           bool
 	SeeOrganizations []uuid.UUID
-	SeeUser          uuid.UUID
 	SeeIds           []uuid.UUID
 	OrganizationID   uuid.UUID
 	Ids              []uuid.UUID
@@ -367,13 +472,11 @@ type GroupsRow struct {
 
 // Groups of an organization, their members, and what they may spend. The group
 // of everyone has the id of its organization, and all its members.
-// Groups that the viewer may see, with how many people are in them: all of the
-// organizations of see_organizations, and those that they are in.
+// Groups that the viewer may see, with how many people are in them.
 func (q *Queries) Groups(ctx context.Context, arg GroupsParams) ([]GroupsRow, error) {
 	rows, err := q.db.Query(ctx, groups,
 		arg.SeeAll,
 		arg.SeeOrganizations,
-		arg.SeeUser,
 		arg.SeeIds,
 		arg.OrganizationID,
 		arg.Ids,
@@ -430,6 +533,169 @@ func (q *Queries) GroupsAmong(ctx context.Context, organizationID uuid.UUID, ids
 			return nil, err
 		}
 		items = append(items, id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listedGroups = `-- name: ListedGroups :many
+SELECT id, organization_id, name, display_name, avatar_url FROM groups WHERE id = ANY ($1::uuid[])
+`
+
+type ListedGroupsRow struct {
+	ID             uuid.UUID
+	OrganizationID uuid.UUID
+	Name           string
+	DisplayName    string
+	AvatarURL      string
+}
+
+// The groups that access lists name.
+func (q *Queries) ListedGroups(ctx context.Context, ids []uuid.UUID) ([]ListedGroupsRow, error) {
+	rows, err := q.db.Query(ctx, listedGroups, ids)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []ListedGroupsRow{}
+	for rows.Next() {
+		var i ListedGroupsRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.OrganizationID,
+			&i.Name,
+			&i.DisplayName,
+			&i.AvatarURL,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listedUsers = `-- name: ListedUsers :many
+SELECT id, email, username, name, avatar_url, password_hash, login_type, status, roles, theme, terminal_font, task_alert_dismissed, ssh_public_key, ssh_private_key, ssh_key_updated_at, is_system, created_at, updated_at, last_seen_at, deleted_at FROM users WHERE id = ANY ($1::uuid[]) AND deleted_at IS NULL ORDER BY lower(username)
+`
+
+// The users that access lists name, as far as they exist.
+func (q *Queries) ListedUsers(ctx context.Context, ids []uuid.UUID) ([]User, error) {
+	rows, err := q.db.Query(ctx, listedUsers, ids)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []User{}
+	for rows.Next() {
+		var i User
+		if err := rows.Scan(
+			&i.ID,
+			&i.Email,
+			&i.Username,
+			&i.Name,
+			&i.AvatarURL,
+			&i.PasswordHash,
+			&i.LoginType,
+			&i.Status,
+			&i.Roles,
+			&i.Theme,
+			&i.TerminalFont,
+			&i.TaskAlertDismissed,
+			&i.SshPublicKey,
+			&i.SshPrivateKey,
+			&i.SshKeyUpdatedAt,
+			&i.IsSystem,
+			&i.CreatedAt,
+			&i.UpdatedAt,
+			&i.LastSeenAt,
+			&i.DeletedAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const organizationMembersAmong = `-- name: OrganizationMembersAmong :many
+SELECT m.user_id FROM organization_members m JOIN users u ON u.id = m.user_id AND u.deleted_at IS NULL
+WHERE m.organization_id = $1 AND m.user_id = ANY ($2::uuid[])
+`
+
+// Which of some users are members of an organization.
+func (q *Queries) OrganizationMembersAmong(ctx context.Context, organizationID uuid.UUID, userIds []uuid.UUID) ([]uuid.UUID, error) {
+	rows, err := q.db.Query(ctx, organizationMembersAmong, organizationID, userIds)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []uuid.UUID{}
+	for rows.Next() {
+		var user_id uuid.UUID
+		if err := rows.Scan(&user_id); err != nil {
+			return nil, err
+		}
+		items = append(items, user_id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const organizationSetSharing = `-- name: OrganizationSetSharing :one
+UPDATE organizations SET workspace_sharing_disabled = $1, updated_at = $2 WHERE id = $3 AND deleted_at IS NULL RETURNING id, name, display_name, description, icon, is_default, created_at, updated_at, deleted_at, provisioner_weight, workspace_sharing_disabled
+`
+
+func (q *Queries) OrganizationSetSharing(ctx context.Context, disabled bool, now time.Time, iD uuid.UUID) (Organization, error) {
+	row := q.db.QueryRow(ctx, organizationSetSharing, disabled, now, iD)
+	var i Organization
+	err := row.Scan(
+		&i.ID,
+		&i.Name,
+		&i.DisplayName,
+		&i.Description,
+		&i.Icon,
+		&i.IsDefault,
+		&i.CreatedAt,
+		&i.UpdatedAt,
+		&i.DeletedAt,
+		&i.ProvisionerWeight,
+		&i.WorkspaceSharingDisabled,
+	)
+	return i, err
+}
+
+const usernamesOf = `-- name: UsernamesOf :many
+SELECT id, username FROM users WHERE id = ANY ($1::uuid[]) ORDER BY lower(username)
+`
+
+type UsernamesOfRow struct {
+	ID       uuid.UUID
+	Username string
+}
+
+func (q *Queries) UsernamesOf(ctx context.Context, ids []uuid.UUID) ([]UsernamesOfRow, error) {
+	rows, err := q.db.Query(ctx, usernamesOf, ids)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []UsernamesOfRow{}
+	for rows.Next() {
+		var i UsernamesOfRow
+		if err := rows.Scan(&i.ID, &i.Username); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
 	}
 	if err := rows.Err(); err != nil {
 		return nil, err

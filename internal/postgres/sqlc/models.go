@@ -135,6 +135,7 @@ type Organization struct {
 	CreatedAt                time.Time
 	UpdatedAt                time.Time
 	DeletedAt                *time.Time
+	ProvisionerWeight        int32
 	WorkspaceSharingDisabled bool
 }
 
@@ -160,6 +161,7 @@ type ProvisionerDaemon struct {
 	Tools          []string
 	CreatedAt      time.Time
 	LastSeenAt     *time.Time
+	SharedID       *uuid.UUID
 }
 
 type ProvisionerJob struct {

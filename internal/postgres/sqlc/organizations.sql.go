@@ -45,7 +45,7 @@ func (q *Queries) CountOrganizationMembers(ctx context.Context, arg CountOrganiz
 }
 
 const defaultOrganization = `-- name: DefaultOrganization :one
-SELECT id, name, display_name, description, icon, is_default, created_at, updated_at, deleted_at, workspace_sharing_disabled FROM organizations WHERE is_default AND deleted_at IS NULL
+SELECT id, name, display_name, description, icon, is_default, created_at, updated_at, deleted_at, provisioner_weight, workspace_sharing_disabled FROM organizations WHERE is_default AND deleted_at IS NULL
 `
 
 func (q *Queries) DefaultOrganization(ctx context.Context) (Organization, error) {
@@ -61,6 +61,7 @@ func (q *Queries) DefaultOrganization(ctx context.Context) (Organization, error)
 		&i.CreatedAt,
 		&i.UpdatedAt,
 		&i.DeletedAt,
+		&i.ProvisionerWeight,
 		&i.WorkspaceSharingDisabled,
 	)
 	return i, err
@@ -81,7 +82,7 @@ func (q *Queries) DeleteOrganizationMember(ctx context.Context, organizationID u
 const insertOrganization = `-- name: InsertOrganization :one
 INSERT INTO organizations (id, name, display_name, description, icon, created_at, updated_at)
 VALUES ($1, $2, $3, $4, $5, $6, $6)
-RETURNING id, name, display_name, description, icon, is_default, created_at, updated_at, deleted_at, workspace_sharing_disabled
+RETURNING id, name, display_name, description, icon, is_default, created_at, updated_at, deleted_at, provisioner_weight, workspace_sharing_disabled
 `
 
 type InsertOrganizationParams struct {
@@ -113,6 +114,7 @@ func (q *Queries) InsertOrganization(ctx context.Context, arg InsertOrganization
 		&i.CreatedAt,
 		&i.UpdatedAt,
 		&i.DeletedAt,
+		&i.ProvisionerWeight,
 		&i.WorkspaceSharingDisabled,
 	)
 	return i, err
@@ -161,7 +163,7 @@ func (q *Queries) MemberOwnsWorkspaces(ctx context.Context, organizationID uuid.
 }
 
 const organizationByID = `-- name: OrganizationByID :one
-SELECT id, name, display_name, description, icon, is_default, created_at, updated_at, deleted_at, workspace_sharing_disabled FROM organizations WHERE id = $1 AND deleted_at IS NULL
+SELECT id, name, display_name, description, icon, is_default, created_at, updated_at, deleted_at, provisioner_weight, workspace_sharing_disabled FROM organizations WHERE id = $1 AND deleted_at IS NULL
 `
 
 func (q *Queries) OrganizationByID(ctx context.Context, id uuid.UUID) (Organization, error) {
@@ -177,13 +179,14 @@ func (q *Queries) OrganizationByID(ctx context.Context, id uuid.UUID) (Organizat
 		&i.CreatedAt,
 		&i.UpdatedAt,
 		&i.DeletedAt,
+		&i.ProvisionerWeight,
 		&i.WorkspaceSharingDisabled,
 	)
 	return i, err
 }
 
 const organizationByName = `-- name: OrganizationByName :one
-SELECT id, name, display_name, description, icon, is_default, created_at, updated_at, deleted_at, workspace_sharing_disabled FROM organizations WHERE lower(name) = lower($1) AND deleted_at IS NULL
+SELECT id, name, display_name, description, icon, is_default, created_at, updated_at, deleted_at, provisioner_weight, workspace_sharing_disabled FROM organizations WHERE lower(name) = lower($1) AND deleted_at IS NULL
 `
 
 func (q *Queries) OrganizationByName(ctx context.Context, lower string) (Organization, error) {
@@ -199,6 +202,7 @@ func (q *Queries) OrganizationByName(ctx context.Context, lower string) (Organiz
 		&i.CreatedAt,
 		&i.UpdatedAt,
 		&i.DeletedAt,
+		&i.ProvisionerWeight,
 		&i.WorkspaceSharingDisabled,
 	)
 	return i, err
@@ -314,7 +318,7 @@ func (q *Queries) OrganizationResources(ctx context.Context, organizationID uuid
 }
 
 const organizations = `-- name: Organizations :many
-SELECT id, name, display_name, description, icon, is_default, created_at, updated_at, deleted_at, workspace_sharing_disabled FROM organizations
+SELECT id, name, display_name, description, icon, is_default, created_at, updated_at, deleted_at, provisioner_weight, workspace_sharing_disabled FROM organizations
 WHERE deleted_at IS NULL AND ($1::boolean OR id = ANY ($2::uuid[]))
 ORDER BY is_default DESC, lower(name)
 LIMIT $3
@@ -339,6 +343,7 @@ func (q *Queries) Organizations(ctx context.Context, seeAll bool, seeIds []uuid.
 			&i.CreatedAt,
 			&i.UpdatedAt,
 			&i.DeletedAt,
+			&i.ProvisionerWeight,
 			&i.WorkspaceSharingDisabled,
 		); err != nil {
 			return nil, err
@@ -352,7 +357,7 @@ func (q *Queries) Organizations(ctx context.Context, seeAll bool, seeIds []uuid.
 }
 
 const organizationsOfUser = `-- name: OrganizationsOfUser :many
-SELECT o.id, o.name, o.display_name, o.description, o.icon, o.is_default, o.created_at, o.updated_at, o.deleted_at, o.workspace_sharing_disabled FROM organizations o JOIN organization_members m ON m.organization_id = o.id
+SELECT o.id, o.name, o.display_name, o.description, o.icon, o.is_default, o.created_at, o.updated_at, o.deleted_at, o.provisioner_weight, o.workspace_sharing_disabled FROM organizations o JOIN organization_members m ON m.organization_id = o.id
 WHERE o.deleted_at IS NULL AND m.user_id = $1 AND ($2::boolean OR o.id = ANY ($3::uuid[]))
 ORDER BY o.is_default DESC, lower(o.name)
 LIMIT $4
@@ -389,6 +394,7 @@ func (q *Queries) OrganizationsOfUser(ctx context.Context, arg OrganizationsOfUs
 			&i.CreatedAt,
 			&i.UpdatedAt,
 			&i.DeletedAt,
+			&i.ProvisionerWeight,
 			&i.WorkspaceSharingDisabled,
 		); err != nil {
 			return nil, err
@@ -403,7 +409,7 @@ func (q *Queries) OrganizationsOfUser(ctx context.Context, arg OrganizationsOfUs
 
 const softDeleteOrganization = `-- name: SoftDeleteOrganization :one
 UPDATE organizations SET deleted_at = $1::timestamptz, updated_at = $1
-WHERE id = $2 AND deleted_at IS NULL AND NOT is_default RETURNING id, name, display_name, description, icon, is_default, created_at, updated_at, deleted_at, workspace_sharing_disabled
+WHERE id = $2 AND deleted_at IS NULL AND NOT is_default RETURNING id, name, display_name, description, icon, is_default, created_at, updated_at, deleted_at, provisioner_weight, workspace_sharing_disabled
 `
 
 func (q *Queries) SoftDeleteOrganization(ctx context.Context, now time.Time, iD uuid.UUID) (Organization, error) {
@@ -419,23 +425,25 @@ func (q *Queries) SoftDeleteOrganization(ctx context.Context, now time.Time, iD 
 		&i.CreatedAt,
 		&i.UpdatedAt,
 		&i.DeletedAt,
+		&i.ProvisionerWeight,
 		&i.WorkspaceSharingDisabled,
 	)
 	return i, err
 }
 
 const updateOrganization = `-- name: UpdateOrganization :one
-UPDATE organizations SET name = $1, display_name = $2, description = $3, icon = $4, updated_at = $5
-WHERE id = $6 AND deleted_at IS NULL RETURNING id, name, display_name, description, icon, is_default, created_at, updated_at, deleted_at, workspace_sharing_disabled
+UPDATE organizations SET name = $1, display_name = $2, description = $3, icon = $4, provisioner_weight = $5, updated_at = $6
+WHERE id = $7 AND deleted_at IS NULL RETURNING id, name, display_name, description, icon, is_default, created_at, updated_at, deleted_at, provisioner_weight, workspace_sharing_disabled
 `
 
 type UpdateOrganizationParams struct {
-	Name        string
-	DisplayName string
-	Description string
-	Icon        string
-	Now         time.Time
-	ID          uuid.UUID
+	Name              string
+	DisplayName       string
+	Description       string
+	Icon              string
+	ProvisionerWeight int32
+	Now               time.Time
+	ID                uuid.UUID
 }
 
 func (q *Queries) UpdateOrganization(ctx context.Context, arg UpdateOrganizationParams) (Organization, error) {
@@ -444,6 +452,7 @@ func (q *Queries) UpdateOrganization(ctx context.Context, arg UpdateOrganization
 		arg.DisplayName,
 		arg.Description,
 		arg.Icon,
+		arg.ProvisionerWeight,
 		arg.Now,
 		arg.ID,
 	)
@@ -458,6 +467,7 @@ func (q *Queries) UpdateOrganization(ctx context.Context, arg UpdateOrganization
 		&i.CreatedAt,
 		&i.UpdatedAt,
 		&i.DeletedAt,
+		&i.ProvisionerWeight,
 		&i.WorkspaceSharingDisabled,
 	)
 	return i, err

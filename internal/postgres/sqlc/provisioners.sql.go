@@ -65,12 +65,12 @@ func (q *Queries) QueueDaemonGone(ctx context.Context, staleMs int64, iD uuid.UU
 }
 
 const queueDaemonHello = `-- name: QueueDaemonHello :one
-INSERT INTO provisioner_daemons (id, organization_id, key_id, name, owner, provisioners, tags, version, api_version, slots, tools, created_at, last_seen_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, now(), now())
+INSERT INTO provisioner_daemons (id, organization_id, key_id, name, owner, provisioners, tags, version, api_version, slots, tools, shared_id, created_at, last_seen_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, now(), now())
 ON CONFLICT (organization_id, name, owner) DO UPDATE SET
     key_id = excluded.key_id, provisioners = excluded.provisioners, tags = excluded.tags,
     version = excluded.version, api_version = excluded.api_version,
-    slots = excluded.slots, tools = excluded.tools, last_seen_at = now()
+    slots = excluded.slots, tools = excluded.tools, shared_id = excluded.shared_id, last_seen_at = now()
 RETURNING id
 `
 
@@ -86,6 +86,7 @@ type QueueDaemonHelloParams struct {
 	ApiVersion     string
 	Slots          int32
 	Tools          []string
+	SharedID       *uuid.UUID
 }
 
 // A daemon that comes back under its name takes its row again.
@@ -102,6 +103,7 @@ func (q *Queries) QueueDaemonHello(ctx context.Context, arg QueueDaemonHelloPara
 		arg.ApiVersion,
 		arg.Slots,
 		arg.Tools,
+		arg.SharedID,
 	)
 	var id uuid.UUID
 	err := row.Scan(&id)

@@ -23,16 +23,21 @@ WITH running AS MATERIALIZED (
         AND j.organization_id = $2
     GROUP BY j.worker_id
 )
-SELECT d.id, d.organization_id, d.key_id, d.name, d.owner, d.provisioners, d.tags, d.version, d.api_version, d.slots, d.tools, d.created_at, d.last_seen_at, coalesce(k.name, '') AS key_name,
+SELECT d.id, d.organization_id, d.key_id, d.name, d.owner, d.provisioners, d.tags, d.version, d.api_version, d.slots, d.tools, d.created_at, d.last_seen_at, d.shared_id, coalesce(k.name, '') AS key_name,
     (d.last_seen_at IS NULL OR d.last_seen_at <= now() - $1::bigint * interval '1 millisecond')::boolean AS offline,
-    coalesce(r.jobs, 0)::integer AS busy_slots,
-    coalesce(r.since, 'epoch')::timestamptz AS busy_since,
+    (coalesce(r.jobs, 0) + coalesce(e.jobs, 0))::integer AS busy_slots,
+    coalesce(r.since, e.since, 'epoch')::timestamptz AS busy_since,
     coalesce(r.latest, '00000000-0000-0000-0000-000000000000')::uuid AS current_job,
     coalesce((SELECT j.id FROM provisioner_jobs j WHERE j.worker_id = d.id AND j.completed_at IS NOT NULL
         ORDER BY j.started_at DESC LIMIT 1), '00000000-0000-0000-0000-000000000000')::uuid AS previous_job
 FROM provisioner_daemons d
 LEFT JOIN provisioner_keys k ON k.id = d.key_id
 LEFT JOIN running r ON r.worker_id = d.id
+LEFT JOIN LATERAL (
+    SELECT count(*) AS jobs, max(j.started_at)::timestamptz AS since
+    FROM provisioner_daemons t JOIN provisioner_jobs j ON j.worker_id = t.id AND j.started_at IS NOT NULL AND j.completed_at IS NULL
+    WHERE t.shared_id = d.shared_id AND t.id <> d.id
+) e ON d.shared_id IS NOT NULL
 WHERE d.organization_id = $2
     AND (cardinality($3::uuid[]) = 0 OR d.id = ANY ($3::uuid[]))
     AND ($4::text IS NULL OR d.owner = $4)
@@ -59,7 +64,8 @@ type QueueDaemonsRow struct {
 }
 
 // An organizations daemons with their latest running job and the one before.
-// With an owner only those of that users own.
+// With an owner only those of that users own. What keeps a daemon busy in
+// another organization that it serves counts, and is not named.
 func (q *Queries) QueueDaemons(ctx context.Context, arg QueueDaemonsParams) ([]QueueDaemonsRow, error) {
 	rows, err := q.db.Query(ctx, queueDaemons,
 		arg.StaleMs,
@@ -89,6 +95,7 @@ func (q *Queries) QueueDaemons(ctx context.Context, arg QueueDaemonsParams) ([]Q
 			&i.ProvisionerDaemon.Tools,
 			&i.ProvisionerDaemon.CreatedAt,
 			&i.ProvisionerDaemon.LastSeenAt,
+			&i.ProvisionerDaemon.SharedID,
 			&i.KeyName,
 			&i.Offline,
 			&i.BusySlots,
@@ -190,13 +197,17 @@ func (q *Queries) QueueMeans(ctx context.Context, tagSets []int64, types []strin
 
 const queueNeed = `-- name: QueueNeed :one
 SELECT j.organization_id, j.tag_set_id, j.type, j.provisioner, j.status, s.tags, o.name AS organization, o.is_default,
-    coalesce(array(SELECT jsonb_object_keys(v.workspace_tags)), '{}')::text[] AS template_tags
+    coalesce(array(SELECT jsonb_object_keys(v.workspace_tags)), '{}')::text[] AS template_tags,
+    (o.provisioner_weight = 0 AND EXISTS (
+        SELECT FROM provisioner_daemons d
+        WHERE d.shared_id IS NOT NULL AND j.provisioner = ANY (d.provisioners) AND d.tags = s.tags
+            AND d.last_seen_at > now() - $1::bigint * interval '1 millisecond'))::boolean AS unserved
 FROM provisioner_jobs j
 JOIN job_tag_sets s ON s.id = j.tag_set_id
 JOIN organizations o ON o.id = j.organization_id
 LEFT JOIN workspace_builds b ON b.id = provisioner_job_input_id(j.input, 'workspace_build_id')
 LEFT JOIN template_versions v ON v.id = coalesce(b.template_version_id, provisioner_job_input_id(j.input, 'template_version_id'))
-WHERE j.id = $1
+WHERE j.id = $2
 `
 
 type QueueNeedRow struct {
@@ -209,11 +220,14 @@ type QueueNeedRow struct {
 	Organization   string
 	IsDefault      bool
 	TemplateTags   []string
+	Unserved       bool
 }
 
-// What a job asks of a provisioner, and where its tags come from.
-func (q *Queries) QueueNeed(ctx context.Context, id uuid.UUID) (QueueNeedRow, error) {
-	row := q.db.QueryRow(ctx, queueNeed, id)
+// What a job asks of a provisioner, where its tags come from, and whether the
+// server has provisioners of its own that would take it but for the weight of
+// its organization.
+func (q *Queries) QueueNeed(ctx context.Context, staleMs int64, iD uuid.UUID) (QueueNeedRow, error) {
+	row := q.db.QueryRow(ctx, queueNeed, staleMs, iD)
 	var i QueueNeedRow
 	err := row.Scan(
 		&i.OrganizationID,
@@ -225,6 +239,7 @@ func (q *Queries) QueueNeed(ctx context.Context, id uuid.UUID) (QueueNeedRow, er
 		&i.Organization,
 		&i.IsDefault,
 		&i.TemplateTags,
+		&i.Unserved,
 	)
 	return i, err
 }
@@ -372,20 +387,22 @@ func (q *Queries) QueueReaders(ctx context.Context, ids []uuid.UUID) ([]QueueRea
 }
 
 const queueRunningOn = `-- name: QueueRunningOn :many
-SELECT j.worker_id, j.tag_set_id, j.type, extract(epoch FROM now() - j.started_at)::float8 AS elapsed_seconds
+SELECT j.tag_set_id, j.type, extract(epoch FROM now() - j.started_at)::float8 AS elapsed_seconds
 FROM provisioner_jobs j
 WHERE j.started_at IS NOT NULL AND j.completed_at IS NULL
-    AND j.worker_id = ANY ($1::uuid[])
+    AND j.worker_id IN (
+        SELECT unnest($1::uuid[])
+        UNION SELECT t.id FROM provisioner_daemons d JOIN provisioner_daemons t ON t.shared_id = d.shared_id
+            WHERE d.id = ANY ($1::uuid[]) AND d.shared_id IS NOT NULL)
 `
 
 type QueueRunningOnRow struct {
-	WorkerID       *uuid.UUID
 	TagSetID       int64
 	Type           string
 	ElapsedSeconds float64
 }
 
-// What daemons are at work on.
+// What daemons are at work on, in whichever organization.
 func (q *Queries) QueueRunningOn(ctx context.Context, workers []uuid.UUID) ([]QueueRunningOnRow, error) {
 	rows, err := q.db.Query(ctx, queueRunningOn, workers)
 	if err != nil {
@@ -395,12 +412,7 @@ func (q *Queries) QueueRunningOn(ctx context.Context, workers []uuid.UUID) ([]Qu
 	items := []QueueRunningOnRow{}
 	for rows.Next() {
 		var i QueueRunningOnRow
-		if err := rows.Scan(
-			&i.WorkerID,
-			&i.TagSetID,
-			&i.Type,
-			&i.ElapsedSeconds,
-		); err != nil {
+		if err := rows.Scan(&i.TagSetID, &i.Type, &i.ElapsedSeconds); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -416,12 +428,17 @@ WITH running AS MATERIALIZED (
     SELECT j.worker_id, count(*) AS jobs
     FROM provisioner_jobs j WHERE j.started_at IS NOT NULL AND j.completed_at IS NULL
     GROUP BY j.worker_id
+), shared AS MATERIALIZED (
+    SELECT t.shared_id, sum(r.jobs) AS jobs
+    FROM running r JOIN provisioner_daemons t ON t.id = r.worker_id AND t.shared_id IS NOT NULL
+    GROUP BY t.shared_id
 )
 SELECT d.organization_id, o.name AS organization, d.tags,
-    sum(d.slots)::bigint AS slots, sum(least(d.slots, coalesce(r.jobs, 0)))::bigint AS busy
+    sum(d.slots)::bigint AS slots, sum(least(d.slots, coalesce(e.jobs, r.jobs, 0)))::bigint AS busy
 FROM provisioner_daemons d
 JOIN organizations o ON o.id = d.organization_id
 LEFT JOIN running r ON r.worker_id = d.id
+LEFT JOIN shared e ON e.shared_id = d.shared_id
 WHERE ($1::uuid IS NULL OR d.organization_id = $1)
     AND d.last_seen_at > now() - $2::bigint * interval '1 millisecond'
 GROUP BY d.organization_id, o.name, d.tags

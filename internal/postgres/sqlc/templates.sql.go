@@ -12,7 +12,7 @@ import (
 	"github.com/google/uuid"
 )
 
-const templateACLMembers = `-- name: TemplateACLMembers :many
+const aCLMembers = `-- name: ACLMembers :many
 SELECT u.id, u.email, u.username, u.name, u.avatar_url, u.password_hash, u.login_type, u.status, u.roles, u.theme, u.terminal_font, u.task_alert_dismissed, u.ssh_public_key, u.ssh_private_key, u.ssh_key_updated_at, u.is_system, u.created_at, u.updated_at, u.last_seen_at, u.deleted_at FROM users u
 JOIN organization_members m ON m.user_id = u.id
 WHERE m.organization_id = $1 AND u.deleted_at IS NULL AND NOT u.is_system
@@ -22,54 +22,8 @@ LIMIT 1000
 `
 
 // The members of an organization, whom an access list may name.
-func (q *Queries) TemplateACLMembers(ctx context.Context, organizationID uuid.UUID, words string) ([]User, error) {
-	rows, err := q.db.Query(ctx, templateACLMembers, organizationID, words)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	items := []User{}
-	for rows.Next() {
-		var i User
-		if err := rows.Scan(
-			&i.ID,
-			&i.Email,
-			&i.Username,
-			&i.Name,
-			&i.AvatarURL,
-			&i.PasswordHash,
-			&i.LoginType,
-			&i.Status,
-			&i.Roles,
-			&i.Theme,
-			&i.TerminalFont,
-			&i.TaskAlertDismissed,
-			&i.SshPublicKey,
-			&i.SshPrivateKey,
-			&i.SshKeyUpdatedAt,
-			&i.IsSystem,
-			&i.CreatedAt,
-			&i.UpdatedAt,
-			&i.LastSeenAt,
-			&i.DeletedAt,
-		); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
-const templateACLUsers = `-- name: TemplateACLUsers :many
-SELECT u.id, u.email, u.username, u.name, u.avatar_url, u.password_hash, u.login_type, u.status, u.roles, u.theme, u.terminal_font, u.task_alert_dismissed, u.ssh_public_key, u.ssh_private_key, u.ssh_key_updated_at, u.is_system, u.created_at, u.updated_at, u.last_seen_at, u.deleted_at FROM users u WHERE u.id = ANY ($1::uuid[]) AND u.deleted_at IS NULL ORDER BY lower(u.username)
-`
-
-// The users of an access list, as far as they exist.
-func (q *Queries) TemplateACLUsers(ctx context.Context, ids []uuid.UUID) ([]User, error) {
-	rows, err := q.db.Query(ctx, templateACLUsers, ids)
+func (q *Queries) ACLMembers(ctx context.Context, organizationID uuid.UUID, words string) ([]User, error) {
+	rows, err := q.db.Query(ctx, aCLMembers, organizationID, words)
 	if err != nil {
 		return nil, err
 	}
@@ -493,65 +447,6 @@ func (q *Queries) TemplateLock(ctx context.Context, id uuid.UUID) (Template, err
 		&i.UpdatedAt,
 		&i.DeletedAt,
 		&i.MaxConcurrentBuilds,
-	)
-	return i, err
-}
-
-const templateMemberCount = `-- name: TemplateMemberCount :one
-SELECT count(*) FROM organization_members m JOIN users u ON u.id = m.user_id
-WHERE m.organization_id = $1 AND u.deleted_at IS NULL
-`
-
-func (q *Queries) TemplateMemberCount(ctx context.Context, organizationID uuid.UUID) (int64, error) {
-	row := q.db.QueryRow(ctx, templateMemberCount, organizationID)
-	var count int64
-	err := row.Scan(&count)
-	return count, err
-}
-
-const templateMembersAmong = `-- name: TemplateMembersAmong :many
-SELECT user_id FROM organization_members WHERE organization_id = $1 AND user_id = ANY ($2::uuid[])
-`
-
-func (q *Queries) TemplateMembersAmong(ctx context.Context, organizationID uuid.UUID, ids []uuid.UUID) ([]uuid.UUID, error) {
-	rows, err := q.db.Query(ctx, templateMembersAmong, organizationID, ids)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	items := []uuid.UUID{}
-	for rows.Next() {
-		var user_id uuid.UUID
-		if err := rows.Scan(&user_id); err != nil {
-			return nil, err
-		}
-		items = append(items, user_id)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
-const templateOrganization = `-- name: TemplateOrganization :one
-SELECT id, name, display_name, icon FROM organizations WHERE id = $1 AND deleted_at IS NULL
-`
-
-type TemplateOrganizationRow struct {
-	ID          uuid.UUID
-	Name        string
-	DisplayName string
-	Icon        string
-}
-
-func (q *Queries) TemplateOrganization(ctx context.Context, id uuid.UUID) (TemplateOrganizationRow, error) {
-	row := q.db.QueryRow(ctx, templateOrganization, id)
-	var i TemplateOrganizationRow
-	err := row.Scan(
-		&i.ID,
-		&i.Name,
-		&i.DisplayName,
-		&i.Icon,
 	)
 	return i, err
 }

@@ -450,6 +450,27 @@ func (q *Queries) WorkspaceSearchPlan(ctx context.Context) error {
 	return err
 }
 
+const workspaceSetACL = `-- name: WorkspaceSetACL :exec
+UPDATE workspaces SET user_acl = $1, group_acl = $2, updated_at = $3 WHERE id = $4
+`
+
+type WorkspaceSetACLParams struct {
+	UserACL  map[string]string
+	GroupACL map[string]string
+	Now      time.Time
+	ID       uuid.UUID
+}
+
+func (q *Queries) WorkspaceSetACL(ctx context.Context, arg WorkspaceSetACLParams) error {
+	_, err := q.db.Exec(ctx, workspaceSetACL,
+		arg.UserACL,
+		arg.GroupACL,
+		arg.Now,
+		arg.ID,
+	)
+	return err
+}
+
 const workspaceSetAutomaticUpdates = `-- name: WorkspaceSetAutomaticUpdates :exec
 UPDATE workspaces SET automatic_updates = $1, updated_at = $2 WHERE id = $3
 `
