@@ -74,3 +74,72 @@ FROM users u;
 
 -- Whether workspaces of an organization may be shared at all.
 ALTER TABLE organizations ADD COLUMN workspace_sharing_disabled boolean NOT NULL DEFAULT false;
+
+-- What administrators set for the whole site, by name: JSON of types of package coder.
+CREATE TABLE site_settings (
+    name       text PRIMARY KEY,
+    value      jsonb NOT NULL,
+    updated_at timestamptz NOT NULL
+);
+
+-- How agents were in use lately, a row for each quarter of an hour: the newest
+-- report with the traffic summed up. Lost in a crash, as no history is made of it.
+CREATE UNLOGGED TABLE agent_usage (
+    agent_id         uuid NOT NULL,
+    quarter          timestamptz NOT NULL,
+    reported_at      timestamptz NOT NULL,
+    ssh              integer NOT NULL,
+    vscode           integer NOT NULL,
+    jetbrains        integer NOT NULL,
+    reconnecting_pty integer NOT NULL,
+    rx_bytes         bigint NOT NULL,
+    tx_bytes         bigint NOT NULL,
+    latency_ms       double precision NOT NULL, -- 0: not measured
+    PRIMARY KEY (quarter, agent_id)
+);
+
+-- Who worked in which workspace, by the hour: seconds with a session of any
+-- kind and of each, and what a round trip took, measured every five minutes.
+CREATE TABLE workspace_usage (
+    hour              timestamptz NOT NULL,
+    workspace_id      uuid NOT NULL REFERENCES workspaces ON DELETE CASCADE,
+    user_id           uuid NOT NULL,
+    template_id       uuid NOT NULL,
+    seconds           integer NOT NULL,
+    ssh_seconds       integer NOT NULL,
+    vscode_seconds    integer NOT NULL,
+    jetbrains_seconds integer NOT NULL,
+    reconnecting_pty_seconds integer NOT NULL,
+    latency_ms        real[] NOT NULL DEFAULT '{}',
+    PRIMARY KEY (hour, workspace_id, user_id)
+);
+CREATE INDEX workspace_usage_template ON workspace_usage (template_id, hour);
+
+-- How the status of users changed; null before a user was and after.
+CREATE TABLE user_status_changes (
+    id         bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    user_id    uuid NOT NULL,
+    changed_at timestamptz NOT NULL DEFAULT now(),
+    old_status text,
+    new_status text
+);
+INSERT INTO user_status_changes (user_id, changed_at, new_status)
+    SELECT id, created_at, status FROM users WHERE deleted_at IS NULL AND NOT is_system;
+
+-- +goose StatementBegin
+CREATE FUNCTION user_status_changed() RETURNS trigger LANGUAGE plpgsql AS '
+DECLARE before text; after text;
+BEGIN
+    IF TG_OP = ''UPDATE'' AND OLD.deleted_at IS NULL THEN
+        before := OLD.status;
+    END IF;
+    IF NEW.deleted_at IS NULL THEN
+        after := NEW.status;
+    END IF;
+    IF before IS DISTINCT FROM after AND NOT NEW.is_system THEN
+        INSERT INTO user_status_changes (user_id, old_status, new_status) VALUES (NEW.id, before, after);
+    END IF;
+    RETURN NEW;
+END';
+-- +goose StatementEnd
+CREATE TRIGGER user_status_changed AFTER INSERT OR UPDATE OF status, deleted_at ON users FOR EACH ROW EXECUTE FUNCTION user_status_changed();

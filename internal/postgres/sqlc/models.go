@@ -36,6 +36,19 @@ type AgentRelay struct {
 	Since     time.Time
 }
 
+type AgentUsage struct {
+	AgentID         uuid.UUID
+	Quarter         time.Time
+	ReportedAt      time.Time
+	Ssh             int32
+	Vscode          int32
+	Jetbrains       int32
+	ReconnectingPty int32
+	RxBytes         int64
+	TxBytes         int64
+	LatencyMs       float64
+}
+
 type AgentWatch struct {
 	AgentID uuid.UUID
 	Until   time.Time
@@ -244,6 +257,12 @@ type Secret struct {
 	CreatedAt time.Time
 }
 
+type SiteSetting struct {
+	Name      string
+	Value     json.RawMessage
+	UpdatedAt time.Time
+}
+
 type Template struct {
 	ID                           uuid.UUID
 	OrganizationID               uuid.UUID
@@ -324,6 +343,14 @@ type User struct {
 	UpdatedAt          time.Time
 	LastSeenAt         time.Time
 	DeletedAt          *time.Time
+}
+
+type UserStatusChange struct {
+	ID        int64
+	UserID    uuid.UUID
+	ChangedAt time.Time
+	OldStatus *string
+	NewStatus *string
 }
 
 type UserSubject struct {
@@ -527,4 +554,17 @@ type WorkspaceResource struct {
 	Metadata   []coder.WorkspaceResourceMetadata
 	Position   int32
 	CreatedAt  time.Time
+}
+
+type WorkspaceUsage struct {
+	Hour                   time.Time
+	WorkspaceID            uuid.UUID
+	UserID                 uuid.UUID
+	TemplateID             uuid.UUID
+	Seconds                int32
+	SshSeconds             int32
+	VscodeSeconds          int32
+	JetbrainsSeconds       int32
+	ReconnectingPtySeconds int32
+	LatencyMs              []float32
 }
