@@ -15,7 +15,22 @@ type Organization struct {
 	ID          uuid.UUID `json:"id"`
 	IsDefault   bool      `json:"is_default"`
 	Name        string    `json:"name"`
-	UpdatedAt   time.Time `json:"updated_at"`
+	// ProvisionerWeight is the share of the server's own provisioners that the
+	// organization gets while others wait too: from 1 to
+	// MaxProvisionerWeight; 0 is not served by them.
+	ProvisionerWeight int       `json:"provisioner_weight"`
+	UpdatedAt         time.Time `json:"updated_at"`
+}
+
+// MaxProvisionerWeight is the largest weight of an organization.
+const MaxProvisionerWeight = 100
+
+// CheckProvisionerWeight says what is wrong with a weight of an organization.
+func CheckProvisionerWeight(weight int) error {
+	if weight < 0 || weight > MaxProvisionerWeight {
+		return Invalid("provisioner_weight", "%d is not a weight from 0 to %d; 0 means that the server's own provisioners do not serve the organization", weight, MaxProvisionerWeight)
+	}
+	return nil
 }
 
 // MinimalOrganization is just enough of an organization to name and picture it.
@@ -40,6 +55,8 @@ type UpdateOrganizationRequest struct {
 	DisplayName string `json:"display_name,omitempty"`
 	Icon        string `json:"icon,omitempty"`
 	Name        string `json:"name,omitempty"`
+	// ProvisionerWeight may be set by who may change the deployment; nil leaves it.
+	ProvisionerWeight *int `json:"provisioner_weight,omitempty"`
 }
 
 // OrganizationMember is a user's membership of an organization.

@@ -23,6 +23,9 @@ type ProvisionerNeed struct {
 	// coder_workspace_tags gives; the others were given when its version was pushed.
 	TemplateTags []string
 	Type         ProvisionerJobType
+	// Unserved says that the server has provisioners of its own that would take
+	// the job, but do not serve its organization: its weight is 0.
+	Unserved bool
 }
 
 // Judge says why a provisioner of the job's organization does not take it, or
@@ -47,6 +50,9 @@ func (n ProvisionerNeed) Judge(d ProvisionerDaemon, since *time.Time) Provisione
 		r.Reason, r.Message = ProvisionerReasonTagDiffers, differs(r.DifferentTags, r.MissingTags)
 	case len(r.MissingTags) > 0:
 		r.Reason, r.Message = ProvisionerReasonTagMissing, "It lacks "+tagWords(r.MissingTags)+"."
+	case d.Status == ProvisionerDaemonStatusOffline && n.leftOut(d):
+		r.Reason, r.Since = ProvisionerReasonOffline, since
+		r.Message = "It is the server's own, and these do not serve this organization, whose weight is 0."
 	case d.Status == ProvisionerDaemonStatusOffline:
 		r.Reason, r.Message, r.Since = ProvisionerReasonOffline, "It would take the job, but is offline"+sinceWords(since)+".", since
 	case d.Status == ProvisionerDaemonStatusBusy:
@@ -100,6 +106,9 @@ func (n ProvisionerNeed) NearestMiss(daemons []ProvisionerDaemon) *ProvisionerNe
 	var why ProvisionerRefusal
 	far := -1
 	for _, d := range daemons {
+		if n.leftOut(d) {
+			continue
+		}
 		r := n.Judge(d, nil)
 		if r.Reason == ProvisionerReasonTakesIt || r.Reason == ProvisionerReasonBusy {
 			return nil
@@ -121,6 +130,24 @@ func (n ProvisionerNeed) NearestMiss(daemons []ProvisionerDaemon) *ProvisionerNe
 // Warning is one line about what to do when no provisioner that is there could
 // take the job, "" when one could. Daemons are those that the asker may see.
 func (n ProvisionerNeed) Warning(daemons []ProvisionerDaemon) string {
+	if !n.Unserved {
+		return n.warning(daemons)
+	}
+	out := n.warning(slices.DeleteFunc(slices.Clone(daemons), n.leftOut))
+	if out != "" {
+		out += ". Or let the server's own provisioners serve this organization, whose weight is 0: " +
+			"coder organizations edit " + shellWord(cmp.Or(n.Organization, "default")) + " --provisioner-weight 1"
+	}
+	return out
+}
+
+// leftOut says of a daemon of the server's own that it is not there because
+// these do not serve the organization.
+func (n ProvisionerNeed) leftOut(d ProvisionerDaemon) bool {
+	return n.Unserved && d.KeyName == ProvisionerKeyBuiltIn && d.Status == ProvisionerDaemonStatusOffline
+}
+
+func (n ProvisionerNeed) warning(daemons []ProvisionerDaemon) string {
 	if len(daemons) == 0 {
 		return "No provisioner is connected to this organization, so the job waits. To start one: " + n.StartCommand()
 	}

@@ -18,7 +18,7 @@ var tiers = []tier{
 		"internal/telemetry", "internal/terraform/...", "internal/tfprovider", "internal/tunnel/...", "internal/warm", "examples",
 	}, []string{".", "api/...", "client", "internal/lifecycle", "internal/telemetry"}},
 	{3, "use cases", []string{
-		"internal/app", "internal/audit", "internal/identity", "internal/keyring", "internal/organization", "internal/presence", "internal/queue", "internal/resource", "internal/standing",
+		"internal/app", "internal/audit", "internal/identity", "internal/keyring", "internal/organization", "internal/presence", "internal/queue", "internal/resource", "internal/share", "internal/standing",
 		"internal/template", "internal/workspace",
 	}, []string{
 		".", "api/...", "internal/access", "internal/archive", "internal/lifecycle", "internal/notify", "internal/postgres",
@@ -26,7 +26,7 @@ var tiers = []tier{
 	}},
 	{4, "edges", []string{"internal/agentapi", "internal/appproxy", "internal/httpapi", "internal/provisionapi"}, []string{
 		".", "api/...", "client", "examples", "internal/access", "internal/archive", "internal/keyring", "internal/lifecycle", "internal/notify", "internal/telemetry",
-		"internal/switchboard", "internal/initscript", "internal/tunnel", "internal/identity", "internal/organization", "internal/presence", "internal/queue",
+		"internal/switchboard", "internal/initscript", "internal/tunnel", "internal/identity", "internal/organization", "internal/presence", "internal/queue", "internal/share",
 		"internal/resource", "internal/template", "internal/workspace", "internal/audit", "internal/app",
 	}},
 	{5, "processes", []string{"internal/agent", "internal/provisionerd", "internal/server"}, []string{".", "api/...", "client", "internal/lifecycle", "internal/telemetry"}},
@@ -45,6 +45,7 @@ var pairs = map[string]map[string]string{
 	"internal/echo":         {"internal/archive": "scripts come in template archives"},
 	"internal/template":     {"internal/queue": "import and dry-run jobs", "internal/resource": "what an import would make", "internal/organization": "whom access lists name"},
 	"internal/queue":        {"internal/standing": "places in the queue"},
+	"internal/share":        {"internal/queue": "it takes jobs of several"},
 	"internal/workspace":    {"internal/queue": "build jobs", "internal/resource": "what a build made", "internal/organization": "whom access lists name"},
 	"internal/presence":     {"internal/resource": "agents are resources' children"},
 	"internal/identity":     {"internal/organization": "access lists that forget who leaves"},
@@ -98,7 +99,7 @@ var (
 	}
 	imports = map[string]int{
 		"internal/httpapi": 12, "internal/agentapi": 12, "internal/provisionapi": 12, // edges
-		"internal/server":    25, // it assembles everything
+		"internal/server":    28, // it assembles everything
 		"internal/workspace": 9,  // a build touches people, the queue, resources and tags
 	}
 	interfaceSize = map[string]int{

@@ -112,7 +112,7 @@ func organizationObject(id uuid.UUID) access.Object {
 func organization(r sqlc.Organization) coder.Organization {
 	return coder.Organization{
 		ID: r.ID, Name: r.Name, DisplayName: r.DisplayName, Description: r.Description, Icon: r.Icon,
-		IsDefault: r.IsDefault, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt,
+		IsDefault: r.IsDefault, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt, ProvisionerWeight: int(r.ProvisionerWeight),
 	}
 }
 

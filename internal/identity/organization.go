@@ -69,7 +69,8 @@ func checkOrganization(name, displayName, description string) error {
 }
 
 // CreateOrganization makes an organization, with the actor as its
-// administrator. Built-in provisioners serve the default one only. (AU-16)
+// administrator. Built-in provisioners serve it when it is
+// given a weight. (AU-16)
 func (s *Service) CreateOrganization(ctx context.Context, actor access.Subject, req coder.CreateOrganizationRequest) (coder.Organization, error) {
 	var out coder.Organization
 	if err := actor.Check(coder.RBACActionCreate, access.Object{Type: coder.RBACResourceOrganization}); err != nil {
@@ -102,6 +103,16 @@ func (s *Service) CreateOrganization(ctx context.Context, actor access.Subject, 
 	return out, err
 }
 
+// provisionerWeight checks a weight to be set. What one organization gets of
+// the server's own provisioners others do not, so it is not for their own
+// administrators to say.
+func provisionerWeight(actor access.Subject, weight int) (int32, error) {
+	if !actor.Can(coder.RBACActionUpdate, access.Object{Type: coder.RBACResourceDeploymentConfig}) {
+		return 0, coder.Errorf(coder.CodeForbidden, "Only who may change the deployment may set provisioner_weight: it shares the server's own provisioners out among all organizations")
+	}
+	return int32(min(max(weight, -1), coder.MaxProvisionerWeight+1)), coder.CheckProvisionerWeight(weight)
+}
+
 // UpdateOrganization changes what is not empty in the request.
 func (s *Service) UpdateOrganization(ctx context.Context, actor access.Subject, ref string, req coder.UpdateOrganizationRequest) (coder.Organization, error) {
 	var out coder.Organization
@@ -116,6 +127,12 @@ func (s *Service) UpdateOrganization(ctx context.Context, actor access.Subject, 
 		p := sqlc.UpdateOrganizationParams{
 			ID: old.ID, Now: s.now(), Name: either(req.Name, old.Name), DisplayName: either(req.DisplayName, old.DisplayName),
 			Description: either(req.Description, old.Description), Icon: either(req.Icon, old.Icon),
+			ProvisionerWeight: old.ProvisionerWeight,
+		}
+		if req.ProvisionerWeight != nil {
+			if p.ProvisionerWeight, err = provisionerWeight(actor, *req.ProvisionerWeight); err != nil {
+				return err
+			}
 		}
 		if err := checkOrganization(p.Name, p.DisplayName, p.Description); err != nil {
 			return err

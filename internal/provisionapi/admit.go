@@ -15,6 +15,8 @@ import (
 	"github.com/seed-2a7f8fe7/coder/api/provisionerd"
 	"github.com/seed-2a7f8fe7/coder/client"
 	"github.com/seed-2a7f8fe7/coder/internal/access"
+	"github.com/seed-2a7f8fe7/coder/internal/queue"
+	"github.com/seed-2a7f8fe7/coder/internal/share"
 )
 
 // Headers that a daemon authenticates with, in this order; else it has a
@@ -37,6 +39,18 @@ type DaemonInfo struct {
 	Leases bool
 	Slots  int      // connections it has, one for each job at once; 0 means 1
 	Tools  []string // what it runs, such as terraform/1.11.4
+	// Seat is that of one of the server's own which serves several
+	// organizations, whatever OrganizationID says; nil for all others.
+	Seat *share.Seat
+}
+
+// Daemon is what the queue knows of it.
+func (d DaemonInfo) Daemon() queue.Daemon {
+	return queue.Daemon{
+		OrganizationID: d.OrganizationID, KeyID: d.KeyID, Name: d.Name, Tags: d.Tags,
+		Provisioners: d.Provisioners, Version: d.Version, APIVersion: d.APIVersion,
+		Slots: d.Slots, Tools: d.Tools,
+	}
 }
 
 // BuiltIn describes a daemon inside the server's own process: organization

@@ -27,7 +27,11 @@ func (c *conn) UploadFile(stream provisionerd.DRPCProvisionerDaemon_UploadFileSt
 	if err != nil {
 		return drpcerr.WithCode(coder.Errorf(coder.CodeInvalid, "No job was handed out over this connection, so no file can belong to one"), provisionerd.CodeRefused)
 	}
-	if err := c.queue.SaveModuleFiles(stream.Context(), c.worker, id, fence, data); err != nil {
+	w, err := c.holder(stream.Context(), job)
+	if err == nil {
+		err = c.queue.SaveModuleFiles(stream.Context(), w, id, fence, data)
+	}
+	if err != nil {
 		return c.explain("upload", job, err)
 	}
 	return stream.SendAndClose(&provisionerd.Empty{})
@@ -100,5 +104,12 @@ func (c *conn) download(req *provisionerd.FileRequest, stream provisionerd.DRPCP
 	if req.UploadType != provisioner.DataUploadType_UPLOAD_TYPE_MODULE_FILES {
 		return nil, coder.Errorf(coder.CodeInvalid, "Only module files can be downloaded")
 	}
-	return c.queue.ModuleFiles(stream.Context(), c.worker, id)
+	c.mu.Lock()
+	job := c.last
+	c.mu.Unlock()
+	w, err := c.holder(stream.Context(), job)
+	if err != nil {
+		return nil, err
+	}
+	return c.queue.ModuleFiles(stream.Context(), w, id)
 }

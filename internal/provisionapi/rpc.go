@@ -16,6 +16,7 @@ import (
 	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/api/provisionerd"
 	"github.com/seed-2a7f8fe7/coder/internal/queue"
+	"github.com/seed-2a7f8fe7/coder/internal/share"
 )
 
 // oldPoll is how long AcquireJob waits before it answers that there is none.
@@ -29,7 +30,8 @@ type conn struct {
 	provisionerd.DRPCProvisionerDaemonUnimplementedServer
 	provisionerd.DRPCExtensionsUnimplementedServer
 	queue  *queue.Service
-	worker queue.Worker
+	worker queue.Worker // of a daemon without a seat
+	seat   *share.Seat  // nil for one that serves one organization
 	log    *slog.Logger
 	leases bool // the daemon knows of fences and leases
 
@@ -45,6 +47,22 @@ type conn struct {
 	told   map[string]bool  // jobs that were to be handed back
 }
 
+// acquire waits for a job.
+func (c *conn) acquire(ctx context.Context) (*provisionerd.AcquiredJob, error) {
+	if c.seat != nil {
+		return c.seat.Acquire(ctx)
+	}
+	return c.queue.Acquire(ctx, c.worker)
+}
+
+// holder gives what the daemon is to a job.
+func (c *conn) holder(ctx context.Context, job string) (queue.Worker, error) {
+	if c.seat != nil {
+		return c.seat.Holder(ctx, job)
+	}
+	return c.worker, nil
+}
+
 // AcquireJob is the older call: it answers within seconds, with an empty job
 // when there is none.
 func (c *conn) AcquireJob(ctx context.Context, _ *provisionerd.Empty) (*provisionerd.AcquiredJob, error) {
@@ -52,7 +70,7 @@ func (c *conn) AcquireJob(ctx context.Context, _ *provisionerd.Empty) (*provisio
 	defer done()
 	wait, cancel := context.WithTimeout(accepting, oldPoll)
 	defer cancel()
-	job, err := c.queue.Acquire(wait, c.worker)
+	job, err := c.acquire(wait)
 	if err != nil {
 		if c.parting.begun() {
 			return nil, c.explain("acquire", "", c.parting.why())
@@ -76,7 +94,7 @@ func (c *conn) AcquireJobWithCancel(stream provisionerd.DRPCProvisionerDaemon_Ac
 		stream.Recv() //nolint:errcheck // either way
 		cancel()
 	}()
-	job, err := c.queue.Acquire(ctx, c.worker)
+	job, err := c.acquire(ctx)
 	switch {
 	case err == nil:
 	case c.parting.begun():
@@ -99,8 +117,12 @@ func (c *conn) send(stream provisionerd.DRPCProvisionerDaemon_AcquireJobWithCanc
 		return err
 	}
 	ctx := context.WithoutCancel(stream.Context())
+	w, err := c.holder(ctx, job.JobId)
+	if err != nil {
+		return err
+	}
 	if stream.Context().Err() != nil {
-		c.queue.Release(ctx, c.worker, id, job.Fence)
+		c.queue.Release(ctx, w, id, job.Fence)
 		return stream.Context().Err()
 	}
 	sent := make(chan error, 1)
@@ -117,11 +139,11 @@ func (c *conn) send(stream provisionerd.DRPCProvisionerDaemon_AcquireJobWithCanc
 			return err
 		case <-enough.C:
 			c.log.Warn("a provisioner asked for a job and does not read it, so another gets it", "job", job.JobId)
-			c.queue.Release(ctx, c.worker, id, job.Fence)
+			c.queue.Release(ctx, w, id, job.Fence)
 			c.drop(job.JobId)
 			return drpcerr.WithCode(errors.New("the job was not read in time"), provisionerd.CodeRefused)
 		case <-keep.C:
-			if err := c.queue.Keep(ctx, c.worker, id, job.Fence); err != nil {
+			if err := c.queue.Keep(ctx, w, id, job.Fence); err != nil {
 				c.log.Warn("cannot keep up the lease of a job that is on its way", "job", job.JobId, "error", err)
 			}
 		}
@@ -159,8 +181,12 @@ func (c *conn) CommitQuota(context.Context, *provisionerd.CommitQuotaRequest) (*
 
 // UpdateJob takes logs and what an import learns.
 func (c *conn) UpdateJob(ctx context.Context, req *provisionerd.UpdateJobRequest) (*provisionerd.UpdateJobResponse, error) {
+	w, err := c.holder(ctx, req.JobId)
+	if err != nil {
+		return nil, c.explain("update", req.JobId, err)
+	}
 	fence := c.fence(req.JobId, req.Fence)
-	resp, err := c.queue.Update(ctx, c.worker, fence, req)
+	resp, err := c.queue.Update(ctx, w, fence, req)
 	if err == nil {
 		c.hold(req.JobId, fence) // it may have come here from another connection
 	}
@@ -175,7 +201,10 @@ func (c *conn) UpdateJob(ctx context.Context, req *provisionerd.UpdateJobRequest
 
 // FailJob takes what remains of a failed job.
 func (c *conn) FailJob(ctx context.Context, req *provisionerd.FailedJob) (*provisionerd.Empty, error) {
-	err := c.queue.Fail(ctx, c.worker, c.fence(req.JobId, req.Fence), req)
+	w, err := c.holder(ctx, req.JobId)
+	if err == nil {
+		err = c.queue.Fail(ctx, w, c.fence(req.JobId, req.Fence), req)
+	}
 	if err == nil {
 		c.drop(req.JobId)
 	}
@@ -184,7 +213,10 @@ func (c *conn) FailJob(ctx context.Context, req *provisionerd.FailedJob) (*provi
 
 // CompleteJob takes the result of a job.
 func (c *conn) CompleteJob(ctx context.Context, req *provisionerd.CompletedJob) (*provisionerd.Empty, error) {
-	err := c.queue.Complete(ctx, c.worker, c.fence(req.JobId, req.Fence), req)
+	w, err := c.holder(ctx, req.JobId)
+	if err == nil {
+		err = c.queue.Complete(ctx, w, c.fence(req.JobId, req.Fence), req)
+	}
 	if err == nil {
 		c.drop(req.JobId)
 	}
@@ -196,7 +228,11 @@ func (c *conn) CompleteJob(ctx context.Context, req *provisionerd.CompletedJob) 
 func (c *conn) AwaitInterruption(ctx context.Context, req *provisionerd.JobClaim) (*provisionerd.Interruption, error) {
 	wait, cancel := until(ctx, c.parting.now())
 	defer cancel()
-	canceled, err := c.queue.AwaitInterruption(wait, c.worker, req.JobId, req.Fence)
+	w, err := c.holder(ctx, req.JobId)
+	if err != nil {
+		return nil, c.explain("await", req.JobId, err)
+	}
+	canceled, err := c.queue.AwaitInterruption(wait, w, req.JobId, req.Fence)
 	if err != nil && ctx.Err() == nil && wait.Err() != nil {
 		return c.handBack(ctx, req.JobId)
 	}
@@ -222,7 +258,11 @@ func (c *conn) handBack(ctx context.Context, job string) (*provisionerd.Interrup
 
 // Recover takes the state of a job whose daemon died or let go.
 func (c *conn) Recover(ctx context.Context, req *provisionerd.Leftover) (*provisionerd.LeftoverTaken, error) {
-	stale, err := c.queue.Recover(ctx, c.worker, req)
+	w, err := c.holder(ctx, req.JobId)
+	if err != nil {
+		return nil, c.explain("recover", req.JobId, err)
+	}
+	stale, err := c.queue.Recover(ctx, w, req)
 	if err == nil {
 		c.drop(req.JobId)
 	}

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/hashicorp/yamux"
 	"storj.io/drpc"
 	"storj.io/drpc/drpcmanager"
@@ -34,11 +35,7 @@ func (a *API) ServeConn(ctx context.Context, c net.Conn, d DaemonInfo) error {
 	defer context.AfterFunc(a.ctx(), cancel)()
 	log := a.Log.With("provisioner", d.Name, "organization", d.OrganizationID)
 
-	id, gone, err := a.Queue.Hello(ctx, queue.Daemon{
-		OrganizationID: d.OrganizationID, KeyID: d.KeyID, Name: d.Name, Tags: d.Tags,
-		Provisioners: d.Provisioners, Version: d.Version, APIVersion: d.APIVersion,
-		Slots: d.Slots, Tools: d.Tools,
-	})
+	id, gone, err := a.hello(ctx, d)
 	if err != nil {
 		return fmt.Errorf("record the provisioner: %w", err)
 	}
@@ -59,7 +56,7 @@ func (a *API) ServeConn(ctx context.Context, c net.Conn, d DaemonInfo) error {
 	if !d.Leases {
 		w.Lease = queue.UpstreamLease
 	}
-	srv := &conn{queue: a.Queue, worker: w, log: log, leases: d.Leases, parting: newParting(), patience: a.Patience, fences: map[string]int64{}, told: map[string]bool{}}
+	srv := &conn{queue: a.Queue, seat: d.Seat, worker: w, log: log, leases: d.Leases, parting: newParting(), patience: a.Patience, fences: map[string]int64{}, told: map[string]bool{}}
 	parted := make(chan struct{})
 	stay := context.AfterFunc(srv.parting.ended(), func() {
 		defer close(parted)
@@ -73,6 +70,16 @@ func (a *API) ServeConn(ctx context.Context, c net.Conn, d DaemonInfo) error {
 	}()
 	defer a.Keys.Hold(d.KeyID, srv.parting.begin)()
 	return serveStreams(ctx, mux, srv, log)
+}
+
+// hello records a daemon: as a row of its organization, or of all those that
+// its seat is for.
+func (a *API) hello(ctx context.Context, d DaemonInfo) (id uuid.UUID, gone func(), err error) {
+	if d.Seat != nil {
+		gone, err = d.Seat.Open(ctx)
+		return uuid.Nil, gone, err
+	}
+	return a.Queue.Hello(ctx, d.Daemon())
 }
 
 // maxCalls bounds how many calls of one connection are answered at a time; a

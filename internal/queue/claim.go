@@ -45,21 +45,27 @@ func (s *Service) Acquire(ctx context.Context, w Worker) (*provisionerd.Acquired
 		if err != nil {
 			return nil, err
 		}
-		a, err := s.prepare(ctx, w, job)
-		if err == nil {
-			s.changed(ctx, job)
-			return a, nil
-		}
-		if ctx.Err() != nil || coder.Is(err, coder.CodeUnavailable) {
-			s.Release(context.WithoutCancel(ctx), w, job.ID, job.Fence)
-			return nil, err
-		}
-		s.Log.Error("cannot prepare a job, so it fails", "job", job.ID, "type", job.Type, "error", err)
-		failed := &provisionerd.FailedJob{JobId: job.ID.String(), Error: "The server cannot prepare the job: " + message(err)}
-		if err := s.Fail(ctx, w, job.Fence, failed); err != nil {
-			return nil, err // its lease runs out, and the reaper fails it
+		if a, err := s.begin(ctx, w, job); a != nil || err != nil {
+			return a, err
 		}
 	}
+}
+
+// begin makes of a claimed job what its worker needs; nil when that cannot be
+// done and the job failed.
+func (s *Service) begin(ctx context.Context, w Worker, job Job) (*provisionerd.AcquiredJob, error) {
+	a, err := s.prepare(ctx, w, job)
+	if err == nil {
+		s.changed(ctx, job)
+		return a, nil
+	}
+	if ctx.Err() != nil || coder.Is(err, coder.CodeUnavailable) {
+		s.Release(context.WithoutCancel(ctx), w, job.ID, job.Fence)
+		return nil, err
+	}
+	s.Log.Error("cannot prepare a job, so it fails", "job", job.ID, "type", job.Type, "error", err)
+	failed := &provisionerd.FailedJob{JobId: job.ID.String(), Error: "The server cannot prepare the job: " + message(err)}
+	return nil, s.Fail(ctx, w, job.Fence, failed) // or its lease runs out, and the reaper fails it
 }
 
 // message is what people may read of an error.

@@ -31,19 +31,25 @@ type Daemon struct {
 	APIVersion     string   // of the wire
 	Slots          int      // jobs it takes at once, over a connection each; 0 means 1
 	Tools          []string // what it runs, such as terraform/1.11.4
+	// Shared is the same for the rows of one daemon that serves several
+	// organizations; Nil for one that serves its own alone.
+	Shared uuid.UUID
 }
 
 // Hello records a daemon that connected and gives the id of its row, which is
 // the one it had when it was here before under the same name. The caller calls
 // gone when the connection ends. (PRV-13)
 func (s *Service) Hello(ctx context.Context, d Daemon) (id uuid.UUID, gone func(), err error) {
-	id, err = s.Store.QueueDaemonHello(ctx, sqlc.QueueDaemonHelloParams{
+	p := sqlc.QueueDaemonHelloParams{
 		ID: uuid.New(), OrganizationID: d.OrganizationID, KeyID: d.KeyID, Name: clean(d.Name, 200),
 		Owner: d.Tags[coder.TagOwner], Provisioners: d.Provisioners, Tags: d.Tags,
 		Version: clean(d.Version, 200), ApiVersion: clean(d.APIVersion, 20),
 		Slots: int32(max(d.Slots, 1)), Tools: orEmpty(d.Tools),
-	})
-	if err != nil {
+	}
+	if d.Shared != uuid.Nil {
+		p.SharedID = &d.Shared
+	}
+	if id, err = s.Store.QueueDaemonHello(ctx, p); err != nil {
 		return uuid.Nil, nil, err
 	}
 	s.mu.Lock()

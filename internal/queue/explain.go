@@ -93,8 +93,8 @@ func (s *Service) Outlook(ctx context.Context, q *sqlc.Queries, jobID uuid.UUID)
 
 // needOf gives what a job asks of a provisioner.
 func needOf(ctx context.Context, q *sqlc.Queries, jobID uuid.UUID) (coder.ProvisionerNeed, sqlc.QueueNeedRow, error) {
-	r, err := q.QueueNeed(ctx, jobID)
-	n := coder.ProvisionerNeed{Engine: r.Provisioner, Tags: r.Tags, TemplateTags: r.TemplateTags, Type: coder.ProvisionerJobType(r.Type)}
+	r, err := q.QueueNeed(ctx, stale.Milliseconds(), jobID)
+	n := coder.ProvisionerNeed{Engine: r.Provisioner, Tags: r.Tags, TemplateTags: r.TemplateTags, Type: coder.ProvisionerJobType(r.Type), Unserved: r.Unserved}
 	if !r.IsDefault {
 		n.Organization = r.Organization
 	}
@@ -134,7 +134,10 @@ func (s *Service) daemons(ctx context.Context, q *sqlc.Queries, p sqlc.QueueDaem
 			t := r.ProvisionerDaemon.LastSeenAt.Add(stale)
 			d.since = &t
 		case r.BusySlots > 0:
-			d.CurrentJob, d.since = &coder.ProvisionerDaemonJob{ID: r.CurrentJob}, &r.BusySince
+			d.since = &r.BusySince
+			if r.CurrentJob != uuid.Nil { // else it is another organization's
+				d.CurrentJob = &coder.ProvisionerDaemonJob{ID: r.CurrentJob}
+			}
 		}
 		out = append(out, d)
 	}

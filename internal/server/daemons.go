@@ -18,6 +18,7 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/lifecycle"
 	"github.com/seed-2a7f8fe7/coder/internal/provisionapi"
 	"github.com/seed-2a7f8fe7/coder/internal/provisionerd"
+	"github.com/seed-2a7f8fe7/coder/internal/share"
 	"github.com/seed-2a7f8fe7/coder/internal/telemetry"
 	"github.com/seed-2a7f8fe7/coder/internal/terraform"
 )
@@ -43,8 +44,8 @@ func Engines(names []string, c terraform.Config) (map[string]provisioner.Engine,
 }
 
 // daemons makes the built-in provisioners: ordinary ones, whose connection is
-// a pipe. They serve the default organization. (PRV-01)
-func (s *Server) daemons(api *provisionapi.API, organization uuid.UUID) ([]lifecycle.Named, error) {
+// a pipe. They serve the organizations with a weight. (PRV-01)
+func (s *Server) daemons(api *provisionapi.API, shares *share.Service) ([]lifecycle.Named, error) {
 	if s.c.ProvisionerDaemons == 0 {
 		return nil, nil
 	}
@@ -65,7 +66,8 @@ func (s *Server) daemons(api *provisionapi.API, organization uuid.UUID) ([]lifec
 	var named []lifecycle.Named
 	for i := range s.c.ProvisionerDaemons {
 		name := fmt.Sprintf("%s-%d", host, i)
-		info := provisionapi.BuiltIn(organization, name, s.c.Version, slices.Clone(types))
+		info := provisionapi.BuiltIn(uuid.Nil, name, s.c.Version, slices.Clone(types))
+		info.Seat = shares.Seat(info.Daemon())
 		d, err := provisionerd.New(provisionerd.Config{
 			Name: name, Engines: engines, Log: s.log.With(telemetry.NameKey, "provisionerd"),
 			Registerer: s.registry, ForceCancelInterval: s.c.ForceCancelInterval,

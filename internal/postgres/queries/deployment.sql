@@ -10,7 +10,7 @@ ON CONFLICT (name) DO UPDATE SET name = excluded.name
 RETURNING value;
 
 -- name: EnsureDefaultOrganization :one
-INSERT INTO organizations (id, name, display_name, is_default, created_at, updated_at)
-VALUES ($1, 'coder', 'Coder', true, $2, $2)
+INSERT INTO organizations (id, name, display_name, is_default, created_at, updated_at, provisioner_weight)
+VALUES ($1, 'coder', 'Coder', true, $2, $2, 1)
 ON CONFLICT (is_default) WHERE is_default DO UPDATE SET is_default = true
 RETURNING id;

@@ -25,7 +25,7 @@ VALUES (@id, @name, @display_name, @description, @icon, @now, @now)
 RETURNING *;
 
 -- name: UpdateOrganization :one
-UPDATE organizations SET name = @name, display_name = @display_name, description = @description, icon = @icon, updated_at = @now
+UPDATE organizations SET name = @name, display_name = @display_name, description = @description, icon = @icon, provisioner_weight = @provisioner_weight, updated_at = @now
 WHERE id = @id AND deleted_at IS NULL RETURNING *;
 
 -- name: SoftDeleteOrganization :one

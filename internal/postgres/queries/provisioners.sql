@@ -1,11 +1,11 @@
 -- name: QueueDaemonHello :one
 -- A daemon that comes back under its name takes its row again.
-INSERT INTO provisioner_daemons (id, organization_id, key_id, name, owner, provisioners, tags, version, api_version, slots, tools, created_at, last_seen_at)
-VALUES (sqlc.arg(id), sqlc.arg(organization_id), sqlc.arg(key_id), sqlc.arg(name), sqlc.arg(owner), sqlc.arg(provisioners), sqlc.arg(tags), sqlc.arg(version), sqlc.arg(api_version), sqlc.arg(slots), sqlc.arg(tools), now(), now())
+INSERT INTO provisioner_daemons (id, organization_id, key_id, name, owner, provisioners, tags, version, api_version, slots, tools, shared_id, created_at, last_seen_at)
+VALUES (sqlc.arg(id), sqlc.arg(organization_id), sqlc.arg(key_id), sqlc.arg(name), sqlc.arg(owner), sqlc.arg(provisioners), sqlc.arg(tags), sqlc.arg(version), sqlc.arg(api_version), sqlc.arg(slots), sqlc.arg(tools), sqlc.narg(shared_id), now(), now())
 ON CONFLICT (organization_id, name, owner) DO UPDATE SET
     key_id = excluded.key_id, provisioners = excluded.provisioners, tags = excluded.tags,
     version = excluded.version, api_version = excluded.api_version,
-    slots = excluded.slots, tools = excluded.tools, last_seen_at = now()
+    slots = excluded.slots, tools = excluded.tools, shared_id = excluded.shared_id, last_seen_at = now()
 RETURNING id;
 
 -- name: QueueDaemonsSeen :exec

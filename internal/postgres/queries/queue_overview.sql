@@ -1,6 +1,7 @@
 -- name: QueueDaemons :many
 -- An organizations daemons with their latest running job and the one before.
--- With an owner only those of that users own.
+-- With an owner only those of that users own. What keeps a daemon busy in
+-- another organization that it serves counts, and is not named.
 WITH running AS MATERIALIZED (
     SELECT j.worker_id, count(*) AS jobs, max(j.started_at)::timestamptz AS since,
         (array_agg(j.id ORDER BY j.started_at DESC))[1] AS latest
@@ -11,14 +12,19 @@ WITH running AS MATERIALIZED (
 )
 SELECT sqlc.embed(d), coalesce(k.name, '') AS key_name,
     (d.last_seen_at IS NULL OR d.last_seen_at <= now() - sqlc.arg(stale_ms)::bigint * interval '1 millisecond')::boolean AS offline,
-    coalesce(r.jobs, 0)::integer AS busy_slots,
-    coalesce(r.since, 'epoch')::timestamptz AS busy_since,
+    (coalesce(r.jobs, 0) + coalesce(e.jobs, 0))::integer AS busy_slots,
+    coalesce(r.since, e.since, 'epoch')::timestamptz AS busy_since,
     coalesce(r.latest, '00000000-0000-0000-0000-000000000000')::uuid AS current_job,
     coalesce((SELECT j.id FROM provisioner_jobs j WHERE j.worker_id = d.id AND j.completed_at IS NOT NULL
         ORDER BY j.started_at DESC LIMIT 1), '00000000-0000-0000-0000-000000000000')::uuid AS previous_job
 FROM provisioner_daemons d
 LEFT JOIN provisioner_keys k ON k.id = d.key_id
 LEFT JOIN running r ON r.worker_id = d.id
+LEFT JOIN LATERAL (
+    SELECT count(*) AS jobs, max(j.started_at)::timestamptz AS since
+    FROM provisioner_daemons t JOIN provisioner_jobs j ON j.worker_id = t.id AND j.started_at IS NOT NULL AND j.completed_at IS NULL
+    WHERE t.shared_id = d.shared_id AND t.id <> d.id
+) e ON d.shared_id IS NOT NULL
 WHERE d.organization_id = sqlc.arg(organization_id)
     AND (cardinality(sqlc.arg(ids)::uuid[]) = 0 OR d.id = ANY (sqlc.arg(ids)::uuid[]))
     AND (sqlc.narg(owner)::text IS NULL OR d.owner = sqlc.narg(owner))
@@ -37,15 +43,21 @@ WHERE d.organization_id = sqlc.arg(organization_id)
     AND CASE WHEN sqlc.arg(tags)::jsonb = '{"scope": "organization", "owner": ""}' THEN d.tags = sqlc.arg(tags)::jsonb ELSE sqlc.arg(tags)::jsonb <@ d.tags END;
 
 -- name: QueueNeed :one
--- What a job asks of a provisioner, and where its tags come from.
+-- What a job asks of a provisioner, where its tags come from, and whether the
+-- server has provisioners of its own that would take it but for the weight of
+-- its organization.
 SELECT j.organization_id, j.tag_set_id, j.type, j.provisioner, j.status, s.tags, o.name AS organization, o.is_default,
-    coalesce(array(SELECT jsonb_object_keys(v.workspace_tags)), '{}')::text[] AS template_tags
+    coalesce(array(SELECT jsonb_object_keys(v.workspace_tags)), '{}')::text[] AS template_tags,
+    (o.provisioner_weight = 0 AND EXISTS (
+        SELECT FROM provisioner_daemons d
+        WHERE d.shared_id IS NOT NULL AND j.provisioner = ANY (d.provisioners) AND d.tags = s.tags
+            AND d.last_seen_at > now() - sqlc.arg(stale_ms)::bigint * interval '1 millisecond'))::boolean AS unserved
 FROM provisioner_jobs j
 JOIN job_tag_sets s ON s.id = j.tag_set_id
 JOIN organizations o ON o.id = j.organization_id
 LEFT JOIN workspace_builds b ON b.id = provisioner_job_input_id(j.input, 'workspace_build_id')
 LEFT JOIN template_versions v ON v.id = coalesce(b.template_version_id, provisioner_job_input_id(j.input, 'template_version_id'))
-WHERE j.id = $1;
+WHERE j.id = sqlc.arg(id);
 
 -- name: QueueReaders :many
 -- What decides who may read jobs: who started them, and what they are about.
@@ -63,11 +75,14 @@ LEFT JOIN templates t ON t.id = v.template_id
 WHERE j.id = ANY (sqlc.arg(ids)::uuid[]);
 
 -- name: QueueRunningOn :many
--- What daemons are at work on.
-SELECT j.worker_id, j.tag_set_id, j.type, extract(epoch FROM now() - j.started_at)::float8 AS elapsed_seconds
+-- What daemons are at work on, in whichever organization.
+SELECT j.tag_set_id, j.type, extract(epoch FROM now() - j.started_at)::float8 AS elapsed_seconds
 FROM provisioner_jobs j
 WHERE j.started_at IS NOT NULL AND j.completed_at IS NULL
-    AND j.worker_id = ANY (sqlc.arg(workers)::uuid[]);
+    AND j.worker_id IN (
+        SELECT unnest(sqlc.arg(workers)::uuid[])
+        UNION SELECT t.id FROM provisioner_daemons d JOIN provisioner_daemons t ON t.shared_id = d.shared_id
+            WHERE d.id = ANY (sqlc.arg(workers)::uuid[]) AND d.shared_id IS NOT NULL);
 
 -- name: QueueMeans :many
 -- How long jobs of tag sets and types took lately: of the last 200 of a set at
@@ -129,12 +144,17 @@ WITH running AS MATERIALIZED (
     SELECT j.worker_id, count(*) AS jobs
     FROM provisioner_jobs j WHERE j.started_at IS NOT NULL AND j.completed_at IS NULL
     GROUP BY j.worker_id
+), shared AS MATERIALIZED (
+    SELECT t.shared_id, sum(r.jobs) AS jobs
+    FROM running r JOIN provisioner_daemons t ON t.id = r.worker_id AND t.shared_id IS NOT NULL
+    GROUP BY t.shared_id
 )
 SELECT d.organization_id, o.name AS organization, d.tags,
-    sum(d.slots)::bigint AS slots, sum(least(d.slots, coalesce(r.jobs, 0)))::bigint AS busy
+    sum(d.slots)::bigint AS slots, sum(least(d.slots, coalesce(e.jobs, r.jobs, 0)))::bigint AS busy
 FROM provisioner_daemons d
 JOIN organizations o ON o.id = d.organization_id
 LEFT JOIN running r ON r.worker_id = d.id
+LEFT JOIN shared e ON e.shared_id = d.shared_id
 WHERE (sqlc.narg(organization_id)::uuid IS NULL OR d.organization_id = sqlc.narg(organization_id))
     AND d.last_seen_at > now() - sqlc.arg(stale_ms)::bigint * interval '1 millisecond'
 GROUP BY d.organization_id, o.name, d.tags;

@@ -1,0 +1,219 @@
+// Package share lets the server's own provisioners serve several organizations,
+// in proportion to their weights.
+//
+// A provisioner belongs to one organization, and so does the row that it has in
+// the database, under which it holds jobs. One of the server's own has a Seat:
+// a row in each organization with a weight, which people see as a provisioner
+// of theirs. When it is free it takes a job of the organization whose turn it
+// is: human-started builds anywhere before prebuilds, and within a class by
+// start-time fair queueing. Organizations of weight 3 and 1 that both have jobs
+// waiting get three jobs and one; one that had nothing waiting for a while gets
+// no more for it. Each server shares its own provisioners out by itself.
+//
+// Within an organization the queue decides which job is next.
+package share
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/api/provisionerd"
+	"github.com/seed-2a7f8fe7/coder/internal/lifecycle"
+	"github.com/seed-2a7f8fe7/coder/internal/notify"
+	"github.com/seed-2a7f8fe7/coder/internal/postgres"
+	"github.com/seed-2a7f8fe7/coder/internal/queue"
+)
+
+// Config is what a Service needs.
+type Config struct {
+	Store *postgres.Store
+	Hub   *notify.Hub
+	Queue *queue.Service
+	Log   *slog.Logger
+	// Poll is how often weights and jobs are looked for without having been told
+	// of them; 0 means 30 s.
+	Poll time.Duration
+}
+
+// Service shares the provisioners of one server out. It is safe for concurrent
+// use, and a lifecycle.Service.
+type Service struct {
+	Config
+	loop lifecycle.Loop
+
+	mu      sync.Mutex
+	weights map[uuid.UUID]int // of the organizations that are served
+	seats   map[*Seat]struct{}
+	news    chan struct{} // closed and made anew when there may be jobs
+	hints   int           // how often that was
+	barren  int           // hints when a look last found nothing
+
+	turn  sync.Mutex // held by the seat that takes a job
+	turns turns
+}
+
+// New makes a service that does nothing yet.
+func New(c Config) *Service {
+	if c.Poll <= 0 {
+		c.Poll = 30 * time.Second
+	}
+	s := &Service{Config: c, weights: map[uuid.UUID]int{}, seats: map[*Seat]struct{}{}, news: make(chan struct{}), barren: -1}
+	s.loop.Run = s.run
+	return s
+}
+
+// Start reads the weights and begins to listen for jobs and new weights.
+func (s *Service) Start(ctx context.Context) error {
+	if err := s.reload(ctx); err != nil {
+		return err
+	}
+	return s.loop.Start(ctx)
+}
+
+// Stop ends that. Whoever waits in Acquire is sent away by their own context.
+func (s *Service) Stop(ctx context.Context) error { return s.loop.Stop(ctx) }
+
+func (s *Service) run(ctx context.Context) {
+	changes, done := s.Hub.Subscribe(notify.Kind(string(coder.RBACResourceOrganization)))
+	defer done()
+	poll := time.NewTicker(s.Poll)
+	defer poll.Stop()
+	for ctx.Err() == nil {
+		jobs, enough := s.Hub.Subscribe(s.topics()...)
+		s.tell() // of what came before
+		for again := true; again; {
+			select {
+			case <-ctx.Done():
+				again = false
+			case <-jobs:
+				s.tell()
+			case <-changes:
+				again = false
+			case <-poll.C:
+				again = false
+			}
+		}
+		enough()
+		if err := s.reload(ctx); err != nil && ctx.Err() == nil {
+			s.Log.Warn("cannot read how provisioners are shared out, trying again soon", "error", err)
+		}
+	}
+}
+
+func (s *Service) topics() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var out []string
+	for o := range s.weights {
+		out = append(out, notify.Jobs(o))
+	}
+	return out
+}
+
+// tell wakes those who wait for jobs. There may be new ones, or new rows.
+func (s *Service) tell() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.hints++
+	close(s.news)
+	s.news = make(chan struct{})
+}
+
+// listen gives what is closed at the next of those.
+func (s *Service) listen() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.news
+}
+
+// reload reads the weights and gives every seat its rows.
+func (s *Service) reload(ctx context.Context) error {
+	rows, err := s.Store.ShareWeights(ctx)
+	if err != nil {
+		return err
+	}
+	weights := make(map[uuid.UUID]int, len(rows))
+	for _, r := range rows {
+		weights[r.ID] = int(r.ProvisionerWeight)
+	}
+	s.mu.Lock()
+	s.weights = weights
+	var seats []*Seat
+	for t := range s.seats {
+		seats = append(seats, t)
+	}
+	s.mu.Unlock()
+	var errs []error
+	for _, t := range seats {
+		errs = append(errs, t.settle(ctx))
+	}
+	return errors.Join(errs...)
+}
+
+// served gives the organizations that are served, with their weights.
+func (s *Service) served() map[uuid.UUID]int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.weights
+}
+
+// waiting gives the organizations that have jobs waiting which t may take, in
+// the order of their turns: those of the most urgent class first.
+func (s *Service) waiting(ctx context.Context, t *Seat) ([]uuid.UUID, error) {
+	rows, err := s.Store.ShareWaiting(ctx, t.like.Provisioners, t.organizations(), t.like.Tags.Key())
+	if err != nil {
+		return nil, err
+	}
+	class := map[uuid.UUID]int16{}
+	var out []uuid.UUID
+	for _, r := range rows {
+		class[r.OrganizationID] = r.Priority
+		out = append(out, r.OrganizationID)
+	}
+	s.turns.order(out)
+	slices.SortStableFunc(out, func(a, b uuid.UUID) int { return cmp.Compare(class[a], class[b]) })
+	return out, nil
+}
+
+// take takes a job of the organization whose turn it is; nil when none waits.
+func (s *Service) take(ctx context.Context, t *Seat) (*provisionerd.AcquiredJob, error) {
+	s.turn.Lock()
+	defer s.turn.Unlock()
+	s.mu.Lock()
+	hints := s.hints
+	barren := hints == s.barren
+	s.mu.Unlock()
+	if barren || ctx.Err() != nil {
+		return nil, ctx.Err() // another seat looked since
+	}
+	organizations, err := s.waiting(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	for _, o := range organizations {
+		job, err := s.Queue.AcquireNow(ctx, t.worker(o))
+		if err != nil {
+			return nil, err
+		}
+		if job != nil {
+			s.turns.took(o, s.served()[o])
+			t.hold(job.JobId, o)
+			return job, nil
+		}
+	}
+	if len(organizations) == 0 {
+		s.turns.rest()
+	}
+	s.mu.Lock()
+	s.barren = hints
+	s.mu.Unlock()
+	return nil, nil
+}
