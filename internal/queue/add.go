@@ -27,21 +27,20 @@ func (s *Service) Add(ctx context.Context, q *sqlc.Queries, j NewJob) error {
 	if err != nil {
 		return fmt.Errorf("encode the input of job %s: %w", j.ID, err)
 	}
-	set, err := q.QueueTagSet(ctx, j.OrganizationID, j.Tags.Key())
+	ask := sqlc.QueueTurnsParams{Provisioner: j.Provisioner, Priority: j.Priority, InitiatorID: j.InitiatorID, OrganizationID: j.OrganizationID, Key: j.Tags.Key()}
+	seen, err := q.QueueTurns(ctx, ask)
 	if coder.Is(err, coder.CodeNotFound) {
-		set, err = q.QueueAddTagSet(ctx, j.OrganizationID, j.Tags.Key(), j.Tags)
+		if _, err = q.QueueAddTagSet(ctx, j.OrganizationID, j.Tags.Key(), j.Tags); err == nil {
+			seen, err = q.QueueTurns(ctx, ask)
+		}
 	}
 	if err != nil {
 		return err
 	}
-	line := standing.Line{Queue: standing.Queue{TagSet: set, Provisioner: j.Provisioner}, Class: j.Priority, Initiator: j.InitiatorID}
-	turn, err := s.turns.Next(ctx, q, line)
-	if err != nil {
-		return err
-	}
+	line := standing.Line{Queue: standing.Queue{TagSet: seen.ID, Provisioner: j.Provisioner}, Class: j.Priority, Initiator: j.InitiatorID}
 	p := sqlc.QueueAddParams{
 		ID: j.ID, OrganizationID: j.OrganizationID, InitiatorID: j.InitiatorID, Type: string(j.Type),
-		Provisioner: j.Provisioner, Priority: j.Priority, TagSetID: set, FileID: j.FileID, Input: input, Turn: turn,
+		Provisioner: j.Provisioner, Priority: j.Priority, TagSetID: seen.ID, FileID: j.FileID, Input: input, Turn: s.turns.Next(line, seen.Clock, seen.Latest),
 	}
 	if j.TemplateID != uuid.Nil {
 		p.TemplateID = &j.TemplateID

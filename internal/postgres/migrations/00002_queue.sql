@@ -48,24 +48,6 @@ CREATE FUNCTION provisioner_job_clock(set bigint, kind text, class smallint) RET
             ORDER BY p.turn LIMIT 1),
         (extract(epoch FROM clock_timestamp()) * 1000)::bigint)';
 
--- The turn of a new job. One initiator's jobs have even turns one after the
--- other, but the first of somebody who was not served for as long as others
--- have waited comes right before what is next. given is the latest turn that
--- the caller knows to be given and that may not be committed yet.
--- +goose StatementBegin
-CREATE FUNCTION provisioner_job_turn(set bigint, kind text, class smallint, initiator uuid, given bigint) RETURNS bigint LANGUAGE plpgsql VOLATILE AS '
-DECLARE clock bigint; latest bigint;
-BEGIN
-    clock := provisioner_job_clock(set, kind, class);
-    SELECT p.turn INTO latest FROM provisioner_jobs p
-        WHERE p.tag_set_id = set AND p.provisioner = kind AND p.priority = class AND p.initiator_id = initiator
-            AND (p.started_at IS NOT NULL OR p.completed_at IS NULL)
-        ORDER BY p.turn DESC LIMIT 1;
-    latest := greatest(latest, given);
-    RETURN CASE WHEN latest < clock - 1 THEN clock - 1 ELSE latest / 2 * 2 + 2 END;
-END';
--- +goose StatementEnd
-
 -- Whether a new build of a template has to wait for others of it to end.
 -- +goose StatementBegin
 CREATE FUNCTION provisioner_job_held(template uuid) RETURNS boolean LANGUAGE plpgsql VOLATILE AS '

@@ -1,14 +1,18 @@
--- name: QueueTagSet :one
-SELECT id FROM job_tag_sets WHERE organization_id = $1 AND key = $2;
+-- name: QueueTurns :one
+-- A tag set, the clock of its jobs of a kind and class, and the latest turn
+-- that an initiator has there, 0 for none.
+SELECT s.id, provisioner_job_clock(s.id, @provisioner::text, @priority::smallint)::bigint AS clock,
+    coalesce((SELECT p.turn FROM provisioner_jobs p
+        WHERE p.tag_set_id = s.id AND p.provisioner = @provisioner AND p.priority = @priority AND p.initiator_id = @initiator_id
+            AND (p.started_at IS NOT NULL OR p.completed_at IS NULL)
+        ORDER BY p.turn DESC LIMIT 1), 0)::bigint AS latest
+FROM job_tag_sets s WHERE s.organization_id = @organization_id AND s.key = @key;
 
 -- name: QueueAddTagSet :one
 -- Two who add the same set at once get the same row.
 INSERT INTO job_tag_sets (organization_id, key, tags) VALUES ($1, $2, $3)
 ON CONFLICT (organization_id, key) DO UPDATE SET key = excluded.key
 RETURNING id;
-
--- name: QueueTurn :one
-SELECT provisioner_job_turn(@tag_set_id::bigint, @provisioner::text, @priority::smallint, @initiator_id::uuid, @latest::bigint)::bigint AS turn;
 
 -- name: QueueAdd :exec
 INSERT INTO provisioner_jobs (

@@ -801,17 +801,6 @@ func (q *Queries) QueueStatus(ctx context.Context, id uuid.UUID) (QueueStatusRow
 	return i, err
 }
 
-const queueTagSet = `-- name: QueueTagSet :one
-SELECT id FROM job_tag_sets WHERE organization_id = $1 AND key = $2
-`
-
-func (q *Queries) QueueTagSet(ctx context.Context, organizationID uuid.UUID, key string) (int64, error) {
-	row := q.db.QueryRow(ctx, queueTagSet, organizationID, key)
-	var id int64
-	err := row.Scan(&id)
-	return id, err
-}
-
 const queueTimings = `-- name: QueueTimings :many
 SELECT job_id, started_at, ended_at, stage, source, action, resource FROM provisioner_job_timings WHERE job_id = $1 ORDER BY started_at, resource
 `
@@ -844,29 +833,42 @@ func (q *Queries) QueueTimings(ctx context.Context, jobID uuid.UUID) ([]Provisio
 	return items, nil
 }
 
-const queueTurn = `-- name: QueueTurn :one
-SELECT provisioner_job_turn($1::bigint, $2::text, $3::smallint, $4::uuid, $5::bigint)::bigint AS turn
+const queueTurns = `-- name: QueueTurns :one
+SELECT s.id, provisioner_job_clock(s.id, $1::text, $2::smallint)::bigint AS clock,
+    coalesce((SELECT p.turn FROM provisioner_jobs p
+        WHERE p.tag_set_id = s.id AND p.provisioner = $1 AND p.priority = $2 AND p.initiator_id = $3
+            AND (p.started_at IS NOT NULL OR p.completed_at IS NULL)
+        ORDER BY p.turn DESC LIMIT 1), 0)::bigint AS latest
+FROM job_tag_sets s WHERE s.organization_id = $4 AND s.key = $5
 `
 
-type QueueTurnParams struct {
-	TagSetID    int64
-	Provisioner string
-	Priority    int16
-	InitiatorID uuid.UUID
-	Latest      int64
+type QueueTurnsParams struct {
+	Provisioner    string
+	Priority       int16
+	InitiatorID    uuid.UUID
+	OrganizationID uuid.UUID
+	Key            string
 }
 
-func (q *Queries) QueueTurn(ctx context.Context, arg QueueTurnParams) (int64, error) {
-	row := q.db.QueryRow(ctx, queueTurn,
-		arg.TagSetID,
+type QueueTurnsRow struct {
+	ID     int64
+	Clock  int64
+	Latest int64
+}
+
+// A tag set, the clock of its jobs of a kind and class, and the latest turn
+// that an initiator has there, 0 for none.
+func (q *Queries) QueueTurns(ctx context.Context, arg QueueTurnsParams) (QueueTurnsRow, error) {
+	row := q.db.QueryRow(ctx, queueTurns,
 		arg.Provisioner,
 		arg.Priority,
 		arg.InitiatorID,
-		arg.Latest,
+		arg.OrganizationID,
+		arg.Key,
 	)
-	var turn int64
-	err := row.Scan(&turn)
-	return turn, err
+	var i QueueTurnsRow
+	err := row.Scan(&i.ID, &i.Clock, &i.Latest)
+	return i, err
 }
 
 const queueUnserved = `-- name: QueueUnserved :many
