@@ -16,6 +16,7 @@ import (
 	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/client"
 	"github.com/seed-2a7f8fe7/coder/internal/access"
+	"github.com/seed-2a7f8fe7/coder/internal/notify"
 	"github.com/seed-2a7f8fe7/coder/internal/presence"
 	"github.com/seed-2a7f8fe7/coder/internal/switchboard"
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel"
@@ -79,7 +80,7 @@ func (a *API) agentRelay(w http.ResponseWriter, r *http.Request) error {
 
 // clientRelay serves the WebSocket on which the packets of one tunnel travel.
 func (a *API) clientRelay(w http.ResponseWriter, r *http.Request) error {
-	agent, _, err := a.tunnelAgent(r)
+	agent, actor, err := a.tunnelAgent(r)
 	if err != nil {
 		return err
 	}
@@ -90,7 +91,12 @@ func (a *API) clientRelay(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return nil //nolint:nilerr // Accept has answered already
 	}
-	err = a.c.Board.Client(r.Context(), agent.ID, conn)
+	held, end := a.c.Identity.Hold(r.Context(), actor, func(ctx context.Context, now access.Subject) error {
+		_, err := a.c.Presence.AgentForUser(ctx, now, agent.ID, coder.RBACActionSSH)
+		return err
+	}, notify.Sharing(agent.WorkspaceID))
+	defer end()
+	err = a.c.Board.Client(held, agent.ID, conn)
 	a.c.Log.DebugContext(r.Context(), "relay of a client ended", "agent_id", agent.ID, "reason", err)
 	return nil
 }

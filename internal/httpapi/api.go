@@ -173,7 +173,9 @@ func (a *API) serve(route Route) http.Handler {
 		}
 		r, err := a.authenticate(route, w, r)
 		if err == nil {
-			err = route.Handler(w, r)
+			held, end := a.hold(r)
+			err = route.Handler(w, held)
+			end()
 		}
 		if err != nil {
 			a.fail(w, r, err)

@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/client"
@@ -70,6 +71,31 @@ func (a *API) authenticate(route Route, w http.ResponseWriter, r *http.Request) 
 		return r, err
 	}
 	return r.WithContext(context.WithValue(r.Context(), subjectKey, subject)), nil
+}
+
+// longRequest is when a request counts as one that stays open.
+const longRequest = 5 * time.Second
+
+// hold has what stays open for a user end when the user loses rights: a
+// WebSocket at once, an answer that flows on from when it has lasted a while.
+// The caller calls end after the handler.
+func (a *API) hold(r *http.Request) (held *http.Request, end func()) {
+	actor, ok := r.Context().Value(subjectKey).(access.Subject)
+	if !ok {
+		return r, func() {}
+	}
+	if r.Header.Get("Upgrade") != "" {
+		ctx, end := a.Identity.Hold(r.Context(), actor, nil)
+		return r.WithContext(ctx), end
+	}
+	ctx, cancel := context.WithCancel(r.Context())
+	late := time.AfterFunc(longRequest, func() {
+		lasting, done := a.Identity.Hold(ctx, actor, nil)
+		defer done()
+		<-lasting.Done()
+		cancel()
+	})
+	return r.WithContext(ctx), func() { late.Stop(); cancel() }
 }
 
 // sameSite refuses what a page of another site made a browser send.

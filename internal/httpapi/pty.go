@@ -18,6 +18,8 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/internal/access"
+	"github.com/seed-2a7f8fe7/coder/internal/notify"
 )
 
 // maxCommand bounds the command of a terminal, which travels in one line.
@@ -58,7 +60,10 @@ func (a *API) openPTY(w http.ResponseWriter, r *http.Request) error {
 	}
 	defer conn.CloseNow() //nolint:errcheck // closed in order below if it can be
 	conn.SetReadLimit(maxTyped)
-	ctx, cancel := context.WithCancel(r.Context())
+	ctx, cancel := a.Identity.Hold(r.Context(), a.actor(r), func(ctx context.Context, now access.Subject) error {
+		_, err := a.Presence.AgentForUser(ctx, now, id, coder.RBACActionSSH)
+		return err
+	}, notify.Sharing(agent.WorkspaceID))
 	defer cancel()
 	stop := context.AfterFunc(ctx, func() { stream.Close() })
 	defer stop()

@@ -18,6 +18,7 @@ import (
 
 	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/internal/access"
+	"github.com/seed-2a7f8fe7/coder/internal/notify"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
 )
@@ -26,6 +27,7 @@ import (
 type Config struct {
 	Store *postgres.Store
 	Log   *slog.Logger
+	Hub   *notify.Hub      // hears whose rights changed; nil: what is held is asked about every minute
 	Now   func() time.Time // nil: time.Now
 
 	// SessionDuration is how long a session lives without use; 24h.
@@ -92,7 +94,7 @@ func (s *Service) OrganizationByRef(ctx context.Context, actor access.Subject, r
 	if err := actor.Check(coder.RBACActionRead, organizationObject(row.ID)); err != nil {
 		return coder.Organization{}, err
 	}
-	return organization(row), nil
+	return shownOrganization(row), nil
 }
 
 func organizationRow(ctx context.Context, q *sqlc.Queries, ref string) (sqlc.Organization, error) {
@@ -109,7 +111,7 @@ func organizationObject(id uuid.UUID) access.Object {
 	return access.Object{Type: coder.RBACResourceOrganization, ID: id, OrganizationID: id}
 }
 
-func organization(r sqlc.Organization) coder.Organization {
+func shownOrganization(r sqlc.Organization) coder.Organization {
 	return coder.Organization{
 		ID: r.ID, Name: r.Name, DisplayName: r.DisplayName, Description: r.Description, Icon: r.Icon,
 		IsDefault: r.IsDefault, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt, ProvisionerWeight: int(r.ProvisionerWeight),

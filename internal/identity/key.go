@@ -213,7 +213,7 @@ func (s *Service) DeleteKey(ctx context.Context, actor access.Subject, ref, id s
 	if err != nil {
 		return err
 	}
-	return s.c.Store.Tx(ctx, func(q *sqlc.Queries) error {
+	err = s.c.Store.Tx(ctx, func(q *sqlc.Queries) error {
 		row, err := q.APIKeyOfUser(ctx, id, u.ID)
 		if err != nil {
 			return err
@@ -226,6 +226,10 @@ func (s *Service) DeleteKey(ctx context.Context, actor access.Subject, ref, id s
 			Diff: audit.Diff(apiKey(row), nil),
 		})
 	})
+	if err == nil {
+		s.changedRights(u.ID)
+	}
+	return err
 }
 
 // ExpireKey ends a session or API token but keeps its row to be seen.
@@ -234,7 +238,7 @@ func (s *Service) ExpireKey(ctx context.Context, actor access.Subject, ref, id s
 	if err != nil {
 		return err
 	}
-	return s.c.Store.Tx(ctx, func(q *sqlc.Queries) error {
+	err = s.c.Store.Tx(ctx, func(q *sqlc.Queries) error {
 		n, err := q.ExpireAPIKey(ctx, s.now(), id, u.ID)
 		if err != nil {
 			return err
@@ -246,6 +250,10 @@ func (s *Service) ExpireKey(ctx context.Context, actor access.Subject, ref, id s
 			Action: coder.AuditActionWrite, ResourceType: coder.ResourceTypeAPIKey, Target: id,
 		})
 	})
+	if err == nil {
+		s.changedRights(u.ID)
+	}
+	return err
 }
 
 // TokenConfig says how long a token of a user may live.

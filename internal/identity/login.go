@@ -112,7 +112,7 @@ func (s *Service) startSession(ctx context.Context, actor access.Subject, lifeti
 
 // Logout ends the session, or deletes the API token, that the actor came with.
 func (s *Service) Logout(ctx context.Context, actor access.Subject) error {
-	return s.c.Store.Tx(ctx, func(q *sqlc.Queries) error {
+	err := s.c.Store.Tx(ctx, func(q *sqlc.Queries) error {
 		if _, err := q.DeleteAPIKey(ctx, actor.KeyID, actor.UserID); err != nil {
 			return err
 		}
@@ -120,6 +120,10 @@ func (s *Service) Logout(ctx context.Context, actor access.Subject) error {
 			Action: coder.AuditActionLogout, ResourceType: coder.ResourceTypeAPIKey, Target: actor.Username,
 		})
 	})
+	if err == nil {
+		s.changedRights(actor.UserID)
+	}
+	return err
 }
 
 // HasFirstUser says whether anybody exists yet. (CP-09)

@@ -2,12 +2,14 @@ package identity
 
 import (
 	"context"
+	"slices"
 
 	"github.com/google/uuid"
 
 	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/internal/access"
 	"github.com/seed-2a7f8fe7/coder/internal/audit"
+	"github.com/seed-2a7f8fe7/coder/internal/organization"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
 )
@@ -38,15 +40,33 @@ func (s *Service) Members(ctx context.Context, actor access.Subject, ref string,
 	count, err := s.c.Store.CountOrganizationMembers(ctx, sqlc.CountOrganizationMembersParams{
 		OrganizationID: p.OrganizationID, SeeAll: p.SeeAll, SeeID: p.SeeID, UserID: p.UserID, Search: p.Search,
 	})
+	if err != nil {
+		return out, err
+	}
 	out.Count = int(count)
+	own, err := s.c.Store.CustomRoles(ctx, o.ID)
 	for _, r := range rows {
 		out.Members = append(out.Members, coder.OrganizationMemberWithUserData{
 			UserID: r.OrganizationMember.UserID, OrganizationID: o.ID, Username: r.Username, Name: r.Name, Email: r.Email, AvatarURL: r.AvatarURL,
-			Roles: access.SlimOrganization(o.ID, r.OrganizationMember.Roles), GlobalRoles: access.SlimSite(r.SiteRoles),
+			Roles: slimRoles(o.ID, r.OrganizationMember.Roles, own), GlobalRoles: access.SlimSite(r.SiteRoles),
 			CreatedAt: r.OrganizationMember.CreatedAt, UpdatedAt: r.OrganizationMember.UpdatedAt,
 		})
 	}
 	return out, err
+}
+
+// slimRoles names roles that a member has, of which some may be the
+// organization's own.
+func slimRoles(organization uuid.UUID, names []string, own []sqlc.CustomRole) []coder.SlimRole {
+	out := access.SlimOrganization(organization, names)
+	for i := range out {
+		for _, r := range own {
+			if r.Name == out[i].Name {
+				out[i].DisplayName = r.DisplayName
+			}
+		}
+	}
+	return out
 }
 
 // Member gives one member of an organization.
@@ -70,7 +90,8 @@ func (s *Service) Member(ctx context.Context, actor access.Subject, organization
 func (s *Service) changeMember(ctx context.Context, actor access.Subject, organization, user string, action coder.RBACAction, kind coder.AuditAction,
 	fn func(q *sqlc.Queries, o sqlc.Organization, u sqlc.User) (old, new any, err error),
 ) error {
-	return s.c.Store.Tx(ctx, func(q *sqlc.Queries) error {
+	var id uuid.UUID
+	err := s.c.Store.Tx(ctx, func(q *sqlc.Queries) error {
 		o, err := organizationRow(ctx, q, organization)
 		if err != nil {
 			return err
@@ -93,11 +114,16 @@ func (s *Service) changeMember(ctx context.Context, actor access.Subject, organi
 		if err != nil {
 			return err
 		}
+		id = u.ID
 		return audit.Record(ctx, q, actor, audit.Entry{
 			Action: kind, ResourceType: coder.ResourceTypeOrganizationMember, ResourceID: u.ID, OrganizationID: o.ID,
 			Target: u.Username, Diff: audit.Diff(old, new),
 		})
 	})
+	if err == nil {
+		s.changedRights(id)
+	}
+	return err
 }
 
 // AddMember makes a user a member of an organization.
@@ -111,16 +137,17 @@ func (s *Service) AddMember(ctx context.Context, actor access.Subject, organizat
 			if postgres.Constraint(err) == "organization_members_pkey" {
 				err = coder.Errorf(coder.CodeConflict, "%s is a member of %s already", u.Username, o.Name)
 			}
-			out = member(row)
+			out = member(row, nil)
 			return nil, out, err
 		})
 	return out, err
 }
 
-// RemoveMember ends a membership. Refused while the user owns workspaces in
-// the organization, which nobody could open any more.
-func (s *Service) RemoveMember(ctx context.Context, actor access.Subject, organization, user string) error {
-	return s.changeMember(ctx, actor, organization, user, coder.RBACActionDelete, coder.AuditActionDelete,
+// RemoveMember ends a membership, and with it what groups and access lists of
+// the organization gave. Refused while the user owns workspaces in the
+// organization, which nobody could open any more.
+func (s *Service) RemoveMember(ctx context.Context, actor access.Subject, ref, user string) error {
+	return s.changeMember(ctx, actor, ref, user, coder.RBACActionDelete, coder.AuditActionDelete,
 		func(q *sqlc.Queries, o sqlc.Organization, u sqlc.User) (any, any, error) {
 			row, err := q.OrganizationMember(ctx, o.ID, u.ID)
 			if err != nil {
@@ -133,13 +160,17 @@ func (s *Service) RemoveMember(ctx context.Context, actor access.Subject, organi
 			if err != nil {
 				return nil, nil, err
 			}
+			if _, err := organization.Forget(ctx, q, o.ID, u.ID); err != nil {
+				return nil, nil, err
+			}
 			_, err = q.DeleteOrganizationMember(ctx, o.ID, u.ID)
-			return member(row), nil, err
+			return member(row, nil), nil, err
 		})
 }
 
 // UpdateMemberRoles replaces a member's roles in the organization. Nobody but
-// a site owner changes their own.
+// a site owner changes their own, and nobody gives or takes away a role that
+// permits more than they may themselves.
 func (s *Service) UpdateMemberRoles(ctx context.Context, actor access.Subject, organization, user string, req coder.UpdateRoles) (coder.OrganizationMember, error) {
 	var out coder.OrganizationMember
 	err := s.changeMember(ctx, actor, organization, user, coder.RBACActionAssign, coder.AuditActionWrite,
@@ -147,27 +178,42 @@ func (s *Service) UpdateMemberRoles(ctx context.Context, actor access.Subject, o
 			if u.ID == actor.UserID && !actor.IsOwner() {
 				return nil, nil, coder.Errorf(coder.CodeInvalid, "You cannot change your own roles")
 			}
-			roles, err := roleNames(req.Roles, access.RoleOrganizationMember, access.OrganizationRoles(o.ID))
+			own, err := q.CustomRoles(ctx, o.ID)
 			if err != nil {
 				return nil, nil, err
 			}
-			old, err := q.OrganizationMember(ctx, o.ID, u.ID)
+			known := access.OrganizationRoles(o.ID)
+			for _, r := range own {
+				known = append(known, coder.Role{Name: r.Name, OrganizationPermissions: r.OrganizationPermissions, OrganizationMemberPermissions: r.MemberPermissions})
+			}
+			roles, err := roleNames(req.Roles, access.RoleOrganizationMember, known)
 			if err != nil {
 				return nil, nil, err
+			}
+			old, err := q.OrganizationMemberForUpdate(ctx, o.ID, u.ID)
+			if err != nil {
+				return nil, nil, err
+			}
+			for _, r := range known {
+				if slices.Contains(roles, r.Name) != slices.Contains(old.Roles, r.Name) {
+					if err := actor.CheckHolds(r, o.ID); err != nil {
+						return nil, nil, err
+					}
+				}
 			}
 			row, err := q.UpdateOrganizationMemberRoles(ctx, sqlc.UpdateOrganizationMemberRolesParams{
 				OrganizationID: o.ID, UserID: u.ID, Roles: roles, Now: s.now(),
 			})
-			out = member(row)
-			return member(old), out, err
+			out = member(row, own)
+			return member(old, own), out, err
 		})
 	return out, err
 }
 
-func member(r sqlc.OrganizationMember) coder.OrganizationMember {
+func member(r sqlc.OrganizationMember, own []sqlc.CustomRole) coder.OrganizationMember {
 	return coder.OrganizationMember{
 		UserID: r.UserID, OrganizationID: r.OrganizationID, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt,
-		Roles: access.SlimOrganization(r.OrganizationID, r.Roles),
+		Roles: slimRoles(r.OrganizationID, r.Roles, own),
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/internal/access"
 	"github.com/seed-2a7f8fe7/coder/internal/audit"
+	"github.com/seed-2a7f8fe7/coder/internal/notify"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
 )
 
@@ -49,7 +50,7 @@ func (s *Service) UserOrganizations(ctx context.Context, actor access.Subject, r
 func organizations(rows []sqlc.Organization) []coder.Organization {
 	out := make([]coder.Organization, len(rows))
 	for i, r := range rows {
-		out[i] = organization(r)
+		out[i] = shownOrganization(r)
 	}
 	return out
 }
@@ -97,7 +98,7 @@ func (s *Service) CreateOrganization(ctx context.Context, actor access.Subject, 
 				return fmt.Errorf("make creator a member: %w", err)
 			}
 		}
-		out = organization(row)
+		out = shownOrganization(row)
 		return s.recordOrganization(ctx, q, actor, coder.AuditActionCreate, out, audit.Diff(nil, out))
 	})
 	return out, err
@@ -141,8 +142,8 @@ func (s *Service) UpdateOrganization(ctx context.Context, actor access.Subject, 
 		if err != nil {
 			return taken(err)
 		}
-		out = organization(row)
-		return s.recordOrganization(ctx, q, actor, coder.AuditActionWrite, out, audit.Diff(organization(old), out))
+		out = shownOrganization(row)
+		return s.recordOrganization(ctx, q, actor, coder.AuditActionWrite, out, audit.Diff(shownOrganization(old), out))
 	})
 	return out, err
 }
@@ -150,7 +151,7 @@ func (s *Service) UpdateOrganization(ctx context.Context, actor access.Subject, 
 // DeleteOrganization deletes an organization that holds nothing any more. The
 // default one stays.
 func (s *Service) DeleteOrganization(ctx context.Context, actor access.Subject, ref string) error {
-	return s.c.Store.Tx(ctx, func(q *sqlc.Queries) error {
+	err := s.c.Store.Tx(ctx, func(q *sqlc.Queries) error {
 		old, err := organizationRow(ctx, q, ref)
 		if err != nil {
 			return err
@@ -172,9 +173,13 @@ func (s *Service) DeleteOrganization(ctx context.Context, actor access.Subject, 
 		if _, err := q.SoftDeleteOrganization(ctx, s.now(), old.ID); err != nil {
 			return err
 		}
-		out := organization(old)
+		out := shownOrganization(old)
 		return s.recordOrganization(ctx, q, actor, coder.AuditActionDelete, out, audit.Diff(out, nil))
 	})
+	if err == nil && s.c.Hub != nil {
+		s.c.Hub.Publish(notify.AllRights())
+	}
+	return err
 }
 
 func (s *Service) recordOrganization(ctx context.Context, q *sqlc.Queries, actor access.Subject, action coder.AuditAction, o coder.Organization, d coder.AuditDiff) error {

@@ -10,6 +10,7 @@ import (
 	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/internal/access"
 	"github.com/seed-2a7f8fe7/coder/internal/audit"
+	"github.com/seed-2a7f8fe7/coder/internal/organization"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
 )
 
@@ -104,6 +105,9 @@ func (s *Service) change(ctx context.Context, actor access.Subject, ref string, 
 			Diff: audit.Diff(before, out),
 		})
 	})
+	if err == nil {
+		s.changedRights(out.ID)
+	}
 	return out, err
 }
 
@@ -190,6 +194,9 @@ func (s *Service) DeleteUser(ctx context.Context, actor access.Subject, ref stri
 		if err := q.DeleteMembershipsOfUser(ctx, old.ID); err != nil {
 			return old, err
 		}
+		if _, err := organization.Forget(ctx, q, uuid.Nil, old.ID); err != nil {
+			return old, err
+		}
 		return keepOwner(ctx, q, old, func() (sqlc.User, error) { return q.SoftDeleteUser(ctx, s.now(), old.ID) })
 	})
 	return err
@@ -238,7 +245,7 @@ func (s *Service) setPassword(ctx context.Context, actor access.Subject, u sqlc.
 	if err != nil {
 		return err
 	}
-	return s.c.Store.Tx(ctx, func(q *sqlc.Queries) error {
+	err = s.c.Store.Tx(ctx, func(q *sqlc.Queries) error {
 		if _, err := q.UpdateUserPassword(ctx, hash, s.now(), u.ID); err != nil {
 			return err
 		}
@@ -250,6 +257,10 @@ func (s *Service) setPassword(ctx context.Context, actor access.Subject, u sqlc.
 			Diff: coder.AuditDiff{"hashed_password": {Old: "", New: "", Secret: true}},
 		})
 	})
+	if err == nil {
+		s.changedRights(u.ID)
+	}
+	return err
 }
 
 // UpdateRoles replaces the site roles of a user. Only owners may.

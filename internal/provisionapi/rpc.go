@@ -174,11 +174,6 @@ func (c *conn) drop(job string) {
 	c.parting.moved()
 }
 
-// CommitQuota says yes: there are no quotas, which is a budget of -1.
-func (c *conn) CommitQuota(context.Context, *provisionerd.CommitQuotaRequest) (*provisionerd.CommitQuotaResponse, error) {
-	return &provisionerd.CommitQuotaResponse{Ok: true, Budget: -1}, nil
-}
-
 // UpdateJob takes logs and what an import learns.
 func (c *conn) UpdateJob(ctx context.Context, req *provisionerd.UpdateJobRequest) (*provisionerd.UpdateJobResponse, error) {
 	w, err := c.holder(ctx, req.JobId)

@@ -209,7 +209,7 @@ func (r *runner) quota(ctx context.Context, cost int32) error {
 	return r.d.call(ctx, func(ctx context.Context, c provisionerd.DRPCProvisionerDaemonClient) error {
 		q, err := c.CommitQuota(ctx, &provisionerd.CommitQuotaRequest{JobId: r.job.JobId, DailyCost: cost})
 		if err == nil && !q.Ok {
-			err = refusal{fmt.Sprintf("the workspace would cost %d credits a day; %d of %d are in use", cost, q.CreditsConsumed, q.Budget)}
+			err = refusal{fmt.Sprintf("insufficient quota: the workspace would cost %d credits a day, and its owner's others use %d of a budget of %d; delete one of them, or ask an administrator for a larger allowance", cost, q.CreditsConsumed, q.Budget)}
 		}
 		return err
 	})

@@ -148,7 +148,7 @@ func (s *Server) rooms(d deployment) rooms {
 	var r rooms
 	r.hub = notify.New(store.Pool(), s.log.With(named("notify")...))
 	r.identity = identity.New(identity.Config{
-		Store: store, Log: s.log.With(named("identity")...),
+		Store: store, Log: s.log.With(named("identity")...), Hub: r.hub,
 		SessionDuration: s.c.Session.Duration, DisableSessionRefresh: s.c.Session.DisableRefresh,
 		DefaultTokenLifetime: s.c.Session.DefaultTokenLifetime, MaxTokenLifetime: s.c.Session.MaxTokenLifetime,
 		MaxAdminTokenLifetime: s.c.Session.MaxAdminLifetime, DisablePasswordAuth: s.c.Session.DisablePasswordAuth,

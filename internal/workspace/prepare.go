@@ -13,9 +13,6 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/queue"
 )
 
-// everyone is the group that all members of an organization belong to.
-const everyone = "Everyone"
-
 // builds is the Service as the queue's handler of workspace builds.
 type builds struct{ *Service }
 
@@ -88,8 +85,8 @@ func (s builds) metadata(ctx context.Context, q *sqlc.Queries, r sqlc.BuildForPr
 		WorkspaceOwnerSshPublicKey: r.SshPublicKey, WorkspaceOwnerSshPrivateKey: r.SshPrivateKey,
 		WorkspaceBuildId: b.ID.String(), WorkspaceOwnerLoginType: r.LoginType, WorkspaceOwnerRbacRoles: roles,
 	}
-	if r.IsMember {
-		m.WorkspaceOwnerGroups = []string{everyone}
+	if m.WorkspaceOwnerGroups, err = q.BuildOwnerGroups(ctx, w.OwnerID, w.OrganizationID); err != nil {
+		return nil, err
 	}
 	if r.ModuleFilesID != nil && !r.DisableModuleCache {
 		m.TemplateVersionModulesFile = r.ModuleFilesID.String()

@@ -6,6 +6,12 @@ INSERT INTO workspace_builds (id, workspace_id, template_version_id, preset_id, 
 VALUES (@id, @workspace_id, @template_version_id, sqlc.narg(preset_id), @build_number, @transition, @initiator_id, @reason, @job_id, @parameters,
     coalesce((SELECT l.daily_cost FROM workspace_builds l WHERE l.workspace_id = @workspace_id ORDER BY l.build_number DESC LIMIT 1), 0), @now, @now);
 
+-- name: BuildOwnerGroups :many
+-- The groups of an owner in an organization, that of everyone first.
+SELECT g.name FROM group_memberships m JOIN groups g ON g.id = m.group_id
+WHERE m.user_id = @owner_id AND m.organization_id = @organization_id
+ORDER BY g.id <> g.organization_id, lower(g.name);
+
 -- name: BuildLatest :one
 SELECT sqlc.embed(b), j.status AS job_status
 FROM workspace_builds b
@@ -85,8 +91,7 @@ SELECT status FROM provisioner_jobs WHERE id = $1 FOR UPDATE;
 -- What the provisioner of a build is told, beside state and source.
 SELECT sqlc.embed(b), sqlc.embed(w), v.name AS version_name, v.variables, t.name AS template_name,
     v.module_files_id, t.disable_module_cache,
-    u.username, u.name AS owner_full_name, u.email, u.login_type, u.roles, u.ssh_public_key, u.ssh_private_key,
-    EXISTS (SELECT FROM organization_members m WHERE m.user_id = u.id AND m.organization_id = w.organization_id) AS is_member
+    u.username, u.name AS owner_full_name, u.email, u.login_type, u.roles, u.ssh_public_key, u.ssh_private_key
 FROM workspace_builds b
 JOIN workspaces w ON w.id = b.workspace_id
 JOIN users u ON u.id = w.owner_id

@@ -47,6 +47,9 @@ RETURNING *;
 -- name: OrganizationMember :one
 SELECT * FROM organization_members WHERE organization_id = $1 AND user_id = $2;
 
+-- name: OrganizationMemberForUpdate :one
+SELECT * FROM organization_members WHERE organization_id = $1 AND user_id = $2 FOR UPDATE;
+
 -- name: UpdateOrganizationMemberRoles :one
 UPDATE organization_members SET roles = @roles, updated_at = @now WHERE organization_id = @organization_id AND user_id = @user_id RETURNING *;
 

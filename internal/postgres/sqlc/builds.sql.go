@@ -165,8 +165,7 @@ func (q *Queries) BuildFinish(ctx context.Context, arg BuildFinishParams) error 
 const buildForProvisioner = `-- name: BuildForProvisioner :one
 SELECT b.id, b.workspace_id, b.template_version_id, b.preset_id, b.build_number, b.transition, b.initiator_id, b.reason, b.job_id, b.parameters, b.deadline, b.max_deadline, b.daily_cost, b.created_at, b.updated_at, w.id, w.organization_id, w.owner_id, w.template_id, w.name, w.automatic_updates, w.autostart_schedule, w.ttl_ms, w.dormant_at, w.deleting_at, w.next_start_at, w.user_acl, w.group_acl, w.created_at, w.updated_at, w.last_used_at, w.deleted_at, v.name AS version_name, v.variables, t.name AS template_name,
     v.module_files_id, t.disable_module_cache,
-    u.username, u.name AS owner_full_name, u.email, u.login_type, u.roles, u.ssh_public_key, u.ssh_private_key,
-    EXISTS (SELECT FROM organization_members m WHERE m.user_id = u.id AND m.organization_id = w.organization_id) AS is_member
+    u.username, u.name AS owner_full_name, u.email, u.login_type, u.roles, u.ssh_public_key, u.ssh_private_key
 FROM workspace_builds b
 JOIN workspaces w ON w.id = b.workspace_id
 JOIN users u ON u.id = w.owner_id
@@ -190,7 +189,6 @@ type BuildForProvisionerRow struct {
 	Roles              []string
 	SshPublicKey       string
 	SshPrivateKey      string
-	IsMember           bool
 }
 
 // What the provisioner of a build is told, beside state and source.
@@ -242,7 +240,6 @@ func (q *Queries) BuildForProvisioner(ctx context.Context, id uuid.UUID) (BuildF
 		&i.Roles,
 		&i.SshPublicKey,
 		&i.SshPrivateKey,
-		&i.IsMember,
 	)
 	return i, err
 }
@@ -396,6 +393,33 @@ func (q *Queries) BuildLatest(ctx context.Context, workspaceID uuid.UUID) (Build
 		&i.JobStatus,
 	)
 	return i, err
+}
+
+const buildOwnerGroups = `-- name: BuildOwnerGroups :many
+SELECT g.name FROM group_memberships m JOIN groups g ON g.id = m.group_id
+WHERE m.user_id = $1 AND m.organization_id = $2
+ORDER BY g.id <> g.organization_id, lower(g.name)
+`
+
+// The groups of an owner in an organization, that of everyone first.
+func (q *Queries) BuildOwnerGroups(ctx context.Context, ownerID uuid.UUID, organizationID uuid.UUID) ([]string, error) {
+	rows, err := q.db.Query(ctx, buildOwnerGroups, ownerID, organizationID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []string{}
+	for rows.Next() {
+		var name string
+		if err := rows.Scan(&name); err != nil {
+			return nil, err
+		}
+		items = append(items, name)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const buildOwnerMemberships = `-- name: BuildOwnerMemberships :many

@@ -225,6 +225,23 @@ func (q *Queries) OrganizationMember(ctx context.Context, organizationID uuid.UU
 	return i, err
 }
 
+const organizationMemberForUpdate = `-- name: OrganizationMemberForUpdate :one
+SELECT organization_id, user_id, roles, created_at, updated_at FROM organization_members WHERE organization_id = $1 AND user_id = $2 FOR UPDATE
+`
+
+func (q *Queries) OrganizationMemberForUpdate(ctx context.Context, organizationID uuid.UUID, userID uuid.UUID) (OrganizationMember, error) {
+	row := q.db.QueryRow(ctx, organizationMemberForUpdate, organizationID, userID)
+	var i OrganizationMember
+	err := row.Scan(
+		&i.OrganizationID,
+		&i.UserID,
+		&i.Roles,
+		&i.CreatedAt,
+		&i.UpdatedAt,
+	)
+	return i, err
+}
+
 const organizationMembers = `-- name: OrganizationMembers :many
 SELECT m.organization_id, m.user_id, m.roles, m.created_at, m.updated_at, u.username, u.name, u.email, u.avatar_url, u.roles AS site_roles
 FROM organization_members m JOIN users u ON u.id = m.user_id AND u.deleted_at IS NULL
