@@ -72,6 +72,7 @@ type ResourceType string
 // Values of ResourceType.
 const (
 	ResourceTypeAPIKey                      ResourceType = "api_key"
+	ResourceTypeAppearance                  ResourceType = "appearance"
 	ResourceTypeConvertLogin                ResourceType = "convert_login"
 	ResourceTypeCustomRole                  ResourceType = "custom_role"
 	ResourceTypeGitSSHKey                   ResourceType = "git_ssh_key"

@@ -54,6 +54,9 @@ func manifest(m presence.Manifest) *agentrpc.Manifest {
 			Key: d.Key, DisplayName: d.DisplayName, Script: d.Script, IntervalSeconds: d.Interval, TimeoutSeconds: d.Timeout,
 		})
 	}
+	for _, w := range m.Monitors {
+		out.Monitors = append(out.Monitors, &agentrpc.Monitor{Path: w.Path, Threshold: w.Threshold})
+	}
 	for _, app := range m.Apps {
 		out.Apps = append(out.Apps, &agentrpc.App{
 			Id: app.ID[:], Slug: app.Slug, Url: app.URL, HealthcheckUrl: app.HealthcheckUrl,
@@ -119,10 +122,16 @@ func (s *server) UpdateMetadata(ctx context.Context, req *agentrpc.MetadataReque
 	return done(s.presence.PutMetadata(ctx, s.conn.Agent, values))
 }
 
+// UpdateMonitor takes that something runs short, or no more.
+func (s *server) UpdateMonitor(ctx context.Context, req *agentrpc.MonitorRequest) (*agentrpc.Empty, error) {
+	return done(s.presence.SetMonitor(ctx, s.conn.Agent, req.Path, req.Short, req.Percent))
+}
+
 // UpdateStats takes how much the workspace is in use.
 func (s *server) UpdateStats(ctx context.Context, req *agentrpc.StatsRequest) (*agentrpc.StatsResponse, error) {
 	next, err := s.presence.PutStats(ctx, s.conn.Agent, presence.Stats{
-		Sessions: req.SessionCountSsh + req.SessionCountVscode + req.SessionCountJetbrains + req.SessionCountReconnectingPty,
+		SSH: req.SessionCountSsh, VSCode: req.SessionCountVscode, JetBrains: req.SessionCountJetbrains, ReconnectingPTY: req.SessionCountReconnectingPty,
+		RxBytes: req.RxBytes, TxBytes: req.TxBytes, LatencyMS: req.ConnectionMedianLatencyMs,
 	})
 	if err != nil {
 		return nil, agentrpc.WithCode(err)

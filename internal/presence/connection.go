@@ -42,6 +42,7 @@ type Manifest struct {
 	DisableDirect bool
 	STUN          []string
 	HostKeySeed   []byte
+	Monitors      []coder.WorkspaceAgentMonitor
 }
 
 // Script is a script and the icon of its log source.
@@ -85,7 +86,7 @@ func (s *Service) Hello(ctx context.Context, c Connection, h Hello) (Manifest, e
 	}
 	return Manifest{
 		Agent: c.Agent, Environment: row.Environment, Directory: row.Directory, MOTDFile: row.MotdFile,
-		Scripts: scripts, Metadata: row.MetadataItems, Apps: apps,
+		Scripts: scripts, Metadata: row.MetadataItems, Apps: apps, Monitors: row.ResourceMonitors,
 		AccessURL: s.c.AccessURL, ClientCA: s.c.ClientCA, DisableDirect: s.c.DisableDirect, STUN: s.c.STUN, HostKeySeed: s.HostKeySeed(c.Agent),
 	}, nil
 }

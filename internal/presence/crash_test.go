@@ -164,7 +164,7 @@ func TestReportsLeaveTheDatabaseAlone(t *testing.T) {
 		for _, c := range connections {
 			for range 3 {
 				must(t, p.Ping(ctx, c))
-				_, err := p.PutStats(ctx, c.Agent, presence.Stats{Sessions: 1})
+				_, err := p.PutStats(ctx, c.Agent, presence.Stats{SSH: 1})
 				must(t, err)
 				for k := range items {
 					must(t, p.PutMetadata(ctx, c.Agent, []presence.MetadataValue{{Key: "k" + strconv.Itoa(k), Value: "v"}}))

@@ -2,6 +2,7 @@ package presence
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"sync"
@@ -38,6 +39,7 @@ type live struct {
 	agents  map[uuid.UUID]*liveAgent
 	left    map[valueKey]MetadataValue // of agents that are gone, to be written down
 	used    map[uuid.UUID]time.Time    // workspaces that somebody works in
+	uses    map[uuid.UUID]*use         // of agents, to be written down
 	watched map[uuid.UUID]time.Time    // agents that are watched from elsewhere, until when
 	soon    chan struct{}              // a value of one of those came
 }
@@ -46,6 +48,7 @@ type live struct {
 type liveAgent struct {
 	connections map[uuid.UUID]error // why one counts no more, nil for one that does
 	values      map[string]liveValue
+	reported    reported
 }
 
 // liveValue is the newest value under a key; dirty when it is not written down.
@@ -62,6 +65,7 @@ type valueKey struct {
 func newLive() *live {
 	return &live{
 		agents: map[uuid.UUID]*liveAgent{}, left: map[valueKey]MetadataValue{}, used: map[uuid.UUID]time.Time{},
+		uses:    map[uuid.UUID]*use{},
 		watched: map[uuid.UUID]time.Time{}, soon: make(chan struct{}, 1),
 	}
 }
@@ -282,14 +286,14 @@ func (s *Service) run(ctx context.Context) {
 		case <-ctx.Done():
 			end, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 			defer cancel()
-			if err := s.Sample(end); err != nil {
-				s.log.Warn("the last metadata of agents could not be written down", "error", err)
+			if err := errors.Join(s.Sample(end), s.FlushUsage(end)); err != nil {
+				s.log.Warn("the last metadata and use of agents could not be written down", "error", err)
 			}
 			return
 		case <-beat.C:
 			what, err = "mark agents as alive", s.Beat(ctx)
 		case <-sample.C:
-			what, err = "write metadata of agents down", s.Sample(ctx)
+			what, err = "write metadata and use of agents down", errors.Join(s.Sample(ctx), s.FlushUsage(ctx))
 		case <-sweep.C:
 			now := s.now()
 			if what, err = "look for silent agents", s.Sweep(ctx, since, now); err == nil {

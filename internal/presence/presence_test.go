@@ -370,7 +370,7 @@ func TestReports(t *testing.T) {
 	want(t, p.AddScriptTiming(ctx, agent, timing), coder.CodeInvalid)
 	timing.ScriptID = uuid.New()
 	want(t, p.AddScriptTiming(ctx, agent, timing), coder.CodeInvalid)
-	_, err = p.PutStats(ctx, agent, presence.Stats{Sessions: 1})
+	_, err = p.PutStats(ctx, agent, presence.Stats{SSH: 1})
 	must(t, err)
 	must(t, p.Beat(ctx))
 	w, err := h.Store.WorkspaceByID(ctx, a.WorkspaceID)

@@ -59,23 +59,6 @@ func (s *Service) AddScriptTiming(ctx context.Context, a Agent, t ScriptTiming) 
 	return err
 }
 
-// Stats is how much an agent's sessions are in use.
-type Stats struct {
-	Sessions int64 // SSH, editors and terminals together
-}
-
-// PutStats takes a report of use: open sessions keep the workspace in use. It
-// gives when the next report is wanted. The database learns of it with the
-// next Beat.
-func (s *Service) PutStats(_ context.Context, a Agent, st Stats) (time.Duration, error) {
-	if st.Sessions > 0 {
-		s.live.touch(a.WorkspaceID, s.now())
-	}
-	return statsInterval, nil
-}
-
-const statsInterval = 30 * time.Second
-
 // GitSSHKey gives the key pair with which an agent reaches git servers in its
 // owner's name. (AU-18)
 func (s *Service) GitSSHKey(ctx context.Context, a Agent) (public, private string, err error) {

@@ -34,3 +34,6 @@ SELECT
     coalesce(percentile_cont(0.5) WITHIN GROUP (ORDER BY latency_ms) FILTER (WHERE latency_ms > 0), -1)::double precision AS p50,
     coalesce(percentile_cont(0.95) WITHIN GROUP (ORDER BY latency_ms) FILTER (WHERE latency_ms > 0), -1)::double precision AS p95
 FROM agent_usage WHERE quarter >= sqlc.arg(since)::timestamptz;
+
+-- name: HealthOrganizations :many
+SELECT id, name FROM organizations WHERE deleted_at IS NULL ORDER BY created_at, id LIMIT 1000;

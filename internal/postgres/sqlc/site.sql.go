@@ -9,7 +9,38 @@ import (
 	"context"
 	"encoding/json"
 	"time"
+
+	"github.com/google/uuid"
 )
+
+const healthOrganizations = `-- name: HealthOrganizations :many
+SELECT id, name FROM organizations WHERE deleted_at IS NULL ORDER BY created_at, id LIMIT 1000
+`
+
+type HealthOrganizationsRow struct {
+	ID   uuid.UUID
+	Name string
+}
+
+func (q *Queries) HealthOrganizations(ctx context.Context) ([]HealthOrganizationsRow, error) {
+	rows, err := q.db.Query(ctx, healthOrganizations)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []HealthOrganizationsRow{}
+	for rows.Next() {
+		var i HealthOrganizationsRow
+		if err := rows.Scan(&i.ID, &i.Name); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
 
 const sitePutSetting = `-- name: SitePutSetting :exec
 INSERT INTO site_settings (name, value, updated_at) VALUES ($1, $2, $3)
