@@ -135,10 +135,18 @@ func (n ProvisionerNeed) Warning(daemons []ProvisionerDaemon) string {
 	}
 	out := n.warning(slices.DeleteFunc(slices.Clone(daemons), n.leftOut))
 	if out != "" {
-		out += ". Or let the server's own provisioners serve this organization, whose weight is 0: " +
-			"coder organizations edit " + shellWord(cmp.Or(n.Organization, "default")) + " --provisioner-weight 1"
+		out += ". Or let the server's own provisioners serve this organization, whose weight is 0: " + n.WeightFix()
 	}
 	return out
+}
+
+// WeightFix is the command that lets the server's own provisioners take the
+// job, "" when its organization's weight is not what keeps them from it.
+func (n ProvisionerNeed) WeightFix() string {
+	if !n.Unserved {
+		return ""
+	}
+	return "coder organizations edit " + shellWord(cmp.Or(n.Organization, "default")) + " --provisioner-weight 1"
 }
 
 // leftOut says of a daemon of the server's own that it is not there because

@@ -189,6 +189,43 @@ func TestNearestMiss(t *testing.T) {
 	}
 }
 
+// TestUnserved: an organization of weight 0 is told what would let the server's
+// own provisioners take its jobs, and that alone is not the nearest miss.
+func TestUnserved(t *testing.T) {
+	own := daemonWith("own", orgTags(), func(d *coder.ProvisionerDaemon) {
+		d.KeyName, d.Status = coder.ProvisionerKeyBuiltIn, coder.ProvisionerDaemonStatusOffline
+	})
+	tagged := daemonWith("tagged", orgTags("a=1"))
+	n := coder.ProvisionerNeed{Tags: orgTags(), Organization: "my org", Unserved: true}
+	const fix = "coder organizations edit 'my org' --provisioner-weight 1"
+	for _, c := range []struct {
+		daemons []coder.ProvisionerDaemon
+		begins  string
+		nearest string
+	}{
+		{nil, "No provisioner is connected to this organization, so the job waits.", ""},
+		{[]coder.ProvisionerDaemon{own}, "No provisioner is connected to this organization, so the job waits.", ""},
+		{[]coder.ProvisionerDaemon{own, tagged}, "No provisioner takes jobs without tags", "tagged"},
+	} {
+		w := n.Warning(c.daemons)
+		if !strings.HasPrefix(w, c.begins) || !strings.HasSuffix(w, ", whose weight is 0: "+fix) {
+			t.Errorf("the warning is %q", w)
+		}
+		if miss := n.NearestMiss(c.daemons); (miss == nil) != (c.nearest == "") || miss != nil && miss.DaemonName != c.nearest {
+			t.Errorf("the nearest is %+v, not %q", miss, c.nearest)
+		}
+	}
+	if r := n.Judge(own, nil); r.Reason != coder.ProvisionerReasonOffline || !strings.Contains(r.Message, "whose weight is 0") {
+		t.Errorf("of the server's own it says %+v", r)
+	}
+	if w := n.Warning([]coder.ProvisionerDaemon{daemonWith("theirs", orgTags())}); w != "" {
+		t.Errorf("with one that takes it: %q", w)
+	}
+	if n.WeightFix() != fix || (coder.ProvisionerNeed{Unserved: true}).WeightFix() != "coder organizations edit default --provisioner-weight 1" || (coder.ProvisionerNeed{}).WeightFix() != "" {
+		t.Errorf("the fix is %q", n.WeightFix())
+	}
+}
+
 // FuzzJudge holds the explanation to the rule that it explains: whoever is
 // said to be able to take a job matches it, and the other way round; and what
 // is said to be missing or different, once mended, makes a match.

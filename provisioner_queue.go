@@ -13,6 +13,7 @@ type ProvisionerJobExplanation struct {
 	Daemons        []ProvisionerRefusal `json:"daemons"`
 	EstimatedStart *time.Time           `json:"estimated_start,omitempty"` // nil when nothing is known to reckon with
 	Held           string               `json:"held,omitempty"`            // why the queue itself holds it back
+	HeldFix        string               `json:"held_fix,omitempty"`        // a command that would let it go
 	JobID          uuid.UUID            `json:"job_id"`
 	NearestMiss    *ProvisionerNearMiss `json:"nearest_miss,omitempty"` // only when no provisioner that is there could take it
 	OrganizationID uuid.UUID            `json:"organization_id"`
@@ -22,7 +23,8 @@ type ProvisionerJobExplanation struct {
 	Summary        string               `json:"summary"` // one line for people
 	Tags           Tags                 `json:"tags"`
 	Type           ProvisionerJobType   `json:"type"`
-	Warning        string               `json:"warning,omitempty"` // what to do, when no provisioner that is there could take it
+	Warning        string               `json:"warning,omitempty"`    // what to do, when no provisioner that is there could take it
+	WeightFix      string               `json:"weight_fix,omitempty"` // a command that lets the server's own provisioners take it
 	Matched        MatchedProvisioners  `json:"matched_provisioners"`
 	Engine         string               `json:"engine"` // what a provisioner must run for it, such as terraform
 }

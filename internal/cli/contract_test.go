@@ -23,20 +23,24 @@ var ours = map[string]string{
 	"provisioner list --column":             "slots and tools are our own",
 	"server --default-quiet-hours-schedule": "the page lost a blank of the cron line",
 	"provisioner keys list --column":        "keys have an end and a last use of our own",
+	"organizations list --column":           "weights are our own",
+	"organizations show --column":           "weights are our own",
 }
 
 // beyond are commands and flags that the contract does not have, each with its
 // reason; whatever else it does not have is hidden.
 var beyond = map[string]string{
-	"provisioner jobs explain":             "why a job waits is our own",
-	"provisioner queue":                    "the queue by tag set is our own",
-	"provisioner keys rotate":              "keys that overlap are our own",
-	"provisioner keys create --expires-in": "keys that end are our own",
-	"provisioner start --concurrency":      "slots are our own",
-	"provisioner start --terraform-binary": "OpenTofu is our own",
-	"provisioner start --cache-size":       "the cache has a limit of our own",
-	"provisioner start --slot-memory":      "limits of a slot are our own",
-	"provisioner start --slot-cpus":        "limits of a slot are our own",
+	"provisioner jobs explain":               "why a job waits is our own",
+	"provisioner queue":                      "the queue by tag set is our own",
+	"organizations edit":                     "weights are our own",
+	"templates edit --max-concurrent-builds": "caps of builds are our own",
+	"provisioner keys rotate":                "keys that overlap are our own",
+	"provisioner keys create --expires-in":   "keys that end are our own",
+	"provisioner start --concurrency":        "slots are our own",
+	"provisioner start --terraform-binary":   "OpenTofu is our own",
+	"provisioner start --cache-size":         "the cache has a limit of our own",
+	"provisioner start --slot-memory":        "limits of a slot are our own",
+	"provisioner start --slot-cpus":          "limits of a slot are our own",
 }
 
 func pages(t *testing.T) map[string]page {

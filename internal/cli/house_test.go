@@ -52,11 +52,17 @@ func (h *house) ok(args ...string) (stdout, stderr string) {
 // version uploads a version of the echo engine and gives it as it is at once.
 func (h *house) version(files map[string]string, tags map[string]string) coder.TemplateVersion {
 	h.t.Helper()
+	return h.push("default", files, tags)
+}
+
+// push is version of any organization.
+func (h *house) push(organization string, files map[string]string, tags map[string]string) coder.TemplateVersion {
+	h.t.Helper()
 	archive, err := echo.Archive(files)
 	h.must(err)
 	up, err := h.Client.Upload(h.t.Context(), "application/x-tar", bytes.NewReader(archive))
 	h.must(err)
-	v, err := h.Client.CreateTemplateVersion(h.t.Context(), "default", coder.CreateTemplateVersionRequest{
+	v, err := h.Client.CreateTemplateVersion(h.t.Context(), organization, coder.CreateTemplateVersionRequest{
 		FileID: uuid.MustParse(up.Hash), Provisioner: "echo", StorageMethod: coder.ProvisionerStorageMethodFile, Tags: tags,
 	})
 	h.must(err)

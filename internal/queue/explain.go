@@ -2,7 +2,6 @@ package queue
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
@@ -47,9 +46,11 @@ func (s *Service) Explain(ctx context.Context, actor access.Subject, organizatio
 		return none, err
 	}
 	visible := views(daemons, need.Tags[coder.TagOwner], actor)
-	x.NearestMiss, x.Warning = need.NearestMiss(visible), need.Warning(visible)
+	if x.NearestMiss, x.Warning = need.NearestMiss(visible), need.Warning(visible); x.Warning != "" {
+		x.WeightFix = need.WeightFix()
+	}
 	x.Daemons, x.Matched = refusals(need, daemons, actor)
-	if x.Held, err = s.heldBack(ctx, jobID); err != nil {
+	if x.Held, x.HeldFix, err = s.heldBack(ctx, jobID); err != nil {
 		return none, err
 	}
 	if x.Held == "" {
@@ -252,16 +253,16 @@ func reads(actor access.Subject, r sqlc.QueueReadersRow) bool {
 	return false // a dry run is who started it's, and of who may read all jobs
 }
 
-// heldBack says why the queue itself keeps a pending job from provisioners, ""
-// when it does not.
-func (s *Service) heldBack(ctx context.Context, jobID uuid.UUID) (string, error) {
+// heldBack says why the queue itself keeps a pending job from provisioners, and
+// the command that would let more of its kind go; "" when it does not.
+func (s *Service) heldBack(ctx context.Context, jobID uuid.UUID) (why, fix string, err error) {
 	h, err := s.Store.QueueHeld(ctx, jobID)
 	if coder.Is(err, coder.CodeNotFound) {
-		return "", nil
+		return "", "", nil
 	}
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
-	return fmt.Sprintf("The template %s lets %d of its builds wait or run at once, and %d do; of those that wait for one to end this is number %d.",
-		h.Name, h.MaxConcurrentBuilds, h.Active, h.Place), nil
+	return coder.HeldWords(h.Name, int(h.MaxConcurrentBuilds), int(h.Active), int(h.Place)),
+		coder.HeldFix(h.Name, int(h.MaxConcurrentBuilds)), nil
 }

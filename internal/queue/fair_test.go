@@ -213,7 +213,7 @@ func TestCap(t *testing.T) {
 	h.wantHeld(t, ids, 2)
 
 	x, err := h.Explain(t.Context(), access.System(), h.org, ids[4])
-	if err != nil || !strings.Contains(x.Held, "The template capped lets 2 of its builds") || !strings.Contains(x.Held, "number 3") || x.QueuePosition != 0 {
+	if err != nil || !strings.Contains(x.Held, "The template capped allows 2 builds at once, and 2 are under way") || !strings.Contains(x.Held, "number 3") || x.QueuePosition != 0 {
 		t.Errorf("a held build is explained as %+v, %v", x, err)
 	}
 	over, err := h.Overview(t.Context(), access.System(), h.org, queue.OverviewFilter{})

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
+	"strconv"
 
 	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/internal/cli/app"
@@ -20,6 +22,7 @@ func organizationColumns() []app.Column[coder.Organization] {
 		{Name: "created at", Show: func(o coder.Organization) string { return app.Date(o.CreatedAt) }},
 		{Name: "updated at", Show: func(o coder.Organization) string { return app.Date(o.UpdatedAt) }},
 		{Name: "default", Show: func(o coder.Organization) string { return app.YesNo(o.IsDefault) }},
+		{Name: "provisioner weight", Show: func(o coder.Organization) string { return strconv.Itoa(o.ProvisionerWeight) }},
 	}
 }
 
@@ -31,7 +34,7 @@ func organizationsCommand(a *app.Run) *app.Command {
 		Options: []*option.Option{app.Org(&ref)},
 		Subs: []*app.Command{
 			organizationsCreateCommand(a), organizationsListCommand(a), organizationsShowCommand(a, &ref),
-			organizationsDeleteCommand(a), membersCommand(a, &ref),
+			organizationsEditCommand(a), organizationsDeleteCommand(a), membersCommand(a, &ref),
 		},
 	}
 }
@@ -58,6 +61,54 @@ func organizationsCreateCommand(a *app.Run) *app.Command {
 				return err
 			}
 			_, err = fmt.Fprintf(a.Stdout, "Made organization %s (%s).\n", o.Name, o.ID)
+			return err
+		},
+	}
+}
+
+func organizationsEditCommand(a *app.Run) *app.Command {
+	var req coder.UpdateOrganizationRequest
+	var weight int
+	var sure bool
+	weigh := option.Int(&weight, "provisioner-weight",
+		"Share of the server's own provisioners, from 0 to 100: organizations whose jobs wait get them in proportion to their weights; 0 is not served. For owners only.")
+	options := []*option.Option{
+		option.String(&req.Name, "name", "New name."),
+		option.String(&req.DisplayName, "display-name", "Name to show."),
+		option.String(&req.Description, "description", "What the organization is for."),
+		option.String(&req.Icon, "icon", "Path or URL of the icon."),
+		weigh,
+	}
+	return &app.Command{
+		Name: "edit", Args: "<organization_name_or_id>", Min: 1, Max: 1,
+		Short:    "Change an organization; what is not given stays as it is.",
+		Examples: []app.Example{{Text: "Let the server's own provisioners serve it too", Line: "coder organizations edit acme --provisioner-weight 1"}},
+		Options:  append(slices.Clone(options), app.Yes(&sure)),
+		Run: func(ctx context.Context, args []string) error {
+			if !slices.ContainsFunc(options, (*option.Option).Given) {
+				return app.Failure("nothing to change: give --name, --display-name, --description, --icon or --provisioner-weight")
+			}
+			if weigh.Given() {
+				if err := coder.CheckProvisionerWeight(weight); err != nil {
+					return err
+				}
+				req.ProvisionerWeight = &weight
+			}
+			c, err := a.Client(ctx)
+			if err != nil {
+				return err
+			}
+			o, err := a.Organization(ctx, c, args[0])
+			if err != nil {
+				return err
+			}
+			if err := a.Confirm("Change the organization "+o.Name+"?", sure); err != nil {
+				return err
+			}
+			if o, err = c.UpdateOrganization(ctx, o.ID.String(), req); err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(a.Stdout, "Changed organization %s.\n", o.Name)
 			return err
 		},
 	}

@@ -39,19 +39,26 @@ func queueCommand(a *app.Run) *app.Command {
 		NoMatch: "Nothing waits, and nothing runs.",
 	}
 	var ref string
+	var target time.Duration
 	return &app.Command{
 		Name: "queue", Max: 0,
 		Short: "Show what waits and what runs, by the tags that are asked for.",
 		Long: "Slots are the busy ones of those that the provisioners there have; a provisioner counts for every set of tags " +
 			"that it matches. Held jobs wait for their template's limit, not for a slot. The recommended slots would " +
-			"begin all that is pending within a minute.",
-		Options: []*option.Option{app.Org(&ref), l.ColumnOption("tags,pending,held,running,slots,oldest wait,recommended slots"), l.FormatOption()},
+			"begin all that is pending within the target.",
+		Examples: []app.Example{{Text: "How many slots would begin everything within ten seconds", Line: "coder provisioner queue --target 10s"}},
+		Options: []*option.Option{app.Org(&ref),
+			option.Duration(&target, "target", "How long a job should wait at most, from a second to a day: what the recommended slots are for.").Def(coder.DefaultProvisionerQueueTarget.String()),
+			l.ColumnOption("tags,pending,held,running,slots,oldest wait,recommended slots"), l.FormatOption()},
 		Run: func(ctx context.Context, _ []string) error {
+			if target < time.Second || target > 24*time.Hour || target%time.Second != 0 {
+				return app.Failure("--target %s is not a number of whole seconds from 1 to a day", target)
+			}
 			c, o, err := a.ClientAndOrganization(ctx, ref)
 			if err != nil {
 				return err
 			}
-			q, err := wholeQueue(ctx, c, o.ID.String())
+			q, err := wholeQueue(ctx, c, o.ID.String(), target)
 			if err != nil {
 				return err
 			}
@@ -67,10 +74,12 @@ func queueCommand(a *app.Run) *app.Command {
 }
 
 // wholeQueue reads every page of a queue.
-func wholeQueue(ctx context.Context, c *client.Client, organization string) (coder.ProvisionerQueue, error) {
+func wholeQueue(ctx context.Context, c *client.Client, organization string, target time.Duration) (coder.ProvisionerQueue, error) {
 	all := coder.ProvisionerQueue{TagSets: []coder.ProvisionerQueueTagSet{}}
 	for {
-		page, err := c.ProvisionerQueue(ctx, organization, url.Values{"offset": {strconv.Itoa(len(all.TagSets))}})
+		page, err := c.ProvisionerQueue(ctx, organization, url.Values{
+			"offset": {strconv.Itoa(len(all.TagSets))}, "target_seconds": {strconv.Itoa(int(target.Seconds()))},
+		})
 		if err != nil {
 			return all, err
 		}
@@ -154,7 +163,7 @@ func jobsExplainCommand(a *app.Run) *app.Command {
 func writeExplanation(a *app.Run, l *app.Listing[coder.ProvisionerRefusal], e coder.ProvisionerJobExplanation) error {
 	p := a.Painter(a.Stdout)
 	headline := e.Summary
-	if e.NearestMiss != nil {
+	if e.NearestMiss != nil && e.Held == "" {
 		headline = "No provisioner that is there takes this job, so it waits."
 	}
 	fmt.Fprintf(a.Stdout, "%s\nJob %s is %s; its tags: %s.\n", p.Bold(terminal.OneLine(headline)), e.JobID, e.Status, tagsOrNone(e.Tags))
@@ -165,8 +174,17 @@ func writeExplanation(a *app.Run, l *app.Listing[coder.ProvisionerRefusal], e co
 		fmt.Fprintf(a.Stdout, "Of the jobs with these tags it has %s.\n", place)
 	}
 	fmt.Fprintln(a.Stdout)
-	if err := l.Write(a, e.Daemons); err != nil || e.NearestMiss == nil {
+	if err := l.Write(a, e.Daemons); err != nil {
 		return err
+	}
+	if e.HeldFix != "" {
+		fmt.Fprintf(a.Stdout, "\nTo let the template have one build more at once:\n  %s\n", p.Bold(terminal.OneLine(e.HeldFix)))
+	}
+	if e.WeightFix != "" {
+		fmt.Fprintf(a.Stdout, "\nTo let the server's own provisioners serve this organization:\n  %s\n", p.Bold(terminal.OneLine(e.WeightFix)))
+	}
+	if e.NearestMiss == nil {
+		return nil
 	}
 	near := *e.NearestMiss
 	fmt.Fprintf(a.Stdout, "\nThe nearest is %s. To start one that takes the job:\n  %s\n", terminal.OneLine(near.DaemonName), p.Bold(terminal.OneLine(near.Fix)))

@@ -76,6 +76,9 @@ func newTemplateEdits() *templateEdits {
 	e.limit("failure_ttl_ms", "failure-ttl", "Stop workspaces whose start failed after this time; 0 does not.", "0h")
 	e.limit("time_til_dormant_ms", "dormancy-threshold", "Make workspaces dormant that are not used for this time; 0 does not.", "0h")
 	e.limit("time_til_dormant_autodelete_ms", "dormancy-auto-deletion", "Delete workspaces that are dormant for this time; 0 does not.", "0h")
+	var builds int32
+	e.add(option.Int(&builds, "max-concurrent-builds", "How many builds of its workspaces may wait or run at once; further ones are held back until one ends; 0 is without limit.").Def("0"),
+		func() map[string]any { return map[string]any{"max_concurrent_builds": builds} })
 	e.toggle("allow_user_cancel_workspace_jobs", "allow-user-cancel-workspace-jobs", "Let owners cancel builds of their workspaces.", "true")
 	e.toggle("allow_user_autostart", "allow-user-autostart", "Let owners choose when their workspaces start by themselves.", "true")
 	e.toggle("allow_user_autostop", "allow-user-autostop", "Let owners choose when their workspaces stop by themselves.", "true")

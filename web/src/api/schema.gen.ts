@@ -6108,6 +6108,7 @@ export interface components {
             /** Format: date-time */
             estimated_start?: string | null;
             held?: string;
+            held_fix?: string;
             /** Format: uuid */
             job_id: string;
             matched_provisioners: components["schemas"]["MatchedProvisioners"];
@@ -6123,6 +6124,7 @@ export interface components {
             };
             type: components["schemas"]["ProvisionerJobType"];
             warning?: string;
+            weight_fix?: string;
         };
         ProvisionerJobInput: {
             error: string;
