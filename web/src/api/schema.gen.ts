@@ -588,6 +588,166 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v2/groups": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List groups */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Group"][];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/groups/{group}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One group */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    group: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Group"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        /** Delete a group */
+        delete: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    group: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Group"];
+                    };
+                };
+            };
+        };
+        options?: never;
+        head?: never;
+        /** Change a group */
+        patch: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    group: string;
+                };
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["PatchGroupRequest"];
+                };
+            };
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Group"];
+                    };
+                };
+            };
+        };
+        trace?: never;
+    };
+    "/api/v2/groups/{group}/members": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A page of a group's members */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    group: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["GroupMembersResponse"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v2/organizations": {
         parameters: {
             query?: never;
@@ -732,6 +892,109 @@ export interface paths {
                 };
             };
         };
+        trace?: never;
+    };
+    "/api/v2/organizations/{organization}/groups": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List an organization's groups */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    organization: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Group"][];
+                    };
+                };
+            };
+        };
+        put?: never;
+        /** Make a group */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    organization: string;
+                };
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["CreateGroupRequest"];
+                };
+            };
+            responses: {
+                /** @description Success */
+                201: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Group"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/organizations/{organization}/groups/{groupName}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One group by name */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    groupName: string;
+                    organization: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Group"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
         trace?: never;
     };
     "/api/v2/organizations/{organization}/members": {
@@ -898,6 +1161,45 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v2/organizations/{organization}/members/{user}/workspace-quota": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What a member may spend */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    organization: string;
+                    user: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["WorkspaceQuota"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v2/organizations/{organization}/members/{user}/workspaces": {
         parameters: {
             query?: never;
@@ -971,9 +1273,100 @@ export interface paths {
                 };
             };
         };
+        /** Change a role of an organization's own */
+        put: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    organization: string;
+                };
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["CustomRoleRequest"];
+                };
+            };
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Role"];
+                    };
+                };
+            };
+        };
+        /** Make a role of an organization's own */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    organization: string;
+                };
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["CustomRoleRequest"];
+                };
+            };
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Role"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/organizations/{organization}/members/roles/{roleName}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
         put?: never;
         post?: never;
-        delete?: never;
+        /** Delete a role of an organization's own */
+        delete: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    organization: string;
+                    roleName: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Role"];
+                    };
+                };
+            };
+        };
         options?: never;
         head?: never;
         patch?: never;
@@ -1389,6 +1782,70 @@ export interface paths {
         options?: never;
         head?: never;
         patch?: never;
+        trace?: never;
+    };
+    "/api/v2/organizations/{organization}/settings/workspace-sharing": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Whether workspaces may be shared */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    organization: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["WorkspaceSharingSettings"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /** Say whether workspaces may be shared */
+        patch: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    organization: string;
+                };
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["WorkspaceSharingSettings"];
+                };
+            };
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["WorkspaceSharingSettings"];
+                    };
+                };
+            };
+        };
         trace?: never;
     };
     "/api/v2/organizations/{organization}/templates": {
@@ -4174,6 +4631,44 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v2/workspace-quota/{user}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What a member of the default organization may spend */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    user: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["WorkspaceQuota"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v2/workspaceagents/{workspaceagent}": {
         parameters: {
             query?: never;
@@ -4860,6 +5355,126 @@ export interface paths {
                 };
             };
         };
+        trace?: never;
+    };
+    "/api/v2/workspaces/{workspace}/acl": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** With whom a workspace is shared */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    workspace: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["WorkspaceACL"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        /** End all sharing of a workspace */
+        delete: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    workspace: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success */
+                204: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        options?: never;
+        head?: never;
+        /** Share a workspace */
+        patch: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    workspace: string;
+                };
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["UpdateWorkspaceACL"];
+                };
+            };
+            responses: {
+                /** @description Success */
+                204: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        trace?: never;
+    };
+    "/api/v2/workspaces/{workspace}/acl/available": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** With whom a workspace may be shared */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    workspace: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ACLAvailable"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
         trace?: never;
     };
     "/api/v2/workspaces/{workspace}/autostart": {
@@ -5714,6 +6329,12 @@ export interface components {
             last_name?: string;
             phone_number?: string;
         };
+        CreateGroupRequest: {
+            avatar_url?: string;
+            display_name?: string;
+            name: string;
+            quota_allowance?: number;
+        };
         CreateOrganizationRequest: {
             description?: string;
             display_name?: string;
@@ -5746,6 +6367,7 @@ export interface components {
             dormant_ttl_ms?: number;
             failure_ttl_ms?: number;
             icon?: string;
+            max_concurrent_builds?: number;
             max_port_share_level?: components["schemas"]["WorkspaceAgentPortShareLevel"];
             name: string;
             require_active_version: boolean;
@@ -5817,6 +6439,14 @@ export interface components {
             /** Format: uuid */
             template_version_preset_id?: string | null;
             ttl_ms?: number | null;
+        };
+        CustomRoleRequest: {
+            display_name: string;
+            name: string;
+            organization_member_permissions: components["schemas"]["Permission"][];
+            organization_permissions: components["schemas"]["Permission"][];
+            site_permissions: components["schemas"]["Permission"][];
+            user_permissions: components["schemas"]["Permission"][];
         };
         DeleteWorkspaceAgentPortShareRequest: {
             agent_name: string;
@@ -5890,6 +6520,10 @@ export interface components {
             quota_allowance: number;
             source: components["schemas"]["GroupSource"];
             total_member_count: number;
+        };
+        GroupMembersResponse: {
+            count: number;
+            users: components["schemas"]["ReducedUser"][];
         };
         /** @enum {string} */
         GroupSource: "oidc" | "user";
@@ -5968,6 +6602,7 @@ export interface components {
             id: string;
             is_default: boolean;
             name: string;
+            provisioner_weight: number;
             /** Format: date-time */
             updated_at: string;
         };
@@ -6001,6 +6636,14 @@ export interface components {
         PaginatedMembersResponse: {
             count: number;
             members: components["schemas"]["OrganizationMemberWithUserData"][];
+        };
+        PatchGroupRequest: {
+            add_users?: string[];
+            avatar_url?: string | null;
+            display_name?: string | null;
+            name?: string;
+            quota_allowance?: number | null;
+            remove_users?: string[];
         };
         PatchTemplateVersionRequest: {
             message?: string | null;
@@ -6301,6 +6944,15 @@ export interface components {
             message: string;
             validations?: components["schemas"]["ValidationError"][];
         };
+        Role: {
+            display_name: string;
+            name: string;
+            organization_id: string;
+            organization_member_permissions: components["schemas"]["Permission"][];
+            organization_permissions: components["schemas"]["Permission"][];
+            site_permissions: components["schemas"]["Permission"][];
+            user_permissions: components["schemas"]["Permission"][];
+        };
         RotateProvisionerKeyRequest: {
             expires_in_seconds?: number;
             grace_seconds: number;
@@ -6369,6 +7021,7 @@ export interface components {
             icon: string;
             /** Format: uuid */
             id: string;
+            max_concurrent_builds: number;
             max_port_share_level: components["schemas"]["WorkspaceAgentPortShareLevel"];
             name: string;
             organization_display_name: string;
@@ -6534,6 +7187,7 @@ export interface components {
             display_name?: string;
             icon?: string;
             name?: string;
+            provisioner_weight?: number | null;
         };
         UpdateRoles: {
             roles?: string[];
@@ -6562,6 +7216,7 @@ export interface components {
             display_name?: string | null;
             failure_ttl_ms?: number | null;
             icon?: string | null;
+            max_concurrent_builds?: number | null;
             max_port_share_level?: components["schemas"]["WorkspaceAgentPortShareLevel"] | null;
             name?: string;
             require_active_version?: boolean | null;
@@ -6582,6 +7237,14 @@ export interface components {
         UpdateUserProfileRequest: {
             name?: string;
             username: string;
+        };
+        UpdateWorkspaceACL: {
+            group_roles?: {
+                [key: string]: components["schemas"]["WorkspaceRole"];
+            };
+            user_roles?: {
+                [key: string]: components["schemas"]["WorkspaceRole"];
+            };
         };
         UpdateWorkspaceAutomaticUpdatesRequest: {
             automatic_updates?: components["schemas"]["AutomaticUpdates"];
@@ -6705,6 +7368,10 @@ export interface components {
             ttl_ms?: number | null;
             /** Format: date-time */
             updated_at: string;
+        };
+        WorkspaceACL: {
+            group: components["schemas"]["WorkspaceGroup"][];
+            users: components["schemas"]["WorkspaceUser"][];
         };
         WorkspaceAgent: {
             api_version: string;
@@ -6931,9 +7598,29 @@ export interface components {
             agent_script_timings: components["schemas"]["AgentScriptTiming"][];
             provisioner_timings: components["schemas"]["ProvisionerTiming"][];
         };
+        WorkspaceGroup: {
+            avatar_url: string;
+            display_name: string;
+            /** Format: uuid */
+            id: string;
+            members: components["schemas"]["ReducedUser"][];
+            name: string;
+            organization_display_name: string;
+            /** Format: uuid */
+            organization_id: string;
+            organization_name: string;
+            quota_allowance: number;
+            role: components["schemas"]["WorkspaceRole"];
+            source: components["schemas"]["GroupSource"];
+            total_member_count: number;
+        };
         WorkspaceHealth: {
             failing_agents: string[];
             healthy: boolean;
+        };
+        WorkspaceQuota: {
+            budget: number;
+            credits_consumed: number;
         };
         WorkspaceResource: {
             agents: components["schemas"]["WorkspaceAgent"][];
@@ -6958,6 +7645,9 @@ export interface components {
         };
         /** @enum {string} */
         WorkspaceRole: "" | "admin" | "use";
+        WorkspaceSharingSettings: {
+            sharing_disabled: boolean;
+        };
         WorkspacesResponse: {
             count: number;
             workspaces: components["schemas"]["Workspace"][];
@@ -6966,6 +7656,14 @@ export interface components {
         WorkspaceStatus: "canceled" | "canceling" | "deleted" | "deleting" | "failed" | "pending" | "running" | "starting" | "stopped" | "stopping";
         /** @enum {string} */
         WorkspaceTransition: "delete" | "start" | "stop";
+        WorkspaceUser: {
+            avatar_url: string;
+            /** Format: uuid */
+            id: string;
+            name: string;
+            role: components["schemas"]["WorkspaceRole"];
+            username: string;
+        };
     };
     responses: never;
     parameters: never;
