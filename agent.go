@@ -32,6 +32,7 @@ type WorkspaceAgent struct {
 	OperatingSystem          string                              `json:"operating_system"`
 	ParentID                 *uuid.UUID                          `json:"parent_id,omitzero"`
 	ReadyAt                  *time.Time                          `json:"ready_at"`
+	ResourceMonitors         []WorkspaceAgentMonitor             `json:"resource_monitors,omitempty"`
 	ResourceID               uuid.UUID                           `json:"resource_id"`
 	Scripts                  []WorkspaceAgentScript              `json:"scripts"`
 	StartedAt                *time.Time                          `json:"started_at,omitempty"`

@@ -88,7 +88,9 @@ type Manifest struct {
 	// every agent of that name in the workspace, so that known_hosts can be strict.
 	SshHostKeySeed []byte `protobuf:"bytes,16,opt,name=ssh_host_key_seed,json=sshHostKeySeed,proto3" json:"ssh_host_key_seed,omitempty"`
 	// stun_servers tell the agent its public addresses, host:port each.
-	StunServers   []string `protobuf:"bytes,17,rep,name=stun_servers,json=stunServers,proto3" json:"stun_servers,omitempty"`
+	StunServers []string `protobuf:"bytes,17,rep,name=stun_servers,json=stunServers,proto3" json:"stun_servers,omitempty"`
+	// monitors are what the agent watches, and reports when it runs short.
+	Monitors      []*Monitor `protobuf:"bytes,18,rep,name=monitors,proto3" json:"monitors,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -242,6 +244,67 @@ func (x *Manifest) GetStunServers() []string {
 	return nil
 }
 
+func (x *Manifest) GetMonitors() []*Monitor {
+	if x != nil {
+		return x.Monitors
+	}
+	return nil
+}
+
+type Monitor struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// path is a file or directory of a volume, empty for memory.
+	Path string `protobuf:"bytes,1,opt,name=path,proto3" json:"path,omitempty"`
+	// threshold is the percentage of use from which on it is short.
+	Threshold     int32 `protobuf:"varint,2,opt,name=threshold,proto3" json:"threshold,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Monitor) Reset() {
+	*x = Monitor{}
+	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Monitor) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Monitor) ProtoMessage() {}
+
+func (x *Monitor) ProtoReflect() protoreflect.Message {
+	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Monitor.ProtoReflect.Descriptor instead.
+func (*Monitor) Descriptor() ([]byte, []int) {
+	return file_api_agentrpc_agentrpc_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *Monitor) GetPath() string {
+	if x != nil {
+		return x.Path
+	}
+	return ""
+}
+
+func (x *Monitor) GetThreshold() int32 {
+	if x != nil {
+		return x.Threshold
+	}
+	return 0
+}
+
 type Script struct {
 	state            protoimpl.MessageState `protogen:"open.v1"`
 	Id               []byte                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
@@ -261,7 +324,7 @@ type Script struct {
 
 func (x *Script) Reset() {
 	*x = Script{}
-	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[2]
+	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -273,7 +336,7 @@ func (x *Script) String() string {
 func (*Script) ProtoMessage() {}
 
 func (x *Script) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[2]
+	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -286,7 +349,7 @@ func (x *Script) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Script.ProtoReflect.Descriptor instead.
 func (*Script) Descriptor() ([]byte, []int) {
-	return file_api_agentrpc_agentrpc_proto_rawDescGZIP(), []int{2}
+	return file_api_agentrpc_agentrpc_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *Script) GetId() []byte {
@@ -379,7 +442,7 @@ type Metadata struct {
 
 func (x *Metadata) Reset() {
 	*x = Metadata{}
-	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[3]
+	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -391,7 +454,7 @@ func (x *Metadata) String() string {
 func (*Metadata) ProtoMessage() {}
 
 func (x *Metadata) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[3]
+	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -404,7 +467,7 @@ func (x *Metadata) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Metadata.ProtoReflect.Descriptor instead.
 func (*Metadata) Descriptor() ([]byte, []int) {
-	return file_api_agentrpc_agentrpc_proto_rawDescGZIP(), []int{3}
+	return file_api_agentrpc_agentrpc_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Metadata) GetKey() string {
@@ -456,7 +519,7 @@ type App struct {
 
 func (x *App) Reset() {
 	*x = App{}
-	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[4]
+	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -468,7 +531,7 @@ func (x *App) String() string {
 func (*App) ProtoMessage() {}
 
 func (x *App) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[4]
+	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -481,7 +544,7 @@ func (x *App) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use App.ProtoReflect.Descriptor instead.
 func (*App) Descriptor() ([]byte, []int) {
-	return file_api_agentrpc_agentrpc_proto_rawDescGZIP(), []int{4}
+	return file_api_agentrpc_agentrpc_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *App) GetId() []byte {
@@ -541,7 +604,7 @@ type HelloRequest struct {
 
 func (x *HelloRequest) Reset() {
 	*x = HelloRequest{}
-	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[5]
+	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -553,7 +616,7 @@ func (x *HelloRequest) String() string {
 func (*HelloRequest) ProtoMessage() {}
 
 func (x *HelloRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[5]
+	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -566,7 +629,7 @@ func (x *HelloRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HelloRequest.ProtoReflect.Descriptor instead.
 func (*HelloRequest) Descriptor() ([]byte, []int) {
-	return file_api_agentrpc_agentrpc_proto_rawDescGZIP(), []int{5}
+	return file_api_agentrpc_agentrpc_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *HelloRequest) GetVersion() string {
@@ -608,7 +671,7 @@ type LifecycleRequest struct {
 
 func (x *LifecycleRequest) Reset() {
 	*x = LifecycleRequest{}
-	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[6]
+	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -620,7 +683,7 @@ func (x *LifecycleRequest) String() string {
 func (*LifecycleRequest) ProtoMessage() {}
 
 func (x *LifecycleRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[6]
+	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -633,7 +696,7 @@ func (x *LifecycleRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LifecycleRequest.ProtoReflect.Descriptor instead.
 func (*LifecycleRequest) Descriptor() ([]byte, []int) {
-	return file_api_agentrpc_agentrpc_proto_rawDescGZIP(), []int{6}
+	return file_api_agentrpc_agentrpc_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *LifecycleRequest) GetState() string {
@@ -662,7 +725,7 @@ type LogLine struct {
 
 func (x *LogLine) Reset() {
 	*x = LogLine{}
-	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[7]
+	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -674,7 +737,7 @@ func (x *LogLine) String() string {
 func (*LogLine) ProtoMessage() {}
 
 func (x *LogLine) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[7]
+	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -687,7 +750,7 @@ func (x *LogLine) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LogLine.ProtoReflect.Descriptor instead.
 func (*LogLine) Descriptor() ([]byte, []int) {
-	return file_api_agentrpc_agentrpc_proto_rawDescGZIP(), []int{7}
+	return file_api_agentrpc_agentrpc_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *LogLine) GetCreatedAt() *timestamppb.Timestamp {
@@ -721,7 +784,7 @@ type LogsRequest struct {
 
 func (x *LogsRequest) Reset() {
 	*x = LogsRequest{}
-	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[8]
+	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -733,7 +796,7 @@ func (x *LogsRequest) String() string {
 func (*LogsRequest) ProtoMessage() {}
 
 func (x *LogsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[8]
+	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -746,7 +809,7 @@ func (x *LogsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LogsRequest.ProtoReflect.Descriptor instead.
 func (*LogsRequest) Descriptor() ([]byte, []int) {
-	return file_api_agentrpc_agentrpc_proto_rawDescGZIP(), []int{8}
+	return file_api_agentrpc_agentrpc_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *LogsRequest) GetLogSourceId() []byte {
@@ -773,7 +836,7 @@ type LogsResponse struct {
 
 func (x *LogsResponse) Reset() {
 	*x = LogsResponse{}
-	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[9]
+	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -785,7 +848,7 @@ func (x *LogsResponse) String() string {
 func (*LogsResponse) ProtoMessage() {}
 
 func (x *LogsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[9]
+	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -798,7 +861,7 @@ func (x *LogsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LogsResponse.ProtoReflect.Descriptor instead.
 func (*LogsResponse) Descriptor() ([]byte, []int) {
-	return file_api_agentrpc_agentrpc_proto_rawDescGZIP(), []int{9}
+	return file_api_agentrpc_agentrpc_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *LogsResponse) GetOverflowed() bool {
@@ -824,7 +887,7 @@ type ScriptTimingRequest struct {
 
 func (x *ScriptTimingRequest) Reset() {
 	*x = ScriptTimingRequest{}
-	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[10]
+	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -836,7 +899,7 @@ func (x *ScriptTimingRequest) String() string {
 func (*ScriptTimingRequest) ProtoMessage() {}
 
 func (x *ScriptTimingRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[10]
+	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -849,7 +912,7 @@ func (x *ScriptTimingRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScriptTimingRequest.ProtoReflect.Descriptor instead.
 func (*ScriptTimingRequest) Descriptor() ([]byte, []int) {
-	return file_api_agentrpc_agentrpc_proto_rawDescGZIP(), []int{10}
+	return file_api_agentrpc_agentrpc_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *ScriptTimingRequest) GetScriptId() []byte {
@@ -904,7 +967,7 @@ type AppHealthRequest struct {
 
 func (x *AppHealthRequest) Reset() {
 	*x = AppHealthRequest{}
-	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[11]
+	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -916,7 +979,7 @@ func (x *AppHealthRequest) String() string {
 func (*AppHealthRequest) ProtoMessage() {}
 
 func (x *AppHealthRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[11]
+	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -929,7 +992,7 @@ func (x *AppHealthRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AppHealthRequest.ProtoReflect.Descriptor instead.
 func (*AppHealthRequest) Descriptor() ([]byte, []int) {
-	return file_api_agentrpc_agentrpc_proto_rawDescGZIP(), []int{11}
+	return file_api_agentrpc_agentrpc_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *AppHealthRequest) GetHealth() map[string]string {
@@ -951,7 +1014,7 @@ type MetadataValue struct {
 
 func (x *MetadataValue) Reset() {
 	*x = MetadataValue{}
-	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[12]
+	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -963,7 +1026,7 @@ func (x *MetadataValue) String() string {
 func (*MetadataValue) ProtoMessage() {}
 
 func (x *MetadataValue) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[12]
+	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -976,7 +1039,7 @@ func (x *MetadataValue) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MetadataValue.ProtoReflect.Descriptor instead.
 func (*MetadataValue) Descriptor() ([]byte, []int) {
-	return file_api_agentrpc_agentrpc_proto_rawDescGZIP(), []int{12}
+	return file_api_agentrpc_agentrpc_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *MetadataValue) GetKey() string {
@@ -1016,7 +1079,7 @@ type MetadataRequest struct {
 
 func (x *MetadataRequest) Reset() {
 	*x = MetadataRequest{}
-	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[13]
+	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1028,7 +1091,7 @@ func (x *MetadataRequest) String() string {
 func (*MetadataRequest) ProtoMessage() {}
 
 func (x *MetadataRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[13]
+	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1041,7 +1104,7 @@ func (x *MetadataRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MetadataRequest.ProtoReflect.Descriptor instead.
 func (*MetadataRequest) Descriptor() ([]byte, []int) {
-	return file_api_agentrpc_agentrpc_proto_rawDescGZIP(), []int{13}
+	return file_api_agentrpc_agentrpc_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *MetadataRequest) GetValues() []*MetadataValue {
@@ -1049,6 +1112,67 @@ func (x *MetadataRequest) GetValues() []*MetadataValue {
 		return x.Values
 	}
 	return nil
+}
+
+type MonitorRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Path  string                 `protobuf:"bytes,1,opt,name=path,proto3" json:"path,omitempty"`
+	// short says that the use has been at the threshold or above for a while.
+	Short         bool  `protobuf:"varint,2,opt,name=short,proto3" json:"short,omitempty"`
+	Percent       int32 `protobuf:"varint,3,opt,name=percent,proto3" json:"percent,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MonitorRequest) Reset() {
+	*x = MonitorRequest{}
+	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MonitorRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MonitorRequest) ProtoMessage() {}
+
+func (x *MonitorRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MonitorRequest.ProtoReflect.Descriptor instead.
+func (*MonitorRequest) Descriptor() ([]byte, []int) {
+	return file_api_agentrpc_agentrpc_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *MonitorRequest) GetPath() string {
+	if x != nil {
+		return x.Path
+	}
+	return ""
+}
+
+func (x *MonitorRequest) GetShort() bool {
+	if x != nil {
+		return x.Short
+	}
+	return false
+}
+
+func (x *MonitorRequest) GetPercent() int32 {
+	if x != nil {
+		return x.Percent
+	}
+	return 0
 }
 
 type StatsRequest struct {
@@ -1069,7 +1193,7 @@ type StatsRequest struct {
 
 func (x *StatsRequest) Reset() {
 	*x = StatsRequest{}
-	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[14]
+	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1081,7 +1205,7 @@ func (x *StatsRequest) String() string {
 func (*StatsRequest) ProtoMessage() {}
 
 func (x *StatsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[14]
+	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1094,7 +1218,7 @@ func (x *StatsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatsRequest.ProtoReflect.Descriptor instead.
 func (*StatsRequest) Descriptor() ([]byte, []int) {
-	return file_api_agentrpc_agentrpc_proto_rawDescGZIP(), []int{14}
+	return file_api_agentrpc_agentrpc_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *StatsRequest) GetConnectionCount() int64 {
@@ -1177,7 +1301,7 @@ type StatsResponse struct {
 
 func (x *StatsResponse) Reset() {
 	*x = StatsResponse{}
-	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[15]
+	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1189,7 +1313,7 @@ func (x *StatsResponse) String() string {
 func (*StatsResponse) ProtoMessage() {}
 
 func (x *StatsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[15]
+	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1202,7 +1326,7 @@ func (x *StatsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatsResponse.ProtoReflect.Descriptor instead.
 func (*StatsResponse) Descriptor() ([]byte, []int) {
-	return file_api_agentrpc_agentrpc_proto_rawDescGZIP(), []int{15}
+	return file_api_agentrpc_agentrpc_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *StatsResponse) GetReportIntervalSeconds() int64 {
@@ -1217,7 +1341,7 @@ var File_api_agentrpc_agentrpc_proto protoreflect.FileDescriptor
 const file_api_agentrpc_agentrpc_proto_rawDesc = "" +
 	"\n" +
 	"\x1bapi/agentrpc/agentrpc.proto\x12\bagentrpc\x1a\x1fgoogle/protobuf/timestamp.proto\"\a\n" +
-	"\x05Empty\"\xd9\x05\n" +
+	"\x05Empty\"\x88\x06\n" +
 	"\bManifest\x12\x19\n" +
 	"\bagent_id\x18\x01 \x01(\fR\aagentId\x12\x1d\n" +
 	"\n" +
@@ -1238,10 +1362,14 @@ const file_api_agentrpc_agentrpc_proto_rawDesc = "" +
 	"\tclient_ca\x18\x0e \x01(\fR\bclientCa\x12<\n" +
 	"\x1adisable_direct_connections\x18\x0f \x01(\bR\x18disableDirectConnections\x12)\n" +
 	"\x11ssh_host_key_seed\x18\x10 \x01(\fR\x0esshHostKeySeed\x12!\n" +
-	"\fstun_servers\x18\x11 \x03(\tR\vstunServers\x1a>\n" +
+	"\fstun_servers\x18\x11 \x03(\tR\vstunServers\x12-\n" +
+	"\bmonitors\x18\x12 \x03(\v2\x11.agentrpc.MonitorR\bmonitors\x1a>\n" +
 	"\x10EnvironmentEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xd3\x02\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\";\n" +
+	"\aMonitor\x12\x12\n" +
+	"\x04path\x18\x01 \x01(\tR\x04path\x12\x1c\n" +
+	"\tthreshold\x18\x02 \x01(\x05R\tthreshold\"\xd3\x02\n" +
 	"\x06Script\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\fR\x02id\x12\"\n" +
 	"\rlog_source_id\x18\x02 \x01(\fR\vlogSourceId\x12!\n" +
@@ -1311,7 +1439,11 @@ const file_api_agentrpc_agentrpc_proto_rawDesc = "" +
 	"\x05error\x18\x03 \x01(\tR\x05error\x12=\n" +
 	"\fcollected_at\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\vcollectedAt\"B\n" +
 	"\x0fMetadataRequest\x12/\n" +
-	"\x06values\x18\x01 \x03(\v2\x17.agentrpc.MetadataValueR\x06values\"\xc9\x03\n" +
+	"\x06values\x18\x01 \x03(\v2\x17.agentrpc.MetadataValueR\x06values\"T\n" +
+	"\x0eMonitorRequest\x12\x12\n" +
+	"\x04path\x18\x01 \x01(\tR\x04path\x12\x14\n" +
+	"\x05short\x18\x02 \x01(\bR\x05short\x12\x18\n" +
+	"\apercent\x18\x03 \x01(\x05R\apercent\"\xc9\x03\n" +
 	"\fStatsRequest\x12)\n" +
 	"\x10connection_count\x18\x01 \x01(\x03R\x0fconnectionCount\x12\x19\n" +
 	"\brx_bytes\x18\x02 \x01(\x03R\arxBytes\x12\x19\n" +
@@ -1327,7 +1459,7 @@ const file_api_agentrpc_agentrpc_proto_rawDesc = "" +
 	"\x1cconnection_median_latency_ms\x18\n" +
 	" \x01(\x01R\x19connectionMedianLatencyMs\"G\n" +
 	"\rStatsResponse\x126\n" +
-	"\x17report_interval_seconds\x18\x01 \x01(\x03R\x15reportIntervalSeconds2\xe7\x03\n" +
+	"\x17report_interval_seconds\x18\x01 \x01(\x03R\x15reportIntervalSeconds2\xa3\x04\n" +
 	"\x05Agent\x123\n" +
 	"\x05Hello\x12\x16.agentrpc.HelloRequest\x1a\x12.agentrpc.Manifest\x12>\n" +
 	"\x0fUpdateLifecycle\x12\x1a.agentrpc.LifecycleRequest\x1a\x0f.agentrpc.Empty\x12;\n" +
@@ -1335,7 +1467,8 @@ const file_api_agentrpc_agentrpc_proto_rawDesc = "" +
 	"AppendLogs\x12\x15.agentrpc.LogsRequest\x1a\x16.agentrpc.LogsResponse\x12D\n" +
 	"\x12ReportScriptTiming\x12\x1d.agentrpc.ScriptTimingRequest\x1a\x0f.agentrpc.Empty\x12>\n" +
 	"\x0fUpdateAppHealth\x12\x1a.agentrpc.AppHealthRequest\x1a\x0f.agentrpc.Empty\x12<\n" +
-	"\x0eUpdateMetadata\x12\x19.agentrpc.MetadataRequest\x1a\x0f.agentrpc.Empty\x12>\n" +
+	"\x0eUpdateMetadata\x12\x19.agentrpc.MetadataRequest\x1a\x0f.agentrpc.Empty\x12:\n" +
+	"\rUpdateMonitor\x12\x18.agentrpc.MonitorRequest\x1a\x0f.agentrpc.Empty\x12>\n" +
 	"\vUpdateStats\x12\x16.agentrpc.StatsRequest\x1a\x17.agentrpc.StatsResponse\x12(\n" +
 	"\x04Ping\x12\x0f.agentrpc.Empty\x1a\x0f.agentrpc.EmptyB-Z+github.com/seed-2a7f8fe7/coder/api/agentrpcb\x06proto3"
 
@@ -1351,62 +1484,67 @@ func file_api_agentrpc_agentrpc_proto_rawDescGZIP() []byte {
 	return file_api_agentrpc_agentrpc_proto_rawDescData
 }
 
-var file_api_agentrpc_agentrpc_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
+var file_api_agentrpc_agentrpc_proto_msgTypes = make([]protoimpl.MessageInfo, 20)
 var file_api_agentrpc_agentrpc_proto_goTypes = []any{
 	(*Empty)(nil),                 // 0: agentrpc.Empty
 	(*Manifest)(nil),              // 1: agentrpc.Manifest
-	(*Script)(nil),                // 2: agentrpc.Script
-	(*Metadata)(nil),              // 3: agentrpc.Metadata
-	(*App)(nil),                   // 4: agentrpc.App
-	(*HelloRequest)(nil),          // 5: agentrpc.HelloRequest
-	(*LifecycleRequest)(nil),      // 6: agentrpc.LifecycleRequest
-	(*LogLine)(nil),               // 7: agentrpc.LogLine
-	(*LogsRequest)(nil),           // 8: agentrpc.LogsRequest
-	(*LogsResponse)(nil),          // 9: agentrpc.LogsResponse
-	(*ScriptTimingRequest)(nil),   // 10: agentrpc.ScriptTimingRequest
-	(*AppHealthRequest)(nil),      // 11: agentrpc.AppHealthRequest
-	(*MetadataValue)(nil),         // 12: agentrpc.MetadataValue
-	(*MetadataRequest)(nil),       // 13: agentrpc.MetadataRequest
-	(*StatsRequest)(nil),          // 14: agentrpc.StatsRequest
-	(*StatsResponse)(nil),         // 15: agentrpc.StatsResponse
-	nil,                           // 16: agentrpc.Manifest.EnvironmentEntry
-	nil,                           // 17: agentrpc.AppHealthRequest.HealthEntry
-	(*timestamppb.Timestamp)(nil), // 18: google.protobuf.Timestamp
+	(*Monitor)(nil),               // 2: agentrpc.Monitor
+	(*Script)(nil),                // 3: agentrpc.Script
+	(*Metadata)(nil),              // 4: agentrpc.Metadata
+	(*App)(nil),                   // 5: agentrpc.App
+	(*HelloRequest)(nil),          // 6: agentrpc.HelloRequest
+	(*LifecycleRequest)(nil),      // 7: agentrpc.LifecycleRequest
+	(*LogLine)(nil),               // 8: agentrpc.LogLine
+	(*LogsRequest)(nil),           // 9: agentrpc.LogsRequest
+	(*LogsResponse)(nil),          // 10: agentrpc.LogsResponse
+	(*ScriptTimingRequest)(nil),   // 11: agentrpc.ScriptTimingRequest
+	(*AppHealthRequest)(nil),      // 12: agentrpc.AppHealthRequest
+	(*MetadataValue)(nil),         // 13: agentrpc.MetadataValue
+	(*MetadataRequest)(nil),       // 14: agentrpc.MetadataRequest
+	(*MonitorRequest)(nil),        // 15: agentrpc.MonitorRequest
+	(*StatsRequest)(nil),          // 16: agentrpc.StatsRequest
+	(*StatsResponse)(nil),         // 17: agentrpc.StatsResponse
+	nil,                           // 18: agentrpc.Manifest.EnvironmentEntry
+	nil,                           // 19: agentrpc.AppHealthRequest.HealthEntry
+	(*timestamppb.Timestamp)(nil), // 20: google.protobuf.Timestamp
 }
 var file_api_agentrpc_agentrpc_proto_depIdxs = []int32{
-	16, // 0: agentrpc.Manifest.environment:type_name -> agentrpc.Manifest.EnvironmentEntry
-	2,  // 1: agentrpc.Manifest.scripts:type_name -> agentrpc.Script
-	3,  // 2: agentrpc.Manifest.metadata:type_name -> agentrpc.Metadata
-	4,  // 3: agentrpc.Manifest.apps:type_name -> agentrpc.App
-	18, // 4: agentrpc.LifecycleRequest.changed_at:type_name -> google.protobuf.Timestamp
-	18, // 5: agentrpc.LogLine.created_at:type_name -> google.protobuf.Timestamp
-	7,  // 6: agentrpc.LogsRequest.lines:type_name -> agentrpc.LogLine
-	18, // 7: agentrpc.ScriptTimingRequest.started_at:type_name -> google.protobuf.Timestamp
-	18, // 8: agentrpc.ScriptTimingRequest.ended_at:type_name -> google.protobuf.Timestamp
-	17, // 9: agentrpc.AppHealthRequest.health:type_name -> agentrpc.AppHealthRequest.HealthEntry
-	18, // 10: agentrpc.MetadataValue.collected_at:type_name -> google.protobuf.Timestamp
-	12, // 11: agentrpc.MetadataRequest.values:type_name -> agentrpc.MetadataValue
-	5,  // 12: agentrpc.Agent.Hello:input_type -> agentrpc.HelloRequest
-	6,  // 13: agentrpc.Agent.UpdateLifecycle:input_type -> agentrpc.LifecycleRequest
-	8,  // 14: agentrpc.Agent.AppendLogs:input_type -> agentrpc.LogsRequest
-	10, // 15: agentrpc.Agent.ReportScriptTiming:input_type -> agentrpc.ScriptTimingRequest
-	11, // 16: agentrpc.Agent.UpdateAppHealth:input_type -> agentrpc.AppHealthRequest
-	13, // 17: agentrpc.Agent.UpdateMetadata:input_type -> agentrpc.MetadataRequest
-	14, // 18: agentrpc.Agent.UpdateStats:input_type -> agentrpc.StatsRequest
-	0,  // 19: agentrpc.Agent.Ping:input_type -> agentrpc.Empty
-	1,  // 20: agentrpc.Agent.Hello:output_type -> agentrpc.Manifest
-	0,  // 21: agentrpc.Agent.UpdateLifecycle:output_type -> agentrpc.Empty
-	9,  // 22: agentrpc.Agent.AppendLogs:output_type -> agentrpc.LogsResponse
-	0,  // 23: agentrpc.Agent.ReportScriptTiming:output_type -> agentrpc.Empty
-	0,  // 24: agentrpc.Agent.UpdateAppHealth:output_type -> agentrpc.Empty
-	0,  // 25: agentrpc.Agent.UpdateMetadata:output_type -> agentrpc.Empty
-	15, // 26: agentrpc.Agent.UpdateStats:output_type -> agentrpc.StatsResponse
-	0,  // 27: agentrpc.Agent.Ping:output_type -> agentrpc.Empty
-	20, // [20:28] is the sub-list for method output_type
-	12, // [12:20] is the sub-list for method input_type
-	12, // [12:12] is the sub-list for extension type_name
-	12, // [12:12] is the sub-list for extension extendee
-	0,  // [0:12] is the sub-list for field type_name
+	18, // 0: agentrpc.Manifest.environment:type_name -> agentrpc.Manifest.EnvironmentEntry
+	3,  // 1: agentrpc.Manifest.scripts:type_name -> agentrpc.Script
+	4,  // 2: agentrpc.Manifest.metadata:type_name -> agentrpc.Metadata
+	5,  // 3: agentrpc.Manifest.apps:type_name -> agentrpc.App
+	2,  // 4: agentrpc.Manifest.monitors:type_name -> agentrpc.Monitor
+	20, // 5: agentrpc.LifecycleRequest.changed_at:type_name -> google.protobuf.Timestamp
+	20, // 6: agentrpc.LogLine.created_at:type_name -> google.protobuf.Timestamp
+	8,  // 7: agentrpc.LogsRequest.lines:type_name -> agentrpc.LogLine
+	20, // 8: agentrpc.ScriptTimingRequest.started_at:type_name -> google.protobuf.Timestamp
+	20, // 9: agentrpc.ScriptTimingRequest.ended_at:type_name -> google.protobuf.Timestamp
+	19, // 10: agentrpc.AppHealthRequest.health:type_name -> agentrpc.AppHealthRequest.HealthEntry
+	20, // 11: agentrpc.MetadataValue.collected_at:type_name -> google.protobuf.Timestamp
+	13, // 12: agentrpc.MetadataRequest.values:type_name -> agentrpc.MetadataValue
+	6,  // 13: agentrpc.Agent.Hello:input_type -> agentrpc.HelloRequest
+	7,  // 14: agentrpc.Agent.UpdateLifecycle:input_type -> agentrpc.LifecycleRequest
+	9,  // 15: agentrpc.Agent.AppendLogs:input_type -> agentrpc.LogsRequest
+	11, // 16: agentrpc.Agent.ReportScriptTiming:input_type -> agentrpc.ScriptTimingRequest
+	12, // 17: agentrpc.Agent.UpdateAppHealth:input_type -> agentrpc.AppHealthRequest
+	14, // 18: agentrpc.Agent.UpdateMetadata:input_type -> agentrpc.MetadataRequest
+	15, // 19: agentrpc.Agent.UpdateMonitor:input_type -> agentrpc.MonitorRequest
+	16, // 20: agentrpc.Agent.UpdateStats:input_type -> agentrpc.StatsRequest
+	0,  // 21: agentrpc.Agent.Ping:input_type -> agentrpc.Empty
+	1,  // 22: agentrpc.Agent.Hello:output_type -> agentrpc.Manifest
+	0,  // 23: agentrpc.Agent.UpdateLifecycle:output_type -> agentrpc.Empty
+	10, // 24: agentrpc.Agent.AppendLogs:output_type -> agentrpc.LogsResponse
+	0,  // 25: agentrpc.Agent.ReportScriptTiming:output_type -> agentrpc.Empty
+	0,  // 26: agentrpc.Agent.UpdateAppHealth:output_type -> agentrpc.Empty
+	0,  // 27: agentrpc.Agent.UpdateMetadata:output_type -> agentrpc.Empty
+	0,  // 28: agentrpc.Agent.UpdateMonitor:output_type -> agentrpc.Empty
+	17, // 29: agentrpc.Agent.UpdateStats:output_type -> agentrpc.StatsResponse
+	0,  // 30: agentrpc.Agent.Ping:output_type -> agentrpc.Empty
+	22, // [22:31] is the sub-list for method output_type
+	13, // [13:22] is the sub-list for method input_type
+	13, // [13:13] is the sub-list for extension type_name
+	13, // [13:13] is the sub-list for extension extendee
+	0,  // [0:13] is the sub-list for field type_name
 }
 
 func init() { file_api_agentrpc_agentrpc_proto_init() }
@@ -1420,7 +1558,7 @@ func file_api_agentrpc_agentrpc_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_api_agentrpc_agentrpc_proto_rawDesc), len(file_api_agentrpc_agentrpc_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   18,
+			NumMessages:   20,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -44,6 +44,7 @@ type DRPCAgentClient interface {
 	ReportScriptTiming(ctx context.Context, in *ScriptTimingRequest) (*Empty, error)
 	UpdateAppHealth(ctx context.Context, in *AppHealthRequest) (*Empty, error)
 	UpdateMetadata(ctx context.Context, in *MetadataRequest) (*Empty, error)
+	UpdateMonitor(ctx context.Context, in *MonitorRequest) (*Empty, error)
 	UpdateStats(ctx context.Context, in *StatsRequest) (*StatsResponse, error)
 	Ping(ctx context.Context, in *Empty) (*Empty, error)
 }
@@ -112,6 +113,15 @@ func (c *drpcAgentClient) UpdateMetadata(ctx context.Context, in *MetadataReques
 	return out, nil
 }
 
+func (c *drpcAgentClient) UpdateMonitor(ctx context.Context, in *MonitorRequest) (*Empty, error) {
+	out := new(Empty)
+	err := c.cc.Invoke(ctx, "/agentrpc.Agent/UpdateMonitor", drpcEncoding_File_api_agentrpc_agentrpc_proto{}, in, out)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *drpcAgentClient) UpdateStats(ctx context.Context, in *StatsRequest) (*StatsResponse, error) {
 	out := new(StatsResponse)
 	err := c.cc.Invoke(ctx, "/agentrpc.Agent/UpdateStats", drpcEncoding_File_api_agentrpc_agentrpc_proto{}, in, out)
@@ -137,6 +147,7 @@ type DRPCAgentServer interface {
 	ReportScriptTiming(context.Context, *ScriptTimingRequest) (*Empty, error)
 	UpdateAppHealth(context.Context, *AppHealthRequest) (*Empty, error)
 	UpdateMetadata(context.Context, *MetadataRequest) (*Empty, error)
+	UpdateMonitor(context.Context, *MonitorRequest) (*Empty, error)
 	UpdateStats(context.Context, *StatsRequest) (*StatsResponse, error)
 	Ping(context.Context, *Empty) (*Empty, error)
 }
@@ -167,6 +178,10 @@ func (s *DRPCAgentUnimplementedServer) UpdateMetadata(context.Context, *Metadata
 	return nil, drpcerr.WithCode(errors.New("Unimplemented"), drpcerr.Unimplemented)
 }
 
+func (s *DRPCAgentUnimplementedServer) UpdateMonitor(context.Context, *MonitorRequest) (*Empty, error) {
+	return nil, drpcerr.WithCode(errors.New("Unimplemented"), drpcerr.Unimplemented)
+}
+
 func (s *DRPCAgentUnimplementedServer) UpdateStats(context.Context, *StatsRequest) (*StatsResponse, error) {
 	return nil, drpcerr.WithCode(errors.New("Unimplemented"), drpcerr.Unimplemented)
 }
@@ -177,7 +192,7 @@ func (s *DRPCAgentUnimplementedServer) Ping(context.Context, *Empty) (*Empty, er
 
 type DRPCAgentDescription struct{}
 
-func (DRPCAgentDescription) NumMethods() int { return 8 }
+func (DRPCAgentDescription) NumMethods() int { return 9 }
 
 func (DRPCAgentDescription) Method(n int) (string, drpc.Encoding, drpc.Receiver, interface{}, bool) {
 	switch n {
@@ -236,6 +251,15 @@ func (DRPCAgentDescription) Method(n int) (string, drpc.Encoding, drpc.Receiver,
 					)
 			}, DRPCAgentServer.UpdateMetadata, true
 	case 6:
+		return "/agentrpc.Agent/UpdateMonitor", drpcEncoding_File_api_agentrpc_agentrpc_proto{},
+			func(srv interface{}, ctx context.Context, in1, in2 interface{}) (drpc.Message, error) {
+				return srv.(DRPCAgentServer).
+					UpdateMonitor(
+						ctx,
+						in1.(*MonitorRequest),
+					)
+			}, DRPCAgentServer.UpdateMonitor, true
+	case 7:
 		return "/agentrpc.Agent/UpdateStats", drpcEncoding_File_api_agentrpc_agentrpc_proto{},
 			func(srv interface{}, ctx context.Context, in1, in2 interface{}) (drpc.Message, error) {
 				return srv.(DRPCAgentServer).
@@ -244,7 +268,7 @@ func (DRPCAgentDescription) Method(n int) (string, drpc.Encoding, drpc.Receiver,
 						in1.(*StatsRequest),
 					)
 			}, DRPCAgentServer.UpdateStats, true
-	case 7:
+	case 8:
 		return "/agentrpc.Agent/Ping", drpcEncoding_File_api_agentrpc_agentrpc_proto{},
 			func(srv interface{}, ctx context.Context, in1, in2 interface{}) (drpc.Message, error) {
 				return srv.(DRPCAgentServer).
@@ -352,6 +376,22 @@ type drpcAgent_UpdateMetadataStream struct {
 }
 
 func (x *drpcAgent_UpdateMetadataStream) SendAndClose(m *Empty) error {
+	if err := x.MsgSend(m, drpcEncoding_File_api_agentrpc_agentrpc_proto{}); err != nil {
+		return err
+	}
+	return x.CloseSend()
+}
+
+type DRPCAgent_UpdateMonitorStream interface {
+	drpc.Stream
+	SendAndClose(*Empty) error
+}
+
+type drpcAgent_UpdateMonitorStream struct {
+	drpc.Stream
+}
+
+func (x *drpcAgent_UpdateMonitorStream) SendAndClose(m *Empty) error {
 	if err := x.MsgSend(m, drpcEncoding_File_api_agentrpc_agentrpc_proto{}); err != nil {
 		return err
 	}

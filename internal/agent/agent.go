@@ -58,6 +58,9 @@ type Config struct {
 	Relay tunnel.Relay
 	// PingInterval is how often the agent says that it lives; 0 means 15 s.
 	PingInterval time.Duration
+	// MonitorInterval is how often the use of memory and volumes is measured
+	// that the template has watched; 0 means 10 s.
+	MonitorInterval time.Duration
 	// Backoff is about the longest wait before the server is dialed again; 0
 	// means 3 s.
 	Backoff time.Duration
@@ -158,6 +161,9 @@ func New(c Config) (*Agent, error) {
 	}
 	if c.PingInterval <= 0 {
 		c.PingInterval = 15 * time.Second
+	}
+	if c.MonitorInterval <= 0 {
+		c.MonitorInterval = 10 * time.Second
 	}
 	if c.Backoff <= 0 {
 		c.Backoff = 3 * time.Second

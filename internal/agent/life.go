@@ -82,6 +82,9 @@ func (a *Agent) begin(m *agentrpc.Manifest) (*life, error) {
 	for _, d := range m.Metadata {
 		l.begun.Go(func() { l.collect(start, d) })
 	}
+	for _, w := range m.Monitors {
+		l.begun.Go(func() { l.monitor(start, w) })
+	}
 	for _, app := range m.Apps {
 		l.begun.Go(func() { l.checkHealth(start, app) })
 	}

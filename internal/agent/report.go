@@ -97,6 +97,13 @@ func (r *reports) timing(req *agentrpc.ScriptTimingRequest) {
 	})
 }
 
+func (r *reports) monitor(req *agentrpc.MonitorRequest) {
+	r.add("use of memory or a volume", func(ctx context.Context, c agentrpc.DRPCAgentClient) error {
+		_, err := c.UpdateMonitor(ctx, req)
+		return err
+	})
+}
+
 func (r *reports) add(what string, call func(ctx context.Context, c agentrpc.DRPCAgentClient) error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

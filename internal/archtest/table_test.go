@@ -15,10 +15,10 @@ var tiers = []tier{
 	{2, "mechanisms", []string{
 		"internal/access", "internal/archive", "internal/echo", "internal/filelock", "internal/initscript", "internal/lifecycle", "internal/notify",
 		"internal/postgres", "internal/postgres/embedded", "internal/postgres/sqlc", "internal/pty", "internal/screen", "internal/sshd", "internal/switchboard",
-		"internal/telemetry", "internal/terraform/...", "internal/tfprovider", "internal/tunnel/...", "internal/warm", "examples",
+		"internal/telemetry", "internal/terraform/...", "internal/tfprovider", "internal/tunnel/...", "internal/usage", "internal/warm", "examples",
 	}, []string{".", "api/...", "client", "internal/lifecycle", "internal/telemetry"}},
 	{3, "use cases", []string{
-		"internal/app", "internal/audit", "internal/identity", "internal/keyring", "internal/organization", "internal/presence", "internal/queue", "internal/resource", "internal/share", "internal/standing",
+		"internal/app", "internal/audit", "internal/deployment", "internal/health", "internal/identity", "internal/insight", "internal/keyring", "internal/organization", "internal/presence", "internal/queue", "internal/resource", "internal/share", "internal/standing",
 		"internal/template", "internal/workspace",
 	}, []string{
 		".", "api/...", "internal/access", "internal/archive", "internal/lifecycle", "internal/notify", "internal/postgres",
@@ -27,7 +27,7 @@ var tiers = []tier{
 	{4, "edges", []string{"internal/agentapi", "internal/appproxy", "internal/httpapi", "internal/provisionapi"}, []string{
 		".", "api/...", "client", "examples", "internal/access", "internal/archive", "internal/keyring", "internal/lifecycle", "internal/notify", "internal/telemetry",
 		"internal/switchboard", "internal/initscript", "internal/tunnel", "internal/identity", "internal/organization", "internal/presence", "internal/queue", "internal/share",
-		"internal/resource", "internal/template", "internal/workspace", "internal/audit", "internal/app",
+		"internal/resource", "internal/template", "internal/workspace", "internal/audit", "internal/app", "internal/deployment", "internal/health", "internal/insight",
 	}},
 	{5, "processes", []string{"internal/agent", "internal/provisionerd", "internal/server"}, []string{".", "api/...", "client", "internal/lifecycle", "internal/telemetry"}},
 	{6, "commands", []string{"internal/cli/...", "cmd/..."}, []string{".", "api/...", "client",
@@ -47,14 +47,15 @@ var pairs = map[string]map[string]string{
 	"internal/queue":        {"internal/standing": "places in the queue"},
 	"internal/share":        {"internal/queue": "it takes jobs of several"},
 	"internal/workspace":    {"internal/queue": "build jobs", "internal/resource": "what a build made", "internal/organization": "whom access lists name"},
+	"internal/health":       {"internal/deployment": "settings of the site"},
 	"internal/presence":     {"internal/resource": "agents are resources' children"},
 	"internal/identity":     {"internal/organization": "access lists that forget who leaves"},
-	"internal/agent":        {"internal/tunnel": "its end of the tunnel", "internal/sshd": "sessions", "internal/pty": "terminals that outlive their viewers"},
+	"internal/agent":        {"internal/tunnel": "its end of the tunnel", "internal/sshd": "sessions", "internal/pty": "terminals that outlive their viewers", "internal/usage": "what is watched"},
 	"internal/pty":          {"internal/tunnel": "viewers come through it", "internal/sshd": "the shells", "internal/screen": "what terminals show"},
 	"internal/provisionerd": {"internal/terraform": "an engine", "internal/archive": "module files", "internal/initscript": "the agent's bootstrap", "internal/echo": "an engine for tests"},
 	"internal/server":       {"./...": "it assembles everything"},
 	// A family imports no other; each process is linked by one of them only.
-	"internal/cli/inside":      {"internal/agent": "the agent it starts"},
+	"internal/cli/inside":      {"internal/agent": "the agent it starts", "internal/usage": "what stat shows"},
 	"internal/cli/provisioner": {"internal/provisionerd": "the provisioner it starts", "internal/terraform": "its engine", "internal/server": "the engines by name", "internal/telemetry": "its log and metrics"},
 	"internal/cli/remote":      {"internal/tunnel": "clients are a tunnel's other end"},
 	"internal/cli/serve":       {"internal/server": "the server it starts", "internal/telemetry": "its log"},
@@ -98,7 +99,7 @@ var (
 		"internal/httpapi":  8000, // one file per noun of the whole API
 	}
 	imports = map[string]int{
-		"internal/httpapi": 12, "internal/agentapi": 12, "internal/provisionapi": 12, // edges
+		"internal/httpapi": 20, "internal/agentapi": 12, "internal/provisionapi": 12, // edges
 		"internal/server":    28, // it assembles everything
 		"internal/workspace": 9,  // a build touches people, the queue, resources and tags
 	}

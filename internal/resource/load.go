@@ -81,7 +81,7 @@ func Agent(now time.Time, r sqlc.WorkspaceAgent) coder.WorkspaceAgent {
 		LastConnectedAt: r.LastConnectedAt, Latency: map[string]coder.DERPRegion{},
 		LifecycleState: coder.WorkspaceAgentLifecycle(r.LifecycleState), LogSources: []coder.WorkspaceAgentLogSource{},
 		LogsLength: r.LogsLength, LogsOverflowed: r.LogsOverflowed, Name: r.Name, OperatingSystem: r.OperatingSystem,
-		ParentID: r.ParentID, ReadyAt: r.ReadyAt, ResourceID: r.ResourceID, Scripts: r.Scripts, StartedAt: r.StartedAt,
+		ParentID: r.ParentID, ReadyAt: r.ReadyAt, ResourceID: r.ResourceID, ResourceMonitors: r.ResourceMonitors, Scripts: r.Scripts, StartedAt: r.StartedAt,
 		StartupScriptBehavior: coder.WorkspaceAgentStartupScriptBehaviorNonBlocking, Subsystems: []coder.AgentSubsystem{},
 		TroubleshootingURL: r.TroubleshootingUrl, UpdatedAt: r.UpdatedAt, Version: r.Version,
 	}

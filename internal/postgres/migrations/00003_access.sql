@@ -67,3 +67,6 @@ CREATE UNLOGGED TABLE agent_watches (
     agent_id uuid PRIMARY KEY,
     until    timestamptz NOT NULL
 );
+
+-- The memory and volumes whose use an agent watches, and how they do.
+ALTER TABLE workspace_agents ADD COLUMN resource_monitors jsonb NOT NULL DEFAULT '[]'; -- []coder.WorkspaceAgentMonitor

@@ -134,6 +134,12 @@ SELECT * FROM workspace_apps WHERE agent_id = $1 ORDER BY position, slug;
 UPDATE workspace_apps SET health = sqlc.arg(health)
 WHERE agent_id = sqlc.arg(agent_id) AND id = sqlc.arg(id) AND healthcheck_url <> '' AND health <> sqlc.arg(health);
 
+-- name: AgentMonitorsForUpdate :one
+SELECT resource_monitors FROM workspace_agents WHERE id = $1 FOR UPDATE;
+
+-- name: AgentSetMonitors :exec
+UPDATE workspace_agents SET resource_monitors = sqlc.arg(resource_monitors) WHERE id = sqlc.arg(id);
+
 -- name: AgentPutMetadata :exec
 -- Values of any number of agents; those of agents that are gone are dropped.
 INSERT INTO workspace_agent_metadata (agent_id, key, value, error, collected_at)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	coder "github.com/seed-2a7f8fe7/coder"
 )
 
 const agentAddScriptTiming = `-- name: AgentAddScriptTiming :exec
@@ -114,7 +115,7 @@ func (q *Queries) AgentApps(ctx context.Context, agentID uuid.UUID) ([]Workspace
 }
 
 const agentByID = `-- name: AgentByID :one
-SELECT a.id, a.resource_id, a.parent_id, a.name, a.token, a.instance_id, a.operating_system, a.architecture, a.directory, a.expanded_directory, a.environment, a.motd_file, a.troubleshooting_url, a.connection_timeout_seconds, a.display_apps, a.scripts, a.metadata_items, a.api_key_scope, a.position, a.version, a.api_version, a.subsystems, a.certificate, a.lifecycle_state, a.started_at, a.ready_at, a.first_connected_at, a.last_connected_at, a.disconnected_at, a.replica_id, a.connection_id, a.logs_length, a.logs_overflowed, a.created_at, a.updated_at, r.job_id, b.id AS build_id, b.build_number, j.status AS job_status,
+SELECT a.id, a.resource_id, a.parent_id, a.name, a.token, a.instance_id, a.operating_system, a.architecture, a.directory, a.expanded_directory, a.environment, a.motd_file, a.troubleshooting_url, a.connection_timeout_seconds, a.display_apps, a.scripts, a.metadata_items, a.api_key_scope, a.position, a.version, a.api_version, a.subsystems, a.certificate, a.lifecycle_state, a.started_at, a.ready_at, a.first_connected_at, a.last_connected_at, a.disconnected_at, a.replica_id, a.connection_id, a.logs_length, a.logs_overflowed, a.created_at, a.updated_at, a.resource_monitors, r.job_id, b.id AS build_id, b.build_number, j.status AS job_status,
     w.id AS workspace_id, w.name AS workspace_name, w.owner_id, w.organization_id, w.template_id,
     w.user_acl, w.group_acl, w.deleted_at, u.username AS owner_username,
     NOT EXISTS (
@@ -189,6 +190,7 @@ func (q *Queries) AgentByID(ctx context.Context, id uuid.UUID) (AgentByIDRow, er
 		&i.WorkspaceAgent.LogsOverflowed,
 		&i.WorkspaceAgent.CreatedAt,
 		&i.WorkspaceAgent.UpdatedAt,
+		&i.WorkspaceAgent.ResourceMonitors,
 		&i.JobID,
 		&i.BuildID,
 		&i.BuildNumber,
@@ -209,7 +211,7 @@ func (q *Queries) AgentByID(ctx context.Context, id uuid.UUID) (AgentByIDRow, er
 
 const agentByToken = `-- name: AgentByToken :one
 
-SELECT a.id, a.resource_id, a.parent_id, a.name, a.token, a.instance_id, a.operating_system, a.architecture, a.directory, a.expanded_directory, a.environment, a.motd_file, a.troubleshooting_url, a.connection_timeout_seconds, a.display_apps, a.scripts, a.metadata_items, a.api_key_scope, a.position, a.version, a.api_version, a.subsystems, a.certificate, a.lifecycle_state, a.started_at, a.ready_at, a.first_connected_at, a.last_connected_at, a.disconnected_at, a.replica_id, a.connection_id, a.logs_length, a.logs_overflowed, a.created_at, a.updated_at, r.job_id, b.id AS build_id, b.build_number, j.status AS job_status,
+SELECT a.id, a.resource_id, a.parent_id, a.name, a.token, a.instance_id, a.operating_system, a.architecture, a.directory, a.expanded_directory, a.environment, a.motd_file, a.troubleshooting_url, a.connection_timeout_seconds, a.display_apps, a.scripts, a.metadata_items, a.api_key_scope, a.position, a.version, a.api_version, a.subsystems, a.certificate, a.lifecycle_state, a.started_at, a.ready_at, a.first_connected_at, a.last_connected_at, a.disconnected_at, a.replica_id, a.connection_id, a.logs_length, a.logs_overflowed, a.created_at, a.updated_at, a.resource_monitors, r.job_id, b.id AS build_id, b.build_number, j.status AS job_status,
     w.id AS workspace_id, w.name AS workspace_name, w.owner_id, w.organization_id, w.template_id,
     w.user_acl, w.group_acl, w.deleted_at, u.username AS owner_username,
     NOT EXISTS (
@@ -290,6 +292,7 @@ func (q *Queries) AgentByToken(ctx context.Context, token uuid.UUID) (AgentByTok
 		&i.WorkspaceAgent.LogsOverflowed,
 		&i.WorkspaceAgent.CreatedAt,
 		&i.WorkspaceAgent.UpdatedAt,
+		&i.WorkspaceAgent.ResourceMonitors,
 		&i.JobID,
 		&i.BuildID,
 		&i.BuildNumber,
@@ -545,6 +548,17 @@ func (q *Queries) AgentMetadata(ctx context.Context, agentID uuid.UUID) ([]Agent
 	return items, nil
 }
 
+const agentMonitorsForUpdate = `-- name: AgentMonitorsForUpdate :one
+SELECT resource_monitors FROM workspace_agents WHERE id = $1 FOR UPDATE
+`
+
+func (q *Queries) AgentMonitorsForUpdate(ctx context.Context, id uuid.UUID) ([]coder.WorkspaceAgentMonitor, error) {
+	row := q.db.QueryRow(ctx, agentMonitorsForUpdate, id)
+	var resource_monitors []coder.WorkspaceAgentMonitor
+	err := row.Scan(&resource_monitors)
+	return resource_monitors, err
+}
+
 const agentPutLogSource = `-- name: AgentPutLogSource :one
 INSERT INTO workspace_agent_log_sources (id, agent_id, display_name, icon, created_at)
 VALUES ($1, $2, $3, $4, $5)
@@ -658,6 +672,15 @@ UPDATE workspace_agents SET logs_length = $2, logs_overflowed = $3 WHERE id = $1
 
 func (q *Queries) AgentSetLogs(ctx context.Context, iD uuid.UUID, logsLength int32, logsOverflowed bool) error {
 	_, err := q.db.Exec(ctx, agentSetLogs, iD, logsLength, logsOverflowed)
+	return err
+}
+
+const agentSetMonitors = `-- name: AgentSetMonitors :exec
+UPDATE workspace_agents SET resource_monitors = $1 WHERE id = $2
+`
+
+func (q *Queries) AgentSetMonitors(ctx context.Context, resourceMonitors []coder.WorkspaceAgentMonitor, iD uuid.UUID) error {
+	_, err := q.db.Exec(ctx, agentSetMonitors, resourceMonitors, iD)
 	return err
 }
 

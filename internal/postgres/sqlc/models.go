@@ -421,6 +421,7 @@ type WorkspaceAgent struct {
 	LogsOverflowed           bool
 	CreatedAt                time.Time
 	UpdatedAt                time.Time
+	ResourceMonitors         []coder.WorkspaceAgentMonitor
 }
 
 type WorkspaceAgentLog struct {

@@ -1,6 +1,6 @@
 //go:build unix
 
-package inside
+package usage
 
 import (
 	"fmt"
@@ -8,9 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// disk tells of the file system that path is on, as df does: what only the
+// Disk tells of the file system that path is on, as df does: what only the
 // system may use counts as neither used nor there.
-func disk(path string) (*amount, error) {
+func Disk(path string) (*Amount, error) {
 	var s unix.Statfs_t
 	if err := unix.Statfs(path, &s); err != nil {
 		return nil, fmt.Errorf("read the use of the disk at %s: %w", path, err)

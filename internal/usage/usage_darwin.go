@@ -1,4 +1,4 @@
-package inside
+package usage
 
 import (
 	"bufio"
@@ -13,7 +13,7 @@ import (
 )
 
 // hostCPU adds up what ps says of every process.
-func (m machine) hostCPU(ctx context.Context) (*amount, error) {
+func (m Machine) hostCPU(ctx context.Context) (*Amount, error) {
 	out, err := exec.CommandContext(ctx, "ps", "-A", "-o", "%cpu=").Output()
 	if err != nil {
 		return nil, fmt.Errorf("read the use of processors by ps: %w", err)
@@ -32,7 +32,7 @@ var (
 )
 
 // hostMemory reads what vm_stat says of pages.
-func (m machine) hostMemory() (*amount, error) {
+func (m Machine) hostMemory() (*Amount, error) {
 	total, err := unix.SysctlUint64("hw.memsize")
 	if err != nil {
 		return nil, fmt.Errorf("read the size of the memory: %w", err)

@@ -1,4 +1,4 @@
-package inside
+package usage
 
 import (
 	"context"
@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-func (m machine) read(name string) (string, error) {
-	b, err := os.ReadFile(filepath.Join(m.root, name))
+func (m Machine) read(name string) (string, error) {
+	b, err := os.ReadFile(filepath.Join(m.Root, name))
 	return strings.TrimSpace(string(b)), err
 }
 
@@ -20,7 +20,7 @@ func (m machine) read(name string) (string, error) {
 const ticksPerSecond = 100
 
 // hostCPU reads the time that processors were busy from /proc/stat.
-func (m machine) hostCPU(ctx context.Context) (*amount, error) {
+func (m Machine) hostCPU(ctx context.Context) (*Amount, error) {
 	n := 0.0
 	busy, err := used(ctx, func() (float64, error) {
 		text, err := m.read("proc/stat")
@@ -53,7 +53,7 @@ func (m machine) hostCPU(ctx context.Context) (*amount, error) {
 }
 
 // hostMemory reads /proc/meminfo.
-func (m machine) hostMemory() (*amount, error) {
+func (m Machine) hostMemory() (*Amount, error) {
 	text, err := m.read("proc/meminfo")
 	if err != nil {
 		return nil, fmt.Errorf("read the use of memory: %w", err)
@@ -72,14 +72,14 @@ func (m machine) hostMemory() (*amount, error) {
 // container is the control group around this process: of version 2, where all
 // is in one directory, or of version 1.
 type container struct {
-	machine
+	Machine
 	v2             bool
 	processor, ram string // directories under root
 }
 
 // container finds the control group of this process, when it is a container's:
 // one that limits something, or one of a machine that says it is a container.
-func (m machine) container() (container, bool) {
+func (m Machine) container() (container, bool) {
 	own := map[string]string{} // controller, "" for version 2, to path
 	text, err := m.read("proc/self/cgroup")
 	if err != nil {
@@ -92,7 +92,7 @@ func (m machine) container() (container, bool) {
 			}
 		}
 	}
-	c := container{machine: m}
+	c := container{Machine: m}
 	const base = "sys/fs/cgroup"
 	if _, err := m.read(base + "/cgroup.controllers"); err == nil {
 		c.v2 = true
@@ -112,7 +112,7 @@ func (m machine) container() (container, bool) {
 
 // limited gives the directory of a group, or of the nearest one above it that
 // limits something by one of the files; where none does, the group itself.
-func (m machine) limited(base, path string, files ...string) string {
+func (m Machine) limited(base, path string, files ...string) string {
 	var first string
 	for dir := filepath.Clean("/" + path); ; dir = filepath.Dir(dir) {
 		at := filepath.Join(base, dir)
@@ -132,16 +132,16 @@ func (m machine) limited(base, path string, files ...string) string {
 			break
 		}
 	}
-	if _, err := os.Stat(filepath.Join(m.root, base)); first == "" && err == nil {
+	if _, err := os.Stat(filepath.Join(m.Root, base)); first == "" && err == nil {
 		return base // the root has no limits, and no files of them
 	}
 	return first
 }
 
 // inContainer looks for the marks of the usual container runtimes.
-func (m machine) inContainer(own string) bool {
+func (m Machine) inContainer(own string) bool {
 	for _, f := range []string{".dockerenv", "run/.containerenv", "var/run/secrets/kubernetes.io"} {
-		if _, err := os.Stat(filepath.Join(m.root, f)); err == nil {
+		if _, err := os.Stat(filepath.Join(m.Root, f)); err == nil {
 			return true
 		}
 	}
@@ -195,7 +195,7 @@ func (c container) cores() (float64, bool) {
 	return q / p, err == nil && err2 == nil && q > 0 && p > 0
 }
 
-func (c container) cpu(ctx context.Context) (*amount, error) {
+func (c container) cpu(ctx context.Context) (*Amount, error) {
 	busy, err := used(ctx, c.seconds)
 	if err != nil {
 		if ctx.Err() != nil {
@@ -205,7 +205,7 @@ func (c container) cpu(ctx context.Context) (*amount, error) {
 	}
 	n, ok := c.cores()
 	if !ok {
-		return &amount{Used: busy, Unit: "cores"}, nil
+		return &Amount{Used: busy, Unit: "cores"}, nil
 	}
 	return of(busy, n, "cores"), nil
 }
@@ -223,7 +223,7 @@ func (c container) limit() (float64, bool) {
 
 // memory counts what cannot be given back at once: not the cache of files
 // that nobody has looked at lately.
-func (c container) memory() (*amount, error) {
+func (c container) memory() (*Amount, error) {
 	name, cache := "/memory.usage_in_bytes", "total_inactive_file"
 	if c.v2 {
 		name, cache = "/memory.current", "inactive_file"
@@ -245,7 +245,7 @@ func (c container) memory() (*amount, error) {
 	}
 	total, ok := c.limit()
 	if !ok {
-		return &amount{Used: bytes, Unit: "B"}, nil
+		return &Amount{Used: bytes, Unit: "B"}, nil
 	}
 	return of(bytes, total, "B"), nil
 }

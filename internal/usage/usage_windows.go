@@ -1,4 +1,4 @@
-package inside
+package usage
 
 import (
 	"context"
@@ -15,7 +15,7 @@ var (
 )
 
 // hostCPU reads the time that processors were busy.
-func (m machine) hostCPU(ctx context.Context) (*amount, error) {
+func (m Machine) hostCPU(ctx context.Context) (*Amount, error) {
 	busy, err := used(ctx, func() (float64, error) {
 		var idle, kernel, user windows.Filetime
 		ok, _, err := getSystemTimes.Call(uintptr(unsafe.Pointer(&idle)), uintptr(unsafe.Pointer(&kernel)), uintptr(unsafe.Pointer(&user)))
@@ -34,7 +34,7 @@ func (m machine) hostCPU(ctx context.Context) (*amount, error) {
 }
 
 // hostMemory reads how much memory there is and how much is free.
-func (m machine) hostMemory() (*amount, error) {
+func (m Machine) hostMemory() (*Amount, error) {
 	var s struct {
 		length, load                                                      uint32
 		total, free, totalPage, freePage, totalVirtual, freeVirtual, more uint64
@@ -46,8 +46,8 @@ func (m machine) hostMemory() (*amount, error) {
 	return of(float64(s.total-s.free), float64(s.total), "B"), nil
 }
 
-// disk tells of the disk that path is on.
-func disk(path string) (*amount, error) {
+// Disk tells of the disk that path is on.
+func Disk(path string) (*Amount, error) {
 	p, err := windows.UTF16PtrFromString(path)
 	if err != nil {
 		return nil, err

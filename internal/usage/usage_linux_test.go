@@ -1,4 +1,4 @@
-package inside
+package usage
 
 import (
 	"context"
@@ -8,7 +8,7 @@ import (
 )
 
 // tree makes a root directory with the files.
-func tree(t *testing.T, files map[string]string) machine {
+func tree(t *testing.T, files map[string]string) Machine {
 	t.Helper()
 	root := t.TempDir()
 	for name, text := range files {
@@ -20,7 +20,7 @@ func tree(t *testing.T, files map[string]string) machine {
 			t.Fatal(err)
 		}
 	}
-	return machine{root: root}
+	return Machine{Root: root}
 }
 
 func TestContainers(t *testing.T) {
@@ -87,15 +87,15 @@ func TestContainers(t *testing.T) {
 			if ok != tc.contained {
 				t.Fatalf("in a container: %t", ok)
 			}
-			mem, err := m.memory(false)
+			mem, err := m.Memory(false)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if mem.Used != tc.used || (mem.Total == nil) != (tc.most == 0) || mem.Total != nil && *mem.Total != tc.most {
-				t.Errorf("memory %s", mem.text("Mi"))
+				t.Errorf("memory %s", mem.Text("Mi"))
 			}
-			if all, err := m.memory(true); err != nil || all.text("Gi") != "4/8 GiB (50%)" {
-				t.Errorf("the machine's memory: %v %s", err, all.text("Gi"))
+			if all, err := m.Memory(true); err != nil || all.Text("Gi") != "4/8 GiB (50%)" {
+				t.Errorf("the machine's memory: %v %s", err, all.Text("Gi"))
 			}
 			if !ok {
 				return
@@ -103,7 +103,7 @@ func TestContainers(t *testing.T) {
 			if n, limited := c.cores(); limited != (tc.cores > 0) || limited && n != tc.cores {
 				t.Errorf("%v cores", n)
 			}
-			cpu, err := m.cpu(t.Context(), false)
+			cpu, err := m.CPU(t.Context(), false)
 			if err != nil || cpu.Used != 0 {
 				t.Errorf("%v: cpu %+v", err, cpu)
 			}
@@ -113,35 +113,35 @@ func TestContainers(t *testing.T) {
 
 func TestProcessors(t *testing.T) {
 	m := tree(t, map[string]string{"proc/stat": "cpu  10 0 10 5 5 0 0 0 7 7\ncpu0 1\ncpu1 1\nbtime 1"})
-	v, err := m.cpu(t.Context(), true)
-	if err != nil || v.text("") != "0/2 cores (0%)" {
-		t.Errorf("%v: %s", err, v.text(""))
+	v, err := m.CPU(t.Context(), true)
+	if err != nil || v.Text("") != "0/2 cores (0%)" {
+		t.Errorf("%v: %s", err, v.Text(""))
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := m.cpu(ctx, true); err == nil {
+	if _, err := m.CPU(ctx, true); err == nil {
 		t.Error("it waited for nothing")
 	}
-	real := machine{root: "/"}
-	if v, err := real.cpu(t.Context(), true); err != nil || v.Total == nil || v.Used > *v.Total {
+	real := Machine{Root: "/"}
+	if v, err := real.CPU(t.Context(), true); err != nil || v.Total == nil || v.Used > *v.Total {
 		t.Errorf("%v: %+v", err, v)
 	}
-	if v, err := disk(t.TempDir()); err != nil || v.Used <= 0 || v.Used > *v.Total {
+	if v, err := Disk(t.TempDir()); err != nil || v.Used <= 0 || v.Used > *v.Total {
 		t.Errorf("%v: %+v", err, v)
 	}
-	if _, err := disk("/no/such/place"); err == nil {
+	if _, err := Disk("/no/such/place"); err == nil {
 		t.Error("a disk that is not there")
 	}
 }
 
 func TestAmounts(t *testing.T) {
 	for want, got := range map[string]string{
-		"1.2/4 cores (31%)":   of(1.23, 4, "cores").text(""),
-		"1.5/2 GiB (75%)":     of(1.5*(1<<30), 2<<30, "B").text("Gi"),
-		"1536/2048 MiB (75%)": of(1.5*(1<<30), 2<<30, "B").text("Mi"),
-		"0/0 TiB":             of(0, 0, "B").text("Ti"),
-		"2 KiB":               (&amount{Used: 2048, Unit: "B"}).text("Ki"),
-		"not available":       (*amount)(nil).text("Gi"),
+		"1.2/4 cores (31%)":   of(1.23, 4, "cores").Text(""),
+		"1.5/2 GiB (75%)":     of(1.5*(1<<30), 2<<30, "B").Text("Gi"),
+		"1536/2048 MiB (75%)": of(1.5*(1<<30), 2<<30, "B").Text("Mi"),
+		"0/0 TiB":             of(0, 0, "B").Text("Ti"),
+		"2 KiB":               (&Amount{Used: 2048, Unit: "B"}).Text("Ki"),
+		"not available":       (*Amount)(nil).Text("Gi"),
 	} {
 		if got != want {
 			t.Errorf("%q, want %q", got, want)

@@ -1,0 +1,125 @@
+// Package usage tells how much of its processors, memory and disks a workspace
+// uses: of the container around this process, by control groups of version 1
+// and 2, or of the machine. (AG-24)
+package usage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Amount is how much of something is used, and of how much if that is limited.
+type Amount struct {
+	Used  float64  `json:"used"`
+	Total *float64 `json:"total"`
+	Unit  string   `json:"unit"` // cores, or B for bytes
+}
+
+func of(used, total float64, unit string) *Amount {
+	return &Amount{Used: used, Total: &total, Unit: unit}
+}
+
+// Text gives the amount for people, bytes in the binary prefix given, such as
+// "1.2/4 cores (30%)" or "3.1/7.7 GiB (40%)". That of nothing says so.
+func (a *Amount) Text(prefix string) string {
+	if a == nil {
+		return "not available"
+	}
+	scale, unit := 1.0, a.Unit
+	if a.Unit == "B" {
+		scale, unit = map[string]float64{"": 1, "Ki": 1 << 10, "Mi": 1 << 20, "Gi": 1 << 30, "Ti": 1 << 40}[prefix], prefix+"B"
+	}
+	short := func(f float64) string { return strings.TrimSuffix(strconv.FormatFloat(f/scale, 'f', 1, 64), ".0") }
+	if a.Total == nil {
+		return short(a.Used) + " " + unit
+	}
+	s := short(a.Used) + "/" + short(*a.Total) + " " + unit
+	if *a.Total > 0 {
+		s += fmt.Sprintf(" (%.0f%%)", 100*a.Used / *a.Total)
+	}
+	return s
+}
+
+// samplePeriod is how long the use of processors is watched. Scripts of
+// metadata wait for it.
+const samplePeriod = 200 * time.Millisecond
+
+// used watches a counter of processor seconds and gives how many processors
+// were busy meanwhile.
+func used(ctx context.Context, seconds func() (float64, error)) (float64, error) {
+	before, err := seconds()
+	if err != nil {
+		return 0, err
+	}
+	begin := time.Now()
+	select {
+	case <-time.After(samplePeriod):
+	case <-ctx.Done():
+		return 0, ctx.Err()
+	}
+	after, err := seconds()
+	if err != nil {
+		return 0, err
+	}
+	return max(0, (after-before)/time.Since(begin).Seconds()), nil
+}
+
+// errNoContainer says that there is no container around this process whose use
+// could be told.
+var errNoContainer = errors.New("this is no container that says what it uses; leave out --host for the machine")
+
+// Overview is everything; what cannot be told is nil.
+type Overview struct {
+	HostCPU         *Amount `json:"host_cpu"`
+	HostMemory      *Amount `json:"host_memory"`
+	HomeDisk        *Amount `json:"home_disk"`
+	ContainerCPU    *Amount `json:"container_cpu"`
+	ContainerMemory *Amount `json:"container_memory"`
+}
+
+// Machine is what this process runs on, and the container around it. Root is
+// where its files are: / but in tests.
+type Machine struct{ Root string }
+
+// CPU tells how many processors are busy, of those that may be: of the
+// container if there is one and host is false. It watches for a while.
+func (m Machine) CPU(ctx context.Context, host bool) (*Amount, error) {
+	if c, ok := m.container(); ok && !host {
+		return c.cpu(ctx)
+	}
+	return m.hostCPU(ctx)
+}
+
+// Memory tells how many bytes of memory are used, of those that may be: of the
+// container if there is one and host is false.
+func (m Machine) Memory(host bool) (*Amount, error) {
+	if c, ok := m.container(); ok && !host {
+		return c.memory()
+	}
+	return m.hostMemory()
+}
+
+// Overview gives all amounts there are, of the disk the one that home is on.
+func (m Machine) Overview(ctx context.Context, home string) Overview {
+	var o Overview
+	got := make(chan *Amount, 1)
+	go func() {
+		v, _ := m.hostCPU(ctx) // shown as not available
+		got <- v
+	}()
+	if c, ok := m.container(); ok {
+		o.ContainerCPU, _ = c.cpu(ctx)
+		o.ContainerMemory, _ = c.memory()
+	}
+	o.HostMemory, _ = m.hostMemory()
+	if _, err := os.Stat(home); err == nil {
+		o.HomeDisk, _ = Disk(home)
+	}
+	o.HostCPU = <-got
+	return o
+}
