@@ -54,7 +54,7 @@ func drawing() string {
 	b.WriteString("\nA next build can be asked for once the job is succeeded, canceled or failed; after a delete that succeeded there is none.\n")
 	b.WriteString("\n## Agent: life cycle\n\nTable: `WorkspaceAgentLifecycle.Next` in `agent.go`. The agent reports it.\n\n")
 	draw(&b, lifecycles, coder.WorkspaceAgentLifecycle.Next)
-	b.WriteString("\n## Agent: status\n\nNever stored: `AgentStatus` in `agent.go` derives it from times. An agent is `connecting` until it was there once, `timeout` when that takes longer than its connection timeout, then `connected` while it gives signs of life and else `disconnected`.\n")
+	b.WriteString("\n## Agent: status\n\nNever stored: `AgentStatus` in `agent.go` derives it from times. An agent is `connecting` until it was there once, `timeout` when that takes longer than its connection timeout, then `connected` while it gives signs of life and else `disconnected`. The server that holds its connection asks for a sign of life every 10 seconds and ends a connection that has been silent for 20; every 10 seconds it tells the database, in one statement, which agents are alive. An agent of which nothing was told for 25 seconds, because its server died with it, is `disconnected` too.\n")
 	return b.String()
 }
 
