@@ -767,9 +767,11 @@ func (x *UpdateJobResponse) GetLost() bool {
 }
 
 type CommitQuotaRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	JobId         string                 `protobuf:"bytes,1,opt,name=job_id,json=jobId,proto3" json:"job_id,omitempty"`
-	DailyCost     int32                  `protobuf:"varint,2,opt,name=daily_cost,json=dailyCost,proto3" json:"daily_cost,omitempty"`
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	JobId     string                 `protobuf:"bytes,1,opt,name=job_id,json=jobId,proto3" json:"job_id,omitempty"`
+	DailyCost int32                  `protobuf:"varint,2,opt,name=daily_cost,json=dailyCost,proto3" json:"daily_cost,omitempty"`
+	// fence repeats AcquiredJob.fence; zero from a peer that lacks it.
+	Fence         int64 `protobuf:"varint,1000,opt,name=fence,proto3" json:"fence,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -814,6 +816,13 @@ func (x *CommitQuotaRequest) GetJobId() string {
 func (x *CommitQuotaRequest) GetDailyCost() int32 {
 	if x != nil {
 		return x.DailyCost
+	}
+	return 0
+}
+
+func (x *CommitQuotaRequest) GetFence() int64 {
+	if x != nil {
+		return x.Fence
 	}
 	return 0
 }
@@ -1698,11 +1707,12 @@ const file_api_provisionerd_provisionerd_proto_rawDesc = "" +
 	"\x11UpdateJobResponse\x12\x1a\n" +
 	"\bcanceled\x18\x01 \x01(\bR\bcanceled\x12C\n" +
 	"\x0fvariable_values\x18\x03 \x03(\v2\x1a.provisioner.VariableValueR\x0evariableValues\x12\x13\n" +
-	"\x04lost\x18\xe8\a \x01(\bR\x04lostJ\x04\b\x02\x10\x03\"J\n" +
+	"\x04lost\x18\xe8\a \x01(\bR\x04lostJ\x04\b\x02\x10\x03\"a\n" +
 	"\x12CommitQuotaRequest\x12\x15\n" +
 	"\x06job_id\x18\x01 \x01(\tR\x05jobId\x12\x1d\n" +
 	"\n" +
-	"daily_cost\x18\x02 \x01(\x05R\tdailyCost\"h\n" +
+	"daily_cost\x18\x02 \x01(\x05R\tdailyCost\x12\x15\n" +
+	"\x05fence\x18\xe8\a \x01(\x03R\x05fence\"h\n" +
 	"\x13CommitQuotaResponse\x12\x0e\n" +
 	"\x02ok\x18\x01 \x01(\bR\x02ok\x12)\n" +
 	"\x10credits_consumed\x18\x02 \x01(\x05R\x0fcreditsConsumed\x12\x16\n" +

@@ -7,9 +7,17 @@ import (
 	"github.com/seed-2a7f8fe7/coder/api/provisionerd"
 )
 
-// CommitQuota says whether a workspace may cost what a build's plan does.
+// CommitQuota says whether a workspace may cost what a build's plan does. What
+// costs nothing always may.
 func (c *conn) CommitQuota(ctx context.Context, req *provisionerd.CommitQuotaRequest) (*provisionerd.CommitQuotaResponse, error) {
-	q, err := c.queue.CommitQuota(ctx, c.worker, c.fence(req.JobId, 0), req.JobId, req.DailyCost)
+	if req.DailyCost == 0 {
+		return &provisionerd.CommitQuotaResponse{Ok: true, Budget: -1}, nil
+	}
+	w, err := c.holder(ctx, req.JobId)
+	if err != nil {
+		return nil, c.explain("quota", req.JobId, err)
+	}
+	q, err := c.queue.CommitQuota(ctx, w, c.fence(req.JobId, req.Fence), req.JobId, req.DailyCost)
 	if err != nil {
 		return nil, c.explain("quota", req.JobId, err)
 	}

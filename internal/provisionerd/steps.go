@@ -207,7 +207,7 @@ func (r *runner) quota(ctx context.Context, cost int32) error {
 	}
 	r.report.stage("Checking the quota")
 	return r.d.call(ctx, func(ctx context.Context, c provisionerd.DRPCProvisionerDaemonClient) error {
-		q, err := c.CommitQuota(ctx, &provisionerd.CommitQuotaRequest{JobId: r.job.JobId, DailyCost: cost})
+		q, err := c.CommitQuota(ctx, &provisionerd.CommitQuotaRequest{JobId: r.job.JobId, DailyCost: cost, Fence: r.job.Fence})
 		if err == nil && !q.Ok {
 			err = refusal{fmt.Sprintf("insufficient quota: the workspace would cost %d credits a day, and its owner's others use %d of a budget of %d; delete one of them, or ask an administrator for a larger allowance", cost, q.CreditsConsumed, q.Budget)}
 		}

@@ -28,9 +28,6 @@ func (s *Service) CommitQuota(ctx context.Context, w Worker, fence int64, job st
 	if cost < 0 {
 		return out, coder.Invalid("daily_cost", "must not be negative")
 	}
-	if cost == 0 {
-		return out, nil
-	}
 	err := s.Store.Tx(ctx, func(q *sqlc.Queries) error {
 		_, j, err := s.held(ctx, q, w, job, fence)
 		if err != nil {

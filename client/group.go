@@ -1,0 +1,90 @@
+package client
+
+import (
+	"context"
+	"net/url"
+
+	"github.com/google/uuid"
+
+	"github.com/seed-2a7f8fe7/coder"
+)
+
+// Groups calls GET /organizations/{organization}/groups.
+func (c *Client) Groups(ctx context.Context, organization string) (out []coder.Group, err error) {
+	err = c.do(ctx, "GET", "/organizations/"+url.PathEscape(organization)+"/groups", nil, nil, &out)
+	return out, err
+}
+
+// GroupByName calls GET /organizations/{organization}/groups/{groupName}.
+func (c *Client) GroupByName(ctx context.Context, organization string, name string) (out coder.Group, err error) {
+	err = c.do(ctx, "GET", "/organizations/"+url.PathEscape(organization)+"/groups/"+url.PathEscape(name), nil, nil, &out)
+	return out, err
+}
+
+// CreateGroup calls POST /organizations/{organization}/groups.
+func (c *Client) CreateGroup(ctx context.Context, organization string, req coder.CreateGroupRequest) (out coder.Group, err error) {
+	err = c.do(ctx, "POST", "/organizations/"+url.PathEscape(organization)+"/groups", nil, req, &out)
+	return out, err
+}
+
+// UpdateGroup calls PATCH /groups/{group}.
+func (c *Client) UpdateGroup(ctx context.Context, id uuid.UUID, req coder.PatchGroupRequest) (out coder.Group, err error) {
+	err = c.do(ctx, "PATCH", "/groups/"+id.String(), nil, req, &out)
+	return out, err
+}
+
+// DeleteGroup calls DELETE /groups/{group}.
+func (c *Client) DeleteGroup(ctx context.Context, id uuid.UUID) error {
+	return c.do(ctx, "DELETE", "/groups/"+id.String(), nil, nil, nil)
+}
+
+// WorkspaceQuota calls GET /organizations/{organization}/members/{user}/workspace-quota.
+func (c *Client) WorkspaceQuota(ctx context.Context, organization string, user string) (out coder.WorkspaceQuota, err error) {
+	err = c.do(ctx, "GET", "/organizations/"+url.PathEscape(organization)+"/members/"+url.PathEscape(user)+"/workspace-quota", nil, nil, &out)
+	return out, err
+}
+
+// CreateOrganizationRole calls POST /organizations/{organization}/members/roles.
+func (c *Client) CreateOrganizationRole(ctx context.Context, organization string, req coder.CustomRoleRequest) (out coder.Role, err error) {
+	err = c.do(ctx, "POST", "/organizations/"+url.PathEscape(organization)+"/members/roles", nil, req, &out)
+	return out, err
+}
+
+// UpdateOrganizationRole calls PUT /organizations/{organization}/members/roles.
+func (c *Client) UpdateOrganizationRole(ctx context.Context, organization string, req coder.CustomRoleRequest) (out coder.Role, err error) {
+	err = c.do(ctx, "PUT", "/organizations/"+url.PathEscape(organization)+"/members/roles", nil, req, &out)
+	return out, err
+}
+
+// DeleteOrganizationRole calls DELETE /organizations/{organization}/members/roles/{roleName}.
+func (c *Client) DeleteOrganizationRole(ctx context.Context, organization string, name string) error {
+	return c.do(ctx, "DELETE", "/organizations/"+url.PathEscape(organization)+"/members/roles/"+url.PathEscape(name), nil, nil, nil)
+}
+
+// WorkspaceSharing calls GET /organizations/{organization}/settings/workspace-sharing.
+func (c *Client) WorkspaceSharing(ctx context.Context, organization string) (out coder.WorkspaceSharingSettings, err error) {
+	err = c.do(ctx, "GET", "/organizations/"+url.PathEscape(organization)+"/settings/workspace-sharing", nil, nil, &out)
+	return out, err
+}
+
+// UpdateWorkspaceSharing calls PATCH /organizations/{organization}/settings/workspace-sharing.
+func (c *Client) UpdateWorkspaceSharing(ctx context.Context, organization string, req coder.WorkspaceSharingSettings) (out coder.WorkspaceSharingSettings, err error) {
+	err = c.do(ctx, "PATCH", "/organizations/"+url.PathEscape(organization)+"/settings/workspace-sharing", nil, req, &out)
+	return out, err
+}
+
+// WorkspaceACL calls GET /workspaces/{workspace}/acl.
+func (c *Client) WorkspaceACL(ctx context.Context, id uuid.UUID) (out coder.WorkspaceACL, err error) {
+	err = c.do(ctx, "GET", "/workspaces/"+id.String()+"/acl", nil, nil, &out)
+	return out, err
+}
+
+// UpdateWorkspaceACL calls PATCH /workspaces/{workspace}/acl.
+func (c *Client) UpdateWorkspaceACL(ctx context.Context, id uuid.UUID, req coder.UpdateWorkspaceACL) error {
+	return c.do(ctx, "PATCH", "/workspaces/"+id.String()+"/acl", nil, req, nil)
+}
+
+// DeleteWorkspaceACL calls DELETE /workspaces/{workspace}/acl.
+func (c *Client) DeleteWorkspaceACL(ctx context.Context, id uuid.UUID) error {
+	return c.do(ctx, "DELETE", "/workspaces/"+id.String()+"/acl", nil, nil, nil)
+}
