@@ -3,6 +3,9 @@
 
 import { createRoute, createRouter, redirect } from '@tanstack/react-router';
 import { login, root, setup, shell } from './frame';
+import { accountRoutes } from './pages/account/routes';
+import { auditRoutes } from './pages/audit/routes';
+import { peopleRoutes } from './pages/people/routes';
 import { templateRoutes } from './pages/templates/routes';
 import { workspaceRoutes } from './pages/workspaces/routes';
 
@@ -15,7 +18,7 @@ const home = createRoute({
 });
 
 export const router = createRouter({
-  routeTree: root.addChildren([setup, login, shell.addChildren([home, ...workspaceRoutes, ...templateRoutes])]),
+  routeTree: root.addChildren([setup, login, shell.addChildren([home, ...workspaceRoutes, ...templateRoutes, ...peopleRoutes, ...auditRoutes, ...accountRoutes])]),
   defaultPreload: 'intent',
   scrollRestoration: true,
 });

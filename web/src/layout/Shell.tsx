@@ -14,6 +14,8 @@ import { Mark } from './Mark';
 const places: { label: string; to: string; needs?: Permission }[] = [
   { label: 'Workspaces', to: '/workspaces' },
   { label: 'Templates', to: '/templates' },
+  { label: 'Users', to: '/users', needs: 'readUsers' },
+  { label: 'Audit', to: '/audit', needs: 'readAudit' },
 ];
 
 function Places({ onGo }: { onGo?: () => void }) {
@@ -65,7 +67,7 @@ function Person() {
         <Menu.Label>
           {data.username} · {data.email}
         </Menu.Label>
-        <Menu.Item leftSection={<IconSettings size={16} />} component="a" href="/settings/account">
+        <Menu.Item leftSection={<IconSettings size={16} />} component={Link} to="/settings/account">
           Account
         </Menu.Item>
         <Menu.Item
@@ -111,6 +113,11 @@ export default function Shell() {
   const { data: person } = useQuery(me);
   const { data: build } = useQuery(buildInfo);
   const router = useRouter();
+  const theme = person?.theme_preference;
+  const { setColorScheme } = useMantineColorScheme();
+  useEffect(() => {
+    if (theme === 'light' || theme === 'dark' || theme === 'auto') setColorScheme(theme);
+  }, [theme, setColorScheme]);
   useEffect(() => {
     if (person !== null) return;
     const redirect = router.state.location.href;

@@ -1,0 +1,25 @@
+import { createRoute, lazyRouteComponent, redirect } from '@tanstack/react-router';
+import { shell } from '../../frame';
+
+const tabs = ['account', 'security', 'ssh-key', 'tokens', 'appearance'] as const;
+export type AccountTab = (typeof tabs)[number];
+
+const settings = createRoute({
+  getParentRoute: () => shell,
+  path: '/settings',
+  beforeLoad: () => {
+    throw redirect({ to: '/settings/$tab', params: { tab: 'account' } });
+  },
+});
+
+const tab = createRoute({
+  getParentRoute: () => shell,
+  path: '/settings/$tab',
+  params: {
+    parse: ({ tab }): { tab: AccountTab } => ({ tab: tabs.find((t) => t === tab) ?? 'account' }),
+    stringify: ({ tab }) => ({ tab }),
+  },
+  component: lazyRouteComponent(() => import('./Settings')),
+});
+
+export const accountRoutes = [settings, tab] as const;
