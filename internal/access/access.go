@@ -80,7 +80,8 @@ type Filter struct {
 	OwnerID         uuid.UUID   // rows of this owner
 	MemberOf        []uuid.UUID // owned and listed rows of these organizations alone
 	// UserKey and GroupKeys are the names of the subject in access lists: rows
-	// that have one of them in a list count.
+	// that have one of them in a list count, and, unless UserKey is empty, rows
+	// that have the group of everyone of their organization.
 	UserKey   string
 	GroupKeys []string
 	// IDs, when not nil, takes away every row but these: the token's allow list.

@@ -127,7 +127,10 @@ func lets(f Filter, o Object) bool {
 		return false
 	}
 	listed := o.UserACL[f.UserKey] != ""
-	for _, k := range f.GroupKeys {
+	for _, k := range append([]string{o.OrganizationID.String()}, f.GroupKeys...) {
+		if f.UserKey == "" {
+			continue
+		}
 		listed = listed || o.GroupACL[k] != ""
 	}
 	owned := f.OwnerID != uuid.Nil && o.OwnerID == f.OwnerID
@@ -190,6 +193,8 @@ func randomObject(rnd *rand.Rand, kinds []coder.RBACResource, orgs, people, grou
 		o.GroupACL = map[string]string{groups[i].String(): role}
 	case 1:
 		o.GroupACL = map[string]string{o.OrganizationID.String(): role}
+	case 2: // what no list should have
+		o.GroupACL = map[string]string{orgs[(i+1)%3].String(): role}
 	}
 	return o
 }

@@ -111,7 +111,6 @@ func (s Subject) Filter(t coder.RBACResource) Filter {
 		if s.organizationVerdict(id, coder.RBACActionRead, t, false) == permitted {
 			f.OrganizationIDs = append(f.OrganizationIDs, id)
 		}
-		f.GroupKeys = append(f.GroupKeys, id.String())
 	}
 	for _, id := range s.Groups {
 		f.GroupKeys = append(f.GroupKeys, id.String())

@@ -44,7 +44,7 @@ WHERE t.deleted_at IS NULL
   AND (sqlc.arg(see_all)::boolean
     OR t.organization_id = ANY (sqlc.arg(see_organizations)::uuid[])
     OR (t.organization_id = ANY (sqlc.arg(member_of)::uuid[])
-      AND (t.user_acl ? sqlc.arg(user_key)::text OR t.group_acl ?| sqlc.arg(group_keys)::text[])))
+      AND (t.user_acl ? sqlc.arg(user_key)::text OR t.group_acl ? t.organization_id::text AND sqlc.arg(user_key)::text <> '' OR t.group_acl ?| sqlc.arg(group_keys)::text[])))
   AND (NOT sqlc.arg(narrowed)::boolean OR t.id = ANY (sqlc.arg(only_ids)::uuid[]))
   AND (sqlc.narg(organization_id)::uuid IS NULL OR t.organization_id = sqlc.narg(organization_id))
   AND (sqlc.arg(organization_name)::text = '' OR lower(o.name) = lower(sqlc.arg(organization_name)) OR o.id::text = sqlc.arg(organization_name))

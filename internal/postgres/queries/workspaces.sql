@@ -66,7 +66,8 @@ WHERE (w.deleted_at IS NOT NULL) = @deleted::boolean
     AND (@see_all::boolean
         OR w.organization_id = ANY(@see_organizations::uuid[])
         OR w.organization_id = ANY(@see_member_of::uuid[])
-            AND (w.owner_id = @see_owner OR w.user_acl ? @user_key::text OR w.group_acl ?| @group_keys::text[]))
+            AND (w.owner_id = @see_owner OR w.user_acl ? @user_key::text OR w.group_acl ?| @group_keys::text[]
+                OR @user_key::text <> '' AND w.group_acl ? w.organization_id::text))
     AND (sqlc.narg(see_ids)::uuid[] IS NULL OR w.id = ANY(sqlc.narg(see_ids)::uuid[]))
     -- What the viewer asks for.
     AND (sqlc.narg(ids)::uuid[] IS NULL OR w.id = ANY(sqlc.narg(ids)::uuid[]))

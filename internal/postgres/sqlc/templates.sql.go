@@ -285,7 +285,7 @@ WHERE t.deleted_at IS NULL
   AND ($1::boolean
     OR t.organization_id = ANY ($2::uuid[])
     OR (t.organization_id = ANY ($3::uuid[])
-      AND (t.user_acl ? $4::text OR t.group_acl ?| $5::text[])))
+      AND (t.user_acl ? $4::text OR t.group_acl ? t.organization_id::text AND $4::text <> '' OR t.group_acl ?| $5::text[])))
   AND (NOT $6::boolean OR t.id = ANY ($7::uuid[]))
   AND ($8::uuid IS NULL OR t.organization_id = $8)
   AND ($9::text = '' OR lower(o.name) = lower($9) OR o.id::text = $9)

@@ -303,7 +303,8 @@ WHERE (w.deleted_at IS NOT NULL) = $2::boolean
     AND ($3::boolean
         OR w.organization_id = ANY($4::uuid[])
         OR w.organization_id = ANY($5::uuid[])
-            AND (w.owner_id = $6 OR w.user_acl ? $7::text OR w.group_acl ?| $8::text[]))
+            AND (w.owner_id = $6 OR w.user_acl ? $7::text OR w.group_acl ?| $8::text[]
+                OR $7::text <> '' AND w.group_acl ? w.organization_id::text))
     AND ($9::uuid[] IS NULL OR w.id = ANY($9::uuid[]))
     -- What the viewer asks for.
     AND ($10::uuid[] IS NULL OR w.id = ANY($10::uuid[]))
