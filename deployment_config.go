@@ -111,3 +111,8 @@ type Replica struct {
 	RegionID        int64     `json:"region_id"`
 	RelayAddress    string    `json:"relay_address"`
 }
+
+// CSPViolation is what a browser reports of something it refused.
+type CSPViolation struct {
+	Report map[string]any `json:"csp-report"`
+}

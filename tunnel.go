@@ -1,5 +1,7 @@
 package coder
 
+import "github.com/google/uuid"
+
 // TunnelRequest asks for a tunnel to an agent.
 type TunnelRequest struct {
 	// PublicKey is the client's ed25519 key, 32 bytes.
@@ -29,4 +31,23 @@ type TunnelGrant struct {
 	DisableDirectConnections bool `json:"disable_direct_connections"`
 	// STUNServers tell the client its public addresses: host:port each.
 	STUNServers []string `json:"stun_servers,omitempty"`
+}
+
+// RelayDebug is what a server's relay does at the moment.
+type RelayDebug struct {
+	Agents         int64             `json:"agents"`
+	Clients        int64             `json:"clients"`
+	Hops           int64             `json:"hops"` // clients here whose agents are with other servers
+	BytesToAgents  int64             `json:"bytes_to_agents"`
+	BytesToClients int64             `json:"bytes_to_clients"`
+	DroppedBytes   int64             `json:"dropped_bytes"`
+	Connections    []RelayDebugAgent `json:"connections"` // at most 1,000
+}
+
+// RelayDebugAgent is an agent that a relay knows: connected to it, or awaited
+// by clients.
+type RelayDebugAgent struct {
+	AgentID   uuid.UUID `json:"agent_id"`
+	Clients   int       `json:"clients"`
+	Connected bool      `json:"connected"`
 }

@@ -23,7 +23,10 @@ import (
 
 	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/internal/app"
+	"github.com/seed-2a7f8fe7/coder/internal/deployment"
+	"github.com/seed-2a7f8fe7/coder/internal/health"
 	"github.com/seed-2a7f8fe7/coder/internal/identity"
+	"github.com/seed-2a7f8fe7/coder/internal/insight"
 	"github.com/seed-2a7f8fe7/coder/internal/keyring"
 	"github.com/seed-2a7f8fe7/coder/internal/notify"
 	"github.com/seed-2a7f8fe7/coder/internal/organization"
@@ -48,6 +51,11 @@ type Config struct {
 	Presence      *presence.Service
 	Queue         *queue.Service
 	Keys          *keyring.Service
+	Site          *deployment.Service
+	Health        *health.Service
+	Insights      *insight.Service
+	// Relay tells what this server's relay does; nil: there is none.
+	Relay func() coder.RelayDebug
 	// Hub hears what changed, and is told of what people change; nil: pages
 	// are not live.
 	Hub *notify.Hub
@@ -114,6 +122,9 @@ func (a *API) Routes() []Route {
 	var table []Route
 	for _, routes := range [][]Route{
 		a.deploymentRoutes(),
+		a.siteRoutes(),
+		a.healthRoutes(),
+		a.insightRoutes(),
 		a.userRoutes(),
 		a.keyRoutes(),
 		a.organizationRoutes(),
@@ -182,7 +193,7 @@ func (a *API) serve(route Route) http.Handler {
 			return
 		}
 		if a.Hub != nil && r.Method != http.MethodGet && route.Action != "" && route.Action != coder.RBACActionRead {
-			a.Hub.Publish(notify.Kind(string(route.Resource)))
+			a.Hub.Publish(notify.Kind(string(route.Resource)), notify.Kind(string(coder.RBACResourceAuditLog)))
 		}
 	})
 }

@@ -17,7 +17,9 @@ import (
 
 	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/client"
+	"github.com/seed-2a7f8fe7/coder/internal/deployment"
 	"github.com/seed-2a7f8fe7/coder/internal/identity"
+	"github.com/seed-2a7f8fe7/coder/internal/insight"
 	"github.com/seed-2a7f8fe7/coder/internal/keyring"
 	"github.com/seed-2a7f8fe7/coder/internal/postgrestest"
 	"github.com/seed-2a7f8fe7/coder/internal/presence"
@@ -40,8 +42,10 @@ type live struct {
 func start(t *testing.T, edit func(*Config)) *live {
 	t.Helper()
 	reg := prometheus.NewRegistry()
+	store := postgrestest.New(t)
 	c := Config{
-		Identity: identity.New(identity.Config{Store: postgrestest.New(t)}), Registerer: reg,
+		Site: deployment.New(deployment.Config{Store: store}), Insights: insight.New(insight.Config{Store: store}),
+		Identity: identity.New(identity.Config{Store: store}), Registerer: reg,
 		Version: "v1.2.3", DeploymentID: uuid.NewString(),
 	}
 	if edit != nil {

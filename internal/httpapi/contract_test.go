@@ -65,6 +65,7 @@ func shape(method, path string) string {
 
 // ours are routes that we add to the contract, or that it speaks of elsewhere.
 var ours = []string{
+	"GET /debug/ws",
 	"POST /applications/reconnecting-pty-signed-token",
 	"GET /organizations/{}/provisionerjobs/{}/explain",
 	"GET /organizations/{}/provisionerqueue",
@@ -288,8 +289,9 @@ func (c contract) conforms(name string, v any, at string) (out []string) {
 
 // sometimes are fields that an answer leaves out when there is nothing to say.
 var sometimes = map[string][]string{
-	"Response":     {"detail", "validations"},
-	"Feature":      {"actual", "limit"},
-	"AuditLog":     {"organization", "user"},
-	"BannerConfig": {"background_color", "message"},
+	"Response":      {"detail", "validations"},
+	"Feature":       {"actual", "limit"},
+	"AuditLog":      {"organization", "user"},
+	"BannerConfig":  {"background_color", "message"},
+	"serpent.Group": {"parent"},
 }

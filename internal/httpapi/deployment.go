@@ -17,7 +17,6 @@ func (a *API) deploymentRoutes() []Route {
 		{Method: "GET", Path: "/{$}", Summary: "That there is an API", Auth: AuthPublic, Out: coder.Response{}, Handler: a.getRoot},
 		{Method: "GET", Path: "/buildinfo", Summary: "What the server is", Auth: AuthPublic, Out: coder.BuildInfoResponse{}, Handler: a.getBuildInfo},
 		{Method: "GET", Path: "/updatecheck", Summary: "Whether there is a newer version", Auth: AuthPublic, Out: coder.UpdateCheckResponse{}, Handler: a.getUpdateCheck},
-		{Method: "GET", Path: "/appearance", Summary: "How the deployment presents itself", Auth: AuthPublic, Out: coder.AppearanceConfig{}, Handler: a.getDeploymentAppearance},
 		{Method: "GET", Path: "/deployment/ssh", Summary: "What clients write into their SSH configuration", Out: coder.SSHConfigResponse{}, Handler: a.getSSHConfig},
 		{Method: "GET", Path: "/entitlements", Summary: "The features, all of them free", Out: coder.Entitlements{}, Handler: a.getEntitlements},
 		{Method: "GET", Path: "/experiments", Summary: "Experiments that are on", Out: []string{}, Handler: a.getExperiments},
@@ -40,12 +39,6 @@ func (a *API) getBuildInfo(w http.ResponseWriter, _ *http.Request) error {
 
 func (a *API) getUpdateCheck(w http.ResponseWriter, _ *http.Request) error {
 	return reply(w, http.StatusOK, coder.UpdateCheckResponse{Current: true, Version: a.Version, URL: ""})
-}
-
-func (a *API) getDeploymentAppearance(w http.ResponseWriter, _ *http.Request) error {
-	return reply(w, http.StatusOK, coder.AppearanceConfig{
-		AnnouncementBanners: []coder.BannerConfig{}, SupportLinks: []coder.LinkConfig{},
-	})
 }
 
 func (a *API) getSSHConfig(w http.ResponseWriter, _ *http.Request) error {

@@ -12,8 +12,11 @@ import (
 	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/internal/agentapi"
 	"github.com/seed-2a7f8fe7/coder/internal/app"
+	"github.com/seed-2a7f8fe7/coder/internal/deployment"
+	"github.com/seed-2a7f8fe7/coder/internal/health"
 	"github.com/seed-2a7f8fe7/coder/internal/httpapi"
 	"github.com/seed-2a7f8fe7/coder/internal/identity"
+	"github.com/seed-2a7f8fe7/coder/internal/insight"
 	"github.com/seed-2a7f8fe7/coder/internal/keyring"
 	"github.com/seed-2a7f8fe7/coder/internal/lifecycle"
 	"github.com/seed-2a7f8fe7/coder/internal/notify"
@@ -30,8 +33,8 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/workspace"
 )
 
-// deployment is what the database says about itself.
-type deployment struct {
+// facts are what the database says about itself.
+type facts struct {
 	id        uuid.UUID
 	authority *tunnel.Authority
 	hostKeys  []byte
@@ -39,7 +42,7 @@ type deployment struct {
 
 // deployment reads it, making what is not there yet; of several replicas that
 // start at once all get the same.
-func (s *Server) deployment(ctx context.Context) (d deployment, err error) {
+func (s *Server) deployment(ctx context.Context) (d facts, err error) {
 	q := s.db.store
 	if d.id, err = q.EnsureDeployment(ctx); err != nil {
 		return d, fmt.Errorf("read the deployment: %w", err)
@@ -84,6 +87,9 @@ type rooms struct {
 	agents     *agentapi.API
 	apps       *app.Service
 	provision  *provisionapi.API
+	site       *deployment.Service
+	health     *health.Service
+	insights   *insight.Service
 }
 
 // assemble makes the rooms and starts what lives, in order.
@@ -122,6 +128,7 @@ func (s *Server) assemble(ctx context.Context, ln *listeners) error {
 			return r.identity.PurgeKeys(ctx, s.c.APIKeysRetention)
 		})},
 		{Name: "purge of the use of apps", Service: purge(s.log, "old records of the use of apps", r.apps.PurgeUsage)},
+		{Name: "purge of the use of agents", Service: purge(s.log, "old reports of the use of agents", r.site.PurgeUsage)},
 	}
 	if s.c.PrometheusEnable {
 		services = append(services, lifecycle.Named{Name: "metrics", Service: &telemetry.Listener{Address: s.c.PrometheusAddress, Handler: telemetry.Metrics(s.registry)}})
@@ -142,7 +149,7 @@ func relayAddress(u *url.URL) string {
 	return u.String()
 }
 
-func (s *Server) rooms(d deployment) rooms {
+func (s *Server) rooms(d facts) rooms {
 	named := func(name string) []any { return []any{telemetry.NameKey, name} }
 	store := s.db.store
 	var r rooms
@@ -185,10 +192,11 @@ func (s *Server) rooms(d deployment) rooms {
 	r.provision = provisionapi.New(provisionapi.Config{
 		Queue: r.queue, Keys: r.keys, Identity: r.identity, Log: s.log.With(named("provisionapi")...), PSK: s.c.ProvisionerDaemonPSK, Version: s.c.Version,
 	})
+	s.site(&r)
 	return r
 }
 
-func (s *Server) api(r rooms, d deployment) (*httpapi.API, error) {
+func (s *Server) api(r rooms, d facts) (*httpapi.API, error) {
 	origins, err := prefixes(s.c.ProxyTrustedOrigins)
 	if err != nil {
 		return nil, err
@@ -207,6 +215,7 @@ func (s *Server) api(r rooms, d deployment) (*httpapi.API, error) {
 		SSH:                  coder.SSHConfigResponse{HostnamePrefix: s.c.HostnamePrefix, HostnameSuffix: s.c.HostnameSuffix, SSHConfigOptions: s.c.SSHConfigOptions},
 		PasswordAuthDisabled: s.c.Session.DisablePasswordAuth,
 		AgentAPIVersion:      "1.0", ProvisionerAPIVersion: "1.14",
+		Site: r.site, Health: r.health, Insights: r.insights, Relay: r.board.Debug,
 		AgentHTTP: r.agents.AgentHTTP, AgentPTY: r.agents.AgentPTY,
 		Mounts: mounts,
 	}), nil

@@ -64,6 +64,13 @@ type Config struct {
 	StrictTransportOptions  []string
 	AdditionalCSP           []string
 
+	// Settings is how the server was configured, as it is shown to people.
+	Settings        coder.DeploymentConfig
+	DocsURL         *url.URL // of the documentation that pages link to
+	SupportLinks    []coder.LinkConfig
+	HealthRefresh   time.Duration // how long a health report holds, 10 minutes
+	HealthThreshold time.Duration // what the database may take to answer, 15 ms
+
 	// APIKeysRetention is how long expired tokens are kept; 0 means 7 days.
 	APIKeysRetention time.Duration
 

@@ -43,7 +43,6 @@ func Options() []Topic {
 
 func networking() []Row {
 	return []Row{
-		{"docs-url", "url", "CODER_DOCS_URL", "networking.docsURL", "https://coder.com/docs", "URL of the documentation that pages link to."},
 		{"browser-only", "bool", "CODER_BROWSER_ONLY", "networking.browserOnly", "", "Let workspaces be reached through the browser only."},
 		{"proxy-health-interval", "duration", "CODER_PROXY_HEALTH_INTERVAL", "networking.http.proxyHealthInterval", "1m0s", "How often workspace proxies are checked."},
 	}
@@ -76,8 +75,6 @@ func observability() []Row {
 		{"trace", "bool", "CODER_TRACE_ENABLE", "introspection.tracing.enable", "", "Collect traces."},
 		{"trace-honeycomb-api-key", "string", "CODER_TRACE_HONEYCOMB_API_KEY", "", "", "Key to send traces to Honeycomb with."},
 		{"trace-logs", "bool", "CODER_TRACE_LOGS", "introspection.tracing.captureLogs", "", "Put log lines into traces."},
-		{"health-check-refresh", "duration", "CODER_HEALTH_CHECK_REFRESH", "introspection.healthcheck.refresh", "10m0s", "How long a health report holds."},
-		{"health-check-threshold-database", "duration", "CODER_HEALTH_CHECK_THRESHOLD_DATABASE", "introspection.healthcheck.thresholdDatabase", "15ms", "How slow the database may answer and still be healthy."},
 	}
 }
 
@@ -131,7 +128,6 @@ func other() []Row {
 		{"experiments", "string-array", "CODER_EXPERIMENTS", "experiments", "", "Experiments to turn on, or *."},
 		{"update-check", "bool", "CODER_UPDATE_CHECK", "updateCheck", "false", "Ask once a day whether there is a newer version."},
 		{"swagger-enable", "bool", "CODER_SWAGGER_ENABLE", "enableSwagger", "", "Show the API's documentation at /swagger."},
-		{"support-links", "struct[[]codersdk.LinkConfig]", "CODER_SUPPORT_LINKS", "supportLinks", "", "Links of the help menu, as a JSON list."},
 		{"web-terminal-renderer", "string", "CODER_WEB_TERMINAL_RENDERER", "client.webTerminalRenderer", "canvas", "How the terminal of the dashboard draws: canvas, webgl or dom."},
 		{"hide-ai-tasks", "bool", "CODER_HIDE_AI_TASKS", "client.hideAITasks", "false", "Do not show tasks in the dashboard."},
 	}

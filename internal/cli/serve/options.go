@@ -3,6 +3,7 @@ package serve
 import (
 	"time"
 
+	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/internal/cli/app"
 	"github.com/seed-2a7f8fe7/coder/internal/cli/later"
 	"github.com/seed-2a7f8fe7/coder/internal/cli/option"
@@ -12,16 +13,17 @@ import (
 
 // serverFlags is where the options of the server go.
 type serverFlags struct {
-	cfg         server.Config
-	log         telemetry.LogConfig
-	config      string
-	writeConfig bool
-	sshOptions  []string
-	types       []string
-	ignored     time.Duration
-	telemetry   bool
-	usage       bool
-	later       []*option.Option
+	cfg          server.Config
+	log          telemetry.LogConfig
+	config       string
+	writeConfig  bool
+	sshOptions   []string
+	types        []string
+	supportLinks string
+	ignored      time.Duration
+	telemetry    bool
+	usage        bool
+	later        []*option.Option
 }
 
 // under puts options under one heading of the help.
@@ -55,6 +57,8 @@ func serverOptions(a *app.Run, f *serverFlags) []*option.Option {
 		option.Path(&f.config, a.Home(), "config", "YAML file with options; flags and the environment win over it.").Short("c").Env("CODER_CONFIG_PATH").As("yaml-config-path"),
 		option.Bool(&f.writeConfig, "write-config", "Print the options as YAML for --config, and exit."),
 		option.String(&f.cfg.UpgradeMessage, "cli-upgrade-message", "What to tell people whose program is of another version.").Env("CODER_CLI_UPGRADE_MESSAGE").YAML("client.cliUpgradeMessage"),
+		option.URL(&f.cfg.DocsURL, "docs-url", "URL of the documentation that pages link to.").Env("CODER_DOCS_URL").YAML("networking.docsURL").Def("https://coder.com/docs"),
+		option.JSON[[]coder.LinkConfig](&f.supportLinks, "[]codersdk.LinkConfig", "support-links", "Links of the help menu, as a JSON list.").Env("CODER_SUPPORT_LINKS").YAML("supportLinks"),
 		option.Bool(&f.telemetry, "telemetry", "Accepted and without effect: nothing is reported to anybody.").Env("CODER_TELEMETRY_ENABLE").YAML("telemetry.enable").Def("true"),
 	)...)
 	for _, t := range later.Options() {
@@ -151,6 +155,8 @@ func observabilityOptions(f *serverFlags) []*option.Option {
 		option.Address(&c.PrometheusAddress, "prometheus-address", "Address to show them at.").Env("CODER_PROMETHEUS_ADDRESS").YAML("introspection.prometheus.address").Def("127.0.0.1:2112"),
 		option.Bool(&c.PprofEnable, "pprof-enable", "Show profiles.").Env("CODER_PPROF_ENABLE").YAML("introspection.pprof.enable"),
 		option.Address(&c.PprofAddress, "pprof-address", "Address to show them at.").Env("CODER_PPROF_ADDRESS").YAML("introspection.pprof.address").Def("127.0.0.1:6060"),
+		option.Duration(&c.HealthRefresh, "health-check-refresh", "How long a health report holds.").Env("CODER_HEALTH_CHECK_REFRESH").YAML("introspection.healthcheck.refresh").Def("10m0s"),
+		option.Duration(&c.HealthThreshold, "health-check-threshold-database", "How slow the database may answer and still be healthy.").Env("CODER_HEALTH_CHECK_THRESHOLD_DATABASE").YAML("introspection.healthcheck.thresholdDatabase").Def("15ms"),
 		option.List(&f.log.Filter, "log-filter", "Let debug lines through of parts whose names match; .* for all.").Short("l").Env("CODER_LOG_FILTER").YAML("introspection.logging.filter"),
 		option.String(&f.log.Human, "log-human", "File for the log as text; \"\" for none.").Env("CODER_LOGGING_HUMAN").YAML("introspection.logging.humanPath").Def("/dev/stderr"),
 		option.String(&f.log.JSON, "log-json", "File for the log as JSON.").Env("CODER_LOGGING_JSON").YAML("introspection.logging.jsonPath"),

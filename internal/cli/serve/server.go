@@ -9,6 +9,7 @@ package serve
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -66,13 +67,13 @@ func serverCommand(a *app.Run) *app.Command {
 				_, err = fmt.Fprint(a.Stdout, text)
 				return err
 			}
-			return serve(ctx, a, f)
+			return serve(ctx, a, f, options)
 		},
 	}
 }
 
 // serve runs the server until a signal, or until it cannot go on.
-func serve(ctx context.Context, a *app.Run, f *serverFlags) (err error) {
+func serve(ctx context.Context, a *app.Run, f *serverFlags, options []*option.Option) (err error) {
 	log, closeLog, err := logger(a, f.log)
 	if err != nil {
 		return err
@@ -84,6 +85,12 @@ func serve(ctx context.Context, a *app.Run, f *serverFlags) (err error) {
 	if c.SSHConfigOptions, err = option.SSHPairs(f.sshOptions); err != nil {
 		return err
 	}
+	if f.supportLinks != "" {
+		if err := json.Unmarshal([]byte(f.supportLinks), &c.SupportLinks); err != nil {
+			return coder.Errorf(coder.CodeInvalid, "--support-links: %s", err)
+		}
+	}
+	c.Settings = settings(options)
 	for _, o := range f.later {
 		if o.Given() && o.Value.Get() != initialText(o) {
 			log.Warn("this server does not act on an option yet", "option", "--"+o.Flag)

@@ -32,7 +32,9 @@ func TestSettingsFollowTheContract(t *testing.T) {
 		t.Fatal(err)
 	}
 	var c struct {
-		Schemas map[string]struct{ Fields map[string]struct{ Type string } }
+		Schemas map[string]struct {
+			Fields map[string]struct{ Type string }
+		}
 	}
 	if err := json.Unmarshal(b, &c); err != nil {
 		t.Fatal(err)

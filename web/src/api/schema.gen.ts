@@ -68,7 +68,31 @@ export interface paths {
                 };
             };
         };
-        put?: never;
+        /** Change how the deployment presents itself */
+        put: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["UpdateAppearanceConfig"];
+                };
+            };
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["UpdateAppearanceConfig"];
+                    };
+                };
+            };
+        };
         post?: never;
         delete?: never;
         options?: never;
@@ -372,6 +396,282 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v2/csp/reports": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** What a browser refused because of the Content-Security-Policy */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["CSPViolation"];
+                };
+            };
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/debug/coordinator": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The agents that this server's relay knows */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["RelayDebug"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/debug/health": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** How the deployment does */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["HealthcheckReport"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/debug/health/settings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Which sections nobody is warned of */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["HealthSettings"];
+                    };
+                };
+            };
+        };
+        /** Dismiss sections */
+        put: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["HealthSettings"];
+                };
+            };
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["HealthSettings"];
+                    };
+                };
+            };
+        };
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/debug/tailnet": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The agents that this server's relay knows */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["RelayDebug"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/debug/ws": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A WebSocket that sends back one message */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success */
+                101: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/deployment/config": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** How the server is configured, without secrets */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["DeploymentConfig"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v2/deployment/ssh": {
         parameters: {
             query?: never;
@@ -396,6 +696,42 @@ export interface paths {
                     };
                     content: {
                         "application/json": components["schemas"]["SSHConfigResponse"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/deployment/stats": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** How much the deployment is in use */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["DeploymentStats"];
                     };
                 };
             };
@@ -736,6 +1072,186 @@ export interface paths {
                     };
                     content: {
                         "application/json": components["schemas"]["GroupMembersResponse"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/insights/daus": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** People who worked, by the day */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["DAUsResponse"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/insights/templates": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** How templates are used */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["TemplateInsightsResponse"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/insights/user-activity": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** How long people worked */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["UserActivityInsightsResponse"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/insights/user-latency": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** How far people are from their workspaces */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["UserLatencyInsightsResponse"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/insights/user-status-counts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** How many users of each status there were */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["GetUserStatusCountsResponse"];
                     };
                 };
             };
@@ -2185,6 +2701,42 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v2/replicas": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The servers that share the database */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Replica"][];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v2/templates": {
         parameters: {
             query?: never;
@@ -2397,6 +2949,44 @@ export interface paths {
                     };
                     content: {
                         "application/json": components["schemas"]["ACLAvailable"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/templates/{template}/daus": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** People who worked with a template, by the day */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    template: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["DAUsResponse"];
                     };
                 };
             };
@@ -6122,6 +6712,17 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        AccessURLReport: {
+            access_url: string;
+            dismissed: boolean;
+            error: string;
+            healthy: boolean;
+            healthz_response: string;
+            reachable: boolean;
+            severity: components["schemas"]["HealthSeverity"];
+            status_code: number;
+            warnings: components["schemas"]["HealthMessage"][];
+        };
         ACLAvailable: {
             groups: components["schemas"]["Group"][];
             users: components["schemas"]["ReducedUser"][];
@@ -6304,6 +6905,10 @@ export interface components {
         Change: {
             topic: string;
         };
+        ConnectionLatency: {
+            p50: number;
+            p95: number;
+        };
         /** @enum {string} */
         CORSBehavior: "passthru" | "simple";
         CreateFirstUserRequest: {
@@ -6440,6 +7045,11 @@ export interface components {
             template_version_preset_id?: string | null;
             ttl_ms?: number | null;
         };
+        CSPViolation: {
+            "csp-report": {
+                [key: string]: unknown;
+            };
+        };
         CustomRoleRequest: {
             display_name: string;
             name: string;
@@ -6448,13 +7058,113 @@ export interface components {
             site_permissions: components["schemas"]["Permission"][];
             user_permissions: components["schemas"]["Permission"][];
         };
+        DatabaseReport: {
+            dismissed: boolean;
+            error: string;
+            healthy: boolean;
+            latency: string;
+            latency_ms: number;
+            reachable: boolean;
+            severity: components["schemas"]["HealthSeverity"];
+            threshold_ms: number;
+            warnings: components["schemas"]["HealthMessage"][];
+        };
+        DAUEntry: {
+            amount: number;
+            date: string;
+        };
+        DAUsResponse: {
+            entries: components["schemas"]["DAUEntry"][];
+            tz_hour_offset: number;
+        };
         DeleteWorkspaceAgentPortShareRequest: {
             agent_name: string;
             port: number;
         };
+        DeploymentConfig: {
+            config: {
+                [key: string]: unknown;
+            };
+            options: components["schemas"]["DeploymentOption"][];
+        };
+        DeploymentOption: {
+            annotations: {
+                [key: string]: string;
+            };
+            default: string;
+            description: string;
+            env: string;
+            flag: string;
+            flag_shorthand: string;
+            group: components["schemas"]["DeploymentOptionGroup"];
+            hidden: boolean;
+            kind: string;
+            name: string;
+            required: boolean;
+            use_instead: components["schemas"]["DeploymentOption"][];
+            value: unknown;
+            value_source: components["schemas"]["ValueSource"];
+            yaml: string;
+        };
+        DeploymentOptionGroup: {
+            description: string;
+            name: string;
+            parent?: components["schemas"]["DeploymentOptionGroup"] | null;
+            yaml: string;
+        };
+        DeploymentStats: {
+            /** Format: date-time */
+            aggregated_from: string;
+            /** Format: date-time */
+            collected_at: string;
+            /** Format: date-time */
+            next_update_at: string;
+            session_count: components["schemas"]["SessionCounts"];
+            workspaces: components["schemas"]["WorkspaceDeploymentStats"];
+        };
+        DERPHealthReport: {
+            dismissed: boolean;
+            error: string;
+            healthy: boolean;
+            netcheck: components["schemas"]["NetcheckReport"];
+            netcheck_err: string;
+            netcheck_logs: string[];
+            regions: {
+                [key: string]: components["schemas"]["DERPRegionReport"];
+            };
+            severity: components["schemas"]["HealthSeverity"];
+            warnings: components["schemas"]["HealthMessage"][];
+        };
+        DERPNodeReport: {
+            can_exchange_messages: boolean;
+            client_errs: string[][];
+            client_logs: string[][];
+            error: string;
+            healthy: boolean;
+            node: components["schemas"]["RelayNode"];
+            node_info: components["schemas"]["DERPServerInfo"];
+            round_trip_ping: string;
+            round_trip_ping_ms: number;
+            severity: components["schemas"]["HealthSeverity"];
+            stun: components["schemas"]["STUNReport"];
+            uses_websocket: boolean;
+            warnings: components["schemas"]["HealthMessage"][];
+        };
         DERPRegion: {
             latency_ms: number;
             preferred: boolean;
+        };
+        DERPRegionReport: {
+            error: string;
+            healthy: boolean;
+            node_reports: components["schemas"]["DERPNodeReport"][];
+            region: components["schemas"]["RelayRegion"];
+            severity: components["schemas"]["HealthSeverity"];
+            warnings: components["schemas"]["HealthMessage"][];
+        };
+        DERPServerInfo: {
+            tokenBucketBytesBurst: number;
+            tokenBucketBytesPerSecond: number;
         };
         /** @enum {string} */
         DisplayApp: "port_forwarding_helper" | "ssh_helper" | "vscode" | "vscode_insiders" | "web_terminal";
@@ -6492,6 +7202,11 @@ export interface components {
         GetUsersResponse: {
             count: number;
             users: components["schemas"]["User"][];
+        };
+        GetUserStatusCountsResponse: {
+            status_counts: {
+                [key: string]: components["schemas"]["UserStatusChangeCount"][];
+            };
         };
         GithubAuthMethod: {
             default_provider_configured: boolean;
@@ -6532,12 +7247,34 @@ export interface components {
             threshold: number;
             url: string;
         };
+        HealthcheckReport: {
+            access_url: components["schemas"]["AccessURLReport"];
+            coder_version: string;
+            database: components["schemas"]["DatabaseReport"];
+            derp: components["schemas"]["DERPHealthReport"];
+            healthy: boolean;
+            provisioner_daemons: components["schemas"]["ProvisionerDaemonsReport"];
+            severity: components["schemas"]["HealthSeverity"];
+            /** Format: date-time */
+            time: string;
+            websocket: components["schemas"]["WebsocketReport"];
+            workspace_proxy: components["schemas"]["WorkspaceProxyReport"];
+        };
         /** @enum {string} */
-        HealthCode: "EPD01" | "EPD02" | "EPD03";
+        HealthCode: "EUNKNOWN" | "EACS01" | "EACS02" | "EACS03" | "EACS04" | "EDB01" | "EDB02" | "EDERP01" | "EDERP02" | "ESTUN01" | "ESTUN02" | "EWS01" | "EWS02" | "EWS03" | "EWP01" | "EWP02" | "EWP04" | "EPD01" | "EPD02" | "EPD03";
         HealthMessage: {
             code: components["schemas"]["HealthCode"];
             message: string;
         };
+        /** @enum {string} */
+        HealthSection: "AccessURL" | "Database" | "DERP" | "ProvisionerDaemons" | "Websocket" | "WorkspaceProxy";
+        HealthSettings: {
+            dismissed_healthchecks: components["schemas"]["HealthSection"][];
+        };
+        /** @enum {string} */
+        HealthSeverity: "ok" | "warning" | "error";
+        /** @enum {string} */
+        InsightsReportInterval: "day" | "week";
         IssueReconnectingPTYSignedTokenRequest: {
             /** Format: uuid */
             agentID: string;
@@ -6586,6 +7323,33 @@ export interface components {
             id: string;
             name: string;
             username: string;
+        };
+        NetcheckReport: {
+            captivePortal: string;
+            globalV4: string;
+            globalV6: string;
+            hairPinning: string;
+            icmpv4: boolean;
+            ipv4: boolean;
+            ipv4CanSend: boolean;
+            ipv6: boolean;
+            ipv6CanSend: boolean;
+            mappingVariesByDestIP: string;
+            oshasIPv6: boolean;
+            pcp: string;
+            pmp: string;
+            preferredDERP: number;
+            regionLatency: {
+                [key: string]: number;
+            };
+            regionV4Latency: {
+                [key: string]: number;
+            };
+            regionV6Latency: {
+                [key: string]: number;
+            };
+            udp: boolean;
+            upnP: string;
         };
         OIDCAuthMethod: {
             enabled: boolean;
@@ -6707,6 +7471,17 @@ export interface components {
             template_display_name: string;
             template_icon: string;
             template_name: string;
+        };
+        ProvisionerDaemonsReport: {
+            dismissed: boolean;
+            error: string;
+            items: components["schemas"]["ProvisionerDaemonsReportItem"][];
+            severity: components["schemas"]["HealthSeverity"];
+            warnings: components["schemas"]["HealthMessage"][];
+        };
+        ProvisionerDaemonsReportItem: {
+            provisioner_daemon: components["schemas"]["ProvisionerDaemon"];
+            warnings: components["schemas"]["HealthMessage"][];
         };
         /** @enum {string} */
         ProvisionerDaemonStatus: "busy" | "idle" | "offline";
@@ -6896,6 +7671,10 @@ export interface components {
             /** Format: date-time */
             started_at: string;
         };
+        ProxyHealthReport: {
+            errors: string[];
+            warnings: string[];
+        };
         PutExtendWorkspaceRequest: {
             /** Format: date-time */
             deadline: string | null;
@@ -6934,11 +7713,60 @@ export interface components {
         RegionsResponse: {
             regions: components["schemas"]["Region"][];
         };
+        RelayDebug: {
+            agents: number;
+            bytes_to_agents: number;
+            bytes_to_clients: number;
+            clients: number;
+            connections: components["schemas"]["RelayDebugAgent"][];
+            dropped_bytes: number;
+            hops: number;
+        };
+        RelayDebugAgent: {
+            /** Format: uuid */
+            agent_id: string;
+            clients: number;
+            connected: boolean;
+        };
+        RelayNode: {
+            canPort80: boolean;
+            certName: string;
+            derpport: number;
+            forceHTTP: boolean;
+            hostName: string;
+            insecureForTests: boolean;
+            ipv4: string;
+            ipv6: string;
+            name: string;
+            regionID: number;
+            stunonly: boolean;
+            stunport: number;
+            stuntestIP: string;
+        };
+        RelayRegion: {
+            avoid: boolean;
+            embeddedRelay: boolean;
+            nodes: components["schemas"]["RelayNode"][];
+            regionCode: string;
+            regionID: number;
+            regionName: string;
+        };
+        Replica: {
+            /** Format: date-time */
+            created_at: string;
+            database_latency: number;
+            error: string;
+            hostname: string;
+            /** Format: uuid */
+            id: string;
+            region_id: number;
+            relay_address: string;
+        };
         ResolveAutostartResponse: {
             parameter_mismatch: boolean;
         };
         /** @enum {string} */
-        ResourceType: "api_key" | "convert_login" | "custom_role" | "git_ssh_key" | "group" | "health_settings" | "idp_sync_settings_group" | "idp_sync_settings_organization" | "idp_sync_settings_role" | "license" | "notification_template" | "notifications_settings" | "oauth2_provider_app" | "oauth2_provider_app_secret" | "organization" | "organization_member" | "prebuilds_settings" | "task" | "template" | "template_version" | "user" | "workspace" | "workspace_agent" | "workspace_app" | "workspace_build" | "workspace_proxy" | "provisioner_key";
+        ResourceType: "api_key" | "appearance" | "convert_login" | "custom_role" | "git_ssh_key" | "group" | "health_settings" | "idp_sync_settings_group" | "idp_sync_settings_organization" | "idp_sync_settings_role" | "license" | "notification_template" | "notifications_settings" | "oauth2_provider_app" | "oauth2_provider_app_secret" | "organization" | "organization_member" | "prebuilds_settings" | "task" | "template" | "template_version" | "user" | "workspace" | "workspace_agent" | "workspace_app" | "workspace_build" | "workspace_proxy" | "provisioner_key";
         Response: {
             detail?: string;
             message: string;
@@ -6970,6 +7798,12 @@ export interface components {
         };
         /** @enum {string} */
         ServerSentEventType: "data" | "error" | "ping";
+        SessionCounts: {
+            jetbrains: number;
+            reconnecting_pty: number;
+            ssh: number;
+            vscode: number;
+        };
         SharedWorkspaceActor: {
             actor_type: components["schemas"]["SharedWorkspaceActorType"];
             avatar_url: string;
@@ -6991,6 +7825,11 @@ export interface components {
             ssh_config_options: {
                 [key: string]: string;
             };
+        };
+        STUNReport: {
+            canSTUN: boolean;
+            enabled: boolean;
+            error: string;
         };
         Template: {
             active_user_count: number;
@@ -7041,6 +7880,17 @@ export interface components {
             group: components["schemas"]["TemplateGroup"][];
             users: components["schemas"]["TemplateUser"][];
         };
+        /** @enum {string} */
+        TemplateAppsType: "builtin" | "app";
+        TemplateAppUsage: {
+            display_name: string;
+            icon: string;
+            seconds: number;
+            slug: string;
+            template_ids: string[];
+            times_used: number;
+            type: components["schemas"]["TemplateAppsType"];
+        };
         TemplateAutostartRequirement: {
             days_of_week: string[];
         };
@@ -7072,6 +7922,42 @@ export interface components {
             role: components["schemas"]["TemplateRole"];
             source: components["schemas"]["GroupSource"];
             total_member_count: number;
+        };
+        TemplateInsightsIntervalReport: {
+            active_users: number;
+            /** Format: date-time */
+            end_time: string;
+            interval: components["schemas"]["InsightsReportInterval"];
+            /** Format: date-time */
+            start_time: string;
+            template_ids: string[];
+        };
+        TemplateInsightsReport: {
+            active_users: number;
+            apps_usage: components["schemas"]["TemplateAppUsage"][];
+            /** Format: date-time */
+            end_time: string;
+            parameters_usage: components["schemas"]["TemplateParameterUsage"][];
+            /** Format: date-time */
+            start_time: string;
+            template_ids: string[];
+        };
+        TemplateInsightsResponse: {
+            interval_reports: components["schemas"]["TemplateInsightsIntervalReport"][];
+            report: components["schemas"]["TemplateInsightsReport"];
+        };
+        TemplateParameterUsage: {
+            description: string;
+            display_name: string;
+            name: string;
+            options: components["schemas"]["TemplateVersionParameterOption"][];
+            template_ids: string[];
+            type: string;
+            values: components["schemas"]["TemplateParameterValue"][];
+        };
+        TemplateParameterValue: {
+            count: number;
+            value: string;
         };
         /** @enum {string} */
         TemplateRole: "" | "admin" | "use";
@@ -7176,6 +8062,12 @@ export interface components {
         UpdateActiveTemplateVersion: {
             /** Format: uuid */
             id: string;
+        };
+        UpdateAppearanceConfig: {
+            announcement_banners: components["schemas"]["BannerConfig"][];
+            application_name: string;
+            logo_url: string;
+            service_banner: components["schemas"]["BannerConfig"];
         };
         UpdateCheckResponse: {
             current: boolean;
@@ -7293,9 +8185,47 @@ export interface components {
             updated_at: string;
             username: string;
         };
+        UserActivity: {
+            avatar_url: string;
+            seconds: number;
+            template_ids: string[];
+            /** Format: uuid */
+            user_id: string;
+            username: string;
+        };
+        UserActivityInsightsReport: {
+            /** Format: date-time */
+            end_time: string;
+            /** Format: date-time */
+            start_time: string;
+            template_ids: string[];
+            users: components["schemas"]["UserActivity"][];
+        };
+        UserActivityInsightsResponse: {
+            report: components["schemas"]["UserActivityInsightsReport"];
+        };
         UserAppearanceSettings: {
             terminal_font: components["schemas"]["TerminalFontName"];
             theme_preference: string;
+        };
+        UserLatency: {
+            avatar_url: string;
+            latency_ms: components["schemas"]["ConnectionLatency"];
+            template_ids: string[];
+            /** Format: uuid */
+            user_id: string;
+            username: string;
+        };
+        UserLatencyInsightsReport: {
+            /** Format: date-time */
+            end_time: string;
+            /** Format: date-time */
+            start_time: string;
+            template_ids: string[];
+            users: components["schemas"]["UserLatency"][];
+        };
+        UserLatencyInsightsResponse: {
+            report: components["schemas"]["UserLatencyInsightsReport"];
         };
         UserLoginType: {
             login_type: components["schemas"]["LoginType"];
@@ -7305,6 +8235,11 @@ export interface components {
         };
         /** @enum {string} */
         UserStatus: "active" | "dormant" | "suspended";
+        UserStatusChangeCount: {
+            count: number;
+            /** Format: date-time */
+            date: string;
+        };
         ValidateUserPasswordRequest: {
             password: string;
         };
@@ -7318,9 +8253,20 @@ export interface components {
         };
         /** @enum {string} */
         ValidationMonotonicOrder: "decreasing" | "increasing";
+        /** @enum {string} */
+        ValueSource: "" | "default" | "env" | "flag" | "yaml";
         VariableValue: {
             name: string;
             value: string;
+        };
+        WebsocketReport: {
+            body: string;
+            code: number;
+            dismissed: boolean;
+            error: string;
+            healthy: boolean;
+            severity: components["schemas"]["HealthSeverity"];
+            warnings: components["schemas"]["HealthMessage"][];
         };
         Workspace: {
             allow_renames: boolean;
@@ -7411,6 +8357,7 @@ export interface components {
             ready_at: string | null;
             /** Format: uuid */
             resource_id: string;
+            resource_monitors?: components["schemas"]["WorkspaceAgentMonitor"][];
             scripts: components["schemas"]["WorkspaceAgentScript"][];
             /** Format: date-time */
             started_at?: string | null;
@@ -7472,6 +8419,14 @@ export interface components {
             collected_at: string;
             error: string;
             value: string;
+        };
+        WorkspaceAgentMonitor: {
+            /** Format: date-time */
+            changed_at?: string | null;
+            path: string;
+            percent: number;
+            short: boolean;
+            threshold: number;
         };
         WorkspaceAgentPortShare: {
             agent_name: string;
@@ -7598,6 +8553,16 @@ export interface components {
             agent_script_timings: components["schemas"]["AgentScriptTiming"][];
             provisioner_timings: components["schemas"]["ProvisionerTiming"][];
         };
+        WorkspaceDeploymentStats: {
+            building: number;
+            connection_latency_ms: components["schemas"]["ConnectionLatency"];
+            failed: number;
+            pending: number;
+            running: number;
+            rx_bytes: number;
+            stopped: number;
+            tx_bytes: number;
+        };
         WorkspaceGroup: {
             avatar_url: string;
             display_name: string;
@@ -7617,6 +8582,42 @@ export interface components {
         WorkspaceHealth: {
             failing_agents: string[];
             healthy: boolean;
+        };
+        WorkspaceProxiesRegions: {
+            regions: components["schemas"]["WorkspaceProxy"][];
+        };
+        WorkspaceProxy: {
+            /** Format: date-time */
+            created_at: string;
+            deleted: boolean;
+            derp_enabled: boolean;
+            derp_only: boolean;
+            display_name: string;
+            healthy: boolean;
+            icon_url: string;
+            /** Format: uuid */
+            id: string;
+            name: string;
+            path_app_url: string;
+            status: components["schemas"]["WorkspaceProxyStatus"];
+            /** Format: date-time */
+            updated_at: string;
+            version: string;
+            wildcard_hostname: string;
+        };
+        WorkspaceProxyReport: {
+            dismissed: boolean;
+            error: string;
+            healthy: boolean;
+            severity: components["schemas"]["HealthSeverity"];
+            warnings: components["schemas"]["HealthMessage"][];
+            workspace_proxies: components["schemas"]["WorkspaceProxiesRegions"];
+        };
+        WorkspaceProxyStatus: {
+            /** Format: date-time */
+            checked_at: string;
+            report: components["schemas"]["ProxyHealthReport"];
+            status: string;
         };
         WorkspaceQuota: {
             budget: number;
