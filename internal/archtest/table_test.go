@@ -100,7 +100,7 @@ var (
 	}
 	imports = map[string]int{
 		"internal/httpapi": 20, "internal/agentapi": 12, "internal/provisionapi": 12, // edges
-		"internal/server":    28, // it assembles everything
+		"internal/server":    32, // it assembles everything
 		"internal/workspace": 9,  // a build touches people, the queue, resources and tags
 	}
 	interfaceSize = map[string]int{
