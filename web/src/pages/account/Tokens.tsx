@@ -1,4 +1,4 @@
-import { Badge, Button, Group, MultiSelect, Paper, Select, Stack, Table, Text, TextInput } from '@mantine/core';
+import { Badge, Button, Group, MultiSelect, Paper, Select, Stack, Table, Text, TextInput, VisuallyHidden } from '@mantine/core';
 import { modals } from '@mantine/modals';
 import { IconPlus } from '@tabler/icons-react';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
@@ -55,7 +55,9 @@ export function Tokens() {
                   <Table.Th>Scopes</Table.Th>
                   <Table.Th>Last used</Table.Th>
                   <Table.Th>Ends</Table.Th>
-                  <Table.Th aria-label="Actions" />
+                  <Table.Th>
+                    <VisuallyHidden>Actions</VisuallyHidden>
+                  </Table.Th>
                 </Table.Tr>
               </Table.Thead>
               <Table.Tbody>

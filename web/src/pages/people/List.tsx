@@ -1,4 +1,4 @@
-import { Avatar, Badge, Button, Group, Menu, Paper, Table, Text } from '@mantine/core';
+import { Avatar, Badge, Button, Group, Menu, Paper, Table, Text, VisuallyHidden } from '@mantine/core';
 import { IconFilter, IconPlus } from '@tabler/icons-react';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
@@ -92,7 +92,9 @@ function Rows({ users }: { users: User[] }) {
               <Table.Th>Logs in with</Table.Th>
               <Table.Th>Status</Table.Th>
               <Table.Th>Last seen</Table.Th>
-              <Table.Th w={60} aria-label="Actions" />
+              <Table.Th w={60}>
+                <VisuallyHidden>Actions</VisuallyHidden>
+              </Table.Th>
             </Table.Tr>
           </Table.Thead>
           <Table.Tbody>
