@@ -1,0 +1,37 @@
+// Package v1alpha1 has the custom resources of the group coder.com: a control
+// plane, a pool of provisioners and a workspace proxy, as a person writes them
+// and as the operator reports on them. Fields and defaults are those that
+// manifests of Coder's operator use, so one written for it applies unchanged;
+// what this operator has beyond them is marked as an addition.
+//
+// +kubebuilder:object:generate=true
+// +groupName=coder.com
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// Group and Version name the API.
+const (
+	Group   = "coder.com"
+	Version = "v1alpha1"
+)
+
+// GroupVersion gives the API's group and version.
+func GroupVersion() schema.GroupVersion {
+	return schema.GroupVersion{Group: Group, Version: Version}
+}
+
+// AddToScheme tells a scheme the kinds of this package.
+func AddToScheme(s *runtime.Scheme) error {
+	s.AddKnownTypes(GroupVersion(),
+		&CoderControlPlane{}, &CoderControlPlaneList{},
+		&CoderProvisioner{}, &CoderProvisionerList{},
+		&CoderWorkspaceProxy{}, &CoderWorkspaceProxyList{},
+	)
+	metav1.AddToGroupVersion(s, GroupVersion())
+	return nil
+}
