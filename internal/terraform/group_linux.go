@@ -16,3 +16,8 @@ func interruptGroup(leader, _ int) { _ = syscall.Kill(-leader, syscall.SIGINT) }
 
 // killGroup kills the group; other processes that are given belong to it.
 func killGroup(leader int, _ ...int) { _ = syscall.Kill(-leader, syscall.SIGKILL) }
+
+// freeze stops a process until thaw, and says whether it could.
+func freeze(pid int) bool { return syscall.Kill(pid, syscall.SIGSTOP) == nil }
+
+func thaw(pid int) { _ = syscall.Kill(pid, syscall.SIGCONT) }

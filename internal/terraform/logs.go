@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -81,8 +82,9 @@ type recorder struct {
 	started map[string]*provisioner.Timing
 	timings []*provisioner.Timing
 	errors  []string
-	stderr  []string // the last lines, for failures without diagnostics
-	replace bool     // a planned change replaces something
+	stderr  []string    // the last lines, for failures without diagnostics
+	replace bool        // a planned change replaces something
+	begun   atomic.Bool // a change was begun
 }
 
 func newRecorder(stage string, log func(provisioner.LogLevel, string)) *recorder {
@@ -104,6 +106,8 @@ func (r *recorder) stdout(line []byte) {
 	case "diagnostic":
 		r.diagnostic(m)
 		return
+	case "apply_start":
+		r.begun.Store(true)
 	case "planned_change":
 		if m.Change.Action == "replace" {
 			r.replace = true

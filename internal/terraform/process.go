@@ -20,7 +20,18 @@ type command struct {
 	stdout func(line []byte) // nil to collect the output whole
 	stderr func(line []byte)
 	cage   *cage.Cage
+	// begun says whether it may have made something; nil when it never does.
+	begun func() bool
 }
+
+const (
+	// look is how long a Terraform that stands still is given for what it said
+	// before to be read.
+	look = 100 * time.Millisecond
+	// insist is how long after an interrupt one that makes nothing gets another,
+	// at which it ends at once.
+	insist = time.Second
+)
 
 // maxLine bounds what is kept of one line of output; the rest is dropped.
 const maxLine = 1 << 20
@@ -74,7 +85,8 @@ func run(ctx context.Context, binary, dir string, leader int, grace time.Duratio
 	if err := <-started; err != nil {
 		return nil, fmt.Errorf("start %s: %w", binary, err)
 	}
-	err := waitOrEnd(ctx, done, leader, grace, cmd)
+	p := process{done: done, leader: leader, cmd: cmd}
+	err := p.wait(ctx, grace, c.begun)
 	stdout.flush()
 	stderr.flush()
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
@@ -86,25 +98,67 @@ func run(ctx context.Context, binary, dir string, leader int, grace time.Duratio
 	return collected.Bytes(), nil
 }
 
-// waitOrEnd waits for a process; when ctx ends first it interrupts the group
-// and, if that does not help, kills it.
-func waitOrEnd(ctx context.Context, done <-chan error, leader int, grace time.Duration, cmd *exec.Cmd) error {
+// process is a command that runs in the group of a leader.
+type process struct {
+	done   <-chan error
+	leader int
+	cmd    *exec.Cmd
+}
+
+// wait waits for it. When ctx ends first it interrupts the group and, if that
+// does not help within grace, kills it.
+//
+// An interrupt that comes before Terraform begins to make what is planned is
+// lost: Terraform says that it stops, and goes on. So it is first stopped where
+// it is. When it has begun to make nothing, nothing is lost by killing it; else
+// it goes on and is interrupted, and keeps what was made. A second interrupt
+// would end it without that, so there is one only, but for commands that make
+// nothing.
+func (p process) wait(ctx context.Context, grace time.Duration, begun func() bool) error {
 	select {
-	case err := <-done:
+	case err := <-p.done:
 		return err
 	case <-ctx.Done():
 	}
-	interruptGroup(leader, cmd.Process.Pid)
-	timer := time.NewTimer(grace)
+	if begun != nil && !begun() && freeze(p.cmd.Process.Pid) {
+		if ended, err := p.within(look); ended {
+			return err
+		}
+		if !begun() {
+			p.kill()
+			return <-p.done
+		}
+		thaw(p.cmd.Process.Pid)
+	}
+	interruptGroup(p.leader, p.cmd.Process.Pid)
+	if begun == nil {
+		if ended, err := p.within(min(insist, grace)); ended {
+			return err
+		}
+		interruptGroup(p.leader, p.cmd.Process.Pid)
+	}
+	if ended, err := p.within(grace); ended {
+		return err
+	}
+	p.kill()
+	return <-p.done
+}
+
+// within waits for its end for at most d.
+func (p process) within(d time.Duration) (ended bool, err error) {
+	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
-	case err := <-done:
-		return err
+	case err := <-p.done:
+		return true, err
 	case <-timer.C:
+		return false, nil
 	}
-	killGroup(leader, cmd.Process.Pid)
-	_ = cmd.Process.Kill()
-	return <-done
+}
+
+func (p process) kill() {
+	killGroup(p.leader, p.cmd.Process.Pid)
+	_ = p.cmd.Process.Kill()
 }
 
 // lines is a writer that hands out whole lines. The buffer is bounded: of a

@@ -2,6 +2,7 @@ package terraform
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -26,6 +27,7 @@ type session struct {
 	left     bool               // Close keeps the directory
 	claim    string             // of Watch
 	changed  func(state []byte) // of Watch
+	whole    []byte             // the last state that was no half of one
 
 	module    *module           // the template's own source, read at Init
 	workspace map[string]string // CODER_* of the last plan
@@ -76,10 +78,12 @@ func (s *session) terraform(ctx context.Context, stage string, args ...string) (
 	r := newRecorder(stage, func(l provisioner.LogLevel, text string) {
 		s.log(&provisioner.Log{Level: l, Output: text})
 	})
+	c := command{args: args, env: s.environ(), stdout: r.stdout, stderr: r.takeStderr, cage: s.cage}
+	if stage == "apply" {
+		c.begun = r.begun.Load
+	}
 	begin := time.Now()
-	_, err := run(ctx, s.binary.path, s.source(), s.provider.leader(), s.engine.config.Grace, command{
-		args: args, env: s.environ(), stdout: r.stdout, stderr: r.takeStderr, cage: s.cage,
-	})
+	_, err := run(ctx, s.binary.path, s.source(), s.provider.leader(), s.engine.config.Grace, c)
 	timings := r.finish(begin, time.Now(), err == nil)
 	exit, ok := errors.AsType[*exitError](err)
 	switch {
@@ -196,6 +200,10 @@ func (s *session) Apply(ctx context.Context, _ *provisioner.ApplyRequest) (*prov
 		return nil, errors.New("terraform: Apply before a Plan that succeeded")
 	}
 	done := &provisioner.ApplyComplete{}
+	var err error
+	if s.whole, err = readState(s.file(stateFile)); err != nil {
+		return nil, err
+	}
 	stop, err := s.watch()
 	if err != nil {
 		return nil, err
@@ -203,13 +211,25 @@ func (s *session) Apply(ctx context.Context, _ *provisioner.ApplyRequest) (*prov
 	done.Timings, _, err = s.terraform(ctx, "apply", "apply", "-json", "-no-color", "-input=false", "-lock=false", "-auto-approve", planFile)
 	stop()
 	s.planned = false
-	state, readErr := os.ReadFile(s.file(stateFile))
-	if readErr != nil && !errors.Is(readErr, os.ErrNotExist) {
-		return nil, errors.Join(err, fmt.Errorf("read state: %w", readErr))
+	state, readErr := readState(s.file(stateFile))
+	if readErr != nil {
+		return nil, errors.Join(err, readErr)
 	}
-	done.State = state
+	if done.State = state; !json.Valid(state) && len(state)+len(s.whole) > 0 {
+		s.say(provisioner.LogLevel_WARN, "Terraform was killed while it wrote its state; the one before that is kept.")
+		done.State = s.whole
+	}
 	done.Error, err = reason(err)
 	return done, err
+}
+
+// readState reads a state, nil when there is none.
+func readState(file string) ([]byte, error) {
+	state, err := os.ReadFile(file)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("read state: %w", err)
+	}
+	return state, nil
 }
 
 // Graph reads what the last Plan or Apply holds.

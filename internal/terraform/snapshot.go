@@ -68,7 +68,7 @@ func (s *session) watch() (stop func(), err error) {
 			if err != nil || !json.Valid(state) {
 				continue
 			}
-			seen = now
+			seen, s.whole = now, state
 			s.changed(state)
 		}
 	}()
