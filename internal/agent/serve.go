@@ -63,9 +63,18 @@ func (l *life) serveTCP(ctx context.Context, r *tunnel.Request) {
 	}
 	stop := context.AfterFunc(ctx, func() { nc.Close(); stream.Close() })
 	defer stop()
+	// What a client who has left wrote still arrives, and nobody waits for an
+	// answer, which may never come.
+	if half, ok := nc.(*net.TCPConn); ok {
+		defer stream.WhenAbandoned(func() { _ = half.CloseRead() })() // it may be closed
+	}
 	var both sync.WaitGroup
 	both.Go(func() { pass(nc, stream) })
-	both.Go(func() { pass(stream, nc) })
+	both.Go(func() {
+		if _, err := io.Copy(stream, nc); !stream.Abandoned() {
+			passEnd(stream, nc, err)
+		}
+	})
 	both.Wait()
 }
 
@@ -93,6 +102,10 @@ func serveUDP(ctx context.Context, r *tunnel.Request) {
 // pass copies one way and passes its end on; a break breaks both ways.
 func pass(to, from net.Conn) {
 	_, err := io.Copy(to, from)
+	passEnd(to, from, err)
+}
+
+func passEnd(to, from net.Conn, err error) {
 	w, ok := to.(interface{ CloseWrite() error })
 	if err == nil && ok && w.CloseWrite() == nil {
 		return

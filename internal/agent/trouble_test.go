@@ -21,6 +21,7 @@ import (
 	"github.com/seed-2a7f8fe7/coder/api/provisioner"
 	"github.com/seed-2a7f8fe7/coder/internal/agent"
 	"github.com/seed-2a7f8fe7/coder/internal/agenttest"
+	"github.com/seed-2a7f8fe7/coder/internal/tunnel"
 )
 
 // logged is a log that tests read.
@@ -270,4 +271,47 @@ func TestDebugAddress(t *testing.T) {
 	if c, err := agent.ConfigFromEnv(base); err != nil || c.DebugAddress != "127.0.0.1:2113" {
 		t.Errorf("%v: %q", err, c.DebugAddress)
 	}
+}
+
+// A program in the workspace that never answers and never closes: what a client
+// wrote who has left arrives whole, and then the connection ends.
+func TestProgramThatNeverAnswers(t *testing.T) {
+	h := agenttest.New(t)
+	u, _ := h.Serve("")
+	a := h.Workspace("ws")
+	process(t, u, a.Token)
+	reaches(t, h, a.ID, coder.WorkspaceAgentLifecycleReady)
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	read, ended := make(chan int64, 1), make(chan error, 1)
+	go func() {
+		c, err := l.Accept()
+		if err != nil {
+			return
+		}
+		defer c.Close()
+		n, _ := io.Copy(io.Discard, c) // counted
+		read <- n
+		for err == nil {
+			_, err = c.Write(make([]byte, 1<<10))
+		}
+		ended <- err
+	}()
+	_, conn := shell(t, h, a)
+	s, err := conn.Open(t.Context(), tunnel.KindTCP, l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	const size = 8 << 20
+	if _, err := s.Write(make([]byte, size)); err != nil {
+		t.Fatal(err)
+	}
+	s.Close()
+	if n := <-read; n != size {
+		t.Errorf("%d of %d bytes arrived", n, size)
+	}
+	<-ended
 }
