@@ -133,6 +133,7 @@ func (a *API) Routes() []Route {
 		a.fileRoutes(),
 		a.templateRoutes(),
 		a.versionRoutes(),
+		a.parameterRoutes(),
 		a.buildRoutes(),
 		a.agentRoutes(),
 		a.applicationRoutes(),

@@ -3557,6 +3557,84 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v2/templateversions/{templateversion}/dynamic-parameters": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The form of a version's parameters, live by WebSocket */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    templateversion: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success */
+                101: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/templateversions/{templateversion}/dynamic-parameters/evaluate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** The form of a version's parameters with some values filled in */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    templateversion: string;
+                };
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["DynamicParametersRequest"];
+                };
+            };
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["DynamicParametersResponse"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v2/templateversions/{templateversion}/external-auth": {
         parameters: {
             query?: never;
@@ -4108,6 +4186,44 @@ export interface paths {
                 };
             };
         };
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/users/{user}/autofill-parameters": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The values that a user gave last for a template's parameters */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    user: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["UserParameter"][];
+                    };
+                };
+            };
+        };
+        put?: never;
         post?: never;
         delete?: never;
         options?: never;
@@ -7166,8 +7282,26 @@ export interface components {
             tokenBucketBytesBurst: number;
             tokenBucketBytesPerSecond: number;
         };
+        DiagnosticExtra: {
+            code: string;
+        };
+        /** @enum {string} */
+        DiagnosticSeverity: "error" | "warning";
         /** @enum {string} */
         DisplayApp: "port_forwarding_helper" | "ssh_helper" | "vscode" | "vscode_insiders" | "web_terminal";
+        DynamicParametersRequest: {
+            id: number;
+            inputs: {
+                [key: string]: string;
+            };
+            /** Format: uuid */
+            owner_id: string;
+        };
+        DynamicParametersResponse: {
+            diagnostics: components["schemas"]["FriendlyDiagnostic"][];
+            id: number;
+            parameters: components["schemas"]["PreviewParameter"][];
+        };
         /** @enum {string} */
         Entitlement: "entitled" | "grace_period" | "not_entitled";
         Entitlements: {
@@ -7195,6 +7329,12 @@ export interface components {
             entitlement: components["schemas"]["Entitlement"];
             limit?: number | null;
             soft_limit: number;
+        };
+        FriendlyDiagnostic: {
+            detail: string;
+            extra: components["schemas"]["DiagnosticExtra"];
+            severity: components["schemas"]["DiagnosticSeverity"];
+            summary: string;
         };
         GenerateAPIKeyResponse: {
             key: string;
@@ -7351,6 +7491,10 @@ export interface components {
             udp: boolean;
             upnP: string;
         };
+        NullHCLString: {
+            valid: boolean;
+            value: string;
+        };
         OIDCAuthMethod: {
             enabled: boolean;
             iconUrl: string;
@@ -7401,6 +7545,8 @@ export interface components {
             count: number;
             members: components["schemas"]["OrganizationMemberWithUserData"][];
         };
+        /** @enum {string} */
+        ParameterFormType: "" | "checkbox" | "dropdown" | "error" | "input" | "multi-select" | "radio" | "slider" | "switch" | "tag-select" | "textarea";
         PatchGroupRequest: {
             add_users?: string[];
             avatar_url?: string | null;
@@ -7436,6 +7582,43 @@ export interface components {
         PresetParameter: {
             name: string;
             value: string;
+        };
+        PreviewParameter: {
+            default_value: components["schemas"]["NullHCLString"];
+            description: string;
+            diagnostics: components["schemas"]["FriendlyDiagnostic"][];
+            display_name: string;
+            ephemeral: boolean;
+            form_type: components["schemas"]["ParameterFormType"];
+            icon: string;
+            mutable: boolean;
+            name: string;
+            options: components["schemas"]["PreviewParameterOption"][];
+            order: number;
+            required: boolean;
+            styling: components["schemas"]["PreviewParameterStyling"];
+            type: string;
+            validations: components["schemas"]["PreviewParameterValidation"][];
+            value: components["schemas"]["NullHCLString"];
+        };
+        PreviewParameterOption: {
+            description: string;
+            icon: string;
+            name: string;
+            value: components["schemas"]["NullHCLString"];
+        };
+        PreviewParameterStyling: {
+            disabled: boolean;
+            label: string;
+            mask_input: boolean;
+            placeholder: string;
+        };
+        PreviewParameterValidation: {
+            validation_error: string;
+            validation_max?: number | null;
+            validation_min?: number | null;
+            validation_monotonic: components["schemas"]["ValidationMonotonicOrder"];
+            validation_regex: string;
         };
         ProvisionerDaemon: {
             api_version: string;
@@ -8229,6 +8412,10 @@ export interface components {
         };
         UserLoginType: {
             login_type: components["schemas"]["LoginType"];
+        };
+        UserParameter: {
+            name: string;
+            value: string;
         };
         UserPreferenceSettings: {
             task_notification_alert_dismissed: boolean;
