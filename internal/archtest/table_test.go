@@ -32,7 +32,7 @@ var tiers = []tier{
 	{5, "processes", []string{"internal/agent", "internal/provisionerd", "internal/server"}, []string{".", "api/...", "client", "internal/lifecycle", "internal/telemetry"}},
 	{6, "commands", []string{"internal/cli/...", "cmd/..."}, []string{".", "api/...", "client",
 		"internal/cli/app", "internal/cli/autostart", "internal/cli/build", "internal/cli/later", "internal/cli/option", "internal/cli/section", "internal/cli/terminal"}},
-	{7, "proving", []string{"internal/agenttest", "internal/archtest", "internal/bench/...", "internal/enginetest", "internal/postgrestest", "internal/servertest", "e2e", "web"}, []string{"./..."}},
+	{7, "proving", []string{"internal/agenttest", "internal/archtest", "internal/bench/...", "internal/contracttest", "internal/enginetest", "internal/postgrestest", "internal/servertest", "e2e", "web"}, []string{"./..."}},
 }
 
 // pairs are imports beyond the tiers, each with its reason.

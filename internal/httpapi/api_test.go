@@ -327,7 +327,7 @@ func TestAnswersConform(t *testing.T) {
 					if r.Path == "/organizations/{organization}/paginated-members" {
 						kind = strings.TrimPrefix(kind, "array of ")
 					}
-					for _, d := range c.conforms(kind, v, name) {
+					for _, d := range c.Conforms(kind, v, name) {
 						t.Error(d)
 					}
 				}

@@ -3,65 +3,29 @@ package httpapi
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"reflect"
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/seed-2a7f8fe7/coder/internal/contracttest"
 )
 
-// contract is what http-api.json says of endpoints and JSON.
-type contract struct {
-	Endpoints []struct {
-		Method, Path string
-		Params       []struct {
-			Name, In, Type string
-			Required       bool
-		}
-		Responses []struct {
-			Status int
-			Schema string
-		}
-	}
-	Schemas map[string]schema
-}
-
-type schema struct {
-	Fields map[string]struct {
-		Type     string
-		Required bool
-	}
-	Enum map[string][]string
-}
-
-var readContract = sync.OnceValues(func() (c contract, err error) {
-	b, err := os.ReadFile("../../api/contract/http-api.json")
-	if err == nil {
-		err = json.Unmarshal(b, &c)
-	}
-	return c, err
-})
+// contract is http-api.json with what compares it to Go's types.
+type contract struct{ contracttest.Contract }
 
 func theContract(t *testing.T) contract {
 	t.Helper()
-	c, err := readContract()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
+	return contract{contracttest.Load(t)}
 }
 
 var pathParameter = regexp.MustCompile(`\{[^}]*\}`)
 
-// shape makes paths comparable whatever their parameters are called.
-func shape(method, path string) string {
-	return method + " " + strings.ReplaceAll(pathParameter.ReplaceAllString(strings.ReplaceAll(path, "{$}", ""), "{}"), "//", "/")
-}
+func shape(method, path string) string { return contracttest.Shape(method, path) }
 
 // ours are routes that we add to the contract, or that it speaks of elsewhere.
 var ours = []string{
@@ -71,23 +35,14 @@ var ours = []string{
 	"GET /organizations/{}/provisionerqueue",
 	"POST /organizations/{}/provisionerkeys/{}/rotate",
 	"GET /changes",
+	"GET /users/{}/sessions",
+	"DELETE /users/{}/sessions",
 	"GET /groups/{}/members",
 	"GET /workspaces/{}/acl/available",
 	"PUT /users/{}/keys/{}/expire",
 	"GET /workspaceagents/{}/watch-metadata",
 	"GET /workspaceagents/{}/watch-metadata-ws",
 }
-
-// notInAnswers are fields that the contract lists and an answer may lack: they
-// are only there when they mean something.
-var notInAnswers = map[string][]string{
-	"Feature":         {"usage_period"},                     // of metered features, of which we have none
-	"tailcfg.DERPMap": {"homeParams", "omitDefaultRegions"}, // of a relay mesh that we do not have
-}
-
-// single are types of which the contract says, by a slip, that an array of
-// them comes where one comes.
-var single = []string{"PaginatedMembersResponse", "ACLAvailable", "TemplateVersion", "Role"}
 
 // TestRoutesFollowContract holds the table to the contract: no route that is
 // not in it, the status of success, and of every body the very fields.
@@ -165,7 +120,7 @@ func (c contract) differences(name string, t reflect.Type, at string, answer boo
 		return nil
 	case strings.HasPrefix(name, "array of "):
 		if t.Kind() != reflect.Slice && t.Kind() != reflect.Array {
-			if slices.Contains(single, strings.TrimPrefix(name, "array of ")) {
+			if slices.Contains(contracttest.Single(), strings.TrimPrefix(name, "array of ")) {
 				return c.differences(strings.TrimPrefix(name, "array of "), t, at, answer, seen)
 			}
 			return wrong
@@ -200,7 +155,7 @@ func (c contract) differences(name string, t reflect.Type, at string, answer boo
 	return c.fields(name, s, t, at, answer, append(seen, name))
 }
 
-func (c contract) fields(name string, s schema, t reflect.Type, at string, answer bool, seen []string) (out []string) {
+func (c contract) fields(name string, s contracttest.Schema, t reflect.Type, at string, answer bool, seen []string) (out []string) {
 	have := map[string]reflect.Type{}
 	for _, f := range reflect.VisibleFields(t) {
 		tag, _, _ := strings.Cut(f.Tag.Get("json"), ",")
@@ -214,84 +169,10 @@ func (c contract) fields(name string, s schema, t reflect.Type, at string, answe
 		case strings.Contains(f, "[any property]"):
 		case ok:
 			out = append(out, c.differences(want.Type, got, at+"."+f, answer, seen)...)
-		case answer && (slices.Contains(notInAnswers[name], f) || name == "Response"):
+		case answer && (slices.Contains(contracttest.NotInAnswers()[name], f) || name == "Response"):
 		case answer || want.Required:
 			out = append(out, fmt.Sprintf("%s lacks %s (%s)", at, f, want.Type))
 		}
 	}
 	return out
-}
-
-// conforms holds JSON that was really sent to a type of the contract: every
-// field there, of the right kind, null only where absent things are.
-func (c contract) conforms(name string, v any, at string) (out []string) {
-	wrong := []string{fmt.Sprintf("%s is %T, the contract says %s", at, v, name)}
-	is := func(ok bool) []string {
-		if ok {
-			return nil
-		}
-		return wrong
-	}
-	switch name {
-	case "", "any":
-		return nil
-	case "string":
-		_, ok := v.(string)
-		return is(ok)
-	case "boolean":
-		_, ok := v.(bool)
-		return is(ok)
-	case "integer":
-		f, ok := v.(float64)
-		return is(ok && f == float64(int64(f)))
-	case "number":
-		_, ok := v.(float64)
-		return is(ok)
-	case "object":
-		_, ok := v.(map[string]any)
-		return is(ok)
-	}
-	if element, ok := strings.CutPrefix(name, "array of "); ok {
-		list, ok := v.([]any)
-		if !ok {
-			return wrong
-		}
-		for i, x := range list {
-			out = append(out, c.conforms(element, x, fmt.Sprintf("%s[%d]", at, i))...)
-		}
-		return out
-	}
-	s := c.Schemas[name]
-	if len(s.Fields) == 0 {
-		return nil
-	}
-	m, ok := v.(map[string]any)
-	if !ok {
-		return wrong
-	}
-	for f, want := range s.Fields {
-		x, ok := m[f]
-		switch {
-		case f == "[any property]":
-			for k, x := range m {
-				out = append(out, c.conforms(want.Type, x, at+"."+k)...)
-			}
-		case strings.Contains(f, "[any property]"): // of one of the fields
-		case !ok && (slices.Contains(notInAnswers[name], f) || slices.Contains(sometimes[name], f)):
-		case !ok:
-			out = append(out, at+" lacks "+f)
-		default:
-			out = append(out, c.conforms(want.Type, x, at+"."+f)...)
-		}
-	}
-	return out
-}
-
-// sometimes are fields that an answer leaves out when there is nothing to say.
-var sometimes = map[string][]string{
-	"Response":      {"detail", "validations"},
-	"Feature":       {"actual", "limit"},
-	"AuditLog":      {"organization", "user"},
-	"BannerConfig":  {"background_color", "message"},
-	"serpent.Group": {"parent"},
 }

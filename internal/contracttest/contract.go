@@ -1,0 +1,166 @@
+// Package contracttest reads the contract of the REST API for tests: which
+// endpoints there are and what their JSON is. It holds answers that were really
+// sent to it.
+package contracttest
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// Contract is what http-api.json says of endpoints and JSON.
+type Contract struct {
+	Endpoints []Endpoint
+	Schemas   map[string]Schema
+}
+
+// Endpoint is one method of one path.
+type Endpoint struct {
+	Area, Method, Path string
+	Params             []struct {
+		Name, In, Type string
+		Required       bool
+	}
+	Responses []struct {
+		Status int
+		Schema string
+	}
+}
+
+// Schema is an object's fields or an enumeration's values.
+type Schema struct {
+	Fields map[string]struct {
+		Type     string
+		Required bool
+	}
+	Enum map[string][]string
+}
+
+var read = sync.OnceValues(func() (c Contract, err error) {
+	_, here, _, _ := runtime.Caller(0)
+	b, err := os.ReadFile(filepath.Join(filepath.Dir(here), "../../api/contract/http-api.json"))
+	if err == nil {
+		err = json.Unmarshal(b, &c)
+	}
+	return c, err
+})
+
+// Load gives the contract.
+func Load(t testing.TB) Contract {
+	t.Helper()
+	c, err := read()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+var pathParameter = regexp.MustCompile(`\{[^}]*\}`)
+
+// Shape makes paths comparable whatever their parameters are called.
+func Shape(method, path string) string {
+	return method + " " + strings.ReplaceAll(pathParameter.ReplaceAllString(strings.ReplaceAll(path, "{$}", ""), "{}"), "//", "/")
+}
+
+// Conforms holds JSON that was really sent to a type of the contract: every
+// field there, of the right kind, null only where absent things are.
+func (c Contract) Conforms(name string, v any, at string) (out []string) {
+	wrong := []string{fmt.Sprintf("%s is %T, the contract says %s", at, v, name)}
+	is := func(ok bool) []string {
+		if ok {
+			return nil
+		}
+		return wrong
+	}
+	switch name {
+	case "", "any":
+		return nil
+	case "string":
+		_, ok := v.(string)
+		return is(ok)
+	case "boolean":
+		_, ok := v.(bool)
+		return is(ok)
+	case "integer":
+		f, ok := v.(float64)
+		return is(ok && f == float64(int64(f)))
+	case "number":
+		_, ok := v.(float64)
+		return is(ok)
+	case "object":
+		_, ok := v.(map[string]any)
+		return is(ok)
+	}
+	if element, ok := strings.CutPrefix(name, "array of "); ok {
+		list, ok := v.([]any)
+		if _, one := v.(map[string]any); one && slices.Contains(Single(), element) {
+			return c.Conforms(element, v, at)
+		}
+		if !ok {
+			return wrong
+		}
+		for i, x := range list {
+			out = append(out, c.Conforms(element, x, fmt.Sprintf("%s[%d]", at, i))...)
+		}
+		return out
+	}
+	s := c.Schemas[name]
+	if len(s.Fields) == 0 {
+		return nil
+	}
+	m, ok := v.(map[string]any)
+	if !ok {
+		return wrong
+	}
+	for f, want := range s.Fields {
+		x, ok := m[f]
+		switch {
+		case f == "[any property]":
+			for k, x := range m {
+				out = append(out, c.Conforms(want.Type, x, at+"."+k)...)
+			}
+		case strings.Contains(f, "[any property]"): // of one of the fields
+		case !ok && (slices.Contains(NotInAnswers()[name], f) || slices.Contains(sometimes()[name], f)):
+		case !ok:
+			out = append(out, at+" lacks "+f)
+		default:
+			out = append(out, c.Conforms(want.Type, x, at+"."+f)...)
+		}
+	}
+	return out
+}
+
+// NotInAnswers are fields that the contract lists and an answer may lack: they
+// are only there when they mean something.
+func NotInAnswers() map[string][]string {
+	return map[string][]string{
+		"Feature":         {"usage_period"},                     // of metered features, of which we have none
+		"tailcfg.DERPMap": {"homeParams", "omitDefaultRegions"}, // of a relay mesh that we do not have
+	}
+}
+
+// Single are types of which the contract says, by a slip, that an array of
+// them comes where one comes.
+func Single() []string {
+	return []string{"PaginatedMembersResponse", "ACLAvailable", "TemplateVersion", "Role", "UserQuietHoursScheduleResponse"}
+}
+
+// sometimes are fields that an answer leaves out when there is nothing to say.
+func sometimes() map[string][]string {
+	return map[string][]string{
+		"Response":                   {"detail", "validations"},
+		"Feature":                    {"actual", "limit"},
+		"AuditLog":                   {"organization", "user"},
+		"BannerConfig":               {"background_color", "message"},
+		"serpent.Group":              {"parent"},
+		"PreviewParameterValidation": {"validation_max", "validation_min"},
+	}
+}
