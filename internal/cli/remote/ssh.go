@@ -57,7 +57,7 @@ func sshCommand(a *app.Run) *app.Command {
 			option.String(&o.prefix, "ssh-host-prefix", "First part of the host name, to be taken away.").Env("CODER_SSH_SSH_HOST_PREFIX"),
 			option.String(&o.suffix, "hostname-suffix", "Last part of the host name, to be taken away.").Env("CODER_SSH_HOSTNAME_SUFFIX"),
 			option.Bool(&o.forwardAgent, "forward-agent", "Let the workspace use the keys of your SSH agent.").Short("A").Env("CODER_SSH_FORWARD_AGENT"),
-			option.Bool(&o.forwardGPG, "forward-gpg", "Let the workspace use your GPG agent; not supported yet.").Short("G").Env("CODER_SSH_FORWARD_GPG"),
+			option.Bool(&o.forwardGPG, "forward-gpg", "Let the workspace sign and decrypt with your GPG agent.").Short("G").Env("CODER_SSH_FORWARD_GPG"),
 			option.String(&o.identityAgent, "identity-agent", "Socket of the SSH agent; $SSH_AUTH_SOCK otherwise.").Env("CODER_SSH_IDENTITY_AGENT"),
 			option.Duration(&o.pollInterval, "workspace-poll-interval", "How often the workspace is asked about while it is waited for.").Env("CODER_WORKSPACE_POLL_INTERVAL").Def("1m"),
 			option.Choice(&o.wait, "wait", "Whether to wait for the start scripts; auto does as the template says.", "yes", "no", "auto").Env("CODER_SSH_WAIT").Def("auto"),
@@ -87,9 +87,6 @@ func hostTarget(host, prefix, suffix string) string {
 }
 
 func runSSH(ctx context.Context, a *app.Run, args []string, o *sshFlags) error {
-	if o.forwardGPG {
-		return app.Failure("--forward-gpg is not supported yet")
-	}
 	variables, err := option.Pairs("--env", o.env)
 	if err != nil {
 		return app.Failure("%s", err)
@@ -135,6 +132,11 @@ func runSSH(ctx context.Context, a *app.Run, args []string, o *sshFlags) error {
 		return err
 	}
 	defer client.Close() //nolint:errcheck // the session's error says more
+	if o.forwardGPG {
+		if err := forwardGPG(ctx, client, a.Environ(), a.Stderr); err != nil {
+			return err
+		}
+	}
 	return runSession(ctx, a, conn, client, sessionRequest{
 		command: strings.Join(args[1:], " "), variables: variables, forwards: forwards,
 		forwardAgent: o.forwardAgent, agentSocket: o.agentSocket(a),
