@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 
 	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/internal/echo"
@@ -136,4 +137,14 @@ func (b *background) said() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.text.String()
+}
+
+// sql changes the database under the server.
+func (h *house) sql(query string) {
+	h.t.Helper()
+	c, err := pgx.Connect(h.t.Context(), h.PostgresURL)
+	h.must(err)
+	defer c.Close(h.t.Context()) //nolint:errcheck // the test's own
+	_, err = c.Exec(h.t.Context(), query)
+	h.must(err)
 }

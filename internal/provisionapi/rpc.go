@@ -45,6 +45,26 @@ type conn struct {
 	fences map[string]int64 // job -> claim, for daemons that do not send it
 	last   string           // the job spoken of last
 	told   map[string]bool  // jobs that were to be handed back
+	alien  map[string]bool  // jobs that it spoke of and does not hold
+}
+
+// maxAlien is of how many jobs that a daemon does not hold it is told that it
+// spoke of them.
+const maxAlien = 100
+
+// strange says whether a daemon speaks for the first time of a job that it does
+// not hold, and is not known to speak of many.
+func (c *conn) strange(job string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.alien[job] || len(c.alien) == maxAlien {
+		return false
+	}
+	if c.alien == nil {
+		c.alien = map[string]bool{}
+	}
+	c.alien[job] = true
+	return true
 }
 
 // acquire waits for a job.
@@ -271,7 +291,9 @@ func (c *conn) explain(call, job string, err error) error {
 		return err
 	}
 	if queue.Lost(err) {
-		c.log.Warn("a provisioner spoke of a job that it does not hold", "call", call, "job", job, "reason", err.Error())
+		if c.strange(job) {
+			c.log.Warn("a provisioner spoke of a job that it does not hold; further words about it are not told", "call", call, "job", job, "reason", err.Error())
+		}
 		return drpcerr.WithCode(err, provisionerd.CodeLost)
 	}
 	if e, ok := errors.AsType[*coder.Error](err); ok && e.Code != coder.CodeInternal && e.Code != coder.CodeUnavailable {

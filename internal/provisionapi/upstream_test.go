@@ -444,10 +444,23 @@ func TestSomeoneElsesJob(t *testing.T) {
 			if call == "UpdateJob" {
 				out = "provisionerd.UpdateJobResponse"
 			}
-			if _, err := u.call(call, m, out); err == nil {
-				t.Errorf("%s of job %q succeeded", call, job)
+			for range 3 {
+				if _, err := u.call(call, m, out); err == nil {
+					t.Errorf("%s of job %q succeeded", call, job)
+				}
 			}
 		}
+	}
+	for i := range 300 {
+		m := u.message("provisionerd.FailedJob")
+		set(m, "job_id", fmt.Sprintf("00000000-0000-0000-0000-%012d", i))
+		if _, err := u.call("FailJob", m, "provisionerd.Empty"); err == nil {
+			t.Error("a job that does not exist failed")
+		}
+	}
+	lines := slices.DeleteFunc(w.log.take(), func(l string) bool { return !strings.Contains(l, "does not hold") })
+	if len(lines) == 0 || len(lines) > 100 {
+		t.Errorf("it is told %d times", len(lines))
 	}
 	if j, _ := w.ends(t, id); j.Status != coder.ProvisionerJobStatusSucceeded {
 		t.Fatalf("the holder was disturbed: %s: %s", j.Status, j.Error)
