@@ -141,6 +141,51 @@ type UserLoginType struct {
 	LoginType LoginType `json:"login_type"`
 }
 
+// ConvertLoginRequest asks to log in by another way from now on. The password
+// is the one that was used up to now.
+type ConvertLoginRequest struct {
+	Password string    `json:"password"`
+	ToType   LoginType `json:"to_type"`
+}
+
+// OAuthConversionResponse is a conversion that was begun. Whoever logs in by
+// the new way with StateString, before ExpiresAt, ends it.
+type OAuthConversionResponse struct {
+	ExpiresAt   time.Time `json:"expires_at"`
+	StateString string    `json:"state_string"`
+	ToType      LoginType `json:"to_type"`
+	UserID      uuid.UUID `json:"user_id"`
+}
+
+// UserQuietHoursScheduleResponse says when workspaces of a user that must stop
+// once may be stopped.
+type UserQuietHoursScheduleResponse struct {
+	Next        time.Time `json:"next"`
+	RawSchedule string    `json:"raw_schedule"` // CRON_TZ=zone minute hour * * *
+	Time        string    `json:"time"`         // HH:mm
+	Timezone    string    `json:"timezone"`
+	UserCanSet  bool      `json:"user_can_set"`
+	UserSet     bool      `json:"user_set"`
+}
+
+// UpdateUserQuietHoursScheduleRequest sets the quiet hours of a user; empty
+// goes back to those of the deployment.
+type UpdateUserQuietHoursScheduleRequest struct {
+	Schedule string `json:"schedule"`
+}
+
+// Session is a session of a user that has not ended.
+type Session struct {
+	ID        string    `json:"id"`
+	Current   bool      `json:"current"` // the one that asks
+	LoginType LoginType `json:"login_type"`
+	IPAddress string    `json:"ip_address"`
+	UserAgent string    `json:"user_agent"`
+	CreatedAt time.Time `json:"created_at"`
+	LastUsed  time.Time `json:"last_used"`
+	ExpiresAt time.Time `json:"expires_at"`
+}
+
 // AuthMethod says whether one way of logging in is on.
 type AuthMethod struct {
 	Enabled bool `json:"enabled"`

@@ -53,7 +53,7 @@ func Record(ctx context.Context, q *sqlc.Queries, actor access.Subject, e Entry)
 	}
 	row := sqlc.InsertAuditLogParams{
 		ID: uuid.New(), Time: time.Now().UTC(), OrganizationID: optional(e.OrganizationID), UserID: optional(actor.UserID),
-		UserAgent: clip(actor.Origin.UserAgent, maxUserAgent), ResourceType: string(e.ResourceType), ResourceID: optional(e.ResourceID),
+		UserAgent: Clip(actor.Origin.UserAgent), ResourceType: string(e.ResourceType), ResourceID: optional(e.ResourceID),
 		ResourceTarget: e.Target, ResourceIcon: e.Icon, Action: string(e.Action), Diff: diff,
 		StatusCode: int32(status(e)), AdditionalFields: fields, RequestID: actor.Origin.RequestID,
 	}
@@ -83,10 +83,10 @@ func optional(id uuid.UUID) *uuid.UUID {
 	return &id
 }
 
-// clip bounds a text that a client sent, and makes it one that a database takes.
-func clip(s string, n int) string {
-	if len(s) > n {
-		s = s[:n]
+// Clip bounds what a client says it is, and makes it what a database takes.
+func Clip(userAgent string) string {
+	if len(userAgent) > maxUserAgent {
+		userAgent = userAgent[:maxUserAgent]
 	}
-	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "")
+	return strings.ReplaceAll(strings.ToValidUTF8(userAgent, "\uFFFD"), "\x00", "")
 }

@@ -19,6 +19,8 @@ func (a *API) keyRoutes() []Route {
 		{Method: "GET", Path: "/users/{user}/keys/{keyid}", Summary: "One key by id", Action: coder.RBACActionRead, Resource: key, Out: coder.APIKey{}, Handler: a.getKey},
 		{Method: "DELETE", Path: "/users/{user}/keys/{keyid}", Summary: "Delete a key", Action: coder.RBACActionDelete, Resource: key, Status: 204, Handler: a.deleteKey},
 		{Method: "PUT", Path: "/users/{user}/keys/{keyid}/expire", Summary: "End a key but keep its row", Action: coder.RBACActionUpdate, Resource: key, Status: 204, Handler: a.expireKey},
+		{Method: "GET", Path: "/users/{user}/sessions", Summary: "List sessions", Action: coder.RBACActionRead, Resource: key, Out: []coder.Session{}, Handler: a.getSessions},
+		{Method: "DELETE", Path: "/users/{user}/sessions", Summary: "End all sessions but this", Action: coder.RBACActionDelete, Resource: key, Status: 204, Handler: a.deleteSessions},
 		{Method: "POST", Path: "/authcheck", Summary: "Ask what one may do", In: coder.AuthorizationRequest{}, Out: coder.AuthorizationResponse{}, Handler: a.postAuthCheck},
 		{Method: "GET", Path: "/auth/scopes", Summary: "The scopes that tokens may have", Auth: AuthPublic, Out: coder.ExternalAPIKeyScopes{}, Handler: a.getScopes},
 	}
@@ -89,6 +91,17 @@ func (a *API) deleteKey(w http.ResponseWriter, r *http.Request) error {
 
 func (a *API) expireKey(w http.ResponseWriter, r *http.Request) error {
 	if err := a.Identity.ExpireKey(r.Context(), a.actor(r), r.PathValue("user"), r.PathValue("keyid")); err != nil {
+		return err
+	}
+	return done(w)
+}
+
+func (a *API) getSessions(w http.ResponseWriter, r *http.Request) error {
+	return show(w, r, a.actor(r), a.Identity.Sessions)
+}
+
+func (a *API) deleteSessions(w http.ResponseWriter, r *http.Request) error {
+	if err := a.Identity.EndSessions(r.Context(), a.actor(r), r.PathValue("user")); err != nil {
 		return err
 	}
 	return done(w)

@@ -37,6 +37,9 @@ func (a *API) userRoutes() []Route {
 		{Method: "PUT", Path: "/users/{user}/appearance", Summary: "Change how the dashboard looks", Action: coder.RBACActionUpdatePersonal, Resource: user, In: coder.UpdateUserAppearanceSettingsRequest{}, Out: coder.UserAppearanceSettings{}, Handler: a.putAppearance},
 		{Method: "GET", Path: "/users/{user}/preferences", Summary: "A user's preferences", Action: coder.RBACActionReadPersonal, Resource: user, Out: coder.UserPreferenceSettings{}, Handler: a.getPreferences},
 		{Method: "PUT", Path: "/users/{user}/preferences", Summary: "Change preferences", Action: coder.RBACActionUpdatePersonal, Resource: user, In: coder.UserPreferenceSettings{}, Out: coder.UserPreferenceSettings{}, Handler: a.putPreferences},
+		{Method: "POST", Path: "/users/{user}/convert-login", Summary: "Begin to log in another way", Action: coder.RBACActionUpdatePersonal, Resource: user, In: coder.ConvertLoginRequest{}, Out: coder.OAuthConversionResponse{}, Status: 201, Handler: a.postConvertLogin},
+		{Method: "GET", Path: "/users/{user}/quiet-hours", Summary: "When a user's workspaces may be stopped", Action: coder.RBACActionReadPersonal, Resource: user, Out: coder.UserQuietHoursScheduleResponse{}, Handler: a.getQuietHours},
+		{Method: "PUT", Path: "/users/{user}/quiet-hours", Summary: "Say when one's workspaces may be stopped", Action: coder.RBACActionUpdatePersonal, Resource: user, In: coder.UpdateUserQuietHoursScheduleRequest{}, Out: coder.UserQuietHoursScheduleResponse{}, Handler: a.putQuietHours},
 		{Method: "GET", Path: "/users/{user}/organizations", Summary: "A user's organizations", Action: coder.RBACActionRead, Resource: user, Out: []coder.Organization{}, Handler: a.getUserOrganizations},
 		{Method: "GET", Path: "/users/{user}/organizations/{organizationname}", Summary: "One of a user's organizations", Action: coder.RBACActionRead, Resource: coder.RBACResourceOrganization, Out: coder.Organization{}, Handler: a.getUserOrganization},
 	}
@@ -230,6 +233,26 @@ func (a *API) getPreferences(w http.ResponseWriter, r *http.Request) error {
 
 func (a *API) putPreferences(w http.ResponseWriter, r *http.Request) error {
 	return change(w, r, a.actor(r), a.Identity.UpdatePreferences)
+}
+
+func (a *API) postConvertLogin(w http.ResponseWriter, r *http.Request) error {
+	req, err := decode[coder.ConvertLoginRequest](r)
+	if err != nil {
+		return err
+	}
+	out, err := a.Identity.ConvertLogin(r.Context(), a.actor(r), r.PathValue("user"), req)
+	if err != nil {
+		return err
+	}
+	return reply(w, http.StatusCreated, out)
+}
+
+func (a *API) getQuietHours(w http.ResponseWriter, r *http.Request) error {
+	return show(w, r, a.actor(r), a.Identity.QuietHours)
+}
+
+func (a *API) putQuietHours(w http.ResponseWriter, r *http.Request) error {
+	return change(w, r, a.actor(r), a.Identity.UpdateQuietHours)
 }
 
 func (a *API) getUserOrganizations(w http.ResponseWriter, r *http.Request) error {

@@ -46,6 +46,11 @@ type Config struct {
 	DisableOwnerWorkspaceAccess bool
 	// DisableWorkspaceSharing has access lists of workspaces count for nothing.
 	DisableWorkspaceSharing bool
+	// QuietHours is when workspaces of users who say nothing else are stopped
+	// that must stop once: CRON_TZ=zone minute hour * * *; midnight UTC.
+	QuietHours string
+	// NoCustomQuietHours keeps people from choosing their own.
+	NoCustomQuietHours bool
 	// SSHKeyAlgorithm is that of new git key pairs: ed25519, ecdsa or
 	// rsa4096; ed25519.
 	SSHKeyAlgorithm string
@@ -80,6 +85,9 @@ func New(c Config) *Service {
 		if *d.value <= 0 {
 			*d.value = d.usual
 		}
+	}
+	if c.QuietHours == "" {
+		c.QuietHours = usualQuietHours
 	}
 	return &Service{c: c, log: c.Log, now: c.Now, logins: newAttempts(c.Now), hashes: make(chan struct{}, hashesAtOnce)}
 }

@@ -83,6 +83,7 @@ func (s *Service) insertKey(ctx context.Context, actor access.Subject, k sqlc.In
 	token, id, hash := newToken()
 	k.ID, k.SecretHash, k.Now = id, hash, s.now()
 	k.LifetimeSeconds, k.ExpiresAt = int64(lifetime/time.Second), k.Now.Add(lifetime)
+	k.UserAgent = audit.Clip(actor.Origin.UserAgent)
 	err := s.c.Store.Tx(ctx, func(q *sqlc.Queries) error {
 		row, err := q.InsertAPIKey(ctx, k)
 		if err != nil {

@@ -94,6 +94,7 @@ func (s *Service) startSession(ctx context.Context, actor access.Subject, lifeti
 		if ip := actor.Origin.IP; ip.IsValid() {
 			k.IPAddress = &ip
 		}
+		k.UserAgent = audit.Clip(actor.Origin.UserAgent)
 		if _, err := q.InsertAPIKey(ctx, k); err != nil {
 			return err
 		}

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/internal/audit"
 )
 
 // BenchmarkScale runs the query of every request and those of the lists among
@@ -33,8 +34,12 @@ func BenchmarkScale(b *testing.B) {
 		"user by name":    func() error { return second(h.UserByRef(b.Context(), h.root, "u77777")) },
 		"page of users":   func() error { return second(h.Users(b.Context(), h.root, UserSearch{Limit: 25, Offset: 50000})) },
 		"search of users": func() error { return second(h.Users(b.Context(), h.root, UserSearch{Limit: 25, Text: "u7777"})) },
-		"page of audit":   func() error { return second(h.AuditLogs(b.Context(), h.root, AuditSearch{Limit: 25})) },
-		"audit of a user": func() error { return second(h.AuditLogs(b.Context(), h.root, AuditSearch{Limit: 25, Username: "u5"})) },
+		"page of audit": func() error {
+			return second(h.AuditLogs(b.Context(), h.root, AuditSearch{Search: audit.Search{Limit: 25}}))
+		},
+		"audit of a user": func() error {
+			return second(h.AuditLogs(b.Context(), h.root, AuditSearch{Search: audit.Search{Limit: 25, Username: "u5"}}))
+		},
 		"page of members": func() error { return second(h.Members(b.Context(), h.root, "default", MemberSearch{Limit: 25})) },
 		"tokens":          func() error { return second(h.Tokens(b.Context(), h.root, "me", true, true)) },
 		"active owners": func() error {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/internal/access"
+	"github.com/seed-2a7f8fe7/coder/internal/audit"
 )
 
 func TestCreateUserRefuses(t *testing.T) {
@@ -219,7 +220,7 @@ func TestAuditLog(t *testing.T) {
 	h := newHouse(t, Config{})
 	ctx := t.Context()
 	ann := h.user("ann")
-	want(t, "member reads", second(h.AuditLogs(ctx, ann, AuditSearch{Limit: 10})), coder.CodeForbidden)
+	want(t, "member reads", second(h.AuditLogs(ctx, ann, AuditSearch{Search: audit.Search{Limit: 10}})), coder.CodeForbidden)
 	if err := h.UpdatePassword(ctx, h.root, "me", coder.UpdateUserPasswordRequest{OldPassword: password, Password: password + " 2"}); err != nil {
 		t.Fatal(err)
 	}
@@ -230,7 +231,7 @@ func TestAuditLog(t *testing.T) {
 	if err := h.DeleteUser(ctx, h.root, "ann"); err != nil {
 		t.Fatal(err)
 	}
-	out, err := h.AuditLogs(ctx, auditor, AuditSearch{Limit: 100})
+	out, err := h.AuditLogs(ctx, auditor, AuditSearch{Search: audit.Search{Limit: 100}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -258,13 +259,13 @@ func TestAuditLog(t *testing.T) {
 		f    AuditSearch
 		want int
 	}{
-		"creations":       {AuditSearch{Action: "create", ResourceType: "user"}, 3},
-		"of one user":     {AuditSearch{ResourceType: "user", ResourceID: ann.UserID}, 2},
-		"by name":         {AuditSearch{ResourceTarget: "ann", Action: "delete"}, 1},
-		"refused logins":  {AuditSearch{Action: "login"}, 1},
-		"by nobody":       {AuditSearch{Username: "nobody"}, 0},
-		"by me":           {AuditSearch{Username: "me"}, 0},
-		"in the future":   {AuditSearch{DateFrom: &now}, 0},
+		"creations":       {AuditSearch{Search: audit.Search{Action: "create", ResourceType: "user"}}, 3},
+		"of one user":     {AuditSearch{Search: audit.Search{ResourceType: "user", ResourceID: ann.UserID}}, 2},
+		"by name":         {AuditSearch{Search: audit.Search{ResourceTarget: "ann", Action: "delete"}}, 1},
+		"refused logins":  {AuditSearch{Search: audit.Search{Action: "login"}}, 1},
+		"by nobody":       {AuditSearch{Search: audit.Search{Username: "nobody"}}, 0},
+		"by me":           {AuditSearch{Search: audit.Search{Username: "me"}}, 0},
+		"in the future":   {AuditSearch{Search: audit.Search{DateFrom: &now}}, 0},
 		"by organization": {AuditSearch{Organization: "default"}, 0},
 	} {
 		if got := count(c.f); got != c.want {

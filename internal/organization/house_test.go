@@ -8,6 +8,7 @@ import (
 
 	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/internal/access"
+	"github.com/seed-2a7f8fe7/coder/internal/audit"
 	"github.com/seed-2a7f8fe7/coder/internal/identity"
 	"github.com/seed-2a7f8fe7/coder/internal/organization"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres"
@@ -100,7 +101,7 @@ func (h *house) group(name string, members ...access.Subject) coder.Group {
 // lastAudit gives the newest row of the audit log.
 func (h *house) lastAudit() coder.AuditLog {
 	h.t.Helper()
-	logs, err := h.people.AuditLogs(h.t.Context(), h.root, identity.AuditSearch{Limit: 1})
+	logs, err := h.people.AuditLogs(h.t.Context(), h.root, identity.AuditSearch{Search: audit.Search{Limit: 1}})
 	h.must(err)
 	return logs.AuditLogs[0]
 }

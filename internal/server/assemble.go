@@ -127,6 +127,9 @@ func (s *Server) assemble(ctx context.Context, ln *listeners) error {
 		{Name: "purge of tokens", Service: purge(s.log, "expired tokens", func(ctx context.Context) (int64, error) {
 			return r.identity.PurgeKeys(ctx, s.c.APIKeysRetention)
 		})},
+		{Name: "dormancy of users", Service: purge(s.log, "activity of users who are away", func(ctx context.Context) (int64, error) {
+			return 0, r.identity.MarkDormant(ctx)
+		})},
 		{Name: "purge of the use of apps", Service: purge(s.log, "old records of the use of apps", r.apps.PurgeUsage)},
 		{Name: "purge of the use of agents", Service: purge(s.log, "old reports of the use of agents", r.site.PurgeUsage)},
 	}
@@ -160,6 +163,7 @@ func (s *Server) rooms(d facts) rooms {
 		DefaultTokenLifetime: s.c.Session.DefaultTokenLifetime, MaxTokenLifetime: s.c.Session.MaxTokenLifetime,
 		MaxAdminTokenLifetime: s.c.Session.MaxAdminLifetime, DisablePasswordAuth: s.c.Session.DisablePasswordAuth,
 		DisableOwnerWorkspaceAccess: s.c.NoOwnerWorkspaceAccess, SSHKeyAlgorithm: s.c.SSHKeyAlgorithm,
+		DisableWorkspaceSharing: s.c.NoWorkspaceSharing, QuietHours: s.c.QuietHours, NoCustomQuietHours: s.c.NoCustomQuietHours,
 	})
 	r.people = organization.New(organization.Config{Store: store, Hub: r.hub})
 	r.queue = queue.New(queue.Config{

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/internal/identity"
 )
 
 // Config is what a server is told. The zero value of a field means its
@@ -55,6 +56,9 @@ type Config struct {
 	ForceCancelInterval     time.Duration // 10 minutes
 	AllowWorkspaceRenames   bool
 	NoOwnerWorkspaceAccess  bool // owners may not enter workspaces of others
+	NoWorkspaceSharing      bool
+	QuietHours              string // CRON_TZ=zone minute hour * * *; empty: midnight UTC
+	NoCustomQuietHours      bool
 	Session                 Session
 	Apps                    Apps
 	Cookies                 Cookies
@@ -141,6 +145,9 @@ func (c *Config) check() error {
 		if _, _, err := net.SplitHostPort(a); err != nil {
 			return coder.Errorf(coder.CodeInvalid, "%q is not an address to listen on: use host:port, such as 127.0.0.1:3000", a)
 		}
+	}
+	if err := identity.CheckQuietHours(c.QuietHours); c.QuietHours != "" && err != nil {
+		return coder.Errorf(coder.CodeInvalid, "--default-quiet-hours-schedule must be a zone, a minute, an hour and three stars, such as CRON_TZ=UTC 0 0 * * *, got %q", c.QuietHours)
 	}
 	if _, err := c.maxIdle(); err != nil {
 		return err

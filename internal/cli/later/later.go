@@ -150,9 +150,6 @@ func database() []Row {
 
 func workspaces() []Row {
 	return []Row{
-		{"disable-workspace-sharing", "bool", "CODER_DISABLE_WORKSPACE_SHARING", "disableWorkspaceSharing", "", "Let nobody share a workspace."},
-		{"default-quiet-hours-schedule", "string", "CODER_QUIET_HOURS_DEFAULT_SCHEDULE", "userQuietHoursSchedule.defaultQuietHoursSchedule", "CRON_TZ=UTC 0 0 * * *", "When workspaces that must stop once are stopped."},
-		{"allow-custom-quiet-hours", "bool", "CODER_ALLOW_CUSTOM_QUIET_HOURS", "userQuietHoursSchedule.allowCustomQuietHours", "true", "Let people choose their own quiet hours."},
 		{"workspace-prebuilds-reconciliation-interval", "duration", "CODER_WORKSPACE_PREBUILDS_RECONCILIATION_INTERVAL", "workspace_prebuilds.reconciliation_interval", "1m0s", "How often the number of prebuilt workspaces is put right."},
 	}
 }

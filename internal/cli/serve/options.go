@@ -23,6 +23,7 @@ type serverFlags struct {
 	ignored      time.Duration
 	telemetry    bool
 	usage        bool
+	quietHours   bool
 	later        []*option.Option
 }
 
@@ -49,6 +50,9 @@ func serverOptions(a *app.Run, f *serverFlags) []*option.Option {
 	all = append(all, under("Workspaces",
 		option.Bool(&f.cfg.AllowWorkspaceRenames, "allow-workspace-renames", "Let workspaces be renamed, which may lose data where a template names things after them.").Env("CODER_ALLOW_WORKSPACE_RENAMES").YAML("allowWorkspaceRenames").Def("false"),
 		option.Bool(&f.cfg.NoOwnerWorkspaceAccess, "disable-owner-workspace-access", "Keep owners out of others' workspaces.").Env("CODER_DISABLE_OWNER_WORKSPACE_ACCESS").YAML("disableOwnerWorkspaceAccess"),
+		option.Bool(&f.cfg.NoWorkspaceSharing, "disable-workspace-sharing", "Let nobody share a workspace.").Env("CODER_DISABLE_WORKSPACE_SHARING").YAML("disableWorkspaceSharing"),
+		option.String(&f.cfg.QuietHours, "default-quiet-hours-schedule", "When workspaces that must stop once are stopped.").Env("CODER_QUIET_HOURS_DEFAULT_SCHEDULE").YAML("userQuietHoursSchedule.defaultQuietHoursSchedule").Def("CRON_TZ=UTC 0 0 * * *"),
+		option.Bool(&f.quietHours, "allow-custom-quiet-hours", "Let people choose their own quiet hours.").Env("CODER_ALLOW_CUSTOM_QUIET_HOURS").YAML("userQuietHoursSchedule.allowCustomQuietHours").Def("true"),
 		option.String(&f.cfg.HostnameSuffix, "workspace-hostname-suffix", "Last part of the host names of workspaces in SSH configurations.").Env("CODER_WORKSPACE_HOSTNAME_SUFFIX").YAML("client.workspaceHostnameSuffix").Def("coder"),
 		option.List(&f.sshOptions, "ssh-config-options", "Options for everybody's SSH configuration, as Key=value.").Env("CODER_SSH_CONFIG_OPTIONS").YAML("client.sshConfigOptions"),
 		option.String(&f.cfg.SSHKeyAlgorithm, "ssh-keygen-algorithm", "Kind of users' git keys: ed25519, ecdsa or rsa4096.").Env("CODER_SSH_KEYGEN_ALGORITHM").YAML("sshKeygenAlgorithm").Def("ed25519"),

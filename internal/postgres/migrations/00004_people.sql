@@ -143,3 +143,15 @@ BEGIN
 END';
 -- +goose StatementEnd
 CREATE TRIGGER user_status_changed AFTER INSERT OR UPDATE OF status, deleted_at ON users FOR EACH ROW EXECUTE FUNCTION user_status_changed();
+
+-- Accounts: when workspaces of a user may be stopped for a while, with what
+-- programs sessions were begun, and conversions to another way to log in that
+-- were begun and not ended.
+ALTER TABLE users ADD COLUMN quiet_hours text NOT NULL DEFAULT ''; -- empty: those of the deployment
+ALTER TABLE api_keys ADD COLUMN user_agent text NOT NULL DEFAULT '';
+CREATE TABLE login_conversions (
+    state_hash bytea PRIMARY KEY CHECK (length(state_hash) = 32),
+    user_id    uuid NOT NULL REFERENCES users ON DELETE CASCADE,
+    to_type    text NOT NULL CHECK (to_type IN ('github', 'oidc')),
+    expires_at timestamptz NOT NULL
+);

@@ -3,9 +3,9 @@
 SELECT sqlc.embed(k), sqlc.embed(s) FROM api_keys k JOIN user_subjects s ON s.id = k.user_id WHERE k.id = $1;
 
 -- name: InsertAPIKey :one
-INSERT INTO api_keys (id, secret_hash, user_id, login_type, token_name, scopes, allow_list, lifetime_seconds, ip_address,
+INSERT INTO api_keys (id, secret_hash, user_id, login_type, token_name, scopes, allow_list, lifetime_seconds, ip_address, user_agent,
     created_at, updated_at, last_used_at, expires_at)
-VALUES (@id, @secret_hash, @user_id, @login_type, @token_name, @scopes, @allow_list, @lifetime_seconds, @ip_address,
+VALUES (@id, @secret_hash, @user_id, @login_type, @token_name, @scopes, @allow_list, @lifetime_seconds, @ip_address, @user_agent,
     @now, @now, @now, @expires_at)
 RETURNING *;
 
@@ -34,6 +34,13 @@ UPDATE api_keys SET expires_at = least(expires_at, @now), updated_at = @now WHER
 
 -- name: DeleteAPIKeysOfUser :exec
 DELETE FROM api_keys WHERE user_id = $1;
+
+-- name: Sessions :many
+-- The sessions of a user that have not ended, the one used last first.
+SELECT * FROM api_keys
+WHERE user_id = @user_id AND login_type <> 'token' AND token_name = '' AND expires_at > @now::timestamptz
+ORDER BY last_used_at DESC, id
+LIMIT @row_limit;
 
 -- name: DeleteOtherSessions :exec
 -- Ends the sessions of a user, but not the API tokens and not the given key.

@@ -106,3 +106,26 @@ SELECT organization_id, owner_id, user_acl, group_acl FROM workspaces WHERE id =
 
 -- name: UserSubject :one
 SELECT * FROM user_subjects WHERE id = $1 AND deleted_at IS NULL;
+
+-- name: UpdateUserQuietHours :one
+UPDATE users SET quiet_hours = @quiet_hours, updated_at = @now WHERE id = @id AND deleted_at IS NULL RETURNING *;
+
+-- name: UpdateUserLoginType :one
+-- Changes the way a user logs in; a password is none any more.
+UPDATE users SET login_type = @login_type, password_hash = '', updated_at = @now WHERE id = @id AND deleted_at IS NULL RETURNING *;
+
+-- name: BeginLoginConversion :exec
+INSERT INTO login_conversions (state_hash, user_id, to_type, expires_at) VALUES (@state_hash, @user_id, @to_type, @expires_at);
+
+-- name: EndLoginConversion :one
+-- Takes up a conversion that was begun, once.
+DELETE FROM login_conversions WHERE state_hash = @state_hash RETURNING user_id, to_type, expires_at;
+
+-- name: ForgetLoginConversions :execrows
+DELETE FROM login_conversions WHERE expires_at < @now;
+
+-- name: UsersAway :many
+-- Active users who have not been here for long, some at a time, held for a change.
+SELECT * FROM users
+WHERE status = 'active' AND NOT is_system AND deleted_at IS NULL AND greatest(last_seen_at, created_at, updated_at) < @since::timestamptz
+ORDER BY id LIMIT @row_limit FOR UPDATE SKIP LOCKED;

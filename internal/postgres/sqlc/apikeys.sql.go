@@ -14,7 +14,7 @@ import (
 )
 
 const aPIKeyOfUser = `-- name: APIKeyOfUser :one
-SELECT id, secret_hash, user_id, login_type, token_name, scopes, allow_list, lifetime_seconds, ip_address, created_at, updated_at, last_used_at, expires_at FROM api_keys WHERE id = $1 AND user_id = $2
+SELECT id, secret_hash, user_id, login_type, token_name, scopes, allow_list, lifetime_seconds, ip_address, created_at, updated_at, last_used_at, expires_at, user_agent FROM api_keys WHERE id = $1 AND user_id = $2
 `
 
 func (q *Queries) APIKeyOfUser(ctx context.Context, iD string, userID uuid.UUID) (APIKey, error) {
@@ -34,12 +34,13 @@ func (q *Queries) APIKeyOfUser(ctx context.Context, iD string, userID uuid.UUID)
 		&i.UpdatedAt,
 		&i.LastUsedAt,
 		&i.ExpiresAt,
+		&i.UserAgent,
 	)
 	return i, err
 }
 
 const aPIKeyWithUser = `-- name: APIKeyWithUser :one
-SELECT k.id, k.secret_hash, k.user_id, k.login_type, k.token_name, k.scopes, k.allow_list, k.lifetime_seconds, k.ip_address, k.created_at, k.updated_at, k.last_used_at, k.expires_at, s.id, s.username, s.status, s.site_roles, s.deleted_at, s.last_seen_at, s.organizations, s.groups, s.custom_roles FROM api_keys k JOIN user_subjects s ON s.id = k.user_id WHERE k.id = $1
+SELECT k.id, k.secret_hash, k.user_id, k.login_type, k.token_name, k.scopes, k.allow_list, k.lifetime_seconds, k.ip_address, k.created_at, k.updated_at, k.last_used_at, k.expires_at, k.user_agent, s.id, s.username, s.status, s.site_roles, s.deleted_at, s.last_seen_at, s.organizations, s.groups, s.custom_roles FROM api_keys k JOIN user_subjects s ON s.id = k.user_id WHERE k.id = $1
 `
 
 type APIKeyWithUserRow struct {
@@ -65,6 +66,7 @@ func (q *Queries) APIKeyWithUser(ctx context.Context, id string) (APIKeyWithUser
 		&i.APIKey.UpdatedAt,
 		&i.APIKey.LastUsedAt,
 		&i.APIKey.ExpiresAt,
+		&i.APIKey.UserAgent,
 		&i.UserSubject.ID,
 		&i.UserSubject.Username,
 		&i.UserSubject.Status,
@@ -143,11 +145,11 @@ func (q *Queries) ExpireAPIKey(ctx context.Context, now time.Time, iD string, us
 }
 
 const insertAPIKey = `-- name: InsertAPIKey :one
-INSERT INTO api_keys (id, secret_hash, user_id, login_type, token_name, scopes, allow_list, lifetime_seconds, ip_address,
+INSERT INTO api_keys (id, secret_hash, user_id, login_type, token_name, scopes, allow_list, lifetime_seconds, ip_address, user_agent,
     created_at, updated_at, last_used_at, expires_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9,
-    $10, $10, $10, $11)
-RETURNING id, secret_hash, user_id, login_type, token_name, scopes, allow_list, lifetime_seconds, ip_address, created_at, updated_at, last_used_at, expires_at
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10,
+    $11, $11, $11, $12)
+RETURNING id, secret_hash, user_id, login_type, token_name, scopes, allow_list, lifetime_seconds, ip_address, created_at, updated_at, last_used_at, expires_at, user_agent
 `
 
 type InsertAPIKeyParams struct {
@@ -160,6 +162,7 @@ type InsertAPIKeyParams struct {
 	AllowList       []string
 	LifetimeSeconds int64
 	IPAddress       *netip.Addr
+	UserAgent       string
 	Now             time.Time
 	ExpiresAt       time.Time
 }
@@ -175,6 +178,7 @@ func (q *Queries) InsertAPIKey(ctx context.Context, arg InsertAPIKeyParams) (API
 		arg.AllowList,
 		arg.LifetimeSeconds,
 		arg.IPAddress,
+		arg.UserAgent,
 		arg.Now,
 		arg.ExpiresAt,
 	)
@@ -193,12 +197,56 @@ func (q *Queries) InsertAPIKey(ctx context.Context, arg InsertAPIKeyParams) (API
 		&i.UpdatedAt,
 		&i.LastUsedAt,
 		&i.ExpiresAt,
+		&i.UserAgent,
 	)
 	return i, err
 }
 
+const sessions = `-- name: Sessions :many
+SELECT id, secret_hash, user_id, login_type, token_name, scopes, allow_list, lifetime_seconds, ip_address, created_at, updated_at, last_used_at, expires_at, user_agent FROM api_keys
+WHERE user_id = $1 AND login_type <> 'token' AND token_name = '' AND expires_at > $2::timestamptz
+ORDER BY last_used_at DESC, id
+LIMIT $3
+`
+
+// The sessions of a user that have not ended, the one used last first.
+func (q *Queries) Sessions(ctx context.Context, userID uuid.UUID, now time.Time, rowLimit int32) ([]APIKey, error) {
+	rows, err := q.db.Query(ctx, sessions, userID, now, rowLimit)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []APIKey{}
+	for rows.Next() {
+		var i APIKey
+		if err := rows.Scan(
+			&i.ID,
+			&i.SecretHash,
+			&i.UserID,
+			&i.LoginType,
+			&i.TokenName,
+			&i.Scopes,
+			&i.AllowList,
+			&i.LifetimeSeconds,
+			&i.IPAddress,
+			&i.CreatedAt,
+			&i.UpdatedAt,
+			&i.LastUsedAt,
+			&i.ExpiresAt,
+			&i.UserAgent,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const tokenByName = `-- name: TokenByName :one
-SELECT id, secret_hash, user_id, login_type, token_name, scopes, allow_list, lifetime_seconds, ip_address, created_at, updated_at, last_used_at, expires_at FROM api_keys WHERE user_id = $1 AND token_name = $2 AND login_type = 'token'
+SELECT id, secret_hash, user_id, login_type, token_name, scopes, allow_list, lifetime_seconds, ip_address, created_at, updated_at, last_used_at, expires_at, user_agent FROM api_keys WHERE user_id = $1 AND token_name = $2 AND login_type = 'token'
 `
 
 func (q *Queries) TokenByName(ctx context.Context, userID uuid.UUID, tokenName string) (APIKey, error) {
@@ -218,12 +266,13 @@ func (q *Queries) TokenByName(ctx context.Context, userID uuid.UUID, tokenName s
 		&i.UpdatedAt,
 		&i.LastUsedAt,
 		&i.ExpiresAt,
+		&i.UserAgent,
 	)
 	return i, err
 }
 
 const tokens = `-- name: Tokens :many
-SELECT id, secret_hash, user_id, login_type, token_name, scopes, allow_list, lifetime_seconds, ip_address, created_at, updated_at, last_used_at, expires_at FROM api_keys
+SELECT id, secret_hash, user_id, login_type, token_name, scopes, allow_list, lifetime_seconds, ip_address, created_at, updated_at, last_used_at, expires_at, user_agent FROM api_keys
 WHERE login_type = 'token' AND ($1::boolean OR user_id = $2)
     AND ($3::boolean OR expires_at > $4)
     AND ($5::uuid IS NULL OR user_id = $5)
@@ -270,6 +319,7 @@ func (q *Queries) Tokens(ctx context.Context, arg TokensParams) ([]APIKey, error
 			&i.UpdatedAt,
 			&i.LastUsedAt,
 			&i.ExpiresAt,
+			&i.UserAgent,
 		); err != nil {
 			return nil, err
 		}

@@ -26,8 +26,12 @@ SELECT a.id, a.time, a.organization_id, a.user_id, a.ip, a.user_agent, a.resourc
         WHEN 'organization' THEN EXISTS (SELECT 1 FROM organizations x WHERE x.id = a.resource_id AND x.deleted_at IS NOT NULL)
         WHEN 'template' THEN EXISTS (SELECT 1 FROM templates x WHERE x.id = a.resource_id AND x.deleted_at IS NOT NULL)
         WHEN 'workspace' THEN EXISTS (SELECT 1 FROM workspaces x WHERE x.id = a.resource_id AND x.deleted_at IS NOT NULL)
+        WHEN 'group' THEN NOT EXISTS (SELECT 1 FROM groups x WHERE x.id = a.resource_id)
+        WHEN 'custom_role' THEN NOT EXISTS (SELECT 1 FROM custom_roles x WHERE x.id = a.resource_id)
         ELSE false
-    END)::boolean AS is_deleted
+    END)::boolean AS is_deleted,
+    coalesce((SELECT x.username FROM workspaces w JOIN users x ON x.id = w.owner_id
+        WHERE w.id = CASE a.resource_type WHEN 'workspace' THEN a.resource_id WHEN 'workspace_build' THEN (a.additional_fields ->> 'workspace_id')::uuid END), '')::text AS workspace_owner
 FROM audit_logs a
 LEFT JOIN users u ON u.id = a.user_id
 LEFT JOIN organizations o ON o.id = a.organization_id
@@ -84,6 +88,7 @@ type AuditLogsRow struct {
 	OrganizationDisplayName *string
 	OrganizationIcon        *string
 	IsDeleted               bool
+	WorkspaceOwner          string
 }
 
 // A page of the log, the latest first. Empty parameters do not narrow.
@@ -144,6 +149,7 @@ func (q *Queries) AuditLogs(ctx context.Context, arg AuditLogsParams) ([]AuditLo
 			&i.OrganizationDisplayName,
 			&i.OrganizationIcon,
 			&i.IsDeleted,
+			&i.WorkspaceOwner,
 		); err != nil {
 			return nil, err
 		}

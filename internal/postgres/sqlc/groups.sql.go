@@ -236,7 +236,7 @@ func (q *Queries) GroupMemberIDs(ctx context.Context, groupID uuid.UUID) ([]uuid
 }
 
 const groupMembers = `-- name: GroupMembers :many
-SELECT x.group_id, u.id, u.email, u.username, u.name, u.avatar_url, u.password_hash, u.login_type, u.status, u.roles, u.theme, u.terminal_font, u.task_alert_dismissed, u.ssh_public_key, u.ssh_private_key, u.ssh_key_updated_at, u.is_system, u.created_at, u.updated_at, u.last_seen_at, u.deleted_at
+SELECT x.group_id, u.id, u.email, u.username, u.name, u.avatar_url, u.password_hash, u.login_type, u.status, u.roles, u.theme, u.terminal_font, u.task_alert_dismissed, u.ssh_public_key, u.ssh_private_key, u.ssh_key_updated_at, u.is_system, u.created_at, u.updated_at, u.last_seen_at, u.deleted_at, u.quiet_hours
 FROM (
     SELECT m.group_id, m.user_id, row_number() OVER (PARTITION BY m.group_id ORDER BY lower(p.username)) AS place
     FROM group_memberships m JOIN users p ON p.id = m.user_id AND p.deleted_at IS NULL
@@ -299,6 +299,7 @@ func (q *Queries) GroupMembers(ctx context.Context, arg GroupMembersParams) ([]G
 			&i.User.UpdatedAt,
 			&i.User.LastSeenAt,
 			&i.User.DeletedAt,
+			&i.User.QuietHours,
 		); err != nil {
 			return nil, err
 		}
@@ -311,7 +312,7 @@ func (q *Queries) GroupMembers(ctx context.Context, arg GroupMembersParams) ([]G
 }
 
 const groupMembersPage = `-- name: GroupMembersPage :many
-SELECT u.id, u.email, u.username, u.name, u.avatar_url, u.password_hash, u.login_type, u.status, u.roles, u.theme, u.terminal_font, u.task_alert_dismissed, u.ssh_public_key, u.ssh_private_key, u.ssh_key_updated_at, u.is_system, u.created_at, u.updated_at, u.last_seen_at, u.deleted_at, count(*) OVER () AS count
+SELECT u.id, u.email, u.username, u.name, u.avatar_url, u.password_hash, u.login_type, u.status, u.roles, u.theme, u.terminal_font, u.task_alert_dismissed, u.ssh_public_key, u.ssh_private_key, u.ssh_key_updated_at, u.is_system, u.created_at, u.updated_at, u.last_seen_at, u.deleted_at, u.quiet_hours, count(*) OVER () AS count
 FROM group_memberships m JOIN users u ON u.id = m.user_id AND u.deleted_at IS NULL
 WHERE m.group_id = $1
     AND ($2::boolean OR m.organization_id = ANY ($3::uuid[]) OR m.user_id = $4::uuid)
@@ -375,6 +376,7 @@ func (q *Queries) GroupMembersPage(ctx context.Context, arg GroupMembersPagePara
 			&i.User.UpdatedAt,
 			&i.User.LastSeenAt,
 			&i.User.DeletedAt,
+			&i.User.QuietHours,
 			&i.Count,
 		); err != nil {
 			return nil, err
@@ -580,7 +582,7 @@ func (q *Queries) ListedGroups(ctx context.Context, ids []uuid.UUID) ([]ListedGr
 }
 
 const listedUsers = `-- name: ListedUsers :many
-SELECT id, email, username, name, avatar_url, password_hash, login_type, status, roles, theme, terminal_font, task_alert_dismissed, ssh_public_key, ssh_private_key, ssh_key_updated_at, is_system, created_at, updated_at, last_seen_at, deleted_at FROM users WHERE id = ANY ($1::uuid[]) AND deleted_at IS NULL ORDER BY lower(username)
+SELECT id, email, username, name, avatar_url, password_hash, login_type, status, roles, theme, terminal_font, task_alert_dismissed, ssh_public_key, ssh_private_key, ssh_key_updated_at, is_system, created_at, updated_at, last_seen_at, deleted_at, quiet_hours FROM users WHERE id = ANY ($1::uuid[]) AND deleted_at IS NULL ORDER BY lower(username)
 `
 
 // The users that access lists name, as far as they exist.
@@ -614,6 +616,7 @@ func (q *Queries) ListedUsers(ctx context.Context, ids []uuid.UUID) ([]User, err
 			&i.UpdatedAt,
 			&i.LastSeenAt,
 			&i.DeletedAt,
+			&i.QuietHours,
 		); err != nil {
 			return nil, err
 		}

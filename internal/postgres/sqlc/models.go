@@ -27,6 +27,7 @@ type APIKey struct {
 	UpdatedAt       time.Time
 	LastUsedAt      time.Time
 	ExpiresAt       time.Time
+	UserAgent       string
 }
 
 type AgentRelay struct {
@@ -136,6 +137,13 @@ type JobTagSet struct {
 	OrganizationID uuid.UUID
 	Key            string
 	Tags           coder.Tags
+}
+
+type LoginConversion struct {
+	StateHash []byte
+	UserID    uuid.UUID
+	ToType    string
+	ExpiresAt time.Time
 }
 
 type Organization struct {
@@ -343,6 +351,7 @@ type User struct {
 	UpdatedAt          time.Time
 	LastSeenAt         time.Time
 	DeletedAt          *time.Time
+	QuietHours         string
 }
 
 type UserStatusChange struct {

@@ -13,7 +13,7 @@ import (
 )
 
 const aCLMembers = `-- name: ACLMembers :many
-SELECT u.id, u.email, u.username, u.name, u.avatar_url, u.password_hash, u.login_type, u.status, u.roles, u.theme, u.terminal_font, u.task_alert_dismissed, u.ssh_public_key, u.ssh_private_key, u.ssh_key_updated_at, u.is_system, u.created_at, u.updated_at, u.last_seen_at, u.deleted_at FROM users u
+SELECT u.id, u.email, u.username, u.name, u.avatar_url, u.password_hash, u.login_type, u.status, u.roles, u.theme, u.terminal_font, u.task_alert_dismissed, u.ssh_public_key, u.ssh_private_key, u.ssh_key_updated_at, u.is_system, u.created_at, u.updated_at, u.last_seen_at, u.deleted_at, u.quiet_hours FROM users u
 JOIN organization_members m ON m.user_id = u.id
 WHERE m.organization_id = $1 AND u.deleted_at IS NULL AND NOT u.is_system
   AND ($2::text = '' OR strpos(lower(u.username), lower($2)) > 0 OR strpos(lower(u.email), lower($2)) > 0)
@@ -52,6 +52,7 @@ func (q *Queries) ACLMembers(ctx context.Context, organizationID uuid.UUID, word
 			&i.UpdatedAt,
 			&i.LastSeenAt,
 			&i.DeletedAt,
+			&i.QuietHours,
 		); err != nil {
 			return nil, err
 		}

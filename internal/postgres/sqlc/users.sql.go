@@ -52,6 +52,27 @@ func (q *Queries) AccessToWorkspace(ctx context.Context, id uuid.UUID) (AccessTo
 	return i, err
 }
 
+const beginLoginConversion = `-- name: BeginLoginConversion :exec
+INSERT INTO login_conversions (state_hash, user_id, to_type, expires_at) VALUES ($1, $2, $3, $4)
+`
+
+type BeginLoginConversionParams struct {
+	StateHash []byte
+	UserID    uuid.UUID
+	ToType    string
+	ExpiresAt time.Time
+}
+
+func (q *Queries) BeginLoginConversion(ctx context.Context, arg BeginLoginConversionParams) error {
+	_, err := q.db.Exec(ctx, beginLoginConversion,
+		arg.StateHash,
+		arg.UserID,
+		arg.ToType,
+		arg.ExpiresAt,
+	)
+	return err
+}
+
 const countActiveOwners = `-- name: CountActiveOwners :one
 SELECT count(*) FROM users
 WHERE 'owner' = ANY (roles) AND status <> 'suspended' AND NOT is_system AND deleted_at IS NULL
@@ -85,12 +106,42 @@ func (q *Queries) DeleteMembershipsOfUser(ctx context.Context, userID uuid.UUID)
 	return err
 }
 
+const endLoginConversion = `-- name: EndLoginConversion :one
+DELETE FROM login_conversions WHERE state_hash = $1 RETURNING user_id, to_type, expires_at
+`
+
+type EndLoginConversionRow struct {
+	UserID    uuid.UUID
+	ToType    string
+	ExpiresAt time.Time
+}
+
+// Takes up a conversion that was begun, once.
+func (q *Queries) EndLoginConversion(ctx context.Context, stateHash []byte) (EndLoginConversionRow, error) {
+	row := q.db.QueryRow(ctx, endLoginConversion, stateHash)
+	var i EndLoginConversionRow
+	err := row.Scan(&i.UserID, &i.ToType, &i.ExpiresAt)
+	return i, err
+}
+
+const forgetLoginConversions = `-- name: ForgetLoginConversions :execrows
+DELETE FROM login_conversions WHERE expires_at < $1
+`
+
+func (q *Queries) ForgetLoginConversions(ctx context.Context, now time.Time) (int64, error) {
+	result, err := q.db.Exec(ctx, forgetLoginConversions, now)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
 const insertUser = `-- name: InsertUser :one
 INSERT INTO users (id, email, username, name, avatar_url, password_hash, login_type, status, roles,
     ssh_public_key, ssh_private_key, ssh_key_updated_at, created_at, updated_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9,
     $10, $11, $12::timestamptz, $12, $12)
-RETURNING id, email, username, name, avatar_url, password_hash, login_type, status, roles, theme, terminal_font, task_alert_dismissed, ssh_public_key, ssh_private_key, ssh_key_updated_at, is_system, created_at, updated_at, last_seen_at, deleted_at
+RETURNING id, email, username, name, avatar_url, password_hash, login_type, status, roles, theme, terminal_font, task_alert_dismissed, ssh_public_key, ssh_private_key, ssh_key_updated_at, is_system, created_at, updated_at, last_seen_at, deleted_at, quiet_hours
 `
 
 type InsertUserParams struct {
@@ -145,6 +196,7 @@ func (q *Queries) InsertUser(ctx context.Context, arg InsertUserParams) (User, e
 		&i.UpdatedAt,
 		&i.LastSeenAt,
 		&i.DeletedAt,
+		&i.QuietHours,
 	)
 	return i, err
 }
@@ -171,7 +223,7 @@ func (q *Queries) LockOwners(ctx context.Context) error {
 
 const softDeleteUser = `-- name: SoftDeleteUser :one
 UPDATE users SET deleted_at = $1::timestamptz, updated_at = $1, password_hash = '', ssh_private_key = '', roles = '{}'
-WHERE id = $2 AND deleted_at IS NULL RETURNING id, email, username, name, avatar_url, password_hash, login_type, status, roles, theme, terminal_font, task_alert_dismissed, ssh_public_key, ssh_private_key, ssh_key_updated_at, is_system, created_at, updated_at, last_seen_at, deleted_at
+WHERE id = $2 AND deleted_at IS NULL RETURNING id, email, username, name, avatar_url, password_hash, login_type, status, roles, theme, terminal_font, task_alert_dismissed, ssh_public_key, ssh_private_key, ssh_key_updated_at, is_system, created_at, updated_at, last_seen_at, deleted_at, quiet_hours
 `
 
 func (q *Queries) SoftDeleteUser(ctx context.Context, now time.Time, iD uuid.UUID) (User, error) {
@@ -198,6 +250,7 @@ func (q *Queries) SoftDeleteUser(ctx context.Context, now time.Time, iD uuid.UUI
 		&i.UpdatedAt,
 		&i.LastSeenAt,
 		&i.DeletedAt,
+		&i.QuietHours,
 	)
 	return i, err
 }
@@ -214,7 +267,7 @@ func (q *Queries) TouchUser(ctx context.Context, now time.Time, iD uuid.UUID) er
 }
 
 const updateUserAppearance = `-- name: UpdateUserAppearance :one
-UPDATE users SET theme = $1, terminal_font = $2, updated_at = $3 WHERE id = $4 AND deleted_at IS NULL RETURNING id, email, username, name, avatar_url, password_hash, login_type, status, roles, theme, terminal_font, task_alert_dismissed, ssh_public_key, ssh_private_key, ssh_key_updated_at, is_system, created_at, updated_at, last_seen_at, deleted_at
+UPDATE users SET theme = $1, terminal_font = $2, updated_at = $3 WHERE id = $4 AND deleted_at IS NULL RETURNING id, email, username, name, avatar_url, password_hash, login_type, status, roles, theme, terminal_font, task_alert_dismissed, ssh_public_key, ssh_private_key, ssh_key_updated_at, is_system, created_at, updated_at, last_seen_at, deleted_at, quiet_hours
 `
 
 type UpdateUserAppearanceParams struct {
@@ -253,12 +306,47 @@ func (q *Queries) UpdateUserAppearance(ctx context.Context, arg UpdateUserAppear
 		&i.UpdatedAt,
 		&i.LastSeenAt,
 		&i.DeletedAt,
+		&i.QuietHours,
+	)
+	return i, err
+}
+
+const updateUserLoginType = `-- name: UpdateUserLoginType :one
+UPDATE users SET login_type = $1, password_hash = '', updated_at = $2 WHERE id = $3 AND deleted_at IS NULL RETURNING id, email, username, name, avatar_url, password_hash, login_type, status, roles, theme, terminal_font, task_alert_dismissed, ssh_public_key, ssh_private_key, ssh_key_updated_at, is_system, created_at, updated_at, last_seen_at, deleted_at, quiet_hours
+`
+
+// Changes the way a user logs in; a password is none any more.
+func (q *Queries) UpdateUserLoginType(ctx context.Context, loginType string, now time.Time, iD uuid.UUID) (User, error) {
+	row := q.db.QueryRow(ctx, updateUserLoginType, loginType, now, iD)
+	var i User
+	err := row.Scan(
+		&i.ID,
+		&i.Email,
+		&i.Username,
+		&i.Name,
+		&i.AvatarURL,
+		&i.PasswordHash,
+		&i.LoginType,
+		&i.Status,
+		&i.Roles,
+		&i.Theme,
+		&i.TerminalFont,
+		&i.TaskAlertDismissed,
+		&i.SshPublicKey,
+		&i.SshPrivateKey,
+		&i.SshKeyUpdatedAt,
+		&i.IsSystem,
+		&i.CreatedAt,
+		&i.UpdatedAt,
+		&i.LastSeenAt,
+		&i.DeletedAt,
+		&i.QuietHours,
 	)
 	return i, err
 }
 
 const updateUserPassword = `-- name: UpdateUserPassword :one
-UPDATE users SET password_hash = $1, login_type = 'password', updated_at = $2 WHERE id = $3 AND deleted_at IS NULL RETURNING id, email, username, name, avatar_url, password_hash, login_type, status, roles, theme, terminal_font, task_alert_dismissed, ssh_public_key, ssh_private_key, ssh_key_updated_at, is_system, created_at, updated_at, last_seen_at, deleted_at
+UPDATE users SET password_hash = $1, login_type = 'password', updated_at = $2 WHERE id = $3 AND deleted_at IS NULL RETURNING id, email, username, name, avatar_url, password_hash, login_type, status, roles, theme, terminal_font, task_alert_dismissed, ssh_public_key, ssh_private_key, ssh_key_updated_at, is_system, created_at, updated_at, last_seen_at, deleted_at, quiet_hours
 `
 
 func (q *Queries) UpdateUserPassword(ctx context.Context, passwordHash string, now time.Time, iD uuid.UUID) (User, error) {
@@ -285,12 +373,13 @@ func (q *Queries) UpdateUserPassword(ctx context.Context, passwordHash string, n
 		&i.UpdatedAt,
 		&i.LastSeenAt,
 		&i.DeletedAt,
+		&i.QuietHours,
 	)
 	return i, err
 }
 
 const updateUserPreferences = `-- name: UpdateUserPreferences :one
-UPDATE users SET task_alert_dismissed = $1, updated_at = $2 WHERE id = $3 AND deleted_at IS NULL RETURNING id, email, username, name, avatar_url, password_hash, login_type, status, roles, theme, terminal_font, task_alert_dismissed, ssh_public_key, ssh_private_key, ssh_key_updated_at, is_system, created_at, updated_at, last_seen_at, deleted_at
+UPDATE users SET task_alert_dismissed = $1, updated_at = $2 WHERE id = $3 AND deleted_at IS NULL RETURNING id, email, username, name, avatar_url, password_hash, login_type, status, roles, theme, terminal_font, task_alert_dismissed, ssh_public_key, ssh_private_key, ssh_key_updated_at, is_system, created_at, updated_at, last_seen_at, deleted_at, quiet_hours
 `
 
 func (q *Queries) UpdateUserPreferences(ctx context.Context, taskAlertDismissed bool, now time.Time, iD uuid.UUID) (User, error) {
@@ -317,12 +406,13 @@ func (q *Queries) UpdateUserPreferences(ctx context.Context, taskAlertDismissed 
 		&i.UpdatedAt,
 		&i.LastSeenAt,
 		&i.DeletedAt,
+		&i.QuietHours,
 	)
 	return i, err
 }
 
 const updateUserProfile = `-- name: UpdateUserProfile :one
-UPDATE users SET username = $1, name = $2, updated_at = $3 WHERE id = $4 AND deleted_at IS NULL RETURNING id, email, username, name, avatar_url, password_hash, login_type, status, roles, theme, terminal_font, task_alert_dismissed, ssh_public_key, ssh_private_key, ssh_key_updated_at, is_system, created_at, updated_at, last_seen_at, deleted_at
+UPDATE users SET username = $1, name = $2, updated_at = $3 WHERE id = $4 AND deleted_at IS NULL RETURNING id, email, username, name, avatar_url, password_hash, login_type, status, roles, theme, terminal_font, task_alert_dismissed, ssh_public_key, ssh_private_key, ssh_key_updated_at, is_system, created_at, updated_at, last_seen_at, deleted_at, quiet_hours
 `
 
 type UpdateUserProfileParams struct {
@@ -361,12 +451,46 @@ func (q *Queries) UpdateUserProfile(ctx context.Context, arg UpdateUserProfilePa
 		&i.UpdatedAt,
 		&i.LastSeenAt,
 		&i.DeletedAt,
+		&i.QuietHours,
+	)
+	return i, err
+}
+
+const updateUserQuietHours = `-- name: UpdateUserQuietHours :one
+UPDATE users SET quiet_hours = $1, updated_at = $2 WHERE id = $3 AND deleted_at IS NULL RETURNING id, email, username, name, avatar_url, password_hash, login_type, status, roles, theme, terminal_font, task_alert_dismissed, ssh_public_key, ssh_private_key, ssh_key_updated_at, is_system, created_at, updated_at, last_seen_at, deleted_at, quiet_hours
+`
+
+func (q *Queries) UpdateUserQuietHours(ctx context.Context, quietHours string, now time.Time, iD uuid.UUID) (User, error) {
+	row := q.db.QueryRow(ctx, updateUserQuietHours, quietHours, now, iD)
+	var i User
+	err := row.Scan(
+		&i.ID,
+		&i.Email,
+		&i.Username,
+		&i.Name,
+		&i.AvatarURL,
+		&i.PasswordHash,
+		&i.LoginType,
+		&i.Status,
+		&i.Roles,
+		&i.Theme,
+		&i.TerminalFont,
+		&i.TaskAlertDismissed,
+		&i.SshPublicKey,
+		&i.SshPrivateKey,
+		&i.SshKeyUpdatedAt,
+		&i.IsSystem,
+		&i.CreatedAt,
+		&i.UpdatedAt,
+		&i.LastSeenAt,
+		&i.DeletedAt,
+		&i.QuietHours,
 	)
 	return i, err
 }
 
 const updateUserRoles = `-- name: UpdateUserRoles :one
-UPDATE users SET roles = $1, updated_at = $2 WHERE id = $3 AND deleted_at IS NULL RETURNING id, email, username, name, avatar_url, password_hash, login_type, status, roles, theme, terminal_font, task_alert_dismissed, ssh_public_key, ssh_private_key, ssh_key_updated_at, is_system, created_at, updated_at, last_seen_at, deleted_at
+UPDATE users SET roles = $1, updated_at = $2 WHERE id = $3 AND deleted_at IS NULL RETURNING id, email, username, name, avatar_url, password_hash, login_type, status, roles, theme, terminal_font, task_alert_dismissed, ssh_public_key, ssh_private_key, ssh_key_updated_at, is_system, created_at, updated_at, last_seen_at, deleted_at, quiet_hours
 `
 
 func (q *Queries) UpdateUserRoles(ctx context.Context, roles []string, now time.Time, iD uuid.UUID) (User, error) {
@@ -393,13 +517,14 @@ func (q *Queries) UpdateUserRoles(ctx context.Context, roles []string, now time.
 		&i.UpdatedAt,
 		&i.LastSeenAt,
 		&i.DeletedAt,
+		&i.QuietHours,
 	)
 	return i, err
 }
 
 const updateUserSSHKey = `-- name: UpdateUserSSHKey :one
 UPDATE users SET ssh_public_key = $1, ssh_private_key = $2, ssh_key_updated_at = $3::timestamptz, updated_at = $3
-WHERE id = $4 AND deleted_at IS NULL RETURNING id, email, username, name, avatar_url, password_hash, login_type, status, roles, theme, terminal_font, task_alert_dismissed, ssh_public_key, ssh_private_key, ssh_key_updated_at, is_system, created_at, updated_at, last_seen_at, deleted_at
+WHERE id = $4 AND deleted_at IS NULL RETURNING id, email, username, name, avatar_url, password_hash, login_type, status, roles, theme, terminal_font, task_alert_dismissed, ssh_public_key, ssh_private_key, ssh_key_updated_at, is_system, created_at, updated_at, last_seen_at, deleted_at, quiet_hours
 `
 
 type UpdateUserSSHKeyParams struct {
@@ -438,12 +563,13 @@ func (q *Queries) UpdateUserSSHKey(ctx context.Context, arg UpdateUserSSHKeyPara
 		&i.UpdatedAt,
 		&i.LastSeenAt,
 		&i.DeletedAt,
+		&i.QuietHours,
 	)
 	return i, err
 }
 
 const updateUserStatus = `-- name: UpdateUserStatus :one
-UPDATE users SET status = $1, updated_at = $2 WHERE id = $3 AND deleted_at IS NULL RETURNING id, email, username, name, avatar_url, password_hash, login_type, status, roles, theme, terminal_font, task_alert_dismissed, ssh_public_key, ssh_private_key, ssh_key_updated_at, is_system, created_at, updated_at, last_seen_at, deleted_at
+UPDATE users SET status = $1, updated_at = $2 WHERE id = $3 AND deleted_at IS NULL RETURNING id, email, username, name, avatar_url, password_hash, login_type, status, roles, theme, terminal_font, task_alert_dismissed, ssh_public_key, ssh_private_key, ssh_key_updated_at, is_system, created_at, updated_at, last_seen_at, deleted_at, quiet_hours
 `
 
 func (q *Queries) UpdateUserStatus(ctx context.Context, status string, now time.Time, iD uuid.UUID) (User, error) {
@@ -470,12 +596,13 @@ func (q *Queries) UpdateUserStatus(ctx context.Context, status string, now time.
 		&i.UpdatedAt,
 		&i.LastSeenAt,
 		&i.DeletedAt,
+		&i.QuietHours,
 	)
 	return i, err
 }
 
 const userByEmail = `-- name: UserByEmail :one
-SELECT id, email, username, name, avatar_url, password_hash, login_type, status, roles, theme, terminal_font, task_alert_dismissed, ssh_public_key, ssh_private_key, ssh_key_updated_at, is_system, created_at, updated_at, last_seen_at, deleted_at FROM users WHERE lower(email) = lower($1) AND deleted_at IS NULL
+SELECT id, email, username, name, avatar_url, password_hash, login_type, status, roles, theme, terminal_font, task_alert_dismissed, ssh_public_key, ssh_private_key, ssh_key_updated_at, is_system, created_at, updated_at, last_seen_at, deleted_at, quiet_hours FROM users WHERE lower(email) = lower($1) AND deleted_at IS NULL
 `
 
 func (q *Queries) UserByEmail(ctx context.Context, lower string) (User, error) {
@@ -502,12 +629,13 @@ func (q *Queries) UserByEmail(ctx context.Context, lower string) (User, error) {
 		&i.UpdatedAt,
 		&i.LastSeenAt,
 		&i.DeletedAt,
+		&i.QuietHours,
 	)
 	return i, err
 }
 
 const userByID = `-- name: UserByID :one
-SELECT id, email, username, name, avatar_url, password_hash, login_type, status, roles, theme, terminal_font, task_alert_dismissed, ssh_public_key, ssh_private_key, ssh_key_updated_at, is_system, created_at, updated_at, last_seen_at, deleted_at FROM users WHERE id = $1 AND deleted_at IS NULL
+SELECT id, email, username, name, avatar_url, password_hash, login_type, status, roles, theme, terminal_font, task_alert_dismissed, ssh_public_key, ssh_private_key, ssh_key_updated_at, is_system, created_at, updated_at, last_seen_at, deleted_at, quiet_hours FROM users WHERE id = $1 AND deleted_at IS NULL
 `
 
 func (q *Queries) UserByID(ctx context.Context, id uuid.UUID) (User, error) {
@@ -534,12 +662,13 @@ func (q *Queries) UserByID(ctx context.Context, id uuid.UUID) (User, error) {
 		&i.UpdatedAt,
 		&i.LastSeenAt,
 		&i.DeletedAt,
+		&i.QuietHours,
 	)
 	return i, err
 }
 
 const userByIDForUpdate = `-- name: UserByIDForUpdate :one
-SELECT id, email, username, name, avatar_url, password_hash, login_type, status, roles, theme, terminal_font, task_alert_dismissed, ssh_public_key, ssh_private_key, ssh_key_updated_at, is_system, created_at, updated_at, last_seen_at, deleted_at FROM users WHERE id = $1 AND deleted_at IS NULL FOR UPDATE
+SELECT id, email, username, name, avatar_url, password_hash, login_type, status, roles, theme, terminal_font, task_alert_dismissed, ssh_public_key, ssh_private_key, ssh_key_updated_at, is_system, created_at, updated_at, last_seen_at, deleted_at, quiet_hours FROM users WHERE id = $1 AND deleted_at IS NULL FOR UPDATE
 `
 
 func (q *Queries) UserByIDForUpdate(ctx context.Context, id uuid.UUID) (User, error) {
@@ -566,12 +695,13 @@ func (q *Queries) UserByIDForUpdate(ctx context.Context, id uuid.UUID) (User, er
 		&i.UpdatedAt,
 		&i.LastSeenAt,
 		&i.DeletedAt,
+		&i.QuietHours,
 	)
 	return i, err
 }
 
 const userByUsername = `-- name: UserByUsername :one
-SELECT id, email, username, name, avatar_url, password_hash, login_type, status, roles, theme, terminal_font, task_alert_dismissed, ssh_public_key, ssh_private_key, ssh_key_updated_at, is_system, created_at, updated_at, last_seen_at, deleted_at FROM users WHERE lower(username) = lower($1) AND deleted_at IS NULL
+SELECT id, email, username, name, avatar_url, password_hash, login_type, status, roles, theme, terminal_font, task_alert_dismissed, ssh_public_key, ssh_private_key, ssh_key_updated_at, is_system, created_at, updated_at, last_seen_at, deleted_at, quiet_hours FROM users WHERE lower(username) = lower($1) AND deleted_at IS NULL
 `
 
 func (q *Queries) UserByUsername(ctx context.Context, lower string) (User, error) {
@@ -598,6 +728,7 @@ func (q *Queries) UserByUsername(ctx context.Context, lower string) (User, error
 		&i.UpdatedAt,
 		&i.LastSeenAt,
 		&i.DeletedAt,
+		&i.QuietHours,
 	)
 	return i, err
 }
@@ -669,7 +800,7 @@ func (q *Queries) UserSubject(ctx context.Context, id uuid.UUID) (UserSubject, e
 }
 
 const users = `-- name: Users :many
-SELECT u.id, u.email, u.username, u.name, u.avatar_url, u.password_hash, u.login_type, u.status, u.roles, u.theme, u.terminal_font, u.task_alert_dismissed, u.ssh_public_key, u.ssh_private_key, u.ssh_key_updated_at, u.is_system, u.created_at, u.updated_at, u.last_seen_at, u.deleted_at, count(*) OVER () AS count
+SELECT u.id, u.email, u.username, u.name, u.avatar_url, u.password_hash, u.login_type, u.status, u.roles, u.theme, u.terminal_font, u.task_alert_dismissed, u.ssh_public_key, u.ssh_private_key, u.ssh_key_updated_at, u.is_system, u.created_at, u.updated_at, u.last_seen_at, u.deleted_at, u.quiet_hours, count(*) OVER () AS count
 FROM users u
 WHERE u.deleted_at IS NULL AND NOT u.is_system
     AND ($1::boolean OR u.id = $2::uuid)
@@ -757,7 +888,57 @@ func (q *Queries) Users(ctx context.Context, arg UsersParams) ([]UsersRow, error
 			&i.User.UpdatedAt,
 			&i.User.LastSeenAt,
 			&i.User.DeletedAt,
+			&i.User.QuietHours,
 			&i.Count,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const usersAway = `-- name: UsersAway :many
+SELECT id, email, username, name, avatar_url, password_hash, login_type, status, roles, theme, terminal_font, task_alert_dismissed, ssh_public_key, ssh_private_key, ssh_key_updated_at, is_system, created_at, updated_at, last_seen_at, deleted_at, quiet_hours FROM users
+WHERE status = 'active' AND NOT is_system AND deleted_at IS NULL AND greatest(last_seen_at, created_at, updated_at) < $1::timestamptz
+ORDER BY id LIMIT $2 FOR UPDATE SKIP LOCKED
+`
+
+// Active users who have not been here for long, some at a time, held for a change.
+func (q *Queries) UsersAway(ctx context.Context, since time.Time, rowLimit int32) ([]User, error) {
+	rows, err := q.db.Query(ctx, usersAway, since, rowLimit)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []User{}
+	for rows.Next() {
+		var i User
+		if err := rows.Scan(
+			&i.ID,
+			&i.Email,
+			&i.Username,
+			&i.Name,
+			&i.AvatarURL,
+			&i.PasswordHash,
+			&i.LoginType,
+			&i.Status,
+			&i.Roles,
+			&i.Theme,
+			&i.TerminalFont,
+			&i.TaskAlertDismissed,
+			&i.SshPublicKey,
+			&i.SshPrivateKey,
+			&i.SshKeyUpdatedAt,
+			&i.IsSystem,
+			&i.CreatedAt,
+			&i.UpdatedAt,
+			&i.LastSeenAt,
+			&i.DeletedAt,
+			&i.QuietHours,
 		); err != nil {
 			return nil, err
 		}

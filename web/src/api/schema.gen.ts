@@ -4231,6 +4231,48 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v2/users/{user}/convert-login": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Begin to log in another way */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    user: string;
+                };
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["ConvertLoginRequest"];
+                };
+            };
+            responses: {
+                /** @description Success */
+                201: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["OAuthConversionResponse"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v2/users/{user}/gitsshkey": {
         parameters: {
             query?: never;
@@ -4828,6 +4870,70 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v2/users/{user}/quiet-hours": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** When a user's workspaces may be stopped */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    user: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["UserQuietHoursScheduleResponse"];
+                    };
+                };
+            };
+        };
+        /** Say when one's workspaces may be stopped */
+        put: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    user: string;
+                };
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["UpdateUserQuietHoursScheduleRequest"];
+                };
+            };
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["UserQuietHoursScheduleResponse"];
+                    };
+                };
+            };
+        };
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v2/users/{user}/roles": {
         parameters: {
             query?: never;
@@ -4887,6 +4993,64 @@ export interface paths {
         };
         post?: never;
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/users/{user}/sessions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List sessions */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    user: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Session"][];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        /** End all sessions but this */
+        delete: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    user: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success */
+                204: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
         options?: never;
         head?: never;
         patch?: never;
@@ -7025,6 +7189,10 @@ export interface components {
             p50: number;
             p95: number;
         };
+        ConvertLoginRequest: {
+            password: string;
+            to_type: components["schemas"]["LoginType"];
+        };
         /** @enum {string} */
         CORSBehavior: "passthru" | "simple";
         CreateFirstUserRequest: {
@@ -7494,6 +7662,14 @@ export interface components {
         NullHCLString: {
             valid: boolean;
             value: string;
+        };
+        OAuthConversionResponse: {
+            /** Format: date-time */
+            expires_at: string;
+            state_string: string;
+            to_type: components["schemas"]["LoginType"];
+            /** Format: uuid */
+            user_id: string;
         };
         OIDCAuthMethod: {
             enabled: boolean;
@@ -7967,6 +8143,10 @@ export interface components {
         RotateProvisionerKeyRequest: {
             expires_in_seconds?: number;
             grace_seconds: number;
+            replace_tags?: boolean;
+            tags?: {
+                [key: string]: string;
+            };
         };
         RotateProvisionerKeyResponse: {
             /** Format: date-time */
@@ -7981,6 +8161,19 @@ export interface components {
         };
         /** @enum {string} */
         ServerSentEventType: "data" | "error" | "ping";
+        Session: {
+            /** Format: date-time */
+            created_at: string;
+            current: boolean;
+            /** Format: date-time */
+            expires_at: string;
+            id: string;
+            ip_address: string;
+            /** Format: date-time */
+            last_used: string;
+            login_type: components["schemas"]["LoginType"];
+            user_agent: string;
+        };
         SessionCounts: {
             jetbrains: number;
             reconnecting_pty: number;
@@ -8313,6 +8506,9 @@ export interface components {
             name?: string;
             username: string;
         };
+        UpdateUserQuietHoursScheduleRequest: {
+            schedule: string;
+        };
         UpdateWorkspaceACL: {
             group_roles?: {
                 [key: string]: components["schemas"]["WorkspaceRole"];
@@ -8419,6 +8615,15 @@ export interface components {
         };
         UserPreferenceSettings: {
             task_notification_alert_dismissed: boolean;
+        };
+        UserQuietHoursScheduleResponse: {
+            /** Format: date-time */
+            next: string;
+            raw_schedule: string;
+            time: string;
+            timezone: string;
+            user_can_set: boolean;
+            user_set: boolean;
         };
         /** @enum {string} */
         UserStatus: "active" | "dormant" | "suspended";
