@@ -5,6 +5,7 @@ import { createRoute, createRouter, redirect } from '@tanstack/react-router';
 import { login, root, setup, shell } from './frame';
 import { accountRoutes } from './pages/account/routes';
 import { auditRoutes } from './pages/audit/routes';
+import { deploymentRoutes } from './pages/deployment/routes';
 import { peopleRoutes } from './pages/people/routes';
 import { templateRoutes } from './pages/templates/routes';
 import { workspaceRoutes } from './pages/workspaces/routes';
@@ -18,7 +19,7 @@ const home = createRoute({
 });
 
 export const router = createRouter({
-  routeTree: root.addChildren([setup, login, shell.addChildren([home, ...workspaceRoutes, ...templateRoutes, ...peopleRoutes, ...auditRoutes, ...accountRoutes])]),
+  routeTree: root.addChildren([setup, login, shell.addChildren([home, ...workspaceRoutes, ...templateRoutes, ...peopleRoutes, ...auditRoutes, ...deploymentRoutes, ...accountRoutes])]),
   defaultPreload: 'intent',
   scrollRestoration: true,
 });

@@ -1,4 +1,4 @@
-import { Alert, Anchor, AppShell, Avatar, Burger, Button, Group, Menu, Text, UnstyledButton, VisuallyHidden, useMantineColorScheme } from '@mantine/core';
+import { Alert, Anchor, AppShell, Avatar, Burger, Button, Group, Menu, Text, UnstyledButton, VisuallyHidden, isLightColor, useMantineColorScheme } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { IconChevronDown, IconLogout, IconMoon, IconSettings, IconSun, IconWifiOff } from '@tabler/icons-react';
 import { useQuery, useSuspenseQuery } from '@tanstack/react-query';
@@ -16,6 +16,7 @@ const places: { label: string; to: string; needs?: Permission }[] = [
   { label: 'Templates', to: '/templates' },
   { label: 'Users', to: '/users', needs: 'readUsers' },
   { label: 'Audit', to: '/audit', needs: 'readAudit' },
+  { label: 'Deployment', to: '/deployment', needs: 'readDeployment' },
 ];
 
 function Places({ onGo }: { onGo?: () => void }) {
@@ -101,7 +102,7 @@ function Announcement() {
   return data?.announcement_banners
     ?.filter((b) => b.enabled && b.message)
     .map((b) => (
-      <Text key={b.message} ta="center" size="sm" py={4} px="md" style={{ backgroundColor: b.background_color || undefined }}>
+      <Text key={b.message} ta="center" size="sm" py={4} px="md" c={b.background_color ? (isLightColor(b.background_color) ? 'black' : 'white') : undefined} bg={b.background_color || undefined}>
         {b.message}
       </Text>
     ));

@@ -28,8 +28,10 @@ function Password() {
   const save = useMutation({
     mutationFn: () => api.put('/users/{user}/password', { path: { user: 'me' }, body: { old_password: old, password } }),
     onSuccess: () => {
-      praise('Your password is changed. Please log in with it.');
-      location.assign('/login');
+      praise('Your password is changed');
+      setOld('');
+      setPassword('');
+      setAgain('');
     },
   });
   const differs = again !== '' && again !== password;
@@ -67,7 +69,7 @@ function Password() {
           error={differs ? 'This is not the same.' : undefined}
         />
         <Text size="sm" c="dimmed">
-          All of your sessions end when the password changes. Tokens stay good.
+          Your other sessions end when the password changes. Tokens stay good.
         </Text>
         <Group>
           <Button type="submit" loading={save.isPending} disabled={password === '' || password !== again}>
