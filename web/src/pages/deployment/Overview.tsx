@@ -59,7 +59,7 @@ export function Overview() {
                 <Table.Tr key={r.id}>
                   <Table.Td>{r.hostname}</Table.Td>
                   <Table.Td>{r.relay_address || '–'}</Table.Td>
-                  <Table.Td>{r.error || `${r.database_latency / 1000} ms`}</Table.Td>
+                  <Table.Td>{r.error || (r.database_latency > 0 ? `${(r.database_latency / 1e6).toFixed(1)} ms` : '–')}</Table.Td>
                   <Table.Td>
                     <Moment at={r.created_at} />
                   </Table.Td>

@@ -6,6 +6,7 @@ import { Empty } from '../../parts/Empty';
 import { Loading } from '../../parts/Loading';
 import { Refusal } from '../../parts/Refusal';
 import { Search } from '../../parts/Search';
+import { duration } from '../../parts/time';
 import { setting } from './numbers';
 
 type Option = Schema<'DeploymentOption'>;
@@ -67,7 +68,7 @@ function Options({ options }: { options: Option[] }) {
           </Table.Thead>
           <Table.Tbody>
             {options.map((o) => {
-              const value = setting(o.value);
+              const value = o.kind === 'duration' && typeof o.value === 'number' && o.value > 0 ? duration(o.value / 1e6) : setting(o.value);
               return (
                 <Table.Tr key={o.flag || o.name}>
                   <Table.Td maw={520}>
