@@ -37,9 +37,7 @@ const (
 // prepared fails and the wait goes on. When ctx ends the error is its own and
 // nothing is claimed. (PRV-31)
 func (s *Service) Acquire(ctx context.Context, w Worker) (*provisionerd.AcquiredJob, error) {
-	if w.Lease <= 0 {
-		w.Lease = s.Lease
-	}
+	w = s.leased(w)
 	for {
 		job, err := s.wait(ctx, w)
 		if err != nil {

@@ -26,7 +26,7 @@ type Seat struct {
 	mu      sync.Mutex
 	open    int                // connections, of which the one before may end a moment after the next began
 	rows    map[uuid.UUID]*row // by organization; those that are gone too
-	job     string             // that it has, or had last
+	job     uuid.UUID          // that it has, or had last
 	of      uuid.UUID          // that job's organization
 	working bool               // on that job
 }
@@ -151,7 +151,7 @@ func (t *Seat) worker(organization uuid.UUID) queue.Worker {
 }
 
 // hold notes which job it has.
-func (t *Seat) hold(job string, organization uuid.UUID) {
+func (t *Seat) hold(job, organization uuid.UUID) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.job, t.of, t.working = job, organization, true
@@ -159,14 +159,20 @@ func (t *Seat) hold(job string, organization uuid.UUID) {
 
 // Acquire waits for a job, as queue.Service.Acquire does, and takes it.
 func (t *Seat) Acquire(ctx context.Context) (*provisionerd.AcquiredJob, error) {
-	if err := t.rest(ctx); err != nil {
-		return nil, err
-	}
 	for {
+		if err := t.rest(ctx); err != nil {
+			return nil, err
+		}
 		news := t.s.listen()
-		job, err := t.s.take(ctx, t)
-		if job != nil || err != nil && !coder.Is(err, coder.CodeUnavailable) {
-			return job, err
+		job, w, ok, err := t.s.take(ctx, t)
+		if ok {
+			if a, err := t.s.Queue.Begin(ctx, w, job); a != nil || err != nil {
+				return a, err
+			}
+			continue
+		}
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
 		}
 		var again <-chan time.Time
 		if err != nil {
@@ -201,7 +207,7 @@ func (t *Seat) Holder(ctx context.Context, jobID string) (queue.Worker, error) {
 	t.mu.Lock()
 	job, of := t.job, t.of
 	t.mu.Unlock()
-	if id, err := uuid.Parse(jobID); err == nil && jobID != job { // an earlier one, perhaps of an earlier process
+	if id, err := uuid.Parse(jobID); err == nil && id != job { // an earlier one, perhaps of an earlier process
 		of, err = t.s.Queue.OrganizationOf(ctx, id)
 		if err != nil && !coder.Is(err, coder.CodeNotFound) {
 			return queue.Worker{}, err

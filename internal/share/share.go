@@ -25,7 +25,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/seed-2a7f8fe7/coder"
-	"github.com/seed-2a7f8fe7/coder/api/provisionerd"
 	"github.com/seed-2a7f8fe7/coder/internal/lifecycle"
 	"github.com/seed-2a7f8fe7/coder/internal/notify"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres"
@@ -183,8 +182,8 @@ func (s *Service) waiting(ctx context.Context, t *Seat) ([]uuid.UUID, error) {
 	return out, nil
 }
 
-// take takes a job of the organization whose turn it is; nil when none waits.
-func (s *Service) take(ctx context.Context, t *Seat) (*provisionerd.AcquiredJob, error) {
+// take claims a job of the organization whose turn it is, unless none waits.
+func (s *Service) take(ctx context.Context, t *Seat) (job queue.Job, w queue.Worker, ok bool, err error) {
 	s.turn.Lock()
 	defer s.turn.Unlock()
 	s.mu.Lock()
@@ -192,21 +191,21 @@ func (s *Service) take(ctx context.Context, t *Seat) (*provisionerd.AcquiredJob,
 	barren := hints == s.barren
 	s.mu.Unlock()
 	if barren || ctx.Err() != nil {
-		return nil, ctx.Err() // another seat looked since
+		return job, w, false, ctx.Err() // another seat looked since
 	}
 	organizations, err := s.waiting(ctx, t)
 	if err != nil {
-		return nil, err
+		return job, w, false, err
 	}
 	for _, o := range organizations {
-		job, err := s.Queue.AcquireNow(ctx, t.worker(o))
-		if err != nil {
-			return nil, err
+		w = t.worker(o)
+		if job, ok, err = s.Queue.Claim(ctx, w); err != nil {
+			return job, w, false, err
 		}
-		if job != nil {
+		if ok {
 			s.turns.took(o, s.served()[o])
-			t.hold(job.JobId, o)
-			return job, nil
+			t.hold(job.ID, o)
+			return job, w, true, nil
 		}
 	}
 	if len(organizations) == 0 {
@@ -215,5 +214,5 @@ func (s *Service) take(ctx context.Context, t *Seat) (*provisionerd.AcquiredJob,
 	s.mu.Lock()
 	s.barren = hints
 	s.mu.Unlock()
-	return nil, nil
+	return job, w, false, nil
 }
