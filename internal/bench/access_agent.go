@@ -24,9 +24,8 @@ import (
 // copySize is how much scp copies.
 const copySize = 1 << 30
 
-// workspaceRows measures the ways into one workspace, and what its agent costs,
-// on a server of its own.
-func workspaceRows(ctx context.Context, c Config, bin string) ([]row, error) {
+// inWorkspace makes a workspace on a server of its own and measures.
+func inWorkspace(ctx context.Context, c Config, bin string, measure func(s *server, w coder.Workspace) ([]row, error)) ([]row, error) {
 	dir, err := os.MkdirTemp("", "coder-bench-")
 	if err != nil {
 		return nil, err
@@ -52,20 +51,19 @@ func workspaceRows(ctx context.Context, c Config, bin string) ([]row, error) {
 	if w, err = s.c.Workspace(ctx, w.ID, nil); err != nil {
 		return nil, err
 	}
-	rows, err := agentCost(ctx, s)
-	if err != nil {
-		return rows, err
-	}
-	for _, measure := range []func() ([]row, error){
-		func() ([]row, error) { return s.echoRows(ctx, agentOf(w)) },
-		func() ([]row, error) { return s.sshRows(ctx, c.Runs) },
-	} {
-		more, err := measure()
-		if rows = append(rows, more...); err != nil {
+	return measure(s, w)
+}
+
+// agentAndTerminalRows measures what an agent costs, and the web terminal.
+func agentAndTerminalRows(ctx context.Context, c Config, bin string) ([]row, error) {
+	return inWorkspace(ctx, c, bin, func(s *server, w coder.Workspace) ([]row, error) {
+		rows, err := agentCost(ctx, s)
+		if err != nil {
 			return rows, err
 		}
-	}
-	return rows, nil
+		more, err := s.echoRows(ctx, agentOf(w))
+		return append(rows, more...), err
+	})
 }
 
 // agentOf gives the agent of a workspace that has one.

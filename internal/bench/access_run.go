@@ -3,6 +3,8 @@ package bench
 import (
 	"context"
 	"path/filepath"
+
+	"github.com/seed-2a7f8fe7/coder"
 )
 
 // Access measures the ways into workspaces.
@@ -12,7 +14,10 @@ func Access(ctx context.Context, c Config) error {
 		return err
 	}
 	return each(c,
-		measurement{"a workspace", func() ([]row, error) { return workspaceRows(ctx, c, bin) }},
+		measurement{"an agent", func() ([]row, error) { return agentAndTerminalRows(ctx, c, bin) }},
+		measurement{"ssh", func() ([]row, error) {
+			return inWorkspace(ctx, c, bin, func(s *server, _ coder.Workspace) ([]row, error) { return s.sshRows(ctx, c.Runs) })
+		}},
 		measurement{"apps", func() ([]row, error) { return appRows(ctx, c, bin) }},
 		measurement{"idle agents", func() ([]row, error) { return withYard(ctx, bin, agentRows) }},
 		measurement{"agents that come back", func() ([]row, error) { return withYard(ctx, bin, reconnectRows) }},
