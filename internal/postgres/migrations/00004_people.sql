@@ -155,3 +155,67 @@ CREATE TABLE login_conversions (
     to_type    text NOT NULL CHECK (to_type IN ('github', 'oidc')),
     expires_at timestamptz NOT NULL
 );
+
+-- Accounts of users at identity providers: who they are there, what the
+-- provider said of them last, and the tokens it gave. (AU-12, AU-13)
+CREATE TABLE user_links (
+    user_id          uuid NOT NULL REFERENCES users ON DELETE CASCADE,
+    login_type       text NOT NULL CHECK (login_type IN ('github', 'oidc')),
+    issuer           text NOT NULL,
+    subject          text NOT NULL CHECK (subject <> ''),
+    access_token     text NOT NULL DEFAULT '',
+    refresh_token    text NOT NULL DEFAULT '',
+    token_expires_at timestamptz, -- null: it does not, or nobody said when
+    unreachable_since timestamptz, -- the provider could not be asked since then
+    claims           jsonb NOT NULL DEFAULT '{}',
+    created_at       timestamptz NOT NULL,
+    updated_at       timestamptz NOT NULL,
+    PRIMARY KEY (user_id, login_type)
+);
+CREATE UNIQUE INDEX user_links_subject ON user_links (login_type, issuer, subject);
+
+-- When the provider must be asked again whether a session still holds.
+ALTER TABLE api_keys ADD COLUMN provider_check_at timestamptz;
+
+-- How what providers say of people becomes organizations, groups and roles:
+-- JSON of types of package coder. The nil id is the deployment. (AU-14)
+CREATE TABLE idp_sync_settings (
+    organization_id uuid NOT NULL,
+    kind            text NOT NULL CHECK (kind IN ('organization', 'groups', 'roles')),
+    value           jsonb NOT NULL,
+    updated_at      timestamptz NOT NULL,
+    PRIMARY KEY (organization_id, kind)
+);
+
+-- Attempts to log in, by account and by address: until when those that were
+-- made count. Lost in a crash, which gives everybody theirs back.
+CREATE UNLOGGED TABLE login_attempts (
+    key  bytea PRIMARY KEY CHECK (length(key) = 32),
+    full_until timestamptz NOT NULL
+);
+CREATE INDEX login_attempts_past ON login_attempts (full_until);
+
+-- Who was connected to which workspace, by which way. Names are as they were,
+-- and rows outlive what they speak of.
+CREATE TABLE connection_logs (
+    id                 uuid PRIMARY KEY,
+    connect_time       timestamptz NOT NULL,
+    disconnect_time    timestamptz,
+    type               text NOT NULL CHECK (type IN ('ssh', 'vscode', 'jetbrains', 'reconnecting_pty', 'workspace_app', 'port_forwarding')),
+    organization_id    uuid NOT NULL,
+    workspace_id       uuid NOT NULL,
+    workspace_owner_id uuid NOT NULL,
+    workspace_name     text NOT NULL,
+    agent_id           uuid NOT NULL,
+    agent_name         text NOT NULL,
+    ip                 inet,
+    user_id            uuid, -- of web connections; null: nobody who was logged in
+    user_agent         text NOT NULL DEFAULT '',
+    slug_or_port       text NOT NULL DEFAULT '',
+    status_code        integer NOT NULL DEFAULT 0,
+    exit_code          integer,
+    disconnect_reason  text NOT NULL DEFAULT ''
+);
+CREATE INDEX connection_logs_time ON connection_logs (connect_time DESC, id);
+CREATE INDEX connection_logs_workspace ON connection_logs (workspace_id, connect_time DESC);
+CREATE INDEX connection_logs_open ON connection_logs (agent_id) WHERE disconnect_time IS NULL AND type IN ('ssh', 'vscode', 'jetbrains', 'reconnecting_pty');

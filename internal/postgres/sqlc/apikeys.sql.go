@@ -14,7 +14,7 @@ import (
 )
 
 const aPIKeyOfUser = `-- name: APIKeyOfUser :one
-SELECT id, secret_hash, user_id, login_type, token_name, scopes, allow_list, lifetime_seconds, ip_address, created_at, updated_at, last_used_at, expires_at, user_agent FROM api_keys WHERE id = $1 AND user_id = $2
+SELECT id, secret_hash, user_id, login_type, token_name, scopes, allow_list, lifetime_seconds, ip_address, created_at, updated_at, last_used_at, expires_at, user_agent, provider_check_at FROM api_keys WHERE id = $1 AND user_id = $2
 `
 
 func (q *Queries) APIKeyOfUser(ctx context.Context, iD string, userID uuid.UUID) (APIKey, error) {
@@ -35,12 +35,13 @@ func (q *Queries) APIKeyOfUser(ctx context.Context, iD string, userID uuid.UUID)
 		&i.LastUsedAt,
 		&i.ExpiresAt,
 		&i.UserAgent,
+		&i.ProviderCheckAt,
 	)
 	return i, err
 }
 
 const aPIKeyWithUser = `-- name: APIKeyWithUser :one
-SELECT k.id, k.secret_hash, k.user_id, k.login_type, k.token_name, k.scopes, k.allow_list, k.lifetime_seconds, k.ip_address, k.created_at, k.updated_at, k.last_used_at, k.expires_at, k.user_agent, s.id, s.username, s.status, s.site_roles, s.deleted_at, s.last_seen_at, s.organizations, s.groups, s.custom_roles FROM api_keys k JOIN user_subjects s ON s.id = k.user_id WHERE k.id = $1
+SELECT k.id, k.secret_hash, k.user_id, k.login_type, k.token_name, k.scopes, k.allow_list, k.lifetime_seconds, k.ip_address, k.created_at, k.updated_at, k.last_used_at, k.expires_at, k.user_agent, k.provider_check_at, s.id, s.username, s.status, s.site_roles, s.deleted_at, s.last_seen_at, s.organizations, s.groups, s.custom_roles FROM api_keys k JOIN user_subjects s ON s.id = k.user_id WHERE k.id = $1
 `
 
 type APIKeyWithUserRow struct {
@@ -67,6 +68,7 @@ func (q *Queries) APIKeyWithUser(ctx context.Context, id string) (APIKeyWithUser
 		&i.APIKey.LastUsedAt,
 		&i.APIKey.ExpiresAt,
 		&i.APIKey.UserAgent,
+		&i.APIKey.ProviderCheckAt,
 		&i.UserSubject.ID,
 		&i.UserSubject.Username,
 		&i.UserSubject.Status,
@@ -149,7 +151,7 @@ INSERT INTO api_keys (id, secret_hash, user_id, login_type, token_name, scopes, 
     created_at, updated_at, last_used_at, expires_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10,
     $11, $11, $11, $12)
-RETURNING id, secret_hash, user_id, login_type, token_name, scopes, allow_list, lifetime_seconds, ip_address, created_at, updated_at, last_used_at, expires_at, user_agent
+RETURNING id, secret_hash, user_id, login_type, token_name, scopes, allow_list, lifetime_seconds, ip_address, created_at, updated_at, last_used_at, expires_at, user_agent, provider_check_at
 `
 
 type InsertAPIKeyParams struct {
@@ -198,12 +200,13 @@ func (q *Queries) InsertAPIKey(ctx context.Context, arg InsertAPIKeyParams) (API
 		&i.LastUsedAt,
 		&i.ExpiresAt,
 		&i.UserAgent,
+		&i.ProviderCheckAt,
 	)
 	return i, err
 }
 
 const sessions = `-- name: Sessions :many
-SELECT id, secret_hash, user_id, login_type, token_name, scopes, allow_list, lifetime_seconds, ip_address, created_at, updated_at, last_used_at, expires_at, user_agent FROM api_keys
+SELECT id, secret_hash, user_id, login_type, token_name, scopes, allow_list, lifetime_seconds, ip_address, created_at, updated_at, last_used_at, expires_at, user_agent, provider_check_at FROM api_keys
 WHERE user_id = $1 AND login_type <> 'token' AND token_name = '' AND expires_at > $2::timestamptz
 ORDER BY last_used_at DESC, id
 LIMIT $3
@@ -234,6 +237,7 @@ func (q *Queries) Sessions(ctx context.Context, userID uuid.UUID, now time.Time,
 			&i.LastUsedAt,
 			&i.ExpiresAt,
 			&i.UserAgent,
+			&i.ProviderCheckAt,
 		); err != nil {
 			return nil, err
 		}
@@ -246,7 +250,7 @@ func (q *Queries) Sessions(ctx context.Context, userID uuid.UUID, now time.Time,
 }
 
 const tokenByName = `-- name: TokenByName :one
-SELECT id, secret_hash, user_id, login_type, token_name, scopes, allow_list, lifetime_seconds, ip_address, created_at, updated_at, last_used_at, expires_at, user_agent FROM api_keys WHERE user_id = $1 AND token_name = $2 AND login_type = 'token'
+SELECT id, secret_hash, user_id, login_type, token_name, scopes, allow_list, lifetime_seconds, ip_address, created_at, updated_at, last_used_at, expires_at, user_agent, provider_check_at FROM api_keys WHERE user_id = $1 AND token_name = $2 AND login_type = 'token'
 `
 
 func (q *Queries) TokenByName(ctx context.Context, userID uuid.UUID, tokenName string) (APIKey, error) {
@@ -267,12 +271,13 @@ func (q *Queries) TokenByName(ctx context.Context, userID uuid.UUID, tokenName s
 		&i.LastUsedAt,
 		&i.ExpiresAt,
 		&i.UserAgent,
+		&i.ProviderCheckAt,
 	)
 	return i, err
 }
 
 const tokens = `-- name: Tokens :many
-SELECT id, secret_hash, user_id, login_type, token_name, scopes, allow_list, lifetime_seconds, ip_address, created_at, updated_at, last_used_at, expires_at, user_agent FROM api_keys
+SELECT id, secret_hash, user_id, login_type, token_name, scopes, allow_list, lifetime_seconds, ip_address, created_at, updated_at, last_used_at, expires_at, user_agent, provider_check_at FROM api_keys
 WHERE login_type = 'token' AND ($1::boolean OR user_id = $2)
     AND ($3::boolean OR expires_at > $4)
     AND ($5::uuid IS NULL OR user_id = $5)
@@ -320,6 +325,7 @@ func (q *Queries) Tokens(ctx context.Context, arg TokensParams) ([]APIKey, error
 			&i.LastUsedAt,
 			&i.ExpiresAt,
 			&i.UserAgent,
+			&i.ProviderCheckAt,
 		); err != nil {
 			return nil, err
 		}

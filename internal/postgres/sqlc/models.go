@@ -28,6 +28,7 @@ type APIKey struct {
 	LastUsedAt      time.Time
 	ExpiresAt       time.Time
 	UserAgent       string
+	ProviderCheckAt *time.Time
 }
 
 type AgentRelay struct {
@@ -71,6 +72,26 @@ type AuditLog struct {
 	StatusCode       int32
 	AdditionalFields json.RawMessage
 	RequestID        string
+}
+
+type ConnectionLog struct {
+	ID               uuid.UUID
+	ConnectTime      time.Time
+	DisconnectTime   *time.Time
+	Type             string
+	OrganizationID   uuid.UUID
+	WorkspaceID      uuid.UUID
+	WorkspaceOwnerID uuid.UUID
+	WorkspaceName    string
+	AgentID          uuid.UUID
+	AgentName        string
+	IP               *netip.Addr
+	UserID           *uuid.UUID
+	UserAgent        string
+	SlugOrPort       string
+	StatusCode       int32
+	ExitCode         *int32
+	DisconnectReason string
 }
 
 type CryptoKey struct {
@@ -132,11 +153,23 @@ type GroupMembership struct {
 	UserID         uuid.UUID
 }
 
+type IdpSyncSetting struct {
+	OrganizationID uuid.UUID
+	Kind           string
+	Value          json.RawMessage
+	UpdatedAt      time.Time
+}
+
 type JobTagSet struct {
 	ID             int64
 	OrganizationID uuid.UUID
 	Key            string
 	Tags           coder.Tags
+}
+
+type LoginAttempt struct {
+	Key       []byte
+	FullUntil time.Time
 }
 
 type LoginConversion struct {
@@ -352,6 +385,20 @@ type User struct {
 	LastSeenAt         time.Time
 	DeletedAt          *time.Time
 	QuietHours         string
+}
+
+type UserLink struct {
+	UserID           uuid.UUID
+	LoginType        string
+	Issuer           string
+	Subject          string
+	AccessToken      string
+	RefreshToken     string
+	TokenExpiresAt   *time.Time
+	UnreachableSince *time.Time
+	Claims           json.RawMessage
+	CreatedAt        time.Time
+	UpdatedAt        time.Time
 }
 
 type UserStatusChange struct {
