@@ -87,7 +87,7 @@ type CreateProvisionerKeyRequest struct {
 }
 
 // RotateProvisionerKeyRequest makes a new key under the name of an old one,
-// with its tags.
+// with its tags or others.
 type RotateProvisionerKeyRequest struct {
 	// ExpiresInSeconds is how long the new key is good; 0 means as long as the
 	// old one was made for.
@@ -96,6 +96,11 @@ type RotateProvisionerKeyRequest struct {
 	// most MaxProvisionerKeySeconds and never longer than it was before; 0 ends
 	// it at once.
 	GraceSeconds int64 `json:"grace_seconds"`
+	// Tags of the new key; those of the old one when there are none, unless
+	// ReplaceTags. The old key keeps its own.
+	Tags map[string]string `json:"tags,omitempty"`
+	// ReplaceTags takes Tags even when there are none.
+	ReplaceTags bool `json:"replace_tags,omitempty"`
 }
 
 // RotateProvisionerKeyResponse carries the new secret, once.

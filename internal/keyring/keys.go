@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"errors"
+	"maps"
 	"time"
 
 	"github.com/google/uuid"
@@ -40,20 +41,12 @@ func (s *Service) Create(ctx context.Context, actor access.Subject, organization
 	if err := checkSeconds("expires_in_seconds", req.ExpiresInSeconds); err != nil {
 		return "", err
 	}
-	if err := coder.CheckTags("tags", req.Tags); err != nil {
+	tags, err := checkTags(req.Tags)
+	if err != nil {
 		return "", err
 	}
-	for _, k := range []string{coder.TagScope, coder.TagOwner} {
-		if _, ok := req.Tags[k]; ok {
-			return "", coder.Invalid("tags", "the tag %q is set by the server", k)
-		}
-	}
-	tags := coder.Tags(req.Tags)
-	if tags == nil {
-		tags = coder.Tags{}
-	}
 	secret, add := newSecret(sqlc.QueueAddKeyParams{OrganizationID: organizationID, Name: req.Name, Tags: tags, LifetimeS: req.ExpiresInSeconds})
-	err := s.Store.Tx(ctx, func(q *sqlc.Queries) error {
+	err = s.Store.Tx(ctx, func(q *sqlc.Queries) error {
 		k, err := q.QueueAddKey(ctx, add)
 		if coder.Is(err, coder.CodeConflict) {
 			return coder.Errorf(coder.CodeConflict, "A provisioner key named %q exists already; rotate it to get a new secret", req.Name)
@@ -67,6 +60,22 @@ func (s *Service) Create(ctx context.Context, actor access.Subject, organization
 		return "", err
 	}
 	return secret, nil
+}
+
+// checkTags gives the tags that a key may have, never nil.
+func checkTags(in map[string]string) (coder.Tags, error) {
+	if err := coder.CheckTags("tags", in); err != nil {
+		return nil, err
+	}
+	for _, k := range []string{coder.TagScope, coder.TagOwner} {
+		if _, ok := in[k]; ok {
+			return nil, coder.Invalid("tags", "the tag %q is set by the server", k)
+		}
+	}
+	if in == nil {
+		return coder.Tags{}, nil
+	}
+	return in, nil
 }
 
 func checkSeconds(field string, n int64) error {
@@ -86,7 +95,8 @@ func newSecret(p sqlc.QueueAddKeyParams) (string, sqlc.QueueAddKeyParams) {
 	return secret, p
 }
 
-// Rotate makes a new key under the name of the current one, with its tags.
+// Rotate makes a new key under the name of the current one, with its tags or
+// with those that are asked for.
 // The old one stays good for the grace; without one it is deleted, and whoever
 // came with it is sent away at once.
 func (s *Service) Rotate(ctx context.Context, actor access.Subject, organizationID uuid.UUID, ref string, req coder.RotateProvisionerKeyRequest) (coder.RotateProvisionerKeyResponse, error) {
@@ -100,12 +110,19 @@ func (s *Service) Rotate(ctx context.Context, actor access.Subject, organization
 	if err := errors.Join(checkSeconds("grace_seconds", req.GraceSeconds), checkSeconds("expires_in_seconds", req.ExpiresInSeconds)); err != nil {
 		return out, err
 	}
-	err := s.Store.Tx(ctx, func(q *sqlc.Queries) error {
+	tags, err := checkTags(req.Tags)
+	if err != nil {
+		return out, err
+	}
+	err = s.Store.Tx(ctx, func(q *sqlc.Queries) error {
 		row, err := q.QueueLockKey(ctx, organizationID, ref)
 		if err != nil {
 			return err
 		}
 		old := row.ProvisionerKey
+		if len(tags) == 0 && !req.ReplaceTags {
+			tags = old.Tags
+		}
 		if row.Replaced >= maxReplaced && req.GraceSeconds > 0 {
 			return coder.Errorf(coder.CodeConflict, "%d older keys named %q are still good; delete some by their ids, or rotate without a grace", row.Replaced, old.Name)
 		}
@@ -117,17 +134,21 @@ func (s *Service) Rotate(ctx context.Context, actor access.Subject, organization
 		if err != nil {
 			return err
 		}
-		secret, add := newSecret(sqlc.QueueAddKeyParams{OrganizationID: organizationID, Name: old.Name, Tags: old.Tags, LifetimeS: lifetime})
+		secret, add := newSecret(sqlc.QueueAddKeyParams{OrganizationID: organizationID, Name: old.Name, Tags: tags, LifetimeS: lifetime})
 		k, err := q.QueueAddKey(ctx, add)
 		if err != nil {
 			return err
 		}
 		out = coder.RotateProvisionerKeyResponse{Key: secret, ExpiresAt: k.ExpiresAt, OldExpiresAt: ended}
-		return s.audit(ctx, q, actor, coder.AuditActionWrite, k, coder.AuditDiff{
+		diff := coder.AuditDiff{
 			"secret":     {Secret: true},
 			"id":         {Old: old.ID, New: k.ID},
 			"expires_at": {Old: old.ExpiresAt, New: k.ExpiresAt},
-		})
+		}
+		if !maps.Equal(old.Tags, k.Tags) {
+			diff["tags"] = coder.AuditDiffField{Old: old.Tags, New: k.Tags}
+		}
+		return s.audit(ctx, q, actor, coder.AuditActionWrite, k, diff)
 	})
 	if err != nil {
 		return coder.RotateProvisionerKeyResponse{}, err
