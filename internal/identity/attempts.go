@@ -1,73 +1,58 @@
 package identity
 
 import (
-	"sync"
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"net/netip"
 	"time"
 
-	"golang.org/x/time/rate"
+	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
 )
 
-// attempts bounds how often somebody may try: one bucket per key, a bounded
-// number of buckets. It is safe for concurrent use.
-type attempts struct {
-	now func() time.Time
-
-	mu      sync.Mutex
-	buckets map[string]*bucket
-}
-
-type bucket struct {
-	limiter *rate.Limiter
-	used    time.Time
-}
-
-// Bounds of the table.
-const (
-	maxBuckets = 20_000
-	bucketIdle = 15 * time.Minute
-)
-
-func newAttempts(now func() time.Time) *attempts {
-	return &attempts{now: now, buckets: map[string]*bucket{}}
-}
-
-// take uses up one of burst attempts, which come back one per every.
-func (a *attempts) take(key string, every time.Duration, burst int) bool {
-	now := a.now()
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	b := a.buckets[key]
-	if b == nil {
-		a.makeRoom(now)
-		b = &bucket{limiter: rate.NewLimiter(rate.Every(every), burst)}
-		a.buckets[key] = b
+// attempt counts one of burst attempts at something, which come back one per
+// every, for all servers of the deployment together; or it says how long to
+// wait. What is counted is kept under a hash, and forgotten when it counts for
+// nothing any more, so a flood of keys fills nothing for long.
+func (s *Service) attempt(ctx context.Context, what string, every time.Duration, burst int) error {
+	now := s.now()
+	wait, err := s.c.Store.LoginAttempt(ctx, sqlc.LoginAttemptParams{
+		Key: attemptKey(what), Now: now, Until: now.Add(every), AtMost: now.Add(time.Duration(burst) * every),
+	})
+	if err != nil {
+		return fmt.Errorf("count the attempt: %w", err)
 	}
-	b.used = now
-	return b.limiter.AllowN(now, 1)
+	if wait > 0 {
+		return tooOften(time.Duration(wait) * time.Millisecond)
+	}
+	return nil
 }
 
-// forget gives all attempts of a key back.
-func (a *attempts) forget(key string) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	delete(a.buckets, key)
+// network is whose address it is: of IPv6, the network that one customer has.
+func network(ip netip.Addr) string {
+	ip = ip.Unmap().WithZone("")
+	if p, err := ip.Prefix(64); err == nil && ip.Is6() {
+		return p.String()
+	}
+	return ip.String()
 }
 
-// makeRoom drops idle buckets when the table is full, and if none is idle,
-// some at random: a flood of keys may not push out memory.
-func (a *attempts) makeRoom(now time.Time) {
-	if len(a.buckets) < maxBuckets {
-		return
+func attemptKey(what string) []byte {
+	h := sha256.Sum256([]byte("attempt " + what))
+	return h[:]
+}
+
+func tooOften(wait time.Duration) error {
+	seconds := (wait + time.Second - 1) / time.Second
+	unit := "seconds"
+	if seconds == 1 {
+		unit = "second"
 	}
-	for k, b := range a.buckets {
-		if now.Sub(b.used) > bucketIdle {
-			delete(a.buckets, k)
-		}
-	}
-	for k := range a.buckets {
-		if len(a.buckets) < maxBuckets*3/4 {
-			return
-		}
-		delete(a.buckets, k)
-	}
+	return coder.Errorf(coder.CodeRateLimited, "Too many attempts; wait %d %s and try again", seconds, unit)
+}
+
+// PurgeAttempts forgets attempts that count for nothing any more, and tells how many.
+func (s *Service) PurgeAttempts(ctx context.Context) (int64, error) {
+	return s.c.Store.LoginAttemptsPurge(ctx, s.now())
 }

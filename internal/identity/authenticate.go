@@ -75,6 +75,11 @@ func (s *Service) subject(ctx context.Context, row sqlc.APIKeyWithUserRow, o acc
 	if u.Status == string(coder.UserStatusSuspended) {
 		return access.Subject{}, suspended()
 	}
+	if at := k.ProviderCheckAt; at != nil && !at.After(now) && s.c.Verify != nil {
+		if err := s.c.Verify(ctx, u.ID, coder.LoginType(k.LoginType)); err != nil {
+			return access.Subject{}, err
+		}
+	}
 	subject, err := s.rights(u)
 	if err != nil {
 		return access.Subject{}, err

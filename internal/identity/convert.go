@@ -33,8 +33,9 @@ func (s *Service) ConvertLogin(ctx context.Context, actor access.Subject, ref st
 		return none, coder.Invalid("to_type", "%.40q is neither github nor oidc", req.ToType)
 	case u.LoginType != string(coder.LoginTypePassword):
 		return none, coder.Errorf(coder.CodeInvalid, "You log in by %s, which cannot be changed; only passwords can be given up", u.LoginType)
-	case !s.logins.take("password "+u.ID.String(), accountWhile, triesPerAccount):
-		return none, tooOften()
+	}
+	if err := s.attempt(ctx, "password "+u.ID.String(), accountWhile, triesPerAccount); err != nil {
+		return none, err
 	}
 	fits, err := s.verify(ctx, req.Password, u.PasswordHash)
 	if err != nil {

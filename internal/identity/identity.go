@@ -51,6 +51,11 @@ type Config struct {
 	QuietHours string
 	// NoCustomQuietHours keeps people from choosing their own.
 	NoCustomQuietHours bool
+	// Verify asks the provider that a session of this user was begun with
+	// whether the person is still welcome there: an error with
+	// CodeUnauthenticated ends the session; nil: nobody is asked. It is asked
+	// when what the provider gave runs out, and tells when the next time is.
+	Verify func(ctx context.Context, userID uuid.UUID, by coder.LoginType) error
 	// SSHKeyAlgorithm is that of new git key pairs: ed25519, ecdsa or
 	// rsa4096; ed25519.
 	SSHKeyAlgorithm string
@@ -61,7 +66,6 @@ type Service struct {
 	c      Config
 	log    *slog.Logger
 	now    func() time.Time
-	logins *attempts
 	hashes chan struct{} // slots: argon2id takes memory, so only a few run at once
 }
 
@@ -89,7 +93,7 @@ func New(c Config) *Service {
 	if c.QuietHours == "" {
 		c.QuietHours = usualQuietHours
 	}
-	return &Service{c: c, log: c.Log, now: c.Now, logins: newAttempts(c.Now), hashes: make(chan struct{}, hashesAtOnce)}
+	return &Service{c: c, log: c.Log, now: c.Now, hashes: make(chan struct{}, hashesAtOnce)}
 }
 
 // OrganizationByRef gives the organization of that id or name; "default" is

@@ -171,35 +171,58 @@ func TestLoginFailures(t *testing.T) {
 
 func TestLoginLimits(t *testing.T) {
 	h := newHouse(t, Config{})
-	h.hashes <- struct{}{} // nothing here needs more than one at a time
-	a := newAttempts(h.clock.now)
+	other := New(Config{Store: h.c.Store, Now: h.clock.now}) // another server of the deployment
+	var refused error
 	taken := 0
-	for range 100 {
-		if a.take("account", accountWhile, triesPerAccount) {
+	for i := range 2 * triesPerAccount {
+		s := h.Service
+		if i%2 == 1 {
+			s = other
+		}
+		if refused = s.attempt(t.Context(), "account", accountWhile, triesPerAccount); refused == nil {
 			taken++
 		}
 	}
-	if taken != triesPerAccount {
-		t.Errorf("%d attempts were let through, want %d", taken, triesPerAccount)
+	want(t, "one too many", refused, coder.CodeRateLimited)
+	if taken != triesPerAccount || !strings.Contains(refused.Error(), "wait 5 seconds") {
+		t.Errorf("%d attempts were let through, want %d; then: %v", taken, triesPerAccount, refused)
 	}
-	if !a.take("another", accountWhile, triesPerAccount) {
-		t.Error("one account's attempts count for another")
+	want(t, "another account", h.attempt(t.Context(), "another", accountWhile, triesPerAccount), "")
+	h.clock.pass(accountWhile - time.Second)
+	if err := h.attempt(t.Context(), "account", accountWhile, triesPerAccount); err == nil || !strings.Contains(err.Error(), "wait 1 second ") {
+		t.Errorf("a second too early: %v", err)
 	}
-	h.clock.pass(accountWhile)
-	if !a.take("account", accountWhile, triesPerAccount) || a.take("account", accountWhile, triesPerAccount) {
-		t.Error("after a while not exactly one attempt came back")
-	}
-	for i := range maxBuckets + 10 {
-		a.take(uuid.NewString(), time.Second, 1)
-		if i%5000 == 0 && len(a.buckets) > maxBuckets {
-			t.Fatal("the table grows without bound")
-		}
+	h.clock.pass(time.Second)
+	want(t, "one that came back", h.attempt(t.Context(), "account", accountWhile, triesPerAccount), "")
+	want(t, "two", h.attempt(t.Context(), "account", accountWhile, triesPerAccount), coder.CodeRateLimited)
+	h.clock.pass(time.Hour)
+	if n, err := h.PurgeAttempts(t.Context()); err != nil || n != 2 {
+		t.Errorf("%d counts were forgotten, %v, want 2", n, err)
 	}
 	for range triesPerAccount {
-		h.logins.take("login "+fingerprint("root@example.com"), accountWhile, triesPerAccount)
+		_, err := h.login("Root@example.com", "wrong wrong wrong")
+		want(t, "a wrong password", err, coder.CodeUnauthenticated)
 	}
 	_, err := h.login("root@example.com", password)
 	want(t, "login over the limit", err, coder.CodeRateLimited)
+	h.clock.pass(accountWhile)
+	_, err = h.login("root@example.com", password)
+	want(t, "login after a wait", err, "")
+	_, err = h.login("root@example.com", "wrong wrong wrong")
+	want(t, "a success gives the attempts back", err, coder.CodeUnauthenticated)
+}
+
+// TestAddressesOfOneNetworkCountTogether: who has an IPv6 network has as many
+// addresses as they like.
+func TestAddressesOfOneNetworkCountTogether(t *testing.T) {
+	for _, c := range []struct{ a, b string }{{"2001:db8::1", "2001:db8::ffff:2"}, {"192.0.2.1", "::ffff:192.0.2.1"}} {
+		if network(netip.MustParseAddr(c.a)) != network(netip.MustParseAddr(c.b)) {
+			t.Errorf("%s and %s count apart", c.a, c.b)
+		}
+	}
+	if network(netip.MustParseAddr("192.0.2.1")) == network(netip.MustParseAddr("192.0.2.2")) {
+		t.Error("neighbours count together")
+	}
 }
 
 func TestStatuses(t *testing.T) {

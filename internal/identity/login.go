@@ -27,10 +27,6 @@ func wrongLogin() error {
 	return coder.Errorf(coder.CodeUnauthenticated, "The e-mail or the password is wrong")
 }
 
-func tooOften() error {
-	return coder.Errorf(coder.CodeRateLimited, "Too many attempts to log in; wait a minute and try again")
-}
-
 // Login trades e-mail and password for a session token. (AU-01)
 func (s *Service) Login(ctx context.Context, o access.Origin, req coder.LoginWithPasswordRequest) (coder.LoginWithPasswordResponse, error) {
 	var none coder.LoginWithPasswordResponse
@@ -41,9 +37,12 @@ func (s *Service) Login(ctx context.Context, o access.Origin, req coder.LoginWit
 	if req.Password == "" {
 		return none, coder.Invalid("password", "a password is required")
 	}
-	account := "login " + fingerprint(strings.ToLower(email))
-	if !s.logins.take("ip "+o.IP.String(), addressWhile, triesPerAddress) || !s.logins.take(account, accountWhile, triesPerAccount) {
-		return none, tooOften()
+	account := "login " + strings.ToLower(email)
+	if err := s.attempt(ctx, "address "+network(o.IP), addressWhile, triesPerAddress); err != nil {
+		return none, err
+	}
+	if err := s.attempt(ctx, account, accountWhile, triesPerAccount); err != nil {
+		return none, err
 	}
 	u, err := s.c.Store.UserByEmail(ctx, email)
 	if err != nil && !coder.Is(err, coder.CodeNotFound) {
@@ -62,7 +61,9 @@ func (s *Service) Login(ctx context.Context, o access.Origin, req coder.LoginWit
 	case s.c.DisablePasswordAuth && !slices.Contains(u.Roles, access.RoleOwner):
 		return none, coder.Errorf(coder.CodeForbidden, "Logging in with a password is switched off on this deployment")
 	}
-	s.logins.forget(account)
+	if err := s.c.Store.LoginAttemptsForget(ctx, attemptKey(account)); err != nil {
+		return none, err
+	}
 	token, err := s.startSession(ctx, actor, s.c.SessionDuration)
 	return coder.LoginWithPasswordResponse{SessionToken: token}, err
 }
@@ -81,34 +82,40 @@ func (s *Service) refusedLogin(ctx context.Context, actor access.Subject, why er
 	return why
 }
 
-// startSession makes a session of the user that the actor is.
-func (s *Service) startSession(ctx context.Context, actor access.Subject, lifetime time.Duration) (string, error) {
-	token, id, hash := newToken()
-	now := s.now()
-	err := s.c.Store.Tx(ctx, func(q *sqlc.Queries) error {
-		k := sqlc.InsertAPIKeyParams{
-			ID: id, SecretHash: hash, UserID: actor.UserID, LoginType: string(coder.LoginTypePassword),
-			Scopes: []string{string(coder.APIKeyScopeCoderAll)}, AllowList: []string{"*:*"},
-			LifetimeSeconds: int64(lifetime / time.Second), Now: now, ExpiresAt: now.Add(lifetime),
-		}
-		if ip := actor.Origin.IP; ip.IsValid() {
-			k.IPAddress = &ip
-		}
-		k.UserAgent = audit.Clip(actor.Origin.UserAgent)
-		if _, err := q.InsertAPIKey(ctx, k); err != nil {
-			return err
-		}
-		if err := q.TouchUser(ctx, now, actor.UserID); err != nil {
-			return err
-		}
-		return audit.Record(ctx, q, actor, audit.Entry{
-			Action: coder.AuditActionLogin, ResourceType: coder.ResourceTypeAPIKey, Target: actor.Username,
-		})
+// startSession makes a session of the user that the actor is, by a password.
+func (s *Service) startSession(ctx context.Context, actor access.Subject, lifetime time.Duration) (token string, err error) {
+	err = s.c.Store.Tx(ctx, func(q *sqlc.Queries) error {
+		token, err = s.insertSession(ctx, q, actor, coder.LoginTypePassword, lifetime)
+		return err
 	})
 	if err != nil {
 		return "", fmt.Errorf("start session: %w", err)
 	}
 	return token, nil
+}
+
+// insertSession makes a session that was begun in that way.
+func (s *Service) insertSession(ctx context.Context, q *sqlc.Queries, actor access.Subject, by coder.LoginType, lifetime time.Duration) (string, error) {
+	token, id, hash := newToken()
+	now := s.now()
+	k := sqlc.InsertAPIKeyParams{
+		ID: id, SecretHash: hash, UserID: actor.UserID, LoginType: string(by),
+		Scopes: []string{string(coder.APIKeyScopeCoderAll)}, AllowList: []string{"*:*"},
+		LifetimeSeconds: int64(lifetime / time.Second), Now: now, ExpiresAt: now.Add(lifetime),
+	}
+	if ip := actor.Origin.IP; ip.IsValid() {
+		k.IPAddress = &ip
+	}
+	k.UserAgent = audit.Clip(actor.Origin.UserAgent)
+	if _, err := q.InsertAPIKey(ctx, k); err != nil {
+		return "", err
+	}
+	if err := q.TouchUser(ctx, now, actor.UserID); err != nil {
+		return "", err
+	}
+	return token, audit.Record(ctx, q, actor, audit.Entry{
+		Action: coder.AuditActionLogin, ResourceType: coder.ResourceTypeAPIKey, Target: actor.Username,
+	})
 }
 
 // Logout ends the session, or deletes the API token, that the actor came with.

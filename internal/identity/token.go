@@ -4,7 +4,6 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
-	"encoding/hex"
 	"strings"
 
 	"github.com/seed-2a7f8fe7/coder"
@@ -55,12 +54,6 @@ func parseToken(token string) (id, secret string, err error) {
 func matches(secret string, hash []byte) bool {
 	h := sha256.Sum256([]byte(secret))
 	return subtle.ConstantTimeCompare(h[:], hash) == 1
-}
-
-// fingerprint names a secret in a map without keeping it.
-func fingerprint(s string) string {
-	h := sha256.Sum256([]byte(s))
-	return hex.EncodeToString(h[:16])
 }
 
 // IsToken says whether text has the form of a session or API token of ours; it

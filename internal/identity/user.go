@@ -222,8 +222,8 @@ func (s *Service) UpdatePassword(ctx context.Context, actor access.Subject, ref 
 		return err
 	}
 	if actor.UserID == u.ID {
-		if !s.logins.take("password "+u.ID.String(), accountWhile, triesPerAccount) {
-			return tooOften()
+		if err := s.attempt(ctx, "password "+u.ID.String(), accountWhile, triesPerAccount); err != nil {
+			return err
 		}
 		fits, err := s.verify(ctx, req.OldPassword, u.PasswordHash)
 		if err != nil {

@@ -130,6 +130,7 @@ func (s *Server) assemble(ctx context.Context, ln *listeners) error {
 		{Name: "dormancy of users", Service: purge(s.log, "activity of users who are away", func(ctx context.Context) (int64, error) {
 			return 0, r.identity.MarkDormant(ctx)
 		})},
+		{Name: "purge of attempts to log in", Service: purge(s.log, "attempts to log in that count no more", r.identity.PurgeAttempts)},
 		{Name: "purge of the use of apps", Service: purge(s.log, "old records of the use of apps", r.apps.PurgeUsage)},
 		{Name: "purge of the use of agents", Service: purge(s.log, "old reports of the use of agents", r.site.PurgeUsage)},
 	}
