@@ -33,6 +33,11 @@ export function Pending({ job }: { job: Schema<'ProvisionerJob'> }) {
           </Text>
         )}
         {data.warning && <Text size="sm">{data.warning}</Text>}
+        {data.held_fix && (
+          <Text size="sm">
+            To let the template have one build more at once: <Code>{data.held_fix}</Code>
+          </Text>
+        )}
         {data.nearest_miss && <Fix miss={data.nearest_miss} />}
         {data.daemons.length > 0 && (
           <Anchor component="button" size="sm" ta="left" onClick={toggle} aria-expanded={open}>
