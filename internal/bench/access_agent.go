@@ -1,9 +1,11 @@
 package bench
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -13,6 +15,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"time"
 
 	"github.com/coder/websocket"
@@ -108,9 +111,9 @@ func agentCost(ctx context.Context, s *server) ([]row, error) {
 // echoes is how many keys are typed.
 const echoes = 500
 
-// echoRows measures the way of a key through the web terminal and back, against
-// a WebSocket that sends back what it gets, in turns.
-func (s *server) echoRows(ctx context.Context, agent uuid.UUID) ([]row, error) {
+// EchoServer serves WebSockets that send back what they get, and says where,
+// until its input ends.
+func EchoServer(in io.Reader, out io.Writer) error {
 	plain := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		conn, err := websocket.Accept(w, r, nil)
 		if err != nil {
@@ -125,11 +128,43 @@ func (s *server) echoRows(ctx context.Context, agent uuid.UUID) ([]row, error) {
 		}
 	}))
 	defer plain.Close()
-	floor, _, err := websocket.Dial(ctx, plain.URL, nil)
+	fmt.Fprintln(out, plain.URL)
+	_, err := io.Copy(io.Discard, in)
+	return err
+}
+
+// dialEcho dials an EchoServer in a process of its own, as any server is.
+func dialEcho(ctx context.Context) (conn *websocket.Conn, end func(), err error) {
+	cmd := exec.CommandContext(ctx, os.Args[0], "-measure", "floor")
+	cmd.Stderr = os.Stderr
+	_, err1 := cmd.StdinPipe()
+	out, err2 := cmd.StdoutPipe()
+	if err := errors.Join(err1, err2); err != nil {
+		return nil, nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, nil, err
+	}
+	kill := func() { cmd.Process.Kill(); cmd.Wait() } //nolint:errcheck // it is killed
+	at, err := bufio.NewReader(out).ReadString('\n')
+	if err == nil {
+		conn, _, err = websocket.Dial(ctx, strings.TrimSpace(at), nil)
+	}
+	if err != nil {
+		kill()
+		return nil, nil, fmt.Errorf("the plain WebSocket: %w", err)
+	}
+	return conn, func() { conn.CloseNow(); kill() }, nil //nolint:errcheck // it is over
+}
+
+// echoRows measures the way of a key through the web terminal and back, against
+// a WebSocket that sends back what it gets, in turns.
+func (s *server) echoRows(ctx context.Context, agent uuid.UUID) ([]row, error) {
+	floor, end, err := dialEcho(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer floor.CloseNow() //nolint:errcheck // it is over
+	defer end()
 	ours, err := s.c.Dial(ctx, "/workspaceagents/"+agent.String()+"/pty", url.Values{
 		"reconnect": {uuid.NewString()}, "width": {"80"}, "height": {"24"}, "command": {"stty -icanon; echo ready; exec cat >/dev/null"},
 	})

@@ -257,10 +257,15 @@ func TestClientLeaves(t *testing.T) {
 				t.Errorf("%+v sessions are open", n)
 			}
 			c.Close()
-			eventually(t, func() bool { return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) || zombie(pid) })
+			eventually(t, func() bool { return gone(pid) || zombie(pid) })
 			eventually(t, func() bool { return srv.Counts().SSH == 0 })
 		})
 	}
+}
+
+func gone(pid int) bool {
+	p, err := os.FindProcess(pid)
+	return err != nil || errors.Is(p.Signal(syscall.Signal(0)), os.ErrProcessDone)
 }
 
 func zombie(pid int) bool {

@@ -19,6 +19,13 @@ func main() {
 	what := flag.String("measure", "all", "what to measure: all, access, or queue")
 	flag.StringVar(&c.Only, "only", "", "the one measurement to make of several, by the name it tells while it runs")
 	flag.Parse()
+	if *what == "floor" { // what others are measured against, in a process of its own
+		if err := bench.EchoServer(os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, "bench:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	measure, ok := map[string]func(context.Context, bench.Config) error{"all": bench.Run, "access": bench.Access, "queue": bench.Queue}[*what]
