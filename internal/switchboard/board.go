@@ -40,6 +40,7 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/lifecycle"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres"
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel"
+	"github.com/seed-2a7f8fe7/coder/internal/tunnel/relay"
 )
 
 // maxClients bounds the links of clients to one agent.
@@ -73,7 +74,7 @@ type Board struct {
 	mu     sync.Mutex
 	closed bool
 	hubs   map[uuid.UUID]*hub
-	open   map[tunnel.Link]struct{}
+	open   map[relay.Link]struct{}
 }
 
 // stats are the counters behind the metrics.
@@ -94,7 +95,7 @@ func New(c Config) *Board {
 	if c.Replica.Hostname == "" {
 		c.Replica.Hostname, _ = os.Hostname() // nameless is no reason not to serve
 	}
-	b := &Board{c: c, hubs: make(map[uuid.UUID]*hub), open: make(map[tunnel.Link]struct{})}
+	b := &Board{c: c, hubs: make(map[uuid.UUID]*hub), open: make(map[relay.Link]struct{})}
 	b.warm.tunnels = make(map[uuid.UUID]*warmTunnel)
 	b.hops.init()
 	b.beat.Run, b.seek.Run = b.heartbeat, b.follow
@@ -121,7 +122,7 @@ func (b *Board) Stop(ctx context.Context) error {
 	b.closeWarm()
 	b.mu.Lock()
 	b.closed = true
-	open := make([]tunnel.Link, 0, len(b.open))
+	open := make([]relay.Link, 0, len(b.open))
 	for l := range b.open {
 		open = append(open, l)
 	}
@@ -159,13 +160,13 @@ func (b *Board) Holds(agentID uuid.UUID) bool {
 
 // Agent serves the WebSocket of an agent until it ends, and closes it.
 func (b *Board) Agent(ctx context.Context, agentID uuid.UUID, conn *websocket.Conn) error {
-	return b.AgentLink(ctx, agentID, tunnel.WebSocketLink(conn))
+	return b.AgentLink(ctx, agentID, relay.WebSocketLink(conn))
 }
 
 // AgentLink is Agent for any link.
-func (b *Board) AgentLink(ctx context.Context, agentID uuid.UUID, l tunnel.Link) error {
-	return b.serve(ctx, l, func(m *tunnel.Message) error {
-		instance, err := tunnel.ParseServe(m)
+func (b *Board) AgentLink(ctx context.Context, agentID uuid.UUID, l relay.Link) error {
+	return b.serve(ctx, l, func(m *relay.Message) error {
+		instance, err := relay.ParseServe(m)
 		m.Release()
 		if err != nil {
 			return refuse(err)
@@ -179,14 +180,14 @@ func (b *Board) AgentLink(ctx context.Context, agentID uuid.UUID, l tunnel.Link)
 // Client serves the WebSocket of a client to an agent until it ends, and
 // closes it. The caller has checked that the client may reach the agent.
 func (b *Board) Client(ctx context.Context, agentID uuid.UUID, conn *websocket.Conn) error {
-	return b.ClientLink(ctx, agentID, tunnel.WebSocketLink(conn))
+	return b.ClientLink(ctx, agentID, relay.WebSocketLink(conn))
 }
 
 // ClientLink is Client for any link.
-func (b *Board) ClientLink(ctx context.Context, agentID uuid.UUID, l tunnel.Link) error {
-	return b.serve(ctx, l, func(m *tunnel.Message) error {
+func (b *Board) ClientLink(ctx context.Context, agentID uuid.UUID, l relay.Link) error {
+	return b.serve(ctx, l, func(m *relay.Message) error {
 		defer m.Release()
-		session, instance, err := tunnel.ParseAttach(m)
+		session, instance, err := relay.ParseAttach(m)
 		if err != nil {
 			return refuse(err)
 		}
@@ -206,7 +207,7 @@ func refuse(err error) error {
 
 // serve reads the first message of a link and has the rest served, which
 // releases the message.
-func (b *Board) serve(ctx context.Context, l tunnel.Link, rest func(*tunnel.Message) error) error {
+func (b *Board) serve(ctx context.Context, l relay.Link, rest func(*relay.Message) error) error {
 	if !b.enter(l) {
 		l.Close(websocket.StatusTryAgainLater, "the server is stopping")
 		return coder.Errorf(coder.CodeUnavailable, "The server is stopping")
@@ -222,15 +223,15 @@ func (b *Board) serve(ctx context.Context, l tunnel.Link, rest func(*tunnel.Mess
 	}
 	watch, stop := context.WithCancel(ctx)
 	defer stop()
-	tunnel.KeepAlive(watch, l)
+	relay.KeepAlive(watch, l)
 	err = rest(m)
 	if coder.Is(err, coder.CodeInvalid) {
-		l.Close(tunnel.StatusRefused, err.Error())
+		l.Close(relay.StatusRefused, err.Error())
 	}
 	return err
 }
 
-func (b *Board) enter(l tunnel.Link) bool {
+func (b *Board) enter(l relay.Link) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.closed {
@@ -241,7 +242,7 @@ func (b *Board) enter(l tunnel.Link) bool {
 	return true
 }
 
-func (b *Board) leave(l tunnel.Link) {
+func (b *Board) leave(l relay.Link) {
 	b.mu.Lock()
 	delete(b.open, l)
 	b.mu.Unlock()

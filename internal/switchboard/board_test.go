@@ -16,7 +16,7 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
 	"github.com/seed-2a7f8fe7/coder/internal/postgrestest"
 	"github.com/seed-2a7f8fe7/coder/internal/switchboard"
-	"github.com/seed-2a7f8fe7/coder/internal/tunnel"
+	"github.com/seed-2a7f8fe7/coder/internal/tunnel/relay"
 )
 
 var instance = strings.Repeat("ab", 16)
@@ -24,9 +24,9 @@ var instance = strings.Repeat("ab", 16)
 func sessionText(b string) string { return strings.Repeat(b, 16) }
 
 // attach gives the far end of a link that b serves, after its first message.
-func attach(t *testing.T, serve func(context.Context, uuid.UUID, tunnel.Link) error, agent uuid.UUID, hello string) tunnel.Link {
+func attach(t *testing.T, serve func(context.Context, uuid.UUID, relay.Link) error, agent uuid.UUID, hello string) relay.Link {
 	t.Helper()
-	mine, theirs := tunnel.LinkPipe()
+	mine, theirs := relay.LinkPipe()
 	go func() { _ = serve(context.Background(), agent, theirs) }()
 	ok(t, mine.Send(true, []byte(hello)))
 	t.Cleanup(func() { mine.Close(0, "") })
@@ -34,7 +34,7 @@ func attach(t *testing.T, serve func(context.Context, uuid.UUID, tunnel.Link) er
 }
 
 // hears wants a message.
-func hears(t *testing.T, l tunnel.Link, want string) {
+func hears(t *testing.T, l relay.Link, want string) {
 	t.Helper()
 	m, err := l.Receive()
 	ok(t, err)
@@ -113,15 +113,15 @@ func TestBoardForwards(t *testing.T) {
 func TestBoardRefuses(t *testing.T) {
 	b := switchboard.New(switchboard.Config{})
 	for _, hello := range []string{"", "serve", "attach " + instance, "serve xy", "attach 00 00", "serve " + instance + " more", strings.Repeat("x", 30_000)} {
-		for name, serve := range map[string]func(context.Context, uuid.UUID, tunnel.Link) error{"agent": b.AgentLink, "client": b.ClientLink} {
+		for name, serve := range map[string]func(context.Context, uuid.UUID, relay.Link) error{"agent": b.AgentLink, "client": b.ClientLink} {
 			l := attach(t, serve, uuid.New(), hello)
-			if _, err := l.Receive(); websocket.CloseStatus(err) != tunnel.StatusRefused {
+			if _, err := l.Receive(); websocket.CloseStatus(err) != relay.StatusRefused {
 				t.Errorf("%s %.40q: %v", name, hello, err)
 			}
 		}
 	}
 	ok(t, b.Stop(t.Context()))
-	mine, theirs := tunnel.LinkPipe()
+	mine, theirs := relay.LinkPipe()
 	if err := b.AgentLink(t.Context(), uuid.New(), theirs); !coder.Is(err, coder.CodeUnavailable) {
 		t.Errorf("after the stop: %v", err)
 	}

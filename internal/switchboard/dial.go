@@ -8,6 +8,7 @@ import (
 
 	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel"
+	"github.com/seed-2a7f8fe7/coder/internal/tunnel/relay"
 )
 
 // patience is how long the server waits for an agent that is not connected: one
@@ -39,9 +40,9 @@ func (b *Board) DialAgent(ctx context.Context, g tunnel.Grant, agentCertificate 
 }
 
 // memory is the relay of a client in this process.
-func (b *Board) memory(agentID uuid.UUID) tunnel.Relay {
-	return func(context.Context) (tunnel.Link, error) {
-		mine, theirs := tunnel.LinkPipe()
+func (b *Board) memory(agentID uuid.UUID) relay.Dialer {
+	return func(context.Context) (relay.Link, error) {
+		mine, theirs := relay.LinkPipe()
 		go b.ClientLink(context.Background(), agentID, theirs) //nolint:errcheck // mine says why it ended
 		return mine, nil
 	}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
-	"github.com/seed-2a7f8fe7/coder/internal/tunnel"
+	"github.com/seed-2a7f8fe7/coder/internal/tunnel/relay"
 )
 
 const (
@@ -48,7 +48,7 @@ func (h *hops) init() {
 // hop is one such client.
 type hop struct {
 	agentID uuid.UUID
-	near    tunnel.Link
+	near    relay.Link
 	offline bool // the other replica says that the agent is away; guarded by hops.mu
 }
 
@@ -106,7 +106,7 @@ func (b *Board) Elsewhere(ctx context.Context, agentID uuid.UUID) error {
 
 // hop forwards the messages of a client to the replica that holds its agent,
 // until one of the two links ends.
-func (b *Board) hop(ctx context.Context, agentID uuid.UUID, to sqlc.RelayFindRow, hello *tunnel.Message, near tunnel.Link) error {
+func (b *Board) hop(ctx context.Context, agentID uuid.UUID, to sqlc.RelayFindRow, hello *relay.Message, near relay.Link) error {
 	far, err := b.dialReplica(ctx, agentID, to)
 	if err == nil {
 		err = far.Send(true, hello.Data)
@@ -132,7 +132,7 @@ func (b *Board) hop(ctx context.Context, agentID uuid.UUID, to sqlc.RelayFindRow
 	}()
 	watch, stop := context.WithCancel(ctx)
 	defer stop()
-	tunnel.KeepAlive(watch, far)
+	relay.KeepAlive(watch, far)
 	var back sync.WaitGroup
 	back.Go(func() { b.hopBack(h, far) })
 	for {
@@ -150,12 +150,12 @@ func (b *Board) hop(ctx context.Context, agentID uuid.UUID, to sqlc.RelayFindRow
 }
 
 // hopBack forwards what the other replica sends, and how it ends.
-func (b *Board) hopBack(h *hop, far tunnel.Link) {
+func (b *Board) hopBack(h *hop, far relay.Link) {
 	for {
 		m, err := far.Receive()
 		if err != nil {
 			code, reason := websocket.CloseStatus(err), ""
-			if code != tunnel.StatusRestarted && code != tunnel.StatusRefused {
+			if code != relay.StatusRestarted && code != relay.StatusRefused {
 				code, reason = websocket.StatusGoingAway, "the server that the agent was with has gone"
 			}
 			far.Close(0, "")
@@ -164,7 +164,7 @@ func (b *Board) hopBack(h *hop, far tunnel.Link) {
 		}
 		if m.Text {
 			b.hops.mu.Lock()
-			h.offline = string(m.Data) == tunnel.TextOffline
+			h.offline = string(m.Data) == relay.TextOffline
 			b.hops.mu.Unlock()
 		}
 		err = h.near.Send(m.Text, m.Data)
@@ -177,7 +177,7 @@ func (b *Board) hopBack(h *hop, far tunnel.Link) {
 	}
 }
 
-func (b *Board) dialReplica(ctx context.Context, agentID uuid.UUID, to sqlc.RelayFindRow) (tunnel.Link, error) {
+func (b *Board) dialReplica(ctx context.Context, agentID uuid.UUID, to sqlc.RelayFindRow) (relay.Link, error) {
 	ctx, cancel := context.WithTimeout(ctx, hopDial)
 	defer cancel()
 	conn, _, err := websocket.Dial(ctx, strings.TrimRight(to.RelayAddress, "/")+HopPath+agentID.String(), &websocket.DialOptions{
@@ -187,16 +187,16 @@ func (b *Board) dialReplica(ctx context.Context, agentID uuid.UUID, to sqlc.Rela
 	if err != nil {
 		return nil, err
 	}
-	return tunnel.WebSocketLink(conn), nil
+	return relay.WebSocketLink(conn), nil
 }
 
 // Hop serves the WebSocket of another replica, for one of its clients, until
 // it ends, and closes it. The caller has checked the token with AdmitHop. What
 // comes by a hop is not sent on by another.
 func (b *Board) Hop(ctx context.Context, agentID uuid.UUID, conn *websocket.Conn) error {
-	l := tunnel.WebSocketLink(conn)
-	return b.serve(ctx, l, func(m *tunnel.Message) error {
-		session, instance, err := tunnel.ParseAttach(m)
+	l := relay.WebSocketLink(conn)
+	return b.serve(ctx, l, func(m *relay.Message) error {
+		session, instance, err := relay.ParseAttach(m)
 		m.Release()
 		if err != nil {
 			return refuse(err)
@@ -237,15 +237,15 @@ func (b *Board) follow(ctx context.Context) {
 	}
 }
 
-func dismissAll(links []tunnel.Link) {
+func dismissAll(links []relay.Link) {
 	for _, l := range links {
 		go l.Close(websocket.StatusGoingAway, "the agent moved to another server")
 	}
 }
 
 // waiting gives the links of clients whose agents are away, by agent.
-func (b *Board) waiting() map[uuid.UUID][]tunnel.Link {
-	out := make(map[uuid.UUID][]tunnel.Link)
+func (b *Board) waiting() map[uuid.UUID][]relay.Link {
+	out := make(map[uuid.UUID][]relay.Link)
 	b.mu.Lock()
 	for id, h := range b.hubs {
 		if h.agent != nil {

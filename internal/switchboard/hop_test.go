@@ -14,6 +14,7 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/postgrestest"
 	"github.com/seed-2a7f8fe7/coder/internal/switchboard"
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel"
+	"github.com/seed-2a7f8fe7/coder/internal/tunnel/relay"
 )
 
 // replica gives one of several worlds that share a database and an agent.
@@ -45,7 +46,7 @@ func TestHop(t *testing.T) {
 	b := replica(t, store, "b", a)
 	at := b // where the agent dials
 	a.listen(func(c *tunnel.ListenConfig) {
-		c.Relay = func(ctx context.Context) (tunnel.Link, error) {
+		c.Relay = func(ctx context.Context) (relay.Link, error) {
 			a.mu.Lock()
 			w := at
 			a.mu.Unlock()

@@ -9,7 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/seed-2a7f8fe7/coder"
-	"github.com/seed-2a7f8fe7/coder/internal/tunnel"
+	"github.com/seed-2a7f8fe7/coder/internal/tunnel/relay"
 )
 
 // hub is an agent and its clients. It exists while there is one of them; its
@@ -19,23 +19,23 @@ type hub struct {
 	clients int
 
 	mu       sync.RWMutex
-	sessions map[tunnel.Session]*end
+	sessions map[relay.Session]*end
 	target   *end // the agent again
 }
 
 // end is a link with what waits for it.
 type end struct {
-	link     tunnel.Link
-	out      *tunnel.Outbox
-	instance tunnel.Instance // that it is (agent), that it wants (client)
+	link     relay.Link
+	out      *relay.Outbox
+	instance relay.Instance // that it is (agent), that it wants (client)
 
 	// Of agents only: the link's name in the database, and whether it is there.
 	id   uuid.UUID
 	held atomic.Bool
 }
 
-func newEnd(l tunnel.Link, i tunnel.Instance) *end {
-	e := &end{link: l, out: tunnel.NewOutbox(), instance: i, id: uuid.New()}
+func newEnd(l relay.Link, i relay.Instance) *end {
+	e := &end{link: l, out: relay.NewOutbox(), instance: i, id: uuid.New()}
 	go func() {
 		if e.out.Drain(l) != nil {
 			l.Close(0, "")
@@ -54,7 +54,7 @@ func (e *end) dismiss(code websocket.StatusCode, reason string) {
 func (b *Board) hub(agentID uuid.UUID) *hub {
 	h := b.hubs[agentID]
 	if h == nil {
-		h = &hub{sessions: make(map[tunnel.Session]*end)}
+		h = &hub{sessions: make(map[relay.Session]*end)}
 		b.hubs[agentID] = h
 	}
 	return h
@@ -68,7 +68,7 @@ func (b *Board) tidy(agentID uuid.UUID, h *hub) {
 }
 
 // serveAgent forwards what an agent sends.
-func (b *Board) serveAgent(ctx context.Context, agentID uuid.UUID, instance tunnel.Instance, l tunnel.Link) error {
+func (b *Board) serveAgent(ctx context.Context, agentID uuid.UUID, instance relay.Instance, l relay.Link) error {
 	e := newEnd(l, instance)
 	defer e.out.Close()
 	b.mu.Lock()
@@ -100,13 +100,13 @@ func (b *Board) serveAgent(ctx context.Context, agentID uuid.UUID, instance tunn
 
 // meet tells an agent and a client of one another, or the client that its
 // agent is no more.
-func (b *Board) meet(s tunnel.Session, agent, client *end) {
+func (b *Board) meet(s relay.Session, agent, client *end) {
 	if client.instance != agent.instance {
-		client.dismiss(tunnel.StatusRestarted, "the agent was restarted")
+		client.dismiss(relay.StatusRestarted, "the agent was restarted")
 		return
 	}
-	client.out.Text(tunnel.TextOnline)
-	agent.out.Text(tunnel.TextAttached(s))
+	client.out.Text(relay.TextOnline)
+	agent.out.Text(relay.TextAttached(s))
 }
 
 func (b *Board) agentLeft(agentID uuid.UUID, h *hub, e *end) {
@@ -119,14 +119,14 @@ func (b *Board) agentLeft(agentID uuid.UUID, h *hub, e *end) {
 	h.mu.Lock()
 	h.target = nil
 	for _, c := range h.sessions {
-		c.out.Text(tunnel.TextOffline)
+		c.out.Text(relay.TextOffline)
 	}
 	h.mu.Unlock()
 	b.tidy(agentID, h)
 }
 
 // toClient forwards one message of an agent.
-func (b *Board) toClient(h *hub, m *tunnel.Message) {
+func (b *Board) toClient(h *hub, m *relay.Message) {
 	s, packets, err := m.Session()
 	if err != nil {
 		return
@@ -145,7 +145,7 @@ func (b *Board) toClient(h *hub, m *tunnel.Message) {
 }
 
 // serveClient forwards what a client sends.
-func (b *Board) serveClient(agentID uuid.UUID, s tunnel.Session, instance tunnel.Instance, l tunnel.Link) error {
+func (b *Board) serveClient(agentID uuid.UUID, s relay.Session, instance relay.Instance, l relay.Link) error {
 	e := newEnd(l, instance)
 	defer e.out.Close()
 	b.mu.Lock()
@@ -162,7 +162,7 @@ func (b *Board) serveClient(agentID uuid.UUID, s tunnel.Session, instance tunnel
 	if h.agent != nil {
 		b.meet(s, h.agent, e)
 	} else {
-		e.out.Text(tunnel.TextOffline)
+		e.out.Text(relay.TextOffline)
 	}
 	b.mu.Unlock()
 	if old != nil {
@@ -180,7 +180,7 @@ func (b *Board) serveClient(agentID uuid.UUID, s tunnel.Session, instance tunnel
 }
 
 // toAgent forwards one message of a client, which may not speak for another.
-func (b *Board) toAgent(h *hub, s tunnel.Session, m *tunnel.Message) {
+func (b *Board) toAgent(h *hub, s relay.Session, m *relay.Message) {
 	claimed, packets, err := m.Session()
 	if err != nil {
 		return
@@ -200,7 +200,7 @@ func (b *Board) toAgent(h *hub, s tunnel.Session, m *tunnel.Message) {
 	}
 }
 
-func (b *Board) clientLeft(agentID uuid.UUID, h *hub, s tunnel.Session, e *end) {
+func (b *Board) clientLeft(agentID uuid.UUID, h *hub, s relay.Session, e *end) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	h.clients--

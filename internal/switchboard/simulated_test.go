@@ -17,6 +17,7 @@ import (
 
 	"github.com/seed-2a7f8fe7/coder/internal/switchboard"
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel"
+	"github.com/seed-2a7f8fe7/coder/internal/tunnel/relay"
 )
 
 // simulated is a board, an agent and a client on links in memory, in a bubble
@@ -27,20 +28,20 @@ type simulated struct {
 	down  map[string]bool // ends that cannot dial
 
 	mu    sync.Mutex
-	wrap  func(tunnel.Link) tunnel.Link // what else happens on links, or nil
-	links map[string]tunnel.Link
+	wrap  func(relay.Link) relay.Link // what else happens on links, or nil
+	links map[string]relay.Link
 	up    time.Time // when the last link was dialed
 }
 
 // relay gives an end's dialer.
-func (w *simulated) relay(end string, serve func(context.Context, uuid.UUID, tunnel.Link) error) tunnel.Relay {
-	return func(context.Context) (tunnel.Link, error) {
+func (w *simulated) relay(end string, serve func(context.Context, uuid.UUID, relay.Link) error) relay.Dialer {
+	return func(context.Context) (relay.Link, error) {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		if w.down[end] {
 			return nil, errors.New("no network")
 		}
-		mine, theirs := tunnel.LinkPipe()
+		mine, theirs := relay.LinkPipe()
 		w.links[end], w.up = mine, time.Now()
 		go func() { _ = serve(context.Background(), w.agent, slowLink{theirs}) }()
 		if w.wrap != nil {
@@ -51,9 +52,9 @@ func (w *simulated) relay(end string, serve func(context.Context, uuid.UUID, tun
 }
 
 // slowLink takes some time for each message.
-type slowLink struct{ tunnel.Link }
+type slowLink struct{ relay.Link }
 
-func (l slowLink) Receive() (*tunnel.Message, error) {
+func (l slowLink) Receive() (*relay.Message, error) {
 	m, err := l.Link.Receive()
 	time.Sleep(3 * time.Millisecond)
 	return m, err
@@ -69,14 +70,14 @@ func (w *simulated) set(end string, down bool) {
 	}
 }
 
-func startSimulated(t *testing.T, wrap func(tunnel.Link) tunnel.Link) (*simulated, *tunnel.Conn) {
+func startSimulated(t *testing.T, wrap func(relay.Link) relay.Link) (*simulated, *tunnel.Conn) {
 	authority, err := tunnel.NewAuthority(make([]byte, tunnel.SeedSize))
 	ok(t, err)
 	identity, err := tunnel.NewIdentity()
 	ok(t, err)
 	w := &simulated{
 		board: switchboard.New(switchboard.Config{}), agent: uuid.New(), wrap: wrap,
-		down: map[string]bool{}, links: map[string]tunnel.Link{},
+		down: map[string]bool{}, links: map[string]relay.Link{},
 	}
 	l, err := tunnel.Listen(tunnel.ListenConfig{
 		Identity: identity, AgentID: w.agent, ClientCA: authority.Certificate(), Handle: echo, Relay: w.relay("agent", w.board.AgentLink),
@@ -167,7 +168,7 @@ func TestIdle(t *testing.T) {
 // hostileLink is a relay that loses, repeats, reorders, forges and keeps
 // messages for later.
 type hostileLink struct {
-	tunnel.Link
+	relay.Link
 	mu   *sync.Mutex
 	r    *rand.Rand
 	held [][]byte
@@ -220,7 +221,7 @@ func TestHostileRelay(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := rand.New(rand.NewPCG(seed, 2))
 			var mu sync.Mutex
-			_, c := startSimulated(t, func(l tunnel.Link) tunnel.Link { return &hostileLink{Link: l, mu: &mu, r: r} })
+			_, c := startSimulated(t, func(l relay.Link) relay.Link { return &hostileLink{Link: l, mu: &mu, r: r} })
 			s, err := c.Open(t.Context(), tunnel.KindSSH, "")
 			ok(t, err)
 			want := bytes.Repeat([]byte("0123456789abcdefghijklmnopqrstuvwxyz"), 20_000)

@@ -19,6 +19,7 @@ import (
 
 	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel"
+	"github.com/seed-2a7f8fe7/coder/internal/tunnel/relay"
 )
 
 // TestRelayReadsNothing looks for what is sent in what the relay gets.
@@ -119,11 +120,11 @@ func TestCertificates(t *testing.T) {
 	t.Run("another agent's", func(t *testing.T) {
 		// The relay tells agents apart too; here it is made to believe the client.
 		c := w.config(w.grant(tunnel.KindSSH))
-		relay := c.Relay
+		dial := c.Relay
 		c.AgentCertificate = stranger.Certificate()
-		c.Relay = func(ctx context.Context) (tunnel.Link, error) {
-			l, err := relay(ctx)
-			return lyingLink{l, tunnel.InstanceOf(w.identity.Certificate())}, err
+		c.Relay = func(ctx context.Context) (relay.Link, error) {
+			l, err := dial(ctx)
+			return lyingLink{l, relay.InstanceOf(w.identity.Certificate())}, err
 		}
 		refused(t, c, coder.CodeForbidden)
 	})
@@ -152,13 +153,13 @@ func forge(t *testing.T, w *world) (*tunnel.Identity, []byte) {
 
 // lyingLink attaches with another instance than the tunnel wants.
 type lyingLink struct {
-	tunnel.Link
-	instance tunnel.Instance
+	relay.Link
+	instance relay.Instance
 }
 
 func (l lyingLink) Send(text bool, p []byte) error {
 	if f := strings.Fields(string(p)); text && len(f) == 3 {
-		p = []byte(f[0] + " " + f[1] + " " + (tunnel.Session(l.instance)).String())
+		p = []byte(f[0] + " " + f[1] + " " + relay.Session(l.instance).String())
 	}
 	return l.Link.Send(text, p)
 }

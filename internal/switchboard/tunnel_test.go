@@ -15,6 +15,7 @@ import (
 
 	"github.com/seed-2a7f8fe7/coder/internal/switchboard"
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel"
+	"github.com/seed-2a7f8fe7/coder/internal/tunnel/relay"
 )
 
 // world is a board behind real WebSockets, an authority, and an agent.
@@ -104,13 +105,13 @@ func ok(t testing.TB, err error) {
 }
 
 // relay dials the board as "agent" or "client".
-func (w *world) relay(end string) tunnel.Relay {
-	return func(ctx context.Context) (tunnel.Link, error) {
+func (w *world) relay(end string) relay.Dialer {
+	return func(ctx context.Context) (relay.Link, error) {
 		c, _, err := websocket.Dial(ctx, w.url+"/"+end, nil)
 		if err != nil {
 			return nil, err
 		}
-		l := &spyLink{Link: tunnel.WebSocketLink(c), w: w}
+		l := &spyLink{Link: relay.WebSocketLink(c), w: w}
 		w.mu.Lock()
 		w.links[l] = end
 		w.mu.Unlock()
@@ -132,7 +133,7 @@ func (w *world) cut(end string) {
 
 // spyLink shows what is sent.
 type spyLink struct {
-	tunnel.Link
+	relay.Link
 	w *world
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel"
+	"github.com/seed-2a7f8fe7/coder/internal/tunnel/relay"
 )
 
 const (
@@ -39,7 +40,7 @@ type warm struct {
 
 // warmTunnel is a tunnel that is being made, or used.
 type warmTunnel struct {
-	instance tunnel.Instance
+	instance relay.Instance
 	ready    chan struct{} // closed when conn or err is set
 	conn     *tunnel.Conn
 	err      error
@@ -76,7 +77,7 @@ func (b *Board) Open(ctx context.Context, to Target, kind, arg string) (net.Conn
 
 // borrow gives the tunnel to an agent, beginning to make it when there is none.
 func (b *Board) borrow(to Target) (*warmTunnel, error) {
-	instance := tunnel.InstanceOf(to.Certificate)
+	instance := relay.InstanceOf(to.Certificate)
 	b.warm.mu.Lock()
 	defer b.warm.mu.Unlock()
 	if b.warm.closed {
@@ -106,7 +107,7 @@ func (w *warmTunnel) dial(b *Board, to Target) {
 			Actions: []string{tunnel.KindTCP, tunnel.KindPTY, tunnel.KindAgentAPI},
 		}, to.Certificate)
 		// An agent that was restarted registers before its link is here.
-		if websocket.CloseStatus(w.err) != tunnel.StatusRestarted || time.Since(start) > patience {
+		if websocket.CloseStatus(w.err) != relay.StatusRestarted || time.Since(start) > patience {
 			return
 		}
 		time.Sleep(restartedWait)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/client"
+	"github.com/seed-2a7f8fe7/coder/internal/tunnel/relay"
 )
 
 // Options are what DialAgent may be told.
@@ -22,10 +23,17 @@ type Options struct {
 	Waiting func()
 }
 
+// agentWait is how long DialAgent waits at first until it asks again for an agent
+// that is not connected.
+const agentWait = 50 * time.Millisecond
+
+// Relay dials the way to the relay.
+type Relay = relay.Dialer
+
 // DialAgent opens a tunnel to an agent through the server of c, and waits for
 // an agent that is not connected until the context ends.
 func DialAgent(ctx context.Context, c *client.Client, agentID uuid.UUID, o Options) (*Conn, error) {
-	for wait := backoffMin; ; wait = min(2*wait, time.Second) {
+	for wait := agentWait; ; wait = min(2*wait, time.Second) {
 		conn, err := dialAgent(ctx, c, agentID, o)
 		if err == nil || !again(err) {
 			return conn, err
@@ -44,7 +52,7 @@ func DialAgent(ctx context.Context, c *client.Client, agentID uuid.UUID, o Optio
 // again says that the agent is not there yet (409), or was restarted since
 // the server said who it is.
 func again(err error) bool {
-	return coder.Is(err, coder.CodeConflict) || websocket.CloseStatus(err) == StatusRestarted
+	return coder.Is(err, coder.CodeConflict) || websocket.CloseStatus(err) == relay.StatusRestarted
 }
 
 func dialAgent(ctx context.Context, c *client.Client, agentID uuid.UUID, o Options) (*Conn, error) {
@@ -78,7 +86,7 @@ func dialAgent(ctx context.Context, c *client.Client, agentID uuid.UUID, o Optio
 	conn, err := Dial(ctx, DialConfig{
 		Direct:   direct,
 		Identity: id, Certificate: g.Certificate, AgentCertificate: g.AgentCertificate, Log: o.Log, Waiting: o.Waiting,
-		Relay: func(ctx context.Context) (Link, error) {
+		Relay: func(ctx context.Context) (relay.Link, error) {
 			select {
 			case f, ok := <-first:
 				if ok {
@@ -100,25 +108,25 @@ func dialAgent(ctx context.Context, c *client.Client, agentID uuid.UUID, o Optio
 }
 
 type firstLink struct {
-	link Link
+	link relay.Link
 	err  error
 }
 
-func clientLink(ctx context.Context, c *client.Client, agentID uuid.UUID) (Link, error) {
+func clientLink(ctx context.Context, c *client.Client, agentID uuid.UUID) (relay.Link, error) {
 	conn, err := c.ClientRelay(ctx, agentID)
 	if err != nil {
 		return nil, err
 	}
-	return WebSocketLink(conn), nil
+	return relay.WebSocketLink(conn), nil
 }
 
 // AgentRelay is the Relay of an agent whose token c holds.
 func AgentRelay(c *client.Client) Relay {
-	return func(ctx context.Context) (Link, error) {
+	return func(ctx context.Context) (relay.Link, error) {
 		conn, err := c.AgentRelay(ctx)
 		if err != nil {
 			return nil, err
 		}
-		return WebSocketLink(conn), nil
+		return relay.WebSocketLink(conn), nil
 	}
 }

@@ -3,7 +3,6 @@ package tunnel
 import (
 	"context"
 	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"log/slog"
 	"net"
@@ -14,6 +13,8 @@ import (
 	"github.com/quic-go/quic-go"
 
 	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/internal/tunnel/path"
+	"github.com/seed-2a7f8fe7/coder/internal/tunnel/relay"
 )
 
 // DialConfig says how to reach an agent and who we are.
@@ -37,8 +38,8 @@ type DialConfig struct {
 type Conn struct {
 	grant     coder.TunnelGrant
 	conn      *quic.Conn
-	path      *path
-	peer      *peer
+	path      *path.Path
+	peer      *path.Peer
 	why       string // there are no direct paths from this end; "": there may be
 	transport *quic.Transport
 	agent     *agentSeen
@@ -52,35 +53,32 @@ func Dial(ctx context.Context, c DialConfig) (*Conn, error) {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	var session Session
+	var session relay.Session
 	if _, err := rand.Read(session[:]); err != nil {
 		return nil, err
 	}
-	instance := InstanceOf(c.AgentCertificate)
-	hello := textAttach + " " + session.String() + " " + hex.EncodeToString(instance[:])
 	agent := &agentSeen{change: make(chan struct{})}
-	var p *path
-	p = newPath(c.Relay, hello, func(text string) {
-		agent.set(text == TextOffline)
-		if text == TextOnline {
-			p.returned(session)
-		}
-	}, finalForClient, c.Log)
+	var p *path.Path
+	p = path.New(path.Config{
+		Relay: c.Relay, Hello: relay.TextAttach(session, relay.InstanceOf(c.AgentCertificate)),
+		Text: func(text string) {
+			agent.set(text == relay.TextOffline)
+			if text == relay.TextOnline {
+				p.Returned(session)
+			}
+		},
+		Final: final, Log: c.Log, Outage: IdleTimeout,
+	})
 	why := c.Direct.open(p)
-	p.start()
-	t := &quic.Transport{Conn: bind(p)}
+	p.Start()
+	t := &quic.Transport{Conn: p.PacketConn()}
 	conn, err := dialQUIC(ctx, c, t, p, agent, session)
 	if err != nil {
 		_ = p.Close()
 		_ = t.Close()
 		return nil, err
 	}
-	e := p.connected(session, conn, false)
-	if p.direct != nil && e.keys.Load() != nil {
-		e.prober = newProber(p, e)
-		go e.prober.run()
-	}
-	return &Conn{conn: conn, path: p, peer: e, why: why, transport: t, agent: agent, flows: flows{conn: conn}}, nil
+	return &Conn{conn: conn, path: p, peer: p.Dialed(session, conn), why: why, transport: t, agent: agent, flows: flows{conn: conn}}, nil
 }
 
 // agentSeen is what the relay last said of the agent.
@@ -108,7 +106,7 @@ func (a *agentSeen) get() (offline bool, change <-chan struct{}) {
 
 // dialQUIC tries handshakes until one succeeds, one fails for good, or the
 // context ends. While the agent is known to be away it waits.
-func dialQUIC(ctx context.Context, c DialConfig, t *quic.Transport, p *path, agent *agentSeen, s Session) (*quic.Conn, error) {
+func dialQUIC(ctx context.Context, c DialConfig, t *quic.Transport, p *path.Path, agent *agentSeen, s relay.Session) (*quic.Conn, error) {
 	secrets := clientTLS(c.Identity.tls(c.Certificate), c.AgentCertificate)
 	var patience <-chan time.Time
 	if c.Patience > 0 {
@@ -125,8 +123,8 @@ func dialQUIC(ctx context.Context, c DialConfig, t *quic.Transport, p *path, age
 				continue
 			case <-patience:
 				return nil, errOffline()
-			case <-p.closed:
-				return nil, pathError(p.reason())
+			case <-p.Closed():
+				return nil, pathError(p.Reason())
 			case <-ctx.Done():
 				return nil, dialTimeout(ctx, p, agent)
 			}
@@ -139,7 +137,7 @@ func dialQUIC(ctx context.Context, c DialConfig, t *quic.Transport, p *path, age
 			case <-attempt.Done():
 			}
 		}()
-		conn, err := t.Dial(attempt, s.addr(), secrets, quicConfig(keepAlive, -1))
+		conn, err := t.Dial(attempt, path.Addr(s), secrets, quicConfig(keepAlive, -1))
 		canceled := attempt.Err() != nil
 		cancel()
 		_, handshake := errors.AsType[*quic.HandshakeTimeoutError](err)
@@ -147,8 +145,8 @@ func dialQUIC(ctx context.Context, c DialConfig, t *quic.Transport, p *path, age
 		switch {
 		case err == nil:
 			return conn, nil
-		case p.reason() != nil:
-			return nil, pathError(p.reason())
+		case p.Reason() != nil:
+			return nil, pathError(p.Reason())
 		case ctx.Err() != nil:
 			return nil, dialTimeout(ctx, p, agent)
 		case !canceled && !handshake && !idle:
@@ -158,17 +156,27 @@ func dialQUIC(ctx context.Context, c DialConfig, t *quic.Transport, p *path, age
 }
 
 // dialTimeout says what was missing when the time was over.
-func dialTimeout(ctx context.Context, p *path, agent *agentSeen) error {
+func dialTimeout(ctx context.Context, p *path.Path, agent *agentSeen) error {
 	text := "The agent does not answer"
 	if offline, _ := agent.get(); offline {
 		text = "The agent is not connected to the server"
-	} else if !p.online() {
+	} else if !p.Online() {
 		text = "The server does not answer"
-		if err := p.lastError(); err != nil {
+		if err := p.LastError(); err != nil {
 			return coder.Errorf(coder.CodeUnavailable, "%s", text).WithDetail("%s", err).WithCause(ctx.Err())
 		}
 	}
 	return coder.Errorf(coder.CodeUnavailable, "%s", text).WithCause(ctx.Err())
+}
+
+// final says which errors end a client's path: the server knows the agent or the
+// client no more, or the agent is another one.
+func final(err error) bool {
+	switch websocket.CloseStatus(err) {
+	case relay.StatusRestarted, relay.StatusRefused:
+		return true
+	}
+	return coder.Is(err, coder.CodeNotFound, coder.CodeForbidden, coder.CodeUnauthenticated)
 }
 
 // pathError says in words for people why a path ended.
@@ -176,7 +184,7 @@ func pathError(err error) error {
 	switch {
 	case err == nil || errors.Is(err, net.ErrClosed):
 		return net.ErrClosed
-	case websocket.CloseStatus(err) == StatusRestarted:
+	case websocket.CloseStatus(err) == relay.StatusRestarted:
 		return coder.Errorf(coder.CodeUnavailable, "The agent was restarted, which ended the connection; connect again").WithCause(err)
 	}
 	if e, ok := errors.AsType[websocket.CloseError](err); ok {
@@ -246,7 +254,7 @@ func (c *Conn) Interrupted() bool {
 		return false
 	}
 	offline, _ := c.agent.get()
-	return offline || !c.path.online()
+	return offline || !c.path.Online()
 }
 
 func errOffline() error {
@@ -294,7 +302,7 @@ func (c *Conn) Err() error {
 
 // explain says why the tunnel ended: the path knows best.
 func (c *Conn) explain(err error) error {
-	if r := c.path.reason(); r != nil {
+	if r := c.path.Reason(); r != nil {
 		return pathError(r)
 	}
 	return connError(err)

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
-	"errors"
 	"io"
 	"math/rand/v2"
 	"net"
@@ -17,6 +16,9 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/seed-2a7f8fe7/coder/internal/tunnel/path"
+	"github.com/seed-2a7f8fe7/coder/internal/tunnel/relay"
 )
 
 // air is a UDP network in memory, in simulated time.
@@ -64,7 +66,7 @@ func (s *airSocket) Read(b []byte) (n, seg int, from netip.AddrPort, err error) 
 }
 
 func (s *airSocket) Write(b []byte, seg int, to netip.AddrPort) error {
-	return eachSegment(b, seg, func(p []byte) error {
+	return path.EachSegment(b, seg, func(p []byte) error {
 		s.air.mu.Lock()
 		dest, lost := s.air.socks[to], s.air.lost != nil && s.air.lost(to, len(p))
 		s.air.mu.Unlock()
@@ -93,13 +95,13 @@ func (s *airSocket) Close() error {
 // while.
 type wire struct {
 	mu            sync.Mutex
-	agent, client Link
+	agent, client relay.Link
 	delay         time.Duration
 }
 
-func (w *wire) relay(end *Link, other *Link) Relay {
-	return func(context.Context) (Link, error) {
-		mine, theirs := LinkPipe()
+func (w *wire) dialer(end *relay.Link, other *relay.Link) Relay {
+	return func(context.Context) (relay.Link, error) {
+		mine, theirs := relay.LinkPipe()
 		w.mu.Lock()
 		*end = theirs
 		w.mu.Unlock()
@@ -144,7 +146,7 @@ func flight(t *testing.T, change func(agent, client *Direct)) (*air, *Conn) {
 	must(t, err)
 	agentID := uuid.New()
 	l, err := Listen(ListenConfig{
-		Identity: identity, AgentID: agentID, ClientCA: authority.Certificate(), Relay: w.relay(&w.agent, &w.client), Direct: agentDirect,
+		Identity: identity, AgentID: agentID, ClientCA: authority.Certificate(), Relay: w.dialer(&w.agent, &w.client), Direct: agentDirect,
 		Handle: func(_ context.Context, r *Request) {
 			if s, err := r.Accept(); err == nil {
 				_, _ = io.Copy(s, s)
@@ -159,7 +161,7 @@ func flight(t *testing.T, change func(agent, client *Direct)) (*air, *Conn) {
 	certificate, err := authority.Issue(id.PublicKey(), Grant{AgentID: agentID, Actions: []string{KindSSH}}, time.Now())
 	must(t, err)
 	c, err := Dial(t.Context(), DialConfig{
-		Identity: id, Certificate: certificate, AgentCertificate: identity.Certificate(), Relay: w.relay(&w.client, &w.agent), Direct: clientDirect,
+		Identity: id, Certificate: certificate, AgentCertificate: identity.Certificate(), Relay: w.dialer(&w.client, &w.agent), Direct: clientDirect,
 	})
 	must(t, err)
 	t.Cleanup(func() {
@@ -334,34 +336,6 @@ func TestAddressesChange(t *testing.T) {
 		must(t, err)
 		if took > 4*time.Millisecond {
 			t.Errorf("a ping took %v", took)
-		}
-	})
-}
-
-// TestDialsOverlap has attempts to dial that hang, as in an outage, and one that
-// fails for good.
-func TestDialsOverlap(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		tries := 0
-		p := newPath(func(ctx context.Context) (Link, error) {
-			if tries++; tries < 3 {
-				<-ctx.Done()
-				return nil, ctx.Err()
-			}
-			l, _ := LinkPipe()
-			return l, nil
-		}, "", nil, func(error) bool { return false }, nil)
-		start := time.Now()
-		l, err := p.dial(t.Context())
-		must(t, err)
-		l.Close(0, "")
-		if took := time.Since(start); took != 2*overlap {
-			t.Errorf("took %v", took)
-		}
-		final := errors.New("final")
-		p.relay = func(context.Context) (Link, error) { return nil, final }
-		if _, err := p.dial(t.Context()); !errors.Is(err, final) {
-			t.Errorf("got %v", err)
 		}
 	})
 }

@@ -1,8 +1,8 @@
 // Package tunnel is how a client reaches the agent in a workspace: one QUIC
 // connection between the two, end to end, over packets that travel by
-// whatever path there is. Today that is a relay through the server, which
-// sees only ciphertext; who may open what is decided by certificates at the
-// two ends.
+// whatever path there is: UDP straight to the agent, or a relay through the
+// server, which sees only ciphertext. Who may open what is decided by
+// certificates at the two ends.
 //
 // # Ends
 //
@@ -24,28 +24,10 @@
 // at most 1,024 bytes with the line feed. The agent answers with one line, "ok"
 // or "error" and a text for people, and then the stream is the application's.
 //
-// # Relay messages
+// # Rooms
 //
-// Each end holds a Link to the relay, usually a WebSocket. Its first message
-// is text: "attach SESSION INSTANCE" from a client and "serve INSTANCE" from
-// an agent, both in hexadecimal. SESSION is 16 random bytes that name the
-// tunnel to the relay; INSTANCE names the agent's life (see Instance). Then
-// binary messages carry packets:
-//
-//	session [16]byte, then one or more of: length uint16 (big endian), packet
-//
-// A message holds packets of one session and at most MaxMessage bytes; the
-// relay forwards it unread. To a client the relay says "online" or "offline"
-// in text when the agent comes or goes, and closes the link with
-// StatusRestarted when the agent is another instance than the client wants.
-//
-// # Outages
-//
-// A lost link is dialed again, with a back-off, and the same session is
-// announced; the QUIC connection knows nothing of it but lost packets. QUIC
-// alone would notice the return only at its next probe, up to a minute
-// later: so each end keeps copies of the last packets it sent and sends them
-// again when a path returns. The peer's acknowledgements show QUIC what was
-// lost, and it goes on at once. A tunnel without any packet for IdleTimeout
-// ends.
+// Package path carries the packets, through the relay or directly, and has the
+// QUIC connection survive outages: a tunnel without any packet for IdleTimeout
+// ends. Package relay is what is said to the relay. Package stun asks for the
+// addresses under which others see an end.
 package tunnel

@@ -3,7 +3,6 @@ package tunnel
 import (
 	"crypto/ed25519"
 	"crypto/rand"
-	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
@@ -59,17 +58,6 @@ func (i *Identity) tls(der []byte) tls.Certificate {
 		der = i.certificate
 	}
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: i.key}
-}
-
-// Instance names one life of an agent to the relay: a digest of its
-// certificate, which both ends know. A client that knows another one is told
-// at once that the agent was restarted, instead of talking into the void.
-type Instance [16]byte
-
-// InstanceOf gives the instance of an agent's certificate.
-func InstanceOf(certificate []byte) Instance {
-	sum := sha256.Sum256(certificate)
-	return Instance(sum[:16])
 }
 
 // epoch is the start of all certificates whose time nobody checks.

@@ -2,7 +2,6 @@ package tunnel
 
 import (
 	"context"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -13,6 +12,9 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/quic-go/quic-go"
+
+	"github.com/seed-2a7f8fe7/coder/internal/tunnel/path"
+	"github.com/seed-2a7f8fe7/coder/internal/tunnel/relay"
 )
 
 // headerTimeout is how long a client may take to say what a stream is for.
@@ -35,7 +37,7 @@ type ListenConfig struct {
 // Listener is an agent's end of all its tunnels: a lifecycle.Service.
 type Listener struct {
 	c         ListenConfig
-	path      *path
+	path      *path.Path
 	transport *quic.Transport
 	ln        *quic.Listener
 	handlers  sync.WaitGroup
@@ -62,18 +64,20 @@ func Listen(c ListenConfig) (*Listener, error) {
 // Start begins to dial the relay and to serve clients. It does not wait for
 // the relay.
 func (l *Listener) Start(context.Context) error {
-	instance := InstanceOf(l.c.Identity.Certificate())
-	l.path = newPath(l.c.Relay, textServe+" "+hex.EncodeToString(instance[:]), func(text string) {
-		var s Session
-		if parseText(&Message{Text: true, Data: []byte(text)}, textAttached, s[:]) == nil {
-			l.path.returned(s)
-		}
-	}, func(error) bool { return false }, l.c.Log)
+	l.path = path.New(path.Config{
+		Relay: l.c.Relay, Hello: relay.TextServe(relay.InstanceOf(l.c.Identity.Certificate())),
+		Text: func(text string) {
+			if s, err := relay.ParseAttached(text); err == nil {
+				l.path.Returned(s)
+			}
+		},
+		Final: func(error) bool { return false }, Log: l.c.Log, Outage: IdleTimeout,
+	})
 	if why := l.c.Direct.open(l.path); why != "" {
 		l.c.Log.Debug("tunnels go through the relay only", "reason", why)
 	}
-	l.path.start()
-	l.transport = &quic.Transport{Conn: bind(l.path)}
+	l.path.Start()
+	l.transport = &quic.Transport{Conn: l.path.PacketConn()}
 	v := verifier{authority: l.c.ClientCA, agentID: l.c.AgentID, now: l.c.Now}
 	secrets := agentTLS(l.c.Identity.tls(nil), v, func(err error) {
 		l.c.Log.Warn("refused the certificate of a tunnel client", "error", err)
@@ -116,7 +120,7 @@ func (l *Listener) Stop(ctx context.Context) error {
 }
 
 // Connected says whether a link to the relay is up.
-func (l *Listener) Connected() bool { return l.path.online() }
+func (l *Listener) Connected() bool { return l.path.Online() }
 
 // accept serves tunnels until the listener is closed.
 func (l *Listener) accept() {
@@ -128,8 +132,8 @@ func (l *Listener) accept() {
 		l.mu.Lock()
 		l.conns[c] = struct{}{}
 		l.mu.Unlock()
-		if s, ok := sessionOf(c.RemoteAddr()); ok {
-			l.path.connected(s, c, true)
+		if s, ok := path.SessionOf(c.RemoteAddr()); ok {
+			l.path.Accepted(s, c)
 		}
 		l.handlers.Go(func() {
 			l.serve(c)
@@ -137,8 +141,8 @@ func (l *Listener) accept() {
 			delete(l.conns, c)
 			l.past.add(c.ConnectionStats())
 			l.mu.Unlock()
-			if s, ok := sessionOf(c.RemoteAddr()); ok {
-				l.path.forget(s)
+			if s, ok := path.SessionOf(c.RemoteAddr()); ok {
+				l.path.Forget(s)
 			}
 		})
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/quic-go/quic-go"
 
 	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/internal/tunnel/path"
 )
 
 const (
@@ -24,11 +25,6 @@ const (
 	// protocol is negotiated in TLS; a change that old ends cannot understand
 	// takes another number.
 	protocol = "coder-tunnel/1"
-
-	// packetSize is the size of full packets. The relay could take bigger ones,
-	// but a tunnel may move to a direct path later, and quic-go's pacer counts
-	// in packets of this size: with any other it spins (v0.65.0).
-	packetSize = 1280
 
 	// Flow control begins with little and grows while a stream is read quickly,
 	// up to what 1 Gbit/s over 100 ms needs, with room for twice that in all.
@@ -59,7 +55,7 @@ func quicConfig(keepAlive time.Duration, streams int64) *quic.Config {
 		MaxConnectionReceiveWindow:     maxConnWindow,
 		MaxIncomingStreams:             streams,
 		MaxIncomingUniStreams:          -1,
-		InitialPacketSize:              packetSize,
+		InitialPacketSize:              path.PacketSize,
 		EnableDatagrams:                true, // of UDP forwards
 		DisablePathMTUDiscovery:        true,
 	}

@@ -1,8 +1,11 @@
 package tunnel
 
 import (
+	"io"
 	"net/netip"
 	"time"
+
+	"github.com/seed-2a7f8fe7/coder/internal/tunnel/path"
 )
 
 // Direct says how an end takes part in direct paths.
@@ -13,26 +16,26 @@ type Direct struct {
 	STUN []string
 
 	// For tests.
-	sock  socket
+	sock  path.Socket
 	local func() []netip.Addr
 }
 
 // open gives a path its socket, or says why there is none.
-func (d Direct) open(p *path) (why string) {
+func (d Direct) open(p *path.Path) (why string) {
 	if d.Disabled != "" {
 		return d.Disabled
 	}
 	if d.local == nil {
-		d.local = localAddresses
+		d.local = path.LocalAddresses
 	}
 	if d.sock == nil {
-		s, err := listenUDP()
+		s, err := path.Listen()
 		if err != nil {
 			return "there is no UDP here: " + err.Error()
 		}
 		d.sock = s
 	}
-	p.openDirect(d.sock, d.STUN, d.local)
+	p.OpenDirect(d.sock, d.STUN, d.local)
 	return ""
 }
 
@@ -57,21 +60,21 @@ func (c *Conn) Path() string { return c.Way().Name }
 
 // Way says how packets travel now, and why not directly.
 func (c *Conn) Way() Way {
-	w := Way{Name: WayNone, Why: c.why}
-	if c.path.online() {
+	known := c.peer.Ways()
+	w := Way{Name: WayNone, Addr: known.Direct, DirectRTT: known.DirectRTT, RelayRTT: known.RelayRTT, Why: known.Why}
+	switch {
+	case known.Direct.IsValid():
+		w.Name = WayDirect
+	case c.path.Online():
 		w.Name = WayRelay
 	}
-	q := c.peer.prober
-	if q == nil {
-		return w
-	}
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	w.RelayRTT, w.DirectRTT, w.Why = q.rtts[netip.AddrPort{}], q.rtts[q.chosen], q.why
-	if q.chosen.IsValid() {
-		w.Name, w.Addr = WayDirect, q.chosen
-	} else {
-		w.DirectRTT = 0
+	if c.why != "" {
+		w.Why = c.why
 	}
 	return w
 }
+
+// Capture writes all packets of the tunnel to w, as they travel: encrypted, until
+// stop is called, after which w is not used any more. A write that fails is not
+// tried again.
+func (c *Conn) Capture(w io.Writer) (stop func(), err error) { return c.path.Capture(w) }

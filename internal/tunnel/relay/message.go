@@ -1,11 +1,11 @@
-package tunnel
+package relay
 
 import (
+	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"net"
 	"strings"
 	"sync"
 )
@@ -20,17 +20,15 @@ type Session [16]byte
 // String gives the session in hexadecimal.
 func (s Session) String() string { return hex.EncodeToString(s[:]) }
 
-// addr makes the address by which QUIC knows the session: 16 bytes are an
-// IPv6 address, which quic-go compares without allocating.
-func (s Session) addr() *net.UDPAddr { return &net.UDPAddr{IP: s[:], Port: 1} }
+// Instance names one life of an agent to the relay: a digest of its
+// certificate, which both ends know. A client that knows another one is told
+// at once that the agent was restarted, instead of talking into the void.
+type Instance [16]byte
 
-// sessionOf is the opposite of addr.
-func sessionOf(a net.Addr) (s Session, ok bool) {
-	u, ok := a.(*net.UDPAddr)
-	if !ok || len(u.IP) != len(s) {
-		return s, false
-	}
-	return Session(u.IP), true
+// InstanceOf gives the instance of an agent's certificate.
+func InstanceOf(certificate []byte) Instance {
+	sum := sha256.Sum256(certificate)
+	return Instance(sum[:16])
 }
 
 // Message is a relay message in a pooled buffer. Whoever gets one releases it.
@@ -48,23 +46,8 @@ func newMessage() *Message {
 	return m
 }
 
-// datagrams are the bigger buffers of UDP sockets.
-var datagrams = sync.Pool{New: func() any { return &Message{Data: make([]byte, 0, maxDatagram)} }}
-
-func newDatagram() *Message {
-	m := datagrams.Get().(*Message)
-	m.Data = m.Data[:0]
-	return m
-}
-
 // Release gives the buffer back. The message must not be used after.
-func (m *Message) Release() {
-	if cap(m.Data) >= maxDatagram {
-		datagrams.Put(m)
-		return
-	}
-	messages.Put(m)
-}
+func (m *Message) Release() { messages.Put(m) }
 
 // Session gives the session of a binary message, and its packets.
 func (m *Message) Session() (s Session, packets []byte, err error) {
@@ -74,13 +57,14 @@ func (m *Message) Session() (s Session, packets []byte, err error) {
 	return Session(m.Data), m.Data[len(s):], nil
 }
 
-// appendPacket adds a packet with its length.
-func appendPacket(b, packet []byte) []byte {
+// AppendPacket adds a packet with its length to the packets of a message.
+func AppendPacket(b, packet []byte) []byte {
 	return append(binary.BigEndian.AppendUint16(b, uint16(len(packet))), packet...)
 }
 
-// nextPacket takes the first packet off; ok is false at the end and at rubbish.
-func nextPacket(b []byte) (packet, rest []byte, ok bool) {
+// NextPacket takes the first packet off those of a message; ok is false at the
+// end and at rubbish.
+func NextPacket(b []byte) (packet, rest []byte, ok bool) {
 	if len(b) < 2 {
 		return nil, nil, false
 	}
@@ -103,8 +87,23 @@ const (
 	TextOffline = "offline"
 )
 
+// TextAttach is a client's first message: which session it goes on with, and
+// which life of the agent it knows.
+func TextAttach(s Session, i Instance) string {
+	return textAttach + " " + s.String() + " " + hex.EncodeToString(i[:])
+}
+
+// TextServe is an agent's first message.
+func TextServe(i Instance) string { return textServe + " " + hex.EncodeToString(i[:]) }
+
 // TextAttached tells an agent that a session has a new link.
 func TextAttached(s Session) string { return textAttached + " " + s.String() }
+
+// ParseAttached reads TextAttached.
+func ParseAttached(text string) (s Session, err error) {
+	err = parseText(&Message{Text: true, Data: []byte(text)}, textAttached, s[:])
+	return s, err
+}
 
 // ParseAttach reads a client's first message.
 func ParseAttach(m *Message) (s Session, i Instance, err error) {

@@ -1,4 +1,4 @@
-package tunnel
+package relay
 
 import (
 	"sync"
@@ -86,7 +86,7 @@ func (o *Outbox) Packets(s Session, b []byte, seg int) bool {
 	m := o.begin(s, n)
 	for len(b) > 0 {
 		k := min(seg, len(b))
-		m.Data, b = appendPacket(m.Data, b[:k]), b[k:]
+		m.Data, b = AppendPacket(m.Data, b[:k]), b[k:]
 	}
 	o.added(s, n)
 	return true

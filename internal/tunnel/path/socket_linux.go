@@ -1,4 +1,4 @@
-package tunnel
+package path
 
 import (
 	"encoding/binary"
@@ -22,8 +22,8 @@ type udpSocket struct {
 // comes in the 25 ms for which one tunnel may hold up the others.
 const socketBuffer = 4 << 20
 
-// listenUDP binds a socket for direct paths to any free port.
-func listenUDP() (socket, error) {
+// Listen binds a socket for direct paths to any free port.
+func Listen() (Socket, error) {
 	c, err := net.ListenUDP("udp", nil)
 	if err != nil {
 		return nil, err
@@ -75,7 +75,7 @@ func (s *udpSocket) Write(b []byte, seg int, to netip.AddrPort) error {
 		}
 		s.noJoin.Store(true) // a device without checksums
 	}
-	return eachSegment(b, seg, func(p []byte) error {
+	return EachSegment(b, seg, func(p []byte) error {
 		_, err := s.conn.WriteToUDPAddrPort(p, to)
 		return err
 	})

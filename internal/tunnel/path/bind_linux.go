@@ -1,4 +1,4 @@
-package tunnel
+package path
 
 import (
 	"net"
@@ -15,14 +15,14 @@ import (
 // batchBind gives a path the methods with which quic-go hands over and takes
 // packets many at a time, as if it were a socket with UDP's generic offloads.
 type batchBind struct {
-	*path
+	*Path
 	questions atomic.Int32
 }
 
 var _ quic.OOBCapablePacketConn = (*batchBind)(nil)
 
-// bind is what quic-go is given.
-func bind(p *path) net.PacketConn { return &batchBind{path: p} }
+// PacketConn is what quic-go is given.
+func (p *Path) PacketConn() net.PacketConn { return &batchBind{Path: p} }
 
 // SyscallConn is asked for twice because of the socket's buffers, of which there
 // are none, and then for what the socket can do.

@@ -1,4 +1,4 @@
-package tunnel
+package path
 
 import (
 	"context"
@@ -118,15 +118,15 @@ func (d *directs) gather(tell func([]netip.AddrPort)) {
 func (d *directs) ask(ctx context.Context) {
 	for _, server := range d.stun {
 		go func() {
-			for _, to := range resolve(ctx, server) {
+			for _, to := range Resolve(ctx, server) {
 				_ = d.sock.Write(d.reflexive.question(), 0, to) // no answer says enough
 			}
 		}()
 	}
 }
 
-// resolve gives one address of each family of host:port.
-func resolve(ctx context.Context, server string) (all []netip.AddrPort) {
+// Resolve gives one address of each family of host:port.
+func Resolve(ctx context.Context, server string) (all []netip.AddrPort) {
 	host, port, err := net.SplitHostPort(server)
 	if err != nil {
 		return nil
@@ -156,9 +156,9 @@ func (d *directs) candidates() (all []netip.AddrPort) {
 	return all[:min(len(all), maxCandidates)]
 }
 
-// localAddresses gives the addresses of this machine that others may know, and
+// LocalAddresses gives the addresses of this machine that others may know, and
 // those of the machine itself when it has no others.
-func localAddresses() (all []netip.Addr) {
+func LocalAddresses() (all []netip.Addr) {
 	ifs, err := net.InterfaceAddrs()
 	if err != nil {
 		return nil

@@ -1,4 +1,4 @@
-package tunnel
+package path
 
 import (
 	"errors"
@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/seed-2a7f8fe7/coder/internal/tunnel/relay"
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel/stun"
 )
 
@@ -35,15 +36,15 @@ func (t *directPath) good(now time.Duration) bool {
 
 // directs is the UDP socket of a path, and who is where.
 type directs struct {
-	p     *path
-	sock  socket
+	p     *Path
+	sock  Socket
 	local func() []netip.Addr // addresses of this machine
 	stun  []string            // servers, host:port
 
 	mu     sync.RWMutex
-	byID   map[probeID]*peer
-	byAddr map[netip.AddrPort]*peer // from where packets for QUIC are taken
-	addrs  map[*peer][]netip.AddrPort
+	byID   map[probeID]*Peer
+	byAddr map[netip.AddrPort]*Peer // from where packets for QUIC are taken
+	addrs  map[*Peer][]netip.AddrPort
 
 	reflexive reflexive
 }
@@ -51,11 +52,13 @@ type directs struct {
 // maxAddrs is from how many addresses packets of one peer are taken.
 const maxAddrs = 8
 
-// openDirect gives a path a socket.
-func (p *path) openDirect(sock socket, stunServers []string, local func() []netip.Addr) {
+// OpenDirect gives a path a socket for direct paths, before it is started: its own
+// from now on. stunServers, host:port, tell it its public addresses; local gives
+// those of this machine.
+func (p *Path) OpenDirect(sock Socket, stunServers []string, local func() []netip.Addr) {
 	d := &directs{
 		p: p, sock: sock, stun: stunServers, local: local,
-		byID: make(map[probeID]*peer), byAddr: make(map[netip.AddrPort]*peer), addrs: make(map[*peer][]netip.AddrPort),
+		byID: make(map[probeID]*Peer), byAddr: make(map[netip.AddrPort]*Peer), addrs: make(map[*Peer][]netip.AddrPort),
 	}
 	d.reflexive.init()
 	p.direct = d
@@ -64,13 +67,13 @@ func (p *path) openDirect(sock socket, stunServers []string, local func() []neti
 
 func (d *directs) close() { _ = d.sock.Close() }
 
-func (d *directs) add(id probeID, e *peer) {
+func (d *directs) add(id probeID, e *Peer) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.byID[id] = e
 }
 
-func (d *directs) remove(e *peer) {
+func (d *directs) remove(e *Peer) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if k := e.keys.Load(); k != nil {
@@ -86,7 +89,7 @@ func (d *directs) remove(e *peer) {
 
 // admit takes packets for QUIC from an address from now on: an authenticated
 // probe came from there.
-func (d *directs) admit(e *peer, from netip.AddrPort) {
+func (d *directs) admit(e *Peer, from netip.AddrPort) {
 	d.mu.RLock()
 	known := d.byAddr[from] == e
 	d.mu.RUnlock()
@@ -109,29 +112,29 @@ func (d *directs) admit(e *peer, from netip.AddrPort) {
 func (d *directs) read() {
 	for {
 		m := newDatagram()
-		n, seg, from, err := d.sock.Read(m.Data[:cap(m.Data)])
+		n, seg, from, err := d.sock.Read(m.data[:])
 		if err != nil {
 			m.Release()
-			if errors.Is(err, net.ErrClosed) || d.p.reason() != nil {
+			if errors.Is(err, net.ErrClosed) || d.p.Reason() != nil {
 				return
 			}
 			time.Sleep(time.Millisecond) // such as: a packet of ours was refused somewhere
 			continue
 		}
-		m.Data = m.Data[:n]
+		got := m.data[:n]
 		if seg <= 0 {
 			seg = n
 		}
 		d.mu.RLock()
 		e := d.byAddr[from]
 		d.mu.RUnlock()
-		if e != nil && !stun.Is(m.Data) {
-			if !d.p.arrived(arrival{Message: m, from: e, packets: m.Data, seg: seg, addr: from}) {
+		if e != nil && !stun.Is(got) {
+			if !d.p.arrived(arrival{held: m, from: e, packets: got, seg: seg, addr: from}) {
 				m.Release()
 			}
 			continue
 		}
-		_ = eachSegment(m.Data, seg, func(b []byte) error {
+		_ = EachSegment(got, seg, func(b []byte) error {
 			d.stranger(b, from)
 			return nil
 		})
@@ -158,7 +161,7 @@ func (d *directs) stranger(b []byte, from netip.AddrPort) {
 }
 
 // send sends packets by the direct path; false when there is none that works.
-func (d *directs) send(e *peer, b []byte, seg int) bool {
+func (d *directs) send(e *Peer, b []byte, seg int) bool {
 	if e.prober != nil {
 		e.prober.used()
 	}
@@ -177,7 +180,7 @@ func (d *directs) send(e *peer, b []byte, seg int) bool {
 
 // probed deals with a probe of a peer that came from an address, or through the
 // relay when from is not valid.
-func (p *path) probed(e *peer, b []byte, from netip.AddrPort) {
+func (p *Path) probed(e *Peer, b []byte, from netip.AddrPort) {
 	keys := e.keys.Load()
 	if keys == nil {
 		return
@@ -193,7 +196,7 @@ func (p *path) probed(e *peer, b []byte, from netip.AddrPort) {
 	case probePing:
 		size := len(b)
 		if e.big.Swap(false) {
-			size = packetSize // what was sent shall arrive, too
+			size = PacketSize // what was sent shall arrive, too
 		}
 		p.probe(e, probe{kind: probePong, tx: m.tx, seen: from}, from, size)
 		if e.prober == nil && m.chosen && m.seen == from && from.IsValid() {
@@ -214,17 +217,17 @@ func (p *path) probed(e *peer, b []byte, from netip.AddrPort) {
 		}
 	case probeRelayOnly:
 		if e.prober == nil && e.direct.Swap(nil) != nil {
-			p.returned(e.session)
+			p.Returned(e.session)
 		}
 	}
 }
 
 // follow has an agent send by the path that the client has proven in both
 // directions.
-func (p *path) follow(e *peer, to netip.AddrPort) {
+func (p *Path) follow(e *Peer, to netip.AddrPort) {
 	t := e.direct.Load()
 	if t == nil || t.to != to {
-		p.log.Debug("a tunnel goes directly", "to", to)
+		p.c.Log.Debug("a tunnel goes directly", "to", to)
 		t = &directPath{to: to}
 		t.prove(p.since())
 		e.direct.Store(t)
@@ -234,7 +237,7 @@ func (p *path) follow(e *peer, to netip.AddrPort) {
 }
 
 // probe sends a probe to an address, or through the relay; size is its least.
-func (p *path) probe(e *peer, m probe, to netip.AddrPort, size int) {
+func (p *Path) probe(e *Peer, m probe, to netip.AddrPort, size int) {
 	keys := e.keys.Load()
 	if keys == nil {
 		return
@@ -250,14 +253,14 @@ func (p *path) probe(e *peer, m probe, to netip.AddrPort, size int) {
 	out := p.out
 	p.mu.Unlock()
 	if out != nil {
-		out.Offer(e.session, appendPacket(nil, b))
+		out.Offer(e.session, relay.AppendPacket(nil, b))
 	}
 }
 
 // offer is an agent's part of the search for a path: it tells the client where
 // it may be reached, and sends something to each of the client's addresses, so
 // that routers on the way let their answers in.
-func (p *path) offer(e *peer, theirs []netip.AddrPort) {
+func (p *Path) offer(e *Peer, theirs []netip.AddrPort) {
 	d := p.direct
 	if d == nil {
 		p.probe(e, probe{kind: probeCandidates, forbid: true}, netip.AddrPort{}, 0)

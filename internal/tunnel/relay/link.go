@@ -1,4 +1,4 @@
-package tunnel
+package relay
 
 import (
 	"context"
@@ -34,8 +34,8 @@ type Link interface {
 	Close(code websocket.StatusCode, reason string)
 }
 
-// Relay dials a link. It is called again whenever the link is lost.
-type Relay func(ctx context.Context) (Link, error)
+// Dialer dials a link. It is called again whenever the link is lost.
+type Dialer func(ctx context.Context) (Link, error)
 
 // How links are watched.
 const (
@@ -62,18 +62,6 @@ func KeepAlive(ctx context.Context, l Link) {
 		}
 		KeepAlive(ctx, l)
 	})
-}
-
-// proveTimeout is how long a link that is suspected to be dead may take to answer.
-const proveTimeout = 2 * time.Second
-
-// prove pings a link, and closes it when it does not answer.
-func prove(ctx context.Context, l Link) {
-	p, cancel := context.WithTimeout(ctx, proveTimeout)
-	defer cancel()
-	if l.Ping(p) != nil {
-		l.Close(0, "")
-	}
 }
 
 // WebSocketLink makes a link of a WebSocket.

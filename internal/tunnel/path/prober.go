@@ -1,4 +1,4 @@
-package tunnel
+package path
 
 import (
 	"fmt"
@@ -43,9 +43,9 @@ const leaveAfter = trust - pingEvery
 // prober is a client's search for a direct path, and the watch over the one that
 // was found. The agent only answers and follows.
 type prober struct {
-	p    *path
+	p    *Path
 	d    *directs
-	e    *peer
+	e    *Peer
 	wake chan struct{}
 	idle atomic.Bool // sleeps until something is sent
 
@@ -88,7 +88,7 @@ const (
 	whyNothing   = "the agent has no address that could be tried"
 )
 
-func newProber(p *path, e *peer) *prober {
+func newProber(p *Path, e *Peer) *prober {
 	return &prober{
 		p: p, d: p.direct, e: e, wake: make(chan struct{}, 1), why: whySearching,
 		pings: make(map[uint64]pingSent), rtts: make(map[netip.AddrPort]time.Duration), seen: make(map[netip.AddrPort]netip.AddrPort),
@@ -134,7 +134,7 @@ func (q *prober) tick(now time.Duration) time.Duration {
 		q.looked = now
 		if a := q.d.local(); !slices.Equal(a, q.interfaces) {
 			q.interfaces = a
-			q.p.log.Debug("the addresses of this machine changed")
+			q.p.c.Log.Debug("the addresses of this machine changed")
 			q.p.suspect()
 			q.search(now)
 		}
@@ -236,7 +236,7 @@ func (q *prober) tellAndPing() {
 	}
 	q.mu.Unlock()
 	for _, a := range remote {
-		q.ping(a, packetSize)
+		q.ping(a, PacketSize)
 	}
 }
 
@@ -273,7 +273,7 @@ func (q *prober) pingChosen(now time.Duration) {
 	q.mu.Unlock()
 	size := 0
 	if big {
-		size = packetSize
+		size = PacketSize
 	}
 	q.ping(to, size)
 }
@@ -294,7 +294,7 @@ func (q *prober) offered(addrs []netip.AddrPort, forbid bool) {
 	}
 	q.mu.Unlock()
 	for _, a := range fresh {
-		q.ping(a, packetSize)
+		q.ping(a, PacketSize)
 	}
 }
 
@@ -340,7 +340,7 @@ func (q *prober) pong(m probe, from netip.AddrPort) {
 	t := &directPath{to: from}
 	t.prove(now)
 	q.e.direct.Store(t)
-	q.p.log.Debug("the tunnel goes directly", "to", from, "rtt", rtt)
+	q.p.c.Log.Debug("the tunnel goes directly", "to", from, "rtt", rtt)
 	q.ping(from, 0) // tells the agent
 	q.poke()
 }
@@ -372,12 +372,12 @@ func (q *prober) failed(to netip.AddrPort, err error) {
 	if err != nil {
 		q.why = fmt.Sprintf("the direct path to %s failed: %v", to, err)
 	}
-	q.p.log.Debug("the tunnel goes through the relay", "reason", q.why)
+	q.p.c.Log.Debug("the tunnel goes through the relay", "reason", q.why)
 	q.chosen, q.silent = netip.AddrPort{}, [2]time.Duration{}
 	delete(q.rtts, to)
 	q.mu.Unlock()
 	q.e.direct.Store(nil)
 	q.p.probe(q.e, probe{kind: probeRelayOnly}, netip.AddrPort{}, 0)
-	q.p.returned(q.e.session)
+	q.p.Returned(q.e.session)
 	q.poke()
 }

@@ -1,6 +1,6 @@
 //go:build !linux
 
-package tunnel
+package path
 
 import (
 	"net"
@@ -9,8 +9,8 @@ import (
 
 type udpSocket struct{ conn *net.UDPConn }
 
-// listenUDP binds a socket for direct paths to any free port.
-func listenUDP() (socket, error) {
+// Listen binds a socket for direct paths to any free port.
+func Listen() (Socket, error) {
 	c, err := net.ListenUDP("udp", nil)
 	if err != nil {
 		return nil, err
@@ -28,7 +28,7 @@ func (s *udpSocket) Read(b []byte) (n, seg int, from netip.AddrPort, err error) 
 }
 
 func (s *udpSocket) Write(b []byte, seg int, to netip.AddrPort) error {
-	return eachSegment(b, seg, func(p []byte) error {
+	return EachSegment(b, seg, func(p []byte) error {
 		_, err := s.conn.WriteToUDPAddrPort(p, to)
 		return err
 	})

@@ -1,9 +1,11 @@
-package tunnel
+package path
 
 import (
 	"context"
 	"sync/atomic"
 	"time"
+
+	"github.com/seed-2a7f8fe7/coder/internal/tunnel/relay"
 )
 
 // Typing is to flow again within two seconds of a network's return, however long
@@ -28,20 +30,20 @@ const (
 )
 
 type dialed struct {
-	link Link
+	link relay.Link
 	err  error
 }
 
 // dial dials the relay until one attempt succeeds, all that were begun failed,
 // or one failed for good.
-func (p *path) dial(ctx context.Context) (Link, error) {
+func (p *Path) dial(ctx context.Context) (relay.Link, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialLimit)
 	results := make(chan dialed, maxDials)
 	open := 0
 	attempt := func() {
 		open++
 		go func() {
-			l, err := p.relay(ctx)
+			l, err := p.c.Relay(ctx)
 			results <- dialed{l, err}
 		}()
 	}
@@ -62,7 +64,7 @@ func (p *path) dial(ctx context.Context) (Link, error) {
 		select {
 		case r := <-results:
 			open--
-			if r.err == nil || open == 0 || p.final(r.err) {
+			if r.err == nil || open == 0 || p.c.Final(r.err) {
 				return r.link, r.err
 			}
 		case <-t.C:
@@ -75,8 +77,8 @@ func (p *path) dial(ctx context.Context) (Link, error) {
 
 // heardLink notes when something was sent that has no answer yet.
 type heardLink struct {
-	Link
-	p       *path
+	relay.Link
+	p       *Path
 	waiting atomic.Int64 // since when, as path.since; 0: for nothing
 }
 
@@ -87,7 +89,7 @@ func (l *heardLink) Send(text bool, b []byte) error {
 }
 
 // Receive notes that the link works.
-func (l *heardLink) Receive() (*Message, error) {
+func (l *heardLink) Receive() (*relay.Message, error) {
 	m, err := l.Link.Receive()
 	l.waiting.Store(0)
 	return m, err
@@ -115,5 +117,17 @@ func (l *heardLink) watch(ctx context.Context) {
 			prove(ctx, l)
 			l.waiting.Store(0)
 		}
+	}
+}
+
+// proveTimeout is how long a link that is suspected to be dead may take to answer.
+const proveTimeout = 2 * time.Second
+
+// prove pings a link, and closes it when it does not answer.
+func prove(ctx context.Context, l relay.Link) {
+	p, cancel := context.WithTimeout(ctx, proveTimeout)
+	defer cancel()
+	if l.Ping(p) != nil {
+		l.Close(0, "")
 	}
 }

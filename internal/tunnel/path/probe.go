@@ -1,4 +1,4 @@
-package tunnel
+package path
 
 import (
 	"crypto/aes"

@@ -1,4 +1,4 @@
-package tunnel
+package path
 
 import (
 	"encoding/binary"
@@ -15,10 +15,9 @@ type capture struct {
 	w  io.Writer
 }
 
-// Capture writes all packets of the tunnel to w, as they travel: encrypted, until
-// stop is called, after which w is not used any more. A write that fails is not
-// tried again.
-func (c *Conn) Capture(w io.Writer) (stop func(), err error) {
+// Capture writes all packets to w, as they travel: encrypted, until stop is called,
+// after which w is not used any more. A write that fails is not tried again.
+func (p *Path) Capture(w io.Writer) (stop func(), err error) {
 	h := binary.LittleEndian.AppendUint32(nil, 0xa1b2c3d4)
 	h = binary.LittleEndian.AppendUint32(h, 2|4<<16) // version 2.4
 	h = append(h, make([]byte, 8)...)
@@ -28,9 +27,9 @@ func (c *Conn) Capture(w io.Writer) (stop func(), err error) {
 		return nil, err
 	}
 	k := &capture{w: w}
-	c.path.capture.Store(k)
+	p.capture.Store(k)
 	return func() {
-		c.path.capture.CompareAndSwap(k, nil)
+		p.capture.CompareAndSwap(k, nil)
 		k.mu.Lock()
 		defer k.mu.Unlock()
 		k.w = io.Discard
@@ -41,7 +40,7 @@ func (c *Conn) Capture(w io.Writer) (stop func(), err error) {
 func (c *capture) packets(b []byte, seg int, out bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	_ = eachSegment(b, seg, func(p []byte) error { // Capture says what a failure means
+	_ = EachSegment(b, seg, func(p []byte) error { // Capture says what a failure means
 		now, n := time.Now(), 28+len(p)
 		f := binary.LittleEndian.AppendUint32(make([]byte, 0, 16+n), uint32(now.Unix()))
 		f = binary.LittleEndian.AppendUint32(f, uint32(now.Nanosecond()/1000))

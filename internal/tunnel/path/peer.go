@@ -1,12 +1,15 @@
-package tunnel
+package path
 
 import (
 	"net"
+	"net/netip"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/quic-go/quic-go"
+
+	"github.com/seed-2a7f8fe7/coder/internal/tunnel/relay"
 )
 
 const (
@@ -17,10 +20,10 @@ const (
 	maxPeers = 4096
 )
 
-// peer is the other end of a session: its address, and the last packets sent
+// Peer is the other end of a session: its address, and the last packets sent
 // to it.
-type peer struct {
-	session Session
+type Peer struct {
+	session relay.Session
 	addr    *net.UDPAddr
 
 	// conn is the connection of the session, once there is one.
@@ -41,7 +44,7 @@ type peer struct {
 }
 
 // peer gives the peer of a session.
-func (p *path) peer(s Session) *peer {
+func (p *Path) peer(s relay.Session) *Peer {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if e, ok := p.peers[s]; ok {
@@ -53,7 +56,7 @@ func (p *path) peer(s Session) *peer {
 			break
 		}
 	}
-	e := &peer{session: s, addr: s.addr()}
+	e := &Peer{session: s, addr: Addr(s)}
 	p.peers[s] = e
 	return e
 }
@@ -71,7 +74,7 @@ const (
 // hold waits while QUIC has not kept up with what it was given, n packets more.
 // The relay brings packets in bursts that no socket buffer would, and without
 // this a fast path over a distance loses most of its speed to QUIC's own queue.
-func (e *peer) hold(n int) {
+func (e *Peer) hold(n int) {
 	before := e.given
 	e.given += uint64(n)
 	e.moved.Add(uint64(n))
@@ -95,13 +98,40 @@ func (e *peer) hold(n int) {
 	}
 }
 
-// connected notes the connection of a session, whose handshake is done.
-func (p *path) connected(s Session, c *quic.Conn, agent bool) *peer {
+// Addr makes the address by which QUIC knows a session: 16 bytes are an IPv6
+// address, which quic-go compares without allocating.
+func Addr(s relay.Session) *net.UDPAddr { return &net.UDPAddr{IP: s[:], Port: 1} }
+
+// SessionOf is the opposite of Addr.
+func SessionOf(a net.Addr) (s relay.Session, ok bool) {
+	u, ok := a.(*net.UDPAddr)
+	if !ok || len(u.IP) != len(s) {
+		return s, false
+	}
+	return relay.Session(u.IP), true
+}
+
+// Accepted notes an agent's connection of a session, whose handshake is done. The
+// client will look for a direct path.
+func (p *Path) Accepted(s relay.Session, c *quic.Conn) { p.connected(s, c, true) }
+
+// Dialed notes a client's connection of a session, whose handshake is done, and
+// begins to look for a direct path where this end has a socket.
+func (p *Path) Dialed(s relay.Session, c *quic.Conn) *Peer {
+	e := p.connected(s, c, false)
+	if p.direct != nil && e.keys.Load() != nil {
+		e.prober = newProber(p, e)
+		go e.prober.run()
+	}
+	return e
+}
+
+func (p *Path) connected(s relay.Session, c *quic.Conn, agent bool) *Peer {
 	e := p.peer(s)
 	e.conn.Store(c)
 	keys, err := exportKeys(c, agent)
 	if err != nil {
-		p.log.Debug("no probes for a tunnel", "error", err)
+		p.c.Log.Debug("no probes for a tunnel", "error", err)
 		return e
 	}
 	e.keys.Store(keys)
@@ -111,8 +141,32 @@ func (p *path) connected(s Session, c *quic.Conn, agent bool) *peer {
 	return e
 }
 
-// forget drops what is kept of a session that ended.
-func (p *path) forget(s Session) {
+// Ways is what a client knows of the ways to its agent.
+type Ways struct {
+	Direct    netip.AddrPort // of the agent, where packets go directly; not valid otherwise
+	DirectRTT time.Duration  // of small packets on it; 0: not known
+	RelayRTT  time.Duration  // through the relay; 0: not known
+	Why       string         // there is no direct path
+}
+
+// Ways gives what is known of the ways to the peer. It is empty where this end has
+// no socket.
+func (e *Peer) Ways() Ways {
+	q := e.prober
+	if q == nil {
+		return Ways{}
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	w := Ways{Direct: q.chosen, RelayRTT: q.rtts[netip.AddrPort{}], Why: q.why}
+	if q.chosen.IsValid() {
+		w.DirectRTT = q.rtts[q.chosen]
+	}
+	return w
+}
+
+// Forget drops what is kept of a session that ended.
+func (p *Path) Forget(s relay.Session) {
 	p.mu.Lock()
 	e := p.peers[s]
 	delete(p.peers, s)
@@ -123,7 +177,7 @@ func (p *path) forget(s Session) {
 }
 
 // sent remembers the last packets of a batch.
-func (e *peer) sent(b []byte, seg int) {
+func (e *Peer) sent(b []byte, seg int) {
 	n := (len(b) + seg - 1) / max(seg, 1)
 	e.moved.Add(uint64(n))
 	if min(seg, len(b)) > bigPacket && !e.big.Load() {
@@ -138,7 +192,7 @@ func (e *peer) sent(b []byte, seg int) {
 }
 
 // resend queues the remembered packets, the oldest first.
-func (e *peer) resend(out *Outbox) {
+func (e *Peer) resend(out *relay.Outbox) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for i := range kept {
@@ -149,9 +203,9 @@ func (e *peer) resend(out *Outbox) {
 }
 
 // resend queues the last packets of every session.
-func (p *path) resend(out *Outbox) {
+func (p *Path) resend(out *relay.Outbox) {
 	p.mu.Lock()
-	peers := make([]*peer, 0, len(p.peers))
+	peers := make([]*Peer, 0, len(p.peers))
 	for _, e := range p.peers {
 		peers = append(peers, e)
 	}
@@ -161,8 +215,8 @@ func (p *path) resend(out *Outbox) {
 	}
 }
 
-// returned sends the last packets of one session again: its path is back.
-func (p *path) returned(s Session) {
+// Returned sends the last packets of one session again: its path is back.
+func (p *Path) Returned(s relay.Session) {
 	p.mu.Lock()
 	e, out := p.peers[s], p.out
 	p.mu.Unlock()

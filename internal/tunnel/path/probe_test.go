@@ -1,4 +1,4 @@
-package tunnel
+package path
 
 import (
 	"bytes"
@@ -35,7 +35,7 @@ func someProbes() []probe {
 func TestProbes(t *testing.T) {
 	client, agent := bothKeys(t)
 	for _, m := range someProbes() {
-		for _, size := range []int{0, packetSize} {
+		for _, size := range []int{0, PacketSize} {
 			b := client.seal(m, size)
 			if len(b) < size || size > 0 && len(b) != size {
 				t.Errorf("%d bytes, not %d", len(b), size)

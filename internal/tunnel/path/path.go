@@ -1,4 +1,4 @@
-package tunnel
+package path
 
 import (
 	"context"
@@ -11,9 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/coder/websocket"
-
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/internal/tunnel/relay"
 )
 
 // The back-off of dialing a link again: after the loss of one that was up it
@@ -23,7 +21,7 @@ const (
 	backoffMin  = 50 * time.Millisecond
 	backoffLost = 400 * time.Millisecond
 	backoffMax  = 1300 * time.Millisecond
-	// backoffLong is the longest when an outage lasts longer than tunnels do.
+	// backoffLong is the longest when an outage lasts longer than Config.Outage.
 	backoffLong = 8 * time.Second
 	// steady is how long a link lives before its loss begins a new back-off.
 	steady = time.Second
@@ -31,17 +29,30 @@ const (
 	lingering = 200 * time.Millisecond
 )
 
-// path is what QUIC sends through: packets of one or many sessions, each by its
+// PacketSize is the size of full packets. The relay could take bigger ones, but a
+// tunnel may move to a direct path later, and quic-go's pacer counts in packets of
+// this size: with any other it spins (v0.65.0).
+const PacketSize = 1280
+
+// Config says what a path needs.
+type Config struct {
+	Relay relay.Dialer
+	Hello string            // the first message on every link
+	Text  func(text string) // takes what the relay says, in order
+	Final func(error) bool  // says which errors end the path
+	Log   *slog.Logger
+	// Outage is how long a link may be away until it is dialed less often.
+	Outage time.Duration
+}
+
+// Path is what QUIC sends through: packets of one or many sessions, each by its
 // direct path when it has one that works, otherwise over the link to the relay,
 // which is dialed again whenever it is lost. Without either packets are lost, as
-// on any network. It is a net.PacketConn.
-type path struct {
-	relay Relay
-	hello string            // the first message on every link
-	text  func(text string) // what the relay says, in order
-	final func(error) bool  // says which errors end the path
-	log   *slog.Logger
-	born  time.Time // times are kept as what has passed since
+// on any network. It is a net.PacketConn;
+// PacketConn gives a better one. It is safe for concurrent use.
+type Path struct {
+	c    Config
+	born time.Time // times are kept as what has passed since
 
 	cancel context.CancelFunc
 	ended  context.Context
@@ -54,10 +65,10 @@ type path struct {
 
 	mu    sync.Mutex
 	shut  bool
-	err   error   // why the path ended
-	link  Link    // nil without
-	out   *Outbox // of link
-	peers map[Session]*peer
+	err   error         // why the path ended
+	link  relay.Link    // nil without
+	out   *relay.Outbox // of link
+	peers map[relay.Session]*Peer
 
 	// Only the goroutine with which QUIC reads uses this.
 	now arrival
@@ -65,30 +76,30 @@ type path struct {
 
 // arrival is what came at once from one peer.
 type arrival struct {
-	*Message
-	from    *peer
+	held    interface{ Release() } // the buffer; nil: none
+	from    *Peer
 	packets []byte         // that are left
 	seg     int            // their size, but the last; 0: each has its length before it
 	addr    netip.AddrPort // where they came from; not valid for the relay
 }
 
-// newPath makes a path; start starts it.
-func newPath(relay Relay, hello string, text func(string), final func(error) bool, log *slog.Logger) *path {
+// New makes a path; Start starts it.
+func New(c Config) *Path {
 	ctx, cancel := context.WithCancel(context.Background())
-	return &path{
-		relay: relay, hello: hello, text: text, final: final, log: log, cancel: cancel, ended: ctx, born: time.Now(),
-		done: make(chan struct{}), closed: make(chan struct{}), in: make(chan arrival, 4), peers: make(map[Session]*peer),
+	return &Path{
+		c: c, cancel: cancel, ended: ctx, born: time.Now(),
+		done: make(chan struct{}), closed: make(chan struct{}), in: make(chan arrival, 4), peers: make(map[relay.Session]*Peer),
 	}
 }
 
-// start begins to dial.
-func (p *path) start() { go p.run(p.ended) }
+// Start begins to dial.
+func (p *Path) Start() { go p.run(p.ended) }
 
 // since gives the time as what has passed since the path was made.
-func (p *path) since() time.Duration { return time.Since(p.born) }
+func (p *Path) since() time.Duration { return time.Since(p.born) }
 
 // run keeps a link until the context ends or an error is final.
-func (p *path) run(ctx context.Context) {
+func (p *Path) run(ctx context.Context) {
 	defer close(p.done)
 	backoff, lost := backoffMin, time.Now()
 	for {
@@ -97,7 +108,7 @@ func (p *path) run(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		if p.final(err) {
+		if p.c.Final(err) {
 			p.end(err)
 			return
 		}
@@ -105,7 +116,7 @@ func (p *path) run(ctx context.Context) {
 			lost = time.Now()
 		}
 		longest := backoffMax
-		if time.Since(lost) > IdleTimeout {
+		if time.Since(lost) > p.c.Outage {
 			longest = backoffLong
 		}
 		switch {
@@ -115,7 +126,7 @@ func (p *path) run(ctx context.Context) {
 			backoff = min(backoff, backoffLost)
 		}
 		wait := backoff/2 + rand.N(backoff)
-		p.log.Debug("lost the link to the relay", "error", err, "again_in", wait)
+		p.c.Log.Debug("lost the link to the relay", "error", err, "again_in", wait)
 		select {
 		case <-ctx.Done():
 			return
@@ -126,19 +137,19 @@ func (p *path) run(ctx context.Context) {
 }
 
 // serve dials a link and uses it until it fails; up says whether there was one.
-func (p *path) serve(ctx context.Context) (up bool, err error) {
+func (p *Path) serve(ctx context.Context) (up bool, err error) {
 	raw, err := p.dial(ctx)
 	if err != nil {
 		p.failed(err)
 		return false, err
 	}
 	link := &heardLink{Link: raw, p: p}
-	if err := link.Send(true, []byte(p.hello)); err != nil {
+	if err := link.Send(true, []byte(p.c.Hello)); err != nil {
 		link.Close(0, "")
 		p.failed(err)
 		return false, err
 	}
-	out := NewOutbox()
+	out := relay.NewOutbox()
 	defer out.Close()
 	p.mu.Lock()
 	p.link, p.out = link, out
@@ -146,7 +157,7 @@ func (p *path) serve(ctx context.Context) (up bool, err error) {
 
 	watch, stop := context.WithCancel(ctx)
 	defer stop()
-	KeepAlive(watch, link)
+	relay.KeepAlive(watch, link)
 	go link.watch(watch)
 	failed := make(chan error, 1)
 	go func() { failed <- out.Drain(link) }()
@@ -172,7 +183,7 @@ func (p *path) serve(ctx context.Context) (up bool, err error) {
 }
 
 // failed notes why there is no link.
-func (p *path) failed(err error) {
+func (p *Path) failed(err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.shut {
@@ -181,7 +192,7 @@ func (p *path) failed(err error) {
 }
 
 // lost forgets a link and gives the reason: that of whoever saw it first.
-func (p *path) lost(l Link, err error) error {
+func (p *Path) lost(l relay.Link, err error) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.link == l {
@@ -192,8 +203,11 @@ func (p *path) lost(l Link, err error) error {
 	return p.err
 }
 
+// Closed is closed when the path has ended.
+func (p *Path) Closed() <-chan struct{} { return p.closed }
+
 // end closes the path for good with a reason.
-func (p *path) end(err error) {
+func (p *Path) end(err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.shut {
@@ -202,8 +216,8 @@ func (p *path) end(err error) {
 	}
 }
 
-// reason says why the path ended, nil while it lives.
-func (p *path) reason() error {
+// Reason says why the path ended, nil while it lives.
+func (p *Path) Reason() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.shut {
@@ -212,34 +226,34 @@ func (p *path) reason() error {
 	return p.err
 }
 
-// online says whether a link is there.
-func (p *path) online() bool {
+// Online says whether a link is there.
+func (p *Path) Online() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.link != nil
 }
 
 // receive takes what a link brings until it fails.
-func (p *path) receive(link Link) error {
+func (p *Path) receive(link relay.Link) error {
 	for {
 		m, err := link.Receive()
 		if err != nil {
 			return err
 		}
 		if m.Text {
-			p.text(string(m.Data))
+			p.c.Text(string(m.Data))
 			m.Release()
 			continue
 		}
 		s, packets, err := m.Session()
-		if err != nil || !p.arrived(arrival{Message: m, from: p.peer(s), packets: packets}) {
+		if err != nil || !p.arrived(arrival{held: m, from: p.peer(s), packets: packets}) {
 			m.Release()
 		}
 	}
 }
 
 // arrived hands packets to QUIC, waiting until it takes them; false at the end.
-func (p *path) arrived(a arrival) bool {
+func (p *Path) arrived(a arrival) bool {
 	select {
 	case p.in <- a:
 		return true
@@ -250,10 +264,10 @@ func (p *path) arrived(a arrival) bool {
 
 // next waits for the next arrival, having let go of the one before. It fails
 // only when the path has ended.
-func (p *path) next() error {
-	if p.now.Message != nil {
-		p.now.Release()
-		p.now.Message = nil
+func (p *Path) next() error {
+	if p.now.held != nil {
+		p.now.held.Release()
+		p.now.held = nil
 	}
 	select {
 	case p.now = <-p.in:
@@ -265,13 +279,13 @@ func (p *path) next() error {
 
 // packet takes the next packet for QUIC off what arrived; ok is false when none
 // is left. Probes are dealt with on the way.
-func (p *path) packet() (packet []byte, ok bool) {
+func (p *Path) packet() (packet []byte, ok bool) {
 	for {
 		a := &p.now
 		if a.seg > 0 {
 			n := min(a.seg, len(a.packets))
 			packet, a.packets, ok = a.packets[:n], a.packets[n:], n > 0
-		} else if packet, a.packets, ok = nextPacket(a.packets); !ok {
+		} else if packet, a.packets, ok = relay.NextPacket(a.packets); !ok {
 			a.packets = nil
 		}
 		if !ok {
@@ -288,7 +302,7 @@ func (p *path) packet() (packet []byte, ok bool) {
 }
 
 // ReadFrom gives the next packet. It fails only when the path has ended.
-func (p *path) ReadFrom(b []byte) (int, net.Addr, error) {
+func (p *Path) ReadFrom(b []byte) (int, net.Addr, error) {
 	for {
 		if packet, ok := p.packet(); ok {
 			p.now.from.hold(1)
@@ -301,12 +315,12 @@ func (p *path) ReadFrom(b []byte) (int, net.Addr, error) {
 }
 
 // WriteTo sends one packet, waiting while the link is busy.
-func (p *path) WriteTo(b []byte, addr net.Addr) (int, error) { return p.send(b, 0, addr) }
+func (p *Path) WriteTo(b []byte, addr net.Addr) (int, error) { return p.send(b, 0, addr) }
 
 // send sends a packet, or several of seg bytes each but the last, waiting while
 // the way is busy.
-func (p *path) send(b []byte, seg int, addr net.Addr) (int, error) {
-	s, ok := sessionOf(addr)
+func (p *Path) send(b []byte, seg int, addr net.Addr) (int, error) {
+	s, ok := SessionOf(addr)
 	if !ok {
 		return 0, errors.New("not an address of a tunnel")
 	}
@@ -334,7 +348,7 @@ func (p *path) send(b []byte, seg int, addr net.Addr) (int, error) {
 }
 
 // suspect has the link to the relay prove that it works.
-func (p *path) suspect() {
+func (p *Path) suspect() {
 	p.mu.Lock()
 	link := p.link
 	p.mu.Unlock()
@@ -344,7 +358,7 @@ func (p *path) suspect() {
 }
 
 // Close ends the path, giving what waits a moment to leave.
-func (p *path) Close() error {
+func (p *Path) Close() error {
 	p.end(net.ErrClosed)
 	if p.direct != nil {
 		p.direct.close()
@@ -356,14 +370,14 @@ func (p *path) Close() error {
 
 // LocalAddr is no address; QUIC asks for it in logs only, and whether it stands
 // for all addresses, which it does not.
-func (p *path) LocalAddr() net.Addr { return Session{0xfc}.addr() }
+func (p *Path) LocalAddr() net.Addr { return Addr(relay.Session{0xfc}) }
 
 // SetDeadline, SetReadDeadline and SetWriteDeadline belong to net.PacketConn.
 // quic-go sets a deadline in the past to end its reading when it closes.
-func (p *path) SetDeadline(t time.Time) error { return p.SetReadDeadline(t) }
+func (p *Path) SetDeadline(t time.Time) error { return p.SetReadDeadline(t) }
 
 // SetReadDeadline ends the path when t is past.
-func (p *path) SetReadDeadline(t time.Time) error {
+func (p *Path) SetReadDeadline(t time.Time) error {
 	if !t.IsZero() && !t.After(time.Now()) {
 		p.end(net.ErrClosed)
 		p.mu.Lock()
@@ -376,26 +390,16 @@ func (p *path) SetReadDeadline(t time.Time) error {
 }
 
 // SetWriteDeadline does nothing.
-func (p *path) SetWriteDeadline(time.Time) error { return nil }
+func (p *Path) SetWriteDeadline(time.Time) error { return nil }
 
 // SetReadBuffer and SetWriteBuffer do nothing; without them quic-go warns.
-func (p *path) SetReadBuffer(int) error { return nil }
+func (p *Path) SetReadBuffer(int) error { return nil }
 
 // SetWriteBuffer does nothing.
-func (p *path) SetWriteBuffer(int) error { return nil }
+func (p *Path) SetWriteBuffer(int) error { return nil }
 
-// finalForClient says which errors end a client's path: the server knows the
-// agent or the client no more, or the agent is another one.
-func finalForClient(err error) bool {
-	switch websocket.CloseStatus(err) {
-	case StatusRestarted, StatusRefused:
-		return true
-	}
-	return coder.Is(err, coder.CodeNotFound, coder.CodeForbidden, coder.CodeUnauthenticated)
-}
-
-// lastError is why there is no link.
-func (p *path) lastError() error {
+// LastError is why there is no link.
+func (p *Path) LastError() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.err
