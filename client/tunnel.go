@@ -23,6 +23,11 @@ func (c *Client) TunnelSettings(ctx context.Context) (out coder.TunnelSettings, 
 	return out, err
 }
 
+// Renew lets go of connections that wait for another request: the network that
+// they were made in may be gone, which the next request would learn only by
+// hearing nothing.
+func (c *Client) Renew() { c.http().CloseIdleConnections() }
+
 // ClientRelay opens the WebSocket GET /workspaceagents/{id}/relay, on which
 // the packets of one tunnel to the agent travel.
 func (c *Client) ClientRelay(ctx context.Context, agentID uuid.UUID) (*websocket.Conn, error) {

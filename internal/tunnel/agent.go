@@ -96,6 +96,7 @@ func dialAgent(ctx context.Context, c *client.Client, agentID uuid.UUID, o Optio
 			case <-ctx.Done():
 				return nil, ctx.Err()
 			}
+			c.Renew()
 			return clientLink(ctx, c, agentID)
 		},
 	})
@@ -123,6 +124,7 @@ func clientLink(ctx context.Context, c *client.Client, agentID uuid.UUID) (relay
 // AgentRelay is the Relay of an agent whose token c holds.
 func AgentRelay(c *client.Client) Relay {
 	return func(ctx context.Context) (relay.Link, error) {
+		c.Renew()
 		conn, err := c.AgentRelay(ctx)
 		if err != nil {
 			return nil, err

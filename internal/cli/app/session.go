@@ -133,6 +133,13 @@ type versionCheck struct {
 	once sync.Once
 }
 
+// CloseIdleConnections closes those of the transport below.
+func (v *versionCheck) CloseIdleConnections() {
+	if t, ok := v.base.(interface{ CloseIdleConnections() }); ok {
+		t.CloseIdleConnections()
+	}
+}
+
 // RoundTrip sends the request and looks at the version in the answer.
 func (v *versionCheck) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())

@@ -35,12 +35,15 @@ type dialed struct {
 }
 
 // dial dials the relay until one attempt succeeds, all that were begun failed,
-// or one failed for good.
+// or one failed for good. The first attempt may take all the time there is, for
+// the way may be slow; of the others the oldest gives way to a new one, for what
+// was begun in an outage may never hear of its end.
 func (p *Path) dial(ctx context.Context) (relay.Link, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialLimit)
 	results := make(chan dialed, maxDials)
 	open := 0
-	attempt := func() {
+	var others []context.CancelFunc
+	attempt := func(ctx context.Context) {
 		open++
 		go func() {
 			l, err := p.c.Relay(ctx)
@@ -57,7 +60,7 @@ func (p *Path) dial(ctx context.Context) (relay.Link, error) {
 			}
 		}(open)
 	}()
-	attempt()
+	attempt(ctx)
 	t := time.NewTicker(overlap)
 	defer t.Stop()
 	for {
@@ -68,9 +71,13 @@ func (p *Path) dial(ctx context.Context) (relay.Link, error) {
 				return r.link, r.err
 			}
 		case <-t.C:
-			if open < maxDials {
-				attempt()
+			if len(others) == maxDials-1 {
+				others[0]()
+				others = others[1:]
 			}
+			next, stop := context.WithCancel(ctx)
+			others = append(others, stop)
+			attempt(next)
 		}
 	}
 }
