@@ -42,6 +42,18 @@ func (c *Client) OrganizationMembers(ctx context.Context, organization string) (
 	return out, err
 }
 
+// OrganizationMember calls GET /organizations/{organization}/members/{user}.
+func (c *Client) OrganizationMember(ctx context.Context, organization string, user string) (out coder.OrganizationMemberWithUserData, err error) {
+	err = c.do(ctx, "GET", "/organizations/"+url.PathEscape(organization)+"/members/"+url.PathEscape(user), nil, nil, &out)
+	return out, err
+}
+
+// OrganizationMembersPage calls GET /organizations/{organization}/paginated-members.
+func (c *Client) OrganizationMembersPage(ctx context.Context, organization string, q url.Values) (out coder.PaginatedMembersResponse, err error) {
+	err = c.do(ctx, "GET", "/organizations/"+url.PathEscape(organization)+"/paginated-members", q, nil, &out)
+	return out, err
+}
+
 // AddOrganizationMember calls POST /organizations/{organization}/members/{user}.
 func (c *Client) AddOrganizationMember(ctx context.Context, organization string, user string) (out coder.OrganizationMember, err error) {
 	err = c.do(ctx, "POST", "/organizations/"+url.PathEscape(organization)+"/members/"+url.PathEscape(user), nil, nil, &out)

@@ -34,7 +34,7 @@ func organizationsCommand(a *app.Run) *app.Command {
 		Options: []*option.Option{app.Org(&ref)},
 		Subs: []*app.Command{
 			organizationsCreateCommand(a), organizationsListCommand(a), organizationsShowCommand(a, &ref),
-			organizationsEditCommand(a), organizationsDeleteCommand(a), membersCommand(a, &ref),
+			organizationsEditCommand(a), organizationsDeleteCommand(a), membersCommand(a, &ref), rolesCommand(a, &ref), settingsCommand(a, &ref),
 		},
 	}
 }
