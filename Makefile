@@ -1,9 +1,11 @@
 # What a person types here. Everything else is in Go, or in tools/.
 #   make run     a server to try, with a template and a workspace
 #   make test    everything a change must pass; sets up what it needs
+#   make test-kube  the operator against a real Kubernetes API server
 #   make bench   the measured rows, as ratios; bench-queue and bench-access have more
 #   make build   bin/coder, and the agent for machines like this one
 #   make agents  the agents for all other machines
+#   make operator  bin/coder-operator, for Kubernetes
 
 SHELL := /bin/bash
 GO    ?= go
@@ -15,7 +17,7 @@ NODE  := PATH=$(CURDIR)/.cache/node/node_modules/.bin:$$PATH
 # The toolchain stamps the version, from the tag or the commit, where git answers.
 STAMP := $(shell git status >/dev/null 2>&1 && echo true || echo false)
 
-.PHONY: build agents run test lint generate check-generated unit e2e bench bench-queue bench-access setup clean
+.PHONY: build agents operator run test test-kube lint generate check-generated unit e2e bench bench-queue bench-access setup clean
 
 GOSOURCE := $(shell find . -name '*.go' -not -name '*_test.go' -not -path './.cache/*' -not -path './web/node_modules/*') go.mod go.sum
 
@@ -33,6 +35,12 @@ $(BIN)/coder-agent-%: $(GOSOURCE)
 	@mkdir -p $(BIN)
 	CGO_ENABLED=0 GOOS=$(word 1,$(subst -, ,$*)) GOARCH=$(subst armv7,arm,$(basename $(word 2,$(subst -, ,$*)))) GOARM=7 \
 		$(GO) build -trimpath -buildvcs=$(STAMP) -ldflags '-s -w' -o $@ ./cmd/coder-agent
+
+operator: $(BIN)/coder-operator
+
+$(BIN)/coder-operator: $(GOSOURCE)
+	@mkdir -p $(BIN)
+	CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=$(STAMP) -ldflags '-s -w' -o $@ ./cmd/coder-operator
 
 # The dashboard: TypeScript to web/dist, which the binary embeds.
 WEB := $(shell find web/src web/public -type f 2>/dev/null) web/index.html web/vite.config.ts web/tsconfig.json
@@ -67,6 +75,10 @@ unit: web/dist/index.html
 e2e: build
 	CODER_E2E_BINARY=$(BIN)/coder $(GO) test -timeout 30m -count 1 ./e2e
 
+# The first time, this builds a kube-apiserver, which takes minutes; see tools/kube.
+test-kube:
+	assets=$$(tools/kube/setup) && KUBEBUILDER_ASSETS=$$assets $(GO) test -race -timeout 15m -count 1 ./internal/operator/...
+
 bench: setup build
 	$(GO) run ./internal/bench/cmd -coder $(BIN)/coder
 
@@ -77,13 +89,14 @@ bench-access: setup build
 	$(GO) run ./internal/bench/cmd -coder $(BIN)/coder -measure access
 
 # Generated code is committed; this makes it anew.
-generate: web/node_modules/.installed $(TOOLS)/sqlc $(TOOLS)/protoc-gen-go $(TOOLS)/protoc-gen-go-drpc
+generate: web/node_modules/.installed $(TOOLS)/sqlc $(TOOLS)/protoc-gen-go $(TOOLS)/protoc-gen-go-drpc $(TOOLS)/controller-gen
 	cd internal/postgres && $(TOOLS)/sqlc generate
 	PATH=$(TOOLS):$$PATH protoc -I. --go_out=. --go_opt=paths=source_relative --go-drpc_out=. --go-drpc_opt=paths=source_relative api/*/*.proto
+	$(TOOLS)/controller-gen object crd:maxDescLen=200 paths=./api/v1alpha1 output:crd:dir=deploy/crd
 	cd web && $(NODE) npm run --silent generate
 
 check-generated: generate
-	@git diff --exit-code --stat -- internal/postgres/sqlc 'api/*.pb.go' web/src/api/schema.gen.ts || { echo 'generated code is not up to date: run make generate and commit'; exit 1; }
+	@git diff --exit-code --stat -- internal/postgres/sqlc 'api/*.pb.go' api/v1alpha1 deploy/crd web/src/api/schema.gen.ts || { echo 'generated code is not up to date: run make generate and commit'; exit 1; }
 
 $(TOOLS)/%: tools/go.mod tools/go.sum
 	@mkdir -p $(TOOLS)

@@ -18,18 +18,18 @@ var tiers = []tier{
 		"internal/telemetry", "internal/terraform/...", "internal/tfprovider", "internal/tunnel/...", "internal/usage", "internal/warm", "examples",
 	}, []string{".", "api/...", "client", "internal/lifecycle", "internal/telemetry"}},
 	{3, "use cases", []string{
-		"internal/app", "internal/audit", "internal/deployment", "internal/health", "internal/identity", "internal/insight", "internal/keyring", "internal/organization", "internal/presence", "internal/queue", "internal/resource", "internal/share", "internal/standing",
+		"internal/app", "internal/audit", "internal/deployment", "internal/health", "internal/identity", "internal/insight", "internal/keyring", "internal/login", "internal/organization", "internal/presence", "internal/queue", "internal/resource", "internal/share", "internal/standing",
 		"internal/template", "internal/workspace",
 	}, []string{
 		".", "api/...", "internal/access", "internal/archive", "internal/lifecycle", "internal/notify", "internal/postgres",
 		"internal/postgres/sqlc", "internal/telemetry", "internal/terraform/...", "internal/audit", "internal/tunnel", "examples",
 	}},
 	{4, "edges", []string{"internal/agentapi", "internal/appproxy", "internal/httpapi", "internal/provisionapi"}, []string{
-		".", "api/...", "client", "examples", "internal/access", "internal/archive", "internal/keyring", "internal/lifecycle", "internal/notify", "internal/telemetry",
+		".", "api/...", "client", "examples", "internal/access", "internal/archive", "internal/keyring", "internal/login", "internal/lifecycle", "internal/notify", "internal/telemetry",
 		"internal/switchboard", "internal/initscript", "internal/tunnel", "internal/identity", "internal/organization", "internal/presence", "internal/queue", "internal/share",
 		"internal/resource", "internal/template", "internal/workspace", "internal/audit", "internal/app", "internal/deployment", "internal/health", "internal/insight",
 	}},
-	{5, "processes", []string{"internal/agent", "internal/provisionerd", "internal/server"}, []string{".", "api/...", "client", "internal/lifecycle", "internal/telemetry"}},
+	{5, "processes", []string{"internal/agent", "internal/operator/...", "internal/provisionerd", "internal/server"}, []string{".", "api/...", "client", "internal/lifecycle", "internal/telemetry"}},
 	{6, "commands", []string{"internal/cli/...", "cmd/..."}, []string{".", "api/...", "client",
 		"internal/cli/app", "internal/cli/autostart", "internal/cli/build", "internal/cli/later", "internal/cli/option", "internal/cli/section", "internal/cli/terminal"}},
 	{7, "proving", []string{"internal/agenttest", "internal/archtest", "internal/bench/...", "internal/contracttest", "internal/enginetest", "internal/postgrestest", "internal/servertest", "e2e", "web"}, []string{"./..."}},
@@ -50,11 +50,15 @@ var pairs = map[string]map[string]string{
 	"internal/workspace":    {"internal/queue": "build jobs", "internal/resource": "what a build made", "internal/organization": "whom access lists name"},
 	"internal/health":       {"internal/deployment": "settings of the site"},
 	"internal/presence":     {"internal/resource": "agents are resources' children"},
+	"internal/login":        {"internal/identity": "who people are here", "internal/organization": "access lists that forget who leaves"},
 	"internal/identity":     {"internal/organization": "access lists that forget who leaves"},
 	"internal/agent":        {"internal/tunnel": "its end of the tunnel", "internal/sshd": "sessions", "internal/pty": "terminals that outlive their viewers", "internal/usage": "what is watched"},
 	"internal/pty":          {"internal/tunnel": "viewers come through it", "internal/sshd": "the shells", "internal/screen": "what terminals show"},
 	"internal/provisionerd": {"internal/terraform": "an engine", "internal/archive": "module files", "internal/initscript": "the agent's bootstrap", "internal/echo": "an engine for tests"},
 	"internal/server":       {"./...": "it assembles everything"},
+	// The operator's rooms: a controller per kind, over what they share.
+	"internal/operator/apply":       {"internal/operator/shape": "the owner's label"},
+	"internal/operator/provisioner": {"internal/operator/shape": "the shape of pods", "internal/operator/apply": "how objects come about", "internal/operator/remote": "the server"},
 	// A family imports no other; each process is linked by one of them only.
 	"internal/cli/inside":      {"internal/agent": "the agent it starts", "internal/usage": "what stat shows"},
 	"internal/cli/provisioner": {"internal/provisionerd": "the provisioner it starts", "internal/terraform": "its engine", "internal/server": "the engines by name", "internal/telemetry": "its log and metrics"},
@@ -62,6 +66,7 @@ var pairs = map[string]map[string]string{
 	"internal/cli/serve":       {"internal/server": "the server it starts", "internal/telemetry": "its log"},
 	"internal/cli/template":    {"internal/archive": "push and pull", "examples": "templates init"},
 	"cmd/coder-agent":          {"internal/cli/inside": "its commands"},
+	"cmd/coder-operator":       {"internal/operator": "the process it is"},
 	"cmd/coder":                {"internal/cli": "every command", "internal/tfprovider": "the provider it is under another name"},
 }
 
@@ -79,8 +84,11 @@ var confined = map[string][]string{
 	"github.com/pkg/sftp":                        {"internal/sshd"},
 	"github.com/creack/pty":                      {"internal/sshd"},
 	"github.com/quic-go/quic-go":                 {"internal/tunnel"},
+	"github.com/coreos/go-oidc":                  {"internal/login"},
+	"golang.org/x/oauth2":                        {"internal/login"},
 	"k8s.io":                                     {"internal/operator", "api/v1alpha1", "cmd/coder-operator"},
-	"net/http":                                   {"client", "internal/agentapi", "internal/appproxy", "internal/httpapi", "internal/provisionapi", "internal/telemetry", "internal/server", "internal/servertest", "internal/provisionerd", "internal/agent", "internal/agenttest", "internal/cli/app", "internal/tunnel", "internal/switchboard", "internal/terraform", "internal/bench", "web", "e2e"},
+	"sigs.k8s.io":                                {"internal/operator", "api/v1alpha1", "cmd/coder-operator"},
+	"net/http":                                   {"internal/operator", "client", "internal/agentapi", "internal/appproxy", "internal/httpapi", "internal/provisionapi", "internal/telemetry", "internal/login", "internal/server", "internal/servertest", "internal/provisionerd", "internal/agent", "internal/agenttest", "internal/cli/app", "internal/tunnel", "internal/switchboard", "internal/terraform", "internal/bench", "web", "e2e"},
 }
 
 // Budgets of hand-written code outside of tests.

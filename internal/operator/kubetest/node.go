@@ -1,0 +1,212 @@
+package kubetest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/rand"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// Process is what runs in a pod of a Node.
+type Process interface {
+	// Stop is SIGTERM: it returns when the process has ended.
+	Stop()
+}
+
+// Node plays the Deployment controller and the kubelet of one namespace: it
+// makes pods of Deployments, starts a process in each, rolls them when their
+// template changes, new before old, and ends idle ones first.
+type Node struct {
+	Cluster   *Cluster
+	Namespace string
+	// Start starts what a pod runs; env is its environment, read as the kubelet
+	// reads it. nil runs nothing.
+	Start func(pod *corev1.Pod, env map[string]string) (Process, error)
+
+	mu      sync.Mutex
+	running map[string]Process
+	ending  sync.WaitGroup
+}
+
+// Run plays until the test ends.
+func (n *Node) Run(t testing.TB) {
+	n.running = map[string]Process{}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		tick := time.NewTicker(50 * time.Millisecond)
+		defer tick.Stop()
+		for ctx.Err() == nil {
+			if err := n.sync(ctx); err != nil && ctx.Err() == nil && !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) {
+				t.Log("node:", err)
+			}
+			select {
+			case <-ctx.Done():
+			case <-tick.C:
+			}
+		}
+	}()
+	t.Cleanup(func() {
+		cancel()
+		<-done
+		n.mu.Lock()
+		for _, p := range n.running {
+			n.ending.Go(p.Stop)
+		}
+		n.mu.Unlock()
+		n.ending.Wait()
+	})
+}
+
+func (n *Node) sync(ctx context.Context) error {
+	var all appsv1.DeploymentList
+	if err := n.Cluster.Client.List(ctx, &all, client.InNamespace(n.Namespace)); err != nil {
+		return err
+	}
+	for i := range all.Items {
+		if err := n.roll(ctx, &all.Items[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// roll takes one step towards what a Deployment asks for.
+func (n *Node) roll(ctx context.Context, d *appsv1.Deployment) error {
+	var pods corev1.PodList
+	if err := n.Cluster.Client.List(ctx, &pods, client.InNamespace(d.Namespace), client.MatchingLabels(d.Spec.Selector.MatchLabels)); err != nil {
+		return err
+	}
+	var current, old []corev1.Pod
+	for _, p := range pods.Items {
+		switch {
+		case !p.DeletionTimestamp.IsZero():
+		case p.Annotations["template"] == templateOf(d):
+			current = append(current, p)
+		default:
+			old = append(old, p)
+		}
+	}
+	slices.SortFunc(current, func(a, b corev1.Pod) int {
+		return len(b.Annotations["controller.kubernetes.io/pod-deletion-cost"]) - len(a.Annotations["controller.kubernetes.io/pod-deletion-cost"])
+	})
+	want := int(*d.Spec.Replicas)
+	for len(current) < want {
+		p, err := n.begin(ctx, d)
+		if err != nil {
+			return err
+		}
+		current = append(current, *p)
+	}
+	surplus := old
+	if len(current) > want {
+		surplus = append(surplus, current[want:]...)
+		current = current[:want]
+	}
+	for i := range surplus {
+		if err := n.end(ctx, &surplus[i]); err != nil {
+			return err
+		}
+	}
+	status := appsv1.DeploymentStatus{
+		ObservedGeneration: d.Generation, Replicas: int32(len(current) + len(old)), //nolint:gosec // a test's numbers
+		UpdatedReplicas: int32(len(current)), ReadyReplicas: int32(len(current)), AvailableReplicas: int32(len(current)), //nolint:gosec // as above
+	}
+	if fmt.Sprint(status) == fmt.Sprint(d.Status) {
+		return nil
+	}
+	d.Status = status
+	return n.Cluster.Client.Status().Update(ctx, d)
+}
+
+// templateOf names a version of a Deployment's pods.
+func templateOf(d *appsv1.Deployment) string {
+	return fmt.Sprint(d.Spec.Template.Annotations, d.Spec.Template.Spec.Containers[0].Image, d.Spec.Template.Spec.Containers[0].Env)
+}
+
+func (n *Node) begin(ctx context.Context, d *appsv1.Deployment) (*corev1.Pod, error) {
+	p := &corev1.Pod{ObjectMeta: *d.Spec.Template.ObjectMeta.DeepCopy(), Spec: *d.Spec.Template.Spec.DeepCopy()}
+	p.Name, p.Namespace = d.Name+"-"+rand.String(5), d.Namespace
+	if p.Annotations == nil {
+		p.Annotations = map[string]string{}
+	}
+	p.Annotations["template"] = templateOf(d)
+	p.Spec.NodeName = "node"
+	p.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(d, appsv1.SchemeGroupVersion.WithKind("Deployment"))}
+	p.Finalizers = []string{"test/node"} // goes when the process has ended
+	if n.Start != nil {
+		env, err := n.environment(ctx, p)
+		if err != nil {
+			return nil, err
+		}
+		proc, err := n.Start(p, env)
+		if err != nil {
+			return nil, err
+		}
+		n.mu.Lock()
+		n.running[p.Name] = proc
+		n.mu.Unlock()
+	}
+	if err := n.Cluster.Client.Create(ctx, p); err != nil {
+		return nil, err
+	}
+	p.Status = corev1.PodStatus{Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}}
+	return p, n.Cluster.Client.Status().Update(ctx, p)
+}
+
+// environment reads a container's variables as a kubelet does.
+func (n *Node) environment(ctx context.Context, p *corev1.Pod) (map[string]string, error) {
+	out := map[string]string{}
+	for _, e := range p.Spec.Containers[0].Env {
+		out[e.Name] = e.Value
+		if e.ValueFrom == nil || e.ValueFrom.SecretKeyRef == nil {
+			continue
+		}
+		ref := e.ValueFrom.SecretKeyRef
+		s := &corev1.Secret{}
+		if err := n.Cluster.Client.Get(ctx, client.ObjectKey{Namespace: p.Namespace, Name: ref.Name}, s); err != nil {
+			return nil, err
+		}
+		v, ok := s.Data[ref.Key]
+		if !ok {
+			return nil, fmt.Errorf("secret %s has no key %q", ref.Name, ref.Key)
+		}
+		out[e.Name] = string(v)
+	}
+	return out, nil
+}
+
+// end ends a pod; it is there, with its deletion noted, until its process ends.
+func (n *Node) end(ctx context.Context, p *corev1.Pod) error {
+	if err := n.Cluster.Client.Delete(ctx, p, client.GracePeriodSeconds(0)); err != nil {
+		return client.IgnoreNotFound(err)
+	}
+	n.mu.Lock()
+	proc := n.running[p.Name]
+	delete(n.running, p.Name)
+	n.mu.Unlock()
+	key := client.ObjectKeyFromObject(p)
+	n.ending.Go(func() {
+		if proc != nil {
+			proc.Stop()
+		}
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+		defer cancel()
+		gone := &corev1.Pod{}
+		if n.Cluster.Client.Get(ctx, key, gone) == nil {
+			gone.Finalizers = nil
+			_ = n.Cluster.Client.Update(ctx, gone)
+		}
+	})
+	return nil
+}

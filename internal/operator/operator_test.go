@@ -1,0 +1,305 @@
+package operator_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/api/provisioner"
+	"github.com/seed-2a7f8fe7/coder/api/v1alpha1"
+	coderclient "github.com/seed-2a7f8fe7/coder/client"
+	"github.com/seed-2a7f8fe7/coder/internal/echo"
+	"github.com/seed-2a7f8fe7/coder/internal/operator"
+	"github.com/seed-2a7f8fe7/coder/internal/operator/kubetest"
+	"github.com/seed-2a7f8fe7/coder/internal/provisionerd"
+	"github.com/seed-2a7f8fe7/coder/internal/server"
+	"github.com/seed-2a7f8fe7/coder/internal/servertest"
+)
+
+var cluster *kubetest.Cluster
+
+func TestMain(m *testing.M) {
+	scheme, err := operator.Scheme()
+	if err != nil {
+		panic(err)
+	}
+	os.Exit(kubetest.Main(m, scheme, func(c *kubetest.Cluster) int {
+		cluster = c
+		return m.Run()
+	}))
+}
+
+const wait = 30 * time.Second
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// town is a namespace with an operator that looks after it, a node, and a
+// server behind it that is reached by any name.
+type town struct {
+	*servertest.Server
+	ns   string
+	node *kubetest.Node
+}
+
+func newTown(t *testing.T) *town {
+	cluster.Need(t)
+	w := &town{ns: cluster.Namespace(t)}
+	w.Server = servertest.Start(t, func(c *server.Config) { c.ProvisionerDaemons = 0 })
+	w.node = &kubetest.Node{Cluster: cluster, Namespace: w.ns, Start: w.daemon}
+	w.node.Run(t)
+	w.operate(t)
+	return w
+}
+
+// operate runs an operator of the town until the test ends.
+func (w *town) operate(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	log := slog.New(slog.NewTextHandler(&lines{t: t}, nil))
+	go func() {
+		ended <- operator.Run(ctx, operator.Config{
+			Rest: cluster.Rest, Log: log, HTTP: w.http(), Namespaces: []string{w.ns}, ProbeAddress: "0", MetricsAddress: "0",
+			Idle: 9 * time.Second, SkipNameValidation: true,
+		})
+	}()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error("the operator ended:", err)
+		}
+	})
+}
+
+// lines is a test's log of what the operator says.
+type lines struct{ t *testing.T }
+
+func (l *lines) Write(b []byte) (int, error) {
+	if testing.Verbose() {
+		fmt.Fprintf(os.Stderr, "%s: %s", l.t.Name(), b)
+	}
+	return len(b), nil
+}
+
+// http reaches the server by every host name, as a cluster's network would.
+func (w *town) http() *http.Client {
+	d := net.Dialer{}
+	return &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
+		return d.DialContext(ctx, network, w.AccessURL().Host)
+	}}}
+}
+
+// daemon is what runs in the pods: a real provisioner.
+func (w *town) daemon(pod *corev1.Pod, env map[string]string) (kubetest.Process, error) {
+	u, err := url.Parse(env["CODER_URL"])
+	if err != nil {
+		return nil, err
+	}
+	c := coderclient.New(u)
+	c.HTTP = w.http()
+	ws := provisionerd.WebSocket{Client: c, Name: pod.Name, Key: env["CODER_PROVISIONER_DAEMON_KEY"], Provisioners: []string{"echo"}, Version: "v0.0.0-test"}
+	d, err := provisionerd.New(provisionerd.Config{Dial: ws.Dial, Name: pod.Name, Engines: map[string]provisioner.Engine{"echo": echo.Engine{}}})
+	if err != nil {
+		return nil, err
+	}
+	return process{d}, d.Start(context.Background())
+}
+
+type process struct {
+	d interface {
+		Stop(ctx context.Context) error
+	}
+}
+
+// Stop lets a build end.
+func (p process) Stop() {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	_ = p.d.Stop(ctx)
+}
+
+// controlPlane makes a control plane that is ready, with a token of the owner.
+func (w *town) controlPlane(t *testing.T) *v1alpha1.CoderControlPlane {
+	t.Helper()
+	ctx := t.Context()
+	must(t, cluster.Client.Create(ctx, &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Name: "main-operator-token", Namespace: w.ns},
+		StringData: map[string]string{"token": w.Client.SessionToken},
+	}))
+	cp := &v1alpha1.CoderControlPlane{ObjectMeta: metav1.ObjectMeta{Name: "main", Namespace: w.ns}}
+	must(t, cluster.Client.Create(ctx, cp))
+	cp.Status.URL = "http://main." + w.ns + ".svc.cluster.local:80"
+	cp.Status.OperatorTokenSecretRef = &v1alpha1.SecretKeySelector{Name: "main-operator-token", Key: "token"}
+	must(t, cluster.Client.Status().Update(ctx, cp))
+	return cp
+}
+
+func (w *town) pool(t *testing.T, name string, change func(*v1alpha1.CoderProvisionerSpec)) *v1alpha1.CoderProvisioner {
+	t.Helper()
+	p := &v1alpha1.CoderProvisioner{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: w.ns}}
+	p.Spec.ControlPlaneRef.Name = "main"
+	if change != nil {
+		change(&p.Spec)
+	}
+	must(t, cluster.Client.Create(t.Context(), p))
+	return p
+}
+
+// become waits until a pool is as check says.
+func (w *town) become(t *testing.T, name string, check func(*v1alpha1.CoderProvisioner) string) *v1alpha1.CoderProvisioner {
+	t.Helper()
+	p := &v1alpha1.CoderProvisioner{}
+	kubetest.Until(t, wait, func(ctx context.Context) string {
+		if err := cluster.Client.Get(ctx, client.ObjectKey{Namespace: w.ns, Name: name}, p); err != nil {
+			return err.Error()
+		}
+		if s := check(p); s != "" {
+			return fmt.Sprintf("%s; the status is %+v", s, p.Status)
+		}
+		return ""
+	})
+	return p
+}
+
+func ready(p *v1alpha1.CoderProvisioner) string {
+	if p.Status.Phase != v1alpha1.PhaseReady || p.Status.ObservedGeneration != p.Generation {
+		return "not ready"
+	}
+	return ""
+}
+
+// condition checks for a condition's reason.
+func condition(kind, reason string) func(*v1alpha1.CoderProvisioner) string {
+	return func(p *v1alpha1.CoderProvisioner) string {
+		if c := meta.FindStatusCondition(p.Status.Conditions, kind); c == nil || c.Reason != reason {
+			return "no " + kind + " of reason " + reason
+		}
+		return ""
+	}
+}
+
+func (w *town) change(t *testing.T, name string, change func(*v1alpha1.CoderProvisioner)) {
+	t.Helper()
+	kubetest.Until(t, wait, func(ctx context.Context) string {
+		p := &v1alpha1.CoderProvisioner{}
+		must(t, cluster.Client.Get(ctx, client.ObjectKey{Namespace: w.ns, Name: name}, p))
+		change(p)
+		if err := cluster.Client.Update(ctx, p); err != nil {
+			return err.Error()
+		}
+		return ""
+	})
+}
+
+func (w *town) keys(t *testing.T) []coder.ProvisionerKey {
+	t.Helper()
+	keys, err := w.Client.ProvisionerKeys(t.Context(), "default")
+	must(t, err)
+	return keys
+}
+
+// job has a job wait that asks for tags; its script plays in its plan.
+func (w *town) job(t *testing.T, tags map[string]string, script string) coder.TemplateVersion {
+	t.Helper()
+	archive, err := echo.Archive(map[string]string{"plan.jsonl": script})
+	must(t, err)
+	up, err := w.Client.Upload(t.Context(), "application/x-tar", bytes.NewReader(archive))
+	must(t, err)
+	v, err := w.Client.CreateTemplateVersion(t.Context(), "default", coder.CreateTemplateVersionRequest{FileID: uuid.MustParse(up.Hash), Provisioner: "echo", StorageMethod: "file", Tags: tags})
+	must(t, err)
+	return v
+}
+
+// ends waits for a job's end and gives its status.
+func (w *town) ends(t *testing.T, v coder.TemplateVersion, want ...coder.ProvisionerJobStatus) {
+	t.Helper()
+	kubetest.Until(t, wait, func(ctx context.Context) string {
+		now, err := w.Client.TemplateVersion(ctx, v.ID)
+		if err != nil {
+			return err.Error()
+		}
+		for _, s := range want {
+			if now.Job.Status == s {
+				return ""
+			}
+		}
+		return "the job is " + string(now.Job.Status) + " " + now.Job.Error
+	})
+}
+
+// TestPool walks a pool through its life: made, at work, other tags under load,
+// its Secret lost, ended.
+func TestPool(t *testing.T) {
+	w := newTown(t)
+	w.controlPlane(t)
+	w.pool(t, "builders", func(s *v1alpha1.CoderProvisionerSpec) {
+		s.Tags, s.Replicas = map[string]string{"zone": "a"}, new(int32(2))
+	})
+	first := w.become(t, "builders", func(p *v1alpha1.CoderProvisioner) string {
+		if d := p.Status.Daemons; d == nil || d.Connected != 2 || d.Slots != 2 {
+			return "two provisioners should be connected"
+		}
+		return ready(p)
+	})
+	w.ends(t, w.job(t, map[string]string{"zone": "a"}, `{"log":{"output":"x"}}`), coder.ProvisionerJobStatusSucceeded)
+
+	long := w.job(t, map[string]string{"zone": "a"}, `{"sleep":"3s"}`)
+	w.ends(t, long, coder.ProvisionerJobStatusRunning)
+	w.change(t, "builders", func(p *v1alpha1.CoderProvisioner) { p.Spec.Tags = map[string]string{"zone": "b"} })
+	second := w.become(t, "builders", func(p *v1alpha1.CoderProvisioner) string {
+		if p.Status.ProvisionerKeyID == first.Status.ProvisionerKeyID {
+			return "the key should be another"
+		}
+		return ready(p)
+	})
+	w.ends(t, w.job(t, map[string]string{"zone": "b"}, `{"log":{"output":"x"}}`), coder.ProvisionerJobStatusSucceeded)
+	if keys := w.keys(t); len(keys) != 2 {
+		t.Errorf("while a build runs by the old key there are the keys %+v", keys)
+	}
+	w.ends(t, long, coder.ProvisionerJobStatusSucceeded)
+	kubetest.Until(t, wait, func(context.Context) string {
+		if keys := w.keys(t); len(keys) != 1 || keys[0].ID.String() != second.Status.ProvisionerKeyID {
+			return fmt.Sprintf("the old key should go, there are %+v", keys)
+		}
+		return ""
+	})
+
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "builders-provisioner-key", Namespace: w.ns}}
+	must(t, cluster.Client.Delete(t.Context(), secret))
+	w.become(t, "builders", func(p *v1alpha1.CoderProvisioner) string {
+		if p.Status.ProvisionerKeyID == second.Status.ProvisionerKeyID {
+			return "the key should be another"
+		}
+		return ready(p)
+	})
+	w.ends(t, w.job(t, map[string]string{"zone": "b"}, `{"log":{"output":"x"}}`), coder.ProvisionerJobStatusSucceeded)
+
+	must(t, cluster.Client.Delete(t.Context(), &v1alpha1.CoderProvisioner{ObjectMeta: metav1.ObjectMeta{Name: "builders", Namespace: w.ns}}))
+	kubetest.Until(t, wait, func(ctx context.Context) string {
+		if err := cluster.Client.Get(ctx, client.ObjectKey{Namespace: w.ns, Name: "builders"}, &v1alpha1.CoderProvisioner{}); client.IgnoreNotFound(err) != nil || err == nil {
+			return "it should be gone"
+		}
+		if keys := w.keys(t); len(keys) != 0 {
+			return fmt.Sprintf("its keys should be gone, there are %+v", keys)
+		}
+		return ""
+	})
+}

@@ -1,0 +1,67 @@
+package provisioner
+
+import (
+	"context"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+)
+
+// annotationCost tells a ReplicaSet which pods to end first.
+const annotationCost = "controller.kubernetes.io/pod-deletion-cost"
+
+// costs marks the pods that run builds, before fewer pods are asked for, so
+// that idle ones are ended. A build that begins just then is waited for by its
+// pod, which takes no other.
+func (r *round) costs(ctx context.Context, replicas int32) error {
+	if r.View == nil || r.Deployment == nil || r.Deployment.Spec.Replicas == nil || replicas >= *r.Deployment.Spec.Replicas {
+		return nil
+	}
+	if err := r.look(ctx, fresh); err != nil {
+		return nil //nolint:nilerr // what is marked already stays so
+	}
+	for name, cost := range deletionCosts(r.Facts) {
+		pod := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: r.Provisioner.Namespace}}
+		pod.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Pod"))
+		patch := []byte(`{"metadata":{"annotations":{"` + annotationCost + `":"` + cost + `"}}}`)
+		if err := r.Client.Patch(ctx, pod, client.RawPatch(types.MergePatchType, patch)); client.IgnoreNotFound(err) != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// deletionCosts gives the costs that have to change: 1000 for a pod whose
+// provisioner, which has the pod's name, runs a build, and 0 for an idle one.
+func deletionCosts(f Facts) map[string]string {
+	busy := map[string]bool{}
+	for _, d := range daemonsOf(f.Provisioner, *f.View) {
+		busy[d.Name] = busy[d.Name] || d.BusySlots > 0
+	}
+	out := map[string]string{}
+	for _, pod := range f.Pods {
+		want := "0"
+		if busy[pod.Name] {
+			want = "1000"
+		}
+		have := pod.Annotations[annotationCost]
+		if have == "" {
+			have = "0"
+		}
+		if have != want {
+			out[pod.Name] = want
+		}
+	}
+	return out
+}
+
+// channelSource turns events of a channel into rounds.
+func channelSource(events <-chan event.GenericEvent) source.Source {
+	return source.Channel(events, &handler.EnqueueRequestForObject{})
+}

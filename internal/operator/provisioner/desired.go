@@ -1,0 +1,100 @@
+package provisioner
+
+import (
+	"slices"
+	"strconv"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/api/v1alpha1"
+	"github.com/seed-2a7f8fe7/coder/internal/operator/shape"
+)
+
+// Name gives the name of everything that a pool is made of.
+func Name(p *v1alpha1.CoderProvisioner) string { return shape.Name("provisioner", p.Name) }
+
+func labelsOf(p *v1alpha1.CoderProvisioner) map[string]string {
+	return shape.Labels(component, p.Name)
+}
+
+// Selector gives the labels of the pool's pods.
+func Selector(p *v1alpha1.CoderProvisioner) map[string]string {
+	return shape.Selector(component, p.Name)
+}
+
+// Secret gives the Secret of a key.
+func Secret(p *v1alpha1.CoderProvisioner, secret string, key coder.ProvisionerKey) *corev1.Secret {
+	ref := SecretRef(p)
+	s := &corev1.Secret{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},
+		ObjectMeta: shape.OwnerOf(Kind, p).Meta(ref.Name, labelsOf(p)),
+		Type:       corev1.SecretTypeOpaque,
+		Data:       map[string][]byte{ref.Key: []byte(secret)},
+	}
+	s.Annotations = map[string]string{AnnotationKeyID: key.ID.String(), annotationTags: TagsHash(key.Tags)}
+	return s
+}
+
+// Rights gives account, roles and bindings of a pool.
+func Rights(p *v1alpha1.CoderProvisioner) []client.Object {
+	o := shape.OwnerOf(Kind, p)
+	name, account := shape.Account(o, Name(p), labelsOf(p), p.Spec.ServiceAccount)
+	var out []client.Object
+	if account != nil {
+		out = append(out, account)
+	}
+	return append(out, shape.Rights(o, Name(p), name, labelsOf(p), shape.Rules(p.Spec.RBAC), Namespaces(p))...)
+}
+
+// Namespaces gives the other namespaces in which templates may make workspaces.
+func Namespaces(p *v1alpha1.CoderProvisioner) []string {
+	out := slices.DeleteFunc(slices.Clone(p.Spec.WorkspaceNamespaces), func(n string) bool { return n == p.Namespace })
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// Workload gives the Deployment of a pool, and its disruption budget if it has
+// one. f has a Secret that is ours.
+func Workload(f Facts, replicas int32) []client.Object {
+	p := f.Provisioner
+	o, ref, selector := shape.OwnerOf(Kind, p), SecretRef(p), Selector(p)
+	account, _ := shape.Account(o, Name(p), labelsOf(p), p.Spec.ServiceAccount)
+	env := []corev1.EnvVar{
+		{Name: "CODER_URL", Value: f.ControlPlane.Status.URL},
+		shape.FromSecret("CODER_PROVISIONER_DAEMON_KEY", ref.Name, ref.Key),
+	}
+	if p.Spec.Concurrency != nil {
+		env = append(env, corev1.EnvVar{Name: "CODER_PROVISIONER_DAEMON_CONCURRENCY", Value: strconv.Itoa(int(*p.Spec.Concurrency))})
+	}
+	image := p.Spec.Image
+	if image == "" {
+		image = f.ControlPlane.Spec.Image
+	}
+	pod := shape.Pod{
+		Image: image, Args: []string{"provisioner", "start"}, Env: env, Account: account,
+		Container: p.Spec.ContainerOptions, Options: p.Spec.PodOptions, Grace: p.Spec.TerminationGracePeriodSeconds,
+		Priority: p.Spec.PriorityClassName,
+	}
+	meta := metav1.ObjectMeta{
+		Labels: shape.Merge(p.Spec.PodLabels, labelsOf(p)),
+		Annotations: shape.Merge(p.Spec.PodAnnotations, map[string]string{
+			AnnotationKeyID:    f.KeyID(),
+			annotationChecksum: checksum(f.Secret.Data[ref.Key]),
+		}),
+	}
+	out := []client.Object{&appsv1.Deployment{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "apps/v1", Kind: "Deployment"},
+		ObjectMeta: o.Meta(Name(p), labelsOf(p)),
+		Spec: appsv1.DeploymentSpec{
+			Replicas: &replicas, Selector: &metav1.LabelSelector{MatchLabels: selector}, Template: pod.Template(meta),
+		},
+	}}
+	if p.Spec.PodDisruptionBudget != nil {
+		out = append(out, shape.Disruption(o, Name(p), labelsOf(p), selector, *p.Spec.PodDisruptionBudget))
+	}
+	return out
+}

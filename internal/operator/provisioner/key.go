@@ -1,0 +1,240 @@
+package provisioner
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/api/v1alpha1"
+	"github.com/seed-2a7f8fe7/coder/internal/operator/apply"
+	"github.com/seed-2a7f8fe7/coder/internal/operator/remote"
+	"github.com/seed-2a7f8fe7/coder/internal/operator/shape"
+)
+
+// key does what was decided about the key.
+func (r *round) key(ctx context.Context, d Decision) error {
+	p := r.Provisioner
+	if d.Blocked {
+		condition := v1alpha1.ConditionProvisionerKeyReady
+		if d.Reason == "SecretNotOwned" {
+			condition = v1alpha1.ConditionProvisionerKeySecretReady
+			unknown(p, "the Secret", v1alpha1.ConditionProvisionerKeyReady)
+		}
+		set(p, condition, false, d.Reason, d.Message)
+		r.again = time.Minute
+		return nil
+	}
+	switch d.Key {
+	case KeyClaim:
+		return r.claim(d)
+	case KeyCreate, KeyRotate:
+		set(p, v1alpha1.ConditionProvisionerKeyReady, false, d.Reason, d.Message)
+		if err := r.make(ctx, d.Key == KeyRotate); err != nil {
+			return err
+		}
+	case KeyKeep:
+		if err := r.keep(ctx); err != nil {
+			return err
+		}
+	}
+	set(p, v1alpha1.ConditionProvisionerKeyReady, true, "Ready", "the server has the key, with the tags of the specification")
+	set(p, v1alpha1.ConditionProvisionerKeySecretReady, true, "Ready", "the key is in the Secret "+SecretRef(p).Name)
+	return r.retire(ctx, d.Delete)
+}
+
+// claim notes whose key will be ours before it is made, so that a crash between
+// the two cannot make it look like somebody else's.
+func (r *round) claim(d Decision) error {
+	p := r.Provisioner
+	s := &p.Status
+	for _, k := range d.Retire {
+		if !slices.ContainsFunc(s.RetiringKeys, func(o v1alpha1.RetiringKey) bool { return o.ID == k.ID }) {
+			s.RetiringKeys = append(s.RetiringKeys, k)
+		}
+	}
+	s.OrganizationID, s.OrganizationName = r.View.Organization.ID.String(), r.View.Organization.Name
+	s.ProvisionerKeyName, s.ProvisionerKeyID = KeyName(p), ""
+	s.ControlPlaneRefName, s.ControlPlaneURL = p.Spec.ControlPlaneRef.Name, r.ControlPlane.Status.URL
+	if current := r.View.Current(KeyName(p)); current != nil && current.ID.String() == r.KeyID() {
+		s.ProvisionerKeyID = r.KeyID()
+	}
+	set(p, v1alpha1.ConditionProvisionerKeyReady, false, d.Reason, d.Message)
+	return errLook
+}
+
+// make makes a key and stores it.
+func (r *round) make(ctx context.Context, replace bool) error {
+	p := r.Provisioner
+	defer r.Sites.Forget(r.Access(), p.Spec.OrganizationName)
+	secret, k, err := r.Sites.NewKey(ctx, r.Access(), r.View.Organization, KeyName(p), p.Spec.Tags, replace, grace)
+	if err != nil {
+		return err
+	}
+	log.FromContext(ctx).Info("made a provisioner key", "key", k.Name, "id", k.ID, "replaces", replace)
+	want := Secret(p, secret, k)
+	if err := apply.Object(ctx, r.Client, r.Live, want); err != nil {
+		return err
+	}
+	r.Secret = want
+	r.noteKey(k)
+	return r.look(ctx, 0)
+}
+
+// keep heals what is around a key that is as it should be.
+func (r *round) keep(ctx context.Context) error {
+	p := r.Provisioner
+	k := r.View.Current(KeyName(p))
+	want := Secret(p, string(r.Secret.Data[SecretRef(p).Key]), *k)
+	if err := apply.Object(ctx, r.Client, r.Live, want); err != nil {
+		return err
+	}
+	r.noteKey(*k)
+	return nil
+}
+
+func (r *round) noteKey(k coder.ProvisionerKey) {
+	s := &r.Provisioner.Status
+	ref := SecretRef(r.Provisioner)
+	s.ProvisionerKeyID, s.ProvisionerKeyName = k.ID.String(), KeyName(r.Provisioner)
+	s.TagsHash, s.SecretRef = TagsHash(k.Tags), &ref
+	s.OrganizationID, s.OrganizationName = r.View.Organization.ID.String(), r.View.Organization.Name
+	s.ControlPlaneRefName, s.ControlPlaneURL = r.Provisioner.Spec.ControlPlaneRef.Name, r.ControlPlane.Status.URL
+}
+
+// retire deletes keys that nobody has any more.
+func (r *round) retire(ctx context.Context, keys []v1alpha1.RetiringKey) error {
+	s := &r.Provisioner.Status
+	for _, k := range keys {
+		a := r.Access()
+		if k.ControlPlaneURL != "" {
+			a.URL = k.ControlPlaneURL
+		}
+		err := r.Sites.DeleteKey(ctx, a, k.OrganizationID, k.ID)
+		if err != nil && a.URL == r.Access().URL && !coder.Is(err, coder.CodeForbidden) {
+			return err
+		}
+		// A server that the pool has left may be gone, and its keys with it.
+		log.FromContext(ctx).Info("deleted a provisioner key that nobody has any more", "key", k.Name, "id", k.ID, "error", err)
+		s.RetiringKeys = slices.DeleteFunc(s.RetiringKeys, func(o v1alpha1.RetiringKey) bool { return o.ID == k.ID })
+	}
+	if len(keys) > 0 {
+		r.Sites.Forget(r.Access(), r.Provisioner.Spec.OrganizationName)
+	}
+	if len(s.RetiringKeys) > 0 || len(r.View.Replaced(KeyName(r.Provisioner))) > len(keys) {
+		r.again = min(r.again, r.busy())
+	}
+	if len(s.RetiringKeys) == 0 {
+		s.RetiringKeys = nil
+	}
+	return nil
+}
+
+// endPatience is how long the end of a resource waits for a server that does
+// not answer.
+const endPatience = 30 * time.Second
+
+// end takes back what the resource made beyond its namespace, and lets it go.
+// Keys at a server that does not answer are left behind after a while.
+func (c *Controller) end(ctx context.Context, p *v1alpha1.CoderProvisioner) (ctrl.Result, error) {
+	if !controllerutil.ContainsFinalizer(p, v1alpha1.FinalizerProvisionerKey) {
+		return ctrl.Result{}, nil
+	}
+	f, err := c.gather(ctx, p)
+	if err != nil && !apierrors.IsForbidden(err) {
+		return ctrl.Result{}, err
+	}
+	r := &round{Controller: c, Facts: f}
+	if err := r.dropAllRights(ctx); err != nil {
+		return ctrl.Result{}, err
+	}
+	if err := r.deleteKeys(ctx); err != nil {
+		ns := &corev1.Namespace{}
+		ending := c.Live.Get(ctx, client.ObjectKey{Name: p.Namespace}, ns) != nil || !ns.DeletionTimestamp.IsZero()
+		if !ending && c.Now().Sub(p.DeletionTimestamp.Time) < endPatience {
+			return ctrl.Result{RequeueAfter: c.backoff.next(client.ObjectKeyFromObject(p))}, nil
+		}
+		log.FromContext(ctx).Info("left provisioner keys at a server that could not be asked to delete them", "key", p.Status.ProvisionerKeyName, "error", err)
+	}
+	c.backoff.forget(client.ObjectKeyFromObject(p))
+	controllerutil.RemoveFinalizer(p, v1alpha1.FinalizerProvisionerKey)
+	return ctrl.Result{}, client.IgnoreNotFound(c.Client.Update(ctx, p))
+}
+
+// deleteKeys deletes the resource's keys at the server, by what the status
+// notes. Without a server or a token there is nobody to ask, which is no error.
+func (r *round) deleteKeys(ctx context.Context) error {
+	s := r.Provisioner.Status
+	a := r.Access()
+	if a.URL == "" || a.Token == "" {
+		a = r.lastAccess(a)
+	}
+	if a.URL == "" || a.Token == "" || s.OrganizationID == "" {
+		return nil
+	}
+	var failed error
+	for _, k := range s.RetiringKeys {
+		failed = errors.Join(failed, r.Sites.DeleteKey(ctx, a, k.OrganizationID, k.ID))
+	}
+	switch {
+	case s.ProvisionerKeyID != "":
+		// By its name: that ends those that it replaced too.
+		failed = errors.Join(failed, r.Sites.DeleteKey(ctx, a, s.OrganizationID, s.ProvisionerKeyName))
+	}
+	r.Sites.Forget(a, r.Provisioner.Spec.OrganizationName)
+	return failed
+}
+
+func (r *round) lastAccess(a remote.Access) remote.Access {
+	if a.URL == "" {
+		a.URL = r.Provisioner.Status.ControlPlaneURL
+	}
+	if a.Token == "" {
+		a.Token = r.Sites.Token(a.URL)
+	}
+	return a
+}
+
+// dropRights deletes roles in namespaces that the specification names no more.
+func (r *round) dropRights(ctx context.Context) error {
+	want := Namespaces(r.Provisioner)
+	gone := slices.DeleteFunc(slices.Clone(r.Provisioner.Status.WorkspaceNamespaces), func(n string) bool { return slices.Contains(want, n) })
+	r.Provisioner.Status.WorkspaceNamespaces = want
+	return r.dropIn(ctx, gone)
+}
+
+func (r *round) dropAllRights(ctx context.Context) error {
+	return r.dropIn(ctx, append(slices.Clone(r.Provisioner.Status.WorkspaceNamespaces), Namespaces(r.Provisioner)...))
+}
+
+// dropIn deletes what the resource made in namespaces; it is found by its name
+// and its owner's label.
+func (r *round) dropIn(ctx context.Context, namespaces []string) error {
+	p := r.Provisioner
+	for _, ns := range namespaces {
+		name := shape.Name(Name(p), p.Namespace)
+		for _, o := range []client.Object{
+			&rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: ns}},
+			&rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: ns}},
+		} {
+			err := r.Client.Get(ctx, client.ObjectKeyFromObject(o), o)
+			if err == nil && o.GetLabels()[shape.LabelOwner] == string(p.UID) {
+				err = r.Client.Delete(ctx, o, client.Preconditions{UID: new(o.GetUID())})
+			}
+			if client.IgnoreNotFound(err) != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,173 @@
+package provisioner
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/api/v1alpha1"
+	"github.com/seed-2a7f8fe7/coder/internal/operator/remote"
+)
+
+// maxMessage bounds what a condition says.
+const maxMessage = 1024
+
+// set notes a condition of the resource.
+func set(p *v1alpha1.CoderProvisioner, condition string, holds bool, reason, message string) {
+	status := metav1.ConditionFalse
+	if holds {
+		status = metav1.ConditionTrue
+	}
+	if len(message) > maxMessage {
+		message = message[:maxMessage]
+	}
+	meta.SetStatusCondition(&p.Status.Conditions, metav1.Condition{
+		Type: condition, Status: status, Reason: reason, Message: message, ObservedGeneration: p.Generation,
+	})
+}
+
+// unknown notes that nothing can be said of conditions, because of another.
+func unknown(p *v1alpha1.CoderProvisioner, because string, conditions ...string) {
+	for _, c := range conditions {
+		meta.SetStatusCondition(&p.Status.Conditions, metav1.Condition{
+			Type: c, Status: metav1.ConditionUnknown, Reason: "Waiting", Message: "waits for " + because, ObservedGeneration: p.Generation,
+		})
+	}
+}
+
+// needed are the conditions of a pool that is ready.
+func needed() []string {
+	return []string{
+		v1alpha1.ConditionControlPlaneReady, v1alpha1.ConditionOperatorAccessReady, v1alpha1.ConditionExternalProvisionersEntitled,
+		v1alpha1.ConditionProvisionerKeyReady, v1alpha1.ConditionProvisionerKeySecretReady, v1alpha1.ConditionRBACReady, v1alpha1.ConditionDeploymentReady,
+	}
+}
+
+// Conclude completes the status from what the round found.
+func Conclude(f Facts) {
+	p := f.Provisioner
+	s := &p.Status
+	s.ObservedGeneration = p.Generation
+	s.Selector = labels.SelectorFromSet(Selector(p)).String()
+	s.ReadyReplicas, s.Replicas = 0, 0
+	if f.Deployment != nil {
+		s.ReadyReplicas, s.Replicas = f.Deployment.Status.ReadyReplicas, f.Deployment.Status.Replicas
+	}
+	holds, reason, message := deploymentReady(f)
+	set(p, v1alpha1.ConditionDeploymentReady, holds, reason, message)
+	s.Phase = v1alpha1.PhaseReady
+	for _, c := range needed() {
+		if !meta.IsStatusConditionTrue(s.Conditions, c) {
+			s.Phase = v1alpha1.PhasePending
+		}
+	}
+	if f.View != nil {
+		observe(p, *f.View)
+	}
+}
+
+// deploymentReady says whether the pods are there, and if not, what keeps one.
+func deploymentReady(f Facts) (holds bool, reason, message string) {
+	d := f.Deployment
+	if d == nil {
+		return false, "NotMade", "there are no pods yet, as there is no key for them"
+	}
+	want := int32(1)
+	if d.Spec.Replicas != nil {
+		want = *d.Spec.Replicas
+	}
+	if d.Status.ObservedGeneration >= d.Generation && d.Status.UpdatedReplicas >= want && d.Status.ReadyReplicas >= want {
+		return true, "Ready", fmt.Sprintf("%d of %d pods are ready", d.Status.ReadyReplicas, want)
+	}
+	for _, pod := range f.Pods {
+		if reason, message := stuck(pod); reason != "" {
+			return false, reason, message
+		}
+	}
+	return false, failureOf(d), fmt.Sprintf("%d of %d pods are ready, %d of them of the newest kind", d.Status.ReadyReplicas, want, d.Status.UpdatedReplicas)
+}
+
+// failureOf gives why a Deployment cannot make pods.
+func failureOf(d *appsv1.Deployment) string {
+	for _, c := range d.Status.Conditions {
+		if c.Type == appsv1.DeploymentReplicaFailure && c.Status == corev1.ConditionTrue && c.Reason != "" {
+			return c.Reason
+		}
+	}
+	return "Progressing"
+}
+
+// stuck says what keeps a pod from running, such as an image that cannot be
+// fetched.
+func stuck(pod corev1.Pod) (reason, message string) {
+	for _, c := range pod.Status.ContainerStatuses {
+		if w := c.State.Waiting; w != nil && w.Reason != "" && w.Reason != "ContainerCreating" && w.Reason != "PodInitializing" {
+			return w.Reason, fmt.Sprintf("pod %s: %s", pod.Name, orText(w.Message, w.Reason))
+		}
+	}
+	for _, c := range pod.Status.Conditions {
+		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse {
+			return orText(c.Reason, "Unschedulable"), fmt.Sprintf("pod %s: %s", pod.Name, c.Message)
+		}
+	}
+	return "", ""
+}
+
+func orText(s, or string) string {
+	if s == "" {
+		return or
+	}
+	return s
+}
+
+// observe notes what the server sees of the pool.
+func observe(p *v1alpha1.CoderProvisioner, v remote.View) {
+	daemons := &v1alpha1.DaemonsStatus{}
+	for _, d := range daemonsOf(p, v) {
+		daemons.Connected++
+		daemons.Slots += int32(d.Slots)         //nolint:gosec // at most 64
+		daemons.SlotsBusy += int32(d.BusySlots) //nolint:gosec // as above
+		if !slices.Contains(daemons.Versions, d.Version) {
+			daemons.Versions = append(daemons.Versions, d.Version)
+		}
+		if j := d.PreviousJob; j != nil && j.Status == coder.ProvisionerJobStatusFailed && (p.Status.LastFailure == nil || p.Status.LastFailure.JobID != j.ID.String()) {
+			at := v.At
+			if d.LastSeenAt != nil {
+				at = *d.LastSeenAt
+			}
+			p.Status.LastFailure = &v1alpha1.BuildFailure{JobID: j.ID.String(), Time: metav1.NewTime(at.Truncate(time.Second)), Message: orText(j.TemplateDisplayName, j.TemplateName)}
+		}
+	}
+	slices.Sort(daemons.Versions)
+	p.Status.Daemons = daemons
+	q := demand(p.Spec.Tags, v.Queue)
+	p.Status.Queue = &v1alpha1.QueueStatus{Pending: q.pending, RecommendedSlots: q.recommended}
+	if q.pending > 0 {
+		p.Status.Queue.OldestWait = q.oldest.Truncate(time.Second).String()
+	}
+}
+
+// daemonsOf gives the provisioners that are connected by a key of the pool.
+func daemonsOf(p *v1alpha1.CoderProvisioner, v remote.View) []coder.ProvisionerDaemon {
+	ids := map[string]bool{p.Status.ProvisionerKeyID: true}
+	for _, k := range p.Status.RetiringKeys {
+		ids[k.ID] = true
+	}
+	for _, k := range v.Replaced(p.Status.ProvisionerKeyName) {
+		ids[k.ID.String()] = true
+	}
+	var out []coder.ProvisionerDaemon
+	for _, d := range v.Daemons {
+		if ids[d.KeyID.String()] && d.Status != coder.ProvisionerDaemonStatusOffline {
+			out = append(out, d)
+		}
+	}
+	return out
+}
