@@ -18,7 +18,7 @@ var tiers = []tier{
 		"internal/telemetry", "internal/terraform/...", "internal/tfprovider", "internal/tunnel/...", "internal/usage", "internal/warm", "examples",
 	}, []string{".", "api/...", "client", "internal/lifecycle", "internal/telemetry"}},
 	{3, "use cases", []string{
-		"internal/app", "internal/audit", "internal/deployment", "internal/health", "internal/identity", "internal/insight", "internal/keyring", "internal/login", "internal/organization", "internal/presence", "internal/queue", "internal/resource", "internal/share", "internal/standing",
+		"internal/app", "internal/audit", "internal/deployment", "internal/health", "internal/identity", "internal/insight", "internal/keyring", "internal/login", "internal/organization", "internal/parameter", "internal/presence", "internal/queue", "internal/resource", "internal/share", "internal/standing",
 		"internal/template", "internal/workspace",
 	}, []string{
 		".", "api/...", "internal/access", "internal/archive", "internal/lifecycle", "internal/notify", "internal/postgres",
@@ -47,7 +47,7 @@ var pairs = map[string]map[string]string{
 	"internal/template":     {"internal/queue": "import and dry-run jobs", "internal/resource": "what an import would make", "internal/organization": "whom access lists name"},
 	"internal/queue":        {"internal/standing": "places in the queue"},
 	"internal/share":        {"internal/queue": "it takes jobs of several"},
-	"internal/workspace":    {"internal/queue": "build jobs", "internal/resource": "what a build made", "internal/organization": "whom access lists name"},
+	"internal/workspace":    {"internal/parameter": "what builds are held to", "internal/queue": "build jobs", "internal/resource": "what a build made", "internal/organization": "whom access lists name"},
 	"internal/health":       {"internal/deployment": "settings of the site"},
 	"internal/presence":     {"internal/resource": "agents are resources' children"},
 	"internal/login":        {"internal/identity": "who people are here", "internal/organization": "access lists that forget who leaves"},
@@ -110,7 +110,8 @@ var (
 	imports = map[string]int{
 		"internal/httpapi": 20, "internal/agentapi": 12, "internal/provisionapi": 12, // edges
 		"internal/server":    32, // it assembles everything
-		"internal/workspace": 9,  // a build touches people, the queue, resources and tags
+		"internal/template":  9,  // versions, forms, files, imports and dry runs
+		"internal/workspace": 10, // a build touches people, the queue, resources and tags
 	}
 	interfaceSize = map[string]int{
 		"api/provisioner.Session": 6, // the six steps of the wire's conversation

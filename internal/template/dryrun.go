@@ -52,7 +52,11 @@ func (s *Service) CreateTemplateVersionDryRun(ctx context.Context, actor access.
 	if err := checkVariables(req.UserVariableValues); err != nil {
 		return none, err
 	}
-	in.RichParameterValues, err = coder.ResolveParameters(v.Parameters, req.RichParameterValues, nil, coder.ParameterOptions{Create: true})
+	defs, given, err := s.forms.Resolve(ctx, s.Store.Queries, v, actor.UserID, req.RichParameterValues, nil, nil)
+	if err != nil {
+		return none, err
+	}
+	in.RichParameterValues, err = coder.ResolveParameters(defs, given, nil, coder.ParameterOptions{Create: true})
 	if err != nil {
 		return none, err
 	}

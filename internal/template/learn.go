@@ -35,12 +35,12 @@ func parameters(in []*provisioner.RichParameter) ([]coder.TemplateVersionParamet
 		if p.Ephemeral && p.Required {
 			return nil, coder.Errorf(coder.CodeInvalid, "The ephemeral parameter %q needs a default", p.Name)
 		}
-		out = append(out, parameter(p))
+		out = append(out, learned(p))
 	}
 	return out, nil
 }
 
-func parameter(p *provisioner.RichParameter) coder.TemplateVersionParameter {
+func learned(p *provisioner.RichParameter) coder.TemplateVersionParameter {
 	out := coder.TemplateVersionParameter{
 		Name: p.Name, DisplayName: p.DisplayName, Description: p.Description, DescriptionPlaintext: plaintext(p.Description),
 		Type: p.Type, FormType: string(formType(p.FormType)), Mutable: p.Mutable, Ephemeral: p.Ephemeral,

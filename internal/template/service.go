@@ -26,6 +26,7 @@ import (
 
 	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/internal/access"
+	"github.com/seed-2a7f8fe7/coder/internal/parameter"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
 	"github.com/seed-2a7f8fe7/coder/internal/queue"
@@ -46,6 +47,7 @@ type Config struct {
 // carry codes and messages fit for that person.
 type Service struct {
 	Config
+	forms parameter.Forms
 	times struct {
 		sync.Mutex
 		until time.Time

@@ -18,6 +18,7 @@ import (
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 
 	"github.com/seed-2a7f8fe7/coder/api/provisioner"
+	"github.com/seed-2a7f8fe7/coder/internal/terraform/form"
 )
 
 // module is what reading a template's root directory tells without running
@@ -60,7 +61,7 @@ func readModule(dir string) (*module, error) {
 			m.problem = fmt.Sprintf("%s is larger than %d MiB", name, maxSource>>20)
 			return m, nil
 		}
-		if tooDeep(src) {
+		if form.TooDeep(src) {
 			m.problem = name + " nests expressions too deeply"
 			return m, nil
 		}
@@ -81,34 +82,6 @@ func readModule(dir string) (*module, error) {
 	}
 	m.read(bodies)
 	return m, nil
-}
-
-// tooDeep finds nesting that no person writes. The parser calls itself for each
-// level, and a stack that overflows ends the whole process.
-func tooDeep(src []byte) bool {
-	const limit = 2000
-	depth, signs, conditions := 0, 0, 0
-	for _, c := range src {
-		switch c {
-		case '(', '[', '{':
-			depth++
-		case ')', ']', '}':
-			depth = max(depth-1, 0)
-		case '?':
-			conditions++
-		}
-		switch c {
-		case '!', '-':
-			signs++
-		case ' ', '\t':
-		default:
-			signs = 0
-		}
-		if depth > limit || signs > limit || conditions > 10*limit {
-			return true
-		}
-	}
-	return false
 }
 
 // sourceFiles gives the names of a directory's configuration files, overrides last.

@@ -21,6 +21,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"github.com/seed-2a7f8fe7/coder/api/provisioner"
+	"github.com/seed-2a7f8fe7/coder/internal/terraform/form"
 	"github.com/seed-2a7f8fe7/coder/internal/warm"
 )
 
@@ -148,7 +149,7 @@ func configuration(name string) bool {
 // understood is written whole.
 func require(h hash.Hash, name string, src []byte) {
 	whole := func() { fmt.Fprintf(h, "%q\n", src) }
-	if strings.HasSuffix(name, ".json") || strings.HasSuffix(name, ".tfvars") || len(src) > maxSource || tooDeep(src) {
+	if strings.HasSuffix(name, ".json") || strings.HasSuffix(name, ".tfvars") || len(src) > maxSource || form.TooDeep(src) {
 		whole()
 		return
 	}

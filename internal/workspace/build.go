@@ -215,7 +215,7 @@ func (s *Service) versionForNext(ctx context.Context, q *sqlc.Queries, actor acc
 // addBuild writes a build, its job and its audit entry, and gives its id. The
 // caller wakes the queue after its commit.
 func (s *Service) addBuild(ctx context.Context, q *sqlc.Queries, actor access.Subject, p plan) (uuid.UUID, error) {
-	values, preset, err := p.parameters()
+	values, preset, err := s.parameters(ctx, q, p)
 	if err != nil {
 		return uuid.Nil, err
 	}
@@ -269,7 +269,7 @@ func (s *Service) orphan(ctx context.Context, q *sqlc.Queries, w sqlc.Workspace,
 
 // parameters gives the values that the build runs with and the preset that
 // they came from, if any.
-func (p plan) parameters() ([]coder.WorkspaceBuildParameter, *uuid.UUID, error) {
+func (s *Service) parameters(ctx context.Context, q *sqlc.Queries, p plan) ([]coder.WorkspaceBuildParameter, *uuid.UUID, error) {
 	v := p.version.TemplateVersion
 	opts := coder.ParameterOptions{Create: p.previous == nil, Transition: p.transition}
 	preset := p.presetID
@@ -286,7 +286,11 @@ func (p plan) parameters() ([]coder.WorkspaceBuildParameter, *uuid.UUID, error) 
 	if p.previous != nil {
 		previous = p.previous.Parameters
 	}
-	values, err := coder.ResolveParameters(v.Parameters, p.given, previous, opts)
+	defs, given, err := s.forms.Resolve(ctx, q, v, p.workspace.OwnerID, p.given, previous, opts.Preset)
+	if err != nil {
+		return nil, nil, err
+	}
+	values, err := coder.ResolveParameters(defs, given, previous, opts)
 	return values, preset, err
 }
 

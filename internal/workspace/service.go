@@ -30,6 +30,7 @@ import (
 	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/internal/access"
 	"github.com/seed-2a7f8fe7/coder/internal/notify"
+	"github.com/seed-2a7f8fe7/coder/internal/parameter"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
 	"github.com/seed-2a7f8fe7/coder/internal/queue"
@@ -63,7 +64,10 @@ type Config struct {
 }
 
 // Service is the use cases of workspaces. It is safe for concurrent use.
-type Service struct{ Config }
+type Service struct {
+	Config
+	forms parameter.Forms
+}
 
 // New makes a Service and registers it with the queue as the handler of
 // workspace builds.
@@ -74,7 +78,7 @@ func New(c Config) *Service {
 	if c.WatchPoll <= 0 {
 		c.WatchPoll = 15 * time.Second
 	}
-	s := &Service{c}
+	s := &Service{Config: c}
 	c.Queue.Register(coder.ProvisionerJobTypeWorkspaceBuild, builds{s})
 	return s
 }

@@ -253,7 +253,11 @@ func (s *Service) ResolveAutostart(ctx context.Context, actor access.Subject, id
 	if err != nil {
 		return out, err
 	}
-	_, err = coder.ResolveParameters(v.TemplateVersion.Parameters, nil, latest.WorkspaceBuild.Parameters, coder.ParameterOptions{Transition: coder.WorkspaceTransitionStart})
+	defs, _, err := s.forms.Resolve(ctx, s.Store.Queries, v.TemplateVersion, w.OwnerID, nil, latest.WorkspaceBuild.Parameters, nil)
+	if err != nil {
+		return out, err
+	}
+	_, err = coder.ResolveParameters(defs, nil, latest.WorkspaceBuild.Parameters, coder.ParameterOptions{Transition: coder.WorkspaceTransitionStart})
 	out.ParameterMismatch = coder.Is(err, coder.CodeInvalid)
 	if out.ParameterMismatch {
 		err = nil

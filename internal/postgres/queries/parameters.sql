@@ -14,3 +14,15 @@ WHERE w.owner_id = sqlc.arg(user_id) AND w.template_id = sqlc.arg(template_id) A
     CROSS JOIN LATERAL jsonb_array_elements(v.parameters) d
     WHERE t.id = w.template_id AND d ->> 'name' = p ->> 'name' AND NOT coalesce((d ->> 'ephemeral')::boolean, false))
 ORDER BY p ->> 'name', b.created_at DESC;
+
+-- name: ParameterSource :one
+-- Where the source of a version is, and how its parameters are asked for.
+SELECT j.file_id, j.provisioner, coalesce(t.use_classic_parameter_flow, false)::boolean AS classic
+FROM template_versions v JOIN provisioner_jobs j ON j.id = v.job_id LEFT JOIN templates t ON t.id = v.template_id
+WHERE v.id = $1;
+
+-- name: ParameterOwner :one
+-- What templates may ask about a workspace's owner, and their membership.
+SELECT u.id, u.username, u.name, u.email, u.login_type, u.ssh_public_key, u.roles,
+    (u.deleted_at IS NULL AND EXISTS (SELECT FROM organization_members m WHERE m.user_id = u.id AND m.organization_id = @organization_id))::boolean AS is_member
+FROM users u WHERE u.id = @id;

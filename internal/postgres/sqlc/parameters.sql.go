@@ -11,6 +11,60 @@ import (
 	"github.com/google/uuid"
 )
 
+const parameterOwner = `-- name: ParameterOwner :one
+SELECT u.id, u.username, u.name, u.email, u.login_type, u.ssh_public_key, u.roles,
+    (u.deleted_at IS NULL AND EXISTS (SELECT FROM organization_members m WHERE m.user_id = u.id AND m.organization_id = $1))::boolean AS is_member
+FROM users u WHERE u.id = $2
+`
+
+type ParameterOwnerRow struct {
+	ID           uuid.UUID
+	Username     string
+	Name         string
+	Email        string
+	LoginType    string
+	SshPublicKey string
+	Roles        []string
+	IsMember     bool
+}
+
+// What templates may ask about a workspace's owner, and their membership.
+func (q *Queries) ParameterOwner(ctx context.Context, organizationID uuid.UUID, iD uuid.UUID) (ParameterOwnerRow, error) {
+	row := q.db.QueryRow(ctx, parameterOwner, organizationID, iD)
+	var i ParameterOwnerRow
+	err := row.Scan(
+		&i.ID,
+		&i.Username,
+		&i.Name,
+		&i.Email,
+		&i.LoginType,
+		&i.SshPublicKey,
+		&i.Roles,
+		&i.IsMember,
+	)
+	return i, err
+}
+
+const parameterSource = `-- name: ParameterSource :one
+SELECT j.file_id, j.provisioner, coalesce(t.use_classic_parameter_flow, false)::boolean AS classic
+FROM template_versions v JOIN provisioner_jobs j ON j.id = v.job_id LEFT JOIN templates t ON t.id = v.template_id
+WHERE v.id = $1
+`
+
+type ParameterSourceRow struct {
+	FileID      uuid.UUID
+	Provisioner string
+	Classic     bool
+}
+
+// Where the source of a version is, and how its parameters are asked for.
+func (q *Queries) ParameterSource(ctx context.Context, id uuid.UUID) (ParameterSourceRow, error) {
+	row := q.db.QueryRow(ctx, parameterSource, id)
+	var i ParameterSourceRow
+	err := row.Scan(&i.FileID, &i.Provisioner, &i.Classic)
+	return i, err
+}
+
 const parametersLastUsed = `-- name: ParametersLastUsed :many
 SELECT DISTINCT ON (p ->> 'name') (p ->> 'name')::text AS name, (p ->> 'value')::text AS value
 FROM workspaces w
