@@ -44,7 +44,7 @@ var pairs = map[string]map[string]string{
 	"internal/terraform":    {"internal/terraform/...": "its own rooms", "internal/archive": "template sources", "internal/initscript": "the agent's bootstrap", "internal/tfprovider": "the provider it attaches to", "internal/filelock": "processes share the cache directory", "internal/warm": "results of init"},
 	"internal/warm":         {"internal/filelock": "processes share the store"},
 	"internal/echo":         {"internal/archive": "scripts come in template archives"},
-	"internal/template":     {"internal/queue": "import and dry-run jobs", "internal/resource": "what an import would make", "internal/organization": "whom access lists name"},
+	"internal/template":     {"internal/parameter": "what forms ask for", "internal/queue": "import and dry-run jobs", "internal/resource": "what an import would make", "internal/organization": "whom access lists name"},
 	"internal/queue":        {"internal/standing": "places in the queue"},
 	"internal/share":        {"internal/queue": "it takes jobs of several"},
 	"internal/workspace":    {"internal/parameter": "what builds are held to", "internal/queue": "build jobs", "internal/resource": "what a build made", "internal/organization": "whom access lists name"},
