@@ -36,8 +36,9 @@ type Config struct {
 	Identity  *identity.Service
 	// Apps keeps what apps say of themselves.
 	Apps *app.Service
-	// KeepAlive is how often the server asks an agent for a sign of life, and
-	// how long the answer may take; 0 means 10 s.
+	// KeepAlive is how often the server asks an agent for a sign of life, how
+	// long the answer may take, and how long a stream may be without a call; 0
+	// means 10 s.
 	KeepAlive time.Duration
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/coder/websocket"
 	"github.com/google/uuid"
 	"github.com/hashicorp/yamux"
+	"storj.io/drpc/drpcmanager"
 	"storj.io/drpc/drpcmux"
 	"storj.io/drpc/drpcserver"
 
@@ -152,7 +153,9 @@ func (a *API) answer(ctx context.Context, stream net.Conn, srv *server) (err err
 	if err := agentrpc.DRPCRegisterAgent(mux, srv); err != nil {
 		return err
 	}
-	return drpcserver.New(mux).ServeOne(ctx, stream)
+	// Who begins with what is no call would otherwise be waited for for ever.
+	o := drpcserver.Options{Manager: drpcmanager.Options{InactivityTimeout: a.c.KeepAlive}}
+	return drpcserver.NewWithOptions(mux, o).ServeOne(ctx, stream)
 }
 
 // slim upgrades a connection with small buffers: control connections are many,

@@ -1,11 +1,14 @@
 package agentapi_test
 
 import (
+	"context"
 	"net"
 	"net/http/httptest"
 	"net/url"
 	"testing"
 	"time"
+
+	"storj.io/drpc/drpcwire"
 
 	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/api/agentrpc"
@@ -58,6 +61,35 @@ func freezer(t *testing.T, to string) (addr string, freeze func()) {
 		}
 	}()
 	return l.Addr().String(), func() { close(frozen) }
+}
+
+// Streams that begin with what is no call are given up, so that an agent that
+// opened many of them is heard again.
+func TestStreamsWithoutCalls(t *testing.T) {
+	h := agenttest.New(t)
+	api := agentapi.New(agentapi.Config{Presence: h.Presence, Board: h.Board, Authority: h.Authority, KeepAlive: 200 * time.Millisecond})
+	srv := httptest.NewServer(api.Handler())
+	t.Cleanup(srv.Close)
+	t.Cleanup(func() { _ = api.Stop(t.Context()) })
+	call, session := wire(t, &url.URL{Scheme: "http", Host: srv.Listener.Addr().String()}, h.Workspace("ws").Token)
+	if _, err := call().Hello(t.Context(), &agentrpc.HelloRequest{}); err != nil {
+		t.Fatal(err)
+	}
+	for range 20 { // more than are answered at a time
+		s, err := session.OpenStream()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		if _, err := s.Write(drpcwire.AppendFrame(nil, drpcwire.Frame{Kind: drpcwire.KindMessage, ID: drpcwire.ID{Stream: 1, Message: 1}, Done: true})); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	if _, err := call().Ping(ctx, &agentrpc.Empty{}); err != nil {
+		t.Error(err)
+	}
 }
 
 // An agent whose machine vanishes without a word is shown as disconnected once
