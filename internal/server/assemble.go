@@ -28,6 +28,7 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/share"
 	"github.com/seed-2a7f8fe7/coder/internal/switchboard"
 	"github.com/seed-2a7f8fe7/coder/internal/telemetry"
+	"github.com/seed-2a7f8fe7/coder/internal/steward"
 	"github.com/seed-2a7f8fe7/coder/internal/template"
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel"
 	"github.com/seed-2a7f8fe7/coder/internal/workspace"
@@ -49,6 +50,11 @@ func (s *Server) deployment(ctx context.Context) (d facts, err error) {
 	}
 	if _, err = q.EnsureDefaultOrganization(ctx, uuid.New(), time.Now()); err != nil {
 		return d, fmt.Errorf("make the default organization: %w", err)
+	}
+	if s.c.OperatorToken != "" {
+		if err := steward.Admit(ctx, s.db.store, s.c.OperatorToken); err != nil {
+			return d, err
+		}
 	}
 	seed, err := s.secret(ctx, "tunnel-authority", tunnel.SeedSize)
 	if err != nil {

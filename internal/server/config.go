@@ -52,6 +52,7 @@ type Config struct {
 	// ProvisionerDaemons is how many built-in provisioners run; 0 none.
 	ProvisionerDaemons      int
 	ProvisionerDaemonPSK    string
+	OperatorToken           string        // of the operator's own account; "": none. See package steward
 	ProvisionerEngines      []string      // engines of the built-in ones; nil: terraform
 	ForceCancelInterval     time.Duration // 10 minutes
 	AllowWorkspaceRenames   bool

@@ -130,6 +130,7 @@ func provisioningOptions(f *serverFlags) []*option.Option {
 	return under("Provisioning",
 		option.Int(&c.ProvisionerDaemons, "provisioner-daemons", "How many provisioners to run, each for one build at a time; 0 for none.").Env("CODER_PROVISIONER_DAEMONS").YAML("provisioning.daemons").Def("3"),
 		option.String(&c.ProvisionerDaemonPSK, "provisioner-daemon-psk", "Secret that external provisioners of all organizations may sign in with.").Env("CODER_PROVISIONER_DAEMON_PSK"),
+		option.String(&c.OperatorToken, "operator-token", "Token that the operator of a Kubernetes cluster signs in with, as an account of its own.").Env("CODER_OPERATOR_TOKEN").Hide(),
 		option.Duration(&c.ForceCancelInterval, "provisioner-force-cancel-interval", "How long a canceled build may take to end by itself.").Env("CODER_PROVISIONER_FORCE_CANCEL_INTERVAL").YAML("provisioning.forceCancelInterval").Def("10m0s"),
 		option.Duration(&f.ignored, "provisioner-daemon-poll-interval", "Accepted and without effect: jobs are handed out at once.").Env("CODER_PROVISIONER_DAEMON_POLL_INTERVAL").YAML("provisioning.daemonPollInterval").Def("1s"),
 		option.Duration(&f.ignored, "provisioner-daemon-poll-jitter", "Accepted and without effect: jobs are handed out at once.").Env("CODER_PROVISIONER_DAEMON_POLL_JITTER").YAML("provisioning.daemonPollJitter").Def("100ms"),
