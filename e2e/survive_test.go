@@ -1,0 +1,447 @@
+package e2e
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/creack/pty"
+	"github.com/google/uuid"
+
+	"github.com/seed-2a7f8fe7/coder/client"
+)
+
+// remote is a workspace, and a user who reaches it over a network of their own.
+type remote struct {
+	*plant
+	user, agent *way
+	log         string
+}
+
+func newRemote(t *testing.T) *remote {
+	t.Helper()
+	bin, err := binary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &remote{plant: &plant{bin: bin, dir: t.TempDir(), address: l.Addr().String()}}
+	l.Close()
+	r.log = filepath.Join(r.dir, "server.log")
+	r.user, r.agent = newWay(t, r.address), newWay(t, r.address)
+	r.serve(t)
+	t.Cleanup(func() { // an agent that a failed test left
+		names, _ := filepath.Glob(filepath.Join(r.dir, ".local/share/coder-local/*/run/agent.pid"))
+		for _, n := range names {
+			b, _ := os.ReadFile(n)
+			if pid, err := strconv.Atoi(strings.TrimSpace(strings.Split(string(b), "\n")[0])); err == nil && pid > 1 {
+				syscall.Kill(-pid, syscall.SIGKILL) //nolint:errcheck // it may be gone
+			}
+		}
+	})
+	r.run(t, "login", r.user.url(), "--first-user-username", "admin", "--first-user-email", "admin@example.com", "--first-user-password", password)
+	root, err := filepath.Abs("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.run(t, "templates", "push", "local", "--directory", filepath.Join(root, "examples/templates/local"), "--yes")
+	r.run(t, "create", "dev", "--template", "local", "--use-parameter-defaults", "--yes")
+	r.run(t, "ssh", "dev", "true")
+	return r
+}
+
+func (r *remote) serve(t *testing.T) {
+	t.Helper()
+	r.server = r.start(t, r.log, r.env(), "server", "--http-address", r.address, "--access-url", r.agent.url(), "--provisioner-daemons", "1")
+	wait(t, time.Minute, "the server answers", func() bool {
+		resp, err := http.Get("http://" + r.address + "/healthz")
+		if err != nil {
+			return false
+		}
+		resp.Body.Close()
+		return resp.StatusCode == http.StatusOK
+	})
+}
+
+// environ is the user's, whose packets take the relay: a direct path would not
+// notice any of this.
+func (r *remote) environ() []string {
+	return r.env("CODER_URL="+r.user.url(), "CODER_DISABLE_DIRECT_CONNECTIONS=true", "SHELL=/bin/bash", "TERM=xterm")
+}
+
+// command prepares a command of the user's.
+func (r *remote) command(name string, args ...string) *exec.Cmd {
+	cmd := exec.Command(name, args...)
+	cmd.Dir, cmd.Env, cmd.Stderr = r.dir, r.environ(), os.Stderr
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	return cmd
+}
+
+// session runs a command and talks to it.
+func (r *remote) session(t *testing.T, label, name string, args ...string) *talker {
+	t.Helper()
+	cmd := r.command(name, args...)
+	in, err1 := cmd.StdinPipe()
+	out, err2 := cmd.StdoutPipe()
+	if err := errors.Join(err1, err2, cmd.Start()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { kill(cmd) })
+	return talk(label, in, out)
+}
+
+// background runs a command until the test ends.
+func (r *remote) background(t *testing.T, name string, args ...string) {
+	t.Helper()
+	cmd := r.command(name, args...)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { kill(cmd) })
+}
+
+func freePort(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	_, port, _ := net.SplitHostPort(l.Addr().String())
+	return port
+}
+
+// echoes serves TCP and UDP at the same port of the workspace's machine.
+func echoes(t *testing.T) (port string) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	u, err := net.ListenPacket("udp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close(); u.Close() })
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				io.Copy(c, c) //nolint:errcheck // whoever reads it finds out
+				c.Close()
+			}()
+		}
+	}()
+	go func() {
+		b := make([]byte, 2048)
+		for {
+			n, from, err := u.ReadFrom(b)
+			if err != nil {
+				return
+			}
+			u.WriteTo(b[:n], from) //nolint:errcheck // it is UDP
+		}
+	}()
+	_, port, _ = net.SplitHostPort(l.Addr().String())
+	return port
+}
+
+func dialSoon(t *testing.T, network, address string) net.Conn {
+	t.Helper()
+	var c net.Conn
+	wait(t, 20*time.Second, "somebody listens at "+address, func() (ok bool) {
+		var err error
+		c, err = net.Dial(network, address)
+		return err == nil
+	})
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+// answered sends a datagram until it comes back.
+func answered(t *testing.T, c net.Conn) {
+	t.Helper()
+	b := make([]byte, 100)
+	wait(t, 20*time.Second, "a datagram comes back", func() bool {
+		c.SetDeadline(time.Now().Add(200 * time.Millisecond)) //nolint:errcheck // the read says it
+		c.Write([]byte("hello"))                              //nolint:errcheck // likewise
+		n, err := c.Read(b)
+		return err == nil && string(b[:n]) == "hello"
+	})
+}
+
+func (r *remote) webTerminal(t *testing.T) *talker {
+	t.Helper()
+	token, err := os.ReadFile(filepath.Join(r.dir, "config", "session"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	u, err := url.Parse(r.user.url())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := client.New(u)
+	c.SessionToken, c.HTTP = strings.TrimSpace(string(token)), &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	ws, err := c.WorkspaceByOwnerAndName(t.Context(), "me", "dev", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, feed := io.Pipe()
+	w := &webTerminal{c: c, out: feed, q: url.Values{
+		"reconnect": {uuid.NewString()}, "viewer": {uuid.NewString()}, "width": {"80"}, "height": {"24"}, "command": {"stty -echo; echo ready; cat"},
+	}}
+	for _, res := range ws.LatestBuild.Resources {
+		for _, a := range res.Agents {
+			w.agent = a.ID
+		}
+	}
+	go w.run(t.Context())
+	lines := bufio.NewReader(out)
+	if line, err := lines.ReadString('\n'); err != nil || strings.TrimSpace(line) != "ready" {
+		t.Fatalf("the web terminal begins with %q, %v", line, err)
+	}
+	return talk("the web terminal", w, lines)
+}
+
+// bulk reads a long output at a pace that lasts the whole test.
+type bulk struct {
+	sum  hash.Hash
+	n    atomic.Int64
+	stop chan struct{}
+	done chan error
+}
+
+func (b *bulk) read(out io.Reader) {
+	buf := make([]byte, 64<<10)
+	for {
+		n, err := out.Read(buf)
+		b.sum.Write(buf[:n])
+		b.n.Add(int64(n))
+		if errors.Is(err, io.EOF) {
+			err = nil
+			b.done <- err
+			return
+		}
+		if err != nil {
+			b.done <- err
+			return
+		}
+		select {
+		case <-b.stop: // as fast as it comes
+		default:
+			pause(20 * time.Millisecond)
+		}
+	}
+}
+
+const bulkLines = 12_000_000
+
+// TestSessionsSurvive has all ways into a workspace go on while the server is
+// killed with -9 and started again, and while the network of the user, of the
+// workspace, and of both fails in every manner. What is typed comes back once
+// and in order.
+func TestSessionsSurvive(t *testing.T) {
+	r := newRemote(t)
+	config := filepath.Join(r.dir, "ssh_config")
+	r.run(t, "config-ssh", "--yes", "--ssh-config-file", config)
+	port, local := echoes(t), freePort(t)
+	r.background(t, r.bin, "port-forward", "dev", "--tcp", local+":"+port, "--udp", local+":"+port)
+
+	forwarded := dialSoon(t, "tcp", "127.0.0.1:"+local)
+	datagrams := dialSoon(t, "udp", "127.0.0.1:"+local)
+	answered(t, datagrams)
+	talkers := []*talker{
+		r.session(t, "coder ssh", r.bin, "ssh", "dev", "cat"),
+		r.session(t, "OpenSSH", "ssh", "-F", config, "coder.dev", "cat"),
+		talk("a forwarded connection", closeWriter{forwarded.(*net.TCPConn)}, forwarded),
+		r.webTerminal(t),
+	}
+	long := &bulk{sum: sha256.New(), stop: make(chan struct{}), done: make(chan error, 1)}
+	printing := r.command("ssh", "-F", config, "coder.dev", fmt.Sprintf("seq 1 %d", bulkLines))
+	out, err := printing.StdoutPipe()
+	if err = errors.Join(err, printing.Start()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { kill(printing) })
+	go long.read(out)
+	all := func(after string) {
+		t.Helper()
+		for _, k := range talkers {
+			k.flows(t, after)
+		}
+	}
+	all("the begin")
+
+	for _, c := range []struct {
+		name   string
+		which  []*way
+		state  string
+		length time.Duration
+		forget bool
+	}{
+		{"the user's network was cut", []*way{r.user}, "cut", 300 * time.Millisecond, false},
+		{"the user's network was away for 4 s", []*way{r.user}, "cut", 4 * time.Second, false},
+		{"the user's network held all up for 3 s", []*way{r.user}, "hole", 3 * time.Second, false},
+		{"the user's network let nothing through for 12 s and forgot its connections", []*way{r.user}, "hole", 12 * time.Second, true},
+		{"the workspace's network was cut", []*way{r.agent}, "cut", 300 * time.Millisecond, false},
+		{"the workspace's network held all up for 3 s", []*way{r.agent}, "hole", 3 * time.Second, false},
+		{"the workspace's network let nothing through for 12 s and forgot its connections", []*way{r.agent}, "hole", 12 * time.Second, true},
+		{"both networks were away for 4 s", []*way{r.user, r.agent}, "cut", 4 * time.Second, false},
+	} {
+		for _, w := range c.which {
+			w.set(c.state)
+		}
+		pause(c.length)
+		for _, w := range c.which {
+			w.set("up", c.forget)
+		}
+		all(c.name)
+	}
+	answered(t, datagrams)
+
+	for range 2 {
+		kill(r.server)
+		r.serve(t)
+		all("kill -9 of the server")
+	}
+	if err := r.server.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	r.server.Wait() //nolint:errcheck // its log says how it ended
+	r.serve(t)
+	all("a restart of the server")
+	answered(t, datagrams)
+
+	for _, k := range talkers {
+		k.ends(t)
+	}
+	if n := long.n.Load(); n == 0 {
+		t.Error("nothing of the long output came")
+	} else {
+		t.Logf("%d MB of the long output came meanwhile", n>>20)
+	}
+	close(long.stop)
+	if err := <-long.done; err != nil {
+		t.Error(err)
+	}
+	want := sha256.New()
+	for i := range bulkLines {
+		want.Write(append(strconv.AppendInt(nil, int64(i+1), 10), '\n'))
+	}
+	if !bytes.Equal(want.Sum(nil), long.sum.Sum(nil)) {
+		t.Error("the long output is not what was printed")
+	}
+	if t.Failed() {
+		b, _ := os.ReadFile(r.log)
+		t.Logf("%.20000s", b)
+	}
+	r.run(t, "delete", "dev", "--yes")
+}
+
+type closeWriter struct{ *net.TCPConn }
+
+func (c closeWriter) Close() error { return c.CloseWrite() }
+
+// TestDeadSessionIsLeft has the server die for good: ~. and Ctrl-C leave the
+// sessions, and give the terminal back.
+func TestDeadSessionIsLeft(t *testing.T) {
+	r := newRemote(t)
+	config := filepath.Join(r.dir, "ssh_config")
+	r.run(t, "config-ssh", "--yes", "--ssh-config-file", config)
+	type session struct {
+		what, typed string
+		cmd         *exec.Cmd
+		tty         *os.File
+		seen        *locked
+	}
+	var all []*session
+	begin := func(what, typed, name string, args ...string) {
+		cmd := r.command(name, args...)
+		cmd.Stderr, cmd.SysProcAttr = nil, nil
+		tty, err := pty.Start(cmd)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { tty.Close(); cmd.Process.Kill(); cmd.Wait() }) //nolint:errcheck // it may be gone
+		s := &session{what: what, typed: typed, cmd: cmd, tty: tty, seen: &locked{}}
+		go io.Copy(s.seen, tty) //nolint:errcheck // until it ends
+		all = append(all, s)
+	}
+	begin("~. in coder ssh", "\r~.", r.bin, "ssh", "dev")
+	begin("Ctrl-C in coder ssh", "\x03", r.bin, "ssh", "dev")
+	begin("~. in OpenSSH", "\r~.", "ssh", "-tt", "-F", config, "coder.dev")
+	begin("Ctrl-C in coder port-forward", "\x03", r.bin, "port-forward", "dev", "--tcp", freePort(t)+":1")
+	for _, s := range all {
+		wait(t, 20*time.Second, s.what+": a session", func() bool {
+			if strings.Contains(s.what, "forward") {
+				return strings.Contains(s.seen.String(), "Ready")
+			}
+			io.WriteString(s.tty, "echo rea''dy\r") //nolint:errcheck // it is looked for
+			pause(100 * time.Millisecond)
+			return strings.Contains(s.seen.String(), "ready")
+		})
+	}
+	kill(r.server)
+	wait(t, 20*time.Second, "the interruption is told", func() bool {
+		io.WriteString(all[0].tty, "x") //nolint:errcheck // it is told of that it goes nowhere
+		pause(50 * time.Millisecond)
+		return strings.Contains(all[0].seen.String(), "interrupted")
+	})
+	for _, s := range all {
+		began := time.Now()
+		if _, err := io.WriteString(s.tty, s.typed); err != nil {
+			t.Error(err)
+		}
+		ended := make(chan error, 1)
+		go func() { ended <- s.cmd.Wait() }()
+		select {
+		case err := <-ended:
+			t.Logf("%s: left after %s (%v)", s.what, time.Since(began).Round(time.Millisecond), err)
+		case <-time.After(10 * time.Second):
+			t.Errorf("%s does not end it; seen:\n%s", s.what, s.seen)
+		}
+	}
+	r.serve(t)
+	r.run(t, "delete", "dev", "--yes")
+}
+
+// locked is a buffer for two.
+type locked struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *locked) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *locked) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}

@@ -1,0 +1,129 @@
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/coder/websocket"
+	"github.com/google/uuid"
+
+	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/client"
+)
+
+// webTerminal is a terminal as the dashboard has one: it comes back with the same
+// token, tells where it was, and types again what did not arrive.
+type webTerminal struct {
+	c     *client.Client
+	agent uuid.UUID
+	q     url.Values
+	out   *io.PipeWriter
+
+	mu      sync.Mutex
+	conn    *websocket.Conn
+	seq     int64
+	pending []coder.ReconnectingPTYRequest
+	closed  bool
+
+	session      uuid.UUID
+	offset, skip int64
+}
+
+func (w *webTerminal) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.seq++
+	m := coder.ReconnectingPTYRequest{Data: strings.ReplaceAll(string(p), "\n", "\r"), Seq: w.seq}
+	w.pending = append(w.pending, m)
+	w.put(m)
+	return len(p), nil
+}
+
+func (w *webTerminal) put(m coder.ReconnectingPTYRequest) {
+	if w.conn == nil {
+		return
+	}
+	b, _ := json.Marshal(m)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	w.conn.Write(ctx, websocket.MessageText, b) //nolint:errcheck // it is typed again
+}
+
+// Close waits until all was typed that shall be, and leaves.
+func (w *webTerminal) Close() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.closed = true
+	return nil
+}
+
+func (w *webTerminal) done() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.closed && len(w.pending) == 0
+}
+
+// run connects again and again until all is done.
+func (w *webTerminal) run(ctx context.Context) {
+	for !w.done() && ctx.Err() == nil {
+		if w.session != uuid.Nil {
+			w.q.Set("session", w.session.String())
+			w.q.Set("offset", fmt.Sprint(w.offset))
+		}
+		dialing, stop := context.WithTimeout(ctx, 2*time.Second)
+		conn, err := w.c.Dial(dialing, "/workspaceagents/"+w.agent.String()+"/pty", w.q)
+		stop()
+		if err != nil {
+			pause(100 * time.Millisecond)
+			continue
+		}
+		conn.SetReadLimit(8 << 20)
+		w.follow(ctx, conn)
+		conn.CloseNow() //nolint:errcheck // it has failed
+	}
+	w.out.Close()
+}
+
+// follow reads until nothing comes any more: while lines are typed, for two
+// seconds.
+func (w *webTerminal) follow(ctx context.Context, conn *websocket.Conn) {
+	for first := true; !w.done(); {
+		reading, stop := context.WithTimeout(ctx, 2*time.Second)
+		kind, b, err := conn.Read(reading)
+		stop()
+		if err != nil {
+			return
+		}
+		if kind == websocket.MessageBinary {
+			n := min(w.skip, int64(len(b)))
+			w.skip -= n
+			w.offset += int64(len(b)) - n
+			w.out.Write(b[n:]) //nolint:errcheck // nobody reads it after a failure
+			continue
+		}
+		var s coder.ReconnectingPTYStatus
+		if json.Unmarshal(b, &s) != nil {
+			return
+		}
+		if s.Session != w.session || s.Repaint {
+			w.session, w.offset, w.skip = s.Session, s.Output, int64(s.Paint)
+		}
+		w.mu.Lock()
+		for len(w.pending) > 0 && w.pending[0].Seq <= s.Input {
+			w.pending = w.pending[1:]
+		}
+		if first {
+			first, w.conn = false, conn
+			for _, m := range w.pending {
+				w.put(m)
+			}
+		}
+		w.mu.Unlock()
+	}
+}
