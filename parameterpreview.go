@@ -128,6 +128,23 @@ func (p TemplateVersionParameter) Preview(order int, input *string) PreviewParam
 	return out
 }
 
+// Definition gives the parameter that a form shows.
+func (p PreviewParameter) Definition() TemplateVersionParameter {
+	out := TemplateVersionParameter{
+		Name: p.Name, DisplayName: p.DisplayName, Description: p.Description, DescriptionPlaintext: p.Description, Icon: p.Icon, Type: p.Type,
+		FormType: string(p.FormType), Mutable: p.Mutable, Ephemeral: p.Ephemeral, Required: p.Required, DefaultValue: p.DefaultValue.Value,
+		Options: []TemplateVersionParameterOption{},
+	}
+	for _, o := range p.Options {
+		out.Options = append(out.Options, TemplateVersionParameterOption{Name: o.Name, Description: o.Description, Icon: o.Icon, Value: o.Value.Value})
+	}
+	for _, v := range p.Validations {
+		out.ValidationError, out.ValidationMin, out.ValidationMax = v.ValidationError, v.ValidationMin, v.ValidationMax
+		out.ValidationMonotonic, out.ValidationRegex = v.ValidationMonotonic, v.ValidationRegex
+	}
+	return out
+}
+
 // formType gives the control for a parameter that names none.
 func (p TemplateVersionParameter) formType() ParameterFormType {
 	switch {

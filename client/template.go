@@ -129,6 +129,12 @@ func (c *Client) TemplateVersionParameters(ctx context.Context, id uuid.UUID) (o
 	return out, err
 }
 
+// PreviewParameters calls POST /templateversions/{id}/dynamic-parameters/evaluate.
+func (c *Client) PreviewParameters(ctx context.Context, id uuid.UUID, req coder.DynamicParametersRequest) (out coder.DynamicParametersResponse, err error) {
+	err = c.do(ctx, "POST", "/templateversions/"+id.String()+"/dynamic-parameters/evaluate", nil, req, &out)
+	return out, err
+}
+
 // TemplateVersionVariables calls GET /templateversions/{id}/variables.
 func (c *Client) TemplateVersionVariables(ctx context.Context, id uuid.UUID) (out []coder.TemplateVersionVariable, err error) {
 	err = c.do(ctx, "GET", "/templateversions/"+id.String()+"/variables", nil, nil, &out)

@@ -69,7 +69,9 @@ func TestParametersThatDepend(t *testing.T) {
 			t.Errorf("the build has %v, want %v", got, want)
 		}
 	}
-	p := func(name, value string) coder.WorkspaceBuildParameter { return coder.WorkspaceBuildParameter{Name: name, Value: value} }
+	p := func(name, value string) coder.WorkspaceBuildParameter {
+		return coder.WorkspaceBuildParameter{Name: name, Value: value}
+	}
 	w1, err := make("one")
 	h.must(err)
 	has(w1.LatestBuild.ID, p("region", "eu"), p("city", "for ann1"))

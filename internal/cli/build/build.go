@@ -75,15 +75,11 @@ func FollowAgent(ctx context.Context, c *client.Client, agent uuid.UUID, each fu
 // StartRequest is a start on a version, with its parameters.
 func StartRequest(ctx context.Context, a *app.Run, c *client.Client, w coder.Workspace, version uuid.UUID, in *Inputs, sure bool) (coder.CreateWorkspaceBuildRequest, error) {
 	req := coder.CreateWorkspaceBuildRequest{Transition: coder.WorkspaceTransitionStart, TemplateVersionID: version, Reason: coder.CreateWorkspaceBuildReasonCLI}
-	defs, err := c.TemplateVersionParameters(ctx, version)
-	if err != nil {
-		return req, err
-	}
 	before, err := c.WorkspaceBuildParameters(ctx, w.LatestBuild.ID)
 	if err != nil {
 		return req, err
 	}
-	r := Resolver{App: a, Defs: defs, In: in, Quiet: sure, before: before}
+	r := Resolver{App: a, Form: FormOf(ctx, c, version, w.OwnerID), In: in, Quiet: sure, before: before}
 	req.RichParameterValues, err = r.Resolve()
 	return req, err
 }

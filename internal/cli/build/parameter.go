@@ -81,7 +81,7 @@ func (in *Inputs) BuildOptions() []*option.Option {
 // flags, the file, the build before; else, at a terminal, by asking.
 type Resolver struct {
 	App    *app.Run
-	Defs   []coder.TemplateVersionParameter
+	Form   Form
 	In     *Inputs
 	Create bool // the first build: there are no values yet
 	Quiet  bool // --yes: ask only for what has no default
@@ -89,28 +89,92 @@ type Resolver struct {
 	before []coder.WorkspaceBuildParameter // of the build before, kept by the server
 	Copied []coder.WorkspaceBuildParameter // of another workspace
 
+	defs     []coder.TemplateVersionParameter // those that there are with the values so far
+	seen     map[string]bool                  // all names that there were
 	given    map[string]string
 	offered  map[string]string
 	previous map[string]string
 }
 
 // Resolve gives the values to send. Those that the server knows already, or
-// takes from the default, are left out.
+// takes from the default, are left out. A value may make other parameters come
+// and go: the form is asked for again after each that says something new.
 func (r *Resolver) Resolve() ([]coder.WorkspaceBuildParameter, error) {
 	if err := r.read(); err != nil {
 		return nil, err
 	}
-	var out []coder.WorkspaceBuildParameter
-	for _, d := range r.Defs {
+	values, chosen := r.start(), map[string]string{}
+	if err := r.open(values); err != nil {
+		return nil, err
+	}
+	for _, p := range r.Copied {
+		if _, ok := r.given[p.Name]; !ok && r.seen[p.Name] {
+			r.given[p.Name] = p.Value
+		}
+	}
+	decided := map[string]bool{}
+	for {
+		i := slices.IndexFunc(r.defs, func(d coder.TemplateVersionParameter) bool { return !decided[d.Name] })
+		if i < 0 {
+			break
+		}
+		d := r.defs[i]
+		decided[d.Name] = true
 		v, ok, err := r.value(d)
 		if err != nil {
 			return nil, fmt.Errorf("parameter %s: %w", d.Name, err)
 		}
-		if ok {
+		if !ok {
+			continue
+		}
+		chosen[d.Name] = v
+		if was, known := values[d.Name]; known && was == v || !known && d.DefaultValue == v {
+			continue
+		}
+		values[d.Name] = v
+		if err := r.open(values); err != nil {
+			return nil, err
+		}
+	}
+	for name := range r.given {
+		if !r.seen[name] {
+			return nil, r.unknown(name)
+		}
+	}
+	var out []coder.WorkspaceBuildParameter
+	for _, d := range r.defs {
+		if v, ok := chosen[d.Name]; ok {
 			out = append(out, coder.WorkspaceBuildParameter{Name: d.Name, Value: v})
 		}
 	}
 	return out, nil
+}
+
+// start gives the values that are known before anything is asked.
+func (r *Resolver) start() map[string]string {
+	values := maps.Clone(r.previous)
+	for _, p := range r.Copied {
+		values[p.Name] = p.Value
+	}
+	maps.Copy(values, r.given)
+	for _, p := range r.Preset {
+		values[p.Name] = p.Value
+	}
+	return values
+}
+
+// open gets the form with the values.
+func (r *Resolver) open(values map[string]string) (err error) {
+	if r.defs, err = r.Form(values); err != nil {
+		return err
+	}
+	if r.seen == nil {
+		r.seen = map[string]bool{}
+	}
+	for _, d := range r.defs {
+		r.seen[d.Name] = true
+	}
+	return nil
 }
 
 // read gathers what flags and files say.
@@ -119,34 +183,17 @@ func (r *Resolver) read() (err error) {
 	if r.given, err = r.In.Values(); err != nil {
 		return err
 	}
-	for _, p := range r.Copied {
-		if _, ok := r.given[p.Name]; !ok && r.knows(p.Name) {
-			r.given[p.Name] = p.Value
-		}
-	}
 	if r.offered, err = option.Pairs("--parameter-default", r.In.defaults); err != nil {
 		return app.Failure("%s", err)
 	}
 	for _, p := range r.before {
 		r.previous[p.Name] = p.Value
 	}
-	for name := range r.given {
-		if !r.knows(name) {
-			return r.unknown(name)
-		}
-	}
 	return nil
 }
 
-func (r *Resolver) knows(name string) bool {
-	return slices.ContainsFunc(r.Defs, func(d coder.TemplateVersionParameter) bool { return d.Name == name })
-}
-
 func (r *Resolver) unknown(name string) error {
-	var names []string
-	for _, d := range r.Defs {
-		names = append(names, d.Name)
-	}
+	names := slices.Sorted(maps.Keys(r.seen))
 	switch near := app.Nearest(name, names); {
 	case near != "":
 		return app.Failure("this template has no parameter %q, did you mean %q?", name, near)

@@ -86,7 +86,7 @@ func create(ctx context.Context, a *app.Run, args []string, o *createOptions) er
 	if err != nil {
 		return err
 	}
-	if err := o.fillParameters(ctx, a, c, version, from, &req); err != nil {
+	if err := o.fillParameters(ctx, a, c, version, owner, from, &req); err != nil {
 		return err
 	}
 	if err := a.Confirm(fmt.Sprintf("Make the workspace %s from template %s?", name, t.Name), o.yes); err != nil {
@@ -177,16 +177,16 @@ func (o *createOptions) pickVersion(ctx context.Context, a *app.Run, c *client.C
 }
 
 // fillParameters puts the preset and the parameter values into req.
-func (o *createOptions) fillParameters(ctx context.Context, a *app.Run, c *client.Client, version uuid.UUID, from coder.Workspace, req *coder.CreateWorkspaceRequest) error {
+func (o *createOptions) fillParameters(ctx context.Context, a *app.Run, c *client.Client, version uuid.UUID, owner string, from coder.Workspace, req *coder.CreateWorkspaceRequest) error {
 	preset, err := build.PickPreset(ctx, a, c, version, o.preset, o.yes || o.in.UseDefaults)
 	if err != nil {
 		return err
 	}
-	defs, err := c.TemplateVersionParameters(ctx, version)
+	form, err := build.FormFor(ctx, c, version, owner)
 	if err != nil {
 		return err
 	}
-	r := build.Resolver{App: a, Defs: defs, In: &o.in, Create: true, Quiet: o.yes}
+	r := build.Resolver{App: a, Form: form, In: &o.in, Create: true, Quiet: o.yes}
 	if preset != nil {
 		req.TemplateVersionPresetID = &preset.ID
 		r.Preset = preset.Parameters
