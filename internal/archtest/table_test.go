@@ -57,8 +57,9 @@ var pairs = map[string]map[string]string{
 	"internal/provisionerd": {"internal/terraform": "an engine", "internal/archive": "module files", "internal/initscript": "the agent's bootstrap", "internal/echo": "an engine for tests"},
 	"internal/server":       {"./...": "it assembles everything"},
 	// The operator's rooms: a controller per kind, over what they share.
-	"internal/operator/apply":       {"internal/operator/shape": "the owner's label"},
-	"internal/operator/provisioner": {"internal/operator/shape": "the shape of pods", "internal/operator/apply": "how objects come about", "internal/operator/remote": "the server"},
+	"internal/operator/apply":        {"internal/operator/shape": "the owner's label"},
+	"internal/operator/controlplane": {"internal/operator/shape": "the shape of pods", "internal/operator/apply": "how objects come about", "internal/operator/remote": "the server"},
+	"internal/operator/provisioner":  {"internal/operator/shape": "the shape of pods", "internal/operator/apply": "how objects come about", "internal/operator/remote": "the server"},
 	// A family imports no other; each process is linked by one of them only.
 	"internal/cli/inside":      {"internal/agent": "the agent it starts", "internal/usage": "what stat shows"},
 	"internal/cli/provisioner": {"internal/provisionerd": "the provisioner it starts", "internal/terraform": "its engine", "internal/server": "the engines by name", "internal/telemetry": "its log and metrics"},
@@ -105,6 +106,7 @@ var (
 	packageLines = map[string]int{
 		".":                 5000, // the nouns of the whole contract
 		"internal/postgres": 8000, // all SQL lives there
+		"internal/identity": 3500, // users, their sessions and tokens, and where they are members change in one transaction
 		"internal/httpapi":  8000, // one file per noun of the whole API
 	}
 	imports = map[string]int{

@@ -28,6 +28,7 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/identity"
 	"github.com/seed-2a7f8fe7/coder/internal/insight"
 	"github.com/seed-2a7f8fe7/coder/internal/keyring"
+	"github.com/seed-2a7f8fe7/coder/internal/login"
 	"github.com/seed-2a7f8fe7/coder/internal/notify"
 	"github.com/seed-2a7f8fe7/coder/internal/organization"
 	"github.com/seed-2a7f8fe7/coder/internal/presence"
@@ -45,6 +46,7 @@ type Config struct {
 	DeploymentID string
 
 	Identity      *identity.Service
+	Login         *login.Service
 	Organizations *organization.Service
 	Workspaces    *workspace.Service
 	Templates     *template.Service
@@ -85,6 +87,8 @@ type Config struct {
 	AppHosts app.Hosts
 	// AgentAPIVersion and ProvisionerAPIVersion are those of the wires.
 	AgentAPIVersion, ProvisionerAPIVersion string
+	// TermsOfServiceURL is what people agree to who log in; "" for nothing.
+	TermsOfServiceURL string
 	// PasswordAuthDisabled only says so to those who ask how to log in.
 	PasswordAuthDisabled bool
 
@@ -126,6 +130,8 @@ func (a *API) Routes() []Route {
 		a.healthRoutes(),
 		a.insightRoutes(),
 		a.userRoutes(),
+		a.loginRoutes(),
+		a.idpSyncRoutes(),
 		a.keyRoutes(),
 		a.organizationRoutes(),
 		a.auditRoutes(),

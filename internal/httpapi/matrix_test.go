@@ -16,6 +16,7 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/deployment"
 	"github.com/seed-2a7f8fe7/coder/internal/health"
 	"github.com/seed-2a7f8fe7/coder/internal/insight"
+	"github.com/seed-2a7f8fe7/coder/internal/login"
 	"github.com/seed-2a7f8fe7/coder/internal/notify"
 	"github.com/seed-2a7f8fe7/coder/internal/organization"
 	"github.com/seed-2a7f8fe7/coder/internal/presence"
@@ -94,7 +95,7 @@ func TestMatrix(t *testing.T) {
 
 // everyRoute gives the whole table, of an API that can answer nothing.
 func everyRoute() []Route {
-	return New(Config{Site: &deployment.Service{}, Health: &health.Service{}, Insights: &insight.Service{}, Organizations: &organization.Service{}, Workspaces: &workspace.Service{}, Templates: &template.Service{}, Presence: &presence.Service{}, Queue: &queue.Service{}, Apps: &app.Service{}, Hub: &notify.Hub{}}).Routes()
+	return New(Config{Site: &deployment.Service{}, Health: &health.Service{}, Insights: &insight.Service{}, Login: &login.Service{}, Organizations: &organization.Service{}, Workspaces: &workspace.Service{}, Templates: &template.Service{}, Presence: &presence.Service{}, Queue: &queue.Service{}, Apps: &app.Service{}, Hub: &notify.Hub{}}).Routes()
 }
 
 func verdict(s access.Subject, r Route, org, me, other uuid.UUID) string {

@@ -41,7 +41,7 @@ func (a *API) userRoutes() []Route {
 		{Method: "GET", Path: "/users/{user}/quiet-hours", Summary: "When a user's workspaces may be stopped", Action: coder.RBACActionReadPersonal, Resource: user, Out: coder.UserQuietHoursScheduleResponse{}, Handler: a.getQuietHours},
 		{Method: "PUT", Path: "/users/{user}/quiet-hours", Summary: "Say when one's workspaces may be stopped", Action: coder.RBACActionUpdatePersonal, Resource: user, In: coder.UpdateUserQuietHoursScheduleRequest{}, Out: coder.UserQuietHoursScheduleResponse{}, Handler: a.putQuietHours},
 		{Method: "GET", Path: "/users/{user}/organizations", Summary: "A user's organizations", Action: coder.RBACActionRead, Resource: user, Out: []coder.Organization{}, Handler: a.getUserOrganizations},
-		{Method: "GET", Path: "/users/{user}/organizations/{organizationname}", Summary: "One of a user's organizations", Action: coder.RBACActionRead, Resource: coder.RBACResourceOrganization, Out: coder.Organization{}, Handler: a.getUserOrganization},
+		{Method: "GET", Path: "/users/{user}/organizations/{organizationname}", Summary: "One of a user's organizations", Action: coder.RBACActionRead, Resource: user, Out: coder.Organization{}, Handler: a.getUserOrganization},
 	}
 }
 
@@ -90,10 +90,6 @@ func (a *API) postLogout(w http.ResponseWriter, r *http.Request) error {
 	}
 	a.setSession(w, "")
 	return reply(w, http.StatusOK, coder.Response{Message: "You are logged out"})
-}
-
-func (a *API) getAuthMethods(w http.ResponseWriter, _ *http.Request) error {
-	return reply(w, http.StatusOK, coder.AuthMethods{Password: coder.AuthMethod{Enabled: !a.PasswordAuthDisabled}})
 }
 
 func (a *API) postValidatePassword(w http.ResponseWriter, r *http.Request) error {

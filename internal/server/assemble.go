@@ -19,6 +19,7 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/insight"
 	"github.com/seed-2a7f8fe7/coder/internal/keyring"
 	"github.com/seed-2a7f8fe7/coder/internal/lifecycle"
+	"github.com/seed-2a7f8fe7/coder/internal/login"
 	"github.com/seed-2a7f8fe7/coder/internal/notify"
 	"github.com/seed-2a7f8fe7/coder/internal/organization"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
@@ -26,9 +27,9 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/provisionapi"
 	"github.com/seed-2a7f8fe7/coder/internal/queue"
 	"github.com/seed-2a7f8fe7/coder/internal/share"
+	"github.com/seed-2a7f8fe7/coder/internal/steward"
 	"github.com/seed-2a7f8fe7/coder/internal/switchboard"
 	"github.com/seed-2a7f8fe7/coder/internal/telemetry"
-	"github.com/seed-2a7f8fe7/coder/internal/steward"
 	"github.com/seed-2a7f8fe7/coder/internal/template"
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel"
 	"github.com/seed-2a7f8fe7/coder/internal/workspace"
@@ -39,6 +40,7 @@ type facts struct {
 	id        uuid.UUID
 	authority *tunnel.Authority
 	hostKeys  []byte
+	logins    []byte
 }
 
 // deployment reads it, making what is not there yet; of several replicas that
@@ -63,7 +65,10 @@ func (s *Server) deployment(ctx context.Context) (d facts, err error) {
 	if d.authority, err = tunnel.NewAuthority(seed); err != nil {
 		return d, err
 	}
-	d.hostKeys, err = s.secret(ctx, "ssh-host-key", 32)
+	if d.hostKeys, err = s.secret(ctx, "ssh-host-key", 32); err != nil {
+		return d, err
+	}
+	d.logins, err = s.secret(ctx, "logins", 32)
 	return d, err
 }
 
@@ -82,6 +87,7 @@ func (s *Server) secret(ctx context.Context, name string, size int) ([]byte, err
 type rooms struct {
 	hub        *notify.Hub
 	identity   *identity.Service
+	login      *login.Service
 	people     *organization.Service
 	queue      *queue.Service
 	keys       *keyring.Service
@@ -104,7 +110,10 @@ func (s *Server) assemble(ctx context.Context, ln *listeners) error {
 	if err != nil {
 		return err
 	}
-	r := s.rooms(d)
+	r, err := s.rooms(d)
+	if err != nil {
+		return err
+	}
 	api, err := s.api(r, d)
 	if err != nil {
 		return err
@@ -159,7 +168,7 @@ func relayAddress(u *url.URL) string {
 	return u.String()
 }
 
-func (s *Server) rooms(d facts) rooms {
+func (s *Server) rooms(d facts) (rooms, error) {
 	named := func(name string) []any { return []any{telemetry.NameKey, name} }
 	store := s.db.store
 	var r rooms
@@ -170,7 +179,12 @@ func (s *Server) rooms(d facts) rooms {
 		DefaultTokenLifetime: s.c.Session.DefaultTokenLifetime, MaxTokenLifetime: s.c.Session.MaxTokenLifetime,
 		MaxAdminTokenLifetime: s.c.Session.MaxAdminLifetime, DisablePasswordAuth: s.c.Session.DisablePasswordAuth,
 		DisableOwnerWorkspaceAccess: s.c.NoOwnerWorkspaceAccess, SSHKeyAlgorithm: s.c.SSHKeyAlgorithm,
+		Verify:                  func(ctx context.Context, id uuid.UUID, by coder.LoginType) error { return r.login.Verify(ctx, id, by) },
 		DisableWorkspaceSharing: s.c.NoWorkspaceSharing, QuietHours: s.c.QuietHours, NoCustomQuietHours: s.c.NoCustomQuietHours,
+	})
+	var err error
+	r.login, err = login.New(login.Config{
+		Store: store, Identity: r.identity, Log: s.log.With(named("login")...), AccessURL: s.accessURL, Secret: d.logins, OIDC: s.c.OIDC, GitHub: s.c.GitHub,
 	})
 	r.people = organization.New(organization.Config{Store: store, Hub: r.hub})
 	r.queue = queue.New(queue.Config{
@@ -204,7 +218,7 @@ func (s *Server) rooms(d facts) rooms {
 		Queue: r.queue, Keys: r.keys, Identity: r.identity, Log: s.log.With(named("provisionapi")...), PSK: s.c.ProvisionerDaemonPSK, Version: s.c.Version,
 	})
 	s.site(&r)
-	return r
+	return r, err
 }
 
 func (s *Server) api(r rooms, d facts) (*httpapi.API, error) {
@@ -220,12 +234,12 @@ func (s *Server) api(r rooms, d facts) (*httpapi.API, error) {
 	mounts[provisionapi.Pattern] = r.provision.Handler()
 	return httpapi.New(httpapi.Config{
 		Log: s.log.With(telemetry.NameKey, "httpapi"), Registerer: s.registry, AccessURL: s.accessURL, Version: s.c.Version,
-		DeploymentID: d.id.String(), Identity: r.identity, Organizations: r.people, Templates: r.templates, Workspaces: r.workspaces,
+		DeploymentID: d.id.String(), Identity: r.identity, Login: r.login, Organizations: r.people, Templates: r.templates, Workspaces: r.workspaces,
 		Queue: r.queue, Keys: r.keys, Presence: r.presence, Apps: r.apps, AppHosts: hosts, Hub: r.hub,
 		ProxyHeaders: s.c.ProxyTrustedHeaders, ProxyOrigins: origins, SecureCookies: s.c.Cookies.Secure, SameSiteNone: s.c.Cookies.SameSite == "none",
 		SSH:                  coder.SSHConfigResponse{HostnamePrefix: s.c.HostnamePrefix, HostnameSuffix: s.c.HostnameSuffix, SSHConfigOptions: s.c.SSHConfigOptions},
-		PasswordAuthDisabled: s.c.Session.DisablePasswordAuth,
-		AgentAPIVersion:      "1.0", ProvisionerAPIVersion: "1.14",
+		PasswordAuthDisabled: s.c.Session.DisablePasswordAuth, TermsOfServiceURL: s.c.TermsOfServiceURL,
+		AgentAPIVersion: "1.0", ProvisionerAPIVersion: "1.14",
 		Site: r.site, Health: r.health, Insights: r.insights, Relay: r.board.Debug,
 		AgentHTTP: r.agents.AgentHTTP, AgentPTY: r.agents.AgentPTY,
 		Mounts: mounts,

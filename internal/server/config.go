@@ -13,6 +13,7 @@ import (
 
 	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/internal/identity"
+	"github.com/seed-2a7f8fe7/coder/internal/login"
 )
 
 // Config is what a server is told. The zero value of a field means its
@@ -61,6 +62,9 @@ type Config struct {
 	QuietHours              string // CRON_TZ=zone minute hour * * *; empty: midnight UTC
 	NoCustomQuietHours      bool
 	Session                 Session
+	OIDC                    login.OIDC   // without an issuer: off
+	GitHub                  login.GitHub // without a client id: off
+	TermsOfServiceURL       string
 	Apps                    Apps
 	Cookies                 Cookies
 	ProxyTrustedHeaders     []string

@@ -28,8 +28,6 @@ func Options() []Topic {
 		{"TLS", tls()},
 		{"Relay", relay()},
 		{"Observability", observability()},
-		{"GitHub", github()},
-		{"OpenID Connect", oidc()},
 		{"Other", other()},
 		{"Sessions", sessions()},
 		{"Database", database()},
@@ -78,51 +76,6 @@ func observability() []Row {
 	}
 }
 
-func github() []Row {
-	return []Row{
-		{"oauth2-github-client-id", "string", "CODER_OAUTH2_GITHUB_CLIENT_ID", "oauth2.github.clientID", "", "Client id of the GitHub application that people sign in with."},
-		{"oauth2-github-client-secret", "string", "CODER_OAUTH2_GITHUB_CLIENT_SECRET", "", "", "Client secret of the GitHub application."},
-		{"oauth2-github-device-flow", "bool", "CODER_OAUTH2_GITHUB_DEVICE_FLOW", "oauth2.github.deviceFlow", "false", "Sign in to GitHub by a code instead of a redirect."},
-		{"oauth2-github-default-provider-enable", "bool", "CODER_OAUTH2_GITHUB_DEFAULT_PROVIDER_ENABLE", "oauth2.github.defaultProviderEnable", "true", "Offer a ready-made GitHub application when none is configured."},
-		{"oauth2-github-allowed-orgs", "string-array", "CODER_OAUTH2_GITHUB_ALLOWED_ORGS", "oauth2.github.allowedOrgs", "", "Let members of these GitHub organizations in."},
-		{"oauth2-github-allowed-teams", "string-array", "CODER_OAUTH2_GITHUB_ALLOWED_TEAMS", "oauth2.github.allowedTeams", "", "Let members of these GitHub teams in, as organization/team."},
-		{"oauth2-github-allow-signups", "bool", "CODER_OAUTH2_GITHUB_ALLOW_SIGNUPS", "oauth2.github.allowSignups", "", "Make a user at somebody's first sign-in with GitHub."},
-		{"oauth2-github-allow-everyone", "bool", "CODER_OAUTH2_GITHUB_ALLOW_EVERYONE", "oauth2.github.allowEveryone", "", "Let everybody with a GitHub account in."},
-		{"oauth2-github-enterprise-base-url", "string", "CODER_OAUTH2_GITHUB_ENTERPRISE_BASE_URL", "oauth2.github.enterpriseBaseURL", "", "URL of a GitHub Enterprise server."},
-	}
-}
-
-func oidc() []Row {
-	return []Row{
-		{"oidc-allow-signups", "bool", "CODER_OIDC_ALLOW_SIGNUPS", "oidc.allowSignups", "true", "Make a user at somebody's first sign-in."},
-		{"oidc-client-id", "string", "CODER_OIDC_CLIENT_ID", "oidc.clientID", "", "Client id."},
-		{"oidc-client-secret", "string", "CODER_OIDC_CLIENT_SECRET", "", "", "Client secret."},
-		{"oidc-client-key-file", "string", "CODER_OIDC_CLIENT_KEY_FILE", "oidc.oidcClientKeyFile", "", "Key to sign in with instead of a client secret."},
-		{"oidc-client-cert-file", "string", "CODER_OIDC_CLIENT_CERT_FILE", "oidc.oidcClientCertFile", "", "Certificate of --oidc-client-key-file."},
-		{"oidc-email-domain", "string-array", "CODER_OIDC_EMAIL_DOMAIN", "oidc.emailDomain", "", "Let addresses of these domains in."},
-		{"oidc-issuer-url", "string", "CODER_OIDC_ISSUER_URL", "oidc.issuerURL", "", "URL of the identity provider."},
-		{"oidc-scopes", "string-array", "CODER_OIDC_SCOPES", "oidc.scopes", "openid,profile,email", "Scopes to ask for."},
-		{"oidc-ignore-email-verified", "bool", "CODER_OIDC_IGNORE_EMAIL_VERIFIED", "oidc.ignoreEmailVerified", "", "Let addresses in that the provider has not verified."},
-		{"oidc-username-field", "string", "CODER_OIDC_USERNAME_FIELD", "oidc.usernameField", "preferred_username", "Claim with the name of the user."},
-		{"oidc-name-field", "string", "CODER_OIDC_NAME_FIELD", "oidc.nameField", "name", "Claim with the full name."},
-		{"oidc-email-field", "string", "CODER_OIDC_EMAIL_FIELD", "oidc.emailField", "email", "Claim with the e-mail address."},
-		{"oidc-auth-url-params", "struct[map[string]string]", "CODER_OIDC_AUTH_URL_PARAMS", "oidc.authURLParams", `{"access_type": "offline"}`, "Further parameters of the sign-in URL, as a JSON object."},
-		{"oidc-ignore-userinfo", "bool", "CODER_OIDC_IGNORE_USERINFO", "oidc.ignoreUserInfo", "false", "Do not ask the userinfo endpoint."},
-		{"oidc-group-field", "string", "CODER_OIDC_GROUP_FIELD", "oidc.groupField", "", "Claim with the groups."},
-		{"oidc-group-mapping", "struct[map[string]string]", "CODER_OIDC_GROUP_MAPPING", "oidc.groupMapping", "{}", "Groups by the names that the provider has for them, as a JSON object."},
-		{"oidc-group-auto-create", "bool", "CODER_OIDC_GROUP_AUTO_CREATE", "oidc.enableGroupAutoCreate", "false", "Make groups that are not there yet."},
-		{"oidc-group-regex-filter", "regexp", "CODER_OIDC_GROUP_REGEX_FILTER", "oidc.groupRegexFilter", ".*", "Take only groups that match."},
-		{"oidc-allowed-groups", "string-array", "CODER_OIDC_ALLOWED_GROUPS", "oidc.groupAllowed", "", "Let only members of these groups in."},
-		{"oidc-user-role-field", "string", "CODER_OIDC_USER_ROLE_FIELD", "oidc.userRoleField", "", "Claim with the roles."},
-		{"oidc-user-role-mapping", "struct[map[string][]string]", "CODER_OIDC_USER_ROLE_MAPPING", "oidc.userRoleMapping", "{}", "Roles by the names that the provider has for them, as a JSON object."},
-		{"oidc-user-role-default", "string-array", "CODER_OIDC_USER_ROLE_DEFAULT", "oidc.userRoleDefault", "", "Roles that everybody has who signs in."},
-		{"oidc-sign-in-text", "string", "CODER_OIDC_SIGN_IN_TEXT", "oidc.signInText", "OpenID Connect", "Text of the button."},
-		{"oidc-icon-url", "url", "CODER_OIDC_ICON_URL", "oidc.iconURL", "", "Icon of the button."},
-		{"oidc-signups-disabled-text", "string", "CODER_OIDC_SIGNUPS_DISABLED_TEXT", "oidc.signupsDisabledText", "", "Text for those who may not sign up."},
-		{"dangerous-oidc-skip-issuer-checks", "bool", "CODER_DANGEROUS_OIDC_SKIP_ISSUER_CHECKS", "oidc.dangerousSkipIssuerChecks", "", "Do not check who issued a token."},
-	}
-}
-
 func other() []Row {
 	return []Row{
 		{"experiments", "string-array", "CODER_EXPERIMENTS", "experiments", "", "Experiments to turn on, or *."},
@@ -136,7 +89,6 @@ func other() []Row {
 func sessions() []Row {
 	return []Row{
 		{"default-oauth-refresh-lifetime", "duration", "CODER_DEFAULT_OAUTH_REFRESH_LIFETIME", "defaultOAuthRefreshLifetime", "720h0m0s", "How long a sign-in of an OAuth2 application can be renewed."},
-		{"terms-of-service-url", "string", "CODER_TERMS_OF_SERVICE_URL", "termsOfServiceURL", "", "URL of terms that people must accept to sign in."},
 		{"scim-auth-header", "string", "CODER_SCIM_AUTH_HEADER", "", "", "Secret of the identity provider's SCIM client; empty turns SCIM off."},
 	}
 }

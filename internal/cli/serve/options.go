@@ -24,7 +24,10 @@ type serverFlags struct {
 	telemetry    bool
 	usage        bool
 	quietHours   bool
-	later        []*option.Option
+	login        loginFlags
+	// githubDefault has no effect.
+	githubDefault bool
+	later         []*option.Option
 }
 
 // under puts options under one heading of the help.
@@ -45,6 +48,8 @@ func serverOptions(a *app.Run, f *serverFlags) []*option.Option {
 	all = append(all, databaseOptions(a, &f.cfg)...)
 	all = append(all, provisioningOptions(f)...)
 	all = append(all, sessionOptions(&f.cfg)...)
+	all = append(all, oidcOptions(f)...)
+	all = append(all, githubOptions(f)...)
 	all = append(all, observabilityOptions(f)...)
 	all = append(all, appOptions(f)...)
 	all = append(all, under("Workspaces",
@@ -148,6 +153,7 @@ func sessionOptions(c *server.Config) []*option.Option {
 		option.Duration(&s.MaxTokenLifetime, "max-token-lifetime", "How long a token may live at most.").Env("CODER_MAX_TOKEN_LIFETIME").YAML("networking.http.maxTokenLifetime").Def("876600h0m0s"),
 		option.Duration(&s.MaxAdminLifetime, "max-admin-token-lifetime", "How long a token of an owner may live at most.").Env("CODER_MAX_ADMIN_TOKEN_LIFETIME").YAML("networking.http.maxAdminTokenLifetime").Def("168h0m0s"),
 		option.Duration(&s.DefaultTokenLifetime, "default-token-lifetime", "How long a token lives when nothing else is asked for.").Env("CODER_DEFAULT_TOKEN_LIFETIME").YAML("defaultTokenLifetime").Def("168h0m0s"),
+		option.String(&c.TermsOfServiceURL, "terms-of-service-url", "URL of the terms that people agree to who sign in.").Env("CODER_TERMS_OF_SERVICE_URL").YAML("termsOfServiceURL"),
 		option.Bool(&c.Cookies.Secure, "secure-auth-cookie", "Let browsers send the session over HTTPS only.").Env("CODER_SECURE_AUTH_COOKIE").YAML("networking.secureAuthCookie"),
 		option.Choice(&c.Cookies.SameSite, "samesite-auth-cookie", "Whether browsers send the session along from other sites.", "lax", "none").Env("CODER_SAMESITE_AUTH_COOKIE").YAML("networking.sameSiteAuthCookie").Def("lax"),
 	)

@@ -86,6 +86,9 @@ func serve(ctx context.Context, a *app.Run, f *serverFlags, options []*option.Op
 	if c.SSHConfigOptions, err = option.SSHPairs(f.sshOptions); err != nil {
 		return err
 	}
+	if err := f.login.into(&c); err != nil {
+		return err
+	}
 	if f.supportLinks != "" {
 		if err := json.Unmarshal([]byte(f.supportLinks), &c.SupportLinks); err != nil {
 			return coder.Errorf(coder.CodeInvalid, "--support-links: %s", err)

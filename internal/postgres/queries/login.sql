@@ -113,3 +113,9 @@ DELETE FROM login_attempts WHERE key = $1;
 -- name: LoginAttemptsPurge :execrows
 -- Forgets attempts that count for nothing any more.
 DELETE FROM login_attempts WHERE full_until < $1;
+
+-- name: SessionsClaimCheck :execrows
+-- Takes it on to ask the provider about the sessions of a user, unless
+-- somebody does already, or has.
+UPDATE api_keys SET provider_check_at = @until
+WHERE user_id = @user_id AND login_type = @login_type AND provider_check_at <= @now::timestamptz;

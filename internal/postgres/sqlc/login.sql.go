@@ -315,6 +315,33 @@ func (q *Queries) SessionsCheckAt(ctx context.Context, checkAt *time.Time, userI
 	return err
 }
 
+const sessionsClaimCheck = `-- name: SessionsClaimCheck :execrows
+UPDATE api_keys SET provider_check_at = $1
+WHERE user_id = $2 AND login_type = $3 AND provider_check_at <= $4::timestamptz
+`
+
+type SessionsClaimCheckParams struct {
+	Until     *time.Time
+	UserID    uuid.UUID
+	LoginType string
+	Now       time.Time
+}
+
+// Takes it on to ask the provider about the sessions of a user, unless
+// somebody does already, or has.
+func (q *Queries) SessionsClaimCheck(ctx context.Context, arg SessionsClaimCheckParams) (int64, error) {
+	result, err := q.db.Exec(ctx, sessionsClaimCheck,
+		arg.Until,
+		arg.UserID,
+		arg.LoginType,
+		arg.Now,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
 const sessionsEnd = `-- name: SessionsEnd :execrows
 DELETE FROM api_keys WHERE user_id = $1 AND login_type = $2
 `

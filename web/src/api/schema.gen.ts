@@ -2300,6 +2300,378 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v2/organizations/{organization}/settings/idpsync/available-fields": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The claims of an organization's members */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    organization: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": string[];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/organizations/{organization}/settings/idpsync/field-values": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The values of a claim of an organization's members */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    organization: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": string[];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/organizations/{organization}/settings/idpsync/groups": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** How claims become groups */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    organization: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["GroupSyncSettings"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /** Replace how claims become groups */
+        patch: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    organization: string;
+                };
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["GroupSyncSettings"];
+                };
+            };
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["GroupSyncSettings"];
+                    };
+                };
+            };
+        };
+        trace?: never;
+    };
+    "/api/v2/organizations/{organization}/settings/idpsync/groups/config": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /** Change which claim becomes groups */
+        patch: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    organization: string;
+                };
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["PatchGroupIDPSyncConfigRequest"];
+                };
+            };
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["GroupSyncSettings"];
+                    };
+                };
+            };
+        };
+        trace?: never;
+    };
+    "/api/v2/organizations/{organization}/settings/idpsync/groups/mapping": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /** Add and remove mappings to groups */
+        patch: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    organization: string;
+                };
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["PatchGroupIDPSyncMappingRequest"];
+                };
+            };
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["GroupSyncSettings"];
+                    };
+                };
+            };
+        };
+        trace?: never;
+    };
+    "/api/v2/organizations/{organization}/settings/idpsync/roles": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** How claims become roles */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    organization: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["RoleSyncSettings"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /** Replace how claims become roles */
+        patch: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    organization: string;
+                };
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["RoleSyncSettings"];
+                };
+            };
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["RoleSyncSettings"];
+                    };
+                };
+            };
+        };
+        trace?: never;
+    };
+    "/api/v2/organizations/{organization}/settings/idpsync/roles/config": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /** Change which claim becomes roles */
+        patch: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    organization: string;
+                };
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["PatchRoleIDPSyncConfigRequest"];
+                };
+            };
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["RoleSyncSettings"];
+                    };
+                };
+            };
+        };
+        trace?: never;
+    };
+    "/api/v2/organizations/{organization}/settings/idpsync/roles/mapping": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /** Add and remove mappings to roles */
+        patch: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    organization: string;
+                };
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["PatchRoleIDPSyncMappingRequest"];
+                };
+            };
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["RoleSyncSettings"];
+                    };
+                };
+            };
+        };
+        trace?: never;
+    };
     "/api/v2/organizations/{organization}/settings/workspace-sharing": {
         parameters: {
             query?: never;
@@ -2735,6 +3107,218 @@ export interface paths {
         options?: never;
         head?: never;
         patch?: never;
+        trace?: never;
+    };
+    "/api/v2/settings/idpsync/available-fields": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The claims of all users */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": string[];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/settings/idpsync/field-values": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The values of a claim of all users */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": string[];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/settings/idpsync/organization": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** How claims become memberships */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["OrganizationSyncSettings"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /** Replace how claims become memberships */
+        patch: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["OrganizationSyncSettings"];
+                };
+            };
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["OrganizationSyncSettings"];
+                    };
+                };
+            };
+        };
+        trace?: never;
+    };
+    "/api/v2/settings/idpsync/organization/config": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /** Change which claim becomes memberships */
+        patch: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["PatchOrganizationIDPSyncConfigRequest"];
+                };
+            };
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["OrganizationSyncSettings"];
+                    };
+                };
+            };
+        };
+        trace?: never;
+    };
+    "/api/v2/settings/idpsync/organization/mapping": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /** Add and remove mappings to memberships */
+        patch: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["PatchOrganizationIDPSyncMappingRequest"];
+                };
+            };
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["OrganizationSyncSettings"];
+                    };
+                };
+            };
+        };
         trace?: never;
     };
     "/api/v2/templates": {
@@ -5425,6 +6009,110 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v2/users/oauth2/github/callback": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Log in by GitHub */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success */
+                307: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/users/oauth2/github/device": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Begin to log in to GitHub by a code */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ExternalAuthDevice"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/users/oidc/callback": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Log in by OpenID Connect */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success */
+                307: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v2/users/roles": {
         parameters: {
             query?: never;
@@ -7491,6 +8179,13 @@ export interface components {
         ExternalAPIKeyScopes: {
             external: components["schemas"]["APIKeyScope"][];
         };
+        ExternalAuthDevice: {
+            device_code: string;
+            expires_in: number;
+            interval: number;
+            user_code: string;
+            verification_uri: string;
+        };
         Feature: {
             actual?: number | null;
             enabled: boolean;
@@ -7550,6 +8245,17 @@ export interface components {
         };
         /** @enum {string} */
         GroupSource: "oidc" | "user";
+        GroupSyncSettings: {
+            auto_create_missing_groups: boolean;
+            field: string;
+            legacy_group_name_mapping?: {
+                [key: string]: string;
+            };
+            mapping: {
+                [key: string]: string[];
+            };
+            regex_filter: components["schemas"]["Regexp"] | null;
+        };
         Healthcheck: {
             interval: number;
             threshold: number;
@@ -7581,6 +8287,15 @@ export interface components {
         };
         /** @enum {string} */
         HealthSeverity: "ok" | "warning" | "error";
+        IDPSyncMappinggithubcomgoogleuuidUUID: {
+            /** Format: uuid */
+            gets: string;
+            given: string;
+        };
+        IDPSyncMappingstring: {
+            gets: string;
+            given: string;
+        };
         /** @enum {string} */
         InsightsReportInterval: "day" | "week";
         IssueReconnectingPTYSignedTokenRequest: {
@@ -7717,12 +8432,28 @@ export interface components {
             user_id: string;
             username: string;
         };
+        OrganizationSyncSettings: {
+            field: string;
+            mapping: {
+                [key: string]: string[];
+            };
+            organization_assign_default: boolean;
+        };
         PaginatedMembersResponse: {
             count: number;
             members: components["schemas"]["OrganizationMemberWithUserData"][];
         };
         /** @enum {string} */
         ParameterFormType: "" | "checkbox" | "dropdown" | "error" | "input" | "multi-select" | "radio" | "slider" | "switch" | "tag-select" | "textarea";
+        PatchGroupIDPSyncConfigRequest: {
+            auto_create_missing_groups: boolean;
+            field: string;
+            regex_filter: components["schemas"]["Regexp"] | null;
+        };
+        PatchGroupIDPSyncMappingRequest: {
+            add: components["schemas"]["IDPSyncMappinggithubcomgoogleuuidUUID"][];
+            remove: components["schemas"]["IDPSyncMappinggithubcomgoogleuuidUUID"][];
+        };
         PatchGroupRequest: {
             add_users?: string[];
             avatar_url?: string | null;
@@ -7730,6 +8461,21 @@ export interface components {
             name?: string;
             quota_allowance?: number | null;
             remove_users?: string[];
+        };
+        PatchOrganizationIDPSyncConfigRequest: {
+            assign_default: boolean;
+            field: string;
+        };
+        PatchOrganizationIDPSyncMappingRequest: {
+            add: components["schemas"]["IDPSyncMappinggithubcomgoogleuuidUUID"][];
+            remove: components["schemas"]["IDPSyncMappinggithubcomgoogleuuidUUID"][];
+        };
+        PatchRoleIDPSyncConfigRequest: {
+            field: string;
+        };
+        PatchRoleIDPSyncMappingRequest: {
+            add: components["schemas"]["IDPSyncMappingstring"][];
+            remove: components["schemas"]["IDPSyncMappingstring"][];
         };
         PatchTemplateVersionRequest: {
             message?: string | null;
@@ -8059,6 +8805,7 @@ export interface components {
             updated_at: string;
             username: string;
         };
+        Regexp: Record<string, never>;
         Region: {
             display_name: string;
             healthy: boolean;
@@ -8139,6 +8886,12 @@ export interface components {
             organization_permissions: components["schemas"]["Permission"][];
             site_permissions: components["schemas"]["Permission"][];
             user_permissions: components["schemas"]["Permission"][];
+        };
+        RoleSyncSettings: {
+            field: string;
+            mapping: {
+                [key: string]: string[];
+            };
         };
         RotateProvisionerKeyRequest: {
             expires_in_seconds?: number;
