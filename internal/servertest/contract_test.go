@@ -229,6 +229,15 @@ func firstSteps() []step {
 		{"POST /templateversions/{templateversion}/dynamic-parameters/evaluate", "", `{"id": 3, "inputs": {"size": "7"}}`, ""},
 		{"PATCH /templates/{template}/versions", "", `{"id": "{second}"}`, ""},
 		{"POST /templateversions/{templateversion}/dry-run", "", `{"workspace_name": "y"}`, ""},
+		{"PATCH /settings/idpsync/organization", "", `{"field": "orgs", "mapping": {"staff": ["{organization}"]}, "organization_assign_default": true}`, ""},
+		{"PATCH /settings/idpsync/organization/config", "", `{"field": "orgs", "assign_default": true}`, ""},
+		{"PATCH /settings/idpsync/organization/mapping", "", `{"add": [{"given": "more", "gets": "{organization}"}]}`, ""},
+		{"PATCH /organizations/{organization}/settings/idpsync/groups", "", `{"field": "groups", "mapping": {"staff": ["{group}"]}, "auto_create_missing_groups": false}`, ""},
+		{"PATCH /organizations/{organization}/settings/idpsync/groups/config", "", `{"field": "groups", "auto_create_missing_groups": true}`, ""},
+		{"PATCH /organizations/{organization}/settings/idpsync/groups/mapping", "", `{"add": [{"given": "more", "gets": "{group}"}]}`, ""},
+		{"PATCH /organizations/{organization}/settings/idpsync/roles", "", `{"field": "roles", "mapping": {"boss": ["organization-admin"]}}`, ""},
+		{"PATCH /organizations/{organization}/settings/idpsync/roles/config", "", `{"field": "roles"}`, ""},
+		{"PATCH /organizations/{organization}/settings/idpsync/roles/mapping", "", `{"add": [{"given": "eyes", "gets": "organization-auditor"}]}`, ""},
 	}
 }
 
