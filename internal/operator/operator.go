@@ -29,6 +29,7 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/seed-2a7f8fe7/coder/api/v1alpha1"
+	"github.com/seed-2a7f8fe7/coder/internal/operator/controlplane"
 	"github.com/seed-2a7f8fe7/coder/internal/operator/provisioner"
 	"github.com/seed-2a7f8fe7/coder/internal/operator/remote"
 	"github.com/seed-2a7f8fe7/coder/internal/operator/shape"
@@ -90,9 +91,13 @@ func Run(ctx context.Context, c Config) error {
 		}
 	}
 	sites := remote.New(c.HTTP)
-	p := provisioner.New(provisioner.Config{Client: m.GetClient(), Live: m.GetAPIReader(), Sites: sites, Idle: c.Idle})
-	if err := p.Start(m); err != nil {
-		return err
+	for _, start := range []func(ctrl.Manager) error{
+		controlplane.New(controlplane.Config{Client: m.GetClient(), Live: m.GetAPIReader(), Sites: sites, Idle: c.Idle}).Start,
+		provisioner.New(provisioner.Config{Client: m.GetClient(), Live: m.GetAPIReader(), Sites: sites, Idle: c.Idle}).Start,
+	} {
+		if err := start(m); err != nil {
+			return err
+		}
 	}
 	return m.Start(ctx)
 }

@@ -56,15 +56,15 @@ func must(t *testing.T, err error) {
 // server behind it that is reached by any name.
 type town struct {
 	*servertest.Server
-	ns   string
-	node *kubetest.Node
+	ns, dir string
+	node    *kubetest.Node
 }
 
 func newTown(t *testing.T) *town {
 	cluster.Need(t)
-	w := &town{ns: cluster.Namespace(t)}
+	w := &town{ns: cluster.Namespace(t), dir: t.TempDir()}
 	w.Server = servertest.Start(t, func(c *server.Config) { c.ProvisionerDaemons = 0 })
-	w.node = &kubetest.Node{Cluster: cluster, Namespace: w.ns, Start: w.daemon}
+	w.node = &kubetest.Node{Cluster: cluster, Namespace: w.ns, Start: w.start}
 	w.node.Run(t)
 	w.operate(t)
 	return w
@@ -107,8 +107,12 @@ func (w *town) http() *http.Client {
 	}}}
 }
 
-// daemon is what runs in the pods: a real provisioner.
-func (w *town) daemon(pod *corev1.Pod, env map[string]string) (kubetest.Process, error) {
+// start is what runs in the pods: a real provisioner, or a real server over
+// the town's database.
+func (w *town) start(pod *corev1.Pod, env map[string]string) (kubetest.Process, error) {
+	if env["CODER_PROVISIONER_DAEMON_KEY"] == "" {
+		return w.replica(env)
+	}
 	u, err := url.Parse(env["CODER_URL"])
 	if err != nil {
 		return nil, err
@@ -121,6 +125,17 @@ func (w *town) daemon(pod *corev1.Pod, env map[string]string) (kubetest.Process,
 		return nil, err
 	}
 	return process{d}, d.Start(context.Background())
+}
+
+func (w *town) replica(env map[string]string) (kubetest.Process, error) {
+	s, err := server.New(server.Config{
+		Version: "v0.0.0-test", Log: slog.New(slog.DiscardHandler), HTTPAddress: "127.0.0.1:0", HostnameSuffix: "coder",
+		PostgresURL: w.PostgresURL, ConfigDir: w.dir, CacheDir: w.dir, OperatorToken: env["CODER_OPERATOR_TOKEN"],
+	})
+	if err != nil {
+		return nil, err
+	}
+	return process{s}, s.Start(context.Background())
 }
 
 type process struct {
@@ -136,19 +151,18 @@ func (p process) Stop() {
 	_ = p.d.Stop(ctx)
 }
 
-// controlPlane makes a control plane that is ready, with a token of the owner.
+// controlPlane makes a control plane and waits for it.
 func (w *town) controlPlane(t *testing.T) *v1alpha1.CoderControlPlane {
 	t.Helper()
-	ctx := t.Context()
-	must(t, cluster.Client.Create(ctx, &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Name: "main-operator-token", Namespace: w.ns},
-		StringData: map[string]string{"token": w.Client.SessionToken},
-	}))
 	cp := &v1alpha1.CoderControlPlane{ObjectMeta: metav1.ObjectMeta{Name: "main", Namespace: w.ns}}
-	must(t, cluster.Client.Create(ctx, cp))
-	cp.Status.URL = "http://main." + w.ns + ".svc.cluster.local:80"
-	cp.Status.OperatorTokenSecretRef = &v1alpha1.SecretKeySelector{Name: "main-operator-token", Key: "token"}
-	must(t, cluster.Client.Status().Update(ctx, cp))
+	must(t, cluster.Client.Create(t.Context(), cp))
+	kubetest.Until(t, wait, func(ctx context.Context) string {
+		must(t, cluster.Client.Get(ctx, client.ObjectKeyFromObject(cp), cp))
+		if !cp.Status.OperatorAccessReady || cp.Status.Phase != v1alpha1.PhaseReady {
+			return fmt.Sprintf("not ready: %+v", cp.Status)
+		}
+		return ""
+	})
 	return cp
 }
 

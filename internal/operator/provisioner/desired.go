@@ -6,6 +6,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -94,7 +95,12 @@ func Workload(f Facts, replicas int32) []client.Object {
 		},
 	}}
 	if p.Spec.PodDisruptionBudget != nil {
-		out = append(out, shape.Disruption(o, Name(p), labelsOf(p), selector, *p.Spec.PodDisruptionBudget))
+		out = append(out, Budget(p, *p.Spec.PodDisruptionBudget))
 	}
 	return out
+}
+
+// Budget gives the disruption budget of a pool.
+func Budget(p *v1alpha1.CoderProvisioner, s v1alpha1.DisruptionSpec) *policyv1.PodDisruptionBudget {
+	return shape.Disruption(shape.OwnerOf(Kind, p), Name(p), labelsOf(p), Selector(p), s)
 }

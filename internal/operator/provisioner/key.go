@@ -7,9 +7,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
@@ -210,6 +208,12 @@ func (r *round) dropRights(ctx context.Context) error {
 	want := Namespaces(r.Provisioner)
 	gone := slices.DeleteFunc(slices.Clone(r.Provisioner.Status.WorkspaceNamespaces), func(n string) bool { return slices.Contains(want, n) })
 	r.Provisioner.Status.WorkspaceNamespaces = want
+	if len(shape.Rules(r.Provisioner.Spec.RBAC)) == 0 {
+		gone = append(gone, want...)
+		if err := apply.DropOwnRights(ctx, r.Client, shape.OwnerOf(Kind, r.Provisioner), Name(r.Provisioner)); err != nil {
+			return err
+		}
+	}
 	return r.dropIn(ctx, gone)
 }
 
@@ -217,24 +221,6 @@ func (r *round) dropAllRights(ctx context.Context) error {
 	return r.dropIn(ctx, append(slices.Clone(r.Provisioner.Status.WorkspaceNamespaces), Namespaces(r.Provisioner)...))
 }
 
-// dropIn deletes what the resource made in namespaces; it is found by its name
-// and its owner's label.
 func (r *round) dropIn(ctx context.Context, namespaces []string) error {
-	p := r.Provisioner
-	for _, ns := range namespaces {
-		name := shape.Name(Name(p), p.Namespace)
-		for _, o := range []client.Object{
-			&rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: ns}},
-			&rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: ns}},
-		} {
-			err := r.Client.Get(ctx, client.ObjectKeyFromObject(o), o)
-			if err == nil && o.GetLabels()[shape.LabelOwner] == string(p.UID) {
-				err = r.Client.Delete(ctx, o, client.Preconditions{UID: new(o.GetUID())})
-			}
-			if client.IgnoreNotFound(err) != nil {
-				return err
-			}
-		}
-	}
-	return nil
+	return apply.DropRights(ctx, r.Client, shape.OwnerOf(Kind, r.Provisioner), Name(r.Provisioner), namespaces)
 }

@@ -275,6 +275,11 @@ func (r *round) workload(ctx context.Context) error {
 	if err := r.costs(ctx, scale.Replicas); err != nil {
 		return err
 	}
+	if p.Spec.PodDisruptionBudget == nil {
+		if err := apply.Absent(ctx, r.Client, Budget(p, v1alpha1.DisruptionSpec{})); err != nil {
+			return err
+		}
+	}
 	for _, o := range Workload(r.Facts, scale.Replicas) {
 		if err := apply.Object(ctx, r.Client, r.Live, o); err != nil {
 			if errors.Is(err, apply.ErrNotOurs) || apierrors.IsInvalid(err) || apierrors.IsForbidden(err) {
