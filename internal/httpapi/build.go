@@ -72,7 +72,7 @@ func (a *API) createBuild(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a *API) getBuildByNumber(w http.ResponseWriter, r *http.Request) error {
-	owner, err := a.pathUser(r)
+	owner, err := a.pathOwner(r)
 	if err != nil {
 		return err
 	}
@@ -80,7 +80,7 @@ func (a *API) getBuildByNumber(w http.ResponseWriter, r *http.Request) error {
 	if err != nil || n < 1 {
 		return coder.Invalid("buildnumber", "%q is not a number from 1", clip(r.PathValue("buildnumber"), 32))
 	}
-	out, err := a.Workspaces.BuildByNumber(r.Context(), a.actor(r), owner.ID, r.PathValue("workspacename"), int32(n))
+	out, err := a.Workspaces.BuildByNumber(r.Context(), a.actor(r), owner, r.PathValue("workspacename"), int32(n))
 	if err != nil {
 		return err
 	}

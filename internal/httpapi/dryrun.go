@@ -13,18 +13,18 @@ import (
 // dryRunRoutes are the routes of dry runs. (TPL-07)
 func (a *API) dryRunRoutes() []Route {
 	const (
-		tpl  = coder.RBACResourceTemplate
+		job  = coder.RBACResourceProvisionerJobs // of who began it, or may change the template
 		read = coder.RBACActionRead
 		path = "/templateversions/{templateversion}/dry-run"
 	)
 	s := a.Templates
 	return []Route{
 		{Method: "POST", Path: path, Summary: "Plan a workspace without making it", Action: coder.RBACActionCreate, Resource: coder.RBACResourceWorkspace, In: coder.CreateTemplateVersionDryRunRequest{}, Out: coder.ProvisionerJob{}, Status: 201, Handler: a.postDryRun},
-		{Method: "GET", Path: path + "/{jobID}", Summary: "A dry run's job", Action: read, Resource: tpl, Out: coder.ProvisionerJob{}, Handler: dryRunDetail(a, s.TemplateVersionDryRun)},
-		{Method: "GET", Path: path + "/{jobID}/resources", Summary: "What the workspace would be made of", Action: read, Resource: tpl, Out: []coder.WorkspaceResource{}, Handler: dryRunDetail(a, s.TemplateVersionDryRunResources)},
-		{Method: "GET", Path: path + "/{jobID}/matched-provisioners", Summary: "Who could do the dry run", Action: read, Resource: tpl, Out: coder.MatchedProvisioners{}, Handler: dryRunDetail(a, s.TemplateVersionDryRunMatched)},
-		{Method: "GET", Path: path + "/{jobID}/logs", Summary: "The log of a dry run", Action: read, Resource: tpl, Out: []coder.ProvisionerJobLog{}, Handler: a.getDryRunLogs},
-		{Method: "PATCH", Path: path + "/{jobID}/cancel", Summary: "Cancel a dry run", Action: read, Resource: tpl, Out: coder.Response{}, Handler: a.cancelDryRun},
+		{Method: "GET", Path: path + "/{jobID}", Summary: "A dry run's job", Action: read, Resource: job, Out: coder.ProvisionerJob{}, Handler: dryRunDetail(a, s.TemplateVersionDryRun)},
+		{Method: "GET", Path: path + "/{jobID}/resources", Summary: "What the workspace would be made of", Action: read, Resource: job, Out: []coder.WorkspaceResource{}, Handler: dryRunDetail(a, s.TemplateVersionDryRunResources)},
+		{Method: "GET", Path: path + "/{jobID}/matched-provisioners", Summary: "Who could do the dry run", Action: read, Resource: job, Out: coder.MatchedProvisioners{}, Handler: dryRunDetail(a, s.TemplateVersionDryRunMatched)},
+		{Method: "GET", Path: path + "/{jobID}/logs", Summary: "The log of a dry run", Action: read, Resource: job, Out: []coder.ProvisionerJobLog{}, Handler: a.getDryRunLogs},
+		{Method: "PATCH", Path: path + "/{jobID}/cancel", Summary: "Cancel a dry run", Action: read, Resource: job, Out: coder.Response{}, Handler: a.cancelDryRun},
 	}
 }
 

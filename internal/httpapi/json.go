@@ -104,6 +104,11 @@ func pathID(r *http.Request, name string) (uuid.UUID, error) {
 	return id, nil
 }
 
+// pathOwner gives the id of the user that the path names as an owner of things.
+func (a *API) pathOwner(r *http.Request) (uuid.UUID, error) {
+	return a.Identity.OwnerByRef(r.Context(), a.actor(r), r.PathValue("user"))
+}
+
 // pathUser gives the user that the path names by id, name, or "me".
 func (a *API) pathUser(r *http.Request) (coder.User, error) {
 	return a.Identity.UserByRef(r.Context(), a.actor(r), r.PathValue("user"))

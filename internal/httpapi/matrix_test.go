@@ -93,6 +93,9 @@ func TestMatrix(t *testing.T) {
 	}
 }
 
+// EveryRoute is everyRoute for tests of the live server.
+func EveryRoute() []Route { return everyRoute() }
+
 // everyRoute gives the whole table, of an API that can answer nothing.
 func everyRoute() []Route {
 	return New(Config{Site: &deployment.Service{}, Health: &health.Service{}, Insights: &insight.Service{}, Login: &login.Service{}, Organizations: &organization.Service{}, Workspaces: &workspace.Service{}, Templates: &template.Service{}, Presence: &presence.Service{}, Queue: &queue.Service{}, Apps: &app.Service{}, Hub: &notify.Hub{}}).Routes()

@@ -71,6 +71,11 @@ func (a *API) listTemplates(w http.ResponseWriter, r *http.Request, organization
 }
 
 func (a *API) getTemplateExamples(w http.ResponseWriter, r *http.Request) error {
+	if r.PathValue("organization") != "" {
+		if _, err := a.pathOrganization(r); err != nil {
+			return err
+		}
+	}
 	list, err := a.Templates.TemplateExamples(r.Context(), a.actor(r))
 	if err != nil {
 		return err

@@ -102,7 +102,7 @@ func (a *API) createWorkspace(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	owner, err := a.pathUser(r)
+	owner, err := a.pathOwner(r)
 	if err != nil {
 		return err
 	}
@@ -112,7 +112,7 @@ func (a *API) createWorkspace(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 	}
-	made, err := a.Workspaces.CreateWorkspace(r.Context(), a.actor(r), org.ID, owner.ID, req)
+	made, err := a.Workspaces.CreateWorkspace(r.Context(), a.actor(r), org.ID, owner, req)
 	if err != nil {
 		return err
 	}
@@ -136,7 +136,7 @@ func (a *API) getWorkspace(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a *API) getWorkspaceByName(w http.ResponseWriter, r *http.Request) error {
-	owner, err := a.pathUser(r)
+	owner, err := a.pathOwner(r)
 	if err != nil {
 		return err
 	}
@@ -144,7 +144,7 @@ func (a *API) getWorkspaceByName(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	out, err := a.Workspaces.WorkspaceByOwnerAndName(r.Context(), a.actor(r), owner.ID, r.PathValue("workspacename"), deleted)
+	out, err := a.Workspaces.WorkspaceByOwnerAndName(r.Context(), a.actor(r), owner, r.PathValue("workspacename"), deleted)
 	if err != nil {
 		return err
 	}

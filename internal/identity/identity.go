@@ -142,6 +142,27 @@ func (s *Service) UserByRef(ctx context.Context, actor access.Subject, ref strin
 	return s.user(ctx, s.c.Store.Queries, row)
 }
 
+// OwnerByRef gives the id of the user of that id or name, "me" for the actor,
+// as the one whose things the actor asks for: a user whom the actor may see, or
+// may see as a member of an organization. What the actor may do with the things
+// is for who keeps them to say.
+func (s *Service) OwnerByRef(ctx context.Context, actor access.Subject, ref string) (uuid.UUID, error) {
+	row, err := s.userRow(ctx, s.c.Store.Queries, actor, ref)
+	if err != nil || actor.Can(coder.RBACActionRead, userObject(row.ID)) {
+		return row.ID, err
+	}
+	members, err := s.c.Store.UserOrganizationIDs(ctx, []uuid.UUID{row.ID})
+	for _, m := range members {
+		if actor.Can(coder.RBACActionRead, access.Object{Type: coder.RBACResourceOrganizationMember, OrganizationID: m.OrganizationID}) {
+			return row.ID, nil
+		}
+	}
+	if err == nil {
+		err = coder.NotFound()
+	}
+	return uuid.Nil, err
+}
+
 func (s *Service) userRow(ctx context.Context, q *sqlc.Queries, actor access.Subject, ref string) (sqlc.User, error) {
 	if ref == "me" && actor.UserID != uuid.Nil {
 		return q.UserByID(ctx, actor.UserID)
