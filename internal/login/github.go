@@ -131,15 +131,35 @@ func (p *githubProvider) token(ctx context.Context, st state, code string) (*oau
 		}
 		return token, nil
 	}
-	token, err := p.oauth.Exchange(ctx, "", oauth2.SetAuthURLParam("device_code", code),
-		oauth2.SetAuthURLParam("grant_type", "urn:ietf:params:oauth:grant-type:device_code"))
-	if e, ok := errors.AsType[*oauth2.RetrieveError](err); ok && pending(e.ErrorCode) != "" {
-		return nil, coder.Errorf(coder.CodeInvalid, "%s", pending(e.ErrorCode)).WithDetail("%s", e.ErrorCode)
-	}
+	return p.deviceToken(ctx, code)
+}
+
+// deviceToken asks once whether the person has typed in the code.
+func (p *githubProvider) deviceToken(ctx context.Context, code string) (*oauth2.Token, error) {
+	form := url.Values{"client_id": {p.c.ClientID}, "device_code": {code}, "grant_type": {"urn:ietf:params:oauth:grant-type:device_code"}}
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, p.oauth.Endpoint.TokenURL, strings.NewReader(form.Encode()))
 	if err != nil {
-		return nil, refusedCode(err)
+		return nil, fmt.Errorf("ask GitHub: %w", err)
 	}
-	return token, nil
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	r.Header.Set("Accept", "application/json")
+	var answer struct {
+		oauth2.Token
+		Error string `json:"error"`
+	}
+	if err := p.ask(r, &answer); err != nil {
+		return nil, err
+	}
+	switch {
+	case pending(answer.Error) != "":
+		return nil, coder.Errorf(coder.CodeInvalid, "%s", pending(answer.Error)).WithDetail("%s", answer.Error)
+	case answer.Error != "" || answer.AccessToken == "":
+		return nil, refusedCode(&oauth2.RetrieveError{ErrorCode: either(answer.Error, "no token")})
+	}
+	if answer.ExpiresIn > 0 {
+		answer.Expiry = time.Now().Add(time.Duration(answer.ExpiresIn) * time.Second)
+	}
+	return &answer.Token, nil
 }
 
 // githubCode gives GitHub's word for a code that is no good its usual name.
@@ -260,6 +280,11 @@ func (p *githubProvider) get(ctx context.Context, token *oauth2.Token, path stri
 	r.Header.Set("Accept", "application/vnd.github+json")
 	r.Header.Set("X-GitHub-Api-Version", "2022-11-28")
 	token.SetAuthHeader(r)
+	return p.ask(r, into)
+}
+
+// ask sends a request and reads the JSON of its answer.
+func (p *githubProvider) ask(r *http.Request, into any) error {
 	resp, err := p.client.Do(r)
 	if err != nil {
 		return coder.Errorf(coder.CodeUnavailable, "GitHub cannot be reached; try again later").WithCause(err)
