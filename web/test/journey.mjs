@@ -6,29 +6,11 @@
 //   node test/journey.mjs URL PASSWORD member    what a plain member sees
 // The templates are pushed before, with the command line (e2e/testdata/dashboard.txtar).
 import assert from 'node:assert/strict';
-import { chromium } from 'playwright-core';
-import { launch } from './browser.mjs';
+import { sitDown } from './person.mjs';
 
 const [url, password, which] = process.argv.slice(2);
-const browser = await launch(chromium);
-const context = await browser.newContext({ baseURL: url, viewport: { width: 1280, height: 900 } });
-context.setDefaultTimeout(30_000);
-const page = await context.newPage();
-const complaints = [];
-page.on('console', (m) => m.type() === 'error' && !/status of (400|401|404|409)/.test(m.text()) && complaints.push(m.text()));
-page.on('pageerror', (e) => complaints.push(e.message));
-
-const heading = (name) => page.getByRole('heading', { name, exact: true }).first();
-const button = (name) => page.getByRole('button', { name, exact: true });
-const shows = (text) => page.getByText(text).first().waitFor();
-
-async function login(email) {
-  await page.goto('/login');
-  await page.getByLabel('Email').fill(email);
-  await page.getByRole('textbox', { name: 'Password' }).fill(password);
-  await button('Log in').click();
-  await heading('Workspaces').waitFor();
-}
+const person = await sitDown(url, password);
+const { context, page, heading, button, shows, login } = person;
 
 async function create(template, name) {
   await page.goto(`/templates/coder/${template}/workspace`);
@@ -131,13 +113,4 @@ const journeys = {
   },
 };
 
-try {
-  await journeys[which]();
-  assert.deepEqual(complaints, [], 'the browser complained');
-} catch (error) {
-  await page.screenshot({ path: `${process.env.WORK ?? '.'}/${which}.png`, fullPage: true });
-  console.error(`at ${page.url()}:\n${await page.locator('body').innerText()}`);
-  throw error;
-} finally {
-  await browser.close();
-}
+await person.go(which, journeys[which]);

@@ -53,7 +53,7 @@ export function UserMenu({ u }: { u: User }) {
             {u.login_type === 'password' && (
               <Menu.Item onClick={() => modals.open({ title: `New password for ${u.username}`, children: <Reset u={u} /> })}>Reset password …</Menu.Item>
             )}
-            {u.status === 'active' && u.id !== self?.id && <Menu.Item onClick={() => suspend.mutate()}>Suspend</Menu.Item>}
+            {u.status !== 'suspended' && u.id !== self?.id && <Menu.Item onClick={() => suspend.mutate()}>Suspend</Menu.Item>}
             {u.status !== 'active' && <Menu.Item onClick={() => activate.mutate()}>Activate</Menu.Item>}
             {u.id !== self?.id && (
               <Menu.Item
