@@ -1,18 +1,71 @@
-import { Alert, Button, Group, PasswordInput, Stack, Text } from '@mantine/core';
-import { useMutation, useQuery } from '@tanstack/react-query';
+import { Alert, Badge, Button, Group, Paper, PasswordInput, Stack, Text, Title } from '@mantine/core';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { type Schema, api } from '../../api/client';
 import { Refusal, fieldError } from '../../parts/Refusal';
-import { praise } from '../../parts/confirm';
+import { complain, praise } from '../../parts/confirm';
+import { Moment } from '../../parts/time';
 
 const ways: Record<string, string> = { oidc: 'OpenID Connect', github: 'GitHub', none: 'tokens only', token: 'a token' };
 
-/** The password, for those who have one. */
+/** The password, for those who have one, and the sessions. */
 export function Security({ self }: { self: Schema<'User'> }) {
-  if (self.login_type !== 'password') {
-    return <Alert title={`You log in with ${ways[self.login_type] ?? self.login_type}`}>There is no password here that could be changed.</Alert>;
-  }
-  return <Password />;
+  return (
+    <Stack gap="xl">
+      {self.login_type === 'password' ? (
+        <Password />
+      ) : (
+        <Alert title={`You log in with ${ways[self.login_type] ?? self.login_type}`}>There is no password here that could be changed.</Alert>
+      )}
+      <Sessions />
+    </Stack>
+  );
+}
+
+/** Where one is logged in, to end what one does not know. */
+function Sessions() {
+  const client = useQueryClient();
+  const path = { user: 'me' };
+  const list = useQuery({ queryKey: ['sessions'], queryFn: () => api.get('/users/{user}/sessions', { path }) });
+  const again = () => client.invalidateQueries({ queryKey: ['sessions'] });
+  const end = useMutation({
+    mutationFn: (id: string) => api.delete('/users/{user}/keys/{keyid}', { path: { ...path, keyid: id } }),
+    onSuccess: again,
+    onError: complain,
+  });
+  const endOthers = useMutation({ mutationFn: () => api.delete('/users/{user}/sessions', { path }), onSuccess: again, onError: complain });
+  return (
+    <Stack gap="xs">
+      <Group justify="space-between">
+        <Title order={2}>Sessions</Title>
+        <Button variant="default" loading={endOthers.isPending} disabled={!list.data?.some((s) => !s.current)} onClick={() => endOthers.mutate()}>
+          End all others
+        </Button>
+      </Group>
+      <Refusal error={list.error} />
+      {list.data?.map((s) => (
+        <Paper withBorder p="sm" key={s.id}>
+          <Group justify="space-between" wrap="nowrap">
+            <div style={{ minWidth: 0 }}>
+              <Text size="sm" truncate title={s.user_agent}>
+                {s.user_agent || 'an unknown program'}
+              </Text>
+              <Text size="xs" c="dimmed">
+                {s.ip_address} · begun <Moment at={s.created_at} /> · used <Moment at={s.last_used} />
+              </Text>
+            </div>
+            {s.current ? (
+              <Badge variant="light">this one</Badge>
+            ) : (
+              <Button size="compact-sm" variant="subtle" color="red" aria-label={`End the session ${s.id}`} onClick={() => end.mutate(s.id)}>
+                End
+              </Button>
+            )}
+          </Group>
+        </Paper>
+      ))}
+    </Stack>
+  );
 }
 
 function Password() {
