@@ -1,8 +1,6 @@
 package insight_test
 
 import (
-	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"sync"
@@ -15,7 +13,6 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/access"
 	"github.com/seed-2a7f8fe7/coder/internal/agenttest"
 	"github.com/seed-2a7f8fe7/coder/internal/insight"
-	"github.com/seed-2a7f8fe7/coder/internal/postgrestest"
 	"github.com/seed-2a7f8fe7/coder/internal/presence"
 )
 
@@ -240,35 +237,5 @@ func TestWhoMaySeeInsights(t *testing.T) {
 	}
 	if _, err := s.DAUs(ctx, admin, uuid.Nil, 99); !coder.Is(err, coder.CodeInvalid) {
 		t.Errorf("an offset of 99 hours: %v", err)
-	}
-}
-
-// TestPlans: with a year of 200 people the questions about a week read that
-// week by the index.
-func TestPlans(t *testing.T) {
-	store := postgrestest.New(t)
-	ctx := context.Background()
-	exec := func(sql string) {
-		t.Helper()
-		if _, err := store.Pool().Exec(ctx, sql); err != nil {
-			t.Fatal(err)
-		}
-	}
-	exec(`SET session_replication_role = replica;
-		INSERT INTO workspace_usage (hour, workspace_id, user_id, template_id, seconds, ssh_seconds, vscode_seconds, jetbrains_seconds, reconnecting_pty_seconds)
-		SELECT date_bin('1 hour', now(), '2000-01-01Z') - h * interval '3 hours', md5(u::text)::uuid, md5(u::text)::uuid, md5((u % 20)::text)::uuid, 600, 600, 0, 0, 0
-		FROM generate_series(0, 2900) h, generate_series(1, 200) u;
-		SET session_replication_role = DEFAULT;
-		ANALYZE workspace_usage`)
-	var plan []struct {
-		Plan map[string]any
-	}
-	var b []byte
-	err := store.Pool().QueryRow(ctx, `EXPLAIN (FORMAT JSON) SELECT u.template_id, u.user_id, u.hour, sum(u.ssh_seconds) FROM workspace_usage u
-		WHERE u.hour >= now() - interval '7 days' AND u.hour < now() GROUP BY 1, 2, 3`).Scan(&b)
-	must(t, err)
-	must(t, json.Unmarshal(b, &plan))
-	if strings.Contains(string(b), "Seq Scan") {
-		t.Errorf("a week reads everything: %s", b)
 	}
 }
