@@ -60,24 +60,24 @@ type town struct {
 	node    *kubetest.Node
 }
 
-func newTown(t *testing.T) *town {
+func newTown(t *testing.T, also ...string) *town {
 	cluster.Need(t)
 	w := &town{ns: cluster.Namespace(t), dir: t.TempDir()}
 	w.Server = servertest.Start(t, func(c *server.Config) { c.ProvisionerDaemons = 0 })
 	w.node = &kubetest.Node{Cluster: cluster, Namespace: w.ns, Start: w.start}
 	w.node.Run(t)
-	w.operate(t)
+	w.operate(t, also...)
 	return w
 }
 
 // operate runs an operator of the town until the test ends.
-func (w *town) operate(t *testing.T) {
+func (w *town) operate(t *testing.T, also ...string) {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	log := slog.New(slog.NewTextHandler(&lines{t: t}, nil))
 	go func() {
 		ended <- operator.Run(ctx, operator.Config{
-			Rest: cluster.Rest, Log: log, HTTP: w.http(), Namespaces: []string{w.ns}, ProbeAddress: "0", MetricsAddress: "0",
+			Rest: cluster.Rest, Log: log, HTTP: w.http(), Namespaces: append(also, w.ns), ProbeAddress: "0", MetricsAddress: "0",
 			Idle: 9 * time.Second, SkipNameValidation: true,
 		})
 	}()

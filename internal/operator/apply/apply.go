@@ -14,6 +14,7 @@ import (
 	"reflect"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -32,20 +33,15 @@ const AnnotationHash = "coder.com/applied-hash"
 var ErrNotOurs = errors.New("exists and was not made by the operator for this resource; it is left alone: delete it, or choose another name")
 
 // Object brings one object to what it should be. It refuses, with ErrNotOurs,
-// to touch one that is there and belongs to somebody else. live, which may be
-// nil, is a reader past the cache, for objects that the cache leaves out.
+// to touch one that is there and belongs to somebody else. live
+// reads past the cache, for objects that the cache leaves out.
 func Object(ctx context.Context, c client.Client, live client.Reader, want client.Object) error {
 	u, hash, err := convert(want)
 	if err != nil {
 		return err
 	}
 	have := want.DeepCopyObject().(client.Object) //nolint:forcetypeassert // a copy has the type of its original
-	err = c.Get(ctx, client.ObjectKeyFromObject(want), have)
-	if apierrors.IsNotFound(err) && live != nil {
-		// What is ours has our label and is in the cache; this may be another's.
-		have = want.DeepCopyObject().(client.Object) //nolint:forcetypeassert // as above
-		err = live.Get(ctx, client.ObjectKeyFromObject(want), have)
-	}
+	err = read(ctx, c, live, have)
 	switch {
 	case apierrors.IsNotFound(err):
 	case err != nil:
@@ -62,6 +58,17 @@ func Object(ctx context.Context, c client.Client, live client.Reader, want clien
 		}
 	}
 	return c.Apply(ctx, client.ApplyConfigurationFromUnstructured(u), client.FieldOwner(Manager), client.ForceOwnership)
+}
+
+// read reads an object from the cache, and past it what the cache leaves out:
+// what has not our label, and namespaces that the operator does not watch.
+func read(ctx context.Context, c, live client.Reader, o client.Object) error {
+	key := client.ObjectKeyFromObject(o)
+	err := c.Get(ctx, key, o)
+	if err == nil || meta.IsNoMatchError(err) {
+		return err
+	}
+	return live.Get(ctx, key, o)
 }
 
 // Ours says whether an object that is there was made for the resource that want

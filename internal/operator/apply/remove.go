@@ -12,9 +12,9 @@ import (
 
 // Absent deletes an object that is there and was made for the resource that
 // unwanted is made for. One of somebody else's stays.
-func Absent(ctx context.Context, c client.Client, unwanted client.Object) error {
+func Absent(ctx context.Context, c client.Client, live client.Reader, unwanted client.Object) error {
 	have := unwanted.DeepCopyObject().(client.Object) //nolint:forcetypeassert // a copy has the type of its original
-	err := c.Get(ctx, client.ObjectKeyFromObject(unwanted), have)
+	err := read(ctx, c, live, have)
 	if err == nil && Ours(have, unwanted) {
 		uid := have.GetUID()
 		err = c.Delete(ctx, have, client.Preconditions{UID: &uid})
@@ -27,14 +27,14 @@ func Absent(ctx context.Context, c client.Client, unwanted client.Object) error 
 
 // DropRights deletes the roles and bindings that an owner has in other
 // namespaces.
-func DropRights(ctx context.Context, c client.Client, o shape.Owner, name string, namespaces []string) error {
+func DropRights(ctx context.Context, c client.Client, live client.Reader, o shape.Owner, name string, namespaces []string) error {
 	for _, ns := range namespaces {
 		if ns == o.Namespace {
 			continue
 		}
 		m := o.Remote(shape.Name(name, o.Namespace), ns, nil)
 		for _, obj := range []client.Object{&rbacv1.RoleBinding{ObjectMeta: m}, &rbacv1.Role{ObjectMeta: m}} {
-			if err := Absent(ctx, c, obj); err != nil {
+			if err := Absent(ctx, c, live, obj); err != nil {
 				return err
 			}
 		}
@@ -44,10 +44,10 @@ func DropRights(ctx context.Context, c client.Client, o shape.Owner, name string
 
 // DropOwnRights deletes the role and binding that an owner has in its own
 // namespace.
-func DropOwnRights(ctx context.Context, c client.Client, o shape.Owner, name string) error {
+func DropOwnRights(ctx context.Context, c client.Client, live client.Reader, o shape.Owner, name string) error {
 	m := o.Meta(name, nil)
 	for _, obj := range []client.Object{&rbacv1.RoleBinding{ObjectMeta: m}, &rbacv1.Role{ObjectMeta: m}} {
-		if err := Absent(ctx, c, obj); err != nil {
+		if err := Absent(ctx, c, live, obj); err != nil {
 			return err
 		}
 	}

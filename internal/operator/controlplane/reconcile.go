@@ -115,13 +115,16 @@ func (c *Controller) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 			return ctrl.Result{}, errors.Join(err, e)
 		}
 	}
-	return ctrl.Result{RequeueAfter: r.again}, err
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	return ctrl.Result{RequeueAfter: r.again}, nil
 }
 
 // end takes back what the resource made beyond its namespace.
 func (c *Controller) end(ctx context.Context, cp *v1alpha1.CoderControlPlane) error {
 	all := append(slices.Clone(cp.Status.WorkspaceNamespaces), Namespaces(cp)...)
-	if err := apply.DropRights(ctx, c.Client, shape.OwnerOf(Kind, cp), RightsName(cp), all); err != nil {
+	if err := apply.DropRights(ctx, c.Client, c.Live, shape.OwnerOf(Kind, cp), RightsName(cp), all); err != nil {
 		return err
 	}
 	if !controllerutil.RemoveFinalizer(cp, v1alpha1.FinalizerWorkspaceRBAC) {
@@ -199,7 +202,7 @@ func (r *round) tokenSecret(ctx context.Context) (ours bool, err error) {
 	switch {
 	case apierrors.IsNotFound(err):
 		r.token = newToken()
-		return true, apply.Object(ctx, r.Client, r.Live, TokenSecret(cp, r.token))
+		return true, r.apply(ctx, TokenSecret(cp, r.token))
 	case err != nil:
 		return false, err
 	}
@@ -210,7 +213,7 @@ func (r *round) tokenSecret(ctx context.Context) (ours bool, err error) {
 	if r.token == "" {
 		r.token = newToken()
 	}
-	return true, apply.Object(ctx, r.Client, r.Live, TokenSecret(cp, r.token))
+	return true, r.apply(ctx, TokenSecret(cp, r.token))
 }
 
 // newToken makes a token of the form that servers take: an id of ten, a dash,
@@ -228,15 +231,15 @@ func (r *round) dropped(ctx context.Context) error {
 	cp.Status.WorkspaceNamespaces = want
 	if len(shape.Rules(cp.Spec.RBAC.RBACSpec)) == 0 {
 		gone = append(gone, want...)
-		if err := apply.DropOwnRights(ctx, r.Client, o, RightsName(cp)); err != nil {
+		if err := apply.DropOwnRights(ctx, r.Client, r.Live, o, RightsName(cp)); err != nil {
 			return err
 		}
 	}
-	if err := apply.DropRights(ctx, r.Client, o, RightsName(cp), gone); err != nil {
+	if err := apply.DropRights(ctx, r.Client, r.Live, o, RightsName(cp), gone); err != nil {
 		return err
 	}
 	if cp.Spec.PodDisruptionBudget == nil {
-		return apply.Absent(ctx, r.Client, Budget(cp, v1alpha1.DisruptionSpec{}))
+		return apply.Absent(ctx, r.Client, r.Live, Budget(cp, v1alpha1.DisruptionSpec{}))
 	}
 	return r.apply(ctx, Budget(cp, *cp.Spec.PodDisruptionBudget))
 }
@@ -249,7 +252,7 @@ func (r *round) exposed(ctx context.Context) error {
 		e = *cp.Spec.Expose
 	}
 	if e.Ingress == nil {
-		if err := apply.Absent(ctx, r.Client, Ingress(cp, v1alpha1.IngressSpec{})); err != nil {
+		if err := apply.Absent(ctx, r.Client, r.Live, Ingress(cp, v1alpha1.IngressSpec{})); err != nil {
 			return err
 		}
 	} else if err := r.apply(ctx, Ingress(cp, *e.Ingress)); err != nil {
@@ -259,7 +262,7 @@ func (r *round) exposed(ctx context.Context) error {
 		return r.apply(ctx, Route(cp, *e.Gateway))
 	}
 	if meta.IsStatusConditionTrue(cp.Status.Conditions, conditionRouted) {
-		if err := apply.Absent(ctx, r.Client, Route(cp, v1alpha1.GatewaySpec{})); err != nil {
+		if err := apply.Absent(ctx, r.Client, r.Live, Route(cp, v1alpha1.GatewaySpec{})); err != nil {
 			return err
 		}
 	}

@@ -210,7 +210,7 @@ func (r *round) dropRights(ctx context.Context) error {
 	r.Provisioner.Status.WorkspaceNamespaces = want
 	if len(shape.Rules(r.Provisioner.Spec.RBAC)) == 0 {
 		gone = append(gone, want...)
-		if err := apply.DropOwnRights(ctx, r.Client, shape.OwnerOf(Kind, r.Provisioner), Name(r.Provisioner)); err != nil {
+		if err := apply.DropOwnRights(ctx, r.Client, r.Live, shape.OwnerOf(Kind, r.Provisioner), Name(r.Provisioner)); err != nil {
 			return err
 		}
 	}
@@ -222,5 +222,5 @@ func (r *round) dropAllRights(ctx context.Context) error {
 }
 
 func (r *round) dropIn(ctx context.Context, namespaces []string) error {
-	return apply.DropRights(ctx, r.Client, shape.OwnerOf(Kind, r.Provisioner), Name(r.Provisioner), namespaces)
+	return apply.DropRights(ctx, r.Client, r.Live, shape.OwnerOf(Kind, r.Provisioner), Name(r.Provisioner), namespaces)
 }

@@ -276,7 +276,7 @@ func (r *round) workload(ctx context.Context) error {
 		return err
 	}
 	if p.Spec.PodDisruptionBudget == nil {
-		if err := apply.Absent(ctx, r.Client, Budget(p, v1alpha1.DisruptionSpec{})); err != nil {
+		if err := apply.Absent(ctx, r.Client, r.Live, Budget(p, v1alpha1.DisruptionSpec{})); err != nil {
 			return err
 		}
 	}
