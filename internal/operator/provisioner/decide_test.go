@@ -1,0 +1,185 @@
+package provisioner
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/api/v1alpha1"
+	"github.com/seed-2a7f8fe7/coder/internal/operator/remote"
+	"github.com/seed-2a7f8fe7/coder/internal/operator/shape"
+)
+
+var (
+	org    = uuid.MustParse("00000000-0000-0000-0000-0000000000aa")
+	keyA   = uuid.MustParse("00000000-0000-0000-0000-000000000001")
+	keyB   = uuid.MustParse("00000000-0000-0000-0000-000000000002")
+	moment = time.Date(2026, 1, 5, 9, 0, 0, 0, time.UTC) // a Monday
+)
+
+// settled is a pool with a key, A, and one ready pod that has it.
+func settled() Facts {
+	p := &v1alpha1.CoderProvisioner{ObjectMeta: metav1.ObjectMeta{Name: "pool", Namespace: "ns", UID: "uid", Generation: 1}}
+	p.Spec.ControlPlaneRef.Name = "main"
+	p.Spec.Tags = map[string]string{"zone": "a"}
+	p.Status.ProvisionerKeyName, p.Status.ProvisionerKeyID = "pool", keyA.String()
+	p.Status.OrganizationID, p.Status.ControlPlaneRefName = org.String(), "main"
+	cp := &v1alpha1.CoderControlPlane{}
+	cp.Spec.Image, cp.Status.URL = "image:1", "http://main.ns.svc.cluster.local:80"
+	key := coder.ProvisionerKey{ID: keyA, Name: "pool", Tags: coder.ProvisionerKeyTags{"zone": "a"}}
+	f := Facts{Provisioner: p, ControlPlane: cp, Token: "t", Secret: Secret(p, "secret", key)}
+	f.View = &remote.View{Organization: coder.Organization{}, Keys: []coder.ProvisionerKey{key}}
+	f.View.Organization.ID = org
+	f.Deployment = Workload(f, 1)[0].(*appsv1.Deployment) //nolint:forcetypeassert // the first is
+	f.Deployment.Status = appsv1.DeploymentStatus{Replicas: 1, UpdatedReplicas: 1, ReadyReplicas: 1}
+	f.Pods = []corev1.Pod{{ObjectMeta: metav1.ObjectMeta{Name: "pod", Annotations: map[string]string{AnnotationKeyID: keyA.String()}}}}
+	return f
+}
+
+func TestDecide(t *testing.T) {
+	replaced := func(f *Facts) {
+		f.View.Keys = append(f.View.Keys, coder.ProvisionerKey{ID: keyB, Name: "pool", ReplacedAt: &moment})
+	}
+	for _, c := range []struct {
+		name    string
+		change  func(*Facts)
+		key     KeyAction
+		reason  string
+		blocked bool
+		deletes int
+		retires int
+	}{
+		{"at rest", func(*Facts) {}, KeyKeep, "Ready", false, 0, 0},
+		{"never seen", func(f *Facts) {
+			f.Provisioner.Status, f.View.Keys, f.Secret = v1alpha1.CoderProvisionerStatus{}, nil, nil
+		}, KeyClaim, "Creating", false, 0, 0},
+		{"claimed, then a crash", func(f *Facts) {
+			f.Provisioner.Status.ProvisionerKeyID, f.View.Keys, f.Secret = "", nil, nil
+		}, KeyCreate, "Creating", false, 0, 0},
+		{"made, then a crash before the Secret", func(f *Facts) {
+			f.Provisioner.Status.ProvisionerKeyID, f.Secret = "", nil
+		}, KeyRotate, "SecretLost", false, 0, 0},
+		{"rotated, then a crash before the Secret", func(f *Facts) { f.View.Keys[0].ID = keyB }, KeyRotate, "SecretOutdated", false, 0, 0},
+		{"tags changed", func(f *Facts) { f.Provisioner.Spec.Tags["zone"] = "b" }, KeyRotate, "TagsChanged", false, 0, 0},
+		{"tags changed at the server", func(f *Facts) { f.View.Keys[0].Tags["zone"] = "b" }, KeyRotate, "TagsChanged", false, 0, 0},
+		{"key deleted at the server", func(f *Facts) { f.View.Keys = nil }, KeyCreate, "Recreating", false, 0, 0},
+		{"Secret lost", func(f *Facts) { f.Secret = nil }, KeyRotate, "SecretLost", false, 0, 0},
+		{"Secret emptied", func(f *Facts) { f.Secret.Data = nil }, KeyRotate, "SecretLost", false, 0, 0},
+		{"Secret of somebody else's", func(f *Facts) { f.Secret.OwnerReferences = nil }, KeyKeep, "SecretNotOwned", true, 0, 0},
+		{"key of somebody else's", func(f *Facts) {
+			f.Provisioner.Status, f.Secret = v1alpha1.CoderProvisionerStatus{}, nil
+		}, KeyKeep, "KeyNameTaken", true, 0, 0},
+		{"status lost", func(f *Facts) { f.Provisioner.Status = v1alpha1.CoderProvisionerStatus{} }, KeyClaim, "Ready", false, 0, 0},
+		{"another name", func(f *Facts) { f.Provisioner.Spec.Key.Name = "other" }, KeyClaim, "Creating", false, 0, 1},
+		{"another organization", func(f *Facts) { f.View.Organization.ID, f.View.Keys = uuid.New(), nil }, KeyClaim, "Creating", false, 0, 1},
+		{"another server", func(f *Facts) { f.Provisioner.Spec.ControlPlaneRef.Name, f.View.Keys = "second", nil }, KeyClaim, "Creating", false, 0, 1},
+		{"a replaced key that nobody has", replaced, KeyKeep, "Ready", false, 1, 0},
+		{"a replaced key in a pod that is ending", func(f *Facts) {
+			replaced(f)
+			f.Pods = append(f.Pods, corev1.Pod{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{AnnotationKeyID: keyB.String()}}})
+		}, KeyKeep, "Ready", false, 0, 0},
+		{"a replaced key with a provisioner connected", func(f *Facts) {
+			replaced(f)
+			f.View.Daemons = []coder.ProvisionerDaemon{{KeyID: keyB, Status: coder.ProvisionerDaemonStatusBusy}}
+		}, KeyKeep, "Ready", false, 0, 0},
+		{"a replaced key while pods are rolled", func(f *Facts) {
+			replaced(f)
+			f.Deployment.Status.ReadyReplicas = 0
+		}, KeyKeep, "Ready", false, 0, 0},
+		{"a retiring key of another name", func(f *Facts) {
+			f.Provisioner.Status.RetiringKeys = []v1alpha1.RetiringKey{{ID: keyB.String(), Name: "was"}}
+		}, KeyKeep, "Ready", false, 1, 0},
+	} {
+		f := settled()
+		c.change(&f)
+		d := Decide(f)
+		if d.Key != c.key || d.Reason != c.reason || d.Blocked != c.blocked || len(d.Delete) != c.deletes || len(d.Retire) != c.retires {
+			t.Errorf("%s: %s %s blocked=%t deletes %v retires %v", c.name, d.Key, d.Reason, d.Blocked, d.Delete, d.Retire)
+		}
+		if d.Blocked && d.Message == "" {
+			t.Errorf("%s: no word of what to do", c.name)
+		}
+	}
+}
+
+func TestReplicas(t *testing.T) {
+	tagged := func(pending, running int, zone string) coder.ProvisionerQueueTagSet {
+		return coder.ProvisionerQueueTagSet{Pending: pending, Running: running, Tags: coder.NormalizeTags(uuid.Nil, coder.Tags{"zone": zone})}
+	}
+	for _, c := range []struct {
+		name   string
+		change func(*Facts)
+		have   int32
+		want   int32
+		reason string
+	}{
+		{"no autoscaling", func(f *Facts) { f.Provisioner.Spec.Autoscaling, f.Provisioner.Spec.Replicas = nil, new(int32(7)) }, 1, 7, ""},
+		{"nothing to do", func(*Facts) {}, 0, 0, "Steady"},
+		{"one waits for none", func(f *Facts) { f.View.Queue.TagSets = append(f.View.Queue.TagSets, tagged(1, 0, "a")) }, 0, 1, "ScaledUp"},
+		{"another's tags", func(f *Facts) { f.View.Queue.TagSets = append(f.View.Queue.TagSets, tagged(9, 0, "b")) }, 0, 0, "Steady"},
+		{"more than the most", func(f *Facts) { f.View.Queue.TagSets = append(f.View.Queue.TagSets, tagged(99, 0, "a")) }, 1, 5, "ScaledUp"},
+		{"two for each slot", func(f *Facts) {
+			f.Provisioner.Spec.Autoscaling.TargetPendingPerSlot = 2
+			f.View.Queue.TagSets = append(f.View.Queue.TagSets, tagged(5, 1, "a"))
+		}, 1, 4, "ScaledUp"},
+		{"slots of a pod", func(f *Facts) {
+			f.Provisioner.Spec.Concurrency = new(int32(4))
+			f.View.Queue.TagSets = append(f.View.Queue.TagSets, tagged(5, 0, "a"))
+		}, 1, 2, "ScaledUp"},
+		{"fewer would do, not for long enough", func(f *Facts) {
+			f.Provisioner.Status.FewerSince = &metav1.Time{Time: moment.Add(-time.Minute)}
+		}, 3, 3, "Stabilizing"},
+		{"fewer have been enough", func(f *Facts) {
+			f.Provisioner.Status.FewerSince = &metav1.Time{Time: moment.Add(-time.Hour)}
+		}, 3, 0, "ScaledDown"},
+		{"never fewer than run builds", func(f *Facts) {
+			f.Provisioner.Status.FewerSince = &metav1.Time{Time: moment.Add(-time.Hour)}
+			f.View.Daemons = []coder.ProvisionerDaemon{
+				{ID: keyA, KeyID: keyA, BusySlots: 1, Status: coder.ProvisionerDaemonStatusBusy},
+				{ID: keyB, KeyID: keyA, BusySlots: 1, Status: coder.ProvisionerDaemonStatusBusy},
+			}
+		}, 3, 2, "ScaledDown"},
+		{"jobs that others run", func(f *Facts) {
+			f.View.Queue.TagSets = append(f.View.Queue.TagSets, tagged(0, 2, "a"))
+			f.View.Daemons = []coder.ProvisionerDaemon{{KeyID: keyB, BusySlots: 2, Status: coder.ProvisionerDaemonStatusBusy, Tags: coder.NormalizeTags(uuid.Nil, coder.Tags{"zone": "a"})}}
+		}, 0, 0, "Steady"},
+		{"by the schedule", func(f *Facts) {
+			f.Provisioner.Spec.Autoscaling.Schedule = []v1alpha1.ScheduleHint{{Start: "30 8 * * 1-5", Duration: metav1.Duration{Duration: time.Hour}, MinReplicas: 2}}
+		}, 0, 2, "ScaledUp"},
+		{"out of the schedule", func(f *Facts) {
+			f.Provisioner.Spec.Autoscaling.Schedule = []v1alpha1.ScheduleHint{{Start: "30 8 * * 1-5", Duration: metav1.Duration{Duration: 10 * time.Minute}, MinReplicas: 2}}
+		}, 0, 0, "Steady"},
+		{"the server is not there", func(f *Facts) { f.View = nil }, 3, 3, "QueueUnknown"},
+	} {
+		f := settled()
+		f.Provisioner.Spec.Autoscaling = &v1alpha1.AutoscalingSpec{MaxReplicas: 5, TargetPendingPerSlot: 1}
+		f.Deployment.Spec.Replicas = &c.have
+		c.change(&f)
+		if s := Replicas(f, moment); s.Replicas != c.want || s.Reason != c.reason {
+			t.Errorf("%s: %d, %s (%s); want %d, %s", c.name, s.Replicas, s.Reason, s.Message, c.want, c.reason)
+		}
+	}
+}
+
+func TestNames(t *testing.T) {
+	long := "a123456789a123456789a123456789a123456789a123456789a123456789a123456789"
+	for _, c := range []struct{ prefix, name, want string }{
+		{"provisioner", "pool", "provisioner-pool"},
+		{"", "pool", "pool"},
+		{"provisioner", long, "provisioner-a123456789a123456789a123456789a123456789a1-"},
+		{"", "a.b", "a-b-"},
+	} {
+		got := shape.Name(c.prefix, c.name)
+		if len(got) > 63 || (len(c.want) > 0 && len(got) >= len(c.want) && got[:len(c.want)] != c.want) {
+			t.Errorf("%s, %s: %q of %d bytes", c.prefix, c.name, got, len(got))
+		}
+	}
+	if shape.Name("", "a.b") == shape.Name("", "a-b") || shape.Name("p", long) == shape.Name("p", long+"x") {
+		t.Error("two names became one")
+	}
+}
