@@ -62,7 +62,7 @@ func (s *Server) policy(nonce string) string {
 	}
 	return strings.Join(append([]string{
 		"default-src 'self'", styles, "img-src 'self' https: data:", "object-src 'none'",
-		"base-uri 'none'", "frame-ancestors 'self'", "form-action 'self'",
+		"base-uri 'none'", "frame-ancestors 'self'", "form-action 'self'", "report-uri /api/v2/csp/reports",
 	}, s.c.AdditionalCSP...), "; ")
 }
 
