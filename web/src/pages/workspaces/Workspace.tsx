@@ -17,6 +17,7 @@ import { Parameters } from './Parameters';
 import { Schedule } from './Schedule';
 import { type Workspace as W, busy, workspaceQuery } from './data';
 import { Settings } from './Settings';
+import { Sharing } from './Sharing';
 
 /** One workspace: what it is doing, how to get in, and what can be changed. */
 export default function Workspace() {
@@ -57,6 +58,7 @@ export default function Workspace() {
           <Tabs.Tab value="builds">Builds</Tabs.Tab>
           <Tabs.Tab value="parameters">Parameters</Tabs.Tab>
           <Tabs.Tab value="schedule">Schedule</Tabs.Tab>
+          <Tabs.Tab value="sharing">Sharing</Tabs.Tab>
           <Tabs.Tab value="settings">Settings</Tabs.Tab>
         </Tabs.List>
         <Tabs.Panel value="overview">
@@ -70,6 +72,9 @@ export default function Workspace() {
         </Tabs.Panel>
         <Tabs.Panel value="schedule">
           <Schedule w={w} />
+        </Tabs.Panel>
+        <Tabs.Panel value="sharing">
+          <Sharing w={w} />
         </Tabs.Panel>
         <Tabs.Panel value="settings">
           <Settings w={w} />

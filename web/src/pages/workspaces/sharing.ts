@@ -1,0 +1,19 @@
+import type { Schema } from '../../api/client';
+
+/** Somebody whom a workspace may be shared with. */
+export interface Candidate {
+  kind: 'user' | 'group';
+  id: string;
+  label: string;
+}
+
+type Member = Pick<Schema<'OrganizationMemberWithUserData'>, 'user_id' | 'username' | 'name'>;
+type Team = Pick<Schema<'Group'>, 'id' | 'name' | 'display_name'>;
+
+/** Members and groups who are not in without, groups last. */
+export function candidates(members: Member[], groups: Team[], without: string[]): Candidate[] {
+  return [
+    ...members.map((m): Candidate => ({ kind: 'user', id: m.user_id, label: m.name ? `${m.username} (${m.name})` : m.username })),
+    ...groups.map((g): Candidate => ({ kind: 'group', id: g.id, label: `${g.display_name || g.name} (group)` })),
+  ].filter((c) => !without.includes(c.id));
+}
