@@ -73,11 +73,11 @@ func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
-	for late := time.After(30 * time.Second); !ok(); {
+	for late := time.After(2 * time.Minute); !ok(); { // far more than it takes, on a busy machine too
 		select {
 		case <-tick.C:
 		case <-late:
-			t.Fatalf("not within 30 s: %s", what)
+			t.Fatalf("not within two minutes: %s", what)
 		}
 	}
 }

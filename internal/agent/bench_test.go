@@ -76,6 +76,8 @@ func BenchmarkEcho(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer a.Stop(b.Context()) //nolint:errcheck // it ends with the test
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
 	for {
 		v, err := h.Presence.View(b.Context(), h.Owner, w.ID)
 		if err != nil {
@@ -84,7 +86,7 @@ func BenchmarkEcho(b *testing.B) {
 		if v.LifecycleState == coder.WorkspaceAgentLifecycleReady {
 			break
 		}
-		time.Sleep(10 * time.Millisecond)
+		<-tick.C
 	}
 	row, err := h.Presence.AgentForUser(b.Context(), h.Owner, w.ID, coder.RBACActionSSH)
 	if err != nil {
