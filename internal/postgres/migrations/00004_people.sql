@@ -72,6 +72,12 @@ SELECT u.id, u.username, u.status, u.roles AS site_roles, u.deleted_at, u.last_s
         WHERE m.user_id = u.id), '[]')::jsonb AS custom_roles
 FROM users u;
 
+-- What is shared with somebody is found without reading what is not.
+CREATE INDEX workspaces_user_acl ON workspaces USING gin (user_acl);
+CREATE INDEX workspaces_group_acl ON workspaces USING gin (group_acl);
+CREATE INDEX templates_user_acl ON templates USING gin (user_acl);
+CREATE INDEX templates_group_acl ON templates USING gin (group_acl);
+
 -- Whether workspaces of an organization may be shared at all.
 ALTER TABLE organizations ADD COLUMN workspace_sharing_disabled boolean NOT NULL DEFAULT false;
 
@@ -214,8 +220,9 @@ CREATE TABLE connection_logs (
     slug_or_port       text NOT NULL DEFAULT '',
     status_code        integer NOT NULL DEFAULT 0,
     exit_code          integer,
-    disconnect_reason  text NOT NULL DEFAULT ''
+    disconnect_reason  text NOT NULL DEFAULT '',
+    replica_id         uuid NOT NULL -- the server that saw it
 );
 CREATE INDEX connection_logs_time ON connection_logs (connect_time DESC, id);
 CREATE INDEX connection_logs_workspace ON connection_logs (workspace_id, connect_time DESC);
-CREATE INDEX connection_logs_open ON connection_logs (agent_id) WHERE disconnect_time IS NULL AND type IN ('ssh', 'vscode', 'jetbrains', 'reconnecting_pty');
+CREATE INDEX connection_logs_open ON connection_logs (replica_id) WHERE disconnect_time IS NULL;

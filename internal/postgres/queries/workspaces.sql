@@ -67,12 +67,12 @@ WHERE (w.deleted_at IS NOT NULL) = @deleted::boolean
         OR w.organization_id = ANY(@see_organizations::uuid[])
         OR w.organization_id = ANY(@see_member_of::uuid[])
             AND (w.owner_id = @see_owner OR w.user_acl ? @user_key::text OR w.group_acl ?| @group_keys::text[]
-                OR @user_key::text <> '' AND w.group_acl ? w.organization_id::text))
+                OR @user_key::text <> '' AND w.group_acl ?| (@see_member_of::uuid[])::text[] AND w.group_acl ? w.organization_id::text))
     AND (sqlc.narg(see_ids)::uuid[] IS NULL OR w.id = ANY(sqlc.narg(see_ids)::uuid[]))
     -- What the viewer asks for.
     AND (sqlc.narg(ids)::uuid[] IS NULL OR w.id = ANY(sqlc.narg(ids)::uuid[]))
     AND (sqlc.narg(owner_id)::uuid IS NULL OR w.owner_id = sqlc.narg(owner_id))
-    AND (sqlc.narg(owner_name)::text IS NULL OR lower(u.username) = lower(sqlc.narg(owner_name)))
+    AND (sqlc.narg(owner_name)::text IS NULL OR w.owner_id = (SELECT x.id FROM users x WHERE lower(x.username) = lower(sqlc.narg(owner_name)) AND x.deleted_at IS NULL))
     AND (sqlc.narg(name)::text IS NULL OR strpos(lower(w.name), lower(sqlc.narg(name))) > 0)
     AND (sqlc.narg(name_exact)::text IS NULL OR lower(w.name) = lower(sqlc.narg(name_exact)))
     AND (sqlc.narg(template)::text IS NULL OR lower(t.name) = lower(sqlc.narg(template)) OR t.id::text = sqlc.narg(template))

@@ -21,15 +21,15 @@ SELECT a.id, a.time, a.organization_id, a.user_id, a.ip, a.user_agent, a.resourc
     u.status AS user_status, u.roles AS user_roles, u.theme AS user_theme,
     u.created_at AS user_created_at, u.updated_at AS user_updated_at, u.last_seen_at AS user_last_seen_at,
     o.name AS organization_name, o.display_name AS organization_display_name, o.icon AS organization_icon,
-    (CASE a.resource_type
-        WHEN 'user' THEN EXISTS (SELECT 1 FROM users x WHERE x.id = a.resource_id AND x.deleted_at IS NOT NULL)
-        WHEN 'organization' THEN EXISTS (SELECT 1 FROM organizations x WHERE x.id = a.resource_id AND x.deleted_at IS NOT NULL)
-        WHEN 'template' THEN EXISTS (SELECT 1 FROM templates x WHERE x.id = a.resource_id AND x.deleted_at IS NOT NULL)
-        WHEN 'workspace' THEN EXISTS (SELECT 1 FROM workspaces x WHERE x.id = a.resource_id AND x.deleted_at IS NOT NULL)
-        WHEN 'group' THEN NOT EXISTS (SELECT 1 FROM groups x WHERE x.id = a.resource_id)
-        WHEN 'custom_role' THEN NOT EXISTS (SELECT 1 FROM custom_roles x WHERE x.id = a.resource_id)
+    coalesce(CASE a.resource_type
+        WHEN 'user' THEN (SELECT x.deleted_at IS NOT NULL FROM users x WHERE x.id = a.resource_id)
+        WHEN 'organization' THEN (SELECT x.deleted_at IS NOT NULL FROM organizations x WHERE x.id = a.resource_id)
+        WHEN 'template' THEN (SELECT x.deleted_at IS NOT NULL FROM templates x WHERE x.id = a.resource_id)
+        WHEN 'workspace' THEN (SELECT x.deleted_at IS NOT NULL FROM workspaces x WHERE x.id = a.resource_id)
+        WHEN 'group' THEN (SELECT count(*) = 0 FROM groups x WHERE x.id = a.resource_id)
+        WHEN 'custom_role' THEN (SELECT count(*) = 0 FROM custom_roles x WHERE x.id = a.resource_id)
         ELSE false
-    END)::boolean AS is_deleted,
+    END, false)::boolean AS is_deleted,
     coalesce((SELECT x.username FROM workspaces w JOIN users x ON x.id = w.owner_id
         WHERE w.id = CASE a.resource_type WHEN 'workspace' THEN a.resource_id WHEN 'workspace_build' THEN (a.additional_fields ->> 'workspace_id')::uuid END), '')::text AS workspace_owner
 FROM audit_logs a

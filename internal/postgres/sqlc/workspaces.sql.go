@@ -304,12 +304,12 @@ WHERE (w.deleted_at IS NOT NULL) = $2::boolean
         OR w.organization_id = ANY($4::uuid[])
         OR w.organization_id = ANY($5::uuid[])
             AND (w.owner_id = $6 OR w.user_acl ? $7::text OR w.group_acl ?| $8::text[]
-                OR $7::text <> '' AND w.group_acl ? w.organization_id::text))
+                OR $7::text <> '' AND w.group_acl ?| ($5::uuid[])::text[] AND w.group_acl ? w.organization_id::text))
     AND ($9::uuid[] IS NULL OR w.id = ANY($9::uuid[]))
     -- What the viewer asks for.
     AND ($10::uuid[] IS NULL OR w.id = ANY($10::uuid[]))
     AND ($11::uuid IS NULL OR w.owner_id = $11)
-    AND ($12::text IS NULL OR lower(u.username) = lower($12))
+    AND ($12::text IS NULL OR w.owner_id = (SELECT x.id FROM users x WHERE lower(x.username) = lower($12) AND x.deleted_at IS NULL))
     AND ($13::text IS NULL OR strpos(lower(w.name), lower($13)) > 0)
     AND ($14::text IS NULL OR lower(w.name) = lower($14))
     AND ($15::text IS NULL OR lower(t.name) = lower($15) OR t.id::text = $15)

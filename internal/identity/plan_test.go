@@ -1,0 +1,42 @@
+package identity
+
+import (
+	"testing"
+
+	"github.com/google/uuid"
+
+	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
+	"github.com/seed-2a7f8fe7/coder/internal/postgrestest"
+)
+
+// TestPlansOfLists looks at what the database reads for pages of 10,000 users
+// and of what there is of them: every table once at most, and of what one sees
+// alone nothing but that.
+func TestPlansOfLists(t *testing.T) {
+	const n = 10_000
+	h := newHouse(t, Config{})
+	h.fill(n)
+	none := []string{}
+	users := sqlc.UsersParams{SeeAll: true, Statuses: none, Roles: none, LoginTypes: none, RowLimit: 25}
+	searched, mine, late := users, users, users
+	searched.Search, late.RowOffset = "u77", n-100
+	mine.SeeAll, mine.SeeID = false, h.root.UserID
+	members := sqlc.OrganizationMembersParams{OrganizationID: h.org, SeeAll: true, RowLimit: 25}
+	for _, c := range []struct {
+		what, file, query string
+		params            any
+		most              float64
+	}{
+		{"users", "users", "Users", users, 1.1}, {"users searched", "users", "Users", searched, 1.1}, {"last users", "users", "Users", late, 1.1},
+		{"oneself", "users", "Users", mine, 0.01},
+		{"members", "organizations", "OrganizationMembers", members, 2.1},
+		{"groups of an organization", "groups", "Groups", sqlc.GroupsParams{SeeAll: true, SeeOrganizations: []uuid.UUID{}, OrganizationID: h.org, RowLimit: 25}, 4.1},
+		{"audit log", "audit", "AuditLogs", sqlc.AuditLogsParams{SeeAll: true, SeeOrganizations: []uuid.UUID{}, RowLimit: 25}, 0.02},
+		{"audit log, last page", "audit", "AuditLogs", sqlc.AuditLogsParams{SeeAll: true, SeeOrganizations: []uuid.UUID{}, RowLimit: 25, RowOffset: n - 100}, 3.1},
+	} {
+		plan := postgrestest.Explain(t, h.c.Store, c.file, c.query, c.params)
+		if plan.Touched > c.most*n {
+			t.Errorf("%s: %.0f rows are read, more than %.0f\n%s", c.what, plan.Touched, c.most*n, plan.Text)
+		}
+	}
+}
