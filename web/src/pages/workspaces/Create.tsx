@@ -3,12 +3,15 @@ import { useMutation, useQuery } from '@tanstack/react-query';
 import { useNavigate, useParams } from '@tanstack/react-router';
 import { type FormEvent, useState } from 'react';
 import { type Schema, api } from '../../api/client';
+import { me } from '../../api/queries';
 import { Icon } from '../../parts/Icon';
 import { Loading } from '../../parts/Loading';
 import { Page } from '../../parts/Page';
 import { ParameterField } from '../../parts/ParameterField';
 import { Refusal, fieldError } from '../../parts/Refusal';
+import { complaint, fromPreview, useForm } from '../../parts/form';
 import { type Parameter, problem } from '../../parts/parameter';
+import { Cost } from './Cost';
 import { versionParameters } from './data';
 
 /** Making a workspace of a template: its name, a preset, its parameters. */
@@ -68,17 +71,21 @@ function NoProvisioner({ matched }: { matched?: Schema<'MatchedProvisioners'> | 
 
 interface Props {
   template: Schema<'Template'>;
-  parameters: Parameter[];
+  parameters: Parameter[]; // that depend on nothing
   presets: Schema<'Preset'>[];
 }
 
-function Form({ template, parameters, presets }: Props) {
+function Form({ template, parameters: fixed, presets }: Props) {
   const navigate = useNavigate();
+  const { data: self } = useQuery(me);
   const [name, setName] = useState('');
   const [preset, setPreset] = useState<Schema<'Preset'> | undefined>(presets.find((p) => p.default));
   const [typed, setTyped] = useState<Record<string, string>>({});
   const [tried, setTried] = useState(false);
   const ofPreset = new Map((preset?.parameters ?? []).map((p) => [p.name, p.value]));
+  const form = useForm(template.active_version_id, self?.id, { ...typed, ...Object.fromEntries(ofPreset) });
+  const parameters = form.data?.parameters.map(fromPreview) ?? fixed;
+  const said = new Map(form.data?.parameters.map((p) => [p.name, complaint(p.diagnostics)]));
   const value = (p: Parameter) => ofPreset.get(p.name) ?? typed[p.name] ?? p.default_value;
   const wrong = parameters.filter((p) => problem(p, value(p)));
   const create = useMutation({
@@ -104,6 +111,7 @@ function Form({ template, parameters, presets }: Props) {
       <form onSubmit={submit} noValidate>
         <Stack>
           <Refusal error={create.error} />
+          {form.data && complaint(form.data.diagnostics) && <Alert color="red">{complaint(form.data.diagnostics)}</Alert>}
           <TextInput
             label="Name"
             required
@@ -136,9 +144,10 @@ function Form({ template, parameters, presets }: Props) {
               value={value(p)}
               disabled={ofPreset.has(p.name)}
               onChange={(v) => setTyped((t) => ({ ...t, [p.name]: v }))}
-              error={tried || typed[p.name] !== undefined ? problem(p, value(p)) : undefined}
+              error={tried || typed[p.name] !== undefined ? (problem(p, value(p)) ?? said.get(p.name)) : undefined}
             />
           ))}
+          <Cost version={template.active_version_id} organization={template.organization_id} />
           <Group>
             <Button type="submit" loading={create.isPending}>
               Create workspace

@@ -1,0 +1,25 @@
+import { Text } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { api } from '../../api/client';
+
+/** What a workspace of a version costs a day, and what is left of one's budget; nothing where nothing is counted. */
+export function Cost({ version, organization }: { version: string; organization: string }) {
+  const resources = useQuery({
+    queryKey: ['version', version, 'resources'],
+    queryFn: () => api.get('/templateversions/{templateversion}/resources', { path: { templateversion: version } }),
+  });
+  const quota = useQuery({
+    queryKey: ['quota', organization],
+    queryFn: () => api.get('/organizations/{organization}/members/{user}/workspace-quota', { path: { organization, user: 'me' } }),
+  });
+  const cost = resources.data?.filter((r) => r.workspace_transition === 'start').reduce((sum, r) => sum + r.daily_cost, 0) ?? 0;
+  const budget = quota.data?.budget ?? -1;
+  if (cost === 0 && budget < 0) return null;
+  const left = budget < 0 ? undefined : budget - (quota.data?.credits_consumed ?? 0);
+  return (
+    <Text size="sm" c={left !== undefined && cost > left ? 'red' : 'dimmed'}>
+      It costs {cost} {cost === 1 ? 'credit' : 'credits'} a day while it runs.
+      {left !== undefined && (cost > left ? ` You have ${left} left of ${budget}: stop or delete another workspace first.` : ` You have ${left} left of ${budget}.`)}
+    </Text>
+  );
+}
