@@ -28,6 +28,8 @@ type Config struct {
 	// DocsURL and SupportLinks are shown to everybody.
 	DocsURL      string
 	SupportLinks []coder.LinkConfig
+	// UpgradeMessage is told to people whose program is of another version.
+	UpgradeMessage string
 	// ReplicaID is this server among those that share the database.
 	ReplicaID uuid.UUID
 	// Now is the clock; nil means time.Now.
@@ -74,6 +76,10 @@ func (s *Service) Settings(actor access.Subject) (coder.DeploymentConfig, error)
 	}
 	return s.c.Settings, nil
 }
+
+// UpgradeMessage is told to people whose program is of another version; "" for
+// the program's own words.
+func (s *Service) UpgradeMessage() string { return s.c.UpgradeMessage }
 
 // replicaSilent is how long ago a replica may last have been heard of.
 const replicaSilent = 2 * time.Minute

@@ -31,10 +31,14 @@ func (a *API) getRoot(w http.ResponseWriter, _ *http.Request) error {
 }
 
 func (a *API) getBuildInfo(w http.ResponseWriter, _ *http.Request) error {
-	return reply(w, http.StatusOK, coder.BuildInfoResponse{
+	out := coder.BuildInfoResponse{
 		ExternalURL: "https://github.com/seed-2a7f8fe7/coder", Version: a.Version, DashboardURL: a.AccessURL.String(),
 		DeploymentID: a.DeploymentID, AgentAPIVersion: a.AgentAPIVersion, ProvisionerAPIVersion: a.ProvisionerAPIVersion,
-	})
+	}
+	if a.Site != nil {
+		out.UpgradeMessage = a.Site.UpgradeMessage()
+	}
+	return reply(w, http.StatusOK, out)
 }
 
 func (a *API) getUpdateCheck(w http.ResponseWriter, _ *http.Request) error {

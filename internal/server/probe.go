@@ -32,7 +32,7 @@ func (s *Server) site(r *rooms) {
 		docs = s.c.DocsURL.String()
 	}
 	store := s.db.store
-	r.site = deployment.New(deployment.Config{Store: store, Settings: s.c.Settings, DocsURL: docs, SupportLinks: s.c.SupportLinks, ReplicaID: s.replica})
+	r.site = deployment.New(deployment.Config{Store: store, Settings: s.c.Settings, DocsURL: docs, SupportLinks: s.c.SupportLinks, UpgradeMessage: s.c.UpgradeMessage, ReplicaID: s.replica})
 	r.insights = insight.New(insight.Config{Store: store})
 	r.health = health.New(health.Config{
 		Store: store, AccessURL: s.accessURL, Version: s.c.Version, ReplicaID: s.replica, Refresh: s.c.HealthRefresh, Threshold: s.c.HealthThreshold,

@@ -137,6 +137,7 @@ func TestAppearance(t *testing.T) {
 // TestSite: what the site as a whole tells to whom.
 func TestSite(t *testing.T) {
 	s := servertest.Start(t, func(c *server.Config) {
+		c.UpgradeMessage = "Get it from the intranet"
 		c.Settings = coder.DeploymentConfig{Config: map[string]any{"x": 1}, Options: []coder.DeploymentOption{{Flag: "x"}}}
 	})
 	member, _ := s.Member(t, "mel")
@@ -166,6 +167,9 @@ func TestSite(t *testing.T) {
 				t.Errorf("%s: caller %d gets %d %q, want %d", path, i, got, r.Message, want[i])
 			}
 		}
+	}
+	if info, err := member.BuildInfo(t.Context()); err != nil || info.UpgradeMessage != "Get it from the intranet" {
+		t.Errorf("what old programs are told: %q, %v", info.UpgradeMessage, err)
 	}
 	var replicas []coder.Replica
 	ask(t, s, s.Client.SessionToken, "GET", "/replicas", "", &replicas)
