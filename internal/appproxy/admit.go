@@ -49,8 +49,7 @@ func (p *Proxy) admit(w http.ResponseWriter, r *http.Request, v *visit) error {
 		if actor.UserID == uuid.Nil {
 			return p.signIn(w, r, v)
 		}
-		return coder.Errorf(coder.CodeNotFound, "There is no such app, or you may not open it").
-			WithDetail("you are signed in as %s; ask the owner of the workspace to share it with you", actor.Username)
+		return hidden(actor)
 	}
 	if explicit == "" {
 		if err := p.ambient(r, v, &t); err != nil {
@@ -59,6 +58,12 @@ func (p *Proxy) admit(w http.ResponseWriter, r *http.Request, v *visit) error {
 	}
 	v.target, v.user, v.carried = &t, actor.UserID, explicit == ""
 	return nil
+}
+
+// hidden is the answer to somebody who may not open an app, or to whom there is none.
+func hidden(actor access.Subject) error {
+	return coder.Errorf(coder.CodeNotFound, "There is no such app, or you may not open it").
+		WithDetail("you are signed in as %s; ask the owner of the workspace to share it with you", actor.Username)
 }
 
 // maxCookie bounds the value of a cookie: browsers keep 4,096 bytes with its name.
