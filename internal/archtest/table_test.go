@@ -18,14 +18,14 @@ var tiers = []tier{
 		"internal/telemetry", "internal/terraform/...", "internal/tfprovider", "internal/tunnel/...", "internal/usage", "internal/warm", "examples",
 	}, []string{".", "api/...", "client", "internal/lifecycle", "internal/telemetry"}},
 	{3, "use cases", []string{
-		"internal/app", "internal/audit", "internal/deployment", "internal/health", "internal/identity", "internal/insight", "internal/keyring", "internal/login", "internal/organization", "internal/parameter", "internal/presence", "internal/queue", "internal/resource", "internal/share", "internal/standing", "internal/steward",
+		"internal/app", "internal/audit", "internal/connection", "internal/deployment", "internal/health", "internal/identity", "internal/insight", "internal/keyring", "internal/login", "internal/organization", "internal/parameter", "internal/presence", "internal/queue", "internal/resource", "internal/share", "internal/standing", "internal/steward",
 		"internal/template", "internal/workspace",
 	}, []string{
 		".", "api/...", "internal/access", "internal/archive", "internal/lifecycle", "internal/notify", "internal/postgres",
 		"internal/postgres/sqlc", "internal/telemetry", "internal/terraform/...", "internal/audit", "internal/tunnel", "examples",
 	}},
 	{4, "edges", []string{"internal/agentapi", "internal/appproxy", "internal/httpapi", "internal/provisionapi"}, []string{
-		".", "api/...", "client", "examples", "internal/access", "internal/archive", "internal/keyring", "internal/login", "internal/lifecycle", "internal/notify", "internal/telemetry",
+		".", "api/...", "client", "examples", "internal/access", "internal/archive", "internal/connection", "internal/keyring", "internal/login", "internal/lifecycle", "internal/notify", "internal/telemetry",
 		"internal/switchboard", "internal/initscript", "internal/tunnel", "internal/identity", "internal/organization", "internal/presence", "internal/queue", "internal/share",
 		"internal/resource", "internal/template", "internal/workspace", "internal/audit", "internal/app", "internal/deployment", "internal/health", "internal/insight",
 	}},
@@ -59,6 +59,7 @@ var pairs = map[string]map[string]string{
 	// The operator's rooms: a controller per kind, over what they share.
 	"internal/operator/apply":        {"internal/operator/shape": "the owner's label"},
 	"internal/operator/controlplane": {"internal/operator/shape": "the shape of pods", "internal/operator/apply": "how objects come about", "internal/operator/remote": "the server"},
+	"internal/operator/proxy":        {"internal/operator/shape": "the shape of pods", "internal/operator/apply": "how objects come about", "internal/operator/remote": "the server"},
 	"internal/operator/provisioner":  {"internal/operator/shape": "the shape of pods", "internal/operator/apply": "how objects come about", "internal/operator/remote": "the server"},
 	// A family imports no other; each process is linked by one of them only.
 	"internal/cli/inside":      {"internal/agent": "the agent it starts", "internal/usage": "what stat shows"},

@@ -31,6 +31,7 @@ import (
 	"github.com/seed-2a7f8fe7/coder/api/v1alpha1"
 	"github.com/seed-2a7f8fe7/coder/internal/operator/controlplane"
 	"github.com/seed-2a7f8fe7/coder/internal/operator/provisioner"
+	"github.com/seed-2a7f8fe7/coder/internal/operator/proxy"
 	"github.com/seed-2a7f8fe7/coder/internal/operator/remote"
 	"github.com/seed-2a7f8fe7/coder/internal/operator/shape"
 )
@@ -94,6 +95,7 @@ func Run(ctx context.Context, c Config) error {
 	for _, start := range []func(ctrl.Manager) error{
 		controlplane.New(controlplane.Config{Client: m.GetClient(), Live: m.GetAPIReader(), Sites: sites, Idle: c.Idle}).Start,
 		provisioner.New(provisioner.Config{Client: m.GetClient(), Live: m.GetAPIReader(), Sites: sites, Idle: c.Idle}).Start,
+		proxy.New(proxy.Config{Client: m.GetClient(), Live: m.GetAPIReader(), Sites: sites, Idle: c.Idle}).Start,
 	} {
 		if err := start(m); err != nil {
 			return err

@@ -57,6 +57,7 @@ func must(t *testing.T, err error) {
 type town struct {
 	*servertest.Server
 	ns, dir string
+	far     string // the address of the server when it is not the real one
 	node    *kubetest.Node
 }
 
@@ -103,6 +104,9 @@ func (l *lines) Write(b []byte) (int, error) {
 func (w *town) http() *http.Client {
 	d := net.Dialer{}
 	return &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
+		if w.far != "" {
+			return d.DialContext(ctx, network, w.far)
+		}
 		return d.DialContext(ctx, network, w.AccessURL().Host)
 	}}}
 }

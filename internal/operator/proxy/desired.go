@@ -1,0 +1,118 @@
+// Package proxy keeps workspace proxies as their CoderWorkspaceProxies say: it
+// registers each at its server, keeps the token in a Secret, runs `coder
+// wsproxy server` with it, and takes the registration back in the end.
+package proxy
+
+import (
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/seed-2a7f8fe7/coder/api/v1alpha1"
+	"github.com/seed-2a7f8fe7/coder/internal/operator/shape"
+)
+
+// Kind of the resource.
+const Kind = "CoderWorkspaceProxy"
+
+const (
+	component = "coder-workspace-proxy"
+	tokenKey  = "token"
+	port      = 3001
+	// annotationProxy is the id of the proxy whose token a Secret holds.
+	annotationProxy = "coder.com/workspace-proxy-id"
+)
+
+// Name gives the name of Deployment and Service.
+func Name(p *v1alpha1.CoderWorkspaceProxy) string { return shape.Name("wsproxy", p.Name) }
+
+func labelsOf(p *v1alpha1.CoderWorkspaceProxy) map[string]string {
+	return shape.Labels(component, p.Name)
+}
+
+// TokenRef is the Secret with the proxy's token: the one that is given, or the
+// one that is made.
+func TokenRef(p *v1alpha1.CoderWorkspaceProxy) v1alpha1.SecretKeySelector {
+	if r := p.Spec.ProxySessionTokenSecretRef; r != nil {
+		ref := *r
+		if ref.Key == "" {
+			ref.Key = tokenKey
+		}
+		return ref
+	}
+	name := shape.Name("", p.Name+"-proxy-token")
+	if b := p.Spec.Bootstrap; b != nil && b.GeneratedTokenSecretName != "" {
+		name = b.GeneratedTokenSecretName
+	}
+	return v1alpha1.SecretKeySelector{Name: name, Key: tokenKey}
+}
+
+// primary is the server that the proxy is of.
+func primary(p *v1alpha1.CoderWorkspaceProxy) string {
+	if p.Spec.PrimaryAccessURL == "" && p.Spec.Bootstrap != nil {
+		return p.Spec.Bootstrap.CoderURL
+	}
+	return p.Spec.PrimaryAccessURL
+}
+
+// Secret gives the Secret of a token.
+func Secret(p *v1alpha1.CoderWorkspaceProxy, id, token string) *corev1.Secret {
+	ref := TokenRef(p)
+	s := &corev1.Secret{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},
+		ObjectMeta: shape.OwnerOf(Kind, p).Meta(ref.Name, labelsOf(p)),
+		Type:       corev1.SecretTypeOpaque,
+		Data:       map[string][]byte{ref.Key: []byte(token)},
+	}
+	s.Annotations = map[string]string{annotationProxy: id}
+	return s
+}
+
+// Service gives the Service before the proxy.
+func Service(p *v1alpha1.CoderWorkspaceProxy) *corev1.Service {
+	number := p.Spec.Service.Port
+	if number == 0 {
+		number = 80
+	}
+	s := &corev1.Service{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Service"},
+		ObjectMeta: shape.OwnerOf(Kind, p).Meta(Name(p), labelsOf(p)),
+		Spec: corev1.ServiceSpec{
+			Type: p.Spec.Service.Type, Selector: shape.Selector(component, p.Name),
+			Ports: []corev1.ServicePort{{Name: "http", Port: number, TargetPort: intstr.FromString("http"), Protocol: corev1.ProtocolTCP}},
+		},
+	}
+	s.Annotations = p.Spec.Service.Annotations
+	return s
+}
+
+// Deployment gives the proxy. sum is the checksum of its token.
+func Deployment(p *v1alpha1.CoderWorkspaceProxy, sum string) *appsv1.Deployment {
+	ref := TokenRef(p)
+	args := []string{"wsproxy", "server", "--http-address=0.0.0.0:3001"}
+	if p.Spec.DERPOnly {
+		args = append(args, "--derp-only")
+	}
+	pod := shape.Pod{
+		Image: p.Spec.Image, Args: args,
+		Env: []corev1.EnvVar{
+			{Name: "CODER_PRIMARY_ACCESS_URL", Value: primary(p)},
+			shape.FromSecret("CODER_PROXY_SESSION_TOKEN", ref.Name, ref.Key),
+		},
+		Ports:     []corev1.ContainerPort{{Name: "http", ContainerPort: port, Protocol: corev1.ProtocolTCP}},
+		Container: p.Spec.ContainerOptions, Options: p.Spec.PodOptions, Readiness: shape.Probe(v1alpha1.ProbeSpec{}, "http", true),
+	}
+	replicas := int32(1)
+	if p.Spec.Replicas != nil {
+		replicas = *p.Spec.Replicas
+	}
+	return &appsv1.Deployment{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "apps/v1", Kind: "Deployment"},
+		ObjectMeta: shape.OwnerOf(Kind, p).Meta(Name(p), labelsOf(p)),
+		Spec: appsv1.DeploymentSpec{
+			Replicas: &replicas, Selector: &metav1.LabelSelector{MatchLabels: shape.Selector(component, p.Name)},
+			Template: pod.Template(metav1.ObjectMeta{Labels: labelsOf(p), Annotations: map[string]string{"checksum/proxy-token": sum}}),
+		},
+	}
+}

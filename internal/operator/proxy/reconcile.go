@@ -1,0 +1,312 @@
+package proxy
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/api/v1alpha1"
+	"github.com/seed-2a7f8fe7/coder/internal/operator/apply"
+	"github.com/seed-2a7f8fe7/coder/internal/operator/remote"
+)
+
+// Config is what a Controller needs.
+type Config struct {
+	// Client reads from the cache and writes to the cluster; Live reads past the
+	// cache.
+	Client client.Client
+	Live   client.Reader
+	Sites  *remote.Sites
+	Now    func() time.Time
+	// Idle is how long a proxy at rest is left alone; zero is 15 minutes.
+	Idle time.Duration
+}
+
+// Controller keeps proxies. It is safe for concurrent use.
+type Controller struct{ Config }
+
+// New makes a controller.
+func New(c Config) *Controller {
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Idle == 0 {
+		c.Idle = 15 * time.Minute
+	}
+	return &Controller{c}
+}
+
+// Start lets a manager run the controller.
+func (c *Controller) Start(m ctrl.Manager) error {
+	return ctrl.NewControllerManagedBy(m).Named("workspaceproxy").
+		For(&v1alpha1.CoderWorkspaceProxy{}).
+		Owns(&appsv1.Deployment{}).
+		Owns(&corev1.Service{}).
+		Owns(&corev1.Secret{}).
+		Complete(c)
+}
+
+// Reconcile is one round of one proxy.
+func (c *Controller) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	p := &v1alpha1.CoderWorkspaceProxy{}
+	if err := c.Client.Get(ctx, req.NamespacedName, p); err != nil {
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	if !p.DeletionTimestamp.IsZero() {
+		return c.end(ctx, p)
+	}
+	if controllerutil.AddFinalizer(p, v1alpha1.FinalizerWorkspaceProxy) {
+		return ctrl.Result{}, c.Client.Update(ctx, p)
+	}
+	before := p.Status.DeepCopy()
+	r := &round{Controller: c, p: p, again: c.Idle}
+	err := r.run(ctx)
+	p.Status.ObservedGeneration = p.Generation
+	if !equality.Semantic.DeepEqual(before, &p.Status) {
+		if e := c.Client.Status().Update(ctx, p); e != nil && !apierrors.IsConflict(e) {
+			return ctrl.Result{}, errors.Join(err, e)
+		}
+	}
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	return ctrl.Result{RequeueAfter: r.again}, nil
+}
+
+// endPatience is how long the end of a resource waits for a server that does
+// not answer.
+const endPatience = 30 * time.Second
+
+// end takes the registration back, and lets the resource go whatever comes of
+// it.
+func (c *Controller) end(ctx context.Context, p *v1alpha1.CoderWorkspaceProxy) (ctrl.Result, error) {
+	if !controllerutil.ContainsFinalizer(p, v1alpha1.FinalizerWorkspaceProxy) {
+		return ctrl.Result{}, nil
+	}
+	r := &round{Controller: c, p: p}
+	if p.Spec.Bootstrap != nil && p.Status.ProxyID != "" {
+		a, err := r.access(ctx)
+		if err == nil && a.Token == "" {
+			a.Token = c.Sites.Token(a.URL)
+		}
+		if err == nil && a.Token != "" {
+			err = c.Sites.DeleteProxy(ctx, a, p.Status.ProxyID)
+		}
+		if err != nil && c.Now().Sub(p.DeletionTimestamp.Time) < endPatience {
+			return ctrl.Result{RequeueAfter: 5 * time.Second}, nil
+		}
+		if err != nil {
+			log.FromContext(ctx).Info("left a workspace proxy at a server that could not be asked to delete it", "proxy", p.Status.ProxyID, "error", err)
+		}
+	}
+	controllerutil.RemoveFinalizer(p, v1alpha1.FinalizerWorkspaceProxy)
+	return ctrl.Result{}, client.IgnoreNotFound(c.Client.Update(ctx, p))
+}
+
+// round is one look at one proxy.
+type round struct {
+	*Controller
+	p     *v1alpha1.CoderWorkspaceProxy
+	again time.Duration
+}
+
+func (r *round) set(condition string, holds bool, reason, message string) {
+	status := metav1.ConditionFalse
+	if holds {
+		status = metav1.ConditionTrue
+	}
+	meta.SetStatusCondition(&r.p.Status.Conditions, metav1.Condition{
+		Type: condition, Status: status, Reason: reason, Message: message[:min(len(message), 1024)], ObservedGeneration: r.p.Generation,
+	})
+}
+
+func (r *round) run(ctx context.Context) error {
+	p := r.p
+	ref := TokenRef(p)
+	p.Status.ProxyTokenSecretRef = &ref
+	secret, err := r.secret(ctx, ref.Name)
+	if err != nil {
+		return err
+	}
+	if p.Spec.ProxySessionTokenSecretRef == nil {
+		if secret, err = r.register(ctx, secret); err != nil {
+			return err
+		}
+	} else {
+		p.Status.Registered = secret != nil
+		r.set(v1alpha1.ConditionRegistered, true, "TokenGiven", "the specification names the proxy's token, so it is registered already")
+	}
+	if secret == nil || len(secret.Data[ref.Key]) == 0 {
+		r.set(v1alpha1.ConditionProxyTokenReady, false, "NoToken", fmt.Sprintf("the Secret %s has no token under the key %q yet", ref.Name, ref.Key))
+		r.again = min(r.again, 30*time.Second)
+		return r.conclude(ctx)
+	}
+	r.set(v1alpha1.ConditionProxyTokenReady, true, "Ready", "the token is in the Secret "+ref.Name)
+	sum := sha256.Sum256(secret.Data[ref.Key])
+	for _, o := range []client.Object{Service(p), Deployment(p, hex.EncodeToString(sum[:]))} {
+		err := apply.Object(ctx, r.Client, r.Live, o)
+		if errors.Is(err, apply.ErrNotOurs) || apierrors.IsInvalid(err) || apierrors.IsForbidden(err) {
+			r.set(v1alpha1.ConditionDeploymentReady, false, "Refused", err.Error())
+			r.again = time.Minute
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return r.conclude(ctx)
+}
+
+// conclude notes how the pods do.
+func (r *round) conclude(ctx context.Context) error {
+	d := &appsv1.Deployment{}
+	if err := r.Client.Get(ctx, client.ObjectKey{Namespace: r.p.Namespace, Name: Name(r.p)}, d); client.IgnoreNotFound(err) != nil {
+		return err
+	}
+	s := &r.p.Status
+	s.ReadyReplicas, s.Phase = d.Status.ReadyReplicas, v1alpha1.PhasePending
+	if s.ReadyReplicas > 0 {
+		s.Phase = v1alpha1.PhaseReady
+		r.set(v1alpha1.ConditionDeploymentReady, true, "Ready", fmt.Sprintf("%d pods are ready", s.ReadyReplicas))
+		return nil
+	}
+	r.set(v1alpha1.ConditionDeploymentReady, false, "NotReady", "no pod is ready yet")
+	return nil
+}
+
+func (r *round) secret(ctx context.Context, name string) (*corev1.Secret, error) {
+	s := &corev1.Secret{}
+	key := client.ObjectKey{Namespace: r.p.Namespace, Name: name}
+	err := r.Client.Get(ctx, key, s)
+	if err != nil {
+		err = r.Live.Get(ctx, key, s)
+	}
+	if apierrors.IsNotFound(err) {
+		return nil, nil //nolint:nilnil // none is an answer
+	}
+	return s, err
+}
+
+// access is the server to register at; its token is "" while there is none.
+func (r *round) access(ctx context.Context) (remote.Access, error) {
+	b := r.p.Spec.Bootstrap
+	a := remote.Access{URL: b.CoderURL}
+	s, err := r.secret(ctx, b.CredentialsSecretRef.Name)
+	if err != nil || s == nil {
+		return a, err
+	}
+	key := b.CredentialsSecretRef.Key
+	if key == "" {
+		key = tokenKey
+	}
+	a.Token = string(s.Data[key])
+	return a, nil
+}
+
+// register brings the registration and its token about, and gives the Secret
+// with it; nil while there is none.
+func (r *round) register(ctx context.Context, secret *corev1.Secret) (*corev1.Secret, error) {
+	p := r.p
+	if secret != nil && !metav1.IsControlledBy(secret, p) {
+		r.set(v1alpha1.ConditionRegistered, false, "SecretNotOwned", fmt.Sprintf("the Secret %s exists and was not made for this resource; delete it, or name another in spec.bootstrap.generatedTokenSecretName", secret.Name))
+		return nil, nil //nolint:nilnil // none is an answer
+	}
+	if secret != nil && len(secret.Data[tokenKey]) > 0 && secret.Annotations[annotationProxy] != "" {
+		p.Status.Registered, p.Status.ProxyID = true, secret.Annotations[annotationProxy]
+		r.set(v1alpha1.ConditionRegistered, true, "Ready", "the server knows the proxy")
+		return secret, apply.Object(ctx, r.Client, r.Live, Secret(p, p.Status.ProxyID, string(secret.Data[tokenKey])))
+	}
+	p.Status.Registered = false
+	a, err := r.access(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if a.Token == "" {
+		r.set(v1alpha1.ConditionRegistered, false, "NoCredentials", fmt.Sprintf("the Secret %s has no token to register with", p.Spec.Bootstrap.CredentialsSecretRef.Name))
+		r.again = min(r.again, 30*time.Second)
+		return nil, nil //nolint:nilnil // none is an answer
+	}
+	id, token, err := r.registration(ctx, a)
+	if err != nil || token == "" {
+		return nil, r.refused(err)
+	}
+	p.Status.ProxyID, p.Status.Registered = id, true
+	r.set(v1alpha1.ConditionRegistered, true, "Ready", "the server knows the proxy")
+	made := Secret(p, id, token)
+	return made, apply.Object(ctx, r.Client, r.Live, made)
+}
+
+// registering is the reason that notes, before the server is asked, that a
+// proxy of the name will be ours.
+const registering = "Registering"
+
+// registration registers the proxy, or gives one of ours a new token.
+func (r *round) registration(ctx context.Context, a remote.Access) (id, token string, err error) {
+	p, b := r.p, r.p.Spec.Bootstrap
+	want := remote.Proxy{Name: b.ProxyName, DisplayName: b.DisplayName, IconURL: b.Icon}
+	if want.Name == "" {
+		want.Name = p.Name
+	}
+	all, err := r.Sites.Proxies(ctx, a)
+	if err != nil {
+		return "", "", err
+	}
+	condition := meta.FindStatusCondition(p.Status.Conditions, v1alpha1.ConditionRegistered)
+	claimed := condition != nil && condition.Reason == registering
+	for _, have := range all {
+		if have.Name != want.Name {
+			continue
+		}
+		if have.ID.String() != p.Status.ProxyID && !claimed {
+			r.set(v1alpha1.ConditionRegistered, false, "NameTaken", fmt.Sprintf("the server has a proxy %q that was not made for this resource; delete it there, or name another in spec.bootstrap.proxyName", want.Name))
+			r.again = min(r.again, time.Minute)
+			return "", "", nil
+		}
+		want.ID = have.ID
+		token, err = r.Sites.NewProxyToken(ctx, a, want)
+		return have.ID.String(), token, err
+	}
+	if !claimed {
+		r.set(v1alpha1.ConditionRegistered, false, registering, fmt.Sprintf("registering the proxy %q", want.Name))
+		r.again = time.Millisecond
+		return "", "", nil
+	}
+	made, token, err := r.Sites.NewProxy(ctx, a, want)
+	return made.String(), token, err
+}
+
+// refused notes why a server does not register the proxy.
+func (r *round) refused(err error) error {
+	if err == nil {
+		return nil
+	}
+	reason, message := "Unreachable", err.Error()
+	switch coder.CodeOf(err) {
+	case coder.CodeNotFound:
+		reason, message = "NotSupported", "the server cannot register proxies; use one that can"
+	case coder.CodeUnauthenticated, coder.CodeForbidden:
+		reason = "CredentialsRefused"
+	case coder.CodeInvalid, coder.CodeConflict:
+		reason = "Refused"
+	case coder.CodeRateLimited:
+		reason = "RateLimited"
+	}
+	r.again = min(r.again, time.Minute)
+	r.set(v1alpha1.ConditionRegistered, false, reason, message)
+	return nil
+}
