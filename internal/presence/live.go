@@ -286,7 +286,7 @@ func (s *Service) run(ctx context.Context) {
 		case <-ctx.Done():
 			end, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 			defer cancel()
-			if err := errors.Join(s.Sample(end), s.FlushUsage(end)); err != nil {
+			if err := errors.Join(s.sample(end, reasonShutdown), s.FlushUsage(end)); err != nil {
 				s.log.Warn("the last metadata and use of agents could not be written down", "error", err)
 			}
 			return
@@ -307,7 +307,7 @@ func (s *Service) run(ctx context.Context) {
 			}
 		case <-soon:
 			soon = nil
-			what, err = "write metadata of watched agents down", s.sample(ctx, true)
+			what, err = "write metadata of watched agents down", s.sample(ctx, reasonWatched)
 		}
 		if err != nil && ctx.Err() == nil {
 			s.log.WarnContext(ctx, "could not "+what+"; trying again soon", "error", err)

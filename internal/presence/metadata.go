@@ -32,6 +32,7 @@ func (s *Service) PutMetadata(ctx context.Context, a Agent, values []MetadataVal
 	last := map[string]MetadataValue{}
 	for _, v := range values {
 		if !slices.ContainsFunc(a.row.MetadataItems, func(m coder.WorkspaceAgentMetadataDescription) bool { return m.Key == v.Key }) {
+			s.count.droppedKeys.Inc()
 			continue
 		}
 		if v.CollectedAt.IsZero() || v.CollectedAt.After(now) {
@@ -51,18 +52,18 @@ func (s *Service) PutMetadata(ctx context.Context, a Agent, values []MetadataVal
 	for k, v := range last {
 		direct[valueKey{a.ID, k}] = v
 	}
-	return s.writeDown(ctx, direct)
+	return s.writeDown(ctx, reasonDirect, direct)
 }
 
 // Sample writes the newest values of all agents here down, as other servers
 // and the next start of this one show them. A running Service does it every
 // thirty seconds; for agents that are watched from another server, a second
 // after each value.
-func (s *Service) Sample(ctx context.Context) error { return s.sample(ctx, false) }
+func (s *Service) Sample(ctx context.Context) error { return s.sample(ctx, reasonScheduled) }
 
-func (s *Service) sample(ctx context.Context, onlyWatched bool) error {
-	values := s.live.dirty(onlyWatched, s.now())
-	if err := s.writeDown(ctx, values); err != nil {
+func (s *Service) sample(ctx context.Context, reason string) error {
+	values := s.live.dirty(reason == reasonWatched, s.now())
+	if err := s.writeDown(ctx, reason, values); err != nil {
 		s.live.undo(values)
 		return err
 	}
@@ -71,13 +72,20 @@ func (s *Service) sample(ctx context.Context, onlyWatched bool) error {
 
 // writeDown puts values into the database, and tells other servers of those
 // that are watched there.
-func (s *Service) writeDown(ctx context.Context, values map[valueKey]MetadataValue) error {
+func (s *Service) writeDown(ctx context.Context, reason string, values map[valueKey]MetadataValue) error {
+	if len(values) == 0 {
+		return nil
+	}
+	defer s.count.ended(reason, time.Now())
 	var p sqlc.AgentPutMetadataParams
 	write := func() error {
 		if len(p.Keys) == 0 {
 			return nil
 		}
 		err := s.store.AgentPutMetadata(ctx, p)
+		if err == nil {
+			s.count.wrote(reason, len(p.Keys))
+		}
 		p = sqlc.AgentPutMetadataParams{}
 		return err
 	}
@@ -129,7 +137,7 @@ func (s *Service) readWatches(ctx context.Context) error {
 	}
 	s.live.mu.Unlock()
 	if fresh {
-		return s.sample(ctx, true) // what was said before somebody watched
+		return s.sample(ctx, reasonWatched) // what was said before somebody watched
 	}
 	return s.store.AgentForgetWatches(ctx, now.Add(-time.Hour))
 }

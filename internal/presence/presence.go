@@ -19,6 +19,8 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/internal/access"
 	"github.com/seed-2a7f8fe7/coder/internal/lifecycle"
@@ -47,6 +49,8 @@ type Config struct {
 	DisableDirect bool
 	// STUN are servers that tell both their public addresses, host:port each.
 	STUN []string
+	// Registerer takes the coderd_agentapi_metadata_* metrics; nil: none.
+	Registerer prometheus.Registerer
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 }
@@ -60,6 +64,7 @@ type Service struct {
 	c     Config
 	now   func() time.Time
 	live  *live
+	count *metrics
 	loop  lifecycle.Loop
 }
 
@@ -72,7 +77,7 @@ func New(c Config) *Service {
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
-	s.live = newLive()
+	s.live, s.count = newLive(), newMetrics(c.Registerer)
 	s.loop.Run = s.run
 	return s
 }
