@@ -26,3 +26,25 @@ export function usePermissions(): Record<Permission, boolean> {
   });
   return Object.fromEntries(Object.keys(checks).map((k) => [k, data?.[k] ?? false])) as Record<Permission, boolean>;
 }
+
+/** Something somebody may do to one thing, or to things of an organization. */
+export interface Wish {
+  on: Schema<'RBACResource'>;
+  action: Schema<'RBACAction'>;
+  organization?: string;
+  id?: string;
+}
+
+/** Which of the wishes are allowed; all false until it is known. */
+export function useMay<K extends string>(wishes: Record<K, Wish> | undefined): Record<K, boolean> {
+  const checks = Object.fromEntries(
+    Object.entries<Wish>(wishes ?? {}).map(([k, w]) => [k, { action: w.action, object: { resource_type: w.on, organization_id: w.organization, resource_id: w.id } }]),
+  );
+  const { data } = useQuery({
+    queryKey: ['permissions', checks],
+    queryFn: () => api.post('/authcheck', { body: { checks } as unknown as Schema<'AuthorizationRequest'> }),
+    staleTime: 300_000,
+    enabled: wishes !== undefined,
+  });
+  return Object.fromEntries(Object.keys(checks).map((k) => [k, data?.[k] ?? false])) as Record<K, boolean>;
+}

@@ -25,7 +25,7 @@ export default function List() {
       title="Templates"
       actions={
         may.createTemplate && (
-          <Button component="a" href="/templates/new" variant="default" leftSection={<IconPlus size={16} />}>
+          <Button component={Link} to="/templates/new" variant="default" leftSection={<IconPlus size={16} />}>
             New template
           </Button>
         )

@@ -1,5 +1,8 @@
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
-import { listSearch, shell } from '../../frame';
+import { listSearch, shell, text } from '../../frame';
+
+const tabs = ['overview', 'versions', 'files', 'variables', 'permissions', 'schedule', 'settings', 'insights'] as const;
+export type TemplateTab = (typeof tabs)[number];
 
 const list = createRoute({
   getParentRoute: () => shell,
@@ -8,4 +11,32 @@ const list = createRoute({
   component: lazyRouteComponent(() => import('./List')),
 });
 
-export const templateRoutes = [list] as const;
+const create = createRoute({
+  getParentRoute: () => shell,
+  path: '/templates/new',
+  validateSearch: (s): { starter?: string } => ({ starter: text(s.starter) }),
+  component: lazyRouteComponent(() => import('./Create')),
+});
+
+const page = createRoute({
+  getParentRoute: () => shell,
+  path: '/templates/$organization/$template',
+  validateSearch: (s): { tab?: TemplateTab } => ({ tab: tabs.find((t) => t === s.tab) }),
+  component: lazyRouteComponent(() => import('./Template')),
+});
+
+const version = createRoute({
+  getParentRoute: () => shell,
+  path: '/templates/$organization/$template/versions/$version',
+  validateSearch: (s): { tab?: string; from?: string } => ({ tab: text(s.tab), from: text(s.from) }),
+  component: lazyRouteComponent(() => import('./Version')),
+});
+
+const edit = createRoute({
+  getParentRoute: () => shell,
+  path: '/templates/$organization/$template/edit',
+  validateSearch: (s): { version?: string } => ({ version: text(s.version) }),
+  component: lazyRouteComponent(() => import('./Editor')),
+});
+
+export const templateRoutes = [list, create, page, version, edit] as const;
