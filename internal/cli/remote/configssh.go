@@ -27,6 +27,7 @@ type sshConfigOptions struct {
 	file, binary, prefix, suffix, wait string
 	options                            []string
 	dryRun, previous, noStart, yes     bool
+	remove                             bool
 }
 
 func configSSHCommand(a *app.Run) *app.Command {
@@ -41,12 +42,14 @@ func configSSHCommand(a *app.Run) *app.Command {
 			{Text: "Write the section", Line: "coder config-ssh"},
 			{Text: "See it first", Line: "coder config-ssh --dry-run"},
 			{Text: "Add an option for all workspaces", Line: "coder config-ssh --ssh-option ForwardAgent=yes"},
+			{Text: "Take the section out again", Line: "coder config-ssh --remove"},
 		},
 		Options: []*option.Option{
 			option.Path(&o.file, a.Home(), "ssh-config-file", "SSH configuration to write to.").Env("CODER_SSH_CONFIG_FILE").Def("~/.ssh/config"),
 			option.Path(&o.binary, a.Home(), "coder-binary-path", "Program to write into it; this one otherwise.").Env("CODER_SSH_CONFIG_BINARY_PATH"),
 			option.List(&o.options, "ssh-option", "Option for all workspaces, as Key=value. May be repeated.").Short("o").Env("CODER_SSH_CONFIG_OPTS"),
 			option.Bool(&o.dryRun, "dry-run", "Print what would be written, and change nothing.").Short("n").Env("CODER_SSH_DRY_RUN"),
+			option.Bool(&o.remove, "remove", "Take the section out, and leave the rest as it is."),
 			option.Bool(&o.previous, "use-previous-options", "Take the options of the section that is there.").Env("CODER_SSH_USE_PREVIOUS_OPTIONS"),
 			option.String(&o.prefix, "ssh-host-prefix", "First part of host names; the server's otherwise.").Env("CODER_CONFIGSSH_SSH_HOST_PREFIX"),
 			option.String(&o.suffix, "hostname-suffix", "Last part of host names; the server's otherwise.").Env("CODER_CONFIGSSH_HOSTNAME_SUFFIX"),
@@ -54,7 +57,12 @@ func configSSHCommand(a *app.Run) *app.Command {
 			option.Bool(&o.noStart, "disable-autostart", "Do not start a stopped workspace.").Env("CODER_CONFIGSSH_DISABLE_AUTOSTART").Def("false"),
 			app.Yes(&o.yes),
 		},
-		Run: func(ctx context.Context, _ []string) error { return configSSH(ctx, a, &o) },
+		Run: func(ctx context.Context, _ []string) error {
+			if o.remove {
+				return unconfigSSH(a, &o)
+			}
+			return configSSH(ctx, a, &o)
+		},
 	}
 }
 
@@ -106,6 +114,38 @@ func configSSH(ctx context.Context, a *app.Run, o *sshConfigOptions) error {
 		return err
 	}
 	_, err = fmt.Fprintf(a.Stdout, "Wrote %s. Connect with: ssh %s\n", o.file, hosts)
+	return err
+}
+
+// unconfigSSH takes the section out.
+func unconfigSSH(a *app.Run, o *sshConfigOptions) error {
+	old, err := section.Read(o.file)
+	if err != nil {
+		return err
+	}
+	_, before, _, found, err := section.Find(old, sshBegin, sshEnd)
+	if err != nil {
+		return fmt.Errorf("%s: %w", o.file, err)
+	}
+	if !found {
+		_, err := fmt.Fprintf(a.Stdout, "%s has no section of ours.\n", o.file)
+		return err
+	}
+	if o.dryRun {
+		_, err := fmt.Fprintf(a.Stdout, "# %s would lose:\n%s\n%s%s\n", o.file, sshBegin, before, sshEnd)
+		return err
+	}
+	if err := a.Confirm(fmt.Sprintf("Take the section out of %s?", o.file), o.yes); err != nil {
+		return err
+	}
+	text, err := section.Replace(old, sshBegin, sshEnd, "")
+	if err != nil {
+		return err
+	}
+	if err := writeSSHConfig(o.file, text); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(a.Stdout, "Took the section out of %s.\n", o.file)
 	return err
 }
 
@@ -201,12 +241,13 @@ func sshSection(a *app.Run, o *sshConfigOptions, server coder.SSHConfigResponse)
 }
 
 // sshOptionLines are the options of every host: ours, over which go those of
-// the server, over which go the user's.
+// the server, over which go the user's. ssh asks nothing of a connection that is
+// interrupted (ServerAliveInterval), for it goes on by itself.
 func sshOptionLines(server, own map[string]string) string {
 	values := map[string]string{}
 	names := map[string]string{}
 	for _, set := range []map[string]string{
-		{"ConnectTimeout": "0", "StrictHostKeyChecking": "no", "UserKnownHostsFile": os.DevNull, "LogLevel": "ERROR"}, server, own,
+		{"ConnectTimeout": "0", "StrictHostKeyChecking": "no", "UserKnownHostsFile": os.DevNull, "LogLevel": "ERROR", "ServerAliveInterval": "0"}, server, own,
 	} {
 		for k, v := range set {
 			values[strings.ToLower(k)], names[strings.ToLower(k)] = v, k

@@ -1,8 +1,8 @@
 package remote
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -138,8 +138,8 @@ func parsePortForwards(flag string, in []string) ([]portForward, error) {
 		}
 		local, err1 := portRange(parts[0])
 		remote, err2 := portRange(parts[1])
-		if err := errors.Join(err1, err2); err != nil {
-			return nil, app.Failure("%s %q: %s", flag, s, strings.ReplaceAll(err.Error(), "\n", ", "))
+		if err := cmp.Or(err1, err2); err != nil {
+			return nil, app.Failure("%s %q: %s", flag, s, err)
 		}
 		if len(local) != len(remote) {
 			return nil, app.Failure("%s %q: the two ranges are of different sizes", flag, s)
@@ -157,7 +157,7 @@ func portRange(s string) ([]string, error) {
 		to = from
 	}
 	if !validPort(from) || !validPort(to) {
-		return nil, fmt.Errorf("%q is no port", s)
+		return nil, fmt.Errorf("%q is no port, nor a range of ports", s)
 	}
 	a, _ := strconv.Atoi(from)
 	b, _ := strconv.Atoi(to)
