@@ -9,10 +9,12 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/client"
 	"github.com/seed-2a7f8fe7/coder/internal/cli/option"
+	"github.com/seed-2a7f8fe7/coder/internal/cli/terminal"
 )
 
 // Server finds the server's URL: --url, $CODER_URL, or the last login.
@@ -152,11 +154,32 @@ func (v *versionCheck) RoundTrip(r *http.Request) (*http.Response, error) {
 	if theirs != "" && !v.app.noVersionWarning && release(theirs) != release(coder.Version()) {
 		v.once.Do(func() {
 			p := v.app.Painter(v.app.Stderr)
-			fmt.Fprintf(v.app.Stderr, "%s this program is %s, the server %s; get the server's own from %s/bin/coder-%s-%s\n",
-				p.Yellow("warning:"), coder.Version(), theirs, serverOf(r.URL.String()), runtime.GOOS, runtime.GOARCH)
+			advice := v.advice(r)
+			if advice == "" {
+				advice = fmt.Sprintf("get the server's own from %s/bin/coder-%s-%s", serverOf(r.URL.String()), runtime.GOOS, runtime.GOARCH)
+			}
+			fmt.Fprintf(v.app.Stderr, "%s this program is %s, the server %s; %s\n", p.Yellow("warning:"), coder.Version(), theirs, advice)
 		})
 	}
 	return resp, nil
+}
+
+// advice is what the server tells people to do about another version, "" when
+// it leaves that to the program.
+func (v *versionCheck) advice(r *http.Request) string {
+	ctx, cancel := context.WithTimeout(r.Context(), 2*time.Second)
+	defer cancel()
+	u, err := url.Parse(serverOf(r.URL.String()))
+	if err != nil {
+		return ""
+	}
+	c := client.New(u)
+	c.HTTP = &http.Client{Transport: v.base}
+	info, err := c.BuildInfo(ctx)
+	if err != nil {
+		return ""
+	}
+	return terminal.OneLine(info.UpgradeMessage)
 }
 
 // release is a version without what follows + or the commit, so that two
