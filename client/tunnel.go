@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"net/http"
 
 	"github.com/coder/websocket"
 	"github.com/google/uuid"
@@ -27,6 +28,18 @@ func (c *Client) TunnelSettings(ctx context.Context) (out coder.TunnelSettings, 
 // they were made in may be gone, which the next request would learn only by
 // hearing nothing.
 func (c *Client) Renew() { c.http().CloseIdleConnections() }
+
+// Saying gives a client like this one that tells the server what its tunnels
+// are for.
+func (c *Client) Saying(kind coder.ConnectionType) *Client {
+	said := *c
+	said.Header = c.Header.Clone()
+	if said.Header == nil {
+		said.Header = http.Header{}
+	}
+	said.Header.Set(coder.ConnectionTypeHeader, string(kind))
+	return &said
+}
 
 // ClientRelay opens the WebSocket GET /workspaceagents/{id}/relay, on which
 // the packets of one tunnel to the agent travel.

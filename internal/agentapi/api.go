@@ -19,6 +19,7 @@ import (
 	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/client"
 	"github.com/seed-2a7f8fe7/coder/internal/app"
+	"github.com/seed-2a7f8fe7/coder/internal/connection"
 	"github.com/seed-2a7f8fe7/coder/internal/identity"
 	"github.com/seed-2a7f8fe7/coder/internal/presence"
 	"github.com/seed-2a7f8fe7/coder/internal/switchboard"
@@ -34,6 +35,8 @@ type Config struct {
 	Board     *switchboard.Board
 	Authority *tunnel.Authority
 	Identity  *identity.Service
+	// Connections keeps the record of tunnels; nil: there is none.
+	Connections *connection.Service
 	// Apps keeps what apps say of themselves.
 	Apps *app.Service
 	// KeepAlive is how often the server asks an agent for a sign of life, how

@@ -16,6 +16,7 @@ import (
 	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/client"
 	"github.com/seed-2a7f8fe7/coder/internal/access"
+	"github.com/seed-2a7f8fe7/coder/internal/connection"
 	"github.com/seed-2a7f8fe7/coder/internal/notify"
 	"github.com/seed-2a7f8fe7/coder/internal/presence"
 	"github.com/seed-2a7f8fe7/coder/internal/switchboard"
@@ -96,9 +97,33 @@ func (a *API) clientRelay(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}, notify.Sharing(agent.WorkspaceID))
 	defer end()
+	over := a.connected(r, agent, actor)
 	err = a.c.Board.Client(held, agent.ID, conn)
+	over(ending(held, r))
 	a.c.Log.DebugContext(r.Context(), "relay of a client ended", "agent_id", agent.ID, "reason", err)
 	return nil
+}
+
+// connected notes a tunnel: what for, its client says.
+func (a *API) connected(r *http.Request, agent presence.Agent, actor access.Subject) (over func(reason string)) {
+	if a.c.Connections == nil {
+		return func(string) {}
+	}
+	kind := coder.ConnectionType(r.Header.Get(coder.ConnectionTypeHeader))
+	switch kind {
+	case coder.ConnectionTypeVSCode, coder.ConnectionTypeJetBrains, coder.ConnectionTypePortForwarding:
+	default:
+		kind = coder.ConnectionTypeSSH
+	}
+	return a.c.Connections.Open(connection.Connection{Type: kind, AgentID: agent.ID, UserID: actor.UserID, Origin: actor.Origin})
+}
+
+// ending says why a tunnel ended, as far as a server can know.
+func ending(held context.Context, r *http.Request) string {
+	if held.Err() != nil && r.Context().Err() == nil {
+		return "The user lost the right to be there"
+	}
+	return "The client left"
 }
 
 // acceptRelay upgrades to a WebSocket, which answers by itself when it fails.

@@ -7,7 +7,9 @@ import (
 	"strings"
 
 	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/internal/access"
 	"github.com/seed-2a7f8fe7/coder/internal/app"
+	"github.com/seed-2a7f8fe7/coder/internal/connection"
 )
 
 // rewrite makes the request to the app of the one to us. ReverseProxy has taken
@@ -93,6 +95,7 @@ func (p *Proxy) modify(resp *http.Response) error {
 	v := visitOf(r.Context())
 	h := resp.Header
 	answerOrigin(h, r, v)
+	p.visited(v, resp.StatusCode)
 	h.Del("Alt-Svc") // it is the way to us that this would change
 	if v.carried {
 		h.Set("Cache-Control", private(h.Get("Cache-Control")))
@@ -216,4 +219,19 @@ func unreachable(t *app.Target) error {
 		return no("The workspace's agent did not connect in time", "see the log of the build and of the machine, or restart it: coder restart "+name)
 	}
 	return no("The workspace's agent has lost its connection", "its machine may be down or have no network; if it stays so, restart it: coder restart "+name)
+}
+
+// visited has the visit in the connection log.
+func (p *Proxy) visited(v *visit, status int) {
+	if p.c.Connections == nil {
+		return
+	}
+	kind := coder.ConnectionTypeWorkspaceApp
+	if v.target.Port != 0 {
+		kind = coder.ConnectionTypePortForwarding
+	}
+	p.c.Connections.Visit(connection.Connection{
+		Type: kind, AgentID: v.target.AgentID, UserID: v.user, App: v.target.App, Status: status,
+		Origin: access.Origin{IP: p.c.ClientIP(v.in), UserAgent: v.in.UserAgent()},
+	})
 }

@@ -28,14 +28,17 @@ import (
 
 	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/internal/app"
+	"github.com/seed-2a7f8fe7/coder/internal/connection"
 	"github.com/seed-2a7f8fe7/coder/internal/identity"
 )
 
 // Config is what a Proxy needs.
 type Config struct {
-	Log      *slog.Logger
-	Apps     *app.Service
-	Identity *identity.Service
+	Log  *slog.Logger
+	Apps *app.Service
+	// Connections keeps the record of visits; nil: there is none.
+	Connections *connection.Service
+	Identity    *identity.Service
 	// AccessURL is the dashboard's. Apps have its scheme and port.
 	AccessURL *url.URL
 	// Hosts are the host names of apps; without any there are path apps only.
@@ -169,7 +172,9 @@ func (p *Proxy) serve(w http.ResponseWriter, r *http.Request, v *visit) error {
 	if r.ProtoMajor == 1 && r.ContentLength > 0 && r.Header.Get("Expect") == "" {
 		_ = http.NewResponseController(w).EnableFullDuplex() // without it the answer waits
 	}
-	p.forward.ServeHTTP(w, r)
+	held, end := p.held(r, v)
+	defer end()
+	p.forward.ServeHTTP(w, held)
 	return nil
 }
 

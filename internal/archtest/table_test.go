@@ -112,7 +112,7 @@ var (
 	}
 	imports = map[string]int{
 		"internal/httpapi": 20, "internal/agentapi": 12, "internal/provisionapi": 12, // edges
-		"internal/server":    32, // it assembles everything
+		"internal/server":    36, // it assembles everything
 		"internal/template":  9,  // versions, forms, files, imports and dry runs
 		"internal/workspace": 10, // a build touches people, the queue, resources and tags
 	}

@@ -23,6 +23,7 @@ import (
 
 	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/internal/app"
+	"github.com/seed-2a7f8fe7/coder/internal/connection"
 	"github.com/seed-2a7f8fe7/coder/internal/deployment"
 	"github.com/seed-2a7f8fe7/coder/internal/health"
 	"github.com/seed-2a7f8fe7/coder/internal/identity"
@@ -47,6 +48,7 @@ type Config struct {
 
 	Identity      *identity.Service
 	Login         *login.Service
+	Connections   *connection.Service
 	Organizations *organization.Service
 	Workspaces    *workspace.Service
 	Templates     *template.Service
@@ -135,6 +137,7 @@ func (a *API) Routes() []Route {
 		a.keyRoutes(),
 		a.organizationRoutes(),
 		a.auditRoutes(),
+		a.connectionRoutes(),
 		a.workspaceRoutes(),
 		a.fileRoutes(),
 		a.templateRoutes(),

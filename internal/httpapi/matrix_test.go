@@ -13,6 +13,7 @@ import (
 	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/internal/access"
 	"github.com/seed-2a7f8fe7/coder/internal/app"
+	"github.com/seed-2a7f8fe7/coder/internal/connection"
 	"github.com/seed-2a7f8fe7/coder/internal/deployment"
 	"github.com/seed-2a7f8fe7/coder/internal/health"
 	"github.com/seed-2a7f8fe7/coder/internal/insight"
@@ -98,7 +99,7 @@ func EveryRoute() []Route { return everyRoute() }
 
 // everyRoute gives the whole table, of an API that can answer nothing.
 func everyRoute() []Route {
-	return New(Config{Site: &deployment.Service{}, Health: &health.Service{}, Insights: &insight.Service{}, Login: &login.Service{}, Organizations: &organization.Service{}, Workspaces: &workspace.Service{}, Templates: &template.Service{}, Presence: &presence.Service{}, Queue: &queue.Service{}, Apps: &app.Service{}, Hub: &notify.Hub{}}).Routes()
+	return New(Config{Site: &deployment.Service{}, Health: &health.Service{}, Insights: &insight.Service{}, Login: &login.Service{}, Connections: &connection.Service{}, Organizations: &organization.Service{}, Workspaces: &workspace.Service{}, Templates: &template.Service{}, Presence: &presence.Service{}, Queue: &queue.Service{}, Apps: &app.Service{}, Hub: &notify.Hub{}}).Routes()
 }
 
 func verdict(s access.Subject, r Route, org, me, other uuid.UUID) string {

@@ -19,6 +19,7 @@ import (
 
 	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/internal/access"
+	"github.com/seed-2a7f8fe7/coder/internal/connection"
 	"github.com/seed-2a7f8fe7/coder/internal/notify"
 )
 
@@ -59,6 +60,11 @@ func (a *API) openPTY(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	defer conn.CloseNow() //nolint:errcheck // closed in order below if it can be
+	if a.Connections != nil {
+		defer a.Connections.Open(connection.Connection{
+			Type: coder.ConnectionTypeReconnectingPTY, AgentID: agent.ID, UserID: a.actor(r).UserID, Origin: a.origin(r),
+		})("The viewer left, or the terminal ended")
+	}
 	conn.SetReadLimit(maxTyped)
 	ctx, cancel := a.Identity.Hold(r.Context(), a.actor(r), func(ctx context.Context, now access.Subject) error {
 		_, err := a.Presence.AgentForUser(ctx, now, id, coder.RBACActionSSH)

@@ -33,7 +33,7 @@ func (s *Server) withApps(r rooms, api *httpapi.API, next http.Handler) (http.Ha
 		return nil, err
 	}
 	return appproxy.New(appproxy.Config{
-		Log: s.log.With(telemetry.NameKey, "appproxy"), Apps: r.apps, Identity: r.identity, AccessURL: s.accessURL, Hosts: hosts,
+		Log: s.log.With(telemetry.NameKey, "appproxy"), Apps: r.apps, Connections: r.connections, Identity: r.identity, AccessURL: s.accessURL, Hosts: hosts,
 		Rules: s.c.Apps.rules(), NoPaths: s.c.Apps.NoPaths, SecureCookies: s.c.Cookies.Secure,
 		Dial: r.agents.Dial, ClientIP: api.ClientIP,
 	}).Wrap(next), nil

@@ -12,6 +12,7 @@ import (
 	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/internal/agentapi"
 	"github.com/seed-2a7f8fe7/coder/internal/app"
+	"github.com/seed-2a7f8fe7/coder/internal/connection"
 	"github.com/seed-2a7f8fe7/coder/internal/deployment"
 	"github.com/seed-2a7f8fe7/coder/internal/health"
 	"github.com/seed-2a7f8fe7/coder/internal/httpapi"
@@ -85,23 +86,24 @@ func (s *Server) secret(ctx context.Context, name string, size int) ([]byte, err
 
 // rooms are the use cases and edges of one server.
 type rooms struct {
-	hub        *notify.Hub
-	identity   *identity.Service
-	login      *login.Service
-	people     *organization.Service
-	queue      *queue.Service
-	keys       *keyring.Service
-	shares     *share.Service
-	templates  *template.Service
-	workspaces *workspace.Service
-	presence   *presence.Service
-	board      *switchboard.Board
-	agents     *agentapi.API
-	apps       *app.Service
-	provision  *provisionapi.API
-	site       *deployment.Service
-	health     *health.Service
-	insights   *insight.Service
+	hub         *notify.Hub
+	identity    *identity.Service
+	login       *login.Service
+	connections *connection.Service
+	people      *organization.Service
+	queue       *queue.Service
+	keys        *keyring.Service
+	shares      *share.Service
+	templates   *template.Service
+	workspaces  *workspace.Service
+	presence    *presence.Service
+	board       *switchboard.Board
+	agents      *agentapi.API
+	apps        *app.Service
+	provision   *provisionapi.API
+	site        *deployment.Service
+	health      *health.Service
+	insights    *insight.Service
 }
 
 // assemble makes the rooms and starts what lives, in order.
@@ -136,6 +138,7 @@ func (s *Server) assemble(ctx context.Context, ln *listeners) error {
 		{Name: "shares of provisioners", Service: r.shares},
 		{Name: "presence", Service: r.presence},
 		{Name: "apps", Service: r.apps},
+		{Name: "record of connections", Service: r.connections},
 		{Name: "switchboard", Service: r.board},
 		{Name: "agent connections", Service: r.agents},
 		{Name: "provisioner connections", Service: r.provision},
@@ -147,6 +150,7 @@ func (s *Server) assemble(ctx context.Context, ln *listeners) error {
 		})},
 		{Name: "purge of attempts to log in", Service: purge(s.log, "attempts to log in that count no more", r.identity.PurgeAttempts)},
 		{Name: "purge of the use of apps", Service: purge(s.log, "old records of the use of apps", r.apps.PurgeUsage)},
+		{Name: "purge of the connection log", Service: purge(s.log, "old records of connections", r.connections.Purge)},
 		{Name: "purge of the use of agents", Service: purge(s.log, "old reports of the use of agents", r.site.PurgeUsage)},
 	}
 	if s.c.PrometheusEnable {
@@ -211,8 +215,9 @@ func (s *Server) rooms(d facts) (rooms, error) {
 		Log: s.log.With(named("switchboard")...), Registerer: s.registry,
 	})
 	r.apps = app.New(app.Config{Store: store, Hub: r.hub, Log: s.log.With(named("apps")...), NoUsage: s.c.Apps.NoUsage})
+	r.connections = connection.New(connection.Config{Store: store, Log: s.log.With(named("connection")...), ReplicaID: s.replica, Retention: s.c.ConnectionLogsRetention})
 	r.agents = agentapi.New(agentapi.Config{
-		Log: s.log.With(named("agentapi")...), Presence: r.presence, Board: r.board, Authority: d.authority, Identity: r.identity, Apps: r.apps,
+		Log: s.log.With(named("agentapi")...), Presence: r.presence, Board: r.board, Authority: d.authority, Identity: r.identity, Apps: r.apps, Connections: r.connections,
 	})
 	r.provision = provisionapi.New(provisionapi.Config{
 		Queue: r.queue, Keys: r.keys, Identity: r.identity, Log: s.log.With(named("provisionapi")...), PSK: s.c.ProvisionerDaemonPSK, Version: s.c.Version,
@@ -234,7 +239,7 @@ func (s *Server) api(r rooms, d facts) (*httpapi.API, error) {
 	mounts[provisionapi.Pattern] = r.provision.Handler()
 	return httpapi.New(httpapi.Config{
 		Log: s.log.With(telemetry.NameKey, "httpapi"), Registerer: s.registry, AccessURL: s.accessURL, Version: s.c.Version,
-		DeploymentID: d.id.String(), Identity: r.identity, Login: r.login, Organizations: r.people, Templates: r.templates, Workspaces: r.workspaces,
+		DeploymentID: d.id.String(), Identity: r.identity, Login: r.login, Connections: r.connections, Organizations: r.people, Templates: r.templates, Workspaces: r.workspaces,
 		Queue: r.queue, Keys: r.keys, Presence: r.presence, Apps: r.apps, AppHosts: hosts, Hub: r.hub,
 		ProxyHeaders: s.c.ProxyTrustedHeaders, ProxyOrigins: origins, SecureCookies: s.c.Cookies.Secure, SameSiteNone: s.c.Cookies.SameSite == "none",
 		SSH:                  coder.SSHConfigResponse{HostnamePrefix: s.c.HostnamePrefix, HostnameSuffix: s.c.HostnameSuffix, SSHConfigOptions: s.c.SSHConfigOptions},

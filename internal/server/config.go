@@ -82,6 +82,9 @@ type Config struct {
 
 	// APIKeysRetention is how long expired tokens are kept; 0 means 7 days.
 	APIKeysRetention time.Duration
+	// ConnectionLogsRetention is how long it is kept who was connected where; 0
+	// for ever.
+	ConnectionLogsRetention time.Duration
 
 	PrometheusEnable  bool
 	PrometheusAddress string

@@ -181,7 +181,6 @@ func aiBridge() []Row {
 func retention() []Row {
 	return []Row{
 		{"audit-logs-retention", "duration", "CODER_AUDIT_LOGS_RETENTION", "retention.audit_logs", "0", "How long audit records are kept; 0 for ever."},
-		{"connection-logs-retention", "duration", "CODER_CONNECTION_LOGS_RETENTION", "retention.connection_logs", "0", "How long records of connections are kept; 0 for ever."},
 		{"api-keys-retention", "duration", "CODER_API_KEYS_RETENTION", "retention.api_keys", "7d", "How long expired tokens are kept."},
 		{"workspace-agent-logs-retention", "duration", "CODER_WORKSPACE_AGENT_LOGS_RETENTION", "retention.workspace_agent_logs", "7d", "How long logs of agents are kept."},
 	}

@@ -25,6 +25,7 @@ type connecting struct {
 	wait    string        // yes, no, or auto: wait for start scripts
 	poll    time.Duration // how often the agent is asked about while waiting
 	log     *slog.Logger
+	what    coder.ConnectionType // what the server shall record; SSH without it
 }
 
 // connection is a tunnel to an agent and what is at its other end.
@@ -135,6 +136,9 @@ func dial(ctx context.Context, a *app.Run, c *client.Client, agent coder.Workspa
 	noDirect := ""
 	if a.DisableDirect {
 		noDirect = "direct connections are turned off here (--disable-direct-connections)"
+	}
+	if how.what != "" {
+		c = c.Saying(how.what)
 	}
 	conn, err := tunnel.DialAgent(ctx, c, agent.ID, tunnel.Options{Log: how.log, NoDirect: noDirect, Waiting: func() {
 		if s == nil {

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/crypto/ssh"
 
+	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/internal/cli/app"
 	"github.com/seed-2a7f8fe7/coder/internal/cli/build"
 	"github.com/seed-2a7f8fe7/coder/internal/cli/option"
@@ -207,7 +208,7 @@ func portForwardCommand(a *app.Run) *app.Command {
 }
 
 func forwardPorts(ctx context.Context, a *app.Run, ref string, tcp, udp []portForward, noStart bool) error {
-	conn, err := connect(ctx, a, ref, connecting{noStart: noStart, wait: "no"})
+	conn, err := connect(ctx, a, ref, connecting{noStart: noStart, wait: "no", what: coder.ConnectionTypePortForwarding})
 	if err != nil {
 		return err
 	}

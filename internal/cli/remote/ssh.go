@@ -18,6 +18,7 @@ import (
 
 	"golang.org/x/crypto/ssh"
 
+	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/internal/cli/app"
 	"github.com/seed-2a7f8fe7/coder/internal/cli/build"
 	"github.com/seed-2a7f8fe7/coder/internal/cli/option"
@@ -105,7 +106,7 @@ func runSSH(ctx context.Context, a *app.Run, args []string, o *sshFlags) error {
 	}
 	dialing, stop := app.Interruptible(ctx)
 	conn, err := connect(dialing, a, hostTarget(args[0], o.prefix, o.suffix),
-		connecting{noStart: o.noStart, wait: o.wait, poll: o.pollInterval, log: log})
+		connecting{noStart: o.noStart, wait: o.wait, poll: o.pollInterval, log: log, what: o.editor()})
 	stop()
 	if err != nil {
 		return err
@@ -141,6 +142,18 @@ func runSSH(ctx context.Context, a *app.Run, args []string, o *sshFlags) error {
 		command: strings.Join(args[1:], " "), variables: variables, forwards: forwards,
 		forwardAgent: o.forwardAgent, agentSocket: o.agentSocket(a),
 	})
+}
+
+// editor is whose connection it is, by what editors call us with: their own
+// prefix of host names, or a directory for facts of the connection.
+func (o *sshFlags) editor() coder.ConnectionType {
+	switch {
+	case strings.Contains(o.prefix, "jetbrains"):
+		return coder.ConnectionTypeJetBrains
+	case strings.Contains(o.prefix, "vscode"), o.infoDir != "":
+		return coder.ConnectionTypeVSCode
+	}
+	return coder.ConnectionTypeSSH
 }
 
 func (o *sshFlags) agentSocket(a *app.Run) string {

@@ -43,6 +43,12 @@ func oidcOptions(f *serverFlags) []*option.Option {
 	)
 }
 
+func retentionOptions(f *serverFlags) []*option.Option {
+	return under("Retention",
+		option.Duration(&f.cfg.ConnectionLogsRetention, "connection-logs-retention", "How long records of connections are kept; 0 for ever.").Env("CODER_CONNECTION_LOGS_RETENTION").YAML("retention.connection_logs").Def("0"),
+	)
+}
+
 func githubOptions(f *serverFlags) []*option.Option {
 	c := &f.cfg.GitHub
 	return under("GitHub",

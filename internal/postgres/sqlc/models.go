@@ -92,6 +92,7 @@ type ConnectionLog struct {
 	StatusCode       int32
 	ExitCode         *int32
 	DisconnectReason string
+	ReplicaID        uuid.UUID
 }
 
 type CryptoKey struct {

@@ -396,6 +396,42 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v2/connectionlog": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Search the connection log */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ConnectionLogResponse"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v2/csp/reports": {
         parameters: {
             query?: never;
@@ -7877,6 +7913,46 @@ export interface components {
             p50: number;
             p95: number;
         };
+        ConnectionLog: {
+            agent_name: string;
+            /** Format: date-time */
+            connect_time: string;
+            /** Format: uuid */
+            id: string;
+            ip: string;
+            organization: components["schemas"]["MinimalOrganization"];
+            ssh_info?: components["schemas"]["ConnectionLogSSHInfo"] | null;
+            type: components["schemas"]["ConnectionType"];
+            web_info?: components["schemas"]["ConnectionLogWebInfo"] | null;
+            /** Format: uuid */
+            workspace_id: string;
+            workspace_name: string;
+            /** Format: uuid */
+            workspace_owner_id: string;
+            workspace_owner_username: string;
+        };
+        ConnectionLogResponse: {
+            connection_logs: components["schemas"]["ConnectionLog"][];
+            count: number;
+        };
+        ConnectionLogSSHInfo: {
+            /** Format: uuid */
+            connection_id: string;
+            disconnect_reason?: string;
+            /** Format: date-time */
+            disconnect_time?: string | null;
+            exit_code?: number | null;
+            user?: components["schemas"]["User"] | null;
+            user_agent?: string;
+        };
+        ConnectionLogWebInfo: {
+            slug_or_port: string;
+            status_code: number;
+            user: components["schemas"]["User"] | null;
+            user_agent: string;
+        };
+        /** @enum {string} */
+        ConnectionType: "ssh" | "vscode" | "jetbrains" | "reconnecting_pty" | "workspace_app" | "port_forwarding";
         ConvertLoginRequest: {
             password: string;
             to_type: components["schemas"]["LoginType"];
