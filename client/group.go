@@ -88,3 +88,39 @@ func (c *Client) UpdateWorkspaceACL(ctx context.Context, id uuid.UUID, req coder
 func (c *Client) DeleteWorkspaceACL(ctx context.Context, id uuid.UUID) error {
 	return c.do(ctx, "DELETE", "/workspaces/"+id.String()+"/acl", nil, nil, nil)
 }
+
+// GroupSync calls GET /organizations/{organization}/settings/idpsync/groups.
+func (c *Client) GroupSync(ctx context.Context, organization string) (out coder.GroupSyncSettings, err error) {
+	err = c.do(ctx, "GET", "/organizations/"+url.PathEscape(organization)+"/settings/idpsync/groups", nil, nil, &out)
+	return out, err
+}
+
+// UpdateGroupSync calls PATCH /organizations/{organization}/settings/idpsync/groups.
+func (c *Client) UpdateGroupSync(ctx context.Context, organization string, req coder.GroupSyncSettings) (out coder.GroupSyncSettings, err error) {
+	err = c.do(ctx, "PATCH", "/organizations/"+url.PathEscape(organization)+"/settings/idpsync/groups", nil, req, &out)
+	return out, err
+}
+
+// RoleSync calls GET /organizations/{organization}/settings/idpsync/roles.
+func (c *Client) RoleSync(ctx context.Context, organization string) (out coder.RoleSyncSettings, err error) {
+	err = c.do(ctx, "GET", "/organizations/"+url.PathEscape(organization)+"/settings/idpsync/roles", nil, nil, &out)
+	return out, err
+}
+
+// UpdateRoleSync calls PATCH /organizations/{organization}/settings/idpsync/roles.
+func (c *Client) UpdateRoleSync(ctx context.Context, organization string, req coder.RoleSyncSettings) (out coder.RoleSyncSettings, err error) {
+	err = c.do(ctx, "PATCH", "/organizations/"+url.PathEscape(organization)+"/settings/idpsync/roles", nil, req, &out)
+	return out, err
+}
+
+// OrganizationSync calls GET /settings/idpsync/organization.
+func (c *Client) OrganizationSync(ctx context.Context) (out coder.OrganizationSyncSettings, err error) {
+	err = c.do(ctx, "GET", "/settings/idpsync/organization", nil, nil, &out)
+	return out, err
+}
+
+// UpdateOrganizationSync calls PATCH /settings/idpsync/organization.
+func (c *Client) UpdateOrganizationSync(ctx context.Context, req coder.OrganizationSyncSettings) (out coder.OrganizationSyncSettings, err error) {
+	err = c.do(ctx, "PATCH", "/settings/idpsync/organization", nil, req, &out)
+	return out, err
+}

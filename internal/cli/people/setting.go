@@ -20,21 +20,54 @@ type setting struct {
 	set     func(context.Context, *client.Client, coder.Organization, []byte) (any, error)
 }
 
-// organizationSettings are all of them.
-func organizationSettings() []setting {
-	return []setting{{
-		name: "workspace-sharing", aliases: []string{"workspacesharing"}, what: "whether workspaces may be shared",
+// settingOf makes a setting of the calls that read and change it.
+func settingOf[T any](name string, aliases []string, what string,
+	get func(context.Context, *client.Client, string) (T, error), put func(context.Context, *client.Client, string, T) (T, error),
+) setting {
+	return setting{
+		name: name, aliases: aliases, what: what,
 		show: func(ctx context.Context, c *client.Client, o coder.Organization) (any, error) {
-			return c.WorkspaceSharing(ctx, o.ID.String())
+			return get(ctx, c, o.ID.String())
 		},
 		set: func(ctx context.Context, c *client.Client, o coder.Organization, b []byte) (any, error) {
-			req, err := readSetting[coder.WorkspaceSharingSettings](b)
+			v, err := readSetting[T](b)
 			if err != nil {
 				return nil, err
 			}
-			return c.UpdateWorkspaceSharing(ctx, o.ID.String(), req)
+			return put(ctx, c, o.ID.String(), v)
 		},
-	}}
+	}
+}
+
+// organizationSettings are all of them.
+func organizationSettings() []setting {
+	type ctx = context.Context
+	return []setting{
+		settingOf("group-sync", []string{"groupsync"}, "how claims of the identity provider become groups",
+			func(x ctx, c *client.Client, o string) (coder.GroupSyncSettings, error) { return c.GroupSync(x, o) },
+			func(x ctx, c *client.Client, o string, v coder.GroupSyncSettings) (coder.GroupSyncSettings, error) {
+				return c.UpdateGroupSync(x, o, v)
+			}),
+		settingOf("role-sync", []string{"rolesync"}, "how claims of the identity provider become roles",
+			func(x ctx, c *client.Client, o string) (coder.RoleSyncSettings, error) { return c.RoleSync(x, o) },
+			func(x ctx, c *client.Client, o string, v coder.RoleSyncSettings) (coder.RoleSyncSettings, error) {
+				return c.UpdateRoleSync(x, o, v)
+			}),
+		settingOf("organization-sync", []string{"organizationsync", "org-sync", "orgsync"}, "how claims of the identity provider become organizations, on the whole server",
+			func(x ctx, c *client.Client, _ string) (coder.OrganizationSyncSettings, error) {
+				return c.OrganizationSync(x)
+			},
+			func(x ctx, c *client.Client, _ string, v coder.OrganizationSyncSettings) (coder.OrganizationSyncSettings, error) {
+				return c.UpdateOrganizationSync(x, v)
+			}),
+		settingOf("workspace-sharing", []string{"workspacesharing"}, "whether workspaces may be shared",
+			func(x ctx, c *client.Client, o string) (coder.WorkspaceSharingSettings, error) {
+				return c.WorkspaceSharing(x, o)
+			},
+			func(x ctx, c *client.Client, o string, v coder.WorkspaceSharingSettings) (coder.WorkspaceSharingSettings, error) {
+				return c.UpdateWorkspaceSharing(x, o, v)
+			}),
+	}
 }
 
 // readSetting reads the JSON of a setting.
