@@ -1,0 +1,294 @@
+{{/* What the charts coder and coder-provisioner share; the file is the same in both. */}}
+
+{{- define "coder.selector" -}}
+app.kubernetes.io/name: {{ .Chart.Name }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end }}
+
+{{- define "coder.labels" -}}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name (.Chart.Version | replace "+" "_") }}
+{{ include "coder.selector" . }}
+app.kubernetes.io/part-of: coder
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+{{- end }}
+
+{{- define "coder.image" -}}
+{{- printf "%s:%s" .Values.coder.image.repo (.Values.coder.image.tag | default .Chart.AppVersion) -}}
+{{- end }}
+
+{{/* has: whether coder.env sets a variable. Call with (list . "NAME"). */}}
+{{- define "coder.has" -}}
+{{- $name := index . 1 -}}
+{{- range (index . 0).Values.coder.env }}{{ if eq .name $name }}yes{{ end }}{{ end -}}
+{{- end }}
+
+{{- define "coder.probe" -}}
+{{- $p := index . 0 -}}
+httpGet:
+  path: /healthz
+  port: {{ index . 1 }}
+  scheme: HTTP
+initialDelaySeconds: {{ $p.initialDelaySeconds | default 0 }}
+{{- with $p.periodSeconds }}
+periodSeconds: {{ . }}
+{{- end }}
+{{- with $p.timeoutSeconds }}
+timeoutSeconds: {{ . }}
+{{- end }}
+{{- with $p.successThreshold }}
+successThreshold: {{ . }}
+{{- end }}
+{{- with $p.failureThreshold }}
+failureThreshold: {{ . }}
+{{- end }}
+{{- end }}
+
+{{- define "coder.account" -}}
+{{- if not .Values.coder.serviceAccount.disableCreate }}
+apiVersion: v1
+kind: ServiceAccount
+metadata:
+  name: {{ .Values.coder.serviceAccount.name | quote }}
+  namespace: {{ .Release.Namespace }}
+  labels:
+    {{- include "coder.labels" . | nindent 4 }}
+    {{- with .Values.coder.serviceAccount.labels }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
+  {{- with .Values.coder.serviceAccount.annotations }}
+  annotations:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+{{- end }}
+{{- end }}
+
+{{- define "coder.rules" -}}
+{{- $verbs := list "create" "delete" "deletecollection" "get" "list" "patch" "update" "watch" -}}
+{{- if .Values.coder.serviceAccount.workspacePerms }}
+- apiGroups: [""]
+  resources: ["pods"]
+  verbs: {{ toJson $verbs }}
+- apiGroups: [""]
+  resources: ["persistentvolumeclaims"]
+  verbs: {{ toJson $verbs }}
+{{- if .Values.coder.serviceAccount.enableDeployments }}
+- apiGroups: ["apps"]
+  resources: ["deployments"]
+  verbs: {{ toJson $verbs }}
+{{- end }}
+{{- end }}
+{{- with .Values.coder.serviceAccount.extraRules }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}
+
+{{/* rights: Role and RoleBinding in the release's namespace and in each of
+     coder.serviceAccount.workspaceNamespaces. */}}
+{{- define "coder.rights" -}}
+{{- $rules := include "coder.rules" . | trim }}
+{{- if $rules }}
+{{- $name := printf "%s-workspace-perms" .Values.coder.serviceAccount.name }}
+{{- range $i, $namespace := (prepend (without (.Values.coder.serviceAccount.workspaceNamespaces | default list) .Release.Namespace) .Release.Namespace | uniq) }}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata:
+  name: {{ $name | quote }}
+  namespace: {{ $namespace | quote }}
+  labels:
+    {{- include "coder.labels" $ | nindent 4 }}
+rules:
+  {{- $rules | nindent 2 }}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata:
+  name: {{ $name | quote }}
+  namespace: {{ $namespace | quote }}
+  labels:
+    {{- include "coder.labels" $ | nindent 4 }}
+subjects:
+  - kind: ServiceAccount
+    name: {{ $.Values.coder.serviceAccount.name | quote }}
+    namespace: {{ $.Release.Namespace | quote }}
+roleRef:
+  apiGroup: rbac.authorization.k8s.io
+  kind: Role
+  name: {{ $name | quote }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{/* deployment: call with (dict "root" . "args" [...] "own" env "ports" [...] "volumes" [...] "mounts" [...] "port" "http" "grace" 60). */}}
+{{- define "coder.deployment" -}}
+{{- $v := .root.Values.coder -}}
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: {{ .root.Release.Name | trunc 63 | trimSuffix "-" | quote }}
+  namespace: {{ .root.Release.Namespace | quote }}
+  labels:
+    {{- include "coder.labels" .root | nindent 4 }}
+    {{- with $v.labels }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
+  {{- with $v.annotations }}
+  annotations:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+spec:
+  {{- if not (and $v.autoscaling $v.autoscaling.enable) }}
+  replicas: {{ $v.replicaCount }}
+  {{- end }}
+  {{- with .strategy }}
+  strategy:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+  selector:
+    matchLabels:
+      {{- include "coder.selector" .root | nindent 6 }}
+  template:
+    metadata:
+      labels:
+        {{- include "coder.labels" .root | nindent 8 }}
+        {{- with $v.podLabels }}
+        {{- toYaml . | nindent 8 }}
+        {{- end }}
+      {{- with $v.podAnnotations }}
+      annotations:
+        {{- toYaml . | nindent 8 }}
+      {{- end }}
+    spec:
+      serviceAccountName: {{ $v.serviceAccount.name | quote }}
+      {{- with $v.podSecurityContext }}
+      securityContext:
+        {{- toYaml . | nindent 8 }}
+      {{- end }}
+      {{- with $v.image.pullSecrets }}
+      imagePullSecrets:
+        {{- toYaml . | nindent 8 }}
+      {{- end }}
+      restartPolicy: Always
+      terminationGracePeriodSeconds: {{ .grace }}
+      {{- with $v.priorityClassName }}
+      priorityClassName: {{ . | quote }}
+      {{- end }}
+      {{- with $v.affinity }}
+      affinity:
+        {{- toYaml . | nindent 8 }}
+      {{- end }}
+      {{- with $v.tolerations }}
+      tolerations:
+        {{- toYaml . | nindent 8 }}
+      {{- end }}
+      {{- with $v.nodeSelector }}
+      nodeSelector:
+        {{- toYaml . | nindent 8 }}
+      {{- end }}
+      {{- with $v.topologySpreadConstraints }}
+      topologySpreadConstraints:
+        {{- toYaml . | nindent 8 }}
+      {{- end }}
+      {{- with $v.initContainers }}
+      initContainers:
+        {{- toYaml . | nindent 8 }}
+      {{- end }}
+      containers:
+        - name: coder
+          image: {{ include "coder.image" .root | quote }}
+          imagePullPolicy: {{ $v.image.pullPolicy }}
+          command:
+            {{- toYaml $v.command | nindent 12 }}
+          args:
+            {{- toYaml ($v.commandArgs | default .args) | nindent 12 }}
+          env:
+            {{- range .own }}
+            {{- if not (include "coder.has" (list $.root .name)) }}
+            - {{ toYaml . | nindent 14 | trim }}
+            {{- end }}
+            {{- end }}
+            {{- with $v.env }}
+            {{- toYaml . | nindent 12 }}
+            {{- end }}
+          {{- with $v.envFrom }}
+          envFrom:
+            {{- toYaml . | nindent 12 }}
+          {{- end }}
+          {{- with .ports }}
+          ports:
+            {{- toYaml . | nindent 12 }}
+          {{- end }}
+          {{- with $v.resources }}
+          resources:
+            {{- toYaml . | nindent 12 }}
+          {{- end }}
+          {{- with $v.lifecycle }}
+          lifecycle:
+            {{- toYaml . | nindent 12 }}
+          {{- end }}
+          {{- if .port }}
+          {{- if and $v.readinessProbe $v.readinessProbe.enabled }}
+          readinessProbe:
+            {{- include "coder.probe" (list $v.readinessProbe .port) | nindent 12 }}
+          {{- end }}
+          {{- if and $v.livenessProbe $v.livenessProbe.enabled }}
+          livenessProbe:
+            {{- include "coder.probe" (list $v.livenessProbe .port) | nindent 12 }}
+          {{- end }}
+          {{- end }}
+          {{- with $v.securityContext }}
+          securityContext:
+            {{- toYaml . | nindent 12 }}
+          {{- end }}
+          {{- with (concat .mounts ($v.volumeMounts | default list)) }}
+          volumeMounts:
+            {{- toYaml . | nindent 12 }}
+          {{- end }}
+      {{- with (concat .volumes ($v.volumes | default list)) }}
+      volumes:
+        {{- toYaml . | nindent 8 }}
+      {{- end }}
+{{- end }}
+
+{{- define "coder.certs" -}}
+volumes:
+{{- range .Values.coder.certs.secrets }}
+  - name: {{ printf "ca-cert-%s" .name | quote }}
+    secret:
+      secretName: {{ .name | quote }}
+{{- end }}
+mounts:
+{{- range .Values.coder.certs.secrets }}
+  - name: {{ printf "ca-cert-%s" .name | quote }}
+    mountPath: {{ printf "/etc/ssl/certs/%s.crt" .name | quote }}
+    subPath: {{ .key | quote }}
+    readOnly: true
+{{- end }}
+{{- end }}
+
+{{- define "coder.disruption" -}}
+{{- with .Values.coder.podDisruptionBudget }}
+{{- if .enable }}
+apiVersion: policy/v1
+kind: PodDisruptionBudget
+metadata:
+  name: {{ $.Release.Name | quote }}
+  namespace: {{ $.Release.Namespace | quote }}
+  labels:
+    {{- include "coder.labels" $ | nindent 4 }}
+spec:
+  maxUnavailable: {{ .maxUnavailable }}
+  selector:
+    matchLabels:
+      {{- include "coder.selector" $ | nindent 6 }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{- define "coder.extra" -}}
+{{- range .Values.extraTemplates }}
+---
+{{ if kindIs "string" . }}{{ tpl . $ }}{{ else }}{{ tpl (toYaml .) $ }}{{ end }}
+{{- end }}
+{{- end }}

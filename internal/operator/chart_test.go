@@ -1,0 +1,114 @@
+package operator_test
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+var update = flag.Bool("update", false, "write the golden files of the charts")
+
+const charts = "../../deploy/charts"
+
+// helm runs Helm, which lies beside the API server.
+func helm(t *testing.T, args ...string) (string, error) {
+	t.Helper()
+	cluster.Need(t)
+	path := filepath.Join(os.Getenv("KUBEBUILDER_ASSETS"), "helm")
+	cmd := exec.CommandContext(t.Context(), path, args...)
+	var out, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &stderr
+	if err := cmd.Run(); err != nil {
+		return "", errors.New(stderr.String())
+	}
+	return out.String(), nil
+}
+
+// TestCharts renders the charts with several values: what comes out is what it
+// was, and the API server takes all of it.
+func TestCharts(t *testing.T) {
+	cluster.Need(t)
+	ns := cluster.Namespace(t)
+	for values, chart := range map[string]string{
+		"coder-default": "coder", "coder-full": "coder", "coder-proxy": "coder",
+		"coder-provisioner-key": "coder-provisioner", "coder-provisioner-psk": "coder-provisioner",
+	} {
+		file := filepath.Join(charts, "testdata", values+".yaml")
+		if _, err := helm(t, "lint", "--strict", filepath.Join(charts, chart), "-f", file); err != nil {
+			t.Errorf("%s: %v", values, err)
+		}
+		out, err := helm(t, "template", chart, filepath.Join(charts, chart), "--namespace", "coder", "-f", file)
+		if err != nil {
+			t.Errorf("%s: %v", values, err)
+			continue
+		}
+		golden := filepath.Join(charts, "testdata", values+".golden")
+		if *update {
+			must(t, os.WriteFile(golden, []byte(out), 0o600))
+		}
+		want, err := os.ReadFile(golden)
+		must(t, err)
+		if string(want) != out {
+			t.Errorf("%s: the chart renders otherwise than %s; run the test with -update and look at the difference", values, golden)
+		}
+		out, err = helm(t, "template", chart, filepath.Join(charts, chart), "--namespace", ns, "-f", file, "--set", "coder.serviceAccount.workspaceNamespaces=null")
+		must(t, err)
+		dryRun(t, values, out)
+	}
+}
+
+// dryRun has the API server check every object of a text.
+func dryRun(t *testing.T, name, text string) {
+	t.Helper()
+	d := yaml.NewYAMLOrJSONDecoder(strings.NewReader(text), 4096)
+	for {
+		u := &unstructured.Unstructured{}
+		err := d.Decode(&u.Object)
+		if errors.Is(err, io.EOF) {
+			return
+		}
+		must(t, err)
+		if len(u.Object) == 0 {
+			continue
+		}
+		err = cluster.Client.Create(t.Context(), u, client.DryRunAll, client.FieldValidation("Strict"))
+		if err != nil {
+			t.Errorf("%s: %s %s: %v", name, u.GetKind(), u.GetName(), err)
+		}
+	}
+}
+
+// TestChartRefusals gives charts values that make no sense.
+func TestChartRefusals(t *testing.T) {
+	cluster.Need(t)
+	for _, c := range []struct{ chart, set, want string }{
+		{"coder-provisioner", "provisionerDaemon.pskSecretName=", "must be specified"},
+		{"coder-provisioner", "provisionerDaemon.keySecretName=k,provisionerDaemon.tags.a=b", "a key has its own tags"},
+		{"coder-provisioner", "provisionerDaemon.concurrency=0", "concurrency"},
+		{"coder-provisioner", "coder.autoscaling.enable=true", "serverURL"},
+		{"coder", "coder.replicaCount=-1", "replicaCount"},
+		{"coder", "coder.service.type=Wrong", "type"},
+		{"coder", "coder.ingress.enable=true", "host"},
+	} {
+		if _, err := helm(t, "template", "x", filepath.Join(charts, c.chart), "--set", c.set); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v", c.set, err)
+		}
+	}
+	a, err := os.ReadFile(filepath.Join(charts, "coder/templates/_coder.tpl"))
+	must(t, err)
+	b, err := os.ReadFile(filepath.Join(charts, "coder-provisioner/templates/_coder.tpl"))
+	must(t, err)
+	if !bytes.Equal(a, b) {
+		t.Error("the two charts no longer share _coder.tpl: copy one over the other")
+	}
+}
