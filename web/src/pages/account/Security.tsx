@@ -55,9 +55,11 @@ function Sessions() {
               </Text>
             </div>
             {s.current ? (
-              <Badge variant="light">this one</Badge>
+              <Badge variant="light" flex="none">
+                this one
+              </Badge>
             ) : (
-              <Button size="compact-sm" variant="subtle" color="red" aria-label={`End the session ${s.id}`} onClick={() => end.mutate(s.id)}>
+              <Button flex="none" size="compact-sm" variant="subtle" color="red" aria-label={`End the session ${s.id}`} onClick={() => end.mutate(s.id)}>
                 End
               </Button>
             )}

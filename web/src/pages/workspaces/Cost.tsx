@@ -2,7 +2,7 @@ import { Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { api } from '../../api/client';
 
-/** What a workspace of a version costs a day, and what is left of one's budget; nothing where nothing is counted. */
+/** What a workspace of a version costs a day, and what is left of one's budget; nothing for one that costs nothing. */
 export function Cost({ version, organization }: { version: string; organization: string }) {
   const resources = useQuery({
     queryKey: ['version', version, 'resources'],
@@ -14,7 +14,7 @@ export function Cost({ version, organization }: { version: string; organization:
   });
   const cost = resources.data?.filter((r) => r.workspace_transition === 'start').reduce((sum, r) => sum + r.daily_cost, 0) ?? 0;
   const budget = quota.data?.budget ?? -1;
-  if (cost === 0 && budget < 0) return null;
+  if (cost === 0) return null;
   const left = budget < 0 ? undefined : budget - (quota.data?.credits_consumed ?? 0);
   return (
     <Text size="sm" c={left !== undefined && cost > left ? 'red' : 'dimmed'}>

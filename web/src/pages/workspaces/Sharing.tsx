@@ -112,7 +112,7 @@ function Add({ w, known, onAdd }: AddProps) {
           value={chosen}
           onChange={setChosen}
         />
-        <Select w={250} label="Who" aria-label="What they may do" allowDeselect={false} data={roles} value={role} onChange={(v) => setRole(v as Role)} />
+        <Select w={250} label="What they may do" allowDeselect={false} data={roles} value={role} onChange={(v) => setRole(v as Role)} />
         <Button
           disabled={!chosen}
           onClick={() => {
