@@ -40,3 +40,23 @@ func TestPlansOfLists(t *testing.T) {
 		}
 	}
 }
+
+// BenchmarkLists is how long lists of 10,000 users take whole.
+func BenchmarkLists(b *testing.B) {
+	h := newHouse(b, Config{})
+	h.fill(10_000)
+	for name, fn := range map[string]func() error{
+		"users":          func() error { return second(h.Users(b.Context(), h.root, UserSearch{Limit: 25})) },
+		"users searched": func() error { return second(h.Users(b.Context(), h.root, UserSearch{Limit: 25, Text: "u77"})) },
+		"last users":     func() error { return second(h.Users(b.Context(), h.root, UserSearch{Limit: 25, Offset: 9_900})) },
+		"members":        func() error { return second(h.Members(b.Context(), h.root, "default", MemberSearch{Limit: 25})) },
+	} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				if err := fn(); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/coder/websocket"
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 
 	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/client"
@@ -260,5 +261,54 @@ func TestSharing(t *testing.T) {
 	must(t, err)
 	if sees(ann) {
 		t.Error("what was shared before is shared again")
+	}
+}
+
+// TestAuditKeepsNoSecrets: of whatever is secret the audit log says at most
+// that it changed.
+func TestAuditKeepsNoSecrets(t *testing.T) {
+	s := servertest.Start(t, nil)
+	ctx, root := t.Context(), s.Client
+	ann, _ := s.Member(t, "ann")
+	secrets := map[string]string{"password": servertest.Password, "session": ann.SessionToken, "new password": "An0ther-" + servertest.Password}
+	must(t, ann.UpdateUserPassword(ctx, "me", coder.UpdateUserPasswordRequest{OldPassword: servertest.Password, Password: secrets["new password"]}))
+	token, err := ann.CreateToken(ctx, "me", coder.CreateTokenRequest{TokenName: "ci"})
+	must(t, err)
+	secrets["token"] = token.Key
+	key, err := root.CreateProvisionerKey(ctx, "default", coder.CreateProvisionerKeyRequest{Name: "far"})
+	must(t, err)
+	secrets["provisioner key"] = key.Key
+	_, err = ann.RegenerateGitSSHKey(ctx, "me")
+	must(t, err)
+	secrets["private key"] = "PRIVATE KEY"
+	secrets["variable"] = "a-very-secret-value"
+	archive, err := echo.Archive(map[string]string{"parse.jsonl": `{"complete": {"templateVariables": [{"name": "zone", "type": "string", "sensitive": true, "required": true}]}}`})
+	must(t, err)
+	up, err := root.Upload(ctx, "application/x-tar", bytes.NewReader(archive))
+	must(t, err)
+	v, err := root.CreateTemplateVersion(ctx, "default", coder.CreateTemplateVersionRequest{
+		FileID: uuid.MustParse(up.Hash), Provisioner: "echo", StorageMethod: "file", UserVariableValues: []coder.VariableValue{{Name: "zone", Value: secrets["variable"]}},
+	})
+	must(t, err)
+	follow(t, root, "/templateversions/"+v.ID.String()+"/logs")
+	_, err = root.CreateTemplate(ctx, "default", coder.CreateTemplateRequest{Name: "zoned", TemplateVersionID: v.ID})
+	must(t, err)
+	c, err := pgx.Connect(ctx, s.PostgresURL)
+	must(t, err)
+	defer c.Close(ctx) //nolint:errcheck // the test's own
+	for what, secret := range secrets {
+		_, half, _ := strings.Cut(secret, "-") // of a token the secret half; of others some of it
+		for _, part := range []string{secret, half} {
+			var row string
+			err := c.QueryRow(ctx, `SELECT a::text FROM audit_logs a WHERE length($1) > 6 AND strpos(a::text, $1) > 0 LIMIT 1`, part).Scan(&row)
+			if err == nil {
+				t.Errorf("the audit log has a %s: %s", what, row)
+			}
+		}
+	}
+	var n int
+	must(t, c.QueryRow(ctx, `SELECT count(*) FROM audit_logs`).Scan(&n))
+	if n < 8 {
+		t.Errorf("the audit log has %d rows only", n)
 	}
 }
