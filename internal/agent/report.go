@@ -127,6 +127,13 @@ func (r *reports) log(source uuid.UUID, level coder.LogLevel, text string) {
 	r.signal()
 }
 
+// logFull says that the server wants no more lines.
+func (r *reports) logFull() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.full
+}
+
 func (r *reports) setMetadata(v *agentrpc.MetadataValue) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -18,13 +18,22 @@ import (
 // pipesLeftOpenAfter is how long output is awaited once a script has ended.
 const pipesLeftOpenAfter = 2 * time.Second
 
+// output is where a script's output goes: line by line, until enough says that
+// lines are not wanted any more, and then as it comes. Both streams of a script
+// use it at once.
+type output struct {
+	say    func(coder.LogLevel, string)
+	enough func() bool
+	rest   io.Writer
+}
+
 // runText runs the text of a script and gives its exit code and how it ended.
-// say gets its output line by line, also of what it leaves running. The
-// process group is stopped when ctx ends.
-func (l *life) runText(ctx context.Context, text string, env []string, say func(coder.LogLevel, string)) (code int, status string) {
+// Also the output of what it leaves running goes to o. The process group is
+// stopped when ctx ends.
+func (l *life) runText(ctx context.Context, text string, env []string, o output) (code int, status string) {
 	cmd, cleanUp, err := l.command(text, env)
 	if err != nil {
-		say(coder.LogLevelError, "The script could not be run: "+err.Error())
+		o.say(coder.LogLevelError, "The script could not be run: "+err.Error())
 		return -1, statusExitFailure
 	}
 	defer cleanUp()
@@ -34,13 +43,13 @@ func (l *life) runText(ctx context.Context, text string, env []string, say func(
 		err = cmd.Start()
 	}
 	if err != nil {
-		say(coder.LogLevelError, "The script could not be run: "+err.Error())
+		o.say(coder.LogLevelError, "The script could not be run: "+err.Error())
 		return -1, statusExitFailure
 	}
 	var read sync.WaitGroup
 	closed := make(chan struct{})
-	read.Go(func() { lines(out, func(s string) { say(coder.LogLevelInfo, s) }) })
-	read.Go(func() { lines(errs, func(s string) { say(coder.LogLevelError, s) }) })
+	read.Go(func() { o.take(out, coder.LogLevelInfo) })
+	read.Go(func() { o.take(errs, coder.LogLevelError) })
 	go func() { read.Wait(); close(closed) }()
 
 	ended := make(chan struct{})
@@ -134,18 +143,19 @@ func (l *life) workDir() string {
 	return string(filepath.Separator)
 }
 
-// lines calls each with every line of r, as valid text and without its end.
-// Lines of more than lineLimit bytes come in parts. It closes r.
-func lines(r io.ReadCloser, each func(string)) {
+// take takes one stream of a script: lines as valid text and without their end,
+// those of more than lineLimit bytes in parts. It closes r.
+func (o output) take(r io.ReadCloser, level coder.LogLevel) {
 	defer r.Close()
 	b := bufio.NewReaderSize(r, lineLimit)
-	for {
+	for !o.enough() {
 		part, err := b.ReadSlice('\n')
 		if len(part) > 0 {
-			each(strings.ToValidUTF8(strings.TrimRight(string(part), "\r\n"), "\uFFFD"))
+			o.say(level, strings.ToValidUTF8(strings.TrimRight(string(part), "\r\n"), "\uFFFD"))
 		}
 		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
 			return
 		}
 	}
+	_, _ = io.Copy(o.rest, b) // the script may go on without end, and must not wait
 }

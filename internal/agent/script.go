@@ -131,7 +131,7 @@ func (l *life) runScript(ctx context.Context, s *script, stage string) string {
 		l.reports.log(s.source, level, text)
 		_, _ = s.file.Write([]byte(text + "\n")) // never fails
 	}
-	code, status := l.runText(ctx, s.Script.Script, env, say)
+	code, status := l.runText(ctx, s.Script.Script, env, output{say: say, enough: l.reports.logFull, rest: s.file})
 	switch status {
 	case statusExitFailure:
 		say(coder.LogLevelError, fmt.Sprintf("The script failed with exit code %d.", code))

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"strings"
 	"sync"
 	"time"
@@ -49,13 +50,16 @@ func (l *life) collectOnce(ctx context.Context, d *agentrpc.Metadata) *agentrpc.
 		mu  sync.Mutex
 		out bytes.Buffer
 	)
-	code, status := l.runText(ctx, d.Script, l.env, func(_ coder.LogLevel, text string) {
+	full := func() bool {
 		mu.Lock()
 		defer mu.Unlock()
-		if out.Len() < metadataValueLimit {
-			out.WriteString(text + "\n")
-		}
-	})
+		return out.Len() >= metadataValueLimit
+	}
+	code, status := l.runText(ctx, d.Script, l.env, output{enough: full, rest: io.Discard, say: func(_ coder.LogLevel, text string) {
+		mu.Lock()
+		defer mu.Unlock()
+		out.WriteString(text + "\n") // of a line at most beyond the limit
+	}})
 	mu.Lock()
 	defer mu.Unlock()
 	v := &agentrpc.MetadataValue{Key: d.Key, CollectedAt: timestamppb.Now()}
