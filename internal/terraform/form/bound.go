@@ -17,7 +17,7 @@ const (
 	maxExponent   = 1024     // of a number, by two
 	// budget is what all expressions of one form may cost, each of them
 	// evaluationCost at least.
-	budget         = 256 << 20
+	budget         = 64 << 20
 	evaluationCost = 2 << 10
 )
 
