@@ -93,3 +93,15 @@ type ExternalAuthDevice struct {
 type OAuth2DeviceFlowCallbackResponse struct {
 	RedirectURL string `json:"redirect_url"`
 }
+
+// RequestOneTimePasscodeRequest asks for a passcode by e-mail.
+type RequestOneTimePasscodeRequest struct {
+	Email string `json:"email"`
+}
+
+// ChangePasswordWithOneTimePasscodeRequest sets a password with a passcode.
+type ChangePasswordWithOneTimePasscodeRequest struct {
+	Email           string `json:"email"`
+	OneTimePasscode string `json:"one_time_passcode"`
+	Password        string `json:"password"`
+}

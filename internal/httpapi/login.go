@@ -15,14 +15,18 @@ import (
 // loginRoutes are logging in by others: begun and ended at the same path, as
 // the provider is told only one.
 func (a *API) loginRoutes() []Route {
-	if a.Login == nil {
-		return nil
+	passcodes := []Route{
+		{Method: "POST", Path: "/users/otp/request", Summary: "Ask for a passcode to set a password", Auth: AuthPublic, In: coder.RequestOneTimePasscodeRequest{}, Status: 204, Handler: a.postPasscodeRequest},
+		{Method: "POST", Path: "/users/otp/change-password", Summary: "Set a password with a passcode", Auth: AuthPublic, In: coder.ChangePasswordWithOneTimePasscodeRequest{}, Status: 204, Handler: a.postPasscodePassword},
 	}
-	return []Route{
+	if a.Login == nil {
+		return passcodes
+	}
+	return append(passcodes, []Route{
 		{Method: "GET", Path: "/users/oidc/callback", Summary: "Log in by OpenID Connect", Auth: AuthPublic, Status: 307, Handler: a.loginBy(coder.LoginTypeOIDC)},
 		{Method: "GET", Path: "/users/oauth2/github/callback", Summary: "Log in by GitHub", Auth: AuthPublic, Status: 307, Handler: a.loginBy(coder.LoginTypeGitHub)},
 		{Method: "GET", Path: "/users/oauth2/github/device", Summary: "Begin to log in to GitHub by a code", Auth: AuthPublic, Out: coder.ExternalAuthDevice{}, Handler: a.getGitHubDevice},
-	}
+	}...)
 }
 
 // loginCookie holds what a login remembers until it ends.
@@ -128,6 +132,28 @@ func (a *API) getGitHubDevice(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	return reply(w, http.StatusOK, out)
+}
+
+func (a *API) postPasscodeRequest(w http.ResponseWriter, r *http.Request) error {
+	req, err := decode[coder.RequestOneTimePasscodeRequest](r)
+	if err != nil {
+		return err
+	}
+	if err := a.Identity.RequestPasscode(r.Context(), a.origin(r), req); err != nil {
+		return err
+	}
+	return done(w)
+}
+
+func (a *API) postPasscodePassword(w http.ResponseWriter, r *http.Request) error {
+	req, err := decode[coder.ChangePasswordWithOneTimePasscodeRequest](r)
+	if err != nil {
+		return err
+	}
+	if err := a.Identity.ChangePasswordByPasscode(r.Context(), a.origin(r), req); err != nil {
+		return err
+	}
+	return done(w)
 }
 
 func (a *API) getAuthMethods(w http.ResponseWriter, _ *http.Request) error {

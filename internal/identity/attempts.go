@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/internal/access"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
 )
 
@@ -27,6 +28,14 @@ func (s *Service) attempt(ctx context.Context, what string, every time.Duration,
 		return tooOften(time.Duration(wait) * time.Millisecond)
 	}
 	return nil
+}
+
+// attempts counts one for the address and one for the account.
+func (s *Service) attempts(ctx context.Context, o access.Origin, account string) error {
+	if err := s.attempt(ctx, "address "+network(o.IP), addressWhile, triesPerAddress); err != nil {
+		return err
+	}
+	return s.attempt(ctx, account, accountWhile, triesPerAccount)
 }
 
 // network is whose address it is: of IPv6, the network that one customer has.
@@ -52,7 +61,11 @@ func tooOften(wait time.Duration) error {
 	return coder.Errorf(coder.CodeRateLimited, "Too many attempts; wait %d %s and try again", seconds, unit)
 }
 
-// PurgeAttempts forgets attempts that count for nothing any more, and tells how many.
+// PurgeAttempts forgets attempts that count for nothing any more, and passcodes
+// that have run out. It tells how many attempts.
 func (s *Service) PurgeAttempts(ctx context.Context) (int64, error) {
+	if _, err := s.c.Store.PasscodesForget(ctx, s.now()); err != nil {
+		return 0, err
+	}
 	return s.c.Store.LoginAttemptsPurge(ctx, s.now())
 }

@@ -51,6 +51,9 @@ type Config struct {
 	QuietHours string
 	// NoCustomQuietHours keeps people from choosing their own.
 	NoCustomQuietHours bool
+	// SendPasscode sends a passcode to a user, in a while; nil: passwords that
+	// were forgotten are reset by administrators only.
+	SendPasscode func(ctx context.Context, userID uuid.UUID, passcode string) error
 	// Verify asks the provider that a session of this user was begun with
 	// whether the person is still welcome there: an error with
 	// CodeUnauthenticated ends the session; nil: nobody is asked. It is asked

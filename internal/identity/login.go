@@ -38,10 +38,7 @@ func (s *Service) Login(ctx context.Context, o access.Origin, req coder.LoginWit
 		return none, coder.Invalid("password", "a password is required")
 	}
 	account := "login " + strings.ToLower(email)
-	if err := s.attempt(ctx, "address "+network(o.IP), addressWhile, triesPerAddress); err != nil {
-		return none, err
-	}
-	if err := s.attempt(ctx, account, accountWhile, triesPerAccount); err != nil {
+	if err := s.attempts(ctx, o, account); err != nil {
 		return none, err
 	}
 	u, err := s.c.Store.UserByEmail(ctx, email)

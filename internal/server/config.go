@@ -138,6 +138,9 @@ func (c *Config) check() error {
 	case c.Cookies.SameSite != "" && c.Cookies.SameSite != "lax" && c.Cookies.SameSite != "none":
 		return coder.Errorf(coder.CodeInvalid, "--samesite-auth-cookie must be lax or none, got %q", c.Cookies.SameSite)
 	}
+	if c.Cookies.SameSite == "none" && !c.Cookies.Secure {
+		return coder.Errorf(coder.CodeInvalid, "--samesite-auth-cookie none needs --secure-auth-cookie: browsers drop such cookies otherwise")
+	}
 	if c.RelayURL != nil && (c.RelayURL.Scheme != "http" && c.RelayURL.Scheme != "https" || c.RelayURL.Host == "") {
 		return coder.Errorf(coder.CodeInvalid, "--derp-server-relay-url must be like http://10.0.0.1:3000, got %q", c.RelayURL)
 	}

@@ -226,3 +226,10 @@ CREATE TABLE connection_logs (
 CREATE INDEX connection_logs_time ON connection_logs (connect_time DESC, id);
 CREATE INDEX connection_logs_workspace ON connection_logs (workspace_id, connect_time DESC);
 CREATE INDEX connection_logs_open ON connection_logs (replica_id) WHERE disconnect_time IS NULL;
+
+-- Passcodes with which people who forgot their password set another. (AU-11)
+CREATE TABLE one_time_passcodes (
+    user_id       uuid PRIMARY KEY REFERENCES users ON DELETE CASCADE,
+    passcode_hash bytea NOT NULL CHECK (length(passcode_hash) = 32),
+    expires_at    timestamptz NOT NULL
+);

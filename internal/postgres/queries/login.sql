@@ -119,3 +119,14 @@ DELETE FROM login_attempts WHERE full_until < $1;
 -- somebody does already, or has.
 UPDATE api_keys SET provider_check_at = @until
 WHERE user_id = @user_id AND login_type = @login_type AND provider_check_at <= @now::timestamptz;
+
+-- name: PasscodePut :exec
+INSERT INTO one_time_passcodes (user_id, passcode_hash, expires_at) VALUES ($1, $2, $3)
+ON CONFLICT (user_id) DO UPDATE SET passcode_hash = excluded.passcode_hash, expires_at = excluded.expires_at;
+
+-- name: PasscodeTake :execrows
+-- Uses up a passcode that is right and has not run out.
+DELETE FROM one_time_passcodes WHERE user_id = @user_id AND passcode_hash = @passcode_hash AND expires_at > @now;
+
+-- name: PasscodesForget :execrows
+DELETE FROM one_time_passcodes WHERE expires_at <= $1;

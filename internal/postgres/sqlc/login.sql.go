@@ -303,6 +303,41 @@ func (q *Queries) LoginAttemptsPurge(ctx context.Context, fullUntil time.Time) (
 	return result.RowsAffected(), nil
 }
 
+const passcodePut = `-- name: PasscodePut :exec
+INSERT INTO one_time_passcodes (user_id, passcode_hash, expires_at) VALUES ($1, $2, $3)
+ON CONFLICT (user_id) DO UPDATE SET passcode_hash = excluded.passcode_hash, expires_at = excluded.expires_at
+`
+
+func (q *Queries) PasscodePut(ctx context.Context, userID uuid.UUID, passcodeHash []byte, expiresAt time.Time) error {
+	_, err := q.db.Exec(ctx, passcodePut, userID, passcodeHash, expiresAt)
+	return err
+}
+
+const passcodeTake = `-- name: PasscodeTake :execrows
+DELETE FROM one_time_passcodes WHERE user_id = $1 AND passcode_hash = $2 AND expires_at > $3
+`
+
+// Uses up a passcode that is right and has not run out.
+func (q *Queries) PasscodeTake(ctx context.Context, userID uuid.UUID, passcodeHash []byte, now time.Time) (int64, error) {
+	result, err := q.db.Exec(ctx, passcodeTake, userID, passcodeHash, now)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
+const passcodesForget = `-- name: PasscodesForget :execrows
+DELETE FROM one_time_passcodes WHERE expires_at <= $1
+`
+
+func (q *Queries) PasscodesForget(ctx context.Context, expiresAt time.Time) (int64, error) {
+	result, err := q.db.Exec(ctx, passcodesForget, expiresAt)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
 const sessionsCheckAt = `-- name: SessionsCheckAt :exec
 UPDATE api_keys SET provider_check_at = $1::timestamptz
 WHERE user_id = $2 AND login_type = $3 AND provider_check_at IS DISTINCT FROM $1::timestamptz

@@ -180,6 +180,12 @@ type LoginConversion struct {
 	ExpiresAt time.Time
 }
 
+type OneTimePasscode struct {
+	UserID       uuid.UUID
+	PasscodeHash []byte
+	ExpiresAt    time.Time
+}
+
 type Organization struct {
 	ID                       uuid.UUID
 	Name                     string

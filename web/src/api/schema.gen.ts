@@ -6149,6 +6149,82 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v2/users/otp/change-password": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Set a password with a passcode */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["ChangePasswordWithOneTimePasscodeRequest"];
+                };
+            };
+            responses: {
+                /** @description Success */
+                204: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/users/otp/request": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Ask for a passcode to set a password */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["RequestOneTimePasscodeRequest"];
+                };
+            };
+            responses: {
+                /** @description Success */
+                204: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v2/users/roles": {
         parameters: {
             query?: never;
@@ -7909,6 +7985,11 @@ export interface components {
         Change: {
             topic: string;
         };
+        ChangePasswordWithOneTimePasscodeRequest: {
+            email: string;
+            one_time_passcode: string;
+            password: string;
+        };
         ConnectionLatency: {
             p50: number;
             p95: number;
@@ -8943,6 +9024,9 @@ export interface components {
             id: string;
             region_id: number;
             relay_address: string;
+        };
+        RequestOneTimePasscodeRequest: {
+            email: string;
         };
         ResolveAutostartResponse: {
             parameter_mismatch: boolean;
