@@ -72,6 +72,7 @@ func run(ctx context.Context, args []string, out, log io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("no cluster to work in: run it in a pod, or set $KUBECONFIG: %w", err)
 	}
+	rest.QPS, rest.Burst = 50, 100
 	c.Rest = rest
 	return operator.Run(ctx, c)
 }

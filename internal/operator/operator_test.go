@@ -78,7 +78,7 @@ func (w *town) operate(t *testing.T, also ...string) {
 	log := slog.New(slog.NewTextHandler(&lines{t: t}, nil))
 	go func() {
 		ended <- operator.Run(ctx, operator.Config{
-			Rest: cluster.Rest, Log: log, HTTP: w.http(), Namespaces: append(also, w.ns), ProbeAddress: "0", MetricsAddress: "0",
+			Rest: cluster.Operator(), Log: log, HTTP: w.http(), Namespaces: append(also, w.ns), ProbeAddress: "0", MetricsAddress: "0",
 			Idle: 9 * time.Second, SkipNameValidation: true,
 		})
 	}()

@@ -7,7 +7,9 @@ package kubetest
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -18,7 +20,9 @@ import (
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
@@ -57,7 +61,48 @@ func Main(m *testing.M, scheme *runtime.Scheme, run func(*Cluster) int) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	return run(&Cluster{Rest: rest, Client: c})
+	out := &Cluster{Rest: rest, Client: c}
+	if err := out.install(root, "namespace.yaml", "rbac.yaml"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return run(out)
+}
+
+// install makes what files of deploy/operator have.
+func (c *Cluster) install(root string, files ...string) error {
+	for _, name := range files {
+		f, err := os.Open(filepath.Join(root, "deploy", "operator", name))
+		if err != nil {
+			return err
+		}
+		defer f.Close() //nolint:errcheck // it was read
+		d := yaml.NewYAMLOrJSONDecoder(f, 4096)
+		for {
+			u := &unstructured.Unstructured{}
+			if err := d.Decode(&u.Object); errors.Is(err, io.EOF) {
+				break
+			} else if err != nil {
+				return fmt.Errorf("%s: %w", name, err)
+			}
+			if err := c.Client.Create(context.Background(), u); err != nil {
+				return fmt.Errorf("%s: %w", name, err)
+			}
+		}
+	}
+	return nil
+}
+
+// Operator gives the API server to the operator's own account, which has the
+// rights of deploy/operator/rbac.yaml and no others.
+func (c *Cluster) Operator() *rest.Config {
+	r := rest.CopyConfig(c.Rest)
+	r.QPS, r.Burst = 0, 0 // the operator's own
+	r.Impersonate = rest.ImpersonationConfig{
+		UserName: "system:serviceaccount:coder-operator:coder-operator",
+		Groups:   []string{"system:serviceaccounts", "system:serviceaccounts:coder-operator", "system:authenticated"},
+	}
+	return r
 }
 
 // root gives the directory of the module.
