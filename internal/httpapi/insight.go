@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"context"
 	"net/http"
 	"strconv"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/internal/access"
 	"github.com/seed-2a7f8fe7/coder/internal/insight"
 )
 
@@ -21,8 +23,8 @@ func (a *API) insightRoutes() []Route {
 	return []Route{
 		{Method: "GET", Path: "/insights/daus", Summary: "People who worked, by the day", Action: view, Resource: tpl, Out: coder.DAUsResponse{}, Handler: a.getDAUs},
 		{Method: "GET", Path: "/insights/templates", Summary: "How templates are used", Action: view, Resource: tpl, Out: coder.TemplateInsightsResponse{}, Handler: a.getTemplateInsights},
-		{Method: "GET", Path: "/insights/user-activity", Summary: "How long people worked", Action: view, Resource: tpl, Out: coder.UserActivityInsightsResponse{}, Handler: a.getUserActivity},
-		{Method: "GET", Path: "/insights/user-latency", Summary: "How far people are from their workspaces", Action: view, Resource: tpl, Out: coder.UserLatencyInsightsResponse{}, Handler: a.getUserLatency},
+		{Method: "GET", Path: "/insights/user-activity", Summary: "How long people worked", Action: view, Resource: tpl, Out: coder.UserActivityInsightsResponse{}, Handler: overSpan(a, a.Insights.UserActivity)},
+		{Method: "GET", Path: "/insights/user-latency", Summary: "How far people are from their workspaces", Action: view, Resource: tpl, Out: coder.UserLatencyInsightsResponse{}, Handler: overSpan(a, a.Insights.UserLatency)},
 		{Method: "GET", Path: "/insights/user-status-counts", Summary: "How many users of each status there were", Action: coder.RBACActionRead, Resource: coder.RBACResourceUser, Out: coder.GetUserStatusCountsResponse{}, Handler: a.getUserStatusCounts},
 		{Method: "GET", Path: "/templates/{template}/daus", Summary: "People who worked with a template, by the day", Action: view, Resource: tpl, Out: coder.DAUsResponse{}, Handler: a.getTemplateDAUs},
 	}
@@ -91,39 +93,25 @@ func insightQuery(r *http.Request) (q insight.Query, err error) {
 }
 
 func (a *API) getTemplateInsights(w http.ResponseWriter, r *http.Request) error {
-	q, err := insightQuery(r)
-	if err != nil {
-		return err
-	}
-	out, err := a.Insights.Templates(r.Context(), a.actor(r), q, coder.InsightsReportInterval(r.URL.Query().Get("interval")))
-	if err != nil {
-		return err
-	}
-	return reply(w, http.StatusOK, out)
+	interval := coder.InsightsReportInterval(r.URL.Query().Get("interval"))
+	return overSpan(a, func(ctx context.Context, actor access.Subject, q insight.Query) (coder.TemplateInsightsResponse, error) {
+		return a.Insights.Templates(ctx, actor, q, interval)
+	})(w, r)
 }
 
-func (a *API) getUserActivity(w http.ResponseWriter, r *http.Request) error {
-	q, err := insightQuery(r)
-	if err != nil {
-		return err
+// overSpan answers what a use case tells of the span of time that is asked for.
+func overSpan[T any](a *API, ask func(context.Context, access.Subject, insight.Query) (T, error)) HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		q, err := insightQuery(r)
+		if err != nil {
+			return err
+		}
+		out, err := ask(r.Context(), a.actor(r), q)
+		if err != nil {
+			return err
+		}
+		return reply(w, http.StatusOK, out)
 	}
-	out, err := a.Insights.UserActivity(r.Context(), a.actor(r), q)
-	if err != nil {
-		return err
-	}
-	return reply(w, http.StatusOK, out)
-}
-
-func (a *API) getUserLatency(w http.ResponseWriter, r *http.Request) error {
-	q, err := insightQuery(r)
-	if err != nil {
-		return err
-	}
-	out, err := a.Insights.UserLatency(r.Context(), a.actor(r), q)
-	if err != nil {
-		return err
-	}
-	return reply(w, http.StatusOK, out)
 }
 
 func (a *API) getUserStatusCounts(w http.ResponseWriter, r *http.Request) error {
