@@ -37,11 +37,19 @@ export const login = createRoute({
   getParentRoute: () => root,
   path: '/login',
   validateSearch: (s): { redirect?: string; message?: string } => ({ redirect: text(s.redirect), message: text(s.message) }),
-  beforeLoad: async () => {
+  beforeLoad: async ({ search }) => {
     if (!(await queries.ensureQueryData(hasFirstUser))) throw redirect({ to: '/setup' });
-    if (await queries.ensureQueryData(me)) throw redirect({ to: '/workspaces' });
+    if (!search.message && (await queries.ensureQueryData(me))) throw redirect({ to: '/workspaces' });
   },
   component: lazyRouteComponent(() => import('./pages/account/Login')),
+});
+
+/** Logging in to GitHub by a code. */
+export const device = createRoute({
+  getParentRoute: () => root,
+  path: '/login/device',
+  validateSearch: (s): { state: string } => ({ state: text(s.state) ?? '' }),
+  component: lazyRouteComponent(() => import('./pages/account/Device')),
 });
 
 /** Everything that needs a person who is logged in. */

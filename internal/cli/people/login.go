@@ -7,6 +7,7 @@
 package people
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -149,6 +150,13 @@ func loginCredentials(ctx context.Context, a *app.Run, c *client.Client) (string
 		}
 		return "", app.NoTerminal("E-mail address and password", "use --token or write a token to standard input")
 	}
+	methods, err := c.AuthMethods(ctx)
+	if err != nil {
+		return "", err
+	}
+	if ways := otherWays(methods); ways != "" {
+		fmt.Fprintf(a.Stderr, "If you sign in by %s, open %s and give the token that it shows.\n", ways, tokenPage(c.URL))
+	}
 	email, err := a.Ask("E-mail address, or empty to give a token:", "", "use --token", nil)
 	if err != nil {
 		return "", err
@@ -161,6 +169,21 @@ func loginCredentials(ctx context.Context, a *app.Run, c *client.Client) (string
 		return "", err
 	}
 	return passwordLogin(ctx, c, email, password)
+}
+
+// tokenPage is where the dashboard shows a token for the command line.
+func tokenPage(u *url.URL) string { return u.JoinPath("/cli-auth").String() }
+
+// otherWays names the ways to sign in without a password, "" for none.
+func otherWays(m coder.AuthMethods) string {
+	var names []string
+	if m.OIDC.Enabled {
+		names = append(names, cmp.Or(m.OIDC.SignInText, "OpenID Connect"))
+	}
+	if m.GitHub.Enabled {
+		names = append(names, "GitHub")
+	}
+	return strings.Join(names, " or ")
 }
 
 func passwordLogin(ctx context.Context, c *client.Client, email, password string) (string, error) {

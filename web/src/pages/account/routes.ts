@@ -22,4 +22,10 @@ const tab = createRoute({
   component: lazyRouteComponent(() => import('./Settings')),
 });
 
-export const accountRoutes = [settings, tab] as const;
+const cli = createRoute({
+  getParentRoute: () => shell,
+  path: '/cli-auth',
+  component: lazyRouteComponent(() => import('./CliAuth')),
+});
+
+export const accountRoutes = [settings, tab, cli] as const;
