@@ -2,7 +2,7 @@
 // somebody goes there.
 
 import { createRoute, createRouter, redirect } from '@tanstack/react-router';
-import { login, root, setup, shell } from './frame';
+import { device, login, root, setup, shell } from './frame';
 import { accountRoutes } from './pages/account/routes';
 import { auditRoutes } from './pages/audit/routes';
 import { deploymentRoutes } from './pages/deployment/routes';
@@ -19,7 +19,7 @@ const home = createRoute({
 });
 
 export const router = createRouter({
-  routeTree: root.addChildren([setup, login, shell.addChildren([home, ...workspaceRoutes, ...templateRoutes, ...peopleRoutes, ...auditRoutes, ...deploymentRoutes, ...accountRoutes])]),
+  routeTree: root.addChildren([setup, login, device, shell.addChildren([home, ...workspaceRoutes, ...templateRoutes, ...peopleRoutes, ...auditRoutes, ...deploymentRoutes, ...accountRoutes])]),
   defaultPreload: 'intent',
   scrollRestoration: true,
 });
