@@ -6,6 +6,7 @@ import { device, login, root, setup, shell } from './frame';
 import { accountRoutes } from './pages/account/routes';
 import { auditRoutes } from './pages/audit/routes';
 import { deploymentRoutes } from './pages/deployment/routes';
+import { organizationRoutes } from './pages/organizations/routes';
 import { peopleRoutes } from './pages/people/routes';
 import { templateRoutes } from './pages/templates/routes';
 import { workspaceRoutes } from './pages/workspaces/routes';
@@ -19,7 +20,7 @@ const home = createRoute({
 });
 
 export const router = createRouter({
-  routeTree: root.addChildren([setup, login, device, shell.addChildren([home, ...workspaceRoutes, ...templateRoutes, ...peopleRoutes, ...auditRoutes, ...deploymentRoutes, ...accountRoutes])]),
+  routeTree: root.addChildren([setup, login, device, shell.addChildren([home, ...workspaceRoutes, ...templateRoutes, ...organizationRoutes, ...peopleRoutes, ...auditRoutes, ...deploymentRoutes, ...accountRoutes])]),
   defaultPreload: 'intent',
   scrollRestoration: true,
 });

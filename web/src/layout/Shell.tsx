@@ -14,6 +14,7 @@ import { Mark } from './Mark';
 const places: { label: string; to: string; needs?: Permission }[] = [
   { label: 'Workspaces', to: '/workspaces' },
   { label: 'Templates', to: '/templates' },
+  { label: 'Organizations', to: '/organizations' },
   { label: 'Users', to: '/users', needs: 'readUsers' },
   { label: 'Audit', to: '/audit', needs: 'readAudit' },
   { label: 'Deployment', to: '/deployment', needs: 'readDeployment' },
