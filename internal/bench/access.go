@@ -28,7 +28,7 @@ func sshOverhead(ctx context.Context, s *server, root string, runs int) ([]row, 
 	if err := s.run(ctx, "ssh", "shell", "true"); err != nil {
 		return nil, err
 	}
-	d, err := newSSHD(ctx, filepath.Join(s.dir, "sshd"))
+	d, err := newSSHD(ctx, loopback, filepath.Join(s.dir, "sshd"))
 	if err != nil {
 		return nil, err
 	}
@@ -89,14 +89,16 @@ func agentPID(dir string) (int, error) {
 	return 0, fmt.Errorf("no agent of %s runs", dir)
 }
 
-// sshd is an OpenSSH server of our own on loopback.
+// sshd is an OpenSSH server of our own on this machine. Its sessions have a home
+// directory of their own, as those in workspaces do: what a shell reads there at
+// its start would otherwise be measured.
 type sshd struct {
-	dir  string
-	port string
-	cmd  *exec.Cmd
+	dir        string
+	host, port string
+	cmd        *exec.Cmd
 }
 
-func newSSHD(ctx context.Context, dir string) (*sshd, error) {
+func newSSHD(ctx context.Context, host, dir string) (*sshd, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
@@ -105,20 +107,20 @@ func newSSHD(ctx context.Context, dir string) (*sshd, error) {
 			return nil, fmt.Errorf("make an SSH key: %w\n%s", err, out)
 		}
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := net.Listen("tcp", net.JoinHostPort(host, "0"))
 	if err != nil {
 		return nil, err
 	}
 	_, port, _ := net.SplitHostPort(l.Addr().String())
 	l.Close()
-	config := fmt.Sprintf("ListenAddress 127.0.0.1:%s\nHostKey %s/host\nAuthorizedKeysFile %s/user.pub\nPidFile none\nStrictModes no\nUsePAM no\nPermitRootLogin yes\nSubsystem sftp internal-sftp\n", port, dir, dir)
+	config := fmt.Sprintf("ListenAddress %s:%s\nHostKey %s/host\nAuthorizedKeysFile %s/user.pub\nPidFile none\nStrictModes no\nUsePAM no\nPermitRootLogin yes\nSubsystem sftp internal-sftp\nSetEnv HOME=%s\n", host, port, dir, dir, dir)
 	if err := os.WriteFile(filepath.Join(dir, "config"), []byte(config), 0o600); err != nil {
 		return nil, err
 	}
 	if os.Geteuid() == 0 {
 		os.MkdirAll("/run/sshd", 0o755) //nolint:errcheck // sshd says so itself
 	}
-	d := &sshd{dir: dir, port: port, cmd: exec.Command("/usr/sbin/sshd", "-D", "-e", "-f", filepath.Join(dir, "config"))}
+	d := &sshd{dir: dir, host: host, port: port, cmd: exec.Command("/usr/sbin/sshd", "-D", "-e", "-f", filepath.Join(dir, "config"))}
 	d.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := d.cmd.Start(); err != nil {
 		return nil, err
@@ -142,7 +144,7 @@ func (d *sshd) options() []string {
 }
 
 func (d *sshd) run(ctx context.Context, command string) error {
-	cmd := exec.CommandContext(ctx, "ssh", append(d.options(), "-p", d.port, "127.0.0.1", command)...)
+	cmd := exec.CommandContext(ctx, "ssh", append(d.options(), "-p", d.port, d.host, command)...)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("ssh: %w\n%s", err, out)
 	}

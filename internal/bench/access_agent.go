@@ -29,12 +29,17 @@ const copySize = 1 << 30
 
 // inWorkspace makes a workspace on a server of its own and measures.
 func inWorkspace(ctx context.Context, c Config, bin string, measure func(s *server, w coder.Workspace) ([]row, error)) ([]row, error) {
+	return inWorkspaceAt(ctx, loopback, c, bin, measure)
+}
+
+// inWorkspaceAt is inWorkspace with a server at another address of this machine.
+func inWorkspaceAt(ctx context.Context, host string, c Config, bin string, measure func(s *server, w coder.Workspace) ([]row, error)) ([]row, error) {
 	dir, err := os.MkdirTemp("", "coder-bench-")
 	if err != nil {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	s, err := newServer(ctx, bin, dir)
+	s, err := newServerAt(ctx, host, bin, dir)
 	if err != nil {
 		return nil, err
 	}
@@ -207,7 +212,7 @@ func (s *server) echoRows(ctx context.Context, agent uuid.UUID) ([]row, error) {
 
 // sshRows measures commands and copies against OpenSSH to a real sshd.
 func (s *server) sshRows(ctx context.Context, runs int) ([]row, error) {
-	d, err := newSSHD(ctx, filepath.Join(s.dir, "sshd"))
+	d, err := newSSHD(ctx, loopback, filepath.Join(s.dir, "sshd"))
 	if err != nil {
 		return nil, err
 	}

@@ -18,6 +18,10 @@ func Access(ctx context.Context, c Config) error {
 		measurement{"ssh", func() ([]row, error) {
 			return inWorkspace(ctx, c, bin, func(s *server, _ coder.Workspace) ([]row, error) { return s.sshRows(ctx, c.Runs) })
 		}},
+		measurement{"streams", func() ([]row, error) {
+			return inWorkspace(ctx, c, bin, func(s *server, w coder.Workspace) ([]row, error) { return s.streamRows(ctx, w) })
+		}},
+		measurement{"a distance", func() ([]row, error) { return distanceRows(ctx, c, bin) }},
 		measurement{"apps", func() ([]row, error) { return appRows(ctx, c, bin) }},
 		measurement{"idle agents", func() ([]row, error) { return withYard(ctx, bin, agentRows) }},
 		measurement{"agents that come back", func() ([]row, error) { return withYard(ctx, bin, reconnectRows) }},

@@ -20,6 +20,7 @@ import (
 )
 
 const (
+	loopback = "127.0.0.1"
 	password = "SomeLongPassw0rd!"
 	psk      = "a long pre-shared key of provisioners"
 )
@@ -33,9 +34,14 @@ type server struct {
 	c                 *client.Client
 }
 
-// newServer starts a fresh server and logs in.
+// newServer starts a fresh server on loopback and logs in.
 func newServer(ctx context.Context, bin, dir string, flags ...string) (*server, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	return newServerAt(ctx, loopback, bin, dir, flags...)
+}
+
+// newServerAt is newServer at another address of this machine.
+func newServerAt(ctx context.Context, host, bin, dir string, flags ...string) (*server, error) {
+	l, err := net.Listen("tcp", net.JoinHostPort(host, "0"))
 	if err != nil {
 		return nil, err
 	}

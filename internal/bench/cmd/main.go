@@ -5,6 +5,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 
@@ -19,8 +20,9 @@ func main() {
 	what := flag.String("measure", "all", "what to measure: all, access, or queue")
 	flag.StringVar(&c.Only, "only", "", "the one measurement to make of several, by the name it tells while it runs")
 	flag.Parse()
-	if *what == "floor" { // what others are measured against, in a process of its own
-		if err := bench.EchoServer(os.Stdin, os.Stdout); err != nil {
+	// What others are measured against, in a process of its own.
+	if floor := map[string]func(io.Reader, io.Writer) error{"floor": bench.EchoServer, "floor-tls": bench.TLSServer}[*what]; floor != nil {
+		if err := floor(os.Stdin, os.Stdout); err != nil {
 			fmt.Fprintln(os.Stderr, "bench:", err)
 			os.Exit(1)
 		}

@@ -1,0 +1,156 @@
+package bench
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/seed-2a7f8fe7/coder"
+)
+
+const (
+	// distantCopy is how much scp copies over the distance, in bytes.
+	distantCopy = 256 << 20
+	// distantTurns is how often, in turns with the others.
+	distantTurns = 3
+	// distantKeys is how many keys are typed beside a copy, each distantPause
+	// after the one before, from distantSettled on.
+	distantKeys    = 60
+	distantPause   = 40 * time.Millisecond
+	distantSettled = 2 * time.Second
+)
+
+// distantWays are the ways of a client far away.
+var distantWays = []struct {
+	name, flags string
+	least       float64
+}{{"direct", "", 1}, {"relayed", "--disable-direct-connections", 0.7}}
+
+// distanceRows measures copies and typing through an emulated distance.
+func distanceRows(ctx context.Context, c Config, bin string) ([]row, error) {
+	d, err := newDistance(ctx)
+	if errors.Is(err, errNoDistance) {
+		fmt.Fprintf(c.Progress, "no distance is measured: %v\n", err)
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer d.close()
+	return inWorkspaceAt(ctx, pathFar, c, bin, func(s *server, _ coder.Workspace) ([]row, error) {
+		rows, err := s.distantCopies(ctx, d)
+		if err != nil {
+			return rows, err
+		}
+		for _, way := range distantWays {
+			took, err := s.echoBesideCopy(ctx, d, way.flags)
+			if err != nil {
+				return rows, err
+			}
+			rows = append(rows, atMost("distant_echo_beside_copy_"+way.name, ms(quantile(took, 0.5)), ms(2*pathDelay+10*time.Millisecond), "ms"))
+		}
+		return rows, nil
+	})
+}
+
+// distantCopies measures scp against OpenSSH's own on the same path.
+func (s *server) distantCopies(ctx context.Context, d *distance) ([]row, error) {
+	sshd, err := newSSHD(ctx, pathFar, filepath.Join(s.dir, "sshd"))
+	if err != nil {
+		return nil, err
+	}
+	defer sshd.stop()
+	from, to := filepath.Join(s.dir, "from"), filepath.Join(s.dir, "to")
+	if err := os.WriteFile(from, make([]byte, distantCopy), 0o600); err != nil {
+		return nil, err
+	}
+	ratios := map[string][]float64{}
+	var rates []float64
+	for range distantTurns {
+		var floor time.Duration
+		args := d.command(append([]string{"scp"}, append(sshd.options(), "-P", sshd.port, from, pathFar+":"+to)...)...)
+		if err := s.timed(ctx, &floor, args[0], args[1:]...); err != nil {
+			return nil, err
+		}
+		rates = append(rates, distantCopy/1e6/floor.Seconds())
+		for _, way := range distantWays {
+			var took time.Duration
+			args := d.command(append([]string{"scp"}, append(s.openSSH(way.flags), from, "ws:"+to)...)...)
+			if err := s.timed(ctx, &took, args[0], args[1:]...); err != nil {
+				return nil, fmt.Errorf("%s: %w", way.name, err)
+			}
+			ratios[way.name] = append(ratios[way.name], float64(floor)/float64(took))
+		}
+	}
+	rows := []row{atLeast("distant_openssh_scp", median(rates), 0, "MB/s")}
+	for _, way := range distantWays {
+		rows = append(rows, atLeast("distant_scp_"+way.name+"_over_openssh", median(ratios[way.name]), way.least, "x"))
+	}
+	return rows, nil
+}
+
+// echoBesideCopy types into a shell while a copy is under way, and says how long
+// each key took there and back.
+func (s *server) echoBesideCopy(ctx context.Context, d *distance, flags string) (took []time.Duration, err error) {
+	copying := d.command(append([]string{"scp"}, append(s.openSSH(flags), filepath.Join(s.dir, "from"), "ws:/dev/null")...)...)
+	_, end, err := s.among(ctx, copying, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	words := []string{s.bin}
+	if flags != "" {
+		words = append(words, flags)
+	}
+	var out *bufio.Reader
+	in, end2, err := s.among(ctx, d.command(append(words, "ssh", "shell", "exec cat")...), &out)
+	if err != nil {
+		return nil, err
+	}
+	defer end2()
+	wait := time.NewTimer(distantSettled)
+	defer wait.Stop()
+	for i := range distantKeys + 1 { // the first waits for the session
+		start := time.Now()
+		if _, err := in.Write([]byte("x\n")); err != nil {
+			return nil, err
+		}
+		if _, err := out.ReadString('\n'); err != nil {
+			return nil, fmt.Errorf("the shell beside a copy: %w", err)
+		}
+		if i > 0 {
+			took = append(took, time.Since(start))
+			wait.Reset(distantPause)
+		}
+		<-wait.C
+	}
+	return took, nil
+}
+
+// among starts a command with the environment of this server's clients, until end.
+func (s *server) among(ctx context.Context, words []string, out **bufio.Reader) (in interface{ Write([]byte) (int, error) }, end func(), err error) {
+	cmd := exec.CommandContext(ctx, words[0], words[1:]...)
+	cmd.Env = s.env
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	in, err = cmd.StdinPipe()
+	if out != nil && err == nil {
+		stdout, perr := cmd.StdoutPipe()
+		*out, err = bufio.NewReader(stdout), perr
+	}
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	return in, func() {
+		syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) //nolint:errcheck // it may be gone
+		cmd.Wait()                                      //nolint:errcheck // killed
+	}, nil
+}
