@@ -41,6 +41,7 @@ var beyond = map[string]string{
 	"provisioner start --cache-size":         "the cache has a limit of our own",
 	"provisioner start --slot-memory":        "limits of a slot are our own",
 	"provisioner start --slot-cpus":          "limits of a slot are our own",
+	"config-ssh --remove":                    "taking the section out again is our own",
 }
 
 func pages(t *testing.T) map[string]page {
