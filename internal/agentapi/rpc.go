@@ -28,8 +28,8 @@ import (
 // APIVersion is the version of the control connection, shown with the agent.
 const APIVersion = "1.0"
 
-// maxCalls bounds how many calls of one agent are answered at a time, and how
-// many more wait; an agent makes a handful.
+// maxCalls bounds how many calls of one agent are answered at a time; twice as
+// many more wait, and others are refused. An agent makes a handful.
 const maxCalls = 16
 
 // rpc answers GET /workspaceagents/me/rpc: the control connection, which lives
@@ -91,7 +91,7 @@ func (a *API) serve(ctx context.Context, ws *websocket.Conn, c presence.Connecti
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	conf := yamux.DefaultConfig()
-	conf.AcceptBacklog = maxCalls
+	conf.AcceptBacklog = 2 * maxCalls
 	conf.EnableKeepAlive, conf.ConnectionWriteTimeout = false, a.c.KeepAlive // how long a ping may take, too
 	conf.LogOutput = io.Discard
 	session, err := yamux.Server(websocket.NetConn(ctx, ws, websocket.MessageBinary), conf)

@@ -112,6 +112,7 @@ func TestKilled(t *testing.T) {
 	if err != nil || len(lines) != 1 || lines[0].Output != "kept" {
 		t.Errorf("log: %v, %v", lines, err)
 	}
+	clock.pass(time.Since(clock.now())) // the other process had the true time
 	since := clock.now()
 	clock.pass(30 * time.Second)
 	must(t, h.Presence.Sweep(ctx, since, clock.now()))
