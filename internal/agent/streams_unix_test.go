@@ -38,6 +38,10 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	fmt.Println(l.Addr())
+	go func() {
+		io.Copy(io.Discard, os.Stdin) //nolint:errcheck // the test has ended, in whatever way
+		os.Exit(0)
+	}()
 	for {
 		c, err := l.Accept()
 		if err != nil {
@@ -56,6 +60,9 @@ func echo(t *testing.T) string {
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := cmd.StdinPipe(); err != nil {
 		t.Fatal(err)
 	}
 	if err := cmd.Start(); err != nil {

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"strconv"
@@ -29,8 +30,8 @@ func TestMain(m *testing.M) {
 	if url := os.Getenv(crashVariable); url != "" {
 		if err := untilKilled(url, os.Args[1]); err != nil {
 			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
 		}
+		os.Exit(1)
 	}
 	os.Exit(m.Run())
 }
@@ -76,7 +77,8 @@ func untilKilled(url, token string) error {
 		}
 	}
 	fmt.Println("ready")
-	select {}
+	_, err = io.Copy(io.Discard, os.Stdin) // until the test ends, should it not kill this
+	return err
 }
 
 // A server that is killed loses the values that came after the last sample, and
@@ -90,6 +92,8 @@ func TestKilled(t *testing.T) {
 	child.Env = append(os.Environ(), crashVariable+"="+h.Store.Pool().Config().ConnString())
 	child.Stderr = os.Stderr
 	out, err := child.StdoutPipe()
+	must(t, err)
+	_, err = child.StdinPipe()
 	must(t, err)
 	must(t, child.Start())
 	line, err := bufio.NewReader(out).ReadString('\n')
