@@ -155,7 +155,7 @@ func (s *Service) externalUser(ctx context.Context, q *sqlc.Queries, o access.Or
 }
 
 func otherWay(u sqlc.User) error {
-	return coder.Errorf(coder.CodeForbidden, "The user with your e-mail address logs in by %s. Log in that way; the account's security page can change a password for this way of logging in.", u.LoginType)
+	return coder.Errorf(coder.CodeForbidden, "The user with your e-mail address logs in by %s; log in that way", u.LoginType)
 }
 
 // signUp makes the user who is none yet.

@@ -683,8 +683,17 @@ func TestIDPSync(t *testing.T) {
 		}
 		resp.Body.Close() //nolint:errcheck // not read
 	}
+	admin, _ := s.Member(t, "people", "user-admin")
+	resp, err := admin.Request(t.Context(), "PATCH", "/organizations/default/settings/idpsync/roles", nil, map[string]any{"field": "roles", "mapping": map[string][]string{"me": {"organization-admin"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close() //nolint:errcheck // not read
+	if resp.StatusCode != http.StatusForbidden {
+		t.Errorf("a user admin makes themself an administrator of an organization: %s", resp.Status)
+	}
 	c, _ := s.Member(t, "member")
-	resp, err := c.Request(t.Context(), "GET", "/settings/idpsync/organization", nil, nil)
+	resp, err = c.Request(t.Context(), "GET", "/settings/idpsync/organization", nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -167,7 +167,8 @@ func (s *Service) SetGroupSync(ctx context.Context, actor access.Subject, org co
 	})
 }
 
-// SetRoleSync changes how claims become roles in an organization.
+// SetRoleSync changes how claims become roles in an organization. Nobody maps
+// to a role that permits more than they may themselves.
 func (s *Service) SetRoleSync(ctx context.Context, actor access.Subject, org coder.Organization, change func(*coder.RoleSyncSettings)) (coder.RoleSyncSettings, error) {
 	return set(ctx, s, actor, setting[coder.RoleSyncSettings]{
 		org: org, kind: kindRoles, typ: coder.ResourceTypeIdpSyncSettingsRole, change: change,
@@ -175,14 +176,24 @@ func (s *Service) SetRoleSync(ctx context.Context, actor access.Subject, org cod
 			return roleSettings(ctx, q, org.ID)
 		},
 		check: func(q *sqlc.Queries, v coder.RoleSyncSettings) error {
-			known, err := roleNames(ctx, q, org.ID)
+			known, err := rolesOf(ctx, q, org.ID)
+			if err != nil {
+				return err
+			}
+			old, err := roleSettings(ctx, q, org.ID)
 			if err != nil {
 				return err
 			}
 			for name, roles := range v.Mapping {
 				for _, r := range roles {
-					if !slices.Contains(known, r) {
+					if known[r].Name == "" {
 						return coder.Invalid("mapping", "%.64q: there is no role %.64q in %s", name, r, org.Name)
+					}
+					if slices.Contains(old.Mapping[name], r) {
+						continue
+					}
+					if err := actor.CheckHolds(known[r], org.ID); err != nil { // nobody gives what they have not
+						return err
 					}
 				}
 			}

@@ -278,11 +278,11 @@ func (s *Service) syncRoles(ctx context.Context, q *sqlc.Queries, u sqlc.User, o
 			names = append(names, name)
 		}
 	}
-	known, err := roleNames(ctx, q, org)
+	known, err := rolesOf(ctx, q, org)
 	if err != nil {
 		return err
 	}
-	names = slices.DeleteFunc(names, func(n string) bool { return n == access.RoleOrganizationMember || !slices.Contains(known, n) })
+	names = slices.DeleteFunc(names, func(n string) bool { return n == access.RoleOrganizationMember || known[n].Name == "" })
 	slices.Sort(names)
 	names = slices.Compact(names)
 	old, err := q.OrganizationMemberForUpdate(ctx, org, u.ID)
@@ -295,15 +295,15 @@ func (s *Service) syncRoles(ctx context.Context, q *sqlc.Queries, u sqlc.User, o
 	return recordMember(ctx, q, u, org, coder.AuditActionWrite, audit.Diff(map[string]any{"roles": old.Roles}, map[string]any{"roles": names}))
 }
 
-// roleNames are the roles that there are in an organization.
-func roleNames(ctx context.Context, q *sqlc.Queries, org uuid.UUID) ([]string, error) {
-	var out []string
+// rolesOf are the roles that there are in an organization, by name.
+func rolesOf(ctx context.Context, q *sqlc.Queries, org uuid.UUID) (map[string]coder.Role, error) {
+	out := map[string]coder.Role{}
 	for _, r := range access.OrganizationRoles(org) {
-		out = append(out, r.Name)
+		out[r.Name] = r
 	}
 	own, err := q.CustomRoles(ctx, org)
 	for _, r := range own {
-		out = append(out, r.Name)
+		out[r.Name] = coder.Role{Name: r.Name, OrganizationPermissions: r.OrganizationPermissions, OrganizationMemberPermissions: r.MemberPermissions}
 	}
 	return out, err
 }
