@@ -16,7 +16,7 @@ export const theme = createTheme({
   headings: { fontWeight: '600', sizes: { h1: { fontSize: '1.5rem' }, h2: { fontSize: '1.2rem' }, h3: { fontSize: '1.05rem' } } },
   components: {
     Table: { defaultProps: { verticalSpacing: 'sm', highlightOnHover: true } },
-    TableScrollContainer: { defaultProps: { type: 'native', tabIndex: 0 } }, // by keyboard too
+    TableScrollContainer: { defaultProps: { type: 'native', tabIndex: 0, pos: 'relative' } }, // by keyboard too; what is hidden in it stays in it
     Badge: { defaultProps: { tt: 'none', fw: 600 } },
     Tooltip: { defaultProps: { withArrow: true, openDelay: 300 } },
     Modal: { defaultProps: { centered: true } },
