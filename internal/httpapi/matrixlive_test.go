@@ -176,7 +176,7 @@ func (f fixture) object(r httpapi.Route, me uuid.UUID) access.Object {
 		o.OwnerID = f.owner
 	case coder.RBACResourceOrganization:
 		o.ID, o.OrganizationID = f.org, f.org
-	case coder.RBACResourceAuditLog, coder.RBACResourceOrganizationMember, coder.RBACResourceAssignOrgRole, coder.RBACResourceGroup, coder.RBACResourceProvisionerDaemon:
+	case coder.RBACResourceAuditLog, coder.RBACResourceConnectionLog, coder.RBACResourceOrganizationMember, coder.RBACResourceAssignOrgRole, coder.RBACResourceGroup, coder.RBACResourceProvisionerDaemon:
 		o.OrganizationID = f.org
 	case coder.RBACResourceProvisionerJobs:
 		o.OrganizationID, o.OwnerID = f.org, f.owner
@@ -266,7 +266,7 @@ func (m *matrix) ask(r httpapi.Route, who person, f fixture) (through bool, stat
 	if content == "" && r.Method != http.MethodGet {
 		content = "{}"
 	}
-	ctx, cancel := context.WithTimeout(m.t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(m.t.Context(), time.Minute)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, r.Method, m.s.AccessURL().String()+httpapi.Prefix+f.fill(r.Path+queries()[name]), strings.NewReader(f.fill(content)))
 	must(m.t, err)

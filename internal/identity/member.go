@@ -33,17 +33,19 @@ func (s *Service) Members(ctx context.Context, actor access.Subject, ref string,
 		OrganizationID: o.ID, SeeAll: actor.Can(coder.RBACActionRead, access.Object{Type: coder.RBACResourceOrganizationMember, OrganizationID: o.ID}),
 		SeeID: actor.UserID, UserID: f.UserID, Search: f.Text, RowLimit: int32(f.Limit), RowOffset: int32(f.Offset),
 	}
-	rows, err := s.c.Store.OrganizationMembers(ctx, p)
+	rows, err := s.memberRows(ctx, p)
+	if err == nil && len(rows) == 0 && f.Offset > 0 { // behind the end: the count comes with rows
+		p.RowOffset, p.RowLimit = 0, 1
+		if rows, err = s.memberRows(ctx, p); len(rows) > 0 {
+			out.Count, rows = int(rows[0].Count), nil
+		}
+	}
 	if err != nil {
 		return out, err
 	}
-	count, err := s.c.Store.CountOrganizationMembers(ctx, sqlc.CountOrganizationMembersParams{
-		OrganizationID: p.OrganizationID, SeeAll: p.SeeAll, SeeID: p.SeeID, UserID: p.UserID, Search: p.Search,
-	})
-	if err != nil {
-		return out, err
+	if len(rows) > 0 {
+		out.Count = int(rows[0].Count)
 	}
-	out.Count = int(count)
 	own, err := s.c.Store.CustomRoles(ctx, o.ID)
 	for _, r := range rows {
 		out.Members = append(out.Members, coder.OrganizationMemberWithUserData{
@@ -53,6 +55,17 @@ func (s *Service) Members(ctx context.Context, actor access.Subject, ref string,
 		})
 	}
 	return out, err
+}
+
+func (s *Service) memberRows(ctx context.Context, p sqlc.OrganizationMembersParams) (rows []sqlc.OrganizationMembersRow, err error) {
+	err = s.c.Store.Tx(ctx, func(q *sqlc.Queries) error {
+		if err := q.ListPlan(ctx); err != nil {
+			return err
+		}
+		rows, err = q.OrganizationMembers(ctx, p)
+		return err
+	})
+	return rows, err
 }
 
 // slimRoles names roles that a member has, of which some may be the

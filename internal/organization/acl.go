@@ -136,9 +136,13 @@ func (l List) Show(ctx context.Context, q *sqlc.Queries) (users []ListedUser, gr
 }
 
 // Available gives whom the list may name: members of the organization whose
-// name or e-mail has the words in it, at most 1000, and its groups.
+// name or e-mail has the words in it, at most 1000, and its groups. q is a
+// transaction.
 func (l List) Available(ctx context.Context, q *sqlc.Queries, words string) (coder.ACLAvailable, error) {
 	out := coder.ACLAvailable{Users: []coder.ReducedUser{}, Groups: []coder.Group{}}
+	if err := q.ListPlan(ctx); err != nil {
+		return out, err
+	}
 	members, err := q.ACLMembers(ctx, l.OrganizationID, words)
 	if err != nil {
 		return out, err

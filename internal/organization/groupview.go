@@ -27,21 +27,28 @@ type GroupSearch struct {
 // and name, that of everyone first. (AU-17)
 func (s *Service) Groups(ctx context.Context, actor access.Subject, f GroupSearch) ([]coder.Group, error) {
 	see := actor.Filter(coder.RBACResourceGroup)
-	rows, err := s.c.Store.Groups(ctx, sqlc.GroupsParams{
-		SeeAll: see.All, SeeOrganizations: see.OrganizationIDs, SeeIds: see.IDs,
-		OrganizationID: f.OrganizationID, HasMember: f.HasMember, Ids: f.IDs, RowLimit: int32(f.Limit), RowOffset: int32(f.Offset),
+	var out []coder.Group
+	err := s.c.Store.Tx(ctx, func(q *sqlc.Queries) error {
+		if err := q.ListPlan(ctx); err != nil {
+			return err
+		}
+		rows, err := q.Groups(ctx, sqlc.GroupsParams{
+			SeeAll: see.All, SeeOrganizations: see.OrganizationIDs, SeeIds: see.IDs,
+			OrganizationID: f.OrganizationID, HasMember: f.HasMember, Ids: f.IDs, RowLimit: int32(f.Limit), RowOffset: int32(f.Offset),
+		})
+		if err != nil {
+			return err
+		}
+		out = make([]coder.Group, len(rows))
+		for i, r := range rows {
+			out[i] = group(r)
+		}
+		if f.WithoutMembers {
+			return nil
+		}
+		return addMembers(ctx, q, actor, out)
 	})
-	if err != nil {
-		return nil, err
-	}
-	out := make([]coder.Group, len(rows))
-	for i, r := range rows {
-		out[i] = group(r)
-	}
-	if f.WithoutMembers {
-		return out, nil
-	}
-	return out, s.addMembers(ctx, actor, out)
+	return out, err
 }
 
 func group(r sqlc.GroupsRow) coder.Group {
@@ -54,14 +61,14 @@ func group(r sqlc.GroupsRow) coder.Group {
 }
 
 // addMembers fills in, with one query, those members that the actor may see.
-func (s *Service) addMembers(ctx context.Context, actor access.Subject, groups []coder.Group) error {
+func addMembers(ctx context.Context, q *sqlc.Queries, actor access.Subject, groups []coder.Group) error {
 	ids := make([]uuid.UUID, len(groups))
 	at := map[uuid.UUID]*coder.Group{}
 	for i := range groups {
 		ids[i], at[groups[i].ID] = groups[i].ID, &groups[i]
 	}
 	see := actor.Filter(coder.RBACResourceGroupMember)
-	rows, err := s.c.Store.GroupMembers(ctx, sqlc.GroupMembersParams{
+	rows, err := q.GroupMembers(ctx, sqlc.GroupMembersParams{
 		GroupIds: ids, SeeAll: see.All, SeeOrganizations: see.OrganizationIDs, SeeUser: see.OwnerID, Most: shownMembers,
 	})
 	for _, r := range rows {
@@ -115,17 +122,28 @@ func (s *Service) GroupMembers(ctx context.Context, actor access.Subject, id uui
 		GroupID: id, SeeAll: see.All, SeeOrganizations: see.OrganizationIDs, SeeUser: see.OwnerID, Search: words,
 		RowLimit: int32(limit), RowOffset: int32(offset),
 	}
-	rows, err := s.c.Store.GroupMembersPage(ctx, p)
+	rows, err := s.memberRows(ctx, p)
 	for _, r := range rows {
 		out.Users, out.Count = append(out.Users, Reduced(r.User)), int(r.Count)
 	}
 	if err == nil && len(rows) == 0 && offset > 0 { // behind the end: the count comes with rows
 		p.RowOffset, p.RowLimit = 0, 1
-		if rows, err = s.c.Store.GroupMembersPage(ctx, p); len(rows) > 0 {
+		if rows, err = s.memberRows(ctx, p); len(rows) > 0 {
 			out.Count = int(rows[0].Count)
 		}
 	}
 	return out, err
+}
+
+func (s *Service) memberRows(ctx context.Context, p sqlc.GroupMembersPageParams) (rows []sqlc.GroupMembersPageRow, err error) {
+	err = s.c.Store.Tx(ctx, func(q *sqlc.Queries) error {
+		if err := q.ListPlan(ctx); err != nil {
+			return err
+		}
+		rows, err = q.GroupMembersPage(ctx, p)
+		return err
+	})
+	return rows, err
 }
 
 // Reduced is a user as lists of groups and access lists show them.

@@ -48,7 +48,12 @@ func (s *Service) TemplateACLAvailable(ctx context.Context, actor access.Subject
 	if err != nil {
 		return coder.ACLAvailable{}, err
 	}
-	return list(t).Available(ctx, s.Store.Queries, words)
+	var out coder.ACLAvailable
+	err = s.Store.Tx(ctx, func(q *sqlc.Queries) error {
+		out, err = list(t).Available(ctx, q, words)
+		return err
+	})
+	return out, err
 }
 
 func templateGroup(g coder.Group, role coder.TemplateRole) coder.TemplateGroup {

@@ -44,7 +44,12 @@ func (s *Service) WorkspaceACLAvailable(ctx context.Context, actor access.Subjec
 	if err != nil {
 		return coder.ACLAvailable{}, err
 	}
-	return list(w).Available(ctx, s.Store.Queries, words)
+	var out coder.ACLAvailable
+	err = s.Store.Tx(ctx, func(q *sqlc.Queries) error {
+		out, err = list(w).Available(ctx, q, words)
+		return err
+	})
+	return out, err
 }
 
 // UpdateWorkspaceACL changes with whom a workspace is shared; an empty role

@@ -63,7 +63,7 @@ func (s *Service) Workspaces(ctx context.Context, actor access.Subject, search S
 func (s *Service) search(ctx context.Context, arg sqlc.WorkspaceSearchParams, count *int) ([]uuid.UUID, error) {
 	var rows []sqlc.WorkspaceSearchRow
 	err := s.Store.Tx(ctx, func(q *sqlc.Queries) error {
-		if err := q.WorkspaceSearchPlan(ctx); err != nil {
+		if err := q.ListPlan(ctx); err != nil {
 			return err
 		}
 		var err error

@@ -57,8 +57,8 @@ UPDATE organization_members SET roles = @roles, updated_at = @now WHERE organiza
 DELETE FROM organization_members WHERE organization_id = $1 AND user_id = $2;
 
 -- name: OrganizationMembers :many
--- A page of an organization's members by name.
-SELECT sqlc.embed(m), u.username, u.name, u.email, u.avatar_url, u.roles AS site_roles
+-- A page of an organization's members by name, with the count of all that match.
+SELECT sqlc.embed(m), u.username, u.name, u.email, u.avatar_url, u.roles AS site_roles, count(*) OVER () AS count
 FROM organization_members m JOIN users u ON u.id = m.user_id AND u.deleted_at IS NULL
 WHERE m.organization_id = @organization_id
     AND (@see_all::boolean OR m.user_id = @see_id::uuid)
@@ -67,16 +67,6 @@ WHERE m.organization_id = @organization_id
         OR strpos(lower(u.name), lower(@search)) > 0)
 ORDER BY lower(u.username)
 LIMIT @row_limit OFFSET @row_offset;
-
--- name: CountOrganizationMembers :one
--- How many rows OrganizationMembers has on all its pages; its conditions, word for word.
-SELECT count(*)
-FROM organization_members m JOIN users u ON u.id = m.user_id AND u.deleted_at IS NULL
-WHERE m.organization_id = @organization_id
-    AND (@see_all::boolean OR m.user_id = @see_id::uuid)
-    AND (@user_id::uuid = '00000000-0000-0000-0000-000000000000' OR m.user_id = @user_id)
-    AND (@search::text = '' OR strpos(lower(u.username), lower(@search)) > 0 OR strpos(lower(u.email), lower(@search)) > 0
-        OR strpos(lower(u.name), lower(@search)) > 0);
 
 -- name: MemberOwnsWorkspaces :one
 SELECT EXISTS (SELECT 1 FROM workspaces WHERE organization_id = $1 AND owner_id = $2 AND deleted_at IS NULL);

@@ -47,9 +47,10 @@ JOIN users u ON u.id = w.owner_id
 JOIN templates t ON t.id = w.template_id
 WHERE w.id = ANY(@ids::uuid[]);
 
--- name: WorkspaceSearchPlan :exec
+-- name: ListPlan :exec
 -- Has the searches of a transaction planned for the conditions that they
--- really have, which makes them four times as fast as one plan for all.
+-- really have, which makes them four times as fast as one plan for all, and
+-- for tables of the size that they really have.
 SELECT set_config('plan_cache_mode', 'force_custom_plan', true), set_config('jit', 'off', true);
 
 -- name: WorkspaceSearch :many

@@ -12,38 +12,6 @@ import (
 	"github.com/google/uuid"
 )
 
-const countOrganizationMembers = `-- name: CountOrganizationMembers :one
-SELECT count(*)
-FROM organization_members m JOIN users u ON u.id = m.user_id AND u.deleted_at IS NULL
-WHERE m.organization_id = $1
-    AND ($2::boolean OR m.user_id = $3::uuid)
-    AND ($4::uuid = '00000000-0000-0000-0000-000000000000' OR m.user_id = $4)
-    AND ($5::text = '' OR strpos(lower(u.username), lower($5)) > 0 OR strpos(lower(u.email), lower($5)) > 0
-        OR strpos(lower(u.name), lower($5)) > 0)
-`
-
-type CountOrganizationMembersParams struct {
-	OrganizationID uuid.UUID
-	SeeAll         bool
-	SeeID          uuid.UUID
-	UserID         uuid.UUID
-	Search         string
-}
-
-// How many rows OrganizationMembers has on all its pages; its conditions, word for word.
-func (q *Queries) CountOrganizationMembers(ctx context.Context, arg CountOrganizationMembersParams) (int64, error) {
-	row := q.db.QueryRow(ctx, countOrganizationMembers,
-		arg.OrganizationID,
-		arg.SeeAll,
-		arg.SeeID,
-		arg.UserID,
-		arg.Search,
-	)
-	var count int64
-	err := row.Scan(&count)
-	return count, err
-}
-
 const defaultOrganization = `-- name: DefaultOrganization :one
 SELECT id, name, display_name, description, icon, is_default, created_at, updated_at, deleted_at, provisioner_weight, workspace_sharing_disabled FROM organizations WHERE is_default AND deleted_at IS NULL
 `
@@ -243,7 +211,7 @@ func (q *Queries) OrganizationMemberForUpdate(ctx context.Context, organizationI
 }
 
 const organizationMembers = `-- name: OrganizationMembers :many
-SELECT m.organization_id, m.user_id, m.roles, m.created_at, m.updated_at, u.username, u.name, u.email, u.avatar_url, u.roles AS site_roles
+SELECT m.organization_id, m.user_id, m.roles, m.created_at, m.updated_at, u.username, u.name, u.email, u.avatar_url, u.roles AS site_roles, count(*) OVER () AS count
 FROM organization_members m JOIN users u ON u.id = m.user_id AND u.deleted_at IS NULL
 WHERE m.organization_id = $1
     AND ($2::boolean OR m.user_id = $3::uuid)
@@ -271,9 +239,10 @@ type OrganizationMembersRow struct {
 	Email              string
 	AvatarURL          string
 	SiteRoles          []string
+	Count              int64
 }
 
-// A page of an organization's members by name.
+// A page of an organization's members by name, with the count of all that match.
 func (q *Queries) OrganizationMembers(ctx context.Context, arg OrganizationMembersParams) ([]OrganizationMembersRow, error) {
 	rows, err := q.db.Query(ctx, organizationMembers,
 		arg.OrganizationID,
@@ -302,6 +271,7 @@ func (q *Queries) OrganizationMembers(ctx context.Context, arg OrganizationMembe
 			&i.Email,
 			&i.AvatarURL,
 			&i.SiteRoles,
+			&i.Count,
 		); err != nil {
 			return nil, err
 		}
