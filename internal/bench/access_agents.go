@@ -2,35 +2,14 @@ package bench
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
-	"math/rand/v2"
 	"net/url"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"time"
 
-	"github.com/coder/websocket"
 	"github.com/google/uuid"
-	"github.com/hashicorp/yamux"
-	"google.golang.org/protobuf/types/known/timestamppb"
-	"storj.io/drpc"
-	"storj.io/drpc/drpcconn"
 
-	"github.com/seed-2a7f8fe7/coder/api/agentrpc"
-	"github.com/seed-2a7f8fe7/coder/client"
-	"github.com/seed-2a7f8fe7/coder/internal/tunnel"
-)
-
-// How simulated agents behave: as real ones of a template with two items of
-// metadata every ten seconds do, without the processes.
-const (
-	metadataEvery = 10 * time.Second
-	pingEvery     = 15 * time.Second
-	statsEvery    = 30 * time.Second
-	dialLimit     = 3 * time.Second
+	"github.com/seed-2a7f8fe7/coder/internal/bench/crowd"
 )
 
 // crowdGraph is what the template of simulated agents makes.
@@ -95,163 +74,6 @@ func (y *yard) tokens(ctx context.Context, n int) ([]uuid.UUID, error) {
 	return all, err
 }
 
-// crowd is many simulated agents.
-type crowd struct {
-	at        *url.URL
-	connected atomic.Int64
-	dials     atomic.Int64 // so far
-	reports   atomic.Int64
-	failed    atomic.Pointer[error]
-	work      sync.WaitGroup
-}
-
-// join adds an agent that lives until ctx ends.
-func (c *crowd) join(ctx context.Context, token uuid.UUID) error {
-	id, err := tunnel.NewIdentity()
-	if err != nil {
-		return err
-	}
-	api := client.New(c.at)
-	api.SessionToken = token.String()
-	c.work.Go(func() {
-		m := &member{crowd: c, api: api, identity: id}
-		defer m.leave()
-		wait := client.Redial{Limit: dialLimit}
-		for ctx.Err() == nil {
-			if err := m.live(ctx, &wait); err != nil && ctx.Err() == nil {
-				c.failed.Store(&err)
-			}
-			select {
-			case <-time.After(wait.Next()):
-			case <-ctx.Done():
-			}
-		}
-	})
-	return nil
-}
-
-// member is one simulated agent.
-type member struct {
-	*crowd
-	api      *client.Client
-	identity *tunnel.Identity
-	listener *tunnel.Listener
-}
-
-// live connects once and says what agents say until the connection ends.
-func (m *member) live(ctx context.Context, wait *client.Redial) error {
-	dial, cancel := context.WithTimeout(ctx, 30*time.Second)
-	defer cancel()
-	m.dials.Add(1)
-	ws, err := m.api.Dial(dial, "/workspaceagents/me/rpc", url.Values{"version": {"1.0"}})
-	if err != nil {
-		return err
-	}
-	defer ws.CloseNow()
-	conf := yamux.DefaultConfig()
-	conf.KeepAliveInterval, conf.LogOutput = pingEvery, io.Discard
-	session, err := yamux.Client(websocket.NetConn(ctx, ws, websocket.MessageBinary), conf)
-	if err != nil {
-		return err
-	}
-	defer session.Close()
-	rpc := agentrpc.NewDRPCAgentClient(&agentCalls{session})
-	manifest, err := rpc.Hello(dial, &agentrpc.HelloRequest{Version: "v0.0.0-bench", Certificate: m.identity.Certificate()})
-	if err != nil {
-		return err
-	}
-	wait.Reset()
-	m.connected.Add(1)
-	defer m.connected.Add(-1)
-	if m.listener == nil {
-		if err := m.listen(ctx, manifest); err != nil {
-			return err
-		}
-	}
-	return m.report(ctx, rpc, session.CloseChan())
-}
-
-// listen keeps the agent's link to the relay, as every agent does for clients.
-func (m *member) listen(ctx context.Context, manifest *agentrpc.Manifest) error {
-	var err error
-	m.listener, err = tunnel.Listen(tunnel.ListenConfig{
-		Identity: m.identity, AgentID: uuid.UUID(manifest.AgentId), ClientCA: manifest.ClientCa,
-		Relay: tunnel.AgentRelay(m.api), Direct: tunnel.Direct{Disabled: "nobody dials"}, Handle: func(context.Context, *tunnel.Request) {},
-	})
-	if err != nil {
-		return err
-	}
-	return m.listener.Start(ctx)
-}
-
-func (m *member) leave() {
-	if m.listener != nil {
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-		defer cancel()
-		m.listener.Stop(ctx) //nolint:errcheck // nobody uses it
-	}
-}
-
-// report says what agents say, each from a moment of its own on.
-func (m *member) report(ctx context.Context, rpc agentrpc.DRPCAgentClient, ended <-chan struct{}) error {
-	next := func(every time.Duration) time.Time { return time.Now().Add(rand.N(every)) }
-	metadata, ping, stats := next(metadataEvery), next(pingEvery), next(statsEvery)
-	for {
-		soonest := metadata
-		for _, t := range []time.Time{ping, stats} {
-			if t.Before(soonest) {
-				soonest = t
-			}
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-ended:
-			return errors.New("the connection ended")
-		case <-time.After(time.Until(soonest)):
-		}
-		var err error
-		switch soonest {
-		case metadata:
-			metadata = metadata.Add(metadataEvery)
-			now := timestamppb.Now()
-			_, err = rpc.UpdateMetadata(ctx, &agentrpc.MetadataRequest{Values: []*agentrpc.MetadataValue{
-				{Key: "cpu", Value: fmt.Sprintf("%.2f/4 cores", 4*rand.Float64()), CollectedAt: now},
-				{Key: "ram", Value: fmt.Sprintf("%.1f/16 GiB", 16*rand.Float64()), CollectedAt: now},
-			}})
-		case ping:
-			ping = ping.Add(pingEvery)
-			_, err = rpc.Ping(ctx, &agentrpc.Empty{})
-		default:
-			stats = stats.Add(statsEvery)
-			_, err = rpc.UpdateStats(ctx, &agentrpc.StatsRequest{})
-		}
-		if err != nil {
-			return err
-		}
-		m.reports.Add(1)
-	}
-}
-
-// agentCalls makes each call on a stream of its own, as agents do.
-type agentCalls struct{ session *yamux.Session }
-
-func (c *agentCalls) Close() error            { return c.session.Close() }
-func (c *agentCalls) Closed() <-chan struct{} { return c.session.CloseChan() }
-
-func (c *agentCalls) Invoke(ctx context.Context, rpc string, enc drpc.Encoding, in, out drpc.Message) error {
-	stream, err := c.session.OpenStream()
-	if err != nil {
-		return err
-	}
-	conn := drpcconn.New(stream)
-	return errors.Join(conn.Invoke(ctx, rpc, enc, in, out), conn.Close())
-}
-
-func (c *agentCalls) NewStream(context.Context, string, drpc.Encoding) (drpc.Stream, error) {
-	return nil, errors.New("the agent service has no streaming calls")
-}
-
 // agentRows measures what 2,000 agents that nobody works with cost: each with
 // a control connection and a link to the relay, two items of metadata every ten
 // seconds, pings and statistics. Memory is that of the server against that of a
@@ -276,13 +98,13 @@ func agentRows(ctx context.Context, y *yard) ([]row, error) {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	c, err := y.gather(ctx, tokens)
-	defer c.work.Wait()
+	defer c.Wait()
 	defer cancel()
 	if err != nil {
 		return nil, err
 	}
 	time.Sleep(settle)
-	said := c.reports.Load()
+	said := c.Reports.Load()
 	start, err := usedByAll(pid)
 	if err != nil {
 		return nil, err
@@ -296,10 +118,10 @@ func agentRows(ctx context.Context, y *yard) ([]row, error) {
 	if err != nil {
 		return nil, err
 	}
-	if n := c.connected.Load(); n != agents {
+	if n := c.Connected.Load(); n != agents {
 		return nil, fmt.Errorf("only %d of %d agents stayed connected", n, agents)
 	}
-	if rate := float64(c.reports.Load()-said) / watch.Seconds(); rate < 0.9*agents/metadataEvery.Seconds() {
+	if rate := float64(c.Reports.Load()-said) / watch.Seconds(); rate < 0.9*agents/crowd.MetadataEvery.Seconds() {
 		return nil, fmt.Errorf("the agents made %.0f reports a second, fewer than they should", rate)
 	}
 	return []row{
@@ -309,9 +131,9 @@ func agentRows(ctx context.Context, y *yard) ([]row, error) {
 }
 
 // gather connects agents, evenly over a while, and waits until all are there.
-func (y *yard) gather(ctx context.Context, tokens []uuid.UUID) (*crowd, error) {
+func (y *yard) gather(ctx context.Context, tokens []uuid.UUID) (*crowd.Crowd, error) {
 	at, err := url.Parse("http://" + y.address)
-	c := &crowd{at: at}
+	c := &crowd.Crowd{At: at}
 	if err != nil {
 		return c, err
 	}
@@ -319,18 +141,18 @@ func (y *yard) gather(ctx context.Context, tokens []uuid.UUID) (*crowd, error) {
 	defer tick.Stop()
 	for _, t := range tokens {
 		<-tick.C
-		if err := c.join(ctx, t); err != nil {
+		if err := c.Join(ctx, t); err != nil {
 			return c, err
 		}
 	}
-	return c, c.all(ctx, len(tokens))
+	return c, all(ctx, c, len(tokens))
 }
 
 // all waits until n agents are connected.
-func (c *crowd) all(ctx context.Context, n int) error {
-	err := until(ctx, 5*time.Millisecond, "all agents are connected", func() (bool, error) { return c.connected.Load() == int64(n), nil })
-	if why := c.failed.Load(); err != nil && why != nil {
-		err = fmt.Errorf("%w: %d of %d are; one said: %w", err, c.connected.Load(), n, *why)
+func all(ctx context.Context, c *crowd.Crowd, n int) error {
+	err := until(ctx, 5*time.Millisecond, "all agents are connected", func() (bool, error) { return c.Connected.Load() == int64(n), nil })
+	if why := c.Failed.Load(); err != nil && why != nil {
+		err = fmt.Errorf("%w: %d of %d are; one said: %w", err, c.Connected.Load(), n, *why)
 	}
 	return err
 }
@@ -347,7 +169,7 @@ func reconnectRows(ctx context.Context, y *yard) ([]row, error) {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	c, err := y.gather(ctx, tokens)
-	defer c.work.Wait()
+	defer c.Wait()
 	defer cancel()
 	if err != nil {
 		return nil, err
@@ -355,16 +177,16 @@ func reconnectRows(ctx context.Context, y *yard) ([]row, error) {
 	most := make(chan float64, 1)
 	watch, stop := context.WithCancel(ctx)
 	defer stop()
-	go func() { most <- c.burst(watch) }()
+	go func() { most <- burst(watch, c) }()
 	y.stop()
-	if err := until(ctx, 5*time.Millisecond, "the agents have noticed", func() (bool, error) { return c.connected.Load() == 0, nil }); err != nil {
+	if err := until(ctx, 5*time.Millisecond, "the agents have noticed", func() (bool, error) { return c.Connected.Load() == 0, nil }); err != nil {
 		return nil, err
 	}
 	if err := y.start(ctx, "--provisioner-daemons", "0"); err != nil {
 		return nil, err
 	}
 	back := time.Now()
-	if err := c.all(ctx, agents); err != nil {
+	if err := all(ctx, c, agents); err != nil {
 		return nil, err
 	}
 	took := time.Since(back)
@@ -377,18 +199,18 @@ func reconnectRows(ctx context.Context, y *yard) ([]row, error) {
 
 // burst gives the most dials in a tenth of a second until ctx ends. A tick that
 // comes late, for the machine is busy, counts as what it took.
-func (c *crowd) burst(ctx context.Context) (most float64) {
+func burst(ctx context.Context, c *crowd.Crowd) (most float64) {
 	const window = 100 * time.Millisecond
 	tick := time.NewTicker(window)
 	defer tick.Stop()
-	last, at := c.dials.Load(), time.Now()
+	last, at := c.Dials.Load(), time.Now()
 	for {
 		select {
 		case <-ctx.Done():
 			return most
 		case <-tick.C:
 		}
-		n, took := c.dials.Load(), time.Since(at)
+		n, took := c.Dials.Load(), time.Since(at)
 		most = max(most, float64(n-last)/max(1, float64(took)/float64(window)))
 		last, at = n, time.Now()
 	}
