@@ -73,8 +73,12 @@ func (n *Node) sync(ctx context.Context) error {
 	if err := n.Cluster.Client.List(ctx, &all, client.InNamespace(n.Namespace)); err != nil {
 		return err
 	}
+	var pods corev1.PodList
+	if err := n.Cluster.Client.List(ctx, &pods, client.InNamespace(n.Namespace)); err != nil {
+		return err
+	}
 	for i := range all.Items {
-		if err := n.roll(ctx, &all.Items[i]); err != nil {
+		if err := n.roll(ctx, &all.Items[i], pods.Items); err != nil {
 			return err
 		}
 	}
@@ -82,14 +86,11 @@ func (n *Node) sync(ctx context.Context) error {
 }
 
 // roll takes one step towards what a Deployment asks for.
-func (n *Node) roll(ctx context.Context, d *appsv1.Deployment) error {
-	var pods corev1.PodList
-	if err := n.Cluster.Client.List(ctx, &pods, client.InNamespace(d.Namespace), client.MatchingLabels(d.Spec.Selector.MatchLabels)); err != nil {
-		return err
-	}
+func (n *Node) roll(ctx context.Context, d *appsv1.Deployment, pods []corev1.Pod) error {
 	var current, old []corev1.Pod
-	for _, p := range pods.Items {
+	for _, p := range pods {
 		switch {
+		case !metav1.IsControlledBy(&p, d):
 		case !p.DeletionTimestamp.IsZero():
 		case p.Annotations["template"] == templateOf(d):
 			current = append(current, p)

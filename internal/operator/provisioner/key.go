@@ -74,11 +74,12 @@ func (r *round) claim(d Decision) error {
 // make makes a key and stores it.
 func (r *round) make(ctx context.Context, replace bool) error {
 	p := r.Provisioner
-	defer r.Sites.Forget(r.Access(), p.Spec.OrganizationName)
-	secret, k, err := r.Sites.NewKey(ctx, r.Access(), r.View.Organization, KeyName(p), p.Spec.Tags, replace, grace)
+	secret, v, err := r.Sites.NewKey(ctx, r.Access(), p.Spec.OrganizationName, *r.View, KeyName(p), p.Spec.Tags, replace, grace)
 	if err != nil {
 		return err
 	}
+	r.View = &v
+	k := *v.Current(KeyName(p))
 	log.FromContext(ctx).Info("made a provisioner key", "key", k.Name, "id", k.ID, "replaces", replace)
 	want := Secret(p, secret, k)
 	if err := apply.Object(ctx, r.Client, r.Live, want); err != nil {
@@ -86,7 +87,7 @@ func (r *round) make(ctx context.Context, replace bool) error {
 	}
 	r.Secret = want
 	r.noteKey(k)
-	return r.look(ctx, 0)
+	return nil
 }
 
 // keep heals what is around a key that is as it should be.

@@ -160,10 +160,12 @@ func (r *round) run(ctx context.Context) error {
 	set(p, v1alpha1.ConditionExternalProvisionersEntitled, true, "Entitled", "provisioners of one's own need no license")
 	d := Decide(r.Facts)
 	if d.Key != KeyKeep || len(d.Delete) > 0 {
-		if err := r.look(ctx, fresh); err != nil {
+		v, err := r.Sites.Keys(ctx, r.Access(), p.Spec.OrganizationName, *r.View)
+		if err != nil {
 			r.trouble(err)
 			return r.workload(ctx)
 		}
+		r.View = &v
 		d = Decide(r.Facts)
 	}
 	if err := r.key(ctx, d); err != nil {

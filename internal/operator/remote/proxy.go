@@ -69,6 +69,7 @@ func (s *Sites) call(ctx context.Context, a Access, method, path string, body, o
 	if err != nil {
 		return err
 	}
+	c.Header = nil // a few calls, with whatever credentials a person gave
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	resp, err := c.Request(ctx, method, path, nil, body)

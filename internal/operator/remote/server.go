@@ -38,6 +38,11 @@ func (s *Sites) Probe(ctx context.Context, a Access) (Server, error) {
 		return out, nil
 	}
 	me, err := c.User(ctx, "me")
+	if coder.Is(err, coder.CodePrecondition) {
+		s.limit(a)
+		c.Header = nil
+		me, err = c.User(ctx, "me")
+	}
 	if err != nil {
 		return out, err
 	}
