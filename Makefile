@@ -70,7 +70,8 @@ lint: $(TOOLS)/staticcheck web/node_modules/.installed
 
 unit: web/dist/index.html
 	cd web && $(NODE) npm test --silent
-	$(GO) test -race -timeout 20m $$($(GO) list ./... | grep -v /e2e)
+	$(GO) test -race -timeout 20m $$($(GO) list ./... | grep -v -e /e2e -e operator)
+	$(GO) test -timeout 5m ./internal/operator/... # test-kube has the rest of it, with -race
 
 e2e: build
 	CODER_E2E_BINARY=$(BIN)/coder $(GO) test -timeout 30m -count 1 ./e2e
