@@ -14,6 +14,7 @@ import (
 	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/api/provisioner"
 	"github.com/seed-2a7f8fe7/coder/api/provisionerd"
+	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
 	"github.com/seed-2a7f8fe7/coder/internal/workspace"
 )
 
@@ -112,6 +113,9 @@ func TestWhatAProvisionerIsTold(t *testing.T) {
 		Name: "dev", TemplateID: template, RichParameterValues: []coder.WorkspaceBuildParameter{{Name: "size", Value: "m"}},
 	})
 	h.must(err)
+	h.must(h.store.LinkPut(t.Context(), sqlc.LinkPutParams{
+		UserID: h.ann.UserID, LoginType: "oidc", Issuer: "https://id.example", Subject: "ann", AccessToken: "of the provider", Claims: []byte(`{}`), Now: time.Now(),
+	}))
 	a := h.acquire()
 	b := a.GetWorkspaceBuild()
 	m := b.Metadata
@@ -123,7 +127,7 @@ func TestWhatAProvisionerIsTold(t *testing.T) {
 		WorkspaceOwnerId: h.ann.UserID.String(), WorkspaceOwnerEmail: "ann@example.com", TemplateName: "full", TemplateVersion: "v1",
 		WorkspaceOwnerSessionToken: "token-" + w.LatestBuild.ID.String(), TemplateId: template.String(), WorkspaceOwnerName: "Full ann",
 		WorkspaceOwnerGroups: []string{"Everyone"}, WorkspaceOwnerSshPublicKey: "public", WorkspaceOwnerSshPrivateKey: "private",
-		WorkspaceBuildId: w.LatestBuild.ID.String(), WorkspaceOwnerLoginType: "password", TemplateVersionId: v.String(),
+		WorkspaceBuildId: w.LatestBuild.ID.String(), WorkspaceOwnerLoginType: "password", TemplateVersionId: v.String(), WorkspaceOwnerOidcAccessToken: "of the provider",
 		WorkspaceOwnerRbacRoles: []*provisioner.Role{{Name: "member"}, {Name: "organization-member", OrgId: h.org.String()}},
 	}
 	if m.String() != want.String() {

@@ -88,6 +88,14 @@ func (s builds) metadata(ctx context.Context, q *sqlc.Queries, r sqlc.BuildForPr
 	if m.WorkspaceOwnerGroups, err = q.BuildOwnerGroups(ctx, w.OwnerID, w.OrganizationID); err != nil {
 		return nil, err
 	}
+	// The access token that the identity provider gave last, for templates that
+	// use it; it may have run out.
+	switch link, err := q.LinkOfUser(ctx, w.OwnerID, string(coder.LoginTypeOIDC)); {
+	case err == nil:
+		m.WorkspaceOwnerOidcAccessToken = link.AccessToken
+	case !coder.Is(err, coder.CodeNotFound):
+		return nil, err
+	}
 	if r.ModuleFilesID != nil && !r.DisableModuleCache {
 		m.TemplateVersionModulesFile = r.ModuleFilesID.String()
 	}
