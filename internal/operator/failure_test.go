@@ -1,0 +1,86 @@
+package operator_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/seed-2a7f8fe7/coder/api/v1alpha1"
+	"github.com/seed-2a7f8fe7/coder/internal/operator/kubetest"
+)
+
+// TestServerInNeed has a server that says 429, or that is not there: pools say
+// so and end all the same.
+func TestServerInNeed(t *testing.T) {
+	cluster.Need(t)
+	for reason, far := range map[string]http.HandlerFunc{
+		"RateLimited": func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusTooManyRequests)
+			fmt.Fprint(w, `{"message":"too many requests"}`)
+		},
+		"Unreachable": nil,
+	} {
+		t.Run(reason, func(t *testing.T) {
+			w := &town{ns: cluster.Namespace(t), dir: t.TempDir()}
+			s := httptest.NewServer(far)
+			defer s.Close()
+			w.far = s.Listener.Addr().String()
+			if far == nil {
+				s.Close()
+			}
+			ctx := t.Context()
+			must(t, cluster.Client.Create(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "main-operator-token", Namespace: w.ns}, StringData: map[string]string{"token": "abcdefghij-abcdefghijabcdefghijab"}}))
+			must(t, cluster.Client.Create(ctx, &v1alpha1.CoderControlPlane{ObjectMeta: metav1.ObjectMeta{Name: "main", Namespace: w.ns}}))
+			w.operate(t)
+			p := w.pool(t, "patient", nil)
+			w.become(t, "patient", condition(v1alpha1.ConditionControlPlaneReady, reason))
+			must(t, cluster.Client.Delete(ctx, p))
+			w.gone(t, p)
+		})
+	}
+}
+
+// TestTwoOperators has two of them: one leads, and when it ends the other does.
+func TestTwoOperators(t *testing.T) {
+	w := newTown(t, quiet)
+	w.leader = w.ns
+	first := w.run(t, cluster.Rest, w.http(), 9*time.Second)
+	holder := func(ctx context.Context) string {
+		l := &coordinationv1.Lease{}
+		if cluster.Client.Get(ctx, client.ObjectKey{Namespace: w.ns, Name: "coder-k8s-controller.coder.com"}, l) != nil || l.Spec.HolderIdentity == nil {
+			return ""
+		}
+		return *l.Spec.HolderIdentity
+	}
+	kubetest.Until(t, wait, func(ctx context.Context) string {
+		if holder(ctx) == "" {
+			return "nobody leads"
+		}
+		return ""
+	})
+	led := holder(t.Context())
+	w.run(t, cluster.Rest, w.http(), 9*time.Second)
+	w.controlPlane(t)
+	w.pool(t, "one", nil)
+	w.become(t, "one", ready)
+	if now := holder(t.Context()); now != led {
+		t.Errorf("%s led, now %s does", led, now)
+	}
+	first()
+	w.pool(t, "two", nil)
+	w.become(t, "two", ready)
+	if now := holder(t.Context()); now == led || now == "" {
+		t.Errorf("%q leads after the first has ended", now)
+	}
+	if keys := w.keys(t); len(keys) != 2 {
+		t.Errorf("two pools have the keys %+v", keys)
+	}
+}
