@@ -103,7 +103,7 @@ function Row({ o, d }: { o: Organization; d: Schema<'ProvisionerDaemon'> }) {
           <Text size="sm">
             {d.current_job ? '' : 'last: '}
             {job.template_name ? (
-              <Anchor component={Link} to={`/templates/${o.name}/${job.template_name}`} inherit>
+              <Anchor component={Link} to={`/templates/${o.name}/${job.template_name}`} inherit underline="always">
                 {job.template_display_name || job.template_name}
               </Anchor>
             ) : (

@@ -67,7 +67,7 @@ export default function Group() {
       title={g.display_name || g.name}
       hint={
         <>
-          <Anchor component={Link} to={`/organizations/${organization}/groups`} size="sm">
+          <Anchor component={Link} to={`/organizations/${organization}/groups`} size="sm" underline="always">
             Groups of {o.display_name || o.name}
           </Anchor>{' '}
           · {g.total_member_count} members · {g.quota_allowance} credits a day for each

@@ -12,7 +12,7 @@ const colors: Record<string, string> = { succeeded: 'green', failed: 'red', canc
 /** The state of a job, in a word and a colour. */
 export function JobStatus({ job }: { job: Job }) {
   return (
-    <Badge variant="light" color={colors[job.status] ?? 'gray'}>
+    <Badge variant="light" miw="fit-content" color={colors[job.status] ?? 'gray'}>
       {job.status}
     </Badge>
   );
@@ -32,14 +32,14 @@ export function JobSubject({ o, job }: { o: Organization; job: Job }) {
       {kinds[job.type]}{' '}
       {m.workspace_name && (
         <>
-          <Anchor component={Link} to={`/workspaces?q=${encodeURIComponent(`name:${m.workspace_name}`)}`} inherit>
+          <Anchor component={Link} to={`/workspaces?q=${encodeURIComponent(`name:${m.workspace_name}`)}`} inherit underline="always">
             {m.workspace_name}
           </Anchor>
           , of{' '}
         </>
       )}
       {m.template_name ? (
-        <Anchor component={Link} to={`/templates/${o.name}/${m.template_name}`} inherit>
+        <Anchor component={Link} to={`/templates/${o.name}/${m.template_name}`} inherit underline="always">
           {m.template_display_name || m.template_name}
         </Anchor>
       ) : (

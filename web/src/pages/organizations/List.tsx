@@ -16,6 +16,8 @@ import { Refusal, fieldError } from '../../parts/Refusal';
 /** The organizations one may see. */
 export default function List() {
   const may = usePermissions();
+  const navigate = useNavigate();
+  const go = (organization: string) => navigate({ to: '/organizations/$organization/$tab', params: { organization, tab: 'members' } });
   const list = useQuery({ queryKey: ['organization', ''], queryFn: () => api.get('/organizations') });
   useLive(['organization'], ['organization', '']);
   return (
@@ -24,7 +26,7 @@ export default function List() {
       hint="Who works together: members, groups, templates, and the provisioners that build for them."
       actions={
         may.createOrganization && (
-          <Button leftSection={<IconPlus size={16} />} onClick={() => modals.open({ title: 'New organization', children: <Create /> })}>
+          <Button leftSection={<IconPlus size={16} />} onClick={() => modals.open({ title: 'New organization', children: <Create onMade={go} /> })}>
             New organization
           </Button>
         )
@@ -57,16 +59,15 @@ export default function List() {
   );
 }
 
-function Create() {
+function Create({ onMade }: { onMade: (name: string) => void }) {
   const client = useQueryClient();
-  const navigate = useNavigate();
   const [f, setF] = useState({ name: '', display_name: '', description: '', icon: '' });
   const create = useMutation({
     mutationFn: () => api.post('/organizations', { body: f }),
     onSuccess: async (o) => {
       modals.closeAll();
       await Promise.all([['organization'], ['organizations'], ['permissions']].map((queryKey) => client.invalidateQueries({ queryKey })));
-      await navigate({ to: '/organizations/$organization/$tab', params: { organization: o.name, tab: 'members' } });
+      onMade(o.name);
     },
   });
   const typed = (k: keyof typeof f) => ({

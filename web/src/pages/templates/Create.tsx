@@ -68,7 +68,7 @@ export default function Create() {
         {starters.isPending && <Loading />}
         <SimpleGrid cols={{ base: 1, sm: 2, lg: 3 }}>
           {starters.data?.map((s) => (
-            <UnstyledButton key={s.id} onClick={() => navigate({ search: { starter: s.id } })} aria-label={`Start from ${s.name}`}>
+            <UnstyledButton key={s.id} onClick={() => navigate({ search: { starter: s.id } })}>
               <Paper withBorder p="md" h="100%">
                 <Group wrap="nowrap" align="flex-start">
                   <Icon src={s.icon} name={s.name} size={40} />

@@ -83,7 +83,7 @@ function Desk({ t, base, original }: { t: Template; base: Version; original: Ent
       title={`Edit ${t.display_name || t.name}`}
       hint={
         <>
-          <Anchor component={Link} to={`/templates/${t.organization_name}/${t.name}`} size="sm">
+          <Anchor component={Link} to={`/templates/${t.organization_name}/${t.name}`} size="sm" underline="always">
             Back to the template
           </Anchor>{' '}
           · from version {base.name} · {draft.changed === 0 ? 'nothing changed' : `${draft.changed} ${draft.changed === 1 ? 'file' : 'files'} changed`}
@@ -173,7 +173,7 @@ function Warnings({ t, tabs, moved, restored, unkept }: { t: Template; tabs: num
       {moved && (
         <Alert color="yellow" title={`${active.data?.created_by.username ?? 'Somebody'} published ${active.data?.name ?? 'a version'} while you edit`} role="alert">
           Your changes are kept. Publishing them puts your version in its place;{' '}
-          <Anchor component={Link} to={`/templates/${t.organization_name}/${t.name}/versions/${active.data?.name}`} target="_blank" inherit>
+          <Anchor component={Link} to={`/templates/${t.organization_name}/${t.name}/versions/${active.data?.name}`} target="_blank" inherit underline="always">
             see what changed
           </Anchor>{' '}
           first.

@@ -48,7 +48,7 @@ export default function Version() {
       title={v.name}
       hint={
         <Group component="span" gap="xs">
-          <Anchor component={Link} to={`/templates/${organization}/${name}?tab=versions`} size="sm">
+          <Anchor component={Link} to={`/templates/${organization}/${name}?tab=versions`} size="sm" underline="always">
             {t.data.display_name || t.data.name}
           </Anchor>
           {active ? <Badge>active</Badge> : <ImportBadge v={v} />}
