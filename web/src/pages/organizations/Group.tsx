@@ -70,7 +70,7 @@ export default function Group() {
           <Anchor component={Link} to={`/organizations/${organization}/groups`} size="sm" underline="always">
             Groups of {o.display_name || o.name}
           </Anchor>{' '}
-          · {g.total_member_count} members · {g.quota_allowance} credits a day for each
+          · {g.total_member_count} {g.total_member_count === 1 ? 'member' : 'members'} · {g.quota_allowance} credits a day for each
         </>
       }
       actions={

@@ -148,7 +148,7 @@ function Changes({ t, v }: { t: Template; v: V }) {
             ) : (
               <Suspense fallback={<Loading />}>
                 <Box mah="60vh" style={{ overflow: 'auto' }}>
-                  <Code path={c.path} value={b} original={a} />
+                  {c.kind === 'changed' ? <Code path={c.path} value={b} original={a} /> : <Code path={c.path} value={c.kind === 'added' ? b : a} />}
                 </Box>
               </Suspense>
             )}
