@@ -249,7 +249,9 @@ func (p *oidcProvider) email(c claims) (string, error) {
 	if email == "" {
 		return "", coder.Errorf(coder.CodeForbidden, "The identity provider says no e-mail address of you: there is no claim %q", p.c.EmailField)
 	}
-	if !p.c.IgnoreEmailVerified && !c.truth("email_verified") {
+	// Some providers never say whether an address is verified: what is absent is
+	// no refusal, as people know it from before.
+	if _, told := c["email_verified"]; told && !p.c.IgnoreEmailVerified && !c.truth("email_verified") {
 		return "", coder.Errorf(coder.CodeForbidden, "The identity provider has not verified your address %.80q; verify it there and log in again", email).
 			WithDetail("An administrator can believe unverified addresses with --oidc-ignore-email-verified.")
 	}

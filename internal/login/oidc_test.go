@@ -237,7 +237,6 @@ func TestOIDCLies(t *testing.T) {
 		{"user info of another", func() { p.info = person("bob", "bob@example.com") }, "another person"},
 		{"nobody", func() { p.lie = func(c map[string]any) { c["sub"] = "" } }, "names nobody"},
 		{"unverified", func() { p.user["email_verified"] = false }, "not verified"},
-		{"verified unknown", func() { delete(p.user, "email_verified") }, "not verified"},
 		{"no address", func() { delete(p.user, "email") }, "no e-mail"},
 		{"bad address", func() { p.user["email"] = "ann <ann@example.com>" }, "which is none"},
 		{"denied", func() { p.deny = true }, "said no"},
@@ -255,6 +254,20 @@ func TestOIDCLies(t *testing.T) {
 	users, err := s.Client.Users(t.Context(), nil)
 	if err != nil || users.Count != 1 {
 		t.Errorf("%d users, %v", users.Count, err)
+	}
+}
+
+// TestOIDCWithoutVerified: a provider that says nothing of whether addresses are
+// verified is believed.
+func TestOIDCWithoutVerified(t *testing.T) {
+	p := newProvider(t)
+	s := start(t, p, nil)
+	claims := person("ann", "ann@example.com")
+	delete(claims, "email_verified")
+	p.as(claims)
+	b := newBrowser(t, s.AccessURL())
+	if _, message := b.login("/"); b.me().Username != "ann" {
+		t.Errorf("not let in: %s", message)
 	}
 }
 

@@ -162,16 +162,17 @@ func (d *directs) stranger(b []byte, from netip.AddrPort) {
 
 // send sends packets by the direct path; false when there is none that works.
 func (d *directs) send(e *Peer, b []byte, seg int) bool {
-	if e.prober != nil {
-		e.prober.used()
+	q := e.prober.Load()
+	if q != nil {
+		q.used()
 	}
 	t := e.direct.Load()
 	if t == nil || !t.good(d.p.since()) {
 		return false
 	}
 	if err := d.sock.Write(b, seg, t.to); err != nil {
-		if e.direct.CompareAndSwap(t, nil) && e.prober != nil {
-			e.prober.failed(t.to, err)
+		if e.direct.CompareAndSwap(t, nil) && q != nil {
+			q.failed(t.to, err)
 		}
 		return false
 	}
@@ -192,6 +193,7 @@ func (p *Path) probed(e *Peer, b []byte, from netip.AddrPort) {
 	if from.IsValid() && p.direct != nil {
 		p.direct.admit(e, from)
 	}
+	q := e.prober.Load()
 	switch m.kind {
 	case probePing:
 		size := len(b)
@@ -199,24 +201,24 @@ func (p *Path) probed(e *Peer, b []byte, from netip.AddrPort) {
 			size = PacketSize // what was sent shall arrive, too
 		}
 		p.probe(e, probe{kind: probePong, tx: m.tx, seen: from}, from, size)
-		if e.prober == nil && m.chosen && m.seen == from && from.IsValid() {
+		if q == nil && m.chosen && m.seen == from && from.IsValid() {
 			p.follow(e, from)
 		}
-		if e.prober != nil && from.IsValid() {
-			e.prober.offered([]netip.AddrPort{from}, false)
+		if q != nil && from.IsValid() {
+			q.offered([]netip.AddrPort{from}, false)
 		}
 	case probePong:
-		if e.prober != nil {
-			e.prober.pong(m, from)
+		if q != nil {
+			q.pong(m, from)
 		}
 	case probeCandidates:
-		if e.prober != nil {
-			e.prober.offered(m.addrs, m.forbid)
+		if q != nil {
+			q.offered(m.addrs, m.forbid)
 		} else {
 			p.offer(e, m.addrs)
 		}
 	case probeRelayOnly:
-		if e.prober == nil && e.direct.Swap(nil) != nil {
+		if q == nil && e.direct.Swap(nil) != nil {
 			p.Returned(e.session)
 		}
 	}

@@ -36,7 +36,7 @@ type Peer struct {
 	direct atomic.Pointer[directPath] // by which to send, nil for the relay
 	moved  atomic.Uint64              // packets, both ways
 	big    atomic.Bool                // a big one was sent since it was last looked at
-	prober *prober                    // of a client, or nil
+	prober atomic.Pointer[prober]     // of a client, or nil
 
 	mu     sync.Mutex
 	recent [kept][]byte
@@ -120,8 +120,9 @@ func (p *Path) Accepted(s relay.Session, c *quic.Conn) { p.connected(s, c, true)
 func (p *Path) Dialed(s relay.Session, c *quic.Conn) *Peer {
 	e := p.connected(s, c, false)
 	if p.direct != nil && e.keys.Load() != nil {
-		e.prober = newProber(p, e)
-		go e.prober.run()
+		q := newProber(p, e)
+		e.prober.Store(q)
+		go q.run()
 	}
 	return e
 }
@@ -152,7 +153,7 @@ type Ways struct {
 // Ways gives what is known of the ways to the peer. It is empty where this end has
 // no socket.
 func (e *Peer) Ways() Ways {
-	q := e.prober
+	q := e.prober.Load()
 	if q == nil {
 		return Ways{}
 	}

@@ -3,6 +3,7 @@ package path
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,9 +15,9 @@ import (
 // fails for good.
 func TestDialsOverlap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		tries := 0
+		var tries atomic.Int32
 		p := New(Config{Relay: func(ctx context.Context) (relay.Link, error) {
-			if tries++; tries < 3 {
+			if tries.Add(1) < 3 {
 				<-ctx.Done()
 				return nil, ctx.Err()
 			}
