@@ -53,7 +53,7 @@ export default function Roles({ o, may }: TabProps) {
               <Table.Thead>
                 <Table.Tr>
                   <Table.Th>Role</Table.Th>
-                  <Table.Th>Lets one do something about</Table.Th>
+                  <Table.Th>About</Table.Th>
                   <Table.Th w={170}>
                     <VisuallyHidden>Actions</VisuallyHidden>
                   </Table.Th>

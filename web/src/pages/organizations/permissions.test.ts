@@ -19,5 +19,6 @@ describe('permissions of a role', () => {
     expect(summary([])).toBe('nothing more than any member');
     expect(summary([p('*', 'read')])).toBe('everything in the organization');
     expect(summary([p('template', 'read'), p('template', 'update'), p('task', 'read')])).toBe('templates, task');
+    expect(summary([p('workspace', 'create', true)])).toBe('takes away rights to: workspaces');
   });
 });

@@ -44,11 +44,11 @@ export function toggled(all: readonly Permission[], resource: Resource, action: 
   return on ? [...others, { resource_type: resource, action, negate: false }] : others;
 }
 
-/** Says in a few words what a role may do. */
+/** Says in a few words what a role is about. */
 export function summary(all: readonly Permission[]): string {
   if (all.some((p) => p.resource_type === '*')) return 'everything in the organization';
-  const names = new Map<string, number>();
-  for (const p of all) if (!p.negate) names.set(p.resource_type, (names.get(p.resource_type) ?? 0) + 1);
   const label = (r: string) => kinds.find((k) => k.resource === r)?.label.toLowerCase() ?? r.replaceAll('_', ' ');
-  return [...names.keys()].map(label).join(', ') || 'nothing more than any member';
+  const named = (negate: boolean) => [...new Set(all.filter((p) => p.negate === negate).map((p) => label(p.resource_type)))].join(', ');
+  const [gives, takes] = [named(false), named(true)];
+  return [gives, takes && `takes away rights to: ${takes}`].filter(Boolean).join('; ') || 'nothing more than any member';
 }
