@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -289,11 +290,11 @@ func TestIdleDirect(t *testing.T) {
 		n, c := flight(t, nil)
 		direct(t, c, 2*time.Second)
 		time.Sleep(10 * time.Minute)
-		sent := 0
-		n.lose(func(netip.AddrPort, int) bool { sent++; return false })
+		var sent atomic.Int32
+		n.lose(func(netip.AddrPort, int) bool { sent.Add(1); return false })
 		time.Sleep(10 * time.Minute)
-		if sent > 400 {
-			t.Errorf("%d packets in ten idle minutes", sent)
+		if sent.Load() > 400 {
+			t.Errorf("%d packets in ten idle minutes", sent.Load())
 		}
 		_, err := c.Ping(t.Context())
 		must(t, err)
