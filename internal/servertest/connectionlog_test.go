@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -57,7 +58,9 @@ func TestConnectionLog(t *testing.T) {
 // written a moment later.
 func logged(t *testing.T, c *client.Client, q string, n int) []coder.ConnectionLog {
 	t.Helper()
-	for {
+	again := time.NewTicker(50 * time.Millisecond) // far below the limit of requests
+	defer again.Stop()
+	for ; ; <-again.C {
 		var out coder.ConnectionLogResponse
 		resp, err := c.Request(t.Context(), http.MethodGet, "/connectionlog", url.Values{"q": {q}, "limit": {"50"}}, nil)
 		must(t, err)
