@@ -1,13 +1,11 @@
 import { Button, Checkbox, Menu, Stack, Text, TextInput } from '@mantine/core';
 import { modals } from '@mantine/modals';
-import { notifications } from '@mantine/notifications';
 import { IconDotsVertical, IconPlayerPlay, IconPlayerStop, IconRefresh, IconStar, IconStarFilled, IconTrash, IconX } from '@tabler/icons-react';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api } from '../../api/client';
+import { complain } from '../../parts/confirm';
 import { type Workspace, busy, useBuild } from './data';
-
-const complain = (error: Error) => notifications.show({ color: 'red', title: 'That did not work', message: error.message, autoClose: false });
 
 /** What one may do to a workspace now. */
 export function Actions({ w, onUpdate }: { w: Workspace; onUpdate: () => void }) {

@@ -1,4 +1,4 @@
-import { Anchor, Box, Button, Checkbox, Group, Menu, Pagination, Paper, Stack, Table, Text } from '@mantine/core';
+import { Anchor, Box, Button, Checkbox, Group, Menu, Paper, Stack, Table, Text } from '@mantine/core';
 import { IconFilter, IconPlus, IconStarFilled } from '@tabler/icons-react';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
@@ -9,6 +9,7 @@ import { Empty } from '../../parts/Empty';
 import { Icon } from '../../parts/Icon';
 import { Loading } from '../../parts/Loading';
 import { Page } from '../../parts/Page';
+import { Pages } from '../../parts/Pages';
 import { Refusal } from '../../parts/Refusal';
 import { Search } from '../../parts/Search';
 import { WorkspaceStatusBadge } from '../../parts/Status';
@@ -101,17 +102,7 @@ export default function List() {
         </>
       )}
       {list.data && list.data.count > pageSize && (
-        <Group justify="space-between" mt="md">
-          <Text size="sm" c="dimmed">
-            {list.data.count.toLocaleString()} workspaces
-          </Text>
-          <Pagination
-            total={Math.ceil(list.data.count / pageSize)}
-            value={page}
-            onChange={(n) => navigate({ search: (s) => ({ ...s, page: n > 1 ? n : undefined }) })}
-            getControlProps={(control) => ({ 'aria-label': `${control} page` })}
-          />
-        </Group>
+        <Pages count={list.data.count} size={pageSize} page={page} of="workspaces" onPage={(n) => navigate({ search: (s) => ({ ...s, page: n }) })} />
       )}
     </Page>
   );
