@@ -3,63 +3,22 @@ package graph
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
+
+	tfjson "github.com/hashicorp/terraform-json"
 
 	"github.com/seed-2a7f8fe7/coder/api/provisioner"
 )
 
-// Plan is what is read of `terraform show -json` of a plan.
-type Plan struct {
-	PlannedValues planValues `json:"planned_values"`
-	PriorState    *struct {
-		Values planValues `json:"values"`
-	} `json:"prior_state"`
-	ResourceChanges []struct {
-		Address string `json:"address"`
-		Mode    string `json:"mode"`
-		Type    string `json:"type"`
-		Change  struct {
-			Actions      []string          `json:"actions"`
-			ReplacePaths []json.RawMessage `json:"replace_paths"`
-		} `json:"change"`
-	} `json:"resource_changes"`
-	Configuration struct {
-		RootModule configModule `json:"root_module"`
-	} `json:"configuration"`
-}
+// Plan is a plan of Terraform or OpenTofu, as `show -json` prints it.
+type Plan struct{ tfjson.Plan }
 
-type planValues struct {
-	RootModule planModule `json:"root_module"`
-}
-
-type planModule struct {
-	Address   string `json:"address"`
-	Resources []struct {
-		Address string          `json:"address"`
-		Mode    string          `json:"mode"`
-		Type    string          `json:"type"`
-		Name    string          `json:"name"`
-		Index   json.RawMessage `json:"index"`
-		Values  json.RawMessage `json:"values"`
-	} `json:"resources"`
-	ChildModules []planModule `json:"child_modules"`
-}
-
-type configModule struct {
-	Resources []struct {
-		Address     string                     `json:"address"`
-		Expressions map[string]json.RawMessage `json:"expressions"`
-	} `json:"resources"`
-	ModuleCalls map[string]struct {
-		Module configModule `json:"module"`
-	} `json:"module_calls"`
-}
-
-// ReadPlan reads the JSON form of a plan.
+// ReadPlan reads the JSON form of a plan; a form newer than the one known is
+// refused.
 func ReadPlan(raw []byte) (*Plan, error) {
 	var p Plan
-	if err := json.Unmarshal(raw, &p); err != nil {
+	p.UseJSONNumber(true) // or 64-bit integers lose their last digits
+	if err := p.UnmarshalJSON(raw); err != nil {
 		return nil, fmt.Errorf("read the plan: %w", err)
 	}
 	return &p, nil
@@ -69,7 +28,9 @@ func ReadPlan(raw []byte) (*Plan, error) {
 func (p *Plan) Model(dot []byte) *Model {
 	m := &Model{edges: readDot(dot)}
 	refs := map[string]map[string][]string{}
-	p.Configuration.RootModule.collect("", refs)
+	if p.Config != nil {
+		collect(p.Config.RootModule, "", refs)
+	}
 	seen := map[string]bool{}
 	add := func(i *instance) {
 		if !seen[i.address] {
@@ -78,10 +39,10 @@ func (p *Plan) Model(dot []byte) *Model {
 			m.instances = append(m.instances, i)
 		}
 	}
-	p.PlannedValues.RootModule.each(add)
+	each(p.PlannedValues, add)
 	// Data sources that were read while planning are in the prior state only.
 	if p.PriorState != nil {
-		p.PriorState.Values.RootModule.each(func(i *instance) {
+		each(p.PriorState.Values, func(i *instance) {
 			if i.mode == "data" {
 				add(i)
 			}
@@ -91,35 +52,45 @@ func (p *Plan) Model(dot []byte) *Model {
 	return m
 }
 
-func (pm *planModule) each(f func(*instance)) {
-	for _, r := range pm.Resources {
-		i := &instance{address: r.Address, module: pm.Address, mode: r.Mode, typ: r.Type, name: r.Name, values: r.Values}
-		if len(r.Index) > 0 && string(r.Index) != "null" {
-			i.key = string(r.Index)
+// each calls f for every object of the values, of all modules.
+func each(values *tfjson.StateValues, f func(*instance)) {
+	if values != nil {
+		eachOf(values.RootModule, f)
+	}
+}
+
+func eachOf(module *tfjson.StateModule, f func(*instance)) {
+	if module == nil {
+		return
+	}
+	for _, r := range module.Resources {
+		// What was read from JSON can be written as JSON.
+		values, _ := json.Marshal(r.AttributeValues)
+		i := &instance{address: r.Address, module: module.Address, mode: string(r.Mode), typ: r.Type, name: r.Name, values: values}
+		if r.Index != nil {
+			key, _ := json.Marshal(r.Index)
+			i.key = string(key)
 		}
 		f(i)
 	}
-	for _, c := range pm.ChildModules {
-		c.each(f)
+	for _, c := range module.ChildModules {
+		eachOf(c, f)
 	}
 }
 
 // collect finds what the arguments of each resource refer to.
-func (c *configModule) collect(module string, into map[string]map[string][]string) {
+func collect(c *tfjson.ConfigModule, module string, into map[string]map[string][]string) {
+	if c == nil {
+		return
+	}
 	prefix := ""
 	if module != "" {
 		prefix = module + "."
 	}
 	for _, r := range c.Resources {
 		for _, argument := range []string{"agent_id", "resource_id", "instance_id"} {
-			raw, ok := r.Expressions[argument]
-			if !ok {
-				continue
-			}
-			var e struct {
-				References []string `json:"references"`
-			}
-			if json.Unmarshal(raw, &e) != nil {
+			e := r.Expressions[argument]
+			if e == nil || e.ExpressionData == nil {
 				continue
 			}
 			if into[prefix+r.Address] == nil {
@@ -131,14 +102,14 @@ func (c *configModule) collect(module string, into map[string]map[string][]strin
 		}
 	}
 	for name, call := range c.ModuleCalls {
-		call.Module.collect(prefix+"module."+name, into)
+		collect(call.Module, prefix+"module."+name, into)
 	}
 }
 
 // DailyCost is the sum over everything that will be there.
 func (p *Plan) DailyCost() int32 {
 	var sum int32
-	p.PlannedValues.RootModule.each(func(i *instance) {
+	each(p.PlannedValues, func(i *instance) {
 		if i.typ == "coder_metadata" {
 			var v struct {
 				DailyCost int32 `json:"daily_cost"`
@@ -154,7 +125,7 @@ func (p *Plan) DailyCost() int32 {
 // AITasks counts the coder_ai_task that will be there.
 func (p *Plan) AITasks() int32 {
 	var n int32
-	p.PlannedValues.RootModule.each(func(i *instance) {
+	each(p.PlannedValues, func(i *instance) {
 		if i.typ == "coder_ai_task" {
 			n++
 		}
@@ -167,13 +138,13 @@ func (p *Plan) AITasks() int32 {
 func (p *Plan) Replacements() []*provisioner.ResourceReplacement {
 	var all []*provisioner.ResourceReplacement
 	for _, c := range p.ResourceChanges {
-		if !slices.Contains(c.Change.Actions, "delete") || !slices.Contains(c.Change.Actions, "create") || strings.HasPrefix(c.Type, "coder_") {
+		if c.Change == nil || !c.Change.Actions.Replace() || strings.HasPrefix(c.Type, "coder_") {
 			continue
 		}
 		r := &provisioner.ResourceReplacement{Resource: c.Address}
-		for _, raw := range c.Change.ReplacePaths {
-			var steps []any
-			if json.Unmarshal(raw, &steps) != nil {
+		for _, replaced := range c.Change.ReplacePaths {
+			steps, ok := replaced.([]any)
+			if !ok {
 				continue
 			}
 			var path []string
