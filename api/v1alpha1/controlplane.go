@@ -308,3 +308,9 @@ type CoderControlPlaneList struct {
 	metav1.ListMeta `json:"metadata,omitempty"`
 	Items           []CoderControlPlane `json:"items"`
 }
+
+// StatusConditions are the conditions of the status.
+func (c *CoderControlPlane) StatusConditions() *[]metav1.Condition { return &c.Status.Conditions }
+
+// Observe notes that the specification was acted upon.
+func (c *CoderControlPlane) Observe() { c.Status.ObservedGeneration = c.Generation }

@@ -326,3 +326,9 @@ type CoderProvisionerList struct {
 	metav1.ListMeta `json:"metadata,omitempty"`
 	Items           []CoderProvisioner `json:"items"`
 }
+
+// StatusConditions are the conditions of the status.
+func (p *CoderProvisioner) StatusConditions() *[]metav1.Condition { return &p.Status.Conditions }
+
+// Observe notes that the specification was acted upon.
+func (p *CoderProvisioner) Observe() { p.Status.ObservedGeneration = p.Generation }

@@ -121,3 +121,9 @@ type CoderWorkspaceProxyList struct {
 	metav1.ListMeta `json:"metadata,omitempty"`
 	Items           []CoderWorkspaceProxy `json:"items"`
 }
+
+// StatusConditions are the conditions of the status.
+func (p *CoderWorkspaceProxy) StatusConditions() *[]metav1.Condition { return &p.Status.Conditions }
+
+// Observe notes that the specification was acted upon.
+func (p *CoderWorkspaceProxy) Observe() { p.Status.ObservedGeneration = p.Generation }

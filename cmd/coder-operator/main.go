@@ -72,7 +72,9 @@ func run(ctx context.Context, args []string, out, log io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("no cluster to work in: run it in a pod, or set $KUBECONFIG: %w", err)
 	}
-	rest.QPS, rest.Burst = 50, 100
+	// The API server itself says when it is too much, and the controllers bound
+	// how much they ask at once.
+	rest.QPS = -1
 	c.Rest = rest
 	return operator.Run(ctx, c)
 }

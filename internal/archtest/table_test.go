@@ -58,9 +58,10 @@ var pairs = map[string]map[string]string{
 	"internal/server":       {"./...": "it assembles everything"},
 	// The operator's rooms: a controller per kind, over what they share.
 	"internal/operator/apply":        {"internal/operator/shape": "the owner's label"},
-	"internal/operator/controlplane": {"internal/operator/shape": "the shape of pods", "internal/operator/apply": "how objects come about", "internal/operator/remote": "the server"},
-	"internal/operator/proxy":        {"internal/operator/shape": "the shape of pods", "internal/operator/apply": "how objects come about", "internal/operator/remote": "the server"},
-	"internal/operator/provisioner":  {"internal/operator/shape": "the shape of pods", "internal/operator/apply": "how objects come about", "internal/operator/remote": "the server"},
+	"internal/operator/round":        {"internal/operator/shape": "the owner's label", "internal/operator/remote": "the server"},
+	"internal/operator/controlplane": {"internal/operator/shape": "the shape of pods", "internal/operator/apply": "how objects come about", "internal/operator/remote": "the server", "internal/operator/round": "what rounds have in common"},
+	"internal/operator/proxy":        {"internal/operator/shape": "the shape of pods", "internal/operator/apply": "how objects come about", "internal/operator/remote": "the server", "internal/operator/round": "what rounds have in common"},
+	"internal/operator/provisioner":  {"internal/operator/shape": "the shape of pods", "internal/operator/apply": "how objects come about", "internal/operator/remote": "the server", "internal/operator/round": "what rounds have in common"},
 	// A family imports no other; each process is linked by one of them only.
 	"internal/cli/inside":      {"internal/agent": "the agent it starts", "internal/usage": "what stat shows"},
 	"internal/cli/provisioner": {"internal/provisionerd": "the provisioner it starts", "internal/terraform": "its engine", "internal/server": "the engines by name", "internal/telemetry": "its log and metrics"},

@@ -52,7 +52,7 @@ func TestServerInNeed(t *testing.T) {
 func TestTwoOperators(t *testing.T) {
 	w := newTown(t, quiet)
 	w.leader = w.ns
-	first := w.run(t, cluster.Rest, w.http(), 9*time.Second)
+	first := w.run(t, cluster.Rest, w.http(), 18*time.Second)
 	holder := func(ctx context.Context) string {
 		l := &coordinationv1.Lease{}
 		if cluster.Client.Get(ctx, client.ObjectKey{Namespace: w.ns, Name: "coder-k8s-controller.coder.com"}, l) != nil || l.Spec.HolderIdentity == nil {
@@ -67,7 +67,7 @@ func TestTwoOperators(t *testing.T) {
 		return ""
 	})
 	led := holder(t.Context())
-	w.run(t, cluster.Rest, w.http(), 9*time.Second)
+	w.run(t, cluster.Rest, w.http(), 18*time.Second)
 	w.controlPlane(t)
 	w.pool(t, "one", nil)
 	w.become(t, "one", ready)

@@ -48,7 +48,7 @@ func TestMany(t *testing.T) {
 		return kube
 	})
 	far := &counter{next: w.http().Transport}
-	w.run(t, config, &http.Client{Transport: far}, 15*time.Minute)
+	w.run(t, config, &http.Client{Transport: far}, 30*time.Minute)
 	w.controlPlane(t)
 	var before runtime.MemStats
 	runtime.GC()

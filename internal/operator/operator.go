@@ -26,6 +26,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/seed-2a7f8fe7/coder/api/v1alpha1"
@@ -33,11 +34,16 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/operator/provisioner"
 	"github.com/seed-2a7f8fe7/coder/internal/operator/proxy"
 	"github.com/seed-2a7f8fe7/coder/internal/operator/remote"
+	"github.com/seed-2a7f8fe7/coder/internal/operator/round"
 	"github.com/seed-2a7f8fe7/coder/internal/operator/shape"
 )
 
 // leaderID is the Lease by which one of several operators leads.
 const leaderID = "coder-k8s-controller.coder.com"
+
+// hintPart of the idle time is how seldom a server's changes are looked at while
+// it has many: 5 seconds.
+const hintPart = 360
 
 // Config is how an operator runs.
 type Config struct {
@@ -55,7 +61,7 @@ type Config struct {
 	// ProbeAddress and MetricsAddress are where /healthz, /readyz and /metrics
 	// are; "0" is nowhere.
 	ProbeAddress, MetricsAddress string
-	// Idle is how long a resource at rest is left alone; zero is 15 minutes.
+	// Idle is how long a resource at rest is left alone; zero is half an hour.
 	Idle time.Duration
 	// SkipNameValidation lets a test run several operators in one process.
 	SkipNameValidation bool
@@ -91,11 +97,13 @@ func Run(ctx context.Context, c Config) error {
 			return err
 		}
 	}
-	sites := remote.New(c.HTTP)
+	sites := remote.New(c.HTTP, c.Idle/hintPart)
+	if err := m.Add(manager.RunnableFunc(sites.Start)); err != nil {
+		return err
+	}
+	with := round.Config{Client: m.GetClient(), Live: m.GetAPIReader(), Sites: sites, Events: m.GetEventRecorder("coder-operator"), Idle: c.Idle}
 	for _, start := range []func(ctrl.Manager) error{
-		controlplane.New(controlplane.Config{Client: m.GetClient(), Live: m.GetAPIReader(), Sites: sites, Idle: c.Idle}).Start,
-		provisioner.New(provisioner.Config{Client: m.GetClient(), Live: m.GetAPIReader(), Sites: sites, Idle: c.Idle}).Start,
-		proxy.New(proxy.Config{Client: m.GetClient(), Live: m.GetAPIReader(), Sites: sites, Idle: c.Idle}).Start,
+		controlplane.New(with).Start, provisioner.New(with).Start, proxy.New(with).Start,
 	} {
 		if err := start(m); err != nil {
 			return err

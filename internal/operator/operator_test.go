@@ -82,7 +82,7 @@ const quiet = ""
 
 // operate runs an operator of the town until the test ends.
 func (w *town) operate(t *testing.T, also ...string) {
-	w.run(t, cluster.Operator(), w.http(), 9*time.Second, also...)
+	w.run(t, cluster.Operator(), w.http(), 18*time.Second, also...)
 }
 
 // run runs an operator until the test ends, or until the stop it gives.

@@ -65,7 +65,7 @@ func Object(ctx context.Context, c client.Client, live client.Reader, want clien
 func read(ctx context.Context, c, live client.Reader, o client.Object) error {
 	key := client.ObjectKeyFromObject(o)
 	err := c.Get(ctx, key, o)
-	if err == nil || meta.IsNoMatchError(err) {
+	if err == nil || meta.IsNoMatchError(err) || live == c {
 		return err
 	}
 	return live.Get(ctx, key, o)

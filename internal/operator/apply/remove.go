@@ -14,6 +14,9 @@ import (
 // unwanted is made for. One of somebody else's stays.
 func Absent(ctx context.Context, c client.Client, live client.Reader, unwanted client.Object) error {
 	have := unwanted.DeepCopyObject().(client.Object) //nolint:forcetypeassert // a copy has the type of its original
+	if len(unwanted.GetOwnerReferences()) > 0 {
+		live = c // what we made in the owner's namespace is in the cache
+	}
 	err := read(ctx, c, live, have)
 	if err == nil && Ours(have, unwanted) {
 		uid := have.GetUID()

@@ -192,17 +192,13 @@ func tlsDir(secret string) string { return "/etc/ssl/certs/coder/" + secret }
 
 // files gives the volumes of certificates.
 func files(c *v1alpha1.CoderControlPlane) (volumes []corev1.Volume, mounts []corev1.VolumeMount) {
-	add := func(name, secret, path, sub string) {
-		volumes = append(volumes, corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: secret}}})
-		mounts = append(mounts, corev1.VolumeMount{Name: name, MountPath: path, SubPath: sub, ReadOnly: true})
-	}
 	for _, s := range c.Spec.TLS.SecretNames {
-		add(shape.Name("tls", s), s, tlsDir(s), "")
+		name := shape.Name("tls", s)
+		volumes = append(volumes, corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: s}}})
+		mounts = append(mounts, corev1.VolumeMount{Name: name, MountPath: tlsDir(s), ReadOnly: true})
 	}
-	for _, s := range c.Spec.Certs.Secrets {
-		add(shape.Name("ca-cert", s.Name), s.Name, "/etc/ssl/certs/"+s.Name+".crt", s.Key)
-	}
-	return volumes, mounts
+	trust := shape.Certificates(c.Spec.Certs.Secrets)
+	return append(volumes, trust.Volumes...), append(mounts, trust.Mounts...)
 }
 
 // Budget gives the disruption budget of the server.

@@ -10,89 +10,79 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/seed-2a7f8fe7/coder/api/v1alpha1"
 	"github.com/seed-2a7f8fe7/coder/internal/operator/remote"
+	"github.com/seed-2a7f8fe7/coder/internal/operator/round"
 	"github.com/seed-2a7f8fe7/coder/internal/operator/shape"
 )
 
-// Config is what a Controller needs.
-type Config struct {
-	// Client reads from the cache and writes to the cluster; Live reads past the
-	// cache.
-	Client client.Client
-	Live   client.Reader
-	Sites  *remote.Sites
-	// Events has resources that are to be looked at again; nil for none.
-	Events <-chan event.GenericEvent
-	Now    func() time.Time
-	// Idle is how long a pool at rest is left alone; zero is 15 minutes.
-	Idle time.Duration
-	// Parallel is how many are looked at at a time; zero is 4.
-	Parallel int
-}
+// parallel is how many pools are looked at at a time; it bounds what the
+// operator asks of the cluster at once.
+const parallel = 8
 
 // Controller keeps pools. It is safe for concurrent use.
 type Controller struct {
-	Config
+	round.Config
 	backoff *backoff
+	touched chan event.GenericEvent // pools that a server's change concerns
 }
 
 // New makes a controller.
-func New(c Config) *Controller {
-	if c.Now == nil {
-		c.Now = time.Now
-	}
-	if c.Idle == 0 {
-		c.Idle = 15 * time.Minute
-	}
-	if c.Parallel == 0 {
-		c.Parallel = 4
-	}
-	return &Controller{Config: c, backoff: &backoff{failures: map[types.NamespacedName]int{}}}
+func New(c round.Config) *Controller {
+	return &Controller{Config: c.Complete(), backoff: &backoff{failures: map[types.NamespacedName]int{}}, touched: make(chan event.GenericEvent)}
 }
 
 // Start lets a manager run the controller.
 func (c *Controller) Start(m ctrl.Manager) error {
-	b := ctrl.NewControllerManagedBy(m).Named("provisioner").
-		For(&v1alpha1.CoderProvisioner{}).
+	elsewhere := c.Elsewhere(component, func() client.ObjectList { return &v1alpha1.CoderProvisionerList{} })
+	if err := m.Add(manager.RunnableFunc(c.hear)); err != nil {
+		return err
+	}
+	return ctrl.NewControllerManagedBy(m).Named("provisioner").
+		// What we note in the status is no reason for another round.
+		For(&v1alpha1.CoderProvisioner{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Owns(&appsv1.Deployment{}).
 		Owns(&corev1.Secret{}).
 		Owns(&corev1.ServiceAccount{}).
 		Owns(&rbacv1.Role{}).
 		Owns(&rbacv1.RoleBinding{}).
 		Owns(&policyv1.PodDisruptionBudget{}).
-		Watches(&v1alpha1.CoderControlPlane{}, handler.EnqueueRequestsFromMapFunc(c.ofControlPlane)).
+		Watches(&v1alpha1.CoderControlPlane{}, handler.EnqueueRequestsFromMapFunc(c.ofControlPlane), builder.WithPredicates(predicate.Funcs{UpdateFunc: matters})).
 		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(c.ofPod)).
-		Watches(&rbacv1.Role{}, handler.EnqueueRequestsFromMapFunc(c.ofRemote)).
-		Watches(&rbacv1.RoleBinding{}, handler.EnqueueRequestsFromMapFunc(c.ofRemote)).
-		WithOptions(controller.Options{MaxConcurrentReconciles: c.Parallel})
-	if c.Events != nil {
-		b = b.WatchesRawSource(channelSource(c.Events))
-	}
-	return b.Complete(c)
+		Watches(&rbacv1.Role{}, elsewhere).
+		Watches(&rbacv1.RoleBinding{}, elsewhere).
+		WatchesRawSource(source.Channel(c.touched, &handler.EnqueueRequestForObject{})).
+		WithOptions(controller.Options{MaxConcurrentReconciles: parallel}).
+		Complete(c)
+}
+
+// matters says whether a control plane changed in what its pools go by.
+func matters(e event.UpdateEvent) bool {
+	was, ok := e.ObjectOld.(*v1alpha1.CoderControlPlane)
+	now, also := e.ObjectNew.(*v1alpha1.CoderControlPlane)
+	return !ok || !also || was.Generation != now.Generation || was.Status.URL != now.Status.URL ||
+		was.Status.OperatorAccessReady != now.Status.OperatorAccessReady ||
+		!equality.Semantic.DeepEqual(was.Status.OperatorTokenSecretRef, now.Status.OperatorTokenSecretRef)
 }
 
 // ofControlPlane gives the pools of a control plane.
 func (c *Controller) ofControlPlane(ctx context.Context, o client.Object) []reconcile.Request {
-	var all v1alpha1.CoderProvisionerList
-	if err := c.Client.List(ctx, &all, client.InNamespace(o.GetNamespace())); err != nil {
-		return nil
-	}
-	var out []reconcile.Request
-	for _, p := range all.Items {
-		if p.Spec.ControlPlaneRef.Name == o.GetName() {
-			out = append(out, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&p)})
-		}
-	}
-	return out
+	return c.Find(ctx, &v1alpha1.CoderProvisionerList{}, func(p client.Object) bool {
+		return p.(*v1alpha1.CoderProvisioner).Spec.ControlPlaneRef.Name == o.GetName() //nolint:forcetypeassert // of that list
+	}, client.InNamespace(o.GetNamespace()))
 }
 
 // ofPod gives the pool of a pod.
@@ -101,34 +91,63 @@ func (c *Controller) ofPod(ctx context.Context, o client.Object) []reconcile.Req
 	if o.GetLabels()[shape.LabelName] != component || instance == "" {
 		return nil
 	}
-	var all v1alpha1.CoderProvisionerList
-	if err := c.Client.List(ctx, &all, client.InNamespace(o.GetNamespace())); err != nil {
-		return nil
-	}
-	for _, p := range all.Items {
-		if Selector(&p)[shape.LabelInstance] == instance {
-			return []reconcile.Request{{NamespacedName: client.ObjectKeyFromObject(&p)}}
-		}
-	}
-	return nil
+	return c.Find(ctx, &v1alpha1.CoderProvisionerList{}, func(p client.Object) bool {
+		return shape.Name("", p.GetName()) == instance
+	}, client.InNamespace(o.GetNamespace()))
 }
 
-// ofRemote gives the pool of an object in another namespace.
-func (c *Controller) ofRemote(ctx context.Context, o client.Object) []reconcile.Request {
-	uid := o.GetLabels()[shape.LabelOwner]
-	if uid == "" || o.GetLabels()[shape.LabelName] != component {
-		return nil
-	}
-	var all v1alpha1.CoderProvisionerList
-	if err := c.Client.List(ctx, &all); err != nil {
-		return nil
-	}
-	for _, p := range all.Items {
-		if string(p.UID) == uid {
-			return []reconcile.Request{{NamespacedName: client.ObjectKeyFromObject(&p)}}
+// hear has another round of each pool that a change at its server concerns,
+// until ctx ends.
+func (c *Controller) hear(ctx context.Context) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case place := <-c.Sites.Changed():
+			v, err := c.Sites.View(ctx, place, c.Idle)
+			if err != nil {
+				continue // the next rounds find that too
+			}
+			for _, p := range c.concerned(ctx, place, v) {
+				select {
+				case <-ctx.Done():
+				case c.touched <- event.GenericEvent{Object: p}:
+				}
+			}
 		}
 	}
-	return nil
+}
+
+// concerned gives the pools of a place that would note something else now.
+func (c *Controller) concerned(ctx context.Context, place remote.Place, v remote.View) []*v1alpha1.CoderProvisioner {
+	var all v1alpha1.CoderProvisionerList
+	if err := c.Client.List(ctx, &all, client.UnsafeDisableDeepCopy); err != nil {
+		return nil
+	}
+	var out []*v1alpha1.CoderProvisioner
+	for i := range all.Items {
+		p := &all.Items[i]
+		if p.Status.ControlPlaneURL != place.Access.URL || !sameName(p.Spec.OrganizationName, place.Organization) {
+			continue
+		}
+		seen := p.DeepCopy()
+		observe(seen, v)
+		k := v.Current(KeyName(p))
+		if k == nil || k.ID.String() != p.Status.ProvisionerKeyID || !equality.Semantic.DeepEqual(seen.Status, p.Status) {
+			out = append(out, seen)
+		}
+	}
+	return out
+}
+
+// sameName compares organizations' names; none is the default one.
+func sameName(a, b string) bool { return organization(a) == organization(b) }
+
+func organization(name string) string {
+	if name == "" {
+		return "default"
+	}
+	return name
 }
 
 // backoff gives how long to wait after failures in a row.

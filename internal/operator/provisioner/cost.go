@@ -8,9 +8,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	corev1 "k8s.io/api/core/v1"
-	"sigs.k8s.io/controller-runtime/pkg/event"
-	"sigs.k8s.io/controller-runtime/pkg/handler"
-	"sigs.k8s.io/controller-runtime/pkg/source"
 )
 
 // annotationCost tells a ReplicaSet which pods to end first.
@@ -19,7 +16,7 @@ const annotationCost = "controller.kubernetes.io/pod-deletion-cost"
 // costs marks the pods that run builds, before fewer pods are asked for, so
 // that idle ones are ended. A build that begins just then is waited for by its
 // pod, which takes no other.
-func (r *round) costs(ctx context.Context, replicas int32) error {
+func (r *pass) costs(ctx context.Context, replicas int32) error {
 	if r.View == nil || r.Deployment == nil || r.Deployment.Spec.Replicas == nil || replicas >= *r.Deployment.Spec.Replicas {
 		return nil
 	}
@@ -59,9 +56,4 @@ func deletionCosts(f Facts) map[string]string {
 		}
 	}
 	return out
-}
-
-// channelSource turns events of a channel into rounds.
-func channelSource(events <-chan event.GenericEvent) source.Source {
-	return source.Channel(events, &handler.EnqueueRequestForObject{})
 }

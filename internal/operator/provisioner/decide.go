@@ -63,13 +63,15 @@ func decideKey(f Facts) Decision {
 	case current == nil && !claimed:
 		return Decision{Key: KeyClaim, Reason: "Creating", Message: fmt.Sprintf("making the key %q", name)}
 	case current == nil && p.Status.ProvisionerKeyID != "":
-		return Decision{Key: KeyCreate, Reason: "Recreating", Message: fmt.Sprintf("the key %q is gone from the server; making it again", name)}
+		// To claim forgets the id of the one that is gone: what is there after a
+		// crash is the one that was made.
+		return Decision{Key: KeyClaim, Reason: "Recreating", Message: fmt.Sprintf("the key %q is gone from the server; making it again", name)}
 	case current == nil:
 		return Decision{Key: KeyCreate, Reason: "Creating", Message: fmt.Sprintf("making the key %q", name)}
 	case current.ID.String() == f.KeyID() && !claimed:
 		// The Secret proves that it is ours, of a status that was lost.
 		return Decision{Key: KeyClaim, Reason: "Ready", Message: fmt.Sprintf("the key %q is ours", name)}
-	case !claimed:
+	case !claimed, foreign(f, *current):
 		return Decision{Blocked: true, Reason: "KeyNameTaken", Message: fmt.Sprintf(
 			"the organization has a key %q that was not made for this resource; delete it there, or name another in spec.key.name", name)}
 	case f.KeyID() == "":
@@ -88,6 +90,17 @@ func claims(f Facts) bool {
 	s := f.Provisioner.Status
 	return s.ProvisionerKeyName == KeyName(f.Provisioner) && s.OrganizationID == f.View.Organization.ID.String() &&
 		s.ControlPlaneRefName == f.Provisioner.Spec.ControlPlaneRef.Name
+}
+
+// foreign says whether a key of the name that is ours is not: it is neither the
+// one that the status notes, nor the one in the Secret, nor one that took the
+// place of ours.
+func foreign(f Facts, current coder.ProvisionerKey) bool {
+	ours := f.Provisioner.Status.ProvisionerKeyID
+	if ours == "" || current.ID.String() == ours || current.ID.String() == f.KeyID() {
+		return false
+	}
+	return !slices.ContainsFunc(f.View.Replaced(current.Name), func(k coder.ProvisionerKey) bool { return k.ID.String() == ours })
 }
 
 // retired gives the key that the status notes, when there is one and it is not

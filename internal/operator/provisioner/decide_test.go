@@ -64,10 +64,19 @@ func TestDecide(t *testing.T) {
 		{"made, then a crash before the Secret", func(f *Facts) {
 			f.Provisioner.Status.ProvisionerKeyID, f.Secret = "", nil
 		}, KeyRotate, "SecretLost", false, 0, 0},
-		{"rotated, then a crash before the Secret", func(f *Facts) { f.View.Keys[0].ID = keyB }, KeyRotate, "SecretOutdated", false, 0, 0},
+		{"rotated, then a crash before the Secret", func(f *Facts) {
+			old := f.View.Keys[0]
+			old.ReplacedAt = &moment
+			f.View.Keys[0].ID = keyB
+			f.View.Keys = append(f.View.Keys, old)
+		}, KeyRotate, "SecretOutdated", false, 0, 0},
+		{"our key deleted, and one of its name made by somebody else", func(f *Facts) { f.View.Keys[0].ID = keyB }, KeyKeep, "KeyNameTaken", true, 0, 0},
 		{"tags changed", func(f *Facts) { f.Provisioner.Spec.Tags["zone"] = "b" }, KeyRotate, "TagsChanged", false, 0, 0},
 		{"tags changed at the server", func(f *Facts) { f.View.Keys[0].Tags["zone"] = "b" }, KeyRotate, "TagsChanged", false, 0, 0},
-		{"key deleted at the server", func(f *Facts) { f.View.Keys = nil }, KeyCreate, "Recreating", false, 0, 0},
+		{"key deleted at the server", func(f *Facts) { f.View.Keys = nil }, KeyClaim, "Recreating", false, 0, 0},
+		{"made again after that, then a crash before the Secret", func(f *Facts) {
+			f.Provisioner.Status.ProvisionerKeyID, f.View.Keys[0].ID = "", keyB
+		}, KeyRotate, "SecretOutdated", false, 0, 0},
 		{"Secret lost", func(f *Facts) { f.Secret = nil }, KeyRotate, "SecretLost", false, 0, 0},
 		{"Secret emptied", func(f *Facts) { f.Secret.Data = nil }, KeyRotate, "SecretLost", false, 0, 0},
 		{"Secret of somebody else's", func(f *Facts) { f.Secret.OwnerReferences = nil }, KeyKeep, "SecretNotOwned", true, 0, 0},

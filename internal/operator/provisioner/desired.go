@@ -71,6 +71,10 @@ func Workload(f Facts, replicas int32) []client.Object {
 	if p.Spec.Concurrency != nil {
 		env = append(env, corev1.EnvVar{Name: "CODER_PROVISIONER_DAEMON_CONCURRENCY", Value: strconv.Itoa(int(*p.Spec.Concurrency))})
 	}
+	trust := shape.Trust(f.ControlPlane)
+	if trust.Dirs != "" {
+		env = append(env, corev1.EnvVar{Name: "SSL_CERT_DIR", Value: trust.Dirs})
+	}
 	image := p.Spec.Image
 	if image == "" {
 		image = f.ControlPlane.Spec.Image
@@ -78,7 +82,7 @@ func Workload(f Facts, replicas int32) []client.Object {
 	pod := shape.Pod{
 		Image: image, Args: []string{"provisioner", "start"}, Env: env, Account: account,
 		Container: p.Spec.ContainerOptions, Options: p.Spec.PodOptions, Grace: p.Spec.TerminationGracePeriodSeconds,
-		Priority: p.Spec.PriorityClassName,
+		Priority: p.Spec.PriorityClassName, Volumes: trust.Volumes, Mounts: trust.Mounts,
 	}
 	meta := metav1.ObjectMeta{
 		Labels: shape.Merge(p.Spec.PodLabels, labelsOf(p)),
@@ -86,6 +90,9 @@ func Workload(f Facts, replicas int32) []client.Object {
 			AnnotationKeyID:    f.KeyID(),
 			annotationChecksum: checksum(f.Secret.Data[ref.Key]),
 		}),
+	}
+	if f.Authorities != "" {
+		meta.Annotations[annotationAuthorities] = checksum([]byte(f.Authorities))
 	}
 	out := []client.Object{&appsv1.Deployment{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "apps/v1", Kind: "Deployment"},

@@ -39,6 +39,8 @@ const (
 	annotationTags = "coder.com/provisioner-key-tags"
 	// annotationChecksum rolls the pods when the key changes.
 	annotationChecksum = "checksum/provisioner-key"
+	// annotationAuthorities rolls them when the server may be known by others.
+	annotationAuthorities = "checksum/authorities"
 )
 
 // Facts are what a round goes by.
@@ -46,6 +48,7 @@ type Facts struct {
 	Provisioner  *v1alpha1.CoderProvisioner
 	ControlPlane *v1alpha1.CoderControlPlane // nil when there is none
 	Token        string                      // "" when there is none yet
+	Authorities  string                      // that the server's certificate may be of, as PEM
 	View         *remote.View                // nil when the server could not be asked
 	ViewErr      error                       // why
 	Secret       *corev1.Secret              // nil when there is none
@@ -58,7 +61,12 @@ func (f Facts) Access() remote.Access {
 	if f.ControlPlane == nil {
 		return remote.Access{}
 	}
-	return remote.Access{URL: f.ControlPlane.Status.URL, Token: f.Token}
+	return remote.Access{URL: f.ControlPlane.Status.URL, Token: f.Token, Authorities: f.Authorities}
+}
+
+// Place is the organization whose builds are run.
+func (f Facts) Place() remote.Place {
+	return remote.Place{Access: f.Access(), Organization: organization(f.Provisioner.Spec.OrganizationName)}
 }
 
 // KeyName is the key's name at the server.

@@ -3,6 +3,7 @@ package provisioner
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -17,28 +18,38 @@ import (
 	"github.com/seed-2a7f8fe7/coder/api/v1alpha1"
 	"github.com/seed-2a7f8fe7/coder/internal/operator/apply"
 	"github.com/seed-2a7f8fe7/coder/internal/operator/remote"
+	"github.com/seed-2a7f8fe7/coder/internal/operator/round"
 	"github.com/seed-2a7f8fe7/coder/internal/operator/shape"
 )
 
 // key does what was decided about the key.
-func (r *round) key(ctx context.Context, d Decision) error {
+func (r *pass) key(ctx context.Context, d Decision) error {
 	p := r.Provisioner
+	if d.Key == KeyClaim {
+		r.claim(d)
+		// Whose key it will be is noted before it is made, so that a crash between
+		// the two cannot make it look like somebody else's.
+		if err := r.Client.Status().Update(ctx, p); err != nil {
+			return err
+		}
+		d = Decide(r.Facts)
+	}
 	if d.Blocked {
 		condition := v1alpha1.ConditionProvisionerKeyReady
 		if d.Reason == "SecretNotOwned" {
 			condition = v1alpha1.ConditionProvisionerKeySecretReady
-			unknown(p, "the Secret", v1alpha1.ConditionProvisionerKeyReady)
+			round.Unknown(p, "the Secret", v1alpha1.ConditionProvisionerKeyReady)
 		}
-		set(p, condition, false, d.Reason, d.Message)
-		r.again = time.Minute
+		round.Set(p, condition, false, d.Reason, d.Message)
+		r.again = min(r.again, r.Idle/stalePart)
 		return nil
 	}
 	switch d.Key {
-	case KeyClaim:
-		return r.claim(d)
+	case KeyClaim: // the claim is to be seen in the status; it cannot be due again
+		return round.ErrOutdated
 	case KeyCreate, KeyRotate:
-		set(p, v1alpha1.ConditionProvisionerKeyReady, false, d.Reason, d.Message)
-		if err := r.make(ctx, d.Key == KeyRotate); err != nil {
+		round.Set(p, v1alpha1.ConditionProvisionerKeyReady, false, d.Reason, d.Message)
+		if err := r.make(ctx, d); err != nil {
 			return err
 		}
 	case KeyKeep:
@@ -46,14 +57,13 @@ func (r *round) key(ctx context.Context, d Decision) error {
 			return err
 		}
 	}
-	set(p, v1alpha1.ConditionProvisionerKeyReady, true, "Ready", "the server has the key, with the tags of the specification")
-	set(p, v1alpha1.ConditionProvisionerKeySecretReady, true, "Ready", "the key is in the Secret "+SecretRef(p).Name)
+	round.Set(p, v1alpha1.ConditionProvisionerKeyReady, true, "Ready", "the server has the key, with the tags of the specification")
+	round.Set(p, v1alpha1.ConditionProvisionerKeySecretReady, true, "Ready", "the key is in the Secret "+SecretRef(p).Name)
 	return r.retire(ctx, d.Delete)
 }
 
-// claim notes whose key will be ours before it is made, so that a crash between
-// the two cannot make it look like somebody else's.
-func (r *round) claim(d Decision) error {
+// claim notes whose key is ours, or will be.
+func (r *pass) claim(d Decision) {
 	p := r.Provisioner
 	s := &p.Status
 	for _, k := range d.Retire {
@@ -67,14 +77,13 @@ func (r *round) claim(d Decision) error {
 	if current := r.View.Current(KeyName(p)); current != nil && current.ID.String() == r.KeyID() {
 		s.ProvisionerKeyID = r.KeyID()
 	}
-	set(p, v1alpha1.ConditionProvisionerKeyReady, false, d.Reason, d.Message)
-	return errLook
+	round.Set(p, v1alpha1.ConditionProvisionerKeyReady, false, d.Reason, d.Message)
 }
 
 // make makes a key and stores it.
-func (r *round) make(ctx context.Context, replace bool) error {
-	p := r.Provisioner
-	secret, v, err := r.Sites.NewKey(ctx, r.Access(), p.Spec.OrganizationName, *r.View, KeyName(p), p.Spec.Tags, replace, grace)
+func (r *pass) make(ctx context.Context, d Decision) error {
+	p, replace := r.Provisioner, d.Key == KeyRotate
+	secret, v, err := r.Sites.NewKey(ctx, r.Place(), *r.View, KeyName(p), p.Spec.Tags, replace, grace)
 	if err != nil {
 		return err
 	}
@@ -87,11 +96,16 @@ func (r *round) make(ctx context.Context, replace bool) error {
 	}
 	r.Secret = want
 	r.noteKey(k)
+	if replace {
+		r.Tell(p, corev1.EventTypeNormal, "KeyRotated", d.Reason, fmt.Sprintf("made a new key %q (%s); the old one stays good until no pod has it", k.Name, d.Message))
+	} else {
+		r.Tell(p, corev1.EventTypeNormal, "KeyCreated", d.Reason, fmt.Sprintf("made the key %q in the organization %q", k.Name, r.View.Organization.Name))
+	}
 	return nil
 }
 
 // keep heals what is around a key that is as it should be.
-func (r *round) keep(ctx context.Context) error {
+func (r *pass) keep(ctx context.Context) error {
 	p := r.Provisioner
 	k := r.View.Current(KeyName(p))
 	want := Secret(p, string(r.Secret.Data[SecretRef(p).Key]), *k)
@@ -102,7 +116,7 @@ func (r *round) keep(ctx context.Context) error {
 	return nil
 }
 
-func (r *round) noteKey(k coder.ProvisionerKey) {
+func (r *pass) noteKey(k coder.ProvisionerKey) {
 	s := &r.Provisioner.Status
 	ref := SecretRef(r.Provisioner)
 	s.ProvisionerKeyID, s.ProvisionerKeyName = k.ID.String(), KeyName(r.Provisioner)
@@ -112,7 +126,7 @@ func (r *round) noteKey(k coder.ProvisionerKey) {
 }
 
 // retire deletes keys that nobody has any more.
-func (r *round) retire(ctx context.Context, keys []v1alpha1.RetiringKey) error {
+func (r *pass) retire(ctx context.Context, keys []v1alpha1.RetiringKey) error {
 	s := &r.Provisioner.Status
 	for _, k := range keys {
 		a := r.Access()
@@ -125,10 +139,11 @@ func (r *round) retire(ctx context.Context, keys []v1alpha1.RetiringKey) error {
 		}
 		// A server that the pool has left may be gone, and its keys with it.
 		log.FromContext(ctx).Info("deleted a provisioner key that nobody has any more", "key", k.Name, "id", k.ID, "error", err)
+		r.Tell(r.Provisioner, corev1.EventTypeNormal, "KeyDeleted", "Retire", fmt.Sprintf("deleted a replaced key %q, which nobody has any more", k.Name))
 		s.RetiringKeys = slices.DeleteFunc(s.RetiringKeys, func(o v1alpha1.RetiringKey) bool { return o.ID == k.ID })
 	}
 	if len(keys) > 0 {
-		r.Sites.Forget(r.Access(), r.Provisioner.Spec.OrganizationName)
+		r.Sites.Forget(r.Place())
 	}
 	if len(s.RetiringKeys) > 0 || len(r.View.Replaced(KeyName(r.Provisioner))) > len(keys) {
 		r.again = min(r.again, r.busy())
@@ -153,7 +168,7 @@ func (c *Controller) end(ctx context.Context, p *v1alpha1.CoderProvisioner) (ctr
 	if err != nil && !apierrors.IsForbidden(err) {
 		return ctrl.Result{}, err
 	}
-	r := &round{Controller: c, Facts: f}
+	r := &pass{Controller: c, Facts: f}
 	if err := r.dropAllRights(ctx); err != nil {
 		return ctrl.Result{}, err
 	}
@@ -164,15 +179,18 @@ func (c *Controller) end(ctx context.Context, p *v1alpha1.CoderProvisioner) (ctr
 			return ctrl.Result{RequeueAfter: c.backoff.next(client.ObjectKeyFromObject(p))}, nil
 		}
 		log.FromContext(ctx).Info("left provisioner keys at a server that could not be asked to delete them", "key", p.Status.ProvisionerKeyName, "error", err)
+		c.Tell(p, corev1.EventTypeWarning, "KeysLeft", "Finalize", fmt.Sprintf("left the key %q at the server, which could not be asked to delete it; delete it there: %v", p.Status.ProvisionerKeyName, err))
 	}
 	c.backoff.forget(client.ObjectKeyFromObject(p))
-	controllerutil.RemoveFinalizer(p, v1alpha1.FinalizerProvisionerKey)
-	return ctrl.Result{}, client.IgnoreNotFound(c.Client.Update(ctx, p))
+	if err := c.LetGo(ctx, p, v1alpha1.FinalizerProvisionerKey); err != nil {
+		return c.Finish(ctx, p, p, 0, err)
+	}
+	return ctrl.Result{}, nil
 }
 
 // deleteKeys deletes the resource's keys at the server, by what the status
 // notes. Without a server or a token there is nobody to ask, which is no error.
-func (r *round) deleteKeys(ctx context.Context) error {
+func (r *pass) deleteKeys(ctx context.Context) error {
 	s := r.Provisioner.Status
 	a := r.Access()
 	if a.URL == "" || a.Token == "" {
@@ -185,16 +203,15 @@ func (r *round) deleteKeys(ctx context.Context) error {
 	for _, k := range s.RetiringKeys {
 		failed = errors.Join(failed, r.Sites.DeleteKey(ctx, a, k.OrganizationID, k.ID))
 	}
-	switch {
-	case s.ProvisionerKeyID != "":
+	if s.ProvisionerKeyID != "" {
 		// By its name: that ends those that it replaced too.
 		failed = errors.Join(failed, r.Sites.DeleteKey(ctx, a, s.OrganizationID, s.ProvisionerKeyName))
 	}
-	r.Sites.Forget(a, r.Provisioner.Spec.OrganizationName)
+	r.Sites.Forget(remote.Place{Access: a, Organization: r.Place().Organization})
 	return failed
 }
 
-func (r *round) lastAccess(a remote.Access) remote.Access {
+func (r *pass) lastAccess(a remote.Access) remote.Access {
 	if a.URL == "" {
 		a.URL = r.Provisioner.Status.ControlPlaneURL
 	}
@@ -205,7 +222,7 @@ func (r *round) lastAccess(a remote.Access) remote.Access {
 }
 
 // dropRights deletes roles in namespaces that the specification names no more.
-func (r *round) dropRights(ctx context.Context) error {
+func (r *pass) dropRights(ctx context.Context) error {
 	want := Namespaces(r.Provisioner)
 	gone := slices.DeleteFunc(slices.Clone(r.Provisioner.Status.WorkspaceNamespaces), func(n string) bool { return slices.Contains(want, n) })
 	r.Provisioner.Status.WorkspaceNamespaces = want
@@ -218,10 +235,10 @@ func (r *round) dropRights(ctx context.Context) error {
 	return r.dropIn(ctx, gone)
 }
 
-func (r *round) dropAllRights(ctx context.Context) error {
+func (r *pass) dropAllRights(ctx context.Context) error {
 	return r.dropIn(ctx, append(slices.Clone(r.Provisioner.Status.WorkspaceNamespaces), Namespaces(r.Provisioner)...))
 }
 
-func (r *round) dropIn(ctx context.Context, namespaces []string) error {
+func (r *pass) dropIn(ctx context.Context, namespaces []string) error {
 	return apply.DropRights(ctx, r.Client, r.Live, shape.OwnerOf(Kind, r.Provisioner), Name(r.Provisioner), namespaces)
 }

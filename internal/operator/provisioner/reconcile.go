@@ -8,22 +8,25 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/seed-2a7f8fe7/coder/api/v1alpha1"
 	"github.com/seed-2a7f8fe7/coder/internal/operator/apply"
+	"github.com/seed-2a7f8fe7/coder/internal/operator/round"
 )
 
 // Ages that a view of the server may have.
 const (
 	fresh = 500 * time.Millisecond // to act by
-	// busyPart of the idle time is how old it may be while keys retire, pods come
-	// or their number follows the queue: 30 seconds.
-	busyPart = 30
+	// busyPart of the idle time is how soon a pool is looked at again while keys
+	// retire, pods come or builds run: 30 seconds. stalePart is the same of one
+	// whose provisioners do not connect though its pods run: 5 minutes.
+	busyPart  = 60
+	stalePart = 6
 	// grace is how long a replaced key stays good if nobody deletes it.
 	grace = 30 * 24 * time.Hour
 )
@@ -38,41 +41,28 @@ func (c *Controller) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if !p.DeletionTimestamp.IsZero() {
 		return c.end(ctx, p)
 	}
-	if controllerutil.AddFinalizer(p, v1alpha1.FinalizerProvisionerKey) {
-		return ctrl.Result{}, c.Client.Update(ctx, p)
+	newest, err := c.Hold(ctx, p, v1alpha1.FinalizerProvisionerKey)
+	if err != nil {
+		return c.Finish(ctx, p, p, 0, err)
 	}
-	before := p.Status.DeepCopy()
+	before := p.DeepCopy()
 	f, err := c.gather(ctx, p)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	r := &round{Controller: c, Facts: f}
+	r := &pass{Controller: c, Facts: f, newest: newest}
 	err = r.run(ctx)
-	if err == nil || errors.Is(err, errLook) {
+	if err == nil {
 		Conclude(r.Facts)
 	}
-	if !equality.Semantic.DeepEqual(before, &p.Status) {
-		if e := c.Client.Status().Update(ctx, p); e != nil {
-			if apierrors.IsConflict(e) {
-				return ctrl.Result{RequeueAfter: time.Millisecond}, nil
-			}
-			return ctrl.Result{}, errors.Join(err, e)
-		}
-	}
 	switch {
-	case errors.Is(err, errLook):
-		return ctrl.Result{RequeueAfter: time.Millisecond}, nil
-	case err != nil:
-		return ctrl.Result{}, err
-	case r.failed:
-		return ctrl.Result{RequeueAfter: c.backoff.next(req.NamespacedName)}, nil
+	case err == nil && r.failed:
+		r.again = c.backoff.next(req.NamespacedName)
+	case err == nil:
+		c.backoff.forget(req.NamespacedName)
 	}
-	c.backoff.forget(req.NamespacedName)
-	return ctrl.Result{RequeueAfter: r.again}, nil
+	return c.Finish(ctx, before, p, r.again, err)
 }
-
-// errLook says that the round did something and the next shall go on at once.
-var errLook = errors.New("look again")
 
 // gather collects what the cluster knows.
 func (c *Controller) gather(ctx context.Context, p *v1alpha1.CoderProvisioner) (Facts, error) {
@@ -84,10 +74,7 @@ func (c *Controller) gather(ctx context.Context, p *v1alpha1.CoderProvisioner) (
 	case !apierrors.IsNotFound(err):
 		return f, err
 	}
-	secret := &corev1.Secret{}
-	if err := c.get(ctx, p.Namespace, SecretRef(p).Name, secret); err == nil {
-		f.Secret = secret
-	} else if !apierrors.IsNotFound(err) {
+	if err := c.secret(ctx, c.Config.Read, &f); err != nil {
 		return f, err
 	}
 	d := &appsv1.Deployment{}
@@ -105,44 +92,52 @@ func (c *Controller) gather(ctx context.Context, p *v1alpha1.CoderProvisioner) (
 			f.Pods = append(f.Pods, pod)
 		}
 	}
+	if f.ControlPlane == nil {
+		return f, nil
+	}
 	var err error
-	f.Token, err = c.token(ctx, f.ControlPlane)
+	if f.Authorities, err = c.Authorities(ctx, cp); err != nil {
+		return f, err
+	}
+	f.Token, err = c.token(ctx, cp)
 	return f, err
 }
 
-// get reads from the cache, and past it what the cache leaves out.
-func (c *Controller) get(ctx context.Context, namespace, name string, o client.Object) error {
-	key := client.ObjectKey{Namespace: namespace, Name: name}
-	err := c.Client.Get(ctx, key, o)
-	if apierrors.IsNotFound(err) {
-		return c.Live.Get(ctx, key, o)
+// secret reads the Secret of the key.
+func (c *Controller) secret(ctx context.Context, read func(ctx context.Context, namespace, name string, o client.Object) error, f *Facts) error {
+	s := &corev1.Secret{}
+	err := read(ctx, f.Provisioner.Namespace, SecretRef(f.Provisioner).Name, s)
+	f.Secret = nil
+	if err == nil {
+		f.Secret = s
 	}
-	return err
+	return client.IgnoreNotFound(err)
 }
 
 // token gives the operator's token for a control plane; "" while there is none.
 func (c *Controller) token(ctx context.Context, cp *v1alpha1.CoderControlPlane) (string, error) {
-	if cp == nil || cp.Status.OperatorTokenSecretRef == nil {
+	ref := cp.Status.OperatorTokenSecretRef
+	if ref == nil {
 		return "", nil
 	}
-	ref := cp.Status.OperatorTokenSecretRef
 	s := &corev1.Secret{}
-	if err := c.get(ctx, cp.Namespace, ref.Name, s); err != nil {
+	if err := c.Read(ctx, cp.Namespace, ref.Name, s); err != nil {
 		return "", client.IgnoreNotFound(err)
 	}
 	return string(s.Data[ref.Key]), nil
 }
 
-// round is one look at one pool.
-type round struct {
+// pass is one look at one pool.
+type pass struct {
 	*Controller
 	Facts
 	again  time.Duration // when to look again
 	failed bool          // look again by back-off
+	newest bool          // the resource at hand is not older than the cluster's
 }
 
 // run does what can be done now and notes it in the conditions.
-func (r *round) run(ctx context.Context) error {
+func (r *pass) run(ctx context.Context) error {
 	r.again = r.Idle
 	if err := r.rights(ctx); err != nil {
 		return err
@@ -155,21 +150,15 @@ func (r *round) run(ctx context.Context) error {
 		return r.workload(ctx)
 	}
 	p := r.Provisioner
-	set(p, v1alpha1.ConditionControlPlaneReady, true, "Ready", "the server at "+r.ControlPlane.Status.URL+" answers")
-	set(p, v1alpha1.ConditionOperatorAccessReady, true, "Ready", "the server takes the operator's token")
-	set(p, v1alpha1.ConditionExternalProvisionersEntitled, true, "Entitled", "provisioners of one's own need no license")
-	d := Decide(r.Facts)
-	if d.Key != KeyKeep || len(d.Delete) > 0 {
-		v, err := r.Sites.Keys(ctx, r.Access(), p.Spec.OrganizationName, *r.View)
-		if err != nil {
-			r.trouble(err)
-			return r.workload(ctx)
-		}
-		r.View = &v
-		d = Decide(r.Facts)
+	round.Set(p, v1alpha1.ConditionControlPlaneReady, true, "Ready", "the server at "+r.ControlPlane.Status.URL+" answers")
+	round.Set(p, v1alpha1.ConditionOperatorAccessReady, true, "Ready", "the server takes the operator's token")
+	round.Set(p, v1alpha1.ConditionExternalProvisionersEntitled, true, "Entitled", "provisioners of one's own need no license")
+	d, err := r.decide(ctx)
+	if err == nil {
+		err = r.key(ctx, d)
 	}
-	if err := r.key(ctx, d); err != nil {
-		if errors.Is(err, errLook) || apierrors.ReasonForError(err) != "" || errors.Is(err, apply.ErrNotOurs) {
+	if err != nil {
+		if round.Outdated(err) || apierrors.ReasonForError(err) != metav1.StatusReasonUnknown || errors.Is(err, apply.ErrNotOurs) {
 			return err
 		}
 		r.trouble(err)
@@ -177,23 +166,72 @@ func (r *round) run(ctx context.Context) error {
 	return r.workload(ctx)
 }
 
-// age is how old the view of the server may be.
-func (r *round) age() time.Duration {
+// decide decides about the key. What is acted by is read past all caches, which
+// may not have what the last round did: a key must not be replaced twice.
+func (r *pass) decide(ctx context.Context) (Decision, error) {
+	d := Decide(r.Facts)
+	if d.Blocked || d.Key == KeyKeep && len(d.Delete) == 0 {
+		return d, nil
+	}
 	p := r.Provisioner
-	restless := p.Spec.Autoscaling != nil || len(p.Status.RetiringKeys) > 0 || p.Status.Daemons == nil ||
-		(r.Deployment != nil && p.Status.Daemons.Connected < r.Deployment.Status.ReadyReplicas)
-	if restless {
+	if !r.newest {
+		now := &v1alpha1.CoderProvisioner{}
+		if err := r.Live.Get(ctx, client.ObjectKeyFromObject(p), now); err != nil {
+			return d, err
+		}
+		if now.ResourceVersion != p.ResourceVersion {
+			return d, round.ErrOutdated
+		}
+		live := func(ctx context.Context, namespace, name string, o client.Object) error {
+			return r.Live.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, o)
+		}
+		if err := r.secret(ctx, live, &r.Facts); err != nil {
+			return d, err
+		}
+	}
+	v, err := r.Sites.Keys(ctx, r.Place(), *r.View)
+	if err != nil {
+		return d, err
+	}
+	r.View = &v
+	return Decide(r.Facts), nil
+}
+
+// age is how old the view of the server may be, and with it when to look again.
+func (r *pass) age() time.Duration {
+	p := r.Provisioner
+	s := p.Status
+	missing := r.Deployment != nil && s.Daemons != nil && s.Daemons.Connected < r.Deployment.Status.ReadyReplicas
+	busy := s.Daemons == nil || len(s.RetiringKeys) > 0 || s.Daemons.SlotsBusy > 0
+	if a := p.Spec.Autoscaling; a != nil {
+		busy = busy || s.Replicas > 0 && s.FewerSince != nil || s.Queue != nil && s.Queue.Pending > 0
+	}
+	switch {
+	case missing && !busy && r.longReady():
+		r.again = min(r.again, r.Idle/stalePart)
+		return r.Idle / stalePart / 2
+	case missing, busy:
 		r.again = min(r.again, r.busy())
 		return r.busy() / 2
+	case r.Sites.Followed(r.Place()):
+		return r.Idle * 9 / 10
 	}
-	return r.Idle / 2
+	r.again = min(r.again, r.Idle/2)
+	return r.Idle * 4 / 10
+}
+
+// longReady says whether the pods have been ready for so long that provisioners
+// that are not connected yet will not be soon.
+func (r *pass) longReady() bool {
+	c := meta.FindStatusCondition(r.Provisioner.Status.Conditions, v1alpha1.ConditionDeploymentReady)
+	return c != nil && c.Status == metav1.ConditionTrue && r.Now().Sub(c.LastTransitionTime.Time) > r.Idle/stalePart
 }
 
 // busy is how soon a pool is looked at again while something is going on.
-func (r *round) busy() time.Duration { return r.Idle / busyPart }
+func (r *pass) busy() time.Duration { return r.Idle / busyPart }
 
-func (r *round) look(ctx context.Context, age time.Duration) error {
-	v, err := r.Sites.View(ctx, r.Access(), r.Provisioner.Spec.OrganizationName, age)
+func (r *pass) look(ctx context.Context, age time.Duration) error {
+	v, err := r.Sites.View(ctx, r.Place(), age)
 	if err != nil {
 		r.View, r.ViewErr = nil, err
 		return err
@@ -203,22 +241,22 @@ func (r *round) look(ctx context.Context, age time.Duration) error {
 }
 
 // ready says whether the server can be asked at all, and if not, why.
-func (r *round) ready() bool {
+func (r *pass) ready() bool {
 	p, cp := r.Provisioner, r.ControlPlane
 	later := []string{v1alpha1.ConditionExternalProvisionersEntitled, v1alpha1.ConditionProvisionerKeyReady, v1alpha1.ConditionProvisionerKeySecretReady}
 	switch {
 	case cp == nil:
-		set(p, v1alpha1.ConditionControlPlaneReady, false, "NotFound", fmt.Sprintf("there is no CoderControlPlane %q in the namespace %q; make it, or name another in spec.controlPlaneRef.name", p.Spec.ControlPlaneRef.Name, p.Namespace))
-		unknown(p, "the control plane", append(later, v1alpha1.ConditionOperatorAccessReady)...)
+		round.Set(p, v1alpha1.ConditionControlPlaneReady, false, "NotFound", fmt.Sprintf("there is no CoderControlPlane %q in the namespace %q; make it, or name another in spec.controlPlaneRef.name", p.Spec.ControlPlaneRef.Name, p.Namespace))
+		round.Unknown(p, "the control plane", append(later, v1alpha1.ConditionOperatorAccessReady)...)
 	case cp.Status.URL == "":
-		set(p, v1alpha1.ConditionControlPlaneReady, false, "NotReady", fmt.Sprintf("the control plane %q has no URL yet", cp.Name))
-		unknown(p, "the control plane", append(later, v1alpha1.ConditionOperatorAccessReady)...)
+		round.Set(p, v1alpha1.ConditionControlPlaneReady, false, "NotReady", fmt.Sprintf("the control plane %q has no URL yet", cp.Name))
+		round.Unknown(p, "the control plane", append(later, v1alpha1.ConditionOperatorAccessReady)...)
 	case cp.Spec.OperatorAccess.Disabled:
-		set(p, v1alpha1.ConditionOperatorAccessReady, false, "Disabled", fmt.Sprintf("the control plane %q sets operatorAccess.disabled, so the operator can make no keys there", cp.Name))
-		unknown(p, "the operator's access", later...)
+		round.Set(p, v1alpha1.ConditionOperatorAccessReady, false, "Disabled", fmt.Sprintf("the control plane %q sets operatorAccess.disabled, so the operator can make no keys there", cp.Name))
+		round.Unknown(p, "the operator's access", later...)
 	case r.Token == "":
-		set(p, v1alpha1.ConditionOperatorAccessReady, false, "NoToken", fmt.Sprintf("the control plane %q has no token for the operator yet", cp.Name))
-		unknown(p, "the operator's access", later...)
+		round.Set(p, v1alpha1.ConditionOperatorAccessReady, false, "NoToken", fmt.Sprintf("the control plane %q has no token for the operator yet", cp.Name))
+		round.Unknown(p, "the operator's access", later...)
 		r.again = 15 * time.Second
 	default:
 		return true
@@ -227,9 +265,9 @@ func (r *round) ready() bool {
 }
 
 // trouble notes a failure of the server.
-func (r *round) trouble(err error) {
+func (r *pass) trouble(err error) {
 	condition, reason, again := Trouble(err)
-	set(r.Provisioner, condition, false, reason, err.Error())
+	round.Set(r.Provisioner, condition, false, reason, err.Error())
 	if again == 0 {
 		r.failed = true
 	} else {
@@ -238,7 +276,7 @@ func (r *round) trouble(err error) {
 }
 
 // rights brings account, roles and bindings about.
-func (r *round) rights(ctx context.Context) error {
+func (r *pass) rights(ctx context.Context) error {
 	p := r.Provisioner
 	wrong := ""
 	for _, o := range Rights(p) {
@@ -254,16 +292,16 @@ func (r *round) rights(ctx context.Context) error {
 		return err
 	}
 	if wrong != "" {
-		set(p, v1alpha1.ConditionRBACReady, false, "Refused", wrong)
+		round.Set(p, v1alpha1.ConditionRBACReady, false, "Refused", wrong)
 		r.again = time.Minute
 		return nil
 	}
-	set(p, v1alpha1.ConditionRBACReady, true, "Ready", "account, roles and bindings are as they should be")
+	round.Set(p, v1alpha1.ConditionRBACReady, true, "Ready", "account, roles and bindings are as they should be")
 	return nil
 }
 
 // workload brings the pods about, when there is a key for them.
-func (r *round) workload(ctx context.Context) error {
+func (r *pass) workload(ctx context.Context) error {
 	p := r.Provisioner
 	now := r.Now()
 	scale := Replicas(r.Facts, now)
@@ -285,7 +323,7 @@ func (r *round) workload(ctx context.Context) error {
 	for _, o := range Workload(r.Facts, scale.Replicas) {
 		if err := apply.Object(ctx, r.Client, r.Live, o); err != nil {
 			if errors.Is(err, apply.ErrNotOurs) || apierrors.IsInvalid(err) || apierrors.IsForbidden(err) {
-				set(p, v1alpha1.ConditionDeploymentReady, false, "Refused", err.Error())
+				round.Set(p, v1alpha1.ConditionDeploymentReady, false, "Refused", err.Error())
 				r.again = time.Minute
 				continue
 			}

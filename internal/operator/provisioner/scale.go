@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/api/v1alpha1"
+	"github.com/seed-2a7f8fe7/coder/internal/operator/round"
 )
 
 // need is what the queue asks of a pool.
@@ -187,8 +188,8 @@ func noteScale(p *v1alpha1.CoderProvisioner, s Scale) {
 		return
 	}
 	if wrong := checkSchedule(*p.Spec.Autoscaling); wrong != "" {
-		set(p, v1alpha1.ConditionScaled, false, "BadSchedule", wrong)
+		round.Set(p, v1alpha1.ConditionScaled, false, "BadSchedule", wrong)
 		return
 	}
-	set(p, v1alpha1.ConditionScaled, s.Reason != "QueueUnknown", s.Reason, s.Message)
+	round.Set(p, v1alpha1.ConditionScaled, s.Reason != "QueueUnknown", s.Reason, s.Message)
 }

@@ -14,33 +14,8 @@ import (
 	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/api/v1alpha1"
 	"github.com/seed-2a7f8fe7/coder/internal/operator/remote"
+	"github.com/seed-2a7f8fe7/coder/internal/operator/round"
 )
-
-// maxMessage bounds what a condition says.
-const maxMessage = 1024
-
-// set notes a condition of the resource.
-func set(p *v1alpha1.CoderProvisioner, condition string, holds bool, reason, message string) {
-	status := metav1.ConditionFalse
-	if holds {
-		status = metav1.ConditionTrue
-	}
-	if len(message) > maxMessage {
-		message = message[:maxMessage]
-	}
-	meta.SetStatusCondition(&p.Status.Conditions, metav1.Condition{
-		Type: condition, Status: status, Reason: reason, Message: message, ObservedGeneration: p.Generation,
-	})
-}
-
-// unknown notes that nothing can be said of conditions, because of another.
-func unknown(p *v1alpha1.CoderProvisioner, because string, conditions ...string) {
-	for _, c := range conditions {
-		meta.SetStatusCondition(&p.Status.Conditions, metav1.Condition{
-			Type: c, Status: metav1.ConditionUnknown, Reason: "Waiting", Message: "waits for " + because, ObservedGeneration: p.Generation,
-		})
-	}
-}
 
 // needed are the conditions of a pool that is ready.
 func needed() []string {
@@ -54,14 +29,13 @@ func needed() []string {
 func Conclude(f Facts) {
 	p := f.Provisioner
 	s := &p.Status
-	s.ObservedGeneration = p.Generation
 	s.Selector = labels.SelectorFromSet(Selector(p)).String()
 	s.ReadyReplicas, s.Replicas = 0, 0
 	if f.Deployment != nil {
 		s.ReadyReplicas, s.Replicas = f.Deployment.Status.ReadyReplicas, f.Deployment.Status.Replicas
 	}
 	holds, reason, message := deploymentReady(f)
-	set(p, v1alpha1.ConditionDeploymentReady, holds, reason, message)
+	round.Set(p, v1alpha1.ConditionDeploymentReady, holds, reason, message)
 	s.Phase = v1alpha1.PhaseReady
 	for _, c := range needed() {
 		if !meta.IsStatusConditionTrue(s.Conditions, c) {
@@ -150,8 +124,19 @@ func observe(p *v1alpha1.CoderProvisioner, v remote.View) {
 	q := demand(p.Spec.Tags, v.Queue)
 	p.Status.Queue = &v1alpha1.QueueStatus{Pending: q.pending, RecommendedSlots: q.recommended}
 	if q.pending > 0 {
-		p.Status.Queue.OldestWait = q.oldest.Truncate(time.Second).String()
+		p.Status.Queue.OldestWait = roughly(q.oldest).String()
 	}
+}
+
+// roughly gives a time as exactly as is worth a write to the cluster.
+func roughly(d time.Duration) time.Duration {
+	switch {
+	case d < time.Minute:
+		return d.Truncate(10 * time.Second)
+	case d < time.Hour:
+		return d.Truncate(time.Minute)
+	}
+	return d.Truncate(10 * time.Minute)
 }
 
 // daemonsOf gives the provisioners that are connected by a key of the pool.

@@ -10,51 +10,33 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/api/v1alpha1"
 	"github.com/seed-2a7f8fe7/coder/internal/operator/apply"
 	"github.com/seed-2a7f8fe7/coder/internal/operator/remote"
+	"github.com/seed-2a7f8fe7/coder/internal/operator/round"
 )
 
-// Config is what a Controller needs.
-type Config struct {
-	// Client reads from the cache and writes to the cluster; Live reads past the
-	// cache.
-	Client client.Client
-	Live   client.Reader
-	Sites  *remote.Sites
-	Now    func() time.Time
-	// Idle is how long a proxy at rest is left alone; zero is 15 minutes.
-	Idle time.Duration
-}
-
 // Controller keeps proxies. It is safe for concurrent use.
-type Controller struct{ Config }
+type Controller struct{ round.Config }
 
 // New makes a controller.
-func New(c Config) *Controller {
-	if c.Now == nil {
-		c.Now = time.Now
-	}
-	if c.Idle == 0 {
-		c.Idle = 15 * time.Minute
-	}
-	return &Controller{c}
-}
+func New(c round.Config) *Controller { return &Controller{c.Complete()} }
 
 // Start lets a manager run the controller.
 func (c *Controller) Start(m ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(m).Named("workspaceproxy").
-		For(&v1alpha1.CoderWorkspaceProxy{}).
+		For(&v1alpha1.CoderWorkspaceProxy{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Owns(&appsv1.Deployment{}).
 		Owns(&corev1.Service{}).
 		Owns(&corev1.Secret{}).
@@ -70,22 +52,13 @@ func (c *Controller) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if !p.DeletionTimestamp.IsZero() {
 		return c.end(ctx, p)
 	}
-	if controllerutil.AddFinalizer(p, v1alpha1.FinalizerWorkspaceProxy) {
-		return ctrl.Result{}, c.Client.Update(ctx, p)
+	if _, err := c.Hold(ctx, p, v1alpha1.FinalizerWorkspaceProxy); err != nil {
+		return c.Finish(ctx, p, p, 0, err)
 	}
-	before := p.Status.DeepCopy()
-	r := &round{Controller: c, p: p, again: c.Idle}
+	before := p.DeepCopy()
+	r := &pass{Controller: c, p: p, again: c.Idle}
 	err := r.run(ctx)
-	p.Status.ObservedGeneration = p.Generation
-	if !equality.Semantic.DeepEqual(before, &p.Status) {
-		if e := c.Client.Status().Update(ctx, p); e != nil && !apierrors.IsConflict(e) {
-			return ctrl.Result{}, errors.Join(err, e)
-		}
-	}
-	if err != nil {
-		return ctrl.Result{}, err
-	}
-	return ctrl.Result{RequeueAfter: r.again}, nil
+	return c.Finish(ctx, before, p, r.again, err)
 }
 
 // endPatience is how long the end of a resource waits for a server that does
@@ -98,7 +71,7 @@ func (c *Controller) end(ctx context.Context, p *v1alpha1.CoderWorkspaceProxy) (
 	if !controllerutil.ContainsFinalizer(p, v1alpha1.FinalizerWorkspaceProxy) {
 		return ctrl.Result{}, nil
 	}
-	r := &round{Controller: c, p: p}
+	r := &pass{Controller: c, p: p}
 	if p.Spec.Bootstrap != nil && p.Status.ProxyID != "" {
 		a, err := r.access(ctx)
 		if err == nil && a.Token == "" {
@@ -114,28 +87,17 @@ func (c *Controller) end(ctx context.Context, p *v1alpha1.CoderWorkspaceProxy) (
 			log.FromContext(ctx).Info("left a workspace proxy at a server that could not be asked to delete it", "proxy", p.Status.ProxyID, "error", err)
 		}
 	}
-	controllerutil.RemoveFinalizer(p, v1alpha1.FinalizerWorkspaceProxy)
-	return ctrl.Result{}, client.IgnoreNotFound(c.Client.Update(ctx, p))
+	return ctrl.Result{}, c.LetGo(ctx, p, v1alpha1.FinalizerWorkspaceProxy)
 }
 
-// round is one look at one proxy.
-type round struct {
+// pass is one look at one proxy.
+type pass struct {
 	*Controller
 	p     *v1alpha1.CoderWorkspaceProxy
 	again time.Duration
 }
 
-func (r *round) set(condition string, holds bool, reason, message string) {
-	status := metav1.ConditionFalse
-	if holds {
-		status = metav1.ConditionTrue
-	}
-	meta.SetStatusCondition(&r.p.Status.Conditions, metav1.Condition{
-		Type: condition, Status: status, Reason: reason, Message: message[:min(len(message), 1024)], ObservedGeneration: r.p.Generation,
-	})
-}
-
-func (r *round) run(ctx context.Context) error {
+func (r *pass) run(ctx context.Context) error {
 	p := r.p
 	ref := TokenRef(p)
 	p.Status.ProxyTokenSecretRef = &ref
@@ -149,19 +111,19 @@ func (r *round) run(ctx context.Context) error {
 		}
 	} else {
 		p.Status.Registered = secret != nil
-		r.set(v1alpha1.ConditionRegistered, true, "TokenGiven", "the specification names the proxy's token, so it is registered already")
+		round.Set(r.p, v1alpha1.ConditionRegistered, true, "TokenGiven", "the specification names the proxy's token, so it is registered already")
 	}
 	if secret == nil || len(secret.Data[ref.Key]) == 0 {
-		r.set(v1alpha1.ConditionProxyTokenReady, false, "NoToken", fmt.Sprintf("the Secret %s has no token under the key %q yet", ref.Name, ref.Key))
+		round.Set(r.p, v1alpha1.ConditionProxyTokenReady, false, "NoToken", fmt.Sprintf("the Secret %s has no token under the key %q yet", ref.Name, ref.Key))
 		r.again = min(r.again, 30*time.Second)
 		return r.conclude(ctx)
 	}
-	r.set(v1alpha1.ConditionProxyTokenReady, true, "Ready", "the token is in the Secret "+ref.Name)
+	round.Set(r.p, v1alpha1.ConditionProxyTokenReady, true, "Ready", "the token is in the Secret "+ref.Name)
 	sum := sha256.Sum256(secret.Data[ref.Key])
 	for _, o := range []client.Object{Service(p), Deployment(p, hex.EncodeToString(sum[:]))} {
 		err := apply.Object(ctx, r.Client, r.Live, o)
 		if errors.Is(err, apply.ErrNotOurs) || apierrors.IsInvalid(err) || apierrors.IsForbidden(err) {
-			r.set(v1alpha1.ConditionDeploymentReady, false, "Refused", err.Error())
+			round.Set(r.p, v1alpha1.ConditionDeploymentReady, false, "Refused", err.Error())
 			r.again = time.Minute
 			return nil
 		}
@@ -173,7 +135,7 @@ func (r *round) run(ctx context.Context) error {
 }
 
 // conclude notes how the pods do.
-func (r *round) conclude(ctx context.Context) error {
+func (r *pass) conclude(ctx context.Context) error {
 	d := &appsv1.Deployment{}
 	if err := r.Client.Get(ctx, client.ObjectKey{Namespace: r.p.Namespace, Name: Name(r.p)}, d); client.IgnoreNotFound(err) != nil {
 		return err
@@ -182,20 +144,16 @@ func (r *round) conclude(ctx context.Context) error {
 	s.ReadyReplicas, s.Phase = d.Status.ReadyReplicas, v1alpha1.PhasePending
 	if s.ReadyReplicas > 0 {
 		s.Phase = v1alpha1.PhaseReady
-		r.set(v1alpha1.ConditionDeploymentReady, true, "Ready", fmt.Sprintf("%d pods are ready", s.ReadyReplicas))
+		round.Set(r.p, v1alpha1.ConditionDeploymentReady, true, "Ready", fmt.Sprintf("%d pods are ready", s.ReadyReplicas))
 		return nil
 	}
-	r.set(v1alpha1.ConditionDeploymentReady, false, "NotReady", "no pod is ready yet")
+	round.Set(r.p, v1alpha1.ConditionDeploymentReady, false, "NotReady", "no pod is ready yet")
 	return nil
 }
 
-func (r *round) secret(ctx context.Context, name string) (*corev1.Secret, error) {
+func (r *pass) secret(ctx context.Context, name string) (*corev1.Secret, error) {
 	s := &corev1.Secret{}
-	key := client.ObjectKey{Namespace: r.p.Namespace, Name: name}
-	err := r.Client.Get(ctx, key, s)
-	if err != nil {
-		err = r.Live.Get(ctx, key, s)
-	}
+	err := r.Read(ctx, r.p.Namespace, name, s)
 	if apierrors.IsNotFound(err) {
 		return nil, nil //nolint:nilnil // none is an answer
 	}
@@ -203,7 +161,7 @@ func (r *round) secret(ctx context.Context, name string) (*corev1.Secret, error)
 }
 
 // access is the server to register at; its token is "" while there is none.
-func (r *round) access(ctx context.Context) (remote.Access, error) {
+func (r *pass) access(ctx context.Context) (remote.Access, error) {
 	b := r.p.Spec.Bootstrap
 	a := remote.Access{URL: b.CoderURL}
 	s, err := r.secret(ctx, b.CredentialsSecretRef.Name)
@@ -220,15 +178,15 @@ func (r *round) access(ctx context.Context) (remote.Access, error) {
 
 // register brings the registration and its token about, and gives the Secret
 // with it; nil while there is none.
-func (r *round) register(ctx context.Context, secret *corev1.Secret) (*corev1.Secret, error) {
+func (r *pass) register(ctx context.Context, secret *corev1.Secret) (*corev1.Secret, error) {
 	p := r.p
 	if secret != nil && !metav1.IsControlledBy(secret, p) {
-		r.set(v1alpha1.ConditionRegistered, false, "SecretNotOwned", fmt.Sprintf("the Secret %s exists and was not made for this resource; delete it, or name another in spec.bootstrap.generatedTokenSecretName", secret.Name))
+		round.Set(r.p, v1alpha1.ConditionRegistered, false, "SecretNotOwned", fmt.Sprintf("the Secret %s exists and was not made for this resource; delete it, or name another in spec.bootstrap.generatedTokenSecretName", secret.Name))
 		return nil, nil //nolint:nilnil // none is an answer
 	}
 	if secret != nil && len(secret.Data[tokenKey]) > 0 && secret.Annotations[annotationProxy] != "" {
 		p.Status.Registered, p.Status.ProxyID = true, secret.Annotations[annotationProxy]
-		r.set(v1alpha1.ConditionRegistered, true, "Ready", "the server knows the proxy")
+		round.Set(r.p, v1alpha1.ConditionRegistered, true, "Ready", "the server knows the proxy")
 		return secret, apply.Object(ctx, r.Client, r.Live, Secret(p, p.Status.ProxyID, string(secret.Data[tokenKey])))
 	}
 	p.Status.Registered = false
@@ -237,7 +195,7 @@ func (r *round) register(ctx context.Context, secret *corev1.Secret) (*corev1.Se
 		return nil, err
 	}
 	if a.Token == "" {
-		r.set(v1alpha1.ConditionRegistered, false, "NoCredentials", fmt.Sprintf("the Secret %s has no token to register with", p.Spec.Bootstrap.CredentialsSecretRef.Name))
+		round.Set(r.p, v1alpha1.ConditionRegistered, false, "NoCredentials", fmt.Sprintf("the Secret %s has no token to register with", p.Spec.Bootstrap.CredentialsSecretRef.Name))
 		r.again = min(r.again, 30*time.Second)
 		return nil, nil //nolint:nilnil // none is an answer
 	}
@@ -246,7 +204,7 @@ func (r *round) register(ctx context.Context, secret *corev1.Secret) (*corev1.Se
 		return nil, r.refused(err)
 	}
 	p.Status.ProxyID, p.Status.Registered = id, true
-	r.set(v1alpha1.ConditionRegistered, true, "Ready", "the server knows the proxy")
+	round.Set(r.p, v1alpha1.ConditionRegistered, true, "Ready", "the server knows the proxy")
 	made := Secret(p, id, token)
 	return made, apply.Object(ctx, r.Client, r.Live, made)
 }
@@ -256,7 +214,7 @@ func (r *round) register(ctx context.Context, secret *corev1.Secret) (*corev1.Se
 const registering = "Registering"
 
 // registration registers the proxy, or gives one of ours a new token.
-func (r *round) registration(ctx context.Context, a remote.Access) (id, token string, err error) {
+func (r *pass) registration(ctx context.Context, a remote.Access) (id, token string, err error) {
 	p, b := r.p, r.p.Spec.Bootstrap
 	want := remote.Proxy{Name: b.ProxyName, DisplayName: b.DisplayName, IconURL: b.Icon}
 	if want.Name == "" {
@@ -273,7 +231,7 @@ func (r *round) registration(ctx context.Context, a remote.Access) (id, token st
 			continue
 		}
 		if have.ID.String() != p.Status.ProxyID && !claimed {
-			r.set(v1alpha1.ConditionRegistered, false, "NameTaken", fmt.Sprintf("the server has a proxy %q that was not made for this resource; delete it there, or name another in spec.bootstrap.proxyName", want.Name))
+			round.Set(r.p, v1alpha1.ConditionRegistered, false, "NameTaken", fmt.Sprintf("the server has a proxy %q that was not made for this resource; delete it there, or name another in spec.bootstrap.proxyName", want.Name))
 			r.again = min(r.again, time.Minute)
 			return "", "", nil
 		}
@@ -282,7 +240,7 @@ func (r *round) registration(ctx context.Context, a remote.Access) (id, token st
 		return have.ID.String(), token, err
 	}
 	if !claimed {
-		r.set(v1alpha1.ConditionRegistered, false, registering, fmt.Sprintf("registering the proxy %q", want.Name))
+		round.Set(r.p, v1alpha1.ConditionRegistered, false, registering, fmt.Sprintf("registering the proxy %q", want.Name))
 		r.again = time.Millisecond
 		return "", "", nil
 	}
@@ -291,7 +249,7 @@ func (r *round) registration(ctx context.Context, a remote.Access) (id, token st
 }
 
 // refused notes why a server does not register the proxy.
-func (r *round) refused(err error) error {
+func (r *pass) refused(err error) error {
 	if err == nil {
 		return nil
 	}
@@ -307,6 +265,6 @@ func (r *round) refused(err error) error {
 		reason = "RateLimited"
 	}
 	r.again = min(r.again, time.Minute)
-	r.set(v1alpha1.ConditionRegistered, false, reason, message)
+	round.Set(r.p, v1alpha1.ConditionRegistered, false, reason, message)
 	return nil
 }

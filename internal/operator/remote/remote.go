@@ -1,7 +1,8 @@
 // Package remote is how the operator speaks to control planes: by their REST
 // API, with a token, and seldom. What many resources want to know of one
 // organization is asked once and shared among them, so that a server with five
-// hundred pools is asked no more often than one with one.
+// hundred pools is asked no more often than one with one; and one stream of
+// hints per server says when it is worth asking again.
 package remote
 
 import (
@@ -10,6 +11,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -27,37 +29,56 @@ const (
 	maxViews    = 4096
 )
 
-// Access is a server and who the operator is to it.
-type Access struct{ URL, Token string }
+// Access is a server and who the operator is to it. Authorities are those that
+// its certificate may be of, beside the system's, as PEM.
+type Access struct{ URL, Token, Authorities string }
+
+// Place is an organization, by its name, at a server.
+type Place struct {
+	Access       Access
+	Organization string
+}
 
 // Sites knows the servers. The zero value is not usable; see New. It is safe
 // for concurrent use.
 type Sites struct {
-	http *http.Client
-	now  func() time.Time
+	http    *http.Client
+	now     func() time.Time
+	spacing time.Duration // between two hints of a stream
+	wanted  chan *stream  // those that Start is to begin
+	changed chan Place
 
-	mu    sync.Mutex
-	views map[viewKey]*entry
-	known map[string]string // the last token that a server took, by its URL
+	mu      sync.Mutex
+	views   map[Place]*entry
+	streams map[Access]*stream
+	trusted map[string]*http.Client // by the authorities
+	known   map[string]string       // the last token that a server took, by its URL
 	// limited are those that may not ask for no limit of their rate.
 	limited map[Access]bool
 }
 
-// New makes Sites that call by h; nil is http.DefaultClient.
-func New(h *http.Client) *Sites {
-	return &Sites{http: h, now: time.Now, views: map[viewKey]*entry{}, known: map[string]string{}, limited: map[Access]bool{}}
-}
-
-type viewKey struct {
-	access       Access
-	organization string
+// New makes Sites that call by h; nil is http.DefaultClient. spacing is the
+// least time between two hints that something changed at a server; zero is 5
+// seconds.
+func New(h *http.Client, spacing time.Duration) *Sites {
+	if h == nil {
+		h = http.DefaultClient
+	}
+	if spacing <= 0 {
+		spacing = 5 * time.Second
+	}
+	return &Sites{
+		http: h, now: time.Now, spacing: spacing, wanted: make(chan *stream, 64), changed: make(chan Place, maxViews),
+		views: map[Place]*entry{}, streams: map[Access]*stream{}, trusted: map[string]*http.Client{}, known: map[string]string{}, limited: map[Access]bool{},
+	}
 }
 
 type entry struct {
-	mu   sync.Mutex // held while it is read, so that one read serves all who wait
-	at   time.Time
-	view View
-	err  error
+	hinted atomic.Bool // something changed since it was read
+	mu     sync.Mutex  // held while it is read, so that one read serves all who wait
+	at     time.Time
+	view   View
+	err    error
 	// keysAt is when the keys of the view were read, if later than the rest.
 	keysAt time.Time
 }
@@ -79,7 +100,10 @@ func (s *Sites) Client(a Access) (*client.Client, error) {
 		return nil, coder.Invalid("url", "%q is not the URL of a server, such as https://coder.example.com", a.URL)
 	}
 	c := client.New(u)
-	c.SessionToken, c.HTTP = a.Token, s.http
+	c.SessionToken = a.Token
+	if c.HTTP, err = s.trust(a.Authorities); err != nil {
+		return nil, err
+	}
 	// The operator speaks for all of a cluster, and an owner need not keep to the
 	// rate of one person. Other tokens may not ask for that; see read.
 	s.mu.Lock()
@@ -90,8 +114,7 @@ func (s *Sites) Client(a Access) (*client.Client, error) {
 	return c, nil
 }
 
-func (s *Sites) entry(a Access, organization string) *entry {
-	k := viewKey{a, organization}
+func (s *Sites) entry(k Place) *entry {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	e := s.views[k]
@@ -105,26 +128,26 @@ func (s *Sites) entry(a Access, organization string) *entry {
 	return e
 }
 
-// View gives an organization by its name, as it was at most maxAge ago. A
-// failure is kept for a few seconds, so that a server in need is not asked by every
+// View gives an organization as it was at most maxAge ago, and read anew since a
+// stream said that it changed. A failure is kept for a few seconds, so that a server in need is not asked by every
 // resource; coder.CodeNotFound says that there is no such organization.
-func (s *Sites) View(ctx context.Context, a Access, organization string, maxAge time.Duration) (View, error) {
-	e := s.entry(a, organization)
+func (s *Sites) View(ctx context.Context, p Place, maxAge time.Duration) (View, error) {
+	e := s.entry(p)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.err != nil {
 		maxAge = min(maxAge, failureAge)
 	}
-	if !e.at.IsZero() && s.now().Sub(e.at) < maxAge {
+	hinted := e.err == nil && e.hinted.Load()
+	if !hinted && !e.at.IsZero() && s.now().Sub(e.at) < maxAge {
 		return e.view, e.err
 	}
-	e.view, e.err = s.read(ctx, a, organization)
+	e.hinted.Store(false)
+	e.view, e.err = s.read(ctx, p.Access, p.Organization)
 	e.at = s.now()
 	e.view.At, e.keysAt = e.at, e.at
 	if e.err == nil {
-		s.mu.Lock()
-		s.known[a.URL] = a.Token
-		s.mu.Unlock()
+		s.follow(p, e.view.Organization.ID)
 	}
 	return e.view, e.err
 }
@@ -146,14 +169,14 @@ func (s *Sites) Token(url string) string {
 
 // Keys gives the view of an organization with its keys as they are now, or
 // were half a second ago: to act by.
-func (s *Sites) Keys(ctx context.Context, a Access, organization string, v View) (View, error) {
-	e := s.entry(a, organization)
+func (s *Sites) Keys(ctx context.Context, p Place, v View) (View, error) {
+	e := s.entry(p)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.err == nil && !e.at.IsZero() && s.now().Sub(e.keysAt) < fresh {
 		return e.view, nil
 	}
-	c, err := s.Client(a)
+	c, err := s.Client(p.Access)
 	if err != nil {
 		return v, err
 	}
@@ -171,19 +194,15 @@ func (s *Sites) Keys(ctx context.Context, a Access, organization string, v View)
 }
 
 // noteKeys takes over what a change of keys found there.
-func (s *Sites) noteKeys(a Access, organization string, keys []coder.ProvisionerKey) {
-	e := s.entry(a, organization)
+func (s *Sites) noteKeys(p Place, keys []coder.ProvisionerKey) {
+	e := s.entry(p)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.view.Keys, e.keysAt = keys, s.now()
 }
 
 // Forget makes the next View of an organization a fresh one.
-func (s *Sites) Forget(a Access, organization string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.views, viewKey{a, organization})
-}
+func (s *Sites) Forget(p Place) { s.entry(p).hinted.Store(true) }
 
 func (s *Sites) read(ctx context.Context, a Access, organization string) (View, error) {
 	var v View
@@ -251,8 +270,8 @@ func (v View) Connected(key uuid.UUID) []coder.ProvisionerDaemon {
 // NewKey makes a provisioner key, or a new one under its name when replace; the
 // old one stays good for the grace then. It gives the secret, and the view with
 // the key.
-func (s *Sites) NewKey(ctx context.Context, a Access, organization string, v View, name string, tags map[string]string, replace bool, grace time.Duration) (string, View, error) {
-	c, err := s.Client(a)
+func (s *Sites) NewKey(ctx context.Context, p Place, v View, name string, tags map[string]string, replace bool, grace time.Duration) (string, View, error) {
+	c, err := s.Client(p.Access)
 	if err != nil {
 		return "", v, err
 	}
@@ -278,7 +297,7 @@ func (s *Sites) NewKey(ctx context.Context, a Access, organization string, v Vie
 		return "", v, err
 	}
 	v.Keys = keys
-	s.noteKeys(a, organization, keys)
+	s.noteKeys(p, keys)
 	if v.Current(name) == nil {
 		return "", v, coder.Errorf(coder.CodeConflict, "the key %q was deleted as soon as it was made", name)
 	}
