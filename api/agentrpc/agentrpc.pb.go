@@ -1187,8 +1187,11 @@ type StatsRequest struct {
 	SessionCountJetbrains       int64                  `protobuf:"varint,8,opt,name=session_count_jetbrains,json=sessionCountJetbrains,proto3" json:"session_count_jetbrains,omitempty"`
 	SessionCountReconnectingPty int64                  `protobuf:"varint,9,opt,name=session_count_reconnecting_pty,json=sessionCountReconnectingPty,proto3" json:"session_count_reconnecting_pty,omitempty"`
 	ConnectionMedianLatencyMs   float64                `protobuf:"fixed64,10,opt,name=connection_median_latency_ms,json=connectionMedianLatencyMs,proto3" json:"connection_median_latency_ms,omitempty"`
-	unknownFields               protoimpl.UnknownFields
-	sizeCache                   protoimpl.SizeCache
+	// Clients that are reached directly, and through the relay.
+	PeersDirect   int64 `protobuf:"varint,11,opt,name=peers_direct,json=peersDirect,proto3" json:"peers_direct,omitempty"`
+	PeersRelayed  int64 `protobuf:"varint,12,opt,name=peers_relayed,json=peersRelayed,proto3" json:"peers_relayed,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *StatsRequest) Reset() {
@@ -1287,6 +1290,20 @@ func (x *StatsRequest) GetSessionCountReconnectingPty() int64 {
 func (x *StatsRequest) GetConnectionMedianLatencyMs() float64 {
 	if x != nil {
 		return x.ConnectionMedianLatencyMs
+	}
+	return 0
+}
+
+func (x *StatsRequest) GetPeersDirect() int64 {
+	if x != nil {
+		return x.PeersDirect
+	}
+	return 0
+}
+
+func (x *StatsRequest) GetPeersRelayed() int64 {
+	if x != nil {
+		return x.PeersRelayed
 	}
 	return 0
 }
@@ -1443,7 +1460,7 @@ const file_api_agentrpc_agentrpc_proto_rawDesc = "" +
 	"\x0eMonitorRequest\x12\x12\n" +
 	"\x04path\x18\x01 \x01(\tR\x04path\x12\x14\n" +
 	"\x05short\x18\x02 \x01(\bR\x05short\x12\x18\n" +
-	"\apercent\x18\x03 \x01(\x05R\apercent\"\xc9\x03\n" +
+	"\apercent\x18\x03 \x01(\x05R\apercent\"\x91\x04\n" +
 	"\fStatsRequest\x12)\n" +
 	"\x10connection_count\x18\x01 \x01(\x03R\x0fconnectionCount\x12\x19\n" +
 	"\brx_bytes\x18\x02 \x01(\x03R\arxBytes\x12\x19\n" +
@@ -1457,7 +1474,9 @@ const file_api_agentrpc_agentrpc_proto_rawDesc = "" +
 	"\x17session_count_jetbrains\x18\b \x01(\x03R\x15sessionCountJetbrains\x12C\n" +
 	"\x1esession_count_reconnecting_pty\x18\t \x01(\x03R\x1bsessionCountReconnectingPty\x12?\n" +
 	"\x1cconnection_median_latency_ms\x18\n" +
-	" \x01(\x01R\x19connectionMedianLatencyMs\"G\n" +
+	" \x01(\x01R\x19connectionMedianLatencyMs\x12!\n" +
+	"\fpeers_direct\x18\v \x01(\x03R\vpeersDirect\x12#\n" +
+	"\rpeers_relayed\x18\f \x01(\x03R\fpeersRelayed\"G\n" +
 	"\rStatsResponse\x126\n" +
 	"\x17report_interval_seconds\x18\x01 \x01(\x03R\x15reportIntervalSeconds2\xa3\x04\n" +
 	"\x05Agent\x123\n" +

@@ -21,6 +21,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -138,7 +139,9 @@ type Agent struct {
 	stop context.CancelFunc // ends the control connection
 	done chan struct{}
 
-	reports *reports
+	reports  *reports
+	counters counters
+	online   atomic.Bool // the control connection is up
 
 	mu   sync.Mutex
 	life *life // what the manifest declares, nil before the first

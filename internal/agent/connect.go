@@ -126,6 +126,8 @@ func (a *Agent) connectOnce(ctx context.Context) (connected bool, err error) {
 		return false, err
 	}
 	a.log.Info("connected to the server")
+	a.online.Store(true)
+	defer a.online.Store(false)
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return a.ping(ctx, c) })
 	g.Go(func() error { return a.reports.send(ctx, c, a.log) })

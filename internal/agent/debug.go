@@ -27,7 +27,10 @@ const debugLogLimit = 10 << 20
 //	GET /debug/manifest                      what the server told the agent
 //	GET /debug/magicsock                     the tunnels, in JSON
 //	GET /debug/magicsock/debug-logging/true  log more, or with false less
+//	GET /metrics, /debug/prometheus          what is counted, as Prometheus reads it
 func (a *Agent) debug(mux *http.ServeMux) {
+	mux.HandleFunc("GET /metrics", a.metrics)
+	mux.HandleFunc("GET /debug/prometheus", a.metrics)
 	mux.HandleFunc("GET /debug/logs", func(w http.ResponseWriter, _ *http.Request) {
 		if a.logFile != nil {
 			a.logFile.flushNow()

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -118,6 +119,7 @@ func dataDir(parent string) (string, error) {
 // startUp runs the start scripts, reports how they ended, and from then on
 // runs scripts by the clock.
 func (l *life) startUp(ctx context.Context) {
+	begin := time.Now()
 	end := l.runAll(ctx, stageStart)
 	l.gate.open()
 	if ctx.Err() != nil {
@@ -131,6 +133,7 @@ func (l *life) startUp(ctx context.Context) {
 		state = coder.WorkspaceAgentLifecycleStartTimeout
 	}
 	l.log.Info("the start scripts are done", "state", state)
+	l.counters.began(time.Since(begin).Seconds(), state)
 	l.reports.lifecycle(state)
 	for _, s := range l.scripts {
 		if s.schedule != nil {

@@ -141,6 +141,7 @@ func (l *life) runScript(ctx context.Context, s *script, stage string) string {
 		say(coder.LogLevelWarn, "The script ended, but something that it started still holds its output. Redirect the output of what is to run on, as in: command >/tmp/command.log 2>&1 &")
 	}
 	l.log.Info("a script ended", "script", s.DisplayName, "stage", stage, "status", status, "exit_code", code)
+	l.counters.ran(status)
 	l.reports.timing(&agentrpc.ScriptTimingRequest{
 		ScriptId: s.Id, StartedAt: timestamppb.New(begin), EndedAt: timestamppb.Now(), ExitCode: int32(code), Stage: stage, Status: status,
 	})

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strings"
 	"sync"
@@ -222,6 +223,8 @@ func TestDebugEndpoints(t *testing.T) {
 	}
 	all := ""
 	for path, want := range map[string]string{
+		"/metrics":                            "agent_connected 1\n",
+		"/debug/prometheus":                   `agent_scripts_executed_total{success="true"} `,
 		"/debug/logs":                         "connected to the server",
 		"/debug/manifest":                     `"workspace_name": "ws"`,
 		"/debug/magicsock":                    `"tunnels"`,
@@ -244,6 +247,10 @@ func TestDebugEndpoints(t *testing.T) {
 	if code, _ := ask("/debug/manifest", "evil.example"); code != 403 {
 		t.Errorf("a page of another name: %d", code)
 	}
+	_, page := ask("/metrics", "")
+	if bad := regexp.MustCompile(`(?m)^(?:# (?:HELP|TYPE) [a-z_]+ .+|[a-z_]+(?:\{[a-z_]+="[a-z0-9_]+"\})? [0-9.e+-]+)\n`).ReplaceAllString(page, ""); bad != "" {
+		t.Errorf("not as Prometheus reads it: %q", bad)
+	}
 	// And through the tunnel.
 	_, conn := shell(t, h, a)
 	web := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
@@ -254,6 +261,17 @@ func TestDebugEndpoints(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer resp.Body.Close()
+	page = ""
+	if resp, err := web.Get("http://agent/metrics"); err == nil {
+		b, err := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if page = string(b); err != nil {
+			t.Error(err)
+		}
+	}
+	if !strings.Contains(page, `coderd_agentstats_currently_reachable_peers{connection_type="derp"} 1`+"\n") {
+		t.Errorf("the metrics through the tunnel:\n%s", page)
+	}
 	var state struct{ Tunnels struct{ Tunnels int } }
 	if err := json.NewDecoder(resp.Body).Decode(&state); err != nil || state.Tunnels.Tunnels != 1 {
 		t.Errorf("%v: %+v", err, state)

@@ -90,12 +90,14 @@ func (a *Agent) sendStats(ctx context.Context, c agentrpc.DRPCAgentClient) error
 		a.mu.Unlock()
 		n, terminals := l.ssh.Counts(), l.ptys.Watched()
 		t := l.listener.Load().Stats()
+		direct, relayed := l.listener.Load().Peers()
 		call, cancel := context.WithTimeout(ctx, callTimeout)
 		resp, err := c.UpdateStats(call, &agentrpc.StatsRequest{
 			RxBytes: int64(t.RxBytes), TxBytes: int64(t.TxBytes), RxPackets: int64(t.RxPackets), TxPackets: int64(t.TxPackets),
 			ConnectionMedianLatencyMs: float64(t.MedianRTT.Microseconds()) / 1000,
 			ConnectionCount:           n.SSH + n.VSCode + n.JetBrains + terminals,
 			SessionCountSsh:           n.SSH, SessionCountVscode: n.VSCode, SessionCountJetbrains: n.JetBrains, SessionCountReconnectingPty: terminals,
+			PeersDirect: int64(direct), PeersRelayed: int64(relayed),
 		})
 		cancel()
 		if err != nil {

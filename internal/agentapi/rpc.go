@@ -100,7 +100,7 @@ func (a *API) serve(ctx context.Context, ws *websocket.Conn, c presence.Connecti
 	}
 	defer session.Close()
 	defer context.AfterFunc(ctx, func() { session.Close() })()
-	watch(session, a.c.KeepAlive)
+	watch(session, a.c.KeepAlive, func(d time.Duration) { a.c.Presence.SetLatency(c, d) })
 	srv := &server{presence: a.c.Presence, conn: c, end: cancel}
 	turns := make(chan struct{}, maxCalls)
 	for {
@@ -126,18 +126,20 @@ func (a *API) serve(ctx context.Context, ws *websocket.Conn, c presence.Connecti
 	}
 }
 
-// watch asks for signs of life and ends a session that does not answer. Between,
-// it is a timer and not a goroutine.
-func watch(session *yamux.Session, every time.Duration) {
+// watch asks for signs of life and ends a session that does not answer. heard is
+// told how long an answer took. Between, it is a timer and not a goroutine.
+func watch(session *yamux.Session, every time.Duration, heard func(time.Duration)) {
 	time.AfterFunc(every, func() {
 		if session.IsClosed() {
 			return
 		}
-		if _, err := session.Ping(); err != nil {
+		d, err := session.Ping()
+		if err != nil {
 			session.Close() //nolint:errcheck // it is lost
 			return
 		}
-		watch(session, every)
+		heard(d)
+		watch(session, every, heard)
 	})
 }
 

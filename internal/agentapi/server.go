@@ -132,6 +132,7 @@ func (s *server) UpdateStats(ctx context.Context, req *agentrpc.StatsRequest) (*
 	next, err := s.presence.PutStats(ctx, s.conn.Agent, presence.Stats{
 		SSH: req.SessionCountSsh, VSCode: req.SessionCountVscode, JetBrains: req.SessionCountJetbrains, ReconnectingPTY: req.SessionCountReconnectingPty,
 		RxBytes: req.RxBytes, TxBytes: req.TxBytes, LatencyMS: req.ConnectionMedianLatencyMs,
+		Connections: req.ConnectionCount, Direct: req.PeersDirect, Relayed: req.PeersRelayed,
 	})
 	if err != nil {
 		return nil, agentrpc.WithCode(err)

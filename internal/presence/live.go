@@ -49,6 +49,9 @@ type liveAgent struct {
 	connections map[uuid.UUID]error // why one counts no more, nil for one that does
 	values      map[string]liveValue
 	reported    reported
+	roundTrip   time.Duration // to it, 0: not measured
+	// Scripts that ran since it connected.
+	scriptsOK, scriptsFailed int64
 }
 
 // liveValue is the newest value under a key; dirty when it is not written down.
@@ -277,7 +280,15 @@ func (s *Service) run(ctx context.Context) {
 	defer beat.Stop()
 	defer sample.Stop()
 	defer sweep.Stop()
-	var soon <-chan time.Time
+	var soon, observe <-chan time.Time
+	if len(s.observed.told) > 0 {
+		t := time.NewTicker(observeEvery)
+		defer t.Stop()
+		observe = t.C
+		if err := s.Observe(ctx); err != nil && ctx.Err() == nil {
+			s.log.WarnContext(ctx, "could not read the agents for the metrics; trying again soon", "error", err)
+		}
+	}
 	since := s.now()
 	for {
 		var what string
@@ -301,6 +312,8 @@ func (s *Service) run(ctx context.Context) {
 			}
 		case <-watches:
 			what, err = "see which agents are watched", s.readWatches(ctx)
+		case <-observe:
+			what, err = "read the agents for the metrics", s.Observe(ctx)
 		case <-s.live.soon:
 			if soon == nil {
 				soon = time.After(soonAfter)

@@ -24,11 +24,11 @@ func replica(t *testing.T, h *agenttest.House) *presence.Service {
 	return presence.New(presence.Config{Store: h.Store, Hub: hub, ReplicaID: uuid.New(), HostKeySecret: []byte("secret")})
 }
 
-func measured(t *testing.T, h *agenttest.House, name string) agenttest.Agent {
+func measured(t *testing.T, h *agenttest.House, name string, change ...func(*provisioner.Agent)) agenttest.Agent {
 	t.Helper()
-	return h.Workspace(name, func(p *provisioner.Agent) {
+	return h.Workspace(name, append(change, func(p *provisioner.Agent) {
 		p.Metadata = []*provisioner.Agent_Metadata{{Key: "cpu", Script: "x", Interval: 1}, {Key: "disk", Script: "y", Interval: 1}}
-	})
+	})...)
 }
 
 func stored(t *testing.T, h *agenttest.House, agent uuid.UUID) map[string]string {

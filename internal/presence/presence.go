@@ -51,6 +51,8 @@ type Config struct {
 	STUN []string
 	// Registerer takes the coderd_agentapi_metadata_* metrics; nil: none.
 	Registerer prometheus.Registerer
+	// Observe adds metrics of agents; nil: none.
+	Observe *Observation
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 }
@@ -65,7 +67,9 @@ type Service struct {
 	now   func() time.Time
 	live  *live
 	count *metrics
-	loop  lifecycle.Loop
+	// observed is what metrics tell of agents.
+	observed *observed
+	loop     lifecycle.Loop
 }
 
 // New gives a service; nothing runs until Start.
@@ -78,6 +82,7 @@ func New(c Config) *Service {
 		s.log = slog.New(slog.DiscardHandler)
 	}
 	s.live, s.count = newLive(), newMetrics(c.Registerer)
+	s.observed = newObserved(s, c.Registerer, c.Observe)
 	s.loop.Run = s.run
 	return s
 }
@@ -208,6 +213,9 @@ func (s *Service) View(ctx context.Context, actor access.Subject, agentID uuid.U
 	for _, r := range loaded[a.JobID] {
 		for _, found := range r.Agents {
 			if found.ID == agentID {
+				if d, ok := s.live.latency(agentID); ok {
+					found.Latency[RelayRegion] = coder.DERPRegion{LatencyMS: float64(d.Microseconds()) / 1000, Preferred: true}
+				}
 				return found, nil
 			}
 		}

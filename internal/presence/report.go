@@ -54,9 +54,24 @@ func (s *Service) AddScriptTiming(ctx context.Context, a Agent, t ScriptTiming) 
 		AgentID: a.ID, ScriptID: t.ScriptID, StartedAt: t.StartedAt, EndedAt: t.EndedAt, ExitCode: t.ExitCode, Stage: t.Stage, Status: t.Status,
 	})
 	if err == nil {
+		s.live.ran(a, t.Status != "exit_failure" && t.Status != "timed_out")
 		s.changed(a)
 	}
 	return err
+}
+
+// ran counts a script for the metrics.
+func (l *live) ran(a Agent, ok bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	agent := l.agents[a.ID]
+	switch {
+	case agent == nil:
+	case ok:
+		agent.scriptsOK++
+	default:
+		agent.scriptsFailed++
+	}
 }
 
 // GitSSHKey gives the key pair with which an agent reaches git servers in its

@@ -14,8 +14,11 @@ import (
 // tunnels carried since it began, and what a round trip takes, 0 for unknown.
 type Stats struct {
 	SSH, VSCode, JetBrains, ReconnectingPTY int64
+	Connections                             int64
 	RxBytes, TxBytes                        int64
 	LatencyMS                               float64
+	// Clients that are reached directly, and through the relay.
+	Direct, Relayed int64
 }
 
 const statsInterval = 30 * time.Second
@@ -31,8 +34,8 @@ const (
 
 // reported is the last report of an agent that is connected here.
 type reported struct {
-	at     time.Time
-	rx, tx int64
+	at    time.Time
+	stats Stats
 }
 
 // use is what an agent was in use since it was last written down.
@@ -58,7 +61,7 @@ func (s *Service) PutStats(_ context.Context, a Agent, st Stats) (time.Duration,
 }
 
 func believable(st Stats) Stats {
-	for _, n := range []*int64{&st.SSH, &st.VSCode, &st.JetBrains, &st.ReconnectingPTY} {
+	for _, n := range []*int64{&st.SSH, &st.VSCode, &st.JetBrains, &st.ReconnectingPTY, &st.Connections, &st.Direct, &st.Relayed} {
 		*n = min(max(*n, 0), maxSessions)
 	}
 	st.RxBytes, st.TxBytes = max(st.RxBytes, 0), max(st.TxBytes, 0)
@@ -79,11 +82,11 @@ func (l *live) count(a Agent, st Stats, now time.Time) {
 	since, rx, tx := statsInterval, int64(0), int64(0)
 	if before := agent.reported; !before.at.IsZero() { // the first report only says from where on to count
 		since = min(max(now.Sub(before.at), 0), maxBetween)
-		if rx, tx = st.RxBytes, st.TxBytes; rx >= before.rx && tx >= before.tx { // otherwise the agent began anew
-			rx, tx = rx-before.rx, tx-before.tx
+		if rx, tx = st.RxBytes, st.TxBytes; rx >= before.stats.RxBytes && tx >= before.stats.TxBytes { // otherwise the agent began anew
+			rx, tx = rx-before.stats.RxBytes, tx-before.stats.TxBytes
 		}
 	}
-	agent.reported = reported{now, st.RxBytes, st.TxBytes}
+	agent.reported = reported{now, st}
 	u := l.uses[a.ID]
 	if u == nil {
 		u = &use{}

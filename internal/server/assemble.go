@@ -206,9 +206,13 @@ func (s *Server) rooms(d facts) (rooms, error) {
 		},
 		DropOwnerToken: r.identity.DeleteBuildToken,
 	})
+	var observe *presence.Observation
+	if s.c.PrometheusEnable {
+		observe = &presence.Observation{Stats: s.c.AgentStats, By: s.c.AgentStatsBy}
+	}
 	r.presence = presence.New(presence.Config{
 		Store: store, Hub: r.hub, Log: s.log.With(named("presence")...), ReplicaID: s.replica, AccessURL: s.accessURL.String(),
-		ClientCA: d.authority.Certificate(), HostKeySecret: d.hostKeys, DisableDirect: s.c.DisableDirect, STUN: s.stunServers(), Registerer: s.registry,
+		ClientCA: d.authority.Certificate(), HostKeySecret: d.hostKeys, DisableDirect: s.c.DisableDirect, STUN: s.stunServers(), Registerer: s.registry, Observe: observe,
 	})
 	r.board = switchboard.New(switchboard.Config{
 		Store: store, Replica: switchboard.Replica{ID: s.replica, Version: s.c.Version, RelayAddress: relayAddress(s.c.RelayURL)}, Authority: d.authority,

@@ -88,8 +88,12 @@ type Config struct {
 
 	PrometheusEnable  bool
 	PrometheusAddress string
-	PprofEnable       bool
-	PprofAddress      string
+	// AgentStats adds the metrics that agents report, told apart by the labels of
+	// AgentStatsBy.
+	AgentStats   bool
+	AgentStatsBy []string
+	PprofEnable  bool
+	PprofAddress string
 }
 
 // TLS says how HTTPS is answered. Files come in pairs; a certificate is chosen

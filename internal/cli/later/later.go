@@ -67,8 +67,6 @@ func relay() []Row {
 
 func observability() []Row {
 	return []Row{
-		{"prometheus-collect-agent-stats", "bool", "CODER_PROMETHEUS_COLLECT_AGENT_STATS", "introspection.prometheus.collect_agent_stats", "", "Collect statistics of agents as metrics."},
-		{"prometheus-aggregate-agent-stats-by", "string-array", "CODER_PROMETHEUS_AGGREGATE_AGENT_STATS_BY", "introspection.prometheus.aggregate_agent_stats_by", "agent_name,template_name,username,workspace_name", "Labels by which statistics of agents are summed up."},
 		{"prometheus-collect-db-metrics", "bool", "CODER_PROMETHEUS_COLLECT_DB_METRICS", "introspection.prometheus.collect_db_metrics", "false", "Collect the time that every query takes."},
 		{"trace", "bool", "CODER_TRACE_ENABLE", "introspection.tracing.enable", "", "Collect traces."},
 		{"trace-honeycomb-api-key", "string", "CODER_TRACE_HONEYCOMB_API_KEY", "", "", "Key to send traces to Honeycomb with."},

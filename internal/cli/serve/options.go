@@ -165,6 +165,8 @@ func observabilityOptions(f *serverFlags) []*option.Option {
 	return under("Observability",
 		option.Bool(&c.PrometheusEnable, "prometheus-enable", "Show metrics.").Env("CODER_PROMETHEUS_ENABLE").YAML("introspection.prometheus.enable"),
 		option.Address(&c.PrometheusAddress, "prometheus-address", "Address to show them at.").Env("CODER_PROMETHEUS_ADDRESS").YAML("introspection.prometheus.address").Def("127.0.0.1:2112"),
+		option.Bool(&c.AgentStats, "prometheus-collect-agent-stats", "Show metrics of what agents report, too.").Env("CODER_PROMETHEUS_COLLECT_AGENT_STATS").YAML("introspection.prometheus.collect_agent_stats"),
+		option.Words(&c.AgentStatsBy, "prometheus-aggregate-agent-stats-by", "Labels by which those are told apart.", "agent_name", "template_name", "username", "workspace_name").As("string-array").Env("CODER_PROMETHEUS_AGGREGATE_AGENT_STATS_BY").YAML("introspection.prometheus.aggregate_agent_stats_by").Def("agent_name,template_name,username,workspace_name"),
 		option.Bool(&c.PprofEnable, "pprof-enable", "Show profiles.").Env("CODER_PPROF_ENABLE").YAML("introspection.pprof.enable"),
 		option.Address(&c.PprofAddress, "pprof-address", "Address to show them at.").Env("CODER_PPROF_ADDRESS").YAML("introspection.pprof.address").Def("127.0.0.1:6060"),
 		option.Duration(&c.HealthRefresh, "health-check-refresh", "How long a health report holds.").Env("CODER_HEALTH_CHECK_REFRESH").YAML("introspection.healthcheck.refresh").Def("10m0s"),

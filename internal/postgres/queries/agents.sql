@@ -205,3 +205,29 @@ WHERE a.first_connected_at IS NULL AND a.connection_timeout_seconds > 0
   AND a.created_at > sqlc.arg(since)::timestamptz - interval '1 day'
   AND a.created_at + make_interval(secs => a.connection_timeout_seconds) > sqlc.arg(since)::timestamptz
   AND a.created_at + make_interval(secs => a.connection_timeout_seconds) <= sqlc.arg(until)::timestamptz;
+
+-- name: AgentsObserved :many
+-- What metrics tell of the agents of workspaces that were started last, at most
+-- so many, with their apps.
+SELECT a.id, a.name, a.certificate, a.lifecycle_state, a.started_at, a.ready_at, a.created_at, a.first_connected_at, a.last_connected_at,
+    a.disconnected_at, a.connection_timeout_seconds, w.name AS workspace_name, u.username AS owner_username, t.name AS template_name,
+    ARRAY(SELECT coalesce(nullif(p.display_name, ''), p.slug) FROM workspace_apps p WHERE p.agent_id = a.id ORDER BY p.id)::text[] AS apps,
+    ARRAY(SELECT p.health FROM workspace_apps p WHERE p.agent_id = a.id ORDER BY p.id)::text[] AS healths
+FROM (
+    SELECT b.job_id, b.workspace_id
+    FROM workspaces one
+    CROSS JOIN LATERAL (
+        SELECT last.job_id, last.transition, last.workspace_id, last.created_at
+        FROM workspace_builds last WHERE last.workspace_id = one.id ORDER BY last.build_number DESC LIMIT 1
+    ) b
+    WHERE one.deleted_at IS NULL AND b.transition = 'start'
+    ORDER BY b.created_at DESC
+    LIMIT sqlc.arg(count)
+) b
+JOIN workspaces w ON w.id = b.workspace_id
+JOIN users u ON u.id = w.owner_id
+JOIN templates t ON t.id = w.template_id
+JOIN workspace_resources r ON r.job_id = b.job_id
+JOIN workspace_agents a ON a.resource_id = r.id
+ORDER BY a.id
+LIMIT sqlc.arg(count);

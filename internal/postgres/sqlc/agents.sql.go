@@ -823,6 +823,89 @@ func (q *Queries) AgentsGoneQuiet(ctx context.Context, now time.Time, heardAfter
 	return items, nil
 }
 
+const agentsObserved = `-- name: AgentsObserved :many
+SELECT a.id, a.name, a.certificate, a.lifecycle_state, a.started_at, a.ready_at, a.created_at, a.first_connected_at, a.last_connected_at,
+    a.disconnected_at, a.connection_timeout_seconds, w.name AS workspace_name, u.username AS owner_username, t.name AS template_name,
+    ARRAY(SELECT coalesce(nullif(p.display_name, ''), p.slug) FROM workspace_apps p WHERE p.agent_id = a.id ORDER BY p.id)::text[] AS apps,
+    ARRAY(SELECT p.health FROM workspace_apps p WHERE p.agent_id = a.id ORDER BY p.id)::text[] AS healths
+FROM (
+    SELECT b.job_id, b.workspace_id
+    FROM workspaces one
+    CROSS JOIN LATERAL (
+        SELECT last.job_id, last.transition, last.workspace_id, last.created_at
+        FROM workspace_builds last WHERE last.workspace_id = one.id ORDER BY last.build_number DESC LIMIT 1
+    ) b
+    WHERE one.deleted_at IS NULL AND b.transition = 'start'
+    ORDER BY b.created_at DESC
+    LIMIT $1
+) b
+JOIN workspaces w ON w.id = b.workspace_id
+JOIN users u ON u.id = w.owner_id
+JOIN templates t ON t.id = w.template_id
+JOIN workspace_resources r ON r.job_id = b.job_id
+JOIN workspace_agents a ON a.resource_id = r.id
+ORDER BY a.id
+LIMIT $1
+`
+
+type AgentsObservedRow struct {
+	ID                       uuid.UUID
+	Name                     string
+	Certificate              []byte
+	LifecycleState           string
+	StartedAt                *time.Time
+	ReadyAt                  *time.Time
+	CreatedAt                time.Time
+	FirstConnectedAt         *time.Time
+	LastConnectedAt          *time.Time
+	DisconnectedAt           *time.Time
+	ConnectionTimeoutSeconds int32
+	WorkspaceName            string
+	OwnerUsername            string
+	TemplateName             string
+	Apps                     []string
+	Healths                  []string
+}
+
+// What metrics tell of the agents of workspaces that were started last, at most
+// so many, with their apps.
+func (q *Queries) AgentsObserved(ctx context.Context, count int32) ([]AgentsObservedRow, error) {
+	rows, err := q.db.Query(ctx, agentsObserved, count)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []AgentsObservedRow{}
+	for rows.Next() {
+		var i AgentsObservedRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.Name,
+			&i.Certificate,
+			&i.LifecycleState,
+			&i.StartedAt,
+			&i.ReadyAt,
+			&i.CreatedAt,
+			&i.FirstConnectedAt,
+			&i.LastConnectedAt,
+			&i.DisconnectedAt,
+			&i.ConnectionTimeoutSeconds,
+			&i.WorkspaceName,
+			&i.OwnerUsername,
+			&i.TemplateName,
+			&i.Apps,
+			&i.Healths,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const agentsTimedOut = `-- name: AgentsTimedOut :many
 SELECT a.id, b.workspace_id
 FROM workspace_agents a
