@@ -19,14 +19,16 @@ export const theme = createTheme({
     TableScrollContainer: { defaultProps: { type: 'native', tabIndex: 0, pos: 'relative' } }, // by keyboard too; what is hidden in it stays in it
     Badge: { defaultProps: { tt: 'none', fw: 600 } },
     Tooltip: { defaultProps: { withArrow: true, openDelay: 300 } },
-    Modal: { defaultProps: { centered: true } },
+    Modal: { defaultProps: { centered: true, closeButtonProps: { 'aria-label': 'Close' } } },
+    ModalHeader: { defaultProps: { role: 'none' } }, // of the dialog, not of the page
+    Notification: { defaultProps: { closeButtonProps: { 'aria-label': 'Close' } } },
   },
 });
 
 /** Colours with more contrast than Mantine's own: 4.5 to 1 and better, as WCAG AA asks of text. */
 export const contrast: CSSVariablesResolver = () => {
-  const light: Record<string, string> = { '--mantine-color-dimmed': 'var(--mantine-color-gray-7)', '--mantine-color-placeholder': 'var(--mantine-color-gray-7)' };
-  const dark: Record<string, string> = { '--mantine-color-dimmed': 'var(--mantine-color-dark-1)', '--mantine-color-placeholder': 'var(--mantine-color-dark-1)' };
+  const light: Record<string, string> = { '--mantine-color-dimmed': 'var(--mantine-color-gray-7)', '--mantine-color-placeholder': 'var(--mantine-color-gray-7)', '--mantine-color-error': 'var(--mantine-color-red-text)' };
+  const dark: Record<string, string> = { '--mantine-color-dimmed': 'var(--mantine-color-dark-1)', '--mantine-color-placeholder': 'var(--mantine-color-dark-1)', '--mantine-color-error': 'var(--mantine-color-red-text)' };
   for (const name of [...Object.keys(DEFAULT_THEME.colors), 'brand']) {
     if (name === 'dark') continue;
     const deep = `color-mix(in srgb, var(--mantine-color-${name}-9), black 35%)`;

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { chromium } from 'playwright-core';
 import { launch } from './browser.mjs';
+import { findings } from './look.mjs';
 
 /** Opens a browser at url. Refusals of the server are no complaints: journeys provoke some. */
 export async function sitDown(url, password) {
@@ -24,6 +25,11 @@ export async function sitDown(url, password) {
       await page.getByRole('textbox', { name: 'Password' }).fill(secret);
       await person.button('Log in').click();
       await person.heading('Workspaces').waitFor();
+    },
+    /** Nothing on the page is hard to use for who sees, hears or moves otherwise. */
+    async reads(tab = page) {
+      await tab.getByRole('heading', { level: 1 }).first().waitFor({ state: 'attached' });
+      assert.deepEqual(await findings(tab), []);
     },
     /** Runs a journey; when it fails, what the page shows is told and kept. */
     async go(name, journey) {

@@ -220,7 +220,14 @@ export interface paths {
         /** Search the audit log */
         get: {
             parameters: {
-                query?: never;
+                query?: {
+                    /** @description How many at most, up to 1000. Without it, as many as the list gives at once: 1000 where nothing else is said. A page that is full may have one behind it. */
+                    limit?: number;
+                    /** @description How many to leave out, of those before the page. */
+                    offset?: number;
+                    /** @description A user name, and resource_type:, resource_id:, resource_target:, action:, username:, email:, organization:, request_id:, build_reason:, date_from:, date_to:. */
+                    q?: string;
+                };
                 header?: never;
                 path?: never;
                 cookie?: never;
@@ -406,7 +413,14 @@ export interface paths {
         /** Search the connection log */
         get: {
             parameters: {
-                query?: never;
+                query?: {
+                    /** @description How many at most, up to 1000. Without it, as many as the list gives at once: 1000 where nothing else is said. A page that is full may have one behind it. */
+                    limit?: number;
+                    /** @description How many to leave out, of those before the page. */
+                    offset?: number;
+                    /** @description A user name, and organization:, workspace_owner:, workspace_owner_email:, username:, user_email:, type:, status:, connected_after:, connected_before:, workspace_id:, connection_id:. */
+                    q?: string;
+                };
                 header?: never;
                 path?: never;
                 cookie?: never;
@@ -970,7 +984,22 @@ export interface paths {
         /** List groups */
         get: {
             parameters: {
-                query?: never;
+                query?: {
+                    /** @description Leaves the members out; there is a page of them for each group. */
+                    exclude_members?: boolean;
+                    /** @description Ids, apart by commas. */
+                    group_ids?: string;
+                    /** @description Id or name of a user. */
+                    has_member?: string;
+                    /** @description How many at most, up to 1000. Without it, as many as the list gives at once: 1000 where nothing else is said. A page that is full may have one behind it. */
+                    limit?: number;
+                    /** @description How many to leave out, of those before the page. */
+                    offset?: number;
+                    /** @description Id or name. */
+                    organization?: string;
+                    /** @description Part of a name. */
+                    q?: string;
+                };
                 header?: never;
                 path?: never;
                 cookie?: never;
@@ -1092,7 +1121,14 @@ export interface paths {
         /** A page of a group's members */
         get: {
             parameters: {
-                query?: never;
+                query?: {
+                    /** @description How many at most, up to 1000. Without it, as many as the list gives at once: 1000 where nothing else is said. A page that is full may have one behind it. */
+                    limit?: number;
+                    /** @description How many to leave out, of those before the page. */
+                    offset?: number;
+                    /** @description Part of a name or address. */
+                    q?: string;
+                };
                 header?: never;
                 path: {
                     group: string;
@@ -1310,7 +1346,12 @@ export interface paths {
         /** List organizations */
         get: {
             parameters: {
-                query?: never;
+                query?: {
+                    /** @description How many at most, up to 1000. Without it, as many as the list gives at once: 1000 where nothing else is said. A page that is full may have one behind it. */
+                    limit?: number;
+                    /** @description How many to leave out, of those before the page. */
+                    offset?: number;
+                };
                 header?: never;
                 path?: never;
                 cookie?: never;
@@ -1456,7 +1497,16 @@ export interface paths {
         /** List an organization's groups */
         get: {
             parameters: {
-                query?: never;
+                query?: {
+                    /** @description Leaves the members out; there is a page of them for each group. */
+                    exclude_members?: boolean;
+                    /** @description How many at most, up to 1000. Without it, as many as the list gives at once: 1000 where nothing else is said. A page that is full may have one behind it. */
+                    limit?: number;
+                    /** @description How many to leave out, of those before the page. */
+                    offset?: number;
+                    /** @description Part of a name. */
+                    q?: string;
+                };
                 header?: never;
                 path: {
                     organization: string;
@@ -1559,7 +1609,14 @@ export interface paths {
         /** List members */
         get: {
             parameters: {
-                query?: never;
+                query?: {
+                    /** @description How many at most, up to 1000. Without it, as many as the list gives at once: 1000 where nothing else is said. A page that is full may have one behind it. */
+                    limit?: number;
+                    /** @description How many to leave out, of those before the page. */
+                    offset?: number;
+                    /** @description Part of a name or address, and user_id:. */
+                    q?: string;
+                };
                 header?: never;
                 path: {
                     organization: string;
@@ -1934,7 +1991,14 @@ export interface paths {
         /** A page of members */
         get: {
             parameters: {
-                query?: never;
+                query?: {
+                    /** @description How many at most, up to 1000. Without it, as many as the list gives at once: 1000 where nothing else is said. A page that is full may have one behind it. */
+                    limit?: number;
+                    /** @description How many to leave out, of those before the page. */
+                    offset?: number;
+                    /** @description Part of a name or address, and user_id:. */
+                    q?: string;
+                };
                 header?: never;
                 path: {
                     organization: string;
@@ -1972,7 +2036,18 @@ export interface paths {
         /** List provisioner daemons */
         get: {
             parameters: {
-                query?: never;
+                query?: {
+                    /** @description Ids, apart by commas. */
+                    ids?: string;
+                    /** @description How many at most, up to 1000. Without it, as many as the list gives at once: 1000 where nothing else is said. A page that is full may have one behind it. */
+                    limit?: number;
+                    /** @description How many to leave out, of those before the page. */
+                    offset?: number;
+                    /** @description Statuses, apart by commas. */
+                    status?: string;
+                    /** @description A JSON object: those that have these tags, among others. */
+                    tags?: string;
+                };
                 header?: never;
                 path: {
                     organization: string;
@@ -2010,7 +2085,20 @@ export interface paths {
         /** List provisioner jobs */
         get: {
             parameters: {
-                query?: never;
+                query?: {
+                    /** @description Ids, apart by commas. */
+                    ids?: string;
+                    /** @description Id or name of a user. */
+                    initiator?: string;
+                    /** @description How many at most, up to 1000. Without it, as many as the list gives at once: 1000 where nothing else is said. A page that is full may have one behind it. */
+                    limit?: number;
+                    /** @description How many to leave out, of those before the page. */
+                    offset?: number;
+                    /** @description Statuses, apart by commas. */
+                    status?: string;
+                    /** @description A JSON object: those that have these tags, among others. */
+                    tags?: string;
+                };
                 header?: never;
                 path: {
                     organization: string;
@@ -2126,7 +2214,12 @@ export interface paths {
         /** List provisioner keys */
         get: {
             parameters: {
-                query?: never;
+                query?: {
+                    /** @description How many at most, up to 1000. Without it, as many as the list gives at once: 1000 where nothing else is said. A page that is full may have one behind it. */
+                    limit?: number;
+                    /** @description How many to leave out, of those before the page. */
+                    offset?: number;
+                };
                 header?: never;
                 path: {
                     organization: string;
@@ -2270,7 +2363,12 @@ export interface paths {
         /** List connected provisioner daemons by key */
         get: {
             parameters: {
-                query?: never;
+                query?: {
+                    /** @description How many at most, up to 1000. Without it, as many as the list gives at once: 1000 where nothing else is said. A page that is full may have one behind it. */
+                    limit?: number;
+                    /** @description How many to leave out, of those before the page. */
+                    offset?: number;
+                };
                 header?: never;
                 path: {
                     organization: string;
@@ -2308,7 +2406,18 @@ export interface paths {
         /** Get what waits and runs, by tag set */
         get: {
             parameters: {
-                query?: never;
+                query?: {
+                    /** @description How many at most, up to 1000. Without it, as many as the list gives at once: 1000 where nothing else is said. A page that is full may have one behind it. */
+                    limit?: number;
+                    /** @description How many to leave out, of those before the page. */
+                    offset?: number;
+                    /** @description A JSON object: what a provisioner with these tags would take. */
+                    provisioner_tags?: string;
+                    /** @description A JSON object: those that have these tags, among others. */
+                    tags?: string;
+                    /** @description How long a job should wait at most, for recommended_slots; 60 without it. */
+                    target_seconds?: number;
+                };
                 header?: never;
                 path: {
                     organization: string;
@@ -2782,7 +2891,14 @@ export interface paths {
         /** List an organization's templates */
         get: {
             parameters: {
-                query?: never;
+                query?: {
+                    /** @description How many at most, up to 1000. Without it, as many as the list gives at once: 1000 where nothing else is said. A page that is full may have one behind it. */
+                    limit?: number;
+                    /** @description How many to leave out, of those before the page. */
+                    offset?: number;
+                    /** @description Part of a name, and name:, exact_name:, organization:, author:, deprecated:, has-ai-task:, has_external_agent:. */
+                    q?: string;
+                };
                 header?: never;
                 path: {
                     organization: string;
@@ -3367,7 +3483,14 @@ export interface paths {
         /** List templates */
         get: {
             parameters: {
-                query?: never;
+                query?: {
+                    /** @description How many at most, up to 1000. Without it, as many as the list gives at once: 1000 where nothing else is said. A page that is full may have one behind it. */
+                    limit?: number;
+                    /** @description How many to leave out, of those before the page. */
+                    offset?: number;
+                    /** @description Part of a name, and name:, exact_name:, organization:, author:, deprecated:, has-ai-task:, has_external_agent:. */
+                    q?: string;
+                };
                 header?: never;
                 path?: never;
                 cookie?: never;
@@ -3553,7 +3676,14 @@ export interface paths {
         /** Whom an access list may name */
         get: {
             parameters: {
-                query?: never;
+                query?: {
+                    /** @description How many at most, up to 1000. Without it, as many as the list gives at once: 1000 where nothing else is said. A page that is full may have one behind it. */
+                    limit?: number;
+                    /** @description How many to leave out, of those before the page. */
+                    offset?: number;
+                    /** @description Part of a name or address of users. */
+                    q?: string;
+                };
                 header?: never;
                 path: {
                     template: string;
@@ -3629,7 +3759,16 @@ export interface paths {
         /** List a template's versions */
         get: {
             parameters: {
-                query?: never;
+                query?: {
+                    /** @description The last version of the page before. */
+                    after_id?: string;
+                    /** @description Archived ones, too. */
+                    include_archived?: boolean;
+                    /** @description How many at most, up to 1000. Without it, as many as the list gives at once: 1000 where nothing else is said. A page that is full may have one behind it. */
+                    limit?: number;
+                    /** @description How many to leave out, of those before the page. */
+                    offset?: number;
+                };
                 header?: never;
                 path: {
                     template: string;
@@ -4639,7 +4778,16 @@ export interface paths {
         /** List users */
         get: {
             parameters: {
-                query?: never;
+                query?: {
+                    /** @description The last user of the page before. */
+                    after_id?: string;
+                    /** @description How many at most, up to 1000. Without it, as many as the list gives at once: 1000 where nothing else is said. A page that is full may have one behind it. */
+                    limit?: number;
+                    /** @description How many to leave out, of those before the page. */
+                    offset?: number;
+                    /** @description Part of a name or address, and status:, role:, login_type:, last_seen_before:, last_seen_after:, created_before:, created_after:. */
+                    q?: string;
+                };
                 header?: never;
                 path?: never;
                 cookie?: never;
@@ -5098,7 +5246,16 @@ export interface paths {
         /** List API tokens */
         get: {
             parameters: {
-                query?: never;
+                query?: {
+                    /** @description Those of all users, as far as they may be seen. */
+                    include_all?: boolean;
+                    /** @description Those that have run out, too. */
+                    include_expired?: boolean;
+                    /** @description How many at most, up to 1000. Without it, as many as the list gives at once: 1000 where nothing else is said. A page that is full may have one behind it. */
+                    limit?: number;
+                    /** @description How many to leave out, of those before the page. */
+                    offset?: number;
+                };
                 header?: never;
                 path: {
                     user: string;
@@ -5277,7 +5434,12 @@ export interface paths {
         /** A user's organizations */
         get: {
             parameters: {
-                query?: never;
+                query?: {
+                    /** @description How many at most, up to 1000. Without it, as many as the list gives at once: 1000 where nothing else is said. A page that is full may have one behind it. */
+                    limit?: number;
+                    /** @description How many to leave out, of those before the page. */
+                    offset?: number;
+                };
                 header?: never;
                 path: {
                     user: string;
@@ -5628,7 +5790,12 @@ export interface paths {
         /** List sessions */
         get: {
             parameters: {
-                query?: never;
+                query?: {
+                    /** @description How many at most, up to 1000. Without it, as many as the list gives at once: 1000 where nothing else is said. A page that is full may have one behind it. */
+                    limit?: number;
+                    /** @description How many to leave out, of those before the page. */
+                    offset?: number;
+                };
                 header?: never;
                 path: {
                     user: string;
@@ -6939,7 +7106,14 @@ export interface paths {
         /** List workspaces */
         get: {
             parameters: {
-                query?: never;
+                query?: {
+                    /** @description How many at most, up to 1000. Without it, as many as the list gives at once: 1000 where nothing else is said. A page that is full may have one behind it. */
+                    limit?: number;
+                    /** @description How many to leave out, of those before the page. */
+                    offset?: number;
+                    /** @description Part of a name, owner/name, and owner:, name:, name_exact:, template:, organization:, status:, has-agent:, healthy:, dormant:, outdated:, shared:, has-ai-task:, has_external_agent:, last_used_before:, last_used_after:, id:, param:. */
+                    q?: string;
+                };
                 header?: never;
                 path?: never;
                 cookie?: never;
@@ -7119,7 +7293,14 @@ export interface paths {
         /** With whom a workspace may be shared */
         get: {
             parameters: {
-                query?: never;
+                query?: {
+                    /** @description How many at most, up to 1000. Without it, as many as the list gives at once: 1000 where nothing else is said. A page that is full may have one behind it. */
+                    limit?: number;
+                    /** @description How many to leave out, of those before the page. */
+                    offset?: number;
+                    /** @description Part of a name or address of users. */
+                    q?: string;
+                };
                 header?: never;
                 path: {
                     workspace: string;
@@ -7237,7 +7418,16 @@ export interface paths {
         /** List the builds of a workspace */
         get: {
             parameters: {
-                query?: never;
+                query?: {
+                    /** @description The last build of the page before. */
+                    after_id?: string;
+                    /** @description How many at most, up to 1000. Without it, as many as the list gives at once: 1000 where nothing else is said. A page that is full may have one behind it. */
+                    limit?: number;
+                    /** @description How many to leave out, of those before the page. */
+                    offset?: number;
+                    /** @description A moment (RFC 3339): builds made after it. */
+                    since?: string;
+                };
                 header?: never;
                 path: {
                     workspace: string;
@@ -8002,6 +8192,7 @@ export interface components {
             id: string;
             ip: string;
             organization: components["schemas"]["MinimalOrganization"];
+            /** @description SSHInfo is there for what lasts, WebInfo for apps and ports. */
             ssh_info?: components["schemas"]["ConnectionLogSSHInfo"] | null;
             type: components["schemas"]["ConnectionType"];
             web_info?: components["schemas"]["ConnectionLogWebInfo"] | null;
@@ -8020,15 +8211,22 @@ export interface components {
             /** Format: uuid */
             connection_id: string;
             disconnect_reason?: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description nil: it lasts
+             */
             disconnect_time?: string | null;
+            /** @description nil: nobody knows */
             exit_code?: number | null;
+            /** @description who connected; our own */
             user?: components["schemas"]["User"] | null;
+            /** @description our own */
             user_agent?: string;
         };
         ConnectionLogWebInfo: {
             slug_or_port: string;
             status_code: number;
+            /** @description nil: nobody who was logged in */
             user: components["schemas"]["User"] | null;
             user_agent: string;
         };
@@ -8076,6 +8274,7 @@ export interface components {
             name: string;
         };
         CreateProvisionerKeyRequest: {
+            /** @description ExpiresInSeconds is how long the key is good, at most MaxProvisionerKeySeconds; 0 means until it is deleted. */
             expires_in_seconds?: number;
             name: string;
             tags?: {
@@ -8101,6 +8300,7 @@ export interface components {
             dormant_ttl_ms?: number;
             failure_ttl_ms?: number;
             icon?: string;
+            /** @description see Template */
             max_concurrent_builds?: number;
             max_port_share_level?: components["schemas"]["WorkspaceAgentPortShareLevel"];
             name: string;
@@ -8200,10 +8400,12 @@ export interface components {
         };
         DAUEntry: {
             amount: number;
+            /** @description 2006-01-02 */
             date: string;
         };
         DAUsResponse: {
             entries: components["schemas"]["DAUEntry"][];
+            /** @description hours that days begin before those of UTC */
             tz_hour_offset: number;
         };
         DeleteWorkspaceAgentPortShareRequest: {
@@ -8211,12 +8413,15 @@ export interface components {
             port: number;
         };
         DeploymentConfig: {
+            /** @description Config has the values by the names of the contract, durations in nanoseconds. */
             config: {
                 [key: string]: unknown;
             };
+            /** @description Options are all options of the command line, with where each value is from. */
             options: components["schemas"]["DeploymentOption"][];
         };
         DeploymentOption: {
+            /** @description "secret": "true": its value is never shown */
             annotations: {
                 [key: string]: string;
             };
@@ -8227,10 +8432,12 @@ export interface components {
             flag_shorthand: string;
             group: components["schemas"]["DeploymentOptionGroup"];
             hidden: boolean;
+            /** @description of the value: bool, int, duration, string, string-array, url, ... */
             kind: string;
             name: string;
             required: boolean;
             use_instead: components["schemas"]["DeploymentOption"][];
+            /** @description durations in nanoseconds */
             value: unknown;
             value_source: components["schemas"]["ValueSource"];
             yaml: string;
@@ -8303,11 +8510,15 @@ export interface components {
         /** @enum {string} */
         DisplayApp: "port_forwarding_helper" | "ssh_helper" | "vscode" | "vscode_insiders" | "web_terminal";
         DynamicParametersRequest: {
+            /** @description comes back in the answer */
             id: number;
             inputs: {
                 [key: string]: string;
             };
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description of the workspace to be; Nil: who asks
+             */
             owner_id: string;
         };
         DynamicParametersResponse: {
@@ -8338,7 +8549,9 @@ export interface components {
         };
         ExternalAuthDevice: {
             device_code: string;
+            /** @description seconds */
             expires_in: number;
+            /** @description seconds between questions */
             interval: number;
             user_code: string;
             verification_uri: string;
@@ -8403,14 +8616,19 @@ export interface components {
         /** @enum {string} */
         GroupSource: "oidc" | "user";
         GroupSyncSettings: {
+            /** @description AutoCreateMissing makes a group of a name that is neither mapped nor a group's. */
             auto_create_missing_groups: boolean;
+            /** @description the claim: a list of names, or one */
             field: string;
+            /** @description LegacyNameMapping is a name there to a name here, as --oidc-group-mapping has it. */
             legacy_group_name_mapping?: {
                 [key: string]: string;
             };
+            /** @description a name there to ids of groups here */
             mapping: {
                 [key: string]: string[];
             };
+            /** @description RegexFilter lets only names that match through; nil: all. */
             regex_filter: components["schemas"]["Regexp"] | null;
         };
         Healthcheck: {
@@ -8514,11 +8732,13 @@ export interface components {
             ipv4CanSend: boolean;
             ipv6: boolean;
             ipv6CanSend: boolean;
+            /** @description "true", "false", or "" for unknown */
             mappingVariesByDestIP: string;
             oshasIPv6: boolean;
             pcp: string;
             pmp: string;
             preferredDERP: number;
+            /** @description nanoseconds */
             regionLatency: {
                 [key: string]: number;
             };
@@ -8558,6 +8778,7 @@ export interface components {
             id: string;
             is_default: boolean;
             name: string;
+            /** @description ProvisionerWeight is the share of the server's own provisioners that the organization gets while others wait too: from 1 to MaxProvisionerWeight; 0 is not served by them. */
             provisioner_weight: number;
             /** Format: date-time */
             updated_at: string;
@@ -8594,6 +8815,7 @@ export interface components {
             mapping: {
                 [key: string]: string[];
             };
+            /** @description everybody is in the default one */
             organization_assign_default: boolean;
         };
         PaginatedMembersResponse: {
@@ -8612,6 +8834,7 @@ export interface components {
             remove: components["schemas"]["IDPSyncMappinggithubcomgoogleuuidUUID"][];
         };
         PatchGroupRequest: {
+            /** @description AddUsers and RemoveUsers are ids of members of the organization. */
             add_users?: string[];
             avatar_url?: string | null;
             display_name?: string | null;
@@ -8635,6 +8858,7 @@ export interface components {
             remove: components["schemas"]["IDPSyncMappingstring"][];
         };
         PatchTemplateVersionRequest: {
+            /** @description nil: stays */
             message?: string | null;
             name?: string;
         };
@@ -8701,6 +8925,7 @@ export interface components {
         };
         ProvisionerDaemon: {
             api_version: string;
+            /** @description it is busy when all are */
             busy_slots: number;
             /** Format: date-time */
             created_at: string;
@@ -8717,13 +8942,16 @@ export interface components {
             organization_id: string;
             previous_job?: components["schemas"]["ProvisionerDaemonJob"] | null;
             provisioners: string[];
+            /** @description jobs it takes at once */
             slots: number;
             status: components["schemas"]["ProvisionerDaemonStatus"];
             tags: {
                 [key: string]: string;
             };
+            /** @description what it runs, such as terraform/1.11.4 */
             tools: string[];
             version: string;
+            /** @description about its versions */
             warnings?: components["schemas"]["HealthMessage"][];
         };
         ProvisionerDaemonJob: {
@@ -8768,6 +8996,7 @@ export interface components {
             metadata: components["schemas"]["ProvisionerJobMetadata"];
             /** Format: uuid */
             organization_id: string;
+            /** @description of a dry run, as of WorkspaceBuild */
             provisioner_warning?: string;
             queue_position: number;
             queue_size: number;
@@ -8784,26 +9013,37 @@ export interface components {
         };
         ProvisionerJobExplanation: {
             daemons: components["schemas"]["ProvisionerRefusal"][];
+            /** @description what a provisioner must run for it, such as terraform */
             engine: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description nil when nothing is known to reckon with
+             */
             estimated_start?: string | null;
+            /** @description why the queue itself holds it back */
             held?: string;
+            /** @description a command that would let it go */
             held_fix?: string;
             /** Format: uuid */
             job_id: string;
             matched_provisioners: components["schemas"]["MatchedProvisioners"];
+            /** @description only when no provisioner that is there could take it */
             nearest_miss?: components["schemas"]["ProvisionerNearMiss"] | null;
             /** Format: uuid */
             organization_id: string;
+            /** @description among the jobs of its tag set, from 1; 0 unless it waits */
             queue_position: number;
             queue_size: number;
             status: components["schemas"]["ProvisionerJobStatus"];
+            /** @description one line for people */
             summary: string;
             tags: {
                 [key: string]: string;
             };
             type: components["schemas"]["ProvisionerJobType"];
+            /** @description what to do, when no provisioner that is there could take it */
             warning?: string;
+            /** @description a command that lets the server's own provisioners take it */
             weight_fix?: string;
         };
         ProvisionerJobInput: {
@@ -8840,15 +9080,24 @@ export interface components {
         ProvisionerKey: {
             /** Format: date-time */
             created_at: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description nil for one that is good until it is deleted
+             */
             expires_at?: string | null;
             /** Format: uuid */
             id: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description to about a minute; nil for never
+             */
             last_used_at?: string | null;
             name: string;
             organization: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description when a newer one took its place; nil for the current one
+             */
             replaced_at?: string | null;
             tags: {
                 [key: string]: string;
@@ -8865,27 +9114,37 @@ export interface components {
             daemon_id: string;
             daemon_name: string;
             different_tags?: components["schemas"]["ProvisionerTagDiffers"][];
+            /** @description a command that makes a provisioner that takes it */
             fix: string;
             missing_tags?: {
                 [key: string]: string;
             };
             reason: components["schemas"]["ProvisionerReason"];
+            /** @description what the template would have to say; "" when no change of it helps */
             template_fix?: string;
         };
         ProvisionerQueue: {
+            /** @description of tag sets, of which TagSets is one page */
             count: number;
+            /** @description of all tag sets together */
             recommended_slots: number;
             tag_sets: components["schemas"]["ProvisionerQueueTagSet"][];
             warnings?: components["schemas"]["HealthMessage"][];
         };
         ProvisionerQueueTagSet: {
+            /** @description wait for their template's cap, not for a slot */
             held: number;
+            /** @description of jobs that ended lately; 0 when there are none */
             mean_seconds: number;
+            /** @description of a pending job; 0 when there are none */
             oldest_wait_seconds: number;
             pending: number;
+            /** @description see RecommendedSlots */
             recommended_slots: number;
             running: number;
+            /** @description of provisioners that are there and match */
             slots: number;
+            /** @description of these, with jobs of whatever tag set */
             slots_busy: number;
             tags: {
                 [key: string]: string;
@@ -8894,19 +9153,27 @@ export interface components {
         /** @enum {string} */
         ProvisionerReason: "version" | "engine_missing" | "other_owner" | "untagged_only" | "tag_differs" | "tag_missing" | "offline" | "busy" | "takes_it";
         ProvisionerRefusal: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description its latest job, if the asker may see that
+             */
             busy_with?: string | null;
             /** Format: uuid */
             daemon_id: string;
             different_tags?: components["schemas"]["ProvisionerTagDiffers"][];
             key_name: string;
             message: string;
+            /** @description tags of the job that it does not have */
             missing_tags?: {
                 [key: string]: string;
             };
+            /** @description "" for one that the asker may not see */
             name: string;
             reason: components["schemas"]["ProvisionerReason"];
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description busy or offline since
+             */
             since?: string | null;
             status: components["schemas"]["ProvisionerDaemonStatus"];
             tags: {
@@ -8981,8 +9248,10 @@ export interface components {
             bytes_to_agents: number;
             bytes_to_clients: number;
             clients: number;
+            /** @description at most 1,000 */
             connections: components["schemas"]["RelayDebugAgent"][];
             dropped_bytes: number;
+            /** @description clients here whose agents are with other servers */
             hops: number;
         };
         RelayDebugAgent: {
@@ -9017,6 +9286,7 @@ export interface components {
         Replica: {
             /** Format: date-time */
             created_at: string;
+            /** @description nanoseconds; of the answering replica, 0 for the others */
             database_latency: number;
             error: string;
             hostname: string;
@@ -9049,20 +9319,28 @@ export interface components {
         };
         RoleSyncSettings: {
             field: string;
+            /** @description a name there to names of roles */
             mapping: {
                 [key: string]: string[];
             };
         };
         RotateProvisionerKeyRequest: {
+            /** @description ExpiresInSeconds is how long the new key is good; 0 means as long as the old one was made for. */
             expires_in_seconds?: number;
+            /** @description GraceSeconds is how long the old key stays good beside the new one, at most MaxProvisionerKeySeconds and never longer than it was before; 0 ends it at once. */
             grace_seconds: number;
+            /** @description ReplaceTags takes Tags even when there are none. */
             replace_tags?: boolean;
+            /** @description Tags of the new key; those of the old one when there are none, unless ReplaceTags. The old key keeps its own. */
             tags?: {
                 [key: string]: string;
             };
         };
         RotateProvisionerKeyResponse: {
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description of the new key; nil for never
+             */
             expires_at?: string | null;
             key: string;
             /** Format: date-time */
@@ -9077,6 +9355,7 @@ export interface components {
         Session: {
             /** Format: date-time */
             created_at: string;
+            /** @description the one that asks */
             current: boolean;
             /** Format: date-time */
             expires_at: string;
@@ -9149,6 +9428,7 @@ export interface components {
             icon: string;
             /** Format: uuid */
             id: string;
+            /** @description MaxConcurrentBuilds is how many builds of its workspaces may wait or run at once; further ones are held back until one ends. 0 is no cap. */
             max_concurrent_builds: number;
             max_port_share_level: components["schemas"]["WorkspaceAgentPortShareLevel"];
             name: string;
@@ -9177,6 +9457,7 @@ export interface components {
             seconds: number;
             slug: string;
             template_ids: string[];
+            /** @description of what is built in: people who used it */
             times_used: number;
             type: components["schemas"]["TemplateAppsType"];
         };
@@ -9284,6 +9565,7 @@ export interface components {
             name: string;
             /** Format: uuid */
             organization_id: string;
+            /** @description as of WorkspaceBuild */
             provisioner_warning?: string;
             readme: string;
             /** Format: uuid */
@@ -9356,6 +9638,7 @@ export interface components {
             announcement_banners: components["schemas"]["BannerConfig"][];
             application_name: string;
             logo_url: string;
+            /** @description ServiceBanner is the only banner of old clients, taken when there are no announcement banners. */
             service_banner: components["schemas"]["BannerConfig"];
         };
         UpdateCheckResponse: {
@@ -9368,6 +9651,7 @@ export interface components {
             display_name?: string;
             icon?: string;
             name?: string;
+            /** @description ProvisionerWeight may be set by who may change the deployment; nil leaves it. */
             provisioner_weight?: number | null;
         };
         UpdateRoles: {
@@ -9397,6 +9681,7 @@ export interface components {
             display_name?: string | null;
             failure_ttl_ms?: number | null;
             icon?: string | null;
+            /** @description see Template */
             max_concurrent_builds?: number | null;
             max_port_share_level?: components["schemas"]["WorkspaceAgentPortShareLevel"] | null;
             name?: string;
@@ -9532,7 +9817,9 @@ export interface components {
         UserQuietHoursScheduleResponse: {
             /** Format: date-time */
             next: string;
+            /** @description CRON_TZ=zone minute hour * * * */
             raw_schedule: string;
+            /** @description HH:mm */
             time: string;
             timezone: string;
             user_can_set: boolean;
@@ -9728,9 +10015,13 @@ export interface components {
         WorkspaceAgentMonitor: {
             /** Format: date-time */
             changed_at?: string | null;
+            /** @description Path is a file or directory of the volume, empty for memory. */
             path: string;
+            /** @description Percent is the use at the last change, which was at ChangedAt; nil before the first. */
             percent: number;
+            /** @description Short says that the use has been there for a minute; it ends when it has been below for a minute. */
             short: boolean;
+            /** @description Threshold is the percentage of use, 1 to 100, from which on it is short. */
             threshold: number;
         };
         WorkspaceAgentPortShare: {
@@ -9829,6 +10120,7 @@ export interface components {
             matched_provisioners?: components["schemas"]["MatchedProvisioners"] | null;
             /** Format: date-time */
             max_deadline: string | null;
+            /** @description while it waits and no provisioner that is there could take it: what to do */
             provisioner_warning?: string;
             reason: components["schemas"]["BuildReason"];
             resources: components["schemas"]["WorkspaceResource"][];
@@ -9922,9 +10214,11 @@ export interface components {
             /** Format: date-time */
             checked_at: string;
             report: components["schemas"]["ProxyHealthReport"];
+            /** @description ok, unreachable, unhealthy or unregistered */
             status: string;
         };
         WorkspaceQuota: {
+            /** @description Budget is the sum of the allowances of the user's groups. */
             budget: number;
             credits_consumed: number;
         };

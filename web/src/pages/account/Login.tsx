@@ -6,6 +6,7 @@ import { type FormEvent, useState } from 'react';
 import { api } from '../../api/client';
 import { appearance, authMethods, me, queries } from '../../api/queries';
 import { Gate } from '../../layout/Gate';
+import { Icon } from '../../parts/Icon';
 import { Refusal } from '../../parts/Refusal';
 
 /** Where to go after the login: a path of this page, nothing else. */
@@ -19,6 +20,7 @@ export default function Login() {
   const navigate = useNavigate();
   const { data: methods } = useQuery(authMethods);
   const { data: look } = useQuery(appearance);
+  const { data: self } = useQuery(me);
   const [email, setEmail] = useState('');
   const [password, setPassword] = useState('');
   const to = safeRedirect(search.redirect);
@@ -38,6 +40,11 @@ export default function Login() {
   return (
     <Gate title={look?.application_name || 'Log in to Coder'}>
       {search.message && <Alert color="yellow">{search.message}</Alert>}
+      {self && (
+        <Text size="sm">
+          You are still logged in as {self.username}. <Anchor href={to}>Go on as {self.username}</Anchor>
+        </Text>
+      )}
       <Refusal error={login.error} />
       {methods?.password.enabled !== false && (
         <form onSubmit={submit}>
@@ -52,7 +59,7 @@ export default function Login() {
       )}
       {methods?.password.enabled && (methods.oidc.enabled || methods.github.enabled) && <Divider label="or" />}
       {methods?.oidc.enabled && (
-        <Button component="a" variant="default" href={`/api/v2/users/oidc/callback${elsewhere}`}>
+        <Button component="a" variant="default" leftSection={methods.oidc.iconUrl && <Icon src={methods.oidc.iconUrl} name="" size={18} />} href={`/api/v2/users/oidc/callback${elsewhere}`}>
           {methods.oidc.signInText || 'OpenID Connect'}
         </Button>
       )}

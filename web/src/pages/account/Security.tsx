@@ -5,6 +5,7 @@ import { type Schema, api } from '../../api/client';
 import { Refusal, fieldError } from '../../parts/Refusal';
 import { complain, praise } from '../../parts/confirm';
 import { Moment } from '../../parts/time';
+import { Convert } from './Convert';
 
 const ways: Record<string, string> = { oidc: 'OpenID Connect', github: 'GitHub', none: 'tokens only', token: 'a token' };
 
@@ -13,7 +14,10 @@ export function Security({ self }: { self: Schema<'User'> }) {
   return (
     <Stack gap="xl">
       {self.login_type === 'password' ? (
-        <Password />
+        <>
+          <Password />
+          <Convert />
+        </>
       ) : (
         <Alert title={`You log in with ${ways[self.login_type] ?? self.login_type}`}>There is no password here that could be changed.</Alert>
       )}

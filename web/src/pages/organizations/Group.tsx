@@ -16,6 +16,7 @@ import { Search } from '../../parts/Search';
 import { complain, confirmByName, praise } from '../../parts/confirm';
 import { GroupForm } from './Groups';
 import { type Organization, organizationQuery } from './data';
+import { plural } from '../../parts/plural';
 
 const size = 25;
 
@@ -70,7 +71,7 @@ export default function Group() {
           <Anchor component={Link} to={`/organizations/${organization}/groups`} size="sm" underline="always">
             Groups of {o.display_name || o.name}
           </Anchor>{' '}
-          · {g.total_member_count} {g.total_member_count === 1 ? 'member' : 'members'} · {g.quota_allowance} credits a day for each
+          · {plural(g.total_member_count, 'member')} · {plural(g.quota_allowance, 'credit')} a day for each
         </>
       }
       actions={

@@ -16,6 +16,7 @@ import { VariableFields, given } from './Variables';
 import { type Entry, textOf, writeTar } from './archive';
 import { type Template, type Version, filesQuery, templateQuery, unfinished, upload, useVersion, variablesQuery, versionQuery } from './data';
 import { draftBase, forget, useDraft, useOtherTabs } from './draft';
+import { plural } from '../../parts/plural';
 
 const Code = lazy(() => import('./Code'));
 
@@ -86,7 +87,7 @@ function Desk({ t, base, original }: { t: Template; base: Version; original: Ent
           <Anchor component={Link} to={`/templates/${t.organization_name}/${t.name}`} size="sm" underline="always">
             Back to the template
           </Anchor>{' '}
-          · from version {base.name} · {draft.changed === 0 ? 'nothing changed' : `${draft.changed} ${draft.changed === 1 ? 'file' : 'files'} changed`}
+          · from version {base.name} · {draft.changed === 0 ? 'nothing changed' : `${plural(draft.changed, 'file')} changed`}
         </>
       }
       actions={

@@ -7,6 +7,7 @@ import { Refusal } from '../../parts/Refusal';
 import { duration } from '../../parts/time';
 import type { Template } from './data';
 import { day, hour } from './form';
+import { plural } from '../../parts/plural';
 
 /** Who uses the template, with what, and how far away they are. */
 export default function Insights({ t }: { t: Template }) {
@@ -37,7 +38,7 @@ export default function Insights({ t }: { t: Template }) {
           ]}
         />
         <Text size="sm">
-          {use.data.report.active_users} {use.data.report.active_users === 1 ? 'person' : 'people'} worked with it.
+          {plural(use.data.report.active_users, 'person', 'people')} worked with it.
         </Text>
       </Group>
       <Days days={use.data.interval_reports.map((r) => ({ date: new Date(r.start_time).toLocaleDateString(), users: r.active_users }))} />

@@ -12,6 +12,7 @@ import { Page } from '../../parts/Page';
 import { Refusal } from '../../parts/Refusal';
 import { Search } from '../../parts/Search';
 import { Moment } from '../../parts/time';
+import { plural } from '../../parts/plural';
 
 /** The templates one may use, to make a workspace of. */
 export default function List() {
@@ -63,7 +64,7 @@ function Card({ t }: { t: Schema<'Template'> }) {
                 {t.display_name || t.name}
               </Anchor>
               <Text size="xs" c="dimmed">
-                {t.organization_display_name || t.organization_name} · {t.active_user_count > 0 ? `${t.active_user_count} developers` : 'nobody uses it now'}
+                {t.organization_display_name || t.organization_name} · {t.active_user_count > 0 ? plural(t.active_user_count, 'developer') : 'nobody uses it now'}
               </Text>
             </div>
           </Group>

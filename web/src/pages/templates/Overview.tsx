@@ -6,6 +6,7 @@ import { Loading } from '../../parts/Loading';
 import { Refusal } from '../../parts/Refusal';
 import { Moment, duration } from '../../parts/time';
 import { type Template, versionQuery } from './data';
+import { plural } from '../../parts/plural';
 
 const Readme = lazy(() => import('./Markdown'));
 
@@ -44,7 +45,7 @@ function Facts({ t, version }: { t: Template; version?: string }) {
   const start = t.build_time_stats.start;
   const rows: [string, React.ReactNode][] = [
     ['Active version', version],
-    ['Used by', `${t.active_user_count} ${t.active_user_count === 1 ? 'developer' : 'developers'}`],
+    ['Used by', plural(t.active_user_count, 'developer')],
     ['A start takes', start?.p50 ? `${duration(start.p50)}, ${duration(start.p95 ?? start.p50)} at the 95th percentile` : undefined],
     ['Made by', t.created_by_name],
     ['Updated', <Moment key="updated" at={t.updated_at} />],

@@ -9,6 +9,7 @@ import { Loading } from '../../parts/Loading';
 import { Refusal } from '../../parts/Refusal';
 import { complain } from '../../parts/confirm';
 import type { Template } from './data';
+import { plural } from '../../parts/plural';
 
 type Role = Schema<'TemplateRole'>;
 
@@ -43,7 +44,7 @@ export default function Permissions({ t }: { t: Template }) {
     ...acl.data.group.map((g) => ({
       id: g.id,
       name: g.id === g.organization_id ? 'Everyone' : g.display_name || g.name,
-      hint: g.id === g.organization_id ? `all members of ${t.organization_display_name || t.organization_name}` : `${g.total_member_count} members`,
+      hint: g.id === g.organization_id ? `all members of ${t.organization_display_name || t.organization_name}` : plural(g.total_member_count, 'member'),
       avatar: g.avatar_url,
       group: true,
       role: g.role,

@@ -4,6 +4,7 @@ import { notifications } from '@mantine/notifications';
 import { IconPlayerPlay, IconPlayerStop, IconRefresh, IconTrash } from '@tabler/icons-react';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type Schema, api } from '../../api/client';
+import { plural } from '../../parts/plural';
 
 type Workspace = Schema<'Workspace'>;
 type Deed = 'start' | 'stop' | 'update' | 'delete';
@@ -49,7 +50,7 @@ export function Batch({ picked, onDone }: { picked: Workspace[]; onDone: () => v
     },
     onSuccess: (failed, { deed, on }) => {
       const done = on.length - failed.length;
-      if (done > 0) notifications.show({ message: `${done} workspace${done === 1 ? '' : 's'}: ${deed} begins` });
+      if (done > 0) notifications.show({ message: `${plural(done, 'workspace')}: ${deed} begins` });
       for (const message of failed) notifications.show({ color: 'red', message, autoClose: false });
       onDone();
       client.invalidateQueries({ queryKey: ['workspaces'] });
@@ -61,7 +62,7 @@ export function Batch({ picked, onDone }: { picked: Workspace[]; onDone: () => v
     const go = () => {
       if (deed !== 'delete') return batch.mutate({ deed, on });
       modals.openConfirmModal({
-        title: `Delete ${on.length} workspace${on.length === 1 ? '' : 's'}?`,
+        title: `Delete ${plural(on.length, 'workspace')}?`,
         children: (
           <>
             <Text size="sm">Everything in them that is not kept elsewhere is lost:</Text>

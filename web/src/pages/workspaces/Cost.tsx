@@ -1,6 +1,7 @@
 import { Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { api } from '../../api/client';
+import { plural } from '../../parts/plural';
 
 /** What a workspace of a version costs a day, and what is left of one's budget; nothing for one that costs nothing. */
 export function Cost({ version, organization }: { version: string; organization: string }) {
@@ -18,7 +19,7 @@ export function Cost({ version, organization }: { version: string; organization:
   const left = budget < 0 ? undefined : budget - (quota.data?.credits_consumed ?? 0);
   return (
     <Text size="sm" c={left !== undefined && cost > left ? 'red' : 'dimmed'}>
-      It costs {cost} {cost === 1 ? 'credit' : 'credits'} a day while it runs.
+      It costs {plural(cost, 'credit')} a day while it runs.
       {left !== undefined && (cost > left ? ` You have ${left} left of ${budget}: stop or delete another workspace first.` : ` You have ${left} left of ${budget}.`)}
     </Text>
   );

@@ -9,6 +9,7 @@ import { Refusal } from '../../parts/Refusal';
 import { complain } from '../../parts/confirm';
 import type { Workspace } from './data';
 import { type Candidate, candidates } from './sharing';
+import { plural } from '../../parts/plural';
 
 type Role = Schema<'WorkspaceRole'>;
 
@@ -33,7 +34,7 @@ export function Sharing({ w }: { w: Workspace }) {
   if (!list.data) return <Refusal error={list.error} />;
   const rows = [
     ...list.data.users.map((u) => ({ kind: 'user' as const, id: u.id, name: u.username, about: u.name, role: u.role, avatar: u.avatar_url })),
-    ...list.data.group.map((g) => ({ kind: 'group' as const, id: g.id, name: g.display_name || g.name, about: `${g.total_member_count} members`, role: g.role, avatar: g.avatar_url })),
+    ...list.data.group.map((g) => ({ kind: 'group' as const, id: g.id, name: g.display_name || g.name, about: plural(g.total_member_count, 'member'), role: g.role, avatar: g.avatar_url })),
   ];
   return (
     <Stack maw={720}>
