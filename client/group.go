@@ -10,9 +10,8 @@ import (
 )
 
 // Groups calls GET /organizations/{organization}/groups.
-func (c *Client) Groups(ctx context.Context, organization string) (out []coder.Group, err error) {
-	err = c.do(ctx, "GET", "/organizations/"+url.PathEscape(organization)+"/groups", nil, nil, &out)
-	return out, err
+func (c *Client) Groups(ctx context.Context, organization string) ([]coder.Group, error) {
+	return all[coder.Group](ctx, c, "/organizations/"+url.PathEscape(organization)+"/groups", nil)
 }
 
 // GroupByName calls GET /organizations/{organization}/groups/{groupName}.

@@ -8,9 +8,8 @@ import (
 )
 
 // Organizations calls GET /organizations.
-func (c *Client) Organizations(ctx context.Context) (out []coder.Organization, err error) {
-	err = c.do(ctx, "GET", "/organizations", nil, nil, &out)
-	return out, err
+func (c *Client) Organizations(ctx context.Context) ([]coder.Organization, error) {
+	return all[coder.Organization](ctx, c, "/organizations", nil)
 }
 
 // CreateOrganization calls POST /organizations.

@@ -28,9 +28,8 @@ func (c *Client) ProvisionerJob(ctx context.Context, organization string, job uu
 }
 
 // ProvisionerKeys calls GET /organizations/{organization}/provisionerkeys.
-func (c *Client) ProvisionerKeys(ctx context.Context, organization string) (out []coder.ProvisionerKey, err error) {
-	err = c.do(ctx, "GET", "/organizations/"+url.PathEscape(organization)+"/provisionerkeys", nil, nil, &out)
-	return out, err
+func (c *Client) ProvisionerKeys(ctx context.Context, organization string) ([]coder.ProvisionerKey, error) {
+	return all[coder.ProvisionerKey](ctx, c, "/organizations/"+url.PathEscape(organization)+"/provisionerkeys", nil)
 }
 
 // CreateProvisionerKey calls POST /organizations/{organization}/provisionerkeys.

@@ -10,15 +10,13 @@ import (
 )
 
 // Templates calls GET /templates.
-func (c *Client) Templates(ctx context.Context, q url.Values) (out []coder.Template, err error) {
-	err = c.do(ctx, "GET", "/templates", q, nil, &out)
-	return out, err
+func (c *Client) Templates(ctx context.Context, q url.Values) ([]coder.Template, error) {
+	return all[coder.Template](ctx, c, "/templates", q)
 }
 
 // OrganizationTemplates calls GET /organizations/{organization}/templates.
-func (c *Client) OrganizationTemplates(ctx context.Context, organization string) (out []coder.Template, err error) {
-	err = c.do(ctx, "GET", "/organizations/"+url.PathEscape(organization)+"/templates", nil, nil, &out)
-	return out, err
+func (c *Client) OrganizationTemplates(ctx context.Context, organization string) ([]coder.Template, error) {
+	return all[coder.Template](ctx, c, "/organizations/"+url.PathEscape(organization)+"/templates", nil)
 }
 
 // TemplateByName calls GET /organizations/{organization}/templates/{name}.

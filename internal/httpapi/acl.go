@@ -16,7 +16,7 @@ func (a *API) sharingRoutes() []Route {
 		{Method: "GET", Path: "/workspaces/{workspace}/acl", Summary: "With whom a workspace is shared", Action: coder.RBACActionRead, Resource: workspace, Out: coder.WorkspaceACL{}, Handler: a.getWorkspaceACL},
 		{Method: "PATCH", Path: "/workspaces/{workspace}/acl", Summary: "Share a workspace", Action: share, Resource: workspace, In: coder.UpdateWorkspaceACL{}, Status: 204, Handler: a.patchWorkspaceACL},
 		{Method: "DELETE", Path: "/workspaces/{workspace}/acl", Summary: "End all sharing of a workspace", Action: share, Resource: workspace, Status: 204, Handler: a.deleteWorkspaceACL},
-		{Method: "GET", Path: "/workspaces/{workspace}/acl/available", Summary: "With whom a workspace may be shared", Action: share, Resource: workspace, Out: coder.ACLAvailable{}, Handler: a.getWorkspaceACLAvailable},
+		{Method: "GET", Path: "/workspaces/{workspace}/acl/available", Summary: "With whom a workspace may be shared", Query: paged(searched("Part of a name or address of users.")), Action: share, Resource: workspace, Out: coder.ACLAvailable{}, Handler: a.getWorkspaceACLAvailable},
 	}
 }
 
@@ -37,7 +37,11 @@ func (a *API) getWorkspaceACLAvailable(w http.ResponseWriter, r *http.Request) e
 	if err != nil {
 		return err
 	}
-	out, err := a.Workspaces.WorkspaceACLAvailable(r.Context(), a.actor(r), id, clip(r.URL.Query().Get("q"), maxSearch))
+	p, err := pageOf(r)
+	if err != nil {
+		return err
+	}
+	out, err := a.Workspaces.WorkspaceACLAvailable(r.Context(), a.actor(r), id, clip(r.URL.Query().Get("q"), maxSearch), p)
 	if err != nil {
 		return err
 	}

@@ -10,7 +10,7 @@ import (
 // auditRoutes are the audit log.
 func (a *API) auditRoutes() []Route {
 	return []Route{
-		{Method: "GET", Path: "/audit", Summary: "Search the audit log", Action: coder.RBACActionRead, Resource: coder.RBACResourceAuditLog, Out: coder.AuditLogResponse{}, Handler: a.getAuditLogs},
+		{Method: "GET", Path: "/audit", Summary: "Search the audit log", Query: paged(searched("A user name, and resource_type:, resource_id:, resource_target:, action:, username:, email:, organization:, request_id:, build_reason:, date_from:, date_to:.")), Action: coder.RBACActionRead, Resource: coder.RBACResourceAuditLog, Out: coder.AuditLogResponse{}, Handler: a.getAuditLogs},
 	}
 }
 

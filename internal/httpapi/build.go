@@ -21,7 +21,7 @@ func (a *API) buildRoutes() []Route {
 	}
 	const res = coder.RBACResourceWorkspace
 	return []Route{
-		{Method: "GET", Path: "/workspaces/{workspace}/builds", Summary: "List the builds of a workspace", Action: coder.RBACActionRead, Resource: res, Out: []coder.WorkspaceBuild{}, Handler: a.listBuilds},
+		{Method: "GET", Path: "/workspaces/{workspace}/builds", Summary: "List the builds of a workspace", Query: paged(Param{"since", "string", "A moment (RFC 3339): builds made after it."}, Param{"after_id", "string", "The last build of the page before."}), Action: coder.RBACActionRead, Resource: res, Out: []coder.WorkspaceBuild{}, Handler: a.listBuilds},
 		{Method: "POST", Path: "/workspaces/{workspace}/builds", Summary: "Start, stop or delete a workspace", Action: coder.RBACActionUpdate, Resource: res, In: coder.CreateWorkspaceBuildRequest{}, Out: coder.WorkspaceBuild{}, MaxBody: maxState, Handler: a.createBuild},
 		{Method: "GET", Path: "/users/{user}/workspace/{workspacename}/builds/{buildnumber}", Summary: "Get a build by its number", Action: coder.RBACActionRead, Resource: res, Out: coder.WorkspaceBuild{}, Handler: a.getBuildByNumber},
 		{Method: "GET", Path: "/workspacebuilds/{workspacebuild}", Summary: "Get a build", Action: coder.RBACActionRead, Resource: res, Out: coder.WorkspaceBuild{}, Handler: a.getBuild},

@@ -13,7 +13,7 @@ func (a *API) connectionRoutes() []Route {
 		return nil
 	}
 	return []Route{
-		{Method: "GET", Path: "/connectionlog", Summary: "Search the connection log", Action: coder.RBACActionRead, Resource: coder.RBACResourceConnectionLog, Out: coder.ConnectionLogResponse{}, Handler: a.getConnectionLogs},
+		{Method: "GET", Path: "/connectionlog", Summary: "Search the connection log", Query: paged(searched("A user name, and organization:, workspace_owner:, workspace_owner_email:, username:, user_email:, type:, status:, connected_after:, connected_before:, workspace_id:, connection_id:.")), Action: coder.RBACActionRead, Resource: coder.RBACResourceConnectionLog, Out: coder.ConnectionLogResponse{}, Handler: a.getConnectionLogs},
 	}
 }
 

@@ -10,6 +10,11 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/organization"
 )
 
+// excludeMembers is a parameter of lists of groups.
+func excludeMembers() Param {
+	return Param{"exclude_members", "boolean", "Leaves the members out; there is a page of them for each group."}
+}
+
 // groupRoutes are groups and what their members may spend.
 func (a *API) groupRoutes() []Route {
 	if a.Organizations == nil {
@@ -17,12 +22,12 @@ func (a *API) groupRoutes() []Route {
 	}
 	const group = coder.RBACResourceGroup
 	return []Route{
-		{Method: "GET", Path: "/groups", Summary: "List groups", Action: coder.RBACActionRead, Resource: group, Out: []coder.Group{}, Handler: a.getGroups},
+		{Method: "GET", Path: "/groups", Summary: "List groups", Query: paged(searched("Part of a name."), Param{"organization", "string", "Id or name."}, Param{"has_member", "string", "Id or name of a user."}, Param{"group_ids", "string", "Ids, apart by commas."}, excludeMembers()), Action: coder.RBACActionRead, Resource: group, Out: []coder.Group{}, Handler: a.getGroups},
 		{Method: "GET", Path: "/groups/{group}", Summary: "One group", Action: coder.RBACActionRead, Resource: group, Out: coder.Group{}, Handler: a.getGroup},
-		{Method: "GET", Path: "/groups/{group}/members", Summary: "A page of a group's members", Action: coder.RBACActionRead, Resource: group, Out: coder.GroupMembersResponse{}, Handler: a.getGroupMembers},
+		{Method: "GET", Path: "/groups/{group}/members", Summary: "A page of a group's members", Query: paged(searched("Part of a name or address.")), Action: coder.RBACActionRead, Resource: group, Out: coder.GroupMembersResponse{}, Handler: a.getGroupMembers},
 		{Method: "PATCH", Path: "/groups/{group}", Summary: "Change a group", Action: coder.RBACActionUpdate, Resource: group, In: coder.PatchGroupRequest{}, Out: coder.Group{}, Handler: a.patchGroup},
 		{Method: "DELETE", Path: "/groups/{group}", Summary: "Delete a group", Action: coder.RBACActionDelete, Resource: group, Out: coder.Group{}, Handler: a.deleteGroup},
-		{Method: "GET", Path: "/organizations/{organization}/groups", Summary: "List an organization's groups", Action: coder.RBACActionRead, Resource: group, Out: []coder.Group{}, Handler: a.getOrganizationGroups},
+		{Method: "GET", Path: "/organizations/{organization}/groups", Summary: "List an organization's groups", Query: paged(searched("Part of a name."), excludeMembers()), Action: coder.RBACActionRead, Resource: group, Out: []coder.Group{}, Handler: a.getOrganizationGroups},
 		{Method: "POST", Path: "/organizations/{organization}/groups", Summary: "Make a group", Action: coder.RBACActionCreate, Resource: group, In: coder.CreateGroupRequest{}, Out: coder.Group{}, Status: 201, Handler: a.postGroup},
 		{Method: "GET", Path: "/organizations/{organization}/groups/{groupName}", Summary: "One group by name", Action: coder.RBACActionRead, Resource: group, Out: coder.Group{}, Handler: a.getGroupByName},
 		{Method: "GET", Path: "/organizations/{organization}/members/{user}/workspace-quota", Summary: "What a member may spend", Action: coder.RBACActionRead, Resource: coder.RBACResourceWorkspace, Out: coder.WorkspaceQuota{}, Handler: a.getQuota},
@@ -65,6 +70,7 @@ func (a *API) listGroups(w http.ResponseWriter, r *http.Request, f organization.
 	if f.WithoutMembers, err = queryBool(r, "exclude_members"); err != nil {
 		return err
 	}
+	f.Words = clip(r.URL.Query().Get("q"), maxSearch)
 	if f.Limit, f.Offset, err = page(r); err != nil {
 		return err
 	}

@@ -73,6 +73,21 @@ func show[T any](w http.ResponseWriter, r *http.Request, actor access.Subject,
 	return reply(w, http.StatusOK, out)
 }
 
+// showPage answers the page of what a use case gives for the user in the path.
+func showPage[T any](w http.ResponseWriter, r *http.Request, actor access.Subject,
+	get func(context.Context, access.Subject, string, coder.Page) (T, error),
+) error {
+	p, err := pageOf(r)
+	if err != nil {
+		return err
+	}
+	out, err := get(r.Context(), actor, r.PathValue("user"), p)
+	if err != nil {
+		return err
+	}
+	return reply(w, http.StatusOK, out)
+}
+
 // change decodes a body, hands it to a use case for the user in the path, and
 // answers the result.
 func change[In, Out any](w http.ResponseWriter, r *http.Request, actor access.Subject,
@@ -121,6 +136,12 @@ func (a *API) pathOrganization(r *http.Request) (coder.Organization, error) {
 
 // maxPage bounds one page of any list.
 const maxPage = 1000
+
+// pageOf reads limit and offset for lists that have a largest page of their own.
+func pageOf(r *http.Request) (p coder.Page, err error) {
+	p.Limit, p.Offset, err = page(r)
+	return p, err
+}
 
 // page reads limit and offset. No limit, or 0, means the largest page there is.
 func page(r *http.Request) (limit, offset int, err error) {

@@ -239,6 +239,7 @@ func queries() map[string]string {
 	const span = "?template_ids={template}&start_time=2026-01-01T00:00:00Z&end_time=2026-01-02T00:00:00Z"
 	return map[string]string{
 		"GET /users": "?q={user}", "GET /workspaces": "?q={workspacename}", "GET /groups": "?group_ids={group}",
+		"GET /templates": "?q={templatename}", "GET /organizations/{organization}/templates": "?q={templatename}",
 		"GET /organizations/{organization}/members": "?q={user}", "GET /organizations/{organization}/paginated-members": "?q={user}",
 		"GET /organizations/{organization}/provisionerjobs": "?ids={job}", "GET /organizations/{organization}/provisionerdaemons": "?ids={daemon}",
 		"GET /users/{user}/autofill-parameters": "?template_id={template}", "GET /workspaceagents/{workspaceagent}/pty": "?reconnect={group}",
@@ -328,6 +329,7 @@ func (m *matrix) column(table []httpapi.Route, role role, relation string) {
 	}
 	m.batch(func(q func(string, ...any)) { // lists have an end
 		q(`DELETE FROM groups WHERE id <> organization_id AND name LIKE $1`, m.prefix+"%")
+		q(`DELETE FROM provisioner_keys WHERE name LIKE $1`, m.prefix+"%")
 	})
 	me, f := fresh()
 	for _, r := range table {

@@ -20,10 +20,12 @@ import (
 
 // TestOpenAPI keeps api/openapi.json, from which the dashboard's types are
 // made, true to the route table: paths, body types with their JSON fields, and
-// the values of enumerations as the root package declares them.
+// the values of enumerations and the comments of fields as the root package
+// declares them.
 func TestOpenAPI(t *testing.T) {
 	const golden = "../../api/openapi.json"
-	d := &openapi{schemas: map[string]any{}, enums: enums(t)}
+	d := &openapi{schemas: map[string]any{}}
+	d.enums, d.comments = declared(t)
 	var out bytes.Buffer
 	enc := json.NewEncoder(&out)
 	enc.SetEscapeHTML(false)
@@ -47,8 +49,9 @@ func TestOpenAPI(t *testing.T) {
 
 // openapi collects the schemas that operations name.
 type openapi struct {
-	schemas map[string]any
-	enums   map[string][]string
+	schemas  map[string]any
+	enums    map[string][]string
+	comments map[string]string // of fields, as Type.Field
 }
 
 type object = map[string]any
@@ -82,12 +85,18 @@ func (d *openapi) operation(r Route) object {
 		answer["content"] = body(d.schema(reflect.TypeOf(r.Out)))
 	}
 	op := object{"summary": r.Summary, "responses": object{strconv.Itoa(status): answer}}
+	if r.About != "" {
+		op["description"] = r.About
+	}
 	if r.In != nil {
 		op["requestBody"] = object{"required": true, "content": body(d.schema(reflect.TypeOf(r.In)))}
 	}
 	var parameters []object
 	for _, m := range pathVariable.FindAllStringSubmatch(r.Path, -1) {
 		parameters = append(parameters, object{"name": m[1], "in": "path", "required": true, "schema": object{"type": "string"}})
+	}
+	for _, p := range r.Query {
+		parameters = append(parameters, object{"name": p.Name, "in": "query", "description": p.About, "schema": object{"type": p.Type}})
 	}
 	if parameters != nil {
 		op["parameters"] = parameters
@@ -182,7 +191,11 @@ func (d *openapi) fields(t reflect.Type) object {
 		if name == "" {
 			name = f.Name
 		}
-		properties[name] = d.schema(f.Type)
+		s := d.schema(f.Type)
+		if c := d.comments[t.Name()+"."+f.Name]; c != "" && t.PkgPath() == rootPackage {
+			s["description"] = c
+		}
+		properties[name] = s
 		if !strings.Contains(options, "omit") {
 			required = append(required, name)
 		}
@@ -190,23 +203,30 @@ func (d *openapi) fields(t reflect.Type) object {
 	return object{"type": "object", "properties": properties, "required": required}
 }
 
-// enums are the values of the root package's string types, in order.
-func enums(t *testing.T) map[string][]string {
+// rootPackage is where the types of the API are declared.
+const rootPackage = "github.com/seed-2a7f8fe7/coder"
+
+// declared gives, as the root package declares them, the values of its string
+// types, in order, and the comments of the fields of its structs.
+func declared(t *testing.T) (enums map[string][]string, comments map[string]string) {
 	t.Helper()
 	files, err := os.ReadDir("../..")
 	if err != nil {
 		t.Fatal(err)
 	}
-	out := map[string][]string{}
+	enums, comments = map[string][]string{}, map[string]string{}
 	for _, f := range files {
 		if !strings.HasSuffix(f.Name(), ".go") || strings.HasSuffix(f.Name(), "_test.go") {
 			continue
 		}
-		parsed, err := parser.ParseFile(gotoken.NewFileSet(), "../../"+f.Name(), nil, parser.SkipObjectResolution)
+		parsed, err := parser.ParseFile(gotoken.NewFileSet(), "../../"+f.Name(), nil, parser.SkipObjectResolution|parser.ParseComments)
 		if err != nil {
 			t.Fatal(err)
 		}
 		ast.Inspect(parsed, func(n ast.Node) bool {
+			if s, ok := n.(*ast.TypeSpec); ok {
+				fieldComments(comments, s)
+			}
 			v, ok := n.(*ast.ValueSpec)
 			if !ok || len(v.Values) != 1 {
 				return true
@@ -215,11 +235,25 @@ func enums(t *testing.T) map[string][]string {
 			value, isLiteral := v.Values[0].(*ast.BasicLit)
 			if isNamed && isLiteral && value.Kind == gotoken.STRING {
 				if s, err := strconv.Unquote(value.Value); err == nil {
-					out[name.Name] = append(out[name.Name], s)
+					enums[name.Name] = append(enums[name.Name], s)
 				}
 			}
 			return true
 		})
 	}
-	return out
+	return enums, comments
+}
+
+// fieldComments collects what is written above or behind the fields of a struct.
+func fieldComments(into map[string]string, s *ast.TypeSpec) {
+	t, ok := s.Type.(*ast.StructType)
+	if !ok {
+		return
+	}
+	for _, f := range t.Fields.List {
+		text := strings.TrimSpace(f.Doc.Text() + f.Comment.Text())
+		for _, name := range f.Names {
+			into[s.Name.Name+"."+name.Name] = strings.Join(strings.Fields(text), " ")
+		}
+	}
 }

@@ -11,13 +11,13 @@ import (
 func (a *API) organizationRoutes() []Route {
 	const org, member, role = coder.RBACResourceOrganization, coder.RBACResourceOrganizationMember, coder.RBACResourceAssignOrgRole
 	return []Route{
-		{Method: "GET", Path: "/organizations", Summary: "List organizations", Action: coder.RBACActionRead, Resource: org, Out: []coder.Organization{}, Handler: a.getOrganizations},
+		{Method: "GET", Path: "/organizations", Summary: "List organizations", Query: paged(), Action: coder.RBACActionRead, Resource: org, Out: []coder.Organization{}, Handler: a.getOrganizations},
 		{Method: "POST", Path: "/organizations", Summary: "Make an organization", Action: coder.RBACActionCreate, Resource: org, In: coder.CreateOrganizationRequest{}, Out: coder.Organization{}, Status: 201, Handler: a.postOrganization},
 		{Method: "GET", Path: "/organizations/{organization}", Summary: "One organization", Action: coder.RBACActionRead, Resource: org, Out: coder.Organization{}, Handler: a.getOrganization},
 		{Method: "PATCH", Path: "/organizations/{organization}", Summary: "Change an organization", Action: coder.RBACActionUpdate, Resource: org, In: coder.UpdateOrganizationRequest{}, Out: coder.Organization{}, Handler: a.patchOrganization},
 		{Method: "DELETE", Path: "/organizations/{organization}", Summary: "Delete an organization", Action: coder.RBACActionDelete, Resource: org, Out: coder.Response{}, Handler: a.deleteOrganization},
-		{Method: "GET", Path: "/organizations/{organization}/members", Summary: "List members", Action: coder.RBACActionRead, Resource: member, Out: []coder.OrganizationMemberWithUserData{}, Handler: a.getMembers},
-		{Method: "GET", Path: "/organizations/{organization}/paginated-members", Summary: "A page of members", Action: coder.RBACActionRead, Resource: member, Out: coder.PaginatedMembersResponse{}, Handler: a.getMembersPage},
+		{Method: "GET", Path: "/organizations/{organization}/members", Summary: "List members", Query: paged(searched("Part of a name or address, and user_id:.")), Action: coder.RBACActionRead, Resource: member, Out: []coder.OrganizationMemberWithUserData{}, Handler: a.getMembers},
+		{Method: "GET", Path: "/organizations/{organization}/paginated-members", Summary: "A page of members", Query: paged(searched("Part of a name or address, and user_id:.")), Action: coder.RBACActionRead, Resource: member, Out: coder.PaginatedMembersResponse{}, Handler: a.getMembersPage},
 		{Method: "GET", Path: "/organizations/{organization}/members/{user}", Summary: "One member", Action: coder.RBACActionRead, Resource: member, Out: coder.OrganizationMemberWithUserData{}, Handler: a.getMember},
 		{Method: "POST", Path: "/organizations/{organization}/members/{user}", Summary: "Add a member", Action: coder.RBACActionCreate, Resource: member, Out: coder.OrganizationMember{}, Handler: a.postMember},
 		{Method: "DELETE", Path: "/organizations/{organization}/members/{user}", Summary: "Remove a member", Action: coder.RBACActionDelete, Resource: member, Status: 204, Handler: a.deleteMember},
@@ -26,7 +26,11 @@ func (a *API) organizationRoutes() []Route {
 }
 
 func (a *API) getOrganizations(w http.ResponseWriter, r *http.Request) error {
-	out, err := a.Identity.Organizations(r.Context(), a.actor(r))
+	p, err := pageOf(r)
+	if err != nil {
+		return err
+	}
+	out, err := a.Identity.Organizations(r.Context(), a.actor(r), p)
 	if err != nil {
 		return err
 	}

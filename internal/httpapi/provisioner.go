@@ -18,14 +18,14 @@ func (a *API) provisionerRoutes() []Route {
 	const org = "/organizations/{organization}"
 	daemon, jobs := coder.RBACResourceProvisionerDaemon, coder.RBACResourceProvisionerJobs
 	return []Route{
-		{Method: "GET", Path: org + "/provisionerjobs", Summary: "List provisioner jobs", Action: coder.RBACActionRead, Resource: jobs, Out: []coder.ProvisionerJob{}, Handler: a.getProvisionerJobs},
+		{Method: "GET", Path: org + "/provisionerjobs", Summary: "List provisioner jobs", Query: paged(Param{"ids", "string", "Ids, apart by commas."}, Param{"status", "string", "Statuses, apart by commas."}, Param{"tags", "string", "A JSON object: those that have these tags, among others."}, Param{"initiator", "string", "Id or name of a user."}), Action: coder.RBACActionRead, Resource: jobs, Out: []coder.ProvisionerJob{}, Handler: a.getProvisionerJobs},
 		{Method: "GET", Path: org + "/provisionerjobs/{job}", Summary: "Get a provisioner job", Action: coder.RBACActionRead, Resource: jobs, Out: coder.ProvisionerJob{}, Handler: a.getProvisionerJob},
 		{Method: "GET", Path: org + "/provisionerjobs/{job}/explain", Summary: "Say why a provisioner job waits", Action: coder.RBACActionRead, Resource: jobs, Out: coder.ProvisionerJobExplanation{}, Handler: a.explainProvisionerJob},
-		{Method: "GET", Path: org + "/provisionerqueue", Summary: "Get what waits and runs, by tag set", Action: coder.RBACActionRead, Resource: jobs, Out: coder.ProvisionerQueue{}, Handler: a.getProvisionerQueue},
-		{Method: "GET", Path: org + "/provisionerdaemons", Summary: "List provisioner daemons", Action: coder.RBACActionRead, Resource: daemon, Out: []coder.ProvisionerDaemon{}, Handler: a.getProvisionerDaemons},
-		{Method: "GET", Path: org + "/provisionerkeys", Summary: "List provisioner keys", Action: coder.RBACActionRead, Resource: daemon, Out: []coder.ProvisionerKey{}, Handler: a.getProvisionerKeys},
+		{Method: "GET", Path: org + "/provisionerqueue", Summary: "Get what waits and runs, by tag set", Query: paged(Param{"tags", "string", "A JSON object: those that have these tags, among others."}, Param{"provisioner_tags", "string", "A JSON object: what a provisioner with these tags would take."}, Param{"target_seconds", "integer", "How long a job should wait at most, for recommended_slots; 60 without it."}), Action: coder.RBACActionRead, Resource: jobs, Out: coder.ProvisionerQueue{}, Handler: a.getProvisionerQueue},
+		{Method: "GET", Path: org + "/provisionerdaemons", Summary: "List provisioner daemons", Query: paged(Param{"ids", "string", "Ids, apart by commas."}, Param{"status", "string", "Statuses, apart by commas."}, Param{"tags", "string", "A JSON object: those that have these tags, among others."}), Action: coder.RBACActionRead, Resource: daemon, Out: []coder.ProvisionerDaemon{}, Handler: a.getProvisionerDaemons},
+		{Method: "GET", Path: org + "/provisionerkeys", Summary: "List provisioner keys", Query: paged(), Action: coder.RBACActionRead, Resource: daemon, Out: []coder.ProvisionerKey{}, Handler: a.getProvisionerKeys},
 		{Method: "POST", Path: org + "/provisionerkeys", Summary: "Create a provisioner key", Action: coder.RBACActionCreate, Resource: daemon, In: coder.CreateProvisionerKeyRequest{}, Out: coder.CreateProvisionerKeyResponse{}, Status: 201, Handler: a.postProvisionerKey},
-		{Method: "GET", Path: org + "/provisionerkeys/daemons", Summary: "List connected provisioner daemons by key", Action: coder.RBACActionRead, Resource: daemon, Out: []coder.ProvisionerKeyDaemons{}, Handler: a.getProvisionerKeyDaemons},
+		{Method: "GET", Path: org + "/provisionerkeys/daemons", Summary: "List connected provisioner daemons by key", Query: paged(), Action: coder.RBACActionRead, Resource: daemon, Out: []coder.ProvisionerKeyDaemons{}, Handler: a.getProvisionerKeyDaemons},
 		{Method: "POST", Path: org + "/provisionerkeys/{provisionerkey}/rotate", Summary: "Rotate a provisioner key", Action: coder.RBACActionUpdate, Resource: daemon, In: coder.RotateProvisionerKeyRequest{}, Out: coder.RotateProvisionerKeyResponse{}, Status: 201, Handler: a.postProvisionerKeyRotate},
 		{Method: "DELETE", Path: org + "/provisionerkeys/{provisionerkey}", Summary: "Delete a provisioner key", Action: coder.RBACActionDelete, Resource: daemon, Status: 204, Handler: a.deleteProvisionerKey},
 		{Method: "GET", Path: "/provisionerkeys/{provisionerkey}", Summary: "Get the provisioner key of a secret", Auth: AuthPublic, Out: coder.ProvisionerKey{}, Handler: a.getProvisionerKey},
@@ -42,6 +42,9 @@ func (a *API) getProvisionerJobs(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if f.Limit, err = queryLimit(r); err != nil {
+		return err
+	}
+	if f.Offset, err = queryInt(r, "offset"); err != nil {
 		return err
 	}
 	if f.Tags, err = queryTags(r, "tags"); err != nil {
@@ -94,6 +97,9 @@ func (a *API) getProvisionerDaemons(w http.ResponseWriter, r *http.Request) erro
 	if f.Limit, err = queryLimit(r); err != nil {
 		return err
 	}
+	if f.Offset, err = queryInt(r, "offset"); err != nil {
+		return err
+	}
 	if f.Tags, err = queryTags(r, "tags"); err != nil {
 		return err
 	}
@@ -113,7 +119,11 @@ func (a *API) getProvisionerKeys(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	keys, err := a.Keys.List(r.Context(), a.actor(r), org.ID)
+	p, err := pageOf(r)
+	if err != nil {
+		return err
+	}
+	keys, err := a.Keys.List(r.Context(), a.actor(r), org.ID, p)
 	if err != nil {
 		return err
 	}
@@ -141,11 +151,13 @@ func (a *API) getProvisionerKeyDaemons(w http.ResponseWriter, r *http.Request) e
 	if err != nil {
 		return err
 	}
-	keys, err := a.Keys.List(r.Context(), a.actor(r), org.ID)
+	p, err := pageOf(r)
 	if err != nil {
 		return err
 	}
-	groups, err := a.Queue.KeyDaemons(r.Context(), a.actor(r), org.ID, keys)
+	groups, err := a.Queue.KeyDaemons(r.Context(), a.actor(r), org.ID, p, func(p coder.Page) ([]coder.ProvisionerKey, error) {
+		return a.Keys.List(r.Context(), a.actor(r), org.ID, p)
+	})
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,9 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/template"
 )
 
+// templateTerms is what lists of templates are searched by.
+const templateTerms = "Part of a name, and name:, exact_name:, organization:, author:, deprecated:, has-ai-task:, has_external_agent:."
+
 // templateRoutes are the routes of templates. (TPL-05, TPL-06, TPL-13..17)
 func (a *API) templateRoutes() []Route {
 	if a.Templates == nil {
@@ -20,9 +23,9 @@ func (a *API) templateRoutes() []Route {
 		update = coder.RBACActionUpdate
 	)
 	return []Route{
-		{Method: "GET", Path: "/templates", Summary: "List templates", Action: read, Resource: tpl, Out: []coder.Template{}, Handler: a.getTemplates},
+		{Method: "GET", Path: "/templates", Summary: "List templates", Query: paged(searched(templateTerms)), Action: read, Resource: tpl, Out: []coder.Template{}, Handler: a.getTemplates},
 		{Method: "GET", Path: "/templates/examples", Summary: "The starter templates", Action: read, Resource: tpl, Out: []coder.TemplateExample{}, Handler: a.getTemplateExamples},
-		{Method: "GET", Path: "/organizations/{organization}/templates", Summary: "List an organization's templates", Action: read, Resource: tpl, Out: []coder.Template{}, Handler: a.getOrganizationTemplates},
+		{Method: "GET", Path: "/organizations/{organization}/templates", Summary: "List an organization's templates", Query: paged(searched(templateTerms)), Action: read, Resource: tpl, Out: []coder.Template{}, Handler: a.getOrganizationTemplates},
 		{Method: "POST", Path: "/organizations/{organization}/templates", Summary: "Make a template of a version", Action: coder.RBACActionCreate, Resource: tpl, In: coder.CreateTemplateRequest{}, Out: coder.Template{}, Handler: a.postTemplate},
 		{Method: "GET", Path: "/organizations/{organization}/templates/examples", Summary: "The starter templates", Action: read, Resource: tpl, Out: []coder.TemplateExample{}, Handler: a.getTemplateExamples},
 		{Method: "GET", Path: "/organizations/{organization}/templates/{templatename}", Summary: "A template by its name", Action: read, Resource: tpl, Out: coder.Template{}, Handler: a.getTemplateByName},
@@ -32,7 +35,7 @@ func (a *API) templateRoutes() []Route {
 		{Method: "PATCH", Path: "/templates/{template}/versions", Summary: "Make a version the active one", Action: update, Resource: tpl, In: coder.UpdateActiveTemplateVersion{}, Out: coder.Response{}, Handler: a.patchActiveVersion},
 		{Method: "GET", Path: "/templates/{template}/acl", Summary: "Who may use a template", Action: update, Resource: tpl, Out: coder.TemplateACL{}, Handler: a.getTemplateACL},
 		{Method: "PATCH", Path: "/templates/{template}/acl", Summary: "Change who may use a template", Action: update, Resource: tpl, In: coder.UpdateTemplateACL{}, Out: coder.Response{}, Handler: a.patchTemplateACL},
-		{Method: "GET", Path: "/templates/{template}/acl/available", Summary: "Whom an access list may name", Action: update, Resource: tpl, Out: coder.ACLAvailable{}, Handler: a.getTemplateACLAvailable},
+		{Method: "GET", Path: "/templates/{template}/acl/available", Summary: "Whom an access list may name", Query: paged(searched("Part of a name or address of users.")), Action: update, Resource: tpl, Out: coder.ACLAvailable{}, Handler: a.getTemplateACLAvailable},
 	}
 }
 
@@ -61,6 +64,9 @@ func (a *API) listTemplates(w http.ResponseWriter, r *http.Request, organization
 		HasAITask: t.boolean("has-ai-task"), HasExternal: t.boolean("has_external_agent"),
 	}
 	if err := t.done(); err != nil {
+		return err
+	}
+	if q.Page, err = pageOf(r); err != nil {
 		return err
 	}
 	list, err := a.Templates.Templates(r.Context(), a.actor(r), q)
@@ -197,7 +203,11 @@ func (a *API) getTemplateACLAvailable(w http.ResponseWriter, r *http.Request) er
 	if err != nil {
 		return err
 	}
-	out, err := a.Templates.TemplateACLAvailable(r.Context(), a.actor(r), id, r.URL.Query().Get("q"))
+	p, err := pageOf(r)
+	if err != nil {
+		return err
+	}
+	out, err := a.Templates.TemplateACLAvailable(r.Context(), a.actor(r), id, clip(r.URL.Query().Get("q"), maxSearch), p)
 	if err != nil {
 		return err
 	}

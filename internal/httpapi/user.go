@@ -19,7 +19,7 @@ func (a *API) userRoutes() []Route {
 		{Method: "POST", Path: "/users/logout", Summary: "End the session", Out: coder.Response{}, Handler: a.postLogout},
 		{Method: "GET", Path: "/users/authmethods", Summary: "The ways to log in", Auth: AuthPublic, Out: coder.AuthMethods{}, Handler: a.getAuthMethods},
 		{Method: "POST", Path: "/users/validate-password", Summary: "Whether a password is good enough", Auth: AuthPublic, In: coder.ValidateUserPasswordRequest{}, Out: coder.ValidateUserPasswordResponse{}, Handler: a.postValidatePassword},
-		{Method: "GET", Path: "/users", Summary: "List users", Action: coder.RBACActionRead, Resource: user, Out: coder.GetUsersResponse{}, Handler: a.getUsers},
+		{Method: "GET", Path: "/users", Summary: "List users", Query: paged(searched("Part of a name or address, and status:, role:, login_type:, last_seen_before:, last_seen_after:, created_before:, created_after:."), Param{"after_id", "string", "The last user of the page before."}), Action: coder.RBACActionRead, Resource: user, Out: coder.GetUsersResponse{}, Handler: a.getUsers},
 		{Method: "POST", Path: "/users", Summary: "Make a user", Action: coder.RBACActionCreate, Resource: user, In: coder.CreateUserRequestWithOrgs{}, Out: coder.User{}, Status: 201, Handler: a.postUser},
 		{Method: "GET", Path: "/users/roles", Summary: "The site roles", Action: coder.RBACActionRead, Resource: coder.RBACResourceAssignRole, Out: []coder.AssignableRoles{}, Handler: a.getSiteRoles},
 		{Method: "GET", Path: "/users/{user}", Summary: "One user", Action: coder.RBACActionRead, Resource: user, Out: coder.User{}, Handler: a.getUser},
@@ -40,7 +40,7 @@ func (a *API) userRoutes() []Route {
 		{Method: "POST", Path: "/users/{user}/convert-login", Summary: "Begin to log in another way", Action: coder.RBACActionUpdatePersonal, Resource: user, In: coder.ConvertLoginRequest{}, Out: coder.OAuthConversionResponse{}, Status: 201, Handler: a.postConvertLogin},
 		{Method: "GET", Path: "/users/{user}/quiet-hours", Summary: "When a user's workspaces may be stopped", Action: coder.RBACActionReadPersonal, Resource: user, Out: coder.UserQuietHoursScheduleResponse{}, Handler: a.getQuietHours},
 		{Method: "PUT", Path: "/users/{user}/quiet-hours", Summary: "Say when one's workspaces may be stopped", Action: coder.RBACActionUpdatePersonal, Resource: user, In: coder.UpdateUserQuietHoursScheduleRequest{}, Out: coder.UserQuietHoursScheduleResponse{}, Handler: a.putQuietHours},
-		{Method: "GET", Path: "/users/{user}/organizations", Summary: "A user's organizations", Action: coder.RBACActionRead, Resource: user, Out: []coder.Organization{}, Handler: a.getUserOrganizations},
+		{Method: "GET", Path: "/users/{user}/organizations", Summary: "A user's organizations", Query: paged(), Action: coder.RBACActionRead, Resource: user, Out: []coder.Organization{}, Handler: a.getUserOrganizations},
 		{Method: "GET", Path: "/users/{user}/organizations/{organizationname}", Summary: "One of a user's organizations", Action: coder.RBACActionRead, Resource: user, Out: coder.Organization{}, Handler: a.getUserOrganization},
 	}
 }
@@ -252,11 +252,11 @@ func (a *API) putQuietHours(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a *API) getUserOrganizations(w http.ResponseWriter, r *http.Request) error {
-	return show(w, r, a.actor(r), a.Identity.UserOrganizations)
+	return showPage(w, r, a.actor(r), a.Identity.UserOrganizations)
 }
 
 func (a *API) getUserOrganization(w http.ResponseWriter, r *http.Request) error {
-	of, err := a.Identity.UserOrganizations(r.Context(), a.actor(r), r.PathValue("user"))
+	of, err := a.Identity.UserOrganizations(r.Context(), a.actor(r), r.PathValue("user"), coder.Page{})
 	if err != nil {
 		return err
 	}

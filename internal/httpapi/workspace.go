@@ -17,7 +17,7 @@ func (a *API) workspaceRoutes() []Route {
 	}
 	const res = coder.RBACResourceWorkspace
 	return []Route{
-		{Method: "GET", Path: "/workspaces", Summary: "List workspaces", Action: coder.RBACActionRead, Resource: res, Out: coder.WorkspacesResponse{}, Handler: a.listWorkspaces},
+		{Method: "GET", Path: "/workspaces", Summary: "List workspaces", Query: paged(searched("Part of a name, owner/name, and owner:, name:, name_exact:, template:, organization:, status:, has-agent:, healthy:, dormant:, outdated:, shared:, has-ai-task:, has_external_agent:, last_used_before:, last_used_after:, id:, param:.")), Action: coder.RBACActionRead, Resource: res, Out: coder.WorkspacesResponse{}, Handler: a.listWorkspaces},
 		{Method: "POST", Path: "/users/{user}/workspaces", Summary: "Create a workspace", Action: coder.RBACActionCreate, Resource: res, In: coder.CreateWorkspaceRequest{}, Out: coder.Workspace{}, Handler: a.createWorkspace},
 		{Method: "POST", Path: "/organizations/{organization}/members/{user}/workspaces", Summary: "Create a workspace in an organization", Action: coder.RBACActionCreate, Resource: res, In: coder.CreateWorkspaceRequest{}, Out: coder.Workspace{}, Handler: a.createWorkspace},
 		{Method: "GET", Path: "/users/{user}/workspace/{workspacename}", Summary: "Get a workspace by owner and name", Action: coder.RBACActionRead, Resource: res, Out: coder.Workspace{}, Handler: a.getWorkspaceByName},

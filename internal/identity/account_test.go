@@ -41,7 +41,7 @@ func TestSessions(t *testing.T) {
 	want(t, "second login", err, "")
 	key, err := h.CreateToken(ctx, ann, "me", coder.CreateTokenRequest{})
 	want(t, "token", err, "")
-	list, err := h.Sessions(ctx, ann, "me")
+	list, err := h.Sessions(ctx, ann, "me", coder.Page{})
 	if err != nil || len(list) != 2 || list[0].Current || !list[1].Current || list[1].IPAddress != "192.0.2.1" || list[1].UserAgent != "test" || list[1].LoginType != coder.LoginTypePassword {
 		t.Fatalf("sessions: %+v, %v", list, err)
 	}
@@ -49,7 +49,7 @@ func TestSessions(t *testing.T) {
 		t.Errorf("the first is %s", list[0].ID)
 	}
 	bob, _ := h.person("bob")
-	_, err = h.Sessions(ctx, bob, "ann")
+	_, err = h.Sessions(ctx, bob, "ann", coder.Page{})
 	want(t, "another's sessions", err, coder.CodeNotFound)
 	want(t, "ending another's sessions", h.EndSessions(ctx, bob, "ann"), coder.CodeNotFound)
 	want(t, "ending the others", h.EndSessions(ctx, ann, "me"), "")

@@ -14,9 +14,6 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
 )
 
-// maxTokens bounds what one list of tokens shows.
-const maxTokens = 1000
-
 // keyObject is a key of a user, for access.
 func keyObject(owner uuid.UUID) access.Object {
 	return access.Object{Type: coder.RBACResourceAPIKey, OwnerID: owner}
@@ -171,12 +168,12 @@ func requestedList(actor access.Subject, asked []coder.APIAllowListTarget) ([]st
 
 // Tokens lists a user's API tokens, the latest first, or with everybody those
 // of all users whose tokens the actor may see.
-func (s *Service) Tokens(ctx context.Context, actor access.Subject, ref string, everybody, expired bool) ([]coder.APIKey, error) {
+func (s *Service) Tokens(ctx context.Context, actor access.Subject, ref string, everybody, expired bool, page coder.Page) ([]coder.APIKey, error) {
 	u, err := s.keyOwner(ctx, actor, ref, coder.RBACActionRead)
 	if err != nil {
 		return nil, err
 	}
-	p := sqlc.TokensParams{UserID: u.ID, IncludeExpired: expired, Now: s.now(), RowLimit: maxTokens}
+	p := sqlc.TokensParams{UserID: u.ID, IncludeExpired: expired, Now: s.now(), RowLimit: page.Rows(maxRows), RowOffset: page.Skip()}
 	if everybody {
 		p.SeeAll = actor.Filter(coder.RBACResourceAPIKey).All
 	}

@@ -37,7 +37,7 @@ func TestTokens(t *testing.T) {
 	want(t, "for another", second(h.CreateToken(ctx, bob, "ann", coder.CreateTokenRequest{})), coder.CodeForbidden)
 	want(t, "owner for another", second(h.CreateToken(ctx, h.root, "ann", coder.CreateTokenRequest{TokenName: "by-root"})), "")
 	want(t, "owner's own is short", second(h.CreateToken(ctx, h.root, "me", coder.CreateTokenRequest{Lifetime: 200 * time.Hour})), coder.CodeInvalid)
-	want(t, "another lists", second(h.Tokens(ctx, bob, "ann", false, false)), coder.CodeNotFound)
+	want(t, "another lists", second(h.Tokens(ctx, bob, "ann", false, false, coder.Page{})), coder.CodeNotFound)
 	got, err := h.Token(ctx, ann, "me", "ci")
 	if err != nil || got.LifetimeSeconds != 7200 || got.Scope != coder.APIKeyScopeAll || len(got.AllowList) != 1 {
 		t.Errorf("token: %+v %v", got, err)
@@ -46,13 +46,13 @@ func TestTokens(t *testing.T) {
 	_, err = h.Authenticate(ctx, k.Key, here)
 	want(t, "expired", err, coder.CodeUnauthenticated)
 	for expired, n := range map[bool]int{false: 1, true: 2} {
-		if list, err := h.Tokens(ctx, ann, "me", false, expired); err != nil || len(list) != n {
+		if list, err := h.Tokens(ctx, ann, "me", false, expired, coder.Page{}); err != nil || len(list) != n {
 			t.Errorf("tokens with expired %v: %d, want %d (%v)", expired, len(list), n, err)
 		}
 	}
 	want(t, "delete", h.DeleteKey(ctx, ann, "me", got.ID), "")
 	want(t, "delete again", h.DeleteKey(ctx, ann, "me", got.ID), coder.CodeNotFound)
-	if all, err := h.Tokens(ctx, h.root, "me", true, true); err != nil || len(all) != 1 {
+	if all, err := h.Tokens(ctx, h.root, "me", true, true, coder.Page{}); err != nil || len(all) != 1 {
 		t.Errorf("owner sees %d tokens, want 1 (%v)", len(all), err)
 	}
 	if n, err := h.PurgeKeys(ctx, 0); err != nil || n != 0 {
@@ -133,7 +133,7 @@ func TestBuildToken(t *testing.T) {
 	if err != nil || who.UserID != ann.UserID {
 		t.Errorf("build token: %+v %v", who, err)
 	}
-	if list, err := h.Tokens(t.Context(), ann, "me", false, true); err != nil || len(list) != 0 {
+	if list, err := h.Tokens(t.Context(), ann, "me", false, true, coder.Page{}); err != nil || len(list) != 0 {
 		t.Errorf("a build's token is listed: %v %v", list, err)
 	}
 	want(t, "delete", h.DeleteBuildToken(t.Context(), h.c.Store.Queries, ann.UserID, build), "")

@@ -14,8 +14,8 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
 )
 
-// maxOrganizations bounds one list of organizations.
-const maxOrganizations = 1000
+// maxRows bounds one page of any list here.
+const maxRows = 1000
 
 // seenOrganizations says which organizations the actor may see: all, or these.
 func seenOrganizations(actor access.Subject) (all bool, ids []uuid.UUID) {
@@ -25,14 +25,14 @@ func seenOrganizations(actor access.Subject) (all bool, ids []uuid.UUID) {
 
 // Organizations lists the organizations that the actor may see, the default
 // one first.
-func (s *Service) Organizations(ctx context.Context, actor access.Subject) ([]coder.Organization, error) {
+func (s *Service) Organizations(ctx context.Context, actor access.Subject, page coder.Page) ([]coder.Organization, error) {
 	all, ids := seenOrganizations(actor)
-	rows, err := s.c.Store.Organizations(ctx, all, ids, maxOrganizations)
+	rows, err := s.c.Store.Organizations(ctx, sqlc.OrganizationsParams{SeeAll: all, SeeIds: ids, RowLimit: page.Rows(maxRows), RowOffset: page.Skip()})
 	return organizations(rows), err
 }
 
-// UserOrganizations lists a user's organizations that the actor may see.
-func (s *Service) UserOrganizations(ctx context.Context, actor access.Subject, ref string) ([]coder.Organization, error) {
+// UserOrganizations lists a page of a user's organizations that the actor may see.
+func (s *Service) UserOrganizations(ctx context.Context, actor access.Subject, ref string, page coder.Page) ([]coder.Organization, error) {
 	u, err := s.userRow(ctx, s.c.Store.Queries, actor, ref)
 	if err != nil {
 		return nil, err
@@ -42,7 +42,7 @@ func (s *Service) UserOrganizations(ctx context.Context, actor access.Subject, r
 	}
 	all, ids := seenOrganizations(actor)
 	rows, err := s.c.Store.OrganizationsOfUser(ctx, sqlc.OrganizationsOfUserParams{
-		UserID: u.ID, SeeAll: all, SeeIds: ids, RowLimit: maxOrganizations,
+		UserID: u.ID, SeeAll: all, SeeIds: ids, RowLimit: page.Rows(maxRows), RowOffset: page.Skip(),
 	})
 	return organizations(rows), err
 }

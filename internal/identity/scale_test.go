@@ -50,7 +50,7 @@ func BenchmarkScale(b *testing.B) {
 			return second(h.AuditLogs(b.Context(), h.root, AuditSearch{Search: audit.Search{Limit: 25, Username: "u5"}}))
 		},
 		"page of members": func() error { return second(h.Members(b.Context(), h.root, "default", MemberSearch{Limit: 25})) },
-		"tokens":          func() error { return second(h.Tokens(b.Context(), h.root, "me", true, true)) },
+		"tokens":          func() error { return second(h.Tokens(b.Context(), h.root, "me", true, true, coder.Page{})) },
 		"active owners": func() error {
 			return second(h.UpdateRoles(b.Context(), h.root, "root", coder.UpdateRoles{Roles: []string{"owner"}}))
 		},

@@ -9,17 +9,14 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
 )
 
-// maxSessions bounds what one list of sessions shows.
-const maxSessions = 200
-
 // Sessions lists the sessions of a user that have not ended, the one used last
 // first.
-func (s *Service) Sessions(ctx context.Context, actor access.Subject, ref string) ([]coder.Session, error) {
+func (s *Service) Sessions(ctx context.Context, actor access.Subject, ref string, page coder.Page) ([]coder.Session, error) {
 	u, err := s.keyOwner(ctx, actor, ref, coder.RBACActionRead)
 	if err != nil {
 		return nil, err
 	}
-	rows, err := s.c.Store.Sessions(ctx, u.ID, s.now(), maxSessions)
+	rows, err := s.c.Store.Sessions(ctx, sqlc.SessionsParams{UserID: u.ID, Now: s.now(), RowLimit: page.Rows(maxRows), RowOffset: page.Skip()})
 	out := make([]coder.Session, len(rows))
 	for i, r := range rows {
 		out[i] = coder.Session{

@@ -26,6 +26,9 @@ func object(organizationID uuid.UUID) access.Object {
 // maxReplaced bounds how many replaced keys of one name are good at a time.
 const maxReplaced = 10
 
+// maxRows bounds one page of keys.
+const maxRows = 1000
+
 // Create makes a key and gives its secret, which is shown this once and
 // stored as its SHA-256 only. (PRV-05, PRV-09)
 func (s *Service) Create(ctx context.Context, actor access.Subject, organizationID uuid.UUID, req coder.CreateProvisionerKeyRequest) (string, error) {
@@ -207,13 +210,13 @@ func (s *Service) audit(ctx context.Context, q *sqlc.Queries, actor access.Subje
 	})
 }
 
-// List lists an organization's keys, without the reserved ones: those that are
+// List lists a page of an organization's keys, without the reserved ones: those that are
 // current, and after each those that it replaced and that are still good.
-func (s *Service) List(ctx context.Context, actor access.Subject, organizationID uuid.UUID) ([]coder.ProvisionerKey, error) {
+func (s *Service) List(ctx context.Context, actor access.Subject, organizationID uuid.UUID, page coder.Page) ([]coder.ProvisionerKey, error) {
 	if err := actor.Check(coder.RBACActionRead, object(organizationID)); err != nil {
 		return nil, err
 	}
-	rows, err := s.Store.QueueKeys(ctx, organizationID)
+	rows, err := s.Store.QueueKeys(ctx, organizationID, page.Skip(), page.Rows(maxRows))
 	if err != nil {
 		return nil, err
 	}

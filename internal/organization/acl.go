@@ -11,6 +11,9 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
 )
 
+// maxRows bounds one page of whom a list may name.
+const maxRows = 1000
+
 // maxListed bounds the entries of one access list.
 const maxListed = 2000
 
@@ -135,22 +138,22 @@ func (l List) Show(ctx context.Context, q *sqlc.Queries) (users []ListedUser, gr
 	return users, groups, err
 }
 
-// Available gives whom the list may name: members of the organization whose
-// name or e-mail has the words in it, at most 1000, and its groups. q is a
-// transaction.
-func (l List) Available(ctx context.Context, q *sqlc.Queries, words string) (coder.ACLAvailable, error) {
+// Available gives whom the list may name: a page of the members of the
+// organization whose name or e-mail has the words in it, and a page of its
+// groups, of at most 1000 each. q is a transaction.
+func (l List) Available(ctx context.Context, q *sqlc.Queries, words string, page coder.Page) (coder.ACLAvailable, error) {
 	out := coder.ACLAvailable{Users: []coder.ReducedUser{}, Groups: []coder.Group{}}
 	if err := q.ListPlan(ctx); err != nil {
 		return out, err
 	}
-	members, err := q.ACLMembers(ctx, l.OrganizationID, words)
+	members, err := q.ACLMembers(ctx, sqlc.ACLMembersParams{OrganizationID: l.OrganizationID, Words: words, RowLimit: page.Rows(maxRows), RowOffset: page.Skip()})
 	if err != nil {
 		return out, err
 	}
 	for _, u := range members {
 		out.Users = append(out.Users, Reduced(u))
 	}
-	found, err := q.Groups(ctx, sqlc.GroupsParams{SeeAll: true, SeeOrganizations: []uuid.UUID{}, OrganizationID: l.OrganizationID, RowLimit: maxListed})
+	found, err := q.Groups(ctx, sqlc.GroupsParams{SeeAll: true, SeeOrganizations: []uuid.UUID{}, OrganizationID: l.OrganizationID, RowLimit: page.Rows(maxRows), RowOffset: page.Skip()})
 	for _, r := range found {
 		out.Groups = append(out.Groups, group(r))
 	}

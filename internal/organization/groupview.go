@@ -19,6 +19,7 @@ type GroupSearch struct {
 	OrganizationID uuid.UUID
 	HasMember      uuid.UUID
 	IDs            []uuid.UUID // nil: any
+	Words          string      // part of the name or display name
 	WithoutMembers bool        // they take long for large groups
 	Limit, Offset  int
 }
@@ -33,6 +34,7 @@ func (s *Service) Groups(ctx context.Context, actor access.Subject, f GroupSearc
 			return err
 		}
 		rows, err := q.Groups(ctx, sqlc.GroupsParams{
+			Search: f.Words,
 			SeeAll: see.All, SeeOrganizations: see.OrganizationIDs, SeeIds: see.IDs,
 			OrganizationID: f.OrganizationID, HasMember: f.HasMember, Ids: f.IDs, RowLimit: int32(f.Limit), RowOffset: int32(f.Offset),
 		})

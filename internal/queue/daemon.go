@@ -100,18 +100,19 @@ func (s *Service) heartbeat(ctx context.Context) {
 	}
 }
 
-// KeyDaemons groups the daemons that are there by the key they came with:
-// every one of keys, and the reserved ones that have daemons.
-func (s *Service) KeyDaemons(ctx context.Context, actor access.Subject, organizationID uuid.UUID, keys []coder.ProvisionerKey) ([]coder.ProvisionerKeyDaemons, error) {
-	daemons, err := s.Daemons(ctx, actor, organizationID, DaemonFilter{})
+// KeyDaemons groups the daemons that are there by the key they came with, and
+// gives a page of that: the reserved keys that have daemons, and then every
+// key of those that keys gives page by page.
+func (s *Service) KeyDaemons(ctx context.Context, actor access.Subject, organizationID uuid.UUID, page coder.Page,
+	keys func(coder.Page) ([]coder.ProvisionerKey, error),
+) ([]coder.ProvisionerKeyDaemons, error) {
+	daemons, err := s.Daemons(ctx, actor, organizationID, DaemonFilter{Statuses: []coder.ProvisionerDaemonStatus{coder.ProvisionerDaemonStatusIdle, coder.ProvisionerDaemonStatusBusy}})
 	if err != nil {
 		return nil, err
 	}
 	by := map[uuid.UUID][]coder.ProvisionerDaemon{}
 	for _, d := range daemons {
-		if d.Status != coder.ProvisionerDaemonStatusOffline {
-			by[d.KeyID] = append(by[d.KeyID], d)
-		}
+		by[d.KeyID] = append(by[d.KeyID], d)
 	}
 	out := []coder.ProvisionerKeyDaemons{}
 	for _, name := range []string{coder.ProvisionerKeyBuiltIn, coder.ProvisionerKeyUserAuth, coder.ProvisionerKeyPSK} {
@@ -121,7 +122,18 @@ func (s *Service) KeyDaemons(ctx context.Context, actor access.Subject, organiza
 			out = append(out, coder.ProvisionerKeyDaemons{Key: k, Daemons: by[id]})
 		}
 	}
-	for _, k := range keys {
+	reserved := len(out)
+	out = out[min(page.Offset, reserved):]
+	out = out[:min(page.Limit, len(out))]
+	rest := coder.Page{Limit: page.Limit - len(out), Offset: max(0, page.Offset-reserved)}
+	if rest.Limit == 0 {
+		return out, nil
+	}
+	listed, err := keys(rest)
+	if err != nil {
+		return nil, err
+	}
+	for _, k := range listed {
 		list := by[k.ID]
 		if list == nil {
 			list = []coder.ProvisionerDaemon{}

@@ -108,19 +108,22 @@ type daemonNow struct {
 	since *time.Time
 }
 
+// offline is the status of a daemon that is not there.
+const offline = string(coder.ProvisionerDaemonStatusOffline)
+
 // daemons gives daemons without the names of their jobs, those that are there
 // first and at most maxExplained.
 func (s *Service) daemons(ctx context.Context, q *sqlc.Queries, p sqlc.QueueDaemonsParams) ([]daemonNow, error) {
-	p.Ids, p.StaleMs = orEmpty(p.Ids), stale.Milliseconds()
+	p.Ids, p.Statuses, p.StaleMs = orEmpty(p.Ids), []string{}, stale.Milliseconds()
 	rows, err := q.QueueDaemons(ctx, p)
 	if err != nil {
 		return nil, err
 	}
 	slices.SortStableFunc(rows, func(a, b sqlc.QueueDaemonsRow) int {
 		switch {
-		case a.Offline == b.Offline:
+		case (a.Status == offline) == (b.Status == offline):
 			return 0
-		case a.Offline:
+		case a.Status == offline:
 			return 1
 		}
 		return -1
@@ -129,7 +132,7 @@ func (s *Service) daemons(ctx context.Context, q *sqlc.Queries, p sqlc.QueueDaem
 	for _, r := range rows[:min(len(rows), maxExplained)] {
 		d := daemonNow{ProvisionerDaemon: daemonView(r, nil)}
 		switch {
-		case r.Offline && r.ProvisionerDaemon.LastSeenAt != nil:
+		case r.Status == offline && r.ProvisionerDaemon.LastSeenAt != nil:
 			// It counts as offline once it has been silent for so long; one that said
 			// goodbye is marked as if it had been.
 			t := r.ProvisionerDaemon.LastSeenAt.Add(stale)

@@ -20,6 +20,7 @@ type JobFilter struct {
 	Tags      coder.Tags // that the job asks for, among others
 	Initiator uuid.UUID
 	Limit     int // 0 means 50
+	Offset    int
 }
 
 // DaemonFilter narrows a list of daemons; zero fields narrow nothing.
@@ -28,6 +29,7 @@ type DaemonFilter struct {
 	Statuses []coder.ProvisionerDaemonStatus
 	Tags     coder.Tags // that the daemon has, among others
 	Limit    int        // 0 means no limit
+	Offset   int
 }
 
 // readable says of which rows of an organization the actor may read: of all,
@@ -45,8 +47,8 @@ func readable(actor access.Subject, kind coder.RBACResource, organizationID uuid
 	return uuid.Nil, err
 }
 
-// List gives an organization's jobs, the newest first: all, or those that the
-// actor started. (PRV-16)
+// List gives a page of an organization's jobs, the newest first: of all, or of
+// those that the actor started. (PRV-16)
 func (s *Service) List(ctx context.Context, actor access.Subject, organizationID uuid.UUID, f JobFilter) ([]coder.ProvisionerJob, error) {
 	own, err := readable(actor, coder.RBACResourceProvisionerJobs, organizationID)
 	if err != nil {
@@ -56,7 +58,7 @@ func (s *Service) List(ctx context.Context, actor access.Subject, organizationID
 	if err != nil {
 		return nil, err
 	}
-	p := sqlc.QueueListParams{OrganizationID: organizationID, Ids: orEmpty(f.IDs), Statuses: texts(f.Statuses), Tags: tags, MaxRows: int32(f.Limit)}
+	p := sqlc.QueueListParams{OrganizationID: organizationID, Ids: orEmpty(f.IDs), Statuses: texts(f.Statuses), Tags: tags, MaxRows: int32(f.Limit), SkipRows: int32(f.Offset)}
 	if f.Limit <= 0 {
 		p.MaxRows = 50
 	}
@@ -99,8 +101,8 @@ func (s *Service) JobIn(ctx context.Context, actor access.Subject, organizationI
 	return s.Job(ctx, s.Store.Queries, jobID)
 }
 
-// Daemons gives an organization's daemons, the newest first: all, or those
-// that are the actor's own. (PRV-14, PRV-15)
+// Daemons gives a page of an organization's daemons, the newest first: of all,
+// or of those that are the actor's own. (PRV-14, PRV-15)
 func (s *Service) Daemons(ctx context.Context, actor access.Subject, organizationID uuid.UUID, f DaemonFilter) ([]coder.ProvisionerDaemon, error) {
 	own, err := readable(actor, coder.RBACResourceProvisionerDaemon, organizationID)
 	if err != nil {
@@ -110,7 +112,10 @@ func (s *Service) Daemons(ctx context.Context, actor access.Subject, organizatio
 	if err != nil {
 		return nil, err
 	}
-	p := sqlc.QueueDaemonsParams{OrganizationID: organizationID, Ids: orEmpty(f.IDs), Tags: tags, StaleMs: stale.Milliseconds()}
+	p := sqlc.QueueDaemonsParams{
+		OrganizationID: organizationID, Ids: orEmpty(f.IDs), Statuses: texts(f.Statuses), Tags: tags, StaleMs: stale.Milliseconds(),
+		MaxRows: int32(f.Limit), SkipRows: int32(f.Offset),
+	}
 	if own != uuid.Nil {
 		owner := own.String()
 		p.Owner = &owner
@@ -127,36 +132,23 @@ func (s *Service) Daemons(ctx context.Context, actor access.Subject, organizatio
 	if err != nil {
 		return nil, err
 	}
-	out := []coder.ProvisionerDaemon{}
-	for _, r := range rows {
-		d := daemonView(r, jobs)
-		d.Warnings = coder.ProvisionerWarnings(d, s.Version)
-		if len(f.Statuses) > 0 && !slices.Contains(f.Statuses, d.Status) {
-			continue
-		}
-		if out = append(out, d); len(out) == f.Limit {
-			break
-		}
+	out := make([]coder.ProvisionerDaemon, len(rows))
+	for i, r := range rows {
+		out[i] = daemonView(r, jobs)
+		out[i].Warnings = coder.ProvisionerWarnings(out[i], s.Version)
 	}
 	return out, nil
 }
 
 func daemonView(r sqlc.QueueDaemonsRow, jobs map[uuid.UUID]coder.ProvisionerJob) coder.ProvisionerDaemon {
 	p := r.ProvisionerDaemon
-	d := coder.ProvisionerDaemon{
+	return coder.ProvisionerDaemon{
 		ID: p.ID, OrganizationID: p.OrganizationID, KeyID: p.KeyID, KeyName: cmp.Or(coder.ReservedProvisionerKeyName(p.KeyID), r.KeyName), Name: p.Name,
 		Tags: p.Tags, Provisioners: p.Provisioners, Version: p.Version, APIVersion: p.ApiVersion,
 		Slots: int(p.Slots), BusySlots: int(r.BusySlots), Tools: p.Tools,
-		CreatedAt: p.CreatedAt, LastSeenAt: p.LastSeenAt, Status: coder.ProvisionerDaemonStatusIdle,
+		CreatedAt: p.CreatedAt, LastSeenAt: p.LastSeenAt, Status: coder.ProvisionerDaemonStatus(r.Status),
 		CurrentJob: daemonJob(jobs, r.CurrentJob), PreviousJob: daemonJob(jobs, r.PreviousJob),
 	}
-	switch {
-	case r.Offline:
-		d.Status = coder.ProvisionerDaemonStatusOffline
-	case d.BusySlots >= d.Slots:
-		d.Status = coder.ProvisionerDaemonStatusBusy
-	}
-	return d
 }
 
 func daemonJob(jobs map[uuid.UUID]coder.ProvisionerJob, id uuid.UUID) *coder.ProvisionerDaemonJob {

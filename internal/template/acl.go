@@ -43,14 +43,14 @@ func (s *Service) TemplateACL(ctx context.Context, actor access.Subject, id uuid
 }
 
 // TemplateACLAvailable gives whom an access list may name.
-func (s *Service) TemplateACLAvailable(ctx context.Context, actor access.Subject, id uuid.UUID, words string) (coder.ACLAvailable, error) {
+func (s *Service) TemplateACLAvailable(ctx context.Context, actor access.Subject, id uuid.UUID, words string, page coder.Page) (coder.ACLAvailable, error) {
 	t, err := s.administered(ctx, actor, id)
 	if err != nil {
 		return coder.ACLAvailable{}, err
 	}
 	var out coder.ACLAvailable
 	err = s.Store.Tx(ctx, func(q *sqlc.Queries) error {
-		out, err = list(t).Available(ctx, q, words)
+		out, err = list(t).Available(ctx, q, words, page)
 		return err
 	})
 	return out, err

@@ -22,9 +22,13 @@ type Query struct {
 	Deprecated     *bool
 	HasAITask      *bool // of the active version
 	HasExternal    *bool // agents of the active version
+	Page           coder.Page
 }
 
-// Templates lists the templates that actor may see, by name.
+// maxRows bounds one page of templates.
+const maxRows = 1000
+
+// Templates lists a page of the templates that actor may see, by name.
 func (s *Service) Templates(ctx context.Context, actor access.Subject, query Query) ([]coder.Template, error) {
 	f := actor.Filter(coder.RBACResourceTemplate)
 	if query.Author == "me" {
@@ -35,6 +39,7 @@ func (s *Service) Templates(ctx context.Context, actor access.Subject, query Que
 		Narrowed: f.IDs != nil, OnlyIds: f.IDs,
 		OrganizationName: query.Organization, ExactName: query.ExactName, Name: query.Name, Words: query.Words,
 		Author: query.Author, Deprecated: query.Deprecated, HasAiTask: query.HasAITask, HasExternalAgent: query.HasExternal,
+		RowLimit: query.Page.Rows(maxRows), RowOffset: query.Page.Skip(),
 	}
 	if query.OrganizationID != uuid.Nil {
 		p.OrganizationID = &query.OrganizationID

@@ -269,7 +269,7 @@ func TestACL(t *testing.T) {
 	if _, err := h.UpdateTemplate(ctx, h.member, tpl.ID, coder.UpdateTemplateMeta{Icon: new("/x.svg")}); err != nil {
 		t.Fatalf("an admin of the template changes it: %v", err)
 	}
-	if got, err := h.TemplateACLAvailable(ctx, h.member, tpl.ID, "AD"); err != nil || len(got.Users) != 1 || len(got.Groups) != 1 {
+	if got, err := h.TemplateACLAvailable(ctx, h.member, tpl.ID, "AD", coder.Page{}); err != nil || len(got.Users) != 1 || len(got.Groups) != 1 {
 		t.Fatalf("available: %+v, %v", got, err)
 	}
 	if _, err := h.Template(ctx, h.user(t, "cy", true), tpl.ID); !coder.Is(err, coder.CodeNotFound) {

@@ -39,14 +39,14 @@ func (s *Service) WorkspaceACL(ctx context.Context, actor access.Subject, id uui
 
 // WorkspaceACLAvailable gives with whom a workspace may be shared, to whoever
 // may share it.
-func (s *Service) WorkspaceACLAvailable(ctx context.Context, actor access.Subject, id uuid.UUID, words string) (coder.ACLAvailable, error) {
+func (s *Service) WorkspaceACLAvailable(ctx context.Context, actor access.Subject, id uuid.UUID, words string, page coder.Page) (coder.ACLAvailable, error) {
 	w, err := s.findLive(ctx, actor, coder.RBACActionShare, id)
 	if err != nil {
 		return coder.ACLAvailable{}, err
 	}
 	var out coder.ACLAvailable
 	err = s.Store.Tx(ctx, func(q *sqlc.Queries) error {
-		out, err = list(w).Available(ctx, q, words)
+		out, err = list(w).Available(ctx, q, words, page)
 		return err
 	})
 	return out, err

@@ -24,7 +24,7 @@ WHERE login_type = 'token' AND (@see_all::boolean OR user_id = @user_id)
     AND (@include_expired::boolean OR expires_at > @now)
     AND (sqlc.narg(see_id)::uuid IS NULL OR user_id = sqlc.narg(see_id))
 ORDER BY created_at DESC, id
-LIMIT @row_limit;
+LIMIT @row_limit OFFSET @row_offset;
 
 -- name: DeleteAPIKey :execrows
 DELETE FROM api_keys WHERE id = $1 AND user_id = $2;
@@ -40,7 +40,7 @@ DELETE FROM api_keys WHERE user_id = $1;
 SELECT * FROM api_keys
 WHERE user_id = @user_id AND login_type <> 'token' AND token_name = '' AND expires_at > @now::timestamptz
 ORDER BY last_used_at DESC, id
-LIMIT @row_limit;
+LIMIT @row_limit OFFSET @row_offset;
 
 -- name: DeleteOtherSessions :exec
 -- Ends the sessions of a user, but not the API tokens and not the given key.

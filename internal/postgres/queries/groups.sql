@@ -10,6 +10,7 @@ WHERE (@see_all::boolean OR g.organization_id = ANY (@see_organizations::uuid[])
     AND (sqlc.narg(see_ids)::uuid[] IS NULL OR g.id = ANY (sqlc.narg(see_ids)::uuid[]))
     AND (@organization_id::uuid = '00000000-0000-0000-0000-000000000000' OR g.organization_id = @organization_id)
     AND (sqlc.narg(ids)::uuid[] IS NULL OR g.id = ANY (sqlc.narg(ids)::uuid[]))
+    AND (@search::text = '' OR strpos(lower(g.name), lower(@search)) > 0 OR strpos(lower(g.display_name), lower(@search)) > 0)
     AND (@has_member::uuid = '00000000-0000-0000-0000-000000000000'
         OR g.id IN (SELECT x.group_id FROM group_memberships x WHERE x.user_id = @has_member))
 ORDER BY lower(o.name), g.id <> g.organization_id, lower(g.name), g.id

@@ -185,7 +185,7 @@ WHERE j.id = ANY (sqlc.arg(ids)::uuid[]) AND j.started_at IS NULL AND j.complete
     AND d.last_seen_at > now() - sqlc.arg(stale_ms)::bigint * interval '1 millisecond';
 
 -- name: QueueList :many
--- Ids of an organizations jobs, the newest first.
+-- Ids of a page of an organizations jobs, the newest first.
 SELECT j.id FROM provisioner_jobs j JOIN job_tag_sets s ON s.id = j.tag_set_id
 WHERE j.organization_id = sqlc.arg(organization_id)
     AND (cardinality(sqlc.arg(ids)::uuid[]) = 0 OR j.id = ANY (sqlc.arg(ids)::uuid[]))
@@ -193,7 +193,7 @@ WHERE j.organization_id = sqlc.arg(organization_id)
     AND (sqlc.narg(initiator_id)::uuid IS NULL OR j.initiator_id = sqlc.narg(initiator_id))
     AND sqlc.arg(tags)::jsonb <@ s.tags
 ORDER BY j.created_at DESC, j.id
-LIMIT sqlc.arg(max_rows);
+LIMIT sqlc.arg(max_rows) OFFSET sqlc.arg(skip_rows);
 
 -- name: QueueOrganization :one
 SELECT organization_id FROM provisioner_jobs WHERE id = $1;

@@ -11,13 +11,13 @@ SELECT * FROM organizations WHERE is_default AND deleted_at IS NULL;
 SELECT * FROM organizations
 WHERE deleted_at IS NULL AND (@see_all::boolean OR id = ANY (@see_ids::uuid[]))
 ORDER BY is_default DESC, lower(name)
-LIMIT @row_limit;
+LIMIT @row_limit OFFSET @row_offset;
 
 -- name: OrganizationsOfUser :many
 SELECT o.* FROM organizations o JOIN organization_members m ON m.organization_id = o.id
 WHERE o.deleted_at IS NULL AND m.user_id = @user_id AND (@see_all::boolean OR o.id = ANY (@see_ids::uuid[]))
 ORDER BY o.is_default DESC, lower(o.name)
-LIMIT @row_limit;
+LIMIT @row_limit OFFSET @row_offset;
 
 -- name: InsertOrganization :one
 INSERT INTO organizations (id, name, display_name, description, icon, created_at, updated_at)

@@ -30,10 +30,11 @@ RETURNING *;
 SELECT sqlc.embed(k), coalesce(k.expires_at <= now(), false)::boolean AS expired FROM provisioner_keys k WHERE k.secret_hash = $1;
 
 -- name: QueueKeys :many
--- The current keys, and replaced ones that are still good.
+-- A page of the current keys, and replaced ones that are still good.
 SELECT * FROM provisioner_keys k
-WHERE k.organization_id = $1 AND (k.replaced_at IS NULL OR k.expires_at > now())
-ORDER BY lower(k.name), k.replaced_at DESC NULLS FIRST, k.id;
+WHERE k.organization_id = @organization_id AND (k.replaced_at IS NULL OR k.expires_at > now())
+ORDER BY lower(k.name), k.replaced_at DESC NULLS FIRST, k.id
+LIMIT @row_limit OFFSET @row_offset;
 
 -- name: QueueLockKey :one
 -- The current key of that name or id, and how many replaced ones are still good.

@@ -1,5 +1,5 @@
 -- name: QueueDaemons :many
--- An organizations daemons with their latest running job and the one before.
+-- A page of an organizations daemons with their latest running job and the one before.
 -- With an owner only those of that users own. What keeps a daemon busy in
 -- another organization that it serves counts, and is not named.
 WITH running AS MATERIALIZED (
@@ -10,8 +10,7 @@ WITH running AS MATERIALIZED (
         AND j.organization_id = sqlc.arg(organization_id)
     GROUP BY j.worker_id
 )
-SELECT sqlc.embed(d), coalesce(k.name, '') AS key_name,
-    (d.last_seen_at IS NULL OR d.last_seen_at <= now() - sqlc.arg(stale_ms)::bigint * interval '1 millisecond')::boolean AS offline,
+SELECT sqlc.embed(d), coalesce(k.name, '') AS key_name, x.status,
     (coalesce(r.jobs, 0) + coalesce(e.jobs, 0))::integer AS busy_slots,
     coalesce(r.since, e.since, 'epoch')::timestamptz AS busy_since,
     coalesce(r.latest, '00000000-0000-0000-0000-000000000000')::uuid AS current_job,
@@ -25,11 +24,19 @@ LEFT JOIN LATERAL (
     FROM provisioner_daemons t JOIN provisioner_jobs j ON j.worker_id = t.id AND j.started_at IS NOT NULL AND j.completed_at IS NULL
     WHERE t.shared_id = d.shared_id AND t.id <> d.id
 ) e ON d.shared_id IS NOT NULL
+CROSS JOIN LATERAL (
+    SELECT (CASE
+        WHEN d.last_seen_at IS NULL OR d.last_seen_at <= now() - sqlc.arg(stale_ms)::bigint * interval '1 millisecond' THEN 'offline'
+        WHEN coalesce(r.jobs, 0) + coalesce(e.jobs, 0) >= d.slots THEN 'busy'
+        ELSE 'idle' END)::text AS status
+) x
 WHERE d.organization_id = sqlc.arg(organization_id)
     AND (cardinality(sqlc.arg(ids)::uuid[]) = 0 OR d.id = ANY (sqlc.arg(ids)::uuid[]))
     AND (sqlc.narg(owner)::text IS NULL OR d.owner = sqlc.narg(owner))
     AND sqlc.arg(tags)::jsonb <@ d.tags
-ORDER BY d.created_at DESC, d.id;
+    AND (cardinality(sqlc.arg(statuses)::text[]) = 0 OR x.status = ANY (sqlc.arg(statuses)::text[]))
+ORDER BY d.created_at DESC, d.id
+LIMIT NULLIF(sqlc.arg(max_rows)::integer, 0) OFFSET sqlc.arg(skip_rows)::integer;
 
 -- name: QueueMatched :one
 -- How many daemons could take jobs of these tags and that kind, or of any,

@@ -33,7 +33,8 @@ SELECT id FROM templates WHERE organization_id = $1 AND lower(name) = lower($2) 
 SELECT * FROM templates WHERE id = $1 AND deleted_at IS NULL FOR UPDATE;
 
 -- name: TemplateList :many
--- The templates that a filter of access lets through and that match a search.
+-- A page of the templates that a filter of access lets through and that match
+-- a search.
 SELECT sqlc.embed(t), u.username AS creator, o.name AS organization_name, o.display_name AS organization_display_name,
     o.icon AS organization_icon,
     (SELECT count(DISTINCT w.owner_id) FROM workspaces w WHERE w.template_id = t.id AND w.deleted_at IS NULL) AS users
@@ -58,7 +59,8 @@ WHERE t.deleted_at IS NULL
     OR (SELECT v.has_ai_task FROM template_versions v WHERE v.id = t.active_version_id) = sqlc.narg(has_ai_task))
   AND (sqlc.narg(has_external_agent)::boolean IS NULL
     OR (SELECT v.has_external_agent FROM template_versions v WHERE v.id = t.active_version_id) = sqlc.narg(has_external_agent))
-ORDER BY lower(t.name), t.id;
+ORDER BY lower(t.name), t.id
+LIMIT sqlc.arg(row_limit) OFFSET sqlc.arg(row_offset);
 
 -- name: TemplateUpdate :exec
 UPDATE templates SET
@@ -110,10 +112,10 @@ WHERE w.template_id = ANY (sqlc.arg(template_ids)::uuid[]) AND j.status = 'succe
 GROUP BY w.template_id, b.transition;
 
 -- name: ACLMembers :many
--- The members of an organization, whom an access list may name.
+-- A page of the members of an organization, whom an access list may name.
 SELECT u.* FROM users u
 JOIN organization_members m ON m.user_id = u.id
 WHERE m.organization_id = sqlc.arg(organization_id) AND u.deleted_at IS NULL AND NOT u.is_system
   AND (sqlc.arg(words)::text = '' OR strpos(lower(u.username), lower(sqlc.arg(words))) > 0 OR strpos(lower(u.email), lower(sqlc.arg(words))) > 0)
 ORDER BY lower(u.username)
-LIMIT 1000;
+LIMIT sqlc.arg(row_limit) OFFSET sqlc.arg(row_offset);

@@ -209,12 +209,24 @@ const sessions = `-- name: Sessions :many
 SELECT id, secret_hash, user_id, login_type, token_name, scopes, allow_list, lifetime_seconds, ip_address, created_at, updated_at, last_used_at, expires_at, user_agent, provider_check_at FROM api_keys
 WHERE user_id = $1 AND login_type <> 'token' AND token_name = '' AND expires_at > $2::timestamptz
 ORDER BY last_used_at DESC, id
-LIMIT $3
+LIMIT $4 OFFSET $3
 `
 
+type SessionsParams struct {
+	UserID    uuid.UUID
+	Now       time.Time
+	RowOffset int32
+	RowLimit  int32
+}
+
 // The sessions of a user that have not ended, the one used last first.
-func (q *Queries) Sessions(ctx context.Context, userID uuid.UUID, now time.Time, rowLimit int32) ([]APIKey, error) {
-	rows, err := q.db.Query(ctx, sessions, userID, now, rowLimit)
+func (q *Queries) Sessions(ctx context.Context, arg SessionsParams) ([]APIKey, error) {
+	rows, err := q.db.Query(ctx, sessions,
+		arg.UserID,
+		arg.Now,
+		arg.RowOffset,
+		arg.RowLimit,
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -282,7 +294,7 @@ WHERE login_type = 'token' AND ($1::boolean OR user_id = $2)
     AND ($3::boolean OR expires_at > $4)
     AND ($5::uuid IS NULL OR user_id = $5)
 ORDER BY created_at DESC, id
-LIMIT $6
+LIMIT $7 OFFSET $6
 `
 
 type TokensParams struct {
@@ -291,6 +303,7 @@ type TokensParams struct {
 	IncludeExpired bool
 	Now            time.Time
 	SeeID          *uuid.UUID
+	RowOffset      int32
 	RowLimit       int32
 }
 
@@ -301,6 +314,7 @@ func (q *Queries) Tokens(ctx context.Context, arg TokensParams) ([]APIKey, error
 		arg.IncludeExpired,
 		arg.Now,
 		arg.SeeID,
+		arg.RowOffset,
 		arg.RowLimit,
 	)
 	if err != nil {

@@ -448,10 +448,11 @@ WHERE ($1::boolean OR g.organization_id = ANY ($2::uuid[]))
     AND ($3::uuid[] IS NULL OR g.id = ANY ($3::uuid[]))
     AND ($4::uuid = '00000000-0000-0000-0000-000000000000' OR g.organization_id = $4)
     AND ($5::uuid[] IS NULL OR g.id = ANY ($5::uuid[]))
-    AND ($6::uuid = '00000000-0000-0000-0000-000000000000'
-        OR g.id IN (SELECT x.group_id FROM group_memberships x WHERE x.user_id = $6))
+    AND ($6::text = '' OR strpos(lower(g.name), lower($6)) > 0 OR strpos(lower(g.display_name), lower($6)) > 0)
+    AND ($7::uuid = '00000000-0000-0000-0000-000000000000'
+        OR g.id IN (SELECT x.group_id FROM group_memberships x WHERE x.user_id = $7))
 ORDER BY lower(o.name), g.id <> g.organization_id, lower(g.name), g.id
-LIMIT $8 OFFSET $7
+LIMIT $9 OFFSET $8
 `
 
 type GroupsParams struct {
@@ -460,6 +461,7 @@ type GroupsParams struct {
 	SeeIds           []uuid.UUID
 	OrganizationID   uuid.UUID
 	Ids              []uuid.UUID
+	Search           string
 	HasMember        uuid.UUID
 	RowOffset        int32
 	RowLimit         int32
@@ -482,6 +484,7 @@ func (q *Queries) Groups(ctx context.Context, arg GroupsParams) ([]GroupsRow, er
 		arg.SeeIds,
 		arg.OrganizationID,
 		arg.Ids,
+		arg.Search,
 		arg.HasMember,
 		arg.RowOffset,
 		arg.RowLimit,

@@ -548,7 +548,7 @@ WHERE j.organization_id = $1
     AND ($4::uuid IS NULL OR j.initiator_id = $4)
     AND $5::jsonb <@ s.tags
 ORDER BY j.created_at DESC, j.id
-LIMIT $6
+LIMIT $7 OFFSET $6
 `
 
 type QueueListParams struct {
@@ -557,10 +557,11 @@ type QueueListParams struct {
 	Statuses       []string
 	InitiatorID    *uuid.UUID
 	Tags           json.RawMessage
+	SkipRows       int32
 	MaxRows        int32
 }
 
-// Ids of an organizations jobs, the newest first.
+// Ids of a page of an organizations jobs, the newest first.
 func (q *Queries) QueueList(ctx context.Context, arg QueueListParams) ([]uuid.UUID, error) {
 	rows, err := q.db.Query(ctx, queueList,
 		arg.OrganizationID,
@@ -568,6 +569,7 @@ func (q *Queries) QueueList(ctx context.Context, arg QueueListParams) ([]uuid.UU
 		arg.Statuses,
 		arg.InitiatorID,
 		arg.Tags,
+		arg.SkipRows,
 		arg.MaxRows,
 	)
 	if err != nil {

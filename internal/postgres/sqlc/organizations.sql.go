@@ -308,11 +308,23 @@ const organizations = `-- name: Organizations :many
 SELECT id, name, display_name, description, icon, is_default, created_at, updated_at, deleted_at, provisioner_weight, workspace_sharing_disabled FROM organizations
 WHERE deleted_at IS NULL AND ($1::boolean OR id = ANY ($2::uuid[]))
 ORDER BY is_default DESC, lower(name)
-LIMIT $3
+LIMIT $4 OFFSET $3
 `
 
-func (q *Queries) Organizations(ctx context.Context, seeAll bool, seeIds []uuid.UUID, rowLimit int32) ([]Organization, error) {
-	rows, err := q.db.Query(ctx, organizations, seeAll, seeIds, rowLimit)
+type OrganizationsParams struct {
+	SeeAll    bool
+	SeeIds    []uuid.UUID
+	RowOffset int32
+	RowLimit  int32
+}
+
+func (q *Queries) Organizations(ctx context.Context, arg OrganizationsParams) ([]Organization, error) {
+	rows, err := q.db.Query(ctx, organizations,
+		arg.SeeAll,
+		arg.SeeIds,
+		arg.RowOffset,
+		arg.RowLimit,
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -347,14 +359,15 @@ const organizationsOfUser = `-- name: OrganizationsOfUser :many
 SELECT o.id, o.name, o.display_name, o.description, o.icon, o.is_default, o.created_at, o.updated_at, o.deleted_at, o.provisioner_weight, o.workspace_sharing_disabled FROM organizations o JOIN organization_members m ON m.organization_id = o.id
 WHERE o.deleted_at IS NULL AND m.user_id = $1 AND ($2::boolean OR o.id = ANY ($3::uuid[]))
 ORDER BY o.is_default DESC, lower(o.name)
-LIMIT $4
+LIMIT $5 OFFSET $4
 `
 
 type OrganizationsOfUserParams struct {
-	UserID   uuid.UUID
-	SeeAll   bool
-	SeeIds   []uuid.UUID
-	RowLimit int32
+	UserID    uuid.UUID
+	SeeAll    bool
+	SeeIds    []uuid.UUID
+	RowOffset int32
+	RowLimit  int32
 }
 
 func (q *Queries) OrganizationsOfUser(ctx context.Context, arg OrganizationsOfUserParams) ([]Organization, error) {
@@ -362,6 +375,7 @@ func (q *Queries) OrganizationsOfUser(ctx context.Context, arg OrganizationsOfUs
 		arg.UserID,
 		arg.SeeAll,
 		arg.SeeIds,
+		arg.RowOffset,
 		arg.RowLimit,
 	)
 	if err != nil {

@@ -205,11 +205,12 @@ const queueKeys = `-- name: QueueKeys :many
 SELECT id, organization_id, name, secret_hash, tags, created_at, expires_at, replaced_at, last_used_at FROM provisioner_keys k
 WHERE k.organization_id = $1 AND (k.replaced_at IS NULL OR k.expires_at > now())
 ORDER BY lower(k.name), k.replaced_at DESC NULLS FIRST, k.id
+LIMIT $3 OFFSET $2
 `
 
-// The current keys, and replaced ones that are still good.
-func (q *Queries) QueueKeys(ctx context.Context, organizationID uuid.UUID) ([]ProvisionerKey, error) {
-	rows, err := q.db.Query(ctx, queueKeys, organizationID)
+// A page of the current keys, and replaced ones that are still good.
+func (q *Queries) QueueKeys(ctx context.Context, organizationID uuid.UUID, rowOffset int32, rowLimit int32) ([]ProvisionerKey, error) {
+	rows, err := q.db.Query(ctx, queueKeys, organizationID, rowOffset, rowLimit)
 	if err != nil {
 		return nil, err
 	}

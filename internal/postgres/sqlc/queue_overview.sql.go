@@ -23,8 +23,7 @@ WITH running AS MATERIALIZED (
         AND j.organization_id = $2
     GROUP BY j.worker_id
 )
-SELECT d.id, d.organization_id, d.key_id, d.name, d.owner, d.provisioners, d.tags, d.version, d.api_version, d.slots, d.tools, d.created_at, d.last_seen_at, d.shared_id, coalesce(k.name, '') AS key_name,
-    (d.last_seen_at IS NULL OR d.last_seen_at <= now() - $1::bigint * interval '1 millisecond')::boolean AS offline,
+SELECT d.id, d.organization_id, d.key_id, d.name, d.owner, d.provisioners, d.tags, d.version, d.api_version, d.slots, d.tools, d.created_at, d.last_seen_at, d.shared_id, coalesce(k.name, '') AS key_name, x.status,
     (coalesce(r.jobs, 0) + coalesce(e.jobs, 0))::integer AS busy_slots,
     coalesce(r.since, e.since, 'epoch')::timestamptz AS busy_since,
     coalesce(r.latest, '00000000-0000-0000-0000-000000000000')::uuid AS current_job,
@@ -38,11 +37,19 @@ LEFT JOIN LATERAL (
     FROM provisioner_daemons t JOIN provisioner_jobs j ON j.worker_id = t.id AND j.started_at IS NOT NULL AND j.completed_at IS NULL
     WHERE t.shared_id = d.shared_id AND t.id <> d.id
 ) e ON d.shared_id IS NOT NULL
+CROSS JOIN LATERAL (
+    SELECT (CASE
+        WHEN d.last_seen_at IS NULL OR d.last_seen_at <= now() - $1::bigint * interval '1 millisecond' THEN 'offline'
+        WHEN coalesce(r.jobs, 0) + coalesce(e.jobs, 0) >= d.slots THEN 'busy'
+        ELSE 'idle' END)::text AS status
+) x
 WHERE d.organization_id = $2
     AND (cardinality($3::uuid[]) = 0 OR d.id = ANY ($3::uuid[]))
     AND ($4::text IS NULL OR d.owner = $4)
     AND $5::jsonb <@ d.tags
+    AND (cardinality($6::text[]) = 0 OR x.status = ANY ($6::text[]))
 ORDER BY d.created_at DESC, d.id
+LIMIT NULLIF($8::integer, 0) OFFSET $7::integer
 `
 
 type QueueDaemonsParams struct {
@@ -51,19 +58,22 @@ type QueueDaemonsParams struct {
 	Ids            []uuid.UUID
 	Owner          *string
 	Tags           json.RawMessage
+	Statuses       []string
+	SkipRows       int32
+	MaxRows        int32
 }
 
 type QueueDaemonsRow struct {
 	ProvisionerDaemon ProvisionerDaemon
 	KeyName           string
-	Offline           bool
+	Status            string
 	BusySlots         int32
 	BusySince         time.Time
 	CurrentJob        uuid.UUID
 	PreviousJob       uuid.UUID
 }
 
-// An organizations daemons with their latest running job and the one before.
+// A page of an organizations daemons with their latest running job and the one before.
 // With an owner only those of that users own. What keeps a daemon busy in
 // another organization that it serves counts, and is not named.
 func (q *Queries) QueueDaemons(ctx context.Context, arg QueueDaemonsParams) ([]QueueDaemonsRow, error) {
@@ -73,6 +83,9 @@ func (q *Queries) QueueDaemons(ctx context.Context, arg QueueDaemonsParams) ([]Q
 		arg.Ids,
 		arg.Owner,
 		arg.Tags,
+		arg.Statuses,
+		arg.SkipRows,
+		arg.MaxRows,
 	)
 	if err != nil {
 		return nil, err
@@ -97,7 +110,7 @@ func (q *Queries) QueueDaemons(ctx context.Context, arg QueueDaemonsParams) ([]Q
 			&i.ProvisionerDaemon.LastSeenAt,
 			&i.ProvisionerDaemon.SharedID,
 			&i.KeyName,
-			&i.Offline,
+			&i.Status,
 			&i.BusySlots,
 			&i.BusySince,
 			&i.CurrentJob,

@@ -18,12 +18,24 @@ JOIN organization_members m ON m.user_id = u.id
 WHERE m.organization_id = $1 AND u.deleted_at IS NULL AND NOT u.is_system
   AND ($2::text = '' OR strpos(lower(u.username), lower($2)) > 0 OR strpos(lower(u.email), lower($2)) > 0)
 ORDER BY lower(u.username)
-LIMIT 1000
+LIMIT $4 OFFSET $3
 `
 
-// The members of an organization, whom an access list may name.
-func (q *Queries) ACLMembers(ctx context.Context, organizationID uuid.UUID, words string) ([]User, error) {
-	rows, err := q.db.Query(ctx, aCLMembers, organizationID, words)
+type ACLMembersParams struct {
+	OrganizationID uuid.UUID
+	Words          string
+	RowOffset      int32
+	RowLimit       int32
+}
+
+// A page of the members of an organization, whom an access list may name.
+func (q *Queries) ACLMembers(ctx context.Context, arg ACLMembersParams) ([]User, error) {
+	rows, err := q.db.Query(ctx, aCLMembers,
+		arg.OrganizationID,
+		arg.Words,
+		arg.RowOffset,
+		arg.RowLimit,
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -301,6 +313,7 @@ WHERE t.deleted_at IS NULL
   AND ($16::boolean IS NULL
     OR (SELECT v.has_external_agent FROM template_versions v WHERE v.id = t.active_version_id) = $16)
 ORDER BY lower(t.name), t.id
+LIMIT $18 OFFSET $17
 `
 
 type TemplateListParams struct {
@@ -320,6 +333,8 @@ type TemplateListParams struct {
 	Deprecated       *bool
 	HasAiTask        *bool
 	HasExternalAgent *bool
+	RowOffset        int32
+	RowLimit         int32
 }
 
 type TemplateListRow struct {
@@ -331,7 +346,8 @@ type TemplateListRow struct {
 	Users                   int64
 }
 
-// The templates that a filter of access lets through and that match a search.
+// A page of the templates that a filter of access lets through and that match
+// a search.
 func (q *Queries) TemplateList(ctx context.Context, arg TemplateListParams) ([]TemplateListRow, error) {
 	rows, err := q.db.Query(ctx, templateList,
 		arg.SeeAll,
@@ -350,6 +366,8 @@ func (q *Queries) TemplateList(ctx context.Context, arg TemplateListParams) ([]T
 		arg.Deprecated,
 		arg.HasAiTask,
 		arg.HasExternalAgent,
+		arg.RowOffset,
+		arg.RowLimit,
 	)
 	if err != nil {
 		return nil, err
