@@ -263,7 +263,11 @@ func logsCommand(a *app.Run) *app.Command {
 			return err
 		}
 		for _, l := range lines {
-			fmt.Fprintf(a.Stdout, "%s [%s] %s: %s\n", app.Date(l.CreatedAt), l.LogLevel, l.Stage, l.Output)
+			text := l.Stage
+			if l.Output != "" { // a stage begins with an empty line of its own
+				text += ": " + l.Output
+			}
+			fmt.Fprintf(a.Stdout, "%s [%s] %s\n", app.Date(l.CreatedAt), l.LogLevel, text)
 		}
 		return agentLogs(ctx, a, c, b, follow)
 	})
