@@ -31,6 +31,8 @@ type Node struct {
 	// Start starts what a pod runs; env is its environment, read as the kubelet
 	// reads it. nil runs nothing.
 	Start func(pod *corev1.Pod, env map[string]string) (Process, error)
+	// Every is how often it looks; zero is 50 milliseconds.
+	Every time.Duration
 
 	mu      sync.Mutex
 	running map[string]Process
@@ -40,11 +42,14 @@ type Node struct {
 // Run plays until the test ends.
 func (n *Node) Run(t testing.TB) {
 	n.running = map[string]Process{}
+	if n.Every == 0 {
+		n.Every = 50 * time.Millisecond
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		tick := time.NewTicker(50 * time.Millisecond)
+		tick := time.NewTicker(n.Every)
 		defer tick.Stop()
 		for ctx.Err() == nil {
 			if err := n.sync(ctx); err != nil && ctx.Err() == nil && !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) {
