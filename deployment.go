@@ -126,6 +126,9 @@ type UpdateCheckResponse struct {
 // resources, such as "workspace", or one of a kind, "workspace/<id>"; at most 64.
 type ChangesRequest struct {
 	Topics []string `json:"topics"`
+	// Ready asks for a Change of each topic that is new among them, too, as soon
+	// as it is listened to: what was read before may be old.
+	Ready bool `json:"ready,omitempty"`
 }
 
 // Change says that something of the topic changed, or may have.

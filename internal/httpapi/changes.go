@@ -33,7 +33,8 @@ func (a *API) changesRoutes() []Route {
 }
 
 // getChanges sends a coder.Change whenever one of the topics changed that the
-// latest coder.ChangesRequest of the client names. A hint holds no data: what
+// latest coder.ChangesRequest of the client names, and when it begins to listen
+// to one if the client wants to know. A hint holds no data: what
 // changed is read as always, with the rights of whoever reads.
 func (a *API) getChanges(w http.ResponseWriter, r *http.Request) error {
 	conn, err := accept(w, r)
@@ -46,7 +47,7 @@ func (a *API) getChanges(w http.ResponseWriter, r *http.Request) error {
 	defer cancel()
 	l := &listener{ctx: ctx, conn: conn, hub: a.Hub, ends: map[string]func(){}}
 	defer l.tasks.Wait()
-	defer l.listen(nil)
+	defer l.listen(coder.ChangesRequest{})
 	defer cancel()
 	l.tasks.Go(func() { l.ping(cancel) })
 	for {
@@ -60,7 +61,7 @@ func (a *API) getChanges(w http.ResponseWriter, r *http.Request) error {
 			conn.Close(websocket.StatusPolicyViolation, "send {\"topics\": [...]}, at most 64 of them, each a kind such as workspace, or kind/id") //nolint:errcheck // the client may be gone
 			return nil
 		}
-		l.listen(want.Topics)
+		l.listen(want)
 	}
 }
 
@@ -78,9 +79,10 @@ type subscriber interface {
 	Subscribe(topics ...string) (<-chan struct{}, func())
 }
 
-// listen makes topics those that are listened to. It is called from one
-// goroutine at a time.
-func (l *listener) listen(topics []string) {
+// listen makes the topics of want those that are listened to. It is called from
+// one goroutine at a time.
+func (l *listener) listen(want coder.ChangesRequest) {
+	topics := want.Topics
 	for t, end := range l.ends {
 		if !slices.Contains(topics, t) {
 			end()
@@ -94,12 +96,13 @@ func (l *listener) listen(topics []string) {
 		ctx, cancel := context.WithCancel(l.ctx)
 		hints, end := l.hub.Subscribe(t)
 		l.ends[t] = func() { cancel(); end() }
-		l.tasks.Go(func() { l.tell(ctx, t, hints) })
+		l.tasks.Go(func() { l.tell(ctx, t, hints, want.Ready) })
 	}
 }
 
-// tell sends the hints of one topic, those of a short while as one.
-func (l *listener) tell(ctx context.Context, topic string, hints <-chan struct{}) {
+// tell sends the hints of one topic, those of a short while as one; with ready,
+// the first is that they are sent from now on.
+func (l *listener) tell(ctx context.Context, topic string, hints <-chan struct{}, ready bool) {
 	message, err := json.Marshal(coder.Change{Topic: topic})
 	if err != nil {
 		return
@@ -107,11 +110,14 @@ func (l *listener) tell(ctx context.Context, topic string, hints <-chan struct{}
 	spacing := time.NewTimer(0)
 	defer spacing.Stop()
 	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-hints:
+		if !ready {
+			select {
+			case <-ctx.Done():
+				return
+			case <-hints:
+			}
 		}
+		ready = false
 		if l.write(ctx, message) != nil {
 			return
 		}

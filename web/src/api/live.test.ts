@@ -52,16 +52,16 @@ test('one connection asks for what is wanted, and tells those who want it', () =
   const end = c.listen(['user', 'workspace'], (t) => both.push(t));
   latest().open();
   expect(FakeSocket.all).toHaveLength(1);
-  expect(latest().sent.at(-1)).toBe('{"topics":["user","workspace"]}');
+  expect(latest().sent.at(-1)).toBe('{"topics":["user","workspace"],"ready":true}');
   latest().say('workspace');
   latest().say('user');
   expect(users).toEqual(['user']);
   expect(both).toEqual(['workspace', 'user']);
   end();
-  expect(latest().sent.at(-1)).toBe('{"topics":["user"]}');
+  expect(latest().sent.at(-1)).toBe('{"topics":["user"],"ready":true}');
 });
 
-test('a lost connection comes back, and then everything is read again', () => {
+test('a lost connection comes back, and asks for the same', () => {
   const c = new Changes('ws://x');
   const heard: unknown[] = [];
   c.listen(['user'], (t) => heard.push(t));
@@ -72,6 +72,7 @@ test('a lost connection comes back, and then everything is read again', () => {
   expect(FakeSocket.all).toHaveLength(2);
   latest().open();
   expect(c.isLost()).toBe(false);
-  expect(latest().sent).toEqual(['{"topics":["user"]}']);
-  expect(heard).toEqual([null]);
+  expect(latest().sent).toEqual(['{"topics":["user"],"ready":true}']);
+  latest().say('user'); // as the server does when it listens
+  expect(heard).toEqual(['user']);
 });

@@ -7,7 +7,7 @@ import { useEffect, useSyncExternalStore } from 'react';
 /** Kinds of things that change, or one of them: `workspace` or `workspace/<id>`. */
 export type Topic = string;
 
-type Listener = (topic: Topic | null) => void;
+type Listener = (topic: Topic) => void;
 
 const longestWait = 10_000;
 
@@ -26,10 +26,12 @@ export class Changes {
     this.url = url;
   }
 
-  /** Listens to topics until the returned function is called; null means: read everything again. */
+  /** Listens to topics until the returned function is called. Each is told of once
+   * when listening begins, anew too after the connection was lost: what was read
+   * before may be old. */
   listen(topics: readonly Topic[], each: Listener): () => void {
     const heard: Listener = (t) => {
-      if (t === null || topics.includes(t)) each(t);
+      if (topics.includes(t)) each(t);
     };
     for (const t of topics) this.wanted.set(t, (this.wanted.get(t) ?? 0) + 1);
     this.listeners.add(heard);
@@ -58,7 +60,7 @@ export class Changes {
     if (this.wanted.size === 0) return;
     if (this.socket === null) this.open();
     else if (this.socket.readyState === WebSocket.OPEN) {
-      this.socket.send(JSON.stringify({ topics: [...this.wanted.keys()].sort() }));
+      this.socket.send(JSON.stringify({ topics: [...this.wanted.keys()].sort(), ready: true }));
     }
   }
 
@@ -69,10 +71,7 @@ export class Changes {
     socket.onopen = () => {
       this.wait = 250;
       this.say();
-      if (this.lost) {
-        this.mark(false);
-        for (const l of this.listeners) l(null);
-      }
+      if (this.lost) this.mark(false);
     };
     socket.onmessage = (e) => {
       const { topic } = JSON.parse(String(e.data)) as { topic: Topic };
@@ -107,8 +106,12 @@ export function useLive(topics: readonly Topic[], ...keys: QueryKey[]): void {
   const stale = JSON.stringify(keys);
   useEffect(() => {
     if (wanted === '') return;
-    return changes().listen(wanted.split(' '), () => {
-      for (const queryKey of JSON.parse(stale) as QueryKey[]) client.invalidateQueries({ queryKey });
+    return changes().listen(wanted.split(' '), async () => {
+      const all = JSON.parse(stale) as QueryKey[];
+      // A first read that is on its way may have looked before the change.
+      const begun = all.flatMap((queryKey) => client.getQueryCache().findAll({ queryKey, fetchStatus: 'fetching', predicate: (q) => q.state.data === undefined }));
+      await Promise.allSettled(begun.map((q) => q.promise));
+      for (const queryKey of all) client.invalidateQueries({ queryKey });
     });
   }, [client, wanted, stale]);
 }

@@ -8086,6 +8086,11 @@ export interface components {
             organization_member_permissions: components["schemas"]["Permission"][];
             organization_permissions: components["schemas"]["Permission"][];
             site_permissions: components["schemas"]["Permission"][];
+            /**
+             * Format: date-time
+             * @description see Role
+             */
+            updated_at?: string | null;
             user_permissions: components["schemas"]["Permission"][];
         };
         /** @enum {string} */
@@ -8381,6 +8386,11 @@ export interface components {
         };
         CustomRoleRequest: {
             display_name: string;
+            /**
+             * Format: date-time
+             * @description IfUpdatedAt is the updated_at of what is to be changed, as it was read before. When it has been changed since, the answer is 412 and nothing happens. Without it nothing is compared.
+             */
+            if_updated_at?: string | null;
             name: string;
             organization_member_permissions: components["schemas"]["Permission"][];
             organization_permissions: components["schemas"]["Permission"][];
@@ -8608,6 +8618,11 @@ export interface components {
             quota_allowance: number;
             source: components["schemas"]["GroupSource"];
             total_member_count: number;
+            /**
+             * Format: date-time
+             * @description our own
+             */
+            updated_at: string;
         };
         GroupMembersResponse: {
             count: number;
@@ -8838,6 +8853,11 @@ export interface components {
             add_users?: string[];
             avatar_url?: string | null;
             display_name?: string | null;
+            /**
+             * Format: date-time
+             * @description IfUpdatedAt is the updated_at of what is to be changed, as it was read before. When it has been changed since, the answer is 412 and nothing happens. Without it nothing is compared.
+             */
+            if_updated_at?: string | null;
             name?: string;
             quota_allowance?: number | null;
             remove_users?: string[];
@@ -8858,6 +8878,11 @@ export interface components {
             remove: components["schemas"]["IDPSyncMappingstring"][];
         };
         PatchTemplateVersionRequest: {
+            /**
+             * Format: date-time
+             * @description IfUpdatedAt is the updated_at of what is to be changed, as it was read before. When it has been changed since, the answer is 412 and nothing happens. Without it nothing is compared.
+             */
+            if_updated_at?: string | null;
             /** @description nil: stays */
             message?: string | null;
             name?: string;
@@ -9315,6 +9340,11 @@ export interface components {
             organization_member_permissions: components["schemas"]["Permission"][];
             organization_permissions: components["schemas"]["Permission"][];
             site_permissions: components["schemas"]["Permission"][];
+            /**
+             * Format: date-time
+             * @description of roles that an organization made; our own
+             */
+            updated_at?: string | null;
             user_permissions: components["schemas"]["Permission"][];
         };
         RoleSyncSettings: {
@@ -9633,6 +9663,11 @@ export interface components {
         UpdateActiveTemplateVersion: {
             /** Format: uuid */
             id: string;
+            /**
+             * Format: uuid
+             * @description IfActiveVersionID is the version that is active until now, as it was read before. When another is, the answer is 412 and nothing happens. Without it nothing is compared.
+             */
+            if_active_version_id?: string | null;
         };
         UpdateAppearanceConfig: {
             announcement_banners: components["schemas"]["BannerConfig"][];
@@ -9650,11 +9685,21 @@ export interface components {
             description?: string;
             display_name?: string;
             icon?: string;
+            /**
+             * Format: date-time
+             * @description IfUpdatedAt is the updated_at of what is to be changed, as it was read before. When it has been changed since, the answer is 412 and nothing happens. Without it nothing is compared.
+             */
+            if_updated_at?: string | null;
             name?: string;
             /** @description ProvisionerWeight may be set by who may change the deployment; nil leaves it. */
             provisioner_weight?: number | null;
         };
         UpdateRoles: {
+            /**
+             * Format: date-time
+             * @description IfUpdatedAt is the updated_at of what is to be changed, as it was read before. When it has been changed since, the answer is 412 and nothing happens. Without it nothing is compared.
+             */
+            if_updated_at?: string | null;
             roles?: string[];
         };
         UpdateTemplateACL: {
@@ -9681,6 +9726,11 @@ export interface components {
             display_name?: string | null;
             failure_ttl_ms?: number | null;
             icon?: string | null;
+            /**
+             * Format: date-time
+             * @description IfUpdatedAt is the updated_at of what is to be changed, as it was read before. When it has been changed since, the answer is 412 and nothing happens. Without it nothing is compared.
+             */
+            if_updated_at?: string | null;
             /** @description see Template */
             max_concurrent_builds?: number | null;
             max_port_share_level?: components["schemas"]["WorkspaceAgentPortShareLevel"] | null;
@@ -9701,6 +9751,11 @@ export interface components {
             password: string;
         };
         UpdateUserProfileRequest: {
+            /**
+             * Format: date-time
+             * @description IfUpdatedAt is the updated_at of what is to be changed, as it was read before. When it has been changed since, the answer is 412 and nothing happens. Without it nothing is compared.
+             */
+            if_updated_at?: string | null;
             name?: string;
             username: string;
         };
@@ -10175,6 +10230,11 @@ export interface components {
             role: components["schemas"]["WorkspaceRole"];
             source: components["schemas"]["GroupSource"];
             total_member_count: number;
+            /**
+             * Format: date-time
+             * @description our own
+             */
+            updated_at: string;
         };
         WorkspaceHealth: {
             failing_agents: string[];

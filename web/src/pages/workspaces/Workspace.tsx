@@ -26,7 +26,7 @@ export default function Workspace() {
   const navigate = useNavigate({ from: '/@{$owner}/$workspace' });
   const { data: w, error } = useQuery(workspaceQuery(owner, name));
   const agents = w?.latest_build.resources.flatMap((r) => r.agents ?? []) ?? [];
-  useLive(w ? [`workspace/${w.id}`, `job/${w.latest_build.job.id}`, 'template', ...agents.map((a) => `agent/${a.id}`)] : [], ['workspace', owner, name], ['builds', w?.id]);
+  useLive(w ? [`workspace/${w.id}`, `job/${w.latest_build.job.id}`, 'template', ...agents.slice(0, 50).map((a) => `agent/${a.id}`)] : [], ['workspace', owner, name], ['builds', w?.id]);
   const go = (to: string | null) => navigate({ search: { tab: to && to !== 'overview' ? to : undefined }, replace: true });
   if (error) return <Page title={name}>{<Refusal error={error} />}</Page>;
   if (!w) return <Loading />;
