@@ -13,6 +13,7 @@ type CreateGroupRequest struct {
 // PatchGroupRequest changes a group; absent fields stay as they are. An empty
 // name does not count either.
 type PatchGroupRequest struct {
+	IfUnchanged
 	// AddUsers and RemoveUsers are ids of members of the organization.
 	AddUsers       []string `json:"add_users,omitempty"`
 	RemoveUsers    []string `json:"remove_users,omitempty"`

@@ -51,6 +51,7 @@ type CreateOrganizationRequest struct {
 
 // UpdateOrganizationRequest changes an organization; empty fields stay as they are.
 type UpdateOrganizationRequest struct {
+	IfUnchanged
 	Description string `json:"description,omitempty"`
 	DisplayName string `json:"display_name,omitempty"`
 	Icon        string `json:"icon,omitempty"`
@@ -101,6 +102,7 @@ type Group struct {
 	QuotaAllowance          int64         `json:"quota_allowance"`
 	Source                  GroupSource   `json:"source"`
 	TotalMemberCount        int64         `json:"total_member_count"`
+	UpdatedAt               time.Time     `json:"updated_at"` // our own
 }
 
 // GroupSource says who keeps a group: a person, or the identity provider.

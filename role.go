@@ -1,5 +1,7 @@
 package coder
 
+import "time"
+
 // Role is a named set of permissions on the site, an organization, or one's own things.
 type Role struct {
 	DisplayName                   string       `json:"display_name"`
@@ -8,12 +10,14 @@ type Role struct {
 	OrganizationMemberPermissions []Permission `json:"organization_member_permissions"`
 	OrganizationPermissions       []Permission `json:"organization_permissions"`
 	SitePermissions               []Permission `json:"site_permissions"`
+	UpdatedAt                     *time.Time   `json:"updated_at,omitempty"` // of roles that an organization made; our own
 	UserPermissions               []Permission `json:"user_permissions"`
 }
 
 // CustomRoleRequest makes or changes a role of an organization's own. It can
 // have permissions within the organization alone.
 type CustomRoleRequest struct {
+	IfUnchanged
 	DisplayName                   string       `json:"display_name"`
 	Name                          string       `json:"name"`
 	OrganizationMemberPermissions []Permission `json:"organization_member_permissions"`
@@ -121,11 +125,13 @@ type AssignableRoles struct {
 	OrganizationMemberPermissions []Permission `json:"organization_member_permissions"`
 	OrganizationPermissions       []Permission `json:"organization_permissions"`
 	SitePermissions               []Permission `json:"site_permissions"`
+	UpdatedAt                     *time.Time   `json:"updated_at,omitempty"` // see Role
 	UserPermissions               []Permission `json:"user_permissions"`
 }
 
 // UpdateRoles replaces the roles of a user or member.
 type UpdateRoles struct {
+	IfUnchanged
 	Roles []string `json:"roles,omitempty"`
 }
 

@@ -132,6 +132,7 @@ type CreateTemplateRequest struct {
 // UpdateTemplateMeta changes the settings of a template. What is nil, or an
 // empty Name, stays as it is.
 type UpdateTemplateMeta struct {
+	IfUnchanged
 	ActivityBumpMS               *int64                        `json:"activity_bump_ms,omitempty"`
 	AllowUserAutostart           *bool                         `json:"allow_user_autostart,omitempty"`
 	AllowUserAutostop            *bool                         `json:"allow_user_autostop,omitempty"`
@@ -161,10 +162,15 @@ type UpdateTemplateMeta struct {
 // UpdateActiveTemplateVersion makes a version the active one.
 type UpdateActiveTemplateVersion struct {
 	ID uuid.UUID `json:"id"`
+	// IfActiveVersionID is the version that is active until now, as it was read
+	// before. When another is, the answer is 412 and nothing happens. Without it
+	// nothing is compared.
+	IfActiveVersionID *uuid.UUID `json:"if_active_version_id,omitempty"`
 }
 
 // PatchTemplateVersionRequest renames a version or changes its message.
 type PatchTemplateVersionRequest struct {
+	IfUnchanged
 	Message *string `json:"message,omitempty"` // nil: stays
 	Name    string  `json:"name,omitempty"`
 }

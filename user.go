@@ -109,6 +109,7 @@ type CreateUserRequestWithOrgs struct {
 
 // UpdateUserProfileRequest changes the names of a user.
 type UpdateUserProfileRequest struct {
+	IfUnchanged
 	Name     string `json:"name,omitempty"`
 	Username string `json:"username"`
 }

@@ -165,7 +165,7 @@ func (a *API) patchActiveVersion(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := a.Templates.UpdateActiveTemplateVersion(r.Context(), a.actor(r), id, req.ID); err != nil {
+	if err := a.Templates.UpdateActiveTemplateVersion(r.Context(), a.actor(r), id, req); err != nil {
 		return err
 	}
 	return reply(w, http.StatusOK, coder.Response{Message: "The version is the active one now"})

@@ -207,6 +207,9 @@ func (s *Service) UpdateMemberRoles(ctx context.Context, actor access.Subject, o
 			if err != nil {
 				return nil, nil, err
 			}
+			if err := req.Check("member", old.UpdatedAt); err != nil {
+				return nil, nil, err
+			}
 			for _, r := range known {
 				if slices.Contains(roles, r.Name) != slices.Contains(old.Roles, r.Name) {
 					if err := actor.CheckHolds(r, o.ID); err != nil {

@@ -125,6 +125,12 @@ func (s *Service) UpdateOrganization(ctx context.Context, actor access.Subject, 
 		if err := actor.Check(coder.RBACActionUpdate, organizationObject(old.ID)); err != nil {
 			return err
 		}
+		if old, err = q.OrganizationForUpdate(ctx, old.ID); err != nil {
+			return err
+		}
+		if err := req.Check("organization", old.UpdatedAt); err != nil {
+			return err
+		}
 		p := sqlc.UpdateOrganizationParams{
 			ID: old.ID, Now: s.now(), Name: either(req.Name, old.Name), DisplayName: either(req.DisplayName, old.DisplayName),
 			Description: either(req.Description, old.Description), Icon: either(req.Icon, old.Icon),

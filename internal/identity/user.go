@@ -145,6 +145,9 @@ func (s *Service) UpdateProfile(ctx context.Context, actor access.Subject, ref s
 		return coder.User{}, err
 	}
 	return s.change(ctx, actor, ref, coder.RBACActionUpdatePersonal, func(q *sqlc.Queries, old sqlc.User) (sqlc.User, error) {
+		if err := req.Check("user", old.UpdatedAt); err != nil {
+			return old, err
+		}
 		if req.Username == "" {
 			req.Username = old.Username
 		}
@@ -273,6 +276,9 @@ func (s *Service) UpdateRoles(ctx context.Context, actor access.Subject, ref str
 		return coder.User{}, err
 	}
 	return s.change(ctx, actor, ref, coder.RBACActionUpdate, func(q *sqlc.Queries, old sqlc.User) (sqlc.User, error) {
+		if err := req.Check("user", old.UpdatedAt); err != nil {
+			return old, err
+		}
 		return keepOwner(ctx, q, old, func() (sqlc.User, error) { return q.UpdateUserRoles(ctx, roles, s.now(), old.ID) })
 	})
 }

@@ -122,6 +122,9 @@ func (s *Service) UpdateGroup(ctx context.Context, actor access.Subject, id uuid
 		if err != nil {
 			return err
 		}
+		if err := req.Check("group", old.UpdatedAt); err != nil {
+			return err
+		}
 		g := patched(old, req)
 		if old.ID == old.OrganizationID && (g.Name != old.Name || g.DisplayName != old.DisplayName || len(add)+len(remove) > 0) {
 			return coder.Errorf(coder.CodeInvalid, "The group of everyone keeps its name, and its members are those of the organization; only its allowance and picture can be changed")

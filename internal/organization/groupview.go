@@ -58,7 +58,7 @@ func group(r sqlc.GroupsRow) coder.Group {
 	return coder.Group{
 		AvatarURL: g.AvatarURL, DisplayName: g.DisplayName, ID: g.ID, Members: []coder.ReducedUser{}, Name: g.Name,
 		OrganizationDisplayName: r.OrganizationDisplayName, OrganizationID: g.OrganizationID, OrganizationName: r.OrganizationName,
-		QuotaAllowance: int64(g.QuotaAllowance), Source: coder.GroupSource(g.Source), TotalMemberCount: r.Members,
+		QuotaAllowance: int64(g.QuotaAllowance), Source: coder.GroupSource(g.Source), TotalMemberCount: r.Members, UpdatedAt: g.UpdatedAt,
 	}
 }
 

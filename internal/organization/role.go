@@ -44,7 +44,7 @@ func (s *Service) Roles(ctx context.Context, actor access.Subject, organizationI
 	for i, r := range all {
 		out[i] = coder.AssignableRoles{
 			Assignable: may && actor.CheckHolds(r, organizationID) == nil, BuiltIn: i < builtIn, Name: r.Name, DisplayName: r.DisplayName,
-			OrganizationID: r.OrganizationID, SitePermissions: r.SitePermissions, OrganizationPermissions: r.OrganizationPermissions,
+			OrganizationID: r.OrganizationID, UpdatedAt: r.UpdatedAt, SitePermissions: r.SitePermissions, OrganizationPermissions: r.OrganizationPermissions,
 			OrganizationMemberPermissions: r.OrganizationMemberPermissions, UserPermissions: r.UserPermissions,
 		}
 	}
@@ -57,7 +57,7 @@ func roleObject(organizationID uuid.UUID) access.Object {
 
 func role(r sqlc.CustomRole) coder.Role {
 	return coder.Role{
-		Name: r.Name, DisplayName: r.DisplayName, OrganizationID: r.OrganizationID.String(),
+		Name: r.Name, DisplayName: r.DisplayName, OrganizationID: r.OrganizationID.String(), UpdatedAt: &r.UpdatedAt,
 		SitePermissions: []coder.Permission{}, UserPermissions: []coder.Permission{},
 		OrganizationPermissions:       append([]coder.Permission{}, r.OrganizationPermissions...),
 		OrganizationMemberPermissions: append([]coder.Permission{}, r.MemberPermissions...),
@@ -157,6 +157,9 @@ func (s *Service) UpdateRole(ctx context.Context, actor access.Subject, organiza
 	err = s.c.Store.Tx(ctx, func(q *sqlc.Queries) error {
 		old, err := s.ownRole(ctx, q, actor, coder.RBACActionUpdate, organizationID, req.Name)
 		if err != nil {
+			return err
+		}
+		if err := req.Check("role", old.UpdatedAt); err != nil {
 			return err
 		}
 		gained := coder.Role{

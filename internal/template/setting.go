@@ -202,6 +202,9 @@ func (s *Service) UpdateTemplate(ctx context.Context, actor access.Subject, id u
 		if err != nil {
 			return err
 		}
+		if err := req.Check("template", old.UpdatedAt); err != nil {
+			return err
+		}
 		t := change(old, req)
 		if err := check(t); err != nil {
 			return err

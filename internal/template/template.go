@@ -157,8 +157,10 @@ func (s *Service) DeleteTemplate(ctx context.Context, actor access.Subject, id u
 }
 
 // UpdateActiveTemplateVersion makes a version that was imported the one that
-// new workspaces use. (TPL-05)
-func (s *Service) UpdateActiveTemplateVersion(ctx context.Context, actor access.Subject, id, versionID uuid.UUID) error {
+// new workspaces use, if the one that the request expects is active until
+// then. (TPL-05)
+func (s *Service) UpdateActiveTemplateVersion(ctx context.Context, actor access.Subject, id uuid.UUID, req coder.UpdateActiveTemplateVersion) error {
+	versionID := req.ID
 	return s.Store.Tx(ctx, func(q *sqlc.Queries) error {
 		t, err := lock(ctx, q, actor, coder.RBACActionUpdate, id)
 		if err != nil {
@@ -180,6 +182,9 @@ func (s *Service) UpdateActiveTemplateVersion(ctx context.Context, actor access.
 		if t.ActiveVersionID == versionID {
 			return nil
 		}
+		if req.IfActiveVersionID != nil && *req.IfActiveVersionID != t.ActiveVersionID {
+			return s.otherActive(ctx, q, t)
+		}
 		if err := q.TemplateSetActiveVersion(ctx, id, versionID, s.now()); err != nil {
 			return err
 		}
@@ -189,4 +194,14 @@ func (s *Service) UpdateActiveTemplateVersion(ctx context.Context, actor access.
 			Diff: coder.AuditDiff{"active_version_id": {Old: t.ActiveVersionID, New: versionID}},
 		})
 	})
+}
+
+// otherActive says that somebody else made a version the active one meanwhile.
+func (s *Service) otherActive(ctx context.Context, q *sqlc.Queries, t sqlc.Template) error {
+	now, err := q.VersionByID(ctx, t.ActiveVersionID)
+	if err != nil {
+		return err
+	}
+	return coder.Errorf(coder.CodePrecondition, "The version %s of the template %s became the active one after it was opened here, so nothing was published: reload it and publish again",
+		now.TemplateVersion.Name, t.Name)
 }

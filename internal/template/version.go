@@ -140,7 +140,13 @@ func (s *Service) UpdateTemplateVersion(ctx context.Context, actor access.Subjec
 		if err != nil {
 			return err
 		}
+		if r.TemplateVersion, err = q.VersionLock(ctx, id); err != nil {
+			return err
+		}
 		v, diff := r.TemplateVersion, coder.AuditDiff{}
+		if err := req.Check("version", v.UpdatedAt); err != nil {
+			return err
+		}
 		if req.Name != "" && req.Name != v.Name {
 			if err := coder.CheckVersionName("name", req.Name); err != nil {
 				return err

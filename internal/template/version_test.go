@@ -285,10 +285,10 @@ func TestVersionsOfATemplate(t *testing.T) {
 	if got := list(template.Page{AfterID: ids[0], Limit: 1}); !slices.Equal(got, []string{"c"}) {
 		t.Fatalf("a page: %v", got)
 	}
-	wants(t, h.UpdateActiveTemplateVersion(ctx, h.admin, tpl.ID, ids[1]), coder.CodeInvalid, "failed")
-	wants(t, h.UpdateActiveTemplateVersion(ctx, h.admin, tpl.ID, ids[2]), coder.CodeInvalid, "pending")
-	wants(t, h.UpdateActiveTemplateVersion(ctx, h.admin, tpl.ID, uuid.New()), coder.CodeInvalid, "no such version")
-	if err := h.UpdateActiveTemplateVersion(ctx, h.admin, tpl.ID, ids[0]); err != nil {
+	wants(t, h.UpdateActiveTemplateVersion(ctx, h.admin, tpl.ID, coder.UpdateActiveTemplateVersion{ID: ids[1]}), coder.CodeInvalid, "failed")
+	wants(t, h.UpdateActiveTemplateVersion(ctx, h.admin, tpl.ID, coder.UpdateActiveTemplateVersion{ID: ids[2]}), coder.CodeInvalid, "pending")
+	wants(t, h.UpdateActiveTemplateVersion(ctx, h.admin, tpl.ID, coder.UpdateActiveTemplateVersion{ID: uuid.New()}), coder.CodeInvalid, "no such version")
+	if err := h.UpdateActiveTemplateVersion(ctx, h.admin, tpl.ID, coder.UpdateActiveTemplateVersion{ID: ids[0]}); err != nil {
 		t.Fatal(err)
 	}
 	wants(t, h.ArchiveTemplateVersion(ctx, h.admin, ids[0], true), coder.CodeInvalid, "active")
@@ -310,7 +310,7 @@ func TestVersionsOfATemplate(t *testing.T) {
 	if err := h.ArchiveTemplateVersion(ctx, h.admin, first, true); err != nil {
 		t.Fatal(err)
 	}
-	wants(t, h.UpdateActiveTemplateVersion(ctx, h.admin, tpl.ID, first), coder.CodeInvalid, "archived")
+	wants(t, h.UpdateActiveTemplateVersion(ctx, h.admin, tpl.ID, coder.UpdateActiveTemplateVersion{ID: first}), coder.CodeInvalid, "archived")
 	if err := h.ArchiveTemplateVersion(ctx, h.admin, first, false); err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,9 @@
 -- name: OrganizationByID :one
 SELECT * FROM organizations WHERE id = $1 AND deleted_at IS NULL;
 
+-- name: OrganizationForUpdate :one
+SELECT * FROM organizations WHERE id = $1 AND deleted_at IS NULL FOR UPDATE;
+
 -- name: OrganizationByName :one
 SELECT * FROM organizations WHERE lower(name) = lower($1) AND deleted_at IS NULL;
 

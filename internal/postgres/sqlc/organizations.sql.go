@@ -176,6 +176,29 @@ func (q *Queries) OrganizationByName(ctx context.Context, lower string) (Organiz
 	return i, err
 }
 
+const organizationForUpdate = `-- name: OrganizationForUpdate :one
+SELECT id, name, display_name, description, icon, is_default, created_at, updated_at, deleted_at, provisioner_weight, workspace_sharing_disabled FROM organizations WHERE id = $1 AND deleted_at IS NULL FOR UPDATE
+`
+
+func (q *Queries) OrganizationForUpdate(ctx context.Context, id uuid.UUID) (Organization, error) {
+	row := q.db.QueryRow(ctx, organizationForUpdate, id)
+	var i Organization
+	err := row.Scan(
+		&i.ID,
+		&i.Name,
+		&i.DisplayName,
+		&i.Description,
+		&i.Icon,
+		&i.IsDefault,
+		&i.CreatedAt,
+		&i.UpdatedAt,
+		&i.DeletedAt,
+		&i.ProvisionerWeight,
+		&i.WorkspaceSharingDisabled,
+	)
+	return i, err
+}
+
 const organizationMember = `-- name: OrganizationMember :one
 SELECT organization_id, user_id, roles, created_at, updated_at FROM organization_members WHERE organization_id = $1 AND user_id = $2
 `
