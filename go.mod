@@ -24,6 +24,7 @@ require (
 	github.com/quic-go/quic-go v0.65.0
 	github.com/robfig/cron/v3 v3.0.1
 	github.com/rogpeppe/go-internal v1.16.0
+	github.com/smallstep/pkcs7 v0.2.3
 	github.com/urfave/cli/v3 v3.14.0
 	github.com/zclconf/go-cty v1.19.0
 	golang.org/x/crypto v0.58.0

@@ -29,12 +29,19 @@ import (
 	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/client"
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel"
+	"github.com/seed-2a7f8fe7/coder/internal/tunnel/relay"
 )
 
-// Config is what an Agent needs. URL and Token are required.
+// Config is what an Agent needs. URL is required, and Token unless Auth says how
+// to get one.
 type Config struct {
 	URL   *url.URL // the server
 	Token string   // the agent's token, made by the build
+	// Auth is how the agent proves who it is: with its Token, which "" means, or
+	// by what the cloud says of this machine, as AuthAWS.
+	Auth string
+	// MetadataURL is where the cloud says so; "" for where each cloud does.
+	MetadataURL string
 	// Version is told to the server.
 	Version string
 	// Subsystems says what else the agent runs inside of.
@@ -90,9 +97,7 @@ func ConfigFromEnv(env []string) (Config, error) {
 	if host, _, err := net.SplitHostPort(c.DebugAddress); c.DebugAddress != "" && (err != nil || net.ParseIP(host) == nil || !net.ParseIP(host).IsLoopback()) {
 		return c, coder.Invalid("CODER_AGENT_DEBUG_ADDRESS", "%q is no loopback address with a port, such as %s", c.DebugAddress, defaultDebugAddress)
 	}
-	if a := variable(env, "CODER_AGENT_AUTH"); a != "" && a != "token" {
-		return c, coder.Invalid("CODER_AGENT_AUTH", "%q is not supported, only token is", a)
-	}
+	c.Auth = variable(env, "CODER_AGENT_AUTH")
 	raw := variable(env, "CODER_AGENT_URL")
 	u, err := url.Parse(raw)
 	if raw == "" || err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
@@ -118,6 +123,13 @@ func (c Config) check() error {
 	if c.URL == nil {
 		return coder.Invalid("URL", "the agent needs the URL of its server: set CODER_AGENT_URL")
 	}
+	switch c.Auth {
+	case "", AuthToken:
+	case AuthAWS, AuthAzure, AuthGoogle:
+		return nil
+	default:
+		return coder.Invalid("CODER_AGENT_AUTH", "%q is none of %s, %s, %s and %s", c.Auth, AuthToken, AuthAWS, AuthAzure, AuthGoogle)
+	}
 	if c.Token == "" {
 		return coder.Invalid("Token", "the agent needs its token: set CODER_AGENT_TOKEN")
 	}
@@ -131,9 +143,10 @@ func (c Config) check() error {
 type Agent struct {
 	c        Config
 	log      *slog.Logger
-	level    slog.LevelVar // of log, if it is the agent's own
-	logFile  *logFile      // nil: the log is somebody else's
-	client   *client.Client
+	level    slog.LevelVar                 // of log, if it is the agent's own
+	logFile  *logFile                      // nil: the log is somebody else's
+	client   atomic.Pointer[client.Client] // with the token
+	refused  bool                          // that token; only the control connection's goroutine looks
 	identity *tunnel.Identity
 
 	stop context.CancelFunc // ends the control connection
@@ -152,6 +165,9 @@ type Agent struct {
 func New(c Config) (*Agent, error) {
 	if err := c.check(); err != nil {
 		return nil, err
+	}
+	if c.Auth == "" {
+		c.Auth = AuthToken
 	}
 	if c.Env == nil {
 		c.Env = os.Environ()
@@ -176,10 +192,13 @@ func New(c Config) (*Agent, error) {
 		return nil, err
 	}
 	a := &Agent{c: c, log: c.Log, identity: identity, reports: newReports()}
-	a.client = client.New(c.URL)
-	a.client.SessionToken, a.client.HTTP = c.Token, c.HTTP
+	server := client.New(c.URL)
+	if server.HTTP = c.HTTP; c.Auth == AuthToken {
+		server.SessionToken = c.Token
+	}
+	a.client.Store(server)
 	if a.c.Relay == nil {
-		a.c.Relay = tunnel.AgentRelay(a.client)
+		a.c.Relay = func(ctx context.Context) (relay.Link, error) { return tunnel.AgentRelay(a.server())(ctx) }
 	}
 	if a.log == nil {
 		f := newLogFile(filepath.Join(c.LogDir, logFileName))
@@ -192,6 +211,9 @@ func New(c Config) (*Agent, error) {
 	}
 	return a, nil
 }
+
+// server gives the server, and who we are to it now.
+func (a *Agent) server() *client.Client { return a.client.Load() }
 
 // Start begins to dial the server and returns at once.
 func (a *Agent) Start(context.Context) error {

@@ -424,12 +424,15 @@ func TestConfigFromEnv(t *testing.T) {
 		{good[0]},
 		{good[0], "CODER_AGENT_TOKEN=nonsense"},
 		{"CODER_AGENT_URL=coder.example", good[1]},
-		{good[0], good[1], "CODER_AGENT_AUTH=aws-instance-identity"},
+		{good[0], good[1], "CODER_AGENT_AUTH=a-smile"},
 		{good[0], "CODER_AGENT_TOKEN_FILE=/does/not/exist"},
 	} {
 		if _, err := agent.ConfigFromEnv(bad); !coder.Is(err, coder.CodeInvalid) {
 			t.Errorf("%q: %v", bad, err)
 		}
+	}
+	if c, err := agent.ConfigFromEnv([]string{good[0], "CODER_AGENT_AUTH=aws-instance-identity"}); err != nil || c.Auth != agent.AuthAWS {
+		t.Errorf("%q: %v", c.Auth, err)
 	}
 	file := filepath.Join(t.TempDir(), "token")
 	if err := os.WriteFile(file, []byte(strings.TrimPrefix(good[1], "CODER_AGENT_TOKEN=")+"\n"), 0o600); err != nil {

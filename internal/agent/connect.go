@@ -97,16 +97,20 @@ func (a *Agent) standAside(ctx context.Context, d time.Duration) {
 
 // refused says that the server knows why this agent may not connect.
 func refused(err error) bool {
-	return coder.Is(err, coder.CodeUnauthenticated, coder.CodeConflict, coder.CodeForbidden)
+	return coder.Is(err, coder.CodeUnauthenticated, coder.CodeConflict, coder.CodeForbidden, coder.CodeNotFound)
 }
 
 // connectOnce dials, says hello, and serves the connection until it ends.
 // connected says that it came as far as the manifest. The error is never nil.
 func (a *Agent) connectOnce(ctx context.Context) (connected bool, err error) {
+	if err := a.prove(ctx); err != nil {
+		return false, err
+	}
 	dial, cancel := context.WithTimeout(ctx, callTimeout)
-	ws, err := a.client.Dial(dial, "/workspaceagents/me/rpc", url.Values{"version": {"1.0"}})
+	ws, err := a.server().Dial(dial, "/workspaceagents/me/rpc", url.Values{"version": {"1.0"}})
 	cancel()
 	if err != nil {
+		a.refused = refused(err)
 		return false, err
 	}
 	defer ws.CloseNow()

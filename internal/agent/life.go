@@ -54,7 +54,7 @@ func (a *Agent) begin(m *agentrpc.Manifest) (*life, error) {
 	if err != nil { // a full disk must not keep anybody out
 		l.log.Warn("the directory for what scripts keep could not be made; is the disk full?", "error", err)
 	}
-	l.env = environment(a.c.Env, m, a.c.URL.String(), a.c.Token, bin)
+	l.env = environment(a.c.Env, m, a.c.URL.String(), a.server().SessionToken, bin)
 	l.dir = expand(m.Directory, home(l.env), l.env)
 	if l.dir != "" {
 		if err := os.MkdirAll(l.dir, 0o755); err != nil {

@@ -21,6 +21,7 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/app"
 	"github.com/seed-2a7f8fe7/coder/internal/connection"
 	"github.com/seed-2a7f8fe7/coder/internal/identity"
+	"github.com/seed-2a7f8fe7/coder/internal/instance"
 	"github.com/seed-2a7f8fe7/coder/internal/presence"
 	"github.com/seed-2a7f8fe7/coder/internal/switchboard"
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel"
@@ -39,6 +40,8 @@ type Config struct {
 	Connections *connection.Service
 	// Apps keeps what apps say of themselves.
 	Apps *app.Service
+	// Instances believes clouds what they say of agents' machines; nil: none does.
+	Instances *instance.Verifier
 	// KeepAlive is how often the server asks an agent for a sign of life, how
 	// long the answer may take, and how long a stream may be without a call; 0
 	// means 10 s.
@@ -69,12 +72,13 @@ func New(c Config) *API {
 	a.handle("POST "+me+"/log-source", a.postLogSource)
 	a.handle("GET "+me+"/gitsshkey", a.gitSSHKey)
 	a.handle("PATCH "+me+"/app-status", a.patchAppStatus)
+	a.instanceRoutes()
 	a.relayRoutes()
 	return a
 }
 
-// Handler serves everything below /api/v2/workspaceagents/me, and
-// ClientRelayPath and TunnelGrantPath.
+// Handler serves everything below /api/v2/workspaceagents/me, what agents prove
+// their machines at, ClientRelayPath and TunnelGrantPath.
 func (a *API) Handler() http.Handler { return a.mux }
 
 // Mounts gives the handler by each pattern that it serves, for a mux that

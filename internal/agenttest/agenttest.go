@@ -19,6 +19,7 @@ import (
 	"github.com/seed-2a7f8fe7/coder/api/provisioner"
 	"github.com/seed-2a7f8fe7/coder/internal/access"
 	"github.com/seed-2a7f8fe7/coder/internal/agentapi"
+	"github.com/seed-2a7f8fe7/coder/internal/instance"
 	"github.com/seed-2a7f8fe7/coder/internal/notify"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
@@ -37,6 +38,8 @@ type House struct {
 	Presence  *presence.Service
 	Board     *switchboard.Board
 	Authority *tunnel.Authority
+	// Instances believes clouds, nil for none: set it before Serve.
+	Instances *instance.Verifier
 	// Owner owns the workspaces; Stranger is a member of nothing.
 	Owner, Stranger access.Subject
 
@@ -95,7 +98,7 @@ func (h *House) Serve(addr string) (u *url.URL, stop func()) {
 	}
 	l, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", addr)
 	h.must(err)
-	api := agentapi.New(agentapi.Config{Presence: h.Presence, Board: h.Board, Authority: h.Authority})
+	api := agentapi.New(agentapi.Config{Presence: h.Presence, Board: h.Board, Authority: h.Authority, Instances: h.Instances})
 	srv := httptest.NewUnstartedServer(api.Handler())
 	srv.Listener.Close()
 	srv.Listener = l

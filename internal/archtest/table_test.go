@@ -13,7 +13,7 @@ var tiers = []tier{
 	{0, "vocabulary", []string{"."}, nil},
 	{1, "contracts", []string{"api/...", "client"}, []string{".", "api/..."}},
 	{2, "mechanisms", []string{
-		"internal/access", "internal/archive", "internal/echo", "internal/filelock", "internal/initscript", "internal/lifecycle", "internal/notify",
+		"internal/access", "internal/archive", "internal/echo", "internal/filelock", "internal/initscript", "internal/instance", "internal/lifecycle", "internal/notify",
 		"internal/postgres", "internal/postgres/embedded", "internal/postgres/sqlc", "internal/pty", "internal/screen", "internal/sshd", "internal/switchboard",
 		"internal/telemetry", "internal/terraform/...", "internal/tfprovider", "internal/tunnel/...", "internal/usage", "internal/warm", "examples",
 	}, []string{".", "api/...", "client", "internal/lifecycle", "internal/telemetry"}},
@@ -26,7 +26,7 @@ var tiers = []tier{
 	}},
 	{4, "edges", []string{"internal/agentapi", "internal/appproxy", "internal/httpapi", "internal/provisionapi"}, []string{
 		".", "api/...", "client", "examples", "internal/access", "internal/archive", "internal/connection", "internal/keyring", "internal/login", "internal/lifecycle", "internal/notify", "internal/telemetry",
-		"internal/switchboard", "internal/initscript", "internal/tunnel", "internal/identity", "internal/organization", "internal/presence", "internal/queue", "internal/share",
+		"internal/switchboard", "internal/initscript", "internal/instance", "internal/tunnel", "internal/identity", "internal/organization", "internal/presence", "internal/queue", "internal/share",
 		"internal/resource", "internal/template", "internal/workspace", "internal/audit", "internal/app", "internal/deployment", "internal/health", "internal/insight",
 	}},
 	{5, "processes", []string{"internal/agent", "internal/operator/...", "internal/provisionerd", "internal/server"}, []string{".", "api/...", "client", "internal/lifecycle", "internal/telemetry"}},
@@ -52,7 +52,7 @@ var pairs = map[string]map[string]string{
 	"internal/presence":     {"internal/resource": "agents are resources' children"},
 	"internal/login":        {"internal/identity": "who people are here", "internal/organization": "access lists that forget who leaves"},
 	"internal/identity":     {"internal/organization": "access lists that forget who leaves"},
-	"internal/agent":        {"internal/tunnel": "its end of the tunnel", "internal/sshd": "sessions", "internal/pty": "terminals that outlive their viewers", "internal/usage": "what is watched"},
+	"internal/agent":        {"internal/tunnel": "its end of the tunnel", "internal/tunnel/relay": "the way there", "internal/sshd": "sessions", "internal/pty": "terminals that outlive their viewers", "internal/usage": "what is watched"},
 	"internal/pty":          {"internal/tunnel": "viewers come through it", "internal/sshd": "the shells", "internal/screen": "what terminals show"},
 	"internal/provisionerd": {"internal/terraform": "an engine", "internal/archive": "module files", "internal/initscript": "the agent's bootstrap", "internal/echo": "an engine for tests"},
 	"internal/server":       {"./...": "it assembles everything"},
@@ -87,11 +87,12 @@ var confined = map[string][]string{
 	"github.com/pkg/sftp":                        {"internal/sshd"},
 	"github.com/creack/pty":                      {"internal/sshd"},
 	"github.com/quic-go/quic-go":                 {"internal/tunnel"},
-	"github.com/coreos/go-oidc":                  {"internal/login"},
+	"github.com/smallstep/pkcs7":                 {"internal/instance"},
+	"github.com/coreos/go-oidc":                  {"internal/login", "internal/instance"},
 	"golang.org/x/oauth2":                        {"internal/login"},
 	"k8s.io":                                     {"internal/operator", "api/v1alpha1", "cmd/coder-operator"},
 	"sigs.k8s.io":                                {"internal/operator", "api/v1alpha1", "cmd/coder-operator"},
-	"net/http":                                   {"internal/operator", "client", "internal/agentapi", "internal/appproxy", "internal/httpapi", "internal/provisionapi", "internal/telemetry", "internal/login", "internal/server", "internal/servertest", "internal/provisionerd", "internal/agent", "internal/agenttest", "internal/cli/app", "internal/tunnel", "internal/switchboard", "internal/terraform", "internal/bench", "web", "e2e"},
+	"net/http":                                   {"internal/operator", "client", "internal/agentapi", "internal/appproxy", "internal/instance", "internal/httpapi", "internal/provisionapi", "internal/telemetry", "internal/login", "internal/server", "internal/servertest", "internal/provisionerd", "internal/agent", "internal/agenttest", "internal/cli/app", "internal/tunnel", "internal/switchboard", "internal/terraform", "internal/bench", "web", "e2e"},
 }
 
 // Budgets of hand-written code outside of tests.

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"net/url"
 	"time"
@@ -18,6 +19,7 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/httpapi"
 	"github.com/seed-2a7f8fe7/coder/internal/identity"
 	"github.com/seed-2a7f8fe7/coder/internal/insight"
+	"github.com/seed-2a7f8fe7/coder/internal/instance"
 	"github.com/seed-2a7f8fe7/coder/internal/keyring"
 	"github.com/seed-2a7f8fe7/coder/internal/lifecycle"
 	"github.com/seed-2a7f8fe7/coder/internal/login"
@@ -220,14 +222,16 @@ func (s *Server) rooms(d facts) (rooms, error) {
 	})
 	r.apps = app.New(app.Config{Store: store, Hub: r.hub, Log: s.log.With(named("apps")...), NoUsage: s.c.Apps.NoUsage})
 	r.connections = connection.New(connection.Config{Store: store, Log: s.log.With(named("connection")...), ReplicaID: s.replica, Retention: s.c.ConnectionLogsRetention})
+	instances, badInstances := instance.New(instance.Config{})
 	r.agents = agentapi.New(agentapi.Config{
+		Instances: instances,
 		Log: s.log.With(named("agentapi")...), Presence: r.presence, Board: r.board, Authority: d.authority, Identity: r.identity, Apps: r.apps, Connections: r.connections,
 	})
 	r.provision = provisionapi.New(provisionapi.Config{
 		Queue: r.queue, Keys: r.keys, Identity: r.identity, Log: s.log.With(named("provisionapi")...), PSK: s.c.ProvisionerDaemonPSK, Version: s.c.Version,
 	})
 	s.site(&r)
-	return r, err
+	return r, errors.Join(err, badInstances)
 }
 
 func (s *Server) api(r rooms, d facts) (*httpapi.API, error) {

@@ -10,6 +10,7 @@ import (
 	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/internal/agent"
 	"github.com/seed-2a7f8fe7/coder/internal/cli/app"
+	"github.com/seed-2a7f8fe7/coder/internal/cli/option"
 )
 
 // Commands are the commands of this family.
@@ -20,13 +21,18 @@ func Commands(a *app.Run) []*app.Command {
 // agentCommand is what the init script of a workspace starts. It is told
 // everything by its environment.
 func agentCommand(a *app.Run) *app.Command {
+	var auth string
 	return &app.Command{
 		Name: "agent", Max: 0, Hidden: true,
 		Short: "Serve inside of a workspace.",
-		Long: "Reads CODER_AGENT_URL, CODER_AGENT_TOKEN (or CODER_AGENT_TOKEN_FILE), CODER_AGENT_AUTH and " +
+		Long: "Reads CODER_AGENT_URL, CODER_AGENT_TOKEN (or CODER_AGENT_TOKEN_FILE) and " +
 			"CODER_AGENT_SUBSYSTEM; the debug endpoints are at CODER_AGENT_DEBUG_ADDRESS, 127.0.0.1:2113 unless it is set. It dials the server again for ever, and ends at SIGTERM after the stop scripts.",
+		Options: []*option.Option{
+			option.Choice(&auth, "auth", "How to prove to the server who this is: by a token, or by what the cloud says of this machine.",
+				agent.AuthToken, agent.AuthAWS, agent.AuthAzure, agent.AuthGoogle).Env("CODER_AGENT_AUTH").Def(agent.AuthToken),
+		},
 		Run: func(ctx context.Context, _ []string) error {
-			c, err := agent.ConfigFromEnv(a.Environ())
+			c, err := agent.ConfigFromEnv(append(a.Environ(), "CODER_AGENT_AUTH="+auth))
 			if err != nil {
 				return err
 			}

@@ -70,3 +70,6 @@ CREATE UNLOGGED TABLE agent_watches (
 
 -- The memory and volumes whose use an agent watches, and how they do.
 ALTER TABLE workspace_agents ADD COLUMN resource_monitors jsonb NOT NULL DEFAULT '[]'; -- []coder.WorkspaceAgentMonitor
+
+-- Machines that prove themselves by what their cloud says of them.
+CREATE INDEX workspace_agents_instance ON workspace_agents (instance_id) WHERE instance_id <> '';

@@ -231,3 +231,26 @@ JOIN workspace_resources r ON r.job_id = b.job_id
 JOIN workspace_agents a ON a.resource_id = r.id
 ORDER BY a.id
 LIMIT sqlc.arg(count);
+
+-- name: AgentsOnInstance :many
+-- The agents that a template expects on a machine, those of the newest build
+-- first.
+SELECT a.id, a.name, w.name AS workspace_name, w.deleted_at,
+    NOT EXISTS (
+        SELECT 1
+        FROM workspace_builds later
+        JOIN provisioner_jobs done ON done.id = later.job_id
+        WHERE later.workspace_id = w.id AND later.build_number > b.build_number AND done.status = 'succeeded'
+    ) AS current
+FROM workspace_agents a
+JOIN workspace_resources r ON r.id = a.resource_id
+JOIN workspace_builds b ON b.job_id = r.job_id
+JOIN workspaces w ON w.id = b.workspace_id
+WHERE a.instance_id = sqlc.arg(instance_id)::text AND a.instance_id <> ''
+ORDER BY b.created_at DESC, b.build_number DESC
+LIMIT 100;
+
+-- name: AgentEnsureToken :one
+-- Gives the token of an agent that proved its machine, the one given if it has none.
+UPDATE workspace_agents SET token = coalesce(token, sqlc.arg(token)::uuid) WHERE id = sqlc.arg(id)
+RETURNING token;

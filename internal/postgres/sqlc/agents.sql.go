@@ -368,6 +368,19 @@ func (q *Queries) AgentDisconnect(ctx context.Context, now time.Time, iD uuid.UU
 	return result.RowsAffected(), nil
 }
 
+const agentEnsureToken = `-- name: AgentEnsureToken :one
+UPDATE workspace_agents SET token = coalesce(token, $1::uuid) WHERE id = $2
+RETURNING token
+`
+
+// Gives the token of an agent that proved its machine, the one given if it has none.
+func (q *Queries) AgentEnsureToken(ctx context.Context, token uuid.UUID, iD uuid.UUID) (*uuid.UUID, error) {
+	row := q.db.QueryRow(ctx, agentEnsureToken, token, iD)
+	var token_2 *uuid.UUID
+	err := row.Scan(&token_2)
+	return token_2, err
+}
+
 const agentForgetWatches = `-- name: AgentForgetWatches :exec
 DELETE FROM agent_watches WHERE until <= $1
 `
@@ -895,6 +908,59 @@ func (q *Queries) AgentsObserved(ctx context.Context, count int32) ([]AgentsObse
 			&i.TemplateName,
 			&i.Apps,
 			&i.Healths,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const agentsOnInstance = `-- name: AgentsOnInstance :many
+SELECT a.id, a.name, w.name AS workspace_name, w.deleted_at,
+    NOT EXISTS (
+        SELECT 1
+        FROM workspace_builds later
+        JOIN provisioner_jobs done ON done.id = later.job_id
+        WHERE later.workspace_id = w.id AND later.build_number > b.build_number AND done.status = 'succeeded'
+    ) AS current
+FROM workspace_agents a
+JOIN workspace_resources r ON r.id = a.resource_id
+JOIN workspace_builds b ON b.job_id = r.job_id
+JOIN workspaces w ON w.id = b.workspace_id
+WHERE a.instance_id = $1::text AND a.instance_id <> ''
+ORDER BY b.created_at DESC, b.build_number DESC
+LIMIT 100
+`
+
+type AgentsOnInstanceRow struct {
+	ID            uuid.UUID
+	Name          string
+	WorkspaceName string
+	DeletedAt     *time.Time
+	Current       bool
+}
+
+// The agents that a template expects on a machine, those of the newest build
+// first.
+func (q *Queries) AgentsOnInstance(ctx context.Context, instanceID string) ([]AgentsOnInstanceRow, error) {
+	rows, err := q.db.Query(ctx, agentsOnInstance, instanceID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []AgentsOnInstanceRow{}
+	for rows.Next() {
+		var i AgentsOnInstanceRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.Name,
+			&i.WorkspaceName,
+			&i.DeletedAt,
+			&i.Current,
 		); err != nil {
 			return nil, err
 		}
