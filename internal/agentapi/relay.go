@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/coder/websocket"
 	"github.com/google/uuid"
 
 	"github.com/seed-2a7f8fe7/coder"
@@ -51,7 +50,7 @@ func (a *API) replicaRelay(w http.ResponseWriter, r *http.Request) error {
 	if err := a.c.Board.AdmitHop(r.Header.Get(switchboard.HopHeader), id); err != nil {
 		return err
 	}
-	conn, err := acceptRelay(w, r)
+	conn, err := tunnel.AcceptRelay(w, r)
 	if err != nil {
 		return nil //nolint:nilerr // Accept has answered already
 	}
@@ -67,7 +66,7 @@ func (a *API) agentRelay(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	conn, err := acceptRelay(w, r)
+	conn, err := tunnel.AcceptRelay(w, r)
 	if err != nil {
 		return nil //nolint:nilerr // Accept has answered already
 	}
@@ -88,7 +87,7 @@ func (a *API) clientRelay(w http.ResponseWriter, r *http.Request) error {
 	if err := a.c.Board.Elsewhere(r.Context(), agent.ID); err != nil {
 		return err
 	}
-	conn, err := acceptRelay(w, r)
+	conn, err := tunnel.AcceptRelay(w, r)
 	if err != nil {
 		return nil //nolint:nilerr // Accept has answered already
 	}
@@ -124,12 +123,6 @@ func ending(held context.Context, r *http.Request) string {
 		return "The user lost the right to be there"
 	}
 	return "The client left"
-}
-
-// acceptRelay upgrades to a WebSocket, which answers by itself when it fails.
-// Packets are ciphertext: compressing them would only cost.
-func acceptRelay(w http.ResponseWriter, r *http.Request) (*websocket.Conn, error) {
-	return websocket.Accept(w, r, &websocket.AcceptOptions{CompressionMode: websocket.CompressionDisabled})
 }
 
 // grantTunnel certifies a client for a tunnel.

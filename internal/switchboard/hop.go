@@ -181,7 +181,7 @@ func (b *Board) dialReplica(ctx context.Context, agentID uuid.UUID, to sqlc.Rela
 	ctx, cancel := context.WithTimeout(ctx, hopDial)
 	defer cancel()
 	conn, _, err := websocket.Dial(ctx, strings.TrimRight(to.RelayAddress, "/")+HopPath+agentID.String(), &websocket.DialOptions{
-		HTTPClient: b.hops.client, HTTPHeader: http.Header{HopHeader: {b.hopToken(to.ReplicaID, agentID)}},
+		HTTPClient: relay.HTTPClient(b.hops.client), HTTPHeader: http.Header{HopHeader: {b.hopToken(to.ReplicaID, agentID)}},
 		CompressionMode: websocket.CompressionDisabled,
 	})
 	if err != nil {

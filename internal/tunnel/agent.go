@@ -3,6 +3,7 @@ package tunnel
 import (
 	"context"
 	"log/slog"
+	"net/http"
 	"time"
 
 	"github.com/coder/websocket"
@@ -114,7 +115,7 @@ type firstLink struct {
 }
 
 func clientLink(ctx context.Context, c *client.Client, agentID uuid.UUID) (relay.Link, error) {
-	conn, err := c.ClientRelay(ctx, agentID)
+	conn, err := wholeFrames(c).ClientRelay(ctx, agentID)
 	if err != nil {
 		return nil, err
 	}
@@ -125,10 +126,23 @@ func clientLink(ctx context.Context, c *client.Client, agentID uuid.UUID) (relay
 func AgentRelay(c *client.Client) Relay {
 	return func(ctx context.Context) (relay.Link, error) {
 		c.Renew()
-		conn, err := c.AgentRelay(ctx)
+		conn, err := wholeFrames(c).AgentRelay(ctx)
 		if err != nil {
 			return nil, err
 		}
 		return relay.WebSocketLink(conn), nil
 	}
+}
+
+// wholeFrames is like c, for links to the relay.
+func wholeFrames(c *client.Client) *client.Client {
+	with := *c
+	with.HTTP = relay.HTTPClient(c.HTTP)
+	return &with
+}
+
+// AcceptRelay upgrades a request to the WebSocket of a link to the relay; when it
+// fails it has answered. Packets are ciphertext: compressing them would only cost.
+func AcceptRelay(w http.ResponseWriter, r *http.Request) (*websocket.Conn, error) {
+	return websocket.Accept(relay.ResponseWriter(w), r, &websocket.AcceptOptions{CompressionMode: websocket.CompressionDisabled})
 }
