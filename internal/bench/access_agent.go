@@ -138,9 +138,10 @@ func EchoServer(in io.Reader, out io.Writer) error {
 	return err
 }
 
-// dialEcho dials an EchoServer in a process of its own, as any server is.
-func dialEcho(ctx context.Context) (conn *websocket.Conn, end func(), err error) {
-	cmd := exec.CommandContext(ctx, os.Args[0], "-measure", "floor")
+// dialFloor dials what others are measured against, by the name that the command
+// knows it by, in a process of its own, as any server is.
+func dialFloor(ctx context.Context, name string) (conn *websocket.Conn, end func(), err error) {
+	cmd := exec.CommandContext(ctx, os.Args[0], "-measure", name)
 	cmd.Stderr = os.Stderr
 	_, err1 := cmd.StdinPipe()
 	out, err2 := cmd.StdoutPipe()
@@ -163,9 +164,16 @@ func dialEcho(ctx context.Context) (conn *websocket.Conn, end func(), err error)
 }
 
 // echoRows measures the way of a key through the web terminal and back, against
-// a WebSocket that sends back what it gets, in turns.
+// a WebSocket that sends back what it gets, in turns. The way cannot be that
+// short: there is a server between, and a terminal at the end. How short it could
+// be with nothing else there, and without encryption, is told too.
 func (s *server) echoRows(ctx context.Context, agent uuid.UUID) ([]row, error) {
-	floor, end, err := dialEcho(ctx)
+	floor, end, err := dialFloor(ctx, "floor")
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	bare, end, err := dialFloor(ctx, "floor-hop")
 	if err != nil {
 		return nil, err
 	}
@@ -177,25 +185,28 @@ func (s *server) echoRows(ctx context.Context, agent uuid.UUID) ([]row, error) {
 		return nil, err
 	}
 	defer ours.CloseNow() //nolint:errcheck // it is over
-	for seen := []byte(nil); !bytes.Contains(seen, []byte("ready\r\n")); {
-		_, b, err := ours.Read(ctx)
-		if err != nil {
-			return nil, err
+	for _, conn := range []*websocket.Conn{bare, ours} {
+		for seen := []byte(nil); !bytes.Contains(seen, []byte("ready\r\n")); {
+			_, b, err := conn.Read(ctx)
+			if err != nil {
+				return nil, err
+			}
+			seen = append(seen, b...)
 		}
-		seen = append(seen, b...)
 	}
 	key, err := json.Marshal(coder.ReconnectingPTYRequest{Data: "x"})
 	if err != nil {
 		return nil, err
 	}
-	var f, o []time.Duration
+	var f, h, o []time.Duration
 	for range echoes {
 		for _, way := range []struct {
 			conn *websocket.Conn
+			sent []byte
 			took *[]time.Duration
-		}{{floor, &f}, {ours, &o}} {
+		}{{floor, key, &f}, {bare, []byte("x"), &h}, {ours, key, &o}} {
 			start := time.Now()
-			if err := way.conn.Write(ctx, websocket.MessageText, key); err != nil {
+			if err := way.conn.Write(ctx, websocket.MessageText, way.sent); err != nil {
 				return nil, err
 			}
 			if _, _, err := way.conn.Read(ctx); err != nil {
@@ -204,9 +215,12 @@ func (s *server) echoRows(ctx context.Context, agent uuid.UUID) ([]row, error) {
 			*way.took = append(*way.took, time.Since(start))
 		}
 	}
+	floorP50, bareP50, oursP50 := quantile(f, 0.5), quantile(h, 0.5), quantile(o, 0.5)
 	return []row{
-		atMost("terminal_echo_over_websocket", float64(quantile(o, 0.5))/float64(quantile(f, 0.5)), 2, "x"),
-		atMost("terminal_echo_p50", ms(quantile(o, 0.5)), 1, "ms"),
+		atMost("terminal_echo_over_websocket", float64(oursP50)/float64(floorP50), 2, "x"),
+		atMost("bare_hop_echo_over_websocket", float64(bareP50)/float64(floorP50), 2, "x"),
+		atMost("terminal_echo_over_bare_hop", float64(oursP50)/float64(bareP50), 2, "x"),
+		atMost("terminal_echo_p50", ms(oursP50), 1, "ms"),
 	}, nil
 }
 

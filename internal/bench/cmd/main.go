@@ -21,7 +21,7 @@ func main() {
 	flag.StringVar(&c.Only, "only", "", "the one measurement to make of several, by the name it tells while it runs")
 	flag.Parse()
 	// What others are measured against, in a process of its own.
-	if floor := map[string]func(io.Reader, io.Writer) error{"floor": bench.EchoServer, "floor-tls": bench.TLSServer}[*what]; floor != nil {
+	if floor := map[string]func(io.Reader, io.Writer) error{"floor": bench.EchoServer, "floor-hop": bench.HopServer, "floor-pty": bench.PTYServer, "floor-tls": bench.TLSServer}[*what]; floor != nil {
 		if err := floor(os.Stdin, os.Stdout); err != nil {
 			fmt.Fprintln(os.Stderr, "bench:", err)
 			os.Exit(1)
