@@ -136,9 +136,9 @@ func (h *handler) asset(name string) *asset {
 	sum := sha256.Sum256(plain)
 	a := &asset{plain: plain, kind: mime.TypeByExtension(path.Ext(name)), tag: `"` + hex.EncodeToString(sum[:8]) + `"`}
 	var packed bytes.Buffer
-	z := gzip.NewWriter(&packed)
-	z.Write(plain) //nolint:errcheck // memory takes everything
-	z.Close()      //nolint:errcheck // memory takes everything
+	z, _ := gzip.NewWriterLevel(&packed, gzip.BestCompression) // the level is one there is
+	z.Write(plain)                                             //nolint:errcheck // memory takes everything
+	z.Close()                                                  //nolint:errcheck // memory takes everything
 	if packed.Len() < len(plain)*9/10 {
 		a.packed = packed.Bytes()
 	}

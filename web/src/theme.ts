@@ -18,6 +18,7 @@ export const theme = createTheme({
     Table: { defaultProps: { verticalSpacing: 'sm', highlightOnHover: true } },
     TableScrollContainer: { defaultProps: { type: 'native', tabIndex: 0, pos: 'relative' } }, // by keyboard too; what is hidden in it stays in it
     Badge: { defaultProps: { tt: 'none', fw: 600 } },
+    NumberInput: { defaultProps: { clampBehavior: 'none' } }, // what is typed is refused in words, not changed
     Tooltip: { defaultProps: { withArrow: true, openDelay: 300 } },
     Modal: { defaultProps: { centered: true, closeButtonProps: { 'aria-label': 'Close' } } },
     ModalHeader: { defaultProps: { role: 'none' } }, // of the dialog, not of the page

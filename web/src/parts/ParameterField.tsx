@@ -1,3 +1,4 @@
+import '@mantine/core/styles/Slider.css';
 import { Checkbox, Group, MultiSelect, NumberInput, Radio, Select, Slider, Stack, Switch, TagsInput, Text, TextInput, Textarea } from '@mantine/core';
 import { type Parameter, parseList } from './parameter';
 

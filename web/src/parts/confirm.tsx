@@ -1,7 +1,6 @@
 import { Button, Stack, Text, TextInput } from '@mantine/core';
-import { modals } from '@mantine/modals';
-import { notifications } from '@mantine/notifications';
 import { type ReactNode, useState } from 'react';
+import { modals, notifications } from './dialogs';
 
 /** Says that something did not work, until it is closed. */
 export const complain = (error: Error) => notifications.show({ color: 'red', title: 'That did not work', message: error.message, autoClose: false });

@@ -1,11 +1,11 @@
 import { Button, Code, CopyButton, Group, Stack, Text } from '@mantine/core';
-import { modals } from '@mantine/modals';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { api } from '../../api/client';
 import { Loading } from '../../parts/Loading';
 import { Refusal } from '../../parts/Refusal';
 import { praise } from '../../parts/confirm';
 import { Moment } from '../../parts/time';
+import { modals } from '../../parts/dialogs';
 
 /** The key that git in one's workspaces uses. */
 export function SSHKey() {

@@ -1,5 +1,4 @@
 import { Badge, Button, Group, MultiSelect, Paper, Select, Stack, Table, Text, TextInput, VisuallyHidden } from '@mantine/core';
-import { modals } from '@mantine/modals';
 import { IconPlus } from '@tabler/icons-react';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
@@ -10,6 +9,7 @@ import { Refusal, fieldError } from '../../parts/Refusal';
 import { complain, praise, showSecret } from '../../parts/confirm';
 import { Moment } from '../../parts/time';
 import { lifetimes } from './lifetimes';
+import { modals } from '../../parts/dialogs';
 
 const path = { user: 'me' };
 const never = '0001-01-01';

@@ -1,6 +1,5 @@
 import { Anchor, Button, Group as Row, MultiSelect, Paper, Stack, Table, Text, VisuallyHidden } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
-import { modals } from '@mantine/modals';
 import { keepPreviousData, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
@@ -17,6 +16,7 @@ import { complain, confirmByName, praise } from '../../parts/confirm';
 import { GroupForm } from './Groups';
 import { type Organization, organizationQuery } from './data';
 import { plural } from '../../parts/plural';
+import { modals } from '../../parts/dialogs';
 
 const size = 25;
 

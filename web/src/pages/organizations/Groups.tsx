@@ -1,5 +1,4 @@
 import { Anchor, Badge, Button, Group as Row, NumberInput, Paper, Stack, Table, Text, TextInput } from '@mantine/core';
-import { modals } from '@mantine/modals';
 import { IconPlus } from '@tabler/icons-react';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
@@ -10,6 +9,7 @@ import { Empty } from '../../parts/Empty';
 import { Loading } from '../../parts/Loading';
 import { Refusal, fieldError } from '../../parts/Refusal';
 import type { Organization, TabProps } from './data';
+import { modals } from '../../parts/dialogs';
 
 /** The groups of the organization and what their members may spend. */
 export default function Groups({ o, may }: TabProps) {

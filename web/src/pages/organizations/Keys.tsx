@@ -1,5 +1,4 @@
 import { Badge, Button, Group, Paper, Select, Stack, Table, TagsInput, Text, TextInput, VisuallyHidden } from '@mantine/core';
-import { modals } from '@mantine/modals';
 import { IconPlus } from '@tabler/icons-react';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
@@ -12,6 +11,7 @@ import { complain, confirmByName, praise, showSecret } from '../../parts/confirm
 import { Moment } from '../../parts/time';
 import type { Organization, TabProps } from './data';
 import { Tags, parseTags } from './tags';
+import { modals } from '../../parts/dialogs';
 
 type Key = Schema<'ProvisionerKey'>;
 const hint = 'Give it to the provisioner as CODER_PROVISIONER_DAEMON_KEY.';

@@ -1,5 +1,4 @@
 import { Anchor, Badge, Button, Group, Paper, SimpleGrid, Stack, Text, TextInput, Textarea } from '@mantine/core';
-import { modals } from '@mantine/modals';
 import { IconPlus } from '@tabler/icons-react';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
@@ -12,6 +11,7 @@ import { Icon } from '../../parts/Icon';
 import { Loading } from '../../parts/Loading';
 import { Page } from '../../parts/Page';
 import { Refusal, fieldError } from '../../parts/Refusal';
+import { modals } from '../../parts/dialogs';
 
 /** The organizations one may see. */
 export default function List() {

@@ -1,6 +1,5 @@
 import { Avatar, Badge, Button, Checkbox, Group, Menu, Paper, Select, Stack, Table, Text, VisuallyHidden } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
-import { modals } from '@mantine/modals';
 import { IconDotsVertical, IconPlus } from '@tabler/icons-react';
 import { keepPreviousData, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
@@ -14,6 +13,7 @@ import { Refusal } from '../../parts/Refusal';
 import { Search } from '../../parts/Search';
 import { complain, praise } from '../../parts/confirm';
 import { type Organization, type TabProps, rolesQuery } from './data';
+import { modals } from '../../parts/dialogs';
 
 type Member = Schema<'OrganizationMemberWithUserData'>;
 const size = 25;

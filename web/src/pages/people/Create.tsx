@@ -1,11 +1,11 @@
 import { Button, MultiSelect, PasswordInput, Select, Stack, TextInput } from '@mantine/core';
-import { modals } from '@mantine/modals';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { type Schema, api } from '../../api/client';
 import { authMethods, organizations } from '../../api/queries';
 import { praise } from '../../parts/confirm';
 import { Refusal, fieldError } from '../../parts/Refusal';
+import { modals } from '../../parts/dialogs';
 
 /** The form for a new user. */
 export function Create() {

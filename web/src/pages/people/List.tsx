@@ -2,7 +2,6 @@ import { Avatar, Badge, Button, Group, Menu, Paper, Table, Text, VisuallyHidden 
 import { IconFilter, IconPlus } from '@tabler/icons-react';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
-import { modals } from '@mantine/modals';
 import { type Schema, api } from '../../api/client';
 import { useLive } from '../../api/live';
 import { usePermissions } from '../../api/permissions';
@@ -15,6 +14,7 @@ import { Search } from '../../parts/Search';
 import { Moment } from '../../parts/time';
 import { Create } from './Create';
 import { UserMenu } from './UserMenu';
+import { modals } from '../../parts/dialogs';
 
 export type User = Schema<'User'>;
 

@@ -1,5 +1,4 @@
 import { ActionIcon, Button, Checkbox, Menu, PasswordInput, Stack, Text } from '@mantine/core';
-import { modals } from '@mantine/modals';
 import { IconDotsVertical } from '@tabler/icons-react';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
@@ -11,6 +10,7 @@ import { Loading } from '../../parts/Loading';
 import { Refusal, fieldError } from '../../parts/Refusal';
 import { complain, confirmByName, praise } from '../../parts/confirm';
 import type { User } from './List';
+import { modals } from '../../parts/dialogs';
 
 /** What one may do to a user. */
 export function UserMenu({ u }: { u: User }) {

@@ -1,3 +1,4 @@
+import '@mantine/core/styles/Typography.css';
 import { Anchor, Blockquote, Code, Image, Table, Text, Title, Typography } from '@mantine/core';
 import Markdown from 'react-markdown';
 import remarkGfm from 'remark-gfm';

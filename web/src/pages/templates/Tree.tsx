@@ -1,8 +1,8 @@
 import { ActionIcon, Button, Group, Menu, NavLink, Paper, Stack, Text, TextInput } from '@mantine/core';
-import { modals } from '@mantine/modals';
 import { IconDotsVertical, IconFile, IconPlus } from '@tabler/icons-react';
 import { type FormEvent, useState } from 'react';
 import { type Entry, changes, pathProblem } from './archive';
+import { modals } from '../../parts/dialogs';
 
 interface Props {
   files: Entry[];

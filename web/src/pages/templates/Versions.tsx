@@ -1,5 +1,4 @@
 import { Anchor, Badge, Button, Group, Menu, Paper, Table, Text, VisuallyHidden } from '@mantine/core';
-import { modals } from '@mantine/modals';
 import { IconDotsVertical } from '@tabler/icons-react';
 import { keepPreviousData, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
@@ -12,6 +11,7 @@ import { Refusal } from '../../parts/Refusal';
 import { complain, praise } from '../../parts/confirm';
 import { Moment } from '../../parts/time';
 import { type Template, type Version, useTemplateRights, versionsQuery } from './data';
+import { modals } from '../../parts/dialogs';
 
 const size = 25;
 const colors: Record<string, string> = { succeeded: 'green', failed: 'red', canceled: 'orange', canceling: 'orange', running: 'blue', pending: 'yellow' };

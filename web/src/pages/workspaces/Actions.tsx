@@ -1,11 +1,11 @@
 import { Button, Checkbox, Menu, Stack, Text, TextInput } from '@mantine/core';
-import { modals } from '@mantine/modals';
 import { IconDotsVertical, IconPlayerPlay, IconPlayerStop, IconRefresh, IconStar, IconStarFilled, IconTrash, IconX } from '@tabler/icons-react';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api } from '../../api/client';
 import { complain } from '../../parts/confirm';
 import { type Workspace, busy, useBuild } from './data';
+import { modals } from '../../parts/dialogs';
 
 /** What one may do to a workspace now. */
 export function Actions({ w, onUpdate }: { w: Workspace; onUpdate: () => void }) {

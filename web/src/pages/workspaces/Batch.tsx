@@ -1,10 +1,9 @@
 import { Button, Group, List, Paper, Text } from '@mantine/core';
-import { modals } from '@mantine/modals';
-import { notifications } from '@mantine/notifications';
 import { IconPlayerPlay, IconPlayerStop, IconRefresh, IconTrash } from '@tabler/icons-react';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type Schema, api } from '../../api/client';
 import { plural } from '../../parts/plural';
+import { modals, notifications } from '../../parts/dialogs';
 
 type Workspace = Schema<'Workspace'>;
 type Deed = 'start' | 'stop' | 'update' | 'delete';

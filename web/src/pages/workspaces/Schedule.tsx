@@ -1,5 +1,5 @@
+import '@mantine/core/styles/Chip.css';
 import { Alert, Button, Checkbox, Chip, Group, NumberInput, Paper, Select, Stack, Switch, Text, TextInput, Title } from '@mantine/core';
-import { notifications } from '@mantine/notifications';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { api } from '../../api/client';
@@ -7,6 +7,7 @@ import { Refusal } from '../../parts/Refusal';
 import { Moment } from '../../parts/time';
 import { format, parse } from './cron';
 import type { Workspace } from './data';
+import { notifications } from '../../parts/dialogs';
 
 const days = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat'];
 const hour = 3_600_000;

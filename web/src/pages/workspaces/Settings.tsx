@@ -1,11 +1,11 @@
 import { Button, Group, Paper, Select, Stack, TextInput } from '@mantine/core';
-import { notifications } from '@mantine/notifications';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { type FormEvent, useState } from 'react';
 import { api } from '../../api/client';
 import { Refusal, fieldError } from '../../parts/Refusal';
 import type { Workspace } from './data';
+import { notifications } from '../../parts/dialogs';
 
 /** Its name, and whether it follows its template. */
 export function Settings({ w }: { w: Workspace }) {
