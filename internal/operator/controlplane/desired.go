@@ -100,6 +100,22 @@ func Rights(c *v1alpha1.CoderControlPlane) []client.Object {
 	return append(out, shape.Rights(o, RightsName(c), name, labelsOf(c), shape.Rules(c.Spec.RBAC.RBACSpec), Namespaces(c))...)
 }
 
+// Objects gives everything that a server is made of but the Secret with the
+// operator's token, with which it is started when token.
+func Objects(c *v1alpha1.CoderControlPlane, token bool) []client.Object {
+	out := append(Rights(c), Service(c), Deployment(c, token))
+	if b := c.Spec.PodDisruptionBudget; b != nil {
+		out = append(out, Budget(c, *b))
+	}
+	if e := c.Spec.Expose; e != nil && e.Ingress != nil {
+		out = append(out, Ingress(c, *e.Ingress))
+	}
+	if e := c.Spec.Expose; e != nil && e.Gateway != nil {
+		out = append(out, Route(c, *e.Gateway))
+	}
+	return out
+}
+
 // Service gives the Service before the server.
 func Service(c *v1alpha1.CoderControlPlane) *corev1.Service {
 	s := &corev1.Service{

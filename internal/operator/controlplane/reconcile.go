@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -16,6 +17,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -38,7 +40,8 @@ func New(c round.Config) *Controller { return &Controller{c.Complete()} }
 
 // Start lets a manager run the controller.
 func (c *Controller) Start(m ctrl.Manager) error {
-	elsewhere := c.Elsewhere(component, func() client.ObjectList { return &v1alpha1.CoderControlPlaneList{} })
+	list := func() client.ObjectList { return &v1alpha1.CoderControlPlaneList{} }
+	elsewhere := c.Elsewhere(component, list)
 	return ctrl.NewControllerManagedBy(m).Named("controlplane").
 		For(&v1alpha1.CoderControlPlane{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Owns(&appsv1.Deployment{}).
@@ -49,6 +52,7 @@ func (c *Controller) Start(m ctrl.Manager) error {
 		Owns(&rbacv1.RoleBinding{}).
 		Owns(&policyv1.PodDisruptionBudget{}).
 		Owns(&networkingv1.Ingress{}).
+		Watches(&corev1.Pod{}, c.OfPod(component, list)).
 		Watches(&rbacv1.Role{}, elsewhere).
 		Watches(&rbacv1.RoleBinding{}, elsewhere).
 		WithOptions(controller.Options{MaxConcurrentReconciles: 2}).
@@ -100,13 +104,14 @@ func (r *pass) run(ctx context.Context) error {
 	if err := r.dropped(ctx); err != nil {
 		return err
 	}
-	for _, o := range append(Rights(cp), Service(cp), Deployment(cp, ours)) {
+	for _, o := range Objects(cp, ours) {
+		refused := len(r.refuse)
 		if err := r.apply(ctx, o); err != nil {
 			return err
 		}
-	}
-	if err := r.exposed(ctx); err != nil {
-		return err
+		if route, ok := o.(*unstructured.Unstructured); ok {
+			r.routed(route, len(r.refuse) == refused)
+		}
 	}
 	d := &appsv1.Deployment{}
 	if err := r.Client.Get(ctx, client.ObjectKey{Namespace: cp.Namespace, Name: Name(cp)}, d); client.IgnoreNotFound(err) != nil {
@@ -117,7 +122,9 @@ func (r *pass) run(ctx context.Context) error {
 	if s.ReadyReplicas > 0 {
 		s.Phase = v1alpha1.PhaseReady
 	}
-	r.available(d)
+	if err := r.available(ctx, d); err != nil {
+		return err
+	}
 	r.license()
 	r.probe(ctx)
 	return nil
@@ -184,15 +191,16 @@ func (r *pass) dropped(ctx context.Context) error {
 		return err
 	}
 	if cp.Spec.PodDisruptionBudget == nil {
-		return apply.Absent(ctx, r.Client, r.Live, Budget(cp, v1alpha1.DisruptionSpec{}))
+		if err := apply.Absent(ctx, r.Client, r.Live, Budget(cp, v1alpha1.DisruptionSpec{})); err != nil {
+			return err
+		}
 	}
-	return r.apply(ctx, Budget(cp, *cp.Spec.PodDisruptionBudget))
+	return r.hidden(ctx)
 }
 
-// exposed brings Ingress or HTTPRoute about, and takes the other away.
-func (r *pass) exposed(ctx context.Context) error {
-	cp := r.cp
-	var e v1alpha1.ExposeSpec
+// hidden takes away the Ingress or HTTPRoute that is asked for no more.
+func (r *pass) hidden(ctx context.Context) error {
+	cp, e := r.cp, v1alpha1.ExposeSpec{}
 	if cp.Spec.Expose != nil {
 		e = *cp.Spec.Expose
 	}
@@ -200,13 +208,11 @@ func (r *pass) exposed(ctx context.Context) error {
 		if err := apply.Absent(ctx, r.Client, r.Live, Ingress(cp, v1alpha1.IngressSpec{})); err != nil {
 			return err
 		}
-	} else if err := r.apply(ctx, Ingress(cp, *e.Ingress)); err != nil {
-		return err
 	}
 	if e.Gateway != nil {
-		return r.apply(ctx, Route(cp, *e.Gateway))
+		return nil
 	}
-	if meta.IsStatusConditionTrue(cp.Status.Conditions, conditionRouted) {
+	if meta.FindStatusCondition(cp.Status.Conditions, conditionRouted) != nil {
 		if err := apply.Absent(ctx, r.Client, r.Live, Route(cp, v1alpha1.GatewaySpec{})); err != nil {
 			return err
 		}
@@ -218,20 +224,36 @@ func (r *pass) exposed(ctx context.Context) error {
 // conditionRouted says that there may be an HTTPRoute to take away.
 const conditionRouted = "Routed"
 
-func (r *pass) available(d *appsv1.Deployment) {
-	cp := r.cp
-	if cp.Spec.Expose != nil && cp.Spec.Expose.Gateway != nil {
-		round.Set(r.cp, conditionRouted, true, "Ready", "there is an HTTPRoute for "+cp.Spec.Expose.Gateway.Host)
+func (r *pass) routed(route *unstructured.Unstructured, made bool) {
+	if made {
+		round.Set(r.cp, conditionRouted, true, "Ready", "there is an HTTPRoute "+route.GetName())
+		return
 	}
+	message := r.refuse[len(r.refuse)-1] + "; where the cluster lacks HTTPRoute, install the Gateway API or use expose.ingress"
+	r.refuse[len(r.refuse)-1] = message
+	round.Set(r.cp, conditionRouted, false, "Refused", message)
+}
+
+// available notes how the pods do.
+func (r *pass) available(ctx context.Context, d *appsv1.Deployment) error {
 	switch {
 	case len(r.refuse) > 0:
 		r.again = min(r.again, time.Minute)
-		round.Set(r.cp, v1alpha1.ConditionAvailable, false, "Refused", fmt.Sprint(r.refuse))
-	case d.Status.ReadyReplicas == 0:
-		round.Set(r.cp, v1alpha1.ConditionAvailable, false, "NotReady", "no replica is ready yet")
-	default:
+		round.Set(r.cp, v1alpha1.ConditionAvailable, false, "Refused", strings.Join(r.refuse, "; "))
+	case d.Status.ReadyReplicas > 0:
 		round.Set(r.cp, v1alpha1.ConditionAvailable, true, "Ready", fmt.Sprintf("%d replicas are ready", d.Status.ReadyReplicas))
+	default:
+		pods, err := r.Pods(ctx, r.cp.Namespace, shape.Selector(component, r.cp.Name))
+		if err != nil {
+			return err
+		}
+		holds, reason, message := round.PodsReady(*d, pods)
+		if holds || reason == "Progressing" {
+			reason, message = "NotReady", "no replica is ready yet"
+		}
+		round.Set(r.cp, v1alpha1.ConditionAvailable, false, reason, message)
 	}
+	return nil
 }
 
 // license answers a specification that has one.

@@ -26,7 +26,6 @@ import (
 	"github.com/seed-2a7f8fe7/coder/api/v1alpha1"
 	"github.com/seed-2a7f8fe7/coder/internal/operator/remote"
 	"github.com/seed-2a7f8fe7/coder/internal/operator/round"
-	"github.com/seed-2a7f8fe7/coder/internal/operator/shape"
 )
 
 // parallel is how many pools are looked at at a time; it bounds what the
@@ -47,7 +46,8 @@ func New(c round.Config) *Controller {
 
 // Start lets a manager run the controller.
 func (c *Controller) Start(m ctrl.Manager) error {
-	elsewhere := c.Elsewhere(component, func() client.ObjectList { return &v1alpha1.CoderProvisionerList{} })
+	list := func() client.ObjectList { return &v1alpha1.CoderProvisionerList{} }
+	elsewhere := c.Elsewhere(component, list)
 	if err := m.Add(manager.RunnableFunc(c.hear)); err != nil {
 		return err
 	}
@@ -61,7 +61,7 @@ func (c *Controller) Start(m ctrl.Manager) error {
 		Owns(&rbacv1.RoleBinding{}).
 		Owns(&policyv1.PodDisruptionBudget{}).
 		Watches(&v1alpha1.CoderControlPlane{}, handler.EnqueueRequestsFromMapFunc(c.ofControlPlane), builder.WithPredicates(predicate.Funcs{UpdateFunc: matters})).
-		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(c.ofPod)).
+		Watches(&corev1.Pod{}, c.OfPod(component, list)).
 		Watches(&rbacv1.Role{}, elsewhere).
 		Watches(&rbacv1.RoleBinding{}, elsewhere).
 		WatchesRawSource(source.Channel(c.touched, &handler.EnqueueRequestForObject{})).
@@ -82,17 +82,6 @@ func matters(e event.UpdateEvent) bool {
 func (c *Controller) ofControlPlane(ctx context.Context, o client.Object) []reconcile.Request {
 	return c.Find(ctx, &v1alpha1.CoderProvisionerList{}, func(p client.Object) bool {
 		return p.(*v1alpha1.CoderProvisioner).Spec.ControlPlaneRef.Name == o.GetName() //nolint:forcetypeassert // of that list
-	}, client.InNamespace(o.GetNamespace()))
-}
-
-// ofPod gives the pool of a pod.
-func (c *Controller) ofPod(ctx context.Context, o client.Object) []reconcile.Request {
-	instance := o.GetLabels()[shape.LabelInstance]
-	if o.GetLabels()[shape.LabelName] != component || instance == "" {
-		return nil
-	}
-	return c.Find(ctx, &v1alpha1.CoderProvisionerList{}, func(p client.Object) bool {
-		return shape.Name("", p.GetName()) == instance
 	}, client.InNamespace(o.GetNamespace()))
 }
 

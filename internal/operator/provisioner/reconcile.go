@@ -83,19 +83,13 @@ func (c *Controller) gather(ctx context.Context, p *v1alpha1.CoderProvisioner) (
 	} else if !apierrors.IsNotFound(err) {
 		return f, err
 	}
-	var pods corev1.PodList
-	if err := c.Client.List(ctx, &pods, client.InNamespace(p.Namespace), client.MatchingLabels(Selector(p))); err != nil {
+	var err error
+	if f.Pods, err = c.Config.Pods(ctx, p.Namespace, Selector(p)); err != nil {
 		return f, err
-	}
-	for _, pod := range pods.Items {
-		if pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed {
-			f.Pods = append(f.Pods, pod)
-		}
 	}
 	if f.ControlPlane == nil {
 		return f, nil
 	}
-	var err error
 	if f.Authorities, err = c.Authorities(ctx, cp); err != nil {
 		return f, err
 	}

@@ -1,12 +1,9 @@
 package provisioner
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -34,7 +31,10 @@ func Conclude(f Facts) {
 	if f.Deployment != nil {
 		s.ReadyReplicas, s.Replicas = f.Deployment.Status.ReadyReplicas, f.Deployment.Status.Replicas
 	}
-	holds, reason, message := deploymentReady(f)
+	holds, reason, message := false, "NotMade", "there are no pods yet, as there is no key for them"
+	if f.Deployment != nil {
+		holds, reason, message = round.PodsReady(*f.Deployment, f.Pods)
+	}
 	round.Set(p, v1alpha1.ConditionDeploymentReady, holds, reason, message)
 	s.Phase = v1alpha1.PhaseReady
 	for _, c := range needed() {
@@ -45,53 +45,6 @@ func Conclude(f Facts) {
 	if f.View != nil {
 		observe(p, *f.View)
 	}
-}
-
-// deploymentReady says whether the pods are there, and if not, what keeps one.
-func deploymentReady(f Facts) (holds bool, reason, message string) {
-	d := f.Deployment
-	if d == nil {
-		return false, "NotMade", "there are no pods yet, as there is no key for them"
-	}
-	want := int32(1)
-	if d.Spec.Replicas != nil {
-		want = *d.Spec.Replicas
-	}
-	if d.Status.ObservedGeneration >= d.Generation && d.Status.UpdatedReplicas >= want && d.Status.ReadyReplicas >= want {
-		return true, "Ready", fmt.Sprintf("%d of %d pods are ready", d.Status.ReadyReplicas, want)
-	}
-	for _, pod := range f.Pods {
-		if reason, message := stuck(pod); reason != "" {
-			return false, reason, message
-		}
-	}
-	return false, failureOf(d), fmt.Sprintf("%d of %d pods are ready, %d of them of the newest kind", d.Status.ReadyReplicas, want, d.Status.UpdatedReplicas)
-}
-
-// failureOf gives why a Deployment cannot make pods.
-func failureOf(d *appsv1.Deployment) string {
-	for _, c := range d.Status.Conditions {
-		if c.Type == appsv1.DeploymentReplicaFailure && c.Status == corev1.ConditionTrue && c.Reason != "" {
-			return c.Reason
-		}
-	}
-	return "Progressing"
-}
-
-// stuck says what keeps a pod from running, such as an image that cannot be
-// fetched.
-func stuck(pod corev1.Pod) (reason, message string) {
-	for _, c := range pod.Status.ContainerStatuses {
-		if w := c.State.Waiting; w != nil && w.Reason != "" && w.Reason != "ContainerCreating" && w.Reason != "PodInitializing" {
-			return w.Reason, fmt.Sprintf("pod %s: %s", pod.Name, orText(w.Message, w.Reason))
-		}
-	}
-	for _, c := range pod.Status.Conditions {
-		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse {
-			return orText(c.Reason, "Unschedulable"), fmt.Sprintf("pod %s: %s", pod.Name, c.Message)
-		}
-	}
-	return "", ""
 }
 
 func orText(s, or string) string {

@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/seed-2a7f8fe7/coder/api/v1alpha1"
 	"github.com/seed-2a7f8fe7/coder/internal/operator/shape"
@@ -67,6 +68,12 @@ func Secret(p *v1alpha1.CoderWorkspaceProxy, id, token string) *corev1.Secret {
 	}
 	s.Annotations = map[string]string{annotationProxy: id}
 	return s
+}
+
+// Objects gives everything that a proxy is made of but the Secret with its
+// token, whose checksum is sum.
+func Objects(p *v1alpha1.CoderWorkspaceProxy, sum string) []client.Object {
+	return []client.Object{Service(p), Deployment(p, sum)}
 }
 
 // Service gives the Service before the proxy.

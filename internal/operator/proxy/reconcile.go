@@ -25,6 +25,7 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/operator/apply"
 	"github.com/seed-2a7f8fe7/coder/internal/operator/remote"
 	"github.com/seed-2a7f8fe7/coder/internal/operator/round"
+	"github.com/seed-2a7f8fe7/coder/internal/operator/shape"
 )
 
 // Controller keeps proxies. It is safe for concurrent use.
@@ -35,11 +36,13 @@ func New(c round.Config) *Controller { return &Controller{c.Complete()} }
 
 // Start lets a manager run the controller.
 func (c *Controller) Start(m ctrl.Manager) error {
+	list := func() client.ObjectList { return &v1alpha1.CoderWorkspaceProxyList{} }
 	return ctrl.NewControllerManagedBy(m).Named("workspaceproxy").
 		For(&v1alpha1.CoderWorkspaceProxy{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Owns(&appsv1.Deployment{}).
 		Owns(&corev1.Service{}).
 		Owns(&corev1.Secret{}).
+		Watches(&corev1.Pod{}, c.OfPod(component, list)).
 		Complete(c)
 }
 
@@ -120,7 +123,7 @@ func (r *pass) run(ctx context.Context) error {
 	}
 	round.Set(r.p, v1alpha1.ConditionProxyTokenReady, true, "Ready", "the token is in the Secret "+ref.Name)
 	sum := sha256.Sum256(secret.Data[ref.Key])
-	for _, o := range []client.Object{Service(p), Deployment(p, hex.EncodeToString(sum[:]))} {
+	for _, o := range Objects(p, hex.EncodeToString(sum[:])) {
 		err := apply.Object(ctx, r.Client, r.Live, o)
 		if errors.Is(err, apply.ErrNotOurs) || apierrors.IsInvalid(err) || apierrors.IsForbidden(err) {
 			round.Set(r.p, v1alpha1.ConditionDeploymentReady, false, "Refused", err.Error())
@@ -144,10 +147,17 @@ func (r *pass) conclude(ctx context.Context) error {
 	s.ReadyReplicas, s.Phase = d.Status.ReadyReplicas, v1alpha1.PhasePending
 	if s.ReadyReplicas > 0 {
 		s.Phase = v1alpha1.PhaseReady
-		round.Set(r.p, v1alpha1.ConditionDeploymentReady, true, "Ready", fmt.Sprintf("%d pods are ready", s.ReadyReplicas))
+	}
+	if d.Name == "" {
+		round.Set(r.p, v1alpha1.ConditionDeploymentReady, false, "NotMade", "there are no pods yet, as there is no token for them")
 		return nil
 	}
-	round.Set(r.p, v1alpha1.ConditionDeploymentReady, false, "NotReady", "no pod is ready yet")
+	pods, err := r.Pods(ctx, r.p.Namespace, shape.Selector(component, r.p.Name))
+	if err != nil {
+		return err
+	}
+	holds, reason, message := round.PodsReady(*d, pods)
+	round.Set(r.p, v1alpha1.ConditionDeploymentReady, holds, reason, message)
 	return nil
 }
 
