@@ -1,8 +1,10 @@
 # What a person types here. Everything else is in Go, or in tools/.
 #   make run     a server to try, with a template and a workspace
 #   make test    everything a change must pass; sets up what it needs
-#   make test-kube  the operator against a real Kubernetes API server
-#   make bench   the measured rows, as ratios; bench-queue and bench-access have more
+#   make test-kube  the operator and the charts against a real Kubernetes API server
+#   make test-cluster  the charts, the operator and the template `kubernetes` in a
+#                whole cluster of one node; needs Linux and root, see tools/kube/cluster
+#   make bench   the measured rows, as ratios; bench-queue, bench-access and bench-operator have more
 #   make build   bin/coder, and the agent for machines like this one
 #   make agents  the agents for all other machines
 #   make operator  bin/coder-operator, for Kubernetes
@@ -17,7 +19,7 @@ NODE  := PATH=$(CURDIR)/.cache/node/node_modules/.bin:$$PATH
 # The toolchain stamps the version, from the tag or the commit, where git answers.
 STAMP := $(shell git status >/dev/null 2>&1 && echo true || echo false)
 
-.PHONY: build agents operator run test test-kube lint generate check-generated unit e2e bench bench-queue bench-access setup clean
+.PHONY: build agents operator run test test-kube test-cluster lint generate check-generated unit e2e bench bench-queue bench-access bench-operator setup clean
 
 GOSOURCE := $(shell find . -name '*.go' -not -name '*_test.go' -not -path './.cache/*' -not -path './web/node_modules/*') go.mod go.sum
 
@@ -59,19 +61,19 @@ setup:
 run: setup build
 	@tools/run $(BIN)/coder
 
-test: setup lint check-generated unit e2e
+test: setup lint check-generated unit e2e test-kube
 
-lint: $(TOOLS)/staticcheck web/node_modules/.installed
+lint: $(TOOLS)/staticcheck $(TOOLS)/promcheck web/node_modules/.installed
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo 'gofmt wants to change:'; gofmt -l $$(git ls-files '*.go'); exit 1; }
 	$(GO) vet ./...
 	for os in windows darwin; do GOOS=$$os $(GO) build ./internal/cli/inside || exit; done
 	$(TOOLS)/staticcheck ./...
+	$(TOOLS)/promcheck deploy/charts/coder/monitoring/*
 	cd web && $(NODE) npm run --silent check
 
 unit: web/dist/index.html
 	cd web && $(NODE) npm test --silent
-	$(GO) test -race -timeout 20m $$($(GO) list ./... | grep -v -e /e2e -e operator)
-	$(GO) test -timeout 5m ./internal/operator/... # test-kube has the rest of it, with -race
+	$(GO) test -race -timeout 20m $$($(GO) list ./... | grep -v -e /e2e -e operator) # the operator: test-kube
 
 e2e: build
 	CODER_E2E_BINARY=$(BIN)/coder $(GO) test -timeout 30m -count 1 ./e2e
@@ -79,6 +81,10 @@ e2e: build
 # The first time, this builds a kube-apiserver, which takes minutes; see tools/kube.
 test-kube:
 	assets=$$(tools/kube/setup) && KUBEBUILDER_ASSETS=$$assets $(GO) test -race -timeout 15m -count 1 ./internal/operator/...
+
+# The first time, this builds the rest of Kubernetes too.
+test-cluster: setup build operator
+	tools/kube/cluster
 
 bench: setup build
 	$(GO) run ./internal/bench/cmd -coder $(BIN)/coder
@@ -89,6 +95,9 @@ bench-queue: setup build
 bench-access: setup build
 	$(GO) run ./internal/bench/cmd -coder $(BIN)/coder -measure access
 
+bench-operator: operator
+	set -o pipefail; assets=$$(tools/kube/setup) && KUBEBUILDER_ASSETS=$$assets $(GO) test -v -timeout 15m -count 1 -run TestMeasure ./internal/operator -measure $(BIN)/coder-operator | grep -E ' (ok|short)$$|^settled|FAIL'
+
 # Generated code is committed; this makes it anew.
 generate: web/node_modules/.installed $(TOOLS)/sqlc $(TOOLS)/protoc-gen-go $(TOOLS)/protoc-gen-go-drpc $(TOOLS)/controller-gen
 	cd internal/postgres && $(TOOLS)/sqlc generate
@@ -98,6 +107,10 @@ generate: web/node_modules/.installed $(TOOLS)/sqlc $(TOOLS)/protoc-gen-go $(TOO
 
 check-generated: generate
 	@git diff --exit-code --stat -- internal/postgres/sqlc 'api/*.pb.go' api/v1alpha1 deploy/crd web/src/api/schema.gen.ts || { echo 'generated code is not up to date: run make generate and commit'; exit 1; }
+
+$(TOOLS)/promcheck: $(wildcard tools/promcheck/*)
+	@mkdir -p $(TOOLS)
+	cd tools/promcheck && $(GO) build -o $@ .
 
 $(TOOLS)/%: tools/go.mod tools/go.sum
 	@mkdir -p $(TOOLS)

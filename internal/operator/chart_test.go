@@ -11,9 +11,15 @@ import (
 	"strings"
 	"testing"
 
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
 )
 
 var update = flag.Bool("update", false, "write the golden files of the charts")
@@ -38,10 +44,18 @@ func helm(t *testing.T, args ...string) (string, error) {
 // was, and the API server takes all of it.
 func TestCharts(t *testing.T) {
 	cluster.Need(t)
+	foreign(t)
 	ns := cluster.Namespace(t)
+	// What admits the pods of charts refuses others.
+	root := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "root", Namespace: ns}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "i"}}}}
+	if err := cluster.Client.Create(t.Context(), root, client.DryRunAll); !apierrors.IsForbidden(err) {
+		t.Fatalf("a pod that may be root was admitted: %v", err)
+	}
+	// Long files, which the golden ones need not repeat.
+	more := map[string]string{"coder": ",coder.prometheusRule.enable=true,coder.grafanaDashboard.enable=true"}
 	for values, chart := range map[string]string{
-		"coder-default": "coder", "coder-full": "coder", "coder-proxy": "coder",
-		"coder-provisioner-key": "coder-provisioner", "coder-provisioner-psk": "coder-provisioner",
+		"coder-default": "coder", "coder-full": "coder", "coder-proxy": "coder", "coder-monitored": "coder",
+		"coder-provisioner-key": "coder-provisioner", "coder-provisioner-psk": "coder-provisioner", "coder-provisioner-keda": "coder-provisioner",
 	} {
 		file := filepath.Join(charts, "testdata", values+".yaml")
 		if _, err := helm(t, "lint", "--strict", filepath.Join(charts, chart), "-f", file); err != nil {
@@ -61,13 +75,27 @@ func TestCharts(t *testing.T) {
 		if string(want) != out {
 			t.Errorf("%s: the chart renders otherwise than %s; run the test with -update and look at the difference", values, golden)
 		}
-		out, err = helm(t, "template", chart, filepath.Join(charts, chart), "--namespace", ns, "-f", file, "--set", "coder.serviceAccount.workspaceNamespaces=null")
+		out, err = helm(t, "template", chart, filepath.Join(charts, chart), "--namespace", ns, "-f", file, "--set", "coder.serviceAccount.workspaceNamespaces=null"+more[chart])
 		must(t, err)
 		dryRun(t, values, out)
 	}
+	b, err := os.ReadFile("../../deploy/operator/deployment.yaml")
+	must(t, err)
+	dryRun(t, "deploy/operator", string(b))
 }
 
-// dryRun has the API server check every object of a text.
+// foreign installs the resources of others that the charts make: of the
+// Prometheus operator and of KEDA, as these publish them.
+func foreign(t *testing.T) {
+	t.Helper()
+	_, err := envtest.InstallCRDs(cluster.Rest, envtest.CRDInstallOptions{
+		Paths: []string{filepath.Join(os.Getenv("KUBEBUILDER_ASSETS"), "crd")}, ErrorIfPathMissing: true,
+	})
+	must(t, err)
+}
+
+// dryRun has the API server check every object of a text, and admit the pods of
+// every Deployment.
 func dryRun(t *testing.T, name, text string) {
 	t.Helper()
 	d := yaml.NewYAMLOrJSONDecoder(strings.NewReader(text), 4096)
@@ -85,6 +113,14 @@ func dryRun(t *testing.T, name, text string) {
 		if err != nil {
 			t.Errorf("%s: %s %s: %v", name, u.GetKind(), u.GetName(), err)
 		}
+		if u.GetKind() == "Deployment" {
+			d := &appsv1.Deployment{}
+			must(t, runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, d))
+			p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "pod", Namespace: d.Namespace}, Spec: d.Spec.Template.Spec}
+			if err := cluster.Client.Create(t.Context(), p, client.DryRunAll); err != nil {
+				t.Errorf("%s: a pod of %s: %v", name, d.Name, err)
+			}
+		}
 	}
 }
 
@@ -95,7 +131,16 @@ func TestChartRefusals(t *testing.T) {
 		{"coder-provisioner", "provisionerDaemon.pskSecretName=", "must be specified"},
 		{"coder-provisioner", "provisionerDaemon.keySecretName=k,provisionerDaemon.tags.a=b", "a key has its own tags"},
 		{"coder-provisioner", "provisionerDaemon.concurrency=0", "concurrency"},
+		{"coder-provisioner", "provisionerDaemon.pskSecret=typo", "additional properties 'pskSecret' not allowed"},
 		{"coder-provisioner", "coder.autoscaling.enable=true", "serverURL"},
+		{"coder-provisioner", "coder.autoscaling.enable=true,coder.autoscaling.serverURL=http://c", "tokenSecretName"},
+		{"coder-provisioner", "coder.autoscaling.enable=true,coder.autoscaling.serverURL=http://c,coder.autoscaling.tokenSecretName=t,coder.autoscaling.minReplicas=11", "minReplicas must not be above"},
+		{"coder", "coder.replicacount=2", "additional properties 'replicacount' not allowed"},
+		{"coder", "coder.image.pullPolicy=Sometimes", "pullPolicy"},
+		{"coder", "coder.env[0].value=x", "missing property 'name'"},
+		{"coder", "coder.serviceMonitor.interval=soon", "interval"},
+		{"coder", "coder.autoscaling.enable=true", "resources.requests.cpu"},
+		{"coder", "coder.autoscaling.enable=true,coder.resources.requests.cpu=1,coder.autoscaling.maxReplicas=1", "minReplicas must not be above"},
 		{"coder", "coder.replicaCount=-1", "replicaCount"},
 		{"coder", "coder.service.type=Wrong", "type"},
 		{"coder", "coder.ingress.enable=true", "host"},

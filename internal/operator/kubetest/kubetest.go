@@ -133,12 +133,15 @@ func (c *Cluster) Need(t testing.TB) {
 	}
 }
 
-// Namespace makes a namespace of the test's own.
+// Namespace makes a namespace of the test's own, which admits no pod that the
+// restricted Pod Security Standard does not allow.
 func (c *Cluster) Namespace(t testing.TB) string {
 	t.Helper()
 	c.Need(t)
 	name := strings.ToLower(strings.NewReplacer("/", "-", "_", "-").Replace(t.Name()))
-	n := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: name[:min(len(name), 40)] + "-"}}
+	n := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
+		GenerateName: name[:min(len(name), 40)] + "-", Labels: map[string]string{"pod-security.kubernetes.io/enforce": "restricted"},
+	}}
 	if err := c.Client.Create(t.Context(), n); err != nil {
 		t.Fatal(err)
 	}

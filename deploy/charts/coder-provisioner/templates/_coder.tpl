@@ -123,6 +123,8 @@ roleRef:
 {{/* deployment: call with (dict "root" . "args" [...] "own" env "ports" [...] "volumes" [...] "mounts" [...] "port" "http" "grace" 60). */}}
 {{- define "coder.deployment" -}}
 {{- $v := .root.Values.coder -}}
+{{- $mounts := concat .mounts ($v.volumeMounts | default list) -}}
+{{- $writable := include "coder.writable" (list .root $mounts) | fromYaml -}}
 apiVersion: apps/v1
 kind: Deployment
 metadata:
@@ -241,14 +243,44 @@ spec:
           securityContext:
             {{- toYaml . | nindent 12 }}
           {{- end }}
-          {{- with (concat .mounts ($v.volumeMounts | default list)) }}
+          {{- with (concat $mounts ($writable.mounts | default list)) }}
           volumeMounts:
             {{- toYaml . | nindent 12 }}
           {{- end }}
-      {{- with (concat .volumes ($v.volumes | default list)) }}
+      {{- with (concat .volumes ($v.volumes | default list) ($writable.volumes | default list)) }}
       volumes:
         {{- toYaml . | nindent 8 }}
       {{- end }}
+{{- end }}
+
+{{/* collected: whether Prometheus asks for the metrics. */}}
+{{- define "coder.collected" -}}
+{{- if .Values.coder.serviceMonitor.enable }}yes{{ end -}}
+{{- end }}
+
+{{/* writable: what a container writes to whose root file system is read-only;
+     call with (list . mounts), the mounts that there are already. */}}
+{{- define "coder.writable" -}}
+{{- $taken := list }}
+{{- range (index . 1) }}{{ $taken = append $taken .mountPath }}{{ end }}
+{{- if dig "readOnlyRootFilesystem" false ((index . 0).Values.coder.securityContext | default dict) }}
+{{- $missing := list }}
+{{- range $name, $path := dict "home" "/home/coder" "tmp" "/tmp" }}
+{{- if not (has $path $taken) }}{{ $missing = append $missing (list $name $path) }}{{ end }}
+{{- end }}
+{{- if $missing }}
+volumes:
+{{- range $missing }}
+  - name: {{ printf "writable-%s" (first .) }}
+    emptyDir: {}
+{{- end }}
+mounts:
+{{- range $missing }}
+  - name: {{ printf "writable-%s" (first .) }}
+    mountPath: {{ last . }}
+{{- end }}
+{{- end }}
+{{- end }}
 {{- end }}
 
 {{- define "coder.certs" -}}
@@ -282,6 +314,91 @@ spec:
   selector:
     matchLabels:
       {{- include "coder.selector" $ | nindent 6 }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{/* policy: who may reach the pods; call with (list . "http" "https"), the ports for everybody. */}}
+{{- define "coder.policy" -}}
+{{- $root := first . }}
+{{- with $root.Values.coder.networkPolicy }}
+{{- if .enable }}
+---
+apiVersion: networking.k8s.io/v1
+kind: NetworkPolicy
+metadata:
+  name: {{ $root.Release.Name | quote }}
+  namespace: {{ $root.Release.Namespace | quote }}
+  labels:
+    {{- include "coder.labels" $root | nindent 4 }}
+spec:
+  podSelector:
+    matchLabels:
+      {{- include "coder.selector" $root | nindent 6 }}
+  policyTypes: ["Ingress"]
+  {{- $ports := rest $ }}
+  {{- if or $ports .metricsFrom }}
+  ingress:
+    {{- with $ports }}
+    - ports:
+        {{- range . }}
+        - port: {{ . }}
+        {{- end }}
+    {{- end }}
+    {{- with .metricsFrom }}
+    - from:
+        {{- toYaml . | nindent 8 }}
+      ports:
+        - port: prometheus
+    {{- end }}
+  {{- else }}
+  ingress: []
+  {{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{/* monitor: a Service of the metrics alone, and who asks it. */}}
+{{- define "coder.monitor" -}}
+{{- with .Values.coder.serviceMonitor }}
+{{- if .enable }}
+---
+apiVersion: v1
+kind: Service
+metadata:
+  name: {{ printf "%s-metrics" $.Release.Name | quote }}
+  namespace: {{ $.Release.Namespace | quote }}
+  labels:
+    {{- include "coder.labels" $ | nindent 4 }}
+    app.kubernetes.io/component: metrics
+spec:
+  clusterIP: None
+  selector:
+    {{- include "coder.selector" $ | nindent 4 }}
+  ports:
+    - name: prometheus
+      port: 2112
+      targetPort: prometheus
+      protocol: TCP
+---
+apiVersion: monitoring.coreos.com/v1
+kind: ServiceMonitor
+metadata:
+  name: {{ $.Release.Name | quote }}
+  namespace: {{ $.Release.Namespace | quote }}
+  labels:
+    {{- include "coder.labels" $ | nindent 4 }}
+    {{- with .labels }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
+spec:
+  selector:
+    matchLabels:
+      {{- include "coder.selector" $ | nindent 6 }}
+      app.kubernetes.io/component: metrics
+  endpoints:
+    - port: prometheus
+      interval: {{ .interval }}
 {{- end }}
 {{- end }}
 {{- end }}
