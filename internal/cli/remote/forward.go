@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -172,72 +173,166 @@ func portRange(s string) ([]string, error) {
 	return out, nil
 }
 
+// forwarding is a workspace and what is brought here from it.
+type forwarding struct {
+	ref      string
+	tcp, udp []portForward
+}
+
+// shareOut gives each workspace its ports. Of one all are; of several each value
+// says whose it is, as workspace=port, in the words of the arguments.
+func shareOut(refs, tcp, udp []string) ([]forwarding, error) {
+	out := make([]forwarding, len(refs))
+	for i, ref := range refs {
+		if slices.Contains(refs[:i], ref) {
+			return nil, app.Failure("%s is named twice; name it once, and --tcp or --udp for each of its ports", ref)
+		}
+		out[i].ref = ref
+	}
+	taken := map[string]bool{}
+	for _, kind := range []struct {
+		flag   string
+		values []string
+		of     func(*forwarding) *[]portForward
+	}{
+		{"--tcp", tcp, func(f *forwarding) *[]portForward { return &f.tcp }}, {"--udp", udp, func(f *forwarding) *[]portForward { return &f.udp }},
+	} {
+		for _, s := range kind.values {
+			i, ports := 0, s
+			if ref, rest, named := strings.Cut(s, "="); named {
+				ports = rest
+				if i = slices.Index(refs, ref); i < 0 {
+					return nil, app.Failure("%s %q: %s is none of the workspaces %s", kind.flag, s, ref, strings.Join(refs, ", "))
+				}
+			} else if len(refs) > 1 {
+				return nil, app.Failure("%s %q: say of which workspace, such as %s=%s", kind.flag, s, refs[0], s)
+			}
+			forwards, err := parsePortForwards(kind.flag, []string{ports})
+			if err != nil {
+				return nil, err
+			}
+			for _, f := range forwards {
+				if taken[kind.flag+f.local] {
+					return nil, app.Failure("%s %q: %s is forwarded already; give another local port, such as 8081:8080", kind.flag, s, f.local)
+				}
+				taken[kind.flag+f.local] = true
+			}
+			list := kind.of(&out[i])
+			*list = append(*list, forwards...)
+		}
+	}
+	for _, f := range out {
+		if len(f.tcp)+len(f.udp) > 0 {
+			continue
+		}
+		if len(refs) > 1 {
+			return nil, app.Failure("say which ports of %s with --tcp or --udp, such as --tcp %s=8080", f.ref, f.ref)
+		}
+		return nil, app.Failure("say which ports with --tcp or --udp, such as --tcp 8080")
+	}
+	return out, nil
+}
+
 func portForwardCommand(a *app.Run) *app.Command {
 	var tcp, udp []string
 	var noStart bool
 	return &app.Command{
-		Name: "port-forward", Aliases: []string{"tunnel"}, Args: "<workspace>", Min: 1, Max: 1,
-		Short: "Bring ports of a workspace to this machine.",
+		Name: "port-forward", Aliases: []string{"tunnel"}, Args: "<workspace> [<workspace> ...]", Min: 1, Max: -1,
+		Short: "Bring ports of workspaces to this machine.",
+		Long:  "With several workspaces each port says of which one it is. When one of them ends, the others go on.",
 		Examples: []app.Example{
 			{Text: "The workspace's port 8080 at the same port here", Line: "coder port-forward dev --tcp 8080"},
 			{Text: "Port 5432 of it at port 6000 here, and a range", Line: "coder port-forward dev --tcp 6000:5432 --tcp 9000-9005"},
 			{Text: "UDP, such as DNS", Line: "coder port-forward dev --udp 5353:53"},
 			{Text: "For all that reach this machine", Line: "coder port-forward dev --tcp 0.0.0.0:8080:8080"},
+			{Text: "Of two workspaces, 8080 of each", Line: "coder port-forward dev api --tcp dev=8080 --tcp api=8081:8080"},
 		},
 		Complete: build.Names(a),
 		Options: []*option.Option{
-			option.List(&tcp, "tcp", "TCP port, as [[address:]local:]remote. May be repeated.").Short("p").Env("CODER_PORT_FORWARD_TCP"),
+			option.List(&tcp, "tcp", "TCP port, as [workspace=][[address:]local:]remote. May be repeated.").Short("p").Env("CODER_PORT_FORWARD_TCP"),
 			option.List(&udp, "udp", "UDP port, in the same forms. May be repeated.").Env("CODER_PORT_FORWARD_UDP"),
 			option.Bool(&noStart, "disable-autostart", "Do not start a stopped workspace.").Env("CODER_SSH_DISABLE_AUTOSTART").Def("false"),
 		},
 		Run: func(ctx context.Context, args []string) error {
-			forTCP, err := parsePortForwards("--tcp", tcp)
+			all, err := shareOut(args, tcp, udp)
 			if err != nil {
 				return err
 			}
-			forUDP, err := parsePortForwards("--udp", udp)
-			if err != nil {
-				return err
-			}
-			if len(forTCP)+len(forUDP) == 0 {
-				return app.Failure("say which ports with --tcp or --udp, such as --tcp 8080")
-			}
-			return forwardPorts(ctx, a, args[0], forTCP, forUDP, noStart)
+			return forwardPorts(ctx, a, all, noStart)
 		},
 	}
 }
 
-func forwardPorts(ctx context.Context, a *app.Run, ref string, tcp, udp []portForward, noStart bool) error {
-	conn, err := connect(ctx, a, ref, connecting{noStart: noStart, wait: "no", what: coder.ConnectionTypePortForwarding})
-	if err != nil {
-		return err
-	}
-	defer conn.Close() //nolint:errcheck // nothing is left to be written
-	for _, f := range tcp {
-		ln, err := net.Listen("tcp", f.local)
+// forwardPorts forwards until ctx ends, or the last workspace is lost.
+func forwardPorts(ctx context.Context, a *app.Run, all []forwarding, noStart bool) error {
+	lost := make(chan error)
+	for _, f := range all {
+		conn, err := connect(ctx, a, f.ref, connecting{noStart: noStart, wait: "no", what: coder.ConnectionTypePortForwarding})
 		if err != nil {
-			return app.Failure("cannot listen at %s: %s", f.local, app.RootCause(err))
+			return err
 		}
-		defer ln.Close() //nolint:errcheck // likewise
-		fmt.Fprintf(a.Stderr, "Forwarding %s to %s in %s.\n", ln.Addr(), f.remote, conn.workspace.Name)
-		go acceptForward(ctx, a, conn, ln, f)
-	}
-	for _, f := range udp {
-		u, err := listenForwardUDP(a, conn, f)
+		defer conn.Close() //nolint:errcheck // nothing is left to be written
+		stop, err := f.listen(ctx, a, conn)
+		defer stop()
 		if err != nil {
-			return app.Failure("cannot listen at %s (UDP): %s", f.local, app.RootCause(err))
+			return err
 		}
-		defer u.socket.Close() //nolint:errcheck // likewise
-		fmt.Fprintf(a.Stderr, "Forwarding %s to %s in %s by UDP.\n", u.socket.LocalAddr(), f.remote, conn.workspace.Name)
-		go u.run(ctx)
+		go func() {
+			select {
+			case <-ctx.Done():
+				return
+			case <-conn.Done():
+			}
+			stop() // who connects from now on is told so by the system
+			select {
+			case lost <- conn.lost(nil):
+			case <-ctx.Done():
+			}
+		}()
 	}
 	fmt.Fprintln(a.Stderr, "Ready. Ctrl-C ends it.")
-	select {
-	case <-ctx.Done():
-		return nil
-	case <-conn.Done():
-		return conn.lost(nil)
+	for left := len(all); ; {
+		select {
+		case <-ctx.Done():
+			return nil
+		case err := <-lost:
+			if left--; left == 0 {
+				return err
+			}
+			message, _ := app.Describe(err)
+			fmt.Fprintf(a.Stderr, "%s. The others go on.\n", strings.TrimSuffix(message, "."))
+		}
 	}
+}
+
+// listen begins to forward. What it opened is closed by stop, also after an
+// error.
+func (f forwarding) listen(ctx context.Context, a *app.Run, conn *connection) (stop func(), err error) {
+	var open []io.Closer
+	stop = sync.OnceFunc(func() {
+		for _, c := range open {
+			c.Close() //nolint:errcheck // nothing is left to be written
+		}
+	})
+	for _, p := range f.tcp {
+		ln, err := net.Listen("tcp", p.local)
+		if err != nil {
+			return stop, app.Failure("cannot listen at %s: %s", p.local, app.RootCause(err))
+		}
+		open = append(open, ln)
+		fmt.Fprintf(a.Stderr, "Forwarding %s to %s in %s.\n", ln.Addr(), p.remote, conn.workspace.Name)
+		go acceptForward(ctx, a, conn, ln, p)
+	}
+	for _, p := range f.udp {
+		u, err := listenForwardUDP(a, conn, p)
+		if err != nil {
+			return stop, app.Failure("cannot listen at %s (UDP): %s", p.local, app.RootCause(err))
+		}
+		open = append(open, u.socket)
+		fmt.Fprintf(a.Stderr, "Forwarding %s to %s in %s by UDP.\n", u.socket.LocalAddr(), p.remote, conn.workspace.Name)
+		go u.run(ctx)
+	}
+	return stop, nil
 }
 
 // acceptForward takes connections until the listener is closed.

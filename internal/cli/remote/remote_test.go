@@ -2,6 +2,7 @@ package remote
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 )
 
@@ -29,6 +30,34 @@ func TestPortForwards(t *testing.T) {
 	for _, text := range []string{"", "x", "0", "65536", "1:2:3:4", "9-8", "1-3:1-2", "8080:", "-1"} {
 		if got, err := parsePortForwards("--tcp", []string{text}); err == nil {
 			t.Errorf("%q is taken for %v", text, got)
+		}
+	}
+}
+
+func TestPortsOfManyWorkspaces(t *testing.T) {
+	got, err := shareOut([]string{"dev", "ann/api.main"}, []string{"dev=8080", "ann/api.main=[::1]:9000:8080", "dev=1-2:3-4"}, []string{"ann/api.main=8080"})
+	want := "[{dev [{127.0.0.1:8080 localhost:8080} {127.0.0.1:1 localhost:3} {127.0.0.1:2 localhost:4}] []} " +
+		"{ann/api.main [{[::1]:9000 localhost:8080}] [{127.0.0.1:8080 localhost:8080}]}]"
+	if err != nil || fmt.Sprint(got) != want {
+		t.Errorf("got %v, %v", got, err)
+	}
+	if got, err := shareOut([]string{"dev"}, []string{"8080", "dev=9090"}, nil); err != nil || len(got[0].tcp) != 2 {
+		t.Errorf("of one workspace: %v, %v", got, err)
+	}
+	for _, bad := range []struct {
+		refs, tcp []string
+		want      string
+	}{
+		{[]string{"dev", "api"}, []string{"8080"}, "say of which workspace, such as dev=8080"},
+		{[]string{"dev", "api"}, []string{"dev=8080"}, "which ports of api"},
+		{[]string{"dev", "api"}, []string{"dev=8080", "api=8080"}, "127.0.0.1:8080 is forwarded already"},
+		{[]string{"dev", "api"}, []string{"dev=8080", "web=9090"}, "web is none of the workspaces dev, api"},
+		{[]string{"dev", "dev"}, []string{"dev=8080"}, "named twice"},
+		{[]string{"dev"}, []string{"dev=x"}, "is no port"},
+		{[]string{"dev"}, nil, "--tcp 8080"},
+	} {
+		if got, err := shareOut(bad.refs, bad.tcp, nil); err == nil || !strings.Contains(err.Error(), bad.want) {
+			t.Errorf("%v %v: %v, %v", bad.refs, bad.tcp, got, err)
 		}
 	}
 }
