@@ -30,12 +30,64 @@ func main() {
 	}
 }
 
+// app is one of the things that the program is. (OP-25)
+type app struct {
+	name string
+	run  func(context.Context, operator.Config) error
+}
+
+// apps are those that --app names, and all of which "all" runs.
+func apps() []app {
+	return []app{
+		{"controller", operator.Run},
+	}
+}
+
+// choose gives the apps that --app asks for.
+func choose(name string) ([]app, error) {
+	all := apps()
+	if name == "all" {
+		return all, nil
+	}
+	names := []string{"all"}
+	for _, a := range all {
+		if a.name == name {
+			return []app{a}, nil
+		}
+		names = append(names, a.name)
+	}
+	return nil, fmt.Errorf("--app %q is none of %s", name, strings.Join(names, ", "))
+}
+
+// together runs apps until ctx ends or one fails, which ends the others.
+func together(ctx context.Context, all []app, c operator.Config) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	ended := make(chan error, len(all))
+	for _, a := range all {
+		go func() {
+			err := a.run(ctx, c)
+			if err != nil {
+				err = fmt.Errorf("%s: %w", a.name, err)
+			}
+			cancel()
+			ended <- err
+		}()
+	}
+	var failed error
+	for range all {
+		failed = errors.Join(failed, <-ended)
+	}
+	return failed
+}
+
 func run(ctx context.Context, args []string, out, log io.Writer) error {
 	var c operator.Config
-	var namespaces, level string
+	var namespaces, level, what string
 	var version, text bool
 	f := flag.NewFlagSet("coder-operator", flag.ContinueOnError)
 	f.SetOutput(log)
+	f.StringVar(&what, "app", "all", "what to run: controller, or all there is")
 	f.BoolVar(&c.LeaderElection, "leader-elect", true, "let one of several operators lead, by a Lease")
 	f.StringVar(&c.LeaderNamespace, "leader-election-namespace", "", "namespace of that Lease; the operator's own otherwise")
 	f.StringVar(&c.ProbeAddress, "health-probe-bind-address", ":8081", "where /healthz and /readyz are; 0 for nowhere")
@@ -49,6 +101,10 @@ func run(ctx context.Context, args []string, out, log io.Writer) error {
 	}
 	if f.NArg() > 0 {
 		return fmt.Errorf("it takes flags only, not %q; see --help", f.Arg(0))
+	}
+	chosen, err := choose(what)
+	if err != nil {
+		return err
 	}
 	if version {
 		fmt.Fprintln(out, coder.Version())
@@ -76,5 +132,5 @@ func run(ctx context.Context, args []string, out, log io.Writer) error {
 	// how much they ask at once.
 	rest.QPS = -1
 	c.Rest = rest
-	return operator.Run(ctx, c)
+	return together(ctx, chosen, c)
 }
