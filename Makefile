@@ -4,6 +4,7 @@
 #   make test-kube  the operator and the charts against a real Kubernetes API server
 #   make test-cluster  the charts, the operator and the template `kubernetes` in a
 #                whole cluster of one node; needs Linux and root, see tools/kube/cluster
+#   make test-docker  the template `docker` with a Docker daemon of its own
 #   make bench   the measured rows, as ratios; bench-queue, bench-access and bench-operator have more
 #   make build   bin/coder, and the agent for machines like this one
 #   make agents  the agents for all other machines
@@ -19,7 +20,7 @@ NODE  := PATH=$(CURDIR)/.cache/node/node_modules/.bin:$$PATH
 # The toolchain stamps the version, from the tag or the commit, where git answers.
 STAMP := $(shell git status >/dev/null 2>&1 && echo true || echo false)
 
-.PHONY: build agents operator run test test-kube test-cluster lint generate check-generated unit e2e bench bench-queue bench-access bench-operator setup clean
+.PHONY: build agents operator run test test-kube test-cluster test-docker lint generate check-generated unit e2e bench bench-queue bench-access bench-operator setup clean
 
 GOSOURCE := $(shell find . -name '*.go' -not -name '*_test.go' -not -path './.cache/*' -not -path './web/node_modules/*') go.mod go.sum
 
@@ -85,6 +86,10 @@ test-kube:
 # The first time, this builds the rest of Kubernetes too.
 test-cluster: setup build operator
 	tools/kube/cluster
+
+# Where the machine cannot run Docker, it says so and is passed.
+test-docker: setup build
+	tools/docker/test || [ $$? -eq 77 ]
 
 bench: setup build
 	$(GO) run ./internal/bench/cmd -coder $(BIN)/coder

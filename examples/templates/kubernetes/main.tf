@@ -183,6 +183,9 @@ resource "kubernetes_deployment_v1" "workspace" {
           run_as_group    = 1000
           run_as_non_root = true
           fs_group        = 1000
+          seccomp_profile {
+            type = "RuntimeDefault"
+          }
         }
 
         container {
@@ -191,8 +194,15 @@ resource "kubernetes_deployment_v1" "workspace" {
           command     = ["sh", "-c", coder_agent.main.init_script]
           working_dir = local.home
 
+          # What is left out here would be set to false and 0.
           security_context {
+            run_as_user                = 1000
+            run_as_group               = 1000
+            run_as_non_root            = true
             allow_privilege_escalation = false
+            capabilities {
+              drop = ["ALL"]
+            }
           }
 
           env {
