@@ -78,7 +78,7 @@ func Dial(ctx context.Context, c DialConfig) (*Conn, error) {
 		_ = t.Close()
 		return nil, err
 	}
-	return &Conn{conn: conn, path: p, peer: p.Dialed(session, conn), why: why, transport: t, agent: agent, flows: flows{conn: conn}}, nil
+	return &Conn{conn: conn, path: p, peer: p.Dialed(session, conn, t), why: why, transport: t, agent: agent, flows: flows{conn: conn}}, nil
 }
 
 // agentSeen is what the relay last said of the agent.

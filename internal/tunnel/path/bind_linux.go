@@ -45,7 +45,8 @@ func (b *batchBind) ReadBatch(ms []ipv4.Message, _ int) (int, error) {
 			if len(packet) > len(ms[n].Buffers[0]) {
 				continue // nothing that we ever send
 			}
-			ms[n].N, ms[n].NN, ms[n].Addr = copy(ms[n].Buffers[0], packet), 0, b.now.from.addr
+			packet, from := b.now.from.shown(packet)
+			ms[n].N, ms[n].NN, ms[n].Addr = copy(ms[n].Buffers[0], packet), 0, from
 			n++
 		}
 		if n > 0 {

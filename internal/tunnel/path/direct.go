@@ -176,19 +176,20 @@ func (d *directs) send(e *Peer, b []byte, seg int) bool {
 		}
 		return false
 	}
+	e.parityOut.sent(b, seg, d.p.since(), func(y parity) { d.p.probe(e, probe{kind: probeParity, parity: &y}, t.to, 0) })
 	return true
 }
 
 // probed deals with a probe of a peer that came from an address, or through the
-// relay when from is not valid.
-func (p *Path) probed(e *Peer, b []byte, from netip.AddrPort) {
+// relay when from is not valid. It gives a parity to whoever reads packets.
+func (p *Path) probed(e *Peer, b []byte, from netip.AddrPort) *parity {
 	keys := e.keys.Load()
 	if keys == nil {
-		return
+		return nil
 	}
 	m, err := keys.open(b)
 	if err != nil {
-		return
+		return nil
 	}
 	if from.IsValid() && p.direct != nil {
 		p.direct.admit(e, from)
@@ -222,6 +223,7 @@ func (p *Path) probed(e *Peer, b []byte, from netip.AddrPort) {
 			p.Returned(e.session)
 		}
 	}
+	return m.parity
 }
 
 // follow has an agent send by the path that the client has proven in both

@@ -292,12 +292,19 @@ func (p *Path) packet() (packet []byte, ok bool) {
 			return nil, false
 		}
 		if _, is := isProbe(packet); !is {
+			if a.addr.IsValid() {
+				a.from.parityIn.keep(packet, p.since)
+			}
 			if c := p.capture.Load(); c != nil {
 				c.packets(packet, 0, false)
 			}
 			return packet, true
 		}
-		p.probed(a.from, packet, a.addr)
+		if y := p.probed(a.from, packet, a.addr); y != nil {
+			if packet = a.from.parityIn.mend(y, p.since()); packet != nil {
+				return packet, true
+			}
+		}
 	}
 }
 
@@ -306,7 +313,8 @@ func (p *Path) ReadFrom(b []byte) (int, net.Addr, error) {
 	for {
 		if packet, ok := p.packet(); ok {
 			p.now.from.hold(1)
-			return copy(b, packet), p.now.from.addr, nil
+			packet, from := p.now.from.shown(packet)
+			return copy(b, packet), from, nil
 		}
 		if err := p.next(); err != nil {
 			return 0, nil, err
@@ -328,12 +336,19 @@ func (p *Path) send(b []byte, seg int, addr net.Addr) (int, error) {
 		seg = len(b)
 	}
 	e := p.peer(s)
+	if c := e.conn.Load(); c != nil {
+		e.look(c, p.since())
+	}
+	all := len(b)
+	if b = e.mark(b); len(b) > all {
+		seg = len(b)
+	}
 	e.sent(b, seg)
 	if c := p.capture.Load(); c != nil {
 		c.packets(b, seg, true)
 	}
 	if p.direct != nil && p.direct.send(e, b, seg) {
-		return len(b), nil
+		return all, nil
 	}
 	p.mu.Lock()
 	out, shut := p.out, p.shut
@@ -344,7 +359,7 @@ func (p *Path) send(b []byte, seg int, addr net.Addr) (int, error) {
 	if out != nil {
 		out.Packets(s, b, seg)
 	}
-	return len(b), nil
+	return all, nil
 }
 
 // suspect has the link to the relay prove that it works.

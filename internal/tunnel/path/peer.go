@@ -24,7 +24,11 @@ const (
 // to it.
 type Peer struct {
 	session relay.Session
-	addr    *net.UDPAddr
+	addr    atomic.Pointer[net.UDPAddr] // as QUIC knows it
+	growth  growth
+
+	parityOut parityOut
+	parityIn  parityIn
 
 	// conn is the connection of the session, once there is one.
 	conn atomic.Pointer[quic.Conn]
@@ -56,7 +60,8 @@ func (p *Path) peer(s relay.Session) *Peer {
 			break
 		}
 	}
-	e := &Peer{session: s, addr: Addr(s)}
+	e := &Peer{session: s}
+	e.addr.Store(Addr(s))
 	p.peers[s] = e
 	return e
 }
@@ -102,6 +107,9 @@ func (e *Peer) hold(n int) {
 // address, which quic-go compares without allocating.
 func Addr(s relay.Session) *net.UDPAddr { return &net.UDPAddr{IP: s[:], Port: 1} }
 
+// asks is the address from which a marked packet comes.
+func (e *Peer) asks() *net.UDPAddr { return &net.UDPAddr{IP: e.session[:], Port: 3} }
+
 // SessionOf is the opposite of Addr.
 func SessionOf(a net.Addr) (s relay.Session, ok bool) {
 	u, ok := a.(*net.UDPAddr)
@@ -113,12 +121,19 @@ func SessionOf(a net.Addr) (s relay.Session, ok bool) {
 
 // Accepted notes an agent's connection of a session, whose handshake is done. The
 // client will look for a direct path.
-func (p *Path) Accepted(s relay.Session, c *quic.Conn) { p.connected(s, c, true) }
+func (p *Path) Accepted(s relay.Session, c *quic.Conn) {
+	e := p.peer(s)
+	e.growth.anew = e.readdress
+	p.connected(e, c, true)
+}
 
 // Dialed notes a client's connection of a session, whose handshake is done, and
-// begins to look for a direct path where this end has a socket.
-func (p *Path) Dialed(s relay.Session, c *quic.Conn) *Peer {
-	e := p.connected(s, c, false)
+// begins to look for a direct path where this end has a socket. The transport is the
+// connection's.
+func (p *Path) Dialed(s relay.Session, c *quic.Conn, t *quic.Transport) *Peer {
+	e := p.peer(s)
+	e.growth.anew = e.switcher(c, t)
+	p.connected(e, c, false)
 	if p.direct != nil && e.keys.Load() != nil {
 		q := newProber(p, e)
 		e.prober.Store(q)
@@ -127,19 +142,18 @@ func (p *Path) Dialed(s relay.Session, c *quic.Conn) *Peer {
 	return e
 }
 
-func (p *Path) connected(s relay.Session, c *quic.Conn, agent bool) *Peer {
-	e := p.peer(s)
+func (p *Path) connected(e *Peer, c *quic.Conn, agent bool) {
+	e.growth.since = p.since()
 	e.conn.Store(c)
 	keys, err := exportKeys(c, agent)
 	if err != nil {
 		p.c.Log.Debug("no probes for a tunnel", "error", err)
-		return e
+		return
 	}
 	e.keys.Store(keys)
 	if p.direct != nil {
 		p.direct.add(keys.id, e)
 	}
-	return e
 }
 
 // Ways is what a client knows of the ways to its agent.

@@ -41,6 +41,7 @@ const (
 	probePong       probeKind = 2 // the answer
 	probeCandidates probeKind = 3 // where I may be reached; the agent answers with its own
 	probeRelayOnly  probeKind = 4 // from the client: send through the relay again
+	probeParity     probeKind = 5 // of packets that were sent
 )
 
 // probe is what a probe says. Which fields count depends on its kind.
@@ -57,6 +58,8 @@ type probe struct {
 	// direct paths to this end.
 	addrs  []netip.AddrPort
 	forbid bool
+
+	parity *parity
 }
 
 func (m probe) body() []byte {
@@ -72,6 +75,8 @@ func (m probe) body() []byte {
 		for _, a := range m.addrs[:n] {
 			b = appendAddr(b, a)
 		}
+	case probeParity:
+		b = m.parity.append(b)
 	}
 	return b
 }
@@ -116,10 +121,12 @@ func parseProbe(b []byte) (m probe, err error) {
 			}
 		}
 	case probeRelayOnly:
+	case probeParity:
+		m.parity, err = parseParity(b)
 	default:
 		return m, errProbe
 	}
-	return m, nil
+	return m, err
 }
 
 // probeID names a tunnel in probes.

@@ -18,9 +18,14 @@ type udpSocket struct {
 	noJoin atomic.Bool // the kernel or the device does not take joined datagrams
 }
 
-// socketBuffer is how much may wait in the kernel, if it allows so much: what
-// comes in the 25 ms for which one tunnel may hold up the others.
-const socketBuffer = 4 << 20
+const (
+	// receiveBuffer is how much may wait in the kernel, if it allows so much: what
+	// comes in the 25 ms for which one tunnel may hold up the others.
+	receiveBuffer = 4 << 20
+	// sendBuffer is how much may wait for the network: with more a bulk copy delays
+	// typing by what this machine itself has queued.
+	sendBuffer = 256 << 10
+)
 
 // Listen binds a socket for direct paths to any free port.
 func Listen() (Socket, error) {
@@ -28,7 +33,7 @@ func Listen() (Socket, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, _ = c.SetReadBuffer(socketBuffer), c.SetWriteBuffer(socketBuffer) // less is slower and nothing worse
+	_, _ = c.SetReadBuffer(receiveBuffer), c.SetWriteBuffer(sendBuffer) // less is slower and nothing worse
 	s := &udpSocket{conn: c}
 	raw, err := c.SyscallConn()
 	if err != nil {

@@ -1,0 +1,169 @@
+package path
+
+import (
+	"context"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/quic-go/quic-go"
+)
+
+// QUIC's congestion window doubles with each round trip at first, and ends that when
+// round trips take 4 ms longer for a moment: which a busy machine, Wi-Fi, or the
+// relay's TCP connection that begins slowly itself, all do. From then on it grows by
+// one packet per round trip, and a fast path over a distance stays almost empty for
+// minutes. So a connection that only its window holds back, on a path without a
+// queue or a loss, begins anew: with the migration that QUIC has for new paths,
+// since a new path is of unknown width.
+//
+// An agent has its connection see another address of the client, as if a router had
+// changed it. A client has it check and switch to a path, which is the same one; the
+// packet that asks for the check bears a mark, on which the agent's path shows its
+// QUIC another address, for from a known one it would not answer.
+
+const (
+	// growthLook is the least time over which a connection is looked at, and
+	// growthTrips are the least round trips.
+	growthLook  = 200 * time.Millisecond
+	growthTrips = 8
+	// growthShort is a round trip in which a window grows quickly enough anyway.
+	growthShort = 2 * time.Millisecond
+	// growthSlack is by how much round trips may be longer than the shortest on a
+	// path without a queue.
+	growthSlack = 4 * time.Millisecond
+	// growthAgain is how long after a new beginning the next may come. The time
+	// doubles up to growthRarely while it does not help.
+	growthAgain  = 500 * time.Millisecond
+	growthRarely = 16 * time.Second
+	// growthFull is for how long it is remembered at which window a queue was seen,
+	// but not in the first growthSettle after a beginning, when all is unsteady.
+	growthFull   = 10 * time.Second
+	growthSettle = time.Second
+	// growthCheck bounds the check of a path.
+	growthCheck = 2 * time.Second
+
+	// askSize is the size of the packet that asks for it, and askMark comes before.
+	askSize = 1200
+	askMark = 0x22 // neither of QUIC, STUN, nor a probe
+)
+
+// growth is what is known of a connection's window. Its methods may be called by
+// several goroutines at once.
+type growth struct {
+	next   atomic.Int64 // when to look, as path.since
+	asking atomic.Bool  // a client checks its path
+	anew   func()       // begins anew
+
+	mu    sync.Mutex
+	at    time.Duration // of was
+	was   quic.ConnectionStats
+	since time.Duration // the last new beginning
+	wait  time.Duration // until the next
+	from  uint64        // the window before it
+	full  uint64        // the last window with which there was a queue
+	seen  time.Duration // when
+}
+
+// look begins anew when it is time to, and has parities sent when packets were lost;
+// it is called with what is sent.
+func (e *Peer) look(c *quic.Conn, now time.Duration) {
+	g := &e.growth
+	if int64(now) < g.next.Load() || !g.mu.TryLock() {
+		return
+	}
+	defer g.mu.Unlock()
+	s := c.ConnectionStats()
+	was, took := g.was, now-g.at
+	g.was, g.at = s, now
+	if s.PacketsLost > was.PacketsLost {
+		e.parityOut.lost(now)
+	}
+	over := max(growthLook, growthTrips*s.SmoothedRTT)
+	g.next.Store(int64(now + over))
+	if s.CongestionWindow >= 2*g.from {
+		g.wait = growthAgain
+	}
+	if took > 2*over {
+		return // there was a pause
+	}
+	if queued(s) && now-g.since > growthSettle {
+		g.full, g.seen = s.CongestionWindow, now
+	}
+	wide := g.full == 0 || now-g.seen > growthFull || s.CongestionWindow < g.full/2
+	if !wide || !stuck(was, s, took) || now-g.since < g.wait {
+		return
+	}
+	g.since, g.from = now, s.CongestionWindow
+	g.wait = min(2*max(g.wait, growthAgain), growthRarely)
+	g.at = 0 // what comes next is not compared with what was
+	g.anew()
+}
+
+// stuck says that between two looks only its window held a connection back, and grew
+// slowly, on a path that has room.
+func stuck(was, is quic.ConnectionStats, took time.Duration) bool {
+	if is.MinRTT < growthShort || queued(is) || is.PacketsLost != was.PacketsLost {
+		return false
+	}
+	full := float64(was.CongestionWindow) * float64(took) / float64(is.SmoothedRTT)
+	return float64(is.BytesSent-was.BytesSent) > 0.7*full && // it was used
+		is.CongestionWindow < was.CongestionWindow*5/4
+}
+
+// queued says that packets wait on the way.
+func queued(s quic.ConnectionStats) bool {
+	return s.SmoothedRTT > s.MinRTT+max(growthSlack, s.MinRTT/8)
+}
+
+// readdress has an agent's connection begin anew.
+func (e *Peer) readdress() {
+	a := *e.addr.Load()
+	a.Port = 1 + a.Port%2
+	e.addr.Store(&a)
+}
+
+// switcher gives what has a client's connection begin anew.
+func (e *Peer) switcher(c *quic.Conn, t *quic.Transport) func() {
+	var last *quic.Path
+	return func() {
+		if !e.growth.asking.CompareAndSwap(false, true) {
+			return
+		}
+		go func() {
+			defer e.growth.asking.Store(false)
+			ctx, cancel := context.WithTimeout(c.Context(), growthCheck)
+			defer cancel()
+			next, err := c.AddPath(t)
+			if err != nil {
+				return
+			}
+			if next.Probe(ctx) != nil || next.Switch() != nil {
+				_ = next.Close() // an agent of before may not answer
+				return
+			}
+			if last != nil {
+				_ = last.Close()
+			}
+			last = next
+		}()
+	}
+}
+
+// mark gives the packet with which a client asks for a check of its path, marked;
+// other packets as they are.
+func (e *Peer) mark(b []byte) []byte {
+	if len(b) != askSize || !e.growth.asking.Load() {
+		return b
+	}
+	return append([]byte{askMark}, b...)
+}
+
+// shown gives a packet as QUIC sees it, and the address that it came from.
+func (e *Peer) shown(b []byte) ([]byte, net.Addr) {
+	if len(b) == 1+askSize && b[0] == askMark {
+		return b[1:], e.asks()
+	}
+	return b, e.addr.Load()
+}
