@@ -60,6 +60,7 @@ func open(t testing.TB, options ...option) *house {
 			h.tokens[build] = "token-" + build.String()
 			return h.tokens[build], nil
 		},
+		ProviderToken: func(l sqlc.UserLink) (string, error) { return l.AccessToken, nil },
 		DropOwnerToken: func(_ context.Context, _ *sqlc.Queries, _, build uuid.UUID) error {
 			delete(h.tokens, build)
 			return nil

@@ -3,6 +3,7 @@ package workspace
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -89,18 +90,19 @@ func (s *Service) searchParams(actor access.Subject, search Search) (sqlc.Worksp
 		UserKey: f.UserKey, GroupKeys: f.GroupKeys,
 		Ids: search.IDs, OwnerID: some(search.OwnerID), OwnerName: some(search.Owner), Name: some(search.Name), NameExact: some(search.NameExact),
 		Template: some(search.Template), Organization: some(search.Organization), Dormant: search.Dormant, Shared: search.Shared,
-		LastUsedBefore: search.LastUsedBefore, LastUsedAfter: search.LastUsedAfter, Statuses: jobsOf(search.Status),
+		LastUsedBefore: search.LastUsedBefore, LastUsedAfter: search.LastUsedAfter,
 		Outdated: search.Outdated, HasAiTask: search.HasAITask, HasExternalAgent: search.HasExternalAgent,
 		AgentStatuses: agentStatuses(search), Now: now, SilentSince: now.Add(-coder.AgentInactiveTimeout),
 		SkipRows: int32(search.Offset), MaxRows: int32(search.Limit),
 	}
+	arg.Transitions, arg.JobStatuses = jobsOf(search.Status)
 	if len(search.Parameters) > 0 {
 		var err error
 		if arg.Parameters, err = json.Marshal(search.Parameters); err != nil {
 			return arg, err
 		}
 	}
-	arg.AskBuild = arg.Statuses != nil || arg.AgentStatuses != nil || arg.Outdated != nil || arg.HasAiTask != nil ||
+	arg.AskBuild = search.Status != "" || arg.AgentStatuses != nil || arg.Outdated != nil || arg.HasAiTask != nil ||
 		arg.HasExternalAgent != nil || arg.Parameters != nil
 	return arg, nil
 }
@@ -114,25 +116,27 @@ func some[T comparable](v T) *T {
 	return &v
 }
 
-// jobsOf gives, as transition/status, the states of a latest build that make
-// up a status of a workspace; nil for no status. It is the inverse of
-// coder.NewWorkspaceStatus, so that SQL need not know the rule.
-func jobsOf(status coder.WorkspaceStatus) []string {
+// jobsOf gives the transitions and the states of jobs that a latest build with a
+// status has: any of these with any of those; nil for no status. It is the
+// inverse of coder.NewWorkspaceStatus, so that SQL need not know the rule.
+func jobsOf(status coder.WorkspaceStatus) (transitions, jobs []string) {
 	if status == "" {
-		return nil
+		return nil, nil
 	}
-	out := []string{}
+	transitions, jobs = []string{}, []string{}
 	for _, t := range []coder.WorkspaceTransition{coder.WorkspaceTransitionStart, coder.WorkspaceTransitionStop, coder.WorkspaceTransitionDelete} {
 		for _, j := range []coder.ProvisionerJobStatus{
 			coder.ProvisionerJobStatusPending, coder.ProvisionerJobStatusRunning, coder.ProvisionerJobStatusSucceeded,
 			coder.ProvisionerJobStatusCanceling, coder.ProvisionerJobStatusCanceled, coder.ProvisionerJobStatusFailed,
 		} {
 			if coder.NewWorkspaceStatus(t, j) == status {
-				out = append(out, string(t)+"/"+string(j))
+				transitions, jobs = append(transitions, string(t)), append(jobs, string(j))
 			}
 		}
 	}
-	return out
+	slices.Sort(transitions)
+	slices.Sort(jobs)
+	return slices.Compact(transitions), slices.Compact(jobs)
 }
 
 // agentStatuses gives those of which one agent at least must have one.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -288,5 +289,28 @@ func BenchmarkWorkspaces(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// TestJobsOfStatuses: a search for a status finds those builds that have it,
+// for each transition and each state of a job.
+func TestJobsOfStatuses(t *testing.T) {
+	for _, tr := range []coder.WorkspaceTransition{coder.WorkspaceTransitionStart, coder.WorkspaceTransitionStop, coder.WorkspaceTransitionDelete} {
+		for _, j := range []coder.ProvisionerJobStatus{
+			coder.ProvisionerJobStatusPending, coder.ProvisionerJobStatusRunning, coder.ProvisionerJobStatusSucceeded,
+			coder.ProvisionerJobStatusCanceling, coder.ProvisionerJobStatusCanceled, coder.ProvisionerJobStatusFailed,
+		} {
+			for _, status := range []coder.WorkspaceStatus{
+				coder.WorkspaceStatusPending, coder.WorkspaceStatusStarting, coder.WorkspaceStatusRunning, coder.WorkspaceStatusStopping,
+				coder.WorkspaceStatusStopped, coder.WorkspaceStatusFailed, coder.WorkspaceStatusCanceling, coder.WorkspaceStatusCanceled,
+				coder.WorkspaceStatusDeleting, coder.WorkspaceStatusDeleted,
+			} {
+				transitions, jobs := workspace.JobsOf(status)
+				found := slices.Contains(transitions, string(tr)) && slices.Contains(jobs, string(j))
+				if has := coder.NewWorkspaceStatus(tr, j) == status; found != has {
+					t.Errorf("%s %s is found as %s: %v", tr, j, status, found)
+				}
+			}
+		}
 	}
 }

@@ -2,11 +2,13 @@ package workspace_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/internal/access"
+	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
 	"github.com/seed-2a7f8fe7/coder/internal/postgrestest"
 	"github.com/seed-2a7f8fe7/coder/internal/workspace"
 )
@@ -21,7 +23,7 @@ func (h *house) fill(n int) {
 		`INSERT INTO workspaces (id, organization_id, owner_id, template_id, name, created_at, updated_at, last_used_at)
 			SELECT gen_random_uuid(), (SELECT id FROM organizations), u.id, (SELECT id FROM templates), 'dev-' || u.username, now(), now(), now() FROM users u WHERE username ~ '^w\d+$' AND $1::integer > 0`,
 		`INSERT INTO provisioner_jobs (id, organization_id, initiator_id, type, provisioner, tag_set_id, file_id, input, created_at, updated_at, started_at, completed_at, lease_expires_at, worker_id)
-			SELECT w.id, w.organization_id, w.owner_id, 'workspace_build', 'echo', j.tag_set_id, j.file_id, '{}', now(), now(), now(), now(), now(), w.id
+			SELECT w.id, w.organization_id, w.owner_id, 'workspace_build', 'echo', j.tag_set_id, j.file_id, '{}', now() - row_number() OVER () * interval '1 second', now(), now(), now(), now(), w.id
 			FROM workspaces w, provisioner_jobs j WHERE w.name LIKE 'dev-%' AND j.id = (SELECT job_id FROM template_versions) AND $1::integer > 0`,
 		`INSERT INTO workspace_builds (id, workspace_id, template_version_id, build_number, transition, initiator_id, reason, job_id, created_at, updated_at)
 			SELECT gen_random_uuid(), w.id, (SELECT id FROM template_versions), 1, 'start', w.owner_id, 'initiator', w.id, now(), now() FROM workspaces w WHERE w.name LIKE 'dev-%' AND $1::integer > 0`,
@@ -31,7 +33,7 @@ func (h *house) fill(n int) {
 	} {
 		h.exec(sql, n)
 	}
-	h.exec(`ANALYZE`)
+	h.exec(`VACUUM ANALYZE`) // as autovacuum does it
 }
 
 // searches are lists that people look at, and how many rows each may have the
@@ -48,7 +50,7 @@ func (h *house) searches() map[string]struct {
 		search workspace.Search
 		most   float64
 	}
-	yes := true
+	yes, long := true, time.Now().Add(-time.Hour)
 	return map[string]list{
 		"one's own":                {grouped, workspace.Search{Limit: 25}, 0.02},
 		"one's own, by owner":      {grouped, workspace.Search{Limit: 25, OwnerID: h.ann.UserID}, 0.02},
@@ -57,9 +59,16 @@ func (h *house) searches() map[string]struct {
 		"one person's":             {h.admin, workspace.Search{Limit: 25, Owner: "w77"}, 0.02},
 		"part of a name":           {h.admin, workspace.Search{Limit: 25, Name: "w777"}, 3},
 		"of one template":          {h.admin, workspace.Search{Limit: 25, Template: "docker"}, 3},
-		"that run":                 {h.admin, workspace.Search{Limit: 25, Status: coder.WorkspaceStatusRunning}, 6},
-		"that are healthy":         {h.admin, workspace.Search{Limit: 25, Healthy: &yes}, 8},
-		"that are outdated":        {h.admin, workspace.Search{Limit: 25, Outdated: &yes}, 6},
+		"that run":                 {h.admin, workspace.Search{Limit: 25, Status: coder.WorkspaceStatusRunning}, 4.1},
+		"that failed":              {h.admin, workspace.Search{Limit: 25, Status: coder.WorkspaceStatusFailed}, 4.1},
+		"that are healthy":         {h.admin, workspace.Search{Limit: 25, Healthy: &yes}, 6.1},
+		"with a lost agent":        {h.admin, workspace.Search{Limit: 25, AgentStatus: coder.WorkspaceAgentStatusDisconnected}, 6.1},
+		"that are outdated":        {h.admin, workspace.Search{Limit: 25, Outdated: &yes}, 4.1},
+		"that are dormant":         {h.admin, workspace.Search{Limit: 25, Dormant: &yes}, 3},
+		"that are shared":          {h.admin, workspace.Search{Limit: 25, Shared: &yes}, 3},
+		"with a task":              {h.admin, workspace.Search{Limit: 25, HasAITask: &yes}, 4.1},
+		"with a parameter":         {h.admin, workspace.Search{Limit: 25, Parameters: []coder.WorkspaceBuildParameter{{Name: "size", Value: "2"}}}, 4.1},
+		"used lately":              {h.admin, workspace.Search{Limit: 25, LastUsedAfter: &long}, 3},
 	}
 }
 
@@ -75,6 +84,28 @@ func TestPlanOfTheList(t *testing.T) {
 		params, err := h.SearchParams(c.actor, c.search)
 		h.must(err)
 		plan := postgrestest.Explain(t, h.store, "workspaces", "WorkspaceSearch", params, "plan_cache_mode = force_custom_plan", "jit = off")
+		if plan.Touched > c.most*n {
+			t.Errorf("%s: %.0f rows are read, more than %.0f\n%s", what, plan.Touched, c.most*n, plan.Text)
+		}
+	}
+}
+
+// TestPlanOfJobs: a page of an organization's jobs is read from its end, not
+// sorted out of all of them.
+func TestPlanOfJobs(t *testing.T) {
+	h := open(t)
+	const n = 10_000
+	h.fill(n)
+	page := sqlc.QueueListParams{OrganizationID: h.org, Ids: []uuid.UUID{}, Statuses: []string{}, Tags: []byte(`{}`), MaxRows: 25}
+	late, failed, hers := page, page, page
+	late.SkipRows = n - 100
+	failed.Statuses = []string{"failed"}
+	hers.InitiatorID = &h.ann.UserID
+	for what, c := range map[string]struct {
+		params sqlc.QueueListParams
+		most   float64
+	}{"the newest": {page, 0.02}, "the oldest": {late, 2.1}, "that failed": {failed, 2.1}, "hers": {hers, 2.1}} {
+		plan := postgrestest.Explain(t, h.store, "jobs", "QueueList", c.params)
 		if plan.Touched > c.most*n {
 			t.Errorf("%s: %.0f rows are read, more than %.0f\n%s", what, plan.Touched, c.most*n, plan.Text)
 		}

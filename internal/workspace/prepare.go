@@ -88,12 +88,7 @@ func (s builds) metadata(ctx context.Context, q *sqlc.Queries, r sqlc.BuildForPr
 	if m.WorkspaceOwnerGroups, err = q.BuildOwnerGroups(ctx, w.OwnerID, w.OrganizationID); err != nil {
 		return nil, err
 	}
-	// The access token that the identity provider gave last, for templates that
-	// use it; it may have run out.
-	switch link, err := q.LinkOfUser(ctx, w.OwnerID, string(coder.LoginTypeOIDC)); {
-	case err == nil:
-		m.WorkspaceOwnerOidcAccessToken = link.AccessToken
-	case !coder.Is(err, coder.CodeNotFound):
+	if m.WorkspaceOwnerOidcAccessToken, err = s.providerToken(ctx, q, w.OwnerID); err != nil {
 		return nil, err
 	}
 	if r.ModuleFilesID != nil && !r.DisableModuleCache {
@@ -154,4 +149,20 @@ func wireVariables(vs []coder.TemplateVersionVariable) []*provisioner.VariableVa
 		out = append(out, &provisioner.VariableValue{Name: v.Name, Value: v.Value, Sensitive: v.Sensitive})
 	}
 	return out
+}
+
+// providerToken is the access token that the owner's identity provider gave
+// last, for templates that use it; it may have run out. "" for none.
+func (s *Service) providerToken(ctx context.Context, q *sqlc.Queries, owner uuid.UUID) (string, error) {
+	if s.ProviderToken == nil {
+		return "", nil
+	}
+	link, err := q.LinkOfUser(ctx, owner, string(coder.LoginTypeOIDC))
+	if coder.Is(err, coder.CodeNotFound) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	return s.ProviderToken(link)
 }

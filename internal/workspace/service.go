@@ -46,6 +46,9 @@ type Config struct {
 	Now func() time.Time
 	// AccessURL is how workspaces reach the server.
 	AccessURL *url.URL
+	// ProviderToken gives the access token of an owner's account at their
+	// identity provider; nil hands none.
+	ProviderToken func(sqlc.UserLink) (string, error)
 	// AllowRenames lets workspaces be renamed, which templates that name
 	// volumes after them do not survive (--allow-workspace-renames).
 	AllowRenames bool

@@ -63,10 +63,12 @@ func (s *Service) show(ctx context.Context, q *sqlc.Queries, actor access.Subjec
 	if err != nil {
 		return nil, err
 	}
-	latest := make([]uuid.UUID, len(rows))
+	latest := make([]uuid.UUID, 0, len(rows))
 	byID := make(map[uuid.UUID]sqlc.WorkspaceRowsRow, len(rows))
-	for i, r := range rows {
-		latest[i] = r.LatestBuildID
+	for _, r := range rows {
+		if id := r.Workspace.LatestBuildID; id != nil { // its first build comes with it
+			latest = append(latest, *id)
+		}
 		byID[r.Workspace.ID] = r
 	}
 	bs, err := s.showBuilds(ctx, q, latest)

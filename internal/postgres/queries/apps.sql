@@ -126,8 +126,8 @@ ORDER BY sequence DESC;
 
 -- name: AppInsertKey :execrows
 -- Adds a key, unless another server did meanwhile.
-INSERT INTO crypto_keys (feature, sequence, secret, starts_at)
-VALUES (sqlc.arg(feature), sqlc.arg(sequence), sqlc.arg(secret), sqlc.arg(starts_at))
+INSERT INTO crypto_keys (feature, sequence, secret, secret_key_id, starts_at)
+VALUES (sqlc.arg(feature), sqlc.arg(sequence), sqlc.arg(secret), sqlc.arg(secret_key_id), sqlc.arg(starts_at))
 ON CONFLICT (feature, sequence) DO NOTHING;
 
 -- name: AppRetireKeys :exec

@@ -17,16 +17,20 @@ DELETE FROM user_links l USING users u
 WHERE l.login_type = $1 AND l.issuer = $2 AND l.subject = $3 AND u.id = l.user_id AND u.deleted_at IS NOT NULL;
 
 -- name: LinkPut :exec
-INSERT INTO user_links (user_id, login_type, issuer, subject, access_token, refresh_token, token_expires_at, claims, created_at, updated_at)
-VALUES (@user_id, @login_type, @issuer, @subject, @access_token, @refresh_token, @token_expires_at, @claims, @now, @now)
+INSERT INTO user_links (user_id, login_type, issuer, subject, access_token, access_token_key_id, refresh_token, refresh_token_key_id, token_expires_at, claims, created_at, updated_at)
+VALUES (@user_id, @login_type, @issuer, @subject, @access_token, @access_token_key_id, @refresh_token, @refresh_token_key_id, @token_expires_at, @claims, @now, @now)
 ON CONFLICT (user_id, login_type) DO UPDATE SET issuer = excluded.issuer, subject = excluded.subject, access_token = excluded.access_token,
+    access_token_key_id = excluded.access_token_key_id,
+    refresh_token_key_id = CASE WHEN excluded.refresh_token = '' AND user_links.subject = excluded.subject AND user_links.issuer = excluded.issuer
+        THEN user_links.refresh_token_key_id ELSE excluded.refresh_token_key_id END,
     refresh_token = CASE WHEN excluded.refresh_token = '' AND user_links.subject = excluded.subject AND user_links.issuer = excluded.issuer
         THEN user_links.refresh_token ELSE excluded.refresh_token END,
     token_expires_at = excluded.token_expires_at, claims = excluded.claims, unreachable_since = NULL, updated_at = excluded.updated_at;
 
 -- name: LinkTokens :exec
 -- Keeps the tokens of a refresh.
-UPDATE user_links SET access_token = @access_token, refresh_token = @refresh_token, token_expires_at = @token_expires_at,
+UPDATE user_links SET access_token = @access_token, access_token_key_id = @access_token_key_id,
+    refresh_token = @refresh_token, refresh_token_key_id = @refresh_token_key_id, token_expires_at = @token_expires_at,
     unreachable_since = NULL, updated_at = @now
 WHERE user_id = @user_id AND login_type = @login_type;
 

@@ -39,8 +39,7 @@ SELECT sqlc.embed(w), o.name AS organization_name, u.username AS owner_name, u.a
     u.is_system AS owner_is_system, t.name AS template_name, t.display_name AS template_display_name,
     t.icon AS template_icon, t.active_version_id, t.allow_user_cancel_workspace_jobs, t.require_active_version,
     t.use_classic_parameter_flow,
-    EXISTS (SELECT FROM workspace_favorites f WHERE f.workspace_id = w.id AND f.user_id = @viewer) AS favorite,
-    (SELECT b.id FROM workspace_builds b WHERE b.workspace_id = w.id ORDER BY b.build_number DESC LIMIT 1)::uuid AS latest_build_id
+    EXISTS (SELECT FROM workspace_favorites f WHERE f.workspace_id = w.id AND f.user_id = @viewer) AS favorite
 FROM workspaces w
 JOIN organizations o ON o.id = w.organization_id
 JOIN users u ON u.id = w.owner_id
@@ -62,6 +61,19 @@ FROM workspaces w
 JOIN users u ON u.id = w.owner_id
 JOIN templates t ON t.id = w.template_id
 LEFT JOIN workspace_favorites f ON f.workspace_id = w.id AND f.user_id = @viewer
+LEFT JOIN workspace_builds b ON @ask_build::boolean AND b.id = w.latest_build_id
+LEFT JOIN provisioner_jobs j ON j.id = b.job_id
+LEFT JOIN LATERAL (
+    SELECT true AS has FROM workspace_resources r JOIN workspace_agents a ON a.resource_id = r.id
+    WHERE sqlc.narg(agent_statuses)::text[] IS NOT NULL AND r.job_id = b.job_id AND CASE
+        WHEN a.first_connected_at IS NULL AND a.connection_timeout_seconds > 0
+            AND a.created_at + a.connection_timeout_seconds * interval '1 second' < @now::timestamptz THEN 'timeout'
+        WHEN a.first_connected_at IS NULL THEN 'connecting'
+        WHEN a.last_connected_at IS NULL OR a.disconnected_at > a.last_connected_at
+            OR a.last_connected_at < @silent_since::timestamptz THEN 'disconnected'
+        ELSE 'connected' END = ANY(sqlc.narg(agent_statuses)::text[])
+    LIMIT 1
+) g ON true
 WHERE (w.deleted_at IS NOT NULL) = @deleted::boolean
     -- What the viewer may see.
     AND (@see_all::boolean
@@ -84,28 +96,15 @@ WHERE (w.deleted_at IS NOT NULL) = @deleted::boolean
     AND (sqlc.narg(shared)::boolean IS NULL OR (w.user_acl <> '{}' OR w.group_acl <> '{}') = sqlc.narg(shared))
     AND (sqlc.narg(last_used_before)::timestamptz IS NULL OR w.last_used_at < sqlc.narg(last_used_before))
     AND (sqlc.narg(last_used_after)::timestamptz IS NULL OR w.last_used_at > sqlc.narg(last_used_after))
-    AND (NOT @ask_build::boolean OR EXISTS (
-        SELECT FROM (
-            SELECT l.job_id, l.transition, l.template_version_id, l.parameters
-            FROM workspace_builds l WHERE l.workspace_id = w.id ORDER BY l.build_number DESC LIMIT 1) b
-        WHERE (sqlc.narg(statuses)::text[] IS NULL
-                OR b.transition || '/' || (SELECT j.status FROM provisioner_jobs j WHERE j.id = b.job_id) = ANY(sqlc.narg(statuses)::text[]))
-            AND (sqlc.narg(outdated)::boolean IS NULL OR (b.template_version_id <> t.active_version_id) = sqlc.narg(outdated))
-            AND (sqlc.narg(has_ai_task)::boolean IS NULL
-                OR (SELECT v.has_ai_task FROM template_versions v WHERE v.id = b.template_version_id) = sqlc.narg(has_ai_task))
-            AND (sqlc.narg(has_external_agent)::boolean IS NULL
-                OR (SELECT v.has_external_agent FROM template_versions v WHERE v.id = b.template_version_id) = sqlc.narg(has_external_agent))
-            AND (sqlc.narg(parameters)::jsonb IS NULL OR b.parameters @> sqlc.narg(parameters))
-            AND (sqlc.narg(agent_statuses)::text[] IS NULL OR EXISTS (
-                SELECT FROM workspace_resources r
-                JOIN workspace_agents a ON a.resource_id = r.id
-                WHERE r.job_id = b.job_id AND CASE
-                    WHEN a.first_connected_at IS NULL AND a.connection_timeout_seconds > 0
-                        AND a.created_at + a.connection_timeout_seconds * interval '1 second' < @now::timestamptz THEN 'timeout'
-                    WHEN a.first_connected_at IS NULL THEN 'connecting'
-                    WHEN a.last_connected_at IS NULL OR a.disconnected_at > a.last_connected_at
-                        OR a.last_connected_at < @silent_since::timestamptz THEN 'disconnected'
-                    ELSE 'connected' END = ANY(sqlc.narg(agent_statuses)::text[])))))
+    AND (sqlc.narg(agent_statuses)::text[] IS NULL OR g.has)
+    AND (sqlc.narg(transitions)::text[] IS NULL OR b.transition = ANY(sqlc.narg(transitions)::text[]))
+    AND (sqlc.narg(job_statuses)::text[] IS NULL OR j.status = ANY(sqlc.narg(job_statuses)::text[]))
+    AND (sqlc.narg(outdated)::boolean IS NULL OR (b.template_version_id <> t.active_version_id) = sqlc.narg(outdated))
+    AND (sqlc.narg(has_ai_task)::boolean IS NULL
+        OR (SELECT v.has_ai_task FROM template_versions v WHERE v.id = b.template_version_id) = sqlc.narg(has_ai_task))
+    AND (sqlc.narg(has_external_agent)::boolean IS NULL
+        OR (SELECT v.has_external_agent FROM template_versions v WHERE v.id = b.template_version_id) = sqlc.narg(has_external_agent))
+    AND (sqlc.narg(parameters)::jsonb IS NULL OR b.parameters @> sqlc.narg(parameters))
 ORDER BY f.user_id IS NULL, lower(u.username), lower(w.name), w.id
 LIMIT NULLIF(@max_rows::integer, 0) OFFSET @skip_rows::integer;
 
@@ -143,10 +142,11 @@ DELETE FROM workspace_favorites WHERE user_id = @user_id AND workspace_id = @wor
 -- name: WorkspaceHasAgent :one
 -- Whether the latest build of a workspace has the agent.
 SELECT EXISTS (
-    SELECT FROM (SELECT l.job_id FROM workspace_builds l WHERE l.workspace_id = @workspace_id ORDER BY l.build_number DESC LIMIT 1) b
+    SELECT FROM workspaces w
+    JOIN workspace_builds b ON b.id = w.latest_build_id
     JOIN workspace_resources r ON r.job_id = b.job_id
     JOIN workspace_agents a ON a.resource_id = r.id
-    WHERE a.id = @agent_id);
+    WHERE w.id = @workspace_id AND a.id = @agent_id);
 
 -- name: WorkspaceSetACL :exec
 UPDATE workspaces SET user_acl = @user_acl, group_acl = @group_acl, updated_at = @now WHERE id = @id;

@@ -178,16 +178,17 @@ func (q *Queries) AppDeleteStats(ctx context.Context, before time.Time) (int64, 
 }
 
 const appInsertKey = `-- name: AppInsertKey :execrows
-INSERT INTO crypto_keys (feature, sequence, secret, starts_at)
-VALUES ($1, $2, $3, $4)
+INSERT INTO crypto_keys (feature, sequence, secret, secret_key_id, starts_at)
+VALUES ($1, $2, $3, $4, $5)
 ON CONFLICT (feature, sequence) DO NOTHING
 `
 
 type AppInsertKeyParams struct {
-	Feature  string
-	Sequence int32
-	Secret   []byte
-	StartsAt time.Time
+	Feature     string
+	Sequence    int32
+	Secret      []byte
+	SecretKeyID string
+	StartsAt    time.Time
 }
 
 // Adds a key, unless another server did meanwhile.
@@ -196,6 +197,7 @@ func (q *Queries) AppInsertKey(ctx context.Context, arg AppInsertKeyParams) (int
 		arg.Feature,
 		arg.Sequence,
 		arg.Secret,
+		arg.SecretKeyID,
 		arg.StartsAt,
 	)
 	if err != nil {
@@ -235,7 +237,7 @@ func (q *Queries) AppInsertStatus(ctx context.Context, arg AppInsertStatusParams
 }
 
 const appKeys = `-- name: AppKeys :many
-SELECT feature, sequence, secret, starts_at, deletes_at FROM crypto_keys
+SELECT feature, sequence, secret, starts_at, deletes_at, secret_key_id FROM crypto_keys
 WHERE feature = $1 AND (deletes_at IS NULL OR deletes_at > $2::timestamptz)
 ORDER BY sequence DESC
 `
@@ -256,6 +258,7 @@ func (q *Queries) AppKeys(ctx context.Context, feature string, now time.Time) ([
 			&i.Secret,
 			&i.StartsAt,
 			&i.DeletesAt,
+			&i.SecretKeyID,
 		); err != nil {
 			return nil, err
 		}

@@ -163,7 +163,7 @@ func (q *Queries) BuildFinish(ctx context.Context, arg BuildFinishParams) error 
 }
 
 const buildForProvisioner = `-- name: BuildForProvisioner :one
-SELECT b.id, b.workspace_id, b.template_version_id, b.preset_id, b.build_number, b.transition, b.initiator_id, b.reason, b.job_id, b.parameters, b.deadline, b.max_deadline, b.daily_cost, b.created_at, b.updated_at, w.id, w.organization_id, w.owner_id, w.template_id, w.name, w.automatic_updates, w.autostart_schedule, w.ttl_ms, w.dormant_at, w.deleting_at, w.next_start_at, w.user_acl, w.group_acl, w.created_at, w.updated_at, w.last_used_at, w.deleted_at, v.name AS version_name, v.variables, t.name AS template_name,
+SELECT b.id, b.workspace_id, b.template_version_id, b.preset_id, b.build_number, b.transition, b.initiator_id, b.reason, b.job_id, b.parameters, b.deadline, b.max_deadline, b.daily_cost, b.created_at, b.updated_at, w.id, w.organization_id, w.owner_id, w.template_id, w.name, w.automatic_updates, w.autostart_schedule, w.ttl_ms, w.dormant_at, w.deleting_at, w.next_start_at, w.user_acl, w.group_acl, w.created_at, w.updated_at, w.last_used_at, w.deleted_at, w.latest_build_id, v.name AS version_name, v.variables, t.name AS template_name,
     v.module_files_id, t.disable_module_cache,
     u.username, u.name AS owner_full_name, u.email, u.login_type, u.roles, u.ssh_public_key, u.ssh_private_key
 FROM workspace_builds b
@@ -228,6 +228,7 @@ func (q *Queries) BuildForProvisioner(ctx context.Context, id uuid.UUID) (BuildF
 		&i.Workspace.UpdatedAt,
 		&i.Workspace.LastUsedAt,
 		&i.Workspace.DeletedAt,
+		&i.Workspace.LatestBuildID,
 		&i.VersionName,
 		&i.Variables,
 		&i.TemplateName,

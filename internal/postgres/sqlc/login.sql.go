@@ -87,7 +87,7 @@ func (q *Queries) EmailTaken(ctx context.Context, email string, exceptID uuid.UU
 
 const linkBySubject = `-- name: LinkBySubject :one
 
-SELECT l.user_id, l.login_type, l.issuer, l.subject, l.access_token, l.refresh_token, l.token_expires_at, l.unreachable_since, l.claims, l.created_at, l.updated_at FROM user_links l JOIN users u ON u.id = l.user_id AND u.deleted_at IS NULL
+SELECT l.user_id, l.login_type, l.issuer, l.subject, l.access_token, l.refresh_token, l.token_expires_at, l.unreachable_since, l.claims, l.created_at, l.updated_at, l.access_token_key_id, l.refresh_token_key_id FROM user_links l JOIN users u ON u.id = l.user_id AND u.deleted_at IS NULL
 WHERE l.login_type = $1 AND l.issuer = $2 AND l.subject = $3
 `
 
@@ -108,6 +108,8 @@ func (q *Queries) LinkBySubject(ctx context.Context, loginType string, issuer st
 		&i.Claims,
 		&i.CreatedAt,
 		&i.UpdatedAt,
+		&i.AccessTokenKeyID,
+		&i.RefreshTokenKeyID,
 	)
 	return i, err
 }
@@ -124,7 +126,7 @@ func (q *Queries) LinkFree(ctx context.Context, loginType string, issuer string,
 }
 
 const linkOfUser = `-- name: LinkOfUser :one
-SELECT user_id, login_type, issuer, subject, access_token, refresh_token, token_expires_at, unreachable_since, claims, created_at, updated_at FROM user_links WHERE user_id = $1 AND login_type = $2
+SELECT user_id, login_type, issuer, subject, access_token, refresh_token, token_expires_at, unreachable_since, claims, created_at, updated_at, access_token_key_id, refresh_token_key_id FROM user_links WHERE user_id = $1 AND login_type = $2
 `
 
 func (q *Queries) LinkOfUser(ctx context.Context, userID uuid.UUID, loginType string) (UserLink, error) {
@@ -142,12 +144,14 @@ func (q *Queries) LinkOfUser(ctx context.Context, userID uuid.UUID, loginType st
 		&i.Claims,
 		&i.CreatedAt,
 		&i.UpdatedAt,
+		&i.AccessTokenKeyID,
+		&i.RefreshTokenKeyID,
 	)
 	return i, err
 }
 
 const linkOfUserForUpdate = `-- name: LinkOfUserForUpdate :one
-SELECT user_id, login_type, issuer, subject, access_token, refresh_token, token_expires_at, unreachable_since, claims, created_at, updated_at FROM user_links WHERE user_id = $1 AND login_type = $2 FOR UPDATE
+SELECT user_id, login_type, issuer, subject, access_token, refresh_token, token_expires_at, unreachable_since, claims, created_at, updated_at, access_token_key_id, refresh_token_key_id FROM user_links WHERE user_id = $1 AND login_type = $2 FOR UPDATE
 `
 
 func (q *Queries) LinkOfUserForUpdate(ctx context.Context, userID uuid.UUID, loginType string) (UserLink, error) {
@@ -165,29 +169,36 @@ func (q *Queries) LinkOfUserForUpdate(ctx context.Context, userID uuid.UUID, log
 		&i.Claims,
 		&i.CreatedAt,
 		&i.UpdatedAt,
+		&i.AccessTokenKeyID,
+		&i.RefreshTokenKeyID,
 	)
 	return i, err
 }
 
 const linkPut = `-- name: LinkPut :exec
-INSERT INTO user_links (user_id, login_type, issuer, subject, access_token, refresh_token, token_expires_at, claims, created_at, updated_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9)
+INSERT INTO user_links (user_id, login_type, issuer, subject, access_token, access_token_key_id, refresh_token, refresh_token_key_id, token_expires_at, claims, created_at, updated_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $11)
 ON CONFLICT (user_id, login_type) DO UPDATE SET issuer = excluded.issuer, subject = excluded.subject, access_token = excluded.access_token,
+    access_token_key_id = excluded.access_token_key_id,
+    refresh_token_key_id = CASE WHEN excluded.refresh_token = '' AND user_links.subject = excluded.subject AND user_links.issuer = excluded.issuer
+        THEN user_links.refresh_token_key_id ELSE excluded.refresh_token_key_id END,
     refresh_token = CASE WHEN excluded.refresh_token = '' AND user_links.subject = excluded.subject AND user_links.issuer = excluded.issuer
         THEN user_links.refresh_token ELSE excluded.refresh_token END,
     token_expires_at = excluded.token_expires_at, claims = excluded.claims, unreachable_since = NULL, updated_at = excluded.updated_at
 `
 
 type LinkPutParams struct {
-	UserID         uuid.UUID
-	LoginType      string
-	Issuer         string
-	Subject        string
-	AccessToken    string
-	RefreshToken   string
-	TokenExpiresAt *time.Time
-	Claims         json.RawMessage
-	Now            time.Time
+	UserID            uuid.UUID
+	LoginType         string
+	Issuer            string
+	Subject           string
+	AccessToken       string
+	AccessTokenKeyID  string
+	RefreshToken      string
+	RefreshTokenKeyID string
+	TokenExpiresAt    *time.Time
+	Claims            json.RawMessage
+	Now               time.Time
 }
 
 func (q *Queries) LinkPut(ctx context.Context, arg LinkPutParams) error {
@@ -197,7 +208,9 @@ func (q *Queries) LinkPut(ctx context.Context, arg LinkPutParams) error {
 		arg.Issuer,
 		arg.Subject,
 		arg.AccessToken,
+		arg.AccessTokenKeyID,
 		arg.RefreshToken,
+		arg.RefreshTokenKeyID,
 		arg.TokenExpiresAt,
 		arg.Claims,
 		arg.Now,
@@ -206,25 +219,30 @@ func (q *Queries) LinkPut(ctx context.Context, arg LinkPutParams) error {
 }
 
 const linkTokens = `-- name: LinkTokens :exec
-UPDATE user_links SET access_token = $1, refresh_token = $2, token_expires_at = $3,
-    unreachable_since = NULL, updated_at = $4
-WHERE user_id = $5 AND login_type = $6
+UPDATE user_links SET access_token = $1, access_token_key_id = $2,
+    refresh_token = $3, refresh_token_key_id = $4, token_expires_at = $5,
+    unreachable_since = NULL, updated_at = $6
+WHERE user_id = $7 AND login_type = $8
 `
 
 type LinkTokensParams struct {
-	AccessToken    string
-	RefreshToken   string
-	TokenExpiresAt *time.Time
-	Now            time.Time
-	UserID         uuid.UUID
-	LoginType      string
+	AccessToken       string
+	AccessTokenKeyID  string
+	RefreshToken      string
+	RefreshTokenKeyID string
+	TokenExpiresAt    *time.Time
+	Now               time.Time
+	UserID            uuid.UUID
+	LoginType         string
 }
 
 // Keeps the tokens of a refresh.
 func (q *Queries) LinkTokens(ctx context.Context, arg LinkTokensParams) error {
 	_, err := q.db.Exec(ctx, linkTokens,
 		arg.AccessToken,
+		arg.AccessTokenKeyID,
 		arg.RefreshToken,
+		arg.RefreshTokenKeyID,
 		arg.TokenExpiresAt,
 		arg.Now,
 		arg.UserID,

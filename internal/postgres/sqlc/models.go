@@ -96,11 +96,12 @@ type ConnectionLog struct {
 }
 
 type CryptoKey struct {
-	Feature   string
-	Sequence  int32
-	Secret    []byte
-	StartsAt  time.Time
-	DeletesAt *time.Time
+	Feature     string
+	Sequence    int32
+	Secret      []byte
+	StartsAt    time.Time
+	DeletesAt   *time.Time
+	SecretKeyID string
 }
 
 type CustomRole struct {
@@ -112,6 +113,13 @@ type CustomRole struct {
 	MemberPermissions       []coder.Permission
 	CreatedAt               time.Time
 	UpdatedAt               time.Time
+}
+
+type DbcryptKey struct {
+	Digest    string
+	Test      string
+	CreatedAt time.Time
+	RevokedAt *time.Time
 }
 
 type Deployment struct {
@@ -395,17 +403,19 @@ type User struct {
 }
 
 type UserLink struct {
-	UserID           uuid.UUID
-	LoginType        string
-	Issuer           string
-	Subject          string
-	AccessToken      string
-	RefreshToken     string
-	TokenExpiresAt   *time.Time
-	UnreachableSince *time.Time
-	Claims           json.RawMessage
-	CreatedAt        time.Time
-	UpdatedAt        time.Time
+	UserID            uuid.UUID
+	LoginType         string
+	Issuer            string
+	Subject           string
+	AccessToken       string
+	RefreshToken      string
+	TokenExpiresAt    *time.Time
+	UnreachableSince  *time.Time
+	Claims            json.RawMessage
+	CreatedAt         time.Time
+	UpdatedAt         time.Time
+	AccessTokenKeyID  string
+	RefreshTokenKeyID string
 }
 
 type UserStatusChange struct {
@@ -446,6 +456,7 @@ type Workspace struct {
 	UpdatedAt         time.Time
 	LastUsedAt        time.Time
 	DeletedAt         *time.Time
+	LatestBuildID     *uuid.UUID
 }
 
 type WorkspaceAgent struct {

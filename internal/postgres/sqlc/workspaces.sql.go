@@ -25,7 +25,7 @@ func (q *Queries) ListPlan(ctx context.Context) error {
 }
 
 const workspaceByID = `-- name: WorkspaceByID :one
-SELECT id, organization_id, owner_id, template_id, name, automatic_updates, autostart_schedule, ttl_ms, dormant_at, deleting_at, next_start_at, user_acl, group_acl, created_at, updated_at, last_used_at, deleted_at FROM workspaces WHERE id = $1
+SELECT id, organization_id, owner_id, template_id, name, automatic_updates, autostart_schedule, ttl_ms, dormant_at, deleting_at, next_start_at, user_acl, group_acl, created_at, updated_at, last_used_at, deleted_at, latest_build_id FROM workspaces WHERE id = $1
 `
 
 func (q *Queries) WorkspaceByID(ctx context.Context, id uuid.UUID) (Workspace, error) {
@@ -49,12 +49,13 @@ func (q *Queries) WorkspaceByID(ctx context.Context, id uuid.UUID) (Workspace, e
 		&i.UpdatedAt,
 		&i.LastUsedAt,
 		&i.DeletedAt,
+		&i.LatestBuildID,
 	)
 	return i, err
 }
 
 const workspaceByName = `-- name: WorkspaceByName :one
-SELECT id, organization_id, owner_id, template_id, name, automatic_updates, autostart_schedule, ttl_ms, dormant_at, deleting_at, next_start_at, user_acl, group_acl, created_at, updated_at, last_used_at, deleted_at FROM workspaces
+SELECT id, organization_id, owner_id, template_id, name, automatic_updates, autostart_schedule, ttl_ms, dormant_at, deleting_at, next_start_at, user_acl, group_acl, created_at, updated_at, last_used_at, deleted_at, latest_build_id FROM workspaces
 WHERE owner_id = $1 AND lower(name) = lower($2)
 ORDER BY deleted_at DESC NULLS FIRST
 LIMIT 1
@@ -82,6 +83,7 @@ func (q *Queries) WorkspaceByName(ctx context.Context, ownerID uuid.UUID, name s
 		&i.UpdatedAt,
 		&i.LastUsedAt,
 		&i.DeletedAt,
+		&i.LatestBuildID,
 	)
 	return i, err
 }
@@ -105,7 +107,7 @@ func (q *Queries) WorkspaceFavorite(ctx context.Context, userID uuid.UUID, works
 }
 
 const workspaceForUpdate = `-- name: WorkspaceForUpdate :one
-SELECT id, organization_id, owner_id, template_id, name, automatic_updates, autostart_schedule, ttl_ms, dormant_at, deleting_at, next_start_at, user_acl, group_acl, created_at, updated_at, last_used_at, deleted_at FROM workspaces WHERE id = $1 FOR UPDATE
+SELECT id, organization_id, owner_id, template_id, name, automatic_updates, autostart_schedule, ttl_ms, dormant_at, deleting_at, next_start_at, user_acl, group_acl, created_at, updated_at, last_used_at, deleted_at, latest_build_id FROM workspaces WHERE id = $1 FOR UPDATE
 `
 
 func (q *Queries) WorkspaceForUpdate(ctx context.Context, id uuid.UUID) (Workspace, error) {
@@ -129,16 +131,18 @@ func (q *Queries) WorkspaceForUpdate(ctx context.Context, id uuid.UUID) (Workspa
 		&i.UpdatedAt,
 		&i.LastUsedAt,
 		&i.DeletedAt,
+		&i.LatestBuildID,
 	)
 	return i, err
 }
 
 const workspaceHasAgent = `-- name: WorkspaceHasAgent :one
 SELECT EXISTS (
-    SELECT FROM (SELECT l.job_id FROM workspace_builds l WHERE l.workspace_id = $1 ORDER BY l.build_number DESC LIMIT 1) b
+    SELECT FROM workspaces w
+    JOIN workspace_builds b ON b.id = w.latest_build_id
     JOIN workspace_resources r ON r.job_id = b.job_id
     JOIN workspace_agents a ON a.resource_id = r.id
-    WHERE a.id = $2)
+    WHERE w.id = $1 AND a.id = $2)
 `
 
 // Whether the latest build of a workspace has the agent.
@@ -222,12 +226,11 @@ func (q *Queries) WorkspaceRename(ctx context.Context, name string, now time.Tim
 }
 
 const workspaceRows = `-- name: WorkspaceRows :many
-SELECT w.id, w.organization_id, w.owner_id, w.template_id, w.name, w.automatic_updates, w.autostart_schedule, w.ttl_ms, w.dormant_at, w.deleting_at, w.next_start_at, w.user_acl, w.group_acl, w.created_at, w.updated_at, w.last_used_at, w.deleted_at, o.name AS organization_name, u.username AS owner_name, u.avatar_url AS owner_avatar_url,
+SELECT w.id, w.organization_id, w.owner_id, w.template_id, w.name, w.automatic_updates, w.autostart_schedule, w.ttl_ms, w.dormant_at, w.deleting_at, w.next_start_at, w.user_acl, w.group_acl, w.created_at, w.updated_at, w.last_used_at, w.deleted_at, w.latest_build_id, o.name AS organization_name, u.username AS owner_name, u.avatar_url AS owner_avatar_url,
     u.is_system AS owner_is_system, t.name AS template_name, t.display_name AS template_display_name,
     t.icon AS template_icon, t.active_version_id, t.allow_user_cancel_workspace_jobs, t.require_active_version,
     t.use_classic_parameter_flow,
-    EXISTS (SELECT FROM workspace_favorites f WHERE f.workspace_id = w.id AND f.user_id = $1) AS favorite,
-    (SELECT b.id FROM workspace_builds b WHERE b.workspace_id = w.id ORDER BY b.build_number DESC LIMIT 1)::uuid AS latest_build_id
+    EXISTS (SELECT FROM workspace_favorites f WHERE f.workspace_id = w.id AND f.user_id = $1) AS favorite
 FROM workspaces w
 JOIN organizations o ON o.id = w.organization_id
 JOIN users u ON u.id = w.owner_id
@@ -249,7 +252,6 @@ type WorkspaceRowsRow struct {
 	RequireActiveVersion         bool
 	UseClassicParameterFlow      bool
 	Favorite                     bool
-	LatestBuildID                uuid.UUID
 }
 
 // Everything that is shown of workspaces beside their latest build.
@@ -280,6 +282,7 @@ func (q *Queries) WorkspaceRows(ctx context.Context, viewer uuid.UUID, ids []uui
 			&i.Workspace.UpdatedAt,
 			&i.Workspace.LastUsedAt,
 			&i.Workspace.DeletedAt,
+			&i.Workspace.LatestBuildID,
 			&i.OrganizationName,
 			&i.OwnerName,
 			&i.OwnerAvatarUrl,
@@ -292,7 +295,6 @@ func (q *Queries) WorkspaceRows(ctx context.Context, viewer uuid.UUID, ids []uui
 			&i.RequireActiveVersion,
 			&i.UseClassicParameterFlow,
 			&i.Favorite,
-			&i.LatestBuildID,
 		); err != nil {
 			return nil, err
 		}
@@ -310,56 +312,60 @@ FROM workspaces w
 JOIN users u ON u.id = w.owner_id
 JOIN templates t ON t.id = w.template_id
 LEFT JOIN workspace_favorites f ON f.workspace_id = w.id AND f.user_id = $1
-WHERE (w.deleted_at IS NOT NULL) = $2::boolean
+LEFT JOIN workspace_builds b ON $2::boolean AND b.id = w.latest_build_id
+LEFT JOIN provisioner_jobs j ON j.id = b.job_id
+LEFT JOIN LATERAL (
+    SELECT true AS has FROM workspace_resources r JOIN workspace_agents a ON a.resource_id = r.id
+    WHERE $3::text[] IS NOT NULL AND r.job_id = b.job_id AND CASE
+        WHEN a.first_connected_at IS NULL AND a.connection_timeout_seconds > 0
+            AND a.created_at + a.connection_timeout_seconds * interval '1 second' < $4::timestamptz THEN 'timeout'
+        WHEN a.first_connected_at IS NULL THEN 'connecting'
+        WHEN a.last_connected_at IS NULL OR a.disconnected_at > a.last_connected_at
+            OR a.last_connected_at < $5::timestamptz THEN 'disconnected'
+        ELSE 'connected' END = ANY($3::text[])
+    LIMIT 1
+) g ON true
+WHERE (w.deleted_at IS NOT NULL) = $6::boolean
     -- What the viewer may see.
-    AND ($3::boolean
-        OR w.organization_id = ANY($4::uuid[])
-        OR w.organization_id = ANY($5::uuid[])
-            AND (w.owner_id = $6 OR w.user_acl ? $7::text OR w.group_acl ?| $8::text[]
-                OR $7::text <> '' AND w.group_acl ?| ($5::uuid[])::text[] AND w.group_acl ? w.organization_id::text))
-    AND ($9::uuid[] IS NULL OR w.id = ANY($9::uuid[]))
+    AND ($7::boolean
+        OR w.organization_id = ANY($8::uuid[])
+        OR w.organization_id = ANY($9::uuid[])
+            AND (w.owner_id = $10 OR w.user_acl ? $11::text OR w.group_acl ?| $12::text[]
+                OR $11::text <> '' AND w.group_acl ?| ($9::uuid[])::text[] AND w.group_acl ? w.organization_id::text))
+    AND ($13::uuid[] IS NULL OR w.id = ANY($13::uuid[]))
     -- What the viewer asks for.
-    AND ($10::uuid[] IS NULL OR w.id = ANY($10::uuid[]))
-    AND ($11::uuid IS NULL OR w.owner_id = $11)
-    AND ($12::text IS NULL OR w.owner_id = (SELECT x.id FROM users x WHERE lower(x.username) = lower($12) AND x.deleted_at IS NULL))
-    AND ($13::text IS NULL OR strpos(lower(w.name), lower($13)) > 0)
-    AND ($14::text IS NULL OR lower(w.name) = lower($14))
-    AND ($15::text IS NULL OR lower(t.name) = lower($15) OR t.id::text = $15)
-    AND ($16::text IS NULL OR w.organization_id = (
+    AND ($14::uuid[] IS NULL OR w.id = ANY($14::uuid[]))
+    AND ($15::uuid IS NULL OR w.owner_id = $15)
+    AND ($16::text IS NULL OR w.owner_id = (SELECT x.id FROM users x WHERE lower(x.username) = lower($16) AND x.deleted_at IS NULL))
+    AND ($17::text IS NULL OR strpos(lower(w.name), lower($17)) > 0)
+    AND ($18::text IS NULL OR lower(w.name) = lower($18))
+    AND ($19::text IS NULL OR lower(t.name) = lower($19) OR t.id::text = $19)
+    AND ($20::text IS NULL OR w.organization_id = (
         SELECT o.id FROM organizations o
-        WHERE o.deleted_at IS NULL AND (lower(o.name) = lower($16) OR o.id::text = $16)))
-    AND ($17::boolean IS NULL OR (w.dormant_at IS NOT NULL) = $17)
-    AND ($18::boolean IS NULL OR (w.user_acl <> '{}' OR w.group_acl <> '{}') = $18)
-    AND ($19::timestamptz IS NULL OR w.last_used_at < $19)
-    AND ($20::timestamptz IS NULL OR w.last_used_at > $20)
-    AND (NOT $21::boolean OR EXISTS (
-        SELECT FROM (
-            SELECT l.job_id, l.transition, l.template_version_id, l.parameters
-            FROM workspace_builds l WHERE l.workspace_id = w.id ORDER BY l.build_number DESC LIMIT 1) b
-        WHERE ($22::text[] IS NULL
-                OR b.transition || '/' || (SELECT j.status FROM provisioner_jobs j WHERE j.id = b.job_id) = ANY($22::text[]))
-            AND ($23::boolean IS NULL OR (b.template_version_id <> t.active_version_id) = $23)
-            AND ($24::boolean IS NULL
-                OR (SELECT v.has_ai_task FROM template_versions v WHERE v.id = b.template_version_id) = $24)
-            AND ($25::boolean IS NULL
-                OR (SELECT v.has_external_agent FROM template_versions v WHERE v.id = b.template_version_id) = $25)
-            AND ($26::jsonb IS NULL OR b.parameters @> $26)
-            AND ($27::text[] IS NULL OR EXISTS (
-                SELECT FROM workspace_resources r
-                JOIN workspace_agents a ON a.resource_id = r.id
-                WHERE r.job_id = b.job_id AND CASE
-                    WHEN a.first_connected_at IS NULL AND a.connection_timeout_seconds > 0
-                        AND a.created_at + a.connection_timeout_seconds * interval '1 second' < $28::timestamptz THEN 'timeout'
-                    WHEN a.first_connected_at IS NULL THEN 'connecting'
-                    WHEN a.last_connected_at IS NULL OR a.disconnected_at > a.last_connected_at
-                        OR a.last_connected_at < $29::timestamptz THEN 'disconnected'
-                    ELSE 'connected' END = ANY($27::text[])))))
+        WHERE o.deleted_at IS NULL AND (lower(o.name) = lower($20) OR o.id::text = $20)))
+    AND ($21::boolean IS NULL OR (w.dormant_at IS NOT NULL) = $21)
+    AND ($22::boolean IS NULL OR (w.user_acl <> '{}' OR w.group_acl <> '{}') = $22)
+    AND ($23::timestamptz IS NULL OR w.last_used_at < $23)
+    AND ($24::timestamptz IS NULL OR w.last_used_at > $24)
+    AND ($3::text[] IS NULL OR g.has)
+    AND ($25::text[] IS NULL OR b.transition = ANY($25::text[]))
+    AND ($26::text[] IS NULL OR j.status = ANY($26::text[]))
+    AND ($27::boolean IS NULL OR (b.template_version_id <> t.active_version_id) = $27)
+    AND ($28::boolean IS NULL
+        OR (SELECT v.has_ai_task FROM template_versions v WHERE v.id = b.template_version_id) = $28)
+    AND ($29::boolean IS NULL
+        OR (SELECT v.has_external_agent FROM template_versions v WHERE v.id = b.template_version_id) = $29)
+    AND ($30::jsonb IS NULL OR b.parameters @> $30)
 ORDER BY f.user_id IS NULL, lower(u.username), lower(w.name), w.id
-LIMIT NULLIF($31::integer, 0) OFFSET $30::integer
+LIMIT NULLIF($32::integer, 0) OFFSET $31::integer
 `
 
 type WorkspaceSearchParams struct {
 	Viewer           uuid.UUID
+	AskBuild         bool
+	AgentStatuses    []string
+	Now              time.Time
+	SilentSince      time.Time
 	Deleted          bool
 	SeeAll           bool
 	SeeOrganizations []uuid.UUID
@@ -379,15 +385,12 @@ type WorkspaceSearchParams struct {
 	Shared           *bool
 	LastUsedBefore   *time.Time
 	LastUsedAfter    *time.Time
-	AskBuild         bool
-	Statuses         []string
+	Transitions      []string
+	JobStatuses      []string
 	Outdated         *bool
 	HasAiTask        *bool
 	HasExternalAgent *bool
 	Parameters       []byte
-	AgentStatuses    []string
-	Now              time.Time
-	SilentSince      time.Time
 	SkipRows         int32
 	MaxRows          int32
 }
@@ -403,6 +406,10 @@ type WorkspaceSearchRow struct {
 func (q *Queries) WorkspaceSearch(ctx context.Context, arg WorkspaceSearchParams) ([]WorkspaceSearchRow, error) {
 	rows, err := q.db.Query(ctx, workspaceSearch,
 		arg.Viewer,
+		arg.AskBuild,
+		arg.AgentStatuses,
+		arg.Now,
+		arg.SilentSince,
 		arg.Deleted,
 		arg.SeeAll,
 		arg.SeeOrganizations,
@@ -422,15 +429,12 @@ func (q *Queries) WorkspaceSearch(ctx context.Context, arg WorkspaceSearchParams
 		arg.Shared,
 		arg.LastUsedBefore,
 		arg.LastUsedAfter,
-		arg.AskBuild,
-		arg.Statuses,
+		arg.Transitions,
+		arg.JobStatuses,
 		arg.Outdated,
 		arg.HasAiTask,
 		arg.HasExternalAgent,
 		arg.Parameters,
-		arg.AgentStatuses,
-		arg.Now,
-		arg.SilentSince,
 		arg.SkipRows,
 		arg.MaxRows,
 	)
