@@ -26,6 +26,7 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/lifecycle"
 	"github.com/seed-2a7f8fe7/coder/internal/notify"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres"
+	"github.com/seed-2a7f8fe7/coder/internal/vault"
 )
 
 // Config is what a Service works with.
@@ -35,6 +36,8 @@ type Config struct {
 	Log   *slog.Logger
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
+	// Vault encrypts signing keys; nil: they are kept as they are.
+	Vault *vault.Vault
 	// NoUsage keeps no record of how apps are used.
 	NoUsage bool
 }

@@ -177,11 +177,11 @@ func TestPasses(t *testing.T) {
 	name := app.Name{Owner: "ann", Workspace: "dev", Agent: "main", App: "code"}
 	target := app.Target{WorkspaceID: uuid.New(), AgentID: uuid.New(), App: "code", URL: "http://localhost:1", Level: "owner"}
 	user := uuid.New()
-	text, err := w.NewPass(user, app.MethodSubdomain, name, target)
+	text, err := w.NewPass(access.Subject{UserID: user, KeyID: "key"}, app.MethodSubdomain, name, target)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p, ok := w.Pass(text, app.MethodSubdomain, app.Name{Owner: "Ann", Workspace: "DEV", Agent: "main", App: "code"}); !ok || p.UserID != user || p.Target.AgentID != target.AgentID || p.Target.URL != target.URL || p.Target.Level != target.Level {
+	if p, ok := w.Pass(text, app.MethodSubdomain, app.Name{Owner: "Ann", Workspace: "DEV", Agent: "main", App: "code"}); !ok || p.UserID != user || p.KeyID != "key" || p.Target.AgentID != target.AgentID || p.Target.URL != target.URL || p.Target.Level != target.Level {
 		t.Errorf("%+v, %v", p, ok)
 	}
 	refused := func(what, text string, m app.Method, n app.Name) {
@@ -262,14 +262,17 @@ func TestTickets(t *testing.T) {
 		t.Errorf("somebody without a session gets a ticket: %v", err)
 	}
 	agent := uuid.New()
-	terminal, err := w.NewTerminalToken(actor.UserID, agent)
+	terminal, err := w.NewTerminalToken(actor, agent)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if user, ok := w.TerminalUser(terminal, agent); !ok || user != actor.UserID {
-		t.Errorf("%s, %v", user, ok)
+	if key, ok := w.Terminal(terminal, agent); !ok || key != actor.KeyID {
+		t.Errorf("%s, %v", key, ok)
 	}
-	if _, ok := w.TerminalUser(terminal, uuid.New()); ok {
+	if _, err := w.NewTerminalToken(access.Subject{UserID: uuid.New()}, agent); !coder.Is(err, coder.CodeForbidden) {
+		t.Errorf("somebody without a session gets a terminal's token: %v", err)
+	}
+	if _, ok := w.Terminal(terminal, uuid.New()); ok {
 		t.Error("a terminal's token is good for another agent")
 	}
 }
@@ -290,7 +293,7 @@ func TestKeyRotation(t *testing.T) {
 	name := app.Name{Owner: "ann", Workspace: "dev", App: "code"}
 	pass := func(s *app.Service) string {
 		t.Helper()
-		text, err := s.NewPass(uuid.Nil, app.MethodSubdomain, name, app.Target{})
+		text, err := s.NewPass(access.Subject{}, app.MethodSubdomain, name, app.Target{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -34,17 +34,19 @@ const (
 // Pass lets its bearer open one app by one method for a minute without
 // anybody being asked.
 type Pass struct {
-	// UserID is Nil for somebody who is not signed in.
+	// UserID is Nil for somebody who is not signed in, and KeyID is the session
+	// behind it.
 	UserID uuid.UUID `json:"u"`
+	KeyID  string    `json:"s,omitempty"`
 	Method Method    `json:"m"`
 	// Key is that of the name it was made for.
 	Key    string `json:"k"`
 	Target Target `json:"t"`
 }
 
-// NewPass signs a pass for what Allows has permitted.
-func (s *Service) NewPass(user uuid.UUID, m Method, n Name, t Target) (string, error) {
-	return sign(s, FeaturePass, "pass", PassDuration, Pass{user, m, n.Key(), t})
+// NewPass signs a pass for what Allows has permitted to actor.
+func (s *Service) NewPass(actor access.Subject, m Method, n Name, t Target) (string, error) {
+	return sign(s, FeaturePass, "pass", PassDuration, Pass{actor.UserID, actor.KeyID, m, n.Key(), t})
 }
 
 // Pass reads a pass for the name and method; ok is false when it is none.
@@ -101,20 +103,25 @@ func (s *Service) Session(text, host string) (keyID, renewed string, ok bool) {
 	return b.KeyID, renewed, true
 }
 
-// terminal is a user who may open terminals of an agent.
+// terminal is a session whose user may open terminals of an agent.
 type terminal struct {
-	UserID  uuid.UUID `json:"u"`
+	KeyID   string    `json:"k"`
 	AgentID uuid.UUID `json:"a"`
 }
 
-// NewTerminalToken signs that a user may open a terminal of an agent, within a
-// minute, without a session. The caller has made sure that they may.
-func (s *Service) NewTerminalToken(user, agent uuid.UUID) (string, error) {
-	return sign(s, FeaturePass, "terminal", PassDuration, terminal{user, agent})
+// NewTerminalToken signs that the user of a session may open a terminal of an
+// agent, within a minute, without showing it. The caller has made sure that they
+// may.
+func (s *Service) NewTerminalToken(actor access.Subject, agent uuid.UUID) (string, error) {
+	if actor.KeyID == "" {
+		return "", coder.Errorf(coder.CodeForbidden, "Only people with a session can open terminals")
+	}
+	return sign(s, FeaturePass, "terminal", PassDuration, terminal{actor.KeyID, agent})
 }
 
-// TerminalUser reads such a token for an agent.
-func (s *Service) TerminalUser(text string, agent uuid.UUID) (uuid.UUID, bool) {
+// Terminal gives the id of the key behind such a token for an agent; whether that
+// key is still good is identity's to say.
+func (s *Service) Terminal(text string, agent uuid.UUID) (keyID string, ok bool) {
 	t, ok := verify[terminal](s, FeaturePass, "terminal", text)
-	return t.UserID, ok && t.AgentID == agent
+	return t.KeyID, ok && t.AgentID == agent && t.KeyID != ""
 }

@@ -99,7 +99,7 @@ func (s *Service) SharePort(ctx context.Context, actor access.Subject, workspace
 	if err != nil {
 		return none, err
 	}
-	s.c.Hub.Publish(notify.Workspace(workspaceID))
+	s.c.Hub.Publish(notify.Workspace(workspaceID), notify.Sharing(workspaceID))
 	return share(row), nil
 }
 
@@ -136,7 +136,7 @@ func (s *Service) UnsharePort(ctx context.Context, actor access.Subject, workspa
 		return coder.Errorf(coder.CodeNotFound, "Port %d of agent %.64q is not shared", req.Port, req.AgentName)
 	}
 	if err == nil {
-		s.c.Hub.Publish(notify.Workspace(workspaceID))
+		s.c.Hub.Publish(notify.Workspace(workspaceID), notify.Sharing(workspaceID))
 	}
 	return err
 }

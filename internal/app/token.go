@@ -58,6 +58,11 @@ func (s *Service) RotateKeys(ctx context.Context) error {
 				return fmt.Errorf("read the keys of %s: %w", f, err)
 			}
 		}
+		for i := range keys {
+			if keys[i].Secret, err = s.c.Vault.OpenKey(keys[i]); err != nil {
+				return fmt.Errorf("read the keys of %s: %w", f, err)
+			}
+		}
 		ring.keys.Store(&keys)
 	}
 	_, err := s.c.Store.AppDeleteKeys(ctx, s.now())
@@ -71,6 +76,7 @@ func (s *Service) succeed(ctx context.Context, f Feature, keys []sqlc.CryptoKey,
 		p.Sequence, p.StartsAt = keys[0].Sequence+1, now.Add(keyNotice)
 	}
 	rand.Read(p.Secret) //nolint:errcheck // documented never to fail
+	p.Secret, p.SecretKeyID = s.c.Vault.SealKey(sqlc.CryptoKey{Feature: p.Feature, Secret: p.Secret})
 	return s.c.Store.Tx(ctx, func(q *sqlc.Queries) error {
 		n, err := q.AppInsertKey(ctx, p)
 		if err != nil || n == 0 {

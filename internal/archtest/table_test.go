@@ -19,10 +19,10 @@ var tiers = []tier{
 	}, []string{".", "api/...", "client", "internal/lifecycle", "internal/telemetry"}},
 	{3, "use cases", []string{
 		"internal/app", "internal/audit", "internal/connection", "internal/deployment", "internal/health", "internal/identity", "internal/insight", "internal/keyring", "internal/login", "internal/organization", "internal/parameter", "internal/presence", "internal/queue", "internal/resource", "internal/share", "internal/standing", "internal/steward",
-		"internal/template", "internal/workspace",
+		"internal/template", "internal/vault", "internal/workspace",
 	}, []string{
 		".", "api/...", "internal/access", "internal/archive", "internal/lifecycle", "internal/notify", "internal/postgres",
-		"internal/postgres/sqlc", "internal/telemetry", "internal/terraform/...", "internal/audit", "internal/tunnel", "examples",
+		"internal/postgres/sqlc", "internal/telemetry", "internal/terraform/...", "internal/audit", "internal/tunnel", "internal/vault", "examples",
 	}},
 	{4, "edges", []string{"internal/agentapi", "internal/appproxy", "internal/httpapi", "internal/provisionapi"}, []string{
 		".", "api/...", "client", "examples", "internal/access", "internal/archive", "internal/connection", "internal/keyring", "internal/login", "internal/lifecycle", "internal/notify", "internal/telemetry",

@@ -15,6 +15,7 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/access"
 	"github.com/seed-2a7f8fe7/coder/internal/audit"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
+	"github.com/seed-2a7f8fe7/coder/internal/vault"
 )
 
 // External is somebody for whom an identity provider has just vouched: the
@@ -191,9 +192,10 @@ func (s *Service) link(ctx context.Context, q *sqlc.Queries, u sqlc.User, e Exte
 	if err := q.LinkFree(ctx, string(e.By), e.Issuer, e.Subject); err != nil {
 		return err
 	}
+	t := s.c.Vault.SealTokens(sqlc.UserLink{UserID: u.ID, LoginType: string(e.By)}, vault.Tokens{Access: e.AccessToken, Refresh: e.RefreshToken})
 	p := sqlc.LinkPutParams{
 		UserID: u.ID, LoginType: string(e.By), Issuer: e.Issuer, Subject: e.Subject,
-		AccessToken: e.AccessToken, RefreshToken: e.RefreshToken, Claims: e.Claims, Now: s.now(),
+		AccessToken: t.Access, AccessTokenKeyID: t.AccessKey, RefreshToken: t.Refresh, RefreshTokenKeyID: t.RefreshKey, Claims: e.Claims, Now: s.now(),
 	}
 	if len(p.Claims) == 0 {
 		p.Claims = json.RawMessage(`{}`)

@@ -20,10 +20,11 @@ const holdPoll = time.Minute
 // ctx, and soon after actor may not have it any more: the key ended or was
 // deleted, the user was suspended or deleted, or still says no, which is asked
 // with the subject as it is by then; nil asks whether anything was lost. Hints
-// on the topics have it ask at once. Being open counts as use of the key. The
-// caller calls end when it is done.
+// on the topics have it ask at once. Being open counts as use of the key. Of
+// somebody who is not signed in only still is asked, if there is one. The caller
+// calls end when it is done.
 func (s *Service) Hold(ctx context.Context, actor access.Subject, still func(context.Context, access.Subject) error, topics ...string) (held context.Context, end func()) {
-	if actor.System || actor.UserID == uuid.Nil {
+	if actor.System || actor.UserID == uuid.Nil && still == nil {
 		return context.WithCancel(ctx)
 	}
 	if still == nil {
@@ -80,6 +81,9 @@ func (s *Service) again(ctx context.Context, actor access.Subject, still func(co
 
 // current gives the subject as it is now.
 func (s *Service) current(ctx context.Context, actor access.Subject) (access.Subject, error) {
+	if actor.UserID == uuid.Nil {
+		return actor, nil
+	}
 	if actor.KeyID != "" {
 		return s.AuthenticateKey(ctx, actor.KeyID, actor.Origin)
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/notify"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
+	"github.com/seed-2a7f8fe7/coder/internal/vault"
 )
 
 // Config is what identity needs. Zero durations mean the defaults named.
@@ -59,6 +60,8 @@ type Config struct {
 	// CodeUnauthenticated ends the session; nil: nobody is asked. It is asked
 	// when what the provider gave runs out, and tells when the next time is.
 	Verify func(ctx context.Context, userID uuid.UUID, by coder.LoginType) error
+	// Vault encrypts what identity providers gave; nil: it is kept as it is.
+	Vault *vault.Vault
 	// SSHKeyAlgorithm is that of new git key pairs: ed25519, ecdsa or
 	// rsa4096; ed25519.
 	SSHKeyAlgorithm string

@@ -26,6 +26,7 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/access"
 	"github.com/seed-2a7f8fe7/coder/internal/identity"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres"
+	"github.com/seed-2a7f8fe7/coder/internal/vault"
 )
 
 // Config is what a Service works with.
@@ -39,6 +40,8 @@ type Config struct {
 	// Secret seals what browsers keep during a login; all servers of the
 	// deployment have the same. 32 bytes.
 	Secret []byte
+	// Vault encrypts what providers give; nil: it is kept as it is.
+	Vault  *vault.Vault
 	OIDC   OIDC   // without an issuer: off
 	GitHub GitHub // without a client id: off
 	// Transport is how providers are reached; nil: http.DefaultTransport.

@@ -12,6 +12,7 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/access"
 	"github.com/seed-2a7f8fe7/coder/internal/audit"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
+	"github.com/seed-2a7f8fe7/coder/internal/vault"
 )
 
 // Times of asking whether people are still welcome.
@@ -48,10 +49,14 @@ func (s *Service) Verify(ctx context.Context, userID uuid.UUID, by coder.LoginTy
 	if err != nil {
 		return err
 	}
+	given, err := s.c.Vault.OpenTokens(link)
+	if err != nil {
+		return err
+	}
 	// Who asked may leave; a refresh token that was used up must not be lost.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), askAtMost)
 	defer cancel()
-	token, err := p.refresh(ctx, link.RefreshToken)
+	token, err := p.refresh(ctx, given.Refresh)
 	if e, ok := errors.AsType[*oauth2.RetrieveError](err); ok && (e.ErrorCode == "invalid_grant" || e.ErrorCode == "bad_refresh_token") {
 		return s.end(ctx, userID, by, "the identity provider refused")
 	}
@@ -59,8 +64,10 @@ func (s *Service) Verify(ctx context.Context, userID uuid.UUID, by coder.LoginTy
 		return s.unreachable(ctx, userID, by, err)
 	}
 	return s.c.Store.Tx(ctx, func(q *sqlc.Queries) error {
+		sealed := s.c.Vault.SealTokens(link, vault.Tokens{Access: token.AccessToken, Refresh: either(token.RefreshToken, given.Refresh)})
 		t := sqlc.LinkTokensParams{
-			UserID: userID, LoginType: string(by), AccessToken: token.AccessToken, RefreshToken: either(token.RefreshToken, link.RefreshToken), Now: s.now(),
+			UserID: userID, LoginType: string(by), Now: s.now(),
+			AccessToken: sealed.Access, AccessTokenKeyID: sealed.AccessKey, RefreshToken: sealed.Refresh, RefreshTokenKeyID: sealed.RefreshKey,
 		}
 		if !token.Expiry.IsZero() {
 			t.TokenExpiresAt = &token.Expiry

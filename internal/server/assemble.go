@@ -35,6 +35,7 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/telemetry"
 	"github.com/seed-2a7f8fe7/coder/internal/template"
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel"
+	"github.com/seed-2a7f8fe7/coder/internal/vault"
 	"github.com/seed-2a7f8fe7/coder/internal/workspace"
 )
 
@@ -44,6 +45,7 @@ type facts struct {
 	authority *tunnel.Authority
 	hostKeys  []byte
 	logins    []byte
+	vault     *vault.Vault
 }
 
 // deployment reads it, making what is not there yet; of several replicas that
@@ -114,6 +116,9 @@ func (s *Server) assemble(ctx context.Context, ln *listeners) error {
 	if err != nil {
 		return err
 	}
+	if d.vault, err = s.openVault(ctx); err != nil {
+		return err
+	}
 	r, err := s.rooms(d)
 	if err != nil {
 		return err
@@ -180,7 +185,7 @@ func (s *Server) rooms(d facts) (rooms, error) {
 	var r rooms
 	r.hub = notify.New(store.Pool(), s.log.With(named("notify")...))
 	r.identity = identity.New(identity.Config{
-		Store: store, Log: s.log.With(named("identity")...), Hub: r.hub,
+		Store: store, Log: s.log.With(named("identity")...), Hub: r.hub, Vault: d.vault,
 		SessionDuration: s.c.Session.Duration, DisableSessionRefresh: s.c.Session.DisableRefresh,
 		DefaultTokenLifetime: s.c.Session.DefaultTokenLifetime, MaxTokenLifetime: s.c.Session.MaxTokenLifetime,
 		MaxAdminTokenLifetime: s.c.Session.MaxAdminLifetime, DisablePasswordAuth: s.c.Session.DisablePasswordAuth,
@@ -190,7 +195,7 @@ func (s *Server) rooms(d facts) (rooms, error) {
 	})
 	var err error
 	r.login, err = login.New(login.Config{
-		Store: store, Identity: r.identity, Log: s.log.With(named("login")...), AccessURL: s.accessURL, Secret: d.logins, OIDC: s.c.OIDC, GitHub: s.c.GitHub,
+		Store: store, Identity: r.identity, Log: s.log.With(named("login")...), AccessURL: s.accessURL, Secret: d.logins, Vault: d.vault, OIDC: s.c.OIDC, GitHub: s.c.GitHub,
 	})
 	r.people = organization.New(organization.Config{Store: store, Hub: r.hub})
 	r.queue = queue.New(queue.Config{
@@ -207,6 +212,10 @@ func (s *Server) rooms(d facts) (rooms, error) {
 			return r.identity.BuildToken(ctx, q, ownerID, buildID, "")
 		},
 		DropOwnerToken: r.identity.DeleteBuildToken,
+		ProviderToken: func(l sqlc.UserLink) (string, error) {
+			t, err := d.vault.OpenTokens(l)
+			return t.Access, err
+		},
 	})
 	var observe *presence.Observation
 	if s.c.PrometheusEnable {
@@ -220,12 +229,12 @@ func (s *Server) rooms(d facts) (rooms, error) {
 		Store: store, Replica: switchboard.Replica{ID: s.replica, Version: s.c.Version, RelayAddress: relayAddress(s.c.RelayURL)}, Authority: d.authority,
 		Log: s.log.With(named("switchboard")...), Registerer: s.registry,
 	})
-	r.apps = app.New(app.Config{Store: store, Hub: r.hub, Log: s.log.With(named("apps")...), NoUsage: s.c.Apps.NoUsage})
+	r.apps = app.New(app.Config{Store: store, Hub: r.hub, Vault: d.vault, Log: s.log.With(named("apps")...), NoUsage: s.c.Apps.NoUsage})
 	r.connections = connection.New(connection.Config{Store: store, Log: s.log.With(named("connection")...), ReplicaID: s.replica, Retention: s.c.ConnectionLogsRetention})
 	instances, badInstances := instance.New(instance.Config{})
 	r.agents = agentapi.New(agentapi.Config{
 		Instances: instances,
-		Log: s.log.With(named("agentapi")...), Presence: r.presence, Board: r.board, Authority: d.authority, Identity: r.identity, Apps: r.apps, Connections: r.connections,
+		Log:       s.log.With(named("agentapi")...), Presence: r.presence, Board: r.board, Authority: d.authority, Identity: r.identity, Apps: r.apps, Connections: r.connections,
 	})
 	r.provision = provisionapi.New(provisionapi.Config{
 		Queue: r.queue, Keys: r.keys, Identity: r.identity, Log: s.log.With(named("provisionapi")...), PSK: s.c.ProvisionerDaemonPSK, Version: s.c.Version,

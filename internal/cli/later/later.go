@@ -94,7 +94,6 @@ func sessions() []Row {
 func database() []Row {
 	return []Row{
 		{"postgres-auth", "password|awsiamrds", "CODER_PG_AUTH", "pgAuth", "password", "How to sign in to the database."},
-		{"external-token-encryption-keys", "string-array", "CODER_EXTERNAL_TOKEN_ENCRYPTION_KEYS", "", "", "Keys to encrypt tokens of others in the database with, base64, the newest first."},
 	}
 }
 

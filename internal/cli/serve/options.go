@@ -50,6 +50,7 @@ func serverOptions(a *app.Run, f *serverFlags) []*option.Option {
 	all = append(all, sessionOptions(&f.cfg)...)
 	all = append(all, oidcOptions(f)...)
 	all = append(all, githubOptions(f)...)
+	all = append(all, encryptionOptions(f)...)
 	all = append(all, retentionOptions(f)...)
 	all = append(all, observabilityOptions(f)...)
 	all = append(all, appOptions(f)...)

@@ -52,7 +52,7 @@ func serverCommand(a *app.Run) *app.Command {
 			{Text: "Write a file with all options, and use it", Line: "coder server --write-config > coder.yaml && coder server --config coder.yaml"},
 		},
 		Options: options,
-		Subs:    []*app.Command{serverAdminCommand(a), serverPostgresServeCommand(a), serverPostgresURLCommand(a)},
+		Subs:    []*app.Command{serverAdminCommand(a), serverPostgresServeCommand(a), serverPostgresURLCommand(a), dbcryptCommand(a)},
 		Run: func(ctx context.Context, _ []string) error {
 			if f.config != "" {
 				if err := option.ReadFile(f.config, options); err != nil {
