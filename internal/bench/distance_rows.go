@@ -16,7 +16,7 @@ import (
 
 const (
 	// distantCopy is how much scp copies over the distance, in bytes.
-	distantCopy = 256 << 20
+	distantCopy = 1 << 30
 	// distantTurns is how often, in turns with the others.
 	distantTurns = 3
 	// distantKeys is how many keys are typed beside a copy, each distantPause
@@ -67,7 +67,7 @@ func (s *server) distantCopies(ctx context.Context, d *distance) ([]row, error) 
 	}
 	defer sshd.stop()
 	from, to := filepath.Join(s.dir, "from"), filepath.Join(s.dir, "to")
-	if err := os.WriteFile(from, make([]byte, distantCopy), 0o600); err != nil {
+	if err := errors.Join(os.WriteFile(from, nil, 0o600), os.Truncate(from, distantCopy)); err != nil {
 		return nil, err
 	}
 	ratios := map[string][]float64{}

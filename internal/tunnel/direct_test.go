@@ -69,13 +69,13 @@ func (s *airSocket) Read(b []byte) (n, seg int, from netip.AddrPort, err error) 
 func (s *airSocket) Write(b []byte, seg int, to netip.AddrPort) error {
 	return path.EachSegment(b, seg, func(p []byte) error {
 		s.air.mu.Lock()
-		dest, lost := s.air.socks[to], s.air.lost != nil && s.air.lost(to, len(p))
+		dest, lost, delay := s.air.socks[to], s.air.lost != nil && s.air.lost(to, len(p)), s.air.delay
 		s.air.mu.Unlock()
 		if dest == nil || lost {
 			return nil
 		}
 		packet := airPacket{slices.Clone(p), s.addr}
-		time.AfterFunc(s.air.delay, func() {
+		time.AfterFunc(delay, func() {
 			select {
 			case dest.in <- packet:
 			default:

@@ -235,6 +235,7 @@ func (p *Path) follow(e *Peer, to netip.AddrPort) {
 		t = &directPath{to: to}
 		t.prove(p.since())
 		e.direct.Store(t)
+		e.growth.moved.Store(true)
 		return
 	}
 	t.prove(p.since())

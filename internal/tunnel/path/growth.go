@@ -49,11 +49,15 @@ const (
 	askMark = 0x22 // neither of QUIC, STUN, nor a probe
 )
 
+// The same happens after packets took another way: what was learned of the one
+// before, above all the shortest round trip, says nothing of it.
+
 // growth is what is known of a connection's window. Its methods may be called by
 // several goroutines at once.
 type growth struct {
 	next   atomic.Int64 // when to look, as path.since
 	asking atomic.Bool  // a client checks its path
+	moved  atomic.Bool  // packets take another way
 	anew   func()       // begins anew
 
 	mu    sync.Mutex
@@ -92,9 +96,11 @@ func (e *Peer) look(c *quic.Conn, now time.Duration) {
 		g.full, g.seen = s.CongestionWindow, now
 	}
 	wide := g.full == 0 || now-g.seen > growthFull || s.CongestionWindow < g.full/2
-	if !wide || !stuck(was, s, took) || now-g.since < g.wait {
+	moved := g.moved.Load() && used(was, s, took)
+	if !moved && !(wide && stuck(was, s, took)) || now-g.since < g.wait {
 		return
 	}
+	g.moved.Store(false)
 	g.since, g.from = now, s.CongestionWindow
 	g.wait = min(2*max(g.wait, growthAgain), growthRarely)
 	g.at = 0 // what comes next is not compared with what was
@@ -107,9 +113,15 @@ func stuck(was, is quic.ConnectionStats, took time.Duration) bool {
 	if is.MinRTT < growthShort || queued(is) || is.PacketsLost != was.PacketsLost {
 		return false
 	}
-	full := float64(was.CongestionWindow) * float64(took) / float64(is.SmoothedRTT)
-	return float64(is.BytesSent-was.BytesSent) > 0.7*full && // it was used
-		is.CongestionWindow < was.CongestionWindow*5/4
+	return used(was, is, took) && is.CongestionWindow < was.CongestionWindow*5/4
+}
+
+// used says that a connection sent about what its window lets it.
+func used(was, is quic.ConnectionStats, took time.Duration) bool {
+	if is.SmoothedRTT <= 0 {
+		return false
+	}
+	return float64(is.BytesSent-was.BytesSent) > 0.7*float64(was.CongestionWindow)*float64(took)/float64(is.SmoothedRTT)
 }
 
 // queued says that packets wait on the way.

@@ -208,6 +208,7 @@ func (e *Peer) sent(b []byte, seg int) {
 
 // resend queues the remembered packets, the oldest first.
 func (e *Peer) resend(out *relay.Outbox) {
+	e.growth.moved.Store(true)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for i := range kept {

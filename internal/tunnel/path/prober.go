@@ -340,6 +340,7 @@ func (q *prober) pong(m probe, from netip.AddrPort) {
 	t := &directPath{to: from}
 	t.prove(now)
 	q.e.direct.Store(t)
+	q.e.growth.moved.Store(true)
 	q.p.c.Log.Debug("the tunnel goes directly", "to", from, "rtt", rtt)
 	q.ping(from, 0) // tells the agent
 	q.poke()
