@@ -104,14 +104,18 @@ bench-operator: operator
 	set -o pipefail; assets=$$(tools/kube/setup) && KUBEBUILDER_ASSETS=$$assets $(GO) test -v -timeout 15m -count 1 -run TestMeasure ./internal/operator -measure $(BIN)/coder-operator | grep -E ' (ok|short)$$|^settled|FAIL'
 
 # Generated code is committed; this makes it anew.
-generate: web/node_modules/.installed $(TOOLS)/sqlc $(TOOLS)/protoc-gen-go $(TOOLS)/protoc-gen-go-drpc $(TOOLS)/controller-gen
+generate: web/node_modules/.installed $(TOOLS)/sqlc $(TOOLS)/protoc-gen-go $(TOOLS)/protoc-gen-go-drpc $(TOOLS)/controller-gen $(TOOLS)/openapi-gen
 	cd internal/postgres && $(TOOLS)/sqlc generate
 	PATH=$(TOOLS):$$PATH protoc -I. --go_out=. --go_opt=paths=source_relative --go-drpc_out=. --go-drpc_opt=paths=source_relative api/*/*.proto
 	$(TOOLS)/controller-gen object crd:maxDescLen=200 paths=./api/v1alpha1 output:crd:dir=deploy/crd
+	$(TOOLS)/controller-gen object paths=./api/aggregation/v1alpha1
+	$(TOOLS)/openapi-gen --go-header-file /dev/null --output-dir api/aggregation/openapi --output-pkg github.com/seed-2a7f8fe7/coder/api/aggregation/openapi \
+		--output-file zz_generated.openapi.go --report-filename /dev/null \
+		k8s.io/apimachinery/pkg/apis/meta/v1 k8s.io/apimachinery/pkg/runtime k8s.io/apimachinery/pkg/version ./api/aggregation/v1alpha1
 	cd web && $(NODE) npm run --silent generate
 
 check-generated: generate
-	@git diff --exit-code --stat -- internal/postgres/sqlc 'api/*.pb.go' api/v1alpha1 deploy/crd web/src/api/schema.gen.ts || { echo 'generated code is not up to date: run make generate and commit'; exit 1; }
+	@git diff --exit-code --stat -- internal/postgres/sqlc 'api/*.pb.go' api/v1alpha1 api/aggregation deploy/crd web/src/api/schema.gen.ts || { echo 'generated code is not up to date: run make generate and commit'; exit 1; }
 
 $(TOOLS)/promcheck: $(wildcard tools/promcheck/*)
 	@mkdir -p $(TOOLS)

@@ -61,6 +61,7 @@ var pairs = map[string]map[string]string{
 	"internal/operator/round":        {"internal/operator/shape": "the owner's label", "internal/operator/remote": "the server"},
 	"internal/operator/controlplane": {"internal/operator/shape": "the shape of pods", "internal/operator/apply": "how objects come about", "internal/operator/remote": "the server", "internal/operator/round": "what rounds have in common"},
 	"internal/operator/proxy":        {"internal/operator/shape": "the shape of pods", "internal/operator/apply": "how objects come about", "internal/operator/remote": "the server", "internal/operator/round": "what rounds have in common"},
+	"internal/operator/aggregated":   {"internal/operator/round": "what controllers are given, and a server's authorities", "internal/operator/remote": "the server", "internal/archive": "template sources"},
 	"internal/operator/provisioner":  {"internal/operator/shape": "the shape of pods", "internal/operator/apply": "how objects come about", "internal/operator/remote": "the server", "internal/operator/round": "what rounds have in common"},
 	// A family imports no other; each process is linked by one of them only.
 	"internal/cli/inside":      {"internal/agent": "the agent it starts", "internal/usage": "what stat shows"},
@@ -90,8 +91,8 @@ var confined = map[string][]string{
 	"github.com/smallstep/pkcs7":                 {"internal/instance"},
 	"github.com/coreos/go-oidc":                  {"internal/login", "internal/instance"},
 	"golang.org/x/oauth2":                        {"internal/login"},
-	"k8s.io":                                     {"internal/operator", "api/v1alpha1", "cmd/coder-operator"},
-	"sigs.k8s.io":                                {"internal/operator", "api/v1alpha1", "cmd/coder-operator"},
+	"k8s.io":                                     {"internal/operator", "api/aggregation", "api/v1alpha1", "cmd/coder-operator"},
+	"sigs.k8s.io":                                {"internal/operator", "api/aggregation", "api/v1alpha1", "cmd/coder-operator"},
 	"net/http":                                   {"internal/operator", "client", "internal/agentapi", "internal/appproxy", "internal/instance", "internal/httpapi", "internal/provisionapi", "internal/telemetry", "internal/login", "internal/server", "internal/servertest", "internal/provisionerd", "internal/agent", "internal/agenttest", "internal/cli/app", "internal/tunnel", "internal/switchboard", "internal/terraform", "internal/bench", "web", "e2e"},
 }
 

@@ -49,6 +49,12 @@ func Main(m *testing.M, scheme *runtime.Scheme, run func(*Cluster) int) int {
 	// The cluster has neither the controller that makes default accounts nor
 	// nodes, so nothing waits for them.
 	e.ControlPlane.GetAPIServer().Configure().Append("disable-admission-plugins", "ServiceAccount")
+	end, err := frontProxy(e)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer end()
 	rest, err := e.Start()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "start the API server:", err)

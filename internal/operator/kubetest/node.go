@@ -31,6 +31,8 @@ type Node struct {
 	// Start starts what a pod runs; env is its environment, read as the kubelet
 	// reads it. nil runs nothing.
 	Start func(pod *corev1.Pod, env map[string]string) (Process, error)
+	// Broken is an image that no registry gives.
+	Broken string
 	// Every is how often it looks; zero is 50 milliseconds.
 	Every time.Duration
 
@@ -124,9 +126,12 @@ func (n *Node) roll(ctx context.Context, d *appsv1.Deployment, pods []corev1.Pod
 			return err
 		}
 	}
+	up := int32(len(current)) //nolint:gosec // a test's number
 	status := appsv1.DeploymentStatus{
-		ObservedGeneration: d.Generation, Replicas: int32(len(current) + len(old)), //nolint:gosec // a test's numbers
-		UpdatedReplicas: int32(len(current)), ReadyReplicas: int32(len(current)), AvailableReplicas: int32(len(current)), //nolint:gosec // as above
+		ObservedGeneration: d.Generation, Replicas: up + int32(len(old)), UpdatedReplicas: up, ReadyReplicas: up, AvailableReplicas: up, //nolint:gosec // as above
+	}
+	if n.Broken != "" && d.Spec.Template.Spec.Containers[0].Image == n.Broken {
+		status.ReadyReplicas, status.AvailableReplicas = 0, 0
 	}
 	if fmt.Sprint(status) == fmt.Sprint(d.Status) {
 		return nil
@@ -150,7 +155,8 @@ func (n *Node) begin(ctx context.Context, d *appsv1.Deployment) (*corev1.Pod, er
 	p.Spec.NodeName = "node"
 	p.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(d, appsv1.SchemeGroupVersion.WithKind("Deployment"))}
 	p.Finalizers = []string{"test/node"} // goes when the process has ended
-	if n.Start != nil {
+	broken := n.Broken != "" && p.Spec.Containers[0].Image == n.Broken
+	if n.Start != nil && !broken {
 		env, err := n.environment(ctx, p)
 		if err != nil {
 			return nil, err
@@ -165,6 +171,13 @@ func (n *Node) begin(ctx context.Context, d *appsv1.Deployment) (*corev1.Pod, er
 	}
 	if err := n.Cluster.Client.Create(ctx, p); err != nil {
 		return nil, err
+	}
+	if broken {
+		p.Status = corev1.PodStatus{Phase: corev1.PodPending, ContainerStatuses: []corev1.ContainerStatus{{
+			Name: p.Spec.Containers[0].Name, Image: n.Broken,
+			State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff", Message: "the registry refuses: 403 Forbidden"}},
+		}}}
+		return p, n.Cluster.Client.Status().Update(ctx, p)
 	}
 	p.Status = corev1.PodStatus{Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}}
 	return p, n.Cluster.Client.Status().Update(ctx, p)

@@ -1,0 +1,26 @@
+// Package v1alpha1 is the aggregated API of Kubernetes, group
+// aggregation.coder.com: the workspaces and templates of a control plane as
+// objects of the namespace that its CoderControlPlane is in. Nothing of them is
+// stored in the cluster: the operator answers for them out of the control
+// plane's own API. (OP-20)
+//
+// +kubebuilder:object:generate=true
+// +k8s:openapi-gen=true
+// +groupName=aggregation.coder.com
+package v1alpha1
+
+import (
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// GroupName is the API group.
+const GroupName = "aggregation.coder.com"
+
+// GroupVersion is the group and its version.
+func GroupVersion() schema.GroupVersion { return schema.GroupVersion{Group: GroupName, Version: "v1alpha1"} }
+
+// AddToScheme lets a scheme know the kinds of a version of the group.
+func AddToScheme(s *runtime.Scheme, gv schema.GroupVersion) {
+	s.AddKnownTypes(gv, &CoderWorkspace{}, &CoderWorkspaceList{}, &CoderTemplate{}, &CoderTemplateList{})
+}

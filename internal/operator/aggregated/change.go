@@ -1,0 +1,113 @@
+package aggregated
+
+import (
+	"context"
+	"log/slog"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/apiserver/pkg/registry/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/seed-2a7f8fe7/coder/api/aggregation/v1alpha1"
+)
+
+// updated gives what an update makes of the object that is there now. It must
+// name the version that it is made of, so that nobody undoes what they have not
+// seen. (OP-21)
+func (s *store) updated(ctx context.Context, now object, info rest.UpdatedObjectInfo, validate rest.ValidateObjectUpdateFunc) (object, error) {
+	o, err := info.UpdatedObject(ctx, now.DeepCopyObject())
+	if err != nil {
+		return nil, err
+	}
+	want, ok := o.(object)
+	if !ok {
+		return nil, apierrors.NewBadRequest("the object is none of this resource")
+	}
+	if p := info.Preconditions(); p != nil {
+		if err := s.precondition(now, p.UID, p.ResourceVersion); err != nil {
+			return nil, err
+		}
+	}
+	switch want.GetResourceVersion() {
+	case now.GetResourceVersion():
+	case "":
+		return nil, apierrors.NewInvalid(v1alpha1.GroupVersion().WithKind(s.kind).GroupKind(), now.GetName(), field.ErrorList{
+			field.Required(field.NewPath("metadata", "resourceVersion"), "an update must name the version that it is made of"),
+		})
+	default:
+		return nil, apierrors.NewConflict(s.GroupResource, now.GetName(), errOutdated)
+	}
+	if want.GetUID() != "" && want.GetUID() != now.GetUID() {
+		return nil, apierrors.NewConflict(s.GroupResource, now.GetName(), errOutdated)
+	}
+	if validate != nil {
+		if err := validate(ctx, want.DeepCopyObject(), now.DeepCopyObject()); err != nil {
+			return nil, err
+		}
+	}
+	unkept(ctx, want, now)
+	return want, nil
+}
+
+// errOutdated says that an object changed since whoever asks has read it.
+var errOutdated = outdated{}
+
+type outdated struct{}
+
+func (outdated) Error() string {
+	return "the object has been modified; please apply your changes to the latest version and try again"
+}
+
+func (s *store) precondition(now object, uid *types.UID, version *string) error {
+	if uid != nil && *uid != now.GetUID() || version != nil && *version != now.GetResourceVersion() {
+		return apierrors.NewConflict(s.GroupResource, now.GetName(), errOutdated)
+	}
+	return nil
+}
+
+// deletable judges a deletion.
+func (s *store) deletable(ctx context.Context, now object, validate rest.ValidateObjectFunc, options *metav1.DeleteOptions) error {
+	if options != nil && options.Preconditions != nil {
+		if err := s.precondition(now, options.Preconditions.UID, options.Preconditions.ResourceVersion); err != nil {
+			return err
+		}
+	}
+	if validate == nil {
+		return nil
+	}
+	return validate(ctx, now.DeepCopyObject())
+}
+
+// stays refuses deletions in a namespace that ends. Kubernetes deletes everything
+// in it then, and what people work in is not to go because of where it is shown.
+func (s *store) stays(ctx context.Context, name string) error {
+	n := &corev1.Namespace{}
+	err := s.sites.Live.Get(ctx, client.ObjectKey{Name: genericapirequest.NamespaceValue(ctx)}, n)
+	if apierrors.IsNotFound(err) || err == nil && !n.DeletionTimestamp.IsZero() {
+		return apierrors.NewNotFound(s.GroupResource, name)
+	}
+	return err
+}
+
+func dryRun(o *metav1.UpdateOptions) []string {
+	if o == nil {
+		return nil
+	}
+	return o.DryRun
+}
+
+// note logs who changes what: the control plane's audit log knows the operator
+// alone.
+func (s *store) note(ctx context.Context, verb, namespace, name string) {
+	who := ""
+	if u, ok := genericapirequest.UserFrom(ctx); ok {
+		who = u.GetName()
+	}
+	s.log.LogAttrs(ctx, slog.LevelInfo, "changed through Kubernetes", slog.String("verb", verb), slog.String("resource", s.Resource),
+		slog.String("namespace", namespace), slog.String("name", name), slog.String("user", who))
+}

@@ -1,0 +1,178 @@
+package aggregated
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/apimachinery/pkg/util/sets"
+	openapinamer "k8s.io/apiserver/pkg/endpoints/openapi"
+	"k8s.io/apiserver/pkg/registry/rest"
+	genericapiserver "k8s.io/apiserver/pkg/server"
+	"k8s.io/apiserver/pkg/server/dynamiccertificates"
+	utilversion "k8s.io/apiserver/pkg/util/compatibility"
+	"k8s.io/client-go/kubernetes"
+	clientrest "k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/cluster"
+
+	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/api/aggregation/openapi"
+	"github.com/seed-2a7f8fe7/coder/api/aggregation/v1alpha1"
+	"github.com/seed-2a7f8fe7/coder/internal/operator/remote"
+	"github.com/seed-2a7f8fe7/coder/internal/operator/round"
+)
+
+// requestTimeout bounds a request that is no watch, and maxBody what is read of
+// one: a template's files as JSON. (OP-22, OP-23)
+const (
+	requestTimeout = 30 * time.Minute
+	maxBody        = 96 << 20
+)
+
+// Config is how the server runs.
+type Config struct {
+	// Rest is the cluster, and Scheme knows its kinds and ours.
+	Rest   *clientrest.Config
+	Scheme *runtime.Scheme
+	Log    *slog.Logger
+	// HTTP speaks to control planes; nil is http.DefaultClient.
+	HTTP *http.Client
+	// Namespaces are those that are shown; none is all.
+	Namespaces []string
+	// Listener is where it listens; it is closed in the end.
+	Listener net.Listener
+	// Certificate is what it shows, which may change while it runs.
+	Certificate dynamiccertificates.CertKeyContentProvider
+	// Engine is what imports templates that are made of files; "" is terraform.
+	Engine string
+}
+
+// Run answers requests until ctx ends.
+func Run(ctx context.Context, c Config) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	s, err := newSites(ctx, c)
+	if err != nil {
+		return err
+	}
+	k := newKeeper(s, c.Log)
+	generic, err := c.generic(ctx)
+	if err != nil {
+		return err
+	}
+	api := apiScheme()
+	group := genericapiserver.NewDefaultAPIGroupInfo(v1alpha1.GroupName, api, runtime.NewParameterCodec(api), serializer.NewCodecFactory(api))
+	group.VersionedResourcesStorageMap[v1alpha1.GroupVersion().Version] = c.resources(s, k)
+	if err := generic.InstallAPIGroup(&group); err != nil {
+		return err
+	}
+	kept := make(chan struct{})
+	go func() { defer close(kept); k.run(ctx) }()
+	err = generic.PrepareRun().RunWithContext(ctx)
+	cancel()
+	<-kept
+	return err
+}
+
+// newSites knows the control planes of the cluster.
+func newSites(ctx context.Context, c Config) (*sites, error) {
+	in, err := cluster.New(c.Rest, func(o *cluster.Options) {
+		o.Scheme = c.Scheme
+		o.Client.Cache = &client.CacheOptions{DisableFor: []client.Object{&corev1.Secret{}}}
+	})
+	if err != nil {
+		return nil, err
+	}
+	go in.Start(ctx) //nolint:errcheck // it ends with ctx
+	if !in.GetCache().WaitForCacheSync(ctx) {
+		return nil, ctx.Err()
+	}
+	return &sites{
+		Config: round.Config{Client: in.GetClient(), Live: in.GetAPIReader(), Sites: remote.New(c.HTTP, 0)}, namespaces: c.Namespaces,
+	}, nil
+}
+
+// apiScheme knows the kinds of the group. There is one version, so what is inside
+// is what is outside.
+func apiScheme() *runtime.Scheme {
+	s := runtime.NewScheme()
+	v1alpha1.AddToScheme(s, v1alpha1.GroupVersion())
+	v1alpha1.AddToScheme(s, schema.GroupVersion{Group: v1alpha1.GroupName, Version: runtime.APIVersionInternal})
+	metav1.AddToGroupVersion(s, v1alpha1.GroupVersion())
+	metav1.AddToGroupVersion(s, schema.GroupVersion{Version: "v1"})
+	s.AddUnversionedTypes(schema.GroupVersion{Version: "v1"}, &metav1.Status{}, &metav1.APIVersions{}, &metav1.APIGroupList{}, &metav1.APIGroup{}, &metav1.APIResourceList{})
+	for kind, of := range map[string]fields.Set{
+		"CoderWorkspace": workspaceFields(&v1alpha1.CoderWorkspace{}), "CoderTemplate": templateFields(&v1alpha1.CoderTemplate{}),
+	} {
+		known := sets.KeySet(of).Insert("metadata.name", "metadata.namespace")
+		must(s.AddFieldLabelConversionFunc(v1alpha1.GroupVersion().WithKind(kind), func(label, value string) (string, string, error) {
+			if !known.Has(label) {
+				return "", "", fmt.Errorf("%q is not supported as a field selector; there are %v", label, sets.List(known))
+			}
+			return label, value, nil
+		}))
+	}
+	must(s.SetVersionPriority(v1alpha1.GroupVersion()))
+	return s
+}
+
+// must is for what can fail only where the code is wrong.
+func must(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
+// generic is the library's server, without storage or admission of its own.
+func (c Config) generic(ctx context.Context) (*genericapiserver.GenericAPIServer, error) {
+	api := apiScheme()
+	g := genericapiserver.NewConfig(serializer.NewCodecFactory(api))
+	g.EffectiveVersion = utilversion.DefaultBuildEffectiveVersion()
+	g.RequestTimeout, g.MaxRequestBodyBytes = requestTimeout, maxBody
+	g.EnableProfiling, g.EnableIndex, g.EnableMetrics = false, false, true
+	g.SecureServing = &genericapiserver.SecureServingInfo{Listener: c.Listener, Cert: c.Certificate, HTTP2MaxStreamsPerConnection: 1000}
+	g.ExternalAddress = c.Listener.Addr().String()
+	g.LoopbackClientConfig = &clientrest.Config{Host: g.ExternalAddress} // nothing calls itself
+	namer := openapinamer.NewDefinitionNamer(api)
+	g.OpenAPIConfig = genericapiserver.DefaultOpenAPIConfig(openapi.GetOpenAPIDefinitions, namer)
+	g.OpenAPIConfig.Info.Title, g.OpenAPIConfig.Info.Version = "coder", coder.Version()
+	g.OpenAPIV3Config = genericapiserver.DefaultOpenAPIV3Config(openapi.GetOpenAPIDefinitions, namer)
+	g.OpenAPIV3Config.Info.Title, g.OpenAPIV3Config.Info.Version = "coder", coder.Version()
+	kube, err := kubernetes.NewForConfig(c.Rest)
+	if err != nil {
+		return nil, err
+	}
+	if err := identify(ctx, g, kube); err != nil {
+		return nil, err
+	}
+	return g.Complete(nil).New("coder-aggregated-apiserver", genericapiserver.NewEmptyDelegate())
+}
+
+// resources are what the group has.
+func (c Config) resources(s *sites, k *keeper) map[string]rest.Storage {
+	clock := newClock()
+	collect := func(resource, kind string, empty func() object, read func(context.Context, *site) ([]object, []string, error)) *collection {
+		out := &collection{
+			kindOf: kindOf{schema.GroupResource{Group: v1alpha1.GroupName, Resource: resource}, kind}, empty: empty, clock: clock, sites: s, read: read,
+			feeds: map[string]*feed{}, watchers: map[*watcher]struct{}{}, awake: k.awake,
+		}
+		k.collections = append(k.collections, out)
+		return out
+	}
+	w := workspaces{&store{
+		collection: collect("coderworkspaces", "CoderWorkspace", func() object { return &v1alpha1.CoderWorkspace{} }, readWorkspaces),
+		log:        c.Log, list: func() runtime.Object { return &v1alpha1.CoderWorkspaceList{} }, singular: "coderworkspace",
+		columns: workspaceColumns(), attributes: workspaceFields,
+	}}
+	return map[string]rest.Storage{"coderworkspaces": w}
+}

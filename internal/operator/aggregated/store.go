@@ -1,0 +1,235 @@
+package aggregated
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/apiserver/pkg/warning"
+)
+
+// store answers lists and watches of one kind; what is its own is in workspaces
+// and templates, which embed it.
+type store struct {
+	*collection
+	log      *slog.Logger
+	list     func() runtime.Object
+	singular string
+	short    []string
+	columns  []column
+	// attributes are the fields that objects may be selected by, beside name and
+	// namespace.
+	attributes func(object) fields.Set
+}
+
+// New, NewList, Destroy, NamespaceScoped, GetSingularName and ShortNames tell the
+// library what the resource is.
+func (s *store) New() runtime.Object     { return s.empty() }
+func (s *store) NewList() runtime.Object { return s.list() }
+func (s *store) Destroy()                {}
+func (s *store) NamespaceScoped() bool   { return true }
+func (s *store) GetSingularName() string { return s.singular }
+func (s *store) ShortNames() []string    { return s.short }
+func (s *store) Categories() []string    { return []string{"coder"} }
+
+// resume is where the next page of a list begins.
+type resume struct {
+	Version uint64 `json:"v"`
+	After   string `json:"a"`
+}
+
+// List lists the objects of a namespace, or of all. (OP-20)
+func (s *store) List(ctx context.Context, o *internalversion.ListOptions) (runtime.Object, error) {
+	if o == nil {
+		o = &internalversion.ListOptions{}
+	}
+	namespace := genericapirequest.NamespaceValue(ctx)
+	namespaces, err := s.scope(ctx, namespace)
+	if err != nil {
+		return nil, err
+	}
+	var from resume
+	if o.Continue != "" {
+		b, err := base64.RawURLEncoding.DecodeString(o.Continue)
+		if err != nil || json.Unmarshal(b, &from) != nil {
+			return nil, apierrors.NewBadRequest("the continue token is none that this server gave: list from the beginning")
+		}
+	}
+	if err := s.fresh(ctx, namespace, namespaces, o.Continue != ""); err != nil {
+		return nil, err
+	}
+	all, version := s.known(namespaces)
+	if from.Version != 0 {
+		version = from.Version // so that a watch from it tells what changed between the pages
+	}
+	matches := s.matcher(o)
+	all = slices.DeleteFunc(all, func(x object) bool { return keyOf(x) <= from.After || !matches(x) })
+	out := s.list()
+	m, err := meta.ListAccessor(out)
+	if err != nil {
+		return nil, err
+	}
+	m.SetResourceVersion(format(version))
+	if o.Limit > 0 && int64(len(all)) > o.Limit {
+		left := int64(len(all)) - o.Limit
+		all = all[:o.Limit]
+		b, err := json.Marshal(resume{Version: version, After: keyOf(all[len(all)-1])})
+		if err != nil {
+			return nil, err
+		}
+		m.SetContinue(base64.RawURLEncoding.EncodeToString(b))
+		m.SetRemainingItemCount(&left)
+	}
+	items := make([]runtime.Object, len(all))
+	for i, x := range all {
+		items[i] = x.DeepCopyObject()
+	}
+	return out, meta.SetList(out, items)
+}
+
+// fresh reads namespaces anew. Of all namespaces, one whose control plane cannot
+// be reached is shown as it was last, with a warning; one of which nothing is
+// known yet is a failure, as nothing is not what it has.
+func (s *store) fresh(ctx context.Context, namespace string, namespaces []string, known bool) error {
+	for _, n := range namespaces {
+		if known && s.read1(n) {
+			continue // a later page
+		}
+		_, err := s.sync(ctx, n)
+		if err == nil {
+			continue
+		}
+		if err := s.refuse("", err); namespace != "" || !s.read1(n) {
+			return err
+		}
+		warning.AddWarning(ctx, "", fmt.Sprintf("namespace %s is shown as it was read last: %s", n, err))
+	}
+	return nil
+}
+
+// read1 says whether a namespace was ever read.
+func (s *store) read1(namespace string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f := s.feeds[namespace]
+	return f != nil && f.start != 0
+}
+
+// matcher gives what the selectors of a request take.
+func (s *store) matcher(o *internalversion.ListOptions) func(object) bool {
+	return func(x object) bool {
+		if o.LabelSelector != nil && !o.LabelSelector.Matches(labelsOf(x)) {
+			return false
+		}
+		if o.FieldSelector == nil || o.FieldSelector.Empty() {
+			return true
+		}
+		set := s.attributes(x)
+		set["metadata.name"], set["metadata.namespace"] = x.GetName(), x.GetNamespace()
+		return o.FieldSelector.Matches(set)
+	}
+}
+
+// Watch tells of changes. (OP-23)
+func (s *store) Watch(ctx context.Context, o *internalversion.ListOptions) (watch.Interface, error) {
+	if o == nil {
+		o = &internalversion.ListOptions{}
+	}
+	version, err := parseVersion(o.ResourceVersion)
+	if err != nil {
+		return nil, err
+	}
+	namespace := genericapirequest.NamespaceValue(ctx)
+	namespaces, err := s.scope(ctx, namespace)
+	if err != nil {
+		return nil, err
+	}
+	at := start{version: version, initial: version == 0, bookmarks: o.AllowWatchBookmarks}
+	if o.SendInitialEvents != nil {
+		at.initial = *o.SendInitialEvents
+		at.bookmark = at.initial && o.AllowWatchBookmarks
+	}
+	if err := s.fresh(ctx, namespace, namespaces, !at.initial); err != nil {
+		return nil, err
+	}
+	return s.watch(ctx, namespace, namespaces, s.matcher(o), at)
+}
+
+// find gives an object that is known.
+func (s *store) find(namespace, name string) object {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if f := s.feeds[namespace]; f != nil && f.items[name] != nil {
+		return f.items[name].object
+	}
+	return nil
+}
+
+// ConvertToTable gives the columns that kubectl shows.
+func (s *store) ConvertToTable(_ context.Context, o runtime.Object, options runtime.Object) (*metav1.Table, error) {
+	t := &metav1.Table{}
+	if opts, ok := options.(*metav1.TableOptions); !ok || !opts.NoHeaders {
+		for _, c := range s.columns {
+			t.ColumnDefinitions = append(t.ColumnDefinitions, c.TableColumnDefinition)
+		}
+	}
+	row := func(o runtime.Object) error {
+		x, ok := o.(object)
+		if !ok {
+			return fmt.Errorf("%T is not an object of this API", o)
+		}
+		var cells []any
+		for _, c := range s.columns {
+			cells = append(cells, c.cell(x))
+		}
+		t.Rows = append(t.Rows, metav1.TableRow{Cells: cells, Object: runtime.RawExtension{Object: o}})
+		return nil
+	}
+	if !meta.IsListType(o) {
+		if x, ok := o.(object); ok {
+			t.ResourceVersion = x.GetResourceVersion()
+		}
+		return t, row(o)
+	}
+	m, err := meta.ListAccessor(o)
+	if err != nil {
+		return nil, err
+	}
+	t.ResourceVersion, t.Continue, t.RemainingItemCount = m.GetResourceVersion(), m.GetContinue(), m.GetRemainingItemCount()
+	return t, meta.EachListItem(o, row)
+}
+
+// unkept warns of metadata that the control plane has no place for.
+func unkept(ctx context.Context, given, kept metav1.Object) {
+	var lost []string
+	if len(given.GetAnnotations()) > 0 {
+		lost = append(lost, "annotations")
+	}
+	for k, v := range given.GetLabels() {
+		if kept == nil || kept.GetLabels()[k] != v {
+			lost = append(lost, "labels")
+			break
+		}
+	}
+	if len(given.GetFinalizers()) > 0 {
+		lost = append(lost, "finalizers")
+	}
+	if len(given.GetOwnerReferences()) > 0 {
+		lost = append(lost, "ownerReferences")
+	}
+	if len(lost) > 0 {
+		warning.AddWarning(ctx, "", "not kept, as control planes have no place for them: "+strings.Join(lost, ", "))
+	}
+}

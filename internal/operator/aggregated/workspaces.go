@@ -1,0 +1,344 @@
+package aggregated
+
+import (
+	"context"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/google/uuid"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/apiserver/pkg/registry/rest"
+
+	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/api/aggregation/v1alpha1"
+	coderclient "github.com/seed-2a7f8fe7/coder/client"
+)
+
+// Bounds of what is read and listened to.
+const (
+	pageSize       = 1000
+	maxReads       = 5
+	maxOrgTopics   = 16
+	maxBuildTopics = 40
+)
+
+// workspaces is the resource coderworkspaces.
+type workspaces struct{ *store }
+
+// readWorkspaces reads all workspaces of a control plane.
+func readWorkspaces(ctx context.Context, s *site) ([]object, []string, error) {
+	for range maxReads {
+		all, whole, err := workspacePages(ctx, s)
+		if err != nil {
+			return nil, nil, err
+		}
+		if !whole {
+			continue
+		}
+		out := make([]object, len(all))
+		for i, w := range all {
+			out[i] = workspaceOf(s.namespace, w)
+		}
+		return out, topicsOf(all), nil
+	}
+	return nil, nil, coder.Errorf(coder.CodeUnavailable, "the control plane's workspaces changed faster than they could be listed")
+}
+
+// workspacePages reads page by page, each beginning with what the one before
+// ended with; where that is not so, something came or went in between and the
+// list is not whole.
+func workspacePages(ctx context.Context, s *site) ([]coder.Workspace, bool, error) {
+	var all []coder.Workspace
+	for {
+		q := url.Values{"limit": {strconv.Itoa(pageSize)}, "offset": {strconv.Itoa(max(0, len(all)-1))}}
+		var page coder.WorkspacesResponse
+		err := s.ask(ctx, func(ctx context.Context, c *coderclient.Client) (err error) {
+			page, err = c.Workspaces(ctx, q)
+			return err
+		})
+		if err != nil {
+			return nil, false, err
+		}
+		got := page.Workspaces
+		if len(all) > 0 {
+			if len(got) == 0 || got[0].ID != all[len(all)-1].ID {
+				return nil, false, nil
+			}
+			got = got[1:]
+		}
+		all = append(all, got...)
+		if len(page.Workspaces) < pageSize {
+			return all, true, nil
+		}
+	}
+}
+
+// topicsOf gives the topics that tell of changes of workspaces: of all that people
+// do, of what organizations' jobs do, and of those that are on their way.
+func topicsOf(all []coder.Workspace) []string {
+	out := []string{string(coder.RBACResourceWorkspace)}
+	organizations := map[uuid.UUID]bool{}
+	building := 0
+	for _, w := range all {
+		if !organizations[w.OrganizationID] && len(organizations) < maxOrgTopics {
+			organizations[w.OrganizationID] = true
+			out = append(out, "jobs/"+w.OrganizationID.String())
+		}
+		switch w.LatestBuild.Job.Status {
+		case coder.ProvisionerJobStatusPending, coder.ProvisionerJobStatusRunning, coder.ProvisionerJobStatusCanceling:
+			if building++; building <= maxBuildTopics {
+				out = append(out, "workspace/"+w.ID.String())
+			}
+		}
+	}
+	return out
+}
+
+// get reads one workspace of the namespace of a request.
+func (s workspaces) get(ctx context.Context, name string) (*site, coder.Workspace, *v1alpha1.CoderWorkspace, error) {
+	namespace := genericapirequest.NamespaceValue(ctx)
+	p, ok := parts(name, 3)
+	if !ok {
+		return nil, coder.Workspace{}, nil, apierrors.NewNotFound(s.GroupResource, name)
+	}
+	at, err := s.sites.of(ctx, namespace)
+	if err != nil {
+		return nil, coder.Workspace{}, nil, s.refuse(name, err)
+	}
+	var w coder.Workspace
+	err = at.ask(ctx, func(ctx context.Context, c *coderclient.Client) (err error) {
+		w, err = c.WorkspaceByOwnerAndName(ctx, p[1], p[2], nil)
+		return err
+	})
+	if err == nil && !strings.EqualFold(w.OrganizationName, p[0]) {
+		err = coder.Errorf(coder.CodeNotFound, "%s's workspace %s is in the organization %s", p[1], p[2], w.OrganizationName)
+	}
+	if err != nil {
+		return at, w, nil, s.refuse(name, err)
+	}
+	return at, w, workspaceOf(namespace, w), nil
+}
+
+// Get gives a workspace.
+func (s workspaces) Get(ctx context.Context, name string, _ *metav1.GetOptions) (runtime.Object, error) {
+	_, _, out, err := s.get(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// Create makes a workspace, which starts.
+func (s workspaces) Create(ctx context.Context, o runtime.Object, validate rest.ValidateObjectFunc, options *metav1.CreateOptions) (runtime.Object, error) {
+	in, ok := o.(*v1alpha1.CoderWorkspace)
+	if !ok {
+		return nil, apierrors.NewBadRequest("the object is no CoderWorkspace")
+	}
+	p, errs := s.check(in)
+	if len(errs) > 0 {
+		return nil, apierrors.NewInvalid(v1alpha1.GroupVersion().WithKind(s.kind).GroupKind(), in.Name, errs)
+	}
+	if validate != nil {
+		if err := validate(ctx, in.DeepCopyObject()); err != nil {
+			return nil, err
+		}
+	}
+	namespace := genericapirequest.NamespaceValue(ctx)
+	at, err := s.sites.of(ctx, namespace)
+	if err != nil {
+		return nil, s.refuse(in.Name, err)
+	}
+	req, err := s.request(ctx, at, in, p)
+	if err != nil {
+		return nil, s.refuse(in.Name, err)
+	}
+	unkept(ctx, in, nil)
+	if options != nil && len(options.DryRun) > 0 {
+		return in, nil
+	}
+	s.note(ctx, "create", namespace, in.Name)
+	var made coder.Workspace
+	err = at.ask(ctx, func(ctx context.Context, c *coderclient.Client) (err error) {
+		made, err = c.CreateWorkspace(ctx, p[1], req)
+		return err
+	})
+	if coder.Is(err, coder.CodeConflict) {
+		return nil, apierrors.NewAlreadyExists(s.GroupResource, in.Name)
+	}
+	if err != nil {
+		return nil, s.refuse(in.Name, err)
+	}
+	s.awake()
+	return workspaceOf(namespace, made), nil
+}
+
+// check judges a new workspace by itself, and gives the parts of its name.
+func (s workspaces) check(in *v1alpha1.CoderWorkspace) ([]string, field.ErrorList) {
+	var errs field.ErrorList
+	spec := field.NewPath("spec")
+	name := field.NewPath("metadata", "name")
+	p, ok := parts(in.Name, 3)
+	switch {
+	case in.Name == "":
+		errs = append(errs, field.Required(name, "give the name <organization>.<user>.<workspace>; none is generated"))
+	case !ok || in.Name != strings.ToLower(in.Name):
+		errs = append(errs, field.Invalid(name, in.Name, "a name is <organization>.<user>.<workspace>, each at most 32 lower-case letters, digits and single hyphens"))
+	case in.Spec.Organization != "" && !strings.EqualFold(in.Spec.Organization, p[0]):
+		errs = append(errs, field.Invalid(spec.Child("organization"), in.Spec.Organization, "the name says "+p[0]))
+	}
+	if in.Spec.TemplateName == "" && in.Spec.TemplateVersionID == "" {
+		errs = append(errs, field.Required(spec.Child("templateName"), "name a template, or one of its versions by templateVersionID"))
+	}
+	if v := in.Spec.TemplateVersionID; v != "" {
+		if _, err := uuid.Parse(v); err != nil {
+			errs = append(errs, field.Invalid(spec.Child("templateVersionID"), v, "is no UUID"))
+		}
+	}
+	if r := in.Spec.Running; r != nil && !*r {
+		errs = append(errs, field.Invalid(spec.Child("running"), false, "a new workspace starts: leave it out or say true, and stop it later"))
+	}
+	if t := in.Spec.TTLMillis; t != nil && *t < 0 {
+		errs = append(errs, field.Invalid(spec.Child("ttlMillis"), *t, "must not be negative"))
+	}
+	return p, errs
+}
+
+// request looks up what a new workspace names.
+func (s workspaces) request(ctx context.Context, at *site, in *v1alpha1.CoderWorkspace, p []string) (coder.CreateWorkspaceRequest, error) {
+	req := coder.CreateWorkspaceRequest{Name: p[2], TTLMS: in.Spec.TTLMillis, AutostartSchedule: in.Spec.AutostartSchedule}
+	err := at.ask(ctx, func(ctx context.Context, c *coderclient.Client) error {
+		organization, err := c.Organization(ctx, p[0])
+		if coder.Is(err, coder.CodeNotFound) {
+			return coder.Invalid("metadata.name", "there is no organization %s", p[0])
+		} else if err != nil {
+			return err
+		}
+		if in.Spec.TemplateName != "" {
+			t, err := c.TemplateByName(ctx, organization.Name, in.Spec.TemplateName)
+			if coder.Is(err, coder.CodeNotFound) {
+				return coder.Invalid("spec.templateName", "the organization %s has no template %s", organization.Name, in.Spec.TemplateName)
+			} else if err != nil {
+				return err
+			}
+			req.TemplateID = t.ID
+		}
+		if in.Spec.TemplateVersionID == "" {
+			return nil
+		}
+		id := uuid.MustParse(in.Spec.TemplateVersionID)
+		v, err := c.TemplateVersion(ctx, id)
+		if coder.Is(err, coder.CodeNotFound) || err == nil && (v.OrganizationID != organization.ID || req.TemplateID != uuid.Nil && v.TemplateID != req.TemplateID) {
+			return coder.Invalid("spec.templateVersionID", "there is no such version of the template")
+		}
+		req.TemplateID, req.TemplateVersionID = uuid.Nil, id
+		return err
+	})
+	return req, err
+}
+
+// Update starts or stops a workspace: nothing else of it can be changed. (OP-21)
+func (s workspaces) Update(ctx context.Context, name string, info rest.UpdatedObjectInfo, create rest.ValidateObjectFunc, validate rest.ValidateObjectUpdateFunc, mayCreate bool, options *metav1.UpdateOptions) (runtime.Object, bool, error) {
+	at, w, now, err := s.get(ctx, name)
+	if apierrors.IsNotFound(err) && mayCreate {
+		o, err := info.UpdatedObject(ctx, s.New())
+		if err != nil {
+			return nil, false, err
+		}
+		out, err := s.Create(ctx, o, create, &metav1.CreateOptions{DryRun: dryRun(options)})
+		return out, err == nil, err
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	o, err := s.updated(ctx, now, info, validate)
+	if err != nil {
+		return nil, false, err
+	}
+	want, ok := o.(*v1alpha1.CoderWorkspace)
+	if !ok {
+		return nil, false, apierrors.NewBadRequest("the object is no CoderWorkspace")
+	}
+	if errs := onlyRunning(want, now); len(errs) > 0 {
+		return nil, false, apierrors.NewInvalid(v1alpha1.GroupVersion().WithKind(s.kind).GroupKind(), name, errs)
+	}
+	if want.Spec.Running == nil || *want.Spec.Running == *now.Spec.Running {
+		return now, false, nil
+	}
+	if len(dryRun(options)) > 0 {
+		now.Spec.Running = want.Spec.Running
+		return now, false, nil
+	}
+	transition := coder.WorkspaceTransitionStop
+	if *want.Spec.Running {
+		transition = coder.WorkspaceTransitionStart
+	}
+	out, err := s.build(ctx, at, w, transition, name)
+	return out, false, err
+}
+
+// build has a workspace start, stop or be deleted, and gives it as it is then.
+func (s workspaces) build(ctx context.Context, at *site, w coder.Workspace, transition coder.WorkspaceTransition, name string) (runtime.Object, error) {
+	s.note(ctx, string(transition), at.namespace, name)
+	err := at.ask(ctx, func(ctx context.Context, c *coderclient.Client) error {
+		_, err := c.CreateWorkspaceBuild(ctx, w.ID, coder.CreateWorkspaceBuildRequest{Transition: transition})
+		return err
+	})
+	if err != nil {
+		return nil, s.refuse(name, err)
+	}
+	s.awake()
+	err = at.ask(ctx, func(ctx context.Context, c *coderclient.Client) (err error) {
+		w, err = c.Workspace(ctx, w.ID, url.Values{"include_deleted": {"true"}})
+		return err
+	})
+	if err != nil {
+		return nil, s.refuse(name, err)
+	}
+	return workspaceOf(at.namespace, w), nil
+}
+
+// onlyRunning refuses changes of what cannot be changed. What is left out stays.
+func onlyRunning(want, now *v1alpha1.CoderWorkspace) field.ErrorList {
+	var errs field.ErrorList
+	fixed := func(name, want, now string) {
+		if want != "" && want != now {
+			errs = append(errs, field.Forbidden(field.NewPath("spec", name), "only running can be changed here; the control plane changes the rest"))
+		}
+	}
+	fixed("organization", want.Spec.Organization, now.Spec.Organization)
+	fixed("templateName", want.Spec.TemplateName, now.Spec.TemplateName)
+	fixed("templateVersionID", want.Spec.TemplateVersionID, now.Spec.TemplateVersionID)
+	if t := want.Spec.TTLMillis; t != nil && (now.Spec.TTLMillis == nil || *t != *now.Spec.TTLMillis) {
+		fixed("ttlMillis", "another", "")
+	}
+	if t := want.Spec.AutostartSchedule; t != nil && (now.Spec.AutostartSchedule == nil || *t != *now.Spec.AutostartSchedule) {
+		fixed("autostartSchedule", "another", "")
+	}
+	return errs
+}
+
+// Delete has a workspace deleted, which takes as long as its build: it is gone
+// when that has succeeded. (OP-21)
+func (s workspaces) Delete(ctx context.Context, name string, validate rest.ValidateObjectFunc, options *metav1.DeleteOptions) (runtime.Object, bool, error) {
+	if err := s.stays(ctx, name); err != nil {
+		return nil, false, err
+	}
+	at, w, now, err := s.get(ctx, name)
+	if err != nil {
+		return nil, false, err
+	}
+	if err := s.deletable(ctx, now, validate, options); err != nil {
+		return nil, false, err
+	}
+	deleting := w.LatestBuild.Transition == coder.WorkspaceTransitionDelete && w.LatestBuild.Job.CompletedAt == nil
+	if deleting || options != nil && len(options.DryRun) > 0 {
+		return now, false, nil
+	}
+	out, err := s.build(ctx, at, w, coder.WorkspaceTransitionDelete, name)
+	return out, false, err
+}
