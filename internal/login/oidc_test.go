@@ -3,6 +3,7 @@ package login_test
 import (
 	"crypto/rand"
 	"crypto/rsa"
+	"encoding/base64"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -14,6 +15,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/jackc/pgx/v5"
 
 	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/client"
@@ -28,6 +31,7 @@ func start(t *testing.T, p *provider, change func(*login.OIDC)) *servertest.Serv
 	t.Helper()
 	return servertest.Start(t, func(c *server.Config) {
 		c.ProvisionerDaemons = 0
+		c.EncryptionKeys = []string{base64.StdEncoding.EncodeToString([]byte("32 bytes that only tests may use"))}
 		c.OIDC = login.OIDC{IssuerURL: p.URL, ClientID: clientID, ClientSecret: clientSecret, AllowSignups: true, SignInText: "Example ID"}
 		if change != nil {
 			change(&c.OIDC)
@@ -105,6 +109,33 @@ func (b *browser) me() coder.User {
 		return coder.User{}
 	}
 	return u
+}
+
+// TestTokensAreEncrypted: what the provider gave is not to be read in the
+// database. That it is of use all the same, the tests of refreshes show.
+func TestTokensAreEncrypted(t *testing.T) {
+	p := newProvider(t)
+	s := start(t, p, nil)
+	p.as(person("ann", "ann@example.com"))
+	b := newBrowser(t, s.AccessURL())
+	b.login("/")
+	db, err := pgx.Connect(t.Context(), s.PostgresURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close(t.Context()) //nolint:errcheck // the test is over
+	var access, accessKey, refresh, refreshKey string
+	err = db.QueryRow(t.Context(), "SELECT access_token, access_token_key_id, refresh_token, refresh_token_key_id FROM user_links").Scan(&access, &accessKey, &refresh, &refreshKey)
+	if err != nil || len(accessKey) != 14 || refreshKey != accessKey {
+		t.Fatalf("keys %q and %q, %v", accessKey, refreshKey, err)
+	}
+	if _, plain := p.access[access]; plain || p.refresh[refresh] || access == "" || refresh == "" {
+		t.Errorf("the database holds %q and %q", access, refresh)
+	}
+	var unsealed int
+	if err := db.QueryRow(t.Context(), "SELECT count(*) FROM crypto_keys WHERE secret_key_id = ''").Scan(&unsealed); err != nil || unsealed != 0 {
+		t.Errorf("%d signing keys are not encrypted, %v", unsealed, err)
+	}
 }
 
 func TestOIDCFromTheFirstLoginOn(t *testing.T) {
