@@ -32,7 +32,11 @@ if [ -z "$binary" ]; then
 fi
 [ -n "$binary" ] || fail "no program to install: run 'make build', or name it with --binary"
 [ -f "$binary" ] || fail "there is no file $binary"
-version=$("$binary" version 2>/dev/null | head -n 1) || fail "$binary does not run on this machine ($(uname -s) $(uname -m))"
+version=$("$binary" version 2>/dev/null) || version=
+case $version in
+  coder\ *) version=${version%%,*} ;;
+  *) fail "$binary is not coder, or does not run on this machine ($(uname -s) $(uname -m))" ;;
+esac
 
 run() { if [ -n "$dry" ]; then echo "$*"; else "$@"; fi; }
 
