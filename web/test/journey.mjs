@@ -81,7 +81,7 @@ const journeys = {
     await page.getByRole('button', { name: 'More' }).click();
     await page.getByRole('menuitem', { name: /Delete/ }).click();
     assert.equal(await button('Delete').isDisabled(), true, 'the name must be typed first');
-    await page.getByLabel('Type first to delete it').fill('first');
+    await page.getByLabel('Type first to go on').fill('first');
     await button('Delete').click();
     await watcher.getByText('You have no workspace yet').waitFor();
   },

@@ -3,7 +3,7 @@ import { useDisclosure } from '@mantine/hooks';
 import { IconChevronDown, IconLogout, IconMoon, IconSettings, IconSun, IconWifiOff } from '@tabler/icons-react';
 import { useQuery, useSuspenseQuery } from '@tanstack/react-query';
 import { Link, Outlet, useRouter, useRouterState } from '@tanstack/react-router';
-import { Suspense, useEffect } from 'react';
+import { Suspense, useEffect, useRef } from 'react';
 import { api } from '../api/client';
 import { useLost } from '../api/live';
 import { type Permission, usePermissions } from '../api/permissions';
@@ -109,6 +109,17 @@ function Announcement() {
     ));
 }
 
+/** Puts the keyboard at the content of a page that somebody goes to, unless the page put it elsewhere. */
+function useFocusOnPages() {
+  const path = useRouterState({ select: (s) => s.resolvedLocation?.pathname });
+  const seen = useRef<string>(undefined);
+  useEffect(() => {
+    const first = seen.current === undefined;
+    seen.current = path;
+    if (!first && document.activeElement === document.body) document.getElementById('main')?.focus({ preventScroll: true });
+  }, [path]);
+}
+
 /** The frame of every page of somebody who is logged in. */
 export default function Shell() {
   const [open, { toggle, close }] = useDisclosure();
@@ -125,6 +136,7 @@ export default function Shell() {
     const redirect = router.state.location.href;
     router.navigate({ to: '/login', search: { redirect, message: 'Your session has ended. Please log in again.' } });
   }, [person, router]);
+  useFocusOnPages();
   if (!person) return <Loading />;
   return (
     <AppShell header={{ height: 52 }} navbar={{ width: 240, breakpoint: 'sm', collapsed: { desktop: true, mobile: !open } }} padding={0}>

@@ -1,7 +1,10 @@
 import { Group, Pagination, Text } from '@mantine/core';
 
 interface Props {
-  count: number;
+  /** How many there are in all; undefined when the server does not count them. */
+  count?: number;
+  /** How many are on this page, for lists that are not counted. */
+  rows?: number;
   size: number;
   page: number;
   /** What is counted, in the plural. */
@@ -10,12 +13,14 @@ interface Props {
 }
 
 /** Goes through the pages of a list; nothing when one page holds it all. */
-export function Pages({ count, size, page, of, onPage }: Props) {
+export function Pages({ count: counted, rows = 0, size, page, of, onPage }: Props) {
+  const more = counted === undefined && rows === size;
+  const count = counted ?? (page - 1) * size + rows + (more ? 1 : 0);
   if (count <= size && page === 1) return null;
   return (
     <Group justify="space-between" mt="md">
       <Text size="sm" c="dimmed">
-        {count.toLocaleString()} {of}
+        {more ? `More than ${(count - 1).toLocaleString()}` : count.toLocaleString()} {of}
       </Text>
       <Pagination
         total={Math.max(1, Math.ceil(count / size))}

@@ -1,4 +1,4 @@
-import { Button, Stack, Text, TextInput } from '@mantine/core';
+import { Button, Checkbox, Stack, Text, TextInput } from '@mantine/core';
 import { type ReactNode, useState } from 'react';
 import { modals, notifications } from './dialogs';
 
@@ -16,7 +16,9 @@ interface Destruction {
   name: string;
   /** The word on the button. */
   verb: string;
-  onYes: () => void;
+  /** Something that may be asked for with it. */
+  option?: { label: string; description: string };
+  onYes: (option: boolean) => void;
 }
 
 /** Asks for the name of what is about to be destroyed. */
@@ -24,20 +26,22 @@ export function confirmByName(d: Destruction): void {
   modals.open({ title: d.title, children: <ByName {...d} /> });
 }
 
-function ByName({ lost, name, verb, onYes }: Destruction) {
+function ByName({ lost, name, verb, option, onYes }: Destruction) {
   const [typed, setTyped] = useState('');
+  const [chosen, setChosen] = useState(false);
   return (
     <form
       onSubmit={(e) => {
         e.preventDefault();
         if (typed !== name) return;
         modals.closeAll();
-        onYes();
+        onYes(chosen);
       }}
     >
       <Stack>
         <Text size="sm">{lost}</Text>
-        <TextInput data-autofocus label={`Type ${name} to go on`} value={typed} onChange={(e) => setTyped(e.currentTarget.value)} />
+        <TextInput data-autofocus autoComplete="off" label={`Type ${name} to go on`} value={typed} onChange={(e) => setTyped(e.currentTarget.value)} />
+        {option && <Checkbox {...option} checked={chosen} onChange={(e) => setChosen(e.currentTarget.checked)} />}
         <Button type="submit" color="red" disabled={typed !== name}>
           {verb}
         </Button>

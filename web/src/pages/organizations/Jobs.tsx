@@ -8,6 +8,7 @@ import { api } from '../../api/client';
 import { useLive } from '../../api/live';
 import { Empty } from '../../parts/Empty';
 import { Loading } from '../../parts/Loading';
+import { Pages } from '../../parts/Pages';
 import { Refusal } from '../../parts/Refusal';
 import { Moment, duration } from '../../parts/time';
 import type { TabProps } from './data';
@@ -15,22 +16,22 @@ import { Cancel, JobStatus, JobSubject } from './Job';
 import { Tags, parseTags } from './tags';
 
 const statuses = ['pending', 'running', 'succeeded', 'failed', 'canceled'] as const;
-const shown = 100;
+const size = 50;
 
 /** What provisioners were asked to do: builds, imports and trials, the newest first. */
 export default function Jobs({ o }: TabProps) {
-  const { status, tags, initiator } = useSearch({ from: '/shell/organizations/$organization/$tab' });
+  const { status, tags, initiator, page = 1 } = useSearch({ from: '/shell/organizations/$organization/$tab' });
   const navigate = useNavigate({ from: '/organizations/$organization/$tab' });
   const words = tags?.split(' ').filter(Boolean) ?? [];
   const asked = parseTags(words);
-  const query = { status, initiator, tags: asked && words.length > 0 ? JSON.stringify(asked) : undefined, limit: shown };
+  const query = { status, initiator, tags: asked && words.length > 0 ? JSON.stringify(asked) : undefined, limit: size, offset: (page - 1) * size };
   const { data, error } = useQuery({
     queryKey: ['jobs', o.id, query],
     queryFn: ({ signal }) => api.get('/organizations/{organization}/provisionerjobs', { path: { organization: o.id }, query, signal }),
     placeholderData: keepPreviousData,
   });
   useLive([`jobs/${o.id}`], ['jobs', o.id]);
-  const set = (search: { status?: string; tags?: string; initiator?: string }) => navigate({ search: (old) => ({ ...old, ...search }), replace: true });
+  const set = (search: { status?: string; tags?: string; initiator?: string }) => navigate({ search: (old) => ({ ...old, page: undefined, ...search }), replace: true });
   return (
     <Stack>
       <Group align="flex-end">
@@ -117,11 +118,7 @@ export default function Jobs({ o }: TabProps) {
           </Table.ScrollContainer>
         </Paper>
       )}
-      {data?.length === shown && (
-        <Text size="sm" c="dimmed">
-          The newest {shown} are shown. Narrow the list down to see older ones.
-        </Text>
-      )}
+      {data && <Pages rows={data.length} size={size} page={page} of="jobs" onPage={(n) => navigate({ search: (old) => ({ ...old, page: n }) })} />}
     </Stack>
   );
 }

@@ -1,9 +1,11 @@
 import { Alert, Group, Paper, Progress, SimpleGrid, Stack, Text, Title } from '@mantine/core';
-import { useQuery } from '@tanstack/react-query';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { useNavigate, useSearch } from '@tanstack/react-router';
 import { type Schema, api } from '../../api/client';
 import { useLive } from '../../api/live';
 import { Empty } from '../../parts/Empty';
 import { Loading } from '../../parts/Loading';
+import { Pages } from '../../parts/Pages';
 import { Pending } from '../../parts/Pending';
 import { Refusal } from '../../parts/Refusal';
 import { Moment, duration } from '../../parts/time';
@@ -12,7 +14,7 @@ import { Cancel, type Job, JobSubject } from './Job';
 import { Tags, tagList } from './tags';
 
 type TagSet = Schema<'ProvisionerQueueTagSet'>;
-const shown = 50;
+const size = 25;
 const keyOf = (tags: Record<string, string>): string => JSON.stringify(tagList(tags));
 
 /** What waits and runs, by tag set, and why each job that waits does. */
@@ -21,9 +23,13 @@ export default function Queue({ o }: TabProps) {
     queryKey: ['queue', o.id],
     queryFn: () => api.get('/organizations/{organization}/provisionerqueue', { path: { organization: o.id } }),
   });
+  const { page = 1 } = useSearch({ from: '/shell/organizations/$organization/$tab' });
+  const navigate = useNavigate({ from: '/organizations/$organization/$tab' });
+  const query = { status: 'pending', limit: size, offset: (page - 1) * size };
   const waiting = useQuery({
-    queryKey: ['jobs', o.id, { status: 'pending', limit: shown }],
-    queryFn: () => api.get('/organizations/{organization}/provisionerjobs', { path: { organization: o.id }, query: { status: 'pending', limit: shown } }),
+    queryKey: ['jobs', o.id, query],
+    queryFn: () => api.get('/organizations/{organization}/provisionerjobs', { path: { organization: o.id }, query }),
+    placeholderData: keepPreviousData,
   });
   useLive([`jobs/${o.id}`, 'provisioner_daemon'], ['queue', o.id], ['jobs', o.id]);
   const error = queue.error ?? waiting.error;
@@ -39,11 +45,7 @@ export default function Queue({ o }: TabProps) {
       {queue.data.tag_sets.map((s) => (
         <Part key={keyOf(s.tags)} o={o} set={s} jobs={waiting.data.filter((j) => keyOf(j.tags) === keyOf(s.tags))} />
       ))}
-      {pending > shown && (
-        <Text size="sm" c="dimmed">
-          {pending} jobs wait; {shown} of them are shown.
-        </Text>
-      )}
+      <Pages count={Math.max(pending, (page - 1) * size + waiting.data.length)} size={size} page={page} of="jobs wait" onPage={(n) => navigate({ search: (s) => ({ ...s, page: n }) })} />
     </Stack>
   );
 }

@@ -203,7 +203,7 @@ function Publish({ t, v, moved }: { t: Template; v: Version; moved: boolean }) {
   const publish = useMutation({
     mutationFn: async () => {
       await api.patch('/templateversions/{templateversion}', { path: { templateversion: v.id }, body: { name, message } });
-      await api.patch('/templates/{template}/versions', { path: { template: t.id }, body: { id: v.id } });
+      await api.patch('/templates/{template}/versions', { path: { template: t.id }, body: { id: v.id, if_active_version_id: t.active_version_id } }); // what is said below to be replaced
     },
     onSuccess: async () => {
       forget(t.id);

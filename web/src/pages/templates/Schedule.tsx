@@ -1,8 +1,9 @@
 import { Button, Checkbox, Group, NumberInput, Paper, Select, Stack, Switch, Text, Title } from '@mantine/core';
 import { type FormEvent, useState } from 'react';
 import { Refusal, fieldError } from '../../parts/Refusal';
+import { Conflict } from './Conflict';
 import type { Template } from './data';
-import { day, hour, times, useSave } from './form';
+import { day, hour, times, useFields, useSave } from './form';
 
 const days = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday'];
 const named = days.map((d) => ({ value: d, label: d.slice(0, 1).toUpperCase() + d.slice(1) }));
@@ -19,22 +20,24 @@ function Days({ label, description, value, onChange, error }: { label: string; d
   );
 }
 
+const fields = (t: Template) => ({
+  ttl: t.default_ttl_ms / hour as string | number,
+  bump: t.activity_bump_ms / hour as string | number,
+  autostart: t.allow_user_autostart,
+  autostop: t.allow_user_autostop,
+  startDays: t.autostart_requirement.days_of_week,
+  stopDays: t.autostop_requirement.days_of_week,
+  weeks: t.autostop_requirement.weeks || 1,
+  failure: t.failure_ttl_ms / day as string | number,
+  dormant: t.time_til_dormant_ms / day as string | number,
+  remove: t.time_til_dormant_autodelete_ms / day as string | number,
+});
+
 /** When workspaces of the template start, stop, rest and are deleted. */
 export default function Schedule({ t }: { t: Template }) {
-  const [f, setF] = useState({
-    ttl: t.default_ttl_ms / hour as string | number,
-    bump: t.activity_bump_ms / hour as string | number,
-    autostart: t.allow_user_autostart,
-    autostop: t.allow_user_autostop,
-    startDays: t.autostart_requirement.days_of_week,
-    stopDays: t.autostop_requirement.days_of_week,
-    weeks: t.autostop_requirement.weeks || 1,
-    failure: t.failure_ttl_ms / day as string | number,
-    dormant: t.time_til_dormant_ms / day as string | number,
-    remove: t.time_til_dormant_autodelete_ms / day as string | number,
-  });
+  const { f, setF, base, conflict, begin } = useFields(t, fields);
   const [reset, setReset] = useState(false);
-  const save = useSave(t, 'schedule');
+  const save = useSave(base, 'schedule', begin);
   const set = <K extends keyof typeof f>(k: K) => (v: (typeof f)[K]) => setF((old) => ({ ...old, [k]: v }));
   const submit = (e: FormEvent) => {
     e.preventDefault();
@@ -57,6 +60,7 @@ export default function Schedule({ t }: { t: Template }) {
       <form onSubmit={submit}>
         <Stack>
           <Refusal error={save.error} />
+          {conflict && <Conflict t={t} begin={begin} />}
           <Title order={2} size="h3">
             Stop
           </Title>

@@ -1,30 +1,33 @@
 import { Button, Group, NumberInput, Paper, Select, Stack, Switch, Text, TextInput, Textarea, Title } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { type FormEvent, useState } from 'react';
+import type { FormEvent } from 'react';
 import { type Schema, api } from '../../api/client';
 import { Refusal, fieldError } from '../../parts/Refusal';
 import { complain, confirmByName, praise } from '../../parts/confirm';
+import { Conflict } from './Conflict';
 import { type Template, useTemplateRights } from './data';
-import { useSave } from './form';
+import { useFields, useSave } from './form';
+
+const fields = (t: Template) => ({
+  name: t.name,
+  display_name: t.display_name,
+  description: t.description,
+  icon: t.icon,
+  deprecation_message: t.deprecation_message,
+  require_active_version: t.require_active_version,
+  allow_user_cancel_workspace_jobs: t.allow_user_cancel_workspace_jobs,
+  max_port_share_level: t.max_port_share_level,
+  cors_behavior: t.cors_behavior,
+  use_classic_parameter_flow: t.use_classic_parameter_flow,
+  disable_module_cache: t.disable_module_cache,
+  max_concurrent_builds: t.max_concurrent_builds as string | number,
+});
 
 /** How the template is called and what it lets workspaces do. */
 export default function Settings({ t }: { t: Template }) {
-  const [f, setF] = useState({
-    name: t.name,
-    display_name: t.display_name,
-    description: t.description,
-    icon: t.icon,
-    deprecation_message: t.deprecation_message,
-    require_active_version: t.require_active_version,
-    allow_user_cancel_workspace_jobs: t.allow_user_cancel_workspace_jobs,
-    max_port_share_level: t.max_port_share_level,
-    cors_behavior: t.cors_behavior,
-    use_classic_parameter_flow: t.use_classic_parameter_flow,
-    disable_module_cache: t.disable_module_cache,
-    max_concurrent_builds: t.max_concurrent_builds as string | number,
-  });
-  const save = useSave(t, 'settings');
+  const { f, setF, base, conflict, begin } = useFields(t, fields);
+  const save = useSave(base, 'settings', begin);
   const error = (field: string) => fieldError(save.error, field);
   const set = <K extends keyof typeof f>(k: K) => (v: (typeof f)[K]) => setF((old) => ({ ...old, [k]: v }));
   const typed = (k: 'name' | 'display_name' | 'description' | 'icon' | 'deprecation_message') => ({
@@ -47,6 +50,7 @@ export default function Settings({ t }: { t: Template }) {
         >
           <Stack>
             <Refusal error={save.error} />
+            {conflict && <Conflict t={t} begin={begin} />}
             <TextInput label="Name" required description="Part of its address and of commands. Old links end when it changes." {...typed('name')} />
             <TextInput label="Display name" {...typed('display_name')} />
             <Textarea label="Description" autosize minRows={2} maxRows={6} {...typed('description')} />

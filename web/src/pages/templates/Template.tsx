@@ -26,8 +26,8 @@ const tabs: { tab: TemplateTab; title: string; needs?: 'update' | 'insights'; sh
   { tab: 'files', title: 'Files', needs: 'update', show: ({ t }) => <Files version={t.active_version_id} /> },
   { tab: 'variables', title: 'Variables', needs: 'update', show: ({ t }) => <Variables t={t} /> },
   { tab: 'permissions', title: 'Permissions', needs: 'update', show: ({ t }) => <Permissions t={t} /> },
-  { tab: 'schedule', title: 'Schedule', needs: 'update', show: ({ t }) => <Schedule key={t.updated_at} t={t} /> },
-  { tab: 'settings', title: 'Settings', needs: 'update', show: ({ t }) => <Settings key={t.updated_at} t={t} /> },
+  { tab: 'schedule', title: 'Schedule', needs: 'update', show: ({ t }) => <Schedule t={t} /> },
+  { tab: 'settings', title: 'Settings', needs: 'update', show: ({ t }) => <Settings t={t} /> },
   { tab: 'insights', title: 'Insights', needs: 'insights', show: ({ t }) => <Insights t={t} /> },
 ];
 

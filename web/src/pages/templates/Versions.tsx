@@ -1,8 +1,7 @@
 import { Anchor, Badge, Button, Group, Menu, Paper, Table, Text, VisuallyHidden } from '@mantine/core';
 import { IconDotsVertical } from '@tabler/icons-react';
 import { keepPreviousData, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { Link } from '@tanstack/react-router';
-import { useState } from 'react';
+import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { api } from '../../api/client';
 import { useLive } from '../../api/live';
 import { Loading } from '../../parts/Loading';
@@ -27,13 +26,13 @@ export function ImportBadge({ v }: { v: Version }) {
 
 /** The versions of a template, the newest first. */
 export default function Versions({ t }: { t: Template }) {
-  const [page, setPage] = useState(1);
+  const { page = 1 } = useSearch({ from: '/shell/templates/$organization/$template' });
+  const navigate = useNavigate({ from: '/templates/$organization/$template' });
   const list = useQuery({ ...versionsQuery(t.id, page, size), placeholderData: keepPreviousData });
   const may = useTemplateRights(t);
   useLive([`jobs/${t.organization_id}`], ['versions', t.id]);
   if (list.error) return <Refusal error={list.error} />;
   if (!list.data) return <Loading />;
-  const more = list.data.length === size;
   return (
     <>
       <Paper withBorder>
@@ -77,7 +76,7 @@ export default function Versions({ t }: { t: Template }) {
           </Table>
         </Table.ScrollContainer>
       </Paper>
-      {(more || page > 1) && <Pages count={(page - 1) * size + list.data.length + (more ? 1 : 0)} size={size} page={page} of={more ? 'versions and more' : 'versions'} onPage={(n) => setPage(n ?? 1)} />}
+      <Pages rows={list.data.length} size={size} page={page} of="versions" onPage={(n) => navigate({ search: (s) => ({ ...s, page: n }) })} />
     </>
   );
 }

@@ -21,7 +21,7 @@ const create = createRoute({
 const page = createRoute({
   getParentRoute: () => shell,
   path: '/templates/$organization/$template',
-  validateSearch: (s): { tab?: TemplateTab } => ({ tab: tabs.find((t) => t === s.tab) }),
+  validateSearch: (s): { tab?: TemplateTab; page?: number } => ({ tab: tabs.find((t) => t === s.tab), page: listSearch(s).page }),
   component: lazyRouteComponent(() => import('./Template')),
 });
 

@@ -1,11 +1,10 @@
-import { Button, Checkbox, Menu, Stack, Text, TextInput } from '@mantine/core';
+import { Button, Group, Menu } from '@mantine/core';
 import { IconDotsVertical, IconPlayerPlay, IconPlayerStop, IconRefresh, IconStar, IconStarFilled, IconTrash, IconX } from '@tabler/icons-react';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { useState } from 'react';
 import { api } from '../../api/client';
-import { complain } from '../../parts/confirm';
+import { complain, confirmByName } from '../../parts/confirm';
+import { useKeptFocus } from '../../parts/focus';
 import { type Workspace, busy, useBuild } from './data';
-import { modals } from '../../parts/dialogs';
 
 /** What one may do to a workspace now. */
 export function Actions({ w, onUpdate }: { w: Workspace; onUpdate: () => void }) {
@@ -27,10 +26,21 @@ export function Actions({ w, onUpdate }: { w: Workspace; onUpdate: () => void })
   });
   const start = (transition: 'start' | 'stop') => build.mutate({ transition }, { onError: complain });
   const remove = () =>
-    modals.open({ title: `Delete ${w.name}?`, children: <Remove w={w} onYes={(orphan) => build.mutate({ transition: 'delete', orphan }, { onError: complain })} /> });
+    confirmByName({
+      title: `Delete ${w.name}?`,
+      lost: 'What the template made for it is destroyed, and with it every file in it that is not kept elsewhere. This cannot be undone.',
+      name: w.name,
+      verb: 'Delete',
+      option:
+        w.latest_build.status === 'failed'
+          ? { label: 'Forget it without destroying what was made (orphan)', description: 'For what cannot be destroyed any more. Whatever still exists goes on, and costs.' }
+          : undefined,
+      onYes: (orphan) => build.mutate({ transition: 'delete', orphan }, { onError: complain }),
+    });
+  const place = useKeptFocus();
   const running = w.latest_build.transition === 'start' && w.latest_build.job.status === 'succeeded';
   return (
-    <>
+    <Group gap="xs" ref={place}>
       {busy(w) ? (
         <Button variant="default" leftSection={<IconX size={16} />} loading={cancel.isPending} disabled={w.latest_build.job.status === 'canceling'} onClick={() => cancel.mutate()}>
           Cancel
@@ -73,41 +83,6 @@ export function Actions({ w, onUpdate }: { w: Workspace; onUpdate: () => void })
           </Menu.Item>
         </Menu.Dropdown>
       </Menu>
-    </>
-  );
-}
-
-function Remove({ w, onYes }: { w: Workspace; onYes: (orphan: boolean) => void }) {
-  const [typed, setTyped] = useState('');
-  const [orphan, setOrphan] = useState(false);
-  const yes = () => {
-    modals.closeAll();
-    onYes(orphan);
-  };
-  return (
-    <form
-      onSubmit={(e) => {
-        e.preventDefault();
-        if (typed === w.name) yes();
-      }}
-    >
-      <Stack>
-        <Text size="sm">
-          What the template made for it is destroyed, and with it every file in it that is not kept elsewhere. This cannot be undone.
-        </Text>
-        <TextInput data-autofocus label={`Type ${w.name} to delete it`} value={typed} onChange={(e) => setTyped(e.currentTarget.value)} />
-        {w.latest_build.status === 'failed' && (
-          <Checkbox
-            label="Forget it without destroying what was made (orphan)"
-            description="For what cannot be destroyed any more. Whatever still exists goes on, and costs."
-            checked={orphan}
-            onChange={(e) => setOrphan(e.currentTarget.checked)}
-          />
-        )}
-        <Button type="submit" color="red" disabled={typed !== w.name}>
-          Delete
-        </Button>
-      </Stack>
-    </form>
+    </Group>
   );
 }

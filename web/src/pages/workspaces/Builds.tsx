@@ -1,12 +1,14 @@
 import { Anchor, Badge, Group, Paper, Stack, Table, Text } from '@mantine/core';
-import { useQuery } from '@tanstack/react-query';
-import { Link } from '@tanstack/react-router';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { api } from '../../api/client';
 import { Loading } from '../../parts/Loading';
+import { Pages } from '../../parts/Pages';
 import { Refusal } from '../../parts/Refusal';
 import { Moment, duration } from '../../parts/time';
 import type { Build, Workspace } from './data';
 
+const size = 25;
 const colors: Record<string, string> = { succeeded: 'green', failed: 'red', canceled: 'orange', canceling: 'orange', running: 'blue', pending: 'yellow' };
 
 /** The state of a build's job, in words and colour. */
@@ -25,9 +27,12 @@ export function took({ job }: Build): string {
 
 /** The history of a workspace. */
 export function Builds({ w }: { w: Workspace }) {
+  const { page = 1 } = useSearch({ from: '/shell/@{$owner}/$workspace' });
+  const navigate = useNavigate({ from: '/@{$owner}/$workspace' });
   const { data, error } = useQuery({
-    queryKey: ['builds', w.id],
-    queryFn: () => api.get('/workspaces/{workspace}/builds', { path: { workspace: w.id }, query: { limit: 50 } }),
+    queryKey: ['builds', w.id, page],
+    queryFn: () => api.get('/workspaces/{workspace}/builds', { path: { workspace: w.id }, query: { limit: size, offset: (page - 1) * size } }),
+    placeholderData: keepPreviousData,
   });
   if (error) return <Refusal error={error} />;
   if (!data) return <Loading />;
@@ -79,6 +84,7 @@ export function Builds({ w }: { w: Workspace }) {
           </Table>
         </Table.ScrollContainer>
       </Paper>
+      <Pages rows={data.length} size={size} page={page} of="builds" onPage={(n) => navigate({ search: (s) => ({ ...s, page: n }) })} />
     </Stack>
   );
 }

@@ -1,5 +1,5 @@
 import { Alert, Button, Group, Paper, Stack, Text } from '@mantine/core';
-import { useQuery } from '@tanstack/react-query';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { Loading } from '../../parts/Loading';
 import { ParameterField } from '../../parts/ParameterField';
@@ -10,8 +10,8 @@ import { type Workspace, buildValues, busy, useBuild, versionParameters } from '
 /** The parameters of a workspace, to build it again with others, or with a newer version. */
 export function Parameters({ w, onDone }: { w: Workspace; onDone: () => void }) {
   const version = w.outdated ? w.template_active_version_id : w.latest_build.template_version_id;
-  const parameters = useQuery(versionParameters(version));
-  const values = useQuery(buildValues(w.latest_build.id));
+  const parameters = useQuery({ ...versionParameters(version), placeholderData: keepPreviousData });
+  const values = useQuery({ ...buildValues(w.latest_build.id), placeholderData: keepPreviousData }); // another build takes nothing away that was typed
   if (parameters.error ?? values.error) return <Refusal error={parameters.error ?? values.error} />;
   if (!parameters.data || !values.data) return <Loading />;
   const before = Object.fromEntries(values.data.map((v) => [v.name, v.value]));

@@ -1,7 +1,7 @@
 import '@xterm/xterm/css/xterm.css';
-import { Alert, Box } from '@mantine/core';
+import { Alert, Anchor, Box, Group, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { useParams, useSearch } from '@tanstack/react-router';
+import { Link, useParams, useSearch } from '@tanstack/react-router';
 import { FitAddon } from '@xterm/addon-fit';
 import { WebLinksAddon } from '@xterm/addon-web-links';
 import { Terminal as Screen } from '@xterm/xterm';
@@ -21,6 +21,9 @@ function reconnectID(agent: string): string {
   return fresh;
 }
 
+/** Where the keyboard goes from the terminal, which takes the Tab key. */
+const exit = 'terminal-exit';
+
 /** A shell in a workspace, or a command of an app, in the browser. */
 export default function Terminal() {
   const { owner, workspace } = useParams({ from: '/shell/@{$owner}/$workspace/terminal' });
@@ -34,7 +37,19 @@ export default function Terminal() {
   if (error) return <Refusal error={error} />;
   if (!w) return <Loading />;
   if (!agent) return <Alert color="yellow">{agents.length === 0 ? 'The workspace has no agent now. Start it first.' : `It has no agent ${wanted}.`}</Alert>;
-  return <Shell agent={agent.id} command={command} />;
+  return (
+    <>
+      <Group justify="space-between" px="sm" h={32} wrap="nowrap">
+        <Anchor component={Link} to={`/@${owner}/${workspace}`} size="sm" truncate id={exit}>
+          Back to {workspace}
+        </Anchor>
+        <Text size="xs" c="dimmed" visibleFrom="xs" flex="none">
+          {agents.length > 1 && `${agent.name} · `}Ctrl+Shift+L leaves the terminal by keyboard
+        </Text>
+      </Group>
+      <Shell agent={agent.id} command={command} />
+    </>
+  );
 }
 
 function Shell({ agent, command }: { agent: string; command?: string }) {
@@ -82,6 +97,11 @@ function Shell({ agent, command }: { agent: string; command?: string }) {
       };
     };
     connect();
+    screen.attachCustomKeyEventHandler((e) => {
+      if (e.code !== 'KeyL' || !e.ctrlKey || !e.shiftKey) return true;
+      if (e.type === 'keydown') document.getElementById(exit)?.focus();
+      return false;
+    });
     const typed = screen.onData((data) => send({ data }));
     const sized = screen.onResize(({ cols, rows }) => send({ height: rows, width: cols }));
     const observer = new ResizeObserver(() => fit.fit());
@@ -97,7 +117,7 @@ function Shell({ agent, command }: { agent: string; command?: string }) {
     };
   }, [agent, command]);
   return (
-    <Box h="calc(100dvh - 52px - 4px)" bg="#101418" pos="relative" p={4} data-terminal={state}>
+    <Box h="calc(100dvh - 52px - 32px - 4px)" bg="#101418" pos="relative" p={4} data-terminal={state}>
       {state === 'lost' && (
         <Alert color="yellow" variant="filled" pos="absolute" top={8} right={8} style={{ zIndex: 5 }} role="status" py={6}>
           The connection is lost; trying again …

@@ -1,6 +1,8 @@
 import { Alert, Anchor, Breadcrumbs, Group, Paper, Tabs, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
+import { useEffect } from 'react';
+import { ApiError } from '../../api/client';
 import { useLive } from '../../api/live';
 import { Icon } from '../../parts/Icon';
 import { Loading } from '../../parts/Loading';
@@ -9,6 +11,7 @@ import { Page } from '../../parts/Page';
 import { Pending } from '../../parts/Pending';
 import { Refusal } from '../../parts/Refusal';
 import { WorkspaceStatusBadge } from '../../parts/Status';
+import { praise } from '../../parts/confirm';
 import { Moment } from '../../parts/time';
 import { Actions } from './Actions';
 import { Agents } from './Agents';
@@ -28,6 +31,13 @@ export default function Workspace() {
   const agents = w?.latest_build.resources.flatMap((r) => r.agents ?? []) ?? [];
   useLive(w ? [`workspace/${w.id}`, `job/${w.latest_build.job.id}`, 'template', ...agents.slice(0, 50).map((a) => `agent/${a.id}`)] : [], ['workspace', owner, name], ['builds', w?.id]);
   const go = (to: string | null) => navigate({ search: { tab: to && to !== 'overview' ? to : undefined }, replace: true });
+  const gone = w?.latest_build.transition === 'delete' && (w.latest_build.status === 'deleted' || (error instanceof ApiError && error.status === 404));
+  useEffect(() => {
+    if (!gone) return;
+    praise(`${name} is deleted`);
+    void navigate({ to: '/workspaces', search: {}, replace: true });
+  }, [gone, name, navigate]);
+  if (gone) return <Loading />;
   if (error) return <Page title={name}>{<Refusal error={error} />}</Page>;
   if (!w) return <Loading />;
   return (
@@ -68,7 +78,7 @@ export default function Workspace() {
           <Builds w={w} />
         </Tabs.Panel>
         <Tabs.Panel value="parameters">
-          <Parameters key={w.latest_build.id} w={w} onDone={() => go('overview')} />
+          <Parameters w={w} onDone={() => go('overview')} />
         </Tabs.Panel>
         <Tabs.Panel value="schedule">
           <Schedule w={w} />

@@ -11,7 +11,7 @@ const list = createRoute({
 const page = createRoute({
   getParentRoute: () => shell,
   path: '/@{$owner}/$workspace',
-  validateSearch: (s): { tab?: string } => ({ tab: typeof s.tab === 'string' ? s.tab : undefined }),
+  validateSearch: (s): { tab?: string; page?: number } => ({ tab: typeof s.tab === 'string' ? s.tab : undefined, page: listSearch(s).page }),
   component: lazyRouteComponent(() => import('./Workspace')),
 });
 
