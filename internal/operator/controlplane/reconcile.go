@@ -3,6 +3,7 @@ package controlplane
 import (
 	"context"
 	"crypto/rand"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"slices"
@@ -299,6 +300,10 @@ func (r *pass) probe(ctx context.Context) {
 		if coder.Is(err, coder.CodeUnauthenticated, coder.CodeForbidden) {
 			reason = "TokenRefused"
 			message = fmt.Sprintf("the server does not take the token of the Secret %s: put a token of an owner there, made with 'coder tokens create' (%s)", TokenSecretName(cp), message)
+		}
+		if wrong := (*tls.CertificateVerificationError)(nil); errors.As(err, &wrong) {
+			reason = "CertificateRefused"
+			message = fmt.Sprintf("the server's certificate is of nobody that is trusted, or for another name than that in its URL: put its authority's certificate into a Secret of spec.certs, or under ca.crt beside it in a Secret of spec.tls (%s)", message)
 		}
 		round.Set(r.cp, v1alpha1.ConditionOperatorAccessReady, false, reason, message)
 		return

@@ -196,10 +196,7 @@ func (r *pass) age() time.Duration {
 	p := r.Provisioner
 	s := p.Status
 	missing := r.Deployment != nil && s.Daemons != nil && s.Daemons.Connected < r.Deployment.Status.ReadyReplicas
-	busy := s.Daemons == nil || len(s.RetiringKeys) > 0 || s.Daemons.SlotsBusy > 0
-	if a := p.Spec.Autoscaling; a != nil {
-		busy = busy || s.Replicas > 0 && s.FewerSince != nil || s.Queue != nil && s.Queue.Pending > 0
-	}
+	busy := s.Daemons == nil || s.Daemons.SlotsBusy > 0 || s.Queue != nil && s.Queue.Pending > 0 || len(s.RetiringKeys) > 0 || s.FewerSince != nil
 	switch {
 	case missing && !busy && r.longReady():
 		r.again = min(r.again, r.Idle/stalePart)
@@ -308,6 +305,9 @@ func (r *pass) workload(ctx context.Context) error {
 	}
 	if err := r.costs(ctx, scale.Replicas); err != nil {
 		return err
+	}
+	if d := r.Deployment; d != nil && d.Spec.Replicas != nil && *d.Spec.Replicas != scale.Replicas && scale.Reason != "" {
+		r.Tell(p, corev1.EventTypeNormal, scale.Reason, "Scale", fmt.Sprintf("from %d pods to %d: %s", *d.Spec.Replicas, scale.Replicas, scale.Message))
 	}
 	if p.Spec.PodDisruptionBudget == nil {
 		if err := apply.Absent(ctx, r.Client, r.Live, Budget(p, v1alpha1.DisruptionSpec{})); err != nil {
