@@ -1353,6 +1353,96 @@ func (x *StatsResponse) GetReportIntervalSeconds() int64 {
 	return 0
 }
 
+type PingRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// users are those who have tunnels to the agent, by id.
+	Users         [][]byte `protobuf:"bytes,1,rep,name=users,proto3" json:"users,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PingRequest) Reset() {
+	*x = PingRequest{}
+	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PingRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PingRequest) ProtoMessage() {}
+
+func (x *PingRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PingRequest.ProtoReflect.Descriptor instead.
+func (*PingRequest) Descriptor() ([]byte, []int) {
+	return file_api_agentrpc_agentrpc_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *PingRequest) GetUsers() [][]byte {
+	if x != nil {
+		return x.Users
+	}
+	return nil
+}
+
+type PingResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// gone are those of the users who may not have them any more.
+	Gone          [][]byte `protobuf:"bytes,1,rep,name=gone,proto3" json:"gone,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PingResponse) Reset() {
+	*x = PingResponse{}
+	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PingResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PingResponse) ProtoMessage() {}
+
+func (x *PingResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PingResponse.ProtoReflect.Descriptor instead.
+func (*PingResponse) Descriptor() ([]byte, []int) {
+	return file_api_agentrpc_agentrpc_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *PingResponse) GetGone() [][]byte {
+	if x != nil {
+		return x.Gone
+	}
+	return nil
+}
+
 var File_api_agentrpc_agentrpc_proto protoreflect.FileDescriptor
 
 const file_api_agentrpc_agentrpc_proto_rawDesc = "" +
@@ -1478,7 +1568,11 @@ const file_api_agentrpc_agentrpc_proto_rawDesc = "" +
 	"\fpeers_direct\x18\v \x01(\x03R\vpeersDirect\x12#\n" +
 	"\rpeers_relayed\x18\f \x01(\x03R\fpeersRelayed\"G\n" +
 	"\rStatsResponse\x126\n" +
-	"\x17report_interval_seconds\x18\x01 \x01(\x03R\x15reportIntervalSeconds2\xa3\x04\n" +
+	"\x17report_interval_seconds\x18\x01 \x01(\x03R\x15reportIntervalSeconds\"#\n" +
+	"\vPingRequest\x12\x14\n" +
+	"\x05users\x18\x01 \x03(\fR\x05users\"\"\n" +
+	"\fPingResponse\x12\x12\n" +
+	"\x04gone\x18\x01 \x03(\fR\x04gone2\xb0\x04\n" +
 	"\x05Agent\x123\n" +
 	"\x05Hello\x12\x16.agentrpc.HelloRequest\x1a\x12.agentrpc.Manifest\x12>\n" +
 	"\x0fUpdateLifecycle\x12\x1a.agentrpc.LifecycleRequest\x1a\x0f.agentrpc.Empty\x12;\n" +
@@ -1488,8 +1582,8 @@ const file_api_agentrpc_agentrpc_proto_rawDesc = "" +
 	"\x0fUpdateAppHealth\x12\x1a.agentrpc.AppHealthRequest\x1a\x0f.agentrpc.Empty\x12<\n" +
 	"\x0eUpdateMetadata\x12\x19.agentrpc.MetadataRequest\x1a\x0f.agentrpc.Empty\x12:\n" +
 	"\rUpdateMonitor\x12\x18.agentrpc.MonitorRequest\x1a\x0f.agentrpc.Empty\x12>\n" +
-	"\vUpdateStats\x12\x16.agentrpc.StatsRequest\x1a\x17.agentrpc.StatsResponse\x12(\n" +
-	"\x04Ping\x12\x0f.agentrpc.Empty\x1a\x0f.agentrpc.EmptyB-Z+github.com/seed-2a7f8fe7/coder/api/agentrpcb\x06proto3"
+	"\vUpdateStats\x12\x16.agentrpc.StatsRequest\x1a\x17.agentrpc.StatsResponse\x125\n" +
+	"\x04Ping\x12\x15.agentrpc.PingRequest\x1a\x16.agentrpc.PingResponseB-Z+github.com/seed-2a7f8fe7/coder/api/agentrpcb\x06proto3"
 
 var (
 	file_api_agentrpc_agentrpc_proto_rawDescOnce sync.Once
@@ -1503,7 +1597,7 @@ func file_api_agentrpc_agentrpc_proto_rawDescGZIP() []byte {
 	return file_api_agentrpc_agentrpc_proto_rawDescData
 }
 
-var file_api_agentrpc_agentrpc_proto_msgTypes = make([]protoimpl.MessageInfo, 20)
+var file_api_agentrpc_agentrpc_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
 var file_api_agentrpc_agentrpc_proto_goTypes = []any{
 	(*Empty)(nil),                 // 0: agentrpc.Empty
 	(*Manifest)(nil),              // 1: agentrpc.Manifest
@@ -1523,23 +1617,25 @@ var file_api_agentrpc_agentrpc_proto_goTypes = []any{
 	(*MonitorRequest)(nil),        // 15: agentrpc.MonitorRequest
 	(*StatsRequest)(nil),          // 16: agentrpc.StatsRequest
 	(*StatsResponse)(nil),         // 17: agentrpc.StatsResponse
-	nil,                           // 18: agentrpc.Manifest.EnvironmentEntry
-	nil,                           // 19: agentrpc.AppHealthRequest.HealthEntry
-	(*timestamppb.Timestamp)(nil), // 20: google.protobuf.Timestamp
+	(*PingRequest)(nil),           // 18: agentrpc.PingRequest
+	(*PingResponse)(nil),          // 19: agentrpc.PingResponse
+	nil,                           // 20: agentrpc.Manifest.EnvironmentEntry
+	nil,                           // 21: agentrpc.AppHealthRequest.HealthEntry
+	(*timestamppb.Timestamp)(nil), // 22: google.protobuf.Timestamp
 }
 var file_api_agentrpc_agentrpc_proto_depIdxs = []int32{
-	18, // 0: agentrpc.Manifest.environment:type_name -> agentrpc.Manifest.EnvironmentEntry
+	20, // 0: agentrpc.Manifest.environment:type_name -> agentrpc.Manifest.EnvironmentEntry
 	3,  // 1: agentrpc.Manifest.scripts:type_name -> agentrpc.Script
 	4,  // 2: agentrpc.Manifest.metadata:type_name -> agentrpc.Metadata
 	5,  // 3: agentrpc.Manifest.apps:type_name -> agentrpc.App
 	2,  // 4: agentrpc.Manifest.monitors:type_name -> agentrpc.Monitor
-	20, // 5: agentrpc.LifecycleRequest.changed_at:type_name -> google.protobuf.Timestamp
-	20, // 6: agentrpc.LogLine.created_at:type_name -> google.protobuf.Timestamp
+	22, // 5: agentrpc.LifecycleRequest.changed_at:type_name -> google.protobuf.Timestamp
+	22, // 6: agentrpc.LogLine.created_at:type_name -> google.protobuf.Timestamp
 	8,  // 7: agentrpc.LogsRequest.lines:type_name -> agentrpc.LogLine
-	20, // 8: agentrpc.ScriptTimingRequest.started_at:type_name -> google.protobuf.Timestamp
-	20, // 9: agentrpc.ScriptTimingRequest.ended_at:type_name -> google.protobuf.Timestamp
-	19, // 10: agentrpc.AppHealthRequest.health:type_name -> agentrpc.AppHealthRequest.HealthEntry
-	20, // 11: agentrpc.MetadataValue.collected_at:type_name -> google.protobuf.Timestamp
+	22, // 8: agentrpc.ScriptTimingRequest.started_at:type_name -> google.protobuf.Timestamp
+	22, // 9: agentrpc.ScriptTimingRequest.ended_at:type_name -> google.protobuf.Timestamp
+	21, // 10: agentrpc.AppHealthRequest.health:type_name -> agentrpc.AppHealthRequest.HealthEntry
+	22, // 11: agentrpc.MetadataValue.collected_at:type_name -> google.protobuf.Timestamp
 	13, // 12: agentrpc.MetadataRequest.values:type_name -> agentrpc.MetadataValue
 	6,  // 13: agentrpc.Agent.Hello:input_type -> agentrpc.HelloRequest
 	7,  // 14: agentrpc.Agent.UpdateLifecycle:input_type -> agentrpc.LifecycleRequest
@@ -1549,7 +1645,7 @@ var file_api_agentrpc_agentrpc_proto_depIdxs = []int32{
 	14, // 18: agentrpc.Agent.UpdateMetadata:input_type -> agentrpc.MetadataRequest
 	15, // 19: agentrpc.Agent.UpdateMonitor:input_type -> agentrpc.MonitorRequest
 	16, // 20: agentrpc.Agent.UpdateStats:input_type -> agentrpc.StatsRequest
-	0,  // 21: agentrpc.Agent.Ping:input_type -> agentrpc.Empty
+	18, // 21: agentrpc.Agent.Ping:input_type -> agentrpc.PingRequest
 	1,  // 22: agentrpc.Agent.Hello:output_type -> agentrpc.Manifest
 	0,  // 23: agentrpc.Agent.UpdateLifecycle:output_type -> agentrpc.Empty
 	10, // 24: agentrpc.Agent.AppendLogs:output_type -> agentrpc.LogsResponse
@@ -1558,7 +1654,7 @@ var file_api_agentrpc_agentrpc_proto_depIdxs = []int32{
 	0,  // 27: agentrpc.Agent.UpdateMetadata:output_type -> agentrpc.Empty
 	0,  // 28: agentrpc.Agent.UpdateMonitor:output_type -> agentrpc.Empty
 	17, // 29: agentrpc.Agent.UpdateStats:output_type -> agentrpc.StatsResponse
-	0,  // 30: agentrpc.Agent.Ping:output_type -> agentrpc.Empty
+	19, // 30: agentrpc.Agent.Ping:output_type -> agentrpc.PingResponse
 	22, // [22:31] is the sub-list for method output_type
 	13, // [13:22] is the sub-list for method input_type
 	13, // [13:13] is the sub-list for extension type_name
@@ -1577,7 +1673,7 @@ func file_api_agentrpc_agentrpc_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_api_agentrpc_agentrpc_proto_rawDesc), len(file_api_agentrpc_agentrpc_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   20,
+			NumMessages:   22,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

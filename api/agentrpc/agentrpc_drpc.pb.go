@@ -46,7 +46,7 @@ type DRPCAgentClient interface {
 	UpdateMetadata(ctx context.Context, in *MetadataRequest) (*Empty, error)
 	UpdateMonitor(ctx context.Context, in *MonitorRequest) (*Empty, error)
 	UpdateStats(ctx context.Context, in *StatsRequest) (*StatsResponse, error)
-	Ping(ctx context.Context, in *Empty) (*Empty, error)
+	Ping(ctx context.Context, in *PingRequest) (*PingResponse, error)
 }
 
 type drpcAgentClient struct {
@@ -131,8 +131,8 @@ func (c *drpcAgentClient) UpdateStats(ctx context.Context, in *StatsRequest) (*S
 	return out, nil
 }
 
-func (c *drpcAgentClient) Ping(ctx context.Context, in *Empty) (*Empty, error) {
-	out := new(Empty)
+func (c *drpcAgentClient) Ping(ctx context.Context, in *PingRequest) (*PingResponse, error) {
+	out := new(PingResponse)
 	err := c.cc.Invoke(ctx, "/agentrpc.Agent/Ping", drpcEncoding_File_api_agentrpc_agentrpc_proto{}, in, out)
 	if err != nil {
 		return nil, err
@@ -149,7 +149,7 @@ type DRPCAgentServer interface {
 	UpdateMetadata(context.Context, *MetadataRequest) (*Empty, error)
 	UpdateMonitor(context.Context, *MonitorRequest) (*Empty, error)
 	UpdateStats(context.Context, *StatsRequest) (*StatsResponse, error)
-	Ping(context.Context, *Empty) (*Empty, error)
+	Ping(context.Context, *PingRequest) (*PingResponse, error)
 }
 
 type DRPCAgentUnimplementedServer struct{}
@@ -186,7 +186,7 @@ func (s *DRPCAgentUnimplementedServer) UpdateStats(context.Context, *StatsReques
 	return nil, drpcerr.WithCode(errors.New("Unimplemented"), drpcerr.Unimplemented)
 }
 
-func (s *DRPCAgentUnimplementedServer) Ping(context.Context, *Empty) (*Empty, error) {
+func (s *DRPCAgentUnimplementedServer) Ping(context.Context, *PingRequest) (*PingResponse, error) {
 	return nil, drpcerr.WithCode(errors.New("Unimplemented"), drpcerr.Unimplemented)
 }
 
@@ -274,7 +274,7 @@ func (DRPCAgentDescription) Method(n int) (string, drpc.Encoding, drpc.Receiver,
 				return srv.(DRPCAgentServer).
 					Ping(
 						ctx,
-						in1.(*Empty),
+						in1.(*PingRequest),
 					)
 			}, DRPCAgentServer.Ping, true
 	default:
@@ -416,14 +416,14 @@ func (x *drpcAgent_UpdateStatsStream) SendAndClose(m *StatsResponse) error {
 
 type DRPCAgent_PingStream interface {
 	drpc.Stream
-	SendAndClose(*Empty) error
+	SendAndClose(*PingResponse) error
 }
 
 type drpcAgent_PingStream struct {
 	drpc.Stream
 }
 
-func (x *drpcAgent_PingStream) SendAndClose(m *Empty) error {
+func (x *drpcAgent_PingStream) SendAndClose(m *PingResponse) error {
 	if err := x.MsgSend(m, drpcEncoding_File_api_agentrpc_agentrpc_proto{}); err != nil {
 		return err
 	}

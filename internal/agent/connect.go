@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/coder/websocket"
+	"github.com/google/uuid"
 	"github.com/hashicorp/yamux"
 	"golang.org/x/sync/errgroup"
 	"storj.io/drpc"
@@ -200,7 +201,7 @@ func (a *Agent) ping(ctx context.Context, c agentrpc.DRPCAgentClient) error {
 		case <-t.C:
 		}
 		call, cancel := context.WithTimeout(ctx, callTimeout)
-		_, err := c.Ping(call, &agentrpc.Empty{})
+		err := a.pingOnce(call, c)
 		cancel()
 		if agentrpc.CodeOf(err) == coder.CodeConflict && strings.Contains(err.Error(), agentrpc.TookOver) {
 			return errDisplaced
@@ -209,6 +210,29 @@ func (a *Agent) ping(ctx context.Context, c agentrpc.DRPCAgentClient) error {
 			return fmt.Errorf("ping the server: %w", err)
 		}
 	}
+}
+
+// pingOnce says that the agent lives and who has tunnels to it, and ends those of
+// who may not any more: the relay has, but a direct one knows of no server.
+func (a *Agent) pingOnce(ctx context.Context, c agentrpc.DRPCAgentClient) error {
+	a.mu.Lock()
+	l := a.life
+	a.mu.Unlock()
+	req := &agentrpc.PingRequest{}
+	for _, user := range l.listener.Load().Users() {
+		req.Users = append(req.Users, user[:])
+	}
+	resp, err := c.Ping(ctx, req)
+	if err != nil {
+		return err
+	}
+	for _, b := range resp.Gone {
+		if user, err := uuid.FromBytes(b); err == nil && user != uuid.Nil {
+			a.log.Info("a user may not reach this workspace any more; their tunnels end", "user_id", user)
+			l.listener.Load().End(user)
+		}
+	}
+	return nil
 }
 
 // multiplexed is a DRPC connection that makes each call on a stream of its own.

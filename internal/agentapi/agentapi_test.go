@@ -196,7 +196,7 @@ func TestBadReports(t *testing.T) {
 			_, err := call().UpdateStats(ctx, &agentrpc.StatsRequest{SessionCountSsh: -5})
 			return err
 		}, ""},
-		"ping": {func() error { _, err := call().Ping(ctx, &agentrpc.Empty{}); return err }, ""},
+		"ping": {func() error { _, err := call().Ping(ctx, &agentrpc.PingRequest{}); return err }, ""},
 	} {
 		if err := tc.do(); agentrpc.CodeOf(err) != tc.code {
 			t.Errorf("%s: %v (%s), want %q", name, err, agentrpc.CodeOf(err), tc.code)
@@ -207,7 +207,7 @@ func TestBadReports(t *testing.T) {
 	if _, err := other().Hello(ctx, &agentrpc.HelloRequest{}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := call().Ping(ctx, &agentrpc.Empty{}); agentrpc.CodeOf(err) != coder.CodeConflict || !strings.Contains(err.Error(), "took over") {
+	if _, err := call().Ping(ctx, &agentrpc.PingRequest{}); agentrpc.CodeOf(err) != coder.CodeConflict || !strings.Contains(err.Error(), "took over") {
 		t.Errorf("%v", err)
 	}
 	select {
@@ -245,7 +245,7 @@ func TestGarbageOnTheWire(t *testing.T) {
 		ws.CloseNow()
 	}
 	call, _ := wire(t, u, a.Token)
-	if _, err := call().Ping(t.Context(), &agentrpc.Empty{}); agentrpc.CodeOf(err) != coder.CodeConflict {
+	if _, err := call().Ping(t.Context(), &agentrpc.PingRequest{}); agentrpc.CodeOf(err) != coder.CodeConflict {
 		t.Errorf("a connection that never said hello: %v", err)
 	}
 }

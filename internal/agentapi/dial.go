@@ -27,7 +27,7 @@ func (a *API) dial(ctx context.Context, agent presence.Agent, kind, arg string) 
 		return nil, coder.Errorf(coder.CodeUnavailable, "The agent %q has not connected yet", agent.Name)
 	}
 	return a.c.Board.Open(ctx, switchboard.Target{
-		AgentID: agent.ID, WorkspaceID: agent.WorkspaceID, OwnerID: agent.OwnerID, Certificate: agent.Certificate,
+		AgentID: agent.ID, WorkspaceID: agent.WorkspaceID, Certificate: agent.Certificate,
 	}, kind, arg)
 }
 

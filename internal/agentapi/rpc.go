@@ -101,7 +101,8 @@ func (a *API) serve(ctx context.Context, ws *websocket.Conn, c presence.Connecti
 	defer session.Close()
 	defer context.AfterFunc(ctx, func() { session.Close() })()
 	watch(session, a.c.KeepAlive, func(d time.Duration) { a.c.Presence.SetLatency(c, d) })
-	srv := &server{presence: a.c.Presence, conn: c, end: cancel}
+	srv := &server{presence: a.c.Presence, conn: c, end: cancel, visitors: &visitors{api: a, agent: c.Agent}}
+	defer srv.visitors.end()
 	turns := make(chan struct{}, maxCalls)
 	for {
 		stream, err := session.AcceptStream()

@@ -16,6 +16,7 @@ import (
 type server struct {
 	presence *presence.Service
 	conn     presence.Connection
+	visitors *visitors
 	end      context.CancelCauseFunc // ends the connection
 }
 
@@ -142,12 +143,15 @@ func (s *server) UpdateStats(ctx context.Context, req *agentrpc.StatsRequest) (*
 
 // Ping takes a sign of life. A connection that counts no more is told so and
 // ended, a moment later, so that the answer still arrives.
-func (s *server) Ping(ctx context.Context, _ *agentrpc.Empty) (*agentrpc.Empty, error) {
+func (s *server) Ping(ctx context.Context, req *agentrpc.PingRequest) (*agentrpc.PingResponse, error) {
 	err := s.presence.Ping(ctx, s.conn)
 	if coder.Is(err, coder.CodeConflict) {
 		time.AfterFunc(time.Second, func() { s.end(err) })
 	}
-	return done(err)
+	if err != nil {
+		return nil, agentrpc.WithCode(err)
+	}
+	return &agentrpc.PingResponse{Gone: s.visitors.see(req.Users)}, nil
 }
 
 func done(err error) (*agentrpc.Empty, error) {

@@ -87,7 +87,7 @@ func TestStreamsWithoutCalls(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
-	if _, err := call().Ping(ctx, &agentrpc.Empty{}); err != nil {
+	if _, err := call().Ping(ctx, &agentrpc.PingRequest{}); err != nil {
 		t.Error(err)
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/seed-2a7f8fe7/coder/api/provisioner"
 	"github.com/seed-2a7f8fe7/coder/internal/access"
 	"github.com/seed-2a7f8fe7/coder/internal/agentapi"
+	"github.com/seed-2a7f8fe7/coder/internal/identity"
 	"github.com/seed-2a7f8fe7/coder/internal/instance"
 	"github.com/seed-2a7f8fe7/coder/internal/notify"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres"
@@ -98,7 +99,10 @@ func (h *House) Serve(addr string) (u *url.URL, stop func()) {
 	}
 	l, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", addr)
 	h.must(err)
-	api := agentapi.New(agentapi.Config{Presence: h.Presence, Board: h.Board, Authority: h.Authority, Instances: h.Instances})
+	api := agentapi.New(agentapi.Config{
+		Presence: h.Presence, Board: h.Board, Authority: h.Authority, Instances: h.Instances,
+		Identity: identity.New(identity.Config{Store: h.Store, Hub: h.Hub, Log: slog.New(slog.DiscardHandler)}),
+	})
 	srv := httptest.NewUnstartedServer(api.Handler())
 	srv.Listener.Close()
 	srv.Listener = l
@@ -190,6 +194,19 @@ func (h *House) user(name string) access.Subject {
 	h.exec(`INSERT INTO users (id, email, username, login_type, status, ssh_public_key, ssh_private_key, created_at, updated_at)
 		VALUES ($1, $2 || '@example.com', $2, 'password', 'active', 'public', 'private', now(), now())`, id, name)
 	return access.Subject{UserID: id, Username: name}
+}
+
+// Share lets somebody, who becomes a member of the organization, use a workspace,
+// or with false no more.
+func (h *House) Share(workspaceID uuid.UUID, with access.Subject, may bool) {
+	h.t.Helper()
+	acl := map[string]string{}
+	if may {
+		acl[with.UserID.String()] = string(coder.WorkspaceRoleUse)
+		h.exec(`INSERT INTO organization_members (organization_id, user_id, created_at, updated_at) VALUES ($1, $2, now(), now()) ON CONFLICT DO NOTHING`, h.org, with.UserID)
+	}
+	h.exec(`UPDATE workspaces SET user_acl = $2 WHERE id = $1`, workspaceID, acl)
+	h.Hub.Publish(notify.Sharing(workspaceID))
 }
 
 // Delete deletes a workspace.

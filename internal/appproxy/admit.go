@@ -27,7 +27,7 @@ func (p *Proxy) admit(w http.ResponseWriter, r *http.Request, v *visit) error {
 			if err := p.ambient(r, v, &pass.Target); err != nil {
 				return err
 			}
-			v.target, v.user, v.known = &pass.Target, pass.UserID, true
+			v.target, v.user, v.key, v.known = &pass.Target, pass.UserID, pass.KeyID, true
 			return nil
 		}
 	}
@@ -56,7 +56,7 @@ func (p *Proxy) admit(w http.ResponseWriter, r *http.Request, v *visit) error {
 			return err
 		}
 	}
-	v.target, v.user, v.carried = &t, actor.UserID, explicit == ""
+	v.target, v.user, v.key, v.carried = &t, actor.UserID, actor.KeyID, explicit == ""
 	return nil
 }
 
@@ -147,7 +147,7 @@ func (p *Proxy) hand(w http.ResponseWriter, v *visit) {
 	if !v.carried {
 		return
 	}
-	if pass, err := p.c.Apps.NewPass(v.user, v.method, v.name, *v.target); err == nil && len(pass) <= maxCookie {
+	if pass, err := p.c.Apps.NewPass(access.Subject{UserID: v.user, KeyID: v.key}, v.method, v.name, *v.target); err == nil && len(pass) <= maxCookie {
 		p.giveCookie(w, v, passCookie, pass, int(app.PassDuration.Seconds()))
 	}
 }

@@ -84,9 +84,11 @@ type visit struct {
 	host   string // of a subdomain app, without port
 	base   string // of a path app: the escaped path up to the slug
 	rest   string // the escaped path as the app sees it
-	// target and user are set once the visit is allowed.
+	// target, user and the key of the user's session are set once the visit is
+	// allowed.
 	target *app.Target
 	user   uuid.UUID
+	key    string
 	// known says that a pass did so; carried, that a browser should get one.
 	known, carried bool
 	// friend says that the origin of the page that asks may read the answer.

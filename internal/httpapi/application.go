@@ -7,8 +7,6 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/google/uuid"
-
 	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/internal/app"
 )
@@ -94,7 +92,7 @@ func (a *API) postTerminalToken(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	token, err := a.Apps.NewTerminalToken(a.actor(r).UserID, agent.ID)
+	token, err := a.Apps.NewTerminalToken(a.actor(r), agent.ID)
 	if err != nil {
 		return err
 	}
@@ -120,15 +118,14 @@ func (a *API) terminalToken(next HandlerFunc) HandlerFunc {
 		if err != nil {
 			return err
 		}
-		user, ok := a.Apps.TerminalUser(text, id)
-		if !ok || user == uuid.Nil {
+		key, ok := a.Apps.Terminal(text, id)
+		if !ok {
 			return coder.Errorf(coder.CodeUnauthenticated, "The token of this terminal is not good, or not any more; get another")
 		}
-		subject, err := a.Identity.SubjectOf(r.Context(), user)
+		subject, err := a.Identity.AuthenticateKey(r.Context(), key, a.origin(r))
 		if err != nil {
 			return err
 		}
-		subject.Origin = a.origin(r)
 		return next(w, r.WithContext(context.WithValue(r.Context(), subjectKey, subject)))
 	}
 }

@@ -26,8 +26,8 @@ const (
 // Target is an agent that the server itself reaches, for its apps, terminals
 // and questions.
 type Target struct {
-	AgentID, WorkspaceID, OwnerID uuid.UUID
-	Certificate                   []byte // that the agent registered
+	AgentID, WorkspaceID uuid.UUID
+	Certificate          []byte // that the agent registered
 }
 
 // warm holds the server's own tunnels: one per agent in use, shared by all
@@ -103,7 +103,7 @@ func (w *warmTunnel) dial(b *Board, to Target) {
 	defer close(w.ready)
 	for start := time.Now(); ; {
 		w.conn, w.err = b.DialAgent(ctx, tunnel.Grant{
-			UserID: to.OwnerID, WorkspaceID: to.WorkspaceID, AgentID: to.AgentID,
+			WorkspaceID: to.WorkspaceID, AgentID: to.AgentID, // of no user: those whom it serves come and go
 			Actions: []string{tunnel.KindTCP, tunnel.KindPTY, tunnel.KindAgentAPI},
 		}, to.Certificate)
 		// An agent that was restarted registers before its link is here.

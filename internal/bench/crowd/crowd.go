@@ -166,7 +166,7 @@ func (m *member) report(ctx context.Context, rpc agentrpc.DRPCAgentClient, ended
 			}})
 		case ping:
 			ping = ping.Add(pingEvery)
-			_, err = rpc.Ping(ctx, &agentrpc.Empty{})
+			_, err = rpc.Ping(ctx, &agentrpc.PingRequest{})
 		default:
 			stats = stats.Add(statsEvery)
 			_, err = rpc.UpdateStats(ctx, &agentrpc.StatsRequest{})
