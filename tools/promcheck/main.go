@@ -5,16 +5,17 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 	"strings"
+	"text/template"
 
 	"github.com/prometheus/common/model"
-	"github.com/prometheus/prometheus/model/rulefmt"
 	"github.com/prometheus/prometheus/promql/parser"
+	"go.yaml.in/yaml/v3"
 )
 
 func main() {
@@ -42,8 +43,53 @@ func check(path string) error {
 	if strings.HasSuffix(path, ".json") {
 		return dashboard(b)
 	}
-	_, errs := rulefmt.Parse(b, false, model.UTF8Validation, parser.NewParser(parser.Options{}), slog.New(slog.DiscardHandler))
-	return errors.Join(errs...)
+	return rules(b)
+}
+
+// rules checks alerts: every field is one that Prometheus knows, expressions and
+// durations parse, and texts are templates of labels and a value.
+func rules(b []byte) error {
+	var file struct {
+		Groups []struct {
+			Name  string
+			Rules []struct {
+				Alert               string
+				Expr                string
+				For                 model.Duration
+				Labels, Annotations map[string]string
+			}
+		}
+	}
+	d := yaml.NewDecoder(bytes.NewReader(b))
+	d.KnownFields(true)
+	if err := d.Decode(&file); err != nil {
+		return err
+	}
+	p := parser.NewParser(parser.Options{})
+	same := func(x any) any { return x }
+	functions := template.FuncMap{"humanize": same, "humanizeDuration": same, "humanizePercentage": same}
+	seen := map[string]bool{}
+	var all []error
+	for _, g := range file.Groups {
+		for _, r := range g.Rules {
+			if r.Alert == "" || seen[r.Alert] {
+				all = append(all, fmt.Errorf("group %q: an alert has no name, or one that another has: %q", g.Name, r.Alert))
+			}
+			seen[r.Alert] = true
+			if _, err := p.ParseExpr(r.Expr); err != nil {
+				all = append(all, fmt.Errorf("alert %s: %w", r.Alert, err))
+			}
+			for name, text := range r.Annotations {
+				if _, err := template.New(name).Funcs(functions).Parse("{{$labels := 0}}{{$value := 0}}" + text); err != nil {
+					all = append(all, fmt.Errorf("alert %s: %w", r.Alert, err))
+				}
+			}
+		}
+	}
+	if len(seen) == 0 {
+		all = append(all, errors.New("there are no alerts"))
+	}
+	return errors.Join(all...)
 }
 
 // dashboard parses every expression, with the variables that Grafana puts in.
