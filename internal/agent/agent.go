@@ -19,6 +19,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -42,6 +43,8 @@ type Config struct {
 	Auth string
 	// MetadataURL is where the cloud says so; "" for where each cloud does.
 	MetadataURL string
+	// NoFileTransfer refuses sftp, scp and the like.
+	NoFileTransfer bool
 	// Version is told to the server.
 	Version string
 	// Subsystems says what else the agent runs inside of.
@@ -83,7 +86,8 @@ const logFileName = "coder-agent.log"
 
 // ConfigFromEnv reads CODER_AGENT_URL, CODER_AGENT_TOKEN or
 // CODER_AGENT_TOKEN_FILE, CODER_AGENT_AUTH, CODER_AGENT_SUBSYSTEM,
-// CODER_AGENT_LOG_DIR, CODER_AGENT_SCRIPT_DATA_DIR and CODER_AGENT_DEBUG_ADDRESS
+// CODER_AGENT_LOG_DIR, CODER_AGENT_SCRIPT_DATA_DIR,
+// CODER_AGENT_BLOCK_FILE_TRANSFER and CODER_AGENT_DEBUG_ADDRESS
 // from an environment as os.Environ gives it. The errors say what to set.
 func ConfigFromEnv(env []string) (Config, error) {
 	c := Config{
@@ -98,6 +102,12 @@ func ConfigFromEnv(env []string) (Config, error) {
 		return c, coder.Invalid("CODER_AGENT_DEBUG_ADDRESS", "%q is no loopback address with a port, such as %s", c.DebugAddress, defaultDebugAddress)
 	}
 	c.Auth = variable(env, "CODER_AGENT_AUTH")
+	if v := variable(env, "CODER_AGENT_BLOCK_FILE_TRANSFER"); v != "" {
+		var err error
+		if c.NoFileTransfer, err = strconv.ParseBool(v); err != nil {
+			return c, coder.Invalid("CODER_AGENT_BLOCK_FILE_TRANSFER", "%q is neither true nor false", v)
+		}
+	}
 	raw := variable(env, "CODER_AGENT_URL")
 	u, err := url.Parse(raw)
 	if raw == "" || err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {

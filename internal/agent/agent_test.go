@@ -425,6 +425,7 @@ func TestConfigFromEnv(t *testing.T) {
 		{good[0], "CODER_AGENT_TOKEN=nonsense"},
 		{"CODER_AGENT_URL=coder.example", good[1]},
 		{good[0], good[1], "CODER_AGENT_AUTH=a-smile"},
+		{good[0], good[1], "CODER_AGENT_BLOCK_FILE_TRANSFER=perhaps"},
 		{good[0], "CODER_AGENT_TOKEN_FILE=/does/not/exist"},
 	} {
 		if _, err := agent.ConfigFromEnv(bad); !coder.Is(err, coder.CodeInvalid) {

@@ -65,7 +65,7 @@ func (a *Agent) begin(m *agentrpc.Manifest) (*life, error) {
 	l.gate.init(l.scripts)
 	l.ssh, err = sshd.New(sshd.Config{
 		HostKeySeed: m.SshHostKeySeed, Log: l.log, Env: l.env, Dir: l.dir,
-		MOTDFile: expand(m.MotdFile, home(l.env), l.env), Gate: l.gate.pass,
+		MOTDFile: expand(m.MotdFile, home(l.env), l.env), Gate: l.gate.pass, NoFileTransfer: a.c.NoFileTransfer,
 	})
 	if err != nil {
 		return nil, err

@@ -42,6 +42,9 @@ type Config struct {
 	Apps *app.Service
 	// Instances believes clouds what they say of agents' machines; nil: none does.
 	Instances *instance.Verifier
+	// BrowserOnly refuses tunnels to everybody but this server, which serves
+	// browsers.
+	BrowserOnly bool
 	// KeepAlive is how often the server asks an agent for a sign of life, how
 	// long the answer may take, and how long a stream may be without a call; 0
 	// means 10 s.

@@ -192,6 +192,10 @@ func (a *API) tunnelAgent(r *http.Request) (presence.Agent, access.Subject, erro
 		return presence.Agent{}, actor, coder.Invalid("workspaceagent", "%q is not a UUID", r.PathValue("workspaceagent"))
 	}
 	agent, err := a.c.Presence.AgentForUser(r.Context(), actor, id, coder.RBACActionSSH)
+	if err == nil && a.c.BrowserOnly { // NET-12
+		err = coder.Errorf(coder.CodeForbidden, "Workspaces of this deployment are reached through the browser only").
+			WithDetail("use the web terminal and the apps of the dashboard; the server runs with --browser-only")
+	}
 	return agent, actor, err
 }
 

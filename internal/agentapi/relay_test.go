@@ -25,11 +25,15 @@ import (
 )
 
 // relayed is the API with people, and a client for each of them.
-func relayed(t *testing.T) (h *agenttest.House, as func(access.Subject) *client.Client, agent func(token string) *client.Client) {
+func relayed(t *testing.T, change ...func(*agentapi.Config)) (h *agenttest.House, as func(access.Subject) *client.Client, agent func(token string) *client.Client) {
 	t.Helper()
 	h = agenttest.New(t)
 	people := identity.New(identity.Config{Store: h.Store})
-	api := agentapi.New(agentapi.Config{Presence: h.Presence, Board: h.Board, Authority: h.Authority, Identity: people})
+	c := agentapi.Config{Presence: h.Presence, Board: h.Board, Authority: h.Authority, Identity: people}
+	for _, f := range change {
+		f(&c)
+	}
+	api := agentapi.New(c)
 	srv := httptest.NewServer(api.Handler())
 	t.Cleanup(srv.Close)
 	u, err := url.Parse(srv.URL)
@@ -170,4 +174,22 @@ func TestAgentElsewhere(t *testing.T) {
 	ws, err := as(h.Owner).ClientRelay(t.Context(), a.ID)
 	must(t, err) // that server is gone: the agent will come here
 	_ = ws.CloseNow()
+}
+
+// With --browser-only nobody gets a tunnel of their own, and the server does.
+func TestBrowserOnly(t *testing.T) {
+	h, as, _ := relayed(t, func(c *agentapi.Config) { c.BrowserOnly = true })
+	a := h.Workspace("ws")
+	hello(t, h, a.Token, []byte("certificate"))
+	public, _, err := ed25519.GenerateKey(nil)
+	must(t, err)
+	if _, err := as(h.Owner).GrantTunnel(t.Context(), a.ID, coder.TunnelRequest{PublicKey: public}); !coder.Is(err, coder.CodeForbidden) || !strings.Contains(err.Error(), "browser") {
+		t.Errorf("a grant: %v", err)
+	}
+	if _, err := as(h.Owner).Dial(t.Context(), "/workspaceagents/"+a.ID.String()+"/relay", nil); !coder.Is(err, coder.CodeForbidden) {
+		t.Errorf("the relay: %v", err)
+	}
+	if _, err := as(h.Stranger).GrantTunnel(t.Context(), a.ID, coder.TunnelRequest{PublicKey: public}); !coder.Is(err, coder.CodeNotFound) {
+		t.Errorf("a stranger: %v", err)
+	}
 }

@@ -233,7 +233,7 @@ func (s *Server) rooms(d facts) (rooms, error) {
 	r.connections = connection.New(connection.Config{Store: store, Log: s.log.With(named("connection")...), ReplicaID: s.replica, Retention: s.c.ConnectionLogsRetention})
 	instances, badInstances := instance.New(instance.Config{})
 	r.agents = agentapi.New(agentapi.Config{
-		Instances: instances,
+		Instances: instances, BrowserOnly: s.c.BrowserOnly,
 		Log:       s.log.With(named("agentapi")...), Presence: r.presence, Board: r.board, Authority: d.authority, Identity: r.identity, Apps: r.apps, Connections: r.connections,
 	})
 	r.provision = provisionapi.New(provisionapi.Config{

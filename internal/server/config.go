@@ -89,6 +89,8 @@ type Config struct {
 
 	PrometheusEnable  bool
 	PrometheusAddress string
+	// BrowserOnly lets workspaces be reached through the browser alone.
+	BrowserOnly bool
 	// AgentStats adds the metrics that agents report, told apart by the labels of
 	// AgentStatsBy.
 	AgentStats   bool

@@ -135,8 +135,14 @@ func (s *session) launch(r *ssh.Request) {
 			return
 		}
 		begin = func() { s.shell(p.Command) }
+		if s.c.NoFileTransfer && transfers(p.Command) {
+			begin = s.refuseTransfer
+		}
 	case "subsystem":
 		begin = s.sftp
+		if s.c.NoFileTransfer {
+			begin = s.refuseTransfer
+		}
 	default:
 		return
 	}

@@ -36,6 +36,9 @@ type Config struct {
 	// client passes it by with Options.NoWait, or for one session with the
 	// environment variable CODER_SSH_WAIT=no.
 	Gate func(ctx context.Context, say func(string)) error
+	// NoFileTransfer refuses sftp and the usual commands that copy files. It is a
+	// reminder and no wall: a shell can do what they do.
+	NoFileTransfer bool
 }
 
 // handshakeTimeout bounds how long a client may take to begin.

@@ -41,7 +41,6 @@ func Options() []Topic {
 
 func networking() []Row {
 	return []Row{
-		{"browser-only", "bool", "CODER_BROWSER_ONLY", "networking.browserOnly", "", "Let workspaces be reached through the browser only."},
 		{"proxy-health-interval", "duration", "CODER_PROXY_HEALTH_INTERVAL", "networking.http.proxyHealthInterval", "1m0s", "How often workspace proxies are checked."},
 	}
 }

@@ -98,6 +98,7 @@ func networkOptions(c *server.Config) []*option.Option {
 		option.String(&c.WildcardAccessURL, "wildcard-access-url", "Host names of apps, such as *.apps.example.com.").Env("CODER_WILDCARD_ACCESS_URL").YAML("networking.wildcardAccessURL"),
 		option.Bool(&c.RedirectToAccessURL, "redirect-to-access-url", "Send requests to other hosts to the access URL.").Env("CODER_REDIRECT_TO_ACCESS_URL").YAML("networking.redirectToAccessURL"),
 		option.String(&c.HTTPAddress, "http-address", "Address to answer HTTP at; \"\" for not at all.").Env("CODER_HTTP_ADDRESS").YAML("networking.http.httpAddress").Def("127.0.0.1:3000"),
+		option.Bool(&c.BrowserOnly, "browser-only", "Let workspaces be reached through the browser only.").Env("CODER_BROWSER_ONLY").YAML("networking.browserOnly"),
 		option.Bool(&c.DisableDirect, "block-direct-connections", "Let workspaces be reached through the relay only.").Env("CODER_BLOCK_DIRECT").YAML("networking.derp.blockDirect"),
 		option.List(&c.STUNServers, "derp-server-stun-addresses", `STUN servers that tell the two ends of a connection their public addresses, beside this server; "disable" for none.`).Env("CODER_DERP_SERVER_STUN_ADDRESSES").YAML("networking.derp.stunAddresses").Def("stun.l.google.com:19302,stun1.l.google.com:19302,stun2.l.google.com:19302,stun3.l.google.com:19302,stun4.l.google.com:19302"),
 		option.URL(&c.RelayURL, "derp-server-relay-url", "URL at which other replicas of the deployment reach this one.").Env("CODER_DERP_SERVER_RELAY_URL").YAML("networking.derp.relayURL"),

@@ -1,0 +1,23 @@
+package sshd
+
+import (
+	"path"
+	"slices"
+	"strings"
+)
+
+// refusedTransfer is the exit status of what copies files where that is not
+// wanted.
+const refusedTransfer = 65
+
+// transfers says whether a command is one of those that copy files. (AG-26)
+func transfers(command string) bool {
+	words := strings.Fields(command)
+	return len(words) > 0 && slices.Contains([]string{"scp", "rsync", "ftp", "nc", "sftp", "sftp-server"}, path.Base(strings.Trim(words[0], `"'`)))
+}
+
+// refuseTransfer ends a session that would copy files.
+func (s *session) refuseTransfer() {
+	s.say("File transfer is switched off in this workspace.")
+	s.exit(refusedTransfer)
+}
