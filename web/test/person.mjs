@@ -5,13 +5,13 @@ import { launch } from './browser.mjs';
 import { findings } from './look.mjs';
 
 /** Opens a browser at url. Refusals of the server are no complaints: journeys provoke some. */
-export async function sitDown(url, password) {
+export async function sitDown(url, password, fine = /status of (400|401|403|404|409|412)/) {
   const browser = await launch(chromium);
   const context = await browser.newContext({ baseURL: url, viewport: { width: 1280, height: 900 } });
   context.setDefaultTimeout(30_000);
   const page = await context.newPage();
   const complaints = [];
-  page.on('console', (m) => m.type() === 'error' && !/status of (400|401|403|404|409)/.test(m.text()) && complaints.push(m.text()));
+  page.on('console', (m) => m.type() === 'error' && !/status of (400|401|403|404|409|412)/.test(m.text()) && !fine.test(m.text()) && complaints.push(m.text()));
   page.on('pageerror', (e) => complaints.push(e.message));
   const person = {
     context,

@@ -1,0 +1,51 @@
+// How long pages take to show what they are about, in a browser that has kept
+// nothing: node test/load.mjs URL EMAIL PASSWORD prints a line of JSON for each,
+// with the median of five visits in milliseconds.
+import { chromium } from 'playwright-core';
+import { launch } from './browser.mjs';
+
+const [url, email, password] = process.argv.slice(2);
+const row = 'main tbody tr';
+const pages = [
+  ['workspaces', '/workspaces?q=all', row],
+  ['workspaces_found', '/workspaces?q=status%3Arunning+9999', row],
+  ['workspaces_last_page', '/workspaces?q=all&page=400', row],
+  ['templates', '/templates', 'main a[href$="/workspace"]'],
+  ['organizations', '/organizations', 'main a[href*="/organizations/"]'],
+  ['members', '/organizations/coder/members', row],
+  ['groups', '/organizations/coder/groups', row],
+  ['provisioners', '/organizations/coder/provisioners', row],
+  ['queue', '/organizations/coder/queue', 'main p'],
+  ['jobs', '/organizations/coder/jobs', row],
+  ['users', '/users', row],
+  ['audit', '/audit', 'main time'],
+];
+const browser = await launch(chromium);
+const session = await browser.newContext({ baseURL: url });
+await session.request.post('/api/v2/users/login', { data: { email, password } });
+const storageState = await session.storageState();
+
+async function visit(path, shows) {
+  const context = await browser.newContext({ baseURL: url, storageState, viewport: { width: 1440, height: 900 } });
+  const page = await context.newPage();
+  await page.addInitScript((selector) => {
+    const look = () => {
+      const found = document.querySelector(selector)?.getBoundingClientRect().height > 0;
+      if (found) requestAnimationFrame(() => (window.shown = performance.now()));
+      else requestAnimationFrame(look);
+    };
+    requestAnimationFrame(look);
+  }, shows);
+  await page.goto(path, { waitUntil: 'commit' });
+  const shown = await (await page.waitForFunction(() => window.shown)).jsonValue();
+  await context.close();
+  return shown;
+}
+
+for (const [name, path, shows] of pages) {
+  await visit(path, shows); // the server is warm then
+  const times = [];
+  for (let i = 0; i < 5; i++) times.push(await visit(path, shows));
+  console.log(JSON.stringify({ name, milliseconds: times.sort((a, b) => a - b)[2] }));
+}
+await browser.close();
