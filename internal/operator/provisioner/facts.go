@@ -54,6 +54,7 @@ type Facts struct {
 	Secret       *corev1.Secret              // nil when there is none
 	Deployment   *appsv1.Deployment          // nil when there is none
 	Pods         []corev1.Pod                // of the pool, those that are ending too
+	Refused      string                      // why the cluster does not take what the pool is made of
 }
 
 // Access is how the server is spoken to.

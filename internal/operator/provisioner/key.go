@@ -84,6 +84,10 @@ func (r *pass) claim(d Decision) {
 func (r *pass) make(ctx context.Context, d Decision) error {
 	p, replace := r.Provisioner, d.Key == KeyRotate
 	secret, v, err := r.Sites.NewKey(ctx, r.Place(), *r.View, KeyName(p), p.Spec.Tags, replace, grace)
+	if !replace && coder.Is(err, coder.CodeConflict) {
+		// Somebody else has just made one of the name, which is not ours to take.
+		p.Status.ProvisionerKeyName, p.Status.OrganizationID = "", ""
+	}
 	if err != nil {
 		return err
 	}

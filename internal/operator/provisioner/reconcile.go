@@ -317,7 +317,7 @@ func (r *pass) workload(ctx context.Context) error {
 	for _, o := range Workload(r.Facts, scale.Replicas) {
 		if err := apply.Object(ctx, r.Client, r.Live, o); err != nil {
 			if errors.Is(err, apply.ErrNotOurs) || apierrors.IsInvalid(err) || apierrors.IsForbidden(err) {
-				round.Set(p, v1alpha1.ConditionDeploymentReady, false, "Refused", err.Error())
+				r.Refused = err.Error()
 				r.again = time.Minute
 				continue
 			}

@@ -32,7 +32,10 @@ func Conclude(f Facts) {
 		s.ReadyReplicas, s.Replicas = f.Deployment.Status.ReadyReplicas, f.Deployment.Status.Replicas
 	}
 	holds, reason, message := false, "NotMade", "there are no pods yet, as there is no key for them"
-	if f.Deployment != nil {
+	switch {
+	case f.Refused != "":
+		reason, message = "Refused", f.Refused
+	case f.Deployment != nil:
 		holds, reason, message = round.PodsReady(*f.Deployment, f.Pods)
 	}
 	round.Set(p, v1alpha1.ConditionDeploymentReady, holds, reason, message)
