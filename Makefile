@@ -5,7 +5,7 @@
 #   make test-cluster  the charts, the operator and the template `kubernetes` in a
 #                whole cluster of one node; needs Linux and root, see tools/kube/cluster
 #   make test-docker  the template `docker` with a Docker daemon of its own
-#   make bench   the measured rows, as ratios; bench-queue, bench-access and bench-operator have more
+#   make bench   the measured rows, as ratios; bench-queue, bench-access, bench-dashboard and bench-operator have more
 #   make build   bin/coder, and the agent for machines like this one
 #   make agents  the agents for all other machines
 #   make operator  bin/coder-operator, for Kubernetes
@@ -20,7 +20,7 @@ NODE  := PATH=$(CURDIR)/.cache/node/node_modules/.bin:$$PATH
 # The toolchain stamps the version, from the tag or the commit, where git answers.
 STAMP := $(shell git status >/dev/null 2>&1 && echo true || echo false)
 
-.PHONY: build agents operator run test test-kube test-cluster test-docker lint generate check-generated unit e2e bench bench-queue bench-access bench-operator setup clean
+.PHONY: build agents operator run test test-kube test-cluster test-docker lint generate check-generated unit e2e bench bench-queue bench-access bench-dashboard bench-operator setup clean
 
 GOSOURCE := $(shell find . -name '*.go' -not -name '*_test.go' -not -path './.cache/*' -not -path './web/node_modules/*') go.mod go.sum
 
@@ -99,6 +99,9 @@ bench-queue: setup build
 
 bench-access: setup build
 	$(GO) run ./internal/bench/cmd -coder $(BIN)/coder -measure access
+
+bench-dashboard: setup build
+	$(NODE) $(GO) run ./internal/bench/cmd -coder $(BIN)/coder -measure dashboard
 
 bench-operator: operator
 	set -o pipefail; assets=$$(tools/kube/setup) && KUBEBUILDER_ASSETS=$$assets $(GO) test -v -timeout 15m -count 1 -run TestMeasure ./internal/operator -measure $(BIN)/coder-operator | grep -E ' (ok|short)$$|^settled|FAIL'

@@ -17,7 +17,7 @@ func main() {
 	flag.StringVar(&c.Coder, "coder", "bin/coder", "the binary to measure")
 	flag.StringVar(&c.Root, "root", ".", "the repository")
 	flag.IntVar(&c.Runs, "runs", 9, "runs of each pair")
-	what := flag.String("measure", "all", "what to measure: all, access, or queue")
+	what := flag.String("measure", "all", "what to measure: all, access, queue, or dashboard")
 	flag.StringVar(&c.Only, "only", "", "the one measurement to make of several, by the name it tells while it runs")
 	flag.Parse()
 	// What others are measured against, in a process of its own.
@@ -30,9 +30,9 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	measure, ok := map[string]func(context.Context, bench.Config) error{"all": bench.Run, "access": bench.Access, "queue": bench.Queue}[*what]
+	measure, ok := map[string]func(context.Context, bench.Config) error{"all": bench.Run, "access": bench.Access, "queue": bench.Queue, "dashboard": bench.Dashboard}[*what]
 	if !ok {
-		fmt.Fprintf(os.Stderr, "bench: %q cannot be measured: use all, access or queue\n", *what)
+		fmt.Fprintf(os.Stderr, "bench: %q cannot be measured: use all, access, queue or dashboard\n", *what)
 		os.Exit(2)
 	}
 	if err := measure(ctx, c); err != nil {

@@ -1,0 +1,67 @@
+package bench
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+)
+
+// Dashboard measures how long the lists of the dashboard take in Chromium, from
+// the address to the rows, of a deployment with 10,000 workspaces, users, jobs
+// and entries of the audit log.
+func Dashboard(ctx context.Context, c Config) error {
+	bin, err := filepath.Abs(c.Coder)
+	if err != nil {
+		return err
+	}
+	return each(c, measurement{"pages", func() ([]row, error) {
+		return withYard(ctx, bin, func(ctx context.Context, y *yard) ([]row, error) { return pageRows(ctx, c.Root, y) })
+	}})
+}
+
+// people makes n users, each a member of the organization, and an entry of the
+// audit log for each.
+const people = `
+WITH u AS (
+    INSERT INTO users (id, email, username, name, login_type, status, created_at, updated_at)
+    SELECT gen_random_uuid(), 'u' || i || '@example.com', 'u' || i, 'Somebody', 'none', 'active', now(), now() FROM generate_series(1, $2::integer) i
+    RETURNING id
+), m AS (
+    INSERT INTO organization_members SELECT $1, id, '{}', now(), now() FROM u
+)
+INSERT INTO audit_logs (id, time, user_id, organization_id, resource_type, resource_id, action)
+SELECT gen_random_uuid(), now() - (row_number() OVER ()) * interval '1 second', id, $1, 'user', id, 'write' FROM u`
+
+func pageRows(ctx context.Context, root string, y *yard) ([]row, error) {
+	const n = 10_000
+	if _, err := y.tokens(ctx, n); err != nil {
+		return nil, err
+	}
+	if _, err := y.store.Pool().Exec(ctx, people, y.org, n); err != nil {
+		return nil, fmt.Errorf("make people: %w", err)
+	}
+	if _, err := y.store.Pool().Exec(ctx, "ANALYZE"); err != nil { // as autovacuum would soon
+		return nil, err
+	}
+	cmd := exec.CommandContext(ctx, "node", "test/load.mjs", "http://"+y.address, "admin@example.com", password)
+	cmd.Dir = filepath.Join(root, "web")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		return nil, fmt.Errorf("visit the pages: %w\n%s", err, out)
+	}
+	var rows []row
+	for line := range bytes.Lines(out) {
+		var page struct {
+			Name         string
+			Milliseconds float64
+		}
+		if err := json.Unmarshal(line, &page); err != nil {
+			return nil, fmt.Errorf("visit the pages: %w: %s", err, line)
+		}
+		rows = append(rows, atMost("page_"+page.Name, page.Milliseconds, 1000, "ms"))
+	}
+	return rows, nil
+}
