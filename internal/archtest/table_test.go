@@ -13,7 +13,7 @@ var tiers = []tier{
 	{0, "vocabulary", []string{"."}, nil},
 	{1, "contracts", []string{"api/...", "client"}, []string{".", "api/..."}},
 	{2, "mechanisms", []string{
-		"internal/access", "internal/archive", "internal/echo", "internal/filelock", "internal/initscript", "internal/instance", "internal/lifecycle", "internal/notify",
+		"internal/access", "internal/archive", "internal/echo", "internal/filelock", "internal/initscript", "internal/instance", "internal/lifecycle", "internal/mail", "internal/notify",
 		"internal/postgres", "internal/postgres/embedded", "internal/postgres/sqlc", "internal/pty", "internal/screen", "internal/sshd", "internal/switchboard",
 		"internal/telemetry", "internal/terraform/...", "internal/tfprovider", "internal/tunnel/...", "internal/usage", "internal/warm", "examples",
 	}, []string{".", "api/...", "client", "internal/lifecycle", "internal/telemetry"}},

@@ -23,6 +23,7 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/keyring"
 	"github.com/seed-2a7f8fe7/coder/internal/lifecycle"
 	"github.com/seed-2a7f8fe7/coder/internal/login"
+	"github.com/seed-2a7f8fe7/coder/internal/mail"
 	"github.com/seed-2a7f8fe7/coder/internal/notify"
 	"github.com/seed-2a7f8fe7/coder/internal/organization"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
@@ -46,6 +47,7 @@ type facts struct {
 	hostKeys  []byte
 	logins    []byte
 	vault     *vault.Vault
+	mailer    *mail.Mailer // nil: no e-mail is sent
 }
 
 // deployment reads it, making what is not there yet; of several replicas that
@@ -119,6 +121,9 @@ func (s *Server) assemble(ctx context.Context, ln *listeners) error {
 	if d.vault, err = s.openVault(ctx); err != nil {
 		return err
 	}
+	if d.mailer, err = s.mailer(); err != nil {
+		return err
+	}
 	r, err := s.rooms(d)
 	if err != nil {
 		return err
@@ -160,6 +165,9 @@ func (s *Server) assemble(ctx context.Context, ln *listeners) error {
 		{Name: "purge of the connection log", Service: purge(s.log, "old records of connections", r.connections.Purge)},
 		{Name: "purge of the use of agents", Service: purge(s.log, "old reports of the use of agents", r.site.PurgeUsage)},
 	}
+	if d.mailer != nil {
+		services = append(services, lifecycle.Named{Name: "e-mail", Service: d.mailer})
+	}
 	if s.c.PrometheusEnable {
 		services = append(services, lifecycle.Named{Name: "metrics", Service: &telemetry.Listener{Address: s.c.PrometheusAddress, Handler: telemetry.Metrics(s.registry)}})
 	}
@@ -185,7 +193,7 @@ func (s *Server) rooms(d facts) (rooms, error) {
 	var r rooms
 	r.hub = notify.New(store.Pool(), s.log.With(named("notify")...))
 	r.identity = identity.New(identity.Config{
-		Store: store, Log: s.log.With(named("identity")...), Hub: r.hub, Vault: d.vault,
+		Store: store, Log: s.log.With(named("identity")...), Hub: r.hub, Vault: d.vault, SendPasscode: s.passcodes(d.mailer),
 		SessionDuration: s.c.Session.Duration, DisableSessionRefresh: s.c.Session.DisableRefresh,
 		DefaultTokenLifetime: s.c.Session.DefaultTokenLifetime, MaxTokenLifetime: s.c.Session.MaxTokenLifetime,
 		MaxAdminTokenLifetime: s.c.Session.MaxAdminLifetime, DisablePasswordAuth: s.c.Session.DisablePasswordAuth,

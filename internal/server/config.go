@@ -62,6 +62,7 @@ type Config struct {
 	QuietHours              string // CRON_TZ=zone minute hour * * *; empty: midnight UTC
 	NoCustomQuietHours      bool
 	Session                 Session
+	Mail                    Mail         // without a smarthost: no e-mail is sent
 	EncryptionKeys          []string     // 32 bytes in base64, the newest first; none: tokens of others are kept as they are
 	OIDC                    login.OIDC   // without an issuer: off
 	GitHub                  login.GitHub // without a client id: off

@@ -32,7 +32,6 @@ func Options() []Topic {
 		{"Sessions", sessions()},
 		{"Database", database()},
 		{"Workspaces", workspaces()},
-		{"E-mail", email()},
 		{"Notifications", notifications()},
 		{"AI bridge", aiBridge()},
 		{"Retention", retention()},
@@ -102,43 +101,10 @@ func workspaces() []Row {
 	}
 }
 
-func email() []Row {
-	return []Row{
-		{"email-from", "string", "CODER_EMAIL_FROM", "email.from", "", "Sender."},
-		{"email-smarthost", "string", "CODER_EMAIL_SMARTHOST", "email.smarthost", "", "Mail server, as host:port."},
-		{"email-hello", "string", "CODER_EMAIL_HELLO", "email.hello", "localhost", "Name that the server greets the mail server with."},
-		{"email-force-tls", "bool", "CODER_EMAIL_FORCE_TLS", "email.forceTLS", "false", "Send by TLS from the first byte."},
-		{"email-auth-identity", "string", "CODER_EMAIL_AUTH_IDENTITY", "email.emailAuth.identity", "", "Identity for PLAIN."},
-		{"email-auth-username", "string", "CODER_EMAIL_AUTH_USERNAME", "email.emailAuth.username", "", "User name for PLAIN and LOGIN."},
-		{"email-auth-password", "string", "CODER_EMAIL_AUTH_PASSWORD", "", "", "Password for PLAIN and LOGIN."},
-		{"email-auth-password-file", "string", "CODER_EMAIL_AUTH_PASSWORD_FILE", "email.emailAuth.passwordFile", "", "File with the password."},
-		{"email-tls-starttls", "bool", "CODER_EMAIL_TLS_STARTTLS", "email.emailTLS.startTLS", "", "Turn to TLS by STARTTLS."},
-		{"email-tls-server-name", "string", "CODER_EMAIL_TLS_SERVERNAME", "email.emailTLS.serverName", "", "Name that the mail server's certificate must have."},
-		{"email-tls-skip-verify", "bool", "CODER_EMAIL_TLS_SKIPVERIFY", "email.emailTLS.insecureSkipVerify", "", "Do not check the mail server's certificate."},
-		{"email-tls-ca-cert-file", "string", "CODER_EMAIL_TLS_CACERTFILE", "email.emailTLS.caCertFile", "", "Certificates of authorities to trust."},
-		{"email-tls-cert-file", "string", "CODER_EMAIL_TLS_CERTFILE", "email.emailTLS.certFile", "", "Certificate to sign in with."},
-		{"email-tls-cert-key-file", "string", "CODER_EMAIL_TLS_CERTKEYFILE", "email.emailTLS.certKeyFile", "", "Key of --email-tls-cert-file."},
-	}
-}
-
 func notifications() []Row {
 	return []Row{
 		{"notifications-method", "string", "CODER_NOTIFICATIONS_METHOD", "notifications.method", "smtp", "How notifications are sent: smtp, webhook or inbox."},
 		{"notifications-dispatch-timeout", "duration", "CODER_NOTIFICATIONS_DISPATCH_TIMEOUT", "notifications.dispatchTimeout", "1m0s", "How long sending one may take."},
-		{"notifications-email-from", "string", "CODER_NOTIFICATIONS_EMAIL_FROM", "notifications.email.from", "", "Older name of --email-from."},
-		{"notifications-email-smarthost", "string", "CODER_NOTIFICATIONS_EMAIL_SMARTHOST", "notifications.email.smarthost", "", "Older name of --email-smarthost."},
-		{"notifications-email-hello", "string", "CODER_NOTIFICATIONS_EMAIL_HELLO", "notifications.email.hello", "", "Older name of --email-hello."},
-		{"notifications-email-force-tls", "bool", "CODER_NOTIFICATIONS_EMAIL_FORCE_TLS", "notifications.email.forceTLS", "", "Older name of --email-force-tls."},
-		{"notifications-email-auth-identity", "string", "CODER_NOTIFICATIONS_EMAIL_AUTH_IDENTITY", "notifications.email.emailAuth.identity", "", "Older name of --email-auth-identity."},
-		{"notifications-email-auth-username", "string", "CODER_NOTIFICATIONS_EMAIL_AUTH_USERNAME", "notifications.email.emailAuth.username", "", "Older name of --email-auth-username."},
-		{"notifications-email-auth-password", "string", "CODER_NOTIFICATIONS_EMAIL_AUTH_PASSWORD", "", "", "Older name of --email-auth-password."},
-		{"notifications-email-auth-password-file", "string", "CODER_NOTIFICATIONS_EMAIL_AUTH_PASSWORD_FILE", "notifications.email.emailAuth.passwordFile", "", "Older name of --email-auth-password-file."},
-		{"notifications-email-tls-starttls", "bool", "CODER_NOTIFICATIONS_EMAIL_TLS_STARTTLS", "notifications.email.emailTLS.startTLS", "", "Older name of --email-tls-starttls."},
-		{"notifications-email-tls-server-name", "string", "CODER_NOTIFICATIONS_EMAIL_TLS_SERVERNAME", "notifications.email.emailTLS.serverName", "", "Older name of --email-tls-server-name."},
-		{"notifications-email-tls-skip-verify", "bool", "CODER_NOTIFICATIONS_EMAIL_TLS_SKIPVERIFY", "notifications.email.emailTLS.insecureSkipVerify", "", "Older name of --email-tls-skip-verify."},
-		{"notifications-email-tls-ca-cert-file", "string", "CODER_NOTIFICATIONS_EMAIL_TLS_CACERTFILE", "notifications.email.emailTLS.caCertFile", "", "Older name of --email-tls-ca-cert-file."},
-		{"notifications-email-tls-cert-file", "string", "CODER_NOTIFICATIONS_EMAIL_TLS_CERTFILE", "notifications.email.emailTLS.certFile", "", "Older name of --email-tls-cert-file."},
-		{"notifications-email-tls-cert-key-file", "string", "CODER_NOTIFICATIONS_EMAIL_TLS_CERTKEYFILE", "notifications.email.emailTLS.certKeyFile", "", "Older name of --email-tls-cert-key-file."},
 		{"notifications-webhook-endpoint", "url", "CODER_NOTIFICATIONS_WEBHOOK_ENDPOINT", "notifications.webhook.endpoint", "", "URL that notifications are posted to."},
 		{"notifications-inbox-enabled", "bool", "CODER_NOTIFICATIONS_INBOX_ENABLED", "notifications.inbox.enabled", "true", "Show notifications in the dashboard."},
 		{"notifications-max-send-attempts", "int", "CODER_NOTIFICATIONS_MAX_SEND_ATTEMPTS", "notifications.maxSendAttempts", "5", "How often sending is tried."},

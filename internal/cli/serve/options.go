@@ -25,6 +25,7 @@ type serverFlags struct {
 	usage        bool
 	quietHours   bool
 	login        loginFlags
+	mail         mailFlags
 	// githubDefault has no effect.
 	githubDefault bool
 	later         []*option.Option
@@ -51,6 +52,7 @@ func serverOptions(a *app.Run, f *serverFlags) []*option.Option {
 	all = append(all, oidcOptions(f)...)
 	all = append(all, githubOptions(f)...)
 	all = append(all, encryptionOptions(f)...)
+	all = append(all, mailOptions(f)...)
 	all = append(all, retentionOptions(f)...)
 	all = append(all, observabilityOptions(f)...)
 	all = append(all, appOptions(f)...)

@@ -89,6 +89,7 @@ func serve(ctx context.Context, a *app.Run, f *serverFlags, options []*option.Op
 	if err := f.login.into(&c); err != nil {
 		return err
 	}
+	f.mail.into(&c.Mail)
 	if f.supportLinks != "" {
 		if err := json.Unmarshal([]byte(f.supportLinks), &c.SupportLinks); err != nil {
 			return coder.Errorf(coder.CodeInvalid, "--support-links: %s", err)

@@ -1,0 +1,212 @@
+package mail_test
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/client"
+	"github.com/seed-2a7f8fe7/coder/internal/mail"
+	"github.com/seed-2a7f8fe7/coder/internal/server"
+	"github.com/seed-2a7f8fe7/coder/internal/servertest"
+)
+
+// record is a log that may be read while it is written.
+type record struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (r *record) Write(p []byte) (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.b.Write(p)
+}
+
+func (r *record) String() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.b.String()
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// config reaches a server, trusting its certificate.
+func (s *smtpServer) config() mail.Config {
+	return mail.Config{From: "Coder <coder@example.com>", Smarthost: s.ln.Addr().String(), CAFile: s.caFile, ServerName: "mail.test", Timeout: 10 * time.Second, Pause: time.Millisecond}
+}
+
+func TestWaysToSend(t *testing.T) {
+	for what, c := range map[string]struct {
+		server    func(*smtpServer)
+		mailer    func(*mail.Config)
+		secure    bool
+		mechanism string
+	}{
+		"to TLS, as the server can":    {nil, nil, true, ""},
+		"in the clear, as it cannot":   {func(s *smtpServer) { s.noTLS = true }, nil, false, ""},
+		"STARTTLS":                     {nil, func(c *mail.Config) { c.StartTLS = true }, true, ""},
+		"TLS from the first byte":      {func(s *smtpServer) { s.implied = true }, func(c *mail.Config) { c.ForceTLS = true }, true, ""},
+		"to a name that is not its":    {nil, func(c *mail.Config) { c.ServerName, c.CAFile, c.SkipVerify = "", "", true }, true, ""},
+		"signed in":                    {func(s *smtpServer) { s.user = "ann" }, func(c *mail.Config) { c.Username, c.Password = "ann", "hush" }, true, "PLAIN "},
+		"signed in as somebody else":   {func(s *smtpServer) { s.user = "ann" }, func(c *mail.Config) { c.Username, c.Password, c.Identity = "ann", "hush", "coder" }, true, "PLAIN coder"},
+		"signed in with a file's word": {func(s *smtpServer) { s.user = "ann" }, func(c *mail.Config) { c.Username, c.PasswordFile = "ann", passwordFile(t) }, true, "PLAIN "},
+	} {
+		t.Run(what, func(t *testing.T) {
+			s := newSMTP(t, c.server)
+			cfg := s.config()
+			cfg.Hello = "coder.example.com"
+			if c.mailer != nil {
+				c.mailer(&cfg)
+			}
+			m, err := mail.New(cfg)
+			must(t, err)
+			must(t, m.Send(t.Context(), mail.Message{To: "ann@example.com", Subject: "Grüße", Text: "Hello Ann,\n.a line with a dot\n"}))
+			got := s.next()
+			if got.secure != c.secure || got.mechanism != c.mechanism || got.hello != "coder.example.com" {
+				t.Errorf("sent by %+v", got)
+			}
+			if !strings.Contains(got.from, "<coder@example.com>") || got.to != "TO:<ann@example.com>" ||
+				!strings.Contains(got.text, "Hello Ann,") || !strings.Contains(got.text, "\n.a line with a dot") || !strings.Contains(got.text, "Subject: =?UTF-8?") {
+				t.Errorf("arrived: %+v", got)
+			}
+		})
+	}
+}
+
+func passwordFile(t *testing.T) string {
+	t.Helper()
+	p := filepath.Join(t.TempDir(), "password")
+	must(t, os.WriteFile(p, []byte("hush\n"), 0o600))
+	return p
+}
+
+func TestRefusedSending(t *testing.T) {
+	for what, c := range map[string]struct {
+		server func(*smtpServer)
+		mailer func(*mail.Config)
+	}{
+		"a certificate of nobody":       {nil, func(c *mail.Config) { c.CAFile = "" }},
+		"a certificate of another name": {nil, func(c *mail.Config) { c.ServerName = "other.test" }},
+		"no STARTTLS, which must be":    {func(s *smtpServer) { s.noTLS = true }, func(c *mail.Config) { c.StartTLS = true }},
+		"a wrong password":              {func(s *smtpServer) { s.user = "ann" }, func(c *mail.Config) { c.Username, c.Password = "ann", "wrong-word" }},
+		"nobody signed in":              {func(s *smtpServer) { s.user = "ann" }, nil},
+		"nobody there":                  {func(s *smtpServer) {}, func(c *mail.Config) { c.Smarthost = "127.0.0.1:1" }},
+	} {
+		t.Run(what, func(t *testing.T) {
+			s := newSMTP(t, c.server)
+			cfg := s.config()
+			if c.mailer != nil {
+				c.mailer(&cfg)
+			}
+			m, err := mail.New(cfg)
+			must(t, err)
+			err = m.Send(t.Context(), mail.Message{To: "ann@example.com", Subject: "x", Text: "the code is 4711"})
+			if err == nil || !strings.Contains(err.Error(), cfg.Smarthost) || strings.Contains(err.Error(), "4711") || strings.Contains(err.Error(), "wrong-word") {
+				t.Errorf("it says %v", err)
+			}
+		})
+	}
+}
+
+// TestTriedAgain: what a mail server refuses for now is sent later, and given
+// up in the end; the log says so, and nothing of the message.
+func TestTriedAgain(t *testing.T) {
+	s := newSMTP(t, func(s *smtpServer) { s.refuse = 2 })
+	var log record
+	c := s.config()
+	c.Log, c.Attempts = slog.New(slog.NewTextHandler(&log, nil)), 3
+	m, err := mail.New(c)
+	must(t, err)
+	must(t, m.Start(t.Context()))
+	m.Post(mail.Message{To: "ann@example.com", Subject: "x", Text: "the code is 4711"})
+	s.next()
+	s.mu.Lock()
+	s.refuse = 3
+	s.mu.Unlock()
+	m.Post(mail.Message{To: "ann@example.com", Subject: "x", Text: "given up"})
+	m.Post(mail.Message{To: "ann@example.com", Subject: "x", Text: "the next"})
+	if got := s.next(); !strings.Contains(got.text, "the next") {
+		t.Errorf("then came %s", got.text)
+	}
+	must(t, m.Stop(context.Background()))
+	text := log.String()
+	if strings.Count(text, "it is tried again") != 4 || strings.Count(text, "could not be sent\" attempts=3") != 1 || strings.Contains(text, "4711") {
+		t.Errorf("the log says\n%s", text)
+	}
+}
+
+func TestSettingsThatCannotBe(t *testing.T) {
+	file := passwordFile(t)
+	for want, c := range map[string]mail.Config{
+		"needs --email-from":      {Smarthost: "mail:25"},
+		"--email-from":            {Smarthost: "mail:25", From: "nobody"},
+		"of the form host:port":   {Smarthost: "https://mail:25", From: "a@b.c"},
+		"both given":              {Smarthost: "mail", From: "a@b.c", Username: "u", Password: "p", PasswordFile: file},
+		"password-file cannot be": {Smarthost: "mail", From: "a@b.c", Username: "u", PasswordFile: file + "x"},
+		"ca-cert-file cannot be":  {Smarthost: "mail", From: "a@b.c", CAFile: file + "x"},
+		"holds no certificate":    {Smarthost: "mail", From: "a@b.c", CAFile: file},
+		"come together":           {Smarthost: "mail", From: "a@b.c", CertFile: file},
+		"--email-tls-cert-file":   {Smarthost: "mail", From: "a@b.c", CertFile: file, KeyFile: file},
+	} {
+		if _, err := mail.New(c); !coder.Is(err, coder.CodeInvalid) || !strings.Contains(err.Error(), want) {
+			t.Errorf("want %q, got %v", want, err)
+		}
+	}
+}
+
+// TestForgottenPassword goes the whole way: a person asks, reads the e-mail,
+// sets a password and logs in; an address that nobody has gets the same answer.
+func TestForgottenPassword(t *testing.T) {
+	box := newSMTP(t, nil)
+	var log record
+	s := servertest.Start(t, func(c *server.Config) {
+		c.ProvisionerDaemons, c.Mail = 0, box.config()
+		c.Log = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	})
+	ctx := t.Context()
+	_, err := s.Client.CreateUser(ctx, coder.CreateUserRequestWithOrgs{Email: "ann@example.com", Username: "ann", Password: "correct horse battery", LoginType: coder.LoginTypePassword})
+	must(t, err)
+	anon := client.New(s.Client.URL)
+	must(t, anon.RequestOneTimePasscode(ctx, coder.RequestOneTimePasscodeRequest{Email: "nobody@example.com"}))
+	must(t, anon.RequestOneTimePasscode(ctx, coder.RequestOneTimePasscodeRequest{Email: "ann@example.com"}))
+	got := box.next()
+	found := regexp.MustCompile(`(?m)^    ([A-Z0-9]{20,})\r?$`).FindStringSubmatch(got.text)
+	if got.to != "TO:<ann@example.com>" || found == nil || !strings.Contains(got.text, "Hello ann") {
+		t.Fatalf("the e-mail to %s is\n%s", got.to, got.text)
+	}
+	const fresh = "another horse, another battery"
+	change := func(code string) error {
+		return anon.ChangePasswordWithOneTimePasscode(ctx, coder.ChangePasswordWithOneTimePasscodeRequest{Email: "ann@example.com", OneTimePasscode: code, Password: fresh})
+	}
+	if err := change("AAAAAAAAAAAAAAAAAAAAAAAAAA"); !coder.Is(err, coder.CodeInvalid) {
+		t.Errorf("a wrong passcode: %v", err)
+	}
+	must(t, change(found[1]))
+	if err := change(found[1]); !coder.Is(err, coder.CodeInvalid) {
+		t.Errorf("a passcode once more: %v", err)
+	}
+	_, err = anon.LoginWithPassword(ctx, coder.LoginWithPasswordRequest{Email: "ann@example.com", Password: fresh})
+	must(t, err)
+	if strings.Contains(log.String(), found[1]) {
+		t.Error("the log has the passcode")
+	}
+	box.mu.Lock()
+	defer box.mu.Unlock()
+	if len(box.got) != 1 {
+		t.Errorf("%d e-mails were sent", len(box.got))
+	}
+}
