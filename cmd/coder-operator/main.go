@@ -37,15 +37,16 @@ type app struct {
 }
 
 // apps are those that --app names, and all of which "all" runs.
-func apps() []app {
+func apps(a *aggregation) []app {
 	return []app{
 		{"controller", operator.Run},
+		{"aggregated-apiserver", a.run},
 	}
 }
 
 // choose gives the apps that --app asks for.
-func choose(name string) ([]app, error) {
-	all := apps()
+func choose(name string, a *aggregation) ([]app, error) {
+	all := apps(a)
 	if name == "all" {
 		return all, nil
 	}
@@ -87,12 +88,13 @@ func run(ctx context.Context, args []string, out, log io.Writer) error {
 	var version, text bool
 	f := flag.NewFlagSet("coder-operator", flag.ContinueOnError)
 	f.SetOutput(log)
-	f.StringVar(&what, "app", "all", "what to run: controller, or all there is")
+	f.StringVar(&what, "app", "controller", "what to run: controller, aggregated-apiserver, or all")
 	f.BoolVar(&c.LeaderElection, "leader-elect", true, "let one of several operators lead, by a Lease")
 	f.StringVar(&c.LeaderNamespace, "leader-election-namespace", "", "namespace of that Lease; the operator's own otherwise")
 	f.StringVar(&c.ProbeAddress, "health-probe-bind-address", ":8081", "where /healthz and /readyz are; 0 for nowhere")
 	f.StringVar(&c.MetricsAddress, "metrics-bind-address", ":8080", "where /metrics is; 0 for nowhere")
 	f.StringVar(&namespaces, "namespaces", os.Getenv("CODER_OPERATOR_NAMESPACES"), "namespaces to look after, separated by commas; all otherwise ($CODER_OPERATOR_NAMESPACES)")
+	a := aggregationFlags(f)
 	f.StringVar(&level, "log-level", "info", "what to log: debug, info, warn or error")
 	f.BoolVar(&text, "log-human", false, "log text instead of JSON")
 	f.BoolVar(&version, "version", false, "print the version and end")
@@ -102,7 +104,7 @@ func run(ctx context.Context, args []string, out, log io.Writer) error {
 	if f.NArg() > 0 {
 		return fmt.Errorf("it takes flags only, not %q; see --help", f.Arg(0))
 	}
-	chosen, err := choose(what)
+	chosen, err := choose(what, a)
 	if err != nil {
 		return err
 	}

@@ -61,7 +61,7 @@ var pairs = map[string]map[string]string{
 	"internal/operator/round":        {"internal/operator/shape": "the owner's label", "internal/operator/remote": "the server"},
 	"internal/operator/controlplane": {"internal/operator/shape": "the shape of pods", "internal/operator/apply": "how objects come about", "internal/operator/remote": "the server", "internal/operator/round": "what rounds have in common"},
 	"internal/operator/proxy":        {"internal/operator/shape": "the shape of pods", "internal/operator/apply": "how objects come about", "internal/operator/remote": "the server", "internal/operator/round": "what rounds have in common"},
-	"internal/operator/aggregated":   {"internal/operator/round": "what controllers are given, and a server's authorities", "internal/operator/remote": "the server", "internal/archive": "template sources"},
+	"internal/operator/aggregated":   {"internal/operator/round": "what controllers are given, and a server's authorities", "internal/operator/remote": "the server"},
 	"internal/operator/provisioner":  {"internal/operator/shape": "the shape of pods", "internal/operator/apply": "how objects come about", "internal/operator/remote": "the server", "internal/operator/round": "what rounds have in common"},
 	// A family imports no other; each process is linked by one of them only.
 	"internal/cli/inside":      {"internal/agent": "the agent it starts", "internal/usage": "what stat shows"},
@@ -70,7 +70,7 @@ var pairs = map[string]map[string]string{
 	"internal/cli/serve":       {"internal/server": "the server it starts", "internal/telemetry": "its log"},
 	"internal/cli/template":    {"internal/archive": "push and pull", "examples": "templates init"},
 	"cmd/coder-agent":          {"internal/cli/inside": "its commands"},
-	"cmd/coder-operator":       {"internal/operator": "the process it is"},
+	"cmd/coder-operator":       {"internal/operator": "the process it is", "internal/operator/aggregated": "the API server it can be", "internal/operator/serving": "that one's certificate"},
 	"cmd/coder":                {"internal/cli": "every command", "internal/tfprovider": "the provider it is under another name"},
 }
 

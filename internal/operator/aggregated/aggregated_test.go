@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
+	"net/http"
 	"os"
 	"sync"
 	"testing"
@@ -217,4 +219,28 @@ func TestGetAndList(t *testing.T) {
 	if text(got, "spec", "templateName") != "echo" || text(got, "status", "ownerName") != "admin" || text(got, "status", "organizationName") != "coder" || text(got, "status", "id") != made.ID.String() {
 		t.Errorf("it is %v", got.Object)
 	}
+}
+
+// find reads the control plane as it is.
+func (w *town) find(t *testing.T) *v1alpha1.CoderControlPlane {
+	t.Helper()
+	cp := &v1alpha1.CoderControlPlane{}
+	must(t, cluster.Client.Get(t.Context(), client.ObjectKey{Namespace: w.ns, Name: "main"}, cp))
+	return cp
+}
+
+// raw asks the API server for a path.
+func (w *town) raw(t *testing.T, path, accept string) []byte {
+	t.Helper()
+	h, err := rest.HTTPClientFor(cluster.Rest)
+	must(t, err)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, cluster.Rest.Host+path, nil)
+	must(t, err)
+	req.Header.Set("Accept", accept)
+	resp, err := h.Do(req)
+	must(t, err)
+	defer resp.Body.Close() //nolint:errcheck // it is read
+	b, err := io.ReadAll(resp.Body)
+	must(t, err)
+	return b
 }

@@ -174,5 +174,14 @@ func (c Config) resources(s *sites, k *keeper) map[string]rest.Storage {
 		log:        c.Log, list: func() runtime.Object { return &v1alpha1.CoderWorkspaceList{} }, singular: "coderworkspace",
 		columns: workspaceColumns(), attributes: workspaceFields,
 	}}
-	return map[string]rest.Storage{"coderworkspaces": w}
+	engine := c.Engine
+	if engine == "" {
+		engine = "terraform"
+	}
+	t := templates{&store{
+		collection: collect("codertemplates", "CoderTemplate", func() object { return &v1alpha1.CoderTemplate{} }, readTemplates),
+		log:        c.Log, list: func() runtime.Object { return &v1alpha1.CoderTemplateList{} }, singular: "codertemplate",
+		columns: templateColumns(), attributes: templateFields,
+	}, &imports{running: map[string]*running{}}, engine}
+	return map[string]rest.Storage{"coderworkspaces": w, "codertemplates": t}
 }

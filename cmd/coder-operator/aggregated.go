@@ -1,0 +1,83 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"net"
+	"os"
+	"strconv"
+	"strings"
+
+	"k8s.io/apiserver/pkg/server/dynamiccertificates"
+	"k8s.io/klog/v2"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/seed-2a7f8fe7/coder/internal/operator"
+	"github.com/seed-2a7f8fe7/coder/internal/operator/aggregated"
+	"github.com/seed-2a7f8fe7/coder/internal/operator/serving"
+)
+
+// aggregation is how the aggregated API server runs.
+type aggregation struct {
+	port                                int
+	certificate, key                    string
+	namespace, service, secret, apiName string
+}
+
+// aggregationFlags are its flags.
+func aggregationFlags(f *flag.FlagSet) *aggregation {
+	a := &aggregation{secret: "coder-aggregated-apiserver-certificate", apiName: "v1alpha1.aggregation.coder.com"}
+	f.IntVar(&a.port, "secure-port", 6443, "where the aggregated API server listens")
+	f.StringVar(&a.certificate, "tls-cert-file", "", "its certificate, in place of one that it makes itself; the APIService has to name the authority then")
+	f.StringVar(&a.key, "tls-private-key-file", "", "the key of that certificate")
+	f.StringVar(&a.namespace, "service-namespace", defaultNamespace(), "namespace of its Service and of the Secret with its certificate")
+	f.StringVar(&a.service, "service-name", "coder-aggregated-apiserver", "name of its Service")
+	return a
+}
+
+// inCluster is where a pod finds the namespace that it is in.
+const inCluster = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
+
+func defaultNamespace() string {
+	if b, err := os.ReadFile(inCluster); err == nil {
+		return strings.TrimSpace(string(b))
+	}
+	return "coder-operator"
+}
+
+// run answers the API server until ctx ends.
+func (a *aggregation) run(ctx context.Context, c operator.Config) error {
+	klog.SetSlogLogger(c.Log)
+	scheme, err := operator.Scheme()
+	if err != nil {
+		return err
+	}
+	certificate, err := a.provider(ctx, c)
+	if err != nil {
+		return err
+	}
+	l, err := net.Listen("tcp", ":"+strconv.Itoa(a.port))
+	if err != nil {
+		return fmt.Errorf("--secure-port: %w", err)
+	}
+	return aggregated.Run(ctx, aggregated.Config{
+		Rest: c.Rest, Scheme: scheme, Log: c.Log, HTTP: c.HTTP, Namespaces: c.Namespaces, Listener: l, Certificate: certificate,
+	})
+}
+
+// provider gives the certificate of files, or else one that it keeps itself.
+func (a *aggregation) provider(ctx context.Context, c operator.Config) (dynamiccertificates.CertKeyContentProvider, error) {
+	if (a.certificate == "") != (a.key == "") {
+		return nil, fmt.Errorf("--tls-cert-file and --tls-private-key-file go together")
+	}
+	if a.certificate != "" {
+		return dynamiccertificates.NewDynamicServingContentFromFiles("serving", a.certificate, a.key)
+	}
+	cl, err := client.New(c.Rest, client.Options{})
+	if err != nil {
+		return nil, err
+	}
+	k := serving.New(serving.Config{Client: cl, Log: c.Log, Namespace: a.namespace, Service: a.service, Secret: a.secret, APIService: a.apiName})
+	return k, k.RunOnce(ctx)
+}

@@ -1,0 +1,317 @@
+package aggregated
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"strings"
+
+	"github.com/google/uuid"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/apiserver/pkg/registry/rest"
+	"k8s.io/apiserver/pkg/warning"
+
+	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/api/aggregation/v1alpha1"
+	coderclient "github.com/seed-2a7f8fe7/coder/client"
+)
+
+// deprecated is what a template says that is not running, and says nothing else.
+const deprecated = "Deprecated through Kubernetes"
+
+// templates is the resource codertemplates.
+type templates struct {
+	*store
+	imports *imports
+	engine  string
+}
+
+// readTemplates reads all templates of a control plane.
+func readTemplates(ctx context.Context, s *site) ([]object, []string, error) {
+	var all []coder.Template
+	err := s.ask(ctx, func(ctx context.Context, c *coderclient.Client) (err error) {
+		all, err = c.Templates(ctx, nil)
+		return err
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	out := make([]object, len(all))
+	for i, t := range all {
+		out[i] = templateOf(s.namespace, t)
+	}
+	return out, []string{string(coder.RBACResourceTemplate)}, nil
+}
+
+// get reads one template of the namespace of a request, with its files.
+func (s templates) get(ctx context.Context, name string) (*site, coder.Template, *v1alpha1.CoderTemplate, source, error) {
+	var t coder.Template
+	namespace := genericapirequest.NamespaceValue(ctx)
+	p, ok := parts(name, 2)
+	if !ok {
+		return nil, t, nil, source{}, apierrors.NewNotFound(s.GroupResource, name)
+	}
+	at, err := s.sites.of(ctx, namespace)
+	if err != nil {
+		return nil, t, nil, source{}, s.refuse(name, err)
+	}
+	err = at.ask(ctx, func(ctx context.Context, c *coderclient.Client) (err error) {
+		t, err = c.TemplateByName(ctx, p[0], p[1])
+		return err
+	})
+	if err != nil {
+		return at, t, nil, source{}, s.refuse(name, err)
+	}
+	out := templateOf(namespace, t)
+	from, err := readSource(ctx, at, t.ActiveVersionID)
+	if err != nil {
+		return at, t, nil, from, s.refuse(name, err)
+	}
+	out.Spec.Files = from.files
+	return at, t, out, from, nil
+}
+
+// Get gives a template with its files.
+func (s templates) Get(ctx context.Context, name string, _ *metav1.GetOptions) (runtime.Object, error) {
+	_, _, out, from, err := s.get(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	if len(from.hidden) > 0 {
+		warning.AddWarning(ctx, "", fmt.Sprintf("files that are no text, or too large, are left out: %.300s", strings.Join(from.hidden, ", ")))
+	}
+	return out, nil
+}
+
+// Create makes a template of files, or of a version that is there.
+func (s templates) Create(ctx context.Context, o runtime.Object, validate rest.ValidateObjectFunc, options *metav1.CreateOptions) (runtime.Object, error) {
+	in, ok := o.(*v1alpha1.CoderTemplate)
+	if !ok {
+		return nil, apierrors.NewBadRequest("the object is no CoderTemplate")
+	}
+	p, errs := s.check(in)
+	if len(errs) > 0 {
+		return nil, apierrors.NewInvalid(v1alpha1.GroupVersion().WithKind(s.kind).GroupKind(), in.Name, errs)
+	}
+	if validate != nil {
+		if err := validate(ctx, in.DeepCopyObject()); err != nil {
+			return nil, err
+		}
+	}
+	archive, err := pack(in.Spec.Files, nil)
+	if err != nil {
+		return nil, s.refuse(in.Name, err)
+	}
+	at, err := s.sites.of(ctx, genericapirequest.NamespaceValue(ctx))
+	if err != nil {
+		return nil, s.refuse(in.Name, err)
+	}
+	err = at.ask(ctx, func(ctx context.Context, c *coderclient.Client) error {
+		_, err := c.TemplateByName(ctx, p[0], p[1])
+		return err
+	})
+	if err == nil {
+		return nil, apierrors.NewAlreadyExists(s.GroupResource, in.Name)
+	} else if !coder.Is(err, coder.CodeNotFound) {
+		return nil, s.refuse(in.Name, err)
+	}
+	unkept(ctx, in, nil)
+	if options != nil && len(options.DryRun) > 0 {
+		return in, nil
+	}
+	s.note(ctx, "create", at.namespace, in.Name)
+	err = s.imports.run(ctx, importKey(at.namespace, in.Name, archive), func(ctx context.Context) error { return s.make(ctx, at, in, p, archive) })
+	if err != nil {
+		return nil, s.refuse(in.Name, err)
+	}
+	s.awake()
+	return s.Get(ctx, in.Name, nil)
+}
+
+// check judges a new template by itself, and gives the parts of its name.
+func (s templates) check(in *v1alpha1.CoderTemplate) ([]string, field.ErrorList) {
+	var errs field.ErrorList
+	spec := field.NewPath("spec")
+	name := field.NewPath("metadata", "name")
+	p, ok := parts(in.Name, 2)
+	switch {
+	case in.Name == "":
+		errs = append(errs, field.Required(name, "give the name <organization>.<template>; none is generated"))
+	case !ok || in.Name != strings.ToLower(in.Name):
+		errs = append(errs, field.Invalid(name, in.Name, "a name is <organization>.<template>, each at most 32 lower-case letters, digits and single hyphens"))
+	case in.Spec.Organization != "" && !strings.EqualFold(in.Spec.Organization, p[0]):
+		errs = append(errs, field.Invalid(spec.Child("organization"), in.Spec.Organization, "the name says "+p[0]))
+	}
+	switch v := in.Spec.VersionID; {
+	case v == "" && len(in.Spec.Files) == 0:
+		errs = append(errs, field.Required(spec.Child("files"), "give the template's files, or a version of it by versionID"))
+	case v != "" && len(in.Spec.Files) > 0:
+		errs = append(errs, field.Invalid(spec.Child("versionID"), v, "give files or a version, not both"))
+	case v != "":
+		if _, err := uuid.Parse(v); err != nil {
+			errs = append(errs, field.Invalid(spec.Child("versionID"), v, "is no UUID"))
+		}
+	}
+	return p, errs
+}
+
+// make makes a template.
+func (s templates) make(ctx context.Context, at *site, in *v1alpha1.CoderTemplate, p []string, archive []byte) error {
+	var version uuid.UUID
+	var err error
+	if in.Spec.VersionID != "" {
+		version = uuid.MustParse(in.Spec.VersionID)
+	} else if version, err = upload(ctx, at, p[0], uuid.Nil, s.engine, archive); err != nil {
+		return err
+	}
+	return at.ask(ctx, func(ctx context.Context, c *coderclient.Client) error {
+		t, err := c.CreateTemplate(ctx, p[0], coder.CreateTemplateRequest{
+			Name: p[1], TemplateVersionID: version, DisplayName: in.Spec.DisplayName, Description: in.Spec.Description, Icon: in.Spec.Icon,
+		})
+		if err == nil && in.Spec.Running != nil && !*in.Spec.Running {
+			_, err = c.UpdateTemplate(ctx, t.ID, coder.UpdateTemplateMeta{DeprecationMessage: new(deprecated)})
+		}
+		return err
+	})
+}
+
+// Update changes how a template shows, its active version, or its files. (OP-22)
+func (s templates) Update(ctx context.Context, name string, info rest.UpdatedObjectInfo, create rest.ValidateObjectFunc, validate rest.ValidateObjectUpdateFunc, mayCreate bool, options *metav1.UpdateOptions) (runtime.Object, bool, error) {
+	at, t, now, from, err := s.get(ctx, name)
+	if apierrors.IsNotFound(err) && mayCreate {
+		o, err := info.UpdatedObject(ctx, s.New())
+		if err != nil {
+			return nil, false, err
+		}
+		out, err := s.Create(ctx, o, create, &metav1.CreateOptions{DryRun: dryRun(options)})
+		return out, err == nil, err
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	o, err := s.updated(ctx, now, info, validate)
+	if err != nil {
+		return nil, false, err
+	}
+	want, ok := o.(*v1alpha1.CoderTemplate)
+	if !ok {
+		return nil, false, apierrors.NewBadRequest("the object is no CoderTemplate")
+	}
+	files := len(want.Spec.Files) > 0 && !maps.Equal(want.Spec.Files, now.Spec.Files)
+	if errs := changeable(want, now, files, from.hidden); len(errs) > 0 {
+		return nil, false, apierrors.NewInvalid(v1alpha1.GroupVersion().WithKind(s.kind).GroupKind(), name, errs)
+	}
+	archive, err := pack(want.Spec.Files, from.executable)
+	if err != nil {
+		return nil, false, s.refuse(name, err)
+	}
+	if len(dryRun(options)) > 0 {
+		return want, false, nil
+	}
+	s.note(ctx, "update", at.namespace, name)
+	if err := s.change(ctx, at, t, want, now); err != nil {
+		return nil, false, s.refuse(name, err)
+	}
+	if files {
+		err = s.imports.run(ctx, importKey(at.namespace, name, archive), func(ctx context.Context) error { return s.replace(ctx, at, t, archive) })
+		if err != nil {
+			return nil, false, s.refuse(name, err)
+		}
+	}
+	s.awake()
+	out, err := s.Get(ctx, name, nil)
+	return out, false, err
+}
+
+// changeable refuses changes that cannot be made.
+func changeable(want, now *v1alpha1.CoderTemplate, files bool, hidden []string) field.ErrorList {
+	var errs field.ErrorList
+	spec := field.NewPath("spec")
+	if want.Spec.Organization != "" && want.Spec.Organization != now.Spec.Organization {
+		errs = append(errs, field.Forbidden(spec.Child("organization"), "a template stays in its organization"))
+	}
+	version := want.Spec.VersionID != "" && want.Spec.VersionID != now.Spec.VersionID
+	if version {
+		if _, err := uuid.Parse(want.Spec.VersionID); err != nil {
+			errs = append(errs, field.Invalid(spec.Child("versionID"), want.Spec.VersionID, "is no UUID"))
+		}
+	}
+	if files && version {
+		errs = append(errs, field.Invalid(spec.Child("versionID"), want.Spec.VersionID, "change files or the version, not both: files make a new version"))
+	}
+	if files && len(hidden) > 0 {
+		errs = append(errs, field.Forbidden(spec.Child("files"), fmt.Sprintf("the template has files that are no text, or too large, which would be lost (%.300s): use coder templates push", strings.Join(hidden, ", "))))
+	}
+	return errs
+}
+
+// change changes what is not files.
+func (s templates) change(ctx context.Context, at *site, t coder.Template, want, now *v1alpha1.CoderTemplate) error {
+	var meta coder.UpdateTemplateMeta
+	changed := false
+	set := func(to **string, want, now string) {
+		if want != now {
+			*to, changed = &want, true
+		}
+	}
+	set(&meta.DisplayName, want.Spec.DisplayName, now.Spec.DisplayName)
+	set(&meta.Description, want.Spec.Description, now.Spec.Description)
+	set(&meta.Icon, want.Spec.Icon, now.Spec.Icon)
+	if r := want.Spec.Running; r != nil && *r == t.Deprecated {
+		message := deprecated
+		if *r {
+			message = ""
+		}
+		meta.DeprecationMessage, changed = &message, true
+	}
+	return at.ask(ctx, func(ctx context.Context, c *coderclient.Client) error {
+		if changed {
+			if _, err := c.UpdateTemplate(ctx, t.ID, meta); err != nil {
+				return err
+			}
+		}
+		if want.Spec.VersionID == "" || want.Spec.VersionID == now.Spec.VersionID {
+			return nil
+		}
+		return c.UpdateActiveTemplateVersion(ctx, t.ID, coder.UpdateActiveTemplateVersion{ID: uuid.MustParse(want.Spec.VersionID)})
+	})
+}
+
+// replace makes a new version of files the active one.
+func (s templates) replace(ctx context.Context, at *site, t coder.Template, archive []byte) error {
+	version, err := upload(ctx, at, t.OrganizationID.String(), t.ID, t.Provisioner, archive)
+	if err != nil {
+		return err
+	}
+	return at.ask(ctx, func(ctx context.Context, c *coderclient.Client) error {
+		return c.UpdateActiveTemplateVersion(ctx, t.ID, coder.UpdateActiveTemplateVersion{ID: version})
+	})
+}
+
+// Delete deletes a template, which must have no workspaces.
+func (s templates) Delete(ctx context.Context, name string, validate rest.ValidateObjectFunc, options *metav1.DeleteOptions) (runtime.Object, bool, error) {
+	if err := s.stays(ctx, name); err != nil {
+		return nil, false, err
+	}
+	at, t, now, _, err := s.get(ctx, name)
+	if err != nil {
+		return nil, false, err
+	}
+	if err := s.deletable(ctx, now, validate, options); err != nil {
+		return nil, false, err
+	}
+	if options != nil && len(options.DryRun) > 0 {
+		return now, true, nil
+	}
+	s.note(ctx, "delete", at.namespace, name)
+	err = at.ask(ctx, func(ctx context.Context, c *coderclient.Client) error { return c.DeleteTemplate(ctx, t.ID) })
+	if err != nil {
+		return nil, false, s.refuse(name, err)
+	}
+	s.awake()
+	return now, true, nil
+}
