@@ -223,8 +223,7 @@ func TestSecretLost(t *testing.T) {
 func TestImage(t *testing.T) {
 	w := newTown(t)
 	w.controlPlane(t)
-	w.node.Broken = "registry.example.com/forbidden"
-	w.pool(t, "pool", func(s *v1alpha1.CoderProvisionerSpec) { s.Image = w.node.Broken })
+	w.pool(t, "pool", func(s *v1alpha1.CoderProvisionerSpec) { s.Image = kubetest.Broken })
 	p := w.become(t, "pool", condition(v1alpha1.ConditionDeploymentReady, "ImagePullBackOff"))
 	for _, c := range p.Status.Conditions {
 		if c.Type == v1alpha1.ConditionDeploymentReady && !strings.Contains(c.Message, "imagePullSecrets") {
@@ -235,7 +234,7 @@ func TestImage(t *testing.T) {
 	w.change(t, "pool", func(p *v1alpha1.CoderProvisioner) { p.Spec.Image = "registry.example.com/good" })
 	w.become(t, "pool", ready)
 	second := &v1alpha1.CoderControlPlane{ObjectMeta: metav1.ObjectMeta{Name: "second", Namespace: w.ns}}
-	second.Spec.Image = w.node.Broken
+	second.Spec.Image = kubetest.Broken
 	must(t, cluster.Client.Create(t.Context(), second))
 	w.events(t, "second", "ImagePullBackOff")
 }

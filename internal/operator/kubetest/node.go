@@ -22,6 +22,9 @@ type Process interface {
 	Stop()
 }
 
+// Broken is an image that no registry gives to a Node.
+const Broken = "registry.example.com/forbidden"
+
 // Node plays the Deployment controller and the kubelet of one namespace: it
 // makes pods of Deployments, starts a process in each, rolls them when their
 // template changes, new before old, and ends idle ones first.
@@ -31,8 +34,6 @@ type Node struct {
 	// Start starts what a pod runs; env is its environment, read as the kubelet
 	// reads it. nil runs nothing.
 	Start func(pod *corev1.Pod, env map[string]string) (Process, error)
-	// Broken is an image that no registry gives.
-	Broken string
 	// Every is how often it looks; zero is 50 milliseconds.
 	Every time.Duration
 
@@ -130,7 +131,7 @@ func (n *Node) roll(ctx context.Context, d *appsv1.Deployment, pods []corev1.Pod
 	status := appsv1.DeploymentStatus{
 		ObservedGeneration: d.Generation, Replicas: up + int32(len(old)), UpdatedReplicas: up, ReadyReplicas: up, AvailableReplicas: up, //nolint:gosec // as above
 	}
-	if n.Broken != "" && d.Spec.Template.Spec.Containers[0].Image == n.Broken {
+	if d.Spec.Template.Spec.Containers[0].Image == Broken {
 		status.ReadyReplicas, status.AvailableReplicas = 0, 0
 	}
 	if fmt.Sprint(status) == fmt.Sprint(d.Status) {
@@ -155,7 +156,7 @@ func (n *Node) begin(ctx context.Context, d *appsv1.Deployment) (*corev1.Pod, er
 	p.Spec.NodeName = "node"
 	p.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(d, appsv1.SchemeGroupVersion.WithKind("Deployment"))}
 	p.Finalizers = []string{"test/node"} // goes when the process has ended
-	broken := n.Broken != "" && p.Spec.Containers[0].Image == n.Broken
+	broken := p.Spec.Containers[0].Image == Broken
 	if n.Start != nil && !broken {
 		env, err := n.environment(ctx, p)
 		if err != nil {
@@ -174,7 +175,7 @@ func (n *Node) begin(ctx context.Context, d *appsv1.Deployment) (*corev1.Pod, er
 	}
 	if broken {
 		p.Status = corev1.PodStatus{Phase: corev1.PodPending, ContainerStatuses: []corev1.ContainerStatus{{
-			Name: p.Spec.Containers[0].Name, Image: n.Broken,
+			Name: p.Spec.Containers[0].Name, Image: Broken,
 			State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff", Message: "the registry refuses: 403 Forbidden"}},
 		}}}
 		return p, n.Cluster.Client.Status().Update(ctx, p)
