@@ -20,4 +20,10 @@
 // (prober.go). The agent only answers and follows. What they say are probes
 // (probe.go), sealed with keys of the tunnel's own TLS session: packets for QUIC
 // are taken only from addresses from which such a probe came.
+//
+// # Distance
+//
+// What QUIC's congestion control does not do for itself over a distance is done from
+// below: a window that stopped to grow too early begins anew (growth.go), and lost
+// packets are made of parities (parity.go).
 package path
