@@ -1,27 +1,24 @@
 package bench
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"strings"
 	"time"
 
 	"github.com/coder/websocket"
 	"github.com/google/uuid"
 
 	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/internal/bench/plain"
 )
 
 // copySize is how much scp copies.
@@ -116,64 +113,17 @@ func agentCost(ctx context.Context, s *server) ([]row, error) {
 // echoes is how many keys are typed.
 const echoes = 500
 
-// EchoServer serves WebSockets that send back what they get, and says where,
-// until its input ends.
-func EchoServer(in io.Reader, out io.Writer) error {
-	plain := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		conn, err := websocket.Accept(w, r, nil)
-		if err != nil {
-			return
-		}
-		defer conn.CloseNow() //nolint:errcheck // it is over
-		for {
-			kind, b, err := conn.Read(r.Context())
-			if err != nil || conn.Write(r.Context(), kind, b) != nil {
-				return
-			}
-		}
-	}))
-	defer plain.Close()
-	fmt.Fprintln(out, plain.URL)
-	_, err := io.Copy(io.Discard, in)
-	return err
-}
-
-// dialFloor dials what others are measured against, by the name that the command
-// knows it by, in a process of its own, as any server is.
-func dialFloor(ctx context.Context, name string) (conn *websocket.Conn, end func(), err error) {
-	cmd := exec.CommandContext(ctx, os.Args[0], "-measure", name)
-	cmd.Stderr = os.Stderr
-	_, err1 := cmd.StdinPipe()
-	out, err2 := cmd.StdoutPipe()
-	if err := errors.Join(err1, err2); err != nil {
-		return nil, nil, err
-	}
-	if err := cmd.Start(); err != nil {
-		return nil, nil, err
-	}
-	kill := func() { cmd.Process.Kill(); cmd.Wait() } //nolint:errcheck // it is killed
-	at, err := bufio.NewReader(out).ReadString('\n')
-	if err == nil {
-		conn, _, err = websocket.Dial(ctx, strings.TrimSpace(at), nil)
-	}
-	if err != nil {
-		kill()
-		return nil, nil, fmt.Errorf("the plain WebSocket: %w", err)
-	}
-	return conn, func() { conn.CloseNow(); kill() }, nil //nolint:errcheck // it is over
-}
-
 // echoRows measures the way of a key through the web terminal and back, against
 // a WebSocket that sends back what it gets, in turns. The way cannot be that
 // short: there is a server between, and a terminal at the end. How short it could
 // be with nothing else there, and without encryption, is told too.
 func (s *server) echoRows(ctx context.Context, agent uuid.UUID) ([]row, error) {
-	floor, end, err := dialFloor(ctx, "floor")
+	echo, end, err := plain.Dial(ctx, "floor")
 	if err != nil {
 		return nil, err
 	}
 	defer end()
-	bare, end, err := dialFloor(ctx, "floor-hop")
+	bare, end, err := plain.Dial(ctx, "floor-hop")
 	if err != nil {
 		return nil, err
 	}
@@ -204,7 +154,7 @@ func (s *server) echoRows(ctx context.Context, agent uuid.UUID) ([]row, error) {
 			conn *websocket.Conn
 			sent []byte
 			took *[]time.Duration
-		}{{floor, key, &f}, {bare, []byte("x"), &h}, {ours, key, &o}} {
+		}{{echo, key, &f}, {bare, []byte("x"), &h}, {ours, key, &o}} {
 			start := time.Now()
 			if err := way.conn.Write(ctx, websocket.MessageText, way.sent); err != nil {
 				return nil, err

@@ -10,6 +10,7 @@ import (
 	"os/signal"
 
 	"github.com/seed-2a7f8fe7/coder/internal/bench"
+	"github.com/seed-2a7f8fe7/coder/internal/bench/plain"
 )
 
 func main() {
@@ -21,8 +22,8 @@ func main() {
 	flag.StringVar(&c.Only, "only", "", "the one measurement to make of several, by the name it tells while it runs")
 	flag.Parse()
 	// What others are measured against, in a process of its own.
-	if floor := map[string]func(io.Reader, io.Writer) error{"floor": bench.EchoServer, "floor-hop": bench.HopServer, "floor-pty": bench.PTYServer, "floor-tls": bench.TLSServer}[*what]; floor != nil {
-		if err := floor(os.Stdin, os.Stdout); err != nil {
+	if serve := map[string]func(io.Reader, io.Writer) error{"floor": plain.Echo, "floor-hop": plain.Hop, "floor-pty": plain.PTY, "floor-tls": bench.TLSServer}[*what]; serve != nil {
+		if err := serve(os.Stdin, os.Stdout); err != nil {
 			fmt.Fprintln(os.Stderr, "bench:", err)
 			os.Exit(1)
 		}

@@ -1,16 +1,71 @@
-package bench
+// Package plain is what the web terminal is measured against: the least that a
+// server can be which sends back what it gets, and the least that a server and
+// an agent can be with a terminal at the end. Each is a process of its own, as
+// any server is.
+package plain
 
 import (
+	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"os/exec"
+	"strings"
 
 	"github.com/coder/websocket"
 	"github.com/creack/pty"
 )
+
+// Echo serves WebSockets that send back what they get, and says where,
+// until its input ends.
+func Echo(in io.Reader, out io.Writer) error {
+	plain := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		conn, err := websocket.Accept(w, r, nil)
+		if err != nil {
+			return
+		}
+		defer conn.CloseNow() //nolint:errcheck // it is over
+		for {
+			kind, b, err := conn.Read(r.Context())
+			if err != nil || conn.Write(r.Context(), kind, b) != nil {
+				return
+			}
+		}
+	}))
+	defer plain.Close()
+	fmt.Fprintln(out, plain.URL)
+	_, err := io.Copy(io.Discard, in)
+	return err
+}
+
+// Dial dials what others are measured against, by the name that the command
+// knows it by, in a process of its own, as any server is.
+func Dial(ctx context.Context, name string) (conn *websocket.Conn, end func(), err error) {
+	cmd := exec.CommandContext(ctx, os.Args[0], "-measure", name)
+	cmd.Stderr = os.Stderr
+	_, err1 := cmd.StdinPipe()
+	out, err2 := cmd.StdoutPipe()
+	if err := errors.Join(err1, err2); err != nil {
+		return nil, nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, nil, err
+	}
+	kill := func() { cmd.Process.Kill(); cmd.Wait() } //nolint:errcheck // it is killed
+	at, err := bufio.NewReader(out).ReadString('\n')
+	if err == nil {
+		conn, _, err = websocket.Dial(ctx, strings.TrimSpace(at), nil)
+	}
+	if err != nil {
+		kill()
+		return nil, nil, fmt.Errorf("the plain WebSocket: %w", err)
+	}
+	return conn, func() { conn.CloseNow(); kill() }, nil //nolint:errcheck // it is over
+}
 
 // forwardTo serves WebSockets that are passed on to others, which dial opens.
 func forwardTo(dial func(context.Context) (send func([]byte) error, receive func() ([]byte, error), end func(), err error)) func(io.Reader, io.Writer) error {
@@ -49,9 +104,9 @@ func forwardTo(dial func(context.Context) (send func([]byte) error, receive func
 	}
 }
 
-// PTYServer serves WebSockets to terminals that show what is typed, and nothing
+// PTY serves WebSockets to terminals that show what is typed, and nothing
 // else: the least that an agent can be.
-func PTYServer(in io.Reader, out io.Writer) error {
+func PTY(in io.Reader, out io.Writer) error {
 	return forwardTo(func(ctx context.Context) (func([]byte) error, func() ([]byte, error), func(), error) {
 		cmd := exec.CommandContext(ctx, "sh", "-c", "stty -icanon; echo ready; exec cat >/dev/null")
 		f, err := pty.Start(cmd)
@@ -65,11 +120,11 @@ func PTYServer(in io.Reader, out io.Writer) error {
 	})(in, out)
 }
 
-// HopServer serves WebSockets that it passes on to a PTYServer of another
+// Hop serves WebSockets that it passes on to a PTY of another
 // process: the least that a server between a browser and an agent can be.
-func HopServer(in io.Reader, out io.Writer) error {
+func Hop(in io.Reader, out io.Writer) error {
 	return forwardTo(func(ctx context.Context) (func([]byte) error, func() ([]byte, error), func(), error) {
-		far, end, err := dialFloor(ctx, "floor-pty")
+		far, end, err := Dial(ctx, "floor-pty")
 		if err != nil {
 			return nil, nil, nil, err
 		}
