@@ -68,6 +68,7 @@ type Path struct {
 	err   error         // why the path ended
 	link  relay.Link    // nil without
 	out   *relay.Outbox // of link
+	spare relay.Link    // was dialed to take its place; nil without
 	peers map[relay.Session]*Peer
 
 	// Only the goroutine with which QUIC reads uses this.
@@ -101,6 +102,11 @@ func (p *Path) since() time.Duration { return time.Since(p.born) }
 // run keeps a link until the context ends or an error is final.
 func (p *Path) run(ctx context.Context) {
 	defer close(p.done)
+	defer func() {
+		if l := p.taken(); l != nil {
+			l.Close(0, "")
+		}
+	}()
 	backoff, lost := backoffMin, time.Now()
 	for {
 		start := time.Now()
@@ -138,10 +144,12 @@ func (p *Path) run(ctx context.Context) {
 
 // serve dials a link and uses it until it fails; up says whether there was one.
 func (p *Path) serve(ctx context.Context) (up bool, err error) {
-	raw, err := p.dial(ctx)
-	if err != nil {
-		p.failed(err)
-		return false, err
+	raw := p.taken()
+	if raw == nil {
+		if raw, err = p.dial(ctx); err != nil {
+			p.failed(err)
+			return false, err
+		}
 	}
 	link := &heardLink{Link: raw, p: p}
 	if err := link.Send(true, []byte(p.c.Hello)); err != nil {
@@ -368,7 +376,7 @@ func (p *Path) suspect() {
 	link := p.link
 	p.mu.Unlock()
 	if link != nil {
-		go prove(p.ended, link)
+		go p.doubt(p.ended, link)
 	}
 }
 

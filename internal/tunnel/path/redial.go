@@ -11,8 +11,8 @@ import (
 // Typing is to flow again within two seconds of a network's return, however long
 // it was away. So attempts to dial overlap (a TCP handshake that began in the
 // outage may wait for seconds until it says hello again), waits between them stay
-// short for as long as tunnels outlive an outage, and a link on which nothing
-// comes back is made to prove itself long before TCP gives up.
+// short for as long as tunnels outlive an outage, and beside a link on which nothing
+// comes back another is dialed long before TCP gives up.
 const (
 	// overlap is after how long another attempt to dial begins beside the last.
 	overlap = 1500 * time.Millisecond
@@ -21,9 +21,9 @@ const (
 	// dialLimit bounds all of them together.
 	dialLimit = 30 * time.Second
 	// unheard is how long after sending something must come back.
-	unheard = 2 * time.Second
+	unheard = time.Second
 	// watchEvery is how often that is looked at.
-	watchEvery = 500 * time.Millisecond
+	watchEvery = 250 * time.Millisecond
 	// slept is by how much the clock on the wall may overtake the time that the
 	// process knows of: more is the sleep of a laptop.
 	slept = 3 * time.Second
@@ -121,7 +121,7 @@ func (l *heardLink) watch(ctx context.Context) {
 			doubt = true
 		}
 		if doubt {
-			prove(ctx, l)
+			l.p.doubt(ctx, l)
 			l.waiting.Store(0)
 		}
 	}
@@ -130,11 +130,71 @@ func (l *heardLink) watch(ctx context.Context) {
 // proveTimeout is how long a link that is suspected to be dead may take to answer.
 const proveTimeout = 2 * time.Second
 
-// prove pings a link, and closes it when it does not answer.
-func prove(ctx context.Context, l relay.Link) {
-	p, cancel := context.WithTimeout(ctx, proveTimeout)
+// headStart is how long it may take until another link is dialed beside it.
+const headStart = 200 * time.Millisecond
+
+// doubt has a link prove that it works, and soon dials another beside it: a way that
+// is only slow answers before a new connection can be made on it. The link is closed
+// when the other is there first, or when no answer comes.
+func (p *Path) doubt(ctx context.Context, l relay.Link) {
+	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	if l.Ping(p) != nil {
-		l.Close(0, "")
+	answered := make(chan error, 1)
+	go func() {
+		ping, stop := context.WithTimeout(ctx, proveTimeout)
+		defer stop()
+		answered <- l.Ping(ping)
+	}()
+	other := make(chan dialed, 1)
+	go func() {
+		select {
+		case <-time.After(headStart):
+			n, err := p.dial(ctx)
+			other <- dialed{n, err}
+		case <-ctx.Done():
+			other <- dialed{err: ctx.Err()}
+		}
+	}()
+	select {
+	case err := <-answered:
+		if err != nil {
+			l.Close(0, "")
+		}
+	case d := <-other:
+		if d.err == nil {
+			p.replace(l, d.link)
+		} else if <-answered != nil {
+			l.Close(0, "")
+		}
+		return
 	}
+	go func() {
+		if d := <-other; d.err == nil {
+			d.link.Close(0, "") // too late
+		}
+	}()
+}
+
+// replace closes a link and has another one take its place, if it is still used.
+func (p *Path) replace(l, with relay.Link) {
+	p.mu.Lock()
+	used := p.link == l && p.spare == nil && !p.shut
+	if used {
+		p.spare = with
+	}
+	p.mu.Unlock()
+	if !used {
+		with.Close(0, "")
+		return
+	}
+	l.Close(0, "")
+}
+
+// taken gives the link that takes the place of one before; nil without.
+func (p *Path) taken() relay.Link {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	l := p.spare
+	p.spare = nil
+	return l
 }

@@ -3,10 +3,14 @@ package path
 import (
 	"context"
 	"errors"
+	"log/slog"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/coder/websocket"
 
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel/relay"
 )
@@ -83,4 +87,91 @@ func TestDialsAreBegunAgain(t *testing.T) {
 		}
 		l.Close(0, "")
 	})
+}
+
+// quietLink is one on which nothing comes; a ping is answered after a while.
+type quietLink struct {
+	answer time.Duration
+	sent   chan string
+	closed chan struct{}
+	once   sync.Once
+}
+
+func newQuietLink(answer time.Duration) *quietLink {
+	return &quietLink{answer: answer, sent: make(chan string, 100), closed: make(chan struct{})}
+}
+
+func (l *quietLink) Send(_ bool, b []byte) error {
+	l.sent <- string(b)
+	return nil
+}
+
+func (l *quietLink) Receive() (*relay.Message, error) {
+	<-l.closed
+	return nil, errors.New("closed")
+}
+
+func (l *quietLink) Ping(ctx context.Context) error {
+	select {
+	case <-time.After(l.answer):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (l *quietLink) Close(websocket.StatusCode, string) { l.once.Do(func() { close(l.closed) }) }
+
+// TestSilentLinkIsReplaced has a link die in silence: another one is in use within
+// 1.7 seconds. One that is slow stays, although another is dialed.
+func TestSilentLinkIsReplaced(t *testing.T) {
+	for name, c := range map[string]struct {
+		answer, dial time.Duration
+		replaced     bool
+	}{
+		"dead":                   {time.Hour, 100 * time.Millisecond, true},
+		"slow":                   {900 * time.Millisecond, 1800 * time.Millisecond, false},
+		"dead, and nothing else": {time.Hour, dialLimit, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				first, second := newQuietLink(c.answer), newQuietLink(0)
+				var tries atomic.Int32
+				p := New(Config{
+					Relay: func(ctx context.Context) (relay.Link, error) {
+						if tries.Add(1) == 1 {
+							return first, nil
+						}
+						select {
+						case <-time.After(c.dial):
+							return second, nil
+						case <-ctx.Done():
+							return nil, ctx.Err()
+						}
+					},
+					Hello: "hello", Final: func(error) bool { return false }, Log: slog.New(slog.DiscardHandler), Outage: time.Hour,
+				})
+				start := time.Now()
+				p.Start()
+				<-first.sent
+				select {
+				case <-first.closed:
+					if c.answer < time.Hour {
+						t.Error("a slow link was closed")
+					}
+					if c.replaced {
+						<-second.sent
+					}
+					if took := time.Since(start); c.replaced && took > 1700*time.Millisecond || !c.replaced && took < proveTimeout {
+						t.Errorf("after %v", took)
+					}
+				case <-time.After(10 * time.Second):
+					if c.answer == time.Hour {
+						t.Error("a dead link is still in use")
+					}
+				}
+				_ = p.Close()
+			})
+		})
+	}
 }
