@@ -34,7 +34,7 @@ export async function look(browser, url, credentials, paths) {
     const page = await browser.newPage({ viewport: { width, height: 900 }, colorScheme, storageState });
     let path = '';
     const say = (what) => wrong.push(`${path} ${width} ${colorScheme}: ${what}`);
-    page.on('console', (m) => m.type() === 'error' && !/status of (403|404)/.test(m.text()) && say(m.text()));
+    page.on('console', (m) => m.type() === 'error' && !/status of (401|403|404)/.test(m.text()) && say(m.text()));
     page.on('pageerror', (e) => say(e.message));
     for (path of paths) {
       await page.goto(url + path);

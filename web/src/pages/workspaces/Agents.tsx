@@ -1,4 +1,4 @@
-import { Badge, Button, Code, CopyButton, Group, Paper, SimpleGrid, Stack, Text, Tooltip } from '@mantine/core';
+import { Badge, Button, CopyButton, Group, Paper, SimpleGrid, Stack, Text, Tooltip } from '@mantine/core';
 import { IconApps, IconTerminal2 } from '@tabler/icons-react';
 import { useState } from 'react';
 import type { Schema } from '../../api/client';
@@ -75,9 +75,9 @@ function AgentCard({ w, agent }: { w: Workspace; agent: Agent }) {
         <CopyButton value={command}>
           {({ copied, copy }) => (
             <Tooltip label={copied ? 'Copied' : 'Copy the command'}>
-              <Code component="button" onClick={copy} aria-label={`Copy: ${command}`}>
+              <Button variant="default" size="compact-sm" ff="monospace" fw={400} onClick={copy} aria-label={`Copy: ${command}`}>
                 {command}
-              </Code>
+              </Button>
             </Tooltip>
           )}
         </CopyButton>
@@ -177,7 +177,7 @@ function Resources({ rows }: { rows: Schema<'WorkspaceResource'>[] }) {
               <Text size="sm" c="dimmed">
                 {m.key}
               </Text>
-              {m.sensitive ? <Secret value={m.value} /> : <Text size="sm" truncate>{m.value}</Text>}
+              {m.sensitive ? <Secret value={m.value} /> : <Text size="sm" truncate title={m.value}>{m.value}</Text>}
             </Group>
           ))}
         </Paper>
