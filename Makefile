@@ -5,6 +5,7 @@
 #   make test-cluster  the charts, the operator and the template `kubernetes` in a
 #                whole cluster of one node; needs Linux and root, see tools/kube/cluster
 #   make test-docker  the template `docker` with a Docker daemon of its own
+#   make test-image   the images of deploy/docker, built and looked at; the same needs
 #   make bench   the measured rows, as ratios; bench-queue, bench-access, bench-dashboard and bench-operator have more
 #   make build   bin/coder, and the agent for machines like this one
 #   make agents  the agents for all other machines
@@ -20,7 +21,7 @@ NODE  := PATH=$(CURDIR)/.cache/node/node_modules/.bin:$$PATH
 # The toolchain stamps the version, from the tag or the commit, where git answers.
 STAMP := $(shell git status >/dev/null 2>&1 && echo true || echo false)
 
-.PHONY: build agents operator run test test-kube test-cluster test-docker lint generate check-generated unit e2e bench bench-queue bench-access bench-dashboard bench-operator setup clean
+.PHONY: build agents operator run test test-kube test-cluster test-docker test-image lint generate check-generated unit e2e bench bench-queue bench-access bench-dashboard bench-operator setup clean
 
 GOSOURCE := $(shell find . -name '*.go' -not -name '*_test.go' -not -path './.cache/*' -not -path './web/node_modules/*') go.mod go.sum
 
@@ -91,6 +92,9 @@ test-cluster: setup build operator
 test-docker: setup build
 	tools/docker/test || [ $$? -eq 77 ]
 
+test-image: setup
+	tools/docker/image
+
 bench: setup build
 	$(GO) run ./internal/bench/cmd -coder $(BIN)/coder
 
@@ -113,7 +117,8 @@ generate: web/node_modules/.installed $(TOOLS)/sqlc $(TOOLS)/protoc-gen-go $(TOO
 	$(TOOLS)/controller-gen object crd:maxDescLen=200 paths=./api/v1alpha1 output:crd:dir=deploy/crd
 	$(TOOLS)/controller-gen object paths=./api/aggregation/v1alpha1
 	$(TOOLS)/openapi-gen --go-header-file /dev/null --output-dir api/aggregation/openapi --output-pkg github.com/seed-2a7f8fe7/coder/api/aggregation/openapi \
-		--output-file zz_generated.openapi.go --report-filename /dev/null \
+		--output-file zz_generated.openapi.go --output-model-name-file zz_generated.model_name.go --report-filename /dev/null \
+		$(addprefix --readonly-pkg k8s.io/apimachinery/pkg/,apis/meta/v1 runtime version) \
 		k8s.io/apimachinery/pkg/apis/meta/v1 k8s.io/apimachinery/pkg/runtime k8s.io/apimachinery/pkg/version ./api/aggregation/v1alpha1
 	cd web && $(NODE) npm run --silent generate
 
