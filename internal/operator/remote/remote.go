@@ -7,8 +7,10 @@ package remote
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -225,14 +227,37 @@ func (s *Sites) read(ctx context.Context, a Access, organization string) (View, 
 	if v.Keys, err = c.ProvisionerKeys(ctx, id); err != nil {
 		return v, err
 	}
-	if v.Daemons, err = c.ProvisionerDaemons(ctx, id, url.Values{"limit": {"1000"}}); err != nil {
+	v.Daemons, err = pages(func(q url.Values) ([]coder.ProvisionerDaemon, error) { return c.ProvisionerDaemons(ctx, id, q) }, func(d coder.ProvisionerDaemon) uuid.UUID { return d.ID })
+	if err != nil {
 		return v, err
 	}
+	v.Queue.TagSets, err = pages(func(q url.Values) ([]coder.ProvisionerQueueTagSet, error) {
+		one, err := c.ProvisionerQueue(ctx, id, q)
+		return one.TagSets, err
+	}, func(s coder.ProvisionerQueueTagSet) string { return fmt.Sprint(s.Tags) })
 	// A server that has no such call is one whose queue is not known.
-	if v.Queue, err = c.ProvisionerQueue(ctx, id, url.Values{"limit": {"1000"}}); coder.Is(err, coder.CodeNotFound) {
-		v.Queue, err = coder.ProvisionerQueue{}, nil
+	if coder.Is(err, coder.CodeNotFound) {
+		err = nil
 	}
 	return v, err
+}
+
+// pages reads a list page by page, and no more than maxPages of it. A server
+// that knows no offset gives the first page again, by the id of its first row.
+func pages[T any, K comparable](read func(url.Values) ([]T, error), id func(T) K) ([]T, error) {
+	const size, maxPages = 1000, 16
+	var all []T
+	for page := range maxPages {
+		rows, err := read(url.Values{"limit": {strconv.Itoa(size)}, "offset": {strconv.Itoa(page * size)}})
+		if err != nil || page > 0 && len(rows) > 0 && id(rows[0]) == id(all[0]) {
+			return all, err
+		}
+		all = append(all, rows...)
+		if len(rows) < size {
+			break
+		}
+	}
+	return all, nil
 }
 
 // Current gives the key of a name that is not replaced, nil when there is none.
