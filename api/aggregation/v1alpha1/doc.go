@@ -6,6 +6,7 @@
 //
 // +kubebuilder:object:generate=true
 // +k8s:openapi-gen=true
+// +k8s:openapi-model-package=com.coder.aggregation.v1alpha1
 // +groupName=aggregation.coder.com
 package v1alpha1
 

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -234,7 +235,7 @@ func (w *town) raw(t *testing.T, path, accept string) []byte {
 	t.Helper()
 	h, err := rest.HTTPClientFor(cluster.Rest)
 	must(t, err)
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, cluster.Rest.Host+path, nil)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, strings.TrimSuffix(cluster.Rest.Host, "/")+path, nil)
 	must(t, err)
 	req.Header.Set("Accept", accept)
 	resp, err := h.Do(req)

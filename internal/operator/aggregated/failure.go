@@ -7,14 +7,13 @@ import (
 	"net/http"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/seed-2a7f8fe7/coder"
 )
 
-// retrySeconds is after how long a client may ask again.
+// retrySeconds is after how long a client asks again that asked too often.
 const retrySeconds = 5
 
 // kindOf is what errors call a resource.
@@ -68,14 +67,15 @@ func (k kindOf) refuse(name string, err error) error {
 func unreached(err error) error {
 	var network net.Error
 	if errors.Is(err, context.DeadlineExceeded) || errors.As(err, &network) && network.Timeout() {
-		return apierrors.NewTimeoutError("the control plane did not answer in time: "+err.Error(), retrySeconds)
+		return apierrors.NewTimeoutError("the control plane did not answer in time: "+err.Error(), 0)
 	}
 	return unavailable("the control plane cannot be reached: " + err.Error())
 }
 
+// unavailable names no time to ask again after: clients would wait for it, ten
+// times, before they show a person the message.
 func unavailable(message string) error {
 	out := apierrors.NewServiceUnavailable(message)
 	out.ErrStatus.Code = http.StatusServiceUnavailable
-	out.ErrStatus.Details = &metav1.StatusDetails{RetryAfterSeconds: retrySeconds}
 	return out
 }

@@ -74,6 +74,17 @@ func (k *keeper) run(ctx context.Context) {
 	}
 }
 
+// end ends all watches.
+func (k *keeper) end() {
+	for _, c := range k.collections {
+		c.mu.Lock()
+		for w := range c.watchers {
+			w.stop()
+		}
+		c.mu.Unlock()
+	}
+}
+
 // tend begins to keep the namespaces that are watched, and has those read again
 // that are kept.
 func (k *keeper) tend(ctx context.Context, tasks *sync.WaitGroup) {

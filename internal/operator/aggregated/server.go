@@ -33,10 +33,12 @@ import (
 )
 
 // requestTimeout bounds a request that is no watch, and maxBody what is read of
-// one: a template's files as JSON. (OP-22, OP-23)
+// one: a template's files as JSON; stopTimeout is what requests have when the
+// server ends. (OP-22, OP-23)
 const (
 	requestTimeout = 30 * time.Minute
 	maxBody        = 96 << 20
+	stopTimeout    = 20 * time.Second
 )
 
 // Config is how the server runs.
@@ -76,6 +78,9 @@ func Run(ctx context.Context, c Config) error {
 	if err := generic.InstallAPIGroup(&group); err != nil {
 		return err
 	}
+	// Requests that are under way have a while to end; watches begin again elsewhere.
+	generic.ShutdownTimeout = stopTimeout
+	defer context.AfterFunc(ctx, k.end)()
 	kept := make(chan struct{})
 	go func() { defer close(kept); k.run(ctx) }()
 	err = generic.PrepareRun().RunWithContext(ctx)

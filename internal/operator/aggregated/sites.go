@@ -69,6 +69,12 @@ func (s *sites) of(ctx context.Context, namespace string) (*site, error) {
 	if !s.looksAt(namespace) {
 		return nil, errNone
 	}
+	n := &corev1.Namespace{}
+	if err := s.Client.Get(ctx, client.ObjectKey{Name: namespace}, n); apierrors.IsNotFound(err) || err == nil && !n.DeletionTimestamp.IsZero() {
+		return nil, errNone // see store.stays
+	} else if err != nil {
+		return nil, err
+	}
 	var list v1alpha1.CoderControlPlaneList
 	if err := s.Client.List(ctx, &list, client.InNamespace(namespace)); err != nil {
 		return nil, err

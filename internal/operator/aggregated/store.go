@@ -167,16 +167,6 @@ func (s *store) Watch(ctx context.Context, o *internalversion.ListOptions) (watc
 	return s.watch(ctx, namespace, namespaces, s.matcher(o), at)
 }
 
-// find gives an object that is known.
-func (s *store) find(namespace, name string) object {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if f := s.feeds[namespace]; f != nil && f.items[name] != nil {
-		return f.items[name].object
-	}
-	return nil
-}
-
 // ConvertToTable gives the columns that kubectl shows.
 func (s *store) ConvertToTable(_ context.Context, o runtime.Object, options runtime.Object) (*metav1.Table, error) {
 	t := &metav1.Table{}
