@@ -119,7 +119,6 @@ generate: web/node_modules/.installed $(TOOLS)/sqlc $(TOOLS)/protoc-gen-go $(TOO
 	$(TOOLS)/openapi-gen --go-header-file /dev/null --output-dir api/aggregation/openapi --output-pkg github.com/seed-2a7f8fe7/coder/api/aggregation/openapi \
 		--output-file zz_generated.openapi.go --output-model-name-file zz_generated.model_name.go --report-filename /dev/null \
 		$(addprefix --readonly-pkg k8s.io/apimachinery/pkg/,apis/meta/v1 runtime version) \
-		$(addprefix --readonly-pkg k8s.io/apimachinery/pkg/,apis/meta/v1 runtime version) \
 		k8s.io/apimachinery/pkg/apis/meta/v1 k8s.io/apimachinery/pkg/runtime k8s.io/apimachinery/pkg/version ./api/aggregation/v1alpha1
 	cd web && $(NODE) npm run --silent generate
 
