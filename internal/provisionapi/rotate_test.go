@@ -23,7 +23,7 @@ func (w *town) lapse(t *testing.T, id uuid.UUID) {
 
 func (w *town) keys(t *testing.T) []coder.ProvisionerKey {
 	t.Helper()
-	keys, err := w.ring.List(t.Context(), w.ownerSubject, w.org)
+	keys, err := w.ring.List(t.Context(), w.ownerSubject, w.org, coder.Page{})
 	if err != nil {
 		t.Fatal(err)
 	}
