@@ -19,7 +19,9 @@ import (
 const GroupName = "aggregation.coder.com"
 
 // GroupVersion is the group and its version.
-func GroupVersion() schema.GroupVersion { return schema.GroupVersion{Group: GroupName, Version: "v1alpha1"} }
+func GroupVersion() schema.GroupVersion {
+	return schema.GroupVersion{Group: GroupName, Version: "v1alpha1"}
+}
 
 // AddToScheme lets a scheme know the kinds of a version of the group.
 func AddToScheme(s *runtime.Scheme, gv schema.GroupVersion) {

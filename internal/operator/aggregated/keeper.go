@@ -111,19 +111,6 @@ func (k *keeper) tend(ctx context.Context, tasks *sync.WaitGroup) {
 	}
 }
 
-// hint has a namespace read that is kept.
-func (k *keeper) hint(namespace string) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if hints := k.kept[namespace]; hints != nil {
-		select {
-		case hints <- struct{}{}:
-		default:
-		}
-	}
-	k.awake()
-}
-
 // keep keeps one namespace until nobody watches it.
 func (k *keeper) keep(ctx context.Context, namespace string, hints chan struct{}) {
 	defer func() {
