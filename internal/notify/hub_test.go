@@ -19,7 +19,12 @@ func hub(t *testing.T, url string) (*notify.Hub, *postgres.Store) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := notify.New(s.Pool(), slog.New(slog.DiscardHandler))
+	t.Cleanup(s.Close)
+	return notify.New(s.Pool(), slog.New(slog.DiscardHandler)), s
+}
+
+func start(t *testing.T, h *notify.Hub) {
+	t.Helper()
 	if err := h.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -27,9 +32,7 @@ func hub(t *testing.T, url string) (*notify.Hub, *postgres.Store) {
 		if err := h.Stop(context.Background()); err != nil {
 			t.Error(err)
 		}
-		s.Close()
 	})
-	return h, s
 }
 
 func wait(t *testing.T, c <-chan struct{}, what string) {
@@ -50,7 +53,10 @@ func TestHintsReachThisAndOtherReplicas(t *testing.T) {
 	defer endA()
 	cb, endB := b.Subscribe(job, notify.Jobs(uuid.New()))
 	defer endB()
-	wait(t, cb, "b listens") // the look after connecting
+	start(t, a)
+	start(t, b)
+	wait(t, ca, "a listens") // the look after connecting
+	wait(t, cb, "b listens")
 
 	a.Publish(job)
 	wait(t, ca, "here")

@@ -13,12 +13,12 @@ func mailOptions(f *serverFlags) []*option.Option {
 	about := func(now, _ string) string { return now }
 	older := func(_, name string) string { return "Older name of --email-" + name + "." }
 	return append(
-		under("E-mail", mailRows(&f.cfg.Mail, "email-", "CODER_EMAIL_", "email.", "localhost", about)...),
-		under("Notifications", mailRows(&f.mail.older, "notifications-email-", "CODER_NOTIFICATIONS_EMAIL_", "notifications.email.", "", older)...)...)
+		under("E-mail", mailRows(&f.cfg.Mail, "email-", "CODER_EMAIL_", "email.", "localhost", "false", about)...),
+		under("Notifications", mailRows(&f.mail.older, "notifications-email-", "CODER_NOTIFICATIONS_EMAIL_", "notifications.email.", "", "", older)...)...)
 }
 
 // mailRows are the options of the mailer under one of their two names.
-func mailRows(c *server.Mail, flag, env, yaml, hello string, about func(now, name string) string) []*option.Option {
+func mailRows(c *server.Mail, flag, env, yaml, hello, forced string, about func(now, name string) string) []*option.Option {
 	text := func(p *string, name, variable, key, says string) *option.Option {
 		o := option.String(p, flag+name, about(says, name)).Env(env + variable)
 		if key != "" {
@@ -33,7 +33,7 @@ func mailRows(c *server.Mail, flag, env, yaml, hello string, about func(now, nam
 		text(&c.From, "from", "FROM", "from", "Sender."),
 		text(&c.Smarthost, "smarthost", "SMARTHOST", "smarthost", "Mail server, as host:port; without one no e-mail is sent."),
 		text(&c.Hello, "hello", "HELLO", "hello", "Name that the server greets the mail server with.").Def(hello),
-		yes(&c.ForceTLS, "force-tls", "FORCE_TLS", "forceTLS", "Send by TLS from the first byte."),
+		yes(&c.ForceTLS, "force-tls", "FORCE_TLS", "forceTLS", "Send by TLS from the first byte.").Def(forced),
 		text(&c.Identity, "auth-identity", "AUTH_IDENTITY", "emailAuth.identity", "Identity for PLAIN."),
 		text(&c.Username, "auth-username", "AUTH_USERNAME", "emailAuth.username", "User name to sign in to the mail server with."),
 		text(&c.Password, "auth-password", "AUTH_PASSWORD", "", "Password to sign in to the mail server with."),
