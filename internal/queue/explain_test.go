@@ -167,7 +167,7 @@ func TestPlanOfOverview(t *testing.T) {
 		"queueOverview":  {"NULL, '{}'", "Index Only Scan using provisioner_jobs_waiting"},
 		"queueSlots":     {"NULL, 1000", "provisioner_jobs_running"},
 		"queueMeans":     {"'{1,2,3}', '{workspace_build,workspace_build,workspace_build}'", "provisioner_jobs_done"},
-		"queueDaemons":   {fmt.Sprintf("1000, '%s', '{}', NULL, '{}'", h.org), "provisioner_jobs_running"},
+		"queueDaemons":   {fmt.Sprintf("1000, '%s', '{}', NULL, '{}', '{}', 0, 1000", h.org), "provisioner_jobs_running"},
 		"queueRunningOn": {fmt.Sprintf("'{%s}'", uuid.New()), "provisioner_jobs"},
 	} {
 		_, sql, _ := strings.Cut(string(source), "const "+name+" = `")
@@ -190,6 +190,9 @@ func TestPlanOfOverview(t *testing.T) {
 			plan = append(plan, line)
 		}
 		rows.Close()
+		if err := rows.Err(); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
 		text := strings.Join(plan, "\n")
 		if !strings.Contains(text, c.index) || strings.Contains(text, "Seq Scan on provisioner_jobs") {
 			t.Errorf("%s: the plan is\n%s", name, text)
