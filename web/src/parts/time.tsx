@@ -1,4 +1,3 @@
-import { Tooltip } from '@mantine/core';
 import { useEffect, useState } from 'react';
 
 const units: [Intl.RelativeTimeFormatUnit, number][] = [
@@ -10,12 +9,15 @@ const units: [Intl.RelativeTimeFormatUnit, number][] = [
   ['minute', 60],
 ];
 
+// Made once: each takes longer to make than to use a hundred times.
+const ago = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
+const inFull = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
+
 /** Says how far a moment is from now, such as "3 hours ago" or "in 2 days". */
 export function relative(then: Date, now: Date): string {
   const seconds = (then.getTime() - now.getTime()) / 1000;
-  const format = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
-  for (const [unit, size] of units) if (Math.abs(seconds) >= size) return format.format(Math.trunc(seconds / size), unit);
-  return Math.abs(seconds) < 5 ? 'now' : format.format(Math.trunc(seconds), 'second');
+  for (const [unit, size] of units) if (Math.abs(seconds) >= size) return ago.format(Math.trunc(seconds / size), unit);
+  return Math.abs(seconds) < 5 ? 'now' : ago.format(Math.trunc(seconds), 'second');
 }
 
 /** Says a length of time, such as "1 h 5 min" or "4.2 s". */
@@ -42,8 +44,8 @@ export function Moment({ at }: { at: string }) {
   const now = useNow(30_000);
   const date = new Date(at);
   return (
-    <Tooltip label={date.toLocaleString()}>
-      <time dateTime={at}>{relative(date, now)}</time>
-    </Tooltip>
+    <time dateTime={at} title={inFull.format(date)}>
+      {relative(date, now)}
+    </time>
   );
 }

@@ -1,20 +1,15 @@
-import { Anchor, Badge, Button, Code, Collapse, Group, Menu, Paper, Stack, Table, Text, UnstyledButton } from '@mantine/core';
+import { Anchor, Badge, Code, Collapse, Group, Paper, Stack, Table, Text, UnstyledButton } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
-import { IconChevronDown, IconChevronRight, IconFilter } from '@tabler/icons-react';
-import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { IconChevronDown, IconChevronRight } from '@tabler/icons-react';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { api } from '../../api/client';
 import { Empty } from '../../parts/Empty';
-import { Loading } from '../../parts/Loading';
+import { Find, Listing, useList } from '../../parts/Listing';
 import { Page } from '../../parts/Page';
-import { Pages } from '../../parts/Pages';
-import { Refusal } from '../../parts/Refusal';
-import { Search } from '../../parts/Search';
 import { Moment } from '../../parts/time';
-import { useLive } from '../../api/live';
 import { type Entry, changes } from './diff';
 
-const pageSize = 25;
+const size = 25;
 const filters: [string, string][] = [
   ['Everything', ''],
   ['Logins', 'action:login'],
@@ -31,41 +26,26 @@ const colors: Record<string, string> = { create: 'green', delete: 'red', write: 
 export default function List() {
   const { q = '', page = 1 } = useSearch({ from: '/shell/audit' });
   const navigate = useNavigate({ from: '/audit' });
-  const list = useQuery({
-    queryKey: ['audit', q, page],
-    queryFn: ({ signal }) => api.get('/audit', { query: { q, limit: pageSize, offset: (page - 1) * pageSize }, signal }),
-    placeholderData: keepPreviousData,
-  });
-  useLive(['audit_log'], ['audit']);
+  const list = useList({ key: ['audit'], filter: q, page, size, topics: ['audit_log'], read: (part, signal) => api.get('/audit', { query: { q, ...part }, signal }) });
   const seek = (next: string) => navigate({ search: { q: next || undefined }, replace: true });
   return (
     <Page title="Audit log" hint="Every change, with who made it and from where. Secrets are never in it.">
-      <Group mb="md" gap="xs" wrap="nowrap">
-        <Menu>
-          <Menu.Target>
-            <Button variant="default" leftSection={<IconFilter size={16} />}>
-              Filter
-            </Button>
-          </Menu.Target>
-          <Menu.Dropdown>
-            {filters.map(([label, term]) => (
-              <Menu.Item key={label} onClick={() => seek(term)}>
-                {label}
-              </Menu.Item>
-            ))}
-          </Menu.Dropdown>
-        </Menu>
-        <Search label="Search the audit log" placeholder="username:, action:, resource_type:, resource_target:, date_from: ..." value={q} onChange={seek} />
-      </Group>
-      <Refusal error={list.error} />
-      {list.isPending && <Loading />}
-      {list.data?.audit_logs.length === 0 && <Empty title="Nothing matches" hint="Dates are written like date_from:2006-01-31; several terms are joined by blanks." />}
-      <Stack gap="xs">
-        {list.data?.audit_logs.map((e) => (
-          <Row key={e.id} e={e} />
-        ))}
-      </Stack>
-      {list.data && <Pages count={list.data.count} size={pageSize} page={page} of="entries" onPage={(n) => navigate({ search: (s) => ({ ...s, page: n }) })} />}
+      <Find label="Search the audit log" placeholder="username:, action:, resource_type:, resource_target:, date_from: ..." value={q} onSeek={seek} choices={filters} />
+      <Listing
+        list={list}
+        rows={list.data?.audit_logs.length}
+        count={list.data?.count}
+        page={page}
+        size={size}
+        of="entries"
+        empty={<Empty title="Nothing matches" hint="Dates are written like date_from:2006-01-31; several terms are joined by blanks." />}
+      >
+        <Stack gap="xs">
+          {list.data?.audit_logs.map((e) => (
+            <Row key={e.id} e={e} />
+          ))}
+        </Stack>
+      </Listing>
     </Page>
   );
 }

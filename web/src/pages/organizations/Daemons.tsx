@@ -1,35 +1,37 @@
-import { Alert, Anchor, Badge, Group, Paper, SegmentedControl, Stack, Table, Text } from '@mantine/core';
-import { useQuery } from '@tanstack/react-query';
+import { Alert, Anchor, Badge, Group, SegmentedControl, Stack, Table, Text } from '@mantine/core';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { type Schema, api } from '../../api/client';
-import { useLive } from '../../api/live';
 import { Empty } from '../../parts/Empty';
-import { Loading } from '../../parts/Loading';
-import { Refusal } from '../../parts/Refusal';
+import { Listing, useList } from '../../parts/Listing';
+import { Sheet } from '../../parts/Sheet';
 import { Moment } from '../../parts/time';
 import { Tags } from './tags';
 import type { Organization, TabProps } from './data';
 
 const colors: Record<Schema<'ProvisionerDaemonStatus'>, string> = { busy: 'blue', idle: 'green', offline: 'gray' };
+const size = 50;
 
 /** The provisioners that build for the organization, and what they do now. */
 export default function Daemons({ o }: TabProps) {
-  const { status = '' } = useSearch({ from: '/shell/organizations/$organization/$tab' });
+  const { status = '', page = 1 } = useSearch({ from: '/shell/organizations/$organization/$tab' });
   const navigate = useNavigate({ from: '/organizations/$organization/$tab' });
-  const { data, error } = useQuery({
-    queryKey: ['daemons', o.id, status],
-    queryFn: () => api.get('/organizations/{organization}/provisionerdaemons', { path: { organization: o.id }, query: { status, limit: 200 } }),
+  const list = useList({
+    key: ['daemons', o.id],
+    filter: status,
+    page,
+    size,
+    topics: ['provisioner_daemon', `jobs/${o.id}`],
+    read: (part, signal) => api.get('/organizations/{organization}/provisionerdaemons', { path: { organization: o.id }, query: { status, ...part }, signal }),
   });
-  useLive(['provisioner_daemon', `jobs/${o.id}`], ['daemons', o.id]);
-  const slots = data?.filter((d) => d.status !== 'offline').reduce((n, d) => n + d.slots, 0) ?? 0;
-  const busy = data?.reduce((n, d) => n + d.busy_slots, 0) ?? 0;
+  const slots = list.data?.filter((d) => d.status !== 'offline').reduce((n, d) => n + d.slots, 0) ?? 0;
+  const busy = list.data?.reduce((n, d) => n + d.busy_slots, 0) ?? 0;
   return (
     <Stack>
       <Group justify="space-between">
         <SegmentedControl
           aria-label="Status"
           value={status}
-          onChange={(s) => navigate({ search: (old) => ({ ...old, status: s || undefined }), replace: true })}
+          onChange={(s) => navigate({ search: (old) => ({ ...old, page: undefined, status: s || undefined }), replace: true })}
           data={[
             { value: '', label: 'All' },
             { value: 'idle', label: 'Idle' },
@@ -37,38 +39,26 @@ export default function Daemons({ o }: TabProps) {
             { value: 'offline', label: 'Offline' },
           ]}
         />
-        {data && (
+        {list.data && (
           <Text size="sm">
-            {busy} of {slots} slots are busy.
+            {busy} of {slots} slots {page > 1 || list.data.length === size ? 'on this page are busy' : 'are busy'}.
           </Text>
         )}
       </Group>
-      <Refusal error={error} />
-      {!data && !error && <Loading />}
-      {data?.length === 0 && <Empty title="No provisioner" hint="Make a key, then run coder provisioner start with it where builds should run." />}
-      {data && data.length > 0 && (
-        <Paper withBorder>
-          <Table.ScrollContainer minWidth={820}>
-            <Table>
-              <Table.Thead>
-                <Table.Tr>
-                  <Table.Th>Provisioner</Table.Th>
-                  <Table.Th>Status</Table.Th>
-                  <Table.Th>Slots</Table.Th>
-                  <Table.Th>Does</Table.Th>
-                  <Table.Th>Tags</Table.Th>
-                  <Table.Th>Seen</Table.Th>
-                </Table.Tr>
-              </Table.Thead>
-              <Table.Tbody>
-                {data.map((d) => (
-                  <Row key={d.id} o={o} d={d} />
-                ))}
-              </Table.Tbody>
-            </Table>
-          </Table.ScrollContainer>
-        </Paper>
-      )}
+      <Listing
+        list={list}
+        rows={list.data?.length}
+        page={page}
+        size={size}
+        of="provisioners"
+        empty={<Empty title="No provisioner" hint="Make a key, then run coder provisioner start with it where builds should run." />}
+      >
+        <Sheet heads={['Provisioner', 'Status', 'Slots', 'Does', 'Tags', 'Seen']} minWidth={820}>
+          {list.data?.map((d) => (
+            <Row key={d.id} o={o} d={d} />
+          ))}
+        </Sheet>
+      </Listing>
     </Stack>
   );
 }

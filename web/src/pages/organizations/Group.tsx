@@ -1,4 +1,4 @@
-import { Anchor, Button, Group as Row, MultiSelect, Paper, Stack, Table, Text, VisuallyHidden } from '@mantine/core';
+import { Anchor, Button, Group as Row, MultiSelect, Stack, Table, Text } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { keepPreviousData, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
@@ -7,11 +7,12 @@ import { type Schema, api } from '../../api/client';
 import { useLive } from '../../api/live';
 import { useMay } from '../../api/permissions';
 import { Empty } from '../../parts/Empty';
+import { Listing, useList } from '../../parts/Listing';
 import { Loading } from '../../parts/Loading';
 import { Page } from '../../parts/Page';
-import { Pages } from '../../parts/Pages';
 import { Refusal } from '../../parts/Refusal';
 import { Search } from '../../parts/Search';
+import { Sheet } from '../../parts/Sheet';
 import { complain, confirmByName, praise } from '../../parts/confirm';
 import { GroupForm } from './Groups';
 import { type Organization, organizationQuery } from './data';
@@ -98,10 +99,13 @@ function Members({ o, g, change }: { o: Organization; g: Schema<'Group'>; change
   const { q = '', page = 1 } = useSearch({ from: '/shell/organizations/$organization/groups/$group' });
   const navigate = useNavigate({ from: '/organizations/$organization/groups/$group' });
   const client = useQueryClient();
-  const list = useQuery({
-    queryKey: ['group-members', g.id, q, page],
-    queryFn: () => api.get('/groups/{group}/members', { path: { group: g.id }, query: { q, limit: size, offset: (page - 1) * size } }),
-    placeholderData: keepPreviousData,
+  const list = useList({
+    key: ['group-members', g.id],
+    filter: q,
+    page,
+    size,
+    topics: [], // the page that it is part of listens
+    read: (part, signal) => api.get('/groups/{group}/members', { path: { group: g.id }, query: { q, ...part }, signal }),
   });
   const save = useMutation({
     mutationFn: (body: { add_users?: string[]; remove_users?: string[] }) => api.patch('/groups/{group}', { path: { group: g.id }, body: { ...body, name: '' } }),
@@ -117,45 +121,37 @@ function Members({ o, g, change }: { o: Organization; g: Schema<'Group'>; change
       <Row>
         <Search label="Search members" placeholder="name or email" value={q} onChange={(next) => navigate({ search: { q: next || undefined }, replace: true })} />
       </Row>
-      <Refusal error={list.error} />
-      {list.isPending && <Loading />}
-      {list.data?.users.length === 0 && <Empty title={q ? 'Nobody matches' : 'Nobody is in this group'} />}
-      {list.data && list.data.users.length > 0 && (
-        <Paper withBorder>
-          <Table>
-            <Table.Thead>
-              <Table.Tr>
-                <Table.Th>Member</Table.Th>
-                <Table.Th w={110}>
-                  <VisuallyHidden>Actions</VisuallyHidden>
-                </Table.Th>
-              </Table.Tr>
-            </Table.Thead>
-            <Table.Tbody>
-              {list.data.users.map((u) => (
-                <Table.Tr key={u.id}>
-                  <Table.Td>
-                    <Text size="sm" fw={600}>
-                      {u.username}
-                    </Text>
-                    <Text size="xs" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
-                      {u.name ? `${u.name} · ${u.email}` : u.email}
-                    </Text>
-                  </Table.Td>
-                  <Table.Td>
-                    {change && (
-                      <Button variant="subtle" color="red" size="compact-sm" aria-label={`Remove ${u.username}`} onClick={() => save.mutate({ remove_users: [u.id] })}>
-                        Remove
-                      </Button>
-                    )}
-                  </Table.Td>
-                </Table.Tr>
-              ))}
-            </Table.Tbody>
-          </Table>
-        </Paper>
-      )}
-      {list.data && <Pages count={list.data.count} size={size} page={page} of="members" onPage={(n) => navigate({ search: (s) => ({ ...s, page: n }) })} />}
+      <Listing
+        list={list}
+        rows={list.data?.users.length}
+        count={list.data?.count}
+        page={page}
+        size={size}
+        of="members"
+        empty={<Empty title={q ? 'Nobody matches' : 'Nobody is in this group'} />}
+      >
+        <Sheet heads={['Member']} actions={110} minWidth={280}>
+          {list.data?.users.map((u) => (
+            <Table.Tr key={u.id}>
+              <Table.Td>
+                <Text size="sm" fw={600}>
+                  {u.username}
+                </Text>
+                <Text size="xs" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
+                  {u.name ? `${u.name} · ${u.email}` : u.email}
+                </Text>
+              </Table.Td>
+              <Table.Td>
+                {change && (
+                  <Button variant="subtle" color="red" size="compact-sm" aria-label={`Remove ${u.username}`} onClick={() => save.mutate({ remove_users: [u.id] })}>
+                    Remove
+                  </Button>
+                )}
+              </Table.Td>
+            </Table.Tr>
+          ))}
+        </Sheet>
+      </Listing>
     </Stack>
   );
 }

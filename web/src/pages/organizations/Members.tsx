@@ -1,16 +1,16 @@
-import { Avatar, Badge, Button, Checkbox, Group, Menu, Paper, Select, Stack, Table, Text, VisuallyHidden } from '@mantine/core';
+import { Avatar, Badge, Button, Checkbox, Group, Menu, Select, Stack, Table, Text } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { IconDotsVertical, IconPlus } from '@tabler/icons-react';
 import { keepPreviousData, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { type FormEvent, useState } from 'react';
 import { type Schema, api } from '../../api/client';
-import { useLive } from '../../api/live';
 import { Empty } from '../../parts/Empty';
+import { Listing, useList } from '../../parts/Listing';
 import { Loading } from '../../parts/Loading';
-import { Pages } from '../../parts/Pages';
 import { Refusal } from '../../parts/Refusal';
 import { Search } from '../../parts/Search';
+import { Sheet } from '../../parts/Sheet';
 import { complain, praise } from '../../parts/confirm';
 import { type Organization, type TabProps, rolesQuery } from './data';
 import { modals } from '../../parts/dialogs';
@@ -22,13 +22,14 @@ const size = 25;
 export default function Members({ o, may }: TabProps) {
   const { q = '', page = 1 } = useSearch({ from: '/shell/organizations/$organization/$tab' });
   const navigate = useNavigate({ from: '/organizations/$organization/$tab' });
-  const list = useQuery({
-    queryKey: ['organization', o.id, 'members', q, page],
-    queryFn: ({ signal }) =>
-      api.get('/organizations/{organization}/paginated-members', { path: { organization: o.id }, query: { q, limit: size, offset: (page - 1) * size }, signal }),
-    placeholderData: keepPreviousData,
+  const list = useList({
+    key: ['organization', o.id, 'members'],
+    filter: q,
+    page,
+    size,
+    topics: ['organization_member', 'user', 'assign_org_role'],
+    read: (part, signal) => api.get('/organizations/{organization}/paginated-members', { path: { organization: o.id }, query: { q, ...part }, signal }),
   });
-  useLive(['organization_member', 'user', 'assign_org_role'], ['organization', o.id, 'members']);
   return (
     <>
       <Group mb="md">
@@ -39,66 +40,47 @@ export default function Members({ o, may }: TabProps) {
           </Button>
         )}
       </Group>
-      <Refusal error={list.error} />
-      {list.isPending && <Loading />}
-      {list.data?.members.length === 0 && <Empty title={q ? 'Nobody matches' : 'Nobody is in it'} />}
-      {list.data && list.data.members.length > 0 && (
-        <Paper withBorder>
-          <Table.ScrollContainer minWidth={560}>
-            <Table>
-              <Table.Thead>
-                <Table.Tr>
-                  <Table.Th>Member</Table.Th>
-                  <Table.Th>Roles</Table.Th>
-                  <Table.Th w={60}>
-                    <VisuallyHidden>Actions</VisuallyHidden>
-                  </Table.Th>
-                </Table.Tr>
-              </Table.Thead>
-              <Table.Tbody>
-                {list.data.members.map((m) => (
-                  <Table.Tr key={m.user_id}>
-                    <Table.Td>
-                      <Group gap="xs" wrap="nowrap">
-                        <Avatar size={28} radius="xl" src={m.avatar_url || null} name={m.name || m.username} color="brand" alt="" />
-                        <div>
-                          <Text size="sm" fw={600}>
-                            {m.username}
-                          </Text>
-                          <Text size="xs" c="dimmed">
-                            {m.name ? `${m.name} · ${m.email}` : m.email}
-                          </Text>
-                        </div>
-                      </Group>
-                    </Table.Td>
-                    <Table.Td>
-                      <Group gap={4}>
-                        {m.roles.length + m.global_roles.length === 0 && (
-                          <Text size="sm" c="dimmed">
-                            Member
-                          </Text>
-                        )}
-                        {m.roles.map((r) => (
-                          <Badge key={r.name} variant="light">
-                            {r.display_name || r.name}
-                          </Badge>
-                        ))}
-                        {m.global_roles.map((r) => (
-                          <Badge key={r.name} variant="light" color="gray" title="A role of the whole deployment">
-                            {r.display_name || r.name}
-                          </Badge>
-                        ))}
-                      </Group>
-                    </Table.Td>
-                    <Table.Td>{(may.assign || may.removeMember) && <MemberMenu o={o} m={m} assign={may.assign} remove={may.removeMember} />}</Table.Td>
-                  </Table.Tr>
-                ))}
-              </Table.Tbody>
-            </Table>
-          </Table.ScrollContainer>
-        </Paper>
-      )}
-      {list.data && <Pages count={list.data.count} size={size} page={page} of="members" onPage={(n) => navigate({ search: (s) => ({ ...s, page: n }) })} />}
+      <Listing list={list} rows={list.data?.members.length} count={list.data?.count} page={page} size={size} of="members" empty={<Empty title={q ? 'Nobody matches' : 'Nobody is in it'} />}>
+        <Sheet heads={['Member', 'Roles']} actions={60} minWidth={560}>
+          {list.data?.members.map((m) => (
+            <Table.Tr key={m.user_id}>
+              <Table.Td>
+                <Group gap="xs" wrap="nowrap">
+                  <Avatar size={28} radius="xl" src={m.avatar_url || null} name={m.name || m.username} color="brand" alt="" />
+                  <div>
+                    <Text size="sm" fw={600}>
+                      {m.username}
+                    </Text>
+                    <Text size="xs" c="dimmed">
+                      {m.name ? `${m.name} · ${m.email}` : m.email}
+                    </Text>
+                  </div>
+                </Group>
+              </Table.Td>
+              <Table.Td>
+                <Group gap={4}>
+                  {m.roles.length + m.global_roles.length === 0 && (
+                    <Text size="sm" c="dimmed">
+                      Member
+                    </Text>
+                  )}
+                  {m.roles.map((r) => (
+                    <Badge key={r.name} variant="light">
+                      {r.display_name || r.name}
+                    </Badge>
+                  ))}
+                  {m.global_roles.map((r) => (
+                    <Badge key={r.name} variant="light" color="gray" title="A role of the whole deployment">
+                      {r.display_name || r.name}
+                    </Badge>
+                  ))}
+                </Group>
+              </Table.Td>
+              <Table.Td>{(may.assign || may.removeMember) && <MemberMenu o={o} m={m} assign={may.assign} remove={may.removeMember} />}</Table.Td>
+            </Table.Tr>
+          ))}
+        </Sheet>
+      </Listing>
     </>
   );
 }

@@ -1,6 +1,6 @@
 import { Alert, Group, Paper, Progress, SimpleGrid, Stack, Text, Title } from '@mantine/core';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { useNavigate, useSearch } from '@tanstack/react-router';
+import { useSearch } from '@tanstack/react-router';
 import { type Schema, api } from '../../api/client';
 import { useLive } from '../../api/live';
 import { Empty } from '../../parts/Empty';
@@ -24,7 +24,6 @@ export default function Queue({ o }: TabProps) {
     queryFn: () => api.get('/organizations/{organization}/provisionerqueue', { path: { organization: o.id } }),
   });
   const { page = 1 } = useSearch({ from: '/shell/organizations/$organization/$tab' });
-  const navigate = useNavigate({ from: '/organizations/$organization/$tab' });
   const query = { status: 'pending', limit: size, offset: (page - 1) * size };
   const waiting = useQuery({
     queryKey: ['jobs', o.id, query],
@@ -45,7 +44,7 @@ export default function Queue({ o }: TabProps) {
       {queue.data.tag_sets.map((s) => (
         <Part key={keyOf(s.tags)} o={o} set={s} jobs={waiting.data.filter((j) => keyOf(j.tags) === keyOf(s.tags))} />
       ))}
-      <Pages count={Math.max(pending, (page - 1) * size + waiting.data.length)} size={size} page={page} of="jobs wait" onPage={(n) => navigate({ search: (s) => ({ ...s, page: n }) })} />
+      <Pages count={Math.max(pending, (page - 1) * size + waiting.data.length)} size={size} page={page} of="jobs wait" />
     </Stack>
   );
 }

@@ -1,13 +1,14 @@
-import { Anchor, Badge, Button, Group, Menu, Paper, Table, Text, VisuallyHidden } from '@mantine/core';
+import { Anchor, Badge, Button, Group, Menu, Table, Text } from '@mantine/core';
 import { IconDotsVertical } from '@tabler/icons-react';
 import { keepPreviousData, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { Link, useNavigate, useSearch } from '@tanstack/react-router';
+import { Link, useSearch } from '@tanstack/react-router';
 import { api } from '../../api/client';
 import { useLive } from '../../api/live';
 import { Loading } from '../../parts/Loading';
 import { Pages } from '../../parts/Pages';
 import { Refusal } from '../../parts/Refusal';
 import { complain, praise } from '../../parts/confirm';
+import { Sheet } from '../../parts/Sheet';
 import { Moment } from '../../parts/time';
 import { type Template, type Version, useTemplateRights, versionsQuery } from './data';
 import { modals } from '../../parts/dialogs';
@@ -27,7 +28,6 @@ export function ImportBadge({ v }: { v: Version }) {
 /** The versions of a template, the newest first. */
 export default function Versions({ t }: { t: Template }) {
   const { page = 1 } = useSearch({ from: '/shell/templates/$organization/$template' });
-  const navigate = useNavigate({ from: '/templates/$organization/$template' });
   const list = useQuery({ ...versionsQuery(t.id, page, size), placeholderData: keepPreviousData });
   const may = useTemplateRights(t);
   useLive([`jobs/${t.organization_id}`], ['versions', t.id]);
@@ -35,48 +35,31 @@ export default function Versions({ t }: { t: Template }) {
   if (!list.data) return <Loading />;
   return (
     <>
-      <Paper withBorder>
-        <Table.ScrollContainer minWidth={620}>
-          <Table>
-            <Table.Thead>
-              <Table.Tr>
-                <Table.Th>Version</Table.Th>
-                <Table.Th>What changed</Table.Th>
-                <Table.Th>By</Table.Th>
-                <Table.Th>When</Table.Th>
-                <Table.Th w={60}>
-                  <VisuallyHidden>Actions</VisuallyHidden>
-                </Table.Th>
-              </Table.Tr>
-            </Table.Thead>
-            <Table.Tbody>
-              {list.data.map((v) => (
-                <Table.Tr key={v.id}>
-                  <Table.Td>
-                    <Group gap="xs">
-                      <Anchor component={Link} to={`/templates/${t.organization_name}/${t.name}/versions/${v.name}`} fw={600}>
-                        {v.name}
-                      </Anchor>
-                      {v.id === t.active_version_id ? <Badge>active</Badge> : <ImportBadge v={v} />}
-                    </Group>
-                  </Table.Td>
-                  <Table.Td maw={420}>
-                    <Text size="sm" lineClamp={2} style={{ overflowWrap: 'anywhere' }}>
-                      {v.message}
-                    </Text>
-                  </Table.Td>
-                  <Table.Td>{v.created_by.username}</Table.Td>
-                  <Table.Td>
-                    <Moment at={v.created_at} />
-                  </Table.Td>
-                  <Table.Td>{may.update && <VersionMenu t={t} v={v} />}</Table.Td>
-                </Table.Tr>
-              ))}
-            </Table.Tbody>
-          </Table>
-        </Table.ScrollContainer>
-      </Paper>
-      <Pages rows={list.data.length} size={size} page={page} of="versions" onPage={(n) => navigate({ search: (s) => ({ ...s, page: n }) })} />
+      <Sheet heads={['Version', 'What changed', 'By', 'When']} actions={60} minWidth={620}>
+        {list.data.map((v) => (
+          <Table.Tr key={v.id}>
+            <Table.Td>
+              <Group gap="xs">
+                <Anchor component={Link} to={`/templates/${t.organization_name}/${t.name}/versions/${v.name}`} fw={600}>
+                  {v.name}
+                </Anchor>
+                {v.id === t.active_version_id ? <Badge>active</Badge> : <ImportBadge v={v} />}
+              </Group>
+            </Table.Td>
+            <Table.Td maw={420}>
+              <Text size="sm" lineClamp={2} style={{ overflowWrap: 'anywhere' }}>
+                {v.message}
+              </Text>
+            </Table.Td>
+            <Table.Td>{v.created_by.username}</Table.Td>
+            <Table.Td>
+              <Moment at={v.created_at} />
+            </Table.Td>
+            <Table.Td>{may.update && <VersionMenu t={t} v={v} />}</Table.Td>
+          </Table.Tr>
+        ))}
+      </Sheet>
+      <Pages rows={list.data.length} size={size} page={page} of="versions" />
     </>
   );
 }

@@ -1,24 +1,20 @@
-import { Anchor, Box, Button, Checkbox, Group, Menu, Paper, Stack, Table, Text } from '@mantine/core';
-import { IconFilter, IconPlus, IconStarFilled } from '@tabler/icons-react';
-import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { Anchor, Box, Button, Checkbox, Group, Paper, Stack, Table, Text, useMantineTheme } from '@mantine/core';
+import { useMediaQuery } from '@mantine/hooks';
+import { IconPlus, IconStarFilled } from '@tabler/icons-react';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
 import { type Schema, api } from '../../api/client';
-import { useLive } from '../../api/live';
 import { Empty } from '../../parts/Empty';
 import { Icon } from '../../parts/Icon';
-import { Loading } from '../../parts/Loading';
+import { Find, Listing, useList } from '../../parts/Listing';
 import { Page } from '../../parts/Page';
-import { Pages } from '../../parts/Pages';
-import { Refusal } from '../../parts/Refusal';
-import { Search } from '../../parts/Search';
 import { WorkspaceStatusBadge } from '../../parts/Status';
 import { Moment } from '../../parts/time';
 import { Batch } from './Batch';
 
 type Workspace = Schema<'Workspace'>;
 
-const pageSize = 25;
+const size = 25;
 const filters: [string, string][] = [
   ['Mine', 'owner:me'],
   ['Everybody’s', ''],
@@ -35,13 +31,15 @@ export default function List() {
   const { q = 'owner:me', page = 1 } = useSearch({ from: '/shell/workspaces' });
   const navigate = useNavigate({ from: '/workspaces' });
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
-  const key = ['workspaces', q, page];
-  const list = useQuery({
-    queryKey: key,
-    queryFn: ({ signal }) => api.get('/workspaces', { query: { q: q === 'all' ? '' : q, limit: pageSize, offset: (page - 1) * pageSize }, signal }),
-    placeholderData: keepPreviousData,
+  const wide = useMediaQuery(`(min-width: ${useMantineTheme().breakpoints.sm})`, undefined, { getInitialValueInEffect: false });
+  const list = useList({
+    key: ['workspaces'],
+    filter: q,
+    page,
+    size,
+    topics: ['workspace', 'agent'],
+    read: (part, signal) => api.get('/workspaces', { query: { q: q === 'all' ? '' : q, ...part }, signal }),
   });
-  useLive(['workspace', 'agent'], ['workspaces']);
 
   const rows = list.data?.workspaces ?? [];
   const picked = rows.filter((w) => chosen.has(w.id));
@@ -62,48 +60,33 @@ export default function List() {
         </Button>
       }
     >
-      <Group mb="md" gap="xs" wrap="nowrap">
-        <Menu>
-          <Menu.Target>
-            <Button variant="default" leftSection={<IconFilter size={16} />}>
-              Filter
-            </Button>
-          </Menu.Target>
-          <Menu.Dropdown>
-            {filters.map(([label, term]) => (
-              <Menu.Item key={label} onClick={() => seek(term)}>
-                {label}
-              </Menu.Item>
-            ))}
-          </Menu.Dropdown>
-        </Menu>
-        <Search label="Search workspaces" placeholder="name, owner:, template:, status:, organization: ..." value={q === 'all' ? '' : q} onChange={seek} />
-      </Group>
-      <Refusal error={list.error} />
-      {list.isPending && <Loading />}
-      {list.data && rows.length === 0 && (
-        <Empty title={q === 'owner:me' ? 'You have no workspace yet' : 'No workspace matches'}>
-          {q === 'owner:me' ? (
-            <Button component={Link} to="/templates">
-              Choose a template
-            </Button>
+      <Find label="Search workspaces" placeholder="name, owner:, template:, status:, organization: ..." value={q === 'all' ? '' : q} onSeek={seek} choices={filters} />
+      <Listing
+        list={list}
+        rows={list.data?.workspaces.length}
+        count={list.data?.count}
+        page={page}
+        size={size}
+        of="workspaces"
+        empty={
+          q === 'owner:me' ? (
+            <Empty title="You have no workspace yet">
+              <Button component={Link} to="/templates">
+                Choose a template
+              </Button>
+            </Empty>
           ) : (
-            <Button variant="default" onClick={() => seek('owner:me')}>
-              Show mine
-            </Button>
-          )}
-        </Empty>
-      )}
-      {rows.length > 0 && (
-        <>
-          <Batch picked={picked} onDone={() => setChosen(new Set())} />
-          <Wide rows={rows} chosen={chosen} pick={pick} />
-          <Narrow rows={rows} />
-        </>
-      )}
-      {list.data && list.data.count > pageSize && (
-        <Pages count={list.data.count} size={pageSize} page={page} of="workspaces" onPage={(n) => navigate({ search: (s) => ({ ...s, page: n }) })} />
-      )}
+            <Empty title="No workspace matches">
+              <Button variant="default" onClick={() => seek('owner:me')}>
+                Show mine
+              </Button>
+            </Empty>
+          )
+        }
+      >
+        {wide && <Batch picked={picked} onDone={() => setChosen(new Set())} />}
+        {wide ? <Wide rows={rows} chosen={chosen} pick={pick} /> : <Narrow rows={rows} />}
+      </Listing>
     </Page>
   );
 }
@@ -154,7 +137,7 @@ interface WideProps {
 function Wide({ rows, chosen, pick }: WideProps) {
   const all = rows.every((w) => chosen.has(w.id));
   return (
-    <Paper withBorder visibleFrom="sm">
+    <Paper withBorder>
       <Table>
         <Table.Thead>
           <Table.Tr>
@@ -203,7 +186,7 @@ function Wide({ rows, chosen, pick }: WideProps) {
 
 function Narrow({ rows }: { rows: Workspace[] }) {
   return (
-    <Stack hiddenFrom="sm" gap="xs">
+    <Stack gap="xs">
       {rows.map((w) => (
         <Paper withBorder p="sm" key={w.id}>
           <Group justify="space-between" wrap="nowrap" align="flex-start">
