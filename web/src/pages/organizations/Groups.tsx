@@ -1,4 +1,4 @@
-import { Anchor, Badge, Button, Group as Row, NumberInput, Paper, Stack, Table, Text, TextInput } from '@mantine/core';
+import { Anchor, Badge, Button, Group as Row, NumberInput, Stack, Table, Text, TextInput } from '@mantine/core';
 import { IconPlus } from '@tabler/icons-react';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
@@ -7,6 +7,7 @@ import { type Schema, api } from '../../api/client';
 import { useLive } from '../../api/live';
 import { Empty } from '../../parts/Empty';
 import { Loading } from '../../parts/Loading';
+import { Sheet } from '../../parts/Sheet';
 import { Refusal, fieldError } from '../../parts/Refusal';
 import type { Organization, TabProps } from './data';
 import { modals } from '../../parts/dialogs';
@@ -32,35 +33,22 @@ export default function Groups({ o, may }: TabProps) {
       {list.isPending && <Loading />}
       {list.data?.length === 0 && <Empty title="There is no group you may see" />}
       {list.data && list.data.length > 0 && (
-        <Paper withBorder>
-          <Table.ScrollContainer minWidth={480}>
-            <Table>
-              <Table.Thead>
-                <Table.Tr>
-                  <Table.Th>Group</Table.Th>
-                  <Table.Th>Members</Table.Th>
-                  <Table.Th>Credits a day for each</Table.Th>
-                </Table.Tr>
-              </Table.Thead>
-              <Table.Tbody>
-                {list.data.map((g) => (
-                  <Table.Tr key={g.id}>
-                    <Table.Td>
-                      <Row gap="xs">
-                        <Anchor component={Link} to={`/organizations/${o.name}/groups/${encodeURIComponent(g.name)}`} fw={600}>
-                          {g.display_name || g.name}
-                        </Anchor>
-                        {g.source === 'oidc' && <Badge variant="light">from the identity provider</Badge>}
-                      </Row>
-                    </Table.Td>
-                    <Table.Td>{g.total_member_count}</Table.Td>
-                    <Table.Td>{g.quota_allowance}</Table.Td>
-                  </Table.Tr>
-                ))}
-              </Table.Tbody>
-            </Table>
-          </Table.ScrollContainer>
-        </Paper>
+        <Sheet heads={['Group', 'Members', 'Credits a day for each']} minWidth={480}>
+          {list.data.map((g) => (
+            <Table.Tr key={g.id}>
+              <Table.Td>
+                <Row gap="xs">
+                  <Anchor component={Link} to={`/organizations/${o.name}/groups/${encodeURIComponent(g.name)}`} fw={600}>
+                    {g.display_name || g.name}
+                  </Anchor>
+                  {g.source === 'oidc' && <Badge variant="light">from the identity provider</Badge>}
+                </Row>
+              </Table.Td>
+              <Table.Td>{g.total_member_count}</Table.Td>
+              <Table.Td>{g.quota_allowance}</Table.Td>
+            </Table.Tr>
+          ))}
+        </Sheet>
       )}
     </Stack>
   );

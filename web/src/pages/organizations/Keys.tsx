@@ -1,4 +1,4 @@
-import { Badge, Button, Group, Paper, Select, Stack, Table, TagsInput, Text, TextInput, VisuallyHidden } from '@mantine/core';
+import { Badge, Button, Group, Select, Stack, Table, TagsInput, Text, TextInput } from '@mantine/core';
 import { IconPlus } from '@tabler/icons-react';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
@@ -6,6 +6,7 @@ import { type Schema, api } from '../../api/client';
 import { useLive } from '../../api/live';
 import { Empty } from '../../parts/Empty';
 import { Loading } from '../../parts/Loading';
+import { Sheet } from '../../parts/Sheet';
 import { Refusal, fieldError } from '../../parts/Refusal';
 import { complain, confirmByName, praise, showSecret } from '../../parts/confirm';
 import { Moment } from '../../parts/time';
@@ -64,60 +65,43 @@ export default function Keys({ o, may }: TabProps) {
       {list.isPending && <Loading />}
       {keys?.length === 0 && <Empty title="There is no key" hint="The server's own provisioners need none." />}
       {keys && keys.length > 0 && (
-        <Paper withBorder>
-          <Table.ScrollContainer minWidth={720}>
-            <Table>
-              <Table.Thead>
-                <Table.Tr>
-                  <Table.Th>Key</Table.Th>
-                  <Table.Th>Tags</Table.Th>
-                  <Table.Th>Last used</Table.Th>
-                  <Table.Th>Ends</Table.Th>
-                  <Table.Th w={200}>
-                    <VisuallyHidden>Actions</VisuallyHidden>
-                  </Table.Th>
-                </Table.Tr>
-              </Table.Thead>
-              <Table.Tbody>
-                {keys.map((k) => (
-                  <Table.Tr key={k.id}>
-                    <Table.Td>
-                      <Text size="sm" fw={600}>
-                        {k.name}
-                      </Text>
-                      {k.replaced_at && (
-                        <Badge variant="light" color="orange">
-                          replaced
-                        </Badge>
-                      )}
-                    </Table.Td>
-                    <Table.Td>
-                      <Tags tags={k.tags} />
-                    </Table.Td>
-                    <Table.Td>{k.last_used_at ? <Moment at={k.last_used_at} /> : 'never'}</Table.Td>
-                    <Table.Td>{k.expires_at ? <Moment at={k.expires_at} /> : 'never'}</Table.Td>
-                    <Table.Td>
-                      {!k.replaced_at && (
-                        <Group gap={4} wrap="nowrap">
-                          {may.rotateKey && (
-                            <Button size="compact-sm" variant="subtle" aria-label={`Rotate ${k.name}`} onClick={() => modals.open({ title: `Rotate ${k.name}`, children: <Rotate o={o} k={k} /> })}>
-                              Rotate …
-                            </Button>
-                          )}
-                          {may.deleteKey && (
-                            <Button size="compact-sm" variant="subtle" color="red" aria-label={`Delete ${k.name}`} onClick={() => ask(k)}>
-                              Delete …
-                            </Button>
-                          )}
-                        </Group>
-                      )}
-                    </Table.Td>
-                  </Table.Tr>
-                ))}
-              </Table.Tbody>
-            </Table>
-          </Table.ScrollContainer>
-        </Paper>
+        <Sheet heads={['Key', 'Tags', 'Last used', 'Ends']} actions={200} minWidth={720}>
+          {keys.map((k) => (
+            <Table.Tr key={k.id}>
+              <Table.Td>
+                <Text size="sm" fw={600}>
+                  {k.name}
+                </Text>
+                {k.replaced_at && (
+                  <Badge variant="light" color="orange">
+                    replaced
+                  </Badge>
+                )}
+              </Table.Td>
+              <Table.Td>
+                <Tags tags={k.tags} />
+              </Table.Td>
+              <Table.Td>{k.last_used_at ? <Moment at={k.last_used_at} /> : 'never'}</Table.Td>
+              <Table.Td>{k.expires_at ? <Moment at={k.expires_at} /> : 'never'}</Table.Td>
+              <Table.Td>
+                {!k.replaced_at && (
+                  <Group gap={4} wrap="nowrap">
+                    {may.rotateKey && (
+                      <Button size="compact-sm" variant="subtle" aria-label={`Rotate ${k.name}`} onClick={() => modals.open({ title: `Rotate ${k.name}`, children: <Rotate o={o} k={k} /> })}>
+                        Rotate …
+                      </Button>
+                    )}
+                    {may.deleteKey && (
+                      <Button size="compact-sm" variant="subtle" color="red" aria-label={`Delete ${k.name}`} onClick={() => ask(k)}>
+                        Delete …
+                      </Button>
+                    )}
+                  </Group>
+                )}
+              </Table.Td>
+            </Table.Tr>
+          ))}
+        </Sheet>
       )}
     </Stack>
   );

@@ -1,10 +1,11 @@
-import { Badge, Button, Checkbox, Group, Modal, Paper, Stack, Table, Text, TextInput, VisuallyHidden } from '@mantine/core';
+import { Badge, Button, Checkbox, Group, Modal, Paper, Stack, Table, Text, TextInput } from '@mantine/core';
 import { IconPlus } from '@tabler/icons-react';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { type Schema, api } from '../../api/client';
 import { useLive } from '../../api/live';
 import { Loading } from '../../parts/Loading';
+import { Sheet } from '../../parts/Sheet';
 import { Refusal, fieldError } from '../../parts/Refusal';
 import { complain, confirmByName, praise } from '../../parts/confirm';
 import { type Organization, type TabProps, rolesQuery } from './data';
@@ -47,58 +48,43 @@ export default function Roles({ o, may }: TabProps) {
       <Refusal error={list.error} />
       {list.isPending && <Loading />}
       {list.data && (
-        <Paper withBorder>
-          <Table.ScrollContainer minWidth={560}>
-            <Table>
-              <Table.Thead>
-                <Table.Tr>
-                  <Table.Th>Role</Table.Th>
-                  <Table.Th>About</Table.Th>
-                  <Table.Th w={170}>
-                    <VisuallyHidden>Actions</VisuallyHidden>
-                  </Table.Th>
-                </Table.Tr>
-              </Table.Thead>
-              <Table.Tbody>
-                {list.data.map((r) => (
-                  <Table.Tr key={r.name}>
-                    <Table.Td>
-                      <Group gap="xs">
-                        <Text size="sm" fw={600}>
-                          {r.display_name || r.name}
-                        </Text>
-                        {r.built_in && (
-                          <Badge variant="light" color="gray">
-                            built in
-                          </Badge>
-                        )}
-                      </Group>
-                    </Table.Td>
-                    <Table.Td>
-                      <Text size="sm">{summary([...r.organization_permissions, ...r.organization_member_permissions])}</Text>
-                    </Table.Td>
-                    <Table.Td>
-                      {!r.built_in && (
-                        <Group gap={4} wrap="nowrap">
-                          {may.updateRole && (
-                            <Button variant="subtle" size="compact-sm" onClick={() => edit(r)} aria-label={`Edit ${r.display_name || r.name}`}>
-                              Edit
-                            </Button>
-                          )}
-                          {may.deleteRole && (
-                            <Button variant="subtle" color="red" size="compact-sm" onClick={() => ask(r)} aria-label={`Delete ${r.display_name || r.name}`}>
-                              Delete …
-                            </Button>
-                          )}
-                        </Group>
-                      )}
-                    </Table.Td>
-                  </Table.Tr>
-                ))}
-              </Table.Tbody>
-            </Table>
-          </Table.ScrollContainer>
-        </Paper>
+        <Sheet heads={['Role', 'About']} actions={170} minWidth={560}>
+          {list.data.map((r) => (
+            <Table.Tr key={r.name}>
+              <Table.Td>
+                <Group gap="xs">
+                  <Text size="sm" fw={600}>
+                    {r.display_name || r.name}
+                  </Text>
+                  {r.built_in && (
+                    <Badge variant="light" color="gray">
+                      built in
+                    </Badge>
+                  )}
+                </Group>
+              </Table.Td>
+              <Table.Td>
+                <Text size="sm">{summary([...r.organization_permissions, ...r.organization_member_permissions])}</Text>
+              </Table.Td>
+              <Table.Td>
+                {!r.built_in && (
+                  <Group gap={4} wrap="nowrap">
+                    {may.updateRole && (
+                      <Button variant="subtle" size="compact-sm" onClick={() => edit(r)} aria-label={`Edit ${r.display_name || r.name}`}>
+                        Edit
+                      </Button>
+                    )}
+                    {may.deleteRole && (
+                      <Button variant="subtle" color="red" size="compact-sm" onClick={() => ask(r)} aria-label={`Delete ${r.display_name || r.name}`}>
+                        Delete …
+                      </Button>
+                    )}
+                  </Group>
+                )}
+              </Table.Td>
+            </Table.Tr>
+          ))}
+        </Sheet>
       )}
       <Modal opened={edited !== null} onClose={() => edit(null)} size="xl" centered={false} title={edited === 'new' ? 'New role' : `Edit ${edited?.display_name || edited?.name}`}>
         {edited && <Editor o={o} role={edited === 'new' ? undefined : edited} onDone={() => edit(null)} />}

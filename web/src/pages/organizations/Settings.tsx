@@ -1,10 +1,12 @@
-import { Button, Group, NumberInput, Paper, Stack, Switch, Text, TextInput, Textarea, Title } from '@mantine/core';
+import { NumberInput, Paper, Stack, Switch, TextInput, Textarea } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import { api } from '../../api/client';
+import { DeletePart } from '../../parts/DeletePart';
 import { Refusal, fieldError } from '../../parts/Refusal';
-import { complain, confirmByName, praise } from '../../parts/confirm';
+import { SaveForm } from '../../parts/SaveForm';
+import { complain, praise } from '../../parts/confirm';
 import type { Organization, TabProps } from './data';
 
 const stale = [['organization'], ['organizations'], ['permissions']];
@@ -35,36 +37,21 @@ export default function Settings({ o, may }: TabProps) {
   });
   return (
     <Stack maw={720}>
-      <Paper withBorder p="md">
-        <form
-          onSubmit={(e: FormEvent) => {
-            e.preventDefault();
-            save.mutate();
-          }}
-        >
-          <Stack>
-            <Refusal error={save.error} />
-            <TextInput label="Name" required description="Part of addresses and of commands." {...typed('name')} />
-            <TextInput label="Display name" {...typed('display_name')} />
-            <Textarea label="Description" autosize minRows={2} maxRows={6} {...typed('description')} />
-            <TextInput label="Icon" description="The address of a picture." {...typed('icon')} />
-            <NumberInput
-              label="Weight"
-              description="Its share of the server's own provisioners, against the weights of other organizations. 0: they build nothing for it, only its own provisioners do."
-              min={0}
-              allowDecimal={false}
-              value={f.weight}
-              onChange={(v) => setF((old) => ({ ...old, weight: v }))}
-              error={fieldError(save.error, 'provisioner_weight')}
-            />
-            <Group>
-              <Button type="submit" loading={save.isPending}>
-                Save
-              </Button>
-            </Group>
-          </Stack>
-        </form>
-      </Paper>
+      <SaveForm error={save.error} pending={save.isPending} onSave={() => save.mutate()}>
+        <TextInput label="Name" required description="Part of addresses and of commands." {...typed('name')} />
+        <TextInput label="Display name" {...typed('display_name')} />
+        <Textarea label="Description" autosize minRows={2} maxRows={6} {...typed('description')} />
+        <TextInput label="Icon" description="The address of a picture." {...typed('icon')} />
+        <NumberInput
+          label="Weight"
+          description="Its share of the server's own provisioners, against the weights of other organizations. 0: they build nothing for it, only its own provisioners do."
+          min={0}
+          allowDecimal={false}
+          value={f.weight}
+          onChange={(v) => setF((old) => ({ ...old, weight: v }))}
+          error={fieldError(save.error, 'provisioner_weight')}
+        />
+      </SaveForm>
       <Sharing o={o} />
       {may.remove && !o.is_default && <Delete o={o} />}
     </Stack>
@@ -106,30 +93,15 @@ function Delete({ o }: { o: Organization }) {
     },
   });
   return (
-    <Paper withBorder p="md">
-      <Stack gap="xs" align="flex-start">
-        <Title order={2} size="h3">
-          Delete
-        </Title>
-        <Text size="sm">Its members, groups and roles. An organization that still has workspaces, templates or provisioner keys cannot be deleted.</Text>
-        <Refusal error={remove.error} />
-        <Button
-          color="red"
-          variant="light"
-          loading={remove.isPending}
-          onClick={() =>
-            confirmByName({
-              title: `Delete ${o.display_name || o.name}?`,
-              lost: 'The organization with its groups, roles and memberships. Its users stay.',
-              name: o.name,
-              verb: 'Delete the organization',
-              onYes: () => remove.mutate(),
-            })
-          }
-        >
-          Delete …
-        </Button>
-      </Stack>
-    </Paper>
+    <DeletePart
+      what="organization"
+      name={o.name}
+      title={o.display_name || o.name}
+      about="Its members, groups and roles. An organization that still has workspaces, templates or provisioner keys cannot be deleted."
+      lost="The organization with its groups, roles and memberships. Its users stay."
+      error={remove.error}
+      pending={remove.isPending}
+      onYes={() => remove.mutate()}
+    />
   );
 }

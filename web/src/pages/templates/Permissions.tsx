@@ -1,4 +1,4 @@
-import { Avatar, Button, Group, Paper, Select, Stack, Switch, Table, Text, VisuallyHidden } from '@mantine/core';
+import { Avatar, Button, Group, Select, Stack, Switch, Table, Text } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { IconUsersGroup } from '@tabler/icons-react';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
@@ -6,6 +6,7 @@ import { useState } from 'react';
 import { type Schema, api } from '../../api/client';
 import { useLive } from '../../api/live';
 import { Loading } from '../../parts/Loading';
+import { Sheet } from '../../parts/Sheet';
 import { Refusal } from '../../parts/Refusal';
 import { complain } from '../../parts/confirm';
 import type { Template } from './data';
@@ -61,50 +62,35 @@ export default function Permissions({ t }: { t: Template }) {
         disabled={change.isPending}
         onChange={(e) => change.mutate({ id: t.organization_id, group: true, role: e.currentTarget.checked ? 'use' : '' })}
       />
-      <Paper withBorder>
-        <Table.ScrollContainer minWidth={520}>
-          <Table>
-            <Table.Thead>
-              <Table.Tr>
-                <Table.Th>Who</Table.Th>
-                <Table.Th w={280}>May</Table.Th>
-                <Table.Th w={110}>
-                  <VisuallyHidden>Actions</VisuallyHidden>
-                </Table.Th>
-              </Table.Tr>
-            </Table.Thead>
-            <Table.Tbody>
-              {rows.map((r) => (
-                <Table.Tr key={r.id}>
-                  <Table.Td>
-                    <Group gap="xs" wrap="nowrap">
-                      <Avatar size={28} radius="xl" src={r.avatar || null} name={r.group ? undefined : r.name} color="brand" alt="">
-                        {r.group && <IconUsersGroup size={16} />}
-                      </Avatar>
-                      <div>
-                        <Text size="sm" fw={600}>
-                          {r.name}
-                        </Text>
-                        <Text size="xs" c="dimmed">
-                          {r.hint}
-                        </Text>
-                      </div>
-                    </Group>
-                  </Table.Td>
-                  <Table.Td>
-                    <Select aria-label={`What ${r.name} may do`} allowDeselect={false} data={roles} value={r.role} onChange={(role) => change.mutate({ id: r.id, group: r.group, role: (role ?? 'use') as Role })} />
-                  </Table.Td>
-                  <Table.Td>
-                    <Button variant="subtle" color="red" size="compact-sm" aria-label={`Remove ${r.name}`} onClick={() => change.mutate({ id: r.id, group: r.group, role: '' })}>
-                      Remove
-                    </Button>
-                  </Table.Td>
-                </Table.Tr>
-              ))}
-            </Table.Tbody>
-          </Table>
-        </Table.ScrollContainer>
-      </Paper>
+      <Sheet heads={['Who', 'May']} actions={110} minWidth={520}>
+        {rows.map((r) => (
+          <Table.Tr key={r.id}>
+            <Table.Td>
+              <Group gap="xs" wrap="nowrap">
+                <Avatar size={28} radius="xl" src={r.avatar || null} name={r.group ? undefined : r.name} color="brand" alt="">
+                  {r.group && <IconUsersGroup size={16} />}
+                </Avatar>
+                <div>
+                  <Text size="sm" fw={600}>
+                    {r.name}
+                  </Text>
+                  <Text size="xs" c="dimmed">
+                    {r.hint}
+                  </Text>
+                </div>
+              </Group>
+            </Table.Td>
+            <Table.Td>
+              <Select aria-label={`What ${r.name} may do`} allowDeselect={false} data={roles} value={r.role} onChange={(role) => change.mutate({ id: r.id, group: r.group, role: (role ?? 'use') as Role })} />
+            </Table.Td>
+            <Table.Td>
+              <Button variant="subtle" color="red" size="compact-sm" aria-label={`Remove ${r.name}`} onClick={() => change.mutate({ id: r.id, group: r.group, role: '' })}>
+                Remove
+              </Button>
+            </Table.Td>
+          </Table.Tr>
+        ))}
+      </Sheet>
       {rows.length === 0 && <Text c="dimmed">Only administrators of the organization may use it.</Text>}
     </Stack>
   );

@@ -1,6 +1,7 @@
-import { Button, Checkbox, Group, NumberInput, Paper, Select, Stack, Switch, Text, Title } from '@mantine/core';
-import { type FormEvent, useState } from 'react';
-import { Refusal, fieldError } from '../../parts/Refusal';
+import { Checkbox, Group, NumberInput, Select, Stack, Switch, Text, Title } from '@mantine/core';
+import { useState } from 'react';
+import { fieldError } from '../../parts/Refusal';
+import { SaveForm } from '../../parts/SaveForm';
 import { Conflict } from './Conflict';
 import type { Template } from './data';
 import { day, hour, times, useFields, useSave } from './form';
@@ -39,8 +40,7 @@ export default function Schedule({ t }: { t: Template }) {
   const [reset, setReset] = useState(false);
   const save = useSave(base, 'schedule', begin);
   const set = <K extends keyof typeof f>(k: K) => (v: (typeof f)[K]) => setF((old) => ({ ...old, [k]: v }));
-  const submit = (e: FormEvent) => {
-    e.preventDefault();
+  const submit = () =>
     save.mutate({
       default_ttl_ms: times(f.ttl, hour),
       activity_bump_ms: times(f.bump, hour),
@@ -53,56 +53,47 @@ export default function Schedule({ t }: { t: Template }) {
       time_til_dormant_autodelete_ms: times(f.remove, day),
       update_workspace_last_used_at: reset,
     });
-  };
   const error = (field: string) => fieldError(save.error, field);
   return (
-    <Paper withBorder p="md" maw={760}>
-      <form onSubmit={submit}>
-        <Stack>
-          <Refusal error={save.error} />
-          {conflict && <Conflict t={t} begin={begin} />}
-          <Title order={2} size="h3">
-            Stop
-          </Title>
-          <NumberInput label="Stops after, in hours" description="Of a new workspace, unless its owner sets another. 0: it runs until somebody stops it." min={0} value={f.ttl} onChange={set('ttl')} error={error('default_ttl_ms')} />
-          <NumberInput label="Activity puts the stop off by, in hours" description="0: it stops even while somebody works." min={0} value={f.bump} onChange={set('bump')} error={error('activity_bump_ms')} />
-          <Switch label="Owners may set their own time to stop" checked={f.autostop} onChange={(e) => set('autostop')(e.currentTarget.checked)} />
-          <Days label="Has to stop on" description="Within the owner's quiet hours of these days, so that updates reach every workspace. None: never." value={f.stopDays} onChange={set('stopDays')} error={error('autostop_requirement')} />
-          {f.stopDays.length > 0 && (
-            <Select
-              label="How often"
-              allowDeselect={false}
-              data={Array.from({ length: 16 }, (_, i) => ({ value: String(i + 1), label: i === 0 ? 'Every week' : `Every ${i + 1} weeks` }))}
-              value={String(f.weeks)}
-              onChange={(v) => set('weeks')(Number(v))}
-            />
-          )}
-          <Title order={2} size="h3">
-            Start
-          </Title>
-          <Switch label="Owners may have workspaces started on a schedule" checked={f.autostart} onChange={(e) => set('autostart')(e.currentTarget.checked)} />
-          {f.autostart && <Days label="May start by themselves on" description="Schedules do nothing on other days." value={f.startDays} onChange={set('startDays')} error={error('autostart_requirement')} />}
-          <Title order={2} size="h3">
-            Clean up
-          </Title>
-          <NumberInput label="A failed start is stopped after, in days" description="0: it stays as it is." min={0} value={f.failure} onChange={set('failure')} error={error('failure_ttl_ms')} />
-          <NumberInput label="Unused workspaces become dormant after, in days" description="Dormant ones are stopped; starting them wakes them. 0: never." min={0} value={f.dormant} onChange={set('dormant')} error={error('time_til_dormant_ms')} />
-          <NumberInput label="Dormant workspaces are deleted after, in days" description="With everything in them. 0: never." min={0} value={f.remove} onChange={set('remove')} error={error('time_til_dormant_autodelete_ms')} />
-          {times(f.dormant, day) !== t.time_til_dormant_ms && (
-            <Checkbox label="Count from now on" description="Else workspaces that are long unused become dormant at once." checked={reset} onChange={(e) => setReset(e.currentTarget.checked)} />
-          )}
-          {(times(f.remove, day) > 0 && t.time_til_dormant_autodelete_ms === 0) && (
-            <Text size="sm" c="red">
-              Workspaces that are dormant for longer will be deleted soon after you save, with everything in them.
-            </Text>
-          )}
-          <Group>
-            <Button type="submit" loading={save.isPending}>
-              Save
-            </Button>
-          </Group>
-        </Stack>
-      </form>
-    </Paper>
+    <Stack maw={760}>
+      <SaveForm error={save.error} pending={save.isPending} onSave={submit}>
+        {conflict && <Conflict t={t} begin={begin} />}
+        <Title order={2} size="h3">
+          Stop
+        </Title>
+        <NumberInput label="Stops after, in hours" description="Of a new workspace, unless its owner sets another. 0: it runs until somebody stops it." min={0} value={f.ttl} onChange={set('ttl')} error={error('default_ttl_ms')} />
+        <NumberInput label="Activity puts the stop off by, in hours" description="0: it stops even while somebody works." min={0} value={f.bump} onChange={set('bump')} error={error('activity_bump_ms')} />
+        <Switch label="Owners may set their own time to stop" checked={f.autostop} onChange={(e) => set('autostop')(e.currentTarget.checked)} />
+        <Days label="Has to stop on" description="Within the owner's quiet hours of these days, so that updates reach every workspace. None: never." value={f.stopDays} onChange={set('stopDays')} error={error('autostop_requirement')} />
+        {f.stopDays.length > 0 && (
+          <Select
+            label="How often"
+            allowDeselect={false}
+            data={Array.from({ length: 16 }, (_, i) => ({ value: String(i + 1), label: i === 0 ? 'Every week' : `Every ${i + 1} weeks` }))}
+            value={String(f.weeks)}
+            onChange={(v) => set('weeks')(Number(v))}
+          />
+        )}
+        <Title order={2} size="h3">
+          Start
+        </Title>
+        <Switch label="Owners may have workspaces started on a schedule" checked={f.autostart} onChange={(e) => set('autostart')(e.currentTarget.checked)} />
+        {f.autostart && <Days label="May start by themselves on" description="Schedules do nothing on other days." value={f.startDays} onChange={set('startDays')} error={error('autostart_requirement')} />}
+        <Title order={2} size="h3">
+          Clean up
+        </Title>
+        <NumberInput label="A failed start is stopped after, in days" description="0: it stays as it is." min={0} value={f.failure} onChange={set('failure')} error={error('failure_ttl_ms')} />
+        <NumberInput label="Unused workspaces become dormant after, in days" description="Dormant ones are stopped; starting them wakes them. 0: never." min={0} value={f.dormant} onChange={set('dormant')} error={error('time_til_dormant_ms')} />
+        <NumberInput label="Dormant workspaces are deleted after, in days" description="With everything in them. 0: never." min={0} value={f.remove} onChange={set('remove')} error={error('time_til_dormant_autodelete_ms')} />
+        {times(f.dormant, day) !== t.time_til_dormant_ms && (
+          <Checkbox label="Count from now on" description="Else workspaces that are long unused become dormant at once." checked={reset} onChange={(e) => setReset(e.currentTarget.checked)} />
+        )}
+        {(times(f.remove, day) > 0 && t.time_til_dormant_autodelete_ms === 0) && (
+          <Text size="sm" c="red">
+            Workspaces that are dormant for longer will be deleted soon after you save, with everything in them.
+          </Text>
+        )}
+      </SaveForm>
+    </Stack>
   );
 }

@@ -1,10 +1,11 @@
-import { Button, Group, NumberInput, Paper, Select, Stack, Switch, Text, TextInput, Textarea, Title } from '@mantine/core';
+import { NumberInput, Select, Stack, Switch, TextInput, Textarea } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import type { FormEvent } from 'react';
 import { type Schema, api } from '../../api/client';
-import { Refusal, fieldError } from '../../parts/Refusal';
-import { complain, confirmByName, praise } from '../../parts/confirm';
+import { DeletePart } from '../../parts/DeletePart';
+import { fieldError } from '../../parts/Refusal';
+import { SaveForm } from '../../parts/SaveForm';
+import { praise } from '../../parts/confirm';
 import { Conflict } from './Conflict';
 import { type Template, useTemplateRights } from './data';
 import { useFields, useSave } from './form';
@@ -41,65 +42,50 @@ export default function Settings({ t }: { t: Template }) {
   });
   return (
     <Stack maw={760}>
-      <Paper withBorder p="md">
-        <form
-          onSubmit={(e: FormEvent) => {
-            e.preventDefault();
-            save.mutate({ ...f, max_concurrent_builds: Number(f.max_concurrent_builds) || 0 });
-          }}
-        >
-          <Stack>
-            <Refusal error={save.error} />
-            {conflict && <Conflict t={t} begin={begin} />}
-            <TextInput label="Name" required description="Part of its address and of commands. Old links end when it changes." {...typed('name')} />
-            <TextInput label="Display name" {...typed('display_name')} />
-            <Textarea label="Description" autosize minRows={2} maxRows={6} {...typed('description')} />
-            <TextInput label="Icon" description="The address of a picture, such as /icon/docker.svg." {...typed('icon')} />
-            <NumberInput
-              label="Builds at once"
-              description="How many builds of its workspaces may run at the same time; others wait. 0: as many as there are provisioners."
-              min={0}
-              allowDecimal={false}
-              value={f.max_concurrent_builds}
-              onChange={set('max_concurrent_builds')}
-              error={error('max_concurrent_builds')}
-            />
-            <Switch label="Workspaces are updated at every start" description="Only the active version may be started, except by template administrators." {...on('require_active_version')} />
-            <Switch label="Owners may cancel builds" description="Canceling in the middle can leave things behind that no one counts." {...on('allow_user_cancel_workspace_jobs')} />
-            <Switch label="Parameters do not depend on each other" description="The form is made once from the version, not while somebody fills it in." {...on('use_classic_parameter_flow')} />
-            <Switch label="Download modules for every build" description="Else those that the import found are kept." {...on('disable_module_cache')} />
-            <Select
-              label="Ports of workspaces may be shared with"
-              allowDeselect={false}
-              data={[
-                { value: 'owner', label: 'Nobody else' },
-                { value: 'organization', label: 'Members of the organization' },
-                { value: 'authenticated', label: 'Everybody who is logged in' },
-                { value: 'public', label: 'Everybody' },
-              ]}
-              value={f.max_port_share_level}
-              onChange={(v) => set('max_port_share_level')((v ?? 'owner') as Schema<'WorkspaceAgentPortShareLevel'>)}
-              error={error('max_port_share_level')}
-            />
-            <Select
-              label="Requests from other sites to apps"
-              allowDeselect={false}
-              data={[
-                { value: 'simple', label: 'Answered by the server: own sites only' },
-                { value: 'passthru', label: 'Answered by the app itself' },
-              ]}
-              value={f.cors_behavior}
-              onChange={(v) => set('cors_behavior')((v ?? 'simple') as Schema<'CORSBehavior'>)}
-            />
-            <Textarea label="Deprecated, because" description="While this says something, no new workspaces are made of it. Say what to use instead." autosize minRows={1} maxRows={6} {...typed('deprecation_message')} />
-            <Group>
-              <Button type="submit" loading={save.isPending}>
-                Save
-              </Button>
-            </Group>
-          </Stack>
-        </form>
-      </Paper>
+      <SaveForm error={save.error} pending={save.isPending} onSave={() => save.mutate({ ...f, max_concurrent_builds: Number(f.max_concurrent_builds) || 0 })}>
+        {conflict && <Conflict t={t} begin={begin} />}
+        <TextInput label="Name" required description="Part of its address and of commands. Old links end when it changes." {...typed('name')} />
+        <TextInput label="Display name" {...typed('display_name')} />
+        <Textarea label="Description" autosize minRows={2} maxRows={6} {...typed('description')} />
+        <TextInput label="Icon" description="The address of a picture, such as /icon/docker.svg." {...typed('icon')} />
+        <NumberInput
+          label="Builds at once"
+          description="How many builds of its workspaces may run at the same time; others wait. 0: as many as there are provisioners."
+          min={0}
+          allowDecimal={false}
+          value={f.max_concurrent_builds}
+          onChange={set('max_concurrent_builds')}
+          error={error('max_concurrent_builds')}
+        />
+        <Switch label="Workspaces are updated at every start" description="Only the active version may be started, except by template administrators." {...on('require_active_version')} />
+        <Switch label="Owners may cancel builds" description="Canceling in the middle can leave things behind that no one counts." {...on('allow_user_cancel_workspace_jobs')} />
+        <Switch label="Parameters do not depend on each other" description="The form is made once from the version, not while somebody fills it in." {...on('use_classic_parameter_flow')} />
+        <Switch label="Download modules for every build" description="Else those that the import found are kept." {...on('disable_module_cache')} />
+        <Select
+          label="Ports of workspaces may be shared with"
+          allowDeselect={false}
+          data={[
+            { value: 'owner', label: 'Nobody else' },
+            { value: 'organization', label: 'Members of the organization' },
+            { value: 'authenticated', label: 'Everybody who is logged in' },
+            { value: 'public', label: 'Everybody' },
+          ]}
+          value={f.max_port_share_level}
+          onChange={(v) => set('max_port_share_level')((v ?? 'owner') as Schema<'WorkspaceAgentPortShareLevel'>)}
+          error={error('max_port_share_level')}
+        />
+        <Select
+          label="Requests from other sites to apps"
+          allowDeselect={false}
+          data={[
+            { value: 'simple', label: 'Answered by the server: own sites only' },
+            { value: 'passthru', label: 'Answered by the app itself' },
+          ]}
+          value={f.cors_behavior}
+          onChange={(v) => set('cors_behavior')((v ?? 'simple') as Schema<'CORSBehavior'>)}
+        />
+        <Textarea label="Deprecated, because" description="While this says something, no new workspaces are made of it. Say what to use instead." autosize minRows={1} maxRows={6} {...typed('deprecation_message')} />
+      </SaveForm>
       <Delete t={t} />
     </Stack>
   );
@@ -116,33 +102,18 @@ function Delete({ t }: { t: Template }) {
       await navigate({ to: '/templates', search: {} });
       await client.invalidateQueries({ queryKey: ['templates'] });
     },
-    onError: complain,
   });
   if (!may.remove) return null;
   return (
-    <Paper withBorder p="md">
-      <Title order={2} size="h3">
-        Delete
-      </Title>
-      <Text size="sm" my="xs">
-        The template and all of its versions. One that still has workspaces cannot be deleted.
-      </Text>
-      <Button
-        color="red"
-        variant="light"
-        loading={remove.isPending}
-        onClick={() =>
-          confirmByName({
-            title: `Delete ${t.display_name || t.name}?`,
-            lost: 'The template, all of its versions and their files. Nobody can make workspaces of it any more.',
-            name: t.name,
-            verb: 'Delete the template',
-            onYes: () => remove.mutate(),
-          })
-        }
-      >
-        Delete …
-      </Button>
-    </Paper>
+    <DeletePart
+      what="template"
+      name={t.name}
+      title={t.display_name || t.name}
+      about="The template and all of its versions. One that still has workspaces cannot be deleted."
+      lost="The template, all of its versions and their files. Nobody can make workspaces of it any more."
+      error={remove.error}
+      pending={remove.isPending}
+      onYes={() => remove.mutate()}
+    />
   );
 }
