@@ -1,9 +1,19 @@
 // What a value of a template's parameter may be. The server decides in the end
 // (coder.ResolveParameters); this says so while one types.
 
-import type { Schema } from '../api/client';
+import { queryOptions } from '@tanstack/react-query';
+import { type Schema, api } from '../api/client';
 
 export type Parameter = Schema<'TemplateVersionParameter'>;
+
+/** The parameters of a version, those that depend on nothing as they are. They never change. */
+export const parametersQuery = (version: string) =>
+  queryOptions({
+    queryKey: ['version', version, 'parameters'],
+    queryFn: () => api.get('/templateversions/{templateversion}/rich-parameters', { path: { templateversion: version } }),
+    enabled: version !== '',
+    staleTime: Number.POSITIVE_INFINITY,
+  });
 
 /** What is wrong with a value, or undefined. previous is the value of the last build, for rules of order. */
 export function problem(p: Parameter, value: string, previous?: string): string | undefined {

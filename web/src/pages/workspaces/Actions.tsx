@@ -1,13 +1,14 @@
 import { Button, Group, Menu } from '@mantine/core';
-import { IconDotsVertical, IconPlayerPlay, IconPlayerStop, IconRefresh, IconStar, IconStarFilled, IconTrash, IconX } from '@tabler/icons-react';
+import { IconCopyPlus, IconDotsVertical, IconPlayerPlay, IconPlayerStop, IconRefresh, IconStar, IconStarFilled, IconSunrise, IconTrash, IconX } from '@tabler/icons-react';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
 import { api } from '../../api/client';
 import { complain, confirmByName } from '../../parts/confirm';
 import { useKeptFocus } from '../../parts/focus';
-import { type Workspace, busy, useBuild } from './data';
+import { type Rights, type Workspace, busy, useBuild } from './data';
 
 /** What one may do to a workspace now. */
-export function Actions({ w, onUpdate }: { w: Workspace; onUpdate: () => void }) {
+export function Actions({ w, may, onUpdate }: { w: Workspace; may: Rights; onUpdate: () => void }) {
   const client = useQueryClient();
   const build = useBuild(w);
   const again = () => client.invalidateQueries({ queryKey: ['workspace', w.owner_name, w.name] });
@@ -24,7 +25,12 @@ export function Actions({ w, onUpdate }: { w: Workspace; onUpdate: () => void })
     onSuccess: again,
     onError: complain,
   });
-  const start = (transition: 'start' | 'stop') => build.mutate({ transition }, { onError: complain });
+  const wake = useMutation({
+    mutationFn: () => api.put('/workspaces/{workspace}/dormant', { path: { workspace: w.id }, body: { dormant: false } }),
+    onSuccess: again,
+    onError: complain,
+  });
+  const start = (transition: 'start' | 'stop', restart = false) => build.mutate({ transition, restart }, { onError: complain });
   const remove = () =>
     confirmByName({
       title: `Delete ${w.name}?`,
@@ -42,21 +48,29 @@ export function Actions({ w, onUpdate }: { w: Workspace; onUpdate: () => void })
   return (
     <Group gap="xs" ref={place}>
       {busy(w) ? (
-        <Button variant="default" leftSection={<IconX size={16} />} loading={cancel.isPending} disabled={w.latest_build.job.status === 'canceling'} onClick={() => cancel.mutate()}>
-          Cancel
-        </Button>
+        may.update && (
+          <Button variant="default" leftSection={<IconX size={16} />} loading={cancel.isPending} disabled={w.latest_build.job.status === 'canceling'} onClick={() => cancel.mutate()}>
+            Cancel
+          </Button>
+        )
       ) : (
         <>
-          {w.outdated && (
+          {w.outdated && !w.dormant_at && may.start && (
             <Button variant="light" leftSection={<IconRefresh size={16} />} onClick={onUpdate}>
               Update{running ? ' and restart' : ' and start'}
             </Button>
           )}
-          {running ? (
+          {running && may.stop && (
             <Button variant="default" leftSection={<IconPlayerStop size={16} />} loading={build.isPending} onClick={() => start('stop')}>
               Stop
             </Button>
-          ) : (
+          )}
+          {w.dormant_at && may.update && (
+            <Button leftSection={<IconSunrise size={16} />} loading={wake.isPending} onClick={() => wake.mutate()}>
+              Wake
+            </Button>
+          )}
+          {!running && !w.dormant_at && may.start && (
             <Button leftSection={<IconPlayerPlay size={16} />} loading={build.isPending} onClick={() => start('start')}>
               Start
             </Button>
@@ -73,14 +87,19 @@ export function Actions({ w, onUpdate }: { w: Workspace; onUpdate: () => void })
           <Menu.Item leftSection={w.favorite ? <IconStarFilled size={16} /> : <IconStar size={16} />} onClick={() => favorite.mutate()}>
             {w.favorite ? 'No favorite any more' : 'Make it a favorite'}
           </Menu.Item>
-          {running && (
-            <Menu.Item leftSection={<IconRefresh size={16} />} disabled={busy(w)} onClick={() => start('start')}>
+          <Menu.Item leftSection={<IconCopyPlus size={16} />} component={Link} to={`/templates/${w.organization_name}/${w.template_name}/workspace?from=${w.id}`}>
+            Duplicate …
+          </Menu.Item>
+          {running && may.start && may.stop && (
+            <Menu.Item leftSection={<IconRefresh size={16} />} disabled={busy(w)} onClick={() => start('start', true)}>
               Restart
             </Menu.Item>
           )}
-          <Menu.Item color="red" leftSection={<IconTrash size={16} />} disabled={busy(w)} onClick={remove}>
-            Delete …
-          </Menu.Item>
+          {may.remove && (
+            <Menu.Item color="red" leftSection={<IconTrash size={16} />} disabled={busy(w)} onClick={remove}>
+              Delete …
+            </Menu.Item>
+          )}
         </Menu.Dropdown>
       </Menu>
     </Group>

@@ -1,13 +1,13 @@
-import { Badge, Button, CopyButton, Group, Paper, SimpleGrid, Stack, Text, Tooltip } from '@mantine/core';
-import { IconApps, IconTerminal2 } from '@tabler/icons-react';
+import { Anchor, Badge, Button, Group, Paper, SimpleGrid, Stack, Text, Tooltip } from '@mantine/core';
 import { useState } from 'react';
 import type { Schema } from '../../api/client';
 import { useEvents } from '../../api/stream';
 import { Icon } from '../../parts/Icon';
+import { Download } from '../../parts/Download';
 import { AgentLog } from '../../parts/Log';
 import { Moment } from '../../parts/time';
-import { appHref } from './apps';
-import type { Agent, Workspace } from './data';
+import { Apps } from './Apps';
+import type { Agent, Rights, Workspace } from './data';
 
 const lifecycles: Partial<Record<Schema<'WorkspaceAgentLifecycle'>, [string, string]>> = {
   created: ['gray', 'not started yet'],
@@ -36,102 +36,57 @@ function State({ agent }: { agent: Agent }) {
 }
 
 /** The agents of a workspace: their state, apps, metadata and logs. */
-export function Agents({ w }: { w: Workspace }) {
+export function Agents({ w, may, onPorts }: { w: Workspace; may: Rights; onPorts: () => void }) {
   const resources = w.latest_build.resources.filter((r) => !r.hide || (r.agents ?? []).length > 0);
   const agents = resources.flatMap((r) => r.agents ?? []);
   return (
     <Stack>
       {agents.map((a) => (
-        <AgentCard key={a.id} w={w} agent={a} />
+        <AgentCard key={a.id} w={w} agent={a} may={may} onPorts={onPorts} />
       ))}
       <Resources rows={resources} />
     </Stack>
   );
 }
 
-function AgentCard({ w, agent }: { w: Workspace; agent: Agent }) {
+function AgentCard({ w, agent, may, onPorts }: { w: Workspace; agent: Agent; may: Rights; onPorts: () => void }) {
   const [log, setLog] = useState(agent.lifecycle_state !== 'ready');
-  const ready = agent.status === 'connected';
-  const command = `coder ssh ${w.name}${w.latest_build.resources.flatMap((r) => r.agents ?? []).length > 1 ? `.${agent.name}` : ''}`;
-  const apps = (agent.apps ?? []).filter((a) => !a.hidden);
-  const terminal = agent.display_apps?.includes('web_terminal') ?? true;
   return (
     <Paper withBorder>
-      <Group justify="space-between" p="md">
-        <div>
-          <Group gap="xs">
-            <Text fw={600}>{agent.name}</Text>
-            <State agent={agent} />
-            {agent.health.reason && (
-              <Text size="sm" c="red">
-                {agent.health.reason}
-              </Text>
-            )}
-          </Group>
-          <Text size="xs" c="dimmed">
-            {agent.operating_system}/{agent.architecture} {agent.version && `· ${agent.version}`}
-          </Text>
-        </div>
-        <CopyButton value={command}>
-          {({ copied, copy }) => (
-            <Tooltip label={copied ? 'Copied' : 'Copy the command'}>
-              <Button variant="default" size="compact-sm" ff="monospace" fw={400} onClick={copy} aria-label={`Copy: ${command}`}>
-                {command}
-              </Button>
-            </Tooltip>
+      <Stack gap={0} p="md">
+        <Group gap="xs">
+          <Text fw={600}>{agent.name}</Text>
+          <State agent={agent} />
+          {agent.health.reason && (
+            <Text size="sm" c="red">
+              {agent.health.reason}
+              {agent.troubleshooting_url && (
+                <>
+                  {' '}
+                  <Anchor href={agent.troubleshooting_url} target="_blank" rel="noreferrer" inherit underline="always">
+                    What to do
+                  </Anchor>
+                </>
+              )}
+            </Text>
           )}
-        </CopyButton>
-      </Group>
+        </Group>
+        <Text size="xs" c="dimmed">
+          {agent.operating_system}/{agent.architecture} {agent.version && `· ${agent.version}`}
+        </Text>
+      </Stack>
       <Group px="md" pb="md" gap="xs">
-        {terminal && (
-          <Button
-            component="a"
-            size="xs"
-            variant="default"
-            leftSection={<IconTerminal2 size={16} />}
-            href={`/@${w.owner_name}/${w.name}/terminal?agent=${agent.name}`}
-            target="_blank"
-            data-disabled={!ready || undefined}
-            aria-disabled={!ready}
-          >
-            Terminal
-          </Button>
-        )}
-        {apps.map((app) => (
-          <AppButton key={app.id} w={w} agent={agent} app={app} />
-        ))}
+        <Apps w={w} agent={agent} may={may} onPorts={onPorts} />
       </Group>
-      {ready && <Metadata agent={agent} />}
+      {agent.status === 'connected' && <Metadata agent={agent} />}
       <Group px="md" pb="xs">
         <Button size="compact-xs" variant="subtle" onClick={() => setLog(!log)} aria-expanded={log}>
           {log ? 'Hide the log' : 'Show the log'}
         </Button>
+        {agent.logs_length > 0 && <Download href={`/api/v2/workspaceagents/${agent.id}/logs?format=text`} name={`${w.name}-${agent.name}.log`} label={`Download the log of ${agent.name}`} />}
       </Group>
       {log && <AgentLog agent={agent} />}
     </Paper>
-  );
-}
-
-function AppButton({ w, agent, app }: { w: Workspace; agent: Agent; app: Schema<'WorkspaceApp'> }) {
-  const ready = agent.status === 'connected' || app.external;
-  const why = !ready ? 'The agent is not connected' : app.health === 'unhealthy' ? 'It does not answer its health check' : app.health === 'initializing' ? 'It is starting' : (app.tooltip || '');
-  return (
-    <Tooltip label={why} disabled={why === ''}>
-      <Button
-        component="a"
-        size="xs"
-        variant="default"
-        leftSection={app.icon ? <Icon src={app.icon} name={app.display_name || app.slug} size={16} /> : <IconApps size={16} />}
-        href={appHref(w, agent, app)}
-        target={app.open_in === 'tab' || app.open_in === 'slim-window' ? '_blank' : undefined}
-        rel="noreferrer"
-        color={app.health === 'unhealthy' ? 'red' : undefined}
-        data-disabled={!ready || undefined}
-        aria-disabled={!ready}
-      >
-        {app.display_name || app.slug}
-      </Button>
-    </Tooltip>
   );
 }
 

@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
 import { api } from '../../api/client';
 import { useLive } from '../../api/live';
+import { Download } from '../../parts/Download';
 import { Loading } from '../../parts/Loading';
 import { JobLog } from '../../parts/Log';
 import { Page } from '../../parts/Page';
@@ -60,6 +61,11 @@ export default function Build() {
         <Grid>
           <Grid.Col span={{ base: 12, md: 8 }}>
             <Paper withBorder>
+              {b.job.completed_at && (
+                <Group justify="flex-end" p={4}>
+                  <Download href={`/api/v2/workspacebuilds/${b.id}/logs?format=text`} name={`${workspace}-${number}.log`} label="Download the log" />
+                </Group>
+              )}
               <JobLog url={`/api/v2/workspacebuilds/${b.id}/logs`} failed={b.job.status === 'failed'} />
             </Paper>
           </Grid.Col>

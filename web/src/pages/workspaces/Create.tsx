@@ -1,28 +1,62 @@
-import { Alert, Button, Group, Paper, Select, Stack, Text, TextInput, Title } from '@mantine/core';
-import { useMutation, useQuery } from '@tanstack/react-query';
-import { useNavigate, useParams } from '@tanstack/react-router';
-import { type FormEvent, useState } from 'react';
-import { type Schema, api } from '../../api/client';
+import { Alert, Group, Stack, Text } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
+import { useEffect, useMemo } from 'react';
+import { ApiError, type Schema, api } from '../../api/client';
+import { useLive } from '../../api/live';
 import { me } from '../../api/queries';
 import { Icon } from '../../parts/Icon';
 import { Loading } from '../../parts/Loading';
 import { Page } from '../../parts/Page';
-import { ParameterField } from '../../parts/ParameterField';
-import { Refusal, fieldError } from '../../parts/Refusal';
-import { complaint, fromPreview, useForm } from '../../parts/form';
-import { type Parameter, problem } from '../../parts/parameter';
-import { Cost } from './Cost';
-import { versionParameters } from './data';
+import { Refusal } from '../../parts/Refusal';
+import { parametersQuery } from '../../parts/parameter';
+import { CreateForm, type Start } from './CreateForm';
+import { buildValues, workspaceQuery } from './data';
+import { anyName, copyName, fixedBy, valuesOf } from '../../parts/link';
 
-/** Making a workspace of a template: its name, a preset, its parameters. */
+const from = '/shell/templates/$organization/$template/workspace';
+
+/** What the form begins with: what the link says, or a workspace that it is to be like. Undefined until it is known. */
+function useStart(template: string) {
+  const link = useSearch({ from });
+  const model = useQuery({
+    queryKey: ['workspace-model', link.from],
+    queryFn: () => api.get('/workspaces/{workspace}', { path: { workspace: link.from ?? '' } }),
+    enabled: link.from !== undefined,
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+  const values = useQuery({ ...buildValues(model.data?.latest_build.id ?? ''), enabled: model.data !== undefined });
+  const start = useMemo((): Start | undefined => {
+    const said = { values: valuesOf(link), fixed: fixedBy(link), auto: link.mode === 'auto' };
+    if (!link.from) return { ...said, name: link.name ?? (said.auto ? anyName(template) : '') };
+    if (!model.data || !values.data) return undefined;
+    const before = Object.fromEntries(values.data.map((v) => [v.name, v.value]));
+    return { ...said, values: { ...before, ...said.values }, name: link.name ?? copyName(model.data.name) };
+  }, [link, model.data, values.data, template]);
+  return { start, model: model.data, error: model.error ?? values.error };
+}
+
+/** Whether the workspace that a link would make is there; then the link leads to it. */
+function useThere(start: Start | undefined, self: string | undefined) {
+  const navigate = useNavigate();
+  const there = useQuery({ ...workspaceQuery(self ?? '', start?.name ?? ''), enabled: Boolean(start?.auto && self), retry: false });
+  const found = start?.auto && there.data;
+  useEffect(() => {
+    if (found) void navigate({ to: '/@{$owner}/$workspace', params: { owner: found.owner_name, workspace: found.name }, search: {}, replace: true });
+  }, [found, navigate]);
+  return start?.auto ? !(there.error instanceof ApiError) : false;
+}
+
+/** Making a workspace of a template: its owner, its name, a preset, its parameters. */
 export default function Create() {
-  const { organization, template: name } = useParams({ from: '/shell/templates/$organization/$template/workspace' });
+  const { organization, template: name } = useParams({ from });
+  const { data: self } = useQuery(me);
   const template = useQuery({
     queryKey: ['template', organization, name],
     queryFn: () => api.get('/organizations/{organization}/templates/{templatename}', { path: { organization, templatename: name } }),
   });
   const version = template.data?.active_version_id ?? '';
-  const parameters = useQuery({ ...versionParameters(version), enabled: version !== '' });
+  const parameters = useQuery(parametersQuery(version));
   const presets = useQuery({
     queryKey: ['version', version, 'presets'],
     queryFn: () => api.get('/templateversions/{templateversion}/presets', { path: { templateversion: version } }),
@@ -33,24 +67,33 @@ export default function Create() {
     queryFn: () => api.get('/templateversions/{templateversion}', { path: { templateversion: version } }),
     enabled: version !== '',
   });
-  const error = template.error ?? parameters.error ?? presets.error;
+  useLive(['provisioner_daemon'], ['version', version]);
+  const { start, model, error: startError } = useStart(name);
+  const looking = useThere(start, self?.username);
+  const error = template.error ?? parameters.error ?? presets.error ?? startError;
+  const ready = !error && !looking && self && start && template.data && parameters.data && presets.data;
   return (
-    <Page title="New workspace" wide={false}>
+    <Page title={model ? `Another like ${model.name}` : 'New workspace'} wide={false}>
       <Refusal error={error} />
-      {!error && (!template.data || !parameters.data || !presets.data) && <Loading />}
-      {template.data && parameters.data && presets.data && (
+      {!error && !ready && <Loading />}
+      {ready && (
         <Stack>
-          <Group>
+          <Group wrap="nowrap">
             <Icon src={template.data.icon} name={template.data.name} />
             <div>
               <Text fw={600}>{template.data.display_name || template.data.name}</Text>
-              <Text size="sm" c="dimmed">
+              <Text size="sm" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
                 {template.data.description}
               </Text>
             </div>
           </Group>
+          {template.data.deprecated && (
+            <Alert color="orange" title="This template is deprecated">
+              {template.data.deprecation_message} No new workspaces can be made of it.
+            </Alert>
+          )}
           <NoProvisioner matched={details.data?.matched_provisioners} />
-          <Form template={template.data} parameters={parameters.data} presets={presets.data} />
+          <CreateForm key={template.data.id} self={self} template={template.data} parameters={parameters.data} presets={presets.data} start={start} />
         </Stack>
       )}
     </Page>
@@ -66,95 +109,5 @@ function NoProvisioner({ matched }: { matched?: Schema<'MatchedProvisioners'> | 
         ? 'None was ever there with the tags of this template. The workspace will wait until somebody starts one.'
         : `The ${matched.count} that match are not connected. The workspace will wait for them.`}
     </Alert>
-  );
-}
-
-interface Props {
-  template: Schema<'Template'>;
-  parameters: Parameter[]; // that depend on nothing
-  presets: Schema<'Preset'>[];
-}
-
-function Form({ template, parameters: fixed, presets }: Props) {
-  const navigate = useNavigate();
-  const { data: self } = useQuery(me);
-  const [name, setName] = useState('');
-  const [preset, setPreset] = useState<Schema<'Preset'> | undefined>(presets.find((p) => p.default));
-  const [typed, setTyped] = useState<Record<string, string>>({});
-  const [tried, setTried] = useState(false);
-  const ofPreset = new Map((preset?.parameters ?? []).map((p) => [p.name, p.value]));
-  const form = useForm(template.active_version_id, self?.id, { ...typed, ...Object.fromEntries(ofPreset) });
-  const parameters = form.data?.parameters.map(fromPreview) ?? fixed;
-  const said = new Map(form.data?.parameters.map((p) => [p.name, complaint(p.diagnostics)]));
-  const value = (p: Parameter) => ofPreset.get(p.name) ?? typed[p.name] ?? p.default_value;
-  const wrong = parameters.filter((p) => problem(p, value(p)));
-  const create = useMutation({
-    mutationFn: () =>
-      api.post('/users/{user}/workspaces', {
-        path: { user: 'me' },
-        body: {
-          name,
-          template_id: template.id,
-          rich_parameter_values: parameters.map((p) => ({ name: p.name, value: value(p) })),
-          template_version_preset_id: preset?.id,
-        },
-      }),
-    onSuccess: (w) => navigate({ to: '/@{$owner}/$workspace', params: { owner: w.owner_name, workspace: w.name }, search: {} }),
-  });
-  const submit = (e: FormEvent) => {
-    e.preventDefault();
-    setTried(true);
-    if (name !== '' && wrong.length === 0) create.mutate();
-  };
-  return (
-    <Paper withBorder p="md">
-      <form onSubmit={submit} noValidate>
-        <Stack>
-          <Refusal error={create.error} />
-          {form.data && complaint(form.data.diagnostics) && <Alert color="red">{complaint(form.data.diagnostics)}</Alert>}
-          <TextInput
-            label="Name"
-            required
-            autoFocus
-            description="Letters, digits and hyphens, at most 32."
-            value={name}
-            onChange={(e) => setName(e.currentTarget.value)}
-            error={fieldError(create.error, 'name') ?? (tried && name === '' ? 'Give it a name.' : undefined)}
-          />
-          {presets.length > 0 && (
-            <Select
-              label="Preset"
-              description={preset?.description || 'Values for several parameters at once.'}
-              placeholder="None"
-              clearable
-              data={presets.map((p) => ({ value: p.id, label: p.name }))}
-              value={preset?.id ?? null}
-              onChange={(id) => setPreset(presets.find((p) => p.id === id))}
-            />
-          )}
-          {parameters.length > 0 && (
-            <Title order={2} size="h3">
-              Parameters
-            </Title>
-          )}
-          {parameters.map((p) => (
-            <ParameterField
-              key={p.name}
-              parameter={p}
-              value={value(p)}
-              disabled={ofPreset.has(p.name)}
-              onChange={(v) => setTyped((t) => ({ ...t, [p.name]: v }))}
-              error={tried || typed[p.name] !== undefined ? (problem(p, value(p)) ?? said.get(p.name)) : undefined}
-            />
-          ))}
-          <Cost version={template.active_version_id} organization={template.organization_id} />
-          <Group>
-            <Button type="submit" loading={create.isPending}>
-              Create workspace
-            </Button>
-          </Group>
-        </Stack>
-      </form>
-    </Paper>
   );
 }

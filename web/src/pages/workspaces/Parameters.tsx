@@ -4,13 +4,13 @@ import { type FormEvent, useState } from 'react';
 import { Loading } from '../../parts/Loading';
 import { ParameterField } from '../../parts/ParameterField';
 import { Refusal } from '../../parts/Refusal';
-import { type Parameter, problem } from '../../parts/parameter';
-import { type Workspace, buildValues, busy, useBuild, versionParameters } from './data';
+import { type Parameter, parametersQuery, problem } from '../../parts/parameter';
+import { type Workspace, buildValues, busy, useBuild } from './data';
 
 /** The parameters of a workspace, to build it again with others, or with a newer version. */
 export function Parameters({ w, onDone }: { w: Workspace; onDone: () => void }) {
   const version = w.outdated ? w.template_active_version_id : w.latest_build.template_version_id;
-  const parameters = useQuery({ ...versionParameters(version), placeholderData: keepPreviousData });
+  const parameters = useQuery({ ...parametersQuery(version), placeholderData: keepPreviousData });
   const values = useQuery({ ...buildValues(w.latest_build.id), placeholderData: keepPreviousData }); // another build takes nothing away that was typed
   if (parameters.error ?? values.error) return <Refusal error={parameters.error ?? values.error} />;
   if (!parameters.data || !values.data) return <Loading />;
@@ -39,7 +39,7 @@ function Form({ w, version, parameters, before, onDone }: Props) {
     setTried(true);
     if (wrong.length > 0) return;
     build.mutate(
-      { transition: 'start', version: w.outdated ? version : undefined, values: parameters.filter((p) => !fixed(p)).map((p) => ({ name: p.name, value: value(p) })) },
+      { transition: 'start', restart: running, version: w.outdated ? version : undefined, values: parameters.filter((p) => !fixed(p)).map((p) => ({ name: p.name, value: value(p) })) },
       { onSuccess: onDone },
     );
   };

@@ -1,11 +1,12 @@
-import { Button, Group, Paper, Select, Stack, TextInput } from '@mantine/core';
+import { Select, Stack, TextInput } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import { api } from '../../api/client';
-import { Refusal, fieldError } from '../../parts/Refusal';
+import { fieldError } from '../../parts/Refusal';
+import { SaveForm } from '../../parts/SaveForm';
+import { praise } from '../../parts/confirm';
 import type { Workspace } from './data';
-import { notifications } from '../../parts/dialogs';
 
 /** Its name, and whether it follows its template. */
 export function Settings({ w }: { w: Workspace }) {
@@ -21,45 +22,33 @@ export function Settings({ w }: { w: Workspace }) {
       if (name !== w.name) await api.patch('/workspaces/{workspace}', { path: { workspace: w.id }, body: { name } });
     },
     onSuccess: async () => {
-      notifications.show({ message: 'Saved' });
+      praise('Saved');
       if (name !== w.name) await navigate({ to: '/@{$owner}/$workspace', params: { owner: w.owner_name, workspace: name }, search: { tab: 'settings' }, replace: true });
       await client.invalidateQueries({ queryKey: ['workspace'] });
     },
   });
-  const submit = (e: FormEvent) => {
-    e.preventDefault();
-    save.mutate();
-  };
   return (
-    <Paper withBorder p="md" maw={720}>
-      <form onSubmit={submit}>
-        <Stack>
-          <Refusal error={save.error} />
-          <TextInput
-            label="Name"
-            value={name}
-            onChange={(e) => setName(e.currentTarget.value)}
-            disabled={!w.allow_renames}
-            description={w.allow_renames ? 'Some templates keep things under the name; renaming can lose them.' : 'This deployment does not allow renaming.'}
-            error={fieldError(save.error, 'name')}
-          />
-          <Select
-            label="When the template has a newer version"
-            data={[
-              { value: 'never', label: 'Keep the version until I update' },
-              { value: 'always', label: 'Update at the next start' },
-            ]}
-            value={follows}
-            onChange={(v) => setFollows(v ?? 'never')}
-            allowDeselect={false}
-          />
-          <Group>
-            <Button type="submit" loading={save.isPending} disabled={name === w.name && follows === w.automatic_updates}>
-              Save
-            </Button>
-          </Group>
-        </Stack>
-      </form>
-    </Paper>
+    <Stack maw={720}>
+      <SaveForm error={save.error} pending={save.isPending} disabled={name === w.name && follows === w.automatic_updates} onSave={() => save.mutate()}>
+        <TextInput
+          label="Name"
+          value={name}
+          onChange={(e) => setName(e.currentTarget.value)}
+          disabled={!w.allow_renames}
+          description={w.allow_renames ? 'Some templates keep things under the name; renaming can lose them.' : 'This deployment does not allow renaming.'}
+          error={fieldError(save.error, 'name')}
+        />
+        <Select
+          label="When the template has a newer version"
+          data={[
+            { value: 'never', label: 'Keep the version until I update' },
+            { value: 'always', label: 'Update at the next start' },
+          ]}
+          value={follows}
+          onChange={(v) => setFollows(v ?? 'never')}
+          allowDeselect={false}
+        />
+      </SaveForm>
+    </Stack>
   );
 }

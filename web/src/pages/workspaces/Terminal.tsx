@@ -1,5 +1,5 @@
 import '@xterm/xterm/css/xterm.css';
-import { Alert, Anchor, Box, Group, Text } from '@mantine/core';
+import { Alert, Anchor, Box, Button, Code, Group, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useParams, useSearch } from '@tanstack/react-router';
 import { FitAddon } from '@xterm/addon-fit';
@@ -7,9 +7,10 @@ import { WebLinksAddon } from '@xterm/addon-web-links';
 import { Terminal as Screen } from '@xterm/xterm';
 import { useEffect, useRef, useState } from 'react';
 import { Loading } from '../../parts/Loading';
+import { Page } from '../../parts/Page';
 import { Refusal } from '../../parts/Refusal';
 import { openScreen } from './screen';
-import { workspaceQuery } from './data';
+import { agentsOf, workspaceQuery } from './data';
 
 /** The terminal that this tab comes back to after a reload. */
 function reconnectID(agent: string): string {
@@ -26,17 +27,23 @@ const exit = 'terminal-exit';
 
 /** A shell in a workspace, or a command of an app, in the browser. */
 export default function Terminal() {
-  const { owner, workspace } = useParams({ from: '/shell/@{$owner}/$workspace/terminal' });
-  const { agent: wanted, command } = useSearch({ from: '/shell/@{$owner}/$workspace/terminal' });
+  const { owner, workspace: place } = useParams({ from: '/shell/@{$owner}/$workspace/terminal' });
+  const search = useSearch({ from: '/shell/@{$owner}/$workspace/terminal' });
+  const [workspace = '', dotted] = place.split('.'); // workspace, or workspace.agent
+  const wanted = dotted ?? search.agent;
   const { data: w, error } = useQuery(workspaceQuery(owner, workspace));
-  const agents = w?.latest_build.resources.flatMap((r) => r.agents ?? []) ?? [];
+  const agents = w ? agentsOf(w) : [];
   const agent = agents.find((a) => a.name === wanted) ?? (wanted ? undefined : agents[0]);
+  const app = agent?.apps.find((a) => a.slug === search.app);
+  const [asked, setAsked] = useState<'run' | 'shell'>();
   useEffect(() => {
-    document.title = `${workspace} · terminal`;
-  }, [workspace]);
+    document.title = `${workspace} · ${app ? app.display_name || app.slug : 'terminal'}`;
+  }, [workspace, app]);
   if (error) return <Refusal error={error} />;
   if (!w) return <Loading />;
   if (!agent) return <Alert color="yellow">{agents.length === 0 ? 'The workspace has no agent now. Start it first.' : `It has no agent ${wanted}.`}</Alert>;
+  if (search.app && !app?.command) return <Alert color="yellow">{`The agent ${agent.name} has no app ${search.app} that runs in a terminal.`}</Alert>;
+  if (search.command && !asked) return <Strange command={search.command} onAnswer={setAsked} />;
   return (
     <>
       <Group justify="space-between" px="sm" h={32} wrap="nowrap">
@@ -47,8 +54,30 @@ export default function Terminal() {
           {agents.length > 1 && `${agent.name} · `}Ctrl+Shift+L leaves the terminal by keyboard
         </Text>
       </Group>
-      <Shell agent={agent.id} command={command} />
+      <Shell agent={agent.id} command={app?.command ?? (asked === 'run' ? search.command : undefined)} />
     </>
+  );
+}
+
+/** Asks before a command runs that stands in the address: anybody can write one into a link. */
+function Strange({ command, onAnswer }: { command: string; onAnswer: (answer: 'run' | 'shell') => void }) {
+  return (
+    <Page title="Run this in your workspace?" wide={false}>
+      <Stack>
+        <Text>The link that you followed wants to run a command in your workspace, with all that you may do there. Run it only if you know who wrote the link.</Text>
+        <Code block style={{ whiteSpace: 'pre-wrap', overflowWrap: 'anywhere' }}>
+          {command}
+        </Code>
+        <Group>
+          <Button autoFocus variant="default" onClick={() => onAnswer('shell')}>
+            Open a shell without it
+          </Button>
+          <Button color="red" variant="light" onClick={() => onAnswer('run')}>
+            Run it
+          </Button>
+        </Group>
+      </Stack>
+    </Page>
   );
 }
 

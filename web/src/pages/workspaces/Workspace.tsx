@@ -1,7 +1,7 @@
-import { Alert, Anchor, Breadcrumbs, Group, Paper, Tabs, Text } from '@mantine/core';
+import { Alert, Anchor, Breadcrumbs, Group, Paper, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
-import { useEffect } from 'react';
+import { type ReactNode, useEffect } from 'react';
 import { ApiError } from '../../api/client';
 import { useLive } from '../../api/live';
 import { Icon } from '../../parts/Icon';
@@ -11,16 +11,34 @@ import { Page } from '../../parts/Page';
 import { Pending } from '../../parts/Pending';
 import { Refusal } from '../../parts/Refusal';
 import { WorkspaceStatusBadge } from '../../parts/Status';
+import { TabPages } from '../../parts/TabPages';
 import { praise } from '../../parts/confirm';
 import { Moment } from '../../parts/time';
 import { Actions } from './Actions';
 import { Agents } from './Agents';
 import { Builds } from './Builds';
 import { Parameters } from './Parameters';
+import { Ports } from './Ports';
 import { Schedule } from './Schedule';
-import { type Workspace as W, busy, workspaceQuery } from './data';
+import { type Rights, type Workspace as W, agentsOf, busy, useWorkspaceRights, workspaceQuery } from './data';
 import { Settings } from './Settings';
 import { Sharing } from './Sharing';
+
+interface TabProps {
+  w: W;
+  may: Rights;
+  go: (to: string) => void;
+}
+
+const tabs: { tab: string; title: string; needs?: keyof Rights; show: (p: TabProps) => ReactNode }[] = [
+  { tab: 'overview', title: 'Overview', show: (p) => <Overview {...p} /> },
+  { tab: 'builds', title: 'Builds', show: ({ w }) => <Builds w={w} /> },
+  { tab: 'ports', title: 'Ports', needs: 'connect', show: ({ w, may }) => <Ports w={w} may={may} /> },
+  { tab: 'parameters', title: 'Parameters', needs: 'start', show: ({ w, go }) => <Parameters w={w} onDone={() => go('overview')} /> },
+  { tab: 'schedule', title: 'Schedule', needs: 'update', show: ({ w }) => <Schedule w={w} /> },
+  { tab: 'sharing', title: 'Sharing', needs: 'share', show: ({ w }) => <Sharing w={w} /> },
+  { tab: 'settings', title: 'Settings', needs: 'update', show: ({ w }) => <Settings w={w} /> },
+];
 
 /** One workspace: what it is doing, how to get in, and what can be changed. */
 export default function Workspace() {
@@ -28,9 +46,10 @@ export default function Workspace() {
   const { tab = 'overview' } = useSearch({ from: '/shell/@{$owner}/$workspace' });
   const navigate = useNavigate({ from: '/@{$owner}/$workspace' });
   const { data: w, error } = useQuery(workspaceQuery(owner, name));
-  const agents = w?.latest_build.resources.flatMap((r) => r.agents ?? []) ?? [];
+  const agents = w ? agentsOf(w) : [];
+  const may = useWorkspaceRights(w);
   useLive(w ? [`workspace/${w.id}`, `job/${w.latest_build.job.id}`, 'template', ...agents.slice(0, 50).map((a) => `agent/${a.id}`)] : [], ['workspace', owner, name], ['builds', w?.id]);
-  const go = (to: string | null) => navigate({ search: { tab: to && to !== 'overview' ? to : undefined }, replace: true });
+  const go = (to: string) => void navigate({ search: { tab: to === 'overview' ? undefined : to }, replace: true });
   const gone = w?.latest_build.transition === 'delete' && (w.latest_build.status === 'deleted' || (error instanceof ApiError && error.status === 404));
   useEffect(() => {
     if (!gone) return;
@@ -59,37 +78,10 @@ export default function Workspace() {
           </Breadcrumbs>
         </Group>
       }
-      actions={<Actions w={w} onUpdate={() => go('parameters')} />}
+      actions={<Actions w={w} may={may} onUpdate={() => go('parameters')} />}
     >
       <Notices w={w} />
-      <Tabs value={tab} onChange={go} keepMounted={false}>
-        <Tabs.List mb="md">
-          <Tabs.Tab value="overview">Overview</Tabs.Tab>
-          <Tabs.Tab value="builds">Builds</Tabs.Tab>
-          <Tabs.Tab value="parameters">Parameters</Tabs.Tab>
-          <Tabs.Tab value="schedule">Schedule</Tabs.Tab>
-          <Tabs.Tab value="sharing">Sharing</Tabs.Tab>
-          <Tabs.Tab value="settings">Settings</Tabs.Tab>
-        </Tabs.List>
-        <Tabs.Panel value="overview">
-          <Overview w={w} />
-        </Tabs.Panel>
-        <Tabs.Panel value="builds">
-          <Builds w={w} />
-        </Tabs.Panel>
-        <Tabs.Panel value="parameters">
-          <Parameters w={w} onDone={() => go('overview')} />
-        </Tabs.Panel>
-        <Tabs.Panel value="schedule">
-          <Schedule w={w} />
-        </Tabs.Panel>
-        <Tabs.Panel value="sharing">
-          <Sharing w={w} />
-        </Tabs.Panel>
-        <Tabs.Panel value="settings">
-          <Settings w={w} />
-        </Tabs.Panel>
-      </Tabs>
+      <TabPages tabs={tabs.filter((t) => !t.needs || may[t.needs])} value={tab} onGo={go} show={(at) => tabs.find((t) => t.tab === at)?.show({ w, may, go })} />
     </Page>
   );
 }
@@ -109,14 +101,14 @@ function Notices({ w }: { w: W }) {
       {w.dormant_at && (
         <Alert color="orange" title="This workspace is dormant" mb="md">
           It was not used since <Moment at={w.last_used_at} />. {w.deleting_at && <>It will be deleted <Moment at={w.deleting_at} />. </>}
-          Starting it wakes it.
+          Nothing of it runs, and everything in it that is kept is still there. Wake it to start it again.
         </Alert>
       )}
     </>
   );
 }
 
-function Overview({ w }: { w: W }) {
+function Overview({ w, may, go }: TabProps) {
   const { job, id } = w.latest_build;
   if (busy(w) || job.status === 'failed' || job.status === 'canceled') {
     return (
@@ -128,5 +120,5 @@ function Overview({ w }: { w: W }) {
   if (w.latest_build.transition !== 'start') {
     return <Text c="dimmed">It is stopped. Start it to get in.</Text>;
   }
-  return <Agents w={w} />;
+  return <Agents w={w} may={may} onPorts={() => go('ports')} />;
 }

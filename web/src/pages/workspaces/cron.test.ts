@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { format, parse } from './cron';
+import { format, lasting, parse } from './cron';
 
 test.each([
   ['CRON_TZ=Europe/Berlin 30 9 * * 1-5', { zone: 'Europe/Berlin', minute: 30, hour: 9, days: [1, 2, 3, 4, 5] }],
@@ -13,3 +13,10 @@ test('what is written is read again', () => {
   const w = { zone: 'Asia/Tokyo', minute: 5, hour: 0, days: [0, 6] };
   expect(parse(format(w))).toEqual(w);
 });
+
+test.each([
+  [3_600_000, '1 hour'],
+  [30 * 86_400_000, '30 days'],
+  [90 * 60_000, '90 minutes'],
+  [1_500, '1.5 s'],
+])('%d', (ms, want) => expect(lasting(ms)).toBe(want));

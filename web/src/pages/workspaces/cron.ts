@@ -1,5 +1,8 @@
 // Schedules as the API keeps them: CRON_TZ=zone minute hour * * days.
 
+import { plural } from '../../parts/plural';
+import { duration } from '../../parts/time';
+
 export interface Weekly {
   zone: string;
   hour: number;
@@ -22,11 +25,12 @@ export function parse(schedule: string): Weekly | undefined {
   return { zone, hour: Number(hour), minute: Number(minute), days: [...set].sort() };
 }
 
-const names = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'];
+/** The days, Sunday first, as templates name them. */
+export const dayNames = ['sunday', 'monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday'];
 
 function dayNumber(word: string): number | undefined {
   if (/^[0-7]$/.test(word)) return Number(word);
-  const i = names.indexOf(word.toLowerCase());
+  const i = dayNames.findIndex((d) => d.slice(0, 3) === word.toLowerCase());
   return i < 0 ? undefined : i;
 }
 
@@ -34,4 +38,19 @@ function dayNumber(word: string): number | undefined {
 export function format(w: Weekly): string {
   const days = w.days.length === 7 ? '*' : w.days.join(',');
   return `CRON_TZ=${w.zone} ${w.minute} ${w.hour} * * ${days}`;
+}
+
+/** The time zones that can be chosen, one's own among them. */
+export const zones = (own: string): string[] => [...new Set([...Intl.supportedValuesOf('timeZone'), 'UTC', own])].sort();
+
+const units: [string, number][] = [
+  ['day', 86_400_000],
+  ['hour', 3_600_000],
+  ['minute', 60_000],
+];
+
+/** A length of time that somebody chose, such as "30 days" or "90 minutes". */
+export function lasting(milliseconds: number): string {
+  const unit = units.find(([, size]) => milliseconds % size === 0);
+  return unit ? plural(milliseconds / unit[1], unit[0]) : duration(milliseconds);
 }

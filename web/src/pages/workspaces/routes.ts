@@ -1,5 +1,6 @@
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
-import { listSearch, shell } from '../../frame';
+import { listSearch, shell, text } from '../../frame';
+import { readLink } from '../../parts/link';
 
 const list = createRoute({
   getParentRoute: () => shell,
@@ -11,7 +12,7 @@ const list = createRoute({
 const page = createRoute({
   getParentRoute: () => shell,
   path: '/@{$owner}/$workspace',
-  validateSearch: (s): { tab?: string; page?: number } => ({ tab: typeof s.tab === 'string' ? s.tab : undefined, page: listSearch(s).page }),
+  validateSearch: (s): { tab?: string; page?: number } => ({ tab: text(s.tab), page: listSearch(s).page }),
   component: lazyRouteComponent(() => import('./Workspace')),
 });
 
@@ -24,16 +25,14 @@ const build = createRoute({
 const terminal = createRoute({
   getParentRoute: () => shell,
   path: '/@{$owner}/$workspace/terminal',
-  validateSearch: (s): { agent?: string; command?: string } => ({
-    agent: typeof s.agent === 'string' ? s.agent : undefined,
-    command: typeof s.command === 'string' ? s.command : undefined,
-  }),
+  validateSearch: (s): { agent?: string; app?: string; command?: string } => ({ agent: text(s.agent), app: text(s.app), command: text(s.command) }),
   component: lazyRouteComponent(() => import('./Terminal')),
 });
 
 const create = createRoute({
   getParentRoute: () => shell,
   path: '/templates/$organization/$template/workspace',
+  validateSearch: readLink,
   component: lazyRouteComponent(() => import('./Create')),
 });
 

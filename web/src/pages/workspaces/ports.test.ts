@@ -1,0 +1,33 @@
+import { beforeEach, expect, test, vi } from 'vitest';
+import { atMost, levelsUpTo, portHref, readPort } from './ports';
+
+beforeEach(() => vi.stubGlobal('location', { protocol: 'https:' }));
+
+const at = { owner: 'ann', workspace: 'dev', agent: 'Main', only: true };
+const long = 'a'.repeat(30);
+
+test.each([
+  ['', 8080, 'http', at, undefined],
+  ['*.apps.example.com', 8080, 'http', at, 'https://8080--main--dev--ann.apps.example.com/'],
+  ['*--apps.example.com:8443', 8443, 'https', at, 'https://8443s--main--dev--ann--apps.example.com:8443/'],
+  ['*.x.test', 8080, 'http', { ...at, workspace: long, agent: long }, `https://8080--${long}--ann.x.test/`],
+  ['*.x.test', 8080, 'http', { ...at, workspace: long, agent: long, only: false }, undefined],
+  ['*.x.test', 8080, 'http', { ...at, workspace: long, owner: long }, undefined],
+] as const)('%s %d %s', (host, port, protocol, place, want) => expect(portHref(host, port, protocol, place)).toBe(want));
+
+test('levels end at what the template lets through', () => {
+  expect(levelsUpTo('organization').map((l) => l.value)).toEqual(['owner', 'organization']);
+  expect(atMost('public', 'organization')).toBe('organization');
+  expect(atMost('owner', 'public')).toBe('owner');
+});
+
+test.each([
+  ['8080', 8080],
+  [' 9 ', 9],
+  ['8', undefined],
+  ['65536', undefined],
+  ['80a', undefined],
+  ['-80', undefined],
+  ['', undefined],
+  ['8080.5', undefined],
+])('%s', (typed, want) => expect(readPort(typed)).toBe(want));
