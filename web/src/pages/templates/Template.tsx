@@ -1,13 +1,15 @@
-import { Alert, Button, Group, Tabs } from '@mantine/core';
+import { Alert, Button, Group } from '@mantine/core';
 import { IconEdit, IconPlus } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
-import { Suspense, lazy } from 'react';
+import { lazy } from 'react';
 import { useLive } from '../../api/live';
 import { Icon } from '../../parts/Icon';
+import { Gone } from '../../parts/Gone';
 import { Loading } from '../../parts/Loading';
 import { Page } from '../../parts/Page';
 import { Refusal } from '../../parts/Refusal';
+import { TabPages } from '../../parts/TabPages';
 import { Overview } from './Overview';
 import { type Template as T, templateQuery, useTemplateRights } from './data';
 import type { TemplateTab } from './routes';
@@ -18,6 +20,7 @@ const Variables = lazy(() => import('./Variables'));
 const Permissions = lazy(() => import('./Permissions'));
 const Schedule = lazy(() => import('./Schedule'));
 const Settings = lazy(() => import('./Settings'));
+const Embed = lazy(() => import('./Embed'));
 const Insights = lazy(() => import('./Insights'));
 
 const tabs: { tab: TemplateTab; title: string; needs?: 'update' | 'insights'; show: (p: { t: T }) => React.ReactNode }[] = [
@@ -28,6 +31,7 @@ const tabs: { tab: TemplateTab; title: string; needs?: 'update' | 'insights'; sh
   { tab: 'permissions', title: 'Permissions', needs: 'update', show: ({ t }) => <Permissions t={t} /> },
   { tab: 'schedule', title: 'Schedule', needs: 'update', show: ({ t }) => <Schedule t={t} /> },
   { tab: 'settings', title: 'Settings', needs: 'update', show: ({ t }) => <Settings t={t} /> },
+  { tab: 'embed', title: 'Embed', show: ({ t }) => <Embed t={t} /> },
   { tab: 'insights', title: 'Insights', needs: 'insights', show: ({ t }) => <Insights t={t} /> },
 ];
 
@@ -39,7 +43,7 @@ export default function Template() {
   const { data: t, error } = useQuery(templateQuery(organization, name));
   useLive(['template'], ['template', organization, name], ['versions', t?.id]);
   const may = useTemplateRights(t);
-  if (error) {
+  if (error && !t) {
     return (
       <Page title={name}>
         <Refusal error={error} />
@@ -47,7 +51,6 @@ export default function Template() {
     );
   }
   if (!t) return <Loading />;
-  const seen = tabs.filter((x) => !x.needs || may[x.needs]);
   const title = t.display_name || t.name;
   return (
     <Page
@@ -73,31 +76,18 @@ export default function Template() {
         </>
       }
     >
+      <Gone error={error} what="This template" />
       {t.deprecated && (
         <Alert color="orange" title="This template is deprecated" mb="md">
           {t.deprecation_message} No new workspaces can be made of it; those there are go on.
         </Alert>
       )}
-      <Tabs
+      <TabPages
+        tabs={tabs.filter((x) => !x.needs || may[x.needs])}
         value={tab}
-        onChange={(to) => navigate({ search: { tab: to && to !== 'overview' ? (to as TemplateTab) : undefined }, replace: true })}
-        keepMounted={false}
-      >
-        <Tabs.List mb="md">
-          {seen.map((x) => (
-            <Tabs.Tab key={x.tab} value={x.tab}>
-              {x.title}
-            </Tabs.Tab>
-          ))}
-        </Tabs.List>
-        {seen.map((x) => (
-          <Tabs.Panel key={x.tab} value={x.tab}>
-            <Suspense fallback={<Loading />}>
-              <x.show t={t} />
-            </Suspense>
-          </Tabs.Panel>
-        ))}
-      </Tabs>
+        onGo={(to) => void navigate({ search: { tab: to === 'overview' ? undefined : to }, replace: true })}
+        show={(at) => tabs.find((x) => x.tab === at)?.show({ t })}
+      />
     </Page>
   );
 }

@@ -1,7 +1,7 @@
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
 import { listSearch, shell, text } from '../../frame';
 
-const tabs = ['overview', 'versions', 'files', 'variables', 'permissions', 'schedule', 'settings', 'insights'] as const;
+const tabs = ['overview', 'versions', 'files', 'variables', 'permissions', 'schedule', 'settings', 'embed', 'insights'] as const;
 export type TemplateTab = (typeof tabs)[number];
 
 const list = createRoute({
