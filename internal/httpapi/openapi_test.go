@@ -127,7 +127,7 @@ func (d *openapi) schema(t reflect.Type) object {
 	case reflect.Map:
 		return object{"type": "object", "additionalProperties": d.schema(t.Elem())}
 	case reflect.Struct:
-		if t.Implements(reflect.TypeFor[encoding.TextMarshaler]()) {
+		if reflect.PointerTo(t).Implements(reflect.TypeFor[encoding.TextMarshaler]()) { // such as a regular expression
 			return object{"type": "string"}
 		}
 		return d.named(t, func() object { return d.fields(t) })

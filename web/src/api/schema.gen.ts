@@ -7096,6 +7096,350 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v2/workspaceproxies": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the server and its workspace proxies */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["WorkspaceProxiesRegions"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        /**
+         * Make a workspace proxy known
+         * @description The token that it runs with is in the answer, and nowhere else.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["CreateWorkspaceProxyRequest"];
+                };
+            };
+            responses: {
+                /** @description Success */
+                201: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["WorkspaceProxyToken"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/workspaceproxies/{workspaceproxy}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One workspace proxy, by id or name */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    workspaceproxy: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["WorkspaceProxy"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        /** Delete a workspace proxy */
+        delete: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    workspaceproxy: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Response"];
+                    };
+                };
+            };
+        };
+        options?: never;
+        head?: never;
+        /** Change a workspace proxy, or its token */
+        patch: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    workspaceproxy: string;
+                };
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["PatchWorkspaceProxy"];
+                };
+            };
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["WorkspaceProxyToken"];
+                    };
+                };
+            };
+        };
+        trace?: never;
+    };
+    "/api/v2/workspaceproxies/me/app-stats": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Report how apps were used */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["ReportAppStatsRequest"];
+                };
+            };
+            responses: {
+                /** @description Success */
+                204: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/workspaceproxies/me/crypto-keys": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The keys that passes to apps are signed with */
+        get: {
+            parameters: {
+                query?: {
+                    /** @description What the keys are for: workspace_apps_token. */
+                    feature?: string;
+                };
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["CryptoKeysResponse"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/workspaceproxies/me/deregister": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Say that a process of a proxy ends */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["DeregisterWorkspaceProxyRequest"];
+                };
+            };
+            responses: {
+                /** @description Success */
+                204: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/workspaceproxies/me/issue-signed-app-token": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Get a visitor's pass to an app */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["IssueAppTokenRequest"];
+                };
+            };
+            responses: {
+                /** @description Success */
+                201: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["IssueSignedAppTokenResponse"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/workspaceproxies/me/register": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Say that a proxy runs, and where */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["RegisterWorkspaceProxyRequest"];
+                };
+            };
+            responses: {
+                /** @description Success */
+                201: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["RegisterWorkspaceProxyResponse"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v2/workspaces": {
         parameters: {
             query?: never;
@@ -8068,6 +8412,33 @@ export interface components {
         AppHostResponse: {
             host: string;
         };
+        AppRequest: {
+            /** @description path or subdomain */
+            access_method: string;
+            agent_name_or_id: string;
+            app_prefix: string;
+            app_slug_or_port: string;
+            base_path: string;
+            username_or_id: string;
+            workspace_name_or_id: string;
+        };
+        AppStatsReport: {
+            access_method: string;
+            /** Format: uuid */
+            agent_id: string;
+            requests: number;
+            /** Format: date-time */
+            session_ended_at: string;
+            /** Format: uuid */
+            session_id: string;
+            /** Format: date-time */
+            session_started_at: string;
+            slug_or_port: string;
+            /** Format: uuid */
+            user_id: string;
+            /** Format: uuid */
+            workspace_id: string;
+        };
         archived: {
             archived_ids: string[];
             message: string;
@@ -8366,6 +8737,11 @@ export interface components {
             template_version_preset_id?: string | null;
             transition: components["schemas"]["WorkspaceTransition"];
         };
+        CreateWorkspaceProxyRequest: {
+            display_name: string;
+            icon: string;
+            name: string;
+        };
         CreateWorkspaceRequest: {
             automatic_updates?: components["schemas"]["AutomaticUpdates"];
             autostart_schedule?: string | null;
@@ -8378,6 +8754,19 @@ export interface components {
             /** Format: uuid */
             template_version_preset_id?: string | null;
             ttl_ms?: number | null;
+        };
+        CryptoKey: {
+            /** Format: date-time */
+            deletes_at: string | null;
+            feature: string;
+            /** @description 64 bytes, in hexadecimal */
+            secret: string;
+            sequence: number;
+            /** Format: date-time */
+            starts_at: string;
+        };
+        CryptoKeysResponse: {
+            crypto_keys: components["schemas"]["CryptoKey"][];
         };
         CSPViolation: {
             "csp-report": {
@@ -8467,6 +8856,10 @@ export interface components {
             next_update_at: string;
             session_count: components["schemas"]["SessionCounts"];
             workspaces: components["schemas"]["WorkspaceDeploymentStats"];
+        };
+        DeregisterWorkspaceProxyRequest: {
+            /** Format: uuid */
+            replica_id: string;
         };
         DERPHealthReport: {
             dismissed: boolean;
@@ -8644,7 +9037,7 @@ export interface components {
                 [key: string]: string[];
             };
             /** @description RegexFilter lets only names that match through; nil: all. */
-            regex_filter: components["schemas"]["Regexp"] | null;
+            regex_filter: string | null;
         };
         Healthcheck: {
             interval: number;
@@ -8688,6 +9081,15 @@ export interface components {
         };
         /** @enum {string} */
         InsightsReportInterval: "day" | "week";
+        IssueAppTokenRequest: {
+            app_hostname: string;
+            app_path: string;
+            app_query: string;
+            app_request: components["schemas"]["AppRequest"];
+            path_app_base_url: string;
+            /** @description "" for somebody who is not signed in */
+            session_token: string;
+        };
         IssueReconnectingPTYSignedTokenRequest: {
             /** Format: uuid */
             agentID: string;
@@ -8695,6 +9097,9 @@ export interface components {
         };
         IssueReconnectingPTYSignedTokenResponse: {
             signed_token: string;
+        };
+        IssueSignedAppTokenResponse: {
+            signed_token_str: string;
         };
         /** @enum {string} */
         JobErrorCode: "REQUIRED_TEMPLATE_VARIABLES";
@@ -8842,7 +9247,7 @@ export interface components {
         PatchGroupIDPSyncConfigRequest: {
             auto_create_missing_groups: boolean;
             field: string;
-            regex_filter: components["schemas"]["Regexp"] | null;
+            regex_filter: string | null;
         };
         PatchGroupIDPSyncMappingRequest: {
             add: components["schemas"]["IDPSyncMappinggithubcomgoogleuuidUUID"][];
@@ -8886,6 +9291,14 @@ export interface components {
             /** @description nil: stays */
             message?: string | null;
             name?: string;
+        };
+        PatchWorkspaceProxy: {
+            display_name: string;
+            icon: string;
+            /** Format: uuid */
+            id: string;
+            name: string;
+            regenerate_token: boolean;
         };
         Permission: {
             action: components["schemas"]["RBACAction"];
@@ -9229,6 +9642,8 @@ export interface components {
             errors: string[];
             warnings: string[];
         };
+        /** @enum {string} */
+        ProxyStatus: "unregistered" | "unreachable" | "unhealthy" | "ok";
         PutExtendWorkspaceRequest: {
             /** Format: date-time */
             deadline: string | null;
@@ -9254,7 +9669,6 @@ export interface components {
             updated_at: string;
             username: string;
         };
-        Regexp: Record<string, never>;
         Region: {
             display_name: string;
             healthy: boolean;
@@ -9267,6 +9681,25 @@ export interface components {
         };
         RegionsResponse: {
             regions: components["schemas"]["Region"][];
+        };
+        RegisterWorkspaceProxyRequest: {
+            access_url: string;
+            derp_enabled: boolean;
+            derp_only: boolean;
+            hostname: string;
+            replica_error: string;
+            /** Format: uuid */
+            replica_id: string;
+            replica_relay_address: string;
+            version: string;
+            wildcard_hostname: string;
+        };
+        RegisterWorkspaceProxyResponse: {
+            derp_force_websockets: boolean;
+            derp_map: unknown;
+            derp_mesh_key: string;
+            derp_region_id: number;
+            sibling_replicas: components["schemas"]["Replica"][];
         };
         RelayDebug: {
             agents: number;
@@ -9319,6 +9752,9 @@ export interface components {
             id: string;
             region_id: number;
             relay_address: string;
+        };
+        ReportAppStatsRequest: {
+            stats: components["schemas"]["AppStatsReport"][];
         };
         RequestOneTimePasscodeRequest: {
             email: string;
@@ -10246,8 +10682,10 @@ export interface components {
         WorkspaceProxy: {
             /** Format: date-time */
             created_at: string;
+            /** @description always false: what is deleted is gone */
             deleted: boolean;
             derp_enabled: boolean;
+            /** @description it relays tunnels and serves no apps */
             derp_only: boolean;
             display_name: string;
             healthy: boolean;
@@ -10274,8 +10712,30 @@ export interface components {
             /** Format: date-time */
             checked_at: string;
             report: components["schemas"]["ProxyHealthReport"];
-            /** @description ok, unreachable, unhealthy or unregistered */
-            status: string;
+            status: components["schemas"]["ProxyStatus"];
+        };
+        WorkspaceProxyToken: {
+            /** Format: date-time */
+            created_at: string;
+            /** @description always false: what is deleted is gone */
+            deleted: boolean;
+            derp_enabled: boolean;
+            /** @description it relays tunnels and serves no apps */
+            derp_only: boolean;
+            display_name: string;
+            healthy: boolean;
+            icon_url: string;
+            /** Format: uuid */
+            id: string;
+            name: string;
+            path_app_url: string;
+            proxy: components["schemas"]["WorkspaceProxy"];
+            proxy_token: string;
+            status: components["schemas"]["WorkspaceProxyStatus"];
+            /** Format: date-time */
+            updated_at: string;
+            version: string;
+            wildcard_hostname: string;
         };
         WorkspaceQuota: {
             /** @description Budget is the sum of the allowances of the user's groups. */

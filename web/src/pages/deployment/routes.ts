@@ -1,7 +1,7 @@
 import { createRoute, lazyRouteComponent, redirect } from '@tanstack/react-router';
 import { shell, text } from '../../frame';
 
-const tabs = ['overview', 'health', 'settings', 'appearance'] as const;
+const tabs = ['overview', 'health', 'settings', 'sync', 'appearance'] as const;
 export type DeploymentTab = (typeof tabs)[number];
 
 const home = createRoute({

@@ -1,12 +1,14 @@
-import { Select, Tabs } from '@mantine/core';
+import { Select } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useParams } from '@tanstack/react-router';
-import { type ComponentType, type LazyExoticComponent, Suspense, lazy } from 'react';
+import { type ComponentType, type LazyExoticComponent, lazy } from 'react';
 import { api } from '../../api/client';
 import { useLive } from '../../api/live';
+import { Gone } from '../../parts/Gone';
 import { Loading } from '../../parts/Loading';
 import { Page } from '../../parts/Page';
 import { Refusal } from '../../parts/Refusal';
+import { TabPages } from '../../parts/TabPages';
 import { type Rights, type TabProps, organizationQuery, useOrganizationRights } from './data';
 import type { OrganizationTab } from './routes';
 
@@ -18,6 +20,7 @@ const tabs: { tab: OrganizationTab; title: string; needs?: keyof Rights; Show: L
   { tab: 'queue', title: 'Queue', needs: 'readJobs', Show: lazy(() => import('./Queue')) },
   { tab: 'jobs', title: 'Jobs', needs: 'readJobs', Show: lazy(() => import('./Jobs')) },
   { tab: 'keys', title: 'Keys', needs: 'createKey', Show: lazy(() => import('./Keys')) },
+  { tab: 'sync', title: 'Identity provider', needs: 'readSync', Show: lazy(() => import('./Sync')) },
   { tab: 'settings', title: 'Settings', needs: 'update', Show: lazy(() => import('./Settings')) },
 ];
 
@@ -29,7 +32,7 @@ export default function Organization() {
   const all = useQuery({ queryKey: ['organization', ''], queryFn: () => api.get('/organizations') });
   useLive(['organization'], ['organization', organization], ['organization', '']);
   const may = useOrganizationRights(o);
-  if (error) {
+  if (error && !o) {
     return (
       <Page title={organization}>
         <Refusal error={error} />
@@ -38,7 +41,6 @@ export default function Organization() {
   }
   if (!o) return <Loading />;
   const go = (to: string, at: OrganizationTab) => navigate({ to: '/organizations/$organization/$tab', params: { organization: to, tab: at }, search: {} });
-  const seen = tabs.filter((t) => !t.needs || may[t.needs]);
   return (
     <Page
       title={o.display_name || o.name}
@@ -56,22 +58,13 @@ export default function Organization() {
         )
       }
     >
-      <Tabs value={tab} onChange={(to) => go(organization, to as OrganizationTab)} keepMounted={false}>
-        <Tabs.List mb="md">
-          {seen.map((t) => (
-            <Tabs.Tab key={t.tab} value={t.tab}>
-              {t.title}
-            </Tabs.Tab>
-          ))}
-        </Tabs.List>
-        {seen.map(({ tab: t, Show }) => (
-          <Tabs.Panel key={t} value={t}>
-            <Suspense fallback={<Loading />}>
-              <Show key={o.id} o={o} may={may} />
-            </Suspense>
-          </Tabs.Panel>
-        ))}
-      </Tabs>
+      <Gone error={error} what="This organization" />
+      <TabPages
+        tabs={tabs.filter((t) => !t.needs || may[t.needs])}
+        value={tab}
+        onGo={(to) => go(organization, to)}
+        show={(at) => tabs.map(({ tab: t, Show }) => t === at && <Show key={o.id + t} o={o} may={may} />)}
+      />
     </Page>
   );
 }

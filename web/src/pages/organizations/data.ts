@@ -9,6 +9,12 @@ export type Organization = Schema<'Organization'>;
 export const organizationQuery = (name: string) =>
   queryOptions({ queryKey: ['organization', name], queryFn: () => api.get('/organizations/{organization}', { path: { organization: name } }) });
 
+export const groupsQuery = (organization: string) =>
+  queryOptions({
+    queryKey: ['organization', organization, 'groups'],
+    queryFn: () => api.get('/organizations/{organization}/groups', { path: { organization }, query: { exclude_members: true } }),
+  });
+
 export const rolesQuery = (organization: string) =>
   queryOptions({
     queryKey: ['organization', organization, 'roles'],
@@ -36,6 +42,8 @@ export function useOrganizationRights(o: Organization | undefined) {
       rotateKey: { on: 'provisioner_daemon', action: 'update', organization },
       deleteKey: { on: 'provisioner_daemon', action: 'delete', organization },
       readJobs: { on: 'provisioner_jobs', action: 'read', organization },
+      readSync: { on: 'idpsync_settings', action: 'read', organization },
+      updateSync: { on: 'idpsync_settings', action: 'update', organization },
       cancelJobs: { on: 'provisioner_jobs', action: 'update', organization },
     },
   );

@@ -1,7 +1,7 @@
 import { createRoute, lazyRouteComponent, redirect } from '@tanstack/react-router';
 import { listSearch, shell, text } from '../../frame';
 
-const tabs = ['members', 'groups', 'roles', 'provisioners', 'queue', 'jobs', 'keys', 'settings'] as const;
+const tabs = ['members', 'groups', 'roles', 'provisioners', 'queue', 'jobs', 'keys', 'sync', 'settings'] as const;
 export type OrganizationTab = (typeof tabs)[number];
 
 const list = createRoute({
