@@ -7,6 +7,7 @@ import { type Schema, api } from './client';
 const checks = {
   createTemplate: { object: { resource_type: 'template', any_org: true }, action: 'create' },
   readAudit: { object: { resource_type: 'audit_log', any_org: true }, action: 'read' },
+  readConnections: { object: { resource_type: 'connection_log', any_org: true }, action: 'read' },
   readUsers: { object: { resource_type: 'user' }, action: 'read' },
   createUser: { object: { resource_type: 'user' }, action: 'create' },
   readDeployment: { object: { resource_type: 'deployment_config' }, action: 'read' },

@@ -1,8 +1,9 @@
-import { Anchor, Badge, Code, Collapse, Group, Paper, Stack, Table, Text, UnstyledButton } from '@mantine/core';
+import { Anchor, Badge, Button, Code, Collapse, Group, Paper, Stack, Table, Text, UnstyledButton } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { IconChevronDown, IconChevronRight } from '@tabler/icons-react';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { api } from '../../api/client';
+import { usePermissions } from '../../api/permissions';
 import { Empty } from '../../parts/Empty';
 import { Find, Listing, useList } from '../../parts/Listing';
 import { Page } from '../../parts/Page';
@@ -27,9 +28,20 @@ export default function List() {
   const { q = '', page = 1 } = useSearch({ from: '/shell/audit' });
   const navigate = useNavigate({ from: '/audit' });
   const list = useList({ key: ['audit'], filter: q, page, size, topics: ['audit_log'], read: (part, signal) => api.get('/audit', { query: { q, ...part }, signal }) });
+  const may = usePermissions();
   const seek = (next: string) => navigate({ search: { q: next || undefined }, replace: true });
   return (
-    <Page title="Audit log" hint="Every change, with who made it and from where. Secrets are never in it.">
+    <Page
+      title="Audit log"
+      hint="Every change, with who made it and from where. Secrets are never in it."
+      actions={
+        may.readConnections && (
+          <Button component={Link} to="/audit/connections" variant="default">
+            Connection log
+          </Button>
+        )
+      }
+    >
       <Find label="Search the audit log" placeholder="username:, action:, resource_type:, resource_target:, date_from: ..." value={q} onSeek={seek} choices={filters} />
       <Listing
         list={list}

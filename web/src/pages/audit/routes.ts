@@ -8,4 +8,11 @@ const list = createRoute({
   component: lazyRouteComponent(() => import('./List')),
 });
 
-export const auditRoutes = [list] as const;
+const connections = createRoute({
+  getParentRoute: () => shell,
+  path: '/audit/connections',
+  validateSearch: listSearch,
+  component: lazyRouteComponent(() => import('./Connections')),
+});
+
+export const auditRoutes = [list, connections] as const;
