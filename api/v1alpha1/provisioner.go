@@ -163,6 +163,9 @@ const (
 	ConditionDeploymentReady              = "DeploymentReady"
 	// ConditionRBACReady says whether templates have their rights; an addition.
 	ConditionRBACReady = "RBACReady"
+	// ConditionProvisionersConnected says whether the server sees the pool's
+	// provisioners; an addition.
+	ConditionProvisionersConnected = "ProvisionersConnected"
 	// ConditionScaled says what the autoscaling does and why; an addition.
 	ConditionScaled = "Scaled"
 )

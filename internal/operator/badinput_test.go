@@ -59,7 +59,7 @@ func TestOfSomebodyElse(t *testing.T) {
 	meta := func(name string) metav1.ObjectMeta {
 		return metav1.ObjectMeta{Name: name, Namespace: w.ns, Labels: map[string]string{"mine": "yes"}}
 	}
-	theirs := controlplane.Deployment(&v1alpha1.CoderControlPlane{ObjectMeta: meta("x")}, false)
+	theirs := controlplane.Deployment(&v1alpha1.CoderControlPlane{ObjectMeta: meta("x")}, "")
 	theirs.ObjectMeta = meta("provisioner-worked")
 	theirs.Spec.Template.Spec.Containers[0].Image = "theirs"
 	theirs.Spec.Replicas = new(int32(0))

@@ -50,6 +50,7 @@ type gate struct {
 	*httptest.Server
 	n    atomic.Int64
 	shut atomic.Bool
+	seen func() // called of each that is counted, before it is passed on; may be nil
 }
 
 // newGate makes a gate to a server.
@@ -69,6 +70,9 @@ func newGate(t testing.TB, to string, through http.RoundTripper) *gate {
 		}
 		if !strings.Contains(r.URL.RawQuery, "watch=true") && !strings.Contains(r.URL.Path, "/leases/") && r.Header.Get("Upgrade") == "" {
 			g.n.Add(1)
+			if g.seen != nil {
+				g.seen()
+			}
 		}
 		p.ServeHTTP(w, r)
 	}))
@@ -76,10 +80,12 @@ func newGate(t testing.TB, to string, through http.RoundTripper) *gate {
 	return g
 }
 
-// program runs the operator's binary against the cluster, by way of gates.
+// program is the operator's binary that runs against the cluster, by way of gates.
 type program struct {
 	*exec.Cmd
 	kube, far *gate
+	gone      chan struct{}
+	left      atomic.Int64 // it is killed as it asks for so much more
 }
 
 func (w *town) program(t testing.TB, binary string) *program {
@@ -87,7 +93,9 @@ func (w *town) program(t testing.TB, binary string) *program {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &program{kube: newGate(t, cluster.Rest.Host, through), far: newGate(t, w.AccessURL().String(), nil)}
+	p := &program{kube: newGate(t, cluster.Rest.Host, through), far: newGate(t, w.AccessURL().String(), nil), gone: make(chan struct{})}
+	p.left.Store(never)
+	p.kube.seen, p.far.seen = p.countDown, p.countDown
 	config := filepath.Join(t.TempDir(), "kubeconfig")
 	text := fmt.Sprintf(`{"apiVersion": "v1", "kind": "Config", "current-context": "x", "clusters": [{"name": "x", "cluster": {"server": %q}}],
 "contexts": [{"name": "x", "context": {"cluster": "x", "user": "x"}}], "users": [{"name": "x"}]}`, p.kube.URL)
@@ -104,8 +112,24 @@ func (w *town) program(t testing.TB, binary string) *program {
 	if err := p.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = p.Process.Kill(); _ = p.Wait() })
+	go func() {
+		_ = p.Wait()
+		close(p.gone)
+	}()
+	t.Cleanup(p.kill)
 	return p
+}
+
+func (p *program) countDown() {
+	if p.left.Add(-1) == 0 {
+		_ = p.Process.Kill()
+	}
+}
+
+// kill is kill -9.
+func (p *program) kill() {
+	_ = p.Process.Kill()
+	<-p.gone
 }
 
 // memory gives the most that a process had in memory, in MB.
@@ -209,7 +233,7 @@ func timeFloor(t testing.TB, pools int) time.Duration {
 		cp := &v1alpha1.CoderControlPlane{ObjectMeta: meta}
 		p := &v1alpha1.CoderProvisioner{ObjectMeta: meta}
 		p.Spec.ControlPlaneRef.Name = "main"
-		d := controlplane.Deployment(cp, false)
+		d := controlplane.Deployment(cp, "")
 		d.Spec.Template.Spec.Containers[0].Image, d.OwnerReferences, d.Spec.Replicas = "image", nil, new(int32(0))
 		if err := cluster.Client.Create(t.Context(), p); err != nil {
 			return err

@@ -29,9 +29,23 @@ import (
 type fuse struct {
 	left atomic.Int64
 	dead chan struct{}
+	stop func()
 }
 
+// never is how many changes an operator never makes.
+const never = 1 << 40
+
 var errKilled = errors.New("the process was killed")
+
+// spare says whether it was in time.
+func (f *fuse) spare() bool {
+	for {
+		left := f.left.Load()
+		if left < 0 || f.left.CompareAndSwap(left, never) {
+			return left >= 0
+		}
+	}
+}
 
 type fused struct {
 	*fuse
@@ -60,43 +74,52 @@ func (f fused) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
+// killable runs an operator that can be killed.
+func (w *town) killable(t *testing.T) *fuse {
+	t.Helper()
+	f := &fuse{dead: make(chan struct{})}
+	f.left.Store(never)
+	config := cluster.Operator()
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return fused{f, next} })
+	f.stop = w.run(t, config, &http.Client{Transport: fused{f, w.http().Transport}}, 18*time.Second)
+	return f
+}
+
 // TestKilledAnywhere kills the operator after its first change, after its
 // second, and so on through the making of a pool and the change of its tags.
 // Whatever it was about, the next operator ends with one key, which works.
 func TestKilledAnywhere(t *testing.T) {
 	w := newTown(t, quiet)
-	stop := w.run(t, cluster.Operator(), w.http(), 18*time.Second)
+	w.mayEnd = true
+	f := w.killable(t)
 	w.controlPlane(t)
-	stop()
-	settled := func(name string) {
-		t.Helper()
-		stop := w.run(t, cluster.Operator(), w.http(), 18*time.Second)
-		defer stop()
-		kubetest.Until(t, wait, func(ctx context.Context) string { return w.settledOne(ctx, name) })
-	}
 	killed := true
 	for n := int64(0); killed; n++ {
+		killed = false
 		name := fmt.Sprintf("pool-%d", n)
-		w.pool(t, name, func(s *v1alpha1.CoderProvisionerSpec) { s.Tags = map[string]string{"zone": "a"} })
-		killed = w.killed(t, n, name)
-		settled(name)
-		w.change(t, name, func(p *v1alpha1.CoderProvisioner) { p.Spec.Tags = map[string]string{"zone": "b"} })
-		killed = w.killed(t, n, name) || killed
-		settled(name)
+		for _, change := range []func(){
+			func() {
+				w.pool(t, name, func(s *v1alpha1.CoderProvisionerSpec) { s.Tags = map[string]string{"zone": "a"} })
+			},
+			func() {
+				w.change(t, name, func(p *v1alpha1.CoderProvisioner) { p.Spec.Tags = map[string]string{"zone": "b"} })
+			},
+		} {
+			f.left.Store(n)
+			change()
+			if w.killed(t, f, name) {
+				f.stop()
+				f, killed = w.killable(t), true
+			}
+			w.onlyKey(t, name)
+		}
 	}
 }
 
-// killed runs an operator that is killed after n changes, and says whether it
-// got so far before all was as it should be.
-func (w *town) killed(t *testing.T, n int64, name string) bool {
+// killed waits until an operator is killed, or until all is as it should be;
+// then it is spared.
+func (w *town) killed(t *testing.T, f *fuse, name string) bool {
 	t.Helper()
-	f := &fuse{dead: make(chan struct{})}
-	f.left.Store(n)
-	config := cluster.Operator()
-	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return fused{f, next} })
-	w.mayEnd = true
-	stop := w.run(t, config, &http.Client{Transport: fused{f, w.http().Transport}}, 18*time.Second)
-	defer func() { stop(); w.mayEnd = false }()
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
 	for deadline := time.Now().Add(wait); time.Now().Before(deadline); {
@@ -104,12 +127,12 @@ func (w *town) killed(t *testing.T, n int64, name string) bool {
 		case <-f.dead:
 			return true
 		case <-tick.C:
-			if w.settledOne(t.Context(), name) == "" {
+			if w.settledOne(t.Context(), name) == "" && f.spare() {
 				return false
 			}
 		}
 	}
-	t.Fatalf("killed after %d changes or not at all, %s: %s", n, name, w.settledOne(t.Context(), name))
+	t.Fatalf("killed after %d more changes or not at all, %s: %s", f.left.Load(), name, w.settledOne(t.Context(), name))
 	return false
 }
 
@@ -213,9 +236,42 @@ func TestSecretLost(t *testing.T) {
 	w.onlyKey(t, "pool")
 	w.events(t, "pool", "KeyCreated", "KeyRotated", "KeyDeleted")
 
-	must(t, cluster.Client.Delete(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "main-operator-token", Namespace: w.ns}}))
-	w.get(t, "main-operator-token", &corev1.Secret{})
+}
+
+// TestTokenLost has the operator's own token deleted, and changed by somebody:
+// the server is started with the new one, and pools go on.
+func TestTokenLost(t *testing.T) {
+	w := newTown(t)
+	w.controlPlane(t)
+	w.pool(t, "pool", nil)
 	w.become(t, "pool", ready)
+	secret := &corev1.Secret{}
+	for i, change := range []func(){
+		func() { must(t, cluster.Client.Delete(t.Context(), secret)) },
+		func() {
+			secret.Data["token"] = []byte("abcdefghij-abcdefghijabcdefghijab")
+			must(t, cluster.Client.Update(t.Context(), secret))
+		},
+	} {
+		w.get(t, "main-operator-token", secret)
+		before := secret.DeepCopy()
+		change()
+		kubetest.Until(t, wait, func(ctx context.Context) string {
+			now := &corev1.Secret{}
+			if err := cluster.Client.Get(ctx, client.ObjectKeyFromObject(secret), now); err != nil {
+				return err.Error()
+			}
+			if now.UID == before.UID && string(now.Data["token"]) == string(before.Data["token"]) {
+				return "the Secret is the old one"
+			}
+			return ""
+		})
+		// A key is made by it.
+		tags := map[string]string{"turn": fmt.Sprint(i)}
+		w.change(t, "pool", func(p *v1alpha1.CoderProvisioner) { p.Spec.Tags = tags })
+		w.become(t, "pool", hasTags(tags))
+		w.onlyKey(t, "pool")
+	}
 }
 
 // TestImage has an image that cannot be fetched, of a pool and of a server: each

@@ -32,11 +32,10 @@ var kinds = map[string]struct {
 		func() client.Object { return &v1alpha1.CoderControlPlane{} },
 		func(o client.Object) []client.Object {
 			c := o.(*v1alpha1.CoderControlPlane)
-			out := controlplane.Objects(c, !c.Spec.OperatorAccess.Disabled)
-			if !c.Spec.OperatorAccess.Disabled {
-				out = append(out, controlplane.TokenSecret(c, "token"))
+			if c.Spec.OperatorAccess.Disabled {
+				return controlplane.Objects(c, "")
 			}
-			return out
+			return append(controlplane.Objects(c, "token"), controlplane.TokenSecret(c, "token"))
 		},
 		map[string]string{"licenseSecretRef": "a condition: nothing needs a license", "livenessProbe.successThreshold": "Kubernetes takes no other than 1"},
 	},

@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -21,6 +23,7 @@ import (
 // so and end all the same.
 func TestServerInNeed(t *testing.T) {
 	cluster.Need(t)
+	t.Parallel()
 	for reason, far := range map[string]http.HandlerFunc{
 		"RateLimited": func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(http.StatusTooManyRequests)
@@ -83,4 +86,28 @@ func TestTwoOperators(t *testing.T) {
 	if keys := w.keys(t); len(keys) != 2 {
 		t.Errorf("two pools have the keys %+v", keys)
 	}
+}
+
+// TestNotConnected has pods whose provisioners do not connect: it is said, with
+// what to do, and the pool is not ready; when they do, it is.
+func TestNotConnected(t *testing.T) {
+	w := newTown(t)
+	w.controlPlane(t)
+	w.mute.Store(true)
+	w.pool(t, "lonely", nil)
+	p := w.become(t, "lonely", condition(v1alpha1.ConditionProvisionersConnected, "NotConnected"))
+	c := meta.FindStatusCondition(p.Status.Conditions, v1alpha1.ConditionProvisionersConnected)
+	for _, want := range []string{p.Status.ControlPlaneURL, "kubectl logs -n " + w.ns + " provisioner-lonely-", "NetworkPolicy"} {
+		if !strings.Contains(c.Message, want) {
+			t.Errorf("the message lacks %q: %s", want, c.Message)
+		}
+	}
+	if p.Status.Phase != v1alpha1.PhasePending || !meta.IsStatusConditionTrue(p.Status.Conditions, v1alpha1.ConditionDeploymentReady) {
+		t.Errorf("the status is %+v", p.Status)
+	}
+	w.events(t, "lonely", "NotConnected")
+	w.mute.Store(false)
+	w.change(t, "lonely", func(p *v1alpha1.CoderProvisioner) { p.Spec.Image = "registry.example.com/other" })
+	w.become(t, "lonely", condition(v1alpha1.ConditionProvisionersConnected, "Connected"))
+	w.become(t, "lonely", ready)
 }

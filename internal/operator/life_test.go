@@ -47,7 +47,7 @@ func TestScale(t *testing.T) {
 	}
 	w.become(t, "elastic", replicas(0))
 	var short []coder.TemplateVersion
-	long := w.job(t, map[string]string{"zone": "a"}, `{"sleep":"8s"}`)
+	long, release := w.longJob(t, map[string]string{"zone": "a"})
 	for range 4 {
 		short = append(short, w.job(t, map[string]string{"zone": "a"}, `{"sleep":"500ms"}`))
 	}
@@ -61,6 +61,7 @@ func TestScale(t *testing.T) {
 	if now.Job.Status != coder.ProvisionerJobStatusRunning {
 		t.Errorf("with one pod left the long job is %s", now.Job.Status)
 	}
+	release()
 	w.ends(t, long, coder.ProvisionerJobStatusSucceeded)
 	w.become(t, "elastic", replicas(0))
 }

@@ -66,6 +66,7 @@ func (r *registry) answer(w http.ResponseWriter, status int, id string) {
 // TestProxy registers a proxy, loses its Secret, and ends it.
 func TestProxy(t *testing.T) {
 	cluster.Need(t)
+	t.Parallel()
 	reg := &registry{proxies: map[string]map[string]any{}}
 	far := httptest.NewServer(reg)
 	defer far.Close()

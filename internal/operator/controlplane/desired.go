@@ -6,6 +6,8 @@
 package controlplane
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"slices"
 	"strings"
@@ -32,6 +34,10 @@ const (
 	portHTTP  = 8080
 	portHTTPS = 8443
 )
+
+// annotationToken rolls the pods when the operator's token changes, which servers
+// take as they start.
+const annotationToken = "checksum/operator-token"
 
 // TokenKey is the key of the operator's token in its Secret.
 const TokenKey = "token"
@@ -101,8 +107,8 @@ func Rights(c *v1alpha1.CoderControlPlane) []client.Object {
 }
 
 // Objects gives everything that a server is made of but the Secret with the
-// operator's token, with which it is started when token.
-func Objects(c *v1alpha1.CoderControlPlane, token bool) []client.Object {
+// operator's token, with which it is started unless token is "".
+func Objects(c *v1alpha1.CoderControlPlane, token string) []client.Object {
 	out := append(Rights(c), Service(c), Deployment(c, token))
 	if b := c.Spec.PodDisruptionBudget; b != nil {
 		out = append(out, Budget(c, *b))
@@ -133,13 +139,14 @@ func Service(c *v1alpha1.CoderControlPlane) *corev1.Service {
 	return s
 }
 
-// Deployment gives the server. With token it is started with the operator's.
-func Deployment(c *v1alpha1.CoderControlPlane, token bool) *appsv1.Deployment {
+// Deployment gives the server. It is started with the operator's token, and anew
+// when that is another; "" is none.
+func Deployment(c *v1alpha1.CoderControlPlane, token string) *appsv1.Deployment {
 	o, selector := shape.OwnerOf(Kind, c), shape.Selector(component, c.Name)
 	account, _ := shape.Account(o, Name(c), labelsOf(c), c.Spec.ServiceAccount)
 	pod := shape.Pod{
 		Image: c.Spec.Image, Args: []string{"server", fmt.Sprintf("--http-address=0.0.0.0:%d", portHTTP)}, Account: account,
-		Env: environment(c, token), Ports: []corev1.ContainerPort{{Name: "http", ContainerPort: portHTTP, Protocol: corev1.ProtocolTCP}},
+		Env: environment(c, token != ""), Ports: []corev1.ContainerPort{{Name: "http", ContainerPort: portHTTP, Protocol: corev1.ProtocolTCP}},
 		Container: c.Spec.ContainerOptions, Options: c.Spec.PodOptions,
 		Readiness: shape.Probe(c.Spec.ReadinessProbe, "http", true), Liveness: shape.Probe(c.Spec.LivenessProbe, "http", false),
 	}
@@ -147,6 +154,10 @@ func Deployment(c *v1alpha1.CoderControlPlane, token bool) *appsv1.Deployment {
 		pod.Ports = append(pod.Ports, corev1.ContainerPort{Name: "https", ContainerPort: portHTTPS, Protocol: corev1.ProtocolTCP})
 	}
 	pod.Volumes, pod.Mounts = files(c)
+	meta := metav1.ObjectMeta{Labels: labelsOf(c)}
+	if token != "" {
+		meta.Annotations = map[string]string{annotationToken: checksum(token)}
+	}
 	replicas := int32(1)
 	if c.Spec.Replicas != nil {
 		replicas = *c.Spec.Replicas
@@ -160,12 +171,18 @@ func Deployment(c *v1alpha1.CoderControlPlane, token bool) *appsv1.Deployment {
 		Spec: appsv1.DeploymentSpec{
 			Replicas: &replicas, Selector: &metav1.LabelSelector{MatchLabels: selector},
 			Strategy: appsv1.DeploymentStrategy{Type: appsv1.RollingUpdateDeploymentStrategyType, RollingUpdate: &appsv1.RollingUpdateDeployment{MaxUnavailable: &none, MaxSurge: &one}},
-			Template: pod.Template(metav1.ObjectMeta{Labels: labelsOf(c)}),
+			Template: pod.Template(meta),
 		},
 	}
 }
 
 // environment gives the variables that the operator sets.
+// checksum names a secret without telling it.
+func checksum(secret string) string {
+	sum := sha256.Sum256([]byte(secret))
+	return hex.EncodeToString(sum[:])
+}
+
 func environment(c *v1alpha1.CoderControlPlane, token bool) []corev1.EnvVar {
 	env := []corev1.EnvVar{
 		shape.FromField("KUBE_POD_IP", "status.podIP"),

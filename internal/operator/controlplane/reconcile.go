@@ -98,14 +98,14 @@ type pass struct {
 
 func (r *pass) run(ctx context.Context) error {
 	cp := r.cp
-	ours, err := r.tokenSecret(ctx)
+	given, err := r.tokenSecret(ctx)
 	if err != nil {
 		return err
 	}
 	if err := r.dropped(ctx); err != nil {
 		return err
 	}
-	for _, o := range Objects(cp, ours) {
+	for _, o := range Objects(cp, given) {
 		refused := len(r.refuse)
 		if err := r.apply(ctx, o); err != nil {
 			return err
@@ -127,7 +127,7 @@ func (r *pass) run(ctx context.Context) error {
 		return err
 	}
 	r.license()
-	r.probe(ctx)
+	r.probe(ctx, d, given)
 	return nil
 }
 
@@ -142,12 +142,13 @@ func (r *pass) apply(ctx context.Context, o client.Object) error {
 }
 
 // tokenSecret makes the operator's token, unless there is one: one of a
-// person's making is used as it is. ours says whether the server is to be told.
-func (r *pass) tokenSecret(ctx context.Context) (ours bool, err error) {
+// person's making is used as it is. given is what the server is to be started
+// with; "" for a person's, which it knows.
+func (r *pass) tokenSecret(ctx context.Context) (given string, err error) {
 	cp := r.cp
 	if cp.Spec.OperatorAccess.Disabled {
 		cp.Status.OperatorTokenSecretRef, cp.Status.OperatorAccessReady = nil, false
-		return false, nil
+		return "", nil
 	}
 	s, name := &corev1.Secret{}, TokenSecretName(cp)
 	err = r.Read(ctx, cp.Namespace, name, s)
@@ -155,18 +156,19 @@ func (r *pass) tokenSecret(ctx context.Context) (ours bool, err error) {
 	switch {
 	case apierrors.IsNotFound(err):
 		r.token = newToken()
-		return true, r.apply(ctx, TokenSecret(cp, r.token))
+		cp.Status.OperatorAccessReady = false // until a server has started with it
+		return r.token, r.apply(ctx, TokenSecret(cp, r.token))
 	case err != nil:
-		return false, err
+		return "", err
 	}
 	r.token = string(s.Data[TokenKey])
 	if !metav1.IsControlledBy(s, cp) {
-		return false, nil
+		return "", nil
 	}
 	if r.token == "" {
 		r.token = newToken()
 	}
-	return true, r.apply(ctx, TokenSecret(cp, r.token))
+	return r.token, r.apply(ctx, TokenSecret(cp, r.token))
 }
 
 // newToken makes a token of the form that servers take: an id of ten, a dash,
@@ -239,7 +241,7 @@ func (r *pass) routed(route *unstructured.Unstructured, made bool) {
 func (r *pass) available(ctx context.Context, d *appsv1.Deployment) error {
 	switch {
 	case len(r.refuse) > 0:
-		r.again = min(r.again, time.Minute)
+		r.again = min(r.again, r.Pace(time.Minute))
 		round.Set(r.cp, v1alpha1.ConditionAvailable, false, "Refused", strings.Join(r.refuse, "; "))
 	case d.Status.ReadyReplicas > 0:
 		round.Set(r.cp, v1alpha1.ConditionAvailable, true, "Ready", fmt.Sprintf("%d replicas are ready", d.Status.ReadyReplicas))
@@ -267,9 +269,15 @@ func (r *pass) license() {
 	round.Set(r.cp, v1alpha1.ConditionLicenseApplied, false, "NotSupported", "nothing needs a license here: every feature is free, and the license is left alone")
 }
 
+// starting says whether a server has yet to start with the token that it is given.
+func starting(d *appsv1.Deployment, given string) bool {
+	return given != "" && (d.Spec.Template.Annotations[annotationToken] != checksum(given) ||
+		d.Status.ObservedGeneration < d.Generation || d.Status.UpdatedReplicas == 0 || d.Status.UpdatedReplicas < d.Status.Replicas)
+}
+
 // probe asks the server whether it takes the operator's token, when that is
 // not known or was long ago.
-func (r *pass) probe(ctx context.Context) {
+func (r *pass) probe(ctx context.Context, d *appsv1.Deployment, given string) {
 	cp, s := r.cp, &r.cp.Status
 	s.LicenseTier = "none"
 	if cp.Spec.OperatorAccess.Disabled {
@@ -295,9 +303,14 @@ func (r *pass) probe(ctx context.Context) {
 	}
 	if err != nil {
 		s.OperatorAccessReady = false
-		r.again = min(r.again, 15*time.Second)
+		r.again = min(r.again, r.Pace(15*time.Second))
 		reason, message := "Unreachable", err.Error()
-		if coder.Is(err, coder.CodeUnauthenticated, coder.CodeForbidden) {
+		refused := coder.Is(err, coder.CodeUnauthenticated, coder.CodeForbidden)
+		if refused && starting(d, given) {
+			round.Unknown(cp, "a server to start with the operator's token", v1alpha1.ConditionOperatorAccessReady)
+			return
+		}
+		if refused {
 			reason = "TokenRefused"
 			message = fmt.Sprintf("the server does not take the token of the Secret %s: put a token of an owner there, made with 'coder tokens create' (%s)", TokenSecretName(cp), message)
 		}

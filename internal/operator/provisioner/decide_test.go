@@ -191,4 +191,10 @@ func TestNames(t *testing.T) {
 	if shape.Name("", "a.b") == shape.Name("", "a-b") || shape.Name("p", long) == shape.Name("p", long+"x") {
 		t.Error("two names became one")
 	}
+	pool := func(name string) *v1alpha1.CoderProvisioner {
+		return &v1alpha1.CoderProvisioner{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	}
+	if n := deploymentName(pool(long)); len(n)+len("-7d4b9c6f5d-x2x4z") > 63 || n == deploymentName(pool(long+"x")) || deploymentName(pool("pool")) != "provisioner-pool" {
+		t.Errorf("a Deployment is called %q", n)
+	}
 }

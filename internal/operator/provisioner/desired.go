@@ -15,8 +15,15 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/operator/shape"
 )
 
-// Name gives the name of everything that a pool is made of.
+// Name gives the name of everything that a pool is made of but its Deployment.
 func Name(p *v1alpha1.CoderProvisioner) string { return shape.Name("provisioner", p.Name) }
+
+// deploymentName is Name, and so short that its pods' names, which are longer by
+// 17, are host names: by these provisioners are called at the server, and two
+// pods must not be called the same.
+func deploymentName(p *v1alpha1.CoderProvisioner) string {
+	return shape.Within(63-17, "provisioner", p.Name)
+}
 
 func labelsOf(p *v1alpha1.CoderProvisioner) map[string]string {
 	return shape.Labels(component, p.Name)
@@ -96,7 +103,7 @@ func Workload(f Facts, replicas int32) []client.Object {
 	}
 	out := []client.Object{&appsv1.Deployment{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "apps/v1", Kind: "Deployment"},
-		ObjectMeta: o.Meta(Name(p), labelsOf(p)),
+		ObjectMeta: o.Meta(deploymentName(p), labelsOf(p)),
 		Spec: appsv1.DeploymentSpec{
 			Replicas: &replicas, Selector: &metav1.LabelSelector{MatchLabels: selector}, Template: pod.Template(meta),
 		},

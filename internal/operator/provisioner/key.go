@@ -41,7 +41,7 @@ func (r *pass) key(ctx context.Context, d Decision) error {
 			round.Unknown(p, "the Secret", v1alpha1.ConditionProvisionerKeyReady)
 		}
 		round.Set(p, condition, false, d.Reason, d.Message)
-		r.again = min(r.again, r.Idle/stalePart)
+		r.again = min(r.again, r.Pace(staleAgain))
 		return nil
 	}
 	switch d.Key {
@@ -150,7 +150,7 @@ func (r *pass) retire(ctx context.Context, keys []v1alpha1.RetiringKey) error {
 		r.Sites.Forget(r.Place())
 	}
 	if len(s.RetiringKeys) > 0 || len(r.View.Replaced(KeyName(r.Provisioner))) > len(keys) {
-		r.again = min(r.again, r.busy())
+		r.again = min(r.again, r.Pace(busyAgain))
 	}
 	if len(s.RetiringKeys) == 0 {
 		s.RetiringKeys = nil
@@ -180,7 +180,7 @@ func (c *Controller) end(ctx context.Context, p *v1alpha1.CoderProvisioner) (ctr
 		ns := &corev1.Namespace{}
 		ending := c.Live.Get(ctx, client.ObjectKey{Name: p.Namespace}, ns) != nil || !ns.DeletionTimestamp.IsZero()
 		if !ending && c.Now().Sub(p.DeletionTimestamp.Time) < endPatience {
-			return ctrl.Result{RequeueAfter: c.backoff.next(client.ObjectKeyFromObject(p))}, nil
+			return ctrl.Result{RequeueAfter: c.Pace(c.backoff.next(client.ObjectKeyFromObject(p)))}, nil
 		}
 		log.FromContext(ctx).Info("left provisioner keys at a server that could not be asked to delete them", "key", p.Status.ProvisionerKeyName, "error", err)
 		c.Tell(p, corev1.EventTypeWarning, "KeysLeft", "Finalize", fmt.Sprintf("left the key %q at the server, which could not be asked to delete it; delete it there: %v", p.Status.ProvisionerKeyName, err))

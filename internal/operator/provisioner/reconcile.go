@@ -17,16 +17,20 @@ import (
 	"github.com/seed-2a7f8fe7/coder/api/v1alpha1"
 	"github.com/seed-2a7f8fe7/coder/internal/operator/apply"
 	"github.com/seed-2a7f8fe7/coder/internal/operator/round"
+	"github.com/seed-2a7f8fe7/coder/internal/operator/shape"
 )
 
-// Ages that a view of the server may have.
+// Ages that a view of the server may have, and times between looks.
 const (
 	fresh = 500 * time.Millisecond // to act by
-	// busyPart of the idle time is how soon a pool is looked at again while keys
-	// retire, pods come or builds run: 30 seconds. stalePart is the same of one
-	// whose provisioners do not connect though its pods run: 5 minutes.
-	busyPart  = 60
-	stalePart = 6
+	// busyAgain is how soon a pool is looked at again while keys retire, pods come or
+	// builds run, staleAgain the same of one whose provisioners do not connect though
+	// its pods run. See round.Config.Pace.
+	busyAgain  = 30 * time.Second
+	staleAgain = 5 * time.Minute
+	// connecting is how long a provisioner may not be connected though its pod is
+	// ready, as when a server begins anew.
+	connecting = time.Minute
 	// grace is how long a replaced key stays good if nobody deletes it.
 	grace = 30 * 24 * time.Hour
 )
@@ -53,11 +57,11 @@ func (c *Controller) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	r := &pass{Controller: c, Facts: f, newest: newest}
 	err = r.run(ctx)
 	if err == nil {
-		Conclude(r.Facts)
+		Conclude(r.Facts, r.Now().Add(-r.Pace(connecting)))
 	}
 	switch {
 	case err == nil && r.failed:
-		r.again = c.backoff.next(req.NamespacedName)
+		r.again = c.Pace(c.backoff.next(req.NamespacedName))
 	case err == nil:
 		c.backoff.forget(req.NamespacedName)
 	}
@@ -78,7 +82,7 @@ func (c *Controller) gather(ctx context.Context, p *v1alpha1.CoderProvisioner) (
 		return f, err
 	}
 	d := &appsv1.Deployment{}
-	if err := c.Client.Get(ctx, client.ObjectKey{Namespace: p.Namespace, Name: Name(p)}, d); err == nil {
+	if err := c.Client.Get(ctx, client.ObjectKey{Namespace: p.Namespace, Name: deploymentName(p)}, d); err == nil {
 		f.Deployment = d
 	} else if !apierrors.IsNotFound(err) {
 		return f, err
@@ -196,14 +200,15 @@ func (r *pass) age() time.Duration {
 	p := r.Provisioner
 	s := p.Status
 	missing := r.Deployment != nil && s.Daemons != nil && s.Daemons.Connected < r.Deployment.Status.ReadyReplicas
-	busy := s.Daemons == nil || s.Daemons.SlotsBusy > 0 || s.Queue != nil && s.Queue.Pending > 0 || len(s.RetiringKeys) > 0 || s.FewerSince != nil
+	going := s.Daemons == nil || s.Daemons.SlotsBusy > 0 || s.Queue != nil && s.Queue.Pending > 0 || len(s.RetiringKeys) > 0 || s.FewerSince != nil ||
+		r.Sites.Retiring(r.Place(), KeyName(p)) // their last provisioners are to be seen leaving
 	switch {
-	case missing && !busy && r.longReady():
-		r.again = min(r.again, r.Idle/stalePart)
-		return r.Idle / stalePart / 2
-	case missing, busy:
-		r.again = min(r.again, r.busy())
-		return r.busy() / 2
+	case missing && !going && r.longReady():
+		r.again = min(r.again, r.Pace(staleAgain))
+		return r.Pace(staleAgain) / 2
+	case missing, going:
+		r.again = min(r.again, r.Pace(busyAgain))
+		return r.Pace(busyAgain) / 2
 	case r.Sites.Followed(r.Place()):
 		return r.Idle * 9 / 10
 	}
@@ -215,11 +220,8 @@ func (r *pass) age() time.Duration {
 // that are not connected yet will not be soon.
 func (r *pass) longReady() bool {
 	c := meta.FindStatusCondition(r.Provisioner.Status.Conditions, v1alpha1.ConditionDeploymentReady)
-	return c != nil && c.Status == metav1.ConditionTrue && r.Now().Sub(c.LastTransitionTime.Time) > r.Idle/stalePart
+	return c != nil && c.Status == metav1.ConditionTrue && r.Now().Sub(c.LastTransitionTime.Time) > r.Pace(staleAgain)
 }
-
-// busy is how soon a pool is looked at again while something is going on.
-func (r *pass) busy() time.Duration { return r.Idle / busyPart }
 
 func (r *pass) look(ctx context.Context, age time.Duration) error {
 	v, err := r.Sites.View(ctx, r.Place(), age)
@@ -248,7 +250,7 @@ func (r *pass) ready() bool {
 	case r.Token == "":
 		round.Set(p, v1alpha1.ConditionOperatorAccessReady, false, "NoToken", fmt.Sprintf("the control plane %q has no token for the operator yet", cp.Name))
 		round.Unknown(p, "the operator's access", later...)
-		r.again = 15 * time.Second
+		r.again = r.Pace(15 * time.Second)
 	default:
 		return true
 	}
@@ -262,7 +264,7 @@ func (r *pass) trouble(err error) {
 	if again == 0 {
 		r.failed = true
 	} else {
-		r.again = again
+		r.again = r.Pace(again)
 	}
 }
 
@@ -284,7 +286,7 @@ func (r *pass) rights(ctx context.Context) error {
 	}
 	if wrong != "" {
 		round.Set(p, v1alpha1.ConditionRBACReady, false, "Refused", wrong)
-		r.again = time.Minute
+		r.again = r.Pace(time.Minute)
 		return nil
 	}
 	round.Set(p, v1alpha1.ConditionRBACReady, true, "Ready", "account, roles and bindings are as they should be")
@@ -314,11 +316,17 @@ func (r *pass) workload(ctx context.Context) error {
 			return err
 		}
 	}
+	if name := Name(p); name != deploymentName(p) {
+		// It was called so once.
+		if err := apply.Absent(ctx, r.Client, r.Live, &appsv1.Deployment{ObjectMeta: shape.OwnerOf(Kind, p).Meta(name, nil)}); err != nil {
+			return err
+		}
+	}
 	for _, o := range Workload(r.Facts, scale.Replicas) {
 		if err := apply.Object(ctx, r.Client, r.Live, o); err != nil {
 			if errors.Is(err, apply.ErrNotOurs) || apierrors.IsInvalid(err) || apierrors.IsForbidden(err) {
 				r.Refused = err.Error()
-				r.again = time.Minute
+				r.again = r.Pace(time.Minute)
 				continue
 			}
 			return err

@@ -1,9 +1,11 @@
 package provisioner
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -22,8 +24,9 @@ func needed() []string {
 	}
 }
 
-// Conclude completes the status from what the round found.
-func Conclude(f Facts) {
+// Conclude completes the status from what the round found. Provisioners that
+// are missing since before late do not connect.
+func Conclude(f Facts, late time.Time) {
 	p := f.Provisioner
 	s := &p.Status
 	s.Selector = labels.SelectorFromSet(Selector(p)).String()
@@ -48,6 +51,66 @@ func Conclude(f Facts) {
 	if f.View != nil {
 		observe(p, *f.View)
 	}
+	connected(f, late)
+	if c := meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionProvisionersConnected); c.Reason == "NotConnected" {
+		s.Phase = v1alpha1.PhasePending
+	}
+}
+
+// connected notes whether the server sees a provisioner for every pod that is
+// ready.
+func connected(f Facts, late time.Time) {
+	p, ready := f.Provisioner, f.Provisioner.Status.ReadyReplicas
+	const condition = v1alpha1.ConditionProvisionersConnected
+	switch {
+	case f.View == nil:
+		round.Unknown(p, "the server", condition)
+		return
+	case p.Status.Replicas == 0:
+		round.Set(p, condition, true, "NoPods", "there are no pods, and so no provisioners")
+		return
+	case ready == 0:
+		round.Unknown(p, "a pod to be ready", condition)
+		return
+	case p.Status.Daemons.Connected >= ready:
+		round.Set(p, condition, true, "Connected", "a provisioner of every pod that is ready is connected")
+		return
+	}
+	reason, message := "NotConnected", fmt.Sprintf("pods are ready, but none has a provisioner that is connected to %s", f.ControlPlane.Status.URL)
+	if n := p.Status.Daemons.Connected; n > 0 {
+		reason, message = "SomeNotConnected", fmt.Sprintf("of %d pods that are ready, the provisioners of %d are connected to %s", ready, n, f.ControlPlane.Status.URL)
+	}
+	if pod := silent(f); pod != "" {
+		message += fmt.Sprintf("; 'kubectl logs -n %s %s' says why", p.Namespace, pod)
+	}
+	message += ": look for a NetworkPolicy or proxy between the pods and the server, and for a certificate that they do not trust"
+	before := meta.FindStatusCondition(p.Status.Conditions, condition)
+	if before == nil || before.Status != metav1.ConditionFalse || before.LastTransitionTime.After(late) {
+		reason, message = "Connecting", "provisioners are to connect"
+	}
+	round.Set(p, condition, false, reason, message)
+}
+
+// silent gives a pod that is ready and whose provisioner, which has its name,
+// is not connected; "" when none is found.
+func silent(f Facts) string {
+	there := map[string]bool{}
+	for _, d := range daemonsOf(f.Provisioner, *f.View) {
+		there[d.Name] = true
+	}
+	names := []string{}
+	for _, pod := range f.Pods {
+		ready := slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+			return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+		})
+		if ready && pod.DeletionTimestamp.IsZero() && !there[pod.Name] {
+			names = append(names, pod.Name)
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return slices.Min(names)
 }
 
 func orText(s, or string) string {

@@ -84,7 +84,7 @@ func (c *Controller) end(ctx context.Context, p *v1alpha1.CoderWorkspaceProxy) (
 			err = c.Sites.DeleteProxy(ctx, a, p.Status.ProxyID)
 		}
 		if err != nil && c.Now().Sub(p.DeletionTimestamp.Time) < endPatience {
-			return ctrl.Result{RequeueAfter: 5 * time.Second}, nil
+			return ctrl.Result{RequeueAfter: c.Pace(5 * time.Second)}, nil
 		}
 		if err != nil {
 			log.FromContext(ctx).Info("left a workspace proxy at a server that could not be asked to delete it", "proxy", p.Status.ProxyID, "error", err)
@@ -118,7 +118,7 @@ func (r *pass) run(ctx context.Context) error {
 	}
 	if secret == nil || len(secret.Data[ref.Key]) == 0 {
 		round.Set(r.p, v1alpha1.ConditionProxyTokenReady, false, "NoToken", fmt.Sprintf("the Secret %s has no token under the key %q yet", ref.Name, ref.Key))
-		r.again = min(r.again, 30*time.Second)
+		r.again = min(r.again, r.Pace(30*time.Second))
 		return r.conclude(ctx)
 	}
 	round.Set(r.p, v1alpha1.ConditionProxyTokenReady, true, "Ready", "the token is in the Secret "+ref.Name)
@@ -127,7 +127,7 @@ func (r *pass) run(ctx context.Context) error {
 		err := apply.Object(ctx, r.Client, r.Live, o)
 		if errors.Is(err, apply.ErrNotOurs) || apierrors.IsInvalid(err) || apierrors.IsForbidden(err) {
 			round.Set(r.p, v1alpha1.ConditionDeploymentReady, false, "Refused", err.Error())
-			r.again = time.Minute
+			r.again = r.Pace(time.Minute)
 			return nil
 		}
 		if err != nil {
@@ -206,7 +206,7 @@ func (r *pass) register(ctx context.Context, secret *corev1.Secret) (*corev1.Sec
 	}
 	if a.Token == "" {
 		round.Set(r.p, v1alpha1.ConditionRegistered, false, "NoCredentials", fmt.Sprintf("the Secret %s has no token to register with", p.Spec.Bootstrap.CredentialsSecretRef.Name))
-		r.again = min(r.again, 30*time.Second)
+		r.again = min(r.again, r.Pace(30*time.Second))
 		return nil, nil //nolint:nilnil // none is an answer
 	}
 	id, token, err := r.registration(ctx, a)
@@ -242,7 +242,7 @@ func (r *pass) registration(ctx context.Context, a remote.Access) (id, token str
 		}
 		if have.ID.String() != p.Status.ProxyID && !claimed {
 			round.Set(r.p, v1alpha1.ConditionRegistered, false, "NameTaken", fmt.Sprintf("the server has a proxy %q that was not made for this resource; delete it there, or name another in spec.bootstrap.proxyName", want.Name))
-			r.again = min(r.again, time.Minute)
+			r.again = min(r.again, r.Pace(time.Minute))
 			return "", "", nil
 		}
 		want.ID = have.ID
@@ -274,7 +274,7 @@ func (r *pass) refused(err error) error {
 	case coder.CodeRateLimited:
 		reason = "RateLimited"
 	}
-	r.again = min(r.again, time.Minute)
+	r.again = min(r.again, r.Pace(time.Minute))
 	round.Set(r.p, v1alpha1.ConditionRegistered, false, reason, message)
 	return nil
 }

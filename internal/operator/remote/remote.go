@@ -22,11 +22,10 @@ import (
 	"github.com/seed-2a7f8fe7/coder/client"
 )
 
-// callTimeout bounds one call, failureAge how long a failure is an answer,
-// fresh how old keys may be that are acted by, maxViews what is remembered.
+// callTimeout bounds one call, fresh is how old keys may be that are acted by,
+// maxViews bounds what is remembered.
 const (
 	callTimeout = 20 * time.Second
-	failureAge  = 5 * time.Second
 	fresh       = 500 * time.Millisecond
 	maxViews    = 4096
 )
@@ -46,7 +45,7 @@ type Place struct {
 type Sites struct {
 	http    *http.Client
 	now     func() time.Time
-	spacing time.Duration // between two hints of a stream
+	spacing time.Duration // between two hints of a stream; so long is a failure an answer
 	wanted  chan *stream  // those that Start is to begin
 	changed chan Place
 
@@ -60,8 +59,8 @@ type Sites struct {
 }
 
 // New makes Sites that call by h; nil is http.DefaultClient. spacing is the
-// least time between two hints that something changed at a server; zero is 5
-// seconds.
+// least time between two hints that something changed at a server, and between
+// two calls of one that fails; zero is 5 seconds.
 func New(h *http.Client, spacing time.Duration) *Sites {
 	if h == nil {
 		h = http.DefaultClient
@@ -138,7 +137,7 @@ func (s *Sites) View(ctx context.Context, p Place, maxAge time.Duration) (View, 
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.err != nil {
-		maxAge = min(maxAge, failureAge)
+		maxAge = min(maxAge, s.spacing)
 	}
 	hinted := e.err == nil && e.hinted.Load()
 	if !hinted && !e.at.IsZero() && s.now().Sub(e.at) < maxAge {
@@ -193,6 +192,15 @@ func (s *Sites) Keys(ctx context.Context, p Place, v View) (View, error) {
 	}
 	e.view.Keys, e.keysAt = keys, s.now()
 	return e.view, nil
+}
+
+// Retiring says whether, when an organization was last read, there were keys of
+// a name that a newer one took the place of.
+func (s *Sites) Retiring(p Place, name string) bool {
+	e := s.entry(p)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return len(e.view.Replaced(name)) > 0
 }
 
 // noteKeys takes over what a change of keys found there.

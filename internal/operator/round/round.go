@@ -40,15 +40,24 @@ type Config struct {
 	Idle time.Duration
 }
 
+// idle is the Idle of those who say nothing.
+const idle = 30 * time.Minute
+
 // Complete gives the configuration with what it leaves out.
 func (c Config) Complete() Config {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
 	if c.Idle == 0 {
-		c.Idle = 30 * time.Minute
+		c.Idle = idle
 	}
 	return c
+}
+
+// Pace gives a time between two looks, said for an Idle of half an hour, as it
+// is for this one: all waiting is slower or faster together.
+func (c Config) Pace(d time.Duration) time.Duration {
+	return time.Duration(float64(d) * float64(c.Idle) / float64(idle))
 }
 
 // Resource is one of the custom resources.
@@ -146,7 +155,7 @@ var ErrOutdated = errors.New("the cluster has a newer state than this round bega
 // of course.
 func passing(reason string) bool {
 	switch reason {
-	case "Waiting", "Creating", "NotMade", "NotReady", "NoToken", "Progressing", "Registering", "Stabilizing", "TagsChanged":
+	case "Waiting", "Creating", "NotMade", "NotReady", "NoToken", "Connecting", "Progressing", "Registering", "Stabilizing", "TagsChanged":
 		return true
 	}
 	return false

@@ -31,18 +31,21 @@ const (
 // Name gives prefix and name, joined by a dash and no longer than 63 bytes,
 // the longest that is good for names and labels of every kind. What is too long
 // is cut and ends in a hash of the whole, so that two names stay two.
-func Name(prefix, name string) string {
+func Name(prefix, name string) string { return Within(63, prefix, name) }
+
+// Within is Name for another number of bytes, at least 10.
+func Within(limit int, prefix, name string) string {
 	s := name
 	if prefix != "" {
 		s = prefix + "-" + name
 	}
 	s = strings.ReplaceAll(s, ".", "-")
-	if len(s) <= 63 && !strings.Contains(name, ".") {
+	if len(s) <= limit && !strings.Contains(name, ".") {
 		return s
 	}
 	h := fnv.New32a()
 	h.Write([]byte(prefix + "\x00" + name)) //nolint:errcheck // documented never to fail
-	return fmt.Sprintf("%s-%08x", strings.TrimRight(s[:min(len(s), 54)], "-"), h.Sum32())
+	return fmt.Sprintf("%s-%08x", strings.TrimRight(s[:min(len(s), limit-9)], "-"), h.Sum32())
 }
 
 // Labels gives the labels of everything that is made for an instance of a kind.
