@@ -102,7 +102,7 @@ func (s *Service) searchParams(actor access.Subject, search Search) (sqlc.Worksp
 			return arg, err
 		}
 	}
-	arg.AskBuild = search.Status != "" || arg.AgentStatuses != nil || arg.Outdated != nil || arg.HasAiTask != nil ||
+	arg.AskBuild = search.Status != "" || arg.Outdated != nil || arg.HasAiTask != nil ||
 		arg.HasExternalAgent != nil || arg.Parameters != nil
 	return arg, nil
 }

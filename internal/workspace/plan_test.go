@@ -50,7 +50,7 @@ func (h *house) searches() map[string]struct {
 		search workspace.Search
 		most   float64
 	}
-	yes, long := true, time.Now().Add(-time.Hour)
+	yes, no, long := true, false, time.Now().Add(-time.Hour)
 	return map[string]list{
 		"one's own":                {grouped, workspace.Search{Limit: 25}, 0.02},
 		"one's own, by owner":      {grouped, workspace.Search{Limit: 25, OwnerID: h.ann.UserID}, 0.02},
@@ -61,8 +61,12 @@ func (h *house) searches() map[string]struct {
 		"of one template":          {h.admin, workspace.Search{Limit: 25, Template: "docker"}, 3},
 		"that run":                 {h.admin, workspace.Search{Limit: 25, Status: coder.WorkspaceStatusRunning}, 4.1},
 		"that failed":              {h.admin, workspace.Search{Limit: 25, Status: coder.WorkspaceStatusFailed}, 4.1},
-		"that are healthy":         {h.admin, workspace.Search{Limit: 25, Healthy: &yes}, 6.1},
-		"with a lost agent":        {h.admin, workspace.Search{Limit: 25, AgentStatus: coder.WorkspaceAgentStatusDisconnected}, 6.1},
+		"that are healthy":         {h.admin, workspace.Search{Limit: 25, Healthy: &yes}, 4.1},
+		"that are not healthy":     {h.admin, workspace.Search{Limit: 25, Healthy: &no}, 4.1},
+		"with a lost agent":        {h.admin, workspace.Search{Limit: 25, AgentStatus: coder.WorkspaceAgentStatusDisconnected}, 4.1},
+		"that are stopped":         {h.admin, workspace.Search{Limit: 25, Status: coder.WorkspaceStatusStopped}, 4.1},
+		"of one organization":      {h.admin, workspace.Search{Limit: 25, Organization: "coder"}, 3},
+		"of one name":              {h.admin, workspace.Search{Limit: 25, NameExact: "dev-w777"}, 3},
 		"that are outdated":        {h.admin, workspace.Search{Limit: 25, Outdated: &yes}, 4.1},
 		"that are dormant":         {h.admin, workspace.Search{Limit: 25, Dormant: &yes}, 3},
 		"that are shared":          {h.admin, workspace.Search{Limit: 25, Shared: &yes}, 3},
@@ -88,6 +92,44 @@ func TestPlanOfTheList(t *testing.T) {
 			t.Errorf("%s: %.0f rows are read, more than %.0f\n%s", what, plan.Touched, c.most*n, plan.Text)
 		}
 	}
+	// Agents of earlier builds cost nothing.
+	yes := true
+	params, err := h.SearchParams(h.admin, workspace.Search{Limit: 25, Healthy: &yes})
+	h.must(err)
+	h.exec(`UPDATE workspaces SET deleted_at = now()`)
+	h.exec(`UPDATE workspace_agents SET current_workspace_id = NULL`)
+	h.exec(`VACUUM ANALYZE`)
+	if plan := postgrestest.Explain(t, h.store, "workspaces", "WorkspaceSearch", params, "plan_cache_mode = force_custom_plan", "jit = off"); plan.Touched > 2.1*n {
+		t.Errorf("with agents of earlier builds alone, %.0f rows are read\n%s", plan.Touched, plan.Text)
+	}
+}
+
+// TestAgentsOfTheLatestBuild: agents are looked at by the latest build alone,
+// in whatever order its rows came.
+func TestAgentsOfTheLatestBuild(t *testing.T) {
+	h := open(t)
+	h.fill(3)
+	healthy := func(want int) {
+		t.Helper()
+		yes := true
+		got, err := h.Workspaces(t.Context(), h.admin, workspace.Search{Healthy: &yes})
+		h.must(err)
+		if got.Count != want {
+			t.Errorf("%d are healthy, want %d", got.Count, want)
+		}
+	}
+	healthy(3)
+	h.exec(`WITH w AS (SELECT * FROM workspaces WHERE name = 'dev-w2'), j AS (
+			INSERT INTO provisioner_jobs (id, organization_id, initiator_id, type, provisioner, tag_set_id, file_id, input, created_at, updated_at)
+			SELECT gen_random_uuid(), j.organization_id, j.initiator_id, j.type, j.provisioner, j.tag_set_id, j.file_id, '{}', now(), now() FROM provisioner_jobs j, w WHERE j.id = w.id RETURNING id
+		)
+		INSERT INTO workspace_builds (id, workspace_id, template_version_id, build_number, transition, initiator_id, reason, job_id, created_at, updated_at)
+		SELECT gen_random_uuid(), w.id, (SELECT id FROM template_versions), 2, 'start', w.owner_id, 'initiator', j.id, now(), now() FROM w, j`)
+	healthy(2) // the new build has none yet
+	h.exec(`INSERT INTO workspace_resources (id, job_id, transition, type, name, created_at) SELECT gen_random_uuid(), job_id, 'start', 'null_resource', 'host', now() FROM workspace_builds WHERE build_number = 2`)
+	h.exec(`INSERT INTO workspace_agents (id, resource_id, name, operating_system, architecture, created_at, updated_at, first_connected_at, last_connected_at)
+		SELECT gen_random_uuid(), r.id, 'main', 'linux', 'amd64', now(), now(), now(), now() FROM workspace_resources r JOIN workspace_builds b ON b.job_id = r.job_id WHERE b.build_number = 2`)
+	healthy(3)
 }
 
 // TestPlanOfJobs: a page of an organization's jobs is read from its end, not

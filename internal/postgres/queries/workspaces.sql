@@ -63,17 +63,6 @@ JOIN templates t ON t.id = w.template_id
 LEFT JOIN workspace_favorites f ON f.workspace_id = w.id AND f.user_id = @viewer
 LEFT JOIN workspace_builds b ON @ask_build::boolean AND b.id = w.latest_build_id
 LEFT JOIN provisioner_jobs j ON j.id = b.job_id
-LEFT JOIN LATERAL (
-    SELECT true AS has FROM workspace_resources r JOIN workspace_agents a ON a.resource_id = r.id
-    WHERE sqlc.narg(agent_statuses)::text[] IS NOT NULL AND r.job_id = b.job_id AND CASE
-        WHEN a.first_connected_at IS NULL AND a.connection_timeout_seconds > 0
-            AND a.created_at + a.connection_timeout_seconds * interval '1 second' < @now::timestamptz THEN 'timeout'
-        WHEN a.first_connected_at IS NULL THEN 'connecting'
-        WHEN a.last_connected_at IS NULL OR a.disconnected_at > a.last_connected_at
-            OR a.last_connected_at < @silent_since::timestamptz THEN 'disconnected'
-        ELSE 'connected' END = ANY(sqlc.narg(agent_statuses)::text[])
-    LIMIT 1
-) g ON true
 WHERE (w.deleted_at IS NOT NULL) = @deleted::boolean
     -- What the viewer may see.
     AND (@see_all::boolean
@@ -96,7 +85,15 @@ WHERE (w.deleted_at IS NOT NULL) = @deleted::boolean
     AND (sqlc.narg(shared)::boolean IS NULL OR (w.user_acl <> '{}' OR w.group_acl <> '{}') = sqlc.narg(shared))
     AND (sqlc.narg(last_used_before)::timestamptz IS NULL OR w.last_used_at < sqlc.narg(last_used_before))
     AND (sqlc.narg(last_used_after)::timestamptz IS NULL OR w.last_used_at > sqlc.narg(last_used_after))
-    AND (sqlc.narg(agent_statuses)::text[] IS NULL OR g.has)
+    AND (sqlc.narg(agent_statuses)::text[] IS NULL OR w.id IN (
+        SELECT a.current_workspace_id FROM workspace_agents a
+        WHERE a.current_workspace_id IS NOT NULL AND CASE
+            WHEN a.first_connected_at IS NULL AND a.connection_timeout_seconds > 0
+                AND a.created_at + a.connection_timeout_seconds * interval '1 second' < @now::timestamptz THEN 'timeout'
+            WHEN a.first_connected_at IS NULL THEN 'connecting'
+            WHEN a.last_connected_at IS NULL OR a.disconnected_at > a.last_connected_at
+                OR a.last_connected_at < @silent_since::timestamptz THEN 'disconnected'
+            ELSE 'connected' END = ANY(sqlc.narg(agent_statuses)::text[])))
     AND (sqlc.narg(transitions)::text[] IS NULL OR b.transition = ANY(sqlc.narg(transitions)::text[]))
     AND (sqlc.narg(job_statuses)::text[] IS NULL OR j.status = ANY(sqlc.narg(job_statuses)::text[]))
     AND (sqlc.narg(outdated)::boolean IS NULL OR (b.template_version_id <> t.active_version_id) = sqlc.narg(outdated))

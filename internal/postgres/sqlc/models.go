@@ -496,6 +496,7 @@ type WorkspaceAgent struct {
 	CreatedAt                time.Time
 	UpdatedAt                time.Time
 	ResourceMonitors         []coder.WorkspaceAgentMonitor
+	CurrentWorkspaceID       *uuid.UUID
 }
 
 type WorkspaceAgentLog struct {
@@ -614,6 +615,37 @@ type WorkspacePortShare struct {
 	Port        int32
 	ShareLevel  string
 	Protocol    string
+}
+
+type WorkspaceProxy struct {
+	ID               uuid.UUID
+	Name             string
+	DisplayName      string
+	Icon             string
+	TokenHash        []byte
+	AccessUrl        string
+	WildcardHostname string
+	DerpEnabled      bool
+	DerpOnly         bool
+	Version          string
+	Status           string
+	Errors           []string
+	Warnings         []string
+	CheckedAt        *time.Time
+	CheckAt          time.Time
+	CreatedAt        time.Time
+	UpdatedAt        time.Time
+}
+
+type WorkspaceProxyReplica struct {
+	ID           uuid.UUID
+	ProxyID      uuid.UUID
+	Hostname     string
+	RelayAddress string
+	Error        string
+	Version      string
+	StartedAt    time.Time
+	UpdatedAt    time.Time
 }
 
 type WorkspaceResource struct {

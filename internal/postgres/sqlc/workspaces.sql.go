@@ -314,40 +314,37 @@ JOIN templates t ON t.id = w.template_id
 LEFT JOIN workspace_favorites f ON f.workspace_id = w.id AND f.user_id = $1
 LEFT JOIN workspace_builds b ON $2::boolean AND b.id = w.latest_build_id
 LEFT JOIN provisioner_jobs j ON j.id = b.job_id
-LEFT JOIN LATERAL (
-    SELECT true AS has FROM workspace_resources r JOIN workspace_agents a ON a.resource_id = r.id
-    WHERE $3::text[] IS NOT NULL AND r.job_id = b.job_id AND CASE
-        WHEN a.first_connected_at IS NULL AND a.connection_timeout_seconds > 0
-            AND a.created_at + a.connection_timeout_seconds * interval '1 second' < $4::timestamptz THEN 'timeout'
-        WHEN a.first_connected_at IS NULL THEN 'connecting'
-        WHEN a.last_connected_at IS NULL OR a.disconnected_at > a.last_connected_at
-            OR a.last_connected_at < $5::timestamptz THEN 'disconnected'
-        ELSE 'connected' END = ANY($3::text[])
-    LIMIT 1
-) g ON true
-WHERE (w.deleted_at IS NOT NULL) = $6::boolean
+WHERE (w.deleted_at IS NOT NULL) = $3::boolean
     -- What the viewer may see.
-    AND ($7::boolean
-        OR w.organization_id = ANY($8::uuid[])
-        OR w.organization_id = ANY($9::uuid[])
-            AND (w.owner_id = $10 OR w.user_acl ? $11::text OR w.group_acl ?| $12::text[]
-                OR $11::text <> '' AND w.group_acl ?| ($9::uuid[])::text[] AND w.group_acl ? w.organization_id::text))
-    AND ($13::uuid[] IS NULL OR w.id = ANY($13::uuid[]))
+    AND ($4::boolean
+        OR w.organization_id = ANY($5::uuid[])
+        OR w.organization_id = ANY($6::uuid[])
+            AND (w.owner_id = $7 OR w.user_acl ? $8::text OR w.group_acl ?| $9::text[]
+                OR $8::text <> '' AND w.group_acl ?| ($6::uuid[])::text[] AND w.group_acl ? w.organization_id::text))
+    AND ($10::uuid[] IS NULL OR w.id = ANY($10::uuid[]))
     -- What the viewer asks for.
-    AND ($14::uuid[] IS NULL OR w.id = ANY($14::uuid[]))
-    AND ($15::uuid IS NULL OR w.owner_id = $15)
-    AND ($16::text IS NULL OR w.owner_id = (SELECT x.id FROM users x WHERE lower(x.username) = lower($16) AND x.deleted_at IS NULL))
-    AND ($17::text IS NULL OR strpos(lower(w.name), lower($17)) > 0)
-    AND ($18::text IS NULL OR lower(w.name) = lower($18))
-    AND ($19::text IS NULL OR lower(t.name) = lower($19) OR t.id::text = $19)
-    AND ($20::text IS NULL OR w.organization_id = (
+    AND ($11::uuid[] IS NULL OR w.id = ANY($11::uuid[]))
+    AND ($12::uuid IS NULL OR w.owner_id = $12)
+    AND ($13::text IS NULL OR w.owner_id = (SELECT x.id FROM users x WHERE lower(x.username) = lower($13) AND x.deleted_at IS NULL))
+    AND ($14::text IS NULL OR strpos(lower(w.name), lower($14)) > 0)
+    AND ($15::text IS NULL OR lower(w.name) = lower($15))
+    AND ($16::text IS NULL OR lower(t.name) = lower($16) OR t.id::text = $16)
+    AND ($17::text IS NULL OR w.organization_id = (
         SELECT o.id FROM organizations o
-        WHERE o.deleted_at IS NULL AND (lower(o.name) = lower($20) OR o.id::text = $20)))
-    AND ($21::boolean IS NULL OR (w.dormant_at IS NOT NULL) = $21)
-    AND ($22::boolean IS NULL OR (w.user_acl <> '{}' OR w.group_acl <> '{}') = $22)
-    AND ($23::timestamptz IS NULL OR w.last_used_at < $23)
-    AND ($24::timestamptz IS NULL OR w.last_used_at > $24)
-    AND ($3::text[] IS NULL OR g.has)
+        WHERE o.deleted_at IS NULL AND (lower(o.name) = lower($17) OR o.id::text = $17)))
+    AND ($18::boolean IS NULL OR (w.dormant_at IS NOT NULL) = $18)
+    AND ($19::boolean IS NULL OR (w.user_acl <> '{}' OR w.group_acl <> '{}') = $19)
+    AND ($20::timestamptz IS NULL OR w.last_used_at < $20)
+    AND ($21::timestamptz IS NULL OR w.last_used_at > $21)
+    AND ($22::text[] IS NULL OR w.id IN (
+        SELECT a.current_workspace_id FROM workspace_agents a
+        WHERE a.current_workspace_id IS NOT NULL AND CASE
+            WHEN a.first_connected_at IS NULL AND a.connection_timeout_seconds > 0
+                AND a.created_at + a.connection_timeout_seconds * interval '1 second' < $23::timestamptz THEN 'timeout'
+            WHEN a.first_connected_at IS NULL THEN 'connecting'
+            WHEN a.last_connected_at IS NULL OR a.disconnected_at > a.last_connected_at
+                OR a.last_connected_at < $24::timestamptz THEN 'disconnected'
+            ELSE 'connected' END = ANY($22::text[])))
     AND ($25::text[] IS NULL OR b.transition = ANY($25::text[]))
     AND ($26::text[] IS NULL OR j.status = ANY($26::text[]))
     AND ($27::boolean IS NULL OR (b.template_version_id <> t.active_version_id) = $27)
@@ -363,9 +360,6 @@ LIMIT NULLIF($32::integer, 0) OFFSET $31::integer
 type WorkspaceSearchParams struct {
 	Viewer           uuid.UUID
 	AskBuild         bool
-	AgentStatuses    []string
-	Now              time.Time
-	SilentSince      time.Time
 	Deleted          bool
 	SeeAll           bool
 	SeeOrganizations []uuid.UUID
@@ -385,6 +379,9 @@ type WorkspaceSearchParams struct {
 	Shared           *bool
 	LastUsedBefore   *time.Time
 	LastUsedAfter    *time.Time
+	AgentStatuses    []string
+	Now              time.Time
+	SilentSince      time.Time
 	Transitions      []string
 	JobStatuses      []string
 	Outdated         *bool
@@ -407,9 +404,6 @@ func (q *Queries) WorkspaceSearch(ctx context.Context, arg WorkspaceSearchParams
 	rows, err := q.db.Query(ctx, workspaceSearch,
 		arg.Viewer,
 		arg.AskBuild,
-		arg.AgentStatuses,
-		arg.Now,
-		arg.SilentSince,
 		arg.Deleted,
 		arg.SeeAll,
 		arg.SeeOrganizations,
@@ -429,6 +423,9 @@ func (q *Queries) WorkspaceSearch(ctx context.Context, arg WorkspaceSearchParams
 		arg.Shared,
 		arg.LastUsedBefore,
 		arg.LastUsedAfter,
+		arg.AgentStatuses,
+		arg.Now,
+		arg.SilentSince,
 		arg.Transitions,
 		arg.JobStatuses,
 		arg.Outdated,

@@ -1,0 +1,71 @@
+-- +goose Up
+
+-- Workspace proxies: servers elsewhere that people reach workspaces through.
+-- Each signs in with a token, of which only the hash is here. What it says of
+-- itself stands beside what the last check found.
+CREATE TABLE workspace_proxies (
+    id                uuid PRIMARY KEY,
+    name              text NOT NULL CHECK (name <> ''),
+    display_name      text NOT NULL DEFAULT '',
+    icon              text NOT NULL DEFAULT '',
+    token_hash        bytea NOT NULL CHECK (length(token_hash) = 32),
+    access_url        text NOT NULL DEFAULT '', -- '' while it is not registered
+    wildcard_hostname text NOT NULL DEFAULT '',
+    derp_enabled      boolean NOT NULL DEFAULT true,
+    derp_only         boolean NOT NULL DEFAULT false,
+    version           text NOT NULL DEFAULT '',
+    status            text NOT NULL DEFAULT 'unregistered' CHECK (status IN ('unregistered', 'unreachable', 'unhealthy', 'ok')),
+    errors            text[] NOT NULL DEFAULT '{}',
+    warnings          text[] NOT NULL DEFAULT '{}',
+    checked_at        timestamptz, -- when a check last ended
+    check_at          timestamptz NOT NULL DEFAULT '1970-01-01 00:00+00', -- when the next may begin
+    created_at        timestamptz NOT NULL,
+    updated_at        timestamptz NOT NULL,
+    CHECK (access_url <> '' OR status = 'unregistered')
+);
+CREATE UNIQUE INDEX workspace_proxies_name ON workspace_proxies (lower(name));
+CREATE UNIQUE INDEX workspace_proxies_access_url ON workspace_proxies (lower(access_url)) WHERE access_url <> '';
+
+-- The processes that a proxy consists of.
+CREATE TABLE workspace_proxy_replicas (
+    id            uuid PRIMARY KEY,
+    proxy_id      uuid NOT NULL REFERENCES workspace_proxies ON DELETE CASCADE,
+    hostname      text NOT NULL,
+    relay_address text NOT NULL,
+    error         text NOT NULL,
+    version       text NOT NULL,
+    started_at    timestamptz NOT NULL,
+    updated_at    timestamptz NOT NULL
+);
+CREATE INDEX workspace_proxy_replicas_proxy ON workspace_proxy_replicas (proxy_id);
+
+-- Which workspace an agent is of now: the one whose latest build made it. It is
+-- null for agents of earlier builds, so that lists that ask how the agents of
+-- thousands of workspaces are need not look through those.
+ALTER TABLE workspace_agents ADD COLUMN current_workspace_id uuid;
+UPDATE workspace_agents a SET current_workspace_id = w.id
+FROM workspace_resources r JOIN workspace_builds b ON b.job_id = r.job_id JOIN workspaces w ON w.id = b.workspace_id AND w.latest_build_id = b.id
+WHERE r.id = a.resource_id;
+CREATE INDEX workspace_agents_current ON workspace_agents (current_workspace_id) WHERE current_workspace_id IS NOT NULL;
+
+-- +goose StatementBegin
+CREATE FUNCTION workspace_agent_current() RETURNS trigger LANGUAGE plpgsql AS '
+BEGIN
+    NEW.current_workspace_id := (
+        SELECT w.id FROM workspace_resources r JOIN workspace_builds b ON b.job_id = r.job_id JOIN workspaces w ON w.id = b.workspace_id AND w.latest_build_id = b.id
+        WHERE r.id = NEW.resource_id);
+    RETURN NEW;
+END';
+-- +goose StatementEnd
+CREATE TRIGGER workspace_agent_current BEFORE INSERT ON workspace_agents FOR EACH ROW EXECUTE FUNCTION workspace_agent_current();
+
+-- +goose StatementBegin
+CREATE OR REPLACE FUNCTION workspace_latest_build() RETURNS trigger LANGUAGE plpgsql AS '
+BEGIN
+    UPDATE workspaces SET latest_build_id = NEW.id WHERE id = NEW.workspace_id;
+    UPDATE workspace_agents SET current_workspace_id = NULL WHERE current_workspace_id = NEW.workspace_id;
+    UPDATE workspace_agents a SET current_workspace_id = NEW.workspace_id
+    FROM workspace_resources r WHERE r.job_id = NEW.job_id AND a.resource_id = r.id;
+    RETURN NEW;
+END';
+-- +goose StatementEnd
