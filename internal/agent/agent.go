@@ -17,9 +17,9 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -45,6 +45,13 @@ type Config struct {
 	MetadataURL string
 	// NoFileTransfer refuses sftp, scp and the like.
 	NoFileTransfer bool
+	// SocketServer serves the units of the workspace's start (package startup) on
+	// a Unix socket at SocketPath; "" for one beside what scripts keep.
+	SocketServer bool
+	SocketPath   string
+	// Prioritize is given each command of a session or script before it begins;
+	// nil leaves them as they are.
+	Prioritize func(*exec.Cmd)
 	// Version is told to the server.
 	Version string
 	// Subsystems says what else the agent runs inside of.
@@ -87,12 +94,14 @@ const logFileName = "coder-agent.log"
 // ConfigFromEnv reads CODER_AGENT_URL, CODER_AGENT_TOKEN or
 // CODER_AGENT_TOKEN_FILE, CODER_AGENT_AUTH, CODER_AGENT_SUBSYSTEM,
 // CODER_AGENT_LOG_DIR, CODER_AGENT_SCRIPT_DATA_DIR,
-// CODER_AGENT_BLOCK_FILE_TRANSFER and CODER_AGENT_DEBUG_ADDRESS
+// CODER_AGENT_BLOCK_FILE_TRANSFER, CODER_AGENT_SOCKET_SERVER_ENABLED,
+// CODER_AGENT_SOCKET_PATH, CODER_PROC_PRIO_MGMT and CODER_AGENT_DEBUG_ADDRESS
 // from an environment as os.Environ gives it. The errors say what to set.
 func ConfigFromEnv(env []string) (Config, error) {
 	c := Config{
 		Env: env, Token: variable(env, "CODER_AGENT_TOKEN"),
 		LogDir: variable(env, "CODER_AGENT_LOG_DIR"), ScriptDataDir: variable(env, "CODER_AGENT_SCRIPT_DATA_DIR"),
+		SocketPath: variable(env, "CODER_AGENT_SOCKET_PATH"),
 	}
 	c.DebugAddress = defaultDebugAddress
 	if slices.ContainsFunc(env, func(kv string) bool { return strings.HasPrefix(kv, "CODER_AGENT_DEBUG_ADDRESS=") }) {
@@ -102,11 +111,15 @@ func ConfigFromEnv(env []string) (Config, error) {
 		return c, coder.Invalid("CODER_AGENT_DEBUG_ADDRESS", "%q is no loopback address with a port, such as %s", c.DebugAddress, defaultDebugAddress)
 	}
 	c.Auth = variable(env, "CODER_AGENT_AUTH")
-	if v := variable(env, "CODER_AGENT_BLOCK_FILE_TRANSFER"); v != "" {
-		var err error
-		if c.NoFileTransfer, err = strconv.ParseBool(v); err != nil {
-			return c, coder.Invalid("CODER_AGENT_BLOCK_FILE_TRANSFER", "%q is neither true nor false", v)
-		}
+	var err error
+	if c.NoFileTransfer, err = boolean(env, "CODER_AGENT_BLOCK_FILE_TRANSFER"); err != nil {
+		return c, err
+	}
+	if c.SocketServer, err = boolean(env, "CODER_AGENT_SOCKET_SERVER_ENABLED"); err != nil {
+		return c, err
+	}
+	if c.Prioritize, err = prioritize(env); err != nil {
+		return c, err
 	}
 	raw := variable(env, "CODER_AGENT_URL")
 	u, err := url.Parse(raw)

@@ -4,8 +4,10 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
+	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/api/agentrpc"
 )
 
@@ -19,13 +21,28 @@ func variable(env []string, name string) string {
 	return ""
 }
 
+// boolean reads a variable that is true or false, and false when it is not set.
+func boolean(env []string, name string) (bool, error) {
+	v := variable(env, name)
+	if v == "" {
+		return false, nil
+	}
+	b, err := strconv.ParseBool(v)
+	if err != nil {
+		return false, coder.Invalid(name, "%q is neither true nor false", v)
+	}
+	return b, nil
+}
+
 // environment gives what every session and script begins with: our own
 // environment, what a workspace is always told, and what the template sets,
 // where $NAME stands for what was set before. The agent's directory ends the
 // PATH, so that coder is a command, and binDir begins it, where scripts put
 // commands of their own. (AG-19)
 func environment(base []string, m *agentrpc.Manifest, url, token, binDir string) []string {
-	env := slices.DeleteFunc(slices.Clone(base), func(kv string) bool { return strings.HasPrefix(kv, "CODER_AGENT_AUTH=") })
+	env := slices.DeleteFunc(slices.Clone(base), func(kv string) bool {
+		return strings.HasPrefix(kv, "CODER_AGENT_AUTH=") || strings.HasPrefix(kv, "CODER_AGENT_SOCKET_PATH=") // of this process alone
+	})
 	env = append(env,
 		"CODER=true",
 		"CODER_WORKSPACE_NAME="+m.WorkspaceName,

@@ -15,6 +15,7 @@ import (
 	"github.com/seed-2a7f8fe7/coder/api/agentrpc"
 	"github.com/seed-2a7f8fe7/coder/internal/pty"
 	"github.com/seed-2a7f8fe7/coder/internal/sshd"
+	"github.com/seed-2a7f8fe7/coder/internal/startup"
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel"
 )
 
@@ -31,6 +32,7 @@ type life struct {
 	scripts  []*script
 	gate     gate
 	ptys     *pty.Set
+	units    *startup.Server // nil where that is not wanted, or not possible
 
 	ctx    context.Context // ends at stop
 	cancel context.CancelFunc
@@ -54,7 +56,11 @@ func (a *Agent) begin(m *agentrpc.Manifest) (*life, error) {
 	if err != nil { // a full disk must not keep anybody out
 		l.log.Warn("the directory for what scripts keep could not be made; is the disk full?", "error", err)
 	}
+	l.ctx, l.cancel = context.WithCancel(context.Background())
 	l.env = environment(a.c.Env, m, a.c.URL.String(), a.server().SessionToken, bin)
+	if path := l.serveUnits(); path != "" {
+		l.env = append(l.env, "CODER_AGENT_SOCKET_PATH="+path)
+	}
 	l.dir = expand(m.Directory, home(l.env), l.env)
 	if l.dir != "" {
 		if err := os.MkdirAll(l.dir, 0o755); err != nil {
@@ -65,14 +71,14 @@ func (a *Agent) begin(m *agentrpc.Manifest) (*life, error) {
 	l.gate.init(l.scripts)
 	l.ssh, err = sshd.New(sshd.Config{
 		HostKeySeed: m.SshHostKeySeed, Log: l.log, Env: l.env, Dir: l.dir,
-		MOTDFile: expand(m.MotdFile, home(l.env), l.env), Gate: l.gate.pass, NoFileTransfer: a.c.NoFileTransfer,
+		MOTDFile: expand(m.MotdFile, home(l.env), l.env), Gate: l.gate.pass, NoFileTransfer: a.c.NoFileTransfer, Prepare: a.c.Prioritize,
 	})
-	if err != nil {
-		return nil, err
+	if err == nil {
+		l.ptys = pty.New(l.ssh)
+		err = l.listen()
 	}
-	l.ptys = pty.New(l.ssh)
-	l.ctx, l.cancel = context.WithCancel(context.Background())
-	if err := l.listen(); err != nil {
+	if err != nil {
+		l.closeUnits()
 		l.cancel()
 		return nil, err
 	}
@@ -165,6 +171,7 @@ func (l *life) stop(ctx context.Context) {
 	if err := l.listener.Load().Stop(ctx); err != nil {
 		l.log.Warn("tunnels did not end in time", "error", err)
 	}
+	l.closeUnits()
 	l.cancel()
 	l.begun.Wait()
 	for _, s := range l.scripts {

@@ -77,6 +77,9 @@ func (l *life) runText(ctx context.Context, text string, env []string, o output)
 	return code, status
 }
 
+// ExecCommand is the subcommand of coder that calls Exec.
+const ExecCommand = "agent-exec"
+
 // maxArgument is how long a script may be that is given as an argument.
 const maxArgument = 100 << 10
 
@@ -105,6 +108,9 @@ func (l *life) command(text string, env []string) (cmd *exec.Cmd, cleanUp func()
 	cmd = exec.Command(args[0], args[1:]...)
 	cmd.Env = env
 	cmd.Dir = l.workDir()
+	if l.c.Prioritize != nil {
+		l.c.Prioritize(cmd)
+	}
 	ownGroup(cmd)
 	return cmd, cleanUp, nil
 }

@@ -13,12 +13,12 @@ var tiers = []tier{
 	{0, "vocabulary", []string{"."}, nil},
 	{1, "contracts", []string{"api/...", "client"}, []string{".", "api/..."}},
 	{2, "mechanisms", []string{
-		"internal/access", "internal/archive", "internal/echo", "internal/filelock", "internal/initscript", "internal/instance", "internal/lifecycle", "internal/mail", "internal/notify",
-		"internal/postgres", "internal/postgres/embedded", "internal/postgres/sqlc", "internal/pty", "internal/screen", "internal/sshd", "internal/switchboard",
+		"internal/access", "internal/archive", "internal/echo", "internal/filelock", "internal/gitauth", "internal/initscript", "internal/instance", "internal/lifecycle", "internal/mail", "internal/notify",
+		"internal/postgres", "internal/postgres/embedded", "internal/postgres/sqlc", "internal/pty", "internal/screen", "internal/sshd", "internal/startup", "internal/switchboard",
 		"internal/telemetry", "internal/terraform/...", "internal/tfprovider", "internal/tunnel/...", "internal/usage", "internal/warm", "examples",
 	}, []string{".", "api/...", "client", "internal/lifecycle", "internal/telemetry"}},
 	{3, "use cases", []string{
-		"internal/app", "internal/audit", "internal/connection", "internal/deployment", "internal/health", "internal/identity", "internal/insight", "internal/keyring", "internal/login", "internal/organization", "internal/parameter", "internal/presence", "internal/queue", "internal/resource", "internal/share", "internal/standing", "internal/steward",
+		"internal/app", "internal/audit", "internal/connection", "internal/deployment", "internal/health", "internal/identity", "internal/insight", "internal/keyring", "internal/login", "internal/organization", "internal/parameter", "internal/presence", "internal/proxy", "internal/queue", "internal/resource", "internal/share", "internal/standing", "internal/steward",
 		"internal/template", "internal/vault", "internal/workspace",
 	}, []string{
 		".", "api/...", "internal/access", "internal/archive", "internal/lifecycle", "internal/notify", "internal/postgres",
@@ -26,7 +26,7 @@ var tiers = []tier{
 	}},
 	{4, "edges", []string{"internal/agentapi", "internal/appproxy", "internal/httpapi", "internal/provisionapi"}, []string{
 		".", "api/...", "client", "examples", "internal/access", "internal/archive", "internal/connection", "internal/keyring", "internal/login", "internal/lifecycle", "internal/notify", "internal/telemetry",
-		"internal/switchboard", "internal/initscript", "internal/instance", "internal/tunnel", "internal/identity", "internal/organization", "internal/presence", "internal/queue", "internal/share",
+		"internal/switchboard", "internal/initscript", "internal/instance", "internal/tunnel", "internal/identity", "internal/organization", "internal/presence", "internal/proxy", "internal/queue", "internal/share",
 		"internal/resource", "internal/template", "internal/workspace", "internal/audit", "internal/app", "internal/deployment", "internal/health", "internal/insight",
 	}},
 	{5, "processes", []string{"internal/agent", "internal/operator/...", "internal/provisionerd", "internal/server"}, []string{".", "api/...", "client", "internal/lifecycle", "internal/telemetry"}},
@@ -52,7 +52,7 @@ var pairs = map[string]map[string]string{
 	"internal/presence":     {"internal/resource": "agents are resources' children"},
 	"internal/login":        {"internal/identity": "who people are here", "internal/organization": "access lists that forget who leaves"},
 	"internal/identity":     {"internal/organization": "access lists that forget who leaves"},
-	"internal/agent":        {"internal/tunnel": "its end of the tunnel", "internal/tunnel/relay": "the way there", "internal/sshd": "sessions", "internal/pty": "terminals that outlive their viewers", "internal/usage": "what is watched"},
+	"internal/agent":        {"internal/tunnel": "its end of the tunnel", "internal/tunnel/relay": "the way there", "internal/sshd": "sessions", "internal/pty": "terminals that outlive their viewers", "internal/startup": "the order of what starts", "internal/usage": "what is watched"},
 	"internal/pty":          {"internal/tunnel": "viewers come through it", "internal/sshd": "the shells", "internal/screen": "what terminals show"},
 	"internal/provisionerd": {"internal/terraform": "an engine", "internal/archive": "module files", "internal/initscript": "the agent's bootstrap", "internal/echo": "an engine for tests"},
 	"internal/server":       {"./...": "it assembles everything"},
@@ -64,7 +64,7 @@ var pairs = map[string]map[string]string{
 	"internal/operator/aggregated":   {"internal/operator/round": "what controllers are given, and a server's authorities", "internal/operator/remote": "the server"},
 	"internal/operator/provisioner":  {"internal/operator/shape": "the shape of pods", "internal/operator/apply": "how objects come about", "internal/operator/remote": "the server", "internal/operator/round": "what rounds have in common"},
 	// A family imports no other; each process is linked by one of them only.
-	"internal/cli/inside":      {"internal/agent": "the agent it starts", "internal/usage": "what stat shows"},
+	"internal/cli/inside":      {"internal/agent": "the agent it starts", "internal/gitauth": "what git asks", "internal/startup": "what sync asks", "internal/usage": "what stat shows"},
 	"internal/cli/provisioner": {"internal/provisionerd": "the provisioner it starts", "internal/terraform": "its engine", "internal/server": "the engines by name", "internal/telemetry": "its log and metrics"},
 	"internal/cli/remote":      {"internal/tunnel": "clients are a tunnel's other end"},
 	"internal/cli/serve":       {"internal/server": "the server it starts", "internal/telemetry": "its log"},
@@ -93,7 +93,7 @@ var confined = map[string][]string{
 	"golang.org/x/oauth2":                        {"internal/login"},
 	"k8s.io":                                     {"internal/operator", "api/aggregation", "api/v1alpha1", "cmd/coder-operator"},
 	"sigs.k8s.io":                                {"internal/operator", "api/aggregation", "api/v1alpha1", "cmd/coder-operator"},
-	"net/http":                                   {"internal/operator", "client", "internal/agentapi", "internal/appproxy", "internal/instance", "internal/httpapi", "internal/provisionapi", "internal/telemetry", "internal/login", "internal/server", "internal/servertest", "internal/provisionerd", "internal/agent", "internal/agenttest", "internal/cli/app", "internal/tunnel", "internal/switchboard", "internal/terraform", "internal/bench", "web", "e2e"},
+	"net/http":                                   {"internal/operator", "client", "internal/agentapi", "internal/appproxy", "internal/instance", "internal/httpapi", "internal/provisionapi", "internal/telemetry", "internal/login", "internal/server", "internal/servertest", "internal/provisionerd", "internal/agent", "internal/startup", "internal/gitauth", "internal/agenttest", "internal/cli/app", "internal/tunnel", "internal/switchboard", "internal/terraform", "internal/bench", "web", "e2e"},
 }
 
 // Budgets of hand-written code outside of tests.
@@ -108,14 +108,14 @@ const (
 // raised budgets, each with its reason.
 var (
 	packageLines = map[string]int{
-		".":                 5000, // the nouns of the whole contract
+		".":                 5200, // the nouns of the whole contract
 		"internal/postgres": 8000, // all SQL lives there
 		"internal/identity": 3500, // users, their sessions and tokens, and where they are members change in one transaction
 		"internal/httpapi":  8000, // one file per noun of the whole API
 	}
 	imports = map[string]int{
 		"internal/httpapi": 20, "internal/agentapi": 12, "internal/provisionapi": 12, // edges
-		"internal/server":    36, // it assembles everything
+		"internal/server":    37, // it assembles everything
 		"internal/template":  9,  // versions, forms, files, imports and dry runs
 		"internal/workspace": 10, // a build touches people, the queue, resources and tags
 	}

@@ -2,6 +2,7 @@ package sshd
 
 import (
 	"context"
+	"errors"
 	"io"
 	"sync"
 
@@ -24,21 +25,20 @@ type TerminalOptions struct {
 // and not counted as one. It is safe for concurrent use.
 type Terminal struct {
 	s    *session
-	in   *io.PipeWriter
+	ch   *localChannel
 	done chan struct{}
 }
 
 // OpenTerminal opens a terminal, which ends with its process, with Close or
 // with ctx. What keeps its process from beginning is told in the terminal.
 func (s *Server) OpenTerminal(ctx context.Context, o TerminalOptions) *Terminal {
-	r, w := io.Pipe()
-	local := &localChannel{in: r, out: o.Output}
+	local := &localChannel{out: o.Output, open: make(chan struct{}), closed: make(chan struct{})}
 	x := &session{
 		connection: &connection{Server: s, Options: Options{NoWait: o.NoWait}, log: s.c.Log}, ch: local, started: true,
 		term: &terminal{name: o.Term, size: winsize(uint32(max(1, o.Columns)), uint32(max(1, o.Rows)), 0, 0)},
 	}
 	x.ctx, x.cancel = context.WithCancel(ctx)
-	t := &Terminal{s: x, in: w, done: make(chan struct{})}
+	t := &Terminal{s: x, ch: local, done: make(chan struct{})}
 	stop := context.AfterFunc(x.ctx, func() {
 		local.Close()
 		x.hangUp()
@@ -56,8 +56,21 @@ func (s *Server) OpenTerminal(ctx context.Context, o TerminalOptions) *Terminal 
 	return t
 }
 
-// Write types b.
-func (t *Terminal) Write(b []byte) (int, error) { return t.in.Write(b) }
+// Write types b, once there is a process to read it. It fails when the terminal has
+// ended.
+func (t *Terminal) Write(b []byte) (int, error) {
+	select {
+	case <-t.ch.open:
+	case <-t.ch.closed:
+		return 0, io.ErrClosedPipe
+	}
+	n, err := t.ch.in.Write(b)
+	if err != nil { // the process is gone, and the terminal soon
+		<-t.ch.closed
+		return n, io.ErrClosedPipe
+	}
+	return n, nil
+}
 
 // Resize sets the size.
 func (t *Terminal) Resize(columns, rows int) {
@@ -71,15 +84,28 @@ func (t *Terminal) Close() { t.s.cancel() }
 // Done is closed when the terminal has ended.
 func (t *Terminal) Done() <-chan struct{} { return t.done }
 
-// localChannel is the channel of a session whose client is in this process.
+// localChannel is the channel of a session whose client is in this process: what is
+// typed goes straight to where the session wants it.
 type localChannel struct {
-	in  *io.PipeReader
+	open   chan struct{} // closed when in is set
+	in     io.Writer
+	end    sync.Once
+	closed chan struct{}
+
 	mu  sync.Mutex
 	out io.Writer
 }
 
-// Read reads what is typed.
-func (c *localChannel) Read(b []byte) (int, error) { return c.in.Read(b) }
+// WriteTo has what is typed go to w until the end.
+func (c *localChannel) WriteTo(w io.Writer) (int64, error) {
+	c.in = w
+	close(c.open)
+	<-c.closed
+	return 0, io.ErrClosedPipe
+}
+
+// Read is there for WriteTo, which is what io.Copy uses.
+func (c *localChannel) Read([]byte) (int, error) { return 0, errors.ErrUnsupported }
 
 // Write shows b.
 func (c *localChannel) Write(b []byte) (int, error) {
@@ -89,7 +115,10 @@ func (c *localChannel) Write(b []byte) (int, error) {
 }
 
 // Close ends what is typed.
-func (c *localChannel) Close() error { return c.in.Close() }
+func (c *localChannel) Close() error {
+	c.end.Do(func() { close(c.closed) })
+	return nil
+}
 
 // CloseWrite does nothing: Done tells of the end.
 func (c *localChannel) CloseWrite() error { return nil }

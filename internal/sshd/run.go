@@ -22,6 +22,9 @@ func (s *session) shell(command string) {
 	}
 	cmd.Dir = s.dir()
 	cmd.Env = s.environment()
+	if s.c.Prepare != nil {
+		s.c.Prepare(cmd)
+	}
 	s.mu.Lock()
 	term := s.term
 	s.mu.Unlock()

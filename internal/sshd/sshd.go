@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"os/exec"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -39,6 +40,9 @@ type Config struct {
 	// NoFileTransfer refuses sftp and the usual commands that copy files. It is a
 	// reminder and no wall: a shell can do what they do.
 	NoFileTransfer bool
+	// Prepare is given the command of each session before it begins, to change
+	// how it is run. Nil changes nothing.
+	Prepare func(*exec.Cmd)
 }
 
 // handshakeTimeout bounds how long a client may take to begin.

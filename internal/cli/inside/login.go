@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/seed-2a7f8fe7/coder/internal/agent"
+	"github.com/seed-2a7f8fe7/coder/internal/gitauth"
 )
 
 // AsksForLogin says that git runs this program as its GIT_ASKPASS, which it
@@ -27,7 +27,7 @@ const loginPatience = 10 * time.Minute
 func Login(ctx context.Context, question string, stdout, stderr io.Writer, environ []string) int {
 	ctx, cancel := context.WithTimeout(ctx, loginPatience)
 	defer cancel()
-	answer, err := agent.GitLogin(ctx, environ, question, func(url string) {
+	answer, err := gitauth.Login(ctx, environ, question, func(url string) {
 		fmt.Fprintf(stderr, "Open this page to sign in, then git goes on:\n\n\t%s\n\n", url)
 	})
 	if err != nil {

@@ -3,6 +3,7 @@ package inside
 import (
 	"context"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/seed-2a7f8fe7/coder/internal/cli/app"
@@ -16,7 +17,7 @@ func Main(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io
 	if AsksForLogin(args, environ) {
 		return Login(ctx, args[1], stdout, stderr, environ)
 	}
-	if name := firstWord(args); name != "" && !knows(name) {
+	if name := firstWord(args); name != "" && !knows(args) {
 		tree := func(a *app.Run) *app.Command {
 			return &app.Command{Name: "coder", Max: -1, StopAt: 1, Run: func(ctx context.Context, _ []string) error { return whole(ctx, a, args) }}
 		}
@@ -47,11 +48,18 @@ func firstWord(args []string) string {
 	return ""
 }
 
-func knows(name string) bool {
-	for _, c := range app.New(strings.NewReader(""), io.Discard, io.Discard, nil, root).Root.Subs {
-		if c.Name == name {
-			return true
-		}
+// knows says whether the command of args is one of ours. Of the experiments only
+// sync is, so there the second word tells.
+func knows(args []string) bool {
+	subs := app.New(strings.NewReader(""), io.Discard, io.Discard, nil, root).Root.Subs
+	known := func(name string) int {
+		return slices.IndexFunc(subs, func(c *app.Command) bool { return c.Name == name })
 	}
-	return false
+	at := known(firstWord(args))
+	if at < 0 || subs[at].Name != experiments {
+		return at >= 0
+	}
+	rest := args[slices.Index(args, experiments):]
+	subs = subs[at].Subs
+	return firstWord(rest) == "" || known(firstWord(rest)) >= 0
 }

@@ -1,4 +1,4 @@
-package agent
+package gitauth
 
 import (
 	"cmp"
@@ -18,7 +18,7 @@ type externalAuth struct {
 	AccessToken string `json:"access_token"`
 }
 
-// GitLogin answers a question that git asks for a remote with HTTPS, which is
+// Login answers a question that git asks for a remote with HTTPS, which is
 // either of
 //
 //	Username for 'https://host/path':
@@ -26,8 +26,8 @@ type externalAuth struct {
 //
 // with what the server knows; "" when it knows nothing of the host. When the
 // owner is to sign in there first, tell is called with the page, and the answer
-// comes once that is done or ctx ends. (AG-19)
-func GitLogin(ctx context.Context, env []string, question string, tell func(page string)) (string, error) {
+// comes once that is done or ctx ends.
+func Login(ctx context.Context, env []string, question string, tell func(page string)) (string, error) {
 	kind, rest, _ := strings.Cut(question, " for '")
 	raw, _, ok := strings.Cut(rest, "'")
 	remote, err := url.Parse(raw)

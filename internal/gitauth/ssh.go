@@ -1,4 +1,8 @@
-package agent
+// Package gitauth is how git inside of a workspace is let in elsewhere as the
+// workspace's owner: over SSH with the key pair that the server keeps for them,
+// over HTTPS with the login that it knows. It asks the server as the agent, whose
+// token is in the environment of every session. (AG-19)
+package gitauth
 
 import (
 	"context"
@@ -11,6 +15,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/seed-2a7f8fe7/coder/client"
@@ -19,12 +25,12 @@ import (
 // keyTimeout bounds the question for the key.
 const keyTimeout = 15 * time.Second
 
-// GitSSH runs OpenSSH's client for git inside of a workspace with the key pair
+// SSH runs OpenSSH's client for git inside of a workspace with the key pair
 // that the server keeps for the workspace's owner, beside whatever keys the
 // owner has there; GIT_SSH_COMMAND names it. The private key is in a file of
 // the owner's alone for as long as ssh runs. It gives ssh's exit status, or an
-// error when there is no key or no ssh. (AG-19)
-func GitSSH(ctx context.Context, env, args []string, stdin io.Reader, stdout, stderr io.Writer) (int, error) {
+// error when there is no key or no ssh.
+func SSH(ctx context.Context, env, args []string, stdin io.Reader, stdout, stderr io.Writer) (int, error) {
 	key, err := ownerKey(ctx, env)
 	if err != nil {
 		return 0, err
@@ -57,6 +63,16 @@ func GitSSH(ctx context.Context, env, args []string, stdin io.Reader, stdout, st
 		return 0, fmt.Errorf("run ssh: %w", err)
 	}
 	return 0, nil
+}
+
+// variable gives the last value of a variable in an environment.
+func variable(env []string, name string) string {
+	for _, kv := range slices.Backward(env) {
+		if v, ok := strings.CutPrefix(kv, name+"="); ok {
+			return v
+		}
+	}
+	return ""
 }
 
 func exists(path string) bool {
