@@ -2,8 +2,6 @@ package coder
 
 import (
 	"time"
-
-	"github.com/google/uuid"
 )
 
 // Values of HealthCode that are not about provisioners. (HC-01)
@@ -131,43 +129,6 @@ type WorkspaceProxyReport struct {
 	HealthBase
 	Healthy          bool                    `json:"healthy"`
 	WorkspaceProxies WorkspaceProxiesRegions `json:"workspace_proxies"`
-}
-
-// WorkspaceProxiesRegions is a list of workspace proxies.
-type WorkspaceProxiesRegions struct {
-	Regions []WorkspaceProxy `json:"regions"`
-}
-
-// WorkspaceProxy is a server that people reach workspaces through from
-// somewhere else.
-type WorkspaceProxy struct {
-	CreatedAt        time.Time            `json:"created_at"`
-	Deleted          bool                 `json:"deleted"`
-	DERPEnabled      bool                 `json:"derp_enabled"`
-	DERPOnly         bool                 `json:"derp_only"`
-	DisplayName      string               `json:"display_name"`
-	Healthy          bool                 `json:"healthy"`
-	IconURL          string               `json:"icon_url"`
-	ID               uuid.UUID            `json:"id"`
-	Name             string               `json:"name"`
-	PathAppURL       string               `json:"path_app_url"`
-	Status           WorkspaceProxyStatus `json:"status"`
-	UpdatedAt        time.Time            `json:"updated_at"`
-	Version          string               `json:"version"`
-	WildcardHostname string               `json:"wildcard_hostname"`
-}
-
-// WorkspaceProxyStatus is what a check of a proxy found.
-type WorkspaceProxyStatus struct {
-	CheckedAt time.Time         `json:"checked_at"`
-	Report    ProxyHealthReport `json:"report"`
-	Status    string            `json:"status"` // ok, unreachable, unhealthy or unregistered
-}
-
-// ProxyHealthReport is what is wrong with a proxy.
-type ProxyHealthReport struct {
-	Errors   []string `json:"errors"`
-	Warnings []string `json:"warnings"`
 }
 
 // DERPHealthReport says how the relay does, and what direct connections may

@@ -150,7 +150,7 @@ func NotInAnswers() map[string][]string {
 // Single are types of which the contract says, by a slip, that an array of
 // them comes where one comes.
 func Single() []string {
-	return []string{"PaginatedMembersResponse", "ACLAvailable", "TemplateVersion", "Role", "UserQuietHoursScheduleResponse"}
+	return []string{"PaginatedMembersResponse", "ACLAvailable", "TemplateVersion", "Role", "UserQuietHoursScheduleResponse", "RegionsResponse-codersdk_WorkspaceProxy"}
 }
 
 // sometimes are fields that an answer leaves out when there is nothing to say.

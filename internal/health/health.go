@@ -46,6 +46,8 @@ type Config struct {
 	Echo func(ctx context.Context, url, text string) (Answer, error)
 	// Provisioners gives those of an organization that are connected.
 	Provisioners func(ctx context.Context, organization uuid.UUID) ([]coder.ProvisionerDaemon, error)
+	// Proxies gives the workspace proxies; nil: there are none.
+	Proxies func(ctx context.Context) ([]coder.WorkspaceProxy, error)
 	// STUN are servers that tell public addresses, host:port each; nil: direct
 	// connections are turned off.
 	STUN []string
@@ -113,7 +115,7 @@ func (s *Service) look(ctx context.Context) coder.HealthcheckReport {
 		func() { r.Websocket = s.webSocket(ctx) },
 		func() { r.DERP = s.relay(ctx) },
 		func() { r.ProvisionerDaemons = s.provisioners(ctx) },
-		func() { r.WorkspaceProxy = s.proxies() },
+		func() { r.WorkspaceProxy = s.proxies(ctx) },
 	} {
 		all.Go(section)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/seed-2a7f8fe7/coder"
@@ -142,10 +143,37 @@ func (s *Service) provisioners(ctx context.Context) coder.ProvisionerDaemonsRepo
 	return r
 }
 
-// proxies says how the workspace proxies do, of which there are none: every
-// server is reached at the access URL.
-func (s *Service) proxies() coder.WorkspaceProxyReport {
-	return coder.WorkspaceProxyReport{
-		HealthBase: fine(), Healthy: true, WorkspaceProxies: coder.WorkspaceProxiesRegions{Regions: []coder.WorkspaceProxy{}},
+// proxies says how the workspace proxies do. One that was never started is
+// nobody's trouble.
+func (s *Service) proxies(ctx context.Context) coder.WorkspaceProxyReport {
+	r := coder.WorkspaceProxyReport{HealthBase: fine(), Healthy: true, WorkspaceProxies: coder.WorkspaceProxiesRegions{Regions: []coder.WorkspaceProxy{}}}
+	if s.c.Proxies == nil {
+		return r
 	}
+	all, err := s.c.Proxies(ctx)
+	if err != nil {
+		fail(&r.HealthBase, coder.HealthCodeProxyFetch, "the workspace proxies cannot be listed: %s", err)
+		r.Healthy = false
+		return r
+	}
+	r.WorkspaceProxies.Regions = all
+	broken, registered := 0, 0
+	for _, p := range all {
+		if p.Name == coder.PrimaryProxy || p.Status.Status == coder.ProxyStatusUnregistered {
+			continue
+		}
+		registered++
+		for _, text := range p.Status.Report.Warnings {
+			warn(&r.HealthBase, coder.HealthCodeProxyUnhealthy, "%s: %s", p.Name, text)
+		}
+		if !p.Healthy {
+			broken++
+			warn(&r.HealthBase, coder.HealthCodeProxyUnhealthy, "the workspace proxy %q is %s: %s", p.Name, p.Status.Status, strings.Join(p.Status.Report.Errors, "; "))
+		}
+	}
+	if broken > 0 && broken == registered {
+		fail(&r.HealthBase, coder.HealthCodeProxyUnhealthy, "none of the workspace proxies is healthy")
+		r.Healthy = false
+	}
+	return r
 }

@@ -33,6 +33,7 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/notify"
 	"github.com/seed-2a7f8fe7/coder/internal/organization"
 	"github.com/seed-2a7f8fe7/coder/internal/presence"
+	"github.com/seed-2a7f8fe7/coder/internal/proxy"
 	"github.com/seed-2a7f8fe7/coder/internal/queue"
 	"github.com/seed-2a7f8fe7/coder/internal/template"
 	"github.com/seed-2a7f8fe7/coder/internal/workspace"
@@ -87,6 +88,10 @@ type Config struct {
 	// under, the zero value for none.
 	Apps     *app.Service
 	AppHosts app.Hosts
+	// AppRules are what the deployment allows of path apps.
+	AppRules app.Rules
+	// Proxies are those who serve them elsewhere.
+	Proxies *proxy.Service
 	// AgentAPIVersion and ProvisionerAPIVersion are those of the wires.
 	AgentAPIVersion, ProvisionerAPIVersion string
 	// TermsOfServiceURL is what people agree to who log in; "" for nothing.
@@ -146,6 +151,7 @@ func (a *API) Routes() []Route {
 		a.buildRoutes(),
 		a.agentRoutes(),
 		a.applicationRoutes(),
+		a.proxyRoutes(),
 		a.portShareRoutes(),
 		a.groupRoutes(),
 		a.roleRoutes(),

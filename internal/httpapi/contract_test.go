@@ -35,6 +35,11 @@ var ours = []string{
 	"GET /organizations/{}/provisionerqueue",
 	"POST /organizations/{}/provisionerkeys/{}/rotate",
 	"GET /changes",
+	"POST /workspaceproxies/me/register", // what proxies call, of which the contract has the bodies alone
+	"POST /workspaceproxies/me/deregister",
+	"POST /workspaceproxies/me/issue-signed-app-token",
+	"POST /workspaceproxies/me/app-stats",
+	"GET /workspaceproxies/me/crypto-keys",
 	"GET /users/{}/sessions",
 	"DELETE /users/{}/sessions",
 	"GET /groups/{}/members",

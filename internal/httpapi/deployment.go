@@ -4,8 +4,6 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/seed-2a7f8fe7/coder"
 )
 
@@ -91,12 +89,4 @@ func (a *API) getAvailableExperiments(w http.ResponseWriter, _ *http.Request) er
 
 func (a *API) getAppHost(w http.ResponseWriter, _ *http.Request) error {
 	return reply(w, http.StatusOK, coder.AppHostResponse{Host: a.AppHosts.String()})
-}
-
-func (a *API) getRegions(w http.ResponseWriter, _ *http.Request) error {
-	id, _ := uuid.Parse(a.DeploymentID) // without one it is the zero id
-	return reply(w, http.StatusOK, coder.RegionsResponse{Regions: []coder.Region{{
-		ID: id, Name: "primary", DisplayName: "Default", Healthy: true,
-		PathAppURL: a.AccessURL.String(), WildcardHostname: a.AppHosts.String(),
-	}}})
 }

@@ -122,7 +122,7 @@ func (m *matrix) things(org uuid.UUID, owner person) fixture {
 	m.t.Helper()
 	m.n++
 	id := map[string]uuid.UUID{}
-	for _, k := range []string{"template", "templateversion", "file", "import", "older", "olderimport", "daemon", "workspace", "workspacebuild", "build", "resource", "workspaceagent", "dryrun", "group", "customrole", "provisionerkey"} {
+	for _, k := range []string{"template", "templateversion", "file", "import", "older", "olderimport", "daemon", "workspace", "workspacebuild", "build", "resource", "workspaceagent", "dryrun", "group", "customrole", "provisionerkey", "workspaceproxy"} {
 		id[k] = uuid.New()
 	}
 	name, key := fmt.Sprintf("%st%d", m.prefix, m.n), fmt.Sprintf("%st%08d", m.prefix, m.n)
@@ -145,6 +145,7 @@ func (m *matrix) things(org uuid.UUID, owner person) fixture {
 		q(`INSERT INTO workspace_resources (id, job_id, transition, type, name, created_at) VALUES ($1, $2, 'start', 'coder_external_agent', 'host', now())`, id["resource"], id["build"])
 		q(`INSERT INTO workspace_agents (id, resource_id, name, token, operating_system, architecture, created_at, updated_at) VALUES ($1, $2, 'main', $1, 'linux', 'amd64', now(), now())`, id["workspaceagent"], id["resource"])
 		q(`INSERT INTO groups (id, organization_id, name) VALUES ($1, $2, $3)`, id["group"], org, name)
+		q(`INSERT INTO workspace_proxies (id, name, token_hash, created_at, updated_at) VALUES ($1, $2, $3, now(), now())`, id["workspaceproxy"], name, hash[:])
 		q(`INSERT INTO custom_roles (id, organization_id, name, created_at, updated_at) VALUES ($1, $2, $3, now(), now())`, id["customrole"], org, name)
 		q(`INSERT INTO provisioner_keys (id, organization_id, name, secret_hash, created_at) VALUES ($1, $2, $3, $4, now())`, id["provisionerkey"], org, name, hash[:])
 		q(`INSERT INTO provisioner_daemons (id, organization_id, key_id, name, owner, provisioners, tags, created_at, last_seen_at) VALUES ($1, $2, $1, $3, $4, '{echo}', jsonb_build_object('scope', 'user', 'owner', $4::text), now(), now())`, id["daemon"], org, name, owner.UserID.String())
@@ -155,7 +156,7 @@ func (m *matrix) things(org uuid.UUID, owner person) fixture {
 		"templatename": name, "templateversionname": "v1", "workspacename": name, "buildnumber": "1", "agent": "main", "groupName": name,
 		"roleName": name, "provisionerkey": name, "keyid": key, "keyname": name, "organizationname": org.String(), "owner_id": owner.UserID.String(),
 	}}
-	for _, k := range []string{"template", "templateversion", "workspace", "workspacebuild", "workspaceagent", "group", "older", "daemon"} {
+	for _, k := range []string{"template", "templateversion", "workspace", "workspacebuild", "workspaceagent", "group", "older", "daemon", "workspaceproxy"} {
 		f.ids[k] = id[k].String()
 	}
 	return f
@@ -228,6 +229,7 @@ func bodies() map[string]string {
 		"POST /organizations/{organization}/templateversions":          `{"provisioner": "echo", "storage_method": "file", "file_id": "{fileID}"}`,
 		"POST /organizations/{organization}/provisionerkeys":           `{"name": "fresh"}`,
 		"PUT /organizations/{organization}/members/roles":              `{"name": "{roleName}", "display_name": "Changed"}`,
+		"PATCH /workspaceproxies/{workspaceproxy}":                     `{"display_name": "Changed"}`,
 		"PATCH /groups/{group}":                                        `{"quota_allowance": 5}`,
 		"PUT /users/{user}/profile":                                    `{"username": "", "name": "Changed"}`,
 		"PUT /users/{user}/quiet-hours":                                `{"schedule": "CRON_TZ=UTC 5 22 * * *"}`,
@@ -330,6 +332,7 @@ func (m *matrix) column(table []httpapi.Route, role role, relation string) {
 	m.batch(func(q func(string, ...any)) { // lists have an end
 		q(`DELETE FROM groups WHERE id <> organization_id AND name LIKE $1`, m.prefix+"%")
 		q(`DELETE FROM provisioner_keys WHERE name LIKE $1`, m.prefix+"%")
+		q(`DELETE FROM workspace_proxies WHERE name LIKE $1`, m.prefix+"%")
 	})
 	me, f := fresh()
 	for _, r := range table {

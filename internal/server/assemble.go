@@ -29,6 +29,7 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
 	"github.com/seed-2a7f8fe7/coder/internal/presence"
 	"github.com/seed-2a7f8fe7/coder/internal/provisionapi"
+	"github.com/seed-2a7f8fe7/coder/internal/proxy"
 	"github.com/seed-2a7f8fe7/coder/internal/queue"
 	"github.com/seed-2a7f8fe7/coder/internal/share"
 	"github.com/seed-2a7f8fe7/coder/internal/steward"
@@ -106,6 +107,7 @@ type rooms struct {
 	board       *switchboard.Board
 	agents      *agentapi.API
 	apps        *app.Service
+	proxies     *proxy.Service
 	provision   *provisionapi.API
 	site        *deployment.Service
 	health      *health.Service
@@ -150,6 +152,7 @@ func (s *Server) assemble(ctx context.Context, ln *listeners) error {
 		{Name: "shares of provisioners", Service: r.shares},
 		{Name: "presence", Service: r.presence},
 		{Name: "apps", Service: r.apps},
+		{Name: "checks of workspace proxies", Service: r.proxies},
 		{Name: "record of connections", Service: r.connections},
 		{Name: "switchboard", Service: r.board},
 		{Name: "agent connections", Service: r.agents},
@@ -247,8 +250,10 @@ func (s *Server) rooms(d facts) (rooms, error) {
 	r.provision = provisionapi.New(provisionapi.Config{
 		Queue: r.queue, Keys: r.keys, Identity: r.identity, Log: s.log.With(named("provisionapi")...), PSK: s.c.ProvisionerDaemonPSK, Version: s.c.Version,
 	})
+	var badHosts error
+	r.proxies, badHosts = s.proxies(d.id)
 	s.site(&r)
-	return r, errors.Join(err, badInstances)
+	return r, errors.Join(err, badInstances, badHosts)
 }
 
 func (s *Server) api(r rooms, d facts) (*httpapi.API, error) {
@@ -265,7 +270,7 @@ func (s *Server) api(r rooms, d facts) (*httpapi.API, error) {
 	return httpapi.New(httpapi.Config{
 		Log: s.log.With(telemetry.NameKey, "httpapi"), Registerer: s.registry, AccessURL: s.accessURL, Version: s.c.Version,
 		DeploymentID: d.id.String(), Identity: r.identity, Login: r.login, Connections: r.connections, Organizations: r.people, Templates: r.templates, Workspaces: r.workspaces,
-		Queue: r.queue, Keys: r.keys, Presence: r.presence, Apps: r.apps, AppHosts: hosts, Hub: r.hub,
+		Queue: r.queue, Keys: r.keys, Presence: r.presence, Apps: r.apps, AppHosts: hosts, AppRules: s.c.Apps.rules(), Proxies: r.proxies, Hub: r.hub,
 		ProxyHeaders: s.c.ProxyTrustedHeaders, ProxyOrigins: origins, SecureCookies: s.c.Cookies.Secure, SameSiteNone: s.c.Cookies.SameSite == "none",
 		SSH:                  coder.SSHConfigResponse{HostnamePrefix: s.c.HostnamePrefix, HostnameSuffix: s.c.HostnameSuffix, SSHConfigOptions: s.c.SSHConfigOptions},
 		PasswordAuthDisabled: s.c.Session.DisablePasswordAuth, TermsOfServiceURL: s.c.TermsOfServiceURL,

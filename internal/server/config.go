@@ -81,6 +81,8 @@ type Config struct {
 	SupportLinks    []coder.LinkConfig
 	HealthRefresh   time.Duration // how long a health report holds, 10 minutes
 	HealthThreshold time.Duration // what the database may take to answer, 15 ms
+	// ProxyHealthInterval is how often workspace proxies are checked; 0 means a minute.
+	ProxyHealthInterval time.Duration
 
 	// APIKeysRetention is how long expired tokens are kept; 0 means 7 days.
 	APIKeysRetention time.Duration

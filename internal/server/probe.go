@@ -37,6 +37,7 @@ func (s *Server) site(r *rooms) {
 	r.health = health.New(health.Config{
 		Store: store, AccessURL: s.accessURL, Version: s.c.Version, ReplicaID: s.replica, Refresh: s.c.HealthRefresh, Threshold: s.c.HealthThreshold,
 		STUN: s.stunServers(), Fetch: probePage, Echo: probeSocket,
+		Proxies: func(ctx context.Context) ([]coder.WorkspaceProxy, error) { return r.proxies.All(ctx, access.System()) },
 		Provisioners: func(ctx context.Context, organization uuid.UUID) ([]coder.ProvisionerDaemon, error) {
 			return r.queue.Daemons(ctx, access.System(), organization, queue.DaemonFilter{})
 		},

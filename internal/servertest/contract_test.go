@@ -207,6 +207,8 @@ func firstSteps() []step {
 		{"POST /users/validate-password", "", `{"password": "x"}`, ""},
 		{"POST /csp/reports", "", `{"csp-report": {"blocked-uri": "x"}}`, ""},
 		{"PUT /appearance", "", `{"application_name": "Lab", "announcement_banners": [{"enabled": true, "message": "Hello", "background_color": "#aabbcc"}]}`, ""},
+		{"POST /workspaceproxies", "", `{"name": "sydney", "display_name": "Sydney"}`, "workspaceproxy"},
+		{"PATCH /workspaceproxies/{workspaceproxy}", "", `{"id": "{workspaceproxy}", "name": "sydney", "display_name": "Down under", "icon": "", "regenerate_token": true}`, ""},
 		{"PUT /debug/health/settings", "", `{"dismissed_healthchecks": ["DERP"]}`, ""},
 		{"PUT /users/{user}/appearance", "", `{"theme_preference": "dark", "terminal_font": ""}`, ""},
 		{"PUT /users/{user}/preferences", "", `{"task_notification_alert_dismissed": true}`, ""},
@@ -256,6 +258,7 @@ func lastSteps() []step {
 		{"DELETE /organizations/{organization}/provisionerkeys/{provisionerkey}", "", ``, ""},
 		{"DELETE /organizations/{organization}/members/roles/{roleName}", "", ``, ""},
 		{"DELETE /groups/{group}", "", ``, ""},
+		{"DELETE /workspaceproxies/{workspaceproxy}", "", ``, ""},
 		{"DELETE /users/{user}/keys/{keyid}", "", ``, ""},
 	}
 }

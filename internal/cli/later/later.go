@@ -24,7 +24,6 @@ type Topic struct {
 // them: a room that begins to act on one moves its line to the options of the server.
 func Options() []Topic {
 	return []Topic{
-		{"Networking", networking()},
 		{"TLS", tls()},
 		{"Relay", relay()},
 		{"Observability", observability()},
@@ -35,12 +34,6 @@ func Options() []Topic {
 		{"Notifications", notifications()},
 		{"AI bridge", aiBridge()},
 		{"Retention", retention()},
-	}
-}
-
-func networking() []Row {
-	return []Row{
-		{"proxy-health-interval", "duration", "CODER_PROXY_HEALTH_INTERVAL", "networking.http.proxyHealthInterval", "1m0s", "How often workspace proxies are checked."},
 	}
 }
 

@@ -106,6 +106,7 @@ func networkOptions(c *server.Config) []*option.Option {
 		option.URL(&c.RelayURL, "derp-server-relay-url", "URL at which other replicas of the deployment reach this one.").Env("CODER_DERP_SERVER_RELAY_URL").YAML("networking.derp.relayURL"),
 		option.List(&c.ProxyTrustedHeaders, "proxy-trusted-headers", "Headers to take a client's address from.").Env("CODER_PROXY_TRUSTED_HEADERS").YAML("networking.proxyTrustedHeaders"),
 		option.List(&c.ProxyTrustedOrigins, "proxy-trusted-origins", "Networks of proxies to take those headers from.").Env("CODER_PROXY_TRUSTED_ORIGINS").YAML("networking.proxyTrustedOrigins"),
+		option.Duration(&c.ProxyHealthInterval, "proxy-health-interval", "How often workspace proxies are checked.").Env("CODER_PROXY_HEALTH_INTERVAL").YAML("networking.http.proxyHealthInterval").Def("1m0s"),
 		option.List(&c.AdditionalCSP, "additional-csp-policy", "Directives to add to the Content-Security-Policy.").Env("CODER_ADDITIONAL_CSP_POLICY").YAML("networking.http.additionalCSPPolicy"),
 		option.Int(&c.StrictTransportSecurity, "strict-transport-security", "Seconds for which browsers shall use HTTPS only; 0 does not say so.").Env("CODER_STRICT_TRANSPORT_SECURITY").YAML("networking.tls.strictTransportSecurity").Def("0"),
 		option.List(&c.StrictTransportOptions, "strict-transport-security-options", "Further directives of that header: includeSubDomains, preload.").Env("CODER_STRICT_TRANSPORT_SECURITY_OPTIONS").YAML("networking.tls.strictTransportSecurityOptions"),

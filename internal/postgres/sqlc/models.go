@@ -496,7 +496,6 @@ type WorkspaceAgent struct {
 	CreatedAt                time.Time
 	UpdatedAt                time.Time
 	ResourceMonitors         []coder.WorkspaceAgentMonitor
-	CurrentWorkspaceID       *uuid.UUID
 }
 
 type WorkspaceAgentLog struct {

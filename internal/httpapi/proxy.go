@@ -1,0 +1,227 @@
+package httpapi
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/client"
+	"github.com/seed-2a7f8fe7/coder/internal/access"
+	"github.com/seed-2a7f8fe7/coder/internal/app"
+	"github.com/seed-2a7f8fe7/coder/internal/identity"
+	"github.com/seed-2a7f8fe7/coder/internal/proxy"
+)
+
+// proxyRoutes are workspace proxies: as people see them, and below
+// /workspaceproxies/me what proxies themselves ask, with their token.
+func (a *API) proxyRoutes() []Route {
+	if a.Proxies == nil {
+		return nil
+	}
+	const kind = coder.RBACResourceWorkspaceProxy
+	routes := []Route{
+		{Method: "GET", Path: "/workspaceproxies", Summary: "List the server and its workspace proxies", Action: coder.RBACActionRead, Resource: kind, Out: coder.WorkspaceProxiesRegions{}, Handler: a.getProxies},
+		{Method: "POST", Path: "/workspaceproxies", Summary: "Make a workspace proxy known", About: "The token that it runs with is in the answer, and nowhere else.", Action: coder.RBACActionCreate, Resource: kind, In: coder.CreateWorkspaceProxyRequest{}, Out: coder.WorkspaceProxyToken{}, Status: 201, Handler: a.postProxy},
+		{Method: "GET", Path: "/workspaceproxies/{workspaceproxy}", Summary: "One workspace proxy, by id or name", Action: coder.RBACActionRead, Resource: kind, Out: coder.WorkspaceProxy{}, Handler: a.getProxy},
+		{Method: "PATCH", Path: "/workspaceproxies/{workspaceproxy}", Summary: "Change a workspace proxy, or its token", Action: coder.RBACActionUpdate, Resource: kind, In: coder.PatchWorkspaceProxy{}, Out: coder.WorkspaceProxyToken{}, Handler: a.patchProxy},
+		{Method: "DELETE", Path: "/workspaceproxies/{workspaceproxy}", Summary: "Delete a workspace proxy", Action: coder.RBACActionDelete, Resource: kind, Out: coder.Response{}, Handler: a.deleteProxy},
+		{Method: "POST", Path: "/workspaceproxies/me/register", Summary: "Say that a proxy runs, and where", Auth: AuthSelf, In: coder.RegisterWorkspaceProxyRequest{}, Out: coder.RegisterWorkspaceProxyResponse{}, Status: 201, Handler: a.asProxy(a.postRegister)},
+		{Method: "POST", Path: "/workspaceproxies/me/deregister", Summary: "Say that a process of a proxy ends", Auth: AuthSelf, In: coder.DeregisterWorkspaceProxyRequest{}, Status: 204, Handler: a.asProxy(a.postDeregister)},
+	}
+	if a.Apps == nil {
+		return routes
+	}
+	return append(routes,
+		Route{Method: "POST", Path: "/workspaceproxies/me/issue-signed-app-token", Summary: "Get a visitor's pass to an app", Auth: AuthSelf, In: coder.IssueAppTokenRequest{}, Out: coder.IssueSignedAppTokenResponse{}, Status: 201, Handler: a.asProxy(a.postAppToken)},
+		Route{Method: "POST", Path: "/workspaceproxies/me/app-stats", Summary: "Report how apps were used", Auth: AuthSelf, In: coder.ReportAppStatsRequest{}, Status: 204, Handler: a.asProxy(a.postAppStats)},
+		Route{Method: "GET", Path: "/workspaceproxies/me/crypto-keys", Summary: "The keys that passes to apps are signed with", Auth: AuthSelf, Query: []Param{{"feature", "string", "What the keys are for: workspace_apps_token."}}, Out: coder.CryptoKeysResponse{}, Handler: a.asProxy(a.getCryptoKeys)},
+	)
+}
+
+func (a *API) getProxies(w http.ResponseWriter, r *http.Request) error {
+	all, err := a.Proxies.All(r.Context(), a.actor(r))
+	if err != nil {
+		return err
+	}
+	return reply(w, http.StatusOK, coder.WorkspaceProxiesRegions{Regions: all})
+}
+
+func (a *API) postProxy(w http.ResponseWriter, r *http.Request) error {
+	req, err := decode[coder.CreateWorkspaceProxyRequest](r)
+	if err != nil {
+		return err
+	}
+	out, err := a.Proxies.Create(r.Context(), a.actor(r), req)
+	if err != nil {
+		return err
+	}
+	return reply(w, http.StatusCreated, out)
+}
+
+func (a *API) getProxy(w http.ResponseWriter, r *http.Request) error {
+	out, err := a.Proxies.One(r.Context(), a.actor(r), r.PathValue("workspaceproxy"))
+	if err != nil {
+		return err
+	}
+	return reply(w, http.StatusOK, out)
+}
+
+func (a *API) patchProxy(w http.ResponseWriter, r *http.Request) error {
+	req, err := decode[coder.PatchWorkspaceProxy](r)
+	if err != nil {
+		return err
+	}
+	out, err := a.Proxies.Update(r.Context(), a.actor(r), r.PathValue("workspaceproxy"), req)
+	if err != nil {
+		return err
+	}
+	return reply(w, http.StatusOK, out)
+}
+
+func (a *API) deleteProxy(w http.ResponseWriter, r *http.Request) error {
+	if err := a.Proxies.Delete(r.Context(), a.actor(r), r.PathValue("workspaceproxy")); err != nil {
+		return err
+	}
+	return reply(w, http.StatusOK, coder.Response{Message: "The workspace proxy is deleted, and its token is good no more"})
+}
+
+// getRegions tells from where workspaces can be reached.
+func (a *API) getRegions(w http.ResponseWriter, r *http.Request) error {
+	if a.Proxies != nil {
+		all, err := a.Proxies.Regions(r.Context())
+		if err != nil {
+			return err
+		}
+		return reply(w, http.StatusOK, coder.RegionsResponse{Regions: all})
+	}
+	id, _ := uuid.Parse(a.DeploymentID) // without one it is the zero id
+	return reply(w, http.StatusOK, coder.RegionsResponse{Regions: []coder.Region{{
+		ID: id, Name: coder.PrimaryProxy, DisplayName: "Default", Healthy: true,
+		PathAppURL: a.AccessURL.String(), WildcardHostname: a.AppHosts.String(),
+	}}})
+}
+
+// asProxy lets a workspace proxy in by its token.
+func (a *API) asProxy(next func(w http.ResponseWriter, r *http.Request, p proxy.Proxy) error) HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		p, err := a.Proxies.Authenticate(r.Context(), r.Header.Get(client.ProxyTokenHeader))
+		if err != nil {
+			if limited := a.limits.take("ip " + a.origin(r).IP.String()); limited != nil {
+				return limited
+			}
+			return err
+		}
+		return next(w, r, p)
+	}
+}
+
+func (a *API) postRegister(w http.ResponseWriter, r *http.Request, p proxy.Proxy) error {
+	req, err := decode[coder.RegisterWorkspaceProxyRequest](r)
+	if err != nil {
+		return err
+	}
+	if at, err := url.Parse(req.AccessURL); err == nil { // Register says what is wrong with another
+		hosts, err := app.ParseHosts(req.WildcardHostname, at)
+		if err != nil {
+			return coder.Invalid("wildcard_hostname", "%q is not a host name such as *.sydney.example.com", clip(req.WildcardHostname, 100))
+		}
+		req.WildcardHostname = hosts.String()
+	}
+	siblings, err := a.Proxies.Register(r.Context(), p, req)
+	if err != nil {
+		return err
+	}
+	return reply(w, http.StatusCreated, coder.RegisterWorkspaceProxyResponse{SiblingReplicas: siblings})
+}
+
+func (a *API) postDeregister(w http.ResponseWriter, r *http.Request, p proxy.Proxy) error {
+	req, err := decode[coder.DeregisterWorkspaceProxyRequest](r)
+	if err != nil {
+		return err
+	}
+	if err := a.Proxies.Deregister(r.Context(), p, req.ReplicaID); err != nil {
+		return err
+	}
+	return done(w)
+}
+
+// postAppToken gives a proxy a pass for its visitor, whom it knows by their
+// token or, on the host of an app, by their session there.
+func (a *API) postAppToken(w http.ResponseWriter, r *http.Request, _ proxy.Proxy) error {
+	req, err := decode[coder.IssueAppTokenRequest](r)
+	if err != nil {
+		return err
+	}
+	q := req.AppRequest
+	method := app.Method(q.AccessMethod)
+	if method != app.MethodPath && method != app.MethodSubdomain {
+		return coder.Invalid("access_method", "must be path or subdomain, got %q", clip(q.AccessMethod, 40))
+	}
+	visitor, err := a.visitor(r, req)
+	if err != nil {
+		return err
+	}
+	name := app.Name{Owner: q.UsernameOrID, Workspace: q.WorkspaceNameOrID, Agent: q.AgentNameOrID, App: q.AppSlugOrPort}
+	if workspace, agent, ok := strings.Cut(name.Workspace, "."); ok && name.Agent == "" {
+		name.Workspace, name.Agent = workspace, agent
+	}
+	t, err := a.Apps.Find(r.Context(), name)
+	if err != nil && !coder.Is(err, coder.CodeNotFound) {
+		return err
+	}
+	if err != nil || !t.Allows(visitor, method, a.AppRules) {
+		if visitor.UserID == uuid.Nil {
+			return coder.Errorf(coder.CodeUnauthenticated, "Sign in to open this app")
+		}
+		return coder.Errorf(coder.CodeNotFound, "There is no such app, or you may not open it")
+	}
+	if !t.Running {
+		return coder.Errorf(coder.CodeConflict, "The workspace %s of %s is not running", t.WorkspaceName, t.OwnerName)
+	}
+	pass, err := a.Apps.NewPass(visitor, method, name, t)
+	if err != nil {
+		return err
+	}
+	return reply(w, http.StatusCreated, coder.IssueSignedAppTokenResponse{SignedTokenStr: pass})
+}
+
+// visitor is who opens an app at a proxy; the zero Subject is somebody who is
+// not signed in.
+func (a *API) visitor(r *http.Request, req coder.IssueAppTokenRequest) (access.Subject, error) {
+	if req.SessionToken == "" {
+		return access.Subject{}, nil
+	}
+	var who access.Subject
+	var err error
+	if identity.IsToken(req.SessionToken) {
+		who, err = a.Identity.Authenticate(r.Context(), req.SessionToken, a.origin(r))
+	} else if key, _, ok := a.Apps.Session(req.SessionToken, app.HostName(req.AppHostname)); ok {
+		who, err = a.Identity.AuthenticateKey(r.Context(), key, a.origin(r))
+	}
+	if coder.Is(err, coder.CodeUnauthenticated) {
+		return access.Subject{}, nil // who was signed in once is nobody now, who may open what is public
+	}
+	return who, err
+}
+
+func (a *API) postAppStats(w http.ResponseWriter, r *http.Request, _ proxy.Proxy) error {
+	req, err := decode[coder.ReportAppStatsRequest](r)
+	if err != nil {
+		return err
+	}
+	if err := a.Apps.Report(r.Context(), req.Stats); err != nil {
+		return err
+	}
+	return done(w)
+}
+
+// getCryptoKeys gives a proxy the keys of passes, and of nothing else.
+func (a *API) getCryptoKeys(w http.ResponseWriter, r *http.Request, _ proxy.Proxy) error {
+	if f := r.URL.Query().Get("feature"); f != string(app.FeaturePass) {
+		return coder.Invalid("feature", "a proxy may have the keys of %s, not of %q", app.FeaturePass, clip(f, 40))
+	}
+	return reply(w, http.StatusOK, coder.CryptoKeysResponse{CryptoKeys: a.Apps.PassKeys()})
+}
