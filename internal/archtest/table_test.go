@@ -13,8 +13,8 @@ var tiers = []tier{
 	{0, "vocabulary", []string{"."}, nil},
 	{1, "contracts", []string{"api/...", "client"}, []string{".", "api/..."}},
 	{2, "mechanisms", []string{
-		"internal/access", "internal/archive", "internal/echo", "internal/filelock", "internal/initscript", "internal/instance", "internal/lifecycle", "internal/mail", "internal/notify",
-		"internal/postgres", "internal/postgres/embedded", "internal/postgres/sqlc", "internal/pty", "internal/screen", "internal/sshd", "internal/switchboard",
+		"internal/access", "internal/archive", "internal/echo", "internal/filelock", "internal/gitauth", "internal/initscript", "internal/instance", "internal/lifecycle", "internal/mail", "internal/notify",
+		"internal/postgres", "internal/postgres/embedded", "internal/postgres/sqlc", "internal/pty", "internal/screen", "internal/sshd", "internal/startup", "internal/switchboard",
 		"internal/telemetry", "internal/terraform/...", "internal/tfprovider", "internal/tunnel/...", "internal/usage", "internal/warm", "examples",
 	}, []string{".", "api/...", "client", "internal/lifecycle", "internal/telemetry"}},
 	{3, "use cases", []string{
@@ -52,7 +52,7 @@ var pairs = map[string]map[string]string{
 	"internal/presence":     {"internal/resource": "agents are resources' children"},
 	"internal/login":        {"internal/identity": "who people are here", "internal/organization": "access lists that forget who leaves"},
 	"internal/identity":     {"internal/organization": "access lists that forget who leaves"},
-	"internal/agent":        {"internal/tunnel": "its end of the tunnel", "internal/tunnel/relay": "the way there", "internal/sshd": "sessions", "internal/pty": "terminals that outlive their viewers", "internal/usage": "what is watched"},
+	"internal/agent":        {"internal/tunnel": "its end of the tunnel", "internal/tunnel/relay": "the way there", "internal/sshd": "sessions", "internal/pty": "terminals that outlive their viewers", "internal/startup": "the order of what starts", "internal/usage": "what is watched"},
 	"internal/pty":          {"internal/tunnel": "viewers come through it", "internal/sshd": "the shells", "internal/screen": "what terminals show"},
 	"internal/provisionerd": {"internal/terraform": "an engine", "internal/archive": "module files", "internal/initscript": "the agent's bootstrap", "internal/echo": "an engine for tests"},
 	"internal/server":       {"./...": "it assembles everything"},
@@ -64,7 +64,7 @@ var pairs = map[string]map[string]string{
 	"internal/operator/aggregated":   {"internal/operator/round": "what controllers are given, and a server's authorities", "internal/operator/remote": "the server"},
 	"internal/operator/provisioner":  {"internal/operator/shape": "the shape of pods", "internal/operator/apply": "how objects come about", "internal/operator/remote": "the server", "internal/operator/round": "what rounds have in common"},
 	// A family imports no other; each process is linked by one of them only.
-	"internal/cli/inside":      {"internal/agent": "the agent it starts", "internal/usage": "what stat shows"},
+	"internal/cli/inside":      {"internal/agent": "the agent it starts", "internal/gitauth": "what git asks", "internal/startup": "what sync asks", "internal/usage": "what stat shows"},
 	"internal/cli/provisioner": {"internal/provisionerd": "the provisioner it starts", "internal/terraform": "its engine", "internal/server": "the engines by name", "internal/telemetry": "its log and metrics"},
 	"internal/cli/remote":      {"internal/tunnel": "clients are a tunnel's other end"},
 	"internal/cli/serve":       {"internal/server": "the server it starts", "internal/telemetry": "its log"},
@@ -93,7 +93,7 @@ var confined = map[string][]string{
 	"golang.org/x/oauth2":                        {"internal/login"},
 	"k8s.io":                                     {"internal/operator", "api/aggregation", "api/v1alpha1", "cmd/coder-operator"},
 	"sigs.k8s.io":                                {"internal/operator", "api/aggregation", "api/v1alpha1", "cmd/coder-operator"},
-	"net/http":                                   {"internal/operator", "client", "internal/agentapi", "internal/appproxy", "internal/instance", "internal/httpapi", "internal/provisionapi", "internal/telemetry", "internal/login", "internal/server", "internal/servertest", "internal/provisionerd", "internal/agent", "internal/agenttest", "internal/cli/app", "internal/tunnel", "internal/switchboard", "internal/terraform", "internal/bench", "web", "e2e"},
+	"net/http":                                   {"internal/operator", "client", "internal/agentapi", "internal/appproxy", "internal/instance", "internal/httpapi", "internal/provisionapi", "internal/telemetry", "internal/login", "internal/server", "internal/servertest", "internal/provisionerd", "internal/agent", "internal/startup", "internal/gitauth", "internal/agenttest", "internal/cli/app", "internal/tunnel", "internal/switchboard", "internal/terraform", "internal/bench", "web", "e2e"},
 }
 
 // Budgets of hand-written code outside of tests.

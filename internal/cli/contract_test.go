@@ -48,6 +48,11 @@ var beyond = map[string]string{
 	"wsproxy edit":                           "the contract has the endpoints of proxies, and lost the pages",
 	"wsproxy regenerate-token":               "the contract has the endpoints of proxies, and lost the pages",
 	"wsproxy delete":                         "the contract has the endpoints of proxies, and lost the pages",
+	"exp sync ping":                          "known from guides, which have no pages of commands",
+	"exp sync want":                          "as exp sync ping",
+	"exp sync start":                         "as exp sync ping",
+	"exp sync complete":                      "as exp sync ping",
+	"exp sync status":                        "as exp sync ping",
 	"config-ssh --remove":                    "taking the section out again is our own",
 }
 

@@ -496,6 +496,7 @@ type WorkspaceAgent struct {
 	CreatedAt                time.Time
 	UpdatedAt                time.Time
 	ResourceMonitors         []coder.WorkspaceAgentMonitor
+	CurrentWorkspaceID       *uuid.UUID
 }
 
 type WorkspaceAgentLog struct {
