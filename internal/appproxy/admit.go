@@ -38,7 +38,7 @@ func (p *Proxy) admit(w http.ResponseWriter, r *http.Request, v *visit) error {
 	if v.method == app.MethodPath && strings.EqualFold(v.name.Owner, "me") && actor.UserID != uuid.Nil {
 		to := *r.URL
 		to.Path, to.RawPath = "/@"+actor.Username+strings.TrimPrefix(r.URL.Path, "/@"+v.name.Owner), ""
-		http.Redirect(w, r, to.String(), http.StatusTemporaryRedirect)
+		send(w, r, to.String(), http.StatusTemporaryRedirect)
 		return nil
 	}
 	t, err := p.c.Apps.Find(r.Context(), v.name)
@@ -138,7 +138,7 @@ func (p *Proxy) signIn(w http.ResponseWriter, r *http.Request, v *visit) error {
 		to.RawQuery = url.Values{"redirect_uri": {back.String()}}.Encode()
 	}
 	w.Header().Set("Cache-Control", "no-store")
-	http.Redirect(w, r, to.String(), http.StatusSeeOther)
+	send(w, r, to.String(), http.StatusSeeOther)
 	return nil
 }
 
@@ -167,7 +167,7 @@ func (p *Proxy) ready(w http.ResponseWriter, r *http.Request, v *visit) error {
 		return err
 	}
 	answered := func(to string) error {
-		http.Redirect(w, r, to, http.StatusTemporaryRedirect)
+		send(w, r, to, http.StatusTemporaryRedirect)
 		v.target = nil
 		return nil
 	}
@@ -194,7 +194,7 @@ func (p *Proxy) reachable(w http.ResponseWriter, r *http.Request, v *visit) (don
 		to := *p.c.AccessURL
 		to.Path = "/@" + t.OwnerName + "/" + t.WorkspaceName + "." + t.AgentName + "/terminal"
 		to.RawQuery = url.Values{"app": {t.App}}.Encode()
-		http.Redirect(w, r, to.String(), http.StatusTemporaryRedirect)
+		send(w, r, to.String(), http.StatusTemporaryRedirect)
 		v.target = nil
 		return true, nil
 	case t.External:

@@ -116,7 +116,7 @@ func (p *Proxy) landing(w http.ResponseWriter, r *http.Request, v *visit) bool {
 			}
 		}
 	}
-	http.Redirect(w, r, here.String(), http.StatusSeeOther)
+	send(w, r, here.String(), http.StatusSeeOther)
 	return true
 }
 

@@ -147,7 +147,7 @@ func (p *Proxy) broken(w http.ResponseWriter, out *http.Request, err error) {
 	}
 	if now, findErr := p.c.Apps.Find(r.Context(), v.name); findErr == nil {
 		if v.known && now.AgentID != v.target.AgentID && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
-			http.Redirect(w, r, p.here(r).String(), http.StatusTemporaryRedirect)
+			send(w, r, p.here(r).String(), http.StatusTemporaryRedirect)
 			return
 		}
 		if why := unreachable(&now); why != nil {

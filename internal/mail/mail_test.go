@@ -50,6 +50,7 @@ func (s *smtpServer) config() mail.Config {
 }
 
 func TestWaysToSend(t *testing.T) {
+	cert, key := clientCertificate(t)
 	for what, c := range map[string]struct {
 		server    func(*smtpServer)
 		mailer    func(*mail.Config)
@@ -63,6 +64,10 @@ func TestWaysToSend(t *testing.T) {
 		"to a name that is not its":    {nil, func(c *mail.Config) { c.ServerName, c.CAFile, c.SkipVerify = "", "", true }, true, ""},
 		"signed in":                    {func(s *smtpServer) { s.user = "ann" }, func(c *mail.Config) { c.Username, c.Password = "ann", "hush" }, true, "PLAIN "},
 		"signed in as somebody else":   {func(s *smtpServer) { s.user = "ann" }, func(c *mail.Config) { c.Username, c.Password, c.Identity = "ann", "hush", "coder" }, true, "PLAIN coder"},
+		"signed in by LOGIN alone":     {func(s *smtpServer) { s.user, s.ways = "ann", "LOGIN" }, func(c *mail.Config) { c.Username, c.Password = "ann", "hush" }, true, "LOGIN"},
+		"with a certificate":           {func(s *smtpServer) { s.known = cert }, func(c *mail.Config) { c.CertFile, c.KeyFile = cert, key }, true, ""},
+		"a certificate from the first": {func(s *smtpServer) { s.known, s.implied = cert, true }, func(c *mail.Config) { c.CertFile, c.KeyFile, c.ForceTLS = cert, key, true }, true, ""},
+		"a certificate and LOGIN":      {func(s *smtpServer) { s.known, s.user, s.ways = cert, "ann", "LOGIN" }, func(c *mail.Config) { c.CertFile, c.KeyFile, c.Username, c.Password = cert, key, "ann", "hush" }, true, "LOGIN"},
 		"signed in with a file's word": {func(s *smtpServer) { s.user = "ann" }, func(c *mail.Config) { c.Username, c.PasswordFile = "ann", passwordFile(t) }, true, "PLAIN "},
 	} {
 		t.Run(what, func(t *testing.T) {
@@ -78,6 +83,9 @@ func TestWaysToSend(t *testing.T) {
 			got := s.next()
 			if got.secure != c.secure || got.mechanism != c.mechanism || got.hello != "coder.example.com" {
 				t.Errorf("sent by %+v", got)
+			}
+			if (got.shown == "coder.test") != (s.known != "") {
+				t.Errorf("it showed the certificate of %q", got.shown)
 			}
 			if !strings.Contains(got.from, "<coder@example.com>") || got.to != "TO:<ann@example.com>" ||
 				!strings.Contains(got.text, "Hello Ann,") || !strings.Contains(got.text, "\n.a line with a dot") || !strings.Contains(got.text, "Subject: =?UTF-8?") {
@@ -95,6 +103,8 @@ func passwordFile(t *testing.T) string {
 }
 
 func TestRefusedSending(t *testing.T) {
+	known, _ := clientCertificate(t)
+	cert, key := clientCertificate(t)
 	for what, c := range map[string]struct {
 		server func(*smtpServer)
 		mailer func(*mail.Config)
@@ -103,6 +113,11 @@ func TestRefusedSending(t *testing.T) {
 		"a certificate of another name": {nil, func(c *mail.Config) { c.ServerName = "other.test" }},
 		"no STARTTLS, which must be":    {func(s *smtpServer) { s.noTLS = true }, func(c *mail.Config) { c.StartTLS = true }},
 		"a wrong password":              {func(s *smtpServer) { s.user = "ann" }, func(c *mail.Config) { c.Username, c.Password = "ann", "wrong-word" }},
+		"a wrong password by LOGIN":     {func(s *smtpServer) { s.user, s.ways = "ann", "LOGIN" }, func(c *mail.Config) { c.Username, c.Password = "ann", "wrong-word" }},
+		"a password in the clear":       {func(s *smtpServer) { s.user, s.ways, s.noTLS = "ann", "LOGIN", true }, func(c *mail.Config) { c.Username, c.Password = "ann", "wrong-word" }},
+		"no way to sign in by":          {func(s *smtpServer) { s.user, s.ways = "ann", "GSSAPI" }, func(c *mail.Config) { c.Username, c.Password = "ann", "wrong-word" }},
+		"no certificate":                {func(s *smtpServer) { s.known = known }, nil},
+		"another's certificate":         {func(s *smtpServer) { s.known = known }, func(c *mail.Config) { c.CertFile, c.KeyFile = cert, key }},
 		"nobody signed in":              {func(s *smtpServer) { s.user = "ann" }, nil},
 		"nobody there":                  {func(s *smtpServer) {}, func(c *mail.Config) { c.Smarthost = "127.0.0.1:1" }},
 	} {
@@ -187,6 +202,9 @@ func TestForgottenPassword(t *testing.T) {
 	found := regexp.MustCompile(`(?m)^    ([A-Z0-9]{20,})\r?$`).FindStringSubmatch(got.text)
 	if got.to != "TO:<ann@example.com>" || found == nil || !strings.Contains(got.text, "Hello ann") {
 		t.Fatalf("the e-mail to %s is\n%s", got.to, got.text)
+	}
+	if !strings.Contains(strings.ReplaceAll(got.text, "=\n", ""), s.AccessURL().String()+"/reset-password") {
+		t.Errorf("it does not say where to give it:\n%s", got.text)
 	}
 	const fresh = "another horse, another battery"
 	change := func(code string) error {

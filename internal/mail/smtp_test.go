@@ -2,6 +2,7 @@ package mail_test
 
 import (
 	"bufio"
+	"cmp"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -33,6 +34,8 @@ type smtpServer struct {
 	noTLS   bool   // does not offer STARTTLS
 	implied bool   // TLS from the first byte
 	user    string // who must sign in, with the password "hush"; "": nobody
+	ways    string // to sign in by; "": PLAIN LOGIN
+	known   string // file with the certificate that clients must show; "": none need
 
 	mu      sync.Mutex
 	refuse  int // so many messages are refused for now
@@ -44,6 +47,7 @@ type smtpServer struct {
 type received struct {
 	hello, from, to, text, mechanism string
 	secure                           bool
+	shown                            string // the name in the client's certificate
 }
 
 func newSMTP(t *testing.T, change func(*smtpServer)) *smtpServer {
@@ -52,6 +56,9 @@ func newSMTP(t *testing.T, change func(*smtpServer)) *smtpServer {
 	s.tls, s.caFile = certificate(t)
 	if change != nil {
 		change(s)
+	}
+	if s.known != "" {
+		s.tls.ClientCAs, s.tls.ClientAuth = pool(t, s.known), tls.RequireAndVerifyClientCert
 	}
 	var err error
 	if s.ln, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
@@ -96,13 +103,53 @@ func certificate(t *testing.T) (*tls.Config, string) {
 	return &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}}, file
 }
 
+// pool gives the certificates of a file.
+func pool(t *testing.T, file string) *x509.CertPool {
+	t.Helper()
+	b, err := os.ReadFile(file)
+	must(t, err)
+	p := x509.NewCertPool()
+	if !p.AppendCertsFromPEM(b) {
+		t.Fatalf("%s holds no certificate", file)
+	}
+	return p
+}
+
+// clientCertificate makes a certificate to sign in with, and its key, as files.
+func clientCertificate(t *testing.T) (cert, key string) {
+	t.Helper()
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	must(t, err)
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: "coder.test"}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &private.PublicKey, private)
+	must(t, err)
+	pkcs8, err := x509.MarshalPKCS8PrivateKey(private)
+	must(t, err)
+	cert, key = filepath.Join(t.TempDir(), "client.pem"), filepath.Join(t.TempDir(), "client.key")
+	must(t, os.WriteFile(cert, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o600))
+	must(t, os.WriteFile(key, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: pkcs8}), 0o600))
+	return cert, key
+}
+
+// whose gives the name in the certificate that a client shows.
+func whose(conn net.Conn) string {
+	c, ok := conn.(*tls.Conn)
+	if !ok || c.Handshake() != nil || len(c.ConnectionState().PeerCertificates) == 0 {
+		return ""
+	}
+	return c.ConnectionState().PeerCertificates[0].Subject.CommonName
+}
+
 // serve speaks with one client until it leaves.
 func (s *smtpServer) serve(conn net.Conn) {
 	defer func() { conn.Close() }()                    //nolint:errcheck // it may be gone
 	conn.SetDeadline(time.Now().Add(30 * time.Second)) //nolint:errcheck // a test that hangs fails anyway
 	in := textproto.NewReader(bufio.NewReader(conn))
 	say := func(format string, args ...any) { fmt.Fprintf(conn, format+"\r\n", args...) } //nolint:errcheck // it may be gone
-	r, signedIn := received{secure: s.implied}, s.user == ""
+	r, signedIn := received{secure: s.implied, shown: whose(conn)}, s.user == ""
 	say("220 mail.test")
 	for {
 		line, err := in.ReadLine()
@@ -117,7 +164,7 @@ func (s *smtpServer) serve(conn net.Conn) {
 			if !s.noTLS && !r.secure {
 				say("250-STARTTLS")
 			}
-			say("250-AUTH PLAIN LOGIN")
+			say("250-AUTH %s", cmp.Or(s.ways, "PLAIN LOGIN"))
 			say("250 8BITMIME")
 		case "STARTTLS":
 			say("220 go on")
@@ -125,7 +172,7 @@ func (s *smtpServer) serve(conn net.Conn) {
 			if secured.Handshake() != nil {
 				return
 			}
-			conn, r.secure = secured, true
+			conn, r.secure, r.shown = secured, true, whose(secured)
 			in = textproto.NewReader(bufio.NewReader(conn))
 		case "AUTH":
 			r.mechanism, signedIn = s.auth(in, say, rest)

@@ -44,8 +44,10 @@ somebody, you we hope, wants to set a new password for your account at
 
     %s
 
+Give it at %s
+
 If it was not you, there is nothing to do: your password stays as it is.
-`, u.Username, s.accessURL, passcode),
+`, u.Username, s.accessURL, passcode, s.accessURL.JoinPath("reset-password")),
 		})
 		return nil
 	}
