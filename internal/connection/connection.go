@@ -33,6 +33,7 @@ type Config struct {
 	Now       func() time.Time // nil: time.Now
 	ReplicaID uuid.UUID        // this server
 	Retention time.Duration    // how long the record is kept; 0: for ever
+	Changed   func()           // called when something was written down; nil: nobody wants to know
 }
 
 // Bounds of what is in memory, and times.
@@ -223,8 +224,12 @@ func (s *Service) Flush(ctx context.Context) error {
 		defer s.mu.Unlock()
 		s.opened, s.closed = append(opened, s.opened...), append(closed, s.closed...)
 		s.opened = s.opened[:min(len(s.opened), maxQueued)]
+		return err
 	}
-	return err
+	if s.c.Changed != nil {
+		s.c.Changed()
+	}
+	return nil
 }
 
 func (s *Service) rows(opened []entry) sqlc.ConnectionsOpenedParams {

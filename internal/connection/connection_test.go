@@ -21,8 +21,9 @@ func TestConnections(t *testing.T) {
 	h := agenttest.New(t)
 	w := h.Workspace("dev")
 	now := time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)
+	changes := 0
 	server := func() *connection.Service {
-		return connection.New(connection.Config{Store: h.Store, Now: func() time.Time { return now }, ReplicaID: uuid.New(), Retention: 24 * time.Hour})
+		return connection.New(connection.Config{Store: h.Store, Changed: func() { changes++ }, Now: func() time.Time { return now }, ReplicaID: uuid.New(), Retention: 24 * time.Hour})
 	}
 	s := server()
 	all := func(f connection.Search) coder.ConnectionLogResponse {
@@ -48,6 +49,10 @@ func TestConnections(t *testing.T) {
 	s.Open(connection.Connection{Type: coder.ConnectionTypeSSH, AgentID: uuid.New()})("of an agent that is gone")
 
 	logs := all(connection.Search{})
+	all(connection.Search{})
+	if changes != 1 {
+		t.Errorf("told %d times of what was written once", changes)
+	}
 	if len(logs.ConnectionLogs) != 3 {
 		t.Fatalf("%d entries: %+v", len(logs.ConnectionLogs), logs.ConnectionLogs)
 	}

@@ -119,8 +119,15 @@ func (s *Service) SetOrganizationSync(ctx context.Context, actor access.Subject,
 			if err := checkMapping(v.Field, v.Mapping); err != nil {
 				return err
 			}
+			old, err := organizationSettings(ctx, q)
+			if err != nil {
+				return err
+			}
 			for name, ids := range v.Mapping {
 				for _, id := range ids {
+					if slices.Contains(old.Mapping[name], id) {
+						continue // it may be deleted since
+					}
 					if _, err := q.OrganizationByID(ctx, id); coder.Is(err, coder.CodeNotFound) {
 						return coder.Invalid("mapping", "%.64q: there is no organization %s", name, id)
 					} else if err != nil {
@@ -144,13 +151,21 @@ func (s *Service) SetGroupSync(ctx context.Context, actor access.Subject, org co
 			if err := checkMapping(v.Field, v.Mapping); err != nil {
 				return err
 			}
+			old, err := s.groupSettings(ctx, q, org)
+			if err != nil {
+				return err
+			}
 			for name, texts := range v.Mapping {
-				ids := make([]uuid.UUID, len(texts))
-				for i, t := range texts {
-					var err error
-					if ids[i], err = uuid.Parse(t); err != nil {
+				var ids []uuid.UUID
+				for _, t := range texts {
+					if slices.Contains(old.Mapping[name], t) {
+						continue // it may be deleted since
+					}
+					id, err := uuid.Parse(t)
+					if err != nil {
 						return coder.Invalid("mapping", "%.64q: %.64q is not the id of a group", name, t)
 					}
+					ids = append(ids, id)
 				}
 				known, err := q.GroupsAmong(ctx, org.ID, ids)
 				if err != nil {
@@ -186,11 +201,11 @@ func (s *Service) SetRoleSync(ctx context.Context, actor access.Subject, org cod
 			}
 			for name, roles := range v.Mapping {
 				for _, r := range roles {
+					if slices.Contains(old.Mapping[name], r) {
+						continue // it may be deleted since
+					}
 					if known[r].Name == "" {
 						return coder.Invalid("mapping", "%.64q: there is no role %.64q in %s", name, r, org.Name)
-					}
-					if slices.Contains(old.Mapping[name], r) {
-						continue
 					}
 					if err := actor.CheckHolds(known[r], org.ID); err != nil { // nobody gives what they have not
 						return err

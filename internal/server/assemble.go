@@ -241,7 +241,7 @@ func (s *Server) rooms(d facts) (rooms, error) {
 		Log: s.log.With(named("switchboard")...), Registerer: s.registry,
 	})
 	r.apps = app.New(app.Config{Store: store, Hub: r.hub, Vault: d.vault, Log: s.log.With(named("apps")...), NoUsage: s.c.Apps.NoUsage})
-	r.connections = connection.New(connection.Config{Store: store, Log: s.log.With(named("connection")...), ReplicaID: s.replica, Retention: s.c.ConnectionLogsRetention})
+	r.connections = connection.New(connection.Config{Store: store, Log: s.log.With(named("connection")...), ReplicaID: s.replica, Retention: s.c.ConnectionLogsRetention, Changed: func() { r.hub.Publish(notify.Kind(string(coder.RBACResourceConnectionLog))) }})
 	instances, badInstances := instance.New(instance.Config{})
 	r.agents = agentapi.New(agentapi.Config{
 		Instances: instances, BrowserOnly: s.c.BrowserOnly,
