@@ -1,6 +1,7 @@
 // What somebody who administers an organization does in the browser, against a real server:
 //   node test/journey-organizations.mjs URL PASSWORD people        an organization made; members, groups, roles
 //   node test/journey-organizations.mjs URL PASSWORD provisioners  daemons, keys, the queue that says why a job waits
+//   node test/journey-organizations.mjs URL PASSWORD provider      what an identity provider arranges
 //   node test/journey-organizations.mjs URL PASSWORD member        what a plain member sees
 import assert from 'node:assert/strict';
 import { sitDown } from './person.mjs';
@@ -115,6 +116,53 @@ const journeys = {
     await shows('No job matches');
     await page.goto('/organizations/coder/jobs?status=canceled&tags=zone%3Dmars');
     await page.getByRole('row', { name: /waits/ }).waitFor();
+  },
+
+  async provider() {
+    await login('admin@example.com');
+    await page.request.post('/api/v2/organizations', { data: { name: 'desk', display_name: '<b>Desk</b>' } });
+    await page.request.post('/api/v2/organizations/desk/groups', { data: { name: 'crew' } });
+    await page.goto('/organizations/desk/sync');
+    const groups = page.getByRole('region', { name: 'Groups' });
+    await groups.getByLabel('Claim').fill('teams');
+    await groups.getByLabel('Only names that match').fill('(');
+    await groups.getByRole('button', { name: 'Save' }).click();
+    await groups.getByRole('alert').waitFor(); // no regular expression
+    await groups.getByLabel('Only names that match').fill('^eng-');
+    await groups.getByRole('switch', { name: 'Make groups that are not there' }).check();
+    await groups.getByRole('button', { name: 'Save' }).click();
+    await groups.getByText('Saved.').waitFor();
+    const map = async (section, given, name) => {
+      await section.getByRole('combobox', { name: 'The provider says' }).fill(given);
+      await section.getByRole('combobox', { name: /^Becomes/ }).click();
+      await page.getByRole('option', { name, exact: true }).click();
+      await page.keyboard.press('Escape');
+      await section.getByRole('button', { name: 'Map', exact: true }).click();
+      await section.getByRole('row', { name: given }).getByText(name).waitFor();
+    };
+    await map(groups, '<i>eng</i> 🏔', 'crew');
+    const roles = page.getByRole('region', { name: 'Roles' });
+    await roles.getByLabel('Claim').fill('roles');
+    await roles.getByRole('button', { name: 'Save' }).click();
+    await roles.getByText('Saved.').waitFor();
+    await map(roles, 'boss', 'Organization Admin');
+    await person.reads();
+    const read = async (path) => (await page.request.get(`/api/v2${path}`)).json();
+    const set = await read('/organizations/desk/settings/idpsync/groups');
+    assert.deepEqual([set.field, set.regex_filter, set.auto_create_missing_groups, Object.keys(set.mapping)], ['teams', '^eng-', true, ['<i>eng</i> 🏔']]);
+    assert.deepEqual((await read('/organizations/desk/settings/idpsync/roles')).mapping, { boss: ['organization-admin'] });
+    await button('Map <i>eng</i> 🏔 to crew no longer').click();
+    await groups.getByText('No value is mapped.').waitFor();
+
+    await page.goto('/deployment/sync');
+    const organizations = page.getByRole('region', { name: 'Organizations' });
+    await map(organizations, 'desk people', '<b>Desk</b>');
+    await organizations.getByLabel('Claim').fill('orgs');
+    await organizations.getByRole('switch', { name: 'Everybody is in the default organization' }).check();
+    await organizations.getByRole('button', { name: 'Save' }).click();
+    await organizations.getByText('Saved.').waitFor();
+    await person.reads();
+    assert.equal((await read('/settings/idpsync/organization')).field, 'orgs');
   },
 
   async member() {
