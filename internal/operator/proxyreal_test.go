@@ -61,6 +61,7 @@ func (m *mate) Stop() {
 func proxyTown(t *testing.T) (*town, *httptest.Server) {
 	t.Helper()
 	cluster.Need(t)
+	t.Parallel()
 	w := &town{ns: cluster.Namespace(t), dir: t.TempDir()}
 	w.Server = servertest.Start(t, func(c *server.Config) { c.ProvisionerDaemons = 0 })
 	front := httptest.NewServer(httputil.NewSingleHostReverseProxy(w.AccessURL()))

@@ -41,7 +41,9 @@ func Object(ctx context.Context, c client.Client, live client.Reader, want clien
 		return err
 	}
 	have := want.DeepCopyObject().(client.Object) //nolint:forcetypeassert // a copy has the type of its original
-	err = read(ctx, c, live, have)
+	// Whose an object is that has been there for a moment is asked of the API
+	// server's own cache, which costs it little.
+	err = read(ctx, c, live, have, &client.GetOptions{Raw: &metav1.GetOptions{ResourceVersion: "0"}})
 	switch {
 	case apierrors.IsNotFound(err):
 	case err != nil:
@@ -62,13 +64,13 @@ func Object(ctx context.Context, c client.Client, live client.Reader, want clien
 
 // read reads an object from the cache, and past it what the cache leaves out:
 // what has not our label, and namespaces that the operator does not watch.
-func read(ctx context.Context, c, live client.Reader, o client.Object) error {
+func read(ctx context.Context, c, live client.Reader, o client.Object, opts ...client.GetOption) error {
 	key := client.ObjectKeyFromObject(o)
 	err := c.Get(ctx, key, o)
 	if err == nil || meta.IsNoMatchError(err) || live == c {
 		return err
 	}
-	return live.Get(ctx, key, o)
+	return live.Get(ctx, key, o, opts...)
 }
 
 // Ours says whether an object that is there was made for the resource that want
