@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
@@ -16,42 +17,70 @@ import (
 	"github.com/seed-2a7f8fe7/coder/api/aggregation/v1alpha1"
 )
 
-// updated gives what an update makes of the object that is there now. It must
-// name the version that it is made of, so that nobody undoes what they have not
-// seen. (OP-21)
-func (s *store) updated(ctx context.Context, now object, info rest.UpdatedObjectInfo, validate rest.ValidateObjectUpdateFunc) (object, error) {
-	o, err := info.UpdatedObject(ctx, now.DeepCopyObject())
+// update is what a request asks an Update for.
+type update struct {
+	info      rest.UpdatedObjectInfo
+	create    rest.ValidateObjectFunc
+	validate  rest.ValidateObjectUpdateFunc
+	mayCreate bool
+	options   *metav1.UpdateOptions
+}
+
+// wanted gives what an update makes of the object that is there now; found is why
+// there is none. Where the update may then make one it does, by create, and made
+// is not nil. An update must name the version that it is made of, so that nobody
+// undoes what they have not seen. (OP-21)
+func wanted[T object](ctx context.Context, s *store, now T, found error, u update,
+	create func(context.Context, runtime.Object, rest.ValidateObjectFunc, *metav1.CreateOptions) (runtime.Object, error),
+) (want T, made runtime.Object, err error) {
+	if apierrors.IsNotFound(found) && u.mayCreate {
+		o, err := u.info.UpdatedObject(ctx, s.New())
+		if err != nil {
+			return want, nil, err
+		}
+		made, err = create(ctx, o, u.create, &metav1.CreateOptions{DryRun: dryRun(u.options)})
+		return want, made, err
+	}
+	if found != nil {
+		return want, nil, found
+	}
+	o, err := u.info.UpdatedObject(ctx, now.DeepCopyObject())
 	if err != nil {
-		return nil, err
+		return want, nil, err
 	}
-	want, ok := o.(object)
+	want, ok := o.(T)
 	if !ok {
-		return nil, apierrors.NewBadRequest("the object is none of this resource")
+		return want, nil, apierrors.NewBadRequest("the object is no " + s.kind)
 	}
-	if p := info.Preconditions(); p != nil {
+	return want, nil, s.updatable(ctx, want, now, u)
+}
+
+// updatable judges an update by the metadata.
+func (s *store) updatable(ctx context.Context, want, now object, u update) error {
+	if p := u.info.Preconditions(); p != nil {
 		if err := s.precondition(now, p.UID, p.ResourceVersion); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	switch want.GetResourceVersion() {
 	case now.GetResourceVersion():
 	case "":
-		return nil, apierrors.NewInvalid(v1alpha1.GroupVersion().WithKind(s.kind).GroupKind(), now.GetName(), field.ErrorList{
+		return apierrors.NewInvalid(v1alpha1.GroupVersion().WithKind(s.kind).GroupKind(), now.GetName(), field.ErrorList{
 			field.Required(field.NewPath("metadata", "resourceVersion"), "an update must name the version that it is made of"),
 		})
 	default:
-		return nil, apierrors.NewConflict(s.GroupResource, now.GetName(), errOutdated)
+		return apierrors.NewConflict(s.GroupResource, now.GetName(), errOutdated)
 	}
 	if want.GetUID() != "" && want.GetUID() != now.GetUID() {
-		return nil, apierrors.NewConflict(s.GroupResource, now.GetName(), errOutdated)
+		return apierrors.NewConflict(s.GroupResource, now.GetName(), errOutdated)
 	}
-	if validate != nil {
-		if err := validate(ctx, want.DeepCopyObject(), now.DeepCopyObject()); err != nil {
-			return nil, err
+	if u.validate != nil {
+		if err := u.validate(ctx, want.DeepCopyObject(), now.DeepCopyObject()); err != nil {
+			return err
 		}
 	}
 	unkept(ctx, want, now)
-	return want, nil
+	return nil
 }
 
 // errOutdated says that an object changed since whoever asks has read it.

@@ -27,21 +27,19 @@ type store struct {
 	log      *slog.Logger
 	list     func() runtime.Object
 	singular string
-	short    []string
 	columns  []column
 	// attributes are the fields that objects may be selected by, beside name and
 	// namespace.
 	attributes func(object) fields.Set
 }
 
-// New, NewList, Destroy, NamespaceScoped, GetSingularName and ShortNames tell the
+// New, NewList, Destroy, NamespaceScoped and GetSingularName tell the
 // library what the resource is.
 func (s *store) New() runtime.Object     { return s.empty() }
 func (s *store) NewList() runtime.Object { return s.list() }
 func (s *store) Destroy()                {}
 func (s *store) NamespaceScoped() bool   { return true }
 func (s *store) GetSingularName() string { return s.singular }
-func (s *store) ShortNames() []string    { return s.short }
 func (s *store) Categories() []string    { return []string{"coder"} }
 
 // resume is where the next page of a list begins.

@@ -182,24 +182,9 @@ func (s templates) make(ctx context.Context, at *site, in *v1alpha1.CoderTemplat
 // Update changes how a template shows, its active version, or its files. (OP-22)
 func (s templates) Update(ctx context.Context, name string, info rest.UpdatedObjectInfo, create rest.ValidateObjectFunc, validate rest.ValidateObjectUpdateFunc, mayCreate bool, options *metav1.UpdateOptions) (runtime.Object, bool, error) {
 	at, t, now, from, err := s.get(ctx, name)
-	if apierrors.IsNotFound(err) && mayCreate {
-		o, err := info.UpdatedObject(ctx, s.New())
-		if err != nil {
-			return nil, false, err
-		}
-		out, err := s.Create(ctx, o, create, &metav1.CreateOptions{DryRun: dryRun(options)})
-		return out, err == nil, err
-	}
-	if err != nil {
-		return nil, false, err
-	}
-	o, err := s.updated(ctx, now, info, validate)
-	if err != nil {
-		return nil, false, err
-	}
-	want, ok := o.(*v1alpha1.CoderTemplate)
-	if !ok {
-		return nil, false, apierrors.NewBadRequest("the object is no CoderTemplate")
+	want, made, err := wanted(ctx, s.store, now, err, update{info, create, validate, mayCreate, options}, s.Create)
+	if err != nil || made != nil {
+		return made, made != nil, err
 	}
 	files := len(want.Spec.Files) > 0 && !maps.Equal(want.Spec.Files, now.Spec.Files)
 	if errs := changeable(want, now, files, from.hidden); len(errs) > 0 {

@@ -244,24 +244,9 @@ func (s workspaces) request(ctx context.Context, at *site, in *v1alpha1.CoderWor
 // Update starts or stops a workspace: nothing else of it can be changed. (OP-21)
 func (s workspaces) Update(ctx context.Context, name string, info rest.UpdatedObjectInfo, create rest.ValidateObjectFunc, validate rest.ValidateObjectUpdateFunc, mayCreate bool, options *metav1.UpdateOptions) (runtime.Object, bool, error) {
 	at, w, now, err := s.get(ctx, name)
-	if apierrors.IsNotFound(err) && mayCreate {
-		o, err := info.UpdatedObject(ctx, s.New())
-		if err != nil {
-			return nil, false, err
-		}
-		out, err := s.Create(ctx, o, create, &metav1.CreateOptions{DryRun: dryRun(options)})
-		return out, err == nil, err
-	}
-	if err != nil {
-		return nil, false, err
-	}
-	o, err := s.updated(ctx, now, info, validate)
-	if err != nil {
-		return nil, false, err
-	}
-	want, ok := o.(*v1alpha1.CoderWorkspace)
-	if !ok {
-		return nil, false, apierrors.NewBadRequest("the object is no CoderWorkspace")
+	want, made, err := wanted(ctx, s.store, now, err, update{info, create, validate, mayCreate, options}, s.Create)
+	if err != nil || made != nil {
+		return made, made != nil, err
 	}
 	if errs := onlyRunning(want, now); len(errs) > 0 {
 		return nil, false, apierrors.NewInvalid(v1alpha1.GroupVersion().WithKind(s.kind).GroupKind(), name, errs)
