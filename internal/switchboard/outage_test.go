@@ -9,12 +9,14 @@ import (
 	"io"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/internal/switchboard"
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel"
+	"github.com/seed-2a7f8fe7/coder/internal/tunnel/relay"
 )
 
 // TestCuts breaks links while much is under way, both ways: every byte
@@ -126,18 +128,31 @@ func TestOfflineAgent(t *testing.T) {
 	ok(t, c.Close())
 }
 
-// TestAgentRestart wants a clear end, at once, when the agent is another.
+// TestAgentRestart wants a clear end when the agent was killed and another is
+// in its place. The killed one must not dial again: two that live fight for their
+// place until the server tells the former that it was displaced.
 func TestAgentRestart(t *testing.T) {
 	w := newWorld(t)
-	first := w.listen(func(c *tunnel.ListenConfig) {})
+	var killed atomic.Bool
+	w.listen(func(c *tunnel.ListenConfig) {
+		dial := c.Relay
+		c.Relay = func(ctx context.Context) (relay.Link, error) {
+			if killed.Load() {
+				<-ctx.Done()
+				return nil, ctx.Err()
+			}
+			return dial(ctx)
+		}
+	})
 	c := w.dial(tunnel.KindSSH)
-	_ = first
 	id, err := tunnel.NewIdentity()
 	ok(t, err)
+	killed.Store(true)
+	w.cut("agent")
 	w.listen(func(c *tunnel.ListenConfig) { c.Identity = id })
 	select {
 	case <-c.Done():
-	case <-time.After(10 * time.Second):
+	case <-time.After(2 * time.Minute): // far more than it takes, on a busy machine too
 		t.Fatal("the tunnel still lives")
 	}
 	if err := c.Err(); !coder.Is(err, coder.CodeUnavailable) || !strings.Contains(err.Error(), "restarted") {
