@@ -2,6 +2,7 @@ package switchboard_test
 
 import (
 	"context"
+	"fmt"
 	"runtime"
 	"strings"
 	"testing"
@@ -176,4 +177,21 @@ func TestReplicas(t *testing.T) {
 		t.Error(d)
 	}
 	ok(t, a.Stop(t.Context()))
+}
+
+// TestBoardFull refuses a client too many for good, but none that comes again, whose
+// link before is not missed yet.
+func TestBoardFull(t *testing.T) {
+	b := switchboard.New(switchboard.Config{})
+	id := uuid.New()
+	hello := func(i int) string { return fmt.Sprintf("attach %032x %s", i, instance) }
+	const most = 1000
+	for i := range most {
+		hears(t, attach(t, b.ClientLink, id, hello(i)), relay.TextOffline)
+	}
+	hears(t, attach(t, b.ClientLink, id, hello(7)), relay.TextOffline)
+	m, err := attach(t, b.ClientLink, id, hello(most)).Receive()
+	if websocket.CloseStatus(err) != relay.StatusRefused {
+		t.Errorf("one more gets %+v, %v", m, err)
+	}
 }

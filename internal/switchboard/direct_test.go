@@ -81,19 +81,7 @@ func BenchmarkDirect(b *testing.B) {
 		b.Run(map[string]string{"sink": "up", "source": "down"}[way], func(b *testing.B) {
 			w, c := benchIn(b, directWorld(b))
 			goesDirectly(b, c)
-			s, err := c.Open(b.Context(), tunnel.KindTCP, way)
-			ok(b, err)
-			p := make([]byte, block)
-			b.SetBytes(block)
-			for b.Loop() {
-				if way == "sink" {
-					_, err = s.Write(p)
-				} else {
-					_, err = io.ReadFull(s, p)
-				}
-				ok(b, err)
-			}
-			b.ReportMetric(float64(c.Stats().LostPackets+w.agent.Stats().LostPackets)/float64(b.N), "lost/op")
+			streams(b, w, c, way)
 			if name := c.Path(); name != tunnel.WayDirect {
 				b.Errorf("ended with %q", name)
 			}

@@ -88,14 +88,11 @@ func (b *Board) serveAgent(ctx context.Context, agentID uuid.UUID, instance rela
 	b.hold(ctx, agentID, e)
 	defer b.release(agentID, e)
 	defer b.agentLeft(agentID, h, e)
-	for {
-		m, err := l.Receive()
-		if err != nil {
-			return err
-		}
+	return relay.Each(l, func(m *relay.Message, _ bool) bool {
 		b.toClient(h, m)
 		m.Release()
-	}
+		return true
+	})
 }
 
 // meet tells an agent and a client of one another, or the client that its
@@ -150,7 +147,10 @@ func (b *Board) serveClient(agentID uuid.UUID, s relay.Session, instance relay.I
 	defer e.out.Close()
 	b.mu.Lock()
 	h := b.hub(agentID)
-	if h.clients >= maxClients {
+	h.mu.RLock()
+	again := h.sessions[s] != nil // takes the place of one
+	h.mu.RUnlock()
+	if h.clients >= maxClients && !again {
 		b.mu.Unlock()
 		return coder.Errorf(coder.CodeInvalid, "Too many connections to this agent: close some of the %d that are open", maxClients)
 	}
@@ -169,14 +169,11 @@ func (b *Board) serveClient(agentID uuid.UUID, s relay.Session, instance relay.I
 		old.dismiss(websocket.StatusGoingAway, "a newer connection of the client took over")
 	}
 	defer b.clientLeft(agentID, h, s, e)
-	for {
-		m, err := l.Receive()
-		if err != nil {
-			return err
-		}
+	return relay.Each(l, func(m *relay.Message, _ bool) bool {
 		b.toAgent(h, s, m)
 		m.Release()
-	}
+		return true
+	})
 }
 
 // toAgent forwards one message of a client, which may not speak for another.
@@ -193,7 +190,7 @@ func (b *Board) toAgent(h *hub, s relay.Session, m *relay.Message) {
 	h.mu.RLock()
 	agent := h.target
 	h.mu.RUnlock()
-	if agent != nil && agent.out.Forward(s, packets) {
+	if agent != nil && agent.out.Forward(m) {
 		b.stats.toAgents.Add(n)
 	} else {
 		b.stats.offline.Add(n)

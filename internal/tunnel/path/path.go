@@ -172,7 +172,7 @@ func (p *Path) serve(ctx context.Context) (up bool, err error) {
 	received := make(chan struct{})
 	go func() {
 		defer close(received)
-		_ = p.lost(link, p.receive(link)) // which ends the draining
+		_ = p.lost(link, relay.Each(link, p.take)) // which ends the draining
 	}()
 	p.resend(out)
 	select {
@@ -241,23 +241,31 @@ func (p *Path) Online() bool {
 	return p.link != nil
 }
 
-// receive takes what a link brings until it fails.
-func (p *Path) receive(link relay.Link) error {
-	for {
-		m, err := link.Receive()
-		if err != nil {
-			return err
-		}
-		if m.Text {
-			p.c.Text(string(m.Data))
-			m.Release()
-			continue
-		}
-		s, packets, err := m.Session()
-		if err != nil || !p.arrived(arrival{held: m, from: p.peer(s), packets: packets}) {
-			m.Release()
+// take takes a message of a link.
+func (p *Path) take(m *relay.Message, wait bool) bool {
+	if m.Text {
+		p.c.Text(string(m.Data))
+		m.Release()
+		return true
+	}
+	s, packets, err := m.Session()
+	if err != nil {
+		m.Release()
+		return true
+	}
+	a := arrival{held: m, from: p.peer(s), packets: packets}
+	if !wait {
+		select {
+		case p.in <- a:
+			return true
+		default:
+			return false
 		}
 	}
+	if !p.arrived(a) {
+		m.Release()
+	}
+	return true
 }
 
 // arrived hands packets to QUIC, waiting until it takes them; false at the end.

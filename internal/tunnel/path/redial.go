@@ -95,11 +95,12 @@ func (l *heardLink) Send(text bool, b []byte) error {
 	return l.Link.Send(text, b)
 }
 
-// Receive notes that the link works.
-func (l *heardLink) Receive() (*relay.Message, error) {
-	m, err := l.Link.Receive()
-	l.waiting.Store(0)
-	return m, err
+// Each notes that the link works.
+func (l *heardLink) Each(take relay.Take) error {
+	return relay.Each(l.Link, func(m *relay.Message, wait bool) bool {
+		l.waiting.Store(0)
+		return take(m, wait)
+	})
 }
 
 // watch has a link prove that it works when that is in doubt, until the context

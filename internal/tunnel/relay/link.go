@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
-	"sync"
 	"time"
 
 	"github.com/coder/websocket"
@@ -111,6 +109,26 @@ func (l webSocketLink) Receive() (*Message, error) {
 	}
 }
 
+// Take is given what comes by a link, which is its own from then on. When wait is
+// not set it does not wait, but says that it does not take the message now.
+type Take func(m *Message, wait bool) bool
+
+// Each has every message that comes by a link taken, in order, until the link fails.
+// Of a link in memory that is done by whoever sends: until then, and for a moment
+// after.
+func Each(l Link, take Take) error {
+	if e, ok := l.(interface{ Each(take Take) error }); ok {
+		return e.Each(take)
+	}
+	for {
+		m, err := l.Receive()
+		if err != nil {
+			return err
+		}
+		take(m, true)
+	}
+}
+
 func (l webSocketLink) Ping(ctx context.Context) error { return l.conn.Ping(ctx) }
 
 func (l webSocketLink) Close(code websocket.StatusCode, reason string) {
@@ -119,58 +137,4 @@ func (l webSocketLink) Close(code websocket.StatusCode, reason string) {
 		return
 	}
 	l.conn.Close(code, reason)
-}
-
-// LinkPipe makes two ends of a link in memory, for a relay that is itself an
-// end, and for tests.
-func LinkPipe() (Link, Link) {
-	a, b := make(chan *Message, 16), make(chan *Message, 16)
-	end := &pipeEnd{closed: make(chan struct{})}
-	return &pipeLink{in: a, out: b, pipeEnd: end}, &pipeLink{in: b, out: a, pipeEnd: end}
-}
-
-// pipeEnd is how a pipe ended.
-type pipeEnd struct {
-	once   sync.Once
-	err    error
-	closed chan struct{}
-}
-
-type pipeLink struct {
-	in, out chan *Message
-	*pipeEnd
-}
-
-func (l *pipeLink) Send(text bool, p []byte) error {
-	m := newMessage()
-	m.Text = text
-	m.Data = append(m.Data, p...)
-	select {
-	case l.out <- m:
-		return nil
-	case <-l.closed:
-		m.Release()
-		return net.ErrClosed
-	}
-}
-
-func (l *pipeLink) Receive() (*Message, error) {
-	select {
-	case m := <-l.in:
-		return m, nil
-	case <-l.closed:
-		return nil, l.err
-	}
-}
-
-func (l *pipeLink) Ping(context.Context) error { return nil }
-
-func (l *pipeLink) Close(code websocket.StatusCode, reason string) {
-	l.once.Do(func() {
-		l.err = net.ErrClosed
-		if code != 0 {
-			l.err = websocket.CloseError{Code: code, Reason: reason}
-		}
-		close(l.closed)
-	})
 }

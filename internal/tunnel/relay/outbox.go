@@ -24,9 +24,12 @@ const (
 // Messages leave in the order in which they were begun, and a session that
 // may wait has at most one begun: so sessions take turns, and bulk delays
 // typing by no more than a message. It is safe for concurrent use.
+//
+// While nobody sends and nothing waits, whoever may wait sends for itself: a
+// key that is typed then passes through no other goroutine.
 type Outbox struct {
 	mu     sync.Mutex
-	work   sync.Cond // something to send, or closed
+	work   sync.Cond // something for Drain to send, or closed
 	room   sync.Cond // something was taken, or closed
 	queue  []entry   // the next is at head
 	head   int
@@ -34,6 +37,11 @@ type Outbox struct {
 	lanes  map[Session]lane
 	ending bool // closed once nothing waits
 	closed bool
+
+	link    Link  // of Drain; nil before
+	sending bool  // somebody sends to it
+	own     bool  // that is not Drain
+	err     error // with which that failed
 
 	dropped atomic.Int64
 }
@@ -68,13 +76,14 @@ func (o *Outbox) Text(s string) {
 	m.Text = true
 	m.Data = append(m.Data, s...)
 	o.push(entry{Message: m})
+	o.work.Signal()
 }
 
 // Packet is Packets for one.
 func (o *Outbox) Packet(s Session, p []byte) bool { return o.Packets(s, p, len(p)) }
 
 // Packets queues packets of seg bytes each but the last, all together
-// less than MaxMessage, waiting for room. It gives false
+// less than MaxMessage, waiting for room or until they are sent. It gives false
 // once the outbox is closed.
 func (o *Outbox) Packets(s Session, b []byte, seg int) bool {
 	n := len(b) + 2*((len(b)+seg-1)/max(seg, 1))
@@ -89,21 +98,29 @@ func (o *Outbox) Packets(s Session, b []byte, seg int) bool {
 		m.Data, b = AppendPacket(m.Data, b[:k]), b[k:]
 	}
 	o.added(s, n)
-	return true
+	return o.pass()
 }
 
-// Forward queues the packets of a message, waiting for room. It gives false
-// once the outbox is closed. The message stays the caller's.
-func (o *Outbox) Forward(s Session, packets []byte) bool {
+// Forward queues the packets of a message, waiting for room or until they are
+// sent. It gives false once the outbox is closed, and for a message without
+// packets. The message stays the caller's.
+func (o *Outbox) Forward(m *Message) bool {
+	s, packets, err := m.Session()
+	if err != nil {
+		return false
+	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	if o.idle() {
+		return o.send(m, true)
+	}
 	if !o.wait(s, len(packets)) {
 		return false
 	}
-	m := o.begin(s, len(packets))
-	m.Data = append(m.Data, packets...)
+	to := o.begin(s, len(packets))
+	to.Data = append(to.Data, packets...)
 	o.added(s, len(packets))
-	return true
+	return o.pass()
 }
 
 // Offer is Forward for a caller who cannot wait: it gives false, and counts
@@ -115,9 +132,65 @@ func (o *Outbox) Offer(s Session, packets []byte) bool {
 		o.dropped.Add(int64(len(packets)))
 		return false
 	}
+	if to, ok := o.link.(trier); ok && o.idle() {
+		m := newMessage()
+		m.Data = append(append(m.Data, s[:]...), packets...)
+		if to.try(m) {
+			return true
+		}
+		m.Release()
+	}
 	m := o.begin(s, len(packets))
 	m.Data = append(m.Data, packets...)
 	o.added(s, len(packets))
+	o.work.Signal()
+	return true
+}
+
+// trier is a link that may take a message at once. try does not block; a message that
+// it does not take stays the caller's.
+type trier interface{ try(m *Message) bool }
+
+// idle says that nothing waits and nobody sends.
+func (o *Outbox) idle() bool {
+	return o.link != nil && !o.sending && !o.closed && o.head == len(o.queue)
+}
+
+// ready says that one message waits and nobody sends.
+func (o *Outbox) ready() bool {
+	return o.link != nil && !o.sending && o.head == len(o.queue)-1
+}
+
+// pass sends the message that waits, if it is the only one and nobody sends, or
+// leaves it to Drain. The caller holds mu.
+func (o *Outbox) pass() bool {
+	if !o.ready() {
+		o.work.Signal()
+		return true
+	}
+	m := o.take()
+	defer m.Release()
+	return o.send(m, true)
+}
+
+// send sends a message, which stays the caller's, and closes the outbox when that
+// fails. The caller holds mu, which is let go meanwhile.
+func (o *Outbox) send(m *Message, own bool) bool {
+	o.sending, o.own = true, own
+	o.mu.Unlock()
+	err := o.link.Send(m.Text, m.Data)
+	o.mu.Lock()
+	o.sending = false
+	if err != nil {
+		if o.err == nil {
+			o.err = err
+		}
+		o.close()
+		return false
+	}
+	if own && (o.head < len(o.queue) || o.ending) {
+		o.work.Signal()
+	}
 	return true
 }
 
@@ -164,7 +237,6 @@ func (o *Outbox) push(e entry) {
 		o.queue, o.head = o.queue[:n], 0
 	}
 	o.queue = append(o.queue, e)
-	o.work.Signal()
 }
 
 // Take waits for the next message; nil once the outbox is closed. The caller
@@ -172,12 +244,22 @@ func (o *Outbox) push(e entry) {
 func (o *Outbox) Take() *Message {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for o.head == len(o.queue) && !o.closed && !o.ending {
+	return o.await()
+}
+
+// await is Take for who holds mu.
+func (o *Outbox) await() *Message {
+	for !o.closed && (o.sending || o.head == len(o.queue) && !o.ending) {
 		o.work.Wait()
 	}
 	if o.closed || o.head == len(o.queue) {
 		return nil
 	}
+	return o.take()
+}
+
+// take gives the message that is next. The caller holds mu.
+func (o *Outbox) take() *Message {
 	e := o.queue[o.head]
 	o.queue[o.head] = entry{}
 	o.head++
@@ -210,10 +292,18 @@ func (o *Outbox) Finish() {
 	o.work.Broadcast()
 }
 
-// Close drops what waits and wakes everybody. It may be called again.
+// Close drops what waits and wakes everybody: also who sends for itself, which ends
+// the link. It may be called again.
 func (o *Outbox) Close() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	if o.sending && o.own && !o.closed {
+		go o.link.Close(0, "")
+	}
+	o.close()
+}
+
+func (o *Outbox) close() {
 	o.closed = true
 	for _, e := range o.queue[o.head:] {
 		e.Release()
@@ -225,18 +315,17 @@ func (o *Outbox) Close() {
 }
 
 // Drain sends what comes to the link until the outbox is closed (nil) or the
-// link fails, and closes the outbox then.
+// link fails, and closes the outbox then. It is called once.
 func (o *Outbox) Drain(l Link) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.link = l
 	for {
-		m := o.Take()
+		m := o.await()
 		if m == nil {
-			return nil
+			return o.err
 		}
-		err := l.Send(m.Text, m.Data)
+		o.send(m, false)
 		m.Release()
-		if err != nil {
-			o.Close()
-			return err
-		}
 	}
 }

@@ -2,9 +2,13 @@ package relay
 
 import (
 	"bytes"
+	"encoding/binary"
+	"net"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/coder/websocket"
 )
 
 func session(b byte) (s Session) {
@@ -99,4 +103,84 @@ func TestOutboxFinish(t *testing.T) {
 	if err != nil || !m.Text || string(m.Data) != "bye" {
 		t.Fatalf("%+v %v", m, err)
 	}
+}
+
+// stuckLink sends nothing until it is closed.
+type stuckLink struct {
+	Link
+	closed chan struct{}
+	sent   chan string
+}
+
+func (l stuckLink) Send(_ bool, p []byte) error {
+	l.sent <- string(p[len(Session{}):])
+	<-l.closed
+	return net.ErrClosed
+}
+
+func (l stuckLink) Close(websocket.StatusCode, string) { close(l.closed) }
+
+// TestOutboxStuck closes an outbox while a sender sends for itself: which ends the
+// link, so that nobody hangs on it.
+func TestOutboxStuck(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := NewOutbox()
+		l := stuckLink{closed: make(chan struct{}), sent: make(chan string, 2)}
+		drained := make(chan error, 1)
+		go func() { drained <- o.Drain(l) }()
+		synctest.Wait()
+		took := make(chan bool, 2)
+		for _, p := range []string{"first", "second"} {
+			go func() { took <- o.Packet(session(p[0]), []byte(p)) }()
+			synctest.Wait()
+		}
+		if s := <-l.sent; s != "\x00\x05first" || len(l.sent) > 0 || len(took) != 1 || !<-took {
+			t.Fatalf("%q is sent, and %d more; the second sender may not wait", s, len(l.sent))
+		}
+		o.Close()
+		if <-took {
+			t.Error("what was not sent is said to be")
+		}
+		<-drained
+	})
+}
+
+// TestOutboxOneByOne has many senders at once, of which some send for themselves:
+// each session's packets come once and in order.
+func TestOutboxOneByOne(t *testing.T) {
+	a, b := LinkPipe()
+	o := NewOutbox()
+	go o.Drain(a) //nolint:errcheck // it ends with the link
+	const senders, packets = 8, 500
+	for s := range senders {
+		go func() {
+			for i := range packets {
+				o.Packet(session(byte(s)), binary.BigEndian.AppendUint32(nil, uint32(i)))
+			}
+		}()
+	}
+	next := map[Session]uint32{}
+	for n := 0; n < senders*packets; {
+		m, err := b.Receive()
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, rest, err := m.Session()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for {
+			p, after, ok := NextPacket(rest)
+			if rest = after; !ok {
+				break
+			}
+			if got := binary.BigEndian.Uint32(p); got != next[s] {
+				t.Fatalf("%d came, not %d", got, next[s])
+			}
+			next[s]++
+			n++
+		}
+		m.Release()
+	}
+	o.Close()
 }
