@@ -6,8 +6,6 @@
 package web
 
 import (
-	"bytes"
-	"compress/gzip"
 	"crypto/rand"
 	"crypto/sha256"
 	"embed"
@@ -59,11 +57,16 @@ type handler struct {
 	assets map[string]*asset // by path, read when first asked for
 }
 
-// asset is one file, as it is and packed.
+// asset is one file: as it is, and packed as the build did it.
 type asset struct {
-	plain, packed []byte
-	kind, tag     string
+	plain     []byte
+	packed    map[string][]byte // by the encoding's name
+	kind, tag string
 }
+
+// packings are the encodings that the build packs files in, the tighter first,
+// and what the names of those files end in.
+var packings = []struct{ encoding, end string }{{"br", ".br"}, {"gzip", ".gz"}}
 
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
@@ -108,14 +111,28 @@ func (h *handler) serveAsset(w http.ResponseWriter, r *http.Request, name string
 		return
 	}
 	content := a.plain
-	if a.packed != nil && strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
-		header.Set("Content-Encoding", "gzip")
-		content = a.packed
+	for _, p := range packings {
+		if packed := a.packed[p.encoding]; packed != nil && accepts(r, p.encoding) {
+			header.Set("Content-Encoding", p.encoding)
+			content = packed
+			break
+		}
 	}
 	header.Set("Content-Length", fmt.Sprint(len(content)))
 	if r.Method == http.MethodGet {
 		w.Write(content) //nolint:errcheck // the browser hung up
 	}
+}
+
+// accepts tells whether the answer to a request may be in the encoding.
+func accepts(r *http.Request, encoding string) bool {
+	for word := range strings.SplitSeq(r.Header.Get("Accept-Encoding"), ",") {
+		name, weight, _ := strings.Cut(strings.ReplaceAll(word, " ", ""), ";")
+		if strings.EqualFold(name, encoding) {
+			return strings.Trim(strings.TrimPrefix(weight, "q="), "0.") != "" || weight == ""
+		}
+	}
+	return false
 }
 
 // asset gives the file of that name, or nil. The names are those of the
@@ -134,13 +151,12 @@ func (h *handler) asset(name string) *asset {
 		return nil
 	}
 	sum := sha256.Sum256(plain)
-	a := &asset{plain: plain, kind: mime.TypeByExtension(path.Ext(name)), tag: `"` + hex.EncodeToString(sum[:8]) + `"`}
-	var packed bytes.Buffer
-	z, _ := gzip.NewWriterLevel(&packed, gzip.BestCompression) // the level is one there is
-	z.Write(plain)                                             //nolint:errcheck // memory takes everything
-	z.Close()                                                  //nolint:errcheck // memory takes everything
-	if packed.Len() < len(plain)*9/10 {
-		a.packed = packed.Bytes()
+	a := &asset{plain: plain, packed: map[string][]byte{}, kind: mime.TypeByExtension(path.Ext(name))}
+	a.tag = `W/"` + hex.EncodeToString(sum[:8]) + `"` // weak: one for all encodings
+	for _, p := range packings {
+		if packed, err := fs.ReadFile(h.files, name+p.end); err == nil {
+			a.packed[p.encoding] = packed
+		}
 	}
 	h.assets[name] = a
 	return a

@@ -6,12 +6,13 @@ import { RouterProvider } from '@tanstack/react-router';
 import { setNonce } from 'get-nonce';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
-import { queries } from './api/queries';
+import { me, queries } from './api/queries';
 import { nonce } from './nonce';
 import { Dialogs } from './parts/dialogs';
 import { router } from './router';
 import { contrast, theme } from './theme';
 
+void queries.prefetchQuery(me); // every page asks for it first
 setNonce(nonce()); // for the style element that dialogs put in to lock the scroll bar
 
 const root = document.getElementById('root');

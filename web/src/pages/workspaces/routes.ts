@@ -1,12 +1,13 @@
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
 import { listSearch, shell, text } from '../../frame';
 import { readLink } from '../../parts/link';
+import List from './List'; // the first page: it comes with the frame
 
 const list = createRoute({
   getParentRoute: () => shell,
   path: '/workspaces',
   validateSearch: listSearch,
-  component: lazyRouteComponent(() => import('./List')),
+  component: List,
 });
 
 const page = createRoute({

@@ -1,0 +1,60 @@
+package web
+
+import (
+	"bytes"
+	"compress/gzip"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"testing/fstest"
+)
+
+// TestAssets: a file whose name holds its hash is kept for good, and is handed
+// out as the build packed it, in the tightest encoding that is accepted.
+func TestAssets(t *testing.T) {
+	var gz bytes.Buffer
+	z := gzip.NewWriter(&gz)
+	z.Write([]byte("plain")) //nolint:errcheck // memory takes everything
+	z.Close()                //nolint:errcheck // memory takes everything
+	h := &handler{Config: Config{Policy: func(string) string { return "" }}, page: "page", assets: map[string]*asset{}, files: fstest.MapFS{
+		"assets/a-1.js":    {Data: []byte("plain")},
+		"assets/a-1.js.br": {Data: []byte("tight")},
+		"assets/a-1.js.gz": {Data: gz.Bytes()},
+		"favicon.svg":      {Data: []byte("<svg/>")},
+	}}
+	for _, c := range []struct {
+		path, accepts string
+		status        int
+		encoding      string
+		body          string
+		cache         string
+	}{
+		{"/assets/a-1.js", "", 200, "", "plain", "public, max-age=31536000, immutable"},
+		{"/assets/a-1.js", "gzip, deflate, br", 200, "br", "tight", "public, max-age=31536000, immutable"},
+		{"/assets/a-1.js", "gzip, br;q=0", 200, "gzip", gz.String(), "public, max-age=31536000, immutable"},
+		{"/assets/a-1.js", "gzip;q=0.5", 200, "gzip", gz.String(), "public, max-age=31536000, immutable"},
+		{"/assets/a-1.js", "gzip;q=0.0", 200, "", "plain", "public, max-age=31536000, immutable"},
+		{"/favicon.svg", "gzip, br", 200, "", "<svg/>", "no-cache"},
+		{"/assets/gone-1.js", "", 404, "", "404 page not found\n", ""},
+		{"/workspaces", "br", 200, "", "page", "no-store"},
+	} {
+		r := httptest.NewRequest(http.MethodGet, c.path, nil)
+		r.Header.Set("Accept-Encoding", c.accepts)
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		body, _ := io.ReadAll(w.Body)
+		if got := w.Header(); w.Code != c.status || string(body) != c.body || got.Get("Content-Encoding") != c.encoding || got.Get("Cache-Control") != c.cache {
+			t.Errorf("%s for %q: %d %q %v", c.path, c.accepts, w.Code, body, got)
+		}
+		tag := w.Header().Get("ETag")
+		if tag == "" {
+			continue
+		}
+		r.Header.Set("If-None-Match", tag)
+		again := httptest.NewRecorder()
+		if h.ServeHTTP(again, r); again.Code != http.StatusNotModified || again.Body.Len() != 0 {
+			t.Errorf("%s again: %d", c.path, again.Code)
+		}
+	}
+}
