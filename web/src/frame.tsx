@@ -4,6 +4,7 @@
 import { createRootRoute, createRoute, lazyRouteComponent, redirect } from '@tanstack/react-router';
 import { hasFirstUser, me, queries } from './api/queries';
 import { Crash, NotFound } from './layout/Failure';
+import Shell from './layout/Shell';
 
 /** The root of all pages. */
 export const root = createRootRoute({ notFoundComponent: NotFound, errorComponent: Crash });
@@ -60,5 +61,5 @@ export const shell = createRoute({
     if (await queries.ensureQueryData(me)) return;
     throw redirect({ to: '/login', search: { redirect: location.href === '/' ? undefined : location.href } });
   },
-  component: lazyRouteComponent(() => import('./layout/Shell')),
+  component: Shell,
 });
