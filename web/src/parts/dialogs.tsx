@@ -1,6 +1,7 @@
 // Dialogs and notices. What shows them is loaded when the first is asked for.
 
 import { Suspense, lazy, useSyncExternalStore } from 'react';
+import { leaveMenu } from './focus';
 
 const load = () => import('./Overlays');
 const Overlays = lazy(load);
@@ -24,10 +25,16 @@ function withOverlays(act: (o: Awaited<ReturnType<typeof load>>) => void): void 
 type Modals = Awaited<ReturnType<typeof load>>['modals'];
 type Notifications = Awaited<ReturnType<typeof load>>['notifications'];
 
+/** Opens a dialog; the keyboard is back at where it was opened from when it closes. */
+function openDialog(act: (o: Awaited<ReturnType<typeof load>>) => void): void {
+  leaveMenu();
+  withOverlays(act);
+}
+
 /** Opens and closes dialogs. */
 export const modals = {
-  open: (p: Parameters<Modals['open']>[0]): void => withOverlays((o) => o.modals.open(p)),
-  openConfirmModal: (p: Parameters<Modals['openConfirmModal']>[0]): void => withOverlays((o) => o.modals.openConfirmModal(p)),
+  open: (p: Parameters<Modals['open']>[0]): void => openDialog((o) => o.modals.open(p)),
+  openConfirmModal: (p: Parameters<Modals['openConfirmModal']>[0]): void => openDialog((o) => o.modals.openConfirmModal(p)),
   closeAll: (): void => withOverlays((o) => o.modals.closeAll()),
 };
 

@@ -1,4 +1,4 @@
-import { useEffect, useRef } from 'react';
+import { useEffect, useLayoutEffect, useRef } from 'react';
 
 /** For a group of buttons that come and go, by what was done with one: the
  * keyboard stays in the group when the button that had it is gone. */
@@ -17,10 +17,19 @@ export function useKeptFocus() {
       document.removeEventListener('pointerdown', look);
     };
   }, []);
-  useEffect(() => {
+  // Before the browser shows that the button is gone: no key is pressed in between.
+  useLayoutEffect(() => {
     if (has.current && (document.activeElement === document.body || document.activeElement?.matches(':disabled'))) {
       place.current?.querySelector<HTMLButtonElement>('button:not(:disabled)')?.focus();
     }
   });
   return place;
+}
+
+/** Goes from an item of a menu to the button that opened the menu, where the
+ * keyboard belongs once what the item does is done; the item itself is about to go. */
+export function leaveMenu(): void {
+  const menu = document.activeElement?.closest('[role=menu]');
+  const opener = menu && document.getElementById(menu.getAttribute('aria-labelledby') ?? '');
+  opener?.focus();
 }
