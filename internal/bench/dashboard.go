@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os/exec"
 	"path/filepath"
@@ -48,20 +49,28 @@ func pageRows(ctx context.Context, root string, y *yard) ([]row, error) {
 	}
 	cmd := exec.CommandContext(ctx, "node", "test/load.mjs", "http://"+y.address, "admin@example.com", password)
 	cmd.Dir = filepath.Join(root, "web")
-	out, err := cmd.CombinedOutput()
+	var problems bytes.Buffer
+	cmd.Stderr = &problems
+	out, err := cmd.Output()
 	if err != nil {
-		return nil, fmt.Errorf("visit the pages: %w\n%s", err, out)
+		return nil, fmt.Errorf("visit the pages: %w\n%s", err, problems.Bytes())
 	}
 	var rows []row
+	var failed error
 	for line := range bytes.Lines(out) {
 		var page struct {
 			Name         string
 			Milliseconds float64
+			Error        string
 		}
 		if err := json.Unmarshal(line, &page); err != nil {
 			return nil, fmt.Errorf("visit the pages: %w: %s", err, line)
 		}
+		if page.Error != "" {
+			failed = errors.Join(failed, fmt.Errorf("visit %s: %s", page.Name, page.Error))
+			continue
+		}
 		rows = append(rows, atMost("page_"+page.Name, page.Milliseconds, 1000, "ms"))
 	}
-	return rows, nil
+	return rows, failed
 }

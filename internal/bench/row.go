@@ -90,10 +90,10 @@ func each(c Config, all ...measurement) error {
 		}
 		began := time.Now()
 		got, err := m.measure()
+		rows = append(rows, got...)
 		if err != nil {
 			return fmt.Errorf("measure %s: %w", m.what, err)
 		}
-		rows = append(rows, got...)
 		fmt.Fprintf(c.Progress, "measured %s in %s\n", m.what, time.Since(began).Round(time.Second))
 	}
 	return nil

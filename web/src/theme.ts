@@ -17,7 +17,7 @@ export const theme = createTheme({
   components: {
     Table: { defaultProps: { verticalSpacing: 'sm', highlightOnHover: true } },
     TableScrollContainer: { defaultProps: { type: 'native', tabIndex: 0, pos: 'relative' } }, // by keyboard too; what is hidden in it stays in it
-    Badge: { defaultProps: { tt: 'none', fw: 600 } },
+    Badge: { defaultProps: { tt: 'none', fw: 600, miw: 'max-content' } }, // a narrow column is no reason to cut a word
     NumberInput: { defaultProps: { clampBehavior: 'none' } }, // what is typed is refused in words, not changed
     Tooltip: { defaultProps: { withArrow: true, openDelay: 300 } },
     Modal: { defaultProps: { centered: true, closeButtonProps: { 'aria-label': 'Close' } } },

@@ -21,11 +21,10 @@ export function TabPages<T extends string>({ tabs, value, onGo, show }: Props<T>
           </Tabs.Tab>
         ))}
       </Tabs.List>
-      {tabs.map((t) => (
-        <Tabs.Panel key={t.tab} value={t.tab}>
-          <Suspense fallback={<Loading />}>{t.tab === value && show(t.tab)}</Suspense>
-        </Tabs.Panel>
-      ))}
+      {/* Shown before it is known which one may see: who may not is told so by the server. */}
+      <Tabs.Panel key={value} value={value}>
+        <Suspense fallback={<Loading />}>{show(value)}</Suspense>
+      </Tabs.Panel>
     </Tabs>
   );
 }

@@ -12,7 +12,7 @@ const colors: Record<string, string> = { succeeded: 'green', failed: 'red', canc
 /** The state of a job, in a word and a colour. */
 export function JobStatus({ job }: { job: Job }) {
   return (
-    <Badge variant="light" miw="fit-content" color={colors[job.status] ?? 'gray'}>
+    <Badge variant="light" color={colors[job.status] ?? 'gray'}>
       {job.status}
     </Badge>
   );

@@ -19,12 +19,14 @@ export function parseTags(list: readonly string[]): Record<string, string> | und
   return out;
 }
 
+const whole = { label: { overflow: 'visible', whiteSpace: 'normal', overflowWrap: 'break-word' } } as const;
+
 /** Tags of a job or a provisioner. */
 export function Tags({ tags }: { tags: Record<string, string> | null }) {
   return (
     <Group gap={4}>
       {tagList(tags).map((t) => (
-        <Badge key={t} variant="default" fw={400} maw={260}>
+        <Badge key={t} variant="default" fw={400} miw={0} maw={260} h="auto" mih={20} styles={whole}>
           {t}
         </Badge>
       ))}

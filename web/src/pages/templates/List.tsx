@@ -1,26 +1,23 @@
 import { Anchor, Badge, Button, Group, Paper, SimpleGrid, Stack, Text } from '@mantine/core';
 import { IconPlus } from '@tabler/icons-react';
-import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { type Schema, api } from '../../api/client';
-import { useLive } from '../../api/live';
 import { usePermissions } from '../../api/permissions';
 import { Empty } from '../../parts/Empty';
 import { Icon } from '../../parts/Icon';
-import { Loading } from '../../parts/Loading';
+import { Find, Listing, useList } from '../../parts/Listing';
 import { Page } from '../../parts/Page';
-import { Refusal } from '../../parts/Refusal';
-import { Search } from '../../parts/Search';
 import { Moment } from '../../parts/time';
 import { plural } from '../../parts/plural';
 
+const size = 24;
+
 /** The templates one may use, to make a workspace of. */
 export default function List() {
-  const { q = '' } = useSearch({ from: '/shell/templates' });
+  const { q = '', page = 1 } = useSearch({ from: '/shell/templates' });
   const navigate = useNavigate({ from: '/templates' });
   const may = usePermissions();
-  const { data, error } = useQuery({ queryKey: ['templates', q], queryFn: () => api.get('/templates', { query: { q } }) });
-  useLive(['template'], ['templates']);
+  const list = useList({ key: ['templates'], filter: q, page, size, topics: ['template'], read: (part, signal) => api.get('/templates', { query: { q, ...part }, signal }) });
   return (
     <Page
       title="Templates"
@@ -32,22 +29,26 @@ export default function List() {
         )
       }
     >
-      <Group mb="md">
-        <Search label="Search templates" placeholder="name, organization:, deprecated: ..." value={q} onChange={(next) => navigate({ search: { q: next || undefined }, replace: true })} />
-      </Group>
-      <Refusal error={error} />
-      {!data && !error && <Loading />}
-      {data?.length === 0 && (
-        <Empty
-          title={q ? 'No template matches' : 'There is no template yet'}
-          hint={may.createTemplate ? 'A template says in Terraform what a workspace is made of. Begin with a starter.' : 'Ask somebody who administers templates to make one.'}
-        />
-      )}
-      <SimpleGrid cols={{ base: 1, sm: 2, lg: 3 }}>
-        {data?.map((t) => (
-          <Card key={t.id} t={t} />
-        ))}
-      </SimpleGrid>
+      <Find label="Search templates" placeholder="name, organization:, deprecated: ..." value={q} onSeek={(next) => navigate({ search: { q: next || undefined }, replace: true })} />
+      <Listing
+        list={list}
+        rows={list.data?.length}
+        page={page}
+        size={size}
+        of="templates"
+        empty={
+          <Empty
+            title={q ? 'No template matches' : 'There is no template yet'}
+            hint={may.createTemplate ? 'A template says in Terraform what a workspace is made of. Begin with a starter.' : 'Ask somebody who administers templates to make one.'}
+          />
+        }
+      >
+        <SimpleGrid cols={{ base: 1, sm: 2, lg: 3 }}>
+          {list.data?.map((t) => (
+            <Card key={t.id} t={t} />
+          ))}
+        </SimpleGrid>
+      </Listing>
     </Page>
   );
 }
