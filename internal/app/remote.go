@@ -62,10 +62,5 @@ func (s *Service) Report(ctx context.Context, stats []coder.AppStatsReport) erro
 		p.EndedAt = append(p.EndedAt, r.SessionEndedAt)
 		p.Requests = append(p.Requests, r.Requests)
 	}
-	return s.c.Store.Tx(ctx, func(q *sqlc.Queries) error {
-		if err := q.AppPutStats(ctx, p); err != nil {
-			return err
-		}
-		return q.AppTouchWorkspaces(ctx, now, p.WorkspaceID)
-	})
+	return s.keep(ctx, now, p)
 }

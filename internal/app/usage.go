@@ -134,12 +134,7 @@ func (s *Service) FlushUsage(ctx context.Context) error {
 		p.EndedAt = append(p.EndedAt, r.last)
 		p.Requests = append(p.Requests, r.requests)
 	}
-	err := s.c.Store.Tx(ctx, func(q *sqlc.Queries) error {
-		if err := q.AppPutStats(ctx, p); err != nil {
-			return err
-		}
-		return q.AppTouchWorkspaces(ctx, now, p.WorkspaceID)
-	})
+	err := s.keep(ctx, now, p)
 	if err != nil { // it is tried again with what comes meanwhile
 		s.usage.mu.Lock()
 		defer s.usage.mu.Unlock()
@@ -150,6 +145,16 @@ func (s *Service) FlushUsage(ctx context.Context) error {
 		}
 	}
 	return err
+}
+
+// keep writes whiles of use down, and that their workspaces are in use.
+func (s *Service) keep(ctx context.Context, now time.Time, p sqlc.AppPutStatsParams) error {
+	return s.c.Store.Tx(ctx, func(q *sqlc.Queries) error {
+		if err := q.AppPutStats(ctx, p); err != nil {
+			return err
+		}
+		return q.AppTouchWorkspaces(ctx, now, p.WorkspaceID)
+	})
 }
 
 // PurgeUsage deletes records of use that are older than half a year.
