@@ -7,6 +7,7 @@ import { Download } from '../../parts/Download';
 import { AgentLog } from '../../parts/Log';
 import { Moment } from '../../parts/time';
 import { Apps } from './Apps';
+import { External } from './External';
 import type { Agent, Rights, Workspace } from './data';
 
 const lifecycles: Partial<Record<Schema<'WorkspaceAgentLifecycle'>, [string, string]>> = {
@@ -49,6 +50,8 @@ export function Agents({ w, may, onPorts }: { w: Workspace; may: Rights; onPorts
   );
 }
 
+const isExternal = (w: Workspace, agent: Agent) => w.latest_build.resources.some((r) => r.type === 'coder_external_agent' && r.id === agent.resource_id);
+
 function AgentCard({ w, agent, may, onPorts }: { w: Workspace; agent: Agent; may: Rights; onPorts: () => void }) {
   const [log, setLog] = useState(agent.lifecycle_state !== 'ready');
   return (
@@ -79,6 +82,7 @@ function AgentCard({ w, agent, may, onPorts }: { w: Workspace; agent: Agent; may
         <Apps w={w} agent={agent} may={may} onPorts={onPorts} />
       </Group>
       {agent.status === 'connected' && <Metadata agent={agent} />}
+      {agent.status !== 'connected' && may.update && isExternal(w, agent) && <External w={w} agent={agent} />}
       <Group px="md" pb="xs">
         <Button size="compact-xs" variant="subtle" onClick={() => setLog(!log)} aria-expanded={log}>
           {log ? 'Hide the log' : 'Show the log'}

@@ -1,6 +1,7 @@
-import { Alert, Anchor, Grid, Group, Paper, Stack, Table, Text, Title } from '@mantine/core';
-import { useQuery } from '@tanstack/react-query';
+import { Alert, Anchor, Grid, Group, Paper, Select, Stack, Table, Text, Title } from '@mantine/core';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
+import { useState } from 'react';
 import { api } from '../../api/client';
 import { useLive } from '../../api/live';
 import { Download } from '../../parts/Download';
@@ -71,7 +72,7 @@ export default function Build() {
           </Grid.Col>
           <Grid.Col span={{ base: 12, md: 4 }}>
             <Stack>
-              <Changes owner={owner} workspace={workspace} b={b} />
+              <Changes key={b.id} owner={owner} workspace={workspace} b={b} />
               {b.job.completed_at && <Timings build={b.id} />}
             </Stack>
           </Grid.Col>
@@ -81,12 +82,15 @@ export default function Build() {
   );
 }
 
-/** What is different from the build before: version and parameter values. */
+/** What is different from another build, by default the one before: version and parameter values. */
 function Changes({ owner, workspace, b }: { owner: string; workspace: string; b: B }) {
-  const former = useQuery({ ...at(owner, workspace, b.build_number - 1), enabled: b.build_number > 1 });
+  const [since, setSince] = useState<number>();
+  const base = since ?? b.build_number - 1;
+  const former = useQuery({ ...at(owner, workspace, base), enabled: base > 0, placeholderData: keepPreviousData });
   const now = useQuery(buildValues(b.id));
-  const then = useQuery({ ...buildValues(former.data?.id ?? ''), enabled: former.data !== undefined });
-  if (b.build_number === 1 || !former.data || !now.data || !then.data) return null;
+  const then = useQuery({ ...buildValues(former.data?.id ?? ''), enabled: former.data !== undefined, placeholderData: keepPreviousData });
+  if (former.error) return <Refusal error={former.error} />;
+  if (base < 1 || !former.data || !now.data || !then.data) return null;
   const old = new Map(then.data.map((v) => [v.name, v.value]));
   const rows: [string, string | undefined, string | undefined][] = [];
   if (former.data.template_version_name !== b.template_version_name) rows.push(['template version', former.data.template_version_name, b.template_version_name]);
@@ -97,9 +101,21 @@ function Changes({ owner, workspace, b }: { owner: string; workspace: string; b:
   for (const [name, value] of old) rows.push([name, value, undefined]);
   return (
     <Paper withBorder p="md">
-      <Title order={2} size="h3" mb="xs">
-        Changed since #{b.build_number - 1}
-      </Title>
+      <Group justify="space-between" mb="xs">
+        <Title order={2} size="h3">
+          Changed
+        </Title>
+        <Select
+          w={150}
+          size="xs"
+          aria-label="Compared with"
+          searchable
+          allowDeselect={false}
+          data={Array.from({ length: Math.min(b.build_number - 1, 200) }, (_, i) => b.build_number - 1 - i).map((n) => ({ value: String(n), label: `since #${n}` }))}
+          value={String(base)}
+          onChange={(n) => setSince(Number(n))}
+        />
+      </Group>
       {rows.length === 0 ? (
         <Text size="sm" c="dimmed">
           Neither version nor parameters.
