@@ -15,8 +15,8 @@ export interface ListSearch {
   page?: number;
 }
 
-/** A search parameter that is a text, or undefined. */
-export const text = (v: unknown): string | undefined => (typeof v === 'string' && v !== '' ? v : undefined);
+/** A search parameter as it was written, or undefined. */
+export const text = (v: unknown): string | undefined => (v === undefined || v === null || v === '' ? undefined : typeof v === 'string' ? v : JSON.stringify(v));
 /** Reads what a list keeps in the URL. */
 export const listSearch = (s: Record<string, unknown>): ListSearch => {
   const page = Number(s.page);

@@ -10,6 +10,7 @@ import { organizationRoutes } from './pages/organizations/routes';
 import { peopleRoutes } from './pages/people/routes';
 import { templateRoutes } from './pages/templates/routes';
 import { workspaceRoutes } from './pages/workspaces/routes';
+import { parseSearch, stringifySearch } from './parts/search';
 
 const home = createRoute({
   getParentRoute: () => shell,
@@ -21,6 +22,8 @@ const home = createRoute({
 
 export const router = createRouter({
   routeTree: root.addChildren([setup, login, device, shell.addChildren([home, ...workspaceRoutes, ...templateRoutes, ...organizationRoutes, ...peopleRoutes, ...auditRoutes, ...deploymentRoutes, ...accountRoutes])]),
+  parseSearch,
+  stringifySearch,
   defaultPreload: 'intent',
   scrollRestoration: true,
 });
