@@ -1,7 +1,7 @@
 # What a person types here. Everything else is in Go, or in tools/.
 #   make run     a server to try, with a template and a workspace
 #   make test    everything a change must pass; sets up what it needs
-#   make test-kube  the operator and the charts against a real Kubernetes API server
+#   make test-kube  that of it which needs a real Kubernetes API server: the operator, the charts
 #   make test-cluster  the charts, the operator and the template `kubernetes` in a
 #                whole cluster of one node; needs Linux and root, see tools/kube/cluster
 #   make test-docker  the template `docker` with a Docker daemon of its own
@@ -63,7 +63,7 @@ setup:
 run: setup build
 	@tools/run $(BIN)/coder
 
-test: setup lint check-generated unit e2e
+test: setup lint check-generated unit test-kube e2e
 
 lint: $(TOOLS)/staticcheck $(TOOLS)/promcheck web/node_modules/.installed
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo 'gofmt wants to change:'; gofmt -l $$(git ls-files '*.go'); exit 1; }
@@ -76,14 +76,15 @@ lint: $(TOOLS)/staticcheck $(TOOLS)/promcheck web/node_modules/.installed
 unit: web/dist/index.html
 	cd web && $(NODE) npm test --silent
 	$(GO) test -race -timeout 20m $$($(GO) list ./... | grep -v -e /e2e -e operator)
-	$(GO) test -timeout 5m ./internal/operator/... # test-kube has the rest of it, with -race
 
 e2e: build
 	CODER_E2E_BINARY=$(BIN)/coder $(GO) test -timeout 30m -count 1 ./e2e
 
 # The first time, this builds a kube-apiserver, which takes minutes; see tools/kube.
+# Its tests wait more than they compute, so more of them run at a time than there
+# are processors.
 test-kube:
-	assets=$$(tools/kube/setup) && KUBEBUILDER_ASSETS=$$assets $(GO) test -race -timeout 15m -count 1 ./internal/operator/...
+	assets=$$(tools/kube/setup) && KUBEBUILDER_ASSETS=$$assets $(GO) test -race -parallel 4 -timeout 15m -count 1 ./internal/operator/... ./cmd/coder-operator
 
 # The first time, this builds the rest of Kubernetes too.
 test-cluster: setup build operator
