@@ -56,7 +56,7 @@ func organizations(rows []sqlc.Organization) []coder.Organization {
 }
 
 // checkOrganization checks the texts of an organization.
-func checkOrganization(name, displayName, description string) error {
+func checkOrganization(name, displayName, description, icon string) error {
 	if err := coder.CheckName("name", name); err != nil {
 		return err
 	}
@@ -65,6 +65,9 @@ func checkOrganization(name, displayName, description string) error {
 	}
 	if len(description) > 1000 {
 		return coder.Invalid("description", "is longer than 1000 characters")
+	}
+	if len(icon) > 2048 {
+		return coder.Invalid("icon", "is longer than 2048 bytes")
 	}
 	return coder.CheckDisplayName("display_name", displayName)
 }
@@ -77,7 +80,7 @@ func (s *Service) CreateOrganization(ctx context.Context, actor access.Subject, 
 	if err := actor.Check(coder.RBACActionCreate, access.Object{Type: coder.RBACResourceOrganization}); err != nil {
 		return out, err
 	}
-	if err := checkOrganization(req.Name, req.DisplayName, req.Description); err != nil {
+	if err := checkOrganization(req.Name, req.DisplayName, req.Description, req.Icon); err != nil {
 		return out, err
 	}
 	if req.DisplayName == "" {
@@ -141,7 +144,7 @@ func (s *Service) UpdateOrganization(ctx context.Context, actor access.Subject, 
 				return err
 			}
 		}
-		if err := checkOrganization(p.Name, p.DisplayName, p.Description); err != nil {
+		if err := checkOrganization(p.Name, p.DisplayName, p.Description, p.Icon); err != nil {
 			return err
 		}
 		row, err := q.UpdateOrganization(ctx, p)

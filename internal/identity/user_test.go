@@ -159,6 +159,12 @@ func TestOrganizations(t *testing.T) {
 		_, err := h.CreateOrganization(ctx, h.root, coder.CreateOrganizationRequest{Name: name})
 		want(t, "organization "+name, err, c)
 	}
+	for field, text := range map[string]coder.CreateOrganizationRequest{
+		"icon": {Name: "other", Icon: strings.Repeat("x", 2049)}, "description": {Name: "other", Description: strings.Repeat("x", 1001)}, "display_name": {Name: "other", DisplayName: strings.Repeat("x", 65)},
+	} {
+		_, err := h.CreateOrganization(ctx, h.root, text)
+		want(t, "too much "+field, err, coder.CodeInvalid)
+	}
 	_, err = h.OrganizationByRef(ctx, ann, "lab")
 	want(t, "an organization hidden", err, coder.CodeNotFound)
 	if o, err := h.OrganizationByRef(ctx, ann, "default"); err != nil || !o.IsDefault {

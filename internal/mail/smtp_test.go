@@ -40,6 +40,7 @@ type smtpServer struct {
 	mu      sync.Mutex
 	refuse  int // so many messages are refused for now
 	got     []received
+	lines   []net.Conn // all there were
 	arrived chan struct{}
 }
 
@@ -68,13 +69,16 @@ func newSMTP(t *testing.T, change func(*smtpServer)) *smtpServer {
 		s.ln = tls.NewListener(s.ln, s.tls)
 	}
 	var all sync.WaitGroup
-	t.Cleanup(func() { s.ln.Close(); all.Wait() }) //nolint:errcheck // the test is over
+	t.Cleanup(func() { s.ln.Close(); s.hangUp(); all.Wait() }) //nolint:errcheck // the test is over
 	all.Go(func() {
 		for {
 			c, err := s.ln.Accept()
 			if err != nil {
 				return
 			}
+			s.mu.Lock()
+			s.lines = append(s.lines, c)
+			s.mu.Unlock()
 			all.Go(func() { s.serve(c) })
 		}
 	})
@@ -101,6 +105,15 @@ func certificate(t *testing.T) (*tls.Config, string) {
 		t.Fatal(err)
 	}
 	return &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}}, file
+}
+
+// hangUp ends what clients that failed leave open.
+func (s *smtpServer) hangUp() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range s.lines {
+		c.Close() //nolint:errcheck // it may be gone
+	}
 }
 
 // pool gives the certificates of a file.

@@ -45,6 +45,13 @@ export const login = createRoute({
   component: lazyRouteComponent(() => import('./pages/account/Login')),
 });
 
+/** For who forgot their password. */
+export const forgot = createRoute({
+  getParentRoute: () => root,
+  path: '/reset-password',
+  component: lazyRouteComponent(() => import('./pages/account/Forgot')),
+});
+
 /** Logging in to GitHub by a code. */
 export const device = createRoute({
   getParentRoute: () => root,

@@ -2,7 +2,7 @@
 // somebody goes there.
 
 import { createRoute, createRouter, redirect } from '@tanstack/react-router';
-import { device, login, root, setup, shell } from './frame';
+import { device, forgot, login, root, setup, shell } from './frame';
 import { accountRoutes } from './pages/account/routes';
 import { auditRoutes } from './pages/audit/routes';
 import { deploymentRoutes } from './pages/deployment/routes';
@@ -21,7 +21,7 @@ const home = createRoute({
 });
 
 export const router = createRouter({
-  routeTree: root.addChildren([setup, login, device, shell.addChildren([home, ...workspaceRoutes, ...templateRoutes, ...organizationRoutes, ...peopleRoutes, ...auditRoutes, ...deploymentRoutes, ...accountRoutes])]),
+  routeTree: root.addChildren([setup, login, forgot, device, shell.addChildren([home, ...workspaceRoutes, ...templateRoutes, ...organizationRoutes, ...peopleRoutes, ...auditRoutes, ...deploymentRoutes, ...accountRoutes])]),
   parseSearch,
   stringifySearch,
   defaultPreload: 'intent',

@@ -129,8 +129,10 @@ const journeys = {
     await shows('Maintenance <script>alert(1)</script> tonight');
     await context.clearCookies(); // as after a logout in another tab
     await page.getByRole('link', { name: 'Users', exact: true }).first().click();
-    await shows('Your session has ended');
-    await button('Log in').waitFor();
+    await heading('Your session has ended').waitFor();
+    await page.getByRole('textbox', { name: 'Password' }).fill(password);
+    await button('Log in').click();
+    await page.getByRole('row', { name: /admin@/ }).waitFor(); // the page that was asked for
   },
 };
 

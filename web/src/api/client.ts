@@ -1,6 +1,7 @@
 // The REST API, typed by the paths and bodies of schema.gen.ts.
 
 import type { components, paths } from './schema.gen';
+import { goesOn } from './session';
 
 /** Schemas of the API by name: `Schema<'Workspace'>`. */
 export type Schema<K extends keyof components['schemas']> = components['schemas'][K];
@@ -77,13 +78,23 @@ export async function send(method: string, url: string, init: RequestInit = {}):
   return response;
 }
 
+const whoAmI = '/api/v2/users/me'; // it is how one finds out whether a session goes on
+
 async function call(method: string, template: string, o: Loose): Promise<never> {
   const init: RequestInit = { signal: o.signal };
   if (o.body !== undefined) {
     init.body = JSON.stringify(o.body);
     init.headers = { 'Content-Type': 'application/json' };
   }
-  const response = await send(method, urlOf(template, o.path, o.query), init);
+  const url = urlOf(template, o.path, o.query);
+  let response: Response;
+  try {
+    response = await send(method, url, init);
+  } catch (error) {
+    const over = error instanceof ApiError && error.status === 401 && method === 'GET' && url !== whoAmI;
+    if (over && (await goesOn(o.signal))) return call(method, template, o);
+    throw error;
+  }
   const text = await response.text();
   return (text === '' ? undefined : JSON.parse(text)) as never;
 }

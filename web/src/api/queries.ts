@@ -1,8 +1,9 @@
 // What is read from the server and kept: one QueryClient, and the queries that
 // several pages share.
 
-import { QueryCache, QueryClient, queryOptions } from '@tanstack/react-query';
-import { ApiError, api } from './client';
+import { MutationCache, QueryClient, queryOptions } from '@tanstack/react-query';
+import { type Schema, ApiError, api } from './client';
+import { sessionIs } from './session';
 
 /** The page's cache. A query is read again when a hint says so (live.ts), not by the clock. */
 export const queries = new QueryClient({
@@ -14,25 +15,35 @@ export const queries = new QueryClient({
     },
     mutations: { retry: false },
   },
-  queryCache: new QueryCache({
-    onError: (error, query) => {
-      // The session ended, here or in another tab: the login page brings people back.
-      if (error instanceof ApiError && error.status === 401 && query.queryKey[0] !== 'me') {
-        queries.setQueryData(['me'], null);
-      }
+  mutationCache: new MutationCache({
+    onError: (error) => {
+      if (error instanceof ApiError && error.status === 401) lookAgain();
     },
   }),
 });
 
-/** Who is logged in; null for nobody. */
+/** Looks whether somebody is still logged in. */
+export function lookAgain(): void {
+  void queries.invalidateQueries({ queryKey: ['me'] });
+}
+
+/** Who is logged in, or was when the page was opened; null for nobody. */
 export const me = queryOptions({
   queryKey: ['me'],
   queryFn: async () => {
+    const before = queries.getQueryData<Schema<'User'> | null>(['me']) ?? null;
     try {
-      return await api.get('/users/{user}', { path: { user: 'me' } });
+      const self = await api.get('/users/{user}', { path: { user: 'me' } });
+      if (before && before.id !== self.id) {
+        location.reload(); // nothing of the other's stays
+        return before;
+      }
+      sessionIs('open');
+      return self;
     } catch (error) {
-      if (error instanceof ApiError && error.status === 401) return null;
-      throw error;
+      if (!(error instanceof ApiError && error.status === 401)) throw error;
+      if (before) sessionIs('ended'); // the page stays theirs
+      return before;
     }
   },
   staleTime: 300_000,

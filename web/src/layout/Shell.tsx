@@ -2,14 +2,17 @@ import { Alert, Anchor, AppShell, Avatar, Burger, Button, Group, Menu, Text, Uns
 import { useDisclosure } from '@mantine/hooks';
 import { IconChevronDown, IconLogout, IconMoon, IconSettings, IconSun, IconWifiOff } from '@tabler/icons-react';
 import { useQuery, useSuspenseQuery } from '@tanstack/react-query';
-import { Link, Outlet, useRouter, useRouterState } from '@tanstack/react-router';
-import { Suspense, useEffect, useRef } from 'react';
+import { Link, Outlet, useRouterState } from '@tanstack/react-router';
+import { Suspense, lazy, useEffect, useRef } from 'react';
 import { api } from '../api/client';
 import { useLost } from '../api/live';
 import { type Permission, usePermissions } from '../api/permissions';
-import { appearance, buildInfo, me } from '../api/queries';
+import { appearance, buildInfo, lookAgain, me } from '../api/queries';
+import { hearTabs, tellTabs, useEnded } from '../api/session';
 import { Loading } from '../parts/Loading';
 import { Mark } from './Mark';
+
+const Ended = lazy(() => import('./Ended'));
 
 const places: { label: string; to: string; needs?: Permission }[] = [
   { label: 'Workspaces', to: '/workspaces' },
@@ -50,6 +53,7 @@ function Person() {
   const { colorScheme, setColorScheme } = useMantineColorScheme();
   const logOut = async () => {
     await api.post('/users/logout');
+    tellTabs();
     location.assign('/login'); // a new page: nothing that was read stays in memory
   };
   if (!data) return null;
@@ -90,7 +94,11 @@ function Person() {
 
 /** Says that the page is behind while the connection to the server is lost. */
 function Connection() {
-  if (!useLost()) return null;
+  const lost = useLost();
+  useEffect(() => {
+    if (lost) lookAgain(); // the session may be what ended it
+  }, [lost]);
+  if (!lost) return null;
   return (
     <Alert color="yellow" variant="light" radius={0} py={6} icon={<IconWifiOff size={16} />} role="status">
       The connection to the server is lost. What you see may be old; the page goes on by itself when the server is back.
@@ -125,17 +133,13 @@ export default function Shell() {
   const [open, { toggle, close }] = useDisclosure();
   const { data: person } = useQuery(me);
   const { data: build } = useQuery(buildInfo);
-  const router = useRouter();
+  const ended = useEnded();
   const theme = person?.theme_preference;
   const { setColorScheme } = useMantineColorScheme();
   useEffect(() => {
     if (theme === 'light' || theme === 'dark' || theme === 'auto') setColorScheme(theme);
   }, [theme, setColorScheme]);
-  useEffect(() => {
-    if (person !== null) return;
-    const redirect = router.state.location.href;
-    router.navigate({ to: '/login', search: { redirect, message: 'Your session has ended. Please log in again.' } });
-  }, [person, router]);
+  useEffect(() => hearTabs(lookAgain), []);
   useFocusOnPages();
   if (!person) return <Loading />;
   return (
@@ -160,6 +164,11 @@ export default function Shell() {
       <AppShell.Navbar p="sm" component="nav" aria-label="Menu">
         <Places onGo={close} />
       </AppShell.Navbar>
+      {ended && (
+        <Suspense>
+          <Ended />
+        </Suspense>
+      )}
       <AppShell.Main id="main" tabIndex={-1}>
         <Announcement />
         <Connection />

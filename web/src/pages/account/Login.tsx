@@ -1,13 +1,12 @@
-import { Alert, Anchor, Button, Divider, PasswordInput, Stack, Text, TextInput } from '@mantine/core';
+import { Alert, Anchor, Button, Divider, Text } from '@mantine/core';
 import { IconBrandGithub } from '@tabler/icons-react';
-import { useMutation, useQuery } from '@tanstack/react-query';
-import { useNavigate, useSearch } from '@tanstack/react-router';
-import { type FormEvent, useState } from 'react';
-import { api } from '../../api/client';
+import { useQuery } from '@tanstack/react-query';
+import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { appearance, authMethods, me, queries } from '../../api/queries';
+import { tellTabs } from '../../api/session';
 import { Gate } from '../../layout/Gate';
 import { Icon } from '../../parts/Icon';
-import { Refusal } from '../../parts/Refusal';
+import { PasswordForm } from './PasswordForm';
 
 /** Where to go after the login: a path of this page, nothing else. */
 export function safeRedirect(to: string | undefined): string {
@@ -21,20 +20,12 @@ export default function Login() {
   const { data: methods } = useQuery(authMethods);
   const { data: look } = useQuery(appearance);
   const { data: self } = useQuery(me);
-  const [email, setEmail] = useState('');
-  const [password, setPassword] = useState('');
   const to = safeRedirect(search.redirect);
-  const login = useMutation({
-    mutationFn: () => api.post('/users/login', { body: { email, password } }),
-    onSuccess: async () => {
-      queries.removeQueries({ queryKey: ['permissions'] });
-      await queries.fetchQuery({ ...me, staleTime: 0 });
-      await navigate({ href: to });
-    },
-  });
-  const submit = (e: FormEvent) => {
-    e.preventDefault();
-    login.mutate();
+  const enter = async () => {
+    queries.clear(); // it may be another person's
+    await queries.fetchQuery({ ...me, staleTime: 0 });
+    tellTabs();
+    await navigate({ href: to });
   };
   const elsewhere = `?redirect=${encodeURIComponent(to)}`;
   return (
@@ -45,17 +36,12 @@ export default function Login() {
           You are still logged in as {self.username}. <Anchor href={to}>Go on as {self.username}</Anchor>
         </Text>
       )}
-      <Refusal error={login.error} />
       {methods?.password.enabled !== false && (
-        <form onSubmit={submit}>
-          <Stack>
-            <TextInput label="Email" type="email" autoComplete="username" required autoFocus value={email} onChange={(e) => setEmail(e.currentTarget.value)} />
-            <PasswordInput label="Password" autoComplete="current-password" required value={password} onChange={(e) => setPassword(e.currentTarget.value)} />
-            <Button type="submit" loading={login.isPending} fullWidth>
-              Log in
-            </Button>
-          </Stack>
-        </form>
+        <PasswordForm onDone={enter}>
+          <Anchor component={Link} to="/reset-password" size="sm" ta="center">
+            Forgot your password?
+          </Anchor>
+        </PasswordForm>
       )}
       {methods?.password.enabled && (methods.oidc.enabled || methods.github.enabled) && <Divider label="or" />}
       {methods?.oidc.enabled && (

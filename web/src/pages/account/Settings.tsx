@@ -5,12 +5,13 @@ import { me } from '../../api/queries';
 import { Page } from '../../parts/Page';
 import { Appearance } from './Appearance';
 import { Profile } from './Profile';
+import { QuietHours } from './QuietHours';
 import { SSHKey } from './SSHKey';
 import { Security } from './Security';
 import { Tokens } from './Tokens';
 import type { AccountTab } from './routes';
 
-const titles: Record<AccountTab, string> = { account: 'Profile', security: 'Security', 'ssh-key': 'SSH key', tokens: 'Tokens', appearance: 'Appearance' };
+const titles: Record<AccountTab, string> = { account: 'Profile', security: 'Security', 'ssh-key': 'SSH key', tokens: 'Tokens', schedule: 'Quiet hours', appearance: 'Appearance' };
 
 /** One's own account. */
 export default function Settings() {
@@ -39,6 +40,9 @@ export default function Settings() {
         </Tabs.Panel>
         <Tabs.Panel value="tokens">
           <Tokens />
+        </Tabs.Panel>
+        <Tabs.Panel value="schedule">
+          <QuietHours />
         </Tabs.Panel>
         <Tabs.Panel value="appearance">
           <Appearance />

@@ -1,15 +1,14 @@
-import { Badge, Button, Group, MultiSelect, Paper, Select, Stack, Table, Text, TextInput, VisuallyHidden } from '@mantine/core';
+import { Badge, Button, Group, Paper, Stack, Table, Text, VisuallyHidden } from '@mantine/core';
 import { IconPlus } from '@tabler/icons-react';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { type FormEvent, useState } from 'react';
 import { type Schema, api } from '../../api/client';
 import { Empty } from '../../parts/Empty';
 import { Loading } from '../../parts/Loading';
-import { Refusal, fieldError } from '../../parts/Refusal';
-import { complain, praise, showSecret } from '../../parts/confirm';
+import { Refusal } from '../../parts/Refusal';
+import { complain, praise } from '../../parts/confirm';
 import { Moment } from '../../parts/time';
-import { lifetimes } from './lifetimes';
 import { modals } from '../../parts/dialogs';
+import { NewToken } from './NewToken';
 
 const path = { user: 'me' };
 const never = '0001-01-01';
@@ -37,8 +36,8 @@ export function Tokens() {
   return (
     <Stack>
       <Group justify="space-between">
-        <Text size="sm">Programs log in with tokens. A token may do what its scopes allow, and never more than you.</Text>
-        <Button leftSection={<IconPlus size={16} />} onClick={() => modals.open({ title: 'New token', children: <Create /> })}>
+        <Text size="sm">Programs log in with tokens. A token may do what its scopes allow, with what it is for, and never more than you.</Text>
+        <Button leftSection={<IconPlus size={16} />} onClick={() => modals.open({ title: 'New token', children: <NewToken /> })}>
           New token
         </Button>
       </Group>
@@ -47,12 +46,13 @@ export function Tokens() {
       {list.data?.length === 0 && <Empty title="You have no token" />}
       {list.data && list.data.length > 0 && (
         <Paper withBorder>
-          <Table.ScrollContainer minWidth={560}>
+          <Table.ScrollContainer minWidth={680}>
             <Table>
               <Table.Thead>
                 <Table.Tr>
                   <Table.Th>Name</Table.Th>
                   <Table.Th>Scopes</Table.Th>
+                  <Table.Th>Only for</Table.Th>
                   <Table.Th>Last used</Table.Th>
                   <Table.Th>Ends</Table.Th>
                   <Table.Th>
@@ -80,6 +80,9 @@ export function Tokens() {
                         ))}
                       </Group>
                     </Table.Td>
+                    <Table.Td>
+                      <Targets list={t.allow_list} />
+                    </Table.Td>
                     <Table.Td>{t.last_used.startsWith(never) ? 'never' : <Moment at={t.last_used} />}</Table.Td>
                     <Table.Td>
                       <Moment at={t.expires_at} />
@@ -100,58 +103,42 @@ export function Tokens() {
   );
 }
 
-function Create() {
-  const client = useQueryClient();
-  const config = useQuery({ queryKey: ['token-config'], queryFn: () => api.get('/users/{user}/keys/tokens/tokenconfig', { path }) });
-  const known = useQuery({ queryKey: ['scopes'], queryFn: () => api.get('/auth/scopes') });
-  const [name, setName] = useState('');
-  const [scopes, setScopes] = useState<string[]>(['coder:all']);
-  const [days, setDays] = useState('30');
-  const choices = lifetimes(config.data?.max_token_lifetime);
-  const create = useMutation({
-    mutationFn: () =>
-      api.post('/users/{user}/keys/tokens', {
-        path,
-        body: { token_name: name, scopes: scopes as Schema<'APIKeyScope'>[], lifetime: Number(days) * 86_400_000_000_000 },
-      }),
-    onSuccess: async ({ key }) => {
-      await client.invalidateQueries({ queryKey: ['tokens'] });
-      modals.closeAll();
-      showSecret(`The token ${name}`, key, 'Set it as CODER_SESSION_TOKEN, or give it to the program that needs it.');
-    },
-  });
+type Target = Schema<'APIAllowListTarget'>;
+
+/** What a token is limited to. */
+function Targets({ list }: { list: Target[] }) {
+  const narrow = list.some((t) => t.type === '*' && t.id === '*') ? [] : list;
+  if (narrow.length === 0) return <Text size="sm">everything</Text>;
   return (
-    <form
-      onSubmit={(e: FormEvent) => {
-        e.preventDefault();
-        create.mutate();
-      }}
-    >
-      <Stack>
-        <Refusal error={create.error} />
-        <TextInput data-autofocus label="Name" required value={name} onChange={(e) => setName(e.currentTarget.value)} error={fieldError(create.error, 'token_name')} />
-        <Select
-          label="Lifetime"
-          allowDeselect={false}
-          value={choices.some((c) => c.value === days) ? days : (choices.at(-1)?.value ?? null)}
-          onChange={(v) => setDays(v ?? '30')}
-          data={choices}
-          error={fieldError(create.error, 'lifetime')}
-        />
-        <MultiSelect
-          label="Scopes"
-          required
-          searchable
-          description="What the token may be used for."
-          data={[...new Set(['coder:all', ...(known.data?.external ?? [])])]}
-          value={scopes}
-          onChange={setScopes}
-          error={fieldError(create.error, 'scopes')}
-        />
-        <Button type="submit" loading={create.isPending} disabled={scopes.length === 0}>
-          Create
-        </Button>
-      </Stack>
-    </form>
+    <>
+      {narrow.slice(0, 5).map((t) => (
+        <Text size="sm" key={`${t.type}:${t.id}`}>
+          <Name of={t} />
+        </Text>
+      ))}
+      {narrow.length > 5 && <Text size="sm">and {narrow.length - 5} more</Text>}
+    </>
+  );
+}
+
+function Name({ of: t }: { of: Target }) {
+  const one = t.id !== '*';
+  const workspace = useQuery({
+    queryKey: ['workspace-name', t.id],
+    queryFn: () => api.get('/workspaces/{workspace}', { path: { workspace: t.id } }),
+    enabled: one && t.type === 'workspace',
+    retry: false,
+  });
+  const template = useQuery({
+    queryKey: ['template', t.id],
+    queryFn: () => api.get('/templates/{template}', { path: { template: t.id } }),
+    enabled: one && t.type === 'template',
+    retry: false,
+  });
+  if (!one) return <>every {t.type}</>;
+  return (
+    <>
+      {t.type} {workspace.data?.name ?? template.data?.name ?? t.id}
+    </>
   );
 }

@@ -1,7 +1,7 @@
 import { createRoute, lazyRouteComponent, redirect } from '@tanstack/react-router';
 import { shell } from '../../frame';
 
-const tabs = ['account', 'security', 'ssh-key', 'tokens', 'appearance'] as const;
+const tabs = ['account', 'security', 'ssh-key', 'tokens', 'schedule', 'appearance'] as const;
 export type AccountTab = (typeof tabs)[number];
 
 const settings = createRoute({
