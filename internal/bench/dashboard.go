@@ -36,7 +36,7 @@ WITH u AS (
 INSERT INTO audit_logs (id, time, user_id, organization_id, resource_type, resource_id, action)
 SELECT gen_random_uuid(), now() - (row_number() OVER ()) * interval '1 second', id, $1, 'user', id, 'write' FROM u`
 
-func pageRows(ctx context.Context, root string, y *yard) ([]row, error) {
+func pageRows(ctx context.Context, root string, y *yard) (rows []row, failed error) {
 	const n = 10_000
 	if _, err := y.tokens(ctx, n); err != nil {
 		return nil, err
@@ -55,13 +55,10 @@ func pageRows(ctx context.Context, root string, y *yard) ([]row, error) {
 	if err != nil {
 		return nil, fmt.Errorf("visit the pages: %w\n%s", err, problems.Bytes())
 	}
-	var rows []row
-	var failed error
 	for line := range bytes.Lines(out) {
 		var page struct {
-			Name         string
+			Name, Error  string
 			Milliseconds float64
-			Error        string
 		}
 		if err := json.Unmarshal(line, &page); err != nil {
 			return nil, fmt.Errorf("visit the pages: %w: %s", err, line)
