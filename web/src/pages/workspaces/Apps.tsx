@@ -1,4 +1,4 @@
-import { Button, Menu, Popover, Stack, Tooltip } from '@mantine/core';
+import { Button, Menu, Stack, Tooltip } from '@mantine/core';
 import { IconApps, IconBrandVscode, IconChevronDown, IconKey, IconPlugConnected, IconTerminal2 } from '@tabler/icons-react';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import type { MouseEvent } from 'react';
@@ -7,6 +7,7 @@ import { me } from '../../api/queries';
 import { Snippet } from '../../parts/Copy';
 import { Icon } from '../../parts/Icon';
 import { complain } from '../../parts/confirm';
+import { modals } from '../../parts/dialogs';
 import { appHref, editorHref, sshHost, target, wantsToken, withToken } from './apps';
 import { type Agent, type Rights, type Workspace, agentsOf, appHost } from './data';
 
@@ -86,24 +87,22 @@ function Editor({ w, agent, scheme, title }: { w: Workspace; agent: Agent; schem
 }
 
 function SSH({ w, agent }: { w: Workspace; agent: Agent }) {
+  return (
+    <Button {...look} leftSection={<IconKey size={16} />} onClick={() => modals.open({ title: `Into ${w.name} by SSH`, children: <Commands w={w} agent={agent} /> })}>
+      SSH
+    </Button>
+  );
+}
+
+function Commands({ w, agent }: { w: Workspace; agent: Agent }) {
   const { data: self } = useQuery(me);
   const { data: config } = useQuery({ queryKey: ['ssh-config'], queryFn: () => api.get('/deployment/ssh') });
-  const name = target(w, agent, self?.id, agentsOf(w).length > 1);
   return (
-    <Popover width={360} position="bottom-start" withArrow trapFocus>
-      <Popover.Target>
-        <Button {...look} leftSection={<IconKey size={16} />}>
-          SSH
-        </Button>
-      </Popover.Target>
-      <Popover.Dropdown aria-label="Into it by SSH">
-        <Stack gap="sm">
-          <Snippet label="With the coder command" text={`coder ssh ${name}`} />
-          <Snippet label="Once, for all other SSH clients" text="coder config-ssh" />
-          {config && <Snippet label="From then on" text={`ssh ${sshHost(w, agent, config)}`} />}
-        </Stack>
-      </Popover.Dropdown>
-    </Popover>
+    <Stack gap="sm">
+      <Snippet label="With the coder command" text={`coder ssh ${target(w, agent, self?.id, agentsOf(w).length > 1)}`} />
+      <Snippet label="Once, for all other SSH clients" text="coder config-ssh" />
+      {config && <Snippet label="From then on" text={`ssh ${sshHost(w, agent, config)}`} />}
+    </Stack>
   );
 }
 
