@@ -11,6 +11,9 @@ type Listener = (topic: Topic) => void;
 
 const longestWait = 10_000;
 
+/** How long to wait for more hints before what they are about is read again once, in milliseconds. */
+const together = 40;
+
 /** One connection that listens to the topics somebody wants now. */
 export class Changes {
   private readonly url: string;
@@ -106,7 +109,12 @@ export function useLive(topics: readonly Topic[], ...keys: QueryKey[]): void {
   const stale = JSON.stringify(keys);
   useEffect(() => {
     if (wanted === '') return;
+    let due = false;
     return changes().listen(wanted.split(' '), async () => {
+      if (due) return;
+      due = true;
+      await new Promise((resolve) => setTimeout(resolve, together));
+      due = false;
       const all = JSON.parse(stale) as QueryKey[];
       // A first read that is on its way may have looked before the change.
       const begun = all.flatMap((queryKey) => client.getQueryCache().findAll({ queryKey, fetchStatus: 'fetching', predicate: (q) => q.state.data === undefined }));

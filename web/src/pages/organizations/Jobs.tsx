@@ -50,7 +50,7 @@ export default function Jobs({ o }: TabProps) {
         />
       </Group>
       <Listing list={list} rows={list.data?.length} page={page} size={size} of="jobs" empty={<Empty title="No job matches" />}>
-        <Sheet heads={['Job', 'Status', 'Tags', 'Provisioner', 'Asked for', 'Took']} actions={90} minWidth={900}>
+        <Sheet heads={['Job', 'Status', 'Tags', 'Provisioner', 'Asked for', 'Took']} actions={90} minWidth={800}>
           {list.data?.map((j) => (
             <Table.Tr key={j.id}>
               <Table.Td>
