@@ -177,26 +177,33 @@ func (r *reporter) sendAndSee(ctx context.Context) {
 func (r *reporter) update(ctx context.Context, req *provisionerd.UpdateJobRequest) (*provisionerd.UpdateJobResponse, error) {
 	r.sending.Lock()
 	defer r.sending.Unlock()
+	bounded, cancel := context.WithDeadline(ctx, r.heard.Add(r.silent))
+	defer cancel()
+	resp, err := r.send(bounded, req)
+	switch late := errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil; {
+	case late && r.silent != silent:
+		return nil, letGoError{outOfReach}
+	case late:
+		return nil, lostError{fmt.Sprintf("the server could not be reached for %s", silent)}
+	}
+	return resp, err
+}
+
+// send is update for who holds sending, for as long as ctx lets it. What did not
+// reach the server waits on.
+func (r *reporter) send(ctx context.Context, req *provisionerd.UpdateJobRequest) (*provisionerd.UpdateJobResponse, error) {
 	r.mu.Lock()
 	req.JobId, req.Fence, req.Logs = r.job.JobId, r.job.Fence, r.pending
 	req.State, req.Resumable = r.snapshot, r.resumable
 	r.pending, r.snapshot = nil, nil
 	r.mu.Unlock()
 	began := time.Now()
-	bounded, cancel := context.WithDeadline(ctx, r.heard.Add(r.silent))
-	defer cancel()
 	var resp *provisionerd.UpdateJobResponse
-	err := r.d.call(bounded, func(ctx context.Context, c provisionerd.DRPCProvisionerDaemonClient) (err error) {
+	err := r.d.call(ctx, func(ctx context.Context, c provisionerd.DRPCProvisionerDaemonClient) (err error) {
 		resp, err = c.UpdateJob(ctx, req)
 		return err
 	})
-	switch {
-	case err == nil:
-	case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil && r.silent != silent:
-		return nil, letGoError{outOfReach}
-	case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
-		return nil, lostError{fmt.Sprintf("the server could not be reached for %s", silent)}
-	default:
+	if err != nil {
 		r.mu.Lock()
 		r.pending = append(req.Logs, r.pending...)
 		if refused := drpcerr.Code(err) == provisionerd.CodeRefused; refused && req.State != nil {
@@ -222,7 +229,8 @@ func (r *reporter) learned(ctx context.Context, req *provisionerd.UpdateJobReque
 	return r.update(ctx, req)
 }
 
-// finish sends what is left of the log and then the end of the job.
+// finish sends what is left of the log and then the end of the job, however long
+// the server was out of reach before: there is nothing left to let go of.
 func (r *reporter) finish(done *provisionerd.CompletedJob, failed *provisionerd.FailedJob) error {
 	ctx, cancel := context.WithTimeout(context.Background(), endTimeout)
 	defer cancel()
@@ -230,7 +238,10 @@ func (r *reporter) finish(done *provisionerd.CompletedJob, failed *provisionerd.
 	waiting := len(r.pending) > 0
 	r.mu.Unlock()
 	if waiting {
-		if _, err := r.update(ctx, &provisionerd.UpdateJobRequest{}); err != nil {
+		r.sending.Lock()
+		_, err := r.send(ctx, &provisionerd.UpdateJobRequest{})
+		r.sending.Unlock()
+		if err != nil {
 			if lost := (lostError{}); errors.As(err, &lost) {
 				return err
 			}
