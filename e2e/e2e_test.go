@@ -116,6 +116,17 @@ func (p *processes) killAll() {
 	}
 }
 
+// said gives the last that each process wrote.
+func (p *processes) said(ts *testscript.TestScript) string {
+	var all strings.Builder
+	for name := range p.running {
+		b, err := os.ReadFile(ts.MkAbs(name + ".log"))
+		ts.Check(err)
+		fmt.Fprintf(&all, "%s wrote, at last:\n%s\n", name, b[max(0, len(b)-2000):])
+	}
+	return all.String()
+}
+
 // launch starts coder in a process group of its own, its output in NAME.log.
 func (p *processes) launch(ts *testscript.TestScript, name string, args []string) {
 	log, err := os.OpenFile(ts.MkAbs(name+".log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
@@ -257,7 +268,7 @@ func cmdEventually(ts *testscript.TestScript, neg bool, args []string) {
 			return
 		}
 		if ctx.Err() != nil {
-			ts.Fatalf("not within %s: %s\n%s", limit, strings.Join(args[1:], " "), out)
+			ts.Fatalf("not within %s: %s\n%s%s", limit, strings.Join(args[1:], " "), out, of(ts).said(ts))
 		}
 		pause(200 * time.Millisecond)
 	}

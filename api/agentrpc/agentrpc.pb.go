@@ -90,7 +90,10 @@ type Manifest struct {
 	// stun_servers tell the agent its public addresses, host:port each.
 	StunServers []string `protobuf:"bytes,17,rep,name=stun_servers,json=stunServers,proto3" json:"stun_servers,omitempty"`
 	// monitors are what the agent watches, and reports when it runs short.
-	Monitors      []*Monitor `protobuf:"bytes,18,rep,name=monitors,proto3" json:"monitors,omitempty"`
+	Monitors []*Monitor `protobuf:"bytes,18,rep,name=monitors,proto3" json:"monitors,omitempty"`
+	// port_url is where a browser finds a port of the workspace, with {{port}} in
+	// its place; empty where ports have no host names.
+	PortUrl       string `protobuf:"bytes,19,opt,name=port_url,json=portUrl,proto3" json:"port_url,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -249,6 +252,13 @@ func (x *Manifest) GetMonitors() []*Monitor {
 		return x.Monitors
 	}
 	return nil
+}
+
+func (x *Manifest) GetPortUrl() string {
+	if x != nil {
+		return x.PortUrl
+	}
+	return ""
 }
 
 type Monitor struct {
@@ -1448,7 +1458,7 @@ var File_api_agentrpc_agentrpc_proto protoreflect.FileDescriptor
 const file_api_agentrpc_agentrpc_proto_rawDesc = "" +
 	"\n" +
 	"\x1bapi/agentrpc/agentrpc.proto\x12\bagentrpc\x1a\x1fgoogle/protobuf/timestamp.proto\"\a\n" +
-	"\x05Empty\"\x88\x06\n" +
+	"\x05Empty\"\xa3\x06\n" +
 	"\bManifest\x12\x19\n" +
 	"\bagent_id\x18\x01 \x01(\fR\aagentId\x12\x1d\n" +
 	"\n" +
@@ -1470,7 +1480,8 @@ const file_api_agentrpc_agentrpc_proto_rawDesc = "" +
 	"\x1adisable_direct_connections\x18\x0f \x01(\bR\x18disableDirectConnections\x12)\n" +
 	"\x11ssh_host_key_seed\x18\x10 \x01(\fR\x0esshHostKeySeed\x12!\n" +
 	"\fstun_servers\x18\x11 \x03(\tR\vstunServers\x12-\n" +
-	"\bmonitors\x18\x12 \x03(\v2\x11.agentrpc.MonitorR\bmonitors\x1a>\n" +
+	"\bmonitors\x18\x12 \x03(\v2\x11.agentrpc.MonitorR\bmonitors\x12\x19\n" +
+	"\bport_url\x18\x13 \x01(\tR\aportUrl\x1a>\n" +
 	"\x10EnvironmentEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\";\n" +

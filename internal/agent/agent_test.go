@@ -26,6 +26,7 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/agent"
 	"github.com/seed-2a7f8fe7/coder/internal/agentapi"
 	"github.com/seed-2a7f8fe7/coder/internal/agenttest"
+	"github.com/seed-2a7f8fe7/coder/internal/presence"
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel"
 )
 
@@ -161,7 +162,9 @@ func TestLife(t *testing.T) {
 	t.Cleanup(func() { // runs last
 		eventually(t, "no goroutine is left", func() bool { return runtime.NumGoroutine() <= before+2 })
 	})
-	h := agenttest.New(t)
+	h := agenttest.New(t, func(c *presence.Config) {
+		c.PortURL = func(label string) string { return "https://" + label + ".apps.example" }
+	})
 	before = runtime.NumGoroutine()
 	dir := t.TempDir()
 	a := h.Workspace("ws", func(p *provisioner.Agent) {
@@ -201,6 +204,9 @@ func TestLife(t *testing.T) {
 	}
 	if out := output(t, c, "echo $PATH"); !strings.HasPrefix(out, "/template/bin:") || !strings.Contains(out, "/usr/bin") {
 		t.Errorf("PATH is %q", out)
+	}
+	if out := output(t, c, "echo $VSCODE_PROXY_URI"); out != "https://{{port}}--main--ws--ann.apps.example\n" {
+		t.Errorf("ports are at %q", out)
 	}
 	c.Close()
 	stop()

@@ -72,6 +72,9 @@ func environment(base []string, m *agentrpc.Manifest, url, token, binDir string)
 			env = append(env, "GIT_ASKPASS="+exe)
 		}
 	}
+	if m.PortUrl != "" { // by which editors in the browser show ports
+		env = append(env, "VSCODE_PROXY_URI="+m.PortUrl)
+	}
 	names := make([]string, 0, len(m.Environment))
 	for n := range m.Environment {
 		names = append(names, n)

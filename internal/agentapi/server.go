@@ -40,7 +40,7 @@ func manifest(m presence.Manifest) *agentrpc.Manifest {
 	out := &agentrpc.Manifest{
 		AgentId: a.ID[:], AgentName: a.Name, WorkspaceId: a.WorkspaceID[:], WorkspaceName: a.WorkspaceName,
 		OwnerId: a.OwnerID[:], OwnerUsername: a.OwnerUsername, Environment: m.Environment, Directory: m.Directory,
-		MotdFile: m.MOTDFile, AccessUrl: m.AccessURL, ClientCa: m.ClientCA,
+		MotdFile: m.MOTDFile, AccessUrl: m.AccessURL, PortUrl: m.PortURL, ClientCa: m.ClientCA,
 		DisableDirectConnections: m.DisableDirect, StunServers: m.STUN, SshHostKeySeed: m.HostKeySeed,
 	}
 	for _, sc := range m.Scripts {

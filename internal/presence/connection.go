@@ -38,6 +38,7 @@ type Manifest struct {
 	Metadata      []coder.WorkspaceAgentMetadataDescription
 	Apps          []sqlc.WorkspaceApp
 	AccessURL     string
+	PortURL       string // with {{port}} for the port; "" where ports have no host names
 	ClientCA      []byte
 	DisableDirect bool
 	STUN          []string
@@ -87,8 +88,21 @@ func (s *Service) Hello(ctx context.Context, c Connection, h Hello) (Manifest, e
 	return Manifest{
 		Agent: c.Agent, Environment: row.Environment, Directory: row.Directory, MOTDFile: row.MotdFile,
 		Scripts: scripts, Metadata: row.MetadataItems, Apps: apps, Monitors: row.ResourceMonitors,
-		AccessURL: s.c.AccessURL, ClientCA: s.c.ClientCA, DisableDirect: s.c.DisableDirect, STUN: s.c.STUN, HostKeySeed: s.HostKeySeed(c.Agent),
+		AccessURL: s.c.AccessURL, PortURL: s.portURL(c.Agent), ClientCA: s.c.ClientCA, DisableDirect: s.c.DisableDirect, STUN: s.c.STUN, HostKeySeed: s.HostKeySeed(c.Agent),
 	}, nil
+}
+
+// maxLabel is how long a label of a host name may be.
+const maxLabel = 63
+
+// portURL gives where ports of an agent's workspace are.
+func (s *Service) portURL(a Agent) string {
+	const port = "{{port}}"
+	of := "--" + a.Name + "--" + a.WorkspaceName + "--" + a.OwnerUsername
+	if s.c.PortURL == nil || len("65535"+of) > maxLabel {
+		return ""
+	}
+	return s.c.PortURL(port + of)
 }
 
 // subsystems keeps the names that the contract knows.

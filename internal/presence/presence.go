@@ -39,6 +39,9 @@ type Config struct {
 	ReplicaID uuid.UUID
 	// AccessURL is the server as people know it, told to agents.
 	AccessURL string
+	// PortURL gives the URL of an app or port by the first label of its host name,
+	// "" where they have none. Nil gives none.
+	PortURL func(label string) string
 	// ClientCA is the DER certificate whose signature lets a client into an
 	// agent's tunnel.
 	ClientCA []byte

@@ -26,6 +26,16 @@ func (s *Server) appHosts() (app.Hosts, error) {
 	return app.ParseHosts(s.c.WildcardAccessURL, s.accessURL)
 }
 
+// portURL gives the URL below the host names of apps by a first label, "" without
+// such names.
+func (s *Server) portURL(label string) string {
+	hosts, err := s.appHosts()
+	if err != nil || !hosts.Any() {
+		return ""
+	}
+	return s.accessURL.Scheme + "://" + hosts.Format(label)
+}
+
 // withApps serves apps, and hands other requests to next.
 func (s *Server) withApps(r rooms, api *httpapi.API, next http.Handler) (http.Handler, error) {
 	hosts, err := s.appHosts()

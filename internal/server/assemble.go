@@ -233,7 +233,7 @@ func (s *Server) rooms(d facts) (rooms, error) {
 		observe = &presence.Observation{Stats: s.c.AgentStats, By: s.c.AgentStatsBy}
 	}
 	r.presence = presence.New(presence.Config{
-		Store: store, Hub: r.hub, Log: s.log.With(named("presence")...), ReplicaID: s.replica, AccessURL: s.accessURL.String(),
+		Store: store, Hub: r.hub, Log: s.log.With(named("presence")...), ReplicaID: s.replica, AccessURL: s.accessURL.String(), PortURL: s.portURL,
 		ClientCA: d.authority.Certificate(), HostKeySecret: d.hostKeys, DisableDirect: s.c.DisableDirect, STUN: s.stunServers(), Registerer: s.registry, Observe: observe,
 	})
 	r.board = switchboard.New(switchboard.Config{
