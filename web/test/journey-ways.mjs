@@ -78,21 +78,6 @@ const journeys = {
   async apps() {
     await login('admin@example.com');
     await page.goto('/@admin/dev');
-    // An editor is handed a token that was made for it, which is nowhere on the page.
-    const devtools = await context.newCDPSession(page);
-    await devtools.send('Page.enable');
-    const handed = new Promise((resolve) => devtools.on('Page.frameRequestedNavigation', (e) => resolve(e.url)));
-    await button('VS Code Desktop').click();
-    const link = new URL(await handed);
-    assert.equal(`${link.protocol}//${link.host}${link.pathname}`, 'vscode://coder.coder-remote/open');
-    const said = Object.fromEntries(link.searchParams);
-    assert.deepEqual([said.url, said.owner, said.workspace, said.agent], [url, 'admin', 'dev', 'main']);
-    const me = await fetch(`${url}/api/v2/users/me`, { headers: { 'Coder-Session-Token': said.token } });
-    assert.equal((await me.json()).username, 'admin');
-    assert.equal((await page.content()).includes(said.token), false);
-    assert.equal(page.url().includes('token'), false);
-    assert.equal(await button('VS Code Insiders').count(), 0, 'the template does not show it');
-
     await button('SSH').click();
     await shows('coder ssh dev');
     await shows('ssh main.dev.admin.coder');
@@ -129,6 +114,22 @@ const journeys = {
     assert.equal((await build).suggestedFilename(), 'dev-1.log');
     assert.match(readFileSync(await (await build).path(), 'utf8'), /coder_agent/);
     await person.reads();
+
+    await page.goto('/@admin/dev');
+    // Last, as the browser then asks which program may take the address. An editor is handed a token that was made for it, which is nowhere on the page.
+    const devtools = await context.newCDPSession(page);
+    await devtools.send('Page.enable');
+    const handed = new Promise((resolve) => devtools.on('Page.frameRequestedNavigation', (e) => resolve(e.url)));
+    await button('VS Code Desktop').click();
+    const link = new URL(await handed);
+    assert.equal(`${link.protocol}//${link.host}${link.pathname}`, 'vscode://coder.coder-remote/open');
+    const said = Object.fromEntries(link.searchParams);
+    assert.deepEqual([said.url, said.owner, said.workspace, said.agent], [url, 'admin', 'dev', 'main']);
+    const me = await fetch(`${url}/api/v2/users/me`, { headers: { 'Coder-Session-Token': said.token } });
+    assert.equal((await me.json()).username, 'admin');
+    assert.equal((await page.content()).includes(said.token), false);
+    assert.equal(page.url().includes('token'), false);
+    assert.equal(await button('VS Code Insiders').count(), 0, 'the template does not show it');
   },
 
   async create() {
