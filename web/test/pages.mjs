@@ -1,41 +1,50 @@
 // Looks at every page, at both widths and in both colour schemes, and leaves
-// screenshots in web/screenshots: node test/pages.mjs URL PASSWORD ORGANIZATION TEMPLATE OWNER/WORKSPACE
-// Whatever axe finds, complaints of the browser and pages that are wider than the
-// window make it fail.
+// screenshots in web/screenshots, with index.html to leaf through them:
+//   node test/pages.mjs URL PASSWORD first                                 of a server that has nobody yet: the set-up
+//   node test/pages.mjs URL PASSWORD all ORGANIZATION TEMPLATE OWNER/WORKSPACE GROUP
+// Whatever axe finds, complaints of the browser, pages that are wider than the
+// window, and pages of the router and tabs that nobody looked at make it fail.
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { chromium } from 'playwright-core';
 import { launch } from './browser.mjs';
-import { look } from './look.mjs';
+import { everywhere } from './everywhere.mjs';
+import { fileOf, look, looks } from './look.mjs';
 
-const [url, password, organization, template, workspace] = process.argv.slice(2);
-const w = `/@${workspace}`;
-const t = `/templates/${organization}/${template}`;
-const o = `/organizations/${organization}`;
-const tabs = (at, ...names) => [at, ...names.map((n) => `${at}?tab=${n}`)];
-const pages = [
-  '/workspaces',
-  '/workspaces?q=name%3Anothing',
-  ...tabs(w, 'builds', 'parameters', 'schedule', 'sharing', 'settings'),
-  `${w}/builds/1`,
-  `${t}/workspace`,
-  '/templates',
-  '/templates/new',
-  '/templates/new?starter=local',
-  ...tabs(t, 'versions', 'files', 'variables', 'permissions', 'schedule', 'settings', 'insights'),
-  `${t}/edit`,
-  '/organizations',
-  ...['members', 'groups', 'roles', 'provisioners', 'queue', 'jobs', 'keys', 'settings'].map((n) => `${o}/${n}`),
-  '/users',
-  '/audit',
-  ...['overview', 'health', 'settings', 'appearance'].map((n) => `/deployment/${n}`),
-  ...['account', 'security', 'ssh-key', 'tokens', 'appearance'].map((n) => `/settings/${n}`),
-  '/cli-auth',
+const [url, password, which, organization, template, workspace, group] = process.argv.slice(2);
+const credentials = { email: 'admin@example.com', password };
+const record = 'screenshots/pages.json'; // what was seen, by all runs since the first
+
+const before = [
+  '/login',
+  '/login?message=Your+session+has+ended.',
+  '/reset-password',
+  { path: '/api/v2/users/oauth2/github/callback?redirect=%2Fworkspaces', name: '/login/device', ready: 'text=Waiting for GitHub' },
 ];
+
+/** The pages of the router, and the tabs on them, that were not looked at. */
+function missing(seen) {
+  const routes = new Set(seen.flatMap((s) => s.routes));
+  const shown = new Set(seen.map((s) => s.route));
+  const open = new Set(seen.map((s) => `${s.route} ${s.tab}`));
+  const names = new Set(seen.flatMap((s) => s.tabs.map((tab) => `${s.route} ${tab}`)));
+  return [...[...routes].filter((r) => !shown.has(r)), ...[...names].filter((n) => !open.has(n))];
+}
+
+/** A page for a person, with all screenshots. */
+function album(seen) {
+  const row = (name) => `<h2>${name}</h2>${looks.map((l) => `<a href="${fileOf(name, l)}"><img loading="lazy" height="360" alt="${name} at ${l.width} px, ${l.colorScheme}" src="${fileOf(name, l)}"></a>`).join(' ')}`;
+  return `<!doctype html><html lang="en"><meta charset="utf-8"><title>Every page</title><h1>Every page</h1>${[...new Set(seen.map((s) => s.name))].map(row).join('\n')}</html>\n`;
+}
+
 const browser = await launch(chromium);
 try {
-  const wrong = [
-    ...(await look(browser, url, { email: 'admin@example.com', password }, pages)),
-    ...(await look(browser, url, undefined, ['/login', '/login?message=Your+session+has+ended.'])),
-  ];
+  if (which === 'first') rmSync('screenshots', { recursive: true, force: true });
+  const runs = which === 'first' ? [await look(browser, url, undefined, ['/setup'])] : [await look(browser, url, credentials, await everywhere(url, credentials, { organization, template, workspace, group })), await look(browser, url, undefined, before)];
+  const seen = [...(existsSync(record) ? JSON.parse(readFileSync(record, 'utf8')) : []), ...runs.flatMap((r) => r.seen)];
+  writeFileSync(record, JSON.stringify(seen));
+  writeFileSync('screenshots/index.html', album(seen));
+  const wrong = runs.flatMap((r) => r.wrong);
+  if (which === 'all') wrong.push(...missing(seen).map((m) => `nobody looked at ${m}`));
   for (const what of wrong) console.error(what);
   if (wrong.length > 0) process.exitCode = 1;
 } finally {
