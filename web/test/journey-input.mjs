@@ -1,5 +1,6 @@
 // What people should not type, typed everywhere, against a real server:
 //   node test/journey-input.mjs URL PASSWORD shown   HTML in every free field, shown as text on every page
+//   node test/journey-input.mjs URL PASSWORD refused names that are none, and 10,000 characters, in every form
 // The template nasty and the workspace nasty are made before (e2e/testdata/dashboard_input.txtar).
 import assert from 'node:assert/strict';
 import { everywhere } from './everywhere.mjs';
@@ -8,7 +9,9 @@ import { sitDown } from './person.mjs';
 const [url, password, which] = process.argv.slice(2);
 const person = await sitDown(url, password, /Loading the image 'javascript:alert\(1\)' violates/); // that icon is refused by the browser
 const { context, page, button, login } = person;
+const dialog = page.getByRole('dialog');
 const html = (field) => `<i class=evil>${field}</i>`;
+const long = '🏔x'.repeat(5000);
 
 /** Asks the API as who is logged in. */
 async function ask(method, path, data, fine = [200, 201, 204]) {
@@ -66,6 +69,20 @@ async function textsOn(tab) {
   return texts.filter((t) => all.includes(html(t)));
 }
 
+const forms = [
+  { at: '/users', open: 'New user', fields: ['Username', 'Full name'], rest: { Email: 'x@example.com', Password: password }, submit: 'Create' },
+  { at: '/organizations', open: 'New organization', fields: ['Name', 'Display name', 'Description'], submit: 'Create' },
+  { at: '/organizations/coder/groups', open: 'New group', fields: ['Name', 'Display name', 'Picture'], submit: 'Create' },
+  { at: '/organizations/coder/roles', open: 'New role', fields: ['Name', 'Display name'], submit: 'Save' },
+  { at: '/organizations/coder/keys', open: 'New key', fields: ['Name'], submit: 'Create' },
+  { at: '/organizations/coder/settings', fields: ['Name', 'Display name', 'Description', 'Icon'], submit: 'Save' },
+  { at: '/templates/coder/nasty?tab=settings', fields: ['Name', 'Display name', 'Description', 'Icon'], submit: 'Save' },
+  { at: '/templates/coder/nasty/workspace', fields: ['Name'], submit: 'Create workspace' },
+  { at: '/settings/account', fields: ['Username', 'Full name'], submit: 'Save' },
+  { at: '/settings/tokens', open: 'New token', fields: ['Name'], submit: 'Create' },
+  { at: '/deployment/appearance', fields: ['Name of the deployment', 'Address of a logo'], submit: 'Save' },
+];
+
 const journeys = {
   async shown() {
     await login('admin@example.com');
@@ -90,6 +107,30 @@ const journeys = {
       assert.ok(wide <= 0, `${path} is ${wide} px wider than the window`);
     }
     assert.deepEqual(texts.filter((t) => !seen.has(t)), [], 'nobody shows these, as text');
+  },
+
+  async refused() {
+    await login('admin@example.com');
+    for (const { at, open, fields, rest, submit } of forms) {
+      await page.setViewportSize({ width: 360, height: 900 });
+      for (const name of fields) {
+        for (const text of [long, ...(/^(Name|Username)$/.test(name) ? ['in valid', '😀', '../etc', html('x')] : [])]) {
+          await page.goto(at);
+          if (open) await button(open).click();
+          const form = open ? dialog : page.getByRole('main');
+          if (open && fields[0] !== name) await form.getByRole('textbox', { name: fields[0], exact: true }).fill('fine');
+          for (const [k, v] of Object.entries(rest ?? {})) await form.getByRole('textbox', { name: k, exact: true }).fill(v);
+          const field = form.getByRole('textbox', { name, exact: true });
+          await field.fill(text);
+          const send = form.getByRole('button', { name: submit, exact: true });
+          if (await send.isEnabled()) await send.click(); // or what is wrong is said before
+          await form.locator('[role=alert], [aria-invalid=true]').first().waitFor();
+          assert.equal(await field.inputValue(), text, `${at}: what was typed into ${name} is still there`);
+          const wide = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
+          assert.ok(wide <= 0, `${at}: with what is wrong with ${name} it is ${wide} px wider than the window`);
+        }
+      }
+    }
   },
 };
 
