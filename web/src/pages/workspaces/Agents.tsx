@@ -1,4 +1,4 @@
-import { Anchor, Badge, Button, Group, Paper, SimpleGrid, Stack, Text, Tooltip } from '@mantine/core';
+import { Alert, Anchor, Badge, Button, Group, Paper, SimpleGrid, Stack, Text, Tooltip } from '@mantine/core';
 import { useState } from 'react';
 import type { Schema } from '../../api/client';
 import { useEvents } from '../../api/stream';
@@ -78,6 +78,11 @@ function AgentCard({ w, agent, may, onPorts }: { w: Workspace; agent: Agent; may
           {agent.operating_system}/{agent.architecture} {agent.version && `· ${agent.version}`}
         </Text>
       </Stack>
+      {short(agent).map((what) => (
+        <Alert key={what} color="orange" mx="md" mb="md" p="xs">
+          {what}
+        </Alert>
+      ))}
       <Group px="md" pb="md" gap="xs">
         <Apps w={w} agent={agent} may={may} onPorts={onPorts} />
       </Group>
@@ -92,6 +97,11 @@ function AgentCard({ w, agent, may, onPorts }: { w: Workspace; agent: Agent; may
       {log && <AgentLog agent={agent} />}
     </Paper>
   );
+}
+
+/** What the template watches and there is too little of. */
+function short(agent: Agent) {
+  return (agent.resource_monitors ?? []).filter((m) => m.short).map((m) => (m.path ? `The volume of ${m.path} is ${m.percent} % full. The template warns from ${m.threshold} % on.` : `${m.percent} % of the memory is used. The template warns from ${m.threshold} % on.`));
 }
 
 function Metadata({ agent }: { agent: Agent }) {
