@@ -103,12 +103,16 @@ func wsproxyListCommand(a *app.Run) *app.Command {
 	}
 }
 
-func findProxy(ctx context.Context, c *client.Client, ref string) (coder.WorkspaceProxy, error) {
+func findProxy(ctx context.Context, a *app.Run, ref string) (*client.Client, coder.WorkspaceProxy, error) {
+	c, err := a.Client(ctx)
+	if err != nil {
+		return nil, coder.WorkspaceProxy{}, err
+	}
 	p, err := c.WorkspaceProxy(ctx, ref)
 	if coder.Is(err, coder.CodeNotFound) {
-		return p, app.Failure("there is no workspace proxy %q; coder wsproxy list shows them", ref)
+		err = app.Failure("there is no workspace proxy %q; coder wsproxy list shows them", ref)
 	}
-	return p, err
+	return c, p, err
 }
 
 func wsproxyEditCommand(a *app.Run) *app.Command {
@@ -123,11 +127,7 @@ func wsproxyEditCommand(a *app.Run) *app.Command {
 			if name == "" && !displayOption.Given() && !iconOption.Given() {
 				return app.Failure("nothing to change: give --name, --display-name or --icon")
 			}
-			c, err := a.Client(ctx)
-			if err != nil {
-				return err
-			}
-			p, err := findProxy(ctx, c, args[0])
+			c, p, err := findProxy(ctx, a, args[0])
 			if err != nil {
 				return err
 			}
@@ -155,11 +155,7 @@ func wsproxyTokenCommand(a *app.Run) *app.Command {
 		Short:   "Make a workspace proxy's token anew; the old one is good no more.",
 		Options: w.options(),
 		Run: func(ctx context.Context, args []string) error {
-			c, err := a.Client(ctx)
-			if err != nil {
-				return err
-			}
-			p, err := findProxy(ctx, c, args[0])
+			c, p, err := findProxy(ctx, a, args[0])
 			if err != nil {
 				return err
 			}
@@ -177,11 +173,7 @@ func wsproxyDeleteCommand(a *app.Run) *app.Command {
 		Name: "delete", Aliases: []string{"rm"}, Args: "<name|id>", Min: 1, Max: 1,
 		Short: "Delete a workspace proxy; its token is good no more.",
 		Run: func(ctx context.Context, args []string) error {
-			c, err := a.Client(ctx)
-			if err != nil {
-				return err
-			}
-			p, err := findProxy(ctx, c, args[0])
+			c, p, err := findProxy(ctx, a, args[0])
 			if err != nil {
 				return err
 			}

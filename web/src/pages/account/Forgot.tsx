@@ -1,10 +1,11 @@
 import { Anchor, Button, PasswordInput, Stack, Text, TextInput } from '@mantine/core';
-import { useMutation, useQuery } from '@tanstack/react-query';
+import { useMutation } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { type FormEvent, useState } from 'react';
 import { api } from '../../api/client';
 import { Gate } from '../../layout/Gate';
 import { Refusal, fieldError } from '../../parts/Refusal';
+import { useVerdict } from './verdict';
 
 /** A new password for who forgot theirs, by a passcode that comes by e-mail. */
 export default function Forgot() {
@@ -59,12 +60,7 @@ function NewPassword({ email, onEmail }: { email: string; onEmail: (email: strin
   const navigate = useNavigate();
   const [passcode, setPasscode] = useState('');
   const [password, setPassword] = useState('');
-  const { data: verdict } = useQuery({
-    queryKey: ['password', password],
-    queryFn: () => api.post('/users/validate-password', { body: { password } }),
-    enabled: password.length > 0,
-    gcTime: 0, // passwords are kept no longer than they are looked at
-  });
+  const verdict = useVerdict(password);
   const change = useMutation({
     mutationFn: () => api.post('/users/otp/change-password', { body: { email, one_time_passcode: passcode, password } }),
     onSuccess: () => navigate({ to: '/login', search: { message: 'Your new password is set. Log in with it.' } }),

@@ -6,6 +6,7 @@ import { Refusal, fieldError } from '../../parts/Refusal';
 import { complain, praise } from '../../parts/confirm';
 import { Moment } from '../../parts/time';
 import { Convert } from './Convert';
+import { useVerdict } from './verdict';
 
 const ways: Record<string, string> = { oidc: 'OpenID Connect', github: 'GitHub', none: 'tokens only', token: 'a token' };
 
@@ -78,12 +79,7 @@ function Password() {
   const [old, setOld] = useState('');
   const [password, setPassword] = useState('');
   const [again, setAgain] = useState('');
-  const { data: verdict } = useQuery({
-    queryKey: ['password', password],
-    queryFn: () => api.post('/users/validate-password', { body: { password } }),
-    enabled: password.length > 0,
-    gcTime: 0, // passwords are kept no longer than they are looked at
-  });
+  const verdict = useVerdict(password);
   const save = useMutation({
     mutationFn: () => api.put('/users/{user}/password', { path: { user: 'me' }, body: { old_password: old, password } }),
     onSuccess: () => {
