@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"k8s.io/apiserver/pkg/server/dynamiccertificates"
-	"k8s.io/klog/v2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/seed-2a7f8fe7/coder/internal/operator"
@@ -48,7 +47,6 @@ func defaultNamespace() string {
 
 // run answers the API server until ctx ends.
 func (a *aggregation) run(ctx context.Context, c operator.Config) error {
-	klog.SetSlogLogger(c.Log)
 	scheme, err := operator.Scheme()
 	if err != nil {
 		return err

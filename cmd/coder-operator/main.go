@@ -15,6 +15,7 @@ import (
 	"strings"
 	"syscall"
 
+	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/seed-2a7f8fe7/coder"
@@ -126,6 +127,7 @@ func run(ctx context.Context, args []string, out, log io.Writer) error {
 			c.Namespaces = append(c.Namespaces, n)
 		}
 	}
+	klog.SetSlogLogger(c.Log) // one for the whole program: before anything runs
 	rest, err := ctrl.GetConfig()
 	if err != nil {
 		return fmt.Errorf("no cluster to work in: run it in a pod, or set $KUBECONFIG: %w", err)

@@ -24,6 +24,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 	crlog "sigs.k8s.io/controller-runtime/pkg/log"
@@ -38,6 +39,7 @@ func Main(m *testing.M, scheme *runtime.Scheme, run func(*Cluster) int) int {
 		return run(&Cluster{})
 	}
 	crlog.SetLogger(logr.FromSlogHandler(slog.DiscardHandler))
+	klog.SetSlogLogger(slog.New(slog.DiscardHandler))
 	root, err := root()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
