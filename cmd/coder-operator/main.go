@@ -127,7 +127,6 @@ func run(ctx context.Context, args []string, out, log io.Writer) error {
 			c.Namespaces = append(c.Namespaces, n)
 		}
 	}
-	klog.SetSlogLogger(c.Log) // one for the whole program: before anything runs
 	rest, err := ctrl.GetConfig()
 	if err != nil {
 		return fmt.Errorf("no cluster to work in: run it in a pod, or set $KUBECONFIG: %w", err)
@@ -136,5 +135,6 @@ func run(ctx context.Context, args []string, out, log io.Writer) error {
 	// how much they ask at once.
 	rest.QPS = -1
 	c.Rest = rest
+	klog.SetSlogLogger(c.Log) // one for the whole program: before anything runs
 	return together(ctx, chosen, c)
 }
