@@ -448,10 +448,10 @@ func TestCutConnection(t *testing.T) {
 func TestLongCut(t *testing.T) {
 	p := newPlant(t)
 	c := newCable(t, p.address)
-	j, _ := p.build(t, "long", "http://"+c.Addr().String(), "1.6")
+	j, _ := p.build(t, "long", "http://"+c.Addr().String(), "2.5")
 	j.made(t, 1)
 	c.set(true)
-	j.made(t, 3) // it goes on for half a lease, six seconds
+	j.made(t, 3) // it goes on for half a lease, six seconds: until the middle of the last
 	pause(5 * time.Second)
 	c.set(false)
 	j.finished(t)
