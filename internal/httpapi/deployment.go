@@ -20,7 +20,6 @@ func (a *API) deploymentRoutes() []Route {
 		{Method: "GET", Path: "/experiments", Summary: "Experiments that are on", Out: []string{}, Handler: a.getExperiments},
 		{Method: "GET", Path: "/experiments/available", Summary: "Experiments that could be on", Out: []string{}, Handler: a.getAvailableExperiments},
 		{Method: "GET", Path: "/applications/host", Summary: "The host name of apps", Out: coder.AppHostResponse{}, Handler: a.getAppHost},
-		{Method: "GET", Path: "/regions", Summary: "From where workspaces can be reached", Out: coder.RegionsResponse{}, Handler: a.getRegions},
 	}
 }
 

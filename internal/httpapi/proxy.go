@@ -23,6 +23,7 @@ func (a *API) proxyRoutes() []Route {
 	}
 	const kind = coder.RBACResourceWorkspaceProxy
 	routes := []Route{
+		{Method: "GET", Path: "/regions", Summary: "From where workspaces can be reached", Out: coder.RegionsResponse{}, Handler: a.getRegions},
 		{Method: "GET", Path: "/workspaceproxies", Summary: "List the server and its workspace proxies", Action: coder.RBACActionRead, Resource: kind, Out: coder.WorkspaceProxiesRegions{}, Handler: a.getProxies},
 		{Method: "POST", Path: "/workspaceproxies", Summary: "Make a workspace proxy known", About: "The token that it runs with is in the answer, and nowhere else.", Action: coder.RBACActionCreate, Resource: kind, In: coder.CreateWorkspaceProxyRequest{}, Out: coder.WorkspaceProxyToken{}, Status: 201, Handler: a.postProxy},
 		{Method: "GET", Path: "/workspaceproxies/{workspaceproxy}", Summary: "One workspace proxy, by id or name", Action: coder.RBACActionRead, Resource: kind, Out: coder.WorkspaceProxy{}, Handler: a.getProxy},
@@ -90,18 +91,11 @@ func (a *API) deleteProxy(w http.ResponseWriter, r *http.Request) error {
 
 // getRegions tells from where workspaces can be reached.
 func (a *API) getRegions(w http.ResponseWriter, r *http.Request) error {
-	if a.Proxies != nil {
-		all, err := a.Proxies.Regions(r.Context())
-		if err != nil {
-			return err
-		}
-		return reply(w, http.StatusOK, coder.RegionsResponse{Regions: all})
+	all, err := a.Proxies.Regions(r.Context())
+	if err != nil {
+		return err
 	}
-	id, _ := uuid.Parse(a.DeploymentID) // without one it is the zero id
-	return reply(w, http.StatusOK, coder.RegionsResponse{Regions: []coder.Region{{
-		ID: id, Name: coder.PrimaryProxy, DisplayName: "Default", Healthy: true,
-		PathAppURL: a.AccessURL.String(), WildcardHostname: a.AppHosts.String(),
-	}}})
+	return reply(w, http.StatusOK, coder.RegionsResponse{Regions: all})
 }
 
 // asProxy lets a workspace proxy in by its token.
