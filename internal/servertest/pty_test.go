@@ -45,7 +45,7 @@ func withAgent(t *testing.T, s *servertest.Server) uuid.UUID {
 	must(t, err)
 	id := w.LatestBuild.Resources[0].Agents[0].ID
 	a, err := agent.New(agent.Config{
-		URL: s.AccessURL(), Token: token, Log: slog.New(slog.DiscardHandler), Env: append(os.Environ(), "SHELL=/bin/sh", "PS1=$ "),
+		URL: s.AccessURL(), Token: token, Log: slog.New(slog.DiscardHandler), Env: append(os.Environ(), "HOME="+t.TempDir(), "SHELL=/bin/sh", "PS1=$ "),
 		LogDir: t.TempDir(), ScriptDataDir: t.TempDir(),
 	})
 	must(t, err)
