@@ -162,7 +162,7 @@ func (p *place) startAgent(token string) {
 	p.t.Helper()
 	var err error
 	p.process, err = agent.New(agent.Config{
-		URL: p.AccessURL(), Token: token, Log: slog.New(slog.DiscardHandler), Env: append(os.Environ(), "HOME="+t.TempDir(), "SHELL=/bin/sh"),
+		URL: p.AccessURL(), Token: token, Log: slog.New(slog.DiscardHandler), Env: append(os.Environ(), "HOME="+p.t.TempDir(), "SHELL=/bin/sh"),
 		LogDir: p.t.TempDir(), ScriptDataDir: p.t.TempDir(), PingInterval: 500 * time.Millisecond,
 	})
 	must(p.t, err)
