@@ -34,7 +34,7 @@ type NewJob struct {
 	Type                                    coder.ProvisionerJobType
 	Provisioner                             string     // terraform or echo
 	Tags                                    coder.Tags // normalized
-	Priority                                int16      // lower goes first; 0 for people, 1 for prebuilds
+	Priority                                int16      // lower goes first; 0 for people, 1 for what nobody waits for
 	TemplateID                              uuid.UUID  // of a build, for its template's cap; Nil for none
 	Input                                   any        // marshalled to JSON; holds the fields of coder.ProvisionerJobInput
 }

@@ -149,6 +149,11 @@ func (s *Service) planNext(ctx context.Context, q *sqlc.Queries, actor access.Su
 	if err != nil {
 		return plan{}, err
 	}
+	return s.planAfter(ctx, q, actor, w, latest, req)
+}
+
+// planAfter works out the build of a locked workspace that follows its latest.
+func (s *Service) planAfter(ctx context.Context, q *sqlc.Queries, actor access.Subject, w sqlc.Workspace, latest sqlc.BuildLatestRow, req coder.CreateWorkspaceBuildRequest) (plan, error) {
 	before := latest.WorkspaceBuild
 	if err := finished(w, before, latest.JobStatus); err != nil {
 		return plan{}, err
@@ -225,19 +230,20 @@ func (s *Service) addBuild(ctx context.Context, q *sqlc.Queries, actor access.Su
 	}
 	w, v, now := p.workspace, p.version.TemplateVersion, s.now()
 	id, jobID := uuid.New(), uuid.New()
+	initiator, class := onBehalf(actor, w)
 	in := input{WorkspaceID: w.ID, LogLevel: p.logLevel}
 	in.TemplateVersionID, in.WorkspaceBuildID = v.ID, id
 	err = s.Queue.Add(ctx, q, queue.NewJob{
-		ID: jobID, OrganizationID: w.OrganizationID, InitiatorID: actor.UserID, FileID: p.version.FileID,
+		ID: jobID, OrganizationID: w.OrganizationID, InitiatorID: initiator, FileID: p.version.FileID,
 		Type: coder.ProvisionerJobTypeWorkspaceBuild, Provisioner: p.version.Provisioner, Tags: tags, Input: in,
-		TemplateID: w.TemplateID,
+		TemplateID: w.TemplateID, Priority: class,
 	})
 	if err != nil {
 		return uuid.Nil, err
 	}
 	err = q.BuildInsert(ctx, sqlc.BuildInsertParams{
 		ID: id, WorkspaceID: w.ID, TemplateVersionID: v.ID, PresetID: preset, BuildNumber: p.number,
-		Transition: string(p.transition), InitiatorID: actor.UserID, Reason: string(p.reason), JobID: jobID,
+		Transition: string(p.transition), InitiatorID: initiator, Reason: string(p.reason), JobID: jobID,
 		Parameters: values, Now: now,
 	})
 	if err != nil {

@@ -245,8 +245,7 @@ func (s *Service) ResolveAutostart(ctx context.Context, actor access.Subject, id
 	if err != nil {
 		return out, err
 	}
-	follows := t.RequireActiveVersion || w.AutomaticUpdates == string(coder.AutomaticUpdatesAlways)
-	if !follows || latest.WorkspaceBuild.TemplateVersionID == t.ActiveVersionID {
+	if !followsActive(t, w) || latest.WorkspaceBuild.TemplateVersionID == t.ActiveVersionID {
 		return out, nil
 	}
 	v, err := s.Store.WorkspaceVersion(ctx, t.ActiveVersionID)
