@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"reflect"
+	"regexp/syntax"
 	"strconv"
 
 	"github.com/coder/websocket"
@@ -35,6 +36,9 @@ func decode[T any](r *http.Request) (T, error) {
 	}
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && wrong.Field != "" {
 		return v, coder.Invalid(wrong.Field, "cannot be a JSON %s", wrong.Value)
+	}
+	if wrong, ok := errors.AsType[*syntax.Error](err); ok { // the one field of requests that is one
+		return v, coder.Invalid("regex_filter", "is no regular expression as Go reads them: %s: `%s`", wrong.Code, clip(wrong.Expr, 64))
 	}
 	if errors.Is(err, io.EOF) {
 		return v, coder.Errorf(coder.CodeInvalid, "The request needs a JSON body")

@@ -1,12 +1,14 @@
 package login_test
 
 import (
+	"errors"
 	"net/http"
 	"testing"
 
 	"github.com/google/uuid"
 
 	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/client"
 )
 
 // TestMappingsToWhatIsGone changes settings that name a group, a role and an
@@ -55,5 +57,18 @@ func TestMappingsToWhatIsGone(t *testing.T) {
 	defer resp.Body.Close() //nolint:errcheck // not read
 	if resp.StatusCode != http.StatusBadRequest {
 		t.Errorf("mapping to a group that never was: %d", resp.StatusCode)
+	}
+}
+
+func TestAWrongGroupFilterIsNamed(t *testing.T) {
+	s := start(t, newProvider(t), nil)
+	resp, err := s.Client.Request(t.Context(), http.MethodPatch, "/organizations/default/settings/idpsync/groups/config", nil, map[string]any{"field": "groups", "regex_filter": "^a("})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close() //nolint:errcheck // read
+	var wrong *coder.Error
+	if err := client.ReadError(resp); !errors.As(err, &wrong) || len(wrong.Fields) != 1 || wrong.Fields[0].Field != "regex_filter" {
+		t.Errorf("got %v", err)
 	}
 }

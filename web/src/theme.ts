@@ -20,6 +20,7 @@ export const theme = createTheme({
     Badge: { defaultProps: { tt: 'none', fw: 600, miw: 'max-content' } }, // a narrow column is no reason to cut a word
     NumberInput: { defaultProps: { clampBehavior: 'none' } }, // what is typed is refused in words, not changed
     Tooltip: { defaultProps: { withArrow: true, openDelay: 300 } },
+    Menu: { defaultProps: { withInitialFocusPlaceholder: false } }, // a menu has items only; the first is entered
     Modal: { defaultProps: { centered: true, closeButtonProps: { 'aria-label': 'Close' } } },
     ModalHeader: { defaultProps: { role: 'none' } }, // of the dialog, not of the page
     Notification: { defaultProps: { closeButtonProps: { 'aria-label': 'Close' } } },

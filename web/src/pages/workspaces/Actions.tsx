@@ -45,6 +45,8 @@ export function Actions({ w, may, onUpdate }: { w: Workspace; may: Rights; onUpd
     });
   const place = useKeptFocus();
   const running = w.latest_build.transition === 'start' && w.latest_build.job.status === 'succeeded';
+  // A machine of one's own is not stopped by a build, which would only take its agent's token away.
+  const stops = running && may.stop && !w.latest_build.has_external_agent;
   return (
     <Group gap="xs" ref={place}>
       {busy(w) ? (
@@ -60,7 +62,7 @@ export function Actions({ w, may, onUpdate }: { w: Workspace; may: Rights; onUpd
               Update{running ? ' and restart' : ' and start'}
             </Button>
           )}
-          {running && may.stop && (
+          {stops && (
             <Button variant="default" leftSection={<IconPlayerStop size={16} />} loading={build.isPending} onClick={() => start('stop')}>
               Stop
             </Button>
@@ -90,7 +92,7 @@ export function Actions({ w, may, onUpdate }: { w: Workspace; may: Rights; onUpd
           <Menu.Item leftSection={<IconCopyPlus size={16} />} component={Link} to={`/templates/${w.organization_name}/${w.template_name}/workspace?from=${w.id}`}>
             Duplicate …
           </Menu.Item>
-          {running && may.start && may.stop && (
+          {stops && may.start && (
             <Menu.Item leftSection={<IconRefresh size={16} />} disabled={busy(w)} onClick={() => start('start', true)}>
               Restart
             </Menu.Item>
