@@ -55,11 +55,12 @@ type Rules struct {
 // Service is the use cases of apps. It is safe for concurrent use; between
 // Start and Stop it looks after keys and writes down use.
 type Service struct {
-	c     Config
-	now   func() time.Time
-	keys  map[Feature]*keyring
-	usage usage
-	loops lifecycle.Group
+	c      Config
+	now    func() time.Time
+	keys   map[Feature]*keyring
+	passes verified
+	usage  usage
+	loops  lifecycle.Group
 }
 
 // New gives a service; nothing runs until Start.

@@ -2,6 +2,7 @@ package app
 
 import (
 	"crypto/subtle"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -51,8 +52,49 @@ func (s *Service) NewPass(actor access.Subject, m Method, n Name, t Target) (str
 
 // Pass reads a pass for the name and method; ok is false when it is none.
 func (s *Service) Pass(text string, m Method, n Name) (Pass, bool) {
-	p, ok := verify[Pass](s, FeaturePass, "pass", text)
+	p, ok := s.passes.get(text, s.now())
+	if !ok {
+		var until time.Time
+		if p, until, ok = verify[Pass](s, FeaturePass, "pass", text); ok {
+			s.passes.put(text, p, until)
+		}
+	}
 	return p, ok && p.Method == m && p.Key == n.Key()
+}
+
+// maxVerified bounds each of the two halves of what a verified keeps.
+const maxVerified = 1024
+
+// verified are the passes that were read last: a browser sends the same one with
+// every request for a minute, and to read it takes as long as much of the rest.
+// When half is full, the older half is forgotten.
+type verified struct {
+	mu         sync.Mutex
+	young, old map[string]verifiedPass
+}
+
+type verifiedPass struct {
+	pass  Pass
+	until time.Time
+}
+
+func (v *verified) get(text string, now time.Time) (Pass, bool) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	p, ok := v.young[text]
+	if !ok {
+		p, ok = v.old[text]
+	}
+	return p.pass, ok && now.Before(p.until)
+}
+
+func (v *verified) put(text string, p Pass, until time.Time) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.young == nil || len(v.young) >= maxVerified {
+		v.young, v.old = map[string]verifiedPass{}, v.young
+	}
+	v.young[text] = verifiedPass{p, until}
 }
 
 // behind is which session of the dashboard stands behind what is signed for a
@@ -77,7 +119,7 @@ func (s *Service) NewTicket(actor access.Subject, host, state string) (string, e
 // Redeem trades a ticket for a Session of the host name. ok is false for one
 // that is not, or not any more, good for the host or the state.
 func (s *Service) Redeem(ticket, host, state string) (session string, ok bool) {
-	b, ok := verify[behind](s, FeatureSession, "ticket", ticket)
+	b, _, ok := verify[behind](s, FeatureSession, "ticket", ticket)
 	if !ok || b.Host != host || state == "" || subtle.ConstantTimeCompare([]byte(b.State), []byte(state)) != 1 {
 		return "", false
 	}
@@ -93,7 +135,7 @@ func (s *Service) newSession(keyID, host string) (string, error) {
 // key is still good is identity's to say. renewed is not "" when the Session
 // should be replaced by it.
 func (s *Service) Session(text, host string) (keyID, renewed string, ok bool) {
-	b, ok := verify[behind](s, FeatureSession, "session", text)
+	b, _, ok := verify[behind](s, FeatureSession, "session", text)
 	if !ok || b.Host != host {
 		return "", "", false
 	}
@@ -122,6 +164,6 @@ func (s *Service) NewTerminalToken(actor access.Subject, agent uuid.UUID) (strin
 // Terminal gives the id of the key behind such a token for an agent; whether that
 // key is still good is identity's to say.
 func (s *Service) Terminal(text string, agent uuid.UUID) (keyID string, ok bool) {
-	t, ok := verify[terminal](s, FeaturePass, "terminal", text)
+	t, _, ok := verify[terminal](s, FeaturePass, "terminal", text)
 	return t.KeyID, ok && t.AgentID == agent && t.KeyID != ""
 }

@@ -136,35 +136,36 @@ func sign[T any](s *Service, f Feature, kind string, lifetime time.Duration, bod
 	return text + "." + base64.RawURLEncoding.EncodeToString(mac(key.Secret, text)), nil
 }
 
-// verify gives what was signed; ok is false for anything else, and after its end.
-func verify[T any](s *Service, f Feature, kind, text string) (body T, ok bool) {
+// verify gives what was signed and its end; ok is false for anything else, and
+// from its end on.
+func verify[T any](s *Service, f Feature, kind, text string) (body T, until time.Time, ok bool) {
 	if len(text) > maxSigned {
-		return body, false
+		return body, until, false
 	}
 	cut := strings.LastIndexByte(text, '.')
 	if cut < 0 {
-		return body, false
+		return body, until, false
 	}
 	sequence, payload, found := strings.Cut(text[:cut], ".")
 	n, err := strconv.ParseInt(sequence, 10, 32)
 	if !found || err != nil {
-		return body, false
+		return body, until, false
 	}
 	now := s.now()
 	key, found := s.keys[f].bySequence(int32(n), now)
 	given, err := base64.RawURLEncoding.Strict().DecodeString(text[cut+1:])
 	if !found || err != nil || !hmac.Equal(given, mac(key.Secret, text[:cut])) {
-		return body, false
+		return body, until, false
 	}
 	b, err := base64.RawURLEncoding.Strict().DecodeString(payload)
 	if err != nil {
-		return body, false
+		return body, until, false
 	}
 	var frame signed[T]
 	if json.Unmarshal(b, &frame) != nil || frame.Kind != kind || now.Unix() >= frame.Expires {
-		return body, false
+		return body, until, false
 	}
-	return frame.Body, true
+	return frame.Body, time.Unix(frame.Expires, 0), true
 }
 
 func mac(secret []byte, text string) []byte {
