@@ -45,6 +45,15 @@ func CheckDisplayName(field, name string) error {
 	return nil
 }
 
+// CheckIcon refuses addresses of pictures over 2,048 bytes or with control
+// characters. Any other text may stand for one: a path, a URL, an emoji's name.
+func CheckIcon(field, icon string) error {
+	if len(icon) > 2048 || strings.ContainsFunc(icon, func(c rune) bool { return c < ' ' }) {
+		return Invalid(field, "must be the path or URL of a picture of at most 2048 bytes")
+	}
+	return nil
+}
+
 // CheckEmail refuses what is not a bare e-mail address.
 func CheckEmail(field, email string) error {
 	a, err := mail.ParseAddress(email)

@@ -66,8 +66,8 @@ func checkOrganization(name, displayName, description, icon string) error {
 	if len(description) > 1000 {
 		return coder.Invalid("description", "is longer than 1000 characters")
 	}
-	if len(icon) > 2048 {
-		return coder.Invalid("icon", "is longer than 2048 bytes")
+	if err := coder.CheckIcon("icon", icon); err != nil {
+		return err
 	}
 	return coder.CheckDisplayName("display_name", displayName)
 }

@@ -25,11 +25,8 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
 )
 
-const (
-	// maxProxies bounds how many there may be.
-	maxProxies = 100
-	maxIcon    = 2048 // bytes
-)
+// maxProxies bounds how many there may be.
+const maxProxies = 100
 
 // Answer is what came back from a proxy that was asked how it does.
 type Answer struct {
@@ -193,8 +190,8 @@ func check(r sqlc.WorkspaceProxy, named bool) error {
 			return err
 		}
 	}
-	if len(r.Icon) > maxIcon || strings.ContainsFunc(r.Icon, func(c rune) bool { return c < ' ' }) {
-		return coder.Invalid("icon", "must be the path or URL of a picture of at most %d bytes", maxIcon)
+	if err := coder.CheckIcon("icon", r.Icon); err != nil {
+		return err
 	}
 	if strings.ContainsFunc(r.DisplayName, func(c rune) bool { return c < ' ' }) {
 		return coder.Invalid("display_name", "no line breaks or other control characters")

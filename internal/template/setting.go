@@ -88,8 +88,8 @@ func check(t sqlc.Template) error {
 	if len(t.Description) >= 128 {
 		return coder.Invalid("description", "is %d bytes long; at most 127 are allowed", len(t.Description))
 	}
-	if len(t.Icon) > 2048 {
-		return coder.Invalid("icon", "is longer than 2048 bytes")
+	if err := coder.CheckIcon("icon", t.Icon); err != nil {
+		return err
 	}
 	if len(t.DeprecationMessage) > 4096 {
 		return coder.Invalid("deprecation_message", "is longer than 4096 bytes")
