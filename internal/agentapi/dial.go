@@ -8,7 +8,6 @@ import (
 
 	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/internal/presence"
-	"github.com/seed-2a7f8fe7/coder/internal/switchboard"
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel"
 )
 
@@ -26,7 +25,7 @@ func (a *API) dial(ctx context.Context, agent presence.Agent, kind, arg string) 
 	if len(agent.Certificate) == 0 {
 		return nil, coder.Errorf(coder.CodeUnavailable, "The agent %q has not connected yet", agent.Name)
 	}
-	return a.c.Board.Open(ctx, switchboard.Target{
+	return a.c.Board.Open(ctx, tunnel.Target{
 		AgentID: agent.ID, WorkspaceID: agent.WorkspaceID, Certificate: agent.Certificate,
 	}, kind, arg)
 }

@@ -16,7 +16,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -29,6 +28,7 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/identity"
 	"github.com/seed-2a7f8fe7/coder/internal/insight"
 	"github.com/seed-2a7f8fe7/coder/internal/keyring"
+	"github.com/seed-2a7f8fe7/coder/internal/listen"
 	"github.com/seed-2a7f8fe7/coder/internal/login"
 	"github.com/seed-2a7f8fe7/coder/internal/notify"
 	"github.com/seed-2a7f8fe7/coder/internal/organization"
@@ -73,10 +73,8 @@ type Config struct {
 	// RateLimit is how many requests a minute a user, or without one an
 	// address, may make; 0 means 512, below 0 no limit.
 	RateLimit int
-	// ProxyHeaders are headers that give the client's address, believed only
-	// from ProxyOrigins.
-	ProxyHeaders []string
-	ProxyOrigins []netip.Prefix
+	// Clients tells their addresses.
+	Clients listen.Clients
 	// SecureCookies marks session cookies for HTTPS only.
 	SecureCookies bool
 	// SameSiteNone lets pages of other sites send the session cookie where they

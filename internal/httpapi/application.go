@@ -3,7 +3,6 @@ package httpapi
 import (
 	"context"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"strings"
 
@@ -25,10 +24,6 @@ func (a *API) applicationRoutes() []Route {
 		{Method: "POST", Path: "/applications/reconnecting-pty-signed-token", Summary: "Get a token to open a terminal with", Action: coder.RBACActionSSH, Resource: coder.RBACResourceWorkspace, In: coder.IssueReconnectingPTYSignedTokenRequest{}, Out: coder.IssueReconnectingPTYSignedTokenResponse{}, Handler: a.postTerminalToken},
 	}
 }
-
-// ClientIP is the address of the client: of the connection, or what a trusted
-// proxy says of it.
-func (a *API) ClientIP(r *http.Request) netip.Addr { return a.clientIP(r) }
 
 // getAuthRedirect sends a browser that has a session back to the host of an
 // app, with a ticket for a session there; one that has none goes to sign in

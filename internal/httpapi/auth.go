@@ -3,9 +3,6 @@ package httpapi
 import (
 	"context"
 	"net/http"
-	"net/netip"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/seed-2a7f8fe7/coder"
@@ -34,7 +31,7 @@ func (a *API) origin(r *http.Request) access.Origin {
 	if o, ok := access.OriginOf(r.Context()); ok {
 		return o
 	}
-	return access.Origin{IP: a.clientIP(r), UserAgent: r.UserAgent()}
+	return access.Origin{IP: a.Clients.IP(r), UserAgent: r.UserAgent()}
 }
 
 // authenticate does what a route's Auth wants, then counts the request
@@ -119,35 +116,4 @@ func (a *API) setSession(w http.ResponseWriter, token string) {
 		c.MaxAge = -1
 	}
 	http.SetCookie(w, c)
-}
-
-// clientIP is the address of the client: of the connection, or what a trusted
-// proxy says of it.
-func (a *API) clientIP(r *http.Request) netip.Addr {
-	ap, err := netip.ParseAddrPort(r.RemoteAddr)
-	if err != nil {
-		return netip.Addr{}
-	}
-	ip := ap.Addr().Unmap().WithZone("")
-	if !a.trusts(ip) {
-		return ip
-	}
-	for _, name := range a.ProxyHeaders {
-		hops := strings.Split(r.Header.Get(name), ",")
-		for _, hop := range slices.Backward(hops) { // each proxy adds the address it saw at the end
-			said, err := netip.ParseAddr(strings.TrimSpace(hop))
-			if err != nil {
-				break
-			}
-			if ip = said.Unmap().WithZone(""); !a.trusts(ip) {
-				return ip
-			}
-		}
-	}
-	return ip
-}
-
-// trusts says whether the address is a proxy's that is believed.
-func (a *API) trusts(ip netip.Addr) bool {
-	return slices.ContainsFunc(a.ProxyOrigins, func(p netip.Prefix) bool { return p.Contains(ip) })
 }

@@ -93,7 +93,7 @@ func (a *API) observe(mux *http.ServeMux) http.Handler {
 		w.Header().Set(requestIDHeader, id)
 		w.Header().Set(client.BuildVersionHeader, a.Version)
 		w.Header().Set("X-Content-Type-Options", "nosniff")
-		origin := access.Origin{IP: a.clientIP(r), UserAgent: r.UserAgent(), RequestID: id}
+		origin := access.Origin{IP: a.Clients.IP(r), UserAgent: r.UserAgent(), RequestID: id}
 		ctx, hand := telemetry.WithHandOver(access.WithOrigin(r.Context(), origin))
 		r = r.WithContext(ctx)
 		rec := &recorder{ResponseWriter: w}

@@ -5,7 +5,7 @@ import (
 
 	"github.com/seed-2a7f8fe7/coder/internal/app"
 	"github.com/seed-2a7f8fe7/coder/internal/appproxy"
-	"github.com/seed-2a7f8fe7/coder/internal/httpapi"
+	"github.com/seed-2a7f8fe7/coder/internal/listen"
 	"github.com/seed-2a7f8fe7/coder/internal/telemetry"
 )
 
@@ -26,6 +26,11 @@ func (s *Server) appHosts() (app.Hosts, error) {
 	return app.ParseHosts(s.c.WildcardAccessURL, s.accessURL)
 }
 
+// clients tells the addresses of clients.
+func (s *Server) clients() (listen.Clients, error) {
+	return listen.NewClients(s.c.ProxyTrustedHeaders, s.c.ProxyTrustedOrigins)
+}
+
 // portURL gives the URL below the host names of apps by a first label, "" without
 // such names.
 func (s *Server) portURL(label string) string {
@@ -37,14 +42,18 @@ func (s *Server) portURL(label string) string {
 }
 
 // withApps serves apps, and hands other requests to next.
-func (s *Server) withApps(r rooms, api *httpapi.API, next http.Handler) (http.Handler, error) {
+func (s *Server) withApps(r rooms, next http.Handler) (http.Handler, error) {
 	hosts, err := s.appHosts()
+	if err != nil {
+		return nil, err
+	}
+	clients, err := s.clients()
 	if err != nil {
 		return nil, err
 	}
 	return appproxy.New(appproxy.Config{
 		Log: s.log.With(telemetry.NameKey, "appproxy"), Apps: r.apps, Connections: r.connections, Identity: r.identity, AccessURL: s.accessURL, Hosts: hosts,
 		Rules: s.c.Apps.rules(), NoPaths: s.c.Apps.NoPaths, SecureCookies: s.c.Cookies.Secure,
-		Dial: r.agents.Dial, ClientIP: api.ClientIP,
+		Dial: r.agents.Dial, ClientIP: clients.IP,
 	}).Wrap(next), nil
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/instance"
 	"github.com/seed-2a7f8fe7/coder/internal/keyring"
 	"github.com/seed-2a7f8fe7/coder/internal/lifecycle"
+	"github.com/seed-2a7f8fe7/coder/internal/listen"
 	"github.com/seed-2a7f8fe7/coder/internal/login"
 	"github.com/seed-2a7f8fe7/coder/internal/mail"
 	"github.com/seed-2a7f8fe7/coder/internal/notify"
@@ -115,7 +116,7 @@ type rooms struct {
 }
 
 // assemble makes the rooms and starts what lives, in order.
-func (s *Server) assemble(ctx context.Context, ln *listeners) error {
+func (s *Server) assemble(ctx context.Context, ln *listen.Listeners) error {
 	d, err := s.deployment(ctx)
 	if err != nil {
 		return err
@@ -138,7 +139,7 @@ func (s *Server) assemble(ctx context.Context, ln *listeners) error {
 	if err != nil {
 		return err
 	}
-	if ln.handler, err = s.withApps(r, api, root); err != nil {
+	if ln.Handler, err = s.withApps(r, root); err != nil {
 		return err
 	}
 	daemons, err := s.daemons(r.provision, r.shares)
@@ -257,7 +258,7 @@ func (s *Server) rooms(d facts) (rooms, error) {
 }
 
 func (s *Server) api(r rooms, d facts) (*httpapi.API, error) {
-	origins, err := prefixes(s.c.ProxyTrustedOrigins)
+	clients, err := s.clients()
 	if err != nil {
 		return nil, err
 	}
@@ -271,7 +272,7 @@ func (s *Server) api(r rooms, d facts) (*httpapi.API, error) {
 		Log: s.log.With(telemetry.NameKey, "httpapi"), Registerer: s.registry, AccessURL: s.accessURL, Version: s.c.Version,
 		DeploymentID: d.id.String(), Identity: r.identity, Login: r.login, Connections: r.connections, Organizations: r.people, Templates: r.templates, Workspaces: r.workspaces,
 		Queue: r.queue, Keys: r.keys, Presence: r.presence, Apps: r.apps, AppHosts: hosts, AppRules: s.c.Apps.rules(), Proxies: r.proxies, Hub: r.hub,
-		ProxyHeaders: s.c.ProxyTrustedHeaders, ProxyOrigins: origins, SecureCookies: s.c.Cookies.Secure, SameSiteNone: s.c.Cookies.SameSite == "none",
+		Clients: clients, SecureCookies: s.c.Cookies.Secure, SameSiteNone: s.c.Cookies.SameSite == "none",
 		SSH:                  coder.SSHConfigResponse{HostnamePrefix: s.c.HostnamePrefix, HostnameSuffix: s.c.HostnameSuffix, SSHConfigOptions: s.c.SSHConfigOptions},
 		PasswordAuthDisabled: s.c.Session.DisablePasswordAuth, TermsOfServiceURL: s.c.TermsOfServiceURL,
 		AgentAPIVersion: "1.0", ProvisionerAPIVersion: "1.14",

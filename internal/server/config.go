@@ -13,6 +13,7 @@ import (
 
 	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/internal/identity"
+	"github.com/seed-2a7f8fe7/coder/internal/listen"
 	"github.com/seed-2a7f8fe7/coder/internal/login"
 )
 
@@ -102,17 +103,8 @@ type Config struct {
 	PprofAddress string
 }
 
-// TLS says how HTTPS is answered. Files come in pairs; a certificate is chosen
-// by the name that the client asks for.
-type TLS struct {
-	Enable       bool
-	Address      string
-	CertFiles    []string
-	KeyFiles     []string
-	ClientCAFile string
-	ClientAuth   string // none, request, require-any, verify-if-given, require-and-verify
-	MinVersion   string // tls10 .. tls13
-}
+// TLS says how HTTPS is answered.
+type TLS = listen.TLS
 
 // Session says how long people stay logged in.
 type Session struct {
@@ -135,12 +127,6 @@ func (c *Config) check() error {
 	switch {
 	case c.Log == nil || c.ConfigDir == "" || c.CacheDir == "":
 		return coder.Errorf(coder.CodeInternal, "server: Log, ConfigDir and CacheDir are required")
-	case c.HTTPAddress == "" && !c.TLS.Enable:
-		return coder.Errorf(coder.CodeInvalid, "the server would listen nowhere: give --http-address, or --tls-enable with a certificate")
-	case c.TLS.Enable && len(c.TLS.CertFiles) == 0:
-		return coder.Errorf(coder.CodeInvalid, "--tls-enable needs --tls-cert-file and --tls-key-file")
-	case len(c.TLS.CertFiles) != len(c.TLS.KeyFiles):
-		return coder.Errorf(coder.CodeInvalid, "--tls-cert-file and --tls-key-file come in pairs: got %d and %d", len(c.TLS.CertFiles), len(c.TLS.KeyFiles))
 	case c.ProvisionerDaemons < 0:
 		return coder.Errorf(coder.CodeInvalid, "--provisioner-daemons cannot be negative")
 	case c.AccessURL != nil && (c.AccessURL.Scheme != "http" && c.AccessURL.Scheme != "https" || c.AccessURL.Host == ""):
@@ -159,13 +145,11 @@ func (c *Config) check() error {
 			return coder.Errorf(coder.CodeInvalid, "--derp-server-stun-addresses: %q is not host:port, such as stun.example.com:3478", a)
 		}
 	}
-	for _, a := range []string{c.HTTPAddress, c.TLS.Address, c.PrometheusAddress, c.PprofAddress} {
-		if a == "" {
-			continue
-		}
-		if _, _, err := net.SplitHostPort(a); err != nil {
-			return coder.Errorf(coder.CodeInvalid, "%q is not an address to listen on: use host:port, such as 127.0.0.1:3000", a)
-		}
+	if err := c.TLS.Check(c.HTTPAddress); err != nil {
+		return err
+	}
+	if err := listen.Addresses(c.PrometheusAddress, c.PprofAddress); err != nil {
+		return err
 	}
 	if err := identity.CheckQuietHours(c.QuietHours); c.QuietHours != "" && err != nil {
 		return coder.Errorf(coder.CodeInvalid, "--default-quiet-hours-schedule must be a zone, a minute, an hour and three stars, such as CRON_TZ=UTC 0 0 * * *, got %q", c.QuietHours)

@@ -4,11 +4,9 @@ import (
 	"context"
 	"fmt"
 	"net"
-	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/google/uuid"
 
@@ -79,25 +77,4 @@ func (s *Server) daemons(api *provisionapi.API, shares *share.Service) ([]lifecy
 		named = append(named, lifecycle.Named{Name: "provisioner " + name, Service: d})
 	}
 	return named, nil
-}
-
-// prefixes reads addresses and networks of trusted proxies.
-func prefixes(texts []string) ([]netip.Prefix, error) {
-	var out []netip.Prefix
-	for _, t := range texts {
-		if !strings.Contains(t, "/") {
-			a, err := netip.ParseAddr(t)
-			if err != nil {
-				return nil, coder.Errorf(coder.CodeInvalid, "--proxy-trusted-origins: %q is neither an address nor a network such as 10.0.0.0/8", t)
-			}
-			out = append(out, netip.PrefixFrom(a, a.BitLen()))
-			continue
-		}
-		p, err := netip.ParsePrefix(t)
-		if err != nil {
-			return nil, coder.Errorf(coder.CodeInvalid, "--proxy-trusted-origins: %q is neither an address nor a network such as 10.0.0.0/8", t)
-		}
-		out = append(out, p)
-	}
-	return out, nil
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/seed-2a7f8fe7/coder/internal/lifecycle"
+	"github.com/seed-2a7f8fe7/coder/internal/listen"
 	"github.com/seed-2a7f8fe7/coder/internal/telemetry"
 )
 
@@ -54,26 +55,26 @@ func New(c Config) (*Server, error) {
 // to requests. When it fails nothing runs any more.
 func (s *Server) Start(ctx context.Context) error {
 	began := time.Now()
-	ln, err := listen(s.c)
+	ln, err := listen.Open(s.c.HTTPAddress, s.c.TLS, s.log)
 	if err != nil {
 		return err
 	}
 	s.accessURL = s.c.AccessURL
 	if s.accessURL == nil {
-		if s.accessURL, err = url.Parse(ln.url()); err != nil {
-			return errors.Join(err, ln.close())
+		if s.accessURL, err = url.Parse(ln.URL()); err != nil {
+			return errors.Join(err, ln.Close())
 		}
 	}
 	if s.db, err = openDatabase(ctx, s.c); err != nil {
-		return errors.Join(err, ln.close())
+		return errors.Join(err, ln.Close())
 	}
 	if err := s.assemble(ctx, ln); err != nil {
-		return errors.Join(err, ln.close(), s.db.close(ctx))
+		return errors.Join(err, ln.Close(), s.db.close(ctx))
 	}
 	if s.db.cluster != nil {
 		go s.watchDatabase()
 	}
-	s.log.Info("the server is ready", "access_url", s.accessURL.String(), "url", ln.url(), "version", s.c.Version,
+	s.log.Info("the server is ready", "access_url", s.accessURL.String(), "url", ln.URL(), "version", s.c.Version,
 		"provisioners", s.c.ProvisionerDaemons, "built_in_postgresql", s.db.cluster != nil, "took", time.Since(began).Round(time.Millisecond).String())
 	return nil
 }

@@ -2,9 +2,9 @@ package server
 
 import (
 	"net"
-	"slices"
 
 	"github.com/seed-2a7f8fe7/coder/internal/lifecycle"
+	"github.com/seed-2a7f8fe7/coder/internal/listen"
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel/stun"
 )
 
@@ -24,17 +24,11 @@ func (s *Server) stunServers() []string {
 
 // stunServices answer STUN at the addresses where HTTP is answered. A port that
 // is taken is no reason not to start: there are other ways to be found.
-func (s *Server) stunServices(ln *listeners) (all []lifecycle.Named) {
+func (s *Server) stunServices(ln *listen.Listeners) (all []lifecycle.Named) {
 	if s.c.DisableDirect {
 		return nil
 	}
-	var addrs []net.Addr
-	for _, l := range []net.Listener{ln.plain, ln.secure} {
-		if l != nil && !slices.Contains(addrs, l.Addr()) {
-			addrs = append(addrs, l.Addr())
-		}
-	}
-	for _, a := range addrs {
+	for _, a := range ln.Addrs() {
 		tcp, ok := a.(*net.TCPAddr)
 		if !ok {
 			continue

@@ -16,7 +16,7 @@
 // it comes again.
 //
 // For apps, terminals and its own questions the server is itself a client, with
-// one warm tunnel per agent in use (warm.go).
+// one warm tunnel per agent in use (dial.go).
 //
 // A client whose agent is away stays and is told when the agent comes. An
 // agent that comes twice is another process of the same workspace, or the same
@@ -68,7 +68,7 @@ type Board struct {
 	seek  lifecycle.Loop
 	stats stats
 	links sync.WaitGroup
-	warm  warm
+	warm  tunnel.Pool
 	hops  hops
 
 	mu     sync.Mutex
@@ -96,7 +96,7 @@ func New(c Config) *Board {
 		c.Replica.Hostname, _ = os.Hostname() // nameless is no reason not to serve
 	}
 	b := &Board{c: c, hubs: make(map[uuid.UUID]*hub), open: make(map[relay.Link]struct{})}
-	b.warm.tunnels = make(map[uuid.UUID]*warmTunnel)
+	b.warm.Dial = b.dialOwn
 	b.hops.init()
 	b.beat.Run, b.seek.Run = b.heartbeat, b.follow
 	if c.Registerer != nil {
@@ -119,7 +119,7 @@ func (b *Board) Start(ctx context.Context) error {
 // Stop closes all links, telling the ends to dial again, which they do with
 // whatever replica is up, and waits for them until ctx ends.
 func (b *Board) Stop(ctx context.Context) error {
-	b.closeWarm()
+	b.warm.Close()
 	b.mu.Lock()
 	b.closed = true
 	open := make([]relay.Link, 0, len(b.open))

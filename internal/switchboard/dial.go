@@ -2,7 +2,7 @@ package switchboard
 
 import (
 	"context"
-	"time"
+	"net"
 
 	"github.com/google/uuid"
 
@@ -11,9 +11,19 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel/relay"
 )
 
-// patience is how long the server waits for an agent that is not connected: one
-// that has just started, or whose link is being dialed again.
-const patience = 2 * time.Second
+// Open opens a stream to an agent on behalf of the server, in the warm tunnel to
+// it. The errors have the code unavailable when the agent cannot be reached
+// now, precondition when it refuses. The stream has CloseWrite.
+func (b *Board) Open(ctx context.Context, to tunnel.Target, kind, arg string) (net.Conn, error) {
+	return b.warm.Open(ctx, to, kind, arg)
+}
+
+// dialOwn opens a tunnel of no user, for those whom the server serves come and go.
+func (b *Board) dialOwn(ctx context.Context, to tunnel.Target) (*tunnel.Conn, error) {
+	return b.DialAgent(ctx, tunnel.Grant{
+		WorkspaceID: to.WorkspaceID, AgentID: to.AgentID, Actions: []string{tunnel.KindTCP, tunnel.KindPTY, tunnel.KindAgentAPI},
+	}, to.Certificate)
+}
 
 // DialAgent opens a tunnel for the server itself, on behalf of the user that g
 // names, to the agent whose registered certificate is agentCertificate. It is
@@ -34,7 +44,7 @@ func (b *Board) DialAgent(ctx context.Context, g tunnel.Grant, agentCertificate 
 	}
 	return tunnel.Dial(ctx, tunnel.DialConfig{
 		Identity: id, Certificate: certificate, AgentCertificate: agentCertificate, Log: b.c.Log,
-		Relay: b.memory(g.AgentID), Patience: patience,
+		Relay: b.memory(g.AgentID), Patience: tunnel.Patience,
 		Direct: tunnel.Direct{Disabled: "the server is the relay"},
 	})
 }

@@ -65,7 +65,7 @@ func TestHop(t *testing.T) {
 	if a.board.Holds(a.agentID) || !b.board.Holds(a.agentID) {
 		t.Fatal("the agent is not where it should be")
 	}
-	own, err := a.board.Open(t.Context(), switchboard.Target{AgentID: a.agentID, Certificate: a.identity.Certificate()}, tunnel.KindTCP, "x:1")
+	own, err := a.board.Open(t.Context(), tunnel.Target{AgentID: a.agentID, Certificate: a.identity.Certificate()}, tunnel.KindTCP, "x:1")
 	ok(t, err)
 	_, err = own.Write([]byte("the server too"))
 	ok(t, err)
@@ -133,7 +133,7 @@ func TestHopRefuses(t *testing.T) {
 // also after the agent was restarted.
 func TestWarmTunnel(t *testing.T) {
 	w := newWorld(t)
-	to := switchboard.Target{AgentID: w.agentID, Certificate: w.identity.Certificate()}
+	to := tunnel.Target{AgentID: w.agentID, Certificate: w.identity.Certificate()}
 	if _, err := w.board.Open(t.Context(), to, tunnel.KindTCP, "x:1"); !coder.Is(err, coder.CodeUnavailable) {
 		t.Errorf("without an agent: %v", err)
 	}

@@ -1,4 +1,7 @@
-package server
+// Package listen is how a process answers HTTP: at which addresses, with which
+// certificates, and whose addresses its clients have, which reverse proxies
+// before it may know better.
+package listen
 
 import (
 	"context"
@@ -11,17 +14,56 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/seed-2a7f8fe7/coder"
 )
 
-// listeners answers HTTP and HTTPS with one handler. The addresses are taken
-// by listen, so that the access URL is known before anything else starts;
-// Start begins to answer.
-type listeners struct {
-	handler http.Handler
+// TLS says how HTTPS is answered. Files come in pairs; a certificate is chosen
+// by the name that the client asks for.
+type TLS struct {
+	Enable       bool
+	Address      string
+	CertFiles    []string
+	KeyFiles     []string
+	ClientCAFile string
+	ClientAuth   string // none, request, require-any, verify-if-given, require-and-verify
+	MinVersion   string // tls10 .. tls13
+}
+
+// Check refuses what contradicts itself; address is that of plain HTTP, or "".
+func (c TLS) Check(address string) error {
+	switch {
+	case address == "" && !c.Enable:
+		return coder.Errorf(coder.CodeInvalid, "the server would listen nowhere: give --http-address, or --tls-enable with a certificate")
+	case c.Enable && len(c.CertFiles) == 0:
+		return coder.Errorf(coder.CodeInvalid, "--tls-enable needs --tls-cert-file and --tls-key-file")
+	case len(c.CertFiles) != len(c.KeyFiles):
+		return coder.Errorf(coder.CodeInvalid, "--tls-cert-file and --tls-key-file come in pairs: got %d and %d", len(c.CertFiles), len(c.KeyFiles))
+	}
+	return Addresses(address, c.Address)
+}
+
+// Addresses refuses what is no address to listen on; "" is none, and well.
+func Addresses(all ...string) error {
+	for _, a := range all {
+		if a == "" {
+			continue
+		}
+		if _, _, err := net.SplitHostPort(a); err != nil {
+			return coder.Errorf(coder.CodeInvalid, "%q is not an address to listen on: use host:port, such as 127.0.0.1:3000", a)
+		}
+	}
+	return nil
+}
+
+// Listeners answer HTTP and HTTPS with one handler. The addresses are taken
+// by Open, so that the access URL is known before anything else starts;
+// Start, before which Handler is set, begins to answer.
+type Listeners struct {
+	Handler http.Handler
 	log     *slog.Logger
 	plain   net.Listener // nil when off
 	secure  net.Listener // nil when off
@@ -30,29 +72,31 @@ type listeners struct {
 	wg     sync.WaitGroup
 }
 
-func listen(c Config) (*listeners, error) {
-	l := &listeners{log: c.Log}
+// Open takes the addresses; the one of plain HTTP may be "".
+func Open(address string, c TLS, log *slog.Logger) (*Listeners, error) {
+	l := &Listeners{log: log}
 	var err error
-	if c.HTTPAddress != "" {
-		if l.plain, err = net.Listen("tcp", c.HTTPAddress); err != nil {
-			return nil, fmt.Errorf("listen on %s: %w: is another server running there? Choose another with --http-address", c.HTTPAddress, err)
+	if address != "" {
+		if l.plain, err = net.Listen("tcp", address); err != nil {
+			return nil, fmt.Errorf("listen on %s: %w: is another server running there? Choose another with --http-address", address, err)
 		}
 	}
-	if c.TLS.Enable {
-		conf, err := tlsConfig(c.TLS)
+	if c.Enable {
+		conf, err := tlsConfig(c)
 		if err != nil {
-			return nil, errors.Join(err, l.close())
+			return nil, errors.Join(err, l.Close())
 		}
-		ln, err := net.Listen("tcp", c.TLS.Address)
+		ln, err := net.Listen("tcp", c.Address)
 		if err != nil {
-			return nil, errors.Join(fmt.Errorf("listen on %s: %w", c.TLS.Address, err), l.close())
+			return nil, errors.Join(fmt.Errorf("listen on %s: %w", c.Address, err), l.Close())
 		}
 		l.secure = tls.NewListener(ln, conf)
 	}
 	return l, nil
 }
 
-func (l *listeners) close() error {
+// Close gives the addresses back, of listeners that were not started.
+func (l *Listeners) Close() error {
 	var errs []error
 	for _, ln := range []net.Listener{l.plain, l.secure} {
 		if ln != nil {
@@ -62,9 +106,19 @@ func (l *listeners) close() error {
 	return errors.Join(errs...)
 }
 
-// url gives the address under which this server can be reached from its own
+// Addrs gives the addresses that are answered, each once.
+func (l *Listeners) Addrs() (all []net.Addr) {
+	for _, ln := range []net.Listener{l.plain, l.secure} {
+		if ln != nil && !slices.Contains(all, ln.Addr()) {
+			all = append(all, ln.Addr())
+		}
+	}
+	return all
+}
+
+// URL gives the address under which the process can be reached from its own
 // machine, for when no access URL is configured.
-func (l *listeners) url() string {
+func (l *Listeners) URL() string {
 	scheme, ln := "http", l.plain
 	if ln == nil {
 		scheme, ln = "https", l.secure
@@ -78,9 +132,9 @@ func (l *listeners) url() string {
 }
 
 // Start begins to answer.
-func (l *listeners) Start(context.Context) error {
+func (l *Listeners) Start(context.Context) error {
 	l.server = &http.Server{
-		Handler:           l.handler,
+		Handler:           l.Handler,
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    64 << 10,
@@ -103,7 +157,7 @@ func (l *listeners) Start(context.Context) error {
 }
 
 // Stop lets requests end, then closes. Hijacked connections are their owners'.
-func (l *listeners) Stop(ctx context.Context) error {
+func (l *Listeners) Stop(ctx context.Context) error {
 	err := l.server.Shutdown(ctx)
 	if err != nil {
 		l.server.Close() //nolint:errcheck // Shutdown's error is given

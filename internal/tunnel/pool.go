@@ -1,4 +1,4 @@
-package switchboard
+package tunnel
 
 import (
 	"context"
@@ -10,12 +10,14 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/seed-2a7f8fe7/coder"
-	"github.com/seed-2a7f8fe7/coder/internal/tunnel"
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel/relay"
 )
 
 const (
-	// warmIdle is how long the server's tunnel to an agent stays without streams.
+	// Patience is how long a Pool waits for an agent that is not connected: one
+	// that has just started, or whose link is being dialed again.
+	Patience = 2 * time.Second
+	// warmIdle is how long a tunnel stays without streams.
 	warmIdle = 5 * time.Minute
 	// warmDial bounds the making of one, whoever waits for it.
 	warmDial = 15 * time.Second
@@ -23,16 +25,22 @@ const (
 	restartedWait = 50 * time.Millisecond
 )
 
-// Target is an agent that the server itself reaches, for its apps, terminals
-// and questions.
+// Target is an agent that a server or a workspace proxy itself reaches, for its
+// apps, terminals and questions.
 type Target struct {
 	AgentID, WorkspaceID uuid.UUID
-	Certificate          []byte // that the agent registered
+	// Certificate is the one that the agent registered; nil if only who dials
+	// learns it, and Dial then finds an agent that was restarted.
+	Certificate []byte
 }
 
-// warm holds the server's own tunnels: one per agent in use, shared by all
-// requests, dropped when idle.
-type warm struct {
+// Pool holds tunnels of one process: one per agent in use, shared by all
+// requests, dropped when idle. It is safe for concurrent use.
+type Pool struct {
+	// Dial makes a tunnel. Its errors have the code unavailable when the agent
+	// cannot be reached now.
+	Dial func(context.Context, Target) (*Conn, error)
+
 	mu      sync.Mutex
 	closed  bool
 	tunnels map[uuid.UUID]*warmTunnel
@@ -42,32 +50,32 @@ type warm struct {
 type warmTunnel struct {
 	instance relay.Instance
 	ready    chan struct{} // closed when conn or err is set
-	conn     *tunnel.Conn
+	conn     *Conn
 	err      error
 
-	// Guarded by warm.mu.
+	// Guarded by Pool.mu.
 	users int
 	idle  *time.Timer // ends the tunnel, while nobody uses it
 }
 
-// Open opens a stream to an agent on behalf of the server, in the warm tunnel to
-// it. The errors have the code unavailable when the agent cannot be reached
-// now, precondition when it refuses. The stream has CloseWrite.
-func (b *Board) Open(ctx context.Context, to Target, kind, arg string) (net.Conn, error) {
+// Open opens a stream to an agent, in the warm tunnel to it. The errors have the
+// code unavailable when the agent cannot be reached now, precondition when it
+// refuses. The stream has CloseWrite.
+func (p *Pool) Open(ctx context.Context, to Target, kind, arg string) (net.Conn, error) {
 	for again := true; ; again = false {
-		w, err := b.borrow(to)
+		w, err := p.borrow(to)
 		if err != nil {
 			return nil, err
 		}
 		s, err := w.open(ctx, kind, arg)
 		if err == nil {
-			return &warmStream{Stream: s, release: sync.OnceFunc(func() { b.giveBack(to.AgentID, w) })}, nil
+			return &warmStream{Stream: s, release: sync.OnceFunc(func() { p.giveBack(to.AgentID, w) })}, nil
 		}
 		dead := w.dead()
 		if dead {
-			b.drop(to.AgentID, w)
+			p.drop(to.AgentID, w)
 		}
-		b.giveBack(to.AgentID, w)
+		p.giveBack(to.AgentID, w)
 		// A tunnel that ended before is no reason to fail: another is made, once.
 		if !dead || !again || w.err != nil || ctx.Err() != nil {
 			return nil, err
@@ -76,18 +84,21 @@ func (b *Board) Open(ctx context.Context, to Target, kind, arg string) (net.Conn
 }
 
 // borrow gives the tunnel to an agent, beginning to make it when there is none.
-func (b *Board) borrow(to Target) (*warmTunnel, error) {
+func (p *Pool) borrow(to Target) (*warmTunnel, error) {
 	instance := relay.InstanceOf(to.Certificate)
-	b.warm.mu.Lock()
-	defer b.warm.mu.Unlock()
-	if b.warm.closed {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
 		return nil, coder.Errorf(coder.CodeUnavailable, "The server is stopping")
 	}
-	w := b.warm.tunnels[to.AgentID]
+	if p.tunnels == nil {
+		p.tunnels = make(map[uuid.UUID]*warmTunnel)
+	}
+	w := p.tunnels[to.AgentID]
 	if w == nil || w.instance != instance || w.dead() {
 		w = &warmTunnel{instance: instance, ready: make(chan struct{})}
-		b.warm.tunnels[to.AgentID] = w // users of the old one keep it
-		go w.dial(b, to)
+		p.tunnels[to.AgentID] = w // users of the old one keep it
+		go w.dial(p, to)
 	}
 	w.users++
 	if w.idle != nil {
@@ -97,24 +108,21 @@ func (b *Board) borrow(to Target) (*warmTunnel, error) {
 	return w, nil
 }
 
-func (w *warmTunnel) dial(b *Board, to Target) {
+func (w *warmTunnel) dial(p *Pool, to Target) {
 	ctx, cancel := context.WithTimeout(context.Background(), warmDial)
 	defer cancel()
 	defer close(w.ready)
 	for start := time.Now(); ; {
-		w.conn, w.err = b.DialAgent(ctx, tunnel.Grant{
-			WorkspaceID: to.WorkspaceID, AgentID: to.AgentID, // of no user: those whom it serves come and go
-			Actions: []string{tunnel.KindTCP, tunnel.KindPTY, tunnel.KindAgentAPI},
-		}, to.Certificate)
+		w.conn, w.err = p.Dial(ctx, to)
 		// An agent that was restarted registers before its link is here.
-		if websocket.CloseStatus(w.err) != relay.StatusRestarted || time.Since(start) > patience {
+		if websocket.CloseStatus(w.err) != relay.StatusRestarted || time.Since(start) > Patience {
 			return
 		}
 		time.Sleep(restartedWait)
 	}
 }
 
-func (w *warmTunnel) open(ctx context.Context, kind, arg string) (*tunnel.Stream, error) {
+func (w *warmTunnel) open(ctx context.Context, kind, arg string) (*Stream, error) {
 	select {
 	case <-w.ready:
 	case <-ctx.Done():
@@ -123,7 +131,7 @@ func (w *warmTunnel) open(ctx context.Context, kind, arg string) (*tunnel.Stream
 	if w.err != nil {
 		return nil, w.err
 	}
-	if err := w.conn.Await(ctx, patience); err != nil {
+	if err := w.conn.Await(ctx, Patience); err != nil {
 		return nil, err
 	}
 	return w.conn.Open(ctx, kind, arg)
@@ -139,33 +147,33 @@ func (w *warmTunnel) dead() bool {
 	}
 }
 
-// drop forgets a dead tunnel.
-func (b *Board) drop(agentID uuid.UUID, w *warmTunnel) {
-	b.warm.mu.Lock()
-	defer b.warm.mu.Unlock()
-	if b.warm.tunnels[agentID] == w {
-		delete(b.warm.tunnels, agentID)
+// drop forgets a dead
+func (p *Pool) drop(agentID uuid.UUID, w *warmTunnel) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.tunnels[agentID] == w {
+		delete(p.tunnels, agentID)
 	}
 }
 
 // giveBack counts a user off. The last one of a tunnel that is still the
 // agent's starts the clock; the last one of any other ends it.
-func (b *Board) giveBack(agentID uuid.UUID, w *warmTunnel) {
-	b.warm.mu.Lock()
-	defer b.warm.mu.Unlock()
+func (p *Pool) giveBack(agentID uuid.UUID, w *warmTunnel) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	w.users--
 	if w.users > 0 {
 		return
 	}
-	if b.warm.tunnels[agentID] != w || b.warm.closed {
+	if p.tunnels[agentID] != w || p.closed {
 		go w.close()
 		return
 	}
 	w.idle = time.AfterFunc(warmIdle, func() {
-		b.warm.mu.Lock()
-		defer b.warm.mu.Unlock()
-		if w.users == 0 && b.warm.tunnels[agentID] == w {
-			delete(b.warm.tunnels, agentID)
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if w.users == 0 && p.tunnels[agentID] == w {
+			delete(p.tunnels, agentID)
 			go w.close()
 		}
 	})
@@ -178,18 +186,18 @@ func (w *warmTunnel) close() {
 	}
 }
 
-// closeWarm ends all of the server's own tunnels.
-func (b *Board) closeWarm() {
-	b.warm.mu.Lock()
-	b.warm.closed = true
-	all := b.warm.tunnels
-	b.warm.tunnels = nil
+// Close ends all tunnels; there are no others after it.
+func (p *Pool) Close() {
+	p.mu.Lock()
+	p.closed = true
+	all := p.tunnels
+	p.tunnels = nil
 	for _, w := range all {
 		if w.idle != nil {
 			w.idle.Stop()
 		}
 	}
-	b.warm.mu.Unlock()
+	p.mu.Unlock()
 	var wait sync.WaitGroup
 	for _, w := range all {
 		wait.Go(w.close)
@@ -199,7 +207,7 @@ func (b *Board) closeWarm() {
 
 // warmStream is a stream that gives its tunnel back.
 type warmStream struct {
-	*tunnel.Stream
+	*Stream
 	release func()
 }
 
