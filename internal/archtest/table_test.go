@@ -13,7 +13,7 @@ var tiers = []tier{
 	{0, "vocabulary", []string{"."}, nil},
 	{1, "contracts", []string{"api/...", "client"}, []string{".", "api/..."}},
 	{2, "mechanisms", []string{
-		"internal/access", "internal/archive", "internal/echo", "internal/filelock", "internal/gitauth", "internal/initscript", "internal/instance", "internal/lifecycle", "internal/listen", "internal/mail", "internal/notify",
+		"internal/access", "internal/archive", "internal/calendar", "internal/echo", "internal/filelock", "internal/gitauth", "internal/initscript", "internal/instance", "internal/lifecycle", "internal/listen", "internal/mail", "internal/notify",
 		"internal/postgres", "internal/postgres/embedded", "internal/postgres/sqlc", "internal/pty", "internal/screen", "internal/sshd", "internal/startup", "internal/switchboard",
 		"internal/telemetry", "internal/terraform/...", "internal/tfprovider", "internal/tunnel/...", "internal/usage", "internal/warm", "examples",
 	}, []string{".", "api/...", "client", "internal/lifecycle", "internal/telemetry"}},
@@ -21,7 +21,7 @@ var tiers = []tier{
 		"internal/app", "internal/audit", "internal/connection", "internal/deployment", "internal/health", "internal/identity", "internal/insight", "internal/keyring", "internal/login", "internal/organization", "internal/parameter", "internal/presence", "internal/proxy", "internal/queue", "internal/resource", "internal/share", "internal/standing", "internal/steward",
 		"internal/template", "internal/vault", "internal/workspace",
 	}, []string{
-		".", "api/...", "internal/access", "internal/archive", "internal/lifecycle", "internal/notify", "internal/postgres",
+		".", "api/...", "internal/access", "internal/archive", "internal/calendar", "internal/lifecycle", "internal/notify", "internal/postgres",
 		"internal/postgres/sqlc", "internal/telemetry", "internal/terraform/...", "internal/audit", "internal/tunnel", "internal/vault", "examples",
 	}},
 	{4, "edges", []string{"internal/agentapi", "internal/appproxy", "internal/httpapi", "internal/provisionapi"}, []string{
@@ -114,10 +114,10 @@ var (
 		"internal/httpapi":  8000, // one file per noun of the whole API
 	}
 	imports = map[string]int{
-		"internal/httpapi": 20, "internal/agentapi": 12, "internal/provisionapi": 12, // edges
-		"internal/server":    38, // it assembles everything
-		"internal/template":  9,  // versions, forms, files, imports and dry runs
-		"internal/workspace": 10, // a build touches people, the queue, resources and tags
+		"internal/httpapi": 23, "internal/agentapi": 12, "internal/provisionapi": 12, // edges
+		"internal/server":    39, // it assembles everything
+		"internal/template":  10, // versions, forms, files, imports, dry runs and when workspaces start
+		"internal/workspace": 11, // a build touches people, the queue, resources, tags and when it ends
 	}
 	interfaceSize = map[string]int{
 		"api/provisioner.Session": 6, // the six steps of the wire's conversation

@@ -135,7 +135,7 @@ func TestQuietHours(t *testing.T) {
 	ctx := t.Context()
 	ann := h.user("ann")
 	got, err := h.QuietHours(ctx, ann, "me")
-	if err != nil || got.RawSchedule != usualQuietHours || got.Time != "00:00" || got.Timezone != "UTC" || got.UserSet || !got.UserCanSet || !got.Next.Equal(time.Date(2030, 1, 3, 0, 0, 0, 0, time.UTC)) {
+	if err != nil || got.RawSchedule != "CRON_TZ=UTC 0 0 * * *" || got.Time != "00:00" || got.Timezone != "UTC" || got.UserSet || !got.UserCanSet || !got.Next.Equal(time.Date(2030, 1, 3, 0, 0, 0, 0, time.UTC)) {
 		t.Errorf("usual: %+v, %v", got, err)
 	}
 	got, err = h.UpdateQuietHours(ctx, ann, "me", coder.UpdateUserQuietHoursScheduleRequest{Schedule: "CRON_TZ=Europe/Lisbon  5 22 * * *"})
@@ -147,12 +147,12 @@ func TestQuietHours(t *testing.T) {
 		want(t, bad, err, coder.CodeInvalid)
 	}
 	got, err = h.UpdateQuietHours(ctx, ann, "me", coder.UpdateUserQuietHoursScheduleRequest{})
-	if err != nil || got.UserSet || got.RawSchedule != usualQuietHours {
+	if err != nil || got.UserSet || got.RawSchedule != "CRON_TZ=UTC 0 0 * * *" {
 		t.Errorf("cleared: %+v, %v", got, err)
 	}
 	_, err = h.QuietHours(ctx, ann, "root")
 	want(t, "another's", err, coder.CodeNotFound)
-	h.c.NoCustomQuietHours = true
+	h.c.Quiet.Fixed = true
 	_, err = h.UpdateQuietHours(ctx, ann, "me", coder.UpdateUserQuietHoursScheduleRequest{Schedule: "5 22 * * *"})
 	want(t, "not one's own to say", err, coder.CodeForbidden)
 }

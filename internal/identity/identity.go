@@ -18,6 +18,7 @@ import (
 
 	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/internal/access"
+	"github.com/seed-2a7f8fe7/coder/internal/calendar"
 	"github.com/seed-2a7f8fe7/coder/internal/notify"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
@@ -47,11 +48,8 @@ type Config struct {
 	DisableOwnerWorkspaceAccess bool
 	// DisableWorkspaceSharing has access lists of workspaces count for nothing.
 	DisableWorkspaceSharing bool
-	// QuietHours is when workspaces of users who say nothing else are stopped
-	// that must stop once: CRON_TZ=zone minute hour * * *; midnight UTC.
-	QuietHours string
-	// NoCustomQuietHours keeps people from choosing their own.
-	NoCustomQuietHours bool
+	// Quiet is when workspaces of users are stopped that have to stop once.
+	Quiet calendar.Quiet
 	// SendPasscode sends a passcode to a user, in a while; nil: passwords that
 	// were forgotten are reset by administrators only.
 	SendPasscode func(ctx context.Context, userID uuid.UUID, passcode string) error
@@ -95,9 +93,6 @@ func New(c Config) *Service {
 		if *d.value <= 0 {
 			*d.value = d.usual
 		}
-	}
-	if c.QuietHours == "" {
-		c.QuietHours = usualQuietHours
 	}
 	return &Service{c: c, log: c.Log, now: c.Now, hashes: make(chan struct{}, hashesAtOnce)}
 }

@@ -203,7 +203,7 @@ func (s *Server) rooms(d facts) (rooms, error) {
 		MaxAdminTokenLifetime: s.c.Session.MaxAdminLifetime, DisablePasswordAuth: s.c.Session.DisablePasswordAuth,
 		DisableOwnerWorkspaceAccess: s.c.NoOwnerWorkspaceAccess, SSHKeyAlgorithm: s.c.SSHKeyAlgorithm,
 		Verify:                  func(ctx context.Context, id uuid.UUID, by coder.LoginType) error { return r.login.Verify(ctx, id, by) },
-		DisableWorkspaceSharing: s.c.NoWorkspaceSharing, QuietHours: s.c.QuietHours, NoCustomQuietHours: s.c.NoCustomQuietHours,
+		DisableWorkspaceSharing: s.c.NoWorkspaceSharing, Quiet: s.c.Quiet,
 	})
 	var err error
 	r.login, err = login.New(login.Config{
@@ -219,7 +219,7 @@ func (s *Server) rooms(d facts) (rooms, error) {
 	r.templates = template.New(template.Config{Store: store, Queue: r.queue, Log: s.log.With(named("template")...), AccessURL: s.accessURL})
 	r.workspaces = workspace.New(workspace.Config{
 		Store: store, Queue: r.queue, Hub: r.hub, Log: s.log.With(named("workspace")...), AccessURL: s.accessURL,
-		AllowRenames: s.c.AllowWorkspaceRenames, AllowDebugLogs: s.c.TerraformDebug,
+		AllowRenames: s.c.AllowWorkspaceRenames, AllowDebugLogs: s.c.TerraformDebug, Quiet: s.c.Quiet,
 		OwnerToken: func(ctx context.Context, q *sqlc.Queries, ownerID, buildID uuid.UUID) (string, error) {
 			return r.identity.BuildToken(ctx, q, ownerID, buildID, "")
 		},

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/seed-2a7f8fe7/coder"
-	"github.com/seed-2a7f8fe7/coder/internal/identity"
+	"github.com/seed-2a7f8fe7/coder/internal/calendar"
 	"github.com/seed-2a7f8fe7/coder/internal/listen"
 	"github.com/seed-2a7f8fe7/coder/internal/login"
 )
@@ -60,8 +60,8 @@ type Config struct {
 	AllowWorkspaceRenames   bool
 	NoOwnerWorkspaceAccess  bool // owners may not enter workspaces of others
 	NoWorkspaceSharing      bool
-	QuietHours              string // CRON_TZ=zone minute hour * * *; empty: midnight UTC
-	NoCustomQuietHours      bool
+	Quiet                   calendar.Quiet // when workspaces stop that have to stop once
+	AutobuildPollInterval   time.Duration  // how often it is looked what workspaces are to do by themselves; 0 means a minute
 	Session                 Session
 	Mail                    Mail         // without a smarthost: no e-mail is sent
 	EncryptionKeys          []string     // 32 bytes in base64, the newest first; none: tokens of others are kept as they are
@@ -151,8 +151,8 @@ func (c *Config) check() error {
 	if err := listen.Addresses(c.PrometheusAddress, c.PprofAddress); err != nil {
 		return err
 	}
-	if err := identity.CheckQuietHours(c.QuietHours); c.QuietHours != "" && err != nil {
-		return coder.Errorf(coder.CodeInvalid, "--default-quiet-hours-schedule must be a zone, a minute, an hour and three stars, such as CRON_TZ=UTC 0 0 * * *, got %q", c.QuietHours)
+	if _, err := calendar.ParseDaily(c.Quiet.Default); c.Quiet.Default != "" && err != nil {
+		return coder.Errorf(coder.CodeInvalid, "--default-quiet-hours-schedule must be a zone, a minute, an hour and three stars, such as CRON_TZ=UTC 0 0 * * *, got %q", c.Quiet.Default)
 	}
 	if _, err := c.maxIdle(); err != nil {
 		return err

@@ -224,6 +224,9 @@ func (s *Service) UpdateTemplate(ctx context.Context, actor access.Subject, id u
 		if err := q.TemplateUpdate(ctx, updateParams(t, s)); err != nil {
 			return taken(err, "templates_name", "name", "template", t.Name)
 		}
+		if err := reschedule(ctx, q, old, t, s.now()); err != nil {
+			return err
+		}
 		if t.MaxConcurrentBuilds != old.MaxConcurrentBuilds {
 			if err := s.Queue.LetGo(ctx, q, id); err != nil {
 				return err

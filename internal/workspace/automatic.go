@@ -2,11 +2,13 @@ package workspace
 
 import (
 	"context"
+	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/internal/access"
+	"github.com/seed-2a7f8fe7/coder/internal/audit"
 	"github.com/seed-2a7f8fe7/coder/internal/notify"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
 )
@@ -67,6 +69,8 @@ func (s *Service) BuildAutomatically(ctx context.Context, workspaceID uuid.UUID,
 	}
 	if made != uuid.Nil {
 		s.Queue.Wake(w.OrganizationID)
+	}
+	if w.ID != uuid.Nil {
 		s.Hub.Publish(notify.Workspace(w.ID))
 	}
 	return made, nil
@@ -87,6 +91,38 @@ func (s *Service) planAutomatic(ctx context.Context, q *sqlc.Queries, w sqlc.Wor
 	p, err := s.planAfter(ctx, q, access.System(), w, latest, req)
 	p.reason = reason
 	return p, err
+}
+
+// MakeDormant makes a workspace dormant whose row is locked, in the transaction
+// q, because nobody uses it: it no longer starts by itself, and is deleted when
+// its template says so. The caller stops it. (WS-18)
+func MakeDormant(ctx context.Context, q *sqlc.Queries, w sqlc.Workspace, t sqlc.Template, now time.Time) error {
+	before := audited(w)
+	if err := rest(ctx, q, &w, t, true, now); err != nil {
+		return err
+	}
+	return audit.Record(ctx, q, access.System(), audit.Entry{
+		Action: coder.AuditActionWrite, ResourceType: coder.ResourceTypeWorkspace, ResourceID: w.ID,
+		OrganizationID: w.OrganizationID, Target: w.Name, Icon: t.Icon, Diff: audit.Diff(before, audited(w)),
+		Fields: map[string]any{"workspace_name": w.Name, "workspace_id": w.ID, "build_reason": coder.BuildReasonDormancy},
+	})
+}
+
+// failed notes that a build failed or was canceled: when, and, of one that the
+// server made to stop or delete a workspace, that it is tried again.
+func (s *Service) failed(ctx context.Context, q *sqlc.Queries, buildID uuid.UUID) error {
+	b, err := q.BuildByID(ctx, buildID)
+	if err != nil {
+		return err
+	}
+	now := s.now()
+	if err := q.ScheduleBuildFailed(ctx, now, b.ID); err != nil {
+		return err
+	}
+	if b.Transition == string(coder.WorkspaceTransitionStart) || b.Reason != string(coder.BuildReasonAutostop) && b.Reason != string(coder.BuildReasonDormancy) {
+		return nil
+	}
+	return q.SchedulePostpone(ctx, now, b.WorkspaceID)
 }
 
 // followsActive says whether starts of a workspace use the active version.

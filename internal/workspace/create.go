@@ -141,9 +141,10 @@ func (s *Service) newWorkspace(t sqlc.Template, ownerID uuid.UUID, req coder.Cre
 		w.AutomaticUpdates = string(req.AutomaticUpdates)
 	}
 	var err error
-	if w.AutostartSchedule, w.NextStartAt, err = autostart(t, req.AutostartSchedule, now); err != nil {
+	if w.AutostartSchedule, err = checkAutostart(t, req.AutostartSchedule); err != nil {
 		return w, err
 	}
+	w.NextStartAt = NextStart(t, w, now)
 	ttl := req.TTLMS
 	if ttl == nil && t.DefaultTTLMS > 0 {
 		ttl = &t.DefaultTTLMS

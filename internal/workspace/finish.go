@@ -85,9 +85,10 @@ func (s builds) Complete(ctx context.Context, q *sqlc.Queries, job queue.Job, do
 	for _, r := range result.GetResources() {
 		finish.DailyCost += r.DailyCost
 	}
-	if transition == coder.WorkspaceTransitionStart && w.TTLMS != nil && *w.TTLMS > 0 {
-		deadline := now.Add(time.Duration(*w.TTLMS) * time.Millisecond)
-		finish.Deadline = &deadline
+	if transition == coder.WorkspaceTransitionStart {
+		if finish.Deadline, finish.MaxDeadline, err = s.deadlines(ctx, q, w, now); err != nil {
+			return err
+		}
 	}
 	if err := q.BuildFinish(ctx, finish); err != nil {
 		return err
@@ -100,21 +101,23 @@ func (s builds) afterwards(ctx context.Context, q *sqlc.Queries, w sqlc.Workspac
 	if err := s.dropTokens(ctx, q, w, b.ID); err != nil {
 		return err
 	}
+	if err := q.ScheduleSettle(ctx, w.ID); err != nil {
+		return err
+	}
 	if transition == coder.WorkspaceTransitionStart {
 		return q.WorkspaceTouch(ctx, now, w.ID)
 	}
 	if transition == coder.WorkspaceTransitionDelete {
 		return q.WorkspaceDelete(ctx, now, w.ID)
 	}
+	if w.NextStartAt != nil && !w.NextStartAt.After(now) {
+		return nil // it is to start again already
+	}
 	t, err := q.WorkspaceTemplate(ctx, w.TemplateID)
-	if err != nil || w.AutostartSchedule == nil {
+	if err != nil {
 		return err
 	}
-	next, err := nextStart(t, *w.AutostartSchedule, now)
-	if err != nil {
-		return nil //nolint:nilerr // a schedule that no longer fits starts nothing, and is no reason to fail a stop
-	}
-	return q.WorkspaceSetNextStart(ctx, next, w.ID)
+	return q.WorkspaceSetNextStart(ctx, NextStart(t, w, now), w.ID)
 }
 
 // dropTokens ends the session token of the owner that the last start that
@@ -144,6 +147,9 @@ func (s builds) Fail(ctx context.Context, q *sqlc.Queries, job queue.Job, failed
 		if err := q.BuildPutState(ctx, in.WorkspaceBuildID, state, s.now()); err != nil {
 			return err
 		}
+	}
+	if err := s.failed(ctx, q, in.WorkspaceBuildID); err != nil {
+		return err
 	}
 	if s.DropOwnerToken == nil {
 		return nil

@@ -1,14 +1,12 @@
 package workspace
 
 import (
-	"slices"
+	"context"
 	"strings"
 	"time"
-	_ "time/tzdata" // schedules name zones that the machine may not know
-
-	"github.com/robfig/cron/v3"
 
 	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/internal/calendar"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
 )
 
@@ -18,77 +16,37 @@ const (
 	maxTTL = 365 * 24 * time.Hour
 )
 
-// maxSchedule bounds the text of a schedule, in bytes.
-const maxSchedule = 255
-
-// parseSchedule reads a weekly schedule such as "CRON_TZ=Europe/Lisbon 30 9 *
-// * 1-5". Of cron's five fields only minute, hour and day of the week may be
-// other than a star; names such as @daily are refused. Without CRON_TZ the
-// zone is UTC. (WS-13)
-func parseSchedule(text string) (cron.Schedule, *time.Location, error) {
-	zone, fields := "UTC", strings.Fields(text)
-	if len(fields) > 0 {
-		if z, ok := strings.CutPrefix(fields[0], "CRON_TZ="); ok {
-			zone, fields = z, fields[1:]
-		}
+// NextStart gives when the schedule of a workspace next starts it after now, on
+// one of the days that its template allows; nil for never. A dormant one does
+// not start by itself.
+func NextStart(t sqlc.Template, w sqlc.Workspace, now time.Time) *time.Time {
+	if w.AutostartSchedule == nil || w.DormantAt != nil || w.DeletedAt != nil || !t.AllowUserAutostart {
+		return nil
 	}
-	switch {
-	case len(text) > maxSchedule:
-		return nil, nil, coder.Invalid("schedule", "is longer than %d characters", maxSchedule)
-	case len(fields) != 5:
-		return nil, nil, coder.Invalid("schedule", "%.80q must be a zone and the five fields of cron, such as CRON_TZ=Europe/Lisbon 30 9 * * 1-5", text)
-	case fields[2] != "*" || fields[3] != "*":
-		return nil, nil, coder.Invalid("schedule", "the day of the month and the month must be *: %.80q", text)
-	}
-	location, err := time.LoadLocation(zone)
-	if err != nil || zone == "" || zone == "Local" {
-		return nil, nil, coder.Invalid("schedule", "%.80q is not a time zone such as Europe/Lisbon", zone)
-	}
-	parser := cron.NewParser(cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow)
-	s, err := parser.Parse("CRON_TZ=" + zone + " " + strings.Join(fields, " "))
-	switch {
-	case err != nil:
-		return nil, nil, coder.Invalid("schedule", "%.80q is not a schedule: %s", text, err)
-	case s.Next(time.Time{}).IsZero():
-		return nil, nil, coder.Invalid("schedule", "%.80q names no time at all", text)
-	}
-	return s, location, nil
-}
-
-// nextStart gives when a schedule next starts a workspace on one of the days
-// that its template allows; nil for never.
-func nextStart(t sqlc.Template, text string, now time.Time) (*time.Time, error) {
-	s, location, err := parseSchedule(text)
+	weekly, err := calendar.ParseWeekly(*w.AutostartSchedule)
 	if err != nil {
-		return nil, err
+		return nil // it was checked when it was set
 	}
-	at := s.Next(now.In(location)) // in the zone, whose days count
-	for range 8 {                  // a week and the rest of today
-		if slices.Contains(t.AutostartDays, strings.ToLower(at.Weekday().String())) {
-			utc := at.UTC()
-			return &utc, nil
-		}
-		y, m, d := at.Date()
-		at = s.Next(time.Date(y, m, d+1, 0, 0, 0, 0, location).Add(-time.Second))
+	if at, ok := weekly.Next(t.AutostartDays, now); ok {
+		return &at
 	}
-	return nil, nil
+	return nil
 }
 
-// autostart checks a schedule that an owner sets, empty or nil for none, and
-// gives what is stored: it and when it next starts the workspace.
-func autostart(t sqlc.Template, schedule *string, now time.Time) (*string, *time.Time, error) {
+// checkAutostart checks a schedule that an owner sets, empty or nil for none,
+// and gives what is stored.
+func checkAutostart(t sqlc.Template, schedule *string) (*string, error) {
 	if schedule == nil || strings.TrimSpace(*schedule) == "" {
-		return nil, nil, nil
+		return nil, nil
 	}
 	if !t.AllowUserAutostart {
-		return nil, nil, coder.Invalid("schedule", "template %q does not let workspaces start by schedule", t.Name)
+		return nil, coder.Invalid("schedule", "template %q does not let workspaces start by schedule", t.Name)
 	}
 	text := strings.TrimSpace(*schedule)
-	next, err := nextStart(t, text, now)
-	if err != nil {
-		return nil, nil, err
+	if _, err := calendar.ParseWeekly(text); err != nil {
+		return nil, err
 	}
-	return &text, next, nil
+	return &text, nil
 }
 
 // checkTTL checks the time, in milliseconds, after which a started workspace
@@ -118,4 +76,44 @@ func checkAutomaticUpdates(a coder.AutomaticUpdates) error {
 		return coder.Invalid("automatic_updates", "%q must be always or never", a)
 	}
 	return nil
+}
+
+// deadlines gives when a workspace whose start has just ended stops: after the
+// time that its owner set, or its template where that insists; and when it has
+// to, nil for never. (WS-14, WS-16)
+func (s *Service) deadlines(ctx context.Context, q *sqlc.Queries, w sqlc.Workspace, now time.Time) (deadline, latest *time.Time, err error) {
+	t, err := q.WorkspaceTemplate(ctx, w.TemplateID)
+	if err != nil {
+		return nil, nil, err
+	}
+	ms := t.DefaultTTLMS
+	if t.AllowUserAutostop {
+		ms = 0
+		if w.TTLMS != nil {
+			ms = *w.TTLMS
+		}
+	}
+	if ms > 0 {
+		at := now.Add(time.Duration(ms) * time.Millisecond)
+		deadline = &at
+	}
+	if len(t.AutostopDays) == 0 {
+		return deadline, nil, nil
+	}
+	owner, err := q.ScheduleOwner(ctx, w.OwnerID)
+	if err != nil {
+		return nil, nil, err
+	}
+	schedule, _ := s.Quiet.Of(owner.QuietHours)
+	quiet, err := calendar.ParseDaily(schedule)
+	if err != nil { // it was checked when it was set
+		return nil, nil, err
+	}
+	if at, ok := (calendar.Requirement{Days: t.AutostopDays, Weeks: t.AutostopWeeks}).After(now, quiet); ok {
+		latest = &at
+		if deadline == nil || deadline.After(at) {
+			deadline = &at
+		}
+	}
+	return deadline, latest, nil
 }

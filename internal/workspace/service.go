@@ -29,6 +29,7 @@ import (
 
 	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/internal/access"
+	"github.com/seed-2a7f8fe7/coder/internal/calendar"
 	"github.com/seed-2a7f8fe7/coder/internal/notify"
 	"github.com/seed-2a7f8fe7/coder/internal/parameter"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres"
@@ -55,6 +56,8 @@ type Config struct {
 	// AllowDebugLogs lets template administrators ask for Terraform's debug log
 	// (--enable-terraform-debug-mode).
 	AllowDebugLogs bool
+	// Quiet is what the deployment says of quiet hours.
+	Quiet calendar.Quiet
 	// WatchPoll is how often a watch looks again without a hint, for what
 	// changes with time alone and for hints that were lost; 0 means 15 s.
 	WatchPoll time.Duration

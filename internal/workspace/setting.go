@@ -94,10 +94,11 @@ func (s *Service) UpdateWorkspace(ctx context.Context, actor access.Subject, id 
 func (s *Service) UpdateWorkspaceAutostart(ctx context.Context, actor access.Subject, id uuid.UUID, req coder.UpdateWorkspaceAutostartRequest) error {
 	return s.change(ctx, actor, id, func(q *sqlc.Queries, w *sqlc.Workspace, t sqlc.Template) error {
 		var err error
-		now := s.now()
-		if w.AutostartSchedule, w.NextStartAt, err = autostart(t, req.Schedule, now); err != nil {
+		if w.AutostartSchedule, err = checkAutostart(t, req.Schedule); err != nil {
 			return err
 		}
+		now := s.now()
+		w.NextStartAt = NextStart(t, *w, now)
 		return q.WorkspaceSetAutostart(ctx, sqlc.WorkspaceSetAutostartParams{Schedule: w.AutostartSchedule, NextStartAt: w.NextStartAt, Now: now, ID: id})
 	})
 }
@@ -129,27 +130,33 @@ func (s *Service) UpdateWorkspaceAutomaticUpdates(ctx context.Context, actor acc
 // cannot be started, and is due for deletion when its template says so. (WS-18)
 func (s *Service) UpdateWorkspaceDormancy(ctx context.Context, actor access.Subject, id uuid.UUID, req coder.UpdateWorkspaceDormancy) (coder.Workspace, error) {
 	err := s.change(ctx, actor, id, func(q *sqlc.Queries, w *sqlc.Workspace, t sqlc.Template) error {
-		now := s.now()
-		switch {
-		case req.Dormant == (w.DormantAt != nil):
+		if req.Dormant == (w.DormantAt != nil) {
 			return nil
-		case !req.Dormant:
-			w.DormantAt, w.DeletingAt, w.LastUsedAt = nil, nil, now
-		default:
-			w.DormantAt = &now
-			if t.TimeTilDormantAutodeleteMs > 0 {
-				due := now.Add(time.Duration(t.TimeTilDormantAutodeleteMs) * time.Millisecond)
-				w.DeletingAt = &due
-			}
 		}
-		return q.WorkspaceSetDormant(ctx, sqlc.WorkspaceSetDormantParams{
-			DormantAt: w.DormantAt, DeletingAt: w.DeletingAt, LastUsedAt: w.LastUsedAt, Now: now, ID: id,
-		})
+		return rest(ctx, q, w, t, req.Dormant, s.now())
 	})
 	if err != nil {
 		return coder.Workspace{}, err
 	}
 	return s.showOne(ctx, s.Store.Queries, actor, id)
+}
+
+// rest makes a workspace dormant, or wakes it, in the transaction q.
+func rest(ctx context.Context, q *sqlc.Queries, w *sqlc.Workspace, t sqlc.Template, dormant bool, now time.Time) error {
+	w.DormantAt, w.DeletingAt = nil, nil
+	if dormant {
+		w.DormantAt = &now
+		if t.TimeTilDormantAutodeleteMs > 0 {
+			due := now.Add(time.Duration(t.TimeTilDormantAutodeleteMs) * time.Millisecond)
+			w.DeletingAt = &due
+		}
+	} else {
+		w.LastUsedAt = now
+	}
+	w.NextStartAt = NextStart(t, *w, now)
+	return q.WorkspaceSetDormant(ctx, sqlc.WorkspaceSetDormantParams{
+		DormantAt: w.DormantAt, DeletingAt: w.DeletingAt, NextStartAt: w.NextStartAt, LastUsedAt: w.LastUsedAt, Now: now, ID: w.ID,
+	})
 }
 
 // ExtendWorkspace moves the deadline of a running workspace. It must lie half
@@ -201,7 +208,7 @@ func (s *Service) FavoriteWorkspace(ctx context.Context, actor access.Subject, i
 var usageApps = map[string]bool{"vscode": true, "jetbrains": true, "reconnecting-pty": true, "ssh": true}
 
 // PostWorkspaceUsage notes that a workspace is in use, with an agent and an
-// app or without either. (WS-15, WS-28)
+// app or without either, which puts off its stop. (WS-15, WS-28)
 func (s *Service) PostWorkspaceUsage(ctx context.Context, actor access.Subject, id uuid.UUID, req coder.PostWorkspaceUsageRequest) error {
 	w, err := s.findLive(ctx, actor, coder.RBACActionRead, id)
 	if err != nil {
@@ -226,7 +233,11 @@ func (s *Service) PostWorkspaceUsage(ctx context.Context, actor access.Subject, 
 			return coder.Invalid("agent_id", "the workspace's latest build has no such agent")
 		}
 	}
-	return s.Store.WorkspaceTouch(ctx, s.now(), id)
+	now := s.now()
+	if err := s.Store.WorkspaceTouch(ctx, now, id); err != nil {
+		return err
+	}
+	return s.Store.ScheduleBump(ctx, []uuid.UUID{id}, []time.Time{now})
 }
 
 // ResolveAutostart says whether an automatic start would fail because the

@@ -82,7 +82,7 @@ func serve(ctx context.Context, a *app.Run, f *serverFlags, options []*option.Op
 	c := f.cfg
 	c.Version, c.Log, c.ConfigDir, c.ProvisionerEngines = coder.Version(), log, a.ConfigDir, f.types
 	c.Apps.NoUsage = !f.usage
-	c.NoCustomQuietHours = !f.quietHours
+	c.Quiet.Fixed = !f.quietHours
 	if c.SSHConfigOptions, err = option.SSHPairs(f.sshOptions); err != nil {
 		return err
 	}

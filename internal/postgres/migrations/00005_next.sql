@@ -69,3 +69,35 @@ BEGIN
     RETURN NEW;
 END';
 -- +goose StatementEnd
+
+-- What happens to workspaces by themselves. Each kind of it is found by an index
+-- over those to which it may happen, whatever else there is.
+--
+-- A build is current while its workspace has no later one; failed_at is when it
+-- failed. Of a workspace whose automatic build could not be made, or failed,
+-- retry_at says when it is tried again, and retries how often it was. The day of
+-- the last use stands beside its time, in days since 2000, because an index over
+-- the time would be written each time that somebody works.
+ALTER TABLE workspace_builds ADD COLUMN current boolean NOT NULL DEFAULT true, ADD COLUMN failed_at timestamptz;
+UPDATE workspace_builds b SET current = false FROM workspaces w WHERE w.id = b.workspace_id AND w.latest_build_id IS DISTINCT FROM b.id;
+UPDATE workspace_builds b SET failed_at = j.completed_at FROM provisioner_jobs j WHERE j.id = b.job_id AND j.status = 'failed' AND b.current;
+ALTER TABLE workspaces ADD COLUMN retry_at timestamptz, ADD COLUMN retries integer NOT NULL DEFAULT 0,
+    ADD COLUMN last_used_day integer NOT NULL GENERATED ALWAYS AS ((last_used_at AT TIME ZONE 'UTC')::date - DATE '2000-01-01') STORED;
+CREATE INDEX workspaces_next_start ON workspaces (next_start_at, id) WHERE next_start_at IS NOT NULL AND deleted_at IS NULL;
+CREATE INDEX workspaces_deleting ON workspaces (deleting_at, id) WHERE deleting_at IS NOT NULL AND deleted_at IS NULL;
+CREATE INDEX workspaces_retry ON workspaces (retry_at, id) WHERE retry_at IS NOT NULL AND deleted_at IS NULL;
+CREATE INDEX workspaces_unused ON workspaces (template_id, last_used_day, id) WHERE deleted_at IS NULL AND dormant_at IS NULL;
+CREATE INDEX workspace_builds_deadline ON workspace_builds (deadline, workspace_id) WHERE current AND transition = 'start' AND deadline IS NOT NULL;
+CREATE INDEX workspace_builds_failed ON workspace_builds (failed_at, workspace_id) WHERE current AND transition = 'start' AND failed_at IS NOT NULL;
+
+-- +goose StatementBegin
+CREATE OR REPLACE FUNCTION workspace_latest_build() RETURNS trigger LANGUAGE plpgsql AS '
+BEGIN
+    UPDATE workspace_builds SET current = false WHERE id = (SELECT w.latest_build_id FROM workspaces w WHERE w.id = NEW.workspace_id);
+    UPDATE workspaces SET latest_build_id = NEW.id WHERE id = NEW.workspace_id;
+    UPDATE workspace_agents SET current_workspace_id = NULL WHERE current_workspace_id = NEW.workspace_id;
+    UPDATE workspace_agents a SET current_workspace_id = NEW.workspace_id
+    FROM workspace_resources r WHERE r.job_id = NEW.job_id AND a.resource_id = r.id;
+    RETURN NEW;
+END';
+-- +goose StatementEnd

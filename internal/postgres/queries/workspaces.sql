@@ -121,7 +121,7 @@ UPDATE workspaces SET ttl_ms = sqlc.narg(ttl_ms), updated_at = @now WHERE id = @
 UPDATE workspaces SET automatic_updates = @automatic_updates, updated_at = @now WHERE id = @id;
 
 -- name: WorkspaceSetDormant :exec
-UPDATE workspaces SET dormant_at = sqlc.narg(dormant_at), deleting_at = sqlc.narg(deleting_at), last_used_at = @last_used_at, updated_at = @now WHERE id = @id;
+UPDATE workspaces SET dormant_at = sqlc.narg(dormant_at), deleting_at = sqlc.narg(deleting_at), next_start_at = sqlc.narg(next_start_at), last_used_at = @last_used_at, updated_at = @now WHERE id = @id;
 
 -- name: WorkspaceTouch :exec
 -- Somebody works in the workspace; time never goes back.

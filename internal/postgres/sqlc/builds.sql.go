@@ -76,7 +76,7 @@ func (q *Queries) BuildAgentToken(ctx context.Context, jobID uuid.UUID, name str
 }
 
 const buildByID = `-- name: BuildByID :one
-SELECT id, workspace_id, template_version_id, preset_id, build_number, transition, initiator_id, reason, job_id, parameters, deadline, max_deadline, daily_cost, created_at, updated_at FROM workspace_builds WHERE id = $1
+SELECT id, workspace_id, template_version_id, preset_id, build_number, transition, initiator_id, reason, job_id, parameters, deadline, max_deadline, daily_cost, created_at, updated_at, current, failed_at FROM workspace_builds WHERE id = $1
 `
 
 func (q *Queries) BuildByID(ctx context.Context, id uuid.UUID) (WorkspaceBuild, error) {
@@ -98,12 +98,14 @@ func (q *Queries) BuildByID(ctx context.Context, id uuid.UUID) (WorkspaceBuild, 
 		&i.DailyCost,
 		&i.CreatedAt,
 		&i.UpdatedAt,
+		&i.Current,
+		&i.FailedAt,
 	)
 	return i, err
 }
 
 const buildByNumber = `-- name: BuildByNumber :one
-SELECT id, workspace_id, template_version_id, preset_id, build_number, transition, initiator_id, reason, job_id, parameters, deadline, max_deadline, daily_cost, created_at, updated_at FROM workspace_builds WHERE workspace_id = $1 AND build_number = $2
+SELECT id, workspace_id, template_version_id, preset_id, build_number, transition, initiator_id, reason, job_id, parameters, deadline, max_deadline, daily_cost, created_at, updated_at, current, failed_at FROM workspace_builds WHERE workspace_id = $1 AND build_number = $2
 `
 
 func (q *Queries) BuildByNumber(ctx context.Context, workspaceID uuid.UUID, buildNumber int32) (WorkspaceBuild, error) {
@@ -125,6 +127,8 @@ func (q *Queries) BuildByNumber(ctx context.Context, workspaceID uuid.UUID, buil
 		&i.DailyCost,
 		&i.CreatedAt,
 		&i.UpdatedAt,
+		&i.Current,
+		&i.FailedAt,
 	)
 	return i, err
 }
@@ -163,7 +167,7 @@ func (q *Queries) BuildFinish(ctx context.Context, arg BuildFinishParams) error 
 }
 
 const buildForProvisioner = `-- name: BuildForProvisioner :one
-SELECT b.id, b.workspace_id, b.template_version_id, b.preset_id, b.build_number, b.transition, b.initiator_id, b.reason, b.job_id, b.parameters, b.deadline, b.max_deadline, b.daily_cost, b.created_at, b.updated_at, w.id, w.organization_id, w.owner_id, w.template_id, w.name, w.automatic_updates, w.autostart_schedule, w.ttl_ms, w.dormant_at, w.deleting_at, w.next_start_at, w.user_acl, w.group_acl, w.created_at, w.updated_at, w.last_used_at, w.deleted_at, w.latest_build_id, v.name AS version_name, v.variables, t.name AS template_name,
+SELECT b.id, b.workspace_id, b.template_version_id, b.preset_id, b.build_number, b.transition, b.initiator_id, b.reason, b.job_id, b.parameters, b.deadline, b.max_deadline, b.daily_cost, b.created_at, b.updated_at, b.current, b.failed_at, w.id, w.organization_id, w.owner_id, w.template_id, w.name, w.automatic_updates, w.autostart_schedule, w.ttl_ms, w.dormant_at, w.deleting_at, w.next_start_at, w.user_acl, w.group_acl, w.created_at, w.updated_at, w.last_used_at, w.deleted_at, w.latest_build_id, w.retry_at, w.retries, w.last_used_day, v.name AS version_name, v.variables, t.name AS template_name,
     v.module_files_id, t.disable_module_cache,
     u.username, u.name AS owner_full_name, u.email, u.login_type, u.roles, u.ssh_public_key, u.ssh_private_key
 FROM workspace_builds b
@@ -211,6 +215,8 @@ func (q *Queries) BuildForProvisioner(ctx context.Context, id uuid.UUID) (BuildF
 		&i.WorkspaceBuild.DailyCost,
 		&i.WorkspaceBuild.CreatedAt,
 		&i.WorkspaceBuild.UpdatedAt,
+		&i.WorkspaceBuild.Current,
+		&i.WorkspaceBuild.FailedAt,
 		&i.Workspace.ID,
 		&i.Workspace.OrganizationID,
 		&i.Workspace.OwnerID,
@@ -229,6 +235,9 @@ func (q *Queries) BuildForProvisioner(ctx context.Context, id uuid.UUID) (BuildF
 		&i.Workspace.LastUsedAt,
 		&i.Workspace.DeletedAt,
 		&i.Workspace.LatestBuildID,
+		&i.Workspace.RetryAt,
+		&i.Workspace.Retries,
+		&i.Workspace.LastUsedDay,
 		&i.VersionName,
 		&i.Variables,
 		&i.TemplateName,
@@ -359,7 +368,7 @@ func (q *Queries) BuildLastStart(ctx context.Context, workspaceID uuid.UUID, bui
 }
 
 const buildLatest = `-- name: BuildLatest :one
-SELECT b.id, b.workspace_id, b.template_version_id, b.preset_id, b.build_number, b.transition, b.initiator_id, b.reason, b.job_id, b.parameters, b.deadline, b.max_deadline, b.daily_cost, b.created_at, b.updated_at, j.status AS job_status
+SELECT b.id, b.workspace_id, b.template_version_id, b.preset_id, b.build_number, b.transition, b.initiator_id, b.reason, b.job_id, b.parameters, b.deadline, b.max_deadline, b.daily_cost, b.created_at, b.updated_at, b.current, b.failed_at, j.status AS job_status
 FROM workspace_builds b
 JOIN provisioner_jobs j ON j.id = b.job_id
 WHERE b.workspace_id = $1
@@ -391,6 +400,8 @@ func (q *Queries) BuildLatest(ctx context.Context, workspaceID uuid.UUID) (Build
 		&i.WorkspaceBuild.DailyCost,
 		&i.WorkspaceBuild.CreatedAt,
 		&i.WorkspaceBuild.UpdatedAt,
+		&i.WorkspaceBuild.Current,
+		&i.WorkspaceBuild.FailedAt,
 		&i.JobStatus,
 	)
 	return i, err
@@ -481,7 +492,7 @@ func (q *Queries) BuildPutState(ctx context.Context, buildID uuid.UUID, state []
 }
 
 const buildRows = `-- name: BuildRows :many
-SELECT b.id, b.workspace_id, b.template_version_id, b.preset_id, b.build_number, b.transition, b.initiator_id, b.reason, b.job_id, b.parameters, b.deadline, b.max_deadline, b.daily_cost, b.created_at, b.updated_at, w.name AS workspace_name, w.owner_id, w.organization_id, u.username AS owner_name, u.avatar_url AS owner_avatar_url,
+SELECT b.id, b.workspace_id, b.template_version_id, b.preset_id, b.build_number, b.transition, b.initiator_id, b.reason, b.job_id, b.parameters, b.deadline, b.max_deadline, b.daily_cost, b.created_at, b.updated_at, b.current, b.failed_at, w.name AS workspace_name, w.owner_id, w.organization_id, u.username AS owner_name, u.avatar_url AS owner_avatar_url,
     i.username AS initiator_name, v.name AS version_name, v.has_ai_task, v.has_external_agent
 FROM workspace_builds b
 JOIN workspaces w ON w.id = b.workspace_id
@@ -530,6 +541,8 @@ func (q *Queries) BuildRows(ctx context.Context, ids []uuid.UUID) ([]BuildRowsRo
 			&i.WorkspaceBuild.DailyCost,
 			&i.WorkspaceBuild.CreatedAt,
 			&i.WorkspaceBuild.UpdatedAt,
+			&i.WorkspaceBuild.Current,
+			&i.WorkspaceBuild.FailedAt,
 			&i.WorkspaceName,
 			&i.OwnerID,
 			&i.OrganizationID,

@@ -457,6 +457,9 @@ type Workspace struct {
 	LastUsedAt        time.Time
 	DeletedAt         *time.Time
 	LatestBuildID     *uuid.UUID
+	RetryAt           *time.Time
+	Retries           int32
+	LastUsedDay       int32
 }
 
 type WorkspaceAgent struct {
@@ -596,6 +599,8 @@ type WorkspaceBuild struct {
 	DailyCost         int32
 	CreatedAt         time.Time
 	UpdatedAt         time.Time
+	Current           bool
+	FailedAt          *time.Time
 }
 
 type WorkspaceBuildState struct {

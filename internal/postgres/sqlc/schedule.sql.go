@@ -7,16 +7,171 @@ package sqlc
 
 import (
 	"context"
+	"time"
 
 	"github.com/google/uuid"
 )
 
-const scheduleLock = `-- name: ScheduleLock :one
-
-SELECT id, organization_id, owner_id, template_id, name, automatic_updates, autostart_schedule, ttl_ms, dormant_at, deleting_at, next_start_at, user_acl, group_acl, created_at, updated_at, last_used_at, deleted_at, latest_build_id FROM workspaces WHERE id = $1 AND deleted_at IS NULL FOR UPDATE SKIP LOCKED
+const scheduleBuildFailed = `-- name: ScheduleBuildFailed :exec
+UPDATE workspace_builds SET failed_at = $1::timestamptz WHERE id = $2
 `
 
-// What happens to workspaces by themselves, because its time has come.
+func (q *Queries) ScheduleBuildFailed(ctx context.Context, now time.Time, iD uuid.UUID) error {
+	_, err := q.db.Exec(ctx, scheduleBuildFailed, now, iD)
+	return err
+}
+
+const scheduleBump = `-- name: ScheduleBump :exec
+UPDATE workspace_builds b SET deadline = least(used.at + t.activity_bump_ms * interval '1 millisecond', b.max_deadline)
+FROM (SELECT unnest($1::uuid[]) AS id, unnest($2::timestamptz[]) AS at) used
+JOIN workspaces w ON w.id = used.id AND w.deleted_at IS NULL
+JOIN templates t ON t.id = w.template_id AND t.activity_bump_ms > 0
+WHERE b.id = w.latest_build_id AND b.transition = 'start'
+    AND b.deadline < least(used.at + t.activity_bump_ms * interval '1 millisecond', b.max_deadline) - interval '1 minute'
+`
+
+// Somebody works in the workspaces: those that run stop later, by what their
+// templates say, but never beyond what they insist on. A deadline is written
+// once in a minute at most.
+func (q *Queries) ScheduleBump(ctx context.Context, ids []uuid.UUID, usedAt []time.Time) error {
+	_, err := q.db.Exec(ctx, scheduleBump, ids, usedAt)
+	return err
+}
+
+const scheduleDeletes = `-- name: ScheduleDeletes :many
+SELECT w.id, w.deleting_at::timestamptz AS at FROM workspaces w
+WHERE w.deleting_at <= $1::timestamptz AND w.deleting_at IS NOT NULL AND w.deleted_at IS NULL AND (w.deleting_at, w.id) > ($2::timestamptz, $3::uuid)
+    AND (w.retry_at IS NULL OR w.retry_at <= $1::timestamptz)
+ORDER BY w.deleting_at, w.id
+LIMIT $4
+`
+
+type ScheduleDeletesParams struct {
+	Now     time.Time
+	After   time.Time
+	AfterID uuid.UUID
+	MaxRows int32
+}
+
+type ScheduleDeletesRow struct {
+	ID uuid.UUID
+	At time.Time
+}
+
+// Dormant workspaces whose time to be deleted has come.
+func (q *Queries) ScheduleDeletes(ctx context.Context, arg ScheduleDeletesParams) ([]ScheduleDeletesRow, error) {
+	rows, err := q.db.Query(ctx, scheduleDeletes,
+		arg.Now,
+		arg.After,
+		arg.AfterID,
+		arg.MaxRows,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []ScheduleDeletesRow{}
+	for rows.Next() {
+		var i ScheduleDeletesRow
+		if err := rows.Scan(&i.ID, &i.At); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const scheduleDormancies = `-- name: ScheduleDormancies :many
+SELECT id, time_til_dormant_ms FROM templates WHERE time_til_dormant_ms > 0 ORDER BY id
+`
+
+type ScheduleDormanciesRow struct {
+	ID               uuid.UUID
+	TimeTilDormantMs int64
+}
+
+// Templates whose workspaces become dormant when they are not used.
+func (q *Queries) ScheduleDormancies(ctx context.Context) ([]ScheduleDormanciesRow, error) {
+	rows, err := q.db.Query(ctx, scheduleDormancies)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []ScheduleDormanciesRow{}
+	for rows.Next() {
+		var i ScheduleDormanciesRow
+		if err := rows.Scan(&i.ID, &i.TimeTilDormantMs); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const scheduleFailed = `-- name: ScheduleFailed :many
+SELECT w.id, b.failed_at::timestamptz AS at FROM workspace_builds b
+JOIN workspaces w ON w.id = b.workspace_id
+JOIN templates t ON t.id = w.template_id
+JOIN provisioner_jobs j ON j.id = b.job_id
+WHERE b.current AND b.transition = 'start' AND b.failed_at IS NOT NULL AND b.failed_at <= $1::timestamptz
+    AND (b.failed_at, b.workspace_id) > ($2::timestamptz, $3::uuid)
+    AND t.failure_ttl_ms > 0 AND b.failed_at <= ($1::timestamptz) - t.failure_ttl_ms * interval '1 millisecond'
+    AND j.status = 'failed' AND w.deleted_at IS NULL AND (w.retry_at IS NULL OR w.retry_at <= $1::timestamptz)
+ORDER BY b.failed_at, b.workspace_id
+LIMIT $4
+`
+
+type ScheduleFailedParams struct {
+	Now     time.Time
+	After   time.Time
+	AfterID uuid.UUID
+	MaxRows int32
+}
+
+type ScheduleFailedRow struct {
+	ID uuid.UUID
+	At time.Time
+}
+
+// Workspaces whose start failed as long ago as their template lets it be.
+func (q *Queries) ScheduleFailed(ctx context.Context, arg ScheduleFailedParams) ([]ScheduleFailedRow, error) {
+	rows, err := q.db.Query(ctx, scheduleFailed,
+		arg.Now,
+		arg.After,
+		arg.AfterID,
+		arg.MaxRows,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []ScheduleFailedRow{}
+	for rows.Next() {
+		var i ScheduleFailedRow
+		if err := rows.Scan(&i.ID, &i.At); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const scheduleLock = `-- name: ScheduleLock :one
+
+SELECT id, organization_id, owner_id, template_id, name, automatic_updates, autostart_schedule, ttl_ms, dormant_at, deleting_at, next_start_at, user_acl, group_acl, created_at, updated_at, last_used_at, deleted_at, latest_build_id, retry_at, retries, last_used_day FROM workspaces WHERE id = $1 AND deleted_at IS NULL FOR UPDATE SKIP LOCKED
+`
+
+// What happens to workspaces by themselves, because its time has come. Lists are
+// pages: each goes on behind the time and the id that the page before ended with.
 // A live workspace that nobody else holds.
 func (q *Queries) ScheduleLock(ctx context.Context, id uuid.UUID) (Workspace, error) {
 	row := q.db.QueryRow(ctx, scheduleLock, id)
@@ -40,6 +195,305 @@ func (q *Queries) ScheduleLock(ctx context.Context, id uuid.UUID) (Workspace, er
 		&i.LastUsedAt,
 		&i.DeletedAt,
 		&i.LatestBuildID,
+		&i.RetryAt,
+		&i.Retries,
+		&i.LastUsedDay,
 	)
 	return i, err
+}
+
+const scheduleOfTemplate = `-- name: ScheduleOfTemplate :many
+SELECT id, autostart_schedule::text AS schedule FROM workspaces
+WHERE template_id = $1 AND deleted_at IS NULL AND dormant_at IS NULL AND autostart_schedule IS NOT NULL
+ORDER BY id
+FOR UPDATE
+`
+
+type ScheduleOfTemplateRow struct {
+	ID       uuid.UUID
+	Schedule string
+}
+
+// Workspaces of a template that start by themselves.
+func (q *Queries) ScheduleOfTemplate(ctx context.Context, templateID uuid.UUID) ([]ScheduleOfTemplateRow, error) {
+	rows, err := q.db.Query(ctx, scheduleOfTemplate, templateID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []ScheduleOfTemplateRow{}
+	for rows.Next() {
+		var i ScheduleOfTemplateRow
+		if err := rows.Scan(&i.ID, &i.Schedule); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const scheduleOwner = `-- name: ScheduleOwner :one
+SELECT status, is_system, quiet_hours, deleted_at FROM users WHERE id = $1
+`
+
+type ScheduleOwnerRow struct {
+	Status     string
+	IsSystem   bool
+	QuietHours string
+	DeletedAt  *time.Time
+}
+
+func (q *Queries) ScheduleOwner(ctx context.Context, id uuid.UUID) (ScheduleOwnerRow, error) {
+	row := q.db.QueryRow(ctx, scheduleOwner, id)
+	var i ScheduleOwnerRow
+	err := row.Scan(
+		&i.Status,
+		&i.IsSystem,
+		&i.QuietHours,
+		&i.DeletedAt,
+	)
+	return i, err
+}
+
+const schedulePostpone = `-- name: SchedulePostpone :exec
+UPDATE workspaces SET retries = retries + 1,
+    retry_at = $1::timestamptz + least(interval '1 day', interval '5 minutes' * power(2, least(retries, 20)))
+WHERE id = $2 AND deleted_at IS NULL
+`
+
+// What could not be done is tried again after five minutes, then after twice as
+// long, and so on up to a day.
+func (q *Queries) SchedulePostpone(ctx context.Context, now time.Time, iD uuid.UUID) error {
+	_, err := q.db.Exec(ctx, schedulePostpone, now, iD)
+	return err
+}
+
+const scheduleRetries = `-- name: ScheduleRetries :many
+SELECT w.id, w.retry_at::timestamptz AS at FROM workspaces w
+JOIN workspace_builds b ON b.id = w.latest_build_id
+JOIN provisioner_jobs j ON j.id = b.job_id
+WHERE w.retry_at <= $1::timestamptz AND w.retry_at IS NOT NULL AND w.deleted_at IS NULL AND (w.retry_at, w.id) > ($2::timestamptz, $3::uuid)
+    AND b.transition = 'stop' AND b.reason IN ('autostop', 'dormancy') AND j.status = 'failed'
+ORDER BY w.retry_at, w.id
+LIMIT $4
+`
+
+type ScheduleRetriesParams struct {
+	Now     time.Time
+	After   time.Time
+	AfterID uuid.UUID
+	MaxRows int32
+}
+
+type ScheduleRetriesRow struct {
+	ID uuid.UUID
+	At time.Time
+}
+
+// Workspaces whose automatic stop failed and is due again.
+func (q *Queries) ScheduleRetries(ctx context.Context, arg ScheduleRetriesParams) ([]ScheduleRetriesRow, error) {
+	rows, err := q.db.Query(ctx, scheduleRetries,
+		arg.Now,
+		arg.After,
+		arg.AfterID,
+		arg.MaxRows,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []ScheduleRetriesRow{}
+	for rows.Next() {
+		var i ScheduleRetriesRow
+		if err := rows.Scan(&i.ID, &i.At); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const scheduleSetDeletes = `-- name: ScheduleSetDeletes :exec
+UPDATE workspaces SET updated_at = $1::timestamptz,
+    deleting_at = CASE WHEN $2::bigint > 0 THEN dormant_at + $2::bigint * interval '1 millisecond' END
+WHERE template_id = $3 AND deleted_at IS NULL AND dormant_at IS NOT NULL
+`
+
+// When the dormant workspaces of a template are deleted; 0 ms is never.
+func (q *Queries) ScheduleSetDeletes(ctx context.Context, now time.Time, autodeleteMs int64, templateID uuid.UUID) error {
+	_, err := q.db.Exec(ctx, scheduleSetDeletes, now, autodeleteMs, templateID)
+	return err
+}
+
+const scheduleSetStarts = `-- name: ScheduleSetStarts :exec
+UPDATE workspaces w SET next_start_at = CASE WHEN s.at < '0002-01-01Z' THEN NULL ELSE s.at END
+FROM (SELECT unnest($1::uuid[]) AS id, unnest($2::timestamptz[]) AS at) s
+WHERE w.id = s.id
+`
+
+// When workspaces start next; a time before the year 2 is never.
+func (q *Queries) ScheduleSetStarts(ctx context.Context, ids []uuid.UUID, at []time.Time) error {
+	_, err := q.db.Exec(ctx, scheduleSetStarts, ids, at)
+	return err
+}
+
+const scheduleSettle = `-- name: ScheduleSettle :exec
+UPDATE workspaces SET retries = 0, retry_at = NULL WHERE id = $1 AND (retries > 0 OR retry_at IS NOT NULL)
+`
+
+// A build succeeded, so there is nothing to try again.
+func (q *Queries) ScheduleSettle(ctx context.Context, id uuid.UUID) error {
+	_, err := q.db.Exec(ctx, scheduleSettle, id)
+	return err
+}
+
+const scheduleStarts = `-- name: ScheduleStarts :many
+SELECT w.id, w.next_start_at::timestamptz AS at FROM workspaces w
+WHERE w.next_start_at <= $1::timestamptz AND w.next_start_at IS NOT NULL AND w.deleted_at IS NULL AND (w.next_start_at, w.id) > ($2::timestamptz, $3::uuid)
+ORDER BY w.next_start_at, w.id
+LIMIT $4
+`
+
+type ScheduleStartsParams struct {
+	Now     time.Time
+	After   time.Time
+	AfterID uuid.UUID
+	MaxRows int32
+}
+
+type ScheduleStartsRow struct {
+	ID uuid.UUID
+	At time.Time
+}
+
+// Workspaces whose time to start has come.
+func (q *Queries) ScheduleStarts(ctx context.Context, arg ScheduleStartsParams) ([]ScheduleStartsRow, error) {
+	rows, err := q.db.Query(ctx, scheduleStarts,
+		arg.Now,
+		arg.After,
+		arg.AfterID,
+		arg.MaxRows,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []ScheduleStartsRow{}
+	for rows.Next() {
+		var i ScheduleStartsRow
+		if err := rows.Scan(&i.ID, &i.At); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const scheduleStops = `-- name: ScheduleStops :many
+SELECT w.id, b.deadline::timestamptz AS at FROM workspace_builds b
+JOIN workspaces w ON w.id = b.workspace_id
+WHERE b.current AND b.transition = 'start' AND b.deadline IS NOT NULL AND b.deadline <= $1::timestamptz
+    AND (b.deadline, b.workspace_id) > ($2::timestamptz, $3::uuid)
+    AND w.deleted_at IS NULL AND (w.retry_at IS NULL OR w.retry_at <= $1::timestamptz)
+ORDER BY b.deadline, b.workspace_id
+LIMIT $4
+`
+
+type ScheduleStopsParams struct {
+	Now     time.Time
+	After   time.Time
+	AfterID uuid.UUID
+	MaxRows int32
+}
+
+type ScheduleStopsRow struct {
+	ID uuid.UUID
+	At time.Time
+}
+
+// Workspaces that run beyond their deadline.
+func (q *Queries) ScheduleStops(ctx context.Context, arg ScheduleStopsParams) ([]ScheduleStopsRow, error) {
+	rows, err := q.db.Query(ctx, scheduleStops,
+		arg.Now,
+		arg.After,
+		arg.AfterID,
+		arg.MaxRows,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []ScheduleStopsRow{}
+	for rows.Next() {
+		var i ScheduleStopsRow
+		if err := rows.Scan(&i.ID, &i.At); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const scheduleUnused = `-- name: ScheduleUnused :many
+SELECT w.id, w.last_used_day FROM workspaces w
+WHERE w.template_id = $1 AND w.deleted_at IS NULL AND w.dormant_at IS NULL
+    AND w.last_used_day <= (($2::timestamptz) AT TIME ZONE 'UTC')::date - DATE '2000-01-01'
+    AND (w.last_used_day, w.id) > ($3::integer, $4::uuid)
+    AND w.last_used_at <= $2::timestamptz AND (w.retry_at IS NULL OR w.retry_at <= $5::timestamptz)
+ORDER BY w.last_used_day, w.id
+LIMIT $6
+`
+
+type ScheduleUnusedParams struct {
+	TemplateID uuid.UUID
+	Since      time.Time
+	AfterDay   int32
+	AfterID    uuid.UUID
+	Now        time.Time
+	MaxRows    int32
+}
+
+type ScheduleUnusedRow struct {
+	ID          uuid.UUID
+	LastUsedDay int32
+}
+
+// Workspaces of a template that nobody used since then.
+func (q *Queries) ScheduleUnused(ctx context.Context, arg ScheduleUnusedParams) ([]ScheduleUnusedRow, error) {
+	rows, err := q.db.Query(ctx, scheduleUnused,
+		arg.TemplateID,
+		arg.Since,
+		arg.AfterDay,
+		arg.AfterID,
+		arg.Now,
+		arg.MaxRows,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []ScheduleUnusedRow{}
+	for rows.Next() {
+		var i ScheduleUnusedRow
+		if err := rows.Scan(&i.ID, &i.LastUsedDay); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }

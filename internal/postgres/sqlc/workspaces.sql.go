@@ -25,7 +25,7 @@ func (q *Queries) ListPlan(ctx context.Context) error {
 }
 
 const workspaceByID = `-- name: WorkspaceByID :one
-SELECT id, organization_id, owner_id, template_id, name, automatic_updates, autostart_schedule, ttl_ms, dormant_at, deleting_at, next_start_at, user_acl, group_acl, created_at, updated_at, last_used_at, deleted_at, latest_build_id FROM workspaces WHERE id = $1
+SELECT id, organization_id, owner_id, template_id, name, automatic_updates, autostart_schedule, ttl_ms, dormant_at, deleting_at, next_start_at, user_acl, group_acl, created_at, updated_at, last_used_at, deleted_at, latest_build_id, retry_at, retries, last_used_day FROM workspaces WHERE id = $1
 `
 
 func (q *Queries) WorkspaceByID(ctx context.Context, id uuid.UUID) (Workspace, error) {
@@ -50,12 +50,15 @@ func (q *Queries) WorkspaceByID(ctx context.Context, id uuid.UUID) (Workspace, e
 		&i.LastUsedAt,
 		&i.DeletedAt,
 		&i.LatestBuildID,
+		&i.RetryAt,
+		&i.Retries,
+		&i.LastUsedDay,
 	)
 	return i, err
 }
 
 const workspaceByName = `-- name: WorkspaceByName :one
-SELECT id, organization_id, owner_id, template_id, name, automatic_updates, autostart_schedule, ttl_ms, dormant_at, deleting_at, next_start_at, user_acl, group_acl, created_at, updated_at, last_used_at, deleted_at, latest_build_id FROM workspaces
+SELECT id, organization_id, owner_id, template_id, name, automatic_updates, autostart_schedule, ttl_ms, dormant_at, deleting_at, next_start_at, user_acl, group_acl, created_at, updated_at, last_used_at, deleted_at, latest_build_id, retry_at, retries, last_used_day FROM workspaces
 WHERE owner_id = $1 AND lower(name) = lower($2)
 ORDER BY deleted_at DESC NULLS FIRST
 LIMIT 1
@@ -84,6 +87,9 @@ func (q *Queries) WorkspaceByName(ctx context.Context, ownerID uuid.UUID, name s
 		&i.LastUsedAt,
 		&i.DeletedAt,
 		&i.LatestBuildID,
+		&i.RetryAt,
+		&i.Retries,
+		&i.LastUsedDay,
 	)
 	return i, err
 }
@@ -107,7 +113,7 @@ func (q *Queries) WorkspaceFavorite(ctx context.Context, userID uuid.UUID, works
 }
 
 const workspaceForUpdate = `-- name: WorkspaceForUpdate :one
-SELECT id, organization_id, owner_id, template_id, name, automatic_updates, autostart_schedule, ttl_ms, dormant_at, deleting_at, next_start_at, user_acl, group_acl, created_at, updated_at, last_used_at, deleted_at, latest_build_id FROM workspaces WHERE id = $1 FOR UPDATE
+SELECT id, organization_id, owner_id, template_id, name, automatic_updates, autostart_schedule, ttl_ms, dormant_at, deleting_at, next_start_at, user_acl, group_acl, created_at, updated_at, last_used_at, deleted_at, latest_build_id, retry_at, retries, last_used_day FROM workspaces WHERE id = $1 FOR UPDATE
 `
 
 func (q *Queries) WorkspaceForUpdate(ctx context.Context, id uuid.UUID) (Workspace, error) {
@@ -132,6 +138,9 @@ func (q *Queries) WorkspaceForUpdate(ctx context.Context, id uuid.UUID) (Workspa
 		&i.LastUsedAt,
 		&i.DeletedAt,
 		&i.LatestBuildID,
+		&i.RetryAt,
+		&i.Retries,
+		&i.LastUsedDay,
 	)
 	return i, err
 }
@@ -226,7 +235,7 @@ func (q *Queries) WorkspaceRename(ctx context.Context, name string, now time.Tim
 }
 
 const workspaceRows = `-- name: WorkspaceRows :many
-SELECT w.id, w.organization_id, w.owner_id, w.template_id, w.name, w.automatic_updates, w.autostart_schedule, w.ttl_ms, w.dormant_at, w.deleting_at, w.next_start_at, w.user_acl, w.group_acl, w.created_at, w.updated_at, w.last_used_at, w.deleted_at, w.latest_build_id, o.name AS organization_name, u.username AS owner_name, u.avatar_url AS owner_avatar_url,
+SELECT w.id, w.organization_id, w.owner_id, w.template_id, w.name, w.automatic_updates, w.autostart_schedule, w.ttl_ms, w.dormant_at, w.deleting_at, w.next_start_at, w.user_acl, w.group_acl, w.created_at, w.updated_at, w.last_used_at, w.deleted_at, w.latest_build_id, w.retry_at, w.retries, w.last_used_day, o.name AS organization_name, u.username AS owner_name, u.avatar_url AS owner_avatar_url,
     u.is_system AS owner_is_system, t.name AS template_name, t.display_name AS template_display_name,
     t.icon AS template_icon, t.active_version_id, t.allow_user_cancel_workspace_jobs, t.require_active_version,
     t.use_classic_parameter_flow,
@@ -283,6 +292,9 @@ func (q *Queries) WorkspaceRows(ctx context.Context, viewer uuid.UUID, ids []uui
 			&i.Workspace.LastUsedAt,
 			&i.Workspace.DeletedAt,
 			&i.Workspace.LatestBuildID,
+			&i.Workspace.RetryAt,
+			&i.Workspace.Retries,
+			&i.Workspace.LastUsedDay,
 			&i.OrganizationName,
 			&i.OwnerName,
 			&i.OwnerAvatarUrl,
@@ -505,21 +517,23 @@ func (q *Queries) WorkspaceSetAutostart(ctx context.Context, arg WorkspaceSetAut
 }
 
 const workspaceSetDormant = `-- name: WorkspaceSetDormant :exec
-UPDATE workspaces SET dormant_at = $1, deleting_at = $2, last_used_at = $3, updated_at = $4 WHERE id = $5
+UPDATE workspaces SET dormant_at = $1, deleting_at = $2, next_start_at = $3, last_used_at = $4, updated_at = $5 WHERE id = $6
 `
 
 type WorkspaceSetDormantParams struct {
-	DormantAt  *time.Time
-	DeletingAt *time.Time
-	LastUsedAt time.Time
-	Now        time.Time
-	ID         uuid.UUID
+	DormantAt   *time.Time
+	DeletingAt  *time.Time
+	NextStartAt *time.Time
+	LastUsedAt  time.Time
+	Now         time.Time
+	ID          uuid.UUID
 }
 
 func (q *Queries) WorkspaceSetDormant(ctx context.Context, arg WorkspaceSetDormantParams) error {
 	_, err := q.db.Exec(ctx, workspaceSetDormant,
 		arg.DormantAt,
 		arg.DeletingAt,
+		arg.NextStartAt,
 		arg.LastUsedAt,
 		arg.Now,
 		arg.ID,
