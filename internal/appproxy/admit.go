@@ -20,7 +20,7 @@ func (p *Proxy) admit(w http.ResponseWriter, r *http.Request, v *visit) error {
 	explicit := token(r)
 	if explicit == "" {
 		for _, text := range cookies(r, p.cookie(v, passCookie)) {
-			pass, ok := p.c.Apps.Pass(text, v.method, v.name)
+			pass, ok := p.c.Door.Pass(text, v.method, v.name)
 			if !ok {
 				continue
 			}
@@ -31,39 +31,38 @@ func (p *Proxy) admit(w http.ResponseWriter, r *http.Request, v *visit) error {
 			return nil
 		}
 	}
-	actor, err := p.actor(w, r, v, explicit)
+	e, err := p.c.Door.Enter(r.Context(), p.visitor(r, v, explicit))
 	if err != nil {
 		return err
 	}
-	if v.method == app.MethodPath && strings.EqualFold(v.name.Owner, "me") && actor.UserID != uuid.Nil {
+	if e.Renewed != "" {
+		p.giveCookie(w, v, appSessionCookie, e.Renewed, 0)
+	}
+	if v.method == app.MethodPath && strings.EqualFold(v.name.Owner, "me") && e.User != uuid.Nil {
 		to := *r.URL
-		to.Path, to.RawPath = "/@"+actor.Username+strings.TrimPrefix(r.URL.Path, "/@"+v.name.Owner), ""
+		to.Path, to.RawPath = "/@"+e.Username+strings.TrimPrefix(r.URL.Path, "/@"+v.name.Owner), ""
 		send(w, r, to.String(), http.StatusTemporaryRedirect)
 		return nil
 	}
-	t, err := p.c.Apps.Find(r.Context(), v.name)
-	if err != nil && !coder.Is(err, coder.CodeNotFound) {
-		return err
-	}
-	if err != nil || !t.Allows(actor, v.method, p.c.Rules) {
-		if actor.UserID == uuid.Nil {
+	if !e.Allowed {
+		if e.User == uuid.Nil {
 			return p.signIn(w, r, v)
 		}
-		return hidden(actor)
+		return hidden(e.Username)
 	}
 	if explicit == "" {
-		if err := p.ambient(r, v, &t); err != nil {
+		if err := p.ambient(r, v, &e.Target); err != nil {
 			return err
 		}
 	}
-	v.target, v.user, v.key, v.carried = &t, actor.UserID, actor.KeyID, explicit == ""
+	v.target, v.user, v.key, v.pass, v.carried = &e.Target, e.User, e.Key, e.Pass, explicit == ""
 	return nil
 }
 
 // hidden is the answer to somebody who may not open an app, or to whom there is none.
-func hidden(actor access.Subject) error {
+func hidden(username string) error {
 	return coder.Errorf(coder.CodeNotFound, "There is no such app, or you may not open it").
-		WithDetail("you are signed in as %s; ask the owner of the workspace to share it with you", actor.Username)
+		WithDetail("you are signed in as %s; ask the owner of the workspace to share it with you", username)
 }
 
 // maxCookie bounds the value of a cookie: browsers keep 4,096 bytes with its name.
@@ -89,36 +88,19 @@ func bearer(header string) (string, bool) {
 	return t, strings.EqualFold(scheme, "Bearer") && identity.IsToken(t)
 }
 
-// actor says who visits: whose token it is, or whose session the browser has.
-// The zero Subject is somebody who is not signed in.
-func (p *Proxy) actor(w http.ResponseWriter, r *http.Request, v *visit, explicit string) (access.Subject, error) {
-	origin := access.Origin{IP: p.c.ClientIP(r), UserAgent: r.UserAgent()}
-	if explicit != "" {
-		return p.c.Identity.Authenticate(r.Context(), explicit, origin)
+// visitor is who comes, with the token or the sessions that they have here.
+func (p *Proxy) visitor(r *http.Request, v *visit, explicit string) Visitor {
+	out := Visitor{
+		Method: v.method, Name: v.name, Host: v.host, Token: explicit, Origin: access.Origin{IP: p.c.ClientIP(r), UserAgent: r.UserAgent()},
 	}
-	if v.method == app.MethodPath {
-		for _, t := range cookies(r, sessionCookie) {
-			actor, err := p.c.Identity.Authenticate(r.Context(), t, origin)
-			if err == nil || !coder.Is(err, coder.CodeUnauthenticated) {
-				return actor, err
-			}
-		}
-		return access.Subject{}, nil
+	switch {
+	case explicit != "":
+	case v.method == app.MethodPath && !p.away():
+		out.Sessions = cookies(r, sessionCookie)
+	default:
+		out.Sessions = cookies(r, p.cookie(v, appSessionCookie))
 	}
-	for _, text := range cookies(r, p.cookie(v, appSessionCookie)) {
-		key, renewed, ok := p.c.Apps.Session(text, v.host)
-		if !ok {
-			continue
-		}
-		actor, err := p.c.Identity.AuthenticateKey(r.Context(), key, origin)
-		if err == nil && renewed != "" {
-			p.giveCookie(w, v, appSessionCookie, renewed, 0)
-		}
-		if err == nil || !coder.Is(err, coder.CodeUnauthenticated) {
-			return actor, err
-		}
-	}
-	return access.Subject{}, nil
+	return out
 }
 
 // signIn sends a browser to where its user can sign in. Others are told.
@@ -127,12 +109,16 @@ func (p *Proxy) signIn(w http.ResponseWriter, r *http.Request, v *visit) error {
 		return coder.Errorf(coder.CodeUnauthenticated, "Sign in to open this app").
 			WithDetail("open it in a browser, or send a token in the header %s", client.SessionTokenHeader)
 	}
-	to := *p.c.AccessURL
-	if v.method == app.MethodPath {
+	to := *p.c.Dashboard
+	if v.method == app.MethodPath && !p.away() {
 		to.Path = strings.TrimSuffix(to.Path, "/") + "/login"
 		to.RawQuery = url.Values{"redirect": {r.URL.RequestURI()}}.Encode()
 	} else {
-		back := url.URL{Scheme: p.c.AccessURL.Scheme, Host: r.Host, Path: r.URL.Path, RawPath: r.URL.RawPath, RawQuery: r.URL.RawQuery}
+		host := r.Host
+		if v.method == app.MethodPath {
+			host = p.c.AccessURL.Host
+		}
+		back := url.URL{Scheme: p.c.AccessURL.Scheme, Host: host, Path: r.URL.Path, RawPath: r.URL.RawPath, RawQuery: r.URL.RawQuery}
 		back.RawQuery = joinQuery(back.RawQuery, app.StateParam+"="+p.departure(w, r, v))
 		to.Path = strings.TrimSuffix(to.Path, "/") + "/api/v2/applications/auth-redirect"
 		to.RawQuery = url.Values{"redirect_uri": {back.String()}}.Encode()
@@ -144,11 +130,8 @@ func (p *Proxy) signIn(w http.ResponseWriter, r *http.Request, v *visit) error {
 
 // hand gives the browser of a visit a pass, unless a program sent a token.
 func (p *Proxy) hand(w http.ResponseWriter, v *visit) {
-	if !v.carried {
-		return
-	}
-	if pass, err := p.c.Apps.NewPass(access.Subject{UserID: v.user, KeyID: v.key}, v.method, v.name, *v.target); err == nil && len(pass) <= maxCookie {
-		p.giveCookie(w, v, passCookie, pass, int(app.PassDuration.Seconds()))
+	if v.carried && v.pass != "" && len(v.pass) <= maxCookie {
+		p.giveCookie(w, v, passCookie, v.pass, int(app.PassDuration.Seconds()))
 	}
 }
 
@@ -188,10 +171,10 @@ func (p *Proxy) reachable(w http.ResponseWriter, r *http.Request, v *visit) (don
 	t := v.target
 	switch {
 	case t.Port != 0 && v.method == app.MethodPath:
-		return false, coder.Errorf(coder.CodeNotFound, "Ports are not opened on the dashboard's own host").
+		return false, coder.Errorf(coder.CodeNotFound, "Ports are opened at host names of their own only").
 			WithDetail("use coder port-forward, or the host name of the port if the server has a wildcard access URL")
 	case t.Command != "":
-		to := *p.c.AccessURL
+		to := *p.c.Dashboard
 		to.Path = "/@" + t.OwnerName + "/" + t.WorkspaceName + "." + t.AgentName + "/terminal"
 		to.RawQuery = url.Values{"app": {t.App}}.Encode()
 		send(w, r, to.String(), http.StatusTemporaryRedirect)

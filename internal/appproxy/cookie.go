@@ -23,12 +23,21 @@ const (
 )
 
 // cookie gives the name of a cookie of ours where the visit is. The prefix
-// allows no path, so path apps go without.
+// allows no path, so passes of path apps go without.
 func (p *Proxy) cookie(v *visit, name string) string {
-	if p.secure && v.method == app.MethodSubdomain {
+	if p.secure && cookiePath(v, name) == "/" {
 		return hostPrefix + name
 	}
 	return name
+}
+
+// cookiePath is where a cookie of ours counts: on the whole host, but for the
+// passes of path apps, which share one.
+func cookiePath(v *visit, name string) string {
+	if v.method == app.MethodPath && name == passCookie {
+		return v.base
+	}
+	return "/"
 }
 
 // isOurs says whether a cookie, or a parameter, is not for apps to see or set.
@@ -55,10 +64,7 @@ func cookies(r *http.Request, name string) (out []string) {
 // of 0 keep it while the browser runs, and an empty value takes it away.
 func (p *Proxy) giveCookie(w http.ResponseWriter, v *visit, name, value string, seconds int) {
 	c := &http.Cookie{
-		Name: p.cookie(v, name), Value: value, Path: v.base, MaxAge: seconds, HttpOnly: true, Secure: p.secure, SameSite: http.SameSiteLaxMode,
-	}
-	if v.method == app.MethodSubdomain {
-		c.Path = "/"
+		Name: p.cookie(v, name), Value: value, Path: cookiePath(v, name), MaxAge: seconds, HttpOnly: true, Secure: p.secure, SameSite: http.SameSiteLaxMode,
 	}
 	if value == "" {
 		c.MaxAge = -1
@@ -102,14 +108,14 @@ func (p *Proxy) landing(w http.ResponseWriter, r *http.Request, v *visit) bool {
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("Referrer-Policy", "no-referrer")
 	here := p.here(r)
-	if ticket != "" && v.method == app.MethodSubdomain {
+	if ticket != "" && (v.method == app.MethodSubdomain || p.away()) {
 		for _, state := range append(cookies(r, p.cookie(v, stateCookie)), "") {
 			if state == "" {
 				p.page(w, r, http.StatusBadRequest, coder.Errorf(coder.CodeInvalid, "Signing in to this app did not work").
 					WithDetail("your browser keeps no cookies of this address, or it took longer than a minute"), &action{here.String(), "Try again"})
 				return true
 			}
-			if session, ok := p.c.Apps.Redeem(ticket, v.host, hashed(state)); ok {
+			if session, ok := p.c.Door.Redeem(r.Context(), ticket, v.host, hashed(state)); ok {
 				p.giveCookie(w, v, appSessionCookie, session, 0)
 				p.giveCookie(w, v, stateCookie, "", 0)
 				break

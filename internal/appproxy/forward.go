@@ -145,7 +145,7 @@ func (p *Proxy) broken(w http.ResponseWriter, out *http.Request, err error) {
 	if v.known {
 		p.giveCookie(w, v, passCookie, "", 0)
 	}
-	if now, findErr := p.c.Apps.Find(r.Context(), v.name); findErr == nil {
+	if now, findErr := p.c.Door.Find(r.Context(), v.name); findErr == nil {
 		if v.known && now.AgentID != v.target.AgentID && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
 			send(w, r, p.here(r).String(), http.StatusTemporaryRedirect)
 			return

@@ -17,11 +17,14 @@ func (p *Proxy) ours(origin string, v *visit) bool {
 		return false
 	}
 	u, err := url.Parse(origin)
-	if err != nil || u.Scheme != p.c.AccessURL.Scheme || u.User != nil || port(u) != port(p.c.AccessURL) {
+	if err != nil || u.User != nil {
 		return false
 	}
-	host := app.HostName(u.Host)
-	if host == app.HostName(p.c.AccessURL.Host) || v.host != "" && host == v.host {
+	if host := app.HostName(u.Host); sameOrigin(u, p.c.Dashboard) && host == app.HostName(p.c.Dashboard.Host) {
+		return true
+	} else if !sameOrigin(u, p.c.AccessURL) {
+		return false
+	} else if host == v.host {
 		return true
 	}
 	if v.method == app.MethodPath {
@@ -30,6 +33,9 @@ func (p *Proxy) ours(origin string, v *visit) bool {
 	n, under, err := p.c.Hosts.Parse(u.Host)
 	return under && err == nil && strings.EqualFold(n.Owner, v.name.Owner)
 }
+
+// sameOrigin says whether two addresses have one scheme and port.
+func sameOrigin(u, v *url.URL) bool { return u.Scheme == v.Scheme && port(u) == port(v) }
 
 func port(u *url.URL) string {
 	switch {
@@ -75,7 +81,7 @@ func preflight(r *http.Request) bool {
 // carries no cookies, so nobody is known to ask.
 func (p *Proxy) preflight(w http.ResponseWriter, r *http.Request, v *visit) (done bool, err error) {
 	if v.method == app.MethodSubdomain {
-		t, err := p.c.Apps.Find(r.Context(), v.name)
+		t, err := p.c.Door.Find(r.Context(), v.name)
 		if err == nil && t.CORS == coder.CORSBehaviorPassthru {
 			return false, nil
 		}

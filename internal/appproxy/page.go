@@ -51,14 +51,14 @@ func (p *Proxy) fail(w http.ResponseWriter, r *http.Request, v *visit, err error
 	switch {
 	case v != nil && v.target != nil && e.Code == coder.CodeUnavailable:
 		w.Header().Set("Retry-After", "5")
-		to := *p.c.AccessURL
+		to := *p.c.Dashboard
 		to.Path = "/@" + v.target.OwnerName + "/" + v.target.WorkspaceName
 		link = &action{to.String(), "Show the workspace"}
 		if coder.Is(err, coder.CodeUnavailable) && errors.Unwrap(e) != nil {
 			status = http.StatusBadGateway
 		}
 	case wantsPage(r):
-		link = &action{p.c.AccessURL.String(), "Go to the dashboard"}
+		link = &action{p.c.Dashboard.String(), "Go to the dashboard"}
 	}
 	p.page(w, r, status, e, link)
 }

@@ -29,22 +29,25 @@ import (
 	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/internal/app"
 	"github.com/seed-2a7f8fe7/coder/internal/connection"
-	"github.com/seed-2a7f8fe7/coder/internal/identity"
 )
 
 // Config is what a Proxy needs.
 type Config struct {
-	Log  *slog.Logger
-	Apps *app.Service
+	Log *slog.Logger
+	// Door says who may open what.
+	Door Door
+	// Use counts a request, as app.Service does.
+	Use func(user uuid.UUID, m app.Method, t *app.Target) (end func())
 	// Connections keeps the record of visits; nil: there is none.
 	Connections *connection.Service
-	Identity    *identity.Service
-	// AccessURL is the dashboard's. Apps have its scheme and port.
+	// AccessURL is where this process stands: path apps are on its host, and all
+	// apps have its scheme and port.
 	AccessURL *url.URL
+	// Dashboard is where people sign in, if that is another server; nil: AccessURL.
+	Dashboard *url.URL
 	// Hosts are the host names of apps; without any there are path apps only.
 	Hosts app.Hosts
-	// Rules are what the deployment allows of path apps; NoPaths offers none.
-	Rules   app.Rules
+	// NoPaths offers no path apps.
 	NoPaths bool
 	// SecureCookies marks cookies for HTTPS only even if AccessURL is not HTTPS.
 	SecureCookies bool
@@ -67,6 +70,9 @@ func New(c Config) *Proxy {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
+	if c.Dashboard == nil {
+		c.Dashboard = c.AccessURL
+	}
 	p := &Proxy{c: c, secure: c.SecureCookies || c.AccessURL.Scheme == "https"}
 	p.load.running = map[uuid.UUID]int{}
 	p.forward = httputil.ReverseProxy{
@@ -81,7 +87,7 @@ type visit struct {
 	method app.Method
 	name   app.Name
 	in     *http.Request
-	host   string // of a subdomain app, without port
+	host   string // that sessions are for, without port; of a path app, this process's own
 	base   string // of a path app: the escaped path up to the slug
 	rest   string // the escaped path as the app sees it
 	// target, user and the key of the user's session are set once the visit is
@@ -89,13 +95,19 @@ type visit struct {
 	target *app.Target
 	user   uuid.UUID
 	key    string
-	// known says that a pass did so; carried, that a browser should get one.
+	// known says that a pass did so; otherwise pass is one that a browser should
+	// get, and carried says that it should.
 	known, carried bool
+	pass           string
 	// friend says that the origin of the page that asks may read the answer.
 	friend bool
 }
 
 type visitKey struct{}
+
+// away says that people sign in elsewhere, so that path apps have no session of
+// the dashboard's.
+func (p *Proxy) away() bool { return p.c.Dashboard != p.c.AccessURL }
 
 func visitOf(ctx context.Context) *visit { return ctx.Value(visitKey{}).(*visit) }
 
@@ -134,9 +146,9 @@ func (p *Proxy) visit(r *http.Request) (*visit, error) {
 	if !ok {
 		return nil, nil
 	}
-	v := &visit{method: app.MethodPath, name: n.Name, base: n.Base, rest: n.Rest}
+	v := &visit{method: app.MethodPath, name: n.Name, host: app.HostName(p.c.AccessURL.Host), base: n.Base, rest: n.Rest}
 	if p.c.NoPaths {
-		return v, coder.Errorf(coder.CodeNotFound, "Apps on the dashboard's own host are switched off").
+		return v, coder.Errorf(coder.CodeNotFound, "Apps on this host itself are switched off").
 			WithDetail("the server runs with --disable-path-apps; give the app subdomain = true in its template")
 	}
 	return v, nil
@@ -167,7 +179,7 @@ func (p *Proxy) serve(w http.ResponseWriter, r *http.Request, v *visit) error {
 		return err
 	}
 	defer leave()
-	defer p.c.Apps.Use(v.user, v.method, v.target)()
+	defer p.c.Use(v.user, v.method, v.target)()
 	// An app may answer before it has all of a request. Where the length is
 	// known, that is safe: after a malformed body of chunks, or one that was not
 	// asked for, net/http would then take what follows for another request.

@@ -15,7 +15,7 @@ var tiers = []tier{
 	{2, "mechanisms", []string{
 		"internal/access", "internal/archive", "internal/calendar", "internal/echo", "internal/filelock", "internal/gitauth", "internal/initscript", "internal/instance", "internal/lifecycle", "internal/listen", "internal/mail", "internal/notify",
 		"internal/postgres", "internal/postgres/embedded", "internal/postgres/sqlc", "internal/pty", "internal/screen", "internal/sshd", "internal/startup", "internal/switchboard",
-		"internal/telemetry", "internal/terraform/...", "internal/tfprovider", "internal/tunnel/...", "internal/usage", "internal/warm", "examples",
+		"internal/telemetry", "internal/terraform/...", "internal/tfprovider", "internal/tunnel/...", "internal/usage", "internal/viewer", "internal/warm", "examples",
 	}, []string{".", "api/...", "client", "internal/lifecycle", "internal/telemetry"}},
 	{3, "use cases", []string{
 		"internal/app", "internal/audit", "internal/connection", "internal/deployment", "internal/health", "internal/identity", "internal/insight", "internal/keyring", "internal/login", "internal/organization", "internal/parameter", "internal/presence", "internal/proxy", "internal/queue", "internal/resource", "internal/share", "internal/standing", "internal/steward",
@@ -26,7 +26,7 @@ var tiers = []tier{
 	}},
 	{4, "edges", []string{"internal/agentapi", "internal/appproxy", "internal/httpapi", "internal/provisionapi"}, []string{
 		".", "api/...", "client", "examples", "internal/access", "internal/archive", "internal/connection", "internal/keyring", "internal/login", "internal/lifecycle", "internal/listen", "internal/notify", "internal/telemetry",
-		"internal/switchboard", "internal/initscript", "internal/instance", "internal/tunnel", "internal/identity", "internal/organization", "internal/presence", "internal/proxy", "internal/queue", "internal/share",
+		"internal/switchboard", "internal/initscript", "internal/instance", "internal/tunnel", "internal/viewer", "internal/identity", "internal/organization", "internal/presence", "internal/proxy", "internal/queue", "internal/share",
 		"internal/resource", "internal/template", "internal/workspace", "internal/audit", "internal/app", "internal/deployment", "internal/health", "internal/insight",
 	}},
 	{5, "processes", []string{"internal/agent", "internal/operator/...", "internal/provisionerd", "internal/server"}, []string{".", "api/...", "client", "internal/lifecycle", "internal/telemetry"}},

@@ -52,8 +52,8 @@ func (s *Server) withApps(r rooms, next http.Handler) (http.Handler, error) {
 		return nil, err
 	}
 	return appproxy.New(appproxy.Config{
-		Log: s.log.With(telemetry.NameKey, "appproxy"), Apps: r.apps, Connections: r.connections, Identity: r.identity, AccessURL: s.accessURL, Hosts: hosts,
-		Rules: s.c.Apps.rules(), NoPaths: s.c.Apps.NoPaths, SecureCookies: s.c.Cookies.Secure,
+		Log: s.log.With(telemetry.NameKey, "appproxy"), Connections: r.connections, AccessURL: s.accessURL, Hosts: hosts,
+		Door: appproxy.Local{Apps: r.apps, Identity: r.identity, Rules: s.c.Apps.rules()}, Use: r.apps.Use, NoPaths: s.c.Apps.NoPaths, SecureCookies: s.c.Cookies.Secure,
 		Dial: r.agents.Dial, ClientIP: clients.IP,
 	}).Wrap(next), nil
 }
