@@ -93,7 +93,11 @@ type Manifest struct {
 	Monitors []*Monitor `protobuf:"bytes,18,rep,name=monitors,proto3" json:"monitors,omitempty"`
 	// port_url is where a browser finds a port of the workspace, with {{port}} in
 	// its place; empty where ports have no host names.
-	PortUrl       string `protobuf:"bytes,19,opt,name=port_url,json=portUrl,proto3" json:"port_url,omitempty"`
+	PortUrl string `protobuf:"bytes,19,opt,name=port_url,json=portUrl,proto3" json:"port_url,omitempty"`
+	// parent_id is the agent in whose workspace this one's container runs, empty
+	// for an agent that a build made.
+	ParentId      []byte          `protobuf:"bytes,20,opt,name=parent_id,json=parentId,proto3" json:"parent_id,omitempty"`
+	Devcontainers []*Devcontainer `protobuf:"bytes,21,rep,name=devcontainers,proto3" json:"devcontainers,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -261,6 +265,90 @@ func (x *Manifest) GetPortUrl() string {
 	return ""
 }
 
+func (x *Manifest) GetParentId() []byte {
+	if x != nil {
+		return x.ParentId
+	}
+	return nil
+}
+
+func (x *Manifest) GetDevcontainers() []*Devcontainer {
+	if x != nil {
+		return x.Devcontainers
+	}
+	return nil
+}
+
+// Devcontainer is one that the template declares.
+type Devcontainer struct {
+	state           protoimpl.MessageState `protogen:"open.v1"`
+	Id              []byte                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	Name            string                 `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	WorkspaceFolder string                 `protobuf:"bytes,3,opt,name=workspace_folder,json=workspaceFolder,proto3" json:"workspace_folder,omitempty"`
+	// config_path is the devcontainer.json, empty for where it usually is.
+	ConfigPath    string `protobuf:"bytes,4,opt,name=config_path,json=configPath,proto3" json:"config_path,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Devcontainer) Reset() {
+	*x = Devcontainer{}
+	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Devcontainer) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Devcontainer) ProtoMessage() {}
+
+func (x *Devcontainer) ProtoReflect() protoreflect.Message {
+	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Devcontainer.ProtoReflect.Descriptor instead.
+func (*Devcontainer) Descriptor() ([]byte, []int) {
+	return file_api_agentrpc_agentrpc_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *Devcontainer) GetId() []byte {
+	if x != nil {
+		return x.Id
+	}
+	return nil
+}
+
+func (x *Devcontainer) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Devcontainer) GetWorkspaceFolder() string {
+	if x != nil {
+		return x.WorkspaceFolder
+	}
+	return ""
+}
+
+func (x *Devcontainer) GetConfigPath() string {
+	if x != nil {
+		return x.ConfigPath
+	}
+	return ""
+}
+
 type Monitor struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// path is a file or directory of a volume, empty for memory.
@@ -273,7 +361,7 @@ type Monitor struct {
 
 func (x *Monitor) Reset() {
 	*x = Monitor{}
-	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[2]
+	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -285,7 +373,7 @@ func (x *Monitor) String() string {
 func (*Monitor) ProtoMessage() {}
 
 func (x *Monitor) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[2]
+	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -298,7 +386,7 @@ func (x *Monitor) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Monitor.ProtoReflect.Descriptor instead.
 func (*Monitor) Descriptor() ([]byte, []int) {
-	return file_api_agentrpc_agentrpc_proto_rawDescGZIP(), []int{2}
+	return file_api_agentrpc_agentrpc_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *Monitor) GetPath() string {
@@ -334,7 +422,7 @@ type Script struct {
 
 func (x *Script) Reset() {
 	*x = Script{}
-	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[3]
+	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -346,7 +434,7 @@ func (x *Script) String() string {
 func (*Script) ProtoMessage() {}
 
 func (x *Script) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[3]
+	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -359,7 +447,7 @@ func (x *Script) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Script.ProtoReflect.Descriptor instead.
 func (*Script) Descriptor() ([]byte, []int) {
-	return file_api_agentrpc_agentrpc_proto_rawDescGZIP(), []int{3}
+	return file_api_agentrpc_agentrpc_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Script) GetId() []byte {
@@ -452,7 +540,7 @@ type Metadata struct {
 
 func (x *Metadata) Reset() {
 	*x = Metadata{}
-	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[4]
+	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -464,7 +552,7 @@ func (x *Metadata) String() string {
 func (*Metadata) ProtoMessage() {}
 
 func (x *Metadata) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[4]
+	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -477,7 +565,7 @@ func (x *Metadata) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Metadata.ProtoReflect.Descriptor instead.
 func (*Metadata) Descriptor() ([]byte, []int) {
-	return file_api_agentrpc_agentrpc_proto_rawDescGZIP(), []int{4}
+	return file_api_agentrpc_agentrpc_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Metadata) GetKey() string {
@@ -529,7 +617,7 @@ type App struct {
 
 func (x *App) Reset() {
 	*x = App{}
-	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[5]
+	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -541,7 +629,7 @@ func (x *App) String() string {
 func (*App) ProtoMessage() {}
 
 func (x *App) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[5]
+	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -554,7 +642,7 @@ func (x *App) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use App.ProtoReflect.Descriptor instead.
 func (*App) Descriptor() ([]byte, []int) {
-	return file_api_agentrpc_agentrpc_proto_rawDescGZIP(), []int{5}
+	return file_api_agentrpc_agentrpc_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *App) GetId() []byte {
@@ -614,7 +702,7 @@ type HelloRequest struct {
 
 func (x *HelloRequest) Reset() {
 	*x = HelloRequest{}
-	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[6]
+	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -626,7 +714,7 @@ func (x *HelloRequest) String() string {
 func (*HelloRequest) ProtoMessage() {}
 
 func (x *HelloRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[6]
+	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -639,7 +727,7 @@ func (x *HelloRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HelloRequest.ProtoReflect.Descriptor instead.
 func (*HelloRequest) Descriptor() ([]byte, []int) {
-	return file_api_agentrpc_agentrpc_proto_rawDescGZIP(), []int{6}
+	return file_api_agentrpc_agentrpc_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *HelloRequest) GetVersion() string {
@@ -670,6 +758,425 @@ func (x *HelloRequest) GetCertificate() []byte {
 	return nil
 }
 
+// SubAgentRequest asks for the agent of a dev container. The same dev container
+// again gives the same agent, changed as said, with a new token.
+type SubAgentRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// devcontainer_id is the dev container, as the agent knows it.
+	DevcontainerId []byte `protobuf:"bytes,1,opt,name=devcontainer_id,json=devcontainerId,proto3" json:"devcontainer_id,omitempty"`
+	// name is what it would like to be called; where that is taken, a number follows.
+	Name            string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	Directory       string `protobuf:"bytes,3,opt,name=directory,proto3" json:"directory,omitempty"`
+	Architecture    string `protobuf:"bytes,4,opt,name=architecture,proto3" json:"architecture,omitempty"`
+	OperatingSystem string `protobuf:"bytes,5,opt,name=operating_system,json=operatingSystem,proto3" json:"operating_system,omitempty"`
+	// display_apps are DisplayApps of the REST contract.
+	DisplayApps   []string          `protobuf:"bytes,6,rep,name=display_apps,json=displayApps,proto3" json:"display_apps,omitempty"`
+	Apps          []*SubAgentApp    `protobuf:"bytes,7,rep,name=apps,proto3" json:"apps,omitempty"`
+	Environment   map[string]string `protobuf:"bytes,8,rep,name=environment,proto3" json:"environment,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SubAgentRequest) Reset() {
+	*x = SubAgentRequest{}
+	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SubAgentRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SubAgentRequest) ProtoMessage() {}
+
+func (x *SubAgentRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SubAgentRequest.ProtoReflect.Descriptor instead.
+func (*SubAgentRequest) Descriptor() ([]byte, []int) {
+	return file_api_agentrpc_agentrpc_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *SubAgentRequest) GetDevcontainerId() []byte {
+	if x != nil {
+		return x.DevcontainerId
+	}
+	return nil
+}
+
+func (x *SubAgentRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *SubAgentRequest) GetDirectory() string {
+	if x != nil {
+		return x.Directory
+	}
+	return ""
+}
+
+func (x *SubAgentRequest) GetArchitecture() string {
+	if x != nil {
+		return x.Architecture
+	}
+	return ""
+}
+
+func (x *SubAgentRequest) GetOperatingSystem() string {
+	if x != nil {
+		return x.OperatingSystem
+	}
+	return ""
+}
+
+func (x *SubAgentRequest) GetDisplayApps() []string {
+	if x != nil {
+		return x.DisplayApps
+	}
+	return nil
+}
+
+func (x *SubAgentRequest) GetApps() []*SubAgentApp {
+	if x != nil {
+		return x.Apps
+	}
+	return nil
+}
+
+func (x *SubAgentRequest) GetEnvironment() map[string]string {
+	if x != nil {
+		return x.Environment
+	}
+	return nil
+}
+
+type SubAgentApp struct {
+	state       protoimpl.MessageState `protogen:"open.v1"`
+	Slug        string                 `protobuf:"bytes,1,opt,name=slug,proto3" json:"slug,omitempty"`
+	DisplayName string                 `protobuf:"bytes,2,opt,name=display_name,json=displayName,proto3" json:"display_name,omitempty"`
+	Icon        string                 `protobuf:"bytes,3,opt,name=icon,proto3" json:"icon,omitempty"`
+	Command     string                 `protobuf:"bytes,4,opt,name=command,proto3" json:"command,omitempty"`
+	Url         string                 `protobuf:"bytes,5,opt,name=url,proto3" json:"url,omitempty"`
+	External    bool                   `protobuf:"varint,6,opt,name=external,proto3" json:"external,omitempty"`
+	Subdomain   bool                   `protobuf:"varint,7,opt,name=subdomain,proto3" json:"subdomain,omitempty"`
+	// share and open_in are a WorkspaceAppSharingLevel and a WorkspaceAppOpenIn.
+	Share                      string `protobuf:"bytes,8,opt,name=share,proto3" json:"share,omitempty"`
+	OpenIn                     string `protobuf:"bytes,9,opt,name=open_in,json=openIn,proto3" json:"open_in,omitempty"`
+	Group                      string `protobuf:"bytes,10,opt,name=group,proto3" json:"group,omitempty"`
+	Hidden                     bool   `protobuf:"varint,11,opt,name=hidden,proto3" json:"hidden,omitempty"`
+	Order                      int32  `protobuf:"varint,12,opt,name=order,proto3" json:"order,omitempty"`
+	HealthcheckUrl             string `protobuf:"bytes,13,opt,name=healthcheck_url,json=healthcheckUrl,proto3" json:"healthcheck_url,omitempty"`
+	HealthcheckIntervalSeconds int32  `protobuf:"varint,14,opt,name=healthcheck_interval_seconds,json=healthcheckIntervalSeconds,proto3" json:"healthcheck_interval_seconds,omitempty"`
+	HealthcheckThreshold       int32  `protobuf:"varint,15,opt,name=healthcheck_threshold,json=healthcheckThreshold,proto3" json:"healthcheck_threshold,omitempty"`
+	unknownFields              protoimpl.UnknownFields
+	sizeCache                  protoimpl.SizeCache
+}
+
+func (x *SubAgentApp) Reset() {
+	*x = SubAgentApp{}
+	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SubAgentApp) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SubAgentApp) ProtoMessage() {}
+
+func (x *SubAgentApp) ProtoReflect() protoreflect.Message {
+	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SubAgentApp.ProtoReflect.Descriptor instead.
+func (*SubAgentApp) Descriptor() ([]byte, []int) {
+	return file_api_agentrpc_agentrpc_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *SubAgentApp) GetSlug() string {
+	if x != nil {
+		return x.Slug
+	}
+	return ""
+}
+
+func (x *SubAgentApp) GetDisplayName() string {
+	if x != nil {
+		return x.DisplayName
+	}
+	return ""
+}
+
+func (x *SubAgentApp) GetIcon() string {
+	if x != nil {
+		return x.Icon
+	}
+	return ""
+}
+
+func (x *SubAgentApp) GetCommand() string {
+	if x != nil {
+		return x.Command
+	}
+	return ""
+}
+
+func (x *SubAgentApp) GetUrl() string {
+	if x != nil {
+		return x.Url
+	}
+	return ""
+}
+
+func (x *SubAgentApp) GetExternal() bool {
+	if x != nil {
+		return x.External
+	}
+	return false
+}
+
+func (x *SubAgentApp) GetSubdomain() bool {
+	if x != nil {
+		return x.Subdomain
+	}
+	return false
+}
+
+func (x *SubAgentApp) GetShare() string {
+	if x != nil {
+		return x.Share
+	}
+	return ""
+}
+
+func (x *SubAgentApp) GetOpenIn() string {
+	if x != nil {
+		return x.OpenIn
+	}
+	return ""
+}
+
+func (x *SubAgentApp) GetGroup() string {
+	if x != nil {
+		return x.Group
+	}
+	return ""
+}
+
+func (x *SubAgentApp) GetHidden() bool {
+	if x != nil {
+		return x.Hidden
+	}
+	return false
+}
+
+func (x *SubAgentApp) GetOrder() int32 {
+	if x != nil {
+		return x.Order
+	}
+	return 0
+}
+
+func (x *SubAgentApp) GetHealthcheckUrl() string {
+	if x != nil {
+		return x.HealthcheckUrl
+	}
+	return ""
+}
+
+func (x *SubAgentApp) GetHealthcheckIntervalSeconds() int32 {
+	if x != nil {
+		return x.HealthcheckIntervalSeconds
+	}
+	return 0
+}
+
+func (x *SubAgentApp) GetHealthcheckThreshold() int32 {
+	if x != nil {
+		return x.HealthcheckThreshold
+	}
+	return 0
+}
+
+type SubAgent struct {
+	state          protoimpl.MessageState `protogen:"open.v1"`
+	Id             []byte                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	Name           string                 `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	DevcontainerId []byte                 `protobuf:"bytes,3,opt,name=devcontainer_id,json=devcontainerId,proto3" json:"devcontainer_id,omitempty"`
+	// token is given once, to whom creates it.
+	Token         string `protobuf:"bytes,4,opt,name=token,proto3" json:"token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SubAgent) Reset() {
+	*x = SubAgent{}
+	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SubAgent) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SubAgent) ProtoMessage() {}
+
+func (x *SubAgent) ProtoReflect() protoreflect.Message {
+	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SubAgent.ProtoReflect.Descriptor instead.
+func (*SubAgent) Descriptor() ([]byte, []int) {
+	return file_api_agentrpc_agentrpc_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *SubAgent) GetId() []byte {
+	if x != nil {
+		return x.Id
+	}
+	return nil
+}
+
+func (x *SubAgent) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *SubAgent) GetDevcontainerId() []byte {
+	if x != nil {
+		return x.DevcontainerId
+	}
+	return nil
+}
+
+func (x *SubAgent) GetToken() string {
+	if x != nil {
+		return x.Token
+	}
+	return ""
+}
+
+type SubAgentID struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Id            []byte                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SubAgentID) Reset() {
+	*x = SubAgentID{}
+	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SubAgentID) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SubAgentID) ProtoMessage() {}
+
+func (x *SubAgentID) ProtoReflect() protoreflect.Message {
+	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SubAgentID.ProtoReflect.Descriptor instead.
+func (*SubAgentID) Descriptor() ([]byte, []int) {
+	return file_api_agentrpc_agentrpc_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *SubAgentID) GetId() []byte {
+	if x != nil {
+		return x.Id
+	}
+	return nil
+}
+
+type SubAgents struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Agents        []*SubAgent            `protobuf:"bytes,1,rep,name=agents,proto3" json:"agents,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SubAgents) Reset() {
+	*x = SubAgents{}
+	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SubAgents) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SubAgents) ProtoMessage() {}
+
+func (x *SubAgents) ProtoReflect() protoreflect.Message {
+	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SubAgents.ProtoReflect.Descriptor instead.
+func (*SubAgents) Descriptor() ([]byte, []int) {
+	return file_api_agentrpc_agentrpc_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *SubAgents) GetAgents() []*SubAgent {
+	if x != nil {
+		return x.Agents
+	}
+	return nil
+}
+
 type LifecycleRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// state is a WorkspaceAgentLifecycle of the REST contract.
@@ -681,7 +1188,7 @@ type LifecycleRequest struct {
 
 func (x *LifecycleRequest) Reset() {
 	*x = LifecycleRequest{}
-	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[7]
+	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -693,7 +1200,7 @@ func (x *LifecycleRequest) String() string {
 func (*LifecycleRequest) ProtoMessage() {}
 
 func (x *LifecycleRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[7]
+	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -706,7 +1213,7 @@ func (x *LifecycleRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LifecycleRequest.ProtoReflect.Descriptor instead.
 func (*LifecycleRequest) Descriptor() ([]byte, []int) {
-	return file_api_agentrpc_agentrpc_proto_rawDescGZIP(), []int{7}
+	return file_api_agentrpc_agentrpc_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *LifecycleRequest) GetState() string {
@@ -735,7 +1242,7 @@ type LogLine struct {
 
 func (x *LogLine) Reset() {
 	*x = LogLine{}
-	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[8]
+	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -747,7 +1254,7 @@ func (x *LogLine) String() string {
 func (*LogLine) ProtoMessage() {}
 
 func (x *LogLine) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[8]
+	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -760,7 +1267,7 @@ func (x *LogLine) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LogLine.ProtoReflect.Descriptor instead.
 func (*LogLine) Descriptor() ([]byte, []int) {
-	return file_api_agentrpc_agentrpc_proto_rawDescGZIP(), []int{8}
+	return file_api_agentrpc_agentrpc_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *LogLine) GetCreatedAt() *timestamppb.Timestamp {
@@ -794,7 +1301,7 @@ type LogsRequest struct {
 
 func (x *LogsRequest) Reset() {
 	*x = LogsRequest{}
-	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[9]
+	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -806,7 +1313,7 @@ func (x *LogsRequest) String() string {
 func (*LogsRequest) ProtoMessage() {}
 
 func (x *LogsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[9]
+	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -819,7 +1326,7 @@ func (x *LogsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LogsRequest.ProtoReflect.Descriptor instead.
 func (*LogsRequest) Descriptor() ([]byte, []int) {
-	return file_api_agentrpc_agentrpc_proto_rawDescGZIP(), []int{9}
+	return file_api_agentrpc_agentrpc_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *LogsRequest) GetLogSourceId() []byte {
@@ -846,7 +1353,7 @@ type LogsResponse struct {
 
 func (x *LogsResponse) Reset() {
 	*x = LogsResponse{}
-	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[10]
+	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -858,7 +1365,7 @@ func (x *LogsResponse) String() string {
 func (*LogsResponse) ProtoMessage() {}
 
 func (x *LogsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[10]
+	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -871,7 +1378,7 @@ func (x *LogsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LogsResponse.ProtoReflect.Descriptor instead.
 func (*LogsResponse) Descriptor() ([]byte, []int) {
-	return file_api_agentrpc_agentrpc_proto_rawDescGZIP(), []int{10}
+	return file_api_agentrpc_agentrpc_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *LogsResponse) GetOverflowed() bool {
@@ -897,7 +1404,7 @@ type ScriptTimingRequest struct {
 
 func (x *ScriptTimingRequest) Reset() {
 	*x = ScriptTimingRequest{}
-	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[11]
+	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -909,7 +1416,7 @@ func (x *ScriptTimingRequest) String() string {
 func (*ScriptTimingRequest) ProtoMessage() {}
 
 func (x *ScriptTimingRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[11]
+	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -922,7 +1429,7 @@ func (x *ScriptTimingRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScriptTimingRequest.ProtoReflect.Descriptor instead.
 func (*ScriptTimingRequest) Descriptor() ([]byte, []int) {
-	return file_api_agentrpc_agentrpc_proto_rawDescGZIP(), []int{11}
+	return file_api_agentrpc_agentrpc_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ScriptTimingRequest) GetScriptId() []byte {
@@ -977,7 +1484,7 @@ type AppHealthRequest struct {
 
 func (x *AppHealthRequest) Reset() {
 	*x = AppHealthRequest{}
-	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[12]
+	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -989,7 +1496,7 @@ func (x *AppHealthRequest) String() string {
 func (*AppHealthRequest) ProtoMessage() {}
 
 func (x *AppHealthRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[12]
+	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1002,7 +1509,7 @@ func (x *AppHealthRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AppHealthRequest.ProtoReflect.Descriptor instead.
 func (*AppHealthRequest) Descriptor() ([]byte, []int) {
-	return file_api_agentrpc_agentrpc_proto_rawDescGZIP(), []int{12}
+	return file_api_agentrpc_agentrpc_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *AppHealthRequest) GetHealth() map[string]string {
@@ -1024,7 +1531,7 @@ type MetadataValue struct {
 
 func (x *MetadataValue) Reset() {
 	*x = MetadataValue{}
-	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[13]
+	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1036,7 +1543,7 @@ func (x *MetadataValue) String() string {
 func (*MetadataValue) ProtoMessage() {}
 
 func (x *MetadataValue) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[13]
+	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1049,7 +1556,7 @@ func (x *MetadataValue) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MetadataValue.ProtoReflect.Descriptor instead.
 func (*MetadataValue) Descriptor() ([]byte, []int) {
-	return file_api_agentrpc_agentrpc_proto_rawDescGZIP(), []int{13}
+	return file_api_agentrpc_agentrpc_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *MetadataValue) GetKey() string {
@@ -1089,7 +1596,7 @@ type MetadataRequest struct {
 
 func (x *MetadataRequest) Reset() {
 	*x = MetadataRequest{}
-	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[14]
+	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1101,7 +1608,7 @@ func (x *MetadataRequest) String() string {
 func (*MetadataRequest) ProtoMessage() {}
 
 func (x *MetadataRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[14]
+	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1114,7 +1621,7 @@ func (x *MetadataRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MetadataRequest.ProtoReflect.Descriptor instead.
 func (*MetadataRequest) Descriptor() ([]byte, []int) {
-	return file_api_agentrpc_agentrpc_proto_rawDescGZIP(), []int{14}
+	return file_api_agentrpc_agentrpc_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *MetadataRequest) GetValues() []*MetadataValue {
@@ -1136,7 +1643,7 @@ type MonitorRequest struct {
 
 func (x *MonitorRequest) Reset() {
 	*x = MonitorRequest{}
-	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[15]
+	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1148,7 +1655,7 @@ func (x *MonitorRequest) String() string {
 func (*MonitorRequest) ProtoMessage() {}
 
 func (x *MonitorRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[15]
+	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1161,7 +1668,7 @@ func (x *MonitorRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MonitorRequest.ProtoReflect.Descriptor instead.
 func (*MonitorRequest) Descriptor() ([]byte, []int) {
-	return file_api_agentrpc_agentrpc_proto_rawDescGZIP(), []int{15}
+	return file_api_agentrpc_agentrpc_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *MonitorRequest) GetPath() string {
@@ -1206,7 +1713,7 @@ type StatsRequest struct {
 
 func (x *StatsRequest) Reset() {
 	*x = StatsRequest{}
-	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[16]
+	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1218,7 +1725,7 @@ func (x *StatsRequest) String() string {
 func (*StatsRequest) ProtoMessage() {}
 
 func (x *StatsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[16]
+	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1231,7 +1738,7 @@ func (x *StatsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatsRequest.ProtoReflect.Descriptor instead.
 func (*StatsRequest) Descriptor() ([]byte, []int) {
-	return file_api_agentrpc_agentrpc_proto_rawDescGZIP(), []int{16}
+	return file_api_agentrpc_agentrpc_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *StatsRequest) GetConnectionCount() int64 {
@@ -1328,7 +1835,7 @@ type StatsResponse struct {
 
 func (x *StatsResponse) Reset() {
 	*x = StatsResponse{}
-	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[17]
+	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1340,7 +1847,7 @@ func (x *StatsResponse) String() string {
 func (*StatsResponse) ProtoMessage() {}
 
 func (x *StatsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[17]
+	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1353,7 +1860,7 @@ func (x *StatsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatsResponse.ProtoReflect.Descriptor instead.
 func (*StatsResponse) Descriptor() ([]byte, []int) {
-	return file_api_agentrpc_agentrpc_proto_rawDescGZIP(), []int{17}
+	return file_api_agentrpc_agentrpc_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *StatsResponse) GetReportIntervalSeconds() int64 {
@@ -1373,7 +1880,7 @@ type PingRequest struct {
 
 func (x *PingRequest) Reset() {
 	*x = PingRequest{}
-	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[18]
+	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1385,7 +1892,7 @@ func (x *PingRequest) String() string {
 func (*PingRequest) ProtoMessage() {}
 
 func (x *PingRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[18]
+	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1398,7 +1905,7 @@ func (x *PingRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PingRequest.ProtoReflect.Descriptor instead.
 func (*PingRequest) Descriptor() ([]byte, []int) {
-	return file_api_agentrpc_agentrpc_proto_rawDescGZIP(), []int{18}
+	return file_api_agentrpc_agentrpc_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *PingRequest) GetUsers() [][]byte {
@@ -1418,7 +1925,7 @@ type PingResponse struct {
 
 func (x *PingResponse) Reset() {
 	*x = PingResponse{}
-	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[19]
+	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1430,7 +1937,7 @@ func (x *PingResponse) String() string {
 func (*PingResponse) ProtoMessage() {}
 
 func (x *PingResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[19]
+	mi := &file_api_agentrpc_agentrpc_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1443,7 +1950,7 @@ func (x *PingResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PingResponse.ProtoReflect.Descriptor instead.
 func (*PingResponse) Descriptor() ([]byte, []int) {
-	return file_api_agentrpc_agentrpc_proto_rawDescGZIP(), []int{19}
+	return file_api_agentrpc_agentrpc_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *PingResponse) GetGone() [][]byte {
@@ -1458,7 +1965,7 @@ var File_api_agentrpc_agentrpc_proto protoreflect.FileDescriptor
 const file_api_agentrpc_agentrpc_proto_rawDesc = "" +
 	"\n" +
 	"\x1bapi/agentrpc/agentrpc.proto\x12\bagentrpc\x1a\x1fgoogle/protobuf/timestamp.proto\"\a\n" +
-	"\x05Empty\"\xa3\x06\n" +
+	"\x05Empty\"\xfe\x06\n" +
 	"\bManifest\x12\x19\n" +
 	"\bagent_id\x18\x01 \x01(\fR\aagentId\x12\x1d\n" +
 	"\n" +
@@ -1481,10 +1988,18 @@ const file_api_agentrpc_agentrpc_proto_rawDesc = "" +
 	"\x11ssh_host_key_seed\x18\x10 \x01(\fR\x0esshHostKeySeed\x12!\n" +
 	"\fstun_servers\x18\x11 \x03(\tR\vstunServers\x12-\n" +
 	"\bmonitors\x18\x12 \x03(\v2\x11.agentrpc.MonitorR\bmonitors\x12\x19\n" +
-	"\bport_url\x18\x13 \x01(\tR\aportUrl\x1a>\n" +
+	"\bport_url\x18\x13 \x01(\tR\aportUrl\x12\x1b\n" +
+	"\tparent_id\x18\x14 \x01(\fR\bparentId\x12<\n" +
+	"\rdevcontainers\x18\x15 \x03(\v2\x16.agentrpc.DevcontainerR\rdevcontainers\x1a>\n" +
 	"\x10EnvironmentEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\";\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"~\n" +
+	"\fDevcontainer\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\fR\x02id\x12\x12\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name\x12)\n" +
+	"\x10workspace_folder\x18\x03 \x01(\tR\x0fworkspaceFolder\x12\x1f\n" +
+	"\vconfig_path\x18\x04 \x01(\tR\n" +
+	"configPath\";\n" +
 	"\aMonitor\x12\x12\n" +
 	"\x04path\x18\x01 \x01(\tR\x04path\x12\x1c\n" +
 	"\tthreshold\x18\x02 \x01(\x05R\tthreshold\"\xd3\x02\n" +
@@ -1521,7 +2036,46 @@ const file_api_agentrpc_agentrpc_proto_rawDesc = "" +
 	"\n" +
 	"subsystems\x18\x03 \x03(\tR\n" +
 	"subsystems\x12 \n" +
-	"\vcertificate\x18\x04 \x01(\fR\vcertificate\"c\n" +
+	"\vcertificate\x18\x04 \x01(\fR\vcertificate\"\x97\x03\n" +
+	"\x0fSubAgentRequest\x12'\n" +
+	"\x0fdevcontainer_id\x18\x01 \x01(\fR\x0edevcontainerId\x12\x12\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name\x12\x1c\n" +
+	"\tdirectory\x18\x03 \x01(\tR\tdirectory\x12\"\n" +
+	"\farchitecture\x18\x04 \x01(\tR\farchitecture\x12)\n" +
+	"\x10operating_system\x18\x05 \x01(\tR\x0foperatingSystem\x12!\n" +
+	"\fdisplay_apps\x18\x06 \x03(\tR\vdisplayApps\x12)\n" +
+	"\x04apps\x18\a \x03(\v2\x15.agentrpc.SubAgentAppR\x04apps\x12L\n" +
+	"\venvironment\x18\b \x03(\v2*.agentrpc.SubAgentRequest.EnvironmentEntryR\venvironment\x1a>\n" +
+	"\x10EnvironmentEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xd1\x03\n" +
+	"\vSubAgentApp\x12\x12\n" +
+	"\x04slug\x18\x01 \x01(\tR\x04slug\x12!\n" +
+	"\fdisplay_name\x18\x02 \x01(\tR\vdisplayName\x12\x12\n" +
+	"\x04icon\x18\x03 \x01(\tR\x04icon\x12\x18\n" +
+	"\acommand\x18\x04 \x01(\tR\acommand\x12\x10\n" +
+	"\x03url\x18\x05 \x01(\tR\x03url\x12\x1a\n" +
+	"\bexternal\x18\x06 \x01(\bR\bexternal\x12\x1c\n" +
+	"\tsubdomain\x18\a \x01(\bR\tsubdomain\x12\x14\n" +
+	"\x05share\x18\b \x01(\tR\x05share\x12\x17\n" +
+	"\aopen_in\x18\t \x01(\tR\x06openIn\x12\x14\n" +
+	"\x05group\x18\n" +
+	" \x01(\tR\x05group\x12\x16\n" +
+	"\x06hidden\x18\v \x01(\bR\x06hidden\x12\x14\n" +
+	"\x05order\x18\f \x01(\x05R\x05order\x12'\n" +
+	"\x0fhealthcheck_url\x18\r \x01(\tR\x0ehealthcheckUrl\x12@\n" +
+	"\x1chealthcheck_interval_seconds\x18\x0e \x01(\x05R\x1ahealthcheckIntervalSeconds\x123\n" +
+	"\x15healthcheck_threshold\x18\x0f \x01(\x05R\x14healthcheckThreshold\"m\n" +
+	"\bSubAgent\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\fR\x02id\x12\x12\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name\x12'\n" +
+	"\x0fdevcontainer_id\x18\x03 \x01(\fR\x0edevcontainerId\x12\x14\n" +
+	"\x05token\x18\x04 \x01(\tR\x05token\"\x1c\n" +
+	"\n" +
+	"SubAgentID\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\fR\x02id\"7\n" +
+	"\tSubAgents\x12*\n" +
+	"\x06agents\x18\x01 \x03(\v2\x12.agentrpc.SubAgentR\x06agents\"c\n" +
 	"\x10LifecycleRequest\x12\x14\n" +
 	"\x05state\x18\x01 \x01(\tR\x05state\x129\n" +
 	"\n" +
@@ -1583,7 +2137,7 @@ const file_api_agentrpc_agentrpc_proto_rawDesc = "" +
 	"\vPingRequest\x12\x14\n" +
 	"\x05users\x18\x01 \x03(\fR\x05users\"\"\n" +
 	"\fPingResponse\x12\x12\n" +
-	"\x04gone\x18\x01 \x03(\fR\x04gone2\xb0\x04\n" +
+	"\x04gone\x18\x01 \x03(\fR\x04gone2\xe1\x05\n" +
 	"\x05Agent\x123\n" +
 	"\x05Hello\x12\x16.agentrpc.HelloRequest\x1a\x12.agentrpc.Manifest\x12>\n" +
 	"\x0fUpdateLifecycle\x12\x1a.agentrpc.LifecycleRequest\x1a\x0f.agentrpc.Empty\x12;\n" +
@@ -1593,7 +2147,10 @@ const file_api_agentrpc_agentrpc_proto_rawDesc = "" +
 	"\x0fUpdateAppHealth\x12\x1a.agentrpc.AppHealthRequest\x1a\x0f.agentrpc.Empty\x12<\n" +
 	"\x0eUpdateMetadata\x12\x19.agentrpc.MetadataRequest\x1a\x0f.agentrpc.Empty\x12:\n" +
 	"\rUpdateMonitor\x12\x18.agentrpc.MonitorRequest\x1a\x0f.agentrpc.Empty\x12>\n" +
-	"\vUpdateStats\x12\x16.agentrpc.StatsRequest\x1a\x17.agentrpc.StatsResponse\x125\n" +
+	"\vUpdateStats\x12\x16.agentrpc.StatsRequest\x1a\x17.agentrpc.StatsResponse\x12?\n" +
+	"\x0eCreateSubAgent\x12\x19.agentrpc.SubAgentRequest\x1a\x12.agentrpc.SubAgent\x127\n" +
+	"\x0eDeleteSubAgent\x12\x14.agentrpc.SubAgentID\x1a\x0f.agentrpc.Empty\x125\n" +
+	"\rListSubAgents\x12\x0f.agentrpc.Empty\x1a\x13.agentrpc.SubAgents\x125\n" +
 	"\x04Ping\x12\x15.agentrpc.PingRequest\x1a\x16.agentrpc.PingResponseB-Z+github.com/seed-2a7f8fe7/coder/api/agentrpcb\x06proto3"
 
 var (
@@ -1608,69 +2165,86 @@ func file_api_agentrpc_agentrpc_proto_rawDescGZIP() []byte {
 	return file_api_agentrpc_agentrpc_proto_rawDescData
 }
 
-var file_api_agentrpc_agentrpc_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
+var file_api_agentrpc_agentrpc_proto_msgTypes = make([]protoimpl.MessageInfo, 29)
 var file_api_agentrpc_agentrpc_proto_goTypes = []any{
 	(*Empty)(nil),                 // 0: agentrpc.Empty
 	(*Manifest)(nil),              // 1: agentrpc.Manifest
-	(*Monitor)(nil),               // 2: agentrpc.Monitor
-	(*Script)(nil),                // 3: agentrpc.Script
-	(*Metadata)(nil),              // 4: agentrpc.Metadata
-	(*App)(nil),                   // 5: agentrpc.App
-	(*HelloRequest)(nil),          // 6: agentrpc.HelloRequest
-	(*LifecycleRequest)(nil),      // 7: agentrpc.LifecycleRequest
-	(*LogLine)(nil),               // 8: agentrpc.LogLine
-	(*LogsRequest)(nil),           // 9: agentrpc.LogsRequest
-	(*LogsResponse)(nil),          // 10: agentrpc.LogsResponse
-	(*ScriptTimingRequest)(nil),   // 11: agentrpc.ScriptTimingRequest
-	(*AppHealthRequest)(nil),      // 12: agentrpc.AppHealthRequest
-	(*MetadataValue)(nil),         // 13: agentrpc.MetadataValue
-	(*MetadataRequest)(nil),       // 14: agentrpc.MetadataRequest
-	(*MonitorRequest)(nil),        // 15: agentrpc.MonitorRequest
-	(*StatsRequest)(nil),          // 16: agentrpc.StatsRequest
-	(*StatsResponse)(nil),         // 17: agentrpc.StatsResponse
-	(*PingRequest)(nil),           // 18: agentrpc.PingRequest
-	(*PingResponse)(nil),          // 19: agentrpc.PingResponse
-	nil,                           // 20: agentrpc.Manifest.EnvironmentEntry
-	nil,                           // 21: agentrpc.AppHealthRequest.HealthEntry
-	(*timestamppb.Timestamp)(nil), // 22: google.protobuf.Timestamp
+	(*Devcontainer)(nil),          // 2: agentrpc.Devcontainer
+	(*Monitor)(nil),               // 3: agentrpc.Monitor
+	(*Script)(nil),                // 4: agentrpc.Script
+	(*Metadata)(nil),              // 5: agentrpc.Metadata
+	(*App)(nil),                   // 6: agentrpc.App
+	(*HelloRequest)(nil),          // 7: agentrpc.HelloRequest
+	(*SubAgentRequest)(nil),       // 8: agentrpc.SubAgentRequest
+	(*SubAgentApp)(nil),           // 9: agentrpc.SubAgentApp
+	(*SubAgent)(nil),              // 10: agentrpc.SubAgent
+	(*SubAgentID)(nil),            // 11: agentrpc.SubAgentID
+	(*SubAgents)(nil),             // 12: agentrpc.SubAgents
+	(*LifecycleRequest)(nil),      // 13: agentrpc.LifecycleRequest
+	(*LogLine)(nil),               // 14: agentrpc.LogLine
+	(*LogsRequest)(nil),           // 15: agentrpc.LogsRequest
+	(*LogsResponse)(nil),          // 16: agentrpc.LogsResponse
+	(*ScriptTimingRequest)(nil),   // 17: agentrpc.ScriptTimingRequest
+	(*AppHealthRequest)(nil),      // 18: agentrpc.AppHealthRequest
+	(*MetadataValue)(nil),         // 19: agentrpc.MetadataValue
+	(*MetadataRequest)(nil),       // 20: agentrpc.MetadataRequest
+	(*MonitorRequest)(nil),        // 21: agentrpc.MonitorRequest
+	(*StatsRequest)(nil),          // 22: agentrpc.StatsRequest
+	(*StatsResponse)(nil),         // 23: agentrpc.StatsResponse
+	(*PingRequest)(nil),           // 24: agentrpc.PingRequest
+	(*PingResponse)(nil),          // 25: agentrpc.PingResponse
+	nil,                           // 26: agentrpc.Manifest.EnvironmentEntry
+	nil,                           // 27: agentrpc.SubAgentRequest.EnvironmentEntry
+	nil,                           // 28: agentrpc.AppHealthRequest.HealthEntry
+	(*timestamppb.Timestamp)(nil), // 29: google.protobuf.Timestamp
 }
 var file_api_agentrpc_agentrpc_proto_depIdxs = []int32{
-	20, // 0: agentrpc.Manifest.environment:type_name -> agentrpc.Manifest.EnvironmentEntry
-	3,  // 1: agentrpc.Manifest.scripts:type_name -> agentrpc.Script
-	4,  // 2: agentrpc.Manifest.metadata:type_name -> agentrpc.Metadata
-	5,  // 3: agentrpc.Manifest.apps:type_name -> agentrpc.App
-	2,  // 4: agentrpc.Manifest.monitors:type_name -> agentrpc.Monitor
-	22, // 5: agentrpc.LifecycleRequest.changed_at:type_name -> google.protobuf.Timestamp
-	22, // 6: agentrpc.LogLine.created_at:type_name -> google.protobuf.Timestamp
-	8,  // 7: agentrpc.LogsRequest.lines:type_name -> agentrpc.LogLine
-	22, // 8: agentrpc.ScriptTimingRequest.started_at:type_name -> google.protobuf.Timestamp
-	22, // 9: agentrpc.ScriptTimingRequest.ended_at:type_name -> google.protobuf.Timestamp
-	21, // 10: agentrpc.AppHealthRequest.health:type_name -> agentrpc.AppHealthRequest.HealthEntry
-	22, // 11: agentrpc.MetadataValue.collected_at:type_name -> google.protobuf.Timestamp
-	13, // 12: agentrpc.MetadataRequest.values:type_name -> agentrpc.MetadataValue
-	6,  // 13: agentrpc.Agent.Hello:input_type -> agentrpc.HelloRequest
-	7,  // 14: agentrpc.Agent.UpdateLifecycle:input_type -> agentrpc.LifecycleRequest
-	9,  // 15: agentrpc.Agent.AppendLogs:input_type -> agentrpc.LogsRequest
-	11, // 16: agentrpc.Agent.ReportScriptTiming:input_type -> agentrpc.ScriptTimingRequest
-	12, // 17: agentrpc.Agent.UpdateAppHealth:input_type -> agentrpc.AppHealthRequest
-	14, // 18: agentrpc.Agent.UpdateMetadata:input_type -> agentrpc.MetadataRequest
-	15, // 19: agentrpc.Agent.UpdateMonitor:input_type -> agentrpc.MonitorRequest
-	16, // 20: agentrpc.Agent.UpdateStats:input_type -> agentrpc.StatsRequest
-	18, // 21: agentrpc.Agent.Ping:input_type -> agentrpc.PingRequest
-	1,  // 22: agentrpc.Agent.Hello:output_type -> agentrpc.Manifest
-	0,  // 23: agentrpc.Agent.UpdateLifecycle:output_type -> agentrpc.Empty
-	10, // 24: agentrpc.Agent.AppendLogs:output_type -> agentrpc.LogsResponse
-	0,  // 25: agentrpc.Agent.ReportScriptTiming:output_type -> agentrpc.Empty
-	0,  // 26: agentrpc.Agent.UpdateAppHealth:output_type -> agentrpc.Empty
-	0,  // 27: agentrpc.Agent.UpdateMetadata:output_type -> agentrpc.Empty
-	0,  // 28: agentrpc.Agent.UpdateMonitor:output_type -> agentrpc.Empty
-	17, // 29: agentrpc.Agent.UpdateStats:output_type -> agentrpc.StatsResponse
-	19, // 30: agentrpc.Agent.Ping:output_type -> agentrpc.PingResponse
-	22, // [22:31] is the sub-list for method output_type
-	13, // [13:22] is the sub-list for method input_type
-	13, // [13:13] is the sub-list for extension type_name
-	13, // [13:13] is the sub-list for extension extendee
-	0,  // [0:13] is the sub-list for field type_name
+	26, // 0: agentrpc.Manifest.environment:type_name -> agentrpc.Manifest.EnvironmentEntry
+	4,  // 1: agentrpc.Manifest.scripts:type_name -> agentrpc.Script
+	5,  // 2: agentrpc.Manifest.metadata:type_name -> agentrpc.Metadata
+	6,  // 3: agentrpc.Manifest.apps:type_name -> agentrpc.App
+	3,  // 4: agentrpc.Manifest.monitors:type_name -> agentrpc.Monitor
+	2,  // 5: agentrpc.Manifest.devcontainers:type_name -> agentrpc.Devcontainer
+	9,  // 6: agentrpc.SubAgentRequest.apps:type_name -> agentrpc.SubAgentApp
+	27, // 7: agentrpc.SubAgentRequest.environment:type_name -> agentrpc.SubAgentRequest.EnvironmentEntry
+	10, // 8: agentrpc.SubAgents.agents:type_name -> agentrpc.SubAgent
+	29, // 9: agentrpc.LifecycleRequest.changed_at:type_name -> google.protobuf.Timestamp
+	29, // 10: agentrpc.LogLine.created_at:type_name -> google.protobuf.Timestamp
+	14, // 11: agentrpc.LogsRequest.lines:type_name -> agentrpc.LogLine
+	29, // 12: agentrpc.ScriptTimingRequest.started_at:type_name -> google.protobuf.Timestamp
+	29, // 13: agentrpc.ScriptTimingRequest.ended_at:type_name -> google.protobuf.Timestamp
+	28, // 14: agentrpc.AppHealthRequest.health:type_name -> agentrpc.AppHealthRequest.HealthEntry
+	29, // 15: agentrpc.MetadataValue.collected_at:type_name -> google.protobuf.Timestamp
+	19, // 16: agentrpc.MetadataRequest.values:type_name -> agentrpc.MetadataValue
+	7,  // 17: agentrpc.Agent.Hello:input_type -> agentrpc.HelloRequest
+	13, // 18: agentrpc.Agent.UpdateLifecycle:input_type -> agentrpc.LifecycleRequest
+	15, // 19: agentrpc.Agent.AppendLogs:input_type -> agentrpc.LogsRequest
+	17, // 20: agentrpc.Agent.ReportScriptTiming:input_type -> agentrpc.ScriptTimingRequest
+	18, // 21: agentrpc.Agent.UpdateAppHealth:input_type -> agentrpc.AppHealthRequest
+	20, // 22: agentrpc.Agent.UpdateMetadata:input_type -> agentrpc.MetadataRequest
+	21, // 23: agentrpc.Agent.UpdateMonitor:input_type -> agentrpc.MonitorRequest
+	22, // 24: agentrpc.Agent.UpdateStats:input_type -> agentrpc.StatsRequest
+	8,  // 25: agentrpc.Agent.CreateSubAgent:input_type -> agentrpc.SubAgentRequest
+	11, // 26: agentrpc.Agent.DeleteSubAgent:input_type -> agentrpc.SubAgentID
+	0,  // 27: agentrpc.Agent.ListSubAgents:input_type -> agentrpc.Empty
+	24, // 28: agentrpc.Agent.Ping:input_type -> agentrpc.PingRequest
+	1,  // 29: agentrpc.Agent.Hello:output_type -> agentrpc.Manifest
+	0,  // 30: agentrpc.Agent.UpdateLifecycle:output_type -> agentrpc.Empty
+	16, // 31: agentrpc.Agent.AppendLogs:output_type -> agentrpc.LogsResponse
+	0,  // 32: agentrpc.Agent.ReportScriptTiming:output_type -> agentrpc.Empty
+	0,  // 33: agentrpc.Agent.UpdateAppHealth:output_type -> agentrpc.Empty
+	0,  // 34: agentrpc.Agent.UpdateMetadata:output_type -> agentrpc.Empty
+	0,  // 35: agentrpc.Agent.UpdateMonitor:output_type -> agentrpc.Empty
+	23, // 36: agentrpc.Agent.UpdateStats:output_type -> agentrpc.StatsResponse
+	10, // 37: agentrpc.Agent.CreateSubAgent:output_type -> agentrpc.SubAgent
+	0,  // 38: agentrpc.Agent.DeleteSubAgent:output_type -> agentrpc.Empty
+	12, // 39: agentrpc.Agent.ListSubAgents:output_type -> agentrpc.SubAgents
+	25, // 40: agentrpc.Agent.Ping:output_type -> agentrpc.PingResponse
+	29, // [29:41] is the sub-list for method output_type
+	17, // [17:29] is the sub-list for method input_type
+	17, // [17:17] is the sub-list for extension type_name
+	17, // [17:17] is the sub-list for extension extendee
+	0,  // [0:17] is the sub-list for field type_name
 }
 
 func init() { file_api_agentrpc_agentrpc_proto_init() }
@@ -1684,7 +2258,7 @@ func file_api_agentrpc_agentrpc_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_api_agentrpc_agentrpc_proto_rawDesc), len(file_api_agentrpc_agentrpc_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   22,
+			NumMessages:   29,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

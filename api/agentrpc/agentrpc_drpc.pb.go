@@ -46,6 +46,9 @@ type DRPCAgentClient interface {
 	UpdateMetadata(ctx context.Context, in *MetadataRequest) (*Empty, error)
 	UpdateMonitor(ctx context.Context, in *MonitorRequest) (*Empty, error)
 	UpdateStats(ctx context.Context, in *StatsRequest) (*StatsResponse, error)
+	CreateSubAgent(ctx context.Context, in *SubAgentRequest) (*SubAgent, error)
+	DeleteSubAgent(ctx context.Context, in *SubAgentID) (*Empty, error)
+	ListSubAgents(ctx context.Context, in *Empty) (*SubAgents, error)
 	Ping(ctx context.Context, in *PingRequest) (*PingResponse, error)
 }
 
@@ -131,6 +134,33 @@ func (c *drpcAgentClient) UpdateStats(ctx context.Context, in *StatsRequest) (*S
 	return out, nil
 }
 
+func (c *drpcAgentClient) CreateSubAgent(ctx context.Context, in *SubAgentRequest) (*SubAgent, error) {
+	out := new(SubAgent)
+	err := c.cc.Invoke(ctx, "/agentrpc.Agent/CreateSubAgent", drpcEncoding_File_api_agentrpc_agentrpc_proto{}, in, out)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *drpcAgentClient) DeleteSubAgent(ctx context.Context, in *SubAgentID) (*Empty, error) {
+	out := new(Empty)
+	err := c.cc.Invoke(ctx, "/agentrpc.Agent/DeleteSubAgent", drpcEncoding_File_api_agentrpc_agentrpc_proto{}, in, out)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *drpcAgentClient) ListSubAgents(ctx context.Context, in *Empty) (*SubAgents, error) {
+	out := new(SubAgents)
+	err := c.cc.Invoke(ctx, "/agentrpc.Agent/ListSubAgents", drpcEncoding_File_api_agentrpc_agentrpc_proto{}, in, out)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *drpcAgentClient) Ping(ctx context.Context, in *PingRequest) (*PingResponse, error) {
 	out := new(PingResponse)
 	err := c.cc.Invoke(ctx, "/agentrpc.Agent/Ping", drpcEncoding_File_api_agentrpc_agentrpc_proto{}, in, out)
@@ -149,6 +179,9 @@ type DRPCAgentServer interface {
 	UpdateMetadata(context.Context, *MetadataRequest) (*Empty, error)
 	UpdateMonitor(context.Context, *MonitorRequest) (*Empty, error)
 	UpdateStats(context.Context, *StatsRequest) (*StatsResponse, error)
+	CreateSubAgent(context.Context, *SubAgentRequest) (*SubAgent, error)
+	DeleteSubAgent(context.Context, *SubAgentID) (*Empty, error)
+	ListSubAgents(context.Context, *Empty) (*SubAgents, error)
 	Ping(context.Context, *PingRequest) (*PingResponse, error)
 }
 
@@ -186,13 +219,25 @@ func (s *DRPCAgentUnimplementedServer) UpdateStats(context.Context, *StatsReques
 	return nil, drpcerr.WithCode(errors.New("Unimplemented"), drpcerr.Unimplemented)
 }
 
+func (s *DRPCAgentUnimplementedServer) CreateSubAgent(context.Context, *SubAgentRequest) (*SubAgent, error) {
+	return nil, drpcerr.WithCode(errors.New("Unimplemented"), drpcerr.Unimplemented)
+}
+
+func (s *DRPCAgentUnimplementedServer) DeleteSubAgent(context.Context, *SubAgentID) (*Empty, error) {
+	return nil, drpcerr.WithCode(errors.New("Unimplemented"), drpcerr.Unimplemented)
+}
+
+func (s *DRPCAgentUnimplementedServer) ListSubAgents(context.Context, *Empty) (*SubAgents, error) {
+	return nil, drpcerr.WithCode(errors.New("Unimplemented"), drpcerr.Unimplemented)
+}
+
 func (s *DRPCAgentUnimplementedServer) Ping(context.Context, *PingRequest) (*PingResponse, error) {
 	return nil, drpcerr.WithCode(errors.New("Unimplemented"), drpcerr.Unimplemented)
 }
 
 type DRPCAgentDescription struct{}
 
-func (DRPCAgentDescription) NumMethods() int { return 9 }
+func (DRPCAgentDescription) NumMethods() int { return 12 }
 
 func (DRPCAgentDescription) Method(n int) (string, drpc.Encoding, drpc.Receiver, interface{}, bool) {
 	switch n {
@@ -269,6 +314,33 @@ func (DRPCAgentDescription) Method(n int) (string, drpc.Encoding, drpc.Receiver,
 					)
 			}, DRPCAgentServer.UpdateStats, true
 	case 8:
+		return "/agentrpc.Agent/CreateSubAgent", drpcEncoding_File_api_agentrpc_agentrpc_proto{},
+			func(srv interface{}, ctx context.Context, in1, in2 interface{}) (drpc.Message, error) {
+				return srv.(DRPCAgentServer).
+					CreateSubAgent(
+						ctx,
+						in1.(*SubAgentRequest),
+					)
+			}, DRPCAgentServer.CreateSubAgent, true
+	case 9:
+		return "/agentrpc.Agent/DeleteSubAgent", drpcEncoding_File_api_agentrpc_agentrpc_proto{},
+			func(srv interface{}, ctx context.Context, in1, in2 interface{}) (drpc.Message, error) {
+				return srv.(DRPCAgentServer).
+					DeleteSubAgent(
+						ctx,
+						in1.(*SubAgentID),
+					)
+			}, DRPCAgentServer.DeleteSubAgent, true
+	case 10:
+		return "/agentrpc.Agent/ListSubAgents", drpcEncoding_File_api_agentrpc_agentrpc_proto{},
+			func(srv interface{}, ctx context.Context, in1, in2 interface{}) (drpc.Message, error) {
+				return srv.(DRPCAgentServer).
+					ListSubAgents(
+						ctx,
+						in1.(*Empty),
+					)
+			}, DRPCAgentServer.ListSubAgents, true
+	case 11:
 		return "/agentrpc.Agent/Ping", drpcEncoding_File_api_agentrpc_agentrpc_proto{},
 			func(srv interface{}, ctx context.Context, in1, in2 interface{}) (drpc.Message, error) {
 				return srv.(DRPCAgentServer).
@@ -408,6 +480,54 @@ type drpcAgent_UpdateStatsStream struct {
 }
 
 func (x *drpcAgent_UpdateStatsStream) SendAndClose(m *StatsResponse) error {
+	if err := x.MsgSend(m, drpcEncoding_File_api_agentrpc_agentrpc_proto{}); err != nil {
+		return err
+	}
+	return x.CloseSend()
+}
+
+type DRPCAgent_CreateSubAgentStream interface {
+	drpc.Stream
+	SendAndClose(*SubAgent) error
+}
+
+type drpcAgent_CreateSubAgentStream struct {
+	drpc.Stream
+}
+
+func (x *drpcAgent_CreateSubAgentStream) SendAndClose(m *SubAgent) error {
+	if err := x.MsgSend(m, drpcEncoding_File_api_agentrpc_agentrpc_proto{}); err != nil {
+		return err
+	}
+	return x.CloseSend()
+}
+
+type DRPCAgent_DeleteSubAgentStream interface {
+	drpc.Stream
+	SendAndClose(*Empty) error
+}
+
+type drpcAgent_DeleteSubAgentStream struct {
+	drpc.Stream
+}
+
+func (x *drpcAgent_DeleteSubAgentStream) SendAndClose(m *Empty) error {
+	if err := x.MsgSend(m, drpcEncoding_File_api_agentrpc_agentrpc_proto{}); err != nil {
+		return err
+	}
+	return x.CloseSend()
+}
+
+type DRPCAgent_ListSubAgentsStream interface {
+	drpc.Stream
+	SendAndClose(*SubAgents) error
+}
+
+type drpcAgent_ListSubAgentsStream struct {
+	drpc.Stream
+}
+
+func (x *drpcAgent_ListSubAgentsStream) SendAndClose(m *SubAgents) error {
 	if err := x.MsgSend(m, drpcEncoding_File_api_agentrpc_agentrpc_proto{}); err != nil {
 		return err
 	}

@@ -28,6 +28,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/api/agentrpc"
 	"github.com/seed-2a7f8fe7/coder/client"
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel"
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel/relay"
@@ -49,6 +50,10 @@ type Config struct {
 	// a Unix socket at SocketPath; "" for one beside what scripts keep.
 	SocketServer bool
 	SocketPath   string
+	// Devcontainers keeps dev containers, where there is Docker; DiscoverDevcontainers
+	// looks for them in git repositories too, and AutostartDevcontainers brings up
+	// those of them that ask for it.
+	Devcontainers, DiscoverDevcontainers, AutostartDevcontainers bool
 	// Prioritize is given each command of a session or script before it begins;
 	// nil leaves them as they are.
 	Prioritize func(*exec.Cmd)
@@ -95,8 +100,10 @@ const logFileName = "coder-agent.log"
 // CODER_AGENT_TOKEN_FILE, CODER_AGENT_AUTH, CODER_AGENT_SUBSYSTEM,
 // CODER_AGENT_LOG_DIR, CODER_AGENT_SCRIPT_DATA_DIR,
 // CODER_AGENT_BLOCK_FILE_TRANSFER, CODER_AGENT_SOCKET_SERVER_ENABLED,
-// CODER_AGENT_SOCKET_PATH, CODER_PROC_PRIO_MGMT and CODER_AGENT_DEBUG_ADDRESS
-// from an environment as os.Environ gives it. The errors say what to set.
+// CODER_AGENT_SOCKET_PATH, CODER_AGENT_DEVCONTAINERS_ENABLE,
+// CODER_AGENT_DEVCONTAINERS_PROJECT_DISCOVERY_ENABLE,
+// CODER_AGENT_DEVCONTAINERS_DISCOVERY_AUTOSTART_ENABLE, CODER_PROC_PRIO_MGMT and
+// CODER_AGENT_DEBUG_ADDRESS from an environment as os.Environ gives it. The errors say what to set.
 func ConfigFromEnv(env []string) (Config, error) {
 	c := Config{
 		Env: env, Token: variable(env, "CODER_AGENT_TOKEN"),
@@ -112,11 +119,20 @@ func ConfigFromEnv(env []string) (Config, error) {
 	}
 	c.Auth = variable(env, "CODER_AGENT_AUTH")
 	var err error
-	if c.NoFileTransfer, err = boolean(env, "CODER_AGENT_BLOCK_FILE_TRANSFER"); err != nil {
-		return c, err
-	}
-	if c.SocketServer, err = boolean(env, "CODER_AGENT_SOCKET_SERVER_ENABLED"); err != nil {
-		return c, err
+	for _, b := range []struct {
+		to    *bool
+		name  string
+		unset bool
+	}{
+		{&c.NoFileTransfer, "CODER_AGENT_BLOCK_FILE_TRANSFER", false},
+		{&c.SocketServer, "CODER_AGENT_SOCKET_SERVER_ENABLED", false},
+		{&c.Devcontainers, "CODER_AGENT_DEVCONTAINERS_ENABLE", true},
+		{&c.DiscoverDevcontainers, "CODER_AGENT_DEVCONTAINERS_PROJECT_DISCOVERY_ENABLE", true},
+		{&c.AutostartDevcontainers, "CODER_AGENT_DEVCONTAINERS_DISCOVERY_AUTOSTART_ENABLE", false},
+	} {
+		if *b.to, err = boolean(env, b.name, b.unset); err != nil {
+			return c, err
+		}
 	}
 	if c.Prioritize, err = prioritize(env); err != nil {
 		return c, err
@@ -177,7 +193,8 @@ type Agent struct {
 
 	reports  *reports
 	counters counters
-	online   atomic.Bool // the control connection is up
+	online   atomic.Bool                              // the control connection is up
+	control  atomic.Pointer[agentrpc.DRPCAgentClient] // that connection, nil while there is none
 
 	mu   sync.Mutex
 	life *life // what the manifest declares, nil before the first

@@ -16,6 +16,7 @@ import (
 func (l *life) serveAPI(ctx context.Context, nc net.Conn) {
 	mux := http.NewServeMux()
 	l.debug(mux)
+	l.serveContainers(mux)
 	mux.HandleFunc("GET /api/v0/listening-ports", func(w http.ResponseWriter, r *http.Request) {
 		ports, err := listeningPorts()
 		if err != nil {

@@ -138,6 +138,8 @@ func (a *Agent) connectOnce(ctx context.Context) (connected bool, err error) {
 	g.Go(func() error { return a.reports.send(ctx, c, a.log) })
 	g.Go(func() error { return a.sendStats(ctx, c) })
 	g.Go(func() error {
+	a.control.Store(&c)
+	defer a.control.Store(nil)
 		select {
 		case <-session.CloseChan():
 			return errors.New("the connection ended")

@@ -21,11 +21,11 @@ func variable(env []string, name string) string {
 	return ""
 }
 
-// boolean reads a variable that is true or false, and false when it is not set.
-func boolean(env []string, name string) (bool, error) {
+// boolean reads a variable that is true or false, and gives unset when it is not set.
+func boolean(env []string, name string, unset bool) (bool, error) {
 	v := variable(env, name)
 	if v == "" {
-		return false, nil
+		return unset, nil
 	}
 	b, err := strconv.ParseBool(v)
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/api/agentrpc"
+	"github.com/seed-2a7f8fe7/coder/internal/devcontainer"
 	"github.com/seed-2a7f8fe7/coder/internal/pty"
 	"github.com/seed-2a7f8fe7/coder/internal/sshd"
 	"github.com/seed-2a7f8fe7/coder/internal/startup"
@@ -33,6 +34,8 @@ type life struct {
 	gate     gate
 	ptys     *pty.Set
 	units    *startup.Server // nil where that is not wanted, or not possible
+
+	containers *devcontainer.Set // nil where that is not wanted, or not possible
 
 	ctx    context.Context // ends at stop
 	cancel context.CancelFunc
@@ -67,6 +70,7 @@ func (a *Agent) begin(m *agentrpc.Manifest) (*life, error) {
 			l.log.Warn("the agent's directory could not be made; sessions begin at home", "directory", l.dir, "error", err)
 		}
 	}
+	l.containers = l.newContainers()
 	l.scripts = newScripts(m.Scripts, l.log)
 	l.gate.init(l.scripts)
 	l.ssh, err = sshd.New(sshd.Config{
@@ -141,6 +145,9 @@ func (l *life) startUp(ctx context.Context) {
 	l.log.Info("the start scripts are done", "state", state)
 	l.counters.began(time.Since(begin).Seconds(), state)
 	l.reports.lifecycle(state)
+	if l.containers != nil { // what a script clones may declare some
+		l.begun.Go(func() { l.containers.Run(ctx) })
+	}
 	for _, s := range l.scripts {
 		if s.schedule != nil {
 			l.begun.Go(func() { l.runByClock(ctx, s) })

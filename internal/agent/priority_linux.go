@@ -28,7 +28,7 @@ const (
 // prioritize gives what makes a command of a session or script yield to this
 // process, or nil when env does not ask for it. (AG-29)
 func prioritize(env []string) (func(*exec.Cmd), error) {
-	on, err := boolean(env, "CODER_PROC_PRIO_MGMT")
+	on, err := boolean(env, "CODER_PROC_PRIO_MGMT", false)
 	if err != nil || !on {
 		return nil, err
 	}

@@ -20,6 +20,7 @@ import (
 
 	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/internal/agenttest"
+	"github.com/seed-2a7f8fe7/coder/internal/cli/inside"
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel"
 )
 
@@ -27,8 +28,13 @@ import (
 // answers what it is told.
 const echoVariable = "CODER_TEST_AGENT_ECHO"
 
-// TestMain lets the test binary be that program, so that its files are not ours.
+// TestMain lets the test binary be that program, so that its files are not ours;
+// and the programs of a machine with containers, and the agent there.
 func TestMain(m *testing.M) {
+	agenttest.DockerProgram()
+	if len(os.Args) > 1 && os.Args[1] == "agent" {
+		os.Exit(inside.Main(context.Background(), os.Args, os.Stdin, os.Stdout, os.Stderr, os.Environ()))
+	}
 	if os.Getenv(echoVariable) == "" {
 		os.Exit(m.Run())
 	}

@@ -58,6 +58,12 @@ func manifest(m presence.Manifest) *agentrpc.Manifest {
 	for _, w := range m.Monitors {
 		out.Monitors = append(out.Monitors, &agentrpc.Monitor{Path: w.Path, Threshold: w.Threshold})
 	}
+	if m.Parent != nil {
+		out.ParentId = m.Parent[:]
+	}
+	for _, d := range m.Devcontainers {
+		out.Devcontainers = append(out.Devcontainers, &agentrpc.Devcontainer{Id: d.ID[:], Name: d.Name, WorkspaceFolder: d.WorkspaceFolder, ConfigPath: d.ConfigPath})
+	}
 	for _, app := range m.Apps {
 		out.Apps = append(out.Apps, &agentrpc.App{
 			Id: app.ID[:], Slug: app.Slug, Url: app.URL, HealthcheckUrl: app.HealthcheckUrl,

@@ -10,7 +10,7 @@ import (
 // slim is all that the agent's own program may link, of ours and of others:
 // every module more is megabytes that each workspace fetches and holds.
 var slim = []string{
-	"", "api/agentrpc", "client", "cmd/coder-agent", "internal/agent", "internal/gitauth", "internal/pty", "internal/sshd", "internal/screen", "internal/startup", "internal/usage",
+	"", "api/agentrpc", "client", "cmd/coder-agent", "internal/agent", "internal/devcontainer", "internal/gitauth", "internal/pty", "internal/sshd", "internal/screen", "internal/startup", "internal/usage",
 	"internal/tunnel", "internal/tunnel/path", "internal/tunnel/relay",
 	"internal/tunnel/stun", // an agent asks for its public addresses, as clients do
 	"internal/cli/app", "internal/cli/inside", "internal/cli/option", "internal/cli/section", "internal/cli/terminal",

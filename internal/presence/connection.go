@@ -44,6 +44,8 @@ type Manifest struct {
 	STUN          []string
 	HostKeySeed   []byte
 	Monitors      []coder.WorkspaceAgentMonitor
+	Parent        *uuid.UUID // whose dev container this agent runs in
+	Devcontainers []coder.DeclaredDevcontainer
 }
 
 // Script is a script and the icon of its log source.
@@ -87,6 +89,7 @@ func (s *Service) Hello(ctx context.Context, c Connection, h Hello) (Manifest, e
 	}
 	return Manifest{
 		Agent: c.Agent, Environment: row.Environment, Directory: row.Directory, MOTDFile: row.MotdFile,
+		Parent: row.ParentID, Devcontainers: row.Devcontainers,
 		Scripts: scripts, Metadata: row.MetadataItems, Apps: apps, Monitors: row.ResourceMonitors,
 		AccessURL: s.c.AccessURL, PortURL: s.portURL(c.Agent), ClientCA: s.c.ClientCA, DisableDirect: s.c.DisableDirect, STUN: s.c.STUN, HostKeySeed: s.HostKeySeed(c.Agent),
 	}, nil

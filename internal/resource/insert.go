@@ -118,7 +118,7 @@ func (b *batch) addAgent(resourceID uuid.UUID, a *provisioner.Agent) error {
 		ConnectionTimeoutSeconds: max(0, a.ConnectionTimeoutSeconds), DisplayApps: displayApps(a.DisplayApps),
 		Scripts: []coder.WorkspaceAgentScript{}, MetadataItems: metadata(a), ApiKeyScope: a.ApiKeyScope,
 		Position: int32(a.Order), CreatedAt: b.Now, UpdatedAt: b.Now,
-		ResourceMonitors: monitors(a),
+		ResourceMonitors: monitors(a), Devcontainers: devcontainers(a),
 	}
 	if row.ApiKeyScope == "" {
 		row.ApiKeyScope = "all"

@@ -6,6 +6,7 @@ package inside
 
 import (
 	"context"
+	"io"
 
 	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/internal/agent"
@@ -23,6 +24,7 @@ func Commands(a *app.Run) []*app.Command {
 // everything by its environment.
 func agentCommand(a *app.Run) *app.Command {
 	var auth string
+	var untilEOF bool
 	return &app.Command{
 		Name: "agent", Max: 0, Hidden: true,
 		Short: "Serve inside of a workspace.",
@@ -32,6 +34,7 @@ func agentCommand(a *app.Run) *app.Command {
 		Options: []*option.Option{
 			option.Choice(&auth, "auth", "How to prove to the server who this is: by a token, or by what the cloud says of this machine.",
 				agent.AuthToken, agent.AuthAWS, agent.AuthAzure, agent.AuthGoogle).Env("CODER_AGENT_AUTH").Def(agent.AuthToken),
+			option.Bool(&untilEOF, "until-eof", "Stop at the end of standard input too: when who started it is gone."),
 		},
 		Run: func(ctx context.Context, _ []string) error {
 			c, err := agent.ConfigFromEnv(append(a.Environ(), "CODER_AGENT_AUTH="+auth))
@@ -42,6 +45,15 @@ func agentCommand(a *app.Run) *app.Command {
 			ag, err := agent.New(c)
 			if err != nil {
 				return err
+			}
+			if untilEOF {
+				var stop context.CancelFunc
+				ctx, stop = context.WithCancel(ctx)
+				defer stop()
+				go func() {
+					_, _ = io.Copy(io.Discard, a.Stdin) // however it ends, it ends
+					stop()
+				}()
 			}
 			return ag.Run(ctx)
 		},

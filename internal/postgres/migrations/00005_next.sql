@@ -70,6 +70,13 @@ BEGIN
 END';
 -- +goose StatementEnd
 
+-- Dev containers that templates declare, and the agents that run in dev
+-- containers: each is the child of the agent that brought its container up, and
+-- a dev container has one at most. (AG-21)
+ALTER TABLE workspace_agents ADD COLUMN devcontainers jsonb NOT NULL DEFAULT '[]'; -- []coder.DeclaredDevcontainer
+ALTER TABLE workspace_agents ADD COLUMN devcontainer_id uuid;
+CREATE UNIQUE INDEX workspace_agents_devcontainer ON workspace_agents (parent_id, devcontainer_id) WHERE parent_id IS NOT NULL;
+
 -- What happens to workspaces by themselves. Each kind of it is found by an index
 -- over those to which it may happen, whatever else there is.
 --
@@ -101,3 +108,12 @@ BEGIN
     RETURN NEW;
 END';
 -- +goose StatementEnd
+
+-- Prebuilt workspaces: they belong to an account of this id, which is no person,
+-- until somebody takes them. Those of a template that are older than
+-- invalidated_at are made anew. (WS-20)
+CREATE TABLE template_prebuilds (
+    template_id    uuid PRIMARY KEY REFERENCES templates ON DELETE CASCADE,
+    invalidated_at timestamptz NOT NULL
+);
+CREATE INDEX workspace_builds_prebuilt ON workspace_builds (preset_id, created_at) WHERE initiator_id = '9d3c2a41-5e07-4b68-8f1d-707265626c64' AND build_number = 1;

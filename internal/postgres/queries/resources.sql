@@ -8,8 +8,8 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12);
 INSERT INTO workspace_agents (
     id, resource_id, name, token, instance_id, operating_system, architecture, directory, environment,
     motd_file, troubleshooting_url, connection_timeout_seconds, display_apps, scripts, metadata_items,
-    api_key_scope, position, created_at, updated_at, resource_monitors)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20);
+    api_key_scope, position, created_at, updated_at, resource_monitors, devcontainers)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21);
 
 -- name: ResourceInsertApp :copyfrom
 INSERT INTO workspace_apps (

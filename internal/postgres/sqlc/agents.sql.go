@@ -115,7 +115,7 @@ func (q *Queries) AgentApps(ctx context.Context, agentID uuid.UUID) ([]Workspace
 }
 
 const agentByID = `-- name: AgentByID :one
-SELECT a.id, a.resource_id, a.parent_id, a.name, a.token, a.instance_id, a.operating_system, a.architecture, a.directory, a.expanded_directory, a.environment, a.motd_file, a.troubleshooting_url, a.connection_timeout_seconds, a.display_apps, a.scripts, a.metadata_items, a.api_key_scope, a.position, a.version, a.api_version, a.subsystems, a.certificate, a.lifecycle_state, a.started_at, a.ready_at, a.first_connected_at, a.last_connected_at, a.disconnected_at, a.replica_id, a.connection_id, a.logs_length, a.logs_overflowed, a.created_at, a.updated_at, a.resource_monitors, a.current_workspace_id, r.job_id, b.id AS build_id, b.build_number, j.status AS job_status,
+SELECT a.id, a.resource_id, a.parent_id, a.name, a.token, a.instance_id, a.operating_system, a.architecture, a.directory, a.expanded_directory, a.environment, a.motd_file, a.troubleshooting_url, a.connection_timeout_seconds, a.display_apps, a.scripts, a.metadata_items, a.api_key_scope, a.position, a.version, a.api_version, a.subsystems, a.certificate, a.lifecycle_state, a.started_at, a.ready_at, a.first_connected_at, a.last_connected_at, a.disconnected_at, a.replica_id, a.connection_id, a.logs_length, a.logs_overflowed, a.created_at, a.updated_at, a.resource_monitors, a.current_workspace_id, a.devcontainers, a.devcontainer_id, r.job_id, b.id AS build_id, b.build_number, j.status AS job_status,
     w.id AS workspace_id, w.name AS workspace_name, w.owner_id, w.organization_id, w.template_id,
     w.user_acl, w.group_acl, w.deleted_at, u.username AS owner_username,
     NOT EXISTS (
@@ -192,6 +192,8 @@ func (q *Queries) AgentByID(ctx context.Context, id uuid.UUID) (AgentByIDRow, er
 		&i.WorkspaceAgent.UpdatedAt,
 		&i.WorkspaceAgent.ResourceMonitors,
 		&i.WorkspaceAgent.CurrentWorkspaceID,
+		&i.WorkspaceAgent.Devcontainers,
+		&i.WorkspaceAgent.DevcontainerID,
 		&i.JobID,
 		&i.BuildID,
 		&i.BuildNumber,
@@ -212,7 +214,7 @@ func (q *Queries) AgentByID(ctx context.Context, id uuid.UUID) (AgentByIDRow, er
 
 const agentByToken = `-- name: AgentByToken :one
 
-SELECT a.id, a.resource_id, a.parent_id, a.name, a.token, a.instance_id, a.operating_system, a.architecture, a.directory, a.expanded_directory, a.environment, a.motd_file, a.troubleshooting_url, a.connection_timeout_seconds, a.display_apps, a.scripts, a.metadata_items, a.api_key_scope, a.position, a.version, a.api_version, a.subsystems, a.certificate, a.lifecycle_state, a.started_at, a.ready_at, a.first_connected_at, a.last_connected_at, a.disconnected_at, a.replica_id, a.connection_id, a.logs_length, a.logs_overflowed, a.created_at, a.updated_at, a.resource_monitors, a.current_workspace_id, r.job_id, b.id AS build_id, b.build_number, j.status AS job_status,
+SELECT a.id, a.resource_id, a.parent_id, a.name, a.token, a.instance_id, a.operating_system, a.architecture, a.directory, a.expanded_directory, a.environment, a.motd_file, a.troubleshooting_url, a.connection_timeout_seconds, a.display_apps, a.scripts, a.metadata_items, a.api_key_scope, a.position, a.version, a.api_version, a.subsystems, a.certificate, a.lifecycle_state, a.started_at, a.ready_at, a.first_connected_at, a.last_connected_at, a.disconnected_at, a.replica_id, a.connection_id, a.logs_length, a.logs_overflowed, a.created_at, a.updated_at, a.resource_monitors, a.current_workspace_id, a.devcontainers, a.devcontainer_id, r.job_id, b.id AS build_id, b.build_number, j.status AS job_status,
     w.id AS workspace_id, w.name AS workspace_name, w.owner_id, w.organization_id, w.template_id,
     w.user_acl, w.group_acl, w.deleted_at, u.username AS owner_username,
     NOT EXISTS (
@@ -295,6 +297,8 @@ func (q *Queries) AgentByToken(ctx context.Context, token uuid.UUID) (AgentByTok
 		&i.WorkspaceAgent.UpdatedAt,
 		&i.WorkspaceAgent.ResourceMonitors,
 		&i.WorkspaceAgent.CurrentWorkspaceID,
+		&i.WorkspaceAgent.Devcontainers,
+		&i.WorkspaceAgent.DevcontainerID,
 		&i.JobID,
 		&i.BuildID,
 		&i.BuildNumber,

@@ -93,6 +93,7 @@ func (r iteratorForResourceInsertAgent) Values() ([]interface{}, error) {
 		r.rows[0].CreatedAt,
 		r.rows[0].UpdatedAt,
 		r.rows[0].ResourceMonitors,
+		r.rows[0].Devcontainers,
 	}, nil
 }
 
@@ -101,7 +102,7 @@ func (r iteratorForResourceInsertAgent) Err() error {
 }
 
 func (q *Queries) ResourceInsertAgent(ctx context.Context, arg []ResourceInsertAgentParams) (int64, error) {
-	return q.db.CopyFrom(ctx, []string{"workspace_agents"}, []string{"id", "resource_id", "name", "token", "instance_id", "operating_system", "architecture", "directory", "environment", "motd_file", "troubleshooting_url", "connection_timeout_seconds", "display_apps", "scripts", "metadata_items", "api_key_scope", "position", "created_at", "updated_at", "resource_monitors"}, &iteratorForResourceInsertAgent{rows: arg})
+	return q.db.CopyFrom(ctx, []string{"workspace_agents"}, []string{"id", "resource_id", "name", "token", "instance_id", "operating_system", "architecture", "directory", "environment", "motd_file", "troubleshooting_url", "connection_timeout_seconds", "display_apps", "scripts", "metadata_items", "api_key_scope", "position", "created_at", "updated_at", "resource_monitors", "devcontainers"}, &iteratorForResourceInsertAgent{rows: arg})
 }
 
 // iteratorForResourceInsertApp implements pgx.CopyFromSource.

@@ -354,6 +354,11 @@ type Template struct {
 	MaxConcurrentBuilds          int32
 }
 
+type TemplatePrebuild struct {
+	TemplateID    uuid.UUID
+	InvalidatedAt time.Time
+}
+
 type TemplateVersion struct {
 	ID               uuid.UUID
 	TemplateID       *uuid.UUID
@@ -500,6 +505,8 @@ type WorkspaceAgent struct {
 	UpdatedAt                time.Time
 	ResourceMonitors         []coder.WorkspaceAgentMonitor
 	CurrentWorkspaceID       *uuid.UUID
+	Devcontainers            []coder.DeclaredDevcontainer
+	DevcontainerID           *uuid.UUID
 }
 
 type WorkspaceAgentLog struct {

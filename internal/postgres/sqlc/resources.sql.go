@@ -14,7 +14,7 @@ import (
 )
 
 const resourceAgentsOfJobs = `-- name: ResourceAgentsOfJobs :many
-SELECT a.id, a.resource_id, a.parent_id, a.name, a.token, a.instance_id, a.operating_system, a.architecture, a.directory, a.expanded_directory, a.environment, a.motd_file, a.troubleshooting_url, a.connection_timeout_seconds, a.display_apps, a.scripts, a.metadata_items, a.api_key_scope, a.position, a.version, a.api_version, a.subsystems, a.certificate, a.lifecycle_state, a.started_at, a.ready_at, a.first_connected_at, a.last_connected_at, a.disconnected_at, a.replica_id, a.connection_id, a.logs_length, a.logs_overflowed, a.created_at, a.updated_at, a.resource_monitors, a.current_workspace_id
+SELECT a.id, a.resource_id, a.parent_id, a.name, a.token, a.instance_id, a.operating_system, a.architecture, a.directory, a.expanded_directory, a.environment, a.motd_file, a.troubleshooting_url, a.connection_timeout_seconds, a.display_apps, a.scripts, a.metadata_items, a.api_key_scope, a.position, a.version, a.api_version, a.subsystems, a.certificate, a.lifecycle_state, a.started_at, a.ready_at, a.first_connected_at, a.last_connected_at, a.disconnected_at, a.replica_id, a.connection_id, a.logs_length, a.logs_overflowed, a.created_at, a.updated_at, a.resource_monitors, a.current_workspace_id, a.devcontainers, a.devcontainer_id
 FROM workspace_agents a
 JOIN workspace_resources r ON r.id = a.resource_id
 WHERE r.job_id = ANY($1::uuid[])
@@ -68,6 +68,8 @@ func (q *Queries) ResourceAgentsOfJobs(ctx context.Context, jobIds []uuid.UUID) 
 			&i.UpdatedAt,
 			&i.ResourceMonitors,
 			&i.CurrentWorkspaceID,
+			&i.Devcontainers,
+			&i.DevcontainerID,
 		); err != nil {
 			return nil, err
 		}
@@ -160,6 +162,7 @@ type ResourceInsertAgentParams struct {
 	CreatedAt                time.Time
 	UpdatedAt                time.Time
 	ResourceMonitors         []coder.WorkspaceAgentMonitor
+	Devcontainers            []coder.DeclaredDevcontainer
 }
 
 type ResourceInsertAppParams struct {
