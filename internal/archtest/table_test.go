@@ -18,7 +18,7 @@ var tiers = []tier{
 		"internal/telemetry", "internal/terraform/...", "internal/tfprovider", "internal/tunnel/...", "internal/usage", "internal/viewer", "internal/warm", "examples",
 	}, []string{".", "api/...", "client", "internal/lifecycle", "internal/telemetry"}},
 	{3, "use cases", []string{
-		"internal/app", "internal/audit", "internal/connection", "internal/deployment", "internal/health", "internal/identity", "internal/insight", "internal/keyring", "internal/login", "internal/organization", "internal/parameter", "internal/presence", "internal/proxy", "internal/queue", "internal/resource", "internal/share", "internal/standing", "internal/steward",
+		"internal/app", "internal/audit", "internal/connection", "internal/deployment", "internal/health", "internal/identity", "internal/insight", "internal/keyring", "internal/login", "internal/organization", "internal/parameter", "internal/prebuild", "internal/presence", "internal/proxy", "internal/queue", "internal/resource", "internal/schedule", "internal/share", "internal/standing", "internal/steward",
 		"internal/template", "internal/vault", "internal/workspace",
 	}, []string{
 		".", "api/...", "internal/access", "internal/archive", "internal/calendar", "internal/lifecycle", "internal/notify", "internal/postgres",
@@ -46,6 +46,7 @@ var pairs = map[string]map[string]string{
 	"internal/echo":         {"internal/archive": "scripts come in template archives"},
 	"internal/template":     {"internal/parameter": "what forms ask for", "internal/queue": "import and dry-run jobs", "internal/resource": "what an import would make", "internal/organization": "whom access lists name"},
 	"internal/queue":        {"internal/standing": "places in the queue"},
+	"internal/schedule":     {"internal/workspace": "what is due is a build"},
 	"internal/share":        {"internal/queue": "it takes jobs of several"},
 	"internal/workspace":    {"internal/parameter": "what builds are held to", "internal/queue": "build jobs", "internal/resource": "what a build made", "internal/organization": "whom access lists name"},
 	"internal/health":       {"internal/deployment": "settings of the site"},
@@ -116,7 +117,7 @@ var (
 	}
 	imports = map[string]int{
 		"internal/httpapi": 23, "internal/agentapi": 12, "internal/provisionapi": 12, // edges
-		"internal/server":    39, // it assembles everything
+		"internal/server":    41, // it assembles everything
 		"internal/template":  10, // versions, forms, files, imports, dry runs and when workspaces start
 		"internal/workspace": 11, // a build touches people, the queue, resources, tags and when it ends
 	}

@@ -211,8 +211,8 @@ func (l *live) touch(workspace uuid.UUID, now time.Time) {
 }
 
 // Beat marks the agents that are connected to this server as alive, finds out
-// which connections count no more, and notes which workspaces are in use. A
-// running Service does it every ten seconds.
+// which connections count no more, and notes which workspaces are in use, which
+// puts off their stops. A running Service does it every ten seconds.
 func (s *Service) Beat(ctx context.Context) error {
 	s.live.mu.Lock()
 	ids, connections := make([]uuid.UUID, 0, len(s.live.agents)), make([]uuid.UUID, 0, len(s.live.agents))
@@ -237,7 +237,10 @@ func (s *Service) Beat(ctx context.Context) error {
 	for w, t := range used {
 		workspaces, at = append(workspaces, w), append(at, t)
 	}
-	return s.store.AgentTouchWorkspaces(ctx, workspaces, at)
+	if err := s.store.AgentTouchWorkspaces(ctx, workspaces, at); err != nil {
+		return err
+	}
+	return s.store.ScheduleBump(ctx, workspaces, at)
 }
 
 // beat does so for some connections.

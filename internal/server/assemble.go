@@ -32,6 +32,7 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/provisionapi"
 	"github.com/seed-2a7f8fe7/coder/internal/proxy"
 	"github.com/seed-2a7f8fe7/coder/internal/queue"
+	"github.com/seed-2a7f8fe7/coder/internal/schedule"
 	"github.com/seed-2a7f8fe7/coder/internal/share"
 	"github.com/seed-2a7f8fe7/coder/internal/steward"
 	"github.com/seed-2a7f8fe7/coder/internal/switchboard"
@@ -104,6 +105,7 @@ type rooms struct {
 	shares      *share.Service
 	templates   *template.Service
 	workspaces  *workspace.Service
+	schedule    *schedule.Service
 	presence    *presence.Service
 	board       *switchboard.Board
 	agents      *agentapi.API
@@ -152,6 +154,7 @@ func (s *Server) assemble(ctx context.Context, ln *listen.Listeners) error {
 		{Name: "keys of provisioners", Service: r.keys},
 		{Name: "shares of provisioners", Service: r.shares},
 		{Name: "presence", Service: r.presence},
+		{Name: "schedules of workspaces", Service: r.schedule},
 		{Name: "apps", Service: r.apps},
 		{Name: "checks of workspace proxies", Service: r.proxies},
 		{Name: "record of connections", Service: r.connections},
@@ -228,6 +231,9 @@ func (s *Server) rooms(d facts) (rooms, error) {
 			t, err := d.vault.OpenTokens(l)
 			return t.Access, err
 		},
+	})
+	r.schedule = schedule.New(schedule.Config{
+		Store: store, Workspaces: r.workspaces, Log: s.log.With(named("schedule")...), Interval: s.c.AutobuildPollInterval, Registerer: s.registry,
 	})
 	var observe *presence.Observation
 	if s.c.PrometheusEnable {

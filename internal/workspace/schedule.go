@@ -80,8 +80,12 @@ func checkAutomaticUpdates(a coder.AutomaticUpdates) error {
 
 // deadlines gives when a workspace whose start has just ended stops: after the
 // time that its owner set, or its template where that insists; and when it has
-// to, nil for never. (WS-14, WS-16)
+// to, nil for never. What belongs to no person runs on. (WS-14, WS-16)
 func (s *Service) deadlines(ctx context.Context, q *sqlc.Queries, w sqlc.Workspace, now time.Time) (deadline, latest *time.Time, err error) {
+	owner, err := q.ScheduleOwner(ctx, w.OwnerID)
+	if err != nil || owner.IsSystem {
+		return nil, nil, err
+	}
 	t, err := q.WorkspaceTemplate(ctx, w.TemplateID)
 	if err != nil {
 		return nil, nil, err
@@ -99,10 +103,6 @@ func (s *Service) deadlines(ctx context.Context, q *sqlc.Queries, w sqlc.Workspa
 	}
 	if len(t.AutostopDays) == 0 {
 		return deadline, nil, nil
-	}
-	owner, err := q.ScheduleOwner(ctx, w.OwnerID)
-	if err != nil {
-		return nil, nil, err
 	}
 	schedule, _ := s.Quiet.Of(owner.QuietHours)
 	quiet, err := calendar.ParseDaily(schedule)

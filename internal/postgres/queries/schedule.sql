@@ -34,7 +34,8 @@ JOIN provisioner_jobs j ON j.id = b.job_id
 WHERE b.current AND b.transition = 'start' AND b.failed_at IS NOT NULL AND b.failed_at <= sqlc.arg(now)::timestamptz
     AND (b.failed_at, b.workspace_id) > (sqlc.arg(after)::timestamptz, sqlc.arg(after_id)::uuid)
     AND t.failure_ttl_ms > 0 AND b.failed_at <= (sqlc.arg(now)::timestamptz) - t.failure_ttl_ms * interval '1 millisecond'
-    AND j.status = 'failed' AND w.deleted_at IS NULL AND (w.retry_at IS NULL OR w.retry_at <= sqlc.arg(now)::timestamptz)
+    AND j.status = 'failed' AND NOT EXISTS (SELECT FROM users u WHERE u.id = w.owner_id AND u.is_system)
+    AND w.deleted_at IS NULL AND (w.retry_at IS NULL OR w.retry_at <= sqlc.arg(now)::timestamptz)
 ORDER BY b.failed_at, b.workspace_id
 LIMIT sqlc.arg(max_rows);
 
@@ -49,6 +50,7 @@ WHERE w.template_id = sqlc.arg(template_id) AND w.deleted_at IS NULL AND w.dorma
     AND w.last_used_day <= ((sqlc.arg(since)::timestamptz) AT TIME ZONE 'UTC')::date - DATE '2000-01-01'
     AND (w.last_used_day, w.id) > (sqlc.arg(after_day)::integer, sqlc.arg(after_id)::uuid)
     AND w.last_used_at <= sqlc.arg(since)::timestamptz AND (w.retry_at IS NULL OR w.retry_at <= sqlc.arg(now)::timestamptz)
+    AND NOT EXISTS (SELECT FROM users u WHERE u.id = w.owner_id AND u.is_system)
 ORDER BY w.last_used_day, w.id
 LIMIT sqlc.arg(max_rows);
 

@@ -122,7 +122,8 @@ JOIN provisioner_jobs j ON j.id = b.job_id
 WHERE b.current AND b.transition = 'start' AND b.failed_at IS NOT NULL AND b.failed_at <= $1::timestamptz
     AND (b.failed_at, b.workspace_id) > ($2::timestamptz, $3::uuid)
     AND t.failure_ttl_ms > 0 AND b.failed_at <= ($1::timestamptz) - t.failure_ttl_ms * interval '1 millisecond'
-    AND j.status = 'failed' AND w.deleted_at IS NULL AND (w.retry_at IS NULL OR w.retry_at <= $1::timestamptz)
+    AND j.status = 'failed' AND NOT EXISTS (SELECT FROM users u WHERE u.id = w.owner_id AND u.is_system)
+    AND w.deleted_at IS NULL AND (w.retry_at IS NULL OR w.retry_at <= $1::timestamptz)
 ORDER BY b.failed_at, b.workspace_id
 LIMIT $4
 `
@@ -452,6 +453,7 @@ WHERE w.template_id = $1 AND w.deleted_at IS NULL AND w.dormant_at IS NULL
     AND w.last_used_day <= (($2::timestamptz) AT TIME ZONE 'UTC')::date - DATE '2000-01-01'
     AND (w.last_used_day, w.id) > ($3::integer, $4::uuid)
     AND w.last_used_at <= $2::timestamptz AND (w.retry_at IS NULL OR w.retry_at <= $5::timestamptz)
+    AND NOT EXISTS (SELECT FROM users u WHERE u.id = w.owner_id AND u.is_system)
 ORDER BY w.last_used_day, w.id
 LIMIT $6
 `
