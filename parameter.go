@@ -96,6 +96,9 @@ type Preset struct {
 	ID                       uuid.UUID         `json:"id"`
 	Name                     string            `json:"name"`
 	Parameters               []PresetParameter `json:"parameters"`
+	// Prebuilds is what DesiredPrebuildInstances leaves out: schedules, and how
+	// old prebuilt workspaces may become. Nil where none are kept.
+	Prebuilds *PresetPrebuilds `json:"prebuilds,omitempty"`
 }
 
 // PresetParameter is one parameter value of a preset.

@@ -76,6 +76,9 @@ func (x ProvisionerJobExplanation) Summarize(job ProvisionerJob, now time.Time) 
 		return s + "."
 	}
 	place := fmt.Sprintf("It is number %d of %d in the queue of its tags", x.QueuePosition, x.QueueSize)
+	if x.BehindPeople {
+		place += ", where builds that people asked for go first"
+	}
 	switch {
 	case x.Held != "":
 		return "It is held back: " + x.Held

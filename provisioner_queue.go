@@ -10,6 +10,7 @@ import (
 // ProvisionerJobExplanation says why a job is where it is: for one that waits,
 // what keeps every provisioner of its organization from taking it.
 type ProvisionerJobExplanation struct {
+	BehindPeople   bool                 `json:"behind_people"` // builds that people asked for go first
 	Daemons        []ProvisionerRefusal `json:"daemons"`
 	EstimatedStart *time.Time           `json:"estimated_start,omitempty"` // nil when nothing is known to reckon with
 	Held           string               `json:"held,omitempty"`            // why the queue itself holds it back

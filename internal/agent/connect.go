@@ -61,6 +61,11 @@ func (a *Agent) connectForEver(ctx context.Context) {
 			aside = min(2*aside, standAsideLimit)
 			continue
 		}
+		if errors.Is(err, errClaimed) {
+			a.log.Info("somebody has claimed this workspace; beginning again for its new owner")
+			wait.Reset()
+			continue
+		}
 		if wait.Limit = a.c.Backoff; refused(err) && time.Since(begin) > patience {
 			wait.Limit = max(wait.Limit, refusedWait)
 		}
@@ -133,13 +138,14 @@ func (a *Agent) connectOnce(ctx context.Context) (connected bool, err error) {
 	a.log.Info("connected to the server")
 	a.online.Store(true)
 	defer a.online.Store(false)
+	a.control.Store(&c)
+	defer a.control.Store(nil)
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return a.ping(ctx, c) })
 	g.Go(func() error { return a.reports.send(ctx, c, a.log) })
 	g.Go(func() error { return a.sendStats(ctx, c) })
+	g.Go(func() error { return a.awaitClaim(ctx) })
 	g.Go(func() error {
-	a.control.Store(&c)
-	defer a.control.Store(nil)
 		select {
 		case <-session.CloseChan():
 			return errors.New("the connection ended")

@@ -75,6 +75,7 @@ func New(c Config) *API {
 	a.handle("POST "+me+"/log-source", a.postLogSource)
 	a.handle("GET "+me+"/gitsshkey", a.gitSSHKey)
 	a.handle("PATCH "+me+"/app-status", a.patchAppStatus)
+	a.handle("GET "+me+"/reinit", a.reinit)
 	a.instanceRoutes()
 	a.relayRoutes()
 	return a

@@ -26,7 +26,7 @@ var tiers = []tier{
 	}},
 	{4, "edges", []string{"internal/agentapi", "internal/appproxy", "internal/httpapi", "internal/provisionapi"}, []string{
 		".", "api/...", "client", "examples", "internal/access", "internal/archive", "internal/connection", "internal/keyring", "internal/login", "internal/lifecycle", "internal/listen", "internal/notify", "internal/telemetry",
-		"internal/switchboard", "internal/initscript", "internal/instance", "internal/tunnel", "internal/viewer", "internal/identity", "internal/organization", "internal/presence", "internal/proxy", "internal/queue", "internal/share",
+		"internal/switchboard", "internal/initscript", "internal/instance", "internal/tunnel", "internal/viewer", "internal/identity", "internal/organization", "internal/presence", "internal/prebuild", "internal/proxy", "internal/queue", "internal/share",
 		"internal/resource", "internal/template", "internal/workspace", "internal/audit", "internal/app", "internal/deployment", "internal/health", "internal/insight",
 	}},
 	{5, "processes", []string{"internal/agent", "internal/operator/...", "internal/provisionerd", "internal/server"}, []string{".", "api/...", "client", "internal/lifecycle", "internal/telemetry"}},
@@ -50,6 +50,7 @@ var pairs = map[string]map[string]string{
 	"internal/share":        {"internal/queue": "it takes jobs of several"},
 	"internal/workspace":    {"internal/parameter": "what builds are held to", "internal/queue": "build jobs", "internal/resource": "what a build made", "internal/organization": "whom access lists name"},
 	"internal/health":       {"internal/deployment": "settings of the site"},
+	"internal/prebuild":     {"internal/deployment": "settings of the site", "internal/workspace": "what it makes and deletes"},
 	"internal/presence":     {"internal/resource": "agents are resources' children"},
 	"internal/login":        {"internal/identity": "who people are here", "internal/organization": "access lists that forget who leaves"},
 	"internal/identity":     {"internal/organization": "access lists that forget who leaves"},

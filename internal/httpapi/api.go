@@ -32,6 +32,7 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/login"
 	"github.com/seed-2a7f8fe7/coder/internal/notify"
 	"github.com/seed-2a7f8fe7/coder/internal/organization"
+	"github.com/seed-2a7f8fe7/coder/internal/prebuild"
 	"github.com/seed-2a7f8fe7/coder/internal/presence"
 	"github.com/seed-2a7f8fe7/coder/internal/proxy"
 	"github.com/seed-2a7f8fe7/coder/internal/queue"
@@ -59,6 +60,7 @@ type Config struct {
 	Site          *deployment.Service
 	Health        *health.Service
 	Insights      *insight.Service
+	Prebuilds     *prebuild.Service
 	// Relay tells what this server's relay does; nil: there is none.
 	Relay func() coder.RelayDebug
 	// Hub hears what changed, and is told of what people change; nil: pages
@@ -144,6 +146,7 @@ func (a *API) Routes() []Route {
 		a.workspaceRoutes(),
 		a.fileRoutes(),
 		a.templateRoutes(),
+		a.prebuildRoutes(),
 		a.versionRoutes(),
 		a.parameterRoutes(),
 		a.buildRoutes(),

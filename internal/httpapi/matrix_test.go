@@ -20,6 +20,7 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/login"
 	"github.com/seed-2a7f8fe7/coder/internal/notify"
 	"github.com/seed-2a7f8fe7/coder/internal/organization"
+	"github.com/seed-2a7f8fe7/coder/internal/prebuild"
 	"github.com/seed-2a7f8fe7/coder/internal/presence"
 	"github.com/seed-2a7f8fe7/coder/internal/proxy"
 	"github.com/seed-2a7f8fe7/coder/internal/queue"
@@ -100,7 +101,7 @@ func EveryRoute() []Route { return everyRoute() }
 
 // everyRoute gives the whole table, of an API that can answer nothing.
 func everyRoute() []Route {
-	return New(Config{Site: &deployment.Service{}, Health: &health.Service{}, Insights: &insight.Service{}, Login: &login.Service{}, Connections: &connection.Service{}, Organizations: &organization.Service{}, Workspaces: &workspace.Service{}, Templates: &template.Service{}, Presence: &presence.Service{}, Queue: &queue.Service{}, Apps: &app.Service{}, Proxies: &proxy.Service{}, Hub: &notify.Hub{}}).Routes()
+	return New(Config{Site: &deployment.Service{}, Health: &health.Service{}, Insights: &insight.Service{}, Prebuilds: &prebuild.Service{}, Login: &login.Service{}, Connections: &connection.Service{}, Organizations: &organization.Service{}, Workspaces: &workspace.Service{}, Templates: &template.Service{}, Presence: &presence.Service{}, Queue: &queue.Service{}, Apps: &app.Service{}, Proxies: &proxy.Service{}, Hub: &notify.Hub{}}).Routes()
 }
 
 func verdict(s access.Subject, r Route, org, me, other uuid.UUID) string {

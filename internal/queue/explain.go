@@ -58,6 +58,7 @@ func (s *Service) Explain(ctx context.Context, actor access.Subject, organizatio
 			return none, err
 		}
 	}
+	x.BehindPeople = row.Priority > 0
 	x.Summary = x.Summarize(job, time.Now())
 	return x, nil
 }

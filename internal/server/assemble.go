@@ -28,6 +28,7 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/notify"
 	"github.com/seed-2a7f8fe7/coder/internal/organization"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
+	"github.com/seed-2a7f8fe7/coder/internal/prebuild"
 	"github.com/seed-2a7f8fe7/coder/internal/presence"
 	"github.com/seed-2a7f8fe7/coder/internal/provisionapi"
 	"github.com/seed-2a7f8fe7/coder/internal/proxy"
@@ -115,6 +116,7 @@ type rooms struct {
 	site        *deployment.Service
 	health      *health.Service
 	insights    *insight.Service
+	prebuilt    *prebuild.Service
 }
 
 // assemble makes the rooms and starts what lives, in order.
@@ -157,6 +159,7 @@ func (s *Server) assemble(ctx context.Context, ln *listen.Listeners) error {
 		{Name: "schedules of workspaces", Service: r.schedule},
 		{Name: "apps", Service: r.apps},
 		{Name: "checks of workspace proxies", Service: r.proxies},
+		{Name: "prebuilt workspaces", Service: r.prebuilt},
 		{Name: "record of connections", Service: r.connections},
 		{Name: "switchboard", Service: r.board},
 		{Name: "agent connections", Service: r.agents},
@@ -226,7 +229,7 @@ func (s *Server) rooms(d facts) (rooms, error) {
 		OwnerToken: func(ctx context.Context, q *sqlc.Queries, ownerID, buildID uuid.UUID) (string, error) {
 			return r.identity.BuildToken(ctx, q, ownerID, buildID, "")
 		},
-		DropOwnerToken: r.identity.DeleteBuildToken,
+		DropOwnerToken: r.identity.DeleteBuildToken, Registerer: s.registry,
 		ProviderToken: func(l sqlc.UserLink) (string, error) {
 			t, err := d.vault.OpenTokens(l)
 			return t.Access, err
@@ -259,6 +262,7 @@ func (s *Server) rooms(d facts) (rooms, error) {
 	})
 	var badHosts error
 	r.proxies, badHosts = s.proxies(d.id)
+	r.prebuilt = s.prebuilds(r)
 	s.site(&r)
 	return r, errors.Join(err, badInstances, badHosts)
 }
@@ -282,7 +286,7 @@ func (s *Server) api(r rooms, d facts) (*httpapi.API, error) {
 		SSH:                  coder.SSHConfigResponse{HostnamePrefix: s.c.HostnamePrefix, HostnameSuffix: s.c.HostnameSuffix, SSHConfigOptions: s.c.SSHConfigOptions},
 		PasswordAuthDisabled: s.c.Session.DisablePasswordAuth, TermsOfServiceURL: s.c.TermsOfServiceURL,
 		AgentAPIVersion: "1.0", ProvisionerAPIVersion: "1.14",
-		Site: r.site, Health: r.health, Insights: r.insights, Relay: r.board.Debug,
+		Site: r.site, Health: r.health, Insights: r.insights, Prebuilds: r.prebuilt, Relay: r.board.Debug,
 		AgentHTTP: r.agents.AgentHTTP, AgentPTY: r.agents.AgentPTY,
 		Mounts: mounts,
 	}), nil

@@ -60,6 +60,7 @@ type Config struct {
 	AllowWorkspaceRenames   bool
 	NoOwnerWorkspaceAccess  bool // owners may not enter workspaces of others
 	NoWorkspaceSharing      bool
+	Prebuilds               Prebuilds
 	Quiet                   calendar.Quiet // when workspaces stop that have to stop once
 	AutobuildPollInterval   time.Duration  // how often it is looked what workspaces are to do by themselves; 0 means a minute
 	Session                 Session
@@ -157,7 +158,7 @@ func (c *Config) check() error {
 	if _, err := c.maxIdle(); err != nil {
 		return err
 	}
-	return nil
+	return c.Prebuilds.check()
 }
 
 // stun is the STUN servers of others.

@@ -196,6 +196,10 @@ func (h importer) Complete(ctx context.Context, q *sqlc.Queries, job queue.Job, 
 	if err != nil {
 		return err
 	}
+	sets, err := presets(r.Presets)
+	if err != nil {
+		return err
+	}
 	o := resource.Options{Now: h.s.now(), Preview: true}
 	if err := resource.Insert(ctx, q, job.ID, coder.WorkspaceTransitionStart, r.StartResources, o); err != nil {
 		return err
@@ -208,7 +212,7 @@ func (h importer) Complete(ctx context.Context, q *sqlc.Queries, job queue.Job, 
 		return err
 	}
 	return q.VersionSetResult(ctx, sqlc.VersionSetResultParams{
-		ID: v.ID, Parameters: params, Presets: presets(r.Presets), ExternalAuth: externalAuth(r),
+		ID: v.ID, Parameters: params, Presets: sets, ExternalAuth: externalAuth(r),
 		ModuleFilesID: modules, HasAiTask: r.HasAiTasks, HasExternalAgent: r.HasExternalAgents, Now: h.s.now(),
 	})
 }

@@ -82,7 +82,7 @@ func formType(t provisioner.ParameterFormType) coder.ParameterFormType {
 	return coder.ParameterFormTypeDefault
 }
 
-func presets(in []*provisioner.Preset) []coder.Preset {
+func presets(in []*provisioner.Preset) ([]coder.Preset, error) {
 	out := make([]coder.Preset, 0, len(in))
 	for _, p := range in {
 		preset := coder.Preset{
@@ -92,7 +92,23 @@ func presets(in []*provisioner.Preset) []coder.Preset {
 		for _, v := range p.Parameters {
 			preset.Parameters = append(preset.Parameters, coder.PresetParameter{Name: v.Name, Value: v.Value})
 		}
+		if b := p.GetPrebuild(); b != nil {
+			preset.Prebuilds = prebuilds(b)
+			if err := preset.Prebuilds.Check(); err != nil {
+				return nil, coder.Errorf(coder.CodeInvalid, "The prebuilds of the preset %q cannot be kept: %v", p.Name, err)
+			}
+		}
 		out = append(out, preset)
+	}
+	return out, nil
+}
+
+func prebuilds(b *provisioner.Prebuild) *coder.PresetPrebuilds {
+	out := &coder.PresetPrebuilds{
+		Instances: int64(b.Instances), TTLSeconds: int64(b.GetExpirationPolicy().GetTtl()), Timezone: b.GetScheduling().GetTimezone(),
+	}
+	for _, s := range b.GetScheduling().GetSchedule() {
+		out.Schedules = append(out.Schedules, coder.PrebuildSchedule{Cron: s.Cron, Instances: int64(s.Instances)})
 	}
 	return out
 }

@@ -29,6 +29,7 @@ type plan struct {
 	presetID   *uuid.UUID
 	state      []byte // to start from, instead of that of the build before
 	orphan     bool
+	claim      bool // of what was built for nobody
 	logLevel   coder.ProvisionerLogLevel
 }
 
@@ -37,6 +38,7 @@ type input struct {
 	coder.ProvisionerJobInput
 	WorkspaceID uuid.UUID                 `json:"workspace_id"`
 	LogLevel    coder.ProvisionerLogLevel `json:"log_level,omitempty"`
+	Claim       bool                      `json:"claim,omitempty"`
 }
 
 // errDryRun undoes the transaction of a build that was only to be tried.
@@ -231,7 +233,7 @@ func (s *Service) addBuild(ctx context.Context, q *sqlc.Queries, actor access.Su
 	w, v, now := p.workspace, p.version.TemplateVersion, s.now()
 	id, jobID := uuid.New(), uuid.New()
 	initiator, class := onBehalf(actor, w)
-	in := input{WorkspaceID: w.ID, LogLevel: p.logLevel}
+	in := input{WorkspaceID: w.ID, LogLevel: p.logLevel, Claim: p.claim}
 	in.TemplateVersionID, in.WorkspaceBuildID = v.ID, id
 	err = s.Queue.Add(ctx, q, queue.NewJob{
 		ID: jobID, OrganizationID: w.OrganizationID, InitiatorID: initiator, FileID: p.version.FileID,
@@ -297,6 +299,9 @@ func (s *Service) parameters(ctx context.Context, q *sqlc.Queries, p plan) ([]co
 		return nil, nil, err
 	}
 	values, err := coder.ResolveParameters(defs, given, previous, opts)
+	if best := fitting(v.Presets, values); err == nil && preset == nil && opts.Create && best != nil {
+		preset = &best.ID
+	}
 	return values, preset, err
 }
 

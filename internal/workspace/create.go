@@ -14,7 +14,7 @@ import (
 )
 
 // CreateWorkspace makes a workspace for an owner and asks for its first build,
-// a start. With an organization, the template must be of it; Nil takes that of
+// a start; or it takes one that stands ready and asks for its next. With an organization, the template must be of it; Nil takes that of
 // the template. (WS-01)
 func (s *Service) CreateWorkspace(ctx context.Context, actor access.Subject, organizationID, ownerID uuid.UUID, req coder.CreateWorkspaceRequest) (coder.Workspace, error) {
 	if err := coder.CheckName("name", req.Name); err != nil {
@@ -31,27 +31,42 @@ func (s *Service) CreateWorkspace(ctx context.Context, actor access.Subject, org
 	if err != nil {
 		return coder.Workspace{}, err
 	}
-	plan := plan{
+	asked := plan{
 		workspace: w, version: v, transition: coder.WorkspaceTransitionStart, reason: coder.BuildReasonInitiator,
 		given: req.RichParameterValues, presetID: req.TemplateVersionPresetID, number: 1,
 	}
+	var made plan
 	err = s.Store.Tx(ctx, func(q *sqlc.Queries) error {
-		if err := q.WorkspaceInsert(ctx, insertParams(w)); err != nil {
-			return taken(err, w.Name)
-		}
-		if _, err := s.addBuild(ctx, q, actor, plan); err != nil {
+		made = asked
+		claimed, err := s.claim(ctx, q, &made)
+		if err != nil {
 			return err
 		}
-		return audit.Record(ctx, q, actor, audit.Entry{
+		if w = made.workspace; !claimed {
+			if err := q.WorkspaceInsert(ctx, insertParams(w)); err != nil {
+				return taken(err, w.Name)
+			}
+		}
+		if _, err := s.addBuild(ctx, q, actor, made); err != nil {
+			return err
+		}
+		e := audit.Entry{
 			Action: coder.AuditActionCreate, ResourceType: coder.ResourceTypeWorkspace, ResourceID: w.ID,
 			OrganizationID: w.OrganizationID, Target: w.Name, Icon: v.Template.Icon, Diff: audit.Diff(nil, audited(w)),
-		})
+		}
+		if claimed {
+			e.Fields = map[string]any{"prebuilt": true}
+		}
+		return audit.Record(ctx, q, actor, e)
 	})
 	if err != nil {
 		return coder.Workspace{}, err
 	}
 	s.Queue.Wake(w.OrganizationID)
 	s.Hub.Publish(notify.Workspace(w.ID))
+	if made.claim { // who was there is there no more, and another is to take its place
+		s.Hub.Publish(notify.Sharing(w.ID), notify.Kind(string(coder.RBACResourcePrebuiltWorkspace)))
+	}
 	return s.showOne(ctx, s.Store.Queries, actor, w.ID)
 }
 

@@ -162,13 +162,16 @@ func (s builds) Fail(ctx context.Context, q *sqlc.Queries, job queue.Job, failed
 }
 
 // Changed tells whoever watches the workspace to look again.
-func (s builds) Changed(_ context.Context, job queue.Job) {
+func (s builds) Changed(ctx context.Context, job queue.Job) {
 	in, err := readInput(job)
 	if err != nil {
 		s.Log.Error("cannot tell of a changed build", "job", job.ID, "error", err)
 		return
 	}
 	s.Hub.Publish(notify.Workspace(in.WorkspaceID))
+	if in.Claim {
+		s.countClaim(ctx, in.WorkspaceBuildID)
+	}
 }
 
 func orEmpty(b []byte) []byte {

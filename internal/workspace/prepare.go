@@ -43,6 +43,9 @@ func (s builds) Prepare(ctx context.Context, job queue.Job) (*provisionerd.Acqui
 		if out.Metadata, err = s.metadata(ctx, q, r); err != nil {
 			return err
 		}
+		if err := s.tellPrebuilt(ctx, q, in, r, out.Metadata); err != nil {
+			return err
+		}
 		if b.BuildNumber > 1 {
 			previous, err := q.BuildByNumber(ctx, b.WorkspaceID, b.BuildNumber-1)
 			if err != nil {
@@ -94,7 +97,7 @@ func (s builds) metadata(ctx context.Context, q *sqlc.Queries, r sqlc.BuildForPr
 	if r.ModuleFilesID != nil && !r.DisableModuleCache {
 		m.TemplateVersionModulesFile = r.ModuleFilesID.String()
 	}
-	if b.Transition == string(coder.WorkspaceTransitionStart) && s.OwnerToken != nil {
+	if b.Transition == string(coder.WorkspaceTransitionStart) && s.OwnerToken != nil && w.OwnerID != coder.PrebuildsUserID() {
 		if m.WorkspaceOwnerSessionToken, err = s.OwnerToken(ctx, q, w.OwnerID, b.ID); err != nil {
 			return nil, fmt.Errorf("make the owner's session token: %w", err)
 		}

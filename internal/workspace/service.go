@@ -26,6 +26,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/internal/access"
@@ -67,12 +68,15 @@ type Config struct {
 	// DropOwnerToken ends the token that a build was given, in the transaction
 	// q; nil does nothing.
 	DropOwnerToken func(ctx context.Context, q *sqlc.Queries, ownerID, buildID uuid.UUID) error
+	// Registerer takes the metrics of claims; nil: none.
+	Registerer prometheus.Registerer
 }
 
 // Service is the use cases of workspaces. It is safe for concurrent use.
 type Service struct {
 	Config
-	forms parameter.Forms
+	forms  parameter.Forms
+	claims *prometheus.HistogramVec
 }
 
 // New makes a Service and registers it with the queue as the handler of
@@ -84,7 +88,7 @@ func New(c Config) *Service {
 	if c.WatchPoll <= 0 {
 		c.WatchPoll = 15 * time.Second
 	}
-	s := &Service{Config: c}
+	s := &Service{Config: c, claims: newClaims(c.Registerer)}
 	c.Queue.Register(coder.ProvisionerJobTypeWorkspaceBuild, builds{s})
 	return s
 }
@@ -106,7 +110,7 @@ func (s *Service) find(ctx context.Context, actor access.Subject, action coder.R
 	if err != nil {
 		return w, err
 	}
-	return w, actor.Check(action, object(w))
+	return w, check(actor, action, w)
 }
 
 // findLive is find for a workspace that was not deleted.

@@ -93,7 +93,7 @@ func (s *Service) view(r sqlc.WorkspaceRowsRow, b coder.WorkspaceBuild) coder.Wo
 	return coder.Workspace{
 		AllowRenames: s.AllowRenames, AutomaticUpdates: coder.AutomaticUpdates(w.AutomaticUpdates),
 		AutostartSchedule: w.AutostartSchedule, CreatedAt: w.CreatedAt, DeletingAt: w.DeletingAt, DormantAt: w.DormantAt,
-		Favorite: r.Favorite, Health: coder.NewWorkspaceHealth(b.Resources), ID: w.ID, IsPrebuild: r.OwnerIsSystem,
+		Favorite: r.Favorite, Health: coder.NewWorkspaceHealth(b.Resources), ID: w.ID, IsPrebuild: w.OwnerID == coder.PrebuildsUserID(),
 		LastUsedAt: w.LastUsedAt, LatestAppStatus: latestStatus(b), LatestBuild: b, Name: w.Name, NextStartAt: w.NextStartAt, OrganizationID: w.OrganizationID,
 		OrganizationName: r.OrganizationName, Outdated: b.TemplateVersionID != r.ActiveVersionID,
 		OwnerAvatarURL: r.OwnerAvatarUrl, OwnerID: w.OwnerID, OwnerName: r.OwnerName, SharedWith: []coder.SharedWorkspaceActor{},

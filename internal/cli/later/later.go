@@ -30,7 +30,6 @@ func Options() []Topic {
 		{"Other", other()},
 		{"Sessions", sessions()},
 		{"Database", database()},
-		{"Workspaces", workspaces()},
 		{"Notifications", notifications()},
 		{"AI bridge", aiBridge()},
 		{"Retention", retention()},
@@ -85,12 +84,6 @@ func sessions() []Row {
 func database() []Row {
 	return []Row{
 		{"postgres-auth", "password|awsiamrds", "CODER_PG_AUTH", "pgAuth", "password", "How to sign in to the database."},
-	}
-}
-
-func workspaces() []Row {
-	return []Row{
-		{"workspace-prebuilds-reconciliation-interval", "duration", "CODER_WORKSPACE_PREBUILDS_RECONCILIATION_INTERVAL", "workspace_prebuilds.reconciliation_interval", "1m0s", "How often the number of prebuilt workspaces is put right."},
 	}
 }
 

@@ -67,6 +67,7 @@ func serverOptions(a *app.Run, f *serverFlags) []*option.Option {
 		option.List(&f.sshOptions, "ssh-config-options", "Options for everybody's SSH configuration, as Key=value.").Env("CODER_SSH_CONFIG_OPTIONS").YAML("client.sshConfigOptions"),
 		option.String(&f.cfg.SSHKeyAlgorithm, "ssh-keygen-algorithm", "Kind of users' git keys: ed25519, ecdsa or rsa4096.").Env("CODER_SSH_KEYGEN_ALGORITHM").YAML("sshKeygenAlgorithm").Def("ed25519"),
 	)...)
+	all = append(all, prebuildOptions(&f.cfg.Prebuilds)...)
 	all = append(all, under("Other",
 		option.Path(&f.config, a.Home(), "config", "YAML file with options; flags and the environment win over it.").Short("c").Env("CODER_CONFIG_PATH").As("yaml-config-path"),
 		option.Bool(&f.writeConfig, "write-config", "Print the options as YAML for --config, and exit."),

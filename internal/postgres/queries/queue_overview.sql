@@ -53,7 +53,7 @@ WHERE d.organization_id = sqlc.arg(organization_id)
 -- What a job asks of a provisioner, where its tags come from, and whether the
 -- server has provisioners of its own that would take it but for the weight of
 -- its organization.
-SELECT j.organization_id, j.tag_set_id, j.type, j.provisioner, j.status, s.tags, o.name AS organization, o.is_default,
+SELECT j.organization_id, j.tag_set_id, j.type, j.provisioner, j.status, j.priority, s.tags, o.name AS organization, o.is_default,
     coalesce(array(SELECT jsonb_object_keys(v.workspace_tags)), '{}')::text[] AS template_tags,
     (o.provisioner_weight = 0 AND EXISTS (
         SELECT FROM provisioner_daemons d

@@ -209,7 +209,7 @@ func (q *Queries) QueueMeans(ctx context.Context, tagSets []int64, types []strin
 }
 
 const queueNeed = `-- name: QueueNeed :one
-SELECT j.organization_id, j.tag_set_id, j.type, j.provisioner, j.status, s.tags, o.name AS organization, o.is_default,
+SELECT j.organization_id, j.tag_set_id, j.type, j.provisioner, j.status, j.priority, s.tags, o.name AS organization, o.is_default,
     coalesce(array(SELECT jsonb_object_keys(v.workspace_tags)), '{}')::text[] AS template_tags,
     (o.provisioner_weight = 0 AND EXISTS (
         SELECT FROM provisioner_daemons d
@@ -229,6 +229,7 @@ type QueueNeedRow struct {
 	Type           string
 	Provisioner    string
 	Status         string
+	Priority       int16
 	Tags           coder.Tags
 	Organization   string
 	IsDefault      bool
@@ -248,6 +249,7 @@ func (q *Queries) QueueNeed(ctx context.Context, staleMs int64, iD uuid.UUID) (Q
 		&i.Type,
 		&i.Provisioner,
 		&i.Status,
+		&i.Priority,
 		&i.Tags,
 		&i.Organization,
 		&i.IsDefault,
