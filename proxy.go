@@ -130,11 +130,62 @@ type IssueAppTokenRequest struct {
 	AppPath        string     `json:"app_path"`
 	AppQuery       string     `json:"app_query"`
 	SessionToken   string     `json:"session_token"` // "" for somebody who is not signed in
+	// Visit asks for what is known of the visit beside the pass, also where there
+	// is none because the app cannot be reached now. ClientIP and UserAgent are
+	// then the visitor's.
+	Visit     bool   `json:"visit,omitempty"`
+	ClientIP  string `json:"client_ip,omitempty"`
+	UserAgent string `json:"user_agent,omitempty"`
 }
 
 // IssueSignedAppTokenResponse is the pass.
 type IssueSignedAppTokenResponse struct {
-	SignedTokenStr string `json:"signed_token_str"`
+	SignedTokenStr string    `json:"signed_token_str"`
+	Visit          *AppVisit `json:"visit,omitempty"`
+}
+
+// AppVisit is who visits an app at a proxy, and where it is.
+type AppVisit struct {
+	UserID   uuid.UUID `json:"user_id"` // zero for somebody who is not signed in
+	Username string    `json:"username"`
+	KeyID    string    `json:"key_id"`  // names the visitor's session
+	Session  string    `json:"session"` // in place of the browser's; "" keeps that
+	App      AppTarget `json:"app"`
+}
+
+// AppTarget is where the address of an app leads, as proxies are told.
+type AppTarget struct {
+	WorkspaceID   uuid.UUID                `json:"workspace_id"`
+	OwnerID       uuid.UUID                `json:"owner_id"`
+	AgentID       uuid.UUID                `json:"agent_id"`
+	AgentName     string                   `json:"agent_name"`
+	WorkspaceName string                   `json:"workspace_name"`
+	OwnerName     string                   `json:"owner_name"`
+	SlugOrPort    string                   `json:"slug_or_port"`
+	Port          int                      `json:"port"` // 0 for an app
+	Title         string                   `json:"title"`
+	URL           string                   `json:"url"`
+	SharingLevel  WorkspaceAppSharingLevel `json:"sharing_level"`
+	CORSBehavior  CORSBehavior             `json:"cors_behavior"`
+	Command       string                   `json:"command"`
+	External      bool                     `json:"external"`
+	Health        WorkspaceAppHealth       `json:"health"`
+	Status        WorkspaceStatus          `json:"status"`
+	AgentStatus   WorkspaceAgentStatus     `json:"agent_status"`
+	Running       bool                     `json:"running"`
+}
+
+// ProxySessionRequest trades what a browser brought from the dashboard for its
+// session on a host of a proxy.
+type ProxySessionRequest struct {
+	Ticket string `json:"ticket"`
+	Host   string `json:"host"`
+	State  string `json:"state"`
+}
+
+// ProxySession is that session.
+type ProxySession struct {
+	Session string `json:"session"`
 }
 
 // AppStatsReport is one while in which somebody used an app at a proxy.

@@ -36,6 +36,8 @@ type Client struct {
 	SessionToken string       // session token, agent token, or ""
 	Header       http.Header  // sent with every request, may be nil
 	HTTP         *http.Client // nil: http.DefaultClient
+
+	tunnels string // where tunnels are, with %s for the agent; "": where users' are
 }
 
 // New gives a client of the server at u, without a token.

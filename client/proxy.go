@@ -2,7 +2,10 @@ package client
 
 import (
 	"context"
+	"net/http"
 	"net/url"
+
+	"github.com/coder/websocket"
 
 	"github.com/seed-2a7f8fe7/coder"
 )
@@ -38,4 +41,57 @@ func (c *Client) UpdateWorkspaceProxy(ctx context.Context, req coder.PatchWorksp
 // DeleteWorkspaceProxy calls DELETE /workspaceproxies/{workspaceproxy}.
 func (c *Client) DeleteWorkspaceProxy(ctx context.Context, ref string) error {
 	return c.do(ctx, "DELETE", "/workspaceproxies/"+url.PathEscape(ref), nil, nil, nil)
+}
+
+// NewProxy gives the client of a workspace proxy with its token: its tunnels to
+// agents are granted and relayed by that.
+func NewProxy(server *url.URL, token string) *Client {
+	return &Client{URL: server, Header: http.Header{ProxyTokenHeader: {token}}, tunnels: "/workspaceproxies/me/coordinate/%s"}
+}
+
+// RegisterProxy calls POST /workspaceproxies/me/register.
+func (c *Client) RegisterProxy(ctx context.Context, req coder.RegisterWorkspaceProxyRequest) (out coder.RegisterWorkspaceProxyResponse, err error) {
+	err = c.do(ctx, "POST", "/workspaceproxies/me/register", nil, req, &out)
+	return out, err
+}
+
+// DeregisterProxy calls POST /workspaceproxies/me/deregister.
+func (c *Client) DeregisterProxy(ctx context.Context, req coder.DeregisterWorkspaceProxyRequest) error {
+	return c.do(ctx, "POST", "/workspaceproxies/me/deregister", nil, req, nil)
+}
+
+// IssueAppToken calls POST /workspaceproxies/me/issue-signed-app-token.
+func (c *Client) IssueAppToken(ctx context.Context, req coder.IssueAppTokenRequest) (out coder.IssueSignedAppTokenResponse, err error) {
+	err = c.do(ctx, "POST", "/workspaceproxies/me/issue-signed-app-token", nil, req, &out)
+	return out, err
+}
+
+// ProxyApp calls POST /workspaceproxies/me/app: where the address of an app leads.
+func (c *Client) ProxyApp(ctx context.Context, req coder.AppRequest) (out coder.AppTarget, err error) {
+	err = c.do(ctx, "POST", "/workspaceproxies/me/app", nil, req, &out)
+	return out, err
+}
+
+// ProxySession calls POST /workspaceproxies/me/session.
+func (c *Client) ProxySession(ctx context.Context, req coder.ProxySessionRequest) (out coder.ProxySession, err error) {
+	err = c.do(ctx, "POST", "/workspaceproxies/me/session", nil, req, &out)
+	return out, err
+}
+
+// ProxyHold opens the WebSocket GET /workspaceproxies/me/hold, which the server
+// closes with the status of a violated policy when a visit has to end.
+func (c *Client) ProxyHold(ctx context.Context, q url.Values) (*websocket.Conn, error) {
+	return c.Dial(ctx, "/workspaceproxies/me/hold", q)
+}
+
+// ProxyKeys calls GET /workspaceproxies/me/crypto-keys for the keys of passes.
+func (c *Client) ProxyKeys(ctx context.Context) ([]coder.CryptoKey, error) {
+	var out coder.CryptoKeysResponse
+	err := c.do(ctx, "GET", "/workspaceproxies/me/crypto-keys", url.Values{"feature": {"workspace_apps_token"}}, nil, &out)
+	return out.CryptoKeys, err
+}
+
+// ReportAppStats calls POST /workspaceproxies/me/app-stats.
+func (c *Client) ReportAppStats(ctx context.Context, stats []coder.AppStatsReport) error {
+	return c.do(ctx, "POST", "/workspaceproxies/me/app-stats", nil, coder.ReportAppStatsRequest{Stats: stats}, nil)
 }

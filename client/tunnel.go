@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 
 	"github.com/coder/websocket"
@@ -13,8 +14,16 @@ import (
 // GrantTunnel calls POST /workspaceagents/{id}/tunnel: the server certifies a
 // key for a tunnel to the agent and says how to recognize the agent.
 func (c *Client) GrantTunnel(ctx context.Context, agentID uuid.UUID, req coder.TunnelRequest) (out coder.TunnelGrant, err error) {
-	err = c.do(ctx, "POST", "/workspaceagents/"+agentID.String()+"/tunnel", nil, req, &out)
+	err = c.do(ctx, "POST", c.tunnelPath(agentID, "tunnel"), nil, req, &out)
 	return out, err
+}
+
+// tunnelPath is where tunnels to an agent are granted and relayed.
+func (c *Client) tunnelPath(agentID uuid.UUID, what string) string {
+	if c.tunnels != "" {
+		return fmt.Sprintf(c.tunnels, agentID)
+	}
+	return "/workspaceagents/" + agentID.String() + "/" + what
 }
 
 // TunnelSettings calls GET /tunnel: whether the server allows direct connections,
@@ -44,7 +53,7 @@ func (c *Client) Saying(kind coder.ConnectionType) *Client {
 // ClientRelay opens the WebSocket GET /workspaceagents/{id}/relay, on which
 // the packets of one tunnel to the agent travel.
 func (c *Client) ClientRelay(ctx context.Context, agentID uuid.UUID) (*websocket.Conn, error) {
-	return c.Dial(ctx, "/workspaceagents/"+agentID.String()+"/relay", nil)
+	return c.Dial(ctx, c.tunnelPath(agentID, "relay"), nil)
 }
 
 // AgentRelay opens the WebSocket GET /workspaceagents/me/relay, on which the

@@ -23,6 +23,7 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/identity"
 	"github.com/seed-2a7f8fe7/coder/internal/instance"
 	"github.com/seed-2a7f8fe7/coder/internal/presence"
+	"github.com/seed-2a7f8fe7/coder/internal/proxy"
 	"github.com/seed-2a7f8fe7/coder/internal/switchboard"
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel"
 )
@@ -40,6 +41,8 @@ type Config struct {
 	Connections *connection.Service
 	// Apps keeps what apps say of themselves.
 	Apps *app.Service
+	// Proxies are those who have tunnels of their own.
+	Proxies *proxy.Service
 	// Instances believes clouds what they say of agents' machines; nil: none does.
 	Instances *instance.Verifier
 	// BrowserOnly refuses tunnels to everybody but this server, which serves

@@ -29,6 +29,8 @@ const (
 	TunnelGrantPath = "/api/v2/workspaceagents/{workspaceagent}/tunnel"
 	// TunnelSettingsPath is for whoever checks a network before there is an agent.
 	TunnelSettingsPath = "/api/v2/tunnel"
+	// CoordinatePath is where workspace proxies ask for their own tunnels.
+	CoordinatePath = "/api/v2/workspaceproxies/me/coordinate/{workspaceagent}"
 )
 
 // relayRoutes registers the relay and the grants of tunnels.
@@ -37,6 +39,8 @@ func (a *API) relayRoutes() {
 	a.handle("GET "+ClientRelayPath, a.clientRelay)
 	a.handle("POST "+TunnelGrantPath, a.grantTunnel)
 	a.handle("GET "+TunnelSettingsPath, a.tunnelSettings)
+	a.handle("POST "+CoordinatePath, a.grantProxy)
+	a.handle("GET "+CoordinatePath, a.proxyRelay)
 	a.handle("GET "+switchboard.HopPath+"{workspaceagent}", a.replicaRelay)
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/hex"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -26,6 +27,79 @@ func (s *Service) PassKeys() []coder.CryptoKey {
 		}
 	}
 	return out
+}
+
+// Away is the part of a Service that a workspace proxy has, which has no
+// database: it reads passes by keys that it is given, and counts use for its
+// server to write down. It is safe for concurrent use.
+type Away struct{ s *Service }
+
+// NewAway gives one that knows no keys yet. now is the clock.
+func NewAway(now func() time.Time) *Away { return &Away{New(Config{Now: now})} }
+
+// SetKeys takes what PassKeys gave.
+func (a *Away) SetKeys(keys []coder.CryptoKey) error {
+	var rows []sqlc.CryptoKey
+	for _, k := range keys {
+		secret, err := hex.DecodeString(k.Secret)
+		if err != nil || len(secret) < 32 || k.Feature != string(FeaturePass) {
+			return coder.Errorf(coder.CodeInternal, "The server gave a key of passes that is none")
+		}
+		rows = append(rows, sqlc.CryptoKey{Feature: k.Feature, Secret: secret, Sequence: k.Sequence, StartsAt: k.StartsAt, DeletesAt: k.DeletesAt})
+	}
+	a.s.keys[FeaturePass].keys.Store(&rows)
+	return nil
+}
+
+// Pass does what Service.Pass does.
+func (a *Away) Pass(text string, m Method, n Name) (Pass, bool) { return a.s.Pass(text, m, n) }
+
+// Terminal does what Service.Terminal does.
+func (a *Away) Terminal(text string, agent uuid.UUID) (keyID string, ok bool) {
+	return a.s.Terminal(text, agent)
+}
+
+// Use does what Service.Use does.
+func (a *Away) Use(user uuid.UUID, m Method, t *Target) (end func()) { return a.s.Use(user, m, t) }
+
+// SendUsage has send take what was counted, some at a time. What it does not
+// take is kept for the next time.
+func (a *Away) SendUsage(send func([]coder.AppStatsReport) error) error {
+	rows := a.s.usage.take(a.s.now())
+	for len(rows) > 0 {
+		some := rows[:min(len(rows), maxReports)]
+		var out []coder.AppStatsReport
+		for _, r := range some {
+			out = append(out, coder.AppStatsReport{
+				UserID: r.user, WorkspaceID: r.workspace, AgentID: r.agent, AccessMethod: string(r.method), SlugOrPort: r.app,
+				SessionID: r.session, SessionStartedAt: r.began, SessionEndedAt: r.last, Requests: r.requests,
+			})
+		}
+		if err := send(out); err != nil {
+			a.s.usage.putBack(rows)
+			return err
+		}
+		rows = rows[len(some):]
+	}
+	return nil
+}
+
+// Wire gives the target as proxies are told.
+func (t Target) Wire() coder.AppTarget {
+	return coder.AppTarget{
+		WorkspaceID: t.WorkspaceID, OwnerID: t.OwnerID, AgentID: t.AgentID, AgentName: t.AgentName, WorkspaceName: t.WorkspaceName, OwnerName: t.OwnerName,
+		SlugOrPort: t.App, Port: t.Port, Title: t.Title, URL: t.URL, SharingLevel: t.Level, CORSBehavior: t.CORS, Command: t.Command, External: t.External,
+		Health: t.Health, Status: t.Status, AgentStatus: t.Agent, Running: t.Running,
+	}
+}
+
+// ReadTarget is the other way round; who may go there is not in it.
+func ReadTarget(w coder.AppTarget) Target {
+	return Target{
+		WorkspaceID: w.WorkspaceID, OwnerID: w.OwnerID, AgentID: w.AgentID, AgentName: w.AgentName, WorkspaceName: w.WorkspaceName, OwnerName: w.OwnerName,
+		App: w.SlugOrPort, Port: w.Port, Title: w.Title, URL: w.URL, Level: w.SharingLevel, CORS: w.CORSBehavior, Command: w.Command, External: w.External,
+		Health: w.Health, Status: w.Status, Agent: w.AgentStatus, Running: w.Running,
+	}
 }
 
 // Report writes down how apps were used at a workspace proxy. What is of

@@ -135,16 +135,22 @@ func (s *Service) FlushUsage(ctx context.Context) error {
 		p.Requests = append(p.Requests, r.requests)
 	}
 	err := s.keep(ctx, now, p)
-	if err != nil { // it is tried again with what comes meanwhile
-		s.usage.mu.Lock()
-		defer s.usage.mu.Unlock()
-		for _, r := range rows {
-			if _, newer := s.usage.done[r.session]; !newer && len(s.usage.done) < usageBound {
-				s.usage.done[r.session] = r
-			}
-		}
+	if err != nil {
+		s.usage.putBack(rows)
 	}
 	return err
+}
+
+// putBack keeps rows that could not be written, to be tried again with what
+// comes meanwhile.
+func (u *usage) putBack(rows []row) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for _, r := range rows {
+		if _, newer := u.done[r.session]; !newer && len(u.done) < usageBound {
+			u.done[r.session] = r
+		}
+	}
 }
 
 // keep writes whiles of use down, and that their workspaces are in use.

@@ -13,6 +13,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -39,6 +40,7 @@ type place struct {
 	agent     uuid.UUID
 	token     string // the agent's
 	process   *agent.Agent
+	proxies   []string // ports of workspace proxies
 }
 
 // backend is the app: it answers what was asked of it and keeps it.
@@ -230,6 +232,15 @@ type browser struct {
 	jar *cookiejar.Jar
 }
 
+// dial leads every host to the server, but for the ports of its proxies.
+func (p *place) dial(ctx context.Context, network, addr string) (net.Conn, error) {
+	to := p.AccessURL().Host
+	if _, port, err := net.SplitHostPort(addr); err == nil && slices.Contains(p.proxies, port) {
+		to = "127.0.0.1:" + port
+	}
+	return (&net.Dialer{}).DialContext(ctx, network, to)
+}
+
 // browser gives a browser; token is the session that it has at the dashboard.
 func (p *place) browser(token string) *browser {
 	p.t.Helper()
@@ -238,9 +249,7 @@ func (p *place) browser(token string) *browser {
 	if token != "" {
 		jar.SetCookies(p.AccessURL(), []*http.Cookie{{Name: "coder_session_token", Value: token, Path: "/", HttpOnly: true}})
 	}
-	tr := &http.Transport{DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
-		return (&net.Dialer{}).DialContext(ctx, network, p.AccessURL().Host)
-	}}
+	tr := &http.Transport{DialContext: p.dial}
 	p.t.Cleanup(tr.CloseIdleConnections)
 	return &browser{&http.Client{Jar: jar, Transport: tr}, p.t, jar}
 }

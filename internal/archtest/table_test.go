@@ -29,7 +29,7 @@ var tiers = []tier{
 		"internal/switchboard", "internal/initscript", "internal/instance", "internal/tunnel", "internal/viewer", "internal/identity", "internal/organization", "internal/presence", "internal/prebuild", "internal/proxy", "internal/queue", "internal/share",
 		"internal/resource", "internal/template", "internal/workspace", "internal/audit", "internal/app", "internal/deployment", "internal/health", "internal/insight",
 	}},
-	{5, "processes", []string{"internal/agent", "internal/operator/...", "internal/provisionerd", "internal/server"}, []string{".", "api/...", "client", "internal/lifecycle", "internal/telemetry"}},
+	{5, "processes", []string{"internal/agent", "internal/operator/...", "internal/provisionerd", "internal/server", "internal/wsproxy"}, []string{".", "api/...", "client", "internal/lifecycle", "internal/telemetry"}},
 	{6, "commands", []string{"internal/cli/...", "cmd/..."}, []string{".", "api/...", "client",
 		"internal/cli/app", "internal/cli/autostart", "internal/cli/build", "internal/cli/later", "internal/cli/option", "internal/cli/section", "internal/cli/terminal"}},
 	{7, "proving", []string{"internal/agenttest", "internal/archtest", "internal/bench/...", "internal/contracttest", "internal/enginetest", "internal/postgrestest", "internal/servertest", "e2e", "web"}, []string{"./..."}},
@@ -58,6 +58,7 @@ var pairs = map[string]map[string]string{
 	"internal/pty":          {"internal/tunnel": "viewers come through it", "internal/sshd": "the shells", "internal/screen": "what terminals show"},
 	"internal/provisionerd": {"internal/terraform": "an engine", "internal/archive": "module files", "internal/initscript": "the agent's bootstrap", "internal/echo": "an engine for tests"},
 	"internal/server":       {"./...": "it assembles everything"},
+	"internal/wsproxy":      {"internal/app": "passes", "internal/appproxy": "apps, as the server serves them", "internal/listen": "its addresses", "internal/tunnel": "the way to agents", "internal/viewer": "terminals"},
 	// The operator's rooms: a controller per kind, over what they share.
 	"internal/operator/apply":        {"internal/operator/shape": "the owner's label"},
 	"internal/operator/round":        {"internal/operator/shape": "the owner's label", "internal/operator/remote": "the server"},
@@ -95,7 +96,7 @@ var confined = map[string][]string{
 	"golang.org/x/oauth2":                        {"internal/login"},
 	"k8s.io":                                     {"internal/operator", "api/aggregation", "api/v1alpha1", "cmd/coder-operator"},
 	"sigs.k8s.io":                                {"internal/operator", "api/aggregation", "api/v1alpha1", "cmd/coder-operator"},
-	"net/http":                                   {"internal/operator", "client", "internal/agentapi", "internal/appproxy", "internal/instance", "internal/httpapi", "internal/listen", "internal/provisionapi", "internal/telemetry", "internal/login", "internal/server", "internal/servertest", "internal/provisionerd", "internal/agent", "internal/startup", "internal/gitauth", "internal/agenttest", "internal/cli/app", "internal/tunnel", "internal/switchboard", "internal/terraform", "internal/bench", "web", "e2e"},
+	"net/http":                                   {"internal/operator", "client", "internal/agentapi", "internal/appproxy", "internal/instance", "internal/httpapi", "internal/listen", "internal/provisionapi", "internal/telemetry", "internal/login", "internal/server", "internal/servertest", "internal/provisionerd", "internal/agent", "internal/startup", "internal/gitauth", "internal/agenttest", "internal/cli/app", "internal/tunnel", "internal/switchboard", "internal/terraform", "internal/wsproxy", "internal/bench", "web", "e2e"},
 }
 
 // Budgets of hand-written code outside of tests.

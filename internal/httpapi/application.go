@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/seed-2a7f8fe7/coder"
@@ -29,7 +30,7 @@ func (a *API) applicationRoutes() []Route {
 // app, with a ticket for a session there; one that has none goes to sign in
 // first. (NET-07)
 func (a *API) getAuthRedirect(w http.ResponseWriter, r *http.Request) error {
-	back, err := a.appAddress(r.URL.Query().Get("redirect_uri"))
+	back, err := a.appAddress(r.Context(), r.URL.Query().Get("redirect_uri"))
 	if err != nil {
 		return err
 	}
@@ -57,9 +58,20 @@ func (a *API) getAuthRedirect(w http.ResponseWriter, r *http.Request) error {
 
 // appAddress reads an address that must be one of an app of this deployment,
 // or else anybody could be sent a ticket.
-func (a *API) appAddress(text string) (*url.URL, error) {
+func (a *API) appAddress(ctx context.Context, text string) (*url.URL, error) {
 	u, err := url.Parse(text)
-	if text == "" || len(text) > maxRedirect || err != nil || u.Scheme != a.AccessURL.Scheme || u.User != nil || u.Opaque != "" || u.Port() != a.AccessURL.Port() {
+	if text == "" || len(text) > maxRedirect || err != nil || u.User != nil || u.Opaque != "" {
+		return nil, coder.Invalid("redirect_uri", "give the address of an app")
+	}
+	proxies, err := a.proxies(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if slices.ContainsFunc(proxies, func(p proxyHosts) bool { return p.serves(u) }) {
+		u.Fragment = ""
+		return u, nil
+	}
+	if u.Scheme != a.AccessURL.Scheme || u.Port() != a.AccessURL.Port() {
 		return nil, coder.Invalid("redirect_uri", "give the address of an app, with the scheme and port of %s", a.AccessURL)
 	}
 	if _, under, err := a.AppHosts.Parse(u.Host); !under || err != nil {
@@ -80,7 +92,14 @@ func (a *API) postTerminalToken(w http.ResponseWriter, r *http.Request) error {
 	if err != nil || u.Host == "" || !strings.EqualFold(u.Path, Prefix+"/workspaceagents/"+req.AgentID.String()+"/pty") {
 		return coder.Invalid("url", "it must be that of the terminal of agent %s", req.AgentID)
 	}
-	if !strings.EqualFold(u.Host, a.AccessURL.Host) {
+	proxies, err := a.proxies(r.Context())
+	if err != nil {
+		return err
+	}
+	if !strings.EqualFold(u.Host, a.AccessURL.Host) && !slices.ContainsFunc(proxies, func(p proxyHosts) bool {
+		at, _, ok := p.parse()
+		return ok && strings.EqualFold(u.Host, at.Host)
+	}) {
 		return coder.Invalid("url", "%q is not a host of this deployment", clip(u.Host, 100))
 	}
 	agent, err := a.Presence.AgentForUser(r.Context(), a.actor(r), req.AgentID, coder.RBACActionSSH)

@@ -3,15 +3,10 @@ package httpapi
 import (
 	"net/http"
 	"net/url"
-	"strings"
-
-	"github.com/google/uuid"
 
 	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/client"
-	"github.com/seed-2a7f8fe7/coder/internal/access"
 	"github.com/seed-2a7f8fe7/coder/internal/app"
-	"github.com/seed-2a7f8fe7/coder/internal/identity"
 	"github.com/seed-2a7f8fe7/coder/internal/proxy"
 )
 
@@ -37,6 +32,9 @@ func (a *API) proxyRoutes() []Route {
 	}
 	return append(routes,
 		Route{Method: "POST", Path: "/workspaceproxies/me/issue-signed-app-token", Summary: "Get a visitor's pass to an app", Auth: AuthSelf, In: coder.IssueAppTokenRequest{}, Out: coder.IssueSignedAppTokenResponse{}, Status: 201, Handler: a.asProxy(a.postAppToken)},
+		Route{Method: "POST", Path: "/workspaceproxies/me/app", Summary: "Where the address of an app leads, for a proxy", Auth: AuthSelf, In: coder.AppRequest{}, Out: coder.AppTarget{}, Handler: a.asProxy(a.postProxyApp)},
+		Route{Method: "POST", Path: "/workspaceproxies/me/session", Summary: "Trade what a browser brought from the dashboard for a session at a proxy", Auth: AuthSelf, In: coder.ProxySessionRequest{}, Out: coder.ProxySession{}, Status: 201, Handler: a.asProxy(a.postProxySession)},
+		Route{Method: "GET", Path: "/workspaceproxies/me/hold", Summary: "Hear by WebSocket when a visit at a proxy has to end", Auth: AuthSelf, Query: holdParams(), Status: 101, Handler: a.asProxy(a.getHold)},
 		Route{Method: "POST", Path: "/workspaceproxies/me/app-stats", Summary: "Report how apps were used", Auth: AuthSelf, In: coder.ReportAppStatsRequest{}, Status: 204, Handler: a.asProxy(a.postAppStats)},
 		Route{Method: "GET", Path: "/workspaceproxies/me/crypto-keys", Summary: "The keys that passes to apps are signed with", Auth: AuthSelf, Query: []Param{{"feature", "string", "What the keys are for: workspace_apps_token."}}, Out: coder.CryptoKeysResponse{}, Handler: a.asProxy(a.getCryptoKeys)},
 	)
@@ -140,65 +138,6 @@ func (a *API) postDeregister(w http.ResponseWriter, r *http.Request, p proxy.Pro
 		return err
 	}
 	return done(w)
-}
-
-// postAppToken gives a proxy a pass for its visitor, whom it knows by their
-// token or, on the host of an app, by their session there.
-func (a *API) postAppToken(w http.ResponseWriter, r *http.Request, _ proxy.Proxy) error {
-	req, err := decode[coder.IssueAppTokenRequest](r)
-	if err != nil {
-		return err
-	}
-	q := req.AppRequest
-	method := app.Method(q.AccessMethod)
-	if method != app.MethodPath && method != app.MethodSubdomain {
-		return coder.Invalid("access_method", "must be path or subdomain, got %q", clip(q.AccessMethod, 40))
-	}
-	visitor, err := a.visitor(r, req)
-	if err != nil {
-		return err
-	}
-	name := app.Name{Owner: q.UsernameOrID, Workspace: q.WorkspaceNameOrID, Agent: q.AgentNameOrID, App: q.AppSlugOrPort}
-	if workspace, agent, ok := strings.Cut(name.Workspace, "."); ok && name.Agent == "" {
-		name.Workspace, name.Agent = workspace, agent
-	}
-	t, err := a.Apps.Find(r.Context(), name)
-	if err != nil && !coder.Is(err, coder.CodeNotFound) {
-		return err
-	}
-	if err != nil || !t.Allows(visitor, method, a.AppRules) {
-		if visitor.UserID == uuid.Nil {
-			return coder.Errorf(coder.CodeUnauthenticated, "Sign in to open this app")
-		}
-		return coder.Errorf(coder.CodeNotFound, "There is no such app, or you may not open it")
-	}
-	if !t.Running {
-		return coder.Errorf(coder.CodeConflict, "The workspace %s of %s is not running", t.WorkspaceName, t.OwnerName)
-	}
-	pass, err := a.Apps.NewPass(visitor, method, name, t)
-	if err != nil {
-		return err
-	}
-	return reply(w, http.StatusCreated, coder.IssueSignedAppTokenResponse{SignedTokenStr: pass})
-}
-
-// visitor is who opens an app at a proxy; the zero Subject is somebody who is
-// not signed in.
-func (a *API) visitor(r *http.Request, req coder.IssueAppTokenRequest) (access.Subject, error) {
-	if req.SessionToken == "" {
-		return access.Subject{}, nil
-	}
-	var who access.Subject
-	var err error
-	if identity.IsToken(req.SessionToken) {
-		who, err = a.Identity.Authenticate(r.Context(), req.SessionToken, a.origin(r))
-	} else if key, _, ok := a.Apps.Session(req.SessionToken, app.HostName(req.AppHostname)); ok {
-		who, err = a.Identity.AuthenticateKey(r.Context(), key, a.origin(r))
-	}
-	if coder.Is(err, coder.CodeUnauthenticated) {
-		return access.Subject{}, nil // who was signed in once is nobody now, who may open what is public
-	}
-	return who, err
 }
 
 func (a *API) postAppStats(w http.ResponseWriter, r *http.Request, _ proxy.Proxy) error {

@@ -252,16 +252,16 @@ func (s *Server) rooms(d facts) (rooms, error) {
 	})
 	r.apps = app.New(app.Config{Store: store, Hub: r.hub, Vault: d.vault, Log: s.log.With(named("apps")...), NoUsage: s.c.Apps.NoUsage})
 	r.connections = connection.New(connection.Config{Store: store, Log: s.log.With(named("connection")...), ReplicaID: s.replica, Retention: s.c.ConnectionLogsRetention, Changed: func() { r.hub.Publish(notify.Kind(string(coder.RBACResourceConnectionLog))) }})
+	var badHosts error
+	r.proxies, badHosts = s.proxies(d.id)
 	instances, badInstances := instance.New(instance.Config{})
 	r.agents = agentapi.New(agentapi.Config{
 		Instances: instances, BrowserOnly: s.c.BrowserOnly,
-		Log: s.log.With(named("agentapi")...), Presence: r.presence, Board: r.board, Authority: d.authority, Identity: r.identity, Apps: r.apps, Connections: r.connections,
+		Log: s.log.With(named("agentapi")...), Presence: r.presence, Board: r.board, Authority: d.authority, Identity: r.identity, Apps: r.apps, Connections: r.connections, Proxies: r.proxies,
 	})
 	r.provision = provisionapi.New(provisionapi.Config{
 		Queue: r.queue, Keys: r.keys, Identity: r.identity, Log: s.log.With(named("provisionapi")...), PSK: s.c.ProvisionerDaemonPSK, Version: s.c.Version,
 	})
-	var badHosts error
-	r.proxies, badHosts = s.proxies(d.id)
 	r.prebuilt = s.prebuilds(r)
 	s.site(&r)
 	return r, errors.Join(err, badInstances, badHosts)
