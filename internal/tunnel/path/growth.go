@@ -28,6 +28,8 @@ const (
 	// growthTrips are the least round trips.
 	growthLook  = 200 * time.Millisecond
 	growthTrips = 8
+	// growthSample is how often, between, a round trip is taken note of.
+	growthSample = 5 * time.Millisecond
 	// growthShort is a round trip in which a window grows quickly enough anyway.
 	growthShort = 2 * time.Millisecond
 	// growthSlack is by how much round trips may be longer than the shortest on a
@@ -55,12 +57,13 @@ const (
 // growth is what is known of a connection's window. Its methods may be called by
 // several goroutines at once.
 type growth struct {
-	next   atomic.Int64 // when to look, as path.since
+	next   atomic.Int64 // when to take note, as path.since
 	asking atomic.Bool  // a client checks its path
 	moved  atomic.Bool  // packets take another way
 	anew   func()       // begins anew
 
 	mu    sync.Mutex
+	low   time.Duration // the shortest round trip noted since at; 0: none was
 	at    time.Duration // of was
 	was   quic.ConnectionStats
 	since time.Duration // the last new beginning
@@ -78,26 +81,32 @@ func (e *Peer) look(c *quic.Conn, now time.Duration) {
 		return
 	}
 	defer g.mu.Unlock()
+	g.next.Store(int64(now + growthSample))
 	s := c.ConnectionStats()
-	was, took := g.was, now-g.at
-	g.was, g.at = s, now
+	if g.low == 0 || s.LatestRTT < g.low {
+		g.low = s.LatestRTT
+	}
+	was, low, took := g.was, g.low, now-g.at
+	over := max(growthLook, growthTrips*s.SmoothedRTT)
+	if took < over {
+		return
+	}
+	g.was, g.low, g.at = s, 0, now
 	if s.PacketsLost > was.PacketsLost {
 		e.parityOut.lost(now)
 	}
-	over := max(growthLook, growthTrips*s.SmoothedRTT)
-	g.next.Store(int64(now + over))
 	if s.CongestionWindow >= 2*g.from {
 		g.wait = growthAgain
 	}
 	if took > 2*over {
 		return // there was a pause
 	}
-	if queued(s) && now-g.since > growthSettle {
+	if queued(s, low) && now-g.since > growthSettle {
 		g.full, g.seen = s.CongestionWindow, now
 	}
 	wide := g.full == 0 || now-g.seen > growthFull || s.CongestionWindow < g.full/2
 	moved := g.moved.Load() && used(was, s, took)
-	if !moved && !(wide && stuck(was, s, took)) || now-g.since < g.wait {
+	if !moved && !(wide && stuck(was, s, low, took)) || now-g.since < g.wait {
 		return
 	}
 	g.moved.Store(false)
@@ -109,8 +118,8 @@ func (e *Peer) look(c *quic.Conn, now time.Duration) {
 
 // stuck says that between two looks only its window held a connection back, and grew
 // slowly, on a path that has room.
-func stuck(was, is quic.ConnectionStats, took time.Duration) bool {
-	if is.MinRTT < growthShort || queued(is) || is.PacketsLost != was.PacketsLost {
+func stuck(was, is quic.ConnectionStats, low, took time.Duration) bool {
+	if is.MinRTT < growthShort || queued(is, low) || is.PacketsLost != was.PacketsLost {
 		return false
 	}
 	return used(was, is, took) && is.CongestionWindow < was.CongestionWindow*5/4
@@ -124,9 +133,11 @@ func used(was, is quic.ConnectionStats, took time.Duration) bool {
 	return float64(is.BytesSent-was.BytesSent) > 0.7*float64(was.CongestionWindow)*float64(took)/float64(is.SmoothedRTT)
 }
 
-// queued says that packets wait on the way.
-func queued(s quic.ConnectionStats) bool {
-	return s.SmoothedRTT > s.MinRTT+max(growthSlack, s.MinRTT/8)
+// queued says that packets wait on the way: even the quickest of many, low, took
+// longer than the way is. The usual round trip says nothing of it: at a busy
+// processor packets wait as well, but not all of them.
+func queued(s quic.ConnectionStats, low time.Duration) bool {
+	return low > s.MinRTT+max(growthSlack, s.MinRTT/8)
 }
 
 // readdress has an agent's connection begin anew.

@@ -20,18 +20,20 @@ func TestStuck(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		is   quic.ConnectionStats
+		low  time.Duration
 		want bool
 	}{
-		"held back":          {is, true},
-		"not used":           {with(func(s *quic.ConnectionStats) { s.BytesSent = 300_000 }), false},
-		"growing":            {with(func(s *quic.ConnectionStats) { s.CongestionWindow = 150_000 }), false},
-		"a queue":            {with(func(s *quic.ConnectionStats) { s.SmoothedRTT = 26 * ms }), false},
-		"a loss":             {with(func(s *quic.ConnectionStats) { s.PacketsLost++ }), false},
-		"a short way":        {with(func(s *quic.ConnectionStats) { s.MinRTT, s.SmoothedRTT = ms, ms }), false},
-		"nothing known":      {quic.ConnectionStats{}, false},
-		"a long way's noise": {with(func(s *quic.ConnectionStats) { s.MinRTT, s.SmoothedRTT, s.BytesSent = 100*ms, 110*ms, 190_000 }), true},
+		"held back":          {is, 20 * ms, true},
+		"not used":           {with(func(s *quic.ConnectionStats) { s.BytesSent = 300_000 }), 20 * ms, false},
+		"growing":            {with(func(s *quic.ConnectionStats) { s.CongestionWindow = 150_000 }), 20 * ms, false},
+		"a queue":            {with(func(s *quic.ConnectionStats) { s.SmoothedRTT = 26 * ms }), 25 * ms, false},
+		"a busy processor":   {with(func(s *quic.ConnectionStats) { s.SmoothedRTT = 26 * ms }), 21 * ms, true},
+		"a loss":             {with(func(s *quic.ConnectionStats) { s.PacketsLost++ }), 20 * ms, false},
+		"a short way":        {with(func(s *quic.ConnectionStats) { s.MinRTT, s.SmoothedRTT = ms, ms }), ms, false},
+		"nothing known":      {quic.ConnectionStats{}, 0, false},
+		"a long way's noise": {with(func(s *quic.ConnectionStats) { s.MinRTT, s.SmoothedRTT, s.BytesSent = 100*ms, 110*ms, 190_000 }), 110 * ms, true},
 	} {
-		if got := stuck(base, c.is, 200*ms); got != c.want {
+		if got := stuck(base, c.is, c.low, 200*ms); got != c.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
