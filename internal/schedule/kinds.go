@@ -70,7 +70,11 @@ func (s *Service) kinds(now time.Time) []kind {
 			return convert(rows, func(r sqlc.ScheduleStopsRow) cursorRow { return cursorRow(r) }), err
 		}), dueStop, postpone},
 		{"stop after a failed start", stop, auto, timed(now, func(ctx context.Context, at cursor) ([]cursorRow, error) {
-			rows, err := q.ScheduleFailed(ctx, sqlc.ScheduleFailedParams(at))
+			shortest, err := q.ScheduleFailureTTL(ctx)
+			if err != nil || shortest == 0 {
+				return nil, err
+			}
+			rows, err := q.ScheduleFailed(ctx, sqlc.ScheduleFailedParams{Since: now.Add(-milliseconds(shortest)), Now: at.Now, After: at.After, AfterID: at.AfterID, MaxRows: at.MaxRows})
 			return convert(rows, func(r sqlc.ScheduleFailedRow) cursorRow { return cursorRow(r) }), err
 		}), dueFailed, postpone},
 		{"stop again", stop, auto, timed(now, func(ctx context.Context, at cursor) ([]cursorRow, error) {

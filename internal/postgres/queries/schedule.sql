@@ -25,17 +25,23 @@ WHERE b.current AND b.transition = 'start' AND b.deadline IS NOT NULL AND b.dead
 ORDER BY b.deadline, b.workspace_id
 LIMIT sqlc.arg(max_rows);
 
+-- name: ScheduleFailureTTL :one
+-- The shortest time that a template lets a failed start be, in milliseconds; 0
+-- when all let it be for ever.
+SELECT coalesce(min(failure_ttl_ms), 0)::bigint AS ms FROM templates WHERE failure_ttl_ms > 0;
+
 -- name: ScheduleFailed :many
--- Workspaces whose start failed as long ago as their template lets it be.
+-- Workspaces whose start failed as long ago as their template lets it be, which
+-- is before the time since, for any template.
 SELECT w.id, b.failed_at::timestamptz AS at FROM workspace_builds b
 JOIN workspaces w ON w.id = b.workspace_id
 JOIN templates t ON t.id = w.template_id
 JOIN provisioner_jobs j ON j.id = b.job_id
-WHERE b.current AND b.transition = 'start' AND b.failed_at IS NOT NULL AND b.failed_at <= sqlc.arg(now)::timestamptz
+JOIN users u ON u.id = w.owner_id AND NOT u.is_system
+WHERE b.current AND b.transition = 'start' AND b.failed_at IS NOT NULL AND b.failed_at <= sqlc.arg(since)::timestamptz
     AND (b.failed_at, b.workspace_id) > (sqlc.arg(after)::timestamptz, sqlc.arg(after_id)::uuid)
     AND t.failure_ttl_ms > 0 AND b.failed_at <= (sqlc.arg(now)::timestamptz) - t.failure_ttl_ms * interval '1 millisecond'
-    AND j.status = 'failed' AND NOT EXISTS (SELECT FROM users u WHERE u.id = w.owner_id AND u.is_system)
-    AND w.deleted_at IS NULL AND (w.retry_at IS NULL OR w.retry_at <= sqlc.arg(now)::timestamptz)
+    AND j.status = 'failed' AND w.deleted_at IS NULL AND (w.retry_at IS NULL OR w.retry_at <= sqlc.arg(now)::timestamptz)
 ORDER BY b.failed_at, b.workspace_id
 LIMIT sqlc.arg(max_rows);
 
@@ -46,11 +52,11 @@ SELECT id, time_til_dormant_ms FROM templates WHERE time_til_dormant_ms > 0 ORDE
 -- name: ScheduleUnused :many
 -- Workspaces of a template that nobody used since then.
 SELECT w.id, w.last_used_day FROM workspaces w
+JOIN users u ON u.id = w.owner_id AND NOT u.is_system
 WHERE w.template_id = sqlc.arg(template_id) AND w.deleted_at IS NULL AND w.dormant_at IS NULL
     AND w.last_used_day <= ((sqlc.arg(since)::timestamptz) AT TIME ZONE 'UTC')::date - DATE '2000-01-01'
     AND (w.last_used_day, w.id) > (sqlc.arg(after_day)::integer, sqlc.arg(after_id)::uuid)
     AND w.last_used_at <= sqlc.arg(since)::timestamptz AND (w.retry_at IS NULL OR w.retry_at <= sqlc.arg(now)::timestamptz)
-    AND NOT EXISTS (SELECT FROM users u WHERE u.id = w.owner_id AND u.is_system)
 ORDER BY w.last_used_day, w.id
 LIMIT sqlc.arg(max_rows);
 

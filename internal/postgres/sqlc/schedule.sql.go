@@ -119,19 +119,20 @@ SELECT w.id, b.failed_at::timestamptz AS at FROM workspace_builds b
 JOIN workspaces w ON w.id = b.workspace_id
 JOIN templates t ON t.id = w.template_id
 JOIN provisioner_jobs j ON j.id = b.job_id
+JOIN users u ON u.id = w.owner_id AND NOT u.is_system
 WHERE b.current AND b.transition = 'start' AND b.failed_at IS NOT NULL AND b.failed_at <= $1::timestamptz
     AND (b.failed_at, b.workspace_id) > ($2::timestamptz, $3::uuid)
-    AND t.failure_ttl_ms > 0 AND b.failed_at <= ($1::timestamptz) - t.failure_ttl_ms * interval '1 millisecond'
-    AND j.status = 'failed' AND NOT EXISTS (SELECT FROM users u WHERE u.id = w.owner_id AND u.is_system)
-    AND w.deleted_at IS NULL AND (w.retry_at IS NULL OR w.retry_at <= $1::timestamptz)
+    AND t.failure_ttl_ms > 0 AND b.failed_at <= ($4::timestamptz) - t.failure_ttl_ms * interval '1 millisecond'
+    AND j.status = 'failed' AND w.deleted_at IS NULL AND (w.retry_at IS NULL OR w.retry_at <= $4::timestamptz)
 ORDER BY b.failed_at, b.workspace_id
-LIMIT $4
+LIMIT $5
 `
 
 type ScheduleFailedParams struct {
-	Now     time.Time
+	Since   time.Time
 	After   time.Time
 	AfterID uuid.UUID
+	Now     time.Time
 	MaxRows int32
 }
 
@@ -140,12 +141,14 @@ type ScheduleFailedRow struct {
 	At time.Time
 }
 
-// Workspaces whose start failed as long ago as their template lets it be.
+// Workspaces whose start failed as long ago as their template lets it be, which
+// is before the time since, for any template.
 func (q *Queries) ScheduleFailed(ctx context.Context, arg ScheduleFailedParams) ([]ScheduleFailedRow, error) {
 	rows, err := q.db.Query(ctx, scheduleFailed,
-		arg.Now,
+		arg.Since,
 		arg.After,
 		arg.AfterID,
+		arg.Now,
 		arg.MaxRows,
 	)
 	if err != nil {
@@ -164,6 +167,19 @@ func (q *Queries) ScheduleFailed(ctx context.Context, arg ScheduleFailedParams) 
 		return nil, err
 	}
 	return items, nil
+}
+
+const scheduleFailureTTL = `-- name: ScheduleFailureTTL :one
+SELECT coalesce(min(failure_ttl_ms), 0)::bigint AS ms FROM templates WHERE failure_ttl_ms > 0
+`
+
+// The shortest time that a template lets a failed start be, in milliseconds; 0
+// when all let it be for ever.
+func (q *Queries) ScheduleFailureTTL(ctx context.Context) (int64, error) {
+	row := q.db.QueryRow(ctx, scheduleFailureTTL)
+	var ms int64
+	err := row.Scan(&ms)
+	return ms, err
 }
 
 const scheduleLock = `-- name: ScheduleLock :one
@@ -449,11 +465,11 @@ func (q *Queries) ScheduleStops(ctx context.Context, arg ScheduleStopsParams) ([
 
 const scheduleUnused = `-- name: ScheduleUnused :many
 SELECT w.id, w.last_used_day FROM workspaces w
+JOIN users u ON u.id = w.owner_id AND NOT u.is_system
 WHERE w.template_id = $1 AND w.deleted_at IS NULL AND w.dormant_at IS NULL
     AND w.last_used_day <= (($2::timestamptz) AT TIME ZONE 'UTC')::date - DATE '2000-01-01'
     AND (w.last_used_day, w.id) > ($3::integer, $4::uuid)
     AND w.last_used_at <= $2::timestamptz AND (w.retry_at IS NULL OR w.retry_at <= $5::timestamptz)
-    AND NOT EXISTS (SELECT FROM users u WHERE u.id = w.owner_id AND u.is_system)
 ORDER BY w.last_used_day, w.id
 LIMIT $6
 `
