@@ -24,8 +24,9 @@
 //
 // In the files ${workspace_id}, ${workspace_name}, ${build_id}, ${owner},
 // ${owner_session_token}, ${access_url}, ${parameter.NAME} and
-// ${variable.NAME} stand for the build's values, and ${token} for a UUID made
-// of the build's id. README.md is the template's readme unless parse says
+// ${variable.NAME} stand for the build's values, ${prebuilt} for none, create or
+// claim, and ${token} for a UUID made of the build's id, or for the token of the
+// agent that is to run on. README.md is the template's readme unless parse says
 // otherwise.
 package echo
 
@@ -185,6 +186,10 @@ func (s *session) learn(m *provisioner.Metadata) {
 	s.values["owner_session_token"] = m.GetWorkspaceOwnerSessionToken()
 	s.values["access_url"] = m.GetCoderUrl()
 	s.values["token"] = uuid.NewSHA1(uuid.NameSpaceURL, []byte("echo:"+m.GetWorkspaceBuildId())).String()
+	if running := m.GetRunningAgentAuthTokens(); len(running) == 1 {
+		s.values["token"] = running[0].GetToken()
+	}
+	s.values["prebuilt"] = strings.ToLower(m.GetPrebuiltWorkspaceBuildStage().String())
 }
 
 func (s *session) unpack(archive []byte) error {

@@ -25,7 +25,10 @@ func (s *Service) keyOwner(ctx context.Context, actor access.Subject, ref string
 	if err != nil {
 		return u, err
 	}
-	return u, actor.Check(action, keyObject(u.ID))
+	if err := actor.Check(action, keyObject(u.ID)); err != nil || action != coder.RBACActionCreate {
+		return u, err
+	}
+	return u, nobodys(u)
 }
 
 // CreateToken makes an API token for a user and gives it, this once. A token

@@ -123,6 +123,9 @@ func (s *Service) changeMember(ctx context.Context, actor access.Subject, organi
 		if err != nil {
 			return err
 		}
+		if err := nobodys(u); err != nil {
+			return err
+		}
 		old, new, err := fn(q, o, u)
 		if err != nil {
 			return err

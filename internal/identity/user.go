@@ -82,7 +82,7 @@ func (s *Service) change(ctx context.Context, actor access.Subject, ref string, 
 		if old, err = q.UserByIDForUpdate(ctx, old.ID); err != nil {
 			return err
 		}
-		if err := protectOwner(actor, old); err != nil {
+		if err := protect(actor, old); err != nil {
 			return err
 		}
 		before, err := s.user(ctx, q, old)
@@ -215,7 +215,7 @@ func (s *Service) UpdatePassword(ctx context.Context, actor access.Subject, ref 
 	if err := actor.Check(coder.RBACActionUpdatePersonal, userObject(u.ID)); err != nil {
 		return err
 	}
-	if err := protectOwner(actor, u); err != nil {
+	if err := protect(actor, u); err != nil {
 		return err
 	}
 	if u.LoginType != string(coder.LoginTypePassword) {

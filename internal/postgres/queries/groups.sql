@@ -4,7 +4,7 @@
 -- name: Groups :many
 -- Groups that the viewer may see, with how many people are in them.
 SELECT sqlc.embed(g), o.name AS organization_name, o.display_name AS organization_display_name,
-    (SELECT count(*) FROM group_memberships m JOIN users u ON u.id = m.user_id AND u.deleted_at IS NULL WHERE m.group_id = g.id) AS members
+    (SELECT count(*) FROM group_memberships m JOIN users u ON u.id = m.user_id AND u.deleted_at IS NULL AND NOT u.is_system WHERE m.group_id = g.id) AS members
 FROM groups g JOIN organizations o ON o.id = g.organization_id AND o.deleted_at IS NULL
 WHERE (@see_all::boolean OR g.organization_id = ANY (@see_organizations::uuid[]))
     AND (sqlc.narg(see_ids)::uuid[] IS NULL OR g.id = ANY (sqlc.narg(see_ids)::uuid[]))
@@ -65,7 +65,7 @@ UPDATE organizations SET workspace_sharing_disabled = @disabled, updated_at = @n
 SELECT x.group_id, sqlc.embed(u)
 FROM (
     SELECT m.group_id, m.user_id, row_number() OVER (PARTITION BY m.group_id ORDER BY lower(p.username)) AS place
-    FROM group_memberships m JOIN users p ON p.id = m.user_id AND p.deleted_at IS NULL
+    FROM group_memberships m JOIN users p ON p.id = m.user_id AND p.deleted_at IS NULL AND NOT p.is_system
     WHERE m.group_id = ANY (@group_ids::uuid[])
         AND (@see_all::boolean OR m.organization_id = ANY (@see_organizations::uuid[]) OR m.user_id = @see_user::uuid)
 ) x JOIN users u ON u.id = x.user_id
@@ -75,7 +75,7 @@ ORDER BY x.group_id, lower(u.username);
 -- name: GroupMembersPage :many
 -- A page of the people of a group by name, with the count of all that match.
 SELECT sqlc.embed(u), count(*) OVER () AS count
-FROM group_memberships m JOIN users u ON u.id = m.user_id AND u.deleted_at IS NULL
+FROM group_memberships m JOIN users u ON u.id = m.user_id AND u.deleted_at IS NULL AND NOT u.is_system
 WHERE m.group_id = @group_id
     AND (@see_all::boolean OR m.organization_id = ANY (@see_organizations::uuid[]) OR m.user_id = @see_user::uuid)
     AND (@search::text = '' OR strpos(lower(u.username), lower(@search)) > 0 OR strpos(lower(u.email), lower(@search)) > 0

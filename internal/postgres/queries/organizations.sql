@@ -62,7 +62,7 @@ DELETE FROM organization_members WHERE organization_id = $1 AND user_id = $2;
 -- name: OrganizationMembers :many
 -- A page of an organization's members by name, with the count of all that match.
 SELECT sqlc.embed(m), u.username, u.name, u.email, u.avatar_url, u.roles AS site_roles, count(*) OVER () AS count
-FROM organization_members m JOIN users u ON u.id = m.user_id AND u.deleted_at IS NULL
+FROM organization_members m JOIN users u ON u.id = m.user_id AND u.deleted_at IS NULL AND NOT u.is_system
 WHERE m.organization_id = @organization_id
     AND (@see_all::boolean OR m.user_id = @see_id::uuid)
     AND (@user_id::uuid = '00000000-0000-0000-0000-000000000000' OR m.user_id = @user_id)

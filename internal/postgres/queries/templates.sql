@@ -19,7 +19,7 @@ INSERT INTO templates (
 -- name: TemplateByID :one
 SELECT sqlc.embed(t), u.username AS creator, o.name AS organization_name, o.display_name AS organization_display_name,
     o.icon AS organization_icon,
-    (SELECT count(DISTINCT w.owner_id) FROM workspaces w WHERE w.template_id = t.id AND w.deleted_at IS NULL) AS users
+    (SELECT count(DISTINCT w.owner_id) FROM workspaces w WHERE w.template_id = t.id AND w.deleted_at IS NULL AND w.owner_id <> '9d3c2a41-5e07-4b68-8f1d-707265626c64') AS users
 FROM templates t
 JOIN users u ON u.id = t.created_by
 JOIN organizations o ON o.id = t.organization_id
@@ -37,7 +37,7 @@ SELECT * FROM templates WHERE id = $1 AND deleted_at IS NULL FOR UPDATE;
 -- a search.
 SELECT sqlc.embed(t), u.username AS creator, o.name AS organization_name, o.display_name AS organization_display_name,
     o.icon AS organization_icon,
-    (SELECT count(DISTINCT w.owner_id) FROM workspaces w WHERE w.template_id = t.id AND w.deleted_at IS NULL) AS users
+    (SELECT count(DISTINCT w.owner_id) FROM workspaces w WHERE w.template_id = t.id AND w.deleted_at IS NULL AND w.owner_id <> '9d3c2a41-5e07-4b68-8f1d-707265626c64') AS users
 FROM templates t
 JOIN users u ON u.id = t.created_by
 JOIN organizations o ON o.id = t.organization_id
@@ -94,7 +94,8 @@ UPDATE templates SET active_version_id = $2, updated_at = $3 WHERE id = $1;
 UPDATE templates SET user_acl = @user_acl, group_acl = @group_acl, updated_at = @now WHERE id = @id;
 
 -- name: TemplateWorkspaceCount :one
-SELECT count(*) FROM workspaces WHERE template_id = $1 AND deleted_at IS NULL;
+-- How many workspaces people have of a template; those built ahead go with it.
+SELECT count(*) FROM workspaces WHERE template_id = $1 AND deleted_at IS NULL AND owner_id <> '9d3c2a41-5e07-4b68-8f1d-707265626c64';
 
 -- name: TemplateDelete :exec
 UPDATE templates SET deleted_at = sqlc.arg(now)::timestamptz, updated_at = sqlc.arg(now)::timestamptz WHERE id = sqlc.arg(id);

@@ -239,7 +239,7 @@ const groupMembers = `-- name: GroupMembers :many
 SELECT x.group_id, u.id, u.email, u.username, u.name, u.avatar_url, u.password_hash, u.login_type, u.status, u.roles, u.theme, u.terminal_font, u.task_alert_dismissed, u.ssh_public_key, u.ssh_private_key, u.ssh_key_updated_at, u.is_system, u.created_at, u.updated_at, u.last_seen_at, u.deleted_at, u.quiet_hours
 FROM (
     SELECT m.group_id, m.user_id, row_number() OVER (PARTITION BY m.group_id ORDER BY lower(p.username)) AS place
-    FROM group_memberships m JOIN users p ON p.id = m.user_id AND p.deleted_at IS NULL
+    FROM group_memberships m JOIN users p ON p.id = m.user_id AND p.deleted_at IS NULL AND NOT p.is_system
     WHERE m.group_id = ANY ($1::uuid[])
         AND ($2::boolean OR m.organization_id = ANY ($3::uuid[]) OR m.user_id = $4::uuid)
 ) x JOIN users u ON u.id = x.user_id
@@ -313,7 +313,7 @@ func (q *Queries) GroupMembers(ctx context.Context, arg GroupMembersParams) ([]G
 
 const groupMembersPage = `-- name: GroupMembersPage :many
 SELECT u.id, u.email, u.username, u.name, u.avatar_url, u.password_hash, u.login_type, u.status, u.roles, u.theme, u.terminal_font, u.task_alert_dismissed, u.ssh_public_key, u.ssh_private_key, u.ssh_key_updated_at, u.is_system, u.created_at, u.updated_at, u.last_seen_at, u.deleted_at, u.quiet_hours, count(*) OVER () AS count
-FROM group_memberships m JOIN users u ON u.id = m.user_id AND u.deleted_at IS NULL
+FROM group_memberships m JOIN users u ON u.id = m.user_id AND u.deleted_at IS NULL AND NOT u.is_system
 WHERE m.group_id = $1
     AND ($2::boolean OR m.organization_id = ANY ($3::uuid[]) OR m.user_id = $4::uuid)
     AND ($5::text = '' OR strpos(lower(u.username), lower($5)) > 0 OR strpos(lower(u.email), lower($5)) > 0
@@ -442,7 +442,7 @@ func (q *Queries) GroupUpdate(ctx context.Context, arg GroupUpdateParams) error 
 const groups = `-- name: Groups :many
 
 SELECT g.id, g.organization_id, g.name, g.display_name, g.avatar_url, g.quota_allowance, g.source, g.created_at, g.updated_at, o.name AS organization_name, o.display_name AS organization_display_name,
-    (SELECT count(*) FROM group_memberships m JOIN users u ON u.id = m.user_id AND u.deleted_at IS NULL WHERE m.group_id = g.id) AS members
+    (SELECT count(*) FROM group_memberships m JOIN users u ON u.id = m.user_id AND u.deleted_at IS NULL AND NOT u.is_system WHERE m.group_id = g.id) AS members
 FROM groups g JOIN organizations o ON o.id = g.organization_id AND o.deleted_at IS NULL
 WHERE ($1::boolean OR g.organization_id = ANY ($2::uuid[]))
     AND ($3::uuid[] IS NULL OR g.id = ANY ($3::uuid[]))

@@ -235,7 +235,7 @@ func (q *Queries) OrganizationMemberForUpdate(ctx context.Context, organizationI
 
 const organizationMembers = `-- name: OrganizationMembers :many
 SELECT m.organization_id, m.user_id, m.roles, m.created_at, m.updated_at, u.username, u.name, u.email, u.avatar_url, u.roles AS site_roles, count(*) OVER () AS count
-FROM organization_members m JOIN users u ON u.id = m.user_id AND u.deleted_at IS NULL
+FROM organization_members m JOIN users u ON u.id = m.user_id AND u.deleted_at IS NULL AND NOT u.is_system
 WHERE m.organization_id = $1
     AND ($2::boolean OR m.user_id = $3::uuid)
     AND ($4::uuid = '00000000-0000-0000-0000-000000000000' OR m.user_id = $4)
