@@ -68,7 +68,7 @@ type WorkspaceAgentDevcontainerAgent struct {
 type WorkspaceAgentListContainersResponse struct {
 	Containers    []WorkspaceAgentContainer    `json:"containers"`
 	Devcontainers []WorkspaceAgentDevcontainer `json:"devcontainers"`
-	Warnings      []string                     `json:"warnings,omitempty"`
+	Warnings      []string                     `json:"warnings"`
 }
 
 // DeclaredDevcontainer is a dev container of a template's coder_devcontainer,

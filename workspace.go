@@ -91,13 +91,14 @@ func NewWorkspaceStatus(transition WorkspaceTransition, job ProvisionerJobStatus
 	return WorkspaceStatusFailed
 }
 
-// NewWorkspaceHealth gathers the health of a workspace from its agents;
-// without agents it is healthy. (WS-26)
+// NewWorkspaceHealth gathers the health of a workspace from the agents that its
+// build made, which those of dev containers did not; without agents it is healthy.
+// (WS-26)
 func NewWorkspaceHealth(resources []WorkspaceResource) WorkspaceHealth {
 	h := WorkspaceHealth{Healthy: true, FailingAgents: []string{}}
 	for _, r := range resources {
 		for _, a := range r.Agents {
-			if !a.Health.Healthy {
+			if !a.Health.Healthy && a.ParentID == nil {
 				h.Healthy = false
 				h.FailingAgents = append(h.FailingAgents, a.ID.String())
 			}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -128,6 +129,12 @@ func (s *Service) Find(ctx context.Context, n Name) (Target, error) {
 	apps, err := s.c.Store.AppBySlug(ctx, ids, n.App)
 	if err != nil {
 		return Target{}, err
+	}
+	if n.Agent == "" { // those of dev containers are named by who means them, unless there is no other
+		agents = only(agents, func(a sqlc.AppAgentsRow) bool { return a.ParentID == nil || len(apps) == 1 })
+		apps = only(apps, func(p sqlc.WorkspaceApp) bool {
+			return slices.ContainsFunc(agents, func(a sqlc.AppAgentsRow) bool { return a.ID == p.AgentID })
+		})
 	}
 	port, https, isPort := n.Port()
 	switch {

@@ -262,7 +262,7 @@ func (s *Set) List(ctx context.Context, labels []string) coder.WorkspaceAgentLis
 // Snapshot gives the containers that have all the labels, key=value or a key each,
 // and all dev containers, as they are known.
 func (s *Set) Snapshot(labels []string) coder.WorkspaceAgentListContainersResponse {
-	out := coder.WorkspaceAgentListContainersResponse{Containers: []coder.WorkspaceAgentContainer{}, Devcontainers: []coder.WorkspaceAgentDevcontainer{}}
+	out := coder.WorkspaceAgentListContainersResponse{Containers: []coder.WorkspaceAgentContainer{}, Devcontainers: []coder.WorkspaceAgentDevcontainer{}, Warnings: []string{}}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, c := range s.containers {

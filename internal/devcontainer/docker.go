@@ -137,7 +137,7 @@ func (t tools) remove(ctx context.Context, c coder.WorkspaceAgentContainer) erro
 			}
 		}
 	}
-	_, err := t.run(ctx, questionTimeout, nil, docker, append([]string{"rm", "--force"}, ids...)...)
+	_, err := t.run(ctx, removeTimeout, nil, docker, append([]string{"rm", "--force"}, ids...)...)
 	if err != nil && strings.Contains(err.Error(), "No such container") {
 		return nil
 	}

@@ -23,7 +23,8 @@ const (
 
 // Bounds of what programs do.
 const (
-	questionTimeout = 30 * time.Second // of a question to Docker
+	questionTimeout = 10 * time.Second // of a question to Docker
+	removeTimeout   = 45 * time.Second // of removing containers
 	configTimeout   = 2 * time.Minute  // of reading a configuration
 	putTimeout      = 5 * time.Minute  // of copying the agent
 	outputLimit     = 16 << 20         // bytes of an answer

@@ -23,7 +23,7 @@ func (a *API) agentRoutes() []Route {
 		return nil
 	}
 	const read, res = coder.RBACActionRead, coder.RBACResourceWorkspace
-	return []Route{
+	return append(a.containerRoutes(), []Route{
 		{Method: "GET", Path: "/workspaceagents/{workspaceagent}", Summary: "Get an agent", Action: read, Resource: res, Out: coder.WorkspaceAgent{}, Handler: a.getAgent},
 		{Method: "GET", Path: "/workspaceagents/{workspaceagent}/connection", Summary: "How to connect to an agent", Action: read, Resource: res, Out: agentConnection{}, Handler: a.getAgentConnection},
 		{Method: "GET", Path: "/workspaceagents/{workspaceagent}/listening-ports", Summary: "List the ports that something in a workspace listens on", Action: coder.RBACActionSSH, Resource: res, Out: coder.WorkspaceAgentListeningPortsResponse{}, Handler: a.getAgentListeningPorts},
@@ -32,7 +32,7 @@ func (a *API) agentRoutes() []Route {
 		{Method: "GET", Path: "/workspaceagents/{workspaceagent}/pty", Summary: "Open a terminal that can be come back to, by WebSocket", Action: coder.RBACActionSSH, Resource: res, Auth: AuthSelf, Status: http.StatusSwitchingProtocols, Handler: a.terminalToken(a.openPTY)},
 		{Method: "GET", Path: "/workspaceagents/{workspaceagent}/watch-metadata", Summary: "Watch the metadata of an agent by server-sent events", Action: read, Resource: res, Out: []coder.WorkspaceAgentMetadata{}, Handler: a.watchAgentMetadata(serveEvents)},
 		{Method: "GET", Path: "/workspaceagents/{workspaceagent}/watch-metadata-ws", Summary: "Watch the metadata of an agent", Action: read, Resource: res, Out: []coder.WorkspaceAgentMetadata{}, Handler: a.watchAgentMetadata(serveEventsWebSocket)},
-	}
+	}...)
 }
 
 func (a *API) getAgent(w http.ResponseWriter, r *http.Request) error {

@@ -111,8 +111,10 @@ func pickAgent(w coder.Workspace, name string) (coder.WorkspaceAgent, error) {
 			if agent.Name == name {
 				return agent, nil
 			}
-			all = append(all, agent)
 			names = append(names, agent.Name)
+			if agent.ParentID == nil { // those of dev containers are named by who means them
+				all = append(all, agent)
+			}
 		}
 	}
 	slices.Sort(names)

@@ -24,7 +24,7 @@ func showResources(a *app.Run, w coder.Workspace, details bool) error {
 				mark = "└─ "
 			}
 			access := "coder ssh " + w.Name
-			if agentCount(w) > 1 {
+			if agentCount(w) > 1 || agent.ParentID != nil {
 				access += "." + agent.Name
 			}
 			rows = append(rows, []string{mark + agent.Name, agentState(agent), access})
@@ -50,10 +50,15 @@ func showResources(a *app.Run, w coder.Workspace, details bool) error {
 	return terminal.Table(a.Stdout, p, []string{"RESOURCE", "STATUS", "ACCESS"}, rows)
 }
 
+// agentCount counts the agents that a build made; those of dev containers came later.
 func agentCount(w coder.Workspace) int {
 	n := 0
 	for _, r := range w.LatestBuild.Resources {
-		n += len(r.Agents)
+		for _, agent := range r.Agents {
+			if agent.ParentID == nil {
+				n++
+			}
+		}
 	}
 	return n
 }

@@ -36,7 +36,7 @@ WHERE lower(u.username) = lower(sqlc.arg(owner)) AND u.deleted_at IS NULL
     AND lower(w.name) = lower(sqlc.arg(name)) AND w.deleted_at IS NULL;
 
 -- name: AppAgents :many
-SELECT a.id, a.name, a.created_at, a.first_connected_at, a.last_connected_at, a.disconnected_at, a.connection_timeout_seconds, a.lifecycle_state
+SELECT a.id, a.parent_id, a.name, a.created_at, a.first_connected_at, a.last_connected_at, a.disconnected_at, a.connection_timeout_seconds, a.lifecycle_state
 FROM workspace_agents a
 JOIN workspace_resources r ON r.id = a.resource_id
 WHERE r.job_id = $1

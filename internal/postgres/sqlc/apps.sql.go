@@ -47,7 +47,7 @@ func (q *Queries) AppAgentNames(ctx context.Context, workspaceID uuid.UUID) ([]s
 }
 
 const appAgents = `-- name: AppAgents :many
-SELECT a.id, a.name, a.created_at, a.first_connected_at, a.last_connected_at, a.disconnected_at, a.connection_timeout_seconds, a.lifecycle_state
+SELECT a.id, a.parent_id, a.name, a.created_at, a.first_connected_at, a.last_connected_at, a.disconnected_at, a.connection_timeout_seconds, a.lifecycle_state
 FROM workspace_agents a
 JOIN workspace_resources r ON r.id = a.resource_id
 WHERE r.job_id = $1
@@ -56,6 +56,7 @@ ORDER BY a.position, a.name, a.id
 
 type AppAgentsRow struct {
 	ID                       uuid.UUID
+	ParentID                 *uuid.UUID
 	Name                     string
 	CreatedAt                time.Time
 	FirstConnectedAt         *time.Time
@@ -76,6 +77,7 @@ func (q *Queries) AppAgents(ctx context.Context, jobID uuid.UUID) ([]AppAgentsRo
 		var i AppAgentsRow
 		if err := rows.Scan(
 			&i.ID,
+			&i.ParentID,
 			&i.Name,
 			&i.CreatedAt,
 			&i.FirstConnectedAt,

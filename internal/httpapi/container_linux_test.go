@@ -1,0 +1,137 @@
+package httpapi_test
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/api/provisioner"
+	"github.com/seed-2a7f8fe7/coder/client"
+	"github.com/seed-2a7f8fe7/coder/internal/agent"
+	"github.com/seed-2a7f8fe7/coder/internal/agentapi"
+	"github.com/seed-2a7f8fe7/coder/internal/agenttest"
+	"github.com/seed-2a7f8fe7/coder/internal/cli/inside"
+	"github.com/seed-2a7f8fe7/coder/internal/httpapi"
+	"github.com/seed-2a7f8fe7/coder/internal/identity"
+)
+
+// TestMain lets the test binary be docker, and the agent in a container.
+func TestMain(m *testing.M) {
+	agenttest.DockerProgram()
+	if len(os.Args) > 1 && os.Args[1] == "agent" {
+		os.Exit(inside.Main(context.Background(), os.Args, os.Stdin, os.Stdout, os.Stderr, os.Environ()))
+	}
+	os.Exit(m.Run())
+}
+
+// Containers are listed, watched, brought up anew and removed through the API, by
+// who may use SSH there.
+func TestContainers(t *testing.T) {
+	h, d := agenttest.New(t), agenttest.NewDocker(t)
+	people := identity.New(identity.Config{Store: h.Store, Hub: h.Hub, Log: slog.New(slog.DiscardHandler)})
+	agents := agentapi.New(agentapi.Config{Presence: h.Presence, Board: h.Board, Authority: h.Authority})
+	srv := httptest.NewServer(httpapi.New(httpapi.Config{Identity: people, Presence: h.Presence, AgentHTTP: agents.AgentHTTP}).Handler())
+	t.Cleanup(srv.Close)
+	owner, stranger := client.New(parsed(t, srv.URL)), client.New(parsed(t, srv.URL))
+	for c, who := range map[*client.Client]string{owner: "owner", stranger: "stranger"} {
+		subject := h.Owner
+		if who == "stranger" {
+			subject = h.Stranger
+		}
+		key, err := people.CreateToken(t.Context(), subject, "me", coder.CreateTokenRequest{})
+		must(t, err)
+		c.SessionToken = key.Key
+	}
+	u, _ := h.Serve("")
+	folder := d.Folder("app", `{}`)
+	a := h.Workspace("ws", func(p *provisioner.Agent) {
+		p.Devcontainers = []*provisioner.Devcontainer{{Name: "app", WorkspaceFolder: folder}}
+	})
+	if _, err := owner.WorkspaceAgentContainers(t.Context(), a.ID, nil); !coder.Is(err, coder.CodeInvalid) {
+		t.Errorf("of an agent that is not there: %v", err)
+	}
+	ag, err := agent.New(agent.Config{
+		URL: u, Token: a.Token, LogDir: t.TempDir(), Log: slog.New(slog.DiscardHandler), Devcontainers: true,
+		Env: append(append(os.Environ(), d.Env()...), "HOME="+t.TempDir()),
+	})
+	must(t, err)
+	must(t, ag.Start(t.Context()))
+	t.Cleanup(func() {
+		end, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+		defer cancel()
+		must(t, ag.Stop(end))
+	})
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	for !h.Board.Holds(a.ID) && ctx.Err() == nil {
+		time.Sleep(10 * time.Millisecond)
+	}
+	watch, err := owner.Dial(ctx, "/workspaceagents/"+a.ID.String()+"/containers/watch", url.Values{})
+	must(t, err)
+	defer watch.CloseNow()
+	await := func(what string, ok func(coder.WorkspaceAgentDevcontainer) bool) (dc coder.WorkspaceAgentDevcontainer) {
+		t.Helper()
+		for {
+			_, b, err := watch.Read(ctx)
+			if err != nil {
+				t.Fatalf("%s: %v", what, err)
+			}
+			var all coder.WorkspaceAgentListContainersResponse
+			must(t, json.Unmarshal(b, &all))
+			if len(all.Devcontainers) != 1 {
+				t.Fatalf("%s: %s", what, b)
+			}
+			if dc = all.Devcontainers[0]; ok(dc) {
+				return dc
+			}
+		}
+	}
+	running := func(dc coder.WorkspaceAgentDevcontainer) bool {
+		return dc.Status == coder.WorkspaceAgentDevcontainerStatusRunning && dc.Agent != nil
+	}
+	first := await("it runs", running)
+	all, err := owner.WorkspaceAgentContainers(t.Context(), a.ID, []string{"devcontainer.local_folder=" + folder})
+	if err != nil || len(all.Containers) != 1 || all.Containers[0].Ports[1].HostPort != 8080 || all.Containers[0].Volumes["/a"] != "/b" || all.Warnings == nil {
+		t.Errorf("%v: %+v", err, all)
+	}
+	if _, err := stranger.WorkspaceAgentContainers(t.Context(), a.ID, nil); !coder.Is(err, coder.CodeNotFound) {
+		t.Errorf("a stranger: %v", err)
+	}
+	if err := stranger.DeleteWorkspaceAgentDevcontainer(t.Context(), a.ID, first.ID); !coder.Is(err, coder.CodeNotFound) {
+		t.Errorf("a stranger: %v", err)
+	}
+	must(t, owner.RecreateWorkspaceAgentDevcontainer(t.Context(), a.ID, first.ID))
+	second := await("it runs anew", func(dc coder.WorkspaceAgentDevcontainer) bool {
+		return running(dc) && dc.Container.ID != first.Container.ID
+	})
+	_, err = owner.WorkspaceAgentContainers(t.Context(), second.Agent.ID, nil)
+	if !coder.Is(err, coder.CodeForbidden, coder.CodeInvalid) { // it may not have connected yet
+		t.Errorf("of the agent in it: %v", err)
+	}
+	must(t, owner.DeleteWorkspaceAgentDevcontainer(t.Context(), a.ID, first.ID))
+	await("it is stopped", func(dc coder.WorkspaceAgentDevcontainer) bool {
+		return dc.Status == coder.WorkspaceAgentDevcontainerStatusStopped && dc.Container == nil
+	})
+	for _, err := range []error{
+		owner.RecreateWorkspaceAgentDevcontainer(t.Context(), a.ID, uuid.New()), owner.DeleteWorkspaceAgentDevcontainer(t.Context(), a.ID, uuid.New()),
+	} {
+		if !coder.Is(err, coder.CodeNotFound) {
+			t.Errorf("one that is not there: %v", err)
+		}
+	}
+}
+
+func parsed(t *testing.T, raw string) *url.URL {
+	t.Helper()
+	u, err := url.Parse(raw)
+	must(t, err)
+	return u
+}
