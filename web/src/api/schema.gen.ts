@@ -3151,6 +3151,69 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v2/prebuilds/settings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Whether prebuilt workspaces are looked after */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["PrebuildsSettings"];
+                    };
+                };
+            };
+        };
+        /**
+         * Pause that, or go on with it
+         * @description The answer is 304 when nothing is different.
+         */
+        put: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["PrebuildsSettings"];
+                };
+            };
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["PrebuildsSettings"];
+                    };
+                };
+            };
+        };
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v2/provisionerkeys/{provisionerkey}": {
         parameters: {
             query?: never;
@@ -3743,6 +3806,47 @@ export interface paths {
         };
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/templates/{template}/prebuilds/invalidate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Have a template's prebuilt workspaces made anew
+         * @description Those that people took stay as they are.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    template: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["InvalidatePresetsResponse"];
+                    };
+                };
+            };
+        };
         delete?: never;
         options?: never;
         head?: never;
@@ -6582,6 +6686,158 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v2/workspaceagents/{workspaceagent}/containers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the containers and dev containers of an agent */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    workspaceagent: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["WorkspaceAgentListContainersResponse"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/workspaceagents/{workspaceagent}/containers/devcontainers/{devcontainer}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Remove the container of a dev container */
+        delete: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    devcontainer: string;
+                    workspaceagent: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success */
+                204: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/workspaceagents/{workspaceagent}/containers/devcontainers/{devcontainer}/recreate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Bring up a dev container, in place of the one there is */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    devcontainer: string;
+                    workspaceagent: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success */
+                202: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Response"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/workspaceagents/{workspaceagent}/containers/watch": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Watch them, by WebSocket */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    workspaceagent: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["WorkspaceAgentListContainersResponse"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v2/workspaceagents/{workspaceagent}/listening-ports": {
         parameters: {
             query?: never;
@@ -7245,6 +7501,46 @@ export interface paths {
         };
         trace?: never;
     };
+    "/api/v2/workspaceproxies/me/app": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Where the address of an app leads, for a proxy */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["AppRequest"];
+                };
+            };
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["AppTarget"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v2/workspaceproxies/me/app-stats": {
         parameters: {
             query?: never;
@@ -7360,6 +7656,59 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v2/workspaceproxies/me/hold": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Hear by WebSocket when a visit at a proxy has to end */
+        get: {
+            parameters: {
+                query?: {
+                    /** @description path or subdomain. */
+                    access_method?: string;
+                    /** @description The agent in it; may be empty. */
+                    agent?: string;
+                    /** @description The agent whose terminal it is, or else the app: */
+                    agent_id?: Record<string, never>;
+                    /** @description The slug or port in it. */
+                    app?: string;
+                    /** @description Where the visitor is. */
+                    client_ip?: string;
+                    /** @description Names the visitor's session; empty for somebody who is not signed in. */
+                    key_id?: string;
+                    /** @description The visitor. */
+                    user_id?: Record<string, never>;
+                    /** @description The owner in the app's address. */
+                    username?: string;
+                    /** @description The workspace in it. */
+                    workspace?: string;
+                };
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success */
+                101: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v2/workspaceproxies/me/issue-signed-app-token": {
         parameters: {
             query?: never;
@@ -7430,6 +7779,46 @@ export interface paths {
                     };
                     content: {
                         "application/json": components["schemas"]["RegisterWorkspaceProxyResponse"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/workspaceproxies/me/session": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Trade what a browser brought from the dashboard for a session at a proxy */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["ProxySessionRequest"];
+                };
+            };
+            responses: {
+                /** @description Success */
+                201: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ProxySession"];
                     };
                 };
             };
@@ -8439,6 +8828,43 @@ export interface components {
             /** Format: uuid */
             workspace_id: string;
         };
+        AppTarget: {
+            /** Format: uuid */
+            agent_id: string;
+            agent_name: string;
+            agent_status: components["schemas"]["WorkspaceAgentStatus"];
+            command: string;
+            cors_behavior: components["schemas"]["CORSBehavior"];
+            external: boolean;
+            health: components["schemas"]["WorkspaceAppHealth"];
+            /** Format: uuid */
+            owner_id: string;
+            owner_name: string;
+            /** @description 0 for an app */
+            port: number;
+            running: boolean;
+            sharing_level: components["schemas"]["WorkspaceAppSharingLevel"];
+            slug_or_port: string;
+            status: components["schemas"]["WorkspaceStatus"];
+            title: string;
+            url: string;
+            /** Format: uuid */
+            workspace_id: string;
+            workspace_name: string;
+        };
+        AppVisit: {
+            app: components["schemas"]["AppTarget"];
+            /** @description names the visitor's session */
+            key_id: string;
+            /** @description in place of the browser's; "" keeps that */
+            session: string;
+            /**
+             * Format: uuid
+             * @description zero for somebody who is not signed in
+             */
+            user_id: string;
+            username: string;
+        };
         archived: {
             archived_ids: string[];
             message: string;
@@ -9081,14 +9507,26 @@ export interface components {
         };
         /** @enum {string} */
         InsightsReportInterval: "day" | "week";
+        InvalidatedPreset: {
+            preset_name: string;
+            template_name: string;
+            template_version_name: string;
+        };
+        InvalidatePresetsResponse: {
+            invalidated: components["schemas"]["InvalidatedPreset"][];
+        };
         IssueAppTokenRequest: {
             app_hostname: string;
             app_path: string;
             app_query: string;
             app_request: components["schemas"]["AppRequest"];
+            client_ip?: string;
             path_app_base_url: string;
             /** @description "" for somebody who is not signed in */
             session_token: string;
+            user_agent?: string;
+            /** @description Visit asks for what is known of the visit beside the pass, also where there is none because the app cannot be reached now. ClientIP and UserAgent are then the visitor's. */
+            visit?: boolean;
         };
         IssueReconnectingPTYSignedTokenRequest: {
             /** Format: uuid */
@@ -9100,6 +9538,7 @@ export interface components {
         };
         IssueSignedAppTokenResponse: {
             signed_token_str: string;
+            visit?: components["schemas"]["AppVisit"] | null;
         };
         /** @enum {string} */
         JobErrorCode: "REQUIRED_TEMPLATE_VARIABLES";
@@ -9310,6 +9749,13 @@ export interface components {
             agent_id?: string;
             app_name?: string;
         };
+        PrebuildSchedule: {
+            cron: string;
+            instances: number;
+        };
+        PrebuildsSettings: {
+            reconciliation_paused: boolean;
+        };
         Preset: {
             default: boolean;
             description: string;
@@ -9319,10 +9765,21 @@ export interface components {
             id: string;
             name: string;
             parameters: components["schemas"]["PresetParameter"][];
+            /** @description Prebuilds is what DesiredPrebuildInstances leaves out: schedules, and how old prebuilt workspaces may become. Nil where none are kept. */
+            prebuilds?: components["schemas"]["PresetPrebuilds"] | null;
         };
         PresetParameter: {
             name: string;
             value: string;
+        };
+        PresetPrebuilds: {
+            /** @description Instances is how many at times that no schedule names. */
+            instances: number;
+            schedules?: components["schemas"]["PrebuildSchedule"][];
+            /** @description Timezone is that of Schedules, such as Europe/Lisbon. */
+            timezone?: string;
+            /** @description TTLSeconds is how old one may become before another takes its place; 0 for any age. */
+            ttl_seconds?: number;
         };
         PreviewParameter: {
             default_value: components["schemas"]["NullHCLString"];
@@ -9450,6 +9907,8 @@ export interface components {
             worker_name: string;
         };
         ProvisionerJobExplanation: {
+            /** @description builds that people asked for go first */
+            behind_people: boolean;
             daemons: components["schemas"]["ProvisionerRefusal"][];
             /** @description what a provisioner must run for it, such as terraform */
             engine: string;
@@ -9641,6 +10100,14 @@ export interface components {
         ProxyHealthReport: {
             errors: string[];
             warnings: string[];
+        };
+        ProxySession: {
+            session: string;
+        };
+        ProxySessionRequest: {
+            host: string;
+            state: string;
+            ticket: string;
         };
         /** @enum {string} */
         ProxyStatus: "unregistered" | "unreachable" | "unhealthy" | "ok";
@@ -10452,12 +10919,62 @@ export interface components {
             updated_at: string;
             version: string;
         };
+        WorkspaceAgentContainer: {
+            /** Format: date-time */
+            created_at: string;
+            id: string;
+            image: string;
+            labels: {
+                [key: string]: string;
+            };
+            name: string;
+            ports: components["schemas"]["WorkspaceAgentContainerPort"][];
+            running: boolean;
+            status: string;
+            /** @description path in the container by path on the host */
+            volumes: {
+                [key: string]: string;
+            };
+        };
+        WorkspaceAgentContainerPort: {
+            host_ip?: string;
+            host_port?: number;
+            network: string;
+            port: number;
+        };
+        WorkspaceAgentDevcontainer: {
+            agent?: components["schemas"]["WorkspaceAgentDevcontainerAgent"] | null;
+            config_path?: string;
+            container?: components["schemas"]["WorkspaceAgentContainer"] | null;
+            dirty: boolean;
+            error?: string;
+            /** Format: uuid */
+            id: string;
+            name: string;
+            status: components["schemas"]["WorkspaceAgentDevcontainerStatus"];
+            /** Format: uuid */
+            subagent_id?: string | null;
+            workspace_folder: string;
+        };
+        WorkspaceAgentDevcontainerAgent: {
+            directory: string;
+            /** Format: uuid */
+            id: string;
+            name: string;
+        };
+        /** @enum {string} */
+        WorkspaceAgentDevcontainerStatus: "deleting" | "error" | "running" | "starting" | "stopped" | "stopping";
         WorkspaceAgentHealth: {
             healthy: boolean;
             reason: string;
         };
         /** @enum {string} */
         WorkspaceAgentLifecycle: "created" | "off" | "ready" | "shutdown_error" | "shutdown_timeout" | "shutting_down" | "start_error" | "start_timeout" | "starting";
+        WorkspaceAgentListContainersResponse: {
+            containers: components["schemas"]["WorkspaceAgentContainer"][];
+            devcontainers: components["schemas"]["WorkspaceAgentDevcontainer"][];
+            warnings: string[];
+        };
         WorkspaceAgentListeningPort: {
             network: string;
             port: number;
