@@ -24,7 +24,7 @@ import (
 
 // Commands are the commands of this family.
 func Commands(a *app.Run) []*app.Command {
-	return []*app.Command{templatesCommand(a)}
+	return []*app.Command{templatesCommand(a), prebuildsCommand(a)}
 }
 
 func templatesCommand(a *app.Run) *app.Command {
