@@ -5,10 +5,10 @@ import { ApiError } from '../api/client';
 /** Shown where the address leads nowhere. */
 export function NotFound() {
   return (
-    <Center component="main" mih="60vh">
+    <Center component="main" mih="60vh" p="md">
       <Stack align="center" gap="xs">
         <Title order={1}>There is nothing here</Title>
-        <Text c="dimmed">The address is wrong, what it names is gone, or you may not see it.</Text>
+        <Text c="dimmed" ta="center">The address is wrong, what it names is gone, or you may not see it.</Text>
         <Button component="a" href="/workspaces" mt="md">
           Your workspaces
         </Button>

@@ -47,7 +47,7 @@ export default function Device() {
       <Refusal error={device.error ?? failure} />
       {device.data && !failure && (
         <>
-          <Text>
+          <Text style={{ overflowWrap: 'anywhere' }}>
             Type this code in at{' '}
             <Anchor href={device.data.verification_uri} target="_blank" rel="noreferrer">
               {device.data.verification_uri}

@@ -1,3 +1,4 @@
+import '@mantine/core/styles/NavLink.css';
 import { Box, Grid, NavLink, Paper, Text } from '@mantine/core';
 import { IconFile } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';

@@ -1,3 +1,5 @@
+import '@mantine/core/styles/Blockquote.css';
+import '@mantine/core/styles/Image.css';
 import '@mantine/core/styles/Typography.css';
 import { Anchor, Blockquote, Code, Image, Table, Text, Title, Typography } from '@mantine/core';
 import Markdown from 'react-markdown';

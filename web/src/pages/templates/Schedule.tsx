@@ -1,4 +1,4 @@
-import { Checkbox, Group, NumberInput, Select, Stack, Switch, Text, Title } from '@mantine/core';
+import { Checkbox, Group, NumberInput, Select, Stack, Switch, Title } from '@mantine/core';
 import { useState } from 'react';
 import { fieldError } from '../../parts/Refusal';
 import { SaveForm } from '../../parts/SaveForm';
@@ -38,6 +38,7 @@ const fields = (t: Template) => ({
 export default function Schedule({ t }: { t: Template }) {
   const { f, setF, base, conflict, begin } = useFields(t, fields);
   const [reset, setReset] = useState(false);
+  const [resetDormant, setResetDormant] = useState(false);
   const save = useSave(base, 'schedule', begin);
   const set = <K extends keyof typeof f>(k: K) => (v: (typeof f)[K]) => setF((old) => ({ ...old, [k]: v }));
   const submit = () =>
@@ -52,7 +53,9 @@ export default function Schedule({ t }: { t: Template }) {
       time_til_dormant_ms: times(f.dormant, day),
       time_til_dormant_autodelete_ms: times(f.remove, day),
       update_workspace_last_used_at: reset,
+      update_workspace_dormant_at: resetDormant,
     });
+  const remove = times(f.remove, day);
   const error = (field: string) => fieldError(save.error, field);
   return (
     <Stack maw={760}>
@@ -64,7 +67,7 @@ export default function Schedule({ t }: { t: Template }) {
         <NumberInput label="Stops after, in hours" description="Of a new workspace, unless its owner sets another. 0: it runs until somebody stops it." min={0} value={f.ttl} onChange={set('ttl')} error={error('default_ttl_ms')} />
         <NumberInput label="Activity puts the stop off by, in hours" description="0: it stops even while somebody works." min={0} value={f.bump} onChange={set('bump')} error={error('activity_bump_ms')} />
         <Switch label="Owners may set their own time to stop" checked={f.autostop} onChange={(e) => set('autostop')(e.currentTarget.checked)} />
-        <Days label="Has to stop on" description="Within the owner's quiet hours of these days, so that updates reach every workspace. None: never." value={f.stopDays} onChange={set('stopDays')} error={error('autostop_requirement')} />
+        <Days label="Has to stop on" description="When the owner's quiet hours of these days begin, whoever works then, so that updates reach every workspace. It counts from the next start. None: never." value={f.stopDays} onChange={set('stopDays')} error={error('autostop_requirement')} />
         {f.stopDays.length > 0 && (
           <Select
             label="How often"
@@ -83,15 +86,18 @@ export default function Schedule({ t }: { t: Template }) {
           Clean up
         </Title>
         <NumberInput label="A failed start is stopped after, in days" description="0: it stays as it is." min={0} value={f.failure} onChange={set('failure')} error={error('failure_ttl_ms')} />
-        <NumberInput label="Unused workspaces become dormant after, in days" description="Dormant ones are stopped; starting them wakes them. 0: never." min={0} value={f.dormant} onChange={set('dormant')} error={error('time_til_dormant_ms')} />
+        <NumberInput label="Unused workspaces become dormant after, in days" description="Dormant ones are stopped, and start again only when somebody wakes them. 0: never." min={0} value={f.dormant} onChange={set('dormant')} error={error('time_til_dormant_ms')} />
         <NumberInput label="Dormant workspaces are deleted after, in days" description="With everything in them. 0: never." min={0} value={f.remove} onChange={set('remove')} error={error('time_til_dormant_autodelete_ms')} />
         {times(f.dormant, day) !== t.time_til_dormant_ms && (
           <Checkbox label="Count from now on" description="Else workspaces that are long unused become dormant at once." checked={reset} onChange={(e) => setReset(e.currentTarget.checked)} />
         )}
-        {(times(f.remove, day) > 0 && t.time_til_dormant_autodelete_ms === 0) && (
-          <Text size="sm" c="red">
-            Workspaces that are dormant for longer will be deleted soon after you save, with everything in them.
-          </Text>
+        {remove > 0 && remove !== t.time_til_dormant_autodelete_ms && (
+          <Checkbox
+            label="Count for dormant ones from now on"
+            description="Else workspaces that are dormant for longer will be deleted soon after you save, with everything in them."
+            checked={resetDormant}
+            onChange={(e) => setResetDormant(e.currentTarget.checked)}
+          />
         )}
       </SaveForm>
     </Stack>

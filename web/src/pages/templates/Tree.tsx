@@ -1,3 +1,4 @@
+import '@mantine/core/styles/NavLink.css';
 import { ActionIcon, Button, Group, Menu, NavLink, Paper, Stack, Text, TextInput } from '@mantine/core';
 import { IconDotsVertical, IconFile, IconPlus } from '@tabler/icons-react';
 import { type FormEvent, useState } from 'react';
