@@ -7,6 +7,7 @@ import { Download } from '../../parts/Download';
 import { AgentLog } from '../../parts/Log';
 import { Moment } from '../../parts/time';
 import { Apps } from './Apps';
+import { Devcontainers } from './Devcontainers';
 import { External } from './External';
 import type { Agent, Rights, Workspace } from './data';
 
@@ -39,7 +40,7 @@ function State({ agent }: { agent: Agent }) {
 /** The agents of a workspace: their state, apps, metadata and logs. */
 export function Agents({ w, may, onPorts }: { w: Workspace; may: Rights; onPorts: () => void }) {
   const resources = w.latest_build.resources.filter((r) => !r.hide || (r.agents ?? []).length > 0);
-  const agents = resources.flatMap((r) => r.agents ?? []);
+  const agents = resources.flatMap((r) => r.agents ?? []).filter((a) => !a.parent_id); // those of dev containers are shown with them
   return (
     <Stack>
       {agents.map((a) => (
@@ -86,6 +87,7 @@ function AgentCard({ w, agent, may, onPorts }: { w: Workspace; agent: Agent; may
       <Group px="md" pb="md" gap="xs">
         <Apps w={w} agent={agent} may={may} onPorts={onPorts} />
       </Group>
+      <Devcontainers w={w} agent={agent} may={may} onPorts={onPorts} />
       {agent.status === 'connected' && <Metadata agent={agent} />}
       {agent.status !== 'connected' && may.update && isExternal(w, agent) && <External w={w} agent={agent} />}
       <Group px="md" pb="xs">

@@ -99,7 +99,7 @@ function Commands({ w, agent }: { w: Workspace; agent: Agent }) {
   const { data: config } = useQuery({ queryKey: ['ssh-config'], queryFn: () => api.get('/deployment/ssh') });
   return (
     <Stack gap="sm">
-      <Snippet label="With the coder command" text={`coder ssh ${target(w, agent, self?.id, agentsOf(w).length > 1)}`} />
+      <Snippet label="With the coder command" text={`coder ssh ${target(w, agent, self?.id, Boolean(agent.parent_id) || agentsOf(w).filter((a) => !a.parent_id).length > 1)}`} />
       <Snippet label="Once, for all other SSH clients" text="coder config-ssh" />
       {config && <Snippet label="From then on" text={`ssh ${sshHost(w, agent, config)}`} />}
     </Stack>

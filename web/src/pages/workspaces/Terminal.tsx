@@ -33,7 +33,7 @@ export default function Terminal() {
   const wanted = dotted ?? search.agent;
   const { data: w, error } = useQuery(workspaceQuery(owner, workspace));
   const agents = w ? agentsOf(w) : [];
-  const agent = agents.find((a) => a.name === wanted) ?? (wanted ? undefined : agents[0]);
+  const agent = agents.find((a) => a.name === wanted) ?? (wanted ? undefined : agents.find((a) => !a.parent_id));
   const app = agent?.apps.find((a) => a.slug === search.app);
   const [asked, setAsked] = useState<'run' | 'shell'>();
   useEffect(() => {
