@@ -105,6 +105,9 @@ func (s builds) afterwards(ctx context.Context, q *sqlc.Queries, w sqlc.Workspac
 		return err
 	}
 	if transition == coder.WorkspaceTransitionStart {
+		if b.Reason == string(coder.BuildReasonAutostart) {
+			return nil // which nobody may be there to use
+		}
 		return q.WorkspaceTouch(ctx, now, w.ID)
 	}
 	if transition == coder.WorkspaceTransitionDelete {
