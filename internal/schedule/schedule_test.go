@@ -312,6 +312,23 @@ func TestDormancy(t *testing.T) {
 	h.latest(rests, "3 delete dormancy succeeded")
 }
 
+// TestUnusedAutostart: to be started by its schedule day by day is no use.
+func TestUnusedAutostart(t *testing.T) {
+	h := open(t).fill()
+	h.exec(`UPDATE templates SET time_til_dormant_ms = 2 * 86400000`)
+	id := h.stopped(coder.CreateWorkspaceRequest{AutostartSchedule: ptr(nine)})
+	h.pass(24 * time.Hour)
+	h.tick()
+	h.finish()
+	h.latest(id, "3 start autostart succeeded")
+	h.pass(24 * time.Hour)
+	h.tick()
+	h.latest(id, "4 stop dormancy pending")
+	if h.get(id).NextStartAt != nil {
+		t.Error("a dormant workspace starts by itself")
+	}
+}
+
 // TestDeleteFails: it is tried again, later each time, but not within a day
 // more than a few times.
 func TestDeleteFails(t *testing.T) {

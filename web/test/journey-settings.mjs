@@ -96,6 +96,7 @@ const journeys = {
     await page.getByLabel('Unused workspaces become dormant after, in days').fill('30');
     await page.getByLabel('Dormant workspaces are deleted after, in days').fill('7');
     await shows('will be deleted soon after you save');
+    await page.getByLabel('Count for dormant ones from now on').check();
     await person.reads();
     await button('Save').click();
     await shows('Saved');

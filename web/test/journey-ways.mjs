@@ -228,6 +228,9 @@ const journeys = {
     await pick('Compared with', 'since #1');
     await shows('Neither version nor parameters.');
     await page.getByRole('link', { name: 'Back to the workspace' }).click();
+    await tab('Schedule').click();
+    await shows('At the latest'); // of what runs since the template has it stop
+    await person.reads();
 
     const w = await ask('/users/me/workspace/dev');
     await page.request.put(`/api/v2/workspaces/${w.id}/dormant`, { data: { dormant: true } });

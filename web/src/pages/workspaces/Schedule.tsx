@@ -172,7 +172,7 @@ function OfTemplate({ w, t }: { w: Workspace; t: Template }) {
         )}
       </>
     ),
-    t.activity_bump_ms > 0 && <>While somebody works in it, its stop is put off by {lasting(t.activity_bump_ms)}.</>,
+    t.activity_bump_ms > 0 && <>While somebody works in it, it stops {lasting(t.activity_bump_ms)} later at the earliest.</>,
     t.failure_ttl_ms > 0 && <>A start that failed is stopped after {lasting(t.failure_ttl_ms)}.</>,
     t.time_til_dormant_ms > 0 && <>Unused for {lasting(t.time_til_dormant_ms)} it becomes dormant.</>,
     t.time_til_dormant_autodelete_ms > 0 && <>Dormant for {lasting(t.time_til_dormant_autodelete_ms)} it is deleted, with everything in it.</>,

@@ -101,7 +101,7 @@ function Notices({ w }: { w: W }) {
       {w.dormant_at && (
         <Alert color="orange" title="This workspace is dormant" mb="md">
           It was not used since <Moment at={w.last_used_at} />. {w.deleting_at && <>It will be deleted <Moment at={w.deleting_at} />. </>}
-          Nothing of it runs, and everything in it that is kept is still there. Wake it to start it again.
+          It does not start by itself, and everything in it that is kept is still there. Wake it to start it again.
         </Alert>
       )}
     </>
