@@ -82,6 +82,7 @@ func TestScripts(t *testing.T) {
 			"eventually": cmdEventually,
 			"request":    cmdRequest,
 			"fill":       cmdFill,
+			"take":       cmdTake,
 		},
 	})
 }
@@ -149,7 +150,7 @@ func (p *processes) launch(ts *testscript.TestScript, name string, args []string
 func environ(ts *testscript.TestScript) []string {
 	var env []string
 	for _, k := range []string{"PATH", "HOME", "TZ", "SHELL", "TMPDIR", "WORK", "CODER_URL", "CODER_CONFIG_DIR", "CODER_CACHE_DIRECTORY",
-		"CODER_HTTP_ADDRESS", "CODER_SESSION_TOKEN", "CODER_PROVISIONER_DAEMON_KEY", "CODER_PROVISIONER_DAEMON_PSK"} {
+		"CODER_HTTP_ADDRESS", "CODER_SESSION_TOKEN", "CODER_PROVISIONER_DAEMON_KEY", "CODER_PROVISIONER_DAEMON_PSK", "CODER_PROXY_SESSION_TOKEN"} {
 		if v := ts.Getenv(k); v != "" {
 			env = append(env, k+"="+v)
 		}
@@ -337,6 +338,14 @@ func cmdFill(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	ts.Check(f.Truncate(n))
 	ts.Check(f.Close())
+}
+
+// take NAME FILE: sets a variable to what a file holds.
+func cmdTake(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: take NAME FILE")
+	}
+	ts.Setenv(args[0], strings.TrimSpace(ts.ReadFile(args[1])))
 }
 
 // pause waits between two looks at something outside of this process.

@@ -70,7 +70,7 @@ var pairs = map[string]map[string]string{
 	"internal/cli/inside":      {"internal/agent": "the agent it starts", "internal/gitauth": "what git asks", "internal/startup": "what sync asks", "internal/usage": "what stat shows"},
 	"internal/cli/provisioner": {"internal/provisionerd": "the provisioner it starts", "internal/terraform": "its engine", "internal/server": "the engines by name", "internal/telemetry": "its log and metrics"},
 	"internal/cli/remote":      {"internal/tunnel": "clients are a tunnel's other end"},
-	"internal/cli/serve":       {"internal/server": "the server it starts", "internal/telemetry": "its log"},
+	"internal/cli/serve":       {"internal/server": "the server it starts", "internal/wsproxy": "the proxy it starts", "internal/lifecycle": "what it starts", "internal/telemetry": "its log"},
 	"internal/cli/template":    {"internal/archive": "push and pull", "examples": "templates init"},
 	"cmd/coder-agent":          {"internal/cli/inside": "its commands"},
 	"cmd/coder-operator":       {"internal/operator": "the process it is", "internal/operator/aggregated": "the API server it can be", "internal/operator/serving": "that one's certificate"},

@@ -52,7 +52,7 @@ func rootCommand(a *app.Run) *app.Command {
 			{Text: "Make a workspace and open a shell in it", Line: "coder create --template docker dev && coder ssh dev"},
 		},
 		Subs: slices.Concat(
-			people.Commands(a), []*app.Command{a.VersionCommand(), a.CompletionCommand()}, template.Commands(a), workspace.Commands(a),
+			people.Commands(a), []*app.Command{people.ProxyCommand(a, serve.ProxyServerCommand(a)), a.VersionCommand(), a.CompletionCommand()}, template.Commands(a), workspace.Commands(a),
 			remote.Commands(a), serve.Commands(a), provisioner.Commands(a), inside.Commands(a),
 		),
 	}

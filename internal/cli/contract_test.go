@@ -43,6 +43,7 @@ var beyond = map[string]string{
 	"provisioner start --slot-memory":        "limits of a slot are our own",
 	"provisioner start --slot-cpus":          "limits of a slot are our own",
 	"wsproxy":                                "the contract has the endpoints of proxies, and lost the pages",
+	"wsproxy server":                         "the contract has the endpoints of proxies, and lost the pages",
 	"wsproxy create":                         "the contract has the endpoints of proxies, and lost the pages",
 	"wsproxy list":                           "the contract has the endpoints of proxies, and lost the pages",
 	"wsproxy edit":                           "the contract has the endpoints of proxies, and lost the pages",

@@ -163,7 +163,8 @@ func (p *Proxy) Start(ctx context.Context) error {
 		lifecycle.Named{Name: "registration", Service: &registration{p: p}},
 	)
 	if err := p.group.Start(ctx, services...); err != nil {
-		return errors.Join(err, ln.Close())
+		_ = ln.Close() // which it is already, unless something before it failed
+		return err
 	}
 	p.log.Info("the workspace proxy is ready", "access_url", p.accessURL.String(), "wildcard", p.hosts.String(), "url", ln.URL(), "primary", p.c.Primary.String(), "version", p.c.Version)
 	return nil

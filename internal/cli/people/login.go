@@ -25,7 +25,6 @@ func Commands(a *app.Run) []*app.Command {
 	return []*app.Command{
 		loginCommand(a), logoutCommand(a), whoamiCommand(a),
 		usersCommand(a), tokensCommand(a), organizationsCommand(a), groupsCommand(a), sharingCommand(a), featuresCommand(a), publickeyCommand(a),
-		wsproxyCommand(a),
 	}
 }
 

@@ -3,6 +3,7 @@ package people
 import (
 	"context"
 	"fmt"
+	"net/url"
 
 	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/client"
@@ -10,11 +11,13 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/cli/option"
 )
 
-func wsproxyCommand(a *app.Run) *app.Command {
+// ProxyCommand is all that is done with workspace proxies: what owners do, and
+// subs of other families.
+func ProxyCommand(a *app.Run, subs ...*app.Command) *app.Command {
 	return &app.Command{
 		Name: "wsproxy", Aliases: []string{"workspace-proxy"},
 		Short: "Manage workspace proxies: servers elsewhere that people reach workspaces through.",
-		Subs:  []*app.Command{wsproxyCreateCommand(a), wsproxyListCommand(a), wsproxyEditCommand(a), wsproxyTokenCommand(a), wsproxyDeleteCommand(a)},
+		Subs:  append(subs, wsproxyCreateCommand(a), wsproxyListCommand(a), wsproxyEditCommand(a), wsproxyTokenCommand(a), wsproxyDeleteCommand(a)),
 	}
 }
 
@@ -31,7 +34,7 @@ func (w *wsproxyWriter) options() []*option.Option {
 	}
 }
 
-func (w *wsproxyWriter) write(a *app.Run, p coder.WorkspaceProxyToken, what string) error {
+func (w *wsproxyWriter) write(a *app.Run, server *url.URL, p coder.WorkspaceProxyToken, what string) error {
 	var err error
 	switch {
 	case w.onlyToken:
@@ -39,7 +42,7 @@ func (w *wsproxyWriter) write(a *app.Run, p coder.WorkspaceProxyToken, what stri
 	case w.format == "json":
 		return app.WriteJSON(a.Stdout, p)
 	default:
-		_, err = fmt.Fprintf(a.Stdout, "%s workspace proxy %s. Its token is shown this once:\n\n%s\n\nThe proxy takes it from CODER_PROXY_SESSION_TOKEN.\n", what, p.Proxy.Name, p.Token)
+		_, err = fmt.Fprintf(a.Stdout, "%s workspace proxy %s. Its token is shown this once:\n\n%s\n\nRun the proxy with it: CODER_PROXY_SESSION_TOKEN=... coder wsproxy server --primary-access-url %s --access-url URL\n", what, p.Proxy.Name, p.Token, server)
 	}
 	return err
 }
@@ -67,7 +70,7 @@ func wsproxyCreateCommand(a *app.Run) *app.Command {
 			if err != nil {
 				return err
 			}
-			return w.write(a, p, "Made")
+			return w.write(a, c.URL, p, "Made")
 		},
 	}
 }
@@ -163,7 +166,7 @@ func wsproxyTokenCommand(a *app.Run) *app.Command {
 			if err != nil {
 				return err
 			}
-			return w.write(a, changed, "There is a new token of")
+			return w.write(a, c.URL, changed, "There is a new token of")
 		},
 	}
 }

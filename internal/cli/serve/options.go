@@ -45,7 +45,7 @@ func under(topic string, options ...*option.Option) []*option.Option {
 func serverOptions(a *app.Run, f *serverFlags) []*option.Option {
 	var all []*option.Option
 	all = append(all, networkOptions(&f.cfg)...)
-	all = append(all, tlsOptions(&f.cfg)...)
+	all = append(all, tlsOptions(&f.cfg.TLS)...)
 	all = append(all, databaseOptions(a, &f.cfg)...)
 	all = append(all, provisioningOptions(f)...)
 	all = append(all, sessionOptions(&f.cfg)...)
@@ -55,6 +55,7 @@ func serverOptions(a *app.Run, f *serverFlags) []*option.Option {
 	all = append(all, mailOptions(f)...)
 	all = append(all, retentionOptions(f)...)
 	all = append(all, observabilityOptions(f)...)
+	all = append(all, logOptions(&f.log)...)
 	all = append(all, appOptions(f)...)
 	all = append(all, under("Workspaces",
 		option.Bool(&f.cfg.AllowWorkspaceRenames, "allow-workspace-renames", "Let workspaces be renamed, which may lose data where a template names things after them.").Env("CODER_ALLOW_WORKSPACE_RENAMES").YAML("allowWorkspaceRenames").Def("false"),
@@ -115,15 +116,15 @@ func networkOptions(c *server.Config) []*option.Option {
 	)
 }
 
-func tlsOptions(c *server.Config) []*option.Option {
+func tlsOptions(c *server.TLS) []*option.Option {
 	return under("TLS",
-		option.Bool(&c.TLS.Enable, "tls-enable", "Answer HTTPS.").Env("CODER_TLS_ENABLE").YAML("networking.tls.enable"),
-		option.Address(&c.TLS.Address, "tls-address", "Address to answer HTTPS at.").Env("CODER_TLS_ADDRESS").YAML("networking.tls.address").Def("127.0.0.1:3443"),
-		option.List(&c.TLS.CertFiles, "tls-cert-file", "Certificates, chosen by the name that a client asks for.").Env("CODER_TLS_CERT_FILE").YAML("networking.tls.certFiles"),
-		option.List(&c.TLS.KeyFiles, "tls-key-file", "Keys of the certificates, in the same order.").Env("CODER_TLS_KEY_FILE").YAML("networking.tls.keyFiles"),
-		option.String(&c.TLS.ClientCAFile, "tls-client-ca-file", "Certificates of authorities to check clients with.").Env("CODER_TLS_CLIENT_CA_FILE").YAML("networking.tls.clientCAFile"),
-		option.String(&c.TLS.ClientAuth, "tls-client-auth", "Whether clients need a certificate: none, request, require-any, verify-if-given or require-and-verify.").Env("CODER_TLS_CLIENT_AUTH").YAML("networking.tls.clientAuth").Def("none"),
-		option.String(&c.TLS.MinVersion, "tls-min-version", "Oldest version to speak: tls10, tls11, tls12 or tls13.").Env("CODER_TLS_MIN_VERSION").YAML("networking.tls.minVersion").Def("tls12"),
+		option.Bool(&c.Enable, "tls-enable", "Answer HTTPS.").Env("CODER_TLS_ENABLE").YAML("networking.tls.enable"),
+		option.Address(&c.Address, "tls-address", "Address to answer HTTPS at.").Env("CODER_TLS_ADDRESS").YAML("networking.tls.address").Def("127.0.0.1:3443"),
+		option.List(&c.CertFiles, "tls-cert-file", "Certificates, chosen by the name that a client asks for.").Env("CODER_TLS_CERT_FILE").YAML("networking.tls.certFiles"),
+		option.List(&c.KeyFiles, "tls-key-file", "Keys of the certificates, in the same order.").Env("CODER_TLS_KEY_FILE").YAML("networking.tls.keyFiles"),
+		option.String(&c.ClientCAFile, "tls-client-ca-file", "Certificates of authorities to check clients with.").Env("CODER_TLS_CLIENT_CA_FILE").YAML("networking.tls.clientCAFile"),
+		option.String(&c.ClientAuth, "tls-client-auth", "Whether clients need a certificate: none, request, require-any, verify-if-given or require-and-verify.").Env("CODER_TLS_CLIENT_AUTH").YAML("networking.tls.clientAuth").Def("none"),
+		option.String(&c.MinVersion, "tls-min-version", "Oldest version to speak: tls10, tls11, tls12 or tls13.").Env("CODER_TLS_MIN_VERSION").YAML("networking.tls.minVersion").Def("tls12"),
 	)
 }
 
@@ -178,9 +179,14 @@ func observabilityOptions(f *serverFlags) []*option.Option {
 		option.Address(&c.PprofAddress, "pprof-address", "Address to show them at.").Env("CODER_PPROF_ADDRESS").YAML("introspection.pprof.address").Def("127.0.0.1:6060"),
 		option.Duration(&c.HealthRefresh, "health-check-refresh", "How long a health report holds.").Env("CODER_HEALTH_CHECK_REFRESH").YAML("introspection.healthcheck.refresh").Def("10m0s"),
 		option.Duration(&c.HealthThreshold, "health-check-threshold-database", "How slow the database may answer and still be healthy.").Env("CODER_HEALTH_CHECK_THRESHOLD_DATABASE").YAML("introspection.healthcheck.thresholdDatabase").Def("15ms"),
-		option.List(&f.log.Filter, "log-filter", "Let debug lines through of parts whose names match; .* for all.").Short("l").Env("CODER_LOG_FILTER").YAML("introspection.logging.filter"),
-		option.String(&f.log.Human, "log-human", "File for the log as text; \"\" for none.").Env("CODER_LOGGING_HUMAN").YAML("introspection.logging.humanPath").Def("/dev/stderr"),
-		option.String(&f.log.JSON, "log-json", "File for the log as JSON.").Env("CODER_LOGGING_JSON").YAML("introspection.logging.jsonPath"),
-		option.String(&f.log.Stackdriver, "log-stackdriver", "File for the log as Google Cloud reads it.").Env("CODER_LOGGING_STACKDRIVER").YAML("introspection.logging.stackdriverPath"),
+	)
+}
+
+func logOptions(c *telemetry.LogConfig) []*option.Option {
+	return under("Observability",
+		option.List(&c.Filter, "log-filter", "Let debug lines through of parts whose names match; .* for all.").Short("l").Env("CODER_LOG_FILTER").YAML("introspection.logging.filter"),
+		option.String(&c.Human, "log-human", "File for the log as text; \"\" for none.").Env("CODER_LOGGING_HUMAN").YAML("introspection.logging.humanPath").Def("/dev/stderr"),
+		option.String(&c.JSON, "log-json", "File for the log as JSON.").Env("CODER_LOGGING_JSON").YAML("introspection.logging.jsonPath"),
+		option.String(&c.Stackdriver, "log-stackdriver", "File for the log as Google Cloud reads it.").Env("CODER_LOGGING_STACKDRIVER").YAML("introspection.logging.stackdriverPath"),
 	)
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/cli/app"
 	"github.com/seed-2a7f8fe7/coder/internal/cli/later"
 	"github.com/seed-2a7f8fe7/coder/internal/cli/option"
+	"github.com/seed-2a7f8fe7/coder/internal/lifecycle"
 	"github.com/seed-2a7f8fe7/coder/internal/server"
 	"github.com/seed-2a7f8fe7/coder/internal/telemetry"
 )
@@ -108,6 +109,20 @@ func serve(ctx context.Context, a *app.Run, f *serverFlags, options []*option.Op
 	if err != nil {
 		return err
 	}
+	return run(ctx, a, s, log, func() string {
+		return fmt.Sprintf("The server is ready at %s. Sign in with: coder login %s\n", s.AccessURL(), s.AccessURL())
+	})
+}
+
+// process is what a command runs until it is stopped.
+type process interface {
+	lifecycle.Service
+	Failed() <-chan error
+}
+
+// run starts a process and waits for a signal, or until the process cannot go on;
+// ready is what to tell people once it runs.
+func run(ctx context.Context, a *app.Run, s process, log *slog.Logger, ready func() string) error {
 	stop := make(chan os.Signal, 2)
 	signal.Notify(stop, os.Interrupt, syscall.SIGTERM)
 	defer signal.Stop(stop)
@@ -127,12 +142,12 @@ func serve(ctx context.Context, a *app.Run, f *serverFlags, options []*option.Op
 		}
 		return s.Stop(ctx)
 	}
-	fmt.Fprintf(a.Stderr, "The server is ready at %s. Sign in with: coder login %s\n", s.AccessURL(), s.AccessURL())
-	return untilStopped(ctx, a, s, stop, log)
+	fmt.Fprint(a.Stderr, ready())
+	return untilStopped(ctx, s, stop, log)
 }
 
-// untilStopped waits for a signal and stops the server, at once at the second.
-func untilStopped(ctx context.Context, a *app.Run, s *server.Server, stop <-chan os.Signal, log *slog.Logger) error {
+// untilStopped waits for a signal and stops the process, at once at the second.
+func untilStopped(ctx context.Context, s process, stop <-chan os.Signal, log *slog.Logger) error {
 	var failed error
 	select {
 	case sig := <-stop:
