@@ -30,6 +30,7 @@ const (
 	upstreamUpdate = 5 * time.Second
 	silent         = 4 * time.Minute // then the job is given up here too; a server does so much sooner
 	endTimeout     = 2 * time.Minute // to report the end of a job
+	lastAnswer     = 5 * time.Second // for the answer to an update under way when the job ends
 	inlineModules  = 1 << 20         // module files up to this size go with the result
 )
 
@@ -119,8 +120,13 @@ func (r *reporter) add(source provisionerd.LogSource, level provisioner.LogLevel
 	}
 }
 
-// loop sends what is to be sent until ctx ends.
+// loop sends what is to be sent until ctx ends. What is under way then may still
+// be answered: if it were given up, its lines would be sent again, and be in the
+// log twice.
 func (r *reporter) loop(ctx context.Context) {
+	sending, give := context.WithCancel(context.WithoutCancel(ctx))
+	defer give()
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(lastAnswer, give) })()
 	idle := time.NewTimer(r.every)
 	defer idle.Stop()
 	for {
@@ -132,7 +138,7 @@ func (r *reporter) loop(ctx context.Context) {
 		case <-r.kick:
 			r.gather(ctx)
 		}
-		r.sendAndSee(ctx)
+		r.sendAndSee(sending)
 		idle.Reset(r.every)
 	}
 }

@@ -16,6 +16,7 @@ import (
 // deskConn is a server that takes what it is told of a job, or never answers.
 type deskConn struct {
 	hangs  bool
+	answer chan struct{} // not nil: what it has taken it answers only then
 	said   []string // the methods called
 	lines  []string
 	closed chan struct{}
@@ -30,6 +31,13 @@ func (d *deskConn) Invoke(ctx context.Context, rpc string, _ drpc.Encoding, in, 
 	if u, ok := in.(*provisionerd.UpdateJobRequest); ok {
 		for _, l := range u.Logs {
 			d.lines = append(d.lines, l.Output)
+		}
+		if d.answer != nil {
+			select {
+			case d.answer <- struct{}{}:
+			case <-ctx.Done():
+				return ctx.Err()
+			}
 		}
 	}
 	return nil
@@ -69,4 +77,45 @@ func TestLastLinesOfASlowServer(t *testing.T) {
 	if got := strings.Join(desk.lines, " "); got != "one two" {
 		t.Errorf("the lines are %q", got)
 	}
+}
+
+// Lines that are under way when the job ends are not sent twice.
+func TestLinesUnderWayAtTheEnd(t *testing.T) {
+	desk := &deskConn{answer: make(chan struct{}), closed: make(chan struct{})}
+	d, err := New(Config{Dial: func(context.Context) (drpc.Conn, error) { return desk, nil }, Engines: map[string]provisioner.Engine{"echo": nil}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := newReporter(d, &provisionerd.AcquiredJob{JobId: "job", Fence: 1, LeaseMilliseconds: 60_000}, func(error) {})
+	r.every = time.Hour
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	ended := make(chan struct{})
+	go func() { defer close(ended); r.loop(ctx) }()
+	for range flushLines { // which go at once
+		r.line(&provisioner.Log{Output: "one"})
+	}
+	for r.waiting() {
+		<-time.After(time.Millisecond)
+	}
+	stop()
+	select {
+	case <-desk.answer:
+	case <-ended: // it was given up
+	}
+	<-ended
+	desk.answer = nil
+	r.line(&provisioner.Log{Output: "two"})
+	if err := r.finish(&provisionerd.CompletedJob{JobId: "job"}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(desk.lines); n != flushLines+1 {
+		t.Errorf("%d lines were told, of %d", n, flushLines+1)
+	}
+}
+
+func (r *reporter) waiting() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.pending) > 0
 }
