@@ -237,10 +237,7 @@ func (s *Service) Beat(ctx context.Context) error {
 	for w, t := range used {
 		workspaces, at = append(workspaces, w), append(at, t)
 	}
-	if err := s.store.AgentTouchWorkspaces(ctx, workspaces, at); err != nil {
-		return err
-	}
-	return s.store.ScheduleBump(ctx, workspaces, at)
+	return s.store.ScheduleUse(ctx, workspaces, at)
 }
 
 // beat does so for some connections.

@@ -233,11 +233,7 @@ func (s *Service) PostWorkspaceUsage(ctx context.Context, actor access.Subject, 
 			return coder.Invalid("agent_id", "the workspace's latest build has no such agent")
 		}
 	}
-	now := s.now()
-	if err := s.Store.WorkspaceTouch(ctx, now, id); err != nil {
-		return err
-	}
-	return s.Store.ScheduleBump(ctx, []uuid.UUID{id}, []time.Time{now})
+	return s.Store.ScheduleUse(ctx, []uuid.UUID{id}, []time.Time{s.now()})
 }
 
 // ResolveAutostart says whether an automatic start would fail because the

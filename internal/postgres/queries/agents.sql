@@ -173,12 +173,6 @@ SELECT key, value, error, collected_at FROM workspace_agent_metadata WHERE agent
 INSERT INTO workspace_agent_script_timings (agent_id, script_id, started_at, ended_at, exit_code, stage, status)
 VALUES ($1, $2, $3, $4, $5, $6, $7);
 
--- name: AgentTouchWorkspaces :exec
--- Somebody works in the workspaces; at most one write in half a minute for each.
-UPDATE workspaces w SET last_used_at = used.at
-FROM (SELECT unnest(sqlc.arg(ids)::uuid[]) AS id, unnest(sqlc.arg(used_at)::timestamptz[]) AS at) used
-WHERE w.id = used.id AND w.last_used_at < used.at - interval '30 seconds';
-
 -- name: AgentGitSSHKey :one
 SELECT ssh_public_key, ssh_private_key FROM users WHERE id = $1;
 

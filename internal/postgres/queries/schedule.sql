@@ -92,16 +92,24 @@ UPDATE workspaces SET retries = 0, retry_at = NULL WHERE id = $1 AND (retries > 
 -- name: ScheduleBuildFailed :exec
 UPDATE workspace_builds SET failed_at = sqlc.arg(now)::timestamptz WHERE id = sqlc.arg(id);
 
--- name: ScheduleBump :exec
--- Somebody works in the workspaces: those that run stop later, by what their
--- templates say, but never beyond what they insist on. A deadline is written
--- once in a minute at most.
-UPDATE workspace_builds b SET deadline = least(used.at + t.activity_bump_ms * interval '1 millisecond', b.max_deadline)
-FROM (SELECT unnest(sqlc.arg(ids)::uuid[]) AS id, unnest(sqlc.arg(used_at)::timestamptz[]) AS at) used
-JOIN workspaces w ON w.id = used.id AND w.deleted_at IS NULL
-JOIN templates t ON t.id = w.template_id AND t.activity_bump_ms > 0
-WHERE b.id = w.latest_build_id AND b.transition = 'start'
-    AND b.deadline < least(used.at + t.activity_bump_ms * interval '1 millisecond', b.max_deadline) - interval '1 minute';
+-- name: ScheduleUse :exec
+-- Somebody works in the workspaces: they are in use, which is written at most
+-- once in half a minute for each, and those that run stop later, by what their
+-- templates say, but never beyond what they insist on. A deadline is written at
+-- most once in a minute.
+WITH used AS (
+    SELECT unnest(sqlc.arg(ids)::uuid[]) AS id, unnest(sqlc.arg(used_at)::timestamptz[]) AS at
+), later AS (
+    UPDATE workspace_builds b SET deadline = least(used.at + t.activity_bump_ms * interval '1 millisecond', b.max_deadline)
+    FROM used
+    JOIN workspaces w ON w.id = used.id AND w.deleted_at IS NULL
+    JOIN templates t ON t.id = w.template_id AND t.activity_bump_ms > 0
+    WHERE b.id = w.latest_build_id AND b.transition = 'start'
+        AND b.deadline < least(used.at + t.activity_bump_ms * interval '1 millisecond', b.max_deadline) - interval '1 minute'
+)
+UPDATE workspaces w SET last_used_at = used.at
+FROM used
+WHERE w.id = used.id AND w.last_used_at < used.at - interval '30 seconds';
 
 -- name: ScheduleOfTemplate :many
 -- Workspaces of a template that start by themselves.

@@ -703,18 +703,6 @@ func (q *Queries) AgentSetMonitors(ctx context.Context, resourceMonitors []coder
 	return err
 }
 
-const agentTouchWorkspaces = `-- name: AgentTouchWorkspaces :exec
-UPDATE workspaces w SET last_used_at = used.at
-FROM (SELECT unnest($1::uuid[]) AS id, unnest($2::timestamptz[]) AS at) used
-WHERE w.id = used.id AND w.last_used_at < used.at - interval '30 seconds'
-`
-
-// Somebody works in the workspaces; at most one write in half a minute for each.
-func (q *Queries) AgentTouchWorkspaces(ctx context.Context, ids []uuid.UUID, usedAt []time.Time) error {
-	_, err := q.db.Exec(ctx, agentTouchWorkspaces, ids, usedAt)
-	return err
-}
-
 const agentWatch = `-- name: AgentWatch :exec
 INSERT INTO agent_watches (agent_id, until) VALUES ($1, $2)
 ON CONFLICT (agent_id) DO UPDATE SET until = greatest(agent_watches.until, excluded.until)

@@ -21,23 +21,6 @@ func (q *Queries) ScheduleBuildFailed(ctx context.Context, now time.Time, iD uui
 	return err
 }
 
-const scheduleBump = `-- name: ScheduleBump :exec
-UPDATE workspace_builds b SET deadline = least(used.at + t.activity_bump_ms * interval '1 millisecond', b.max_deadline)
-FROM (SELECT unnest($1::uuid[]) AS id, unnest($2::timestamptz[]) AS at) used
-JOIN workspaces w ON w.id = used.id AND w.deleted_at IS NULL
-JOIN templates t ON t.id = w.template_id AND t.activity_bump_ms > 0
-WHERE b.id = w.latest_build_id AND b.transition = 'start'
-    AND b.deadline < least(used.at + t.activity_bump_ms * interval '1 millisecond', b.max_deadline) - interval '1 minute'
-`
-
-// Somebody works in the workspaces: those that run stop later, by what their
-// templates say, but never beyond what they insist on. A deadline is written
-// once in a minute at most.
-func (q *Queries) ScheduleBump(ctx context.Context, ids []uuid.UUID, usedAt []time.Time) error {
-	_, err := q.db.Exec(ctx, scheduleBump, ids, usedAt)
-	return err
-}
-
 const scheduleDeletes = `-- name: ScheduleDeletes :many
 SELECT w.id, w.deleting_at::timestamptz AS at FROM workspaces w
 WHERE w.deleting_at <= $1::timestamptz AND w.deleting_at IS NOT NULL AND w.deleted_at IS NULL AND (w.deleting_at, w.id) > ($2::timestamptz, $3::uuid)
@@ -514,4 +497,29 @@ func (q *Queries) ScheduleUnused(ctx context.Context, arg ScheduleUnusedParams) 
 		return nil, err
 	}
 	return items, nil
+}
+
+const scheduleUse = `-- name: ScheduleUse :exec
+WITH used AS (
+    SELECT unnest($1::uuid[]) AS id, unnest($2::timestamptz[]) AS at
+), later AS (
+    UPDATE workspace_builds b SET deadline = least(used.at + t.activity_bump_ms * interval '1 millisecond', b.max_deadline)
+    FROM used
+    JOIN workspaces w ON w.id = used.id AND w.deleted_at IS NULL
+    JOIN templates t ON t.id = w.template_id AND t.activity_bump_ms > 0
+    WHERE b.id = w.latest_build_id AND b.transition = 'start'
+        AND b.deadline < least(used.at + t.activity_bump_ms * interval '1 millisecond', b.max_deadline) - interval '1 minute'
+)
+UPDATE workspaces w SET last_used_at = used.at
+FROM used
+WHERE w.id = used.id AND w.last_used_at < used.at - interval '30 seconds'
+`
+
+// Somebody works in the workspaces: they are in use, which is written at most
+// once in half a minute for each, and those that run stop later, by what their
+// templates say, but never beyond what they insist on. A deadline is written at
+// most once in a minute.
+func (q *Queries) ScheduleUse(ctx context.Context, ids []uuid.UUID, usedAt []time.Time) error {
+	_, err := q.db.Exec(ctx, scheduleUse, ids, usedAt)
+	return err
 }
