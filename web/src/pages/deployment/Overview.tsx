@@ -6,6 +6,7 @@ import { useLive } from '../../api/live';
 import { Loading } from '../../parts/Loading';
 import { Refusal } from '../../parts/Refusal';
 import { Moment } from '../../parts/time';
+import { Prebuilds } from './Prebuilds';
 import { bytes } from './numbers';
 
 /** A glance: workspaces, connections, who uses it, which servers there are. */
@@ -40,6 +41,7 @@ export function Overview() {
         </>
       )}
       <Users />
+      <Prebuilds />
       <Paper withBorder p="md">
         <Title order={2} mb="xs">
           Servers

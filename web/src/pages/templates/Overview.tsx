@@ -5,6 +5,7 @@ import { api } from '../../api/client';
 import { Loading } from '../../parts/Loading';
 import { Refusal } from '../../parts/Refusal';
 import { Moment, duration } from '../../parts/time';
+import { Prebuilds } from './Prebuilds';
 import { type Template, versionQuery } from './data';
 import { plural } from '../../parts/plural';
 
@@ -34,6 +35,7 @@ export function Overview({ t }: { t: Template }) {
       <Grid.Col span={{ base: 12, md: 4 }}>
         <Stack>
           <Facts t={t} version={version.data?.name} />
+          <Prebuilds t={t} />
           <Resources version={t.active_version_id} />
         </Stack>
       </Grid.Col>

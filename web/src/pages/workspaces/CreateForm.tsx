@@ -7,6 +7,7 @@ import { ParameterField } from '../../parts/ParameterField';
 import { Refusal, fieldError } from '../../parts/Refusal';
 import { complaint, fromPreview, useForm } from '../../parts/form';
 import { type Parameter, problem } from '../../parts/parameter';
+import { mostReady } from '../../parts/preset';
 import { Consent } from './Consent';
 import { Cost } from './Cost';
 import { Owner } from './Owner';
@@ -88,10 +89,14 @@ export function CreateForm({ self, template, parameters: plain, presets, start }
           {presets.length > 0 && (
             <Select
               label="Preset"
-              description={preset?.description || 'Values for several parameters at once.'}
+              description={
+                preset && mostReady(preset) > 0
+                  ? `${preset.description || 'Workspaces of this preset are built ahead'}: one that stands ready is yours in a moment.`
+                  : preset?.description || 'Values for several parameters at once.'
+              }
               placeholder="None"
               clearable
-              data={presets.map((p) => ({ value: p.id, label: p.name }))}
+              data={presets.map((p) => ({ value: p.id, label: mostReady(p) > 0 ? `${p.name} (kept ready)` : p.name }))}
               value={preset?.id ?? null}
               onChange={(id) => setPreset(presets.find((p) => p.id === id))}
             />

@@ -1,4 +1,4 @@
-import { Anchor, Box, Button, Checkbox, Group, Paper, Stack, Table, Text, useMantineTheme } from '@mantine/core';
+import { Anchor, Badge, Box, Button, Checkbox, Group, Paper, Stack, Table, Text, useMantineTheme } from '@mantine/core';
 import { useMediaQuery } from '@mantine/hooks';
 import { IconPlus, IconStarFilled } from '@tabler/icons-react';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
@@ -100,6 +100,11 @@ function Name({ w }: { w: Workspace }) {
           <Anchor component={Link} to={`/@${w.owner_name}/${w.name}`} fw={600}>
             {w.name}
           </Anchor>
+          {w.is_prebuild && (
+            <Badge size="xs" variant="light" title="Built ahead: it is nobody's until somebody takes it">
+              prebuilt
+            </Badge>
+          )}
           {w.favorite && <IconStarFilled size={12} color="var(--mantine-color-yellow-6)" aria-label="Favorite" />}
         </Group>
         <Text size="xs" c="dimmed">
