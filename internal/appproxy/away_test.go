@@ -100,6 +100,16 @@ func TestAppsAtAProxy(t *testing.T) {
 	for _, path := range []string{"/api/v2/users/me", "/workspaces", "/login", "/bin/coder-linux-amd64"} {
 		p.browser("").ask("GET", w.base+path, "", "Coder-Session-Token", p.Client.SessionToken).want(t, 404, "workspace proxy")
 	}
+	// Pages of the dashboard may connect to it.
+	for again := time.NewTicker(50 * time.Millisecond); ; <-again.C {
+		policy := p.browser("").open(p.AccessURL().String() + "/login").Header.Get("Content-Security-Policy")
+		if strings.Contains(policy, "; connect-src 'self' "+w.base+" ws"+strings.TrimPrefix(w.base, "http")+";") {
+			break
+		}
+		if t.Context().Err() != nil {
+			t.Fatalf("the policy of pages stays %q", policy)
+		}
+	}
 	if p.used(t, "code") == 0 {
 		t.Error("the use of apps is not reported")
 	}

@@ -29,6 +29,7 @@ func (s *Service) watch(ctx context.Context) {
 	tick := time.NewTicker(min(pause, s.c.Interval))
 	defer tick.Stop()
 	for {
+		s.readOrigins(ctx)
 		if _, err := s.CheckDue(ctx); err != nil && ctx.Err() == nil {
 			s.c.Log.Warn("cannot check the workspace proxies, trying again soon", "error", err)
 		}

@@ -13,6 +13,7 @@ import (
 	"log/slog"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -58,6 +59,8 @@ type Service struct {
 	c     Config
 	began time.Time
 	look  chan struct{} // somebody registered: a check may be due
+	// origins are those that Origins gives.
+	origins atomic.Pointer[[]string]
 	lifecycle.Loop
 }
 

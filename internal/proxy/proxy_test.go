@@ -329,6 +329,7 @@ func TestBadRegistrations(t *testing.T) {
 		{"access_url", func(r *coder.RegisterWorkspaceProxyRequest) { r.AccessURL = "ftp://x" }, coder.CodeInvalid},
 		{"access_url", func(r *coder.RegisterWorkspaceProxyRequest) { r.AccessURL = "https://u:p@x" }, coder.CodeInvalid},
 		{"access_url", func(r *coder.RegisterWorkspaceProxyRequest) { r.AccessURL = "https://x/deep" }, coder.CodeInvalid},
+		{"access_url", func(r *coder.RegisterWorkspaceProxyRequest) { r.AccessURL = "https://x;script-src*" }, coder.CodeInvalid},
 		{"access_url", func(r *coder.RegisterWorkspaceProxyRequest) { r.AccessURL = "https://CODER.example.com" }, coder.CodeInvalid},
 		{"replica_id", func(r *coder.RegisterWorkspaceProxyRequest) { r.ReplicaID = uuid.Nil }, coder.CodeInvalid},
 		{"version", func(r *coder.RegisterWorkspaceProxyRequest) { r.Version = "a\x00b" }, coder.CodeInvalid},

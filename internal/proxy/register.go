@@ -120,7 +120,7 @@ func (s *Service) Register(ctx context.Context, p Proxy, req coder.RegisterWorks
 // one form that all its spellings share.
 func (s *Service) checkRegistration(req coder.RegisterWorkspaceProxyRequest) (string, error) {
 	u, err := url.Parse(req.AccessURL)
-	if err != nil || len(req.AccessURL) > maxURL || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" || strings.Trim(u.Path, "/") != "" {
+	if err != nil || len(req.AccessURL) > maxURL || u.Scheme != "http" && u.Scheme != "https" || strings.Trim(strings.ToLower(u.Host), "abcdefghijklmnopqrstuvwxyz0123456789-.:[]") != "" || u.Hostname() == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" || strings.Trim(u.Path, "/") != "" {
 		return "", coder.Invalid("access_url", "%q is not the URL of a host, such as https://sydney.coder.example.com; give the proxy one with --access-url", clip(req.AccessURL))
 	}
 	at := u.Scheme + "://" + strings.ToLower(u.Host)

@@ -21,7 +21,7 @@ func (s *Server) proxies(id uuid.UUID) (*proxy.Service, error) {
 		return nil, err
 	}
 	ask := http.Client{Timeout: probeLimit, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	return proxy.New(proxy.Config{
+	p := proxy.New(proxy.Config{
 		Store: s.db.store, Log: s.log.With(telemetry.NameKey, "proxy"), ID: id, Version: s.c.Version, AccessURL: s.accessURL, Wildcard: hosts.String(),
 		Interval: s.c.ProxyHealthInterval,
 		Fetch: func(ctx context.Context, url string) (proxy.Answer, error) {
@@ -37,5 +37,7 @@ func (s *Server) proxies(id uuid.UUID) (*proxy.Service, error) {
 			b, err := io.ReadAll(io.LimitReader(resp.Body, proxyReport))
 			return proxy.Answer{Status: resp.StatusCode, Body: b}, err
 		},
-	}), nil
+	})
+	s.proxyOrigins = p.Origins
+	return p, nil
 }

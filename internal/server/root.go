@@ -61,7 +61,7 @@ func (s *Server) policy(nonce string) string {
 		styles += " 'nonce-" + nonce + "'"
 	}
 	return strings.Join(append([]string{
-		"default-src 'self'", styles, "img-src 'self' https: data:", "object-src 'none'",
+		"default-src 'self'", styles, strings.Join(append([]string{"connect-src 'self'"}, s.proxyOrigins()...), " "), "img-src 'self' https: data:", "object-src 'none'",
 		"base-uri 'none'", "frame-ancestors 'self'", "form-action 'self'", "report-uri /api/v2/csp/reports",
 	}, s.c.AdditionalCSP...), "; ")
 }

@@ -25,6 +25,8 @@ type Server struct {
 	registry  *prometheus.Registry
 	replica   uuid.UUID
 	accessURL *url.URL
+	// proxyOrigins are those of workspace proxies, where pages connect to.
+	proxyOrigins func() []string
 
 	db       *database
 	group    lifecycle.Group
@@ -46,7 +48,8 @@ func New(c Config) (*Server, error) {
 	}
 	return &Server{
 		c: c, log: c.Log, registry: telemetry.NewRegistry(), replica: uuid.New(),
-		failed: make(chan error, 1), stopping: make(chan struct{}),
+		proxyOrigins: func() []string { return nil },
+		failed:       make(chan error, 1), stopping: make(chan struct{}),
 	}, nil
 }
 

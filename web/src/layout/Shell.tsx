@@ -11,6 +11,7 @@ import { appearance, buildInfo, lookAgain, me } from '../api/queries';
 import { hearTabs, tellTabs, useEnded } from '../api/session';
 import { Loading } from '../parts/Loading';
 import { Mark } from './Mark';
+import { Regions } from './Regions';
 
 const Ended = lazy(() => import('./Ended'));
 
@@ -158,7 +159,10 @@ export default function Shell() {
               <Places />
             </Group>
           </Group>
-          <Person />
+          <Group gap="xs" wrap="nowrap">
+            <Regions />
+            <Person />
+          </Group>
         </Group>
       </AppShell.Header>
       <AppShell.Navbar p="sm" component="nav" aria-label="Menu">

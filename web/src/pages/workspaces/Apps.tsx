@@ -4,12 +4,13 @@ import { useMutation, useQuery } from '@tanstack/react-query';
 import type { MouseEvent } from 'react';
 import { type Schema, api } from '../../api/client';
 import { me } from '../../api/queries';
+import { type Place, useRegions } from '../../api/region';
 import { Snippet } from '../../parts/Copy';
 import { Icon } from '../../parts/Icon';
 import { complain } from '../../parts/confirm';
 import { modals } from '../../parts/dialogs';
 import { appHref, editorHref, sshHost, target, wantsToken, withToken } from './apps';
-import { type Agent, type Rights, type Workspace, agentsOf, appHost } from './data';
+import { type Agent, type Rights, type Workspace, agentsOf } from './data';
 
 type App = Schema<'WorkspaceApp'>;
 
@@ -22,12 +23,12 @@ interface Props {
 
 /** The ways into a workspace: what the template shows of the dashboard's own, then its apps. */
 export function Apps({ w, agent, may, onPorts }: Props) {
-  const { data: host } = useQuery(appHost);
+  const { place } = useRegions();
   const ready = agent.status === 'connected';
   const shown = (a: Schema<'DisplayApp'>) => agent.display_apps.includes(a);
   const apps = agent.apps.filter((a) => !a.hidden);
   const groups = [...new Set(apps.map((a) => a.group).filter(Boolean))];
-  const common = { w, agent, host: host?.host ?? '' };
+  const common = { w, agent, place };
   return (
     <>
       {may.ssh && shown('vscode') && <Editor w={w} agent={agent} scheme="vscode" title="VS Code Desktop" />}
@@ -110,17 +111,17 @@ interface AppProps {
   w: Workspace;
   agent: Agent;
   app: App;
-  host: string;
+  place: Place;
 }
 
 /** How an app is opened, and why it cannot be if so. */
-function useApp({ w, agent, app, host }: AppProps) {
+function useApp({ w, agent, app, place }: AppProps) {
   const open = useMutation({
     mutationFn: newToken,
     onSuccess: (token) => location.assign(withToken(app, token)),
     onError: complain,
   });
-  const href = appHref(w, agent, app, host);
+  const href = appHref(w, agent, app, place);
   const ready = href !== undefined && (agent.status === 'connected' || app.external);
   const why =
     href === undefined

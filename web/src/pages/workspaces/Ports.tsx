@@ -4,12 +4,13 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { type Schema, api } from '../../api/client';
 import { useLive } from '../../api/live';
+import { useRegions } from '../../api/region';
 import { Copy } from '../../parts/Copy';
 import { Loading } from '../../parts/Loading';
 import { Refusal, fieldError } from '../../parts/Refusal';
 import { Sheet } from '../../parts/Sheet';
 import { complain, praise } from '../../parts/confirm';
-import { type Agent, type Rights, type Workspace, agentsOf, appHost, templateQuery } from './data';
+import { type Agent, type Rights, type Workspace, agentsOf, templateQuery } from './data';
 import { type Level, type Protocol, atMost, levelName, levelsUpTo, portHref, readPort } from './ports';
 
 type Share = Schema<'WorkspaceAgentPortShare'>;
@@ -25,7 +26,7 @@ export function Ports({ w, may }: { w: Workspace; may: Rights }) {
   const path = { workspace: w.id };
   const list = useQuery({ queryKey: ['ports', w.id], queryFn: () => api.get('/workspaces/{workspace}/port-share', { path }) });
   const template = useQuery(templateQuery(w.template_id));
-  const host = useQuery(appHost);
+  const regions = useRegions();
   useLive([`workspace/${w.id}`, 'template'], ['ports', w.id], ['template', w.template_id]);
   const again = () => client.invalidateQueries({ queryKey: ['ports', w.id] });
   const share = useMutation({
@@ -40,16 +41,16 @@ export function Ports({ w, may }: { w: Workspace; may: Rights }) {
     },
     onError: complain,
   });
-  const error = list.error ?? template.error ?? host.error;
+  const error = list.error ?? template.error ?? regions.error;
   if (error) return <Refusal error={error} />;
-  if (!list.data || !template.data || !host.data) return <Loading />;
+  if (!list.data || !template.data || !regions.ready) return <Loading />;
   const agents = agentsOf(w);
   const most = template.data.max_port_share_level;
   const href = (agent: string, port: number, protocol: Protocol) =>
-    portHref(host.data.host, port, protocol, { owner: w.owner_name, workspace: w.name, agent, only: agents.length === 1 });
+    portHref(regions.place.host, port, protocol, { owner: w.owner_name, workspace: w.name, agent, only: agents.length === 1 }, regions.place.protocol);
   return (
     <Stack maw={860}>
-      {host.data.host === '' && (
+      {regions.place.host === '' && (
         <Alert color="gray" title="Ports cannot be opened in a browser on this deployment">
           It has no host names for them; its administrator can give it some with --wildcard-access-url. From a terminal, coder port-forward opens them.
         </Alert>

@@ -6,6 +6,8 @@ import { FitAddon } from '@xterm/addon-fit';
 import { WebLinksAddon } from '@xterm/addon-web-links';
 import { Terminal as Screen } from '@xterm/xterm';
 import { useEffect, useRef, useState } from 'react';
+import { api } from '../../api/client';
+import { useRegions } from '../../api/region';
 import { Loading } from '../../parts/Loading';
 import { Page } from '../../parts/Page';
 import { Refusal } from '../../parts/Refusal';
@@ -35,6 +37,7 @@ export default function Terminal() {
   const agents = w ? agentsOf(w) : [];
   const agent = agents.find((a) => a.name === wanted) ?? (wanted ? undefined : agents.find((a) => !a.parent_id));
   const app = agent?.apps.find((a) => a.slug === search.app);
+  const { settled } = useRegions();
   const [asked, setAsked] = useState<'run' | 'shell'>();
   useEffect(() => {
     document.title = `${workspace} · ${app ? app.display_name || app.slug : 'terminal'}`;
@@ -54,7 +57,7 @@ export default function Terminal() {
           {agents.length > 1 && `${agent.name} · `}Ctrl+Shift+L leaves the terminal by keyboard
         </Text>
       </Group>
-      <Shell agent={agent.id} command={app?.command ?? (asked === 'run' ? search.command : undefined)} />
+      {settled && <Shell agent={agent.id} command={app?.command ?? (asked === 'run' ? search.command : undefined)} />}
     </>
   );
 }
@@ -81,7 +84,22 @@ function Strange({ command, onAnswer }: { command: string; onAnswer: (answer: 'r
   );
 }
 
+/** The address of a terminal: of this server, or of the proxy at base, which wants a token for it. */
+async function terminalURL(agent: string, base: string, query: URLSearchParams): Promise<string> {
+  const path = `/api/v2/workspaceagents/${agent}/pty`;
+  if (base) {
+    const { signed_token } = await api.post('/applications/reconnecting-pty-signed-token', { body: { agentID: agent, url: base + path } });
+    query.set('coder_signed_app_token_23db1dde', signed_token);
+  }
+  return `${(base || location.origin).replace(/^http/, 'ws')}${path}?${query}`;
+}
+
 function Shell({ agent, command }: { agent: string; command?: string }) {
+  const { place: region } = useRegions();
+  const base = useRef(region.base);
+  useEffect(() => {
+    base.current = region.base; // the next connection goes there
+  }, [region.base]);
   const place = useRef<HTMLDivElement>(null);
   const [state, setState] = useState<'connecting' | 'open' | 'lost'>('connecting');
   useEffect(() => {
@@ -106,10 +124,23 @@ function Shell({ agent, command }: { agent: string; command?: string }) {
     const send = (message: object) => {
       if (socket?.readyState === WebSocket.OPEN) socket.send(new TextEncoder().encode(JSON.stringify(message)));
     };
-    const connect = () => {
+    const again = () => {
+      if (closed) return;
+      setState('lost');
+      timer = setTimeout(() => void connect(), wait * (0.5 + Math.random()));
+      wait = Math.min(wait * 2, 5_000);
+    };
+    const connect = async () => {
       const query = new URLSearchParams({ reconnect: reconnectID(agent + (command ?? '')), width: String(screen.cols), height: String(screen.rows) });
       if (command) query.set('command', command);
-      socket = new WebSocket(`${location.origin.replace(/^http/, 'ws')}/api/v2/workspaceagents/${agent}/pty?${query}`);
+      let url: string;
+      try {
+        url = await terminalURL(agent, base.current, query);
+      } catch {
+        return again();
+      }
+      if (closed) return;
+      socket = new WebSocket(url);
       socket.binaryType = 'arraybuffer';
       socket.onopen = () => {
         wait = 250;
@@ -118,14 +149,9 @@ function Shell({ agent, command }: { agent: string; command?: string }) {
         send({ height: screen.rows, width: screen.cols });
       };
       socket.onmessage = (e) => screen.write(typeof e.data === 'string' ? e.data : new Uint8Array(e.data as ArrayBuffer));
-      socket.onclose = () => {
-        if (closed) return;
-        setState('lost');
-        timer = setTimeout(connect, wait * (0.5 + Math.random()));
-        wait = Math.min(wait * 2, 5_000);
-      };
+      socket.onclose = again;
     };
-    connect();
+    void connect();
     screen.attachCustomKeyEventHandler((e) => {
       if (e.code !== 'KeyL' || !e.ctrlKey || !e.shiftKey) return true;
       if (e.type === 'keydown') document.getElementById(exit)?.focus();

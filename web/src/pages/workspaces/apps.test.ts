@@ -6,6 +6,7 @@ beforeEach(() => vi.stubGlobal('location', { protocol: 'https:', origin: 'https:
 
 const w = { name: 'dev', owner_name: 'ann', owner_id: '1' } as Workspace;
 const agent = { name: 'main', operating_system: 'linux', expanded_directory: '/home/ann' } as Agent;
+const at = (host: string, base = '') => ({ host, base, protocol: 'https:' });
 const app = (p: object) => ({ external: false, command: '', subdomain: false, subdomain_name: '', slug: 'code', url: '', ...p }) as never;
 
 test.each([
@@ -14,7 +15,14 @@ test.each([
   [{ subdomain: true, subdomain_name: 'code--main--dev--ann' }, '*.apps.test', 'https://code--main--dev--ann.apps.test/'],
   [{ subdomain: true, subdomain_name: 'code--main--dev--ann' }, '', undefined],
   [{ external: true, url: 'https://docs.test/?a=$SESSION_TOKEN' }, '', 'https://docs.test/?a=$SESSION_TOKEN'],
-])('%j %s', (p, host, want) => expect(appHref(w, agent, app(p), host)).toBe(want));
+])('%j %s', (p, host, want) => expect(appHref(w, agent, app(p), at(host))).toBe(want));
+
+test('an app is opened at a proxy', () => {
+  const sydney = { host: '*.sydney.test:3001', base: 'http://sydney.test:3001', protocol: 'http:' };
+  expect(appHref(w, agent, app({}), sydney)).toBe('http://sydney.test:3001/@ann/dev.main/apps/code/');
+  expect(appHref(w, agent, app({ subdomain: true, subdomain_name: 'code--main--dev--ann' }), sydney)).toBe('http://code--main--dev--ann.sydney.test:3001/');
+  expect(appHref(w, agent, app({ command: 'htop' }), sydney)).toBe('/@ann/dev.main/terminal?app=code');
+});
 
 test.each([
   ['jetbrains-gateway://connect#token=$SESSION_TOKEN', true],

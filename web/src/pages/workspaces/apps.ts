@@ -1,6 +1,7 @@
 // Where the ways into a workspace lead.
 
 import type { Schema } from '../../api/client';
+import type { Place } from '../../api/region';
 import type { Agent, Workspace } from './data';
 
 type App = Schema<'WorkspaceApp'>;
@@ -10,13 +11,13 @@ const placeholder = '$SESSION_TOKEN';
 
 /** Where an app opens: its own host name, a path of this server, a terminal, or
  * elsewhere. Undefined for one that needs a host name where there are none.
- * host is the wildcard host name of apps, "" for a deployment without. */
-export function appHref(w: Workspace, agent: Agent, app: App, host: string): string | undefined {
+ * place is where apps are opened from; its host is "" where they have no host names. */
+export function appHref(w: Workspace, agent: Agent, app: App, place: Place): string | undefined {
   if (app.external) return app.url;
   const at = `/@${w.owner_name}/${w.name}.${agent.name}`;
   if (app.command) return `${at}/terminal?app=${encodeURIComponent(app.slug)}`;
-  if (!app.subdomain) return `${at}/apps/${encodeURIComponent(app.slug)}/`;
-  return host && app.subdomain_name ? `${location.protocol}//${host.replace('*', app.subdomain_name)}/` : undefined;
+  if (!app.subdomain) return `${place.base}${at}/apps/${encodeURIComponent(app.slug)}/`;
+  return place.host && app.subdomain_name ? `${place.protocol}//${place.host.replace('*', app.subdomain_name)}/` : undefined;
 }
 
 /** Whether the address of an app wants a token. A web page is not given one: it would go to whoever serves the page. */

@@ -20,9 +20,6 @@ export const workspaceQuery = (owner: string, name: string) =>
 export const templateQuery = (id: string) =>
   queryOptions({ queryKey: ['template', id], queryFn: () => api.get('/templates/{template}', { path: { template: id } }) });
 
-/** The wildcard host name that apps and ports are under. */
-export const appHost = queryOptions({ queryKey: ['app-host'], queryFn: () => api.get('/applications/host'), staleTime: Number.POSITIVE_INFINITY });
-
 /** The agents of a workspace as it was built last. */
 export const agentsOf = (w: Workspace): Agent[] => w.latest_build.resources.flatMap((r) => r.agents ?? []);
 

@@ -35,13 +35,14 @@ interface Place {
 }
 
 /** The address of a port in a browser; undefined where there is none. host is
- * the wildcard host name of apps, "" for a deployment without. */
-export function portHref(host: string, port: number, protocol: Protocol, at: Place): string | undefined {
+ * the wildcard host name of apps, "" for a deployment without, and scheme what is
+ * spoken there. */
+export function portHref(host: string, port: number, protocol: Protocol, at: Place, scheme = location.protocol): string | undefined {
   if (host === '') return undefined;
   const slug = `${port}${protocol === 'https' ? 's' : ''}`;
   const whole = `${slug}--${at.agent}--${at.workspace}--${at.owner}`;
   const label = whole.length > longest && at.only ? `${slug}--${at.workspace}--${at.owner}` : whole;
-  return label.length > longest ? undefined : `${location.protocol}//${host.replace('*', label.toLowerCase())}/`;
+  return label.length > longest ? undefined : `${scheme}//${host.replace('*', label.toLowerCase())}/`;
 }
 
 /** A port that was typed, or undefined for what is none that can be shared. */
