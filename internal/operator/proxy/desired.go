@@ -4,6 +4,8 @@
 package proxy
 
 import (
+	"strconv"
+
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -57,6 +59,23 @@ func primary(p *v1alpha1.CoderWorkspaceProxy) string {
 	return p.Spec.PrimaryAccessURL
 }
 
+// servicePort is where the Service answers.
+func servicePort(p *v1alpha1.CoderWorkspaceProxy) int32 {
+	if p.Spec.Service.Port == 0 {
+		return 80
+	}
+	return p.Spec.Service.Port
+}
+
+// inside is where the proxy is reached in the cluster.
+func inside(p *v1alpha1.CoderWorkspaceProxy) string {
+	at := "http://" + Name(p) + "." + p.Namespace + ".svc"
+	if n := servicePort(p); n != 80 {
+		at += ":" + strconv.Itoa(int(n))
+	}
+	return at
+}
+
 // Secret gives the Secret of a token.
 func Secret(p *v1alpha1.CoderWorkspaceProxy, id, token string) *corev1.Secret {
 	ref := TokenRef(p)
@@ -78,16 +97,12 @@ func Objects(p *v1alpha1.CoderWorkspaceProxy, sum string) []client.Object {
 
 // Service gives the Service before the proxy.
 func Service(p *v1alpha1.CoderWorkspaceProxy) *corev1.Service {
-	number := p.Spec.Service.Port
-	if number == 0 {
-		number = 80
-	}
 	s := &corev1.Service{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Service"},
 		ObjectMeta: shape.OwnerOf(Kind, p).Meta(Name(p), labelsOf(p)),
 		Spec: corev1.ServiceSpec{
 			Type: p.Spec.Service.Type, Selector: shape.Selector(component, p.Name),
-			Ports: []corev1.ServicePort{{Name: "http", Port: number, TargetPort: intstr.FromString("http"), Protocol: corev1.ProtocolTCP}},
+			Ports: []corev1.ServicePort{{Name: "http", Port: servicePort(p), TargetPort: intstr.FromString("http"), Protocol: corev1.ProtocolTCP}},
 		},
 	}
 	s.Annotations = p.Spec.Service.Annotations
@@ -105,6 +120,7 @@ func Deployment(p *v1alpha1.CoderWorkspaceProxy, sum string) *appsv1.Deployment 
 		Image: p.Spec.Image, Args: args,
 		Env: []corev1.EnvVar{
 			{Name: "CODER_PRIMARY_ACCESS_URL", Value: primary(p)},
+			{Name: "CODER_ACCESS_URL", Value: inside(p)}, // unless ExtraEnv has where browsers reach it
 			shape.FromSecret("CODER_PROXY_SESSION_TOKEN", ref.Name, ref.Key),
 		},
 		Ports:     []corev1.ContainerPort{{Name: "http", ContainerPort: port, Protocol: corev1.ProtocolTCP}},
