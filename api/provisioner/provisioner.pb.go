@@ -2192,8 +2192,12 @@ type Devcontainer struct {
 	WorkspaceFolder string                 `protobuf:"bytes,1,opt,name=workspace_folder,json=workspaceFolder,proto3" json:"workspace_folder,omitempty"`
 	ConfigPath      string                 `protobuf:"bytes,2,opt,name=config_path,json=configPath,proto3" json:"config_path,omitempty"`
 	Name            string                 `protobuf:"bytes,3,opt,name=name,proto3" json:"name,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// What the template gives the agent in it, by its subagent_id. Our own addition.
+	Apps          []*App    `protobuf:"bytes,1000,rep,name=apps,proto3" json:"apps,omitempty"`
+	Scripts       []*Script `protobuf:"bytes,1001,rep,name=scripts,proto3" json:"scripts,omitempty"`
+	Envs          []*Env    `protobuf:"bytes,1002,rep,name=envs,proto3" json:"envs,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Devcontainer) Reset() {
@@ -2245,6 +2249,27 @@ func (x *Devcontainer) GetName() string {
 		return x.Name
 	}
 	return ""
+}
+
+func (x *Devcontainer) GetApps() []*App {
+	if x != nil {
+		return x.Apps
+	}
+	return nil
+}
+
+func (x *Devcontainer) GetScripts() []*Script {
+	if x != nil {
+		return x.Scripts
+	}
+	return nil
+}
+
+func (x *Devcontainer) GetEnvs() []*Env {
+	if x != nil {
+		return x.Envs
+	}
+	return nil
 }
 
 type App struct {
@@ -4874,12 +4899,15 @@ const file_api_provisioner_provisioner_proto_rawDesc = "" +
 	"runOnStart\x12\x1e\n" +
 	"\vrun_on_stop\x18\a \x01(\bR\trunOnStop\x12'\n" +
 	"\x0ftimeout_seconds\x18\b \x01(\x05R\x0etimeoutSeconds\x12\x19\n" +
-	"\blog_path\x18\t \x01(\tR\alogPath\"n\n" +
+	"\blog_path\x18\t \x01(\tR\alogPath\"\xec\x01\n" +
 	"\fDevcontainer\x12)\n" +
 	"\x10workspace_folder\x18\x01 \x01(\tR\x0fworkspaceFolder\x12\x1f\n" +
 	"\vconfig_path\x18\x02 \x01(\tR\n" +
 	"configPath\x12\x12\n" +
-	"\x04name\x18\x03 \x01(\tR\x04name\"\xd4\x03\n" +
+	"\x04name\x18\x03 \x01(\tR\x04name\x12%\n" +
+	"\x04apps\x18\xe8\a \x03(\v2\x10.provisioner.AppR\x04apps\x12.\n" +
+	"\ascripts\x18\xe9\a \x03(\v2\x13.provisioner.ScriptR\ascripts\x12%\n" +
+	"\x04envs\x18\xea\a \x03(\v2\x10.provisioner.EnvR\x04envs\"\xd4\x03\n" +
 	"\x03App\x12\x12\n" +
 	"\x04slug\x18\x01 \x01(\tR\x04slug\x12!\n" +
 	"\fdisplay_name\x18\x02 \x01(\tR\vdisplayName\x12\x18\n" +
@@ -5242,67 +5270,70 @@ var file_api_provisioner_provisioner_proto_depIdxs = []int32{
 	33, // 15: provisioner.Agent.devcontainers:type_name -> provisioner.Devcontainer
 	28, // 16: provisioner.ResourcesMonitoring.memory:type_name -> provisioner.MemoryResourceMonitor
 	29, // 17: provisioner.ResourcesMonitoring.volumes:type_name -> provisioner.VolumeResourceMonitor
-	35, // 18: provisioner.App.healthcheck:type_name -> provisioner.Healthcheck
-	2,  // 19: provisioner.App.sharing_level:type_name -> provisioner.AppSharingLevel
-	3,  // 20: provisioner.App.open_in:type_name -> provisioner.AppOpenIn
-	26, // 21: provisioner.Resource.agents:type_name -> provisioner.Agent
-	64, // 22: provisioner.Resource.metadata:type_name -> provisioner.Resource.Metadata
-	40, // 23: provisioner.AITask.sidebar_app:type_name -> provisioner.AITaskSidebarApp
-	4,  // 24: provisioner.Metadata.workspace_transition:type_name -> provisioner.WorkspaceTransition
-	38, // 25: provisioner.Metadata.workspace_owner_rbac_roles:type_name -> provisioner.Role
-	5,  // 26: provisioner.Metadata.prebuilt_workspace_build_stage:type_name -> provisioner.PrebuiltWorkspaceBuildStage
-	39, // 27: provisioner.Metadata.running_agent_auth_tokens:type_name -> provisioner.RunningAgentAuthToken
-	10, // 28: provisioner.ParseComplete.template_variables:type_name -> provisioner.TemplateVariable
-	65, // 29: provisioner.ParseComplete.workspace_tags:type_name -> provisioner.ParseComplete.WorkspaceTagsEntry
-	54, // 30: provisioner.InitComplete.timings:type_name -> provisioner.Timing
-	37, // 31: provisioner.InitComplete.modules:type_name -> provisioner.Module
-	42, // 32: provisioner.PlanRequest.metadata:type_name -> provisioner.Metadata
-	13, // 33: provisioner.PlanRequest.rich_parameter_values:type_name -> provisioner.RichParameterValue
-	21, // 34: provisioner.PlanRequest.variable_values:type_name -> provisioner.VariableValue
-	25, // 35: provisioner.PlanRequest.external_auth_providers:type_name -> provisioner.ExternalAuthProvider
-	13, // 36: provisioner.PlanRequest.previous_parameter_values:type_name -> provisioner.RichParameterValue
-	54, // 37: provisioner.PlanComplete.timings:type_name -> provisioner.Timing
-	20, // 38: provisioner.PlanComplete.resource_replacements:type_name -> provisioner.ResourceReplacement
-	42, // 39: provisioner.ApplyRequest.metadata:type_name -> provisioner.Metadata
-	54, // 40: provisioner.ApplyComplete.timings:type_name -> provisioner.Timing
-	42, // 41: provisioner.GraphRequest.metadata:type_name -> provisioner.Metadata
-	6,  // 42: provisioner.GraphRequest.source:type_name -> provisioner.GraphSource
-	54, // 43: provisioner.GraphComplete.timings:type_name -> provisioner.Timing
-	36, // 44: provisioner.GraphComplete.resources:type_name -> provisioner.Resource
-	12, // 45: provisioner.GraphComplete.parameters:type_name -> provisioner.RichParameter
-	24, // 46: provisioner.GraphComplete.external_auth_providers:type_name -> provisioner.ExternalAuthProviderResource
-	18, // 47: provisioner.GraphComplete.presets:type_name -> provisioner.Preset
-	41, // 48: provisioner.GraphComplete.ai_tasks:type_name -> provisioner.AITask
-	66, // 49: provisioner.Timing.start:type_name -> google.protobuf.Timestamp
-	66, // 50: provisioner.Timing.end:type_name -> google.protobuf.Timestamp
-	7,  // 51: provisioner.Timing.state:type_name -> provisioner.TimingState
-	43, // 52: provisioner.Request.config:type_name -> provisioner.Config
-	44, // 53: provisioner.Request.parse:type_name -> provisioner.ParseRequest
-	46, // 54: provisioner.Request.init:type_name -> provisioner.InitRequest
-	48, // 55: provisioner.Request.plan:type_name -> provisioner.PlanRequest
-	50, // 56: provisioner.Request.apply:type_name -> provisioner.ApplyRequest
-	52, // 57: provisioner.Request.graph:type_name -> provisioner.GraphRequest
-	55, // 58: provisioner.Request.cancel:type_name -> provisioner.CancelRequest
-	58, // 59: provisioner.Request.file:type_name -> provisioner.FileUpload
-	22, // 60: provisioner.Response.log:type_name -> provisioner.Log
-	45, // 61: provisioner.Response.parse:type_name -> provisioner.ParseComplete
-	47, // 62: provisioner.Response.init:type_name -> provisioner.InitComplete
-	49, // 63: provisioner.Response.plan:type_name -> provisioner.PlanComplete
-	51, // 64: provisioner.Response.apply:type_name -> provisioner.ApplyComplete
-	53, // 65: provisioner.Response.graph:type_name -> provisioner.GraphComplete
-	60, // 66: provisioner.Response.data_upload:type_name -> provisioner.DataUpload
-	61, // 67: provisioner.Response.chunk_piece:type_name -> provisioner.ChunkPiece
-	60, // 68: provisioner.FileUpload.data_upload:type_name -> provisioner.DataUpload
-	61, // 69: provisioner.FileUpload.chunk_piece:type_name -> provisioner.ChunkPiece
-	59, // 70: provisioner.FileUpload.error:type_name -> provisioner.FailedFile
-	8,  // 71: provisioner.DataUpload.upload_type:type_name -> provisioner.DataUploadType
-	56, // 72: provisioner.Provisioner.Session:input_type -> provisioner.Request
-	57, // 73: provisioner.Provisioner.Session:output_type -> provisioner.Response
-	73, // [73:74] is the sub-list for method output_type
-	72, // [72:73] is the sub-list for method input_type
-	72, // [72:72] is the sub-list for extension type_name
-	72, // [72:72] is the sub-list for extension extendee
-	0,  // [0:72] is the sub-list for field type_name
+	34, // 18: provisioner.Devcontainer.apps:type_name -> provisioner.App
+	32, // 19: provisioner.Devcontainer.scripts:type_name -> provisioner.Script
+	31, // 20: provisioner.Devcontainer.envs:type_name -> provisioner.Env
+	35, // 21: provisioner.App.healthcheck:type_name -> provisioner.Healthcheck
+	2,  // 22: provisioner.App.sharing_level:type_name -> provisioner.AppSharingLevel
+	3,  // 23: provisioner.App.open_in:type_name -> provisioner.AppOpenIn
+	26, // 24: provisioner.Resource.agents:type_name -> provisioner.Agent
+	64, // 25: provisioner.Resource.metadata:type_name -> provisioner.Resource.Metadata
+	40, // 26: provisioner.AITask.sidebar_app:type_name -> provisioner.AITaskSidebarApp
+	4,  // 27: provisioner.Metadata.workspace_transition:type_name -> provisioner.WorkspaceTransition
+	38, // 28: provisioner.Metadata.workspace_owner_rbac_roles:type_name -> provisioner.Role
+	5,  // 29: provisioner.Metadata.prebuilt_workspace_build_stage:type_name -> provisioner.PrebuiltWorkspaceBuildStage
+	39, // 30: provisioner.Metadata.running_agent_auth_tokens:type_name -> provisioner.RunningAgentAuthToken
+	10, // 31: provisioner.ParseComplete.template_variables:type_name -> provisioner.TemplateVariable
+	65, // 32: provisioner.ParseComplete.workspace_tags:type_name -> provisioner.ParseComplete.WorkspaceTagsEntry
+	54, // 33: provisioner.InitComplete.timings:type_name -> provisioner.Timing
+	37, // 34: provisioner.InitComplete.modules:type_name -> provisioner.Module
+	42, // 35: provisioner.PlanRequest.metadata:type_name -> provisioner.Metadata
+	13, // 36: provisioner.PlanRequest.rich_parameter_values:type_name -> provisioner.RichParameterValue
+	21, // 37: provisioner.PlanRequest.variable_values:type_name -> provisioner.VariableValue
+	25, // 38: provisioner.PlanRequest.external_auth_providers:type_name -> provisioner.ExternalAuthProvider
+	13, // 39: provisioner.PlanRequest.previous_parameter_values:type_name -> provisioner.RichParameterValue
+	54, // 40: provisioner.PlanComplete.timings:type_name -> provisioner.Timing
+	20, // 41: provisioner.PlanComplete.resource_replacements:type_name -> provisioner.ResourceReplacement
+	42, // 42: provisioner.ApplyRequest.metadata:type_name -> provisioner.Metadata
+	54, // 43: provisioner.ApplyComplete.timings:type_name -> provisioner.Timing
+	42, // 44: provisioner.GraphRequest.metadata:type_name -> provisioner.Metadata
+	6,  // 45: provisioner.GraphRequest.source:type_name -> provisioner.GraphSource
+	54, // 46: provisioner.GraphComplete.timings:type_name -> provisioner.Timing
+	36, // 47: provisioner.GraphComplete.resources:type_name -> provisioner.Resource
+	12, // 48: provisioner.GraphComplete.parameters:type_name -> provisioner.RichParameter
+	24, // 49: provisioner.GraphComplete.external_auth_providers:type_name -> provisioner.ExternalAuthProviderResource
+	18, // 50: provisioner.GraphComplete.presets:type_name -> provisioner.Preset
+	41, // 51: provisioner.GraphComplete.ai_tasks:type_name -> provisioner.AITask
+	66, // 52: provisioner.Timing.start:type_name -> google.protobuf.Timestamp
+	66, // 53: provisioner.Timing.end:type_name -> google.protobuf.Timestamp
+	7,  // 54: provisioner.Timing.state:type_name -> provisioner.TimingState
+	43, // 55: provisioner.Request.config:type_name -> provisioner.Config
+	44, // 56: provisioner.Request.parse:type_name -> provisioner.ParseRequest
+	46, // 57: provisioner.Request.init:type_name -> provisioner.InitRequest
+	48, // 58: provisioner.Request.plan:type_name -> provisioner.PlanRequest
+	50, // 59: provisioner.Request.apply:type_name -> provisioner.ApplyRequest
+	52, // 60: provisioner.Request.graph:type_name -> provisioner.GraphRequest
+	55, // 61: provisioner.Request.cancel:type_name -> provisioner.CancelRequest
+	58, // 62: provisioner.Request.file:type_name -> provisioner.FileUpload
+	22, // 63: provisioner.Response.log:type_name -> provisioner.Log
+	45, // 64: provisioner.Response.parse:type_name -> provisioner.ParseComplete
+	47, // 65: provisioner.Response.init:type_name -> provisioner.InitComplete
+	49, // 66: provisioner.Response.plan:type_name -> provisioner.PlanComplete
+	51, // 67: provisioner.Response.apply:type_name -> provisioner.ApplyComplete
+	53, // 68: provisioner.Response.graph:type_name -> provisioner.GraphComplete
+	60, // 69: provisioner.Response.data_upload:type_name -> provisioner.DataUpload
+	61, // 70: provisioner.Response.chunk_piece:type_name -> provisioner.ChunkPiece
+	60, // 71: provisioner.FileUpload.data_upload:type_name -> provisioner.DataUpload
+	61, // 72: provisioner.FileUpload.chunk_piece:type_name -> provisioner.ChunkPiece
+	59, // 73: provisioner.FileUpload.error:type_name -> provisioner.FailedFile
+	8,  // 74: provisioner.DataUpload.upload_type:type_name -> provisioner.DataUploadType
+	56, // 75: provisioner.Provisioner.Session:input_type -> provisioner.Request
+	57, // 76: provisioner.Provisioner.Session:output_type -> provisioner.Response
+	76, // [76:77] is the sub-list for method output_type
+	75, // [75:76] is the sub-list for method input_type
+	75, // [75:75] is the sub-list for extension type_name
+	75, // [75:75] is the sub-list for extension extendee
+	0,  // [0:75] is the sub-list for field type_name
 }
 
 func init() { file_api_provisioner_provisioner_proto_init() }

@@ -71,8 +71,10 @@ func TestContainers(t *testing.T) {
 	})
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
 	for !h.Board.Holds(a.ID) && ctx.Err() == nil {
-		time.Sleep(10 * time.Millisecond)
+		<-tick.C
 	}
 	watch, err := owner.Dial(ctx, "/workspaceagents/"+a.ID.String()+"/containers/watch", url.Values{})
 	must(t, err)

@@ -16,7 +16,10 @@ import (
 func TestSubAgents(t *testing.T) {
 	h := agenttest.New(t)
 	made := h.Workspace("ws", func(p *provisioner.Agent) {
-		p.Devcontainers = []*provisioner.Devcontainer{{Name: "app", WorkspaceFolder: "~/app", ConfigPath: "x.json"}}
+		p.Devcontainers = []*provisioner.Devcontainer{{
+			Name: "app", WorkspaceFolder: "~/app", ConfigPath: "x.json", Envs: []*provisioner.Env{{Name: "C", Value: "d"}},
+			Apps: []*provisioner.App{{Slug: "three", Url: "http://localhost:3"}}, Scripts: []*provisioner.Script{{DisplayName: "Hi", Script: "true", RunOnStart: true}},
+		}}
 	})
 	parent, err := h.Presence.AuthenticateAgent(t.Context(), made.Token)
 	must(t, err)
@@ -39,12 +42,12 @@ func TestSubAgents(t *testing.T) {
 	must(t, err)
 	told, err := h.Presence.Hello(t.Context(), presence.Connection{ID: uuid.New(), Agent: child}, presence.Hello{})
 	must(t, err)
-	if child.ID != first.ID || *told.Parent != parent.ID || told.Directory != "/w" || told.Environment["A"] != "b" || child.WorkspaceID != parent.WorkspaceID {
+	if child.ID != first.ID || *told.Parent != parent.ID || told.Directory != "/w" || told.Environment["A"] != "b" || told.Environment["C"] != "d" || len(told.Scripts) != 1 || child.WorkspaceID != parent.WorkspaceID {
 		t.Errorf("%+v is told %+v", child, told)
 	}
 	shown, err := h.Presence.View(t.Context(), h.Owner, first.ID)
 	must(t, err)
-	if *shown.ParentID != parent.ID || len(shown.DisplayApps) != 1 || len(shown.Apps) != 2 || shown.Apps[0].Slug != "two" || shown.Apps[0].DisplayName != "two" ||
+	if *shown.ParentID != parent.ID || len(shown.DisplayApps) != 1 || len(shown.Apps) != 3 || shown.Apps[2].Slug != "three" || len(shown.LogSources) != 1 || shown.Apps[0].Slug != "two" || shown.Apps[0].DisplayName != "two" ||
 		shown.Apps[0].SharingLevel != coder.WorkspaceAppSharingLevelOwner || shown.Apps[1].OpenIn != coder.WorkspaceAppOpenInTab {
 		t.Errorf("%+v", shown)
 	}
@@ -58,7 +61,7 @@ func TestSubAgents(t *testing.T) {
 	if _, err := h.Presence.AuthenticateAgent(t.Context(), token); !coder.Is(err, coder.CodeUnauthenticated) {
 		t.Errorf("the older token: %v", err)
 	}
-	if shown, err = h.Presence.View(t.Context(), h.Owner, first.ID); err != nil || shown.Directory != "/other" || len(shown.Apps) != 1 {
+	if shown, err = h.Presence.View(t.Context(), h.Owner, first.ID); err != nil || shown.Directory != "/other" || len(shown.Apps) != 2 {
 		t.Errorf("%v: %+v", err, shown)
 	}
 	if _, _, err := h.Presence.CreateSubAgent(t.Context(), child, want); !coder.Is(err, coder.CodeForbidden) {

@@ -307,6 +307,34 @@ resource "coder_agent_instance" "i" {
 }`},
 		want: "terraform_data.vm dev(by instance)",
 	},
+	"what is in a dev container": {
+		files: map[string]string{"main.tf": head + agentDev + `
+resource "terraform_data" "vm" { input = coder_agent.dev.id }
+resource "coder_devcontainer" "site" {
+  agent_id         = coder_agent.dev.id
+  workspace_folder = "/site"
+}
+resource "coder_app" "outer" {
+  agent_id = coder_agent.dev.id
+  slug     = "outer"
+}
+resource "coder_app" "inner" {
+  agent_id = coder_devcontainer.site.subagent_id
+  slug     = "inner"
+}
+resource "coder_env" "inner" {
+  agent_id = coder_devcontainer.site.subagent_id
+  name     = "A"
+  value    = "b"
+}
+resource "coder_script" "inner" {
+  agent_id     = coder_devcontainer.site.subagent_id
+  display_name = "Hi"
+  script       = "true"
+  run_on_start = true
+}`},
+		want: "terraform_data.vm dev(app outer, container site[app inner, script Hi, env A=b])",
+	},
 	"external agent, container, task": {
 		files: map[string]string{"main.tf": head + agentDev + `
 resource "coder_external_agent" "mine" { agent_id = coder_agent.dev.id }
@@ -481,7 +509,25 @@ func agentSummary(a *provisioner.Agent) string {
 		parts = append(parts, "env "+e.GetName()+"="+e.GetValue())
 	}
 	for _, d := range a.GetDevcontainers() {
-		parts = append(parts, "container "+d.GetName())
+		parts = append(parts, "container "+d.GetName()+within(d))
 	}
 	return a.GetName() + "(" + strings.Join(parts, ", ") + ")"
+}
+
+// within gives what the agent of a dev container has, "" for nothing.
+func within(d *provisioner.Devcontainer) string {
+	var parts []string
+	for _, p := range d.GetApps() {
+		parts = append(parts, "app "+p.GetSlug())
+	}
+	for _, s := range d.GetScripts() {
+		parts = append(parts, "script "+s.GetDisplayName())
+	}
+	for _, e := range d.GetEnvs() {
+		parts = append(parts, "env "+e.GetName()+"="+e.GetValue())
+	}
+	if parts == nil {
+		return ""
+	}
+	return "[" + strings.Join(parts, ", ") + "]"
 }

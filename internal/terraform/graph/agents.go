@@ -118,8 +118,8 @@ var appSlug = regexp.MustCompile(`^[a-z0-9](-?[a-z0-9])*$`)
 func (g *assembly) addApps(*provisioner.GraphComplete) error {
 	slugs := map[string]string{}
 	for _, i := range g.of("managed", "coder_app") {
-		agent := g.agentOf(i)
-		if agent == nil {
+		agent, inner := g.agentOf(i), g.devcontainerOf(i)
+		if agent == nil && inner == nil {
 			continue
 		}
 		a := appAttributes{Share: "owner", OpenIn: "slim-window"}
@@ -133,7 +133,14 @@ func (g *assembly) addApps(*provisioner.GraphComplete) error {
 			return fmt.Errorf("%s and %s have the same slug %q; the slugs of apps must differ within a template", other, i.address, a.Slug)
 		}
 		slugs[a.Slug] = i.address
-		agent.Apps = append(agent.Apps, app(i, a))
+		if inner != nil {
+			inner.Apps = append(inner.Apps, app(i, a))
+		} else {
+			agent.Apps = append(agent.Apps, app(i, a))
+		}
+	}
+	for _, inner := range g.inner {
+		slices.SortStableFunc(inner.Apps, func(a, b *provisioner.App) int { return int(a.GetOrder() - b.GetOrder()) })
 	}
 	for _, agent := range g.agents {
 		slices.SortStableFunc(agent.Apps, func(a, b *provisioner.App) int { return int(a.GetOrder() - b.GetOrder()) })
@@ -170,38 +177,47 @@ func app(i *instance, a appAttributes) *provisioner.App {
 
 func (g *assembly) addScripts(*provisioner.GraphComplete) error {
 	for _, i := range g.of("managed", "coder_script") {
-		agent := g.agentOf(i)
-		if agent == nil {
+		agent, inner := g.agentOf(i), g.devcontainerOf(i)
+		if agent == nil && inner == nil {
 			continue
 		}
 		var a scriptAttributes
 		if err := i.decode(&a); err != nil {
 			return err
 		}
-		agent.Scripts = append(agent.Scripts, &provisioner.Script{
+		script := &provisioner.Script{
 			DisplayName: a.DisplayName, Icon: a.Icon, Script: a.Script, Cron: a.Cron, StartBlocksLogin: a.StartBlocksLogin,
 			RunOnStart: a.RunOnStart, RunOnStop: a.RunOnStop, TimeoutSeconds: a.Timeout, LogPath: a.LogPath,
-		})
+		}
+		if inner != nil {
+			inner.Scripts = append(inner.Scripts, script)
+		} else {
+			agent.Scripts = append(agent.Scripts, script)
+		}
 	}
 	return nil
 }
 
 // addEnvs merges the coder_env of one name in the order of their addresses.
 func (g *assembly) addEnvs(*provisioner.GraphComplete) error {
-	merged := map[*provisioner.Agent]map[string]string{}
+	merged := map[any]map[string]string{} // by agent, or the dev container that it is in
 	for _, i := range g.of("managed", "coder_env") {
-		agent := g.agentOf(i)
-		if agent == nil {
+		var of any
+		if inner := g.devcontainerOf(i); inner != nil {
+			of = inner
+		} else if agent := g.agentOf(i); agent != nil {
+			of = agent
+		} else {
 			continue
 		}
 		var a envAttributes
 		if err := i.decode(&a); err != nil {
 			return err
 		}
-		if merged[agent] == nil {
-			merged[agent] = map[string]string{}
+		if merged[of] == nil {
+			merged[of] = map[string]string{}
 		}
-		value, known := merged[agent][a.Name]
+		value, known := merged[of][a.Name]
 		switch {
 		case known && a.MergeStrategy == "error":
 			return fmt.Errorf("%s: another coder_env defines %s already", i.address, a.Name)
@@ -212,17 +228,25 @@ func (g *assembly) addEnvs(*provisioner.GraphComplete) error {
 		default:
 			value = a.Value
 		}
-		merged[agent][a.Name] = value
+		merged[of][a.Name] = value
 	}
-	for agent, env := range merged {
+	for of, env := range merged {
+		var list []*provisioner.Env
 		for _, name := range slices.Sorted(maps.Keys(env)) {
-			agent.ExtraEnvs = append(agent.ExtraEnvs, &provisioner.Env{Name: name, Value: env[name]})
+			list = append(list, &provisioner.Env{Name: name, Value: env[name]})
+		}
+		switch of := of.(type) {
+		case *provisioner.Devcontainer:
+			of.Envs = list
+		case *provisioner.Agent:
+			of.ExtraEnvs = list
 		}
 	}
 	return nil
 }
 
 func (g *assembly) addDevcontainers(*provisioner.GraphComplete) error {
+	g.inner = map[*instance]*provisioner.Devcontainer{}
 	for _, i := range g.of("managed", "coder_devcontainer") {
 		agent := g.agentOf(i)
 		if agent == nil {
@@ -232,9 +256,34 @@ func (g *assembly) addDevcontainers(*provisioner.GraphComplete) error {
 		if err := i.decode(&a); err != nil {
 			return err
 		}
-		agent.Devcontainers = append(agent.Devcontainers, &provisioner.Devcontainer{
-			Name: i.name, WorkspaceFolder: a.WorkspaceFolder, ConfigPath: a.ConfigPath,
-		})
+		g.inner[i] = &provisioner.Devcontainer{Name: i.name, WorkspaceFolder: a.WorkspaceFolder, ConfigPath: a.ConfigPath}
+		agent.Devcontainers = append(agent.Devcontainers, g.inner[i])
+	}
+	return nil
+}
+
+// devcontainerOf gives the dev container whose agent a coder resource belongs to,
+// which it names by its subagent_id; nil for any other.
+func (g *assembly) devcontainerOf(i *instance) *provisioner.Devcontainer {
+	var named struct {
+		AgentID string `json:"agent_id"`
+	}
+	_ = i.decode(&named) // it may be unknown yet
+	var meant []*instance
+	for _, d := range g.of("managed", "coder_devcontainer") {
+		var a devcontainerAttributes
+		_ = d.decode(&a) // likewise
+		local := d.resource()
+		switch {
+		case g.inner[d] == nil:
+		case named.AgentID != "" && named.AgentID == a.SubagentID:
+			return g.inner[d]
+		case named.AgentID == "" && (slices.Contains(i.refs["agent_id"], local) || d.key != "" && slices.Contains(i.refs["agent_id"], local+"["+d.key+"]")):
+			meant = append(meant, d)
+		}
+	}
+	if d := closest(i, meant); d != nil {
+		return g.inner[d]
 	}
 	return nil
 }

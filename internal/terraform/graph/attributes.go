@@ -90,6 +90,7 @@ type envAttributes struct {
 type devcontainerAttributes struct {
 	WorkspaceFolder string `json:"workspace_folder"`
 	ConfigPath      string `json:"config_path"`
+	SubagentID      string `json:"subagent_id"`
 }
 
 type metadataAttributes struct {

@@ -32,6 +32,7 @@ type assembly struct {
 	*Model
 	warn      func(format string, args ...any)
 	agents    map[*instance]*provisioner.Agent
+	inner     map[*instance]*provisioner.Devcontainer
 	resources map[*instance]*provisioner.Resource
 }
 
@@ -41,7 +42,7 @@ func (m *Model) Complete(warn func(format string, args ...any)) (*provisioner.Gr
 	g := &assembly{Model: m, warn: warn}
 	done := &provisioner.GraphComplete{}
 	steps := []func(*provisioner.GraphComplete) error{
-		g.addResources, g.addAgents, g.addApps, g.addScripts, g.addEnvs, g.addDevcontainers,
+		g.addResources, g.addAgents, g.addDevcontainers, g.addApps, g.addScripts, g.addEnvs,
 		g.addMetadata, g.addParameters, g.addPresets, g.addExternalAuth, g.addTasks,
 	}
 	for _, step := range steps {
