@@ -4,7 +4,7 @@
 #   make test-kube  that of it which needs a real Kubernetes API server: the operator, the charts
 #   make test-cluster  the charts, the operator and the template `kubernetes` in a
 #                whole cluster of one node; needs Linux and root, see tools/kube/cluster
-#   make test-docker  the template `docker` with a Docker daemon of its own
+#   make test-docker  the template `docker`, and a dev container, with a Docker daemon of their own
 #   make test-image   the images of deploy/docker, built and looked at; the same needs
 #   make bench   the measured rows, as ratios; bench-queue, bench-access, bench-dashboard and bench-operator have more
 #   make build   bin/coder, and the agent for machines like this one
