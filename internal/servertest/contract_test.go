@@ -210,6 +210,8 @@ func firstSteps() []step {
 		{"POST /workspaceproxies", "", `{"name": "sydney", "display_name": "Sydney"}`, "workspaceproxy"},
 		{"PATCH /workspaceproxies/{workspaceproxy}", "", `{"id": "{workspaceproxy}", "name": "sydney", "display_name": "Down under", "icon": "", "regenerate_token": true}`, ""},
 		{"PUT /debug/health/settings", "", `{"dismissed_healthchecks": ["DERP"]}`, ""},
+		{"PUT /prebuilds/settings", "", `{"reconciliation_paused": true}`, ""},
+		{"POST /templates/{template}/prebuilds/invalidate", "", ``, ""},
 		{"PUT /users/{user}/appearance", "", `{"theme_preference": "dark", "terminal_font": ""}`, ""},
 		{"PUT /users/{user}/preferences", "", `{"task_notification_alert_dismissed": true}`, ""},
 		{"PUT /users/{user}/quiet-hours", "", `{"schedule": "CRON_TZ=Europe/Berlin 30 2 * * *"}`, ""},
