@@ -38,6 +38,7 @@ type house struct {
 	*workspace.Service
 	schedule *schedule.Service
 	log      *text
+	metrics  *prometheus.Registry
 
 	mu  sync.Mutex
 	at  time.Time
@@ -71,7 +72,7 @@ func open(t testing.TB) *house { return openOn(t, postgrestest.New(t), &text{}) 
 // openOn is a server on a database; the first one on it fills it.
 func openOn(t testing.TB, store *postgres.Store, out *text) *house {
 	t.Helper()
-	h := &house{t: t, store: store, at: monday, log: out}
+	h := &house{t: t, store: store, at: monday, log: out, metrics: prometheus.NewRegistry()}
 	log := slog.New(slog.NewTextHandler(out, nil))
 	hub := notify.New(store.Pool(), log)
 	h.must(hub.Start(context.Background()))
@@ -84,7 +85,7 @@ func openOn(t testing.TB, store *postgres.Store, out *text) *house {
 		Store: store, Queue: h.queue, Hub: hub, Log: log, Now: h.now, AccessURL: &url.URL{Scheme: "https", Host: "coder.example"},
 		Quiet: calendar.Quiet{Default: "CRON_TZ=UTC 0 2 * * *"},
 	})
-	h.schedule = schedule.New(schedule.Config{Store: store, Workspaces: h.Service, Log: log, Now: h.now, Registerer: prometheus.NewRegistry()})
+	h.schedule = schedule.New(schedule.Config{Store: store, Workspaces: h.Service, Log: log, Now: h.now, Registerer: h.metrics})
 	return h
 }
 

@@ -433,6 +433,17 @@ func TestReplicas(t *testing.T) {
 	}
 }
 
+func TestMetrics(t *testing.T) {
+	h := open(t).fill()
+	h.tick()
+	h.tick()
+	families, err := h.metrics.Gather()
+	h.must(err)
+	if len(families) != 1 || families[0].GetName() != "coderd_lifecycle_autobuild_execution_duration_seconds" || families[0].GetMetric()[0].GetHistogram().GetSampleCount() != 2 {
+		t.Errorf("%v", families)
+	}
+}
+
 // TestMany: more than one page is done in one tick, and all at once.
 func TestMany(t *testing.T) {
 	h := open(t).fill()
