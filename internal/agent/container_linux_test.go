@@ -165,7 +165,8 @@ func TestDevcontainer(t *testing.T) {
 	}
 	a := children[0]
 	if *a.ParentID != b.ID || a.Name != "my-app" || a.OperatingSystem != "linux" || len(a.Apps) != 2 || a.Apps[0].Slug != "docs" ||
-		a.Apps[1].SharingLevel != coder.WorkspaceAppSharingLevelPublic || a.Apps[1].Health == coder.WorkspaceAppHealthDisabled || len(a.DisplayApps) != 3 {
+		a.Apps[1].SharingLevel != coder.WorkspaceAppSharingLevelOwner || // as the template has ports
+		a.Apps[1].Health == coder.WorkspaceAppHealthDisabled || len(a.DisplayApps) != 3 {
 		t.Errorf("%+v", a)
 	}
 	reaches(t, b.House, a.ID, coder.WorkspaceAgentLifecycleReady)

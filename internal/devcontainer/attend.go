@@ -33,6 +33,9 @@ func (s *Set) attend(ctx context.Context, it *item, c coder.WorkspaceAgentContai
 			made = a.ID
 			s.mu.Lock()
 			defer s.mu.Unlock()
+			if ctx.Err() != nil { // the container has just gone
+				return
+			}
 			it.shown.Agent = &coder.WorkspaceAgentDevcontainerAgent{ID: a.ID, Name: a.Name, Directory: directory}
 			it.shown.SubagentID = &a.ID
 			if it.shown.Error == said {
@@ -40,10 +43,12 @@ func (s *Set) attend(ctx context.Context, it *item, c coder.WorkspaceAgentContai
 			}
 			s.signal()
 		})
+		s.refresh(ctx, 0) // which ends ctx if it was the container that ended
+		s.mu.Lock()
 		if ctx.Err() != nil {
+			s.mu.Unlock()
 			return made
 		}
-		s.mu.Lock()
 		if errors.Is(err, errIgnored) {
 			it.ignored = true
 		} else {

@@ -196,6 +196,10 @@ func (c configuration) custom() wishes {
 				w.refused = append(w.refused, fmt.Sprintf("An app is left out: its slug %.40q must be lower-case letters, digits and single hyphens between them, at most 32", a.Slug))
 				continue
 			}
+			if a.External && strings.Contains(a.URL, "$SESSION_TOKEN") {
+				w.refused = append(w.refused, fmt.Sprintf("The app %s is left out: it asks for a token of who opens it, which only an app of the template may", a.Slug))
+				continue
+			}
 			w.apps = slices.DeleteFunc(w.apps, func(other coder.WorkspaceApp) bool { return other.Slug == a.Slug })
 			if len(w.apps) == maxApps {
 				w.refused = append(w.refused, fmt.Sprintf("The app %s is left out: there are %d already", a.Slug, maxApps))

@@ -102,12 +102,13 @@ func TestCustom(t *testing.T) {
 	var c configuration
 	if err := json.Unmarshal([]byte(`{"mergedConfiguration": {"customizations": {"coder": [
 		{"name": "feature", "displayApps": {"vscode": true, "web_terminal": false}, "apps": [{"slug": "a", "url": "1", "order": 5}, {"slug": "b"}]},
-		{"name": "own", "displayApps": {"vscode": false}, "apps": [{"slug": "a", "url": "2", "order": -1, "healthCheck": {"url": "u", "interval": 3, "threshold": 4}}, {"slug": "No"}]}]},
+		{"name": "own", "displayApps": {"vscode": false}, "apps": [{"slug": "a", "url": "2", "order": -1, "healthCheck": {"url": "u", "interval": 3, "threshold": 4}}, {"slug": "No"},
+			{"slug": "thief", "external": true, "url": "x://y?$SESSION_TOKEN"}]}]},
 		"remoteEnv": {"A": null, "B": "x"}, "containerUser": "c"}, "workspace": {"workspaceFolder": "/w"}}`), &c); err != nil {
 		t.Fatal(err)
 	}
 	w := c.custom()
-	if w.name != "own" || w.ignore || !slices.Equal(w.displayApps, []string{"port_forwarding_helper", "ssh_helper"}) || len(w.refused) != 1 {
+	if w.name != "own" || w.ignore || !slices.Equal(w.displayApps, []string{"port_forwarding_helper", "ssh_helper"}) || len(w.refused) != 2 {
 		t.Errorf("%+v", w)
 	}
 	if len(w.apps) != 2 || w.apps[0].Slug != "a" || w.apps[0].URL != "2" || w.apps[0].Healthcheck != (coder.Healthcheck{URL: "u", Interval: 3, Threshold: 4}) {

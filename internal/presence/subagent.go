@@ -44,6 +44,11 @@ type NewSubAgent struct {
 	Environment     map[string]string
 }
 
+// sessionPlaceholder in an external app's URL stands for a token of who opens it. A
+// configuration comes with a repository, of whom nobody knows what they would do
+// with one.
+const sessionPlaceholder = "$SESSION_TOKEN"
+
 // subAgentName and appSlug are what becomes part of host names.
 var (
 	subAgentName = regexp.MustCompile(`^(?i)[a-z0-9](-?[a-z0-9])*$`)
@@ -69,6 +74,9 @@ func (n NewSubAgent) check() error {
 		if slugs[a.Slug] {
 			return coder.Invalid("apps", "two apps have the slug %q", a.Slug)
 		}
+		if a.External && strings.Contains(a.URL, sessionPlaceholder) {
+			return coder.Invalid("apps", "the app %q asks for a token of who opens it, which only an app of the template may", a.Slug)
+		}
 		slugs[a.Slug] = true
 	}
 	return nil
@@ -76,7 +84,7 @@ func (n NewSubAgent) check() error {
 
 // CreateSubAgent makes the agent of a dev container below parent, or changes it
 // when it exists, and gives it with a new token: what ran with an older one can
-// do nothing more. The code is invalid for what cannot be, conflict when parent
+// do nothing more. Apps are shared as far as the template lets ports be. The code is invalid for what cannot be, conflict when parent
 // has too many, and forbidden when parent is such an agent itself. (AG-21)
 func (s *Service) CreateSubAgent(ctx context.Context, parent Agent, n NewSubAgent) (made SubAgent, token string, err error) {
 	if parent.row.ParentID != nil {
@@ -93,6 +101,14 @@ func (s *Service) CreateSubAgent(ctx context.Context, parent Agent, n NewSubAgen
 		all, err := q.SubAgentNames(ctx, parent.JobID)
 		if err != nil {
 			return err
+		}
+		most, err := q.AppMaxPortShareLevel(ctx, parent.WorkspaceID)
+		if err != nil {
+			return err
+		}
+		for i, a := range n.Apps { // as ports, which everybody in the workspace may share too
+			level := coder.WorkspaceAgentPortShareLevel(a.SharingLevel).AtMost(coder.WorkspaceAgentPortShareLevel(most))
+			n.Apps[i].SharingLevel = coder.WorkspaceAppSharingLevel(level)
 		}
 		made, err = s.putSubAgent(ctx, q, parent, n, secret, all)
 		return err
@@ -169,7 +185,7 @@ func putSubApps(ctx context.Context, q *sqlc.Queries, agent uuid.UUID, apps []co
 	for i, a := range apps {
 		row := sqlc.ResourceInsertAppParams{
 			ID: uuid.New(), AgentID: agent, Slug: a.Slug, DisplayName: clip(a.DisplayName, 64), Icon: clip(a.Icon, 1024), Command: clip(a.Command, 4096),
-			URL: clip(a.URL, 4096), External: a.External, Subdomain: a.Subdomain, SharingLevel: string(sharing(a.SharingLevel)), OpenIn: string(coder.WorkspaceAppOpenInSlimWindow),
+			URL: clip(a.URL, 4096), External: a.External, Subdomain: a.Subdomain, SharingLevel: string(a.SharingLevel), OpenIn: string(coder.WorkspaceAppOpenInSlimWindow),
 			AppGroup: clip(a.Group, 64), Tooltip: clip(a.Tooltip, 2048), Hidden: a.Hidden, Position: int32(i), Health: string(coder.WorkspaceAppHealthDisabled), CreatedAt: now,
 		}
 		if row.DisplayName == "" {
@@ -187,15 +203,6 @@ func putSubApps(ctx context.Context, q *sqlc.Queries, agent uuid.UUID, apps []co
 	}
 	_, err := q.ResourceInsertApp(ctx, rows)
 	return err
-}
-
-// sharing gives the level of an app, the owner's alone unless it is another.
-func sharing(l coder.WorkspaceAppSharingLevel) coder.WorkspaceAppSharingLevel {
-	switch l {
-	case coder.WorkspaceAppSharingLevelAuthenticated, coder.WorkspaceAppSharingLevelOrganization, coder.WorkspaceAppSharingLevelPublic:
-		return l
-	}
-	return coder.WorkspaceAppSharingLevelOwner
 }
 
 // displayApps keeps the names that the contract knows, each once.

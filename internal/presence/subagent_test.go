@@ -31,7 +31,7 @@ func TestSubAgents(t *testing.T) {
 	want := presence.NewSubAgent{
 		DevcontainerID: m.Devcontainers[0].ID, Name: "main", Directory: "/w", Architecture: "amd64", OperatingSystem: "linux",
 		DisplayApps: []string{"web_terminal", "web_terminal", "nonsense"}, Environment: map[string]string{"A": "b"},
-		Apps: []coder.WorkspaceApp{{Slug: "two", URL: "http://localhost:2", SharingLevel: "world"}, {Slug: "one", OpenIn: coder.WorkspaceAppOpenInTab}},
+		Apps: []coder.WorkspaceApp{{Slug: "two", URL: "http://localhost:2", SharingLevel: "world"}, {Slug: "one", OpenIn: coder.WorkspaceAppOpenInTab, SharingLevel: coder.WorkspaceAppSharingLevelPublic}},
 	}
 	first, token, err := h.Presence.CreateSubAgent(t.Context(), parent, want)
 	must(t, err)
@@ -48,7 +48,7 @@ func TestSubAgents(t *testing.T) {
 	shown, err := h.Presence.View(t.Context(), h.Owner, first.ID)
 	must(t, err)
 	if *shown.ParentID != parent.ID || len(shown.DisplayApps) != 1 || len(shown.Apps) != 3 || shown.Apps[2].Slug != "three" || len(shown.LogSources) != 1 || shown.Apps[0].Slug != "two" || shown.Apps[0].DisplayName != "two" ||
-		shown.Apps[0].SharingLevel != coder.WorkspaceAppSharingLevelOwner || shown.Apps[1].OpenIn != coder.WorkspaceAppOpenInTab {
+		shown.Apps[0].SharingLevel != coder.WorkspaceAppSharingLevelOwner || shown.Apps[1].OpenIn != coder.WorkspaceAppOpenInTab || shown.Apps[1].SharingLevel != coder.WorkspaceAppSharingLevelOwner { // the template lets no port be shared
 		t.Errorf("%+v", shown)
 	}
 
@@ -102,7 +102,10 @@ func TestSubAgentsHaveLimits(t *testing.T) {
 		"a long name":      func(n *presence.NewSubAgent) { n.Name = strings.Repeat("a", 33) },
 		"a bad slug":       func(n *presence.NewSubAgent) { n.Apps = []coder.WorkspaceApp{{Slug: "A"}} },
 		"a slug twice":     func(n *presence.NewSubAgent) { n.Apps = []coder.WorkspaceApp{{Slug: "a"}, {Slug: "a"}} },
-		"too many apps":    func(n *presence.NewSubAgent) { n.Apps = make([]coder.WorkspaceApp, 65) },
+		"an app for tokens": func(n *presence.NewSubAgent) {
+			n.Apps = []coder.WorkspaceApp{{Slug: "a", External: true, URL: "x://y?t=$SESSION_TOKEN"}}
+		},
+		"too many apps": func(n *presence.NewSubAgent) { n.Apps = make([]coder.WorkspaceApp, 65) },
 	} {
 		if err := one(change); !coder.Is(err, coder.CodeInvalid) {
 			t.Errorf("%s: %v", what, err)
