@@ -44,4 +44,8 @@ func TestNewWorkspaceHealth(t *testing.T) {
 	if h.Healthy || len(h.FailingAgents) != 1 || h.FailingAgents[0] != ill.ID.String() {
 		t.Errorf("with one of two agents ill: %+v", h)
 	}
+	inner := coder.WorkspaceAgent{ID: uuid.New(), ParentID: &well.ID}
+	if h := coder.NewWorkspaceHealth([]coder.WorkspaceResource{{Agents: []coder.WorkspaceAgent{well, inner}}}); !h.Healthy {
+		t.Errorf("with an ill one in a dev container: %+v", h)
+	}
 }

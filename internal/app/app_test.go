@@ -13,6 +13,7 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/access"
 	"github.com/seed-2a7f8fe7/coder/internal/agenttest"
 	"github.com/seed-2a7f8fe7/coder/internal/app"
+	"github.com/seed-2a7f8fe7/coder/internal/presence"
 )
 
 // world is a house with a service whose clock can be set.
@@ -52,6 +53,32 @@ func apps(a *provisioner.Agent) {
 	a.Apps = []*provisioner.App{
 		{Slug: "code", DisplayName: "VS Code", Url: "http://localhost:13337/?folder=/home", Subdomain: true, SharingLevel: provisioner.AppSharingLevel_AUTHENTICATED},
 		{Slug: "top", Command: "htop"},
+	}
+}
+
+// An app of a dev container's agent is found by that agent's name, and without
+// one where no other has the slug; a port without a name is that of the agent that
+// the build made.
+func TestFindBelowAnAgent(t *testing.T) {
+	w := newWorld(t)
+	made := w.Workspace("dev", apps)
+	parent, err := w.Presence.AuthenticateAgent(t.Context(), made.Token)
+	if err != nil {
+		t.Fatal(err)
+	}
+	inner, _, err := w.Presence.CreateSubAgent(t.Context(), parent, presence.NewSubAgent{
+		DevcontainerID: uuid.New(), Name: "inner", Apps: []coder.WorkspaceApp{{Slug: "code", URL: "http://localhost:1"}, {Slug: "alone", URL: "http://localhost:2"}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n, want := range map[app.Name]uuid.UUID{
+		{App: "code"}: made.ID, {App: "code", Agent: "inner"}: inner.ID, {App: "alone"}: inner.ID, {App: "8080"}: made.ID, {App: "8080", Agent: "inner"}: inner.ID,
+	} {
+		n.Owner, n.Workspace = "ann", "dev"
+		if got, err := w.Find(t.Context(), n); err != nil || got.AgentID != want {
+			t.Errorf("%+v: %+v, %v", n, got, err)
+		}
 	}
 }
 

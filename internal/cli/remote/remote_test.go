@@ -4,6 +4,10 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/google/uuid"
+
+	"github.com/seed-2a7f8fe7/coder"
 )
 
 func TestHostNames(t *testing.T) {
@@ -86,5 +90,25 @@ func TestProxyQuoting(t *testing.T) {
 	}
 	if _, err := quoteProxy("a\nb"); err == nil {
 		t.Error("a line break is taken")
+	}
+}
+
+// Who names no agent means the one that the build made, and not those in its dev
+// containers; those are named.
+func TestPickAgent(t *testing.T) {
+	main, second := coder.WorkspaceAgent{ID: uuid.New(), Name: "main"}, coder.WorkspaceAgent{ID: uuid.New(), Name: "second"}
+	inner := coder.WorkspaceAgent{ID: uuid.New(), Name: "app", ParentID: &main.ID}
+	for _, c := range []struct {
+		agents     []coder.WorkspaceAgent
+		name, want string
+	}{
+		{[]coder.WorkspaceAgent{inner, main}, "", "main"}, {[]coder.WorkspaceAgent{inner, main}, "app", "app"}, {[]coder.WorkspaceAgent{main, second, inner}, "", "several agents"},
+		{[]coder.WorkspaceAgent{main, inner}, "other", "it has app, main"}, {nil, "", "no agent"},
+	} {
+		w := coder.Workspace{Name: "dev", LatestBuild: coder.WorkspaceBuild{Resources: []coder.WorkspaceResource{{Agents: c.agents}}}}
+		got, err := pickAgent(w, c.name)
+		if said := fmt.Sprint(got.Name, err); !strings.Contains(said, c.want) || err == nil && got.Name != c.want {
+			t.Errorf("%q of %d: %s, want %s", c.name, len(c.agents), said, c.want)
+		}
 	}
 }
