@@ -30,7 +30,7 @@ SELECT a.*
 FROM workspace_agents a
 JOIN workspace_resources r ON r.id = a.resource_id
 WHERE r.job_id = ANY(sqlc.arg(job_ids)::uuid[])
-ORDER BY a.position, a.name, a.id;
+ORDER BY a.position, a.parent_id IS NOT NULL, a.name, a.id;
 
 -- name: ResourceAppsOfAgents :many
 SELECT * FROM workspace_apps WHERE agent_id = ANY(sqlc.arg(agent_ids)::uuid[]) ORDER BY agent_id, position, slug;

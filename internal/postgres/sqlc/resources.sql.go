@@ -18,7 +18,7 @@ SELECT a.id, a.resource_id, a.parent_id, a.name, a.token, a.instance_id, a.opera
 FROM workspace_agents a
 JOIN workspace_resources r ON r.id = a.resource_id
 WHERE r.job_id = ANY($1::uuid[])
-ORDER BY a.position, a.name, a.id
+ORDER BY a.position, a.parent_id IS NOT NULL, a.name, a.id
 `
 
 func (q *Queries) ResourceAgentsOfJobs(ctx context.Context, jobIds []uuid.UUID) ([]WorkspaceAgent, error) {
