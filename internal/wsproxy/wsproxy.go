@@ -127,7 +127,9 @@ func New(c Config) (*Proxy, error) {
 		clients: clients, apps: app.NewAway(time.Now), failed: make(chan error, 1),
 	}
 	p.hostname, _ = os.Hostname() // nameless is no reason not to serve
-	p.client.HTTP = &http.Client{Transport: http.DefaultTransport.(*http.Transport).Clone()}
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	t.MaxIdleConnsPerHost = 64 // all go to the primary
+	p.client.HTTP = &http.Client{Transport: t}
 	p.tunnels.Dial = p.dial
 	return p, nil
 }
