@@ -17,7 +17,7 @@ import (
 type deskConn struct {
 	hangs  bool
 	answer chan struct{} // not nil: what it has taken it answers only then
-	said   []string // the methods called
+	said   []string      // the methods called
 	lines  []string
 	closed chan struct{}
 }
