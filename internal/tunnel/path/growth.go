@@ -15,7 +15,7 @@ import (
 // relay's TCP connection that begins slowly itself, all do. From then on it grows by
 // one packet per round trip, and a fast path over a distance stays almost empty for
 // minutes. So a connection that only its window holds back, on a path without a
-// queue or a loss, begins anew: with the migration that QUIC has for new paths,
+// queue and with few losses, begins anew: with the migration that QUIC has for new paths,
 // since a new path is of unknown width.
 //
 // An agent has its connection see another address of the client, as if a router had
@@ -35,6 +35,9 @@ const (
 	// growthSlack is by how much round trips may be longer than the shortest on a
 	// path without a queue.
 	growthSlack = 4 * time.Millisecond
+	// growthLoss is of how many packets one may be lost, by chance, on a way that has
+	// room: where a queue overflows it is more.
+	growthLoss = 200
 	// growthAgain is how long after a new beginning the next may come. The time
 	// doubles up to growthRarely while it does not help.
 	growthAgain  = 500 * time.Millisecond
@@ -101,11 +104,14 @@ func (e *Peer) look(c *quic.Conn, now time.Duration) {
 	if took > 2*over {
 		return // there was a pause
 	}
-	if queued(s, low) && now-g.since > growthSettle {
+	moved := g.moved.Load()
+	if moved {
+		g.full = 0 // of another way, as the shortest round trip is
+	} else if queued(s, low) && now-g.since > growthSettle {
 		g.full, g.seen = s.CongestionWindow, now
 	}
 	wide := g.full == 0 || now-g.seen > growthFull || s.CongestionWindow < g.full/2
-	moved := g.moved.Load() && used(was, s, took)
+	moved = moved && used(was, s, took)
 	if !moved && !(wide && stuck(was, s, low, took)) || now-g.since < g.wait {
 		return
 	}
@@ -119,7 +125,7 @@ func (e *Peer) look(c *quic.Conn, now time.Duration) {
 // stuck says that between two looks only its window held a connection back, and grew
 // slowly, on a path that has room.
 func stuck(was, is quic.ConnectionStats, low, took time.Duration) bool {
-	if is.MinRTT < growthShort || queued(is, low) || is.PacketsLost != was.PacketsLost {
+	if is.MinRTT < growthShort || queued(is, low) || is.PacketsLost > was.PacketsLost+(is.PacketsSent-was.PacketsSent)/growthLoss {
 		return false
 	}
 	return used(was, is, took) && is.CongestionWindow < was.CongestionWindow*5/4

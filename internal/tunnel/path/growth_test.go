@@ -29,6 +29,8 @@ func TestStuck(t *testing.T) {
 		"a queue":            {with(func(s *quic.ConnectionStats) { s.SmoothedRTT = 26 * ms }), 25 * ms, false},
 		"a busy processor":   {with(func(s *quic.ConnectionStats) { s.SmoothedRTT = 26 * ms }), 21 * ms, true},
 		"a loss":             {with(func(s *quic.ConnectionStats) { s.PacketsLost++ }), 20 * ms, false},
+		"few losses":         {with(func(s *quic.ConnectionStats) { s.PacketsSent, s.PacketsLost = 800, 9 }), 20 * ms, true},
+		"many losses":        {with(func(s *quic.ConnectionStats) { s.PacketsSent, s.PacketsLost = 800, 10 }), 20 * ms, false},
 		"a short way":        {with(func(s *quic.ConnectionStats) { s.MinRTT, s.SmoothedRTT = ms, ms }), ms, false},
 		"nothing known":      {quic.ConnectionStats{}, 0, false},
 		"a long way's noise": {with(func(s *quic.ConnectionStats) { s.MinRTT, s.SmoothedRTT, s.BytesSent = 100*ms, 110*ms, 190_000 }), 110 * ms, true},
