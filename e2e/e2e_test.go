@@ -71,6 +71,9 @@ func TestScripts(t *testing.T) {
 			}
 			p := &processes{bin: bin, running: map[string]*process{}}
 			env.Values[processesKey{}] = p
+			// Agents of workspaces that a script leaves are sessions of their own: they
+			// would look for their server for as long as the other scripts run.
+			env.Defer(func() { _ = exec.Command("pkill", "-KILL", "-f", env.WorkDir+"/home/").Run() })
 			env.Defer(p.killAll)
 			return nil
 		},
