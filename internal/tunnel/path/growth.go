@@ -66,6 +66,7 @@ type growth struct {
 	anew   func()       // begins anew
 
 	mu    sync.Mutex
+	due   time.Duration // when to look, as of the last look: after an outage round trips seem as long as it was
 	low   time.Duration // the shortest round trip noted since at; 0: none was
 	at    time.Duration // of was
 	was   quic.ConnectionStats
@@ -89,12 +90,12 @@ func (e *Peer) look(c *quic.Conn, now time.Duration) {
 	if g.low == 0 || s.LatestRTT < g.low {
 		g.low = s.LatestRTT
 	}
-	was, low, took := g.was, g.low, now-g.at
-	over := max(growthLook, growthTrips*s.SmoothedRTT)
-	if took < over {
+	if now < g.due {
 		return
 	}
-	g.was, g.low, g.at = s, 0, now
+	was, low, took := g.was, g.low, now-g.at
+	over := max(growthLook, growthTrips*s.SmoothedRTT)
+	g.was, g.low, g.at, g.due = s, 0, now, now+over
 	if s.PacketsLost > was.PacketsLost {
 		e.parityOut.lost(now)
 	}
