@@ -25,7 +25,8 @@ WITH n AS MATERIALIZED (
     SELECT i, gen_random_uuid() AS new_w, gen_random_uuid() AS new_b, gen_random_uuid() AS new_j, gen_random_uuid() AS new_r, gen_random_uuid() AS new_a, gen_random_uuid() AS token
     FROM generate_series(1, $2::integer) i
 ), workspace AS (
-    INSERT INTO workspaces SELECT (jsonb_populate_record(w, jsonb_build_object('id', n.new_w, 'name', w.name || '-' || n.i))).*
+    INSERT INTO workspaces (id, organization_id, owner_id, template_id, name, automatic_updates, created_at, updated_at, last_used_at)
+    SELECT n.new_w, w.organization_id, w.owner_id, w.template_id, w.name || '-' || n.i, w.automatic_updates, w.created_at, w.updated_at, w.last_used_at
     FROM workspaces w, n WHERE w.id = $1
 ), job AS (
     INSERT INTO provisioner_jobs (id, organization_id, initiator_id, type, provisioner, tag_set_id, file_id, input, created_at, updated_at, started_at, completed_at, worker_id, lease_expires_at)
