@@ -113,7 +113,7 @@ function MemberMenu({ o, m, assign, remove }: { o: Organization; m: Member; assi
       <Menu.Dropdown>
         {assign && <Menu.Item onClick={() => modals.open({ title: `Roles of ${m.username}`, children: <MemberRoles o={o} m={m} /> })}>Roles …</Menu.Item>}
         {remove && (
-          <Menu.Item color="red" onClick={ask}>
+          <Menu.Item c="var(--mantine-color-red-text)" onClick={ask}>
             Remove …
           </Menu.Item>
         )}

@@ -57,7 +57,7 @@ export function UserMenu({ u }: { u: User }) {
             {u.status !== 'active' && <Menu.Item onClick={() => activate.mutate()}>Activate</Menu.Item>}
             {u.id !== self?.id && (
               <Menu.Item
-                color="red"
+                c="var(--mantine-color-red-text)"
                 onClick={() =>
                   confirmByName({
                     title: `Delete ${u.username}?`,

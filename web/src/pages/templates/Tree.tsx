@@ -79,7 +79,7 @@ export function Tree({ files, original, path, onOpen, onChange }: Props) {
             </Menu.Target>
             <Menu.Dropdown>
               <Menu.Item onClick={() => rename(f.path)}>Rename …</Menu.Item>
-              <Menu.Item color="red" onClick={() => remove(f.path)}>
+              <Menu.Item c="var(--mantine-color-red-text)" onClick={() => remove(f.path)}>
                 Delete
               </Menu.Item>
             </Menu.Dropdown>

@@ -98,7 +98,7 @@ export function Actions({ w, may, onUpdate }: { w: Workspace; may: Rights; onUpd
             </Menu.Item>
           )}
           {may.remove && (
-            <Menu.Item color="red" leftSection={<IconTrash size={16} />} disabled={busy(w)} onClick={remove}>
+            <Menu.Item c="var(--mantine-color-red-text)" leftSection={<IconTrash size={16} />} disabled={busy(w)} onClick={remove}>
               Delete …
             </Menu.Item>
           )}
