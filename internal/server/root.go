@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/seed-2a7f8fe7/coder/internal/initscript"
+	"github.com/seed-2a7f8fe7/coder/internal/listen"
 	"github.com/seed-2a7f8fe7/coder/web"
 )
 
@@ -68,21 +69,9 @@ func (s *Server) policy(nonce string) string {
 
 // headers are sent with every answer. (CP-19)
 func (s *Server) headers(next http.Handler) http.Handler {
-	csp := s.policy("")
-	sts := ""
-	if s.c.StrictTransportSecurity > 0 {
-		sts = strings.Join(append([]string{fmt.Sprintf("max-age=%d", s.c.StrictTransportSecurity)}, s.c.StrictTransportOptions...), "; ")
-	}
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		h := w.Header()
-		h.Set("X-Content-Type-Options", "nosniff")
-		h.Set("Referrer-Policy", "no-referrer")
-		h.Set("Content-Security-Policy", csp)
-		if sts != "" && (r.TLS != nil || s.accessURL.Scheme == "https") {
-			h.Set("Strict-Transport-Security", sts)
-		}
-		next.ServeHTTP(w, r)
-	})
+	return listen.Headers{
+		Policy: s.policy(""), StrictSeconds: s.c.StrictTransportSecurity, StrictOptions: s.c.StrictTransportOptions, HTTPS: s.accessURL.Scheme == "https",
+	}.Wrap(next)
 }
 
 // redirect sends browsers that came by another name to the access URL, when

@@ -15,6 +15,7 @@ import (
 	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/client"
 	"github.com/seed-2a7f8fe7/coder/internal/app"
+	"github.com/seed-2a7f8fe7/coder/internal/listen"
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel"
 	"github.com/seed-2a7f8fe7/coder/internal/viewer"
 )
@@ -52,21 +53,13 @@ func (p *Proxy) handler() http.Handler {
 
 // headers are sent with every answer that is not an app's.
 func (p *Proxy) headers(next http.Handler) http.Handler {
-	sts := ""
-	if p.c.StrictTransportSecurity > 0 {
-		sts = strings.Join(append([]string{fmt.Sprintf("max-age=%d", p.c.StrictTransportSecurity)}, p.c.StrictTransportOptions...), "; ")
-	}
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		h := w.Header()
-		h.Set("X-Content-Type-Options", "nosniff")
-		h.Set("Referrer-Policy", "no-referrer")
-		h.Set("Content-Security-Policy", "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
-		h.Set(client.BuildVersionHeader, p.c.Version)
-		if sts != "" && (r.TLS != nil || p.accessURL.Scheme == "https") {
-			h.Set("Strict-Transport-Security", sts)
-		}
+	return listen.Headers{
+		Policy:        "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+		StrictSeconds: p.c.StrictTransportSecurity, StrictOptions: p.c.StrictTransportOptions, HTTPS: p.accessURL.Scheme == "https",
+	}.Wrap(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set(client.BuildVersionHeader, p.c.Version)
 		next.ServeHTTP(w, r)
-	})
+	}))
 }
 
 func (p *Proxy) buildInfo(w http.ResponseWriter, _ *http.Request) {
