@@ -1,9 +1,7 @@
 package agentapi
 
 import (
-	"crypto/ed25519"
 	"net/http"
-	"time"
 
 	"github.com/google/uuid"
 
@@ -36,25 +34,15 @@ func (a *API) grantProxy(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	req, err := decode[coder.TunnelRequest](w, r)
+	req, err := tunnelRequest(w, r)
 	if err != nil {
 		return err
 	}
-	if len(req.PublicKey) != ed25519.PublicKeySize {
-		return coder.Invalid("public_key", "an ed25519 key of %d bytes is wanted", ed25519.PublicKeySize)
-	}
-	if len(agent.Certificate) == 0 {
-		return coder.Errorf(coder.CodeConflict, "The agent %q has not connected yet", agent.Name)
-	}
-	g := tunnel.Grant{WorkspaceID: agent.WorkspaceID, AgentID: agent.ID, Actions: []string{tunnel.KindTCP, tunnel.KindPTY}}
-	certificate, err := a.c.Authority.Issue(req.PublicKey, g, time.Now())
+	out, err := a.certify(req, agent, tunnel.Grant{Actions: []string{tunnel.KindTCP, tunnel.KindPTY}})
 	if err != nil {
 		return err
 	}
-	return reply(w, http.StatusOK, coder.TunnelGrant{
-		Certificate: certificate, AgentCertificate: agent.Certificate, Actions: g.Actions,
-		DisableDirectConnections: a.c.Presence.DisablesDirect(), STUNServers: a.c.Presence.STUN(),
-	})
+	return reply(w, http.StatusOK, out)
 }
 
 // proxyRelay serves the WebSocket on which the packets of a proxy's tunnel travel.
@@ -63,12 +51,9 @@ func (a *API) proxyRelay(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := a.c.Board.Elsewhere(r.Context(), agent.ID); err != nil {
+	conn, err := a.acceptClient(w, r, agent)
+	if conn == nil {
 		return err
-	}
-	conn, err := tunnel.AcceptRelay(w, r)
-	if err != nil {
-		return nil //nolint:nilerr // Accept has answered already
 	}
 	err = a.c.Board.Client(r.Context(), agent.ID, conn)
 	a.c.Log.DebugContext(r.Context(), "relay of a workspace proxy ended", "agent_id", agent.ID, "reason", err)

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/coder/websocket"
 	"github.com/google/uuid"
 
 	"github.com/seed-2a7f8fe7/coder"
@@ -88,12 +89,9 @@ func (a *API) clientRelay(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := a.c.Board.Elsewhere(r.Context(), agent.ID); err != nil {
+	conn, err := a.acceptClient(w, r, agent)
+	if conn == nil {
 		return err
-	}
-	conn, err := tunnel.AcceptRelay(w, r)
-	if err != nil {
-		return nil //nolint:nilerr // Accept has answered already
 	}
 	held, end := a.c.Identity.Hold(r.Context(), actor, func(ctx context.Context, now access.Subject) error {
 		_, err := a.c.Presence.AgentForUser(ctx, now, agent.ID, coder.RBACActionSSH)
@@ -105,6 +103,19 @@ func (a *API) clientRelay(w http.ResponseWriter, r *http.Request) error {
 	over(ending(held, r))
 	a.c.Log.DebugContext(r.Context(), "relay of a client ended", "agent_id", agent.ID, "reason", err)
 	return nil
+}
+
+// acceptClient takes the WebSocket of a tunnel to an agent. Without one and
+// without an error it has answered already.
+func (a *API) acceptClient(w http.ResponseWriter, r *http.Request, agent presence.Agent) (*websocket.Conn, error) {
+	if err := a.c.Board.Elsewhere(r.Context(), agent.ID); err != nil {
+		return nil, err
+	}
+	conn, err := tunnel.AcceptRelay(w, r)
+	if err != nil {
+		return nil, nil //nolint:nilerr // Accept has answered already
+	}
+	return conn, nil
 }
 
 // connected notes a tunnel: what for, its client says.
@@ -131,34 +142,46 @@ func ending(held context.Context, r *http.Request) string {
 
 // grantTunnel certifies a client for a tunnel.
 func (a *API) grantTunnel(w http.ResponseWriter, r *http.Request) error {
-	req, err := decode[coder.TunnelRequest](w, r)
+	req, err := tunnelRequest(w, r)
 	if err != nil {
 		return err
-	}
-	if len(req.PublicKey) != ed25519.PublicKeySize {
-		return coder.Invalid("public_key", "an ed25519 key of %d bytes is wanted", ed25519.PublicKeySize)
 	}
 	agent, actor, err := a.tunnelAgent(r)
 	if err != nil {
 		return err
 	}
-	if len(agent.Certificate) == 0 {
-		return coder.Errorf(coder.CodeConflict, "The agent %q has not connected yet", agent.Name).
-			WithDetail("its workspace may still be starting; its log says how far it has come")
-	}
-	g := tunnel.Grant{
-		UserID: actor.UserID, WorkspaceID: agent.WorkspaceID, AgentID: agent.ID,
+	out, err := a.certify(req, agent, tunnel.Grant{
+		UserID:  actor.UserID,
 		Actions: []string{tunnel.KindSSH, tunnel.KindTCP, tunnel.KindUDP, tunnel.KindPTY, tunnel.KindAgentAPI},
-	}
-	certificate, err := a.c.Authority.Issue(req.PublicKey, g, time.Now())
+	})
 	if err != nil {
 		return err
 	}
-	return reply(w, http.StatusOK, coder.TunnelGrant{
-		Certificate: certificate, AgentCertificate: agent.Certificate,
-		SSHHostKey: authorizedKey(a.c.Presence.HostKeySeed(agent)), Actions: g.Actions,
+	out.SSHHostKey = authorizedKey(a.c.Presence.HostKeySeed(agent))
+	return reply(w, http.StatusOK, out)
+}
+
+// tunnelRequest reads whose key is to be certified.
+func tunnelRequest(w http.ResponseWriter, r *http.Request) (coder.TunnelRequest, error) {
+	req, err := decode[coder.TunnelRequest](w, r)
+	if err == nil && len(req.PublicKey) != ed25519.PublicKeySize {
+		err = coder.Invalid("public_key", "an ed25519 key of %d bytes is wanted", ed25519.PublicKeySize)
+	}
+	return req, err
+}
+
+// certify makes the grant of a tunnel to an agent.
+func (a *API) certify(req coder.TunnelRequest, agent presence.Agent, g tunnel.Grant) (coder.TunnelGrant, error) {
+	if len(agent.Certificate) == 0 {
+		return coder.TunnelGrant{}, coder.Errorf(coder.CodeConflict, "The agent %q has not connected yet", agent.Name).
+			WithDetail("its workspace may still be starting; its log says how far it has come")
+	}
+	g.WorkspaceID, g.AgentID = agent.WorkspaceID, agent.ID
+	certificate, err := a.c.Authority.Issue(req.PublicKey, g, time.Now())
+	return coder.TunnelGrant{
+		Certificate: certificate, AgentCertificate: agent.Certificate, Actions: g.Actions,
 		DisableDirectConnections: a.c.Presence.DisablesDirect(), STUNServers: a.c.Presence.STUN(),
-	})
+	}, err
 }
 
 // tunnelSettings tells what tunnels are like here.
