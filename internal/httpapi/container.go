@@ -13,8 +13,6 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/seed-2a7f8fe7/coder"
-	"github.com/seed-2a7f8fe7/coder/internal/access"
-	"github.com/seed-2a7f8fe7/coder/internal/notify"
 	"github.com/seed-2a7f8fe7/coder/internal/presence"
 )
 
@@ -110,10 +108,7 @@ func (a *API) watchContainers(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	ctx, stop := a.Identity.Hold(r.Context(), a.actor(r), func(ctx context.Context, now access.Subject) error {
-		_, err := a.Presence.AgentForUser(ctx, now, agent.ID, coder.RBACActionSSH)
-		return err
-	}, notify.Sharing(agent.WorkspaceID))
+	ctx, stop := a.holdAgent(r, agent)
 	defer stop()
 	resp, err := a.askContainers(ctx, agent, 0, http.MethodGet, "/watch", nil)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/access"
 	"github.com/seed-2a7f8fe7/coder/internal/connection"
 	"github.com/seed-2a7f8fe7/coder/internal/notify"
+	"github.com/seed-2a7f8fe7/coder/internal/presence"
 	"github.com/seed-2a7f8fe7/coder/internal/viewer"
 )
 
@@ -46,11 +47,17 @@ func (a *API) openPTY(w http.ResponseWriter, r *http.Request) error {
 			Type: coder.ConnectionTypeReconnectingPTY, AgentID: agent.ID, UserID: a.actor(r).UserID, Origin: a.origin(r),
 		})("The viewer left, or the terminal ended")
 	}
-	ctx, cancel := a.Identity.Hold(r.Context(), a.actor(r), func(ctx context.Context, now access.Subject) error {
-		_, err := a.Presence.AgentForUser(ctx, now, id, coder.RBACActionSSH)
-		return err
-	}, notify.Sharing(agent.WorkspaceID))
+	ctx, cancel := a.holdAgent(r, agent)
 	defer cancel()
 	viewer.Join(ctx, conn, stream, r.URL.Query())
 	return nil
+}
+
+// holdAgent gives a context that ends soon after the user of a request may no
+// longer enter an agent. The caller calls end.
+func (a *API) holdAgent(r *http.Request, agent presence.Agent) (held context.Context, end func()) {
+	return a.Identity.Hold(r.Context(), a.actor(r), func(ctx context.Context, now access.Subject) error {
+		_, err := a.Presence.AgentForUser(ctx, now, agent.ID, coder.RBACActionSSH)
+		return err
+	}, notify.Sharing(agent.WorkspaceID))
 }
