@@ -230,6 +230,13 @@ func (r *reporter) send(ctx context.Context, req *provisionerd.UpdateJobRequest)
 	return resp, nil
 }
 
+// waiting says whether there are lines that were not sent.
+func (r *reporter) waiting() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.pending) > 0
+}
+
 // learned sends what an import learned, and gives the answer.
 func (r *reporter) learned(ctx context.Context, req *provisionerd.UpdateJobRequest) (*provisionerd.UpdateJobResponse, error) {
 	return r.update(ctx, req)
@@ -240,10 +247,7 @@ func (r *reporter) learned(ctx context.Context, req *provisionerd.UpdateJobReque
 func (r *reporter) finish(done *provisionerd.CompletedJob, failed *provisionerd.FailedJob) error {
 	ctx, cancel := context.WithTimeout(context.Background(), endTimeout)
 	defer cancel()
-	r.mu.Lock()
-	waiting := len(r.pending) > 0
-	r.mu.Unlock()
-	if waiting {
+	if r.waiting() {
 		r.sending.Lock()
 		_, err := r.send(ctx, &provisionerd.UpdateJobRequest{})
 		r.sending.Unlock()

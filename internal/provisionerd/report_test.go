@@ -113,9 +113,3 @@ func TestLinesUnderWayAtTheEnd(t *testing.T) {
 		t.Errorf("%d lines were told, of %d", n, flushLines+1)
 	}
 }
-
-func (r *reporter) waiting() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return len(r.pending) > 0
-}
