@@ -79,19 +79,25 @@ const txAttempts = 5
 func (s *Store) Tx(ctx context.Context, fn func(q *sqlc.Queries) error) error {
 	var err error
 	for range txAttempts {
-		if err = s.once(ctx, fn); !lostRace(err) {
+		if err = s.once(ctx, "begin", fn); !lostRace(err) {
 			return mapError(err)
 		}
 	}
 	return mapError(err)
 }
 
-func (s *Store) once(ctx context.Context, fn func(q *sqlc.Queries) error) (err error) {
+// Snapshot runs fn, which only reads, so that all it reads is as it was at one
+// moment: what a transaction changes is seen whole or not at all.
+func (s *Store) Snapshot(ctx context.Context, fn func(q *sqlc.Queries) error) error {
+	return mapError(s.once(ctx, "begin isolation level repeatable read read only", fn))
+}
+
+func (s *Store) once(ctx context.Context, begin string, fn func(q *sqlc.Queries) error) (err error) {
 	conn, err := s.pool.Acquire(ctx)
 	if err != nil {
 		return err
 	}
-	tx := &lazyTx{conn: conn}
+	tx := &lazyTx{conn: conn, how: begin}
 	defer func() {
 		if p := recover(); p != nil {
 			tx.end(ctx, errors.New("panic")) //nolint:errcheck // it panics on

@@ -14,6 +14,7 @@ import (
 // no statement costs nothing.
 type lazyTx struct {
 	conn  *pgxpool.Conn
+	how   string // the statement that begins it
 	begun bool
 }
 
@@ -22,7 +23,7 @@ type lazyTx struct {
 func (t *lazyTx) begin(ctx context.Context, sql string, args []any) (pgx.BatchResults, error) {
 	t.begun = true
 	var b pgx.Batch
-	b.Queue("begin")
+	b.Queue(t.how)
 	b.Queue(sql, args...)
 	r := t.conn.SendBatch(ctx, &b)
 	if _, err := r.Exec(); err != nil {

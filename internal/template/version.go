@@ -41,24 +41,25 @@ func creatorOf(r sqlc.VersionByIDRow) coder.MinimalUser {
 // TemplateVersion gives one version. While its import waits, it says how many
 // provisioners could do it.
 func (s *Service) TemplateVersion(ctx context.Context, actor access.Subject, id uuid.UUID) (coder.TemplateVersion, error) {
-	var none coder.TemplateVersion
-	r, err := version(ctx, s.Store.Queries, actor, coder.RBACActionRead, id)
-	if err != nil {
-		return none, err
-	}
-	job, err := s.Queue.Job(ctx, s.Store.Queries, r.TemplateVersion.JobID)
-	if err != nil {
-		return none, err
-	}
-	out := versionView(r.TemplateVersion, creatorOf(r), job)
-	if job.Status == coder.ProvisionerJobStatusPending {
-		m, warning, err := s.Queue.Outlook(ctx, s.Store.Queries, job.ID)
+	var out coder.TemplateVersion
+	err := s.Store.Snapshot(ctx, func(q *sqlc.Queries) error {
+		r, err := version(ctx, q, actor, coder.RBACActionRead, id)
 		if err != nil {
-			return none, err
+			return err
 		}
+		job, err := s.Queue.Job(ctx, q, r.TemplateVersion.JobID)
+		if err != nil {
+			return err
+		}
+		out = versionView(r.TemplateVersion, creatorOf(r), job)
+		if job.Status != coder.ProvisionerJobStatusPending {
+			return nil
+		}
+		m, warning, err := s.Queue.Outlook(ctx, q, job.ID)
 		out.MatchedProvisioners, out.ProvisionerWarning = &m, warning
-	}
-	return out, nil
+		return err
+	})
+	return out, err
 }
 
 // TemplateVersionByName gives the version of a template that has a name.
@@ -112,25 +113,28 @@ func (s *Service) TemplateVersions(ctx context.Context, actor access.Subject, te
 	if p.AfterID != uuid.Nil {
 		params.AfterID = &p.AfterID
 	}
-	rows, err := s.Store.VersionList(ctx, params)
-	if err != nil {
-		return nil, err
-	}
-	ids := make([]uuid.UUID, 0, len(rows))
-	for _, r := range rows {
-		ids = append(ids, r.TemplateVersion.JobID)
-	}
-	jobs, err := s.Queue.Jobs(ctx, s.Store.Queries, ids)
-	if err != nil {
-		return nil, err
-	}
-	out := make([]coder.TemplateVersion, 0, len(rows))
-	for _, r := range rows {
-		v := r.TemplateVersion
-		who := coder.MinimalUser{ID: v.CreatedBy, Username: r.Creator, Name: r.CreatorName, AvatarURL: r.CreatorAvatarUrl}
-		out = append(out, versionView(v, who, jobs[v.JobID]))
-	}
-	return out, nil
+	out := []coder.TemplateVersion{}
+	err = s.Store.Snapshot(ctx, func(q *sqlc.Queries) error {
+		rows, err := q.VersionList(ctx, params)
+		if err != nil {
+			return err
+		}
+		ids := make([]uuid.UUID, 0, len(rows))
+		for _, r := range rows {
+			ids = append(ids, r.TemplateVersion.JobID)
+		}
+		jobs, err := s.Queue.Jobs(ctx, q, ids)
+		if err != nil {
+			return err
+		}
+		for _, r := range rows {
+			v := r.TemplateVersion
+			who := coder.MinimalUser{ID: v.CreatedBy, Username: r.Creator, Name: r.CreatorName, AvatarURL: r.CreatorAvatarUrl}
+			out = append(out, versionView(v, who, jobs[v.JobID]))
+		}
+		return nil
+	})
+	return out, err
 }
 
 // UpdateTemplateVersion renames a version or changes its message.

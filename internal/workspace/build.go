@@ -70,7 +70,7 @@ func (s *Service) CreateWorkspaceBuild(ctx context.Context, actor access.Subject
 			made.ID = id
 			return err
 		}
-		if made, err = s.showBuild(ctx, q, id); err != nil {
+		if made, err = oneOf(s.showBuilds(ctx, q, []uuid.UUID{id})); err != nil {
 			return err
 		}
 		return errDryRun
@@ -83,7 +83,7 @@ func (s *Service) CreateWorkspaceBuild(ctx context.Context, actor access.Subject
 	}
 	s.Queue.Wake(w.OrganizationID)
 	s.Hub.Publish(notify.Workspace(w.ID))
-	return s.showBuild(ctx, s.Store.Queries, made.ID)
+	return s.buildNow(ctx, made.ID)
 }
 
 // reasons are those that a client may give.

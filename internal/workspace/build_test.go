@@ -71,6 +71,39 @@ func TestLifeOfAWorkspace(t *testing.T) {
 	h.create(h.ann, "dev") // the name is free again
 }
 
+// TestReadWhole reads a workspace while its builds end: one that runs tells what
+// its start has made, whenever it is asked.
+func TestReadWhole(t *testing.T) {
+	h := open(t)
+	w := h.create(h.ann, "dev")
+	for range 15 {
+		job := h.acquire()
+		var readers sync.WaitGroup
+		for range 4 {
+			readers.Go(func() {
+				for {
+					got, err := h.Workspace(t.Context(), h.ann, w.ID, false)
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					if b := got.LatestBuild; b.Job.CompletedAt != nil {
+						if b.DailyCost != 3 || b.UpdatedAt.Before(*b.Job.CompletedAt) || len(b.Resources) != 1 {
+							t.Errorf("a workspace that is %s costs %d, changed %s before its job's end, and has %d resources", b.Status, b.DailyCost, b.Job.CompletedAt.Sub(b.UpdatedAt), len(b.Resources))
+						}
+						return
+					}
+				}
+			})
+		}
+		h.finish(job, "one", agentResource("main"))
+		readers.Wait()
+		h.build(h.ann, w.ID, stop)
+		h.finish(h.acquire(), "two")
+		h.build(h.ann, w.ID, start)
+	}
+}
+
 func checkResources(t *testing.T, rs []coder.WorkspaceResource) {
 	t.Helper()
 	if len(rs) != 2 || rs[0].Name != "dev" || rs[1].Name != "home" || len(rs[0].Agents) != 1 {

@@ -67,7 +67,7 @@ func (s *Service) CreateWorkspace(ctx context.Context, actor access.Subject, org
 	if made.claim { // who was there is there no more, and another is to take its place
 		s.Hub.Publish(notify.Sharing(w.ID), notify.Kind(string(coder.RBACResourcePrebuiltWorkspace)))
 	}
-	return s.showOne(ctx, s.Store.Queries, actor, w.ID)
+	return s.showNow(ctx, actor, w.ID)
 }
 
 // versionForNew gives the version that a new workspace is to use: the one

@@ -56,7 +56,7 @@ func (s *Service) Workspaces(ctx context.Context, actor access.Subject, search S
 	if err != nil || len(ids) == 0 {
 		return out, err
 	}
-	out.Workspaces, err = s.show(ctx, s.Store.Queries, actor, ids)
+	out.Workspaces, err = s.showAll(ctx, actor, ids)
 	return out, err
 }
 

@@ -138,7 +138,7 @@ func (s *Service) UpdateWorkspaceDormancy(ctx context.Context, actor access.Subj
 	if err != nil {
 		return coder.Workspace{}, err
 	}
-	return s.showOne(ctx, s.Store.Queries, actor, id)
+	return s.showNow(ctx, actor, id)
 }
 
 // rest makes a workspace dormant, or wakes it, in the transaction q.

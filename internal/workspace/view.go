@@ -21,7 +21,7 @@ func (s *Service) Workspace(ctx context.Context, actor access.Subject, id uuid.U
 	if err != nil {
 		return coder.Workspace{}, err
 	}
-	return s.showOne(ctx, s.Store.Queries, actor, id)
+	return s.showNow(ctx, actor, id)
 }
 
 // WorkspaceByOwnerAndName gives the workspace of that name, the live one if
@@ -34,7 +34,7 @@ func (s *Service) WorkspaceByOwnerAndName(ctx context.Context, actor access.Subj
 	if w.DeletedAt != nil && !includeDeleted {
 		return coder.Workspace{}, coder.NotFound()
 	}
-	return s.showOne(ctx, s.Store.Queries, actor, w.ID)
+	return s.showNow(ctx, actor, w.ID)
 }
 
 func (s *Service) byName(ctx context.Context, actor access.Subject, ownerID uuid.UUID, name string) (sqlc.Workspace, error) {
@@ -45,15 +45,29 @@ func (s *Service) byName(ctx context.Context, actor access.Subject, ownerID uuid
 	return w, actor.Check(coder.RBACActionRead, object(w))
 }
 
-func (s *Service) showOne(ctx context.Context, q *sqlc.Queries, actor access.Subject, id uuid.UUID) (coder.Workspace, error) {
-	ws, err := s.show(ctx, q, actor, []uuid.UUID{id})
+// showNow reads a workspace as it is.
+func (s *Service) showNow(ctx context.Context, actor access.Subject, id uuid.UUID) (coder.Workspace, error) {
+	return oneOf(s.showAll(ctx, actor, []uuid.UUID{id}))
+}
+
+// showAll reads workspaces as they are.
+func (s *Service) showAll(ctx context.Context, actor access.Subject, ids []uuid.UUID) (out []coder.Workspace, err error) {
+	err = s.Store.Snapshot(ctx, func(q *sqlc.Queries) error {
+		out, err = s.show(ctx, q, actor, ids)
+		return err
+	})
+	return out, err
+}
+
+// oneOf gives the one that was found, or says that there is none.
+func oneOf[T any](found []T, err error) (one T, _ error) {
 	if err != nil {
-		return coder.Workspace{}, err
+		return one, err
 	}
-	if len(ws) == 0 {
-		return coder.Workspace{}, coder.NotFound()
+	if len(found) == 0 {
+		return one, coder.NotFound()
 	}
-	return ws[0], nil
+	return found[0], nil
 }
 
 // show reads workspaces with their latest builds, in the order of ids, with a
@@ -118,7 +132,8 @@ func latestStatus(b coder.WorkspaceBuild) (latest *coder.WorkspaceAppStatus) {
 	return latest
 }
 
-// showBuilds reads builds with jobs and resources, in the order of ids.
+// showBuilds reads builds with jobs and resources, in the order of ids; whole
+// only in one transaction, as all that they are changes together when they end.
 func (s *Service) showBuilds(ctx context.Context, q *sqlc.Queries, ids []uuid.UUID) ([]coder.WorkspaceBuild, error) {
 	out := make([]coder.WorkspaceBuild, 0, len(ids))
 	if len(ids) == 0 {
@@ -213,18 +228,21 @@ func (s *Service) Build(ctx context.Context, actor access.Subject, id uuid.UUID)
 	if _, _, err := s.findBuild(ctx, actor, coder.RBACActionRead, id); err != nil {
 		return coder.WorkspaceBuild{}, err
 	}
-	return s.showBuild(ctx, s.Store.Queries, id)
+	return s.buildNow(ctx, id)
 }
 
-func (s *Service) showBuild(ctx context.Context, q *sqlc.Queries, id uuid.UUID) (coder.WorkspaceBuild, error) {
-	bs, err := s.showBuilds(ctx, q, []uuid.UUID{id})
-	if err != nil {
-		return coder.WorkspaceBuild{}, err
-	}
-	if len(bs) == 0 {
-		return coder.WorkspaceBuild{}, coder.NotFound()
-	}
-	return bs[0], nil
+// buildNow reads a build as it is.
+func (s *Service) buildNow(ctx context.Context, id uuid.UUID) (coder.WorkspaceBuild, error) {
+	return oneOf(s.buildsNow(ctx, []uuid.UUID{id}))
+}
+
+// buildsNow reads builds as they are.
+func (s *Service) buildsNow(ctx context.Context, ids []uuid.UUID) (out []coder.WorkspaceBuild, err error) {
+	err = s.Store.Snapshot(ctx, func(q *sqlc.Queries) error {
+		out, err = s.showBuilds(ctx, q, ids)
+		return err
+	})
+	return out, err
 }
 
 // BuildByNumber gives a build of the workspace of that name.
@@ -237,7 +255,7 @@ func (s *Service) BuildByNumber(ctx context.Context, actor access.Subject, owner
 	if err != nil {
 		return coder.WorkspaceBuild{}, err
 	}
-	return s.showBuild(ctx, s.Store.Queries, b.ID)
+	return s.buildNow(ctx, b.ID)
 }
 
 // Page is which builds Builds gives.
@@ -267,5 +285,5 @@ func (s *Service) Builds(ctx context.Context, actor access.Subject, id uuid.UUID
 	if err != nil {
 		return nil, err
 	}
-	return s.showBuilds(ctx, s.Store.Queries, ids)
+	return s.buildsNow(ctx, ids)
 }
