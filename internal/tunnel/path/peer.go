@@ -36,6 +36,9 @@ type Peer struct {
 	// Only the goroutine that calls ReadFrom uses the two.
 	given, taken uint64
 
+	records atomic.Pointer[Records] // takes the records of the session, or nil
+	wire    atomic.Pointer[wire]    // carries its records, or nil
+
 	keys   atomic.Pointer[probeKeys]  // of its probes, after the handshake
 	direct atomic.Pointer[directPath] // by which to send, nil for the relay
 	moved  atomic.Uint64              // packets, both ways

@@ -1,0 +1,4 @@
+package path
+
+// wire is a TCP connection straight between the two ends of a session.
+type wire struct{}
