@@ -40,11 +40,13 @@ type directs struct {
 	sock  Socket
 	local func() []netip.Addr // addresses of this machine
 	stun  []string            // servers, host:port
+	tcp   bool                // the network is a real one, which carries TCP as well
 
 	mu     sync.RWMutex
 	byID   map[probeID]*Peer
 	byAddr map[netip.AddrPort]*Peer // from where packets for QUIC are taken
 	addrs  map[*Peer][]netip.AddrPort
+	wires  net.Listener // of a client, once it offered a wire; nil before
 
 	reflexive reflexive
 }
@@ -61,6 +63,7 @@ func (p *Path) OpenDirect(sock Socket, stunServers []string, local func() []neti
 		byID: make(map[probeID]*Peer), byAddr: make(map[netip.AddrPort]*Peer), addrs: make(map[*Peer][]netip.AddrPort),
 	}
 	d.reflexive.init()
+	_, d.tcp = sock.(*udpSocket)
 	p.direct = d
 	go d.read()
 }
@@ -74,6 +77,7 @@ func (d *directs) add(id probeID, e *Peer) {
 }
 
 func (d *directs) remove(e *Peer) {
+	defer e.unwire(netip.Addr{})
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if k := e.keys.Load(); k != nil {
@@ -220,8 +224,11 @@ func (p *Path) probed(e *Peer, b []byte, from netip.AddrPort) *parity {
 		}
 	case probeRelayOnly:
 		if q == nil && e.direct.Swap(nil) != nil {
+			e.unwire(netip.Addr{})
 			p.Returned(e.session)
 		}
+	case probeWire:
+		p.wireOffered(e, m, from)
 	}
 	return m.parity
 }
@@ -235,6 +242,7 @@ func (p *Path) follow(e *Peer, to netip.AddrPort) {
 		t = &directPath{to: to}
 		t.prove(p.since())
 		e.direct.Store(t)
+		e.unwire(to.Addr())
 		e.growth.moved.Store(true)
 		return
 	}

@@ -21,6 +21,16 @@
 // (probe.go), sealed with keys of the tunnel's own TLS session: packets for QUIC
 // are taken only from addresses from which such a probe came.
 //
+// # Wires
+//
+// TCP moves bulk for less than QUIC does, and where the way of packets is UDP there may
+// be a TCP connection as well: a wire (wire.go), which carries records, pieces of streams
+// that are sealed already. The agent listens nowhere, so the client does; it offers its
+// port by the direct path, and the agent dials the address that the path has. Both say
+// hello with a sealed probe, so nobody else has a wire. One ends with the direct path
+// beside it, whose probes tell for both whether the network works; what was under way
+// is sent again by who sent it.
+//
 // # Distance
 //
 // What QUIC's congestion control does not do for itself over a distance is done from

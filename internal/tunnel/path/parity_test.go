@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// wire seals a parity and opens it at the other end.
-func wire(t *testing.T, from, to *probeKeys, y parity) *parity {
+// across seals a parity and opens it at the other end.
+func across(t *testing.T, from, to *probeKeys, y parity) *parity {
 	t.Helper()
 	m, err := to.open(from.seal(probe{kind: probeParity, parity: &y}, 0))
 	if err != nil {
@@ -42,7 +42,7 @@ func TestParityMends(t *testing.T) {
 				b[i] = byte(r.Uint32())
 			}
 			var ready []*parity
-			out.sent(b, seg, 0, func(y parity) { ready = append(ready, wire(t, client, agent, y)) })
+			out.sent(b, seg, 0, func(y parity) { ready = append(ready, across(t, client, agent, y)) })
 			_ = EachSegment(b, seg, func(p []byte) error {
 				if len(p) <= bigPacket {
 					return nil

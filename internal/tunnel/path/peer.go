@@ -38,6 +38,7 @@ type Peer struct {
 
 	records atomic.Pointer[Records] // takes the records of the session, or nil
 	wire    atomic.Pointer[wire]    // carries its records, or nil
+	wiring  wiring
 
 	keys   atomic.Pointer[probeKeys]  // of its probes, after the handshake
 	direct atomic.Pointer[directPath] // by which to send, nil for the relay

@@ -42,6 +42,8 @@ const (
 	probeCandidates probeKind = 3 // where I may be reached; the agent answers with its own
 	probeRelayOnly  probeKind = 4 // from the client: send through the relay again
 	probeParity     probeKind = 5 // of packets that were sent
+	probeWire       probeKind = 6 // from the client: dial a wire to this port of mine
+	probeHello      probeKind = 7 // the first on a wire, from either end
 )
 
 // probe is what a probe says. Which fields count depends on its kind.
@@ -60,6 +62,9 @@ type probe struct {
 	forbid bool
 
 	parity *parity
+
+	// wire: tx is drawn at random and comes back in both hellos.
+	port uint16
 }
 
 func (m probe) body() []byte {
@@ -77,6 +82,10 @@ func (m probe) body() []byte {
 		}
 	case probeParity:
 		b = m.parity.append(b)
+	case probeWire:
+		b = binary.BigEndian.AppendUint16(binary.BigEndian.AppendUint64(b, m.tx), m.port)
+	case probeHello:
+		b = binary.BigEndian.AppendUint64(b, m.tx)
 	}
 	return b
 }
@@ -123,6 +132,16 @@ func parseProbe(b []byte) (m probe, err error) {
 	case probeRelayOnly:
 	case probeParity:
 		m.parity, err = parseParity(b)
+	case probeWire:
+		if len(b) < 8+2 {
+			return m, errProbe
+		}
+		m.tx, m.port = binary.BigEndian.Uint64(b), binary.BigEndian.Uint16(b[8:])
+	case probeHello:
+		if len(b) < 8 {
+			return m, errProbe
+		}
+		m.tx = binary.BigEndian.Uint64(b)
 	default:
 		return m, errProbe
 	}
@@ -198,13 +217,22 @@ func nonce(n uint64) []byte { return binary.BigEndian.AppendUint64(make([]byte, 
 // open takes a datagram as a probe: one that the other end sealed, unchanged,
 // and that has not been taken before.
 func (k *probeKeys) open(b []byte) (m probe, err error) {
+	m, err = k.unseal(b)
+	if err == nil && !k.fresh(binary.BigEndian.Uint64(b[9:])) {
+		err = errProbe
+	}
+	return m, err
+}
+
+// unseal is open without regard to what was taken before: hellos, which travel by TCP,
+// may come too late for that.
+func (k *probeKeys) unseal(b []byte) (m probe, err error) {
 	id, ok := isProbe(b)
 	if !ok || id != k.id {
 		return m, errProbe
 	}
-	n := binary.BigEndian.Uint64(b[9:])
-	body, err := k.in.Open(nil, nonce(n), b[probeHeader:], b[:probeHeader])
-	if err != nil || !k.fresh(n) {
+	body, err := k.in.Open(nil, nonce(binary.BigEndian.Uint64(b[9:])), b[probeHeader:], b[:probeHeader])
+	if err != nil {
 		return m, errProbe
 	}
 	return parseProbe(body)

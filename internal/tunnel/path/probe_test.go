@@ -27,6 +27,7 @@ func someProbes() []probe {
 	return []probe{
 		{kind: probePing, tx: 7}, {kind: probePing, tx: 1 << 63, chosen: true, seen: a}, {kind: probePong, tx: 9, seen: b},
 		{kind: probeCandidates}, {kind: probeCandidates, addrs: []netip.AddrPort{a, b}}, {kind: probeCandidates, forbid: true}, {kind: probeRelayOnly},
+		{kind: probeWire, tx: 11, port: 65535}, {kind: probeHello, tx: 11},
 		{kind: probeParity, parity: &parity{tags: []byte{1, 2, 3, 4}, length: 3, xor: bytes.Repeat([]byte{7}, 1200)}},
 	}
 }

@@ -340,6 +340,7 @@ func (q *prober) pong(m probe, from netip.AddrPort) {
 	t := &directPath{to: from}
 	t.prove(now)
 	q.e.direct.Store(t)
+	q.e.unwire(from.Addr())
 	q.e.growth.moved.Store(true)
 	q.p.c.Log.Debug("the tunnel goes directly", "to", from, "rtt", rtt)
 	q.ping(from, 0) // tells the agent
@@ -378,6 +379,7 @@ func (q *prober) failed(to netip.AddrPort, err error) {
 	delete(q.rtts, to)
 	q.mu.Unlock()
 	q.e.direct.Store(nil)
+	q.e.unwire(netip.Addr{})
 	q.p.probe(q.e, probe{kind: probeRelayOnly}, netip.AddrPort{}, 0)
 	q.p.Returned(q.e.session)
 	q.poke()

@@ -1,0 +1,7 @@
+//go:build !linux
+
+package path
+
+import "net"
+
+func tuneWire(*net.TCPConn) {}
