@@ -11,7 +11,7 @@ import (
 // every module more is megabytes that each workspace fetches and holds.
 var slim = []string{
 	"", "api/agentrpc", "client", "cmd/coder-agent", "internal/agent", "internal/devcontainer", "internal/gitauth", "internal/pty", "internal/sshd", "internal/screen", "internal/startup", "internal/usage",
-	"internal/tunnel", "internal/tunnel/path", "internal/tunnel/relay",
+	"internal/tunnel", "internal/tunnel/lane", "internal/tunnel/path", "internal/tunnel/relay",
 	"internal/tunnel/stun", // an agent asks for its public addresses, as clients do
 	"internal/cli/app", "internal/cli/inside", "internal/cli/option", "internal/cli/section", "internal/cli/terminal",
 }

@@ -39,6 +39,7 @@ var tiers = []tier{
 var pairs = map[string]map[string]string{
 	"client":                {},
 	"internal/switchboard":  {"internal/postgres/sqlc": "the replicas table", "internal/postgres": "the replicas table", "internal/tunnel": "its own way to agents", "internal/tunnel/relay": "the messages it forwards"},
+	"internal/tunnel/lane":  {"internal/tunnel/path": "how big a record may be, and by what it is known"},
 	"internal/tunnel/path":  {"internal/tunnel/relay": "one of the ways", "internal/tunnel/stun": "where others see an end"},
 	"internal/postgres":     {"internal/postgres/sqlc": "the generated queries"},
 	"internal/terraform":    {"internal/terraform/...": "its own rooms", "internal/archive": "template sources", "internal/initscript": "the agent's bootstrap", "internal/tfprovider": "the provider it attaches to", "internal/filelock": "processes share the cache directory", "internal/warm": "results of init"},

@@ -13,6 +13,7 @@ import (
 	"github.com/quic-go/quic-go"
 
 	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/internal/tunnel/lane"
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel/path"
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel/relay"
 )
@@ -31,6 +32,8 @@ type DialConfig struct {
 	// Patience is how long Dial waits for an agent that is not connected; 0
 	// means until its context ends.
 	Patience time.Duration
+
+	protocols []string // for tests; nil: all
 }
 
 // Conn is the client's end of a tunnel. It is safe for concurrent use, and
@@ -40,7 +43,8 @@ type Conn struct {
 	conn      *quic.Conn
 	path      *path.Path
 	peer      *path.Peer
-	why       string // there are no direct paths from this end; "": there may be
+	lane      *lane.Lane // nil with an agent of before
+	why       string     // there are no direct paths from this end; "": there may be
 	transport *quic.Transport
 	agent     *agentSeen
 	flows     flows
@@ -78,7 +82,9 @@ func Dial(ctx context.Context, c DialConfig) (*Conn, error) {
 		_ = t.Close()
 		return nil, err
 	}
-	return &Conn{conn: conn, path: p, peer: p.Dialed(session, conn, t), why: why, transport: t, agent: agent, flows: flows{conn: conn}}, nil
+	e := p.Dialed(session, conn, t)
+	l := openLane(conn, false, p, e, c.Log)
+	return &Conn{conn: conn, path: p, peer: e, lane: l, why: why, transport: t, agent: agent, flows: flows{conn: conn}}, nil
 }
 
 // agentSeen is what the relay last said of the agent.
@@ -107,7 +113,7 @@ func (a *agentSeen) get() (offline bool, change <-chan struct{}) {
 // dialQUIC tries handshakes until one succeeds, one fails for good, or the
 // context ends. While the agent is known to be away it waits.
 func dialQUIC(ctx context.Context, c DialConfig, t *quic.Transport, p *path.Path, agent *agentSeen, s relay.Session) (*quic.Conn, error) {
-	secrets := clientTLS(c.Identity.tls(c.Certificate), c.AgentCertificate)
+	secrets := clientTLS(c.Identity.tls(c.Certificate), c.AgentCertificate, c.protocols)
 	var patience <-chan time.Time
 	if c.Patience > 0 {
 		patience = time.After(c.Patience)
@@ -208,7 +214,7 @@ func (c *Conn) Open(ctx context.Context, kind, arg string) (*Stream, error) {
 		}
 		return nil, c.explain(err)
 	}
-	s := &Stream{Stream: q, local: c.conn.LocalAddr(), remote: c.conn.RemoteAddr(), explain: c.explain}
+	s := &Stream{Stream: c.lane.Stream(q), local: c.conn.LocalAddr(), remote: c.conn.RemoteAddr(), explain: c.explain}
 	stop := context.AfterFunc(ctx, s.abort)
 	answer, err := ask(s, line)
 	if !stop() && err == nil {
@@ -285,7 +291,7 @@ func (c *Conn) Await(ctx context.Context, patience time.Duration) error {
 func (c *Conn) Stats() Stats {
 	cs := c.conn.ConnectionStats()
 	s := Stats{Tunnels: 1, Window: cs.CongestionWindow, MedianRTT: cs.SmoothedRTT}
-	s.add(cs)
+	s.add(cs, c.lane)
 	return s
 }
 

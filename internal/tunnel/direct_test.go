@@ -129,7 +129,7 @@ func (w *wire) dialer(end *relay.Link, other *relay.Link) Relay {
 const agentAddr, clientAddr = "10.0.0.2:2222", "10.0.0.1:1111"
 
 // flight is a client and an agent that echoes, with both kinds of paths.
-func flight(t *testing.T, change func(agent, client *Direct)) (*air, *Conn) {
+func flight(t *testing.T, change func(agent *ListenConfig, client *DialConfig)) (*air, *Conn) {
 	// quic-go counts time from the start of the process, and takes no time for
 	// "none": simulated time, which begins in 2000, must be later than it.
 	time.Sleep(40 * 365 * 24 * time.Hour)
@@ -140,33 +140,33 @@ func flight(t *testing.T, change func(agent, client *Direct)) (*air, *Conn) {
 		s := n.socket(addr)
 		return Direct{sock: s, local: func() []netip.Addr { return []netip.Addr{s.addr.Addr()} }}
 	}
-	agentDirect, clientDirect := at(agentAddr), at(clientAddr)
-	if change != nil {
-		change(&agentDirect, &clientDirect)
-	}
 	authority, err := NewAuthority(make([]byte, SeedSize))
 	must(t, err)
 	identity, err := NewIdentity()
 	must(t, err)
 	agentID := uuid.New()
-	l, err := Listen(ListenConfig{
-		Identity: identity, AgentID: agentID, ClientCA: authority.Certificate(), Relay: w.dialer(&w.agent, &w.client), Direct: agentDirect,
+	agent := ListenConfig{
+		Identity: identity, AgentID: agentID, ClientCA: authority.Certificate(), Relay: w.dialer(&w.agent, &w.client), Direct: at(agentAddr),
 		Handle: func(_ context.Context, r *Request) {
 			if s, err := r.Accept(); err == nil {
 				_, _ = io.Copy(s, s)
 				_ = s.CloseWrite()
 			}
 		},
-	})
+	}
+	client := DialConfig{AgentCertificate: identity.Certificate(), Relay: w.dialer(&w.client, &w.agent), Direct: at(clientAddr)}
+	if change != nil {
+		change(&agent, &client)
+	}
+	l, err := Listen(agent)
 	must(t, err)
 	must(t, l.Start(t.Context()))
 	id, err := NewIdentity()
 	must(t, err)
-	certificate, err := authority.Issue(id.PublicKey(), Grant{AgentID: agentID, Actions: []string{KindSSH}}, time.Now())
+	client.Identity = id
+	client.Certificate, err = authority.Issue(id.PublicKey(), Grant{AgentID: agentID, Actions: []string{KindSSH}}, time.Now())
 	must(t, err)
-	c, err := Dial(t.Context(), DialConfig{
-		Identity: id, Certificate: certificate, AgentCertificate: identity.Certificate(), Relay: w.dialer(&w.client, &w.agent), Direct: clientDirect,
-	})
+	c, err := Dial(t.Context(), client)
 	must(t, err)
 	t.Cleanup(func() {
 		_ = c.Close()
@@ -317,9 +317,9 @@ func TestAddressesChange(t *testing.T) {
 		var mu sync.Mutex
 		addr := netip.MustParseAddr("10.0.0.1")
 		var sock *airSocket
-		n, c := flight(t, func(_, client *Direct) {
-			sock = client.sock.(*airSocket)
-			client.local = func() []netip.Addr {
+		n, c := flight(t, func(_ *ListenConfig, client *DialConfig) {
+			sock = client.Direct.sock.(*airSocket)
+			client.Direct.local = func() []netip.Addr {
 				mu.Lock()
 				defer mu.Unlock()
 				return []netip.Addr{addr}

@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/quic-go/quic-go"
 
+	"github.com/seed-2a7f8fe7/coder/internal/tunnel/lane"
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel/path"
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel/relay"
 )
@@ -32,6 +33,8 @@ type ListenConfig struct {
 	Handle func(ctx context.Context, r *Request)
 	Log    *slog.Logger
 	Now    func() time.Time // nil: time.Now
+
+	protocols []string // for tests; nil: all
 }
 
 // Listener is an agent's end of all its tunnels: a lifecycle.Service.
@@ -43,8 +46,8 @@ type Listener struct {
 	handlers  sync.WaitGroup
 
 	mu    sync.Mutex
-	conns map[*quic.Conn]struct{}
-	past  Stats // of tunnels that ended
+	conns map[*quic.Conn]*lane.Lane // nil for a client of before
+	past  Stats                     // of tunnels that ended
 }
 
 // Listen makes a listener; Start starts it.
@@ -58,7 +61,7 @@ func Listen(c ListenConfig) (*Listener, error) {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Listener{c: c, conns: make(map[*quic.Conn]struct{})}, nil
+	return &Listener{c: c, conns: make(map[*quic.Conn]*lane.Lane)}, nil
 }
 
 // Start begins to dial the relay and to serve clients. It does not wait for
@@ -79,7 +82,7 @@ func (l *Listener) Start(context.Context) error {
 	l.path.Start()
 	l.transport = &quic.Transport{Conn: l.path.PacketConn()}
 	v := verifier{authority: l.c.ClientCA, agentID: l.c.AgentID, now: l.c.Now}
-	secrets := agentTLS(l.c.Identity.tls(nil), v, func(err error) {
+	secrets := agentTLS(l.c.Identity.tls(nil), v, l.c.protocols, func(err error) {
 		l.c.Log.Warn("refused the certificate of a tunnel client", "error", err)
 	})
 	ln, err := l.transport.Listen(secrets, quicConfig(0, maxStreams))
@@ -129,17 +132,18 @@ func (l *Listener) accept() {
 		if err != nil {
 			return
 		}
-		l.mu.Lock()
-		l.conns[c] = struct{}{}
-		l.mu.Unlock()
+		var beside *lane.Lane
 		if s, ok := path.SessionOf(c.RemoteAddr()); ok {
-			l.path.Accepted(s, c)
+			beside = openLane(c, true, l.path, l.path.Accepted(s, c), l.c.Log)
 		}
+		l.mu.Lock()
+		l.conns[c] = beside
+		l.mu.Unlock()
 		l.handlers.Go(func() {
-			l.serve(c)
+			l.serve(c, beside)
 			l.mu.Lock()
 			delete(l.conns, c)
-			l.past.add(c.ConnectionStats())
+			l.past.add(c.ConnectionStats(), beside)
 			l.mu.Unlock()
 			if s, ok := path.SessionOf(c.RemoteAddr()); ok {
 				l.path.Forget(s)
@@ -149,7 +153,7 @@ func (l *Listener) accept() {
 }
 
 // serve accepts the streams of one tunnel.
-func (l *Listener) serve(c *quic.Conn) {
+func (l *Listener) serve(c *quic.Conn, beside *lane.Lane) {
 	certificates := c.ConnectionState().TLS.PeerCertificates
 	if len(certificates) == 0 || len(certificates[0].URIs) != 1 {
 		_ = c.CloseWithError(closedByAgent, "no certificate")
@@ -167,7 +171,7 @@ func (l *Listener) serve(c *quic.Conn) {
 		if err != nil {
 			return
 		}
-		s := &Stream{Stream: q, local: c.LocalAddr(), remote: c.RemoteAddr(), explain: explain}
+		s := &Stream{Stream: beside.Stream(q), local: c.LocalAddr(), remote: c.RemoteAddr(), explain: explain}
 		l.handlers.Go(func() { l.stream(c.Context(), s, grant, &f) })
 	}
 }
@@ -240,11 +244,12 @@ type Stats struct {
 	MedianRTT            time.Duration // of the open tunnels, 0 without
 }
 
-func (s *Stats) add(c quic.ConnectionStats) {
-	s.RxBytes += c.BytesReceived
-	s.TxBytes += c.BytesSent
-	s.RxPackets += c.PacketsReceived
-	s.TxPackets += c.PacketsSent
+func (s *Stats) add(c quic.ConnectionStats, beside *lane.Lane) {
+	r := beside.Stats()
+	s.RxBytes += c.BytesReceived + r.RxBytes
+	s.TxBytes += c.BytesSent + r.TxBytes
+	s.RxPackets += c.PacketsReceived + r.RxRecords
+	s.TxPackets += c.PacketsSent + r.TxRecords
 	s.LostPackets += c.PacketsLost
 }
 
@@ -255,9 +260,9 @@ func (l *Listener) Stats() Stats {
 	s := l.past
 	s.Tunnels = len(l.conns)
 	rtts := make([]time.Duration, 0, len(l.conns))
-	for c := range l.conns {
+	for c, beside := range l.conns {
 		cs := c.ConnectionStats()
-		s.add(cs)
+		s.add(cs, beside)
 		s.Window += cs.CongestionWindow
 		rtts = append(rtts, cs.SmoothedRTT)
 	}

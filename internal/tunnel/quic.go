@@ -22,9 +22,10 @@ const (
 	keepAlive        = 4 * time.Minute // links and direct paths are watched by pings of their own
 	handshakeTimeout = 10 * time.Second
 
-	// protocol is negotiated in TLS; a change that old ends cannot understand
-	// takes another number.
-	protocol = "coder-tunnel/1"
+	// The protocols are negotiated in TLS; a change that old ends cannot understand
+	// takes another number. In the first one QUIC alone carries streams.
+	protocol1 = "coder-tunnel/1"
+	protocol2 = "coder-tunnel/2"
 
 	// Flow control begins with little and grows while a stream is read quickly,
 	// up to what 1 Gbit/s over 100 ms needs, with room for twice that in all.
@@ -42,6 +43,14 @@ const (
 	closedByUser  quic.ApplicationErrorCode = 0
 	closedByAgent quic.ApplicationErrorCode = 1
 )
+
+// protocols gives those that this end speaks, the best first: some, or all.
+func protocols(some []string) []string {
+	if some != nil {
+		return some
+	}
+	return []string{protocol2, protocol1}
+}
 
 func quicConfig(keepAlive time.Duration, streams int64) *quic.Config {
 	return &quic.Config{
@@ -62,10 +71,10 @@ func quicConfig(keepAlive time.Duration, streams int64) *quic.Config {
 }
 
 // clientTLS pins the agent; its name and time do not matter.
-func clientTLS(own tls.Certificate, agent []byte) *tls.Config {
+func clientTLS(own tls.Certificate, agent []byte, some []string) *tls.Config {
 	return &tls.Config{
 		MinVersion:         tls.VersionTLS13,
-		NextProtos:         []string{protocol},
+		NextProtos:         protocols(some),
 		Certificates:       []tls.Certificate{own},
 		InsecureSkipVerify: true, // replaced by the pin below
 		VerifyPeerCertificate: func(shown [][]byte, _ [][]*x509.Certificate) error {
@@ -75,10 +84,10 @@ func clientTLS(own tls.Certificate, agent []byte) *tls.Config {
 }
 
 // agentTLS asks for a client certificate and has it verified.
-func agentTLS(own tls.Certificate, v verifier, refused func(error)) *tls.Config {
+func agentTLS(own tls.Certificate, v verifier, some []string, refused func(error)) *tls.Config {
 	return &tls.Config{
 		MinVersion:             tls.VersionTLS13,
-		NextProtos:             []string{protocol},
+		NextProtos:             protocols(some),
 		Certificates:           []tls.Certificate{own},
 		ClientAuth:             tls.RequireAnyClientCert,
 		SessionTicketsDisabled: true, // every tunnel shows its certificate

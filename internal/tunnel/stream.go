@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/quic-go/quic-go"
+
+	"github.com/seed-2a7f8fe7/coder/internal/tunnel/lane"
 )
 
 // The kinds of streams, and the actions a certificate grants.
@@ -28,18 +30,15 @@ const maxLine = 1024
 // Stream is a bidirectional stream of a tunnel. It is a net.Conn with
 // half-close, safe for concurrent use as those are.
 type Stream struct {
-	*quic.Stream
+	*lane.Stream
 	local, remote net.Addr
 	explain       func(error) error // says why the tunnel ended
 }
 
-// CloseWrite says that no more is written; the other side reads io.EOF.
-func (s *Stream) CloseWrite() error { return s.Stream.Close() }
-
 // Close ends both directions. What was written still arrives.
 func (s *Stream) Close() error {
-	s.CancelRead(0)
-	_ = s.Stream.Close() // fails only when the other side wants nothing any more
+	s.CancelRead()
+	_ = s.CloseWrite() // fails only when the other side wants nothing any more
 	return nil
 }
 
@@ -148,6 +147,6 @@ func readLine(r io.Reader) (string, error) {
 
 // abort ends both directions and drops what was not sent.
 func (s *Stream) abort() {
-	s.CancelRead(0)
-	s.CancelWrite(0)
+	s.CancelRead()
+	s.CancelWrite()
 }

@@ -253,7 +253,13 @@ func (p *Path) take(m *relay.Message, wait bool) bool {
 		m.Release()
 		return true
 	}
-	a := arrival{held: m, from: p.peer(s), packets: packets}
+	e := p.peer(s)
+	if b := onlyRecord(packets); b != nil { // which QUIC's reader has nothing to do with
+		p.record(e, b)
+		m.Release()
+		return true
+	}
+	a := arrival{held: m, from: e, packets: packets}
 	if !wait {
 		select {
 		case p.in <- a:
@@ -306,6 +312,10 @@ func (p *Path) packet() (packet []byte, ok bool) {
 		}
 		if !ok {
 			return nil, false
+		}
+		if isRecord(packet) {
+			p.record(a.from, packet)
+			continue
 		}
 		if _, is := isProbe(packet); !is {
 			if a.addr.IsValid() {

@@ -125,10 +125,11 @@ func SessionOf(a net.Addr) (s relay.Session, ok bool) {
 
 // Accepted notes an agent's connection of a session, whose handshake is done. The
 // client will look for a direct path.
-func (p *Path) Accepted(s relay.Session, c *quic.Conn) {
+func (p *Path) Accepted(s relay.Session, c *quic.Conn) *Peer {
 	e := p.peer(s)
 	e.growth.anew = e.readdress
 	p.connected(e, c, true)
+	return e
 }
 
 // Dialed notes a client's connection of a session, whose handshake is done, and
@@ -232,6 +233,7 @@ func (p *Path) resend(out *relay.Outbox) {
 	p.mu.Unlock()
 	for _, e := range peers {
 		e.resend(out)
+		e.recordsChanged()
 	}
 }
 
@@ -242,5 +244,6 @@ func (p *Path) Returned(s relay.Session) {
 	p.mu.Unlock()
 	if e != nil && out != nil {
 		e.resend(out)
+		e.recordsChanged()
 	}
 }

@@ -1,0 +1,262 @@
+package lane
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/quic-go/quic-go"
+)
+
+// Use is what records are of use for now.
+type Use int
+
+const (
+	// UseNone is a way that QUIC's packets do better on.
+	UseNone Use = iota
+	// UseBulk is a way for much: what is typed is quicker in QUIC's packets.
+	UseBulk
+	// UseAll is a way for everything.
+	UseAll
+)
+
+// Way carries records. It is safe for concurrent use.
+type Way interface {
+	// Use says what records are of use for now.
+	Use() Use
+	// Send sends a record, waiting while the way is busy, and keeps nothing of it;
+	// false says that it was surely not sent.
+	Send(record []byte) bool
+	// Want says that there is much to send and records are of no use: a better way
+	// might be looked for. It does not block.
+	Want()
+}
+
+const (
+	// ackAfter is how long it may take until what came is acknowledged.
+	ackAfter = 20 * time.Millisecond
+	// look is how often a lane with records that are not acknowledged looks at them.
+	look = 100 * time.Millisecond
+	// maxBuffered is how much of all streams may wait to be read; what comes then
+	// is dropped, but for the first always of each stream.
+	maxBuffered = 32 << 20
+	always      = 16 << 10
+)
+
+// Lane carries streams of one QUIC connection beside it. It is safe for concurrent
+// use. It ends with the connection.
+type Lane struct {
+	conn    *quic.Conn
+	way     Way
+	out, in cipher.AEAD
+	sealed  atomic.Uint64
+
+	buffered atomic.Int64 // bytes that wait to be read
+
+	rx, tx, rxRecords, txRecords atomic.Uint64
+
+	mu      sync.Mutex
+	streams map[quic.StreamID]*Stream
+	due     map[*Stream]bool // have something to acknowledge; true: now
+	late    *time.Timer      // for those that may wait; nil: none
+	telling bool             // somebody sends acknowledgements
+	looking bool             // looks again after a while
+}
+
+// label is what the keys of records are derived by from the TLS session.
+const label = "EXPORTER-coder-tunnel-record"
+
+// New makes the lane of a connection whose handshake is done.
+func New(c *quic.Conn, agent bool, way Way) (*Lane, error) {
+	state := c.ConnectionState().TLS
+	secret, err := state.ExportKeyingMaterial(label, nil, 32)
+	if err != nil {
+		return nil, err
+	}
+	toAgent, err1 := gcm(secret[:16])
+	toClient, err2 := gcm(secret[16:])
+	l := &Lane{conn: c, way: way, out: toAgent, in: toClient, streams: map[quic.StreamID]*Stream{}, due: map[*Stream]bool{}}
+	if agent {
+		l.out, l.in = toClient, toAgent
+	}
+	return l, errors.Join(err1, err2)
+}
+
+func gcm(key []byte) (cipher.AEAD, error) {
+	c, err := aes.NewCipher(key)
+	if err != nil {
+		return nil, err
+	}
+	return cipher.NewGCM(c)
+}
+
+// Stream has the lane carry a stream, of which nothing has been read or written. A
+// nil lane gives one that QUIC alone carries.
+func (l *Lane) Stream(q *quic.Stream) *Stream {
+	s := &Stream{q: q, l: l}
+	if l == nil {
+		return s
+	}
+	s.init()
+	l.mu.Lock()
+	l.streams[q.StreamID()] = s
+	l.mu.Unlock()
+	go s.recv.pump()
+	return s
+}
+
+// forget drops a stream that has ended in both directions.
+func (l *Lane) forget(s *Stream) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.streams, s.q.StreamID())
+	delete(l.due, s)
+}
+
+// Record takes a record that came; rubbish is dropped.
+func (l *Lane) Record(b []byte) {
+	r, err := l.open(b)
+	if err != nil {
+		return
+	}
+	l.rx.Add(uint64(len(b)))
+	l.rxRecords.Add(1)
+	if r.kind == kindAck {
+		for _, a := range r.acks {
+			if s := l.stream(a.stream); s != nil {
+				s.send.acknowledged(a)
+			}
+		}
+	} else if s := l.stream(r.stream); s != nil {
+		s.send.acknowledged(r.ack)
+		if len(r.data) > 0 {
+			s.recv.take(r)
+			return // which keeps the buffer
+		}
+	}
+	r.buf.free()
+}
+
+// send sends a record and frees it.
+func (l *Lane) send(b *buffer) bool {
+	defer b.free()
+	if !l.way.Send(b.data) {
+		return false
+	}
+	l.tx.Add(uint64(len(b.data)))
+	l.txRecords.Add(1)
+	return true
+}
+
+// Stats is what went by records.
+type Stats struct{ RxBytes, TxBytes, RxRecords, TxRecords uint64 }
+
+// Stats gives what went by records so far; of a nil lane nothing.
+func (l *Lane) Stats() Stats {
+	if l == nil {
+		return Stats{}
+	}
+	return Stats{l.rx.Load(), l.tx.Load(), l.rxRecords.Load(), l.txRecords.Load()}
+}
+
+func (l *Lane) stream(id quic.StreamID) *Stream {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.streams[id]
+}
+
+// Changed has all streams send again what may have been lost.
+func (l *Lane) Changed() {
+	l.mu.Lock()
+	all := make([]*Stream, 0, len(l.streams))
+	for _, s := range l.streams {
+		all = append(all, s)
+	}
+	l.mu.Unlock()
+	for _, s := range all {
+		s.send.changed()
+	}
+}
+
+// ack notes that a stream has something to acknowledge.
+func (l *Lane) ack(s *Stream, now bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.due[s] = now || l.due[s]
+	switch {
+	case now && !l.telling:
+		l.telling = true
+		go l.tell(false)
+	case !now && l.late == nil:
+		l.late = time.AfterFunc(ackAfter, func() { l.tell(true) })
+	}
+}
+
+// tell sends what is to be acknowledged now, or with all also what could wait.
+func (l *Lane) tell(all bool) {
+	l.mu.Lock()
+	if all {
+		l.late = nil
+	}
+	for {
+		var some []*Stream
+		for s, now := range l.due {
+			if now || all {
+				some = append(some, s)
+				delete(l.due, s)
+			}
+			if len(some) == maxAcks {
+				break
+			}
+		}
+		if len(some) == 0 {
+			break
+		}
+		l.mu.Unlock()
+		acks := make([]ack, 0, len(some))
+		for _, s := range some {
+			if a, due := s.recv.dueAck(); due {
+				acks = append(acks, a)
+			}
+		}
+		if len(acks) > 0 {
+			l.send(l.sealAcks(acks)) // who misses it sends again, and is told again
+		}
+		l.mu.Lock()
+	}
+	if !all {
+		l.telling = false
+	}
+	l.mu.Unlock()
+}
+
+// watch looks after a while whether what was sent has been acknowledged.
+func (l *Lane) watch() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.looking {
+		return
+	}
+	l.looking = true
+	time.AfterFunc(look, l.look)
+}
+
+func (l *Lane) look() {
+	l.mu.Lock()
+	l.looking = false
+	all := make([]*Stream, 0, len(l.streams))
+	for _, s := range l.streams {
+		all = append(all, s)
+	}
+	l.mu.Unlock()
+	more := false
+	for _, s := range all {
+		more = s.send.overdue() || more
+	}
+	if more {
+		l.watch()
+	}
+}

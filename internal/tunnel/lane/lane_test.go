@@ -1,0 +1,406 @@
+package lane_test
+
+import (
+	"bytes"
+	"crypto/ed25519"
+	crand "crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"io"
+	"math/big"
+	"math/rand/v2"
+	"net"
+	"os"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/quic-go/quic-go"
+
+	"github.com/seed-2a7f8fe7/coder/internal/tunnel/lane"
+)
+
+func ok(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// link is one direction of a way: it brings records in their order, as TCP does.
+type link struct {
+	use    atomic.Int32
+	wanted atomic.Int32
+	sent   atomic.Int64
+	to     atomic.Pointer[lane.Lane]
+	queue  chan []byte
+	mangle func([]byte) [][]byte // gives what arrives instead; nil: what was sent
+	done   chan struct{}
+}
+
+func newLink(t testing.TB) *link {
+	l := &link{queue: make(chan []byte, 16), done: make(chan struct{})}
+	var run sync.WaitGroup
+	run.Go(func() {
+		for {
+			select {
+			case b := <-l.queue:
+				l.to.Load().Record(b)
+			case <-l.done:
+				return
+			}
+		}
+	})
+	t.Cleanup(func() { close(l.done); run.Wait() })
+	return l
+}
+
+func (l *link) Use() lane.Use { return lane.Use(l.use.Load()) }
+func (l *link) Want()         { l.wanted.Add(1) }
+
+func (l *link) Send(b []byte) bool {
+	if l.Use() == lane.UseNone {
+		return false
+	}
+	l.sent.Add(1)
+	all := [][]byte{slices.Clone(b)}
+	if l.mangle != nil {
+		all = l.mangle(all[0])
+	}
+	for _, b := range all {
+		select {
+		case l.queue <- b:
+		case <-l.done:
+			return false
+		}
+	}
+	return true
+}
+
+// pair is two ends of a QUIC connection with their lanes.
+type pair struct {
+	conns [2]*quic.Conn
+	lanes [2]*lane.Lane
+	links [2]*link // the way of each end
+}
+
+func newPair(t testing.TB) *pair {
+	t.Helper()
+	_, key, err := ed25519.GenerateKey(crand.Reader)
+	ok(t, err)
+	c := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour)}
+	der, err := x509.CreateCertificate(crand.Reader, c, c, key.Public(), key)
+	ok(t, err)
+	secrets := &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}, MinVersion: tls.VersionTLS13, NextProtos: []string{"lane"}}
+	l, err := quic.ListenAddr("127.0.0.1:0", secrets, &quic.Config{MaxIncomingStreams: 1 << 14})
+	ok(t, err)
+	t.Cleanup(func() { l.Close() })
+	p := &pair{}
+	p.conns[0], err = quic.DialAddr(t.Context(), l.Addr().(*net.UDPAddr).String(), &tls.Config{InsecureSkipVerify: true, NextProtos: secrets.NextProtos}, nil)
+	ok(t, err)
+	p.conns[1], err = l.Accept(t.Context())
+	ok(t, err)
+	for i := range 2 {
+		p.links[i] = newLink(t)
+		p.lanes[i], err = lane.New(p.conns[i], i == 1, p.links[i])
+		ok(t, err)
+	}
+	for i := range 2 {
+		p.links[i].to.Store(p.lanes[1-i])
+		t.Cleanup(func() { _ = p.conns[i].CloseWithError(0, "") })
+	}
+	return p
+}
+
+// use sets the use of records at both ends.
+func (p *pair) use(u lane.Use) {
+	for i := range 2 {
+		p.links[i].use.Store(int32(u))
+		p.lanes[i].Changed()
+	}
+}
+
+// stream opens a stream and gives both its ends.
+func (p *pair) stream(t testing.TB) [2]*lane.Stream {
+	t.Helper()
+	q, err := p.conns[0].OpenStreamSync(t.Context())
+	ok(t, err)
+	a := p.lanes[0].Stream(q)
+	_, err = a.Write([]byte("x"))
+	ok(t, err)
+	q, err = p.conns[1].AcceptStream(t.Context())
+	ok(t, err)
+	b := p.lanes[1].Stream(q)
+	one := make([]byte, 1)
+	_, err = io.ReadFull(b, one)
+	ok(t, err)
+	_, err = b.Write(one)
+	ok(t, err)
+	_, err = io.ReadFull(a, one)
+	ok(t, err)
+	return [2]*lane.Stream{a, b}
+}
+
+// noise gives n bytes that are the same for the same seeds.
+func noise(seed, which uint64, n int) []byte {
+	var key [32]byte
+	key[0], key[1] = byte(seed), byte(which)
+	b := make([]byte, n)
+	_, _ = rand.NewChaCha8(key).Read(b) // never fails
+	return b
+}
+
+// carry writes data to one end, in pieces of any size, and reads it at the other.
+func carry(t *testing.T, seed uint64, from, to *lane.Stream, data []byte) {
+	var both sync.WaitGroup
+	both.Go(func() {
+		r := rand.New(rand.NewPCG(seed, 9))
+		for rest := data; len(rest) > 0; {
+			n := min(len(rest), 1+r.IntN([]int{10, 1000, 100_000}[r.IntN(3)]))
+			m, err := from.Write(rest[:n])
+			if err != nil || m != n {
+				t.Errorf("wrote %d of %d: %v", m, n, err)
+				return
+			}
+			rest = rest[n:]
+		}
+		if err := from.CloseWrite(); err != nil {
+			t.Error(err)
+		}
+	})
+	both.Go(func() {
+		got, err := io.ReadAll(to)
+		if err != nil || !bytes.Equal(got, data) {
+			t.Errorf("read %d of %d bytes, the same: %t, %v", len(got), len(data), bytes.HasPrefix(data, got), err)
+		}
+	})
+	both.Wait()
+}
+
+// TestCarries carries streams both ways at once, by each way.
+func TestCarries(t *testing.T) {
+	for name, use := range map[string]lane.Use{"by QUIC": lane.UseNone, "much by records": lane.UseBulk, "all by records": lane.UseAll} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newPair(t)
+			p.use(use)
+			var all sync.WaitGroup
+			for n := range uint64(3) {
+				s := p.stream(t)
+				data := noise(n, 1, 3<<20)
+				all.Go(func() { carry(t, n, s[0], s[1], data) })
+				all.Go(func() { carry(t, n, s[1], s[0], data) })
+			}
+			all.Wait()
+			if sent := p.links[0].sent.Load(); (sent > 0) != (use != lane.UseNone) {
+				t.Errorf("%d records were sent", sent)
+			}
+			if wanted := p.links[0].wanted.Load(); (wanted > 0) != (use == lane.UseNone) && use != lane.UseBulk {
+				t.Errorf("a better way was wanted %d times", wanted)
+			}
+		})
+	}
+}
+
+// TestFaults loses, repeats, changes and delays records, and changes the way over and
+// over.
+func TestFaults(t *testing.T) {
+	for seed := range uint64(6) {
+		t.Run("", func(t *testing.T) {
+			t.Parallel()
+			p := newPair(t)
+			for i, l := range p.links {
+				var mu sync.Mutex
+				r := rand.New(rand.NewPCG(seed, uint64(i)))
+				var held [][]byte
+				l.mangle = func(b []byte) [][]byte {
+					mu.Lock()
+					defer mu.Unlock()
+					switch n := r.IntN(1000); {
+					case n < 5:
+						return nil
+					case n < 10:
+						return [][]byte{b, b}
+					case n < 15:
+						b[r.IntN(len(b))] ^= 1
+					case n < 20:
+						held = append(held, slices.Clone(b))
+					case n < 40 && len(held) > 0:
+						return [][]byte{held[r.IntN(len(held))], b}
+					}
+					return [][]byte{b}
+				}
+			}
+			stop := make(chan struct{})
+			var changer sync.WaitGroup
+			changer.Go(func() {
+				r := rand.New(rand.NewPCG(seed, 5))
+				for {
+					select {
+					case <-stop:
+						return
+					case <-time.After(time.Duration(r.IntN(40)) * time.Millisecond):
+						p.use(lane.Use(r.IntN(3)))
+					}
+				}
+			})
+			var all sync.WaitGroup
+			for n := range uint64(2) {
+				s := p.stream(t)
+				data := noise(seed, n, 4<<20)
+				all.Go(func() { carry(t, seed, s[0], s[1], data) })
+				all.Go(func() { carry(t, seed, s[1], s[0], data) })
+			}
+			all.Wait()
+			close(stop)
+			changer.Wait()
+		})
+	}
+}
+
+// TestEndsWithTheWay loses all records of a stream's end: QUIC brings them.
+func TestEndsWithTheWay(t *testing.T) {
+	p := newPair(t)
+	p.use(lane.UseAll)
+	s := p.stream(t)
+	p.links[0].mangle = func([]byte) [][]byte { return nil }
+	data := noise(1, 1, 100_000)
+	_, err := s[0].Write(data)
+	ok(t, err)
+	ok(t, s[0].CloseWrite())
+	p.links[0].use.Store(int32(lane.UseNone))
+	p.lanes[0].Changed()
+	got, err := io.ReadAll(s[1])
+	if err != nil || !bytes.Equal(got, data) {
+		t.Errorf("%d bytes, %v", len(got), err)
+	}
+}
+
+// TestTail loses the last records alone, of which no later one tells.
+func TestTail(t *testing.T) {
+	p := newPair(t)
+	p.use(lane.UseAll)
+	s := p.stream(t)
+	var lost atomic.Int32
+	p.links[0].mangle = func(b []byte) [][]byte {
+		if lost.Add(1) <= 3 {
+			return nil
+		}
+		return [][]byte{b}
+	}
+	_, err := s[0].Write(make([]byte, 50_000))
+	ok(t, err)
+	_, err = io.ReadFull(s[1], make([]byte, 50_000))
+	ok(t, err)
+}
+
+// TestWaiting stops a writer whose reader does not read, lets others go on, and
+// everybody go who waits when it is over.
+func TestWaiting(t *testing.T) {
+	p := newPair(t)
+	p.use(lane.UseAll)
+	s, other := p.stream(t), p.stream(t)
+	ok(t, s[0].SetWriteDeadline(time.Now().Add(time.Second)))
+	n, err := s[0].Write(make([]byte, 40<<20))
+	if !errors.Is(err, os.ErrDeadlineExceeded) || n < 64<<10 || n > 17<<20 {
+		t.Errorf("wrote %d bytes to nobody: %v", n, err)
+	}
+	carry(t, 1, other[0], other[1], make([]byte, 4<<20))
+
+	for name, end := range map[string]func(p *pair, s [2]*lane.Stream){
+		"the writer drops it": func(_ *pair, s [2]*lane.Stream) { s[0].CancelWrite() },
+		"the reader leaves":   func(_ *pair, s [2]*lane.Stream) { s[1].CancelRead() },
+		"the connection ends": func(p *pair, _ [2]*lane.Stream) { _ = p.conns[1].CloseWithError(7, "over") },
+	} {
+		p := newPair(t)
+		p.use(lane.UseAll)
+		s := p.stream(t)
+		failed := make(chan error, 1)
+		go func() {
+			_, err := s[0].Write(make([]byte, 40<<20))
+			failed <- err
+		}()
+		end(p, s)
+		if err := <-failed; err == nil {
+			t.Errorf("when %s a writer is not told", name)
+		}
+	}
+}
+
+// TestReader has deadlines and the end of both sides wake who reads.
+func TestReader(t *testing.T) {
+	p := newPair(t)
+	p.use(lane.UseAll)
+	s := p.stream(t)
+	ok(t, s[0].SetReadDeadline(time.Now().Add(10*time.Millisecond)))
+	if _, err := s[0].Read(make([]byte, 1)); !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("after its time a reader is told %v", err)
+	}
+	ok(t, s[0].SetReadDeadline(time.Time{}))
+	read := func(s *lane.Stream) chan error {
+		done := make(chan error, 1)
+		go func() {
+			_, err := s.Read(make([]byte, 1))
+			done <- err
+		}()
+		return done
+	}
+	done := read(s[0])
+	s[0].CancelRead()
+	if err := <-done; !errors.Is(err, net.ErrClosed) {
+		t.Errorf("who left is told %v", err)
+	}
+	done = read(s[1])
+	s[0].CancelWrite()
+	var reset *quic.StreamError
+	if err := <-done; !errors.As(err, &reset) || !reset.Remote {
+		t.Errorf("whose other side dropped the stream is told %v", err)
+	}
+	if _, err := s[0].Write([]byte("x")); err == nil {
+		t.Error("what was canceled is written to")
+	}
+}
+
+// TestForged gives lanes what nobody sealed, and what was sealed for the other
+// direction.
+func TestForged(t *testing.T) {
+	p := newPair(t)
+	p.use(lane.UseAll)
+	var seen [][]byte
+	var mu sync.Mutex
+	p.links[0].mangle = func(b []byte) [][]byte {
+		mu.Lock()
+		defer mu.Unlock()
+		seen = append(seen, slices.Clone(b))
+		return [][]byte{b}
+	}
+	s := p.stream(t)
+	_, err := s[0].Write([]byte("secret of the stream"))
+	ok(t, err)
+	_, err = io.ReadFull(s[1], make([]byte, 20))
+	ok(t, err)
+	mu.Lock()
+	defer mu.Unlock()
+	if len(seen) == 0 {
+		t.Fatal("nothing went by records")
+	}
+	before := p.lanes[0].Stats()
+	for _, b := range seen {
+		if bytes.Contains(b, []byte("secret")) {
+			t.Error("a record can be read")
+		}
+		p.lanes[0].Record(b) // to where it came from
+		for i := range b {
+			c := slices.Clone(b)
+			c[i] ^= 0x80
+			p.lanes[1].Record(c)
+			p.lanes[1].Record(b[:i])
+		}
+	}
+	if after := p.lanes[0].Stats(); after.RxRecords != before.RxRecords {
+		t.Errorf("%d records of the other direction were taken", after.RxRecords-before.RxRecords)
+	}
+}

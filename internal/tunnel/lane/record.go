@@ -1,0 +1,188 @@
+package lane
+
+import (
+	"encoding/binary"
+	"errors"
+	"sync"
+	"sync/atomic"
+
+	"github.com/quic-go/quic-go"
+
+	"github.com/seed-2a7f8fe7/coder/internal/tunnel/path"
+)
+
+// A record on the wire:
+//
+//	0x22, counter uint64, sealed: kind byte, body
+//
+// counter is the nonce, and authenticated as all is. The body of data:
+//
+//	stream uint64, got uint64, read uint64, window uint32, offset uint64, bytes
+//
+// got and read acknowledge the other direction of the stream. That of
+// acknowledgements, one or more of:
+//
+//	stream uint64, got uint64, read uint64, missing uint64
+const (
+	kindData byte = 1
+	kindAck  byte = 2
+
+	header  = 1 + 8
+	tag     = 16
+	ackSize = 4 * 8
+	dataAt  = 1 + 8 + 8 + 8 + 4 + 8 // where bytes begin in what is sealed
+	maxData = path.MaxRecord - header - tag - dataAt
+	maxAcks = 64
+)
+
+// ack says what an end has of a stream.
+type ack struct {
+	stream quic.StreamID
+	got    uint64 // all before this offset came
+	read   uint64 // all before this was read, and makes room
+	// missing is where what came next begins, when something before it did not
+	// come; 0: nothing came beyond got.
+	missing uint64
+}
+
+// record is what a record says.
+type record struct {
+	ack
+	kind   byte
+	window uint32
+	offset uint64
+	data   []byte // in buf
+	buf    *buffer
+	acks   []ack
+}
+
+// buffer is room for one record: for most that are typed, or for any. It is given
+// back when all have freed it who hold it.
+type buffer struct {
+	room    []byte
+	data    []byte
+	holders atomic.Int32
+}
+
+const small = 2 << 10
+
+var (
+	smallBuffers = sync.Pool{New: func() any { return &buffer{room: make([]byte, small)} }}
+	bigBuffers   = sync.Pool{New: func() any { return &buffer{room: make([]byte, path.MaxRecord)} }}
+)
+
+// newBuffer gives a buffer for a record of n bytes.
+func newBuffer(n int) *buffer {
+	pool := &bigBuffers
+	if n <= small {
+		pool = &smallBuffers
+	}
+	b := pool.Get().(*buffer)
+	b.data = b.room[:0]
+	b.holders.Store(1)
+	return b
+}
+
+func (b *buffer) hold() { b.holders.Add(1) }
+
+func (b *buffer) free() {
+	switch {
+	case b == nil || b.holders.Add(-1) > 0:
+	case len(b.room) == small:
+		smallBuffers.Put(b)
+	default:
+		bigBuffers.Put(b)
+	}
+}
+
+// sealData makes a record of data.
+func (l *Lane) sealData(a ack, window uint32, offset uint64, p []byte) *buffer {
+	n := l.sealed.Add(1)
+	b := newBuffer(header + dataAt + len(p) + tag)
+	out := append(b.data, path.RecordMark)
+	out = binary.BigEndian.AppendUint64(out, n)
+	// The head is sealed together with the bytes, without a copy of them first:
+	// both are laid where the ciphertext goes, which GCM may do in place.
+	body := append(out, kindData)
+	body = binary.BigEndian.AppendUint64(body, uint64(a.stream))
+	body = binary.BigEndian.AppendUint64(body, a.got)
+	body = binary.BigEndian.AppendUint64(body, a.read)
+	body = binary.BigEndian.AppendUint32(body, window)
+	body = binary.BigEndian.AppendUint64(body, offset)
+	body = append(body, p...)
+	b.data = l.out.Seal(out, nonce(out), body[header:], out)
+	return b
+}
+
+func (l *Lane) sealAcks(acks []ack) *buffer {
+	n := l.sealed.Add(1)
+	b := newBuffer(header + 1 + len(acks)*ackSize + tag)
+	out := append(b.data, path.RecordMark)
+	out = binary.BigEndian.AppendUint64(out, n)
+	body := append(out, kindAck)
+	for _, a := range acks {
+		for _, v := range []uint64{uint64(a.stream), a.got, a.read, a.missing} {
+			body = binary.BigEndian.AppendUint64(body, v)
+		}
+	}
+	b.data = l.out.Seal(out, nonce(out), body[header:], out)
+	return b
+}
+
+// nonce makes a nonce of a record's head.
+func nonce(head []byte) []byte {
+	var b [12]byte
+	copy(b[4:], head[1:header])
+	return b[:]
+}
+
+var errRecord = errors.New("not a record of this tunnel")
+
+// open takes a record that the other end sealed. Its buffer is the caller's. One
+// that comes twice says nothing new.
+func (l *Lane) open(b []byte) (record, error) { return unseal(l.in, b) }
+
+// reopen takes a record of our own.
+func (l *Lane) reopen(b []byte) (record, error) { return unseal(l.out, b) }
+
+func unseal(key interface {
+	Open(dst, nonce, ciphertext, additionalData []byte) ([]byte, error)
+}, b []byte,
+) (r record, err error) {
+	if len(b) < header+tag+1 || len(b) > path.MaxRecord || b[0] != path.RecordMark {
+		return r, errRecord
+	}
+	r.buf = newBuffer(len(b))
+	body, err := key.Open(r.buf.data, nonce(b), b[header:], b[:header])
+	if err != nil || !r.parse(body) {
+		r.buf.free()
+		return record{}, errRecord
+	}
+	return r, nil
+}
+
+func (r *record) parse(b []byte) bool {
+	r.kind = b[0]
+	switch r.kind {
+	case kindData:
+		if len(b) < dataAt {
+			return false
+		}
+		r.stream = quic.StreamID(binary.BigEndian.Uint64(b[1:]))
+		r.got, r.read = binary.BigEndian.Uint64(b[9:]), binary.BigEndian.Uint64(b[17:])
+		r.window, r.offset = binary.BigEndian.Uint32(b[25:]), binary.BigEndian.Uint64(b[29:])
+		r.data = b[dataAt:]
+		return r.offset < 1<<62
+	case kindAck:
+		b = b[1:]
+		if len(b)%ackSize != 0 || len(b) > maxAcks*ackSize {
+			return false
+		}
+		for ; len(b) > 0; b = b[ackSize:] {
+			v := func(i int) uint64 { return binary.BigEndian.Uint64(b[8*i:]) }
+			r.acks = append(r.acks, ack{quic.StreamID(v(0)), v(1), v(2), v(3)})
+		}
+		return true
+	}
+	return false
+}

@@ -1,0 +1,288 @@
+package lane
+
+import (
+	"context"
+	"encoding/binary"
+	"net"
+	"os"
+	"sync"
+	"time"
+)
+
+const (
+	// A window is how much may be under way of one stream. It doubles, and later
+	// grows, while what is sent is there as quickly as ever, and shrinks when even
+	// the quickest of several was late: then it waits somewhere, before what is
+	// typed.
+	firstWindow = 256 << 10
+	leastWindow = 128 << 10
+	maxWindow   = 16 << 20
+	// slack is how late that is.
+	slack = 8 * time.Millisecond
+	// looks is how many times in turn make one judgement.
+	looks = 8
+	// forgetAfter is how long the shortest time counts.
+	forgetAfter = 30 * time.Second
+	// maxKept is how many records may be under way.
+	maxKept = 2048
+	// A stream has much to send when it wrote bulk within bulkTime.
+	bulk     = 128 << 10
+	bulkTime = time.Second
+	// leastTimeout is after how long without an acknowledgement records are sent
+	// again at least, and maxTimeout at most.
+	leastTimeout = 400 * time.Millisecond
+	maxTimeout   = 4 * time.Second
+)
+
+// kept is a record that the other end may not have yet.
+type kept struct {
+	*buffer
+	offset, end uint64
+	at          time.Time // when it was sent; zero once it was sent again
+}
+
+// sender is what a stream sends.
+type sender struct {
+	s     *Stream
+	turn  sync.Mutex // of who writes; taken before mu
+	mu    sync.Mutex
+	moved sync.Cond // something was acknowledged, ended or changed
+
+	records bool   // what is written now goes by records
+	next    uint64 // the offset of what is written next
+	got     uint64 // the other end has all before
+	read    uint64 // and read all before
+	kept    []kept
+	window  uint64
+	slow    bool   // the window does not double any more
+	mending bool   // somebody sends again what is kept
+	mendTo  uint64 // before this offset
+	heard   time.Time
+	timeout time.Duration
+	gap     uint64 // where the last gap began that was mended
+	gapAt   time.Time
+
+	closing bool // CloseWrite was called
+	closed  bool // and QUIC told
+	err     error
+	late    deadline
+
+	// The times until what was sent is there.
+	quickest, quickestNow time.Duration // of all, of the last looks; 0: none
+	seen                  int
+	since                 time.Time
+
+	// Of who has the turn.
+	lot   int // written since lotAt
+	lotAt time.Time
+}
+
+func (d *sender) init(s *Stream) {
+	d.s, d.window, d.timeout = s, firstWindow, leastTimeout
+	d.moved.L = &d.mu
+	context.AfterFunc(s.q.Context(), func() { // the other side wants nothing any more, or the tunnel ended
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		if d.err == nil && !d.closed {
+			d.err = context.Cause(s.q.Context())
+		}
+		d.end()
+	})
+}
+
+func (d *sender) wake() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.moved.Broadcast()
+}
+
+// end lets go of everything. The caller holds mu.
+func (d *sender) end() {
+	if d.err == nil {
+		d.err = net.ErrClosed
+	}
+	d.free(len(d.kept))
+	d.moved.Broadcast()
+	d.s.ended(&d.s.sent)
+}
+
+// free forgets the first n records. The caller holds mu.
+func (d *sender) free(n int) {
+	for _, k := range d.kept[:n] {
+		k.free()
+	}
+	rest := copy(d.kept, d.kept[n:])
+	clear(d.kept[rest:])
+	d.kept = d.kept[:rest]
+}
+
+// write is Write.
+func (d *sender) write(p []byte) (n int, err error) {
+	d.turn.Lock()
+	defer d.turn.Unlock()
+	for {
+		var m int
+		if d.choose() {
+			m, err = d.writeRecord(p)
+		} else {
+			m, err = d.writeQUIC(p)
+		}
+		n, d.lot = n+m, d.lot+m
+		p = p[m:]
+		if err != nil || len(p) == 0 {
+			return n, err
+		}
+	}
+}
+
+// choose says whether what is written next goes by records. The caller holds turn.
+func (d *sender) choose() bool {
+	use := d.s.l.way.Use()
+	if now := time.Now(); now.Sub(d.lotAt) > bulkTime {
+		d.lot, d.lotAt = 0, now
+	}
+	much := d.lot >= bulk
+	d.mu.Lock()
+	back := d.records && use == UseNone
+	switch {
+	case d.records:
+		d.records = use != UseBulk || much || len(d.kept) > 0
+	case d.next > 0: // what comes first opens the stream, which is QUIC's
+		d.records = use == UseAll || use == UseBulk && much
+	}
+	records := d.records && !back
+	d.mu.Unlock()
+	if back {
+		d.fallBack()
+	}
+	if !records && much {
+		d.s.l.way.Want()
+	}
+	return records
+}
+
+// writeRecord sends the first part of p as one record, waiting for room; nothing
+// when the way has changed meanwhile.
+func (d *sender) writeRecord(p []byte) (int, error) {
+	d.mu.Lock()
+	n := uint64(min(len(p), maxData))
+	for {
+		if err := d.failed(); err != nil {
+			d.mu.Unlock()
+			return 0, err
+		}
+		if under := d.next - d.read; len(d.kept) < maxKept && under+n <= d.window {
+			break
+		}
+		d.moved.Wait()
+		if d.s.l.way.Use() == UseNone {
+			d.mu.Unlock()
+			return 0, nil
+		}
+	}
+	offset := d.next
+	b := d.s.l.sealData(d.s.recv.ack(), uint32(d.window), offset, p[:n])
+	now := time.Now()
+	if len(d.kept) == 0 {
+		d.heard = now
+	}
+	d.next += n
+	d.kept = append(d.kept, kept{b, offset, d.next, now})
+	b.hold()
+	d.mu.Unlock()
+	d.s.l.send(b) // what is lost is sent again
+	d.s.l.watch()
+	return int(n), nil
+}
+
+// failed says why nothing can be written. The caller holds mu.
+func (d *sender) failed() error {
+	switch {
+	case d.err != nil:
+		return d.err
+	case d.closing:
+		return net.ErrClosed
+	case d.late.passed():
+		return os.ErrDeadlineExceeded
+	}
+	return nil
+}
+
+// chunk is the most of what is written to QUIC at once.
+const chunk = 32<<10 - chunkHead
+
+// chunkHead comes before each piece that QUIC carries: its offset and its length.
+const chunkHead = 8 + 4
+
+// chunkEnd as a length says that the stream ends at the offset.
+const chunkEnd = 1<<32 - 1
+
+var chunks = sync.Pool{New: func() any { b := make([]byte, 0, chunkHead+chunk); return &b }}
+
+// writeQUIC writes the first part of p to QUIC.
+func (d *sender) writeQUIC(p []byte) (int, error) {
+	d.mu.Lock()
+	err := d.failed()
+	offset := d.next
+	d.mu.Unlock()
+	if err != nil {
+		return 0, err
+	}
+	n := min(len(p), chunk)
+	if err := d.putQUIC(offset, p[:n]); err != nil {
+		return 0, err
+	}
+	d.mu.Lock()
+	d.next += uint64(n)
+	d.got, d.read = d.next, d.next // QUIC sees to it
+	d.mu.Unlock()
+	return n, nil
+}
+
+func (d *sender) putQUIC(offset uint64, p []byte) error {
+	b := chunks.Get().(*[]byte)
+	defer chunks.Put(b)
+	out := binary.BigEndian.AppendUint64((*b)[:0], offset)
+	out = binary.BigEndian.AppendUint32(out, uint32(len(p)))
+	_, err := d.s.q.Write(append(out, p...))
+	return err
+}
+
+// close is CloseWrite.
+func (d *sender) close() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.err != nil {
+		return d.err
+	}
+	d.closing = true
+	d.moved.Broadcast()
+	d.finish()
+	if !d.closed {
+		go d.sayEnd()
+	}
+	return nil
+}
+
+// sayEnd tells where the stream ends, while records are under way.
+func (d *sender) sayEnd() {
+	d.turn.Lock()
+	defer d.turn.Unlock()
+	d.mu.Lock()
+	needless, end := d.closed || d.err != nil, d.next
+	d.mu.Unlock()
+	if needless {
+		return // QUIC has said it
+	}
+	b := binary.BigEndian.AppendUint64(nil, end)
+	_, _ = d.s.q.Write(binary.BigEndian.AppendUint32(b, chunkEnd)) // fails only when nobody wants it
+}
+
+func (d *sender) cancel() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.err == nil {
+		d.err = net.ErrClosed
+	}
+	d.end()
+}

@@ -1,0 +1,61 @@
+package tunnel
+
+import (
+	"net/netip"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestEndsOfBefore has an end that knows nothing of records meet one that does.
+func TestEndsOfBefore(t *testing.T) {
+	for name, change := range map[string]func(*ListenConfig, *DialConfig){
+		"agent":  func(agent *ListenConfig, _ *DialConfig) { agent.protocols = []string{protocol1} },
+		"client": func(_ *ListenConfig, client *DialConfig) { client.protocols = []string{protocol1} },
+		"none":   nil,
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				_, c := flight(t, func(agent *ListenConfig, client *DialConfig) {
+					agent.Direct, client.Direct = Direct{Disabled: "a test"}, Direct{Disabled: "a test"}
+					if change != nil {
+						change(agent, client)
+					}
+				})
+				echoed(t, c, 4<<20, 1)
+				if records := c.lane.Stats().TxRecords; (records > 100) != (name == "none") {
+					t.Errorf("%d records were sent", records)
+				}
+			})
+		})
+	}
+}
+
+// TestRecordsAndDirectPaths carries a stream that begins with records through the
+// relay and goes on by packets on a direct path, over and over.
+func TestRecordsAndDirectPaths(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n, c := flight(t, nil)
+		stop := make(chan struct{})
+		defer close(stop)
+		go func() {
+			for lost := true; ; lost = !lost {
+				n.lose(nil)
+				if lost {
+					n.lose(func(netip.AddrPort, int) bool { return true })
+				}
+				select {
+				case <-stop:
+					return
+				case <-time.After(1700 * time.Millisecond):
+				}
+			}
+		}()
+		for seed := range uint64(6) {
+			echoed(t, c, 32<<20, seed)
+		}
+		if c.lane.Stats().TxRecords == 0 || c.conn.ConnectionStats().BytesSent < 4<<20 {
+			t.Error("not both ways were taken")
+		}
+	})
+}
