@@ -12,6 +12,7 @@ import (
 var slim = []string{
 	"", "api/agentrpc", "client", "cmd/coder-agent", "internal/agent", "internal/devcontainer", "internal/gitauth", "internal/pty", "internal/sshd", "internal/screen", "internal/startup", "internal/usage",
 	"internal/tunnel", "internal/tunnel/lane", "internal/tunnel/path", "internal/tunnel/relay",
+	"internal/tunnel/parity", "internal/tunnel/udp",
 	"internal/tunnel/stun", // an agent asks for its public addresses, as clients do
 	"internal/cli/app", "internal/cli/inside", "internal/cli/option", "internal/cli/section", "internal/cli/terminal",
 }

@@ -5,8 +5,8 @@ import (
 	"net/netip"
 	"time"
 
-	"github.com/seed-2a7f8fe7/coder/internal/tunnel/path"
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel/stun"
+	"github.com/seed-2a7f8fe7/coder/internal/tunnel/udp"
 )
 
 // STUNAnswer is what one address of a STUN server said.
@@ -20,7 +20,7 @@ type STUNAnswer struct {
 // CheckSTUN asks STUN servers, host:port each, from one new socket, and gives
 // what they said until the context ends. The error says that there is no UDP.
 func CheckSTUN(ctx context.Context, servers []string) ([]STUNAnswer, error) {
-	sock, err := path.Listen()
+	sock, err := udp.Listen()
 	if err != nil {
 		return nil, err
 	}
@@ -29,7 +29,7 @@ func CheckSTUN(ctx context.Context, servers []string) ([]STUNAnswer, error) {
 	sent := make(map[stun.ID]int)
 	var at []time.Time
 	for _, s := range servers {
-		addrs := path.Resolve(ctx, s)
+		addrs := udp.Resolve(ctx, s)
 		if len(addrs) == 0 {
 			addrs = []netip.AddrPort{{}}
 		}
@@ -43,7 +43,7 @@ func CheckSTUN(ctx context.Context, servers []string) ([]STUNAnswer, error) {
 		}
 	}
 	defer context.AfterFunc(ctx, func() { sock.Close() })()
-	b := make([]byte, path.MaxDatagram)
+	b := make([]byte, udp.MaxDatagram)
 	for left := len(all); left > 0; {
 		n, seg, _, err := sock.Read(b)
 		if ctx.Err() != nil {
@@ -52,7 +52,7 @@ func CheckSTUN(ctx context.Context, servers []string) ([]STUNAnswer, error) {
 		if err != nil {
 			continue
 		}
-		_ = path.EachSegment(b[:n], seg, func(p []byte) error {
+		_ = udp.EachSegment(b[:n], seg, func(p []byte) error {
 			id, mapped, err := stun.ParseResponse(p)
 			if i, ok := sent[id]; err == nil && ok {
 				all[i].Mapped, all[i].Latency = mapped, time.Since(at[i])

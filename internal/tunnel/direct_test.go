@@ -18,8 +18,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder/internal/tunnel/path"
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel/relay"
+	"github.com/seed-2a7f8fe7/coder/internal/tunnel/udp"
 )
 
 // air is a UDP network in memory, in simulated time.
@@ -67,7 +67,7 @@ func (s *airSocket) Read(b []byte) (n, seg int, from netip.AddrPort, err error) 
 }
 
 func (s *airSocket) Write(b []byte, seg int, to netip.AddrPort) error {
-	return path.EachSegment(b, seg, func(p []byte) error {
+	return udp.EachSegment(b, seg, func(p []byte) error {
 		s.air.mu.Lock()
 		dest, lost, delay := s.air.socks[to], s.air.lost != nil && s.air.lost(to, len(p)), s.air.delay
 		s.air.mu.Unlock()

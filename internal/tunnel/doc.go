@@ -28,6 +28,7 @@
 //
 // Package path carries the packets, through the relay or directly, and has the
 // QUIC connection survive outages: a tunnel without any packet for IdleTimeout
-// ends. Package relay is what is said to the relay. Package stun asks for the
-// addresses under which others see an end.
+// ends. Package relay is what is said to the relay. Package udp has the sockets of
+// direct paths, package parity makes packets that they lost, and package stun asks for
+// the addresses under which others see an end.
 package tunnel

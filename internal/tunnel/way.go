@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel/path"
+	"github.com/seed-2a7f8fe7/coder/internal/tunnel/udp"
 )
 
 // Direct says how an end takes part in direct paths.
@@ -16,7 +17,7 @@ type Direct struct {
 	STUN []string
 
 	// For tests.
-	sock  path.Socket
+	sock  udp.Socket
 	local func() []netip.Addr
 }
 
@@ -26,10 +27,10 @@ func (d Direct) open(p *path.Path) (why string) {
 		return d.Disabled
 	}
 	if d.local == nil {
-		d.local = path.LocalAddresses
+		d.local = udp.LocalAddresses
 	}
 	if d.sock == nil {
-		s, err := path.Listen()
+		s, err := udp.Listen()
 		if err != nil {
 			return "there is no UDP here: " + err.Error()
 		}

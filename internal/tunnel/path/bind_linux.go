@@ -1,15 +1,16 @@
 package path
 
 import (
+	"errors"
 	"net"
 	"sync/atomic"
 	"syscall"
 
-	"errors"
-
 	"github.com/quic-go/quic-go"
 	"golang.org/x/net/ipv4"
 	"golang.org/x/sys/unix"
+
+	"github.com/seed-2a7f8fe7/coder/internal/tunnel/udp"
 )
 
 // batchBind gives a path the methods with which quic-go hands over and takes
@@ -61,7 +62,7 @@ func (b *batchBind) ReadBatch(ms []ipv4.Message, _ int) (int, error) {
 
 // WriteMsgUDP sends packets of the size that is in oob, or one.
 func (b *batchBind) WriteMsgUDP(p, oob []byte, addr *net.UDPAddr) (n, oobn int, err error) {
-	n, err = b.send(p, segmentSize(oob, unix.UDP_SEGMENT), addr)
+	n, err = b.send(p, udp.SegmentSize(oob, unix.UDP_SEGMENT), addr)
 	return n, len(oob), err
 }
 
@@ -69,3 +70,24 @@ func (b *batchBind) WriteMsgUDP(p, oob []byte, addr *net.UDPAddr) (n, oobn int, 
 func (b *batchBind) ReadMsgUDP([]byte, []byte) (n, oobn, flags int, addr *net.UDPAddr, err error) {
 	return 0, 0, 0, nil, errors.ErrUnsupported
 }
+
+// aSocket is what quic-go asks about the abilities of a socket while it is set
+// up: one that lives as long as the question.
+type aSocket struct{}
+
+// Control calls f with a UDP socket.
+func (aSocket) Control(f func(fd uintptr)) error {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	f(uintptr(fd))
+	return nil
+}
+
+// Read is part of syscall.RawConn.
+func (aSocket) Read(func(uintptr) bool) error { return syscall.ENOTSUP }
+
+// Write is part of syscall.RawConn.
+func (aSocket) Write(func(uintptr) bool) error { return syscall.ENOTSUP }

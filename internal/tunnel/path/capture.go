@@ -5,6 +5,8 @@ import (
 	"io"
 	"sync"
 	"time"
+
+	"github.com/seed-2a7f8fe7/coder/internal/tunnel/udp"
 )
 
 // capture writes packets in the pcap format, as if each were UDP between
@@ -40,7 +42,7 @@ func (p *Path) Capture(w io.Writer) (stop func(), err error) {
 func (c *capture) packets(b []byte, seg int, out bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	_ = EachSegment(b, seg, func(p []byte) error { // Capture says what a failure means
+	_ = udp.EachSegment(b, seg, func(p []byte) error { // Capture says what a failure means
 		now, n := time.Now(), 28+len(p)
 		f := binary.LittleEndian.AppendUint32(make([]byte, 0, 16+n), uint32(now.Unix()))
 		f = binary.LittleEndian.AppendUint32(f, uint32(now.Nanosecond()/1000))

@@ -9,8 +9,10 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/seed-2a7f8fe7/coder/internal/tunnel/parity"
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel/relay"
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel/stun"
+	"github.com/seed-2a7f8fe7/coder/internal/tunnel/udp"
 )
 
 // trust is how long a direct path is used after the last sign that it works;
@@ -37,7 +39,7 @@ func (t *directPath) good(now time.Duration) bool {
 // directs is the UDP socket of a path, and who is where.
 type directs struct {
 	p     *Path
-	sock  Socket
+	sock  udp.Socket
 	local func() []netip.Addr // addresses of this machine
 	stun  []string            // servers, host:port
 	tcp   bool                // the network is a real one, which carries TCP as well
@@ -57,13 +59,13 @@ const maxAddrs = 8
 // OpenDirect gives a path a socket for direct paths, before it is started: its own
 // from now on. stunServers, host:port, tell it its public addresses; local gives
 // those of this machine.
-func (p *Path) OpenDirect(sock Socket, stunServers []string, local func() []netip.Addr) {
+func (p *Path) OpenDirect(sock udp.Socket, stunServers []string, local func() []netip.Addr) {
 	d := &directs{
 		p: p, sock: sock, stun: stunServers, local: local,
 		byID: make(map[probeID]*Peer), byAddr: make(map[netip.AddrPort]*Peer), addrs: make(map[*Peer][]netip.AddrPort),
 	}
 	d.reflexive.init()
-	_, d.tcp = sock.(*udpSocket)
+	d.tcp = udp.Real(sock)
 	p.direct = d
 	go d.read()
 }
@@ -115,8 +117,8 @@ func (d *directs) admit(e *Peer, from netip.AddrPort) {
 // read takes what comes to the socket until it is closed.
 func (d *directs) read() {
 	for {
-		m := newDatagram()
-		n, seg, from, err := d.sock.Read(m.data[:])
+		m := udp.NewDatagram()
+		n, seg, from, err := d.sock.Read(m.Data[:])
 		if err != nil {
 			m.Release()
 			if errors.Is(err, net.ErrClosed) || d.p.Reason() != nil {
@@ -125,7 +127,7 @@ func (d *directs) read() {
 			time.Sleep(time.Millisecond) // such as: a packet of ours was refused somewhere
 			continue
 		}
-		got := m.data[:n]
+		got := m.Data[:n]
 		if seg <= 0 {
 			seg = n
 		}
@@ -138,7 +140,7 @@ func (d *directs) read() {
 			}
 			continue
 		}
-		_ = EachSegment(got, seg, func(b []byte) error {
+		_ = udp.EachSegment(got, seg, func(b []byte) error {
 			d.stranger(b, from)
 			return nil
 		})
@@ -180,13 +182,13 @@ func (d *directs) send(e *Peer, b []byte, seg int) bool {
 		}
 		return false
 	}
-	e.parityOut.sent(b, seg, d.p.since(), func(y parity) { d.p.probe(e, probe{kind: probeParity, parity: &y}, t.to, 0) })
+	e.parityOut.Sent(b, seg, d.p.since(), func(y parity.Parity) { d.p.probe(e, probe{kind: probeParity, parity: &y}, t.to, 0) })
 	return true
 }
 
 // probed deals with a probe of a peer that came from an address, or through the
 // relay when from is not valid. It gives a parity to whoever reads packets.
-func (p *Path) probed(e *Peer, b []byte, from netip.AddrPort) *parity {
+func (p *Path) probed(e *Peer, b []byte, from netip.AddrPort) *parity.Parity {
 	keys := e.keys.Load()
 	if keys == nil {
 		return nil

@@ -35,5 +35,5 @@
 //
 // What QUIC's congestion control does not do for itself over a distance is done from
 // below: a window that stopped to grow too early begins anew (growth.go), and lost
-// packets are made of parities (parity.go).
+// packets are made of parities (package parity).
 package path

@@ -97,7 +97,7 @@ func (e *Peer) look(c *quic.Conn, now time.Duration) {
 	over := max(growthLook, growthTrips*s.SmoothedRTT)
 	g.was, g.low, g.at, g.due = s, 0, now, now+over
 	if s.PacketsLost > was.PacketsLost {
-		e.parityOut.lost(now)
+		e.parityOut.Lost(now)
 	}
 	if s.CongestionWindow >= 2*g.from {
 		g.wait = growthAgain

@@ -319,7 +319,7 @@ func (p *Path) packet() (packet []byte, ok bool) {
 		}
 		if _, is := isProbe(packet); !is {
 			if a.addr.IsValid() {
-				a.from.parityIn.keep(packet, p.since)
+				a.from.parityIn.Keep(packet, p.since)
 			}
 			if c := p.capture.Load(); c != nil {
 				c.packets(packet, 0, false)
@@ -327,7 +327,7 @@ func (p *Path) packet() (packet []byte, ok bool) {
 			return packet, true
 		}
 		if y := p.probed(a.from, packet, a.addr); y != nil {
-			if packet = a.from.parityIn.mend(y, p.since()); packet != nil {
+			if packet = a.from.parityIn.Mend(y, p.since()); packet != nil {
 				return packet, true
 			}
 		}

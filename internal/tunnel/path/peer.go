@@ -9,6 +9,7 @@ import (
 
 	"github.com/quic-go/quic-go"
 
+	"github.com/seed-2a7f8fe7/coder/internal/tunnel/parity"
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel/relay"
 )
 
@@ -27,8 +28,8 @@ type Peer struct {
 	addr    atomic.Pointer[net.UDPAddr] // as QUIC knows it
 	growth  growth
 
-	parityOut parityOut
-	parityIn  parityIn
+	parityOut parity.Out
+	parityIn  parity.In
 
 	// conn is the connection of the session, once there is one.
 	conn atomic.Pointer[quic.Conn]

@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 
 	"github.com/quic-go/quic-go"
+
+	"github.com/seed-2a7f8fe7/coder/internal/tunnel/parity"
 )
 
 // Probes find out by which paths the two ends of a tunnel reach one another.
@@ -61,7 +63,7 @@ type probe struct {
 	addrs  []netip.AddrPort
 	forbid bool
 
-	parity *parity
+	parity *parity.Parity
 
 	// wire: tx is drawn at random and comes back in both hellos.
 	port uint16
@@ -81,7 +83,7 @@ func (m probe) body() []byte {
 			b = appendAddr(b, a)
 		}
 	case probeParity:
-		b = m.parity.append(b)
+		b = m.parity.Append(b)
 	case probeWire:
 		b = binary.BigEndian.AppendUint16(binary.BigEndian.AppendUint64(b, m.tx), m.port)
 	case probeHello:
@@ -131,7 +133,7 @@ func parseProbe(b []byte) (m probe, err error) {
 		}
 	case probeRelayOnly:
 	case probeParity:
-		m.parity, err = parseParity(b)
+		m.parity, err = parity.Parse(b)
 	case probeWire:
 		if len(b) < 8+2 {
 			return m, errProbe

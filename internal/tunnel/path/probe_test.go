@@ -7,6 +7,8 @@ import (
 	"reflect"
 	"slices"
 	"testing"
+
+	"github.com/seed-2a7f8fe7/coder/internal/tunnel/parity"
 )
 
 func bothKeys(t testing.TB) (client, agent *probeKeys) {
@@ -22,13 +24,22 @@ func bothKeys(t testing.TB) (client, agent *probeKeys) {
 	return client, agent
 }
 
+// someParity is of two packets.
+func someParity() *parity.Parity {
+	y, err := parity.Parse(append([]byte{2, 4, 0, 0, 3, 1, 2, 3, 4}, bytes.Repeat([]byte{7}, 1024)...))
+	if err != nil {
+		panic(err)
+	}
+	return y
+}
+
 func someProbes() []probe {
 	a, b := netip.MustParseAddrPort("192.0.2.1:4242"), netip.MustParseAddrPort("[2001:db8::1]:65535")
 	return []probe{
 		{kind: probePing, tx: 7}, {kind: probePing, tx: 1 << 63, chosen: true, seen: a}, {kind: probePong, tx: 9, seen: b},
 		{kind: probeCandidates}, {kind: probeCandidates, addrs: []netip.AddrPort{a, b}}, {kind: probeCandidates, forbid: true}, {kind: probeRelayOnly},
 		{kind: probeWire, tx: 11, port: 65535}, {kind: probeHello, tx: 11},
-		{kind: probeParity, parity: &parity{tags: []byte{1, 2, 3, 4}, length: 3, xor: bytes.Repeat([]byte{7}, 1200)}},
+		{kind: probeParity, parity: someParity()},
 	}
 }
 

@@ -30,7 +30,7 @@ const (
 	wireLook  = 250 * time.Millisecond
 	wireStall = 5 * time.Second
 	// wireBuffer is the most that one read gives: several records.
-	wireBuffer = 256 << 10
+	wireBuffer = 64 << 10
 )
 
 var (

@@ -19,11 +19,12 @@ import (
 	"time"
 
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel/relay"
+	"github.com/seed-2a7f8fe7/coder/internal/tunnel/udp"
 )
 
 // cutSocket is a real socket of a network that may be cut.
 type cutSocket struct {
-	Socket
+	udp.Socket
 	cut atomic.Bool
 }
 
@@ -54,7 +55,7 @@ func (x *end) addr() netip.AddrPort {
 // newEnd makes an end that drops records; both ends of a tunnel have the same session.
 func newEnd(t testing.TB, session relay.Session, keys *probeKeys) *end {
 	t.Helper()
-	real, err := Listen()
+	real, err := udp.Listen()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +70,7 @@ func newEnd(t testing.TB, session relay.Session, keys *probeKeys) *end {
 	read := make(chan struct{})
 	go func() { // as QUIC would
 		defer close(read)
-		b := make([]byte, MaxDatagram)
+		b := make([]byte, udp.MaxDatagram)
 		for {
 			if _, _, err := p.ReadFrom(b); err != nil {
 				return

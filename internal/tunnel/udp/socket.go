@@ -1,4 +1,4 @@
-package path
+package udp
 
 import (
 	"net/netip"
@@ -9,15 +9,16 @@ import (
 // sender, where the kernel joins them.
 const MaxDatagram = 64 << 10
 
-// datagram is a pooled buffer for one read.
-type datagram struct{ data [MaxDatagram]byte }
+// Datagram is a pooled buffer for one read.
+type Datagram struct{ Data [MaxDatagram]byte }
 
-var datagrams = sync.Pool{New: func() any { return new(datagram) }}
+var datagrams = sync.Pool{New: func() any { return new(Datagram) }}
 
-func newDatagram() *datagram { return datagrams.Get().(*datagram) }
+// NewDatagram gives a buffer until Release.
+func NewDatagram() *Datagram { return datagrams.Get().(*Datagram) }
 
 // Release gives the buffer back.
-func (d *datagram) Release() { datagrams.Put(d) }
+func (d *Datagram) Release() { datagrams.Put(d) }
 
 // Socket is a UDP socket of direct paths. Write may be called by several
 // goroutines at once, Read by one.
@@ -30,6 +31,12 @@ type Socket interface {
 	// Port is where it is bound, on all addresses of this machine.
 	Port() uint16
 	Close() error
+}
+
+// Real says that a socket is one of Listen's, not of a network in memory.
+func Real(s Socket) bool {
+	_, ok := s.(*socket)
+	return ok
 }
 
 // EachSegment calls f with each packet of a joined datagram until one fails.

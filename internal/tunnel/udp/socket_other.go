@@ -1,13 +1,13 @@
 //go:build !linux
 
-package path
+package udp
 
 import (
 	"net"
 	"net/netip"
 )
 
-type udpSocket struct{ conn *net.UDPConn }
+type socket struct{ conn *net.UDPConn }
 
 // Listen binds a socket for direct paths to any free port.
 func Listen() (Socket, error) {
@@ -15,19 +15,19 @@ func Listen() (Socket, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &udpSocket{c}, nil
+	return &socket{c}, nil
 }
 
-func (s *udpSocket) Port() uint16 { return uint16(s.conn.LocalAddr().(*net.UDPAddr).Port) }
+func (s *socket) Port() uint16 { return uint16(s.conn.LocalAddr().(*net.UDPAddr).Port) }
 
-func (s *udpSocket) Close() error { return s.conn.Close() }
+func (s *socket) Close() error { return s.conn.Close() }
 
-func (s *udpSocket) Read(b []byte) (n, seg int, from netip.AddrPort, err error) {
+func (s *socket) Read(b []byte) (n, seg int, from netip.AddrPort, err error) {
 	n, from, err = s.conn.ReadFromUDPAddrPort(b)
 	return n, 0, netip.AddrPortFrom(from.Addr().Unmap(), from.Port()), err
 }
 
-func (s *udpSocket) Write(b []byte, seg int, to netip.AddrPort) error {
+func (s *socket) Write(b []byte, seg int, to netip.AddrPort) error {
 	return EachSegment(b, seg, func(p []byte) error {
 		_, err := s.conn.WriteToUDPAddrPort(p, to)
 		return err

@@ -1,4 +1,4 @@
-package path
+package udp
 
 import (
 	"encoding/binary"
@@ -6,14 +6,13 @@ import (
 	"net"
 	"net/netip"
 	"sync/atomic"
-	"syscall"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
 
-// udpSocket joins datagrams on both ways where the kernel can.
-type udpSocket struct {
+// socket joins datagrams on both ways where the kernel can.
+type socket struct {
 	conn   *net.UDPConn
 	noJoin atomic.Bool // the kernel or the device does not take joined datagrams
 }
@@ -34,7 +33,7 @@ func Listen() (Socket, error) {
 		return nil, err
 	}
 	_, _ = c.SetReadBuffer(receiveBuffer), c.SetWriteBuffer(sendBuffer) // less is slower and nothing worse
-	s := &udpSocket{conn: c}
+	s := &socket{conn: c}
 	raw, err := c.SyscallConn()
 	if err != nil {
 		_ = c.Close()
@@ -54,20 +53,20 @@ func Listen() (Socket, error) {
 	return s, err
 }
 
-func (s *udpSocket) Port() uint16 { return uint16(s.conn.LocalAddr().(*net.UDPAddr).Port) }
+func (s *socket) Port() uint16 { return uint16(s.conn.LocalAddr().(*net.UDPAddr).Port) }
 
-func (s *udpSocket) Close() error { return s.conn.Close() }
+func (s *socket) Close() error { return s.conn.Close() }
 
-func (s *udpSocket) Read(b []byte) (n, seg int, from netip.AddrPort, err error) {
+func (s *socket) Read(b []byte) (n, seg int, from netip.AddrPort, err error) {
 	var oob [64]byte
 	n, oobn, _, from, err := s.conn.ReadMsgUDPAddrPort(b, oob[:])
 	if err != nil {
 		return 0, 0, from, err
 	}
-	return n, segmentSize(oob[:oobn], unix.UDP_GRO), netip.AddrPortFrom(from.Addr().Unmap(), from.Port()), nil
+	return n, SegmentSize(oob[:oobn], unix.UDP_GRO), netip.AddrPortFrom(from.Addr().Unmap(), from.Port()), nil
 }
 
-func (s *udpSocket) Write(b []byte, seg int, to netip.AddrPort) error {
+func (s *socket) Write(b []byte, seg int, to netip.AddrPort) error {
 	if seg <= 0 || len(b) <= seg {
 		_, err := s.conn.WriteToUDPAddrPort(b, to)
 		return err
@@ -86,8 +85,8 @@ func (s *udpSocket) Write(b []byte, seg int, to netip.AddrPort) error {
 	})
 }
 
-// segmentSize finds the size of joined datagrams in a control message.
-func segmentSize(oob []byte, kind int32) int {
+// SegmentSize finds the size of joined datagrams in a control message.
+func SegmentSize(oob []byte, kind int32) int {
 	for len(oob) >= unix.CmsgSpace(0) {
 		h := (*unix.Cmsghdr)(unsafe.Pointer(&oob[0]))
 		n := int(h.Len)
@@ -112,24 +111,3 @@ func appendSegmentSize(b []byte, seg int) []byte {
 	binary.NativeEndian.PutUint16(b[start+unix.CmsgLen(0):], uint16(seg))
 	return b
 }
-
-// aSocket is what quic-go asks about the abilities of a socket while it is set
-// up: one that lives as long as the question.
-type aSocket struct{}
-
-// Control calls f with a UDP socket.
-func (aSocket) Control(f func(fd uintptr)) error {
-	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
-		return err
-	}
-	defer unix.Close(fd)
-	f(uintptr(fd))
-	return nil
-}
-
-// Read is part of syscall.RawConn.
-func (aSocket) Read(func(uintptr) bool) error { return syscall.ENOTSUP }
-
-// Write is part of syscall.RawConn.
-func (aSocket) Write(func(uintptr) bool) error { return syscall.ENOTSUP }
