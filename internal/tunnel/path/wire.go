@@ -317,25 +317,17 @@ func (w *wire) used() {
 // a wire may hold locks.
 func (w *wire) read() {
 	w.p.c.Log.Debug("a tunnel has a wire", "to", w.conn.RemoteAddr())
-	w.changed()
+	w.e.recordsChanged()
 	err := eachRecord(w.conn, func(b []byte) {
 		w.used()
-		if r := w.e.records.Load(); r != nil {
-			(*r).Record(b)
-		}
+		w.p.record(w.e, b)
 	})
 	w.end(err.Error())
 	w.p.c.Log.Debug("a tunnel's wire ended", "reason", w.why)
 	if w.p.since()-w.born > steady {
 		w.e.wiring.offer.Store(nil) // for it worked, and may again
 	}
-	w.changed()
-}
-
-func (w *wire) changed() {
-	if r := w.e.records.Load(); r != nil {
-		(*r).Changed()
-	}
+	w.e.recordsChanged()
 }
 
 // eachRecord calls take with each record until reading fails.

@@ -324,7 +324,7 @@ func TestWireAgain(t *testing.T) {
 // TestOffers counts the time between offers that nobody answers.
 func TestOffers(t *testing.T) {
 	client, agent := ends(t)
-	agent.direct.tcp = false
+	agent.e.wiring.dialing.Store(true) // as if it were busy
 	now := func() *wireOffer { client.WantWire(client.e); return client.e.wiring.offer.Load() }
 	until(t, "offer", func() bool { return now() != nil })
 	for _, want := range []time.Duration{1, 2, 4, 8, 16, 32, 60, 60} {
