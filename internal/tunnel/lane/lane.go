@@ -3,12 +3,14 @@ package lane
 import (
 	"crypto/aes"
 	"crypto/cipher"
+	"crypto/tls"
 	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/quic-go/quic-go"
+	"golang.org/x/crypto/chacha20poly1305"
 )
 
 // Use is what records are of use for now.
@@ -40,8 +42,8 @@ const (
 	ackAfter = 20 * time.Millisecond
 	// look is how often a lane with records that are not acknowledged looks at them.
 	look = 100 * time.Millisecond
-	// maxBuffered is how much of all streams may wait to be read; what comes then
-	// is dropped, but for the first always of each stream.
+	// maxBuffered is how much memory what waits to be read may take, of all streams;
+	// what comes then is dropped, but for the next of each stream up to always.
 	maxBuffered = 32 << 20
 	always      = 16 << 10
 )
@@ -49,12 +51,11 @@ const (
 // Lane carries streams of one QUIC connection beside it. It is safe for concurrent
 // use. It ends with the connection.
 type Lane struct {
-	conn    *quic.Conn
 	way     Way
 	out, in cipher.AEAD
 	sealed  atomic.Uint64
 
-	buffered atomic.Int64 // bytes that wait to be read
+	buffered atomic.Int64 // memory of what waits to be read
 
 	rx, tx, rxRecords, txRecords atomic.Uint64
 
@@ -72,13 +73,17 @@ const label = "EXPORTER-coder-tunnel-record"
 // New makes the lane of a connection whose handshake is done.
 func New(c *quic.Conn, agent bool, way Way) (*Lane, error) {
 	state := c.ConnectionState().TLS
-	secret, err := state.ExportKeyingMaterial(label, nil, 32)
+	size, newAEAD := 16, gcm
+	if state.CipherSuite == tls.TLS_CHACHA20_POLY1305_SHA256 { // an end computes AES slowly
+		size, newAEAD = chacha20poly1305.KeySize, chacha20poly1305.New
+	}
+	secret, err := state.ExportKeyingMaterial(label, nil, 2*size)
 	if err != nil {
 		return nil, err
 	}
-	toAgent, err1 := gcm(secret[:16])
-	toClient, err2 := gcm(secret[16:])
-	l := &Lane{conn: c, way: way, out: toAgent, in: toClient, streams: map[quic.StreamID]*Stream{}, due: map[*Stream]bool{}}
+	toAgent, err1 := newAEAD(secret[:size])
+	toClient, err2 := newAEAD(secret[size:])
+	l := &Lane{way: way, out: toAgent, in: toClient, streams: map[quic.StreamID]*Stream{}, due: map[*Stream]bool{}}
 	if agent {
 		l.out, l.in = toClient, toAgent
 	}

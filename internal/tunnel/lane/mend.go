@@ -25,7 +25,8 @@ func (d *sender) acknowledged(a ack) {
 		}
 		d.free(n)
 		if took > 0 {
-			d.judge(took, under+maxData > d.window, now)
+			// It limits when it is full, unless of what the other end does not read.
+			d.judge(took, under+maxData > d.window && d.got-d.read < d.window/4, now)
 		}
 		d.finish()
 	}

@@ -1,6 +1,7 @@
 package lane
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"io"
@@ -8,6 +9,9 @@ import (
 	"slices"
 	"sync"
 )
+
+// maxAhead is how many pieces may wait behind a gap.
+const maxAhead = maxKept
 
 // pieceLimit is how much QUIC brings ahead of who reads.
 const pieceLimit = 128 << 10
@@ -95,18 +99,14 @@ func (r *receiver) take(rec record) {
 	defer r.mu.Unlock()
 	r.window = rec.window
 	p := piece{rec.offset, rec.data, rec.buf}
-	n := int64(len(p.data))
-	waiting := r.s.l.buffered.Load()
+	full := r.s.l.buffered.Load() > maxBuffered && (p.offset > r.got || p.end() > r.head+always)
 	switch {
-	case r.err != nil || p.end() > r.head+maxWindow:
+	case r.err != nil || p.end() > r.head+maxWindow || full || len(r.ahead) >= maxAhead:
 		p.buf.free()
 		return
 	case p.end() <= r.got: // it came twice
 		p.buf.free()
 		r.acknowledge(true)
-		return
-	case waiting+n > maxBuffered && p.end() > r.head+always:
-		p.buf.free()
 		return
 	}
 	gap := p.offset > r.got && r.gap != r.got+1
@@ -119,26 +119,16 @@ func (r *receiver) take(rec record) {
 
 // add puts a piece where it belongs. The caller holds mu.
 func (r *receiver) add(p piece) {
-	if p.end() <= r.got {
-		p.buf.free()
-		return
-	}
+	r.s.l.buffered.Add(int64(len(p.buf.room)))
 	if p.offset > r.got {
-		i, _ := slices.BinarySearchFunc(r.ahead, p.offset, func(a piece, o uint64) int {
-			if a.offset < o {
-				return -1
-			}
-			return 1
-		})
-		if i < len(r.ahead) && r.ahead[i].offset == p.offset && len(r.ahead[i].data) >= len(p.data) {
-			p.buf.free()
+		i, there := slices.BinarySearchFunc(r.ahead, p.offset, func(a piece, o uint64) int { return cmp.Compare(a.offset, o) })
+		if there && r.ahead[i].end() >= p.end() {
+			r.drop(p)
 			return
 		}
-		r.s.l.buffered.Add(int64(len(p.data)))
 		r.ahead = slices.Insert(r.ahead, i, p)
 		return
 	}
-	r.s.l.buffered.Add(int64(len(p.data)))
 	r.append(p)
 	n := 0
 	for ; n < len(r.ahead) && r.ahead[n].offset <= r.got; n++ {
@@ -148,24 +138,27 @@ func (r *receiver) add(p piece) {
 	r.moved.Broadcast()
 }
 
-// append adds a piece, counted already, that begins where what is ready ends, or
-// before.
+// drop frees a piece that was added.
+func (r *receiver) drop(p piece) {
+	r.s.l.buffered.Add(-int64(len(p.buf.room)))
+	p.buf.free()
+}
+
+// append adds a piece that begins where what is ready ends, or before. The caller
+// holds mu.
 func (r *receiver) append(p piece) {
-	if old := r.got - p.offset; old > 0 {
-		old = min(old, uint64(len(p.data)))
-		p.offset, p.data = p.offset+old, p.data[old:]
-		r.s.l.buffered.Add(-int64(old))
-	}
-	if len(p.data) == 0 {
-		p.buf.free()
+	if p.end() <= r.got {
+		r.drop(p)
 		return
 	}
+	p.data = p.data[r.got-p.offset:]
+	p.offset = r.got
 	r.got = p.end()
 	// What is typed comes in small pieces: they share a buffer.
 	if n := len(r.ready); n > 0 {
 		if last := &r.ready[n-1]; cap(last.data)-len(last.data) >= len(p.data) {
 			last.data = append(last.data, p.data...)
-			p.buf.free()
+			r.drop(p)
 			return
 		}
 	}
@@ -205,13 +198,12 @@ func (r *receiver) copy(p []byte) (n int) {
 		n += m
 		next.data, next.offset = next.data[m:], next.offset+uint64(m)
 		if len(next.data) == 0 {
-			next.buf.free()
+			r.drop(*next)
 			taken++
 		}
 	}
 	r.ready = slices.Delete(r.ready, 0, taken)
 	r.head += uint64(n)
-	r.s.l.buffered.Add(-int64(n))
 	return n
 }
 
@@ -221,8 +213,7 @@ func (r *receiver) fail(err error, now bool) {
 	defer r.mu.Unlock()
 	if now {
 		for _, p := range slices.Concat(r.ready, r.ahead) {
-			r.s.l.buffered.Add(-int64(len(p.data)))
-			p.buf.free()
+			r.drop(p)
 		}
 		r.ready, r.ahead, r.err = nil, nil, err
 	}
