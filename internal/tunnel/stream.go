@@ -61,6 +61,11 @@ func (s *Stream) Write(p []byte) (int, error) {
 	return n, s.failure(err)
 }
 
+// ReadFrom is part of io.ReaderFrom: it reads as much at once as goes together.
+func (s *Stream) ReadFrom(r io.Reader) (int64, error) {
+	return io.CopyBuffer(struct{ io.Writer }{s}, struct{ io.Reader }{r}, make([]byte, lane.Piece))
+}
+
 func (s *Stream) failure(err error) error {
 	if err == nil || errors.Is(err, io.EOF) || errors.Is(err, os.ErrDeadlineExceeded) {
 		return err

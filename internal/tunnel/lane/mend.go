@@ -26,7 +26,7 @@ func (d *sender) acknowledged(a ack) {
 		d.free(n)
 		if took > 0 {
 			// It limits when it is full, unless of what the other end does not read.
-			d.judge(took, under+maxData > d.window && d.got-d.read < d.window/4, now)
+			d.judge(took, under+Piece > d.window && d.got-d.read < d.window/4, now)
 		}
 		d.finish()
 	}

@@ -31,9 +31,11 @@ const (
 	tag     = 16
 	ackSize = 4 * 8
 	dataAt  = 1 + 8 + 8 + 8 + 4 + 8 // where bytes begin in what is sealed
-	maxData = path.MaxRecord - header - tag - dataAt
 	maxAcks = 64
 )
+
+// Piece is the most bytes of a stream that one record carries.
+const Piece = path.MaxRecord - header - tag - dataAt
 
 // ack says what an end has of a stream.
 type ack struct {

@@ -165,7 +165,7 @@ func (d *sender) choose() bool {
 // when the way has changed meanwhile.
 func (d *sender) writeRecord(p []byte) (int, error) {
 	d.mu.Lock()
-	n := uint64(min(len(p), maxData))
+	n := uint64(min(len(p), Piece))
 	for {
 		if err := d.failed(); err != nil {
 			d.mu.Unlock()
@@ -208,8 +208,9 @@ func (d *sender) failed() error {
 	return nil
 }
 
-// chunk is the most of what is written to QUIC at once.
-const chunk = 32<<10 - chunkHead
+// chunk is the most of what is written to QUIC at once: more than what is usually
+// copied at once, which then is one piece.
+const chunk = 128 << 10
 
 // chunkHead comes before each piece that QUIC carries: its offset and its length.
 const chunkHead = 8 + 4
