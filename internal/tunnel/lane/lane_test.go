@@ -412,7 +412,7 @@ func FuzzRecord(f *testing.F) {
 	s := p.stream(f)
 	go func() { _, _ = io.Copy(io.Discard, s[1]) }()
 	f.Add([]byte{})
-	f.Add([]byte("\x22 a record of nobody, which is long enough for one"))
+	f.Add([]byte("\x23 a record of nobody, which is long enough for one"))
 	f.Add(append([]byte{1, 0, 0, 0, 0, 0, 0, 0, 0}, make([]byte, 40)...))
 	f.Add(append([]byte{2}, make([]byte, 64)...))
 	f.Add(append([]byte{1}, bytes.Repeat([]byte{255}, 60)...))

@@ -13,7 +13,7 @@ import (
 
 // A record on the wire:
 //
-//	0x22, counter uint64, sealed: kind byte, body
+//	0x23, counter uint64, sealed: kind byte, body
 //
 // counter is the nonce, and authenticated as all is. The body of data:
 //
