@@ -254,6 +254,7 @@ func (d *sender) close() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.err != nil {
+		_ = d.s.q.Close() // QUIC lets go of a stream only when somebody was told how it ended
 		return d.err
 	}
 	d.closing = true
