@@ -20,6 +20,7 @@
 //
 // # How much is under way
 //
-// The window of a stream grows while what is sent arrives as quickly as ever, and
-// shrinks when it waits somewhere. What its reader leaves counts as under way, too.
+// The window of a lane grows while what is sent arrives as quickly as ever, and
+// shrinks when it waits somewhere (flow.go). That of a stream is what the other end
+// may have to keep of it, and grows while it is read as quickly as it comes.
 package lane

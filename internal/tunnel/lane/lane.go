@@ -55,6 +55,7 @@ type Lane struct {
 	out, in cipher.AEAD
 	sealed  atomic.Uint64
 
+	flow     flow
 	buffered atomic.Int64 // memory of what waits to be read
 
 	rx, tx, rxRecords, txRecords atomic.Uint64
@@ -84,6 +85,7 @@ func New(c *quic.Conn, agent bool, way Way) (*Lane, error) {
 	toAgent, err1 := newAEAD(secret[:size])
 	toClient, err2 := newAEAD(secret[size:])
 	l := &Lane{way: way, out: toAgent, in: toClient, streams: map[quic.StreamID]*Stream{}, due: map[*Stream]bool{}}
+	l.flow.init()
 	if agent {
 		l.out, l.in = toClient, toAgent
 	}
@@ -175,6 +177,7 @@ func (l *Lane) stream(id quic.StreamID) *Stream {
 
 // Changed has all streams send again what may have been lost.
 func (l *Lane) Changed() {
+	l.flow.anew()
 	l.mu.Lock()
 	all := make([]*Stream, 0, len(l.streams))
 	for _, s := range l.streams {

@@ -38,16 +38,20 @@ type link struct {
 	to     atomic.Pointer[lane.Lane]
 	queue  chan []byte
 	mangle func([]byte) [][]byte // gives what arrives instead; nil: what was sent
+	slow   func(n int)           // takes the time of n bytes; nil: none
 	done   chan struct{}
 }
 
 func newLink(t testing.TB) *link {
-	l := &link{queue: make(chan []byte, 16), done: make(chan struct{})}
+	l := &link{queue: make(chan []byte, 1024), done: make(chan struct{})}
 	var run sync.WaitGroup
 	run.Go(func() {
 		for {
 			select {
 			case b := <-l.queue:
+				if l.slow != nil {
+					l.slow(len(b))
+				}
 				l.to.Load().Record(b)
 			case <-l.done:
 				return
@@ -276,6 +280,38 @@ func TestEndsWithTheWay(t *testing.T) {
 	got, err := io.ReadAll(s[1])
 	if err != nil || !bytes.Equal(got, data) {
 		t.Errorf("%d bytes, %v", len(got), err)
+	}
+}
+
+// TestSlowWay has many streams share a way of 20 MB/s that drops what it would have
+// to keep, as a relay does for a client that is slow: most of what is sent arrives.
+func TestSlowWay(t *testing.T) {
+	p := newPair(t)
+	p.use(lane.UseAll)
+	var waiting, all, lost atomic.Int64
+	p.links[0].mangle = func(b []byte) [][]byte {
+		n := int64(len(b))
+		all.Add(n)
+		if waiting.Load() > 256<<10 {
+			lost.Add(n)
+			return nil
+		}
+		waiting.Add(n)
+		return [][]byte{b}
+	}
+	p.links[0].slow = func(n int) {
+		time.Sleep(time.Duration(n) * time.Second / (20 << 20))
+		waiting.Add(-int64(n))
+	}
+	var streams sync.WaitGroup
+	for n := range uint64(30) {
+		s := p.stream(t)
+		data := noise(n, 1, 1<<20)
+		streams.Go(func() { carry(t, n, s[0], s[1], data) })
+	}
+	streams.Wait()
+	if lost.Load() > all.Load()/5 {
+		t.Errorf("%d of %d bytes were dropped", lost.Load(), all.Load())
 	}
 }
 

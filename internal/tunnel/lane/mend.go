@@ -13,56 +13,29 @@ func (d *sender) acknowledged(a ack) {
 	if a.got > d.next || a.read > a.got || d.err != nil {
 		return // nonsense, or too late
 	}
-	under := d.next - d.read
+	full := d.next-d.read+Piece > d.window
 	d.read = max(d.read, a.read)
 	if a.got > d.got {
-		d.got, d.heard, d.timeout = a.got, now, max(leastTimeout, 4*d.quickest)
+		d.got, d.heard, d.timeout = a.got, now, max(leastTimeout, 4*d.s.l.flow.trip())
 		n, took := 0, time.Duration(0)
 		for ; n < len(d.kept) && d.kept[n].end <= d.got; n++ {
 			if at := d.kept[n].at; !at.IsZero() {
 				took = now.Sub(at)
 			}
 		}
-		d.free(n)
 		if took > 0 {
-			// It limits when it is full, unless of what the other end does not read.
-			d.judge(took, under+Piece > d.window && d.got-d.read < d.window/4, now)
+			d.s.l.flow.judge(took, now)
 		}
+		d.free(n)
 		d.finish()
+	}
+	if full && d.got-d.read < d.window/4 {
+		d.window = min(2*d.window, mostUnread)
 	}
 	if a.missing > a.got {
 		d.mendGap(a, now)
 	}
-	d.moved.Broadcast()
-}
-
-// judge takes the time until something that was sent was there, and makes the
-// window bigger or smaller. It does not grow unless it was what limits.
-func (d *sender) judge(took time.Duration, limits bool, now time.Time) {
-	switch {
-	case d.quickest == 0 || took < d.quickest:
-		d.quickest, d.since = took, now
-	case now.Sub(d.since) > forgetAfter: // with less under way it is seen what the way itself takes
-		d.quickest, d.since, d.slow = took, now, false
-		d.window = max(d.window/2, leastWindow)
-	}
-	if d.quickestNow == 0 || took < d.quickestNow {
-		d.quickestNow = took
-	}
-	if d.seen++; d.seen < looks {
-		return
-	}
-	late := d.quickestNow > d.quickest+d.quickest/4+slack
-	d.seen, d.quickestNow = 0, 0
-	switch {
-	case late:
-		d.slow = true
-		d.window = max(d.window*7/8, leastWindow)
-	case limits && d.slow:
-		d.window = min(d.window*9/8, maxWindow)
-	case limits:
-		d.window = min(d.window*2, maxWindow)
-	}
+	d.wake()
 }
 
 // mendGap sends again what is missing before something that came: somebody on the
@@ -71,12 +44,11 @@ func (d *sender) mendGap(a ack, now time.Time) {
 	if len(d.kept) == 0 || d.kept[0].offset >= a.missing {
 		return // QUIC has it on the way
 	}
-	if a.got == d.gap && now.Sub(d.gapAt) < max(50*time.Millisecond, 2*d.quickest) {
+	if a.got == d.gap && now.Sub(d.gapAt) < max(lostAgain, 2*d.s.l.flow.trip()) {
 		return // it is on the way again
 	}
 	d.gap, d.gapAt = a.got, now
-	d.slow = true
-	d.window = max(d.window*3/4, leastWindow)
+	d.s.l.flow.lost(now)
 	d.mend(a.missing)
 }
 
@@ -84,8 +56,6 @@ func (d *sender) mendGap(a ack, now time.Time) {
 func (d *sender) changed() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.quickest, d.quickestNow, d.seen, d.slow = 0, 0, 0, false
-	d.moved.Broadcast() // who waits for room looks at the way
 	d.mend(math.MaxUint64)
 }
 
@@ -186,7 +156,7 @@ func (d *sender) fallBack() {
 	}
 	d.free(len(d.kept))
 	d.got, d.read = d.next, d.next
-	d.moved.Broadcast()
+	d.wake()
 	d.finish()
 }
 

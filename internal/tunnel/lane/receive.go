@@ -47,7 +47,7 @@ type receiver struct {
 }
 
 func (r *receiver) init(s *Stream) {
-	r.s, r.window = s, firstWindow
+	r.s, r.window = s, firstKept
 	r.moved.L = &r.mu
 }
 
@@ -101,7 +101,7 @@ func (r *receiver) take(rec record) {
 	p := piece{rec.offset, rec.data, rec.buf}
 	full := r.s.l.buffered.Load() > maxBuffered && (p.offset > r.got || p.end() > r.head+always)
 	switch {
-	case r.err != nil || p.end() > r.head+maxWindow || full || len(r.ahead) >= maxAhead:
+	case r.err != nil || p.end() > r.head+mostUnread || full || len(r.ahead) >= maxAhead:
 		p.buf.free()
 		return
 	case p.end() <= r.got: // it came twice

@@ -10,19 +10,10 @@ import (
 )
 
 const (
-	// A window is how much may be under way of one stream. It doubles, and later
-	// grows, while what is sent is there as quickly as ever, and shrinks when even
-	// the quickest of several was late: then it waits somewhere, before what is
-	// typed.
-	firstWindow = 256 << 10
-	leastWindow = 128 << 10
-	maxWindow   = 16 << 20
-	// slack is how late that is.
-	slack = 8 * time.Millisecond
-	// looks is how many times in turn make one judgement.
-	looks = 8
-	// forgetAfter is how long the shortest time counts.
-	forgetAfter = 30 * time.Second
+	// A stream's window is how much of it the other end may have to keep. It doubles
+	// while that is read as quickly as it comes.
+	firstKept  = 256 << 10
+	mostUnread = 16 << 20
 	// maxKept is how many records may be under way.
 	maxKept = 2048
 	// A stream has much to send when it wrote bulk within bulkTime.
@@ -43,10 +34,9 @@ type kept struct {
 
 // sender is what a stream sends.
 type sender struct {
-	s     *Stream
-	turn  sync.Mutex // of who writes; taken before mu
-	mu    sync.Mutex
-	moved sync.Cond // something was acknowledged, ended or changed
+	s    *Stream
+	turn sync.Mutex // of who writes; taken before mu
+	mu   sync.Mutex
 
 	records bool   // what is written now goes by records
 	next    uint64 // the offset of what is written next
@@ -67,19 +57,13 @@ type sender struct {
 	err     error
 	late    deadline
 
-	// The times until what was sent is there.
-	quickest, quickestNow time.Duration // of all, of the last looks; 0: none
-	seen                  int
-	since                 time.Time
-
 	// Of who has the turn.
 	lot   int // written since lotAt
 	lotAt time.Time
 }
 
 func (d *sender) init(s *Stream) {
-	d.s, d.window, d.timeout = s, firstWindow, leastTimeout
-	d.moved.L = &d.mu
+	d.s, d.window, d.timeout = s, firstKept, leastTimeout
 	context.AfterFunc(s.q.Context(), func() { // the other side wants nothing any more, or the tunnel ended
 		d.mu.Lock()
 		defer d.mu.Unlock()
@@ -90,11 +74,7 @@ func (d *sender) init(s *Stream) {
 	})
 }
 
-func (d *sender) wake() {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.moved.Broadcast()
-}
+func (d *sender) wake() { d.s.l.flow.wake() }
 
 // end lets go of everything. The caller holds mu.
 func (d *sender) end() {
@@ -102,15 +82,18 @@ func (d *sender) end() {
 		d.err = net.ErrClosed
 	}
 	d.free(len(d.kept))
-	d.moved.Broadcast()
+	d.wake()
 	d.s.ended(&d.s.sent)
 }
 
 // free forgets the first n records. The caller holds mu.
 func (d *sender) free(n int) {
+	bytes := 0
 	for _, k := range d.kept[:n] {
+		bytes += int(k.end - k.offset)
 		k.free()
 	}
+	d.s.l.flow.give(bytes)
 	rest := copy(d.kept, d.kept[n:])
 	clear(d.kept[rest:])
 	d.kept = d.kept[:rest]
@@ -171,10 +154,11 @@ func (d *sender) writeRecord(p []byte) (int, error) {
 			d.mu.Unlock()
 			return 0, err
 		}
-		if under := d.next - d.read; len(d.kept) < maxKept && under+n <= d.window {
+		fits := len(d.kept) < maxKept && d.next-d.read+n <= d.window
+		if fits && d.s.l.flow.take(int(n), int(d.next-d.got)) {
 			break
 		}
-		d.moved.Wait()
+		d.s.l.flow.wait(&d.mu)
 		if d.s.l.way.Use() == UseNone {
 			d.mu.Unlock()
 			return 0, nil
@@ -258,7 +242,7 @@ func (d *sender) close() error {
 		return d.err
 	}
 	d.closing = true
-	d.moved.Broadcast()
+	d.wake()
 	d.finish()
 	if !d.closed {
 		go d.sayEnd()

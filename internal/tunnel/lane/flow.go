@@ -1,0 +1,136 @@
+package lane
+
+import (
+	"sync"
+	"time"
+)
+
+const (
+	// The window of a lane is how much may be under way, of all its streams. It
+	// doubles, and later grows, while what is sent is there as quickly as ever, and
+	// shrinks when even the quickest of several was late: then it waits somewhere,
+	// before what is typed.
+	firstWindow = 256 << 10
+	leastWindow = 64 << 10
+	maxWindow   = 16 << 20
+	// free is what each stream may have under way whatever the others have.
+	free = 4 << 10
+	// slack is how late that is.
+	slack = 8 * time.Millisecond
+	// looks is how many times in turn make one judgement.
+	looks = 8
+	// forgetAfter is how long the shortest time counts.
+	forgetAfter = 30 * time.Second
+	// lostAgain is the least time between losses that count as two.
+	lostAgain = 50 * time.Millisecond
+)
+
+// flow is how much a lane has under way. It is locked after a sender.
+type flow struct {
+	mu     sync.Mutex
+	moved  sync.Cond // something changed for who waits to send
+	window int
+	under  int
+	slow   bool // the window does not double any more
+	lostAt time.Time
+
+	// The times until what was sent is there.
+	quickest, quickestNow time.Duration // of all, of the last looks; 0: none
+	seen                  int
+	since                 time.Time
+}
+
+func (f *flow) init() { f.window, f.moved.L = firstWindow, &f.mu }
+
+// take takes room for n bytes of a stream that has some under way, if there is any.
+func (f *flow) take(n, under int) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.under+n > f.window && under+n > free {
+		return false
+	}
+	f.under += n
+	return true
+}
+
+// give gives room back.
+func (f *flow) give(n int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.under -= n
+	f.moved.Broadcast()
+}
+
+// wake has all look who wait to send.
+func (f *flow) wake() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.moved.Broadcast()
+}
+
+// wait lets go of a sender's lock, waits, and takes it again.
+func (f *flow) wait(sender *sync.Mutex) {
+	f.mu.Lock()
+	sender.Unlock()
+	f.moved.Wait()
+	f.mu.Unlock()
+	sender.Lock()
+}
+
+// judge takes the time until something that was sent was there. The window does not
+// grow unless it is what limits.
+func (f *flow) judge(took time.Duration, now time.Time) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	switch {
+	case f.quickest == 0 || took < f.quickest:
+		f.quickest, f.since = took, now
+	case now.Sub(f.since) > forgetAfter: // with less under way it is seen what the way itself takes
+		f.quickest, f.since, f.slow = took, now, false
+		f.window = max(f.window/2, leastWindow)
+	}
+	if f.quickestNow == 0 || took < f.quickestNow {
+		f.quickestNow = took
+	}
+	if f.seen++; f.seen < looks {
+		return
+	}
+	late := f.quickestNow > f.quickest+f.quickest/4+slack
+	f.seen, f.quickestNow = 0, 0
+	limits := f.under+Piece > f.window
+	switch {
+	case late:
+		f.slow = true
+		f.window = max(f.window*7/8, leastWindow)
+	case limits && f.slow:
+		f.window = min(f.window*9/8, maxWindow)
+	case limits:
+		f.window = min(f.window*2, maxWindow)
+	}
+}
+
+// lost makes the window smaller: somebody on the way dropped something.
+func (f *flow) lost(now time.Time) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if now.Sub(f.lostAt) < max(lostAgain, 2*f.quickest) {
+		return
+	}
+	f.lostAt, f.slow = now, true
+	f.window = max(f.window*3/4, leastWindow)
+}
+
+// trip is the quickest time; 0: not known.
+func (f *flow) trip() time.Duration {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.quickest
+}
+
+// anew forgets what was learned of another way, and has all look who wait.
+func (f *flow) anew() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.quickest, f.quickestNow, f.seen, f.slow = 0, 0, 0, false
+	f.moved.Broadcast()
+}
