@@ -29,8 +29,8 @@ const (
 type flow struct {
 	mu     sync.Mutex
 	moved  sync.Cond // something changed for who waits to send
-	window int
-	under  int
+	window uint64
+	under  uint64
 	slow   bool // the window does not double any more
 	lostAt time.Time
 
@@ -42,19 +42,20 @@ type flow struct {
 
 func (f *flow) init() { f.window, f.moved.L = firstWindow, &f.mu }
 
-// take takes room for n bytes of a stream that has some under way, if there is any.
-func (f *flow) take(n, under int) bool {
+// take takes room for n bytes of a stream that has some under way, if there is any,
+// and gives the window; 0 when there is none.
+func (f *flow) take(n, under uint64) uint64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.under+n > f.window && under+n > free {
-		return false
+		return 0
 	}
 	f.under += n
-	return true
+	return f.window
 }
 
 // give gives room back.
-func (f *flow) give(n int) {
+func (f *flow) give(n uint64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.under -= n

@@ -300,7 +300,7 @@ func TestSlowWay(t *testing.T) {
 		return [][]byte{b}
 	}
 	p.links[0].slow = func(n int) {
-		time.Sleep(time.Duration(n) * time.Second / (20 << 20))
+		<-time.After(time.Duration(n) * time.Second / (20 << 20))
 		waiting.Add(-int64(n))
 	}
 	var streams sync.WaitGroup

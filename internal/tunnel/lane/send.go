@@ -44,7 +44,6 @@ type sender struct {
 	read    uint64 // and read all before
 	kept    []kept
 	window  uint64
-	slow    bool   // the window does not double any more
 	mending bool   // somebody sends again what is kept
 	mendTo  uint64 // before this offset
 	heard   time.Time
@@ -88,9 +87,9 @@ func (d *sender) end() {
 
 // free forgets the first n records. The caller holds mu.
 func (d *sender) free(n int) {
-	bytes := 0
+	bytes := uint64(0)
 	for _, k := range d.kept[:n] {
-		bytes += int(k.end - k.offset)
+		bytes += k.end - k.offset
 		k.free()
 	}
 	d.s.l.flow.give(bytes)
@@ -148,15 +147,16 @@ func (d *sender) choose() bool {
 // when the way has changed meanwhile.
 func (d *sender) writeRecord(p []byte) (int, error) {
 	d.mu.Lock()
-	n := uint64(min(len(p), Piece))
+	n, room := uint64(min(len(p), Piece)), uint64(0)
 	for {
 		if err := d.failed(); err != nil {
 			d.mu.Unlock()
 			return 0, err
 		}
-		fits := len(d.kept) < maxKept && d.next-d.read+n <= d.window
-		if fits && d.s.l.flow.take(int(n), int(d.next-d.got)) {
-			break
+		if len(d.kept) < maxKept && d.next-d.read+n <= d.window {
+			if room = d.s.l.flow.take(n, d.next-d.got); room > 0 {
+				break
+			}
 		}
 		d.s.l.flow.wait(&d.mu)
 		if d.s.l.way.Use() == UseNone {
@@ -165,7 +165,7 @@ func (d *sender) writeRecord(p []byte) (int, error) {
 		}
 	}
 	offset := d.next
-	b := d.s.l.sealData(d.s.recv.ack(), uint32(d.window), offset, p[:n])
+	b := d.s.l.sealData(d.s.recv.ack(), uint32(min(d.window, room)), offset, p[:n])
 	now := time.Now()
 	if len(d.kept) == 0 {
 		d.heard = now
