@@ -24,11 +24,14 @@
 // at most 1,024 bytes with the line feed. The agent answers with one line, "ok"
 // or "error" and a text for people, and then the stream is the application's.
 //
+// QUIC opens streams and ends them; what is in them travels by its packets or, where
+// the way is a TCP connection, beside it in records (package lane), which cost a part.
+//
 // # Rooms
 //
-// Package path carries the packets, through the relay or directly, and has the
-// QUIC connection survive outages: a tunnel without any packet for IdleTimeout
-// ends. Package relay is what is said to the relay. Package udp has the sockets of
+// Package path carries the packets and the records, through the relay or directly,
+// and has the QUIC connection survive outages: a tunnel without any packet for
+// IdleTimeout ends. Package relay is what is said to the relay. Package udp has the sockets of
 // direct paths, package parity makes packets that they lost, and package stun asks for
 // the addresses under which others see an end.
 package tunnel

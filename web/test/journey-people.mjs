@@ -127,6 +127,7 @@ const journeys = {
     await shows('Everybody sees it from now on');
     await page.goto('/workspaces');
     await shows('Maintenance <script>alert(1)</script> tonight');
+    await page.waitForLoadState('networkidle'); // or what is asked only now learns it first
     await context.clearCookies(); // as after a logout in another tab
     await page.getByRole('link', { name: 'Users', exact: true }).first().click();
     await heading('Your session has ended').waitFor();
