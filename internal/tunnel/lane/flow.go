@@ -13,8 +13,8 @@ const (
 	firstWindow = 256 << 10
 	leastWindow = 64 << 10
 	maxWindow   = 16 << 20
-	// free is what each stream may have under way whatever the others have.
-	free = 4 << 10
+	// spare is what each stream may have under way whatever the others have.
+	spare = 4 << 10
 	// slack is how late that is.
 	slack = 8 * time.Millisecond
 	// looks is how many times in turn make one judgement.
@@ -47,7 +47,7 @@ func (f *flow) init() { f.window, f.moved.L = firstWindow, &f.mu }
 func (f *flow) take(n, under uint64) uint64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.under+n > f.window && under+n > free {
+	if f.under+n > f.window && under+n > spare {
 		return 0
 	}
 	f.under += n
@@ -89,6 +89,10 @@ func (f *flow) judge(took time.Duration, now time.Time) {
 	case now.Sub(f.since) > forgetAfter: // with less under way it is seen what the way itself takes
 		f.quickest, f.since, f.slow = took, now, false
 		f.window = max(f.window/2, leastWindow)
+	}
+	if f.under < f.window/2 { // acknowledgements of little may wait
+		f.seen, f.quickestNow = 0, 0
+		return
 	}
 	if f.quickestNow == 0 || took < f.quickestNow {
 		f.quickestNow = took

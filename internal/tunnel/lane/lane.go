@@ -62,10 +62,11 @@ type Lane struct {
 
 	mu      sync.Mutex
 	streams map[quic.StreamID]*Stream
-	due     map[*Stream]bool // have something to acknowledge; true: now
-	late    *time.Timer      // for those that may wait; nil: none
-	telling bool             // somebody sends acknowledgements
-	looking bool             // looks again after a while
+	due     map[*Stream]struct{} // have something to acknowledge
+	came    int                  // bytes since something was acknowledged
+	waits   bool                 // that, for a while
+	telling bool                 // somebody sends acknowledgements
+	looking bool                 // looks again after a while
 }
 
 // label is what the keys of records are derived by from the TLS session.
@@ -84,7 +85,7 @@ func New(c *quic.Conn, agent bool, way Way) (*Lane, error) {
 	}
 	toAgent, err1 := newAEAD(secret[:size])
 	toClient, err2 := newAEAD(secret[size:])
-	l := &Lane{way: way, out: toAgent, in: toClient, streams: map[quic.StreamID]*Stream{}, due: map[*Stream]bool{}}
+	l := &Lane{way: way, out: toAgent, in: toClient, streams: map[quic.StreamID]*Stream{}, due: map[*Stream]struct{}{}}
 	l.flow.init()
 	if agent {
 		l.out, l.in = toClient, toAgent
@@ -189,40 +190,49 @@ func (l *Lane) Changed() {
 	}
 }
 
-// ack notes that a stream has something to acknowledge.
-func (l *Lane) ack(s *Stream, now bool) {
+// ack notes that a stream has n bytes more to acknowledge: now, when the other end
+// has window under way at most of which a good part came, or else after a while.
+func (l *Lane) ack(s *Stream, n, window int, now bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.due[s] = now || l.due[s]
-	switch {
-	case now && !l.telling:
+	l.due[s] = struct{}{}
+	l.came += n
+	switch now = now || l.came >= window/4; {
+	case l.telling:
+	case now:
 		l.telling = true
-		go l.tell(false)
-	case !now && l.late == nil:
-		l.late = time.AfterFunc(ackAfter, func() { l.tell(true) })
+		go l.tell()
+	case !l.waits:
+		l.waits = true
+		time.AfterFunc(ackAfter, l.tellLate)
 	}
 }
 
-// tell sends what is to be acknowledged now, or with all also what could wait.
-func (l *Lane) tell(all bool) {
+func (l *Lane) tellLate() {
 	l.mu.Lock()
-	if all {
-		l.late = nil
+	l.waits = false
+	telling := l.telling
+	l.telling = true
+	l.mu.Unlock()
+	if !telling {
+		l.tell()
 	}
-	for {
+}
+
+// tell sends what is to be acknowledged.
+func (l *Lane) tell() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for len(l.due) > 0 {
 		var some []*Stream
-		for s, now := range l.due {
-			if now || all {
-				some = append(some, s)
-				delete(l.due, s)
-			}
+		for s := range l.due {
+			some = append(some, s)
+			delete(l.due, s)
 			if len(some) == maxAcks {
 				break
 			}
 		}
-		if len(some) == 0 {
-			break
-		}
+		l.came = 0
 		l.mu.Unlock()
 		acks := make([]ack, 0, len(some))
 		for _, s := range some {
@@ -235,10 +245,7 @@ func (l *Lane) tell(all bool) {
 		}
 		l.mu.Lock()
 	}
-	if !all {
-		l.telling = false
-	}
-	l.mu.Unlock()
+	l.telling = false
 }
 
 // watch looks after a while whether what was sent has been acknowledged.

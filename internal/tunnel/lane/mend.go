@@ -139,7 +139,6 @@ func (d *sender) fallBack() {
 	for _, k := range all {
 		k.hold()
 	}
-	d.records = false
 	d.mu.Unlock()
 	var err error
 	for _, k := range all {
@@ -155,7 +154,7 @@ func (d *sender) fallBack() {
 		return // which whoever writes is told
 	}
 	d.free(len(d.kept))
-	d.got, d.read = d.next, d.next
+	d.records, d.got, d.read = false, d.next, d.next
 	d.wake()
 	d.finish()
 }

@@ -38,7 +38,7 @@ type receiver struct {
 	told    ack     // what was acknowledged
 	due     bool    // something is to be
 	gap     uint64  // where a gap begins that was told, plus one
-	window  uint32  // what the other end has under way at most
+	window  uint32  // what the other end may have under way
 	brought int     // by QUIC, since a better way was last asked for
 	last    uint64  // where the stream ends, once known
 	ends    bool
@@ -82,14 +82,13 @@ func (r *receiver) tell() ack {
 	return r.told
 }
 
-// acknowledge has the lane send what is to be acknowledged: at once when the other
-// end may wait for it. The caller holds mu.
-func (r *receiver) acknowledge(now bool) {
-	part := uint64(r.window / 4)
-	now = now || r.got-r.told.got >= part || r.head-r.told.read >= part
-	if now || !r.due {
+// acknowledge has the lane send what is to be acknowledged, of which n bytes have just
+// come: at once when the other end may wait for it. The caller holds mu.
+func (r *receiver) acknowledge(n int, now bool) {
+	now = now || r.head-r.told.read >= uint64(r.window/4)
+	if now || n > 0 || !r.due {
 		r.due = true
-		r.s.l.ack(r.s, now)
+		r.s.l.ack(r.s, n, int(r.window), now)
 	}
 }
 
@@ -106,7 +105,7 @@ func (r *receiver) take(rec record) {
 		return
 	case p.end() <= r.got: // it came twice
 		p.buf.free()
-		r.acknowledge(true)
+		r.acknowledge(0, true)
 		return
 	}
 	gap := p.offset > r.got && r.gap != r.got+1
@@ -114,7 +113,7 @@ func (r *receiver) take(rec record) {
 		r.gap = r.got + 1
 	}
 	r.add(p)
-	r.acknowledge(gap)
+	r.acknowledge(len(rec.data), gap)
 }
 
 // add puts a piece where it belongs. The caller holds mu.
@@ -177,7 +176,7 @@ func (r *receiver) read(p []byte) (n int, err error) {
 			return 0, nil
 		case len(r.ready) > 0:
 			n = r.copy(p)
-			r.acknowledge(false)
+			r.acknowledge(0, false)
 			r.moved.Broadcast() // of what QUIC brings there may be more
 			return n, nil
 		case r.ends && r.head >= r.last:
@@ -252,8 +251,7 @@ func (r *receiver) chunks() error {
 			continue
 		}
 		if left > chunk || offset > 1<<62 {
-			r.s.q.CancelRead(0)
-			return errors.New("the other side of a tunnel speaks another protocol")
+			return r.nonsense()
 		}
 		for left > 0 {
 			n, err := r.bring(offset, int(left))
@@ -280,9 +278,9 @@ func (r *receiver) bring(offset uint64, n int) (int, error) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.err != nil {
+	if r.err != nil || offset > r.got { // of pieces that QUIC brings none is missing before
 		b.free()
-		return 0, r.err
+		return 0, cmp.Or(r.err, r.nonsense())
 	}
 	r.add(piece{offset, b.room[:n], b})
 	if r.brought += n; r.brought >= bulk {
@@ -290,4 +288,10 @@ func (r *receiver) bring(offset uint64, n int) (int, error) {
 		r.s.l.way.Want()
 	}
 	return n, nil // an error comes again
+}
+
+// nonsense ends a stream whose other side does not keep to the protocol.
+func (r *receiver) nonsense() error {
+	r.s.q.CancelRead(0)
+	return errors.New("the other side of a tunnel speaks another protocol")
 }

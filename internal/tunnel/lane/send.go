@@ -229,7 +229,15 @@ func (d *sender) putQUIC(offset uint64, p []byte) error {
 	defer chunks.Put(b)
 	out := binary.BigEndian.AppendUint64((*b)[:0], offset)
 	out = binary.BigEndian.AppendUint32(out, uint32(len(p)))
-	_, err := d.s.q.Write(append(out, p...))
+	out = append(out, p...)
+	n, err := d.s.q.Write(out)
+	if n > 0 && n < len(out) { // as with TLS, what comes after half a piece is not understood
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		if d.err == nil {
+			d.err = err
+		}
+	}
 	return err
 }
 
