@@ -15,6 +15,10 @@ const (
 	maxWindow   = 16 << 20
 	// spare is what each stream may have under way whatever the others have.
 	spare = 4 << 10
+	// mostUnread is how much the other end may have to keep of all streams, and share
+	// what it may of each, whatever it has of the others.
+	mostUnread = 16 << 20
+	share      = 64 << 10
 	// slack is how late that is.
 	slack = 8 * time.Millisecond
 	// looks is how many times in turn make one judgement.
@@ -31,7 +35,8 @@ type flow struct {
 	moved  sync.Cond // something changed for who waits to send
 	window uint64
 	under  uint64
-	slow   bool // the window does not double any more
+	unread uint64 // what the other end may have to keep
+	slow   bool   // the window does not double any more
 	lostAt time.Time
 
 	// The times until what was sent is there.
@@ -42,23 +47,32 @@ type flow struct {
 
 func (f *flow) init() { f.window, f.moved.L = firstWindow, &f.mu }
 
-// take takes room for n bytes of a stream that has some under way, if there is any,
-// and gives the window; 0 when there is none.
-func (f *flow) take(n, under uint64) uint64 {
+// take takes room for n bytes of a stream that has some under way and some unread, if
+// there is any, and gives the window; 0 when there is none.
+func (f *flow) take(n, under, unread uint64) uint64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.under+n > f.window && under+n > spare {
+	if f.under+n > f.window && under+n > spare || f.unread+n > mostUnread && unread+n > share {
 		return 0
 	}
 	f.under += n
+	f.unread += n
 	return f.window
 }
 
-// give gives room back.
-func (f *flow) give(n uint64) {
+// arrived gives the room back that n bytes had on their way.
+func (f *flow) arrived(n uint64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.under -= n
+	f.moved.Broadcast()
+}
+
+// read gives the room back that n bytes had at the other end.
+func (f *flow) read(n uint64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.unread -= n
 	f.moved.Broadcast()
 }
 

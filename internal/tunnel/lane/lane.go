@@ -40,12 +40,14 @@ type Way interface {
 const (
 	// ackAfter is how long it may take until what came is acknowledged.
 	ackAfter = 20 * time.Millisecond
+	// ackPart is how much is acknowledged at least at once while much comes.
+	ackPart = 256 << 10
 	// look is how often a lane with records that are not acknowledged looks at them.
-	look = 100 * time.Millisecond
-	// maxBuffered is how much memory what waits to be read may take, of all streams;
-	// what comes then is dropped, but for the next of each stream up to always.
-	maxBuffered = 32 << 20
-	always      = 16 << 10
+	look = 40 * time.Millisecond
+	// maxBuffered is how much memory what waits to be read may take, of all streams:
+	// twice mostUnread, as buffers are half full at least, and some for gaps. What
+	// comes then, which no honest end sends, is dropped, but for each stream's share.
+	maxBuffered = 40 << 20
 )
 
 // Lane carries streams of one QUIC connection beside it. It is safe for concurrent
@@ -63,7 +65,7 @@ type Lane struct {
 	mu      sync.Mutex
 	streams map[quic.StreamID]*Stream
 	due     map[*Stream]struct{} // have something to acknowledge
-	came    int                  // bytes since something was acknowledged
+	came    int                  // or were read: bytes since something was acknowledged
 	waits   bool                 // that, for a while
 	telling bool                 // somebody sends acknowledgements
 	looking bool                 // looks again after a while
@@ -190,14 +192,14 @@ func (l *Lane) Changed() {
 	}
 }
 
-// ack notes that a stream has n bytes more to acknowledge: now, when the other end
-// has window under way at most of which a good part came, or else after a while.
+// ack notes that n bytes of a stream came, or were read: that is told now when it is a
+// good part of window, for which the other end may wait, or else after a while.
 func (l *Lane) ack(s *Stream, n, window int, now bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.due[s] = struct{}{}
 	l.came += n
-	switch now = now || l.came >= window/4; {
+	switch now = now || l.came >= min(window/4, ackPart); {
 	case l.telling:
 	case now:
 		l.telling = true

@@ -14,9 +14,9 @@ func (d *sender) acknowledged(a ack) {
 		return // nonsense, or too late
 	}
 	full := d.next-d.read+Piece > d.window
-	d.read = max(d.read, a.read)
+	d.hasRead(a.read)
 	if a.got > d.got {
-		d.got, d.heard, d.timeout = a.got, now, max(leastTimeout, 4*d.s.l.flow.trip())
+		d.got, d.heard, d.timeout = a.got, now, d.patience()
 		n, took := 0, time.Duration(0)
 		for ; n < len(d.kept) && d.kept[n].end <= d.got; n++ {
 			if at := d.kept[n].at; !at.IsZero() {
@@ -30,7 +30,7 @@ func (d *sender) acknowledged(a ack) {
 		d.finish()
 	}
 	if full && d.got-d.read < d.window/4 {
-		d.window = min(2*d.window, mostUnread)
+		d.window = min(2*d.window, mostKept)
 	}
 	if a.missing > a.got {
 		d.mendGap(a, now)
@@ -59,18 +59,28 @@ func (d *sender) changed() {
 	d.mend(math.MaxUint64)
 }
 
-// overdue sends again what was not acknowledged in time, and says whether something
-// is under way.
+// overdue asks after what was not acknowledged in time, and says whether something is
+// under way.
 func (d *sender) overdue() bool {
 	now := time.Now()
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if len(d.kept) > 0 && now.Sub(d.heard) > d.timeout {
 		d.heard, d.timeout = now, min(2*d.timeout, maxTimeout)
-		d.mend(math.MaxUint64)
+		if d.s.l.way.Use() == UseNone {
+			d.mend(math.MaxUint64)
+		} else { // the answer to the last one says what is missing
+			last := &d.kept[len(d.kept)-1]
+			last.at = time.Time{}
+			last.hold()
+			go d.s.l.send(last.buffer)
+		}
 	}
 	return len(d.kept) > 0
 }
+
+// patience is how long what is under way may take to be acknowledged.
+func (d *sender) patience() time.Duration { return max(leastTimeout, 4*d.s.l.flow.trip()) }
 
 // mend has what is kept before an offset sent again. The caller holds mu.
 func (d *sender) mend(before uint64) {
@@ -154,7 +164,8 @@ func (d *sender) fallBack() {
 		return // which whoever writes is told
 	}
 	d.free(len(d.kept))
-	d.records, d.got, d.read = false, d.next, d.next
+	d.records, d.got = false, d.next
+	d.hasRead(d.next)
 	d.wake()
 	d.finish()
 }

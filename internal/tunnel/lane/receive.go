@@ -82,14 +82,10 @@ func (r *receiver) tell() ack {
 	return r.told
 }
 
-// acknowledge has the lane send what is to be acknowledged, of which n bytes have just
-// come: at once when the other end may wait for it. The caller holds mu.
+// acknowledge has the lane tell that n bytes came, or were read. The caller holds mu.
 func (r *receiver) acknowledge(n int, now bool) {
-	now = now || r.head-r.told.read >= uint64(r.window/4)
-	if now || n > 0 || !r.due {
-		r.due = true
-		r.s.l.ack(r.s, n, int(r.window), now)
-	}
+	r.due = true
+	r.s.l.ack(r.s, n, int(r.window), now)
 }
 
 // take takes data of a record, with its buffer.
@@ -98,9 +94,9 @@ func (r *receiver) take(rec record) {
 	defer r.mu.Unlock()
 	r.window = rec.window
 	p := piece{rec.offset, rec.data, rec.buf}
-	full := r.s.l.buffered.Load() > maxBuffered && (p.offset > r.got || p.end() > r.head+always)
+	full := r.s.l.buffered.Load() > maxBuffered && (p.offset > r.got || p.end() > r.head+share+Piece)
 	switch {
-	case r.err != nil || p.end() > r.head+mostUnread || full || len(r.ahead) >= maxAhead:
+	case r.err != nil || p.end() > r.head+mostKept+Piece || full || len(r.ahead) >= maxAhead:
 		p.buf.free()
 		return
 	case p.end() <= r.got: // it came twice
@@ -176,7 +172,7 @@ func (r *receiver) read(p []byte) (n int, err error) {
 			return 0, nil
 		case len(r.ready) > 0:
 			n = r.copy(p)
-			r.acknowledge(0, false)
+			r.acknowledge(n, false)
 			r.moved.Broadcast() // of what QUIC brings there may be more
 			return n, nil
 		case r.ends && r.head >= r.last:

@@ -12,16 +12,16 @@ import (
 const (
 	// A stream's window is how much of it the other end may have to keep. It doubles
 	// while that is read as quickly as it comes.
-	firstKept  = 256 << 10
-	mostUnread = 16 << 20
+	firstKept = 256 << 10
+	mostKept  = 12 << 20
 	// maxKept is how many records may be under way.
 	maxKept = 2048
 	// A stream has much to send when it wrote bulk within bulkTime.
 	bulk     = 128 << 10
 	bulkTime = time.Second
-	// leastTimeout is after how long without an acknowledgement records are sent
-	// again at least, and maxTimeout at most.
-	leastTimeout = 400 * time.Millisecond
+	// leastTimeout is after how long without an acknowledgement one is asked for at
+	// least, and maxTimeout at most.
+	leastTimeout = 80 * time.Millisecond
 	maxTimeout   = 4 * time.Second
 )
 
@@ -81,6 +81,7 @@ func (d *sender) end() {
 		d.err = net.ErrClosed
 	}
 	d.free(len(d.kept))
+	d.hasRead(d.next)
 	d.wake()
 	d.s.ended(&d.s.sent)
 }
@@ -92,10 +93,18 @@ func (d *sender) free(n int) {
 		bytes += k.end - k.offset
 		k.free()
 	}
-	d.s.l.flow.give(bytes)
+	d.s.l.flow.arrived(bytes)
 	rest := copy(d.kept, d.kept[n:])
 	clear(d.kept[rest:])
 	d.kept = d.kept[:rest]
+}
+
+// hasRead notes that the other end has read all before an offset. The caller holds mu.
+func (d *sender) hasRead(offset uint64) {
+	if offset > d.read {
+		d.s.l.flow.read(offset - d.read)
+		d.read = offset
+	}
 }
 
 // write is Write.
@@ -154,7 +163,7 @@ func (d *sender) writeRecord(p []byte) (int, error) {
 			return 0, err
 		}
 		if len(d.kept) < maxKept && d.next-d.read+n <= d.window {
-			if room = d.s.l.flow.take(n, d.next-d.got); room > 0 {
+			if room = d.s.l.flow.take(n, d.next-d.got, d.next-d.read); room > 0 {
 				break
 			}
 		}
@@ -168,7 +177,7 @@ func (d *sender) writeRecord(p []byte) (int, error) {
 	b := d.s.l.sealData(d.s.recv.ack(), uint32(min(d.window, room)), offset, p[:n])
 	now := time.Now()
 	if len(d.kept) == 0 {
-		d.heard = now
+		d.heard, d.timeout = now, d.patience()
 	}
 	d.next += n
 	d.kept = append(d.kept, kept{b, offset, d.next, now})
