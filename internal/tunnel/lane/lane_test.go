@@ -366,6 +366,39 @@ func TestWaiting(t *testing.T) {
 	}
 }
 
+// TestUnread has many streams read for a while, so that much of each may wait, and
+// then not at all: what waits is bounded, and others go on.
+func TestUnread(t *testing.T) {
+	p := newPair(t)
+	p.use(lane.UseAll)
+	var written atomic.Int64
+	var read, writers sync.WaitGroup
+	const streams, each = 30, 4 << 20
+	for range streams {
+		s := p.stream(t)
+		writers.Go(func() {
+			for b := make([]byte, 50_000); ; {
+				n, err := s[0].Write(b)
+				written.Add(int64(n))
+				if err != nil {
+					return
+				}
+			}
+		})
+		read.Go(func() { _, _ = io.CopyN(io.Discard, s[1], each) })
+	}
+	read.Wait()
+	for n := range uint64(3) {
+		s := p.stream(t)
+		carry(t, n, s[0], s[1], noise(n, 1, 4<<20))
+	}
+	if left := written.Load() - streams*each; left > 40<<20 {
+		t.Errorf("%d bytes wait", left)
+	}
+	_ = p.conns[0].CloseWithError(0, "")
+	writers.Wait()
+}
+
 // TestReader has deadlines and the end of both sides wake who reads.
 func TestReader(t *testing.T) {
 	p := newPair(t)
