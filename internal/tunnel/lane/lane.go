@@ -5,6 +5,8 @@ import (
 	"crypto/cipher"
 	"crypto/tls"
 	"errors"
+	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -181,15 +183,16 @@ func (l *Lane) stream(id quic.StreamID) *Stream {
 // Changed has all streams send again what may have been lost.
 func (l *Lane) Changed() {
 	l.flow.anew()
-	l.mu.Lock()
-	all := make([]*Stream, 0, len(l.streams))
-	for _, s := range l.streams {
-		all = append(all, s)
-	}
-	l.mu.Unlock()
-	for _, s := range all {
+	for _, s := range l.all() {
 		s.send.changed()
 	}
+}
+
+// all gives the streams.
+func (l *Lane) all() []*Stream {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Collect(maps.Values(l.streams))
 }
 
 // ack notes that n bytes of a stream came, or were read: that is told now when it is a
@@ -264,13 +267,9 @@ func (l *Lane) watch() {
 func (l *Lane) look() {
 	l.mu.Lock()
 	l.looking = false
-	all := make([]*Stream, 0, len(l.streams))
-	for _, s := range l.streams {
-		all = append(all, s)
-	}
 	l.mu.Unlock()
 	more := false
-	for _, s := range all {
+	for _, s := range l.all() {
 		more = s.send.overdue() || more
 	}
 	if more {
