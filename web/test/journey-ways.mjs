@@ -197,6 +197,7 @@ const journeys = {
     await page.getByRole('menuitem', { name: 'Web terminal' }).click();
     await page.waitForURL(/q=type(:|%3A)reconnecting_pty/);
     await page.getByRole('row', { name: /admin\/dev.*Web terminal.*after/ }).first().waitFor();
+    await page.getByRole('menuitem').first().waitFor({ state: 'detached' }); // a menu that closes is in no part of the page
     await person.reads();
     await page.getByRole('searchbox').fill('nonsense:x');
     await page.getByRole('main').getByRole('alert').waitFor(); // which terms there are, in words
