@@ -1,7 +1,6 @@
 package lane
 
 import (
-	"crypto/aes"
 	"crypto/cipher"
 	"crypto/tls"
 	"errors"
@@ -13,6 +12,8 @@ import (
 
 	"github.com/quic-go/quic-go"
 	"golang.org/x/crypto/chacha20poly1305"
+
+	"github.com/seed-2a7f8fe7/coder/internal/tunnel/path"
 )
 
 // Use is what records are of use for now.
@@ -79,7 +80,7 @@ const label = "EXPORTER-coder-tunnel-record"
 // New makes the lane of a connection whose handshake is done.
 func New(c *quic.Conn, agent bool, way Way) (*Lane, error) {
 	state := c.ConnectionState().TLS
-	size, newAEAD := 16, gcm
+	size, newAEAD := 16, path.NewGCM
 	if state.CipherSuite == tls.TLS_CHACHA20_POLY1305_SHA256 { // an end computes AES slowly
 		size, newAEAD = chacha20poly1305.KeySize, chacha20poly1305.New
 	}
@@ -95,14 +96,6 @@ func New(c *quic.Conn, agent bool, way Way) (*Lane, error) {
 		l.out, l.in = toClient, toAgent
 	}
 	return l, errors.Join(err1, err2)
-}
-
-func gcm(key []byte) (cipher.AEAD, error) {
-	c, err := aes.NewCipher(key)
-	if err != nil {
-		return nil, err
-	}
-	return cipher.NewGCM(c)
 }
 
 // Stream has the lane carry a stream, of which nothing has been read or written. A

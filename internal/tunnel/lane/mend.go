@@ -31,11 +31,11 @@ func (d *sender) acknowledged(a ack) {
 	}
 	if full && d.got-d.read < d.window/4 {
 		d.window = min(2*d.window, mostKept)
+		d.wake()
 	}
 	if a.missing > a.got {
 		d.mendGap(a, now)
 	}
-	d.wake()
 }
 
 // mendGap sends again what is missing before something that came: somebody on the
@@ -166,7 +166,6 @@ func (d *sender) fallBack() {
 	d.free(len(d.kept))
 	d.records, d.got = false, d.next
 	d.hasRead(d.next)
-	d.wake()
 	d.finish()
 }
 

@@ -35,7 +35,6 @@ type receiver struct {
 	got     uint64  // what came without a gap
 	ready   []piece // from head to got
 	ahead   []piece // behind a gap, in their order
-	told    ack     // what was acknowledged
 	due     bool    // something is to be
 	gap     uint64  // where a gap begins that was told, plus one
 	window  uint32  // what the other end may have under way
@@ -75,11 +74,12 @@ func (r *receiver) dueAck() (a ack, due bool) {
 }
 
 func (r *receiver) tell() ack {
-	r.told, r.due = ack{stream: r.s.q.StreamID(), got: r.got, read: r.head}, false
+	r.due = false
+	a := ack{stream: r.s.q.StreamID(), got: r.got, read: r.head}
 	if len(r.ahead) > 0 {
-		r.told.missing = r.ahead[0].offset
+		a.missing = r.ahead[0].offset
 	}
-	return r.told
+	return a
 }
 
 // acknowledge has the lane tell that n bytes came, or were read. The caller holds mu.
@@ -218,16 +218,9 @@ func (r *receiver) fail(err error, now bool) {
 	r.moved.Broadcast()
 }
 
-// pump takes what QUIC brings until its end.
+// pump takes what QUIC brings until its end, by when all came that records brought.
 func (r *receiver) pump() {
-	err := r.chunks()
-	if errors.Is(err, io.EOF) {
-		r.mu.Lock()
-		r.last, r.ends = r.got, true // the other end has heard that all came
-		r.moved.Broadcast()
-		r.mu.Unlock()
-	}
-	r.fail(err, false)
+	r.fail(r.chunks(), false)
 	r.s.ended(&r.s.received)
 }
 

@@ -1,6 +1,7 @@
 package lane
 
 import (
+	"crypto/cipher"
 	"encoding/binary"
 	"errors"
 	"sync"
@@ -97,38 +98,38 @@ func (b *buffer) free() {
 	}
 }
 
-// sealData makes a record of data.
-func (l *Lane) sealData(a ack, window uint32, offset uint64, p []byte) *buffer {
-	n := l.sealed.Add(1)
-	b := newBuffer(header + dataAt + len(p) + tag)
-	out := append(b.data, path.RecordMark)
-	out = binary.BigEndian.AppendUint64(out, n)
-	// The head is sealed together with the bytes, without a copy of them first:
-	// both are laid where the ciphertext goes, which GCM may do in place.
-	body := append(out, kindData)
-	body = binary.BigEndian.AppendUint64(body, uint64(a.stream))
-	body = binary.BigEndian.AppendUint64(body, a.got)
-	body = binary.BigEndian.AppendUint64(body, a.read)
-	body = binary.BigEndian.AppendUint32(body, window)
-	body = binary.BigEndian.AppendUint64(body, offset)
-	body = append(body, p...)
-	b.data = l.out.Seal(out, nonce(out), body[header:], out)
+// seal makes a record of a body of n bytes, which add appends. The body is laid where
+// the ciphertext goes, which an AEAD may do in place.
+func (l *Lane) seal(n int, add func(body []byte) []byte) *buffer {
+	b := newBuffer(header + n + tag)
+	head := binary.BigEndian.AppendUint64(append(b.data, path.RecordMark), l.sealed.Add(1))
+	b.data = l.out.Seal(head, nonce(head), add(head)[header:], head)
 	return b
 }
 
+// sealData makes a record of data.
+func (l *Lane) sealData(a ack, window uint32, offset uint64, p []byte) *buffer {
+	return l.seal(dataAt+len(p), func(body []byte) []byte {
+		body = append(body, kindData)
+		body = binary.BigEndian.AppendUint64(body, uint64(a.stream))
+		body = binary.BigEndian.AppendUint64(body, a.got)
+		body = binary.BigEndian.AppendUint64(body, a.read)
+		body = binary.BigEndian.AppendUint32(body, window)
+		body = binary.BigEndian.AppendUint64(body, offset)
+		return append(body, p...)
+	})
+}
+
 func (l *Lane) sealAcks(acks []ack) *buffer {
-	n := l.sealed.Add(1)
-	b := newBuffer(header + 1 + len(acks)*ackSize + tag)
-	out := append(b.data, path.RecordMark)
-	out = binary.BigEndian.AppendUint64(out, n)
-	body := append(out, kindAck)
-	for _, a := range acks {
-		for _, v := range []uint64{uint64(a.stream), a.got, a.read, a.missing} {
-			body = binary.BigEndian.AppendUint64(body, v)
+	return l.seal(1+len(acks)*ackSize, func(body []byte) []byte {
+		body = append(body, kindAck)
+		for _, a := range acks {
+			for _, v := range []uint64{uint64(a.stream), a.got, a.read, a.missing} {
+				body = binary.BigEndian.AppendUint64(body, v)
+			}
 		}
-	}
-	b.data = l.out.Seal(out, nonce(out), body[header:], out)
-	return b
+		return body
+	})
 }
 
 // nonce makes a nonce of a record's head.
@@ -147,10 +148,7 @@ func (l *Lane) open(b []byte) (record, error) { return unseal(l.in, b) }
 // reopen takes a record of our own.
 func (l *Lane) reopen(b []byte) (record, error) { return unseal(l.out, b) }
 
-func unseal(key interface {
-	Open(dst, nonce, ciphertext, additionalData []byte) ([]byte, error)
-}, b []byte,
-) (r record, err error) {
+func unseal(key cipher.AEAD, b []byte) (r record, err error) {
 	if len(b) < header+tag+1 || len(b) > path.MaxRecord || b[0] != path.RecordMark {
 		return r, errRecord
 	}

@@ -82,11 +82,10 @@ func (d *sender) end() {
 	}
 	d.free(len(d.kept))
 	d.hasRead(d.next)
-	d.wake()
 	d.s.ended(&d.s.sent)
 }
 
-// free forgets the first n records. The caller holds mu.
+// free forgets the first n records, and has all look who wait. The caller holds mu.
 func (d *sender) free(n int) {
 	bytes := uint64(0)
 	for _, k := range d.kept[:n] {
@@ -284,8 +283,5 @@ func (d *sender) sayEnd() {
 func (d *sender) cancel() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.err == nil {
-		d.err = net.ErrClosed
-	}
 	d.end()
 }

@@ -51,7 +51,6 @@ const (
 
 	// askSize is the size of the packet that asks for it, and askMark comes before.
 	askSize = 1200
-	askMark = 0x22 // neither of QUIC, STUN, a probe, nor a record
 )
 
 // The same happens after packets took another way: what was learned of the one

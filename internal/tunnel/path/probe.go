@@ -25,8 +25,15 @@ import (
 // authenticated. Padding makes a probe as big as the biggest packet, so that an
 // answer proves that the path carries those.
 
+// What a packet is that is not QUIC's, by its first byte: those of QUIC have 0x40 set,
+// those of STUN begin with 0 or 1.
 const (
-	probeMark   = 0x21 // QUIC packets have 0x40 set, STUN begins with 0 or 1
+	probeMark  = 0x21 + iota // a probe
+	askMark                  // what comes before a packet that asks for the check of a path (growth.go)
+	RecordMark               // a record (record.go)
+)
+
+const (
 	probeHeader = 1 + 8 + 8
 	probeTag    = 16
 	probeLabel  = "EXPORTER-coder-tunnel-probe"
@@ -184,8 +191,8 @@ func exportKeys(c *quic.Conn, agent bool) (*probeKeys, error) {
 
 func newKeys(secret []byte, agent bool) (*probeKeys, error) {
 	k := &probeKeys{id: probeID(secret)}
-	toAgent, err1 := seal(secret[8:24])
-	toClient, err2 := seal(secret[24:40])
+	toAgent, err1 := NewGCM(secret[8:24])
+	toClient, err2 := NewGCM(secret[24:40])
 	k.out, k.in = toAgent, toClient
 	if agent {
 		k.out, k.in = toClient, toAgent
@@ -193,7 +200,8 @@ func newKeys(secret []byte, agent bool) (*probeKeys, error) {
 	return k, errors.Join(err1, err2)
 }
 
-func seal(key []byte) (cipher.AEAD, error) {
+// NewGCM gives AES-GCM with a key of 16, 24 or 32 bytes.
+func NewGCM(key []byte) (cipher.AEAD, error) {
 	c, err := aes.NewCipher(key)
 	if err != nil {
 		return nil, err

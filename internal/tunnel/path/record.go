@@ -6,7 +6,6 @@ import "github.com/seed-2a7f8fe7/coder/internal/tunnel/relay"
 // way is a TCP connection, which has no need of what QUIC does: over the relay, or
 // over a connection straight between the two ends (wire.go). A record is a packet
 // that begins with RecordMark and is bigger than QUIC's may be.
-const RecordMark = 0x23
 
 // MaxRecord is the most bytes of a record.
 const MaxRecord = 32<<10 - 64
