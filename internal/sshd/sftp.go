@@ -1,6 +1,7 @@
 package sshd
 
 import (
+	"bufio"
 	"errors"
 	"io"
 
@@ -9,7 +10,10 @@ import (
 
 // sftp serves files, beginning where sessions begin.
 func (s *session) sftp() {
-	srv, err := sftp.NewServer(keepOpen{s.ch}, sftp.WithServerWorkingDirectory(s.dir()))
+	// A packet has at most 32 KiB of a file. Whenever some of what came is read, that is
+	// told to the client in a message of its own: so not for each few bytes.
+	in := bufio.NewReaderSize(s.ch, 64<<10)
+	srv, err := sftp.NewServer(keepOpen{in, s.ch}, sftp.WithServerWorkingDirectory(s.dir()), sftp.WithAllocator())
 	if err != nil {
 		s.log.WarnContext(s.ctx, "sftp could not be served", "error", err)
 		s.exit(1)
@@ -26,7 +30,10 @@ func (s *session) sftp() {
 
 // keepOpen keeps the channel open when the sftp server is done with it, for
 // the exit status is still to be sent.
-type keepOpen struct{ io.ReadWriter }
+type keepOpen struct {
+	io.Reader
+	io.Writer
+}
 
 // Close does nothing.
 func (keepOpen) Close() error { return nil }

@@ -7,6 +7,7 @@ package remote
 
 import (
 	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"net"
@@ -14,6 +15,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"golang.org/x/crypto/ssh"
@@ -201,13 +203,23 @@ func pipe(ctx context.Context, a *app.Run, stream halfCloser) error {
 	ctx, stop := app.Interruptible(ctx)
 	defer stop()
 	defer context.AfterFunc(ctx, func() { stream.Close() })()
+	in, out := input(a), a.Stdout
+	if f, ok := in.(*os.File); ok {
+		in = swiftPipe(f, os.O_RDONLY)
+	}
+	if f, ok := out.(*os.File); ok {
+		out = swiftPipe(f, os.O_WRONLY)
+	}
 	go func() {
-		io.Copy(stream, input(a)) //nolint:errcheck // the reading end tells of a lost connection
-		stream.CloseWrite()       //nolint:errcheck // likewise
+		io.Copy(stream, in) //nolint:errcheck // the reading end tells of a lost connection
+		stream.CloseWrite() //nolint:errcheck // likewise
 	}()
-	_, err := io.Copy(a.Stdout, stream)
-	if ctx.Err() != nil {
+	_, err := io.Copy(out, stream)
+	switch {
+	case ctx.Err() != nil:
 		return ctx.Err()
+	case errors.Is(err, syscall.EPIPE): // who reads has left
+		return nil
 	}
 	return err
 }

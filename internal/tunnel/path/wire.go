@@ -318,7 +318,7 @@ func (w *wire) used() {
 func (w *wire) read() {
 	w.p.c.Log.Debug("a tunnel has a wire", "to", w.conn.RemoteAddr())
 	w.e.recordsChanged()
-	err := eachRecord(w.conn, func(b []byte) {
+	err := eachRecord(w.conn, wakeAt(w.conn), func(b []byte) {
 		w.used()
 		w.p.record(w.e, b)
 	})
@@ -330,10 +330,14 @@ func (w *wire) read() {
 	w.e.recordsChanged()
 }
 
-// eachRecord calls take with each record until reading fails.
-func eachRecord(from io.Reader, take func(b []byte)) error {
+// eachRecord calls take with each record until reading fails. Before it waits it says
+// how many bytes are of use to it.
+func eachRecord(from io.Reader, wakeAt func(bytes int), take func(b []byte)) error {
 	r := bufio.NewReaderSize(from, wireBuffer)
 	for {
+		if r.Buffered() < 2 {
+			wakeAt(1)
+		}
 		head, err := r.Peek(2)
 		if err != nil {
 			return err
@@ -341,6 +345,9 @@ func eachRecord(from io.Reader, take func(b []byte)) error {
 		n := int(binary.BigEndian.Uint16(head))
 		if n == 0 || n > MaxRecord {
 			return errFrame
+		}
+		if missing := 2 + n - r.Buffered(); missing > 0 {
+			wakeAt(missing)
 		}
 		b, err := r.Peek(2 + n)
 		if err != nil {

@@ -23,3 +23,28 @@ func tuneWire(c *net.TCPConn) {
 		_ = unix.SetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_USER_TIMEOUT, int(wireStall.Milliseconds()))
 	})
 }
+
+// wakeFew is how many bytes are not worth a system call to wait for.
+const wakeFew = 4 << 10
+
+// wakeAt gives what tells the kernel for how many bytes a reader is worth waking: a
+// record that comes in twenty packets wakes it once.
+func wakeAt(c *net.TCPConn) func(bytes int) {
+	raw, err := c.SyscallConn()
+	if err != nil {
+		return func(int) {}
+	}
+	now := 1
+	return func(bytes int) {
+		if bytes < wakeFew {
+			bytes = 1
+		}
+		if bytes == now {
+			return
+		}
+		now = bytes
+		_ = raw.Control(func(fd uintptr) { // without it more is woken and nothing worse
+			_ = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_RCVLOWAT, bytes)
+		})
+	}
+}
