@@ -7,7 +7,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"net/http/httputil"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -17,6 +16,7 @@ import (
 	"time"
 
 	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/internal/bench/plain"
 )
 
 // appRows measures apps on a server of their own.
@@ -42,7 +42,7 @@ const (
 
 // appRequests measures requests a second and their 99th percentile through the
 // server to an app of a workspace, against Go's plain reverse proxy to the same
-// app, in turns.
+// app, each a process of its own, in turns.
 func appRequests(ctx context.Context, s *server, root string, runs int) ([]row, error) {
 	page := make([]byte, 1024)
 	app := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.Write(page) })) //nolint:errcheck // the client went away
@@ -51,17 +51,17 @@ func appRequests(ctx context.Context, s *server, root string, runs int) ([]row, 
 	if err != nil {
 		return nil, err
 	}
-	proxy := httputil.NewSingleHostReverseProxy(at)
-	// With its own transport it would dial for most requests, and be no floor.
-	proxy.Transport = &http.Transport{MaxIdleConnsPerHost: 2 * appClients}
-	plain := httptest.NewServer(proxy)
-	defer plain.Close()
+	floorAt, stop, err := plain.Start(ctx, "floor-proxy", app.URL+"\n")
+	if err != nil {
+		return nil, err
+	}
+	defer stop()
 	host, end, err := s.sharePort(ctx, root, at.Port())
 	if err != nil {
 		return nil, err
 	}
 	defer end()
-	floor, ours := &visitors{at: plain.URL}, &visitors{at: "http://" + s.address, host: host}
+	floor, ours := &visitors{at: floorAt}, &visitors{at: "http://" + s.address, host: host}
 	var rates, tails []float64
 	for range runs {
 		f, err := floor.visit(ctx)

@@ -3,6 +3,7 @@ package bench
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -17,7 +18,9 @@ import (
 const (
 	// distantCopy is how much scp copies over the distance, in bytes.
 	distantCopy = 1 << 30
-	// distantTurns is how often, in turns with the others.
+	// distantStream is for how long a stream is filled.
+	distantStream = 8 * time.Second
+	// distantTurns is how often each, in turns with the others.
 	distantTurns = 3
 	// distantKeys is how many keys are typed beside a copy, each distantPause
 	// after the one before, from distantSettled on.
@@ -59,7 +62,8 @@ func distanceRows(ctx context.Context, c Config, bin string) ([]row, error) {
 	})
 }
 
-// distantCopies measures scp against OpenSSH's own on the same path.
+// distantCopies measures streams, and scp through the tunnel, against OpenSSH's own
+// scp on the same path.
 func (s *server) distantCopies(ctx context.Context, d *distance) ([]row, error) {
 	sshd, err := newSSHD(ctx, pathFar, filepath.Join(s.dir, "sshd"))
 	if err != nil {
@@ -70,7 +74,7 @@ func (s *server) distantCopies(ctx context.Context, d *distance) ([]row, error) 
 	if err := errors.Join(os.WriteFile(from, nil, 0o600), os.Truncate(from, distantCopy)); err != nil {
 		return nil, err
 	}
-	ratios := map[string][]float64{}
+	scp, streams := map[string][]float64{}, map[string][]float64{}
 	var rates []float64
 	for range distantTurns {
 		var floor time.Duration
@@ -85,14 +89,43 @@ func (s *server) distantCopies(ctx context.Context, d *distance) ([]row, error) 
 			if err := s.timed(ctx, &took, args[0], args[1:]...); err != nil {
 				return nil, fmt.Errorf("%s: %w", way.name, err)
 			}
-			ratios[way.name] = append(ratios[way.name], float64(floor)/float64(took))
+			scp[way.name] = append(scp[way.name], float64(floor)/float64(took))
+			rate, err := s.distantStream(ctx, d, way.flags)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", way.name, err)
+			}
+			streams[way.name] = append(streams[way.name], rate*floor.Seconds()/distantCopy)
 		}
 	}
 	rows := []row{atLeast("distant_openssh_scp", median(rates), 0, "MB/s")}
 	for _, way := range distantWays {
-		rows = append(rows, atLeast("distant_scp_"+way.name+"_over_openssh", median(ratios[way.name]), way.least, "x"))
+		rows = append(rows,
+			atLeast("distant_stream_"+way.name+"_over_openssh_scp", median(streams[way.name]), way.least, "x"),
+			atLeast("distant_scp_"+way.name+"_over_openssh", median(scp[way.name]), way.least, "x"))
 	}
 	return rows, nil
+}
+
+// distantStream fills a stream to the workspace and gives its bytes a second.
+func (s *server) distantStream(ctx context.Context, d *distance, flags string) (float64, error) {
+	words := []string{s.bin}
+	if flags != "" {
+		words = append(words, flags)
+	}
+	words = d.command(append(words, "speedtest", "shell", "--direction", "up", "--output", "json", "--time", distantStream.String())...)
+	cmd := exec.CommandContext(ctx, words[0], words[1:]...)
+	cmd.Env = s.env
+	out, err := cmd.Output()
+	if err != nil {
+		return 0, fmt.Errorf("speedtest: %w", err)
+	}
+	var said struct {
+		Overall struct {
+			Mbits float64 `json:"throughput_mbits"`
+		} `json:"overall"`
+	}
+	err = json.Unmarshal(out, &said)
+	return said.Overall.Mbits * 1e6 / 8, err
 }
 
 // echoBesideCopy types into a shell while a copy is under way, and says how long

@@ -22,7 +22,7 @@ func main() {
 	flag.StringVar(&c.Only, "only", "", "the one measurement to make of several, by the name it tells while it runs")
 	flag.Parse()
 	// What others are measured against, in a process of its own.
-	if serve := map[string]func(io.Reader, io.Writer) error{"floor": plain.Echo, "floor-hop": plain.Hop, "floor-pty": plain.PTY, "floor-tls": bench.TLSServer}[*what]; serve != nil {
+	if serve := map[string]func(io.Reader, io.Writer) error{"floor": plain.Echo, "floor-hop": plain.Hop, "floor-pty": plain.PTY, "floor-proxy": plain.Proxy, "floor-tls": bench.TLSServer}[*what]; serve != nil {
 		if err := serve(os.Stdin, os.Stdout); err != nil {
 			fmt.Fprintln(os.Stderr, "bench:", err)
 			os.Exit(1)

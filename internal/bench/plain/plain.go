@@ -1,7 +1,7 @@
-// Package plain is what the web terminal is measured against: the least that a
-// server can be which sends back what it gets, and the least that a server and
-// an agent can be with a terminal at the end. Each is a process of its own, as
-// any server is.
+// Package plain is what apps and the web terminal are measured against: Go's plain
+// reverse proxy, the least that a server can be which sends back what it gets, and
+// the least that a server and an agent can be with a terminal at the end. Each is a
+// process of its own, as any server is.
 package plain
 
 import (
@@ -12,6 +12,8 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os"
 	"os/exec"
 	"strings"
@@ -42,24 +44,61 @@ func Echo(in io.Reader, out io.Writer) error {
 	return err
 }
 
-// Dial dials what others are measured against, by the name that the command
-// knows it by, in a process of its own, as any server is.
-func Dial(ctx context.Context, name string) (conn *websocket.Conn, end func(), err error) {
+// Proxy is Go's plain reverse proxy to the URL that is the first line of its input,
+// over as many connections as there are clients; it says where it serves, until its
+// input ends.
+func Proxy(in io.Reader, out io.Writer) error {
+	lines := bufio.NewReader(in)
+	line, err := lines.ReadString('\n')
+	if err != nil {
+		return err
+	}
+	to, err := url.Parse(strings.TrimSpace(line))
+	if err != nil {
+		return err
+	}
+	proxy := httputil.NewSingleHostReverseProxy(to)
+	// With its own transport it would dial for most requests, and be no floor.
+	proxy.Transport = &http.Transport{MaxIdleConnsPerHost: 256}
+	plain := httptest.NewServer(proxy)
+	defer plain.Close()
+	fmt.Fprintln(out, plain.URL)
+	_, err = io.Copy(io.Discard, lines)
+	return err
+}
+
+// Start starts what others are measured against, by the name that the command knows
+// it by, in a process of its own, as any server is, gives it its input, and gives
+// where it serves.
+func Start(ctx context.Context, name, input string) (at string, end func(), err error) {
 	cmd := exec.CommandContext(ctx, os.Args[0], "-measure", name)
 	cmd.Stderr = os.Stderr
-	_, err1 := cmd.StdinPipe()
+	in, err1 := cmd.StdinPipe()
 	out, err2 := cmd.StdoutPipe()
 	if err := errors.Join(err1, err2); err != nil {
-		return nil, nil, err
+		return "", nil, err
 	}
 	if err := cmd.Start(); err != nil {
+		return "", nil, err
+	}
+	end = func() { cmd.Process.Kill(); cmd.Wait() } //nolint:errcheck // it is killed
+	if _, err = io.WriteString(in, input); err == nil {
+		at, err = bufio.NewReader(out).ReadString('\n')
+	}
+	if err != nil {
+		end()
+		return "", nil, fmt.Errorf("start what to measure against, %s: %w", name, err)
+	}
+	return strings.TrimSpace(at), end, nil
+}
+
+// Dial starts what serves WebSockets, and dials it.
+func Dial(ctx context.Context, name string) (conn *websocket.Conn, end func(), err error) {
+	at, kill, err := Start(ctx, name, "")
+	if err != nil {
 		return nil, nil, err
 	}
-	kill := func() { cmd.Process.Kill(); cmd.Wait() } //nolint:errcheck // it is killed
-	at, err := bufio.NewReader(out).ReadString('\n')
-	if err == nil {
-		conn, _, err = websocket.Dial(ctx, strings.TrimSpace(at), nil)
-	}
+	conn, _, err = websocket.Dial(ctx, at, nil)
 	if err != nil {
 		kill()
 		return nil, nil, fmt.Errorf("the plain WebSocket: %w", err)
