@@ -1,156 +1,190 @@
 package bench
 
 import (
+	"bufio"
 	"context"
-	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"os/exec"
-	"strings"
-	"sync"
+	"path/filepath"
+	"syscall"
 	"time"
-	"unsafe"
 
-	"golang.org/x/sys/unix"
+	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/internal/bench/distance"
 )
 
 const (
-	// pathDelay is one way's; there and back takes twice that.
-	pathDelay = 10 * time.Millisecond
-	// pathLoss is which part of the packets does not arrive.
-	pathLoss = 0.0001
-	// pathQueue is how many packets wait at the begin of the path in each direction.
-	pathQueue = 1000
-
-	pathNear, pathFar = "10.213.77.1", "10.213.77.2"
+	// distantCopy is how much scp copies over the distance, in bytes.
+	distantCopy = 1 << 30
+	// distantStream is for how long a stream is filled.
+	distantStream = 8 * time.Second
+	// distantTurns is how often each, in turns with the others.
+	distantTurns = 3
+	// distantKeys is how many keys are typed beside a copy, each distantPause
+	// after the one before, from distantSettled on.
+	distantKeys    = 60
+	distantPause   = 40 * time.Millisecond
+	distantSettled = 2 * time.Second
 )
 
-// distance is a network namespace for clients, at the other end of a path that
-// takes a while and loses packets. The server and the workspace stay where they
-// are, and are pathFar to the clients.
-type distance struct {
-	name string
-	ends [2]*os.File
-	done sync.WaitGroup
-}
+// distantWays are the ways of a client far away.
+var distantWays = []struct {
+	name, flags string
+	least       float64
+}{{"direct", "", 1}, {"relayed", "--disable-direct-connections", 0.7}}
 
-// errNoDistance says that this machine cannot emulate one.
-var errNoDistance = errors.New("network namespaces and TUN devices need root and /dev/net/tun")
-
-func newDistance(ctx context.Context) (*distance, error) {
-	d := &distance{name: fmt.Sprintf("coder-bench-%d", os.Getpid())}
-	if out, err := exec.CommandContext(ctx, "ip", "netns", "add", d.name).CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("%w: %s", errNoDistance, out)
+// distanceRows measures copies and typing through an emulated distance.
+func distanceRows(ctx context.Context, c Config, bin string) ([]row, error) {
+	d, err := distance.New(ctx)
+	if errors.Is(err, distance.ErrNone) {
+		fmt.Fprintf(c.Progress, "no distance is measured: %v\n", err)
+		return nil, nil
 	}
-	for i, device := range []string{"near", "far"} {
-		name := fmt.Sprintf("cb%s%d", device, os.Getpid()%10000)
-		f, err := openTUN(name)
-		if err != nil {
-			d.close()
-			return nil, fmt.Errorf("%w: %w", errNoDistance, err)
-		}
-		d.ends[i] = f
-		in := []string{"ip"}
-		own, other := pathFar, pathNear
-		if device == "near" {
-			own, other = pathNear, pathFar
-			if err := run(ctx, "ip", "link", "set", name, "netns", d.name); err != nil {
-				d.close()
-				return nil, err
-			}
-			in = []string{"ip", "-n", d.name}
-		}
-		for _, args := range [][]string{
-			{"addr", "add", own, "peer", other, "dev", name},
-			{"link", "set", name, "mtu", "1500", "txqueuelen", fmt.Sprint(pathQueue), "up"},
-			{"link", "set", "lo", "up"},
-		} {
-			if err := run(ctx, append(in, args...)...); err != nil {
-				d.close()
-				return nil, err
-			}
-		}
-	}
-	for i := range d.ends {
-		d.done.Go(func() { forward(d.ends[i], d.ends[1-i], uint64(i)) })
-	}
-	return d, nil
-}
-
-func run(ctx context.Context, args ...string) error {
-	if out, err := exec.CommandContext(ctx, args[0], args[1:]...).CombinedOutput(); err != nil {
-		return fmt.Errorf("%s: %w\n%s", strings.Join(args, " "), err, out)
-	}
-	return nil
-}
-
-// command gives the words that run a command among the clients.
-func (d *distance) command(args ...string) []string {
-	return append([]string{"ip", "netns", "exec", d.name}, args...)
-}
-
-func (d *distance) close() {
-	for _, f := range d.ends {
-		if f != nil {
-			f.Close()
-		}
-	}
-	d.done.Wait()
-	exec.Command("ip", "netns", "del", d.name).Run() //nolint:errcheck // best effort
-}
-
-// openTUN makes a device whose packets are read and written one by one.
-func openTUN(name string) (*os.File, error) {
-	fd, err := unix.Open("/dev/net/tun", unix.O_RDWR|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
 	}
-	var request [unix.IFNAMSIZ + 24]byte
-	copy(request[:unix.IFNAMSIZ-1], name)
-	binary.NativeEndian.PutUint16(request[unix.IFNAMSIZ:], unix.IFF_TUN|unix.IFF_NO_PI)
-	if _, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), unix.TUNSETIFF, uintptr(unsafe.Pointer(&request))); errno != 0 {
-		unix.Close(fd) //nolint:errcheck // the other error says more
-		return nil, errno
-	}
-	return os.NewFile(uintptr(fd), name), nil
-}
-
-// packet is on its way.
-type packet struct {
-	b  []byte
-	at time.Time // it arrives
-}
-
-// forward carries packets from one device to another until the first is closed:
-// each is late by the same time, and few are lost.
-func forward(from, to *os.File, seed uint64) {
-	random := rand.New(rand.NewPCG(seed, 1))
-	under := make(chan packet, 1<<16)
-	var done sync.WaitGroup
-	defer done.Wait()
-	defer close(under)
-	buffers := sync.Pool{New: func() any { return new([2048]byte) }}
-	done.Go(func() {
-		for p := range under {
-			if wait := time.Until(p.at); wait > 0 {
-				time.Sleep(wait)
-			}
-			to.Write(p.b) //nolint:errcheck // it is lost
-			buffers.Put((*[2048]byte)(p.b[:2048]))
-		}
-	})
-	for {
-		b := buffers.Get().(*[2048]byte)
-		n, err := from.Read(b[:])
+	defer d.Close()
+	return inWorkspaceAt(ctx, distance.Far, c, bin, func(s *server, _ coder.Workspace) ([]row, error) {
+		rows, err := s.distantCopies(ctx, d)
 		if err != nil {
-			return
+			return rows, err
 		}
-		if random.Float64() < pathLoss {
-			buffers.Put(b)
-			continue
+		for _, way := range distantWays {
+			took, err := s.echoBesideCopy(ctx, d, way.flags)
+			if err != nil {
+				return rows, err
+			}
+			rows = append(rows, atMost("distant_echo_beside_copy_"+way.name, ms(quantile(took, 0.5)), ms(2*distance.Delay+10*time.Millisecond), "ms"))
 		}
-		under <- packet{b[:n], time.Now().Add(pathDelay)}
+		return rows, nil
+	})
+}
+
+// distantCopies measures streams, and scp through the tunnel, against OpenSSH's own
+// scp on the same path.
+func (s *server) distantCopies(ctx context.Context, d *distance.Path) ([]row, error) {
+	sshd, err := newSSHD(ctx, distance.Far, filepath.Join(s.dir, "sshd"))
+	if err != nil {
+		return nil, err
 	}
+	defer sshd.stop()
+	from, to := filepath.Join(s.dir, "from"), filepath.Join(s.dir, "to")
+	if err := errors.Join(os.WriteFile(from, nil, 0o600), os.Truncate(from, distantCopy)); err != nil {
+		return nil, err
+	}
+	scp, streams := map[string][]float64{}, map[string][]float64{}
+	var rates []float64
+	for range distantTurns {
+		var floor time.Duration
+		args := d.Command(append([]string{"scp"}, append(sshd.options(), "-P", sshd.port, from, distance.Far+":"+to)...)...)
+		if err := s.timed(ctx, &floor, args[0], args[1:]...); err != nil {
+			return nil, err
+		}
+		rates = append(rates, distantCopy/1e6/floor.Seconds())
+		for _, way := range distantWays {
+			var took time.Duration
+			args := d.Command(append([]string{"scp"}, append(s.openSSH(way.flags), from, "ws:"+to)...)...)
+			if err := s.timed(ctx, &took, args[0], args[1:]...); err != nil {
+				return nil, fmt.Errorf("%s: %w", way.name, err)
+			}
+			scp[way.name] = append(scp[way.name], float64(floor)/float64(took))
+			rate, err := s.distantStream(ctx, d, way.flags)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", way.name, err)
+			}
+			streams[way.name] = append(streams[way.name], rate*floor.Seconds()/distantCopy)
+		}
+	}
+	rows := []row{atLeast("distant_openssh_scp", median(rates), 0, "MB/s")}
+	for _, way := range distantWays {
+		rows = append(rows,
+			atLeast("distant_stream_"+way.name+"_over_openssh_scp", median(streams[way.name]), way.least, "x"),
+			atLeast("distant_scp_"+way.name+"_over_openssh", median(scp[way.name]), way.least, "x"))
+	}
+	return rows, nil
+}
+
+// distantStream fills a stream to the workspace and gives its bytes a second.
+func (s *server) distantStream(ctx context.Context, d *distance.Path, flags string) (float64, error) {
+	words := []string{s.bin}
+	if flags != "" {
+		words = append(words, flags)
+	}
+	words = d.Command(append(words, "speedtest", "shell", "--direction", "up", "--output", "json", "--time", distantStream.String())...)
+	cmd := exec.CommandContext(ctx, words[0], words[1:]...)
+	cmd.Env = s.env
+	out, err := cmd.Output()
+	if err != nil {
+		return 0, fmt.Errorf("speedtest: %w", err)
+	}
+	var said struct {
+		Overall struct {
+			Mbits float64 `json:"throughput_mbits"`
+		} `json:"overall"`
+	}
+	err = json.Unmarshal(out, &said)
+	return said.Overall.Mbits * 1e6 / 8, err
+}
+
+// echoBesideCopy types into a shell while a copy is under way, and says how long
+// each key took there and back.
+func (s *server) echoBesideCopy(ctx context.Context, d *distance.Path, flags string) (took []time.Duration, err error) {
+	copying := d.Command(append([]string{"scp"}, append(s.openSSH(flags), filepath.Join(s.dir, "from"), "ws:/dev/null")...)...)
+	_, end, err := s.among(ctx, copying, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	words := []string{s.bin}
+	if flags != "" {
+		words = append(words, flags)
+	}
+	var out *bufio.Reader
+	in, end2, err := s.among(ctx, d.Command(append(words, "ssh", "shell", "exec cat")...), &out)
+	if err != nil {
+		return nil, err
+	}
+	defer end2()
+	wait := time.NewTimer(distantSettled)
+	defer wait.Stop()
+	for i := range distantKeys + 1 { // the first waits for the session
+		start := time.Now()
+		if _, err := in.Write([]byte("x\n")); err != nil {
+			return nil, err
+		}
+		if _, err := out.ReadString('\n'); err != nil {
+			return nil, fmt.Errorf("the shell beside a copy: %w", err)
+		}
+		if i > 0 {
+			took = append(took, time.Since(start))
+			wait.Reset(distantPause)
+		}
+		<-wait.C
+	}
+	return took, nil
+}
+
+// among starts a command with the environment of this server's clients, until end.
+func (s *server) among(ctx context.Context, words []string, out **bufio.Reader) (in interface{ Write([]byte) (int, error) }, end func(), err error) {
+	cmd := exec.CommandContext(ctx, words[0], words[1:]...)
+	cmd.Env = s.env
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	in, err = cmd.StdinPipe()
+	if out != nil && err == nil {
+		stdout, perr := cmd.StdoutPipe()
+		*out, err = bufio.NewReader(stdout), perr
+	}
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	return in, func() {
+		syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) //nolint:errcheck // it may be gone
+		cmd.Wait()                                      //nolint:errcheck // killed
+	}, nil
 }

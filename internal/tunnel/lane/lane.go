@@ -16,22 +16,10 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel/path"
 )
 
-// Use is what records are of use for now.
-type Use int
-
-const (
-	// UseNone is a way that QUIC's packets do better on.
-	UseNone Use = iota
-	// UseBulk is a way for much: what is typed is quicker in QUIC's packets.
-	UseBulk
-	// UseAll is a way for everything.
-	UseAll
-)
-
 // Way carries records. It is safe for concurrent use.
 type Way interface {
 	// Use says what records are of use for now.
-	Use() Use
+	Use() path.Use
 	// Send sends a record, waiting while the way is busy, and keeps nothing of it;
 	// false says that it was surely not sent.
 	Send(record []byte) bool

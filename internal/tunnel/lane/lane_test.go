@@ -21,6 +21,7 @@ import (
 	"github.com/quic-go/quic-go"
 
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel/lane"
+	"github.com/seed-2a7f8fe7/coder/internal/tunnel/path"
 )
 
 func ok(t testing.TB, err error) {
@@ -62,11 +63,11 @@ func newLink(t testing.TB) *link {
 	return l
 }
 
-func (l *link) Use() lane.Use { return lane.Use(l.use.Load()) }
+func (l *link) Use() path.Use { return path.Use(l.use.Load()) }
 func (l *link) Want()         { l.wanted.Add(1) }
 
 func (l *link) Send(b []byte) bool {
-	if l.Use() == lane.UseNone {
+	if l.Use() == path.UseNone {
 		return false
 	}
 	l.sent.Add(1)
@@ -120,7 +121,7 @@ func newPair(t testing.TB) *pair {
 }
 
 // use sets the use of records at both ends.
-func (p *pair) use(u lane.Use) {
+func (p *pair) use(u path.Use) {
 	for i := range 2 {
 		p.links[i].use.Store(int32(u))
 		p.lanes[i].Changed()
@@ -186,7 +187,7 @@ func carry(t *testing.T, seed uint64, from, to *lane.Stream, data []byte) {
 
 // TestCarries carries streams both ways at once, by each way.
 func TestCarries(t *testing.T) {
-	for name, use := range map[string]lane.Use{"by QUIC": lane.UseNone, "much by records": lane.UseBulk, "all by records": lane.UseAll} {
+	for name, use := range map[string]path.Use{"by QUIC": path.UseNone, "much by records": path.UseBulk, "all by records": path.UseAll} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := newPair(t)
@@ -199,10 +200,10 @@ func TestCarries(t *testing.T) {
 				all.Go(func() { carry(t, n, s[1], s[0], data) })
 			}
 			all.Wait()
-			if sent := p.links[0].sent.Load(); (sent > 0) != (use != lane.UseNone) {
+			if sent := p.links[0].sent.Load(); (sent > 0) != (use != path.UseNone) {
 				t.Errorf("%d records were sent", sent)
 			}
-			if wanted := p.links[0].wanted.Load(); (wanted > 0) != (use == lane.UseNone) && use != lane.UseBulk {
+			if wanted := p.links[0].wanted.Load(); (wanted > 0) != (use == path.UseNone) && use != path.UseBulk {
 				t.Errorf("a better way was wanted %d times", wanted)
 			}
 		})
@@ -247,7 +248,7 @@ func TestFaults(t *testing.T) {
 					case <-stop:
 						return
 					case <-time.After(time.Duration(r.IntN(40)) * time.Millisecond):
-						p.use(lane.Use(r.IntN(3)))
+						p.use(path.Use(r.IntN(3)))
 					}
 				}
 			})
@@ -268,14 +269,14 @@ func TestFaults(t *testing.T) {
 // TestEndsWithTheWay loses all records of a stream's end: QUIC brings them.
 func TestEndsWithTheWay(t *testing.T) {
 	p := newPair(t)
-	p.use(lane.UseAll)
+	p.use(path.UseAll)
 	s := p.stream(t)
 	p.links[0].mangle = func([]byte) [][]byte { return nil }
 	data := noise(1, 1, 100_000)
 	_, err := s[0].Write(data)
 	ok(t, err)
 	ok(t, s[0].CloseWrite())
-	p.links[0].use.Store(int32(lane.UseNone))
+	p.links[0].use.Store(int32(path.UseNone))
 	p.lanes[0].Changed()
 	got, err := io.ReadAll(s[1])
 	if err != nil || !bytes.Equal(got, data) {
@@ -287,7 +288,7 @@ func TestEndsWithTheWay(t *testing.T) {
 // to keep, as a relay does for a client that is slow: most of what is sent arrives.
 func TestSlowWay(t *testing.T) {
 	p := newPair(t)
-	p.use(lane.UseAll)
+	p.use(path.UseAll)
 	var waiting, all, lost atomic.Int64
 	p.links[0].mangle = func(b []byte) [][]byte {
 		n := int64(len(b))
@@ -318,7 +319,7 @@ func TestSlowWay(t *testing.T) {
 // TestTail loses the last records alone, of which no later one tells.
 func TestTail(t *testing.T) {
 	p := newPair(t)
-	p.use(lane.UseAll)
+	p.use(path.UseAll)
 	s := p.stream(t)
 	var lost atomic.Int32
 	p.links[0].mangle = func(b []byte) [][]byte {
@@ -337,7 +338,7 @@ func TestTail(t *testing.T) {
 // everybody go who waits when it is over.
 func TestWaiting(t *testing.T) {
 	p := newPair(t)
-	p.use(lane.UseAll)
+	p.use(path.UseAll)
 	s, other := p.stream(t), p.stream(t)
 	ok(t, s[0].SetWriteDeadline(time.Now().Add(time.Second)))
 	n, err := s[0].Write(make([]byte, 40<<20))
@@ -352,7 +353,7 @@ func TestWaiting(t *testing.T) {
 		"the connection ends": func(p *pair, _ [2]*lane.Stream) { _ = p.conns[1].CloseWithError(7, "over") },
 	} {
 		p := newPair(t)
-		p.use(lane.UseAll)
+		p.use(path.UseAll)
 		s := p.stream(t)
 		failed := make(chan error, 1)
 		go func() {
@@ -370,7 +371,7 @@ func TestWaiting(t *testing.T) {
 // then not at all: what waits is bounded, and others go on.
 func TestUnread(t *testing.T) {
 	p := newPair(t)
-	p.use(lane.UseAll)
+	p.use(path.UseAll)
 	var written atomic.Int64
 	var read, writers sync.WaitGroup
 	const streams, each = 30, 4 << 20
@@ -402,7 +403,7 @@ func TestUnread(t *testing.T) {
 // TestReader has deadlines and the end of both sides wake who reads.
 func TestReader(t *testing.T) {
 	p := newPair(t)
-	p.use(lane.UseAll)
+	p.use(path.UseAll)
 	s := p.stream(t)
 	ok(t, s[0].SetReadDeadline(time.Now().Add(10*time.Millisecond)))
 	if _, err := s[0].Read(make([]byte, 1)); !errors.Is(err, os.ErrDeadlineExceeded) {
@@ -437,7 +438,7 @@ func TestReader(t *testing.T) {
 // direction.
 func TestForged(t *testing.T) {
 	p := newPair(t)
-	p.use(lane.UseAll)
+	p.use(path.UseAll)
 	var seen [][]byte
 	var mu sync.Mutex
 	p.links[0].mangle = func(b []byte) [][]byte {
@@ -477,7 +478,7 @@ func TestForged(t *testing.T) {
 // FuzzRecord gives a lane anything, and anything that the other end has sealed.
 func FuzzRecord(f *testing.F) {
 	p := newPair(f)
-	p.use(lane.UseAll)
+	p.use(path.UseAll)
 	s := p.stream(f)
 	go func() { _, _ = io.Copy(io.Discard, s[1]) }()
 	f.Add([]byte{})

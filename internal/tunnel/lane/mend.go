@@ -3,6 +3,8 @@ package lane
 import (
 	"math"
 	"time"
+
+	"github.com/seed-2a7f8fe7/coder/internal/tunnel/path"
 )
 
 // acknowledged takes what the other end says that it has.
@@ -67,7 +69,7 @@ func (d *sender) overdue() bool {
 	defer d.mu.Unlock()
 	if len(d.kept) > 0 && now.Sub(d.heard) > d.timeout {
 		d.heard, d.timeout = now, min(2*d.timeout, maxTimeout)
-		if d.s.l.way.Use() == UseNone {
+		if d.s.l.way.Use() == path.UseNone {
 			d.mend(math.MaxUint64)
 		} else { // the answer to the last one says what is missing
 			last := &d.kept[len(d.kept)-1]
@@ -102,7 +104,7 @@ func (d *sender) resend() {
 		before := d.mendTo
 		d.mendTo = 0
 		d.mu.Unlock()
-		if d.s.l.way.Use() == UseNone {
+		if d.s.l.way.Use() == path.UseNone {
 			d.turn.Lock()
 			d.fallBack()
 			d.turn.Unlock()

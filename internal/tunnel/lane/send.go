@@ -7,6 +7,8 @@ import (
 	"os"
 	"sync"
 	"time"
+
+	"github.com/seed-2a7f8fe7/coder/internal/tunnel/path"
 )
 
 const (
@@ -133,12 +135,12 @@ func (d *sender) choose() bool {
 	}
 	much := d.lot >= bulk
 	d.mu.Lock()
-	back := d.records && use == UseNone
+	back := d.records && use == path.UseNone
 	switch {
 	case d.records:
-		d.records = use != UseBulk || much || len(d.kept) > 0
+		d.records = use != path.UseBulk || much || len(d.kept) > 0
 	case d.next > 0: // what comes first opens the stream, which is QUIC's
-		d.records = use == UseAll || use == UseBulk && much
+		d.records = use == path.UseAll || use == path.UseBulk && much
 	}
 	records := d.records && !back
 	d.mu.Unlock()
@@ -167,7 +169,7 @@ func (d *sender) writeRecord(p []byte) (int, error) {
 			}
 		}
 		d.s.l.flow.wait(&d.mu)
-		if d.s.l.way.Use() == UseNone {
+		if d.s.l.way.Use() == path.UseNone {
 			d.mu.Unlock()
 			return 0, nil
 		}

@@ -22,46 +22,56 @@ type Records interface {
 // isRecord says that a packet claims to be a record.
 func isRecord(b []byte) bool { return len(b) > 0 && b[0] == RecordMark }
 
-// Ways of records.
-type RecordWay int
+// Use is what records are of use for now.
+type Use int
 
 const (
-	// RecordsByQUIC is a way that QUIC's packets do better on, or none.
-	RecordsByQUIC RecordWay = iota
-	// RecordsByWire is a wire beside a direct path.
-	RecordsByWire
-	// RecordsByRelay is the relay, by which everything goes.
-	RecordsByRelay
+	// UseNone is a way that QUIC's packets do better on, or none.
+	UseNone Use = iota
+	// UseBulk is a wire beside a direct path: for much, as what is typed is quicker in
+	// QUIC's packets.
+	UseBulk
+	// UseAll is the relay, which takes packets by the same TCP connections.
+	UseAll
 )
 
 // TakeRecords has the records of a session taken from now on.
 func (e *Peer) TakeRecords(r Records) { e.records.Store(&r) }
 
-// RecordWay says which way records would take now.
-func (p *Path) RecordWay(e *Peer) RecordWay {
-	if e.wire.Load() != nil {
-		return RecordsByWire
-	}
-	if t := e.direct.Load(); t != nil && t.good(p.since()) {
-		return RecordsByQUIC
-	}
-	return RecordsByRelay
+// RecordWay is how the records of a session travel. It is safe for concurrent use.
+type RecordWay struct {
+	p *Path
+	e *Peer
 }
 
-// SendRecord sends a record by the wire or through the relay, waiting while the way
-// is busy; false says that there was none. It keeps nothing of b.
-func (p *Path) SendRecord(e *Peer, b []byte) bool {
-	e.moved.Add(1)
-	if c := p.capture.Load(); c != nil {
+// RecordWay gives the way of a peer's records.
+func (p *Path) RecordWay(e *Peer) RecordWay { return RecordWay{p, e} }
+
+// Use says what records are of use for now.
+func (w RecordWay) Use() Use {
+	if w.e.wire.Load() != nil {
+		return UseBulk
+	}
+	if t := w.e.direct.Load(); t != nil && t.good(w.p.since()) {
+		return UseNone
+	}
+	return UseAll
+}
+
+// Send sends a record by the wire or through the relay, waiting while that is busy, and
+// keeps nothing of it; false says that there was none.
+func (w RecordWay) Send(b []byte) bool {
+	w.e.moved.Add(1)
+	if c := w.p.capture.Load(); c != nil {
 		c.packets(b, len(b), true)
 	}
-	if w := e.wire.Load(); w != nil {
-		return w.send(b) == nil
+	if wire := w.e.wire.Load(); wire != nil {
+		return wire.send(b) == nil
 	}
-	p.mu.Lock()
-	out := p.out
-	p.mu.Unlock()
-	return out != nil && out.Packet(e.session, b)
+	w.p.mu.Lock()
+	out := w.p.out
+	w.p.mu.Unlock()
+	return out != nil && out.Packet(w.e.session, b)
 }
 
 // record takes a record of a session.

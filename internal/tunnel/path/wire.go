@@ -50,9 +50,11 @@ type wireOffer struct {
 	wait, next time.Duration
 }
 
-// WantWire has a client offer its agent to make a wire, if there is none, records
-// could travel by one, and the last offer was long enough ago. It does not block.
-func (p *Path) WantWire(e *Peer) {
+// Want says that there is much to send: a client offers its agent to make a wire, if
+// there is none, records could travel by one, and the last offer was long enough ago.
+// It does not block.
+func (w RecordWay) Want() {
+	p, e := w.p, w.e
 	d, t := p.direct, e.direct.Load()
 	if t == nil || !d.tcp || e.wire.Load() != nil || e.prober.Load() == nil {
 		return

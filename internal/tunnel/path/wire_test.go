@@ -124,8 +124,8 @@ func until(t testing.TB, what string, is func() bool) {
 func wired(t testing.TB, client, agent *end) {
 	t.Helper()
 	until(t, "wire", func() bool {
-		client.WantWire(client.e)
-		agent.WantWire(agent.e) // which does nothing
+		client.RecordWay(client.e).Want()
+		agent.RecordWay(agent.e).Want() // which does nothing
 		return client.e.wire.Load() != nil && agent.e.wire.Load() != nil
 	})
 }
@@ -325,7 +325,7 @@ func TestWireAgain(t *testing.T) {
 func TestOffers(t *testing.T) {
 	client, agent := ends(t)
 	agent.e.wiring.dialing.Store(true) // as if it were busy
-	now := func() *wireOffer { client.WantWire(client.e); return client.e.wiring.offer.Load() }
+	now := func() *wireOffer { client.RecordWay(client.e).Want(); return client.e.wiring.offer.Load() }
 	until(t, "offer", func() bool { return now() != nil })
 	for _, want := range []time.Duration{1, 2, 4, 8, 16, 32, 60, 60} {
 		var o *wireOffer
@@ -347,9 +347,9 @@ func TestOffers(t *testing.T) {
 func TestNoWires(t *testing.T) {
 	client, agent := ends(t)
 	client.direct.tcp = false
-	client.WantWire(client.e)
+	client.RecordWay(client.e).Want()
 	relayed := New(Config{})
-	relayed.WantWire(relayed.peer(relay.Session{1}))
+	relayed.RecordWay(relayed.peer(relay.Session{1})).Want()
 	if client.e.wiring.offer.Load() != nil {
 		t.Error("offered")
 	}
@@ -538,7 +538,18 @@ func FuzzRecords(f *testing.F) {
 	f.Add([]byte{0x7f, 0xc1, 1}, uint8(2))
 	f.Fuzz(func(t *testing.T, b []byte, piece uint8) {
 		var again []byte
-		err := eachRecord(&pieces{b, int(piece) + 1}, func(r []byte) {
+		from := &pieces{b, int(piece) + 1}
+		// Who asked for more than is missing of a record would wait for ever.
+		wakeAt := func(n int) {
+			read, useful := b[len(again):len(b)-len(from.left)], 1
+			if len(read) >= 2 {
+				useful = 2 + int(binary.BigEndian.Uint16(read)) - len(read)
+			}
+			if n != useful {
+				t.Fatalf("woken at %d bytes, where %d are of use", n, useful)
+			}
+		}
+		err := eachRecord(from, wakeAt, func(r []byte) {
 			if len(r) == 0 || len(r) > MaxRecord {
 				t.Fatalf("a record of %d bytes", len(r))
 			}
