@@ -108,7 +108,7 @@ bench-queue: setup build
 	$(GO) run ./internal/bench/cmd -coder $(BIN)/coder -measure queue
 
 bench-access: setup build
-	$(GO) run ./internal/bench/cmd -coder $(BIN)/coder -measure access
+	$(NODE) $(GO) run ./internal/bench/cmd -coder $(BIN)/coder -measure access
 
 bench-dashboard: setup build
 	$(NODE) $(GO) run ./internal/bench/cmd -coder $(BIN)/coder -measure dashboard

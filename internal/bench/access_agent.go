@@ -67,6 +67,10 @@ func agentAndTerminalRows(ctx context.Context, c Config, bin string) ([]row, err
 			return rows, err
 		}
 		more, err := s.echoRows(ctx, agentOf(w))
+		if rows = append(rows, more...); err != nil {
+			return rows, err
+		}
+		more, err = s.browserRows(ctx, c.Root)
 		return append(rows, more...), err
 	})
 }
@@ -108,6 +112,26 @@ func agentCost(ctx context.Context, s *server) ([]row, error) {
 		atMost("agent_download", float64(n)/1e6, 12, "MB"),
 		atMost("agent_idle_resident", float64(rss)/1e6, 30, "MB"),
 	}, err
+}
+
+// browserRows measures the way of a key through the web terminal and back in
+// Chromium, for which the terminal is, against a WebSocket there that sends back what
+// it gets.
+func (s *server) browserRows(ctx context.Context, root string) ([]row, error) {
+	echo, end, err := plain.Start(ctx, "floor", "")
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	out, err := inBrowser(ctx, root, "echo.mjs", "http://"+s.address, "/@admin/shell/terminal", echo)
+	if err != nil {
+		return nil, fmt.Errorf("type in the web terminal: %w", err)
+	}
+	var took struct{ Terminal, Plain float64 }
+	if err := json.Unmarshal(out, &took); err != nil {
+		return nil, fmt.Errorf("type in the web terminal: %w: %s", err, out)
+	}
+	return []row{atMost("browser_terminal_echo_over_websocket", took.Terminal/took.Plain, 2, "x")}, nil
 }
 
 // echoes is how many keys are typed.

@@ -47,13 +47,9 @@ func pageRows(ctx context.Context, root string, y *yard) (rows []row, failed err
 	if _, err := y.store.Pool().Exec(ctx, "ANALYZE"); err != nil { // as autovacuum would soon
 		return nil, err
 	}
-	cmd := exec.CommandContext(ctx, "node", "test/load.mjs", "http://"+y.address, "admin@example.com", password)
-	cmd.Dir = filepath.Join(root, "web")
-	var problems bytes.Buffer
-	cmd.Stderr = &problems
-	out, err := cmd.Output()
+	out, err := inBrowser(ctx, root, "load.mjs", "http://"+y.address)
 	if err != nil {
-		return nil, fmt.Errorf("visit the pages: %w\n%s", err, problems.Bytes())
+		return nil, fmt.Errorf("visit the pages: %w", err)
 	}
 	for line := range bytes.Lines(out) {
 		var page struct {
@@ -70,4 +66,18 @@ func pageRows(ctx context.Context, root string, y *yard) (rows []row, failed err
 		rows = append(rows, atMost("page_"+page.Name, page.Milliseconds, 1000, "ms"))
 	}
 	return rows, failed
+}
+
+// inBrowser runs a script that measures in Chromium, as the administrator of the
+// server at a URL, and gives what it prints.
+func inBrowser(ctx context.Context, root, script, url string, args ...string) ([]byte, error) {
+	cmd := exec.CommandContext(ctx, "node", append([]string{filepath.Join("test", script), url, "admin@example.com", password}, args...)...)
+	cmd.Dir = filepath.Join(root, "web")
+	var problems bytes.Buffer
+	cmd.Stderr = &problems
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w\n%s", script, err, problems.Bytes())
+	}
+	return out, nil
 }
