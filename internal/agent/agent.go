@@ -195,6 +195,7 @@ type Agent struct {
 	counters counters
 	online   atomic.Bool                              // the control connection is up
 	control  atomic.Pointer[agentrpc.DRPCAgentClient] // that connection, nil while there is none
+	now      chan struct{}                            // has the agent say at once that it lives
 
 	mu   sync.Mutex
 	life *life // what the manifest declares, nil before the first
@@ -231,7 +232,7 @@ func New(c Config) (*Agent, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &Agent{c: c, log: c.Log, identity: identity, reports: newReports()}
+	a := &Agent{c: c, log: c.Log, identity: identity, reports: newReports(), now: make(chan struct{}, 1)}
 	server := client.New(c.URL)
 	if server.HTTP = c.HTTP; c.Auth == AuthToken {
 		server.SessionToken = c.Token
@@ -240,6 +241,7 @@ func New(c Config) (*Agent, error) {
 	if a.c.Relay == nil {
 		a.c.Relay = func(ctx context.Context) (relay.Link, error) { return tunnel.AgentRelay(a.server())(ctx) }
 	}
+	a.c.Relay = a.wary(a.c.Relay)
 	if a.log == nil {
 		f := newLogFile(filepath.Join(c.LogDir, logFileName))
 		a.logFile = f

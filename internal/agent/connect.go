@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/coder/websocket"
@@ -19,6 +20,8 @@ import (
 	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/api/agentrpc"
 	"github.com/seed-2a7f8fe7/coder/client"
+	"github.com/seed-2a7f8fe7/coder/internal/tunnel"
+	"github.com/seed-2a7f8fe7/coder/internal/tunnel/relay"
 )
 
 // Waits before the server is dialed again.
@@ -82,6 +85,22 @@ func (a *Agent) connectForEver(ctx context.Context) {
 
 // errDisplaced says that another process took over.
 var errDisplaced = errors.New("another process with this agent's token took over")
+
+// wary has the agent say that it lives whenever the relay is dialed again: if another
+// process with its token took its link, it is told, and the two do not go on to take
+// the link from one another until the next ping.
+func (a *Agent) wary(dial tunnel.Relay) tunnel.Relay {
+	var dialed atomic.Bool
+	return func(ctx context.Context) (relay.Link, error) {
+		if dialed.Swap(true) {
+			select {
+			case a.now <- struct{}{}:
+			default:
+			}
+		}
+		return dial(ctx)
+	}
+}
 
 // standAside leaves clients to the process that took over, and waits.
 func (a *Agent) standAside(ctx context.Context, d time.Duration) {
@@ -207,6 +226,7 @@ func (a *Agent) ping(ctx context.Context, c agentrpc.DRPCAgentClient) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-t.C:
+		case <-a.now:
 		}
 		call, cancel := context.WithTimeout(ctx, callTimeout)
 		err := a.pingOnce(call, c)

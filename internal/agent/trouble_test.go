@@ -15,6 +15,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -89,17 +90,18 @@ func TestStoppedInMidSession(t *testing.T) {
 	<-ended
 }
 
-// Two processes with one token: the later one serves, the former is told and
-// stands aside, and both do not take turns.
+// Two processes with one token: the later one serves, the former is told, long before
+// its next ping, and stands aside, and both do not take turns.
 func TestTwoAgentsWithOneToken(t *testing.T) {
 	h := agenttest.New(t)
 	u, _ := h.Serve("")
 	a := h.Workspace("ws")
 	var first, second logged
-	process(t, u, a.Token, first.config, func(c *agent.Config) { c.Env = append(c.Env, "WHICH=first") })
+	rarely := func(c *agent.Config) { c.PingInterval = time.Hour }
+	process(t, u, a.Token, first.config, rarely, func(c *agent.Config) { c.Env = append(c.Env, "WHICH=first") })
 	reaches(t, h, a.ID, coder.WorkspaceAgentLifecycleReady)
 	c, _ := shell(t, h, a)
-	process(t, u, a.Token, second.config, func(c *agent.Config) { c.Env = append(c.Env, "WHICH=second") })
+	process(t, u, a.Token, second.config, rarely, func(c *agent.Config) { c.Env = append(c.Env, "WHICH=second") })
 	eventually(t, "the first is told", func() bool { return first.has("this one stands aside") })
 	c.Wait() //nolint:errcheck // the tunnels of the first have ended
 	again, _ := shell(t, h, a)
