@@ -3,7 +3,6 @@ package lane
 import (
 	"crypto/cipher"
 	"crypto/tls"
-	"errors"
 	"maps"
 	"slices"
 	"sync"
@@ -76,14 +75,10 @@ func New(c *quic.Conn, agent bool, way Way) (*Lane, error) {
 	if err != nil {
 		return nil, err
 	}
-	toAgent, err1 := newAEAD(secret[:size])
-	toClient, err2 := newAEAD(secret[size:])
-	l := &Lane{way: way, out: toAgent, in: toClient, streams: map[quic.StreamID]*Stream{}, due: map[*Stream]struct{}{}}
+	l := &Lane{way: way, streams: map[quic.StreamID]*Stream{}, due: map[*Stream]struct{}{}}
 	l.flow.init()
-	if agent {
-		l.out, l.in = toClient, toAgent
-	}
-	return l, errors.Join(err1, err2)
+	l.out, l.in, err = path.Directions(secret, newAEAD, agent)
+	return l, err
 }
 
 // Stream has the lane carry a stream, of which nothing has been read or written. A

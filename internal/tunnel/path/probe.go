@@ -191,13 +191,21 @@ func exportKeys(c *quic.Conn, agent bool) (*probeKeys, error) {
 
 func newKeys(secret []byte, agent bool) (*probeKeys, error) {
 	k := &probeKeys{id: probeID(secret)}
-	toAgent, err1 := NewGCM(secret[8:24])
-	toClient, err2 := NewGCM(secret[24:40])
-	k.out, k.in = toAgent, toClient
+	var err error
+	k.out, k.in, err = Directions(secret[8:40], NewGCM, agent)
+	return k, err
+}
+
+// Directions makes of a secret what an end seals with and what it opens with: the first
+// half is the key of what goes to the agent, the second that of what goes to the client.
+func Directions(secret []byte, newAEAD func(key []byte) (cipher.AEAD, error), agent bool) (out, in cipher.AEAD, err error) {
+	half := len(secret) / 2
+	toAgent, err1 := newAEAD(secret[:half])
+	toClient, err2 := newAEAD(secret[half:])
 	if agent {
-		k.out, k.in = toClient, toAgent
+		return toClient, toAgent, errors.Join(err1, err2)
 	}
-	return k, errors.Join(err1, err2)
+	return toAgent, toClient, errors.Join(err1, err2)
 }
 
 // NewGCM gives AES-GCM with a key of 16, 24 or 32 bytes.
