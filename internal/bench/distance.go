@@ -109,11 +109,7 @@ func (s *server) distantCopies(ctx context.Context, d *distance.Path) ([]row, er
 
 // distantStream fills a stream to the workspace and gives its bytes a second.
 func (s *server) distantStream(ctx context.Context, d *distance.Path, flags string) (float64, error) {
-	words := []string{s.bin}
-	if flags != "" {
-		words = append(words, flags)
-	}
-	words = d.Command(append(words, "speedtest", "shell", "--direction", "up", "--output", "json", "--time", distantStream.String())...)
+	words := s.distant(d, flags, "speedtest", "shell", "--direction", "up", "--output", "json", "--time", distantStream.String())
 	cmd := exec.CommandContext(ctx, words[0], words[1:]...)
 	cmd.Env = s.env
 	out, err := cmd.Output()
@@ -138,12 +134,8 @@ func (s *server) echoBesideCopy(ctx context.Context, d *distance.Path, flags str
 		return nil, err
 	}
 	defer end()
-	words := []string{s.bin}
-	if flags != "" {
-		words = append(words, flags)
-	}
 	var out *bufio.Reader
-	in, end2, err := s.among(ctx, d.Command(append(words, "ssh", "shell", "exec cat")...), &out)
+	in, end2, err := s.among(ctx, s.distant(d, flags, "ssh", "shell", "exec cat"), &out)
 	if err != nil {
 		return nil, err
 	}
@@ -165,6 +157,15 @@ func (s *server) echoBesideCopy(ctx context.Context, d *distance.Path, flags str
 		<-wait.C
 	}
 	return took, nil
+}
+
+// distant gives the words that run the binary with the flags of a way, far away.
+func (s *server) distant(d *distance.Path, flags string, args ...string) []string {
+	words := []string{s.bin}
+	if flags != "" {
+		words = append(words, flags)
+	}
+	return d.Command(append(words, args...)...)
 }
 
 // among starts a command with the environment of this server's clients, until end.

@@ -1,23 +1,19 @@
 package bench
 
 import (
-	"bufio"
 	"context"
 	"crypto/ed25519"
 	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
-	"errors"
 	"fmt"
 	"io"
 	"math/big"
 	"net"
-	"os"
-	"os/exec"
-	"strings"
 	"time"
 
 	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/internal/bench/plain"
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel"
 )
 
@@ -77,28 +73,6 @@ func fill(c net.Conn) {
 			return
 		}
 	}
-}
-
-// floorProcess starts this program again as what others are measured against, and
-// gives where it listens.
-func floorProcess(ctx context.Context, what string) (address string, end func(), err error) {
-	cmd := exec.CommandContext(ctx, os.Args[0], "-measure", what)
-	cmd.Stderr = os.Stderr
-	_, err1 := cmd.StdinPipe()
-	out, err2 := cmd.StdoutPipe()
-	if err := errors.Join(err1, err2); err != nil {
-		return "", nil, err
-	}
-	if err := cmd.Start(); err != nil {
-		return "", nil, err
-	}
-	kill := func() { cmd.Process.Kill(); cmd.Wait() } //nolint:errcheck // it is killed
-	at, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil {
-		kill()
-		return "", nil, fmt.Errorf("the floor: %w", err)
-	}
-	return strings.TrimSpace(at), kill, nil
 }
 
 // floorSpeed gives the bytes per second of one TLS stream.
@@ -162,7 +136,7 @@ func (s *server) dialWay(ctx context.Context, w coder.Workspace, way string) (*t
 // streamRows measures one stream between two processes, direct and relayed, over
 // one of kernel TCP with TLS 1.3.
 func (s *server) streamRows(ctx context.Context, w coder.Workspace) ([]row, error) {
-	floor, end, err := floorProcess(ctx, "floor-tls")
+	floor, end, err := plain.Start(ctx, "floor-tls", "")
 	if err != nil {
 		return nil, err
 	}
