@@ -28,12 +28,12 @@ const type = (keys) =>
     const key = new TextEncoder().encode('{"data":"x"}');
     const began = performance.now();
     let left = keys;
-    socket.onecho = () => {
-      if (--left > 0) socket.send(key);
-      else resolve((performance.now() - began) / keys);
+    const heard = () => {
+      if (--left > 0) return socket.send(key);
+      socket.removeEventListener('message', heard);
+      resolve((performance.now() - began) / keys);
     };
-    if (!socket.heard) socket.addEventListener('message', () => socket.onecho());
-    socket.heard = true;
+    socket.addEventListener('message', heard);
     socket.send(key);
   });
 

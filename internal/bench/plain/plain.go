@@ -25,7 +25,7 @@ import (
 // Echo serves WebSockets that send back what they get, and says where,
 // until its input ends.
 func Echo(in io.Reader, out io.Writer) error {
-	plain := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		conn, err := websocket.Accept(w, r, nil)
 		if err != nil {
 			return
@@ -37,9 +37,14 @@ func Echo(in io.Reader, out io.Writer) error {
 				return
 			}
 		}
-	}))
-	defer plain.Close()
-	fmt.Fprintln(out, plain.URL)
+	}), in, out)
+}
+
+// serve serves and says where, until its input ends.
+func serve(h http.Handler, in io.Reader, out io.Writer) error {
+	srv := httptest.NewServer(h)
+	defer srv.Close()
+	fmt.Fprintln(out, srv.URL)
 	_, err := io.Copy(io.Discard, in)
 	return err
 }
@@ -60,11 +65,7 @@ func Proxy(in io.Reader, out io.Writer) error {
 	proxy := httputil.NewSingleHostReverseProxy(to)
 	// With its own transport it would dial for most requests, and be no floor.
 	proxy.Transport = &http.Transport{MaxIdleConnsPerHost: 256}
-	plain := httptest.NewServer(proxy)
-	defer plain.Close()
-	fmt.Fprintln(out, plain.URL)
-	_, err = io.Copy(io.Discard, lines)
-	return err
+	return serve(proxy, lines, out)
 }
 
 // Start starts what others are measured against, by the name that the command knows
@@ -109,7 +110,7 @@ func Dial(ctx context.Context, name string) (conn *websocket.Conn, end func(), e
 // forwardTo serves WebSockets that are passed on to others, which dial opens.
 func forwardTo(dial func(context.Context) (send func([]byte) error, receive func() ([]byte, error), end func(), err error)) func(io.Reader, io.Writer) error {
 	return func(in io.Reader, out io.Writer) error {
-		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		return serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			near, err := websocket.Accept(w, r, nil)
 			if err != nil {
 				return
@@ -135,11 +136,7 @@ func forwardTo(dial func(context.Context) (send func([]byte) error, receive func
 					return
 				}
 			}
-		}))
-		defer srv.Close()
-		fmt.Fprintln(out, srv.URL)
-		_, err := io.Copy(io.Discard, in)
-		return err
+		}), in, out)
 	}
 }
 
