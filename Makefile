@@ -1,60 +1,147 @@
-# What a person types here. Everything else is in Go, or in tools/.
-#   make run     a server to try, with a template and a workspace
-#   make test    everything a change must pass; sets up what it needs
-#   make test-kube  that of it which needs a real Kubernetes API server: the operator, the charts
-#   make test-cluster  the charts, the operator and the template `kubernetes` in a
-#                whole cluster of one node; needs Linux and root, see tools/kube/cluster
-#   make test-docker  the template `docker`, and a dev container, with a Docker daemon of their own
-#   make test-image   the images of deploy/docker, built and looked at; the same needs
-#   make bench   the measured rows, as ratios; bench-queue, bench-access, bench-dashboard and bench-operator have more
-#   make build   bin/coder, and the agent for machines like this one
-#   make agents  the agents for all other machines
-#   make operator  bin/coder-operator, for Kubernetes
+# Commands of this repository. Scripts that they use are in tools/.
+#   make run              start a server with a template and a workspace, to try the product
+#   make build            build bin/coder and the agent for this platform
+#   make test             run every check that a change must pass; installs what is missing
+#   make test-kube        run the part of it that needs a Kubernetes API server
+#   make test-cluster     run the charts, the operator, the template `kubernetes` and the commands
+#                         of docs/kubernetes in a cluster of two nodes, and an upgrade from
+#                         PREVIOUS, a checkout; needs Linux and root, see tools/kube/cluster
+#   make test-docker      run the template `docker` and a dev container with a Docker daemon
+#   make test-image       build the images of deploy/docker and check them; needs the same
+#   make test-terraform   run builds with every supported version of Terraform and OpenTofu;
+#                         the first run builds those versions, which takes an hour
+#   make test-upgrade     replace two servers ten times by PREVIOUS, the program of another version,
+#                         and back, under load
+#   make bench            print the measured ratios; also bench-queue, bench-access,
+#                         bench-dashboard, bench-speed, bench-retention and bench-operator
+#   make bench-scale      measure the load of many users; SCALE='-duration 30m' for the
+#                         published duration, docs/scale-test.md for the others
+#   make soak             kill processes under load for five minutes, and check that nothing is
+#                         lost and nothing grows; SOAK='-duration 2h' for longer
+#   make version          print the version that a build of this commit has
+#   make agents           build the agents for all platforms
+#   make clis             build the CLI for all platforms
+#   make downloads        compress both into bin/downloads, which a server serves
+#   make release          build archives, deb and rpm packages, checksums and the SBOM into dist
+#   make image            build the server's image with Docker, named $(IMAGE)
+#   make operator         build bin/coder-operator for Kubernetes
+#   make operator-image   build its image with Docker, named OPERATOR_IMAGE
 
 SHELL := /bin/bash
 GO    ?= go
+# One environment for every build and check, so that packages compile once, whatever
+# the directory of the checkout. The race detector and vale require cgo.
+export CGO_ENABLED := 0
+export GOFLAGS     := $(strip $(filter-out -trimpath,$(shell $(GO) env GOFLAGS)) -trimpath)
+RACE  := CGO_ENABLED=1
 BIN   := $(CURDIR)/bin
 TOOLS := $(CURDIR)/.cache/tools
-# Node.js: the machine's, or the newer one that tools/setup fetched.
+# Node.js that tools/setup installed comes first in PATH.
 NODE  := PATH=$(CURDIR)/.cache/node/node_modules/.bin:$$PATH
+# Terraform of the default version, which tools/setup installed.
+TERRAFORM := PATH=$(CURDIR)/.cache/terraform:$$PATH
 
-# The toolchain stamps the version, from the tag or the commit, where git answers.
-STAMP := $(shell git status >/dev/null 2>&1 && echo true || echo false)
+# The version is the tag, or else the API level of codersdk/version.go and the
+# commit. A build without the repository, such as that of an image, passes VERSION=.
+STAMP   := $(shell git status >/dev/null 2>&1 && echo true || echo false)
+LEVEL   := $(shell sed -n 's/^const Development = "\(.*\)"/\1/p' codersdk/version.go)
+TAG     := $(shell git describe --tags --exact-match --match 'v2.*' 2>/dev/null)
+COMMIT  := $(shell git rev-parse --short=12 HEAD 2>/dev/null)
+DIRTY   := $(if $(shell git status --porcelain 2>/dev/null),dirty)
+VERSION ?= $(if $(TAG),$(TAG)$(DIRTY:%=+%),$(LEVEL)$(COMMIT:%=+%$(DIRTY:%=.%)))
+HISTORY := $(wildcard $(shell git rev-parse --git-path logs/HEAD 2>/dev/null))
+LDFLAGS := -s -w -X github.com/seed-2a7f8fe7/coder/codersdk.release=$(VERSION)
+ifneq ($(VERSION),)
+ifeq ($(shell echo '$(VERSION)' | grep -E '^v2\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$$'),)
+$(error VERSION=$(VERSION) is not a semantic version such as v2.37.1: clients compare it and would refuse the server)
+endif
+endif
 
-.PHONY: build agents operator run test test-kube test-cluster test-docker test-image lint generate check-generated unit e2e bench bench-queue bench-access bench-dashboard bench-operator setup clean
+.PHONY: build version agents clis downloads release image operator operator-image run test test-kube test-cluster test-docker test-terraform test-image test-upgrade lint prose generate chart check-generated unit web-test e2e bench bench-queue bench-access bench-dashboard bench-speed bench-retention bench-operator bench-scale soak setup clean
 
-GOSOURCE := $(shell find . -name '*.go' -not -name '*_test.go' -not -path './.cache/*' -not -path './web/node_modules/*') go.mod go.sum
+GOSOURCE := $(shell find . -name '*.go' -not -name '*_test.go' -not -path './.cache/*' -not -path './web/node_modules/*' -not -path './web/icons/node_modules/*') go.mod go.sum $(HISTORY)
 
 build: $(BIN)/coder $(BIN)/coder-agent-$(shell $(GO) env GOOS)-$(shell $(GO) env GOARCH)
 
-$(BIN)/coder: $(GOSOURCE) $(shell find internal examples -type f -not -name '*.go' 2>/dev/null) web/dist/index.html
-	@mkdir -p $(BIN)
-	CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=$(STAMP) -ldflags '-s -w' -o $@ ./cmd/coder
+EMBEDDED := $(shell find internal examples -type f -not -name '*.go' 2>/dev/null) web/dist/index.html
 
-# The server serves the agents that lie beside it. Go keeps what it compiled for
-# each platform, so that all of them anew take seconds.
-agents: $(addprefix $(BIN)/coder-agent-,linux-amd64 linux-arm64 linux-armv7 darwin-amd64 darwin-arm64 windows-amd64.exe windows-arm64.exe)
-
-$(BIN)/coder-agent-%: $(GOSOURCE)
+$(BIN)/coder: $(GOSOURCE) $(EMBEDDED)
 	@mkdir -p $(BIN)
-	CGO_ENABLED=0 GOOS=$(word 1,$(subst -, ,$*)) GOARCH=$(subst armv7,arm,$(basename $(word 2,$(subst -, ,$*)))) GOARM=7 \
-		$(GO) build -trimpath -buildvcs=$(STAMP) -ldflags '-s -w' -o $@ ./cmd/coder-agent
+	$(GO) build -buildvcs=$(STAMP) -ldflags '$(LDFLAGS)' -o $@ ./cmd/coder
+
+version:
+	@echo $(or $(VERSION),$(LEVEL))
+
+# The server serves agents from its own directory.
+PLATFORMS := linux-amd64 linux-arm64 linux-armv7 darwin-amd64 darwin-arm64 windows-amd64.exe windows-arm64.exe
+
+agents: $(addprefix $(BIN)/coder-agent-,$(PLATFORMS))
+
+clis: $(addprefix $(BIN)/coder-,$(PLATFORMS))
+
+# $(1) is a platform of the list, $(2) a command.
+cross = GOOS=$(word 1,$(subst -, ,$(1))) GOARCH=$(subst armv7,arm,$(basename $(word 2,$(subst -, ,$(1))))) GOARM=7 \
+	$(GO) build -buildvcs=$(STAMP) -ldflags '$(LDFLAGS)' -o $@ ./cmd/$(2)
+
+$(addprefix $(BIN)/coder-agent-,$(PLATFORMS)): $(BIN)/coder-agent-%: $(GOSOURCE)
+	@mkdir -p $(BIN)
+	$(call cross,$*,coder-agent)
+
+$(addprefix $(BIN)/coder-,$(PLATFORMS)): $(BIN)/coder-%: $(GOSOURCE) $(EMBEDDED)
+	@mkdir -p $(BIN)
+	$(call cross,$*,coder)
+
+# Packages and images contain these compressed files. A server serves them from its
+# own directory or from ../share/coder/bin.
+downloads: agents clis
+	$(GO) run ./internal/download/pack $(BIN)/downloads $(addprefix $(BIN)/coder-,$(PLATFORMS)) $(addprefix $(BIN)/coder-agent-,$(PLATFORMS))
+
+release: downloads
+	cd tools/release && $(GO) vet . && $(GO) test .
+	@mkdir -p .cache
+	cd tools && $(GO) run ./sbom -type application -npm ../web/package-lock.json,../web/icons/package-lock.json $(addprefix $(BIN)/coder-,$(PLATFORMS)) $(addprefix $(BIN)/coder-agent-,$(PLATFORMS)) >$(CURDIR)/.cache/release.cdx.json
+	cd tools/release && $(GO) run . -bin $(BIN) -out $(CURDIR)/dist -source $(CURDIR) -sbom $(CURDIR)/.cache/release.cdx.json
+	@ls -lh dist
+
+# Load it into a cluster with `kind load docker-image $(IMAGE)`, `minikube image load`,
+# `docker save $(IMAGE) | ctr -n k8s.io images import -`, or push it to a registry.
+IMAGE ?= coder:latest
+
+image:
+	docker build --build-arg VERSION=$$($(MAKE) -s version) -f deploy/docker/Dockerfile --target coder -t $(IMAGE) .
 
 operator: $(BIN)/coder-operator
 
+OPERATOR_IMAGE ?= coder-operator:latest
+
+operator-image:
+	docker build --build-arg VERSION=$$($(MAKE) -s version) -f deploy/docker/Dockerfile --target operator -t $(OPERATOR_IMAGE) .
+
+# Most of the operator is generated code of Kubernetes' libraries that waits for the
+# network: without traces of gRPC, inlining and wide alignment it is a fourth smaller.
+# bench-operator has a row with its size. deploy/docker/Dockerfile has the same flags.
 $(BIN)/coder-operator: $(GOSOURCE)
 	@mkdir -p $(BIN)
-	CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=$(STAMP) -ldflags '-s -w' -o $@ ./cmd/coder-operator
+	$(GO) build -tags grpcnotrace -gcflags=all=-l -buildvcs=$(STAMP) -ldflags '$(LDFLAGS) -funcalign=16' -o $@ ./cmd/coder-operator
 
-# The dashboard: TypeScript to web/dist, which the binary embeds.
+# The dashboard is built to web/dist, which the binary embeds.
 WEB := $(shell find web/src web/public -type f 2>/dev/null) web/index.html web/vite.config.ts web/tsconfig.json
 
-web/dist/index.html: $(WEB) web/node_modules/.installed
+web/dist/index.html: $(WEB) web/node_modules/.installed web/icons/dist/index.json.gz
 	cd web && $(NODE) npm run --silent build
 
 web/node_modules/.installed: web/package-lock.json
 	@tools/setup
 	cd web && $(NODE) npm ci --no-audit --no-fund --loglevel error
+	@touch $@
+
+# Icons and emoji come from npm packages; the binary embeds their archive.
+web/icons/dist/index.json.gz: web/icons/build.mjs web/icons/sources.json web/icons/licenses.json web/icons/NOTICE.txt web/icons/TEXTS.txt $(wildcard web/icons/own/*) web/icons/node_modules/.installed
+	cd web/icons && $(NODE) npm run --silent build
+
+web/icons/node_modules/.installed: web/icons/package-lock.json
+	@tools/setup
+	cd web/icons && $(NODE) npm ci --no-audit --no-fund --loglevel error
 	@touch $@
 
 setup:
@@ -63,43 +150,76 @@ setup:
 run: setup build
 	@tools/run $(BIN)/coder
 
-test: setup lint check-generated unit test-kube e2e
+# Generated code and the dashboard come first, because the checks read them. The
+# checks run one after the other: the race detector beside the servers of e2e
+# exhausts the memory of a small machine.
+test: setup
+	$(MAKE) check-generated web/dist/index.html
+	$(MAKE) lint unit test-kube e2e web-test
 
-lint: $(TOOLS)/staticcheck $(TOOLS)/promcheck web/node_modules/.installed
+# The catalog of metrics, and the unit tests of the alerts.
+PROMETHEUS := tools/promcheck/testdata
+
+lint: $(TOOLS)/staticcheck $(TOOLS)/promcheck prose
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo 'gofmt wants to change:'; gofmt -l $$(git ls-files '*.go'); exit 1; }
 	$(GO) vet ./...
-	for os in windows darwin; do GOOS=$$os $(GO) build ./internal/cli/inside || exit; done
+	for os in windows darwin; do GOOS=$$os $(GO) build ./internal/cli/agentcmd || exit; done
+	GOOS=linux GOARCH=arm $(GO) build ./internal/cli # an int has 32 bits there
 	$(TOOLS)/staticcheck ./...
-	$(TOOLS)/promcheck deploy/charts/coder/monitoring/*
+	$(TOOLS)/promcheck -metrics $(PROMETHEUS)/metrics.txt deploy/charts/coder/monitoring/rules.yaml $(PROMETHEUS)/rules_test.yaml deploy/charts/coder/monitoring/dashboards/*.json
 	cd web && $(NODE) npm run --silent check
 
-unit: web/dist/index.html
+# The language of pages, comments, help and UI strings. PROSE=-warn prints long
+# sentences too; PROSE='comments internal/queue' checks one directory.
+prose: $(TOOLS)/vale $(TOOLS)/prose web/node_modules/.installed
+	cd web && $(NODE) node strings.mjs ../.cache/strings
+	$(TOOLS)/prose -vale $(TOOLS)/vale -strings .cache/strings $(PROSE)
+
+web-test: web/node_modules/.installed
 	cd web && $(NODE) npm test --silent
-	$(GO) test -race -timeout 20m $$($(GO) list ./... | grep -v -e /e2e -e operator)
 
+# The slowest packages start first, so that none of them runs alone at the end.
+# `make lint` runs vet, so `go test` does not.
+LONGEST := httpapi terraform httpapi/mirrorapi provisionapi appproxy agent cli servertest queue workspace
+
+unit: web/dist/index.html
+	cd tools && $(GO) test -vet=off ./...
+	cd tools/promcheck && $(GO) test -vet=off .
+	$(TERRAFORM) $(RACE) $(GO) test -race -vet=off -timeout 20m $(LONGEST:%=./internal/%) $$($(GO) list ./... | grep -v -e /e2e -e clienttest -e operator)
+
+# Browsers, sessions and builds wait more than they compute, so four tests run at a time.
 e2e: build
-	CODER_E2E_BINARY=$(BIN)/coder $(GO) test -timeout 30m -count 1 ./e2e
+	$(TERRAFORM) CODER_E2E_BINARY=$(BIN)/coder $(GO) test -vet=off -timeout 30m -count 1 -parallel 4 ./e2e
+	$(TERRAFORM) CODER_E2E_BINARY=$(BIN)/coder $(GO) test -vet=off -timeout 10m -count 1 -parallel 6 ./internal/clienttest
 
-# The first time, this builds a kube-apiserver, which takes minutes; see tools/kube.
-# Its tests wait more than they compute, so more of them run at a time than there
-# are processors. Kubernetes' library for API servers reads, in a goroutine that it
-# starts, what it goes on to write (SecureServingInfo.Serve of k8s.io/apiserver
-# v0.36.3), so what is built on it runs without the race detector.
+test-upgrade: setup build
+	@test -x '$(PREVIOUS)' || { echo 'set PREVIOUS to the coder program of the other version'; exit 1; }
+	$(TERRAFORM) CODER_E2E_BINARY=$(BIN)/coder CODER_E2E_PREVIOUS=$(abspath $(PREVIOUS)) \
+		$(GO) test -vet=off -count 1 -v -run TestRollingUpgrade ./e2e
+
+# The first run builds a kube-apiserver, which takes minutes; see tools/kube. These
+# tests wait more than they compute, so four run at a time. Tests of the aggregated
+# API run without the race detector, because k8s.io/apiserver v0.36.3 has a data race
+# in SecureServingInfo.Serve.
 test-kube:
 	assets=$$(tools/kube/setup) && export KUBEBUILDER_ASSETS=$$assets && \
-		$(GO) test -race -parallel 4 -timeout 15m -count 1 $$($(GO) list ./internal/operator/... | grep -v /aggregated) && \
-		$(GO) test -parallel 4 -timeout 15m -count 1 ./internal/operator/aggregated ./cmd/coder-operator
+		$(RACE) $(GO) test -race -vet=off -parallel 4 -timeout 15m -count 1 $$($(GO) list ./internal/operator/... | grep -v /aggregated) && \
+		$(GO) test -vet=off -parallel 4 -timeout 15m -count 1 ./internal/operator/aggregated ./cmd/coder-operator
 
-# The first time, this builds the rest of Kubernetes too.
+# The first run builds the other programs of Kubernetes too.
 test-cluster: setup build operator
-	tools/kube/cluster
+	PREVIOUS='$(if $(PREVIOUS),$(abspath $(PREVIOUS)))' tools/kube/cluster
 
-# Where the machine cannot run Docker, it says so and is passed.
+# On a machine that cannot run Docker, the script prints the reason and the check passes.
 test-docker: setup build
 	tools/docker/test || [ $$? -eq 77 ]
 
+test-terraform: setup build
+	CODER_E2E_BINARY=$(BIN)/coder tools/terraform/matrix
+
+# As in test-docker, 77 means that this machine cannot run it.
 test-image: setup
-	tools/docker/image
+	tools/docker/image || [ $$? -eq 77 ]
 
 bench: setup build
 	$(GO) run ./internal/bench/cmd -coder $(BIN)/coder
@@ -113,11 +233,29 @@ bench-access: setup build
 bench-dashboard: setup build
 	$(NODE) $(GO) run ./internal/bench/cmd -coder $(BIN)/coder -measure dashboard
 
+# How long a user waits.
+bench-speed: setup build
+	$(TERRAFORM) $(GO) run ./internal/bench/cmd -coder $(BIN)/coder -measure speed
+
+# Deletions of old rows beside other queries. ROWS is the size of each table.
+bench-retention: ROWS ?= 10000000
+bench-retention: setup
+	$(GO) test -run '^$$' -bench PurgeLogs -benchtime 1x -timeout 60m ./internal/queue -purge-rows $(ROWS)
+	$(GO) test -run '^$$' -bench Retention -benchtime 1x -timeout 120m ./internal/postgres -retention-rows $(ROWS)
+
+# It takes about 15 minutes with the default of one minute for each level.
+bench-scale: setup build $(TOOLS)/promcheck
+	@mkdir -p .cache/scale
+	$(TERRAFORM) $(GO) run ./internal/bench/cmd -coder $(BIN)/coder -measure scale -promcheck $(TOOLS)/promcheck -costs .cache/scale/costs.json $(SCALE)
+
+soak: setup build
+	$(TERRAFORM) $(GO) run ./internal/bench/cmd -coder $(BIN)/coder -measure soak $(SOAK)
+
 bench-operator: operator
 	set -o pipefail; assets=$$(tools/kube/setup) && KUBEBUILDER_ASSETS=$$assets $(GO) test -v -timeout 15m -count 1 -run TestMeasure ./internal/operator -measure $(BIN)/coder-operator | grep -E ' (ok|short)$$|^settled|FAIL'
 
-# Generated code is committed; this makes it anew.
-generate: web/node_modules/.installed $(TOOLS)/sqlc $(TOOLS)/protoc-gen-go $(TOOLS)/protoc-gen-go-drpc $(TOOLS)/controller-gen $(TOOLS)/openapi-gen
+# Generated code is committed. This target writes it again.
+generate: web/node_modules/.installed web/icons/node_modules/.installed $(TOOLS)/notice $(TOOLS)/sqlc $(TOOLS)/protoc-gen-go $(TOOLS)/protoc-gen-go-drpc $(TOOLS)/controller-gen $(TOOLS)/openapi-gen
 	cd internal/postgres && $(TOOLS)/sqlc generate
 	PATH=$(TOOLS):$$PATH protoc -I. --go_out=. --go_opt=paths=source_relative --go-drpc_out=. --go-drpc_opt=paths=source_relative api/*/*.proto
 	$(TOOLS)/controller-gen object crd:maxDescLen=200 paths=./api/v1alpha1 output:crd:dir=deploy/crd
@@ -126,10 +264,28 @@ generate: web/node_modules/.installed $(TOOLS)/sqlc $(TOOLS)/protoc-gen-go $(TOO
 		--output-file zz_generated.openapi.go --output-model-name-file zz_generated.model_name.go --report-filename /dev/null \
 		$(addprefix --readonly-pkg k8s.io/apimachinery/pkg/,apis/meta/v1 runtime version) \
 		k8s.io/apimachinery/pkg/apis/meta/v1 k8s.io/apimachinery/pkg/runtime k8s.io/apimachinery/pkg/version ./api/aggregation/v1alpha1
+	$(MAKE) --no-print-directory chart
 	cd web && $(NODE) npm run --silent generate
+	$(TOOLS)/notice -npm web,web/icons ./cmd/coder ./cmd/coder-agent ./cmd/coder-operator >NOTICE.new && mv NOTICE.new NOTICE
+
+# Helm reads files of a chart only, so the operator's chart has copies of the manifests.
+CHART := deploy/charts/coder-operator
+
+chart:
+	cd deploy/operator && cp rbac.yaml deployment.yaml roles.yaml monitoring/servicemonitor.yaml ../../$(CHART)/
+	for d in aggregation mcp; do cp deploy/operator/$$d/*.yaml $(CHART)/$$d/ && rm $(CHART)/$$d/kustomization.yaml || exit; done
+	cp deploy/crd/coder.com_*.yaml $(CHART)/crds/
 
 check-generated: generate
-	@git diff --exit-code --stat -- internal/postgres/sqlc 'api/*.pb.go' api/v1alpha1 api/aggregation deploy/crd web/src/api/schema.gen.ts || { echo 'generated code is not up to date: run make generate and commit'; exit 1; }
+	@git diff --exit-code --stat -- internal/postgres/sqlc 'api/*.pb.go' api/v1alpha1 api/aggregation deploy/crd deploy/charts/coder-operator web/src/api/schema.gen.ts NOTICE || { echo 'generated code is not up to date: run make generate and commit'; exit 1; }
+
+$(TOOLS)/vale: tools/vale/go.mod tools/vale/go.sum
+	@mkdir -p $(TOOLS)
+	cd tools/vale && CGO_ENABLED=1 $(GO) build -o $@ github.com/vale-cli/vale/v3/cmd/vale
+
+$(TOOLS)/prose $(TOOLS)/notice: $(TOOLS)/%: $(wildcard tools/prose/*.go tools/notice/*.go) tools/go.mod
+	@mkdir -p $(TOOLS)
+	cd tools && $(GO) build -o $@ ./$*
 
 $(TOOLS)/promcheck: $(wildcard tools/promcheck/*)
 	@mkdir -p $(TOOLS)
@@ -140,4 +296,4 @@ $(TOOLS)/%: tools/go.mod tools/go.sum
 	cd tools && $(GO) build -o $@ $$($(GO) list -f '{{.ImportPath}}' tool | grep '/$*$$')
 
 clean:
-	rm -rf bin .cache web/dist/* web/node_modules
+	rm -rf bin dist .cache web/dist/* web/node_modules web/icons/dist/* web/icons/node_modules

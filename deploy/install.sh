@@ -1,21 +1,22 @@
 #!/bin/sh
-# Installs coder on this machine: the program, and where systemd runs, units for
-# a server and a provisioner, which it does not start.
+# Installs coder from a source tree: the program, the programs for other platforms
+# in the same directory, and on machines with systemd, units for a server and a
+# provisioner, which are not started. (GET /install.sh of a server is another script.)
 #
 #   ./install.sh [--binary FILE] [--prefix DIR] [--without-systemd] [--dry-run]
 #
-# FILE is the program, which `make build` leaves in bin/coder; without it, the
-# one beside this script, or that of the source tree around it, is taken. As
-# another user than root, give a --prefix that is yours; no units are made then.
+# FILE is the program, which `make build` writes to bin/coder. The default is the
+# program in the directory of this script, or in bin of the source tree. A user other
+# than root must set --prefix to a writable directory; no units are installed then.
 set -eu
 
 binary= prefix=/usr systemd=auto dry=
-usage() { sed -n '2,10s/^# \{0,1\}//p' "$0"; }
+usage() { sed -n '2,11s/^# \{0,1\}//p' "$0"; }
 fail() { echo "install.sh: $*" >&2; exit 1; }
 while [ $# -gt 0 ]; do
   case $1 in
-    --binary) [ $# -gt 1 ] || fail "--binary needs a file"; binary=$2; shift ;;
-    --prefix) [ $# -gt 1 ] || fail "--prefix needs a directory"; prefix=$2; shift ;;
+    --binary) [ $# -gt 1 ] || fail "--binary requires a file"; binary=$2; shift ;;
+    --prefix) [ $# -gt 1 ] || fail "--prefix requires a directory"; prefix=$2; shift ;;
     --without-systemd) systemd=no ;;
     --dry-run) dry=echo ;;
     -h|--help) usage; exit 0 ;;
@@ -30,22 +31,32 @@ if [ -z "$binary" ]; then
     if [ -f "$f" ] && [ -x "$f" ]; then binary=$f; break; fi
   done
 fi
-[ -n "$binary" ] || fail "no program to install: run 'make build', or name it with --binary"
-[ -f "$binary" ] || fail "there is no file $binary"
+[ -n "$binary" ] || fail "no program to install; run 'make build', or set --binary"
+[ -f "$binary" ] || fail "$binary does not exist"
 version=$("$binary" version 2>/dev/null) || version=
 case $version in
-  coder\ *) version=${version%%,*} ;;
-  *) fail "$binary is not coder, or does not run on this machine ($(uname -s) $(uname -m))" ;;
+  [Cc]oder\ *) version=${version%%,*} ;;
+  *) fail "$binary is not the coder program, or does not run on this machine ($(uname -s) $(uname -m))" ;;
 esac
 
 run() { if [ -n "$dry" ]; then echo "$*"; else "$@"; fi; }
 
 run mkdir -p "$prefix/bin"
-# Over a running program, by a name of its own first: nobody sees half of it.
+# Rename over a running program, so that it is replaced at once.
 run cp "$binary" "$prefix/bin/.coder.new"
 run chmod 755 "$prefix/bin/.coder.new"
 run mv "$prefix/bin/.coder.new" "$prefix/bin/coder"
 if [ -z "$dry" ]; then echo "Installed $version as $prefix/bin/coder"; fi
+# Programs that the server offers for download; compressed by `make downloads`.
+beside=$(dirname -- "$binary") others=
+for f in "$beside"/downloads/coder-*.gz "$beside"/coder-linux-* "$beside"/coder-darwin-* "$beside"/coder-windows-* "$beside"/coder-agent-*; do
+  [ -f "$f" ] || continue
+  if [ "${f%.gz}" = "$f" ] && [ -f "$beside/downloads/$(basename -- "$f").gz" ]; then continue; fi
+  [ -n "$others" ] || run mkdir -p "$prefix/share/coder/bin"
+  others=yes
+  run cp "$f" "$prefix/share/coder/bin/"
+done
+if [ -z "$dry" ] && [ -n "$others" ]; then echo "Installed programs for other platforms in $prefix/share/coder/bin"; fi
 
 if [ "$systemd" = no ] || [ "$prefix" != /usr ] || [ "$(id -u)" -ne 0 ] || [ ! -d /run/systemd/system ]; then
   exit 0

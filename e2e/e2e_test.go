@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -18,6 +17,9 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/seed-2a7f8fe7/coder/internal/testport"
+	"github.com/seed-2a7f8fe7/coder/internal/testwait"
 )
 
 // Password of the first user in scripts.
@@ -42,6 +44,7 @@ var binary = sync.OnceValues(func() (string, error) {
 })
 
 func TestScripts(t *testing.T) {
+	t.Parallel()
 	bin, err := binary()
 	if err != nil {
 		t.Fatal(err)
@@ -113,14 +116,14 @@ func (p *processes) killAll() {
 	for _, r := range p.running {
 		select {
 		case <-r.done:
-		case <-time.After(20 * time.Second):
+		case <-time.After(testwait.Limit):
 			syscall.Kill(-r.cmd.Process.Pid, syscall.SIGKILL) //nolint:errcheck // it may be gone
 			<-r.done
 		}
 	}
 }
 
-// said gives the last that each process wrote.
+// said returns the last that each process wrote.
 func (p *processes) said(ts *testscript.TestScript) string {
 	var all strings.Builder
 	for name := range p.running {
@@ -170,16 +173,13 @@ func cmdServer(ts *testscript.TestScript, neg bool, args []string) {
 	p := of(ts)
 	address := ts.Getenv("CODER_HTTP_ADDRESS")
 	if address == "" {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		ts.Check(err)
-		address = l.Addr().String()
-		l.Close()
+		address = testport.FreeAddress(ts)
 		ts.Setenv("CODER_HTTP_ADDRESS", address)
 		ts.Setenv("CODER_URL", "http://"+address)
 	}
 	p.launch(ts, "server", append([]string{"server"}, args...))
 	r := p.running["server"]
-	deadline := time.Now().Add(time.Minute)
+	deadline := time.Now().Add(testwait.Limit)
 	for {
 		select {
 		case <-r.done:
@@ -196,9 +196,9 @@ func cmdServer(ts *testscript.TestScript, neg bool, args []string) {
 		}
 		if time.Now().After(deadline) {
 			b, _ := os.ReadFile(ts.MkAbs("server.log"))
-			ts.Fatalf("the server is not healthy after a minute\n%s", b)
+			ts.Fatalf("the server is not healthy after %s\n%s", testwait.Limit, b)
 		}
-		pause(20 * time.Millisecond)
+		testwait.Pause(20 * time.Millisecond)
 	}
 }
 
@@ -231,7 +231,7 @@ func cmdSignal(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(syscall.Kill(pid, sig))
 	select {
 	case <-r.done:
-	case <-time.After(60 * time.Second):
+	case <-time.After(testwait.Limit):
 		ts.Fatalf("%s does not end", args[0])
 	}
 	delete(of(ts).running, args[0])
@@ -250,13 +250,15 @@ func cmdLogin(ts *testscript.TestScript, neg bool, args []string) {
 		"--first-user-email", "admin@example.com", "--first-user-password", password))
 }
 
-// eventually SECONDS command...: repeats until the command succeeds (with !, fails).
+// eventually SECONDS command...: repeats until the command succeeds (with !, fails),
+// for testwait.Limit at least: the limit ends a script that hangs and measures nothing.
 func cmdEventually(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) < 2 {
 		ts.Fatalf("usage: eventually SECONDS command...")
 	}
 	limit, err := time.ParseDuration(args[0] + "s")
 	ts.Check(err)
+	limit = max(limit, testwait.Limit)
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
 	var out []byte
@@ -274,7 +276,7 @@ func cmdEventually(ts *testscript.TestScript, neg bool, args []string) {
 		if ctx.Err() != nil {
 			ts.Fatalf("not within %s: %s\n%s%s", limit, strings.Join(args[1:], " "), out, of(ts).said(ts))
 		}
-		pause(200 * time.Millisecond)
+		testwait.Pause(200 * time.Millisecond)
 	}
 }
 
@@ -350,6 +352,3 @@ func cmdTake(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	ts.Setenv(args[0], strings.TrimSpace(ts.ReadFile(args[1])))
 }
-
-// pause waits between two looks at something outside of this process.
-func pause(d time.Duration) { <-time.After(d) }

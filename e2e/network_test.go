@@ -11,15 +11,20 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/seed-2a7f8fe7/coder/internal/testwait"
 )
 
-// way is a network between somebody and the server, which can fail as networks
-// do: connections are refused and reset; or nothing arrives any more, and when
+// way is a network between a client and the server, which can fail as networks
+// do: connections are refused and reset; or nothing arrives, and when
 // that is over either what was held up goes on, or what was open is forgotten,
 // as by a router that was restarted.
 type way struct {
 	net.Listener
 	to string
+
+	delay  atomic.Int64 // nanoseconds that each piece waits
+	passed atomic.Int64 // bytes
 
 	mu    sync.Mutex
 	state string // up, cut or hole
@@ -30,7 +35,7 @@ type way struct {
 // span is one connection.
 type span struct {
 	in, out net.Conn
-	lost    atomic.Bool // forgotten: silent for ever
+	lost    atomic.Bool // forgotten: silent forever
 }
 
 func newWay(t *testing.T, to string) *way {
@@ -102,6 +107,8 @@ func (w *way) join(in net.Conn) {
 				return
 			}
 			if n > 0 {
+				testwait.Pause(time.Duration(w.delay.Load()))
+				w.passed.Add(int64(n))
 				if _, err := to.Write(b[:n]); err != nil {
 					return
 				}
@@ -188,10 +195,10 @@ func (k *talker) flows(t *testing.T, after string) {
 			t.Fatalf("after %s: %s ended: %v", after, k.name, err)
 		default:
 		}
-		if time.Since(start) > 30*time.Second {
+		if time.Since(start) > testwait.Limit {
 			t.Fatalf("after %s: %s does not flow again: %d lines of %d are back", after, k.name, k.got.Load(), k.sent.Load())
 		}
-		pause(5 * time.Millisecond)
+		testwait.Pause(5 * time.Millisecond)
 	}
 	t.Logf("after %s: %s flows after %s", after, k.name, time.Since(start).Round(time.Millisecond))
 }
@@ -207,7 +214,7 @@ func (k *talker) ends(t *testing.T) {
 		if err != nil {
 			t.Errorf("%s: %v", k.name, err)
 		}
-	case <-time.After(20 * time.Second):
+	case <-time.After(testwait.Limit):
 		t.Errorf("%s does not end", k.name)
 	}
 	if k.got.Load() != k.sent.Load() || k.got.Load() == 0 {

@@ -25,7 +25,9 @@ import (
 	"github.com/creack/pty"
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder/client"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
+	"github.com/seed-2a7f8fe7/coder/internal/testport"
+	"github.com/seed-2a7f8fe7/coder/internal/testwait"
 )
 
 // remote is a workspace, and a user who reaches it over a network of their own.
@@ -41,12 +43,7 @@ func newRemote(t *testing.T) *remote {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := &remote{plant: &plant{bin: bin, dir: t.TempDir(), address: l.Addr().String()}}
-	l.Close()
+	r := &remote{plant: &plant{bin: bin, dir: t.TempDir(), address: testport.FreeAddress(t), tmp: shortDir(t)}}
 	r.log = filepath.Join(r.dir, "server.log")
 	r.user, r.agent = newWay(t, r.address), newWay(t, r.address)
 	r.serve(t)
@@ -73,14 +70,7 @@ func newRemote(t *testing.T) *remote {
 func (r *remote) serve(t *testing.T) {
 	t.Helper()
 	r.server = r.start(t, r.log, r.env(), "server", "--http-address", r.address, "--access-url", r.agent.url(), "--provisioner-daemons", "1")
-	wait(t, time.Minute, "the server answers", func() bool {
-		resp, err := http.Get("http://" + r.address + "/healthz")
-		if err != nil {
-			return false
-		}
-		resp.Body.Close()
-		return resp.StatusCode == http.StatusOK
-	})
+	awaitHealth(t, r.address)
 }
 
 // environ is the user's, whose packets take the relay: a direct path would not
@@ -118,17 +108,6 @@ func (r *remote) background(t *testing.T, name string, args ...string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { kill(cmd) })
-}
-
-func freePort(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	_, port, _ := net.SplitHostPort(l.Addr().String())
-	return port
 }
 
 // echoes serves TCP and UDP at the same port of the workspace's machine.
@@ -172,7 +151,7 @@ func echoes(t *testing.T) (port string) {
 func dialSoon(t *testing.T, network, address string) net.Conn {
 	t.Helper()
 	var c net.Conn
-	wait(t, 20*time.Second, "somebody listens at "+address, func() (ok bool) {
+	testwait.Until(t, "a listener at "+address, func() (ok bool) {
 		var err error
 		c, err = net.Dial(network, address)
 		return err == nil
@@ -185,7 +164,7 @@ func dialSoon(t *testing.T, network, address string) net.Conn {
 func answered(t *testing.T, c net.Conn) {
 	t.Helper()
 	b := make([]byte, 100)
-	wait(t, 20*time.Second, "a datagram comes back", func() bool {
+	testwait.Until(t, "a datagram comes back", func() bool {
 		c.SetDeadline(time.Now().Add(200 * time.Millisecond)) //nolint:errcheck // the read says it
 		c.Write([]byte("hello"))                              //nolint:errcheck // likewise
 		n, err := c.Read(b)
@@ -195,22 +174,18 @@ func answered(t *testing.T, c net.Conn) {
 
 func (r *remote) webTerminal(t *testing.T) *talker {
 	t.Helper()
-	token, err := os.ReadFile(filepath.Join(r.dir, "config", "session"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	u, err := url.Parse(r.user.url())
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := client.New(u)
-	c.SessionToken, c.HTTP = strings.TrimSpace(string(token)), &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	c := codersdk.New(u)
+	c.SessionToken, c.HTTP = r.token(t), &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	ws, err := c.WorkspaceByOwnerAndName(t.Context(), "me", "dev", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	out, feed := io.Pipe()
-	w := &webTerminal{c: c, out: feed, q: url.Values{
+	w := &webTerminal{c: c, out: feed, lines: 1, q: url.Values{
 		"reconnect": {uuid.NewString()}, "viewer": {uuid.NewString()}, "width": {"80"}, "height": {"24"}, "command": {"stty -echo; echo ready; cat"},
 	}}
 	for _, res := range ws.LatestBuild.Resources {
@@ -252,7 +227,7 @@ func (b *bulk) read(out io.Reader) {
 		select {
 		case <-b.stop: // as fast as it comes
 		default:
-			pause(20 * time.Millisecond)
+			testwait.Pause(20 * time.Millisecond)
 		}
 	}
 }
@@ -264,10 +239,11 @@ const bulkLines = 12_000_000
 // workspace, and of both fails in every manner. What is typed comes back once
 // and in order.
 func TestSessionsSurvive(t *testing.T) {
+	t.Parallel()
 	r := newRemote(t)
 	config := filepath.Join(r.dir, "ssh_config")
 	r.run(t, "config-ssh", "--yes", "--ssh-config-file", config)
-	port, local := echoes(t), freePort(t)
+	port, local := echoes(t), testport.Free(t)
 	r.background(t, r.bin, "port-forward", "dev", "--tcp", local+":"+port, "--udp", local+":"+port)
 
 	forwarded := dialSoon(t, "tcp", "127.0.0.1:"+local)
@@ -294,6 +270,7 @@ func TestSessionsSurvive(t *testing.T) {
 		}
 	}
 	all("the begin")
+	testwait.Until(t, "the long output has begun", func() bool { return long.n.Load() > 0 })
 
 	for _, c := range []struct {
 		name   string
@@ -314,7 +291,7 @@ func TestSessionsSurvive(t *testing.T) {
 		for _, w := range c.which {
 			w.set(c.state)
 		}
-		pause(c.length)
+		testwait.Pause(c.length)
 		for _, w := range c.which {
 			w.set("up", c.forget)
 		}
@@ -368,6 +345,7 @@ func (c closeWriter) Close() error { return c.CloseWrite() }
 // TestDeadSessionIsLeft has the server die for good: ~. and Ctrl-C leave the
 // sessions, and give the terminal back.
 func TestDeadSessionIsLeft(t *testing.T) {
+	t.Parallel()
 	r := newRemote(t)
 	config := filepath.Join(r.dir, "ssh_config")
 	r.run(t, "config-ssh", "--yes", "--ssh-config-file", config)
@@ -393,21 +371,21 @@ func TestDeadSessionIsLeft(t *testing.T) {
 	begin("~. in coder ssh", "\r~.", r.bin, "ssh", "dev")
 	begin("Ctrl-C in coder ssh", "\x03", r.bin, "ssh", "dev")
 	begin("~. in OpenSSH", "\r~.", "ssh", "-tt", "-F", config, "coder.dev")
-	begin("Ctrl-C in coder port-forward", "\x03", r.bin, "port-forward", "dev", "--tcp", freePort(t)+":1")
+	begin("Ctrl-C in coder port-forward", "\x03", r.bin, "port-forward", "dev", "--tcp", testport.Free(t)+":1")
 	for _, s := range all {
-		wait(t, 20*time.Second, s.what+": a session", func() bool {
+		testwait.Until(t, s.what+": a session", func() bool {
 			if strings.Contains(s.what, "forward") {
 				return strings.Contains(s.seen.String(), "Ready")
 			}
 			io.WriteString(s.tty, "echo rea''dy\r") //nolint:errcheck // it is looked for
-			pause(100 * time.Millisecond)
+			testwait.Pause(100 * time.Millisecond)
 			return strings.Contains(s.seen.String(), "ready")
 		})
 	}
 	kill(r.server)
-	wait(t, 20*time.Second, "the interruption is told", func() bool {
-		io.WriteString(all[0].tty, "x") //nolint:errcheck // it is told of that it goes nowhere
-		pause(50 * time.Millisecond)
+	testwait.Until(t, "the report of the interruption", func() bool {
+		io.WriteString(all[0].tty, "x") //nolint:errcheck // the client reports that nothing arrives
+		testwait.Pause(50 * time.Millisecond)
 		return strings.Contains(all[0].seen.String(), "interrupted")
 	})
 	for _, s := range all {
@@ -420,7 +398,7 @@ func TestDeadSessionIsLeft(t *testing.T) {
 		select {
 		case err := <-ended:
 			t.Logf("%s: left after %s (%v)", s.what, time.Since(began).Round(time.Millisecond), err)
-		case <-time.After(10 * time.Second):
+		case <-time.After(testwait.Limit):
 			t.Errorf("%s does not end it; seen:\n%s", s.what, s.seen)
 		}
 	}

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -13,14 +14,14 @@ import (
 	"github.com/coder/websocket"
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
-	"github.com/seed-2a7f8fe7/coder/client"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
+	"github.com/seed-2a7f8fe7/coder/internal/testwait"
 )
 
 // webTerminal is a terminal as the dashboard has one: it comes back with the same
 // token, tells where it was, and types again what did not arrive.
 type webTerminal struct {
-	c     *client.Client
+	c     *codersdk.Client
 	agent uuid.UUID
 	q     url.Values
 	out   *io.PipeWriter
@@ -28,7 +29,8 @@ type webTerminal struct {
 	mu      sync.Mutex
 	conn    *websocket.Conn
 	seq     int64
-	pending []coder.ReconnectingPTYRequest
+	pending []codersdk.ReconnectingPTYRequest
+	lines   int // typed, and not yet printed: all that is typed comes back
 	closed  bool
 
 	session      uuid.UUID
@@ -39,13 +41,14 @@ func (w *webTerminal) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.seq++
-	m := coder.ReconnectingPTYRequest{Data: strings.ReplaceAll(string(p), "\n", "\r"), Seq: w.seq}
+	w.lines += bytes.Count(p, []byte("\n"))
+	m := codersdk.ReconnectingPTYRequest{Data: strings.ReplaceAll(string(p), "\n", "\r"), Seq: w.seq}
 	w.pending = append(w.pending, m)
 	w.put(m)
 	return len(p), nil
 }
 
-func (w *webTerminal) put(m coder.ReconnectingPTYRequest) {
+func (w *webTerminal) put(m codersdk.ReconnectingPTYRequest) {
 	if w.conn == nil {
 		return
 	}
@@ -55,18 +58,37 @@ func (w *webTerminal) put(m coder.ReconnectingPTYRequest) {
 	w.conn.Write(ctx, websocket.MessageText, b) //nolint:errcheck // it is typed again
 }
 
-// Close waits until all was typed that shall be, and leaves.
+// Close ends run as soon as all that was typed has come back. The server may
+// acknowledge a line before it sends what the workspace prints for it.
 func (w *webTerminal) Close() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.closed = true
+	if w.conn != nil && w.returned() {
+		w.conn.CloseNow() //nolint:errcheck // follow notices
+	}
 	return nil
 }
 
 func (w *webTerminal) done() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.closed && len(w.pending) == 0
+	return w.returned()
+}
+
+// returned reports whether no more is typed and all that was typed has come back.
+// The caller holds mu.
+func (w *webTerminal) returned() bool {
+	return w.closed && len(w.pending) == 0 && w.lines <= 0
+}
+
+// print passes output on.
+func (w *webTerminal) print(p []byte) {
+	w.offset += int64(len(p))
+	w.out.Write(p) //nolint:errcheck // nobody reads it after a failure
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.lines -= bytes.Count(p, []byte("\n"))
 }
 
 // run connects again and again until all is done.
@@ -80,7 +102,7 @@ func (w *webTerminal) run(ctx context.Context) {
 		conn, err := w.c.Dial(dialing, "/workspaceagents/"+w.agent.String()+"/pty", w.q)
 		stop()
 		if err != nil {
-			pause(100 * time.Millisecond)
+			testwait.Pause(100 * time.Millisecond)
 			continue
 		}
 		conn.SetReadLimit(8 << 20)
@@ -90,7 +112,7 @@ func (w *webTerminal) run(ctx context.Context) {
 	w.out.Close()
 }
 
-// follow reads until nothing comes any more: while lines are typed, for two
+// follow reads until nothing comes: while lines are typed, for two
 // seconds.
 func (w *webTerminal) follow(ctx context.Context, conn *websocket.Conn) {
 	for first := true; !w.done(); {
@@ -103,11 +125,10 @@ func (w *webTerminal) follow(ctx context.Context, conn *websocket.Conn) {
 		if kind == websocket.MessageBinary {
 			n := min(w.skip, int64(len(b)))
 			w.skip -= n
-			w.offset += int64(len(b)) - n
-			w.out.Write(b[n:]) //nolint:errcheck // nobody reads it after a failure
+			w.print(b[n:])
 			continue
 		}
-		var s coder.ReconnectingPTYStatus
+		var s codersdk.ReconnectingPTYStatus
 		if json.Unmarshal(b, &s) != nil {
 			return
 		}

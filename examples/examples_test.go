@@ -34,6 +34,26 @@ func TestExamples(t *testing.T) {
 	}
 }
 
+func TestModules(t *testing.T) {
+	list, err := Modules()
+	if err != nil || len(list) == 0 {
+		t.Fatalf("%v, %v", list, err)
+	}
+	for _, e := range list {
+		if e.Name == "" || e.Description == "" || e.Icon == "" || len(e.Tags) == 0 {
+			t.Errorf("%s: the front matter of its README.md lacks something: %+v", e.ID, e)
+		}
+		if _, ok := ModuleSource(e.ID); !ok {
+			t.Errorf("%s has no main.tf", e.ID)
+		}
+	}
+	for _, id := range []string{"", "nothing", "..", "../templates/docker", "code-server/main.tf"} {
+		if _, ok := ModuleSource(id); ok {
+			t.Errorf("there is a module %q", id)
+		}
+	}
+}
+
 func TestDescribe(t *testing.T) {
 	for _, readme := range []string{"", "no front matter", "---\nnever closed\n", "---\n: [\n---\nbroken"} {
 		if _, err := describe("x", []byte(readme)); err == nil {

@@ -12,6 +12,8 @@ tool (
 	storj.io/drpc/cmd/protoc-gen-go-drpc
 )
 
+require github.com/google/licensecheck v0.3.1
+
 require (
 	cel.dev/expr v0.25.1 // indirect
 	filippo.io/edwards25519 v1.1.1 // indirect

@@ -11,6 +11,7 @@ import (
 	"embed"
 	"encoding/hex"
 	"fmt"
+	"html"
 	"io/fs"
 	"mime"
 	"net/http"
@@ -32,10 +33,13 @@ type Config struct {
 	// Policy gives the Content-Security-Policy of a page whose style elements
 	// carry the nonce.
 	Policy func(nonce string) string
+	// Renderer is how terminals draw: webgl, or anything else for elements.
+	Renderer string
 }
 
-// Handler serves the files of the dashboard, and its page for every other path,
-// since the page itself knows what there is. It is safe for concurrent use.
+// Handler serves the files of the dashboard, and its page for the paths that the
+// router in src has. Any other path answers 404 as plain text, so that no program
+// takes the page for an answer. It is safe for concurrent use.
 func Handler(c Config) (http.Handler, error) {
 	files, err := fs.Sub(dist, "dist")
 	if err != nil {
@@ -69,31 +73,40 @@ type asset struct {
 var packings = []struct{ encoding, end string }{{"br", ".br"}, {"gzip", ".gz"}}
 
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+	name := strings.TrimPrefix(path.Clean(r.URL.Path), "/")
+	a := h.asset(name)
+	switch {
+	case a == nil && !isPage(r.URL.Path) && isNavigation(r):
+		h.servePage(w, http.StatusNotFound) // which says so, with a way back
+	case a == nil && !isPage(r.URL.Path): // also an asset that a page from before an upgrade asks for
+		http.NotFound(w, r)
+	case r.Method != http.MethodGet && r.Method != http.MethodHead:
 		w.Header().Set("Allow", "GET, HEAD")
 		http.Error(w, "method not allowed", http.StatusMethodNotAllowed)
-		return
-	}
-	name := strings.TrimPrefix(path.Clean(r.URL.Path), "/")
-	if a := h.asset(name); a != nil {
+	case a != nil:
 		h.serveAsset(w, r, name, a)
-		return
+	default:
+		h.servePage(w, http.StatusOK)
 	}
-	if strings.HasPrefix(name, "assets/") {
-		// A page from before an upgrade asks for what is no more.
-		http.NotFound(w, r)
-		return
-	}
-	h.servePage(w)
 }
 
-func (h *handler) servePage(w http.ResponseWriter) {
+// isNavigation reports whether a browser asks for what it shows in a tab. Browsers
+// say so over HTTPS and on localhost; programs never do.
+func isNavigation(r *http.Request) bool {
+	return r.Method == http.MethodGet && r.Header.Get("Sec-Fetch-Dest") == "document"
+}
+
+func (h *handler) servePage(w http.ResponseWriter, status int) {
 	nonce := rand.Text()
 	header := w.Header()
 	header.Set("Content-Type", "text/html; charset=utf-8")
 	header.Set("Cache-Control", "no-store")
 	header.Set("Content-Security-Policy", h.Policy(nonce))
-	fmt.Fprint(w, strings.Replace(h.page, `content="NONCE"`, `content="`+nonce+`"`, 1))
+	w.WriteHeader(status)
+	fmt.Fprint(
+		w,
+		strings.NewReplacer(`content="NONCE"`, `content="`+nonce+`"`, `content="RENDERER"`, `content="`+html.EscapeString(h.Renderer)+`"`).Replace(h.page),
+	)
 }
 
 func (h *handler) serveAsset(w http.ResponseWriter, r *http.Request, name string, a *asset) {

@@ -58,3 +58,30 @@ func TestAssets(t *testing.T) {
 		}
 	}
 }
+
+// TestNavigationToUnknownPaths: a browser that navigates to an unknown path gets the dashboard's
+// page, whose status is 404; a program, or a page that asks for a file, gets none.
+func TestNavigationToUnknownPaths(t *testing.T) {
+	h := &handler{Config: Config{Policy: func(string) string { return "" }}, page: "page", assets: map[string]*asset{}, files: fstest.MapFS{}}
+	for _, c := range []struct {
+		method, path, dest string
+		status             int
+		body               string
+	}{
+		{"GET", "/workspaces", "document", 200, "page"},
+		{"GET", "/no/such/page", "document", 404, "page"},
+		{"GET", "/no/such/page", "empty", 404, "404 page not found\n"},
+		{"GET", "/no/such/page", "", 404, "404 page not found\n"},
+		{"GET", "/assets/gone-1.js", "script", 404, "404 page not found\n"},
+		{"POST", "/no/such/page", "document", 404, "404 page not found\n"},
+	} {
+		r := httptest.NewRequest(c.method, c.path, nil)
+		if c.dest != "" {
+			r.Header.Set("Sec-Fetch-Dest", c.dest)
+		}
+		w := httptest.NewRecorder()
+		if h.ServeHTTP(w, r); w.Code != c.status || w.Body.String() != c.body {
+			t.Errorf("%s %s as %q: %d %q", c.method, c.path, c.dest, w.Code, w.Body)
+		}
+	}
+}

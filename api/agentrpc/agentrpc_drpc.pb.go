@@ -49,6 +49,7 @@ type DRPCAgentClient interface {
 	CreateSubAgent(ctx context.Context, in *SubAgentRequest) (*SubAgent, error)
 	DeleteSubAgent(ctx context.Context, in *SubAgentID) (*Empty, error)
 	ListSubAgents(ctx context.Context, in *Empty) (*SubAgents, error)
+	UserSecrets(ctx context.Context, in *UserSecretsRequest) (*UserSecretsResponse, error)
 	Ping(ctx context.Context, in *PingRequest) (*PingResponse, error)
 }
 
@@ -161,6 +162,15 @@ func (c *drpcAgentClient) ListSubAgents(ctx context.Context, in *Empty) (*SubAge
 	return out, nil
 }
 
+func (c *drpcAgentClient) UserSecrets(ctx context.Context, in *UserSecretsRequest) (*UserSecretsResponse, error) {
+	out := new(UserSecretsResponse)
+	err := c.cc.Invoke(ctx, "/agentrpc.Agent/UserSecrets", drpcEncoding_File_api_agentrpc_agentrpc_proto{}, in, out)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *drpcAgentClient) Ping(ctx context.Context, in *PingRequest) (*PingResponse, error) {
 	out := new(PingResponse)
 	err := c.cc.Invoke(ctx, "/agentrpc.Agent/Ping", drpcEncoding_File_api_agentrpc_agentrpc_proto{}, in, out)
@@ -182,6 +192,7 @@ type DRPCAgentServer interface {
 	CreateSubAgent(context.Context, *SubAgentRequest) (*SubAgent, error)
 	DeleteSubAgent(context.Context, *SubAgentID) (*Empty, error)
 	ListSubAgents(context.Context, *Empty) (*SubAgents, error)
+	UserSecrets(context.Context, *UserSecretsRequest) (*UserSecretsResponse, error)
 	Ping(context.Context, *PingRequest) (*PingResponse, error)
 }
 
@@ -231,13 +242,17 @@ func (s *DRPCAgentUnimplementedServer) ListSubAgents(context.Context, *Empty) (*
 	return nil, drpcerr.WithCode(errors.New("Unimplemented"), drpcerr.Unimplemented)
 }
 
+func (s *DRPCAgentUnimplementedServer) UserSecrets(context.Context, *UserSecretsRequest) (*UserSecretsResponse, error) {
+	return nil, drpcerr.WithCode(errors.New("Unimplemented"), drpcerr.Unimplemented)
+}
+
 func (s *DRPCAgentUnimplementedServer) Ping(context.Context, *PingRequest) (*PingResponse, error) {
 	return nil, drpcerr.WithCode(errors.New("Unimplemented"), drpcerr.Unimplemented)
 }
 
 type DRPCAgentDescription struct{}
 
-func (DRPCAgentDescription) NumMethods() int { return 12 }
+func (DRPCAgentDescription) NumMethods() int { return 13 }
 
 func (DRPCAgentDescription) Method(n int) (string, drpc.Encoding, drpc.Receiver, interface{}, bool) {
 	switch n {
@@ -341,6 +356,15 @@ func (DRPCAgentDescription) Method(n int) (string, drpc.Encoding, drpc.Receiver,
 					)
 			}, DRPCAgentServer.ListSubAgents, true
 	case 11:
+		return "/agentrpc.Agent/UserSecrets", drpcEncoding_File_api_agentrpc_agentrpc_proto{},
+			func(srv interface{}, ctx context.Context, in1, in2 interface{}) (drpc.Message, error) {
+				return srv.(DRPCAgentServer).
+					UserSecrets(
+						ctx,
+						in1.(*UserSecretsRequest),
+					)
+			}, DRPCAgentServer.UserSecrets, true
+	case 12:
 		return "/agentrpc.Agent/Ping", drpcEncoding_File_api_agentrpc_agentrpc_proto{},
 			func(srv interface{}, ctx context.Context, in1, in2 interface{}) (drpc.Message, error) {
 				return srv.(DRPCAgentServer).
@@ -528,6 +552,22 @@ type drpcAgent_ListSubAgentsStream struct {
 }
 
 func (x *drpcAgent_ListSubAgentsStream) SendAndClose(m *SubAgents) error {
+	if err := x.MsgSend(m, drpcEncoding_File_api_agentrpc_agentrpc_proto{}); err != nil {
+		return err
+	}
+	return x.CloseSend()
+}
+
+type DRPCAgent_UserSecretsStream interface {
+	drpc.Stream
+	SendAndClose(*UserSecretsResponse) error
+}
+
+type drpcAgent_UserSecretsStream struct {
+	drpc.Stream
+}
+
+func (x *drpcAgent_UserSecretsStream) SendAndClose(m *UserSecretsResponse) error {
 	if err := x.MsgSend(m, drpcEncoding_File_api_agentrpc_agentrpc_proto{}); err != nil {
 		return err
 	}

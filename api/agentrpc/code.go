@@ -3,8 +3,13 @@ package agentrpc
 import (
 	"storj.io/drpc/drpcerr"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 )
+
+// Version is the version of the connection between the server and its own
+// agents, in the query of its URL and in the API of agents. Other programs use
+// the versions 2.x, see internal/agentapi.
+const Version = "1.0"
 
 // TookOver is what Ping says, with CodeConflict, to a connection whose agent
 // has a newer one: the agent's token is used by another process.
@@ -12,30 +17,30 @@ const TookOver = "A newer connection of this agent took over; is the agent runni
 
 // codes is the number on the wire of each code that an agent acts upon; other
 // codes travel as 0, which says nothing but that the call failed.
-func codes() map[coder.Code]uint64 {
-	return map[coder.Code]uint64{
-		coder.CodeInvalid: 1, coder.CodeUnauthenticated: 2, coder.CodeForbidden: 3, coder.CodeNotFound: 4,
-		coder.CodeConflict: 5, coder.CodeTooLarge: 6, coder.CodeUnavailable: 7,
+func codes() map[codersdk.Code]uint64 {
+	return map[codersdk.Code]uint64{
+		codersdk.CodeInvalid: 1, codersdk.CodeUnauthenticated: 2, codersdk.CodeForbidden: 3, codersdk.CodeNotFound: 4,
+		codersdk.CodeConflict: 5, codersdk.CodeTooLarge: 6, codersdk.CodeUnavailable: 7,
 	}
 }
 
-// WithCode makes of err what may travel: its message for people and its code.
-// What is not a *coder.Error becomes a message that says nothing, for its text
+// WithCode returns an error with what may be sent of err: its message for users and its code.
+// An error that is no *codersdk.Error becomes a message without details: its text
 // is for the log alone.
 func WithCode(err error) error {
 	if err == nil {
 		return nil
 	}
-	c := coder.CodeOf(err)
-	if c == coder.CodeInternal {
-		return drpcerr.WithCode(coder.Errorf(c, "The server could not do this; its log says why"), 0)
+	c := codersdk.CodeOf(err)
+	if c == codersdk.CodeInternal {
+		return drpcerr.WithCode(codersdk.Errorf(c, "Internal server error; the server's log has the cause"), 0)
 	}
 	return drpcerr.WithCode(err, codes()[c])
 }
 
-// CodeOf gives the code that an error brought over the wire, CodeInternal when
+// CodeOf returns the code that an error brought over the wire, CodeInternal when
 // it brought none.
-func CodeOf(err error) coder.Code {
+func CodeOf(err error) codersdk.Code {
 	if err == nil {
 		return ""
 	}
@@ -45,5 +50,5 @@ func CodeOf(err error) coder.Code {
 			return c
 		}
 	}
-	return coder.CodeInternal
+	return codersdk.CodeInternal
 }

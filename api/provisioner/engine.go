@@ -3,7 +3,10 @@
 // the daemon's own process implements with the same messages.
 package provisioner
 
-import "context"
+import (
+	"context"
+	"errors"
+)
 
 // Engine runs one infrastructure tool: terraform for real work, echo for tests.
 type Engine interface {
@@ -31,7 +34,7 @@ type Session interface {
 // Modules is what a Session has besides when its engine can do with the module
 // files of an earlier import instead of fetching them again.
 type Modules interface {
-	// HasModules says that the InitRequest's hash alone is enough.
+	// HasModules states that the InitRequest's hash alone is enough.
 	HasModules(sha256 []byte) bool
 	// UseModules hands the files over, before Init. They are what ModuleFiles
 	// of an InitComplete was.
@@ -53,7 +56,12 @@ type Snapshotter interface {
 // that were left, during or after Apply.
 type Recoverer interface {
 	// Leftovers calls take with the claim and the state of each, nil when
-	// there is none yet, and forgets it when take gives nil. Jobs that run,
-	// in this process or another, are not among them.
+	// there is none yet, and forgets it when take returns nil. When take
+	// returns an error that wraps ErrStale, the state is not offered again.
+	// Jobs that run, in this process or another, are not among them.
 	Leftovers(take func(claim string, state []byte) error) error
 }
+
+// ErrStale is why a server does not take the state that a job left: the
+// workspace has gone on without it, so it will not be wanted later either.
+var ErrStale = errors.New("the workspace went on without this state")

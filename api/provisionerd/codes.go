@@ -5,10 +5,10 @@ package provisionerd
 
 // Codes of DRPC errors. A peer that does not know them sees an error all the same.
 const (
-	// CodeLost says that the daemon no longer holds the job: it stops and sends
+	// CodeLost states that the daemon no longer holds the job: it stops and sends
 	// nothing more about it.
 	CodeLost = 1000
-	// CodeRefused says that the request makes no sense and would make none again.
+	// CodeRefused states that the request makes no sense and would make none again.
 	CodeRefused = 1001
 )
 

@@ -2,21 +2,24 @@ package v1alpha1
 
 import (
 	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// CoderControlPlaneSpec is a server and how it is reached.
+// CoderControlPlaneSpec is the desired state of a server.
 type CoderControlPlaneSpec struct {
-	// Image to run.
-	// +kubebuilder:default="ghcr.io/coder/coder:latest"
+	// Image to run. The default is this project's name, under which no image is
+	// published yet: build one with `make image` and name it here.
+	// +kubebuilder:default="ghcr.io/seed-2a7f8fe7/coder:latest"
 	// +optional
 	Image string `json:"image,omitempty"`
-	// Replicas of the server, which share one PostgreSQL.
+	// Replicas is the number of server pods, which share one PostgreSQL
+	// database.
 	// +kubebuilder:default=1
 	// +kubebuilder:validation:Minimum=0
 	// +optional
 	Replicas *int32 `json:"replicas,omitempty"`
-	// Service in front of them.
+	// Service in front of the pods.
 	// +kubebuilder:default={}
 	// +optional
 	Service ServiceSpec `json:"service,omitempty"`
@@ -24,79 +27,83 @@ type CoderControlPlaneSpec struct {
 	ContainerOptions `json:",inline"`
 	PodOptions       `json:",inline"`
 
-	// OperatorAccess is how the operator speaks to the server.
+	// OperatorAccess configures the operator's access to the server's API.
 	// +optional
 	OperatorAccess OperatorAccessSpec `json:"operatorAccess,omitempty"`
-	// LicenseSecretRef is accepted: nothing needs a license here.
+	// LicenseSecretRef is accepted and has no effect: every feature is included
+	// without a license.
 	// +optional
 	LicenseSecretRef *LicenseSecretRef `json:"licenseSecretRef,omitempty"`
-	// ServiceAccount that the server runs as.
+	// ServiceAccount of the server's pods.
 	// +optional
 	ServiceAccount ServiceAccountSpec `json:"serviceAccount,omitempty"`
-	// RBAC is what templates of built-in provisioners may do to the cluster.
+	// RBAC grants Kubernetes permissions to templates that built-in
+	// provisioners run.
 	// +optional
 	RBAC ControlPlaneRBACSpec `json:"rbac,omitempty"`
-	// TLS lets the server answer HTTPS itself.
+	// TLS makes the server terminate HTTPS itself.
 	// +optional
 	TLS TLSSpec `json:"tls,omitempty"`
-	// ReadinessProbe is on unless disabled.
+	// ReadinessProbe is enabled by default.
 	// +kubebuilder:default={enabled: true}
 	// +optional
 	ReadinessProbe ProbeSpec `json:"readinessProbe,omitempty"`
-	// LivenessProbe is off unless enabled.
+	// LivenessProbe is disabled by default.
 	// +kubebuilder:default={enabled: false}
 	// +optional
 	LivenessProbe ProbeSpec `json:"livenessProbe,omitempty"`
-	// EnvUseClusterAccessURL sets CODER_ACCESS_URL to the URL within the cluster
-	// when nothing else sets it.
+	// EnvUseClusterAccessURL sets CODER_ACCESS_URL to the URL of the Service
+	// unless the environment sets it.
 	// +kubebuilder:default=true
 	// +optional
 	EnvUseClusterAccessURL *bool `json:"envUseClusterAccessURL,omitempty"`
-	// Expose is how people reach the server from outside.
+	// Expose makes the server available outside the cluster.
 	// +optional
 	Expose *ExposeSpec `json:"expose,omitempty"`
-	// Certs are authorities that the server trusts beside the system's.
+	// Certs are CA certificates that the server trusts in addition to the
+	// system's.
 	// +optional
 	Certs CertsSpec `json:"certs,omitempty"`
-	// Postgres takes the database's URL from elsewhere; an addition.
+	// Postgres is the source of the database URL. Addition to Coder's resource.
 	// +optional
 	Postgres *PostgresSpec `json:"postgres,omitempty"`
-	// PodDisruptionBudget makes one; an addition.
+	// PodDisruptionBudget of the server's pods. Addition to Coder's resource.
 	// +optional
 	PodDisruptionBudget *DisruptionSpec `json:"podDisruptionBudget,omitempty"`
 }
 
-// OperatorAccessSpec is how the operator speaks to the server.
+// OperatorAccessSpec configures the operator's access to the server's API.
 type OperatorAccessSpec struct {
-	// Disabled keeps the operator from speaking to the server.
+	// Disabled prevents the operator from calling the server's API.
 	// +kubebuilder:default=false
 	// +optional
 	Disabled bool `json:"disabled,omitempty"`
-	// GeneratedTokenSecretName is the Secret with the operator's token;
-	// <name>-operator-token otherwise.
+	// GeneratedTokenSecretName is the Secret with the operator's token; the
+	// default is <name>-operator-token.
 	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`
 	// +optional
 	GeneratedTokenSecretName string `json:"generatedTokenSecretName,omitempty"`
 }
 
-// LicenseSecretRef names a Secret with a license.
+// LicenseSecretRef refers to a license in a Secret.
 type LicenseSecretRef struct {
 	// Name of the Secret.
 	// +kubebuilder:validation:MinLength=1
 	Name string `json:"name"`
-	// Key within the Secret.
+	// Key in the Secret.
 	// +kubebuilder:default=license
 	// +optional
 	Key string `json:"key,omitempty"`
 }
 
-// RBACSpec is what templates may do to the cluster.
+// RBACSpec grants Kubernetes permissions to templates.
 type RBACSpec struct {
-	// WorkspacePerms lets templates make pods and volume claims.
+	// WorkspacePerms lets templates manage pods and persistent volume claims.
 	// +kubebuilder:default=true
 	// +optional
 	WorkspacePerms *bool `json:"workspacePerms,omitempty"`
-	// EnableDeployments lets templates make deployments too.
+	// EnableDeployments lets templates manage Deployments, too.
 	// +kubebuilder:default=true
 	// +optional
 	EnableDeployments *bool `json:"enableDeployments,omitempty"`
@@ -108,49 +115,51 @@ type RBACSpec struct {
 // ControlPlaneRBACSpec is RBACSpec for a server.
 type ControlPlaneRBACSpec struct {
 	RBACSpec `json:",inline"`
-	// WorkspaceNamespaces have the same Role, beside the resource's own namespace.
+	// WorkspaceNamespaces are further namespaces in which the same Role is
+	// created.
 	// +kubebuilder:validation:MaxItems=100
 	// +listType=set
 	// +optional
 	WorkspaceNamespaces []string `json:"workspaceNamespaces,omitempty"`
 }
 
-// TLSSpec lets the server answer HTTPS at port 8443.
+// TLSSpec makes the server terminate HTTPS at port 8443.
 type TLSSpec struct {
 	// SecretNames are Secrets of type kubernetes.io/tls.
 	// +optional
 	SecretNames []string `json:"secretNames,omitempty"`
 }
 
-// CertsSpec are authorities to trust.
+// CertsSpec are trusted CA certificates.
 type CertsSpec struct {
-	// Secrets that hold their certificates.
+	// Secrets that contain CA certificates.
 	// +optional
 	Secrets []CertSecret `json:"secrets,omitempty"`
 }
 
-// CertSecret is one file of certificates.
+// CertSecret refers to a file of CA certificates.
 type CertSecret struct {
 	// Name of the Secret.
 	// +kubebuilder:validation:MinLength=1
 	Name string `json:"name"`
-	// Key within the Secret.
+	// Key in the Secret.
 	// +kubebuilder:validation:MinLength=1
 	Key string `json:"key"`
 }
 
-// ExposeSpec is an Ingress or an HTTPRoute.
+// ExposeSpec makes a server available outside the cluster, by an Ingress or an
+// HTTPRoute.
 // +kubebuilder:validation:XValidation:rule="!(has(self.ingress) && has(self.gateway))",message="expose by an ingress or by a gateway, not by both"
 type ExposeSpec struct {
-	// Ingress makes an Ingress.
+	// Ingress in front of the Service.
 	// +optional
 	Ingress *IngressSpec `json:"ingress,omitempty"`
-	// Gateway makes an HTTPRoute.
+	// Gateway configures an HTTPRoute.
 	// +optional
 	Gateway *GatewaySpec `json:"gateway,omitempty"`
 }
 
-// IngressSpec is an Ingress.
+// IngressSpec configures an Ingress.
 type IngressSpec struct {
 	// ClassName of the Ingress.
 	// +optional
@@ -158,7 +167,7 @@ type IngressSpec struct {
 	// Host of the dashboard.
 	// +kubebuilder:validation:MinLength=1
 	Host string `json:"host"`
-	// WildcardHost of apps, such as *.apps.example.com.
+	// WildcardHost of workspace apps, such as *.apps.example.com.
 	// +optional
 	WildcardHost string `json:"wildcardHost,omitempty"`
 	// Annotations of the Ingress.
@@ -169,22 +178,22 @@ type IngressSpec struct {
 	TLS *IngressTLSSpec `json:"tls,omitempty"`
 }
 
-// IngressTLSSpec is the certificates of an Ingress.
+// IngressTLSSpec names the certificates of an Ingress.
 type IngressTLSSpec struct {
-	// SecretName for the host.
+	// SecretName of the certificate for the host.
 	// +optional
 	SecretName string `json:"secretName,omitempty"`
-	// WildcardSecretName for the wildcard host.
+	// WildcardSecretName of the certificate for the wildcard host.
 	// +optional
 	WildcardSecretName string `json:"wildcardSecretName,omitempty"`
 }
 
-// GatewaySpec is an HTTPRoute.
+// GatewaySpec configures an HTTPRoute.
 type GatewaySpec struct {
 	// Host of the dashboard.
 	// +kubebuilder:validation:MinLength=1
 	Host string `json:"host"`
-	// WildcardHost of apps, such as *.apps.example.com.
+	// WildcardHost of workspace apps, such as *.apps.example.com.
 	// +optional
 	WildcardHost string `json:"wildcardHost,omitempty"`
 	// ParentRefs are the gateways.
@@ -192,116 +201,121 @@ type GatewaySpec struct {
 	ParentRefs []GatewayParentRef `json:"parentRefs"`
 }
 
-// GatewayParentRef names a gateway.
+// GatewayParentRef refers to a gateway.
 type GatewayParentRef struct {
 	// Name of the gateway.
 	// +kubebuilder:validation:MinLength=1
 	Name string `json:"name"`
-	// Namespace of the gateway; the resource's own otherwise.
+	// Namespace of the gateway; the default is the resource's own.
 	// +optional
 	Namespace *string `json:"namespace,omitempty"`
-	// SectionName is one listener of it.
+	// SectionName is the listener of the gateway; the default is all listeners.
 	// +optional
 	SectionName *string `json:"sectionName,omitempty"`
 }
 
-// PostgresSpec is where the database's URL comes from.
-// +kubebuilder:validation:XValidation:rule="has(self.secretRef) != has(self.clusterRef)",message="name a secret or a cluster, one of them"
+// PostgresSpec is the source of the database URL.
+// +kubebuilder:validation:XValidation:rule="has(self.secretRef) != has(self.clusterRef)",message="set exactly one of secretRef and clusterRef"
 type PostgresSpec struct {
-	// SecretRef is a Secret with the URL.
+	// SecretRef refers to a Secret with the database URL.
 	// +optional
 	SecretRef *SecretKeySelector `json:"secretRef,omitempty"`
-	// ClusterRef is a Cluster of CloudNativePG in the same namespace, whose
-	// Secret <name>-app has the URL as uri.
+	// ClusterRef refers to a CloudNativePG Cluster in the same namespace, whose
+	// Secret <name>-app contains the URL in the key uri.
 	// +optional
 	ClusterRef *ClusterRef `json:"clusterRef,omitempty"`
 }
 
-// ClusterRef names a Cluster of CloudNativePG.
+// ClusterRef refers to a CloudNativePG Cluster.
 type ClusterRef struct {
 	// Name of the Cluster.
 	// +kubebuilder:validation:MinLength=1
 	Name string `json:"name"`
 }
 
-// ConditionLicenseApplied, and the conditions that are additions.
+// ConditionLicenseApplied, and the conditions that are additions to Coder's
+// resource.
 const (
 	ConditionLicenseApplied = "LicenseApplied"
 	ConditionAvailable      = "Available"
 )
 
-// CoderControlPlaneStatus is how a control plane does.
+// CoderControlPlaneStatus is the observed state of a server.
 type CoderControlPlaneStatus struct {
-	// ObservedGeneration is the newest specification that was acted upon.
+	// ObservedGeneration is the newest generation that the operator acted on.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-	// ReadyReplicas is how many pods are ready.
+	// ReadyReplicas is the number of ready pods.
 	// +optional
 	ReadyReplicas int32 `json:"readyReplicas,omitempty"`
-	// URL of the server within the cluster.
+	// URL of the server in the cluster.
 	// +optional
 	URL string `json:"url,omitempty"`
-	// OperatorTokenSecretRef is the Secret with the operator's token.
+	// OperatorTokenSecretRef refers to the operator's token.
 	// +optional
 	OperatorTokenSecretRef *SecretKeySelector `json:"operatorTokenSecretRef,omitempty"`
-	// OperatorAccessReady says whether the server takes that token.
+	// OperatorAccessReady reports whether the server accepts the operator's
+	// token.
 	// +optional
 	OperatorAccessReady bool `json:"operatorAccessReady,omitempty"`
-	// LicenseLastApplied is when a license was taken over.
+	// LicenseLastApplied is when a license was last applied.
 	// +optional
 	LicenseLastApplied *metav1.Time `json:"licenseLastApplied,omitempty"`
-	// LicenseLastAppliedHash is the SHA-256 of it.
+	// LicenseLastAppliedHash is the SHA-256 of the last applied license.
 	// +optional
 	LicenseLastAppliedHash string `json:"licenseLastAppliedHash,omitempty"`
 	// LicenseTier of the server.
 	// +kubebuilder:validation:Enum=none;trial;enterprise;premium;unknown
 	// +optional
 	LicenseTier string `json:"licenseTier,omitempty"`
-	// EntitlementsLastChecked is when they were read.
+	// EntitlementsLastChecked is when the entitlements were last read.
 	// +optional
 	EntitlementsLastChecked *metav1.Time `json:"entitlementsLastChecked,omitempty"`
-	// ExternalProvisionerDaemonsEntitlement as the server says it.
+	// ExternalProvisionerDaemonsEntitlement as the server reports it.
 	// +optional
 	ExternalProvisionerDaemonsEntitlement string `json:"externalProvisionerDaemonsEntitlement,omitempty"`
-	// Phase is Ready when a replica is ready, Pending otherwise.
+	// Phase is Ready when at least one replica is ready, otherwise Pending.
 	// +kubebuilder:validation:Enum=Pending;Ready
 	// +optional
 	Phase string `json:"phase,omitempty"`
-	// Conditions say what holds and what does not, and why.
+	// Conditions of the resource, each with a reason and a message.
 	// +listType=map
 	// +listMapKey=type
 	// +optional
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
-	// Version of the server; an addition.
+	// Version of the server. Addition to Coder's resource.
 	// +optional
 	Version string `json:"version,omitempty"`
-	// WorkspaceNamespaces that have a Role of this resource; an addition.
+	// WorkspaceNamespaces in which a Role of this resource exists. Addition to
+	// Coder's resource.
 	// +listType=atomic
 	// +optional
 	WorkspaceNamespaces []string `json:"workspaceNamespaces,omitempty"`
 }
 
-// CoderControlPlane is a server.
+// CoderControlPlane is a Coder server.
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:printcolumn:name="Phase",type=string,JSONPath=`.status.phase`
+// +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`
 // +kubebuilder:printcolumn:name="Replicas",type=integer,JSONPath=`.status.readyReplicas`
 // +kubebuilder:printcolumn:name="URL",type=string,JSONPath=`.status.url`
 // +kubebuilder:printcolumn:name="Version",type=string,JSONPath=`.status.version`,priority=1
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:printcolumn:name="Message",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].message`,priority=1
 type CoderControlPlane struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// Spec is what is wanted.
+	// Spec is the desired state.
 	// +optional
 	Spec CoderControlPlaneSpec `json:"spec,omitempty"`
-	// Status is what is.
+	// Status is the observed state.
 	// +optional
 	Status CoderControlPlaneStatus `json:"status,omitempty"`
 }
 
-// CoderControlPlaneList is a list of them.
+// CoderControlPlaneList is a list of CoderControlPlanes.
 // +kubebuilder:object:root=true
 type CoderControlPlaneList struct {
 	metav1.TypeMeta `json:",inline"`
@@ -309,8 +323,17 @@ type CoderControlPlaneList struct {
 	Items           []CoderControlPlane `json:"items"`
 }
 
-// StatusConditions are the conditions of the status.
+// StatusConditions returns the conditions of the status.
 func (c *CoderControlPlane) StatusConditions() *[]metav1.Condition { return &c.Status.Conditions }
 
-// Observe notes that the specification was acted upon.
+// Settled reports whether all that the current generation asks for is in place.
+// The phase is Ready as soon as one server is, also an older one.
+func (c *CoderControlPlane) Settled() bool {
+	s := c.Status
+	return s.Phase == PhaseReady && s.ObservedGeneration == c.Generation &&
+		meta.IsStatusConditionTrue(s.Conditions, ConditionDeploymentReady) &&
+		(s.OperatorAccessReady || c.Spec.OperatorAccess.Disabled)
+}
+
+// Observe records that the operator acted on the current generation.
 func (c *CoderControlPlane) Observe() { c.Status.ObservedGeneration = c.Generation }

@@ -1,8 +1,8 @@
-// Package v1alpha1 has the custom resources of the group coder.com: a control
-// plane, a pool of provisioners and a workspace proxy, as a person writes them
+// Package v1alpha1 contains the custom resources of the group coder.com: a control
+// plane, a pool of provisioners and a workspace proxy, as users write them
 // and as the operator reports on them. Fields and defaults are those that
 // manifests of Coder's operator use, so one written for it applies unchanged;
-// what this operator has beyond them is marked as an addition.
+// fields that only this operator has are marked as additions.
 //
 // +kubebuilder:object:generate=true
 // +groupName=coder.com
@@ -14,18 +14,18 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Group and Version name the API.
+// Group and Version of the API.
 const (
 	Group   = "coder.com"
 	Version = "v1alpha1"
 )
 
-// GroupVersion gives the API's group and version.
+// GroupVersion returns the group and version of the API.
 func GroupVersion() schema.GroupVersion {
 	return schema.GroupVersion{Group: Group, Version: Version}
 }
 
-// AddToScheme tells a scheme the kinds of this package.
+// AddToScheme registers the kinds of this package in a scheme.
 func AddToScheme(s *runtime.Scheme) error {
 	s.AddKnownTypes(GroupVersion(),
 		&CoderControlPlane{}, &CoderControlPlaneList{},

@@ -4,77 +4,80 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// CoderProvisionerSpec is a pool of provisioners that share one key.
+// CoderProvisionerSpec is the desired state of a pool of provisioners that share one key.
 // +kubebuilder:validation:XValidation:rule="!has(self.autoscaling) || !has(self.autoscaling.minReplicas) || self.autoscaling.minReplicas <= self.autoscaling.maxReplicas",message="autoscaling.minReplicas must not be more than autoscaling.maxReplicas"
 type CoderProvisionerSpec struct {
-	// ControlPlaneRef names the control plane, in the same namespace.
+	// ControlPlaneRef refers to the control plane, in the same namespace.
 	ControlPlaneRef ControlPlaneRef `json:"controlPlaneRef"`
-	// OrganizationName is the organization whose builds are run.
+	// OrganizationName is the organization whose builds the pool runs.
 	// +kubebuilder:default=default
 	// +kubebuilder:validation:MaxLength=128
 	// +optional
 	OrganizationName string `json:"organizationName,omitempty"`
-	// Key is the provisioner key and where it is kept.
+	// Key is the provisioner key of the pool and its Secret.
 	// +optional
 	Key ProvisionerKeySpec `json:"key,omitempty"`
-	// Replicas is how many provisioners run; autoscaling takes its place.
+	// Replicas is the number of provisioners. Autoscaling replaces it.
 	// +kubebuilder:default=1
 	// +kubebuilder:validation:Minimum=0
 	// +optional
 	Replicas *int32 `json:"replicas,omitempty"`
-	// Tags of the key, and so of the provisioners.
+	// Tags of the key, which all provisioners of the pool have.
 	// +kubebuilder:validation:MaxProperties=64
 	// +optional
 	Tags map[string]string `json:"tags,omitempty"`
-	// Image to run; the control plane's otherwise.
+	// Image to run; the default is the control plane's image.
 	// +optional
 	Image string `json:"image,omitempty"`
-	// TerminationGracePeriodSeconds is how long a running build may take when its
-	// pod is ended.
+	// TerminationGracePeriodSeconds is the time that a running build has to
+	// finish when its pod is terminated.
 	// +kubebuilder:default=600
 	// +kubebuilder:validation:Minimum=0
 	// +optional
 	TerminationGracePeriodSeconds *int64 `json:"terminationGracePeriodSeconds,omitempty"`
 
 	ContainerOptions `json:",inline"`
-	// PodOptions are an addition.
+	// PodOptions are an addition to Coder's resource.
 	PodOptions `json:",inline"`
 
-	// PodAnnotations of the pods; an addition.
+	// PodAnnotations of the pods. Addition to Coder's resource.
 	// +optional
 	PodAnnotations map[string]string `json:"podAnnotations,omitempty"`
-	// PodLabels of the pods; an addition.
+	// PodLabels of the pods. Addition to Coder's resource.
 	// +optional
 	PodLabels map[string]string `json:"podLabels,omitempty"`
-	// PriorityClassName of the pods; an addition.
+	// PriorityClassName of the pods. Addition to Coder's resource.
 	// +optional
 	PriorityClassName string `json:"priorityClassName,omitempty"`
-	// ServiceAccount that the provisioners run as; an addition.
+	// ServiceAccount of the pods. Addition to Coder's resource.
 	// +optional
 	ServiceAccount ServiceAccountSpec `json:"serviceAccount,omitempty"`
-	// RBAC is what templates may do to the cluster; an addition.
+	// RBAC grants Kubernetes permissions to templates. Addition to Coder's
+	// resource.
 	// +optional
 	RBAC RBACSpec `json:"rbac,omitempty"`
-	// WorkspaceNamespaces are namespaces in which templates may make workspaces,
-	// beside the resource's own; an addition.
+	// WorkspaceNamespaces are further namespaces in which templates may create
+	// workspaces. Addition to Coder's resource.
 	// +kubebuilder:validation:MaxItems=100
 	// +listType=set
 	// +optional
 	WorkspaceNamespaces []string `json:"workspaceNamespaces,omitempty"`
-	// Concurrency is how many builds one provisioner runs at once; an addition.
+	// Concurrency is the number of builds that one provisioner runs at the same
+	// time. Addition to Coder's resource.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=64
 	// +optional
 	Concurrency *int32 `json:"concurrency,omitempty"`
-	// Autoscaling lets the number of provisioners follow the queue; an addition.
+	// Autoscaling makes the number of provisioners follow the queue. Addition
+	// to Coder's resource.
 	// +optional
 	Autoscaling *AutoscalingSpec `json:"autoscaling,omitempty"`
-	// PodDisruptionBudget makes one; an addition.
+	// PodDisruptionBudget of the pods. Addition to Coder's resource.
 	// +optional
 	PodDisruptionBudget *DisruptionSpec `json:"podDisruptionBudget,omitempty"`
 }
 
-// ControlPlaneRef names a CoderControlPlane.
+// ControlPlaneRef refers to a CoderControlPlane.
 type ControlPlaneRef struct {
 	// Name of the control plane.
 	// +kubebuilder:validation:MinLength=1
@@ -82,17 +85,19 @@ type ControlPlaneRef struct {
 	Name string `json:"name"`
 }
 
-// ProvisionerKeySpec is the key of a pool.
+// ProvisionerKeySpec is the provisioner key of a pool.
 type ProvisionerKeySpec struct {
-	// Name of the key at the server; the resource's name otherwise.
+	// Name of the key at the server; the default is the resource's name.
 	// +kubebuilder:validation:MaxLength=128
 	// +optional
 	Name string `json:"name,omitempty"`
-	// SecretName is the Secret that holds it; <name>-provisioner-key otherwise.
+	// SecretName is the Secret that stores the key; the default is
+	// <name>-provisioner-key.
 	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`
 	// +optional
 	SecretName string `json:"secretName,omitempty"`
-	// SecretKey is the key within the Secret.
+	// SecretKey is the key in the Secret.
 	// +kubebuilder:default=key
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:Pattern=`^[-._a-zA-Z0-9]+$`
@@ -100,53 +105,54 @@ type ProvisionerKeySpec struct {
 	SecretKey string `json:"secretKey,omitempty"`
 }
 
-// AutoscalingSpec lets the number of provisioners follow the server's queue.
+// AutoscalingSpec makes the number of provisioners follow the server's queue.
 type AutoscalingSpec struct {
-	// MinReplicas is the least; with 0, the first build after a quiet time waits
-	// for a pod.
+	// MinReplicas is the minimum number of provisioners. With 0, the first
+	// build after an idle period waits for a pod.
 	// +kubebuilder:default=0
 	// +kubebuilder:validation:Minimum=0
 	// +optional
 	MinReplicas *int32 `json:"minReplicas,omitempty"`
-	// MaxReplicas is the most.
+	// MaxReplicas is the maximum number of provisioners.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1000
 	MaxReplicas int32 `json:"maxReplicas"`
-	// TargetPendingPerSlot is how many builds may wait for each slot; 1 adds a
-	// slot for each build that waits.
+	// TargetPendingPerSlot is the number of pending builds for which one slot
+	// is added; 1 adds a slot for each pending build.
 	// +kubebuilder:default=1
 	// +kubebuilder:validation:Minimum=1
 	// +optional
 	TargetPendingPerSlot int32 `json:"targetPendingPerSlot,omitempty"`
-	// ScaleDownStabilization is how long fewer must have been enough before pods
-	// are taken away.
+	// ScaleDownStabilization is how long fewer pods must have been sufficient
+	// before pods are removed.
 	// +kubebuilder:default="5m"
 	// +optional
 	ScaleDownStabilization *metav1.Duration `json:"scaleDownStabilization,omitempty"`
-	// Schedule raises the least at certain hours.
+	// Schedule raises the minimum at certain times.
 	// +kubebuilder:validation:MaxItems=32
 	// +optional
 	Schedule []ScheduleHint `json:"schedule,omitempty"`
 }
 
-// ScheduleHint raises the least number of provisioners for a while.
+// ScheduleHint raises the minimum number of provisioners for a period.
 type ScheduleHint struct {
-	// Start is a cron expression of five fields, such as "30 8 * * 1-5", with
-	// CRON_TZ= before it for a time zone.
+	// Start is a cron expression of five fields, such as "30 8 * * 1-5".
+	// CRON_TZ= before it sets a time zone.
 	// +kubebuilder:validation:MinLength=9
 	// +kubebuilder:validation:MaxLength=128
 	Start string `json:"start"`
-	// Duration for which it holds.
+	// Duration of the period.
 	Duration metav1.Duration `json:"duration"`
-	// MinReplicas for that time.
+	// MinReplicas during the period.
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=1000
 	MinReplicas int32 `json:"minReplicas"`
 }
 
-// DisruptionSpec is a PodDisruptionBudget.
+// DisruptionSpec configures a PodDisruptionBudget.
 type DisruptionSpec struct {
-	// MaxUnavailable is how many pods may be ended at once on purpose.
+	// MaxUnavailable is the number of pods that may be evicted at the same
+	// time.
 	// +kubebuilder:default=1
 	// +kubebuilder:validation:Minimum=0
 	// +optional
@@ -161,12 +167,14 @@ const (
 	ConditionProvisionerKeyReady          = "ProvisionerKeyReady"
 	ConditionProvisionerKeySecretReady    = "ProvisionerKeySecretReady"
 	ConditionDeploymentReady              = "DeploymentReady"
-	// ConditionRBACReady says whether templates have their rights; an addition.
+	// ConditionRBACReady reports whether templates have their permissions.
+	// Addition to Coder's resource.
 	ConditionRBACReady = "RBACReady"
-	// ConditionProvisionersConnected says whether the server sees the pool's
-	// provisioners; an addition.
+	// ConditionProvisionersConnected reports whether the server sees the pool's
+	// provisioners. Addition to Coder's resource.
 	ConditionProvisionersConnected = "ProvisionersConnected"
-	// ConditionScaled says what the autoscaling does and why; an addition.
+	// ConditionScaled reports what autoscaling does, and why. Addition to
+	// Coder's resource.
 	ConditionScaled = "Scaled"
 )
 
@@ -177,19 +185,19 @@ const (
 	FinalizerWorkspaceProxy = "coder.com/workspace-proxy-cleanup"
 )
 
-// CoderProvisionerStatus is how a pool does.
+// CoderProvisionerStatus is the observed state of a pool.
 type CoderProvisionerStatus struct {
-	// ObservedGeneration is the newest specification that was acted upon.
+	// ObservedGeneration is the newest generation that the operator acted on.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-	// ReadyReplicas is how many pods are ready.
+	// ReadyReplicas is the number of ready pods.
 	// +optional
 	ReadyReplicas int32 `json:"readyReplicas,omitempty"`
-	// Phase is Ready when everything holds, Pending otherwise.
+	// Phase is Ready when all conditions hold, otherwise Pending.
 	// +kubebuilder:validation:Enum=Pending;Ready
 	// +optional
 	Phase string `json:"phase,omitempty"`
-	// Conditions say what holds and what does not, and why.
+	// Conditions of the resource, each with a reason and a message.
 	// +listType=map
 	// +listMapKey=type
 	// +optional
@@ -200,56 +208,63 @@ type CoderProvisionerStatus struct {
 	// OrganizationName of the key.
 	// +optional
 	OrganizationName string `json:"organizationName,omitempty"`
-	// ProvisionerKeyID of the key in use.
+	// ProvisionerKeyID is the id of the key in use.
 	// +optional
 	ProvisionerKeyID string `json:"provisionerKeyID,omitempty"`
-	// ProvisionerKeyName of the key in use.
+	// ProvisionerKeyName is the name of the key in use.
 	// +optional
 	ProvisionerKeyName string `json:"provisionerKeyName,omitempty"`
-	// TagsHash of the key's tags.
+	// TagsHash is the hash of the key's tags.
 	// +optional
 	TagsHash string `json:"tagsHash,omitempty"`
-	// ControlPlaneRefName is the control plane that the key is of.
+	// ControlPlaneRefName is the control plane that the key belongs to.
 	// +optional
 	ControlPlaneRefName string `json:"controlPlaneRefName,omitempty"`
-	// ControlPlaneURL is where it was.
+	// ControlPlaneURL is the URL of that control plane when the key was
+	// created.
 	// +optional
 	ControlPlaneURL string `json:"controlPlaneURL,omitempty"`
-	// SecretRef is where the key is kept.
+	// SecretRef refers to the stored key.
 	// +optional
 	SecretRef *SecretKeySelector `json:"secretRef,omitempty"`
-	// RetiringKeys were replaced, and are deleted when no pod has them any more;
-	// an addition.
+	// RetiringKeys are replaced keys, which are deleted once no pod uses them.
+	// Addition to Coder's resource.
 	// +kubebuilder:validation:MaxItems=32
 	// +listType=atomic
 	// +optional
 	RetiringKeys []RetiringKey `json:"retiringKeys,omitempty"`
-	// WorkspaceNamespaces that have a Role of this resource; an addition.
+	// WorkspaceNamespaces in which a Role of this resource exists. Addition to
+	// Coder's resource.
 	// +listType=atomic
 	// +optional
 	WorkspaceNamespaces []string `json:"workspaceNamespaces,omitempty"`
 
-	// Replicas is how many pods there should be; an addition.
+	// Replicas is the desired number of pods. Addition to Coder's resource.
 	// +optional
 	Replicas int32 `json:"replicas,omitempty"`
-	// Selector of the pods, for kubectl scale and autoscalers; an addition.
+	// Selector of the pods, for kubectl scale and autoscalers. Addition to
+	// Coder's resource.
 	// +optional
 	Selector string `json:"selector,omitempty"`
-	// Daemons is what the server sees of the pool; an addition.
+	// Daemons describes the pool as the server sees it. Addition to Coder's
+	// resource.
 	// +optional
 	Daemons *DaemonsStatus `json:"daemons,omitempty"`
-	// Queue is what waits at the server for provisioners with these tags; an addition.
+	// Queue describes the pending jobs for provisioners with these tags.
+	// Addition to Coder's resource.
 	// +optional
 	Queue *QueueStatus `json:"queue,omitempty"`
-	// LastFailure is the newest failed build of the pool; an addition.
+	// LastFailure is the newest failed build of the pool. Addition to Coder's
+	// resource.
 	// +optional
 	LastFailure *BuildFailure `json:"lastFailure,omitempty"`
-	// FewerSince is since when fewer pods would do; an addition.
+	// FewerSince is since when fewer pods would be sufficient. Addition to
+	// Coder's resource.
 	// +optional
 	FewerSince *metav1.Time `json:"fewerSince,omitempty"`
 }
 
-// RetiringKey is a key that was replaced.
+// RetiringKey is a replaced key.
 type RetiringKey struct {
 	// ID of the key.
 	ID string `json:"id"`
@@ -257,43 +272,46 @@ type RetiringKey struct {
 	Name string `json:"name"`
 	// OrganizationID of the key.
 	OrganizationID string `json:"organizationID"`
-	// ControlPlaneURL of the server that has the key.
+	// ControlPlaneURL is the URL of the server that has the key.
 	// +optional
 	ControlPlaneURL string `json:"controlPlaneURL,omitempty"`
+	// ControlPlaneRefName is the control plane that has the key.
+	// +optional
+	ControlPlaneRefName string `json:"controlPlaneRefName,omitempty"`
 }
 
-// DaemonsStatus is what the server sees of a pool.
+// DaemonsStatus describes a pool as the server sees it.
 type DaemonsStatus struct {
-	// Connected is how many are there.
+	// Connected is the number of connected provisioners.
 	Connected int32 `json:"connected"`
-	// Slots is how many builds they can run at once.
+	// Slots is the number of builds that they can run at the same time.
 	Slots int32 `json:"slots"`
-	// SlotsBusy is how many of those run one.
+	// SlotsBusy is the number of slots that run a build.
 	SlotsBusy int32 `json:"slotsBusy"`
-	// Versions of the program, oldest first.
+	// Versions of the provisioners, oldest first.
 	// +listType=atomic
 	// +optional
 	Versions []string `json:"versions,omitempty"`
 }
 
-// QueueStatus is what waits for a pool.
+// QueueStatus describes the pending jobs for a pool.
 type QueueStatus struct {
-	// Pending is how many jobs wait.
+	// Pending is the number of pending jobs.
 	Pending int32 `json:"pending"`
-	// OldestWait is how long the oldest has waited, to the second.
+	// OldestWait is how long the oldest job has waited, in whole seconds.
 	// +optional
 	OldestWait string `json:"oldestWait,omitempty"`
-	// RecommendedSlots is how many slots the server would have.
+	// RecommendedSlots is the number of slots that the server recommends.
 	RecommendedSlots int32 `json:"recommendedSlots"`
 }
 
-// BuildFailure is a job that failed.
+// BuildFailure is a failed job.
 type BuildFailure struct {
 	// JobID of the job.
 	JobID string `json:"jobID"`
-	// Time when it ended.
+	// Time at which the job ended.
 	Time metav1.Time `json:"time"`
-	// Message says why.
+	// Message is the error of the job.
 	// +optional
 	Message string `json:"message,omitempty"`
 }
@@ -303,6 +321,7 @@ type BuildFailure struct {
 // +kubebuilder:subresource:status
 // +kubebuilder:subresource:scale:specpath=.spec.replicas,statuspath=.status.replicas,selectorpath=.status.selector
 // +kubebuilder:printcolumn:name="Phase",type=string,JSONPath=`.status.phase`
+// +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`
 // +kubebuilder:printcolumn:name="Replicas",type=integer,JSONPath=`.status.readyReplicas`
 // +kubebuilder:printcolumn:name="Connected",type=integer,JSONPath=`.status.daemons.connected`
 // +kubebuilder:printcolumn:name="Busy",type=integer,JSONPath=`.status.daemons.slotsBusy`
@@ -311,18 +330,19 @@ type BuildFailure struct {
 // +kubebuilder:printcolumn:name="Version",type=string,JSONPath=`.status.daemons.versions`,priority=1
 // +kubebuilder:printcolumn:name="Last failure",type=date,JSONPath=`.status.lastFailure.time`,priority=1
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:printcolumn:name="Message",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].message`,priority=1
 type CoderProvisioner struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// Spec is what is wanted.
+	// Spec is the desired state.
 	Spec CoderProvisionerSpec `json:"spec"`
-	// Status is what is.
+	// Status is the observed state.
 	// +optional
 	Status CoderProvisionerStatus `json:"status,omitempty"`
 }
 
-// CoderProvisionerList is a list of them.
+// CoderProvisionerList is a list of CoderProvisioners.
 // +kubebuilder:object:root=true
 type CoderProvisionerList struct {
 	metav1.TypeMeta `json:",inline"`
@@ -330,8 +350,13 @@ type CoderProvisionerList struct {
 	Items           []CoderProvisioner `json:"items"`
 }
 
-// StatusConditions are the conditions of the status.
+// StatusConditions returns the conditions of the status.
 func (p *CoderProvisioner) StatusConditions() *[]metav1.Condition { return &p.Status.Conditions }
 
-// Observe notes that the specification was acted upon.
+// Settled reports whether the phase is Ready for the current generation.
+func (p *CoderProvisioner) Settled() bool {
+	return p.Status.Phase == PhaseReady && p.Status.ObservedGeneration == p.Generation
+}
+
+// Observe records that the operator acted on the current generation.
 func (p *CoderProvisioner) Observe() { p.Status.ObservedGeneration = p.Generation }

@@ -4,14 +4,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// ServiceSpec is how a Service is made.
+// ServiceSpec configures a Service.
 type ServiceSpec struct {
 	// Type of the Service.
 	// +kubebuilder:default=ClusterIP
 	// +kubebuilder:validation:Enum=ClusterIP;NodePort;LoadBalancer
 	// +optional
 	Type corev1.ServiceType `json:"type,omitempty"`
-	// Port at which the Service answers HTTP.
+	// Port of the Service for HTTP.
 	// +kubebuilder:default=80
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=65535
@@ -22,20 +22,20 @@ type ServiceSpec struct {
 	Annotations map[string]string `json:"annotations,omitempty"`
 }
 
-// SecretKeySelector names one key of a Secret in the same namespace.
+// SecretKeySelector refers to one key of a Secret in the same namespace.
 type SecretKeySelector struct {
 	// Name of the Secret.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
-	// Key within the Secret.
+	// Key in the Secret.
 	// +optional
 	Key string `json:"key,omitempty"`
 }
 
-// ProbeSpec is an HTTP probe of /healthz.
+// ProbeSpec configures an HTTP probe of /healthz.
 type ProbeSpec struct {
-	// Enabled says whether there is one.
+	// Enabled turns the probe on.
 	// +optional
 	Enabled *bool `json:"enabled,omitempty"`
 	// InitialDelaySeconds before the first probe.
@@ -53,19 +53,19 @@ type ProbeSpec struct {
 	// +kubebuilder:validation:Minimum=1
 	// +optional
 	TimeoutSeconds *int32 `json:"timeoutSeconds,omitempty"`
-	// SuccessThreshold is how many must pass in a row.
+	// SuccessThreshold is the number of probes that must succeed in a row.
 	// +kubebuilder:default=1
 	// +kubebuilder:validation:Minimum=1
 	// +optional
 	SuccessThreshold *int32 `json:"successThreshold,omitempty"`
-	// FailureThreshold is how many must fail in a row.
+	// FailureThreshold is the number of probes that must fail in a row.
 	// +kubebuilder:default=3
 	// +kubebuilder:validation:Minimum=1
 	// +optional
 	FailureThreshold *int32 `json:"failureThreshold,omitempty"`
 }
 
-// PodOptions are fields of a pod that are taken over as they are.
+// PodOptions are copied to the pod template unchanged.
 type PodOptions struct {
 	// NodeSelector of the pods.
 	// +optional
@@ -86,28 +86,34 @@ type PodOptions struct {
 	// +optional
 	PodSecurityContext *corev1.PodSecurityContext `json:"podSecurityContext,omitempty"`
 	// Volumes added to the pods.
+	// +listType=map
+	// +listMapKey=name
 	// +optional
 	Volumes []corev1.Volume `json:"volumes,omitempty"`
-	// VolumeMounts added to the container.
+	// VolumeMounts added to the container. They replace the operator's mounts
+	// at the same path.
+	// +listType=map
+	// +listMapKey=mountPath
 	// +optional
 	VolumeMounts []corev1.VolumeMount `json:"volumeMounts,omitempty"`
-	// EnvFrom adds variables from config maps and secrets.
-	// +kubebuilder:validation:XValidation:rule="self.all(e, !(has(e.configMapRef) && has(e.secretRef)))",message="an entry names a config map or a secret, not both"
+	// EnvFrom adds variables from ConfigMaps and Secrets.
+	// +kubebuilder:validation:XValidation:rule="self.all(e, !(has(e.configMapRef) && has(e.secretRef)))",message="an entry must refer to a config map or a secret, not both"
 	// +kubebuilder:validation:MaxItems=64
 	// +optional
 	EnvFrom []corev1.EnvFromSource `json:"envFrom,omitempty"`
 }
 
-// ContainerOptions are what all kinds say about their container.
+// ContainerOptions configure the container of all kinds.
 type ContainerOptions struct {
 	// ExtraArgs are appended to the command line.
 	// +optional
 	ExtraArgs []string `json:"extraArgs,omitempty"`
-	// ExtraEnv are variables added to the container; one of the operator's own
-	// name takes its place.
+	// ExtraEnv are additional environment variables. They replace variables of
+	// the same name that the operator sets. The last of several entries with
+	// one name has effect.
 	// +optional
 	ExtraEnv []corev1.EnvVar `json:"extraEnv,omitempty"`
-	// ImagePullSecrets with which the image is fetched.
+	// ImagePullSecrets for the image.
 	// +optional
 	ImagePullSecrets []corev1.LocalObjectReference `json:"imagePullSecrets,omitempty"`
 	// Resources of the container.
@@ -121,20 +127,27 @@ const (
 	PhaseReady   = "Ready"
 )
 
-// ServiceAccountSpec is the account that pods run as.
+// ConditionReady reports of every kind whether the phase is Ready for the current
+// generation. Otherwise its reason and message are those of the condition that
+// does not hold. Addition to Coder's resources.
+const ConditionReady = "Ready"
+
+// ServiceAccountSpec configures the ServiceAccount of the pods.
 type ServiceAccountSpec struct {
-	// DisableCreate makes the operator use an account that is there.
+	// DisableCreate makes the operator use an existing ServiceAccount.
 	// +kubebuilder:default=false
 	// +optional
 	DisableCreate bool `json:"disableCreate,omitempty"`
-	// Name of the account; a name of the resource's otherwise.
+	// Name of the ServiceAccount; the default is a name derived from the
+	// resource's.
 	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`
 	// +optional
 	Name string `json:"name,omitempty"`
-	// Annotations of the account.
+	// Annotations of the ServiceAccount.
 	// +optional
 	Annotations map[string]string `json:"annotations,omitempty"`
-	// Labels of the account.
+	// Labels of the ServiceAccount.
 	// +optional
 	Labels map[string]string `json:"labels,omitempty"`
 }

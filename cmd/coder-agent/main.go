@@ -1,15 +1,15 @@
-// Command coder-agent is the part of coder that a workspace needs: the agent,
-// and the commands that are used inside of a workspace. It is a fraction of the
-// whole in size and memory; what it does not know, it fetches the whole for.
+// Command coder-agent is a slim build: the agent and the commands that are used
+// inside a workspace. It needs a fraction of the size and memory of coder. For
+// any other command it downloads coder from the server and runs that.
 package main
 
 import (
 	"context"
 	"os"
 
-	"github.com/seed-2a7f8fe7/coder/internal/cli/inside"
+	"github.com/seed-2a7f8fe7/coder/internal/cli/agentcmd"
 )
 
 func main() {
-	os.Exit(inside.Main(context.Background(), os.Args, os.Stdin, os.Stdout, os.Stderr, os.Environ()))
+	os.Exit(agentcmd.Main(context.Background(), os.Args, os.Stdin, os.Stdout, os.Stderr, os.Environ()))
 }

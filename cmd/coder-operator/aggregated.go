@@ -17,25 +17,26 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/operator/serving"
 )
 
-// aggregation is how the aggregated API server runs.
+// aggregation is the configuration of the aggregated API server.
 type aggregation struct {
 	port                                int
 	certificate, key                    string
 	namespace, service, secret, apiName string
 }
 
-// aggregationFlags are its flags.
+// aggregationFlags declares the flags of the aggregated API server.
 func aggregationFlags(f *flag.FlagSet) *aggregation {
 	a := &aggregation{secret: "coder-aggregated-apiserver-certificate", apiName: "v1alpha1.aggregation.coder.com"}
-	f.IntVar(&a.port, "secure-port", 6443, "where the aggregated API server listens")
-	f.StringVar(&a.certificate, "tls-cert-file", "", "its certificate, in place of one that it makes itself; the APIService has to name the authority then")
-	f.StringVar(&a.key, "tls-private-key-file", "", "the key of that certificate")
-	f.StringVar(&a.namespace, "service-namespace", defaultNamespace(), "namespace of its Service and of the Secret with its certificate")
-	f.StringVar(&a.service, "service-name", "coder-aggregated-apiserver", "name of its Service")
+	f.IntVar(&a.port, "secure-port", 6443, "port of the aggregated API server")
+	f.StringVar(&a.certificate, "tls-cert-file", "", "TLS certificate of the aggregated API server and of the MCP server; if empty, "+
+		"each creates its own. With this flag the APIService must contain the CA bundle")
+	f.StringVar(&a.key, "tls-private-key-file", "", "private key of --tls-cert-file")
+	f.StringVar(&a.namespace, "service-namespace", defaultNamespace(), "namespace of the Services and of the Secrets with the TLS certificates")
+	f.StringVar(&a.service, "service-name", "coder-aggregated-apiserver", "name of the Service of the aggregated API server")
 	return a
 }
 
-// inCluster is where a pod finds the namespace that it is in.
+// inCluster is the file in which a pod finds its own namespace.
 const inCluster = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 
 func defaultNamespace() string {
@@ -45,7 +46,7 @@ func defaultNamespace() string {
 	return "coder-operator"
 }
 
-// run answers the API server until ctx ends.
+// run serves the aggregated API until ctx ends.
 func (a *aggregation) run(ctx context.Context, c operator.Config) error {
 	scheme, err := operator.Scheme()
 	if err != nil {
@@ -64,10 +65,11 @@ func (a *aggregation) run(ctx context.Context, c operator.Config) error {
 	})
 }
 
-// provider gives the certificate of files, or else one that it keeps itself.
+// provider returns the certificate from the given files, or one that it creates
+// and renews itself.
 func (a *aggregation) provider(ctx context.Context, c operator.Config) (dynamiccertificates.CertKeyContentProvider, error) {
 	if (a.certificate == "") != (a.key == "") {
-		return nil, fmt.Errorf("--tls-cert-file and --tls-private-key-file go together")
+		return nil, fmt.Errorf("--tls-cert-file and --tls-private-key-file must be set together")
 	}
 	if a.certificate != "" {
 		return dynamiccertificates.NewDynamicServingContentFromFiles("serving", a.certificate, a.key)

@@ -5,6 +5,7 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
@@ -28,10 +29,16 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/seed-2a7f8fe7/coder/api/v1alpha1"
+	"github.com/seed-2a7f8fe7/coder/internal/listen"
 	"github.com/seed-2a7f8fe7/coder/internal/operator"
 	"github.com/seed-2a7f8fe7/coder/internal/operator/kubetest"
 	"github.com/seed-2a7f8fe7/coder/internal/postgrestest"
 	"github.com/seed-2a7f8fe7/coder/internal/server"
+	"github.com/seed-2a7f8fe7/coder/internal/server/database"
+	"github.com/seed-2a7f8fe7/coder/internal/server/network"
+	"github.com/seed-2a7f8fe7/coder/internal/server/sessions"
+	"github.com/seed-2a7f8fe7/coder/internal/server/workspaces"
+	"github.com/seed-2a7f8fe7/coder/internal/testwait"
 )
 
 var cluster *kubetest.Cluster
@@ -78,7 +85,7 @@ func authority(t *testing.T, dir, name string) []byte {
 	return own
 }
 
-// free gives an address that nobody listens at.
+// free returns an address that nobody listens at.
 func free(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -91,9 +98,34 @@ type pod struct{ s *server.Server }
 
 // Stop ends the server.
 func (p pod) Stop() {
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), testwait.Limit)
 	defer cancel()
 	_ = p.s.Stop(ctx) // the test ends
+}
+
+// tryMCP sends a request without a token to the MCP server and returns why it is not
+// refused over TLS with the certificate of the server's Secret.
+func tryMCP(ctx context.Context, port int) string {
+	s := &corev1.Secret{}
+	if err := cluster.Client.Get(ctx, client.ObjectKey{Namespace: "coder-operator", Name: "coder-mcp-certificate"}, s); err != nil {
+		return err.Error()
+	}
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(s.Data["tls.crt"])
+	secure := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, ServerName: "coder-mcp.coder-operator.svc"}, DisableKeepAlives: true}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, fmt.Sprintf("https://127.0.0.1:%d/mcp", port), nil)
+	if err != nil {
+		return err.Error()
+	}
+	r, err := (&http.Client{Transport: secure}).Do(request)
+	if err != nil {
+		return err.Error()
+	}
+	defer r.Body.Close() //nolint:errcheck // only its status is of interest
+	if r.StatusCode != http.StatusUnauthorized {
+		return r.Status
+	}
+	return ""
 }
 
 // TestAll runs everything that the program is in one process: the controllers
@@ -102,16 +134,20 @@ func (p pod) Stop() {
 func TestAll(t *testing.T) {
 	cluster.Need(t)
 	ctx := t.Context()
-	ns, dir, at, database := cluster.Namespace(t), t.TempDir(), free(t), postgrestest.URL(t)
+	ns, dir, at, databaseURL := cluster.Namespace(t), t.TempDir(), free(t), postgrestest.URL(t)
 	host := "main." + ns + ".svc.cluster.local"
 	ca := authority(t, dir, host)
 	access, err := url.Parse("https://" + host)
 	must(t, err)
 	node := &kubetest.Node{Cluster: cluster, Namespace: ns, Start: func(_ *corev1.Pod, env map[string]string) (kubetest.Process, error) {
 		s, err := server.New(server.Config{
-			Version: "v0.0.0-test", Log: slog.New(slog.DiscardHandler), HostnameSuffix: "coder", PostgresURL: database, ConfigDir: dir, CacheDir: dir,
-			AccessURL: access, OperatorToken: env["CODER_OPERATOR_TOKEN"],
-			TLS: server.TLS{Enable: true, Address: at, CertFiles: []string{filepath.Join(dir, "tls.crt")}, KeyFiles: []string{filepath.Join(dir, "tls.key")}},
+			Version: "v2.37.0-test", Log: slog.New(slog.DiscardHandler), ConfigDir: dir, CacheDir: dir,
+			Database:   database.Config{URL: databaseURL},
+			Sessions:   sessions.Config{OperatorToken: env["CODER_OPERATOR_TOKEN"]},
+			Workspaces: workspaces.Config{HostnameSuffix: "coder"},
+			Network: network.Config{AccessURL: access, TLS: listen.TLS{
+				Enable: true, Address: at, CertFiles: []string{filepath.Join(dir, "tls.crt")}, KeyFiles: []string{filepath.Join(dir, "tls.key")},
+			}},
 		})
 		if err != nil {
 			return nil, err
@@ -128,12 +164,17 @@ func TestAll(t *testing.T) {
 	_, err = fmt.Sscan(port, &a.port)
 	must(t, err)
 	cluster.Aggregate(t, a.port)
-	chosen, err := choose("all", a)
+	m := &mcpServer{certificate: *a, service: "coder-mcp"}
+	_, port, err = net.SplitHostPort(free(t))
+	must(t, err)
+	_, err = fmt.Sscan(port, &m.port)
+	must(t, err)
+	chosen, err := selectApps("all", apps(a, m))
 	must(t, err)
 	running, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() {
-		ended <- together(running, chosen, operator.Config{
+		ended <- runAll(running, chosen, operator.Config{
 			Rest: cluster.Rest, Log: slog.New(slog.DiscardHandler), Namespaces: []string{ns}, ProbeAddress: "0", MetricsAddress: "0", SkipNameValidation: true,
 			HTTP: &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
 				return (&net.Dialer{}).DialContext(ctx, network, at) // as the cluster's network would
@@ -174,6 +215,7 @@ func TestAll(t *testing.T) {
 		}
 		return ""
 	})
+	kubetest.Until(t, time.Minute, func(ctx context.Context) string { return tryMCP(ctx, m.port) })
 	bad := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "aggregation.coder.com/v1alpha1", "kind": "CoderTemplate", "metadata": map[string]any{"name": "nowhere.t"},
 		"spec": map[string]any{"versionID": "6f1c1f5e-0000-4000-8000-000000000000"},

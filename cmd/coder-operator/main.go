@@ -1,6 +1,6 @@
-// Command coder-operator keeps control planes, pools of provisioners and
-// workspace proxies in a Kubernetes cluster. It is a program apart because it
-// alone links Kubernetes' libraries.
+// Command coder-operator manages control planes, provisioner pools and
+// workspace proxies in a Kubernetes cluster. It is a separate program because
+// it alone links the Kubernetes libraries.
 package main
 
 import (
@@ -18,7 +18,7 @@ import (
 	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/operator"
 )
 
@@ -31,23 +31,24 @@ func main() {
 	}
 }
 
-// app is one of the things that the program is. (OP-25)
+// app is one component of the program, selected by --app. (OP-25)
 type app struct {
 	name string
 	run  func(context.Context, operator.Config) error
 }
 
-// apps are those that --app names, and all of which "all" runs.
-func apps(a *aggregation) []app {
+// apps returns the components that --app can name. "all" runs every one of
+// them.
+func apps(a *aggregation, m *mcpServer) []app {
 	return []app{
 		{"controller", operator.Run},
 		{"aggregated-apiserver", a.run},
+		{"mcp-http", m.run},
 	}
 }
 
-// choose gives the apps that --app asks for.
-func choose(name string, a *aggregation) ([]app, error) {
-	all := apps(a)
+// selectApps returns the components that --app selects.
+func selectApps(name string, all []app) ([]app, error) {
 	if name == "all" {
 		return all, nil
 	}
@@ -58,11 +59,12 @@ func choose(name string, a *aggregation) ([]app, error) {
 		}
 		names = append(names, a.name)
 	}
-	return nil, fmt.Errorf("--app %q is none of %s", name, strings.Join(names, ", "))
+	return nil, fmt.Errorf("--app %q is not one of %s", name, strings.Join(names, ", "))
 }
 
-// together runs apps until ctx ends or one fails, which ends the others.
-func together(ctx context.Context, all []app, c operator.Config) error {
+// runAll runs apps until ctx ends or one of them fails, which stops the
+// others.
+func runAll(ctx context.Context, all []app, c operator.Config) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	ended := make(chan error, len(all))
@@ -83,58 +85,76 @@ func together(ctx context.Context, all []app, c operator.Config) error {
 	return failed
 }
 
+// split returns the items of a comma-separated list.
+func split(list string) []string {
+	var out []string
+	for item := range strings.SplitSeq(list, ",") {
+		if item = strings.TrimSpace(item); item != "" {
+			out = append(out, item)
+		}
+	}
+	return out
+}
+
 func run(ctx context.Context, args []string, out, log io.Writer) error {
 	var c operator.Config
-	var namespaces, level, what string
+	var namespaces, cross, level, what string
 	var version, text bool
 	f := flag.NewFlagSet("coder-operator", flag.ContinueOnError)
 	f.SetOutput(log)
-	f.StringVar(&what, "app", "controller", "what to run: controller, aggregated-apiserver, or all")
-	f.BoolVar(&c.LeaderElection, "leader-elect", true, "let one of several operators lead, by a Lease")
-	f.StringVar(&c.LeaderNamespace, "leader-election-namespace", "", "namespace of that Lease; the operator's own otherwise")
-	f.StringVar(&c.ProbeAddress, "health-probe-bind-address", ":8081", "where /healthz and /readyz are; 0 for nowhere")
-	f.StringVar(&c.MetricsAddress, "metrics-bind-address", ":8080", "where /metrics is; 0 for nowhere")
-	f.StringVar(&namespaces, "namespaces", os.Getenv("CODER_OPERATOR_NAMESPACES"), "namespaces to look after, separated by commas; all otherwise ($CODER_OPERATOR_NAMESPACES)")
-	a := aggregationFlags(f)
-	f.StringVar(&level, "log-level", "info", "what to log: debug, info, warn or error")
-	f.BoolVar(&text, "log-human", false, "log text instead of JSON")
-	f.BoolVar(&version, "version", false, "print the version and end")
+	f.StringVar(&what, "app", "controller", "component to run: controller, aggregated-apiserver, mcp-http or all")
+	f.BoolVar(&c.LeaderElection, "leader-elect", true, "enable leader election with a Lease")
+	f.StringVar(&c.LeaderNamespace, "leader-election-namespace", "", "namespace of the leader election Lease (default: the operator's namespace)")
+	f.StringVar(&c.ProbeAddress, "health-probe-bind-address", ":8081", "address of /healthz and /readyz; 0 disables them")
+	f.StringVar(&c.MetricsAddress, "metrics-bind-address", ":8080", "address of /metrics; 0 disables it")
+	f.StringVar(
+		&namespaces,
+		"namespaces",
+		os.Getenv("CODER_OPERATOR_NAMESPACES"),
+		"comma-separated namespaces to watch; empty means all ($CODER_OPERATOR_NAMESPACES)",
+	)
+	f.BoolVar(&c.SecureMetrics, "metrics-secure", true, "serve /metrics over HTTPS, to clients that may get the path in the cluster")
+	f.StringVar(&c.Aggregated, "aggregated-account", "",
+		"ServiceAccount of the aggregated API server, as namespace/name, which gets read access to the Secrets of control planes that it needs")
+	f.StringVar(&cross, "cross-namespace-rules", "",
+		"comma-separated namespaces whose resources may grant their extraRules in other namespaces that allow them")
+	a, m := aggregationFlags(f), mcpFlags(f)
+	f.StringVar(&level, "log-level", "info", "minimum log level: debug, info, warn or error")
+	f.BoolVar(&text, "log-human", false, "log as text instead of JSON")
+	f.BoolVar(&version, "version", false, "print the version and exit")
 	if err := f.Parse(args); err != nil {
 		return err
 	}
 	if f.NArg() > 0 {
-		return fmt.Errorf("it takes flags only, not %q; see --help", f.Arg(0))
+		return fmt.Errorf("unexpected argument %q: coder-operator takes flags only; see --help", f.Arg(0))
 	}
-	chosen, err := choose(what, a)
+	m.certificate = *a
+	chosen, err := selectApps(what, apps(a, m))
 	if err != nil {
 		return err
 	}
 	if version {
-		fmt.Fprintln(out, coder.Version())
+		fmt.Fprintln(out, codersdk.Version())
 		return nil
 	}
 	var l slog.Level
 	if err := l.UnmarshalText([]byte(level)); err != nil {
-		return fmt.Errorf("--log-level %q is none of debug, info, warn and error", level)
+		return fmt.Errorf("--log-level %q is not one of debug, info, warn and error", level)
 	}
 	o := &slog.HandlerOptions{Level: l}
 	c.Log = slog.New(slog.NewJSONHandler(log, o))
 	if text {
 		c.Log = slog.New(slog.NewTextHandler(log, o))
 	}
-	for n := range strings.SplitSeq(namespaces, ",") {
-		if n = strings.TrimSpace(n); n != "" {
-			c.Namespaces = append(c.Namespaces, n)
-		}
-	}
+	c.Namespaces, c.CrossRules = split(namespaces), split(cross)
 	rest, err := ctrl.GetConfig()
 	if err != nil {
-		return fmt.Errorf("no cluster to work in: run it in a pod, or set $KUBECONFIG: %w", err)
+		return fmt.Errorf("no Kubernetes configuration found; run in a pod or set $KUBECONFIG: %w", err)
 	}
-	// The API server itself says when it is too much, and the controllers bound
-	// how much they ask at once.
+	// No client-side rate limit: the API server applies flow control, and the
+	// controllers bound their concurrency.
 	rest.QPS = -1
 	c.Rest = rest
-	klog.SetSlogLogger(c.Log) // one for the whole program: before anything runs
-	return together(ctx, chosen, c)
+	klog.SetSlogLogger(c.Log) // global, so set before anything runs
+	return runAll(ctx, chosen, c)
 }

@@ -13,10 +13,10 @@ import (
 func TestFlags(t *testing.T) {
 	t.Setenv("KUBECONFIG", "/nowhere")
 	for _, c := range []struct{ args, want string }{
-		{"--app=nothing", `--app "nothing" is none of all, controller`},
-		{"--log-level=loud", `--log-level "loud" is none of debug`},
-		{"words", `it takes flags only, not "words"`},
-		{"--app=controller", "no cluster to work in"},
+		{"--app=nothing", `--app "nothing" is not one of all, controller`},
+		{"--log-level=loud", `--log-level "loud" is not one of debug`},
+		{"words", `unexpected argument "words"`},
+		{"--app=controller", "no Kubernetes configuration found"},
 		{"--version", ""},
 	} {
 		var out, log bytes.Buffer
@@ -30,7 +30,7 @@ func TestFlags(t *testing.T) {
 // TestTogether has one app fail: the others end, and its failure is told.
 func TestTogether(t *testing.T) {
 	broken := errors.New("broken")
-	err := together(t.Context(), []app{
+	err := runAll(t.Context(), []app{
 		{"good", func(ctx context.Context, _ operator.Config) error { <-ctx.Done(); return nil }},
 		{"bad", func(context.Context, operator.Config) error { return broken }},
 	}, operator.Config{})

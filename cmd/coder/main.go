@@ -1,6 +1,6 @@
-// Command coder is the whole system in one file: server, provisioner, agent
-// and command line. Under the name terraform-provider-coder it is the
-// Terraform provider that builds run with.
+// Command coder is the whole system in one program: server, provisioner, agent
+// and command line. Under the name terraform-provider-coder it is the Terraform
+// provider that builds use.
 package main
 
 import (

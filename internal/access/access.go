@@ -1,14 +1,11 @@
-// Package access decides who may do what. It is a pure table: a subject with
-// roles, an action, an object; no I/O, no clock. Every use case asks it, and
-// nothing else decides. (AU-05..08)
+// Package access decides whether a subject can do an action on an object. It is a pure table without I/O
+// and clock. Every use case calls it, and nothing else decides. (AU-05..08)
 //
-// A role permits, or with Negate forbids, an action on a type of resource on
-// one of four levels: on the whole site, on everything of an organization, on
-// what the subject itself owns within an organization, and on what it owns
-// anywhere. The levels are asked in that order and the first that speaks
-// decides. After the roles come the access lists of templates and workspaces.
-// Last, a token's scopes and allow list can only take away: whatever they do
-// not name is refused, whoever the user is.
+// A role permits, or with Negate forbids, an action on a resource type at one of four levels: the site,
+// everything in an organization, the subject's own objects in an organization, and the subject's own
+// objects anywhere. The levels are checked in that order, and the first with an answer decides. The access
+// lists of templates and workspaces follow. Finally a token's scopes and allow list can only restrict:
+// whatever they do not name is denied, for every user.
 package access
 
 import (
@@ -16,74 +13,77 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 )
 
-// Subject is who acts: a user with a session or token, an agent acting for
-// its owner, a provisioner, or the server itself.
+// Subject is the actor of a request: a user with a session or token, an agent on behalf of its owner, a
+// provisioner, or the server itself.
 type Subject struct {
 	UserID   uuid.UUID
 	Username string
-	// SiteRoles are the roles on the whole site besides the implicit member.
+	// SiteRoles are the site roles in addition to the implicit member.
 	SiteRoles []string
-	// OrganizationRoles has an entry for each organization the user is a member
-	// of, with the roles there besides the implicit organization-member.
+	// OrganizationRoles has an entry for each organization of the user, with the roles in
+	// addition to the implicit organization-member.
 	OrganizationRoles map[uuid.UUID][]string
-	// CustomRoles are those of these roles that an organization made for
-	// itself, with what they permit there.
-	CustomRoles map[uuid.UUID][]coder.Role
-	// Groups are those that the user was put into. Everybody is in the group of
-	// everyone of each of their organizations besides.
+	// CustomRoles are the definitions of those of these roles that are custom roles of an
+	// organization.
+	CustomRoles map[uuid.UUID][]codersdk.Role
+	// Groups are the groups of the user. The group of all members of each organization is
+	// implicit.
 	Groups []uuid.UUID
-	// Scopes and AllowList narrow what a token may do; empty means nothing is
-	// narrowed.
-	Scopes    []coder.APIKeyScope
-	AllowList []coder.APIAllowListTarget
-	// KeyID is the API key in use, "" for others.
+	// Scopes and AllowList restrict a token; empty means no restriction.
+	Scopes    []codersdk.APIKeyScope
+	AllowList []codersdk.APIAllowListTarget
+	// KeyID is the API key in use, "" for other subjects.
 	KeyID string
-	// System is the server acting for itself; it may do everything.
+	// System is the server itself, which can do everything.
 	System bool
-	// NoOwnerWorkspaceAccess takes from the role owner the right to open the
-	// workspaces of others (--disable-owner-workspace-access).
+	// NoOwnerWorkspaceAccess removes from the role owner the right to open workspaces of
+	// other users (--disable-owner-workspace-access).
 	NoOwnerWorkspaceAccess bool
-	// NoSharing has access lists of workspaces count for nothing
-	// (--disable-workspace-sharing).
+	// NoSharing ignores the access lists of workspaces (--disable-workspace-sharing).
 	NoSharing bool
-	// Origin is where the request came from, for the audit log.
+	// Origin is the source of the request, for the audit log.
 	Origin Origin
 }
 
-// Origin is where a request came from.
+// Origin is the source of a request.
 type Origin struct {
 	IP        netip.Addr
 	UserAgent string
 	RequestID string
+	// Automatic names the program that acts without a user, such as SCIM; "" for none.
+	Automatic string
+	// Path is the path of an HTTP request. A token that is limited to a part of the API is valid only for
+	// paths below that part.
+	Path string
 }
 
-// Object is what somebody wants to act on. Zero fields mean: none.
+// Object is the object of an action. Zero fields mean none.
 type Object struct {
-	Type           coder.RBACResource
+	Type           codersdk.RBACResource
 	ID             uuid.UUID
 	OrganizationID uuid.UUID
 	OwnerID        uuid.UUID
-	// UserACL and GroupACL are lists on templates and workspaces: id -> use or
-	// admin. A group whose id is the organization's is everyone in it.
+	// UserACL and GroupACL are the access lists of templates and workspaces: ID -> use or
+	// admin. A group with the ID of the organization is all of its members.
 	UserACL, GroupACL map[string]string
 }
 
-// Filter says, for list queries, which rows a subject may see: all, or those
-// of the organizations, or those owned, or those with an ACL entry. It is
-// handed to SQL as parameters. The zero Filter lets nothing through.
+// Filter selects, for list queries, the rows that a subject can see: all, those of organizations, owned
+// rows, or rows with an entry in an access list. It is passed to SQL as parameters. The zero Filter
+// selects nothing.
 type Filter struct {
 	All             bool
-	OrganizationIDs []uuid.UUID // every row of these organizations
+	OrganizationIDs []uuid.UUID // all rows of these organizations
 	OwnerID         uuid.UUID   // rows of this owner
-	MemberOf        []uuid.UUID // owned and listed rows of these organizations alone
-	// UserKey and GroupKeys are the names of the subject in access lists: rows
-	// that have one of them in a list count, and, unless UserKey is empty, rows
-	// that have the group of everyone of their organization.
+	MemberOf        []uuid.UUID // owned and shared rows of these organizations only
+	// UserKey and GroupKeys are the names of the subject in access lists. Rows with one of them
+	// in a list are selected and, unless UserKey is empty, rows with the group of all members of
+	// their organization.
 	UserKey   string
 	GroupKeys []string
-	// IDs, when not nil, takes away every row but these: the token's allow list.
+	// IDs, if not nil, restricts the result to these rows: the token's allow list.
 	IDs []uuid.UUID
 }

@@ -7,22 +7,22 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 )
 
-// anyAction stands for every action in a permission.
-const anyAction coder.RBACAction = "*"
+// anyAction means every action in a permission.
+const anyAction codersdk.RBACAction = "*"
 
-// System gives the subject that is the server itself.
+// System returns the subject of the server itself.
 func System() Subject { return Subject{System: true} }
 
-// IsOwner says whether the subject has the site role owner and uses it unnarrowed.
+// IsOwner reports whether the subject has the site role owner without restrictions of a token.
 func (s Subject) IsOwner() bool {
 	return s.System || slices.Contains(s.SiteRoles, RoleOwner) && !s.Narrowed()
 }
 
-// Can says whether the subject may do the action on the object.
-func (s Subject) Can(action coder.RBACAction, o Object) bool {
+// Can reports whether the subject can do the action on the object.
+func (s Subject) Can(action codersdk.RBACAction, o Object) bool {
 	if s.System {
 		return true
 	}
@@ -52,24 +52,24 @@ func (s Subject) Can(action coder.RBACAction, o Object) bool {
 	return s.listed(action, o)
 }
 
-// Check is Can as an error: nil, CodeForbidden for an object that the subject
-// may at least read, NotFound for one that it may not even see.
-func (s Subject) Check(action coder.RBACAction, o Object) error {
+// Check is Can as an error: nil, CodeForbidden for an object that the subject can read, or NotFound for an
+// object that it cannot see.
+func (s Subject) Check(action codersdk.RBACAction, o Object) error {
 	if s.Can(action, o) {
 		return nil
 	}
-	if action == coder.RBACActionCreate || action != coder.RBACActionRead && s.Can(coder.RBACActionRead, o) {
-		if action == coder.RBACActionAssign || action == coder.RBACActionUnassign {
-			return coder.Errorf(coder.CodeForbidden, "You may not give or take away this role")
+	if action == codersdk.RBACActionCreate || action != codersdk.RBACActionRead && s.Can(codersdk.RBACActionRead, o) {
+		if action == codersdk.RBACActionAssign || action == codersdk.RBACActionUnassign {
+			return codersdk.Errorf(codersdk.CodeForbidden, "You do not have permission to assign or remove this role")
 		}
-		return coder.Errorf(coder.CodeForbidden, "You may not %s this %s", words(string(action)), words(string(o.Type)))
+		return codersdk.Errorf(codersdk.CodeForbidden, "You do not have permission to %s this %s", words(string(action)), words(string(o.Type)))
 	}
-	return coder.NotFound()
+	return codersdk.NotFound()
 }
 
-// CanAnywhere says whether the subject may do the action on its own objects of
-// the type in at least one of its organizations, or on the site.
-func (s Subject) CanAnywhere(action coder.RBACAction, o Object) bool {
+// CanAnywhere reports whether the subject can do the action on its own objects of the type on the site or
+// in at least one of its organizations.
+func (s Subject) CanAnywhere(action codersdk.RBACAction, o Object) bool {
 	if s.Can(action, o) {
 		return true
 	}
@@ -82,9 +82,9 @@ func (s Subject) CanAnywhere(action coder.RBACAction, o Object) bool {
 	return false
 }
 
-// Filter says which rows of the type the subject may read. Rows of one's own
-// count for types that people own; access lists for templates and workspaces.
-func (s Subject) Filter(t coder.RBACResource) Filter {
+// Filter returns the rows of the type that the subject can read. Owned rows count for types with owners;
+// access lists count for templates and workspaces.
+func (s Subject) Filter(t codersdk.RBACResource) Filter {
 	if s.System {
 		return Filter{All: true}
 	}
@@ -93,14 +93,14 @@ func (s Subject) Filter(t coder.RBACResource) Filter {
 	switch {
 	case s.UserID == uuid.Nil:
 		return Filter{}
-	case some && s.scopesPermit(coder.RBACActionRead, read):
-	case t == coder.RBACResourceUser: // whoever one is, one knows that
+	case some && s.scopesPermit(codersdk.RBACActionRead, read):
+	case t == codersdk.RBACResourceUser: // users can always read their own account
 		return Filter{OwnerID: s.UserID}
 	default:
 		return Filter{}
 	}
 	f := Filter{IDs: ids}
-	if s.siteVerdict(coder.RBACActionRead, read) == permitted {
+	if s.siteVerdict(codersdk.RBACActionRead, read) == permitted {
 		f.All = true
 		return f
 	}
@@ -108,7 +108,7 @@ func (s Subject) Filter(t coder.RBACResource) Filter {
 		return slices.Compare(a[:], b[:])
 	}) {
 		f.MemberOf = append(f.MemberOf, id)
-		if s.organizationVerdict(id, coder.RBACActionRead, t, false) == permitted {
+		if s.organizationVerdict(id, codersdk.RBACActionRead, t, false) == permitted {
 			f.OrganizationIDs = append(f.OrganizationIDs, id)
 		}
 	}
@@ -119,14 +119,14 @@ func (s Subject) Filter(t coder.RBACResource) Filter {
 	if !s.listsCount(t) {
 		f.UserKey, f.GroupKeys = "", nil
 	}
-	if judge(memberRole.UserPermissions, coder.RBACActionRead, t) == permitted ||
-		judge(organizationMemberRole.OrganizationMemberPermissions, coder.RBACActionRead, t) == permitted {
+	if judge(memberRole.UserPermissions, codersdk.RBACActionRead, t) == permitted ||
+		judge(organizationMemberRole.OrganizationMemberPermissions, codersdk.RBACActionRead, t) == permitted {
 		f.OwnerID = s.UserID
 	}
 	return f
 }
 
-// verdict is what one level says; the greater wins.
+// verdict is the result of one level; the greater wins.
 type verdict int
 
 const (
@@ -135,11 +135,11 @@ const (
 	forbidden
 )
 
-// judge asks one list of permissions; forbidding wins within it.
-func judge(ps []coder.Permission, action coder.RBACAction, t coder.RBACResource) verdict {
+// judge evaluates a list of permissions; a negated one wins.
+func judge(ps []codersdk.Permission, action codersdk.RBACAction, t codersdk.RBACResource) verdict {
 	v := silent
 	for _, p := range ps {
-		if (p.Action != action && p.Action != anyAction) || (p.ResourceType != t && p.ResourceType != coder.RBACResourceAny) {
+		if (p.Action != action && p.Action != anyAction) || (p.ResourceType != t && p.ResourceType != codersdk.RBACResourceAny) {
 			continue
 		}
 		if p.Negate {
@@ -150,7 +150,7 @@ func judge(ps []coder.Permission, action coder.RBACAction, t coder.RBACResource)
 	return v
 }
 
-func (s Subject) siteVerdict(action coder.RBACAction, o Object) verdict {
+func (s Subject) siteVerdict(action codersdk.RBACAction, o Object) verdict {
 	v := judge(memberRole.SitePermissions, action, o.Type)
 	for _, name := range s.SiteRoles {
 		r, ok := siteRoles[name]
@@ -170,15 +170,15 @@ func (s Subject) siteVerdict(action coder.RBACAction, o Object) verdict {
 	return v
 }
 
-// opensWorkspace says whether the action looks inside of a workspace.
-func opensWorkspace(action coder.RBACAction, t coder.RBACResource) bool {
-	return (t == coder.RBACResourceWorkspace || t == coder.RBACResourceWorkspaceDormant) &&
-		(action == coder.RBACActionSSH || action == coder.RBACActionApplicationConnect)
+// opensWorkspace reports whether the action opens a workspace.
+func opensWorkspace(action codersdk.RBACAction, t codersdk.RBACResource) bool {
+	return (t == codersdk.RBACResourceWorkspace || t == codersdk.RBACResourceWorkspaceDormant) &&
+		(action == codersdk.RBACActionSSH || action == codersdk.RBACActionApplicationConnect)
 }
 
-// organizationVerdict asks the roles within an organization about everything
-// there, then, for what the subject owns there, about one's own.
-func (s Subject) organizationVerdict(organization uuid.UUID, action coder.RBACAction, t coder.RBACResource, owned bool) verdict {
+// organizationVerdict evaluates the roles in an organization: first for all objects there, then for the
+// subject's own objects.
+func (s Subject) organizationVerdict(organization uuid.UUID, action codersdk.RBACAction, t codersdk.RBACResource, owned bool) verdict {
 	everything, own := silent, silent
 	for r := range s.rolesIn(organization) {
 		everything = max(everything, judge(r.OrganizationPermissions, action, t))
@@ -190,10 +190,10 @@ func (s Subject) organizationVerdict(organization uuid.UUID, action coder.RBACAc
 	return everything
 }
 
-// rolesIn gives the roles of the subject in an organization that it is a
-// member of, the membership itself first.
-func (s Subject) rolesIn(organization uuid.UUID) iter.Seq[coder.Role] {
-	return func(yield func(coder.Role) bool) {
+// rolesIn returns the roles of the subject in an organization of which it is a member, the implicit role
+// first.
+func (s Subject) rolesIn(organization uuid.UUID) iter.Seq[codersdk.Role] {
+	return func(yield func(codersdk.Role) bool) {
 		if !yield(organizationMemberRole) {
 			return
 		}
@@ -210,14 +210,14 @@ func (s Subject) rolesIn(organization uuid.UUID) iter.Seq[coder.Role] {
 	}
 }
 
-// listsCount says whether access lists of the type count for the subject.
-func (s Subject) listsCount(t coder.RBACResource) bool {
-	return t == coder.RBACResourceTemplate || t == coder.RBACResourceWorkspace && !s.NoSharing
+// listsCount reports whether access lists of the type apply to the subject.
+func (s Subject) listsCount(t codersdk.RBACResource) bool {
+	return t == codersdk.RBACResourceTemplate || t == codersdk.RBACResourceWorkspace && !s.NoSharing
 }
 
-// listed asks the access lists of a template or workspace. They count only for
-// members of its organization.
-func (s Subject) listed(action coder.RBACAction, o Object) bool {
+// listed evaluates the access lists of a template or workspace. They apply only to members of its
+// organization.
+func (s Subject) listed(action codersdk.RBACAction, o Object) bool {
 	if _, member := s.OrganizationRoles[o.OrganizationID]; !member || !s.listsCount(o.Type) {
 		return false
 	}
@@ -229,19 +229,19 @@ func (s Subject) listed(action coder.RBACAction, o Object) bool {
 	})
 }
 
-// aclPermits says what the entries "use" and "admin" permit.
-func aclPermits(role string, action coder.RBACAction, t coder.RBACResource) bool {
+// aclPermits reports whether the entry "use" or "admin" permits the action.
+func aclPermits(role string, action codersdk.RBACAction, t codersdk.RBACResource) bool {
 	switch {
-	case t == coder.RBACResourceTemplate && role == "admin":
+	case t == codersdk.RBACResourceTemplate && role == "admin":
 		return true
-	case t == coder.RBACResourceTemplate && role == "use":
-		return action == coder.RBACActionRead || action == coder.RBACActionUse
-	case t == coder.RBACResourceWorkspace && role == "admin": // all but what ends it: that stays with its owner
-		return action != coder.RBACActionDelete && action != coder.RBACActionCreate
-	case t == coder.RBACResourceWorkspace && role == "use":
-		return slices.Contains([]coder.RBACAction{
-			coder.RBACActionRead, coder.RBACActionSSH, coder.RBACActionApplicationConnect,
-			coder.RBACActionStart, coder.RBACActionStop,
+	case t == codersdk.RBACResourceTemplate && role == "use":
+		return action == codersdk.RBACActionRead || action == codersdk.RBACActionUse
+	case t == codersdk.RBACResourceWorkspace && role == "admin": // all but deletion, which only the owner can do
+		return action != codersdk.RBACActionDelete && action != codersdk.RBACActionCreate
+	case t == codersdk.RBACResourceWorkspace && role == "use":
+		return slices.Contains([]codersdk.RBACAction{
+			codersdk.RBACActionRead, codersdk.RBACActionSSH, codersdk.RBACActionApplicationConnect,
+			codersdk.RBACActionStart, codersdk.RBACActionStop,
 		}, action)
 	}
 	return false

@@ -5,39 +5,37 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 )
 
-// inOrganizations are the types of resources that belong to an organization,
-// about which its own roles can speak.
-var inOrganizations = []coder.RBACResource{
-	coder.RBACResourceAssignOrgRole, coder.RBACResourceAuditLog, coder.RBACResourceConnectionLog, coder.RBACResourceFile,
-	coder.RBACResourceGroup, coder.RBACResourceGroupMember, coder.RBACResourceIdpsyncSettings, coder.RBACResourceOrganization,
-	coder.RBACResourceOrganizationMember, coder.RBACResourcePrebuiltWorkspace, coder.RBACResourceProvisionerDaemon,
-	coder.RBACResourceProvisionerJobs, coder.RBACResourceTask, coder.RBACResourceTemplate, coder.RBACResourceWorkspace,
-	coder.RBACResourceWorkspaceAgentDevcontainers, coder.RBACResourceWorkspaceAgentResourceMonitor, coder.RBACResourceWorkspaceDormant,
+// inOrganizations are the resource types that belong to an organization, for which custom roles can have
+// permissions.
+var inOrganizations = []codersdk.RBACResource{
+	codersdk.RBACResourceAssignOrgRole, codersdk.RBACResourceAuditLog, codersdk.RBACResourceConnectionLog, codersdk.RBACResourceFile,
+	codersdk.RBACResourceGroup, codersdk.RBACResourceGroupMember, codersdk.RBACResourceIdpsyncSettings, codersdk.RBACResourceOrganization,
+	codersdk.RBACResourceOrganizationMember, codersdk.RBACResourcePrebuiltWorkspace, codersdk.RBACResourceProvisionerDaemon,
+	codersdk.RBACResourceProvisionerJobs, codersdk.RBACResourceTask, codersdk.RBACResourceTemplate, codersdk.RBACResourceWorkspace,
+	codersdk.RBACResourceWorkspaceAgentDevcontainers, codersdk.RBACResourceWorkspaceAgentResourceMonitor, codersdk.RBACResourceWorkspaceDormant,
 }
 
-// CheckPermission refuses a permission that a role of an organization's own
-// cannot have: one of something that organizations do not have, one that does
-// not exist, and one that takes away.
-func CheckPermission(field string, p coder.Permission) error {
+// CheckPermission rejects permissions that custom roles cannot have: on types outside of organizations,
+// unknown ones, and negated ones.
+func CheckPermission(field string, p codersdk.Permission) error {
 	switch {
 	case p.Negate:
-		return coder.Invalid(field, "negate: a role of your own can give permissions, not take any away")
+		return codersdk.Invalid(field, "negate: custom roles can only grant permissions")
 	case !slices.Contains(inOrganizations, p.ResourceType):
-		return coder.Invalid(field, "resource_type: %.40q is nothing that belongs to an organization", p.ResourceType)
+		return codersdk.Invalid(field, "resource_type: %.40q does not belong to organizations", p.ResourceType)
 	case p.Action != anyAction && !slices.Contains(Actions[p.ResourceType], p.Action):
-		return coder.Invalid(field, "action: %.40q is nothing that can be done with a %s", p.Action, words(string(p.ResourceType)))
+		return codersdk.Invalid(field, "action: %.40q does not apply to the resource type %s", p.Action, words(string(p.ResourceType)))
 	}
 	return nil
 }
 
-// CheckHolds refuses to let the subject hand on, within an organization, a
-// permission of the role that it does not hold there itself: or people could
-// make more of themselves by making roles. What a role takes away may always
-// be handed on.
-func (s Subject) CheckHolds(r coder.Role, organization uuid.UUID) error {
+// CheckHolds rejects permissions of the role that the subject does not hold in the organization. Otherwise
+// users could extend their rights through roles that they create or assign. Negated permissions can
+// always be delegated.
+func (s Subject) CheckHolds(r codersdk.Role, organization uuid.UUID) error {
 	for _, p := range r.OrganizationPermissions {
 		if err := s.checkHolds(p, Object{OrganizationID: organization}); err != nil {
 			return err
@@ -51,33 +49,56 @@ func (s Subject) CheckHolds(r coder.Role, organization uuid.UUID) error {
 	return nil
 }
 
-func (s Subject) checkHolds(p coder.Permission, o Object) error {
+func (s Subject) checkHolds(p codersdk.Permission, o Object) error {
 	if p.Negate {
 		return nil
 	}
 	o.Type = p.ResourceType
-	actions := []coder.RBACAction{p.Action}
+	actions := []codersdk.RBACAction{p.Action}
 	if p.Action == anyAction {
 		actions = Actions[p.ResourceType]
 	}
 	for _, action := range actions {
 		if !s.Can(action, o) {
-			return coder.Errorf(coder.CodeForbidden, "You may not hand on what you may not do yourself: %s a %s of this organization", words(string(action)), words(string(p.ResourceType)))
+			return codersdk.Errorf(
+				codersdk.CodeForbidden,
+				"You cannot delegate a permission that you do not have: %s a %s of this organization",
+				words(string(action)),
+				words(string(p.ResourceType)),
+			)
 		}
 	}
 	return nil
 }
 
-// BuiltInRole gives the built-in role of an organization of that name.
-func BuiltInRole(name string) (coder.Role, bool) {
-	r, ok := organizationRoles[name]
-	return r, ok
-}
-
-// ReservedRole says whether a role of an organization's own cannot have the
-// name, since a built-in one has.
+// ReservedRole reports whether the name is that of a built-in role and cannot be used by a custom role.
 func ReservedRole(name string) bool {
 	_, organization := organizationRoles[name]
 	_, site := siteRoles[name]
 	return organization || site || name == RoleMember || name == RoleOrganizationMember
+}
+
+// CheckHoldsAllOf returns an error unless the subject can do everything that the roles of target permit
+// beyond the implicit ones. Otherwise the subject could use these roles through the target's account.
+func (s Subject) CheckHoldsAllOf(target Subject) error {
+	for _, name := range target.SiteRoles {
+		for _, p := range siteRoles[name].SitePermissions {
+			if err := s.checkHolds(p, Object{}); err != nil {
+				return err
+			}
+		}
+	}
+	for organization, names := range target.OrganizationRoles {
+		for _, name := range names {
+			if err := s.CheckHolds(organizationRoles[name], organization); err != nil {
+				return err
+			}
+		}
+		for _, r := range target.CustomRoles[organization] {
+			if err := s.CheckHolds(r, organization); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }

@@ -3,11 +3,11 @@ package access
 import (
 	"slices"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 )
 
-// Lost says whether a subject may have lost anything from one moment to a
-// later one: a role, a membership, a group, or a permission of a role.
+// Lost reports whether a subject may have lost any right between two points in time: a role, a
+// membership, a group, or a permission of a role.
 func Lost(before, after Subject) bool {
 	if !within(before.SiteRoles, after.SiteRoles) || !within(before.Groups, after.Groups) {
 		return true
@@ -18,7 +18,7 @@ func Lost(before, after Subject) bool {
 			return true
 		}
 		for _, was := range before.CustomRoles[id] {
-			i := slices.IndexFunc(after.CustomRoles[id], func(r coder.Role) bool { return r.Name == was.Name })
+			i := slices.IndexFunc(after.CustomRoles[id], func(r codersdk.Role) bool { return r.Name == was.Name })
 			if i < 0 || !within(was.OrganizationPermissions, after.CustomRoles[id][i].OrganizationPermissions) ||
 				!within(was.OrganizationMemberPermissions, after.CustomRoles[id][i].OrganizationMemberPermissions) {
 				return true
@@ -28,7 +28,7 @@ func Lost(before, after Subject) bool {
 	return false
 }
 
-// within says whether all of some are in others.
+// within reports whether all of some are in others.
 func within[T comparable](some, others []T) bool {
 	return !slices.ContainsFunc(some, func(v T) bool { return !slices.Contains(others, v) })
 }

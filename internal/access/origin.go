@@ -4,13 +4,13 @@ import "context"
 
 type originKey struct{}
 
-// WithOrigin lets everything below know where a request came from. The edge
-// that knows which proxies to believe sets it, for all edges.
+// WithOrigin returns a context with the source of a request. The layer that knows the trusted proxies
+// sets it.
 func WithOrigin(ctx context.Context, o Origin) context.Context {
 	return context.WithValue(ctx, originKey{}, o)
 }
 
-// OriginOf gives what WithOrigin set.
+// OriginOf returns the source set by WithOrigin.
 func OriginOf(ctx context.Context) (o Origin, ok bool) {
 	o, ok = ctx.Value(originKey{}).(Origin)
 	return o, ok

@@ -6,10 +6,10 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 )
 
-// The site roles. Everyone is a member.
+// Site roles. Every user is a member.
 const (
 	RoleOwner         = "owner"
 	RoleTemplateAdmin = "template-admin"
@@ -18,7 +18,7 @@ const (
 	RoleMember        = "member"
 )
 
-// The roles in one organization. Everyone in it is an organization-member.
+// Roles in an organization. Every member is an organization-member.
 const (
 	RoleOrganizationAdmin         = "organization-admin"
 	RoleOrganizationAuditor       = "organization-auditor"
@@ -28,17 +28,17 @@ const (
 	RoleOrganizationMember        = "organization-member"
 )
 
-// grant writes permissions of one resource type: "read update" or "*".
-func grant(t coder.RBACResource, actions string) []coder.Permission {
-	var out []coder.Permission
+// grant returns permissions on one resource type from a list such as "read update" or "*".
+func grant(t codersdk.RBACResource, actions string) []codersdk.Permission {
+	var out []codersdk.Permission
 	for _, a := range strings.Fields(actions) {
-		out = append(out, coder.Permission{ResourceType: t, Action: coder.RBACAction(a)})
+		out = append(out, codersdk.Permission{ResourceType: t, Action: codersdk.RBACAction(a)})
 	}
 	return out
 }
 
-// forbid writes permissions that take an action away.
-func forbid(t coder.RBACResource, actions string) []coder.Permission {
+// forbid returns negated permissions.
+func forbid(t codersdk.RBACResource, actions string) []codersdk.Permission {
 	out := grant(t, actions)
 	for i := range out {
 		out[i].Negate = true
@@ -46,241 +46,241 @@ func forbid(t coder.RBACResource, actions string) []coder.Permission {
 	return out
 }
 
-// memberRole is what every user may do. Sessions of a suspended user end
-// before anybody asks here.
-var memberRole = coder.Role{
+// memberRole holds the permissions of every user. Sessions of suspended users end before they are checked
+// here.
+var memberRole = codersdk.Role{
 	Name: RoleMember, DisplayName: "Member",
 	SitePermissions: slices.Concat(
-		grant(coder.RBACResourceAssignRole, "read"),
-		grant(coder.RBACResourceOauth2App, "read"),
-		grant(coder.RBACResourceWorkspaceProxy, "read"),
+		grant(codersdk.RBACResourceAssignRole, "read"),
+		grant(codersdk.RBACResourceOauth2App, "read"),
+		grant(codersdk.RBACResourceWorkspaceProxy, "read"),
 	),
 	UserPermissions: slices.Concat(
-		grant(coder.RBACResourceUser, "read read_personal update_personal"),
-		grant(coder.RBACResourceAPIKey, "*"),
-		grant(coder.RBACResourceFile, "create read"),
-		grant(coder.RBACResourceUserSecret, "*"),
-		grant(coder.RBACResourceInboxNotification, "*"),
-		grant(coder.RBACResourceNotificationPreference, "*"),
-		grant(coder.RBACResourceWebpushSubscription, "*"),
-		grant(coder.RBACResourceOauth2AppCodeToken, "*"),
+		grant(codersdk.RBACResourceUser, "read read_personal update_personal"),
+		grant(codersdk.RBACResourceAPIKey, "*"),
+		grant(codersdk.RBACResourceFile, "create read"),
+		grant(codersdk.RBACResourceUserSecret, "*"),
+		grant(codersdk.RBACResourceInboxNotification, "*"),
+		grant(codersdk.RBACResourceNotificationPreference, "*"),
+		grant(codersdk.RBACResourceWebpushSubscription, "*"),
+		grant(codersdk.RBACResourceOauth2AppCodeToken, "*"),
 	),
 }
 
-// siteRoles are the roles that a user may be given on the whole site.
-var siteRoles = map[string]coder.Role{
+// siteRoles are the assignable site roles.
+var siteRoles = map[string]codersdk.Role{
 	RoleOwner: {
 		Name: RoleOwner, DisplayName: "Owner",
-		SitePermissions: grant(coder.RBACResourceAny, "*"),
+		SitePermissions: grant(codersdk.RBACResourceAny, "*"),
 	},
 	RoleTemplateAdmin: {
 		Name: RoleTemplateAdmin, DisplayName: "Template Admin",
 		SitePermissions: slices.Concat(
-			grant(coder.RBACResourceTemplate, "*"),
-			grant(coder.RBACResourceFile, "create read"),
-			grant(coder.RBACResourceWorkspace, "read"),
-			grant(coder.RBACResourceWorkspaceDormant, "read"),
-			grant(coder.RBACResourcePrebuiltWorkspace, "*"),
-			grant(coder.RBACResourceUser, "read"),
-			grant(coder.RBACResourceGroup, "read"),
-			grant(coder.RBACResourceGroupMember, "read"),
-			grant(coder.RBACResourceOrganization, "read"),
-			grant(coder.RBACResourceOrganizationMember, "read"),
-			grant(coder.RBACResourceAssignOrgRole, "read"),
-			grant(coder.RBACResourceProvisionerDaemon, "*"),
-			grant(coder.RBACResourceProvisionerJobs, "*"),
+			grant(codersdk.RBACResourceTemplate, "*"),
+			grant(codersdk.RBACResourceFile, "create read"),
+			grant(codersdk.RBACResourceWorkspace, "read"),
+			grant(codersdk.RBACResourceWorkspaceDormant, "read"),
+			grant(codersdk.RBACResourcePrebuiltWorkspace, "*"),
+			grant(codersdk.RBACResourceUser, "read"),
+			grant(codersdk.RBACResourceGroup, "read"),
+			grant(codersdk.RBACResourceGroupMember, "read"),
+			grant(codersdk.RBACResourceOrganization, "read"),
+			grant(codersdk.RBACResourceOrganizationMember, "read"),
+			grant(codersdk.RBACResourceAssignOrgRole, "read"),
+			grant(codersdk.RBACResourceProvisionerDaemon, "*"),
+			grant(codersdk.RBACResourceProvisionerJobs, "*"),
 		),
 	},
 	RoleUserAdmin: {
 		Name: RoleUserAdmin, DisplayName: "User Admin",
 		SitePermissions: slices.Concat(
-			grant(coder.RBACResourceUser, "*"),
-			grant(coder.RBACResourceGroup, "*"),
-			grant(coder.RBACResourceGroupMember, "*"),
-			grant(coder.RBACResourceOrganization, "read"),
-			grant(coder.RBACResourceOrganizationMember, "*"),
-			grant(coder.RBACResourceAssignOrgRole, "read"),
-			grant(coder.RBACResourceIdpsyncSettings, "*"),
-			grant(coder.RBACResourceTemplate, "read"),
+			grant(codersdk.RBACResourceUser, "*"),
+			grant(codersdk.RBACResourceGroup, "*"),
+			grant(codersdk.RBACResourceGroupMember, "*"),
+			grant(codersdk.RBACResourceOrganization, "read"),
+			grant(codersdk.RBACResourceOrganizationMember, "*"),
+			grant(codersdk.RBACResourceAssignOrgRole, "read"),
+			grant(codersdk.RBACResourceIdpsyncSettings, "*"),
+			grant(codersdk.RBACResourceTemplate, "read"),
 		),
 	},
 	RoleAuditor: {
 		Name: RoleAuditor, DisplayName: "Auditor",
 		SitePermissions: slices.Concat(
-			grant(coder.RBACResourceAuditLog, "read"),
-			grant(coder.RBACResourceConnectionLog, "read"),
-			grant(coder.RBACResourceTemplate, "read view_insights"),
-			grant(coder.RBACResourceUser, "read"),
-			grant(coder.RBACResourceGroup, "read"),
-			grant(coder.RBACResourceGroupMember, "read"),
-			grant(coder.RBACResourceOrganization, "read"),
-			grant(coder.RBACResourceOrganizationMember, "read"),
-			grant(coder.RBACResourceAssignOrgRole, "read"),
-			grant(coder.RBACResourceDeploymentConfig, "read"),
-			grant(coder.RBACResourceDeploymentStats, "read"),
+			grant(codersdk.RBACResourceAuditLog, "read"),
+			grant(codersdk.RBACResourceConnectionLog, "read"),
+			grant(codersdk.RBACResourceTemplate, "read view_insights"),
+			grant(codersdk.RBACResourceUser, "read"),
+			grant(codersdk.RBACResourceGroup, "read"),
+			grant(codersdk.RBACResourceGroupMember, "read"),
+			grant(codersdk.RBACResourceOrganization, "read"),
+			grant(codersdk.RBACResourceOrganizationMember, "read"),
+			grant(codersdk.RBACResourceAssignOrgRole, "read"),
+			grant(codersdk.RBACResourceDeploymentConfig, "read"),
+			grant(codersdk.RBACResourceDeploymentStats, "read"),
 		),
 	},
 }
 
-// organizationMemberRole is what every member of an organization may do there.
-var organizationMemberRole = coder.Role{
+// organizationMemberRole holds the permissions of every member of an organization.
+var organizationMemberRole = codersdk.Role{
 	Name: RoleOrganizationMember, DisplayName: "Organization Member",
 	OrganizationPermissions: slices.Concat(
-		grant(coder.RBACResourceOrganization, "read"),
-		grant(coder.RBACResourceOrganizationMember, "read"),
-		grant(coder.RBACResourceAssignOrgRole, "read"),
-		grant(coder.RBACResourceGroup, "read"),
+		grant(codersdk.RBACResourceOrganization, "read"),
+		grant(codersdk.RBACResourceOrganizationMember, "read"),
+		grant(codersdk.RBACResourceAssignOrgRole, "read"),
+		grant(codersdk.RBACResourceGroup, "read"),
 	),
 	OrganizationMemberPermissions: slices.Concat(
-		grant(coder.RBACResourceWorkspace, "*"),
-		grant(coder.RBACResourceWorkspaceDormant, "read delete update start stop create_agent delete_agent update_agent"),
-		grant(coder.RBACResourceTask, "*"),
-		grant(coder.RBACResourceProvisionerDaemon, "*"),
-		grant(coder.RBACResourceProvisionerJobs, "read"), // those that one started
-		grant(coder.RBACResourceGroupMember, "read"),
-		grant(coder.RBACResourceWorkspaceAgentResourceMonitor, "*"),
-		grant(coder.RBACResourceWorkspaceAgentDevcontainers, "*"),
+		grant(codersdk.RBACResourceWorkspace, "*"),
+		grant(codersdk.RBACResourceWorkspaceDormant, "read delete update start stop create_agent delete_agent update_agent"),
+		grant(codersdk.RBACResourceTask, "*"),
+		grant(codersdk.RBACResourceProvisionerDaemon, "*"),
+		grant(codersdk.RBACResourceProvisionerJobs, "read"), // jobs that the user started
+		grant(codersdk.RBACResourceGroupMember, "read"),
+		grant(codersdk.RBACResourceWorkspaceAgentResourceMonitor, "*"),
+		grant(codersdk.RBACResourceWorkspaceAgentDevcontainers, "*"),
 	),
 }
 
-// organizationRoles are the roles that a member may be given.
-var organizationRoles = map[string]coder.Role{
+// organizationRoles are the assignable roles in an organization.
+var organizationRoles = map[string]codersdk.Role{
 	RoleOrganizationAdmin: {
 		Name: RoleOrganizationAdmin, DisplayName: "Organization Admin",
 		OrganizationPermissions: slices.Concat(
-			grant(coder.RBACResourceOrganization, "read update delete"),
-			grant(coder.RBACResourceOrganizationMember, "*"),
-			grant(coder.RBACResourceAssignOrgRole, "*"),
-			grant(coder.RBACResourceGroup, "*"),
-			grant(coder.RBACResourceGroupMember, "*"),
-			grant(coder.RBACResourceIdpsyncSettings, "*"),
-			grant(coder.RBACResourceTemplate, "*"),
-			grant(coder.RBACResourceFile, "create read"),
-			// All of a workspace but looking inside: that is its owner's.
-			grant(coder.RBACResourceWorkspace, "create read update delete start stop share create_agent delete_agent update_agent"),
-			grant(coder.RBACResourceWorkspaceDormant, "create read update delete start stop share create_agent delete_agent update_agent"),
-			grant(coder.RBACResourcePrebuiltWorkspace, "*"),
-			grant(coder.RBACResourceTask, "*"),
-			grant(coder.RBACResourceProvisionerDaemon, "*"),
-			grant(coder.RBACResourceProvisionerJobs, "*"),
-			grant(coder.RBACResourceAuditLog, "read"),
-			grant(coder.RBACResourceConnectionLog, "read"),
+			grant(codersdk.RBACResourceOrganization, "read update delete"),
+			grant(codersdk.RBACResourceOrganizationMember, "*"),
+			grant(codersdk.RBACResourceAssignOrgRole, "*"),
+			grant(codersdk.RBACResourceGroup, "*"),
+			grant(codersdk.RBACResourceGroupMember, "*"),
+			grant(codersdk.RBACResourceIdpsyncSettings, "*"),
+			grant(codersdk.RBACResourceTemplate, "*"),
+			grant(codersdk.RBACResourceFile, "create read"),
+			// Everything but opening the workspace, which only its owner can do.
+			grant(codersdk.RBACResourceWorkspace, "create read update delete start stop share create_agent delete_agent update_agent"),
+			grant(codersdk.RBACResourceWorkspaceDormant, "create read update delete start stop share create_agent delete_agent update_agent"),
+			grant(codersdk.RBACResourcePrebuiltWorkspace, "*"),
+			grant(codersdk.RBACResourceTask, "*"),
+			grant(codersdk.RBACResourceProvisionerDaemon, "*"),
+			grant(codersdk.RBACResourceProvisionerJobs, "*"),
+			grant(codersdk.RBACResourceAuditLog, "read"),
+			grant(codersdk.RBACResourceConnectionLog, "read"),
 		),
 	},
 	RoleOrganizationAuditor: {
 		Name: RoleOrganizationAuditor, DisplayName: "Organization Auditor",
 		OrganizationPermissions: slices.Concat(
-			grant(coder.RBACResourceAuditLog, "read"),
-			grant(coder.RBACResourceConnectionLog, "read"),
-			grant(coder.RBACResourceTemplate, "read view_insights"),
-			grant(coder.RBACResourceGroupMember, "read"),
+			grant(codersdk.RBACResourceAuditLog, "read"),
+			grant(codersdk.RBACResourceConnectionLog, "read"),
+			grant(codersdk.RBACResourceTemplate, "read view_insights"),
+			grant(codersdk.RBACResourceGroupMember, "read"),
 		),
 	},
 	RoleOrganizationTemplateAdmin: {
 		Name: RoleOrganizationTemplateAdmin, DisplayName: "Organization Template Admin",
 		OrganizationPermissions: slices.Concat(
-			grant(coder.RBACResourceTemplate, "*"),
-			grant(coder.RBACResourceFile, "create read"),
-			grant(coder.RBACResourceWorkspace, "read"),
-			grant(coder.RBACResourceWorkspaceDormant, "read"),
-			grant(coder.RBACResourcePrebuiltWorkspace, "*"),
-			grant(coder.RBACResourceGroupMember, "read"),
-			grant(coder.RBACResourceProvisionerDaemon, "*"),
-			grant(coder.RBACResourceProvisionerJobs, "*"),
+			grant(codersdk.RBACResourceTemplate, "*"),
+			grant(codersdk.RBACResourceFile, "create read"),
+			grant(codersdk.RBACResourceWorkspace, "read"),
+			grant(codersdk.RBACResourceWorkspaceDormant, "read"),
+			grant(codersdk.RBACResourcePrebuiltWorkspace, "*"),
+			grant(codersdk.RBACResourceGroupMember, "read"),
+			grant(codersdk.RBACResourceProvisionerDaemon, "*"),
+			grant(codersdk.RBACResourceProvisionerJobs, "*"),
 		),
 	},
 	RoleOrganizationUserAdmin: {
 		Name: RoleOrganizationUserAdmin, DisplayName: "Organization User Admin",
 		OrganizationPermissions: slices.Concat(
-			grant(coder.RBACResourceOrganizationMember, "*"),
-			grant(coder.RBACResourceGroup, "*"),
-			grant(coder.RBACResourceGroupMember, "*"),
-			grant(coder.RBACResourceIdpsyncSettings, "*"),
+			grant(codersdk.RBACResourceOrganizationMember, "*"),
+			grant(codersdk.RBACResourceGroup, "*"),
+			grant(codersdk.RBACResourceGroupMember, "*"),
+			grant(codersdk.RBACResourceIdpsyncSettings, "*"),
 		),
 	},
 	RoleOrganizationCreationBan: {
 		Name: RoleOrganizationCreationBan, DisplayName: "Organization Workspace Creation Ban",
-		OrganizationPermissions: forbid(coder.RBACResourceWorkspace, "create"),
+		OrganizationPermissions: forbid(codersdk.RBACResourceWorkspace, "create"),
 	},
 }
 
-// compositeScopes are the scopes with names of their own.
-var compositeScopes = map[coder.APIKeyScope][]coder.Permission{
-	coder.APIKeyScopeAll:                     grant(coder.RBACResourceAny, "*"),
-	coder.APIKeyScopeCoderAll:                grant(coder.RBACResourceAny, "*"),
-	coder.APIKeyScopeApplicationConnect:      grant(coder.RBACResourceWorkspace, "application_connect"),
-	coder.APIKeyScopeCoderApplicationConnect: grant(coder.RBACResourceWorkspace, "application_connect"),
-	coder.APIKeyScopeCoderApikeysManageSelf:  grant(coder.RBACResourceAPIKey, "create read update delete"),
-	coder.APIKeyScopeCoderTemplatesBuild: slices.Concat(
-		grant(coder.RBACResourceTemplate, "read update"),
-		grant(coder.RBACResourceFile, "create read"),
-		grant(coder.RBACResourceProvisionerJobs, "read"),
+// compositeScopes are the composite scopes.
+var compositeScopes = map[codersdk.APIKeyScope][]codersdk.Permission{
+	codersdk.APIKeyScopeAll:                     grant(codersdk.RBACResourceAny, "*"),
+	codersdk.APIKeyScopeCoderAll:                grant(codersdk.RBACResourceAny, "*"),
+	codersdk.APIKeyScopeApplicationConnect:      grant(codersdk.RBACResourceWorkspace, "application_connect"),
+	codersdk.APIKeyScopeCoderApplicationConnect: grant(codersdk.RBACResourceWorkspace, "application_connect"),
+	codersdk.APIKeyScopeCoderApikeysManageSelf:  grant(codersdk.RBACResourceAPIKey, "create read update delete"),
+	codersdk.APIKeyScopeCoderTemplatesBuild: slices.Concat(
+		grant(codersdk.RBACResourceTemplate, "read update"),
+		grant(codersdk.RBACResourceFile, "create read"),
+		grant(codersdk.RBACResourceProvisionerJobs, "read"),
 	),
-	coder.APIKeyScopeCoderTemplatesAuthor: slices.Concat(
-		grant(coder.RBACResourceTemplate, "create read update delete use view_insights"),
-		grant(coder.RBACResourceFile, "create read"),
-		grant(coder.RBACResourceProvisionerJobs, "read"),
+	codersdk.APIKeyScopeCoderTemplatesAuthor: slices.Concat(
+		grant(codersdk.RBACResourceTemplate, "create read update delete use view_insights"),
+		grant(codersdk.RBACResourceFile, "create read"),
+		grant(codersdk.RBACResourceProvisionerJobs, "read"),
 	),
-	coder.APIKeyScopeCoderWorkspacesCreate: slices.Concat(
-		grant(coder.RBACResourceTemplate, "read use"),
-		grant(coder.RBACResourceWorkspace, "create read update"),
+	codersdk.APIKeyScopeCoderWorkspacesCreate: slices.Concat(
+		grant(codersdk.RBACResourceTemplate, "read use"),
+		grant(codersdk.RBACResourceWorkspace, "create read update"),
 	),
-	coder.APIKeyScopeCoderWorkspacesOperate: slices.Concat(
-		grant(coder.RBACResourceTemplate, "read"),
-		grant(coder.RBACResourceWorkspace, "read update start stop"),
+	codersdk.APIKeyScopeCoderWorkspacesOperate: slices.Concat(
+		grant(codersdk.RBACResourceTemplate, "read"),
+		grant(codersdk.RBACResourceWorkspace, "read update start stop"),
 	),
-	coder.APIKeyScopeCoderWorkspacesDelete: slices.Concat(
-		grant(coder.RBACResourceTemplate, "read"),
-		grant(coder.RBACResourceWorkspace, "read delete"),
+	codersdk.APIKeyScopeCoderWorkspacesDelete: slices.Concat(
+		grant(codersdk.RBACResourceTemplate, "read"),
+		grant(codersdk.RBACResourceWorkspace, "read delete"),
 	),
-	coder.APIKeyScopeCoderWorkspacesAccess: slices.Concat(
-		grant(coder.RBACResourceTemplate, "read"),
-		grant(coder.RBACResourceWorkspace, "read ssh application_connect"),
+	codersdk.APIKeyScopeCoderWorkspacesAccess: slices.Concat(
+		grant(codersdk.RBACResourceTemplate, "read"),
+		grant(codersdk.RBACResourceWorkspace, "read ssh application_connect"),
 	),
 }
 
-// SiteRoles gives the roles that can be given on the site, by name.
-func SiteRoles() []coder.Role { return sorted(siteRoles, uuid.Nil) }
+// SiteRoles returns the assignable site roles by name.
+func SiteRoles() []codersdk.Role { return sorted(siteRoles, uuid.Nil) }
 
-// OrganizationRoles gives the roles that can be given in an organization, by name.
-func OrganizationRoles(organization uuid.UUID) []coder.Role {
+// OrganizationRoles returns the assignable roles of an organization by name.
+func OrganizationRoles(organization uuid.UUID) []codersdk.Role {
 	return sorted(organizationRoles, organization)
 }
 
-func sorted(table map[string]coder.Role, organization uuid.UUID) []coder.Role {
-	out := make([]coder.Role, 0, len(table))
+func sorted(table map[string]codersdk.Role, organization uuid.UUID) []codersdk.Role {
+	out := make([]codersdk.Role, 0, len(table))
 	for _, r := range table {
-		for _, ps := range []*[]coder.Permission{&r.SitePermissions, &r.OrganizationPermissions, &r.OrganizationMemberPermissions, &r.UserPermissions} {
-			*ps = append([]coder.Permission{}, *ps...)
+		for _, ps := range []*[]codersdk.Permission{&r.SitePermissions, &r.OrganizationPermissions, &r.OrganizationMemberPermissions, &r.UserPermissions} {
+			*ps = append([]codersdk.Permission{}, *ps...)
 		}
 		if organization != uuid.Nil {
 			r.OrganizationID = organization.String()
 		}
 		out = append(out, r)
 	}
-	slices.SortFunc(out, func(a, b coder.Role) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(out, func(a, b codersdk.Role) int { return strings.Compare(a.Name, b.Name) })
 	return out
 }
 
-// SlimSite names site roles for an answer.
-func SlimSite(names []string) []coder.SlimRole {
-	out := make([]coder.SlimRole, 0, len(names))
+// SlimSite returns the API view of site roles.
+func SlimSite(names []string) []codersdk.SlimRole {
+	out := make([]codersdk.SlimRole, 0, len(names))
 	for _, n := range names {
-		out = append(out, coder.SlimRole{Name: n, DisplayName: siteRoles[n].DisplayName})
+		out = append(out, codersdk.SlimRole{Name: n, DisplayName: siteRoles[n].DisplayName})
 	}
 	return out
 }
 
-// SlimOrganization names an organization's roles for an answer.
-func SlimOrganization(organization uuid.UUID, names []string) []coder.SlimRole {
-	out := make([]coder.SlimRole, 0, len(names))
+// SlimOrganization returns the API view of an organization's roles.
+func SlimOrganization(organization uuid.UUID, names []string) []codersdk.SlimRole {
+	out := make([]codersdk.SlimRole, 0, len(names))
 	for _, n := range names {
-		out = append(out, coder.SlimRole{Name: n, DisplayName: organizationRoles[n].DisplayName, OrganizationID: organization.String()})
+		out = append(out, codersdk.SlimRole{Name: n, DisplayName: organizationRoles[n].DisplayName, OrganizationID: organization.String()})
 	}
 	return out
 }
 
-// words makes a name of the tables readable.
+// words returns an identifier as words.
 func words(s string) string {
 	if s == "*" {
 		return "thing"

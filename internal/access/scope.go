@@ -6,13 +6,13 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 )
 
-// Narrowed says whether a token takes anything away from the user's rights.
+// Narrowed reports whether a token restricts the user's rights.
 func (s Subject) Narrowed() bool {
 	for _, sc := range s.Scopes {
-		if sc == coder.APIKeyScopeAll || sc == coder.APIKeyScopeCoderAll {
+		if sc == codersdk.APIKeyScopeAll || sc == codersdk.APIKeyScopeCoderAll {
 			return !s.listsAll()
 		}
 	}
@@ -20,30 +20,30 @@ func (s Subject) Narrowed() bool {
 }
 
 func (s Subject) listsAll() bool {
-	return len(s.AllowList) == 0 || slices.ContainsFunc(s.AllowList, func(t coder.APIAllowListTarget) bool {
-		return t.Type == coder.RBACResourceAny && t.ID == "*"
+	return len(s.AllowList) == 0 || slices.ContainsFunc(s.AllowList, func(t codersdk.APIAllowListTarget) bool {
+		return t.Type == codersdk.RBACResourceAny && t.ID == "*"
 	})
 }
 
-// knowsItself says whether the question is who one is and where one belongs:
-// that remains open to every token, or no client could say for whom it acts.
-func (s Subject) knowsItself(action coder.RBACAction, o Object) bool {
-	if action != coder.RBACActionRead {
+// knowsItself reports whether the object is the subject's own account or organization. Every token can
+// read these, because clients need them.
+func (s Subject) knowsItself(action codersdk.RBACAction, o Object) bool {
+	if action != codersdk.RBACActionRead {
 		return false
 	}
-	return o.Type == coder.RBACResourceOrganization || o.Type == coder.RBACResourceUser && (o.ID == s.UserID || o.OwnerID == s.UserID) && s.UserID != uuid.Nil
+	return o.Type == codersdk.RBACResourceOrganization ||
+		o.Type == codersdk.RBACResourceUser && (o.ID == s.UserID || o.OwnerID == s.UserID) && s.UserID != uuid.Nil
 }
 
-// scopesPermit says whether at least one scope of the token permits the action
-// on the type.
-func (s Subject) scopesPermit(action coder.RBACAction, o Object) bool {
+// scopesPermit reports whether at least one scope of the token permits the action on the type.
+func (s Subject) scopesPermit(action codersdk.RBACAction, o Object) bool {
 	if len(s.Scopes) == 0 || s.knowsItself(action, o) {
 		return true
 	}
-	return slices.ContainsFunc(s.Scopes, func(sc coder.APIKeyScope) bool { return scopePermits(sc, action, o.Type) })
+	return slices.ContainsFunc(s.Scopes, func(sc codersdk.APIKeyScope) bool { return scopePermits(sc, action, o.Type) })
 }
 
-func scopePermits(sc coder.APIKeyScope, action coder.RBACAction, t coder.RBACResource) bool {
+func scopePermits(sc codersdk.APIKeyScope, action codersdk.RBACAction, t codersdk.RBACResource) bool {
 	if composite, ok := compositeScopes[sc]; ok {
 		return judge(composite, action, t) == permitted
 	}
@@ -51,26 +51,25 @@ func scopePermits(sc coder.APIKeyScope, action coder.RBACAction, t coder.RBACRes
 	return ok && resource == string(t) && (verb == "*" || verb == string(action))
 }
 
-// listPermits says whether the token's allow list names the object. To make
-// something new, the list must name all of its type.
-func (s Subject) listPermits(t coder.RBACResource, id uuid.UUID, action coder.RBACAction, o Object) bool {
+// listPermits reports whether the token's allow list names the object. To create an object, the list must
+// name all objects of its type.
+func (s Subject) listPermits(t codersdk.RBACResource, id uuid.UUID, action codersdk.RBACAction, o Object) bool {
 	if s.listsAll() || s.knowsItself(action, o) {
 		return true
 	}
-	return slices.ContainsFunc(s.AllowList, func(e coder.APIAllowListTarget) bool {
-		return (e.Type == t || e.Type == coder.RBACResourceAny) && (e.ID == "*" || id != uuid.Nil && e.ID == id.String())
+	return slices.ContainsFunc(s.AllowList, func(e codersdk.APIAllowListTarget) bool {
+		return (e.Type == t || e.Type == codersdk.RBACResourceAny) && (e.ID == "*" || id != uuid.Nil && e.ID == id.String())
 	})
 }
 
-// listedIDs gives the ids of a type that the allow list names: nil for all of
-// them; false when there are none.
-func (s Subject) listedIDs(t coder.RBACResource) ([]uuid.UUID, bool) {
-	if s.listsAll() || t == coder.RBACResourceOrganization {
+// listedIDs returns the IDs of a type in the allow list: nil for all of them; false if there are none.
+func (s Subject) listedIDs(t codersdk.RBACResource) ([]uuid.UUID, bool) {
+	if s.listsAll() || t == codersdk.RBACResourceOrganization {
 		return nil, true
 	}
 	var ids []uuid.UUID
 	for _, e := range s.AllowList {
-		if e.Type != t && e.Type != coder.RBACResourceAny {
+		if e.Type != t && e.Type != codersdk.RBACResourceAny {
 			continue
 		}
 		if e.ID == "*" {
@@ -83,8 +82,8 @@ func (s Subject) listedIDs(t coder.RBACResource) ([]uuid.UUID, bool) {
 	return ids, len(ids) > 0
 }
 
-// KnownScope says whether a token may be made with the scope.
-func KnownScope(sc coder.APIKeyScope) bool {
+// KnownScope reports whether a token can be created with the scope.
+func KnownScope(sc codersdk.APIKeyScope) bool {
 	if _, ok := compositeScopes[sc]; ok {
 		return true
 	}
@@ -92,26 +91,46 @@ func KnownScope(sc coder.APIKeyScope) bool {
 	if !ok {
 		return false
 	}
-	actions, known := Actions[coder.RBACResource(resource)]
-	return known && (verb == "*" || slices.Contains(actions, coder.RBACAction(verb)))
+	actions, known := Actions[codersdk.RBACResource(resource)]
+	return known && (verb == "*" || slices.Contains(actions, codersdk.RBACAction(verb)))
 }
 
-// PublicScopes gives the catalogue of scopes that people are offered: the
-// composites and those of the resources that a person works with.
-func PublicScopes() []coder.APIKeyScope {
-	out := []coder.APIKeyScope{}
+// ScopeCovers reports whether the scopes permit everything that another scope permits.
+func ScopeCovers(scopes []codersdk.APIKeyScope, other codersdk.APIKeyScope) bool {
+	if slices.Contains(scopes, other) {
+		return true
+	}
+	s := Subject{Scopes: scopes}
+	return len(scopes) > 0 && !slices.ContainsFunc(scopePermissions(other), func(p codersdk.Permission) bool {
+		return !slices.ContainsFunc(s.Scopes, func(sc codersdk.APIKeyScope) bool { return scopePermits(sc, p.Action, p.ResourceType) })
+	})
+}
+
+// scopePermissions returns the permissions of a known scope.
+func scopePermissions(sc codersdk.APIKeyScope) []codersdk.Permission {
+	if composite, ok := compositeScopes[sc]; ok {
+		return composite
+	}
+	resource, verb, _ := strings.Cut(string(sc), ":")
+	return grant(codersdk.RBACResource(resource), verb)
+}
+
+// PublicScopes returns the catalog of scopes for users: the composite scopes and those of common resource
+// types.
+func PublicScopes() []codersdk.APIKeyScope {
+	out := []codersdk.APIKeyScope{}
 	for sc := range compositeScopes {
 		if strings.HasPrefix(string(sc), "coder:") {
 			out = append(out, sc)
 		}
 	}
-	for _, t := range []coder.RBACResource{
-		coder.RBACResourceAPIKey, coder.RBACResourceFile, coder.RBACResourceOrganization, coder.RBACResourceTask,
-		coder.RBACResourceTemplate, coder.RBACResourceUser, coder.RBACResourceUserSecret, coder.RBACResourceWorkspace,
+	for _, t := range []codersdk.RBACResource{
+		codersdk.RBACResourceAPIKey, codersdk.RBACResourceFile, codersdk.RBACResourceOrganization, codersdk.RBACResourceTask,
+		codersdk.RBACResourceTemplate, codersdk.RBACResourceUser, codersdk.RBACResourceUserSecret, codersdk.RBACResourceWorkspace,
 	} {
-		out = append(out, coder.APIKeyScope(t+":*"))
+		out = append(out, codersdk.APIKeyScope(t+":*"))
 		for _, a := range Actions[t] {
-			out = append(out, coder.APIKeyScope(string(t)+":"+string(a)))
+			out = append(out, codersdk.APIKeyScope(string(t)+":"+string(a)))
 		}
 	}
 	slices.Sort(out)

@@ -1,11 +1,10 @@
-// Package agent is the process in a workspace that serves its developer. It
-// dials out and nothing listens: one control connection to the server (who am
-// I, what shall I run, how is it going) and one link to the relay, through
-// which clients reach its SSH server. Both are dialed again for ever. What the
-// template declares begins with the first manifest and lasts as long as the
-// process: start scripts, cron scripts, metadata, health checks of apps. What
-// is to be reported waits in queues while there is no connection, so that the
-// server learns all of it, in order, later. (AG-01..19)
+// Package agent is the process that serves a workspace. It only dials out: a
+// control connection to the server (manifest, reports, pings) and a link to the
+// relay, through which clients reach its SSH server. It reconnects both
+// indefinitely. The first manifest starts what the template declares: start
+// scripts, cron scripts, metadata, and health checks of apps. All of it runs as
+// long as the process. Reports are queued while the server is unreachable, so
+// that the server receives them later, in order. (AG-01..19)
 package agent
 
 import (
@@ -27,97 +26,109 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/api/agentrpc"
-	"github.com/seed-2a7f8fe7/coder/client"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
+	"github.com/seed-2a7f8fe7/coder/internal/agent/environ"
+	"github.com/seed-2a7f8fe7/coder/internal/agent/logfile"
+	"github.com/seed-2a7f8fe7/coder/internal/agent/report"
+	"github.com/seed-2a7f8fe7/coder/internal/clock"
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel"
-	"github.com/seed-2a7f8fe7/coder/internal/tunnel/relay"
 )
 
-// Config is what an Agent needs. URL is required, and Token unless Auth says how
-// to get one.
+// Config configures an Agent. URL is required, and Token unless Auth provides
+// one.
 type Config struct {
-	URL   *url.URL // the server
-	Token string   // the agent's token, made by the build
-	// Auth is how the agent proves who it is: with its Token, which "" means, or
-	// by what the cloud says of this machine, as AuthAWS.
+	URL   *url.URL // URL of the server
+	Token string   // the agent's token, created by the build
+	// Auth selects how the agent authenticates: "" uses Token; other values,
+	// such as AuthAWS, use the identity of the cloud instance.
 	Auth string
-	// MetadataURL is where the cloud says so; "" for where each cloud does.
+	// Name selects one of several agents on the cloud instance; "" is the only one.
+	Name string
+	// MetadataURL overrides the URL of the cloud's metadata service; "" means
+	// the default of each cloud.
 	MetadataURL string
-	// NoFileTransfer refuses sftp, scp and the like.
+	// NoFileTransfer refuses sftp, scp and similar commands.
 	NoFileTransfer bool
-	// SocketServer serves the units of the workspace's start (package startup) on
-	// a Unix socket at SocketPath; "" for one beside what scripts keep.
+	// SocketServer serves the units of the workspace's start (package startup)
+	// on a Unix socket. The socket is at SocketPath. If that is "" or cannot be
+	// used, it is in the script data directory or the directory for temporary
+	// files.
 	SocketServer bool
 	SocketPath   string
-	// Devcontainers keeps dev containers, where there is Docker; DiscoverDevcontainers
-	// looks for them in git repositories too, and AutostartDevcontainers brings up
-	// those of them that ask for it.
+	// Devcontainers manages dev containers if Docker is installed.
+	// DiscoverDevcontainers also searches git repositories for them, and
+	// AutostartDevcontainers starts the discovered ones that request it.
 	Devcontainers, DiscoverDevcontainers, AutostartDevcontainers bool
-	// Prioritize is given each command of a session or script before it begins;
-	// nil leaves them as they are.
+	// Prioritize is called with each command of a session or script before it
+	// starts; nil changes nothing.
 	Prioritize func(*exec.Cmd)
-	// Version is told to the server.
+	// Version is reported to the server.
 	Version string
-	// Subsystems says what else the agent runs inside of.
+	// Subsystems are the environments that the agent runs in, reported to the
+	// server.
 	Subsystems []string
-	// Env is the environment that sessions and scripts begin with; nil means
-	// that of this process.
+	// Env is the base environment of sessions and scripts; nil means that of
+	// this process.
 	Env []string
-	// LogDir holds coder-agent.log and the logs of scripts; "" means the
+	// LogDir contains coder-agent.log and the logs of scripts; "" means the
 	// directory for temporary files.
 	LogDir string
-	// ScriptDataDir holds what scripts keep: "" means LogDir.
+	// ScriptDataDir contains the data of scripts; "" means LogDir.
 	ScriptDataDir string
-	// DebugAddress serves the debug endpoints, to this machine alone; "" serves
+	// DebugAddress is the loopback address of the debug endpoints; "" serves
 	// them through the tunnel only.
 	DebugAddress string
-	// Log takes the agent's own log. Nil means Stderr and coder-agent.log.
+	// Netcheck checks the network between this machine and the server for the debug
+	// endpoints, with the STUN servers, host:port. The result is sent as JSON. Nil
+	// means that no check is available.
+	Netcheck func(ctx context.Context, stun []string, noDirect bool) any
+	// Log receives the agent's own log. Nil means Stderr and coder-agent.log.
 	Log    *slog.Logger
-	Stderr io.Writer // nil: nothing is written beside the file
-	// HTTP reaches the server; nil: http.DefaultClient.
+	Stderr io.Writer // nil: the log is written to the file only
+	// HTTP is the client for requests to the server; nil means
+	// http.DefaultClient.
 	HTTP *http.Client
-	// Relay reaches clients; nil: through the server.
+	// Relay dials the relay for clients; nil means that of the server.
 	Relay tunnel.Relay
-	// PingInterval is how often the agent says that it lives; 0 means 15 s.
+	// PingInterval is the interval between heartbeats; 0 means 15 s.
 	PingInterval time.Duration
-	// MonitorInterval is how often the use of memory and volumes is measured
-	// that the template has watched; 0 means 10 s.
+	// MonitorInterval is the interval between measurements of monitored memory
+	// and volumes; 0 means 10 s.
 	MonitorInterval time.Duration
-	// Backoff is about the longest wait before the server is dialed again; 0
-	// means 3 s.
+	// Backoff is the approximate maximum wait before a reconnect; 0 means 3 s.
 	Backoff time.Duration
 }
 
-// defaultDebugAddress is where the debug endpoints are unless the environment
-// says otherwise.
+// defaultDebugAddress is the default address of the debug endpoints.
 const defaultDebugAddress = "127.0.0.1:2113"
 
-// logFileName is the agent's own log in its LogDir.
+// logFileName is the name of the agent's own log in LogDir.
 const logFileName = "coder-agent.log"
 
 // ConfigFromEnv reads CODER_AGENT_URL, CODER_AGENT_TOKEN or
-// CODER_AGENT_TOKEN_FILE, CODER_AGENT_AUTH, CODER_AGENT_SUBSYSTEM,
+// CODER_AGENT_TOKEN_FILE, CODER_AGENT_AUTH, CODER_AGENT_NAME, CODER_AGENT_SUBSYSTEM,
 // CODER_AGENT_LOG_DIR, CODER_AGENT_SCRIPT_DATA_DIR,
 // CODER_AGENT_BLOCK_FILE_TRANSFER, CODER_AGENT_SOCKET_SERVER_ENABLED,
 // CODER_AGENT_SOCKET_PATH, CODER_AGENT_DEVCONTAINERS_ENABLE,
 // CODER_AGENT_DEVCONTAINERS_PROJECT_DISCOVERY_ENABLE,
-// CODER_AGENT_DEVCONTAINERS_DISCOVERY_AUTOSTART_ENABLE, CODER_PROC_PRIO_MGMT and
-// CODER_AGENT_DEBUG_ADDRESS from an environment as os.Environ gives it. The errors say what to set.
+// CODER_AGENT_DEVCONTAINERS_DISCOVERY_AUTOSTART_ENABLE, CODER_PROC_PRIO_MGMT
+// and CODER_AGENT_DEBUG_ADDRESS from an environment in the form of os.Environ.
+// Its errors name the variable to set.
 func ConfigFromEnv(env []string) (Config, error) {
 	c := Config{
-		Env: env, Token: variable(env, "CODER_AGENT_TOKEN"),
-		LogDir: variable(env, "CODER_AGENT_LOG_DIR"), ScriptDataDir: variable(env, "CODER_AGENT_SCRIPT_DATA_DIR"),
-		SocketPath: variable(env, "CODER_AGENT_SOCKET_PATH"),
+		Env: env, Token: environ.Variable(env, "CODER_AGENT_TOKEN"),
+		LogDir: environ.Variable(env, "CODER_AGENT_LOG_DIR"), ScriptDataDir: environ.Variable(env, "CODER_AGENT_SCRIPT_DATA_DIR"),
+		SocketPath: environ.Variable(env, "CODER_AGENT_SOCKET_PATH"),
 	}
 	c.DebugAddress = defaultDebugAddress
 	if slices.ContainsFunc(env, func(kv string) bool { return strings.HasPrefix(kv, "CODER_AGENT_DEBUG_ADDRESS=") }) {
-		c.DebugAddress = variable(env, "CODER_AGENT_DEBUG_ADDRESS")
+		c.DebugAddress = environ.Variable(env, "CODER_AGENT_DEBUG_ADDRESS")
 	}
 	if host, _, err := net.SplitHostPort(c.DebugAddress); c.DebugAddress != "" && (err != nil || net.ParseIP(host) == nil || !net.ParseIP(host).IsLoopback()) {
-		return c, coder.Invalid("CODER_AGENT_DEBUG_ADDRESS", "%q is no loopback address with a port, such as %s", c.DebugAddress, defaultDebugAddress)
+		return c, codersdk.Invalid("CODER_AGENT_DEBUG_ADDRESS", "%q is not a loopback address with a port, such as %s", c.DebugAddress, defaultDebugAddress)
 	}
-	c.Auth = variable(env, "CODER_AGENT_AUTH")
+	c.Auth, c.Name = environ.Variable(env, "CODER_AGENT_AUTH"), environ.Variable(env, "CODER_AGENT_NAME")
 	var err error
 	for _, b := range []struct {
 		to    *bool
@@ -125,32 +136,32 @@ func ConfigFromEnv(env []string) (Config, error) {
 		unset bool
 	}{
 		{&c.NoFileTransfer, "CODER_AGENT_BLOCK_FILE_TRANSFER", false},
-		{&c.SocketServer, "CODER_AGENT_SOCKET_SERVER_ENABLED", false},
+		{&c.SocketServer, "CODER_AGENT_SOCKET_SERVER_ENABLED", true},
 		{&c.Devcontainers, "CODER_AGENT_DEVCONTAINERS_ENABLE", true},
 		{&c.DiscoverDevcontainers, "CODER_AGENT_DEVCONTAINERS_PROJECT_DISCOVERY_ENABLE", true},
 		{&c.AutostartDevcontainers, "CODER_AGENT_DEVCONTAINERS_DISCOVERY_AUTOSTART_ENABLE", false},
 	} {
-		if *b.to, err = boolean(env, b.name, b.unset); err != nil {
+		if *b.to, err = environ.Boolean(env, b.name, b.unset); err != nil {
 			return c, err
 		}
 	}
 	if c.Prioritize, err = prioritize(env); err != nil {
 		return c, err
 	}
-	raw := variable(env, "CODER_AGENT_URL")
+	raw := environ.Variable(env, "CODER_AGENT_URL")
 	u, err := url.Parse(raw)
 	if raw == "" || err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
-		return c, coder.Invalid("CODER_AGENT_URL", "set it to the URL of the server, such as https://coder.example.com; it is %q", raw)
+		return c, codersdk.Invalid("CODER_AGENT_URL", "set it to the URL of the server, such as https://coder.example.com; got %q", raw)
 	}
 	c.URL = u
-	if file := variable(env, "CODER_AGENT_TOKEN_FILE"); c.Token == "" && file != "" {
+	if file := environ.Variable(env, "CODER_AGENT_TOKEN_FILE"); c.Token == "" && file != "" {
 		b, err := os.ReadFile(file)
 		if err != nil {
-			return c, coder.Invalid("CODER_AGENT_TOKEN_FILE", "%v", err)
+			return c, codersdk.Invalid("CODER_AGENT_TOKEN_FILE", "%v", err)
 		}
 		c.Token = strings.TrimSpace(string(b))
 	}
-	for s := range strings.SplitSeq(variable(env, "CODER_AGENT_SUBSYSTEM"), ",") {
+	for s := range strings.SplitSeq(environ.Variable(env, "CODER_AGENT_SUBSYSTEM"), ",") {
 		if s = strings.TrimSpace(s); s != "" {
 			c.Subsystems = append(c.Subsystems, s)
 		}
@@ -160,49 +171,51 @@ func ConfigFromEnv(env []string) (Config, error) {
 
 func (c Config) check() error {
 	if c.URL == nil {
-		return coder.Invalid("URL", "the agent needs the URL of its server: set CODER_AGENT_URL")
+		return codersdk.Invalid("URL", "the agent needs the URL of the server; set CODER_AGENT_URL")
 	}
 	switch c.Auth {
 	case "", AuthToken:
 	case AuthAWS, AuthAzure, AuthGoogle:
 		return nil
 	default:
-		return coder.Invalid("CODER_AGENT_AUTH", "%q is none of %s, %s, %s and %s", c.Auth, AuthToken, AuthAWS, AuthAzure, AuthGoogle)
+		return codersdk.Invalid("CODER_AGENT_AUTH", "%q is not one of %s, %s, %s and %s", c.Auth, AuthToken, AuthAWS, AuthAzure, AuthGoogle)
 	}
 	if c.Token == "" {
-		return coder.Invalid("Token", "the agent needs its token: set CODER_AGENT_TOKEN")
+		return codersdk.Invalid("Token", "the agent needs a token; set CODER_AGENT_TOKEN")
 	}
 	if _, err := uuid.Parse(c.Token); err != nil {
-		return coder.Invalid("Token", "CODER_AGENT_TOKEN is not a token that coder_agent makes")
+		return codersdk.Invalid("Token", "CODER_AGENT_TOKEN is not the token of a coder_agent")
 	}
 	return nil
 }
 
-// Agent is the process: a lifecycle.Service.
+// Agent is the agent process. It implements lifecycle.Service.
 type Agent struct {
 	c        Config
 	log      *slog.Logger
-	level    slog.LevelVar                 // of log, if it is the agent's own
-	logFile  *logFile                      // nil: the log is somebody else's
-	client   atomic.Pointer[client.Client] // with the token
-	refused  bool                          // that token; only the control connection's goroutine looks
+	level    slog.LevelVar                   // log level, if log is the agent's own
+	logFile  *logfile.File                   // nil if the caller provided the log
+	client   atomic.Pointer[codersdk.Client] // client with the token
+	refused  bool                            // the token was refused; used by the control connection's goroutine only
 	identity *tunnel.Identity
+	clock    clock.Clock // of the server
 
-	stop context.CancelFunc // ends the control connection
+	stop context.CancelFunc // cancels the control connection
 	done chan struct{}
 
-	reports  *reports
+	reports  *report.Queue
 	counters counters
-	online   atomic.Bool                              // the control connection is up
-	control  atomic.Pointer[agentrpc.DRPCAgentClient] // that connection, nil while there is none
-	now      chan struct{}                            // has the agent say at once that it lives
+	online   atomic.Bool                              // whether the control connection is up
+	control  atomic.Pointer[agentrpc.DRPCAgentClient] // the control connection, or nil
+	now      chan struct{}                            // triggers an immediate ping
+	secrets  userSecrets
 
 	mu   sync.Mutex
-	life *life // what the manifest declares, nil before the first
+	life *life // state of the current manifest; nil before the first
 }
 
-// New gives an agent that does nothing until Start. The error says what is
-// wrong with c.
+// New returns an agent that does nothing until Start. It returns an error for
+// an invalid configuration.
 func New(c Config) (*Agent, error) {
 	if err := c.check(); err != nil {
 		return nil, err
@@ -232,18 +245,19 @@ func New(c Config) (*Agent, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &Agent{c: c, log: c.Log, identity: identity, reports: newReports(), now: make(chan struct{}, 1)}
-	server := client.New(c.URL)
-	if server.HTTP = c.HTTP; c.Auth == AuthToken {
+	a := &Agent{c: c, log: c.Log, identity: identity, now: make(chan struct{}, 1)}
+	a.reports = report.NewQueue(a.clock.Now)
+	server := codersdk.New(c.URL)
+	if server.HTTP = a.clock.Client(c.HTTP); c.Auth == AuthToken {
 		server.SessionToken = c.Token
 	}
 	a.client.Store(server)
 	if a.c.Relay == nil {
-		a.c.Relay = func(ctx context.Context) (relay.Link, error) { return tunnel.AgentRelay(a.server())(ctx) }
+		a.c.Relay = func(ctx context.Context) (tunnel.Link, error) { return tunnel.AgentRelay(a.server())(ctx) }
 	}
-	a.c.Relay = a.wary(a.c.Relay)
+	a.c.Relay = a.pingOnDial(a.c.Relay)
 	if a.log == nil {
-		f := newLogFile(filepath.Join(c.LogDir, logFileName))
+		f := logfile.New(filepath.Join(c.LogDir, logFileName))
 		a.logFile = f
 		w := io.Writer(f)
 		if c.Stderr != nil {
@@ -254,38 +268,38 @@ func New(c Config) (*Agent, error) {
 	return a, nil
 }
 
-// server gives the server, and who we are to it now.
-func (a *Agent) server() *client.Client { return a.client.Load() }
+// server returns a client of the server with the current token.
+func (a *Agent) server() *codersdk.Client { return a.client.Load() }
 
-// Start begins to dial the server and returns at once.
+// Start starts to dial the server and returns immediately.
 func (a *Agent) Start(context.Context) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	a.stop, a.done = cancel, make(chan struct{})
-	a.log.Info("the agent starts", "url", a.c.URL.Redacted(), "version", a.c.Version)
+	a.log.Info("agent started", "url", a.c.URL.Redacted(), "version", a.c.Version)
 	go func() {
 		defer close(a.done)
 		var debug sync.WaitGroup
 		debug.Go(func() { a.serveDebug(ctx) })
-		a.connectForEver(ctx)
+		a.keepConnected(ctx)
 		debug.Wait()
 	}()
 	return nil
 }
 
-// flushTimeout bounds how long the last reports may take.
+// flushTimeout bounds the time for the last reports.
 const flushTimeout = 5 * time.Second
 
-// Stop runs the stop scripts, reports that the agent is off, and ends
-// everything. When ctx ends before, scripts are killed.
+// Stop runs the stop scripts, reports the agent as off, and stops everything.
+// When ctx ends first, running scripts are killed.
 func (a *Agent) Stop(ctx context.Context) error {
-	a.log.Info("the agent stops")
+	a.log.Info("agent stopping")
 	a.mu.Lock()
 	l := a.life
 	a.mu.Unlock()
 	if l != nil {
 		l.shutDown(ctx)
 		flush, cancel := context.WithTimeout(ctx, flushTimeout)
-		if err := a.reports.flushed(flush); err != nil {
+		if err := a.reports.Flush(flush); err != nil {
 			a.log.Warn("the last reports did not reach the server", "error", err)
 		}
 		cancel()
@@ -298,7 +312,7 @@ func (a *Agent) Stop(ctx context.Context) error {
 		a.mu.Lock()
 		late := a.life
 		a.mu.Unlock()
-		if late != l { // the first manifest came while we stopped
+		if late != l { // the first manifest arrived during the stop
 			late.stop(ctx)
 		}
 	case <-ctx.Done():
@@ -310,10 +324,10 @@ func (a *Agent) Stop(ctx context.Context) error {
 	return err
 }
 
-// shutdownLimit bounds the stop scripts and all else of a stop.
+// shutdownLimit bounds the whole shutdown, including the stop scripts.
 const shutdownLimit = 5 * time.Minute
 
-// Run starts the agent, and stops it when ctx ends.
+// Run starts the agent and stops it when ctx ends.
 func (a *Agent) Run(ctx context.Context) error {
 	if err := a.Start(ctx); err != nil {
 		return err

@@ -21,12 +21,13 @@ import (
 	"github.com/google/uuid"
 	"golang.org/x/crypto/ssh"
 
-	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/api/provisioner"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/agent"
 	"github.com/seed-2a7f8fe7/coder/internal/agentapi"
 	"github.com/seed-2a7f8fe7/coder/internal/agenttest"
 	"github.com/seed-2a7f8fe7/coder/internal/presence"
+	"github.com/seed-2a7f8fe7/coder/internal/testwait"
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel"
 )
 
@@ -50,7 +51,7 @@ func process(t *testing.T, u *url.URL, token string, change ...func(*agent.Confi
 	var once sync.Once
 	stop = func() {
 		once.Do(func() {
-			ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+			ctx, cancel := context.WithTimeout(context.Background(), testwait.Limit)
 			defer cancel()
 			if err := a.Stop(ctx); err != nil {
 				t.Errorf("stop the agent: %v", err)
@@ -61,7 +62,7 @@ func process(t *testing.T, u *url.URL, token string, change ...func(*agent.Confi
 	return stop
 }
 
-func view(t *testing.T, h *agenttest.House, id uuid.UUID) coder.WorkspaceAgent {
+func view(t *testing.T, h *agenttest.House, id uuid.UUID) codersdk.WorkspaceAgent {
 	t.Helper()
 	v, err := h.Presence.View(t.Context(), h.Owner, id)
 	if err != nil {
@@ -70,28 +71,15 @@ func view(t *testing.T, h *agenttest.House, id uuid.UUID) coder.WorkspaceAgent {
 	return v
 }
 
-func eventually(t *testing.T, what string, ok func() bool) {
+func reaches(t *testing.T, h *agenttest.House, id uuid.UUID, state codersdk.WorkspaceAgentLifecycle) {
 	t.Helper()
-	tick := time.NewTicker(10 * time.Millisecond)
-	defer tick.Stop()
-	for late := time.After(2 * time.Minute); !ok(); { // far more than it takes, on a busy machine too
-		select {
-		case <-tick.C:
-		case <-late:
-			t.Fatalf("not within two minutes: %s", what)
-		}
-	}
-}
-
-func reaches(t *testing.T, h *agenttest.House, id uuid.UUID, state coder.WorkspaceAgentLifecycle) {
-	t.Helper()
-	eventually(t, "the agent is "+string(state), func() bool { return view(t, h, id).LifecycleState == state })
+	testwait.Until(t, "the agent is "+string(state), func() bool { return view(t, h, id).LifecycleState == state })
 }
 
 // shell opens an SSH connection to an agent, through the board and the tunnel.
 func shell(t *testing.T, h *agenttest.House, a agenttest.Agent) (*ssh.Client, *tunnel.Conn) {
 	t.Helper()
-	row, err := h.Presence.AgentForUser(t.Context(), h.Owner, a.ID, coder.RBACActionSSH)
+	row, err := h.Presence.AgentForUser(t.Context(), h.Owner, a.ID, codersdk.RBACActionSSH)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +148,7 @@ func logText(t *testing.T, h *agenttest.House, id uuid.UUID) string {
 func TestLife(t *testing.T) {
 	before := runtime.NumGoroutine()
 	t.Cleanup(func() { // runs last
-		eventually(t, "no goroutine is left", func() bool { return runtime.NumGoroutine() <= before+2 })
+		testwait.Until(t, "no goroutine is left", func() bool { return runtime.NumGoroutine() <= before+2 })
 	})
 	h := agenttest.New(t, func(c *presence.Config) {
 		c.PortURL = func(label string) string { return "https://" + label + ".apps.example" }
@@ -182,19 +170,19 @@ func TestLife(t *testing.T) {
 	})
 	u, _ := h.Serve("")
 	stop := process(t, u, a.Token)
-	reaches(t, h, a.ID, coder.WorkspaceAgentLifecycleReady)
+	reaches(t, h, a.ID, codersdk.WorkspaceAgentLifecycleReady)
 	v := view(t, h, a.ID)
-	if v.Status != coder.WorkspaceAgentStatusConnected || v.Version != "v0-test" || v.StartedAt == nil || v.ReadyAt == nil || !strings.HasSuffix(v.ExpandedDirectory, "/work") {
+	if v.Status != codersdk.WorkspaceAgentStatusConnected || v.Version != "v0-test" || v.StartedAt == nil || v.ReadyAt == nil || !strings.HasSuffix(v.ExpandedDirectory, "/work") {
 		t.Errorf("%+v", v)
 	}
 	if b, err := os.ReadFile(filepath.Join(dir, "started")); err != nil || string(b) != "ws\n" {
 		t.Errorf("%v: %q", err, b)
 	}
-	eventually(t, "the log is there", func() bool {
+	testwait.Until(t, "the log is there", func() bool {
 		text := logText(t, h, a.ID)
 		return strings.Contains(text, "info: starting in "+v.ExpandedDirectory+"\n") && strings.Contains(text, "error: oops\n") && strings.Contains(text, "info: interpreted 4\n")
 	})
-	eventually(t, "metadata is there", func() bool {
+	testwait.Until(t, "metadata is there", func() bool {
 		m, err := h.Presence.Metadata(t.Context(), h.Owner, a.ID)
 		return err == nil && len(m) == 2 && m[0].Result.Value == "42" && m[1].Result.Error == "exit code 3: no luck"
 	})
@@ -210,10 +198,10 @@ func TestLife(t *testing.T) {
 	}
 	c.Close()
 	stop()
-	if got := view(t, h, a.ID); got.LifecycleState != coder.WorkspaceAgentLifecycleOff {
+	if got := view(t, h, a.ID); got.LifecycleState != codersdk.WorkspaceAgentLifecycleOff {
 		t.Errorf("after the stop it is %s", got.LifecycleState)
 	}
-	eventually(t, "it is disconnected", func() bool { return view(t, h, a.ID).Status == coder.WorkspaceAgentStatusDisconnected })
+	testwait.Until(t, "it is disconnected", func() bool { return view(t, h, a.ID).Status == codersdk.WorkspaceAgentStatusDisconnected })
 	if _, err := os.Stat(filepath.Join(dir, "stopped")); err != nil {
 		t.Error(err)
 	}
@@ -235,9 +223,9 @@ func TestServerRestarts(t *testing.T) {
 	})
 	u, stopServer := h.Serve("")
 	defer process(t, u, a.Token)() // before the second server
-	reaches(t, h, a.ID, coder.WorkspaceAgentLifecycleStarting)
+	reaches(t, h, a.ID, codersdk.WorkspaceAgentLifecycleStarting)
 	stopServer()
-	if got := view(t, h, a.ID).Status; got != coder.WorkspaceAgentStatusDisconnected {
+	if got := view(t, h, a.ID).Status; got != codersdk.WorkspaceAgentStatusDisconnected {
 		t.Errorf("without a server it is %s", got)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "go"), nil, 0o600); err != nil {
@@ -245,9 +233,9 @@ func TestServerRestarts(t *testing.T) {
 	}
 	begin := time.Now()
 	h.Serve(u.Host)
-	reaches(t, h, a.ID, coder.WorkspaceAgentLifecycleReady)
+	reaches(t, h, a.ID, codersdk.WorkspaceAgentLifecycleReady)
 	t.Logf("back within %s", time.Since(begin))
-	eventually(t, "the lines are there", func() bool {
+	testwait.Until(t, "the lines are there", func() bool {
 		return strings.Contains(logText(t, h, a.ID), "info: line 1\ninfo: line 2\ninfo: line 3\n")
 	})
 	if b, err := os.ReadFile(filepath.Join(dir, "runs")); err != nil || string(b) != "run\n" {
@@ -261,15 +249,15 @@ func TestHowStartScriptsEnd(t *testing.T) {
 	u, _ := h.Serve("")
 	for name, tc := range map[string]struct {
 		script string
-		state  coder.WorkspaceAgentLifecycle
+		state  codersdk.WorkspaceAgentLifecycle
 		log    string
 	}{
-		"fails":   {"echo first; exit 4", coder.WorkspaceAgentLifecycleStartError, "exit code 4"},
-		"timeout": {"sleep 100", coder.WorkspaceAgentLifecycleStartTimeout, "did not end within"},
-		"shebang": {"#!/no/such/interpreter\n", coder.WorkspaceAgentLifecycleStartError, "could not be run"},
-		"leaves":  {"sleep 30 & echo done", coder.WorkspaceAgentLifecycleReady, "still holds its output"},
-		"long":    {"head -c 3000000 /dev/zero | tr '\\0' x; echo", coder.WorkspaceAgentLifecycleReady, ""},
-		"binary":  {`printf 'a\0b\377c\n'`, coder.WorkspaceAgentLifecycleReady, "ab\uFFFDc"},
+		"fails":   {"echo first; exit 4", codersdk.WorkspaceAgentLifecycleStartError, "exit code 4"},
+		"timeout": {"sleep 100", codersdk.WorkspaceAgentLifecycleStartTimeout, "stopped after its timeout"},
+		"shebang": {"#!/no/such/interpreter\n", codersdk.WorkspaceAgentLifecycleStartError, "Cannot run the script"},
+		"leaves":  {"sleep 30 & echo done", codersdk.WorkspaceAgentLifecycleReady, "still holds its output"},
+		"long":    {"head -c 3000000 /dev/zero | tr '\\0' x; echo", codersdk.WorkspaceAgentLifecycleReady, ""},
+		"binary":  {`printf 'a\0b\377c\n'`, codersdk.WorkspaceAgentLifecycleReady, "ab\uFFFDc"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -281,9 +269,9 @@ func TestHowStartScriptsEnd(t *testing.T) {
 			})
 			process(t, u, a.Token)
 			reaches(t, h, a.ID, tc.state)
-			eventually(t, "the log says so", func() bool { return strings.Contains(logText(t, h, a.ID), tc.log) })
+			testwait.Until(t, "the log says so", func() bool { return strings.Contains(logText(t, h, a.ID), tc.log) })
 			if name == "long" {
-				eventually(t, "the log is cut", func() bool { v := view(t, h, a.ID); return v.LogsOverflowed && v.LogsLength <= 1<<20 })
+				testwait.Until(t, "the log is cut", func() bool { v := view(t, h, a.ID); return v.LogsOverflowed && v.LogsLength <= 1<<20 })
 			}
 		})
 	}
@@ -297,7 +285,7 @@ func TestStartBlocksLogin(t *testing.T) {
 		p.Scripts = []*provisioner.Script{{DisplayName: "Slow", RunOnStart: true, StartBlocksLogin: true, Script: "until test -e " + dir + "/go; do sleep 0.05; done"}}
 	})
 	process(t, u, a.Token)
-	reaches(t, h, a.ID, coder.WorkspaceAgentLifecycleStarting)
+	reaches(t, h, a.ID, codersdk.WorkspaceAgentLifecycleStarting)
 	c, conn := shell(t, h, a)
 	s, err := c.NewSession()
 	if err != nil {
@@ -309,7 +297,7 @@ func TestStartBlocksLogin(t *testing.T) {
 	if err := s.Start("echo in"); err != nil {
 		t.Fatal(err)
 	}
-	hasty, err := conn.Open(t.Context(), tunnel.KindSSH, "no-wait")
+	hasty, err := conn.Open(t.Context(), tunnel.KindSSH, "no-wait app=jetbrains later=1")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -336,7 +324,7 @@ func TestPortThroughTheTunnel(t *testing.T) {
 	u, _ := h.Serve("")
 	a := h.Workspace("ws")
 	process(t, u, a.Token)
-	reaches(t, h, a.ID, coder.WorkspaceAgentLifecycleReady)
+	reaches(t, h, a.ID, codersdk.WorkspaceAgentLifecycleReady)
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -375,29 +363,29 @@ func TestListeningPorts(t *testing.T) {
 	u, _ := h.Serve("")
 	a := h.Workspace("ws")
 	process(t, u, a.Token)
-	reaches(t, h, a.ID, coder.WorkspaceAgentLifecycleReady)
+	reaches(t, h, a.ID, codersdk.WorkspaceAgentLifecycleReady)
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	row, err := h.Presence.AgentForUser(t.Context(), h.Owner, a.ID, coder.RBACActionSSH)
+	row, err := h.Presence.AgentForUser(t.Context(), h.Owner, a.ID, codersdk.RBACActionSSH)
 	if err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "its link to the relay is up", func() bool { return h.Board.Holds(a.ID) })
+	testwait.Until(t, "its link to the relay is up", func() bool { return h.Board.Holds(a.ID) })
 	api := agentapi.New(agentapi.Config{Presence: h.Presence, Board: h.Board, Authority: h.Authority})
 	resp, err := api.AgentHTTP(row).Get("http://agent/api/v0/listening-ports")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer resp.Body.Close()
-	var ports coder.WorkspaceAgentListeningPortsResponse
+	var ports codersdk.WorkspaceAgentListeningPortsResponse
 	if err := json.NewDecoder(resp.Body).Decode(&ports); err != nil {
 		t.Fatal(err)
 	}
 	want := int32(l.Addr().(*net.TCPAddr).Port)
-	if !slices.ContainsFunc(ports.Ports, func(p coder.WorkspaceAgentListeningPort) bool {
+	if !slices.ContainsFunc(ports.Ports, func(p codersdk.WorkspaceAgentListeningPort) bool {
 		return p.Port == want && p.Network == "tcp" && p.ProcessName != ""
 	}) {
 		t.Errorf("%d is not among %+v", want, ports.Ports)
@@ -412,11 +400,11 @@ func TestTokenBeforeItsBuildEnded(t *testing.T) {
 	token := uuid.NewString()
 	process(t, u, token)
 	a := h.Workspace("ws", func(p *provisioner.Agent) { p.Auth = &provisioner.Agent_Token{Token: token} })
-	reaches(t, h, a.ID, coder.WorkspaceAgentLifecycleReady)
+	reaches(t, h, a.ID, codersdk.WorkspaceAgentLifecycleReady)
 	// A newer build of the same workspace kept the token: the process becomes
 	// the new agent.
-	b := h.Build(a.WorkspaceID, 2, coder.WorkspaceTransitionStart, "succeeded", func(p *provisioner.Agent) { p.Auth = &provisioner.Agent_Token{Token: token} })
-	reaches(t, h, b.ID, coder.WorkspaceAgentLifecycleReady)
+	b := h.Build(a.WorkspaceID, 2, codersdk.WorkspaceTransitionStart, "succeeded", func(p *provisioner.Agent) { p.Auth = &provisioner.Agent_Token{Token: token} })
+	reaches(t, h, b.ID, codersdk.WorkspaceAgentLifecycleReady)
 }
 
 func TestConfigFromEnv(t *testing.T) {
@@ -434,7 +422,7 @@ func TestConfigFromEnv(t *testing.T) {
 		{good[0], good[1], "CODER_AGENT_BLOCK_FILE_TRANSFER=perhaps"},
 		{good[0], "CODER_AGENT_TOKEN_FILE=/does/not/exist"},
 	} {
-		if _, err := agent.ConfigFromEnv(bad); !coder.Is(err, coder.CodeInvalid) {
+		if _, err := agent.ConfigFromEnv(bad); !codersdk.Is(err, codersdk.CodeInvalid) {
 			t.Errorf("%q: %v", bad, err)
 		}
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/creack/pty"
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/agent"
 	"github.com/seed-2a7f8fe7/coder/internal/agenttest"
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel"
@@ -83,12 +83,12 @@ func BenchmarkEcho(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		if v.LifecycleState == coder.WorkspaceAgentLifecycleReady {
+		if v.LifecycleState == codersdk.WorkspaceAgentLifecycleReady {
 			break
 		}
 		<-tick.C
 	}
-	row, err := h.Presence.AgentForUser(b.Context(), h.Owner, w.ID, coder.RBACActionSSH)
+	row, err := h.Presence.AgentForUser(b.Context(), h.Owner, w.ID, codersdk.RBACActionSSH)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -17,34 +17,35 @@ import (
 	"storj.io/drpc"
 	"storj.io/drpc/drpcconn"
 
-	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/api/agentrpc"
-	"github.com/seed-2a7f8fe7/coder/client"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
+	"github.com/seed-2a7f8fe7/coder/internal/lifecycle"
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel"
-	"github.com/seed-2a7f8fe7/coder/internal/tunnel/relay"
 )
 
-// Waits before the server is dialed again.
+// Reconnect intervals.
 const (
-	// refusedWait is the longest wait while the server refuses the token: the
-	// build that made it may not be finished, or the workspace is gone.
+	// refusedWait is the maximum wait while the server refuses the token: its
+	// build may not be finished, or the workspace may be deleted.
 	refusedWait = 30 * time.Second
-	// patience is how long a refused token is tried at the usual pace.
+	// patience is the period for which a refused token is retried at the usual
+	// rate.
 	patience = 10 * time.Minute
-	// steady is how long a connection must last for the next to be dialed at once.
+	// steady is the minimum duration of a connection after which the reconnect
+	// is immediate.
 	steady = 10 * time.Second
-	// standAside is how long an agent stays away after another process with its
-	// token took its place, twice as long each time, up to standAsideLimit: both
-	// would take turns for ever otherwise.
+	// standAside is the wait after another process with the same token took
+	// over. It doubles each time up to standAsideLimit; otherwise both would
+	// take over from each other forever.
 	standAside      = 5 * time.Minute
 	standAsideLimit = 4 * time.Hour
 	// callTimeout bounds one call.
 	callTimeout = 30 * time.Second
 )
 
-// connectForEver keeps the control connection until ctx ends.
-func (a *Agent) connectForEver(ctx context.Context) {
-	wait, said := client.Redial{Limit: a.c.Backoff}, ""
+// keepConnected maintains the control connection until ctx ends.
+func (a *Agent) keepConnected(ctx context.Context) {
+	wait, said := lifecycle.Backoff{Limit: a.c.Backoff}, ""
 	aside := standAside
 	for begin := time.Now(); ctx.Err() == nil; {
 		dialed := time.Now()
@@ -59,39 +60,37 @@ func (a *Agent) connectForEver(ctx context.Context) {
 			}
 		}
 		if connected && errors.Is(err, errDisplaced) {
-			a.log.Error("another process with this agent's token took its place; this one stands aside. Is the agent running twice?", "for", aside)
+			a.log.Error("another process with this agent's token took over; waiting. Is the agent running twice?", "for", aside)
 			a.standAside(ctx, aside)
 			aside = min(2*aside, standAsideLimit)
 			continue
 		}
 		if errors.Is(err, errClaimed) {
-			a.log.Info("somebody has claimed this workspace; beginning again for its new owner")
+			a.log.Info("the workspace was claimed; reinitializing for its new owner")
 			wait.Reset()
 			continue
 		}
 		if wait.Limit = a.c.Backoff; refused(err) && time.Since(begin) > patience {
 			wait.Limit = max(wait.Limit, refusedWait)
 		}
-		if text := err.Error(); connected || text != said { // the same again says nothing new
+		if text := err.Error(); connected || text != said { // log each error once
 			said = text
-			a.log.Warn("not connected to the server; trying on", "error", err)
+			a.log.Warn("not connected to the server; retrying", "error", err)
 		}
-		select {
-		case <-time.After(wait.Next()):
-		case <-ctx.Done():
-		}
+		wait.Sleep(ctx)
 	}
 }
 
-// errDisplaced says that another process took over.
+// errDisplaced is returned when another process took over.
 var errDisplaced = errors.New("another process with this agent's token took over")
 
-// wary has the agent say that it lives whenever the relay is dialed again: if another
-// process with its token took its link, it is told, and the two do not go on to take
-// the link from one another until the next ping.
-func (a *Agent) wary(dial tunnel.Relay) tunnel.Relay {
+// pingOnDial wraps the relay dialer and pings the server on every reconnect. If
+// another process with the same token took over the link, the ping reports it.
+// Otherwise both processes would keep taking the link from each other until the
+// next regular ping.
+func (a *Agent) pingOnDial(dial tunnel.Relay) tunnel.Relay {
 	var dialed atomic.Bool
-	return func(ctx context.Context) (relay.Link, error) {
+	return func(ctx context.Context) (tunnel.Link, error) {
 		if dialed.Swap(true) {
 			select {
 			case a.now <- struct{}{}:
@@ -102,13 +101,14 @@ func (a *Agent) wary(dial tunnel.Relay) tunnel.Relay {
 	}
 }
 
-// standAside leaves clients to the process that took over, and waits.
+// standAside closes the tunnels, so that clients use the process that took
+// over, and waits.
 func (a *Agent) standAside(ctx context.Context, d time.Duration) {
 	a.mu.Lock()
 	l := a.life
 	a.mu.Unlock()
 	if err := l.listener.Load().Stop(ctx); err != nil {
-		a.log.Warn("tunnels did not end in time", "error", err)
+		a.log.Warn("tunnels did not close in time", "error", err)
 	}
 	select {
 	case <-time.After(d):
@@ -116,23 +116,25 @@ func (a *Agent) standAside(ctx context.Context, d time.Duration) {
 		return
 	}
 	if err := l.listen(); err != nil {
-		a.log.Error("clients cannot be served", "error", err)
+		a.log.Error("cannot serve clients", "error", err)
 	}
 }
 
-// refused says that the server knows why this agent may not connect.
+// refused reports whether the server refused the agent for a reason that
+// retries cannot fix soon.
 func refused(err error) bool {
-	return coder.Is(err, coder.CodeUnauthenticated, coder.CodeConflict, coder.CodeForbidden, coder.CodeNotFound)
+	return codersdk.Is(err, codersdk.CodeUnauthenticated, codersdk.CodeConflict, codersdk.CodeForbidden, codersdk.CodeNotFound)
 }
 
-// connectOnce dials, says hello, and serves the connection until it ends.
-// connected says that it came as far as the manifest. The error is never nil.
+// connectOnce dials the server, initializes the agent, and serves the
+// connection until it ends. connected reports whether the manifest was
+// received. The error is never nil.
 func (a *Agent) connectOnce(ctx context.Context) (connected bool, err error) {
-	if err := a.prove(ctx); err != nil {
+	if err := a.authenticate(ctx); err != nil {
 		return false, err
 	}
 	dial, cancel := context.WithTimeout(ctx, callTimeout)
-	ws, err := a.server().Dial(dial, "/workspaceagents/me/rpc", url.Values{"version": {"1.0"}})
+	ws, err := a.server().Dial(dial, "/workspaceagents/me/rpc", url.Values{"version": {agentrpc.Version}})
 	cancel()
 	if err != nil {
 		a.refused = refused(err)
@@ -161,13 +163,14 @@ func (a *Agent) connectOnce(ctx context.Context) (connected bool, err error) {
 	defer a.control.Store(nil)
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return a.ping(ctx, c) })
-	g.Go(func() error { return a.reports.send(ctx, c, a.log) })
+	g.Go(func() error { return a.reports.Send(ctx, c, a.log) })
 	g.Go(func() error { return a.sendStats(ctx, c) })
 	g.Go(func() error { return a.awaitClaim(ctx) })
+	g.Go(func() error { return a.acceptHints(ctx, session, c) })
 	g.Go(func() error {
 		select {
 		case <-session.CloseChan():
-			return errors.New("the connection ended")
+			return errors.New("the connection was closed")
 		case <-ctx.Done():
 			return ctx.Err()
 		}
@@ -177,7 +180,7 @@ func (a *Agent) connectOnce(ctx context.Context) (connected bool, err error) {
 	return true, err
 }
 
-// hello fetches the manifest and begins what it declares, once for each agent
+// hello fetches the manifest and starts what it declares, once for each agent
 // that the token belongs to over time.
 func (a *Agent) hello(ctx context.Context, c agentrpc.DRPCAgentClient) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
@@ -185,22 +188,30 @@ func (a *Agent) hello(ctx context.Context, c agentrpc.DRPCAgentClient) error {
 	a.mu.Lock()
 	before := a.life
 	a.mu.Unlock()
-	req := &agentrpc.HelloRequest{Version: a.c.Version, Subsystems: a.c.Subsystems, Certificate: a.identity.Certificate()}
+	req := &agentrpc.HelloRequest{Version: a.c.Version, Subsystems: a.c.Subsystems, Certificate: a.identity.Certificate(), Hints: true}
 	if before != nil {
 		req.ExpandedDirectory = before.dir
 	}
 	m, err := c.Hello(ctx, req)
 	if err != nil {
-		return fmt.Errorf("say hello to the server: %w", err)
+		return fmt.Errorf("fetch the manifest: %w", err)
 	}
-	if before != nil && string(before.manifest.AgentId) == string(m.AgentId) {
+	if before != nil && string(before.manifest.AgentId) == string(m.AgentId) && sameDeclaration(before.manifest, m) {
+		before.listener.Load().SetSleepLimits(sleepLimits(m)) // the server may run with other options now
+		if err := a.fetchSecrets(ctx, c); err != nil {
+			a.log.Warn("the user secrets are not up to date; trying again later", "error", err)
+		}
 		return nil
 	}
+	if err := a.fetchFirstSecrets(ctx, c); err != nil {
+		return err
+	}
 	if before != nil {
-		// A newer build kept the token: this process is another agent from now on.
-		a.log.Info("the workspace was built anew; beginning again")
+		// A claim or a newer build reused the token, so this process now is another
+		// agent; or the build of a claim changed what the template declares.
+		a.log.Info("the workspace was rebuilt; reinitializing")
 		before.stop(ctx)
-		a.reports.reset()
+		a.reports.Reset()
 	}
 	l, err := a.begin(m)
 	if err != nil {
@@ -217,7 +228,7 @@ func (a *Agent) hello(ctx context.Context, c agentrpc.DRPCAgentClient) error {
 	return err
 }
 
-// ping says that the agent lives until it is not heard any more.
+// ping sends heartbeats until one fails.
 func (a *Agent) ping(ctx context.Context, c agentrpc.DRPCAgentClient) error {
 	t := time.NewTicker(a.c.PingInterval)
 	defer t.Stop()
@@ -231,7 +242,7 @@ func (a *Agent) ping(ctx context.Context, c agentrpc.DRPCAgentClient) error {
 		call, cancel := context.WithTimeout(ctx, callTimeout)
 		err := a.pingOnce(call, c)
 		cancel()
-		if agentrpc.CodeOf(err) == coder.CodeConflict && strings.Contains(err.Error(), agentrpc.TookOver) {
+		if agentrpc.CodeOf(err) == codersdk.CodeConflict && strings.Contains(err.Error(), agentrpc.TookOver) {
 			return errDisplaced
 		}
 		if err != nil {
@@ -240,8 +251,9 @@ func (a *Agent) ping(ctx context.Context, c agentrpc.DRPCAgentClient) error {
 	}
 }
 
-// pingOnce says that the agent lives and who has tunnels to it, and ends those of
-// who may not any more: the relay has, but a direct one knows of no server.
+// pingOnce sends a heartbeat with the users of open tunnels, and closes the
+// tunnels of users who lost access. The relay does that itself, but direct
+// tunnels bypass the server.
 func (a *Agent) pingOnce(ctx context.Context, c agentrpc.DRPCAgentClient) error {
 	a.mu.Lock()
 	l := a.life
@@ -256,20 +268,20 @@ func (a *Agent) pingOnce(ctx context.Context, c agentrpc.DRPCAgentClient) error 
 	}
 	for _, b := range resp.Gone {
 		if user, err := uuid.FromBytes(b); err == nil && user != uuid.Nil {
-			a.log.Info("a user may not reach this workspace any more; their tunnels end", "user_id", user)
+			a.log.Info("a user lost access to this workspace; closing their tunnels", "user_id", user)
 			l.listener.Load().End(user)
 		}
 	}
 	return nil
 }
 
-// multiplexed is a DRPC connection that makes each call on a stream of its own.
+// multiplexed is a DRPC connection with one stream per call.
 type multiplexed struct{ session *yamux.Session }
 
-// Close ends the connection.
+// Close closes the connection.
 func (m *multiplexed) Close() error { return m.session.Close() }
 
-// Closed is closed with the connection.
+// Closed returns a channel that is closed with the connection.
 func (m *multiplexed) Closed() <-chan struct{} { return m.session.CloseChan() }
 
 // Invoke makes one call.
@@ -280,13 +292,13 @@ func (m *multiplexed) Invoke(ctx context.Context, rpc string, enc drpc.Encoding,
 	}
 	conn := drpcconn.New(stream)
 	if err := conn.Invoke(ctx, rpc, enc, in, out); err != nil {
-		_ = conn.Close() // the first error says more, and brings its code
+		_ = conn.Close() // the first error is more specific
 		return err
 	}
 	return conn.Close()
 }
 
-// NewStream is for streaming calls, of which the service has none.
+// NewStream returns an error, because the service has no streaming calls.
 func (m *multiplexed) NewStream(context.Context, string, drpc.Encoding) (drpc.Stream, error) {
 	return nil, errors.New("the agent service has no streaming calls")
 }

@@ -10,13 +10,15 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/api/agentrpc"
-	"github.com/seed-2a7f8fe7/coder/client"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
+	"github.com/seed-2a7f8fe7/coder/internal/agent/environ"
 	"github.com/seed-2a7f8fe7/coder/internal/devcontainer"
+	"github.com/seed-2a7f8fe7/coder/internal/lifecycle"
 )
 
-// newContainers gives the dev containers of a life, nil where there can be none.
+// newContainers returns the dev containers of a life, or nil when they are
+// disabled or unsupported.
 func (l *life) newContainers() *devcontainer.Set {
 	if !l.c.Devcontainers || !devcontainer.Supported() || len(l.manifest.ParentId) > 0 {
 		return nil
@@ -30,8 +32,8 @@ func (l *life) newContainers() *devcontainer.Set {
 		if err != nil {
 			continue
 		}
-		one := coder.DeclaredDevcontainer{ID: id, Name: d.Name, WorkspaceFolder: expand(d.WorkspaceFolder, l.workDir(), l.env)}
-		if one.ConfigPath = expand(d.ConfigPath, one.WorkspaceFolder, l.env); one.ConfigPath != "" {
+		one := codersdk.DeclaredDevcontainer{ID: id, Name: d.Name, WorkspaceFolder: environ.Expand(d.WorkspaceFolder, l.workDir(), l.env)}
+		if one.ConfigPath = environ.Expand(d.ConfigPath, one.WorkspaceFolder, l.env); one.ConfigPath != "" {
 			one.ConfigPath = filepath.Clean(one.ConfigPath)
 		}
 		c.Declared = append(c.Declared, one)
@@ -39,52 +41,61 @@ func (l *life) newContainers() *devcontainer.Set {
 	return devcontainer.New(c)
 }
 
-// containerSays gives what takes lines about dev containers: the agent's log, each
-// under a source that has the id of its dev container.
-func (l *life) containerSays() func(uuid.UUID, string, coder.LogLevel, string) {
+// containerSays returns a function that writes lines about dev containers to
+// the agent's log. Each dev container has its own log source, with the ID of
+// the dev container.
+func (l *life) containerSays() func(uuid.UUID, string, codersdk.LogLevel, string) {
 	var mu sync.Mutex
 	named := map[uuid.UUID]bool{}
-	return func(id uuid.UUID, name string, level coder.LogLevel, line string) {
+	return func(id uuid.UUID, name string, level codersdk.LogLevel, line string) {
 		mu.Lock()
 		defer mu.Unlock()
 		if !named[id] {
 			named[id] = true
-			l.reports.add("name of a log source", func(ctx context.Context, _ agentrpc.DRPCAgentClient) error {
-				if err := l.server().PutAgentLogSource(ctx, id, "Dev Container: "+name, "/emojis/1f4e6.png"); err != nil { // lines without a name are better than none
-					l.log.Warn("the log of a dev container could not be named", "devcontainer", name, "error", err)
+			l.reports.Add("name of a log source", func(ctx context.Context, _ agentrpc.DRPCAgentClient) error {
+				if err := l.server().PutAgentLogSource(ctx, id, "Dev Container: "+name, "/emojis/1f4e6.png"); err != nil { // the lines are still useful without a name
+					l.log.Warn("cannot name the log source of a dev container", "devcontainer", name, "error", err)
 				}
 				return nil
 			})
 		}
-		if !l.reports.logFull() {
-			l.reports.log(id, level, line)
+		if !l.reports.LogFull() {
+			l.reports.Log(id, level, line)
 		}
 	}
 }
 
-// subAgents are the agents in dev containers, as the server has them.
+// subAgents manages the agents in dev containers on the server.
 type subAgents struct{ *Agent }
 
-// ask makes a call, and waits for the server while it is away.
+// askFailing bounds the time that calls about a sub-agent are retried while the
+// server fails, for example without its database.
+const askFailing = time.Minute
+
+// ask makes a call and retries it while the server is unreachable or fails.
 func (a subAgents) ask(ctx context.Context, call func(context.Context, agentrpc.DRPCAgentClient) error) error {
-	for wait := (client.Redial{Limit: a.c.Backoff}); ; {
+	var failing time.Time
+	for wait := (lifecycle.Backoff{Limit: a.c.Backoff}); ; {
 		if c := a.control.Load(); c != nil {
 			bounded, cancel := context.WithTimeout(ctx, callTimeout)
 			err := call(bounded, *c)
 			cancel()
-			if err == nil || a.control.Load() == c || ctx.Err() != nil {
+			if failing.IsZero() {
+				failing = time.Now()
+			}
+			code := agentrpc.CodeOf(err)
+			again := code == codersdk.CodeInternal || code == codersdk.CodeUnavailable
+			if err == nil || ctx.Err() != nil || a.control.Load() == c && (!again || time.Since(failing) > askFailing) {
 				return err
 			}
 		}
-		select {
-		case <-time.After(wait.Next()):
-		case <-ctx.Done():
+		if !wait.Sleep(ctx) {
 			return ctx.Err()
 		}
 	}
 }
 
-// Create makes the agent of a dev container.
+// Create creates the agent of a dev container.
 func (a subAgents) Create(ctx context.Context, n devcontainer.NewAgent) (made devcontainer.Agent, token string, err error) {
 	req := &agentrpc.SubAgentRequest{
 		DevcontainerId: n.DevcontainerID[:], Name: n.Name, Directory: n.Directory, Architecture: n.Architecture, OperatingSystem: "linux", DisplayApps: n.DisplayApps,
@@ -104,7 +115,7 @@ func (a subAgents) Create(ctx context.Context, n devcontainer.NewAgent) (made de
 	return made, token, err
 }
 
-// Delete deletes one.
+// Delete deletes the agent of a dev container.
 func (a subAgents) Delete(ctx context.Context, id uuid.UUID) error {
 	return a.ask(ctx, func(ctx context.Context, c agentrpc.DRPCAgentClient) error {
 		_, err := c.DeleteSubAgent(ctx, &agentrpc.SubAgentID{Id: id[:]})
@@ -112,7 +123,7 @@ func (a subAgents) Delete(ctx context.Context, id uuid.UUID) error {
 	})
 }
 
-// List gives all.
+// List returns all agents of dev containers.
 func (a subAgents) List(ctx context.Context) (all []devcontainer.Agent, err error) {
 	err = a.ask(ctx, func(ctx context.Context, c agentrpc.DRPCAgentClient) error {
 		got, err := c.ListSubAgents(ctx, &agentrpc.Empty{})
@@ -127,17 +138,18 @@ func (a subAgents) List(ctx context.Context) (all []devcontainer.Agent, err erro
 
 func subAgent(a *agentrpc.SubAgent) (out devcontainer.Agent) {
 	out.Name = a.GetName()
-	out.ID, _ = uuid.FromBytes(a.GetId()) // uuid.Nil is nobody's
+	out.ID, _ = uuid.FromBytes(a.GetId()) // an invalid ID becomes uuid.Nil, which matches none
 	out.DevcontainerID, _ = uuid.FromBytes(a.GetDevcontainerId())
 	return out
 }
 
-// serveContainers answers what the server asks about containers.
+// serveContainers serves the container endpoints of the agent's API.
 func (l *life) serveContainers(mux *http.ServeMux) {
 	const base = "/api/v0/containers"
 	handle := func(pattern string, f func(http.ResponseWriter, *http.Request, *devcontainer.Set) error) {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
-			err := error(coder.Errorf(coder.CodeForbidden, "Dev containers are turned off in this workspace (CODER_AGENT_DEVCONTAINERS_ENABLE), or its system has none"))
+			err := error(codersdk.Errorf(codersdk.CodeForbidden, "Dev containers are disabled in this workspace (CODER_AGENT_DEVCONTAINERS_ENABLE) or not supported "+
+				"by its system"))
 			if l.containers != nil {
 				err = f(w, r, l.containers)
 			}
@@ -155,15 +167,15 @@ func (l *life) serveContainers(mux *http.ServeMux) {
 		return nil
 	})
 	handle("POST "+base+"/devcontainers/{id}/recreate", func(w http.ResponseWriter, r *http.Request, s *devcontainer.Set) error {
-		id, _ := uuid.Parse(r.PathValue("id")) // uuid.Nil is none's
+		id, _ := uuid.Parse(r.PathValue("id")) // an invalid ID becomes uuid.Nil, which matches none
 		err := s.Recreate(id)
 		if err == nil {
-			answer(w, http.StatusAccepted, coder.Response{Message: "The dev container is being brought up anew"})
+			answer(w, http.StatusAccepted, codersdk.Response{Message: "The dev container is being rebuilt"})
 		}
 		return err
 	})
 	handle("DELETE "+base+"/devcontainers/{id}", func(w http.ResponseWriter, r *http.Request, s *devcontainer.Set) error {
-		id, _ := uuid.Parse(r.PathValue("id")) // uuid.Nil is none's
+		id, _ := uuid.Parse(r.PathValue("id")) // an invalid ID becomes uuid.Nil, which matches none
 		err := s.Delete(context.WithoutCancel(r.Context()), id)
 		if err == nil {
 			w.WriteHeader(http.StatusNoContent)
@@ -172,12 +184,12 @@ func (l *life) serveContainers(mux *http.ServeMux) {
 	})
 }
 
-// watchEvery is how often what is watched is looked at without news: whether a
-// configuration has changed makes none.
+// watchEvery is the interval of checks without an event: changed configurations
+// cause no event.
 const watchEvery = 10 * time.Second
 
-// watchContainers writes what is known of containers, a line of JSON each time that
-// it is something else.
+// watchContainers writes the containers as a line of JSON, now and after each
+// change.
 func watchContainers(w http.ResponseWriter, r *http.Request, s *devcontainer.Set) {
 	t := time.NewTicker(watchEvery)
 	defer t.Stop()
@@ -208,16 +220,16 @@ func watchContainers(w http.ResponseWriter, r *http.Request, s *devcontainer.Set
 func answer(w http.ResponseWriter, status int, body any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(body) // the client is gone
+	_ = json.NewEncoder(w).Encode(body) // the client has disconnected
 }
 
-// answerError says what went wrong, and by the status what kind of failure it is.
+// answerError writes an error with its HTTP status.
 func answerError(w http.ResponseWriter, err error) {
-	status, ok := map[coder.Code]int{
-		coder.CodeNotFound: http.StatusNotFound, coder.CodeConflict: http.StatusConflict, coder.CodeForbidden: http.StatusForbidden,
-	}[coder.CodeOf(err)]
+	status, ok := map[codersdk.Code]int{
+		codersdk.CodeNotFound: http.StatusNotFound, codersdk.CodeConflict: http.StatusConflict, codersdk.CodeForbidden: http.StatusForbidden,
+	}[codersdk.CodeOf(err)]
 	if !ok {
 		status = http.StatusServiceUnavailable
 	}
-	answer(w, status, coder.Response{Message: err.Error()})
+	answer(w, status, codersdk.Response{Message: err.Error()})
 }

@@ -15,11 +15,12 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/api/provisioner"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/agent"
 	"github.com/seed-2a7f8fe7/coder/internal/agentapi"
 	"github.com/seed-2a7f8fe7/coder/internal/agenttest"
+	"github.com/seed-2a7f8fe7/coder/internal/testwait"
 )
 
 // box is a workspace on a machine with Docker.
@@ -52,7 +53,7 @@ func newBox(t *testing.T, d *agenttest.Docker, declared map[string]string, chang
 		c.Devcontainers = true
 		change[0](c)
 	})
-	reaches(t, b.House, b.ID, coder.WorkspaceAgentLifecycleReady)
+	reaches(t, b.House, b.ID, codersdk.WorkspaceAgentLifecycleReady)
 	b.reach()
 	return b
 }
@@ -60,11 +61,11 @@ func newBox(t *testing.T, d *agenttest.Docker, declared map[string]string, chang
 // reach makes ready to ask the agent what the server asks.
 func (b *box) reach() {
 	b.Helper()
-	row, err := b.Presence.AgentForUser(b.Context(), b.House.Owner, b.ID, coder.RBACActionSSH)
+	row, err := b.Presence.AgentForUser(b.Context(), b.House.Owner, b.ID, codersdk.RBACActionSSH)
 	if err != nil {
 		b.Fatal(err)
 	}
-	eventually(b.T, "its link to the relay is up", func() bool { return b.Board.Holds(b.ID) })
+	testwait.Until(b.T, "its link to the relay is up", func() bool { return b.Board.Holds(b.ID) })
 	b.http = agentapi.New(agentapi.Config{Presence: b.Presence, Board: b.Board, Authority: b.Authority}).AgentHTTP(row)
 }
 
@@ -92,8 +93,8 @@ func (b *box) ask(method, path string, out any) (int, string) {
 	return resp.StatusCode, string(body)
 }
 
-// one gives the dev container of that name, and waits until it is as wanted.
-func (b *box) one(name, what string, ok func(coder.WorkspaceAgentDevcontainer) bool) (d coder.WorkspaceAgentDevcontainer) {
+// one returns the dev container of that name, and waits until it is as wanted.
+func (b *box) one(name, what string, ok func(codersdk.WorkspaceAgentDevcontainer) bool) (d codersdk.WorkspaceAgentDevcontainer) {
 	b.Helper()
 	var last string
 	defer func() {
@@ -101,37 +102,37 @@ func (b *box) one(name, what string, ok func(coder.WorkspaceAgentDevcontainer) b
 			b.Logf("the last answer: %s", last)
 		}
 	}()
-	eventually(b.T, name+" "+what, func() bool {
-		var all coder.WorkspaceAgentListContainersResponse
+	testwait.Until(b.T, name+" "+what, func() bool {
+		var all codersdk.WorkspaceAgentListContainersResponse
 		_, last = b.ask("GET", "", &all)
 		for _, d = range all.Devcontainers {
 			if d.Name == name {
 				return ok(d)
 			}
 		}
-		d = coder.WorkspaceAgentDevcontainer{}
+		d = codersdk.WorkspaceAgentDevcontainer{}
 		return ok(d)
 	})
 	return d
 }
 
-func held(d coder.WorkspaceAgentDevcontainer) bool {
-	return d.Status == coder.WorkspaceAgentDevcontainerStatusRunning && d.Agent != nil
+func held(d codersdk.WorkspaceAgentDevcontainer) bool {
+	return d.Status == codersdk.WorkspaceAgentDevcontainerStatusRunning && d.Agent != nil
 }
 
-// children gives the agents below the workspace's.
-func (b *box) children() []coder.WorkspaceAgent {
+// children returns the agents below the workspace's.
+func (b *box) children() []codersdk.WorkspaceAgent {
 	b.Helper()
 	all, err := b.Presence.SubAgents(b.Context(), must(b.Presence.AuthenticateAgent(b.Context(), b.Token)))
 	if err != nil {
 		b.Fatal(err)
 	}
-	out := []coder.WorkspaceAgent{}
+	out := []codersdk.WorkspaceAgent{}
 	for _, a := range all {
 		v, err := b.Presence.View(b.Context(), b.House.Owner, a.ID)
 		if err == nil { // it may just have gone
 			out = append(out, v)
-		} else if !coder.Is(err, coder.CodeNotFound) {
+		} else if !codersdk.Is(err, codersdk.CodeNotFound) {
 			b.Fatal(err)
 		}
 	}
@@ -165,29 +166,29 @@ func TestDevcontainer(t *testing.T) {
 	}
 	a := children[0]
 	if *a.ParentID != b.ID || a.Name != "my-app" || a.OperatingSystem != "linux" || len(a.Apps) != 2 || a.Apps[0].Slug != "docs" ||
-		a.Apps[1].SharingLevel != coder.WorkspaceAppSharingLevelOwner || // as the template has ports
-		a.Apps[1].Health == coder.WorkspaceAppHealthDisabled || len(a.DisplayApps) != 3 {
+		a.Apps[1].SharingLevel != codersdk.WorkspaceAppSharingLevelOwner || // as the template has ports
+		a.Apps[1].Health == codersdk.WorkspaceAppHealthDisabled || len(a.DisplayApps) != 3 {
 		t.Errorf("%+v", a)
 	}
-	reaches(t, b.House, a.ID, coder.WorkspaceAgentLifecycleReady)
-	eventually(t, "its link to the relay is up", func() bool { return b.Board.Holds(a.ID) })
+	reaches(t, b.House, a.ID, codersdk.WorkspaceAgentLifecycleReady)
+	testwait.Until(t, "its link to the relay is up", func() bool { return b.Board.Holds(a.ID) })
 	c, _ := shell(t, b.House, agenttest.Agent{ID: a.ID, WorkspaceID: b.WorkspaceID})
 	if out := output(t, c, "echo $CONTAINER_USER $COLOUR $CODER_WORKSPACE_AGENT_NAME"); strings.TrimSpace(out) != "vscode green my-app" {
 		t.Errorf("in the container: %q", out)
 	}
 	logs := ""
-	eventually(t, "the log tells of it", func() bool {
+	testwait.Until(t, "the log tells of it", func() bool {
 		lines := must(b.Presence.Logs(t.Context(), b.House.Owner, b.ID, 0, 0))
 		logs = ""
 		for _, l := range lines {
 			logs += l.Output + "\n"
 		}
-		return strings.Contains(logs, "Building the image of My App") && strings.Contains(logs, "The agent my-app runs")
+		return strings.Contains(logs, "Building the image of My App") && strings.Contains(logs, "Agent my-app is running")
 	})
 	if !strings.Contains(logs, `"Not a slug"`) {
 		t.Errorf("nothing is said of the app that is left out: %s", logs)
 	}
-	eventually(t, "the log has a name", func() bool {
+	testwait.Until(t, "the log has a name", func() bool {
 		for _, src := range view(t, b.House, b.ID).LogSources {
 			if src.DisplayName == "Dev Container: app" {
 				return true
@@ -204,10 +205,10 @@ func TestDevcontainerGoes(t *testing.T) {
 	b := newBox(t, d, map[string]string{"app": d.Folder("app", plainConfig)})
 	first := b.one("app", "runs", held)
 	d.Stop(first.Container.ID)
-	b.one("app", "is stopped", func(dc coder.WorkspaceAgentDevcontainer) bool {
-		return dc.Status == coder.WorkspaceAgentDevcontainerStatusStopped && dc.Agent == nil
+	b.one("app", "is stopped", func(dc codersdk.WorkspaceAgentDevcontainer) bool {
+		return dc.Status == codersdk.WorkspaceAgentDevcontainerStatusStopped && dc.Agent == nil
 	})
-	eventually(t, "its agent is gone", func() bool { return len(b.children()) == 0 })
+	testwait.Until(t, "its agent is gone", func() bool { return len(b.children()) == 0 })
 	path := "/devcontainers/" + first.ID.String()
 	if status, body := b.ask("POST", path+"/recreate", nil); status != http.StatusAccepted {
 		t.Fatalf("%d %s", status, body)
@@ -217,14 +218,14 @@ func TestDevcontainerGoes(t *testing.T) {
 		t.Errorf("%+v", second)
 	}
 	d.Remove(second.Container.ID)
-	eventually(t, "its agent is gone", func() bool { return len(b.children()) == 0 })
+	testwait.Until(t, "its agent is gone", func() bool { return len(b.children()) == 0 })
 	b.ask("POST", path+"/recreate", nil)
 	b.one("app", "runs again", held)
 	if status, body := b.ask("DELETE", path, nil); status != http.StatusNoContent {
 		t.Fatalf("%d %s", status, body)
 	}
-	if dc := b.one("app", "is stopped", func(dc coder.WorkspaceAgentDevcontainer) bool {
-		return dc.Status == coder.WorkspaceAgentDevcontainerStatusStopped
+	if dc := b.one("app", "is stopped", func(dc codersdk.WorkspaceAgentDevcontainer) bool {
+		return dc.Status == codersdk.WorkspaceAgentDevcontainerStatusStopped
 	}); dc.Container != nil || len(d.Containers()) != 0 || len(b.children()) != 0 {
 		t.Errorf("%+v", dc)
 	}
@@ -239,8 +240,8 @@ func TestDevcontainerRecreatedTwice(t *testing.T) {
 	d := agenttest.NewDocker(t)
 	go1 := filepath.Join(t.TempDir(), "go")
 	b := newBox(t, d, map[string]string{"app": d.Folder("app", `{"Slow": "`+go1+`"}`)})
-	dc := b.one("app", "starts", func(dc coder.WorkspaceAgentDevcontainer) bool {
-		return dc.Status == coder.WorkspaceAgentDevcontainerStatusStarting
+	dc := b.one("app", "starts", func(dc codersdk.WorkspaceAgentDevcontainer) bool {
+		return dc.Status == codersdk.WorkspaceAgentDevcontainerStatusStarting
 	})
 	for _, try := range [][2]string{{"POST", "/recreate"}, {"DELETE", ""}} {
 		if status, body := b.ask(try[0], "/devcontainers/"+dc.ID.String()+try[1], nil); status != http.StatusConflict || !strings.Contains(body, "is starting") {
@@ -265,10 +266,10 @@ func TestDevcontainerThatFails(t *testing.T) {
 		"none": d.Dir, "hook": d.Folder("hook", `{"Hook": "postCreateCommand failed"}`),
 	})
 	for name, want := range map[string]string{
-		"broken": "must contain a JSON object", "fails": "no such base image", "absent": "is not there", "none": "there is no devcontainer.json",
+		"broken": "must contain a JSON object", "fails": "no such base image", "absent": "does not exist", "none": "no devcontainer.json in",
 	} {
-		dc := b.one(name, "fails", func(dc coder.WorkspaceAgentDevcontainer) bool {
-			return dc.Status == coder.WorkspaceAgentDevcontainerStatusError
+		dc := b.one(name, "fails", func(dc codersdk.WorkspaceAgentDevcontainer) bool {
+			return dc.Status == codersdk.WorkspaceAgentDevcontainerStatusError
 		})
 		if !strings.Contains(dc.Error, want) {
 			t.Errorf("%s: %q", name, dc.Error)
@@ -278,7 +279,7 @@ func TestDevcontainerThatFails(t *testing.T) {
 		t.Errorf("%+v", dc)
 	}
 	d.Folder("fails", plainConfig)
-	dc := b.one("fails", "fails", func(coder.WorkspaceAgentDevcontainer) bool { return true })
+	dc := b.one("fails", "fails", func(codersdk.WorkspaceAgentDevcontainer) bool { return true })
 	b.ask("POST", "/devcontainers/"+dc.ID.String()+"/recreate", nil)
 	if dc := b.one("fails", "runs", held); dc.Error != "" {
 		t.Errorf("%+v", dc)
@@ -298,8 +299,8 @@ func TestDevcontainerWithoutPrograms(t *testing.T) {
 					}
 				}
 			})
-			dc := b.one("app", "fails", func(dc coder.WorkspaceAgentDevcontainer) bool {
-				return dc.Status == coder.WorkspaceAgentDevcontainerStatusError
+			dc := b.one("app", "fails", func(dc codersdk.WorkspaceAgentDevcontainer) bool {
+				return dc.Status == codersdk.WorkspaceAgentDevcontainerStatusError
 			})
 			if !strings.Contains(dc.Error, want) {
 				t.Errorf("%q", dc.Error)
@@ -316,14 +317,14 @@ func TestDevcontainerWhenDockerDies(t *testing.T) {
 	b := newBox(t, d, map[string]string{"app": d.Folder("app", plainConfig)})
 	before := b.one("app", "runs", held)
 	d.Die(true)
-	eventually(t, "it is said", func() bool {
-		var all coder.WorkspaceAgentListContainersResponse
+	testwait.Until(t, "it is said", func() bool {
+		var all codersdk.WorkspaceAgentListContainersResponse
 		b.ask("GET", "", &all)
 		return len(all.Warnings) == 1 && strings.Contains(all.Warnings[0], "cannot connect to the Docker daemon")
 	})
 	d.Die(false)
-	reaches(t, b.House, before.Agent.ID, coder.WorkspaceAgentLifecycleReady)
-	after := b.one("app", "runs", func(dc coder.WorkspaceAgentDevcontainer) bool { return held(dc) && dc.Error == "" })
+	reaches(t, b.House, before.Agent.ID, codersdk.WorkspaceAgentLifecycleReady)
+	after := b.one("app", "runs", func(dc codersdk.WorkspaceAgentDevcontainer) bool { return held(dc) && dc.Error == "" })
 	if after.Agent.ID != before.Agent.ID || len(b.children()) != 1 {
 		t.Errorf("%+v became %+v", before.Agent, after.Agent)
 	}
@@ -359,29 +360,29 @@ func TestDevcontainerAfterKill(t *testing.T) {
 		return cmd
 	}
 	first := begin()
-	reaches(t, b.House, b.ID, coder.WorkspaceAgentLifecycleReady)
+	reaches(t, b.House, b.ID, codersdk.WorkspaceAgentLifecycleReady)
 	b.reach()
 	before, away := b.one("app", "runs", held), b.one("gone", "runs", held)
-	reaches(t, b.House, before.Agent.ID, coder.WorkspaceAgentLifecycleReady)
+	reaches(t, b.House, before.Agent.ID, codersdk.WorkspaceAgentLifecycleReady)
 	pid := must(strconv.Atoi(string(must(os.ReadFile(filepath.Join(d.Dir, "containers", before.Container.ID, "pid"))))))
 	if err := first.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "nothing is left in the container", func() bool { return syscall.Kill(pid, 0) != nil })
+	testwait.Until(t, "nothing is left in the container", func() bool { return syscall.Kill(pid, 0) != nil })
 	d.Remove(away.Container.ID)
 	certificate := func() string {
-		return string(must(b.Presence.AgentForUser(t.Context(), b.House.Owner, b.ID, coder.RBACActionSSH)).Certificate)
+		return string(must(b.Presence.AgentForUser(t.Context(), b.House.Owner, b.ID, codersdk.RBACActionSSH)).Certificate)
 	}
 	old := certificate()
 	begin()
-	eventually(t, "the next one is there", func() bool { return certificate() != old })
+	testwait.Until(t, "the next one is there", func() bool { return certificate() != old })
 	b.reach()
 	after, again := b.one("app", "runs", held), b.one("gone", "runs", held) // what is declared comes up
 	if after.Agent.ID != before.Agent.ID || after.Container.ID != before.Container.ID || again.Container.ID == away.Container.ID {
 		t.Errorf("%+v became %+v, %+v became %+v", before, after, away, again)
 	}
-	eventually(t, "each has one agent", func() bool { return len(b.children()) == 2 })
-	reaches(t, b.House, after.Agent.ID, coder.WorkspaceAgentLifecycleReady)
+	testwait.Until(t, "each has one agent", func() bool { return len(b.children()) == 2 })
+	reaches(t, b.House, after.Agent.ID, codersdk.WorkspaceAgentLifecycleReady)
 }
 
 // Where nothing needs Docker, nothing of it is called; a list is asked for then.
@@ -389,7 +390,7 @@ func TestDevcontainerIdles(t *testing.T) {
 	t.Parallel()
 	d := agenttest.NewDocker(t)
 	b := newBox(t, d, nil)
-	var all coder.WorkspaceAgentListContainersResponse
+	var all codersdk.WorkspaceAgentListContainersResponse
 	if calls := d.Calls(); len(calls) != 0 {
 		t.Errorf("called: %v", calls)
 	}
@@ -402,7 +403,7 @@ func TestDevcontainerIdles(t *testing.T) {
 	}
 }
 
-// What a repository has is found, and brought up on request, or by itself where
+// What a repository has is found, and brought up on request, or automatically where
 // that is wanted.
 func TestDevcontainerDiscovery(t *testing.T) {
 	t.Parallel()
@@ -418,9 +419,9 @@ func TestDevcontainerDiscovery(t *testing.T) {
 			c.DiscoverDevcontainers, c.AutostartDevcontainers = true, auto
 			c.Env = append(c.Env, "HOME="+filepath.Join(d.Dir, "work"))
 		})
-		dc := b.one("repo", "is found", func(dc coder.WorkspaceAgentDevcontainer) bool { return dc.ID != uuid.Nil })
+		dc := b.one("repo", "is found", func(dc codersdk.WorkspaceAgentDevcontainer) bool { return dc.ID != uuid.Nil })
 		if !auto {
-			if dc.Status != coder.WorkspaceAgentDevcontainerStatusStopped {
+			if dc.Status != codersdk.WorkspaceAgentDevcontainerStatusStopped {
 				t.Errorf("%+v", dc)
 			}
 			b.ask("POST", "/devcontainers/"+dc.ID.String()+"/recreate", nil)
@@ -428,7 +429,7 @@ func TestDevcontainerDiscovery(t *testing.T) {
 		if dc = b.one("repo", "runs", held); dc.Agent.Name != "named" {
 			t.Errorf("%+v", dc.Agent)
 		}
-		var all coder.WorkspaceAgentListContainersResponse
+		var all codersdk.WorkspaceAgentListContainersResponse
 		if b.ask("GET", "?label=devcontainer.local_folder="+folder, &all); len(all.Devcontainers) != 1 || len(all.Containers) != 1 {
 			t.Errorf("%+v", all)
 		}

@@ -9,10 +9,11 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/api/provisioner"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/agent"
 	"github.com/seed-2a7f8fe7/coder/internal/agenttest"
+	"github.com/seed-2a7f8fe7/coder/internal/testwait"
 )
 
 func TestScriptsByTheClock(t *testing.T) {
@@ -25,7 +26,7 @@ func TestScriptsByTheClock(t *testing.T) {
 		}
 	})
 	process(t, u, a.Token)
-	eventually(t, "two ticks", func() bool { return strings.Count(logText(t, h, a.ID), "tick") >= 2 })
+	testwait.Until(t, "two ticks", func() bool { return strings.Count(logText(t, h, a.ID), "tick") >= 2 })
 	if strings.Contains(logText(t, h, a.ID), "never") {
 		t.Error("a script without a readable schedule ran")
 	}
@@ -44,16 +45,16 @@ func TestHealthOfApps(t *testing.T) {
 	a := h.Workspace("ws", func(p *provisioner.Agent) {
 		p.Apps = []*provisioner.App{{Slug: "code", Url: app.URL, Healthcheck: &provisioner.Healthcheck{Url: app.URL, Interval: 1, Threshold: 2}}}
 	})
-	health := func() coder.WorkspaceAppHealth { return view(t, h, a.ID).Apps[0].Health }
-	if got := health(); got != coder.WorkspaceAppHealthInitializing {
+	health := func() codersdk.WorkspaceAppHealth { return view(t, h, a.ID).Apps[0].Health }
+	if got := health(); got != codersdk.WorkspaceAppHealthInitializing {
 		t.Errorf("at first it is %s", got)
 	}
 	process(t, u, a.Token)
-	eventually(t, "healthy", func() bool { return health() == coder.WorkspaceAppHealthHealthy })
+	testwait.Until(t, "healthy", func() bool { return health() == codersdk.WorkspaceAppHealthHealthy })
 	broken.Store(true)
-	eventually(t, "unhealthy", func() bool { return health() == coder.WorkspaceAppHealthUnhealthy })
+	testwait.Until(t, "unhealthy", func() bool { return health() == codersdk.WorkspaceAppHealthUnhealthy })
 	broken.Store(false)
-	eventually(t, "healthy again", func() bool { return health() == coder.WorkspaceAppHealthHealthy })
+	testwait.Until(t, "healthy again", func() bool { return health() == codersdk.WorkspaceAppHealthHealthy })
 }
 
 func TestHowStopScriptsEnd(t *testing.T) {
@@ -61,10 +62,10 @@ func TestHowStopScriptsEnd(t *testing.T) {
 	u, _ := h.Serve("")
 	for name, tc := range map[string]struct {
 		script string
-		state  coder.WorkspaceAgentLifecycle
+		state  codersdk.WorkspaceAgentLifecycle
 	}{
-		"fails":   {"exit 1", coder.WorkspaceAgentLifecycleShutdownError},
-		"timeout": {"trap '' TERM; sleep 0.1; exec sleep 100", coder.WorkspaceAgentLifecycleShutdownTimeout},
+		"fails":   {"exit 1", codersdk.WorkspaceAgentLifecycleShutdownError},
+		"timeout": {"trap '' TERM; sleep 0.1; exec sleep 100", codersdk.WorkspaceAgentLifecycleShutdownTimeout},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -72,7 +73,7 @@ func TestHowStopScriptsEnd(t *testing.T) {
 				p.Scripts = []*provisioner.Script{{DisplayName: "Stop", Script: tc.script, RunOnStop: true, TimeoutSeconds: 1}}
 			})
 			stop := process(t, u, a.Token)
-			reaches(t, h, a.ID, coder.WorkspaceAgentLifecycleReady)
+			reaches(t, h, a.ID, codersdk.WorkspaceAgentLifecycleReady)
 			stop()
 			if got := view(t, h, a.ID).LifecycleState; got != tc.state {
 				t.Errorf("it is %s, not %s", got, tc.state)
@@ -90,18 +91,18 @@ func TestStopDuringStart(t *testing.T) {
 		p.Metadata = []*provisioner.Agent_Metadata{{Key: "slow", Script: "exec sleep 1000", Interval: 1, Timeout: 1}}
 	})
 	stop := process(t, u, a.Token)
-	eventually(t, "it runs", func() bool { return strings.Contains(logText(t, h, a.ID), "begun") })
-	eventually(t, "the metadata failed", func() bool {
+	testwait.Until(t, "it runs", func() bool { return strings.Contains(logText(t, h, a.ID), "begun") })
+	testwait.Until(t, "the metadata failed", func() bool {
 		m, err := h.Presence.Metadata(t.Context(), h.Owner, a.ID)
 		return err == nil && strings.Contains(m[0].Result.Error, "within 1s")
 	})
 	stop()
-	if got := view(t, h, a.ID).LifecycleState; got != coder.WorkspaceAgentLifecycleOff {
+	if got := view(t, h, a.ID).LifecycleState; got != codersdk.WorkspaceAgentLifecycleOff {
 		t.Errorf("it is %s", got)
 	}
 }
 
-// A directory that anybody can write to is not where commands are run from.
+// Commands are not run from a directory that all users can write to.
 func TestScriptsDataIsPrivate(t *testing.T) {
 	h := agenttest.New(t)
 	u, _ := h.Serve("")
@@ -118,8 +119,8 @@ func TestScriptsDataIsPrivate(t *testing.T) {
 		p.Scripts = []*provisioner.Script{{DisplayName: "Start", RunOnStart: true, Script: "echo at $CODER_SCRIPT_BIN_DIR; test -d $CODER_SCRIPT_DATA_DIR"}}
 	})
 	process(t, u, a.Token, func(c *agent.Config) { c.ScriptDataDir = dir })
-	reaches(t, h, a.ID, coder.WorkspaceAgentLifecycleReady)
-	eventually(t, "it said where", func() bool { return strings.Contains(logText(t, h, a.ID), "at /") })
+	reaches(t, h, a.ID, codersdk.WorkspaceAgentLifecycleReady)
+	testwait.Until(t, "it said where", func() bool { return strings.Contains(logText(t, h, a.ID), "at /") })
 	if text := logText(t, h, a.ID); strings.Contains(text, dir) {
 		t.Errorf("%s", text)
 	}
@@ -138,7 +139,7 @@ func TestLogFiles(t *testing.T) {
 		}
 	})
 	stop := process(t, u, a.Token, func(c *agent.Config) { c.LogDir, c.Log = dir, nil })
-	reaches(t, h, a.ID, coder.WorkspaceAgentLifecycleReady)
+	reaches(t, h, a.ID, codersdk.WorkspaceAgentLifecycleReady)
 	stop()
 	for file, text := range map[string]string{
 		"coder-agent.log": "connected to the server", "coder-startup-script.log": "to the common file\n",

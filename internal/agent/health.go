@@ -10,50 +10,41 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/api/agentrpc"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
+	"github.com/seed-2a7f8fe7/coder/internal/lifecycle"
 )
 
-// checkHealth asks an app at its interval whether it does well and reports
-// each change: it does once it answers, and no more when it failed as many
-// times on end as its threshold says. (AG-17)
+// checkHealth probes an app at its interval and reports each change. An app is
+// healthy after one success, and unhealthy after as many consecutive failures
+// as its threshold. (AG-17)
 func (l *life) checkHealth(ctx context.Context, app *agentrpc.App) {
 	id, err := uuid.FromBytes(app.Id)
 	if err != nil || app.HealthcheckUrl == "" {
 		return
 	}
 	interval := time.Duration(max(1, app.HealthcheckIntervalSeconds)) * time.Second
-	last, failures := coder.WorkspaceAppHealthInitializing, int32(0)
-	t := time.NewTicker(interval)
-	defer t.Stop()
-	for {
+	last, failures := codersdk.WorkspaceAppHealthInitializing, int32(0)
+	_ = lifecycle.Poll(ctx, interval, nil, func(ctx context.Context) (done bool, err error) {
 		now := last
-		err := probe(ctx, app.HealthcheckUrl, interval)
+		err = probe(ctx, app.HealthcheckUrl, interval)
 		if err == nil {
-			now, failures = coder.WorkspaceAppHealthHealthy, 0
+			now, failures = codersdk.WorkspaceAppHealthHealthy, 0
 		} else if failures++; failures >= app.HealthcheckThreshold {
-			now = coder.WorkspaceAppHealthUnhealthy
+			now = codersdk.WorkspaceAppHealthUnhealthy
 		}
-		if ctx.Err() != nil {
-			return
-		}
-		if now != last {
-			l.log.Info("the health of an app changed", "app", app.Slug, "health", now, "reason", err)
-			l.reports.setHealth(id, now)
+		if ctx.Err() == nil && now != last {
+			l.log.Info("app health changed", "app", app.Slug, "health", now, "reason", err)
+			l.reports.SetHealth(id, now)
 			last = now
 		}
-		select {
-		case <-t.C:
-		case <-ctx.Done():
-			return
-		}
-	}
+		return false, nil
+	})
 }
 
-// prober asks apps how they do: each time on a connection of its own, for a
-// held one would tell nothing; and without regard to certificates, which for
-// localhost nobody has. Where an answer sends to is not asked: that it came is
-// enough.
+// prober returns the HTTP client of health checks. It opens a new connection
+// for each probe, ignores certificates, which localhost has none of, and does
+// not follow redirects.
 func prober() *http.Client {
 	return &http.Client{
 		Transport: &http.Transport{
@@ -63,7 +54,7 @@ func prober() *http.Client {
 	}
 }
 
-// probe asks a URL; an answer that does not blame the server is a good one.
+// probe requests a URL. Any status below 500 is a success.
 func probe(ctx context.Context, url string, timeout time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
@@ -76,7 +67,7 @@ func probe(ctx context.Context, url string, timeout time.Duration) error {
 		return err
 	}
 	defer resp.Body.Close()
-	_, _ = io.CopyN(io.Discard, resp.Body, 64<<10) // what it says does not matter
+	_, _ = io.CopyN(io.Discard, resp.Body, 64<<10) // the content does not matter
 	if resp.StatusCode >= http.StatusInternalServerError {
 		return fmt.Errorf("status %s", resp.Status)
 	}

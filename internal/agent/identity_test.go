@@ -14,9 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/api/provisioner"
-	rest "github.com/seed-2a7f8fe7/coder/client"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/agent"
 	"github.com/seed-2a7f8fe7/coder/internal/agenttest"
 	"github.com/seed-2a7f8fe7/coder/internal/instance"
@@ -75,18 +74,20 @@ func TestInstanceIdentity(t *testing.T) {
 	process(t, u, "", func(c *agent.Config) { c.Auth, c.MetadataURL = agent.AuthAWS, url })
 	a := h.Workspace("ws", on("i-77")) // the machine is there before its build has ended
 	other := h.Workspace("other", on("i-78"))
-	reaches(t, h, a.ID, coder.WorkspaceAgentLifecycleReady)
+	reaches(t, h, a.ID, codersdk.WorkspaceAgentLifecycleReady)
 	shell(t, h, a)
-	b := h.Build(a.WorkspaceID, 2, coder.WorkspaceTransitionStart, "succeeded", on("i-77"))
-	reaches(t, h, b.ID, coder.WorkspaceAgentLifecycleReady)
-	if got, err := h.Presence.AgentForUser(t.Context(), h.Owner, other.ID, coder.RBACActionRead); err != nil || got.Status != coder.WorkspaceAgentStatusConnecting {
+	b := h.Build(a.WorkspaceID, 2, codersdk.WorkspaceTransitionStart, "succeeded", on("i-77"))
+	reaches(t, h, b.ID, codersdk.WorkspaceAgentLifecycleReady)
+	if got, err := h.Presence.AgentForUser(t.Context(), h.Owner, other.ID, codersdk.RBACActionRead); err != nil || got.Status != codersdk.WorkspaceAgentStatusConnecting {
 		t.Errorf("the agent of another machine is %s, %v", got.Status, err)
 	}
 	shell(t, h, b)
 
+	name := ""
 	ask := func() error {
-		c := rest.New(u)
-		doc := coder.AWSInstanceIdentityToken{Document: get(t, url+"/latest/dynamic/instance-identity/document"), Signature: get(t, url+"/latest/dynamic/instance-identity/signature")}
+		c := codersdk.New(u)
+		doc := codersdk.AWSInstanceIdentityToken{Document: get(t, url+"/latest/dynamic/instance-identity/document"), Signature: get(t, url+"/latest/dynamic/instance-identity/signature")}
+		doc.AgentName = name
 		_, err := c.AuthenticateInstance(t.Context(), agent.AuthAWS, doc)
 		return err
 	}
@@ -94,14 +95,21 @@ func TestInstanceIdentity(t *testing.T) {
 		t.Error(err)
 	}
 	h.Workspace("twice", on("i-77"))
-	if err := ask(); !coder.Is(err, coder.CodeConflict) {
+	if err := ask(); !codersdk.Is(err, codersdk.CodeConflict) {
 		t.Errorf("two agents on one machine: %v", err)
 	}
+	h.Workspace("named", on("i-77"), func(p *provisioner.Agent) { p.Name = "second" })
+	for selected, code := range map[string]codersdk.Code{"second": "", "main": codersdk.CodeConflict, "third": codersdk.CodeNotFound} {
+		if name = selected; codersdk.CodeOf(ask()) != code {
+			t.Errorf("the agent %q: %v, want code %q", name, ask(), code)
+		}
+	}
+	name = "main"
 	h.Delete(a.WorkspaceID)
 	if err := ask(); err != nil {
 		t.Errorf("one of the two was deleted: %v", err)
 	}
-	if _, err := rest.New(u).AuthenticateInstance(t.Context(), agent.AuthAWS, coder.AWSInstanceIdentityToken{Document: "{}", Signature: "AAAA"}); !coder.Is(err, coder.CodeUnauthenticated) {
+	if _, err := codersdk.New(u).AuthenticateInstance(t.Context(), agent.AuthAWS, codersdk.AWSInstanceIdentityToken{Document: "{}", Signature: "AAAA"}); !codersdk.Is(err, codersdk.CodeUnauthenticated) {
 		t.Errorf("a forged document: %v", err)
 	}
 }

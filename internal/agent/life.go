@@ -11,8 +11,9 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/api/agentrpc"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
+	"github.com/seed-2a7f8fe7/coder/internal/agent/environ"
 	"github.com/seed-2a7f8fe7/coder/internal/devcontainer"
 	"github.com/seed-2a7f8fe7/coder/internal/pty"
 	"github.com/seed-2a7f8fe7/coder/internal/sshd"
@@ -20,35 +21,35 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel"
 )
 
-// life is what one manifest declares, from its begin to its end.
+// life holds everything that one manifest starts, until the next manifest.
 type life struct {
 	*Agent
 	manifest *agentrpc.Manifest
 	log      *slog.Logger
 	env      []string
-	data     string // what scripts keep, "" where there is no room for it
-	dir      string // where sessions and scripts begin, "" for home
+	data     string // script data directory; "" if it could not be created
+	dir      string // working directory of sessions and scripts; "" means home
 	ssh      *sshd.Server
 	listener atomic.Pointer[tunnel.Listener]
 	scripts  []*script
 	gate     gate
 	ptys     *pty.Set
-	units    *startup.Server // nil where that is not wanted, or not possible
+	units    *startup.Server // nil if disabled or impossible
 
-	containers *devcontainer.Set // nil where that is not wanted, or not possible
+	containers *devcontainer.Set // nil if disabled or impossible
 
-	ctx    context.Context // ends at stop
+	ctx    context.Context // canceled by stop
 	cancel context.CancelFunc
 
-	stopStart context.CancelFunc // ends start scripts and what runs by the clock
-	begun     sync.WaitGroup     // those
+	stopStart context.CancelFunc // cancels start scripts and cron scripts
+	begun     sync.WaitGroup     // start scripts and cron scripts
 }
 
-// begin begins what a manifest declares.
+// begin starts what a manifest declares.
 func (a *Agent) begin(m *agentrpc.Manifest) (*life, error) {
 	_, err := uuid.FromBytes(m.AgentId)
 	if err != nil {
-		return nil, coder.Errorf(coder.CodeInternal, "the server sent a manifest without an agent").WithCause(err)
+		return nil, codersdk.Errorf(codersdk.CodeInternal, "the server sent a manifest without an agent").WithCause(err)
 	}
 	l := &life{Agent: a, manifest: m, log: a.log.With("agent", m.AgentName, "workspace", m.WorkspaceName)}
 	bin := ""
@@ -56,26 +57,26 @@ func (a *Agent) begin(m *agentrpc.Manifest) (*life, error) {
 		bin = filepath.Join(l.data, "bin")
 		err = os.MkdirAll(bin, 0o700)
 	}
-	if err != nil { // a full disk must not keep anybody out
-		l.log.Warn("the directory for what scripts keep could not be made; is the disk full?", "error", err)
+	if err != nil { // a full disk must not prevent access
+		l.log.Warn("cannot create the script data directory; is the disk full?", "error", err)
 	}
 	l.ctx, l.cancel = context.WithCancel(context.Background())
-	l.env = environment(a.c.Env, m, a.c.URL.String(), a.server().SessionToken, bin)
+	l.env = environ.Environment(a.c.Env, m, a.c.URL.String(), a.server().SessionToken, bin)
 	if path := l.serveUnits(); path != "" {
 		l.env = append(l.env, "CODER_AGENT_SOCKET_PATH="+path)
 	}
-	l.dir = expand(m.Directory, home(l.env), l.env)
+	l.dir = environ.Expand(m.Directory, environ.Home(l.env), l.env)
 	if l.dir != "" {
 		if err := os.MkdirAll(l.dir, 0o755); err != nil {
-			l.log.Warn("the agent's directory could not be made; sessions begin at home", "directory", l.dir, "error", err)
+			l.log.Warn("cannot create the agent's directory; sessions start in the home directory", "directory", l.dir, "error", err)
 		}
 	}
 	l.containers = l.newContainers()
 	l.scripts = newScripts(m.Scripts, l.log)
 	l.gate.init(l.scripts)
 	l.ssh, err = sshd.New(sshd.Config{
-		HostKeySeed: m.SshHostKeySeed, Log: l.log, Env: l.env, Dir: l.dir,
-		MOTDFile: expand(m.MotdFile, home(l.env), l.env), Gate: l.gate.pass, NoFileTransfer: a.c.NoFileTransfer, Prepare: a.c.Prioritize,
+		HostKeySeed: m.SshHostKeySeed, Log: l.log, Env: l.env, MoreEnv: l.secrets.environment, Dir: l.dir,
+		MOTDFile: environ.Expand(m.MotdFile, environ.Home(l.env), l.env), Gate: l.gate.pass, NoFileTransfer: a.c.NoFileTransfer, Prepare: a.c.Prioritize,
 	})
 	if err == nil {
 		l.ptys = pty.New(l.ssh)
@@ -88,7 +89,7 @@ func (a *Agent) begin(m *agentrpc.Manifest) (*life, error) {
 	}
 	start, stopStart := context.WithCancel(l.ctx)
 	l.stopStart = stopStart
-	l.reports.lifecycle(coder.WorkspaceAgentLifecycleStarting)
+	l.reports.Lifecycle(codersdk.WorkspaceAgentLifecycleStarting)
 	l.begun.Go(func() { l.startUp(start) })
 	for _, d := range m.Metadata {
 		l.begun.Go(func() { l.collect(start, d) })
@@ -102,11 +103,11 @@ func (a *Agent) begin(m *agentrpc.Manifest) (*life, error) {
 	return l, nil
 }
 
-// listen begins to serve clients.
+// listen starts to serve clients.
 func (l *life) listen() error {
 	ln, err := tunnel.Listen(tunnel.ListenConfig{
-		Identity: l.identity, AgentID: uuid.UUID(l.manifest.AgentId), ClientCA: l.manifest.ClientCa, Relay: l.c.Relay, Handle: l.serve, Log: l.log,
-		Direct: direct(l.manifest),
+		Identity: l.identity, AgentID: uuid.UUID(l.manifest.AgentId), ClientCA: l.manifest.ClientCa, Relay: l.c.Relay, Handle: l.serve, Log: l.log, Now: l.clock.Now,
+		Direct: direct(l.manifest), DialProxy: tunnel.DialProxy(l.server().HTTP), Sleep: sleepLimits(l.manifest),
 	})
 	if err != nil {
 		return err
@@ -115,9 +116,9 @@ func (l *life) listen() error {
 	return ln.Start(l.ctx)
 }
 
-// dataDir makes the directory for what scripts keep in parent. Where somebody
-// else has put one, which may be anybody in a directory for temporary files,
-// another is made, for commands are run from it.
+// dataDir creates the script data directory in parent. In a directory for
+// temporary files another user may have created it. Then dataDir creates a
+// different one, because commands are run from it.
 func dataDir(parent string) (string, error) {
 	dir := filepath.Join(parent, "coder-script-data")
 	if err := os.MkdirAll(dir, 0o700); err == nil && private(dir) {
@@ -126,8 +127,8 @@ func dataDir(parent string) (string, error) {
 	return os.MkdirTemp("", "coder-script-data-")
 }
 
-// startUp runs the start scripts, reports how they ended, and from then on
-// runs scripts by the clock.
+// startUp runs the start scripts, reports their result, and then runs scripts
+// on their schedules.
 func (l *life) startUp(ctx context.Context) {
 	begin := time.Now()
 	end := l.runAll(ctx, stageStart)
@@ -135,17 +136,17 @@ func (l *life) startUp(ctx context.Context) {
 	if ctx.Err() != nil {
 		return
 	}
-	state := coder.WorkspaceAgentLifecycleReady
+	state := codersdk.WorkspaceAgentLifecycleReady
 	switch end {
 	case statusExitFailure:
-		state = coder.WorkspaceAgentLifecycleStartError
+		state = codersdk.WorkspaceAgentLifecycleStartError
 	case statusTimedOut:
-		state = coder.WorkspaceAgentLifecycleStartTimeout
+		state = codersdk.WorkspaceAgentLifecycleStartTimeout
 	}
-	l.log.Info("the start scripts are done", "state", state)
+	l.log.Info("start scripts finished", "state", state)
 	l.counters.began(time.Since(begin).Seconds(), state)
-	l.reports.lifecycle(state)
-	if l.containers != nil { // what a script clones may declare some
+	l.reports.Lifecycle(state)
+	if l.containers != nil { // a script may have cloned repositories with dev containers
 		l.begun.Go(func() { l.containers.Run(ctx) })
 	}
 	for _, s := range l.scripts {
@@ -155,28 +156,28 @@ func (l *life) startUp(ctx context.Context) {
 	}
 }
 
-// shutDown ends what start-up began, runs the stop scripts, and reports how
-// they ended.
+// shutDown ends what startUp started, runs the stop scripts, and reports their
+// result.
 func (l *life) shutDown(ctx context.Context) {
 	l.stopStart()
 	l.begun.Wait()
-	l.reports.lifecycle(coder.WorkspaceAgentLifecycleShuttingDown)
-	state := coder.WorkspaceAgentLifecycleOff
+	l.reports.Lifecycle(codersdk.WorkspaceAgentLifecycleShuttingDown)
+	state := codersdk.WorkspaceAgentLifecycleOff
 	switch l.runAll(ctx, stageStop) {
 	case statusExitFailure:
-		state = coder.WorkspaceAgentLifecycleShutdownError
+		state = codersdk.WorkspaceAgentLifecycleShutdownError
 	case statusTimedOut:
-		state = coder.WorkspaceAgentLifecycleShutdownTimeout
+		state = codersdk.WorkspaceAgentLifecycleShutdownTimeout
 	}
-	l.reports.lifecycle(state)
+	l.reports.Lifecycle(state)
 }
 
-// stop ends everything at once, without the stop scripts.
+// stop ends everything immediately, without the stop scripts.
 func (l *life) stop(ctx context.Context) {
 	l.stopStart()
-	l.ptys.Close() // their shells wait for somebody to come back, and would hold up the tunnels
+	l.ptys.Close() // detached shells would delay the close of the tunnels
 	if err := l.listener.Load().Stop(ctx); err != nil {
-		l.log.Warn("tunnels did not end in time", "error", err)
+		l.log.Warn("tunnels did not close in time", "error", err)
 	}
 	l.closeUnits()
 	l.cancel()

@@ -5,22 +5,23 @@ import (
 	"time"
 
 	"github.com/seed-2a7f8fe7/coder/api/agentrpc"
-	"github.com/seed-2a7f8fe7/coder/internal/usage"
+	"github.com/seed-2a7f8fe7/coder/internal/agent/environ"
+	"github.com/seed-2a7f8fe7/coder/internal/sysstat"
 )
 
-// monitorRow is how many measurements on end must agree: a peak is nobody's
-// alarm, and a use that sways about its threshold makes no stream of news.
+// monitorRow is the number of consecutive measurements that must agree. It
+// suppresses short peaks, and repeated reports about values near the threshold.
 const monitorRow = 6
 
-// trend tells from measurements whether something runs short.
+// trend decides from measurements whether a resource runs short.
 type trend struct {
-	over  bool // as the latest say
-	row   int  // how many on end do
+	over  bool // the latest measurement
+	row   int  // number of equal consecutive measurements
 	known bool
-	short bool // as was last told
+	short bool // last reported state
 }
 
-// add takes a measurement and says whether there is news.
+// add records a measurement and reports whether the state changed.
 func (t *trend) add(over bool) bool {
 	if t.row == 0 || over != t.over {
 		t.over, t.row = over, 0
@@ -32,29 +33,30 @@ func (t *trend) add(over bool) bool {
 	return true
 }
 
-// memory tells of the container's, or where that has no limit of the machine's.
-func memory() (*usage.Amount, error) {
-	m := usage.Machine{Root: "/"}
+// memory returns the memory usage of the container, or of the machine if the
+// container has no limit.
+func memory() (*sysstat.Amount, error) {
+	m := sysstat.Machine{Root: "/"}
 	if a, err := m.Memory(false); err == nil && a.Total != nil {
 		return a, nil
 	}
 	return m.Memory(true)
 }
 
-// monitor watches the use of memory or of a volume and reports when it runs
-// short, or no more: the first time once enough has been measured, so that what
-// the server knew before is put right. (AG-22)
+// monitor watches the usage of memory or of a volume and reports changes of its
+// state. It reports the first state as soon as there are enough measurements,
+// which corrects an outdated state on the server. (AG-22)
 func (l *life) monitor(ctx context.Context, m *agentrpc.Monitor) {
 	measure := memory
 	if m.Path != "" {
-		path := expand(m.Path, home(l.env), l.env)
-		measure = func() (*usage.Amount, error) { return usage.Disk(path) }
+		path := environ.Expand(m.Path, environ.Home(l.env), l.env)
+		measure = func() (*sysstat.Amount, error) { return sysstat.Disk(path) }
 	}
 	type result struct {
-		used *usage.Amount
+		used *sysstat.Amount
 		err  error
 	}
-	// A volume that hangs must not hold up the end.
+	// A hanging volume must not block the shutdown.
 	results, measuring := make(chan result, 1), false
 	t := time.NewTicker(l.c.MonitorInterval)
 	defer t.Stop()
@@ -77,15 +79,15 @@ func (l *life) monitor(ctx context.Context, m *agentrpc.Monitor) {
 			measuring = false
 			if r.err != nil || r.used.Total == nil || *r.used.Total <= 0 {
 				if !said {
-					l.log.Warn("what the template has watched cannot be measured", "path", m.Path, "error", r.err)
+					l.log.Warn("cannot measure a monitored resource", "path", m.Path, "error", r.err)
 				}
 				said = true
 				continue
 			}
 			percent := 100 * r.used.Used / *r.used.Total
 			if so.add(percent >= float64(m.Threshold)) {
-				l.log.Info("the use of memory or of a volume changed", "path", m.Path, "percent", int(percent), "threshold", m.Threshold, "short", so.short)
-				l.reports.monitor(&agentrpc.MonitorRequest{Path: m.Path, Short: so.short, Percent: int32(percent)})
+				l.log.Info("state of a monitored resource changed", "path", m.Path, "percent", int(percent), "threshold", m.Threshold, "short", so.short)
+				l.reports.Monitor(&agentrpc.MonitorRequest{Path: m.Path, Short: so.short, Percent: int32(percent)})
 			}
 		}
 	}

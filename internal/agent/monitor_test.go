@@ -4,10 +4,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/api/provisioner"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/agent"
 	"github.com/seed-2a7f8fe7/coder/internal/agenttest"
+	"github.com/seed-2a7f8fe7/coder/internal/testwait"
 )
 
 // What a template has watched is measured and reported; what cannot be measured
@@ -24,7 +25,7 @@ func TestMonitors(t *testing.T) {
 		}
 	})
 	stop := process(t, u, a.Token, func(c *agent.Config) { c.MonitorInterval = 10 * time.Millisecond })
-	find := func(path string) *coder.WorkspaceAgentMonitor {
+	find := func(path string) *codersdk.WorkspaceAgentMonitor {
 		for _, m := range view(t, h, a.ID).ResourceMonitors {
 			if m.Path == path {
 				return &m
@@ -32,7 +33,7 @@ func TestMonitors(t *testing.T) {
 		}
 		return nil
 	}
-	eventually(t, "memory and volume are known", func() bool { return find("").ChangedAt != nil && find("/").ChangedAt != nil })
+	testwait.Until(t, "memory and volume are known", func() bool { return find("").ChangedAt != nil && find("/").ChangedAt != nil })
 	if m := find(""); !m.Short || m.Percent < 1 || m.Threshold != 1 {
 		t.Errorf("memory: %+v", m)
 	}

@@ -8,10 +8,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/api/provisioner"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/agent"
 	"github.com/seed-2a7f8fe7/coder/internal/agenttest"
+	"github.com/seed-2a7f8fe7/coder/internal/testwait"
 )
 
 // Sessions, terminals and scripts yield to the agent, which stays as it was.
@@ -37,10 +38,9 @@ func TestProcessesYield(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { stop(); _ = cmd.Wait() }() // it was told to end
-	reaches(t, h, a.ID, coder.WorkspaceAgentLifecycleReady)
-	if text := logText(t, h, a.ID); !strings.Contains(text, "info: 7 321\n") {
-		t.Errorf("a script: %s", text)
-	}
+	reaches(t, h, a.ID, codersdk.WorkspaceAgentLifecycleReady)
+	testwait.Value(t, "the log of the script", func() string { return logText(t, h, a.ID) },
+		func(text string) bool { return strings.Contains(text, "info: 7 321\n") })
 	c, _ := shell(t, h, a)
 	if out := output(t, c, tell); out != "7 321\n" {
 		t.Errorf("a session: %q", out)
@@ -87,7 +87,7 @@ func TestPriorityOfTheEnvironment(t *testing.T) {
 		c, err := agent.ConfigFromEnv(append(base, strings.Fields(tc.env)...))
 		switch {
 		case tc.fail != "":
-			if !coder.Is(err, coder.CodeInvalid) || !strings.Contains(err.Error(), tc.fail) {
+			if !codersdk.Is(err, codersdk.CodeInvalid) || !strings.Contains(err.Error(), tc.fail) {
 				t.Errorf("%s: %v", tc.env, err)
 			}
 		case err != nil:

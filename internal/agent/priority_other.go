@@ -7,8 +7,9 @@ import (
 	"os/exec"
 )
 
-// prioritize does nothing: CODER_PROC_PRIO_MGMT is for Linux alone. (AG-29)
+// prioritize does nothing: CODER_PROC_PRIO_MGMT is supported on Linux only.
+// (AG-29)
 func prioritize([]string) (func(*exec.Cmd), error) { return nil, nil }
 
-// Exec is for Linux alone.
-func Exec([]string, []string) error { return errors.New("this is for agents on Linux alone") }
+// Exec is supported on Linux only.
+func Exec([]string, []string) error { return errors.New("only agents on Linux can run this command") }

@@ -9,16 +9,16 @@ import (
 	"time"
 )
 
-// ownGroup gives cmd a session, and so a process group, of its own.
+// ownGroup starts cmd in its own session and process group.
 func ownGroup(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} }
 
-// killDelay is how long a process group may take to end when told to.
+// killDelay is the time between SIGTERM and SIGKILL for a process group.
 const killDelay = 5 * time.Second
 
-// stopGroup tells the group of p to end, and kills it when it did not by the
-// time that ended should be closed.
+// stopGroup sends SIGTERM to the group of p, and SIGKILL when ended is not
+// closed after killDelay.
 func stopGroup(p *os.Process, ended <-chan struct{}) {
-	_ = syscall.Kill(-p.Pid, syscall.SIGTERM) // it ended already
+	_ = syscall.Kill(-p.Pid, syscall.SIGTERM) // fails if the group has already ended
 	select {
 	case <-ended:
 	case <-time.After(killDelay):
@@ -26,7 +26,8 @@ func stopGroup(p *os.Process, ended <-chan struct{}) {
 	}
 }
 
-// private says that dir is a directory of ours that nobody else can write to.
+// private reports whether dir is a directory of this user that no other user
+// can write to.
 func private(dir string) bool {
 	fi, err := os.Lstat(dir)
 	if err != nil || !fi.IsDir() || fi.Mode().Perm()&0o022 != 0 {

@@ -5,16 +5,16 @@ import (
 	"os/exec"
 )
 
-// ownGroup does nothing: there are no process groups to sign off to.
+// ownGroup does nothing: Windows has no process groups in this sense.
 func ownGroup(*exec.Cmd) {}
 
-// stopGroup ends p.
+// stopGroup kills p.
 func stopGroup(p *os.Process, _ <-chan struct{}) {
-	_ = p.Kill() // it ended already
+	_ = p.Kill() // fails if p has already ended
 }
 
-// private says that dir is a directory; that of temporary files is each
-// user's own.
+// private reports whether dir is a directory. Each user has their own directory
+// for temporary files.
 func private(dir string) bool {
 	fi, err := os.Lstat(dir)
 	return err == nil && fi.IsDir()

@@ -4,21 +4,22 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/access"
 	"github.com/seed-2a7f8fe7/coder/internal/agenttest"
+	"github.com/seed-2a7f8fe7/coder/internal/testwait"
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel"
 )
 
-// The tunnel of somebody who may not reach the workspace any more is ended by the
-// agent, whatever way its packets go, and that of others is not.
+// The agent ends the tunnel of a user who may no longer reach the workspace,
+// whatever way its packets take. Tunnels of other users continue.
 func TestTunnelsEndWithRights(t *testing.T) {
 	h := agenttest.New(t)
 	u, _ := h.Serve("")
 	a := h.Workspace("ws")
 	process(t, u, a.Token)
-	reaches(t, h, a.ID, coder.WorkspaceAgentLifecycleReady)
-	row, err := h.Presence.AgentForUser(t.Context(), h.Owner, a.ID, coder.RBACActionSSH)
+	reaches(t, h, a.ID, codersdk.WorkspaceAgentLifecycleReady)
+	row, err := h.Presence.AgentForUser(t.Context(), h.Owner, a.ID, codersdk.RBACActionSSH)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +50,7 @@ func TestTunnelsEndWithRights(t *testing.T) {
 	h.Share(a.WorkspaceID, h.Stranger, false)
 	select {
 	case <-other.Done():
-	case <-time.After(30 * time.Second):
+	case <-time.After(testwait.Limit):
 		t.Fatal("the tunnel is still open")
 	}
 	for _, conn := range []*tunnel.Conn{own, server} {
@@ -57,7 +58,7 @@ func TestTunnelsEndWithRights(t *testing.T) {
 			t.Errorf("of others: %v", err)
 		}
 	}
-	// And whoever may again, may.
+	// A user who gets the right back can connect again.
 	h.Share(a.WorkspaceID, h.Stranger, true)
 	again := dial(h.Stranger)
 	if s, err := again.Open(t.Context(), tunnel.KindSSH, ""); err != nil {

@@ -12,28 +12,29 @@ import (
 	"sync"
 	"time"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
+	"github.com/seed-2a7f8fe7/coder/internal/agent/environ"
+	"github.com/seed-2a7f8fe7/coder/internal/agent/report"
 )
 
-// pipesLeftOpenAfter is how long output is awaited once a script has ended.
+// pipesLeftOpenAfter bounds the wait for output after a script has ended.
 const pipesLeftOpenAfter = 2 * time.Second
 
-// output is where a script's output goes: line by line, until enough says that
-// lines are not wanted any more, and then as it comes. Both streams of a script
-// use it at once.
+// output receives a script's output line by line. Once enough returns true, the
+// rest is copied unchanged. The two streams of a script use it concurrently.
 type output struct {
-	say    func(coder.LogLevel, string)
+	say    func(codersdk.LogLevel, string)
 	enough func() bool
 	rest   io.Writer
 }
 
-// runText runs the text of a script and gives its exit code and how it ended.
-// Also the output of what it leaves running goes to o. The process group is
-// stopped when ctx ends.
+// runText runs the text of a script and returns its exit code and status.
+// Output of processes that it leaves running also goes to o. The process group
+// is stopped when ctx ends.
 func (l *life) runText(ctx context.Context, text string, env []string, o output) (code int, status string) {
 	cmd, cleanUp, err := l.command(text, env)
 	if err != nil {
-		o.say(coder.LogLevelError, "The script could not be run: "+err.Error())
+		o.say(codersdk.LogLevelError, "Cannot run the script: "+err.Error())
 		return -1, statusExitFailure
 	}
 	defer cleanUp()
@@ -43,13 +44,13 @@ func (l *life) runText(ctx context.Context, text string, env []string, o output)
 		err = cmd.Start()
 	}
 	if err != nil {
-		o.say(coder.LogLevelError, "The script could not be run: "+err.Error())
+		o.say(codersdk.LogLevelError, "Cannot run the script: "+err.Error())
 		return -1, statusExitFailure
 	}
 	var read sync.WaitGroup
 	closed := make(chan struct{})
-	read.Go(func() { o.take(out, coder.LogLevelInfo) })
-	read.Go(func() { o.take(errs, coder.LogLevelError) })
+	read.Go(func() { o.take(out, codersdk.LogLevelInfo) })
+	read.Go(func() { o.take(errs, codersdk.LogLevelError) })
 	go func() { read.Wait(); close(closed) }()
 
 	ended := make(chan struct{})
@@ -80,12 +81,13 @@ func (l *life) runText(ctx context.Context, text string, env []string, o output)
 // ExecCommand is the subcommand of coder that calls Exec.
 const ExecCommand = "agent-exec"
 
-// maxArgument is how long a script may be that is given as an argument.
+// maxArgument bounds the size of a script that is passed as an argument, in
+// bytes.
 const maxArgument = 100 << 10
 
-// command makes a command of a script's text: run by the interpreter that its
-// first line names, or else by bash or sh as a login shell, so that profiles
-// are read. It goes through a file; where there is no room for one, the shell
+// command returns the command that runs a script's text: with the interpreter
+// of its #! line, or else with bash or sh as a login shell, which reads
+// profiles. The text goes through a file. If no file can be written, the shell
 // gets it as an argument.
 func (l *life) command(text string, env []string) (cmd *exec.Cmd, cleanUp func(), err error) {
 	args, cleanUp := interpreter(text), func() {}
@@ -115,7 +117,7 @@ func (l *life) command(text string, env []string) (cmd *exec.Cmd, cleanUp func()
 	return cmd, cleanUp, nil
 }
 
-// interpreter gives the words of a #! line, nil when there is none.
+// interpreter returns the words of a #! line, or nil without one.
 func interpreter(text string) []string {
 	first, ok := strings.CutPrefix(text, "#!")
 	if !ok {
@@ -129,7 +131,7 @@ func interpreter(text string) []string {
 	return words
 }
 
-// loginShell gives the words that run a file as a login shell.
+// loginShell returns the words that run a file in a login shell.
 func loginShell() []string {
 	for _, name := range []string{"bash", "sh"} {
 		if path, err := exec.LookPath(name); err == nil {
@@ -139,9 +141,9 @@ func loginShell() []string {
 	return []string{"/bin/sh", "-l"}
 }
 
-// workDir gives where scripts begin.
+// workDir returns the working directory of scripts.
 func (l *life) workDir() string {
-	for _, d := range []string{l.dir, home(l.env)} {
+	for _, d := range []string{l.dir, environ.Home(l.env)} {
 		if fi, err := os.Stat(d); d != "" && err == nil && fi.IsDir() {
 			return d
 		}
@@ -149,11 +151,11 @@ func (l *life) workDir() string {
 	return string(filepath.Separator)
 }
 
-// take takes one stream of a script: lines as valid text and without their end,
-// those of more than lineLimit bytes in parts. It closes r.
-func (o output) take(r io.ReadCloser, level coder.LogLevel) {
+// take reads one stream of a script: lines as valid UTF-8 without line breaks,
+// split at report.LineLimit bytes. It closes r.
+func (o output) take(r io.ReadCloser, level codersdk.LogLevel) {
 	defer r.Close()
-	b := bufio.NewReaderSize(r, lineLimit)
+	b := bufio.NewReaderSize(r, report.LineLimit)
 	for !o.enough() {
 		part, err := b.ReadSlice('\n')
 		if len(part) > 0 {
@@ -163,5 +165,5 @@ func (o output) take(r io.ReadCloser, level coder.LogLevel) {
 			return
 		}
 	}
-	_, _ = io.Copy(o.rest, b) // the script may go on without end, and must not wait
+	_, _ = io.Copy(o.rest, b) // the script must not block on unread output
 }

@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -15,12 +14,13 @@ import (
 	"github.com/robfig/cron/v3"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
-	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/api/agentrpc"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
+	"github.com/seed-2a7f8fe7/coder/internal/agent/environ"
+	"github.com/seed-2a7f8fe7/coder/internal/agent/logfile"
 )
 
-// The stages at which scripts run, and how a run may end, as they are
-// reported.
+// The stages of scripts, and the results of a run, as reported to the server.
 const (
 	stageStart = "start"
 	stageStop  = "stop"
@@ -36,8 +36,8 @@ const (
 type script struct {
 	*agentrpc.Script
 	source   uuid.UUID
-	schedule cron.Schedule // nil: not run by the clock
-	file     *logFile      // nil until it first runs
+	schedule cron.Schedule // nil without a schedule
+	file     *logfile.File // nil until the first run
 }
 
 func newScripts(in []*agentrpc.Script, log *slog.Logger) []*script {
@@ -45,11 +45,11 @@ func newScripts(in []*agentrpc.Script, log *slog.Logger) []*script {
 	out := make([]*script, 0, len(in))
 	for _, p := range in {
 		s := &script{Script: p}
-		s.source, _ = uuid.FromBytes(p.LogSourceId) // lines without source are refused, and logged then
+		s.source, _ = uuid.FromBytes(p.LogSourceId) // lines without a source are rejected and logged later
 		if p.Cron != "" {
 			var err error
 			if s.schedule, err = parser.Parse(p.Cron); err != nil {
-				log.Error("a script's schedule cannot be read; it will not run by the clock", "script", p.DisplayName, "cron", p.Cron, "error", err)
+				log.Error("cannot parse a script's schedule; the script is not scheduled", "script", p.DisplayName, "cron", p.Cron, "error", err)
 			}
 		}
 		out = append(out, s)
@@ -57,12 +57,12 @@ func newScripts(in []*agentrpc.Script, log *slog.Logger) []*script {
 	return out
 }
 
-// at says whether a script runs at a stage.
+// at reports whether a script runs at a stage.
 func (s *script) at(stage string) bool {
 	return stage == stageStart && s.RunOnStart || stage == stageStop && s.RunOnStop
 }
 
-// runAll runs the scripts of a stage side by side and gives the worst end.
+// runAll runs the scripts of a stage concurrently and returns the worst result.
 func (l *life) runAll(ctx context.Context, stage string) string {
 	var (
 		mu    sync.Mutex
@@ -88,8 +88,8 @@ func (l *life) runAll(ctx context.Context, stage string) string {
 	return worst
 }
 
-// openLog opens the file that a script writes to: the one that the template
-// names, or one for all scripts of its stage.
+// openLog opens the log file of a script: the one that the template names, or
+// the shared one of its stage.
 func (l *life) openLog(s *script, stage string) {
 	path := s.LogPath
 	switch {
@@ -101,65 +101,68 @@ func (l *life) openLog(s *script, stage string) {
 	default:
 		path = "coder-script-" + s.source.String() + ".log"
 	}
-	path = expand(path, l.c.LogDir, l.env)
+	path = environ.Expand(path, l.c.LogDir, l.env)
 	for _, other := range l.scripts {
-		if other.file != nil && other.file.path == path {
+		if other.file != nil && other.file.Path == path {
 			s.file = other.file
 			return
 		}
 	}
-	s.file = newLogFile(path)
+	s.file = logfile.New(path)
 }
 
-// runScript runs a script once, reports its timing, and gives how it ended.
+// runScript runs a script once, reports its timing, and returns its result.
 func (l *life) runScript(ctx context.Context, s *script, stage string) string {
-	begin := time.Now()
+	began, begin := l.clock.Now(), time.Now()
 	if s.TimeoutSeconds > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, time.Duration(s.TimeoutSeconds)*time.Second)
 		defer cancel()
 	}
-	env := slices.Clone(l.env)
+	env := l.environment()
 	if l.data != "" {
 		data := filepath.Join(l.data, s.source.String())
 		if err := os.MkdirAll(data, 0o700); err != nil {
-			l.log.Warn("the directory for a script's data could not be made", "error", err)
+			l.log.Warn("cannot create a script's data directory", "error", err)
 		}
 		env = append(env, "CODER_SCRIPT_DATA_DIR="+data)
 	}
-	say := func(level coder.LogLevel, text string) {
-		l.reports.log(s.source, level, text)
+	say := func(level codersdk.LogLevel, text string) {
+		l.reports.Log(s.source, level, text)
 		_, _ = s.file.Write([]byte(text + "\n")) // never fails
 	}
-	code, status := l.runText(ctx, s.Script.Script, env, output{say: say, enough: l.reports.logFull, rest: s.file})
+	code, status := l.runText(ctx, s.Script.Script, env, output{say: say, enough: l.reports.LogFull, rest: s.file})
 	switch status {
 	case statusExitFailure:
-		say(coder.LogLevelError, fmt.Sprintf("The script failed with exit code %d.", code))
+		say(codersdk.LogLevelError, fmt.Sprintf("The script failed with exit code %d.", code))
 	case statusTimedOut:
-		say(coder.LogLevelError, "The script did not end within "+time.Since(begin).Round(time.Second).String()+" and was stopped.")
+		say(codersdk.LogLevelError, "The script was stopped after its timeout of "+time.Since(begin).Round(time.Second).String()+".")
 	case statusPipesLeftOpen:
-		say(coder.LogLevelWarn, "The script ended, but something that it started still holds its output. Redirect the output of what is to run on, as in: command >/tmp/command.log 2>&1 &")
+		say(codersdk.LogLevelWarn, "The script ended, but a process that it started still holds its output open. Redirect the output of "+
+			"background processes, for example: command >/tmp/command.log 2>&1 &")
 	}
-	l.log.Info("a script ended", "script", s.DisplayName, "stage", stage, "status", status, "exit_code", code)
+	l.log.Info("script finished", "script", s.DisplayName, "stage", stage, "status", status, "exit_code", code)
 	l.counters.ran(status)
-	l.reports.timing(&agentrpc.ScriptTimingRequest{
-		ScriptId: s.Id, StartedAt: timestamppb.New(begin), EndedAt: timestamppb.Now(), ExitCode: int32(code), Stage: stage, Status: status,
+	l.reports.Timing(&agentrpc.ScriptTimingRequest{
+		ScriptId: s.Id, StartedAt: timestamppb.New(began), EndedAt: timestamppb.New(began.Add(time.Since(begin))),
+		ExitCode: int32(code), Stage: stage, Status: status,
 	})
 	return status
 }
 
-// runByClock runs a script by its schedule until ctx ends. A time that comes
-// while the script still runs is passed over.
+// runByClock runs a script on its schedule until ctx ends. It skips times at
+// which the script is still running.
 func (l *life) runByClock(ctx context.Context, s *script) {
 	if s.file == nil {
 		l.openLog(s, stageCron)
 	}
 	for {
-		next := s.schedule.Next(time.Now())
+		now := l.clock.Now().Local()
+		next := s.schedule.Next(now)
 		if next.IsZero() {
 			return
 		}
-		t := time.NewTimer(time.Until(next))
+		t := time.NewTimer(next.Sub(now))
 		select {
 		case <-t.C:
 			l.runScript(ctx, s, stageCron)
@@ -170,7 +173,7 @@ func (l *life) runByClock(ctx context.Context, s *script) {
 	}
 }
 
-// gate holds logins until the start scripts that block them are done.
+// gate blocks logins until the start scripts that block them have finished.
 type gate struct {
 	mu      sync.Mutex
 	waiting map[*script]bool
@@ -190,7 +193,7 @@ func (g *gate) init(scripts []*script) {
 	}
 }
 
-// done says that a script has run.
+// done records that a script has finished.
 func (g *gate) done(s *script) {
 	g.mu.Lock()
 	delete(g.waiting, s)
@@ -201,7 +204,7 @@ func (g *gate) done(s *script) {
 	}
 }
 
-// open lets everybody in from now on.
+// open opens the gate for all logins.
 func (g *gate) open() {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"strings"
 	"sync"
 	"time"
 
@@ -13,12 +14,27 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel"
 )
 
-// noWait is the argument of an SSH stream whose client does not wait for the
-// start scripts.
-const noWait = "no-wait"
+// Words in the argument of an SSH stream, separated by spaces: the client does
+// not wait for the start scripts, and the app that the client counts as.
+const (
+	noWait  = "no-wait"
+	appWord = "app="
+)
 
-// dialTimeout bounds how long a connection inside the workspace may take to
-// come about.
+// sshOptions parses the argument of an SSH stream. It ignores unknown words,
+// which newer clients may send.
+func sshOptions(arg string) (o sshd.Options) {
+	for word := range strings.FieldsSeq(arg) {
+		if app, ok := strings.CutPrefix(word, appWord); ok {
+			o.App = app
+		} else if word == noWait {
+			o.NoWait = true
+		}
+	}
+	return o
+}
+
+// dialTimeout bounds a dial inside the workspace.
 const dialTimeout = 10 * time.Second
 
 // serve serves one stream of a tunnel.
@@ -27,10 +43,12 @@ func (l *life) serve(ctx context.Context, r *tunnel.Request) {
 	case tunnel.KindSSH:
 		stream, err := r.Accept()
 		if err != nil {
-			return // the client is gone
+			return // the client has disconnected
 		}
-		if err := l.ssh.ServeConn(ctx, stream, sshd.Options{NoWait: r.Arg == noWait}); err != nil && ctx.Err() == nil {
-			l.log.Debug("an SSH connection did not come about", "error", err)
+		o := sshOptions(r.Arg)
+		o.Away = r.Asleep
+		if err := l.ssh.ServeConn(ctx, stream, o); err != nil && ctx.Err() == nil {
+			l.log.Debug("SSH connection failed", "error", err)
 		}
 	case tunnel.KindTCP:
 		l.serveTCP(ctx, r)
@@ -41,15 +59,15 @@ func (l *life) serve(ctx context.Context, r *tunnel.Request) {
 	case tunnel.KindAgentAPI:
 		stream, err := r.Accept()
 		if err != nil {
-			return // the client is gone
+			return // the client has disconnected
 		}
 		l.serveAPI(ctx, stream)
 	default:
-		r.Reject(fmt.Errorf("this agent does not serve %s", r.Kind))
+		r.Reject(fmt.Errorf("the agent does not serve %s", r.Kind))
 	}
 }
 
-// serveTCP connects a stream to an address as the workspace sees it.
+// serveTCP connects a stream to an address, resolved inside the workspace.
 func (l *life) serveTCP(ctx context.Context, r *tunnel.Request) {
 	nc, err := (&net.Dialer{Timeout: dialTimeout}).DialContext(ctx, "tcp", r.Arg)
 	if err != nil {
@@ -59,14 +77,14 @@ func (l *life) serveTCP(ctx context.Context, r *tunnel.Request) {
 	defer nc.Close()
 	stream, err := r.Accept()
 	if err != nil {
-		return // the client is gone
+		return // the client has disconnected
 	}
 	stop := context.AfterFunc(ctx, func() { nc.Close(); stream.Close() })
 	defer stop()
-	// What a client who has left wrote still arrives, and nobody waits for an
-	// answer, which may never come.
+	// Data of a client that has disconnected is still delivered, but nobody
+	// waits for a reply, which may never arrive.
 	if half, ok := nc.(*net.TCPConn); ok {
-		defer stream.WhenAbandoned(func() { _ = half.CloseRead() })() // it may be closed
+		defer stream.WhenAbandoned(func() { _ = half.CloseRead() })() // the connection may already be closed
 	}
 	var both sync.WaitGroup
 	both.Go(func() { pass(nc, stream) })
@@ -78,10 +96,10 @@ func (l *life) serveTCP(ctx context.Context, r *tunnel.Request) {
 	both.Wait()
 }
 
-// udpIdle is how long a flow of datagrams lives without any.
+// udpIdle is the idle timeout of a datagram flow.
 const udpIdle = 5 * time.Minute
 
-// serveUDP connects a flow to a UDP address as the workspace sees it.
+// serveUDP connects a flow to a UDP address, resolved inside the workspace.
 func serveUDP(ctx context.Context, r *tunnel.Request) {
 	socket, err := (&net.Dialer{Timeout: dialTimeout}).DialContext(ctx, "udp", r.Arg)
 	if err != nil {
@@ -91,7 +109,7 @@ func serveUDP(ctx context.Context, r *tunnel.Request) {
 	defer socket.Close()
 	flow, err := r.AcceptUDP()
 	if err != nil {
-		return // the client is gone
+		return // the client has disconnected
 	}
 	defer context.AfterFunc(ctx, func() { socket.Close() })()
 	alive := func() { _ = socket.SetReadDeadline(time.Now().Add(udpIdle)) }
@@ -99,7 +117,8 @@ func serveUDP(ctx context.Context, r *tunnel.Request) {
 	flow.Carry(socket, alive)
 }
 
-// pass copies one way and passes its end on; a break breaks both ways.
+// pass copies in one direction and forwards the end of the stream. An error
+// closes both directions.
 func pass(to, from net.Conn) {
 	_, err := io.Copy(to, from)
 	passEnd(to, from, err)
@@ -110,5 +129,5 @@ func passEnd(to, from net.Conn, err error) {
 	if err == nil && ok && w.CloseWrite() == nil {
 		return
 	}
-	_ = errors.Join(to.Close(), from.Close()) // one of them is broken
+	_ = errors.Join(to.Close(), from.Close()) // one of them is already broken
 }

@@ -18,9 +18,9 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/agenttest"
-	"github.com/seed-2a7f8fe7/coder/internal/cli/inside"
+	"github.com/seed-2a7f8fe7/coder/internal/cli/agentcmd"
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel"
 )
 
@@ -33,7 +33,7 @@ const echoVariable = "CODER_TEST_AGENT_ECHO"
 func TestMain(m *testing.M) {
 	agenttest.DockerProgram()
 	if len(os.Args) > 1 && os.Args[1] == "agent" {
-		os.Exit(inside.Main(context.Background(), os.Args, os.Stdin, os.Stdout, os.Stderr, os.Environ()))
+		os.Exit(agentcmd.Main(context.Background(), os.Args, os.Stdin, os.Stdout, os.Stderr, os.Environ()))
 	}
 	if os.Getenv(echoVariable) == "" {
 		os.Exit(m.Run())
@@ -93,7 +93,7 @@ func TestTenThousandStreams(t *testing.T) {
 	u, _ := h.Serve("")
 	a := h.Workspace("ws")
 	process(t, u, a.Token)
-	reaches(t, h, a.ID, coder.WorkspaceAgentLifecycleReady)
+	reaches(t, h, a.ID, codersdk.WorkspaceAgentLifecycleReady)
 	addr := echo(t)
 	var conns []*tunnel.Conn
 	for range (streams + each - 1) / each {

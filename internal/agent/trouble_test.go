@@ -19,10 +19,12 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/api/provisioner"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/agent"
 	"github.com/seed-2a7f8fe7/coder/internal/agenttest"
+	"github.com/seed-2a7f8fe7/coder/internal/testport"
+	"github.com/seed-2a7f8fe7/coder/internal/testwait"
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel"
 )
 
@@ -52,24 +54,24 @@ func TestTokensOfNobody(t *testing.T) {
 	u, _ := h.Serve("")
 	deleted, stopped := h.Workspace("deleted"), h.Workspace("stopped")
 	h.Delete(deleted.WorkspaceID)
-	h.Build(stopped.WorkspaceID, 2, coder.WorkspaceTransitionStop, "succeeded")
+	h.Build(stopped.WorkspaceID, 2, codersdk.WorkspaceTransitionStop, "succeeded")
 	for name, tc := range map[string]struct{ token, says string }{
-		"unknown":              {uuid.NewString(), "The agent token is not known"},
+		"unknown":              {uuid.NewString(), "The agent token is not valid"},
 		"of a deleted one":     {deleted.Token, "The workspace of this agent was deleted"},
 		"of a stopped one":     {stopped.Token, "belongs to an earlier build"},
-		"of an agent, not its": {deleted.ID.String(), "The agent token is not known"},
+		"of an agent, not its": {deleted.ID.String(), "The agent token is not valid"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var log logged
 			stop := process(t, u, tc.token, log.config)
-			eventually(t, tc.says, func() bool { return log.has(tc.says) })
+			testwait.Until(t, tc.says, func() bool { return log.has(tc.says) })
 			stop()
 		})
 	}
 }
 
-// A workspace that is stopped in the middle of a session: the agent is told,
+// A workspace that is stopped in the middle of a session: the server notifies the agent,
 // and the session ends.
 func TestStoppedInMidSession(t *testing.T) {
 	h := agenttest.New(t)
@@ -77,20 +79,20 @@ func TestStoppedInMidSession(t *testing.T) {
 	a := h.Workspace("ws")
 	var log logged
 	stop := process(t, u, a.Token, log.config)
-	reaches(t, h, a.ID, coder.WorkspaceAgentLifecycleReady)
+	reaches(t, h, a.ID, codersdk.WorkspaceAgentLifecycleReady)
 	c, _ := shell(t, h, a)
 	if out := output(t, c, "echo in"); out != "in\n" {
 		t.Errorf("%q", out)
 	}
-	h.Build(a.WorkspaceID, 2, coder.WorkspaceTransitionStop, "succeeded")
-	eventually(t, "it is told", func() bool { return log.has("belongs to an earlier build") })
+	h.Build(a.WorkspaceID, 2, codersdk.WorkspaceTransitionStop, "succeeded")
+	testwait.Until(t, "the notification that the agent belongs to an earlier build", func() bool { return log.has("belongs to an earlier build") })
 	ended := make(chan error, 1)
 	go func() { ended <- c.Wait() }()
 	stop()
 	<-ended
 }
 
-// Two processes with one token: the later one serves, the former is told, long before
+// Two processes with one token: the later one serves, the server notifies the former, long before
 // its next ping, and stands aside, and both do not take turns.
 func TestTwoAgentsWithOneToken(t *testing.T) {
 	h := agenttest.New(t)
@@ -99,16 +101,16 @@ func TestTwoAgentsWithOneToken(t *testing.T) {
 	var first, second logged
 	rarely := func(c *agent.Config) { c.PingInterval = time.Hour }
 	process(t, u, a.Token, first.config, rarely, func(c *agent.Config) { c.Env = append(c.Env, "WHICH=first") })
-	reaches(t, h, a.ID, coder.WorkspaceAgentLifecycleReady)
+	reaches(t, h, a.ID, codersdk.WorkspaceAgentLifecycleReady)
 	c, _ := shell(t, h, a)
 	process(t, u, a.Token, second.config, rarely, func(c *agent.Config) { c.Env = append(c.Env, "WHICH=second") })
-	eventually(t, "the first is told", func() bool { return first.has("this one stands aside") })
+	testwait.Until(t, "the notification of the first process", func() bool { return first.has("took over; waiting") })
 	c.Wait() //nolint:errcheck // the tunnels of the first have ended
 	again, _ := shell(t, h, a)
 	if out := output(t, again, "echo $WHICH"); out != "second\n" {
 		t.Errorf("the %q serves", out)
 	}
-	if second.has("took its place") {
+	if second.has("took over") {
 		t.Error("they take turns")
 	}
 }
@@ -130,12 +132,12 @@ func TestScriptThatPrintsAGigabyte(t *testing.T) {
 	runtime.GC()
 	runtime.ReadMemStats(&before)
 	process(t, u, a.Token, func(c *agent.Config) { c.LogDir = dir })
-	reaches(t, h, a.ID, coder.WorkspaceAgentLifecycleReady)
-	eventually(t, "the log is told to be full", func() bool { return view(t, h, a.ID).LogsOverflowed })
+	reaches(t, h, a.ID, codersdk.WorkspaceAgentLifecycleReady)
+	testwait.Until(t, "the report that the log is full", func() bool { return view(t, h, a.ID).LogsOverflowed })
 	if text := logText(t, h, a.ID); len(text) > 2<<20 {
 		t.Errorf("%d bytes of log", len(text))
 	}
-	eventually(t, "metadata is there", func() bool {
+	testwait.Until(t, "metadata is there", func() bool {
 		m, err := h.Presence.Metadata(t.Context(), h.Owner, a.ID)
 		return err == nil && len(m) == 1 && len(m[0].Result.Value) > 1000 && len(m[0].Result.Value) <= 2048
 	})
@@ -172,12 +174,12 @@ func TestNoRoomToWrite(t *testing.T) {
 		t.Setenv("TMPDIR", "/dev/null/tmp")
 		c.LogDir, c.ScriptDataDir = "/dev/null/logs", "/dev/null/data"
 	})
-	reaches(t, h, a.ID, coder.WorkspaceAgentLifecycleStartError)
-	eventually(t, "the log is there", func() bool {
+	reaches(t, h, a.ID, codersdk.WorkspaceAgentLifecycleStartError)
+	testwait.Until(t, "the log is there", func() bool {
 		text := logText(t, h, a.ID)
-		return strings.Contains(text, "info: runs\n") && strings.Contains(text, "error: The script could not be run") && !strings.Contains(text, "never")
+		return strings.Contains(text, "info: runs\n") && strings.Contains(text, "error: Cannot run the script") && !strings.Contains(text, "never")
 	})
-	eventually(t, "metadata is there", func() bool {
+	testwait.Until(t, "metadata is there", func() bool {
 		m, err := h.Presence.Metadata(t.Context(), h.Owner, a.ID)
 		return err == nil && len(m) == 1 && m[0].Result.Value == "42"
 	})
@@ -195,14 +197,9 @@ func TestDebugEndpoints(t *testing.T) {
 		p.Scripts = []*provisioner.Script{{DisplayName: "Start", Script: "echo hunter2", RunOnStart: true}}
 		p.Metadata = []*provisioner.Agent_Metadata{{Key: "m", Script: "echo hunter2", Interval: 60}}
 	})
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	addr := l.Addr().String()
-	l.Close()
+	addr := testport.FreeAddress(t)
 	process(t, u, a.Token, func(c *agent.Config) { c.Log, c.DebugAddress = nil, addr })
-	reaches(t, h, a.ID, coder.WorkspaceAgentLifecycleReady)
+	reaches(t, h, a.ID, codersdk.WorkspaceAgentLifecycleReady)
 	ask := func(path, host string) (int, string) {
 		t.Helper()
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+addr+path, nil)
@@ -300,7 +297,7 @@ func TestProgramThatNeverAnswers(t *testing.T) {
 	u, _ := h.Serve("")
 	a := h.Workspace("ws")
 	process(t, u, a.Token)
-	reaches(t, h, a.ID, coder.WorkspaceAgentLifecycleReady)
+	reaches(t, h, a.ID, codersdk.WorkspaceAgentLifecycleReady)
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

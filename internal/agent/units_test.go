@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/api/provisioner"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/agent"
 	"github.com/seed-2a7f8fe7/coder/internal/agenttest"
 	"github.com/seed-2a7f8fe7/coder/internal/startup"
@@ -42,7 +42,7 @@ func TestScriptsInOrder(t *testing.T) {
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	stop := process(t, u, a.Token, func(c *agent.Config) { c.SocketServer, c.ScriptDataDir = true, dir })
-	reaches(t, h, a.ID, coder.WorkspaceAgentLifecycleReady)
+	reaches(t, h, a.ID, codersdk.WorkspaceAgentLifecycleReady)
 	if b, err := os.ReadFile(done); err != nil || string(b) != "first\nsecond\nlast\n" {
 		t.Errorf("%q %v\n%s", b, err, logText(t, h, a.ID))
 	}
@@ -61,21 +61,35 @@ func TestScriptsInOrder(t *testing.T) {
 	}
 }
 
-// A socket that cannot be there keeps nobody out, and without one nothing says
-// that there is.
-func TestWithoutSocket(t *testing.T) {
+// A socket that cannot be where it is wanted is elsewhere, and without one no
+// variable names one.
+func TestSocketPath(t *testing.T) {
 	h := agenttest.New(t)
 	u, _ := h.Serve("")
-	for name, change := range map[string]func(*agent.Config){
-		"not wanted": func(c *agent.Config) { c.Env = append(c.Env, "CODER_AGENT_SOCKET_PATH=/of/another") },
-		"no place":   func(c *agent.Config) { c.SocketServer, c.SocketPath = true, "/nowhere/at/all.sock" },
+	deep := filepath.Join(t.TempDir(), strings.Repeat("deep", 25))
+	for name, tc := range map[string]struct {
+		change func(*agent.Config)
+		served bool
+	}{
+		"turned off": {func(c *agent.Config) {
+			c.SocketServer, c.Env = false, append(c.Env, "CODER_AGENT_SOCKET_PATH=/of/another")
+		}, false},
+		"no place": {func(c *agent.Config) { c.SocketServer, c.SocketPath = true, "/nowhere/at/all.sock" }, true},
+		"too deep": {func(c *agent.Config) { c.SocketServer, c.ScriptDataDir = true, deep }, true},
 	} {
 		a := h.Workspace(strings.ReplaceAll(name, " ", "-"))
-		process(t, u, a.Token, change)
-		reaches(t, h, a.ID, coder.WorkspaceAgentLifecycleReady)
+		process(t, u, a.Token, tc.change)
+		reaches(t, h, a.ID, codersdk.WorkspaceAgentLifecycleReady)
 		c, _ := shell(t, h, a)
-		if out := output(t, c, "echo \"<$CODER_AGENT_SOCKET_PATH>\""); out != "<>\n" {
-			t.Errorf("%s: %s", name, out)
+		path := strings.TrimSpace(output(t, c, "echo \"$CODER_AGENT_SOCKET_PATH\""))
+		if tc.served != (path != "") {
+			t.Errorf("%s: the variable is %q", name, path)
+		}
+		if !tc.served {
+			continue
+		}
+		if id, err := (&startup.Client{Path: path}).Ping(t.Context()); err != nil || id != a.ID {
+			t.Errorf("%s: at %q: %s %v", name, path, id, err)
 		}
 	}
 }

@@ -11,23 +11,23 @@ import (
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
-	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/api/agentrpc"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 )
 
 // Bounds of metadata.
 const (
-	metadataValueLimit = 2048 // bytes kept of a value (AG-15)
+	metadataValueLimit = 2048 // bytes of a value (AG-15)
 	metadataTimeout    = 5 * time.Second
 )
 
-// collect runs the script of one item of metadata, now and at its interval.
-// One without interval runs once.
+// collect runs the script of one metadata item, now and at its interval.
+// Without an interval it runs once.
 func (l *life) collect(ctx context.Context, d *agentrpc.Metadata) {
 	interval := time.Duration(d.IntervalSeconds) * time.Second
 	for {
 		begin := time.Now()
-		l.reports.setMetadata(l.collectOnce(ctx, d))
+		l.reports.SetMetadata(l.collectOnce(ctx, d))
 		if interval <= 0 {
 			return
 		}
@@ -55,14 +55,14 @@ func (l *life) collectOnce(ctx context.Context, d *agentrpc.Metadata) *agentrpc.
 		defer mu.Unlock()
 		return out.Len() >= metadataValueLimit
 	}
-	code, status := l.runText(ctx, d.Script, l.env, output{enough: full, rest: io.Discard, say: func(_ coder.LogLevel, text string) {
+	code, status := l.runText(ctx, d.Script, l.environment(), output{enough: full, rest: io.Discard, say: func(_ codersdk.LogLevel, text string) {
 		mu.Lock()
 		defer mu.Unlock()
-		out.WriteString(text + "\n") // of a line at most beyond the limit
+		out.WriteString(text + "\n") // exceeds the limit by at most one line
 	}})
 	mu.Lock()
 	defer mu.Unlock()
-	v := &agentrpc.MetadataValue{Key: d.Key, CollectedAt: timestamppb.Now()}
+	v := &agentrpc.MetadataValue{Key: d.Key, CollectedAt: timestamppb.New(l.clock.Now())}
 	text := strings.TrimSpace(strings.ToValidUTF8(string(out.Bytes()[:min(out.Len(), metadataValueLimit)]), ""))
 	switch status {
 	case statusTimedOut:
@@ -75,8 +75,8 @@ func (l *life) collectOnce(ctx context.Context, d *agentrpc.Metadata) *agentrpc.
 	return v
 }
 
-// sendStats reports how much the workspace is in use, whenever the server
-// wants it, until a call fails.
+// sendStats reports the usage of the workspace whenever the server requests it,
+// until a call fails.
 func (a *Agent) sendStats(ctx context.Context, c agentrpc.DRPCAgentClient) error {
 	interval := 10 * time.Second
 	for {
@@ -88,7 +88,8 @@ func (a *Agent) sendStats(ctx context.Context, c agentrpc.DRPCAgentClient) error
 		a.mu.Lock()
 		l := a.life
 		a.mu.Unlock()
-		n, terminals := l.ssh.Counts(), l.ptys.Watched()
+		n := l.ssh.Counts()
+		terminals := l.ptys.Watched() + n.ReconnectingPTY
 		t := l.listener.Load().Stats()
 		direct, relayed := l.listener.Load().Peers()
 		call, cancel := context.WithTimeout(ctx, callTimeout)
@@ -101,7 +102,7 @@ func (a *Agent) sendStats(ctx context.Context, c agentrpc.DRPCAgentClient) error
 		})
 		cancel()
 		if err != nil {
-			return fmt.Errorf("report the use of the workspace: %w", err)
+			return fmt.Errorf("report statistics: %w", err)
 		}
 		interval = max(time.Second, time.Duration(resp.ReportIntervalSeconds)*time.Second)
 	}

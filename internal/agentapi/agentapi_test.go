@@ -17,11 +17,11 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 	"storj.io/drpc/drpcconn"
 
-	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/api/agentrpc"
 	"github.com/seed-2a7f8fe7/coder/api/provisioner"
-	"github.com/seed-2a7f8fe7/coder/client"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/agenttest"
+	"github.com/seed-2a7f8fe7/coder/internal/testwait"
 )
 
 func request(t *testing.T, u *url.URL, method, path, token string, body any) (int, string) {
@@ -43,7 +43,7 @@ func request(t *testing.T, u *url.URL, method, path, token string, body any) (in
 		t.Fatal(err)
 	}
 	if token != "" {
-		req.Header.Set(client.SessionTokenHeader, token)
+		req.Header.Set(codersdk.SessionTokenHeader, token)
 	}
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
@@ -72,8 +72,8 @@ func TestREST(t *testing.T) {
 		says                      string
 	}{
 		{"no token", "GET", "/rpc", "", nil, 401, "Coder-Session-Token"},
-		{"unknown token", "GET", "/rpc", uuid.NewString(), nil, 401, "not known"},
-		{"no token at all", "PATCH", "/logs", "'; DROP TABLE users", m{}, 401, "not known"},
+		{"unknown token", "GET", "/rpc", uuid.NewString(), nil, 401, "is not valid"},
+		{"no token at all", "PATCH", "/logs", "'; DROP TABLE users", m{}, 401, "is not valid"},
 		{"an earlier build's", "GET", "/rpc", old.Token, nil, 409, "earlier build"},
 		{"not a WebSocket", "GET", "/rpc", a.Token, nil, 426, ""},
 		{"log source", "POST", "/log-source", a.Token, m{"id": src, "display_name": "Mine", "icon": "/i.svg"}, 201, `"display_name":"Mine"`},
@@ -92,7 +92,7 @@ func TestREST(t *testing.T) {
 			if status != tc.status || !strings.Contains(body, tc.says) {
 				t.Errorf("%d %.300s", status, body)
 			}
-			if r := (coder.Response{}); status >= 400 && status != 426 && (json.Unmarshal([]byte(body), &r) != nil || r.Message == "") {
+			if r := (codersdk.Response{}); status >= 400 && status != 426 && (json.Unmarshal([]byte(body), &r) != nil || r.Message == "") {
 				t.Errorf("no error body: %.300s", body)
 			}
 		})
@@ -110,7 +110,7 @@ func TestREST(t *testing.T) {
 // wire is a control connection without an agent.
 func wire(t *testing.T, u *url.URL, token string) (call func() agentrpc.DRPCAgentClient, session *yamux.Session) {
 	t.Helper()
-	c := client.New(u)
+	c := codersdk.New(u)
 	c.SessionToken = token
 	ws, err := c.Dial(t.Context(), "/workspaceagents/me/rpc", nil)
 	if err != nil {
@@ -157,29 +157,29 @@ func TestBadReports(t *testing.T) {
 	}
 	for name, tc := range map[string]struct {
 		do   func() error
-		code coder.Code
+		code codersdk.Code
 	}{
 		"state": {func() error {
 			_, err := call().UpdateLifecycle(ctx, &agentrpc.LifecycleRequest{State: "x"})
 			return err
-		}, coder.CodeInvalid},
+		}, codersdk.CodeInvalid},
 		"jump": {func() error {
 			_, err := call().UpdateLifecycle(ctx, &agentrpc.LifecycleRequest{State: "shutdown_error"})
 			return err
-		}, coder.CodeConflict},
+		}, codersdk.CodeConflict},
 		"source": {func() error {
 			_, err := call().AppendLogs(ctx, &agentrpc.LogsRequest{LogSourceId: []byte("short")})
 			return err
-		}, coder.CodeInvalid},
+		}, codersdk.CodeInvalid},
 		"script": {func() error {
 			_, err := call().ReportScriptTiming(ctx, &agentrpc.ScriptTimingRequest{ScriptId: m.AgentId})
 			return err
-		}, coder.CodeInvalid},
-		"no script": {func() error { _, err := call().ReportScriptTiming(ctx, &agentrpc.ScriptTimingRequest{}); return err }, coder.CodeInvalid},
+		}, codersdk.CodeInvalid},
+		"no script": {func() error { _, err := call().ReportScriptTiming(ctx, &agentrpc.ScriptTimingRequest{}); return err }, codersdk.CodeInvalid},
 		"app": {func() error {
 			_, err := call().UpdateAppHealth(ctx, &agentrpc.AppHealthRequest{Health: map[string]string{"x": "healthy"}})
 			return err
-		}, coder.CodeInvalid},
+		}, codersdk.CodeInvalid},
 		"other's app": {func() error {
 			_, err := call().UpdateAppHealth(ctx, &agentrpc.AppHealthRequest{Health: map[string]string{uuid.NewString(): "healthy"}})
 			return err
@@ -202,17 +202,17 @@ func TestBadReports(t *testing.T) {
 			t.Errorf("%s: %v (%s), want %q", name, err, agentrpc.CodeOf(err), tc.code)
 		}
 	}
-	// A second connection takes over; the first is told, and ended.
+	// A second connection takes over; the server notifies the first and ends it.
 	other, _ := wire(t, u, a.Token)
 	if _, err := other().Hello(ctx, &agentrpc.HelloRequest{}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := call().Ping(ctx, &agentrpc.PingRequest{}); agentrpc.CodeOf(err) != coder.CodeConflict || !strings.Contains(err.Error(), "took over") {
+	if _, err := call().Ping(ctx, &agentrpc.PingRequest{}); agentrpc.CodeOf(err) != codersdk.CodeConflict || !strings.Contains(err.Error(), "took over") {
 		t.Errorf("%v", err)
 	}
 	select {
 	case <-session.CloseChan():
-	case <-time.After(20 * time.Second):
+	case <-time.After(testwait.Limit):
 		t.Error("the connection that counts no more goes on")
 	}
 }
@@ -221,7 +221,7 @@ func TestGarbageOnTheWire(t *testing.T) {
 	h := agenttest.New(t)
 	u, _ := h.Serve("")
 	a := h.Workspace("ws")
-	c := client.New(u)
+	c := codersdk.New(u)
 	c.SessionToken = a.Token
 	for _, garbage := range []string{"", "GET / HTTP/1.1\r\n\r\n", strings.Repeat("\xff", 100)} {
 		ws, err := c.Dial(t.Context(), "/workspaceagents/me/rpc", nil)
@@ -234,7 +234,7 @@ func TestGarbageOnTheWire(t *testing.T) {
 		if err := ws.Write(t.Context(), websocket.MessageText, []byte("text")); err != nil {
 			t.Log(err)
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), testwait.Limit)
 		for err = error(nil); err == nil; {
 			_, _, err = ws.Read(ctx)
 		}
@@ -245,7 +245,7 @@ func TestGarbageOnTheWire(t *testing.T) {
 		ws.CloseNow()
 	}
 	call, _ := wire(t, u, a.Token)
-	if _, err := call().Ping(t.Context(), &agentrpc.PingRequest{}); agentrpc.CodeOf(err) != coder.CodeConflict {
+	if _, err := call().Ping(t.Context(), &agentrpc.PingRequest{}); agentrpc.CodeOf(err) != codersdk.CodeConflict {
 		t.Errorf("a connection that never said hello: %v", err)
 	}
 }

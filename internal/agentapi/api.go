@@ -1,8 +1,9 @@
-// Package agentapi is the edge that agents reach the server by, each with the
-// token its build gave it: the control connection (one WebSocket, yamux in it,
-// one DRPC call per stream, see api/agentrpc) and a few plain HTTP requests.
-// The relay of tunnels, and the grants that let clients into them, are served
-// here too, because both ends of a tunnel meet at the same board. (AG-03)
+// Package agentapi serves agents. Each agent authenticates with the token that
+// its build assigned. The control connection is one WebSocket with yamux in it
+// and one DRPC call per stream (see api/agentrpc); a few requests are plain HTTP.
+//
+// The package also serves the relay of tunnels and issues the grants with which
+// clients open them, because both ends of a tunnel meet at the same board. (AG-03)
 package agentapi
 
 import (
@@ -16,9 +17,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
-	"github.com/seed-2a7f8fe7/coder/client"
-	"github.com/seed-2a7f8fe7/coder/internal/app"
+	"github.com/seed-2a7f8fe7/coder/api/agentrpc"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/connection"
 	"github.com/seed-2a7f8fe7/coder/internal/identity"
 	"github.com/seed-2a7f8fe7/coder/internal/instance"
@@ -26,32 +26,50 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/proxy"
 	"github.com/seed-2a7f8fe7/coder/internal/switchboard"
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel"
+	"github.com/seed-2a7f8fe7/coder/internal/workspaceapp"
 )
 
-// Config is what an API needs.
+// Config holds the dependencies and settings of an API.
 type Config struct {
 	Log      *slog.Logger
 	Presence *presence.Service
 	// Board relays tunnels, Authority certifies their clients, and Identity
-	// knows who the clients are.
+	// authenticates the clients.
 	Board     *switchboard.Board
 	Authority *tunnel.Authority
 	Identity  *identity.Service
-	// Connections keeps the record of tunnels; nil: there is none.
+	// Connections records tunnels in the connection log; nil records nothing.
 	Connections *connection.Service
-	// Apps keeps what apps say of themselves.
-	Apps *app.Service
-	// Proxies are those who have tunnels of their own.
+	// Apps stores the statuses that apps report.
+	Apps *workspaceapp.Service
+	// ExternalAuth returns the token of an agent's owner at the provider with an
+	// ID, or at that of a git remote. With listen it waits until there is one.
+	ExternalAuth func(ctx context.Context, ownerID, buildID uuid.UUID, id, match string, listen bool) (codersdk.ExternalAuthResponse, error)
+	// Secrets serves the secrets of agents' owners; nil serves none.
+	Secrets Secrets
+	// Proxies are the workspace proxies, which open tunnels of their own.
 	Proxies *proxy.Service
-	// Instances believes clouds what they say of agents' machines; nil: none does.
+	// Instances verifies the instance identity documents of clouds; nil accepts
+	// none.
 	Instances *instance.Verifier
-	// BrowserOnly refuses tunnels to everybody but this server, which serves
-	// browsers.
+	// BrowserOnly refuses tunnels to all clients except this server.
 	BrowserOnly bool
-	// KeepAlive is how often the server asks an agent for a sign of life, how
-	// long the answer may take, and how long a stream may be without a call; 0
+	// KeepAlive is the interval of heartbeats to an agent, the time in which it
+	// must reply, and the time that a stream may be open without a call. 0
 	// means 10 s.
 	KeepAlive time.Duration
+	// Now is the clock of the certificates of tunnels; nil means time.Now.
+	Now func() time.Time
+}
+
+// Secrets returns the secrets that agents get.
+type Secrets interface {
+	// ForAgent returns the secrets for workspaces of an owner and a template. known is
+	// the version that the agent has.
+	ForAgent(ctx context.Context, owner, template uuid.UUID, known []byte) (*agentrpc.UserSecretsResponse, error)
+	// Subscribe returns a channel that is signaled when the secrets may have changed,
+	// and its release.
+	Subscribe(owner, template uuid.UUID) (<-chan struct{}, func())
 }
 
 // API serves agents. It is safe for concurrent use.
@@ -62,13 +80,16 @@ type API struct {
 	open   connections
 }
 
-// New gives an API.
+// New returns an API.
 func New(c Config) *API {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
 	if c.KeepAlive <= 0 {
-		c.KeepAlive = 10 * time.Second // who is silent for twice that is gone (AG-04)
+		c.KeepAlive = 10 * time.Second // an agent that is silent for twice this counts as disconnected (AG-04)
 	}
 	a := &API{c: c, mux: http.NewServeMux(), mounts: map[string]http.Handler{}}
 	a.open.cancel = map[uuid.UUID]context.CancelFunc{}
@@ -77,6 +98,8 @@ func New(c Config) *API {
 	a.handle("PATCH "+me+"/logs", a.patchLogs)
 	a.handle("POST "+me+"/log-source", a.postLogSource)
 	a.handle("GET "+me+"/gitsshkey", a.gitSSHKey)
+	a.handle("GET "+me+"/external-auth", a.externalAuth)
+	a.handle("GET "+me+"/gitauth", a.externalAuth) // the name that older agents use
 	a.handle("PATCH "+me+"/app-status", a.patchAppStatus)
 	a.handle("GET "+me+"/reinit", a.reinit)
 	a.instanceRoutes()
@@ -84,22 +107,22 @@ func New(c Config) *API {
 	return a
 }
 
-// Handler serves everything below /api/v2/workspaceagents/me, what agents prove
-// their machines at, ClientRelayPath and TunnelGrantPath.
+// Handler serves everything below /api/v2/workspaceagents/me, instance identity
+// sign-in, ClientRelayPath and TunnelGrantPath.
 func (a *API) Handler() http.Handler { return a.mux }
 
-// Mounts gives the handler by each pattern that it serves, for a mux that
-// serves other paths of agents too.
+// Mounts returns the handler of each pattern, for a mux that also serves other
+// agent paths.
 func (a *API) Mounts() map[string]http.Handler { return maps.Clone(a.mounts) }
 
-// Start does nothing: the API lives as its requests do.
+// Start does nothing: the API only reacts to requests.
 func (a *API) Start(context.Context) error { return nil }
 
-// Stop ends the agents' connections, which no HTTP server knows of any more,
-// and waits for them.
+// Stop closes the agents' connections, which are hijacked and so unknown to the
+// HTTP server, and waits for them.
 func (a *API) Stop(ctx context.Context) error { return a.open.stop(ctx) }
 
-// handle registers a handler that returns its failure.
+// handle registers a handler that may return an error.
 func (a *API) handle(pattern string, h func(w http.ResponseWriter, r *http.Request) error) {
 	a.mounts[pattern] = a.mux
 	a.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
@@ -109,19 +132,35 @@ func (a *API) handle(pattern string, h func(w http.ResponseWriter, r *http.Reque
 	})
 }
 
-// agent gives whose token a request bears.
+// agent returns the agent whose token a request carries.
 func (a *API) agent(r *http.Request) (presence.Agent, error) {
-	t := r.Header.Get(client.SessionTokenHeader)
+	t := bearer(r)
 	if t == "" {
-		t, _ = strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-	}
-	if t == "" {
-		return presence.Agent{}, coder.Errorf(coder.CodeUnauthenticated, "Send the agent's token in the header %s", client.SessionTokenHeader)
+		return presence.Agent{}, codersdk.Errorf(codersdk.CodeUnauthenticated, "Send the agent's token in the header %s", codersdk.SessionTokenHeader)
 	}
 	return a.c.Presence.AuthenticateAgent(r.Context(), t)
 }
 
-// connections are the open connections, so that they can be ended.
+// logAgent returns the agent whose log a request appends to. Its build may
+// still be running.
+func (a *API) logAgent(r *http.Request) (presence.Agent, error) {
+	t := bearer(r)
+	if t == "" {
+		return a.agent(r)
+	}
+	return a.c.Presence.AuthenticateLogs(r.Context(), t)
+}
+
+// bearer returns the token of a request, or "".
+func bearer(r *http.Request) string {
+	t := r.Header.Get(codersdk.SessionTokenHeader)
+	if t == "" {
+		t, _ = strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	}
+	return t
+}
+
+// connections are the open connections, which stop ends.
 type connections struct {
 	mu     sync.Mutex
 	closed bool
@@ -129,8 +168,8 @@ type connections struct {
 	wait   sync.WaitGroup
 }
 
-// add gives a context for a connection and what to call at its end; ok is
-// false when the API stops.
+// add registers a connection and returns its context and a function to call at
+// its end. ok is false once the API is stopping.
 func (c *connections) add(ctx context.Context, id uuid.UUID) (_ context.Context, done func(), ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -6,18 +6,18 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/access"
 	"github.com/seed-2a7f8fe7/coder/internal/notify"
 	"github.com/seed-2a7f8fe7/coder/internal/presence"
 )
 
-// maxUsers bounds the users that an agent says have tunnels to it.
+// maxUsers bounds the users with tunnels that one agent may report.
 const maxUsers = 1000
 
-// visitors are the users with tunnels to one agent, as it says itself. The relay
-// ends what goes through it as soon as a right is lost; what goes directly only
-// the agent can end, when it is told.
+// visitors are the users with tunnels to one agent, as the agent reports them.
+// When a user loses access, the relay closes relayed tunnels at once; only the
+// agent can close direct ones, when it is notified.
 type visitors struct {
 	api   *API
 	agent presence.Agent
@@ -27,11 +27,11 @@ type visitors struct {
 }
 
 type visitor struct {
-	may context.Context // ends with the right to be there
+	may context.Context // ends when the user loses access
 	end func()
 }
 
-// see takes who is there, and gives those who may not be.
+// see records the users that are connected, and returns those who lost access.
 func (v *visitors) see(ids [][]byte) (gone [][]byte) {
 	if v.api.c.Identity == nil {
 		return nil
@@ -48,7 +48,7 @@ func (v *visitors) see(ids [][]byte) (gone [][]byte) {
 		if !known {
 			one = v.hold(id)
 		}
-		if one.may.Err() != nil { // who comes back with the right to is asked about anew
+		if one.may.Err() != nil { // check again: the user may have regained access
 			gone = append(gone, b)
 			continue
 		}
@@ -65,13 +65,13 @@ func (v *visitors) see(ids [][]byte) (gone [][]byte) {
 
 func (v *visitors) hold(id uuid.UUID) visitor {
 	may, end := v.api.c.Identity.Hold(context.Background(), access.Subject{UserID: id}, func(ctx context.Context, now access.Subject) error {
-		_, err := v.api.c.Presence.AgentForUser(ctx, now, v.agent.ID, coder.RBACActionSSH)
+		_, err := v.api.c.Presence.AgentForUser(ctx, now, v.agent.ID, codersdk.RBACActionSSH)
 		return err
 	}, notify.Sharing(v.agent.WorkspaceID))
 	return visitor{may, end}
 }
 
-// end forgets all.
+// end forgets all users.
 func (v *visitors) end() {
 	v.mu.Lock()
 	defer v.mu.Unlock()

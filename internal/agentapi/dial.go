@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/presence"
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel"
 )
@@ -14,24 +14,23 @@ import (
 // agentTimeout bounds one request to an agent.
 const agentTimeout = 15 * time.Second
 
-// AgentPTY opens a terminal of an agent; arg is the argument of a stream of
-// kind pty.
+// AgentPTY opens a terminal of an agent. arg is the argument of a pty stream.
 func (a *API) AgentPTY(ctx context.Context, agent presence.Agent, arg string) (net.Conn, error) {
 	return a.dial(ctx, agent, tunnel.KindPTY, arg)
 }
 
-// dial opens a stream in the server's own tunnel to an agent.
+// dial opens a stream to an agent in the server's own tunnel.
 func (a *API) dial(ctx context.Context, agent presence.Agent, kind, arg string) (net.Conn, error) {
 	if len(agent.Certificate) == 0 {
-		return nil, coder.Errorf(coder.CodeUnavailable, "The agent %q has not connected yet", agent.Name)
+		return nil, codersdk.Errorf(codersdk.CodeUnavailable, "Agent %q has not connected yet; wait until its workspace has started", agent.Name)
 	}
 	return a.c.Board.Open(ctx, tunnel.Target{
 		AgentID: agent.ID, WorkspaceID: agent.WorkspaceID, Certificate: agent.Certificate,
 	}, kind, arg)
 }
 
-// AgentHTTP gives a client of an agent's own HTTP API, whatever host its
-// requests name.
+// AgentHTTP returns a client for an agent's HTTP API. The host of its requests
+// is ignored.
 func (a *API) AgentHTTP(agent presence.Agent) *http.Client {
 	return &http.Client{Timeout: agentTimeout, Transport: &http.Transport{
 		DisableKeepAlives: true,

@@ -6,25 +6,24 @@ import (
 	"io"
 	"net/http"
 
-	"github.com/seed-2a7f8fe7/coder"
-	"github.com/seed-2a7f8fe7/coder/client"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 )
 
-// fail answers with an error, and logs it when the fault is ours.
+// fail replies with an error, and logs internal errors.
 func (a *API) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if r.Context().Err() != nil {
-		return // nobody listens any more
+		return // the client is gone
 	}
-	body := coder.Response{Message: "The server could not do this; its log says why"}
-	if e, ok := errors.AsType[*coder.Error](err); ok && e.Code != coder.CodeInternal {
-		body = coder.Response{Message: e.Message, Detail: e.Detail, Validations: e.Fields}
+	body := codersdk.Response{Message: "Internal server error; the server's log has the cause"}
+	if e, ok := errors.AsType[*codersdk.Error](err); ok && e.Code != codersdk.CodeInternal {
+		body = codersdk.Response{Message: e.Message, Detail: e.Detail, Validations: e.Fields}
 	} else {
 		a.c.Log.ErrorContext(r.Context(), "request of an agent failed", "method", r.Method, "path", r.URL.Path, "error", err)
 	}
-	_ = reply(w, client.Status(coder.CodeOf(err)), body) // the agent went away
+	_ = reply(w, codersdk.Status(codersdk.CodeOf(err)), body) // the agent went away
 }
 
-// reply answers with JSON.
+// reply writes a JSON response.
 func reply(w http.ResponseWriter, status int, v any) error {
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -34,25 +33,25 @@ func reply(w http.ResponseWriter, status int, v any) error {
 	w.WriteHeader(status)
 	_, err = w.Write(append(b, '\n'))
 	if err != nil {
-		return nil //nolint:nilerr // the status is out; nobody can be told
+		return nil //nolint:nilerr // the status is sent, so the error cannot be reported
 	}
 	return nil
 }
 
-// bodyLimit bounds what a request brings.
+// bodyLimit bounds the body of a request, in bytes.
 const bodyLimit = 4 << 20
 
 // decode reads a JSON body.
 func decode[T any](w http.ResponseWriter, r *http.Request) (v T, err error) {
 	b, err := io.ReadAll(http.MaxBytesReader(w, r.Body, bodyLimit))
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
-		return v, coder.Errorf(coder.CodeTooLarge, "The request is larger than %d MiB", bodyLimit>>20)
+		return v, codersdk.Errorf(codersdk.CodeTooLarge, "The request is larger than %d MiB", bodyLimit>>20)
 	}
 	if err != nil {
-		return v, coder.Errorf(coder.CodeInvalid, "The request could not be read").WithCause(err)
+		return v, codersdk.Errorf(codersdk.CodeInvalid, "The request body could not be read; send it again").WithCause(err)
 	}
 	if err := json.Unmarshal(b, &v); err != nil {
-		return v, coder.Errorf(coder.CodeInvalid, "The request is not the JSON that is wanted here").WithDetail("%v", err)
+		return v, codersdk.Errorf(codersdk.CodeInvalid, "The request body is not valid JSON for this route").WithDetail("%v", err)
 	}
 	return v, nil
 }

@@ -20,11 +20,11 @@ import (
 	"storj.io/drpc/drpcconn"
 	"storj.io/drpc/drpcwire"
 
-	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/api/agentrpc"
-	"github.com/seed-2a7f8fe7/coder/client"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/agentapi"
 	"github.com/seed-2a7f8fe7/coder/internal/agenttest"
+	"github.com/seed-2a7f8fe7/coder/internal/testwait"
 )
 
 // agentCalls are all calls of the wire.
@@ -81,7 +81,7 @@ func FuzzAgentCalls(f *testing.F) {
 	f.Add(byte(201), drpcwire.AppendFrame(nil, drpcwire.Frame{Kind: drpcwire.KindInvoke, ID: drpcwire.ID{Stream: 1, Message: 1}, Done: true, Data: []byte(agentCalls[0])}))
 	h := agenttest.New(f)
 	var log lines
-	api := agentapi.New(agentapi.Config{Presence: h.Presence, Board: h.Board, Authority: h.Authority, KeepAlive: 500 * time.Millisecond, Log: slog.New(slog.NewTextHandler(&log, nil))})
+	api := agentapi.New(agentapi.Config{Presence: h.Presence, Board: h.Board, Authority: h.Authority, KeepAlive: 3 * time.Second, Log: slog.New(slog.NewTextHandler(&log, nil))})
 	srv := httptest.NewServer(api.Handler())
 	f.Cleanup(srv.Close)
 	f.Cleanup(func() { _ = api.Stop(context.Background()) })
@@ -89,7 +89,7 @@ func FuzzAgentCalls(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	c := client.New(u)
+	c := codersdk.New(u)
 	c.SessionToken = h.Workspace("ws").Token
 	ws, err := c.Dial(f.Context(), "/workspaceagents/me/rpc", nil)
 	if err != nil {
@@ -109,7 +109,7 @@ func FuzzAgentCalls(f *testing.F) {
 		}
 		conn := drpcconn.New(st)
 		defer conn.Close()
-		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), testwait.Limit)
 		defer cancel()
 		var out []byte
 		return conn.Invoke(ctx, rpc, raw{}, &in, &out)
@@ -123,10 +123,10 @@ func FuzzAgentCalls(f *testing.F) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_ = st.SetDeadline(time.Now().Add(20 * time.Second)) // a yamux stream always can
-			_, _ = st.Write(data)                                // the server may have had enough
+			_ = st.SetDeadline(time.Now().Add(testwait.Limit)) // a yamux stream always can
+			_, _ = st.Write(data)                              // the server may have had enough
 			st.Close()
-		} else if err := invoke(t, agentCalls[int(call)%len(agentCalls)], data); err != nil && agentrpc.CodeOf(err) == coder.CodeInternal && log.has("ERROR") {
+		} else if err := invoke(t, agentCalls[int(call)%len(agentCalls)], data); err != nil && agentrpc.CodeOf(err) == codersdk.CodeInternal && log.has("ERROR") {
 			t.Fatalf("%s: nonsense is taken for a failure of the server: %v", agentCalls[int(call)%len(agentCalls)], err)
 		}
 		if log.has("panicked") {

@@ -4,25 +4,30 @@ import (
 	"context"
 	"net/http"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/instance"
 )
 
-// instanceRoutes serves agents that have no token yet, and prove their machine
-// by what its cloud says of it. (AG-02)
+// instanceRoutes authenticates agents that have no token yet, by the instance
+// identity document of their cloud. (AG-02)
 func (a *API) instanceRoutes() {
 	const base = "POST /api/v2/workspaceagents/"
-	a.handle(base+"aws-instance-identity", proven(a, func(v *instance.Verifier, _ context.Context, t coder.AWSInstanceIdentityToken) (string, error) {
+	a.handle(base+"aws-instance-identity", proven(a, func(v *instance.Verifier, _ context.Context, t codersdk.AWSInstanceIdentityToken) (string, error) {
 		return v.AWS(t)
-	}))
-	a.handle(base+"azure-instance-identity", proven(a, (*instance.Verifier).Azure))
-	a.handle(base+"google-instance-identity", proven(a, (*instance.Verifier).Google))
+	}, func(t codersdk.AWSInstanceIdentityToken) string { return t.AgentName }))
+	a.handle(base+"azure-instance-identity", proven(a, (*instance.Verifier).Azure, func(t codersdk.AzureInstanceIdentityToken) string { return t.AgentName }))
+	a.handle(base+"google-instance-identity", proven(a, (*instance.Verifier).Google, func(t codersdk.GoogleInstanceIdentityToken) string { return t.AgentName }))
 }
 
-func proven[T any](a *API, verify func(*instance.Verifier, context.Context, T) (string, error)) func(http.ResponseWriter, *http.Request) error {
+// proven authenticates an agent: verify returns the ID of the instance, and name the name of the agent.
+func proven[T any](
+	a *API,
+	verify func(*instance.Verifier, context.Context, T) (string, error),
+	name func(T) string,
+) func(http.ResponseWriter, *http.Request) error {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		if a.c.Instances == nil {
-			return coder.Errorf(coder.CodeUnavailable, "This server believes no cloud")
+			return codersdk.Errorf(codersdk.CodeUnavailable, "Instance identity is not enabled on this server")
 		}
 		req, err := decode[T](w, r)
 		if err != nil {
@@ -32,10 +37,10 @@ func proven[T any](a *API, verify func(*instance.Verifier, context.Context, T) (
 		if err != nil {
 			return err
 		}
-		token, err := a.c.Presence.AuthenticateInstance(r.Context(), id)
+		token, err := a.c.Presence.AuthenticateInstance(r.Context(), id, name(req))
 		if err != nil {
 			return err
 		}
-		return reply(w, http.StatusOK, coder.AuthenticateResponse{SessionToken: token})
+		return reply(w, http.StatusOK, codersdk.AuthenticateResponse{SessionToken: token})
 	}
 }

@@ -7,13 +7,13 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 )
 
-// reinit answers GET /workspaceagents/me/reinit: server-sent events, of which
-// the one with data tells an agent whose workspace was built ahead that
-// somebody has claimed it, and the stream ends. An agent whose workspace was
-// not is told so at once. (WS-20)
+// reinit serves GET /workspaceagents/me/reinit as server-sent events. The event
+// with data notifies the agent of a prebuilt workspace that a user claimed it;
+// then the stream ends. An agent of any other workspace receives it at once.
+// (WS-20)
 func (a *API) reinit(w http.ResponseWriter, r *http.Request) error {
 	agent, err := a.agent(r)
 	if err != nil {
@@ -21,7 +21,7 @@ func (a *API) reinit(w http.ResponseWriter, r *http.Request) error {
 	}
 	ctx, done, ok := a.open.add(r.Context(), uuid.New())
 	if !ok {
-		return coder.Errorf(coder.CodeUnavailable, "The server is stopping; connect again in a moment")
+		return codersdk.Errorf(codersdk.CodeUnavailable, "The server is stopping; connect again in a moment")
 	}
 	defer done()
 	out := http.NewResponseController(w)
@@ -40,19 +40,19 @@ func (a *API) reinit(w http.ResponseWriter, r *http.Request) error {
 		}
 		return out.Flush()
 	}
-	err = a.c.Presence.AwaitClaim(ctx, agent, func() error { return say(string(coder.ServerSentEventTypePing), "") })
+	err = a.c.Presence.AwaitClaim(ctx, agent, func() error { return say(string(codersdk.ServerSentEventTypePing), "") })
 	if err != nil {
-		if begun { // the answer has begun: that it ends is all that can be said
+		if begun { // the response has started; all that is left is to end it
 			return nil
 		}
 		return err
 	}
-	b, err := json.Marshal(coder.ReinitializationEvent{Reason: coder.ReinitializationReasonPrebuildClaimed, WorkspaceID: agent.WorkspaceID})
+	b, err := json.Marshal(codersdk.ReinitializationEvent{Reason: codersdk.ReinitializationReasonPrebuildClaimed, WorkspaceID: agent.WorkspaceID})
 	if err != nil {
 		return err
 	}
-	if err := say(string(coder.ServerSentEventTypeData), "data: "+string(b)+"\n"); err != nil {
-		a.c.Log.DebugContext(ctx, "an agent is not there any more to be told of a claim", "agent_id", agent.ID, "error", err)
+	if err := say(string(codersdk.ServerSentEventTypeData), "data: "+string(b)+"\n"); err != nil {
+		a.c.Log.DebugContext(ctx, "agent disconnected before it was notified of a claim", "agent_id", agent.ID, "error", err)
 	}
 	return nil
 }

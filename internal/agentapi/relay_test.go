@@ -13,8 +13,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
-	"github.com/seed-2a7f8fe7/coder/client"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/access"
 	"github.com/seed-2a7f8fe7/coder/internal/agentapi"
 	"github.com/seed-2a7f8fe7/coder/internal/agenttest"
@@ -24,8 +23,8 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel"
 )
 
-// relayed is the API with people, and a client for each of them.
-func relayed(t *testing.T, change ...func(*agentapi.Config)) (h *agenttest.House, as func(access.Subject) *client.Client, agent func(token string) *client.Client) {
+// relayed is the API with users, and a client for each of them.
+func relayed(t *testing.T, change ...func(*agentapi.Config)) (h *agenttest.House, as func(access.Subject) *codersdk.Client, agent func(token string) *codersdk.Client) {
 	t.Helper()
 	h = agenttest.New(t)
 	people := identity.New(identity.Config{Store: h.Store})
@@ -38,13 +37,13 @@ func relayed(t *testing.T, change ...func(*agentapi.Config)) (h *agenttest.House
 	t.Cleanup(srv.Close)
 	u, err := url.Parse(srv.URL)
 	must(t, err)
-	agent = func(token string) *client.Client {
-		c := client.New(u)
+	agent = func(token string) *codersdk.Client {
+		c := codersdk.New(u)
 		c.SessionToken = token
 		return c
 	}
-	as = func(s access.Subject) *client.Client {
-		k, err := people.CreateToken(t.Context(), s, "me", coder.CreateTokenRequest{Lifetime: time.Hour})
+	as = func(s access.Subject) *codersdk.Client {
+		k, err := people.CreateToken(t.Context(), s, "me", codersdk.CreateTokenRequest{Lifetime: time.Hour})
 		must(t, err)
 		return agent(k.Key)
 	}
@@ -107,7 +106,7 @@ func TestTunnel(t *testing.T) {
 	// The workspace goes away: so does the tunnel when it dials again.
 	h.Delete(a.WorkspaceID)
 	_, err = tunnel.DialAgent(t.Context(), as(h.Owner), a.ID, tunnel.Options{})
-	if !coder.Is(err, coder.CodeNotFound) {
+	if !codersdk.Is(err, codersdk.CodeNotFound) {
 		t.Errorf("a deleted workspace: %v", err)
 	}
 }
@@ -117,40 +116,40 @@ func TestTunnelRefused(t *testing.T) {
 	a := h.Workspace("ws")
 	id, err := tunnel.NewIdentity()
 	must(t, err)
-	key := coder.TunnelRequest{PublicKey: id.PublicKey()}
+	key := codersdk.TunnelRequest{PublicKey: id.PublicKey()}
 	owner := as(h.Owner)
 
 	_, err = owner.GrantTunnel(t.Context(), a.ID, key)
-	if !coder.Is(err, coder.CodeConflict) || !strings.Contains(err.Error(), "not connected yet") {
+	if !codersdk.Is(err, codersdk.CodeConflict) || !strings.Contains(err.Error(), "not connected yet") {
 		t.Errorf("before the agent connected: %v", err)
 	}
 	hello(t, h, a.Token, id.Certificate())
 	for name, tc := range map[string]struct {
-		c    *client.Client
+		c    *codersdk.Client
 		id   uuid.UUID
 		key  []byte
-		code coder.Code
+		code codersdk.Code
 	}{
-		"a stranger":       {as(h.Stranger), a.ID, key.PublicKey, coder.CodeNotFound},
-		"nobody":           {agent(""), a.ID, key.PublicKey, coder.CodeUnauthenticated},
-		"an agent's token": {agent(a.Token), a.ID, key.PublicKey, coder.CodeUnauthenticated},
-		"no such agent":    {owner, uuid.New(), key.PublicKey, coder.CodeNotFound},
-		"no key":           {owner, a.ID, nil, coder.CodeInvalid},
-		"a short key":      {owner, a.ID, key.PublicKey[:31], coder.CodeInvalid},
+		"a stranger":       {as(h.Stranger), a.ID, key.PublicKey, codersdk.CodeNotFound},
+		"nobody":           {agent(""), a.ID, key.PublicKey, codersdk.CodeUnauthenticated},
+		"an agent's token": {agent(a.Token), a.ID, key.PublicKey, codersdk.CodeUnauthenticated},
+		"no such agent":    {owner, uuid.New(), key.PublicKey, codersdk.CodeNotFound},
+		"no key":           {owner, a.ID, nil, codersdk.CodeInvalid},
+		"a short key":      {owner, a.ID, key.PublicKey[:31], codersdk.CodeInvalid},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if _, err := tc.c.GrantTunnel(t.Context(), tc.id, coder.TunnelRequest{PublicKey: tc.key}); !coder.Is(err, tc.code) {
+			if _, err := tc.c.GrantTunnel(t.Context(), tc.id, codersdk.TunnelRequest{PublicKey: tc.key}); !codersdk.Is(err, tc.code) {
 				t.Errorf("grant: %v", err)
 			}
-			if tc.code == coder.CodeInvalid {
+			if tc.code == codersdk.CodeInvalid {
 				return
 			}
-			if _, err := tc.c.ClientRelay(t.Context(), tc.id); !coder.Is(err, tc.code) {
+			if _, err := tc.c.ClientRelay(t.Context(), tc.id); !codersdk.Is(err, tc.code) {
 				t.Errorf("relay: %v", err)
 			}
 		})
 	}
-	if _, err := owner.AgentRelay(t.Context()); !coder.Is(err, coder.CodeUnauthenticated) {
+	if _, err := owner.AgentRelay(t.Context()); !codersdk.Is(err, codersdk.CodeUnauthenticated) {
 		t.Errorf("a user at the relay of agents: %v", err)
 	}
 	if _, err := owner.GrantTunnel(t.Context(), a.ID, key); err != nil {
@@ -167,7 +166,7 @@ func TestAgentElsewhere(t *testing.T) {
 	must(t, h.Store.ReplicaAnnounce(t.Context(), sqlc.ReplicaAnnounceParams{ID: other, Hostname: "elsewhere-1", Now: time.Now()}))
 	must(t, h.Store.RelayHold(t.Context(), sqlc.RelayHoldParams{AgentID: row.ID, ReplicaID: other, LinkID: uuid.New(), Now: time.Now()}))
 	_, err := as(h.Owner).ClientRelay(t.Context(), a.ID)
-	if !coder.Is(err, coder.CodeUnavailable) || !strings.Contains(err.Error(), "elsewhere-1") {
+	if !codersdk.Is(err, codersdk.CodeUnavailable) || !strings.Contains(err.Error(), "elsewhere-1") {
 		t.Errorf("got %v", err)
 	}
 	must(t, h.Store.ReplicaRetire(t.Context(), time.Now(), other))
@@ -183,13 +182,13 @@ func TestBrowserOnly(t *testing.T) {
 	hello(t, h, a.Token, []byte("certificate"))
 	public, _, err := ed25519.GenerateKey(nil)
 	must(t, err)
-	if _, err := as(h.Owner).GrantTunnel(t.Context(), a.ID, coder.TunnelRequest{PublicKey: public}); !coder.Is(err, coder.CodeForbidden) || !strings.Contains(err.Error(), "browser") {
+	if _, err := as(h.Owner).GrantTunnel(t.Context(), a.ID, codersdk.TunnelRequest{PublicKey: public}); !codersdk.Is(err, codersdk.CodeForbidden) || !strings.Contains(err.Error(), "browser") {
 		t.Errorf("a grant: %v", err)
 	}
-	if _, err := as(h.Owner).Dial(t.Context(), "/workspaceagents/"+a.ID.String()+"/relay", nil); !coder.Is(err, coder.CodeForbidden) {
+	if _, err := as(h.Owner).Dial(t.Context(), "/workspaceagents/"+a.ID.String()+"/relay", nil); !codersdk.Is(err, codersdk.CodeForbidden) {
 		t.Errorf("the relay: %v", err)
 	}
-	if _, err := as(h.Stranger).GrantTunnel(t.Context(), a.ID, coder.TunnelRequest{PublicKey: public}); !coder.Is(err, coder.CodeNotFound) {
+	if _, err := as(h.Stranger).GrantTunnel(t.Context(), a.ID, codersdk.TunnelRequest{PublicKey: public}); !codersdk.Is(err, codersdk.CodeNotFound) {
 		t.Errorf("a stranger: %v", err)
 	}
 }

@@ -6,29 +6,29 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/presence"
 )
 
-// patchLogs answers PATCH /workspaceagents/me/logs. (AG-09)
+// patchLogs serves PATCH /workspaceagents/me/logs. (AG-09)
 func (a *API) patchLogs(w http.ResponseWriter, r *http.Request) error {
-	agent, err := a.agent(r)
+	agent, err := a.logAgent(r)
 	if err != nil {
 		return err
 	}
 	req, err := decode[struct {
 		LogSourceID uuid.UUID `json:"log_source_id"`
 		Logs        []struct {
-			CreatedAt time.Time      `json:"created_at"`
-			Level     coder.LogLevel `json:"level"`
-			Output    string         `json:"output"`
+			CreatedAt time.Time         `json:"created_at"`
+			Level     codersdk.LogLevel `json:"level"`
+			Output    string            `json:"output"`
 		} `json:"logs"`
 	}](w, r)
 	if err != nil {
 		return err
 	}
 	if len(req.Logs) == 0 {
-		return coder.Invalid("logs", "send at least one line")
+		return codersdk.Invalid("logs", "must contain at least one line")
 	}
 	lines := make([]presence.LogLine, len(req.Logs))
 	for i, l := range req.Logs {
@@ -45,14 +45,14 @@ func (a *API) patchLogs(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if overflowed {
-		return coder.Errorf(coder.CodeTooLarge, "The log of this agent is full: at most %d bytes are kept", presence.LogLimit)
+		return codersdk.Errorf(codersdk.CodeTooLarge, "The log of this agent is full: at most %d bytes are stored", presence.LogLimit)
 	}
-	return reply(w, http.StatusOK, coder.Response{Message: "The log lines are kept"})
+	return reply(w, http.StatusOK, codersdk.Response{Message: "The log lines are stored"})
 }
 
-// postLogSource answers POST /workspaceagents/me/log-source.
+// postLogSource serves POST /workspaceagents/me/log-source.
 func (a *API) postLogSource(w http.ResponseWriter, r *http.Request) error {
-	agent, err := a.agent(r)
+	agent, err := a.logAgent(r)
 	if err != nil {
 		return err
 	}
@@ -71,7 +71,7 @@ func (a *API) postLogSource(w http.ResponseWriter, r *http.Request) error {
 	return reply(w, http.StatusCreated, src)
 }
 
-// gitSSHKey answers GET /workspaceagents/me/gitsshkey.
+// gitSSHKey serves GET /workspaceagents/me/gitsshkey.
 func (a *API) gitSSHKey(w http.ResponseWriter, r *http.Request) error {
 	agent, err := a.agent(r)
 	if err != nil {

@@ -7,34 +7,41 @@ import (
 	"github.com/google/uuid"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
-	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/api/agentrpc"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/presence"
 )
 
-// server answers the calls of one agent's connection.
+// server serves the calls of one agent's connection.
 type server struct {
 	presence *presence.Service
 	conn     presence.Connection
+	secrets  Secrets
+	hints    hints
 	visitors *visitors
 	end      context.CancelCauseFunc // ends the connection
 }
 
 var _ agentrpc.DRPCAgentServer = (*server)(nil)
 
-// Hello notes who connected and answers with the manifest.
+// Hello records the agent's connection and replies with the manifest.
 func (s *server) Hello(ctx context.Context, req *agentrpc.HelloRequest) (*agentrpc.Manifest, error) {
 	m, err := s.presence.Hello(ctx, s.conn, presence.Hello{
-		Version: req.Version, APIVersion: APIVersion, ExpandedDirectory: req.ExpandedDirectory,
+		Version: req.Version, APIVersion: agentrpc.Version, ExpandedDirectory: req.ExpandedDirectory,
 		Subsystems: req.Subsystems, Certificate: req.Certificate,
 	})
 	if err != nil {
 		return nil, agentrpc.WithCode(err)
 	}
+	if req.Hints && s.secrets != nil {
+		s.hints.watch(agentrpc.Hint_HINT_USER_SECRETS, func() (<-chan struct{}, func()) {
+			return s.secrets.Subscribe(s.conn.Agent.OwnerID, s.conn.Agent.TemplateID)
+		})
+	}
 	return manifest(m), nil
 }
 
-// manifest puts a manifest into wire form.
+// manifest converts a manifest to wire form.
 func manifest(m presence.Manifest) *agentrpc.Manifest {
 	a := m.Agent
 	out := &agentrpc.Manifest{
@@ -42,6 +49,7 @@ func manifest(m presence.Manifest) *agentrpc.Manifest {
 		OwnerId: a.OwnerID[:], OwnerUsername: a.OwnerUsername, Environment: m.Environment, Directory: m.Directory,
 		MotdFile: m.MOTDFile, AccessUrl: m.AccessURL, PortUrl: m.PortURL, ClientCa: m.ClientCA,
 		DisableDirectConnections: m.DisableDirect, StunServers: m.STUN, SshHostKeySeed: m.HostKeySeed,
+		SleepMemory: m.Sleep.Memory, SleepSeconds: int64(m.Sleep.Time / time.Second),
 	}
 	for _, sc := range m.Scripts {
 		out.Scripts = append(out.Scripts, &agentrpc.Script{
@@ -62,7 +70,12 @@ func manifest(m presence.Manifest) *agentrpc.Manifest {
 		out.ParentId = m.Parent[:]
 	}
 	for _, d := range m.Devcontainers {
-		out.Devcontainers = append(out.Devcontainers, &agentrpc.Devcontainer{Id: d.ID[:], Name: d.Name, WorkspaceFolder: d.WorkspaceFolder, ConfigPath: d.ConfigPath})
+		out.Devcontainers = append(out.Devcontainers, &agentrpc.Devcontainer{
+			Id:              d.ID[:],
+			Name:            d.Name,
+			WorkspaceFolder: d.WorkspaceFolder,
+			ConfigPath:      d.ConfigPath,
+		})
 	}
 	for _, app := range m.Apps {
 		out.Apps = append(out.Apps, &agentrpc.App{
@@ -73,20 +86,20 @@ func manifest(m presence.Manifest) *agentrpc.Manifest {
 	return out
 }
 
-// UpdateLifecycle takes a state.
+// UpdateLifecycle records a lifecycle state.
 func (s *server) UpdateLifecycle(ctx context.Context, req *agentrpc.LifecycleRequest) (*agentrpc.Empty, error) {
-	return done(s.presence.SetLifecycle(ctx, s.conn.Agent, coder.WorkspaceAgentLifecycle(req.State), when(req.ChangedAt)))
+	return done(s.presence.SetLifecycle(ctx, s.conn.Agent, codersdk.WorkspaceAgentLifecycle(req.State), when(req.ChangedAt)))
 }
 
-// AppendLogs takes log lines.
+// AppendLogs appends log lines.
 func (s *server) AppendLogs(ctx context.Context, req *agentrpc.LogsRequest) (*agentrpc.LogsResponse, error) {
 	src, err := uuid.FromBytes(req.LogSourceId)
 	if err != nil {
-		return nil, agentrpc.WithCode(coder.Invalid("log_source_id", "not an id"))
+		return nil, agentrpc.WithCode(codersdk.Invalid("log_source_id", "is not a UUID"))
 	}
 	lines := make([]presence.LogLine, len(req.Lines))
 	for i, l := range req.Lines {
-		lines[i] = presence.LogLine{CreatedAt: when(l.CreatedAt), Level: coder.LogLevel(l.Level), Output: l.Output}
+		lines[i] = presence.LogLine{CreatedAt: when(l.CreatedAt), Level: codersdk.LogLevel(l.Level), Output: l.Output}
 	}
 	full, err := s.presence.AppendLogs(ctx, s.conn.Agent, src, lines)
 	if err != nil {
@@ -95,11 +108,11 @@ func (s *server) AppendLogs(ctx context.Context, req *agentrpc.LogsRequest) (*ag
 	return &agentrpc.LogsResponse{Overflowed: full}, nil
 }
 
-// ReportScriptTiming takes how long a script ran.
+// ReportScriptTiming records the duration of a script.
 func (s *server) ReportScriptTiming(ctx context.Context, req *agentrpc.ScriptTimingRequest) (*agentrpc.Empty, error) {
 	id, err := uuid.FromBytes(req.ScriptId)
 	if err != nil {
-		return nil, agentrpc.WithCode(coder.Invalid("script_id", "not an id"))
+		return nil, agentrpc.WithCode(codersdk.Invalid("script_id", "is not a UUID"))
 	}
 	return done(s.presence.AddScriptTiming(ctx, s.conn.Agent, presence.ScriptTiming{
 		ScriptID: id, StartedAt: when(req.StartedAt), EndedAt: when(req.EndedAt),
@@ -107,20 +120,20 @@ func (s *server) ReportScriptTiming(ctx context.Context, req *agentrpc.ScriptTim
 	}))
 }
 
-// UpdateAppHealth takes how the apps do.
+// UpdateAppHealth records the health of apps.
 func (s *server) UpdateAppHealth(ctx context.Context, req *agentrpc.AppHealthRequest) (*agentrpc.Empty, error) {
-	health := make(map[uuid.UUID]coder.WorkspaceAppHealth, len(req.Health))
+	health := make(map[uuid.UUID]codersdk.WorkspaceAppHealth, len(req.Health))
 	for id, h := range req.Health {
 		app, err := uuid.Parse(id)
 		if err != nil {
-			return nil, agentrpc.WithCode(coder.Invalid("health", "%q is not an id", id))
+			return nil, agentrpc.WithCode(codersdk.Invalid("health", "%q is not a UUID", id))
 		}
-		health[app] = coder.WorkspaceAppHealth(h)
+		health[app] = codersdk.WorkspaceAppHealth(h)
 	}
 	return done(s.presence.SetAppHealth(ctx, s.conn.Agent, health))
 }
 
-// UpdateMetadata takes metadata.
+// UpdateMetadata records metadata.
 func (s *server) UpdateMetadata(ctx context.Context, req *agentrpc.MetadataRequest) (*agentrpc.Empty, error) {
 	values := make([]presence.MetadataValue, len(req.Values))
 	for i, v := range req.Values {
@@ -129,12 +142,12 @@ func (s *server) UpdateMetadata(ctx context.Context, req *agentrpc.MetadataReque
 	return done(s.presence.PutMetadata(ctx, s.conn.Agent, values))
 }
 
-// UpdateMonitor takes that something runs short, or no more.
+// UpdateMonitor records that memory or disk space runs low, or no longer does.
 func (s *server) UpdateMonitor(ctx context.Context, req *agentrpc.MonitorRequest) (*agentrpc.Empty, error) {
 	return done(s.presence.SetMonitor(ctx, s.conn.Agent, req.Path, req.Short, req.Percent))
 }
 
-// UpdateStats takes how much the workspace is in use.
+// UpdateStats records the usage of the workspace.
 func (s *server) UpdateStats(ctx context.Context, req *agentrpc.StatsRequest) (*agentrpc.StatsResponse, error) {
 	next, err := s.presence.PutStats(ctx, s.conn.Agent, presence.Stats{
 		SSH: req.SessionCountSsh, VSCode: req.SessionCountVscode, JetBrains: req.SessionCountJetbrains, ReconnectingPTY: req.SessionCountReconnectingPty,
@@ -147,11 +160,11 @@ func (s *server) UpdateStats(ctx context.Context, req *agentrpc.StatsRequest) (*
 	return &agentrpc.StatsResponse{ReportIntervalSeconds: int64(next / time.Second)}, nil
 }
 
-// Ping takes a sign of life. A connection that counts no more is told so and
-// ended, a moment later, so that the answer still arrives.
+// Ping records a heartbeat. A connection that was replaced receives that in the
+// response, and is closed a moment later, so that the response arrives.
 func (s *server) Ping(ctx context.Context, req *agentrpc.PingRequest) (*agentrpc.PingResponse, error) {
 	err := s.presence.Ping(ctx, s.conn)
-	if coder.Is(err, coder.CodeConflict) {
+	if codersdk.Is(err, codersdk.CodeConflict) {
 		time.AfterFunc(time.Second, func() { s.end(err) })
 	}
 	if err != nil {
@@ -167,7 +180,8 @@ func done(err error) (*agentrpc.Empty, error) {
 	return &agentrpc.Empty{}, nil
 }
 
-// when gives the time of t, the zero time when there is none or it is absurd.
+// when returns the time of t, or the zero time if it is missing or out of
+// range.
 func when(t *timestamppb.Timestamp) time.Time {
 	if t.CheckValid() != nil {
 		return time.Time{}

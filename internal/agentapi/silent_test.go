@@ -10,10 +10,11 @@ import (
 
 	"storj.io/drpc/drpcwire"
 
-	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/api/agentrpc"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/agentapi"
 	"github.com/seed-2a7f8fe7/coder/internal/agenttest"
+	"github.com/seed-2a7f8fe7/coder/internal/testwait"
 )
 
 // freezer passes connections on to an address; frozen, it holds them and passes
@@ -66,8 +67,9 @@ func freezer(t *testing.T, to string) (addr string, freeze func()) {
 // Streams that begin with what is no call are given up, so that an agent that
 // opened many of them is heard again.
 func TestStreamsWithoutCalls(t *testing.T) {
+	t.Parallel()
 	h := agenttest.New(t)
-	api := agentapi.New(agentapi.Config{Presence: h.Presence, Board: h.Board, Authority: h.Authority, KeepAlive: 200 * time.Millisecond})
+	api := agentapi.New(agentapi.Config{Presence: h.Presence, Board: h.Board, Authority: h.Authority, KeepAlive: 3 * time.Second})
 	srv := httptest.NewServer(api.Handler())
 	t.Cleanup(srv.Close)
 	t.Cleanup(func() { _ = api.Stop(t.Context()) })
@@ -85,7 +87,7 @@ func TestStreamsWithoutCalls(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), testwait.Limit)
 	defer cancel()
 	if _, err := call().Ping(ctx, &agentrpc.PingRequest{}); err != nil {
 		t.Error(err)
@@ -95,8 +97,9 @@ func TestStreamsWithoutCalls(t *testing.T) {
 // An agent whose machine vanishes without a word is shown as disconnected once
 // it has left a question unanswered.
 func TestSilentAgent(t *testing.T) {
+	t.Parallel()
 	h := agenttest.New(t)
-	api := agentapi.New(agentapi.Config{Presence: h.Presence, Board: h.Board, Authority: h.Authority, KeepAlive: 100 * time.Millisecond})
+	api := agentapi.New(agentapi.Config{Presence: h.Presence, Board: h.Board, Authority: h.Authority, KeepAlive: 3 * time.Second})
 	srv := httptest.NewServer(api.Handler())
 	t.Cleanup(srv.Close)
 	t.Cleanup(func() { _ = api.Stop(t.Context()) })
@@ -106,31 +109,21 @@ func TestSilentAgent(t *testing.T) {
 	if _, err := call().Hello(t.Context(), &agentrpc.HelloRequest{}); err != nil {
 		t.Fatal(err)
 	}
-	status := func() coder.WorkspaceAgentStatus {
+	view := func() codersdk.WorkspaceAgent {
 		t.Helper()
 		v, err := h.Presence.View(t.Context(), h.Owner, a.ID)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return v.Status
+		return v
 	}
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for range 20 { // some questions are answered
-		if _, err := session.Ping(); err != nil {
-			t.Fatal(err)
-		}
-		<-tick.C
+	testwait.Until(t, "a question is answered", func() bool { return len(view().Latency) > 0 })
+	if _, err := session.Ping(); err != nil {
+		t.Fatal(err)
 	}
-	if s := status(); s != coder.WorkspaceAgentStatusConnected {
+	if s := view().Status; s != codersdk.WorkspaceAgentStatusConnected {
 		t.Errorf("while it answers it is %s", s)
 	}
 	freeze()
-	for late := time.After(20 * time.Second); status() != coder.WorkspaceAgentStatusDisconnected; {
-		select {
-		case <-tick.C:
-		case <-late:
-			t.Fatal("it is not found out")
-		}
-	}
+	testwait.Until(t, "the agent is disconnected", func() bool { return view().Status == codersdk.WorkspaceAgentStatusDisconnected })
 }

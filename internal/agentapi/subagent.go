@@ -7,16 +7,16 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/api/agentrpc"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/presence"
 )
 
-// CreateSubAgent makes the agent of a dev container. (AG-21)
+// CreateSubAgent creates the agent of a dev container. (AG-21)
 func (s *server) CreateSubAgent(ctx context.Context, req *agentrpc.SubAgentRequest) (*agentrpc.SubAgent, error) {
 	id, err := uuid.FromBytes(req.DevcontainerId)
 	if err != nil {
-		return nil, agentrpc.WithCode(coder.Invalid("devcontainer_id", "not an id"))
+		return nil, agentrpc.WithCode(codersdk.Invalid("devcontainer_id", "is not a UUID"))
 	}
 	n := presence.NewSubAgent{
 		DevcontainerID: id, Name: req.Name, Directory: req.Directory, Architecture: req.Architecture, OperatingSystem: req.OperatingSystem,
@@ -24,10 +24,10 @@ func (s *server) CreateSubAgent(ctx context.Context, req *agentrpc.SubAgentReque
 	}
 	slices.SortStableFunc(req.Apps, func(a, b *agentrpc.SubAgentApp) int { return cmp.Compare(a.GetOrder(), b.GetOrder()) })
 	for _, a := range req.Apps {
-		n.Apps = append(n.Apps, coder.WorkspaceApp{
+		n.Apps = append(n.Apps, codersdk.WorkspaceApp{
 			Slug: a.Slug, DisplayName: a.DisplayName, Icon: a.Icon, Command: a.Command, URL: a.Url, External: a.External, Subdomain: a.Subdomain,
-			SharingLevel: coder.WorkspaceAppSharingLevel(a.Share), OpenIn: coder.WorkspaceAppOpenIn(a.OpenIn), Group: a.Group, Hidden: a.Hidden,
-			Healthcheck: coder.Healthcheck{URL: a.HealthcheckUrl, Interval: a.HealthcheckIntervalSeconds, Threshold: a.HealthcheckThreshold},
+			SharingLevel: codersdk.WorkspaceAppSharingLevel(a.Share), OpenIn: codersdk.WorkspaceAppOpenIn(a.OpenIn), Group: a.Group, Hidden: a.Hidden,
+			Healthcheck: codersdk.Healthcheck{URL: a.HealthcheckUrl, Interval: a.HealthcheckIntervalSeconds, Threshold: a.HealthcheckThreshold},
 		})
 	}
 	made, token, err := s.presence.CreateSubAgent(ctx, s.conn.Agent, n)
@@ -39,16 +39,16 @@ func (s *server) CreateSubAgent(ctx context.Context, req *agentrpc.SubAgentReque
 	return out, nil
 }
 
-// DeleteSubAgent deletes one.
+// DeleteSubAgent deletes a subagent of this agent.
 func (s *server) DeleteSubAgent(ctx context.Context, req *agentrpc.SubAgentID) (*agentrpc.Empty, error) {
 	id, err := uuid.FromBytes(req.Id)
 	if err != nil {
-		return nil, agentrpc.WithCode(coder.Invalid("id", "not an id"))
+		return nil, agentrpc.WithCode(codersdk.Invalid("id", "is not a UUID"))
 	}
 	return done(s.presence.DeleteSubAgent(ctx, s.conn.Agent, id))
 }
 
-// ListSubAgents gives all of this agent's.
+// ListSubAgents returns the subagents of this agent.
 func (s *server) ListSubAgents(ctx context.Context, _ *agentrpc.Empty) (*agentrpc.SubAgents, error) {
 	all, err := s.presence.SubAgents(ctx, s.conn.Agent)
 	if err != nil {

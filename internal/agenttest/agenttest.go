@@ -15,8 +15,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/api/provisioner"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/access"
 	"github.com/seed-2a7f8fe7/coder/internal/agentapi"
 	"github.com/seed-2a7f8fe7/coder/internal/identity"
@@ -28,11 +28,12 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/presence"
 	"github.com/seed-2a7f8fe7/coder/internal/resource"
 	"github.com/seed-2a7f8fe7/coder/internal/switchboard"
+	"github.com/seed-2a7f8fe7/coder/internal/testwait"
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel"
 )
 
-// House is a database with an organization, two people in it and a template,
-// and the rooms that serve agents.
+// House is a database with an organization, two members and a template,
+// and the packages that serve agents.
 type House struct {
 	Store     *postgres.Store
 	Hub       *notify.Hub
@@ -41,6 +42,8 @@ type House struct {
 	Authority *tunnel.Authority
 	// Instances believes clouds, nil for none: set it before Serve.
 	Instances *instance.Verifier
+	// Secrets provides user secrets, nil for none: set it before Serve.
+	Secrets agentapi.Secrets
 	// Owner owns the workspaces; Stranger is a member of nothing.
 	Owner, Stranger access.Subject
 
@@ -49,10 +52,16 @@ type House struct {
 	tags                     int64
 }
 
-// New gives a house that is gone at the end of the test.
+// New returns a house that is gone at the end of the test.
 func New(t testing.TB, change ...func(*presence.Config)) *House {
 	t.Helper()
-	h := &House{t: t, Store: postgrestest.New(t), org: uuid.New(), file: uuid.New(), tmpl: uuid.New(), version: uuid.New()}
+	return NewOn(t, postgrestest.New(t), change...)
+}
+
+// NewOn is New on an empty database of the caller's.
+func NewOn(t testing.TB, store *postgres.Store, change ...func(*presence.Config)) *House {
+	t.Helper()
+	h := &House{t: t, Store: store, org: uuid.New(), file: uuid.New(), tmpl: uuid.New(), version: uuid.New()}
 	log := slog.New(slog.DiscardHandler)
 	h.Hub = notify.New(h.Store.Pool(), log)
 	h.must(h.Hub.Start(t.Context()))
@@ -100,7 +109,7 @@ func (h *House) Serve(addr string) (u *url.URL, stop func()) {
 	l, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", addr)
 	h.must(err)
 	api := agentapi.New(agentapi.Config{
-		Presence: h.Presence, Board: h.Board, Authority: h.Authority, Instances: h.Instances,
+		Presence: h.Presence, Board: h.Board, Authority: h.Authority, Instances: h.Instances, Secrets: h.Secrets,
 		Identity: identity.New(identity.Config{Store: h.Store, Hub: h.Hub, Log: slog.New(slog.DiscardHandler)}),
 	})
 	srv := httptest.NewUnstartedServer(api.Handler())
@@ -115,7 +124,7 @@ func (h *House) Serve(addr string) (u *url.URL, stop func()) {
 			return
 		}
 		stopped = true
-		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), testwait.Limit)
 		defer cancel()
 		if err := api.Stop(ctx); err != nil {
 			h.t.Errorf("stop the agents' API: %v", err)
@@ -145,13 +154,13 @@ func (h *House) Workspace(name string, change ...func(*provisioner.Agent)) Agent
 
 // Build adds a build to a workspace, with an agent if it started and
 // succeeded.
-func (h *House) Build(workspaceID uuid.UUID, number int, transition coder.WorkspaceTransition, status string, change ...func(*provisioner.Agent)) Agent {
+func (h *House) Build(workspaceID uuid.UUID, number int, transition codersdk.WorkspaceTransition, status string, change ...func(*provisioner.Agent)) Agent {
 	h.t.Helper()
 	job := h.job("workspace_build", status)
 	a := Agent{WorkspaceID: workspaceID, BuildID: uuid.New(), Token: uuid.NewString()}
 	h.exec(`INSERT INTO workspace_builds (id, workspace_id, template_version_id, build_number, transition, initiator_id, reason, job_id, created_at, updated_at)
 		VALUES ($1, $2, $3, $4, $5, $6, 'initiator', $7, now(), now())`, a.BuildID, workspaceID, h.version, number, string(transition), h.Owner.UserID, job)
-	if transition != coder.WorkspaceTransitionStart || status != "succeeded" {
+	if transition != codersdk.WorkspaceTransitionStart || status != "succeeded" {
 		return Agent{WorkspaceID: workspaceID, BuildID: a.BuildID}
 	}
 	p := &provisioner.Agent{
@@ -177,8 +186,16 @@ func (h *House) Build(workspaceID uuid.UUID, number int, transition coder.Worksp
 func (h *House) job(kind, status string) uuid.UUID {
 	h.t.Helper()
 	id := uuid.New()
-	h.exec(`INSERT INTO provisioner_jobs (id, organization_id, initiator_id, type, provisioner, tag_set_id, file_id, input, created_at, updated_at, started_at, worker_id, lease_expires_at)
-		VALUES ($1, $2, $3, $4, 'echo', $5, $6, '{}', now(), now(), now(), gen_random_uuid(), now() + interval '1 hour')`, id, h.org, h.Owner.UserID, kind, h.tags, h.file)
+	h.exec(
+		`INSERT INTO provisioner_jobs (id, organization_id, initiator_id, type, provisioner, tag_set_id, file_id, input, created_at, updated_at, started_at, worker_id, lease_expires_at)
+		VALUES ($1, $2, $3, $4, 'echo', $5, $6, '{}', now(), now(), now(), gen_random_uuid(), now() + interval '1 hour')`,
+		id,
+		h.org,
+		h.Owner.UserID,
+		kind,
+		h.tags,
+		h.file,
+	)
 	switch status {
 	case "succeeded":
 		h.exec(`UPDATE provisioner_jobs SET completed_at = now() WHERE id = $1`, id)
@@ -196,14 +213,18 @@ func (h *House) user(name string) access.Subject {
 	return access.Subject{UserID: id, Username: name}
 }
 
-// Share lets somebody, who becomes a member of the organization, use a workspace,
-// or with false no more.
+// Share lets a user, who becomes a member of the organization, use a workspace,
+// or with false takes that right back.
 func (h *House) Share(workspaceID uuid.UUID, with access.Subject, may bool) {
 	h.t.Helper()
 	acl := map[string]string{}
 	if may {
-		acl[with.UserID.String()] = string(coder.WorkspaceRoleUse)
-		h.exec(`INSERT INTO organization_members (organization_id, user_id, created_at, updated_at) VALUES ($1, $2, now(), now()) ON CONFLICT DO NOTHING`, h.org, with.UserID)
+		acl[with.UserID.String()] = string(codersdk.WorkspaceRoleUse)
+		h.exec(
+			`INSERT INTO organization_members (organization_id, user_id, created_at, updated_at) VALUES ($1, $2, now(), now()) ON CONFLICT DO NOTHING`,
+			h.org,
+			with.UserID,
+		)
 	}
 	h.exec(`UPDATE workspaces SET user_acl = $2 WHERE id = $1`, workspaceID, acl)
 	h.Hub.Publish(notify.Sharing(workspaceID))

@@ -31,10 +31,10 @@ type Docker struct {
 	t        testing.TB
 }
 
-// standInDir says to the programs which machine they are of.
+// standInDir names the variable by which the programs know their machine.
 const standInDir = "CODER_TEST_DOCKER"
 
-// NewDocker gives a machine, until the end of the test. The test's TestMain must
+// NewDocker returns a machine, until the end of the test. The test's TestMain must
 // call DockerProgram.
 func NewDocker(t testing.TB) *Docker {
 	t.Helper()
@@ -55,7 +55,7 @@ func NewDocker(t testing.TB) *Docker {
 	return d
 }
 
-// Env gives the variables with which a process is on the machine.
+// Env returns the variables with which a process is on the machine.
 func (d *Docker) Env() []string {
 	return []string{standInDir + "=" + d.Dir, "PATH=" + d.Bin + string(filepath.ListSeparator) + os.Getenv("PATH")}
 }
@@ -72,7 +72,7 @@ func (d *Docker) Die(dead bool) {
 	d.must(os.Remove(filepath.Join(d.Dir, "dead")))
 }
 
-// Calls gives which commands were called, such as "docker ps".
+// Calls returns the commands that were called, such as "docker ps".
 func (d *Docker) Calls() []string {
 	b, _ := os.ReadFile(filepath.Join(d.Dir, "calls")) // nobody called
 	return strings.Fields(strings.ReplaceAll(string(b), " ", "_"))
@@ -87,7 +87,7 @@ func (d *Docker) Folder(name, config string) string {
 	return folder
 }
 
-// Containers gives the ids of the containers that run.
+// Containers returns the ids of the containers that run.
 func (d *Docker) Containers() (ids []string) {
 	for _, c := range machine(d.Dir).all() {
 		if c.Running {
@@ -97,7 +97,7 @@ func (d *Docker) Containers() (ids []string) {
 	return ids
 }
 
-// Stop stops a container, as somebody would by hand; Remove removes it.
+// Stop stops a container, as a user would by hand; Remove removes it.
 func (d *Docker) Stop(id string) {
 	m := machine(d.Dir)
 	for _, c := range m.all() {
@@ -251,7 +251,7 @@ func (m machine) inspect(args []string) error {
 	return json.NewEncoder(os.Stdout).Encode(out)
 }
 
-// events tells of all that ever happened, which is more than what was asked for.
+// events lists everything that ever happened, which is more than was asked for.
 func (m machine) events() error {
 	f, err := os.OpenFile(m.path("events"), os.O_CREATE|os.O_RDONLY, 0o644)
 	if err != nil {
@@ -404,7 +404,7 @@ func (m machine) devcontainer(command string, args []string) error {
 	return errors.New("the outcome is an error")
 }
 
-// up gives the container of a folder, running.
+// up returns the container of a folder, running.
 func (m machine) up(folder, config string, anew bool) string {
 	for _, c := range m.all() {
 		if c.Labels[labelFolder] != folder {
@@ -421,7 +421,12 @@ func (m machine) up(folder, config string, anew bool) string {
 		}
 		return c.ID
 	}
-	c := container{ID: strings.ReplaceAll(uuid.NewString(), "-", ""), Created: time.Now(), Running: true, Labels: map[string]string{labelFolder: folder, labelConfig: config}}
+	c := container{
+		ID:      strings.ReplaceAll(uuid.NewString(), "-", ""),
+		Created: time.Now(),
+		Running: true,
+		Labels:  map[string]string{labelFolder: folder, labelConfig: config},
+	}
 	m.put(c)
 	m.event(c.ID)
 	return c.ID

@@ -13,9 +13,10 @@ import (
 	"time"
 
 	"github.com/seed-2a7f8fe7/coder/internal/server"
+	"github.com/seed-2a7f8fe7/coder/internal/testwait"
 )
 
-// cookie gives the cookies that a browser has for a host, as a header.
+// cookie returns the cookies that a browser has for a host, as a header.
 func (b *browser) cookie(at string) string {
 	b.t.Helper()
 	u, err := url.Parse(at)
@@ -356,7 +357,7 @@ func (p *place) raw(request string) (status, body string) {
 	c, err := net.Dial("tcp", p.AccessURL().Host)
 	must(p.t, err)
 	defer c.Close()
-	must(p.t, c.SetDeadline(time.Now().Add(20*time.Second)))
+	must(p.t, c.SetDeadline(time.Now().Add(testwait.Limit)))
 	_, err = io.WriteString(c, request)
 	must(p.t, err)
 	resp, err := http.ReadResponse(bufio.NewReader(c), nil)
@@ -399,7 +400,7 @@ func TestSmuggling(t *testing.T) {
 		if hidden := p.app.count("/hidden") - before; hidden != max(0, answered-1) {
 			t.Errorf("%s: the app saw what was hidden %d times, %d requests were answered; the last is\n%s", name, hidden, answered, p.app.dump())
 		}
-		// Whoever comes next gets their own answer.
+		// The next client gets its own response.
 		p.browser("").ask("GET", p.on("open", "/next"), "").want(t, 200, "GET /next ")
 	}
 }
@@ -412,7 +413,7 @@ func (p *place) exchange(request string) (answered int) {
 	c, err := net.Dial("tcp", p.AccessURL().Host)
 	must(p.t, err)
 	defer c.Close()
-	must(p.t, c.SetDeadline(time.Now().Add(20*time.Second)))
+	must(p.t, c.SetDeadline(time.Now().Add(testwait.Limit)))
 	_, err = io.WriteString(c, request+"\r\nConnection: close\r\n\r\n")
 	must(p.t, err)
 	for all := bufio.NewReader(c); ; {
@@ -485,7 +486,7 @@ func TestCaches(t *testing.T) {
 
 // TestHTTPSCookies marks cookies so that no other host can set them.
 func TestHTTPSCookies(t *testing.T) {
-	p := newPlace(t, func(c *server.Config) { c.Cookies.Secure = true })
+	p := newPlace(t, func(c *server.Config) { c.Network.Cookies.Secure = true })
 	b := p.browser("").stay()
 	leave := b.open(p.on("code", "/"))
 	if c := leave.Header.Get("Set-Cookie"); !strings.HasPrefix(c, "__Host-coder_") || !strings.Contains(c, "Path=/;") || !strings.Contains(c, "Secure") {

@@ -14,7 +14,9 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
+	"github.com/seed-2a7f8fe7/coder/internal/testport"
+	"github.com/seed-2a7f8fe7/coder/internal/testwait"
 	"github.com/seed-2a7f8fe7/coder/internal/wsproxy"
 )
 
@@ -30,21 +32,21 @@ type away struct {
 // with the server but what the server answers it.
 func newAway(t testing.TB, p *place) *away {
 	t.Helper()
-	made, err := p.Client.CreateWorkspaceProxy(t.Context(), coder.CreateWorkspaceProxyRequest{Name: "sydney"})
+	made, err := p.Client.CreateWorkspaceProxy(t.Context(), codersdk.CreateWorkspaceProxyRequest{Name: "sydney"})
 	must(t, err)
-	w := &away{place: p, port: free(t)}
+	w := &away{place: p, port: testport.Free(t)}
 	p.proxies = append(p.proxies, w.port)
 	w.base = "http://syd.test:" + w.port
 	at, err := url.Parse(w.base)
 	must(t, err)
 	w.proxy, err = wsproxy.New(wsproxy.Config{
-		Version: "v0.0.0-test", Log: slog.New(slog.DiscardHandler), Primary: p.AccessURL(), Token: made.Token, AccessURL: at,
+		Version: "v2.37.0-test", Log: slog.New(slog.DiscardHandler), Primary: p.AccessURL(), Token: made.Token, AccessURL: at,
 		WildcardAccessURL: "*.apps.syd.test", HTTPAddress: "127.0.0.1:" + w.port, Interval: 200 * time.Millisecond,
 	})
 	must(t, err)
 	must(t, w.proxy.Start(t.Context()))
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), testwait.Limit)
 		defer cancel()
 		if err := w.proxy.Stop(ctx); err != nil {
 			t.Error(err)
@@ -59,7 +61,7 @@ func (w *away) on(app, path string) string {
 
 func (w *away) path(app, path string) string { return w.base + "/@admin/dev.main/apps/" + app + path }
 
-// TestAppsAtAProxy opens apps at a workspace proxy by every way and as everybody.
+// TestAppsAtAProxy opens apps at a workspace proxy by every way and as every user.
 func TestAppsAtAProxy(t *testing.T) {
 	p := newPlace(t, nil)
 	w := newAway(t, p)
@@ -83,7 +85,7 @@ func TestAppsAtAProxy(t *testing.T) {
 	// Levels are what they are at the server.
 	bobs.open(w.on("code", "/")).want(t, 404, "signed in as bob")
 	bobs.open(w.on("auth", "/x")).want(t, 200, "GET /x")
-	bobs.open(w.path("auth", "/x")).want(t, 404, "no such app")
+	bobs.open(w.path("auth", "/x")).want(t, 404, "does not exist, or you do not have access")
 	p.browser("").open(w.on("open", "/x")).want(t, 200, "GET /x")
 	if a := p.browser("").open(w.on("code", "/x")); !strings.HasPrefix(a.Request.URL.String(), p.AccessURL().String()+"/login?redirect=") {
 		t.Errorf("somebody who is not signed in is at %s", a.Request.URL)
@@ -91,7 +93,7 @@ func TestAppsAtAProxy(t *testing.T) {
 	p.browser("").ask("GET", w.on("code", "/x"), "").want(t, 401, "Sign in")
 	p.browser("").ask("GET", w.path("code", "/x"), "").want(t, 401, "Sign in")
 	p.browser("").ask("GET", w.on("code", "/x"), "", "Coder-Session-Token", p.Client.SessionToken).want(t, 200, "GET /x")
-	owner.open(w.on("dead", "/")).want(t, 502, "does not run")
+	owner.open(w.on("dead", "/")).want(t, 502, "is not running")
 	owner.stay()
 	if to := owner.open(w.path("term", "/")).Header.Get("Location"); !strings.HasPrefix(to, p.AccessURL().String()+"/@admin/dev.main/terminal") {
 		t.Errorf("a command leads to %q", to)
@@ -101,32 +103,25 @@ func TestAppsAtAProxy(t *testing.T) {
 		p.browser("").ask("GET", w.base+path, "", "Coder-Session-Token", p.Client.SessionToken).want(t, 404, "workspace proxy")
 	}
 	// Pages of the dashboard may connect to it.
-	for again := time.NewTicker(50 * time.Millisecond); ; <-again.C {
-		policy := p.browser("").open(p.AccessURL().String() + "/login").Header.Get("Content-Security-Policy")
-		if strings.Contains(policy, "; connect-src 'self' "+w.base+" ws"+strings.TrimPrefix(w.base, "http")+";") {
-			break
-		}
-		if t.Context().Err() != nil {
-			t.Fatalf("the policy of pages stays %q", policy)
-		}
-	}
-	if p.used(t, "code") == 0 {
-		t.Error("the use of apps is not reported")
-	}
+	testwait.Value(t, "the policy of pages allows the proxy", func() string {
+		return p.browser("").open(p.AccessURL().String() + "/login").Header.Get("Content-Security-Policy")
+	}, func(policy string) bool {
+		return strings.Contains(policy, "; connect-src 'self' "+w.base+" ws"+strings.TrimPrefix(w.base, "http")+";")
+	}, testwait.Every(50*time.Millisecond))
+	p.used(t, "code")
 }
 
-// used gives how many whiles of use of an app were written down, once there are some.
-func (p *place) used(t *testing.T, slug string) (n int) {
+// used waits until the use of an app is reported.
+func (p *place) used(t *testing.T, slug string) {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), p.PostgresURL)
 	must(t, err)
 	defer conn.Close(context.Background()) //nolint:errcheck // the test is over
-	again := time.NewTicker(50 * time.Millisecond)
-	defer again.Stop()
-	for end := time.Now().Add(30 * time.Second); n == 0 && time.Now().Before(end); <-again.C {
+	testwait.Until(t, "the use of "+slug+" is reported", func() bool {
+		var n int
 		must(t, conn.QueryRow(t.Context(), `SELECT count(*) FROM workspace_app_stats WHERE slug_or_port = $1`, slug).Scan(&n))
-	}
-	return n
+		return n > 0
+	})
 }
 
 // TestAttacksAtAProxy tries at a proxy what is tried at the server.
@@ -184,7 +179,7 @@ func TestAttacksAtAProxy(t *testing.T) {
 	state := strings.Repeat("ab", 32)
 	sent := tickets.open(p.AccessURL().String() + "/api/v2/applications/auth-redirect?redirect_uri=" + url.QueryEscape(w.path("code", "/?coder_app_redirect_state="+state)))
 	sent.want(t, 307, "")
-	p.browser("").open(sent.Header.Get("Location")).want(t, 400, "Signing in to this app did not work")
+	p.browser("").open(sent.Header.Get("Location")).want(t, 400, "Signing in to this app failed")
 	// What is ours does not reach apps, by a proxy either.
 	b.ask("GET", w.on("code", "/"), "", "Cookie", "a=1; coder_session_token="+p.Client.SessionToken, "Coder-Session-Token", p.Client.SessionToken)
 	if seen := p.app.dump(); strings.Contains(seen, p.Client.SessionToken) || strings.Contains(strings.ToLower(seen), "coder_s") {
@@ -221,7 +216,7 @@ func TestSocketsAtAProxy(t *testing.T) {
 	}
 	_, err = p.Client.SuspendUser(t.Context(), bob.ID.String())
 	must(t, err)
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), testwait.Limit)
 	defer cancel()
 	if _, _, err := conn.Read(ctx); err == nil || ctx.Err() != nil {
 		t.Errorf("the socket of somebody who was suspended lives on: %v", err)
@@ -235,10 +230,10 @@ func TestTerminalAtAProxy(t *testing.T) {
 	w := newAway(t, p)
 	at := w.base + "/api/v2/workspaceagents/" + p.agent.String() + "/pty"
 	issue := func(url string) (string, error) {
-		out, err := p.Client.IssueTerminalToken(t.Context(), coder.IssueReconnectingPTYSignedTokenRequest{AgentID: p.agent, URL: url})
+		out, err := p.Client.IssueTerminalToken(t.Context(), codersdk.IssueReconnectingPTYSignedTokenRequest{AgentID: p.agent, URL: url})
 		return out.SignedToken, err
 	}
-	if _, err := issue(strings.Replace(at, "syd.test", "evil.test", 1)); !coder.Is(err, coder.CodeInvalid) {
+	if _, err := issue(strings.Replace(at, "syd.test", "evil.test", 1)); !codersdk.Is(err, codersdk.CodeInvalid) {
 		t.Errorf("a token for another host: %v", err)
 	}
 	token, err := issue(at)
@@ -250,10 +245,10 @@ func TestTerminalAtAProxy(t *testing.T) {
 	conn, _, err := dial(token, http.Header{"Origin": {p.AccessURL().String()}})
 	must(t, err)
 	defer conn.CloseNow() //nolint:errcheck // the test is over
-	b, err := json.Marshal(coder.ReconnectingPTYRequest{Data: "echo at-$((40+2))\r"})
+	b, err := json.Marshal(codersdk.ReconnectingPTYRequest{Data: "echo at-$((40+2))\r"})
 	must(t, err)
 	must(t, conn.Write(t.Context(), websocket.MessageText, b))
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), testwait.Limit)
 	defer cancel()
 	for seen := ""; !strings.Contains(seen, "at-42"); {
 		_, m, err := conn.Read(ctx)

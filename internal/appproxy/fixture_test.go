@@ -22,12 +22,13 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"github.com/seed-2a7f8fe7/coder"
-	"github.com/seed-2a7f8fe7/coder/client"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/agent"
 	"github.com/seed-2a7f8fe7/coder/internal/echo"
 	"github.com/seed-2a7f8fe7/coder/internal/server"
 	"github.com/seed-2a7f8fe7/coder/internal/servertest"
+	"github.com/seed-2a7f8fe7/coder/internal/testport"
+	"github.com/seed-2a7f8fe7/coder/internal/testwait"
 )
 
 // place is a whole server with a workspace of its owner, a real agent in it,
@@ -85,14 +86,14 @@ func (b *backend) page(path string, h http.HandlerFunc) {
 	b.pages[path] = h
 }
 
-// seen gives the last request that came, and how many did.
+// seen returns the last request that came, and how many did.
 func (b *backend) seen() (*http.Request, int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.last, b.all
 }
 
-// count gives how many requests came to a path.
+// count returns how many requests came to a path.
 func (b *backend) count(path string) int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -101,22 +102,11 @@ func (b *backend) count(path string) int {
 
 func (b *backend) port() string { return b.URL[strings.LastIndexByte(b.URL, ':')+1:] }
 
-// free gives a port that nothing listens on.
-func free(t testing.TB) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
-	defer l.Close()
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	must(t, err)
-	return port
-}
-
 func newPlace(t testing.TB, change func(*server.Config)) *place {
 	t.Helper()
 	p := &place{t: t, app: newBackend(t)}
 	p.Server = servertest.Start(t, func(c *server.Config) {
-		c.WildcardAccessURL = "*.apps.test"
+		c.Network.WildcardAccessURL = "*.apps.test"
 		if change != nil {
 			change(c)
 		}
@@ -134,7 +124,7 @@ func newPlace(t testing.TB, change func(*server.Config)) *place {
 				appOf{"slug": "folder", "url": at + "/public?dir=/home&x=1", "sharingLevel": "PUBLIC"},
 				appOf{"slug": "term", "command": "htop", "displayName": "<b>htop</b>"},
 				appOf{"slug": "docs", "url": "vscode://open?token=$SESSION_TOKEN", "external": true, "displayName": "<script>alert(1)</script>"},
-				appOf{"slug": "dead", "url": "http://localhost:" + free(t), "displayName": "<i>dead</i>"},
+				appOf{"slug": "dead", "url": "http://localhost:" + testport.Free(t), "displayName": "<i>dead</i>"},
 			},
 		}},
 	}}}})
@@ -144,12 +134,12 @@ func newPlace(t testing.TB, change func(*server.Config)) *place {
 	ctx, c := t.Context(), p.Client
 	up, err := c.Upload(ctx, "application/x-tar", bytes.NewReader(archive))
 	must(t, err)
-	v, err := c.CreateTemplateVersion(ctx, "default", coder.CreateTemplateVersionRequest{FileID: uuid.MustParse(up.Hash), Provisioner: "echo", StorageMethod: "file"})
+	v, err := c.CreateTemplateVersion(ctx, "default", codersdk.CreateTemplateVersionRequest{FileID: uuid.MustParse(up.Hash), Provisioner: "echo", StorageMethod: "file"})
 	must(t, err)
 	p.follow("/templateversions/" + v.ID.String() + "/logs")
-	tpl, err := c.CreateTemplate(ctx, "default", coder.CreateTemplateRequest{Name: "echo", TemplateVersionID: v.ID, MaxPortShareLevel: "public"})
+	tpl, err := c.CreateTemplate(ctx, "default", codersdk.CreateTemplateRequest{Name: "echo", TemplateVersionID: v.ID, MaxPortShareLevel: "public"})
 	must(t, err)
-	w, err := c.CreateWorkspace(ctx, "me", coder.CreateWorkspaceRequest{Name: "dev", TemplateID: tpl.ID})
+	w, err := c.CreateWorkspace(ctx, "me", codersdk.CreateWorkspaceRequest{Name: "dev", TemplateID: tpl.ID})
 	must(t, err)
 	p.follow("/workspacebuilds/" + w.LatestBuild.ID.String() + "/logs")
 	w, err = c.Workspace(ctx, w.ID, nil)
@@ -170,8 +160,8 @@ func (p *place) startAgent(token string) {
 	must(p.t, err)
 	must(p.t, p.process.Start(p.t.Context()))
 	p.t.Cleanup(p.stopAgent)
-	p.await(func(w coder.Workspace) bool {
-		return w.LatestBuild.Resources[0].Agents[0].LifecycleState == coder.WorkspaceAgentLifecycleReady
+	p.await(func(w codersdk.Workspace) bool {
+		return w.LatestBuild.Resources[0].Agents[0].LifecycleState == codersdk.WorkspaceAgentLifecycleReady
 	})
 }
 
@@ -179,7 +169,7 @@ func (p *place) stopAgent() {
 	if p.process == nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), testwait.Limit)
 	defer cancel()
 	if err := p.process.Stop(ctx); err != nil {
 		p.t.Error(err)
@@ -188,12 +178,12 @@ func (p *place) stopAgent() {
 }
 
 // await watches the workspace until it is as wanted.
-func (p *place) await(wanted func(coder.Workspace) bool) {
+func (p *place) await(wanted func(codersdk.Workspace) bool) {
 	p.t.Helper()
 	enough := fmt.Errorf("enough")
-	err := client.Follow(p.t.Context(), p.Client, "/workspaces/"+p.workspace.String()+"/watch-ws", nil, func(e coder.ServerSentEvent) error {
-		var w coder.Workspace
-		if e.Type == coder.ServerSentEventTypeData && json.Unmarshal(e.Data, &w) == nil && wanted(w) {
+	err := codersdk.Follow(p.t.Context(), p.Client, "/workspaces/"+p.workspace.String()+"/watch-ws", nil, func(e codersdk.ServerSentEvent) error {
+		var w codersdk.Workspace
+		if e.Type == codersdk.ServerSentEventTypeData && json.Unmarshal(e.Data, &w) == nil && wanted(w) {
 			return enough
 		}
 		return nil
@@ -205,7 +195,7 @@ func (p *place) await(wanted func(coder.Workspace) bool) {
 
 func (p *place) follow(path string) {
 	p.t.Helper()
-	must(p.t, client.Follow(p.t.Context(), p.Client, path, url.Values{"follow": {"true"}}, func(coder.ProvisionerJobLog) error { return nil }))
+	must(p.t, codersdk.Follow(p.t.Context(), p.Client, path, url.Values{"follow": {"true"}}, func(codersdk.ProvisionerJobLog) error { return nil }))
 }
 
 // exec changes the database directly.
@@ -218,7 +208,7 @@ func (p *place) exec(sql string, args ...any) {
 	must(p.t, err)
 }
 
-// host gives the host, with port, of an app of the workspace.
+// host returns the host, with port, of an app of the workspace.
 func (p *place) host(app string) string {
 	return app + "--main--dev--admin.apps.test:" + p.AccessURL().Port()
 }
@@ -241,7 +231,7 @@ func (p *place) dial(ctx context.Context, network, addr string) (net.Conn, error
 	return (&net.Dialer{}).DialContext(ctx, network, to)
 }
 
-// browser gives a browser; token is the session that it has at the dashboard.
+// browser returns a browser; token is the session that it has at the dashboard.
 func (p *place) browser(token string) *browser {
 	p.t.Helper()
 	jar, err := cookiejar.New(nil)
@@ -280,7 +270,7 @@ func (b *browser) ask(method, url, body string, headers ...string) answer {
 	return answer{resp, string(text)}
 }
 
-// open goes to an address as somebody who typed it.
+// open goes to an address as a user who typed it.
 func (b *browser) open(url string) answer {
 	b.t.Helper()
 	return b.ask("GET", url, "", "Accept", "text/html", "Sec-Fetch-Site", "none", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "document")

@@ -5,15 +5,15 @@ import (
 	"net/http"
 	"strconv"
 	"testing"
-	"time"
 
 	"github.com/coder/websocket"
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
+	"github.com/seed-2a7f8fe7/coder/internal/testwait"
 )
 
-// TestWebSocketsEndWithRights: whoever may no longer open an app loses what
+// TestWebSocketsEndWithRights: users who may no longer open an app lose what
 // they have open of it, and others do not.
 func TestWebSocketsEndWithRights(t *testing.T) {
 	p := newPlace(t, nil)
@@ -30,8 +30,8 @@ func TestWebSocketsEndWithRights(t *testing.T) {
 	})
 	ann, a := p.Member(t, "ann")
 	bob, b := p.Member(t, "bob")
-	must(t, p.Client.UpdateWorkspaceACL(t.Context(), p.workspace, coder.UpdateWorkspaceACL{
-		UserRoles: map[uuid.UUID]coder.WorkspaceRole{a.ID: coder.WorkspaceRoleUse, b.ID: coder.WorkspaceRoleUse},
+	must(t, p.Client.UpdateWorkspaceACL(t.Context(), p.workspace, codersdk.UpdateWorkspaceACL{
+		UserRoles: map[uuid.UUID]codersdk.WorkspaceRole{a.ID: codersdk.WorkspaceRoleUse, b.ID: codersdk.WorkspaceRoleUse},
 	}))
 	dial := func(token string) *websocket.Conn {
 		t.Helper()
@@ -45,13 +45,13 @@ func TestWebSocketsEndWithRights(t *testing.T) {
 	own, anns, bobs := dial(p.Client.SessionToken), dial(ann.SessionToken), dial(bob.SessionToken)
 	ends := func(what string, c *websocket.Conn) {
 		t.Helper()
-		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), testwait.Limit)
 		defer cancel()
 		if _, _, err := c.Read(ctx); err == nil || ctx.Err() != nil {
 			t.Errorf("%s: it is still open (%v)", what, err)
 		}
 	}
-	must(t, p.Client.UpdateWorkspaceACL(t.Context(), p.workspace, coder.UpdateWorkspaceACL{UserRoles: map[uuid.UUID]coder.WorkspaceRole{a.ID: ""}}))
+	must(t, p.Client.UpdateWorkspaceACL(t.Context(), p.workspace, codersdk.UpdateWorkspaceACL{UserRoles: map[uuid.UUID]codersdk.WorkspaceRole{a.ID: ""}}))
 	ends("shared no longer", anns)
 	_, err := p.Client.SuspendUser(t.Context(), "bob")
 	must(t, err)
@@ -60,7 +60,7 @@ func TestWebSocketsEndWithRights(t *testing.T) {
 }
 
 // TestWebSocketsOfPassesEnd: one that was opened with what the browser carries,
-// without asking anybody, ends with its session too; and with the sharing of a
+// without asking any user, ends with its session too; and with the sharing of a
 // port ends what nobody signed in for.
 func TestWebSocketsOfPassesEnd(t *testing.T) {
 	p := newPlace(t, nil)
@@ -77,8 +77,8 @@ func TestWebSocketsOfPassesEnd(t *testing.T) {
 	})
 	ann, a := p.Member(t, "ann")
 	bob, b := p.Member(t, "bob")
-	share := map[uuid.UUID]coder.WorkspaceRole{a.ID: coder.WorkspaceRoleUse, b.ID: coder.WorkspaceRoleUse}
-	must(t, p.Client.UpdateWorkspaceACL(t.Context(), p.workspace, coder.UpdateWorkspaceACL{UserRoles: share}))
+	share := map[uuid.UUID]codersdk.WorkspaceRole{a.ID: codersdk.WorkspaceRoleUse, b.ID: codersdk.WorkspaceRoleUse}
+	must(t, p.Client.UpdateWorkspaceACL(t.Context(), p.workspace, codersdk.UpdateWorkspaceACL{UserRoles: share}))
 	dial := func(br *browser, url string) *websocket.Conn {
 		t.Helper()
 		c, resp, err := websocket.Dial(t.Context(), url, &websocket.DialOptions{HTTPClient: br.Client})
@@ -89,7 +89,7 @@ func TestWebSocketsOfPassesEnd(t *testing.T) {
 	}
 	ends := func(what string, c *websocket.Conn) {
 		t.Helper()
-		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), testwait.Limit)
 		defer cancel()
 		if _, _, err := c.Read(ctx); err == nil || ctx.Err() != nil {
 			t.Errorf("%s: it is still open (%v)", what, err)
@@ -108,9 +108,9 @@ func TestWebSocketsOfPassesEnd(t *testing.T) {
 	ends("suspended", open[1])
 	port, err := strconv.ParseInt(p.app.port(), 10, 32)
 	must(t, err)
-	level := func(l coder.WorkspaceAgentPortShareLevel) {
+	level := func(l codersdk.WorkspaceAgentPortShareLevel) {
 		t.Helper()
-		_, err := p.Client.SharePort(t.Context(), p.workspace, coder.UpsertWorkspaceAgentPortShareRequest{
+		_, err := p.Client.SharePort(t.Context(), p.workspace, codersdk.UpsertWorkspaceAgentPortShareRequest{
 			AgentName: "main", Port: int32(port), ShareLevel: l, Protocol: "http",
 		})
 		must(t, err)

@@ -5,14 +5,14 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/seed-2a7f8fe7/coder"
-	"github.com/seed-2a7f8fe7/coder/internal/app"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
+	"github.com/seed-2a7f8fe7/coder/internal/workspaceapp"
 )
 
-// ours says whether pages of an origin may use the app with the visitor's
-// rights: those of the app itself, those of the dashboard, and those of other
-// apps of the same owner. (NET-10)
-func (p *Proxy) ours(origin string, v *visit) bool {
+// trustedOrigin reports whether pages of an origin may use the app with the
+// user's rights: pages of the app itself, of the dashboard, and of other apps of
+// the same owner. (NET-10)
+func (p *Proxy) trustedOrigin(origin string, addr address) bool {
 	if origin == "" {
 		return false
 	}
@@ -20,24 +20,25 @@ func (p *Proxy) ours(origin string, v *visit) bool {
 	if err != nil || u.User != nil {
 		return false
 	}
-	if host := app.HostName(u.Host); sameOrigin(u, p.c.Dashboard) && host == app.HostName(p.c.Dashboard.Host) {
+	host := workspaceapp.HostName(u.Host)
+	switch {
+	case sameSchemeAndPort(u, p.c.Dashboard) && host == workspaceapp.HostName(p.c.Dashboard.Host):
 		return true
-	} else if !sameOrigin(u, p.c.AccessURL) {
+	case !sameSchemeAndPort(u, p.c.AccessURL):
 		return false
-	} else if host == v.host {
+	case host == addr.host:
 		return true
-	}
-	if v.method == app.MethodPath {
+	case addr.method == workspaceapp.MethodPath:
 		return false
 	}
-	n, under, err := p.c.Hosts.Parse(u.Host)
-	return under && err == nil && strings.EqualFold(n.Owner, v.name.Owner)
+	name, under, err := p.c.Hosts.Parse(u.Host)
+	return under && err == nil && strings.EqualFold(name.Owner, addr.name.Owner)
 }
 
-// sameOrigin says whether two addresses have one scheme and port.
-func sameOrigin(u, v *url.URL) bool { return u.Scheme == v.Scheme && port(u) == port(v) }
+func sameSchemeAndPort(u, v *url.URL) bool { return u.Scheme == v.Scheme && portOf(u) == portOf(v) }
 
-func port(u *url.URL) string {
+// portOf returns the port of a URL, or the default port of its scheme.
+func portOf(u *url.URL) string {
 	switch {
 	case u.Port() != "":
 		return u.Port()
@@ -47,65 +48,73 @@ func port(u *url.URL) string {
 	return "80"
 }
 
-// ambient refuses a request that a page made a browser send which is not one
-// of ours: the browser's cookies say who its user is, not that the user wanted
-// it. Links to an app are followed from anywhere. Public apps ask for nobody's
-// rights, and those of templates with cors_behavior passthru look themselves.
-func (p *Proxy) ambient(r *http.Request, v *visit, t *app.Target) error {
-	if v.friend || t.Level == coder.WorkspaceAppSharingLevelPublic || t.CORS == coder.CORSBehaviorPassthru && v.method == app.MethodSubdomain {
+// checkPage refuses a request that an untrusted page made the browser send: the
+// browser's cookies identify the user but do not prove that the user wanted the
+// request. Links to an app may be followed from anywhere. Public apps need no
+// user, and apps of templates with cors_behavior passthru check origins on their
+// own.
+func (p *Proxy) checkPage(r *http.Request, addr address, creds credentials, t *workspaceapp.Target) error {
+	if creds.trustedPage || t.Level == codersdk.WorkspaceAppSharingLevelPublic || passesCORS(addr, t) {
 		return nil
 	}
 	if r.Header.Get("Origin") == "" {
 		site, mode, dest := r.Header.Get("Sec-Fetch-Site"), r.Header.Get("Sec-Fetch-Mode"), r.Header.Get("Sec-Fetch-Dest")
-		safe := r.Method == http.MethodGet || r.Method == http.MethodHead
+		read := r.Method == http.MethodGet || r.Method == http.MethodHead
 		switch {
 		case site == "" || site == "same-origin" || site == "none":
 			return nil
-		case mode == "navigate" && dest == "document" && safe:
+		case mode == "navigate" && dest == "document" && read:
 			return nil
-		case p.ours(r.Referer(), v):
+		case p.trustedOrigin(r.Referer(), addr):
 			return nil
 		}
 	}
-	return coder.Errorf(coder.CodeForbidden, "A page of another site may not use this app in your name").
-		WithDetail("open the app by its own address, or let the template's cors_behavior be passthru if the app checks by itself")
+	return codersdk.Errorf(codersdk.CodeForbidden, "A page of another site may not use this app with your account").
+		WithDetail("open the app at its own address, or set cors_behavior to passthru in the template if the app checks origins itself")
 }
 
-// preflight says whether a browser asks if a page of another origin may send a
-// request.
-func preflight(r *http.Request) bool {
+// passesCORS reports whether the app itself decides which origins may read its
+// responses. Path apps never do: they share their origin with the dashboard.
+func passesCORS(addr address, t *workspaceapp.Target) bool {
+	return addr.method == workspaceapp.MethodSubdomain && t.CORS == codersdk.CORSBehaviorPassthru
+}
+
+// isPreflight reports whether a browser asks if a page of another origin may send
+// a request.
+func isPreflight(r *http.Request) bool {
 	return r.Method == http.MethodOptions && r.Header.Get("Origin") != "" && r.Header.Get("Access-Control-Request-Method") != ""
 }
 
-// preflight answers such a question, except of apps that do so themselves. It
-// carries no cookies, so nobody is known to ask.
-func (p *Proxy) preflight(w http.ResponseWriter, r *http.Request, v *visit) (done bool, err error) {
-	if v.method == app.MethodSubdomain {
-		t, err := p.c.Door.Find(r.Context(), v.name)
-		if err == nil && t.CORS == coder.CORSBehaviorPassthru {
+// replyPreflight replies to a preflight request, except for apps that do so
+// themselves. A preflight carries no cookies, so access is not checked.
+func (p *Proxy) replyPreflight(w http.ResponseWriter, r *http.Request, addr address, creds credentials) (replied bool, err error) {
+	if addr.method == workspaceapp.MethodSubdomain {
+		t, err := p.c.Authorizer.Resolve(r.Context(), addr.name)
+		if err == nil && passesCORS(addr, &t) {
 			return false, nil
 		}
-		if err != nil && !coder.Is(err, coder.CodeNotFound) {
+		if err != nil && !codersdk.Is(err, codersdk.CodeNotFound) {
 			return false, err
 		}
 	}
 	h := w.Header()
 	h.Add("Vary", "Origin, Access-Control-Request-Method, Access-Control-Request-Headers")
-	if v.friend {
+	if creds.trustedPage {
 		h.Set("Access-Control-Allow-Origin", r.Header.Get("Origin"))
 		h.Set("Access-Control-Allow-Credentials", "true")
 		h.Set("Access-Control-Allow-Methods", r.Header.Get("Access-Control-Request-Method"))
-		if asked := r.Header.Get("Access-Control-Request-Headers"); asked != "" {
-			h.Set("Access-Control-Allow-Headers", asked)
+		if requested := r.Header.Get("Access-Control-Request-Headers"); requested != "" {
+			h.Set("Access-Control-Allow-Headers", requested)
 		}
 	}
 	w.WriteHeader(http.StatusNoContent)
 	return true, nil
 }
 
-// answerOrigin puts our word in place of an app's on who may read its answer.
-func answerOrigin(h http.Header, r *http.Request, v *visit) {
-	if v.method == app.MethodSubdomain && v.target.CORS == coder.CORSBehaviorPassthru {
+// setCORSHeaders replaces the CORS headers of an app's response, unless the app
+// decides them itself.
+func setCORSHeaders(h http.Header, r *http.Request, f *forwarding) {
+	if passesCORS(f.address, f.decision.target) {
 		return
 	}
 	exposed := h.Values("Access-Control-Expose-Headers")
@@ -114,12 +123,11 @@ func answerOrigin(h http.Header, r *http.Request, v *visit) {
 			delete(h, name)
 		}
 	}
-	if origin := r.Header.Get("Origin"); v.friend {
-		h.Set("Access-Control-Allow-Origin", origin)
+	if f.trustedPage {
+		h.Set("Access-Control-Allow-Origin", r.Header.Get("Origin"))
 		h.Set("Access-Control-Allow-Credentials", "true")
-		h["Access-Control-Expose-Headers"] = exposed
-		if len(exposed) == 0 {
-			delete(h, "Access-Control-Expose-Headers")
+		if len(exposed) > 0 {
+			h["Access-Control-Expose-Headers"] = exposed
 		}
 	}
 	h.Add("Vary", "Origin")

@@ -1,16 +1,22 @@
-// Package appproxy is the edge that browsers reach apps and ports of workspaces
-// by: host names below the wildcard, and paths like /@owner/workspace/apps/slug
-// on the dashboard's own host. It finds out who asks and where the address
-// leads, has package app decide, and passes the request on through the server's
-// tunnel to the agent.
+// Package appproxy serves the apps and ports of workspaces to browsers. Apps
+// have host names below the wildcard, or paths like /@owner/workspace/apps/slug
+// on the dashboard's own host.
 //
-// What an app may do to its visitor is bounded here. Nothing of ours goes to an
-// app: not the session's cookie, nor its header, nor a token in the query or
-// the referrer. Each host name has cookies of its own, which are good there
-// alone. A page of one owner's app can make a browser send requests to another
-// owner's, or to the dashboard, but they are refused (see ours). Cookies that
-// apps set stay with the app. The headers that tell an app about its client are
-// written here and nowhere else. (NET-06..10)
+// A request passes four steps, each a value of its own type:
+//
+//  1. address: which app the host and path name;
+//  2. credentials: what the request carries about its user and its page;
+//  3. decision: whether the user may open the app, where it is, or where to
+//     redirect to instead;
+//  4. forwarding: the request to the agent through the server's tunnel, and the
+//     headers of the response.
+//
+// The package limits what an app can do to its users. An app never receives the
+// session cookie, the session header, or a token in the query or the referrer.
+// Each host name has its own cookies, valid there alone. Requests that a page of
+// one owner's app makes to another owner's app, or to the dashboard, are refused
+// (see trustedOrigin). Cookies that apps set stay with the app. The headers that
+// describe the client to an app are written here only. (NET-06..10)
 package appproxy
 
 import (
@@ -21,51 +27,52 @@ import (
 	"net/http/httputil"
 	"net/netip"
 	"net/url"
-	"strings"
 	"sync"
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
-	"github.com/seed-2a7f8fe7/coder/internal/app"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/connection"
+	"github.com/seed-2a7f8fe7/coder/internal/listen"
+	"github.com/seed-2a7f8fe7/coder/internal/workspaceapp"
 )
 
-// Config is what a Proxy needs.
+// Config holds the dependencies and settings of a Proxy.
 type Config struct {
 	Log *slog.Logger
-	// Door says who may open what.
-	Door Door
-	// Use counts a request, as app.Service does.
-	Use func(user uuid.UUID, m app.Method, t *app.Target) (end func())
-	// Connections keeps the record of visits; nil: there is none.
+	// Authorizer decides who may open which app.
+	Authorizer Authorizer
+	// Use counts a request, as workspaceapp.Service does. The caller calls end
+	// when the request ends.
+	Use func(user uuid.UUID, m workspaceapp.Method, t *workspaceapp.Target) (end func())
+	// Connections records requests in the connection log; nil records nothing.
 	Connections *connection.Service
-	// AccessURL is where this process stands: path apps are on its host, and all
-	// apps have its scheme and port.
+	// AccessURL is the address of this process. Path apps are on its host, and
+	// all apps have its scheme and port.
 	AccessURL *url.URL
-	// Dashboard is where people sign in, if that is another server; nil: AccessURL.
+	// Dashboard is where users sign in; nil means AccessURL.
 	Dashboard *url.URL
-	// Hosts are the host names of apps; without any there are path apps only.
-	Hosts app.Hosts
-	// NoPaths offers no path apps.
+	// Hosts are the host names of apps; the zero value means path apps only.
+	Hosts workspaceapp.Hosts
+	// NoPaths disables path apps.
 	NoPaths bool
 	// SecureCookies marks cookies for HTTPS only even if AccessURL is not HTTPS.
 	SecureCookies bool
 	// Dial opens a stream of a kind of package tunnel to an agent.
 	Dial func(ctx context.Context, agent uuid.UUID, kind, arg string) (net.Conn, error)
-	// ClientIP is the address of a request's client.
+	// ClientIP returns the address of a request's client.
 	ClientIP func(*http.Request) netip.Addr
 }
 
 // Proxy serves apps. It is safe for concurrent use.
 type Proxy struct {
-	c       Config
-	secure  bool // cookies are for HTTPS alone
-	forward httputil.ReverseProxy
-	load    load
+	c        Config
+	secure   bool // cookies are for HTTPS only
+	reverse  httputil.ReverseProxy
+	requests requestLimiter
 }
 
-// New gives a proxy. It starts nothing.
+// New returns a proxy. It starts nothing.
 func New(c Config) *Proxy {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
@@ -74,158 +81,135 @@ func New(c Config) *Proxy {
 		c.Dashboard = c.AccessURL
 	}
 	p := &Proxy{c: c, secure: c.SecureCookies || c.AccessURL.Scheme == "https"}
-	p.load.running = map[uuid.UUID]int{}
-	p.forward = httputil.ReverseProxy{
-		Rewrite: p.rewrite, ModifyResponse: p.modify, ErrorHandler: p.broken,
-		Transport: newTransport(c.Dial), BufferPool: &buffers{}, ErrorLog: slog.NewLogLogger(c.Log.Handler(), slog.LevelDebug),
+	p.requests.open = map[uuid.UUID]int{}
+	p.reverse = httputil.ReverseProxy{
+		Rewrite:        p.rewriteRequest,
+		ModifyResponse: p.rewriteResponse,
+		ErrorHandler:   p.handleForwardError,
+		Transport:      newTransport(c.Dial),
+		BufferPool:     &bufferPool{},
+		ErrorLog:       slog.NewLogLogger(c.Log.Handler(), slog.LevelDebug),
 	}
 	return p
 }
 
-// visit is a request to an app.
-type visit struct {
-	method app.Method
-	name   app.Name
-	in     *http.Request
-	host   string // that sessions are for, without port; of a path app, this process's own
-	base   string // of a path app: the escaped path up to the slug
-	rest   string // the escaped path as the app sees it
-	// target, user and the key of the user's session are set once the visit is
-	// allowed.
-	target *app.Target
-	user   uuid.UUID
-	key    string
-	// known says that a pass did so; otherwise pass is one that a browser should
-	// get, and carried says that it should.
-	known, carried bool
-	pass           string
-	// friend says that the origin of the page that asks may read the answer.
-	friend bool
-}
+// remoteDashboard reports whether users sign in at another server, so that path
+// apps do not share the dashboard's session.
+func (p *Proxy) remoteDashboard() bool { return p.c.Dashboard != p.c.AccessURL }
 
-type visitKey struct{}
-
-// away says that people sign in elsewhere, so that path apps have no session of
-// the dashboard's.
-func (p *Proxy) away() bool { return p.c.Dashboard != p.c.AccessURL }
-
-func visitOf(ctx context.Context) *visit { return ctx.Value(visitKey{}).(*visit) }
-
-// Wrap serves requests to apps, and hands all others to next. A host below the
-// wildcard is never next's, or else a page there could use the dashboard's API
-// as its own.
+// Wrap returns a handler that serves requests to apps, and passes all others to
+// next. A host below the wildcard never reaches next: its pages could otherwise
+// call the dashboard's API as same-origin.
 func (p *Proxy) Wrap(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		v, err := p.visit(r)
-		if v == nil && err == nil {
+		addr, isApp, err := p.parseAddress(r)
+		if !isApp {
 			next.ServeHTTP(w, r)
 			return
 		}
+		var target *workspaceapp.Target
 		if err == nil {
-			r = r.WithContext(context.WithValue(r.Context(), visitKey{}, v))
-			v.in = r
-			err = p.serve(w, r, v)
+			target, err = p.serve(w, r, addr)
 		}
 		if err != nil {
-			p.fail(w, r, v, err)
+			p.replyError(w, r, target, err)
 		}
 	})
 }
 
-// visit reads the address of a request; nil when it is not one of an app.
-func (p *Proxy) visit(r *http.Request) (*visit, error) {
-	if app.HostName(r.Host) != app.HostName(p.c.AccessURL.Host) {
-		if n, under, err := p.c.Hosts.Parse(r.Host); under {
-			return &visit{method: app.MethodSubdomain, name: n, host: app.HostName(r.Host), rest: r.URL.EscapedPath()}, err
-		}
+// serve takes a request to an app through the steps. With an error it has
+// written nothing but cookies; target is then the app, if it is known.
+func (p *Proxy) serve(w http.ResponseWriter, r *http.Request, addr address) (target *workspaceapp.Target, err error) {
+	if r.Method == http.MethodConnect || addr.rest != "" && addr.rest[0] != '/' {
+		return nil, codersdk.Errorf(codersdk.CodeInvalid, "Apps do not accept requests of this form")
 	}
-	if !strings.HasPrefix(r.URL.Path, "/@") {
+	r, code, cleaned := withoutOwnQuery(r)
+	if cleaned && canRedirect(r) {
+		p.finishSignIn(w, r, addr, code)
 		return nil, nil
 	}
-	n, ok := app.ParsePath(r.URL.EscapedPath())
-	if !ok {
-		return nil, nil
-	}
-	v := &visit{method: app.MethodPath, name: n.Name, host: app.HostName(p.c.AccessURL.Host), base: n.Base, rest: n.Rest}
-	if p.c.NoPaths {
-		return v, coder.Errorf(coder.CodeNotFound, "Apps on this host itself are switched off").
-			WithDetail("the server runs with --disable-path-apps; give the app subdomain = true in its template")
-	}
-	return v, nil
-}
-
-// serve answers a visit, or says why not.
-func (p *Proxy) serve(w http.ResponseWriter, r *http.Request, v *visit) error {
-	if r.Method == http.MethodConnect || v.rest != "" && v.rest[0] != '/' {
-		return coder.Errorf(coder.CodeInvalid, "Apps do not take such requests")
-	}
-	if done := p.landing(w, r, v); done {
-		return nil
-	}
-	v.friend = p.ours(r.Header.Get("Origin"), v)
-	if preflight(r) {
-		if done, err := p.preflight(w, r, v); done || err != nil {
-			return err
+	creds := p.readCredentials(r, addr)
+	if isPreflight(r) {
+		if replied, err := p.replyPreflight(w, r, addr, creds); replied || err != nil {
+			return nil, err
 		}
 	}
-	if err := p.admit(w, r, v); err != nil || v.target == nil {
-		return err
+	d, err := p.decide(r, addr, creds)
+	p.setCookies(w, addr, d)
+	switch {
+	case err != nil:
+		return d.target, err
+	case d.signIn:
+		return nil, p.startSignIn(w, r, addr)
+	case d.redirect != "":
+		redirect(w, r, d.redirect, http.StatusTemporaryRedirect)
+		return nil, nil
 	}
-	if err := p.ready(w, r, v); err != nil || v.target == nil {
-		return err
-	}
-	leave, err := p.load.enter(v.target.AgentID)
+	release, err := p.requests.acquire(d.target.AgentID)
 	if err != nil {
-		return err
+		return d.target, err
 	}
-	defer leave()
-	defer p.c.Use(v.user, v.method, v.target)()
-	// An app may answer before it has all of a request. Where the length is
-	// known, that is safe: after a malformed body of chunks, or one that was not
-	// asked for, net/http would then take what follows for another request.
-	if r.ProtoMajor == 1 && r.ContentLength > 0 && r.Header.Get("Expect") == "" {
-		_ = http.NewResponseController(w).EnableFullDuplex() // without it the answer waits
-	}
-	held, end := p.held(r, v)
-	defer end()
-	p.forward.ServeHTTP(w, held)
-	return nil
+	defer release()
+	defer p.c.Use(d.user, addr.method, d.target)()
+	p.forward(w, r, forwarding{address: addr, decision: d, origin: creds.origin, trustedPage: creds.trustedPage})
+	return nil, nil
 }
 
-// maxRequests is how many requests and WebSockets to one agent there may be at
-// once.
+// forward sends the request to the app and its response to the client.
+func (p *Proxy) forward(w http.ResponseWriter, r *http.Request, f forwarding) {
+	// An app may respond before it has read the whole request. That is safe only
+	// with a known length: after a malformed chunked body, or a body that the app
+	// did not ask for, net/http would read the rest as another request.
+	if r.ProtoMajor == 1 && r.ContentLength > 0 && r.Header.Get("Expect") == "" {
+		_ = http.NewResponseController(w).EnableFullDuplex() // on failure the response waits for the body
+	}
+	ctx := r.Context()
+	if r.Header.Get("Upgrade") != "" {
+		allowed, release := p.c.Authorizer.WatchAccess(ctx, f.session())
+		defer release()
+		ctx = allowed
+	}
+	f.in = r
+	r = r.WithContext(context.WithValue(ctx, forwardingKey{}, &f))
+	listen.UnboundBody(r.Context())
+	p.reverse.ServeHTTP(w, r)
+}
+
+// maxRequests bounds the requests and WebSockets that are open to one agent.
 const maxRequests = 1024
 
-// load counts the requests that run.
-type load struct {
-	mu      sync.Mutex
-	running map[uuid.UUID]int
+// requestLimiter counts the open requests of each agent.
+type requestLimiter struct {
+	mu   sync.Mutex
+	open map[uuid.UUID]int
 }
 
-func (l *load) enter(agent uuid.UUID) (leave func(), err error) {
+// acquire counts one request to the agent, or refuses it above maxRequests. The
+// caller calls release when the request ends.
+func (l *requestLimiter) acquire(agent uuid.UUID) (release func(), err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.running[agent] >= maxRequests {
-		return nil, coder.Errorf(coder.CodeUnavailable, "Too many requests to this workspace are open at once; try again in a moment")
+	if l.open[agent] >= maxRequests {
+		return nil, codersdk.Errorf(codersdk.CodeUnavailable, "Too many requests to this workspace are open; try again in a moment")
 	}
-	l.running[agent]++
+	l.open[agent]++
 	return func() {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		if l.running[agent]--; l.running[agent] == 0 {
-			delete(l.running, agent)
+		if l.open[agent]--; l.open[agent] == 0 {
+			delete(l.open, agent)
 		}
 	}, nil
 }
 
-// buffers are for copying bodies.
-type buffers struct{ pool sync.Pool }
+// bufferPool reuses the buffers with which bodies are copied.
+type bufferPool struct{ pool sync.Pool }
 
-func (b *buffers) Get() []byte {
+func (b *bufferPool) Get() []byte {
 	if v, ok := b.pool.Get().(*[]byte); ok {
 		return *v
 	}
 	return make([]byte, 32<<10)
 }
 
-func (b *buffers) Put(v []byte) { b.pool.Put(&v) }
+func (b *bufferPool) Put(v []byte) { b.pool.Put(&v) }

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 )
 
 // TestSignIn goes the way of a browser to an app of its own host name, and
@@ -36,7 +36,7 @@ func TestSignIn(t *testing.T) {
 		t.Errorf("the app saw %d requests, the last to %s with the cookies %q", n, r.Host, r.Header.Get("Cookie"))
 	}
 
-	// What was set is marked as it must be.
+	// The cookies have the required attributes.
 	b.stay()
 	fresh := p.browser("").stay()
 	leave := fresh.open(p.on("code", "/"))
@@ -137,13 +137,13 @@ func TestSharing(t *testing.T) {
 	check("open", 200, 200, 200)
 	check("none", 404, 404, 401)
 	check(port, 200, 404, 401)
-	share := func(level coder.WorkspaceAgentPortShareLevel) {
+	share := func(level codersdk.WorkspaceAgentPortShareLevel) {
 		t.Helper()
 		var port int32
 		for _, d := range p.app.port() {
 			port = 10*port + d - '0'
 		}
-		_, err := p.Client.SharePort(t.Context(), p.workspace, coder.UpsertWorkspaceAgentPortShareRequest{
+		_, err := p.Client.SharePort(t.Context(), p.workspace, codersdk.UpsertWorkspaceAgentPortShareRequest{
 			AgentName: "main", Port: port, ShareLevel: level, Protocol: "http",
 		})
 		must(t, err)

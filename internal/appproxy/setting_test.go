@@ -9,15 +9,16 @@ import (
 	"github.com/coder/websocket"
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
-	"github.com/seed-2a7f8fe7/coder/client"
-	"github.com/seed-2a7f8fe7/coder/internal/app"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/postgrestest"
 	"github.com/seed-2a7f8fe7/coder/internal/server"
+	"github.com/seed-2a7f8fe7/coder/internal/server/database"
+	"github.com/seed-2a7f8fe7/coder/internal/server/network"
 	"github.com/seed-2a7f8fe7/coder/internal/servertest"
+	"github.com/seed-2a7f8fe7/coder/internal/workspaceapp"
 )
 
-// TestTold says where apps are, to those who ask the API.
+// TestTold reads the addresses of apps from the API.
 func TestTold(t *testing.T) {
 	p := newPlace(t, nil)
 	want := "*.apps.test:" + p.AccessURL().Port()
@@ -32,18 +33,19 @@ func TestTold(t *testing.T) {
 
 // TestNoWildcard serves path apps alone, and refuses a wildcard that is none.
 func TestNoWildcard(t *testing.T) {
-	p := newPlace(t, func(c *server.Config) { c.WildcardAccessURL = "" })
+	p := newPlace(t, func(c *server.Config) { c.Network.WildcardAccessURL = "" })
 	b := p.browser(p.Client.SessionToken)
 	b.open(p.AccessURL().String()+"/@admin/dev/apps/code/").want(t, 200, "GET / ")
 	if a := b.ask("GET", p.on("code", "/api/v2/buildinfo"), ""); a.StatusCode != 200 || strings.HasPrefix(a.text, "GET") {
 		t.Errorf("a host that is nothing special: %s %s", a.Status, a.text)
 	}
 	// Where the dashboard's own host is below the wildcard, it stays the dashboard's.
-	servertest.Start(t, func(c *server.Config) { c.WildcardAccessURL = "*.0.0.1" })
+	servertest.Start(t, func(c *server.Config) { c.Network.WildcardAccessURL = "*.0.0.1" })
 	for _, wrong := range []string{"apps.example.com", "*.apps.example.com:1", "*"} {
 		s, err := server.New(server.Config{
-			Log: slog.New(slog.DiscardHandler), HTTPAddress: "127.0.0.1:0", PostgresURL: postgrestest.URL(t), ConfigDir: t.TempDir(), CacheDir: t.TempDir(),
-			WildcardAccessURL: wrong,
+			Log: slog.New(slog.DiscardHandler), ConfigDir: t.TempDir(), CacheDir: t.TempDir(),
+			Database: database.Config{URL: postgrestest.URL(t)},
+			Network:  network.Config{HTTPAddress: "127.0.0.1:0", WildcardAccessURL: wrong},
 		})
 		must(t, err)
 		if err := s.Start(t.Context()); err == nil || !strings.Contains(err.Error(), "*.apps.example.com") {
@@ -81,10 +83,10 @@ func TestRules(t *testing.T) {
 func TestTerminalToken(t *testing.T) {
 	p := newPlace(t, nil)
 	at := p.AccessURL().String() + "/api/v2/workspaceagents/" + p.agent.String() + "/pty"
-	got, err := p.Client.IssueTerminalToken(t.Context(), coder.IssueReconnectingPTYSignedTokenRequest{AgentID: p.agent, URL: at})
+	got, err := p.Client.IssueTerminalToken(t.Context(), codersdk.IssueReconnectingPTYSignedTokenRequest{AgentID: p.agent, URL: at})
 	must(t, err)
 	open := func(agent uuid.UUID, token string) (*websocket.Conn, error) {
-		q := url.Values{"reconnect": {uuid.NewString()}, app.TerminalParam: {token}}
+		q := url.Values{"reconnect": {uuid.NewString()}, workspaceapp.TerminalParam: {token}}
 		c, _, err := websocket.Dial(t.Context(), p.AccessURL().String()+"/api/v2/workspaceagents/"+agent.String()+"/pty?"+q.Encode(), nil)
 		return c, err
 	}
@@ -104,11 +106,11 @@ func TestTerminalToken(t *testing.T) {
 		t.Error("it opens another agent's terminal")
 	}
 	member, _ := p.Member(t, "bob")
-	if _, err := member.IssueTerminalToken(t.Context(), coder.IssueReconnectingPTYSignedTokenRequest{AgentID: p.agent, URL: at}); !coder.Is(err, coder.CodeNotFound) {
+	if _, err := member.IssueTerminalToken(t.Context(), codersdk.IssueReconnectingPTYSignedTokenRequest{AgentID: p.agent, URL: at}); !codersdk.Is(err, codersdk.CodeNotFound) {
 		t.Errorf("somebody else gets one: %v", err)
 	}
 	for _, wrong := range []string{"", "/pty", "http://evil.example/api/v2/workspaceagents/" + p.agent.String() + "/pty", p.AccessURL().String() + "/api/v2/workspaceagents/" + uuid.NewString() + "/pty"} {
-		if _, err := p.Client.IssueTerminalToken(t.Context(), coder.IssueReconnectingPTYSignedTokenRequest{AgentID: p.agent, URL: wrong}); !coder.Is(err, coder.CodeInvalid) {
+		if _, err := p.Client.IssueTerminalToken(t.Context(), codersdk.IssueReconnectingPTYSignedTokenRequest{AgentID: p.agent, URL: wrong}); !codersdk.Is(err, codersdk.CodeInvalid) {
 			t.Errorf("%q: %v", wrong, err)
 		}
 	}
@@ -117,20 +119,20 @@ func TestTerminalToken(t *testing.T) {
 // TestStatus has an app say what it does, and shows it with the workspace.
 func TestStatus(t *testing.T) {
 	p := newPlace(t, nil)
-	inside := client.New(p.AccessURL())
+	inside := codersdk.New(p.AccessURL())
 	inside.SessionToken = p.token
-	for _, state := range []coder.WorkspaceAppStatusState{"working", "complete"} {
-		must(t, inside.PatchAppStatus(t.Context(), coder.PatchAppStatus{AppSlug: "code", State: state, Message: "it is " + string(state), URI: "https://example.com"}))
+	for _, state := range []codersdk.WorkspaceAppStatusState{"working", "complete"} {
+		must(t, inside.PatchAppStatus(t.Context(), codersdk.PatchAppStatus{AppSlug: "code", State: state, Message: "it is " + string(state), URI: "https://example.com"}))
 	}
 	w, err := p.Client.Workspace(t.Context(), p.workspace, nil)
 	must(t, err)
 	if w.LatestAppStatus == nil || w.LatestAppStatus.Message != "it is complete" || w.LatestAppStatus.AgentID != p.agent {
 		t.Errorf("%+v", w.LatestAppStatus)
 	}
-	if err := p.Client.PatchAppStatus(t.Context(), coder.PatchAppStatus{AppSlug: "code", State: "idle"}); !coder.Is(err, coder.CodeUnauthenticated) {
+	if err := p.Client.PatchAppStatus(t.Context(), codersdk.PatchAppStatus{AppSlug: "code", State: "idle"}); !codersdk.Is(err, codersdk.CodeUnauthenticated) {
 		t.Errorf("a person speaks for an app: %v", err)
 	}
-	if err := inside.PatchAppStatus(t.Context(), coder.PatchAppStatus{AppSlug: "other", State: "idle"}); !coder.Is(err, coder.CodeInvalid) {
+	if err := inside.PatchAppStatus(t.Context(), codersdk.PatchAppStatus{AppSlug: "other", State: "idle"}); !codersdk.Is(err, codersdk.CodeInvalid) {
 		t.Errorf("an app that is not there: %v", err)
 	}
 }

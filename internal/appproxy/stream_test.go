@@ -17,7 +17,8 @@ import (
 
 	"github.com/coder/websocket"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
+	"github.com/seed-2a7f8fe7/coder/internal/testwait"
 )
 
 // TestWebSocket speaks with an app by WebSocket, with a token and with cookies.
@@ -81,7 +82,7 @@ func TestUpgrade(t *testing.T) {
 	c, err := net.Dial("tcp", p.AccessURL().Host)
 	must(t, err)
 	defer c.Close()
-	must(t, c.SetDeadline(time.Now().Add(20*time.Second)))
+	must(t, c.SetDeadline(time.Now().Add(testwait.Limit)))
 	fmt.Fprintf(c, "GET /odd HTTP/1.1\r\nHost: %s\r\nConnection: Upgrade\r\nUpgrade: gopher/1\r\n\r\n", p.host("open"))
 	in := bufio.NewReader(c)
 	resp, err := http.ReadResponse(in, nil)
@@ -95,8 +96,8 @@ func TestUpgrade(t *testing.T) {
 	}
 }
 
-// TestEvents gets what an app sends as it comes, and tells the app when nobody
-// listens any more.
+// TestEvents receives events as an app sends them, and closes the app's request when
+// the client disconnects.
 func TestEvents(t *testing.T) {
 	p := newPlace(t, nil)
 	next, gone := make(chan string), make(chan struct{})
@@ -140,7 +141,7 @@ func TestEvents(t *testing.T) {
 	cancel()
 	select {
 	case <-gone:
-	case <-time.After(20 * time.Second):
+	case <-time.After(testwait.Limit):
 		t.Error("the app does not learn that nobody listens")
 	}
 }
@@ -181,7 +182,7 @@ func TestBodies(t *testing.T) {
 	c, err := net.Dial("tcp", p.AccessURL().Host)
 	must(t, err)
 	defer c.Close()
-	must(t, c.SetDeadline(time.Now().Add(20*time.Second)))
+	must(t, c.SetDeadline(time.Now().Add(testwait.Limit)))
 	fmt.Fprintf(c, "POST /full HTTP/1.1\r\nHost: %s\r\nContent-Length: %d\r\n\r\n", p.host("open"), size)
 	_, err = c.Write(make([]byte, 512<<10))
 	must(t, err)
@@ -240,10 +241,10 @@ func TestTLSApp(t *testing.T) {
 	port := secure.URL[strings.LastIndexByte(secure.URL, ':')+1:]
 	p.browser("").ask("GET", p.on(port+"s", "/x"), "", "Coder-Session-Token", p.Client.SessionToken).want(t, 200, "/x over")
 	p.browser("").ask("GET", p.on(port, "/x"), "", "Coder-Session-Token", p.Client.SessionToken).want(t, 400, "HTTP request to an HTTPS server")
-	p.browser("").ask("GET", p.on(p.app.port()+"s", "/x"), "", "Coder-Session-Token", p.Client.SessionToken).want(t, 502, "something else than HTTPS")
+	p.browser("").ask("GET", p.on(p.app.port()+"s", "/x"), "", "Coder-Session-Token", p.Client.SessionToken).want(t, 502, "does not speak HTTPS")
 }
 
-// TestPages shows people why an app is not there, and what to do.
+// TestPages shows users why an app is not there, and what to do.
 func TestPages(t *testing.T) {
 	p := newPlace(t, nil)
 	b := p.browser(p.Client.SessionToken)
@@ -255,7 +256,7 @@ func TestPages(t *testing.T) {
 	}
 	at := p.AccessURL().String() + "/@admin/dev.main/apps/"
 	dead := b.open(at + "dead/")
-	dead.want(t, 502, "&lt;i&gt;dead&lt;/i&gt; does not run")
+	dead.want(t, 502, "&lt;i&gt;dead&lt;/i&gt; is not running")
 	html(dead)
 	if strings.Contains(dead.text, "<i>") {
 		t.Errorf("what a template says is not escaped:\n%s", dead.text)
@@ -274,7 +275,7 @@ func TestPages(t *testing.T) {
 			c.Close()
 		}
 	})
-	b.open(p.on("code", "/hangup")).want(t, 502, "did not answer")
+	b.open(p.on("code", "/hangup")).want(t, 502, "did not respond")
 	ctx, cancel := context.WithCancel(t.Context())
 	never := make(chan error, 1)
 	go func() {
@@ -289,17 +290,17 @@ func TestPages(t *testing.T) {
 	<-never
 
 	p.stopAgent()
-	p.await(func(w coder.Workspace) bool {
-		return w.LatestBuild.Resources[0].Agents[0].Status == coder.WorkspaceAgentStatusDisconnected
+	p.await(func(w codersdk.Workspace) bool {
+		return w.LatestBuild.Resources[0].Agents[0].Status == codersdk.WorkspaceAgentStatusDisconnected
 	})
 	lost := b.open(p.on("auth", "/"))
-	lost.want(t, 503, "lost its connection")
+	lost.want(t, 503, "agent is disconnected")
 	html(lost)
 	// Also to whom a pass lets past the questions.
-	b.open(p.on("code", "/")).want(t, 503, "lost its connection")
-	p.browser("").ask("GET", p.on("open", "/"), "").want(t, 503, `"message":"The workspace's agent has lost its connection"`)
+	b.open(p.on("code", "/")).want(t, 503, "agent is disconnected")
+	p.browser("").ask("GET", p.on("open", "/"), "").want(t, 503, `"message":"The workspace's agent is disconnected"`)
 
-	build, err := p.Client.CreateWorkspaceBuild(t.Context(), p.workspace, coder.CreateWorkspaceBuildRequest{Transition: coder.WorkspaceTransitionStop})
+	build, err := p.Client.CreateWorkspaceBuild(t.Context(), p.workspace, codersdk.CreateWorkspaceBuildRequest{Transition: codersdk.WorkspaceTransitionStop})
 	must(t, err)
 	p.follow("/workspacebuilds/" + build.ID.String() + "/logs")
 	b.open(p.on("code", "/")).want(t, 503, "coder start admin/dev")
@@ -315,7 +316,7 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// TestRestart opens an app again after its workspace was built anew, while the
+// TestRestart opens an app again after its workspace was built again, while the
 // browser still has a pass for what was there before.
 func TestRestart(t *testing.T) {
 	p := newPlace(t, nil)
@@ -323,14 +324,14 @@ func TestRestart(t *testing.T) {
 	path := p.AccessURL().String() + "/@admin/dev.main/apps/code/"
 	b.open(p.on("code", "/")).want(t, 200, "GET / ")
 	b.open(path).want(t, 200, "GET / ")
-	for _, transition := range []coder.WorkspaceTransition{"stop", "start"} {
-		build, err := p.Client.CreateWorkspaceBuild(t.Context(), p.workspace, coder.CreateWorkspaceBuildRequest{Transition: transition})
+	for _, transition := range []codersdk.WorkspaceTransition{"stop", "start"} {
+		build, err := p.Client.CreateWorkspaceBuild(t.Context(), p.workspace, codersdk.CreateWorkspaceBuildRequest{Transition: transition})
 		must(t, err)
 		p.follow("/workspacebuilds/" + build.ID.String() + "/logs")
 	}
-	p.await(func(w coder.Workspace) bool {
+	p.await(func(w codersdk.Workspace) bool {
 		a := w.LatestBuild.Resources[0].Agents[0]
-		return a.ID != p.agent && a.LifecycleState == coder.WorkspaceAgentLifecycleReady
+		return a.ID != p.agent && a.LifecycleState == codersdk.WorkspaceAgentLifecycleReady
 	})
 	b.open(p.on("code", "/after?a=1")).want(t, 200, "GET /after?a=1 ")
 	b.open(path+"after?a=1").want(t, 200, "GET /after?a=1 ")

@@ -16,8 +16,8 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel"
 )
 
-// Bounds of connections to apps. There is none on how long an app may take to
-// answer: that is between it and its client, who may go away.
+// Bounds of connections to apps. The time until an app responds is not bounded:
+// clients may wait as long as they like.
 const (
 	dialTimeout = 15 * time.Second
 	idleTimeout = 30 * time.Second
@@ -25,9 +25,9 @@ const (
 	idleAtAll   = 4096
 )
 
-// address makes a host of an agent and an address as it sees it, so that
-// connections are kept apart by both.
-func address(agent uuid.UUID, u *url.URL) string {
+// formatAgentHost returns a host that names an agent and the app's host in its
+// workspace, so that http.Transport pools connections by both.
+func formatAgentHost(agent uuid.UUID, u *url.URL) string {
 	port := u.Port()
 	if port == "" {
 		port = "80"
@@ -38,8 +38,8 @@ func address(agent uuid.UUID, u *url.URL) string {
 	return agent.String() + "." + hex.EncodeToString([]byte(u.Hostname())) + ":" + port
 }
 
-// readAddress takes it apart.
-func readAddress(addr string) (agent uuid.UUID, host, port string, err error) {
+// parseAgentHost parses the result of formatAgentHost.
+func parseAgentHost(addr string) (agent uuid.UUID, host, port string, err error) {
 	name, port, err := net.SplitHostPort(addr)
 	if err != nil {
 		return agent, "", "", err
@@ -48,22 +48,22 @@ func readAddress(addr string) (agent uuid.UUID, host, port string, err error) {
 	agent, err = uuid.Parse(id)
 	b, hexErr := hex.DecodeString(hexHost)
 	if !ok || err != nil || hexErr != nil {
-		return agent, "", "", errors.New("not an address of an app")
+		return agent, "", "", errors.New("not the address of an app")
 	}
 	return agent, string(b), port, nil
 }
 
-// transport sends requests through tunnels: gRPC by HTTP/2, because it is
-// nothing without, and all else by HTTP/1.1, which every app speaks.
-type transport struct{ one, two http.RoundTripper }
+// transport sends requests through tunnels: gRPC over HTTP/2, which it
+// requires, and everything else over HTTP/1.1, which every app supports.
+type transport struct{ http1, http2 http.RoundTripper }
 
 type dialer func(ctx context.Context, agent uuid.UUID, kind, arg string) (net.Conn, error)
 
 func newTransport(dial dialer) transport {
-	make := func(protocols func(*http.Protocols)) http.RoundTripper {
+	newHTTP := func(protocols func(*http.Protocols)) http.RoundTripper {
 		t := &http.Transport{
 			DialContext: func(ctx context.Context, _, addr string) (net.Conn, error) {
-				c, _, err := dial.app(ctx, addr)
+				c, _, err := dial.dialApp(ctx, addr)
 				return c, err
 			},
 			MaxIdleConns: idleAtAll, MaxIdleConnsPerHost: idlePerApp, IdleConnTimeout: idleTimeout,
@@ -75,26 +75,26 @@ func newTransport(dial dialer) transport {
 		if t.Protocols.HTTP2() {
 			next = []string{"h2"}
 		}
-		t.DialTLSContext = func(ctx context.Context, _, addr string) (net.Conn, error) { return dial.tls(ctx, addr, next) }
+		t.DialTLSContext = func(ctx context.Context, _, addr string) (net.Conn, error) { return dial.dialTLS(ctx, addr, next) }
 		return t
 	}
 	return transport{
-		one: make(func(p *http.Protocols) { p.SetHTTP1(true) }),
-		two: make(func(p *http.Protocols) { p.SetHTTP2(true); p.SetUnencryptedHTTP2(true) }),
+		http1: newHTTP(func(p *http.Protocols) { p.SetHTTP1(true) }),
+		http2: newHTTP(func(p *http.Protocols) { p.SetHTTP2(true); p.SetUnencryptedHTTP2(true) }),
 	}
 }
 
 // RoundTrip sends one request.
 func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.ProtoMajor == 2 && strings.HasPrefix(r.Header.Get("Content-Type"), "application/grpc") {
-		return t.two.RoundTrip(r)
+		return t.http2.RoundTrip(r)
 	}
-	return t.one.RoundTrip(r)
+	return t.http1.RoundTrip(r)
 }
 
-// app opens a connection to an app.
-func (d dialer) app(ctx context.Context, addr string) (c net.Conn, host string, err error) {
-	agent, host, port, err := readAddress(addr)
+// dialApp opens a TCP connection to an app through the tunnel.
+func (d dialer) dialApp(ctx context.Context, addr string) (c net.Conn, host string, err error) {
+	agent, host, port, err := parseAgentHost(addr)
 	if err != nil {
 		return nil, "", err
 	}
@@ -104,10 +104,10 @@ func (d dialer) app(ctx context.Context, addr string) (c net.Conn, host string, 
 	return c, host, err
 }
 
-// tls opens one that speaks TLS. Whose certificate the app has does not matter:
-// the tunnel leads to its workspace and nowhere else.
-func (d dialer) tls(ctx context.Context, addr string, next []string) (net.Conn, error) {
-	c, host, err := d.app(ctx, addr)
+// dialTLS opens a TLS connection to an app. Its certificate is not verified:
+// the tunnel already ends in the right workspace.
+func (d dialer) dialTLS(ctx context.Context, addr string, next []string) (net.Conn, error) {
+	c, host, err := d.dialApp(ctx, addr)
 	if err != nil {
 		return nil, err
 	}

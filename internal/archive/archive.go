@@ -1,19 +1,18 @@
 // Package archive packs and unpacks the source of templates.
 //
-// A template's source travels and is kept as a tar: the client packs a
-// directory, the server checks what was uploaded before it stores anything,
-// the provisioner unpacks it into a work directory. Whoever uploads is not
-// trusted by who unpacks, so the rules are the same on all three sides and
-// live here: names are relative and stay below the top, links point to
-// something inside and no entry lies behind a link, nothing but files,
-// directories and symbolic links is allowed, and the count and the unpacked
-// size are bounded before a byte is written. Unpacking works below an os.Root
-// besides, so that what was in the directory before cannot lead out either.
+// A template's source is transferred and stored as a tar: the client packs a
+// directory, the server checks an upload before it stores anything, and the
+// provisioner unpacks it into a work directory. They do not trust each other,
+// so this package has the same rules for all three. Names are relative and stay
+// below the top. Links point to something inside, and no entry is below a link.
+// Only files, directories and symbolic links are allowed. The number of entries
+// and the unpacked size are checked before a byte is written. Unpacking also
+// uses an os.Root, so that existing files in the directory cannot lead outside.
 //
-// Packing the same files gives the same bytes whoever packs them, wherever
-// and whenever: uploads are recognized by their hash.
+// The same files always produce the same bytes, because uploads are identified
+// by their hash.
 //
-// Zip files are accepted and given for people's convenience, by conversion.
+// Zip files are converted on input and output.
 package archive
 
 import (
@@ -26,23 +25,23 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 )
 
-// Limits bounds what an archive may unpack to.
+// Limits bounds the unpacked contents of an archive.
 type Limits struct {
 	Entries int   // files, directories and links; at least 1
 	Bytes   int64 // of all files together
 	Ratio   int64 // unpacked bytes per packed byte of a compressed archive
 }
 
-// Upload are the limits for what people send: 10 MiB in 4,096 entries.
+// Upload are the limits of uploads: 10 MiB in 4,096 entries.
 func Upload() Limits { return Limits{Entries: 4096, Bytes: 10 << 20, Ratio: 200} }
 
-// Modules are the limits for the modules that Terraform downloaded: 100 MiB in 50,000 entries.
+// Modules are the limits of Terraform modules: 100 MiB in 50,000 entries.
 func Modules() Limits { return Limits{Entries: 50000, Bytes: 100 << 20, Ratio: 200} }
 
-// entry is one thing in an archive, already judged.
+// entry is one checked entry of an archive.
 type entry struct {
 	name string // clean, slash-separated, relative
 	kind byte   // tar.TypeReg, tar.TypeDir or tar.TypeSymlink
@@ -51,8 +50,9 @@ type entry struct {
 	size int64
 }
 
-// Check says whether a tar keeps the rules and the limits. Its errors are
-// CodeInvalid and CodeTooLarge, fit for the person who made the archive.
+// Check reports whether a tar keeps the rules and the limits. Its errors are
+// CodeInvalid and CodeTooLarge, with texts for the user who created the
+// archive.
 func Check(data []byte, l Limits) error {
 	files := 0
 	err := walk(data, l, func(e entry, r io.Reader) error {
@@ -66,16 +66,16 @@ func Check(data []byte, l Limits) error {
 		return err
 	})
 	if err == nil && files == 0 {
-		return coder.Errorf(coder.CodeInvalid, "The archive holds no files")
+		return codersdk.Errorf(codersdk.CodeInvalid, "The archive contains no files")
 	}
 	return err
 }
 
-// walk gives the entries of a tar in order, each with its content, stopping at
-// the first that breaks a rule.
+// walk calls back with the entries of a tar in order, each with its content,
+// and stops at the first that breaks a rule.
 func walk(data []byte, l Limits, each func(entry, io.Reader) error) error {
 	if bytes.HasPrefix(data, []byte{0x1f, 0x8b}) {
-		return coder.Errorf(coder.CodeInvalid, "The archive is compressed with gzip; send a plain tar or a zip")
+		return codersdk.Errorf(codersdk.CodeInvalid, "The archive is compressed with gzip; send a plain tar or a zip")
 	}
 	j := judge{limits: l, kinds: map[string]byte{}}
 	r := tar.NewReader(bytes.NewReader(data))
@@ -103,18 +103,19 @@ func walk(data []byte, l Limits, each func(entry, io.Reader) error) error {
 	}
 }
 
-// broken says that an archive cannot be read, unless err says better.
+// broken returns the error of an unreadable archive, or err if it is more
+// precise.
 func broken(err error) error {
-	if _, ok := errors.AsType[*coder.Error](err); ok {
+	if _, ok := errors.AsType[*codersdk.Error](err); ok {
 		return err
 	}
 	if errors.Is(err, tar.ErrHeader) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, tar.ErrFieldTooLong) {
-		return coder.Errorf(coder.CodeInvalid, "The archive is broken or cut off").WithDetail("%v", err)
+		return codersdk.Errorf(codersdk.CodeInvalid, "The archive is damaged or incomplete").WithDetail("%v", err)
 	}
 	return err
 }
 
-// judge holds what has been seen of an archive to rule on what comes next.
+// judge holds what was read of an archive so far, to check the next entry.
 type judge struct {
 	limits Limits
 	kinds  map[string]byte
@@ -126,7 +127,7 @@ func (j *judge) header(h *tar.Header) (entry, error) {
 	e := entry{name: h.Name, kind: h.Typeflag, exec: h.Mode&0o100 != 0, link: h.Linkname, size: h.Size}
 	switch h.Typeflag {
 	case tar.TypeReg, tar.TypeSymlink, tar.TypeDir:
-	case '\x00': // how old tars mark a file
+	case '\x00': // old tars mark a file like this
 		e.kind = tar.TypeReg
 	case tar.TypeLink:
 		return e, refuse(h.Name, "is a hard link; only files, directories and symbolic links are allowed")
@@ -136,7 +137,8 @@ func (j *judge) header(h *tar.Header) (entry, error) {
 	return e, j.admit(&e)
 }
 
-// admit checks an entry against the rules and what came before, and cleans its name.
+// admit checks an entry against the rules and the entries before it, and cleans
+// its name.
 func (j *judge) admit(e *entry) error {
 	name, err := cleanName(e.name)
 	if err != nil {
@@ -150,22 +152,22 @@ func (j *judge) admit(e *entry) error {
 		return nil
 	}
 	if j.count++; j.count > j.limits.Entries {
-		return coder.Errorf(coder.CodeTooLarge, "The archive holds more than %d files", j.limits.Entries)
+		return codersdk.Errorf(codersdk.CodeTooLarge, "The archive contains more than %d files", j.limits.Entries)
 	}
 	if e.kind == tar.TypeReg {
 		if e.size < 0 || e.size > j.limits.Bytes-j.bytes {
-			return coder.Errorf(coder.CodeTooLarge, "The archive unpacks to more than %s", Size(j.limits.Bytes))
+			return codersdk.Errorf(codersdk.CodeTooLarge, "The archive unpacks to more than %s", Size(j.limits.Bytes))
 		}
 		j.bytes += e.size
 	}
 	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
 		if k, seen := j.kinds[dir]; seen && k != tar.TypeDir {
-			return refuse(name, "lies below %q, which is no directory", dir)
+			return refuse(name, "is below %q, which is not a directory", dir)
 		}
 		j.kinds[dir] = tar.TypeDir
 	}
 	if k, seen := j.kinds[name]; seen && (k != e.kind || k == tar.TypeSymlink) {
-		return refuse(name, "is in the archive twice")
+		return refuse(name, "appears twice in the archive")
 	}
 	j.kinds[name] = e.kind
 	if e.kind == tar.TypeSymlink {
@@ -190,18 +192,18 @@ func cleanName(name string) (string, error) {
 	return clean, nil
 }
 
-// checkLink allows targets that go up from the link's own directory first and
-// then only down. Directories above an entry are never links, so going up is
-// what it looks like; going down may pass other links, of which the same
-// holds. Hence no chain of links can leave.
+// checkLink allows targets that first go up from the link's directory and then
+// only down. Directories above an entry are never links, so going up is safe.
+// Going down may pass other links, which keep the same rule. So no chain of
+// links can leave the archive.
 func checkLink(name, target string) error {
 	switch {
 	case target == "" || !utf8.ValidString(target) || strings.ContainsAny(target, "\\\x00"):
-		return refuse(name, "is a link without a usable target")
+		return refuse(name, "is a link with an invalid target")
 	case strings.HasPrefix(target, "/") || len(target) > 1 && target[1] == ':':
 		return refuse(name, "is a link to an absolute path")
 	case path.Clean(target) != strings.TrimSuffix(target, "/"):
-		return refuse(name, "is a link with a target that turns back; use the shortest path")
+		return refuse(name, "is a link whose target goes down and up again; use the shortest path")
 	}
 	to := path.Join(path.Dir(name), target)
 	if to == ".." || strings.HasPrefix(to, "../") {
@@ -211,10 +213,10 @@ func checkLink(name, target string) error {
 }
 
 func refuse(name, format string, args ...any) error {
-	return coder.Errorf(coder.CodeInvalid, "The archive is refused: %.200q %s", name, fmt.Sprintf(format, args...))
+	return codersdk.Errorf(codersdk.CodeInvalid, "The archive is refused: %.200q %s", name, fmt.Sprintf(format, args...))
 }
 
-// Size writes a number of bytes for people.
+// Size formats a number of bytes for users.
 func Size(n int64) string {
 	switch {
 	case n >= 1<<20:

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 )
 
 type item struct {
@@ -46,9 +46,9 @@ func pack(t testing.TB, items ...item) []byte {
 	return b.Bytes()
 }
 
-func wants(t *testing.T, err error, code coder.Code, words string) {
+func wants(t *testing.T, err error, code codersdk.Code, words string) {
 	t.Helper()
-	if !coder.Is(err, code) || !strings.Contains(err.Error(), words) {
+	if !codersdk.Is(err, code) || !strings.Contains(err.Error(), words) {
 		t.Fatalf("got %v, want %s with %q", err, code, words)
 	}
 }
@@ -57,7 +57,7 @@ func TestCheck(t *testing.T) {
 	l := Limits{Entries: 4, Bytes: 100, Ratio: 200}
 	for name, tt := range map[string]struct {
 		items []item
-		code  coder.Code // "" when good
+		code  codersdk.Code // "" when good
 		words string
 	}{
 		"good":                   {[]item{dir("./"), dir("./m/"), file("./m/main.tf", "x"), link("./a.tf", "m/main.tf"), link("m/up", "../a.tf")}, "", ""},
@@ -66,27 +66,27 @@ func TestCheck(t *testing.T) {
 		"git archive":            {[]item{{name: "pax", kind: tar.TypeXGlobalHeader}, file("main.tf", "x")}, "", ""},
 		"link to the top":        {[]item{file("a/main.tf", "x"), link("a/top", "..")}, "", ""},
 		"dangling link":          {[]item{file("main.tf", "x"), link("a", "nowhere")}, "", ""},
-		"no files":               {[]item{dir("a/")}, coder.CodeInvalid, "no files"},
-		"absolute":               {[]item{file("/etc/passwd", "x")}, coder.CodeInvalid, "absolute path"},
-		"drive":                  {[]item{file("C:/x", "x")}, coder.CodeInvalid, "absolute path"},
-		"up":                     {[]item{file("../x", "x")}, coder.CodeInvalid, "leads out"},
-		"up later":               {[]item{file("a/../../x", "x")}, coder.CodeInvalid, "leads out"},
-		"backslash":              {[]item{file(`..\x`, "x")}, coder.CodeInvalid, "not a usable"},
-		"link out":               {[]item{link("a", "../x")}, coder.CodeInvalid, "leads out"},
-		"link out of a dir":      {[]item{dir("d/"), link("d/a", "../../x")}, coder.CodeInvalid, "leads out"},
-		"absolute link":          {[]item{link("a", "/etc")}, coder.CodeInvalid, "absolute"},
-		"link turning back":      {[]item{link("a", "b/../../x")}, coder.CodeInvalid, "turns back"},
-		"chain of links":         {[]item{link("l", "."), file("l/x", "x")}, coder.CodeInvalid, `below "l"`},
-		"link over what is used": {[]item{file("d/x", "x"), link("d", ".")}, coder.CodeInvalid, "twice"},
-		"link over link":         {[]item{link("a", "b"), link("a", "c")}, coder.CodeInvalid, "twice"},
-		"file over link":         {[]item{link("a", "b"), file("a", "x")}, coder.CodeInvalid, "twice"},
-		"below a file":           {[]item{file("a", "x"), file("a/b", "x")}, coder.CodeInvalid, `below "a"`},
-		"hard link":              {[]item{file("a", "x"), {name: "b", kind: tar.TypeLink, link: "a"}}, coder.CodeInvalid, "hard link"},
-		"device":                 {[]item{{name: "null", kind: tar.TypeChar}}, coder.CodeInvalid, "special file"},
-		"pipe":                   {[]item{{name: "p", kind: tar.TypeFifo}}, coder.CodeInvalid, "special file"},
-		"too many":               {[]item{file("a", ""), file("b", ""), file("c", ""), file("d", ""), file("e", "")}, coder.CodeTooLarge, "more than 4"},
-		"too large":              {[]item{file("a", strings.Repeat("x", 60)), file("b", strings.Repeat("x", 60))}, coder.CodeTooLarge, "100 bytes"},
-		"the top is a file":      {[]item{file(".", "x")}, coder.CodeInvalid, "directory"},
+		"no files":               {[]item{dir("a/")}, codersdk.CodeInvalid, "no files"},
+		"absolute":               {[]item{file("/etc/passwd", "x")}, codersdk.CodeInvalid, "absolute path"},
+		"drive":                  {[]item{file("C:/x", "x")}, codersdk.CodeInvalid, "absolute path"},
+		"up":                     {[]item{file("../x", "x")}, codersdk.CodeInvalid, "leads out"},
+		"up later":               {[]item{file("a/../../x", "x")}, codersdk.CodeInvalid, "leads out"},
+		"backslash":              {[]item{file(`..\x`, "x")}, codersdk.CodeInvalid, "not a usable"},
+		"link out":               {[]item{link("a", "../x")}, codersdk.CodeInvalid, "leads out"},
+		"link out of a dir":      {[]item{dir("d/"), link("d/a", "../../x")}, codersdk.CodeInvalid, "leads out"},
+		"absolute link":          {[]item{link("a", "/etc")}, codersdk.CodeInvalid, "absolute"},
+		"link turning back":      {[]item{link("a", "b/../../x")}, codersdk.CodeInvalid, "goes down and up again"},
+		"chain of links":         {[]item{link("l", "."), file("l/x", "x")}, codersdk.CodeInvalid, `below "l"`},
+		"link over what is used": {[]item{file("d/x", "x"), link("d", ".")}, codersdk.CodeInvalid, "twice"},
+		"link over link":         {[]item{link("a", "b"), link("a", "c")}, codersdk.CodeInvalid, "twice"},
+		"file over link":         {[]item{link("a", "b"), file("a", "x")}, codersdk.CodeInvalid, "twice"},
+		"below a file":           {[]item{file("a", "x"), file("a/b", "x")}, codersdk.CodeInvalid, `below "a"`},
+		"hard link":              {[]item{file("a", "x"), {name: "b", kind: tar.TypeLink, link: "a"}}, codersdk.CodeInvalid, "hard link"},
+		"device":                 {[]item{{name: "null", kind: tar.TypeChar}}, codersdk.CodeInvalid, "special file"},
+		"pipe":                   {[]item{{name: "p", kind: tar.TypeFifo}}, codersdk.CodeInvalid, "special file"},
+		"too many":               {[]item{file("a", ""), file("b", ""), file("c", ""), file("d", ""), file("e", "")}, codersdk.CodeTooLarge, "more than 4"},
+		"too large":              {[]item{file("a", strings.Repeat("x", 60)), file("b", strings.Repeat("x", 60))}, codersdk.CodeTooLarge, "100 bytes"},
+		"the top is a file":      {[]item{file(".", "x")}, codersdk.CodeInvalid, "directory"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			data := pack(t, tt.items...)
@@ -115,12 +115,12 @@ func TestCheck(t *testing.T) {
 
 func TestBroken(t *testing.T) {
 	good := pack(t, file("main.tf", strings.Repeat("x", 2000)))
-	wants(t, Check(good[:1500], Upload()), coder.CodeInvalid, "broken or cut off")
-	wants(t, Check(bytes.Repeat([]byte{7}, 2048), Upload()), coder.CodeInvalid, "broken or cut off")
-	wants(t, Check([]byte{0x1f, 0x8b, 8, 0}, Upload()), coder.CodeInvalid, "gzip")
-	wants(t, Check(nil, Upload()), coder.CodeInvalid, "no files")
+	wants(t, Check(good[:1500], Upload()), codersdk.CodeInvalid, "damaged or incomplete")
+	wants(t, Check(bytes.Repeat([]byte{7}, 2048), Upload()), codersdk.CodeInvalid, "damaged or incomplete")
+	wants(t, Check([]byte{0x1f, 0x8b, 8, 0}, Upload()), codersdk.CodeInvalid, "gzip")
+	wants(t, Check(nil, Upload()), codersdk.CodeInvalid, "no files")
 	_, err := FromZip(good, Upload())
-	wants(t, err, coder.CodeInvalid, "zip archive is broken")
+	wants(t, err, codersdk.CodeInvalid, "zip archive is damaged")
 }
 
 func TestPackAndUnpack(t *testing.T) {
@@ -171,14 +171,14 @@ func TestPackAndUnpack(t *testing.T) {
 	if err != nil || !bytes.Equal(again, data) {
 		t.Fatalf("packing what was unpacked gives other bytes: %v", err)
 	}
-	if _, err := Pack(filepath.Join(src, "nowhere"), Upload()); !coder.Is(err, coder.CodeInvalid) {
+	if _, err := Pack(filepath.Join(src, "nowhere"), Upload()); !codersdk.Is(err, codersdk.CodeInvalid) {
 		t.Fatalf("no directory: %v", err)
 	}
 	if err := os.Symlink("/etc/passwd", filepath.Join(src, "out")); err != nil {
 		t.Fatal(err)
 	}
 	_, err = Pack(src, Upload())
-	wants(t, err, coder.CodeInvalid, "absolute path")
+	wants(t, err, codersdk.CodeInvalid, "absolute path")
 }
 
 func tree(t testing.TB, root string) (out []string) {
@@ -273,16 +273,16 @@ func TestBadZip(t *testing.T) {
 	}
 	for name, tt := range map[string]struct {
 		put   func(*zip.Writer)
-		code  coder.Code
+		code  codersdk.Code
 		words string
 	}{
-		"up":       {put("../x", 0o644, nil), coder.CodeInvalid, "leads out"},
-		"absolute": {put("/x", 0o644, nil), coder.CodeInvalid, "absolute"},
-		"link out": {put("x", fs.ModeSymlink|0o777, []byte("../../etc")), coder.CodeInvalid, "leads out"},
-		"device":   {put("x", fs.ModeDevice|0o644, nil), coder.CodeInvalid, "special file"},
-		"bomb":     {put("x", 0o644, make([]byte, 5<<20)), coder.CodeTooLarge, "times its size"},
-		"empty":    {func(*zip.Writer) {}, coder.CodeInvalid, "no files"},
-		"only dir": {put("d/", fs.ModeDir|0o755, nil), coder.CodeInvalid, "no files"},
+		"up":       {put("../x", 0o644, nil), codersdk.CodeInvalid, "leads out"},
+		"absolute": {put("/x", 0o644, nil), codersdk.CodeInvalid, "absolute"},
+		"link out": {put("x", fs.ModeSymlink|0o777, []byte("../../etc")), codersdk.CodeInvalid, "leads out"},
+		"device":   {put("x", fs.ModeDevice|0o644, nil), codersdk.CodeInvalid, "special file"},
+		"bomb":     {put("x", 0o644, make([]byte, 5<<20)), codersdk.CodeTooLarge, "times its size"},
+		"empty":    {func(*zip.Writer) {}, codersdk.CodeInvalid, "no files"},
+		"only dir": {put("d/", fs.ModeDir|0o755, nil), codersdk.CodeInvalid, "no files"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := FromZip(zipOf(t, tt.put), Limits{Entries: 10, Bytes: 10 << 20, Ratio: 200})
@@ -295,7 +295,7 @@ func TestBadZip(t *testing.T) {
 		}
 	})
 	_, err := FromZip(many, Limits{Entries: 10, Bytes: 1000, Ratio: 200})
-	wants(t, err, coder.CodeTooLarge, "more than 10")
+	wants(t, err, codersdk.CodeTooLarge, "more than 10")
 }
 
 // Whatever is unpacked, nothing appears outside of the directory and no link
@@ -327,7 +327,7 @@ func FuzzUnpack(f *testing.F) {
 			t.Fatal(err)
 		}
 		if z, err := ToZip(data, Upload()); err == nil {
-			if _, err := FromZip(z, Modules()); err != nil && !coder.Is(err, coder.CodeInvalid, coder.CodeTooLarge) {
+			if _, err := FromZip(z, Modules()); err != nil && !codersdk.Is(err, codersdk.CodeInvalid, codersdk.CodeTooLarge) {
 				t.Fatalf("its zip: %v", err)
 			}
 		}
@@ -348,7 +348,7 @@ func FuzzFromZip(f *testing.F) {
 		if err == nil {
 			err = Check(out, Limits{Entries: 50, Bytes: 1 << 16, Ratio: 200})
 		}
-		if err != nil && !coder.Is(err, coder.CodeInvalid, coder.CodeTooLarge) {
+		if err != nil && !codersdk.Is(err, codersdk.CodeInvalid, codersdk.CodeTooLarge) {
 			t.Fatalf("%v", err)
 		}
 	})

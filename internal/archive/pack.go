@@ -11,19 +11,19 @@ import (
 	"path"
 	"strings"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 )
 
-// Pack makes the tar of a template's directory. Left out are hidden
+// Pack returns the tar of a template's directory. It leaves out hidden
 // directories (.terraform, .git), Terraform's state, crash logs, and .tfvars
-// files, whose values travel as variables and may be secret. Hidden files such
-// as .terraform.lock.hcl go in. Links that lead out of the directory are
-// errors, and so is a directory that breaks the limits.
+// files, whose values are sent as variables and may be secret. Hidden files
+// such as .terraform.lock.hcl are included. Links that lead out of the
+// directory, and a directory that exceeds the limits, are errors.
 func Pack(dir string, l Limits) ([]byte, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil, coder.Errorf(coder.CodeInvalid, "The directory %s does not exist", dir)
+			return nil, codersdk.Errorf(codersdk.CodeInvalid, "The directory %s does not exist", dir)
 		}
 		return nil, fmt.Errorf("open template directory: %w", err)
 	}
@@ -73,7 +73,7 @@ func packOne(w *writer, fsys fs.FS, name string, d fs.DirEntry) error {
 		}
 		return w.add(entry{name: name, kind: tar.TypeSymlink, link: path.Clean(strings.ReplaceAll(target, "\\", "/"))}, nil)
 	case !d.Type().IsRegular():
-		return nil // sockets and pipes are leftovers of running programs
+		return nil // sockets and pipes of running programs
 	}
 	f, err := fsys.Open(name)
 	if err != nil {
@@ -83,7 +83,7 @@ func packOne(w *writer, fsys fs.FS, name string, d fs.DirEntry) error {
 	return w.add(entry{name: name, kind: tar.TypeReg, size: info.Size(), exec: info.Mode()&0o100 != 0}, f)
 }
 
-// Skipped says whether Pack leaves out a file or directory of that path.
+// Skipped reports whether Pack leaves out a file or directory of that path.
 func Skipped(name string, dir bool) bool {
 	base := path.Base(name)
 	if dir {
@@ -94,7 +94,7 @@ func Skipped(name string, dir bool) bool {
 		base == "crash.log" || base == ".DS_Store"
 }
 
-// writer writes tars that depend on nothing but names and contents.
+// writer writes tars that depend only on names and contents.
 type writer struct {
 	tar   *tar.Writer
 	judge judge

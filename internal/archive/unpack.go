@@ -11,9 +11,9 @@ import (
 	"path/filepath"
 )
 
-// Unpack writes the files of a tar below dir, which is made when it is not
-// there. The whole archive is checked before the first byte is written. Files
-// that exist are replaced, others are left alone.
+// Unpack writes the files of a tar below dir, which is created if missing. The
+// whole archive is checked before the first byte is written. Existing files of
+// the same name are replaced, others stay.
 func Unpack(data []byte, dir string, l Limits) error {
 	if err := walk(data, l, func(e entry, r io.Reader) error {
 		n, err := io.Copy(io.Discard, r)

@@ -9,24 +9,24 @@ import (
 	"io/fs"
 	"time"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 )
 
-// FromZip turns a zip into the tar of the same files, keeping the rules and
-// the limits of Check. The sizes a zip declares are not believed.
+// FromZip converts a zip to a tar of the same files, under the rules and limits
+// of Check. It does not trust the sizes that a zip declares.
 func FromZip(data []byte, l Limits) ([]byte, error) {
 	r, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
 	if err != nil && !errors.Is(err, zip.ErrInsecurePath) { // names are judged below
 		return nil, brokenZip(err)
 	}
 	if len(r.File) > l.Entries {
-		return nil, coder.Errorf(coder.CodeTooLarge, "The archive holds more than %d files", l.Entries)
+		return nil, codersdk.Errorf(codersdk.CodeTooLarge, "The archive contains more than %d files", l.Entries)
 	}
 	var out bytes.Buffer
 	w := newWriter(&out, l)
 	files := 0
 	for _, f := range r.File {
-		left := min(l.Bytes, max(1<<20, l.Ratio*int64(len(data)))) - w.judge.bytes // a mebibyte is no bomb
+		left := min(l.Bytes, max(1<<20, l.Ratio*int64(len(data)))) - w.judge.bytes // the ratio does not matter below 1 MiB
 		n, err := convert(w, f, left)
 		if err != nil {
 			return nil, err
@@ -34,7 +34,7 @@ func FromZip(data []byte, l Limits) ([]byte, error) {
 		files += n
 	}
 	if files == 0 {
-		return nil, coder.Errorf(coder.CodeInvalid, "The archive holds no files")
+		return nil, codersdk.Errorf(codersdk.CodeInvalid, "The archive contains no files")
 	}
 	if err := w.tar.Close(); err != nil {
 		return nil, err
@@ -42,7 +42,7 @@ func FromZip(data []byte, l Limits) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// convert adds one file of a zip and gives how many regular files that were.
+// convert adds one file of a zip and returns the number of regular files added.
 func convert(w *writer, f *zip.File, left int64) (int, error) {
 	mode := f.Mode()
 	switch {
@@ -63,7 +63,8 @@ func convert(w *writer, f *zip.File, left int64) (int, error) {
 		return 0, brokenZip(err)
 	}
 	if int64(len(content)) > left {
-		return 0, coder.Errorf(coder.CodeTooLarge, "The archive unpacks to more than %s, or %d times its size", Size(w.judge.limits.Bytes), w.judge.limits.Ratio)
+		return 0, codersdk.Errorf(codersdk.CodeTooLarge, "The archive unpacks to more than %s, or %d times its size",
+			Size(w.judge.limits.Bytes), w.judge.limits.Ratio)
 	}
 	if mode&fs.ModeSymlink != 0 {
 		return 0, w.add(entry{name: f.Name, kind: tar.TypeSymlink, link: string(content)}, nil)
@@ -73,15 +74,15 @@ func convert(w *writer, f *zip.File, left int64) (int, error) {
 }
 
 func brokenZip(err error) error {
-	return coder.Errorf(coder.CodeInvalid, "The zip archive is broken or cut off").WithDetail("%v", err)
+	return codersdk.Errorf(codersdk.CodeInvalid, "The zip archive is damaged or incomplete").WithDetail("%v", err)
 }
 
-// ToZip turns a tar into the zip of the same files.
+// ToZip converts a tar to a zip of the same files.
 func ToZip(data []byte, l Limits) ([]byte, error) {
 	var out bytes.Buffer
 	w := zip.NewWriter(&out)
 	err := walk(data, l, func(e entry, r io.Reader) error {
-		h := &zip.FileHeader{Name: e.name, Method: zip.Deflate, Modified: time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC)} // the least a zip can say
+		h := &zip.FileHeader{Name: e.name, Method: zip.Deflate, Modified: time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC)} // the earliest time of a zip
 		switch {
 		case e.kind == tar.TypeDir:
 			h.Name += "/"

@@ -7,7 +7,7 @@ import (
 )
 
 // TestOnlyTheOperatorLinksKubernetes keeps megabytes that are of use in a
-// cluster alone out of what everybody downloads.
+// cluster alone out of the programs that all users download.
 func TestOnlyTheOperatorLinksKubernetes(t *testing.T) {
 	for _, program := range []string{"./cmd/coder", "./cmd/coder-agent"} {
 		cmd := exec.Command("go", "list", "-deps", program)

@@ -1,48 +1,54 @@
-// Package audit keeps the record of who changed what: one row per change,
-// written in the very transaction that makes the change, so that neither can
-// be without the other. A row outlives what it speaks of. Secrets never get
-// into it: a changed secret is recorded as changed. (AUD-01)
+// Package audit records changes: one row for each change, written in the transaction that makes the
+// change, so that neither can exist without the other. A row outlives its object. Secrets are never
+// recorded, only that they changed. (AUD-01)
 package audit
 
 import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"strings"
-	"time"
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/access"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
 )
 
 // Entry is one change.
 type Entry struct {
-	Action         coder.AuditAction
-	ResourceType   coder.ResourceType
+	Action         codersdk.AuditAction
+	ResourceType   codersdk.ResourceType
 	ResourceID     uuid.UUID
-	OrganizationID uuid.UUID // Nil for what belongs to the site
-	Target         string    // the name that people know the resource by
+	OrganizationID uuid.UUID // Nil for objects of the site
+	Target         string    // name of the resource as users know it
 	Icon           string
-	Diff           coder.AuditDiff
-	// Status is the HTTP status of the answer; 0 means the usual one of the action.
+	Diff           codersdk.AuditDiff
+	// Status is the HTTP status of the response; 0 means the default of the action.
 	Status int
-	// Fields says more, by the conventions of the resource type, such as
-	// build_reason or workspace_name; nil for nothing. No secrets.
+	// Fields holds additional data by the conventions of the resource type, such as build_reason or
+	// workspace_name; nil for none. It must not contain secrets.
 	Fields map[string]any
 }
 
-// maxUserAgent bounds what a client may write into the log about itself.
+// maxUserAgent is the maximum length of a recorded user agent.
 const maxUserAgent = 512
 
-// Record writes e with q, inside of the change's transaction. The actor gives
-// the user, address, client and request.
+// Record writes e with q in the transaction of the change. User, address, client and request come
+// from the actor.
 func Record(ctx context.Context, q *sqlc.Queries, actor access.Subject, e Entry) error {
 	diff, fields := e.Diff, json.RawMessage(`{}`)
 	if diff == nil {
-		diff = coder.AuditDiff{}
+		diff = codersdk.AuditDiff{}
+	}
+	if actor.Origin.Automatic != "" {
+		e.Fields = maps.Clone(e.Fields)
+		if e.Fields == nil {
+			e.Fields = map[string]any{}
+		}
+		e.Fields["automatic_actor"] = actor.Origin.Automatic
 	}
 	if e.Fields != nil {
 		b, err := json.Marshal(e.Fields)
@@ -52,7 +58,7 @@ func Record(ctx context.Context, q *sqlc.Queries, actor access.Subject, e Entry)
 		fields = b
 	}
 	row := sqlc.InsertAuditLogParams{
-		ID: uuid.New(), Time: time.Now().UTC(), OrganizationID: optional(e.OrganizationID), UserID: optional(actor.UserID),
+		ID: uuid.New(), OrganizationID: optional(e.OrganizationID), UserID: optional(actor.UserID),
 		UserAgent: Clip(actor.Origin.UserAgent), ResourceType: string(e.ResourceType), ResourceID: optional(e.ResourceID),
 		ResourceTarget: e.Target, ResourceIcon: e.Icon, Action: string(e.Action), Diff: diff,
 		StatusCode: int32(status(e)), AdditionalFields: fields, RequestID: actor.Origin.RequestID,
@@ -70,7 +76,7 @@ func status(e Entry) int {
 	switch {
 	case e.Status != 0:
 		return e.Status
-	case e.Action == coder.AuditActionCreate, e.Action == coder.AuditActionLogin, e.Action == coder.AuditActionRegister:
+	case e.Action == codersdk.AuditActionCreate, e.Action == codersdk.AuditActionLogin, e.Action == codersdk.AuditActionRegister:
 		return 201
 	}
 	return 200
@@ -83,7 +89,7 @@ func optional(id uuid.UUID) *uuid.UUID {
 	return &id
 }
 
-// Clip bounds what a client says it is, and makes it what a database takes.
+// Clip truncates a user agent and removes characters that the database rejects.
 func Clip(userAgent string) string {
 	if len(userAgent) > maxUserAgent {
 		userAgent = userAgent[:maxUserAgent]

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/access"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
 	"github.com/seed-2a7f8fe7/coder/internal/postgrestest"
@@ -26,16 +26,20 @@ func TestDiff(t *testing.T) {
 	five := 5
 	for name, c := range map[string]struct {
 		old, new any
-		want     coder.AuditDiff
+		want     codersdk.AuditDiff
 	}{
-		"nothing":   {thing{Name: "a"}, thing{Name: "a", UpdatedAt: 7}, coder.AuditDiff{}},
-		"a name":    {thing{Name: "a"}, thing{Name: "b"}, coder.AuditDiff{"name": {Old: "a", New: "b"}}},
-		"a secret":  {thing{Secret: "x"}, thing{Secret: "y"}, coder.AuditDiff{"client_secret": {Old: "", New: "", Secret: true}}},
-		"no secret": {thing{}, thing{TokenName: "ci"}, coder.AuditDiff{"token_name": {Old: "", New: "ci"}}},
-		"a null":    {thing{}, thing{Limit: &five}, coder.AuditDiff{"limit": {Old: "", New: 5.0}}},
-		"a map":     {thing{Labels: map[string]string{"a": "1"}}, thing{Labels: map[string]string{"a": "2"}}, coder.AuditDiff{"labels": {Old: map[string]any{"a": "1"}, New: map[string]any{"a": "2"}}}},
-		"made":      {nil, map[string]string{"name": "a"}, coder.AuditDiff{"name": {Old: "", New: "a"}}},
-		"gone":      {map[string]string{"name": "a"}, nil, coder.AuditDiff{"name": {Old: "a", New: ""}}},
+		"nothing":   {thing{Name: "a"}, thing{Name: "a", UpdatedAt: 7}, codersdk.AuditDiff{}},
+		"a name":    {thing{Name: "a"}, thing{Name: "b"}, codersdk.AuditDiff{"name": {Old: "a", New: "b"}}},
+		"a secret":  {thing{Secret: "x"}, thing{Secret: "y"}, codersdk.AuditDiff{"client_secret": {Old: "", New: "", Secret: true}}},
+		"no secret": {thing{}, thing{TokenName: "ci"}, codersdk.AuditDiff{"token_name": {Old: "", New: "ci"}}},
+		"limits": {
+			map[string]any{"token_scopes": []string{}, "max_token_lifetime_seconds": 0}, map[string]any{"token_scopes": []string{"a"}, "max_token_lifetime_seconds": 5},
+			codersdk.AuditDiff{"token_scopes": {Old: []any{}, New: []any{"a"}}, "max_token_lifetime_seconds": {Old: 0.0, New: 5.0}},
+		},
+		"a null": {thing{}, thing{Limit: &five}, codersdk.AuditDiff{"limit": {Old: "", New: 5.0}}},
+		"a map":  {thing{Labels: map[string]string{"a": "1"}}, thing{Labels: map[string]string{"a": "2"}}, codersdk.AuditDiff{"labels": {Old: map[string]any{"a": "1"}, New: map[string]any{"a": "2"}}}},
+		"made":   {nil, map[string]string{"name": "a"}, codersdk.AuditDiff{"name": {Old: "", New: "a"}}},
+		"gone":   {map[string]string{"name": "a"}, nil, codersdk.AuditDiff{"name": {Old: "a", New: ""}}},
 	} {
 		if d := cmp.Diff(c.want, Diff(c.old, c.new)); d != "" {
 			t.Errorf("%s: %s", name, d)
@@ -47,8 +51,8 @@ func TestDiff(t *testing.T) {
 func TestRecord(t *testing.T) {
 	store := postgrestest.New(t)
 	actor := access.Subject{Origin: access.Origin{IP: netip.MustParseAddr("2001:db8::1"), UserAgent: "x" + strings.Repeat("é", 1000) + "\xff", RequestID: "r"}}
-	entry := Entry{Action: coder.AuditActionCreate, ResourceType: coder.ResourceTypeWorkspace, ResourceID: uuid.New(), Target: "box", Fields: map[string]any{"build_reason": "autostart"}}
-	undone := coder.Errorf(coder.CodeConflict, "no")
+	entry := Entry{Action: codersdk.AuditActionCreate, ResourceType: codersdk.ResourceTypeWorkspace, ResourceID: uuid.New(), Target: "box", Fields: map[string]any{"build_reason": "autostart"}}
+	undone := codersdk.Errorf(codersdk.CodeConflict, "no")
 	for _, end := range []error{nil, undone} {
 		err := store.Tx(t.Context(), func(q *sqlc.Queries) error {
 			if err := Record(t.Context(), q, actor, entry); err != nil {

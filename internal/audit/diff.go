@@ -3,22 +3,26 @@ package audit
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 )
 
-// secretFields are fields whose values are never shown, only that they changed.
+// secretFields are fields whose values are never recorded, only that they changed.
 var secretFields = []string{"password", "secret", "token", "private_key", "hashed", "psk", "variable_values", "user_variable_values", "value"}
 
-// skippedFields change with every write and say nothing.
+// plainSuffixes end the names of fields that describe a secret, and do not contain it.
+var plainSuffixes = []string{"_name", "_scopes", "_seconds"}
+
+// skippedFields change with every write and carry no information.
 var skippedFields = []string{"updated_at", "last_seen_at", "last_used_at"}
 
-// Diff compares two states of a thing by their JSON fields. Either may be nil:
-// what did not exist before, or does not exist any more.
-func Diff(old, new any) coder.AuditDiff {
+// Diff compares two states of an object by their JSON fields. Either can be nil: before a creation,
+// or after a deletion.
+func Diff(old, new any) codersdk.AuditDiff {
 	a, b := fields(old), fields(new)
-	d := coder.AuditDiff{}
+	d := codersdk.AuditDiff{}
 	for k, v := range a {
 		if w, ok := b[k]; !ok || !bytes.Equal(v, w) {
 			put(d, k, v, w)
@@ -32,22 +36,26 @@ func Diff(old, new any) coder.AuditDiff {
 	return d
 }
 
-func put(d coder.AuditDiff, key string, old, new json.RawMessage) {
+func put(d codersdk.AuditDiff, key string, old, new json.RawMessage) {
 	for _, s := range skippedFields {
 		if key == s {
 			return
 		}
 	}
-	for _, s := range secretFields {
-		if strings.Contains(key, s) && !strings.HasSuffix(key, "_name") {
-			d[key] = coder.AuditDiffField{Old: "", New: "", Secret: true}
-			return
-		}
+	if isSecret(key) {
+		d[key] = codersdk.AuditDiffField{Old: "", New: "", Secret: true}
+		return
 	}
-	d[key] = coder.AuditDiffField{Old: value(old), New: value(new)}
+	d[key] = codersdk.AuditDiffField{Old: value(old), New: value(new)}
 }
 
-// value decodes a field; what is absent shows as the empty text.
+// isSecret reports whether the values of a field are never recorded.
+func isSecret(key string) bool {
+	return slices.ContainsFunc(secretFields, func(s string) bool { return strings.Contains(key, s) }) &&
+		!slices.ContainsFunc(plainSuffixes, func(s string) bool { return strings.HasSuffix(key, s) })
+}
+
+// value decodes a field; absent fields are empty strings.
 func value(b json.RawMessage) any {
 	var v any
 	if len(b) == 0 || json.Unmarshal(b, &v) != nil || v == nil {
@@ -56,7 +64,7 @@ func value(b json.RawMessage) any {
 	return v
 }
 
-// fields gives the JSON fields of v in a canonical form, none for nil.
+// fields returns the JSON fields of v in canonical form, none for nil.
 func fields(v any) map[string]json.RawMessage {
 	out := map[string]json.RawMessage{}
 	if v == nil {

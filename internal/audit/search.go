@@ -4,34 +4,35 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/access"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
 )
 
-// Search narrows the audit log; zero fields do not.
+// Search filters the audit log; zero fields match all.
 type Search struct {
 	ResourceType, ResourceTarget, Action string
 	ResourceID                           uuid.UUID
-	Username, Email                      string // of who did it; "me" is the actor
+	Username, Email                      string // the acting user; "me" is the actor
 	OrganizationID                       uuid.UUID
 	RequestID, BuildReason               string
 	DateFrom, DateTo                     *time.Time // from inclusive, to exclusive
 	Limit, Offset                        int
 }
 
-// Logs gives a page of the audit log that the actor may see, the latest first,
-// and the count of all rows that match. (AUD-01)
-func Logs(ctx context.Context, q *sqlc.Queries, actor access.Subject, f Search) (coder.AuditLogResponse, error) {
-	out := coder.AuditLogResponse{AuditLogs: []coder.AuditLog{}}
-	see := actor.Filter(coder.RBACResourceAuditLog)
+// Logs returns a page of the audit log that the actor can see, the newest first, and the count of all
+// matching rows. (AUD-01)
+func Logs(ctx context.Context, q *sqlc.Queries, actor access.Subject, f Search) (codersdk.AuditLogResponse, error) {
+	out := codersdk.AuditLogResponse{AuditLogs: []codersdk.AuditLog{}}
+	see := actor.Filter(codersdk.RBACResourceAuditLog)
 	if !see.All && len(see.OrganizationIDs) == 0 || see.IDs != nil {
-		return out, coder.Errorf(coder.CodeForbidden, "You may not read the audit log")
+		return out, codersdk.Errorf(codersdk.CodeForbidden, "You do not have permission to read the audit log")
 	}
 	p := sqlc.AuditLogsParams{
 		SeeAll: see.All, SeeOrganizations: append([]uuid.UUID{}, see.OrganizationIDs...),
@@ -61,11 +62,14 @@ func Logs(ctx context.Context, q *sqlc.Queries, actor access.Subject, f Search) 
 		return out, err
 	}
 	out.Count = int(count)
-	return out, addOrganizations(ctx, q, out.AuditLogs)
+	return out, addOrganizations(ctx, q, out.AuditLogs, func(organization uuid.UUID) bool {
+		return see.All || slices.Contains(see.OrganizationIDs, organization)
+	})
 }
 
-// addOrganizations fills in, with one query, where the users of the rows belong.
-func addOrganizations(ctx context.Context, q *sqlc.Queries, logs []coder.AuditLog) error {
+// addOrganizations adds, with one query, the organizations of the users in the rows for which shown
+// reports true.
+func addOrganizations(ctx context.Context, q *sqlc.Queries, logs []codersdk.AuditLog, shown func(organization uuid.UUID) bool) error {
 	of := map[uuid.UUID][]uuid.UUID{}
 	var ids []uuid.UUID
 	for _, l := range logs {
@@ -79,7 +83,9 @@ func addOrganizations(ctx context.Context, q *sqlc.Queries, logs []coder.AuditLo
 	}
 	members, err := q.UserOrganizationIDs(ctx, ids)
 	for _, m := range members {
-		of[m.UserID] = append(of[m.UserID], m.OrganizationID)
+		if shown(m.OrganizationID) {
+			of[m.UserID] = append(of[m.UserID], m.OrganizationID)
+		}
 	}
 	for i := range logs {
 		if u := logs[i].User; u != nil {
@@ -89,11 +95,11 @@ func addOrganizations(ctx context.Context, q *sqlc.Queries, logs []coder.AuditLo
 	return err
 }
 
-func view(r sqlc.AuditLogsRow) coder.AuditLog {
+func view(r sqlc.AuditLogsRow) codersdk.AuditLog {
 	a := r.AuditLog
-	out := coder.AuditLog{
-		ID: a.ID, Time: a.Time, RequestID: a.RequestID, UserAgent: a.UserAgent, ResourceType: coder.ResourceType(a.ResourceType),
-		ResourceTarget: a.ResourceTarget, ResourceIcon: a.ResourceIcon, Action: coder.AuditAction(a.Action), Diff: a.Diff,
+	out := codersdk.AuditLog{
+		ID: a.ID, Time: a.Time, RequestID: a.RequestID, UserAgent: a.UserAgent, ResourceType: codersdk.ResourceType(a.ResourceType),
+		ResourceTarget: a.ResourceTarget, ResourceIcon: a.ResourceIcon, Action: codersdk.AuditAction(a.Action), Diff: a.Diff,
 		StatusCode: int64(a.StatusCode), AdditionalFields: a.AdditionalFields, IsDeleted: r.IsDeleted,
 	}
 	if a.IP != nil {
@@ -105,7 +111,7 @@ func view(r sqlc.AuditLogsRow) coder.AuditLog {
 	if a.OrganizationID != nil {
 		out.OrganizationID = *a.OrganizationID
 		if r.OrganizationName != nil {
-			out.Organization = &coder.MinimalOrganization{
+			out.Organization = &codersdk.MinimalOrganization{
 				ID: *a.OrganizationID, Name: *r.OrganizationName, DisplayName: *r.OrganizationDisplayName, Icon: *r.OrganizationIcon,
 			}
 		}
@@ -113,9 +119,9 @@ func view(r sqlc.AuditLogsRow) coder.AuditLog {
 	who := "The server"
 	if a.UserID != nil && r.Username != nil {
 		who = *r.Username
-		out.User = &coder.User{
+		out.User = &codersdk.User{
 			ID: *a.UserID, Username: *r.Username, Name: *r.UserName, Email: *r.UserEmail, AvatarURL: *r.UserAvatarUrl,
-			LoginType: coder.LoginType(*r.UserLoginType), Status: coder.UserStatus(*r.UserStatus), ThemePreference: *r.UserTheme,
+			LoginType: codersdk.LoginType(*r.UserLoginType), Status: codersdk.UserStatus(*r.UserStatus), ThemePreference: *r.UserTheme,
 			Roles: access.SlimSite(r.UserRoles), OrganizationIDs: []uuid.UUID{},
 			CreatedAt: *r.UserCreatedAt, UpdatedAt: *r.UserUpdatedAt, LastSeenAt: *r.UserLastSeenAt,
 		}
@@ -125,29 +131,29 @@ func view(r sqlc.AuditLogsRow) coder.AuditLog {
 	return out
 }
 
-// describe says in a line what was done.
+// describe returns a one-line description of an entry.
 func describe(who string, a sqlc.AuditLog) string {
-	past := map[coder.AuditAction]string{
-		coder.AuditActionCreate: "created", coder.AuditActionWrite: "changed", coder.AuditActionDelete: "deleted",
-		coder.AuditActionStart: "started", coder.AuditActionStop: "stopped", coder.AuditActionLogin: "logged in",
-		coder.AuditActionLogout: "logged out", coder.AuditActionRegister: "registered", coder.AuditActionConnect: "connected to",
-		coder.AuditActionDisconnect: "disconnected from", coder.AuditActionOpen: "opened", coder.AuditActionClose: "closed",
-		coder.AuditActionRequestPasswordReset: "asked for a new password for",
-	}[coder.AuditAction(a.Action)]
+	past := map[codersdk.AuditAction]string{
+		codersdk.AuditActionCreate: "created", codersdk.AuditActionWrite: "changed", codersdk.AuditActionDelete: "deleted",
+		codersdk.AuditActionStart: "started", codersdk.AuditActionStop: "stopped", codersdk.AuditActionLogin: "signed in",
+		codersdk.AuditActionLogout: "signed out", codersdk.AuditActionRegister: "registered", codersdk.AuditActionConnect: "connected to",
+		codersdk.AuditActionDisconnect: "disconnected from", codersdk.AuditActionOpen: "opened", codersdk.AuditActionClose: "closed",
+		codersdk.AuditActionRequestPasswordReset: "requested a password reset for",
+	}[codersdk.AuditAction(a.Action)]
 	failed := ""
 	if a.StatusCode >= 400 {
 		failed = " (refused)"
 	}
-	switch coder.AuditAction(a.Action) {
-	case coder.AuditActionLogin, coder.AuditActionLogout:
+	switch codersdk.AuditAction(a.Action) {
+	case codersdk.AuditActionLogin, codersdk.AuditActionLogout:
 		return who + " " + past + failed
 	}
 	return fmt.Sprintf("%s %s %s %s%s", who, past, strings.ReplaceAll(a.ResourceType, "_", " "), a.ResourceTarget, failed)
 }
 
-// link is the page of what a row speaks of, "" for none. owner is whose the
-// workspace is when it speaks of one.
-func link(a coder.AuditLog, owner string) string {
+// link returns the path of the page of an entry's object, "" for none. owner is the owner of the
+// workspace, if the entry is about one.
+func link(a codersdk.AuditLog, owner string) string {
 	if a.IsDeleted {
 		return ""
 	}
@@ -156,13 +162,13 @@ func link(a coder.AuditLog, owner string) string {
 		organization = a.Organization.Name
 	}
 	switch {
-	case a.ResourceType == coder.ResourceTypeUser:
+	case a.ResourceType == codersdk.ResourceTypeUser:
 		return "/users?filter=" + a.ResourceTarget
-	case a.ResourceType == coder.ResourceTypeOrganization:
+	case a.ResourceType == codersdk.ResourceTypeOrganization:
 		return "/organizations/" + a.ResourceTarget
-	case a.ResourceType == coder.ResourceTypeWorkspace && owner != "":
+	case a.ResourceType == codersdk.ResourceTypeWorkspace && owner != "":
 		return "/@" + owner + "/" + a.ResourceTarget
-	case a.ResourceType == coder.ResourceTypeWorkspaceBuild && owner != "":
+	case a.ResourceType == codersdk.ResourceTypeWorkspaceBuild && owner != "":
 		var fields struct {
 			BuildNumber int `json:"build_number"`
 		}
@@ -172,13 +178,13 @@ func link(a coder.AuditLog, owner string) string {
 		return fmt.Sprintf("/@%s/%s/builds/%d", owner, a.ResourceTarget, fields.BuildNumber)
 	case organization == "":
 		return ""
-	case a.ResourceType == coder.ResourceTypeTemplate:
+	case a.ResourceType == codersdk.ResourceTypeTemplate:
 		return "/templates/" + organization + "/" + a.ResourceTarget
-	case a.ResourceType == coder.ResourceTypeGroup:
+	case a.ResourceType == codersdk.ResourceTypeGroup:
 		return "/organizations/" + organization + "/groups/" + a.ResourceTarget
-	case a.ResourceType == coder.ResourceTypeOrganizationMember:
+	case a.ResourceType == codersdk.ResourceTypeOrganizationMember:
 		return "/organizations/" + organization
-	case a.ResourceType == coder.ResourceTypeCustomRole:
+	case a.ResourceType == codersdk.ResourceTypeCustomRole:
 		return "/organizations/" + organization + "/roles/" + a.ResourceTarget
 	}
 	return ""

@@ -17,20 +17,22 @@ import (
 	"github.com/coder/websocket"
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
+	"github.com/seed-2a7f8fe7/coder/internal/bench/openssh"
 	"github.com/seed-2a7f8fe7/coder/internal/bench/plain"
+	"github.com/seed-2a7f8fe7/coder/internal/bench/process"
 )
 
-// copySize is how much scp copies.
+// copySize is the number of bytes that scp copies.
 const copySize = 1 << 30
 
-// inWorkspace makes a workspace on a server of its own and measures.
-func inWorkspace(ctx context.Context, c Config, bin string, measure func(s *server, w coder.Workspace) ([]row, error)) ([]row, error) {
+// inWorkspace creates a workspace on its own server and measures in it.
+func inWorkspace(ctx context.Context, c Config, bin string, measure func(s *server, w codersdk.Workspace) ([]row, error)) ([]row, error) {
 	return inWorkspaceAt(ctx, loopback, c, bin, measure)
 }
 
 // inWorkspaceAt is inWorkspace with a server at another address of this machine.
-func inWorkspaceAt(ctx context.Context, host string, c Config, bin string, measure func(s *server, w coder.Workspace) ([]row, error)) ([]row, error) {
+func inWorkspaceAt(ctx context.Context, host string, c Config, bin string, measure func(s *server, w codersdk.Workspace) ([]row, error)) ([]row, error) {
 	dir, err := os.MkdirTemp("", "coder-bench-")
 	if err != nil {
 		return nil, err
@@ -59,9 +61,9 @@ func inWorkspaceAt(ctx context.Context, host string, c Config, bin string, measu
 	return measure(s, w)
 }
 
-// agentAndTerminalRows measures what an agent costs, and the web terminal.
+// agentAndTerminalRows measures the cost of an agent, and the web terminal.
 func agentAndTerminalRows(ctx context.Context, c Config, bin string) ([]row, error) {
-	return inWorkspace(ctx, c, bin, func(s *server, w coder.Workspace) ([]row, error) {
+	return inWorkspace(ctx, c, bin, func(s *server, w codersdk.Workspace) ([]row, error) {
 		rows, err := agentCost(ctx, s)
 		if err != nil {
 			return rows, err
@@ -75,8 +77,8 @@ func agentAndTerminalRows(ctx context.Context, c Config, bin string) ([]row, err
 	})
 }
 
-// agentOf gives the agent of a workspace that has one.
-func agentOf(w coder.Workspace) uuid.UUID {
+// agentOf returns the agent of a workspace.
+func agentOf(w codersdk.Workspace) uuid.UUID {
 	for _, r := range w.LatestBuild.Resources {
 		for _, a := range r.Agents {
 			return a.ID
@@ -85,8 +87,8 @@ func agentOf(w coder.Workspace) uuid.UUID {
 	return uuid.Nil
 }
 
-// agentCost measures what a workspace fetches, and the memory of its agent
-// before anybody has come.
+// agentCost measures the download of a workspace, and the memory of its agent
+// before its first use.
 func agentCost(ctx context.Context, s *server) ([]row, error) {
 	u := fmt.Sprintf("http://%s/bin/coder-%s-%s?for=agent", s.address, runtime.GOOS, runtime.GOARCH)
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u, nil)
@@ -107,16 +109,15 @@ func agentCost(ctx context.Context, s *server) ([]row, error) {
 	if err != nil {
 		return nil, err
 	}
-	rss, err := resident(pid)
+	rss, err := process.Resident(pid)
 	return []row{
 		atMost("agent_download", float64(n)/1e6, 12, "MB"),
 		atMost("agent_idle_resident", float64(rss)/1e6, 30, "MB"),
 	}, err
 }
 
-// browserRows measures the way of a key through the web terminal and back in
-// Chromium, for which the terminal is, against a WebSocket there that sends back what
-// it gets.
+// browserRows measures the round trip of a key in the web terminal in Chromium,
+// against a WebSocket that echoes in Chromium.
 func (s *server) browserRows(ctx context.Context, root string) ([]row, error) {
 	echo, end, err := plain.Start(ctx, "floor", "")
 	if err != nil {
@@ -134,13 +135,13 @@ func (s *server) browserRows(ctx context.Context, root string) ([]row, error) {
 	return []row{atMost("browser_terminal_echo_over_websocket", took.Terminal/took.Plain, 2, "x")}, nil
 }
 
-// echoes is how many keys are typed.
+// echoes is the number of typed keys.
 const echoes = 500
 
-// echoRows measures the way of a key through the web terminal and back, against
-// a WebSocket that sends back what it gets, in turns. The way cannot be that
-// short: there is a server between, and a terminal at the end. How short it could
-// be with nothing else there, and without encryption, is told too.
+// echoRows measures the round trip of a key through the web terminal against a
+// WebSocket that echoes, in turns. The terminal cannot be as fast, because it
+// adds a server and a terminal. The round trip with nothing else and without
+// encryption is measured, too.
 func (s *server) echoRows(ctx context.Context, agent uuid.UUID) ([]row, error) {
 	echo, end, err := plain.Dial(ctx, "floor")
 	if err != nil {
@@ -168,7 +169,7 @@ func (s *server) echoRows(ctx context.Context, agent uuid.UUID) ([]row, error) {
 			seen = append(seen, b...)
 		}
 	}
-	key, err := json.Marshal(coder.ReconnectingPTYRequest{Data: "x"})
+	key, err := json.Marshal(codersdk.ReconnectingPTYRequest{Data: "x"})
 	if err != nil {
 		return nil, err
 	}
@@ -198,13 +199,13 @@ func (s *server) echoRows(ctx context.Context, agent uuid.UUID) ([]row, error) {
 	}, nil
 }
 
-// sshRows measures commands and copies against OpenSSH to a real sshd.
+// sshRows measures commands and copies against OpenSSH with a real sshd.
 func (s *server) sshRows(ctx context.Context, runs int) ([]row, error) {
-	d, err := newSSHD(ctx, loopback, filepath.Join(s.dir, "sshd"))
+	d, err := openssh.Start(ctx, loopback, filepath.Join(s.dir, "sshd"))
 	if err != nil {
 		return nil, err
 	}
-	defer d.stop()
+	defer d.Stop()
 	control := filepath.Join(s.dir, "control")
 	running := s.openSSH("", "-o", "ControlMaster=auto", "-o", "ControlPath="+control, "-o", "ControlPersist=60")
 	defer exec.CommandContext(context.WithoutCancel(ctx), "ssh", "-O", "exit", "-o", "ControlPath="+control, "ws").Run() //nolint:errcheck // best effort
@@ -215,7 +216,7 @@ func (s *server) sshRows(ctx context.Context, runs int) ([]row, error) {
 	for range max(1, runs) {
 		var floor, ours, again time.Duration
 		start := time.Now()
-		if err := d.run(ctx, "true"); err != nil {
+		if err := d.Run(ctx, "true"); err != nil {
 			return nil, err
 		}
 		floor = time.Since(start)
@@ -235,7 +236,7 @@ func (s *server) sshRows(ctx context.Context, runs int) ([]row, error) {
 	return append(rows, copies...), err
 }
 
-// openSSH gives the options with which OpenSSH's programs reach the workspace
+// openSSH returns the options with which OpenSSH programs reach the workspace
 // as the host ws, through coder with flags.
 func (s *server) openSSH(flags string, more ...string) []string {
 	return append([]string{
@@ -244,7 +245,7 @@ func (s *server) openSSH(flags string, more ...string) []string {
 	}, more...)
 }
 
-// timed runs a program and says how long it took.
+// timed runs a program and returns its duration.
 func (s *server) timed(ctx context.Context, took *time.Duration, name string, args ...string) error {
 	start := time.Now()
 	cmd := exec.CommandContext(ctx, name, args...)
@@ -258,8 +259,9 @@ func (s *server) timed(ctx context.Context, took *time.Duration, name string, ar
 	return nil
 }
 
-// copyRows measures scp into the workspace, by the direct path and by the relay.
-func (s *server) copyRows(ctx context.Context, d *sshd) ([]row, error) {
+// copyRows measures scp into the workspace over the direct path and over the
+// relay.
+func (s *server) copyRows(ctx context.Context, d *openssh.Server) ([]row, error) {
 	from, to := filepath.Join(s.dir, "from"), filepath.Join(s.dir, "to")
 	f, err := os.Create(from)
 	if err != nil {
@@ -281,7 +283,7 @@ func (s *server) copyRows(ctx context.Context, d *sshd) ([]row, error) {
 		name string
 		args []string
 	}{
-		{"openssh", append(d.options(), "-P", d.port, from, "127.0.0.1:"+to)},
+		{"openssh", append(d.Options(), "-P", d.Port, from, "127.0.0.1:"+to)},
 		{"direct", append(s.openSSH(""), from, "ws:"+to)},
 		{"relayed", append(s.openSSH("--disable-direct-connections"), from, "ws:"+to)},
 	} {

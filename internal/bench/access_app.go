@@ -15,11 +15,11 @@ import (
 	"sync"
 	"time"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/bench/plain"
 )
 
-// appRows measures apps on a server of their own.
+// appRows measures apps on their own server.
 func appRows(ctx context.Context, c Config, bin string) ([]row, error) {
 	dir, err := os.MkdirTemp("", "coder-bench-")
 	if err != nil {
@@ -34,15 +34,16 @@ func appRows(ctx context.Context, c Config, bin string) ([]row, error) {
 	return appRequests(ctx, s, c.Root, max(1, c.Runs))
 }
 
-// appClients is how many browsers ask at once, and appWhile how long in one run.
+// appClients is the number of concurrent browsers, and appWhile the duration of
+// one run.
 const (
 	appClients = 16
 	appWhile   = 2 * time.Second
 )
 
-// appRequests measures requests a second and their 99th percentile through the
-// server to an app of a workspace, against Go's plain reverse proxy to the same
-// app, each a process of its own, in turns.
+// appRequests measures requests per second and their 99th percentile through
+// the server to a workspace app, against Go's reverse proxy to the same app,
+// each in its own process, in turns.
 func appRequests(ctx context.Context, s *server, root string, runs int) ([]row, error) {
 	page := make([]byte, 1024)
 	app := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.Write(page) })) //nolint:errcheck // the client went away
@@ -81,15 +82,15 @@ func appRequests(ctx context.Context, s *server, root string, runs int) ([]row, 
 	}, nil
 }
 
-// sharePort makes a workspace, shares a port of it with everybody, and gives
-// the host name of it; end deletes the workspace.
+// sharePort creates a workspace, shares one of its ports publicly, and returns
+// its host name; end deletes the workspace.
 func (s *server) sharePort(ctx context.Context, root, port string) (host string, end func(), err error) {
 	t, err := s.push(ctx, "apps", filepath.Join(root, "examples", "templates", "local"))
 	if err != nil {
 		return "", nil, err
 	}
-	public := coder.WorkspaceAgentPortShareLevelPublic
-	if _, err := s.c.UpdateTemplate(ctx, t.ID, coder.UpdateTemplateMeta{MaxPortShareLevel: &public}); err != nil {
+	public := codersdk.WorkspaceAgentPortShareLevelPublic
+	if _, err := s.c.UpdateTemplate(ctx, t.ID, codersdk.UpdateTemplateMeta{MaxPortShareLevel: &public}); err != nil {
 		return "", nil, err
 	}
 	w, err := s.create(ctx, "apps", t)
@@ -99,20 +100,20 @@ func (s *server) sharePort(ctx context.Context, root, port string) (host string,
 	end = func() { s.run(context.WithoutCancel(ctx), "delete", "apps", "--yes") } //nolint:errcheck // best effort
 	n, err := strconv.Atoi(port)
 	if err == nil {
-		_, err = s.c.SharePort(ctx, w.ID, coder.UpsertWorkspaceAgentPortShareRequest{AgentName: "main", Port: int32(n), ShareLevel: public})
+		_, err = s.c.SharePort(ctx, w.ID, codersdk.UpsertWorkspaceAgentPortShareRequest{AgentName: "main", Port: int32(n), ShareLevel: public})
 	}
 	if err == nil {
-		err = s.run(ctx, "ssh", "apps", "true") // the agent is there
+		err = s.run(ctx, "ssh", "apps", "true") // waits for the agent
 	}
 	if err != nil {
 		end()
 		return "", nil, err
 	}
 	_, own, err := net.SplitHostPort(s.address)
-	return coder.SubdomainAppName(port, "main", "apps", "admin") + ".apps.test:" + own, end, err
+	return codersdk.SubdomainAppName(port, "main", "apps", "admin") + ".apps.test:" + own, end, err
 }
 
-// visitors are browsers that ask for one page, each on a connection of its own.
+// visitors are browsers that request one page, each over its own connection.
 type visitors struct {
 	at, host string
 	mu       sync.Mutex
@@ -120,7 +121,7 @@ type visitors struct {
 	failed   error
 }
 
-// visit asks for appWhile and gives how long each answer took.
+// visit sends requests for appWhile and returns the latency of each.
 func (v *visitors) visit(ctx context.Context) ([]time.Duration, error) {
 	v.took, v.failed = nil, nil
 	until := time.Now().Add(appWhile)

@@ -10,12 +10,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 )
 
-// template is what both sides build: a parameter, an agent, an app, and a
-// resource that comes and goes with the workspace.
-const template = `terraform {
+// Template is the template of both sides: a parameter, an agent, an app, and a
+// resource that starts and stops with the workspace.
+const Template = `terraform {
   required_providers {
     coder = { source = "coder/coder" }
   }
@@ -53,7 +53,7 @@ func buildOverhead(ctx context.Context, s *server, runs int) ([]row, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
 	}
-	if err := os.WriteFile(filepath.Join(dir, "main.tf"), []byte(template), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "main.tf"), []byte(Template), 0o644); err != nil {
 		return nil, err
 	}
 	t, err := s.push(ctx, "bench", dir)
@@ -82,10 +82,10 @@ func buildOverhead(ctx context.Context, s *server, runs int) ([]row, error) {
 			return nil, err
 		}
 		f := time.Since(start)
-		if _, _, err := s.build(ctx, w, coder.WorkspaceTransitionStop); err != nil {
+		if _, _, err := s.build(ctx, w, codersdk.WorkspaceTransitionStop); err != nil {
 			return nil, err
 		}
-		_, o, err := s.build(ctx, w, coder.WorkspaceTransitionStart)
+		_, o, err := s.build(ctx, w, codersdk.WorkspaceTransitionStart)
 		if err != nil {
 			return nil, err
 		}
@@ -99,7 +99,7 @@ func buildOverhead(ctx context.Context, s *server, runs int) ([]row, error) {
 	}, nil
 }
 
-// bare is Terraform run by hand, with the provider in a filesystem mirror.
+// bare runs Terraform by hand, with the provider in a filesystem mirror.
 type bare struct {
 	dir string
 	env []string
@@ -113,13 +113,15 @@ func newBare(ctx context.Context, dir, source string) (*bare, error) {
 			return nil, err
 		}
 	}
-	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags=-s -w", "-o", filepath.Join(mirror, "terraform-provider-coder_v2.19.0"), "github.com/coder/terraform-provider-coder/v2")
+	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags=-s -w", "-o",
+		filepath.Join(mirror, "terraform-provider-coder_v2.19.0"), "github.com/coder/terraform-provider-coder/v2")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("build the provider for the floor: %w\n%s", err, out)
 	}
 	rc := filepath.Join(dir, "terraformrc")
-	if err := os.WriteFile(rc, []byte("provider_installation {\n  filesystem_mirror {\n    path = \""+filepath.Join(dir, "mirror")+"\"\n  }\n}\n"), 0o644); err != nil {
+	if err := os.WriteFile(rc,
+		[]byte("provider_installation {\n  filesystem_mirror {\n    path = \""+filepath.Join(dir, "mirror")+"\"\n  }\n}\n"), 0o644); err != nil {
 		return nil, err
 	}
 	b, err := os.ReadFile(filepath.Join(source, "main.tf"))

@@ -10,9 +10,9 @@ import (
 	"path/filepath"
 )
 
-// Dashboard measures how long the lists of the dashboard take in Chromium, from
-// the address to the rows, of a deployment with 10,000 workspaces, users, jobs
-// and entries of the audit log.
+// Dashboard measures how long the dashboard's lists take in Chromium, from the
+// address to the rows, in a deployment with 10,000 workspaces, users, jobs and
+// audit log entries.
 func Dashboard(ctx context.Context, c Config) error {
 	bin, err := filepath.Abs(c.Coder)
 	if err != nil {
@@ -23,8 +23,8 @@ func Dashboard(ctx context.Context, c Config) error {
 	}})
 }
 
-// people makes n users, each a member of the organization, and an entry of the
-// audit log for each.
+// createUsers creates n users, members of the organization, with one audit log entry
+// each.
 const people = `
 WITH u AS (
     INSERT INTO users (id, email, username, name, login_type, status, created_at, updated_at)
@@ -68,8 +68,8 @@ func pageRows(ctx context.Context, root string, y *yard) (rows []row, failed err
 	return rows, failed
 }
 
-// inBrowser runs a script that measures in Chromium, as the administrator of the
-// server at a URL, and gives what it prints.
+// inBrowser runs a measuring script in Chromium as the server's administrator
+// and returns its output.
 func inBrowser(ctx context.Context, root, script, url string, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, "node", append([]string{filepath.Join("test", script), url, "admin@example.com", password}, args...)...)
 	cmd.Dir = filepath.Join(root, "web")

@@ -12,31 +12,32 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/bench/distance"
+	"github.com/seed-2a7f8fe7/coder/internal/bench/openssh"
 )
 
 const (
-	// distantCopy is how much scp copies over the distance, in bytes.
+	// distantCopy is the number of bytes that scp copies over the distance.
 	distantCopy = 1 << 30
-	// distantStream is for how long a stream is filled.
+	// distantStream is the duration of a stream.
 	distantStream = 8 * time.Second
-	// distantTurns is how often each, in turns with the others.
+	// distantTurns is the number of measurements of each kind, in turns.
 	distantTurns = 3
-	// distantKeys is how many keys are typed beside a copy, each distantPause
-	// after the one before, from distantSettled on.
+	// distantKeys is the number of keys typed beside a copy, distantPause
+	// apart, starting after distantSettled.
 	distantKeys    = 60
 	distantPause   = 40 * time.Millisecond
 	distantSettled = 2 * time.Second
 )
 
-// distantWays are the ways of a client far away.
+// distantWays are the paths of a distant client.
 var distantWays = []struct {
 	name, flags string
 	least       float64
 }{{"direct", "", 1}, {"relayed", "--disable-direct-connections", 0.7}}
 
-// distanceRows measures copies and typing through an emulated distance.
+// distanceRows measures copies and typing over an emulated distance.
 func distanceRows(ctx context.Context, c Config, bin string) ([]row, error) {
 	d, err := distance.New(ctx)
 	if errors.Is(err, distance.ErrNone) {
@@ -47,7 +48,7 @@ func distanceRows(ctx context.Context, c Config, bin string) ([]row, error) {
 		return nil, err
 	}
 	defer d.Close()
-	return inWorkspaceAt(ctx, distance.Far, c, bin, func(s *server, _ coder.Workspace) ([]row, error) {
+	return inWorkspaceAt(ctx, distance.Far, c, bin, func(s *server, _ codersdk.Workspace) ([]row, error) {
 		rows, err := s.distantCopies(ctx, d)
 		if err != nil {
 			return rows, err
@@ -63,14 +64,14 @@ func distanceRows(ctx context.Context, c Config, bin string) ([]row, error) {
 	})
 }
 
-// distantCopies measures streams, and scp through the tunnel, against OpenSSH's own
-// scp on the same path.
+// distantCopies measures streams, and scp through the tunnel against OpenSSH's
+// own scp on the same path.
 func (s *server) distantCopies(ctx context.Context, d *distance.Path) ([]row, error) {
-	sshd, err := newSSHD(ctx, distance.Far, filepath.Join(s.dir, "sshd"))
+	sshd, err := openssh.Start(ctx, distance.Far, filepath.Join(s.dir, "sshd"))
 	if err != nil {
 		return nil, err
 	}
-	defer sshd.stop()
+	defer sshd.Stop()
 	from, to := filepath.Join(s.dir, "from"), filepath.Join(s.dir, "to")
 	if err := errors.Join(os.WriteFile(from, nil, 0o600), os.Truncate(from, distantCopy)); err != nil {
 		return nil, err
@@ -79,7 +80,7 @@ func (s *server) distantCopies(ctx context.Context, d *distance.Path) ([]row, er
 	var rates []float64
 	for range distantTurns {
 		var floor time.Duration
-		args := d.Command(append([]string{"scp"}, append(sshd.options(), "-P", sshd.port, from, distance.Far+":"+to)...)...)
+		args := d.Command(append([]string{"scp"}, append(sshd.Options(), "-P", sshd.Port, from, distance.Far+":"+to)...)...)
 		if err := s.timed(ctx, &floor, args[0], args[1:]...); err != nil {
 			return nil, err
 		}
@@ -107,7 +108,8 @@ func (s *server) distantCopies(ctx context.Context, d *distance.Path) ([]row, er
 	return rows, nil
 }
 
-// distantStream fills a stream to the workspace and gives its bytes a second.
+// distantStream fills a stream to the workspace and returns its bytes per
+// second.
 func (s *server) distantStream(ctx context.Context, d *distance.Path, flags string) (float64, error) {
 	words := s.distant(d, flags, "speedtest", "shell", "--direction", "up", "--output", "json", "--time", distantStream.String())
 	cmd := exec.CommandContext(ctx, words[0], words[1:]...)
@@ -125,8 +127,8 @@ func (s *server) distantStream(ctx context.Context, d *distance.Path, flags stri
 	return said.Overall.Mbits * 1e6 / 8, err
 }
 
-// echoBesideCopy types into a shell while a copy is under way, and says how long
-// each key took there and back.
+// echoBesideCopy types into a shell during a copy and returns the round trip of
+// each key.
 func (s *server) echoBesideCopy(ctx context.Context, d *distance.Path, flags string) (took []time.Duration, err error) {
 	copying := d.Command(append([]string{"scp"}, append(s.openSSH(flags), filepath.Join(s.dir, "from"), "ws:/dev/null")...)...)
 	_, end, err := s.among(ctx, copying, nil)
@@ -159,7 +161,8 @@ func (s *server) echoBesideCopy(ctx context.Context, d *distance.Path, flags str
 	return took, nil
 }
 
-// distant gives the words that run the binary with the flags of a way, far away.
+// distant returns the command line that runs the binary as a distant client
+// with the flags of a path.
 func (s *server) distant(d *distance.Path, flags string, args ...string) []string {
 	words := []string{s.bin}
 	if flags != "" {
@@ -168,7 +171,8 @@ func (s *server) distant(d *distance.Path, flags string, args ...string) []strin
 	return d.Command(append(words, args...)...)
 }
 
-// among starts a command with the environment of this server's clients, until end.
+// among starts a command with the environment of this server's clients, until
+// end is called.
 func (s *server) among(ctx context.Context, words []string, out **bufio.Reader) (in interface{ Write([]byte) (int, error) }, end func(), err error) {
 	cmd := exec.CommandContext(ctx, words[0], words[1:]...)
 	cmd.Env = s.env

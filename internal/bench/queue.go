@@ -11,19 +11,19 @@ import (
 	"github.com/google/uuid"
 	"storj.io/drpc"
 
-	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/api/provisionerd"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/notify"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
 	daemon "github.com/seed-2a7f8fe7/coder/internal/provisionerd"
 	"github.com/seed-2a7f8fe7/coder/internal/queue"
-	coderserver "github.com/seed-2a7f8fe7/coder/internal/server"
+	"github.com/seed-2a7f8fe7/coder/internal/server/database"
 )
 
-// Queue measures the queue of provisioner jobs, with simulated daemons that
-// speak the real wire over WebSockets, real ones with real Terraform, and
-// pgbench on the server's own PostgreSQL as the floor.
+// Queue measures the provisioner queue with simulated daemons that speak the
+// real wire over WebSockets, with real daemons and Terraform, and with pgbench
+// on the server's PostgreSQL as the floor.
 func Queue(ctx context.Context, c Config) error {
 	if c.Runs == 0 {
 		c.Runs = 9
@@ -42,8 +42,8 @@ func Queue(ctx context.Context, c Config) error {
 	)
 }
 
-// yard is a fresh server without provisioners of its own, and a second
-// replica's view of its queue, to add jobs with.
+// yard is a new server without built-in provisioners, and a second replica's
+// view of its queue for adding jobs.
 type yard struct {
 	*server
 	url   string // of its database
@@ -55,21 +55,22 @@ type yard struct {
 	input map[string]any // of a dry run
 }
 
-// withYard makes one for the measurement alone, so that none sees the rows of another.
+// withYard creates a yard for one measurement, so that measurements are
+// independent.
 func withYard(ctx context.Context, bin string, measure func(context.Context, *yard) ([]row, error)) ([]row, error) {
 	dir, err := os.MkdirTemp("", "coder-bench-")
 	if err != nil {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	// One provisioner of its own imports the template; it takes no other tags.
+	// Its own provisioner imports the template and takes no other tags.
 	s, err := newServer(ctx, bin, dir, "--provisioner-types", "echo", "--provisioner-daemons", "1")
 	if err != nil {
 		return nil, err
 	}
 	defer s.stop()
 	y := &yard{server: s}
-	if y.url, err = coderserver.EmbeddedURL(filepath.Join(dir, "config")); err != nil {
+	if y.url, err = database.EmbeddedURL(filepath.Join(dir, "config")); err != nil {
 		return nil, err
 	}
 	w, err := echoWorkspace(ctx, s)
@@ -91,14 +92,14 @@ func withYard(ctx context.Context, bin string, measure func(context.Context, *ya
 	return measure(ctx, y)
 }
 
-// add puts jobs with these tags into the queue and gives the id of the last.
-func (y *yard) add(ctx context.Context, n int, tags coder.Tags) (id uuid.UUID, err error) {
+// add adds jobs with the tags to the queue and returns the id of the last one.
+func (y *yard) add(ctx context.Context, n int, tags codersdk.Tags) (id uuid.UUID, err error) {
 	err = y.store.Tx(ctx, func(q *sqlc.Queries) error {
 		for range n {
 			id = uuid.New()
 			if err := y.queue.Add(ctx, q, queue.NewJob{
-				ID: id, OrganizationID: y.org, InitiatorID: y.user, FileID: y.file, Type: coder.ProvisionerJobTypeTemplateVersionDryRun,
-				Provisioner: "echo", Tags: coder.NormalizeTags(y.user, tags), Input: y.input,
+				ID: id, OrganizationID: y.org, InitiatorID: y.user, FileID: y.file, Type: codersdk.ProvisionerJobTypeTemplateVersionDryRun,
+				Provisioner: "echo", Tags: codersdk.NormalizeTags(y.user, tags), Input: y.input,
 			}); err != nil {
 				return err
 			}
@@ -111,15 +112,15 @@ func (y *yard) add(ctx context.Context, n int, tags coder.Tags) (id uuid.UUID, e
 	return id, err
 }
 
-// fake is a daemon's connection: the wire, without an engine.
+// fake is a daemon's connection without an engine.
 type fake struct {
 	conn drpc.Conn
 	api  provisionerd.DRPCProvisionerDaemonClient
 }
 
-func (y *yard) daemon(ctx context.Context, name string, tags coder.Tags) (*fake, error) {
+func (y *yard) daemon(ctx context.Context, name string, tags codersdk.Tags) (*fake, error) {
 	c := *y.c
-	conn, err := daemon.WebSocket{Client: &c, Name: name, Tags: tags, Provisioners: []string{"echo"}, PSK: psk, Version: "v0.0.0-bench"}.Dial(ctx)
+	conn, err := daemon.WebSocket{Client: &c, Name: name, Tags: tags, Provisioners: []string{"echo"}, PSK: psk, Version: "v2.37.0-bench"}.Dial(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("connect the provisioner %s: %w", name, err)
 	}
@@ -136,7 +137,7 @@ func (f *fake) acquire(ctx context.Context) (*provisionerd.AcquiredJob, error) {
 	return stream.Recv()
 }
 
-// finish says one line and that the job succeeded.
+// finish logs one line and completes the job.
 func (f *fake) finish(ctx context.Context, a *provisionerd.AcquiredJob) error {
 	if _, err := f.api.UpdateJob(ctx, &provisionerd.UpdateJobRequest{
 		JobId: a.JobId, Fence: a.Fence, Logs: []*provisionerd.Log{{Output: "planned", Stage: "Planning", CreatedAt: time.Now().UnixMilli()}},

@@ -14,10 +14,10 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 )
 
-// endless is a template whose build tells the process it waits for, for ever.
+// endless is a template whose build reports its process and waits forever.
 const endless = `terraform {
   required_providers {
     coder = { source = "coder/coder" }
@@ -33,9 +33,9 @@ resource "terraform_data" "wait" {
 }
 `
 
-// endRows measures, with real daemons and Terraform, how soon a daemon that was
-// killed with all its children is noticed, the worst of three, and how soon
-// after a cancel what Terraform ran is gone, the middle of three.
+// endRows measures with real daemons and Terraform how soon a daemon that was
+// killed with its children is noticed (the worst of three), and how soon after
+// a cancel Terraform's processes are gone (the median of three).
 func endRows(ctx context.Context, bin string) ([]row, error) {
 	dir, err := os.MkdirTemp("", "coder-bench-")
 	if err != nil {
@@ -89,15 +89,15 @@ func (e *endBench) daemon(n int) (*exec.Cmd, error) {
 	return cmd, cmd.Start()
 }
 
-// destroy is kill -9 of a daemon; its children die with it.
+// destroy kills a daemon with kill -9; its children die with it.
 func destroy(cmd *exec.Cmd) {
 	cmd.Process.Kill() //nolint:errcheck // it may be gone
 	cmd.Wait()         //nolint:errcheck // killed
 }
 
-// begin starts a workspace's build and waits for the process that Terraform runs.
-func (e *endBench) begin(ctx context.Context, t coder.Template, name string) (build uuid.UUID, pid int, err error) {
-	w, err := e.c.CreateWorkspace(ctx, "me", coder.CreateWorkspaceRequest{Name: name, TemplateID: t.ID})
+// begin starts a workspace build and waits for the process that Terraform runs.
+func (e *endBench) begin(ctx context.Context, t codersdk.Template, name string) (build uuid.UUID, pid int, err error) {
+	w, err := e.c.CreateWorkspace(ctx, "me", codersdk.CreateWorkspaceRequest{Name: name, TemplateID: t.ID})
 	if err != nil {
 		return uuid.Nil, 0, err
 	}
@@ -114,7 +114,7 @@ func (e *endBench) begin(ctx context.Context, t coder.Template, name string) (bu
 	return w.LatestBuild.ID, pid, err
 }
 
-func (e *endBench) cancels(ctx context.Context, t coder.Template, n int) (time.Duration, error) {
+func (e *endBench) cancels(ctx context.Context, t codersdk.Template, n int) (time.Duration, error) {
 	var took []time.Duration
 	for i := range n {
 		build, pid, err := e.begin(ctx, t, fmt.Sprint("cancel", i))
@@ -146,9 +146,9 @@ func (e *endBench) over(ctx context.Context, build uuid.UUID) error {
 	})
 }
 
-// deaths kills n daemons at once, whose jobs were taken at different moments,
-// and gives when the last of the jobs is no longer held by them.
-func (e *endBench) deaths(ctx context.Context, t coder.Template, first *exec.Cmd, n int) (time.Duration, error) {
+// deaths kills n daemons at once, whose jobs started at different times, and
+// returns when the last job is no longer held.
+func (e *endBench) deaths(ctx context.Context, t codersdk.Template, first *exec.Cmd, n int) (time.Duration, error) {
 	daemons := []*exec.Cmd{first}
 	var builds []uuid.UUID
 	for i := range n {
@@ -174,7 +174,7 @@ func (e *endBench) deaths(ctx context.Context, t coder.Template, first *exec.Cmd
 	for _, id := range builds {
 		err := until(ctx, asked, "the loss is noticed", func() (bool, error) {
 			b, err := e.c.WorkspaceBuild(ctx, id)
-			return err == nil && b.Job.Status != coder.ProvisionerJobStatusRunning, err
+			return err == nil && b.Job.Status != codersdk.ProvisionerJobStatusRunning, err
 		})
 		if err != nil {
 			return 0, err
@@ -184,10 +184,10 @@ func (e *endBench) deaths(ctx context.Context, t coder.Template, first *exec.Cmd
 	return last, nil
 }
 
-// asked is how often the server is asked for what it bounds the questions of.
+// asked is the interval of requests for values that the server rate-limits.
 const asked = 200 * time.Millisecond
 
-// until looks again and again whether something is so, for a minute.
+// until polls a condition for a minute.
 func until(ctx context.Context, every time.Duration, what string, so func() (bool, error)) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()

@@ -16,7 +16,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 )
 
 const (
@@ -25,11 +25,10 @@ const (
 	roundOf = 4 * time.Second
 )
 
-// floorCycle is the least that a queue in PostgreSQL does with a job, on the
-// server's own table with its indexes and references: it is inserted, taken
-// with SKIP LOCKED, and ended, each in a transaction of its own, without locks
-// held between, without a rule or a log. It is filled in with what is the same in
-// all jobs.
+// floorCycle is the minimum that a queue in PostgreSQL does for a job, on the
+// server's own table with its indexes and references: insert, take with SKIP
+// LOCKED, and end, each in its own transaction, without locks in between, rules
+// or logs. It contains values that are the same in all jobs.
 const floorCycle = `INSERT INTO provisioner_jobs (id, organization_id, initiator_id, type, provisioner, tag_set_id, file_id, input, created_at, updated_at)
 SELECT gen_random_uuid(), '%s', '%s', 'template_version_dry_run', 'echo', %d, '%s', '%s', now(), now();
 UPDATE provisioner_jobs SET started_at = now(), updated_at = now(), fence = fence + 1, worker_id = '7d1c3a1e-0000-4000-8000-000000000002',
@@ -40,11 +39,11 @@ WHERE id = (
 UPDATE provisioner_jobs SET completed_at = now(), updated_at = now() WHERE id = :id;
 `
 
-// jobRows measures whole jobs a second against pgbench's cycles on the same
-// table, in turns. Both sides have as many at work: 32 clients, and 32 daemons,
-// for which 32 more jobs at most wait. Everything but the daemons' Terraform is
-// there: the jobs are added by the queue's own code, claimed, prepared and sent
-// over WebSockets on loopback; a line of log and the result come back.
+// jobRows measures jobs per second against pgbench's cycles on the same table,
+// in turns. Both have the same concurrency: 32 clients, and 32 daemons with at
+// most 32 more pending jobs. Everything except Terraform is included: the
+// queue's own code adds the jobs, which are claimed, prepared and sent over
+// WebSockets on loopback; a log line and the result come back.
 func jobRows(ctx context.Context, y *yard) ([]row, error) {
 	f, err := newFloor(ctx, y)
 	if err != nil {
@@ -52,7 +51,7 @@ func jobRows(ctx context.Context, y *yard) ([]row, error) {
 	}
 	var daemons []*fake
 	for i := range clients {
-		d, err := y.daemon(ctx, fmt.Sprint("bench", i), coder.Tags{"bench": "jobs"})
+		d, err := y.daemon(ctx, fmt.Sprint("bench", i), codersdk.Tags{"bench": "jobs"})
 		if err != nil {
 			return nil, err
 		}
@@ -77,7 +76,7 @@ func jobRows(ctx context.Context, y *yard) ([]row, error) {
 	}, nil
 }
 
-// jobs lets the daemons work for a while and gives how many jobs a second were done.
+// jobs lets the daemons work and returns the completed jobs per second.
 func (y *yard) jobs(ctx context.Context, daemons []*fake) (float64, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -93,7 +92,7 @@ func (y *yard) jobs(ctx context.Context, daemons []*fake) (float64, error) {
 				case <-ctx.Done():
 					return
 				}
-				if _, err := y.add(ctx, 1, coder.Tags{"bench": "jobs"}); err != nil {
+				if _, err := y.add(ctx, 1, codersdk.Tags{"bench": "jobs"}); err != nil {
 					cancel(err)
 				}
 			}
@@ -139,7 +138,7 @@ func newFloor(ctx context.Context, y *yard) (*floor, error) {
 	if f.bin, err = pgbench(); err != nil {
 		return nil, err
 	}
-	set, err := y.store.QueueAddTagSet(ctx, y.org, "floor", coder.Tags{"floor": "true"}) // which no daemon matches
+	set, err := y.store.QueueAddTagSet(ctx, y.org, "floor", codersdk.Tags{"floor": "true"}) // which no daemon matches
 	if err != nil {
 		return nil, err
 	}
@@ -164,7 +163,7 @@ func newFloor(ctx context.Context, y *yard) (*floor, error) {
 	return f, nil
 }
 
-// pgbench finds the program where PostgreSQL's own are.
+// pgbench returns the path of the program among PostgreSQL's own.
 func pgbench() (string, error) {
 	found, err := filepath.Glob("/usr/lib/postgresql/*/bin/pgbench")
 	if err == nil && len(found) > 0 {
@@ -177,7 +176,7 @@ func pgbench() (string, error) {
 	return bin, nil
 }
 
-// run gives the cycles a second of one round.
+// run returns the cycles per second of one round.
 func (f *floor) run(ctx context.Context) (float64, error) {
 	cmd := exec.CommandContext(ctx, f.bin, "--no-vacuum", "--client", strconv.Itoa(clients), "--jobs", "2", "--protocol", "prepared",
 		"--time", strconv.Itoa(int(roundOf.Seconds())), "--file", f.script)

@@ -5,15 +5,17 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/api/provisionerd"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
+	"github.com/seed-2a7f8fe7/coder/internal/bench/figure"
+	"github.com/seed-2a7f8fe7/coder/internal/bench/process"
 )
 
-// acquireRows measures how long a daemon waits for a job that is already there
-// for it, with 100 and with 10,000 jobs of 20 other tag sets pending.
+// acquireRows measures how long a daemon waits for a job that is already
+// pending, with 100 and with 10,000 pending jobs of 20 other tag sets.
 func acquireRows(ctx context.Context, y *yard) ([]row, error) {
 	const sets = 20
-	d, err := y.daemon(ctx, "bench", coder.Tags{"bench": "acquire"})
+	d, err := y.daemon(ctx, "bench", codersdk.Tags{"bench": "acquire"})
 	if err != nil {
 		return nil, err
 	}
@@ -22,7 +24,7 @@ func acquireRows(ctx context.Context, y *yard) ([]row, error) {
 	pending := 0
 	for _, want := range []int{100, 10_000} {
 		for set := range sets {
-			if _, err := y.add(ctx, (want-pending)/sets, coder.Tags{"other": fmt.Sprint(set)}); err != nil {
+			if _, err := y.add(ctx, (want-pending)/sets, codersdk.Tags{"other": fmt.Sprint(set)}); err != nil {
 				return nil, err
 			}
 		}
@@ -45,7 +47,7 @@ func acquireRows(ctx context.Context, y *yard) ([]row, error) {
 func (y *yard) acquisitions(ctx context.Context, d *fake, n int) ([]time.Duration, error) {
 	var took []time.Duration
 	for range n {
-		if _, err := y.add(ctx, 1, coder.Tags{"bench": "acquire"}); err != nil {
+		if _, err := y.add(ctx, 1, codersdk.Tags{"bench": "acquire"}); err != nil {
 			return nil, err
 		}
 		start := time.Now()
@@ -61,15 +63,21 @@ func (y *yard) acquisitions(ctx context.Context, d *fake, n int) ([]time.Duratio
 	return took, nil
 }
 
-// pickupRows measures from adding a job to its arrival at a daemon, among 200
-// daemons that wait, of 20 tag sets, at one job a second.
+// PickUp measures with the binary at coder how soon a waiting daemon gets a new job.
+func PickUp(ctx context.Context, coder string) ([]figure.Row, error) {
+	return withYard(ctx, coder, pickupRows)
+}
+
+// pickupRows measures the time from adding a job to its arrival at one of 200
+// waiting daemons of 20 tag sets, at one job per second. The floor is one durable
+// commit, measured before each job.
 func pickupRows(ctx context.Context, y *yard) ([]row, error) {
 	const sets, each, jobs = 20, 10, 40
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	got := make(chan time.Time, 1)
 	for i := range sets * each {
-		d, err := y.daemon(ctx, fmt.Sprint("bench", i), coder.Tags{"set": fmt.Sprint(i % sets)})
+		d, err := y.daemon(ctx, fmt.Sprint("bench", i), codersdk.Tags{"set": fmt.Sprint(i % sets)})
 		if err != nil {
 			return nil, err
 		}
@@ -90,11 +98,19 @@ func pickupRows(ctx context.Context, y *yard) ([]row, error) {
 	}
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
-	var took []time.Duration
+	if _, err := y.store.Pool().Exec(ctx, "CREATE TABLE bench_commits (at timestamptz)"); err != nil {
+		return nil, err
+	}
+	var took, commits []time.Duration
 	for i := range jobs {
 		<-tick.C
 		start := time.Now()
-		if _, err := y.add(ctx, 1, coder.Tags{"set": fmt.Sprint(i % sets)}); err != nil {
+		if _, err := y.store.Pool().Exec(ctx, "INSERT INTO bench_commits VALUES (now())"); err != nil {
+			return nil, err
+		}
+		commits = append(commits, time.Since(start))
+		start = time.Now()
+		if _, err := y.add(ctx, 1, codersdk.Tags{"set": fmt.Sprint(i % sets)}); err != nil {
 			return nil, err
 		}
 		select {
@@ -104,15 +120,19 @@ func pickupRows(ctx context.Context, y *yard) ([]row, error) {
 			return nil, context.Cause(ctx)
 		}
 	}
+	commit := quantile(commits, 0.5)
 	return []row{
 		atMost("queue_pickup_p50", ms(quantile(took, 0.5)), 10, "ms"),
 		atMost("queue_pickup_p99", ms(quantile(took, 0.99)), 20, "ms"),
+		figure.Plain("queue_commit_p50", ms(commit), "ms"),
+		atMost("queue_pickup_p50_over_commit", ms(quantile(took, 0.5))/ms(commit), 2, "x"),
+		atMost("queue_pickup_p99_over_commit", ms(quantile(took, 0.99))/ms(commit), 5, "x"),
 	}, nil
 }
 
-// idleRows measures what 1,000 daemons that are connected and wait cost the
-// server: its memory against that of before, and its processor time over a
-// while that holds two of their heartbeats.
+// idleRows measures the cost of 1,000 idle daemons: the server's memory
+// compared with before, and its processor time over a period with two
+// heartbeats.
 func idleRows(ctx context.Context, y *yard) ([]row, error) {
 	const daemons, watch, settle = 1000, 60 * time.Second, 5 * time.Second
 	// A new process has none of the memory with which passwords were hashed.
@@ -122,7 +142,7 @@ func idleRows(ctx context.Context, y *yard) ([]row, error) {
 	}
 	pid := y.cmd.Process.Pid
 	time.Sleep(settle)
-	before, err := resident(pid)
+	before, err := process.Resident(pid)
 	if err != nil {
 		return nil, err
 	}
@@ -130,7 +150,7 @@ func idleRows(ctx context.Context, y *yard) ([]row, error) {
 	defer cancel()
 	lost := make(chan error, daemons)
 	for i := range daemons {
-		d, err := y.daemon(ctx, fmt.Sprint("bench", i), coder.Tags{"set": fmt.Sprint(i % 20)})
+		d, err := y.daemon(ctx, fmt.Sprint("bench", i), codersdk.Tags{"set": fmt.Sprint(i % 20)})
 		if err != nil {
 			return nil, err
 		}
@@ -142,7 +162,7 @@ func idleRows(ctx context.Context, y *yard) ([]row, error) {
 		go func() { lost <- ended(stream) }()
 	}
 	time.Sleep(settle)
-	start, err := used(pid)
+	start, err := process.Used(pid)
 	if err != nil {
 		return nil, err
 	}
@@ -155,11 +175,11 @@ func idleRows(ctx context.Context, y *yard) ([]row, error) {
 		return nil, ctx.Err()
 	case <-over.C:
 	}
-	end, err := used(pid)
+	end, err := process.Used(pid)
 	if err != nil {
 		return nil, err
 	}
-	after, err := resident(pid)
+	after, err := process.Resident(pid)
 	if err != nil {
 		return nil, err
 	}

@@ -7,20 +7,22 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/seed-2a7f8fe7/coder/internal/bench/process"
 )
 
-// Config says what to measure.
+// Config configures the measurements.
 type Config struct {
 	Coder string    // the binary
 	Root  string    // the repository, for the starter template
 	Runs  int       // of each pair; 0 means 9
 	Out   io.Writer // the rows
-	// Progress is told what is being measured, for people who wait.
+	// Progress receives the name of the current measurement.
 	Progress io.Writer
-	Only     string // one of the measurements; "" means all
+	Only     string // name of one measurement; "" means all
 }
 
-// Run measures every row and prints each as soon as it is known.
+// Run measures all rows and prints each when it is known.
 func Run(ctx context.Context, c Config) error {
 	if c.Runs == 0 {
 		c.Runs = 9
@@ -38,7 +40,7 @@ func Run(ctx context.Context, c Config) error {
 	if err != nil {
 		return err
 	}
-	atMost("binary_size", float64(st.Size())/1e6, 120, "MB").print(c.Out)
+	atMost("binary_size", float64(st.Size())/1e6, 120, "MB").Print(c.Out)
 
 	s, err := newServer(ctx, bin, dir, "--provisioner-types", "terraform,echo")
 	if err != nil {
@@ -46,24 +48,26 @@ func Run(ctx context.Context, c Config) error {
 	}
 	defer func() { s.stop() }()
 	for _, measure := range []func() ([]row, error){
+		func() ([]row, error) { return tracesOff(ctx, s) },
 		func() ([]row, error) { return restart(ctx, s, 5) },
 		func() ([]row, error) { return pickup(ctx, s, 100) },
 		func() ([]row, error) { return buildOverhead(ctx, s, c.Runs) },
 		func() ([]row, error) { return sshOverhead(ctx, s, c.Root, 2*c.Runs) },
+		func() ([]row, error) { return signIn(ctx, s) },
 	} {
 		rows, err := measure()
 		if err != nil {
 			return err
 		}
 		for _, r := range rows {
-			r.print(c.Out)
+			r.Print(c.Out)
 		}
 	}
 	return nil
 }
 
-// restart measures from starting the process to /healthz on existing data, and
-// the memory of a server with nothing to do.
+// restart measures the time from the start of the process to /healthz on
+// existing data, and the memory of an idle server.
 func restart(ctx context.Context, s *server, runs int) ([]row, error) {
 	var all []time.Duration
 	for range runs {
@@ -74,7 +78,7 @@ func restart(ctx context.Context, s *server, runs int) ([]row, error) {
 		}
 		all = append(all, time.Since(start))
 	}
-	rss, err := resident(s.cmd.Process.Pid)
+	rss, err := process.Resident(s.cmd.Process.Pid)
 	if err != nil {
 		return nil, err
 	}
@@ -84,8 +88,8 @@ func restart(ctx context.Context, s *server, runs int) ([]row, error) {
 	}, nil
 }
 
-// pickup measures from asking for a build to the provisioner's first log line,
-// with the echo engine.
+// pickup measures the time from a build request to the provisioner's first log
+// line, with the echo engine.
 func pickup(ctx context.Context, s *server, runs int) ([]row, error) {
 	w, err := echoWorkspace(ctx, s)
 	if err != nil {

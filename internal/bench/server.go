@@ -10,13 +10,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
 
-	"github.com/seed-2a7f8fe7/coder"
-	"github.com/seed-2a7f8fe7/coder/client"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 )
 
 const (
@@ -25,16 +23,16 @@ const (
 	psk      = "a long pre-shared key of provisioners"
 )
 
-// server is a coder server of the binary under test, with data of its own.
+// server is a coder server of the measured binary, with its own data.
 type server struct {
 	bin, dir, address string
 	env               []string
 	cmd               *exec.Cmd
 	log               bytes.Buffer
-	c                 *client.Client
+	c                 *codersdk.Client
 }
 
-// newServer starts a fresh server on loopback and logs in.
+// newServer starts a new server on loopback and signs in.
 func newServer(ctx context.Context, bin, dir string, flags ...string) (*server, error) {
 	return newServerAt(ctx, loopback, bin, dir, flags...)
 }
@@ -48,16 +46,16 @@ func newServerAt(ctx context.Context, host, bin, dir string, flags ...string) (*
 	s := &server{bin: bin, dir: dir, address: l.Addr().String()}
 	l.Close()
 	u := &url.URL{Scheme: "http", Host: s.address}
-	s.c = client.New(u)
+	s.c = codersdk.New(u)
 	s.env = append(os.Environ(), "CODER_CONFIG_DIR="+filepath.Join(dir, "config"), "CODER_CACHE_DIRECTORY="+filepath.Join(dir, "cache"),
 		"HOME="+dir, "CODER_URL="+u.String(), "CODER_HTTP_ADDRESS="+s.address, "CODER_PROVISIONER_DAEMON_PSK="+psk, "CODER_PROMETHEUS_ENABLE=false")
 	if err := s.start(ctx, flags...); err != nil {
 		return nil, err
 	}
-	if _, err := s.c.CreateFirstUser(ctx, coder.CreateFirstUserRequest{Email: "admin@example.com", Username: "admin", Password: password}); err != nil {
+	if _, err := s.c.CreateFirstUser(ctx, codersdk.CreateFirstUserRequest{Email: "admin@example.com", Username: "admin", Password: password}); err != nil {
 		return nil, err
 	}
-	login, err := s.c.LoginWithPassword(ctx, coder.LoginWithPasswordRequest{Email: "admin@example.com", Password: password})
+	login, err := s.c.LoginWithPassword(ctx, codersdk.LoginWithPasswordRequest{Email: "admin@example.com", Password: password})
 	if err != nil {
 		return nil, err
 	}
@@ -95,13 +93,13 @@ func (s *server) start(ctx context.Context, flags ...string) error {
 
 func (s *server) stop() { terminate(s.cmd) }
 
-// terminate ends a process in order and waits for it.
+// terminate stops a process gracefully and waits for it.
 func terminate(cmd *exec.Cmd) {
 	cmd.Process.Signal(syscall.SIGTERM) //nolint:errcheck // it may be gone
 	cmd.Wait()                          //nolint:errcheck // stopped on purpose
 }
 
-// spawn starts a command of the binary, in a process group of its own.
+// spawn starts a command of the binary in its own process group.
 func (s *server) spawn(args ...string) (*exec.Cmd, error) {
 	cmd := exec.Command(s.bin, args...)
 	cmd.Env = s.env
@@ -119,11 +117,11 @@ func (s *server) run(ctx context.Context, args ...string) error {
 	return nil
 }
 
-// build asks for a build and waits for its end; it gives how long until the
+// build requests a build and waits for it. It returns the time until the
 // provisioner's first log line, and until the end.
-func (s *server) build(ctx context.Context, w coder.Workspace, transition coder.WorkspaceTransition) (first, all time.Duration, err error) {
+func (s *server) build(ctx context.Context, w codersdk.Workspace, transition codersdk.WorkspaceTransition) (first, all time.Duration, err error) {
 	start := time.Now()
-	b, err := s.c.CreateWorkspaceBuild(ctx, w.ID, coder.CreateWorkspaceBuildRequest{Transition: transition})
+	b, err := s.c.CreateWorkspaceBuild(ctx, w.ID, codersdk.CreateWorkspaceBuildRequest{Transition: transition})
 	if err != nil {
 		return 0, 0, err
 	}
@@ -131,7 +129,7 @@ func (s *server) build(ctx context.Context, w coder.Workspace, transition coder.
 }
 
 func (s *server) follow(ctx context.Context, build fmt.Stringer, start time.Time) (first, all time.Duration, err error) {
-	err = client.Follow(ctx, s.c, "/workspacebuilds/"+build.String()+"/logs", url.Values{"follow": {""}}, func(coder.ProvisionerJobLog) error {
+	err = codersdk.Follow(ctx, s.c, "/workspacebuilds/"+build.String()+"/logs", url.Values{"follow": {""}}, func(codersdk.ProvisionerJobLog) error {
 		if first == 0 {
 			first = time.Since(start)
 		}
@@ -141,18 +139,19 @@ func (s *server) follow(ctx context.Context, build fmt.Stringer, start time.Time
 	return first, all, err
 }
 
-// push makes a template of a directory, with the given engine, and gives it.
-func (s *server) push(ctx context.Context, name, dir string) (coder.Template, error) {
+// push creates a template from a directory with the given engine, and returns
+// it.
+func (s *server) push(ctx context.Context, name, dir string) (codersdk.Template, error) {
 	if err := s.run(ctx, "templates", "push", name, "--directory", dir, "--yes"); err != nil {
-		return coder.Template{}, err
+		return codersdk.Template{}, err
 	}
 	return s.c.TemplateByName(ctx, "default", name)
 }
 
-// create makes a workspace and waits for its first build.
-func (s *server) create(ctx context.Context, name string, t coder.Template) (coder.Workspace, error) {
+// create creates a workspace and waits for its first build.
+func (s *server) create(ctx context.Context, name string, t codersdk.Template) (codersdk.Workspace, error) {
 	start := time.Now()
-	w, err := s.c.CreateWorkspace(ctx, "me", coder.CreateWorkspaceRequest{Name: name, TemplateID: t.ID})
+	w, err := s.c.CreateWorkspace(ctx, "me", codersdk.CreateWorkspaceRequest{Name: name, TemplateID: t.ID})
 	if err != nil {
 		return w, err
 	}
@@ -160,75 +159,8 @@ func (s *server) create(ctx context.Context, name string, t coder.Template) (cod
 		return w, err
 	}
 	w, err = s.c.Workspace(ctx, w.ID, nil)
-	if err == nil && w.LatestBuild.Job.Status != coder.ProvisionerJobStatusSucceeded {
+	if err == nil && w.LatestBuild.Job.Status != codersdk.ProvisionerJobStatusSucceeded {
 		err = fmt.Errorf("the first build of %s is %s: %s", name, w.LatestBuild.Job.Status, w.LatestBuild.Job.Error)
 	}
 	return w, err
-}
-
-// resident gives the resident memory of a process in bytes.
-func resident(pid int) (int64, error) {
-	b, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "status"))
-	if err != nil {
-		return 0, err
-	}
-	for line := range strings.Lines(string(b)) {
-		if rest, ok := strings.CutPrefix(line, "VmRSS:"); ok {
-			var kb int64
-			_, err := fmt.Sscan(rest, &kb)
-			return kb << 10, err
-		}
-	}
-	return 0, fmt.Errorf("process %d has no resident memory", pid)
-}
-
-// used gives the processor time that a process has had.
-func used(pid int) (time.Duration, error) {
-	b, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
-	if err != nil {
-		return 0, err
-	}
-	_, rest, ok := strings.Cut(string(b), ") ") // the name may hold anything
-	fields := strings.Fields(rest)
-	if !ok || len(fields) < 13 {
-		return 0, fmt.Errorf("cannot read the processor time of process %d", pid)
-	}
-	var ticks int64
-	for _, f := range fields[11:13] {
-		n, err := strconv.ParseInt(f, 10, 64)
-		if err != nil {
-			return 0, err
-		}
-		ticks += n
-	}
-	return time.Duration(ticks) * (time.Second / 100), nil // USER_HZ is 100 on every Linux
-}
-
-// usedByAll gives the processor time that a process and its living
-// descendants have had.
-func usedByAll(pid int) (time.Duration, error) {
-	all, err := used(pid)
-	if err != nil {
-		return 0, err
-	}
-	tasks, err := filepath.Glob(filepath.Join("/proc", strconv.Itoa(pid), "task", "*", "children"))
-	if err != nil {
-		return 0, err
-	}
-	for _, t := range tasks {
-		b, err := os.ReadFile(t)
-		if err != nil {
-			continue // the thread has ended
-		}
-		for child := range strings.FieldsSeq(string(b)) {
-			n, err := strconv.Atoi(child)
-			if err != nil {
-				return 0, err
-			}
-			if d, err := usedByAll(n); err == nil { // else it has ended
-				all += d
-			}
-		}
-	}
-	return all, nil
 }

@@ -10,12 +10,11 @@ import (
 	"sync"
 	"time"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 )
 
-// withModule is the template with a module of its own, so that it cannot do
-// without an init.
-const withModule = template + `
+// withModule is the template with a module, which requires an init.
+const withModule = Template + `
 module "inner" {
   source = "./inner"
   name   = data.coder_workspace.me.name
@@ -30,10 +29,10 @@ resource "terraform_data" "inner" {
 
 const slots = 4
 
-// slotRows measures one daemon with four slots, outside of the server, on
-// workspaces whose template needs an init: a warm build against init, plan and
-// apply by hand, and how many builds a minute four slots make against four
-// shells that run Terraform in a loop.
+// slotRows measures one daemon with four slots, outside the server, on
+// workspaces whose template requires an init: a warm build against init, plan
+// and apply by hand, and builds per minute of four slots against four shells
+// that run Terraform in a loop.
 func slotRows(ctx context.Context, bin string, runs int) ([]row, error) {
 	dir, err := os.MkdirTemp("", "coder-bench-")
 	if err != nil {
@@ -65,7 +64,7 @@ func slotRows(ctx context.Context, bin string, runs int) ([]row, error) {
 // slotBench is the same template on both sides, once for each slot or shell.
 type slotBench struct {
 	s          *server
-	workspaces []coder.Workspace
+	workspaces []codersdk.Workspace
 	shells     []*bare
 }
 
@@ -104,8 +103,8 @@ func newSlotBench(ctx context.Context, s *server, dir string) (*slotBench, error
 	return b, nil
 }
 
-// warm compares one start with one by hand, which begins as a new clone of the
-// template does, without .terraform.
+// warm compares one start with one by hand, which starts without .terraform, as
+// a new clone of the template does.
 func (b *slotBench) warm(ctx context.Context, runs int) (row, error) {
 	w, shell := b.workspaces[0], b.shells[0]
 	var ratios []float64
@@ -113,7 +112,7 @@ func (b *slotBench) warm(ctx context.Context, runs int) (row, error) {
 		if err := shell.build(ctx, "stop"); err != nil {
 			return row{}, err
 		}
-		if _, _, err := b.s.build(ctx, w, coder.WorkspaceTransitionStop); err != nil {
+		if _, _, err := b.s.build(ctx, w, codersdk.WorkspaceTransitionStop); err != nil {
 			return row{}, err
 		}
 		if err := os.RemoveAll(filepath.Join(shell.dir, ".terraform")); err != nil {
@@ -124,7 +123,7 @@ func (b *slotBench) warm(ctx context.Context, runs int) (row, error) {
 			return row{}, err
 		}
 		floor := time.Since(start)
-		_, ours, err := b.s.build(ctx, w, coder.WorkspaceTransitionStart)
+		_, ours, err := b.s.build(ctx, w, codersdk.WorkspaceTransitionStart)
 		if err != nil {
 			return row{}, err
 		}
@@ -133,14 +132,14 @@ func (b *slotBench) warm(ctx context.Context, runs int) (row, error) {
 	return atMost("warm_build_over_bare", median(ratios), 0.6, "x"), nil
 }
 
-// throughput lets all slots and then all shells stop and start, in turns.
+// throughput lets all slots, then all shells, stop and start, in turns.
 func (b *slotBench) throughput(ctx context.Context, rounds int) (row, error) {
 	both := []string{"stop", "start"}
 	var ours, floor time.Duration
 	for range rounds {
 		took, err := together(func(n int) error {
 			for _, transition := range both {
-				if _, _, err := b.s.build(ctx, b.workspaces[n], coder.WorkspaceTransition(transition)); err != nil {
+				if _, _, err := b.s.build(ctx, b.workspaces[n], codersdk.WorkspaceTransition(transition)); err != nil {
 					return err
 				}
 			}
@@ -168,14 +167,14 @@ func (b *slotBench) throughput(ctx context.Context, rounds int) (row, error) {
 		if err != nil {
 			return row{}, err
 		}
-		if w.LatestBuild.Job.Status != coder.ProvisionerJobStatusSucceeded {
+		if w.LatestBuild.Job.Status != codersdk.ProvisionerJobStatusSucceeded {
 			return row{}, fmt.Errorf("the last build of %s is %s: %s", w.Name, w.LatestBuild.Job.Status, w.LatestBuild.Job.Error)
 		}
 	}
 	return atLeast("slot_builds_over_shells", float64(floor)/float64(ours), 1.5, "x"), nil
 }
 
-// together runs f for each slot at once and gives how long all took.
+// together runs f for each slot concurrently and returns the total time.
 func together(f func(n int) error) (time.Duration, error) {
 	errs := make([]error, slots)
 	start := time.Now()

@@ -12,22 +12,22 @@ import (
 	"net"
 	"time"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/bench/plain"
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel"
 )
 
 const (
-	// streamTime is how long a stream is measured at once.
+	// streamTime is the duration of one measurement of a stream.
 	streamTime = 1500 * time.Millisecond
-	// streamTurns is how often, in turns with the others.
+	// streamTurns is the number of measurements of each kind, in turns.
 	streamTurns = 3
-	// directWait is how long a direct path may take to be found.
+	// directWait is the timeout for finding a direct path.
 	directWait = 10 * time.Second
 )
 
-// TLSServer fills or empties connections of TLS 1.3, as their first byte asks, and
-// says where, until its input ends.
+// TLSServer fills or drains TLS 1.3 connections, as their first byte requests,
+// and prints its address. It runs until its input ends.
 func TLSServer(in io.Reader, out io.Writer) error {
 	public, key, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
@@ -38,7 +38,10 @@ func TLSServer(in io.Reader, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	ln, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}})
+	ln, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{
+		MinVersion:   tls.VersionTLS13,
+		Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}},
+	})
 	if err != nil {
 		return err
 	}
@@ -57,7 +60,7 @@ func TLSServer(in io.Reader, out io.Writer) error {
 	return err
 }
 
-// fill writes, or reads, until the other side has enough.
+// fill writes or reads until the other side closes.
 func fill(c net.Conn) {
 	defer c.Close()
 	b := make([]byte, 128<<10)
@@ -75,7 +78,7 @@ func fill(c net.Conn) {
 	}
 }
 
-// floorSpeed gives the bytes per second of one TLS stream.
+// floorSpeed returns the bytes per second of one TLS stream.
 func floorSpeed(address, direction string) (float64, error) {
 	c, err := tls.Dial("tcp", address, &tls.Config{MinVersion: tls.VersionTLS13, InsecureSkipVerify: true}) // it is our own child
 	if err != nil {
@@ -101,7 +104,7 @@ func floorSpeed(address, direction string) (float64, error) {
 	return float64(n) / time.Since(start).Seconds(), nil
 }
 
-// tunnelSpeed gives the bytes per second of one stream to the agent.
+// tunnelSpeed returns the bytes per second of one stream to the agent.
 func tunnelSpeed(ctx context.Context, c *tunnel.Conn, direction string) (float64, error) {
 	var total tunnel.SpeedPart
 	if err := c.Speed(ctx, direction, streamTime, func(p tunnel.SpeedPart) { total = p }); err != nil {
@@ -111,7 +114,7 @@ func tunnelSpeed(ctx context.Context, c *tunnel.Conn, direction string) (float64
 }
 
 // dialWay opens a tunnel to the agent of a workspace, direct or relayed.
-func (s *server) dialWay(ctx context.Context, w coder.Workspace, way string) (*tunnel.Conn, error) {
+func (s *server) dialWay(ctx context.Context, w codersdk.Workspace, way string) (*tunnel.Conn, error) {
 	o := tunnel.Options{}
 	if way == tunnel.WayRelay {
 		o.NoDirect = "the relay is measured"
@@ -133,9 +136,9 @@ func (s *server) dialWay(ctx context.Context, w coder.Workspace, way string) (*t
 	return c, nil
 }
 
-// streamRows measures one stream between two processes, direct and relayed, over
-// one of kernel TCP with TLS 1.3.
-func (s *server) streamRows(ctx context.Context, w coder.Workspace) ([]row, error) {
+// streamRows measures one stream between two processes, direct and relayed,
+// against a kernel TCP stream with TLS 1.3.
+func (s *server) streamRows(ctx context.Context, w codersdk.Workspace) ([]row, error) {
 	floor, end, err := plain.Start(ctx, "floor-tls", "")
 	if err != nil {
 		return nil, err

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 )
 
 var everyDay = []string{"monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"}
@@ -19,7 +19,7 @@ func TestNextStart(t *testing.T) {
 		{"30 13 * * *", everyDay, "2026-03-06T13:30:00Z"},
 		{"30 9 * * *", everyDay, "2026-03-07T09:30:00Z"},
 		{"CRON_TZ=America/New_York 30 9 * * 1-5", everyDay, "2026-03-06T14:30:00Z"},
-		{"CRON_TZ=America/New_York 30 9 * * 1-5", []string{"monday"}, "2026-03-09T13:30:00Z"}, // summer time has begun
+		{"CRON_TZ=America/New_York 30 9 * * 1-5", []string{"monday"}, "2026-03-09T13:30:00Z"}, // daylight saving time has started
 		{"*/5 * * * *", []string{"sunday"}, "2026-03-08T00:00:00Z"},
 		{"0 9 * * SUN", everyDay, "2026-03-08T09:00:00Z"},
 		{"0 9 * * 1", []string{"tuesday"}, ""},
@@ -43,7 +43,7 @@ func TestBadSchedules(t *testing.T) {
 		"", "@daily", "@every 1h", "9 * * *", "0 9 1 * *", "0 9 * 1 *", "60 9 * * *", "0 24 * * *", "0 9 * * 8", "x 9 * * *",
 		"CRON_TZ=Mars/Olympus 0 9 * * *", "CRON_TZ= 0 9 * * *", "CRON_TZ=Local 0 9 * * *", "TZ=UTC 0 9 * * *", "0 9 * * * *", "0 0 9 * * 1", "0 0 * * ,",
 	} {
-		if _, err := ParseWeekly(s); !coder.Is(err, coder.CodeInvalid) {
+		if _, err := ParseWeekly(s); !codersdk.Is(err, codersdk.CodeInvalid) {
 			t.Errorf("%q: %v", s, err)
 		}
 	}
@@ -51,7 +51,7 @@ func TestBadSchedules(t *testing.T) {
 
 func TestBadQuietHours(t *testing.T) {
 	for _, s := range []string{"", "@daily", "0 0 * * 1", "*/5 0 * * *", "0 24 * * *", "60 0 * * *", "0 0 ** * *", "CRON_TZ=Mars/Olympus 0 0 * * *", "CRON_TZ=UTC 0 -1 * * *"} {
-		if _, err := ParseDaily(s); !coder.Is(err, coder.CodeInvalid) {
+		if _, err := ParseDaily(s); !codersdk.Is(err, codersdk.CodeInvalid) {
 			t.Errorf("%q: %v", s, err)
 		}
 	}
@@ -62,14 +62,14 @@ func FuzzSchedule(f *testing.F) {
 	f.Add("*/7 1,2 * * ?")
 	now := time.Date(2026, 3, 6, 12, 0, 0, 0, time.UTC)
 	f.Fuzz(func(t *testing.T, s string) {
-		if w, err := ParseWeekly(s); err != nil && !coder.Is(err, coder.CodeInvalid) {
+		if w, err := ParseWeekly(s); err != nil && !codersdk.Is(err, codersdk.CodeInvalid) {
 			t.Errorf("%q: %v", s, err)
 		} else if err == nil {
 			if next, ok := w.Next(everyDay, now); !ok || !next.After(now) || next.After(now.AddDate(0, 0, 8)) {
 				t.Errorf("%q starts next at %v", s, next)
 			}
 		}
-		if d, err := ParseDaily(s); err != nil && !coder.Is(err, coder.CodeInvalid) {
+		if d, err := ParseDaily(s); err != nil && !codersdk.Is(err, codersdk.CodeInvalid) {
 			t.Errorf("%q: %v", s, err)
 		} else if err == nil {
 			next := d.Next(now)

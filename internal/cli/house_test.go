@@ -11,10 +11,11 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/echo"
 	"github.com/seed-2a7f8fe7/coder/internal/server"
 	"github.com/seed-2a7f8fe7/coder/internal/servertest"
+	"github.com/seed-2a7f8fe7/coder/internal/testwait"
 )
 
 // house is a real server, with the echo engine, and the commands against it.
@@ -31,9 +32,7 @@ func newHouse(t *testing.T, change func(*server.Config)) *house {
 
 // run runs a command as the owner and gives its output and status.
 func (h *house) run(args ...string) (stdout, stderr string, status int) {
-	var out, errs strings.Builder
-	status = Main(h.t.Context(), append([]string{"coder"}, args...), strings.NewReader(""), &out, &errs, h.env())
-	return out.String(), errs.String(), status
+	return h.input("", args...)
 }
 
 func (h *house) env() []string {
@@ -51,52 +50,44 @@ func (h *house) ok(args ...string) (stdout, stderr string) {
 }
 
 // version uploads a version of the echo engine and gives it as it is at once.
-func (h *house) version(files map[string]string, tags map[string]string) coder.TemplateVersion {
+func (h *house) version(files map[string]string, tags map[string]string) codersdk.TemplateVersion {
 	h.t.Helper()
 	return h.push("default", files, tags)
 }
 
 // push is version of any organization.
-func (h *house) push(organization string, files map[string]string, tags map[string]string) coder.TemplateVersion {
+func (h *house) push(organization string, files map[string]string, tags map[string]string) codersdk.TemplateVersion {
 	h.t.Helper()
 	archive, err := echo.Archive(files)
 	h.must(err)
 	up, err := h.Client.Upload(h.t.Context(), "application/x-tar", bytes.NewReader(archive))
 	h.must(err)
-	v, err := h.Client.CreateTemplateVersion(h.t.Context(), organization, coder.CreateTemplateVersionRequest{
-		FileID: uuid.MustParse(up.Hash), Provisioner: "echo", StorageMethod: coder.ProvisionerStorageMethodFile, Tags: tags,
+	v, err := h.Client.CreateTemplateVersion(h.t.Context(), organization, codersdk.CreateTemplateVersionRequest{
+		FileID: uuid.MustParse(up.Hash), Provisioner: "echo", StorageMethod: codersdk.ProvisionerStorageMethodFile, Tags: tags,
 	})
 	h.must(err)
 	return v
 }
 
 // template makes a template of a version whose import succeeds.
-func (h *house) template(name string, files map[string]string) coder.Template {
+func (h *house) template(name string, files map[string]string) codersdk.Template {
 	h.t.Helper()
 	v := h.version(files, nil)
 	h.until("the import of "+name, func() bool {
 		now, err := h.Client.TemplateVersion(h.t.Context(), v.ID)
 		h.must(err)
-		return now.Job.Status == coder.ProvisionerJobStatusSucceeded
+		return now.Job.Status == codersdk.ProvisionerJobStatusSucceeded
 	})
-	t, err := h.Client.CreateTemplate(h.t.Context(), "default", coder.CreateTemplateRequest{Name: name, TemplateVersionID: v.ID})
+	t, err := h.Client.CreateTemplate(h.t.Context(), "default", codersdk.CreateTemplateRequest{Name: name, TemplateVersionID: v.ID})
 	h.must(err)
 	return t
 }
 
-// until waits for something that the server does by itself.
+// until waits for what the server does on its own. The server takes 512
+// requests a minute.
 func (h *house) until(what string, done func() bool) {
 	h.t.Helper()
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	end := time.After(time.Minute)
-	for !done() {
-		select {
-		case <-tick.C:
-		case <-end:
-			h.t.Fatalf("%s did not happen", what)
-		}
-	}
+	testwait.Until(h.t, what, done, testwait.Every(100*time.Millisecond))
 }
 
 func (h *house) must(err error) {
@@ -118,10 +109,12 @@ type background struct {
 func (h *house) start(args ...string) *background {
 	ctx, stop := context.WithCancel(h.t.Context())
 	b := &background{done: make(chan int, 1), stop: stop}
+	ended := make(chan struct{})
 	go func() {
+		defer close(ended)
 		b.done <- Main(ctx, append([]string{"coder"}, args...), strings.NewReader(""), b, b, h.env())
 	}()
-	h.t.Cleanup(stop)
+	h.t.Cleanup(func() { stop(); <-ended }) // it writes to the test's directory
 	return b
 }
 

@@ -4,13 +4,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/server"
 )
 
 // TestOpen asks for the addresses of apps and of VS Code.
 func TestOpen(t *testing.T) {
-	h := newHouse(t, func(c *server.Config) { c.WildcardAccessURL = "*.apps.test" })
+	h := newHouse(t, func(c *server.Config) { c.Network.WildcardAccessURL = "*.apps.test" })
 	h.template("apps", map[string]string{"graph.jsonl": strings.ReplaceAll(`{"complete": {"resources": [{"type": "null_resource", "name": "host", "agents": [
 		{"id": "a", "name": "main", "operatingSystem": "linux", "architecture": "amd64", "token": "5f2a7e6e-1d55-4c7c-9a31-0b6f7f3c2f10", "apps": [
 			{"slug": "web", "url": "http://localhost:1", "subdomain": true},
@@ -42,11 +42,11 @@ func TestOpen(t *testing.T) {
 		}
 	}
 	for args, want := range map[string]string{
-		"open app dev":                     "say which app to open: docs, editor, path, thief, top, web",
+		"open app dev":                     "no app given; use one of docs, editor, path, thief, top, web",
 		"open app dev none":                `no app "none"`,
 		"open app dev.other web":           "no apps",
-		"open app dev web --region europe": "there are: primary",
-		"open app dev thief":               "must not get one",
+		"open app dev web --region europe": "the regions are: primary",
+		"open app dev thief":               "must not receive the token",
 		"open app nothing web":             "no workspace nothing",
 		"open vscode dev.other":            "it has main",
 	} {
@@ -57,7 +57,7 @@ func TestOpen(t *testing.T) {
 	}
 	w, err := h.Client.WorkspaceByOwnerAndName(t.Context(), "me", "dev", nil)
 	h.must(err)
-	if p := w.LatestBuild.Resources[0].Agents[0].Apps[0]; p.Subdomain && p.SubdomainName != coder.SubdomainAppName(p.Slug, "main", "dev", "admin") {
+	if p := w.LatestBuild.Resources[0].Agents[0].Apps[0]; p.Subdomain && p.SubdomainName != codersdk.SubdomainAppName(p.Slug, "main", "dev", "admin") {
 		t.Errorf("the host label is %q", p.SubdomainName)
 	}
 	h.ok("stop", "dev", "--yes")

@@ -8,19 +8,19 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/server"
 	"github.com/seed-2a7f8fe7/coder/internal/telemetry"
 )
 
-// keyOf says whose secret that is, as a provisioner asks.
+// keyOf states whose secret that is, as a provisioner asks.
 func (h *house) keyOf(secret string) error {
 	h.t.Helper()
 	resp, err := h.Client.Request(h.t.Context(), "GET", "/provisionerkeys/"+secret, nil, nil)
 	h.must(err)
 	defer resp.Body.Close() //nolint:errcheck // it was read
 	if resp.StatusCode >= 300 {
-		return coder.Errorf(coder.CodeUnauthenticated, "%s", resp.Status)
+		return codersdk.Errorf(codersdk.CodeUnauthenticated, "%s", resp.Status)
 	}
 	return nil
 }
@@ -36,7 +36,7 @@ func TestKeysOverlap(t *testing.T) {
 	}
 	second, errs := h.ok("provisioner", "keys", "rotate", "lisbon", "--grace", "1h")
 	second = strings.TrimSpace(second)
-	if second == "" || second == first || strings.Contains(errs, second) || !strings.Contains(errs, "stays good until") {
+	if second == "" || second == first || strings.Contains(errs, second) || !strings.Contains(errs, "remains valid until") {
 		t.Fatalf("the second key is %q, beside it %q", second, errs)
 	}
 	for _, k := range []string{first, second} {
@@ -48,7 +48,7 @@ func TestKeysOverlap(t *testing.T) {
 		t.Errorf("the list is\n%s", table)
 	}
 	asJSON, _ := h.ok("provisioner", "keys", "list", "-o", "json")
-	var keys []coder.ProvisionerKey
+	var keys []codersdk.ProvisionerKey
 	if err := json.Unmarshal([]byte(asJSON), &keys); err != nil || len(keys) != 2 || strings.Contains(asJSON, first) || strings.Contains(asJSON, second) {
 		t.Fatalf("the list is %s, %v", asJSON, err)
 	}
@@ -62,7 +62,7 @@ func TestKeysOverlap(t *testing.T) {
 		}
 	}
 	third, errs := h.ok("provisioner", "keys", "rotate", "lisbon", "--grace", "0")
-	if !strings.Contains(errs, "is not good any more") {
+	if !strings.Contains(errs, "is revoked") {
 		t.Errorf("a rotation at once says %q", errs)
 	}
 	if h.keyOf(second) == nil {
@@ -81,21 +81,21 @@ func TestKeysRefuse(t *testing.T) {
 	h := newHouse(t, nil)
 	h.ok("provisioner", "keys", "create", "lisbon")
 	for line, want := range map[string]string{
-		"rotate lisbon --grace -1h":        "--grace -1h0m0s is not a number of whole seconds from 0",
-		"rotate lisbon --grace 1500ms":     "--grace 1.5s is not a number of whole seconds",
+		"rotate lisbon --grace -1h":        "--grace -1h0m0s is not a non-negative number of whole seconds",
+		"rotate lisbon --grace 1500ms":     "--grace 1.5s is not a non-negative number of whole seconds",
 		"rotate lisbon --grace 11y":        "--grace",
-		"rotate lisbon --grace 4000d":      "is longer than ten years",
+		"rotate lisbon --grace 4000d":      "exceeds the limit of ten years",
 		"rotate lisbon --expires-in -1s":   "--expires-in -1s is not",
-		"rotate porto":                     "no provisioner key \"porto\"",
+		"rotate porto":                     "provisioner key \"porto\" not found",
 		"rotate built-in":                  "built-in",
 		"rotate":                           "takes 1 argument, got 0",
-		"create porto --expires-in 87601h": "is longer than ten years",
+		"create porto --expires-in 87601h": "exceeds the limit of ten years",
 		"create porto --tag scope=user":    "scope",
 		"create porto --tag nonsense":      "--tag \"nonsense\" must be key=value",
-		"create LISBON":                    "exists already",
+		"create LISBON":                    "already exists",
 		"create psk":                       "reserved",
-		"delete porto --yes":               "no provisioner key \"porto\"",
-		"create porto --org elsewhere":     "no organization \"elsewhere\"",
+		"delete porto --yes":               "provisioner key \"porto\" not found",
+		"create porto --org elsewhere":     "organization \"elsewhere\" not found",
 	} {
 		out, errs, status := h.run(append([]string{"provisioner", "keys"}, strings.Fields(line)...)...)
 		if status != 1 || out != "" || !strings.Contains(errs, want) || strings.Count(errs, "\n") > 2 {
@@ -113,7 +113,7 @@ func TestProvisionerListWarns(t *testing.T) {
 	if _, errs := h.ok("provisioner", "list"); errs != "" {
 		t.Errorf("it warns: %q", errs)
 	}
-	none := newHouse(t, func(c *server.Config) { c.ProvisionerDaemons = 0 })
+	none := newHouse(t, func(c *server.Config) { c.Provisioning.Daemons = 0 })
 	if _, errs := none.ok("provisioner", "list"); !strings.Contains(errs, "EPD01 No provisioner is connected") {
 		t.Errorf("it says %q", errs)
 	}
@@ -144,15 +144,15 @@ func TestWhyPending(t *testing.T) {
 	job := w.LatestBuild.Job.ID.String()
 	out, _ := h.ok("provisioner", "jobs", "explain", job)
 	for _, want := range []string{
-		"No provisioner that is there takes this job, so it waits.\n", "Job " + job + ` is pending; its tags: {"environment":"on-prem"}.`, "place 1 of 1",
-		"PROVISIONER", "REASON", "idle", "tag missing", "It lacks the tag environment=on-prem.", "To start one that takes the job:\n  " + fix + "\n", "Or change the template",
+		"The job is pending because no connected provisioner accepts it.\n", "Job " + job + ` is pending; its tags: {"environment":"on-prem"}.`, "position 1 of 1",
+		"PROVISIONER", "REASON", "idle", "tag missing", "It lacks the tag environment=on-prem.", "To start a provisioner that accepts the job:\n  " + fix + "\n", "Or change the template",
 	} {
 		if !strings.Contains(out, want) {
 			t.Errorf("the explanation lacks %q:\n%s", want, out)
 		}
 	}
 	out, _ = h.ok("provisioner", "jobs", "explain", job, "-o", "json")
-	var e coder.ProvisionerJobExplanation
+	var e codersdk.ProvisionerJobExplanation
 	if err := json.Unmarshal([]byte(out), &e); err != nil || e.JobID.String() != job || e.NearestMiss == nil || e.NearestMiss.Fix != fix || len(e.Daemons) != 1 {
 		t.Errorf("as JSON: %v, %s", err, out)
 	}
@@ -161,7 +161,7 @@ func TestWhyPending(t *testing.T) {
 	if want := strings.Fields(`{"environment":"on-prem"} 1 0 0 0/0`); len(lines) < 3 || strings.Join(strings.Fields(lines[1])[:5], " ") != strings.Join(want, " ") {
 		t.Errorf("the queue is\n%s", out)
 	}
-	var q coder.ProvisionerQueue
+	var q codersdk.ProvisionerQueue
 	out, _ = h.ok("provisioner", "queue", "-o", "json")
 	if err := json.Unmarshal([]byte(out), &q); err != nil || q.Count != len(q.TagSets) || q.TagSets[0].RecommendedSlots != 1 {
 		t.Errorf("as JSON: %v, %s", err, out)
@@ -173,7 +173,7 @@ func TestWhyPending(t *testing.T) {
 	if out, _ = h.ok("provisioner", "jobs", "explain", job); !strings.Contains(out, "It does not wait: it was canceled") {
 		t.Errorf("a job that was canceled is explained so:\n%s", out)
 	}
-	if out, errs := h.ok("start", "dev", "--no-wait"); !strings.Contains(errs, "warning: No provisioner takes jobs") || !strings.Contains(out, "starts") {
+	if out, errs := h.ok("start", "dev", "--no-wait"); !strings.Contains(errs, "warning: No provisioner takes jobs") || !strings.Contains(out, "is starting") {
 		t.Errorf("a start that is not waited for says %q, %q", out, errs)
 	}
 }
@@ -181,12 +181,12 @@ func TestWhyPending(t *testing.T) {
 // TestWhyPendingIsToldOnChange: a reason that comes while a command waits is
 // told when it comes, once.
 func TestWhyPendingIsToldOnChange(t *testing.T) {
-	h := newHouse(t, func(c *server.Config) { c.ProvisionerDaemons = 0 })
+	h := newHouse(t, func(c *server.Config) { c.Provisioning.Daemons = 0 })
 	dir := t.TempDir()
 	h.must(os.WriteFile(dir+"/main.tf", []byte("terraform {}\n"), 0o600))
 	b := h.start("templates", "push", "plain", "-d", dir, "--yes")
 	h.until("the warning came", func() bool { return strings.Contains(b.said(), "No provisioner is connected to this organization") })
-	key, err := h.Client.CreateProvisionerKey(t.Context(), "default", coder.CreateProvisionerKeyRequest{Name: "lisbon", Tags: map[string]string{"dc": "lisbon"}})
+	key, err := h.Client.CreateProvisionerKey(t.Context(), "default", codersdk.CreateProvisionerKeyRequest{Name: "lisbon", Tags: map[string]string{"dc": "lisbon"}})
 	h.must(err)
 	d := h.start("provisioner", "start", "--key", key.Key, "--name", "tagged", "--provisioner-types", "echo", "--cache-dir", t.TempDir())
 	h.until("the other reason came", func() bool { return strings.Contains(b.said(), `The nearest is "tagged"`) })
@@ -211,7 +211,7 @@ func TestLogsNameOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
-	key, err := h.Client.CreateProvisionerKey(t.Context(), "default", coder.CreateProvisionerKeyRequest{Name: "lisbon", Tags: map[string]string{"dc": "lisbon"}})
+	key, err := h.Client.CreateProvisionerKey(t.Context(), "default", codersdk.CreateProvisionerKeyRequest{Name: "lisbon", Tags: map[string]string{"dc": "lisbon"}})
 	h.must(err)
 	d := h.start("provisioner", "start", "--key", key.Key, "--name", "tagged", "--provisioner-types", "echo", "--cache-dir", t.TempDir(), "--concurrency", "2")
 	h.until("it connected", func() bool { return strings.Count(d.said(), "successfully connected to coderd") == 2 })

@@ -6,9 +6,14 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/seed-2a7f8fe7/coder/internal/tfprovider"
 )
 
 func TestMain(m *testing.M) {
+	if tfprovider.Requested(os.Args, os.Getenv) { // as the provider of Terraform in TestTemplatePush
+		os.Exit(tfprovider.Serve(os.Args[1:]))
+	}
 	testscript.Main(m, map[string]func(){
 		"coder": func() {
 			os.Exit(Main(context.Background(), os.Args, os.Stdin, os.Stdout, os.Stderr, os.Environ()))

@@ -15,7 +15,7 @@ import (
 	"github.com/coder/websocket/wsjson"
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 )
 
 // far is a server that answers what a test tells it to, over a real socket.
@@ -55,10 +55,10 @@ func (f *far) run(stdin string, args ...string) (stdout, stderr string, status i
 
 func TestTheFirstLoginMakesTheFirstUserAndKeepsTheSessionToItself(t *testing.T) {
 	f := newFar(t)
-	f.answer("GET /users/first", 404, coder.Response{Message: "none"})
-	f.answer("POST /users/first", 201, coder.CreateFirstUserResponse{})
-	f.answer("POST /users/login", 201, coder.LoginWithPasswordResponse{SessionToken: "first-session"})
-	f.answer("GET /users/me", 200, coder.User{Username: "admin"})
+	f.answer("GET /users/first", 404, codersdk.Response{Message: "none"})
+	f.answer("POST /users/first", 201, codersdk.CreateFirstUserResponse{})
+	f.answer("POST /users/login", 201, codersdk.LoginWithPasswordResponse{SessionToken: "first-session"})
+	f.answer("GET /users/me", 200, codersdk.User{Username: "admin"})
 	out, errs, status := f.run("admin\nadmin@example.com\nSecret-123\nSecret-123\n", "login", f.url, "--force-tty")
 	if status != 0 || !strings.Contains(out, "as admin") {
 		t.Fatalf("status %d\n%s%s", status, out, errs)
@@ -78,8 +78,8 @@ func TestTheFirstLoginMakesTheFirstUserAndKeepsTheSessionToItself(t *testing.T) 
 
 func TestAFailureOfTheServerIsOneLine(t *testing.T) {
 	f := newFar(t)
-	f.answer("GET /users/me", 401, coder.Response{Message: "Your session has ended"})
-	f.answer("GET /templates", 500, coder.Response{Message: "Internal error", Detail: "request 17"})
+	f.answer("GET /users/me", 401, codersdk.Response{Message: "Your session has ended"})
+	f.answer("GET /templates", 500, codersdk.Response{Message: "Internal error", Detail: "request 17"})
 	if _, errs, status := f.run("", "whoami"); status != 1 || errs != "error: Your session has ended\n  Sign in with 'coder login'.\n" {
 		t.Errorf("status %d, %q", status, errs)
 	}
@@ -106,12 +106,12 @@ func TestTablesLineUp(t *testing.T) {
 	f := newFar(t)
 	at := time.Date(2026, 11, 21, 4, 0, 0, 0, time.UTC)
 	ttl := int64(8 * 3600 * 1000)
-	w := func(name, template string, status coder.WorkspaceStatus) coder.Workspace {
-		return coder.Workspace{OwnerName: "alice", Name: name, TemplateName: template, TTLMS: &ttl,
-			LatestBuild: coder.WorkspaceBuild{Status: status, CreatedAt: at, TemplateVersionName: "v1"}}
+	w := func(name, template string, status codersdk.WorkspaceStatus) codersdk.Workspace {
+		return codersdk.Workspace{OwnerName: "alice", Name: name, TemplateName: template, TTLMS: &ttl,
+			LatestBuild: codersdk.WorkspaceBuild{Status: status, CreatedAt: at, TemplateVersionName: "v1"}}
 	}
-	f.answer("GET /workspaces", 200, coder.WorkspacesResponse{Count: 2, Workspaces: []coder.Workspace{
-		w("dev", "docker", coder.WorkspaceStatusRunning), w("a-longer-name", "übung", coder.WorkspaceStatusStopped),
+	f.answer("GET /workspaces", 200, codersdk.WorkspacesResponse{Count: 2, Workspaces: []codersdk.Workspace{
+		w("dev", "docker", codersdk.WorkspaceStatusRunning), w("a-longer-name", "übung", codersdk.WorkspaceStatusStopped),
 	}})
 	out, errs, status := f.run("", "list", "-c", "workspace,template,status,stops after")
 	want := `WORKSPACE            TEMPLATE  STATUS   STOPS AFTER
@@ -122,27 +122,27 @@ alice/a-longer-name  übung     Stopped  8h
 		t.Errorf("status %d, %s\ngot\n%swant\n%s", status, errs, out, want)
 	}
 	out, _, _ = f.run("", "list", "-o", "json")
-	var rows []coder.Workspace
+	var rows []codersdk.Workspace
 	if err := json.Unmarshal([]byte(out), &rows); err != nil || len(rows) != 2 || rows[1].Name != "a-longer-name" {
 		t.Errorf("JSON: %v, %s", err, out)
 	}
 }
 
 // creating serves a template with the given parameters, and takes workspaces.
-func creating(f *far, defs []coder.TemplateVersionParameter, job coder.ProvisionerJob) *coder.CreateWorkspaceRequest {
-	org, template := uuid.New(), coder.Template{ID: uuid.New(), Name: "docker", ActiveVersionID: uuid.New()}
-	build := coder.WorkspaceBuild{ID: uuid.New(), WorkspaceName: "dev", Transition: coder.WorkspaceTransitionStart, Job: job}
-	f.answer("GET /users/me/organizations", 200, []coder.Organization{{ID: org, Name: "default", IsDefault: true}})
+func creating(f *far, defs []codersdk.TemplateVersionParameter, job codersdk.ProvisionerJob) *codersdk.CreateWorkspaceRequest {
+	org, template := uuid.New(), codersdk.Template{ID: uuid.New(), Name: "docker", ActiveVersionID: uuid.New()}
+	build := codersdk.WorkspaceBuild{ID: uuid.New(), WorkspaceName: "dev", Transition: codersdk.WorkspaceTransitionStart, Job: job}
+	f.answer("GET /users/me/organizations", 200, []codersdk.Organization{{ID: org, Name: "default", IsDefault: true}})
 	f.answer("GET /organizations/"+org.String()+"/templates/docker", 200, template)
-	f.answer("GET /users/me/workspace/dev", 404, coder.Response{Message: "none"})
+	f.answer("GET /users/me/workspace/dev", 404, codersdk.Response{Message: "none"})
 	f.answer("GET /templateversions/"+template.ActiveVersionID.String()+"/rich-parameters", 200, defs)
-	f.answer("GET /templateversions/"+template.ActiveVersionID.String()+"/presets", 200, []coder.Preset{})
+	f.answer("GET /templateversions/"+template.ActiveVersionID.String()+"/presets", 200, []codersdk.Preset{})
 	f.answer("GET /workspacebuilds/"+build.ID.String(), 200, build)
-	var got coder.CreateWorkspaceRequest
+	var got codersdk.CreateWorkspaceRequest
 	f.HandleFunc("POST /api/v2/users/me/workspaces", func(w http.ResponseWriter, r *http.Request) {
 		json.NewDecoder(r.Body).Decode(&got) //nolint:errcheck // the test compares
 		w.WriteHeader(http.StatusCreated)
-		json.NewEncoder(w).Encode(coder.Workspace{Name: "dev", LatestBuild: build}) //nolint:errcheck // the client sees it
+		json.NewEncoder(w).Encode(codersdk.Workspace{Name: "dev", LatestBuild: build}) //nolint:errcheck // the client sees it
 	})
 	f.HandleFunc("GET /api/v2/workspacebuilds/"+build.ID.String()+"/logs", func(w http.ResponseWriter, r *http.Request) {
 		c, err := websocket.Accept(w, r, nil)
@@ -150,7 +150,7 @@ func creating(f *far, defs []coder.TemplateVersionParameter, job coder.Provision
 			return
 		}
 		at := time.Date(2026, 11, 21, 4, 0, 0, 0, time.UTC)
-		for i, l := range []coder.ProvisionerJobLog{{Stage: "Planning", Output: "thinking"}, {Stage: "Applying", Output: "doing"}, {Stage: "Applying", Output: "hidden", LogLevel: coder.LogLevelDebug}} {
+		for i, l := range []codersdk.ProvisionerJobLog{{Stage: "Planning", Output: "thinking"}, {Stage: "Applying", Output: "doing"}, {Stage: "Applying", Output: "hidden", LogLevel: codersdk.LogLevelDebug}} {
 			l.ID, l.CreatedAt = int64(i+1), at.Add(time.Duration(i)*1500*time.Millisecond)
 			wsjson.Write(r.Context(), c, l) //nolint:errcheck // the client sees it
 		}
@@ -162,9 +162,9 @@ func creating(f *far, defs []coder.TemplateVersionParameter, job coder.Provision
 func TestCreateShowsTheBuildAndAsksForNothingThatHasADefault(t *testing.T) {
 	f := newFar(t)
 	done := time.Date(2026, 11, 21, 4, 0, 10, 0, time.UTC)
-	got := creating(f, []coder.TemplateVersionParameter{
+	got := creating(f, []codersdk.TemplateVersionParameter{
 		{Name: "size", Type: "number", DefaultValue: "1"}, {Name: "region", Type: "string", Required: true},
-	}, coder.ProvisionerJob{Status: coder.ProvisionerJobStatusSucceeded, CompletedAt: &done})
+	}, codersdk.ProvisionerJob{Status: codersdk.ProvisionerJobStatusSucceeded, CompletedAt: &done})
 	_, errs, status := f.run("", "create", "dev", "-t", "docker", "--yes", "--parameter", "region=eu,us")
 	if status != 1 || !strings.Contains(errs, "--parameter \"us\" must be key=value") {
 		t.Errorf("a value that CSV splits: status %d, %s", status, errs)
@@ -189,18 +189,18 @@ func TestCreateShowsTheBuildAndAsksForNothingThatHasADefault(t *testing.T) {
 func TestCreateAsksAtATerminalAndChecksAsTyped(t *testing.T) {
 	f := newFar(t)
 	low := int32(1)
-	got := creating(f, []coder.TemplateVersionParameter{
+	got := creating(f, []codersdk.TemplateVersionParameter{
 		{Name: "size", Type: "number", Required: true, ValidationMin: &low},
-		{Name: "region", Type: "string", DefaultValue: "eu", Options: []coder.TemplateVersionParameterOption{{Name: "Europe", Value: "eu"}, {Name: "America", Value: "us"}}},
+		{Name: "region", Type: "string", DefaultValue: "eu", Options: []codersdk.TemplateVersionParameterOption{{Name: "Europe", Value: "eu"}, {Name: "America", Value: "us"}}},
 		{Name: "debug", Type: "bool", DefaultValue: "false"},
 		{Name: "tools", Type: "list(string)", DefaultValue: "[]"},
 		{Name: "once", Type: "string", Ephemeral: true},
-	}, coder.ProvisionerJob{Status: coder.ProvisionerJobStatusFailed, Error: "no more machines"})
+	}, codersdk.ProvisionerJob{Status: codersdk.ProvisionerJobStatusFailed, Error: "no more machines"})
 	_, errs, status := f.run("0\n3\n2\ntrue\ngit,go\nyes\n", "create", "dev", "-t", "docker", "--force-tty")
 	if status != 1 || !strings.Contains(errs, "no more machines") || !strings.Contains(errs, "less than 1") {
 		t.Errorf("status %d\n%s", status, errs)
 	}
-	want := []coder.WorkspaceBuildParameter{{Name: "size", Value: "3"}, {Name: "region", Value: "us"}, {Name: "debug", Value: "true"}, {Name: "tools", Value: `["git","go"]`}}
+	want := []codersdk.WorkspaceBuildParameter{{Name: "size", Value: "3"}, {Name: "region", Value: "us"}, {Name: "debug", Value: "true"}, {Name: "tools", Value: `["git","go"]`}}
 	if len(got.RichParameterValues) != len(want) {
 		t.Fatalf("got %+v", got.RichParameterValues)
 	}

@@ -7,11 +7,11 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 )
 
-// jobs gives the jobs of the default organization, the newest first.
-func (h *house) jobs() []coder.ProvisionerJob {
+// jobs returns the jobs of the default organization, the newest first.
+func (h *house) jobs() []codersdk.ProvisionerJob {
 	h.t.Helper()
 	jobs, err := h.Client.ProvisionerJobs(h.t.Context(), "default", nil)
 	h.must(err)
@@ -28,7 +28,7 @@ func TestWhyHeld(t *testing.T) {
 	}
 	h.ok("templates", "edit", "capped", "--max-concurrent-builds", "1", "-y")
 	h.start("create", "one", "--template", "capped", "-y")
-	h.until("the first runs", func() bool { return h.jobs()[0].Status == coder.ProvisionerJobStatusRunning })
+	h.until("the first runs", func() bool { return h.jobs()[0].Status == codersdk.ProvisionerJobStatusRunning })
 	first := h.jobs()[0].ID
 	two := h.start("create", "two", "--template", "capped", "-y")
 	next := "It is held back: The template capped allows one build at a time, and one is under way; this build is next when it ends."
@@ -41,13 +41,13 @@ func TestWhyHeld(t *testing.T) {
 	third := h.jobs()[0].ID
 
 	out, _ := h.ok("provisioner", "jobs", "explain", second.String())
-	for _, want := range []string{next, "is pending; its tags: none.", "To let the template have one build more at once:\n  coder templates edit capped --max-concurrent-builds 2\n"} {
+	for _, want := range []string{next, "is pending; its tags: none.", "To allow one more concurrent build of the template:\n  coder templates edit capped --max-concurrent-builds 2\n"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("the explanation lacks %q:\n%s", want, out)
 		}
 	}
 	out, _ = h.ok("provisioner", "queue", "-o", "json")
-	var q coder.ProvisionerQueue
+	var q codersdk.ProvisionerQueue
 	if err := json.Unmarshal([]byte(out), &q); err != nil || len(q.TagSets) != 1 || q.TagSets[0].Held != 2 || q.TagSets[0].Pending != 0 || q.TagSets[0].RecommendedSlots != 1 {
 		t.Errorf("the queue is %s, %v", out, err)
 	}
@@ -78,10 +78,10 @@ func TestOrganizationsEdit(t *testing.T) {
 	h.ok("organizations", "create", "acme", "-y")
 	for args, want := range map[string]string{
 		"":                            "nothing to change",
-		"--provisioner-weight 101":    "101 is not a weight from 0 to 100",
-		"--provisioner-weight lots":   "not a whole number",
-		"--name default -y":           "the word for the default organization",
-		"--provisioner-weight -1 -y":  "-1 is not a weight",
+		"--provisioner-weight 101":    "101 is out of range; use 0 to 100",
+		"--provisioner-weight lots":   "not an integer",
+		"--name default -y":           "reserved for the default organization",
+		"--provisioner-weight -1 -y":  "-1 is out of range",
 		"--provisioner-weight=0 -y x": "",
 	} {
 		if _, errs, status := h.run(append([]string{"organizations", "edit", "acme"}, strings.Fields(args)...)...); status == 0 || !strings.Contains(errs, want) {
@@ -90,7 +90,7 @@ func TestOrganizationsEdit(t *testing.T) {
 	}
 	v := h.push("acme", map[string]string{"README.md": "x"}, nil)
 	out, _ := h.ok("provisioner", "jobs", "explain", v.Job.ID.String(), "--org", "acme")
-	if !strings.Contains(out, "To let the server's own provisioners serve this organization:\n  coder organizations edit acme --provisioner-weight 1\n") {
+	if !strings.Contains(out, "To let the built-in provisioners serve this organization:\n  coder organizations edit acme --provisioner-weight 1\n") {
 		t.Errorf("the explanation is\n%s", out)
 	}
 	h.ok("organizations", "edit", "acme", "--provisioner-weight", "3", "--display-name", "The Acme", "-y")
@@ -100,7 +100,7 @@ func TestOrganizationsEdit(t *testing.T) {
 	h.until("its job is taken", func() bool {
 		j, err := h.Client.ProvisionerJob(t.Context(), "acme", v.Job.ID)
 		h.must(err)
-		return j.Status == coder.ProvisionerJobStatusSucceeded
+		return j.Status == codersdk.ProvisionerJobStatusSucceeded
 	})
 	if out, _ := h.ok("provisioner", "list", "--org", "acme"); !strings.Contains(out, "built-in") {
 		t.Errorf("its provisioners are\n%s", out)

@@ -4,10 +4,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 )
 
-func (h *house) builds(w coder.Workspace) int {
+func (h *house) builds(w codersdk.Workspace) int {
 	h.t.Helper()
 	all, err := h.Client.WorkspaceBuilds(h.t.Context(), w.ID, nil)
 	h.must(err)
@@ -27,14 +27,14 @@ func TestNoBuildForNothing(t *testing.T) {
 		says   string
 		builds int
 	}{
-		{"start dev", "The workspace dev is already started.", 1},
-		{"stop dev --yes", "The workspace dev is stopped.", 2},
-		{"stop dev", "The workspace dev is already stopped.", 2},
-		{"stop dev --yes", "The workspace dev is already stopped.", 2},
-		{"restart dev --yes", "The workspace dev is restarted.", 3}, // there is nothing to stop
-		{"restart dev --yes", "The workspace dev is restarted.", 5},
-		{"start dev --no-wait", "The workspace dev is already started.", 5},
-		{"update dev", "on the active version already", 5},
+		{"start dev", "Workspace dev is already started.", 1},
+		{"stop dev --yes", "Stopped workspace dev.", 2},
+		{"stop dev", "Workspace dev is already stopped.", 2},
+		{"stop dev --yes", "Workspace dev is already stopped.", 2},
+		{"restart dev --yes", "Workspace dev is restarted.", 3}, // there is nothing to stop
+		{"restart dev --yes", "Workspace dev is restarted.", 5},
+		{"start dev --no-wait", "Workspace dev is already started.", 5},
+		{"update dev", "already on the active version", 5},
 	} {
 		out, _ := h.ok(strings.Fields(c.line)...)
 		if n := h.builds(w); n != c.builds || !strings.Contains(out, c.says) {

@@ -1,12 +1,9 @@
-// Package connection keeps the record of who was connected to which workspace,
-// by which way, from where and how long. The servers see every connection, as
-// all come through them, so the record does not depend on workspaces telling.
+// Package connection keeps the connection log: user, workspace, type, address and duration of each
+// connection. All connections pass the servers, so the log does not depend on reports from workspaces.
 //
-// Noting costs the way into a workspace nothing: it is a place in a bounded
-// queue in memory, which is written down in batches, about once a second. What
-// a server held in memory when it died is lost; the connections that it had
-// written down are ended by others. Visits to an app by one person are one
-// entry an hour, not one a request.
+// Recording does not delay a connection: entries go to a bounded queue in memory, which is written in
+// batches about once a second. A server that crashes loses its queue; other servers close the open
+// entries that it had written. Requests of one user to an app are one entry an hour, not one each.
 package connection
 
 import (
@@ -19,47 +16,47 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/access"
 	"github.com/seed-2a7f8fe7/coder/internal/lifecycle"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
 )
 
-// Config is what a Service works with.
+// Config configures a Service.
 type Config struct {
 	Store     *postgres.Store
-	Log       *slog.Logger     // nil: nothing is logged
+	Log       *slog.Logger     // nil: no log
 	Now       func() time.Time // nil: time.Now
 	ReplicaID uuid.UUID        // this server
-	Retention time.Duration    // how long the record is kept; 0: for ever
-	Changed   func()           // called when something was written down; nil: nobody wants to know
+	Retention time.Duration    // retention of the log; 0 keeps it forever
+	Changed   func()           // called after entries were written; nil for none
 }
 
-// Bounds of what is in memory, and times.
+// Limits of the queue, and intervals.
 const (
 	maxQueued  = 20_000
 	maxVisits  = 20_000
 	visitLasts = time.Hour
 	flushEvery = time.Second
-	// silence is how long a server may say nothing and still be one.
+	// silence is the age of a server's last heartbeat after which its entries are closed.
 	silence = time.Minute
-	// maxUserAgent bounds what a client says of itself.
+	// maxUserAgent is the maximum length of a user agent.
 	maxUserAgent = 512
 )
 
-// Connection is one that begins.
+// Connection is a new connection.
 type Connection struct {
-	Type    coder.ConnectionType
+	Type    codersdk.ConnectionType
 	AgentID uuid.UUID
-	UserID  uuid.UUID // Nil: nobody who is logged in
+	UserID  uuid.UUID // Nil if the user is not signed in
 	Origin  access.Origin
-	// App is the slug of an app or a port, and Status the status of its answer.
+	// App is the slug of an app or a port, and Status the HTTP status of its response.
 	App    string
 	Status int
 }
 
-// Service keeps the record. It is safe for concurrent use.
+// Service keeps the connection log. It is safe for concurrent use.
 type Service struct {
 	lifecycle.Loop
 	c Config
@@ -90,7 +87,7 @@ type visit struct {
 	ip          netip.Addr
 }
 
-// New makes the service; Start has it write.
+// New returns a Service; Start starts its writes.
 func New(c Config) *Service {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
@@ -105,8 +102,8 @@ func New(c Config) *Service {
 
 func (s *Service) now() time.Time { return s.c.Now().UTC().Truncate(time.Microsecond) }
 
-// Open notes that a connection began. Call what it gives, with the reason, when
-// it ends. It blocks nobody; where too many are noted at once, some are not.
+// Open records the start of a connection. The caller calls the returned function with the reason when
+// the connection ends. Open does not block; entries are dropped if the queue is full.
 func (s *Service) Open(c Connection) (over func(reason string)) {
 	e := entry{id: uuid.New(), at: s.now(), lasts: true, Connection: c}
 	if !s.note(e) {
@@ -117,13 +114,13 @@ func (s *Service) Open(c Connection) (over func(reason string)) {
 		once.Do(func() {
 			s.mu.Lock()
 			defer s.mu.Unlock()
-			s.closed = append(s.closed, end{e.id, s.now(), reason}) // as many as were opened
+			s.closed = append(s.closed, end{e.id, s.now(), reason}) // as many entries as were opened
 		})
 	}
 }
 
-// Visit notes a request to an app or a port, unless the same person made one to
-// it from the same address within the hour.
+// Visit records a request to an app or a port, unless the same user sent one from the same address
+// within the hour.
 func (s *Service) Visit(c Connection) {
 	now := s.now()
 	v := visit{c.UserID, c.AgentID, c.App, c.Origin.IP}
@@ -141,7 +138,7 @@ func (s *Service) Visit(c Connection) {
 	s.note(entry{id: uuid.New(), at: now, Connection: c})
 }
 
-// forget drops visits that are over, and if none are, some. The caller holds mu.
+// forget drops expired app requests and, if there are none, some others. The caller holds mu.
 func (s *Service) forget(now time.Time) {
 	for v, at := range s.visits {
 		if now.Sub(at) >= visitLasts {
@@ -168,36 +165,27 @@ func (s *Service) note(e entry) bool {
 }
 
 func (s *Service) run(ctx context.Context) {
-	tick := time.NewTicker(flushEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
-			defer cancel()
-			s.flush(last)
-			return
-		case <-tick.C:
-			s.flush(ctx)
-		}
-	}
+	lifecycle.Every(ctx, flushEvery, s.flush)
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	s.flush(last)
 }
 
-// flush writes down what is noted; what cannot be written waits.
+// flush writes the queue; entries stay queued if that fails.
 func (s *Service) flush(ctx context.Context) {
 	if err := s.Flush(ctx); err != nil && ctx.Err() == nil {
-		s.c.Log.WarnContext(ctx, "the connection log cannot be written; trying again", "error", err)
+		s.c.Log.WarnContext(ctx, "cannot write the connection log; retrying", "error", err)
 	}
 }
 
-// Flush writes down, in one transaction, what was noted.
+// Flush writes the queue in one transaction.
 func (s *Service) Flush(ctx context.Context) error {
 	s.mu.Lock()
 	opened, closed, dropped := s.opened, s.closed, s.dropped
 	s.opened, s.closed, s.dropped = nil, nil, 0
 	s.mu.Unlock()
 	if dropped > 0 {
-		s.c.Log.WarnContext(ctx, "too many connections at once; some are not in the log", "connections", dropped)
+		s.c.Log.WarnContext(ctx, "too many connections at once; some are missing in the connection log", "connections", dropped)
 	}
 	if len(opened)+len(closed) == 0 {
 		return nil
@@ -247,24 +235,18 @@ func (s *Service) rows(opened []entry) sqlc.ConnectionsOpenedParams {
 	return p
 }
 
-// clip makes of what a client sent a text that the database takes.
+// clip returns a client's text in a form that the database accepts.
 func clip(text string) string {
 	return strings.ToValidUTF8(strings.ReplaceAll(text[:min(len(text), maxUserAgent)], "\x00", ""), "")
 }
 
-// Purge ends what servers left open that are no more, and deletes what is older
-// than the retention. It tells how many it deleted.
+// Purge closes entries that lost servers left open and deletes entries that are older than the
+// retention. It returns the number of deleted entries.
 func (s *Service) Purge(ctx context.Context) (int64, error) {
 	_, err := s.c.Store.ConnectionsLost(ctx, s.now(), s.c.ReplicaID, s.now().Add(-silence))
 	if err != nil || s.c.Retention <= 0 {
 		return 0, err
 	}
-	var total int64
-	for {
-		n, err := s.c.Store.ConnectionsPurge(ctx, s.now().Add(-s.c.Retention))
-		total += n
-		if err != nil || n == 0 {
-			return total, err
-		}
-	}
+	before := s.now().Add(-s.c.Retention)
+	return postgres.InBatches(ctx, func() (int64, error) { return s.c.Store.ConnectionsPurge(ctx, before) })
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/access"
 	"github.com/seed-2a7f8fe7/coder/internal/agenttest"
 	"github.com/seed-2a7f8fe7/coder/internal/connection"
@@ -26,7 +26,7 @@ func TestConnections(t *testing.T) {
 		return connection.New(connection.Config{Store: h.Store, Changed: func() { changes++ }, Now: func() time.Time { return now }, ReplicaID: uuid.New(), Retention: 24 * time.Hour})
 	}
 	s := server()
-	all := func(f connection.Search) coder.ConnectionLogResponse {
+	all := func(f connection.Search) codersdk.ConnectionLogResponse {
 		t.Helper()
 		if err := s.Flush(t.Context()); err != nil {
 			t.Fatal(err)
@@ -41,12 +41,12 @@ func TestConnections(t *testing.T) {
 		}
 		return out
 	}
-	over := s.Open(connection.Connection{Type: coder.ConnectionTypeSSH, AgentID: w.ID, UserID: h.Owner.UserID, Origin: from})
+	over := s.Open(connection.Connection{Type: codersdk.ConnectionTypeSSH, AgentID: w.ID, UserID: h.Owner.UserID, Origin: from})
 	for range 5 {
-		s.Visit(connection.Connection{Type: coder.ConnectionTypeWorkspaceApp, AgentID: w.ID, UserID: h.Owner.UserID, Origin: from, App: "code", Status: 200})
+		s.Visit(connection.Connection{Type: codersdk.ConnectionTypeWorkspaceApp, AgentID: w.ID, UserID: h.Owner.UserID, Origin: from, App: "code", Status: 200})
 	}
-	s.Visit(connection.Connection{Type: coder.ConnectionTypePortForwarding, AgentID: w.ID, App: "8080", Status: 502})
-	s.Open(connection.Connection{Type: coder.ConnectionTypeSSH, AgentID: uuid.New()})("of an agent that is gone")
+	s.Visit(connection.Connection{Type: codersdk.ConnectionTypePortForwarding, AgentID: w.ID, App: "8080", Status: 502})
+	s.Open(connection.Connection{Type: codersdk.ConnectionTypeSSH, AgentID: uuid.New()})("of an agent that is gone")
 
 	logs := all(connection.Search{})
 	all(connection.Search{})
@@ -56,16 +56,16 @@ func TestConnections(t *testing.T) {
 	if len(logs.ConnectionLogs) != 3 {
 		t.Fatalf("%d entries: %+v", len(logs.ConnectionLogs), logs.ConnectionLogs)
 	}
-	ssh := all(connection.Search{Type: coder.ConnectionTypeSSH}).ConnectionLogs[0]
+	ssh := all(connection.Search{Type: codersdk.ConnectionTypeSSH}).ConnectionLogs[0]
 	if ssh.WorkspaceName != "dev" || ssh.IP != "192.0.2.7" || ssh.SSHInfo == nil || ssh.WebInfo != nil || ssh.SSHInfo.DisconnectTime != nil ||
 		ssh.SSHInfo.User == nil || ssh.SSHInfo.User.ID != h.Owner.UserID || !ssh.ConnectTime.Equal(now) || ssh.Organization.Name == "" || ssh.WorkspaceOwnerUsername == "" {
 		t.Errorf("SSH: %+v %+v", ssh, ssh.SSHInfo)
 	}
-	app := all(connection.Search{Type: coder.ConnectionTypeWorkspaceApp}).ConnectionLogs[0]
+	app := all(connection.Search{Type: codersdk.ConnectionTypeWorkspaceApp}).ConnectionLogs[0]
 	if app.WebInfo == nil || app.SSHInfo != nil || app.WebInfo.SlugOrPort != "code" || app.WebInfo.StatusCode != 200 || app.WebInfo.User == nil {
 		t.Errorf("an app: %+v %+v", app, app.WebInfo)
 	}
-	port := all(connection.Search{Type: coder.ConnectionTypePortForwarding}).ConnectionLogs[0]
+	port := all(connection.Search{Type: codersdk.ConnectionTypePortForwarding}).ConnectionLogs[0]
 	if port.WebInfo == nil || port.WebInfo.User != nil || port.WebInfo.StatusCode != 502 || port.IP != "" {
 		t.Errorf("a port: %+v %+v", port, port.WebInfo)
 	}
@@ -92,14 +92,14 @@ func TestConnections(t *testing.T) {
 
 	// A visit an hour later is another.
 	now = now.Add(time.Hour)
-	s.Visit(connection.Connection{Type: coder.ConnectionTypeWorkspaceApp, AgentID: w.ID, UserID: h.Owner.UserID, Origin: from, App: "code", Status: 200})
-	if n := len(all(connection.Search{Type: coder.ConnectionTypeWorkspaceApp}).ConnectionLogs); n != 2 {
+	s.Visit(connection.Connection{Type: codersdk.ConnectionTypeWorkspaceApp, AgentID: w.ID, UserID: h.Owner.UserID, Origin: from, App: "code", Status: 200})
+	if n := len(all(connection.Search{Type: codersdk.ConnectionTypeWorkspaceApp}).ConnectionLogs); n != 2 {
 		t.Errorf("%d visits", n)
 	}
 
 	// What a server left open that is no more, another ends; and what is old
 	// goes.
-	s.Open(connection.Connection{Type: coder.ConnectionTypeSSH, AgentID: w.ID})
+	s.Open(connection.Connection{Type: codersdk.ConnectionTypeSSH, AgentID: w.ID})
 	if n := len(all(connection.Search{Status: "ongoing"}).ConnectionLogs); n != 1 {
 		t.Errorf("%d last", n)
 	}
@@ -126,7 +126,7 @@ func TestWhatIsNotedIsWrittenAtTheEnd(t *testing.T) {
 	if err := s.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	s.Open(connection.Connection{Type: coder.ConnectionTypeReconnectingPTY, AgentID: w.ID})("done")
+	s.Open(connection.Connection{Type: codersdk.ConnectionTypeReconnectingPTY, AgentID: w.ID})("done")
 	if err := s.Stop(context.Background()); err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +139,7 @@ func TestWhatIsNotedIsWrittenAtTheEnd(t *testing.T) {
 // BenchmarkOpen is what the way into a workspace pays.
 func BenchmarkOpen(b *testing.B) {
 	s := connection.New(connection.Config{})
-	c := connection.Connection{Type: coder.ConnectionTypeWorkspaceApp, AgentID: uuid.New(), UserID: uuid.New(), Origin: from, App: "code"}
+	c := connection.Connection{Type: codersdk.ConnectionTypeWorkspaceApp, AgentID: uuid.New(), UserID: uuid.New(), Origin: from, App: "code"}
 	for b.Loop() {
 		s.Visit(c)
 	}

@@ -7,29 +7,29 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/access"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
 )
 
-// Search narrows the record; zero fields do not.
+// Search filters the connection log; zero fields match all.
 type Search struct {
 	OrganizationID, WorkspaceID, ConnectionID uuid.UUID
-	Owner, OwnerEmail                         string // of the workspace; "me" is the actor
-	Username, Email                           string // of who connected; "me" is the actor
-	Type                                      coder.ConnectionType
+	Owner, OwnerEmail                         string // owner of the workspace; "me" is the actor
+	Username, Email                           string // connected user; "me" is the actor
+	Type                                      codersdk.ConnectionType
 	Status                                    string     // ongoing or completed
-	After, Before                             *time.Time // when it began: from inclusive, to exclusive
+	After, Before                             *time.Time // start of the connection: from inclusive, to exclusive
 	Limit, Offset                             int
 }
 
-// Logs gives a page of the record that the actor may see, the latest first,
-// and the count of all entries that match. (NET-15)
-func (s *Service) Logs(ctx context.Context, actor access.Subject, f Search) (coder.ConnectionLogResponse, error) {
-	out := coder.ConnectionLogResponse{ConnectionLogs: []coder.ConnectionLog{}}
-	see := actor.Filter(coder.RBACResourceConnectionLog)
+// Logs returns a page of the connection log that the actor can see, the newest first, and the count of
+// all matching entries. (NET-15)
+func (s *Service) Logs(ctx context.Context, actor access.Subject, f Search) (codersdk.ConnectionLogResponse, error) {
+	out := codersdk.ConnectionLogResponse{ConnectionLogs: []codersdk.ConnectionLog{}}
+	see := actor.Filter(codersdk.RBACResourceConnectionLog)
 	if !see.All && len(see.OrganizationIDs) == 0 || see.IDs != nil {
-		return out, coder.Errorf(coder.CodeForbidden, "You may not read the connection log")
+		return out, codersdk.Errorf(codersdk.CodeForbidden, "You do not have permission to read the connection log")
 	}
 	for _, name := range []*string{&f.Owner, &f.Username} {
 		if *name == "me" {
@@ -45,7 +45,7 @@ func (s *Service) Logs(ctx context.Context, actor access.Subject, f Search) (cod
 	if err != nil {
 		return out, err
 	}
-	people, err := s.people(ctx, rows)
+	people, err := s.connectedUsers(ctx, rows)
 	if err != nil {
 		return out, err
 	}
@@ -60,15 +60,15 @@ func (s *Service) Logs(ctx context.Context, actor access.Subject, f Search) (cod
 	return out, err
 }
 
-// people gives who connected, with two queries.
-func (s *Service) people(ctx context.Context, rows []sqlc.ConnectionLogsRow) (map[uuid.UUID]*coder.User, error) {
+// connectedUsers returns the connected users with two queries.
+func (s *Service) connectedUsers(ctx context.Context, rows []sqlc.ConnectionLogsRow) (map[uuid.UUID]*codersdk.User, error) {
 	var ids []uuid.UUID
 	for _, r := range rows {
 		if id := r.ConnectionLog.UserID; id != nil && !slices.Contains(ids, *id) {
 			ids = append(ids, *id)
 		}
 	}
-	out := map[uuid.UUID]*coder.User{}
+	out := map[uuid.UUID]*codersdk.User{}
 	if len(ids) == 0 {
 		return out, nil
 	}
@@ -77,9 +77,9 @@ func (s *Service) people(ctx context.Context, rows []sqlc.ConnectionLogsRow) (ma
 		return nil, err
 	}
 	for _, u := range users {
-		out[u.ID] = &coder.User{
-			ID: u.ID, Email: u.Email, Username: u.Username, Name: u.Name, AvatarURL: u.AvatarURL, LoginType: coder.LoginType(u.LoginType),
-			Status: coder.UserStatus(u.Status), ThemePreference: u.Theme, Roles: access.SlimSite(u.Roles), OrganizationIDs: []uuid.UUID{},
+		out[u.ID] = &codersdk.User{
+			ID: u.ID, Email: u.Email, Username: u.Username, Name: u.Name, AvatarURL: u.AvatarURL, LoginType: codersdk.LoginType(u.LoginType),
+			Status: codersdk.UserStatus(u.Status), ThemePreference: u.Theme, Roles: access.SlimSite(u.Roles), OrganizationIDs: []uuid.UUID{},
 			CreatedAt: u.CreatedAt, UpdatedAt: u.UpdatedAt, LastSeenAt: u.LastSeenAt,
 		}
 	}
@@ -92,25 +92,25 @@ func (s *Service) people(ctx context.Context, rows []sqlc.ConnectionLogsRow) (ma
 	return out, err
 }
 
-func view(r sqlc.ConnectionLogsRow, people map[uuid.UUID]*coder.User) coder.ConnectionLog {
+func view(r sqlc.ConnectionLogsRow, people map[uuid.UUID]*codersdk.User) codersdk.ConnectionLog {
 	l := r.ConnectionLog
-	out := coder.ConnectionLog{
-		ID: l.ID, ConnectTime: l.ConnectTime, Type: coder.ConnectionType(l.Type), WorkspaceOwnerID: l.WorkspaceOwnerID,
+	out := codersdk.ConnectionLog{
+		ID: l.ID, ConnectTime: l.ConnectTime, Type: codersdk.ConnectionType(l.Type), WorkspaceOwnerID: l.WorkspaceOwnerID,
 		WorkspaceOwnerUsername: r.OwnerUsername, WorkspaceID: l.WorkspaceID, WorkspaceName: l.WorkspaceName, AgentName: l.AgentName,
-		Organization: coder.MinimalOrganization{ID: l.OrganizationID, Name: r.OrganizationName, DisplayName: r.OrganizationDisplayName, Icon: r.OrganizationIcon},
+		Organization: codersdk.MinimalOrganization{ID: l.OrganizationID, Name: r.OrganizationName, DisplayName: r.OrganizationDisplayName, Icon: r.OrganizationIcon},
 	}
 	if l.IP != nil {
 		out.IP = l.IP.String()
 	}
-	var who *coder.User
+	var who *codersdk.User
 	if l.UserID != nil {
 		who = people[*l.UserID]
 	}
 	switch out.Type {
-	case coder.ConnectionTypeWorkspaceApp, coder.ConnectionTypePortForwarding:
-		out.WebInfo = &coder.ConnectionLogWebInfo{SlugOrPort: l.SlugOrPort, StatusCode: l.StatusCode, User: who, UserAgent: l.UserAgent}
+	case codersdk.ConnectionTypeWorkspaceApp, codersdk.ConnectionTypePortForwarding:
+		out.WebInfo = &codersdk.ConnectionLogWebInfo{SlugOrPort: l.SlugOrPort, StatusCode: l.StatusCode, User: who, UserAgent: l.UserAgent}
 	default:
-		out.SSHInfo = &coder.ConnectionLogSSHInfo{
+		out.SSHInfo = &codersdk.ConnectionLogSSHInfo{
 			ConnectionID: l.ID, DisconnectReason: l.DisconnectReason, DisconnectTime: l.DisconnectTime, ExitCode: l.ExitCode, User: who, UserAgent: l.UserAgent,
 		}
 	}

@@ -6,14 +6,13 @@ package contracttest
 import (
 	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"regexp"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/seed-2a7f8fe7/coder/api/contract"
 )
 
 // Contract is what http-api.json says of endpoints and JSON.
@@ -35,8 +34,10 @@ type Endpoint struct {
 	}
 }
 
-// Schema is an object's fields or an enumeration's values.
+// Schema is an object's fields, an enumeration's values, or the words for
+// another form, such as "string ...".
 type Schema struct {
+	Form   string
 	Fields map[string]struct {
 		Type     string
 		Required bool
@@ -45,15 +46,14 @@ type Schema struct {
 }
 
 var read = sync.OnceValues(func() (c Contract, err error) {
-	_, here, _, _ := runtime.Caller(0)
-	b, err := os.ReadFile(filepath.Join(filepath.Dir(here), "../../api/contract/http-api.json"))
+	b, err := contract.Files.ReadFile("http-api.json")
 	if err == nil {
 		err = json.Unmarshal(b, &c)
 	}
 	return c, err
 })
 
-// Load gives the contract.
+// Load returns the contract.
 func Load(t testing.TB) Contract {
 	t.Helper()
 	c, err := read()
@@ -61,6 +61,32 @@ func Load(t testing.TB) Contract {
 		t.Fatal(err)
 	}
 	return c
+}
+
+// Call is an endpoint as a released client calls it, with the success codes that
+// the client accepts. Path begins with /api or another root and has {} for values.
+type Call struct {
+	Method, Path string
+	Accepts      []int
+}
+
+var readCalls = sync.OnceValues(func() (calls []Call, err error) {
+	b, err := contract.Files.ReadFile("sdk-statuses.json")
+	var file struct{ Calls []Call }
+	if err == nil {
+		err = json.Unmarshal(b, &file)
+	}
+	return file.Calls, err
+})
+
+// SDKCalls returns the calls of the public Go SDK, from sdk-statuses.json.
+func SDKCalls(t testing.TB) []Call {
+	t.Helper()
+	calls, err := readCalls()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return calls
 }
 
 var pathParameter = regexp.MustCompile(`\{[^}]*\}`)
@@ -80,24 +106,8 @@ func (c Contract) Conforms(name string, v any, at string) (out []string) {
 		}
 		return wrong
 	}
-	switch name {
-	case "", "any":
-		return nil
-	case "string":
-		_, ok := v.(string)
-		return is(ok)
-	case "boolean":
-		_, ok := v.(bool)
-		return is(ok)
-	case "integer":
-		f, ok := v.(float64)
-		return is(ok && f == float64(int64(f)))
-	case "number":
-		_, ok := v.(float64)
-		return is(ok)
-	case "object":
-		_, ok := v.(map[string]any)
-		return is(ok)
+	if fits, basic := isBasic(name, v); basic {
+		return is(fits)
 	}
 	if element, ok := strings.CutPrefix(name, "array of "); ok {
 		list, ok := v.([]any)
@@ -112,8 +122,21 @@ func (c Contract) Conforms(name string, v any, at string) (out []string) {
 		}
 		return out
 	}
+	if element, ok := MapOf(name); ok {
+		entries, ok := v.(map[string]any)
+		for k, x := range entries {
+			out = append(out, c.Conforms(element, x, at+"."+k)...)
+		}
+		return append(out, is(ok)...)
+	}
 	s := c.Schemas[name]
-	if len(s.Fields) == 0 {
+	switch {
+	case strings.HasPrefix(s.Form, "string"):
+		return c.Conforms("string", v, at)
+	case strings.Contains(s.Form, "an array"):
+		_, ok := v.([]any)
+		return is(ok)
+	case len(s.Fields) == 0:
 		return nil
 	}
 	m, ok := v.(map[string]any)
@@ -138,6 +161,38 @@ func (c Contract) Conforms(name string, v any, at string) (out []string) {
 	return out
 }
 
+// isBasic reports whether name is a type without parts, and whether v is of it.
+func isBasic(name string, v any) (fits, basic bool) {
+	switch name {
+	case "", "any":
+		return true, true
+	case "string":
+		_, fits = v.(string)
+	case "boolean":
+		_, fits = v.(bool)
+	case "integer":
+		var f float64
+		f, fits = v.(float64)
+		fits = fits && f == float64(int64(f))
+	case "number":
+		_, fits = v.(float64)
+	case "object":
+		_, fits = v.(map[string]any)
+	default:
+		return false, false
+	}
+	return fits, true
+}
+
+// MapOf returns the element type of a name such as "object: id -> string".
+func MapOf(name string) (element string, ok bool) {
+	if !strings.HasPrefix(name, "object: ") {
+		return "", false
+	}
+	_, element, ok = strings.Cut(name, " -> ")
+	return element, ok
+}
+
 // NotInAnswers are fields that the contract lists and an answer may lack: they
 // are only there when they mean something.
 func NotInAnswers() map[string][]string {
@@ -150,30 +205,40 @@ func NotInAnswers() map[string][]string {
 // Single are types of which the contract says, by a slip, that an array of
 // them comes where one comes.
 func Single() []string {
-	return []string{"PaginatedMembersResponse", "ACLAvailable", "TemplateVersion", "Role", "UserQuietHoursScheduleResponse", "RegionsResponse-codersdk_WorkspaceProxy"}
+	return []string{
+		"PaginatedMembersResponse",
+		"ACLAvailable",
+		"TemplateVersion",
+		"Role",
+		"UserQuietHoursScheduleResponse",
+		"RegionsResponse-codersdk_WorkspaceProxy",
+		"OAuth2ProviderAppSecretFull",
+	}
 }
 
 // sometimes are fields that an answer leaves out when there is nothing to say.
 func sometimes() map[string][]string {
 	return map[string][]string{
-		"AuditLog":                   {"organization", "user"},
-		"BannerConfig":               {"background_color", "message"},
-		"Feature":                    {"actual", "limit"},
-		"GroupSyncSettings":          {"legacy_group_name_mapping", "mapping", "regex_filter"},
-		"RoleSyncSettings":           {"mapping"},
-		"OrganizationSyncSettings":   {"mapping"},
-		"MatchedProvisioners":        {"most_recently_seen"},
-		"PreviewParameterValidation": {"validation_max", "validation_min"},
-		"ProvisionerDaemon":          {"current_job", "previous_job", "last_seen_at"},
-		"ProvisionerJob":             {"canceled_at", "completed_at", "started_at", "worker_id", "worker_name", "error", "error_code"},
-		"ProvisionerJobInput":        {"workspace_build_id", "template_version_id", "error"},
-		"ProvisionerJobMetadata":     {"workspace_id", "workspace_name", "workspace_build_transition", "template_id"},
-		"Response":                   {"detail", "validations"},
-		"TemplateVersion":            {"matched_provisioners", "template_id"},
-		"TransitionStats":            {"p50", "p95"},
-		"Workspace":                  {"autostart_schedule", "deleting_at", "dormant_at", "latest_app_status", "next_start_at", "task_id", "ttl_ms"},
-		"WorkspaceAgent":             {"disconnected_at", "first_connected_at", "last_connected_at", "parent_id", "ready_at", "started_at"},
-		"WorkspaceBuild":             {"deadline", "matched_provisioners", "max_deadline", "template_version_preset_id", "has_ai_task", "has_external_agent"},
-		"serpent.Group":              {"parent"},
+		"AuditLog":                          {"organization", "user"},
+		"BannerConfig":                      {"background_color", "message"},
+		"Feature":                           {"actual", "limit"},
+		"GroupSyncSettings":                 {"legacy_group_name_mapping", "mapping", "regex_filter"},
+		"RoleSyncSettings":                  {"mapping"},
+		"OrganizationSyncSettings":          {"mapping"},
+		"OAuth2AuthorizationServerMetadata": {"registration_endpoint"},
+		"OAuth2ProviderAppSecret":           {"last_used_at"},
+		"MatchedProvisioners":               {"most_recently_seen"},
+		"PreviewParameterValidation":        {"validation_max", "validation_min"},
+		"ProvisionerDaemon":                 {"current_job", "previous_job", "last_seen_at"},
+		"ProvisionerJob":                    {"canceled_at", "completed_at", "started_at", "worker_id", "worker_name", "error", "error_code"},
+		"ProvisionerJobInput":               {"workspace_build_id", "template_version_id", "error"},
+		"ProvisionerJobMetadata":            {"workspace_id", "workspace_name", "workspace_build_transition", "template_id"},
+		"Response":                          {"detail", "validations"},
+		"TemplateVersion":                   {"matched_provisioners", "template_id"},
+		"TransitionStats":                   {"P50", "P95"},
+		"Workspace":                         {"autostart_schedule", "deleting_at", "dormant_at", "latest_app_status", "next_start_at", "task_id", "ttl_ms"},
+		"WorkspaceAgent":                    {"disconnected_at", "first_connected_at", "last_connected_at", "parent_id", "ready_at", "started_at"},
+		"WorkspaceBuild":                    {"deadline", "matched_provisioners", "max_deadline", "template_version_preset_id", "has_ai_task", "has_external_agent"},
+		"serpent.Group":                     {"parent"},
 	}
 }

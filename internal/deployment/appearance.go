@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/access"
 	"github.com/seed-2a7f8fe7/coder/internal/audit"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
@@ -17,7 +17,7 @@ import (
 
 const appearanceSetting = "appearance"
 
-// Bounds of what people can write on everybody's pages.
+// Limits of texts on all pages.
 const (
 	maxBanners         = 10
 	maxBannerMessage   = 3000 // characters
@@ -25,18 +25,18 @@ const (
 	maxLogoURL         = 2048
 )
 
-// Appearance gives how the site presents itself, to anybody.
-func (s *Service) Appearance(ctx context.Context) (coder.AppearanceConfig, error) {
-	var set coder.UpdateAppearanceConfig
+// Appearance returns the appearance of the site. Every user can read it.
+func (s *Service) Appearance(ctx context.Context) (codersdk.AppearanceConfig, error) {
+	var set codersdk.UpdateAppearanceConfig
 	if err := Get(ctx, s.c.Store.Queries, appearanceSetting, &set); err != nil {
-		return coder.AppearanceConfig{}, err
+		return codersdk.AppearanceConfig{}, err
 	}
-	out := coder.AppearanceConfig{
+	out := codersdk.AppearanceConfig{
 		ApplicationName: set.ApplicationName, LogoURL: set.LogoURL, AnnouncementBanners: set.AnnouncementBanners,
 		DocsURL: s.c.DocsURL, SupportLinks: s.c.SupportLinks,
 	}
 	if out.AnnouncementBanners == nil {
-		out.AnnouncementBanners = []coder.BannerConfig{}
+		out.AnnouncementBanners = []codersdk.BannerConfig{}
 	}
 	for _, b := range out.AnnouncementBanners {
 		if b.Enabled {
@@ -47,19 +47,19 @@ func (s *Service) Appearance(ctx context.Context) (coder.AppearanceConfig, error
 	return out, nil
 }
 
-// SetAppearance changes it.
-func (s *Service) SetAppearance(ctx context.Context, actor access.Subject, in coder.UpdateAppearanceConfig) (coder.UpdateAppearanceConfig, error) {
-	var out coder.UpdateAppearanceConfig
-	if err := Check(actor, coder.RBACActionUpdate, coder.RBACResourceDeploymentConfig); err != nil {
+// SetAppearance sets the appearance of the site.
+func (s *Service) SetAppearance(ctx context.Context, actor access.Subject, in codersdk.UpdateAppearanceConfig) (codersdk.UpdateAppearanceConfig, error) {
+	var out codersdk.UpdateAppearanceConfig
+	if err := Check(actor, codersdk.RBACActionUpdate, codersdk.RBACResourceDeploymentConfig); err != nil {
 		return out, err
 	}
-	if len(in.AnnouncementBanners) == 0 && in.ServiceBanner != (coder.BannerConfig{}) {
-		in.AnnouncementBanners = []coder.BannerConfig{in.ServiceBanner}
+	if len(in.AnnouncementBanners) == 0 && in.ServiceBanner != (codersdk.BannerConfig{}) {
+		in.AnnouncementBanners = []codersdk.BannerConfig{in.ServiceBanner}
 	}
 	if in.AnnouncementBanners == nil {
-		in.AnnouncementBanners = []coder.BannerConfig{}
+		in.AnnouncementBanners = []codersdk.BannerConfig{}
 	}
-	in.ServiceBanner = coder.BannerConfig{}
+	in.ServiceBanner = codersdk.BannerConfig{}
 	if len(in.AnnouncementBanners) > 0 {
 		in.ServiceBanner = in.AnnouncementBanners[0]
 	}
@@ -67,19 +67,19 @@ func (s *Service) SetAppearance(ctx context.Context, actor access.Subject, in co
 		return out, err
 	}
 	err := s.c.Store.Tx(ctx, func(q *sqlc.Queries) error {
-		old := coder.UpdateAppearanceConfig{AnnouncementBanners: []coder.BannerConfig{}}
+		old := codersdk.UpdateAppearanceConfig{AnnouncementBanners: []codersdk.BannerConfig{}}
 		if err := GetForUpdate(ctx, q, appearanceSetting, &old); err != nil {
 			return err
 		}
-		diff := coder.AuditDiff{}
+		diff := codersdk.AuditDiff{}
 		if old.ApplicationName != in.ApplicationName {
-			diff["application_name"] = coder.AuditDiffField{Old: old.ApplicationName, New: in.ApplicationName}
+			diff["application_name"] = codersdk.AuditDiffField{Old: old.ApplicationName, New: in.ApplicationName}
 		}
 		if old.LogoURL != in.LogoURL {
-			diff["logo_url"] = coder.AuditDiffField{Old: old.LogoURL, New: in.LogoURL}
+			diff["logo_url"] = codersdk.AuditDiffField{Old: old.LogoURL, New: in.LogoURL}
 		}
 		if fmt.Sprint(old.AnnouncementBanners) != fmt.Sprint(in.AnnouncementBanners) {
-			diff["announcement_banners"] = coder.AuditDiffField{Old: old.AnnouncementBanners, New: in.AnnouncementBanners}
+			diff["announcement_banners"] = codersdk.AuditDiffField{Old: old.AnnouncementBanners, New: in.AnnouncementBanners}
 		}
 		if len(diff) == 0 {
 			return nil
@@ -88,7 +88,7 @@ func (s *Service) SetAppearance(ctx context.Context, actor access.Subject, in co
 			return err
 		}
 		return audit.Record(ctx, q, actor, audit.Entry{
-			Action: coder.AuditActionWrite, ResourceType: coder.ResourceTypeAppearance, ResourceID: uuid.Nil, Target: "appearance", Diff: diff,
+			Action: codersdk.AuditActionWrite, ResourceType: codersdk.ResourceTypeAppearance, ResourceID: uuid.Nil, Target: "appearance", Diff: diff,
 		})
 	})
 	return in, err
@@ -96,36 +96,35 @@ func (s *Service) SetAppearance(ctx context.Context, actor access.Subject, in co
 
 var color = regexp.MustCompile(`^#[0-9a-fA-F]{6}$`)
 
-func checkAppearance(in coder.UpdateAppearanceConfig) error {
+func checkAppearance(in codersdk.UpdateAppearanceConfig) error {
 	if n := len([]rune(in.ApplicationName)); n > maxApplicationName {
-		return coder.Invalid("application_name", "at most %d characters, got %d", maxApplicationName, n)
+		return codersdk.Invalid("application_name", "must be at most %d characters, got %d", maxApplicationName, n)
 	}
 	if strings.ContainsFunc(in.ApplicationName, func(r rune) bool { return r < ' ' }) {
-		return coder.Invalid("application_name", "no line breaks or other control characters")
+		return codersdk.Invalid("application_name", "must not contain line breaks or other control characters")
 	}
 	if err := checkLogo(in.LogoURL); err != nil {
 		return err
 	}
 	if len(in.AnnouncementBanners) > maxBanners {
-		return coder.Invalid("announcement_banners", "at most %d banners, got %d", maxBanners, len(in.AnnouncementBanners))
+		return codersdk.Invalid("announcement_banners", "at most %d banners are allowed, got %d", maxBanners, len(in.AnnouncementBanners))
 	}
 	for i, b := range in.AnnouncementBanners {
 		field := fmt.Sprintf("announcement_banners[%d]", i)
 		if n := len([]rune(b.Message)); n > maxBannerMessage {
-			return coder.Invalid(field+".message", "at most %d characters, got %d", maxBannerMessage, n)
+			return codersdk.Invalid(field+".message", "must be at most %d characters, got %d", maxBannerMessage, n)
 		}
 		if strings.ContainsRune(b.Message, 0) {
-			return coder.Invalid(field+".message", "no NUL characters")
+			return codersdk.Invalid(field+".message", "must not contain NUL characters")
 		}
 		if b.BackgroundColor != "" && !color.MatchString(b.BackgroundColor) {
-			return coder.Invalid(field+".background_color", "must be like #aabbcc, got %q", b.BackgroundColor)
+			return codersdk.Invalid(field+".background_color", "must be like #aabbcc, got %q", b.BackgroundColor)
 		}
 	}
 	return nil
 }
 
-// checkLogo takes a URL that browsers load as an image: of the web, or a path
-// of this server.
+// checkLogo checks the URL of an image on the web, or a path of this server.
 func checkLogo(logo string) error {
 	if logo == "" {
 		return nil
@@ -134,7 +133,11 @@ func checkLogo(logo string) error {
 	web := err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Host != ""
 	own := err == nil && u.Scheme == "" && u.Host == "" && strings.HasPrefix(u.Path, "/")
 	if len(logo) > maxLogoURL || !web && !own {
-		return coder.Invalid("logo_url", "must be the URL of an image, such as https://example.com/logo.svg, or a path of this server, of at most %d bytes", maxLogoURL)
+		return codersdk.Invalid(
+			"logo_url",
+			"must be the URL of an image, such as https://example.com/logo.svg, or a path of this server, of at most %d bytes",
+			maxLogoURL,
+		)
 	}
 	return nil
 }

@@ -1,8 +1,6 @@
-// Package deployment is the use case of the site as a whole: how it is
-// configured, how it presents itself, how much it is in use, and which servers
-// it consists of. What administrators set for the site at run time is kept
-// here by name; how the servers were started is handed in and only shown.
-// (CP-06, CP-26, APP-01)
+// Package deployment manages the site as a whole: its configuration, appearance, usage figures,
+// licenses and servers. Settings that administrators change at run time are stored by name. The
+// options with which a server was started are passed in and only shown. (CP-06, CP-26, APP-01)
 package deployment
 
 import (
@@ -14,36 +12,36 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/access"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
 )
 
-// Config is what a Service needs.
+// Config configures a Service.
 type Config struct {
 	Store *postgres.Store
-	// Settings is how the server was configured, without secrets.
-	Settings coder.DeploymentConfig
-	// DocsURL and SupportLinks are shown to everybody.
+	// Settings is the configuration of the server, without secrets.
+	Settings codersdk.DeploymentConfig
+	// DocsURL and SupportLinks are shown to all users.
 	DocsURL      string
-	SupportLinks []coder.LinkConfig
-	// UpgradeMessage is told to people whose program is of another version.
+	SupportLinks []codersdk.LinkConfig
+	// UpgradeMessage is shown to users whose client has another version.
 	UpgradeMessage string
-	// ReplicaID is this server among those that share the database.
+	// ReplicaID identifies this server among those that share the database.
 	ReplicaID uuid.UUID
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 }
 
-// Service answers for the site. It is safe for concurrent use.
+// Service implements the site. It is safe for concurrent use.
 type Service struct {
 	c     Config
 	mu    sync.Mutex
-	stats coder.DeploymentStats // the last ones, shown until NextUpdateAt
+	stats codersdk.DeploymentStats // cached until NextUpdateAt
 }
 
-// New gives a service.
+// New returns a Service.
 func New(c Config) *Service {
 	if c.Now == nil {
 		c.Now = time.Now
@@ -52,41 +50,41 @@ func New(c Config) *Service {
 		c.Settings.Config = map[string]any{}
 	}
 	if c.Settings.Options == nil {
-		c.Settings.Options = []coder.DeploymentOption{}
+		c.Settings.Options = []codersdk.DeploymentOption{}
 	}
 	if c.SupportLinks == nil {
-		c.SupportLinks = []coder.LinkConfig{}
+		c.SupportLinks = []codersdk.LinkConfig{}
 	}
 	return &Service{c: c}
 }
 
-// Check refuses an actor who may not do the action on what belongs to the site.
-// That it is there is no secret, so that the refusal says so.
-func Check(actor access.Subject, action coder.RBACAction, t coder.RBACResource) error {
+// Check returns an error unless the actor can do the action on an object of the site. The existence
+// of these objects is not secret, so the error says so.
+func Check(actor access.Subject, action codersdk.RBACAction, t codersdk.RBACResource) error {
 	if actor.Can(action, access.Object{Type: t}) {
 		return nil
 	}
-	return coder.Errorf(coder.CodeForbidden, "You may not %s this: it takes a role that may on the whole site", action)
+	return codersdk.Errorf(codersdk.CodeForbidden, "You do not have permission to %s this; it requires a site role", action)
 }
 
-// Settings gives how the server is configured.
-func (s *Service) Settings(actor access.Subject) (coder.DeploymentConfig, error) {
-	if err := Check(actor, coder.RBACActionRead, coder.RBACResourceDeploymentConfig); err != nil {
-		return coder.DeploymentConfig{}, err
+// Settings returns the configuration of the server.
+func (s *Service) Settings(actor access.Subject) (codersdk.DeploymentConfig, error) {
+	if err := Check(actor, codersdk.RBACActionRead, codersdk.RBACResourceDeploymentConfig); err != nil {
+		return codersdk.DeploymentConfig{}, err
 	}
 	return s.c.Settings, nil
 }
 
-// UpgradeMessage is told to people whose program is of another version; "" for
-// the program's own words.
+// UpgradeMessage returns the message for users whose client has another version; "" means the
+// client's own message.
 func (s *Service) UpgradeMessage() string { return s.c.UpgradeMessage }
 
-// replicaSilent is how long ago a replica may last have been heard of.
+// replicaSilent is the age of the last heartbeat after which a replica counts as offline.
 const replicaSilent = 2 * time.Minute
 
-// Replicas gives the servers that share the database.
-func (s *Service) Replicas(ctx context.Context, actor access.Subject) ([]coder.Replica, error) {
-	if err := Check(actor, coder.RBACActionRead, coder.RBACResourceReplicas); err != nil {
+// Replicas returns the servers that share the database.
+func (s *Service) Replicas(ctx context.Context, actor access.Subject) ([]codersdk.Replica, error) {
+	if err := Check(actor, codersdk.RBACActionRead, codersdk.RBACResourceReplicas); err != nil {
 		return nil, err
 	}
 	rows, err := s.c.Store.ReplicasAlive(ctx, s.c.Now().Add(-replicaSilent))
@@ -97,9 +95,9 @@ func (s *Service) Replicas(ctx context.Context, actor access.Subject) ([]coder.R
 	if err != nil {
 		return nil, err
 	}
-	out := []coder.Replica{}
+	out := []codersdk.Replica{}
 	for _, r := range rows {
-		view := coder.Replica{ID: r.ID, Hostname: r.Hostname, CreatedAt: r.StartedAt, RelayAddress: r.RelayAddress}
+		view := codersdk.Replica{ID: r.ID, Hostname: r.Hostname, CreatedAt: r.StartedAt, RelayAddress: r.RelayAddress}
 		if r.ID == s.c.ReplicaID {
 			view.DatabaseLatency = latency.Nanoseconds()
 		}
@@ -108,19 +106,19 @@ func (s *Service) Replicas(ctx context.Context, actor access.Subject) ([]coder.R
 	return out, nil
 }
 
-// Get reads a setting of the site; what is not set leaves into as it is.
+// Get reads a setting of the site into the pointer into; a missing setting leaves it unchanged.
 func Get(ctx context.Context, q *sqlc.Queries, name string, into any) error {
 	return decode(name, into)(q.SiteSetting(ctx, name))
 }
 
-// GetForUpdate is Get in a transaction that is going to Put.
+// GetForUpdate is Get with a row lock, in a transaction that calls Put.
 func GetForUpdate(ctx context.Context, q *sqlc.Queries, name string, into any) error {
 	return decode(name, into)(q.SiteSettingForUpdate(ctx, name))
 }
 
 func decode(name string, into any) func(json.RawMessage, error) error {
 	return func(b json.RawMessage, err error) error {
-		if coder.Is(err, coder.CodeNotFound) {
+		if codersdk.Is(err, codersdk.CodeNotFound) {
 			return nil
 		}
 		if err != nil {

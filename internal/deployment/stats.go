@@ -4,26 +4,27 @@ import (
 	"context"
 	"time"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/access"
+	"github.com/seed-2a7f8fe7/coder/internal/postgres"
 )
 
 const (
-	// statsHold is how long statistics are shown until they are made anew.
+	// statsHold is how long statistics are cached.
 	statsHold = time.Minute
-	// statsWindow is how far back traffic and latency go, at least.
+	// statsWindow is the minimum period of traffic and latency figures.
 	statsWindow = 15 * time.Minute
-	// sessionSilent is how long ago an agent may have reported a session that
-	// counts as open.
+	// sessionSilent is the age of an agent's last report after which its sessions count as
+	// closed.
 	sessionSilent = 2 * time.Minute
-	// usageKept is how long reports of single agents are kept.
+	// usageKept is the retention of usage reports of single agents.
 	usageKept = time.Hour
 )
 
-// Stats gives how much the site is in use, made anew once a minute.
-func (s *Service) Stats(ctx context.Context, actor access.Subject) (coder.DeploymentStats, error) {
-	if err := Check(actor, coder.RBACActionRead, coder.RBACResourceDeploymentStats); err != nil {
-		return coder.DeploymentStats{}, err
+// Stats returns usage figures of the site, refreshed once a minute.
+func (s *Service) Stats(ctx context.Context, actor access.Subject) (codersdk.DeploymentStats, error) {
+	if err := Check(actor, codersdk.RBACActionRead, codersdk.RBACResourceDeploymentStats); err != nil {
+		return codersdk.DeploymentStats{}, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -34,24 +35,32 @@ func (s *Service) Stats(ctx context.Context, actor access.Subject) (coder.Deploy
 	from := now.Add(-statsWindow).Truncate(statsWindow)
 	workspaces, err := s.c.Store.SiteWorkspaceCounts(ctx)
 	if err != nil {
-		return coder.DeploymentStats{}, err
+		return codersdk.DeploymentStats{}, err
 	}
 	use, err := s.c.Store.SiteUsage(ctx, now.Add(-sessionSilent), from)
 	if err != nil {
-		return coder.DeploymentStats{}, err
+		return codersdk.DeploymentStats{}, err
 	}
-	s.stats = coder.DeploymentStats{
+	s.stats = codersdk.DeploymentStats{
 		AggregatedFrom: from, CollectedAt: now, NextUpdateAt: now.Add(statsHold),
-		SessionCount: coder.SessionCounts{SSH: use.Ssh, VSCode: use.Vscode, JetBrains: use.Jetbrains, ReconnectingPTY: use.ReconnectingPty},
-		Workspaces: coder.WorkspaceDeploymentStats{
+		SessionCount: codersdk.SessionCounts{SSH: use.Ssh, VSCode: use.Vscode, JetBrains: use.Jetbrains, ReconnectingPTY: use.ReconnectingPty},
+		Workspaces: codersdk.WorkspaceDeploymentStats{
 			Pending: workspaces.Pending, Building: workspaces.Building, Running: workspaces.Running, Failed: workspaces.Failed, Stopped: workspaces.Stopped,
-			RxBytes: use.RxBytes, TxBytes: use.TxBytes, ConnectionLatencyMS: coder.ConnectionLatency{P50: use.P50, P95: use.P95},
+			RxBytes: use.RxBytes, TxBytes: use.TxBytes, ConnectionLatencyMS: codersdk.WorkspaceConnectionLatency{P50: use.P50, P95: use.P95},
 		},
 	}
 	return s.stats, nil
 }
 
-// PurgeUsage deletes reports of agents that no statistics count any more.
+// PurgeAudit deletes audit entries that are older than keep in small batches, and returns their
+// number.
+func (s *Service) PurgeAudit(ctx context.Context, keep time.Duration) (int64, error) {
+	before := s.c.Now().Add(-keep)
+	return postgres.InBatches(ctx, func() (int64, error) { return s.c.Store.AuditPurge(ctx, before) })
+}
+
+// PurgeUsage deletes usage reports that no statistics need.
 func (s *Service) PurgeUsage(ctx context.Context) (int64, error) {
-	return s.c.Store.UsageDeleteLately(ctx, s.c.Now().Add(-usageKept))
+	before := s.c.Now().Add(-usageKept)
+	return postgres.InBatches(ctx, func() (int64, error) { return s.c.Store.UsageDeleteLately(ctx, before) })
 }

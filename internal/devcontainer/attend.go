@@ -9,41 +9,42 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
+	"github.com/seed-2a7f8fe7/coder/internal/lifecycle"
 )
 
-// How long it takes until an agent that ended is started again.
+// Delays before an agent that exited is started again.
 const (
 	firstWait = time.Second
 	lastWait  = 5 * time.Minute
-	// steady is how long one must have run for the wait to be short again.
+	// steady is the minimum run time after which the delay is short again.
 	steady = time.Minute
 )
 
-// errIgnored says that the configuration wants no agent.
+// errIgnored is returned when the configuration disables the agent.
 var errIgnored = errors.New("ignored")
 
-// attend holds an agent in a running container until ctx ends, and gives its id,
-// uuid.Nil when it never came about.
-func (s *Set) attend(ctx context.Context, it *item, c coder.WorkspaceAgentContainer) (made uuid.UUID) {
+// attend runs an agent in a running container until ctx ends. It returns the
+// agent's ID, or uuid.Nil when the agent was never created.
+func (s *Set) attend(ctx context.Context, it *item, c codersdk.WorkspaceAgentContainer) (made uuid.UUID) {
 	said := ""
-	for wait := firstWait; ; wait = min(2*wait, lastWait) {
+	for wait := (lifecycle.Backoff{First: firstWait, Limit: lastWait}); ; {
 		began := time.Now()
 		err := s.attendOnce(ctx, it, c, func(a Agent, directory string) {
 			made = a.ID
 			s.mu.Lock()
 			defer s.mu.Unlock()
-			if ctx.Err() != nil { // the container has just gone
+			if ctx.Err() != nil { // the container has just stopped
 				return
 			}
-			it.shown.Agent = &coder.WorkspaceAgentDevcontainerAgent{ID: a.ID, Name: a.Name, Directory: directory}
+			it.shown.Agent = &codersdk.WorkspaceAgentDevcontainerAgent{ID: a.ID, Name: a.Name, Directory: directory}
 			it.shown.SubagentID = &a.ID
 			if it.shown.Error == said {
 				it.shown.Error = ""
 			}
 			s.signal()
 		})
-		s.refresh(ctx, 0) // which ends ctx if it was the container that ended
+		s.refresh(ctx, 0) // cancels ctx if the container stopped
 		s.mu.Lock()
 		if ctx.Err() != nil {
 			s.mu.Unlock()
@@ -60,21 +61,19 @@ func (s *Set) attend(ctx context.Context, it *item, c coder.WorkspaceAgentContai
 		if errors.Is(err, errIgnored) {
 			return made
 		}
-		s.say(it, coder.LogLevelWarn, said)
+		s.writeLog(it, codersdk.LogLevelWarn, said)
 		if time.Since(began) > steady {
-			wait = firstWait
+			wait.Reset()
 		}
-		select {
-		case <-time.After(wait):
-		case <-ctx.Done():
+		if !wait.Sleep(ctx) {
 			return made
 		}
 	}
 }
 
-// attendOnce puts an agent into a container and serves it until it ends; up is
-// told once the server has it. The error is never nil.
-func (s *Set) attendOnce(ctx context.Context, it *item, c coder.WorkspaceAgentContainer, up func(Agent, string)) error {
+// attendOnce creates an agent for a container and runs it until it exits; up is
+// called once the server knows the agent. The error is never nil.
+func (s *Set) attendOnce(ctx context.Context, it *item, c codersdk.WorkspaceAgentContainer, up func(Agent, string)) error {
 	name := agentName(filepath.Base(it.shown.WorkspaceFolder))
 	if name == "" {
 		name = "devcontainer"
@@ -94,9 +93,9 @@ func (s *Set) attendOnce(ctx context.Context, it *item, c coder.WorkspaceAgentCo
 		name = n
 	}
 	for _, bad := range own.refused {
-		s.say(it, coder.LogLevelWarn, bad)
+		s.writeLog(it, codersdk.LogLevelWarn, bad)
 	}
-	if err := s.tools.put(ctx, c.ID, s.c.Executable); err != nil {
+	if err := s.tools.copyAgent(ctx, c.ID, s.c.Executable); err != nil {
 		return err
 	}
 	made, token, err := s.c.Agents.Create(ctx, NewAgent{
@@ -106,7 +105,7 @@ func (s *Set) attendOnce(ctx context.Context, it *item, c coder.WorkspaceAgentCo
 		return err
 	}
 	up(made, conf.folder())
-	s.say(it, coder.LogLevelInfo, "The agent "+made.Name+" runs in the container")
+	s.writeLog(it, codersdk.LogLevelInfo, "Agent "+made.Name+" is running in the container")
 	return s.tools.serve(ctx, c.ID, conf.user(), []string{
 		"CODER_AGENT_TOKEN=" + token, "CODER_AGENT_URL=" + s.c.URL, "CODER_AGENT_DEVCONTAINERS_ENABLE=false", "CODER_AGENT_DEBUG_ADDRESS=",
 	}, conf.Merged.RemoteEnv)

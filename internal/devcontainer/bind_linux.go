@@ -5,8 +5,8 @@ import (
 	"syscall"
 )
 
-// bind makes a command end with this process, and with what it started when it
-// is stopped.
+// bind ties a command to this process: it ends when this process exits, and
+// takes its child processes with it.
 func bind(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }

@@ -4,5 +4,5 @@ package devcontainer
 
 import "os/exec"
 
-// bind does nothing: only Linux has dev containers.
+// bind does nothing: dev containers are supported on Linux only.
 func bind(*exec.Cmd) {}

@@ -13,23 +13,23 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 )
 
-// partlyError says that a container runs, but what its configuration runs in it
-// failed.
+// partlyError reports a container that is running although a command of its
+// configuration failed.
 type partlyError struct{ why string }
 
-// Error says what failed.
+// Error returns the reason of the failure.
 func (e *partlyError) Error() string { return e.why }
 
-// up brings a dev container up; say is told how it goes.
-func (t tools) up(ctx context.Context, folder, config string, anew bool, say func(coder.LogLevel, string)) error {
+// up runs "devcontainer up"; say receives its log.
+func (t tools) up(ctx context.Context, folder, config string, replace bool, say func(codersdk.LogLevel, string)) error {
 	args := []string{"up", "--log-format", "json", "--workspace-folder", folder}
 	if config != "" {
 		args = append(args, "--config", config)
 	}
-	if anew {
+	if replace {
 		args = append(args, "--remove-existing-container")
 	}
 	cmd, err := t.command(ctx, devcontainerCLI, args...)
@@ -68,14 +68,14 @@ func (t tools) up(ctx context.Context, folder, config string, anew bool, say fun
 	}
 	why := "devcontainer up failed: " + strings.TrimSpace(plain(strings.TrimSpace(answer.Description+" "+answer.Message)))
 	if answer.ContainerID != "" {
-		return &partlyError{why + "; the container runs all the same"}
+		return &partlyError{why + "; the container is running nevertheless"}
 	}
 	return errors.New(why)
 }
 
-// logLine gives what a line of the devcontainer program's log says, "" for
-// nothing that people need.
-func logLine(line string) (coder.LogLevel, string) {
+// logLine returns the text of a log line of the devcontainer CLI, or "" for
+// lines that are not for users.
+func logLine(line string) (codersdk.LogLevel, string) {
 	var l struct {
 		Type  string
 		Level int
@@ -83,22 +83,22 @@ func logLine(line string) (coder.LogLevel, string) {
 		Name  string
 	}
 	if json.Unmarshal([]byte(line), &l) != nil {
-		return coder.LogLevelInfo, line
+		return codersdk.LogLevelInfo, line
 	}
 	switch {
 	case l.Type == "progress":
-		return coder.LogLevelInfo, l.Name
+		return codersdk.LogLevelInfo, l.Name
 	case l.Type == "stop", l.Level > 0 && l.Level < 3:
 		return "", ""
 	case l.Level == 4:
-		return coder.LogLevelWarn, l.Text
+		return codersdk.LogLevelWarn, l.Text
 	case l.Level > 4:
-		return coder.LogLevelError, l.Text
+		return codersdk.LogLevelError, l.Text
 	}
-	return coder.LogLevelInfo, l.Text
+	return codersdk.LogLevelInfo, l.Text
 }
 
-// configuration is what the devcontainer program tells of one, as far as it is read.
+// configuration is the part of the devcontainer CLI's output that is used.
 type configuration struct {
 	Merged struct {
 		Customizations struct {
@@ -113,7 +113,8 @@ type configuration struct {
 	} `json:"workspace"`
 }
 
-// customization is what a configuration, or a feature of it, wants of us.
+// customization holds the "coder" customizations of a configuration or of one
+// of its features.
 type customization struct {
 	Name        string          `json:"name"`
 	Ignore      bool            `json:"ignore"`
@@ -140,8 +141,8 @@ type customization struct {
 	} `json:"apps"`
 }
 
-// read asks for the configuration of a dev container; more is the environment
-// that it may refer to.
+// read returns the configuration of a dev container. more is added to the
+// environment that the configuration may refer to.
 func (t tools) read(ctx context.Context, folder, config string, more []string) (configuration, error) {
 	args := []string{"read-configuration", "--log-format", "json", "--include-merged-configuration", "--workspace-folder", folder}
 	if config != "" {
@@ -150,37 +151,37 @@ func (t tools) read(ctx context.Context, folder, config string, more []string) (
 	with := tools{env: slices.Concat(t.env, more)}
 	out, err := with.run(ctx, configTimeout, nil, devcontainerCLI, args...)
 	if err != nil {
-		return configuration{}, fmt.Errorf("the configuration cannot be read: %w", err)
+		return configuration{}, fmt.Errorf("cannot read the configuration: %w", err)
 	}
 	var c configuration
 	if err := json.Unmarshal(out, &c); err != nil {
-		return configuration{}, fmt.Errorf("the configuration cannot be read: %w", err)
+		return configuration{}, fmt.Errorf("cannot read the configuration: %w", err)
 	}
 	return c, nil
 }
 
-// user gives whom to be in the container, "" for whom its image says.
+// user returns the user in the container, or "" for that of the image.
 func (c configuration) user() string { return cmp.Or(c.Merged.RemoteUser, c.Merged.ContainerUser) }
 
-// folder gives where the work is in the container.
+// folder returns the workspace folder in the container.
 func (c configuration) folder() string { return cmp.Or(c.Workspace.WorkspaceFolder, "/") }
 
-// wishes are all customizations together.
+// wishes holds the merged customizations.
 type wishes struct {
 	name        string
 	ignore      bool
 	displayApps []string
-	apps        []coder.WorkspaceApp
-	refused     []string // what cannot be, for people
+	apps        []codersdk.WorkspaceApp
+	refused     []string // messages about rejected apps, for users
 }
 
-// appSlug is what an app may be called: it becomes a host name.
+// appSlug matches valid slugs of apps, which become part of a hostname.
 var appSlug = regexp.MustCompile(`^[a-z0-9](-?[a-z0-9])*$`)
 
-// maxApps is how many apps one configuration may have.
+// maxApps bounds the apps of one configuration.
 const maxApps = 32
 
-// custom puts the customizations together: of what several say, the last counts.
+// custom merges the customizations; later ones override earlier ones.
 func (c configuration) custom() wishes {
 	var w wishes
 	shown := map[string]bool{"vscode": true, "web_terminal": true, "ssh_helper": true, "port_forwarding_helper": true}
@@ -193,27 +194,28 @@ func (c configuration) custom() wishes {
 		}
 		for _, a := range one.Apps {
 			if !appSlug.MatchString(a.Slug) || len(a.Slug) > 32 {
-				w.refused = append(w.refused, fmt.Sprintf("An app is left out: its slug %.40q must be lower-case letters, digits and single hyphens between them, at most 32", a.Slug))
+				w.refused = append(w.refused, fmt.Sprintf("App skipped: its slug %.40q must consist of lower-case letters, digits and single hyphens between "+
+					"them, 32 characters at most", a.Slug))
 				continue
 			}
 			if a.External && strings.Contains(a.URL, "$SESSION_TOKEN") {
-				w.refused = append(w.refused, fmt.Sprintf("The app %s is left out: it asks for a token of who opens it, which only an app of the template may", a.Slug))
+				w.refused = append(w.refused, fmt.Sprintf("App %s skipped: it requests a session token of its users, which only apps of a template may do", a.Slug))
 				continue
 			}
-			w.apps = slices.DeleteFunc(w.apps, func(other coder.WorkspaceApp) bool { return other.Slug == a.Slug })
+			w.apps = slices.DeleteFunc(w.apps, func(other codersdk.WorkspaceApp) bool { return other.Slug == a.Slug })
 			if len(w.apps) == maxApps {
-				w.refused = append(w.refused, fmt.Sprintf("The app %s is left out: there are %d already", a.Slug, maxApps))
+				w.refused = append(w.refused, fmt.Sprintf("App %s skipped: the limit of %d apps is reached", a.Slug, maxApps))
 				continue
 			}
 			order[a.Slug] = a.Order
-			w.apps = append(w.apps, coder.WorkspaceApp{
+			w.apps = append(w.apps, codersdk.WorkspaceApp{
 				Slug: a.Slug, DisplayName: a.DisplayName, Icon: a.Icon, Command: a.Command, URL: a.URL, External: a.External, Subdomain: a.Subdomain,
-				SharingLevel: coder.WorkspaceAppSharingLevel(a.Share), OpenIn: coder.WorkspaceAppOpenIn(a.OpenIn), Group: a.Group, Hidden: a.Hidden,
-				Healthcheck: coder.Healthcheck{URL: a.HealthCheck.URL, Interval: a.HealthCheck.Interval, Threshold: a.HealthCheck.Threshold},
+				SharingLevel: codersdk.WorkspaceAppSharingLevel(a.Share), OpenIn: codersdk.WorkspaceAppOpenIn(a.OpenIn), Group: a.Group, Hidden: a.Hidden,
+				Healthcheck: codersdk.Healthcheck{URL: a.HealthCheck.URL, Interval: a.HealthCheck.Interval, Threshold: a.HealthCheck.Threshold},
 			})
 		}
 	}
-	slices.SortStableFunc(w.apps, func(a, b coder.WorkspaceApp) int { return cmp.Compare(order[a.Slug], order[b.Slug]) })
+	slices.SortStableFunc(w.apps, func(a, b codersdk.WorkspaceApp) int { return cmp.Compare(order[a.Slug], order[b.Slug]) })
 	for name, on := range shown {
 		if on {
 			w.displayApps = append(w.displayApps, name)

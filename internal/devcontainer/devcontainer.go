@@ -1,16 +1,15 @@
-// Package devcontainer keeps the dev containers of a workspace. It knows those
-// that the template declares, finds others by the devcontainer.json of git
-// repositories, and takes in those that somebody brought up by hand. Each is
-// brought up by the devcontainer program, which must be on the PATH; Docker is
-// spoken to by its own program. In each that runs an agent is put and held, the
-// child of the one that this package serves.
+// Package devcontainer manages the dev containers of a workspace. It knows
+// those that the template declares, discovers others by the devcontainer.json
+// of git repositories, and adopts those that a user started by hand. The
+// devcontainer CLI, which must be on the PATH, starts them; Docker is used
+// through its CLI. Each running dev container gets an agent, which is a child
+// of the workspace's agent.
 //
-// What is shown of a dev container follows from Docker, which is asked when
-// `docker events` says that something happened: nothing is polled, and where
-// there is no Docker, or no dev container, nothing runs. The agent in a
-// container lives as long as the standard input that it was started with, so
-// that none is left behind when this process is killed; the next one starts it
-// anew, and the server knows it again by its dev container. (AG-21)
+// The state of a dev container is derived from Docker, which is queried after
+// each event of `docker events`. Nothing is polled, and without Docker or dev
+// containers nothing runs. The agent in a container exits with its standard
+// input, so none is left behind when this process is killed. The next process
+// starts it again, and the server recognizes it by its dev container. (AG-21)
 package devcontainer
 
 import (
@@ -25,115 +24,119 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 )
 
-// Bounds.
+// Bounds of dev containers.
 const (
-	// maxItems is how many dev containers are known at most.
+	// maxItems bounds the known dev containers.
 	maxItems = 64
-	// upAtOnce is how many are brought up at a time.
+	// upAtOnce bounds the dev containers that are started concurrently.
 	upAtOnce = 2
-	// upTimeout bounds how long one may take to come up: images are built.
+	// upTimeout bounds the start of one dev container, which may build images.
 	upTimeout = 2 * time.Hour
-	// calm is how long events of Docker are gathered before it is asked.
+	// calm is the period in which Docker events are batched.
 	calm = 200 * time.Millisecond
-	// fresh is how old an answer of Docker may be for somebody who asks.
+	// fresh is the maximum age of a state that is returned without a new query
+	// of Docker.
 	fresh = time.Second
-	// rescan is how often repositories are looked through, while somebody asks.
+	// rescan is the minimum interval between scans of repositories.
 	rescan = 15 * time.Second
 )
 
-// Agents are the agents in dev containers, as the server has them. Calls wait for
-// the server while it is away, until ctx ends.
+// Agents manages the agents in dev containers on the server. Calls wait for an
+// unreachable server until ctx ends.
 type Agents interface {
-	// Create makes the agent of a dev container, or changes it, and gives it with
-	// a new token.
+	// Create creates or updates the agent of a dev container, and returns it
+	// with a new token.
 	Create(ctx context.Context, a NewAgent) (made Agent, token string, err error)
 	Delete(ctx context.Context, id uuid.UUID) error
 	List(ctx context.Context) ([]Agent, error)
 }
 
-// Agent is an agent in a dev container.
+// Agent is the agent of a dev container.
 type Agent struct {
 	ID, DevcontainerID uuid.UUID
 	Name               string
 }
 
-// NewAgent is what the agent in a dev container shall be.
+// NewAgent describes the agent of a dev container to create.
 type NewAgent struct {
 	DevcontainerID  uuid.UUID
 	Name, Directory string
 	Architecture    string
 	DisplayApps     []string
-	Apps            []coder.WorkspaceApp // in their order
+	Apps            []codersdk.WorkspaceApp // in display order
 }
 
-// Config is what a Set needs.
+// Config configures a Set.
 type Config struct {
 	Log *slog.Logger
-	// Say takes lines for people about the dev container of that id and name.
-	Say func(id uuid.UUID, name string, level coder.LogLevel, line string)
-	// Env is the environment of the programs that are run; the PATH in it says
-	// where they are.
+	// Say receives log lines for users about the dev container with that ID and
+	// name.
+	Say func(id uuid.UUID, name string, level codersdk.LogLevel, line string)
+	// Env is the environment of the programs; its PATH locates them.
 	Env []string
-	// Dir is below which repositories are looked for.
+	// Dir is the directory below which repositories are discovered.
 	Dir string
-	// Namespace tells the dev containers of this agent from those of others.
+	// Namespace distinguishes the dev containers of this agent from those of
+	// others.
 	Namespace uuid.UUID
-	// Declared are those of the template, with absolute paths.
-	Declared []coder.DeclaredDevcontainer
-	// Discover looks for others in repositories; Autostart brings up those of them
-	// that ask for it.
+	// Declared lists the dev containers of the template, with absolute paths.
+	Declared []codersdk.DeclaredDevcontainer
+	// Discover searches repositories for dev containers; Autostart starts those
+	// of them that request it.
 	Discover, Autostart bool
-	// Agents has the agents in the dev containers, URL is the server as they reach it.
+	// Agents manages the agents in the dev containers; URL is the server's URL
+	// inside them.
 	Agents Agents
 	URL    string
-	// Executable is the program that becomes the agent in a container, by its
-	// subcommand agent; "" for that of this process.
+	// Executable is the program that runs the agent in a container, with the
+	// subcommand agent; "" means that of this process.
 	Executable string
 }
 
-// Set is the dev containers of one agent. It is safe for concurrent use.
+// Set manages the dev containers of one agent. It is safe for concurrent use.
 type Set struct {
 	c     Config
 	tools tools
-	turns chan struct{} // of bringing up
+	turns chan struct{} // semaphore of upAtOnce
 
 	mu         sync.Mutex
-	ctx        context.Context // of Run; nil before
+	ctx        context.Context // of Run; nil before Run
 	items      []*item
-	containers []coder.WorkspaceAgentContainer
-	warning    string // what is wrong with Docker
+	containers []codersdk.WorkspaceAgentContainer
+	warning    string // problem with Docker, for users
 	scanned    time.Time
-	watching   bool // docker events runs
-	ended      bool // nothing begins any more
+	watching   bool // docker events is running
+	ended      bool // nothing may be started
 	changed    chan struct{}
 	work       sync.WaitGroup
 
-	asking sync.Mutex // one question to Docker at a time
+	asking sync.Mutex // serializes queries of Docker
 	asked  time.Time
 }
 
-// New gives a set that does nothing until Run.
+// New returns a set that does nothing until Run.
 func New(c Config) *Set {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
 	if c.Executable == "" {
-		c.Executable, _ = os.Executable() // without one, what needs it says so
+		c.Executable, _ = os.Executable() // if unknown, copying the agent fails with an error
 	}
 	s := &Set{c: c, tools: tools{env: c.Env}, turns: make(chan struct{}, upAtOnce), changed: make(chan struct{})}
 	for _, d := range c.Declared[:min(len(c.Declared), maxItems)] {
-		s.items = append(s.items, &item{declared: true, shown: coder.WorkspaceAgentDevcontainer{
-			ID: d.ID, Name: d.Name, WorkspaceFolder: d.WorkspaceFolder, ConfigPath: d.ConfigPath, Status: coder.WorkspaceAgentDevcontainerStatusStopped,
+		s.items = append(s.items, &item{declared: true, shown: codersdk.WorkspaceAgentDevcontainer{
+			ID: d.ID, Name: d.Name, WorkspaceFolder: d.WorkspaceFolder, ConfigPath: d.ConfigPath, Status: codersdk.WorkspaceAgentDevcontainerStatusStopped,
 		}})
 	}
 	return s
 }
 
-// Run brings up what is declared, holds agents in what runs, and returns when
-// ctx has ended and all is let go. The containers stay.
+// Run starts the declared dev containers, runs agents in the running ones, and
+// returns when ctx has ended and all agents have exited. The containers keep
+// running.
 func (s *Set) Run(ctx context.Context) {
 	s.mu.Lock()
 	s.ctx = ctx
@@ -160,11 +163,11 @@ func (s *Set) Run(ctx context.Context) {
 	<-ctx.Done()
 }
 
-// begin brings up what is to run and does not.
+// begin starts the dev containers that should run.
 func (s *Set) begin(ctx context.Context) {
 	for _, it := range s.all() {
 		s.mu.Lock()
-		wanted := !it.busy && it.shown.Status != coder.WorkspaceAgentDevcontainerStatusRunning && !it.ignored && (it.declared || s.c.Autostart && it.autostart)
+		wanted := !it.busy && it.shown.Status != codersdk.WorkspaceAgentDevcontainerStatusRunning && !it.ignored && (it.declared || s.c.Autostart && it.autostart)
 		s.mu.Unlock()
 		if wanted {
 			s.bringUp(ctx, it, false)
@@ -172,18 +175,18 @@ func (s *Set) begin(ctx context.Context) {
 	}
 }
 
-// forgetAgents deletes the agents of an earlier process whose dev containers do
-// not run any more.
+// forgetAgents deletes agents of an earlier process whose dev containers no
+// longer run.
 func (s *Set) forgetAgents(ctx context.Context) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.warning != "" { // nobody knows what runs
+	if s.warning != "" { // the running containers are unknown
 		return
 	}
 	s.spawn(func() {
 		all, err := s.c.Agents.List(ctx)
 		if err != nil {
-			s.c.Log.Warn("the agents in dev containers could not be listed", "error", err)
+			s.c.Log.Warn("cannot list the agents of dev containers", "error", err)
 			return
 		}
 		for _, a := range all {
@@ -192,8 +195,9 @@ func (s *Set) forgetAgents(ctx context.Context) {
 	})
 }
 
-// forgetAgent deletes an agent whose dev container does not run. Meanwhile that is
-// busy: a new agent of it would be the same to the server.
+// forgetAgent deletes an agent whose dev container is not running. The dev
+// container is busy meanwhile, because a new agent would have the same identity
+// on the server.
 func (s *Set) forgetAgent(ctx context.Context, a Agent) {
 	s.mu.Lock()
 	i := slices.IndexFunc(s.items, func(it *item) bool { return it.shown.ID == a.DevcontainerID })
@@ -208,7 +212,7 @@ func (s *Set) forgetAgent(ctx context.Context, a Agent) {
 	}
 	s.mu.Unlock()
 	if err := s.c.Agents.Delete(ctx, a.ID); err != nil {
-		s.c.Log.Warn("the agent of a dev container that is gone could not be deleted", "agent", a.Name, "error", err)
+		s.c.Log.Warn("cannot delete the agent of a removed dev container", "agent", a.Name, "error", err)
 	}
 	if it == nil {
 		return
@@ -219,36 +223,36 @@ func (s *Set) forgetAgent(ctx context.Context, a Agent) {
 	s.refresh(ctx, 0)
 }
 
-// all gives the items as they are now.
+// all returns the current items.
 func (s *Set) all() []*item {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.items)
 }
 
-// spawn runs f beside, unless all ends. The caller holds mu.
+// spawn runs f in a goroutine, unless the set has ended. The caller holds mu.
 func (s *Set) spawn(f func()) {
 	if !s.ended {
 		s.work.Go(f)
 	}
 }
 
-// signal wakes whoever watches. The caller holds mu.
+// signal wakes the watchers. The caller holds mu.
 func (s *Set) signal() {
 	close(s.changed)
 	s.changed = make(chan struct{})
 }
 
-// Changed gives a channel that is closed at the next change.
+// Changed returns a channel that is closed at the next change.
 func (s *Set) Changed() <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.changed
 }
 
-// List asks Docker and looks for new configurations, unless somebody just has,
-// and gives what Snapshot does.
-func (s *Set) List(ctx context.Context, labels []string) coder.WorkspaceAgentListContainersResponse {
+// List queries Docker and discovers new configurations, unless that just
+// happened, and returns the result of Snapshot.
+func (s *Set) List(ctx context.Context, labels []string) codersdk.WorkspaceAgentListContainersResponse {
 	s.mu.Lock()
 	began := s.ctx != nil
 	s.mu.Unlock()
@@ -259,10 +263,14 @@ func (s *Set) List(ctx context.Context, labels []string) coder.WorkspaceAgentLis
 	return s.Snapshot(labels)
 }
 
-// Snapshot gives the containers that have all the labels, key=value or a key each,
-// and all dev containers, as they are known.
-func (s *Set) Snapshot(labels []string) coder.WorkspaceAgentListContainersResponse {
-	out := coder.WorkspaceAgentListContainersResponse{Containers: []coder.WorkspaceAgentContainer{}, Devcontainers: []coder.WorkspaceAgentDevcontainer{}, Warnings: []string{}}
+// Snapshot returns the known state of all dev containers, and of the containers
+// that have all the labels. A label is key=value or a key.
+func (s *Set) Snapshot(labels []string) codersdk.WorkspaceAgentListContainersResponse {
+	out := codersdk.WorkspaceAgentListContainersResponse{
+		Containers:    []codersdk.WorkspaceAgentContainer{},
+		Devcontainers: []codersdk.WorkspaceAgentDevcontainer{},
+		Warnings:      []string{},
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, c := range s.containers {
@@ -284,7 +292,7 @@ func (s *Set) Snapshot(labels []string) coder.WorkspaceAgentListContainersRespon
 	return out
 }
 
-func labelled(c coder.WorkspaceAgentContainer, labels []string) bool {
+func labelled(c codersdk.WorkspaceAgentContainer, labels []string) bool {
 	for _, l := range labels {
 		key, value, exact := strings.Cut(l, "=")
 		if got, ok := c.Labels[key]; !ok || exact && got != value {
@@ -294,49 +302,49 @@ func labelled(c coder.WorkspaceAgentContainer, labels []string) bool {
 	return true
 }
 
-// operable gives an item that something may be done with now, marked as busy.
-// The code of the error is not found, conflict or unavailable.
+// operable marks an item as busy and returns it. The error has the code not
+// found, conflict or unavailable.
 func (s *Set) operable(id uuid.UUID) (*item, context.Context, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	i := slices.IndexFunc(s.items, func(it *item) bool { return it.shown.ID == id && !it.ignored })
 	switch {
 	case i < 0:
-		return nil, nil, coder.Errorf(coder.CodeNotFound, "There is no such dev container")
+		return nil, nil, codersdk.Errorf(codersdk.CodeNotFound, "Dev container not found")
 	case s.ctx == nil:
-		return nil, nil, coder.Errorf(coder.CodeConflict, "The workspace is still starting; dev containers come after its start scripts")
+		return nil, nil, codersdk.Errorf(codersdk.CodeConflict, "The workspace is still starting; dev containers start after its start scripts")
 	case s.ctx.Err() != nil:
-		return nil, nil, coder.Errorf(coder.CodeUnavailable, "The agent is stopping")
+		return nil, nil, codersdk.Errorf(codersdk.CodeUnavailable, "The agent is stopping")
 	case s.items[i].busy:
-		return nil, nil, coder.Errorf(coder.CodeConflict, "The dev container %s is %s; wait until that is done", s.items[i].shown.Name, s.items[i].shown.Status)
+		return nil, nil, codersdk.Errorf(codersdk.CodeConflict, "Dev container %s is %s; try again when that is done", s.items[i].shown.Name, s.items[i].shown.Status)
 	}
 	return s.items[i], s.ctx, nil
 }
 
-// Recreate brings a dev container up anew, from its configuration as it is now;
-// it returns as soon as that has begun.
+// Recreate starts to rebuild a dev container from its current configuration,
+// and returns immediately.
 func (s *Set) Recreate(id uuid.UUID) error {
 	it, ctx, err := s.operable(id)
 	if err != nil {
 		return err
 	}
 	if !s.bringUp(ctx, it, true) {
-		return coder.Errorf(coder.CodeConflict, "The dev container %s has just begun something else; wait until that is done", it.shown.Name)
+		return codersdk.Errorf(codersdk.CodeConflict, "Another operation on dev container %s has just started; try again when that is done", it.shown.Name)
 	}
 	return nil
 }
 
-// Delete removes the container of a dev container, and the agent in it. What is
-// declared or found in a repository stays known, and can be brought up again.
+// Delete removes the container of a dev container and its agent. Declared and
+// discovered dev containers remain known and can be started again.
 func (s *Set) Delete(ctx context.Context, id uuid.UUID) error {
 	it, _, err := s.operable(id)
 	if err != nil {
 		return err
 	}
-	if !s.take(it, coder.WorkspaceAgentDevcontainerStatusDeleting) {
-		return coder.Errorf(coder.CodeConflict, "The dev container %s has just begun something else; wait until that is done", it.shown.Name)
+	if !s.markBusy(it, codersdk.WorkspaceAgentDevcontainerStatusDeleting) {
+		return codersdk.Errorf(codersdk.CodeConflict, "Another operation on dev container %s has just started; try again when that is done", it.shown.Name)
 	}
-	s.letGo(it)
+	s.stopAgent(it)
 	s.mu.Lock()
 	c := it.shown.Container
 	s.mu.Unlock()
@@ -348,10 +356,10 @@ func (s *Set) Delete(ctx context.Context, id uuid.UUID) error {
 	}
 	s.mu.Lock()
 	it.busy = false
-	it.shown.Status, it.shown.Error = coder.WorkspaceAgentDevcontainerStatusStopped, ""
+	it.shown.Status, it.shown.Error = codersdk.WorkspaceAgentDevcontainerStatusStopped, ""
 	if err == nil {
 		it.shown.Container = nil
-		if !it.declared && !it.found { // only its container made it known
+		if !it.declared && !it.found { // it was known from its container only
 			s.items = slices.DeleteFunc(s.items, func(other *item) bool { return other == it })
 		}
 	}
@@ -359,10 +367,10 @@ func (s *Set) Delete(ctx context.Context, id uuid.UUID) error {
 	s.mu.Unlock()
 	s.refresh(ctx, 0)
 	if err != nil {
-		return coder.Errorf(coder.CodeUnavailable, "The container could not be removed: %s", err)
+		return codersdk.Errorf(codersdk.CodeUnavailable, "Cannot remove the container: %s", err)
 	}
 	return nil
 }
 
-// Supported says whether this system can have dev containers at all.
+// Supported reports whether this system supports dev containers.
 func Supported() bool { return runtime.GOOS == "linux" }

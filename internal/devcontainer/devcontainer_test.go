@@ -10,7 +10,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 )
 
 func TestAgentName(t *testing.T) {
@@ -111,7 +111,7 @@ func TestCustom(t *testing.T) {
 	if w.name != "own" || w.ignore || !slices.Equal(w.displayApps, []string{"port_forwarding_helper", "ssh_helper"}) || len(w.refused) != 2 {
 		t.Errorf("%+v", w)
 	}
-	if len(w.apps) != 2 || w.apps[0].Slug != "a" || w.apps[0].URL != "2" || w.apps[0].Healthcheck != (coder.Healthcheck{URL: "u", Interval: 3, Threshold: 4}) {
+	if len(w.apps) != 2 || w.apps[0].Slug != "a" || w.apps[0].URL != "2" || w.apps[0].Healthcheck != (codersdk.Healthcheck{URL: "u", Interval: 3, Threshold: 4}) {
 		t.Errorf("%+v", w.apps)
 	}
 	if c.user() != "c" || c.folder() != "/w" || (configuration{}).folder() != "/" {

@@ -12,16 +12,16 @@ import (
 	"time"
 )
 
-// Bounds of looking for dev containers.
+// Bounds of a scan for dev containers.
 const (
 	maxDepth   = 6       // directories below the agent's
-	maxEntries = 50_000  // looked at in one go
-	maxFound   = 32      // configurations that are found
+	maxEntries = 50_000  // directory entries per scan
+	maxFound   = 32      // discovered configurations
 	maxConfig  = 1 << 20 // bytes of a configuration
 )
 
-// scan looks for configurations in repositories, now or when the last time is
-// long ago.
+// scan discovers configurations in repositories. Without now it does so only if
+// the last scan is older than rescan.
 func (s *Set) scan(now bool) {
 	if !s.c.Discover || s.c.Dir == "" {
 		return
@@ -55,13 +55,13 @@ func (s *Set) scan(now bool) {
 // discovered is a configuration in a repository.
 type discovered struct{ folder, config string }
 
-// discover looks for configurations in the git repositories below a directory:
+// discover finds configurations in the git repositories below a directory:
 // .devcontainer/devcontainer.json, .devcontainer.json and
-// .devcontainer/NAME/devcontainer.json, in the repository or a directory of it,
-// as long as git does not ignore them.
+// .devcontainer/NAME/devcontainer.json, in the repository or one of its
+// directories, unless git ignores them.
 func (t tools) discover(ctx context.Context, dir string) []discovered {
 	w := walk{}
-	w.look(ctx, dir, "", 0)
+	w.scanDirectory(ctx, dir, "", 0)
 	byRepo := map[string][]discovered{}
 	for i, f := range w.found {
 		byRepo[w.repos[i]] = append(byRepo[w.repos[i]], f)
@@ -79,15 +79,15 @@ func (t tools) discover(ctx context.Context, dir string) []discovered {
 	return out
 }
 
-// walk is one look through directories.
+// walk is the state of one scan.
 type walk struct {
 	entries int
 	found   []discovered
-	repos   []string // of each that was found
+	repos   []string // repository of each found configuration
 }
 
-// look looks through one directory, which is in repo unless that is "".
-func (w *walk) look(ctx context.Context, dir, repo string, depth int) {
+// scanDirectory scans one directory, which is in repo unless that is "".
+func (w *walk) scanDirectory(ctx context.Context, dir, repo string, depth int) {
 	if ctx.Err() != nil || depth > maxDepth || w.entries > maxEntries || len(w.found) >= maxFound {
 		return
 	}
@@ -106,12 +106,12 @@ func (w *walk) look(ctx context.Context, dir, repo string, depth int) {
 		case repo != "" && name == ".devcontainer" && e.IsDir():
 			w.configs(repo, dir)
 		case e.IsDir() && !strings.HasPrefix(name, ".") && name != "node_modules" && name != "vendor":
-			w.look(ctx, filepath.Join(dir, name), repo, depth+1)
+			w.scanDirectory(ctx, filepath.Join(dir, name), repo, depth+1)
 		}
 	}
 }
 
-// configs looks through a .devcontainer directory.
+// configs scans a .devcontainer directory.
 func (w *walk) configs(repo, folder string) {
 	dir := filepath.Join(folder, ".devcontainer")
 	w.add(repo, folder, filepath.Join(dir, "devcontainer.json"))
@@ -133,7 +133,7 @@ func (w *walk) add(repo, folder, config string) {
 	}
 }
 
-// ignored gives which configurations git ignores; none where there is no git.
+// ignored returns the configurations that git ignores; none without git.
 func (t tools) ignored(ctx context.Context, repo string, found []discovered) map[string]bool {
 	out := map[string]bool{}
 	if t.find(git) == "" {
@@ -143,15 +143,16 @@ func (t tools) ignored(ctx context.Context, repo string, found []discovered) map
 	for _, f := range found {
 		in.WriteString(f.config + "\x00")
 	}
-	answer, _ := t.run(ctx, questionTimeout, &in, git, "-C", repo, "check-ignore", "-z", "--stdin") // it fails when nothing is ignored
+	answer, _ := t.run(ctx, questionTimeout, &in, git, "-C", repo, "check-ignore", "-z", "--stdin") // fails when nothing is ignored
 	for path := range strings.SplitSeq(string(answer), "\x00") {
 		out[path] = true
 	}
 	return out
 }
 
-// quickLook reads what a configuration wants of us without the devcontainer
-// program, which takes a second: what cannot be read wants nothing.
+// quickLook reads the "coder" customizations of a configuration without the
+// devcontainer CLI, which takes about a second. It returns none for an invalid
+// configuration.
 func quickLook(config string) customization {
 	var c struct {
 		Customizations struct {
@@ -168,7 +169,7 @@ func quickLook(config string) customization {
 	return customization{}
 }
 
-// standard makes JSON of JSON with comments and trailing commas.
+// standard converts JSON with comments and trailing commas to JSON.
 func standard(b []byte) []byte {
 	out := make([]byte, 0, len(b))
 	for i := 0; i < len(b); i++ {

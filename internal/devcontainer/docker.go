@@ -14,42 +14,42 @@ import (
 	"strings"
 	"time"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 )
 
-// maxContainers is how many containers are looked at.
+// maxContainers bounds the containers that are inspected.
 const maxContainers = 500
 
-// The program in a container that is its agent.
+// The agent program in a container.
 const (
 	agentDir  = ".coder-agent"
 	agentFile = "coder"
 )
 
-// list gives all containers, the newest first.
-func (t tools) list(ctx context.Context) ([]coder.WorkspaceAgentContainer, error) {
+// list returns all containers, newest first.
+func (t tools) list(ctx context.Context) ([]codersdk.WorkspaceAgentContainer, error) {
 	out, err := t.run(ctx, questionTimeout, nil, docker, "ps", "--all", "--quiet", "--no-trunc")
 	if err != nil {
 		return nil, err
 	}
 	ids := strings.Fields(string(out))
 	if len(ids) == 0 {
-		return []coder.WorkspaceAgentContainer{}, nil
+		return []codersdk.WorkspaceAgentContainer{}, nil
 	}
 	args := append([]string{"inspect", "--type", "container"}, ids[:min(len(ids), maxContainers)]...)
 	out, err = t.run(ctx, questionTimeout, nil, docker, args...)
-	var all []inspected // one that has gone since makes an error, and the others are told
+	var all []inspected // a removed container causes an error, but the others are still printed
 	if json.Unmarshal(out, &all) != nil {
-		return nil, cmp.Or(err, errors.New("docker inspect answers with what cannot be read"))
+		return nil, cmp.Or(err, errors.New("docker inspect returned invalid output"))
 	}
-	list := make([]coder.WorkspaceAgentContainer, 0, len(all))
+	list := make([]codersdk.WorkspaceAgentContainer, 0, len(all))
 	for _, c := range all {
 		list = append(list, c.container())
 	}
 	return list, nil
 }
 
-// inspected is what docker inspect tells, as far as it is read.
+// inspected is the part of docker inspect's output that is used.
 type inspected struct {
 	ID      string `json:"Id"`
 	Name    string
@@ -68,10 +68,10 @@ type inspected struct {
 	}
 }
 
-func (i inspected) container() coder.WorkspaceAgentContainer {
-	c := coder.WorkspaceAgentContainer{
+func (i inspected) container() codersdk.WorkspaceAgentContainer {
+	c := codersdk.WorkspaceAgentContainer{
 		ID: i.ID, Name: strings.TrimPrefix(i.Name, "/"), CreatedAt: i.Created, Image: i.Config.Image, Labels: i.Config.Labels,
-		Running: i.State.Running, Status: i.State.Status, Ports: []coder.WorkspaceAgentContainerPort{}, Volumes: map[string]string{},
+		Running: i.State.Running, Status: i.State.Status, Ports: []codersdk.WorkspaceAgentContainerPort{}, Volumes: map[string]string{},
 	}
 	if c.Labels == nil {
 		c.Labels = map[string]string{}
@@ -85,7 +85,7 @@ func (i inspected) container() coder.WorkspaceAgentContainer {
 		if err != nil {
 			continue
 		}
-		p := coder.WorkspaceAgentContainerPort{Port: int32(port), Network: network}
+		p := codersdk.WorkspaceAgentContainerPort{Port: int32(port), Network: network}
 		if len(hosts) == 0 {
 			c.Ports = append(c.Ports, p)
 		}
@@ -95,14 +95,14 @@ func (i inspected) container() coder.WorkspaceAgentContainer {
 			c.Ports = append(c.Ports, p)
 		}
 	}
-	slices.SortFunc(c.Ports, func(a, b coder.WorkspaceAgentContainerPort) int {
+	slices.SortFunc(c.Ports, func(a, b codersdk.WorkspaceAgentContainerPort) int {
 		return cmp.Or(cmp.Compare(a.Port, b.Port), cmp.Compare(a.Network, b.Network), cmp.Compare(a.HostIP, b.HostIP), cmp.Compare(a.HostPort, b.HostPort))
 	})
 	return c
 }
 
-// events calls each whenever a container begins or ends, those since a time
-// first, until docker ends or ctx does.
+// events calls each whenever a container starts or stops, starting with the
+// events since that time, until docker exits or ctx ends.
 func (t tools) events(ctx context.Context, since time.Time, each func()) error {
 	cmd, err := t.command(ctx, docker, "events", "--since", strconv.FormatInt(since.Unix(), 10), "--filter", "type=container",
 		"--filter", "event=start", "--filter", "event=die", "--filter", "event=destroy", "--format", "{{.ID}}")
@@ -120,11 +120,11 @@ func (t tools) events(ctx context.Context, since time.Time, each func()) error {
 	}
 	lines(out, func(string) { each() })
 	err = cmd.Wait()
-	return fmt.Errorf("docker events ended: %s", complaint.or(cmp.Or(err, io.EOF)))
+	return fmt.Errorf("docker events exited: %s", complaint.or(cmp.Or(err, io.EOF)))
 }
 
-// remove removes a container, and those that Docker Compose made beside it.
-func (t tools) remove(ctx context.Context, c coder.WorkspaceAgentContainer) error {
+// remove removes a container, and those of its Docker Compose project.
+func (t tools) remove(ctx context.Context, c codersdk.WorkspaceAgentContainer) error {
 	ids := []string{c.ID}
 	if project := c.Labels[labelCompose]; project != "" {
 		out, err := t.run(ctx, questionTimeout, nil, docker, "ps", "--all", "--quiet", "--no-trunc", "--filter", "label="+labelCompose+"="+project)
@@ -144,16 +144,16 @@ func (t tools) remove(ctx context.Context, c coder.WorkspaceAgentContainer) erro
 	return err
 }
 
-// put copies the agent's program into a container.
-func (t tools) put(ctx context.Context, id, executable string) error {
+// copyAgent copies the agent program to a container.
+func (t tools) copyAgent(ctx context.Context, id, executable string) error {
 	f, err := os.Open(executable)
 	if err != nil {
-		return fmt.Errorf("the agent's own program cannot be read: %w", err)
+		return fmt.Errorf("cannot read the agent program: %w", err)
 	}
 	defer f.Close()
 	fi, err := f.Stat()
 	if err != nil {
-		return fmt.Errorf("the agent's own program cannot be read: %w", err)
+		return fmt.Errorf("cannot read the agent program: %w", err)
 	}
 	r, w := io.Pipe()
 	defer r.Close()
@@ -169,14 +169,15 @@ func (t tools) put(ctx context.Context, id, executable string) error {
 		w.CloseWithError(errors.Join(err, tw.Close()))
 	}()
 	if _, err := t.run(ctx, putTimeout, r, docker, "cp", "-", id+":/"); err != nil {
-		return fmt.Errorf("the agent could not be copied into the container: %w", err)
+		return fmt.Errorf("cannot copy the agent program to the container: %w", err)
 	}
 	return nil
 }
 
-// serve runs the agent in a container until it ends or ctx does. secret is its
-// environment, which no list of processes shows; public is more of it. The
-// error is never nil, and says why it ended.
+// serve runs the agent in a container until it exits or ctx ends. secret is
+// passed as environment in a way that process lists do not show; public is
+// additional environment. The error is never nil and has the reason of the
+// exit.
 func (t tools) serve(ctx context.Context, id, user string, secret []string, public map[string]*string) error {
 	args := []string{"exec", "--interactive"}
 	if user != "" {
@@ -213,5 +214,5 @@ func (t tools) serve(ctx context.Context, id, user string, secret []string, publ
 		time.AfterFunc(leave, kill)
 	})()
 	err = cmd.Wait()
-	return fmt.Errorf("the agent in the container ended: %s", complaint.or(cmp.Or(err, io.EOF)))
+	return fmt.Errorf("the agent in the container exited: %s", complaint.or(cmp.Or(err, io.EOF)))
 }

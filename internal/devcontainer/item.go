@@ -12,39 +12,39 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 )
 
-// Labels that the devcontainer program puts onto what it brings up.
+// Labels that the devcontainer CLI adds to its containers.
 const (
 	labelFolder = "devcontainer.local_folder"
 	labelConfig = "devcontainer.config_file"
-	// labelCompose is that of Docker Compose.
+	// labelCompose is a label of Docker Compose.
 	labelCompose = "com.docker.compose.project"
 )
 
-// item is one dev container. What is in it is guarded by the set's mu.
+// item is one dev container. Its fields are guarded by the set's mu.
 type item struct {
-	shown     coder.WorkspaceAgentDevcontainer
-	declared  bool // by the template
-	found     bool // in a repository
-	ignored   bool // its configuration wants nothing of us
-	autostart bool // its configuration wants to be brought up
-	busy      bool // being brought up or deleted
+	shown     codersdk.WorkspaceAgentDevcontainer
+	declared  bool // declared by the template
+	found     bool // discovered in a repository
+	ignored   bool // its configuration disables the agent
+	autostart bool // its configuration requests autostart
+	busy      bool // starting or being deleted
 	held      *hold
-	last      chan struct{} // closed when the last that was held has ended; nil: there was none
+	last      chan struct{} // closed when the last agent has exited; nil without one
 }
 
-// hold is an agent that is held in a container.
+// hold is a running agent in a container.
 type hold struct {
 	container string
 	end       context.CancelFunc
 	done      chan struct{}
-	forget    bool // the agent goes with it; guarded by the set's mu
+	forget    bool // delete the agent when it exits; guarded by the set's mu
 }
 
-// show gives what is shown of an item. The caller holds mu.
-func (it *item) show() coder.WorkspaceAgentDevcontainer {
+// show returns the public state of an item. The caller holds mu.
+func (it *item) show() codersdk.WorkspaceAgentDevcontainer {
 	d := it.shown
 	if path := it.config(); path != "" && d.Container != nil {
 		fi, err := os.Stat(path)
@@ -53,7 +53,7 @@ func (it *item) show() coder.WorkspaceAgentDevcontainer {
 	return d
 }
 
-// config gives the path of the configuration, "" when there is none.
+// config returns the path of the configuration, or "".
 func (it *item) config() string {
 	if p := it.shown.ConfigPath; p != "" {
 		return p
@@ -67,8 +67,8 @@ func (it *item) config() string {
 	return ""
 }
 
-// take marks an item as busy; false when it is already.
-func (s *Set) take(it *item, status coder.WorkspaceAgentDevcontainerStatus) bool {
+// markBusy marks an item as busy. It returns false if the item is already busy.
+func (s *Set) markBusy(it *item, status codersdk.WorkspaceAgentDevcontainerStatus) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if it.busy {
@@ -79,26 +79,27 @@ func (s *Set) take(it *item, status coder.WorkspaceAgentDevcontainerStatus) bool
 	return true
 }
 
-func (s *Set) say(it *item, level coder.LogLevel, line string) {
+// writeLog writes a line to the log of an item.
+func (s *Set) writeLog(it *item, level codersdk.LogLevel, line string) {
 	if s.c.Say != nil {
-		s.c.Say(it.shown.ID, it.shown.Name, level, line) // neither ever changes
+		s.c.Say(it.shown.ID, it.shown.Name, level, line) // ID and name never change
 	}
 }
 
-// failed says why an item does not run.
+// failed records the reason why an item does not run.
 func (s *Set) failed(it *item, why string) {
-	s.say(it, coder.LogLevelError, why)
-	s.c.Log.Warn("a dev container does not run", "devcontainer", it.shown.Name, "error", why)
+	s.writeLog(it, codersdk.LogLevelError, why)
+	s.c.Log.Warn("dev container is not running", "devcontainer", it.shown.Name, "error", why)
 	s.mu.Lock()
-	it.busy, it.shown.Status, it.shown.Error = false, coder.WorkspaceAgentDevcontainerStatusError, why
+	it.busy, it.shown.Status, it.shown.Error = false, codersdk.WorkspaceAgentDevcontainerStatusError, why
 	s.signal()
 	s.mu.Unlock()
 }
 
-// bringUp begins to bring an item up, with anew in place of the container that
-// it has; false when something else is under way with it.
-func (s *Set) bringUp(ctx context.Context, it *item, anew bool) bool {
-	if !s.take(it, coder.WorkspaceAgentDevcontainerStatusStarting) {
+// bringUp starts an item in the background; replace replaces an existing
+// container. It returns false if another operation is in progress.
+func (s *Set) bringUp(ctx context.Context, it *item, replace bool) bool {
+	if !s.markBusy(it, codersdk.WorkspaceAgentDevcontainerStatusStarting) {
 		return false
 	}
 	s.mu.Lock()
@@ -110,44 +111,44 @@ func (s *Set) bringUp(ctx context.Context, it *item, anew bool) bool {
 		case <-ctx.Done():
 			return
 		}
-		s.letGo(it)
-		if anew { // its name may be another
-			s.settle(ctx, it)
+		s.stopAgent(it)
+		if replace { // the agent name may change
+			s.deleteFailedAgent(ctx, it)
 		}
-		err := s.up(ctx, it, anew)
+		err := s.up(ctx, it, replace)
 		if ctx.Err() != nil {
 			return
 		}
 		var partly *partlyError
 		if err != nil && !errors.As(err, &partly) {
 			s.failed(it, err.Error())
-			s.settle(ctx, it)
+			s.deleteFailedAgent(ctx, it)
 			return
 		}
 		s.mu.Lock()
-		it.busy = false // it is starting until Docker says that it runs
+		it.busy = false // the status stays starting until Docker reports the container
 		if partly != nil {
 			it.shown.Error = partly.Error()
 		}
 		s.signal()
 		s.mu.Unlock()
 		if partly != nil {
-			s.say(it, coder.LogLevelError, partly.Error())
+			s.writeLog(it, codersdk.LogLevelError, partly.Error())
 		}
 		s.refresh(ctx, 0)
 	})
 	return true
 }
 
-// settle takes the agent of an item that failed away.
-func (s *Set) settle(ctx context.Context, it *item) {
+// deleteFailedAgent deletes the agent of a failed item.
+func (s *Set) deleteFailedAgent(ctx context.Context, it *item) {
 	if err := s.forget(ctx, it); err != nil {
-		s.c.Log.Warn("the agent of a dev container could not be deleted", "devcontainer", it.shown.Name, "error", err)
+		s.c.Log.Warn("cannot delete the agent of a dev container", "devcontainer", it.shown.Name, "error", err)
 	}
 }
 
-// up brings an item up and waits for it.
-func (s *Set) up(ctx context.Context, it *item, anew bool) error {
+// up starts an item and waits for it.
+func (s *Set) up(ctx context.Context, it *item, replace bool) error {
 	for _, program := range []string{docker, devcontainerCLI} {
 		if s.tools.find(program) == "" {
 			return errors.New(missing(program))
@@ -155,22 +156,22 @@ func (s *Set) up(ctx context.Context, it *item, anew bool) error {
 	}
 	folder := it.shown.WorkspaceFolder
 	if fi, err := os.Stat(folder); err != nil || !fi.IsDir() {
-		return fmt.Errorf("the directory %s is not there; start the dev container again once it is", folder)
+		return fmt.Errorf("directory %s does not exist; start the dev container again when it does", folder)
 	}
 	if it.config() == "" {
-		return fmt.Errorf("there is no devcontainer.json in %s: neither .devcontainer/devcontainer.json nor .devcontainer.json", folder)
+		return fmt.Errorf("no devcontainer.json in %s: neither .devcontainer/devcontainer.json nor .devcontainer.json", folder)
 	}
-	s.say(it, coder.LogLevelInfo, "The dev container of "+folder+" is brought up")
+	s.writeLog(it, codersdk.LogLevelInfo, "Starting the dev container of "+folder+" ...")
 	ctx, cancel := context.WithTimeout(ctx, upTimeout)
 	defer cancel()
-	err := s.tools.up(ctx, folder, it.shown.ConfigPath, anew, func(level coder.LogLevel, line string) { s.say(it, level, line) })
+	err := s.tools.up(ctx, folder, it.shown.ConfigPath, replace, func(level codersdk.LogLevel, line string) { s.writeLog(it, level, line) })
 	if ctx.Err() == context.DeadlineExceeded {
-		return fmt.Errorf("the dev container did not come up within %s", upTimeout)
+		return fmt.Errorf("the dev container did not start within %s", upTimeout)
 	}
 	return err
 }
 
-// forget deletes the agent of an item at the server.
+// forget deletes the agent of an item on the server.
 func (s *Set) forget(ctx context.Context, it *item) error {
 	s.mu.Lock()
 	a := it.shown.Agent
@@ -182,8 +183,8 @@ func (s *Set) forget(ctx context.Context, it *item) error {
 	return s.c.Agents.Delete(ctx, a.ID)
 }
 
-// refresh asks Docker, unless its last answer is younger than that, and does what
-// follows from the answer.
+// refresh queries Docker, unless the last result is more recent than that, and
+// updates all items.
 func (s *Set) refresh(ctx context.Context, than time.Duration) {
 	s.asking.Lock()
 	defer s.asking.Unlock()
@@ -197,8 +198,8 @@ func (s *Set) refresh(ctx context.Context, than time.Duration) {
 	s.asked = time.Now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err != nil { // nobody knows what runs: what is held is held on to
-		s.warning = "Docker does not answer: " + err.Error()
+	if err != nil { // the running containers are unknown, so agents keep running
+		s.warning = "Docker does not respond: " + err.Error()
 		s.signal()
 		s.watch()
 		return
@@ -206,14 +207,15 @@ func (s *Set) refresh(ctx context.Context, than time.Duration) {
 	s.warning, s.containers = "", all
 	s.adopt(all)
 	for _, it := range s.items {
-		s.see(it, all)
+		s.updateFromDocker(it, all)
 	}
 	s.signal()
 	s.watch()
 }
 
-// adopt takes in dev containers that nothing else says. The caller holds mu.
-func (s *Set) adopt(all []coder.WorkspaceAgentContainer) {
+// adopt adds items for dev containers that are otherwise unknown. The caller
+// holds mu.
+func (s *Set) adopt(all []codersdk.WorkspaceAgentContainer) {
 	for _, c := range all {
 		folder := c.Labels[labelFolder]
 		if folder == "" || !c.Running || len(s.items) >= maxItems || slices.ContainsFunc(s.items, func(it *item) bool { return it.is(c) }) {
@@ -223,15 +225,15 @@ func (s *Set) adopt(all []coder.WorkspaceAgentContainer) {
 	}
 }
 
-func (s *Set) newItem(folder, config string) coder.WorkspaceAgentDevcontainer {
-	return coder.WorkspaceAgentDevcontainer{
+func (s *Set) newItem(folder, config string) codersdk.WorkspaceAgentDevcontainer {
+	return codersdk.WorkspaceAgentDevcontainer{
 		ID: uuid.NewSHA1(s.c.Namespace, []byte(folder+"\x00"+config)), Name: filepath.Base(folder), WorkspaceFolder: folder, ConfigPath: config,
-		Status: coder.WorkspaceAgentDevcontainerStatusStopped,
+		Status: codersdk.WorkspaceAgentDevcontainerStatusStopped,
 	}
 }
 
-// is says whether a container is that of an item.
-func (it *item) is(c coder.WorkspaceAgentContainer) bool {
+// is reports whether a container belongs to an item.
+func (it *item) is(c codersdk.WorkspaceAgentContainer) bool {
 	if c.Labels[labelFolder] != it.shown.WorkspaceFolder {
 		return false
 	}
@@ -239,9 +241,9 @@ func (it *item) is(c coder.WorkspaceAgentContainer) bool {
 	return config == "" || config == it.config()
 }
 
-// see makes of an item what Docker says of it. The caller holds mu.
-func (s *Set) see(it *item, all []coder.WorkspaceAgentContainer) {
-	var mine *coder.WorkspaceAgentContainer
+// updateFromDocker updates an item from the state of Docker. The caller holds mu.
+func (s *Set) updateFromDocker(it *item, all []codersdk.WorkspaceAgentContainer) {
+	var mine *codersdk.WorkspaceAgentContainer
 	for i, c := range all {
 		if it.is(c) && (mine == nil || c.Running && !mine.Running || c.Running == mine.Running && c.CreatedAt.After(mine.CreatedAt)) {
 			mine = &all[i]
@@ -251,8 +253,8 @@ func (s *Set) see(it *item, all []coder.WorkspaceAgentContainer) {
 	if it.busy || it.ignored {
 		return
 	}
-	if it.shown.Status == coder.WorkspaceAgentDevcontainerStatusError && (mine == nil || !mine.Running) {
-		return // why it does not run is worth more than that it does not
+	if it.shown.Status == codersdk.WorkspaceAgentDevcontainerStatusError && (mine == nil || !mine.Running) {
+		return // keep the more specific error
 	}
 	running := mine != nil && mine.Running
 	if it.held != nil && (!running || it.held.container != mine.ID) {
@@ -262,17 +264,17 @@ func (s *Set) see(it *item, all []coder.WorkspaceAgentContainer) {
 	}
 	switch {
 	case running && it.held == nil && s.ctx != nil && s.ctx.Err() == nil:
-		it.shown.Status = coder.WorkspaceAgentDevcontainerStatusRunning
-		s.hold(it, *mine)
-	case !running && it.shown.Status != coder.WorkspaceAgentDevcontainerStatusStopped:
-		it.shown.Status, it.shown.Error = coder.WorkspaceAgentDevcontainerStatusStopped, ""
+		it.shown.Status = codersdk.WorkspaceAgentDevcontainerStatusRunning
+		s.startAgent(it, *mine)
+	case !running && it.shown.Status != codersdk.WorkspaceAgentDevcontainerStatusStopped:
+		it.shown.Status, it.shown.Error = codersdk.WorkspaceAgentDevcontainerStatusStopped, ""
 		it.shown.Agent, it.shown.SubagentID = nil, nil
 	}
 }
 
-// hold begins to hold an agent in a container, once the one before it has ended.
-// The caller holds mu.
-func (s *Set) hold(it *item, c coder.WorkspaceAgentContainer) {
+// startAgent starts an agent in a container, after the previous agent has exited. The
+// caller holds mu.
+func (s *Set) startAgent(it *item, c codersdk.WorkspaceAgentContainer) {
 	if s.ended {
 		return
 	}
@@ -293,13 +295,13 @@ func (s *Set) hold(it *item, c coder.WorkspaceAgentContainer) {
 			return
 		}
 		if err := s.c.Agents.Delete(s.ctx, made); err != nil && s.ctx.Err() == nil {
-			s.c.Log.Warn("the agent of a dev container that stopped could not be deleted", "devcontainer", it.shown.Name, "error", err)
+			s.c.Log.Warn("cannot delete the agent of a stopped dev container", "devcontainer", it.shown.Name, "error", err)
 		}
 	})
 }
 
-// letGo ends the agent that is held in an item and waits for that.
-func (s *Set) letGo(it *item) {
+// stopAgent stops the agent of an item and waits for its exit.
+func (s *Set) stopAgent(it *item) {
 	s.mu.Lock()
 	h := it.held
 	it.held = nil
@@ -310,8 +312,8 @@ func (s *Set) letGo(it *item) {
 	}
 }
 
-// agentName makes a name that an agent may have, of letters, digits and single
-// hyphens; "" when nothing is left.
+// agentName converts s to a valid agent name of letters, digits and single
+// hyphens. It returns "" when nothing remains.
 func agentName(s string) string {
 	const limit = 32
 	var b strings.Builder

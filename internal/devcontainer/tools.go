@@ -14,38 +14,39 @@ import (
 	"time"
 )
 
-// The programs that are run.
+// The external programs.
 const (
 	docker          = "docker"
 	devcontainerCLI = "devcontainer"
 	git             = "git"
 )
 
-// Bounds of what programs do.
+// Bounds of external programs.
 const (
-	questionTimeout = 10 * time.Second // of a question to Docker
-	removeTimeout   = 45 * time.Second // of removing containers
+	questionTimeout = 10 * time.Second // of a query of Docker
+	removeTimeout   = 45 * time.Second // of the removal of containers
 	configTimeout   = 2 * time.Minute  // of reading a configuration
-	putTimeout      = 5 * time.Minute  // of copying the agent
-	outputLimit     = 16 << 20         // bytes of an answer
-	tailLimit       = 4 << 10          // bytes of what went wrong
+	putTimeout      = 5 * time.Minute  // of copying the agent program
+	outputLimit     = 16 << 20         // bytes of output
+	tailLimit       = 4 << 10          // bytes of error output
 	lineLimit       = 64 << 10
-	// leave is how long a program may take to end when it was asked to.
+	// leave is the time between the interrupt and the kill of a program.
 	leave = 10 * time.Second
 )
 
-// missing says what to do about a program that is not there.
+// missing returns instructions for a program that is not installed.
 func missing(program string) string {
 	if program == docker {
-		return "Dev containers need Docker, and there is no docker on the PATH of the agent: install it, or take the dev containers out of the template"
+		return "Dev containers require Docker, but there is no docker on the PATH of the agent; install it, or remove the dev containers from the template"
 	}
-	return "Dev containers need the Dev Container CLI, and there is no devcontainer on the PATH of the agent: install it with 'npm install -g @devcontainers/cli'"
+	return "Dev containers require the Dev Container CLI, but there is no devcontainer on the PATH of the " +
+		"agent; install it with 'npm install -g @devcontainers/cli'"
 }
 
 // tools runs programs with an environment.
 type tools struct{ env []string }
 
-// variable gives the last value of a variable.
+// variable returns the last value of a variable.
 func (t tools) variable(name string) string {
 	for _, kv := range slices.Backward(t.env) {
 		if v, ok := strings.CutPrefix(kv, name+"="); ok {
@@ -55,7 +56,7 @@ func (t tools) variable(name string) string {
 	return ""
 }
 
-// find gives the path of a program on the PATH of the environment, "" for none.
+// find returns the path of a program on the PATH of the environment, or "".
 func (t tools) find(program string) string {
 	for _, dir := range filepath.SplitList(t.variable("PATH")) {
 		if filepath.IsAbs(dir) {
@@ -67,7 +68,7 @@ func (t tools) find(program string) string {
 	return ""
 }
 
-// command makes a command that ends with ctx, and with this process.
+// command returns a command that ends with ctx and with this process.
 func (t tools) command(ctx context.Context, program string, args ...string) (*exec.Cmd, error) {
 	path := t.find(program)
 	if path == "" {
@@ -80,8 +81,8 @@ func (t tools) command(ctx context.Context, program string, args ...string) (*ex
 	return cmd, nil
 }
 
-// run runs a program to its end and gives what it wrote. The error says what it
-// complained of.
+// run runs a program and returns its output. The error contains the end of its
+// error output.
 func (t tools) run(ctx context.Context, limit time.Duration, in io.Reader, program string, args ...string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -98,19 +99,19 @@ func (t tools) run(ctx context.Context, limit time.Duration, in io.Reader, progr
 	case err != nil:
 		return out.b.Bytes(), fmt.Errorf("%s %s failed: %s", program, args[0], complaint.or(err))
 	case out.over:
-		return nil, fmt.Errorf("%s %s answers with more than %d bytes", program, args[0], outputLimit)
+		return nil, fmt.Errorf("%s %s returned more than %d bytes", program, args[0], outputLimit)
 	}
 	return out.b.Bytes(), nil
 }
 
-// capped keeps the beginning of what is written.
+// capped keeps the first bytes that are written.
 type capped struct {
 	b     bytes.Buffer
 	limit int
 	over  bool
 }
 
-// Write takes p.
+// Write implements io.Writer.
 func (c *capped) Write(p []byte) (int, error) {
 	n := min(len(p), c.limit-c.b.Len())
 	c.b.Write(p[:n])
@@ -118,10 +119,10 @@ func (c *capped) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// tail keeps the end of what is written.
+// tail keeps the last bytes that are written.
 type tail struct{ b []byte }
 
-// Write takes p.
+// Write implements io.Writer.
 func (t *tail) Write(p []byte) (int, error) {
 	t.b = append(t.b, p...)
 	if over := len(t.b) - tailLimit; over > 0 {
@@ -130,7 +131,7 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// or gives the last lines as text, and err when there are none.
+// or returns the last lines as text, or err when there are none.
 func (t *tail) or(err error) string {
 	text := strings.TrimSpace(plain(strings.ToValidUTF8(string(t.b), "")))
 	if text == "" {
@@ -140,7 +141,7 @@ func (t *tail) or(err error) string {
 	return strings.Join(lines[max(0, len(lines)-5):], "\n")
 }
 
-// plain takes the control sequences of terminals out of text.
+// plain removes terminal control sequences from text.
 func plain(s string) string {
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {
@@ -158,8 +159,8 @@ func plain(s string) string {
 	return b.String()
 }
 
-// lines calls each with the lines of r, without their ends; those that are too
-// long come in parts.
+// lines calls each with the lines of r, without line breaks; lines that are too
+// long are split.
 func lines(r io.Reader, each func(string)) {
 	b := bufio.NewReaderSize(r, lineLimit)
 	for {

@@ -3,16 +3,18 @@ package devcontainer
 import (
 	"context"
 	"time"
+
+	"github.com/seed-2a7f8fe7/coder/internal/lifecycle"
 )
 
-// How long it takes until Docker is asked again that does not answer.
+// Intervals of queries while Docker does not respond.
 const (
 	firstRetry = time.Second
 	lastRetry  = 30 * time.Second
 )
 
-// watch begins to follow what Docker does, once there is something to follow it
-// for. The caller holds mu.
+// watch starts to follow Docker's events when there are dev containers. The
+// caller holds mu.
 func (s *Set) watch() {
 	if s.watching || len(s.items) == 0 || s.ctx == nil {
 		return
@@ -23,7 +25,7 @@ func (s *Set) watch() {
 	s.spawn(func() { s.gather(s.ctx, news) })
 }
 
-// gather looks anew a moment after there is news.
+// gather refreshes the items shortly after an event.
 func (s *Set) gather(ctx context.Context, news <-chan struct{}) {
 	for {
 		select {
@@ -40,9 +42,9 @@ func (s *Set) gather(ctx context.Context, news <-chan struct{}) {
 	}
 }
 
-// follow makes it news whenever Docker says that a container began or ended.
+// follow sends an event whenever a container starts or stops.
 func (s *Set) follow(ctx context.Context, news chan<- struct{}) {
-	for wait := firstRetry; ; wait = min(2*wait, lastRetry) {
+	for wait := (lifecycle.Backoff{First: firstRetry, Limit: lastRetry}); ; {
 		s.asking.Lock()
 		since := s.asked
 		s.asking.Unlock()
@@ -59,14 +61,12 @@ func (s *Set) follow(ctx context.Context, news chan<- struct{}) {
 		if ctx.Err() != nil {
 			return
 		}
-		s.c.Log.Warn("Docker cannot be followed; trying again", "error", err)
+		s.c.Log.Warn("cannot follow Docker's events; retrying", "error", err)
 		s.refresh(ctx, 0)
 		if time.Since(began) > lastRetry {
-			wait = firstRetry
+			wait.Reset()
 		}
-		select {
-		case <-time.After(wait):
-		case <-ctx.Done():
+		if !wait.Sleep(ctx) {
 			return
 		}
 	}

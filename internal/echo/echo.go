@@ -1,17 +1,18 @@
-// Package echo is the engine for tests: it runs no tool but plays back what
-// the template archive scripts, so that every path of a job can be walked
-// without infrastructure.
+// Package echo is the engine for tests. It runs no tool and plays back scripts
+// from the template archive, so that every path of a job can be tested without
+// infrastructure.
 //
-// For each step the archive may hold a file of JSON lines. The first that
-// exists of these names is played:
+// For each step the archive may contain a file of JSON lines. The first
+// existing file of these names is played:
 //
+//	<step>.claim.jsonl                   the start of a claimed prebuilt workspace
 //	<step>.<source>.<transition>.jsonl   graph only; source is plan or state
 //	<step>.<transition>.jsonl            transition is start, stop or destroy
 //	<step>.<source>.jsonl                graph only
 //	<step>.jsonl                         step is init, parse, plan, apply or graph
 //
-// A step without a file succeeds with an empty answer; apply then gives the
-// state "echo". A line is an object with one or more of:
+// A step without a file succeeds with an empty response; apply then returns the
+// state "echo". A line is an object with one or more of these fields:
 //
 //	{"log": {"level": "INFO", "output": "hello"}}   a log line; "repeat": n says it n times
 //	{"sleep": "200ms"}                              waits; a cancel ends the step with an error
@@ -22,12 +23,12 @@
 //	{"fail": "text"}                                the engine's own failure
 //	{"panic": "text"}                               a bug in the engine
 //
-// In the files ${workspace_id}, ${workspace_name}, ${build_id}, ${owner},
-// ${owner_session_token}, ${access_url}, ${parameter.NAME} and
-// ${variable.NAME} stand for the build's values, ${prebuilt} for none, create or
-// claim, and ${token} for a UUID made of the build's id, or for the token of the
-// agent that is to run on. README.md is the template's readme unless parse says
-// otherwise.
+// In the files, ${workspace_id}, ${workspace_name}, ${build_id}, ${owner},
+// ${owner_session_token}, ${access_url}, ${parameter.NAME} and ${variable.NAME}
+// are replaced by the build's values. ${prebuilt} is none, create or claim.
+// ${token} is a UUID derived from the build's id, or the token of the agent
+// that keeps running. README.md is the template's README unless parse returns
+// another.
 package echo
 
 import (
@@ -53,21 +54,21 @@ import (
 	"github.com/seed-2a7f8fe7/coder/api/provisioner"
 )
 
-// maxArchive bounds what is read of an archive.
+// maxArchive bounds the bytes that are read of an archive.
 const maxArchive = 64 << 20
 
-// Engine plays scripts. The zero value is ready.
+// Engine plays scripts. The zero value is ready to use.
 type Engine struct{}
 
-// New gives an engine.
+// New returns an engine.
 func New() Engine { return Engine{} }
 
-// Open begins a job.
+// Open starts a job.
 func (Engine) Open(_ context.Context, _ *provisioner.Config, log func(*provisioner.Log)) (provisioner.Session, error) {
 	return &session{log: log, files: map[string]string{}, values: map[string]string{}}, nil
 }
 
-// Archive makes a template archive of the named files.
+// Archive returns a template archive of the named files.
 func Archive(files map[string]string) ([]byte, error) {
 	var b bytes.Buffer
 	w := tar.NewWriter(&b)
@@ -165,7 +166,7 @@ func (s *session) Graph(ctx context.Context, r *provisioner.GraphRequest) (*prov
 	return out, err
 }
 
-// Watch tells the states of the script's lines as they are played.
+// Watch reports the states of the script's lines as they are played.
 func (s *session) Watch(_ string, changed func(state []byte)) { s.told = changed }
 
 // Leave does nothing: there is no work directory.
@@ -200,22 +201,26 @@ func (s *session) unpack(archive []byte) error {
 			return nil
 		}
 		if err != nil {
-			return fmt.Errorf("the template archive cannot be read: %w", err)
+			return fmt.Errorf("read the template archive: %w", err)
 		}
 		if h.Typeflag != tar.TypeReg {
 			continue
 		}
 		b, err := io.ReadAll(r)
 		if err != nil {
-			return fmt.Errorf("the template archive cannot be read: %w", err)
+			return fmt.Errorf("read the template archive: %w", err)
 		}
 		s.files[path.Clean(h.Name)] = string(b)
 	}
 }
 
-// play runs the first script that exists and gives the text of the answer's
-// error; out becomes the answer.
+// play runs the first existing script into out and returns the error text of
+// the response.
 func (s *session) play(ctx context.Context, out proto.Message, names ...string) (string, error) {
+	if s.values["prebuilt"] == "claim" {
+		step, _, _ := strings.Cut(names[0], ".")
+		names = append([]string{step + ".claim"}, names...)
+	}
 	for _, name := range names {
 		if script, ok := s.files[name+".jsonl"]; ok {
 			return s.script(ctx, name, script, out)
@@ -252,7 +257,7 @@ func (s *session) script(ctx context.Context, name, script string, out proto.Mes
 	return failure, sc.Err()
 }
 
-// act does what one line says.
+// act performs one line.
 func (s *session) act(ctx context.Context, l line, out proto.Message) (string, error) {
 	if l.Log != nil {
 		m := &provisioner.Log{}
@@ -278,7 +283,7 @@ func (s *session) act(ctx context.Context, l line, out proto.Message) (string, e
 	}
 	if l.Hang != nil {
 		if l.Hang == "deaf" {
-			select {} //nolint:staticcheck // that is the point
+			select {} //nolint:staticcheck // the script asks for it
 		}
 		<-ctx.Done()
 		return "interrupted", nil
@@ -305,13 +310,13 @@ func (s *session) act(ctx context.Context, l line, out proto.Message) (string, e
 	return l.Error, nil
 }
 
-// expand puts the build's values into a script, quoted for JSON.
+// expand replaces the placeholders of a script, quoted for JSON.
 func (s *session) expand(script string) string {
 	pairs := make([]string, 0, 2*len(s.values))
 	for k, v := range s.values {
 		q, err := json.Marshal(v)
 		if err != nil {
-			continue // a string always can be
+			continue // a string always encodes
 		}
 		pairs = append(pairs, "${"+k+"}", string(q[1:len(q)-1]))
 	}

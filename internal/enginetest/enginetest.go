@@ -25,7 +25,7 @@ type Templates struct {
 	BadPlan []byte
 	// BadApply can be planned, and fails in apply after it made something.
 	BadApply []byte
-	// Hanging can be planned; its apply logs one line and then waits for ever.
+	// Hanging can be planned; its apply logs one line and then waits forever.
 	Hanging []byte
 }
 
@@ -91,7 +91,7 @@ func metadata(tr provisioner.WorkspaceTransition, name string) *provisioner.Meta
 	}
 }
 
-// must gives a step's answer, which must be a success.
+// must returns a step's answer, which must be a success.
 func must[T interface{ GetError() string }](t *testing.T, what string, v T, err error) T {
 	t.Helper()
 	if err != nil {

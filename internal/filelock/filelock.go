@@ -1,11 +1,10 @@
-// Package filelock locks files against other goroutines and other processes
-// of this machine. A lock belongs to an open file: closing it gives the lock
-// back, and so does the end of the process, however it ends. What a lock
-// guards is therefore never left locked by a crash, only half done, and
-// whoever gets the lock next must be able to see that.
+// Package filelock locks files against other goroutines and processes of this
+// machine. A lock belongs to an open file: closing the file, or the end of the
+// process, releases it. So a crash never leaves a lock behind, but may leave
+// the protected data incomplete; the next holder must be able to detect that.
 //
-// A lock is held by one, or shared by many. The file itself means nothing and
-// stays.
+// A lock is exclusive or shared. The content of the file does not matter, and
+// the file stays.
 package filelock
 
 import (
@@ -13,17 +12,19 @@ import (
 	"errors"
 	"os"
 	"time"
+
+	"github.com/seed-2a7f8fe7/coder/internal/lifecycle"
 )
 
-// Try takes a lock for itself at once or fails.
+// Try acquires an exclusive lock, or fails at once.
 func Try(name string) (*os.File, error) { return open(name, false) }
 
-// Wait takes a lock for itself, waiting until ctx ends.
+// Wait acquires an exclusive lock, waiting until ctx ends.
 func Wait(ctx context.Context, name string) (unlock func(), err error) {
 	return wait(ctx, name, false)
 }
 
-// Share takes a lock that others may share, waiting until ctx ends.
+// Share acquires a shared lock, waiting until ctx ends.
 func Share(ctx context.Context, name string) (unlock func(), err error) {
 	return wait(ctx, name, true)
 }
@@ -39,24 +40,20 @@ func open(name string, shared bool) (*os.File, error) {
 	return f, nil
 }
 
-// poll is how often a lock that is taken is tried again.
+// poll is the interval of attempts to acquire a held lock.
 const poll = 25 * time.Millisecond
 
-func wait(ctx context.Context, name string, shared bool) (func(), error) {
-	tick := time.NewTicker(poll)
-	defer tick.Stop()
-	for {
+func wait(ctx context.Context, name string, shared bool) (unlock func(), err error) {
+	err = lifecycle.Poll(ctx, poll, nil, func(context.Context) (bool, error) {
 		f, err := open(name, shared)
 		if err == nil {
-			return func() { f.Close() }, nil
+			unlock = func() { f.Close() }
+			return true, nil
 		}
 		if errors.Is(err, os.ErrNotExist) || errors.Is(err, os.ErrPermission) {
-			return nil, err
+			return false, err
 		}
-		select {
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		case <-tick.C:
-		}
-	}
+		return false, nil
+	})
+	return unlock, err
 }

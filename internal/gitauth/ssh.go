@@ -1,7 +1,7 @@
-// Package gitauth is how git inside of a workspace is let in elsewhere as the
-// workspace's owner: over SSH with the key pair that the server keeps for them,
-// over HTTPS with the login that it knows. It asks the server as the agent, whose
-// token is in the environment of every session. (AG-19)
+// Package gitauth authenticates git inside a workspace as the workspace's
+// owner: over SSH with the key pair that the server stores for the owner, over
+// HTTPS with the owner's external authentication. It calls the server with the
+// agent's token, which is in the environment of every session. (AG-19)
 package gitauth
 
 import (
@@ -19,17 +19,16 @@ import (
 	"strings"
 	"time"
 
-	"github.com/seed-2a7f8fe7/coder/client"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 )
 
-// keyTimeout bounds the question for the key.
+// keyTimeout bounds the request for the key.
 const keyTimeout = 15 * time.Second
 
-// SSH runs OpenSSH's client for git inside of a workspace with the key pair
-// that the server keeps for the workspace's owner, beside whatever keys the
-// owner has there; GIT_SSH_COMMAND names it. The private key is in a file of
-// the owner's alone for as long as ssh runs. It gives ssh's exit status, or an
-// error when there is no key or no ssh.
+// SSH runs OpenSSH's client for git inside a workspace, with the owner's key
+// pair from the server and the owner's own keys. GIT_SSH_COMMAND names it.
+// While ssh runs, the private key is in a file with mode 0600. SSH returns
+// ssh's exit status, or an error when there is no key or no ssh.
 func SSH(ctx context.Context, env, args []string, stdin io.Reader, stdout, stderr io.Writer) (int, error) {
 	key, err := ownerKey(ctx, env)
 	if err != nil {
@@ -37,14 +36,14 @@ func SSH(ctx context.Context, env, args []string, stdin io.Reader, stdout, stder
 	}
 	dir, err := os.MkdirTemp("", "coder-gitssh-")
 	if err != nil {
-		return 0, fmt.Errorf("make room for the git SSH key: %w", err)
+		return 0, fmt.Errorf("create a directory for the git SSH key: %w", err)
 	}
 	defer os.RemoveAll(dir)
 	file := filepath.Join(dir, "key")
 	if err := os.WriteFile(file, []byte(key), 0o600); err != nil {
 		return 0, fmt.Errorf("write the git SSH key: %w", err)
 	}
-	// Naming one identity leaves out the usual ones, so those are named too.
+	// Naming one identity disables the default ones, so they are named too.
 	with := []string{"-i", file}
 	if home := variable(env, "HOME"); home != "" {
 		for _, name := range []string{"id_ed25519", "id_ecdsa", "id_rsa", "id_ed25519_sk", "id_ecdsa_sk"} {
@@ -65,7 +64,7 @@ func SSH(ctx context.Context, env, args []string, stdin io.Reader, stdout, stder
 	return 0, nil
 }
 
-// variable gives the last value of a variable in an environment.
+// variable returns the last value of a variable in an environment.
 func variable(env []string, name string) string {
 	for _, kv := range slices.Backward(env) {
 		if v, ok := strings.CutPrefix(kv, name+"="); ok {
@@ -80,33 +79,33 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// self gives a client that speaks for the agent of this workspace, as the
-// environment of its sessions says.
-func self(env []string) (*client.Client, error) {
+// self returns a client with the agent's token from the environment of a
+// session.
+func self(env []string) (*codersdk.Client, error) {
 	u, err := url.Parse(variable(env, "CODER_AGENT_URL"))
 	token := variable(env, "CODER_AGENT_TOKEN")
 	if err != nil || u.Host == "" || token == "" {
-		return nil, errors.New("this is for git inside of a workspace: CODER_AGENT_URL and CODER_AGENT_TOKEN are not set")
+		return nil, errors.New("this command is for git inside a workspace: CODER_AGENT_URL and CODER_AGENT_TOKEN are not set")
 	}
-	c := client.New(u)
+	c := codersdk.New(u)
 	c.SessionToken = token
 	return c, nil
 }
 
-// get asks the server for what is at a path.
-func get(ctx context.Context, c *client.Client, path string, q url.Values, out any) error {
+// get requests a path of the server and decodes the JSON response into out.
+func get(ctx context.Context, c *codersdk.Client, path string, q url.Values, out any) error {
 	resp, err := c.Request(ctx, http.MethodGet, path, q, nil)
 	if err != nil {
 		return err
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		return client.ReadError(resp)
+		return codersdk.ReadError(resp)
 	}
 	return json.NewDecoder(io.LimitReader(resp.Body, 1<<20)).Decode(out)
 }
 
-// ownerKey asks the server for the private key.
+// ownerKey requests the private key from the server.
 func ownerKey(ctx context.Context, env []string) (string, error) {
 	c, err := self(env)
 	if err != nil {
@@ -118,10 +117,10 @@ func ownerKey(ctx context.Context, env []string) (string, error) {
 		PrivateKey string `json:"private_key"`
 	}
 	if err := get(ctx, c, "/workspaceagents/me/gitsshkey", nil, &key); err != nil {
-		return "", fmt.Errorf("ask for the git SSH key: %w", err)
+		return "", fmt.Errorf("request the git SSH key: %w", err)
 	}
 	if key.PrivateKey == "" {
-		return "", errors.New("the server sent no git SSH key")
+		return "", errors.New("the server returned no git SSH key")
 	}
 	return key.PrivateKey, nil
 }

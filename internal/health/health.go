@@ -1,13 +1,12 @@
-// Package health finds out how a deployment does: whether it reaches itself at
-// its access URL by HTTP and by WebSocket, how fast its database answers,
-// whether its servers reach one another and anybody tells them their public
-// addresses, and which provisioners are connected. Each section says what is
-// wrong with a code and what to do about it. A report holds for some minutes;
-// whoever wants a new one asks for it. Sections can be dismissed: they are
-// looked at all the same, and count no more in the sum. (HC-01, PRV-28)
+// Package health checks a deployment: whether the server reaches itself at its access URL by HTTP and
+// WebSocket, the latency of the database, whether the servers reach one another and a STUN server
+// reports their public addresses, and which provisioners are connected. Each finding has a code and
+// says what to do. A report is cached for some minutes unless a caller forces a new one. Dismissed
+// sections are checked too, but do not count in the summary. (HC-01, PRV-28)
 package health
 
 import (
+	"cmp"
 	"context"
 	"net/url"
 	"slices"
@@ -16,7 +15,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/access"
 	"github.com/seed-2a7f8fe7/coder/internal/audit"
 	"github.com/seed-2a7f8fe7/coder/internal/deployment"
@@ -24,46 +23,64 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
 )
 
-// Answer is what came back from a server that was asked.
+// Answer is the response of a server to a check.
 type Answer struct {
 	Status int
-	Body   string // its beginning
+	Body   string // the first bytes
 }
 
-// Config is what a Service needs.
+// Config configures a Service.
 type Config struct {
 	Store     *postgres.Store
 	AccessURL *url.URL
 	Version   string
 	ReplicaID uuid.UUID
-	// Refresh is how long a report holds; 0 means 10 minutes.
+	// Unencrypted warns that secrets in the database are not encrypted.
+	Unencrypted bool
+	// Refresh is how long a report is cached; 0 means 10 minutes.
 	Refresh time.Duration
-	// Threshold is what the database may take to answer; 0 means 15 ms.
+	// Threshold is the acceptable latency of the database; 0 means 15 ms.
 	Threshold time.Duration
-	// Fetch gets a page by HTTP; an error says that there was no answer.
+	// Fetch sends a GET request; an error means that there was no response.
 	Fetch func(ctx context.Context, url string) (Answer, error)
-	// Echo sends a text by WebSocket and gives what came back.
+	// Echo sends a text by WebSocket and returns the reply.
 	Echo func(ctx context.Context, url, text string) (Answer, error)
-	// Provisioners gives those of an organization that are connected.
-	Provisioners func(ctx context.Context, organization uuid.UUID) ([]coder.ProvisionerDaemon, error)
-	// Proxies gives the workspace proxies; nil: there are none.
-	Proxies func(ctx context.Context) ([]coder.WorkspaceProxy, error)
-	// STUN are servers that tell public addresses, host:port each; nil: direct
-	// connections are turned off.
+	// Provisioners returns the connected provisioners of an organization.
+	Provisioners func(ctx context.Context, organization uuid.UUID) ([]codersdk.ProvisionerDaemon, error)
+	// ExternalAuth checks the providers of external authentication; nil means none.
+	ExternalAuth func(ctx context.Context) []codersdk.ExternalAuthHealth
+	// Proxies returns the workspace proxies; nil means none.
+	Proxies func(ctx context.Context) ([]codersdk.WorkspaceProxy, error)
+	// Notifications describes the queue of notifications; nil means none.
+	Notifications QueueStatus
+	// STUN are the STUN servers, host:port each; nil: direct connections are disabled.
 	STUN []string
+	// Relay is the name of the deployment's relay in reports.
+	Relay Relay
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 }
 
-// Service makes reports. It is safe for concurrent use; one report is made at
-// a time, and whoever asks meanwhile waits for it.
+// Relay names the only region of relays: the deployment's servers. The zero values mean 999, "coder"
+// and "Coder Embedded Relay".
+type Relay struct {
+	ID   int
+	Code string
+	Name string
+}
+
+// Service creates reports. It is safe for concurrent use. One report is created at a time;
+// concurrent callers wait for it.
 type Service struct {
 	c    Config
 	mu   sync.Mutex
-	last *coder.HealthcheckReport
+	last *codersdk.HealthcheckReport
+
+	recorded record   // the newest record of the history
+	pending  []record // records that are not in the database yet, at most pendingLimit
 }
 
-// New gives a service.
+// New returns a Service.
 func New(c Config) *Service {
 	if c.Now == nil {
 		c.Now = time.Now
@@ -74,106 +91,132 @@ func New(c Config) *Service {
 	if c.Threshold <= 0 {
 		c.Threshold = 15 * time.Millisecond
 	}
+	if c.Relay.ID == 0 {
+		c.Relay.ID = 999
+	}
+	c.Relay.Code, c.Relay.Name = cmp.Or(c.Relay.Code, "coder"), cmp.Or(c.Relay.Name, "Coder Embedded Relay")
 	return &Service{c: c}
 }
 
-// limit is how long a report may take to make.
+// limit is the timeout of a report.
 const limit = 20 * time.Second
 
 const settingsName = "health"
 
-// Report gives how the deployment does: the last report while it holds, or a
-// new one when force says so.
-func (s *Service) Report(ctx context.Context, actor access.Subject, force bool) (coder.HealthcheckReport, error) {
-	if err := deployment.Check(actor, coder.RBACActionRead, coder.RBACResourceDebugInfo); err != nil {
-		return coder.HealthcheckReport{}, err
+// Report returns the health of the deployment: the cached report, or a new one with force.
+func (s *Service) Report(ctx context.Context, actor access.Subject, force bool) (codersdk.HealthcheckReport, error) {
+	if err := deployment.Check(actor, codersdk.RBACActionRead, codersdk.RBACResourceDebugInfo); err != nil {
+		return codersdk.HealthcheckReport{}, err
 	}
 	asked := s.c.Now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.last == nil || s.c.Now().Sub(s.last.Time) >= s.c.Refresh || force && s.last.Time.Before(asked) {
-		// Whoever goes away meanwhile leaves a report for the next one.
-		work, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
-		defer cancel()
-		r := s.look(work)
-		s.last = &r
+		// The report is finished even if the caller leaves, for the next caller.
+		s.renew(context.WithoutCancel(ctx))
 	}
 	set, err := s.settings(ctx, s.c.Store.Queries)
 	if err != nil {
-		return coder.HealthcheckReport{}, err
+		return codersdk.HealthcheckReport{}, err
 	}
 	return dismiss(*s.last, set.DismissedHealthchecks), nil
 }
 
-// look makes a report, all sections at once.
-func (s *Service) look(ctx context.Context) coder.HealthcheckReport {
-	r := coder.HealthcheckReport{CoderVersion: s.c.Version}
+// renew creates a report and records it in the history. The caller holds mu.
+func (s *Service) renew(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	r, took := s.check(ctx)
+	s.last = &r
+	s.remember(ctx, &r, took)
+}
+
+// check creates a report, with all sections in parallel, and returns how long
+// each section took.
+func (s *Service) check(ctx context.Context) (codersdk.HealthcheckReport, map[codersdk.HealthSection]time.Duration) {
+	r := codersdk.HealthcheckReport{CoderVersion: s.c.Version}
+	took := map[codersdk.HealthSection]time.Duration{}
 	var all sync.WaitGroup
-	for _, section := range []func(){
-		func() { r.AccessURL = s.accessURL(ctx) },
-		func() { r.Database = s.database(ctx) },
-		func() { r.Websocket = s.webSocket(ctx) },
-		func() { r.DERP = s.relay(ctx) },
-		func() { r.ProvisionerDaemons = s.provisioners(ctx) },
-		func() { r.WorkspaceProxy = s.proxies(ctx) },
+	var mu sync.Mutex
+	for section, check := range map[codersdk.HealthSection]func(){
+		codersdk.HealthSectionAccessURL:          func() { r.AccessURL = s.accessURL(ctx) },
+		codersdk.HealthSectionDatabase:           func() { r.Database = s.database(ctx) },
+		codersdk.HealthSectionWebsocket:          func() { r.Websocket = s.webSocket(ctx) },
+		codersdk.HealthSectionDERP:               func() { r.DERP = s.relay(ctx) },
+		codersdk.HealthSectionExternalAuth:       func() { r.ExternalAuth = s.externalAuth(ctx) },
+		codersdk.HealthSectionNotifications:      func() { r.Notifications = s.notifications(ctx) },
+		codersdk.HealthSectionProvisionerDaemons: func() { r.ProvisionerDaemons = s.provisioners(ctx) },
+		codersdk.HealthSectionWorkspaceProxy:     func() { r.WorkspaceProxy = s.proxies(ctx) },
 	} {
-		all.Go(section)
+		all.Go(func() {
+			start := time.Now()
+			check()
+			mu.Lock()
+			defer mu.Unlock()
+			took[section] = time.Since(start)
+		})
 	}
 	all.Wait()
 	r.Time = s.c.Now()
-	return r
+	return r, took
 }
 
-// dismiss marks sections as dismissed and sums up the others.
-func dismiss(r coder.HealthcheckReport, sections []coder.HealthSection) coder.HealthcheckReport {
-	r.Healthy, r.Severity = true, coder.HealthSeverityOK
-	for section, base := range map[coder.HealthSection]*coder.HealthBase{
-		coder.HealthSectionAccessURL: &r.AccessURL.HealthBase, coder.HealthSectionDatabase: &r.Database.HealthBase,
-		coder.HealthSectionDERP: &r.DERP.HealthBase, coder.HealthSectionProvisionerDaemons: &r.ProvisionerDaemons.HealthBase,
-		coder.HealthSectionWebsocket: &r.Websocket.HealthBase, coder.HealthSectionWorkspaceProxy: &r.WorkspaceProxy.HealthBase,
-	} {
+// bases returns the common part of each section.
+func bases(r *codersdk.HealthcheckReport) map[codersdk.HealthSection]*codersdk.HealthBase {
+	return map[codersdk.HealthSection]*codersdk.HealthBase{
+		codersdk.HealthSectionAccessURL: &r.AccessURL.HealthBase, codersdk.HealthSectionDatabase: &r.Database.HealthBase,
+		codersdk.HealthSectionDERP: &r.DERP.HealthBase, codersdk.HealthSectionExternalAuth: &r.ExternalAuth.HealthBase,
+		codersdk.HealthSectionNotifications: &r.Notifications.HealthBase, codersdk.HealthSectionProvisionerDaemons: &r.ProvisionerDaemons.HealthBase,
+		codersdk.HealthSectionWebsocket: &r.Websocket.HealthBase, codersdk.HealthSectionWorkspaceProxy: &r.WorkspaceProxy.HealthBase,
+	}
+}
+
+// dismiss marks sections as dismissed and summarizes the others.
+func dismiss(r codersdk.HealthcheckReport, sections []codersdk.HealthSection) codersdk.HealthcheckReport {
+	r.Healthy, r.Severity = true, codersdk.HealthSeverityOK
+	for section, base := range bases(&r) {
 		if base.Dismissed = slices.Contains(sections, section); !base.Dismissed {
 			r.Severity = worse(r.Severity, base.Severity)
 		}
 	}
-	r.Healthy = r.Severity != coder.HealthSeverityError
+	r.Healthy = r.Severity != codersdk.HealthSeverityError
 	return r
 }
 
-// worse gives the worse of two severities.
-func worse(a, b coder.HealthSeverity) coder.HealthSeverity {
-	order := []coder.HealthSeverity{coder.HealthSeverityOK, coder.HealthSeverityWarning, coder.HealthSeverityError}
+// worse returns the higher of two severities.
+func worse(a, b codersdk.HealthSeverity) codersdk.HealthSeverity {
+	order := []codersdk.HealthSeverity{codersdk.HealthSeverityOK, codersdk.HealthSeverityWarning, codersdk.HealthSeverityError}
 	return order[max(slices.Index(order, a), slices.Index(order, b), 0)]
 }
 
-// Settings gives the sections that are dismissed.
-func (s *Service) Settings(ctx context.Context, actor access.Subject) (coder.HealthSettings, error) {
-	if err := deployment.Check(actor, coder.RBACActionRead, coder.RBACResourceDebugInfo); err != nil {
-		return coder.HealthSettings{}, err
+// Settings returns the dismissed sections.
+func (s *Service) Settings(ctx context.Context, actor access.Subject) (codersdk.HealthSettings, error) {
+	if err := deployment.Check(actor, codersdk.RBACActionRead, codersdk.RBACResourceDebugInfo); err != nil {
+		return codersdk.HealthSettings{}, err
 	}
 	return s.settings(ctx, s.c.Store.Queries)
 }
 
-func (s *Service) settings(ctx context.Context, q *sqlc.Queries) (coder.HealthSettings, error) {
-	out := coder.HealthSettings{DismissedHealthchecks: []coder.HealthSection{}}
+func (s *Service) settings(ctx context.Context, q *sqlc.Queries) (codersdk.HealthSettings, error) {
+	out := codersdk.HealthSettings{DismissedHealthchecks: []codersdk.HealthSection{}}
 	return out, deployment.Get(ctx, q, settingsName, &out)
 }
 
-// SetSettings says which sections are dismissed from now on.
-func (s *Service) SetSettings(ctx context.Context, actor access.Subject, in coder.HealthSettings) (coder.HealthSettings, error) {
-	if err := deployment.Check(actor, coder.RBACActionUpdate, coder.RBACResourceDeploymentConfig); err != nil {
+// SetSettings sets the dismissed sections.
+func (s *Service) SetSettings(ctx context.Context, actor access.Subject, in codersdk.HealthSettings) (codersdk.HealthSettings, error) {
+	if err := deployment.Check(actor, codersdk.RBACActionUpdate, codersdk.RBACResourceDeploymentConfig); err != nil {
 		return in, err
 	}
 	for _, section := range in.DismissedHealthchecks {
-		if !slices.Contains(coder.HealthSections(), section) {
-			return in, coder.Invalid("dismissed_healthchecks", "%q is no section; there are %v", section, coder.HealthSections())
+		if !slices.Contains(codersdk.HealthSections(), section) {
+			return in, codersdk.Invalid("dismissed_healthchecks", "%q is not a section; use one of %v", section, codersdk.HealthSections())
 		}
 	}
-	in.DismissedHealthchecks = append([]coder.HealthSection{}, in.DismissedHealthchecks...)
+	in.DismissedHealthchecks = append([]codersdk.HealthSection{}, in.DismissedHealthchecks...)
 	slices.Sort(in.DismissedHealthchecks)
 	in.DismissedHealthchecks = slices.Compact(in.DismissedHealthchecks)
 	err := s.c.Store.Tx(ctx, func(q *sqlc.Queries) error {
-		old := coder.HealthSettings{DismissedHealthchecks: []coder.HealthSection{}}
+		old := codersdk.HealthSettings{DismissedHealthchecks: []codersdk.HealthSection{}}
 		if err := deployment.GetForUpdate(ctx, q, settingsName, &old); err != nil {
 			return err
 		}
@@ -184,8 +227,8 @@ func (s *Service) SetSettings(ctx context.Context, actor access.Subject, in code
 			return err
 		}
 		return audit.Record(ctx, q, actor, audit.Entry{
-			Action: coder.AuditActionWrite, ResourceType: coder.ResourceTypeHealthSettings, Target: "health settings",
-			Diff: coder.AuditDiff{"dismissed_healthchecks": {Old: old.DismissedHealthchecks, New: in.DismissedHealthchecks}},
+			Action: codersdk.AuditActionWrite, ResourceType: codersdk.ResourceTypeHealthSettings, Target: "health settings",
+			Diff: codersdk.AuditDiff{"dismissed_healthchecks": {Old: old.DismissedHealthchecks, New: in.DismissedHealthchecks}},
 		})
 	})
 	return in, err

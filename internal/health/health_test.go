@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/access"
 	"github.com/seed-2a7f8fe7/coder/internal/health"
 	"github.com/seed-2a7f8fe7/coder/internal/postgrestest"
@@ -39,13 +39,13 @@ func sound(t *testing.T) health.Config {
 		Echo: func(_ context.Context, _, text string) (health.Answer, error) {
 			return health.Answer{Status: 101, Body: text}, nil
 		},
-		Provisioners: func(context.Context, uuid.UUID) ([]coder.ProvisionerDaemon, error) {
-			return []coder.ProvisionerDaemon{{Name: "p", Version: "v1.2.0", APIVersion: "1.14", Status: coder.ProvisionerDaemonStatusIdle}}, nil
+		Provisioners: func(context.Context, uuid.UUID) ([]codersdk.ProvisionerDaemon, error) {
+			return []codersdk.ProvisionerDaemon{{Name: "p", Version: "v1.2.0", APIVersion: "1.14", Status: codersdk.ProvisionerDaemonStatusIdle}}, nil
 		},
 	}
 }
 
-func report(t *testing.T, c health.Config) coder.HealthcheckReport {
+func report(t *testing.T, c health.Config) codersdk.HealthcheckReport {
 	t.Helper()
 	r, err := health.New(c).Report(t.Context(), access.System(), false)
 	if err != nil {
@@ -54,7 +54,7 @@ func report(t *testing.T, c health.Config) coder.HealthcheckReport {
 	return r
 }
 
-func codes(ms []coder.HealthMessage) string {
+func codes(ms []codersdk.HealthMessage) string {
 	var out []string
 	for _, m := range ms {
 		out = append(out, string(m.Code))
@@ -68,44 +68,46 @@ func TestWhatIsBroken(t *testing.T) {
 	down := errors.New("connection refused")
 	for name, c := range map[string]struct {
 		edit     func(*health.Config)
-		section  func(*coder.HealthcheckReport) *coder.HealthBase
-		severity coder.HealthSeverity
+		section  func(*codersdk.HealthcheckReport) *codersdk.HealthBase
+		severity codersdk.HealthSeverity
 		code     string
 	}{
 		"nothing": {func(*health.Config) {}, nil, "ok", ""},
 		"no access URL": {func(c *health.Config) { c.AccessURL = nil },
-			func(r *coder.HealthcheckReport) *coder.HealthBase { return &r.AccessURL.HealthBase }, "error", "EACS01"},
+			func(r *codersdk.HealthcheckReport) *codersdk.HealthBase { return &r.AccessURL.HealthBase }, "error", "EACS01"},
 		"an odd access URL": {func(c *health.Config) { c.AccessURL = &url.URL{Scheme: "ftp", Host: "x"} },
-			func(r *coder.HealthcheckReport) *coder.HealthBase { return &r.AccessURL.HealthBase }, "error", "EACS02"},
+			func(r *codersdk.HealthcheckReport) *codersdk.HealthBase { return &r.AccessURL.HealthBase }, "error", "EACS02"},
 		"nobody at the access URL": {func(c *health.Config) {
 			c.Fetch = func(context.Context, string) (health.Answer, error) { return health.Answer{}, down }
-		}, func(r *coder.HealthcheckReport) *coder.HealthBase { return &r.AccessURL.HealthBase }, "error", "EACS03"},
+		}, func(r *codersdk.HealthcheckReport) *codersdk.HealthBase { return &r.AccessURL.HealthBase }, "error", "EACS03"},
 		"somebody else at the access URL": {func(c *health.Config) {
 			c.Fetch = func(context.Context, string) (health.Answer, error) { return health.Answer{Status: 404}, nil }
-		}, func(r *coder.HealthcheckReport) *coder.HealthBase { return &r.AccessURL.HealthBase }, "warning", "EACS04"},
+		}, func(r *codersdk.HealthcheckReport) *codersdk.HealthBase { return &r.AccessURL.HealthBase }, "warning", "EACS04"},
 		"a slow database": {func(c *health.Config) { c.Threshold = time.Nanosecond },
-			func(r *coder.HealthcheckReport) *coder.HealthBase { return &r.Database.HealthBase }, "warning", "EDB02"},
+			func(r *codersdk.HealthcheckReport) *codersdk.HealthBase { return &r.Database.HealthBase }, "warning", "EDB02"},
+		"secrets in clear": {func(c *health.Config) { c.Unencrypted = true },
+			func(r *codersdk.HealthcheckReport) *codersdk.HealthBase { return &r.Database.HealthBase }, "warning", "EDB03"},
 		"no WebSockets": {func(c *health.Config) {
 			c.Echo = func(context.Context, string, string) (health.Answer, error) { return health.Answer{Status: 400}, down }
-		}, func(r *coder.HealthcheckReport) *coder.HealthBase { return &r.Websocket.HealthBase }, "error", "EWS01"},
+		}, func(r *codersdk.HealthcheckReport) *codersdk.HealthBase { return &r.Websocket.HealthBase }, "error", "EWS01"},
 		"WebSockets that end": {func(c *health.Config) {
 			c.Echo = func(context.Context, string, string) (health.Answer, error) { return health.Answer{Status: 101}, down }
-		}, func(r *coder.HealthcheckReport) *coder.HealthBase { return &r.Websocket.HealthBase }, "error", "EWS02"},
+		}, func(r *codersdk.HealthcheckReport) *codersdk.HealthBase { return &r.Websocket.HealthBase }, "error", "EWS02"},
 		"WebSockets that lie": {func(c *health.Config) {
 			c.Echo = func(context.Context, string, string) (health.Answer, error) {
 				return health.Answer{Status: 101, Body: "x"}, nil
 			}
-		}, func(r *coder.HealthcheckReport) *coder.HealthBase { return &r.Websocket.HealthBase }, "error", "EWS03"},
+		}, func(r *codersdk.HealthcheckReport) *codersdk.HealthBase { return &r.Websocket.HealthBase }, "error", "EWS03"},
 		"no provisioner": {func(c *health.Config) {
-			c.Provisioners = func(context.Context, uuid.UUID) ([]coder.ProvisionerDaemon, error) {
-				return []coder.ProvisionerDaemon{{Status: coder.ProvisionerDaemonStatusOffline}}, nil
+			c.Provisioners = func(context.Context, uuid.UUID) ([]codersdk.ProvisionerDaemon, error) {
+				return []codersdk.ProvisionerDaemon{{Status: codersdk.ProvisionerDaemonStatusOffline}}, nil
 			}
-		}, func(r *coder.HealthcheckReport) *coder.HealthBase { return &r.ProvisionerDaemons.HealthBase }, "error", "EPD01"},
+		}, func(r *codersdk.HealthcheckReport) *codersdk.HealthBase { return &r.ProvisionerDaemons.HealthBase }, "error", "EPD01"},
 		"provisioners that cannot be listed": {func(c *health.Config) {
-			c.Provisioners = func(context.Context, uuid.UUID) ([]coder.ProvisionerDaemon, error) { return nil, down }
-		}, func(r *coder.HealthcheckReport) *coder.HealthBase { return &r.ProvisionerDaemons.HealthBase }, "error", "EUNKNOWN"},
+			c.Provisioners = func(context.Context, uuid.UUID) ([]codersdk.ProvisionerDaemon, error) { return nil, down }
+		}, func(r *codersdk.HealthcheckReport) *codersdk.HealthBase { return &r.ProvisionerDaemons.HealthBase }, "error", "EUNKNOWN"},
 		"no STUN server": {func(c *health.Config) { c.STUN = []string{"127.0.0.1:1"} },
-			func(r *coder.HealthcheckReport) *coder.HealthBase { return &r.DERP.HealthBase }, "warning", "ESTUN01"},
+			func(r *codersdk.HealthcheckReport) *codersdk.HealthBase { return &r.DERP.HealthBase }, "warning", "ESTUN01"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -115,7 +117,7 @@ func TestWhatIsBroken(t *testing.T) {
 			if r.Severity != c.severity && !(c.code == "EACS01" || c.code == "EACS02") {
 				t.Errorf("all in all: %s, want %s", r.Severity, c.severity)
 			}
-			if r.Healthy != (r.Severity != coder.HealthSeverityError) {
+			if r.Healthy != (r.Severity != codersdk.HealthSeverityError) {
 				t.Errorf("healthy: %t with %s", r.Healthy, r.Severity)
 			}
 			if c.section == nil {
@@ -132,11 +134,11 @@ func TestWhatIsBroken(t *testing.T) {
 // TestVersions: a provisioner of another version is told of, with its own name.
 func TestVersions(t *testing.T) {
 	c := sound(t)
-	c.Provisioners = func(context.Context, uuid.UUID) ([]coder.ProvisionerDaemon, error) {
-		return []coder.ProvisionerDaemon{{Name: "old", Version: "v1.1.0", APIVersion: "1.0", Status: coder.ProvisionerDaemonStatusBusy}}, nil
+	c.Provisioners = func(context.Context, uuid.UUID) ([]codersdk.ProvisionerDaemon, error) {
+		return []codersdk.ProvisionerDaemon{{Name: "old", Version: "v1.1.0", APIVersion: "1.0", Status: codersdk.ProvisionerDaemonStatusBusy}}, nil
 	}
 	r := report(t, c)
-	if items := r.ProvisionerDaemons.Items; len(items) != 1 || codes(items[0].Warnings) != "EPD02 EPD03" || r.ProvisionerDaemons.Severity != coder.HealthSeverityWarning || !r.Healthy {
+	if items := r.ProvisionerDaemons.Items; len(items) != 1 || codes(items[0].Warnings) != "EPD02 EPD03" || r.ProvisionerDaemons.Severity != codersdk.HealthSeverityWarning || !r.Healthy {
 		t.Errorf("%+v", r.ProvisionerDaemons)
 	}
 }
@@ -173,7 +175,7 @@ func TestReplicas(t *testing.T) {
 }
 
 // TestReportsHold: a report is made once for all who ask while it holds, and
-// anew for who forces one.
+// again for a caller who forces one.
 func TestReportsHold(t *testing.T) {
 	c := sound(t)
 	now := time.Now()

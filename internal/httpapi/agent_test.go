@@ -14,9 +14,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/api/provisioner"
-	"github.com/seed-2a7f8fe7/coder/client"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/access"
 	"github.com/seed-2a7f8fe7/coder/internal/agenttest"
 	"github.com/seed-2a7f8fe7/coder/internal/httpapi"
@@ -26,7 +25,7 @@ import (
 
 // agentSite serves the API over a house with agents, to its owner and to a
 // stranger.
-func agentSite(t *testing.T) (h *agenttest.House, owner, stranger *client.Client) {
+func agentSite(t *testing.T) (h *agenttest.House, owner, stranger *codersdk.Client) {
 	t.Helper()
 	h = agenttest.New(t)
 	people := identity.New(identity.Config{Store: h.Store, Log: slog.New(slog.DiscardHandler)})
@@ -35,10 +34,10 @@ func agentSite(t *testing.T) (h *agenttest.House, owner, stranger *client.Client
 	t.Cleanup(srv.Close)
 	u, err := url.Parse(srv.URL)
 	must(t, err)
-	as := func(who access.Subject) *client.Client {
-		key, err := people.CreateToken(t.Context(), who, "me", coder.CreateTokenRequest{})
+	as := func(who access.Subject) *codersdk.Client {
+		key, err := people.CreateToken(t.Context(), who, "me", codersdk.CreateTokenRequest{})
 		must(t, err)
-		c := client.New(u)
+		c := codersdk.New(u)
 		c.SessionToken = key.Key
 		return c
 	}
@@ -61,7 +60,7 @@ func TestAgentsOverHTTP(t *testing.T) {
 	})
 	agent := hello(t, h, a)
 	got, err := owner.WorkspaceAgent(t.Context(), a.ID)
-	if err != nil || got.ID != a.ID || got.Status != coder.WorkspaceAgentStatusConnected || got.Version != "v1" {
+	if err != nil || got.ID != a.ID || got.Status != codersdk.WorkspaceAgentStatusConnected || got.Version != "v1" {
 		t.Errorf("%v: %+v", err, got)
 	}
 	_, err = h.Presence.AppendLogs(t.Context(), agent, uuid.New(), []presence.LogLine{{Output: "one"}, {Level: "error", Output: "two"}})
@@ -83,24 +82,24 @@ func TestAgentsOverHTTP(t *testing.T) {
 		path, query, _ := strings.Cut(path, "?")
 		q, err := url.ParseQuery(query)
 		must(t, err)
-		if _, err := stranger.Download(t.Context(), base+path, q); !coder.Is(err, coder.CodeNotFound) {
+		if _, err := stranger.Download(t.Context(), base+path, q); !codersdk.Is(err, codersdk.CodeNotFound) {
 			t.Errorf("a stranger asks for %s: %v", path, err)
 		}
 	}
-	for path, code := range map[string]coder.Code{
-		"/workspaceagents/nonsense":            coder.CodeInvalid,
-		"/workspaceagents/" + uuid.NewString(): coder.CodeNotFound,
-		base + "/logs?after=x":                 coder.CodeInvalid,
-		base + "/logs?before=-1":               coder.CodeInvalid,
-		base + "/logs?format=xml":              coder.CodeInvalid,
-		base + "/logs?follow=maybe":            coder.CodeInvalid,
-		base + "/logs?follow=1&format=text":    coder.CodeInvalid,
-		base + "/listening-ports":              coder.CodeInvalid, // nobody can ask the agent here
+	for path, code := range map[string]codersdk.Code{
+		"/workspaceagents/nonsense":            codersdk.CodeInvalid,
+		"/workspaceagents/" + uuid.NewString(): codersdk.CodeNotFound,
+		base + "/logs?after=x":                 codersdk.CodeInvalid,
+		base + "/logs?before=-1":               codersdk.CodeInvalid,
+		base + "/logs?format=xml":              codersdk.CodeInvalid,
+		base + "/logs?follow=maybe":            codersdk.CodeInvalid,
+		base + "/logs?follow=1&format=text":    codersdk.CodeInvalid,
+		base + "/listening-ports":              codersdk.CodeInvalid, // nobody can ask the agent here
 	} {
 		path, query, _ := strings.Cut(path, "?")
 		q, err := url.ParseQuery(query)
 		must(t, err)
-		if _, err := owner.Download(t.Context(), path, q); !coder.Is(err, code) {
+		if _, err := owner.Download(t.Context(), path, q); !codersdk.Is(err, code) {
 			t.Errorf("%s?%s: %v, want %s", path, query, err, code)
 		}
 	}
@@ -117,14 +116,14 @@ func TestFollowAgentLogs(t *testing.T) {
 	}
 	say("one")
 	var heard []string
-	err := client.Follow(t.Context(), owner, "/workspaceagents/"+a.ID.String()+"/logs", url.Values{"follow": {"true"}}, func(lines []coder.WorkspaceAgentLog) error {
+	err := codersdk.Follow(t.Context(), owner, "/workspaceagents/"+a.ID.String()+"/logs", url.Values{"follow": {"true"}}, func(lines []codersdk.WorkspaceAgentLog) error {
 		for _, l := range lines {
 			heard = append(heard, l.Output)
 			switch l.Output {
 			case "one":
 				say("two")
 			case "two":
-				must(t, h.Presence.SetLifecycle(t.Context(), agent, coder.WorkspaceAgentLifecycleOff, time.Now()))
+				must(t, h.Presence.SetLifecycle(t.Context(), agent, codersdk.WorkspaceAgentLifecycleOff, time.Now()))
 			}
 		}
 		return nil
@@ -143,9 +142,9 @@ func TestWatchAgentMetadata(t *testing.T) {
 	base := "/workspaceagents/" + a.ID.String()
 	enough := errors.New("enough")
 	n := 0
-	err := client.Follow(t.Context(), owner, base+"/watch-metadata-ws", nil, func(e struct {
+	err := codersdk.Follow(t.Context(), owner, base+"/watch-metadata-ws", nil, func(e struct {
 		Type string
-		Data []coder.WorkspaceAgentMetadata
+		Data []codersdk.WorkspaceAgentMetadata
 	}) error {
 		if e.Type != "data" {
 			return nil

@@ -1,14 +1,15 @@
-// Package httpapi serves the REST API under /api/v2: it turns requests into
-// calls of use cases and their results into JSON. One table of routes says
-// what there is; the mux, the matrix of routes and roles, and the contract
-// test all come from it. A handler decodes, makes one call, and encodes; it
-// returns an error instead of writing one, and one place turns the error's
-// code into a status and a body. Nothing here decides what somebody may do.
+// Package httpapi serves the REST API under /api/v2. It turns requests into
+// calls of use cases, and their results into JSON.
 //
-// Every request passes the same steps: an id, the version header, a recovery
-// from panics, metrics and a log line around it; then the bound of its body,
-// whose token it carries, the rate limit of that user or address, and last the
-// handler. (CP-10, CP-11, CP-14, CP-15, AU-02)
+// One route table is the source of the mux, of the matrix of routes and roles,
+// and of openapi.json. A handler decodes the request, makes one call and
+// encodes the result. It returns an error instead of writing it: API.fail alone
+// turns error codes into a status and a body. Authorization is decided by the
+// use cases, not here.
+//
+// Every request passes the same steps: request id, version header, recovery
+// from panics, metrics and a log line; then the body limit, authentication and
+// the rate limit; then the handler. (CP-10, CP-11, CP-14, CP-15, AU-02)
 package httpapi
 
 import (
@@ -17,14 +18,16 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/seed-2a7f8fe7/coder"
-	"github.com/seed-2a7f8fe7/coder/internal/app"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/connection"
 	"github.com/seed-2a7f8fe7/coder/internal/deployment"
 	"github.com/seed-2a7f8fe7/coder/internal/health"
+	"github.com/seed-2a7f8fe7/coder/internal/httpapi/ratelimit"
+	"github.com/seed-2a7f8fe7/coder/internal/httpapi/rest"
 	"github.com/seed-2a7f8fe7/coder/internal/identity"
 	"github.com/seed-2a7f8fe7/coder/internal/insight"
 	"github.com/seed-2a7f8fe7/coder/internal/keyring"
@@ -37,16 +40,24 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/proxy"
 	"github.com/seed-2a7f8fe7/coder/internal/queue"
 	"github.com/seed-2a7f8fe7/coder/internal/template"
+	"github.com/seed-2a7f8fe7/coder/internal/tracing"
 	"github.com/seed-2a7f8fe7/coder/internal/workspace"
+	"github.com/seed-2a7f8fe7/coder/internal/workspaceapp"
 )
 
-// Config is what the API needs. Services that are nil leave their routes out.
+// Config holds the services and settings of the API. A nil service leaves its
+// routes out.
 type Config struct {
 	Log          *slog.Logger
 	Registerer   prometheus.Registerer // nil: no metrics
-	AccessURL    *url.URL              // where people reach the server
-	Version      string                // in every answer's X-Coder-Build-Version
+	AccessURL    *url.URL              // where users reach the server
+	Version      string                // sent as X-Coder-Build-Version in every response
+	Experiments  []string              // the enabled experiments
 	DeploymentID string
+	// WebpushPublicKey is the key that browsers subscribe with; "" without web push.
+	WebpushPublicKey string
+	// Tracer records requests; nil records nothing.
+	Tracer *tracing.Tracer
 
 	Identity      *identity.Service
 	Login         *login.Service
@@ -61,59 +72,70 @@ type Config struct {
 	Health        *health.Service
 	Insights      *insight.Service
 	Prebuilds     *prebuild.Service
-	// Relay tells what this server's relay does; nil: there is none.
-	Relay func() coder.RelayDebug
-	// Hub hears what changed, and is told of what people change; nil: pages
-	// are not live.
+	// Relay describes the agents that this server's relay knows; nil means no
+	// relay.
+	Relay func() codersdk.RelayDebug
+	// Hub carries change notifications between replicas; nil disables live
+	// updates.
 	Hub *notify.Hub
-	// AgentHTTP gives a client of an agent's own HTTP API, whatever the host of
-	// its requests; nil: what only agents know is not told.
+	// AgentHTTP returns a client for an agent's own HTTP API, which ignores the
+	// host of its requests; nil disables the routes that need it.
 	AgentHTTP func(presence.Agent) *http.Client
-	// AgentPTY opens a terminal of an agent; nil: there are none.
+	// AgentPTY opens a terminal of an agent; nil disables terminals.
 	AgentPTY func(ctx context.Context, agent presence.Agent, arg string) (net.Conn, error)
 
-	// RateLimit is how many requests a minute a user, or without one an
-	// address, may make; 0 means 512, below 0 no limit.
+	// RateLimit is the number of requests per minute of a user, or of an
+	// address without a user. 0 means 512; a negative value disables the limit.
 	RateLimit int
-	// Clients tells their addresses.
+	// Clients determines the addresses of clients.
 	Clients listen.Clients
 	// SecureCookies marks session cookies for HTTPS only.
 	SecureCookies bool
-	// SameSiteNone lets pages of other sites send the session cookie where they
-	// embed ours; what changes something is refused to them all the same.
+	// SameSiteNone lets other sites that embed the dashboard send its session
+	// cookie. Requests of other sites that change data are still refused.
 	SameSiteNone bool
-	// SSH is what clients should write into their SSH configuration.
-	SSH coder.SSHConfigResponse
-	// Apps are those of workspaces; AppHosts are the host names that they are
-	// under, the zero value for none.
-	Apps     *app.Service
-	AppHosts app.Hosts
-	// AppRules are what the deployment allows of path apps.
-	AppRules app.Rules
-	// Proxies are those who serve them elsewhere.
+	// AllowCORS lets pages of any origin call the API with their own token.
+	// Cookies are never allowed.
+	AllowCORS bool
+	// SSH is the SSH configuration for clients.
+	SSH codersdk.SSHConfigResponse
+	// Apps are the workspace apps; AppHosts are their host names, the zero
+	// value without a wildcard host.
+	Apps     *workspaceapp.Service
+	AppHosts workspaceapp.Hosts
+	// AppRules restrict path apps.
+	AppRules workspaceapp.Rules
+	// Proxies are the workspace proxies.
 	Proxies *proxy.Service
-	// AgentAPIVersion and ProvisionerAPIVersion are those of the wires.
+	// AgentAPIVersion and ProvisionerAPIVersion are the versions of the two
+	// protocols, for buildinfo.
 	AgentAPIVersion, ProvisionerAPIVersion string
-	// TermsOfServiceURL is what people agree to who log in; "" for nothing.
+	// TermsOfServiceURL is the address of the terms that users accept at
+	// sign-in; "" for none.
 	TermsOfServiceURL string
-	// PasswordAuthDisabled only says so to those who ask how to log in.
+	// Latest returns the newest known release; nil without a check for updates.
+	Latest func() codersdk.UpdateCheckResponse
+	// PasswordAuthDisabled is reported by authmethods; Identity enforces it.
 	PasswordAuthDisabled bool
 
-	// Mounts are other edges' handlers by http.ServeMux pattern, such as
-	// "GET /api/v2/workspaceagents/me/rpc". They get the same ids, headers,
-	// metrics and log lines, and look after tokens and limits themselves.
+	// Routes are routes of packages below httpapi; they pass the same steps as
+	// the routes of this package.
+	Routes []rest.Route
+	// Mounts are handlers of other packages by http.ServeMux pattern, such as
+	// "GET /api/v2/workspaceagents/me/rpc". They share request ids, headers,
+	// metrics and log lines, and check tokens and limits themselves.
 	Mounts map[string]http.Handler
 }
 
-// API answers /api/v2. It is safe for concurrent use.
+// API serves /api/v2. It is safe for concurrent use.
 type API struct {
 	Config
 	metrics *metrics
-	limits  *limiter
+	limits  *ratelimit.Limiter
 	origins *http.CrossOriginProtection
 }
 
-// New makes the API. It starts nothing.
+// New returns the API. It starts nothing.
 func New(c Config) *API {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
@@ -121,19 +143,20 @@ func New(c Config) *API {
 	if c.AccessURL == nil {
 		c.AccessURL = &url.URL{Scheme: "http", Host: "localhost"}
 	}
-	a := &API{Config: c, metrics: newMetrics(c.Registerer), limits: newLimiter(c.RateLimit), origins: http.NewCrossOriginProtection()}
+	a := &API{Config: c, metrics: newMetrics(c.Registerer), limits: ratelimit.New(c.RateLimit), origins: http.NewCrossOriginProtection()}
 	if err := a.origins.AddTrustedOrigin(c.AccessURL.Scheme + "://" + c.AccessURL.Host); err != nil {
-		c.Log.Warn("the access URL is no origin; cookies are trusted from the server's own host only", "error", err)
+		c.Log.Warn("access URL is not a valid origin; session cookies are accepted from the server's own host only", "error", err)
 	}
 	return a
 }
 
-// Routes gives the table. Paths are below /api/v2. Each noun's file adds its own.
-func (a *API) Routes() []Route {
-	var table []Route
-	for _, routes := range [][]Route{
+// Routes returns the route table. Paths are relative to Prefix.
+func (a *API) Routes() []rest.Route {
+	table := slices.Clone(a.Config.Routes)
+	for _, routes := range [][]rest.Route{
 		a.deploymentRoutes(),
 		a.siteRoutes(),
+		a.licenseRoutes(),
 		a.healthRoutes(),
 		a.insightRoutes(),
 		a.userRoutes(),
@@ -165,12 +188,11 @@ func (a *API) Routes() []Route {
 	return table
 }
 
-// Prefix is where the API lives.
+// Prefix is the path of the API.
 const Prefix = "/api/v2"
 
-// Handler gives the handler of everything under /api/v2. Paths that are not
-// in the table answer 404, and other methods of paths that are answer 405,
-// both with the error body.
+// Handler returns the handler of everything under Prefix. Unknown paths reply
+// 404 and unknown methods 405, both with the error body.
 func (a *API) Handler() http.Handler {
 	mux := http.NewServeMux()
 	for _, r := range a.Routes() {
@@ -179,19 +201,19 @@ func (a *API) Handler() http.Handler {
 	for pattern, h := range a.Mounts {
 		mux.Handle(pattern, h)
 	}
-	mux.Handle("/", a.serve(Route{Auth: AuthPublic, Handler: func(_ http.ResponseWriter, r *http.Request) error {
-		return missing(mux, r)
+	mux.Handle("/", a.serve(rest.Route{Auth: rest.AuthPublic, Handler: func(w http.ResponseWriter, r *http.Request) error {
+		return noRoute(mux, w, r)
 	}}))
-	return a.observe(mux)
+	return a.cors(a.observe(mux))
 }
 
-// serve puts a route's steps around its handler.
-func (a *API) serve(route Route) http.Handler {
+// serve wraps a route's handler in the steps that every request passes.
+func (a *API) serve(route rest.Route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		max := route.MaxBody
 		switch {
 		case max > 0:
-		case route.Auth == AuthPublic:
+		case route.Auth == rest.AuthPublic:
 			max = 64 << 10
 		default:
 			max = 1 << 20
@@ -201,7 +223,7 @@ func (a *API) serve(route Route) http.Handler {
 		}
 		r, err := a.authenticate(route, w, r)
 		if err == nil {
-			held, end := a.hold(r)
+			held, end := a.cancelOnRevocation(r)
 			err = route.Handler(w, held)
 			end()
 		}
@@ -209,8 +231,8 @@ func (a *API) serve(route Route) http.Handler {
 			a.fail(w, r, err)
 			return
 		}
-		if a.Hub != nil && r.Method != http.MethodGet && route.Action != "" && route.Action != coder.RBACActionRead {
-			a.Hub.Publish(notify.Kind(string(route.Resource)), notify.Kind(string(coder.RBACResourceAuditLog)))
+		if a.Hub != nil && r.Method != http.MethodGet && route.Action != "" && route.Action != codersdk.RBACActionRead {
+			a.Hub.Publish(notify.Kind(string(route.Resource)), notify.Kind(string(codersdk.RBACResourceAuditLog)))
 		}
 	})
 }

@@ -8,15 +8,17 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/seed-2a7f8fe7/coder"
-	"github.com/seed-2a7f8fe7/coder/client"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/deployment"
+	"github.com/seed-2a7f8fe7/coder/internal/httpapi/ratelimit"
+	"github.com/seed-2a7f8fe7/coder/internal/httpapi/rest"
 	"github.com/seed-2a7f8fe7/coder/internal/identity"
 	"github.com/seed-2a7f8fe7/coder/internal/insight"
 	"github.com/seed-2a7f8fe7/coder/internal/keyring"
@@ -32,11 +34,11 @@ const password = "correct horse battery"
 
 // live is an API on a real socket and database.
 type live struct {
-	first   coder.CreateFirstUserResponse
+	first   codersdk.CreateFirstUserResponse
 	t       *testing.T
 	api     *API
 	url     *url.URL
-	root    *client.Client // the owner
+	root    *codersdk.Client // the owner
 	metrics *prometheus.Registry
 }
 
@@ -66,13 +68,13 @@ func start(t *testing.T, edit func(*Config)) *live {
 func startWithOwner(t *testing.T, edit func(*Config)) *live {
 	t.Helper()
 	l := start(t, edit)
-	l.root = client.New(l.url)
+	l.root = codersdk.New(l.url)
 	var err error
-	l.first, err = l.root.CreateFirstUser(t.Context(), coder.CreateFirstUserRequest{Email: "root@example.com", Username: "root", Password: password})
+	l.first, err = l.root.CreateFirstUser(t.Context(), codersdk.CreateFirstUserRequest{Email: "root@example.com", Username: "root", Password: password})
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := l.root.LoginWithPassword(t.Context(), coder.LoginWithPasswordRequest{Email: "root@example.com", Password: password})
+	got, err := l.root.LoginWithPassword(t.Context(), codersdk.LoginWithPasswordRequest{Email: "root@example.com", Password: password})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,22 +83,22 @@ func startWithOwner(t *testing.T, edit func(*Config)) *live {
 }
 
 // member makes a user with site roles, and a client of theirs.
-func (l *live) member(name string, roles ...string) *client.Client {
+func (l *live) member(name string, roles ...string) *codersdk.Client {
 	l.t.Helper()
 	ctx := l.t.Context()
-	if _, err := l.root.CreateUser(ctx, coder.CreateUserRequestWithOrgs{Email: name + "@example.com", Username: name, LoginType: coder.LoginTypeNone}); err != nil {
+	if _, err := l.root.CreateUser(ctx, codersdk.CreateUserRequestWithOrgs{Email: name + "@example.com", Username: name, LoginType: codersdk.LoginTypeNone}); err != nil {
 		l.t.Fatal(err)
 	}
 	if len(roles) > 0 {
-		if _, err := l.root.UpdateUserRoles(ctx, name, coder.UpdateRoles{Roles: roles}); err != nil {
+		if _, err := l.root.UpdateUserRoles(ctx, name, codersdk.UpdateRoles{Roles: roles}); err != nil {
 			l.t.Fatal(err)
 		}
 	}
-	k, err := l.root.CreateToken(ctx, name, coder.CreateTokenRequest{})
+	k, err := l.root.CreateToken(ctx, name, codersdk.CreateTokenRequest{})
 	if err != nil {
 		l.t.Fatal(err)
 	}
-	c := client.New(l.url)
+	c := codersdk.New(l.url)
 	c.SessionToken = k.Key
 	return c
 }
@@ -128,7 +130,7 @@ func TestFailures(t *testing.T) {
 	l := startWithOwner(t, func(c *Config) {
 		c.Mounts = map[string]http.Handler{"GET /api/v2/boom": http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("boom") })}
 	})
-	token := []string{client.SessionTokenHeader, l.root.SessionToken}
+	token := []string{codersdk.SessionTokenHeader, l.root.SessionToken}
 	for _, c := range []struct {
 		name, method, path, body string
 		header                   []string
@@ -140,7 +142,7 @@ func TestFailures(t *testing.T) {
 		{"wrong method", "DELETE", "/api/v2/buildinfo", "", nil, 405, ""},
 		{"odd method", "BREW", "/api/v2/buildinfo", "", nil, 405, ""},
 		{"no token", "GET", "/api/v2/users", "", nil, 401, ""},
-		{"bad token", "GET", "/api/v2/users", "", []string{client.SessionTokenHeader, "nonsense"}, 401, ""},
+		{"bad token", "GET", "/api/v2/users", "", []string{codersdk.SessionTokenHeader, "nonsense"}, 401, ""},
 		{"wrong password", "POST", "/api/v2/users/login", `{"email":"root@example.com","password":"x"}`, nil, 401, ""},
 		{"not JSON", "POST", "/api/v2/users/login", `{`, nil, 400, ""},
 		{"no body", "POST", "/api/v2/users", "", token, 400, ""},
@@ -157,17 +159,17 @@ func TestFailures(t *testing.T) {
 		{"too large", "POST", "/api/v2/users/login", `{"email":"` + strings.Repeat("x", 70<<10) + `"}`, nil, 413, ""},
 		{"nul in a name", "GET", "/api/v2/users/a%00b", "", token, 400, ""},
 		{"panic", "GET", "/api/v2/boom", "", nil, 500, ""},
-		{"bypass", "GET", "/api/v2/users/me", "", []string{bypassHeader, "true", client.SessionTokenHeader, l.member("mel").SessionToken}, 428, ""},
+		{"bypass", "GET", "/api/v2/users/me", "", []string{bypassHeader, "true", codersdk.SessionTokenHeader, l.member("mel").SessionToken}, 428, ""},
 	} {
 		status, header, body := l.send(c.method, c.path, c.body, c.header...)
-		var got coder.Response
+		var got codersdk.Response
 		if err := json.Unmarshal(body, &got); err != nil || got.Message == "" {
 			t.Errorf("%s: the body is no error: %q %v", c.name, body, err)
 		}
 		if status != c.status {
 			t.Errorf("%s: status %d, want %d: %s", c.name, status, c.status, body)
 		}
-		if header.Get(client.BuildVersionHeader) != "v1.2.3" || header.Get(requestIDHeader) == "" {
+		if header.Get(codersdk.BuildVersionHeader) != "v1.2.3" || header.Get(requestIDHeader) == "" {
 			t.Errorf("%s: headers %v", c.name, header)
 		}
 		found := c.field == ""
@@ -187,34 +189,34 @@ func TestFailures(t *testing.T) {
 // not from pages of other sites.
 func TestTokenPlaces(t *testing.T) {
 	l := startWithOwner(t, nil)
-	cookie := client.SessionCookie + "=" + l.root.SessionToken
+	cookie := codersdk.SessionCookie + "=" + l.root.SessionToken
 	for _, c := range []struct {
 		name, method, path string
 		header             []string
 		status             int
 	}{
-		{"header", "GET", "/api/v2/users/me", []string{client.SessionTokenHeader, l.root.SessionToken}, 200},
-		{"query", "GET", "/api/v2/users/me?" + client.SessionCookie + "=" + l.root.SessionToken, nil, 200},
+		{"header", "GET", "/api/v2/users/me", []string{codersdk.SessionTokenHeader, l.root.SessionToken}, 200},
+		{"query", "GET", "/api/v2/users/me?" + codersdk.SessionCookie + "=" + l.root.SessionToken, nil, 200},
 		{"bearer", "GET", "/api/v2/users/me", []string{"Authorization", "Bearer " + l.root.SessionToken}, 200},
 		{"cookie", "GET", "/api/v2/users/me", []string{"Cookie", cookie}, 200},
 		{"cookie of another site, reading", "GET", "/api/v2/users/me", []string{"Cookie", cookie, "Sec-Fetch-Site", "cross-site"}, 200},
 		{"cookie of another site, writing", "PUT", "/api/v2/users/me/gitsshkey", []string{"Cookie", cookie, "Sec-Fetch-Site", "cross-site"}, 403},
 		{"cookie with a foreign origin", "PUT", "/api/v2/users/me/gitsshkey", []string{"Cookie", cookie, "Origin", "https://evil.example"}, 403},
 		{"cookie of our page", "PUT", "/api/v2/users/me/gitsshkey", []string{"Cookie", cookie, "Sec-Fetch-Site", "same-origin"}, 200},
-		{"header from anywhere", "PUT", "/api/v2/users/me/gitsshkey", []string{client.SessionTokenHeader, l.root.SessionToken, "Sec-Fetch-Site", "cross-site"}, 200},
+		{"header from anywhere", "PUT", "/api/v2/users/me/gitsshkey", []string{codersdk.SessionTokenHeader, l.root.SessionToken, "Sec-Fetch-Site", "cross-site"}, 200},
 	} {
 		if status, _, body := l.send(c.method, c.path, "", c.header...); status != c.status {
 			t.Errorf("%s: %d, want %d: %s", c.name, status, c.status, body)
 		}
 	}
 	status, header, _ := l.send("POST", "/api/v2/users/login", `{"email":"root@example.com","password":"`+password+`"}`)
-	if set := header.Get("Set-Cookie"); status != 201 || !strings.HasPrefix(set, client.SessionCookie+"=") || !strings.Contains(set, "HttpOnly") {
+	if set := header.Get("Set-Cookie"); status != 201 || !strings.HasPrefix(set, codersdk.SessionCookie+"=") || !strings.Contains(set, "HttpOnly") {
 		t.Errorf("login: %d %q", status, set)
 	}
 	if err := l.root.Logout(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := l.root.User(t.Context(), "me"); !coder.Is(err, coder.CodeUnauthenticated) {
+	if _, err := l.root.User(t.Context(), "me"); !codersdk.Is(err, codersdk.CodeUnauthenticated) {
 		t.Errorf("after logout: %v", err)
 	}
 }
@@ -227,7 +229,7 @@ func TestAnonymous(t *testing.T) {
 		c.Workspaces, c.Templates, c.Presence, c.Queue, c.Keys = &workspace.Service{}, &template.Service{}, &presence.Service{}, &queue.Service{}, &keyring.Service{}
 	})
 	for _, r := range l.api.Routes() {
-		if r.Auth != AuthUser {
+		if r.Auth != rest.AuthUser {
 			continue
 		}
 		path := Prefix + pathParameter.ReplaceAllString(r.Path, uuid.NewString())
@@ -240,7 +242,7 @@ func TestAnonymous(t *testing.T) {
 // TestRolesLive checks at the real thing some cells of the matrix.
 func TestRolesLive(t *testing.T) {
 	l := startWithOwner(t, nil)
-	clients := map[string]*client.Client{
+	clients := map[string]*codersdk.Client{
 		"owner": l.root, "user-admin": l.member("una", "user-admin"), "auditor": l.member("olga", "auditor"),
 		"template-admin": l.member("tim", "template-admin"), "member": l.member("mel"),
 	}
@@ -261,7 +263,7 @@ func TestRolesLive(t *testing.T) {
 		{"POST", "/users", `{"email":"x","username":"x"}`, map[string]int{"member": 403, "auditor": 403, "user-admin": 400, "owner": 400}},
 	} {
 		for who, want := range c.status {
-			status, _, body := l.send(c.method, Prefix+c.path, c.body, client.SessionTokenHeader, clients[who].SessionToken)
+			status, _, body := l.send(c.method, Prefix+c.path, c.body, codersdk.SessionTokenHeader, clients[who].SessionToken)
 			if status != want {
 				t.Errorf("%s %s as %s: %d, want %d: %s", c.method, c.path, who, status, want, body)
 			}
@@ -269,13 +271,13 @@ func TestRolesLive(t *testing.T) {
 	}
 }
 
-// TestAnswersConform sends a request to the endpoints of people and of the
+// TestAnswersConform sends a request to the endpoints of users and of the
 // server itself, and holds what really comes to the contract.
 func TestAnswersConform(t *testing.T) {
 	l := startWithOwner(t, nil)
 	c := theContract(t)
 	l.member("ann", "auditor")
-	if _, err := l.root.CreateToken(t.Context(), "me", coder.CreateTokenRequest{TokenName: "ci"}); err != nil {
+	if _, err := l.root.CreateToken(t.Context(), "me", codersdk.CreateTokenRequest{TokenName: "ci"}); err != nil {
 		t.Fatal(err)
 	}
 	tokens, err := l.root.Tokens(t.Context(), "me", nil)
@@ -307,7 +309,7 @@ func TestAnswersConform(t *testing.T) {
 		"{group}", l.first.OrganizationID.String(), "{groupName}", "Everyone")
 	// What ends things, or has run already in the set-up.
 	skip := []string{"POST /users/first", "POST /users/logout", "DELETE", "PUT /users/{user}/password", "/expire", "POST /organizations/{organization}/members/{user}"}
-	routes := [][]Route{l.api.deploymentRoutes(), l.api.userRoutes(), l.api.keyRoutes(), l.api.organizationRoutes(), l.api.auditRoutes(), l.api.groupRoutes(), l.api.roleRoutes()}
+	routes := [][]rest.Route{l.api.deploymentRoutes(), l.api.userRoutes(), l.api.keyRoutes(), l.api.organizationRoutes(), l.api.auditRoutes(), l.api.groupRoutes(), l.api.roleRoutes()}
 	for _, table := range routes {
 		for _, r := range table {
 			name := r.Method + " " + r.Path
@@ -318,7 +320,7 @@ func TestAnswersConform(t *testing.T) {
 			if strings.Contains(r.Path, "{keyid}") || strings.Contains(r.Path, "{keyname}") || strings.Contains(r.Path, "convert-login") {
 				path = strings.ReplaceAll(path, "/users/ann/", "/users/me/")
 			}
-			status, _, b := l.send(r.Method, Prefix+path, body[name], client.SessionTokenHeader, l.root.SessionToken)
+			status, _, b := l.send(r.Method, Prefix+path, body[name], codersdk.SessionTokenHeader, l.root.SessionToken)
 			want := max(r.Status, 200)
 			if status != want {
 				t.Errorf("%s: %d, want %d: %s", name, status, want, b)
@@ -356,22 +358,24 @@ func TestRateLimit(t *testing.T) {
 	l := startWithOwner(t, func(c *Config) { c.RateLimit = 20 })
 	last := 0
 	for range 40 {
-		if last, _, _ = l.send("GET", "/api/v2/users/me", "", client.SessionTokenHeader, l.root.SessionToken); last != 200 {
+		if last, _, _ = l.send("GET", "/api/v2/users/me", "", codersdk.SessionTokenHeader, l.root.SessionToken); last != 200 {
 			break
 		}
 	}
 	if last != http.StatusTooManyRequests {
 		t.Errorf("no limit after 40 requests: %d", last)
 	}
-	if status, _, _ := l.send("GET", "/api/v2/users/me", "", client.SessionTokenHeader, l.root.SessionToken, bypassHeader, "true"); status != 200 {
+	_, header, _ := l.send("GET", "/api/v2/users/me", "", codersdk.SessionTokenHeader, l.root.SessionToken)
+	if wait, err := strconv.Atoi(header.Get("Retry-After")); err != nil || wait < 1 || wait > 60 {
+		t.Errorf("429 has Retry-After %q, want seconds within a minute", header.Get("Retry-After"))
+	}
+	for i := range 2 * ratelimit.PublicShare { // a whole office behind one address
+		if status, _, _ := l.send("GET", "/api/v2/buildinfo", ""); status != 200 {
+			t.Fatalf("request %d without a token: %d", i, status)
+		}
+	}
+	if status, _, _ := l.send("GET", "/api/v2/users/me", "", codersdk.SessionTokenHeader, l.root.SessionToken, bypassHeader, "true"); status != 200 {
 		t.Errorf("an owner cannot bypass the limit: %d", status)
-	}
-	lim := newLimiter(1)
-	for range maxLimited + 10 {
-		_ = lim.take(uuid.NewString())
-	}
-	if len(lim.young)+len(lim.old) > 2*maxLimited {
-		t.Error("the limiter grows without bound")
 	}
 }
 
@@ -393,15 +397,15 @@ func TestMetrics(t *testing.T) {
 }
 
 func TestStatusOf(t *testing.T) {
-	for code, want := range map[coder.Code]int{
-		coder.CodeInvalid: 400, coder.CodeUnauthenticated: 401, coder.CodeForbidden: 403, coder.CodeNotFound: 404, coder.CodeConflict: 409,
-		coder.CodePrecondition: 412, coder.CodeTooLarge: 413, coder.CodeRateLimited: 429, coder.CodeUnavailable: 503, coder.CodeInternal: 500,
+	for code, want := range map[codersdk.Code]int{
+		codersdk.CodeInvalid: 400, codersdk.CodeUnauthenticated: 401, codersdk.CodeForbidden: 403, codersdk.CodeNotFound: 404, codersdk.CodeConflict: 409,
+		codersdk.CodePrecondition: 412, codersdk.CodeTooLarge: 413, codersdk.CodeRateLimited: 429, codersdk.CodeUnavailable: 503, codersdk.CodeInternal: 500,
 	} {
-		if got := client.Status(code); got != want {
+		if got := codersdk.Status(code); got != want {
 			t.Errorf("%s: %d, want %d", code, got, want)
 		}
 	}
-	if client.Status(coder.CodeOf(errors.New("x"))) != 500 {
+	if codersdk.Status(codersdk.CodeOf(errors.New("x"))) != 500 {
 		t.Error("an unknown error is not ours")
 	}
 }

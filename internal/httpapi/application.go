@@ -7,35 +7,39 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/seed-2a7f8fe7/coder"
-	"github.com/seed-2a7f8fe7/coder/internal/app"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
+	"github.com/seed-2a7f8fe7/coder/internal/httpapi/rest"
+	"github.com/seed-2a7f8fe7/coder/internal/workspaceapp"
 )
 
-// maxRedirect bounds the address that a browser comes from and is sent back to.
+// maxRedirect bounds the address that the browser is sent back to, in bytes.
 const maxRedirect = 8 << 10
 
-// applicationRoutes are about the apps of workspaces; they themselves are
-// served by appproxy.
-func (a *API) applicationRoutes() []Route {
+// applicationRoutes serve sign-in for workspace apps. Package appproxy serves
+// the apps themselves.
+func (a *API) applicationRoutes() []rest.Route {
 	if a.Apps == nil {
 		return nil
 	}
-	return []Route{
-		{Method: "GET", Path: "/applications/auth-redirect", Summary: "Take a browser's session to the host of an app", Auth: AuthSelf, Status: http.StatusTemporaryRedirect, Handler: a.getAuthRedirect},
-		{Method: "POST", Path: "/applications/reconnecting-pty-signed-token", Summary: "Get a token to open a terminal with", Action: coder.RBACActionSSH, Resource: coder.RBACResourceWorkspace, In: coder.IssueReconnectingPTYSignedTokenRequest{}, Out: coder.IssueReconnectingPTYSignedTokenResponse{}, Handler: a.postTerminalToken},
+	return []rest.Route{
+		{Method: "GET", Path: "/applications/auth-redirect", Summary: "Sign a browser in at the host of an app",
+			Auth: rest.AuthSelf, Status: http.StatusTemporaryRedirect, Handler: a.getAuthRedirect},
+		{Method: "POST", Path: "/applications/reconnecting-pty-signed-token", Summary: "Get a signed token for a terminal",
+			Action: codersdk.RBACActionSSH, Resource: codersdk.RBACResourceWorkspace, In: codersdk.IssueReconnectingPTYSignedTokenRequest{},
+			Out: codersdk.IssueReconnectingPTYSignedTokenResponse{}, Handler: a.postTerminalToken},
 	}
 }
 
-// getAuthRedirect sends a browser that has a session back to the host of an
-// app, with a ticket for a session there; one that has none goes to sign in
+// getAuthRedirect sends a signed-in browser back to the host of an app, with an
+// authorization code for a session there. A browser without a session signs in
 // first. (NET-07)
 func (a *API) getAuthRedirect(w http.ResponseWriter, r *http.Request) error {
 	back, err := a.appAddress(r.Context(), r.URL.Query().Get("redirect_uri"))
 	if err != nil {
 		return err
 	}
-	signed, err := a.authenticate(Route{Auth: AuthUser}, w, r)
-	if coder.Is(err, coder.CodeUnauthenticated) && strings.Contains(r.Header.Get("Accept"), "text/html") {
+	signed, err := a.authenticate(rest.Route{Auth: rest.AuthUser}, w, r)
+	if codersdk.Is(err, codersdk.CodeUnauthenticated) && strings.Contains(r.Header.Get("Accept"), "text/html") {
 		to := url.URL{Path: "/login", RawQuery: url.Values{"redirect": {r.URL.RequestURI()}}.Encode()}
 		http.Redirect(w, r, to.String(), http.StatusTemporaryRedirect)
 		return nil
@@ -43,103 +47,102 @@ func (a *API) getAuthRedirect(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	ticket, err := a.Apps.NewTicket(a.actor(signed), app.HostName(back.Host), back.Query().Get(app.StateParam))
+	code, err := a.Apps.NewTicket(rest.Actor(signed), workspaceapp.HostName(back.Host), back.Query().Get(workspaceapp.StateParam))
 	if err != nil {
 		return err
 	}
 	if back.RawQuery != "" {
 		back.RawQuery += "&"
 	}
-	back.RawQuery += app.TicketParam + "=" + ticket
+	back.RawQuery += workspaceapp.TicketParam + "=" + code
 	w.Header().Set("Cache-Control", "no-store")
 	http.Redirect(w, r, back.String(), http.StatusTemporaryRedirect)
 	return nil
 }
 
-// appAddress reads an address that must be one of an app of this deployment,
-// or else anybody could be sent a ticket.
+// appAddress parses the address of an app of this deployment. Any other address
+// is refused, because the redirect carries an authorization code.
 func (a *API) appAddress(ctx context.Context, text string) (*url.URL, error) {
 	u, err := url.Parse(text)
 	if text == "" || len(text) > maxRedirect || err != nil || u.User != nil || u.Opaque != "" {
-		return nil, coder.Invalid("redirect_uri", "give the address of an app")
+		return nil, codersdk.Invalid("redirect_uri", "must be the address of a workspace app")
 	}
-	proxies, err := a.proxies(ctx)
+	sites, err := a.proxySites(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if slices.ContainsFunc(proxies, func(p proxyHosts) bool { return p.serves(u) }) {
+	if slices.ContainsFunc(sites, func(s workspaceapp.Site) bool { return s.Serves(u) }) {
 		u.Fragment = ""
 		return u, nil
 	}
 	if u.Scheme != a.AccessURL.Scheme || u.Port() != a.AccessURL.Port() {
-		return nil, coder.Invalid("redirect_uri", "give the address of an app, with the scheme and port of %s", a.AccessURL)
+		return nil, codersdk.Invalid("redirect_uri", "must be the address of a workspace app, with the scheme and port of %s", a.AccessURL)
 	}
 	if _, under, err := a.AppHosts.Parse(u.Host); !under || err != nil {
-		return nil, coder.Invalid("redirect_uri", "%q is not the host of an app", clip(u.Host, 100))
+		return nil, codersdk.Invalid("redirect_uri", "%q is not the host of a workspace app", rest.Truncate(u.Host, 100))
 	}
 	u.Fragment = ""
 	return u, nil
 }
 
-// postTerminalToken signs that the user may open a terminal of an agent, for
-// servers that have no session of theirs.
+// postTerminalToken signs a token with which the user may open one agent's
+// terminal through a server that does not have the user's session.
 func (a *API) postTerminalToken(w http.ResponseWriter, r *http.Request) error {
-	req, err := decode[coder.IssueReconnectingPTYSignedTokenRequest](r)
+	req, err := rest.Decode[codersdk.IssueReconnectingPTYSignedTokenRequest](r)
 	if err != nil {
 		return err
 	}
 	u, err := url.Parse(req.URL)
 	if err != nil || u.Host == "" || !strings.EqualFold(u.Path, Prefix+"/workspaceagents/"+req.AgentID.String()+"/pty") {
-		return coder.Invalid("url", "it must be that of the terminal of agent %s", req.AgentID)
+		return codersdk.Invalid("url", "must be the terminal address of agent %s", req.AgentID)
 	}
-	proxies, err := a.proxies(r.Context())
+	sites, err := a.proxySites(r.Context())
 	if err != nil {
 		return err
 	}
-	if !strings.EqualFold(u.Host, a.AccessURL.Host) && !slices.ContainsFunc(proxies, func(p proxyHosts) bool {
-		at, _, ok := p.parse()
-		return ok && strings.EqualFold(u.Host, at.Host)
+	if !strings.EqualFold(u.Host, a.AccessURL.Host) && !slices.ContainsFunc(sites, func(s workspaceapp.Site) bool {
+		return strings.EqualFold(u.Host, s.Host())
 	}) {
-		return coder.Invalid("url", "%q is not a host of this deployment", clip(u.Host, 100))
+		return codersdk.Invalid("url", "%q is not a host of this deployment", rest.Truncate(u.Host, 100))
 	}
-	agent, err := a.Presence.AgentForUser(r.Context(), a.actor(r), req.AgentID, coder.RBACActionSSH)
+	agent, err := a.Presence.AgentForUser(r.Context(), rest.Actor(r), req.AgentID, codersdk.RBACActionSSH)
 	if err != nil {
 		return err
 	}
-	token, err := a.Apps.NewTerminalToken(a.actor(r), agent.ID)
+	token, err := a.Apps.NewTerminalToken(rest.Actor(r), agent.ID)
 	if err != nil {
 		return err
 	}
-	return reply(w, http.StatusOK, coder.IssueReconnectingPTYSignedTokenResponse{SignedToken: token})
+	return rest.Reply(w, http.StatusOK, codersdk.IssueReconnectingPTYSignedTokenResponse{SignedToken: token})
 }
 
-// terminalToken lets a request in by such a token in its query, or else by its
-// user's session.
-func (a *API) terminalToken(next HandlerFunc) HandlerFunc {
+// terminalToken authenticates a request by the signed token in its query, or by
+// the user's session when there is no token.
+func (a *API) terminalToken(next rest.HandlerFunc) rest.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) error {
-		text := r.URL.Query().Get(app.TerminalParam)
+		text := r.URL.Query().Get(workspaceapp.TerminalParam)
 		if text == "" || a.Apps == nil {
-			r, err := a.authenticate(Route{Auth: AuthUser}, w, r)
+			r, err := a.authenticate(rest.Route{Auth: rest.AuthUser}, w, r)
 			if err != nil {
 				return err
 			}
 			return next(w, r)
 		}
-		if err := a.limits.take("ip " + a.origin(r).IP.String()); err != nil {
+		if err := a.limits.Allow("ip " + a.origin(r).IP.String()); err != nil {
 			return err
 		}
-		id, err := pathID(r, "workspaceagent")
+		id, err := rest.PathID(r, "workspaceagent")
 		if err != nil {
 			return err
 		}
 		key, ok := a.Apps.Terminal(text, id)
 		if !ok {
-			return coder.Errorf(coder.CodeUnauthenticated, "The token of this terminal is not good, or not any more; get another")
+			return codersdk.Errorf(codersdk.CodeUnauthenticated, "The terminal token is invalid or expired; request a new one")
 		}
 		subject, err := a.Identity.AuthenticateKey(r.Context(), key, a.origin(r))
 		if err != nil {
 			return err
 		}
-		return next(w, r.WithContext(context.WithValue(r.Context(), subjectKey, subject)))
+		return next(w, r.WithContext(rest.WithSubject(r.Context(), subject)))
 	}
 }

@@ -5,79 +5,69 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/seed-2a7f8fe7/coder"
-	"github.com/seed-2a7f8fe7/coder/client"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/access"
+	"github.com/seed-2a7f8fe7/coder/internal/httpapi/rest"
 )
 
-// bypassHeader asks for no rate limit; owners get it. (CP-14)
+// bypassHeader asks to skip the rate limit. Only owners may send it. (CP-14)
 const bypassHeader = "X-Coder-Bypass-Ratelimit"
 
-type contextKey int
-
-const subjectKey contextKey = 0
-
-// actor gives who sent the request: the user of a route with AuthUser. On
-// other routes it is nobody, who has an origin all the same.
-func (a *API) actor(r *http.Request) access.Subject {
-	if s, ok := r.Context().Value(subjectKey).(access.Subject); ok {
-		return s
-	}
-	return access.Subject{Origin: a.origin(r)}
-}
-
-// origin gives where the request came from.
+// origin returns the address, user agent and request id of the request.
 func (a *API) origin(r *http.Request) access.Origin {
 	if o, ok := access.OriginOf(r.Context()); ok {
 		return o
 	}
-	return access.Origin{IP: a.Clients.IP(r), UserAgent: r.UserAgent()}
+	return access.Origin{IP: a.Clients.IP(r), UserAgent: r.UserAgent(), Path: r.URL.Path}
 }
 
-// authenticate does what a route's Auth wants, then counts the request
-// against the limit of its user or address.
-func (a *API) authenticate(route Route, w http.ResponseWriter, r *http.Request) (*http.Request, error) {
-	if route.Auth == AuthAgent || route.Auth == AuthSelf {
+// authenticate checks the token that the route's Auth requires, then counts the
+// request against the rate limit of its user or address.
+func (a *API) authenticate(route rest.Route, w http.ResponseWriter, r *http.Request) (*http.Request, error) {
+	if route.Auth == rest.AuthAgent || route.Auth == rest.AuthSelf {
 		return r, nil
 	}
 	ip := a.origin(r).IP.String()
-	if route.Auth == AuthPublic {
-		return r, a.limits.take("ip " + ip)
+	if route.Auth == rest.AuthPublic {
+		return r, a.limits.AllowPublic(ip)
 	}
-	secret, cookie := client.TokenOf(r)
+	secret, cookie := codersdk.TokenOf(r)
 	if cookie {
-		if err := a.sameSite(r); err != nil {
+		if err := a.checkSameSite(r); err != nil {
 			return r, err
 		}
 	}
 	subject, err := a.Identity.Authenticate(r.Context(), secret, a.origin(r))
 	if err != nil {
-		if limited := a.limits.take("ip " + ip); limited != nil {
+		if limited := a.limits.Allow("ip " + ip); limited != nil {
 			return r, limited
 		}
-		if cookie && coder.Is(err, coder.CodeUnauthenticated) {
-			a.setSession(w, "")
+		if cookie && codersdk.Is(err, codersdk.CodeUnauthenticated) {
+			a.setSessionCookie(w, "")
 		}
 		return r, err
 	}
 	if r.Header.Get(bypassHeader) == "true" {
 		if !subject.IsOwner() {
-			return r, &statusError{http.StatusPreconditionRequired, coder.Errorf(coder.CodePrecondition, "Only owners may bypass the rate limit")}
+			return r, &rest.StatusError{Status: http.StatusPreconditionRequired, Err: codersdk.Errorf(codersdk.CodePrecondition,
+				"Only owners may bypass the rate limit; remove the header %s", bypassHeader)}
 		}
-	} else if err := a.limits.take("user " + subject.UserID.String()); err != nil {
+	} else if err := a.limits.Allow("user " + subject.UserID.String()); err != nil {
 		return r, err
 	}
-	return r.WithContext(context.WithValue(r.Context(), subjectKey, subject)), nil
+	return r.WithContext(rest.WithSubject(r.Context(), subject)), nil
 }
 
-// longRequest is when a request counts as one that stays open.
+// longRequest is the age at which a request is treated as a stream that must
+// end when its user loses access.
 const longRequest = 5 * time.Second
 
-// hold has what stays open for a user end when the user loses rights: a
-// WebSocket at once, an answer that flows on from when it has lasted a while.
-// The caller calls end after the handler.
-func (a *API) hold(r *http.Request) (held *http.Request, end func()) {
-	actor, ok := r.Context().Value(subjectKey).(access.Subject)
+// cancelOnRevocation returns the request with a context that is canceled when
+// its user loses access. For WebSockets this applies at once, for other
+// requests after longRequest. The caller calls release after the handler
+// returns.
+func (a *API) cancelOnRevocation(r *http.Request) (held *http.Request, end func()) {
+	actor, ok := rest.SubjectOf(r.Context())
 	if !ok {
 		return r, func() {}
 	}
@@ -95,18 +85,20 @@ func (a *API) hold(r *http.Request) (held *http.Request, end func()) {
 	return r.WithContext(ctx), func() { late.Stop(); cancel() }
 }
 
-// sameSite refuses what a page of another site made a browser send.
-func (a *API) sameSite(r *http.Request) error {
+// checkSameSite refuses a request that a page of another site made the browser
+// send.
+func (a *API) checkSameSite(r *http.Request) error {
 	if err := a.origins.Check(r); err != nil {
-		return coder.Errorf(coder.CodeForbidden, "This request came from a page of another site").WithCause(err)
+		return codersdk.Errorf(codersdk.CodeForbidden, "The request was sent by a page of another site, which is not allowed").WithCause(err)
 	}
 	return nil
 }
 
-// setSession puts the session into a cookie, or takes it out again.
-func (a *API) setSession(w http.ResponseWriter, token string) {
+// setSessionCookie stores the session token in a cookie; an empty token deletes
+// the cookie.
+func (a *API) setSessionCookie(w http.ResponseWriter, token string) {
 	c := &http.Cookie{
-		Name: client.SessionCookie, Value: token, Path: "/", HttpOnly: true,
+		Name: codersdk.SessionCookie, Value: token, Path: "/", HttpOnly: true,
 		Secure: a.SecureCookies, SameSite: http.SameSiteLaxMode,
 	}
 	if a.SameSiteNone {

@@ -11,33 +11,36 @@ import (
 
 	"github.com/coder/websocket"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
+	"github.com/seed-2a7f8fe7/coder/internal/httpapi/rest"
+	"github.com/seed-2a7f8fe7/coder/internal/lifecycle"
 )
 
-// Bounds of one listener.
+// Bounds of one change listener.
 const (
 	maxTopics     = 64
-	changeSpacing = 250 * time.Millisecond // between two hints of one topic
+	changeSpacing = 250 * time.Millisecond // minimum time between two messages of one topic
 )
 
 var topicForm = regexp.MustCompile(`^[a-z_]{1,40}(/[0-9a-f-]{36})?$`)
 
-// changesRoutes tell pages when to read again.
-func (a *API) changesRoutes() []Route {
+// changesRoutes notify dashboards that data changed.
+func (a *API) changesRoutes() []rest.Route {
 	if a.Hub == nil {
 		return nil
 	}
-	return []Route{
-		{Method: "GET", Path: "/changes", Summary: "Hear what changes, by WebSocket", Out: coder.Change{}, Handler: a.getChanges},
+	return []rest.Route{
+		{Method: "GET", Path: "/changes", Summary: "Watch for changes over a WebSocket",
+			Out: codersdk.Change{}, Handler: a.getChanges},
 	}
 }
 
-// getChanges sends a coder.Change whenever one of the topics changed that the
-// latest coder.ChangesRequest of the client names, and when it begins to listen
-// to one if the client wants to know. A hint holds no data: what
-// changed is read as always, with the rights of whoever reads.
+// getChanges sends a codersdk.Change whenever a subscribed topic changes. The
+// client's latest codersdk.ChangesRequest names the topics; with Ready set,
+// each new topic is also confirmed once. A message carries no data: the client
+// reads the data again with its own permissions.
 func (a *API) getChanges(w http.ResponseWriter, r *http.Request) error {
-	conn, err := accept(w, r)
+	conn, err := rest.AcceptWebSocket(w, r)
 	if err != nil {
 		return err
 	}
@@ -45,9 +48,9 @@ func (a *API) getChanges(w http.ResponseWriter, r *http.Request) error {
 	conn.SetReadLimit(16 << 10)
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
-	l := &listener{ctx: ctx, conn: conn, hub: a.Hub, ends: map[string]func(){}}
+	l := &listener{ctx: ctx, conn: conn, hub: a.Hub, unsubscribe: map[string]func(){}}
 	defer l.tasks.Wait()
-	defer l.listen(coder.ChangesRequest{})
+	defer l.setTopics(codersdk.ChangesRequest{})
 	defer cancel()
 	l.tasks.Go(func() { l.ping(cancel) })
 	for {
@@ -55,55 +58,56 @@ func (a *API) getChanges(w http.ResponseWriter, r *http.Request) error {
 		if err != nil {
 			return nil //nolint:nilerr // the client has left
 		}
-		var want coder.ChangesRequest
+		var want codersdk.ChangesRequest
 		if json.Unmarshal(message, &want) != nil || len(want.Topics) > maxTopics ||
 			slices.ContainsFunc(want.Topics, func(t string) bool { return !topicForm.MatchString(t) }) {
-			conn.Close(websocket.StatusPolicyViolation, "send {\"topics\": [...]}, at most 64 of them, each a kind such as workspace, or kind/id") //nolint:errcheck // the client may be gone
+			conn.Close(websocket.StatusPolicyViolation, //nolint:errcheck // the client may be gone
+				"send {\"topics\": [...]} with at most 64 topics, each a kind such as workspace, or kind/id")
 			return nil
 		}
-		l.listen(want)
+		l.setTopics(want)
 	}
 }
 
-// listener is one client of getChanges.
+// listener is one WebSocket client of getChanges.
 type listener struct {
-	ctx   context.Context // of the connection, whose goroutines it ends
-	conn  *websocket.Conn
-	hub   subscriber
-	ends  map[string]func() // by topic
-	tasks sync.WaitGroup
+	ctx         context.Context // of the connection; ends the listener's goroutines
+	conn        *websocket.Conn
+	hub         subscriber
+	unsubscribe map[string]func() // by topic
+	tasks       sync.WaitGroup
 }
 
-// subscriber is the part of notify.Hub that hears.
+// subscriber is the part of notify.Hub that a listener uses.
 type subscriber interface {
 	Subscribe(topics ...string) (<-chan struct{}, func())
 }
 
-// listen makes the topics of want those that are listened to. It is called from
-// one goroutine at a time.
-func (l *listener) listen(want coder.ChangesRequest) {
+// setTopics makes the topics of want the subscribed ones. It must not be called
+// concurrently.
+func (l *listener) setTopics(want codersdk.ChangesRequest) {
 	topics := want.Topics
-	for t, end := range l.ends {
+	for t, end := range l.unsubscribe {
 		if !slices.Contains(topics, t) {
 			end()
-			delete(l.ends, t)
+			delete(l.unsubscribe, t)
 		}
 	}
 	for _, t := range topics {
-		if l.ends[t] != nil {
+		if l.unsubscribe[t] != nil {
 			continue
 		}
 		ctx, cancel := context.WithCancel(l.ctx)
 		hints, end := l.hub.Subscribe(t)
-		l.ends[t] = func() { cancel(); end() }
-		l.tasks.Go(func() { l.tell(ctx, t, hints, want.Ready) })
+		l.unsubscribe[t] = func() { cancel(); end() }
+		l.tasks.Go(func() { l.sendChanges(ctx, t, hints, want.Ready) })
 	}
 }
 
-// tell sends the hints of one topic, those of a short while as one; with ready,
-// the first is that they are sent from now on.
-func (l *listener) tell(ctx context.Context, topic string, hints <-chan struct{}, ready bool) {
-	message, err := json.Marshal(coder.Change{Topic: topic})
+// sendChanges sends the changes of one topic, at most one per changeSpacing.
+// With ready set, it first confirms the subscription.
+func (l *listener) sendChanges(ctx context.Context, topic string, hints <-chan struct{}, ready bool) {
+	message, err := json.Marshal(codersdk.Change{Topic: topic})
 	if err != nil {
 		return
 	}
@@ -131,27 +135,19 @@ func (l *listener) tell(ctx context.Context, topic string, hints <-chan struct{}
 }
 
 func (l *listener) write(ctx context.Context, message []byte) error {
-	ctx, cancel := context.WithTimeout(ctx, pingInterval)
+	ctx, cancel := context.WithTimeout(ctx, rest.PingInterval)
 	defer cancel()
 	return l.conn.Write(ctx, websocket.MessageText, message)
 }
 
-// ping notices clients that went away without a word.
+// ping detects clients that disappeared without closing the connection, and
+// calls cancel.
 func (l *listener) ping(cancel func()) {
-	defer cancel()
-	tick := time.NewTicker(pingInterval)
-	defer tick.Stop()
-	for {
-		select {
-		case <-l.ctx.Done():
-			return
-		case <-tick.C:
+	lifecycle.Every(l.ctx, rest.PingInterval, func(ctx context.Context) {
+		ctx, release := context.WithTimeout(ctx, rest.PingInterval)
+		defer release()
+		if l.conn.Ping(ctx) != nil {
+			cancel()
 		}
-		ctx, done := context.WithTimeout(l.ctx, pingInterval)
-		err := l.conn.Ping(ctx)
-		done()
-		if err != nil {
-			return
-		}
-	}
+	})
 }

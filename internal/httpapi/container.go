@@ -12,49 +12,56 @@ import (
 
 	"github.com/coder/websocket"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
+	"github.com/seed-2a7f8fe7/coder/internal/httpapi/rest"
 	"github.com/seed-2a7f8fe7/coder/internal/presence"
 )
 
-// Bounds of what agents say of containers.
+// Bounds of agents' responses about containers.
 const (
 	containersLimit = 4 << 20
-	// containerPatience is how long an agent may take to do something: a container
-	// is stopped in between.
-	containerPatience = time.Minute
+	// containerTimeout is the maximum duration of one request to an agent,
+	// which may have to stop a container.
+	containerTimeout = time.Minute
 )
 
-// containerRoutes are the routes of containers and dev containers below an agent,
-// which is asked itself. (AG-21)
-func (a *API) containerRoutes() []Route {
+// containerRoutes are the containers and dev containers of an agent. The agent
+// itself answers. (AG-21)
+func (a *API) containerRoutes() []rest.Route {
 	const base = "/workspaceagents/{workspaceagent}/containers"
-	const ssh, res = coder.RBACActionSSH, coder.RBACResourceWorkspace
-	return []Route{
-		{Method: "GET", Path: base, Summary: "List the containers and dev containers of an agent", Action: ssh, Resource: res, Out: coder.WorkspaceAgentListContainersResponse{}, Handler: a.getContainers},
-		{Method: "GET", Path: base + "/watch", Summary: "Watch them, by WebSocket", Action: ssh, Resource: res, Out: coder.WorkspaceAgentListContainersResponse{}, Handler: a.watchContainers},
-		{Method: "POST", Path: base + "/devcontainers/{devcontainer}/recreate", Summary: "Bring up a dev container, in place of the one there is", Action: ssh, Resource: res, Status: http.StatusAccepted, Out: coder.Response{}, Handler: a.recreateDevcontainer},
-		{Method: "DELETE", Path: base + "/devcontainers/{devcontainer}", Summary: "Remove the container of a dev container", Action: ssh, Resource: res, Status: http.StatusNoContent, Handler: a.deleteDevcontainer},
+	const ssh, res = codersdk.RBACActionSSH, codersdk.RBACResourceWorkspace
+	return []rest.Route{
+		{Method: "GET", Path: base, Summary: "List the containers and dev containers of an agent",
+			Action: ssh, Resource: res, Out: codersdk.WorkspaceAgentListContainersResponse{}, Handler: a.getContainers},
+		{Method: "GET", Path: base + "/watch", Summary: "Watch the containers and dev containers of an agent over a WebSocket",
+			Action: ssh, Resource: res, Out: codersdk.WorkspaceAgentListContainersResponse{}, Handler: a.watchContainers},
+		{Method: "POST", Path: base + "/devcontainers/{devcontainer}/recreate", Summary: "Recreate a dev container",
+			Action: ssh, Resource: res, Status: http.StatusAccepted, Out: codersdk.Response{}, Handler: a.recreateDevcontainer},
+		{Method: "DELETE", Path: base + "/devcontainers/{devcontainer}", Summary: "Remove the container of a dev container",
+			Action: ssh, Resource: res, Status: http.StatusNoContent, Handler: a.deleteDevcontainer},
 	}
 }
 
-// containersOf gives the connected agent of a request, whose containers its user
-// may look after.
+// containersOf returns the connected agent of the request, after checking that
+// the user may manage its containers.
 func (a *API) containersOf(r *http.Request) (presence.Agent, error) {
-	id, err := pathID(r, "workspaceagent")
+	id, err := rest.PathID(r, "workspaceagent")
 	if err != nil {
 		return presence.Agent{}, err
 	}
-	agent, err := a.Presence.AgentForUser(r.Context(), a.actor(r), id, coder.RBACActionSSH)
+	agent, err := a.Presence.AgentForUser(r.Context(), rest.Actor(r), id, codersdk.RBACActionSSH)
 	if err != nil {
 		return presence.Agent{}, err
 	}
-	if agent.Status != coder.WorkspaceAgentStatusConnected || a.AgentHTTP == nil {
-		return presence.Agent{}, coder.Errorf(coder.CodeInvalid, "The agent is %s; its containers are known while it is connected", agent.Status)
+	if agent.Status != codersdk.WorkspaceAgentStatusConnected || a.AgentHTTP == nil {
+		return presence.Agent{}, codersdk.Errorf(codersdk.CodeInvalid,
+			"The agent is %s; containers can be listed only while it is connected. Start the workspace or wait for its agent", agent.Status)
 	}
 	return agent, nil
 }
 
-// askContainers asks an agent about its containers. Who gets an answer closes it.
+// askContainers sends a request about containers to an agent. The caller closes
+// the body of the response.
 func (a *API) askContainers(ctx context.Context, agent presence.Agent, patience time.Duration, method, path string, q url.Values) (*http.Response, error) {
 	u := url.URL{Scheme: "http", Host: "agent", Path: "/api/v0/containers" + path, RawQuery: q.Encode()}
 	req, err := http.NewRequestWithContext(ctx, method, u.String(), nil)
@@ -65,23 +72,23 @@ func (a *API) askContainers(ctx context.Context, agent presence.Agent, patience 
 	c.Timeout = patience
 	resp, err := c.Do(req)
 	if err != nil {
-		return nil, coder.Errorf(coder.CodeUnavailable, "The agent could not be reached; try again in a moment").WithCause(err)
+		return nil, codersdk.Errorf(codersdk.CodeUnavailable, "The agent is not reachable; try again in a moment").WithCause(err)
 	}
 	if resp.StatusCode < http.StatusMultipleChoices {
 		return resp, nil
 	}
 	defer resp.Body.Close()
-	code, ok := map[int]coder.Code{
-		http.StatusForbidden: coder.CodeForbidden, http.StatusNotFound: coder.CodeNotFound, http.StatusConflict: coder.CodeConflict,
+	code, ok := map[int]codersdk.Code{
+		http.StatusForbidden: codersdk.CodeForbidden, http.StatusNotFound: codersdk.CodeNotFound, http.StatusConflict: codersdk.CodeConflict,
 	}[resp.StatusCode]
-	var said coder.Response
+	var said codersdk.Response
 	if err := json.NewDecoder(io.LimitReader(resp.Body, containersLimit)).Decode(&said); err != nil || said.Message == "" {
-		return nil, coder.Errorf(coder.CodeUnavailable, "This workspace's agent knows nothing of containers; start the workspace again to bring it up to date")
+		return nil, codersdk.Errorf(codersdk.CodeUnavailable, "The agent of this workspace is too old to manage containers; restart the workspace to update it")
 	}
 	if !ok {
-		code = coder.CodeUnavailable
+		code = codersdk.CodeUnavailable
 	}
-	return nil, coder.Errorf(code, "%s", clip(said.Message, 2048))
+	return nil, codersdk.Errorf(code, "%s", rest.Truncate(said.Message, 2048))
 }
 
 func (a *API) getContainers(w http.ResponseWriter, r *http.Request) error {
@@ -89,33 +96,33 @@ func (a *API) getContainers(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	resp, err := a.askContainers(r.Context(), agent, containerPatience, http.MethodGet, "", url.Values{"label": r.URL.Query()["label"]})
+	resp, err := a.askContainers(r.Context(), agent, containerTimeout, http.MethodGet, "", url.Values{"label": r.URL.Query()["label"]})
 	if err != nil {
 		return err
 	}
 	defer resp.Body.Close()
-	var all coder.WorkspaceAgentListContainersResponse
+	var all codersdk.WorkspaceAgentListContainersResponse
 	if err := json.NewDecoder(io.LimitReader(resp.Body, containersLimit)).Decode(&all); err != nil {
-		return coder.Errorf(coder.CodeUnavailable, "The agent's answer cannot be read").WithCause(err)
+		return codersdk.Errorf(codersdk.CodeUnavailable, "The agent sent an invalid response; try again").WithCause(err)
 	}
-	return reply(w, http.StatusOK, all)
+	return rest.Reply(w, http.StatusOK, all)
 }
 
-// watchContainers passes on what the agent says as it changes, as long as the
-// user may look.
+// watchContainers forwards the agent's updates while the user has access to the
+// agent.
 func (a *API) watchContainers(w http.ResponseWriter, r *http.Request) error {
 	agent, err := a.containersOf(r)
 	if err != nil {
 		return err
 	}
-	ctx, stop := a.holdAgent(r, agent)
+	ctx, stop := a.agentContext(r, agent)
 	defer stop()
 	resp, err := a.askContainers(ctx, agent, 0, http.MethodGet, "/watch", nil)
 	if err != nil {
 		return err
 	}
 	defer resp.Body.Close()
-	conn, err := accept(w, r)
+	conn, err := rest.AcceptWebSocket(w, r)
 	if err != nil {
 		return err
 	}
@@ -125,13 +132,13 @@ func (a *API) watchContainers(w http.ResponseWriter, r *http.Request) error {
 	said := bufio.NewScanner(resp.Body)
 	said.Buffer(nil, containersLimit)
 	for said.Scan() {
-		var all coder.WorkspaceAgentListContainersResponse
+		var all codersdk.WorkspaceAgentListContainersResponse
 		if err := json.Unmarshal(said.Bytes(), &all); err != nil {
 			break
 		}
 		b, err := json.Marshal(all)
 		if err == nil {
-			write, cancel := context.WithTimeout(ctx, pingInterval)
+			write, cancel := context.WithTimeout(ctx, rest.PingInterval)
 			err = conn.Write(write, websocket.MessageText, b)
 			cancel()
 		}
@@ -139,7 +146,7 @@ func (a *API) watchContainers(w http.ResponseWriter, r *http.Request) error {
 			return nil //nolint:nilerr // the client is gone
 		}
 	}
-	conn.Close(websocket.StatusGoingAway, "The agent says no more; ask again") //nolint:errcheck // the peer may be gone
+	conn.Close(websocket.StatusGoingAway, "The agent closed the stream; reconnect") //nolint:errcheck // the peer may be gone
 	return nil
 }
 
@@ -148,12 +155,12 @@ func (a *API) recreateDevcontainer(w http.ResponseWriter, r *http.Request) error
 	if err != nil {
 		return err
 	}
-	var said coder.Response
+	var said codersdk.Response
 	err = json.NewDecoder(io.LimitReader(resp.Body, containersLimit)).Decode(&said)
 	if err = errors.Join(err, resp.Body.Close()); err != nil {
-		return coder.Errorf(coder.CodeUnavailable, "The agent's answer cannot be read").WithCause(err)
+		return codersdk.Errorf(codersdk.CodeUnavailable, "The agent sent an invalid response; try again").WithCause(err)
 	}
-	return reply(w, http.StatusAccepted, said)
+	return rest.Reply(w, http.StatusAccepted, said)
 }
 
 func (a *API) deleteDevcontainer(w http.ResponseWriter, r *http.Request) error {
@@ -161,20 +168,20 @@ func (a *API) deleteDevcontainer(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	resp.Body.Close() //nolint:errcheck // it is empty
+	resp.Body.Close() //nolint:errcheck // the body is empty
 	w.WriteHeader(http.StatusNoContent)
 	return nil
 }
 
-// changeDevcontainer has an agent do something with a dev container.
+// changeDevcontainer sends a request about one dev container to its agent.
 func (a *API) changeDevcontainer(r *http.Request, method, what string) (*http.Response, error) {
 	agent, err := a.containersOf(r)
 	if err != nil {
 		return nil, err
 	}
-	id, err := pathID(r, "devcontainer")
+	id, err := rest.PathID(r, "devcontainer")
 	if err != nil {
 		return nil, err
 	}
-	return a.askContainers(r.Context(), agent, containerPatience, method, "/devcontainers/"+id.String()+what, nil)
+	return a.askContainers(r.Context(), agent, containerTimeout, method, "/devcontainers/"+id.String()+what, nil)
 }

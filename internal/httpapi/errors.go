@@ -5,53 +5,49 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
-	"github.com/seed-2a7f8fe7/coder"
-	"github.com/seed-2a7f8fe7/coder/client"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
+	"github.com/seed-2a7f8fe7/coder/internal/httpapi/rest"
 )
 
-// statusError is a failure of HTTP itself that no code of the vocabulary names.
-type statusError struct {
-	status int
-	err    *coder.Error
-}
-
-func (e *statusError) Error() string { return e.err.Error() }
-func (e *statusError) Unwrap() error { return e.err }
-
-// fail is the one place that answers an error. What is not a *coder.Error is
-// ours: it is logged, and the caller learns only the request's id. Nothing is
-// written when an answer has begun.
+// fail replies with an error; no other function does. An error that is not a
+// *codersdk.Error is logged, and the client receives only the request id. After
+// the response has started, fail only logs.
 func (a *API) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if r.Context().Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)) {
-		return // nobody is there to read an answer
+		return // the client is gone
 	}
 	id := w.Header().Get(requestIDHeader)
 	if rec, ok := w.(*recorder); ok && rec.status != 0 {
-		a.Log.DebugContext(r.Context(), "answer broke off", "path", r.URL.Path, "request_id", id, "error", err)
+		a.Log.DebugContext(r.Context(), "response interrupted", "path", r.URL.Path, "request_id", id, "error", err)
 		return
 	}
-	status, body := http.StatusInternalServerError, coder.Response{
-		Message: "The server failed to do this; its log says why", Detail: "request " + id,
+	status, body := http.StatusInternalServerError, codersdk.Response{
+		Message: "Internal server error; the server's log has the cause under the request id", Detail: "request " + id,
 	}
-	if e, ok := errors.AsType[*coder.Error](err); ok && e.Code != coder.CodeInternal {
-		status, body = client.Status(e.Code), coder.Response{Message: e.Message, Detail: e.Detail, Validations: e.Fields}
+	if e, ok := errors.AsType[*codersdk.Error](err); ok && e.Code != codersdk.CodeInternal {
+		status, body = codersdk.Status(e.Code), codersdk.Response{Message: e.Message, Detail: e.Detail, Validations: e.Fields}
+		if e.RetryAfter > 0 { // whole seconds, RFC 9110 section 10.2.3
+			w.Header().Set("Retry-After", strconv.Itoa(int((e.RetryAfter+time.Second-1)/time.Second)))
+		}
 	}
-	if s, ok := errors.AsType[*statusError](err); ok {
-		status = s.status
+	if s, ok := errors.AsType[*rest.StatusError](err); ok {
+		status = s.Status
 	}
 	if status >= 500 {
 		a.Log.ErrorContext(r.Context(), "request failed", "method", r.Method, "path", r.URL.Path, "request_id", id, "status", status, "error", err)
 	}
-	if reply(w, status, body) != nil {
+	if rest.Reply(w, status, body) != nil {
 		w.WriteHeader(http.StatusInternalServerError)
 	}
 }
 
-// missing says why no route answers: the path is unknown, or known for other
-// methods only.
-func missing(mux *http.ServeMux, r *http.Request) error {
+// noRoute returns the error of a path that no route serves, or replies to
+// OPTIONS with the methods of a known path.
+func noRoute(mux *http.ServeMux, w http.ResponseWriter, r *http.Request) error {
 	var allowed []string
 	for _, m := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete} {
 		probe := r.Clone(r.Context())
@@ -60,16 +56,13 @@ func missing(mux *http.ServeMux, r *http.Request) error {
 			allowed = append(allowed, m)
 		}
 	}
+	if len(allowed) > 0 && r.Method == http.MethodOptions {
+		w.Header().Set("Allow", strings.Join(append(allowed, http.MethodOptions), ", "))
+		return rest.ReplyNoContent(w)
+	}
 	if len(allowed) == 0 || slices.Contains(allowed, r.Method) {
-		return coder.Errorf(coder.CodeNotFound, "There is nothing at %s", clip(r.URL.Path, 200))
+		return codersdk.Errorf(codersdk.CodeNotFound, "No API route matches %s; check the path", rest.Truncate(r.URL.Path, 200))
 	}
-	return &statusError{http.StatusMethodNotAllowed, coder.Errorf(coder.CodeInvalid,
-		"%s is not possible here; possible are: %s", clip(r.Method, 20), strings.Join(allowed, ", "))}
-}
-
-func clip(s string, n int) string {
-	if len(s) > n {
-		return s[:n]
-	}
-	return s
+	return &rest.StatusError{Status: http.StatusMethodNotAllowed, Err: codersdk.Errorf(codersdk.CodeInvalid,
+		"Method %s is not allowed here; allowed methods: %s", rest.Truncate(r.Method, 20), strings.Join(allowed, ", "))}
 }

@@ -6,32 +6,55 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
+	"github.com/seed-2a7f8fe7/coder/internal/httpapi/rest"
 	"github.com/seed-2a7f8fe7/coder/internal/organization"
 )
 
-// excludeMembers is a parameter of lists of groups.
-func excludeMembers() Param {
-	return Param{"exclude_members", "boolean", "Leaves the members out; there is a page of them for each group."}
+// excludeMembers is the query parameter of group lists that leaves the members
+// out.
+func excludeMembers() rest.Param {
+	return rest.Param{Name: "exclude_members", Type: "boolean", About: "Leave the members out; list them by group instead."}
 }
 
-// groupRoutes are groups and what their members may spend.
-func (a *API) groupRoutes() []Route {
+// groupRoutes are groups, and the quotas of members.
+func (a *API) groupRoutes() []rest.Route {
 	if a.Organizations == nil {
 		return nil
 	}
-	const group = coder.RBACResourceGroup
-	return []Route{
-		{Method: "GET", Path: "/groups", Summary: "List groups", Query: paged(searched("Part of a name."), Param{"organization", "string", "Id or name."}, Param{"has_member", "string", "Id or name of a user."}, Param{"group_ids", "string", "Ids, apart by commas."}, excludeMembers()), Action: coder.RBACActionRead, Resource: group, Out: []coder.Group{}, Handler: a.getGroups},
-		{Method: "GET", Path: "/groups/{group}", Summary: "One group", Action: coder.RBACActionRead, Resource: group, Out: coder.Group{}, Handler: a.getGroup},
-		{Method: "GET", Path: "/groups/{group}/members", Summary: "A page of a group's members", Query: paged(searched("Part of a name or address.")), Action: coder.RBACActionRead, Resource: group, Out: coder.GroupMembersResponse{}, Handler: a.getGroupMembers},
-		{Method: "PATCH", Path: "/groups/{group}", Summary: "Change a group", Action: coder.RBACActionUpdate, Resource: group, In: coder.PatchGroupRequest{}, Out: coder.Group{}, Handler: a.patchGroup},
-		{Method: "DELETE", Path: "/groups/{group}", Summary: "Delete a group", Action: coder.RBACActionDelete, Resource: group, Out: coder.Group{}, Handler: a.deleteGroup},
-		{Method: "GET", Path: "/organizations/{organization}/groups", Summary: "List an organization's groups", Query: paged(searched("Part of a name."), excludeMembers()), Action: coder.RBACActionRead, Resource: group, Out: []coder.Group{}, Handler: a.getOrganizationGroups},
-		{Method: "POST", Path: "/organizations/{organization}/groups", Summary: "Make a group", Action: coder.RBACActionCreate, Resource: group, In: coder.CreateGroupRequest{}, Out: coder.Group{}, Status: 201, Handler: a.postGroup},
-		{Method: "GET", Path: "/organizations/{organization}/groups/{groupName}", Summary: "One group by name", Action: coder.RBACActionRead, Resource: group, Out: coder.Group{}, Handler: a.getGroupByName},
-		{Method: "GET", Path: "/organizations/{organization}/members/{user}/workspace-quota", Summary: "What a member may spend", Action: coder.RBACActionRead, Resource: coder.RBACResourceWorkspace, Out: coder.WorkspaceQuota{}, Handler: a.getQuota},
-		{Method: "GET", Path: "/workspace-quota/{user}", Summary: "What a member of the default organization may spend", Action: coder.RBACActionRead, Resource: coder.RBACResourceWorkspace, Out: coder.WorkspaceQuota{}, Handler: a.getQuota},
+	const group = codersdk.RBACResourceGroup
+	return []rest.Route{
+		{Method: "GET", Path: "/groups", Summary: "List groups",
+			Query: rest.Paged(
+				rest.Searched("Part of a name."),
+				rest.Param{Name: "organization", Type: "string", About: "Id or name."},
+				rest.Param{Name: "has_member", Type: "string", About: "Id or name of a user."},
+				rest.Param{Name: "group_ids", Type: "string", About: "Comma-separated ids."},
+				excludeMembers(),
+			),
+			Action: codersdk.RBACActionRead, Resource: group, Out: []codersdk.Group{}, Handler: a.getGroups},
+		{Method: "GET", Path: "/groups/{group}", Summary: "Get a group",
+			Action: codersdk.RBACActionRead, Resource: group, Out: codersdk.Group{}, Handler: a.getGroup},
+		{Method: "GET", Path: "/groups/{group}/members", Summary: "List a group's members",
+			Query:  rest.Paged(rest.Searched("Part of a username or email.")),
+			Action: codersdk.RBACActionRead, Resource: group, Out: codersdk.GroupMembersResponse{}, Handler: a.getGroupMembers},
+		{Method: "PATCH", Path: "/groups/{group}", Summary: "Update a group",
+			Action: codersdk.RBACActionUpdate, Resource: group, In: codersdk.PatchGroupRequest{}, Out: codersdk.Group{},
+			Handler: a.patchGroup},
+		{Method: "DELETE", Path: "/groups/{group}", Summary: "Delete a group",
+			Action: codersdk.RBACActionDelete, Resource: group, Out: codersdk.Group{}, Handler: a.deleteGroup},
+		{Method: "GET", Path: "/organizations/{organization}/groups", Summary: "List an organization's groups",
+			Query:  rest.Paged(rest.Searched("Part of a name."), excludeMembers()),
+			Action: codersdk.RBACActionRead, Resource: group, Out: []codersdk.Group{}, Handler: a.getOrganizationGroups},
+		{Method: "POST", Path: "/organizations/{organization}/groups", Summary: "Create a group",
+			Action: codersdk.RBACActionCreate, Resource: group, In: codersdk.CreateGroupRequest{}, Out: codersdk.Group{}, Status: 201,
+			Handler: a.postGroup},
+		{Method: "GET", Path: "/organizations/{organization}/groups/{groupName}", Summary: "Get a group by name",
+			Action: codersdk.RBACActionRead, Resource: group, Out: codersdk.Group{}, Handler: a.getGroupByName},
+		{Method: "GET", Path: "/organizations/{organization}/members/{user}/workspace-quota", Summary: "Get a member's workspace quota",
+			Action: codersdk.RBACActionRead, Resource: codersdk.RBACResourceWorkspace, Out: codersdk.WorkspaceQuota{}, Handler: a.getQuota},
+		{Method: "GET", Path: "/workspace-quota/{user}", Summary: "Get a member's workspace quota in the default organization",
+			Action: codersdk.RBACActionRead, Resource: codersdk.RBACResourceWorkspace, Out: codersdk.WorkspaceQuota{}, Handler: a.getQuota},
 	}
 }
 
@@ -39,14 +62,14 @@ func (a *API) getGroups(w http.ResponseWriter, r *http.Request) error {
 	var f organization.GroupSearch
 	q := r.URL.Query()
 	if ref := q.Get("organization"); ref != "" {
-		o, err := a.Identity.OrganizationByRef(r.Context(), a.actor(r), ref)
+		o, err := a.Identity.OrganizationByRef(r.Context(), rest.Actor(r), ref)
 		if err != nil {
 			return err
 		}
 		f.OrganizationID = o.ID
 	}
 	if ref := q.Get("has_member"); ref != "" {
-		u, err := a.Identity.UserByRef(r.Context(), a.actor(r), ref)
+		u, err := a.Identity.UserByRef(r.Context(), rest.Actor(r), ref)
 		if err != nil {
 			return err
 		}
@@ -56,7 +79,7 @@ func (a *API) getGroups(w http.ResponseWriter, r *http.Request) error {
 		for _, text := range strings.Split(list, ",") {
 			id, err := uuid.Parse(text)
 			if err != nil {
-				return coder.Invalid("group_ids", "%q is not a UUID", clip(text, 64))
+				return codersdk.Invalid("group_ids", "%q is not a UUID", rest.Truncate(text, 64))
 			}
 			f.IDs = append(f.IDs, id)
 		}
@@ -64,21 +87,21 @@ func (a *API) getGroups(w http.ResponseWriter, r *http.Request) error {
 	return a.listGroups(w, r, f)
 }
 
-// listGroups answers a page of groups.
+// listGroups replies with one page of groups.
 func (a *API) listGroups(w http.ResponseWriter, r *http.Request, f organization.GroupSearch) error {
 	var err error
-	if f.WithoutMembers, err = queryBool(r, "exclude_members"); err != nil {
+	if f.WithoutMembers, err = rest.QueryBool(r, "exclude_members"); err != nil {
 		return err
 	}
-	f.Words = clip(r.URL.Query().Get("q"), maxSearch)
-	if f.Limit, f.Offset, err = page(r); err != nil {
+	f.Words = rest.Truncate(r.URL.Query().Get("q"), rest.MaxSearch)
+	if f.Limit, f.Offset, err = rest.Page(r); err != nil {
 		return err
 	}
-	out, err := a.Organizations.Groups(r.Context(), a.actor(r), f)
+	out, err := a.Organizations.Groups(r.Context(), rest.Actor(r), f)
 	if err != nil {
 		return err
 	}
-	return reply(w, http.StatusOK, out)
+	return rest.Reply(w, http.StatusOK, out)
 }
 
 func (a *API) getOrganizationGroups(w http.ResponseWriter, r *http.Request) error {
@@ -90,31 +113,31 @@ func (a *API) getOrganizationGroups(w http.ResponseWriter, r *http.Request) erro
 }
 
 func (a *API) getGroup(w http.ResponseWriter, r *http.Request) error {
-	id, err := pathID(r, "group")
+	id, err := rest.PathID(r, "group")
 	if err != nil {
 		return err
 	}
-	out, err := a.Organizations.Group(r.Context(), a.actor(r), id)
+	out, err := a.Organizations.Group(r.Context(), rest.Actor(r), id)
 	if err != nil {
 		return err
 	}
-	return reply(w, http.StatusOK, out)
+	return rest.Reply(w, http.StatusOK, out)
 }
 
 func (a *API) getGroupMembers(w http.ResponseWriter, r *http.Request) error {
-	id, err := pathID(r, "group")
+	id, err := rest.PathID(r, "group")
 	if err != nil {
 		return err
 	}
-	limit, offset, err := page(r)
+	limit, offset, err := rest.Page(r)
 	if err != nil {
 		return err
 	}
-	out, err := a.Organizations.GroupMembers(r.Context(), a.actor(r), id, clip(r.URL.Query().Get("q"), maxSearch), limit, offset)
+	out, err := a.Organizations.GroupMembers(r.Context(), rest.Actor(r), id, rest.Truncate(r.URL.Query().Get("q"), rest.MaxSearch), limit, offset)
 	if err != nil {
 		return err
 	}
-	return reply(w, http.StatusOK, out)
+	return rest.Reply(w, http.StatusOK, out)
 }
 
 func (a *API) getGroupByName(w http.ResponseWriter, r *http.Request) error {
@@ -122,15 +145,15 @@ func (a *API) getGroupByName(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	out, err := a.Organizations.GroupByName(r.Context(), a.actor(r), o.ID, r.PathValue("groupName"))
+	out, err := a.Organizations.GroupByName(r.Context(), rest.Actor(r), o.ID, r.PathValue("groupName"))
 	if err != nil {
 		return err
 	}
-	return reply(w, http.StatusOK, out)
+	return rest.Reply(w, http.StatusOK, out)
 }
 
 func (a *API) postGroup(w http.ResponseWriter, r *http.Request) error {
-	req, err := decode[coder.CreateGroupRequest](r)
+	req, err := rest.Decode[codersdk.CreateGroupRequest](r)
 	if err != nil {
 		return err
 	}
@@ -138,43 +161,43 @@ func (a *API) postGroup(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	out, err := a.Organizations.CreateGroup(r.Context(), a.actor(r), o.ID, req)
+	out, err := a.Organizations.CreateGroup(r.Context(), rest.Actor(r), o.ID, req)
 	if err != nil {
 		return err
 	}
-	return reply(w, http.StatusCreated, out)
+	return rest.Reply(w, http.StatusCreated, out)
 }
 
 func (a *API) patchGroup(w http.ResponseWriter, r *http.Request) error {
-	id, err := pathID(r, "group")
+	id, err := rest.PathID(r, "group")
 	if err != nil {
 		return err
 	}
-	req, err := decode[coder.PatchGroupRequest](r)
+	req, err := rest.Decode[codersdk.PatchGroupRequest](r)
 	if err != nil {
 		return err
 	}
-	out, err := a.Organizations.UpdateGroup(r.Context(), a.actor(r), id, req)
+	out, err := a.Organizations.UpdateGroup(r.Context(), rest.Actor(r), id, req)
 	if err != nil {
 		return err
 	}
-	return reply(w, http.StatusOK, out)
+	return rest.Reply(w, http.StatusOK, out)
 }
 
-// deleteGroup answers the group as it was.
+// deleteGroup deletes the group and replies with its last state.
 func (a *API) deleteGroup(w http.ResponseWriter, r *http.Request) error {
-	id, err := pathID(r, "group")
+	id, err := rest.PathID(r, "group")
 	if err != nil {
 		return err
 	}
-	out, err := a.Organizations.Group(r.Context(), a.actor(r), id)
+	out, err := a.Organizations.Group(r.Context(), rest.Actor(r), id)
 	if err != nil {
 		return err
 	}
-	if err := a.Organizations.DeleteGroup(r.Context(), a.actor(r), id); err != nil {
+	if err := a.Organizations.DeleteGroup(r.Context(), rest.Actor(r), id); err != nil {
 		return err
 	}
-	return reply(w, http.StatusOK, out)
+	return rest.Reply(w, http.StatusOK, out)
 }
 
 func (a *API) getQuota(w http.ResponseWriter, r *http.Request) error {
@@ -182,17 +205,17 @@ func (a *API) getQuota(w http.ResponseWriter, r *http.Request) error {
 	if ref == "" {
 		ref = "default"
 	}
-	o, err := a.Identity.OrganizationByRef(r.Context(), a.actor(r), ref)
+	o, err := a.Identity.OrganizationByRef(r.Context(), rest.Actor(r), ref)
 	if err != nil {
 		return err
 	}
-	m, err := a.Identity.Member(r.Context(), a.actor(r), o.ID.String(), r.PathValue("user"))
+	m, err := a.Identity.Member(r.Context(), rest.Actor(r), o.ID.String(), r.PathValue("user"))
 	if err != nil {
 		return err
 	}
-	out, err := a.Organizations.Quota(r.Context(), a.actor(r), o.ID, m.UserID)
+	out, err := a.Organizations.Quota(r.Context(), rest.Actor(r), o.ID, m.UserID)
 	if err != nil {
 		return err
 	}
-	return reply(w, http.StatusOK, out)
+	return rest.Reply(w, http.StatusOK, out)
 }

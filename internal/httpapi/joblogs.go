@@ -9,22 +9,21 @@ import (
 	"github.com/coder/websocket"
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
+	"github.com/seed-2a7f8fe7/coder/internal/httpapi/rest"
 )
 
-// serveJobLogs answers with the log of a job that the caller may read: JSON or
-// text, or with follow a WebSocket message per line, as they come, until the
-// job is over. (PRV-22)
+// serveJobLogs replies with the log of a job that the caller may read, as JSON
+// or text. With follow, it sends one WebSocket message per line until the job
+// ends. (PRV-22)
 func (a *API) serveJobLogs(w http.ResponseWriter, r *http.Request, jobID uuid.UUID) error {
 	after, before, err := logBounds(r)
 	if err != nil {
 		return err
 	}
-	_, follow := r.URL.Query()["follow"] // its mere presence asks for it, as "follow="
-	if v := r.URL.Query().Get("follow"); v != "" {
-		if follow, err = queryBool(r, "follow"); err != nil {
-			return err
-		}
+	follow, err := rest.QueryFollow(r)
+	if err != nil {
+		return err
 	}
 	text, err := logAsText(r, follow)
 	if err != nil {
@@ -32,7 +31,7 @@ func (a *API) serveJobLogs(w http.ResponseWriter, r *http.Request, jobID uuid.UU
 	}
 	switch {
 	case follow && before != 0:
-		return coder.Invalid("before", "what is followed has no end; leave before or follow out")
+		return codersdk.Invalid("before", "cannot be combined with follow; remove one of the two")
 	case follow:
 		return a.followJobLogs(w, r, jobID, after)
 	}
@@ -41,7 +40,7 @@ func (a *API) serveJobLogs(w http.ResponseWriter, r *http.Request, jobID uuid.UU
 		return err
 	}
 	if !text {
-		return reply(w, http.StatusOK, logs)
+		return rest.Reply(w, http.StatusOK, logs)
 	}
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
@@ -55,19 +54,19 @@ func (a *API) serveJobLogs(w http.ResponseWriter, r *http.Request, jobID uuid.UU
 }
 
 func (a *API) followJobLogs(w http.ResponseWriter, r *http.Request, jobID uuid.UUID, after int64) error {
-	conn, err := accept(w, r)
+	conn, err := rest.AcceptWebSocket(w, r)
 	if err != nil {
 		return err
 	}
 	defer conn.CloseNow() //nolint:errcheck // closed in order below if it can be
 	ctx := conn.CloseRead(r.Context())
-	err = a.Queue.FollowLogs(ctx, jobID, after, func(logs []coder.ProvisionerJobLog) error {
+	err = a.Queue.FollowLogs(ctx, jobID, after, func(logs []codersdk.ProvisionerJobLog) error {
 		for _, l := range logs {
 			b, err := json.Marshal(l)
 			if err != nil {
 				return err
 			}
-			write, cancel := context.WithTimeout(ctx, pingInterval)
+			write, cancel := context.WithTimeout(ctx, rest.PingInterval)
 			err = conn.Write(write, websocket.MessageText, b)
 			cancel()
 			if err != nil {
@@ -77,16 +76,16 @@ func (a *API) followJobLogs(w http.ResponseWriter, r *http.Request, jobID uuid.U
 		return nil
 	})
 	if err != nil && ctx.Err() == nil {
-		a.Log.WarnContext(ctx, "following a job's log broke off", "job", jobID, "error", err)
-		conn.Close(websocket.StatusInternalError, "the log cannot be followed any further") //nolint:errcheck // the peer may be gone
+		a.Log.WarnContext(ctx, "following a job log failed", "job", jobID, "error", err)
+		conn.Close(websocket.StatusInternalError, "the server failed to read the log; reconnect") //nolint:errcheck // the peer may be gone
 		return nil
 	}
 	conn.Close(websocket.StatusNormalClosure, "") //nolint:errcheck // the peer may be gone
 	return nil
 }
 
-// logBounds reads which lines of a log are wanted: those after one id and, unless
-// it is 0, before another.
+// logBounds reads after and before, the ids between which log lines are
+// requested; 0 means no bound.
 func logBounds(r *http.Request) (after, before int64, err error) {
 	if after, err = queryLogID(r, "after"); err != nil {
 		return 0, 0, err
@@ -95,13 +94,14 @@ func logBounds(r *http.Request) (after, before int64, err error) {
 	return after, before, err
 }
 
-// logAsText reads whether a log is wanted as text, which cannot be followed.
+// logAsText reports whether the log is requested as text, which cannot be
+// combined with follow.
 func logAsText(r *http.Request, follow bool) (bool, error) {
 	switch format := r.URL.Query().Get("format"); {
 	case format != "" && format != "json" && format != "text":
-		return false, coder.Invalid("format", "%q is neither json nor text", clip(format, 32))
+		return false, codersdk.Invalid("format", "%q is not a format; use json or text", rest.Truncate(format, 32))
 	case follow && format == "text":
-		return false, coder.Invalid("format", "text cannot be followed; leave format or follow out")
+		return false, codersdk.Invalid("format", "text cannot be combined with follow; remove one of the two")
 	default:
 		return format == "text", nil
 	}

@@ -10,12 +10,23 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/access"
-	"github.com/seed-2a7f8fe7/coder/internal/app"
 	"github.com/seed-2a7f8fe7/coder/internal/connection"
 	"github.com/seed-2a7f8fe7/coder/internal/deployment"
 	"github.com/seed-2a7f8fe7/coder/internal/health"
+	"github.com/seed-2a7f8fe7/coder/internal/httpapi/externalauthapi"
+	"github.com/seed-2a7f8fe7/coder/internal/httpapi/galleryapi"
+	"github.com/seed-2a7f8fe7/coder/internal/httpapi/insightapi"
+	"github.com/seed-2a7f8fe7/coder/internal/httpapi/mirrorapi"
+	"github.com/seed-2a7f8fe7/coder/internal/httpapi/notificationapi"
+	"github.com/seed-2a7f8fe7/coder/internal/httpapi/oauth2api"
+	"github.com/seed-2a7f8fe7/coder/internal/httpapi/orgruleapi"
+	"github.com/seed-2a7f8fe7/coder/internal/httpapi/rest"
+	"github.com/seed-2a7f8fe7/coder/internal/httpapi/scimapi"
+	"github.com/seed-2a7f8fe7/coder/internal/httpapi/serviceaccountapi"
+	"github.com/seed-2a7f8fe7/coder/internal/httpapi/supportapi"
+	"github.com/seed-2a7f8fe7/coder/internal/httpapi/usersecretapi"
 	"github.com/seed-2a7f8fe7/coder/internal/insight"
 	"github.com/seed-2a7f8fe7/coder/internal/login"
 	"github.com/seed-2a7f8fe7/coder/internal/notify"
@@ -26,6 +37,7 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/queue"
 	"github.com/seed-2a7f8fe7/coder/internal/template"
 	"github.com/seed-2a7f8fe7/coder/internal/workspace"
+	"github.com/seed-2a7f8fe7/coder/internal/workspaceapp"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -56,11 +68,11 @@ func TestMatrix(t *testing.T) {
 	for _, r := range everyRoute() {
 		need := "any user"
 		switch {
-		case r.Auth == AuthPublic:
+		case r.Auth == rest.AuthPublic:
 			need = "public"
-		case r.Auth == AuthAgent:
+		case r.Auth == rest.AuthAgent:
 			need = "agent"
-		case r.Auth == AuthSelf:
+		case r.Auth == rest.AuthSelf:
 			need = "own check"
 		case r.Action != "":
 			need = string(r.Resource) + ":" + string(r.Action)
@@ -97,16 +109,16 @@ func TestMatrix(t *testing.T) {
 }
 
 // EveryRoute is everyRoute for tests of the live server.
-func EveryRoute() []Route { return everyRoute() }
+func EveryRoute() []rest.Route { return everyRoute() }
 
-// everyRoute gives the whole table, of an API that can answer nothing.
-func everyRoute() []Route {
-	return New(Config{Site: &deployment.Service{}, Health: &health.Service{}, Insights: &insight.Service{}, Prebuilds: &prebuild.Service{}, Login: &login.Service{}, Connections: &connection.Service{}, Organizations: &organization.Service{}, Workspaces: &workspace.Service{}, Templates: &template.Service{}, Presence: &presence.Service{}, Queue: &queue.Service{}, Apps: &app.Service{}, Proxies: &proxy.Service{}, Hub: &notify.Hub{}}).Routes()
+// everyRoute returns the whole table, of an API that can answer nothing.
+func everyRoute() []rest.Route {
+	return New(Config{Routes: slices.Concat((&notificationapi.API{}).Routes(), externalauthapi.Routes(externalauthapi.Config{}), (&oauth2api.API{}).Routes(), serviceaccountapi.Routes(nil), (&scimapi.API{}).Routes(), (&orgruleapi.API{}).Routes(), supportapi.New(supportapi.Config{}).Routes(), insightapi.Routes(nil), (&usersecretapi.API{}).Routes(), (&galleryapi.API{}).Routes(), (&mirrorapi.API{}).Routes()), Site: &deployment.Service{}, Health: &health.Service{}, Insights: &insight.Service{}, Prebuilds: &prebuild.Service{}, Login: &login.Service{}, Connections: &connection.Service{}, Organizations: &organization.Service{}, Workspaces: &workspace.Service{}, Templates: &template.Service{}, Presence: &presence.Service{}, Queue: &queue.Service{}, Apps: &workspaceapp.Service{}, Proxies: &proxy.Service{}, Hub: &notify.Hub{}}).Routes()
 }
 
-func verdict(s access.Subject, r Route, org, me, other uuid.UUID) string {
+func verdict(s access.Subject, r rest.Route, org, me, other uuid.UUID) string {
 	o := access.Object{Type: r.Resource, OrganizationID: org, OwnerID: other}
-	if r.Resource == coder.RBACResourceTemplate {
+	if r.Resource == codersdk.RBACResourceTemplate {
 		o.GroupACL = map[string]string{org.String(): "use"}
 	}
 	if s.Can(r.Action, o) {

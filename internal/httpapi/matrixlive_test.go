@@ -16,15 +16,16 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"github.com/seed-2a7f8fe7/coder"
-	"github.com/seed-2a7f8fe7/coder/client"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/access"
 	"github.com/seed-2a7f8fe7/coder/internal/httpapi"
+	"github.com/seed-2a7f8fe7/coder/internal/httpapi/rest"
+	"github.com/seed-2a7f8fe7/coder/internal/server"
 	"github.com/seed-2a7f8fe7/coder/internal/servertest"
 )
 
 // matrix asks a live server, for every route of the table that an action on a
-// resource stands behind, what people with each role may do with what is their
+// resource stands behind, what users with each role may do with what is their
 // own, another's of their organization, and another organization's, and holds
 // the answers to what access says.
 type matrix struct {
@@ -71,9 +72,9 @@ type fixture struct {
 }
 
 func newMatrix(t *testing.T) *matrix {
-	m := &matrix{t: t, s: servertest.Start(t, nil), tags: map[uuid.UUID]int64{}}
+	m := &matrix{t: t, s: servertest.Start(t, func(c *server.Config) { c.OAuth2.Enable = true }), tags: map[uuid.UUID]int64{}}
 	m.connect()
-	far, err := m.s.Client.CreateOrganization(t.Context(), coder.CreateOrganizationRequest{Name: "far"})
+	far, err := m.s.Client.CreateOrganization(t.Context(), codersdk.CreateOrganizationRequest{Name: "far"})
 	must(t, err)
 	m.home, m.far = m.s.First.OrganizationID, far.ID
 	for _, org := range []uuid.UUID{m.home, m.far} {
@@ -122,7 +123,7 @@ func (m *matrix) things(org uuid.UUID, owner person) fixture {
 	m.t.Helper()
 	m.n++
 	id := map[string]uuid.UUID{}
-	for _, k := range []string{"template", "templateversion", "file", "import", "older", "olderimport", "daemon", "workspace", "workspacebuild", "build", "resource", "workspaceagent", "dryrun", "group", "customrole", "provisionerkey", "workspaceproxy"} {
+	for _, k := range []string{"template", "templateversion", "file", "import", "older", "olderimport", "daemon", "workspace", "workspacebuild", "build", "resource", "workspaceagent", "dryrun", "group", "customrole", "provisionerkey", "workspaceproxy", "secret", "app", "secretID"} {
 		id[k] = uuid.New()
 	}
 	name, key := fmt.Sprintf("%st%d", m.prefix, m.n), fmt.Sprintf("%st%08d", m.prefix, m.n)
@@ -144,43 +145,60 @@ func (m *matrix) things(org uuid.UUID, owner person) fixture {
 		q(`INSERT INTO workspace_builds (id, workspace_id, template_version_id, build_number, transition, initiator_id, reason, job_id, created_at, updated_at) VALUES ($1, $2, $3, 1, 'start', $4, 'initiator', $5, now(), now())`, id["workspacebuild"], id["workspace"], id["templateversion"], owner.UserID, id["build"])
 		q(`INSERT INTO workspace_resources (id, job_id, transition, type, name, created_at) VALUES ($1, $2, 'start', 'coder_external_agent', 'host', now())`, id["resource"], id["build"])
 		q(`INSERT INTO workspace_agents (id, resource_id, name, token, operating_system, architecture, created_at, updated_at) VALUES ($1, $2, 'main', $1, 'linux', 'amd64', now(), now())`, id["workspaceagent"], id["resource"])
+		q(`INSERT INTO oauth2_apps (id, name, redirect_uris, created_at, updated_at) VALUES ($1, $2, '{https://app.example.com/}', now(), now())`, id["app"], name)
+		q(`INSERT INTO oauth2_app_secrets (id, app_id, prefix, secret_hash, display, created_at) VALUES ($1, $2, $3, $4, 'secret', now())`, id["secretID"], id["app"], name, hash[:])
+		q(`INSERT INTO oauth2_grants (id, app_id, user_id, scopes, code_hash, code_expires_at, redirect_uri, redirect_given, exchanged_at, refresh_expires_at, created_at, last_used_at) VALUES (gen_random_uuid(), $1, $2, '{coder:all}', $3, now(), '', false, now(), now() + interval '1 hour', now(), now())`, id["app"], owner.UserID, hash[:])
 		q(`INSERT INTO groups (id, organization_id, name) VALUES ($1, $2, $3)`, id["group"], org, name)
 		q(`INSERT INTO workspace_proxies (id, name, token_hash, created_at, updated_at) VALUES ($1, $2, $3, now(), now())`, id["workspaceproxy"], name, hash[:])
 		q(`INSERT INTO custom_roles (id, organization_id, name, created_at, updated_at) VALUES ($1, $2, $3, now(), now())`, id["customrole"], org, name)
 		q(`INSERT INTO provisioner_keys (id, organization_id, name, secret_hash, created_at) VALUES ($1, $2, $3, $4, now())`, id["provisionerkey"], org, name, hash[:])
 		q(`INSERT INTO provisioner_daemons (id, organization_id, key_id, name, owner, provisioners, tags, created_at, last_seen_at) VALUES ($1, $2, $1, $3, $4, '{echo}', jsonb_build_object('scope', 'user', 'owner', $4::text), now(), now())`, id["daemon"], org, name, owner.UserID.String())
+		q(`INSERT INTO user_secrets (id, user_id, name, env_name, enabled, value, value_bytes, created_at, updated_at) VALUES ($1, $2, $3, 'V_' || $3::text, true, 'hush', 4, now(), now())`, id["secret"], owner.UserID, name)
 		q(`INSERT INTO api_keys (id, secret_hash, user_id, login_type, token_name, lifetime_seconds, created_at, updated_at, last_used_at, expires_at) VALUES ($1, $2, $3, 'token', $4, 3600, now(), now(), now(), now() + interval '1 hour')`, key, hash[:], owner.UserID, name)
 	})
 	f := fixture{org: org, owner: owner.UserID, ids: map[string]string{
 		"organization": org.String(), "user": owner.Username, "fileID": id["file"].String(), "job": id["build"].String(), "jobID": id["dryrun"].String(),
 		"templatename": name, "templateversionname": "v1", "workspacename": name, "buildnumber": "1", "agent": "main", "groupName": name,
-		"roleName": name, "provisionerkey": name, "keyid": key, "keyname": name, "organizationname": org.String(), "owner_id": owner.UserID.String(),
+		"roleName": name, "provisionerkey": name, "keyid": key, "secret": name, "secret_id": id["secret"].String(), "keyname": name, "organizationname": org.String(), "owner_id": owner.UserID.String(),
+		"id": id["group"].String(), "notification_template": "cb15edbe-83c2-4831-a668-8241add33d5e",
 	}}
-	for _, k := range []string{"template", "templateversion", "workspace", "workspacebuild", "workspaceagent", "group", "older", "daemon", "workspaceproxy"} {
+	for _, k := range []string{"template", "templateversion", "workspace", "workspacebuild", "workspaceagent", "group", "older", "daemon", "workspaceproxy", "app", "secretID"} {
 		f.ids[k] = id[k].String()
 	}
 	return f
 }
 
 // object is what the action of a route is about, for access.
-func (f fixture) object(r httpapi.Route, me uuid.UUID) access.Object {
+func (f fixture) object(r rest.Route, me uuid.UUID) access.Object {
 	o := access.Object{Type: r.Resource}
 	id := func(name string) uuid.UUID { return uuid.MustParse(f.ids[name]) }
 	switch r.Resource {
-	case coder.RBACResourceWorkspace:
+	case codersdk.RBACResourceWorkspace:
 		o.ID, o.OrganizationID, o.OwnerID = id("workspace"), f.org, f.owner
-	case coder.RBACResourceTemplate:
+	case codersdk.RBACResourceTemplate:
 		o.ID, o.OrganizationID, o.GroupACL = id("template"), f.org, map[string]string{f.org.String(): "use"}
-	case coder.RBACResourceUser:
+	case codersdk.RBACResourceUser:
 		o.ID, o.OwnerID = f.owner, f.owner
-	case coder.RBACResourceAPIKey, coder.RBACResourceFile:
+	case codersdk.RBACResourceUserSecret:
 		o.OwnerID = f.owner
-	case coder.RBACResourceOrganization:
+		if strings.Contains(r.Path, "{secret}") {
+			o.ID = id("secret_id")
+		}
+	case codersdk.RBACResourceAPIKey, codersdk.RBACResourceFile:
+		o.OwnerID = f.owner
+	case codersdk.RBACResourceOrganization:
 		o.ID, o.OrganizationID = f.org, f.org
-	case coder.RBACResourceAuditLog, coder.RBACResourceConnectionLog, coder.RBACResourceOrganizationMember, coder.RBACResourceAssignOrgRole, coder.RBACResourceGroup, coder.RBACResourceProvisionerDaemon:
+	case codersdk.RBACResourceAuditLog, codersdk.RBACResourceConnectionLog, codersdk.RBACResourceOrganizationMember, codersdk.RBACResourceAssignOrgRole, codersdk.RBACResourceGroup, codersdk.RBACResourceProvisionerDaemon:
 		o.OrganizationID = f.org
-	case coder.RBACResourceProvisionerJobs:
+	case codersdk.RBACResourceInboxNotification, codersdk.RBACResourceOauth2AppCodeToken: // of the requesting user
+		o.OwnerID = me
+	case codersdk.RBACResourceNotificationPreference, codersdk.RBACResourceWebpushSubscription:
+		o.OwnerID = f.owner
+	case codersdk.RBACResourceProvisionerJobs:
 		o.OrganizationID, o.OwnerID = f.org, f.owner
+	}
+	if strings.HasPrefix(r.Path, "/external-auth/") { // links of one's own
+		o.ID, o.OwnerID = me, me
 	}
 	switch r.Path {
 	case "/templateversions/{templateversion}/dry-run": // a workspace of one's own, if it were made
@@ -190,12 +208,12 @@ func (f fixture) object(r httpapi.Route, me uuid.UUID) access.Object {
 	case "/insights/user-status-counts", "/insights/daus": // of all
 		o = access.Object{Type: r.Resource}
 	}
-	if r.Resource == coder.RBACResourceIdpsyncSettings && strings.Contains(r.Path, "{organization}") {
+	if r.Resource == codersdk.RBACResourceIdpsyncSettings && strings.Contains(r.Path, "{organization}") {
 		o.OrganizationID = f.org
 	}
-	if r.Action == coder.RBACActionCreate {
+	if r.Action == codersdk.RBACActionCreate {
 		o.ID = uuid.Nil
-		if r.Resource == coder.RBACResourceUser || r.Resource == coder.RBACResourceOrganization {
+		if r.Resource == codersdk.RBACResourceUser || r.Resource == codersdk.RBACResourceOrganization {
 			o = access.Object{Type: r.Resource} // nobody's and nowhere yet
 		}
 	}
@@ -213,12 +231,17 @@ func (f fixture) fill(text string) string {
 // before it is asked who sends it.
 func bodies() map[string]string {
 	return map[string]string{
+		"POST /oauth2-provider/apps":                                   `{"name": "fresh", "redirect_uris": ["https://app.example.com/"]}`,
+		"PUT /oauth2-provider/apps/{app}":                              `{"name": "fresh"}`,
 		"POST /users/{user}/workspaces":                                `{"name": "fresh", "template_id": "{template}"}`,
 		"POST /organizations/{organization}/members/{user}/workspaces": `{"name": "fresh", "template_id": "{template}"}`,
 		"POST /applications/reconnecting-pty-signed-token":             `{"url": "x", "agentID": "{workspaceagent}"}`,
 		"POST /workspaces/{workspace}/builds":                          `{"transition": "stop"}`,
 		"PATCH /workspaces/{workspace}/acl":                            `{"group_roles": {"{group}": "use"}}`,
 		"PUT /workspaces/{workspace}/autoupdates":                      `{"automatic_updates": "always"}`,
+		"POST /users/{user}/secrets":                                   `{"name": "fresh", "value": "hush", "env_name": "FRESH"}`,
+		"POST /users/{user}/secrets/batch":                             `{"content": "FRESH=hush", "format": "env"}`,
+		"PATCH /users/{user}/secrets/{secret}":                         `{"description": "changed"}`,
 		"PATCH /workspaces/{workspace}":                                `{"name": "renamed"}`,
 		"PUT /workspaces/{workspace}/extend":                           `{"deadline": "2099-01-01T00:00:00Z"}`,
 		"PATCH /templates/{template}":                                  `{"description": "changed"}`,
@@ -246,10 +269,11 @@ func queries() map[string]string {
 		"GET /organizations/{organization}/provisionerjobs": "?ids={job}", "GET /organizations/{organization}/provisionerdaemons": "?ids={daemon}",
 		"GET /users/{user}/autofill-parameters": "?template_id={template}", "GET /workspaceagents/{workspaceagent}/pty": "?reconnect={group}",
 		"GET /insights/templates": span + "&interval=day", "GET /insights/user-activity": span, "GET /insights/user-latency": span,
+		"GET /insights/breakdown": "?start_date=2020-01-01&end_date=2020-01-02&template={template}", "GET /insights/versions": "?template={template}",
 	}
 }
 
-// shows says what an answer of a list shows when it shows the fixture's thing.
+// shows returns the text that a list contains if it contains the fixture's object.
 func shows() map[string]string {
 	return map[string]string{
 		"GET /groups": "{group}", "GET /organizations/{organization}/groups": "{group}", "GET /templates": "{template}",
@@ -257,12 +281,12 @@ func shows() map[string]string {
 		"GET /organizations": "{organization}", "GET /organizations/{organization}/members": "{owner_id}",
 		"GET /organizations/{organization}/paginated-members": "{owner_id}", "GET /organizations/{organization}/provisionerjobs": "{job}",
 		"GET /organizations/{organization}/provisionerdaemons": "{daemon}", "GET /organizations/{organization}/provisionerkeys": "{provisionerkey}", "GET /organizations/{organization}/provisionerkeys/daemons": "{provisionerkey}",
-		"GET /users/{user}/organizations": "{organization}",
+		"GET /users/{user}/organizations": "{organization}", "GET /users/{user}/secrets": "{secret_id}",
 	}
 }
 
-// ask sends a route's request as somebody and says whether it was let through.
-func (m *matrix) ask(r httpapi.Route, who person, f fixture) (through bool, status int, body string) {
+// ask sends a route's request as a user and reports whether it was let through.
+func (m *matrix) ask(r rest.Route, who person, f fixture) (through bool, status int, body string) {
 	m.t.Helper()
 	name := r.Method + " " + r.Path
 	content := bodies()[name]
@@ -273,7 +297,7 @@ func (m *matrix) ask(r httpapi.Route, who person, f fixture) (through bool, stat
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, r.Method, m.s.AccessURL().String()+httpapi.Prefix+f.fill(r.Path+queries()[name]), strings.NewReader(f.fill(content)))
 	must(m.t, err)
-	req.Header.Set(client.SessionTokenHeader, who.token)
+	req.Header.Set(codersdk.SessionTokenHeader, who.token)
 	resp, err := http.DefaultClient.Do(req)
 	must(m.t, err)
 	defer resp.Body.Close()
@@ -283,11 +307,11 @@ func (m *matrix) ask(r httpapi.Route, who person, f fixture) (through bool, stat
 	b, err := io.ReadAll(resp.Body)
 	must(m.t, err)
 	switch {
-	case resp.StatusCode == http.StatusForbidden, bytes.Contains(b, []byte("there is no such template here")), bytes.Contains(b, []byte("there is no template ")):
+	case resp.StatusCode == http.StatusForbidden, bytes.Contains(b, []byte("template not found, or you do not have access to it")), bytes.Contains(b, []byte("Invalid template_ids: template ")):
 		return false, resp.StatusCode, string(b)
 	case resp.StatusCode == http.StatusNotFound: // of who may not see, or of what is not there
-		var answer coder.Response
-		return json.Unmarshal(b, &answer) == nil && answer.Message != coder.NotFound().Message, resp.StatusCode, string(b)
+		var answer codersdk.Response
+		return json.Unmarshal(b, &answer) == nil && answer.Message != codersdk.NotFound().Message, resp.StatusCode, string(b)
 	}
 	if thing, ok := shows()[name]; ok {
 		return bytes.Contains(b, []byte(f.fill(thing))), resp.StatusCode, string(b)
@@ -299,7 +323,7 @@ func (m *matrix) ask(r httpapi.Route, who person, f fixture) (through bool, stat
 // another organization's.
 func TestMatrixLive(t *testing.T) {
 	m := newMatrix(t)
-	table := slices.DeleteFunc(httpapi.EveryRoute(), func(r httpapi.Route) bool {
+	table := slices.DeleteFunc(httpapi.EveryRoute(), func(r rest.Route) bool {
 		return r.Action == "" || apartFromTable()[r.Method+" "+r.Path] != ""
 	})
 	for i, role := range roles() {
@@ -316,7 +340,7 @@ func TestMatrixLive(t *testing.T) {
 }
 
 // column asks all routes as one role about things of one relation.
-func (m *matrix) column(table []httpapi.Route, role role, relation string) {
+func (m *matrix) column(table []rest.Route, role role, relation string) {
 	org := m.home
 	if relation == "foreign" {
 		org = m.far
@@ -335,26 +359,29 @@ func (m *matrix) column(table []httpapi.Route, role role, relation string) {
 		q(`DELETE FROM workspace_proxies WHERE name LIKE $1`, m.prefix+"%")
 	})
 	me, f := fresh()
+	used, changed := false, false // since they were created
 	for _, r := range table {
 		name := r.Method + " " + r.Path
 		if !strings.Contains(r.Path+queries()[name], "{") && shows()[name] == "" && relation != "own" {
 			continue // it is about nobody's things
 		}
 		changes := r.Method != http.MethodGet
-		if changes {
+		if changed || changes && used {
 			me, f = fresh()
 		}
+		used, changed = true, changes
 		want := me.Can(r.Action, f.object(r, me.UserID))
 		got, status, body := m.ask(r, me, f)
 		switch {
 		case status == http.StatusUnauthorized, status >= 500 && status != http.StatusServiceUnavailable:
 			m.t.Errorf("%s on %s: %d %.200s", name, relation, status, body)
+		case status < 300 && status != max(r.Status, http.StatusOK):
+			m.t.Errorf("%s on %s: answered %d, the table says %d", name, relation, status, r.Status)
 		case got != want:
 			m.t.Errorf("%s on %s: let through %v, access says %v: %d %.200s", name, relation, got, want, status, body)
 		}
 		if changes {
 			m.recorded(name, me, status)
-			me, f = fresh()
 		}
 	}
 }
@@ -379,23 +406,36 @@ func unrecorded() map[string]string {
 	const same, nothing = "nothing is otherwise after it", "it changes nothing that others see"
 	return map[string]string{
 		"POST /templateversions/{templateversion}/dynamic-parameters/evaluate": nothing,
-		"POST /templateversions/{templateversion}/dry-run":                     nothing,
-		"PUT /workspaces/{workspace}/favorite":                                 nothing,
-		"DELETE /workspaces/{workspace}/favorite":                              nothing,
-		"PUT /users/{user}/preferences":                                        nothing,
-		"PUT /users/{user}/appearance":                                         nothing,
-		"DELETE /workspaces/{workspace}/acl":                                   same,
-		"POST /templateversions/{templateversion}/unarchive":                   same,
-		"POST /templates/{template}/versions/archive":                          same,
-		"PATCH /organizations/{organization}/settings/workspace-sharing":       same,
-		"PUT /debug/health/settings":                                           same,
-		"PUT /appearance":                                                      same,
+		"POST /templates/compose":                                        nothing,
+		"POST /templates/format":                                         nothing,
+		"POST /organizations/{organization}/templates/check":             nothing,
+		"POST /templateversions/{templateversion}/dry-run":               nothing,
+		"PUT /workspaces/{workspace}/favorite":                           nothing,
+		"DELETE /workspaces/{workspace}/favorite":                        nothing,
+		"PUT /notifications/inbox/mark-all-as-read":                      nothing,
+		"POST /notifications/test":                                       nothing,
+		"POST /notifications/custom":                                     nothing,
+		"POST /users/{user}/webpush/test":                                nothing,
+		"DELETE /users/{user}/webpush/subscription":                      nothing,
+		"PUT /users/{user}/notifications/preferences":                    same,
+		"PUT /users/{user}/notifications/digest":                         nothing,
+		"PUT /users/{user}/preferences":                                  nothing,
+		"POST /licenses/refresh-entitlements":                            nothing,
+		"PUT /users/{user}/appearance":                                   nothing,
+		"DELETE /workspaces/{workspace}/acl":                             same,
+		"POST /templateversions/{templateversion}/unarchive":             same,
+		"POST /templates/{template}/versions/archive":                    same,
+		"PATCH /organizations/{organization}/settings/workspace-sharing": same,
+		"PUT /debug/health/settings":                                     same,
+		"PUT /appearance":                                                same,
 	}
 }
 
 // apartFromTable are routes whose rule is not one question, each with the rule.
 func apartFromTable() map[string]string {
 	return map[string]string{
+		"PUT /notifications/inbox/{id}/read-status":          "a notification of one's own",
+		"POST /users/{user}/webpush/subscription":            "a browser of one's own",
 		"POST /users/{user}/convert-login":                   "only oneself, whatever one's role",
 		"GET /workspace-quota/{user}":                        "members of the default organization alone",
 		"POST /workspaces/{workspace}/usage":                 "whoever may enter it or change it",

@@ -8,33 +8,34 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/access"
 	"github.com/seed-2a7f8fe7/coder/internal/httpapi"
+	"github.com/seed-2a7f8fe7/coder/internal/httpapi/rest"
 )
 
 // narrowing is what a token takes away from a site owner.
 type narrowing struct {
 	name   string
-	scopes []coder.APIKeyScope
+	scopes []codersdk.APIKeyScope
 	allow  []string // type:id, ids of the fixture in braces
 }
 
 func narrowings() []narrowing {
-	all := []coder.APIKeyScope{coder.APIKeyScopeCoderAll}
+	all := []codersdk.APIKeyScope{codersdk.APIKeyScopeCoderAll}
 	return []narrowing{
-		{"reads workspaces", []coder.APIKeyScope{"workspace:read"}, []string{"*:*"}},
-		{"all of templates", []coder.APIKeyScope{"template:*"}, []string{"*:*"}},
-		{"operates workspaces", []coder.APIKeyScope{coder.APIKeyScopeCoderWorkspacesOperate}, []string{"*:*"}},
-		{"its own keys", []coder.APIKeyScope{coder.APIKeyScopeCoderApikeysManageSelf}, []string{"*:*"}},
+		{"reads workspaces", []codersdk.APIKeyScope{"workspace:read"}, []string{"*:*"}},
+		{"all of templates", []codersdk.APIKeyScope{"template:*"}, []string{"*:*"}},
+		{"operates workspaces", []codersdk.APIKeyScope{codersdk.APIKeyScopeCoderWorkspacesOperate}, []string{"*:*"}},
+		{"its own keys", []codersdk.APIKeyScope{codersdk.APIKeyScopeCoderApikeysManageSelf}, []string{"*:*"}},
 		{"one workspace", all, []string{"workspace:{workspace}"}},
 		{"every template", all, []string{"template:*"}},
 		{"another workspace", all, []string{"workspace:{group}"}},
-		{"reads one workspace", []coder.APIKeyScope{"workspace:read"}, []string{"workspace:{workspace}"}},
+		{"reads one workspace", []codersdk.APIKeyScope{"workspace:read"}, []string{"workspace:{workspace}"}},
 	}
 }
 
-// narrow gives somebody's token scopes and an allow list.
+// narrow returns a user's token scopes and an allow list.
 func (m *matrix) narrow(who *person, f fixture, by narrowing) {
 	m.t.Helper()
 	var scopes, list []string
@@ -45,7 +46,7 @@ func (m *matrix) narrow(who *person, f fixture, by narrowing) {
 	for _, a := range by.allow {
 		a = f.fill(a)
 		kind, id, _ := strings.Cut(a, ":")
-		list, who.AllowList = append(list, a), append(who.AllowList, coder.APIAllowListTarget{Type: coder.RBACResource(kind), ID: id})
+		list, who.AllowList = append(list, a), append(who.AllowList, codersdk.APIAllowListTarget{Type: codersdk.RBACResource(kind), ID: id})
 	}
 	_, err := m.db.Exec(m.t.Context(), `UPDATE api_keys SET scopes = $2, allow_list = $3 WHERE id = $1`, who.KeyID, scopes, list)
 	must(m.t, err)
@@ -57,7 +58,7 @@ func (m *matrix) narrow(who *person, f fixture, by narrowing) {
 // needs besides.
 func TestMatrixOfTokens(t *testing.T) {
 	m := newMatrix(t)
-	table := slices.DeleteFunc(httpapi.EveryRoute(), func(r httpapi.Route) bool {
+	table := slices.DeleteFunc(httpapi.EveryRoute(), func(r rest.Route) bool {
 		return r.Action == "" || apartFromTable()[r.Method+" "+r.Path] != ""
 	})
 	for i, by := range narrowings() {
@@ -122,6 +123,10 @@ func letThroughMore() map[string]string {
 	)
 	return map[string]string{
 		"GET /templates/examples":                                                      public,
+		"GET /templates/modules":                                                       public,
+		"POST /templates/compose":                                                      public,
+		"POST /templates/format":                                                       "it formats the text of the request",
+		"GET /templates/summaries":                                                     "templates that the token cannot read are left out",
 		"GET /organizations/{organization}/templates/examples":                         public,
 		"GET /organizations/{organization}/members":                                    self,
 		"GET /organizations/{organization}/paginated-members":                          self,
@@ -137,19 +142,19 @@ func letThroughMore() map[string]string {
 	}
 }
 
-// TestWhatTokensMayBeMadeOf: every scope that people are offered permits
+// TestWhatTokensMayBeMadeOf: every scope that users are offered permits
 // something, and none more than its name says.
 func TestWhatTokensMayBeMadeOf(t *testing.T) {
 	for _, sc := range access.PublicScopes() {
-		s := access.Subject{UserID: uuid.New(), SiteRoles: []string{access.RoleOwner}, Scopes: []coder.APIKeyScope{sc}}
+		s := access.Subject{UserID: uuid.New(), SiteRoles: []string{access.RoleOwner}, Scopes: []codersdk.APIKeyScope{sc}}
 		kind, verb, _ := strings.Cut(string(sc), ":")
 		some := false
 		for t2, actions := range access.Actions {
 			for _, a := range actions {
 				may := s.Can(a, access.Object{Type: t2})
 				some = some || may
-				self := t2 == coder.RBACResourceOrganization || t2 == coder.RBACResourceUser // who one is, always
-				if may && kind != "coder" && !(self && a == coder.RBACActionRead) && (string(t2) != kind || verb != "*" && verb != string(a)) {
+				self := t2 == codersdk.RBACResourceOrganization || t2 == codersdk.RBACResourceUser // who one is, always
+				if may && kind != "coder" && !(self && a == codersdk.RBACActionRead) && (string(t2) != kind || verb != "*" && verb != string(a)) {
 					t.Errorf("%s permits %s on %s", sc, a, t2)
 				}
 			}

@@ -11,15 +11,15 @@ import (
 	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/seed-2a7f8fe7/coder/client"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/access"
 	"github.com/seed-2a7f8fe7/coder/internal/telemetry"
 )
 
-// requestIDHeader names a request in answers, logs and the audit log.
+// requestIDHeader identifies a request in responses, logs and the audit log.
 const requestIDHeader = "X-Coder-Request-Id"
 
-// metrics are the API's own. (contract metrics.json)
+// metrics are the metrics of the API. (contract metrics.json)
 type metrics struct {
 	requests   *prometheus.CounterVec
 	latency    *prometheus.HistogramVec
@@ -31,20 +31,20 @@ type metrics struct {
 func newMetrics(r prometheus.Registerer) *metrics {
 	m := &metrics{
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "coderd_api_requests_processed_total", Help: "Requests answered, by status code, method and route.",
+			Name: "coderd_api_requests_processed_total", Help: "Requests served, by status code, method and route.",
 		}, []string{"code", "method", "path"}),
 		latency: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "coderd_api_request_latencies_seconds", Help: "Seconds from a request to the end of its answer, WebSockets apart.",
+			Name: "coderd_api_request_latencies_seconds", Help: "Duration of requests in seconds, without WebSockets.",
 			Buckets: []float64{0.001, 0.005, 0.010, 0.025, 0.050, 0.100, 0.500, 1, 5, 10, 30},
 		}, []string{"method", "path"}),
 		concurrent: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "coderd_api_concurrent_requests", Help: "Requests that are being answered now.",
+			Name: "coderd_api_concurrent_requests", Help: "Requests in progress.",
 		}),
 		websockets: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "coderd_api_concurrent_websockets", Help: "WebSockets that are open now.",
+			Name: "coderd_api_concurrent_websockets", Help: "Open WebSockets.",
 		}),
 		open: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "coderd_api_websocket_durations_seconds", Help: "Seconds that WebSockets stayed open.",
+			Name: "coderd_api_websocket_durations_seconds", Help: "Duration of WebSockets in seconds.",
 			Buckets: []float64{0.1, 1, 10, 60, 600, 3600, 36000},
 		}, []string{"path"}),
 	}
@@ -54,7 +54,7 @@ func newMetrics(r prometheus.Registerer) *metrics {
 	return m
 }
 
-// recorder remembers the status of an answer; 0 while none has begun.
+// recorder records the status of a response; 0 before the response starts.
 type recorder struct {
 	http.ResponseWriter
 	status int
@@ -74,7 +74,7 @@ func (r *recorder) Write(b []byte) (int, error) {
 	return r.ResponseWriter.Write(b)
 }
 
-// Flush sends what was written so far.
+// Flush sends the data written so far.
 func (r *recorder) Flush() {
 	if f, ok := r.ResponseWriter.(http.Flusher); ok {
 		f.Flush()
@@ -84,56 +84,59 @@ func (r *recorder) Flush() {
 // Unwrap lets http.ResponseController and WebSockets reach the connection.
 func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 
-// observe goes around every request: its id, the version header, recovery,
-// metrics, and one line at debug.
+// observe wraps every request: request id, version header, recovery from
+// panics, metrics, and one log line at debug level.
 func (a *API) observe(mux *http.ServeMux) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		start := time.Now()
 		id := uuid.NewString()
 		w.Header().Set(requestIDHeader, id)
-		w.Header().Set(client.BuildVersionHeader, a.Version)
+		w.Header().Set(codersdk.BuildVersionHeader, a.Version)
 		w.Header().Set("X-Content-Type-Options", "nosniff")
-		origin := access.Origin{IP: a.Clients.IP(r), UserAgent: r.UserAgent(), RequestID: id}
+		origin := access.Origin{IP: a.Clients.IP(r), UserAgent: r.UserAgent(), RequestID: id, Path: r.URL.Path}
+		if outer, ok := access.OriginOf(r.Context()); ok && outer.Path != "" {
+			origin.Path = outer.Path // a handler of this process calls the API for its own request
+		}
 		ctx, hand := telemetry.WithHandOver(access.WithOrigin(r.Context(), origin))
 		r = r.WithContext(ctx)
 		rec := &recorder{ResponseWriter: w}
 		_, pattern := mux.Handler(r)
 		_, path, _ := strings.Cut(pattern, " ")
-		finish := a.metrics.begin(r, path)
+		finish := a.metrics.startRequest(r, path)
+		r, endSpan := a.startSpan(r, path, id)
 		defer func() {
 			p := recover()
 			begun := rec.status != 0
 			if p != nil && p != http.ErrAbortHandler {
 				err := fmt.Errorf("panic: %v\n%s", p, debug.Stack())
 				if begun {
-					a.Log.ErrorContext(r.Context(), "request failed after its answer began", "path", r.URL.Path, "request_id", id, "error", err)
+					a.Log.ErrorContext(r.Context(), "request failed after its response started", "path", r.URL.Path, "request_id", id, "error", err)
 				}
 				a.fail(rec, r, err)
 			}
 			status := rec.status
-			hand.Then(func() { finish(status, time.Since(start)) })
+			hand.Then(func() {
+				finish(status, time.Since(start))
+				endSpan(status)
+			})
 			a.Log.DebugContext(r.Context(), "request", "method", r.Method, "path", r.URL.Path, "status", rec.status,
 				"took", time.Since(start), "remote", origin.IP, "request_id", id)
 			if p == http.ErrAbortHandler || p != nil && begun {
-				panic(http.ErrAbortHandler) // or half an answer would look whole
+				panic(http.ErrAbortHandler) // abort, so that a partial response does not look complete
 			}
 		}()
 		mux.ServeHTTP(rec, r)
 	})
 }
 
-// begin counts a request in, and gives what counts it out.
-func (m *metrics) begin(r *http.Request, path string) func(status int, took time.Duration) {
-	method := r.Method
-	switch method {
-	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions:
-	default:
-		method = "other" // labels must not be the client's to invent
-	}
+// startRequest counts a request as in progress and returns the function that
+// counts its end.
+func (m *metrics) startRequest(r *http.Request, path string) func(status int, took time.Duration) {
+	method := knownMethod(r.Method)
 	if path == "" {
 		path = "unknown"
 	}
-	socket := strings.EqualFold(r.Header.Get("Upgrade"), "websocket")
+	socket := isWebSocket(r)
 	m.concurrent.Inc()
 	if socket {
 		m.websockets.Inc()

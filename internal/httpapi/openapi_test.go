@@ -8,20 +8,24 @@ import (
 	"go/parser"
 	gotoken "go/token"
 	"os"
+	"path/filepath"
 	"reflect"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/seed-2a7f8fe7/coder/internal/httpapi/rest"
 )
 
 // TestOpenAPI keeps api/openapi.json, from which the dashboard's types are
 // made, true to the route table: paths, body types with their JSON fields, and
-// the values of enumerations and the comments of fields as the root package
-// declares them.
+// the values of enumerations and the comments of fields as typePackages
+// declare them.
 func TestOpenAPI(t *testing.T) {
 	const golden = "../../api/openapi.json"
 	d := &openapi{schemas: map[string]any{}}
@@ -58,7 +62,7 @@ type object = map[string]any
 
 var pathVariable = regexp.MustCompile(`\{(\w+)\.*\}`)
 
-func (d *openapi) document(routes []Route) object {
+func (d *openapi) document(routes []rest.Route) object {
 	paths := map[string]object{}
 	for _, r := range routes {
 		path := Prefix + r.Path
@@ -75,7 +79,7 @@ func (d *openapi) document(routes []Route) object {
 	}
 }
 
-func (d *openapi) operation(r Route) object {
+func (d *openapi) operation(r rest.Route) object {
 	status := r.Status
 	if status == 0 {
 		status = 200
@@ -106,7 +110,7 @@ func (d *openapi) operation(r Route) object {
 
 func body(schema object) object { return object{"application/json": object{"schema": schema}} }
 
-// schema gives the schema of a type, by reference where it has a name.
+// schema returns the schema of a type, by reference where it has a name.
 func (d *openapi) schema(t reflect.Type) object {
 	switch t {
 	case reflect.TypeFor[time.Time]():
@@ -192,7 +196,7 @@ func (d *openapi) fields(t reflect.Type) object {
 			name = f.Name
 		}
 		s := d.schema(f.Type)
-		if c := d.comments[t.Name()+"."+f.Name]; c != "" && t.PkgPath() == rootPackage {
+		if c := d.comments[t.Name()+"."+f.Name]; c != "" && slices.Contains(typePackages, strings.TrimPrefix(t.PkgPath(), "github.com/seed-2a7f8fe7/coder/")) {
 			s["description"] = c
 		}
 		properties[name] = s
@@ -203,45 +207,51 @@ func (d *openapi) fields(t reflect.Type) object {
 	return object{"type": "object", "properties": properties, "required": required}
 }
 
-// rootPackage is where the types of the API are declared.
-const rootPackage = "github.com/seed-2a7f8fe7/coder"
+// typePackages declare the types of the API.
+var typePackages = []string{"codersdk", "internal/rule/templatesource", "internal/rule/providermirror"}
 
-// declared gives, as the root package declares them, the values of its string
-// types, in order, and the comments of the fields of its structs.
+// declared returns, as typePackages declare them, the values of string types, in order,
+// and the comments of the fields of structs.
 func declared(t *testing.T) (enums map[string][]string, comments map[string]string) {
 	t.Helper()
-	files, err := os.ReadDir("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
 	enums, comments = map[string][]string{}, map[string]string{}
-	for _, f := range files {
-		if !strings.HasSuffix(f.Name(), ".go") || strings.HasSuffix(f.Name(), "_test.go") {
-			continue
-		}
-		parsed, err := parser.ParseFile(gotoken.NewFileSet(), "../../"+f.Name(), nil, parser.SkipObjectResolution|parser.ParseComments)
+	for _, dir := range typePackages {
+		files, err := filepath.Glob("../../" + dir + "/*.go")
 		if err != nil {
 			t.Fatal(err)
 		}
-		ast.Inspect(parsed, func(n ast.Node) bool {
-			if s, ok := n.(*ast.TypeSpec); ok {
-				fieldComments(comments, s)
+		for _, f := range files {
+			if !strings.HasSuffix(f, "_test.go") {
+				readDeclarations(t, f, enums, comments)
 			}
-			v, ok := n.(*ast.ValueSpec)
-			if !ok || len(v.Values) != 1 {
-				return true
-			}
-			name, isNamed := v.Type.(*ast.Ident)
-			value, isLiteral := v.Values[0].(*ast.BasicLit)
-			if isNamed && isLiteral && value.Kind == gotoken.STRING {
-				if s, err := strconv.Unquote(value.Value); err == nil {
-					enums[name.Name] = append(enums[name.Name], s)
-				}
-			}
-			return true
-		})
+		}
 	}
 	return enums, comments
+}
+
+func readDeclarations(t *testing.T, file string, enums map[string][]string, comments map[string]string) {
+	t.Helper()
+	parsed, err := parser.ParseFile(gotoken.NewFileSet(), file, nil, parser.SkipObjectResolution|parser.ParseComments)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ast.Inspect(parsed, func(n ast.Node) bool {
+		if s, ok := n.(*ast.TypeSpec); ok {
+			fieldComments(comments, s)
+		}
+		v, ok := n.(*ast.ValueSpec)
+		if !ok || len(v.Values) != 1 {
+			return true
+		}
+		name, isNamed := v.Type.(*ast.Ident)
+		value, isLiteral := v.Values[0].(*ast.BasicLit)
+		if isNamed && isLiteral && value.Kind == gotoken.STRING {
+			if s, err := strconv.Unquote(value.Value); err == nil {
+				enums[name.Name] = append(enums[name.Name], s)
+			}
+		}
+		return true
+	})
 }
 
 // fieldComments collects what is written above or behind the fields of a struct.

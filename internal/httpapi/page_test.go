@@ -9,8 +9,9 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/seed-2a7f8fe7/coder/client"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/httpapi"
+	"github.com/seed-2a7f8fe7/coder/internal/httpapi/rest"
 )
 
 // whole are lists that are given at once, each with what bounds it.
@@ -18,10 +19,18 @@ func whole() map[string]string {
 	const file = "what one template's source or state holds, whose size is bounded"
 	const logs = "a log, whose size is bounded; read from where one is with after"
 	return map[string]string{
-		"GET /experiments": "known beforehand", "GET /experiments/available": "known beforehand",
-		"GET /templates/examples": "known beforehand", "GET /organizations/{organization}/templates/examples": "known beforehand",
+		"GET /experiments":                            "known beforehand",
+		"GET /notifications/dispatch-methods":         "known beforehand",
+		"GET /notifications/templates/system":         "one for each kind of event",
+		"GET /notifications/templates/custom":         "one for each kind of event",
+		"GET /users/{user}/notifications/preferences": "one for each kind of event",
+		"GET /users/{user}/secrets":                   "50 of a user",
+		"GET /mirror/needs":                           "1000, by name",
+		"GET /templates/examples":                     "known beforehand", "GET /templates/modules": "known beforehand", "GET /templates/summaries": "100, by id", "GET /organizations/{organization}/templates/examples": "known beforehand",
 		"GET /users/roles": "known beforehand", "GET /organizations/{organization}/members/roles": "100 of an organization",
 		"GET /replicas": "the servers",
+		"GET /licenses": "100 of a deployment",
+		"GET /oauth2-provider/apps/{app}/secrets":                             "100 of an application",
 		"GET /workspaceagents/{workspaceagent}/logs":                          logs,
 		"GET /workspacebuilds/{workspacebuild}/logs":                          logs,
 		"GET /templateversions/{templateversion}/logs":                        logs,
@@ -63,7 +72,7 @@ func TestEveryListIsPaged(t *testing.T) {
 	unpaged, several := whole(), 0
 	for _, r := range httpapi.EveryRoute() {
 		name := r.Method + " " + r.Path
-		offset := slices.ContainsFunc(r.Query, func(p httpapi.Param) bool { return p.Name == "offset" })
+		offset := slices.ContainsFunc(r.Query, func(p rest.Param) bool { return p.Name == "offset" })
 		if r.Method != http.MethodGet || !offset && (r.Out == nil || reflect.TypeOf(r.Out).Kind() != reflect.Slice) {
 			continue
 		}
@@ -92,12 +101,12 @@ func TestEveryListIsPaged(t *testing.T) {
 	}
 }
 
-// rows gives the rows of a list: an array, or the only array of an object.
+// rows returns the rows of a list: an array, or the only array of an object.
 func (m *matrix) rows(f fixture, who person, path, query string) []json.RawMessage {
 	m.t.Helper()
 	req, err := http.NewRequestWithContext(m.t.Context(), http.MethodGet, m.s.AccessURL().String()+httpapi.Prefix+f.fill(path)+query+"&"+spans(path), nil)
 	must(m.t, err)
-	req.Header.Set(client.SessionTokenHeader, who.token)
+	req.Header.Set(codersdk.SessionTokenHeader, who.token)
 	resp, err := http.DefaultClient.Do(req)
 	must(m.t, err)
 	defer resp.Body.Close()

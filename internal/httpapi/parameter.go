@@ -8,58 +8,66 @@ import (
 
 	"github.com/coder/websocket"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
+	"github.com/seed-2a7f8fe7/coder/internal/httpapi/rest"
 )
 
-// parameterRoutes are about filling in the parameters of a workspace. (TPL-10, TPL-12)
-func (a *API) parameterRoutes() []Route {
+// parameterRoutes serve the parameter form of a workspace. (TPL-10, TPL-12)
+func (a *API) parameterRoutes() []rest.Route {
 	if a.Templates == nil || a.Workspaces == nil {
 		return nil
 	}
-	const read, tpl = coder.RBACActionRead, coder.RBACResourceTemplate
-	return []Route{
-		{Method: "GET", Path: "/templateversions/{templateversion}/dynamic-parameters", Summary: "The form of a version's parameters, live by WebSocket", Action: read, Resource: tpl, Status: 101, Handler: a.getDynamicParameters},
-		{Method: "POST", Path: "/templateversions/{templateversion}/dynamic-parameters/evaluate", Summary: "The form of a version's parameters with some values filled in", Action: read, Resource: tpl, In: coder.DynamicParametersRequest{}, Out: coder.DynamicParametersResponse{}, Handler: a.postDynamicParameters},
-		{Method: "GET", Path: "/users/{user}/autofill-parameters", Summary: "The values that a user gave last for a template's parameters", Action: coder.RBACActionReadPersonal, Resource: coder.RBACResourceUser, Out: []coder.UserParameter{}, Handler: a.getAutofill},
+	const read, tpl = codersdk.RBACActionRead, codersdk.RBACResourceTemplate
+	return []rest.Route{
+		{Method: "GET", Path: "/templateversions/{templateversion}/dynamic-parameters",
+			Summary: "Fill in a version's parameter form over a WebSocket",
+			Action:  read, Resource: tpl, Status: 101, Handler: a.getDynamicParameters},
+		{Method: "POST", Path: "/templateversions/{templateversion}/dynamic-parameters/evaluate",
+			Summary: "Evaluate a version's parameter form",
+			Action:  read, Resource: tpl, In: codersdk.DynamicParametersRequest{}, Out: codersdk.DynamicParametersResponse{},
+			Handler: a.postDynamicParameters},
+		{Method: "GET", Path: "/users/{user}/autofill-parameters", Summary: "List a user's previous values of a template's parameters",
+			Action: codersdk.RBACActionReadPersonal, Resource: codersdk.RBACResourceUser, Out: []codersdk.UserParameter{},
+			Handler: a.getAutofill},
 	}
 }
 
 func (a *API) postDynamicParameters(w http.ResponseWriter, r *http.Request) error {
-	id, err := pathID(r, "templateversion")
+	id, err := rest.PathID(r, "templateversion")
 	if err != nil {
 		return err
 	}
-	req, err := decode[coder.DynamicParametersRequest](r)
+	req, err := rest.Decode[codersdk.DynamicParametersRequest](r)
 	if err != nil {
 		return err
 	}
-	out, err := a.Templates.PreviewParameters(r.Context(), a.actor(r), id, req)
+	out, err := a.Templates.PreviewParameters(r.Context(), rest.Actor(r), id, req)
 	if err != nil {
 		return err
 	}
-	return reply(w, http.StatusOK, out)
+	return rest.Reply(w, http.StatusOK, out)
 }
 
-// firstForm is the id of the answer that comes by itself when a form is opened.
+// firstForm is the id of the form that the server sends before any request.
 const firstForm = -1
 
-// getDynamicParameters sends the form with the defaults, and then, for each
-// request, the form with what it has filled in.
+// getDynamicParameters sends the form with default values, then one form for
+// each request of the client.
 func (a *API) getDynamicParameters(w http.ResponseWriter, r *http.Request) error {
-	id, err := pathID(r, "templateversion")
+	id, err := rest.PathID(r, "templateversion")
 	if err != nil {
 		return err
 	}
-	owner, err := queryID(r, "user_id")
+	owner, err := rest.QueryID(r, "user_id")
 	if err != nil {
 		return err
 	}
-	req := coder.DynamicParametersRequest{ID: firstForm, OwnerID: owner}
-	out, err := a.Templates.PreviewParameters(r.Context(), a.actor(r), id, req)
+	req := codersdk.DynamicParametersRequest{ID: firstForm, OwnerID: owner}
+	out, err := a.Templates.PreviewParameters(r.Context(), rest.Actor(r), id, req)
 	if err != nil {
 		return err
 	}
-	conn, err := accept(w, r)
+	conn, err := rest.AcceptWebSocket(w, r)
 	if err != nil {
 		return err
 	}
@@ -78,33 +86,34 @@ func (a *API) getDynamicParameters(w http.ResponseWriter, r *http.Request) error
 		if err != nil {
 			return nil //nolint:nilerr // the client has left
 		}
-		req = coder.DynamicParametersRequest{}
+		req = codersdk.DynamicParametersRequest{}
 		if json.Unmarshal(message, &req) != nil {
 			conn.Close(websocket.StatusPolicyViolation, `send {"id": 1, "inputs": {"name": "value"}}`) //nolint:errcheck // the client may be gone
 			return nil
 		}
-		if out, err = a.Templates.PreviewParameters(ctx, a.actor(r), id, req); err != nil {
+		if out, err = a.Templates.PreviewParameters(ctx, rest.Actor(r), id, req); err != nil {
 			if out, err = a.refusedForm(ctx, req.ID, err); err != nil {
-				conn.Close(websocket.StatusPolicyViolation, clip(err.Error(), 120)) //nolint:errcheck // the client may be gone
+				conn.Close(websocket.StatusPolicyViolation, rest.Truncate(err.Error(), 120)) //nolint:errcheck // the client may be gone
 				return nil
 			}
 		}
 	}
 }
 
-// refusedForm tells within a form why there is none; an error that is ours, or
-// that the version is there no more, ends the connection.
-func (a *API) refusedForm(ctx context.Context, id int, err error) (coder.DynamicParametersResponse, error) {
-	out := coder.DynamicParametersResponse{ID: id, Parameters: []coder.PreviewParameter{}, Diagnostics: []coder.FriendlyDiagnostic{}}
-	e, ok := errors.AsType[*coder.Error](err)
+// refusedForm returns a form whose diagnostics explain why the request is
+// invalid. Internal errors, and errors such as a deleted version, are returned
+// instead and close the connection.
+func (a *API) refusedForm(ctx context.Context, id int, err error) (codersdk.DynamicParametersResponse, error) {
+	out := codersdk.DynamicParametersResponse{ID: id, Parameters: []codersdk.PreviewParameter{}, Diagnostics: []codersdk.FriendlyDiagnostic{}}
+	e, ok := errors.AsType[*codersdk.Error](err)
 	switch {
-	case !ok || e.Code == coder.CodeInternal:
-		a.Log.ErrorContext(ctx, "a form of parameters failed", "error", err)
-		return out, errors.New("the server failed to do this; its log says why")
-	case e.Code != coder.CodeInvalid:
+	case !ok || e.Code == codersdk.CodeInternal:
+		a.Log.ErrorContext(ctx, "evaluate parameter form", "error", err)
+		return out, errors.New("internal server error; the server's log has the cause")
+	case e.Code != codersdk.CodeInvalid:
 		return out, err
 	}
-	out.Diagnostics = append(out.Diagnostics, coder.FriendlyDiagnostic{Severity: coder.DiagnosticSeverityError, Summary: e.Message, Detail: e.Detail})
+	out.Diagnostics = append(out.Diagnostics, codersdk.FriendlyDiagnostic{Severity: codersdk.DiagnosticSeverityError, Summary: e.Message, Detail: e.Detail})
 	return out, nil
 }
 
@@ -113,16 +122,16 @@ func (a *API) getAutofill(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	id, err := queryID(r, "template_id")
+	id, err := rest.QueryID(r, "template_id")
 	if err != nil {
 		return err
 	}
 	if r.URL.Query().Get("template_id") == "" {
-		return coder.Invalid("template_id", "is missing")
+		return codersdk.Invalid("template_id", "is missing")
 	}
-	out, err := a.Workspaces.Autofill(r.Context(), a.actor(r), u, id)
+	out, err := a.Workspaces.Autofill(r.Context(), rest.Actor(r), u, id)
 	if err != nil {
 		return err
 	}
-	return reply(w, http.StatusOK, out)
+	return rest.Reply(w, http.StatusOK, out)
 }

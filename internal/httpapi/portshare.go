@@ -3,60 +3,66 @@ package httpapi
 import (
 	"net/http"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
+	"github.com/seed-2a7f8fe7/coder/internal/httpapi/rest"
 )
 
-// portShareRoutes are about ports that others may open. (NET-09)
-func (a *API) portShareRoutes() []Route {
+// portShareRoutes share ports of workspaces with other users. (NET-09)
+func (a *API) portShareRoutes() []rest.Route {
 	if a.Apps == nil {
 		return nil
 	}
-	const path, res = "/workspaces/{workspace}/port-share", coder.RBACResourceWorkspace
-	return []Route{
-		{Method: "GET", Path: path, Summary: "List the shared ports of a workspace", Action: coder.RBACActionRead, Resource: res, Out: coder.WorkspaceAgentPortShares{}, Handler: a.getPortShares},
-		{Method: "POST", Path: path, Summary: "Share a port, or change how it is shared", Action: coder.RBACActionUpdate, Resource: res, In: coder.UpsertWorkspaceAgentPortShareRequest{}, Out: coder.WorkspaceAgentPortShare{}, Handler: a.postPortShare},
-		{Method: "DELETE", Path: path, Summary: "Share a port no longer", Action: coder.RBACActionUpdate, Resource: res, In: coder.DeleteWorkspaceAgentPortShareRequest{}, Handler: a.deletePortShare},
+	const path, res = "/workspaces/{workspace}/port-share", codersdk.RBACResourceWorkspace
+	return []rest.Route{
+		{Method: "GET", Path: path, Summary: "List the shared ports of a workspace",
+			Action: codersdk.RBACActionRead, Resource: res, Out: codersdk.WorkspaceAgentPortShares{}, Handler: a.getPortShares},
+		{Method: "POST", Path: path, Summary: "Share a port or change its sharing level",
+			Action: codersdk.RBACActionUpdate, Resource: res, In: codersdk.UpsertWorkspaceAgentPortShareRequest{},
+			Out: codersdk.WorkspaceAgentPortShare{}, Handler: a.postPortShare},
+		{Method: "DELETE", Path: path, Summary: "Stop sharing a port",
+			Action: codersdk.RBACActionUpdate, Resource: res, In: codersdk.DeleteWorkspaceAgentPortShareRequest{},
+			Handler: a.deletePortShare},
 	}
 }
 
 func (a *API) getPortShares(w http.ResponseWriter, r *http.Request) error {
-	id, err := pathID(r, "workspace")
+	id, err := rest.PathID(r, "workspace")
 	if err != nil {
 		return err
 	}
-	shares, err := a.Apps.PortShares(r.Context(), a.actor(r), id)
+	shares, err := a.Apps.PortShares(r.Context(), rest.Actor(r), id)
 	if err != nil {
 		return err
 	}
-	return reply(w, http.StatusOK, shares)
+	return rest.Reply(w, http.StatusOK, shares)
 }
 
 func (a *API) postPortShare(w http.ResponseWriter, r *http.Request) error {
-	id, err := pathID(r, "workspace")
+	id, err := rest.PathID(r, "workspace")
 	if err != nil {
 		return err
 	}
-	req, err := decode[coder.UpsertWorkspaceAgentPortShareRequest](r)
+	req, err := rest.Decode[codersdk.UpsertWorkspaceAgentPortShareRequest](r)
 	if err != nil {
 		return err
 	}
-	share, err := a.Apps.SharePort(r.Context(), a.actor(r), id, req)
+	share, err := a.Apps.SharePort(r.Context(), rest.Actor(r), id, req)
 	if err != nil {
 		return err
 	}
-	return reply(w, http.StatusOK, share)
+	return rest.Reply(w, http.StatusOK, share)
 }
 
 func (a *API) deletePortShare(w http.ResponseWriter, r *http.Request) error {
-	id, err := pathID(r, "workspace")
+	id, err := rest.PathID(r, "workspace")
 	if err != nil {
 		return err
 	}
-	req, err := decode[coder.DeleteWorkspaceAgentPortShareRequest](r)
+	req, err := rest.Decode[codersdk.DeleteWorkspaceAgentPortShareRequest](r)
 	if err != nil {
 		return err
 	}
-	if err := a.Apps.UnsharePort(r.Context(), a.actor(r), id, req); err != nil {
+	if err := a.Apps.UnsharePort(r.Context(), rest.Actor(r), id, req); err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusOK)

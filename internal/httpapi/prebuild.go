@@ -3,28 +3,37 @@ package httpapi
 import (
 	"net/http"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
+	"github.com/seed-2a7f8fe7/coder/internal/httpapi/rest"
 )
 
-// prebuildRoutes are about workspaces that are kept ready. (WS-20)
-func (a *API) prebuildRoutes() []Route {
+// prebuildRoutes manage prebuilt workspaces. (WS-20)
+func (a *API) prebuildRoutes() []rest.Route {
 	if a.Prebuilds == nil {
 		return nil
 	}
-	const config = coder.RBACResourceDeploymentConfig
-	return []Route{
-		{Method: "GET", Path: "/prebuilds/settings", Summary: "Whether prebuilt workspaces are looked after", Action: coder.RBACActionRead, Resource: config, Out: coder.PrebuildsSettings{}, Handler: answer(a, a.Prebuilds.Settings)},
-		{Method: "PUT", Path: "/prebuilds/settings", Summary: "Pause that, or go on with it", About: "The answer is 304 when nothing is different.", Action: coder.RBACActionUpdate, Resource: config, In: coder.PrebuildsSettings{}, Out: coder.PrebuildsSettings{}, Handler: a.putPrebuildsSettings},
-		{Method: "POST", Path: "/templates/{template}/prebuilds/invalidate", Summary: "Have a template's prebuilt workspaces made anew", About: "Those that people took stay as they are.", Action: coder.RBACActionUpdate, Resource: coder.RBACResourceTemplate, Out: coder.InvalidatePresetsResponse{}, Handler: a.postInvalidatePrebuilds},
+	const config = codersdk.RBACResourceDeploymentConfig
+	return []rest.Route{
+		{Method: "GET", Path: "/prebuilds/settings", Summary: "Get the prebuild settings",
+			Action: codersdk.RBACActionRead, Resource: config, Out: codersdk.PrebuildsSettings{},
+			Handler: rest.ServeResult(a.Prebuilds.Settings)},
+		{Method: "PUT", Path: "/prebuilds/settings", Summary: "Pause or resume prebuilds",
+			About:  "Replies 304 when nothing changes.",
+			Action: codersdk.RBACActionUpdate, Resource: config, In: codersdk.PrebuildsSettings{}, Out: codersdk.PrebuildsSettings{},
+			Handler: a.putPrebuildsSettings},
+		{Method: "POST", Path: "/templates/{template}/prebuilds/invalidate", Summary: "Replace a template's prebuilt workspaces",
+			About:  "Claimed workspaces are not affected.",
+			Action: codersdk.RBACActionUpdate, Resource: codersdk.RBACResourceTemplate, Out: codersdk.InvalidatePresetsResponse{},
+			Handler: a.postInvalidatePrebuilds},
 	}
 }
 
 func (a *API) putPrebuildsSettings(w http.ResponseWriter, r *http.Request) error {
-	in, err := decode[coder.PrebuildsSettings](r)
+	in, err := rest.Decode[codersdk.PrebuildsSettings](r)
 	if err != nil {
 		return err
 	}
-	changed, err := a.Prebuilds.SetSettings(r.Context(), a.actor(r), in)
+	changed, err := a.Prebuilds.SetSettings(r.Context(), rest.Actor(r), in)
 	if err != nil {
 		return err
 	}
@@ -32,17 +41,17 @@ func (a *API) putPrebuildsSettings(w http.ResponseWriter, r *http.Request) error
 		w.WriteHeader(http.StatusNotModified)
 		return nil
 	}
-	return reply(w, http.StatusOK, in)
+	return rest.Reply(w, http.StatusOK, in)
 }
 
 func (a *API) postInvalidatePrebuilds(w http.ResponseWriter, r *http.Request) error {
-	id, err := pathID(r, "template")
+	id, err := rest.PathID(r, "template")
 	if err != nil {
 		return err
 	}
-	out, err := a.Prebuilds.Invalidate(r.Context(), a.actor(r), id)
+	out, err := a.Prebuilds.Invalidate(r.Context(), rest.Actor(r), id)
 	if err != nil {
 		return err
 	}
-	return reply(w, http.StatusOK, out)
+	return rest.Reply(w, http.StatusOK, out)
 }

@@ -4,7 +4,8 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
+	"github.com/seed-2a7f8fe7/coder/internal/httpapi/rest"
 	"github.com/seed-2a7f8fe7/coder/internal/queue"
 )
 
@@ -13,18 +14,18 @@ func (a *API) explainProvisionerJob(w http.ResponseWriter, r *http.Request) erro
 	if err != nil {
 		return err
 	}
-	id, err := pathID(r, "job")
+	id, err := rest.PathID(r, "job")
 	if err != nil {
 		return err
 	}
-	x, err := a.Queue.Explain(r.Context(), a.actor(r), org.ID, id)
+	x, err := a.Queue.Explain(r.Context(), rest.Actor(r), org.ID, id)
 	if err != nil {
 		return err
 	}
-	return reply(w, http.StatusOK, x)
+	return rest.Reply(w, http.StatusOK, x)
 }
 
-// maxTarget bounds the wait that a queue's slots are recommended for.
+// maxTarget is the largest target wait for recommended slots.
 const maxTarget = 24 * time.Hour
 
 func (a *API) getProvisionerQueue(w http.ResponseWriter, r *http.Request) error {
@@ -42,19 +43,19 @@ func (a *API) getProvisionerQueue(w http.ResponseWriter, r *http.Request) error 
 	if f.Limit, err = queryLimit(r); err != nil {
 		return err
 	}
-	if f.Offset, err = queryInt(r, "offset"); err != nil {
+	if f.Offset, err = rest.QueryInt(r, "offset"); err != nil {
 		return err
 	}
-	seconds, err := queryInt(r, "target_seconds")
+	seconds, err := rest.QueryInt(r, "target_seconds")
 	if err != nil {
 		return err
 	}
 	if f.Target = time.Duration(seconds) * time.Second; f.Target > maxTarget {
-		return coder.Invalid("target_seconds", "must be at most %d, a day", int(maxTarget/time.Second))
+		return codersdk.Invalid("target_seconds", "must be at most %d (one day)", int(maxTarget/time.Second))
 	}
-	q, err := a.Queue.Overview(r.Context(), a.actor(r), org.ID, f)
+	q, err := a.Queue.Overview(r.Context(), rest.Actor(r), org.ID, f)
 	if err != nil {
 		return err
 	}
-	return reply(w, http.StatusOK, q)
+	return rest.Reply(w, http.StatusOK, q)
 }

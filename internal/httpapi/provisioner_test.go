@@ -12,17 +12,16 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/api/provisioner"
-	"github.com/seed-2a7f8fe7/coder/client"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/echo"
 	"github.com/seed-2a7f8fe7/coder/internal/provisionerd"
 	"github.com/seed-2a7f8fe7/coder/internal/server"
 	"github.com/seed-2a7f8fe7/coder/internal/servertest"
 )
 
-// raw gives status and text of a GET.
-func raw(t *testing.T, c *client.Client, path string, q url.Values, header http.Header) (int, string) {
+// raw returns status and text of a GET.
+func raw(t *testing.T, c *codersdk.Client, path string, q url.Values, header http.Header) (int, string) {
 	t.Helper()
 	cl := *c
 	cl.Header = header
@@ -41,8 +40,8 @@ func TestJobLogsOverHTTP(t *testing.T) {
 
 	all, err := s.Client.TemplateVersionLogs(t.Context(), v.ID, nil)
 	must(t, err)
-	i := slices.IndexFunc(all, func(l coder.ProvisionerJobLog) bool { return l.Output == "one" })
-	if i < 0 || all[i].LogLevel != coder.LogLevelWarn || all[i].LogSource != coder.LogSourceProvisioner || all[i+1].Output != "two" {
+	i := slices.IndexFunc(all, func(l codersdk.ProvisionerJobLog) bool { return l.Output == "one" })
+	if i < 0 || all[i].LogLevel != codersdk.LogLevelWarn || all[i].LogSource != codersdk.LogSourceProvisioner || all[i+1].Output != "two" {
 		t.Fatalf("the log is %+v", all)
 	}
 	some, err := s.Client.TemplateVersionLogs(t.Context(), v.ID, url.Values{"after": {fmt.Sprint(all[i].ID)}})
@@ -55,8 +54,8 @@ func TestJobLogsOverHTTP(t *testing.T) {
 	if len(some) != i {
 		t.Errorf("before %d: %+v", all[i].ID, some)
 	}
-	var followed []coder.ProvisionerJobLog
-	must(t, client.Follow(t.Context(), s.Client, path, url.Values{"follow": {""}, "after": {fmt.Sprint(all[0].ID)}}, func(l coder.ProvisionerJobLog) error {
+	var followed []codersdk.ProvisionerJobLog
+	must(t, codersdk.Follow(t.Context(), s.Client, path, url.Values{"follow": {""}, "after": {fmt.Sprint(all[0].ID)}}, func(l codersdk.ProvisionerJobLog) error {
 		followed = append(followed, l)
 		return nil
 	}))
@@ -75,16 +74,16 @@ func TestJobLogsOverHTTP(t *testing.T) {
 }
 
 func TestProvisionersOverHTTP(t *testing.T) {
-	s := servertest.Start(t, func(c *server.Config) { c.ProvisionerDaemons = 0 })
+	s := servertest.Start(t, func(c *server.Config) { c.Provisioning.Daemons = 0 })
 	ctx, c := t.Context(), s.Client
-	key, err := c.CreateProvisionerKey(ctx, "default", coder.CreateProvisionerKeyRequest{Name: "far"})
+	key, err := c.CreateProvisionerKey(ctx, "default", codersdk.CreateProvisionerKeyRequest{Name: "far"})
 	must(t, err)
 	keys, err := c.ProvisionerKeys(ctx, "default")
 	must(t, err)
 	if len(keys) != 1 || keys[0].Name != "far" || keys[0].ID == uuid.Nil {
 		t.Fatalf("keys are %+v", keys)
 	}
-	anon := client.New(c.URL)
+	anon := codersdk.New(c.URL)
 	if status, body := raw(t, anon, "/provisionerkeys/"+key.Key, nil, nil); status != 200 || !strings.Contains(body, `"name":"far"`) || strings.Contains(body, key.Key) {
 		t.Errorf("key by its secret: %d %s", status, body)
 	}
@@ -103,13 +102,13 @@ func TestProvisionersOverHTTP(t *testing.T) {
 	must(t, d.Start(ctx))
 	v := push(t, c, map[string]string{"README.md": "hello"}, nil)
 	must(t, d.Stop(ctx))
-	if v.Job.Status != coder.ProvisionerJobStatusSucceeded || v.Job.WorkerName != "far-1" {
+	if v.Job.Status != codersdk.ProvisionerJobStatusSucceeded || v.Job.WorkerName != "far-1" {
 		t.Fatalf("the import: %+v", v.Job)
 	}
 
 	jobs, err := c.ProvisionerJobs(ctx, "default", url.Values{"status": {"succeeded,failed"}, "ids": {v.Job.ID.String()}, "tags": {`{"scope": "organization"}`}, "initiator": {"admin"}, "limit": {"3"}})
 	must(t, err)
-	if len(jobs) != 1 || jobs[0].ID != v.Job.ID || jobs[0].Type != coder.ProvisionerJobTypeTemplateVersionImport || jobs[0].Metadata.TemplateVersionName != v.Name {
+	if len(jobs) != 1 || jobs[0].ID != v.Job.ID || jobs[0].Type != codersdk.ProvisionerJobTypeTemplateVersionImport || jobs[0].Metadata.TemplateVersionName != v.Name {
 		t.Errorf("jobs are %+v", jobs)
 	}
 	none, err := c.ProvisionerJobs(ctx, "default", url.Values{"status": {"pending"}})
@@ -122,7 +121,7 @@ func TestProvisionersOverHTTP(t *testing.T) {
 	if job.ID != v.Job.ID {
 		t.Errorf("the job is %+v", job)
 	}
-	if _, err := c.ProvisionerJob(ctx, "default", uuid.New()); !coder.Is(err, coder.CodeNotFound) {
+	if _, err := c.ProvisionerJob(ctx, "default", uuid.New()); !codersdk.Is(err, codersdk.CodeNotFound) {
 		t.Errorf("no such job: %v", err)
 	}
 	daemons, err := c.ProvisionerDaemons(ctx, "default", nil)
@@ -139,11 +138,11 @@ func TestProvisionersOverHTTP(t *testing.T) {
 		}
 	}
 	member, _ := s.Member(t, "mira")
-	if _, err := member.CreateProvisionerKey(ctx, "default", coder.CreateProvisionerKeyRequest{Name: "mine"}); !coder.Is(err, coder.CodeForbidden) {
+	if _, err := member.CreateProvisionerKey(ctx, "default", codersdk.CreateProvisionerKeyRequest{Name: "mine"}); !codersdk.Is(err, codersdk.CodeForbidden) {
 		t.Errorf("a member makes a key: %v", err)
 	}
 	must(t, c.DeleteProvisionerKey(ctx, "default", "FAR"))
-	if err := c.DeleteProvisionerKey(ctx, "default", "far"); !coder.Is(err, coder.CodeNotFound) {
+	if err := c.DeleteProvisionerKey(ctx, "default", "far"); !codersdk.Is(err, codersdk.CodeNotFound) {
 		t.Errorf("deleting it again: %v", err)
 	}
 }

@@ -5,37 +5,57 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
+	"github.com/seed-2a7f8fe7/coder/internal/httpapi/rest"
+	"github.com/seed-2a7f8fe7/coder/internal/httpapi/search"
 	"github.com/seed-2a7f8fe7/coder/internal/template"
 )
 
-// templateTerms is what lists of templates are searched by.
-const templateTerms = "Part of a name, and name:, exact_name:, organization:, author:, deprecated:, has-ai-task:, has_external_agent:."
+// templateTerms describes the search of template lists.
+const templateTerms = "Part of a name, or name:, exact_name:, organization:, author:, deprecated:, has-ai-task:, has_external_agent:."
 
-// templateRoutes are the routes of templates. (TPL-05, TPL-06, TPL-13..17)
-func (a *API) templateRoutes() []Route {
+// templateRoutes are templates. (TPL-05, TPL-06, TPL-13..17)
+func (a *API) templateRoutes() []rest.Route {
 	if a.Templates == nil {
 		return nil
 	}
 	const (
-		tpl    = coder.RBACResourceTemplate
-		read   = coder.RBACActionRead
-		update = coder.RBACActionUpdate
+		tpl    = codersdk.RBACResourceTemplate
+		read   = codersdk.RBACActionRead
+		update = codersdk.RBACActionUpdate
 	)
-	return []Route{
-		{Method: "GET", Path: "/templates", Summary: "List templates", Query: paged(searched(templateTerms)), Action: read, Resource: tpl, Out: []coder.Template{}, Handler: a.getTemplates},
-		{Method: "GET", Path: "/templates/examples", Summary: "The starter templates", Action: read, Resource: tpl, Out: []coder.TemplateExample{}, Handler: a.getTemplateExamples},
-		{Method: "GET", Path: "/organizations/{organization}/templates", Summary: "List an organization's templates", Query: paged(searched(templateTerms)), Action: read, Resource: tpl, Out: []coder.Template{}, Handler: a.getOrganizationTemplates},
-		{Method: "POST", Path: "/organizations/{organization}/templates", Summary: "Make a template of a version", Action: coder.RBACActionCreate, Resource: tpl, In: coder.CreateTemplateRequest{}, Out: coder.Template{}, Handler: a.postTemplate},
-		{Method: "GET", Path: "/organizations/{organization}/templates/examples", Summary: "The starter templates", Action: read, Resource: tpl, Out: []coder.TemplateExample{}, Handler: a.getTemplateExamples},
-		{Method: "GET", Path: "/organizations/{organization}/templates/{templatename}", Summary: "A template by its name", Action: read, Resource: tpl, Out: coder.Template{}, Handler: a.getTemplateByName},
-		{Method: "GET", Path: "/templates/{template}", Summary: "One template", Action: read, Resource: tpl, Out: coder.Template{}, Handler: a.getTemplate},
-		{Method: "PATCH", Path: "/templates/{template}", Summary: "Change a template's settings", Action: update, Resource: tpl, In: coder.UpdateTemplateMeta{}, Out: coder.Template{}, Handler: a.patchTemplate},
-		{Method: "DELETE", Path: "/templates/{template}", Summary: "Delete a template without workspaces", Action: coder.RBACActionDelete, Resource: tpl, Out: coder.Response{}, Handler: a.deleteTemplate},
-		{Method: "PATCH", Path: "/templates/{template}/versions", Summary: "Make a version the active one", Action: update, Resource: tpl, In: coder.UpdateActiveTemplateVersion{}, Out: coder.Response{}, Handler: a.patchActiveVersion},
-		{Method: "GET", Path: "/templates/{template}/acl", Summary: "Who may use a template", Action: update, Resource: tpl, Out: coder.TemplateACL{}, Handler: a.getTemplateACL},
-		{Method: "PATCH", Path: "/templates/{template}/acl", Summary: "Change who may use a template", Action: update, Resource: tpl, In: coder.UpdateTemplateACL{}, Out: coder.Response{}, Handler: a.patchTemplateACL},
-		{Method: "GET", Path: "/templates/{template}/acl/available", Summary: "Whom an access list may name", Query: paged(searched("Part of a name or address of users.")), Action: update, Resource: tpl, Out: coder.ACLAvailable{}, Handler: a.getTemplateACLAvailable},
+	return []rest.Route{
+		{Method: "GET", Path: "/templates", Summary: "List templates",
+			Query:  rest.Paged(rest.Searched(templateTerms)),
+			Action: read, Resource: tpl, Out: []codersdk.Template{}, Handler: a.getTemplates},
+		{Method: "GET", Path: "/templates/examples", Summary: "List starter templates",
+			Action: read, Resource: tpl, Out: []codersdk.TemplateExample{}, Handler: a.getTemplateExamples},
+		{Method: "GET", Path: "/organizations/{organization}/templates", Summary: "List an organization's templates",
+			Query:  rest.Paged(rest.Searched(templateTerms)),
+			Action: read, Resource: tpl, Out: []codersdk.Template{}, Handler: a.getOrganizationTemplates},
+		{Method: "POST", Path: "/organizations/{organization}/templates", Summary: "Create a template from a version",
+			Action: codersdk.RBACActionCreate, Resource: tpl, In: codersdk.CreateTemplateRequest{}, Out: codersdk.Template{}, Status: 201,
+			Handler: a.postTemplate},
+		{Method: "GET", Path: "/organizations/{organization}/templates/examples", Summary: "List starter templates",
+			Action: read, Resource: tpl, Out: []codersdk.TemplateExample{}, Handler: a.getTemplateExamples},
+		{Method: "GET", Path: "/organizations/{organization}/templates/{templatename}", Summary: "Get a template by name",
+			Action: read, Resource: tpl, Out: codersdk.Template{}, Handler: a.getTemplateByName},
+		{Method: "GET", Path: "/templates/{template}", Summary: "Get a template",
+			Action: read, Resource: tpl, Out: codersdk.Template{}, Handler: a.getTemplate},
+		{Method: "PATCH", Path: "/templates/{template}", Summary: "Update a template's settings",
+			Action: update, Resource: tpl, In: codersdk.UpdateTemplateMeta{}, Out: codersdk.Template{}, Handler: a.patchTemplate},
+		{Method: "DELETE", Path: "/templates/{template}", Summary: "Delete a template that has no workspaces",
+			Action: codersdk.RBACActionDelete, Resource: tpl, Out: codersdk.Response{}, Handler: a.deleteTemplate},
+		{Method: "PATCH", Path: "/templates/{template}/versions", Summary: "Set the active version",
+			Action: update, Resource: tpl, In: codersdk.UpdateActiveTemplateVersion{}, Out: codersdk.Response{},
+			Handler: a.patchActiveVersion},
+		{Method: "GET", Path: "/templates/{template}/acl", Summary: "Get a template's access list",
+			Action: update, Resource: tpl, Out: codersdk.TemplateACL{}, Handler: a.getTemplateACL},
+		{Method: "PATCH", Path: "/templates/{template}/acl", Summary: "Update a template's access list",
+			Action: update, Resource: tpl, In: codersdk.UpdateTemplateACL{}, Out: codersdk.Response{}, Handler: a.patchTemplateACL},
+		{Method: "GET", Path: "/templates/{template}/acl/available", Summary: "List the users and groups that an access list may name",
+			Query:  rest.Paged(rest.Searched("Part of a username or email.")),
+			Action: update, Resource: tpl, Out: codersdk.ACLAvailable{}, Handler: a.getTemplateACLAvailable},
 	}
 }
 
@@ -51,29 +71,29 @@ func (a *API) getOrganizationTemplates(w http.ResponseWriter, r *http.Request) e
 	return a.listTemplates(w, r, o.ID)
 }
 
-// listTemplates knows the search keys name, exact_name, organization, author,
-// deprecated, has-ai-task and has_external_agent; bare words search the names.
+// listTemplates replies with the templates that match the search in q (see
+// templateTerms); words without a key match names.
 func (a *API) listTemplates(w http.ResponseWriter, r *http.Request, organization uuid.UUID) error {
-	t, err := search(r.URL.Query().Get("q"))
+	t, err := search.Parse(r.URL.Query().Get("q"))
 	if err != nil {
 		return err
 	}
 	q := template.Query{
-		OrganizationID: organization, Words: t.word(), Organization: t.text("organization"), Name: t.text("name"),
-		ExactName: t.text("exact_name"), Author: t.text("author"), Deprecated: t.boolean("deprecated"),
-		HasAITask: t.boolean("has-ai-task"), HasExternal: t.boolean("has_external_agent"),
+		OrganizationID: organization, Words: t.FreeText(), Organization: t.Text("organization"), Name: t.Text("name"),
+		ExactName: t.Text("exact_name"), Author: t.Text("author"), Deprecated: t.Boolean("deprecated"),
+		HasAITask: t.Boolean("has-ai-task"), HasExternal: t.Boolean("has_external_agent"),
 	}
-	if err := t.done(); err != nil {
+	if err := t.Finish(); err != nil {
 		return err
 	}
-	if q.Page, err = pageOf(r); err != nil {
+	if q.Page, err = rest.PageOf(r); err != nil {
 		return err
 	}
-	list, err := a.Templates.Templates(r.Context(), a.actor(r), q)
+	list, err := a.Templates.Templates(r.Context(), rest.Actor(r), q)
 	if err != nil {
 		return err
 	}
-	return reply(w, http.StatusOK, list)
+	return rest.Reply(w, http.StatusOK, list)
 }
 
 func (a *API) getTemplateExamples(w http.ResponseWriter, r *http.Request) error {
@@ -82,11 +102,11 @@ func (a *API) getTemplateExamples(w http.ResponseWriter, r *http.Request) error 
 			return err
 		}
 	}
-	list, err := a.Templates.TemplateExamples(r.Context(), a.actor(r))
+	list, err := a.Templates.TemplateExamples(r.Context(), rest.Actor(r))
 	if err != nil {
 		return err
 	}
-	return reply(w, http.StatusOK, list)
+	return rest.Reply(w, http.StatusOK, list)
 }
 
 func (a *API) postTemplate(w http.ResponseWriter, r *http.Request) error {
@@ -94,15 +114,15 @@ func (a *API) postTemplate(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	req, err := decode[coder.CreateTemplateRequest](r)
+	req, err := rest.Decode[codersdk.CreateTemplateRequest](r)
 	if err != nil {
 		return err
 	}
-	t, err := a.Templates.CreateTemplate(r.Context(), a.actor(r), o.ID, req)
+	t, err := a.Templates.CreateTemplate(r.Context(), rest.Actor(r), o.ID, req)
 	if err != nil {
 		return err
 	}
-	return reply(w, http.StatusOK, t)
+	return rest.Reply(w, http.StatusCreated, t)
 }
 
 func (a *API) getTemplateByName(w http.ResponseWriter, r *http.Request) error {
@@ -110,106 +130,106 @@ func (a *API) getTemplateByName(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	t, err := a.Templates.TemplateByName(r.Context(), a.actor(r), o.ID, r.PathValue("templatename"))
+	t, err := a.Templates.TemplateByName(r.Context(), rest.Actor(r), o.ID, r.PathValue("templatename"))
 	if err != nil {
 		return err
 	}
-	return reply(w, http.StatusOK, t)
+	return rest.Reply(w, http.StatusOK, t)
 }
 
 func (a *API) getTemplate(w http.ResponseWriter, r *http.Request) error {
-	id, err := pathID(r, "template")
+	id, err := rest.PathID(r, "template")
 	if err != nil {
 		return err
 	}
-	t, err := a.Templates.Template(r.Context(), a.actor(r), id)
+	t, err := a.Templates.Template(r.Context(), rest.Actor(r), id)
 	if err != nil {
 		return err
 	}
-	return reply(w, http.StatusOK, t)
+	return rest.Reply(w, http.StatusOK, t)
 }
 
 func (a *API) patchTemplate(w http.ResponseWriter, r *http.Request) error {
-	id, err := pathID(r, "template")
+	id, err := rest.PathID(r, "template")
 	if err != nil {
 		return err
 	}
-	req, err := decode[coder.UpdateTemplateMeta](r)
+	req, err := rest.Decode[codersdk.UpdateTemplateMeta](r)
 	if err != nil {
 		return err
 	}
-	t, err := a.Templates.UpdateTemplate(r.Context(), a.actor(r), id, req)
+	t, err := a.Templates.UpdateTemplate(r.Context(), rest.Actor(r), id, req)
 	if err != nil {
 		return err
 	}
-	return reply(w, http.StatusOK, t)
+	return rest.Reply(w, http.StatusOK, t)
 }
 
 func (a *API) deleteTemplate(w http.ResponseWriter, r *http.Request) error {
-	id, err := pathID(r, "template")
+	id, err := rest.PathID(r, "template")
 	if err != nil {
 		return err
 	}
-	if err := a.Templates.DeleteTemplate(r.Context(), a.actor(r), id); err != nil {
+	if err := a.Templates.DeleteTemplate(r.Context(), rest.Actor(r), id); err != nil {
 		return err
 	}
-	return reply(w, http.StatusOK, coder.Response{Message: "The template was deleted"})
+	return rest.Reply(w, http.StatusOK, codersdk.Response{Message: "The template is deleted"})
 }
 
 func (a *API) patchActiveVersion(w http.ResponseWriter, r *http.Request) error {
-	id, err := pathID(r, "template")
+	id, err := rest.PathID(r, "template")
 	if err != nil {
 		return err
 	}
-	req, err := decode[coder.UpdateActiveTemplateVersion](r)
+	req, err := rest.Decode[codersdk.UpdateActiveTemplateVersion](r)
 	if err != nil {
 		return err
 	}
-	if err := a.Templates.UpdateActiveTemplateVersion(r.Context(), a.actor(r), id, req); err != nil {
+	if err := a.Templates.UpdateActiveTemplateVersion(r.Context(), rest.Actor(r), id, req); err != nil {
 		return err
 	}
-	return reply(w, http.StatusOK, coder.Response{Message: "The version is the active one now"})
+	return rest.Reply(w, http.StatusOK, codersdk.Response{Message: "The version is now the active version"})
 }
 
 func (a *API) getTemplateACL(w http.ResponseWriter, r *http.Request) error {
-	id, err := pathID(r, "template")
+	id, err := rest.PathID(r, "template")
 	if err != nil {
 		return err
 	}
-	acl, err := a.Templates.TemplateACL(r.Context(), a.actor(r), id)
+	acl, err := a.Templates.TemplateACL(r.Context(), rest.Actor(r), id)
 	if err != nil {
 		return err
 	}
-	return reply(w, http.StatusOK, acl)
+	return rest.Reply(w, http.StatusOK, acl)
 }
 
 func (a *API) patchTemplateACL(w http.ResponseWriter, r *http.Request) error {
-	id, err := pathID(r, "template")
+	id, err := rest.PathID(r, "template")
 	if err != nil {
 		return err
 	}
-	req, err := decode[coder.UpdateTemplateACL](r)
+	req, err := rest.Decode[codersdk.UpdateTemplateACL](r)
 	if err != nil {
 		return err
 	}
-	if err := a.Templates.UpdateTemplateACL(r.Context(), a.actor(r), id, req); err != nil {
+	if err := a.Templates.UpdateTemplateACL(r.Context(), rest.Actor(r), id, req); err != nil {
 		return err
 	}
-	return reply(w, http.StatusOK, coder.Response{Message: "The access list was changed"})
+	return rest.Reply(w, http.StatusOK, codersdk.Response{Message: "The access list is updated"})
 }
 
 func (a *API) getTemplateACLAvailable(w http.ResponseWriter, r *http.Request) error {
-	id, err := pathID(r, "template")
+	id, err := rest.PathID(r, "template")
 	if err != nil {
 		return err
 	}
-	p, err := pageOf(r)
+	p, err := rest.PageOf(r)
 	if err != nil {
 		return err
 	}
-	out, err := a.Templates.TemplateACLAvailable(r.Context(), a.actor(r), id, clip(r.URL.Query().Get("q"), maxSearch), p)
+	out, err := a.Templates.TemplateACLAvailable(r.Context(), rest.Actor(r), id, rest.Truncate(r.URL.Query().Get("q"), rest.MaxSearch), p)
 	if err != nil {
 		return err
 	}
-	return reply(w, http.StatusOK, out)
+	return rest.Reply(w, http.StatusOK, out)
 }

@@ -12,27 +12,26 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
-	"github.com/seed-2a7f8fe7/coder/client"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/echo"
 	"github.com/seed-2a7f8fe7/coder/internal/server"
 	"github.com/seed-2a7f8fe7/coder/internal/servertest"
 )
 
 // push makes a version of scripted files and waits for the end of its import.
-func push(t *testing.T, c *client.Client, files map[string]string, change func(*coder.CreateTemplateVersionRequest)) coder.TemplateVersion {
+func push(t *testing.T, c *codersdk.Client, files map[string]string, change func(*codersdk.CreateTemplateVersionRequest)) codersdk.TemplateVersion {
 	t.Helper()
 	tar, err := echo.Archive(files)
 	must(t, err)
 	up, err := c.Upload(t.Context(), "application/x-tar", bytes.NewReader(tar))
 	must(t, err)
-	req := coder.CreateTemplateVersionRequest{FileID: uuid.MustParse(up.Hash), Provisioner: "echo", StorageMethod: "file"}
+	req := codersdk.CreateTemplateVersionRequest{FileID: uuid.MustParse(up.Hash), Provisioner: "echo", StorageMethod: "file"}
 	if change != nil {
 		change(&req)
 	}
 	v, err := c.CreateTemplateVersion(t.Context(), "default", req)
 	must(t, err)
-	must(t, client.Follow(t.Context(), c, "/templateversions/"+v.ID.String()+"/logs", url.Values{"follow": {"true"}}, func(coder.ProvisionerJobLog) error { return nil }))
+	must(t, codersdk.Follow(t.Context(), c, "/templateversions/"+v.ID.String()+"/logs", url.Values{"follow": {"true"}}, func(codersdk.ProvisionerJobLog) error { return nil }))
 	v, err = c.TemplateVersion(t.Context(), v.ID)
 	must(t, err)
 	return v
@@ -49,7 +48,7 @@ func TestPushAsksForVariables(t *testing.T) {
 		"graph.jsonl": `{"complete": {"parameters": [{"name": "size", "type": "number", "defaultValue": "2", "mutable": true}], "resources": [{"type": "t", "name": "vm"}]}}`,
 	}
 	v := push(t, c, files, nil)
-	if v.Job.Status != coder.ProvisionerJobStatusFailed || v.Job.ErrorCode != coder.JobErrorCodeRequiredTemplateVariables || !strings.Contains(v.Job.Error, "region") {
+	if v.Job.Status != codersdk.ProvisionerJobStatusFailed || v.Job.ErrorCode != codersdk.JobErrorCodeRequiredTemplateVariables || !strings.Contains(v.Job.Error, "region") {
 		t.Fatalf("without the variable: %+v", v.Job)
 	}
 	vars, err := c.TemplateVersionVariables(ctx, v.ID)
@@ -57,10 +56,10 @@ func TestPushAsksForVariables(t *testing.T) {
 	if len(vars) != 2 || !vars[0].Required || vars[1].DefaultValue != "" {
 		t.Fatalf("variables to ask for: %+v", vars)
 	}
-	v = push(t, c, files, func(r *coder.CreateTemplateVersionRequest) {
-		r.UserVariableValues = []coder.VariableValue{{Name: "region", Value: "eu"}}
+	v = push(t, c, files, func(r *codersdk.CreateTemplateVersionRequest) {
+		r.UserVariableValues = []codersdk.VariableValue{{Name: "region", Value: "eu"}}
 	})
-	if v.Job.Status != coder.ProvisionerJobStatusSucceeded || v.Readme != "# Mine" {
+	if v.Job.Status != codersdk.ProvisionerJobStatusSucceeded || v.Readme != "# Mine" {
 		t.Fatalf("with it: %+v", v.Job)
 	}
 	params, err := c.TemplateVersionParameters(ctx, v.ID)
@@ -75,26 +74,26 @@ func TestPushAsksForVariables(t *testing.T) {
 	if !strings.Contains(text(logs), "in eu") {
 		t.Fatalf("log: %s", text(logs))
 	}
-	tpl, err := c.CreateTemplate(ctx, "default", coder.CreateTemplateRequest{Name: "mine", TemplateVersionID: v.ID})
+	tpl, err := c.CreateTemplate(ctx, "default", codersdk.CreateTemplateRequest{Name: "mine", TemplateVersionID: v.ID})
 	must(t, err)
 
-	again := push(t, c, files, func(r *coder.CreateTemplateVersionRequest) { r.TemplateID, r.Name = tpl.ID, "two" })
-	if again.Job.Status != coder.ProvisionerJobStatusSucceeded {
+	again := push(t, c, files, func(r *codersdk.CreateTemplateVersionRequest) { r.TemplateID, r.Name = tpl.ID, "two" })
+	if again.Job.Status != codersdk.ProvisionerJobStatusSucceeded {
 		t.Fatalf("the value of the version before: %+v", again.Job)
 	}
-	must(t, c.UpdateActiveTemplateVersion(ctx, tpl.ID, coder.UpdateActiveTemplateVersion{ID: again.ID}))
+	must(t, c.UpdateActiveTemplateVersion(ctx, tpl.ID, codersdk.UpdateActiveTemplateVersion{ID: again.ID}))
 	list, err := c.Templates(ctx, url.Values{"q": {"mine deprecated:false organization:coder"}})
 	must(t, err)
 	if len(list) != 1 || list[0].ActiveVersionID != again.ID {
 		t.Fatalf("list %+v", list)
 	}
-	if _, err := c.Templates(ctx, url.Values{"q": {"colour:red"}}); !coder.Is(err, coder.CodeInvalid) {
+	if _, err := c.Templates(ctx, url.Values{"q": {"colour:red"}}); !codersdk.Is(err, codersdk.CodeInvalid) {
 		t.Errorf("an unknown key: %v", err)
 	}
-	job, err := c.CreateTemplateVersionDryRun(ctx, again.ID, coder.CreateTemplateVersionDryRunRequest{RichParameterValues: []coder.WorkspaceBuildParameter{{Name: "size", Value: "3"}}})
+	job, err := c.CreateTemplateVersionDryRun(ctx, again.ID, codersdk.CreateTemplateVersionDryRunRequest{RichParameterValues: []codersdk.WorkspaceBuildParameter{{Name: "size", Value: "3"}}})
 	must(t, err)
-	must(t, client.Follow(ctx, c, "/templateversions/"+again.ID.String()+"/dry-run/"+job.ID.String()+"/logs", url.Values{"follow": {"true"}}, func(coder.ProvisionerJobLog) error { return nil }))
-	if job, err = c.TemplateVersionDryRun(ctx, again.ID, job.ID); err != nil || job.Status != coder.ProvisionerJobStatusSucceeded {
+	must(t, codersdk.Follow(ctx, c, "/templateversions/"+again.ID.String()+"/dry-run/"+job.ID.String()+"/logs", url.Values{"follow": {"true"}}, func(codersdk.ProvisionerJobLog) error { return nil }))
+	if job, err = c.TemplateVersionDryRun(ctx, again.ID, job.ID); err != nil || job.Status != codersdk.ProvisionerJobStatusSucceeded {
 		t.Fatalf("dry run %+v, %v", job, err)
 	}
 	if rs, err := c.TemplateVersionDryRunResources(ctx, again.ID, job.ID); err != nil || len(rs) != 1 {
@@ -102,7 +101,7 @@ func TestPushAsksForVariables(t *testing.T) {
 	}
 }
 
-func text(logs []coder.ProvisionerJobLog) string {
+func text(logs []codersdk.ProvisionerJobLog) string {
 	var b strings.Builder
 	for _, l := range logs {
 		b.WriteString(l.Stage + ": " + l.Output + "\n")
@@ -130,7 +129,7 @@ func (e *endless) Read(p []byte) (int, error) {
 // TestUploadTooLarge sends 100 MB: refused at once when the size is told, and
 // after the limit when it is not; neither way is all of it taken.
 func TestUploadTooLarge(t *testing.T) {
-	s := servertest.Start(t, func(c *server.Config) { c.ProvisionerDaemons = 0 })
+	s := servertest.Start(t, func(c *server.Config) { c.Provisioning.Daemons = 0 })
 	for _, told := range []bool{true, false} {
 		body := &endless{left: 100 << 20}
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.Client.Endpoint("/files", nil).String(), body)
@@ -161,42 +160,42 @@ func TestBadTemplateRequests(t *testing.T) {
 	s := servertest.Start(t, nil)
 	ctx, c := t.Context(), s.Client
 	v := push(t, c, map[string]string{"plan.jsonl": `{"complete": {}}`}, nil)
-	_, err := c.CreateTemplate(ctx, "default", coder.CreateTemplateRequest{Name: "bad name", TemplateVersionID: v.ID})
-	fails(t, err, coder.CodeInvalid, "name")
-	tpl, err := c.CreateTemplate(ctx, "default", coder.CreateTemplateRequest{Name: "good", TemplateVersionID: v.ID})
+	_, err := c.CreateTemplate(ctx, "default", codersdk.CreateTemplateRequest{Name: "bad name", TemplateVersionID: v.ID})
+	fails(t, err, codersdk.CodeInvalid, "name")
+	tpl, err := c.CreateTemplate(ctx, "default", codersdk.CreateTemplateRequest{Name: "good", TemplateVersionID: v.ID})
 	must(t, err)
 	w := push(t, c, map[string]string{"plan.jsonl": `{"complete": {}}`, "x": "y"}, nil)
-	_, err = c.CreateTemplate(ctx, "default", coder.CreateTemplateRequest{Name: "Good", TemplateVersionID: w.ID})
-	fails(t, err, coder.CodeConflict, "name")
+	_, err = c.CreateTemplate(ctx, "default", codersdk.CreateTemplateRequest{Name: "Good", TemplateVersionID: w.ID})
+	fails(t, err, codersdk.CodeConflict, "name")
 	_, err = c.Template(ctx, uuid.New())
-	fails(t, err, coder.CodeNotFound, "")
+	fails(t, err, codersdk.CodeNotFound, "")
 	_, err = c.OrganizationTemplates(ctx, "nowhere")
-	fails(t, err, coder.CodeNotFound, "")
+	fails(t, err, codersdk.CodeNotFound, "")
 	_, err = c.Upload(ctx, "application/x-tar", strings.NewReader("this is no archive"+strings.Repeat(".", 1000)))
-	fails(t, err, coder.CodeInvalid, "")
+	fails(t, err, codersdk.CodeInvalid, "")
 
-	broken := push(t, c, map[string]string{"plan.jsonl": `{"error": "main.tf:3: Unclosed configuration block"}`}, func(r *coder.CreateTemplateVersionRequest) { r.TemplateID = tpl.ID })
-	if broken.Job.Status != coder.ProvisionerJobStatusFailed || !strings.Contains(broken.Job.Error, "Unclosed configuration block") {
+	broken := push(t, c, map[string]string{"plan.jsonl": `{"error": "main.tf:3: Unclosed configuration block"}`}, func(r *codersdk.CreateTemplateVersionRequest) { r.TemplateID = tpl.ID })
+	if broken.Job.Status != codersdk.ProvisionerJobStatusFailed || !strings.Contains(broken.Job.Error, "Unclosed configuration block") {
 		t.Fatalf("a syntax error: %+v", broken.Job)
 	}
-	fails(t, c.UpdateActiveTemplateVersion(ctx, tpl.ID, coder.UpdateActiveTemplateVersion{ID: broken.ID}), coder.CodeInvalid, "id")
+	fails(t, c.UpdateActiveTemplateVersion(ctx, tpl.ID, codersdk.UpdateActiveTemplateVersion{ID: broken.ID}), codersdk.CodeInvalid, "id")
 
 	member, _ := s.Member(t, "bob")
 	_, err = member.Template(ctx, tpl.ID)
 	must(t, err)
-	_, err = member.UpdateTemplate(ctx, tpl.ID, coder.UpdateTemplateMeta{Name: "mine"})
-	fails(t, err, coder.CodeForbidden, "")
-	must(t, c.UpdateTemplateACL(ctx, tpl.ID, coder.UpdateTemplateACL{GroupPerms: map[string]coder.TemplateRole{tpl.OrganizationID.String(): ""}}))
+	_, err = member.UpdateTemplate(ctx, tpl.ID, codersdk.UpdateTemplateMeta{Name: "mine"})
+	fails(t, err, codersdk.CodeForbidden, "")
+	must(t, c.UpdateTemplateACL(ctx, tpl.ID, codersdk.UpdateTemplateACL{GroupPerms: map[string]codersdk.TemplateRole{tpl.OrganizationID.String(): ""}}))
 	_, err = member.Template(ctx, tpl.ID)
-	fails(t, err, coder.CodeNotFound, "")
+	fails(t, err, codersdk.CodeNotFound, "")
 	must(t, c.DeleteTemplate(ctx, tpl.ID))
 	_, err = c.TemplateByName(ctx, "default", "good")
-	fails(t, err, coder.CodeNotFound, "")
+	fails(t, err, codersdk.CodeNotFound, "")
 }
 
-func fails(t *testing.T, err error, code coder.Code, field string) {
+func fails(t *testing.T, err error, code codersdk.Code, field string) {
 	t.Helper()
-	e, ok := errors.AsType[*coder.Error](err)
+	e, ok := errors.AsType[*codersdk.Error](err)
 	if !ok || e.Code != code || e.Message == "" {
 		t.Fatalf("got %v, want %s", err, code)
 	}

@@ -3,45 +3,103 @@ package httpapi
 import (
 	"errors"
 	"net/http"
+	"strconv"
 	"strings"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
+	"github.com/seed-2a7f8fe7/coder/internal/httpapi/rest"
+	"github.com/seed-2a7f8fe7/coder/internal/httpapi/search"
 	"github.com/seed-2a7f8fe7/coder/internal/identity"
+	"github.com/seed-2a7f8fe7/coder/internal/identity/credential"
 )
 
-// userRoutes are logging in, users, their roles and settings.
-func (a *API) userRoutes() []Route {
-	const user = coder.RBACResourceUser
-	return []Route{
-		{Method: "GET", Path: "/users/first", Summary: "Whether the first user exists", Auth: AuthPublic, Out: coder.Response{}, Handler: a.getFirstUser},
-		{Method: "POST", Path: "/users/first", Summary: "Make the first user", Auth: AuthPublic, In: coder.CreateFirstUserRequest{}, Out: coder.CreateFirstUserResponse{}, Status: 201, Handler: a.postFirstUser},
-		{Method: "POST", Path: "/users/login", Summary: "Log in with a password", Auth: AuthPublic, In: coder.LoginWithPasswordRequest{}, Out: coder.LoginWithPasswordResponse{}, Status: 201, Handler: a.postLogin},
-		{Method: "POST", Path: "/users/logout", Summary: "End the session", Out: coder.Response{}, Handler: a.postLogout},
-		{Method: "GET", Path: "/users/authmethods", Summary: "The ways to log in", Auth: AuthPublic, Out: coder.AuthMethods{}, Handler: a.getAuthMethods},
-		{Method: "POST", Path: "/users/validate-password", Summary: "Whether a password is good enough", Auth: AuthPublic, In: coder.ValidateUserPasswordRequest{}, Out: coder.ValidateUserPasswordResponse{}, Handler: a.postValidatePassword},
-		{Method: "GET", Path: "/users", Summary: "List users", Query: paged(searched("Part of a name or address, and status:, role:, login_type:, last_seen_before:, last_seen_after:, created_before:, created_after:."), Param{"after_id", "string", "The last user of the page before."}), Action: coder.RBACActionRead, Resource: user, Out: coder.GetUsersResponse{}, Handler: a.getUsers},
-		{Method: "POST", Path: "/users", Summary: "Make a user", Action: coder.RBACActionCreate, Resource: user, In: coder.CreateUserRequestWithOrgs{}, Out: coder.User{}, Status: 201, Handler: a.postUser},
-		{Method: "GET", Path: "/users/roles", Summary: "The site roles", Action: coder.RBACActionRead, Resource: coder.RBACResourceAssignRole, Out: []coder.AssignableRoles{}, Handler: a.getSiteRoles},
-		{Method: "GET", Path: "/users/{user}", Summary: "One user", Action: coder.RBACActionRead, Resource: user, Out: coder.User{}, Handler: a.getUser},
-		{Method: "DELETE", Path: "/users/{user}", Summary: "Delete a user", Action: coder.RBACActionDelete, Resource: user, Out: coder.Response{}, Handler: a.deleteUser},
-		{Method: "PUT", Path: "/users/{user}/profile", Summary: "Change names", Action: coder.RBACActionUpdatePersonal, Resource: user, In: coder.UpdateUserProfileRequest{}, Out: coder.User{}, Handler: a.putProfile},
-		{Method: "PUT", Path: "/users/{user}/password", Summary: "Change a password", Action: coder.RBACActionUpdatePersonal, Resource: user, In: coder.UpdateUserPasswordRequest{}, Status: 204, Handler: a.putPassword},
-		{Method: "PUT", Path: "/users/{user}/status/activate", Summary: "Activate a user", Action: coder.RBACActionUpdate, Resource: user, Out: coder.User{}, Handler: a.putStatus(coder.UserStatusActive)},
-		{Method: "PUT", Path: "/users/{user}/status/suspend", Summary: "Suspend a user", Action: coder.RBACActionUpdate, Resource: user, Out: coder.User{}, Handler: a.putStatus(coder.UserStatusSuspended)},
-		{Method: "GET", Path: "/users/{user}/roles", Summary: "A user's site roles", Action: coder.RBACActionRead, Resource: user, Out: coder.User{}, Handler: a.getUser},
-		{Method: "PUT", Path: "/users/{user}/roles", Summary: "Replace a user's site roles", Action: coder.RBACActionAssign, Resource: coder.RBACResourceAssignRole, In: coder.UpdateRoles{}, Out: coder.User{}, Handler: a.putRoles},
-		{Method: "GET", Path: "/users/{user}/gitsshkey", Summary: "The public half of a user's git key", Action: coder.RBACActionReadPersonal, Resource: user, Out: coder.GitSSHKey{}, Handler: a.getGitSSHKey},
-		{Method: "PUT", Path: "/users/{user}/gitsshkey", Summary: "Make a new git key", Action: coder.RBACActionUpdatePersonal, Resource: user, Out: coder.GitSSHKey{}, Handler: a.putGitSSHKey},
-		{Method: "GET", Path: "/users/{user}/login-type", Summary: "How a user logs in", Action: coder.RBACActionReadPersonal, Resource: user, Out: coder.UserLoginType{}, Handler: a.getLoginType},
-		{Method: "GET", Path: "/users/{user}/appearance", Summary: "How the dashboard looks for a user", Action: coder.RBACActionReadPersonal, Resource: user, Out: coder.UserAppearanceSettings{}, Handler: a.getAppearance},
-		{Method: "PUT", Path: "/users/{user}/appearance", Summary: "Change how the dashboard looks", Action: coder.RBACActionUpdatePersonal, Resource: user, In: coder.UpdateUserAppearanceSettingsRequest{}, Out: coder.UserAppearanceSettings{}, Handler: a.putAppearance},
-		{Method: "GET", Path: "/users/{user}/preferences", Summary: "A user's preferences", Action: coder.RBACActionReadPersonal, Resource: user, Out: coder.UserPreferenceSettings{}, Handler: a.getPreferences},
-		{Method: "PUT", Path: "/users/{user}/preferences", Summary: "Change preferences", Action: coder.RBACActionUpdatePersonal, Resource: user, In: coder.UserPreferenceSettings{}, Out: coder.UserPreferenceSettings{}, Handler: a.putPreferences},
-		{Method: "POST", Path: "/users/{user}/convert-login", Summary: "Begin to log in another way", Action: coder.RBACActionUpdatePersonal, Resource: user, In: coder.ConvertLoginRequest{}, Out: coder.OAuthConversionResponse{}, Status: 201, Handler: a.postConvertLogin},
-		{Method: "GET", Path: "/users/{user}/quiet-hours", Summary: "When a user's workspaces may be stopped", Action: coder.RBACActionReadPersonal, Resource: user, Out: coder.UserQuietHoursScheduleResponse{}, Handler: a.getQuietHours},
-		{Method: "PUT", Path: "/users/{user}/quiet-hours", Summary: "Say when one's workspaces may be stopped", Action: coder.RBACActionUpdatePersonal, Resource: user, In: coder.UpdateUserQuietHoursScheduleRequest{}, Out: coder.UserQuietHoursScheduleResponse{}, Handler: a.putQuietHours},
-		{Method: "GET", Path: "/users/{user}/organizations", Summary: "A user's organizations", Query: paged(), Action: coder.RBACActionRead, Resource: user, Out: []coder.Organization{}, Handler: a.getUserOrganizations},
-		{Method: "GET", Path: "/users/{user}/organizations/{organizationname}", Summary: "One of a user's organizations", Action: coder.RBACActionRead, Resource: user, Out: coder.Organization{}, Handler: a.getUserOrganization},
+// userRoutes are sign-in, users, their roles and settings.
+func (a *API) userRoutes() []rest.Route {
+	const user = codersdk.RBACResourceUser
+	return append([]rest.Route{
+		{Method: "GET", Path: "/users/first", Summary: "Check whether the first user exists",
+			Auth: rest.AuthPublic, Out: codersdk.Response{}, Handler: a.getFirstUser},
+		{Method: "POST", Path: "/users/first", Summary: "Create the first user",
+			Auth: rest.AuthPublic, In: codersdk.CreateFirstUserRequest{}, Out: codersdk.CreateFirstUserResponse{}, Status: 201,
+			Handler: a.postFirstUser},
+		{Method: "POST", Path: "/users/login", Summary: "Sign in with a password",
+			Auth: rest.AuthPublic, In: codersdk.LoginWithPasswordRequest{}, Out: codersdk.LoginWithPasswordResponse{}, Status: 201,
+			Handler: a.postLogin},
+		{Method: "POST", Path: "/users/logout", Summary: "Sign out", Out: codersdk.Response{}, Handler: a.postLogout},
+		{Method: "GET", Path: "/users/authmethods", Summary: "List sign-in methods",
+			Auth: rest.AuthPublic, Out: codersdk.AuthMethods{}, Handler: a.getAuthMethods},
+		{Method: "POST", Path: "/users/validate-password", Summary: "Validate a password",
+			Auth: rest.AuthPublic, In: codersdk.ValidateUserPasswordRequest{}, Out: codersdk.ValidateUserPasswordResponse{},
+			Handler: a.postValidatePassword},
+		{Method: "GET", Path: "/users", Summary: "List users",
+			Query: rest.Paged(
+				rest.Searched("Part of a username or email, or status:, role:, login_type:, "+
+					"github_com_user_id:, service_account:, last_seen_before:, last_seen_after:, created_before:, created_after:."),
+				rest.Param{Name: "after_id", Type: "string", About: "Id of the last user of the previous page."},
+			),
+			Action: codersdk.RBACActionRead, Resource: user, Out: codersdk.GetUsersResponse{}, Handler: a.getUsers},
+		{Method: "POST", Path: "/users", Summary: "Create a user",
+			Action: codersdk.RBACActionCreate, Resource: user, In: codersdk.CreateUserRequestWithOrgs{}, Out: codersdk.User{}, Status: 201,
+			Handler: a.postUser},
+		{Method: "GET", Path: "/users/roles", Summary: "List site roles",
+			Action: codersdk.RBACActionRead, Resource: codersdk.RBACResourceAssignRole, Out: []codersdk.AssignableRoles{},
+			Handler: a.getSiteRoles},
+		{Method: "GET", Path: "/users/{user}", Summary: "Get a user",
+			Action: codersdk.RBACActionRead, Resource: user, Out: codersdk.User{}, Handler: a.getUser},
+		{Method: "DELETE", Path: "/users/{user}", Summary: "Delete a user",
+			Action: codersdk.RBACActionDelete, Resource: user, Out: codersdk.Response{}, Handler: a.deleteUser},
+		{Method: "PUT", Path: "/users/{user}/profile", Summary: "Update a user's profile",
+			Action: codersdk.RBACActionUpdatePersonal, Resource: user, In: codersdk.UpdateUserProfileRequest{}, Out: codersdk.User{},
+			Handler: a.putProfile},
+		{Method: "PUT", Path: "/users/{user}/password", Summary: "Change a password",
+			Action: codersdk.RBACActionUpdatePersonal, Resource: user, In: codersdk.UpdateUserPasswordRequest{}, Status: 204,
+			Handler: a.putPassword},
+		{Method: "PUT", Path: "/users/{user}/status/activate", Summary: "Activate a user",
+			Action: codersdk.RBACActionUpdate, Resource: user, Out: codersdk.User{}, Handler: a.putStatus(codersdk.UserStatusActive)},
+		{Method: "PUT", Path: "/users/{user}/status/suspend", Summary: "Suspend a user",
+			Action: codersdk.RBACActionUpdate, Resource: user, Out: codersdk.User{}, Handler: a.putStatus(codersdk.UserStatusSuspended)},
+		{Method: "GET", Path: "/users/{user}/roles", Summary: "Get a user's site and organization roles",
+			Action: codersdk.RBACActionRead, Resource: user, Out: codersdk.UserRoles{}, Handler: a.getUserRoles},
+		{Method: "PUT", Path: "/users/{user}/roles", Summary: "Replace a user's site roles",
+			Action: codersdk.RBACActionAssign, Resource: codersdk.RBACResourceAssignRole, In: codersdk.UpdateRoles{}, Out: codersdk.User{},
+			Handler: a.putRoles},
+	}, a.userSettingRoutes()...)
+}
+
+// userSettingRoutes are the settings, sign-in method and organizations of a user.
+func (a *API) userSettingRoutes() []rest.Route {
+	const user = codersdk.RBACResourceUser
+	return []rest.Route{
+		{Method: "GET", Path: "/users/{user}/gitsshkey", Summary: "Get a user's public Git SSH key",
+			Action: codersdk.RBACActionReadPersonal, Resource: user, Out: codersdk.GitSSHKey{}, Handler: a.getGitSSHKey},
+		{Method: "PUT", Path: "/users/{user}/gitsshkey", Summary: "Regenerate a user's Git SSH key",
+			Action: codersdk.RBACActionUpdatePersonal, Resource: user, Out: codersdk.GitSSHKey{}, Handler: a.putGitSSHKey},
+		{Method: "GET", Path: "/users/{user}/login-type", Summary: "Get a user's sign-in method",
+			Action: codersdk.RBACActionReadPersonal, Resource: user, Out: codersdk.UserLoginType{}, Handler: a.getLoginType},
+		{Method: "GET", Path: "/users/{user}/appearance", Summary: "Get a user's appearance settings",
+			Action: codersdk.RBACActionReadPersonal, Resource: user, Out: codersdk.UserAppearanceSettings{}, Handler: a.getAppearance},
+		{Method: "PUT", Path: "/users/{user}/appearance", Summary: "Update a user's appearance settings",
+			Action: codersdk.RBACActionUpdatePersonal, Resource: user, In: codersdk.UpdateUserAppearanceSettingsRequest{},
+			Out: codersdk.UserAppearanceSettings{}, Handler: a.putAppearance},
+		{Method: "GET", Path: "/users/{user}/preferences", Summary: "Get a user's preferences",
+			Action: codersdk.RBACActionReadPersonal, Resource: user, Out: codersdk.UserPreferenceSettings{}, Handler: a.getPreferences},
+		{Method: "PUT", Path: "/users/{user}/preferences", Summary: "Update a user's preferences",
+			Action: codersdk.RBACActionUpdatePersonal, Resource: user, In: codersdk.UserPreferenceSettings{},
+			Out: codersdk.UserPreferenceSettings{}, Handler: a.putPreferences},
+		{Method: "POST", Path: "/users/{user}/convert-login", Summary: "Start changing a user's sign-in method",
+			Action: codersdk.RBACActionUpdatePersonal, Resource: user, In: codersdk.ConvertLoginRequest{},
+			Out: codersdk.OAuthConversionResponse{}, Status: 201, Handler: a.postConvertLogin},
+		{Method: "GET", Path: "/users/{user}/quiet-hours", Summary: "Get a user's quiet hours",
+			Action: codersdk.RBACActionReadPersonal, Resource: user, Out: codersdk.UserQuietHoursScheduleResponse{},
+			Handler: a.getQuietHours},
+		{Method: "PUT", Path: "/users/{user}/quiet-hours", Summary: "Update a user's quiet hours",
+			Action: codersdk.RBACActionUpdatePersonal, Resource: user, In: codersdk.UpdateUserQuietHoursScheduleRequest{},
+			Out: codersdk.UserQuietHoursScheduleResponse{}, Handler: a.putQuietHours},
+		{Method: "GET", Path: "/users/{user}/organizations", Summary: "List a user's organizations",
+			Query:  rest.Paged(),
+			Action: codersdk.RBACActionRead, Resource: user, Out: []codersdk.Organization{}, Handler: a.getUserOrganizations},
+		{Method: "GET", Path: "/users/{user}/organizations/{organizationname}", Summary: "Get an organization of a user",
+			Action: codersdk.RBACActionRead, Resource: user, Out: codersdk.Organization{}, Handler: a.getUserOrganization},
 	}
 }
 
@@ -51,13 +109,13 @@ func (a *API) getFirstUser(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if !some {
-		return coder.Errorf(coder.CodeNotFound, "There is no user yet; make the first with coder login or POST /api/v2/users/first")
+		return codersdk.Errorf(codersdk.CodeNotFound, "No user exists yet; create the first one with coder login or POST /api/v2/users/first")
 	}
-	return reply(w, http.StatusOK, coder.Response{Message: "The first user exists"})
+	return rest.Reply(w, http.StatusOK, codersdk.Response{Message: "The first user exists"})
 }
 
 func (a *API) postFirstUser(w http.ResponseWriter, r *http.Request) error {
-	req, err := decode[coder.CreateFirstUserRequest](r)
+	req, err := rest.Decode[codersdk.CreateFirstUserRequest](r)
 	if err != nil {
 		return err
 	}
@@ -65,43 +123,43 @@ func (a *API) postFirstUser(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return reply(w, http.StatusCreated, out)
+	return rest.Reply(w, http.StatusCreated, out)
 }
 
 func (a *API) postLogin(w http.ResponseWriter, r *http.Request) error {
-	req, err := decode[coder.LoginWithPasswordRequest](r)
+	req, err := rest.Decode[codersdk.LoginWithPasswordRequest](r)
 	if err != nil {
 		return err
 	}
-	if err := a.sameSite(r); err != nil {
+	if err := a.checkSameSite(r); err != nil {
 		return err
 	}
 	out, err := a.Identity.Login(r.Context(), a.origin(r), req)
 	if err != nil {
 		return err
 	}
-	a.setSession(w, out.SessionToken)
-	return reply(w, http.StatusCreated, out)
+	a.setSessionCookie(w, out.SessionToken)
+	return rest.Reply(w, http.StatusCreated, out)
 }
 
 func (a *API) postLogout(w http.ResponseWriter, r *http.Request) error {
-	if err := a.Identity.Logout(r.Context(), a.actor(r)); err != nil {
+	if err := a.Identity.Logout(r.Context(), rest.Actor(r)); err != nil {
 		return err
 	}
-	a.setSession(w, "")
-	return reply(w, http.StatusOK, coder.Response{Message: "You are logged out"})
+	a.setSessionCookie(w, "")
+	return rest.Reply(w, http.StatusOK, codersdk.Response{Message: "You are signed out"})
 }
 
 func (a *API) postValidatePassword(w http.ResponseWriter, r *http.Request) error {
-	req, err := decode[coder.ValidateUserPasswordRequest](r)
+	req, err := rest.Decode[codersdk.ValidateUserPasswordRequest](r)
 	if err != nil {
 		return err
 	}
-	out := coder.ValidateUserPasswordResponse{Valid: true}
-	if e, bad := errors.AsType[*coder.Error](identity.CheckPassword("password", req.Password)); bad {
-		out = coder.ValidateUserPasswordResponse{Details: e.Fields[0].Detail}
+	out := codersdk.ValidateUserPasswordResponse{Valid: true}
+	if e, bad := errors.AsType[*codersdk.Error](credential.CheckPassword("password", req.Password)); bad {
+		out = codersdk.ValidateUserPasswordResponse{Details: e.Fields[0].Detail}
 	}
-	return reply(w, http.StatusOK, out)
+	return rest.Reply(w, http.StatusOK, out)
 }
 
 func (a *API) getUsers(w http.ResponseWriter, r *http.Request) error {
@@ -109,54 +167,62 @@ func (a *API) getUsers(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	out, err := a.Identity.Users(r.Context(), a.actor(r), f)
+	out, err := a.Identity.Users(r.Context(), rest.Actor(r), f)
 	if err != nil {
 		return err
 	}
-	return reply(w, http.StatusOK, out)
+	return rest.Reply(w, http.StatusOK, out)
 }
 
-// userSearch reads the search and page of a list of users. (AU-09)
+// userSearch reads the search terms and the page of a list of users. (AU-09)
 func userSearch(r *http.Request) (f identity.UserSearch, err error) {
-	t, err := search(r.URL.Query().Get("q"))
+	t, err := search.Parse(r.URL.Query().Get("q"))
 	if err != nil {
 		return f, err
 	}
-	f.Text = t.word()
-	if s := t.text("search"); s != "" {
+	f.Text = t.FreeText()
+	if s := t.Text("search"); s != "" {
 		f.Text = s
 	}
-	f.Statuses, f.Roles, f.LoginTypes = t.texts("status"), t.texts("role"), t.texts("login_type")
-	f.LastSeenBefore, f.LastSeenAfter = t.time("last_seen_before"), t.time("last_seen_after")
-	f.CreatedBefore, f.CreatedAfter = t.time("created_before"), t.time("created_after")
-	if err := t.done(); err != nil {
+	f.Statuses, f.Roles, f.LoginTypes = t.List("status"), t.List("role"), t.List("login_type")
+	if v := t.Text("github_com_user_id"); v != "" {
+		id, err := strconv.ParseInt(v, 10, 64)
+		if err != nil || id <= 0 {
+			t.AddError("github_com_user_id", "%q is not a GitHub user id", rest.Truncate(v, 32))
+		}
+		f.GitHubID = id
+	}
+	f.LastSeenBefore, f.LastSeenAfter = t.Time("last_seen_before"), t.Time("last_seen_after")
+	f.CreatedBefore, f.CreatedAfter = t.Time("created_before"), t.Time("created_after")
+	f.ServiceAccount = t.Boolean("service_account")
+	if err := t.Finish(); err != nil {
 		return f, err
 	}
-	if f.AfterID, err = queryID(r, "after_id"); err != nil {
+	if f.AfterID, err = rest.QueryID(r, "after_id"); err != nil {
 		return f, err
 	}
-	f.Limit, f.Offset, err = page(r)
+	f.Limit, f.Offset, err = rest.Page(r)
 	return f, err
 }
 
 func (a *API) postUser(w http.ResponseWriter, r *http.Request) error {
-	req, err := decode[coder.CreateUserRequestWithOrgs](r)
+	req, err := rest.Decode[codersdk.CreateUserRequestWithOrgs](r)
 	if err != nil {
 		return err
 	}
-	out, err := a.Identity.CreateUser(r.Context(), a.actor(r), req)
+	out, err := a.Identity.CreateUser(r.Context(), rest.Actor(r), req)
 	if err != nil {
 		return err
 	}
-	return reply(w, http.StatusCreated, out)
+	return rest.Reply(w, http.StatusCreated, out)
 }
 
 func (a *API) getSiteRoles(w http.ResponseWriter, r *http.Request) error {
-	out, err := a.Identity.SiteRoles(a.actor(r))
+	out, err := a.Identity.SiteRoles(rest.Actor(r))
 	if err != nil {
 		return err
 	}
-	return reply(w, http.StatusOK, out)
+	return rest.Reply(w, http.StatusOK, out)
 }
 
 func (a *API) getUser(w http.ResponseWriter, r *http.Request) error {
@@ -164,107 +230,124 @@ func (a *API) getUser(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return reply(w, http.StatusOK, out)
+	return rest.Reply(w, http.StatusOK, out)
+}
+
+func (a *API) getUserRoles(w http.ResponseWriter, r *http.Request) error {
+	return rest.ReplyForUser(w, r, rest.Actor(r), a.Identity.UserRoles)
 }
 
 func (a *API) deleteUser(w http.ResponseWriter, r *http.Request) error {
-	if err := a.Identity.DeleteUser(r.Context(), a.actor(r), r.PathValue("user")); err != nil {
+	if err := a.Identity.DeleteUser(r.Context(), rest.Actor(r), r.PathValue("user")); err != nil {
 		return err
 	}
-	return reply(w, http.StatusOK, coder.Response{Message: "The user is deleted"})
+	return rest.Reply(w, http.StatusOK, codersdk.Response{Message: "The user is deleted"})
 }
 
 func (a *API) putProfile(w http.ResponseWriter, r *http.Request) error {
-	return change(w, r, a.actor(r), a.Identity.UpdateProfile)
+	return rest.ChangeForUser(w, r, rest.Actor(r), a.Identity.UpdateProfile)
 }
 
 func (a *API) putPassword(w http.ResponseWriter, r *http.Request) error {
-	req, err := decode[coder.UpdateUserPasswordRequest](r)
+	req, err := rest.Decode[codersdk.UpdateUserPasswordRequest](r)
 	if err != nil {
 		return err
 	}
-	if err := a.Identity.UpdatePassword(r.Context(), a.actor(r), r.PathValue("user"), req); err != nil {
+	if err := a.Identity.UpdatePassword(r.Context(), rest.Actor(r), r.PathValue("user"), req); err != nil {
 		return err
 	}
-	return done(w)
+	return rest.ReplyNoContent(w)
 }
 
-func (a *API) putStatus(status coder.UserStatus) HandlerFunc {
+func (a *API) putStatus(status codersdk.UserStatus) rest.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) error {
-		out, err := a.Identity.SetStatus(r.Context(), a.actor(r), r.PathValue("user"), status)
+		out, err := a.Identity.SetStatus(r.Context(), rest.Actor(r), r.PathValue("user"), status)
 		if err != nil {
 			return err
 		}
-		return reply(w, http.StatusOK, out)
+		return rest.Reply(w, http.StatusOK, out)
 	}
 }
 
 func (a *API) putRoles(w http.ResponseWriter, r *http.Request) error {
-	return change(w, r, a.actor(r), a.Identity.UpdateRoles)
+	return rest.ChangeForUser(w, r, rest.Actor(r), a.Identity.UpdateRoles)
 }
 
 func (a *API) getGitSSHKey(w http.ResponseWriter, r *http.Request) error {
-	return show(w, r, a.actor(r), a.Identity.GitSSHKey)
+	return rest.ReplyForUser(w, r, rest.Actor(r), a.Identity.GitSSHKey)
 }
 
 func (a *API) putGitSSHKey(w http.ResponseWriter, r *http.Request) error {
-	return show(w, r, a.actor(r), a.Identity.RegenerateGitSSHKey)
+	return rest.ReplyForUser(w, r, rest.Actor(r), a.Identity.RegenerateGitSSHKey)
 }
 
 func (a *API) getLoginType(w http.ResponseWriter, r *http.Request) error {
-	return show(w, r, a.actor(r), a.Identity.LoginType)
+	return rest.ReplyForUser(w, r, rest.Actor(r), a.Identity.LoginType)
 }
 
 func (a *API) getAppearance(w http.ResponseWriter, r *http.Request) error {
-	return show(w, r, a.actor(r), a.Identity.Appearance)
+	return rest.ReplyForUser(w, r, rest.Actor(r), a.Identity.Appearance)
 }
 
 func (a *API) putAppearance(w http.ResponseWriter, r *http.Request) error {
-	return change(w, r, a.actor(r), a.Identity.UpdateAppearance)
+	return rest.ChangeForUser(w, r, rest.Actor(r), a.Identity.UpdateAppearance)
 }
 
 func (a *API) getPreferences(w http.ResponseWriter, r *http.Request) error {
-	return show(w, r, a.actor(r), a.Identity.Preferences)
+	return rest.ReplyForUser(w, r, rest.Actor(r), a.Identity.Preferences)
 }
 
 func (a *API) putPreferences(w http.ResponseWriter, r *http.Request) error {
-	return change(w, r, a.actor(r), a.Identity.UpdatePreferences)
+	return rest.ChangeForUser(w, r, rest.Actor(r), a.Identity.UpdatePreferences)
 }
 
 func (a *API) postConvertLogin(w http.ResponseWriter, r *http.Request) error {
-	req, err := decode[coder.ConvertLoginRequest](r)
+	req, err := rest.Decode[codersdk.ConvertLoginRequest](r)
 	if err != nil {
 		return err
 	}
-	out, err := a.Identity.ConvertLogin(r.Context(), a.actor(r), r.PathValue("user"), req)
+	if !a.signInEnabled(req.ToType) {
+		return codersdk.Errorf(codersdk.CodeInvalid, "Sign-in method %.40s is not enabled on this server", req.ToType)
+	}
+	out, err := a.Identity.ConvertLogin(r.Context(), rest.Actor(r), r.PathValue("user"), req)
 	if err != nil {
 		return err
 	}
-	return reply(w, http.StatusCreated, out)
+	return rest.Reply(w, http.StatusCreated, out)
+}
+
+// signInEnabled reports whether the server offers the sign-in method. Types
+// that are not external providers are left for the use case to refuse.
+func (a *API) signInEnabled(by codersdk.LoginType) bool {
+	if a.Login == nil {
+		return true
+	}
+	oidc, github := a.Login.Methods()
+	return (by != codersdk.LoginTypeOIDC || oidc.Enabled) && (by != codersdk.LoginTypeGitHub || github.Enabled)
 }
 
 func (a *API) getQuietHours(w http.ResponseWriter, r *http.Request) error {
-	return show(w, r, a.actor(r), a.Identity.QuietHours)
+	return rest.ReplyForUser(w, r, rest.Actor(r), a.Identity.QuietHours)
 }
 
 func (a *API) putQuietHours(w http.ResponseWriter, r *http.Request) error {
-	return change(w, r, a.actor(r), a.Identity.UpdateQuietHours)
+	return rest.ChangeForUser(w, r, rest.Actor(r), a.Identity.UpdateQuietHours)
 }
 
 func (a *API) getUserOrganizations(w http.ResponseWriter, r *http.Request) error {
-	return showPage(w, r, a.actor(r), a.Identity.UserOrganizations)
+	return rest.ReplyPageForUser(w, r, rest.Actor(r), a.Identity.UserOrganizations)
 }
 
 func (a *API) getUserOrganization(w http.ResponseWriter, r *http.Request) error {
-	of, err := a.Identity.UserOrganizations(r.Context(), a.actor(r), r.PathValue("user"), coder.Page{})
+	of, err := a.Identity.UserOrganizations(r.Context(), rest.Actor(r), r.PathValue("user"), codersdk.Page{})
 	if err != nil {
 		return err
 	}
 	name := r.PathValue("organizationname")
 	for _, o := range of {
 		if strings.EqualFold(o.Name, name) || o.ID.String() == name || o.IsDefault && name == "default" {
-			return reply(w, http.StatusOK, o)
+			return rest.Reply(w, http.StatusOK, o)
 		}
 	}
-	return coder.NotFound()
+	return codersdk.NotFound()
 }

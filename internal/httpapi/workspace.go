@@ -2,40 +2,81 @@ package httpapi
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
+	"github.com/seed-2a7f8fe7/coder/internal/httpapi/rest"
+	"github.com/seed-2a7f8fe7/coder/internal/httpapi/search"
 	"github.com/seed-2a7f8fe7/coder/internal/workspace"
 )
 
-// workspaceRoutes are the routes of workspaces.
-func (a *API) workspaceRoutes() []Route {
+// workspaceRoutes are workspaces.
+func (a *API) workspaceRoutes() []rest.Route {
 	if a.Workspaces == nil {
 		return nil
 	}
-	const res = coder.RBACResourceWorkspace
-	return []Route{
-		{Method: "GET", Path: "/workspaces", Summary: "List workspaces", Query: paged(searched("Part of a name, owner/name, and owner:, name:, name_exact:, template:, organization:, status:, has-agent:, healthy:, dormant:, outdated:, shared:, has-ai-task:, has_external_agent:, last_used_before:, last_used_after:, id:, param:.")), Action: coder.RBACActionRead, Resource: res, Out: coder.WorkspacesResponse{}, Handler: a.listWorkspaces},
-		{Method: "POST", Path: "/users/{user}/workspaces", Summary: "Create a workspace", Action: coder.RBACActionCreate, Resource: res, In: coder.CreateWorkspaceRequest{}, Out: coder.Workspace{}, Handler: a.createWorkspace},
-		{Method: "POST", Path: "/organizations/{organization}/members/{user}/workspaces", Summary: "Create a workspace in an organization", Action: coder.RBACActionCreate, Resource: res, In: coder.CreateWorkspaceRequest{}, Out: coder.Workspace{}, Handler: a.createWorkspace},
-		{Method: "GET", Path: "/users/{user}/workspace/{workspacename}", Summary: "Get a workspace by owner and name", Action: coder.RBACActionRead, Resource: res, Out: coder.Workspace{}, Handler: a.getWorkspaceByName},
-		{Method: "GET", Path: "/workspaces/{workspace}", Summary: "Get a workspace", Action: coder.RBACActionRead, Resource: res, Out: coder.Workspace{}, Handler: a.getWorkspace},
-		{Method: "PATCH", Path: "/workspaces/{workspace}", Summary: "Rename a workspace", Action: coder.RBACActionUpdate, Resource: res, In: coder.UpdateWorkspaceRequest{}, Status: 204, Handler: a.patchWorkspace},
-		{Method: "PUT", Path: "/workspaces/{workspace}/autostart", Summary: "Set when a workspace starts", Action: coder.RBACActionUpdate, Resource: res, In: coder.UpdateWorkspaceAutostartRequest{}, Status: 204, Handler: a.putAutostart},
-		{Method: "PUT", Path: "/workspaces/{workspace}/ttl", Summary: "Set how long a workspace runs", Action: coder.RBACActionUpdate, Resource: res, In: coder.UpdateWorkspaceTTLRequest{}, Status: 204, Handler: a.putTTL},
-		{Method: "PUT", Path: "/workspaces/{workspace}/autoupdates", Summary: "Set whether a workspace follows the active version", Action: coder.RBACActionUpdate, Resource: res, In: coder.UpdateWorkspaceAutomaticUpdatesRequest{}, Status: 204, Handler: a.putAutoupdates},
-		{Method: "PUT", Path: "/workspaces/{workspace}/dormant", Summary: "Make a workspace dormant or wake it", Action: coder.RBACActionUpdate, Resource: res, In: coder.UpdateWorkspaceDormancy{}, Out: coder.Workspace{}, Handler: a.putDormant},
-		{Method: "PUT", Path: "/workspaces/{workspace}/extend", Summary: "Extend the deadline of a running workspace", Action: coder.RBACActionUpdate, Resource: res, In: coder.PutExtendWorkspaceRequest{}, Out: coder.Response{}, Handler: a.putExtend},
-		{Method: "PUT", Path: "/workspaces/{workspace}/favorite", Summary: "Make a workspace a favorite", Action: coder.RBACActionRead, Resource: res, Status: 204, Handler: a.favorite(true)},
-		{Method: "DELETE", Path: "/workspaces/{workspace}/favorite", Summary: "Make a workspace no favorite", Action: coder.RBACActionRead, Resource: res, Status: 204, Handler: a.favorite(false)},
-		{Method: "POST", Path: "/workspaces/{workspace}/usage", Summary: "Say that a workspace is in use", Action: coder.RBACActionSSH, Resource: res, In: coder.PostWorkspaceUsageRequest{}, Status: 204, Handler: a.postUsage},
-		{Method: "GET", Path: "/workspaces/{workspace}/resolve-autostart", Summary: "Whether an automatic start lacks parameters", Action: coder.RBACActionRead, Resource: res, Out: coder.ResolveAutostartResponse{}, Handler: a.getResolveAutostart},
-		{Method: "GET", Path: "/workspaces/{workspace}/timings", Summary: "How long the latest build took", Action: coder.RBACActionRead, Resource: res, Out: coder.WorkspaceBuildTimings{}, Handler: a.getWorkspaceTimings},
-		{Method: "GET", Path: "/workspaces/{workspace}/watch", Summary: "Watch a workspace by server-sent events", Action: coder.RBACActionRead, Resource: res, Handler: a.watchWorkspace(serveEvents)},
-		{Method: "GET", Path: "/workspaces/{workspace}/watch-ws", Summary: "Watch a workspace by WebSocket", Action: coder.RBACActionRead, Resource: res, Out: coder.ServerSentEvent{}, Handler: a.watchWorkspace(serveEventsWebSocket)},
-		{Method: "GET", Path: "/workspaces/{workspace}/external-agent/{agent}/credentials", Summary: "Get the token of an external agent", Action: coder.RBACActionUpdate, Resource: res, Out: coder.ExternalAgentCredentials{}, Handler: a.getExternalAgent},
+	const res = codersdk.RBACResourceWorkspace
+	return []rest.Route{
+		{Method: "GET", Path: "/workspaces", Summary: "List workspaces",
+			Query: rest.Paged(rest.Searched("Part of a name, owner/name, or owner: (owner:!name for all others), name:, name_exact:, template:, "+
+				"organization:, status:, has-agent:, healthy:, dormant:, outdated:, shared:, shared_with_user:, "+
+				"shared_with_group:, has-ai-task:, has_external_agent:, last_used_before:, last_used_after:, id:, param:."),
+				rest.Param{Name: "sort", Type: "string", About: "Order: " + strings.Join(workspace.Sorts, ", ") +
+					"; descending with a leading minus sign. Without it, favorites come first, then the others by owner and name."},
+				rest.Param{Name: "counts", Type: "boolean", About: "Whether to count the matches by status, template, version, dormancy and health. " +
+					"The counts ignore the terms for these properties."}),
+			Action: codersdk.RBACActionRead, Resource: res, Out: codersdk.WorkspacesResponse{}, Handler: a.listWorkspaces},
+		{Method: "POST", Path: "/users/{user}/workspaces", Summary: "Create a workspace",
+			Action: codersdk.RBACActionCreate, Resource: res, In: codersdk.CreateWorkspaceRequest{}, Out: codersdk.Workspace{}, Status: 201,
+			Handler: a.createWorkspace},
+		{Method: "POST", Path: "/organizations/{organization}/members/{user}/workspaces",
+			Summary: "Create a workspace in an organization",
+			Action:  codersdk.RBACActionCreate, Resource: res, In: codersdk.CreateWorkspaceRequest{}, Out: codersdk.Workspace{}, Status: 201,
+			Handler: a.createWorkspace},
+		{Method: "GET", Path: "/users/{user}/workspace/{workspacename}", Summary: "Get a workspace by owner and name",
+			Action: codersdk.RBACActionRead, Resource: res, Out: codersdk.Workspace{}, Handler: a.getWorkspaceByName},
+		{Method: "GET", Path: "/workspaces/{workspace}", Summary: "Get a workspace",
+			Action: codersdk.RBACActionRead, Resource: res, Out: codersdk.Workspace{}, Handler: a.getWorkspace},
+		{Method: "PATCH", Path: "/workspaces/{workspace}", Summary: "Rename a workspace",
+			Action: codersdk.RBACActionUpdate, Resource: res, In: codersdk.UpdateWorkspaceRequest{}, Status: 204, Handler: a.patchWorkspace},
+		{Method: "PUT", Path: "/workspaces/{workspace}/autostart", Summary: "Set the autostart schedule",
+			Action: codersdk.RBACActionUpdate, Resource: res, In: codersdk.UpdateWorkspaceAutostartRequest{}, Status: 204,
+			Handler: a.putAutostart},
+		{Method: "PUT", Path: "/workspaces/{workspace}/ttl", Summary: "Set the time until autostop",
+			Action: codersdk.RBACActionUpdate, Resource: res, In: codersdk.UpdateWorkspaceTTLRequest{}, Status: 204, Handler: a.putTTL},
+		{Method: "PUT", Path: "/workspaces/{workspace}/autoupdates", Summary: "Set automatic updates",
+			Action: codersdk.RBACActionUpdate, Resource: res, In: codersdk.UpdateWorkspaceAutomaticUpdatesRequest{}, Status: 204,
+			Handler: a.putAutoupdates},
+		{Method: "PUT", Path: "/workspaces/{workspace}/dormant", Summary: "Make a workspace dormant or activate it",
+			Action: codersdk.RBACActionUpdate, Resource: res, In: codersdk.UpdateWorkspaceDormancy{}, Out: codersdk.Workspace{},
+			Handler: a.putDormant},
+		{Method: "PUT", Path: "/workspaces/{workspace}/extend", Summary: "Extend the deadline of a running workspace",
+			Action: codersdk.RBACActionUpdate, Resource: res, In: codersdk.PutExtendWorkspaceRequest{}, Out: codersdk.Response{},
+			Handler: a.putExtend},
+		{Method: "PUT", Path: "/workspaces/{workspace}/favorite", Summary: "Add a workspace to favorites",
+			Action: codersdk.RBACActionRead, Resource: res, Status: 204, Handler: a.favorite(true)},
+		{Method: "DELETE", Path: "/workspaces/{workspace}/favorite", Summary: "Remove a workspace from favorites",
+			Action: codersdk.RBACActionRead, Resource: res, Status: 204, Handler: a.favorite(false)},
+		{Method: "POST", Path: "/workspaces/{workspace}/usage", Summary: "Report workspace usage",
+			Action: codersdk.RBACActionSSH, Resource: res, In: codersdk.PostWorkspaceUsageRequest{}, Status: 204, Handler: a.postUsage},
+		{Method: "GET", Path: "/workspaces/{workspace}/activity", Summary: "Explain the automatic stop of a workspace",
+			About:  "States when the workspace stops and what extends that time, or why it stopped, with the evidence of the connection log.",
+			Action: codersdk.RBACActionRead, Resource: res, Out: codersdk.WorkspaceActivity{}, Handler: a.getActivity},
+		{Method: "GET", Path: "/workspaces/{workspace}/resolve-autostart", Summary: "Check whether autostart lacks parameters",
+			Action: codersdk.RBACActionRead, Resource: res, Out: codersdk.ResolveAutostartResponse{}, Handler: a.getResolveAutostart},
+		{Method: "GET", Path: "/workspaces/{workspace}/timings", Summary: "Get the timings of the latest build",
+			Action: codersdk.RBACActionRead, Resource: res, Out: codersdk.WorkspaceBuildTimings{}, Handler: a.getWorkspaceTimings},
+		{Method: "GET", Path: "/workspaces/{workspace}/watch", Summary: "Watch a workspace by server-sent events",
+			Action: codersdk.RBACActionRead, Resource: res, Handler: a.watchWorkspace(rest.ServeEvents)},
+		{Method: "GET", Path: "/workspaces/{workspace}/watch-ws", Summary: "Watch a workspace by WebSocket",
+			Action: codersdk.RBACActionRead, Resource: res, Out: codersdk.ServerSentEvent{},
+			Handler: a.watchWorkspace(rest.ServeEventsWebSocket)},
+		{Method: "GET", Path: "/workspaces/{workspace}/external-agent/{agent}/credentials",
+			Summary: "Get the token of an external agent",
+			Action:  codersdk.RBACActionUpdate, Resource: res, Out: codersdk.ExternalAgentCredentials{}, Handler: a.getExternalAgent},
 	}
 }
 
@@ -44,61 +85,93 @@ func (a *API) listWorkspaces(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if s.Limit, s.Offset, err = page(r); err != nil {
+	if s.Limit, s.Offset, err = rest.Page(r); err != nil {
 		return err
 	}
-	out, err := a.Workspaces.Workspaces(r.Context(), a.actor(r), s)
+	s.Sort, s.Descending = strings.CutPrefix(r.URL.Query().Get("sort"), "-")
+	if s.Sort != "" && !slices.Contains(workspace.Sorts, s.Sort) {
+		return codersdk.Invalid("sort", "%q is not one of: %s", rest.Truncate(s.Sort, 64), strings.Join(workspace.Sorts, ", "))
+	}
+	out, err := a.Workspaces.Workspaces(r.Context(), rest.Actor(r), s)
 	if err != nil {
 		return err
 	}
-	return reply(w, 200, out)
+	counts, err := rest.QueryBool(r, "counts")
+	if err != nil {
+		return err
+	}
+	if counts {
+		if out.Counts, err = a.Workspaces.CountWorkspaces(r.Context(), rest.Actor(r), s); err != nil {
+			return err
+		}
+	}
+	return rest.Reply(w, 200, out)
 }
 
 // workspaceSearch reads the search terms of q. A word without a key is part of
 // a name, or owner/name. (WS-23)
 func (a *API) workspaceSearch(r *http.Request) (workspace.Search, error) {
-	t, err := search(r.URL.Query().Get("q"))
+	t, err := search.Parse(r.URL.Query().Get("q"))
 	if err != nil {
 		return workspace.Search{}, err
 	}
 	s := workspace.Search{
-		Owner: t.text("owner"), Name: t.text("name"), NameExact: t.text("name_exact"), Template: t.text("template"), Organization: t.text("organization"),
-		Status: coder.WorkspaceStatus(t.oneOf("status", "canceled", "canceling", "deleted", "deleting", "failed",
-			"pending", "running", "starting", "stopped", "stopping")),
-		AgentStatus: coder.WorkspaceAgentStatus(t.oneOf("has-agent", "connected", "connecting", "disconnected", "timeout")),
-		Healthy:     t.boolean("healthy"), Dormant: t.boolean("dormant"), Outdated: t.boolean("outdated"), Shared: t.boolean("shared"),
-		HasAITask: t.boolean("has-ai-task"), HasExternalAgent: t.boolean("has_external_agent"),
-		LastUsedBefore: t.time("last_used_before"), LastUsedAfter: t.time("last_used_after"),
+		Owner: t.Text("owner"), Name: t.Text("name"), NameExact: t.Text("name_exact"), Template: t.Text("template"), Organization: t.Text("organization"),
+		Status: codersdk.WorkspaceStatus(t.OneOf("status", "canceled", "canceling", "deleted", "deleting", "failed",
+			"pending", "running", "starting", "stopped", "stopping", "unhealthy")),
+		AgentStatus: codersdk.WorkspaceAgentStatus(t.OneOf("has-agent", "connected", "connecting", "disconnected", "timeout")),
+		Healthy:     t.Boolean("healthy"), Dormant: t.Boolean("dormant"), Outdated: t.Boolean("outdated"), Shared: t.Boolean("shared"),
+		HasAITask: t.Boolean("has-ai-task"), HasExternalAgent: t.Boolean("has_external_agent"),
+		LastUsedBefore: t.Time("last_used_before"), LastUsedAfter: t.Time("last_used_after"),
 	}
-	for _, v := range t.texts("id") {
+	if s.Status == "unhealthy" { // a running workspace with an unhealthy agent
+		s.Status, s.Healthy = codersdk.WorkspaceStatusRunning, new(bool)
+	}
+	if v := t.Text("shared_with_user"); v != "" {
+		if s.SharedWithUser, err = a.Identity.OwnerByRef(r.Context(), rest.Actor(r), v); codersdk.Is(err, codersdk.CodeNotFound) {
+			t.AddError("shared_with_user", "Query param \"shared_with_user\" must be an existing uuid or username")
+		} else if err != nil {
+			return s, err
+		}
+	}
+	s.SharedWithGroup = t.Text("shared_with_group")
+	for _, v := range t.List("id") {
 		id, err := uuid.Parse(v)
 		if err != nil {
-			t.refuse("id", "%q is not a UUID", clip(v, 64))
+			t.AddError("id", "%q is not a UUID", rest.Truncate(v, 64))
 		}
 		s.IDs = append(s.IDs, id)
 	}
-	for _, v := range t.texts("param") {
+	for _, v := range t.List("param") {
 		name, value, ok := strings.Cut(v, "=")
 		if !ok {
-			t.refuse("param", "%q is not of the form name=value", clip(v, 64))
+			t.AddError("param", "%q is not of the form name=value", rest.Truncate(v, 64))
 		}
-		s.Parameters = append(s.Parameters, coder.WorkspaceBuildParameter{Name: name, Value: value})
+		s.Parameters = append(s.Parameters, codersdk.WorkspaceBuildParameter{Name: name, Value: value})
 	}
-	if owner, name, ok := strings.Cut(t.word(), "/"); ok && s.Owner == "" && s.NameExact == "" {
+	if owner, name, ok := strings.Cut(t.FreeText(), "/"); ok && s.Owner == "" && s.NameExact == "" {
 		s.Owner, s.NameExact = owner, name
-	} else if t.word() != "" && s.Name != "" {
-		t.refuse("name", "is given twice: by its key and as %q", clip(t.word(), 64))
-	} else if t.word() != "" {
-		s.Name = t.word()
+	} else if t.FreeText() != "" && s.Name != "" {
+		t.AddError("name", "appears twice: with its key and as %q", rest.Truncate(t.FreeText(), 64))
+	} else if t.FreeText() != "" {
+		s.Name = t.FreeText()
+	}
+	if name, not := strings.CutPrefix(s.Owner, "!"); not {
+		s.Owner = ""
+		if s.NotOwnerID, err = a.Identity.OwnerByRef(r.Context(), rest.Actor(r), name); codersdk.Is(err, codersdk.CodeNotFound) {
+			t.AddError("owner", "Query param \"owner\" must be an existing uuid or username")
+		} else if err != nil {
+			return s, err
+		}
 	}
 	if s.Owner == "me" {
-		s.Owner, s.OwnerID = "", a.actor(r).UserID
+		s.Owner, s.OwnerID = "", rest.Actor(r).UserID
 	}
-	return s, t.done()
+	return s, t.Finish()
 }
 
 func (a *API) createWorkspace(w http.ResponseWriter, r *http.Request) error {
-	req, err := decode[coder.CreateWorkspaceRequest](r)
+	req, err := rest.Decode[codersdk.CreateWorkspaceRequest](r)
 	if err != nil {
 		return err
 	}
@@ -106,33 +179,33 @@ func (a *API) createWorkspace(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	var org coder.Organization
+	var org codersdk.Organization
 	if r.PathValue("organization") != "" {
 		if org, err = a.pathOrganization(r); err != nil {
 			return err
 		}
 	}
-	made, err := a.Workspaces.CreateWorkspace(r.Context(), a.actor(r), org.ID, owner, req)
+	made, err := a.Workspaces.CreateWorkspace(r.Context(), rest.Actor(r), org.ID, owner, req)
 	if err != nil {
 		return err
 	}
-	return reply(w, 200, made)
+	return rest.Reply(w, http.StatusCreated, made)
 }
 
 func (a *API) getWorkspace(w http.ResponseWriter, r *http.Request) error {
-	id, err := pathID(r, "workspace")
+	id, err := rest.PathID(r, "workspace")
 	if err != nil {
 		return err
 	}
-	deleted, err := queryBool(r, "include_deleted")
+	deleted, err := rest.QueryBool(r, "include_deleted")
 	if err != nil {
 		return err
 	}
-	out, err := a.Workspaces.Workspace(r.Context(), a.actor(r), id, deleted)
+	out, err := a.Workspaces.Workspace(r.Context(), rest.Actor(r), id, deleted)
 	if err != nil {
 		return err
 	}
-	return reply(w, 200, out)
+	return rest.Reply(w, 200, out)
 }
 
 func (a *API) getWorkspaceByName(w http.ResponseWriter, r *http.Request) error {
@@ -140,155 +213,155 @@ func (a *API) getWorkspaceByName(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	deleted, err := queryBool(r, "include_deleted")
+	deleted, err := rest.QueryBool(r, "include_deleted")
 	if err != nil {
 		return err
 	}
-	out, err := a.Workspaces.WorkspaceByOwnerAndName(r.Context(), a.actor(r), owner, r.PathValue("workspacename"), deleted)
+	out, err := a.Workspaces.WorkspaceByOwnerAndName(r.Context(), rest.Actor(r), owner, r.PathValue("workspacename"), deleted)
 	if err != nil {
 		return err
 	}
-	return reply(w, 200, out)
+	return rest.Reply(w, 200, out)
 }
 
-// set reads the workspace's id and the body of a setting.
+// setting reads the workspace id and the request body of a settings route.
 func setting[T any](r *http.Request) (id uuid.UUID, req T, err error) {
-	if id, err = pathID(r, "workspace"); err != nil {
+	if id, err = rest.PathID(r, "workspace"); err != nil {
 		return id, req, err
 	}
-	req, err = decode[T](r)
+	req, err = rest.Decode[T](r)
 	return id, req, err
 }
 
 func (a *API) patchWorkspace(w http.ResponseWriter, r *http.Request) error {
-	id, req, err := setting[coder.UpdateWorkspaceRequest](r)
+	id, req, err := setting[codersdk.UpdateWorkspaceRequest](r)
 	if err != nil {
 		return err
 	}
-	if err := a.Workspaces.UpdateWorkspace(r.Context(), a.actor(r), id, req); err != nil {
+	if err := a.Workspaces.UpdateWorkspace(r.Context(), rest.Actor(r), id, req); err != nil {
 		return err
 	}
-	return done(w)
+	return rest.ReplyNoContent(w)
 }
 
 func (a *API) putAutostart(w http.ResponseWriter, r *http.Request) error {
-	id, req, err := setting[coder.UpdateWorkspaceAutostartRequest](r)
+	id, req, err := setting[codersdk.UpdateWorkspaceAutostartRequest](r)
 	if err != nil {
 		return err
 	}
-	if err := a.Workspaces.UpdateWorkspaceAutostart(r.Context(), a.actor(r), id, req); err != nil {
+	if err := a.Workspaces.UpdateWorkspaceAutostart(r.Context(), rest.Actor(r), id, req); err != nil {
 		return err
 	}
-	return done(w)
+	return rest.ReplyNoContent(w)
 }
 
 func (a *API) putTTL(w http.ResponseWriter, r *http.Request) error {
-	id, req, err := setting[coder.UpdateWorkspaceTTLRequest](r)
+	id, req, err := setting[codersdk.UpdateWorkspaceTTLRequest](r)
 	if err != nil {
 		return err
 	}
-	if err := a.Workspaces.UpdateWorkspaceTTL(r.Context(), a.actor(r), id, req); err != nil {
+	if err := a.Workspaces.UpdateWorkspaceTTL(r.Context(), rest.Actor(r), id, req); err != nil {
 		return err
 	}
-	return done(w)
+	return rest.ReplyNoContent(w)
 }
 
 func (a *API) putAutoupdates(w http.ResponseWriter, r *http.Request) error {
-	id, req, err := setting[coder.UpdateWorkspaceAutomaticUpdatesRequest](r)
+	id, req, err := setting[codersdk.UpdateWorkspaceAutomaticUpdatesRequest](r)
 	if err != nil {
 		return err
 	}
-	if err := a.Workspaces.UpdateWorkspaceAutomaticUpdates(r.Context(), a.actor(r), id, req); err != nil {
+	if err := a.Workspaces.UpdateWorkspaceAutomaticUpdates(r.Context(), rest.Actor(r), id, req); err != nil {
 		return err
 	}
-	return done(w)
+	return rest.ReplyNoContent(w)
 }
 
 func (a *API) putDormant(w http.ResponseWriter, r *http.Request) error {
-	id, req, err := setting[coder.UpdateWorkspaceDormancy](r)
+	id, req, err := setting[codersdk.UpdateWorkspaceDormancy](r)
 	if err != nil {
 		return err
 	}
-	out, err := a.Workspaces.UpdateWorkspaceDormancy(r.Context(), a.actor(r), id, req)
+	out, err := a.Workspaces.UpdateWorkspaceDormancy(r.Context(), rest.Actor(r), id, req)
 	if err != nil {
 		return err
 	}
-	return reply(w, 200, out)
+	return rest.Reply(w, 200, out)
 }
 
 func (a *API) putExtend(w http.ResponseWriter, r *http.Request) error {
-	id, req, err := setting[coder.PutExtendWorkspaceRequest](r)
+	id, req, err := setting[codersdk.PutExtendWorkspaceRequest](r)
 	if err != nil {
 		return err
 	}
-	if err := a.Workspaces.ExtendWorkspace(r.Context(), a.actor(r), id, req); err != nil {
+	if err := a.Workspaces.ExtendWorkspace(r.Context(), rest.Actor(r), id, req); err != nil {
 		return err
 	}
-	return reply(w, 200, coder.Response{Message: "The deadline is extended"})
+	return rest.Reply(w, 200, codersdk.Response{Message: "The deadline is extended"})
 }
 
-func (a *API) favorite(on bool) HandlerFunc {
+func (a *API) favorite(on bool) rest.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) error {
-		id, err := pathID(r, "workspace")
+		id, err := rest.PathID(r, "workspace")
 		if err != nil {
 			return err
 		}
-		if err := a.Workspaces.FavoriteWorkspace(r.Context(), a.actor(r), id, on); err != nil {
+		if err := a.Workspaces.FavoriteWorkspace(r.Context(), rest.Actor(r), id, on); err != nil {
 			return err
 		}
-		return done(w)
+		return rest.ReplyNoContent(w)
 	}
 }
 
 func (a *API) postUsage(w http.ResponseWriter, r *http.Request) error {
-	id, err := pathID(r, "workspace")
+	id, err := rest.PathID(r, "workspace")
 	if err != nil {
 		return err
 	}
-	var req coder.PostWorkspaceUsageRequest
+	var req codersdk.PostWorkspaceUsageRequest
 	if r.ContentLength != 0 {
-		if req, err = decode[coder.PostWorkspaceUsageRequest](r); err != nil {
+		if req, err = rest.Decode[codersdk.PostWorkspaceUsageRequest](r); err != nil {
 			return err
 		}
 	}
-	if err := a.Workspaces.PostWorkspaceUsage(r.Context(), a.actor(r), id, req); err != nil {
+	if err := a.Workspaces.PostWorkspaceUsage(r.Context(), rest.Actor(r), id, req); err != nil {
 		return err
 	}
-	return done(w)
+	return rest.ReplyNoContent(w)
 }
 
 func (a *API) getResolveAutostart(w http.ResponseWriter, r *http.Request) error {
-	id, err := pathID(r, "workspace")
+	id, err := rest.PathID(r, "workspace")
 	if err != nil {
 		return err
 	}
-	out, err := a.Workspaces.ResolveAutostart(r.Context(), a.actor(r), id)
+	out, err := a.Workspaces.ResolveAutostart(r.Context(), rest.Actor(r), id)
 	if err != nil {
 		return err
 	}
-	return reply(w, 200, out)
+	return rest.Reply(w, 200, out)
 }
 
 func (a *API) getWorkspaceTimings(w http.ResponseWriter, r *http.Request) error {
-	id, err := pathID(r, "workspace")
+	id, err := rest.PathID(r, "workspace")
 	if err != nil {
 		return err
 	}
-	out, err := a.Workspaces.WorkspaceTimings(r.Context(), a.actor(r), id)
+	out, err := a.Workspaces.WorkspaceTimings(r.Context(), rest.Actor(r), id)
 	if err != nil {
 		return err
 	}
-	return reply(w, 200, out)
+	return rest.Reply(w, 200, out)
 }
 
 func (a *API) getExternalAgent(w http.ResponseWriter, r *http.Request) error {
-	id, err := pathID(r, "workspace")
+	id, err := rest.PathID(r, "workspace")
 	if err != nil {
 		return err
 	}
-	out, err := a.Workspaces.ExternalAgentCredentials(r.Context(), a.actor(r), id, r.PathValue("agent"))
+	out, err := a.Workspaces.ExternalAgentCredentials(r.Context(), rest.Actor(r), id, r.PathValue("agent"))
 	if err != nil {
 		return err
 	}
-	return reply(w, 200, out)
+	return rest.Reply(w, 200, out)
 }

@@ -12,28 +12,27 @@ import (
 	"net/url"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/api/provisionerd"
-	"github.com/seed-2a7f8fe7/coder/client"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/httpapi"
 	"github.com/seed-2a7f8fe7/coder/internal/identity"
 	"github.com/seed-2a7f8fe7/coder/internal/notify"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres"
 	"github.com/seed-2a7f8fe7/coder/internal/postgrestest"
 	"github.com/seed-2a7f8fe7/coder/internal/queue"
+	"github.com/seed-2a7f8fe7/coder/internal/testwait"
 	"github.com/seed-2a7f8fe7/coder/internal/workspace"
 )
 
 // site is an API over a real database with a first user and one template.
 type site struct {
-	*client.Client
+	*codersdk.Client
 	store    *postgres.Store
 	queue    *queue.Service
-	user     coder.User
+	user     codersdk.User
 	org      uuid.UUID
 	template uuid.UUID
 }
@@ -57,12 +56,12 @@ func openSite(t *testing.T) *site {
 	t.Cleanup(server.Close)
 	at, err := url.Parse(server.URL)
 	must(t, err)
-	s := &site{Client: client.New(at), store: store, queue: jobs}
+	s := &site{Client: codersdk.New(at), store: store, queue: jobs}
 	s.exec(t, `INSERT INTO organizations (id, name, is_default, created_at, updated_at) VALUES ($1, 'coder', true, now(), now()) ON CONFLICT DO NOTHING`, uuid.New())
-	first, err := s.CreateFirstUser(t.Context(), coder.CreateFirstUserRequest{Username: "ann", Email: "ann@example.com", Password: "correct horse battery"})
+	first, err := s.CreateFirstUser(t.Context(), codersdk.CreateFirstUserRequest{Username: "ann", Email: "ann@example.com", Password: "correct horse battery"})
 	must(t, err)
 	s.org = first.OrganizationID
-	session, err := s.LoginWithPassword(t.Context(), coder.LoginWithPasswordRequest{Email: "ann@example.com", Password: "correct horse battery"})
+	session, err := s.LoginWithPassword(t.Context(), codersdk.LoginWithPasswordRequest{Email: "ann@example.com", Password: "correct horse battery"})
 	must(t, err)
 	s.SessionToken = session.SessionToken
 	s.user, err = s.User(t.Context(), "me")
@@ -89,7 +88,7 @@ func (s *site) addTemplate(t *testing.T) {
 	file, job, version := uuid.New(), uuid.New(), uuid.New()
 	s.template = uuid.New()
 	s.exec(t, `INSERT INTO files (id, hash, created_by, mimetype, data, created_at) VALUES ($1, 'h', $2, 'application/x-tar', '', now())`, file, s.user.ID)
-	s.exec(t, `INSERT INTO job_tag_sets (organization_id, key, tags) VALUES ($1, $2, '{"scope": "organization", "owner": ""}')`, s.org, coder.NormalizeTags(uuid.Nil, nil).Key())
+	s.exec(t, `INSERT INTO job_tag_sets (organization_id, key, tags) VALUES ($1, $2, '{"scope": "organization", "owner": ""}')`, s.org, codersdk.NormalizeTags(uuid.Nil, nil).Key())
 	s.exec(t, `INSERT INTO provisioner_jobs (id, organization_id, initiator_id, type, provisioner, tag_set_id, file_id, input, created_at, updated_at, completed_at)
 		VALUES ($1, $2, $3, 'template_version_import', 'echo', (SELECT id FROM job_tag_sets), $4, '{}', now(), now(), now())`, job, s.org, s.user.ID, file)
 	s.exec(t, `INSERT INTO template_versions (id, organization_id, job_id, name, created_by, created_at, updated_at) VALUES ($1, $2, $3, 'v1', $4, now(), now())`, version, s.org, job, s.user.ID)
@@ -101,7 +100,7 @@ func (s *site) addTemplate(t *testing.T) {
 // finish runs the build that waits.
 func (s *site) finish(t *testing.T) {
 	t.Helper()
-	tags := coder.NormalizeTags(uuid.Nil, nil)
+	tags := codersdk.NormalizeTags(uuid.Nil, nil)
 	id, gone, err := s.queue.Hello(t.Context(), queue.Daemon{OrganizationID: s.org, Name: "d", Tags: tags, Provisioners: []string{"echo"}})
 	must(t, err)
 	defer gone()
@@ -116,14 +115,14 @@ func (s *site) finish(t *testing.T) {
 func TestWorkspacesOverHTTP(t *testing.T) {
 	s := openSite(t)
 	ctx := t.Context()
-	w, err := s.CreateWorkspace(ctx, "me", coder.CreateWorkspaceRequest{Name: "dev", TemplateID: s.template})
+	w, err := s.CreateWorkspace(ctx, "me", codersdk.CreateWorkspaceRequest{Name: "dev", TemplateID: s.template})
 	must(t, err)
-	_, err = s.CreateWorkspace(ctx, "me", coder.CreateWorkspaceRequest{Name: "dev", TemplateID: s.template})
-	if !coder.Is(err, coder.CodeConflict) {
+	_, err = s.CreateWorkspace(ctx, "me", codersdk.CreateWorkspaceRequest{Name: "dev", TemplateID: s.template})
+	if !codersdk.Is(err, codersdk.CodeConflict) {
 		t.Errorf("a name that is taken: %v", err)
 	}
-	_, err = s.CreateWorkspaceBuild(ctx, w.ID, coder.CreateWorkspaceBuildRequest{Transition: "stop"})
-	if !coder.Is(err, coder.CodeConflict) {
+	_, err = s.CreateWorkspaceBuild(ctx, w.ID, codersdk.CreateWorkspaceBuildRequest{Transition: "stop"})
+	if !codersdk.Is(err, codersdk.CodeConflict) {
 		t.Errorf("a second build: %v", err)
 	}
 	s.finish(t)
@@ -134,7 +133,7 @@ func TestWorkspacesOverHTTP(t *testing.T) {
 	if err != nil || string(state) != `{"a":1}` {
 		t.Errorf("state %q %v", state, err)
 	}
-	must(t, s.UpdateWorkspaceBuildState(ctx, w.LatestBuild.ID, coder.UpdateWorkspaceBuildStateRequest{State: []byte("x")}))
+	must(t, s.UpdateWorkspaceBuildState(ctx, w.LatestBuild.ID, codersdk.UpdateWorkspaceBuildStateRequest{State: []byte("x")}))
 	b, err := s.WorkspaceBuildByNumber(ctx, "me", "dev", 1)
 	if err != nil || b.ID != w.LatestBuild.ID {
 		t.Errorf("build 1: %v", err)
@@ -148,10 +147,10 @@ func TestWorkspacesOverHTTP(t *testing.T) {
 	if rs, err := s.WorkspaceBuildResources(ctx, b.ID); err != nil || rs == nil {
 		t.Errorf("resources %v %v", rs, err)
 	}
-	if err := s.CancelWorkspaceBuild(ctx, b.ID, url.Values{"expect_status": {"pending"}}); !coder.Is(err, coder.CodePrecondition) {
+	if err := s.CancelWorkspaceBuild(ctx, b.ID, url.Values{"expect_status": {"pending"}}); !codersdk.Is(err, codersdk.CodePrecondition) {
 		t.Errorf("cancel of a build that is over: %v", err)
 	}
-	if err := s.PostWorkspaceUsage(ctx, w.ID, coder.PostWorkspaceUsageRequest{}); err != nil {
+	if err := s.PostWorkspaceUsage(ctx, w.ID, codersdk.PostWorkspaceUsageRequest{}); err != nil {
 		t.Error(err)
 	}
 	must(t, s.FavoriteWorkspace(ctx, w.ID))
@@ -164,12 +163,12 @@ func TestWorkspacesOverHTTP(t *testing.T) {
 func TestSearchOfWorkspaces(t *testing.T) {
 	s := openSite(t)
 	for _, name := range []string{"dev", "other"} {
-		_, err := s.CreateWorkspace(t.Context(), "me", coder.CreateWorkspaceRequest{Name: name, TemplateID: s.template})
+		_, err := s.CreateWorkspace(t.Context(), "me", codersdk.CreateWorkspaceRequest{Name: name, TemplateID: s.template})
 		must(t, err)
 	}
 	for q, want := range map[string]int{
-		"": 2, "dev": 1, "ann/dev": 1, "ann/de": 0, "owner:me": 2, "owner:ANN name:oth": 1, "status:pending template:docker": 2,
-		`status:"running"`: 0, "has-agent:connected": 0, "dormant:false outdated:false": 2, "organization:coder": 2, "healthy:true": 0,
+		"": 2, "dev": 1, "ann/dev": 1, "ann/de": 0, "owner:me": 2, "owner:!me": 0, "owner:!ANN": 0, "owner:ANN name:oth": 1, "status:pending template:docker": 2,
+		`status:"running"`: 0, "has-agent:connected": 0, "dormant:false outdated:false": 2, "organization:coder": 2, "healthy:true": 0, "status:unhealthy": 0,
 		"last_used_after:2020-01-01": 2, "last_used_before:2020-01-01T00:00:00Z": 0, "has-ai-task:false": 2, "has_external_agent:true": 0,
 		"param:a=b": 0, "shared:false": 2,
 	} {
@@ -178,23 +177,35 @@ func TestSearchOfWorkspaces(t *testing.T) {
 			t.Errorf("%q: %d (%v), want %d", q, got.Count, err, want)
 		}
 	}
-	for _, q := range []string{"color:red", "status:happy", "has-agent:maybe", "dormant:perhaps", "id:1", "last_used_after:soon", "name:a b", "param:a", `name:"`} {
+	for _, q := range []string{"color:red", "owner:!nobody", "status:happy", "has-agent:maybe", "dormant:perhaps", "id:1", "last_used_after:soon", "name:a b", "param:a", `name:"`} {
 		_, err := s.Workspaces(t.Context(), url.Values{"q": {q}})
-		if e, ok := errors.AsType[*coder.Error](err); !ok || e.Code != coder.CodeInvalid || len(e.Fields) == 0 {
+		if e, ok := errors.AsType[*codersdk.Error](err); !ok || e.Code != codersdk.CodeInvalid || len(e.Fields) == 0 {
 			t.Errorf("%q: %v", q, err)
 		}
 	}
 	_, err := s.Workspaces(t.Context(), url.Values{"limit": {"-1"}})
-	if !coder.Is(err, coder.CodeInvalid) {
+	if !codersdk.Is(err, codersdk.CodeInvalid) {
 		t.Errorf("limit -1: %v", err)
+	}
+	sorted, err := s.Workspaces(t.Context(), url.Values{"sort": {"-name"}, "counts": {"true"}, "limit": {"1"}})
+	if err != nil || len(sorted.Workspaces) != 1 || sorted.Workspaces[0].Name != "other" || sorted.Count != 2 {
+		t.Errorf("by name, descending: %+v, %v", sorted, err)
+	}
+	if len(sorted.Counts) != 1 || sorted.Counts[0].Status != "pending" || sorted.Counts[0].Count != 2 {
+		t.Errorf("counts: %+v", sorted.Counts)
+	}
+	for key, value := range map[string]string{"sort": "color", "counts": "many"} {
+		if _, err := s.Workspaces(t.Context(), url.Values{key: {value}}); !codersdk.Is(err, codersdk.CodeInvalid) {
+			t.Errorf("%s=%s: %v", key, value, err)
+		}
 	}
 }
 
 func TestWatchOverHTTP(t *testing.T) {
 	s := openSite(t)
-	w, err := s.CreateWorkspace(t.Context(), "me", coder.CreateWorkspaceRequest{Name: "dev", TemplateID: s.template})
+	w, err := s.CreateWorkspace(t.Context(), "me", codersdk.CreateWorkspaceRequest{Name: "dev", TemplateID: s.template})
 	must(t, err)
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), testwait.Limit)
 	defer cancel()
 	path := "/workspaces/" + w.ID.String()
 	resp, err := s.Request(ctx, http.MethodGet, path+"/watch", nil, nil)
@@ -209,8 +220,8 @@ func TestWatchOverHTTP(t *testing.T) {
 	}
 	enough := errors.New("enough")
 	first := true
-	err = client.Follow(ctx, s.Client, path+"/watch-ws", nil, func(e coder.ServerSentEvent) error {
-		var got coder.Workspace
+	err = codersdk.Follow(ctx, s.Client, path+"/watch-ws", nil, func(e codersdk.ServerSentEvent) error {
+		var got codersdk.Workspace
 		must(t, json.Unmarshal(e.Data, &got))
 		if first {
 			first = false
@@ -227,13 +238,13 @@ func TestWatchOverHTTP(t *testing.T) {
 	for nextEvent(t, events).LatestBuild.Status != "running" {
 	}
 	_, err = s.Dial(ctx, "/workspaces/"+uuid.NewString()+"/watch-ws", nil)
-	if !coder.Is(err, coder.CodeNotFound) {
+	if !codersdk.Is(err, codersdk.CodeNotFound) {
 		t.Errorf("watching nothing: %v", err)
 	}
 }
 
 // nextEvent reads up to the next data event.
-func nextEvent(t *testing.T, r *bufio.Reader) (w coder.Workspace) {
+func nextEvent(t *testing.T, r *bufio.Reader) (w codersdk.Workspace) {
 	t.Helper()
 	for {
 		line, err := r.ReadString('\n')
@@ -247,7 +258,7 @@ func nextEvent(t *testing.T, r *bufio.Reader) (w coder.Workspace) {
 
 func TestBadRequestsForWorkspaces(t *testing.T) {
 	s := openSite(t)
-	w, err := s.CreateWorkspace(t.Context(), "me", coder.CreateWorkspaceRequest{Name: "dev", TemplateID: s.template})
+	w, err := s.CreateWorkspace(t.Context(), "me", codersdk.CreateWorkspaceRequest{Name: "dev", TemplateID: s.template})
 	must(t, err)
 	id := w.ID.String()
 	for _, c := range []struct {
@@ -291,7 +302,7 @@ func TestBadRequestsForWorkspaces(t *testing.T) {
 		b, err := io.ReadAll(resp.Body)
 		resp.Body.Close()
 		must(t, err)
-		var r coder.Response
+		var r codersdk.Response
 		if resp.StatusCode != c.status || json.Unmarshal(b, &r) != nil || r.Message == "" {
 			t.Errorf("%s %s %s: %d %s, want %d", c.method, c.path, c.body, resp.StatusCode, b, c.status)
 		}

@@ -3,7 +3,7 @@ package identity
 import (
 	"context"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/access"
 	"github.com/seed-2a7f8fe7/coder/internal/audit"
 )
@@ -14,13 +14,13 @@ type AuditSearch struct {
 	Organization string // id, name or "default"; sets OrganizationID
 }
 
-// AuditLogs gives a page of the audit log that the actor may see, the latest
-// first, and the count of all rows that match.
-func (s *Service) AuditLogs(ctx context.Context, actor access.Subject, f AuditSearch) (coder.AuditLogResponse, error) {
+// AuditLogs returns a page of the audit log that the actor can see, the newest
+// first, and the count of all matching rows.
+func (s *Service) AuditLogs(ctx context.Context, actor access.Subject, f AuditSearch) (codersdk.AuditLogResponse, error) {
 	if f.Organization != "" {
 		o, err := s.OrganizationByRef(ctx, actor, f.Organization)
 		if err != nil {
-			return coder.AuditLogResponse{}, err
+			return codersdk.AuditLogResponse{}, err
 		}
 		f.OrganizationID = o.ID
 	}

@@ -7,44 +7,51 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/access"
 	"github.com/seed-2a7f8fe7/coder/internal/audit"
+	"github.com/seed-2a7f8fe7/coder/internal/identity/attempt"
+	"github.com/seed-2a7f8fe7/coder/internal/identity/credential"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
 )
 
-// conversionTime is how long somebody has to log in by the new way.
+// conversionTime is the time that a user has to sign in with the new login type.
 const conversionTime = 10 * time.Minute
 
-// ConvertLogin begins to change the way a user logs in, from a password to
-// GitHub or an identity provider. The user shows that they know the password,
-// and then, by logging in there with the state that is given, that they are
-// that person there, too; EndConversion makes the change. (AU-10)
-func (s *Service) ConvertLogin(ctx context.Context, actor access.Subject, ref string, req coder.ConvertLoginRequest) (coder.OAuthConversionResponse, error) {
-	var none coder.OAuthConversionResponse
-	u, err := s.personal(ctx, actor, ref, coder.RBACActionUpdatePersonal)
+// ConvertLogin starts the change of a user's login type from password to GitHub or
+// OpenID Connect. The user proves knowledge of the password here, and the identity
+// at the provider by signing in there with the returned state. EndConversion
+// completes the change. (AU-10)
+func (s *Service) ConvertLogin(
+	ctx context.Context,
+	actor access.Subject,
+	ref string,
+	req codersdk.ConvertLoginRequest,
+) (codersdk.OAuthConversionResponse, error) {
+	var none codersdk.OAuthConversionResponse
+	u, err := s.personal(ctx, actor, ref, codersdk.RBACActionUpdatePersonal)
 	if err != nil {
 		return none, err
 	}
 	switch {
 	case u.ID != actor.UserID:
-		return none, coder.Errorf(coder.CodeForbidden, "Only %s can change the way they log in", u.Username)
-	case req.ToType != coder.LoginTypeGitHub && req.ToType != coder.LoginTypeOIDC:
-		return none, coder.Invalid("to_type", "%.40q is neither github nor oidc", req.ToType)
-	case u.LoginType != string(coder.LoginTypePassword):
-		return none, coder.Errorf(coder.CodeInvalid, "You log in by %s, which cannot be changed; only passwords can be given up", u.LoginType)
+		return none, codersdk.Errorf(codersdk.CodeForbidden, "Only %s can change their login type", u.Username)
+	case req.ToType != codersdk.LoginTypeGitHub && req.ToType != codersdk.LoginTypeOIDC:
+		return none, codersdk.Invalid("to_type", "%.40q is neither github nor oidc", req.ToType)
+	case u.LoginType != string(codersdk.LoginTypePassword):
+		return none, codersdk.Errorf(codersdk.CodeInvalid, "Your login type is %s; only the login type password can be changed", u.LoginType)
 	}
-	if err := s.attempt(ctx, "password "+u.ID.String(), accountWhile, triesPerAccount); err != nil {
+	if err := s.attempts.Count(ctx, attempt.ByAccount("password "+u.ID.String())); err != nil {
 		return none, err
 	}
-	fits, err := s.verify(ctx, req.Password, u.PasswordHash)
+	fits, err := s.hasher.Verify(ctx, req.Password, u.PasswordHash)
 	if err != nil {
 		return none, err
 	}
 	if !fits {
-		return none, coder.Invalid("password", "is wrong")
+		return none, codersdk.Invalid("password", "is wrong")
 	}
-	out := coder.OAuthConversionResponse{ExpiresAt: s.now().Add(conversionTime), StateString: randomText(43), ToType: req.ToType, UserID: u.ID}
+	out := codersdk.OAuthConversionResponse{ExpiresAt: s.now().Add(conversionTime), StateString: credential.RandomText(43), ToType: req.ToType, UserID: u.ID}
 	err = s.c.Store.Tx(ctx, func(q *sqlc.Queries) error {
 		if _, err := q.ForgetLoginConversions(ctx, s.now()); err != nil {
 			return err
@@ -56,7 +63,7 @@ func (s *Service) ConvertLogin(ctx context.Context, actor access.Subject, ref st
 			return err
 		}
 		return audit.Record(ctx, q, actor, audit.Entry{
-			Action: coder.AuditActionCreate, ResourceType: coder.ResourceTypeConvertLogin, ResourceID: u.ID, Target: u.Username,
+			Action: codersdk.AuditActionCreate, ResourceType: codersdk.ResourceTypeConvertLogin, ResourceID: u.ID, Target: u.Username,
 			Diff: audit.Diff(nil, map[string]any{"to_type": req.ToType, "expires_at": out.ExpiresAt}),
 		})
 	})
@@ -68,14 +75,13 @@ func stateHash(state string) []byte {
 	return h[:]
 }
 
-// EndConversion makes the change that ConvertLogin began, in the transaction q
-// of a login by the new way: whoever has just logged in there with the state
-// is that user from now on, who has no password any more. It gives who that
-// is. A state counts once, for its way alone, and not for long.
-func (s *Service) EndConversion(ctx context.Context, q *sqlc.Queries, origin access.Origin, state string, by coder.LoginType) (uuid.UUID, error) {
+// EndConversion completes the change that ConvertLogin started, in transaction q of
+// a sign-in with the new login type, and returns the user. The password is removed.
+// A state is valid once, for its login type, until conversionTime has passed.
+func (s *Service) EndConversion(ctx context.Context, q *sqlc.Queries, origin access.Origin, state string, by codersdk.LoginType) (uuid.UUID, error) {
 	row, err := q.EndLoginConversion(ctx, stateHash(state))
-	if coder.Is(err, coder.CodeNotFound) || err == nil && (row.ToType != string(by) || !row.ExpiresAt.After(s.now())) {
-		return uuid.Nil, coder.Errorf(coder.CodeInvalid, "The change of the way you log in was not begun here, or too long ago; begin it again")
+	if codersdk.Is(err, codersdk.CodeNotFound) || err == nil && (row.ToType != string(by) || !row.ExpiresAt.After(s.now())) {
+		return uuid.Nil, codersdk.Errorf(codersdk.CodeInvalid, "The change of your login type has expired or was not started here. Start it again.")
 	}
 	if err != nil {
 		return uuid.Nil, err
@@ -84,17 +90,17 @@ func (s *Service) EndConversion(ctx context.Context, q *sqlc.Queries, origin acc
 	if err != nil {
 		return uuid.Nil, err
 	}
-	if old.Status == string(coder.UserStatusSuspended) {
+	if old.Status == string(codersdk.UserStatusSuspended) {
 		return uuid.Nil, suspended()
 	}
-	if old.LoginType != string(coder.LoginTypePassword) {
-		return uuid.Nil, coder.Errorf(coder.CodeConflict, "The way you log in was changed meanwhile")
+	if old.LoginType != string(codersdk.LoginTypePassword) {
+		return uuid.Nil, codersdk.Errorf(codersdk.CodeConflict, "Your login type was changed in the meantime. Reload the page.")
 	}
 	if _, err := q.UpdateUserLoginType(ctx, string(by), s.now(), old.ID); err != nil {
 		return uuid.Nil, err
 	}
 	return old.ID, audit.Record(ctx, q, access.Subject{UserID: old.ID, Username: old.Username, Origin: origin}, audit.Entry{
-		Action: coder.AuditActionWrite, ResourceType: coder.ResourceTypeConvertLogin, ResourceID: old.ID, Target: old.Username,
+		Action: codersdk.AuditActionWrite, ResourceType: codersdk.ResourceTypeConvertLogin, ResourceID: old.ID, Target: old.Username,
 		Diff: audit.Diff(map[string]any{"login_type": old.LoginType}, map[string]any{"login_type": by}),
 	})
 }

@@ -7,23 +7,27 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/access"
 	"github.com/seed-2a7f8fe7/coder/internal/notify"
 )
 
-// holdPoll is how often a held context asks again without a hint: for keys
-// that run out, and for hints that were lost.
+// holdPoll is the interval between checks of a held context without a hint. It covers
+// expired keys and lost hints.
 const holdPoll = time.Minute
 
-// Hold gives a context for what stays open on behalf of actor. It ends with
-// ctx, and soon after actor may not have it any more: the key ended or was
-// deleted, the user was suspended or deleted, or still says no, which is asked
-// with the subject as it is by then; nil asks whether anything was lost. Hints
-// on the topics have it ask at once. Being open counts as use of the key. Of
-// somebody who is not signed in only still is asked, if there is one. The caller
-// calls end when it is done.
-func (s *Service) Hold(ctx context.Context, actor access.Subject, still func(context.Context, access.Subject) error, topics ...string) (held context.Context, end func()) {
+// Hold returns a context for a connection that stays open on behalf of actor. The context ends
+// with ctx, and soon after the actor's key ends or is deleted, the user is suspended or deleted, or
+// still returns an error for the current subject. A nil still checks whether the actor lost any
+// right. Hints on topics cause an immediate check. An open connection counts as use of the key. For
+// a client that is not signed in only still is called, if it is set. The caller calls end when the
+// connection closes.
+func (s *Service) Hold(
+	ctx context.Context,
+	actor access.Subject,
+	still func(context.Context, access.Subject) error,
+	topics ...string,
+) (held context.Context, end func()) {
 	if actor.System || actor.UserID == uuid.Nil && still == nil {
 		return context.WithCancel(ctx)
 	}
@@ -39,9 +43,9 @@ func (s *Service) Hold(ctx context.Context, actor access.Subject, still func(con
 	hints, unsubscribe := s.hints(append(topics, notify.Rights(actor.UserID), notify.AllRights()))
 	go func() {
 		defer unsubscribe()
-		poll := time.NewTicker(holdPoll + rand.N(holdPoll/4)) // not all at once
+		poll := time.NewTicker(holdPoll + rand.N(holdPoll/4)) // spread the checks of many connections
 		defer poll.Stop()
-		for { // once at the beginning, for what happened before the subscription
+		for { // the first check covers changes before the subscription
 			if err := s.again(held, actor, still); err != nil {
 				cancel(err)
 				return
@@ -57,7 +61,7 @@ func (s *Service) Hold(ctx context.Context, actor access.Subject, still func(con
 	return held, func() { cancel(context.Canceled) }
 }
 
-// hints subscribes, where there is a hub to subscribe to.
+// hints subscribes to the hub, if there is one.
 func (s *Service) hints(topics []string) (<-chan struct{}, func()) {
 	if s.c.Hub == nil {
 		return nil, func() {}
@@ -65,21 +69,21 @@ func (s *Service) hints(topics []string) (<-chan struct{}, func()) {
 	return s.c.Hub.Subscribe(topics...)
 }
 
-// again asks whether actor may go on. An error of the database is no answer,
-// and no reason to stop.
+// again checks whether actor can continue. Errors of the database do not end the
+// connection.
 func (s *Service) again(ctx context.Context, actor access.Subject, still func(context.Context, access.Subject) error) error {
 	now, err := s.current(ctx, actor)
 	if err == nil {
 		err = still(ctx, now)
 	}
-	switch coder.CodeOf(err) {
-	case coder.CodeUnauthenticated, coder.CodeForbidden, coder.CodeNotFound:
+	switch codersdk.CodeOf(err) {
+	case codersdk.CodeUnauthenticated, codersdk.CodeForbidden, codersdk.CodeNotFound:
 		return err
 	}
 	return nil
 }
 
-// current gives the subject as it is now.
+// current returns the current subject of the actor.
 func (s *Service) current(ctx context.Context, actor access.Subject) (access.Subject, error) {
 	if actor.UserID == uuid.Nil {
 		return actor, nil
@@ -91,7 +95,7 @@ func (s *Service) current(ctx context.Context, actor access.Subject) (access.Sub
 	if err != nil {
 		return access.Subject{}, err
 	}
-	if u.Status == string(coder.UserStatusSuspended) {
+	if u.Status == string(codersdk.UserStatusSuspended) {
 		return access.Subject{}, suspended()
 	}
 	now, err := s.rights(u)
@@ -99,7 +103,7 @@ func (s *Service) current(ctx context.Context, actor access.Subject) (access.Sub
 	return now, err
 }
 
-// changedRights tells what is held for a user to ask again.
+// changedRights causes a check of everything that is held for the users.
 func (s *Service) changedRights(users ...uuid.UUID) {
 	if s.c.Hub == nil {
 		return

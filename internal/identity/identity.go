@@ -1,12 +1,12 @@
-// Package identity knows who people are: users with passwords, sessions, API
-// tokens and roles, and the organizations they belong to. Authenticate turns a
-// token into an access.Subject; everything else takes that subject, asks
-// access, and changes rows with an audit row beside each, in one transaction.
+// Package identity manages users with passwords, sessions, API tokens and roles, and
+// their memberships of organizations. Authenticate turns a token into an
+// access.Subject. Every other method takes that subject, checks access, and changes
+// rows and writes an audit row in one transaction.
 //
-// A session and an API token look alike: ten characters that name the row, a
-// hyphen, and a secret of which only the SHA-256 is stored. Passwords are kept
-// as argon2id. Whoever tries to log in learns nothing from a failure: the
-// answer and the work are the same for a wrong password and an unknown name.
+// Sessions and API tokens have the same form: ten characters that identify the row, a
+// hyphen, and a secret of which only the SHA-256 is stored. Passwords are stored as
+// argon2id hashes. A failed sign-in reveals nothing: response and work are the same
+// for a wrong password and an unknown user.
 package identity
 
 import (
@@ -16,64 +16,67 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/access"
 	"github.com/seed-2a7f8fe7/coder/internal/calendar"
+	"github.com/seed-2a7f8fe7/coder/internal/dbcrypt"
+	"github.com/seed-2a7f8fe7/coder/internal/identity/attempt"
+	"github.com/seed-2a7f8fe7/coder/internal/identity/credential"
 	"github.com/seed-2a7f8fe7/coder/internal/notify"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
-	"github.com/seed-2a7f8fe7/coder/internal/vault"
 )
 
-// Config is what identity needs. Zero durations mean the defaults named.
+// Config configures a Service. Zero durations mean the named defaults.
 type Config struct {
 	Store *postgres.Store
 	Log   *slog.Logger
-	Hub   *notify.Hub      // hears whose rights changed; nil: what is held is asked about every minute
+	Hub   *notify.Hub      // receives changes of rights; nil: held contexts are checked every minute
 	Now   func() time.Time // nil: time.Now
 
-	// SessionDuration is how long a session lives without use; 24h.
+	// SessionDuration is the lifetime of an unused session; default 24h.
 	SessionDuration time.Duration
-	// DisableSessionRefresh ends a session after SessionDuration even in use.
+	// DisableSessionRefresh ends a session after SessionDuration even if it is used.
 	DisableSessionRefresh bool
-	// DefaultTokenLifetime is that of an API token that asks for none; 168h.
+	// DefaultTokenLifetime applies to API tokens created without a lifetime; 168h.
 	DefaultTokenLifetime time.Duration
-	// MaxTokenLifetime bounds API tokens; 876600h (a hundred years).
+	// MaxTokenLifetime limits API tokens; 876600h (a hundred years).
 	MaxTokenLifetime time.Duration
-	// MaxAdminTokenLifetime bounds API tokens of owners; 168h.
+	// MaxAdminTokenLifetime limits API tokens of owners; 168h.
 	MaxAdminTokenLifetime time.Duration
-	// DisablePasswordAuth refuses passwords of everybody but owners.
+	// DisablePasswordAuth rejects passwords of all users except owners.
 	DisablePasswordAuth bool
-	// DisableOwnerWorkspaceAccess keeps owners out of others' workspaces.
+	// DisableOwnerWorkspaceAccess denies owners access to workspaces of other users.
 	DisableOwnerWorkspaceAccess bool
-	// DisableWorkspaceSharing has access lists of workspaces count for nothing.
+	// DisableWorkspaceSharing ignores the access lists of workspaces.
 	DisableWorkspaceSharing bool
-	// Quiet is when workspaces of users are stopped that have to stop once.
+	// Quiet is the time of day at which workspaces that must be stopped are stopped.
 	Quiet calendar.Quiet
-	// SendPasscode sends a passcode to a user, in a while; nil: passwords that
-	// were forgotten are reset by administrators only.
-	SendPasscode func(ctx context.Context, userID uuid.UUID, passcode string) error
-	// Verify asks the provider that a session of this user was begun with
-	// whether the person is still welcome there: an error with
-	// CodeUnauthenticated ends the session; nil: nobody is asked. It is asked
-	// when what the provider gave runs out, and tells when the next time is.
-	Verify func(ctx context.Context, userID uuid.UUID, by coder.LoginType) error
-	// Vault encrypts what identity providers gave; nil: it is kept as it is.
-	Vault *vault.Vault
-	// SSHKeyAlgorithm is that of new git key pairs: ed25519, ecdsa or
-	// rsa4096; ed25519.
+	// SendsEmail reports that notifications by email are sent. Otherwise only
+	// administrators can reset forgotten passwords.
+	SendsEmail bool
+	// Verify checks with the identity provider that the user of a session is still
+	// valid there; an error with CodeUnauthenticated ends the session. It is called
+	// when the provider's tokens expire and stores the next expiry. Nil checks
+	// nothing.
+	Verify func(ctx context.Context, userID uuid.UUID, by codersdk.LoginType) error
+	// Vault encrypts the tokens of identity providers; nil stores them in clear.
+	Vault *dbcrypt.Vault
+	// SSHKeyAlgorithm applies to new git key pairs: ed25519 (default), ecdsa or
+	// rsa4096.
 	SSHKeyAlgorithm string
 }
 
-// Service is all use cases of identity. It is safe for concurrent use.
+// Service implements identity. It is safe for concurrent use.
 type Service struct {
-	c      Config
-	log    *slog.Logger
-	now    func() time.Time
-	hashes chan struct{} // slots: argon2id takes memory, so only a few run at once
+	c        Config
+	log      *slog.Logger
+	now      func() time.Time
+	hasher   *credential.Hasher
+	attempts *attempt.Counter
 }
 
-// New makes the service. It starts nothing.
+// New returns a Service. It starts nothing.
 func New(c Config) *Service {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
@@ -94,18 +97,18 @@ func New(c Config) *Service {
 			*d.value = d.usual
 		}
 	}
-	return &Service{c: c, log: c.Log, now: c.Now, hashes: make(chan struct{}, hashesAtOnce)}
+	return &Service{c: c, log: c.Log, now: c.Now, hasher: credential.NewHasher(), attempts: &attempt.Counter{Store: c.Store, Now: c.Now}}
 }
 
-// OrganizationByRef gives the organization of that id or name; "default" is
-// the one that always exists.
-func (s *Service) OrganizationByRef(ctx context.Context, actor access.Subject, ref string) (coder.Organization, error) {
+// OrganizationByRef returns the organization with that ID or name; "default" is the
+// default organization.
+func (s *Service) OrganizationByRef(ctx context.Context, actor access.Subject, ref string) (codersdk.Organization, error) {
 	row, err := organizationRow(ctx, s.c.Store.Queries, ref)
 	if err != nil {
-		return coder.Organization{}, err
+		return codersdk.Organization{}, err
 	}
-	if err := actor.Check(coder.RBACActionRead, organizationObject(row.ID)); err != nil {
-		return coder.Organization{}, err
+	if err := actor.Check(codersdk.RBACActionRead, organizationObject(row.ID)); err != nil {
+		return codersdk.Organization{}, err
 	}
 	return shownOrganization(row), nil
 }
@@ -121,45 +124,45 @@ func organizationRow(ctx context.Context, q *sqlc.Queries, ref string) (sqlc.Org
 }
 
 func organizationObject(id uuid.UUID) access.Object {
-	return access.Object{Type: coder.RBACResourceOrganization, ID: id, OrganizationID: id}
+	return access.Object{Type: codersdk.RBACResourceOrganization, ID: id, OrganizationID: id}
 }
 
-func shownOrganization(r sqlc.Organization) coder.Organization {
-	return coder.Organization{
+func shownOrganization(r sqlc.Organization) codersdk.Organization {
+	return codersdk.Organization{
 		ID: r.ID, Name: r.Name, DisplayName: r.DisplayName, Description: r.Description, Icon: r.Icon,
 		IsDefault: r.IsDefault, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt, ProvisionerWeight: int(r.ProvisionerWeight),
 	}
 }
 
-// UserByRef gives the user of that id or name; "me" is the actor.
-func (s *Service) UserByRef(ctx context.Context, actor access.Subject, ref string) (coder.User, error) {
+// UserByRef returns the user with that ID or name; "me" is the actor.
+func (s *Service) UserByRef(ctx context.Context, actor access.Subject, ref string) (codersdk.User, error) {
 	row, err := s.userRow(ctx, s.c.Store.Queries, actor, ref)
 	if err != nil {
-		return coder.User{}, err
+		return codersdk.User{}, err
 	}
-	if err := actor.Check(coder.RBACActionRead, userObject(row.ID)); err != nil {
-		return coder.User{}, err
+	if err := actor.Check(codersdk.RBACActionRead, userObject(row.ID)); err != nil {
+		return codersdk.User{}, err
 	}
 	return s.user(ctx, s.c.Store.Queries, row)
 }
 
-// OwnerByRef gives the id of the user of that id or name, "me" for the actor,
-// as the one whose things the actor asks for: a user whom the actor may see, or
-// may see as a member of an organization. What the actor may do with the things
-// is for who keeps them to say.
+// OwnerByRef returns the ID of the user with that ID or name, "me" for the actor, as
+// the owner of objects that the actor asks for. The actor must be able to see the
+// user, directly or as a member of an organization. Callers check the access to the
+// objects themselves.
 func (s *Service) OwnerByRef(ctx context.Context, actor access.Subject, ref string) (uuid.UUID, error) {
 	row, err := s.userRow(ctx, s.c.Store.Queries, actor, ref)
-	if err != nil || actor.Can(coder.RBACActionRead, userObject(row.ID)) {
+	if err != nil || actor.Can(codersdk.RBACActionRead, userObject(row.ID)) {
 		return row.ID, err
 	}
 	members, err := s.c.Store.UserOrganizationIDs(ctx, []uuid.UUID{row.ID})
 	for _, m := range members {
-		if actor.Can(coder.RBACActionRead, access.Object{Type: coder.RBACResourceOrganizationMember, OrganizationID: m.OrganizationID}) {
+		if actor.Can(codersdk.RBACActionRead, access.Object{Type: codersdk.RBACResourceOrganizationMember, OrganizationID: m.OrganizationID}) {
 			return row.ID, nil
 		}
 	}
 	if err == nil {
-		err = coder.NotFound()
+		err = codersdk.NotFound()
 	}
 	return uuid.Nil, err
 }
@@ -175,20 +178,20 @@ func (s *Service) userRow(ctx context.Context, q *sqlc.Queries, actor access.Sub
 }
 
 func userObject(id uuid.UUID) access.Object {
-	return access.Object{Type: coder.RBACResourceUser, ID: id, OwnerID: id}
+	return access.Object{Type: codersdk.RBACResourceUser, ID: id, OwnerID: id}
 }
 
-// user adds to a row what is in other tables.
-func (s *Service) user(ctx context.Context, q *sqlc.Queries, row sqlc.User) (coder.User, error) {
+// user returns the API view of a row, with data from other tables.
+func (s *Service) user(ctx context.Context, q *sqlc.Queries, row sqlc.User) (codersdk.User, error) {
 	us, err := users(ctx, q, []sqlc.User{row})
 	if err != nil {
-		return coder.User{}, err
+		return codersdk.User{}, err
 	}
 	return us[0], nil
 }
 
-// users adds to rows what is in other tables, with one query.
-func users(ctx context.Context, q *sqlc.Queries, rows []sqlc.User) ([]coder.User, error) {
+// users returns the API views of rows, with data from other tables in one query.
+func users(ctx context.Context, q *sqlc.Queries, rows []sqlc.User) ([]codersdk.User, error) {
 	ids := make([]uuid.UUID, len(rows))
 	for i, r := range rows {
 		ids[i] = r.ID
@@ -201,13 +204,13 @@ func users(ctx context.Context, q *sqlc.Queries, rows []sqlc.User) ([]coder.User
 	for _, m := range members {
 		of[m.UserID] = append(of[m.UserID], m.OrganizationID)
 	}
-	out := make([]coder.User, len(rows))
+	out := make([]codersdk.User, len(rows))
 	for i, r := range rows {
-		out[i] = coder.User{
+		out[i] = codersdk.User{
 			ID: r.ID, Email: r.Email, Username: r.Username, Name: r.Name, AvatarURL: r.AvatarURL,
-			LoginType: coder.LoginType(r.LoginType), Status: coder.UserStatus(r.Status), ThemePreference: r.Theme,
+			LoginType: codersdk.LoginType(r.LoginType), Status: codersdk.UserStatus(r.Status), ThemePreference: r.Theme,
 			Roles: access.SlimSite(r.Roles), OrganizationIDs: append([]uuid.UUID{}, of[r.ID]...),
-			CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt, LastSeenAt: r.LastSeenAt,
+			CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt, LastSeenAt: r.LastSeenAt, IsServiceAccount: r.IsServiceAccount,
 		}
 	}
 	return out, nil

@@ -4,14 +4,15 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
+	"github.com/seed-2a7f8fe7/coder/internal/identity/credential"
 )
 
 // TestAuthenticateKey goes by the id of a key, where it was proved otherwise
 // whose request it is: everything else must hold as for the whole token.
 func TestAuthenticateKey(t *testing.T) {
 	h := newHouse(t, Config{SessionDuration: 4 * time.Hour})
-	_, err := h.CreateUser(t.Context(), h.root, coder.CreateUserRequestWithOrgs{Email: "ann@example.com", Username: "ann", Password: password})
+	_, err := h.CreateUser(t.Context(), h.root, codersdk.CreateUserRequestWithOrgs{Email: "ann@example.com", Username: "ann", Password: password})
 	want(t, "make a user", err, "")
 	begin := func() string {
 		t.Helper()
@@ -19,9 +20,9 @@ func TestAuthenticateKey(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return token[:tokenIDLength]
+		return token[:credential.TokenIDLength]
 	}
-	is := func(what, id string, code coder.Code) {
+	is := func(what, id string, code codersdk.Code) {
 		t.Helper()
 		s, err := h.AuthenticateKey(t.Context(), id, here)
 		want(t, what, err, code)
@@ -31,35 +32,23 @@ func TestAuthenticateKey(t *testing.T) {
 	}
 	id := begin()
 	is("a session", id, "")
-	is("no id", "", coder.CodeUnauthenticated)
-	is("another id", "0000000000", coder.CodeUnauthenticated)
+	is("no id", "", codersdk.CodeUnauthenticated)
+	is("another id", "0000000000", codersdk.CodeUnauthenticated)
 	for range 6 { // used every hour, it lives on
 		h.clock.pass(time.Hour)
 		is("a session in use", id, "")
 	}
 	h.clock.pass(4 * time.Hour)
-	is("an idle session", id, coder.CodeUnauthenticated)
+	is("an idle session", id, codersdk.CodeUnauthenticated)
 
 	id = begin()
 	me, err := h.AuthenticateKey(t.Context(), id, here)
 	want(t, "a session", err, "")
 	want(t, "logout", h.Logout(t.Context(), me), "")
-	is("after logout", id, coder.CodeUnauthenticated)
+	is("after logout", id, codersdk.CodeUnauthenticated)
 
 	id = begin()
-	_, err = h.SetStatus(t.Context(), h.root, "ann", coder.UserStatusSuspended)
+	_, err = h.SetStatus(t.Context(), h.root, "ann", codersdk.UserStatusSuspended)
 	want(t, "suspend", err, "")
-	is("of a suspended user", id, coder.CodeUnauthenticated)
-}
-
-func TestIsToken(t *testing.T) {
-	token, _, _ := newToken()
-	for text, is := range map[string]bool{
-		token: true, token + "x": false, token[1:]: false, "": false, token[:12] + "?" + token[13:]: false, "Bearer " + token: false,
-		"eyJhbGciOiJIUzI1NiJ9.eyJhIjoxfQ.c2ln": false, "ghp_0123456789012345678901234567890123": false,
-	} {
-		if IsToken(text) != is {
-			t.Errorf("%q: %v", text, !is)
-		}
-	}
+	is("of a suspended user", id, codersdk.CodeUnauthenticated)
 }

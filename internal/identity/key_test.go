@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/access"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
 )
@@ -15,44 +15,44 @@ func TestTokens(t *testing.T) {
 	h := newHouse(t, Config{MaxTokenLifetime: 1000 * time.Hour})
 	ctx := t.Context()
 	ann, bob := h.user("ann"), h.user("bob")
-	k, err := h.CreateToken(ctx, ann, "me", coder.CreateTokenRequest{TokenName: "ci", Lifetime: 2 * time.Hour})
+	k, err := h.CreateToken(ctx, ann, "me", codersdk.CreateTokenRequest{TokenName: "ci", Lifetime: 2 * time.Hour})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for name, c := range map[string]struct {
-		req  coder.CreateTokenRequest
-		code coder.Code
+		req  codersdk.CreateTokenRequest
+		code codersdk.Code
 	}{
-		"name taken":    {coder.CreateTokenRequest{TokenName: "ci"}, coder.CodeConflict},
-		"name illegal":  {coder.CreateTokenRequest{TokenName: "a b"}, coder.CodeInvalid},
-		"too long":      {coder.CreateTokenRequest{Lifetime: 1001 * time.Hour}, coder.CodeInvalid},
-		"negative":      {coder.CreateTokenRequest{Lifetime: -time.Hour}, coder.CodeInvalid},
-		"unknown scope": {coder.CreateTokenRequest{Scopes: []coder.APIKeyScope{"workspace:fly"}}, coder.CodeInvalid},
-		"unknown type":  {coder.CreateTokenRequest{AllowList: []coder.APIAllowListTarget{{Type: "moon", ID: "*"}}}, coder.CodeInvalid},
-		"broken id":     {coder.CreateTokenRequest{AllowList: []coder.APIAllowListTarget{{Type: "workspace", ID: "1"}}}, coder.CodeInvalid},
+		"name taken":    {codersdk.CreateTokenRequest{TokenName: "ci"}, codersdk.CodeConflict},
+		"name illegal":  {codersdk.CreateTokenRequest{TokenName: "a b"}, codersdk.CodeInvalid},
+		"too long":      {codersdk.CreateTokenRequest{Lifetime: 1001 * time.Hour}, codersdk.CodeInvalid},
+		"negative":      {codersdk.CreateTokenRequest{Lifetime: -time.Hour}, codersdk.CodeInvalid},
+		"unknown scope": {codersdk.CreateTokenRequest{Scopes: []codersdk.APIKeyScope{"workspace:fly"}}, codersdk.CodeInvalid},
+		"unknown type":  {codersdk.CreateTokenRequest{AllowList: []codersdk.APIAllowListTarget{{Type: "moon", ID: "*"}}}, codersdk.CodeInvalid},
+		"broken id":     {codersdk.CreateTokenRequest{AllowList: []codersdk.APIAllowListTarget{{Type: "workspace", ID: "1"}}}, codersdk.CodeInvalid},
 	} {
 		_, err := h.CreateToken(ctx, ann, "me", c.req)
 		want(t, name, err, c.code)
 	}
-	want(t, "for another", second(h.CreateToken(ctx, bob, "ann", coder.CreateTokenRequest{})), coder.CodeForbidden)
-	want(t, "owner for another", second(h.CreateToken(ctx, h.root, "ann", coder.CreateTokenRequest{TokenName: "by-root"})), "")
-	want(t, "owner's own is short", second(h.CreateToken(ctx, h.root, "me", coder.CreateTokenRequest{Lifetime: 200 * time.Hour})), coder.CodeInvalid)
-	want(t, "another lists", second(h.Tokens(ctx, bob, "ann", false, false, coder.Page{})), coder.CodeNotFound)
+	want(t, "for another", second(h.CreateToken(ctx, bob, "ann", codersdk.CreateTokenRequest{})), codersdk.CodeForbidden)
+	want(t, "owner for another", second(h.CreateToken(ctx, h.root, "ann", codersdk.CreateTokenRequest{TokenName: "by-root"})), "")
+	want(t, "owner's own is short", second(h.CreateToken(ctx, h.root, "me", codersdk.CreateTokenRequest{Lifetime: 200 * time.Hour})), codersdk.CodeInvalid)
+	want(t, "another lists", second(h.Tokens(ctx, bob, "ann", false, false, codersdk.Page{})), codersdk.CodeNotFound)
 	got, err := h.Token(ctx, ann, "me", "ci")
-	if err != nil || got.LifetimeSeconds != 7200 || got.Scope != coder.APIKeyScopeAll || len(got.AllowList) != 1 {
+	if err != nil || got.LifetimeSeconds != 7200 || got.Scope != codersdk.APIKeyScopeAll || len(got.AllowList) != 1 {
 		t.Errorf("token: %+v %v", got, err)
 	}
 	h.clock.pass(2 * time.Hour)
 	_, err = h.Authenticate(ctx, k.Key, here)
-	want(t, "expired", err, coder.CodeUnauthenticated)
+	want(t, "expired", err, codersdk.CodeUnauthenticated)
 	for expired, n := range map[bool]int{false: 1, true: 2} {
-		if list, err := h.Tokens(ctx, ann, "me", false, expired, coder.Page{}); err != nil || len(list) != n {
+		if list, err := h.Tokens(ctx, ann, "me", false, expired, codersdk.Page{}); err != nil || len(list) != n {
 			t.Errorf("tokens with expired %v: %d, want %d (%v)", expired, len(list), n, err)
 		}
 	}
 	want(t, "delete", h.DeleteKey(ctx, ann, "me", got.ID), "")
-	want(t, "delete again", h.DeleteKey(ctx, ann, "me", got.ID), coder.CodeNotFound)
-	if all, err := h.Tokens(ctx, h.root, "me", true, true, coder.Page{}); err != nil || len(all) != 1 {
+	want(t, "delete again", h.DeleteKey(ctx, ann, "me", got.ID), codersdk.CodeNotFound)
+	if all, err := h.Tokens(ctx, h.root, "me", true, true, codersdk.Page{}); err != nil || len(all) != 1 {
 		t.Errorf("owner sees %d tokens, want 1 (%v)", len(all), err)
 	}
 	if n, err := h.PurgeKeys(ctx, 0); err != nil || n != 0 {
@@ -66,48 +66,48 @@ func TestScopes(t *testing.T) {
 	h := newHouse(t, Config{})
 	w1, w2 := uuid.New(), uuid.New()
 	workspace := func(id uuid.UUID) access.Object {
-		return access.Object{Type: coder.RBACResourceWorkspace, ID: id, OwnerID: h.root.UserID, OrganizationID: h.org}
+		return access.Object{Type: codersdk.RBACResourceWorkspace, ID: id, OwnerID: h.root.UserID, OrganizationID: h.org}
 	}
-	template := access.Object{Type: coder.RBACResourceTemplate, ID: uuid.New(), OrganizationID: h.org}
-	reader := h.token(h.root, coder.CreateTokenRequest{Scopes: []coder.APIKeyScope{"workspace:read"}})
-	listed := h.token(h.root, coder.CreateTokenRequest{AllowList: []coder.APIAllowListTarget{{Type: "workspace", ID: w1.String()}}})
-	connect := h.token(h.root, coder.CreateTokenRequest{Scope: "application_connect"})
-	all := h.token(h.root, coder.CreateTokenRequest{Scope: "all"})
+	template := access.Object{Type: codersdk.RBACResourceTemplate, ID: uuid.New(), OrganizationID: h.org}
+	reader := h.token(h.root, codersdk.CreateTokenRequest{Scopes: []codersdk.APIKeyScope{"workspace:read"}})
+	listed := h.token(h.root, codersdk.CreateTokenRequest{AllowList: []codersdk.APIAllowListTarget{{Type: "workspace", ID: w1.String()}}})
+	connect := h.token(h.root, codersdk.CreateTokenRequest{Scope: "application_connect"})
+	all := h.token(h.root, codersdk.CreateTokenRequest{Scope: "all"})
 	for _, c := range []struct {
 		name   string
 		who    access.Subject
-		action coder.RBACAction
+		action codersdk.RBACAction
 		object access.Object
 		may    bool
 	}{
-		{"reader reads", reader, coder.RBACActionRead, workspace(w1), true},
-		{"reader updates", reader, coder.RBACActionUpdate, workspace(w1), false},
-		{"reader reads a template", reader, coder.RBACActionRead, template, false},
-		{"reader is no owner", reader, coder.RBACActionAssign, access.Object{Type: coder.RBACResourceAssignRole}, false},
-		{"listed deletes the one", listed, coder.RBACActionDelete, workspace(w1), true},
-		{"listed reads the other", listed, coder.RBACActionRead, workspace(w2), false},
-		{"listed makes one", listed, coder.RBACActionCreate, workspace(uuid.Nil), false},
-		{"listed reads a template", listed, coder.RBACActionRead, template, false},
-		{"listed reads itself", listed, coder.RBACActionRead, userObject(h.root.UserID), true},
-		{"connect connects", connect, coder.RBACActionApplicationConnect, workspace(w1), true},
-		{"connect reads", connect, coder.RBACActionRead, workspace(w1), false},
-		{"all", all, coder.RBACActionDelete, workspace(w2), true},
+		{"reader reads", reader, codersdk.RBACActionRead, workspace(w1), true},
+		{"reader updates", reader, codersdk.RBACActionUpdate, workspace(w1), false},
+		{"reader reads a template", reader, codersdk.RBACActionRead, template, false},
+		{"reader is no owner", reader, codersdk.RBACActionAssign, access.Object{Type: codersdk.RBACResourceAssignRole}, false},
+		{"listed deletes the one", listed, codersdk.RBACActionDelete, workspace(w1), true},
+		{"listed reads the other", listed, codersdk.RBACActionRead, workspace(w2), false},
+		{"listed makes one", listed, codersdk.RBACActionCreate, workspace(uuid.Nil), false},
+		{"listed reads a template", listed, codersdk.RBACActionRead, template, false},
+		{"listed reads itself", listed, codersdk.RBACActionRead, userObject(h.root.UserID), true},
+		{"connect connects", connect, codersdk.RBACActionApplicationConnect, workspace(w1), true},
+		{"connect reads", connect, codersdk.RBACActionRead, workspace(w1), false},
+		{"all", all, codersdk.RBACActionDelete, workspace(w2), true},
 	} {
 		if got := c.who.Can(c.action, c.object); got != c.may {
 			t.Errorf("%s: %v, want %v", c.name, got, c.may)
 		}
 	}
-	if f := listed.Filter(coder.RBACResourceWorkspace); len(f.IDs) != 1 || f.IDs[0] != w1 {
+	if f := listed.Filter(codersdk.RBACResourceWorkspace); len(f.IDs) != 1 || f.IDs[0] != w1 {
 		t.Errorf("filter of an allow list: %+v", f)
 	}
-	if f := reader.Filter(coder.RBACResourceTemplate); f.All || f.OwnerID != uuid.Nil || len(f.OrganizationIDs)+len(f.MemberOf) != 0 {
+	if f := reader.Filter(codersdk.RBACResourceTemplate); f.All || f.OwnerID != uuid.Nil || len(f.OrganizationIDs)+len(f.MemberOf) != 0 {
 		t.Errorf("filter of a scope that names another type: %+v", f)
 	}
-	self := h.token(h.root, coder.CreateTokenRequest{Scopes: []coder.APIKeyScope{"coder:apikeys.manage_self"}})
-	want(t, "a narrow token widens", second(h.CreateToken(t.Context(), self, "me", coder.CreateTokenRequest{Scope: "all"})), coder.CodeForbidden)
-	want(t, "a narrow token makes a session", second(h.CreateSessionKey(t.Context(), self, "me")), coder.CodeForbidden)
-	child := h.token(self, coder.CreateTokenRequest{})
-	if !child.Narrowed() || child.Can(coder.RBACActionRead, workspace(w1)) {
+	self := h.token(h.root, codersdk.CreateTokenRequest{Scopes: []codersdk.APIKeyScope{"coder:apikeys.manage_self"}})
+	want(t, "a narrow token widens", second(h.CreateToken(t.Context(), self, "me", codersdk.CreateTokenRequest{Scope: "all"})), codersdk.CodeForbidden)
+	want(t, "a narrow token makes a session", second(h.CreateSessionKey(t.Context(), self, "me")), codersdk.CodeForbidden)
+	child := h.token(self, codersdk.CreateTokenRequest{})
+	if !child.Narrowed() || child.Can(codersdk.RBACActionRead, workspace(w1)) {
 		t.Error("the token of a narrow token is wide")
 	}
 }
@@ -128,28 +128,28 @@ func TestBuildToken(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = h.Authenticate(t.Context(), first, here)
-	want(t, "replaced", err, coder.CodeUnauthenticated)
+	want(t, "replaced", err, codersdk.CodeUnauthenticated)
 	who, err := h.Authenticate(t.Context(), again, here)
 	if err != nil || who.UserID != ann.UserID {
 		t.Errorf("build token: %+v %v", who, err)
 	}
-	if list, err := h.Tokens(t.Context(), ann, "me", false, true, coder.Page{}); err != nil || len(list) != 0 {
+	if list, err := h.Tokens(t.Context(), ann, "me", false, true, codersdk.Page{}); err != nil || len(list) != 0 {
 		t.Errorf("a build's token is listed: %v %v", list, err)
 	}
 	want(t, "delete", h.DeleteBuildToken(t.Context(), h.c.Store.Queries, ann.UserID, build), "")
 	_, err = h.Authenticate(t.Context(), again, here)
-	want(t, "deleted", err, coder.CodeUnauthenticated)
+	want(t, "deleted", err, codersdk.CodeUnauthenticated)
 }
 
 func TestAuthCheck(t *testing.T) {
 	h := newHouse(t, Config{})
 	ann := h.user("ann")
-	out, err := h.AuthCheck(t.Context(), ann, coder.AuthorizationRequest{Checks: map[string]coder.AuthorizationCheck{
-		"own":      {Action: coder.RBACActionCreate, Object: coder.AuthorizationObject{ResourceType: coder.RBACResourceWorkspace, OwnerID: "me", OrganizationID: h.org.String()}},
-		"anywhere": {Action: coder.RBACActionCreate, Object: coder.AuthorizationObject{ResourceType: coder.RBACResourceWorkspace, OwnerID: "me", AnyOrg: true}},
-		"another":  {Action: coder.RBACActionCreate, Object: coder.AuthorizationObject{ResourceType: coder.RBACResourceWorkspace, OwnerID: h.root.UserID.String(), OrganizationID: h.org.String()}},
-		"absent":   {Action: coder.RBACActionRead, Object: coder.AuthorizationObject{ResourceType: coder.RBACResourceTemplate, ResourceID: uuid.NewString()}},
-		"audit":    {Action: coder.RBACActionRead, Object: coder.AuthorizationObject{ResourceType: coder.RBACResourceAuditLog}},
+	out, err := h.AuthCheck(t.Context(), ann, codersdk.AuthorizationRequest{Checks: map[string]codersdk.AuthorizationCheck{
+		"own":      {Action: codersdk.RBACActionCreate, Object: codersdk.AuthorizationObject{ResourceType: codersdk.RBACResourceWorkspace, OwnerID: "me", OrganizationID: h.org.String()}},
+		"anywhere": {Action: codersdk.RBACActionCreate, Object: codersdk.AuthorizationObject{ResourceType: codersdk.RBACResourceWorkspace, OwnerID: "me", AnyOrg: true}},
+		"another":  {Action: codersdk.RBACActionCreate, Object: codersdk.AuthorizationObject{ResourceType: codersdk.RBACResourceWorkspace, OwnerID: h.root.UserID.String(), OrganizationID: h.org.String()}},
+		"absent":   {Action: codersdk.RBACActionRead, Object: codersdk.AuthorizationObject{ResourceType: codersdk.RBACResourceTemplate, ResourceID: uuid.NewString()}},
+		"audit":    {Action: codersdk.RBACActionRead, Object: codersdk.AuthorizationObject{ResourceType: codersdk.RBACResourceAuditLog}},
 	}})
 	if err != nil {
 		t.Fatal(err)
@@ -159,8 +159,8 @@ func TestAuthCheck(t *testing.T) {
 			t.Errorf("%s: %v, want %v", name, out[name], may)
 		}
 	}
-	_, err = h.AuthCheck(t.Context(), ann, coder.AuthorizationRequest{Checks: map[string]coder.AuthorizationCheck{
-		"x": {Object: coder.AuthorizationObject{ResourceType: "moon"}},
+	_, err = h.AuthCheck(t.Context(), ann, codersdk.AuthorizationRequest{Checks: map[string]codersdk.AuthorizationCheck{
+		"x": {Object: codersdk.AuthorizationObject{ResourceType: "moon"}},
 	}})
-	want(t, "unknown type", err, coder.CodeInvalid)
+	want(t, "unknown type", err, codersdk.CodeInvalid)
 }

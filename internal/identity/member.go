@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/access"
 	"github.com/seed-2a7f8fe7/coder/internal/audit"
 	"github.com/seed-2a7f8fe7/coder/internal/organization"
@@ -14,27 +14,27 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
 )
 
-// MemberSearch narrows a list of members; zero fields do not.
+// MemberSearch filters a list of members; zero fields match all.
 type MemberSearch struct {
-	Text          string // part of username, e-mail or name
+	Text          string // part of username, email or name
 	UserID        uuid.UUID
 	Limit, Offset int
 }
 
-// Members gives a page of an organization's members by username, and the count
-// of all that match.
-func (s *Service) Members(ctx context.Context, actor access.Subject, ref string, f MemberSearch) (coder.PaginatedMembersResponse, error) {
-	out := coder.PaginatedMembersResponse{Members: []coder.OrganizationMemberWithUserData{}}
+// Members returns a page of an organization's members by username, and the count of
+// all matching members.
+func (s *Service) Members(ctx context.Context, actor access.Subject, ref string, f MemberSearch) (codersdk.PaginatedMembersResponse, error) {
+	out := codersdk.PaginatedMembersResponse{Members: []codersdk.OrganizationMemberWithUserData{}}
 	o, err := s.OrganizationByRef(ctx, actor, ref)
 	if err != nil {
 		return out, err
 	}
 	p := sqlc.OrganizationMembersParams{
-		OrganizationID: o.ID, SeeAll: actor.Can(coder.RBACActionRead, access.Object{Type: coder.RBACResourceOrganizationMember, OrganizationID: o.ID}),
+		OrganizationID: o.ID, SeeAll: actor.Can(codersdk.RBACActionRead, access.Object{Type: codersdk.RBACResourceOrganizationMember, OrganizationID: o.ID}),
 		SeeID: actor.UserID, UserID: f.UserID, Search: f.Text, RowLimit: int32(f.Limit), RowOffset: int32(f.Offset),
 	}
 	rows, err := s.memberRows(ctx, p)
-	if err == nil && len(rows) == 0 && f.Offset > 0 { // behind the end: the count comes with rows
+	if err == nil && len(rows) == 0 && f.Offset > 0 { // beyond the end: the count comes with rows
 		p.RowOffset, p.RowLimit = 0, 1
 		if rows, err = s.memberRows(ctx, p); len(rows) > 0 {
 			out.Count, rows = int(rows[0].Count), nil
@@ -48,7 +48,7 @@ func (s *Service) Members(ctx context.Context, actor access.Subject, ref string,
 	}
 	own, err := s.c.Store.CustomRoles(ctx, o.ID)
 	for _, r := range rows {
-		out.Members = append(out.Members, coder.OrganizationMemberWithUserData{
+		out.Members = append(out.Members, codersdk.OrganizationMemberWithUserData{
 			UserID: r.OrganizationMember.UserID, OrganizationID: o.ID, Username: r.Username, Name: r.Name, Email: r.Email, AvatarURL: r.AvatarURL,
 			Roles: slimRoles(o.ID, r.OrganizationMember.Roles, own), GlobalRoles: access.SlimSite(r.SiteRoles),
 			CreatedAt: r.OrganizationMember.CreatedAt, UpdatedAt: r.OrganizationMember.UpdatedAt,
@@ -68,9 +68,9 @@ func (s *Service) memberRows(ctx context.Context, p sqlc.OrganizationMembersPara
 	return rows, err
 }
 
-// slimRoles names roles that a member has, of which some may be the
-// organization's own.
-func slimRoles(organization uuid.UUID, names []string, own []sqlc.CustomRole) []coder.SlimRole {
+// slimRoles returns the roles of a member with their display names. Some may be
+// custom roles of the organization.
+func slimRoles(organization uuid.UUID, names []string, own []sqlc.CustomRole) []codersdk.SlimRole {
 	out := access.SlimOrganization(organization, names)
 	for i := range out {
 		for _, r := range own {
@@ -82,25 +82,30 @@ func slimRoles(organization uuid.UUID, names []string, own []sqlc.CustomRole) []
 	return out
 }
 
-// Member gives one member of an organization.
-func (s *Service) Member(ctx context.Context, actor access.Subject, organization, user string) (coder.OrganizationMemberWithUserData, error) {
+// Member returns one member of an organization.
+func (s *Service) Member(ctx context.Context, actor access.Subject, organization, user string) (codersdk.OrganizationMemberWithUserData, error) {
 	u, err := s.userRow(ctx, s.c.Store.Queries, actor, user)
 	if err != nil {
-		return coder.OrganizationMemberWithUserData{}, err
+		return codersdk.OrganizationMemberWithUserData{}, err
 	}
 	page, err := s.Members(ctx, actor, organization, MemberSearch{UserID: u.ID, Limit: 1})
 	if err != nil {
-		return coder.OrganizationMemberWithUserData{}, err
+		return codersdk.OrganizationMemberWithUserData{}, err
 	}
 	if len(page.Members) == 0 {
-		return coder.OrganizationMemberWithUserData{}, coder.NotFound()
+		return codersdk.OrganizationMemberWithUserData{}, codersdk.NotFound()
 	}
 	return page.Members[0], nil
 }
 
-// changeMember finds organization and user, checks the action, runs fn and
-// records what it did.
-func (s *Service) changeMember(ctx context.Context, actor access.Subject, organization, user string, action coder.RBACAction, kind coder.AuditAction,
+var memberAudit = map[codersdk.RBACAction]codersdk.AuditAction{
+	codersdk.RBACActionCreate: codersdk.AuditActionCreate, codersdk.RBACActionDelete: codersdk.AuditActionDelete,
+	codersdk.RBACActionAssign: codersdk.AuditActionWrite,
+}
+
+// changeMember finds organization and user, checks the action, calls fn and audits
+// the change.
+func (s *Service) changeMember(ctx context.Context, actor access.Subject, organization, user string, action codersdk.RBACAction,
 	fn func(q *sqlc.Queries, o sqlc.Organization, u sqlc.User) (old, new any, err error),
 ) error {
 	var id uuid.UUID
@@ -109,12 +114,12 @@ func (s *Service) changeMember(ctx context.Context, actor access.Subject, organi
 		if err != nil {
 			return err
 		}
-		if err := actor.Check(coder.RBACActionRead, organizationObject(o.ID)); err != nil {
+		if err := actor.Check(codersdk.RBACActionRead, organizationObject(o.ID)); err != nil {
 			return err
 		}
-		object := access.Object{Type: coder.RBACResourceOrganizationMember, OrganizationID: o.ID}
-		if action == coder.RBACActionAssign {
-			object.Type = coder.RBACResourceAssignOrgRole
+		object := access.Object{Type: codersdk.RBACResourceOrganizationMember, OrganizationID: o.ID}
+		if action == codersdk.RBACActionAssign {
+			object.Type = codersdk.RBACResourceAssignOrgRole
 		}
 		if err := actor.Check(action, object); err != nil {
 			return err
@@ -132,7 +137,7 @@ func (s *Service) changeMember(ctx context.Context, actor access.Subject, organi
 		}
 		id = u.ID
 		return audit.Record(ctx, q, actor, audit.Entry{
-			Action: kind, ResourceType: coder.ResourceTypeOrganizationMember, ResourceID: u.ID, OrganizationID: o.ID,
+			Action: memberAudit[action], ResourceType: codersdk.ResourceTypeOrganizationMember, ResourceID: u.ID, OrganizationID: o.ID,
 			Target: u.Username, Diff: audit.Diff(old, new),
 		})
 	})
@@ -143,15 +148,15 @@ func (s *Service) changeMember(ctx context.Context, actor access.Subject, organi
 }
 
 // AddMember makes a user a member of an organization.
-func (s *Service) AddMember(ctx context.Context, actor access.Subject, organization, user string) (coder.OrganizationMember, error) {
-	var out coder.OrganizationMember
-	err := s.changeMember(ctx, actor, organization, user, coder.RBACActionCreate, coder.AuditActionCreate,
+func (s *Service) AddMember(ctx context.Context, actor access.Subject, organization, user string) (codersdk.OrganizationMember, error) {
+	var out codersdk.OrganizationMember
+	err := s.changeMember(ctx, actor, organization, user, codersdk.RBACActionCreate,
 		func(q *sqlc.Queries, o sqlc.Organization, u sqlc.User) (any, any, error) {
 			row, err := q.InsertOrganizationMember(ctx, sqlc.InsertOrganizationMemberParams{
 				OrganizationID: o.ID, UserID: u.ID, Roles: []string{}, Now: s.now(),
 			})
 			if postgres.Constraint(err) == "organization_members_pkey" {
-				err = coder.Errorf(coder.CodeConflict, "%s is a member of %s already", u.Username, o.Name)
+				err = codersdk.Errorf(codersdk.CodeConflict, "User %s is already a member of %s", u.Username, o.Name)
 			}
 			out = member(row, nil)
 			return nil, out, err
@@ -159,11 +164,11 @@ func (s *Service) AddMember(ctx context.Context, actor access.Subject, organizat
 	return out, err
 }
 
-// RemoveMember ends a membership, and with it what groups and access lists of
-// the organization gave. Refused while the user owns workspaces in the
-// organization, which nobody could open any more.
+// RemoveMember deletes a membership and the user's entries in groups and access lists
+// of the organization. It fails while the user owns workspaces in the organization,
+// because nobody could open them afterwards.
 func (s *Service) RemoveMember(ctx context.Context, actor access.Subject, ref, user string) error {
-	return s.changeMember(ctx, actor, ref, user, coder.RBACActionDelete, coder.AuditActionDelete,
+	return s.changeMember(ctx, actor, ref, user, codersdk.RBACActionDelete,
 		func(q *sqlc.Queries, o sqlc.Organization, u sqlc.User) (any, any, error) {
 			row, err := q.OrganizationMember(ctx, o.ID, u.ID)
 			if err != nil {
@@ -171,7 +176,7 @@ func (s *Service) RemoveMember(ctx context.Context, actor access.Subject, ref, u
 			}
 			owns, err := q.MemberOwnsWorkspaces(ctx, o.ID, u.ID)
 			if err == nil && owns {
-				err = coder.Errorf(coder.CodeConflict, "%s still owns workspaces in %s; delete them first", u.Username, o.Name)
+				err = codersdk.Errorf(codersdk.CodeConflict, "%s still owns workspaces in %s; delete them first", u.Username, o.Name)
 			}
 			if err != nil {
 				return nil, nil, err
@@ -184,15 +189,20 @@ func (s *Service) RemoveMember(ctx context.Context, actor access.Subject, ref, u
 		})
 }
 
-// UpdateMemberRoles replaces a member's roles in the organization. Nobody but
-// a site owner changes their own, and nobody gives or takes away a role that
-// permits more than they may themselves.
-func (s *Service) UpdateMemberRoles(ctx context.Context, actor access.Subject, organization, user string, req coder.UpdateRoles) (coder.OrganizationMember, error) {
-	var out coder.OrganizationMember
-	err := s.changeMember(ctx, actor, organization, user, coder.RBACActionAssign, coder.AuditActionWrite,
+// UpdateMemberRoles replaces a member's roles in the organization. Only site owners
+// can change their own roles, and nobody can grant or revoke a role with more
+// permissions than their own.
+func (s *Service) UpdateMemberRoles(
+	ctx context.Context,
+	actor access.Subject,
+	organization, user string,
+	req codersdk.UpdateRoles,
+) (codersdk.OrganizationMember, error) {
+	var out codersdk.OrganizationMember
+	err := s.changeMember(ctx, actor, organization, user, codersdk.RBACActionAssign,
 		func(q *sqlc.Queries, o sqlc.Organization, u sqlc.User) (any, any, error) {
 			if u.ID == actor.UserID && !actor.IsOwner() {
-				return nil, nil, coder.Errorf(coder.CodeInvalid, "You cannot change your own roles")
+				return nil, nil, codersdk.Errorf(codersdk.CodeInvalid, "You cannot change your own roles")
 			}
 			own, err := q.CustomRoles(ctx, o.ID)
 			if err != nil {
@@ -200,7 +210,7 @@ func (s *Service) UpdateMemberRoles(ctx context.Context, actor access.Subject, o
 			}
 			known := access.OrganizationRoles(o.ID)
 			for _, r := range own {
-				known = append(known, coder.Role{Name: r.Name, OrganizationPermissions: r.OrganizationPermissions, OrganizationMemberPermissions: r.MemberPermissions})
+				known = append(known, codersdk.Role{Name: r.Name, OrganizationPermissions: r.OrganizationPermissions, OrganizationMemberPermissions: r.MemberPermissions})
 			}
 			roles, err := roleNames(req.Roles, access.RoleOrganizationMember, known)
 			if err != nil {
@@ -229,25 +239,25 @@ func (s *Service) UpdateMemberRoles(ctx context.Context, actor access.Subject, o
 	return out, err
 }
 
-func member(r sqlc.OrganizationMember, own []sqlc.CustomRole) coder.OrganizationMember {
-	return coder.OrganizationMember{
+func member(r sqlc.OrganizationMember, own []sqlc.CustomRole) codersdk.OrganizationMember {
+	return codersdk.OrganizationMember{
 		UserID: r.UserID, OrganizationID: r.OrganizationID, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt,
 		Roles: slimRoles(r.OrganizationID, r.Roles, own),
 	}
 }
 
-// SiteRoles lists the roles of the site and whether the actor may assign them.
-func (s *Service) SiteRoles(actor access.Subject) ([]coder.AssignableRoles, error) {
-	if err := actor.Check(coder.RBACActionRead, access.Object{Type: coder.RBACResourceAssignRole}); err != nil {
+// SiteRoles lists the site roles and whether the actor can assign them.
+func (s *Service) SiteRoles(actor access.Subject) ([]codersdk.AssignableRoles, error) {
+	if err := actor.Check(codersdk.RBACActionRead, access.Object{Type: codersdk.RBACResourceAssignRole}); err != nil {
 		return nil, err
 	}
-	return assignable(access.SiteRoles(), actor.Can(coder.RBACActionAssign, access.Object{Type: coder.RBACResourceAssignRole})), nil
+	return assignable(access.SiteRoles(), actor.Can(codersdk.RBACActionAssign, access.Object{Type: codersdk.RBACResourceAssignRole})), nil
 }
 
-func assignable(roles []coder.Role, may bool) []coder.AssignableRoles {
-	out := make([]coder.AssignableRoles, len(roles))
+func assignable(roles []codersdk.Role, may bool) []codersdk.AssignableRoles {
+	out := make([]codersdk.AssignableRoles, len(roles))
 	for i, r := range roles {
-		out[i] = coder.AssignableRoles{
+		out[i] = codersdk.AssignableRoles{
 			Assignable: may, BuiltIn: true, Name: r.Name, DisplayName: r.DisplayName, OrganizationID: r.OrganizationID,
 			SitePermissions: r.SitePermissions, OrganizationPermissions: r.OrganizationPermissions,
 			OrganizationMemberPermissions: r.OrganizationMemberPermissions, UserPermissions: r.UserPermissions,

@@ -1,22 +1,22 @@
 package identity
 
 import (
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/access"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
 )
 
-// nobodys refuses the account that prebuilt workspaces belong to: it is no
-// person, nobody signs in as it, and the server alone changes it. (WS-20)
+// nobodys rejects the account that owns prebuilt workspaces: nobody signs in to it,
+// and only the server changes it. (WS-20)
 func nobodys(u sqlc.User) error {
-	if u.ID == coder.PrebuildsUserID() {
-		return coder.Errorf(coder.CodeForbidden, "The account %s is the server's own, for prebuilt workspaces: nobody signs in as it or changes it", u.Username)
+	if u.ID == codersdk.PrebuildsUserID() {
+		return codersdk.Errorf(codersdk.CodeForbidden, "The account %s is reserved for prebuilt workspaces; it cannot sign in or be changed", u.Username)
 	}
 	return nil
 }
 
-// protect refuses to change accounts that the actor may not touch, whatever
-// their rights on users.
+// protect rejects changes to accounts that the actor cannot touch, whatever the
+// actor's rights on users.
 func protect(actor access.Subject, u sqlc.User) error {
 	if err := nobodys(u); err != nil {
 		return err

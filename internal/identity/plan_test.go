@@ -16,6 +16,9 @@ func TestPlansOfLists(t *testing.T) {
 	const n = 10_000
 	h := newHouse(t, Config{})
 	h.fill(n)
+	if _, err := h.c.Store.Pool().Exec(t.Context(), `INSERT INTO groups (id, organization_id, name) SELECT gen_random_uuid(), $1, 'g' || i FROM generate_series(1, 24) i`, h.org); err != nil {
+		t.Fatal(err)
+	}
 	none := []string{}
 	users := sqlc.UsersParams{SeeAll: true, Statuses: none, Roles: none, LoginTypes: none, RowLimit: 25}
 	searched, mine, late := users, users, users

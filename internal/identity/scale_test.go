@@ -3,7 +3,7 @@ package identity
 import (
 	"testing"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/audit"
 )
 
@@ -50,9 +50,9 @@ func BenchmarkScale(b *testing.B) {
 			return second(h.AuditLogs(b.Context(), h.root, AuditSearch{Search: audit.Search{Limit: 25, Username: "u5"}}))
 		},
 		"page of members": func() error { return second(h.Members(b.Context(), h.root, "default", MemberSearch{Limit: 25})) },
-		"tokens":          func() error { return second(h.Tokens(b.Context(), h.root, "me", true, true, coder.Page{})) },
+		"tokens":          func() error { return second(h.Tokens(b.Context(), h.root, "me", true, true, codersdk.Page{})) },
 		"active owners": func() error {
-			return second(h.UpdateRoles(b.Context(), h.root, "root", coder.UpdateRoles{Roles: []string{"owner"}}))
+			return second(h.UpdateRoles(b.Context(), h.root, "root", codersdk.UpdateRoles{Roles: []string{"owner"}}))
 		},
 	} {
 		b.Run(name, func(b *testing.B) {

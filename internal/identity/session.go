@@ -3,24 +3,23 @@ package identity
 import (
 	"context"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/access"
 	"github.com/seed-2a7f8fe7/coder/internal/audit"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
 )
 
-// Sessions lists the sessions of a user that have not ended, the one used last
-// first.
-func (s *Service) Sessions(ctx context.Context, actor access.Subject, ref string, page coder.Page) ([]coder.Session, error) {
-	u, err := s.keyOwner(ctx, actor, ref, coder.RBACActionRead)
+// Sessions lists the valid sessions of a user, the most recently used first.
+func (s *Service) Sessions(ctx context.Context, actor access.Subject, ref string, page codersdk.Page) ([]codersdk.Session, error) {
+	u, err := s.keyOwner(ctx, actor, ref, codersdk.RBACActionRead)
 	if err != nil {
 		return nil, err
 	}
 	rows, err := s.c.Store.Sessions(ctx, sqlc.SessionsParams{UserID: u.ID, Now: s.now(), RowLimit: page.Rows(maxRows), RowOffset: page.Skip()})
-	out := make([]coder.Session, len(rows))
+	out := make([]codersdk.Session, len(rows))
 	for i, r := range rows {
-		out[i] = coder.Session{
-			ID: r.ID, Current: r.ID == actor.KeyID, LoginType: coder.LoginType(r.LoginType), UserAgent: r.UserAgent,
+		out[i] = codersdk.Session{
+			ID: r.ID, Current: r.ID == actor.KeyID, LoginType: codersdk.LoginType(r.LoginType), UserAgent: r.UserAgent,
 			CreatedAt: r.CreatedAt, LastUsed: r.LastUsedAt, ExpiresAt: r.ExpiresAt,
 		}
 		if r.IPAddress != nil {
@@ -30,10 +29,10 @@ func (s *Service) Sessions(ctx context.Context, actor access.Subject, ref string
 	return out, err
 }
 
-// EndSessions ends the sessions of a user but for the one that the actor came
-// with. API tokens stay.
+// EndSessions ends all sessions of a user except the actor's own. API tokens stay
+// valid.
 func (s *Service) EndSessions(ctx context.Context, actor access.Subject, ref string) error {
-	u, err := s.keyOwner(ctx, actor, ref, coder.RBACActionDelete)
+	u, err := s.keyOwner(ctx, actor, ref, codersdk.RBACActionDelete)
 	if err != nil {
 		return err
 	}
@@ -45,7 +44,7 @@ func (s *Service) EndSessions(ctx context.Context, actor access.Subject, ref str
 			return err
 		}
 		return audit.Record(ctx, q, actor, audit.Entry{
-			Action: coder.AuditActionDelete, ResourceType: coder.ResourceTypeAPIKey, Target: u.Username, Fields: map[string]any{"sessions": "all others"},
+			Action: codersdk.AuditActionDelete, ResourceType: codersdk.ResourceTypeAPIKey, Target: u.Username, Fields: map[string]any{"sessions": "all others"},
 		})
 	})
 	if err == nil {

@@ -1,9 +1,6 @@
 package identity
 
 import (
-	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -11,29 +8,29 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/access"
 	"github.com/seed-2a7f8fe7/coder/internal/audit"
 )
 
 func TestCreateUserRefuses(t *testing.T) {
 	h := newHouse(t, Config{})
-	good := coder.CreateUserRequestWithOrgs{Email: "ann@example.com", Username: "ann", LoginType: coder.LoginTypeNone}
+	good := codersdk.CreateUserRequestWithOrgs{Email: "ann@example.com", Username: "ann", LoginType: codersdk.LoginTypeNone}
 	for name, c := range map[string]struct {
-		edit func(*coder.CreateUserRequestWithOrgs)
-		code coder.Code
+		edit func(*codersdk.CreateUserRequestWithOrgs)
+		code codersdk.Code
 	}{
-		"no e-mail":              {func(r *coder.CreateUserRequestWithOrgs) { r.Email = "" }, coder.CodeInvalid},
-		"a name for an e-mail":   {func(r *coder.CreateUserRequestWithOrgs) { r.Email = "Ann <ann@example.com>" }, coder.CodeInvalid},
-		"double hyphen":          {func(r *coder.CreateUserRequestWithOrgs) { r.Username = "a--b" }, coder.CodeInvalid},
-		"long name":              {func(r *coder.CreateUserRequestWithOrgs) { r.Username = strings.Repeat("a", 33) }, coder.CodeInvalid},
-		"no password":            {func(r *coder.CreateUserRequestWithOrgs) { r.LoginType = "" }, coder.CodeInvalid},
-		"headless with password": {func(r *coder.CreateUserRequestWithOrgs) { r.Password = password }, coder.CodeInvalid},
-		"unknown login type":     {func(r *coder.CreateUserRequestWithOrgs) { r.LoginType = "magic" }, coder.CodeInvalid},
-		"born suspended":         {func(r *coder.CreateUserRequestWithOrgs) { r.UserStatus = coder.UserStatusSuspended }, coder.CodeInvalid},
-		"no such organization":   {func(r *coder.CreateUserRequestWithOrgs) { r.OrganizationIDs = []uuid.UUID{uuid.New()} }, coder.CodeInvalid},
-		"e-mail taken":           {func(r *coder.CreateUserRequestWithOrgs) { r.Email = "Root@Example.com" }, coder.CodeConflict},
-		"name taken":             {func(r *coder.CreateUserRequestWithOrgs) { r.Username = "ROOT" }, coder.CodeConflict},
+		"no email":               {func(r *codersdk.CreateUserRequestWithOrgs) { r.Email = "" }, codersdk.CodeInvalid},
+		"a name for an email":    {func(r *codersdk.CreateUserRequestWithOrgs) { r.Email = "Ann <ann@example.com>" }, codersdk.CodeInvalid},
+		"double hyphen":          {func(r *codersdk.CreateUserRequestWithOrgs) { r.Username = "a--b" }, codersdk.CodeInvalid},
+		"long name":              {func(r *codersdk.CreateUserRequestWithOrgs) { r.Username = strings.Repeat("a", 33) }, codersdk.CodeInvalid},
+		"no password":            {func(r *codersdk.CreateUserRequestWithOrgs) { r.LoginType = "" }, codersdk.CodeInvalid},
+		"headless with password": {func(r *codersdk.CreateUserRequestWithOrgs) { r.Password = password }, codersdk.CodeInvalid},
+		"unknown login type":     {func(r *codersdk.CreateUserRequestWithOrgs) { r.LoginType = "magic" }, codersdk.CodeInvalid},
+		"born suspended":         {func(r *codersdk.CreateUserRequestWithOrgs) { r.UserStatus = codersdk.UserStatusSuspended }, codersdk.CodeInvalid},
+		"no such organization":   {func(r *codersdk.CreateUserRequestWithOrgs) { r.OrganizationIDs = []uuid.UUID{uuid.New()} }, codersdk.CodeInvalid},
+		"email taken":            {func(r *codersdk.CreateUserRequestWithOrgs) { r.Email = "Root@Example.com" }, codersdk.CodeConflict},
+		"name taken":             {func(r *codersdk.CreateUserRequestWithOrgs) { r.Username = "ROOT" }, codersdk.CodeConflict},
 	} {
 		req := good
 		c.edit(&req)
@@ -42,7 +39,7 @@ func TestCreateUserRefuses(t *testing.T) {
 	}
 	member := h.user("mel")
 	_, err := h.CreateUser(t.Context(), member, good)
-	want(t, "a member makes a user", err, coder.CodeForbidden)
+	want(t, "a member makes a user", err, codersdk.CodeForbidden)
 	_, err = h.CreateUser(t.Context(), h.root, good)
 	want(t, "after all these", err, "")
 }
@@ -53,31 +50,31 @@ func TestOwnerProtection(t *testing.T) {
 	admin := h.user("una", access.RoleUserAdmin)
 	ann := h.user("ann")
 	for name, err := range map[string]error{
-		"last owner gives up":  second(h.UpdateRoles(ctx, h.root, "me", coder.UpdateRoles{})),
-		"user admin promotes":  second(h.UpdateRoles(ctx, admin, "ann", coder.UpdateRoles{Roles: []string{"owner"}})),
-		"member promotes self": second(h.UpdateRoles(ctx, ann, "me", coder.UpdateRoles{Roles: []string{"owner"}})),
-		"admin suspends owner": second(h.SetStatus(ctx, admin, "root", coder.UserStatusSuspended)),
+		"last owner gives up":  second(h.UpdateRoles(ctx, h.root, "me", codersdk.UpdateRoles{})),
+		"user admin promotes":  second(h.UpdateRoles(ctx, admin, "ann", codersdk.UpdateRoles{Roles: []string{"owner"}})),
+		"member promotes self": second(h.UpdateRoles(ctx, ann, "me", codersdk.UpdateRoles{Roles: []string{"owner"}})),
+		"admin suspends owner": second(h.SetStatus(ctx, admin, "root", codersdk.UserStatusSuspended)),
 		"admin deletes owner":  h.DeleteUser(ctx, admin, "root"),
-		"admin renames owner":  second(h.UpdateProfile(ctx, admin, "root", coder.UpdateUserProfileRequest{Username: "toor"})),
+		"admin renames owner":  second(h.UpdateProfile(ctx, admin, "root", codersdk.UpdateUserProfileRequest{Username: "toor"})),
 		"owner deletes self":   h.DeleteUser(ctx, h.root, "root"),
 		"member sees another":  second(h.UserByRef(ctx, ann, "root")),
-		"unknown role":         second(h.UpdateRoles(ctx, h.root, "ann", coder.UpdateRoles{Roles: []string{"king"}})),
+		"unknown role":         second(h.UpdateRoles(ctx, h.root, "ann", codersdk.UpdateRoles{Roles: []string{"king"}})),
 	} {
 		if err == nil {
 			t.Errorf("%s: went through", name)
 		}
 	}
 	_, err := h.UserByRef(ctx, ann, "root")
-	want(t, "a user hidden", err, coder.CodeNotFound)
-	if _, err := h.UpdateRoles(ctx, h.root, "ann", coder.UpdateRoles{Roles: []string{"owner", "member", "owner"}}); err != nil {
+	want(t, "a user hidden", err, codersdk.CodeNotFound)
+	if _, err := h.UpdateRoles(ctx, h.root, "ann", codersdk.UpdateRoles{Roles: []string{"owner", "member", "owner"}}); err != nil {
 		t.Fatal(err)
 	}
 	ann = h.as(ann.UserID)
 	if !ann.IsOwner() {
 		t.Fatal("ann is no owner")
 	}
-	want(t, "with two, one may go", second(h.UpdateRoles(ctx, h.root, "me", coder.UpdateRoles{})), "")
-	want(t, "but not the other", second(h.UpdateRoles(ctx, ann, "me", coder.UpdateRoles{})), coder.CodeConflict)
+	want(t, "with two, one may go", second(h.UpdateRoles(ctx, h.root, "me", codersdk.UpdateRoles{})), "")
+	want(t, "but not the other", second(h.UpdateRoles(ctx, ann, "me", codersdk.UpdateRoles{})), codersdk.CodeConflict)
 }
 
 func second[T any](_ T, err error) error { return err }
@@ -85,15 +82,15 @@ func second[T any](_ T, err error) error { return err }
 func TestDeleteUser(t *testing.T) {
 	h := newHouse(t, Config{})
 	ann := h.user("ann")
-	key, err := h.CreateToken(t.Context(), ann, "me", coder.CreateTokenRequest{})
+	key, err := h.CreateToken(t.Context(), ann, "me", codersdk.CreateTokenRequest{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	want(t, "delete", h.DeleteUser(t.Context(), h.root, "ann"), "")
 	_, err = h.Authenticate(t.Context(), key.Key, here)
-	want(t, "token of the deleted", err, coder.CodeUnauthenticated)
+	want(t, "token of the deleted", err, codersdk.CodeUnauthenticated)
 	_, err = h.UserByRef(t.Context(), h.root, "ann")
-	want(t, "the deleted", err, coder.CodeNotFound)
+	want(t, "the deleted", err, codersdk.CodeNotFound)
 	h.user("ann") // the name is free again
 }
 
@@ -103,7 +100,7 @@ func TestUsersList(t *testing.T) {
 	h.clock.pass(24 * time.Hour)
 	bob := h.user("bob")
 	h.user("cy")
-	if _, err := h.SetStatus(t.Context(), h.root, "cy", coder.UserStatusSuspended); err != nil {
+	if _, err := h.SetStatus(t.Context(), h.root, "cy", codersdk.UserStatusSuspended); err != nil {
 		t.Fatal(err)
 	}
 	later := h.clock.now().Add(-time.Hour)
@@ -149,85 +146,59 @@ func TestOrganizations(t *testing.T) {
 	h := newHouse(t, Config{})
 	ctx := t.Context()
 	ann, bob := h.user("ann"), h.user("bob")
-	_, err := h.CreateOrganization(ctx, ann, coder.CreateOrganizationRequest{Name: "lab"})
-	want(t, "a member makes an organization", err, coder.CodeForbidden)
-	lab, err := h.CreateOrganization(ctx, h.root, coder.CreateOrganizationRequest{Name: "lab"})
+	_, err := h.CreateOrganization(ctx, ann, codersdk.CreateOrganizationRequest{Name: "lab"})
+	want(t, "a member makes an organization", err, codersdk.CodeForbidden)
+	lab, err := h.CreateOrganization(ctx, h.root, codersdk.CreateOrganizationRequest{Name: "lab"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, c := range map[string]coder.Code{"lab": coder.CodeConflict, "LAB": coder.CodeConflict, "default": coder.CodeInvalid, "a b": coder.CodeInvalid, "": coder.CodeInvalid} {
-		_, err := h.CreateOrganization(ctx, h.root, coder.CreateOrganizationRequest{Name: name})
+	for name, c := range map[string]codersdk.Code{"lab": codersdk.CodeConflict, "LAB": codersdk.CodeConflict, "default": codersdk.CodeInvalid, "a b": codersdk.CodeInvalid, "": codersdk.CodeInvalid} {
+		_, err := h.CreateOrganization(ctx, h.root, codersdk.CreateOrganizationRequest{Name: name})
 		want(t, "organization "+name, err, c)
 	}
-	for field, text := range map[string]coder.CreateOrganizationRequest{
+	for field, text := range map[string]codersdk.CreateOrganizationRequest{
 		"icon": {Name: "other", Icon: strings.Repeat("x", 2049)}, "description": {Name: "other", Description: strings.Repeat("x", 1001)}, "display_name": {Name: "other", DisplayName: strings.Repeat("x", 65)},
 	} {
 		_, err := h.CreateOrganization(ctx, h.root, text)
-		want(t, "too much "+field, err, coder.CodeInvalid)
+		want(t, "too much "+field, err, codersdk.CodeInvalid)
 	}
 	_, err = h.OrganizationByRef(ctx, ann, "lab")
-	want(t, "an organization hidden", err, coder.CodeNotFound)
+	want(t, "an organization hidden", err, codersdk.CodeNotFound)
 	if o, err := h.OrganizationByRef(ctx, ann, "default"); err != nil || !o.IsDefault {
 		t.Errorf("default: %+v %v", o, err)
 	}
 	want(t, "add", second(h.AddMember(ctx, h.root, "lab", "ann")), "")
-	want(t, "add twice", second(h.AddMember(ctx, h.root, "lab", "ann")), coder.CodeConflict)
-	want(t, "member adds", second(h.AddMember(ctx, h.as(ann.UserID), "lab", "bob")), coder.CodeForbidden)
-	want(t, "make admin", second(h.UpdateMemberRoles(ctx, h.root, "lab", "ann", coder.UpdateRoles{Roles: []string{access.RoleOrganizationAdmin}})), "")
+	want(t, "add twice", second(h.AddMember(ctx, h.root, "lab", "ann")), codersdk.CodeConflict)
+	want(t, "member adds", second(h.AddMember(ctx, h.as(ann.UserID), "lab", "bob")), codersdk.CodeForbidden)
+	want(t, "make admin", second(h.UpdateMemberRoles(ctx, h.root, "lab", "ann", codersdk.UpdateRoles{Roles: []string{access.RoleOrganizationAdmin}})), "")
 	ann = h.as(ann.UserID)
 	want(t, "admin adds", second(h.AddMember(ctx, ann, "lab", "bob")), "")
-	want(t, "admin adds elsewhere", second(h.AddMember(ctx, ann, "default", "bob")), coder.CodeForbidden)
-	want(t, "own roles", second(h.UpdateMemberRoles(ctx, ann, "lab", "ann", coder.UpdateRoles{})), coder.CodeInvalid)
-	want(t, "site role in an organization", second(h.UpdateMemberRoles(ctx, ann, "lab", "bob", coder.UpdateRoles{Roles: []string{"owner"}})), coder.CodeInvalid)
+	want(t, "admin adds elsewhere", second(h.AddMember(ctx, ann, "default", "bob")), codersdk.CodeForbidden)
+	want(t, "own roles", second(h.UpdateMemberRoles(ctx, ann, "lab", "ann", codersdk.UpdateRoles{})), codersdk.CodeInvalid)
+	want(t, "site role in an organization", second(h.UpdateMemberRoles(ctx, ann, "lab", "bob", codersdk.UpdateRoles{Roles: []string{"owner"}})), codersdk.CodeInvalid)
 	members, err := h.Members(ctx, h.as(bob.UserID), "lab", MemberSearch{Limit: 2})
 	if err != nil || members.Count != 3 || len(members.Members) != 2 || members.Members[0].Username != "ann" {
 		t.Errorf("members: %+v %v", members, err)
 	}
 	want(t, "remove", h.RemoveMember(ctx, ann, "lab", "bob"), "")
-	want(t, "remove again", h.RemoveMember(ctx, ann, "lab", "bob"), coder.CodeNotFound)
-	_, err = h.UpdateOrganization(ctx, ann, "lab", coder.UpdateOrganizationRequest{DisplayName: "The Lab"})
+	want(t, "remove again", h.RemoveMember(ctx, ann, "lab", "bob"), codersdk.CodeNotFound)
+	_, err = h.UpdateOrganization(ctx, ann, "lab", codersdk.UpdateOrganizationRequest{DisplayName: "The Lab"})
 	want(t, "admin edits", err, "")
-	want(t, "the default one", h.DeleteOrganization(ctx, h.root, "default"), coder.CodeInvalid)
+	want(t, "the default one", h.DeleteOrganization(ctx, h.root, "default"), codersdk.CodeInvalid)
 	want(t, "delete", h.DeleteOrganization(ctx, h.root, "lab"), "")
 	_, err = h.OrganizationByRef(ctx, h.root, lab.ID.String())
-	want(t, "deleted", err, coder.CodeNotFound)
+	want(t, "deleted", err, codersdk.CodeNotFound)
 	if got := h.as(ann.UserID); len(got.OrganizationRoles) != 1 {
 		t.Errorf("membership of a deleted organization counts: %v", got.OrganizationRoles)
 	}
-}
-
-// TestSSHKeys lets OpenSSH itself read what we write.
-func TestSSHKeys(t *testing.T) {
-	keygen, err := exec.LookPath("ssh-keygen")
-	if err != nil {
-		t.Skip("no ssh-keygen on this machine")
-	}
-	for _, algorithm := range []string{"ed25519", "ecdsa", "rsa4096"} {
-		public, private, err := newSSHKey(algorithm)
-		if err != nil {
-			t.Fatal(err)
-		}
-		path := filepath.Join(t.TempDir(), "key")
-		if err := os.WriteFile(path, []byte(private), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		out, err := exec.Command(keygen, "-y", "-P", "", "-f", path).CombinedOutput()
-		if err != nil {
-			t.Fatalf("%s: %v: %s", algorithm, err, out)
-		}
-		if got, want := strings.Fields(string(out)), strings.Fields(public); !slices.Equal(got[:2], want) {
-			t.Errorf("%s: OpenSSH derives %s, we wrote %s", algorithm, got[:2], want)
-		}
-	}
-	want(t, "unknown algorithm", CheckSSHKeyAlgorithm("dsa"), coder.CodeInvalid)
 }
 
 func TestAuditLog(t *testing.T) {
 	h := newHouse(t, Config{})
 	ctx := t.Context()
 	ann := h.user("ann")
-	want(t, "member reads", second(h.AuditLogs(ctx, ann, AuditSearch{Search: audit.Search{Limit: 10}})), coder.CodeForbidden)
-	if err := h.UpdatePassword(ctx, h.root, "me", coder.UpdateUserPasswordRequest{OldPassword: password, Password: password + " 2"}); err != nil {
+	want(t, "member reads", second(h.AuditLogs(ctx, ann, AuditSearch{Search: audit.Search{Limit: 10}})), codersdk.CodeForbidden)
+	if err := h.UpdatePassword(ctx, h.root, "me", codersdk.UpdateUserPasswordRequest{OldPassword: password, Password: password + " 2"}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := h.login("root@example.com", "wrong horse"); err == nil {
@@ -279,7 +250,7 @@ func TestAuditLog(t *testing.T) {
 		}
 	}
 	for _, l := range out.AuditLogs {
-		if l.ResourceType == coder.ResourceTypeUser && l.ResourceTarget == "ann" && !l.IsDeleted {
+		if l.ResourceType == codersdk.ResourceTypeUser && l.ResourceTarget == "ann" && !l.IsDeleted {
 			t.Error("the row about a deleted user does not say so")
 		}
 	}

@@ -1,15 +1,14 @@
-// Package initscript holds the text that a fresh machine runs to become a
-// workspace: it fetches the agent from the access URL and executes it.
+// Package initscript contains the script with which a new machine becomes a
+// workspace: it downloads the agent from the access URL and runs it.
 //
-// A template starts it as coder_agent.init_script, a person as
-// `curl $URL/init-script/linux/amd64 | sh`. It asks little of the machine: a
-// POSIX shell and one of curl, wget or busybox, or on Windows PowerShell. It
-// never ends because of the network; it tries again, less and less often. The
-// agent's token is expected in CODER_AGENT_TOKEN. (AG-01)
+// Templates run it as coder_agent.init_script, users with `curl
+// $URL/init-script/linux/amd64 | sh`. It requires a POSIX shell and one of
+// curl, wget or busybox, or PowerShell on Windows. It retries network failures
+// with increasing delays and never gives up. The agent's token must be in
+// CODER_AGENT_TOKEN. (AG-01)
 //
-// The text has two placeholders, ${ACCESS_URL} and ${AUTH_TYPE}, which the
-// Terraform provider fills in; a URL with and without a slash at its end both
-// work.
+// The script has two placeholders, ${ACCESS_URL} and ${AUTH_TYPE}, which the
+// Terraform provider fills in. The URL may end in a slash.
 package initscript
 
 import (
@@ -24,11 +23,11 @@ var unix string
 //go:embed windows.ps1
 var windows string
 
-// Platform is an operating system and an architecture in the words of
-// coder_agent, and how the kernel of such a machine names the architecture.
+// Platform is an operating system and an architecture as coder_agent names
+// them.
 type Platform struct{ OS, Arch string }
 
-// Platforms are all that an agent exists for.
+// Platforms lists all platforms with an agent.
 func Platforms() []Platform {
 	return []Platform{
 		{"linux", "amd64"}, {"linux", "arm64"}, {"linux", "armv7"},
@@ -37,8 +36,8 @@ func Platforms() []Platform {
 	}
 }
 
-// Script gives the text with its placeholders, and false for a platform that
-// no agent exists for.
+// Script returns the script with its placeholders, and false for a platform
+// without an agent.
 func Script(os, arch string) (text string, ok bool) {
 	for _, p := range Platforms() {
 		if p.OS != os || p.Arch != arch {
@@ -58,12 +57,12 @@ func Script(os, arch string) (text string, ok bool) {
 	return "", false
 }
 
-// Render gives the text with its placeholders filled in. auth is a value of
+// Render returns the script with its placeholders filled in. auth is a value of
 // coder_agent.auth, usually "token".
 func Render(os, arch, accessURL, auth string) (string, error) {
 	text, ok := Script(os, arch)
 	if !ok {
-		return "", fmt.Errorf("there is no agent for %s/%s", os, arch)
+		return "", fmt.Errorf("no agent exists for %s/%s", os, arch)
 	}
 	return strings.NewReplacer(
 		"${ACCESS_URL}", strings.TrimRight(accessURL, "/")+"/",

@@ -125,7 +125,7 @@ func TestRefusals(t *testing.T) {
 
 func arch() string { return runtime.GOARCH }
 
-// run gives the script a PATH with nothing but the basics and some programs.
+// run runs the script with a PATH of only the basics and some programs.
 func run(t *testing.T, script string, programs []string, env ...string) (string, error) {
 	t.Helper()
 	bin := t.TempDir()

@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/access"
 	"github.com/seed-2a7f8fe7/coder/internal/agenttest"
 	"github.com/seed-2a7f8fe7/coder/internal/insight"
@@ -43,7 +43,7 @@ func (c *clock) set(t time.Time) {
 var admin = access.Subject{UserID: uuid.New(), SiteRoles: []string{access.RoleTemplateAdmin, access.RoleUserAdmin}}
 
 // TestUseBecomesInsights: what an agent reports of sessions and what is known
-// of apps comes out as hours, people, and round trips.
+// of apps comes out as hours, users, and round trips.
 func TestUseBecomesInsights(t *testing.T) {
 	ctx := t.Context()
 	day := time.Now().UTC().Truncate(24*time.Hour).AddDate(0, 0, -3)
@@ -76,7 +76,7 @@ func TestUseBecomesInsights(t *testing.T) {
 		must(t, err)
 	}
 	// An app at a time without a session, over the hour's edge, and a port
-	// that somebody opened who was not signed in.
+	// that a visitor opened without signing in.
 	exec(`INSERT INTO workspace_apps (id, agent_id, slug, display_name, icon, created_at) VALUES (gen_random_uuid(), $1, 'ide', 'IDE', '/i.svg', now())`, a.ID)
 	add := `INSERT INTO workspace_app_stats (session_id, user_id, workspace_id, agent_id, access_method, slug_or_port, started_at, ended_at, requests)
 		VALUES (gen_random_uuid(), $1, $2, $3, 'subdomain', $4, $5, $6, 9)`
@@ -87,7 +87,7 @@ func TestUseBecomesInsights(t *testing.T) {
 	exec(`UPDATE template_versions SET parameters = '[{"name":"region","display_name":"Region","type":"string","options":[{"name":"Europe","value":"eu"}]}]'`)
 
 	q := insight.Query{Start: day, End: day.AddDate(0, 0, 2), Limit: 100}
-	got, err := s.Templates(ctx, admin, q, coder.InsightsReportIntervalDay)
+	got, err := s.Templates(ctx, admin, q, codersdk.InsightsReportIntervalDay)
 	must(t, err)
 	if len(got.IntervalReports) != 2 || got.IntervalReports[0].ActiveUsers != 1 || got.IntervalReports[1].ActiveUsers != 0 || got.Report.ActiveUsers != 1 {
 		t.Errorf("people by the day: %+v, in all %d", got.IntervalReports, got.Report.ActiveUsers)
@@ -102,7 +102,7 @@ func TestUseBecomesInsights(t *testing.T) {
 		}
 	}
 	p := got.Report.ParametersUsage
-	if len(p) != 1 || p[0].DisplayName != "Region" || len(p[0].Values) != 1 || p[0].Values[0] != (coder.TemplateParameterValue{Value: "eu", Count: 1}) || len(p[0].Options) != 1 {
+	if len(p) != 1 || p[0].DisplayName != "Region" || len(p[0].Values) != 1 || p[0].Values[0] != (codersdk.TemplateParameterValue{Value: "eu", Count: 1}) || len(p[0].Options) != 1 {
 		t.Errorf("parameters: %+v", p)
 	}
 
@@ -118,10 +118,10 @@ func TestUseBecomesInsights(t *testing.T) {
 	}
 	daus, err := s.DAUs(ctx, admin, uuid.Nil, 0)
 	must(t, err)
-	if e := daus.Entries; len(e) != 60 || e[56] != (coder.DAUEntry{Date: day.Format(time.DateOnly), Amount: 1}) || e[57].Amount != 0 {
+	if e := daus.Entries; len(e) != 60 || e[56] != (codersdk.DAUEntry{Date: day.Format(time.DateOnly), Amount: 1}) || e[57].Amount != 0 {
 		t.Errorf("people by the day: %+v", e[55:])
 	}
-	// What came between two reports of a second life is counted, nothing twice.
+	// Use between two reports of a second life is counted, nothing twice.
 	exec(`DELETE FROM agent_usage`)
 	_, err = h.Presence.PutStats(ctx, agent, presence.Stats{SSH: 1, RxBytes: 500, TxBytes: 5})
 	must(t, err)
@@ -174,7 +174,7 @@ func TestUsersByStatus(t *testing.T) {
 		got, err := s.UserStatusCounts(ctx, admin, -5)
 		must(t, err)
 		var out []string
-		for _, status := range []coder.UserStatus{coder.UserStatusActive, coder.UserStatusDormant, coder.UserStatusSuspended} {
+		for _, status := range []codersdk.UserStatus{codersdk.UserStatusActive, codersdk.UserStatusDormant, codersdk.UserStatusSuspended} {
 			l := got.StatusCounts[status]
 			if len(l) != 60 {
 				t.Fatalf("%s: %d days", status, len(l))
@@ -193,8 +193,8 @@ func TestUsersByStatus(t *testing.T) {
 	}
 }
 
-// TestWhoMaySeeInsights: of all templates whoever may everywhere, of one whoever
-// administers it; of others there are none.
+// TestWhoMaySeeInsights: users who may see all templates see the insights of all,
+// administrators of one template those of that template, and others none.
 func TestWhoMaySeeInsights(t *testing.T) {
 	ctx := t.Context()
 	h := agenttest.New(t)
@@ -205,37 +205,37 @@ func TestWhoMaySeeInsights(t *testing.T) {
 	q := insight.Query{Start: start, End: start.AddDate(0, 0, 1), Limit: 10}
 	one := q
 	one.Templates = []uuid.UUID{template}
-	ask := func(who access.Subject, q insight.Query) coder.Code {
+	ask := func(who access.Subject, q insight.Query) codersdk.Code {
 		_, err := s.UserActivity(ctx, who, q)
-		return coder.CodeOf(err)
+		return codersdk.CodeOf(err)
 	}
 	for name, c := range map[string]struct {
 		who  access.Subject
 		q    insight.Query
-		code coder.Code
+		code codersdk.Code
 	}{
 		"all, template admin":   {admin, q, ""},
-		"all, member":           {h.Owner, q, coder.CodeForbidden},
+		"all, member":           {h.Owner, q, codersdk.CodeForbidden},
 		"one, template admin":   {admin, one, ""},
-		"one, stranger":         {h.Stranger, one, coder.CodeInvalid},
-		"one that is not there": {admin, insight.Query{Start: q.Start, End: q.End, Templates: []uuid.UUID{uuid.New()}}, coder.CodeInvalid},
-		"backwards":             {admin, insight.Query{Start: q.End, End: q.Start}, coder.CodeInvalid},
-		"no start":              {admin, insight.Query{End: q.End}, coder.CodeInvalid},
-		"too long":              {admin, insight.Query{Start: q.Start.AddDate(-2, 0, 0), End: q.End}, coder.CodeInvalid},
-		"odd minute":            {admin, insight.Query{Start: q.Start.Add(time.Minute), End: q.End}, coder.CodeInvalid},
-		"future":                {admin, insight.Query{Start: q.Start.AddDate(0, 0, 2), End: q.End.AddDate(0, 0, 2)}, coder.CodeInvalid},
+		"one, stranger":         {h.Stranger, one, codersdk.CodeInvalid},
+		"one that is not there": {admin, insight.Query{Start: q.Start, End: q.End, Templates: []uuid.UUID{uuid.New()}}, codersdk.CodeInvalid},
+		"backwards":             {admin, insight.Query{Start: q.End, End: q.Start}, codersdk.CodeInvalid},
+		"no start":              {admin, insight.Query{End: q.End}, codersdk.CodeInvalid},
+		"too long":              {admin, insight.Query{Start: q.Start.AddDate(-2, 0, 0), End: q.End}, codersdk.CodeInvalid},
+		"odd minute":            {admin, insight.Query{Start: q.Start.Add(time.Minute), End: q.End}, codersdk.CodeInvalid},
+		"future":                {admin, insight.Query{Start: q.Start.AddDate(0, 0, 2), End: q.End.AddDate(0, 0, 2)}, codersdk.CodeInvalid},
 	} {
 		if got := ask(c.who, c.q); got != c.code {
 			t.Errorf("%s: %q, want %q", name, got, c.code)
 		}
 	}
-	if _, err := s.DAUs(ctx, h.Stranger, template, 0); !coder.Is(err, coder.CodeNotFound) {
+	if _, err := s.DAUs(ctx, h.Stranger, template, 0); !codersdk.Is(err, codersdk.CodeNotFound) {
 		t.Errorf("a template of others: %v", err)
 	}
-	if _, err := s.UserStatusCounts(ctx, h.Owner, 0); !coder.Is(err, coder.CodeForbidden) {
+	if _, err := s.UserStatusCounts(ctx, h.Owner, 0); !codersdk.Is(err, codersdk.CodeForbidden) {
 		t.Errorf("a member counts users: %v", err)
 	}
-	if _, err := s.DAUs(ctx, admin, uuid.Nil, 99); !coder.Is(err, coder.CodeInvalid) {
+	if _, err := s.DAUs(ctx, admin, uuid.Nil, 99); !codersdk.Is(err, codersdk.CodeInvalid) {
 		t.Errorf("an offset of 99 hours: %v", err)
 	}
 }

@@ -10,14 +10,14 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/access"
 	"github.com/seed-2a7f8fe7/coder/internal/insight"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres"
 	"github.com/seed-2a7f8fe7/coder/internal/postgrestest"
 )
 
-// year fills a database with a year of people who work eight hours a day.
+// year fills a database with a year of users who work eight hours a day.
 func year(t testing.TB, people int) *postgres.Store {
 	t.Helper()
 	store := postgrestest.New(t)
@@ -83,7 +83,7 @@ func TestPlans(t *testing.T) {
 	}
 }
 
-// BenchmarkScale asks about a month among a year of 1,000 people, and, of all
+// BenchmarkScale asks about a month among a year of 1,000 users, and, of all
 // workspaces, what they have for parameters.
 func BenchmarkScale(b *testing.B) {
 	s := insight.New(insight.Config{Store: year(b, 1000)})
@@ -92,7 +92,7 @@ func BenchmarkScale(b *testing.B) {
 	q := insight.Query{Start: end.AddDate(0, 0, -30), End: end, Limit: 1000}
 	for name, fn := range map[string]func() error{
 		"people by the day":  func() error { _, err := s.DAUs(ctx, who, uuid.Nil, 0); return err },
-		"templates by week":  func() error { _, err := s.Templates(ctx, who, q, coder.InsightsReportIntervalWeek); return err },
+		"templates by week":  func() error { _, err := s.Templates(ctx, who, q, codersdk.InsightsReportIntervalWeek); return err },
 		"activity of people": func() error { _, err := s.UserActivity(ctx, who, q); return err },
 		"latency of people":  func() error { _, err := s.UserLatency(ctx, who, q); return err },
 		"users by status":    func() error { _, err := s.UserStatusCounts(ctx, who, 0); return err },

@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/access"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
 )
@@ -22,7 +22,7 @@ func userLatency(q Query) sqlc.InsightUserLatencyParams {
 	return sqlc.InsightUserLatencyParams{Starts: q.Start, Ends: q.End, Templates: orEmpty(q.Templates), MaxRows: int32(q.Limit), SkipRows: int32(q.Offset)}
 }
 
-// orEmpty gives a list that PostgreSQL counts as empty, not as absent.
+// orEmpty returns a list that PostgreSQL treats as empty instead of NULL.
 func orEmpty(l []uuid.UUID) []uuid.UUID {
 	if l == nil {
 		return []uuid.UUID{}
@@ -30,6 +30,7 @@ func orEmpty(l []uuid.UUID) []uuid.UUID {
 	return l
 }
 
+// ids is a set of IDs.
 // ids is a set of them.
 type ids map[uuid.UUID]bool
 
@@ -48,19 +49,24 @@ func (s ids) list() []uuid.UUID {
 	return out
 }
 
-// Templates gives how templates are used, as a whole and by the interval, if
-// one is given.
-func (s *Service) Templates(ctx context.Context, actor access.Subject, q Query, interval coder.InsightsReportInterval) (coder.TemplateInsightsResponse, error) {
-	out := coder.TemplateInsightsResponse{IntervalReports: []coder.TemplateInsightsIntervalReport{}}
+// Templates returns the usage of templates in the whole period and, if interval is set, by day or
+// week.
+func (s *Service) Templates(
+	ctx context.Context,
+	actor access.Subject,
+	q Query,
+	interval codersdk.InsightsReportInterval,
+) (codersdk.TemplateInsightsResponse, error) {
+	out := codersdk.TemplateInsightsResponse{IntervalReports: []codersdk.TemplateInsightsIntervalReport{}}
 	step := 0
 	switch interval {
 	case "":
-	case coder.InsightsReportIntervalDay:
+	case codersdk.InsightsReportIntervalDay:
 		step = 1
-	case coder.InsightsReportIntervalWeek:
+	case codersdk.InsightsReportIntervalWeek:
 		step = 7
 	default:
-		return out, coder.Invalid("interval", "must be day or week, got %q", interval)
+		return out, codersdk.Invalid("interval", "must be day or week, got %q", interval)
 	}
 	if err := s.check(ctx, actor, q); err != nil {
 		return out, err
@@ -78,11 +84,11 @@ func (s *Service) Templates(ctx context.Context, actor access.Subject, q Query, 
 		return out, err
 	}
 	for i := 1; i < len(rows); i++ {
-		out.IntervalReports = append(out.IntervalReports, coder.TemplateInsightsIntervalReport{
+		out.IntervalReports = append(out.IntervalReports, codersdk.TemplateInsightsIntervalReport{
 			StartTime: starts[i], EndTime: ends[i], Interval: interval, ActiveUsers: rows[i].Users, TemplateIDs: rows[i].Templates,
 		})
 	}
-	out.Report = coder.TemplateInsightsReport{StartTime: q.Start, EndTime: q.End, ActiveUsers: rows[0].Users}
+	out.Report = codersdk.TemplateInsightsReport{StartTime: q.Start, EndTime: q.End, ActiveUsers: rows[0].Users}
 	seen := ids{}
 	seen.add(rows[0].Templates...)
 	if out.Report.AppsUsage, err = s.apps(ctx, q); err != nil {
@@ -98,21 +104,21 @@ func (s *Service) Templates(ctx context.Context, actor access.Subject, q Query, 
 	return out, nil
 }
 
-// apps gives how long every way into workspaces was in use: first those that
-// come with the platform, then apps and ports, the busiest first.
-func (s *Service) apps(ctx context.Context, q Query) ([]coder.TemplateAppUsage, error) {
+// apps returns how long each app was in use: first the built-in apps, then apps and ports of
+// templates, the most used first.
+func (s *Service) apps(ctx context.Context, q Query) ([]codersdk.TemplateAppUsage, error) {
 	sessions, err := s.c.Store.InsightSessions(ctx, q.Start, q.End, orEmpty(q.Templates))
 	if err != nil {
 		return nil, err
 	}
-	builtin := []coder.TemplateAppUsage{
+	builtin := []codersdk.TemplateAppUsage{
 		{Slug: "vscode", DisplayName: "Visual Studio Code", Icon: "/icon/code.svg"},
 		{Slug: "jetbrains", DisplayName: "JetBrains", Icon: "/icon/intellij.svg"},
 		{Slug: "reconnecting-pty", DisplayName: "Web Terminal", Icon: "/icon/terminal.svg"},
 		{Slug: "ssh", DisplayName: "SSH", Icon: "/icon/terminal.svg"},
 	}
 	for i := range builtin {
-		builtin[i].Type, builtin[i].TemplateIDs = coder.TemplateAppsTypeBuiltin, []uuid.UUID{}
+		builtin[i].Type, builtin[i].TemplateIDs = codersdk.TemplateAppsTypeBuiltin, []uuid.UUID{}
 	}
 	for _, r := range sessions {
 		for i, x := range [][2]int64{{r.Vscode, r.VscodeUsers}, {r.Jetbrains, r.JetbrainsUsers}, {r.ReconnectingPty, r.ReconnectingPtyUsers}, {r.Ssh, r.SshUsers}} {
@@ -140,7 +146,7 @@ func (s *Service) apps(ctx context.Context, q Query) ([]coder.TemplateAppUsage, 
 		if !ok {
 			i = len(out)
 			at[k] = i
-			out = append(out, coder.TemplateAppUsage{Slug: k.slug, DisplayName: k.name, Icon: k.icon, Type: coder.TemplateAppsTypeApp, TemplateIDs: []uuid.UUID{}})
+			out = append(out, codersdk.TemplateAppUsage{Slug: k.slug, DisplayName: k.name, Icon: k.icon, Type: codersdk.TemplateAppsTypeApp, TemplateIDs: []uuid.UUID{}})
 		}
 		out[i].Seconds += r.Seconds
 		out[i].TimesUsed += r.Times
@@ -149,9 +155,9 @@ func (s *Service) apps(ctx context.Context, q Query) ([]coder.TemplateAppUsage, 
 	return out, nil
 }
 
-// parameters gives which values workspaces have, of parameters that the active
-// versions of their templates still have.
-func (s *Service) parameters(ctx context.Context, q Query) ([]coder.TemplateParameterUsage, error) {
+// parameters returns the parameter values of workspaces, for parameters of the active versions of
+// their templates.
+func (s *Service) parameters(ctx context.Context, q Query) ([]codersdk.TemplateParameterUsage, error) {
 	rows, err := s.c.Store.InsightParameters(ctx, q.Start, q.End, orEmpty(q.Templates))
 	if err != nil {
 		return nil, err
@@ -168,13 +174,13 @@ func (s *Service) parameters(ctx context.Context, q Query) ([]coder.TemplatePara
 		template uuid.UUID
 		name     string
 	}
-	declared := map[key]coder.TemplateVersionParameter{}
+	declared := map[key]codersdk.TemplateVersionParameter{}
 	for _, v := range versions {
 		for _, p := range v.Parameters {
 			declared[key{v.TemplateID, p.Name}] = p
 		}
 	}
-	out := []coder.TemplateParameterUsage{}
+	out := []codersdk.TemplateParameterUsage{}
 	at := map[key]int{}
 	for _, r := range rows {
 		k := key{r.TemplateID, r.Name}
@@ -188,14 +194,14 @@ func (s *Service) parameters(ctx context.Context, q Query) ([]coder.TemplatePara
 			at[k] = i
 			options := p.Options
 			if options == nil {
-				options = []coder.TemplateVersionParameterOption{}
+				options = []codersdk.TemplateVersionParameterOption{}
 			}
-			out = append(out, coder.TemplateParameterUsage{
+			out = append(out, codersdk.TemplateParameterUsage{
 				Name: p.Name, DisplayName: p.DisplayName, Description: p.Description, Type: string(p.Type), Options: options, TemplateIDs: []uuid.UUID{r.TemplateID},
 			})
 		}
-		out[i].Values = append(out[i].Values, coder.TemplateParameterValue{Value: r.Value, Count: r.Workspaces})
+		out[i].Values = append(out[i].Values, codersdk.TemplateParameterValue{Value: r.Value, Count: r.Workspaces})
 	}
-	slices.SortStableFunc(out, func(a, b coder.TemplateParameterUsage) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortStableFunc(out, func(a, b codersdk.TemplateParameterUsage) int { return cmp.Compare(a.Name, b.Name) })
 	return out, nil
 }

@@ -17,62 +17,62 @@ import (
 
 	"github.com/smallstep/pkcs7"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 )
 
 const (
-	// maxIssuers is how many certificates there may be between Azure's and its
-	// authority, and maxKept how many are kept of all.
+	// maxIssuers bounds the intermediate certificates between Azure's and its
+	// authority, and maxKept the cached ones.
 	maxIssuers, maxKept = 3, 64
 	maxCertificate      = 64 << 10
-	// failurePause is how long nothing is asked after an answer was of no use: for
-	// anybody may make us ask.
+	// failurePause is the time without further requests after a failed one,
+	// because any client can trigger requests.
 	failurePause = time.Minute
 )
 
-// azure verifies what Azure signs. Messages hold Azure's certificate alone: those
-// between it and its authority change every few months, and are fetched, once,
-// from where it says that they are.
+// azure verifies documents that Azure signed. They contain Azure's certificate
+// only. The intermediate certificates change every few months and are
+// downloaded once from the address that the certificate names.
 type azure struct {
-	roots *x509.CertPool // nil: the machine's
+	roots *x509.CertPool // nil means the system's
 	http  *http.Client
 	now   func() time.Time
 
 	mu     sync.Mutex
 	kept   map[string]*x509.Certificate // by URL
-	failed map[string]time.Time         // when those could not be had
+	failed map[string]time.Time         // time of the last failed download
 }
 
-// azureHosts are the names of the metadata services of Azure's clouds, and those
-// from which certificates are fetched.
+// azureHosts returns the names of the metadata services of Azure's clouds, and
+// the hosts from which certificates may be downloaded.
 func azureHosts() (metadata, issuers []string) {
 	return []string{"metadata.azure.com", "metadata.azure.us", "metadata.azure.cn"},
 		[]string{"www.microsoft.com", "caissuers.microsoft.com", "cacerts.digicert.com", "cacerts.digicert.cn"}
 }
 
-// Azure gives the number of the machine that Azure's message is about.
-func (v *Verifier) Azure(ctx context.Context, t coder.AzureInstanceIdentityToken) (string, error) {
+// Azure returns the id of the machine in a document that Azure signed.
+func (v *Verifier) Azure(ctx context.Context, t codersdk.AzureInstanceIdentityToken) (string, error) {
 	if t.Encoding != "" && !strings.EqualFold(t.Encoding, "pkcs7") {
-		return "", coder.Invalid("encoding", "%q is not known, only pkcs7 is", t.Encoding)
+		return "", codersdk.Invalid("encoding", "%q is not supported; use pkcs7", t.Encoding)
 	}
 	der, err := base64.StdEncoding.DecodeString(strings.Join(strings.Fields(t.Signature), ""))
 	if err != nil || len(der) == 0 {
-		return "", coder.Invalid("signature", "it is not base64")
+		return "", codersdk.Invalid("signature", "is not base64")
 	}
 	message, err := pkcs7.Parse(der)
 	if err != nil {
-		return "", refuse("this is no message of PKCS #7", err)
+		return "", refuse("the document is not a PKCS #7 message", err)
 	}
 	signer := message.GetOnlySigner()
 	if signer == nil {
-		return "", refuse("the message has not been signed by one certificate that it holds", nil)
+		return "", refuse("the document is not signed by exactly one certificate that it contains", nil)
 	}
 	metadata, _ := azureHosts()
 	if !slices.ContainsFunc(metadata, func(host string) bool { return covers(signer, host) }) {
-		return "", refuse("the message was signed by a certificate of somebody else than Azure's metadata service", nil)
+		return "", refuse("the document is signed by a certificate that does not belong to Azure's metadata service", nil)
 	}
 	if err := message.Verify(); err != nil {
-		return "", refuse("the signature does not belong to the message", err)
+		return "", refuse("the signature does not match the document", err)
 	}
 	if err := v.azure.vouched(ctx, signer, message.Certificates); err != nil {
 		return "", err
@@ -84,16 +84,16 @@ func (v *Verifier) Azure(ctx context.Context, t coder.AzureInstanceIdentityToken
 		} `json:"timeStamp"`
 	}
 	if err := json.Unmarshal(message.Content, &d); err != nil {
-		return "", refuse("Azure's message cannot be read", err)
+		return "", refuse("Azure's document cannot be parsed", err)
 	}
 	until, err := time.Parse("01/02/06 15:04:05 -0700", d.TimeStamp.ExpiresOn)
 	if err != nil || v.now().After(until) {
-		return "", refuse("Azure's message has expired; fetch a new one", err)
+		return "", refuse("Azure's document has expired; fetch a new one", err)
 	}
 	return named(d.VMID)
 }
 
-// covers says whether a certificate is for a host or one below it.
+// covers reports whether a certificate is for a host or a subdomain of it.
 func covers(c *x509.Certificate, host string) bool {
 	return slices.ContainsFunc(c.DNSNames, func(n string) bool {
 		n = strings.ToLower(n)
@@ -101,7 +101,7 @@ func covers(c *x509.Certificate, host string) bool {
 	})
 }
 
-// vouched says whether an authority vouches for a certificate.
+// vouched checks that an authority signed a certificate.
 func (a *azure) vouched(ctx context.Context, leaf *x509.Certificate, beside []*x509.Certificate) error {
 	between := x509.NewCertPool()
 	for _, c := range beside {
@@ -124,12 +124,12 @@ func (a *azure) vouched(ctx context.Context, leaf *x509.Certificate, beside []*x
 		c, err = issuer, check()
 	}
 	if err != nil {
-		return refuse("no authority vouches for the certificate that signed the message", err)
+		return refuse("the certificate that signed the document is not trusted", err)
 	}
 	return nil
 }
 
-// issuer gives the certificate at the first of urls that may be asked.
+// issuer returns the certificate at the first allowed URL.
 func (a *azure) issuer(ctx context.Context, urls []string) (*x509.Certificate, error) {
 	_, hosts := azureHosts()
 	for _, raw := range urls {
@@ -138,12 +138,13 @@ func (a *azure) issuer(ctx context.Context, urls []string) (*x509.Certificate, e
 			continue
 		}
 		a.mu.Lock()
-		defer a.mu.Unlock() // one is fetched at a time
+		defer a.mu.Unlock() // one download at a time
 		if c := a.kept[raw]; c != nil {
 			return c, nil
 		}
 		if at, ok := a.failed[raw]; ok && a.now().Sub(at) < failurePause {
-			return nil, coder.Errorf(coder.CodeUnavailable, "The certificates of Azure's authority cannot be fetched from %s; try again in a minute", u.Host)
+			return nil, codersdk.Errorf(codersdk.CodeUnavailable,
+				"Azure's intermediate certificates could not be downloaded from %s; try again in a minute", u.Host)
 		}
 		c, err := a.fetch(ctx, u)
 		if a.kept == nil || len(a.kept) > maxKept || len(a.failed) > maxKept {
@@ -151,12 +152,13 @@ func (a *azure) issuer(ctx context.Context, urls []string) (*x509.Certificate, e
 		}
 		if err != nil {
 			a.failed[raw] = a.now()
-			return nil, coder.Errorf(coder.CodeUnavailable, "The certificates of Azure's authority cannot be fetched from %s; the server must be able to reach it", u.Host).WithCause(err)
+			return nil, codersdk.Errorf(codersdk.CodeUnavailable,
+				"Azure's intermediate certificates could not be downloaded from %s; allow the server to reach it", u.Host).WithCause(err)
 		}
 		a.kept[raw] = c
 		return c, nil
 	}
-	return nil, refuse("the certificate that signed the message does not say where Microsoft's authority is", nil)
+	return nil, refuse("the certificate that signed the document does not name an address of its authority", nil)
 }
 
 func (a *azure) fetch(ctx context.Context, u *url.URL) (*x509.Certificate, error) {
@@ -172,7 +174,7 @@ func (a *azure) fetch(ctx context.Context, u *url.URL) (*x509.Certificate, error
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("%s answers %s", u, resp.Status)
+		return nil, fmt.Errorf("%s responded %s", u, resp.Status)
 	}
 	b, err := io.ReadAll(io.LimitReader(resp.Body, maxCertificate))
 	if err != nil {

@@ -1,13 +1,13 @@
-// Package instance believes public clouds what they say of their machines, and
-// nobody else. A machine gets a signed statement of who it is from its cloud's
-// metadata service; whoever brings one runs on that machine, or did. Amazon signs
-// a document with one key for each region, whose certificates it publishes
-// (aws.pem holds them); Azure a message with a certificate of
-// metadata.azure.com that the public authorities vouch for; Google a JSON web
-// token with keys that it publishes. (AG-02)
+// Package instance verifies the identity documents of cloud machines. A machine
+// receives a signed document from its cloud's metadata service; a client that
+// presents one runs, or ran, on that machine. Amazon signs a document with one
+// key per region, whose certificates it publishes (aws.pem contains them).
+// Azure signs a document with a certificate of metadata.azure.com from a public
+// authority. Google issues a JSON Web Token with keys that it publishes.
+// (AG-02)
 //
-// What is said of machines holds for their number alone: an agent's template
-// says which number it expects.
+// A document proves only the machine's id; the agent's template determines
+// which id it expects.
 package instance
 
 import (
@@ -25,40 +25,40 @@ import (
 
 	"github.com/coreos/go-oidc/v3/oidc"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 )
 
-// Audience is whom a machine of Google asks to be introduced to.
+// Audience is the audience of tokens that Google issues to machines.
 const Audience = "coder"
 
 const (
 	googleIssuer = "https://accounts.google.com"
 	googleKeys   = "https://www.googleapis.com/oauth2/v3/certs"
-	// askTimeout bounds a question to a cloud's own servers.
+	// askTimeout bounds a request to a cloud's server.
 	askTimeout = 10 * time.Second
 )
 
 //go:embed aws.pem
 var awsCertificates []byte
 
-// Config is whom a Verifier believes. All may be left out: then it is the public
-// clouds.
+// Config configures a Verifier. The zero value trusts the public clouds.
 type Config struct {
-	// AWS are the certificates of the keys of Amazon's regions.
+	// AWS are the certificates of Amazon's regions.
 	AWS []*x509.Certificate
-	// AzureRoots are the authorities that vouch for Azure's certificate.
+	// AzureRoots are the trusted authorities for Azure's certificate.
 	AzureRoots *x509.CertPool
 	// GoogleKeys is the URL of Google's keys.
 	GoogleKeys string
-	// HTTP asks for Google's keys and for certificates between Azure's and its
-	// authority; nil: a client of its own with a timeout.
+	// HTTP downloads Google's keys and Azure's intermediate certificates; nil
+	// means a client with a timeout.
 	HTTP *http.Client
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 }
 
-// Verifier is safe for concurrent use. Its errors are CodeUnauthenticated for
-// what is not believed, and CodeUnavailable when a cloud could not be asked.
+// Verifier verifies documents. It is safe for concurrent use. Its errors are
+// CodeUnauthenticated for an invalid document, and CodeUnavailable if a cloud's
+// server could not be reached.
 type Verifier struct {
 	aws    []*x509.Certificate
 	azure  azure
@@ -66,7 +66,7 @@ type Verifier struct {
 	now    func() time.Time
 }
 
-// New gives a verifier. It asks nobody yet.
+// New returns a verifier. It sends no request yet.
 func New(c Config) (*Verifier, error) {
 	if c.AWS == nil {
 		for block, rest := pem.Decode(awsCertificates); block != nil; block, rest = pem.Decode(rest) {
@@ -93,11 +93,11 @@ func New(c Config) (*Verifier, error) {
 	}, nil
 }
 
-// AWS gives the number of the machine that Amazon's document is about.
-func (v *Verifier) AWS(t coder.AWSInstanceIdentityToken) (string, error) {
+// AWS returns the id of the machine in a document that Amazon signed.
+func (v *Verifier) AWS(t codersdk.AWSInstanceIdentityToken) (string, error) {
 	signature, err := base64.StdEncoding.DecodeString(strings.Join(strings.Fields(t.Signature), ""))
 	if err != nil || len(signature) == 0 {
-		return "", coder.Invalid("signature", "it is not base64")
+		return "", codersdk.Invalid("signature", "is not base64")
 	}
 	signed := false
 	for _, c := range v.aws {
@@ -106,24 +106,24 @@ func (v *Verifier) AWS(t coder.AWSInstanceIdentityToken) (string, error) {
 		}
 	}
 	if !signed {
-		return "", refuse("Amazon did not sign this document; send it as it came, byte by byte", nil)
+		return "", refuse("Amazon did not sign this document; send it unchanged, byte by byte", nil)
 	}
 	var d struct {
 		InstanceID string `json:"instanceId"`
 	}
 	if err := json.Unmarshal([]byte(t.Document), &d); err != nil {
-		return "", refuse("Amazon's document cannot be read", err)
+		return "", refuse("Amazon's document cannot be parsed", err)
 	}
 	return named(d.InstanceID)
 }
 
-// Google gives the number of the machine that Google's token is about.
-func (v *Verifier) Google(ctx context.Context, t coder.GoogleInstanceIdentityToken) (string, error) {
+// Google returns the id of the machine in a token that Google issued.
+func (v *Verifier) Google(ctx context.Context, t codersdk.GoogleInstanceIdentityToken) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
 	id, err := v.google.Verify(ctx, t.JSONWebToken)
 	if err != nil && (ctx.Err() != nil || strings.Contains(err.Error(), "fetching keys")) {
-		return "", coder.Errorf(coder.CodeUnavailable, "Google's keys could not be fetched; try again").WithCause(err)
+		return "", codersdk.Errorf(codersdk.CodeUnavailable, "Google's keys could not be downloaded; try again").WithCause(err)
 	}
 	if expired := new(oidc.TokenExpiredError); errors.As(err, &expired) {
 		return "", refuse("Google's token has expired; fetch a new one", err)
@@ -139,21 +139,21 @@ func (v *Verifier) Google(ctx context.Context, t coder.GoogleInstanceIdentityTok
 		} `json:"google"`
 	}
 	if err := id.Claims(&claims); err != nil {
-		return "", refuse("Google's token cannot be read", err)
+		return "", refuse("Google's token cannot be parsed", err)
 	}
 	if claims.Google.ComputeEngine.InstanceID == "" {
-		return "", refuse("Google's token says nothing of a machine; ask the metadata service for it with format=full", nil)
+		return "", refuse("Google's token does not describe a machine; request it from the metadata service with format=full", nil)
 	}
 	return named(claims.Google.ComputeEngine.InstanceID)
 }
 
 func named(id string) (string, error) {
 	if id == "" || len(id) > 200 {
-		return "", refuse("what the cloud signed does not name a machine", nil)
+		return "", refuse("the document does not name a machine", nil)
 	}
 	return id, nil
 }
 
 func refuse(why string, err error) error {
-	return coder.Errorf(coder.CodeUnauthenticated, "The identity of this machine is not believed: %s", why).WithCause(err)
+	return codersdk.Errorf(codersdk.CodeUnauthenticated, "The identity of this machine could not be verified: %s", why).WithCause(err)
 }

@@ -21,7 +21,7 @@ import (
 
 	"github.com/smallstep/pkcs7"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/instance"
 )
 
@@ -31,7 +31,7 @@ type keyed struct {
 	key *rsa.PrivateKey
 }
 
-// certify makes a certificate, signed by itself or by another.
+// certify makes a certificate, self-signed or signed by another.
 func certify(t *testing.T, by *keyed, change func(*x509.Certificate)) *keyed {
 	t.Helper()
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
@@ -75,7 +75,7 @@ func verifier(t *testing.T, c instance.Config) *instance.Verifier {
 }
 
 // check holds what a verifier said to the wanted id, or code of error and words.
-func check(t *testing.T, name, id string, err error, want string, code coder.Code, words string) {
+func check(t *testing.T, name, id string, err error, want string, code codersdk.Code, words string) {
 	t.Helper()
 	if code == "" {
 		if err != nil || id != want {
@@ -83,7 +83,7 @@ func check(t *testing.T, name, id string, err error, want string, code coder.Cod
 		}
 		return
 	}
-	if id != "" || !coder.Is(err, code) || !strings.Contains(fmt.Sprint(err), words) {
+	if id != "" || !codersdk.Is(err, code) || !strings.Contains(fmt.Sprint(err), words) {
 		t.Errorf("%s: %q, %v; want %s with %q", name, id, err, code, words)
 	}
 }
@@ -98,18 +98,18 @@ func TestAWS(t *testing.T) {
 	}
 	for name, x := range map[string]struct {
 		document, signature, want string
-		code                      coder.Code
+		code                      codersdk.Code
 		words                     string
 	}{
 		"good":       {document, signed(region, document), "i-0123", "", ""},
-		"changed":    {strings.Replace(document, "0123", "0124", 1), signed(region, document), "", coder.CodeUnauthenticated, "did not sign"},
-		"stranger":   {document, signed(stranger, document), "", coder.CodeUnauthenticated, "did not sign"},
-		"no number":  {`{}`, signed(region, `{}`), "", coder.CodeUnauthenticated, "does not name"},
-		"not JSON":   {`i-0123`, signed(region, `i-0123`), "", coder.CodeUnauthenticated, "cannot be read"},
-		"not base64": {document, "%%%", "", coder.CodeInvalid, "base64"},
-		"empty":      {"", "", "", coder.CodeInvalid, "base64"},
+		"changed":    {strings.Replace(document, "0123", "0124", 1), signed(region, document), "", codersdk.CodeUnauthenticated, "did not sign"},
+		"stranger":   {document, signed(stranger, document), "", codersdk.CodeUnauthenticated, "did not sign"},
+		"no number":  {`{}`, signed(region, `{}`), "", codersdk.CodeUnauthenticated, "does not name"},
+		"not JSON":   {`i-0123`, signed(region, `i-0123`), "", codersdk.CodeUnauthenticated, "cannot be parsed"},
+		"not base64": {document, "%%%", "", codersdk.CodeInvalid, "base64"},
+		"empty":      {"", "", "", codersdk.CodeInvalid, "base64"},
 	} {
-		id, err := v.AWS(coder.AWSInstanceIdentityToken{Document: x.document, Signature: x.signature})
+		id, err := v.AWS(codersdk.AWSInstanceIdentityToken{Document: x.document, Signature: x.signature})
 		check(t, name, id, err, x.want, x.code, x.words)
 	}
 }
@@ -119,8 +119,8 @@ func TestPublished(t *testing.T) {
 	v := verifier(t, instance.Config{})
 	stranger := certify(t, nil, func(*x509.Certificate) {})
 	const document = `{"instanceId":"i-0123"}`
-	id, err := v.AWS(coder.AWSInstanceIdentityToken{Document: document, Signature: base64.StdEncoding.EncodeToString(stranger.sign(t, []byte(document)))})
-	check(t, "stranger", id, err, "", coder.CodeUnauthenticated, "did not sign")
+	id, err := v.AWS(codersdk.AWSInstanceIdentityToken{Document: document, Signature: base64.StdEncoding.EncodeToString(stranger.sign(t, []byte(document)))})
+	check(t, "stranger", id, err, "", codersdk.CodeUnauthenticated, "did not sign")
 }
 
 func message(t *testing.T, by *keyed, content string) string {
@@ -171,25 +171,25 @@ func TestAzure(t *testing.T) {
 	forged := base64.StdEncoding.EncodeToString([]byte(strings.Replace(string(der), "5c4a", "5c4b", 1)))
 	for _, x := range []struct {
 		name, encoding, signature, want string
-		code                            coder.Code
+		code                            codersdk.Code
 		words                           string
 	}{
 		{"good", "pkcs7", message(t, good, now), "5c4a", "", ""},
 		{"again", "", message(t, good, now), "5c4a", "", ""},
-		{"changed", "pkcs7", forged, "", coder.CodeUnauthenticated, "does not belong"},
-		{"late", "pkcs7", message(t, good, stamp(time.Now().Add(-time.Minute))), "", coder.CodeUnauthenticated, "expired"},
-		{"without time", "pkcs7", message(t, good, `{"vmId":"5c4a"}`), "", coder.CodeUnauthenticated, "expired"},
-		{"other host", "pkcs7", message(t, leaf(between, "metadata.azure.com.evil.example", at), now), "", coder.CodeUnauthenticated, "somebody else"},
-		{"own authority", "pkcs7", message(t, leaf(nil, "metadata.azure.com", at), now), "", coder.CodeUnauthenticated, "vouches"},
-		{"authority elsewhere", "pkcs7", message(t, leaf(between, "metadata.azure.com", "http://169.254.169.254/x"), now), "", coder.CodeUnauthenticated, "where Microsoft's"},
-		{"authority away", "pkcs7", message(t, leaf(between, "metadata.azure.com", "http://www.microsoft.com/broken"), now), "", coder.CodeUnavailable, "www.microsoft.com"},
-		{"and again", "pkcs7", message(t, leaf(between, "metadata.azure.com", "http://www.microsoft.com/broken"), now), "", coder.CodeUnavailable, "in a minute"},
-		{"no number", "pkcs7", message(t, good, strings.Replace(now, "vmId", "x", 1)), "", coder.CodeUnauthenticated, "does not name"},
-		{"encoding", "jwt", "AAAA", "", coder.CodeInvalid, "pkcs7"},
-		{"not base64", "pkcs7", "%", "", coder.CodeInvalid, "base64"},
-		{"nonsense", "pkcs7", "AAAA", "", coder.CodeUnauthenticated, "PKCS #7"},
+		{"changed", "pkcs7", forged, "", codersdk.CodeUnauthenticated, "does not match the document"},
+		{"late", "pkcs7", message(t, good, stamp(time.Now().Add(-time.Minute))), "", codersdk.CodeUnauthenticated, "expired"},
+		{"without time", "pkcs7", message(t, good, `{"vmId":"5c4a"}`), "", codersdk.CodeUnauthenticated, "expired"},
+		{"other host", "pkcs7", message(t, leaf(between, "metadata.azure.com.evil.example", at), now), "", codersdk.CodeUnauthenticated, "does not belong"},
+		{"own authority", "pkcs7", message(t, leaf(nil, "metadata.azure.com", at), now), "", codersdk.CodeUnauthenticated, "is not trusted"},
+		{"authority elsewhere", "pkcs7", message(t, leaf(between, "metadata.azure.com", "http://169.254.169.254/x"), now), "", codersdk.CodeUnauthenticated, "an address of its authority"},
+		{"authority away", "pkcs7", message(t, leaf(between, "metadata.azure.com", "http://www.microsoft.com/broken"), now), "", codersdk.CodeUnavailable, "www.microsoft.com"},
+		{"and again", "pkcs7", message(t, leaf(between, "metadata.azure.com", "http://www.microsoft.com/broken"), now), "", codersdk.CodeUnavailable, "in a minute"},
+		{"no number", "pkcs7", message(t, good, strings.Replace(now, "vmId", "x", 1)), "", codersdk.CodeUnauthenticated, "does not name"},
+		{"encoding", "jwt", "AAAA", "", codersdk.CodeInvalid, "pkcs7"},
+		{"not base64", "pkcs7", "%", "", codersdk.CodeInvalid, "base64"},
+		{"nonsense", "pkcs7", "AAAA", "", codersdk.CodeUnauthenticated, "PKCS #7"},
 	} {
-		id, err := v.Azure(t.Context(), coder.AzureInstanceIdentityToken{Encoding: x.encoding, Signature: x.signature})
+		id, err := v.Azure(t.Context(), codersdk.AzureInstanceIdentityToken{Encoding: x.encoding, Signature: x.signature})
 		check(t, x.name, id, err, x.want, x.code, x.words)
 	}
 	if n := asked.Load(); n != 2 {
@@ -221,25 +221,25 @@ func TestGoogle(t *testing.T) {
 	none := enc([]byte(`{"alg":"none"}`)) + "." + strings.Split(token(key, nil), ".")[1] + "."
 	for name, x := range map[string]struct {
 		token, want string
-		code        coder.Code
+		code        codersdk.Code
 		words       string
 	}{
 		"good":            {token(key, nil), "4711", "", ""},
-		"stranger":        {token(stranger, nil), "", coder.CodeUnauthenticated, "did not sign"},
-		"audience":        {token(key, map[string]any{"aud": "bank"}), "", coder.CodeUnauthenticated, "audience"},
-		"issuer":          {token(key, map[string]any{"iss": "https://evil.example"}), "", coder.CodeUnauthenticated, "did not sign"},
-		"late":            {token(key, map[string]any{"exp": time.Now().Add(-time.Minute).Unix()}), "", coder.CodeUnauthenticated, "expired"},
-		"no machine":      {token(key, map[string]any{"google": nil}), "", coder.CodeUnauthenticated, "format=full"},
-		"unsigned":        {none, "", coder.CodeUnauthenticated, "did not sign"},
-		"no token":        {"nonsense", "", coder.CodeUnauthenticated, "did not sign"},
-		"no token at all": {"", "", coder.CodeUnauthenticated, "did not sign"},
+		"stranger":        {token(stranger, nil), "", codersdk.CodeUnauthenticated, "did not sign"},
+		"audience":        {token(key, map[string]any{"aud": "bank"}), "", codersdk.CodeUnauthenticated, "audience"},
+		"issuer":          {token(key, map[string]any{"iss": "https://evil.example"}), "", codersdk.CodeUnauthenticated, "did not sign"},
+		"late":            {token(key, map[string]any{"exp": time.Now().Add(-time.Minute).Unix()}), "", codersdk.CodeUnauthenticated, "expired"},
+		"no machine":      {token(key, map[string]any{"google": nil}), "", codersdk.CodeUnauthenticated, "format=full"},
+		"unsigned":        {none, "", codersdk.CodeUnauthenticated, "did not sign"},
+		"no token":        {"nonsense", "", codersdk.CodeUnauthenticated, "did not sign"},
+		"no token at all": {"", "", codersdk.CodeUnauthenticated, "did not sign"},
 	} {
-		id, err := v.Google(t.Context(), coder.GoogleInstanceIdentityToken{JSONWebToken: x.token})
+		id, err := v.Google(t.Context(), codersdk.GoogleInstanceIdentityToken{JSONWebToken: x.token})
 		check(t, name, id, err, x.want, x.code, x.words)
 	}
 	away := verifier(t, instance.Config{GoogleKeys: "http://127.0.0.1:1/certs"})
-	id, err := away.Google(t.Context(), coder.GoogleInstanceIdentityToken{JSONWebToken: token(key, nil)})
-	check(t, "keys away", id, err, "", coder.CodeUnavailable, "try again")
+	id, err := away.Google(t.Context(), codersdk.GoogleInstanceIdentityToken{JSONWebToken: token(key, nil)})
+	check(t, "keys away", id, err, "", codersdk.CodeUnavailable, "try again")
 }
 
 func FuzzAzure(f *testing.F) {
@@ -251,7 +251,7 @@ func FuzzAzure(f *testing.F) {
 	}
 	f.Add([]byte{0x30, 0x80})
 	f.Fuzz(func(t *testing.T, der []byte) {
-		if id, err := v.Azure(t.Context(), coder.AzureInstanceIdentityToken{Signature: base64.StdEncoding.EncodeToString(der)}); err == nil {
+		if id, err := v.Azure(t.Context(), codersdk.AzureInstanceIdentityToken{Signature: base64.StdEncoding.EncodeToString(der)}); err == nil {
 			t.Errorf("%q was believed", id)
 		}
 	})

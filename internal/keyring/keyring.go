@@ -1,7 +1,6 @@
-// Package keyring has the keys that provisioners sign in with: it makes, rotates
-// and deletes them, knows who is connected by which, and tells them when a key
-// ends. Of a secret only the hash is stored, and several keys of one name may
-// be good at a time, so that a rotation has no moment without a good one.
+// Package keyring manages provisioner keys: it creates, rotates and deletes them, tracks the connections
+// that use them, and ends these when a key ends. Of a secret only the hash is stored. Several keys of
+// one name can be valid at a time, so that a rotation needs no downtime.
 package keyring
 
 import (
@@ -11,50 +10,49 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/lifecycle"
 	"github.com/seed-2a7f8fe7/coder/internal/notify"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres"
 )
 
-// beat is how often keys in use are marked as used, and the longest that an
-// ended one may go unnoticed when no hint came.
+// beat is the interval of updates of the last use of keys, and the longest time until the end of a key
+// is noticed without a hint.
 const beat = 30 * time.Second
 
-// Config is what a Service needs.
+// Config configures a Service.
 type Config struct {
 	Store *postgres.Store
 	Hub   *notify.Hub
 	Log   *slog.Logger
 }
 
-// Service is the keys of one server. It is safe for concurrent use; replicas
-// run one each over the same database.
+// Service manages the keys of one server. It is safe for concurrent use. Every replica runs one over the
+// same database.
 type Service struct {
 	Config
 	ring *ring
 	lifecycle.Loop
 }
 
-// New makes a service; what was held ends only once it was started.
+// New returns a Service; held keys end only after Start.
 func New(c Config) *Service {
 	s := &Service{Config: c, ring: newRing()}
 	s.Run = s.watch
 	return s
 }
 
-// Hold notes that somebody is connected by a key. end is called once, soon
-// after the key has expired or was deleted; it must not block. Reserved keys
-// never end. The caller calls release when the connection is gone.
+// Hold records a connection that uses a key. end is called once, soon after the key has expired or was
+// deleted, and must not block. Reserved keys never end. The caller calls release when the connection
+// ends.
 func (s *Service) Hold(id uuid.UUID, end func(End)) (release func()) {
-	if coder.ReservedProvisionerKeyName(id) != "" {
+	if codersdk.ReservedProvisionerKeyName(id) != "" {
 		return func() {}
 	}
 	return s.ring.hold(id, end)
 }
 
-// watch ends keys for those who are connected by them, and keeps when keys
-// were last used.
+// watch ends the connections of ended keys and records the last use of keys.
 func (s *Service) watch(ctx context.Context) {
 	hints, done := s.Hub.Subscribe(notify.ProvisionerKeys())
 	defer done()
@@ -74,14 +72,14 @@ func (s *Service) watch(ctx context.Context) {
 		}
 		left, err := s.endHeld(ctx)
 		if err != nil && ctx.Err() == nil {
-			s.Log.Warn("cannot see which provisioner keys are still good, trying again soon", "error", err)
+			s.Log.Warn("cannot check the provisioner keys in use; retrying", "error", err)
 			left = time.Second
 		}
 		next.Reset(left)
 	}
 }
 
-// endHeld gives how long the next of the held keys has to live.
+// endHeld returns the time until the next held key expires.
 func (s *Service) endHeld(ctx context.Context) (time.Duration, error) {
 	left := beat
 	ids := s.ring.keys()
@@ -118,11 +116,11 @@ func (s *Service) mark(ctx context.Context) {
 		err = s.Store.QueueForgetKeys(ctx)
 	}
 	if err != nil && ctx.Err() == nil {
-		s.Log.Warn("cannot mark provisioner keys as used, trying again soon", "error", err)
+		s.Log.Warn("cannot record the use of provisioner keys; retrying", "error", err)
 	}
 }
 
-// Used notes that a key let somebody in.
+// Used records a successful authentication with a key.
 func (s *Service) Used(ctx context.Context, id uuid.UUID) error {
 	return s.Store.QueueKeysUsed(ctx, []uuid.UUID{id})
 }

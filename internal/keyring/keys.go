@@ -1,6 +1,7 @@
 package keyring
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -11,84 +12,92 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/access"
 	"github.com/seed-2a7f8fe7/coder/internal/audit"
 	"github.com/seed-2a7f8fe7/coder/internal/notify"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
 )
 
-// object is what access is asked about for keys of an organization.
+// object is the access object of the keys of an organization.
 func object(organizationID uuid.UUID) access.Object {
-	return access.Object{Type: coder.RBACResourceProvisionerDaemon, OrganizationID: organizationID}
+	return access.Object{Type: codersdk.RBACResourceProvisionerDaemon, OrganizationID: organizationID}
 }
 
-// maxReplaced bounds how many replaced keys of one name are good at a time.
+// maxReplaced is the maximum number of valid replaced keys with one name.
 const maxReplaced = 10
 
-// maxRows bounds one page of keys.
+// maxRows is the largest page of keys.
 const maxRows = 1000
 
-// Create makes a key and gives its secret, which is shown this once and
-// stored as its SHA-256 only. (PRV-05, PRV-09)
-func (s *Service) Create(ctx context.Context, actor access.Subject, organizationID uuid.UUID, req coder.CreateProvisionerKeyRequest) (string, error) {
-	if err := actor.Check(coder.RBACActionCreate, object(organizationID)); err != nil {
-		return "", err
+// Create creates a key and returns it with its secret, once. Only the SHA-256 of the secret is stored. (PRV-05,
+// PRV-09)
+func (s *Service) Create(
+	ctx context.Context,
+	actor access.Subject,
+	organizationID uuid.UUID,
+	req codersdk.CreateProvisionerKeyRequest,
+) (codersdk.CreateProvisionerKeyResponse, error) {
+	var out codersdk.CreateProvisionerKeyResponse
+	if err := actor.Check(codersdk.RBACActionCreate, object(organizationID)); err != nil {
+		return out, err
 	}
-	if err := coder.CheckName("name", req.Name); err != nil {
-		return "", err
+	if err := codersdk.CheckName("name", req.Name); err != nil {
+		return out, err
 	}
-	if coder.ReservedProvisionerKey(req.Name) != uuid.Nil {
-		return "", coder.Invalid("name", "%q is reserved", req.Name)
+	if codersdk.ReservedProvisionerKey(req.Name) != uuid.Nil {
+		return out, codersdk.Invalid("name", "%q is reserved", req.Name)
 	}
 	if err := checkSeconds("expires_in_seconds", req.ExpiresInSeconds); err != nil {
-		return "", err
+		return out, err
 	}
 	tags, err := checkTags(req.Tags)
 	if err != nil {
-		return "", err
+		return out, err
 	}
 	secret, add := newSecret(sqlc.QueueAddKeyParams{OrganizationID: organizationID, Name: req.Name, Tags: tags, LifetimeS: req.ExpiresInSeconds})
 	err = s.Store.Tx(ctx, func(q *sqlc.Queries) error {
 		k, err := q.QueueAddKey(ctx, add)
-		if coder.Is(err, coder.CodeConflict) {
-			return coder.Errorf(coder.CodeConflict, "A provisioner key named %q exists already; rotate it to get a new secret", req.Name)
+		if codersdk.Is(err, codersdk.CodeConflict) {
+			return codersdk.Errorf(codersdk.CodeConflict, "A provisioner key named %q already exists; rotate it to get a new secret", req.Name)
 		}
 		if err != nil {
 			return err
 		}
-		return s.audit(ctx, q, actor, coder.AuditActionCreate, k, nil)
+		created := view(k)
+		out = codersdk.CreateProvisionerKeyResponse{Key: secret, ProvisionerKey: &created}
+		return s.audit(ctx, q, actor, codersdk.AuditActionCreate, k, nil)
 	})
 	if err != nil {
-		return "", err
+		return codersdk.CreateProvisionerKeyResponse{}, err
 	}
-	return secret, nil
+	return out, nil
 }
 
-// checkTags gives the tags that a key may have, never nil.
-func checkTags(in map[string]string) (coder.Tags, error) {
-	if err := coder.CheckTags("tags", in); err != nil {
+// checkTags returns the checked tags of a key, never nil.
+func checkTags(in map[string]string) (codersdk.Tags, error) {
+	if err := codersdk.CheckTags("tags", in); err != nil {
 		return nil, err
 	}
-	for _, k := range []string{coder.TagScope, coder.TagOwner} {
+	for _, k := range []string{codersdk.TagScope, codersdk.TagOwner} {
 		if _, ok := in[k]; ok {
-			return nil, coder.Invalid("tags", "the tag %q is set by the server", k)
+			return nil, codersdk.Invalid("tags", "the tag %q is reserved for the server", k)
 		}
 	}
 	if in == nil {
-		return coder.Tags{}, nil
+		return codersdk.Tags{}, nil
 	}
 	return in, nil
 }
 
 func checkSeconds(field string, n int64) error {
-	if n < 0 || n > coder.MaxProvisionerKeySeconds {
-		return coder.Invalid(field, "must be from 0 to %d seconds, which is ten years", coder.MaxProvisionerKeySeconds)
+	if n < 0 || n > codersdk.MaxProvisionerKeySeconds {
+		return codersdk.Invalid(field, "must be between 0 and %d seconds (ten years)", codersdk.MaxProvisionerKeySeconds)
 	}
 	return nil
 }
 
-// newSecret completes a row with an id and a new secret's hash.
+// newSecret adds an ID and the hash of a new secret to a row.
 func newSecret(p sqlc.QueueAddKeyParams) (string, sqlc.QueueAddKeyParams) {
 	var b [32]byte
 	rand.Read(b[:]) //nolint:errcheck // documented never to fail
@@ -98,17 +107,22 @@ func newSecret(p sqlc.QueueAddKeyParams) (string, sqlc.QueueAddKeyParams) {
 	return secret, p
 }
 
-// Rotate makes a new key under the name of the current one, with its tags or
-// with those that are asked for.
-// The old one stays good for the grace; without one it is deleted, and whoever
-// came with it is sent away at once.
-func (s *Service) Rotate(ctx context.Context, actor access.Subject, organizationID uuid.UUID, ref string, req coder.RotateProvisionerKeyRequest) (coder.RotateProvisionerKeyResponse, error) {
-	var out coder.RotateProvisionerKeyResponse
-	if err := actor.Check(coder.RBACActionUpdate, object(organizationID)); err != nil {
+// Rotate replaces the current key of a name by a new key, with its tags or the requested ones. The old
+// key stays valid for the grace period. Without one it is deleted, and the provisioners that use it are
+// disconnected.
+func (s *Service) Rotate(
+	ctx context.Context,
+	actor access.Subject,
+	organizationID uuid.UUID,
+	ref string,
+	req codersdk.RotateProvisionerKeyRequest,
+) (codersdk.RotateProvisionerKeyResponse, error) {
+	var out codersdk.RotateProvisionerKeyResponse
+	if err := actor.Check(codersdk.RBACActionUpdate, object(organizationID)); err != nil {
 		return out, err
 	}
-	if coder.ReservedProvisionerKey(ref) != uuid.Nil {
-		return out, coder.Invalid("provisionerkey", "%q is reserved and has no secret that could be rotated", ref)
+	if codersdk.ReservedProvisionerKey(ref) != uuid.Nil {
+		return out, codersdk.Invalid("provisionerkey", "%q is reserved and cannot be rotated", ref)
 	}
 	if err := errors.Join(checkSeconds("grace_seconds", req.GraceSeconds), checkSeconds("expires_in_seconds", req.ExpiresInSeconds)); err != nil {
 		return out, err
@@ -127,7 +141,12 @@ func (s *Service) Rotate(ctx context.Context, actor access.Subject, organization
 			tags = old.Tags
 		}
 		if row.Replaced >= maxReplaced && req.GraceSeconds > 0 {
-			return coder.Errorf(coder.CodeConflict, "%d older keys named %q are still good; delete some by their ids, or rotate without a grace", row.Replaced, old.Name)
+			return codersdk.Errorf(
+				codersdk.CodeConflict,
+				"%d older keys named %q are still valid; delete some by ID, or rotate without a grace period",
+				row.Replaced,
+				old.Name,
+			)
 		}
 		lifetime := req.ExpiresInSeconds
 		if lifetime == 0 && old.ExpiresAt != nil {
@@ -142,29 +161,29 @@ func (s *Service) Rotate(ctx context.Context, actor access.Subject, organization
 		if err != nil {
 			return err
 		}
-		out = coder.RotateProvisionerKeyResponse{Key: secret, ExpiresAt: k.ExpiresAt, OldExpiresAt: ended}
-		diff := coder.AuditDiff{
+		out = codersdk.RotateProvisionerKeyResponse{Key: secret, ExpiresAt: k.ExpiresAt, OldExpiresAt: cmp.Or(ended, k.CreatedAt)}
+		diff := codersdk.AuditDiff{
 			"secret":     {Secret: true},
 			"id":         {Old: old.ID, New: k.ID},
 			"expires_at": {Old: old.ExpiresAt, New: k.ExpiresAt},
 		}
 		if !maps.Equal(old.Tags, k.Tags) {
-			diff["tags"] = coder.AuditDiffField{Old: old.Tags, New: k.Tags}
+			diff["tags"] = codersdk.AuditDiffField{Old: old.Tags, New: k.Tags}
 		}
-		return s.audit(ctx, q, actor, coder.AuditActionWrite, k, diff)
+		return s.audit(ctx, q, actor, codersdk.AuditActionWrite, k, diff)
 	})
 	if err != nil {
-		return coder.RotateProvisionerKeyResponse{}, err
+		return codersdk.RotateProvisionerKeyResponse{}, err
 	}
 	s.Hub.Publish(notify.ProvisionerKeys())
 	return out, nil
 }
 
-// retire lets a key live for the grace and no longer, and gives when it ends.
+// retire limits a key to the grace period and returns its expiry. Without a period it deletes the key.
 func (s *Service) retire(ctx context.Context, q *sqlc.Queries, old sqlc.ProvisionerKey, grace int64) (time.Time, error) {
 	if grace == 0 {
 		_, err := q.QueueDeleteKeys(ctx, old.OrganizationID, old.ID.String())
-		return time.Now().UTC(), err
+		return time.Time{}, err
 	}
 	k, err := q.QueueReplaceKey(ctx, grace, old.ID)
 	if err != nil {
@@ -173,14 +192,14 @@ func (s *Service) retire(ctx context.Context, q *sqlc.Queries, old sqlc.Provisio
 	return *k.ExpiresAt, nil
 }
 
-// Delete deletes all keys of a name, or the one of an id. Daemons that came
-// with it are sent away at once; see Hold.
+// Delete deletes all keys with a name, or the key with an ID. The provisioners that use them are
+// disconnected; see Hold.
 func (s *Service) Delete(ctx context.Context, actor access.Subject, organizationID uuid.UUID, ref string) error {
-	if err := actor.Check(coder.RBACActionDelete, object(organizationID)); err != nil {
+	if err := actor.Check(codersdk.RBACActionDelete, object(organizationID)); err != nil {
 		return err
 	}
-	if coder.ReservedProvisionerKey(ref) != uuid.Nil {
-		return coder.Invalid("provisionerkey", "%q is reserved and cannot be deleted", ref)
+	if codersdk.ReservedProvisionerKey(ref) != uuid.Nil {
+		return codersdk.Invalid("provisionerkey", "%q is reserved and cannot be deleted", ref)
 	}
 	err := s.Store.Tx(ctx, func(q *sqlc.Queries) error {
 		keys, err := q.QueueDeleteKeys(ctx, organizationID, ref)
@@ -188,10 +207,10 @@ func (s *Service) Delete(ctx context.Context, actor access.Subject, organization
 			return err
 		}
 		if len(keys) == 0 {
-			return coder.NotFound()
+			return codersdk.NotFound()
 		}
 		for _, k := range keys {
-			if err := s.audit(ctx, q, actor, coder.AuditActionDelete, k, nil); err != nil {
+			if err := s.audit(ctx, q, actor, codersdk.AuditActionDelete, k, nil); err != nil {
 				return err
 			}
 		}
@@ -203,40 +222,47 @@ func (s *Service) Delete(ctx context.Context, actor access.Subject, organization
 	return err
 }
 
-func (s *Service) audit(ctx context.Context, q *sqlc.Queries, actor access.Subject, action coder.AuditAction, k sqlc.ProvisionerKey, diff coder.AuditDiff) error {
+func (s *Service) audit(
+	ctx context.Context,
+	q *sqlc.Queries,
+	actor access.Subject,
+	action codersdk.AuditAction,
+	k sqlc.ProvisionerKey,
+	diff codersdk.AuditDiff,
+) error {
 	return audit.Record(ctx, q, actor, audit.Entry{
-		Action: action, ResourceType: coder.ResourceTypeProvisionerKey, ResourceID: k.ID,
+		Action: action, ResourceType: codersdk.ResourceTypeProvisionerKey, ResourceID: k.ID,
 		OrganizationID: k.OrganizationID, Target: k.Name, Diff: diff,
 	})
 }
 
-// List lists a page of an organization's keys, without the reserved ones: those that are
-// current, and after each those that it replaced and that are still good.
-func (s *Service) List(ctx context.Context, actor access.Subject, organizationID uuid.UUID, page coder.Page) ([]coder.ProvisionerKey, error) {
-	if err := actor.Check(coder.RBACActionRead, object(organizationID)); err != nil {
+// List lists a page of an organization's keys, without the reserved ones: the current keys, and after each
+// the replaced keys that are still valid.
+func (s *Service) List(ctx context.Context, actor access.Subject, organizationID uuid.UUID, page codersdk.Page) ([]codersdk.ProvisionerKey, error) {
+	if err := actor.Check(codersdk.RBACActionRead, object(organizationID)); err != nil {
 		return nil, err
 	}
 	rows, err := s.Store.QueueKeys(ctx, organizationID, page.Skip(), page.Rows(maxRows))
 	if err != nil {
 		return nil, err
 	}
-	out := make([]coder.ProvisionerKey, 0, len(rows))
+	out := make([]codersdk.ProvisionerKey, 0, len(rows))
 	for _, k := range rows {
 		out = append(out, view(k))
 	}
 	return out, nil
 }
 
-// BySecret gives the key of that secret; CodeUnauthenticated when there is
-// none, or when it has expired.
-func (s *Service) BySecret(ctx context.Context, secret string) (coder.ProvisionerKey, error) {
+// BySecret returns the key with that secret. The error is CodeUnauthenticated if there is none, or if it
+// has expired.
+func (s *Service) BySecret(ctx context.Context, secret string) (codersdk.ProvisionerKey, error) {
 	hash := sha256.Sum256([]byte(secret))
 	row, err := s.Store.QueueKeyByHash(ctx, hash[:])
-	if coder.Is(err, coder.CodeNotFound) {
-		return coder.ProvisionerKey{}, coder.Errorf(coder.CodeUnauthenticated, "The provisioner key is not known here: it is wrong, or it was deleted")
+	if codersdk.Is(err, codersdk.CodeNotFound) {
+		return codersdk.ProvisionerKey{}, codersdk.Errorf(codersdk.CodeUnauthenticated, "The provisioner key is not valid: it is wrong or was deleted")
 	}
 	if err != nil {
-		return coder.ProvisionerKey{}, err
+		return codersdk.ProvisionerKey{}, err
 	}
 	k := row.ProvisionerKey
 	if row.Expired {
@@ -244,15 +270,21 @@ func (s *Service) BySecret(ctx context.Context, secret string) (coder.Provisione
 		if k.ReplacedAt != nil {
 			then = "use the key that replaced it"
 		}
-		return coder.ProvisionerKey{}, coder.Errorf(coder.CodeUnauthenticated, "The provisioner key %q expired at %s; %s", k.Name, k.ExpiresAt.UTC().Format(time.RFC3339), then)
+		return codersdk.ProvisionerKey{}, codersdk.Errorf(
+			codersdk.CodeUnauthenticated,
+			"The provisioner key %q expired at %s; %s",
+			k.Name,
+			k.ExpiresAt.UTC().Format(time.RFC3339),
+			then,
+		)
 	}
 	return view(k), nil
 }
 
-func view(k sqlc.ProvisionerKey) coder.ProvisionerKey {
-	return coder.ProvisionerKey{
+func view(k sqlc.ProvisionerKey) codersdk.ProvisionerKey {
+	return codersdk.ProvisionerKey{
 		ID: k.ID, CreatedAt: k.CreatedAt, Name: k.Name, Organization: k.OrganizationID.String(),
-		Tags:      coder.ProvisionerKeyTags(k.Tags),
+		Tags:      codersdk.ProvisionerKeyTags(k.Tags),
 		ExpiresAt: k.ExpiresAt, ReplacedAt: k.ReplacedAt, LastUsedAt: k.LastUsedAt,
 	}
 }

@@ -6,15 +6,15 @@ import (
 	"github.com/google/uuid"
 )
 
-// End says that a key is not good any more.
+// End is the end of a key.
 type End struct {
 	// Revoked is true for a key that was deleted, false for one that expired.
 	Revoked bool
-	Why     string // a clause for people
+	Why     string // a clause for users
 }
 
-// ring knows who is connected by which key, so that one look at all held keys
-// serves everybody who holds one. It is safe for concurrent use.
+// ring tracks the connections by key, so that one check of all held keys serves all connections. It is
+// safe for concurrent use.
 type ring struct {
 	mu   sync.Mutex
 	held map[uuid.UUID]map[*holder]struct{}
@@ -23,14 +23,13 @@ type ring struct {
 
 type holder struct{ end func(End) }
 
-// newRing makes a ring that nobody holds a key of.
+// newRing returns an empty ring.
 func newRing() *ring {
 	return &ring{held: map[uuid.UUID]map[*holder]struct{}{}, look: make(chan struct{}, 1)}
 }
 
-// hold notes that somebody is connected by a key, and signals wake. end is
-// called at most once and must not block. The caller calls release when the
-// connection is gone.
+// hold records a connection that uses a key, and signals wake. end is called at most once and must not
+// block. The caller calls release when the connection ends.
 func (r *ring) hold(key uuid.UUID, end func(End)) (release func()) {
 	h := &holder{end}
 	r.mu.Lock()
@@ -53,11 +52,10 @@ func (r *ring) hold(key uuid.UUID, end func(End)) (release func()) {
 	}
 }
 
-// wake is signalled, coalesced, when a key was taken: it may have ended between
-// its check and now.
+// wake is signaled, coalesced, when a key is held: it may have ended since it was checked.
 func (r *ring) wake() <-chan struct{} { return r.look }
 
-// keys gives the keys that somebody holds.
+// keys returns the held keys.
 func (r *ring) keys() []uuid.UUID {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -68,7 +66,7 @@ func (r *ring) keys() []uuid.UUID {
 	return out
 }
 
-// end tells everybody who holds a key, and forgets them.
+// end calls the end functions of a key's connections and removes them.
 func (r *ring) end(key uuid.UUID, e End) {
 	r.mu.Lock()
 	holds := r.held[key]

@@ -11,7 +11,7 @@ import (
 
 // Service is something that lives. Start begins and returns; the context is
 // for the start alone. Stop ends it, orderly until ctx ends and at once
-// after; it returns when nothing of the service runs any more. Stop after a
+// after; it returns when all parts of the service have ended. Stop after a
 // failed Start is not called.
 type Service interface {
 	Start(ctx context.Context) error

@@ -6,17 +6,17 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 )
 
-// Clients tells the addresses of clients. Headers are those that reverse proxies
-// put them into, believed only from Origins.
+// Clients determines the addresses of clients. Headers are the headers in which
+// reverse proxies pass the address; they are trusted only from Origins.
 type Clients struct {
 	Headers []string
 	Origins []netip.Prefix
 }
 
-// NewClients reads the addresses and networks of proxies that are believed.
+// NewClients parses the addresses and networks of trusted proxies.
 func NewClients(headers, origins []string) (Clients, error) {
 	c := Clients{Headers: headers}
 	for _, t := range origins {
@@ -25,15 +25,15 @@ func NewClients(headers, origins []string) (Clients, error) {
 			p, err = netip.PrefixFrom(a, a.BitLen()), nil
 		}
 		if err != nil {
-			return c, coder.Errorf(coder.CodeInvalid, "--proxy-trusted-origins: %q is neither an address nor a network such as 10.0.0.0/8", t)
+			return c, codersdk.Errorf(codersdk.CodeInvalid, "--proxy-trusted-origins: %q is neither an address nor a network such as 10.0.0.0/8", t)
 		}
 		c.Origins = append(c.Origins, p)
 	}
 	return c, nil
 }
 
-// IP is the address of the client: of the connection, or what a trusted proxy
-// says of it.
+// IP returns the address of the client: the connection's address, or the one
+// that a trusted proxy reports.
 func (c Clients) IP(r *http.Request) netip.Addr {
 	ap, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil {
@@ -58,7 +58,7 @@ func (c Clients) IP(r *http.Request) netip.Addr {
 	return ip
 }
 
-// trusts says whether the address is a proxy's that is believed.
+// trusts reports whether the address is that of a trusted proxy.
 func (c Clients) trusts(ip netip.Addr) bool {
 	return slices.ContainsFunc(c.Origins, func(p netip.Prefix) bool { return p.Contains(ip) })
 }

@@ -6,19 +6,19 @@ import (
 	"strings"
 )
 
-// Headers are what every answer of a process says to browsers. (CP-19)
+// Headers are the security headers of every response of a process. (CP-19)
 type Headers struct {
 	Policy string // Content-Security-Policy
-	// StrictSeconds is for how long browsers are to come by HTTPS only, once they
-	// did; 0 says nothing. StrictOptions go with it.
+	// StrictSeconds is the max-age of Strict-Transport-Security; 0 omits the
+	// header. StrictOptions are added to it.
 	StrictSeconds int
 	StrictOptions []string
-	// HTTPS says that browsers come by it even where the process itself does not
-	// speak it.
+	// HTTPS reports that browsers use HTTPS even if the process itself does not
+	// serve it.
 	HTTPS bool
 }
 
-// Wrap sends them with the answers of next.
+// Wrap adds the headers to the responses of next.
 func (c Headers) Wrap(next http.Handler) http.Handler {
 	sts := ""
 	if c.StrictSeconds > 0 {

@@ -1,6 +1,6 @@
-// Package listen is how a process answers HTTP: at which addresses, with which
-// certificates, and whose addresses its clients have, which reverse proxies
-// before it may know better.
+// Package listen serves HTTP and HTTPS for a process: it opens the listeners,
+// loads the certificates, and determines the addresses of clients behind
+// reverse proxies.
 package listen
 
 import (
@@ -18,11 +18,11 @@ import (
 	"sync"
 	"time"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 )
 
-// TLS says how HTTPS is answered. Files come in pairs; a certificate is chosen
-// by the name that the client asks for.
+// TLS holds the settings of HTTPS. Files come in pairs; the certificate is
+// chosen by the name that the client requests.
 type TLS struct {
 	Enable       bool
 	Address      string
@@ -31,54 +31,75 @@ type TLS struct {
 	ClientCAFile string
 	ClientAuth   string // none, request, require-any, verify-if-given, require-and-verify
 	MinVersion   string // tls10 .. tls13
+	// Ciphers are IANA names; nil means Go's default. Weak suites need
+	// AllowInsecureCiphers. The suites of TLS 1.3 are always enabled.
+	Ciphers              []string
+	AllowInsecureCiphers bool
+	// ClientCertFile and ClientKeyFile are the client certificate for requests
+	// to other servers; see Transport.
+	ClientCertFile, ClientKeyFile string
 }
 
-// Check refuses what contradicts itself; address is that of plain HTTP, or "".
+// Served returns the files of the certificates that are served.
+func (c TLS) Served() []string {
+	if !c.Enable {
+		return nil
+	}
+	return c.CertFiles
+}
+
+// Check refuses contradictory settings. address is that of plain HTTP, or "".
 func (c TLS) Check(address string) error {
 	switch {
 	case address == "" && !c.Enable:
-		return coder.Errorf(coder.CodeInvalid, "the server would listen nowhere: give --http-address, or --tls-enable with a certificate")
+		return codersdk.Errorf(codersdk.CodeInvalid, "no address to listen on; set --http-address, or --tls-enable with a certificate")
 	case c.Enable && len(c.CertFiles) == 0:
-		return coder.Errorf(coder.CodeInvalid, "--tls-enable needs --tls-cert-file and --tls-key-file")
+		return codersdk.Errorf(codersdk.CodeInvalid, "--tls-enable requires --tls-cert-file and --tls-key-file")
 	case len(c.CertFiles) != len(c.KeyFiles):
-		return coder.Errorf(coder.CodeInvalid, "--tls-cert-file and --tls-key-file come in pairs: got %d and %d", len(c.CertFiles), len(c.KeyFiles))
+		return codersdk.Errorf(codersdk.CodeInvalid, "--tls-cert-file and --tls-key-file come in pairs: got %d and %d", len(c.CertFiles), len(c.KeyFiles))
+	}
+	if _, _, err := ciphers(c.Ciphers, c.AllowInsecureCiphers); err != nil {
+		return err
+	}
+	if _, err := c.Transport(); err != nil {
+		return err
 	}
 	return Addresses(address, c.Address)
 }
 
-// Addresses refuses what is no address to listen on; "" is none, and well.
+// Addresses refuses invalid listen addresses; "" is valid and means none.
 func Addresses(all ...string) error {
 	for _, a := range all {
 		if a == "" {
 			continue
 		}
 		if _, _, err := net.SplitHostPort(a); err != nil {
-			return coder.Errorf(coder.CodeInvalid, "%q is not an address to listen on: use host:port, such as 127.0.0.1:3000", a)
+			return codersdk.Errorf(codersdk.CodeInvalid, "%q is not an address to listen on: use host:port, such as 127.0.0.1:3000", a)
 		}
 	}
 	return nil
 }
 
-// Listeners answer HTTP and HTTPS with one handler. The addresses are taken
-// by Open, so that the access URL is known before anything else starts;
-// Start, before which Handler is set, begins to answer.
+// Listeners serve HTTP and HTTPS with one handler. Open listens on the
+// addresses, so that the access URL is known before anything else starts. Start
+// begins to serve; Handler must be set before.
 type Listeners struct {
 	Handler http.Handler
 	log     *slog.Logger
-	plain   net.Listener // nil when off
-	secure  net.Listener // nil when off
+	plain   net.Listener // nil when disabled
+	secure  net.Listener // nil when disabled
 
 	server *http.Server
 	wg     sync.WaitGroup
 }
 
-// Open takes the addresses; the one of plain HTTP may be "".
+// Open listens on the addresses. The address of plain HTTP may be "".
 func Open(address string, c TLS, log *slog.Logger) (*Listeners, error) {
 	l := &Listeners{log: log}
 	var err error
 	if address != "" {
 		if l.plain, err = net.Listen("tcp", address); err != nil {
-			return nil, fmt.Errorf("listen on %s: %w: is another server running there? Choose another with --http-address", address, err)
+			return nil, fmt.Errorf("listen on %s: %w; stop the other server, or choose another address with --http-address", address, err)
 		}
 	}
 	if c.Enable {
@@ -95,7 +116,7 @@ func Open(address string, c TLS, log *slog.Logger) (*Listeners, error) {
 	return l, nil
 }
 
-// Close gives the addresses back, of listeners that were not started.
+// Close closes listeners that were not started.
 func (l *Listeners) Close() error {
 	var errs []error
 	for _, ln := range []net.Listener{l.plain, l.secure} {
@@ -106,7 +127,7 @@ func (l *Listeners) Close() error {
 	return errors.Join(errs...)
 }
 
-// Addrs gives the addresses that are answered, each once.
+// Addrs returns the addresses of the listeners, each once.
 func (l *Listeners) Addrs() (all []net.Addr) {
 	for _, ln := range []net.Listener{l.plain, l.secure} {
 		if ln != nil && !slices.Contains(all, ln.Addr()) {
@@ -116,8 +137,8 @@ func (l *Listeners) Addrs() (all []net.Addr) {
 	return all
 }
 
-// URL gives the address under which the process can be reached from its own
-// machine, for when no access URL is configured.
+// URL returns the address of the process on its own machine, for use when no
+// access URL is configured.
 func (l *Listeners) URL() string {
 	scheme, ln := "http", l.plain
 	if ln == nil {
@@ -131,17 +152,18 @@ func (l *Listeners) URL() string {
 	return scheme + "://" + net.JoinHostPort(host, fmt.Sprint(a.Port))
 }
 
-// Start begins to answer.
+// Start begins to serve.
 func (l *Listeners) Start(context.Context) error {
 	l.server = &http.Server{
-		Handler:           l.Handler,
+		Handler:           boundBodies(bodyGrace, l.Handler),
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    64 << 10,
 		ErrorLog:          log.New(quiet{l.log}, "", 0),
 		Protocols:         new(http.Protocols),
 	}
-	// gRPC to an app comes by HTTP/2, behind a proxy without TLS.
+	// Behind a proxy without TLS, gRPC to an app arrives over HTTP/2 without
+	// TLS.
 	l.server.Protocols.SetHTTP1(true)
 	l.server.Protocols.SetHTTP2(true)
 	l.server.Protocols.SetUnencryptedHTTP2(true)
@@ -156,7 +178,8 @@ func (l *Listeners) Start(context.Context) error {
 	return nil
 }
 
-// Stop lets requests end, then closes. Hijacked connections are their owners'.
+// Stop waits for open requests, then closes the listeners. Hijacked connections
+// belong to their owners.
 func (l *Listeners) Stop(ctx context.Context) error {
 	err := l.server.Shutdown(ctx)
 	if err != nil {
@@ -166,7 +189,8 @@ func (l *Listeners) Stop(ctx context.Context) error {
 	return err
 }
 
-// quiet logs what net/http complains of (mostly clients that hang up) at debug.
+// quiet logs the complaints of net/http, mostly about disconnected clients, at
+// debug level.
 type quiet struct{ log *slog.Logger }
 
 func (q quiet) Write(p []byte) (int, error) {
@@ -176,18 +200,33 @@ func (q quiet) Write(p []byte) (int, error) {
 
 func tlsConfig(c TLS) (*tls.Config, error) {
 	conf := &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}}
-	versions := map[string]uint16{"": tls.VersionTLS12, "tls10": tls.VersionTLS10, "tls11": tls.VersionTLS11, "tls12": tls.VersionTLS12, "tls13": tls.VersionTLS13}
+	versions := map[string]uint16{
+		"":      tls.VersionTLS12,
+		"tls10": tls.VersionTLS10,
+		"tls11": tls.VersionTLS11,
+		"tls12": tls.VersionTLS12,
+		"tls13": tls.VersionTLS13,
+	}
 	v, ok := versions[c.MinVersion]
 	if !ok {
-		return nil, coder.Errorf(coder.CodeInvalid, "--tls-min-version must be tls10, tls11, tls12 or tls13, got %q", c.MinVersion)
+		return nil, codersdk.Errorf(codersdk.CodeInvalid, "--tls-min-version must be tls10, tls11, tls12 or tls13, got %q", c.MinVersion)
 	}
 	conf.MinVersion = v
+	var http2 bool
+	var err error
+	if conf.CipherSuites, http2, err = ciphers(c.Ciphers, c.AllowInsecureCiphers); err != nil {
+		return nil, err
+	}
+	if !http2 { // Go's HTTP/2 refuses connections with such a suite
+		conf.NextProtos = []string{"http/1.1"}
+	}
 	auths := map[string]tls.ClientAuthType{
 		"": tls.NoClientCert, "none": tls.NoClientCert, "request": tls.RequestClientCert, "require-any": tls.RequireAnyClientCert,
 		"verify-if-given": tls.VerifyClientCertIfGiven, "require-and-verify": tls.RequireAndVerifyClientCert,
 	}
 	if conf.ClientAuth, ok = auths[c.ClientAuth]; !ok {
-		return nil, coder.Errorf(coder.CodeInvalid, "--tls-client-auth must be none, request, require-any, verify-if-given or require-and-verify, got %q", c.ClientAuth)
+		return nil, codersdk.Errorf(codersdk.CodeInvalid,
+			"--tls-client-auth must be none, request, require-any, verify-if-given or require-and-verify, got %q", c.ClientAuth)
 	}
 	for i := range c.CertFiles {
 		cert, err := tls.LoadX509KeyPair(c.CertFiles[i], c.KeyFiles[i])
@@ -203,7 +242,7 @@ func tlsConfig(c TLS) (*tls.Config, error) {
 		}
 		conf.ClientCAs = x509.NewCertPool()
 		if !conf.ClientCAs.AppendCertsFromPEM(pem) {
-			return nil, coder.Errorf(coder.CodeInvalid, "%s holds no PEM certificate", c.ClientCAFile)
+			return nil, codersdk.Errorf(codersdk.CodeInvalid, "%s holds no PEM certificate", c.ClientCAFile)
 		}
 	}
 	return conf, nil

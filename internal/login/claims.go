@@ -6,26 +6,26 @@ import (
 	"strings"
 )
 
-// maxClaims bounds what is kept of what a provider says of a person, in bytes.
+// maxClaims is the maximum size of stored claims in bytes.
 const maxClaims = 64 << 10
 
-// claims are what a provider says of a person.
+// claims are the claims of an identity provider about a user.
 type claims map[string]any
 
-// merged is the claims with those of another statement over them.
+// merged returns the claims overridden by those of another source.
 func (c claims) merged(other claims) claims {
 	out := maps.Clone(c)
 	maps.Copy(out, other)
 	return out
 }
 
-// text gives a claim that is a text, without blanks at its ends.
+// text returns a string claim without surrounding spaces.
 func (c claims) text(name string) string {
 	s, _ := c[name].(string)
 	return strings.TrimSpace(s)
 }
 
-// truth gives a claim that is true or false; some providers say it as text.
+// truth returns a boolean claim; some providers send it as a string.
 func (c claims) truth(name string) bool {
 	switch v := c[name].(type) {
 	case bool:
@@ -36,7 +36,7 @@ func (c claims) truth(name string) bool {
 	return false
 }
 
-// list gives a claim that is a list of texts, or one text.
+// list returns a claim that is a list of strings, or a single string.
 func (c claims) list(name string) []string {
 	var out []string
 	switch v := c[name].(type) {
@@ -54,7 +54,7 @@ func (c claims) list(name string) []string {
 	return out
 }
 
-// kept is what is remembered of the claims; nothing when that is too much.
+// kept returns the claims to store; nil if they are too large.
 func (c claims) kept() json.RawMessage {
 	c = maps.Clone(c)
 	for _, once := range []string{"nonce", "at_hash", "c_hash", "jti", "sid"} {

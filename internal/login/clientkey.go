@@ -15,11 +15,11 @@ import (
 	"github.com/coreos/go-oidc/v3/oidc"
 	"golang.org/x/oauth2"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 )
 
-// clientKey shows a provider who this deployment is, with a key instead of a
-// secret: a signed statement with each question (RFC 7523).
+// clientKey authenticates this deployment at a provider with a key instead of a secret: a signed
+// assertion with each request (RFC 7523).
 type clientKey struct {
 	key         *rsa.PrivateKey
 	certificate []byte // DER
@@ -28,20 +28,19 @@ type clientKey struct {
 func readClientKey(keyFile, certFile string) (*clientKey, error) {
 	pair, err := tls.LoadX509KeyPair(certFile, keyFile)
 	if err != nil {
-		return nil, coder.Errorf(coder.CodeInvalid, "--oidc-client-key-file and --oidc-client-cert-file: %s", err)
+		return nil, codersdk.Errorf(codersdk.CodeInvalid, "--oidc-client-key-file and --oidc-client-cert-file: %s", err)
 	}
 	key, ok := pair.PrivateKey.(*rsa.PrivateKey)
 	if !ok {
-		return nil, coder.Errorf(coder.CodeInvalid, "--oidc-client-key-file must hold an RSA key")
+		return nil, codersdk.Errorf(codersdk.CodeInvalid, "--oidc-client-key-file must contain an RSA key")
 	}
 	return &clientKey{key, pair.Certificate[0]}, nil
 }
 
-// assertionLifetime is how long a statement counts.
+// assertionLifetime is the validity period of an assertion.
 const assertionLifetime = 5 * time.Minute
 
-// assertion gives what to send to the token endpoint beside the question, nil
-// where a secret is used.
+// assertion returns the additional parameters of a token request, nil if a secret is used.
 func (p *oidcProvider) assertion(found *oidc.Provider) ([]oauth2.AuthCodeOption, error) {
 	if p.key == nil {
 		return nil, nil
@@ -56,7 +55,7 @@ func (p *oidcProvider) assertion(found *oidc.Provider) ([]oauth2.AuthCodeOption,
 	}, nil
 }
 
-// sign makes a JWT, RS256, that names the certificate.
+// sign returns a JWT with RS256 that names the certificate.
 func (k *clientKey) sign(client, audience string, now time.Time) (string, error) {
 	thumb := sha1.Sum(k.certificate) //nolint:gosec // see above
 	encode := func(v any) (string, error) {

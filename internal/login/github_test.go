@@ -13,14 +13,13 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/seed-2a7f8fe7/coder"
-	"github.com/seed-2a7f8fe7/coder/client"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/login"
 	"github.com/seed-2a7f8fe7/coder/internal/server"
 	"github.com/seed-2a7f8fe7/coder/internal/servertest"
 )
 
-// github is a GitHub of an enterprise's own, as far as logging in goes:
+// github is a GitHub of an enterprise's own, as far as a client signs in:
 // answers to token requests are forms, refusals have the status 200, and a
 // team that one is not in does not exist.
 type github struct {
@@ -35,6 +34,22 @@ type github struct {
 	tokens     map[string]bool
 	authorized map[string]bool // device codes; those that are typed in are true
 	scope      string
+	// fault overrides the answer to a path.
+	fault map[string]http.HandlerFunc
+}
+
+// serve answers with the fault of a path, if there is one, else as next does.
+func (g *github) serve(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		g.mu.Lock()
+		fault := g.fault[r.URL.Path]
+		g.mu.Unlock()
+		if fault != nil {
+			fault(w, r)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 func newGitHub(t testing.TB) *github {
@@ -87,7 +102,7 @@ func newGitHub(t testing.TB) *github {
 			answer(w, http.StatusNotFound, map[string]string{"message": "Not Found"})
 		})
 	}
-	g.Server = httptest.NewServer(mux)
+	g.Server = httptest.NewServer(g.serve(mux))
 	t.Cleanup(g.Close)
 	return g
 }
@@ -138,7 +153,7 @@ func (g *github) token(w http.ResponseWriter, r *http.Request) {
 	w.Write([]byte(out.Encode())) //nolint:errcheck // to a test
 }
 
-// as has somebody sit at the browser.
+// as has a user sit at the browser.
 func (g *github) as(id int, name string, orgs, teams []string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -156,12 +171,12 @@ func startGitHub(t *testing.T, g *github, c login.GitHub) *servertest.Server {
 	if !c.DeviceFlow {
 		c.ClientSecret = clientSecret
 	}
-	return servertest.Start(t, func(s *server.Config) { s.ProvisionerDaemons, s.GitHub = 0, c })
+	return servertest.Start(t, func(s *server.Config) { s.Provisioning.Daemons, s.Sessions.GitHub = 0, c })
 }
 
 const githubPath = "/api/v2/users/oauth2/github/callback"
 
-func (b *browser) github() (coder.User, string) {
+func (b *browser) github() (codersdk.User, string) {
 	b.t.Helper()
 	resp := b.get(githubPath + "?redirect=/workspaces")
 	return b.me(), resp.Request.URL.Query().Get("message")
@@ -179,9 +194,9 @@ func TestGitHub(t *testing.T) {
 	}{
 		{"a member of an allowed team", func() { g.as(1, "ann", acme, []string{"acme/platform"}) }, "ann", ""},
 		{"again", func() { g.as(1, "ann-renamed", acme, []string{"acme/platform"}) }, "ann", ""},
-		{"another team", func() { g.as(2, "bob", acme, []string{"acme/sales"}) }, "", "teams"},
-		{"a team of an organization left", func() { g.as(2, "bob", []string{"other"}, []string{"acme/platform"}) }, "", "organizations"},
-		{"invited only", func() { g.as(2, "bob", nil, []string{"acme/platform"}); g.invited = acme }, "", "organizations"},
+		{"another team", func() { g.as(2, "bob", acme, []string{"acme/sales"}) }, "", "team"},
+		{"a team of an organization left", func() { g.as(2, "bob", []string{"other"}, []string{"acme/platform"}) }, "", "organization"},
+		{"invited only", func() { g.as(2, "bob", nil, []string{"acme/platform"}); g.invited = acme }, "", "organization"},
 		{"no verified address", func() { g.as(2, "bob", acme, []string{"acme/platform"}); g.emails[1]["verified"] = false }, "", "not verified"},
 		{"the second team", func() { g.as(3, "bob", []string{"umbrella"}, []string{"umbrella/ops"}) }, "bob", ""},
 	} {
@@ -189,17 +204,27 @@ func TestGitHub(t *testing.T) {
 			c.as()
 			u, message := newBrowser(t, s.AccessURL()).github()
 			if u.Username != c.who || !strings.Contains(message, c.want) || (message == "") != (c.want == "") {
-				t.Errorf("logged in as %q: %q", u.Username, message)
+				t.Errorf("signed in as %q: %q", u.Username, message)
 			}
 			if c.name == "again" && u.Email != "ann-renamed@example.com" {
 				t.Errorf("the address stayed %s", u.Email)
 			}
 		})
 	}
+	for id, want := range map[string]string{"1": "ann", "3": "bob", "2": ""} {
+		var found codersdk.GetUsersResponse
+		fetch(t, s.Client, "/users?q=github_com_user_id:"+id, &found)
+		if want == "" && found.Count == 0 && len(found.Users) == 0 {
+			continue
+		}
+		if found.Count != 1 || len(found.Users) != 1 || found.Users[0].Username != want {
+			t.Errorf("the user with the GitHub id %s: %+v", id, found)
+		}
+	}
 	if g.scope != "read:user user:email read:org" {
 		t.Errorf("asked for %q", g.scope)
 	}
-	var methods coder.AuthMethods
+	var methods codersdk.AuthMethods
 	fetch(t, s.Client, "/users/authmethods", &methods)
 	if !methods.GitHub.Enabled || methods.OIDC.Enabled || methods.GitHub.DefaultProviderConfigured {
 		t.Errorf("methods: %+v", methods)
@@ -216,12 +241,12 @@ func TestGitHubByACode(t *testing.T) {
 	if err != nil || page.Path != "/login/device" || page.Query().Get("state") == "" {
 		t.Fatalf("sent to %s, %v", page, err)
 	}
-	var d coder.ExternalAuthDevice
-	fetch(t, client.New(s.AccessURL()), "/users/oauth2/github/device", &d)
+	var d codersdk.ExternalAuthDevice
+	fetch(t, codersdk.New(s.AccessURL()), "/users/oauth2/github/device", &d)
 	if d.UserCode != "WDJB-MJHT" || d.Interval != 5 || d.ExpiresIn < 800 || d.VerificationURI != g.URL+"/login/device" {
 		t.Errorf("the device: %+v", d)
 	}
-	ask := func(b *browser) (status int, out coder.OAuth2DeviceFlowCallbackResponse, err error) {
+	ask := func(b *browser) (status int, out codersdk.OAuth2DeviceFlowCallbackResponse, err error) {
 		r, err := http.NewRequestWithContext(t.Context(), "GET", b.base.String()+githubPath+"?"+url.Values{"code": {d.DeviceCode}, "state": page.Query()["state"]}.Encode(), nil)
 		if err != nil {
 			t.Fatal(err)
@@ -232,13 +257,13 @@ func TestGitHubByACode(t *testing.T) {
 		}
 		defer resp.Body.Close() //nolint:errcheck // read
 		if resp.StatusCode != 200 {
-			return resp.StatusCode, out, client.ReadError(resp)
+			return resp.StatusCode, out, codersdk.ReadError(resp)
 		}
 		return 200, out, json.NewDecoder(resp.Body).Decode(&out)
 	}
 	for range 2 {
-		if status, _, err := ask(b); status != 400 || !strings.Contains(err.Error(), "not typed in") {
-			t.Errorf("while nothing is typed in: %d, %v", status, err)
+		if status, _, err := ask(b); status != 400 || !strings.Contains(err.Error(), "not been entered") {
+			t.Errorf("while no code is entered: %d, %v", status, err)
 		}
 	}
 	g.mu.Lock()
@@ -265,13 +290,13 @@ func TestSettingsThatContradict(t *testing.T) {
 		"--oidc-issuer-url needs":           {OIDC: login.OIDC{IssuerURL: "https://x"}},
 		"needs --oidc-client-secret":        {OIDC: login.OIDC{IssuerURL: "https://x", ClientID: "x"}},
 		"must be like https://id":           {OIDC: login.OIDC{IssuerURL: "x", ClientID: "x", ClientSecret: "x"}},
-		"openid among them":                 {OIDC: login.OIDC{IssuerURL: "https://x", ClientID: "x", ClientSecret: "x", Scopes: []string{"email"}}},
-		"come together":                     {OIDC: login.OIDC{IssuerURL: "https://x", ClientID: "x", ClientKeyFile: "x"}},
+		"must include openid":               {OIDC: login.OIDC{IssuerURL: "https://x", ClientID: "x", ClientSecret: "x", Scopes: []string{"email"}}},
+		"must be set together":              {OIDC: login.OIDC{IssuerURL: "https://x", ClientID: "x", ClientKeyFile: "x"}},
 		"--oidc-group-regex-filter":         {OIDC: login.OIDC{IssuerURL: "https://x", ClientID: "x", ClientSecret: "x", GroupRegex: "("}},
 		"no-such-file":                      {OIDC: login.OIDC{IssuerURL: "https://x", ClientID: "x", ClientKeyFile: "no-such-file", ClientCertFile: "no-such-file"}},
 		"--oauth2-github-client-secret":     {GitHub: login.GitHub{ClientID: "x", AllowEveryone: true}},
-		"lets nobody in":                    {GitHub: login.GitHub{ClientID: "x", ClientSecret: "x"}},
-		"contradicts":                       {GitHub: login.GitHub{ClientID: "x", ClientSecret: "x", AllowEveryone: true, AllowedOrgs: []string{"x"}}},
+		"nobody could sign in":              {GitHub: login.GitHub{ClientID: "x", ClientSecret: "x"}},
+		"excludes":                          {GitHub: login.GitHub{ClientID: "x", ClientSecret: "x", AllowEveryone: true, AllowedOrgs: []string{"x"}}},
 		"is not organization/team":          {GitHub: login.GitHub{ClientID: "x", ClientSecret: "x", AllowedTeams: []string{"x"}}},
 		"--oauth2-github-enterprise-base-u": {GitHub: login.GitHub{ClientID: "x", ClientSecret: "x", AllowEveryone: true, EnterpriseBaseURL: "x"}},
 	} {

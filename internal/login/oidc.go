@@ -14,47 +14,50 @@ import (
 	"github.com/coreos/go-oidc/v3/oidc"
 	"golang.org/x/oauth2"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/identity"
+	"github.com/seed-2a7f8fe7/coder/internal/oauthclient"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
 )
 
-// OIDC is how people log in by an OpenID Connect provider: what the options
-// --oidc-* say. (AU-12)
+// OIDC configures sign-in with an OpenID Connect provider: the options --oidc-*. (AU-12)
 type OIDC struct {
 	IssuerURL, ClientID, ClientSecret string
-	// ClientKeyFile and ClientCertFile are of a key with which the server shows
-	// who it is instead of with a secret (private_key_jwt, RSA).
+	// ClientKeyFile and ClientCertFile contain a key that authenticates the server instead
+	// of a secret (private_key_jwt, RSA).
 	ClientKeyFile, ClientCertFile string
-	Scopes                        []string          // openid, profile, email
-	AuthURLParams                 map[string]string // added to the URL that browsers are sent to
-	AllowSignups                  bool
-	SignupsDisabledText           string
-	EmailDomains                  []string // nil: any
-	IgnoreEmailVerified           bool
-	IgnoreUserInfo                bool
-	SkipIssuerChecks              bool
-	SignInText                    string
-	Icon                          *url.URL // nil: none
+	// RedirectURL is the URL to which the provider redirects browsers; nil: a path of the
+	// access URL.
+	RedirectURL         *url.URL
+	Scopes              []string          // openid, profile, email
+	AuthURLParams       map[string]string // added to the authorization URL
+	AllowSignups        bool
+	SignupsDisabledText string
+	EmailDomains        []string // nil for any
+	IgnoreEmailVerified bool
+	IgnoreUserInfo      bool
+	SkipIssuerChecks    bool
+	SignInText          string
+	Icon                *url.URL // nil for none
 
-	// UsernameField, NameField and EmailField are the claims with the names and
-	// the address: preferred_username, name, email.
+	// UsernameField, NameField and EmailField are the names of claims; the defaults are
+	// preferred_username, name and email.
 	UsernameField, NameField, EmailField string
 
-	// Groups of the default organization, unless it has settings of its own.
+	// Groups of the default organization, unless it has sync settings.
 	GroupField      string
-	GroupMapping    map[string]string // names there to names here
+	GroupMapping    map[string]string // claim value to group name
 	GroupRegex      string
 	GroupAutoCreate bool
-	AllowedGroups   []string // who is in none of them is not let in; nil: everybody is
+	AllowedGroups   []string // members of other groups only are rejected; nil accepts all
 
-	// Roles of the site. Without a field, roles are given here only.
+	// Site roles. Without a field, roles are assigned only in this deployment.
 	UserRoleField   string
 	UserRoleMapping map[string][]string
 	UserRoleDefault []string
 }
 
-// Where providers send browsers back to.
+// Redirect paths.
 const (
 	oidcCallback   = "/api/v2/users/oidc/callback"
 	githubCallback = "/api/v2/users/oauth2/github/callback"
@@ -77,19 +80,19 @@ func newOIDC(c Config, client *http.Client) (*oidcProvider, error) {
 	o := c.OIDC
 	switch {
 	case o.IssuerURL == "":
-		return nil, coder.Errorf(coder.CodeInvalid, "--oidc-client-id needs --oidc-issuer-url: the URL of the identity provider")
+		return nil, codersdk.Errorf(codersdk.CodeInvalid, "--oidc-client-id needs --oidc-issuer-url: the URL of the identity provider")
 	case o.ClientID == "":
-		return nil, coder.Errorf(coder.CodeInvalid, "--oidc-issuer-url needs --oidc-client-id: what the identity provider calls this deployment")
+		return nil, codersdk.Errorf(codersdk.CodeInvalid, "--oidc-issuer-url needs --oidc-client-id: the ID of this deployment at the identity provider")
 	case (o.ClientKeyFile == "") != (o.ClientCertFile == ""):
-		return nil, coder.Errorf(coder.CodeInvalid, "--oidc-client-key-file and --oidc-client-cert-file come together")
+		return nil, codersdk.Errorf(codersdk.CodeInvalid, "--oidc-client-key-file and --oidc-client-cert-file must be set together")
 	case o.ClientSecret == "" && o.ClientKeyFile == "":
-		return nil, coder.Errorf(coder.CodeInvalid, "OpenID Connect needs --oidc-client-secret, or --oidc-client-key-file with its certificate")
+		return nil, codersdk.Errorf(codersdk.CodeInvalid, "OpenID Connect needs --oidc-client-secret, or --oidc-client-key-file with its certificate")
 	}
 	if u, err := url.Parse(o.IssuerURL); err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" {
-		return nil, coder.Errorf(coder.CodeInvalid, "--oidc-issuer-url must be like https://id.example.com, got %q", o.IssuerURL)
+		return nil, codersdk.Errorf(codersdk.CodeInvalid, "--oidc-issuer-url must be like https://id.example.com, got %q", o.IssuerURL)
 	}
 	if _, err := regexp.Compile(o.GroupRegex); err != nil {
-		return nil, coder.Errorf(coder.CodeInvalid, "--oidc-group-regex-filter: %s", err)
+		return nil, codersdk.Errorf(codersdk.CodeInvalid, "--oidc-group-regex-filter: %s", err)
 	}
 	for _, f := range []struct {
 		value *string
@@ -101,9 +104,15 @@ func newOIDC(c Config, client *http.Client) (*oidcProvider, error) {
 		o.Scopes = []string{oidc.ScopeOpenID, "profile", "email"}
 	}
 	if !slices.Contains(o.Scopes, oidc.ScopeOpenID) {
-		return nil, coder.Errorf(coder.CodeInvalid, "--oidc-scopes must have openid among them")
+		return nil, codersdk.Errorf(codersdk.CodeInvalid, "--oidc-scopes must include openid")
 	}
 	p := &oidcProvider{c: o, client: client, now: c.Now, returnURL: c.AccessURL.JoinPath(oidcCallback).String()}
+	if o.RedirectURL != nil {
+		if o.RedirectURL.Scheme != "https" && o.RedirectURL.Scheme != "http" || o.RedirectURL.Host == "" {
+			return nil, codersdk.Errorf(codersdk.CodeInvalid, "--oidc-redirect-url must be like https://coder.example.com%s, got %q", oidcCallback, o.RedirectURL)
+		}
+		p.returnURL = o.RedirectURL.String()
+	}
 	if o.ClientKeyFile == "" {
 		return p, nil
 	}
@@ -112,7 +121,7 @@ func newOIDC(c Config, client *http.Client) (*oidcProvider, error) {
 	return p, err
 }
 
-// discovered asks the provider what it can, the first time.
+// discovered fetches the provider's configuration on the first call.
 func (p *oidcProvider) discovered(ctx context.Context) (*oidc.Provider, *oidc.IDTokenVerifier, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -126,12 +135,18 @@ func (p *oidcProvider) discovered(ctx context.Context) (*oidc.Provider, *oidc.ID
 	found, err := oidc.NewProvider(ask, p.c.IssuerURL)
 	if err != nil {
 		if _, wrong := errors.AsType[*oidc.IssuerMismatchError](err); wrong {
-			return nil, nil, coder.Errorf(coder.CodeUnavailable, "The identity provider at %s calls itself something else; --oidc-issuer-url must be the very issuer", p.c.IssuerURL).WithCause(err)
+			return nil, nil, codersdk.Errorf(codersdk.CodeUnavailable,
+				"The identity provider at %s has another issuer; --oidc-issuer-url must equal it",
+				p.c.IssuerURL).WithCause(err)
 		}
-		return nil, nil, coder.Errorf(coder.CodeUnavailable, "The identity provider at %s cannot be reached, or is none; try again later", p.c.IssuerURL).WithCause(err)
+		return nil, nil, codersdk.Errorf(codersdk.CodeUnavailable,
+			"The identity provider at %s cannot be reached or is not an OpenID Connect provider; try again later",
+			p.c.IssuerURL).
+			WithCause(err)
 	}
 	p.found = found
-	p.verifier = found.VerifierContext(oidc.ClientContext(context.WithoutCancel(ctx), p.client), &oidc.Config{ClientID: p.c.ClientID, SkipIssuerCheck: p.c.SkipIssuerChecks, Now: p.now})
+	p.verifier = found.VerifierContext(oidc.ClientContext(context.WithoutCancel(ctx), p.client),
+		&oidc.Config{ClientID: p.c.ClientID, SkipIssuerCheck: p.c.SkipIssuerChecks, Now: p.now})
 	return p.found, p.verifier, nil
 }
 
@@ -161,7 +176,7 @@ func (p *oidcProvider) person(ctx context.Context, st state, code string) (ident
 	if err != nil {
 		return none, err
 	}
-	ctx = oidc.ClientContext(ctx, p.client)
+	ctx = oauthclient.WithSource(oidc.ClientContext(ctx, p.client), oauthclient.SourceExchange)
 	options := []oauth2.AuthCodeOption{oauth2.VerifierOption(st.Verifier)}
 	assertion, err := p.assertion(found)
 	if err != nil {
@@ -176,7 +191,7 @@ func (p *oidcProvider) person(ctx context.Context, st state, code string) (ident
 		return none, err
 	}
 	e := identity.External{
-		By: coder.LoginTypeOIDC, Issuer: issuer, Subject: c.text("sub"), Username: c.text(p.c.UsernameField), Name: c.text(p.c.NameField),
+		By: codersdk.LoginTypeOIDC, Issuer: issuer, Subject: c.text("sub"), Username: c.text(p.c.UsernameField), Name: c.text(p.c.NameField),
 		SignUp: p.c.AllowSignups, SignUpRefused: p.c.SignupsDisabledText, AvatarURL: picture(c),
 		AccessToken: token.AccessToken, RefreshToken: token.RefreshToken, TokenExpires: token.Expiry, Claims: c.kept(),
 	}
@@ -184,18 +199,25 @@ func (p *oidcProvider) person(ctx context.Context, st state, code string) (ident
 		return none, err
 	}
 	e.Username = either(e.Username, e.Email)
-	if len(p.c.AllowedGroups) > 0 && !slices.ContainsFunc(c.list(either(p.c.GroupField, "groups")), func(g string) bool { return slices.Contains(p.c.AllowedGroups, g) }) {
-		return none, coder.Errorf(coder.CodeForbidden, "You are in none of the groups that may use this deployment; ask an administrator")
+	if len(p.c.AllowedGroups) > 0 &&
+		!slices.ContainsFunc(c.list(either(p.c.GroupField, "groups")), func(g string) bool { return slices.Contains(p.c.AllowedGroups, g) }) {
+		return none, codersdk.Errorf(codersdk.CodeForbidden, "You are not in a group that can use this deployment; ask an administrator")
 	}
 	e.Sync = func(ctx context.Context, q *sqlc.Queries, u sqlc.User) error { return p.sync(ctx, q, u, c) }
 	return e, nil
 }
 
-// claims gives what the tokens say of the person, once they are sure to be of
-// this provider, for us, and for this login.
-func (p *oidcProvider) claims(ctx context.Context, found *oidc.Provider, verifier *oidc.IDTokenVerifier, st state, token *oauth2.Token) (claims, string, error) {
+// claims returns the claims of the tokens after verifying that they come from this provider, for
+// this client and this sign-in.
+func (p *oidcProvider) claims(
+	ctx context.Context,
+	found *oidc.Provider,
+	verifier *oidc.IDTokenVerifier,
+	st state,
+	token *oauth2.Token,
+) (claims, string, error) {
 	distrusted := func(why error, what string) error {
-		return coder.Errorf(coder.CodeForbidden, "What the identity provider sent cannot be trusted: %s", what).WithCause(why)
+		return codersdk.Errorf(codersdk.CodeForbidden, "The response of the identity provider is not valid: %s", what).WithCause(why)
 	}
 	raw, _ := token.Extra("id_token").(string)
 	if raw == "" {
@@ -206,7 +228,7 @@ func (p *oidcProvider) claims(ctx context.Context, found *oidc.Provider, verifie
 		return nil, "", distrusted(err, "the ID token is not valid, or not for this deployment")
 	}
 	if id.Nonce != st.Nonce {
-		return nil, "", distrusted(nil, "the ID token belongs to another login")
+		return nil, "", distrusted(nil, "the ID token belongs to another sign-in")
 	}
 	if id.AccessTokenHash != "" {
 		if err := id.VerifyAccessToken(token.AccessToken); err != nil {
@@ -218,42 +240,56 @@ func (p *oidcProvider) claims(ctx context.Context, found *oidc.Provider, verifie
 		return nil, "", distrusted(err, "the claims cannot be read")
 	}
 	if azp := c.text("azp"); len(id.Audience) > 1 && azp != "" && azp != p.c.ClientID {
-		return nil, "", distrusted(nil, "the ID token was made for another party")
+		return nil, "", distrusted(nil, "the ID token was issued for another client")
 	}
 	if id.Subject == "" {
-		return nil, "", distrusted(nil, "the ID token names nobody")
+		return nil, "", distrusted(nil, "the ID token has no subject")
 	}
 	if p.c.IgnoreUserInfo || found.UserInfoEndpoint() == "" {
 		return c, id.Issuer, nil
 	}
 	info, err := found.UserInfo(ctx, oauth2.StaticTokenSource(token))
+	if err != nil && strings.HasPrefix(err.Error(), "oidc: failed to decode userinfo") { // the provider will return the same response again
+		return nil, "", distrusted(err, "a claim of the user info, such as email, is not a string")
+	}
 	if err != nil {
-		return nil, "", coder.Errorf(coder.CodeUnavailable, "The identity provider does not tell who you are; try again").WithCause(err)
+		return nil, "", codersdk.Errorf(codersdk.CodeUnavailable, "The identity provider did not return the user info; try again").WithCause(err)
 	}
 	more := claims{}
 	if err := info.Claims(&more); err != nil {
 		return nil, "", distrusted(err, "the user info cannot be read")
 	}
 	if info.Subject != id.Subject {
-		return nil, "", distrusted(nil, "the user info is of another person")
+		return nil, "", distrusted(nil, "the user info is about another user")
 	}
 	return c.merged(more), id.Issuer, nil
 }
 
-// email gives the address, if it may be believed and let in.
+// email returns the email address if it is verified and its domain is allowed.
 func (p *oidcProvider) email(c claims) (string, error) {
 	email := c.text(p.c.EmailField)
+	if _, isText := c[p.c.EmailField].(string); c[p.c.EmailField] != nil && !isText {
+		return "", codersdk.Errorf(
+			codersdk.CodeForbidden,
+			"The identity provider did not return one email address for this account: the claim %q is not a string; an administrator can select another claim with --oidc-email-field",
+			p.c.EmailField,
+		)
+	}
 	if email == "" && strings.Contains(c.text(p.c.UsernameField), "@") {
 		email = c.text(p.c.UsernameField)
 	}
 	if email == "" {
-		return "", coder.Errorf(coder.CodeForbidden, "The identity provider says no e-mail address of you: there is no claim %q", p.c.EmailField)
+		return "", codersdk.Errorf(
+			codersdk.CodeForbidden,
+			"The identity provider did not return an email address for this account: the claim %q is missing",
+			p.c.EmailField,
+		)
 	}
-	// Some providers never say whether an address is verified: what is absent is
-	// no refusal, as people know it from before.
+	// Some providers never send email_verified. A missing claim is accepted, as clients
+	// expect.
 	if _, told := c["email_verified"]; told && !p.c.IgnoreEmailVerified && !c.truth("email_verified") {
-		return "", coder.Errorf(coder.CodeForbidden, "The identity provider has not verified your address %.80q; verify it there and log in again", email).
-			WithDetail("An administrator can believe unverified addresses with --oidc-ignore-email-verified.")
+		return "", codersdk.Errorf(codersdk.CodeForbidden, "The identity provider has not verified your address %.80q; verify it there and sign in again", email).
+			WithDetail("An administrator can accept unverified addresses with --oidc-ignore-email-verified.")
 	}
 	if len(p.c.EmailDomains) == 0 {
 		return email, nil
@@ -264,10 +300,11 @@ func (p *oidcProvider) email(c claims) (string, error) {
 			return email, nil
 		}
 	}
-	return "", coder.Errorf(coder.CodeForbidden, "Your address %.80q is not of a domain that may use this deployment: %s", email, strings.Join(p.c.EmailDomains, ", "))
+	return "", codersdk.Errorf(codersdk.CodeForbidden, "The domain of your address %.80q cannot use this deployment; allowed domains: %s",
+		email, strings.Join(p.c.EmailDomains, ", "))
 }
 
-// picture is the claim of that name, where it is a picture on the web.
+// picture returns the claim of that name if it is an https URL of a picture.
 func picture(c claims) string {
 	u := c.text("picture")
 	if len(u) > 2000 || !strings.HasPrefix(u, "https://") && !strings.HasPrefix(u, "http://") {
@@ -276,13 +313,13 @@ func picture(c claims) string {
 	return u
 }
 
-// refresh gets another access token.
+// refresh returns a new access token.
 func (p *oidcProvider) refresh(ctx context.Context, refreshToken string) (*oauth2.Token, error) {
 	found, _, err := p.discovered(ctx)
 	if err != nil {
 		return nil, err
 	}
-	ctx = oidc.ClientContext(ctx, p.client)
+	ctx = oauthclient.WithSource(oidc.ClientContext(ctx, p.client), oauthclient.SourceRefresh)
 	if p.key == nil {
 		return p.config(found).TokenSource(ctx, &oauth2.Token{RefreshToken: refreshToken}).Token()
 	}
@@ -294,13 +331,19 @@ func (p *oidcProvider) refresh(ctx context.Context, refreshToken string) (*oauth
 		oauth2.SetAuthURLParam("grant_type", "refresh_token"), oauth2.SetAuthURLParam("refresh_token", refreshToken))...)
 }
 
-// refusedCode says why a provider did not trade a code for tokens.
+// refusedCode returns the error for a code that a provider did not exchange for tokens.
 func refusedCode(err error) error {
 	if e, ok := errors.AsType[*oauth2.RetrieveError](err); ok {
 		if e.ErrorCode == "invalid_grant" {
-			return coder.Errorf(coder.CodeForbidden, "The identity provider does not know this login any more; begin to log in again").WithCause(err)
+			return codersdk.Errorf(codersdk.CodeForbidden, "The sign-in has expired at the identity provider. Start it again.").WithCause(err)
 		}
-		return coder.Errorf(coder.CodeUnavailable, "The identity provider refused this deployment (%.100s); an administrator finds more in the server's log", either(e.ErrorCode, "no reason given")).WithCause(err)
+		if r := e.Response; r != nil && e.ErrorCode == "" && (r.StatusCode >= 500 || r.StatusCode == http.StatusTooManyRequests) {
+			return codersdk.Errorf(codersdk.CodeUnavailable, "The identity provider responded %.100s; try again later", r.Status).WithCause(err)
+		}
+		return codersdk.Errorf(codersdk.CodeUnavailable,
+			"The identity provider rejected this deployment (%.100s); an administrator finds details in the server's log",
+			either(e.ErrorCode, "no reason given")).
+			WithCause(err)
 	}
-	return coder.Errorf(coder.CodeUnavailable, "The identity provider cannot be reached; try again later").WithCause(err)
+	return codersdk.Errorf(codersdk.CodeUnavailable, "The identity provider cannot be reached; try again later").WithCause(err)
 }

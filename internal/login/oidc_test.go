@@ -18,8 +18,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/seed-2a7f8fe7/coder"
-	"github.com/seed-2a7f8fe7/coder/client"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/login"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres"
 	"github.com/seed-2a7f8fe7/coder/internal/server"
@@ -30,11 +29,11 @@ import (
 func start(t *testing.T, p *provider, change func(*login.OIDC)) *servertest.Server {
 	t.Helper()
 	return servertest.Start(t, func(c *server.Config) {
-		c.ProvisionerDaemons = 0
-		c.EncryptionKeys = []string{base64.StdEncoding.EncodeToString([]byte("32 bytes that only tests may use"))}
-		c.OIDC = login.OIDC{IssuerURL: p.URL, ClientID: clientID, ClientSecret: clientSecret, AllowSignups: true, SignInText: "Example ID"}
+		c.Provisioning.Daemons = 0
+		c.Database.EncryptionKeys = []string{base64.StdEncoding.EncodeToString([]byte("32 bytes that only tests may use"))}
+		c.Sessions.OIDC = login.OIDC{IssuerURL: p.URL, ClientID: clientID, ClientSecret: clientSecret, AllowSignups: true, SignInText: "Example ID"}
 		if change != nil {
-			change(&c.OIDC)
+			change(&c.Sessions.OIDC)
 		}
 	})
 }
@@ -85,11 +84,11 @@ func (b *browser) login(redirect string) (path, message string) {
 	return resp.Request.URL.RequestURI(), resp.Request.URL.Query().Get("message")
 }
 
-// as gives a client with the session of the browser; nil when it has none.
-func (b *browser) client() *client.Client {
+// as returns a client with the session of the browser; nil when it has none.
+func (b *browser) client() *codersdk.Client {
 	for _, c := range b.Jar.Cookies(b.base) {
-		if c.Name == client.SessionCookie {
-			out := client.New(b.base)
+		if c.Name == codersdk.SessionCookie {
+			out := codersdk.New(b.base)
 			out.SessionToken = c.Value
 			return out
 		}
@@ -97,16 +96,16 @@ func (b *browser) client() *client.Client {
 	return nil
 }
 
-// me is who the browser is logged in as; the zero user for nobody.
-func (b *browser) me() coder.User {
+// me is who the browser is signed in as; the zero user for nobody.
+func (b *browser) me() codersdk.User {
 	b.t.Helper()
 	c := b.client()
 	if c == nil {
-		return coder.User{}
+		return codersdk.User{}
 	}
 	u, err := c.User(b.t.Context(), "me")
 	if err != nil {
-		return coder.User{}
+		return codersdk.User{}
 	}
 	return u
 }
@@ -148,8 +147,8 @@ func TestOIDCFromTheFirstLoginOn(t *testing.T) {
 		t.Fatalf("the login ended at %s: %s", path, message)
 	}
 	ann := b.me()
-	if ann.Username != "ann" || ann.Email != "ann@example.com" || ann.Name != "The ann" || ann.LoginType != coder.LoginTypeOIDC ||
-		ann.Status != coder.UserStatusActive || ann.AvatarURL != "https://pictures.example.com/ann.png" || len(ann.OrganizationIDs) != 1 || len(ann.Roles) != 0 {
+	if ann.Username != "ann" || ann.Email != "ann@example.com" || ann.Name != "The ann" || ann.LoginType != codersdk.LoginTypeOIDC ||
+		ann.Status != codersdk.UserStatusActive || ann.AvatarURL != "https://pictures.example.com/ann.png" || len(ann.OrganizationIDs) != 1 || len(ann.Roles) != 0 {
 		t.Errorf("signed up: %+v", ann)
 	}
 	for k, want := range map[string]string{"access_type": "offline", "scope": "openid profile email", "client_id": clientID} {
@@ -182,7 +181,7 @@ func TestOIDCFromTheFirstLoginOn(t *testing.T) {
 
 	// Sessions look as they should, and end with a logout.
 	sessions := sessionsOf(t, s.Client, "ann")
-	if len(sessions) != 2 || sessions[0].LoginType != coder.LoginTypeOIDC {
+	if len(sessions) != 2 || sessions[0].LoginType != codersdk.LoginTypeOIDC {
 		t.Errorf("sessions: %+v", sessions)
 	}
 	send(t, s.Client, "PUT", "/users/ann/status/suspend", nil, nil)
@@ -201,19 +200,19 @@ func TestOIDCFromTheFirstLoginOn(t *testing.T) {
 	if path, message := anew.login("/"); anew.me().ID == ann.ID || anew.me().Username != "ann" {
 		t.Errorf("after a deletion: %+v at %s: %s", anew.me(), path, message)
 	}
-	var methods coder.AuthMethods
+	var methods codersdk.AuthMethods
 	fetch(t, s.Client, "/users/authmethods", &methods)
 	if !methods.OIDC.Enabled || methods.OIDC.SignInText != "Example ID" || methods.GitHub.Enabled || !methods.Password.Enabled {
 		t.Errorf("methods: %+v", methods)
 	}
 }
 
-func fetch(t *testing.T, c *client.Client, path string, out any) {
+func fetch(t *testing.T, c *codersdk.Client, path string, out any) {
 	t.Helper()
 	send(t, c, "GET", path, nil, out)
 }
 
-func send(t *testing.T, c *client.Client, method, path string, body, out any) {
+func send(t *testing.T, c *codersdk.Client, method, path string, body, out any) {
 	t.Helper()
 	path, query, _ := strings.Cut(path, "?")
 	q, err := url.ParseQuery(query)
@@ -226,7 +225,7 @@ func send(t *testing.T, c *client.Client, method, path string, body, out any) {
 	}
 	defer resp.Body.Close() //nolint:errcheck // read
 	if resp.StatusCode >= 300 {
-		t.Fatalf("%s %s: %v", method, path, client.ReadError(resp))
+		t.Fatalf("%s %s: %v", method, path, codersdk.ReadError(resp))
 	}
 	if out != nil {
 		if err := json.NewDecoder(resp.Body).Decode(out); err != nil {
@@ -235,14 +234,14 @@ func send(t *testing.T, c *client.Client, method, path string, body, out any) {
 	}
 }
 
-func sessionsOf(t *testing.T, c *client.Client, user string) (out []coder.Session) {
+func sessionsOf(t *testing.T, c *codersdk.Client, user string) (out []codersdk.Session) {
 	t.Helper()
 	fetch(t, c, "/users/"+user+"/sessions", &out)
 	return out
 }
 
 // TestOIDCLies: whatever a provider, or who sits between, sends that is not
-// what it must be, nobody is logged in.
+// what it must be, nobody is signed in.
 func TestOIDCLies(t *testing.T) {
 	p := newProvider(t)
 	s := start(t, p, nil)
@@ -255,21 +254,22 @@ func TestOIDCLies(t *testing.T) {
 		lie  func()
 		want string
 	}{
-		{"nonce", func() { p.lie = func(c map[string]any) { c["nonce"] = "of another login" } }, "another login"},
-		{"no nonce", func() { p.lie = func(c map[string]any) { delete(c, "nonce") } }, "another login"},
+		{"nonce", func() { p.lie = func(c map[string]any) { c["nonce"] = "of another login" } }, "another sign-in"},
+		{"no nonce", func() { p.lie = func(c map[string]any) { delete(c, "nonce") } }, "another sign-in"},
 		{"issuer", func() { p.lie = func(c map[string]any) { c["iss"] = "https://evil.example.com" } }, "not valid"},
 		{"audience", func() { p.lie = func(c map[string]any) { c["aud"] = "another-app" } }, "not valid"},
 		{"authorized party", func() {
 			p.lie = func(c map[string]any) { c["aud"] = []string{clientID, "another-app"}; c["azp"] = "another-app" }
-		}, "another party"},
+		}, "another client"},
 		{"expired", func() { p.lie = func(c map[string]any) { c["exp"] = time.Now().Add(-time.Hour).Unix() } }, "not valid"},
 		{"signature", func() { p.signBy = another }, "not valid"},
 		{"access token", func() { p.lie = func(c map[string]any) { c["at_hash"] = "of another token" } }, "access token"},
-		{"user info of another", func() { p.info = person("bob", "bob@example.com") }, "another person"},
-		{"nobody", func() { p.lie = func(c map[string]any) { c["sub"] = "" } }, "names nobody"},
+		{"user info of another", func() { p.info = person("bob", "bob@example.com") }, "another user"},
+		{"nobody", func() { p.lie = func(c map[string]any) { c["sub"] = "" } }, "no subject"},
 		{"unverified", func() { p.user["email_verified"] = false }, "not verified"},
-		{"no address", func() { delete(p.user, "email") }, "no e-mail"},
-		{"bad address", func() { p.user["email"] = "ann <ann@example.com>" }, "which is none"},
+		{"no address", func() { delete(p.user, "email") }, "is missing"},
+		{"several addresses", func() { p.user["email"] = []string{"ann@example.com"} }, "is not a string"},
+		{"bad address", func() { p.user["email"] = "ann <ann@example.com>" }, "not a valid email address"},
 		{"denied", func() { p.deny = true }, "said no"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -324,7 +324,7 @@ func TestOIDCForgedAnswers(t *testing.T) {
 	t.Run("again in the same browser", func(t *testing.T) {
 		again := newBrowser(t, s.AccessURL())
 		again.login("/")
-		again.Jar.SetCookies(s.AccessURL(), []*http.Cookie{{Name: client.SessionCookie, Path: "/", MaxAge: -1}})
+		again.Jar.SetCookies(s.AccessURL(), []*http.Cookie{{Name: codersdk.SessionCookie, Path: "/", MaxAge: -1}})
 		refused(t, again, p.lastCallback)
 	})
 	stop := func(b *browser) (location *url.URL) {
@@ -451,7 +451,7 @@ func TestOIDCWhoMaySignUp(t *testing.T) {
 		c.AllowSignups, c.SignupsDisabledText = false, "Ask Hal."
 		c.EmailDomains, c.AllowedGroups, c.GroupField = []string{"example.com", "@example.org"}, []string{"staff"}, "teams"
 	})
-	try := func(claims map[string]any) (coder.User, string) {
+	try := func(claims map[string]any) (codersdk.User, string) {
 		t.Helper()
 		p.as(claims)
 		b := newBrowser(t, s.AccessURL())
@@ -461,7 +461,7 @@ func TestOIDCWhoMaySignUp(t *testing.T) {
 	if u, message := try(person("ann", "ann@example.com", "teams", "staff")); u.Username != "" || message != "Ask Hal." {
 		t.Errorf("signing up is off: %q, %q", u.Username, message)
 	}
-	if _, err := s.Client.CreateUser(t.Context(), coder.CreateUserRequestWithOrgs{Email: "Ann@example.com", Username: "invited", LoginType: coder.LoginTypeOIDC}); err != nil {
+	if _, err := s.Client.CreateUser(t.Context(), codersdk.CreateUserRequestWithOrgs{Email: "Ann@example.com", Username: "invited", LoginType: codersdk.LoginTypeOIDC}); err != nil {
 		t.Fatal(err)
 	}
 	if u, message := try(person("ann", "ann@example.com", "teams", "staff")); u.Username != "invited" {
@@ -479,7 +479,7 @@ func TestOIDCWhoMaySignUp(t *testing.T) {
 	if u, message := try(person("ann", "ann@EXAMPLE.org", "teams", []string{"x", "staff"})); u.Username != "invited" {
 		t.Errorf("another allowed domain: %q, %q", u.Username, message)
 	}
-	if u, message := try(person("ann", "ann@example.com", "teams", []string{"x"})); u.Username != "" || !strings.Contains(message, "groups") {
+	if u, message := try(person("ann", "ann@example.com", "teams", []string{"x"})); u.Username != "" || !strings.Contains(message, "not in a group") {
 		t.Errorf("not in an allowed group: %q, %q", u.Username, message)
 	}
 	if u, message := try(person("admin-there", "admin@example.com", "teams", "staff")); u.Username != "" || !strings.Contains(message, "password") {
@@ -560,15 +560,15 @@ func TestConvertingAPasswordToOIDC(t *testing.T) {
 	s := start(t, p, nil)
 	ann, user := s.Member(t, "ann")
 	_, bob := s.Member(t, "bob")
-	begin := func(c *client.Client) string {
+	begin := func(c *codersdk.Client) string {
 		t.Helper()
-		var out coder.OAuthConversionResponse
-		send(t, c, "POST", "/users/me/convert-login", coder.ConvertLoginRequest{Password: servertest.Password, ToType: coder.LoginTypeOIDC}, &out)
+		var out codersdk.OAuthConversionResponse
+		send(t, c, "POST", "/users/me/convert-login", codersdk.ConvertLoginRequest{Password: servertest.Password, ToType: codersdk.LoginTypeOIDC}, &out)
 		return out.StateString
 	}
 	withSession := func(token string) *browser {
 		b := newBrowser(t, s.AccessURL())
-		b.Jar.SetCookies(s.AccessURL(), []*http.Cookie{{Name: client.SessionCookie, Value: token, Path: "/"}})
+		b.Jar.SetCookies(s.AccessURL(), []*http.Cookie{{Name: codersdk.SessionCookie, Value: token, Path: "/"}})
 		return b
 	}
 	p.as(person("ann-there", "ann.there@example.com"))
@@ -576,16 +576,16 @@ func TestConvertingAPasswordToOIDC(t *testing.T) {
 	// A link with the attacker's state, in the victim's browser, gives the
 	// attacker nothing.
 	resp := newBrowser(t, s.AccessURL()).get(oidcPath + "?oidc_merge_state=" + begin(ann))
-	if m := resp.Request.URL.Query().Get("message"); !strings.Contains(m, "another user") {
-		t.Errorf("begun by another: %s, %q", resp.Request.URL.Path, m)
+	if m := resp.Request.URL.Query().Get("message"); !strings.Contains(m, "Another user") {
+		t.Errorf("started by another user: %s, %q", resp.Request.URL.Path, m)
 	}
 
 	b := withSession(ann.SessionToken)
 	b.get(oidcPath + "?oidc_merge_state=" + begin(ann))
-	if u := b.me(); u.ID != user.ID || u.LoginType != coder.LoginTypeOIDC {
+	if u := b.me(); u.ID != user.ID || u.LoginType != codersdk.LoginTypeOIDC {
 		t.Fatalf("converted: %+v", u)
 	}
-	if _, err := client.New(s.AccessURL()).LoginWithPassword(t.Context(), coder.LoginWithPasswordRequest{Email: "ann@example.com", Password: servertest.Password}); err == nil {
+	if _, err := codersdk.New(s.AccessURL()).LoginWithPassword(t.Context(), codersdk.LoginWithPasswordRequest{Email: "ann@example.com", Password: servertest.Password}); err == nil {
 		t.Error("the password is still good")
 	}
 	next := newBrowser(t, s.AccessURL())
@@ -594,8 +594,8 @@ func TestConvertingAPasswordToOIDC(t *testing.T) {
 	}
 
 	// An account that has a user cannot become another's.
-	c := client.New(s.AccessURL())
-	l, err := c.LoginWithPassword(t.Context(), coder.LoginWithPasswordRequest{Email: bob.Email, Password: servertest.Password})
+	c := codersdk.New(s.AccessURL())
+	l, err := c.LoginWithPassword(t.Context(), codersdk.LoginWithPasswordRequest{Email: bob.Email, Password: servertest.Password})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -615,9 +615,9 @@ func TestIDPSync(t *testing.T) {
 		c.UserRoleDefault = []string{"auditor"}
 	})
 	org := s.First.OrganizationID
-	groupsOf := func(u coder.User) (names []string) {
+	groupsOf := func(u codersdk.User) (names []string) {
 		t.Helper()
-		var all []coder.Group
+		var all []codersdk.Group
 		fetch(t, s.Client, "/groups?has_member="+u.ID.String(), &all)
 		for _, g := range all {
 			if g.ID != g.OrganizationID {
@@ -627,13 +627,13 @@ func TestIDPSync(t *testing.T) {
 		slices.Sort(names)
 		return names
 	}
-	roles := func(u coder.User) (names []string) {
+	roles := func(u codersdk.User) (names []string) {
 		for _, r := range u.Roles {
 			names = append(names, r.Name)
 		}
 		return names
 	}
-	come := func(more ...any) coder.User {
+	come := func(more ...any) codersdk.User {
 		t.Helper()
 		p.as(person("ann", "ann@example.com", more...))
 		b := newBrowser(t, s.AccessURL())
@@ -668,9 +668,9 @@ func TestIDPSync(t *testing.T) {
 	}
 
 	// Settings of the organization win over the options.
-	var dev coder.Group
+	var dev codersdk.Group
 	fetch(t, s.Client, "/organizations/default/groups/dev", &dev)
-	var set coder.GroupSyncSettings
+	var set codersdk.GroupSyncSettings
 	fetch(t, s.Client, "/organizations/default/settings/idpsync/groups", &set)
 	if set.Field != "groups" || !set.AutoCreateMissing || set.RegexFilter == nil {
 		t.Errorf("settings by the options: %+v", set)
@@ -685,14 +685,14 @@ func TestIDPSync(t *testing.T) {
 	if got := groupsOf(u); !slices.Equal(got, []string{"dev"}) {
 		t.Errorf("groups by the settings: %v", got)
 	}
-	var member coder.OrganizationMemberWithUserData
+	var member codersdk.OrganizationMemberWithUserData
 	fetch(t, s.Client, "/organizations/default/members/ann", &member)
 	if len(member.Roles) != 1 || member.Roles[0].Name != "organization-template-admin" {
 		t.Errorf("roles in the organization: %+v", member.Roles)
 	}
 
 	// Organizations.
-	second, err := s.Client.CreateOrganization(t.Context(), coder.CreateOrganizationRequest{Name: "second"})
+	second, err := s.Client.CreateOrganization(t.Context(), codersdk.CreateOrganizationRequest{Name: "second"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -714,9 +714,9 @@ func TestIDPSync(t *testing.T) {
 
 	// Mistakes are refused, and others may not ask.
 	for path, body := range map[string]any{
-		"/organizations/default/settings/idpsync/groups": map[string]any{"field": "x", "mapping": map[string][]string{"a": {uuid.NewString()}}},
+		"/organizations/default/settings/idpsync/groups": map[string]any{"field": "x", "mapping": map[string][]string{"a": {"no-id"}}},
 		"/organizations/default/settings/idpsync/roles":  map[string]any{"field": "x", "mapping": map[string][]string{"a": {"no-such-role"}}},
-		"/settings/idpsync/organization":                 map[string]any{"field": "x", "mapping": map[string][]string{"a": {uuid.NewString()}}},
+		"/settings/idpsync/organization":                 map[string]any{"field": "x", "mapping": map[string][]string{"a": {"no-id"}}},
 	} {
 		resp, err := s.Client.Request(t.Context(), "PATCH", path, nil, body)
 		if err != nil {

@@ -18,7 +18,7 @@ import (
 
 // provider is an OpenID Connect provider that speaks the real protocol: it
 // checks clients, codes, redirects and PKCE as a strict one does, and lies
-// only where a test tells it to. Whoever comes is logged in as its user.
+// only where a test tells it to. Each visitor is signed in as its user.
 type provider struct {
 	*httptest.Server
 	t   testing.TB

@@ -9,17 +9,16 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/access"
 	"github.com/seed-2a7f8fe7/coder/internal/audit"
 	"github.com/seed-2a7f8fe7/coder/internal/organization"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
 )
 
-// sync arranges a user as the claims have it, in the transaction of the login:
-// the site's roles, memberships of organizations, and in each of these groups
-// and roles. What people arranged otherwise by hand is overwritten, where the
-// settings name a claim; where they name none, nothing is touched. (AU-14)
+// sync applies the claims to a user in the transaction of the sign-in: site roles, memberships
+// of organizations, and groups and roles in each organization. If the settings name a claim,
+// manual changes are overwritten; if not, nothing is changed. (AU-14)
 func (s *Service) sync(ctx context.Context, q *sqlc.Queries, u sqlc.User, c claims) error {
 	if err := s.syncSite(ctx, q, u, c); err != nil {
 		return err
@@ -37,7 +36,7 @@ func (s *Service) sync(ctx context.Context, q *sqlc.Queries, u sqlc.User, c clai
 		return err
 	}
 	for _, id := range in {
-		groups, roles := coder.GroupSyncSettings{}, coder.RoleSyncSettings{}
+		groups, roles := codersdk.GroupSyncSettings{}, codersdk.RoleSyncSettings{}
 		if id == standard.ID {
 			groups = s.flagGroups()
 		}
@@ -49,7 +48,7 @@ func (s *Service) sync(ctx context.Context, q *sqlc.Queries, u sqlc.User, c clai
 			if r.Kind == kindRoles {
 				into = &roles
 			} else {
-				groups = coder.GroupSyncSettings{}
+				groups = codersdk.GroupSyncSettings{}
 			}
 			if err := json.Unmarshal(r.Value, into); err != nil {
 				return err
@@ -65,17 +64,17 @@ func (s *Service) sync(ctx context.Context, q *sqlc.Queries, u sqlc.User, c clai
 	return nil
 }
 
-// flagGroups are the settings of the default organization by the options.
-func (s *Service) flagGroups() coder.GroupSyncSettings {
+// flagGroups returns the settings of the default organization from the server's options.
+func (s *Service) flagGroups() codersdk.GroupSyncSettings {
 	o := s.c.OIDC
-	g := coder.GroupSyncSettings{Field: o.GroupField, AutoCreateMissing: o.GroupAutoCreate, LegacyNameMapping: o.GroupMapping, Mapping: map[string][]string{}}
+	g := codersdk.GroupSyncSettings{Field: o.GroupField, AutoCreateMissing: o.GroupAutoCreate, LegacyNameMapping: o.GroupMapping, Mapping: map[string][]string{}}
 	if o.GroupRegex != "" && o.GroupRegex != ".*" {
-		g.RegexFilter, _ = regexp.Compile(o.GroupRegex) // New has compiled it, too
+		g.RegexFilter, _ = regexp.Compile(o.GroupRegex) // New has checked it
 	}
 	return g
 }
 
-// syncSite gives the roles of the site that a claim names, or the usual ones.
+// syncSite returns the site roles from a claim, or the default ones.
 func (s *Service) syncSite(ctx context.Context, q *sqlc.Queries, u sqlc.User, c claims) error {
 	o := s.c.OIDC
 	if o.UserRoleField == "" {
@@ -92,8 +91,8 @@ func (s *Service) syncSite(ctx context.Context, q *sqlc.Queries, u sqlc.User, c 
 	return s.c.Identity.SetSiteRoles(ctx, q, u, roles)
 }
 
-// syncOrganizations makes the user a member of the organizations that a claim
-// names, and of no others. It gives where they are members.
+// syncOrganizations makes the user a member of exactly the organizations in a claim, and returns
+// the memberships.
 func (s *Service) syncOrganizations(ctx context.Context, q *sqlc.Queries, u sqlc.User, c claims) ([]uuid.UUID, error) {
 	members, err := q.UserOrganizationIDs(ctx, []uuid.UUID{u.ID})
 	if err != nil {
@@ -118,8 +117,8 @@ func (s *Service) syncOrganizations(ctx context.Context, q *sqlc.Queries, u sqlc
 	for _, name := range c.list(set.Field) {
 		for _, id := range set.Mapping[name] {
 			o, err := q.OrganizationByID(ctx, id)
-			if coder.Is(err, coder.CodeNotFound) {
-				continue // deleted since
+			if codersdk.Is(err, codersdk.CodeNotFound) {
+				continue // deleted in the meantime
 			}
 			if err != nil {
 				return nil, err
@@ -133,10 +132,11 @@ func (s *Service) syncOrganizations(ctx context.Context, q *sqlc.Queries, u sqlc
 		if slices.Contains(in, id) {
 			continue
 		}
-		if _, err := q.InsertOrganizationMember(ctx, sqlc.InsertOrganizationMemberParams{OrganizationID: id, UserID: u.ID, Roles: []string{}, Now: s.now()}); err != nil {
+		member := sqlc.InsertOrganizationMemberParams{OrganizationID: id, UserID: u.ID, Roles: []string{}, Now: s.now()}
+		if _, err := q.InsertOrganizationMember(ctx, member); err != nil {
 			return nil, err
 		}
-		if err := recordMember(ctx, q, u, id, coder.AuditActionCreate, audit.Diff(nil, map[string]any{"roles": []string{}})); err != nil {
+		if err := recordMember(ctx, q, u, id, codersdk.AuditActionCreate, audit.Diff(nil, map[string]any{"roles": []string{}})); err != nil {
 			return nil, err
 		}
 	}
@@ -150,7 +150,7 @@ func (s *Service) syncOrganizations(ctx context.Context, q *sqlc.Queries, u sqlc
 		if _, err := q.DeleteOrganizationMember(ctx, m.OrganizationID, u.ID); err != nil {
 			return nil, err
 		}
-		if err := recordMember(ctx, q, u, m.OrganizationID, coder.AuditActionDelete, audit.Diff(map[string]any{"roles": m.Roles}, nil)); err != nil {
+		if err := recordMember(ctx, q, u, m.OrganizationID, codersdk.AuditActionDelete, audit.Diff(map[string]any{"roles": m.Roles}, nil)); err != nil {
 			return nil, err
 		}
 	}
@@ -158,9 +158,9 @@ func (s *Service) syncOrganizations(ctx context.Context, q *sqlc.Queries, u sqlc
 	return out, nil
 }
 
-func recordMember(ctx context.Context, q *sqlc.Queries, u sqlc.User, org uuid.UUID, action coder.AuditAction, d coder.AuditDiff) error {
+func recordMember(ctx context.Context, q *sqlc.Queries, u sqlc.User, org uuid.UUID, action codersdk.AuditAction, d codersdk.AuditDiff) error {
 	return audit.Record(ctx, q, access.System(), audit.Entry{
-		Action: action, ResourceType: coder.ResourceTypeOrganizationMember, ResourceID: u.ID, OrganizationID: org, Target: u.Username, Diff: d,
+		Action: action, ResourceType: codersdk.ResourceTypeOrganizationMember, ResourceID: u.ID, OrganizationID: org, Target: u.Username, Diff: d,
 		Fields: automatic(),
 	})
 }
@@ -169,15 +169,14 @@ func automatic() map[string]any { return map[string]any{"automatic_actor": "iden
 
 var notInGroups = regexp.MustCompile(`[^a-zA-Z0-9]+`)
 
-// groupName makes of what a provider calls a group a name that one may have.
+// groupName derives a valid group name from a claim value.
 func groupName(s string) string {
 	s = strings.Trim(notInGroups.ReplaceAllString(s, "-"), "-")
 	return strings.Trim(s[:min(len(s), 32)], "-")
 }
 
-// syncGroups puts the user into the groups that a claim names, and takes them
-// out of the others of the organization.
-func (s *Service) syncGroups(ctx context.Context, q *sqlc.Queries, u sqlc.User, org uuid.UUID, set coder.GroupSyncSettings, c claims) error {
+// syncGroups makes the user a member of exactly the groups of the organization in a claim.
+func (s *Service) syncGroups(ctx context.Context, q *sqlc.Queries, u sqlc.User, org uuid.UUID, set codersdk.GroupSyncSettings, c claims) error {
 	if set.Field == "" {
 		return nil
 	}
@@ -223,27 +222,27 @@ func (s *Service) syncGroups(ctx context.Context, q *sqlc.Queries, u sqlc.User, 
 	return nil
 }
 
-// makeGroup makes a group; nil where no name can be made of what it is called.
+// makeGroup creates a group; nil if no valid name can be derived.
 func (s *Service) makeGroup(ctx context.Context, q *sqlc.Queries, org uuid.UUID, called string) (*sqlc.SyncGroupsRow, error) {
 	name := groupName(called)
-	if coder.CheckName("name", name) != nil || strings.EqualFold(name, "everyone") {
-		s.c.Log.WarnContext(ctx, "no group can have the name that the identity provider sent", "name", called)
+	if codersdk.CheckName("name", name) != nil || strings.EqualFold(name, "everyone") {
+		s.c.Log.WarnContext(ctx, "cannot create a group with the name from the identity provider", "name", called)
 		return nil, nil
 	}
-	g := sqlc.GroupInsertParams{ID: uuid.New(), OrganizationID: org, Name: name, Source: string(coder.GroupSourceOIDC), Now: s.now()}
-	if name != called && coder.CheckDisplayName("", called) == nil {
+	g := sqlc.GroupInsertParams{ID: uuid.New(), OrganizationID: org, Name: name, Source: string(codersdk.GroupSourceOIDC), Now: s.now()}
+	if name != called && codersdk.CheckDisplayName("", called) == nil {
 		g.DisplayName = called
 	}
 	if err := q.GroupInsert(ctx, g); err != nil {
 		return nil, err
 	}
 	return &sqlc.SyncGroupsRow{ID: g.ID, Name: name}, audit.Record(ctx, q, access.System(), audit.Entry{
-		Action: coder.AuditActionCreate, ResourceType: coder.ResourceTypeGroup, ResourceID: g.ID, OrganizationID: org, Target: name,
+		Action: codersdk.AuditActionCreate, ResourceType: codersdk.ResourceTypeGroup, ResourceID: g.ID, OrganizationID: org, Target: name,
 		Diff: audit.Diff(nil, map[string]any{"name": name, "display_name": g.DisplayName, "source": g.Source}), Fields: automatic(),
 	})
 }
 
-// moveGroup has the user in a group, or not.
+// moveGroup adds the user to a group or removes the user from it.
 func (s *Service) moveGroup(ctx context.Context, q *sqlc.Queries, u sqlc.User, org uuid.UUID, g sqlc.SyncGroupsRow, in bool) error {
 	if g.IsMember == in {
 		return nil
@@ -260,13 +259,13 @@ func (s *Service) moveGroup(ctx context.Context, q *sqlc.Queries, u sqlc.User, o
 		return err
 	}
 	return audit.Record(ctx, q, access.System(), audit.Entry{
-		Action: coder.AuditActionWrite, ResourceType: coder.ResourceTypeGroup, ResourceID: g.ID, OrganizationID: org, Target: g.Name,
-		Diff: coder.AuditDiff{"members": {Old: was, New: is}}, Fields: automatic(),
+		Action: codersdk.AuditActionWrite, ResourceType: codersdk.ResourceTypeGroup, ResourceID: g.ID, OrganizationID: org, Target: g.Name,
+		Diff: codersdk.AuditDiff{"members": {Old: was, New: is}}, Fields: automatic(),
 	})
 }
 
-// syncRoles gives the user the roles in an organization that a claim names.
-func (s *Service) syncRoles(ctx context.Context, q *sqlc.Queries, u sqlc.User, org uuid.UUID, set coder.RoleSyncSettings, c claims) error {
+// syncRoles sets the user's roles in an organization from a claim.
+func (s *Service) syncRoles(ctx context.Context, q *sqlc.Queries, u sqlc.User, org uuid.UUID, set codersdk.RoleSyncSettings, c claims) error {
 	if set.Field == "" {
 		return nil
 	}
@@ -289,21 +288,22 @@ func (s *Service) syncRoles(ctx context.Context, q *sqlc.Queries, u sqlc.User, o
 	if err != nil || slices.Equal(old.Roles, names) {
 		return err
 	}
-	if _, err := q.UpdateOrganizationMemberRoles(ctx, sqlc.UpdateOrganizationMemberRolesParams{OrganizationID: org, UserID: u.ID, Roles: names, Now: s.now()}); err != nil {
+	roles := sqlc.UpdateOrganizationMemberRolesParams{OrganizationID: org, UserID: u.ID, Roles: names, Now: s.now()}
+	if _, err := q.UpdateOrganizationMemberRoles(ctx, roles); err != nil {
 		return err
 	}
-	return recordMember(ctx, q, u, org, coder.AuditActionWrite, audit.Diff(map[string]any{"roles": old.Roles}, map[string]any{"roles": names}))
+	return recordMember(ctx, q, u, org, codersdk.AuditActionWrite, audit.Diff(map[string]any{"roles": old.Roles}, map[string]any{"roles": names}))
 }
 
-// rolesOf are the roles that there are in an organization, by name.
-func rolesOf(ctx context.Context, q *sqlc.Queries, org uuid.UUID) (map[string]coder.Role, error) {
-	out := map[string]coder.Role{}
+// rolesOf returns the roles of an organization by name.
+func rolesOf(ctx context.Context, q *sqlc.Queries, org uuid.UUID) (map[string]codersdk.Role, error) {
+	out := map[string]codersdk.Role{}
 	for _, r := range access.OrganizationRoles(org) {
 		out[r.Name] = r
 	}
 	own, err := q.CustomRoles(ctx, org)
 	for _, r := range own {
-		out[r.Name] = coder.Role{Name: r.Name, OrganizationPermissions: r.OrganizationPermissions, OrganizationMemberPermissions: r.MemberPermissions}
+		out[r.Name] = codersdk.Role{Name: r.Name, OrganizationPermissions: r.OrganizationPermissions, OrganizationMemberPermissions: r.MemberPermissions}
 	}
 	return out, err
 }

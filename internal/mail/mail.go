@@ -1,106 +1,87 @@
-// Package mail sends e-mail by SMTP: messages of plain text, one after the
-// other, in the background. Whoever posts one never waits for the mail server,
-// so that how long an answer takes says nothing about whether somebody was
-// written to. What waits is in memory alone and bounded; a message that a
-// server that ends had not sent yet is lost, which its log says.
+// Package mail sends email over SMTP.
 //
-// Without a choice the connection turns to TLS if the mail server can
-// (STARTTLS); it must with StartTLS, and is TLS from the first byte with
-// ForceTLS. A password is sent over TLS only, or to this machine. Nothing of
-// what messages say is ever logged.
+// Send sends a message at once; the caller repeats it after an error.
+//
+// By default the connection uses STARTTLS if the mail server supports it.
+// StartTLS requires it. ForceTLS or port 465 uses TLS from the first byte. A password
+// is sent over TLS or to localhost only. Message contents are never logged.
 package mail
 
 import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"fmt"
-	"log/slog"
 	"net"
 	netmail "net/mail"
 	"os"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	gomail "github.com/wneessen/go-mail"
 	"github.com/wneessen/go-mail/smtp"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 )
 
-// Config says who sends, and by which mail server.
+// Config holds the sender and the mail server.
 type Config struct {
 	From      string // address, or "Name <address>"
 	Smarthost string // host:port; the port is 587 without one, 465 with ForceTLS
-	Hello     string // what the mail server is greeted with; "": localhost
+	Hello     string // host name sent in EHLO; "" means localhost
 
-	// ForceTLS speaks TLS from the first byte, StartTLS insists on turning to it.
+	// ForceTLS uses TLS from the first byte; StartTLS requires STARTTLS.
 	ForceTLS, StartTLS bool
-	ServerName         string // that the certificate must have; "": the host's
-	SkipVerify         bool   // any certificate will do
-	CAFile             string // authorities to trust instead of the system's
-	CertFile, KeyFile  string // what to sign in with
+	ServerName         string // expected in the certificate; "" means the host of Smarthost
+	SkipVerify         bool   // accept any certificate
+	CAFile             string // CA certificates to trust instead of the system's
+	CertFile, KeyFile  string // client certificate
 
-	// Username and Password sign in, by what the mail server offers; Identity
-	// is that of PLAIN. PasswordFile holds the password instead.
+	// Username and Password authenticate with a mechanism that the mail server
+	// offers. Identity is the authorization identity of PLAIN. PasswordFile is
+	// read instead of Password.
 	Username, Password, PasswordFile, Identity string
 
-	Log      *slog.Logger
-	Timeout  time.Duration // of one attempt to send; 0: a minute
-	Attempts int           // to send a message; 0: 5
-	// Pause is how long to wait after a first attempt; after each further one it
-	// is twice as long. 0: two seconds.
-	Pause time.Duration
+	Timeout time.Duration // of one attempt; 0 means one minute
 }
 
-// waiting bounds the messages that are not sent yet.
-const waiting = 256
-
-// Message is one e-mail to one person.
+// Message is an email to one recipient.
 type Message struct {
 	To            string // address
 	Subject, Text string
+	HTML          string // alternative to Text; "" for none
+	// ID identifies the message, so that mail programs recognize a repetition; ""
+	// chooses one.
+	ID string
 }
 
-// Mailer sends. Between Start and Stop it is safe for concurrent use.
+// Mailer sends email. It is safe for concurrent use.
 type Mailer struct {
-	c      Config
-	from   string
-	client *gomail.Client
-	queue  chan Message
-	cancel context.CancelFunc
-	done   sync.WaitGroup
+	c       Config
+	from    string // header
+	address string
 }
 
-// New makes a mailer, and says what of its settings cannot be. It sends nothing.
+// New checks the settings and returns a mailer. It sends nothing.
 func New(c Config) (*Mailer, error) {
-	if c.Log == nil {
-		c.Log = slog.New(slog.DiscardHandler)
-	}
 	if c.Timeout <= 0 {
 		c.Timeout = time.Minute
 	}
-	if c.Attempts <= 0 {
-		c.Attempts = 5
-	}
-	if c.Pause <= 0 {
-		c.Pause = 2 * time.Second
-	}
 	if c.From == "" {
-		return nil, coder.Errorf(coder.CodeInvalid, "--email-smarthost needs --email-from, the address to send from")
+		return nil, codersdk.Errorf(codersdk.CodeInvalid, "--email-smarthost requires --email-from, the sender's address")
 	}
 	from, err := netmail.ParseAddress(c.From)
 	if err != nil {
-		return nil, coder.Errorf(coder.CodeInvalid, "--email-from %q is neither an address nor of the form Name <address>", c.From)
+		return nil, codersdk.Errorf(codersdk.CodeInvalid, "--email-from %q is neither an address nor of the form Name <address>", c.From)
 	}
-	m := &Mailer{c: c, from: from.String(), queue: make(chan Message, waiting)}
-	m.client, err = dialer(c)
+	m := &Mailer{c: c, from: from.String(), address: from.Address}
+	_, err = dialer(c)
 	return m, err
 }
 
-// dialer is how the mail server is reached.
+// dialer returns the client of the mail server.
 func dialer(c Config) (*gomail.Client, error) {
 	host, port, err := smarthost(c)
 	if err != nil {
@@ -117,7 +98,7 @@ func dialer(c Config) (*gomail.Client, error) {
 	}
 	options = append(options, gomail.WithHELO(hello))
 	switch {
-	case c.ForceTLS:
+	case c.ForceTLS, port == implicitTLS:
 		options = append(options, gomail.WithSSL())
 	case c.StartTLS:
 		options = append(options, gomail.WithTLSPolicy(gomail.TLSMandatory))
@@ -139,10 +120,13 @@ func dialer(c Config) (*gomail.Client, error) {
 	return gomail.NewClient(host, options...)
 }
 
+// implicitTLS is the port of mail servers that use TLS from the first byte.
+const implicitTLS = 465
+
 func smarthost(c Config) (host string, port int, err error) {
-	wrong := coder.Errorf(coder.CodeInvalid, "--email-smarthost %q is not of the form host:port", c.Smarthost)
+	wrong := codersdk.Errorf(codersdk.CodeInvalid, "--email-smarthost %q is not of the form host:port", c.Smarthost)
 	host, text, err := net.SplitHostPort(c.Smarthost)
-	if err != nil { // a host alone
+	if err != nil { // a host without a port
 		host, text = c.Smarthost, "587"
 		if c.ForceTLS {
 			text = "465"
@@ -160,11 +144,11 @@ func (c Config) password() (string, error) {
 		return c.Password, nil
 	}
 	if c.Password != "" {
-		return "", coder.Errorf(coder.CodeInvalid, "--email-auth-password and --email-auth-password-file are both given; use one")
+		return "", codersdk.Errorf(codersdk.CodeInvalid, "--email-auth-password and --email-auth-password-file are both set; use one of them")
 	}
 	b, err := os.ReadFile(c.PasswordFile)
 	if err != nil {
-		return "", coder.Errorf(coder.CodeInvalid, "--email-auth-password-file cannot be read: %v", err)
+		return "", codersdk.Errorf(codersdk.CodeInvalid, "reading --email-auth-password-file failed: %v", err)
 	}
 	return strings.TrimRight(string(b), "\r\n"), nil
 }
@@ -177,102 +161,72 @@ func tlsConfig(c Config, host string) (*tls.Config, error) {
 	if c.CAFile != "" {
 		pem, err := os.ReadFile(c.CAFile)
 		if err != nil {
-			return nil, coder.Errorf(coder.CodeInvalid, "--email-tls-ca-cert-file cannot be read: %v", err)
+			return nil, codersdk.Errorf(codersdk.CodeInvalid, "reading --email-tls-ca-cert-file failed: %v", err)
 		}
 		t.RootCAs = x509.NewCertPool()
 		if !t.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, coder.Errorf(coder.CodeInvalid, "--email-tls-ca-cert-file %s holds no certificate", c.CAFile)
+			return nil, codersdk.Errorf(codersdk.CodeInvalid, "--email-tls-ca-cert-file %s contains no PEM certificate", c.CAFile)
 		}
 	}
 	if (c.CertFile == "") != (c.KeyFile == "") {
-		return nil, coder.Errorf(coder.CodeInvalid, "--email-tls-cert-file and --email-tls-cert-key-file come together")
+		return nil, codersdk.Errorf(codersdk.CodeInvalid, "--email-tls-cert-file and --email-tls-cert-key-file come in pairs; set both")
 	}
 	if c.CertFile != "" {
 		pair, err := tls.LoadX509KeyPair(c.CertFile, c.KeyFile)
 		if err != nil {
-			return nil, coder.Errorf(coder.CodeInvalid, "--email-tls-cert-file and --email-tls-cert-key-file: %v", err)
+			return nil, codersdk.Errorf(codersdk.CodeInvalid, "--email-tls-cert-file and --email-tls-cert-key-file: %v", err)
 		}
 		t.Certificates = []tls.Certificate{pair}
 	}
 	return t, nil
 }
 
-// Post has a message sent soon. When too many wait already it is lost, which
-// the log says.
-func (m *Mailer) Post(msg Message) {
-	select {
-	case m.queue <- msg:
-	default:
-		m.c.Log.Error("an e-mail was not sent, because too many wait; is the mail server slow?", "waiting", waiting)
-	}
-}
-
-// Start begins to send.
-func (m *Mailer) Start(context.Context) error {
-	ctx, cancel := context.WithCancel(context.Background())
-	m.cancel = cancel
-	m.done.Go(func() {
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case msg := <-m.queue:
-				m.deliver(ctx, msg)
-			}
-		}
-	})
-	return nil
-}
-
-// Stop ends the sending; what waits is lost.
-func (m *Mailer) Stop(context.Context) error {
-	m.cancel()
-	m.done.Wait()
-	if n := len(m.queue); n > 0 {
-		m.c.Log.Warn("e-mails were not sent, because the server ended", "count", n)
-	}
-	return nil
-}
-
-// deliver sends a message, more than once if need be.
-func (m *Mailer) deliver(ctx context.Context, msg Message) {
-	pause := m.c.Pause
-	for attempt := 1; ; attempt++ {
-		err := m.Send(ctx, msg)
-		if err == nil || ctx.Err() != nil {
-			return
-		}
-		if attempt >= m.c.Attempts {
-			m.c.Log.Error("an e-mail could not be sent", "attempts", attempt, "error", err)
-			return
-		}
-		m.c.Log.Warn("an e-mail could not be sent; it is tried again", "attempt", attempt, "error", err)
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(pause):
-		}
-		pause *= 2
-	}
-}
-
-// Send sends a message now, by a connection of its own.
+// Send sends a message now, over a connection of its own. It is safe for
+// concurrent use. Files of the configuration are read for each message.
 func (m *Mailer) Send(ctx context.Context, msg Message) error {
 	e := gomail.NewMsg()
 	if err := e.From(m.from); err != nil {
-		return fmt.Errorf("the sender's address: %w", err)
+		return fmt.Errorf("sender address: %w", err)
 	}
 	if err := e.To(msg.To); err != nil {
-		return fmt.Errorf("the receiver's address cannot be written to: %w", err)
+		return &permanentError{fmt.Errorf("recipient address: %w", err)}
 	}
 	e.Subject(msg.Subject)
 	e.SetDate()
-	e.SetMessageID()
+	if msg.ID == "" {
+		e.SetMessageID()
+	} else {
+		_, domain, _ := strings.Cut(m.address, "@")
+		e.SetMessageIDWithValue(msg.ID + "@" + domain)
+	}
 	e.SetBodyString(gomail.TypeTextPlain, msg.Text)
+	if msg.HTML != "" {
+		e.AddAlternativeString(gomail.TypeTextHTML, msg.HTML)
+	}
+	client, err := dialer(m.c)
+	if err != nil {
+		return err
+	}
 	ctx, cancel := context.WithTimeout(ctx, m.c.Timeout)
 	defer cancel()
-	if err := m.client.DialAndSendWithContext(ctx, e); err != nil {
-		return fmt.Errorf("the mail server %s: %w", m.c.Smarthost, err)
+	if err := client.DialAndSendWithContext(ctx, e); err != nil {
+		return fmt.Errorf("mail server %s: %w", m.c.Smarthost, err)
 	}
 	return nil
+}
+
+// permanentError is an error that no other attempt avoids.
+type permanentError struct{ error }
+
+func (e *permanentError) Unwrap() error { return e.error }
+
+// IsPermanent reports whether an error of Send is about the message, such as a
+// recipient that the mail server refuses for good, so that another attempt fails
+// too.
+func IsPermanent(err error) bool {
+	if _, ok := errors.AsType[*permanentError](err); ok {
+		return true
+	}
+	refused, ok := errors.AsType[*gomail.SendError](err)
+	return ok && refused.ErrorCode() >= 500 && !refused.IsTemp()
 }

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seed-2a7f8fe7/coder"
-	"github.com/seed-2a7f8fe7/coder/client"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
+	"github.com/seed-2a7f8fe7/coder/internal/lifecycle"
 	"github.com/seed-2a7f8fe7/coder/internal/mail"
 	"github.com/seed-2a7f8fe7/coder/internal/server"
 	"github.com/seed-2a7f8fe7/coder/internal/servertest"
@@ -46,7 +46,7 @@ func must(t *testing.T, err error) {
 
 // config reaches a server, trusting its certificate.
 func (s *smtpServer) config() mail.Config {
-	return mail.Config{From: "Coder <coder@example.com>", Smarthost: s.ln.Addr().String(), CAFile: s.caFile, ServerName: "mail.test", Timeout: 10 * time.Second, Pause: time.Millisecond}
+	return mail.Config{From: "Coder <coder@example.com>", Smarthost: s.ln.Addr().String(), CAFile: s.caFile, ServerName: "mail.test", Timeout: 10 * time.Second}
 }
 
 func TestWaysToSend(t *testing.T) {
@@ -137,67 +137,75 @@ func TestRefusedSending(t *testing.T) {
 	}
 }
 
-// TestTriedAgain: what a mail server refuses for now is sent later, and given
-// up in the end; the log says so, and nothing of the message.
+// TestTriedAgain: refusals for now are retried, refusals of every attempt end as a dead
+// letter, and no refusal stops the emails behind it.
 func TestTriedAgain(t *testing.T) {
-	s := newSMTP(t, func(s *smtpServer) { s.refuse = 2 })
-	var log record
-	c := s.config()
-	c.Log, c.Attempts = slog.New(slog.NewTextHandler(&log, nil)), 3
-	m, err := mail.New(c)
-	must(t, err)
-	must(t, m.Start(t.Context()))
-	m.Post(mail.Message{To: "ann@example.com", Subject: "x", Text: "the code is 4711"})
-	s.next()
-	s.mu.Lock()
-	s.refuse = 3
-	s.mu.Unlock()
-	m.Post(mail.Message{To: "ann@example.com", Subject: "x", Text: "given up"})
-	m.Post(mail.Message{To: "ann@example.com", Subject: "x", Text: "the next"})
-	if got := s.next(); !strings.Contains(got.text, "the next") {
-		t.Errorf("then came %s", got.text)
+	box := newSMTP(t, func(s *smtpServer) { s.refuse = 2 })
+	s := servertest.Start(t, func(c *server.Config) {
+		c.Provisioning.Daemons, c.Sessions.Mail = 0, box.config()
+		c.Notifications.MaxAttempts, c.Notifications.Retry, c.Notifications.Fetch = 3, 1, 50e6
+	})
+	ctx := t.Context()
+	anon := codersdk.New(s.Client.URL)
+	request := func() {
+		must(t, anon.RequestOneTimePasscode(ctx, codersdk.RequestOneTimePasscodeRequest{Email: "admin@example.com"}))
 	}
-	must(t, m.Stop(context.Background()))
-	text := log.String()
-	if strings.Count(text, "it is tried again") != 4 || strings.Count(text, "could not be sent\" attempts=3") != 1 || strings.Contains(text, "4711") {
-		t.Errorf("the log says\n%s", text)
+	request()
+	first := box.next()
+	box.mu.Lock()
+	box.refuse = 3
+	box.mu.Unlock()
+	request()
+	var status codersdk.NotificationStatus
+	must(t, lifecycle.Poll(ctx, 50*time.Millisecond, nil, func(context.Context) (bool, error) {
+		var err error
+		status, err = s.Client.NotificationQueue(ctx)
+		return status.FailedCount > 0, err
+	}))
+	if f := status.Failed[0]; f.Attempts != 3 || f.Username != "admin" || !strings.Contains(f.Error, "451") {
+		t.Errorf("the dead letter is %+v", f)
+	}
+	must(t, s.Client.PutNotificationsSettings(ctx, codersdk.NotificationsSettings{NotifierPaused: true})) // passcodes ignore it
+	request()
+	if got := box.next(); got.text == first.text || got.to != "TO:<admin@example.com>" {
+		t.Errorf("then came %s", got.text)
 	}
 }
 
 func TestSettingsThatCannotBe(t *testing.T) {
 	file := passwordFile(t)
 	for want, c := range map[string]mail.Config{
-		"needs --email-from":      {Smarthost: "mail:25"},
-		"--email-from":            {Smarthost: "mail:25", From: "nobody"},
-		"of the form host:port":   {Smarthost: "https://mail:25", From: "a@b.c"},
-		"both given":              {Smarthost: "mail", From: "a@b.c", Username: "u", Password: "p", PasswordFile: file},
-		"password-file cannot be": {Smarthost: "mail", From: "a@b.c", Username: "u", PasswordFile: file + "x"},
-		"ca-cert-file cannot be":  {Smarthost: "mail", From: "a@b.c", CAFile: file + "x"},
-		"holds no certificate":    {Smarthost: "mail", From: "a@b.c", CAFile: file},
-		"come together":           {Smarthost: "mail", From: "a@b.c", CertFile: file},
-		"--email-tls-cert-file":   {Smarthost: "mail", From: "a@b.c", CertFile: file, KeyFile: file},
+		"requires --email-from":           {Smarthost: "mail:25"},
+		"--email-from":                    {Smarthost: "mail:25", From: "nobody"},
+		"of the form host:port":           {Smarthost: "https://mail:25", From: "a@b.c"},
+		"both set":                        {Smarthost: "mail", From: "a@b.c", Username: "u", Password: "p", PasswordFile: file},
+		"email-auth-password-file failed": {Smarthost: "mail", From: "a@b.c", Username: "u", PasswordFile: file + "x"},
+		"ca-cert-file failed":             {Smarthost: "mail", From: "a@b.c", CAFile: file + "x"},
+		"contains no PEM certificate":     {Smarthost: "mail", From: "a@b.c", CAFile: file},
+		"come in pairs":                   {Smarthost: "mail", From: "a@b.c", CertFile: file},
+		"--email-tls-cert-file":           {Smarthost: "mail", From: "a@b.c", CertFile: file, KeyFile: file},
 	} {
-		if _, err := mail.New(c); !coder.Is(err, coder.CodeInvalid) || !strings.Contains(err.Error(), want) {
+		if _, err := mail.New(c); !codersdk.Is(err, codersdk.CodeInvalid) || !strings.Contains(err.Error(), want) {
 			t.Errorf("want %q, got %v", want, err)
 		}
 	}
 }
 
-// TestForgottenPassword goes the whole way: a person asks, reads the e-mail,
+// TestForgottenPassword goes the whole way: a person asks, reads the email,
 // sets a password and logs in; an address that nobody has gets the same answer.
 func TestForgottenPassword(t *testing.T) {
 	box := newSMTP(t, nil)
 	var log record
 	s := servertest.Start(t, func(c *server.Config) {
-		c.ProvisionerDaemons, c.Mail = 0, box.config()
+		c.Provisioning.Daemons, c.Sessions.Mail = 0, box.config()
 		c.Log = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	})
 	ctx := t.Context()
-	_, err := s.Client.CreateUser(ctx, coder.CreateUserRequestWithOrgs{Email: "ann@example.com", Username: "ann", Password: "correct horse battery", LoginType: coder.LoginTypePassword})
+	_, err := s.Client.CreateUser(ctx, codersdk.CreateUserRequestWithOrgs{Email: "ann@example.com", Username: "ann", Password: "correct horse battery", LoginType: codersdk.LoginTypePassword})
 	must(t, err)
-	anon := client.New(s.Client.URL)
-	must(t, anon.RequestOneTimePasscode(ctx, coder.RequestOneTimePasscodeRequest{Email: "nobody@example.com"}))
-	must(t, anon.RequestOneTimePasscode(ctx, coder.RequestOneTimePasscodeRequest{Email: "ann@example.com"}))
+	anon := codersdk.New(s.Client.URL)
+	must(t, anon.RequestOneTimePasscode(ctx, codersdk.RequestOneTimePasscodeRequest{Email: "nobody@example.com"}))
+	must(t, anon.RequestOneTimePasscode(ctx, codersdk.RequestOneTimePasscodeRequest{Email: "ann@example.com"}))
 	got := box.next()
 	found := regexp.MustCompile(`(?m)^    ([A-Z0-9]{20,})\r?$`).FindStringSubmatch(got.text)
 	if got.to != "TO:<ann@example.com>" || found == nil || !strings.Contains(got.text, "Hello ann") {
@@ -208,16 +216,16 @@ func TestForgottenPassword(t *testing.T) {
 	}
 	const fresh = "another horse, another battery"
 	change := func(code string) error {
-		return anon.ChangePasswordWithOneTimePasscode(ctx, coder.ChangePasswordWithOneTimePasscodeRequest{Email: "ann@example.com", OneTimePasscode: code, Password: fresh})
+		return anon.ChangePasswordWithOneTimePasscode(ctx, codersdk.ChangePasswordWithOneTimePasscodeRequest{Email: "ann@example.com", OneTimePasscode: code, Password: fresh})
 	}
-	if err := change("AAAAAAAAAAAAAAAAAAAAAAAAAA"); !coder.Is(err, coder.CodeInvalid) {
+	if err := change("AAAAAAAAAAAAAAAAAAAAAAAAAA"); !codersdk.Is(err, codersdk.CodeInvalid) {
 		t.Errorf("a wrong passcode: %v", err)
 	}
 	must(t, change(found[1]))
-	if err := change(found[1]); !coder.Is(err, coder.CodeInvalid) {
+	if err := change(found[1]); !codersdk.Is(err, codersdk.CodeInvalid) {
 		t.Errorf("a passcode once more: %v", err)
 	}
-	_, err = anon.LoginWithPassword(ctx, coder.LoginWithPasswordRequest{Email: "ann@example.com", Password: fresh})
+	_, err = anon.LoginWithPassword(ctx, codersdk.LoginWithPasswordRequest{Email: "ann@example.com", Password: fresh})
 	must(t, err)
 	if strings.Contains(log.String(), found[1]) {
 		t.Error("the log has the passcode")

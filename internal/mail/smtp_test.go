@@ -22,6 +22,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/seed-2a7f8fe7/coder/internal/testwait"
 )
 
 // smtpServer is a mail server that speaks SMTP: it takes what is sent to it and
@@ -116,14 +118,14 @@ func (s *smtpServer) hangUp() {
 	}
 }
 
-// pool gives the certificates of a file.
+// pool returns the certificates of a file.
 func pool(t *testing.T, file string) *x509.CertPool {
 	t.Helper()
 	b, err := os.ReadFile(file)
 	must(t, err)
 	p := x509.NewCertPool()
 	if !p.AppendCertsFromPEM(b) {
-		t.Fatalf("%s holds no certificate", file)
+		t.Fatalf("%s contains no certificate", file)
 	}
 	return p
 }
@@ -147,7 +149,7 @@ func clientCertificate(t *testing.T) (cert, key string) {
 	return cert, key
 }
 
-// whose gives the name in the certificate that a client shows.
+// whose returns the name in the certificate that a client shows.
 func whose(conn net.Conn) string {
 	c, ok := conn.(*tls.Conn)
 	if !ok || c.Handshake() != nil || len(c.ConnectionState().PeerCertificates) == 0 {
@@ -158,8 +160,8 @@ func whose(conn net.Conn) string {
 
 // serve speaks with one client until it leaves.
 func (s *smtpServer) serve(conn net.Conn) {
-	defer func() { conn.Close() }()                    //nolint:errcheck // it may be gone
-	conn.SetDeadline(time.Now().Add(30 * time.Second)) //nolint:errcheck // a test that hangs fails anyway
+	defer func() { conn.Close() }()                  //nolint:errcheck // it may be gone
+	conn.SetDeadline(time.Now().Add(testwait.Limit)) //nolint:errcheck // a test that hangs fails anyway
 	in := textproto.NewReader(bufio.NewReader(conn))
 	say := func(format string, args ...any) { fmt.Fprintf(conn, format+"\r\n", args...) } //nolint:errcheck // it may be gone
 	r, signedIn := received{secure: s.implied, shown: whose(conn)}, s.user == ""
@@ -258,7 +260,7 @@ func (s *smtpServer) next() received {
 	s.t.Helper()
 	select {
 	case <-s.arrived:
-	case <-time.After(30 * time.Second):
+	case <-time.After(testwait.Limit):
 		s.t.Fatal("no message arrived")
 	}
 	s.mu.Lock()

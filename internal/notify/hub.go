@@ -16,37 +16,39 @@ import (
 
 const (
 	channel = "coder_hints"
-	// maxPayload is under PostgreSQL's limit of 8000 bytes for one NOTIFY.
+	// maxPayload is below PostgreSQL's limit of 8000 bytes per NOTIFY.
 	maxPayload = 7900
-	// gather is how long after a NOTIFY topics are collected before the next:
-	// notifying commits one after the other, so fewer is faster.
+	// gather is the time for which topics are collected after a NOTIFY.
+	// Notifying transactions commit one after the other, so fewer are faster.
 	gather = 2 * time.Millisecond
-	// tell need not wait for the disk: a hint that a crash of the database
-	// takes with it concerns connections that the crash took too.
+	// tell does not wait for the disk: a crash of the database that loses a
+	// hint also closes the connections that the hint concerns.
 	tell = "SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, $2)"
 )
 
-// Hub is one server's end. It is safe for concurrent use.
+// Hub publishes and receives the hints of one server. It is safe for concurrent
+// use.
 type Hub struct {
 	pool *pgxpool.Pool
 	log  *slog.Logger
-	self string // marks our own hints, which local subscribers had already
+	self string // marks this server's hints, which local subscribers have received already
 
 	mu     sync.Mutex
 	subs   map[string]map[chan struct{}]struct{}
 	outbox map[string]struct{}
+	echoes map[string]chan struct{} // running latency measurements, by topic
 	kick   chan struct{}
 
 	group lifecycle.Group
 }
 
-// New makes a hub over the pool, which it uses for one LISTEN connection of
-// its own and for short NOTIFYs. Publish and Subscribe work at once, among
-// themselves; other replicas are reached from Start on.
+// New returns a hub over the pool. It uses one connection of the pool to LISTEN
+// and others briefly to NOTIFY. Publish and Subscribe work locally at once;
+// other replicas are reached after Start.
 func New(pool *pgxpool.Pool, log *slog.Logger) *Hub {
 	return &Hub{
 		pool: pool, log: log, self: randomID(),
-		subs: map[string]map[chan struct{}]struct{}{}, outbox: map[string]struct{}{}, kick: make(chan struct{}, 1),
+		subs: map[string]map[chan struct{}]struct{}{}, outbox: map[string]struct{}{}, echoes: map[string]chan struct{}{}, kick: make(chan struct{}, 1),
 	}
 }
 
@@ -59,7 +61,7 @@ func randomID() string {
 	return string(b)
 }
 
-// Start begins to listen and to send. It does not wait for the connection.
+// Start starts listening and sending. It does not wait for the connection.
 func (h *Hub) Start(ctx context.Context) error {
 	return h.group.Start(ctx,
 		lifecycle.Named{Name: "hint listener", Service: &lifecycle.Loop{Run: h.listenForEver}},
@@ -67,13 +69,12 @@ func (h *Hub) Start(ctx context.Context) error {
 	)
 }
 
-// Stop sends what waits and ends both.
+// Stop sends the pending hints and stops.
 func (h *Hub) Stop(ctx context.Context) error { return h.group.Stop(ctx) }
 
-// Publish tells everybody who subscribed to one of the topics to look again:
-// here at once, on other replicas shortly. Call it after the commit. It does
-// not block and cannot fail; a hint that is lost is made up for by the
-// subscribers' own polling.
+// Publish notifies the subscribers of the topics: local ones at once,
+// those of other replicas shortly after. Call it after the commit. It neither
+// blocks nor fails; subscribers poll to make up for lost hints.
 func (h *Hub) Publish(topics ...string) {
 	h.mu.Lock()
 	for _, t := range topics {
@@ -87,7 +88,7 @@ func (h *Hub) Publish(topics ...string) {
 	}
 }
 
-// PublishHere tells the subscribers of this server alone.
+// PublishHere notifies the subscribers of this server only.
 func (h *Hub) PublishHere(topics ...string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -96,9 +97,9 @@ func (h *Hub) PublishHere(topics ...string) {
 	}
 }
 
-// Subscribe gives a channel that is signalled, coalesced, whenever one of the
-// topics changed or may have, and a function that ends the subscription. A kind
-// alone, such as "workspace", stands for every topic of that kind.
+// Subscribe returns a channel that is signaled, coalesced, whenever one of the
+// topics may have changed, and a function that ends the subscription. A kind
+// such as "workspace" stands for every topic of that kind.
 func (h *Hub) Subscribe(topics ...string) (<-chan struct{}, func()) {
 	c := make(chan struct{}, 1)
 	h.mu.Lock()
@@ -121,7 +122,7 @@ func (h *Hub) Subscribe(topics ...string) (<-chan struct{}, func()) {
 	}
 }
 
-// signal is called with the lock held.
+// signal notifies the subscribers of a topic. The caller holds mu.
 func (h *Hub) signal(topic string) {
 	kind, _, one := strings.Cut(topic, "/")
 	wake(h.subs[topic])
@@ -134,7 +135,7 @@ func wake(subscribers map[chan struct{}]struct{}) {
 	for c := range subscribers {
 		select {
 		case c <- struct{}{}:
-		default: // it has not looked yet; one look is enough
+		default: // a signal is pending already
 		}
 	}
 }
@@ -147,7 +148,7 @@ func (h *Hub) signalAll() {
 	}
 }
 
-// send empties the outbox, many topics to a NOTIFY.
+// send empties the outbox, with many topics per NOTIFY.
 func (h *Hub) send(ctx context.Context) {
 	for {
 		select {
@@ -158,7 +159,7 @@ func (h *Hub) send(ctx context.Context) {
 			return
 		case <-h.kick:
 		}
-		// The first hint goes at once, and what comes meanwhile together.
+		// Send the first hint at once, and collect those that follow.
 		h.flush(ctx)
 		select {
 		case <-ctx.Done():
@@ -178,7 +179,7 @@ func (h *Hub) flush(ctx context.Context) {
 			return
 		}
 		if _, err := h.pool.Exec(ctx, tell, channel, h.self+b.String()); err != nil && ctx.Err() == nil {
-			h.log.Warn("hints to other replicas were lost; they will poll", "error", err)
+			h.log.Warn("sending hints to other replicas failed; they fall back to polling", "error", err)
 		}
 		b.Reset()
 	}
@@ -192,25 +193,21 @@ func (h *Hub) flush(ctx context.Context) {
 	notify()
 }
 
-// listenForEver keeps a LISTEN connection. After each new connection everybody
-// looks again, since hints sent meanwhile are gone.
+// listenForEver keeps a LISTEN connection open. After each reconnect all
+// subscribers are signaled, because hints may have been missed.
 func (h *Hub) listenForEver(ctx context.Context) {
-	wait := 50 * time.Millisecond
+	wait := lifecycle.Backoff{First: 50 * time.Millisecond, Limit: 5 * time.Second}
 	for ctx.Err() == nil {
 		start := time.Now()
 		err := h.listen(ctx)
 		if ctx.Err() != nil {
 			return
 		}
-		h.log.Warn("the connection for hints was lost; connecting again", "error", err)
+		h.log.Warn("hint connection lost; reconnecting", "error", err)
 		if time.Since(start) > time.Minute {
-			wait = 50 * time.Millisecond
+			wait.Reset()
 		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(wait/2 + rand.N(wait)):
-		}
-		wait = min(2*wait, 5*time.Second)
+		wait.Sleep(ctx)
 	}
 }
 
@@ -219,7 +216,7 @@ func (h *Hub) listen(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	conn := pooled.Hijack() // it listens from now on and may not go back
+	conn := pooled.Hijack() // a listening connection must not return to the pool
 	defer conn.Close(context.Background())
 	if _, err := conn.Exec(ctx, "LISTEN "+channel); err != nil {
 		return err
@@ -232,6 +229,7 @@ func (h *Hub) listen(ctx context.Context) error {
 		}
 		from, topics, _ := strings.Cut(n.Payload, " ")
 		if from == h.self {
+			h.echo(topics)
 			continue
 		}
 		h.mu.Lock()

@@ -11,6 +11,7 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/notify"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres"
 	"github.com/seed-2a7f8fe7/coder/internal/postgrestest"
+	"github.com/seed-2a7f8fe7/coder/internal/testwait"
 )
 
 func hub(t *testing.T, url string) (*notify.Hub, *postgres.Store) {
@@ -39,7 +40,7 @@ func wait(t *testing.T, c <-chan struct{}, what string) {
 	t.Helper()
 	select {
 	case <-c:
-	case <-time.After(10 * time.Second):
+	case <-time.After(testwait.Limit):
 		t.Fatal("no hint: " + what)
 	}
 }
@@ -62,7 +63,7 @@ func TestHintsReachThisAndOtherReplicas(t *testing.T) {
 	wait(t, ca, "here")
 	wait(t, cb, "there")
 
-	// A lost connection: everybody is told to look, then hints flow again.
+	// A lost connection: every user is told to look, then hints flow again.
 	if _, err := store.Pool().Exec(t.Context(), "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN%' AND datname = current_database()"); err != nil {
 		t.Fatal(err)
 	}
@@ -90,5 +91,27 @@ func TestHintsCoalesceAndEnd(t *testing.T) {
 	case <-c:
 		t.Fatal("a hint came after the end")
 	default:
+	}
+}
+
+func TestLatency(t *testing.T) {
+	h, store := hub(t, postgrestest.URL(t))
+	other, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	if _, _, err := h.Latency(other); err == nil {
+		t.Error("a hint came back to a hub that does not listen")
+	}
+	job := notify.Job(uuid.New())
+	c, end := h.Subscribe(job)
+	defer end()
+	start(t, h)
+	wait(t, c, "it listens")
+	send, receive, err := h.Latency(t.Context())
+	if err != nil || send <= 0 || receive < 0 {
+		t.Errorf("sent in %v, received in %v: %v", send, receive, err)
+	}
+	store.Close()
+	if _, _, err := h.Latency(t.Context()); err == nil {
+		t.Error("a hint went through a closed pool")
 	}
 }

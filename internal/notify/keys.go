@@ -1,4 +1,4 @@
 package notify
 
-// ProvisionerKeys is the topic of provisioner keys that were replaced or deleted.
+// ProvisionerKeys is the topic of rotated and deleted provisioner keys.
 func ProvisionerKeys() string { return "provisioner-keys" }

@@ -9,17 +9,18 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/api/v1alpha1"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/operator/controlplane"
 	"github.com/seed-2a7f8fe7/coder/internal/operator/kubetest"
 )
 
 // TestOneKeyTwoPools has two pools want the same key at once: one has it, the
-// other says that it is taken, and they do not take it from each other.
+// other states that it is taken, and they do not take it from each other.
 func TestOneKeyTwoPools(t *testing.T) {
 	w := newTown(t)
 	w.controlPlane(t)
@@ -94,8 +95,8 @@ func TestOfSomebodyElse(t *testing.T) {
 	}
 }
 
-// TestBadInput gives pools that cannot be: each says why, in words to act on,
-// and nothing that is somebody else's is touched.
+// TestBadInput creates pools that cannot work: each states why and what to do,
+// and objects of other owners stay as they are.
 func TestBadInput(t *testing.T) {
 	w := newTown(t)
 	ctx := t.Context()
@@ -104,7 +105,10 @@ func TestBadInput(t *testing.T) {
 
 	w.controlPlane(t)
 	w.pool(t, "org", func(s *v1alpha1.CoderProvisionerSpec) { s.OrganizationName = "nobody" })
-	w.become(t, "org", condition(v1alpha1.ConditionProvisionerKeyReady, "OrganizationNotFound"))
+	lost := w.become(t, "org", condition(v1alpha1.ConditionProvisionerKeyReady, "OrganizationNotFound"))
+	if c := meta.FindStatusCondition(lost.Status.Conditions, v1alpha1.ConditionReady); c == nil || !strings.Contains(c.Message, `no organization "nobody"`) {
+		t.Errorf("the condition Ready is %+v", c)
+	}
 
 	w.pool(t, "tags", func(s *v1alpha1.CoderProvisionerSpec) { s.Tags = map[string]string{"owner": "me"} })
 	w.become(t, "tags", condition(v1alpha1.ConditionProvisionerKeyReady, "Refused"))
@@ -124,7 +128,7 @@ func TestBadInput(t *testing.T) {
 		t.Error("a Secret of somebody else's was overwritten")
 	}
 
-	if _, err := w.Client.CreateProvisionerKey(ctx, "default", coder.CreateProvisionerKeyRequest{Name: "handmade"}); err != nil {
+	if _, err := w.Client.CreateProvisionerKey(ctx, "default", codersdk.CreateProvisionerKeyRequest{Name: "handmade"}); err != nil {
 		t.Fatal(err)
 	}
 	w.pool(t, "handmade", nil)

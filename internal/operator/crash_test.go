@@ -15,17 +15,18 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/api/v1alpha1"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/operator/kubetest"
 )
 
-// fuse lets so many changes through, of the cluster and of the server, and then
-// nothing any more: what is done is done, and nobody hears of it. To the world
-// that is a process that was killed just there.
+// fuse lets a number of changes of the cluster and of the server through. The next
+// one is made, but its response and all later requests are lost, as if the process
+// was killed at that moment.
 type fuse struct {
 	left atomic.Int64
 	dead chan struct{}
@@ -37,7 +38,7 @@ const never = 1 << 40
 
 var errKilled = errors.New("the process was killed")
 
-// spare says whether it was in time.
+// spare reports whether it was in time.
 func (f *fuse) spare() bool {
 	for {
 		left := f.left.Load()
@@ -136,7 +137,7 @@ func (w *town) killed(t *testing.T, f *fuse, name string) bool {
 	return false
 }
 
-// settledOne says what a pool lacks: it is ready, its key, with the tags, is the
+// settledOne states what a pool lacks: it is ready, its key, with the tags, is the
 // only one of its name, and is in its Secret.
 func (w *town) settledOne(ctx context.Context, name string) string {
 	p, s := &v1alpha1.CoderProvisioner{}, &corev1.Secret{}
@@ -150,7 +151,7 @@ func (w *town) settledOne(ctx context.Context, name string) string {
 	if err != nil {
 		return err.Error()
 	}
-	keys = slices.DeleteFunc(keys, func(k coder.ProvisionerKey) bool { return k.Name != name })
+	keys = slices.DeleteFunc(keys, func(k codersdk.ProvisionerKey) bool { return k.Name != name })
 	if len(keys) != 1 || keys[0].ID.String() != p.Status.ProvisionerKeyID || keys[0].ID.String() != s.Annotations["coder.com/provisioner-key-id"] || !maps.Equal(keys[0].Tags, p.Spec.Tags) {
 		return fmt.Sprintf("keys %+v, status %s, Secret %v", keys, p.Status.ProvisionerKeyID, s.Annotations)
 	}
@@ -187,8 +188,8 @@ func (w *town) events(t *testing.T, name string, reasons ...string) {
 
 // TestSecretLost: a key cannot be read again, so a lost Secret means a new one,
 // under the old name; the old key ends when no pod has it. The same is so of a
-// key that somebody deletes at the server, and a Secret that somebody edits is
-// put right. People are told.
+// key that a user deletes at the server, and a Secret that a user edits is
+// put right, with an event.
 func TestSecretLost(t *testing.T) {
 	w := newTown(t)
 	w.controlPlane(t)
@@ -229,7 +230,7 @@ func TestSecretLost(t *testing.T) {
 	must(t, w.Client.DeleteProvisionerKey(t.Context(), "default", "pool"))
 	w.become(t, "pool", func(p *v1alpha1.CoderProvisioner) string {
 		if p.Status.ProvisionerKeyID == second {
-			return "the key that was deleted at the server should be made anew"
+			return "the key that was deleted at the server should be created again"
 		}
 		return ready(p)
 	})
@@ -238,7 +239,7 @@ func TestSecretLost(t *testing.T) {
 
 }
 
-// TestTokenLost has the operator's own token deleted, and changed by somebody:
+// TestTokenLost has the operator's own token deleted, and changed by a user:
 // the server is started with the new one, and pools go on.
 func TestTokenLost(t *testing.T) {
 	w := newTown(t)
@@ -295,6 +296,47 @@ func TestImage(t *testing.T) {
 	w.events(t, "second", "ImagePullBackOff")
 }
 
+// TestStuckRollout changes the image of each kind to one that cannot be pulled:
+// the old pods go on, and the condition Ready reports why the new ones do not.
+func TestStuckRollout(t *testing.T) {
+	w := newTown(t)
+	cp := w.controlPlane(t)
+	w.state(t, cp, v1alpha1.ConditionReady, "Ready")
+	w.pool(t, "pool", nil)
+	pool := w.become(t, "pool", ready)
+	proxy := w.proxyWithToken(t, "sydney", v1alpha1.ContainerOptions{})
+	w.state(t, proxy, v1alpha1.ConditionReady, "Ready")
+	for _, c := range []struct {
+		object client.Object
+		image  *string
+		phase  string // while the new pods do not start
+	}{
+		{pool, &pool.Spec.Image, v1alpha1.PhasePending},
+		{proxy, &proxy.Spec.Image, v1alpha1.PhaseReady},
+		{cp, &cp.Spec.Image, v1alpha1.PhaseReady},
+	} {
+		set := func(image string) {
+			t.Helper()
+			kubetest.Until(t, wait, func(ctx context.Context) string {
+				must(t, cluster.Client.Get(ctx, client.ObjectKeyFromObject(c.object), c.object))
+				*c.image = image
+				if err := cluster.Client.Update(ctx, c.object); err != nil {
+					return err.Error()
+				}
+				return ""
+			})
+		}
+		set(kubetest.Broken)
+		generation, observed, phase := w.state(t, c.object, v1alpha1.ConditionReady, "ImagePullBackOff")
+		if observed != generation || phase != c.phase {
+			t.Errorf("%s: of the generation %d, %d is observed, and the phase is %s", c.object.GetName(), generation, observed, phase)
+		}
+		w.events(t, c.object.GetName(), "ImagePullBackOff")
+		set("registry.example.com/good")
+		w.state(t, c.object, v1alpha1.ConditionReady, "Ready")
+	}
+}
+
 // TestServerComesBack has a server that says 429 for a while, and one that is
 // not there for a while: pools go on as soon as it answers.
 func TestServerComesBack(t *testing.T) {
@@ -331,4 +373,17 @@ func TestServerComesBack(t *testing.T) {
 		w.become(t, "there", ready)
 	}
 	w.events(t, "there", "RateLimited", "Unreachable", "Ready")
+
+	// A server that answers again, and refuses the token, is no longer unreachable.
+	bad.Store(1)
+	far.CloseClientConnections()
+	w.change(t, "there", func(p *v1alpha1.CoderProvisioner) { p.Spec.Tags = map[string]string{"reason": "both"} })
+	w.become(t, "there", condition(v1alpha1.ConditionReady, "Unreachable"))
+	bad.Store(http.StatusUnauthorized)
+	p := w.become(t, "there", condition(v1alpha1.ConditionReady, "TokenRefused"))
+	if !meta.IsStatusConditionTrue(p.Status.Conditions, v1alpha1.ConditionControlPlaneReady) {
+		t.Errorf("the server answers, and yet: %+v", p.Status.Conditions)
+	}
+	bad.Store(0)
+	w.become(t, "there", ready)
 }

@@ -14,9 +14,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/api/v1alpha1"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/operator/controlplane"
+	"github.com/seed-2a7f8fe7/coder/internal/operator/podspec"
 	"github.com/seed-2a7f8fe7/coder/internal/operator/provisioner"
 	"github.com/seed-2a7f8fe7/coder/internal/operator/proxy"
 )
@@ -32,10 +33,11 @@ var kinds = map[string]struct {
 		func() client.Object { return &v1alpha1.CoderControlPlane{} },
 		func(o client.Object) []client.Object {
 			c := o.(*v1alpha1.CoderControlPlane)
+			rights := controlplane.Rights(c, podspec.Grant{Namespaces: controlplane.Namespaces(c)}, nil)
 			if c.Spec.OperatorAccess.Disabled {
-				return controlplane.Objects(c, "")
+				return append(rights, controlplane.Objects(c, "")...)
 			}
-			return append(controlplane.Objects(c, "token"), controlplane.TokenSecret(c, "token"))
+			return append(append(rights, controlplane.Objects(c, "token")...), controlplane.TokenSecret(c, "token"))
 		},
 		map[string]string{"licenseSecretRef": "a condition: nothing needs a license", "livenessProbe.successThreshold": "Kubernetes takes no other than 1"},
 	},
@@ -60,23 +62,23 @@ var kinds = map[string]struct {
 	},
 }
 
-// pool gives the objects of a pool whose key is made, of a control plane that
+// pool returns the objects of a pool whose key is made, of a control plane that
 // answers HTTPS where the pool is called secure.
 func pool(o client.Object) []client.Object {
 	p := o.(*v1alpha1.CoderProvisioner)
 	cp := &v1alpha1.CoderControlPlane{}
-	cp.Spec.Image, cp.Status.URL = "ghcr.io/coder/coder:latest", "http://main.coder.svc.cluster.local:80"
+	cp.Spec.Image, cp.Status.URL = "ghcr.io/seed-2a7f8fe7/coder:latest", "http://main.coder.svc.cluster.local:80"
 	f := provisioner.Facts{Provisioner: p, ControlPlane: cp}
 	if p.Name == "secure" {
 		cp.Spec.TLS.SecretNames, cp.Spec.Certs.Secrets = []string{"cert"}, []v1alpha1.CertSecret{{Name: "corp", Key: "ca.pem"}}
 		cp.Status.URL, f.Authorities = "https://main.coder.svc.cluster.local:443", "PEM"
 	}
-	f.Secret = provisioner.Secret(p, "secret", coder.ProvisionerKey{ID: uuid.MustParse("00000000-0000-0000-0000-000000000001"), Tags: p.Spec.Tags})
+	f.Secret = provisioner.Secret(p, "secret", codersdk.ProvisionerKey{ID: uuid.MustParse("00000000-0000-0000-0000-000000000001"), Tags: p.Spec.Tags})
 	replicas := int32(1)
 	if p.Spec.Replicas != nil {
 		replicas = *p.Spec.Replicas
 	}
-	return append(append(provisioner.Rights(p), f.Secret), provisioner.Workload(f, replicas)...)
+	return append(append(provisioner.Rights(p, podspec.Grant{Namespaces: provisioner.Namespaces(p)}, nil), f.Secret), provisioner.Workload(f, replicas)...)
 }
 
 func inputs(t *testing.T) map[string]string {
@@ -163,12 +165,12 @@ func text(t *testing.T, objects []client.Object) string {
 	return string(b)
 }
 
-// ours says whether a type is of the API's own, whose fields are looked into.
+// ours reports whether a type is of the API's own, whose fields are looked into.
 func ours(t reflect.Type) bool {
 	return t.Kind() == reflect.Struct && strings.HasSuffix(t.PkgPath(), "api/v1alpha1")
 }
 
-// fieldsOf gives the fields below v by their path in JSON, and whether each is
+// fieldsOf returns the fields below v by their path in JSON, and whether each is
 // set. Lists count as one field.
 func fieldsOf(v reflect.Value, prefix string) map[string]bool {
 	out := map[string]bool{}

@@ -54,11 +54,11 @@ func TestServerInNeed(t *testing.T) {
 // TestTwoOperators has two of them: one leads, and when it ends the other does.
 func TestTwoOperators(t *testing.T) {
 	w := newTown(t, quiet)
-	w.leader = w.ns
-	first := w.run(t, cluster.Rest, w.http(), 18*time.Second)
+	w.leader = "coder-operator" // where the operator's account can elect one
+	first := w.run(t, cluster.Operator(), w.http(), 18*time.Second)
 	holder := func(ctx context.Context) string {
 		l := &coordinationv1.Lease{}
-		if cluster.Client.Get(ctx, client.ObjectKey{Namespace: w.ns, Name: "coder-k8s-controller.coder.com"}, l) != nil || l.Spec.HolderIdentity == nil {
+		if cluster.Client.Get(ctx, client.ObjectKey{Namespace: w.leader, Name: "coder-k8s-controller.coder.com"}, l) != nil || l.Spec.HolderIdentity == nil {
 			return ""
 		}
 		return *l.Spec.HolderIdentity
@@ -70,7 +70,7 @@ func TestTwoOperators(t *testing.T) {
 		return ""
 	})
 	led := holder(t.Context())
-	w.run(t, cluster.Rest, w.http(), 18*time.Second)
+	w.run(t, cluster.Operator(), w.http(), 18*time.Second)
 	w.controlPlane(t)
 	w.pool(t, "one", nil)
 	w.become(t, "one", ready)

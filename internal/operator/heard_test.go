@@ -21,8 +21,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/api/v1alpha1"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/operator/kubetest"
 )
 
@@ -37,12 +37,12 @@ func TestHeard(t *testing.T) {
 	})
 	first := w.become(t, "elastic", ready).Status.ProvisionerKeyID
 	v := w.job(t, map[string]string{"zone": "a"}, `{"log":{"output":"x"}}`)
-	w.ends(t, v, coder.ProvisionerJobStatusSucceeded)
+	w.ends(t, v, codersdk.ProvisionerJobStatusSucceeded)
 	w.events(t, "elastic", "ScaledUp")
 	must(t, w.Client.DeleteProvisionerKey(t.Context(), "default", "elastic"))
 	w.become(t, "elastic", func(p *v1alpha1.CoderProvisioner) string {
 		if p.Status.ProvisionerKeyID == first {
-			return "the key that was deleted at the server should be made anew"
+			return "the key that was deleted at the server should be created again"
 		}
 		return ready(p)
 	})

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/api/provisioner"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/echo"
 )
 
@@ -45,7 +45,7 @@ func (s heldSession) Plan(ctx context.Context, r *provisioner.PlanRequest) (*pro
 }
 
 // longJob has a job of tags run until it is released.
-func (w *town) longJob(t *testing.T, tags map[string]string) (v coder.TemplateVersion, release func()) {
+func (w *town) longJob(t *testing.T, tags map[string]string) (v codersdk.TemplateVersion, release func()) {
 	t.Helper()
 	h := &hold{begun: make(chan struct{}), end: make(chan struct{})}
 	release = sync.OnceFunc(func() { close(h.end) })

@@ -11,8 +11,8 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/api/v1alpha1"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/operator/kubetest"
 	"github.com/seed-2a7f8fe7/coder/internal/operator/provisioner"
 )
@@ -63,12 +63,12 @@ func TestProgramKilled(t *testing.T) {
 	p.left.Store(never)
 	w.become(t, "pool", hasTags(tags(turn)))
 	release()
-	w.ends(t, long, coder.ProvisionerJobStatusSucceeded)
-	// A new one looks at once whether anybody has the old keys.
+	w.ends(t, long, codersdk.ProvisionerJobStatusSucceeded)
+	// A new one checks at once whether a pod has the old keys.
 	p.kill()
 	w.program(t, path)
 	w.onlyKey(t, "pool")
-	w.ends(t, w.job(t, tags(turn), `{"log":{"output":"x"}}`), coder.ProvisionerJobStatusSucceeded)
+	w.ends(t, w.job(t, tags(turn), `{"log":{"output":"x"}}`), codersdk.ProvisionerJobStatusSucceeded)
 }
 
 // hasTags checks that a pool is ready with a key of tags.

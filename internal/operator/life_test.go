@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"testing"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -12,8 +13,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/api/v1alpha1"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/operator/kubetest"
 )
 
@@ -46,30 +47,70 @@ func TestScale(t *testing.T) {
 		}
 	}
 	w.become(t, "elastic", replicas(0))
-	var short []coder.TemplateVersion
+	var short []codersdk.TemplateVersion
 	long, release := w.longJob(t, map[string]string{"zone": "a"})
 	for range 4 {
 		short = append(short, w.job(t, map[string]string{"zone": "a"}, `{"sleep":"500ms"}`))
 	}
 	w.become(t, "elastic", replicas(3))
 	for _, v := range short {
-		w.ends(t, v, coder.ProvisionerJobStatusSucceeded)
+		w.ends(t, v, codersdk.ProvisionerJobStatusSucceeded)
 	}
 	w.become(t, "elastic", replicas(1))
 	now, err := w.Client.TemplateVersion(t.Context(), long.ID)
 	must(t, err)
-	if now.Job.Status != coder.ProvisionerJobStatusRunning {
+	if now.Job.Status != codersdk.ProvisionerJobStatusRunning {
 		t.Errorf("with one pod left the long job is %s", now.Job.Status)
 	}
 	release()
-	w.ends(t, long, coder.ProvisionerJobStatusSucceeded)
+	w.ends(t, long, codersdk.ProvisionerJobStatusSucceeded)
 	w.become(t, "elastic", replicas(0))
+}
+
+// TestSharedQueue has two pools match the same jobs: together they have a slot
+// for each, not one of each pool.
+func TestSharedQueue(t *testing.T) {
+	w := newTown(t, quiet)
+	w.run(t, cluster.Operator(), w.http(), 30*time.Minute) // provisioners have a minute to connect
+	w.controlPlane(t)
+	w.mute.Store(true) // jobs stay in the queue
+	tags := map[string]string{"zone": "a"}
+	pools := []string{"left", "right"}
+	for _, name := range pools {
+		w.pool(t, name, func(s *v1alpha1.CoderProvisionerSpec) {
+			s.Tags, s.Autoscaling = tags, &v1alpha1.AutoscalingSpec{MaxReplicas: 10}
+		})
+		w.become(t, name, ready)
+	}
+	const jobs = 6
+	for range jobs {
+		w.job(t, tags, `{"log":{"output":"x"}}`)
+	}
+	kubetest.Until(t, wait, func(ctx context.Context) string {
+		var pods int32
+		for _, name := range pools {
+			p := &v1alpha1.CoderProvisioner{}
+			must(t, cluster.Client.Get(ctx, client.ObjectKey{Namespace: w.ns, Name: name}, p))
+			if p.Status.Queue == nil || p.Status.Queue.Pending != jobs {
+				return fmt.Sprintf("%s has not seen all jobs: %+v", name, p.Status.Queue)
+			}
+			pods += p.Status.Replicas
+		}
+		if pods < jobs {
+			return fmt.Sprintf("there are %d pods", pods)
+		}
+		if pods > jobs+2 { // one that was decided on before the other's was known
+			t.Errorf("there are %d pods for %d jobs", pods, jobs)
+		}
+		return ""
+	})
 }
 
 // TestRights has roles in other namespaces made, healed and taken away.
 func TestRights(t *testing.T) {
 	other := cluster.Namespace(t)
 	w := newTown(t, other)
+	w.allow(t, other)
 	w.controlPlane(t)
 	p := w.pool(t, "far", func(s *v1alpha1.CoderProvisionerSpec) { s.WorkspaceNamespaces = []string{other} })
 	w.become(t, "far", ready)
@@ -113,8 +154,9 @@ func TestRightsElsewhere(t *testing.T) {
 	w := newTown(t)
 	w.controlPlane(t)
 	other := cluster.Namespace(t)
+	w.allow(t, other)
 	p := w.pool(t, "far", func(s *v1alpha1.CoderProvisionerSpec) { s.WorkspaceNamespaces = []string{other, "nowhere"} })
-	w.become(t, "far", condition(v1alpha1.ConditionRBACReady, "Refused")) // there is no such namespace
+	w.become(t, "far", condition(v1alpha1.ConditionRBACReady, "Refused")) // the namespace does not exist
 	w.change(t, "far", func(p *v1alpha1.CoderProvisioner) { p.Spec.WorkspaceNamespaces = []string{other} })
 	w.become(t, "far", ready)
 	must(t, cluster.Client.Delete(t.Context(), p))

@@ -83,6 +83,8 @@ func TestOriginalManifest(t *testing.T) {
 	for name, data := range map[string]map[string]string{"coder-db": {"url": "postgres://"}, "sydney-token": {"token": "id:secret"}} {
 		must(t, cluster.Client.Create(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: w.ns}, StringData: data}))
 	}
+	must(t, cluster.Client.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "settings", Namespace: w.ns}, Data: map[string]string{"CODER_VERBOSE": "true"}}))
+	must(t, cluster.Client.Create(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "secrets", Namespace: w.ns}, StringData: map[string]string{"CODER_EXAMPLE": "x"}}))
 	w.put(t, "testdata/manifest/original.yaml", nil)
 	w.become(t, "builders", ready)
 	cp := w.available(t, "main")
@@ -97,7 +99,10 @@ func TestOriginalManifest(t *testing.T) {
 	w.get(t, "main", &server)
 	c := server.Spec.Template.Spec.Containers[0]
 	expect(t, "the server's arguments", c.Args, []string{"server", "--http-address=0.0.0.0:8080", "--verbose"})
-	expect(t, "the server's variables", names(c.Env), []string{"KUBE_POD_IP", "CODER_DERP_SERVER_RELAY_URL", "CODER_ACCESS_URL", "CODER_OPERATOR_TOKEN", "CODER_PG_CONNECTION_URL"})
+	expect(t, "the server's variables", names(c.Env), []string{"KUBE_POD_IP", "CODER_DERP_SERVER_RELAY_URL", "CODER_OPERATOR_TOKEN", "CODER_PG_CONNECTION_URL"})
+	if from := c.EnvFrom; len(from) != 3 || from[0].ConfigMapRef.Name != "main-defaults" || from[1].ConfigMapRef.Name != "settings" || from[2].SecretRef.Name != "secrets" {
+		t.Errorf("the server's sources of variables are %+v", from)
+	}
 	expect(t, "the server's account", []string{server.Spec.Template.Spec.ServiceAccountName}, []string{"coder"})
 	w.get(t, "provisioner-builders", &pool)
 	c = pool.Spec.Template.Spec.Containers[0]
@@ -140,7 +145,7 @@ func expect(t *testing.T, what string, got, want []string) {
 	}
 }
 
-// install gives the cluster a kind of resource of others' until the test ends.
+// install adds a kind of resource of another project to the cluster until the test ends.
 func install(t *testing.T, group, version, plural, kind string) {
 	t.Helper()
 	crd := &unstructured.Unstructured{Object: map[string]any{
@@ -158,12 +163,13 @@ func install(t *testing.T, group, version, plural, kind string) {
 	t.Cleanup(func() { _ = cluster.Client.Delete(context.Background(), crd) })
 }
 
-// TestEverythingIsTaken gives the API server, under the operator's own rights,
+// TestEverythingIsTaken sends the API server, with the operator's own rights,
 // resources with every field set, of each kind of object that may come of them:
 // nothing is refused, and what is asked for no more goes away.
 func TestEverythingIsTaken(t *testing.T) {
 	other := cluster.Namespace(t)
 	w := newTown(t, other)
+	w.allow(t, other)
 	w.node.Start = nil // the server would find neither database nor certificates
 	full := func(u *unstructured.Unstructured) {
 		must(t, unstructured.SetNestedStringSlice(u.Object, []string{other}, "spec", "rbac", "workspaceNamespaces"))
@@ -229,14 +235,15 @@ func TestEverythingIsTaken(t *testing.T) {
 	w.gone(t, route)
 }
 
-// TestEveryPool gives the API server a pool and a proxy with every field set.
+// TestEveryPool sends the API server a pool and a proxy with every field set.
 func TestEveryPool(t *testing.T) {
 	w := newTown(t, "workspaces")
 	must(t, client.IgnoreAlreadyExists(cluster.Client.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "workspaces"}})))
+	w.allow(t, "workspaces")
 	w.controlPlane(t)
 	w.put(t, "testdata/provisioner-full.yaml", func(u *unstructured.Unstructured) {
 		unstructured.RemoveNestedField(u.Object, "spec", "organizationName")
-		unstructured.RemoveNestedField(u.Object, "spec", "priorityClassName") // there is no such class
+		unstructured.RemoveNestedField(u.Object, "spec", "priorityClassName") // the class does not exist
 		must(t, unstructured.SetNestedSlice(u.Object, nil, "spec", "autoscaling", "schedule"))
 	})
 	w.become(t, "lisbon", ready)

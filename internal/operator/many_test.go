@@ -29,10 +29,10 @@ func (c *counter) RoundTrip(r *http.Request) (*http.Response, error) {
 	return c.next.RoundTrip(r)
 }
 
-// client gives an HTTP client that counts.
+// client returns an HTTP client that counts.
 func (c *counter) client() *http.Client { return &http.Client{Transport: c} }
 
-// counted gives what counts the requests of an operator to the cluster, by the
+// counted returns what counts the requests of an operator to the cluster, by the
 // configuration, and to the server.
 func (w *town) counted() (kube *counter, config *rest.Config, far *counter) {
 	kube, config = &counter{}, cluster.Operator()
@@ -57,9 +57,9 @@ func TestMany(t *testing.T) {
 		p.Spec.ControlPlaneRef.Name, p.Spec.Replicas = "main", new(int32(0))
 		return cluster.Client.Create(t.Context(), p)
 	})
-	w.settled(t, pools, 2*time.Minute, 200*time.Millisecond)
+	w.settled(t, w.cached(t), pools, 2*time.Minute)
 	t.Logf("settled with %d calls of the cluster and %d of the server", kube.n.Load(), far.n.Load())
-	// At rest nothing is asked of anybody, for as long as somebody who loops
+	// At rest it sends no request, for as long as a loop
 	// would need to ask a hundred times.
 	quietly := func() int64 { return kube.n.Load() + far.n.Load() }
 	kubetest.Until(t, time.Minute, func(context.Context) string {

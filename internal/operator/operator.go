@@ -1,8 +1,7 @@
-// Package operator is the process that keeps control planes, pools of
-// provisioners and workspace proxies in a Kubernetes cluster as their custom
-// resources say. It assembles one small controller per kind; each gathers what
-// is, decides by pure functions, and applies what should be. Nothing of it is
-// needed to run `coder` elsewhere.
+// Package operator is the process that reconciles control planes, pools of
+// provisioners and workspace proxies in a Kubernetes cluster with their custom
+// resources. It runs one small controller per kind. Each gathers facts, decides
+// with pure functions, and applies the result. `coder` does not depend on it.
 package operator
 
 import (
@@ -27,47 +26,59 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/seed-2a7f8fe7/coder/api/v1alpha1"
+	"github.com/seed-2a7f8fe7/coder/internal/operator/coderclient"
 	"github.com/seed-2a7f8fe7/coder/internal/operator/controlplane"
+	"github.com/seed-2a7f8fe7/coder/internal/operator/podspec"
 	"github.com/seed-2a7f8fe7/coder/internal/operator/provisioner"
 	"github.com/seed-2a7f8fe7/coder/internal/operator/proxy"
-	"github.com/seed-2a7f8fe7/coder/internal/operator/remote"
-	"github.com/seed-2a7f8fe7/coder/internal/operator/round"
-	"github.com/seed-2a7f8fe7/coder/internal/operator/shape"
+	"github.com/seed-2a7f8fe7/coder/internal/operator/reconcile"
 )
 
-// leaderID is the Lease by which one of several operators leads.
+// leaderID is the Lease of the leader election.
 const leaderID = "coder-k8s-controller.coder.com"
 
-// hintPart of the idle time is how seldom a server's changes are looked at while
-// it has many: 5 seconds.
+// hintPart of the idle time is the minimum interval at which a server's
+// frequent changes are processed: 5 seconds by default.
 const hintPart = 360
 
-// Config is how an operator runs.
+// Config configures an operator.
 type Config struct {
 	// Rest is the cluster.
 	Rest *rest.Config
 	Log  *slog.Logger
 	// HTTP speaks to control planes; nil is http.DefaultClient.
 	HTTP *http.Client
-	// Namespaces are those that are looked at; none is all.
+	// Namespaces are the watched namespaces; none means all.
 	Namespaces []string
-	// LeaderElection lets one of several operators lead, by a Lease in
-	// LeaderNamespace, which is the operator's own when it is "".
+	// LeaderElection elects one of several operators by a Lease in
+	// LeaderNamespace; "" means the operator's own namespace.
 	LeaderElection  bool
 	LeaderNamespace string
-	// ProbeAddress and MetricsAddress are where /healthz, /readyz and /metrics
-	// are; "0" is nowhere.
+	// ProbeAddress and MetricsAddress serve /healthz, /readyz and /metrics; "0"
+	// disables them.
 	ProbeAddress, MetricsAddress string
-	// Idle is how long a resource at rest is left alone; zero is half an hour.
+	// SecureMetrics serves /metrics over HTTPS to clients that the cluster
+	// authenticates and authorizes.
+	SecureMetrics bool
+	// Aggregated is the account of the aggregated API server, as
+	// namespace/name, which may read the Secrets of control planes that it
+	// needs; "" means none.
+	Aggregated string
+	// CrossRules are the namespaces whose resources may grant extra rules in
+	// other namespaces; see podspec.Grant.
+	CrossRules []string
+	// Idle is the interval of reconciliations of a resource at rest; zero means
+	// half an hour.
 	Idle time.Duration
 	// SkipNameValidation lets a test run several operators in one process.
 	SkipNameValidation bool
 }
 
-// Scheme gives all kinds that the operator reads or writes.
+// Scheme returns all kinds that the operator reads or writes.
 func Scheme() (*runtime.Scheme, error) {
 	s := runtime.NewScheme()
 	if err := clientgoscheme.AddToScheme(s); err != nil {
@@ -86,7 +97,7 @@ func Run(ctx context.Context, c Config) error {
 	m, err := ctrl.NewManager(c.Rest, ctrl.Options{
 		Scheme: scheme, Logger: logr.FromSlogHandler(c.Log.Handler()), Cache: cacheOptions(c.Namespaces),
 		LeaderElection: c.LeaderElection, LeaderElectionID: leaderID, LeaderElectionNamespace: c.LeaderNamespace, LeaderElectionReleaseOnCancel: true,
-		HealthProbeBindAddress: c.ProbeAddress, Metrics: metricsserver.Options{BindAddress: c.MetricsAddress},
+		HealthProbeBindAddress: c.ProbeAddress, Metrics: metricsOptions(c),
 		Controller: config.Controller{SkipNameValidation: &c.SkipNameValidation},
 	})
 	if err != nil {
@@ -97,11 +108,14 @@ func Run(ctx context.Context, c Config) error {
 			return err
 		}
 	}
-	sites := remote.New(c.HTTP, c.Idle/hintPart)
+	sites := coderclient.New(c.HTTP, c.Idle/hintPart)
 	if err := m.Add(manager.RunnableFunc(sites.Start)); err != nil {
 		return err
 	}
-	with := round.Config{Client: m.GetClient(), Live: m.GetAPIReader(), Sites: sites, Events: m.GetEventRecorder("coder-operator"), Idle: c.Idle}
+	with := reconcile.Config{
+		Client: m.GetClient(), Live: m.GetAPIReader(), Sites: sites, Events: m.GetEventRecorder("coder-operator"), Idle: c.Idle, CrossRules: c.CrossRules,
+		Aggregated: c.Aggregated,
+	}
 	for _, start := range []func(ctrl.Manager) error{
 		controlplane.New(with).Start, provisioner.New(with).Start, proxy.New(with).Start,
 	} {
@@ -112,14 +126,23 @@ func Run(ctx context.Context, c Config) error {
 	return m.Start(ctx)
 }
 
-// cacheOptions keeps in memory what the operator made, and of that no more than
-// it reads: not every Secret and pod of the cluster.
+// metricsOptions returns how metrics are served.
+func metricsOptions(c Config) metricsserver.Options {
+	o := metricsserver.Options{BindAddress: c.MetricsAddress}
+	if c.SecureMetrics {
+		o.SecureServing, o.FilterProvider = true, filters.WithAuthenticationAndAuthorization
+	}
+	return o
+}
+
+// cacheOptions limits the cache to objects that the operator created and reads,
+// not every Secret and pod of the cluster.
 func cacheOptions(namespaces []string) cache.Options {
-	ours := cache.ByObject{Label: labels.SelectorFromSet(labels.Set{shape.LabelManagedBy: shape.Manager})}
+	ours := cache.ByObject{Label: labels.SelectorFromSet(labels.Set{podspec.LabelManagedBy: podspec.Manager})}
 	o := cache.Options{
 		DefaultTransform: cache.TransformStripManagedFields(),
 		ByObject: map[client.Object]cache.ByObject{
-			&corev1.Secret{}: ours, &corev1.Pod{}: ours, &corev1.ServiceAccount{}: ours, &corev1.Service{}: ours,
+			&corev1.Secret{}: ours, &corev1.Pod{}: ours, &corev1.ServiceAccount{}: ours, &corev1.Service{}: ours, &corev1.ConfigMap{}: ours,
 			&appsv1.Deployment{}: ours, &rbacv1.Role{}: ours, &rbacv1.RoleBinding{}: ours,
 			&policyv1.PodDisruptionBudget{}: ours, &networkingv1.Ingress{}: ours,
 		},

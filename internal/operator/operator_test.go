@@ -2,13 +2,16 @@ package operator_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"flag"
 	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
 	"net/url"
 	"os"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -21,15 +24,18 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/api/provisioner"
 	"github.com/seed-2a7f8fe7/coder/api/v1alpha1"
-	coderclient "github.com/seed-2a7f8fe7/coder/client"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/echo"
 	"github.com/seed-2a7f8fe7/coder/internal/operator"
 	"github.com/seed-2a7f8fe7/coder/internal/operator/kubetest"
 	"github.com/seed-2a7f8fe7/coder/internal/provisionerd"
 	"github.com/seed-2a7f8fe7/coder/internal/server"
+	"github.com/seed-2a7f8fe7/coder/internal/server/database"
+	"github.com/seed-2a7f8fe7/coder/internal/server/network"
+	"github.com/seed-2a7f8fe7/coder/internal/server/sessions"
+	"github.com/seed-2a7f8fe7/coder/internal/server/workspaces"
 	"github.com/seed-2a7f8fe7/coder/internal/servertest"
 )
 
@@ -42,7 +48,19 @@ func TestMain(m *testing.M) {
 	}
 	os.Exit(kubetest.Main(m, scheme, func(c *kubetest.Cluster) int {
 		cluster = c
-		return m.Run()
+		code := m.Run()
+		whole := flag.Lookup("test.run").Value.String() == "" && flag.Lookup("test.skip").Value.String() == ""
+		if code != 0 || c.Rest == nil || !whole {
+			return code
+		}
+		// The tests together do all that the operator does: a right that they do
+		// not use is one that it does not need.
+		unused, err := c.Unused(context.Background(), "coder-operator", "coder-operator-namespaces", "coder-operator/coder-operator-leader")
+		if err != nil || len(unused) > 0 {
+			fmt.Fprintln(os.Stderr, "deploy/operator/rbac.yaml has rights that the operator did not use:", err, strings.Join(unused, ", "))
+			return 1
+		}
+		return 0
 	}))
 }
 
@@ -67,6 +85,8 @@ type town struct {
 	leader  string      // the namespace of the Lease, when operators elect one
 	mayEnd  bool        // an operator may end with an error
 	mute    atomic.Bool // pods of pools run, and no provisioner in them
+	metrics string      // the address of metrics, "" for none
+	cross   bool        // extra rules of the town's namespace apply in others
 	next    atomic.Pointer[hold]
 }
 
@@ -74,7 +94,7 @@ func newTown(t *testing.T, also ...string) *town {
 	cluster.Need(t)
 	t.Parallel()
 	w := &town{ns: cluster.Namespace(t), dir: t.TempDir()}
-	w.Server = servertest.Start(t, func(c *server.Config) { c.ProvisionerDaemons = 0 })
+	w.Server = servertest.Start(t, func(c *server.Config) { c.Provisioning.Daemons = 0 })
 	w.Client.Header = http.Header{"X-Coder-Bypass-Ratelimit": {"true"}} // a test looks often
 	w.node = &kubetest.Node{Cluster: cluster, Namespace: w.ns, Start: w.start}
 	w.node.Run(t)
@@ -98,9 +118,14 @@ func (w *town) run(t *testing.T, config *rest.Config, h *http.Client, idle time.
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	log := slog.New(slog.NewTextHandler(&lines{t: t}, nil))
+	var cross []string
+	if w.cross {
+		cross = []string{w.ns}
+	}
 	go func() {
 		ended <- operator.Run(ctx, operator.Config{
-			Rest: config, Log: log, HTTP: h, Namespaces: append(also, w.ns), ProbeAddress: "0", MetricsAddress: "0",
+			CrossRules: cross, Aggregated: "coder-operator/coder-aggregated-apiserver",
+			Rest: config, Log: log, HTTP: h, Namespaces: append(also, w.ns), ProbeAddress: "0", MetricsAddress: cmp.Or(w.metrics, "0"), SecureMetrics: true,
 			Idle: idle, SkipNameValidation: true, LeaderElection: w.leader != "", LeaderNamespace: w.leader,
 		})
 	}()
@@ -149,9 +174,9 @@ func (w *town) start(pod *corev1.Pod, env map[string]string) (kubetest.Process, 
 	if err != nil {
 		return nil, err
 	}
-	c := coderclient.New(u)
+	c := codersdk.New(u)
 	c.HTTP = w.http()
-	ws := provisionerd.WebSocket{Client: c, Name: pod.Name, Key: env["CODER_PROVISIONER_DAEMON_KEY"], Provisioners: []string{"echo"}, Version: "v0.0.0-test"}
+	ws := provisionerd.WebSocket{Client: c, Name: pod.Name, Key: env["CODER_PROVISIONER_DAEMON_KEY"], Provisioners: []string{"echo"}, Version: "v2.37.0-test"}
 	d, err := provisionerd.New(provisionerd.Config{Dial: ws.Dial, Name: pod.Name, Engines: map[string]provisioner.Engine{"echo": held{w: w}}})
 	if err != nil {
 		return nil, err
@@ -161,8 +186,11 @@ func (w *town) start(pod *corev1.Pod, env map[string]string) (kubetest.Process, 
 
 func (w *town) replica(env map[string]string) (kubetest.Process, error) {
 	s, err := server.New(server.Config{
-		Version: "v0.0.0-test", Log: slog.New(slog.DiscardHandler), HTTPAddress: "127.0.0.1:0", HostnameSuffix: "coder",
-		PostgresURL: w.PostgresURL, ConfigDir: w.dir, CacheDir: w.dir, OperatorToken: env["CODER_OPERATOR_TOKEN"],
+		Version: "v2.37.0-test", Log: slog.New(slog.DiscardHandler), ConfigDir: w.dir, CacheDir: w.dir,
+		Database:   database.Config{URL: w.PostgresURL},
+		Network:    network.Config{HTTPAddress: "127.0.0.1:0"},
+		Sessions:   sessions.Config{OperatorToken: env["CODER_OPERATOR_TOKEN"]},
+		Workspaces: workspaces.Config{HostnameSuffix: "coder"},
 	})
 	if err != nil {
 		return nil, err
@@ -260,7 +288,7 @@ func (w *town) change(t *testing.T, name string, change func(*v1alpha1.CoderProv
 	})
 }
 
-func (w *town) keys(t *testing.T) []coder.ProvisionerKey {
+func (w *town) keys(t *testing.T) []codersdk.ProvisionerKey {
 	t.Helper()
 	keys, err := w.Client.ProvisionerKeys(t.Context(), "default")
 	must(t, err)
@@ -268,19 +296,19 @@ func (w *town) keys(t *testing.T) []coder.ProvisionerKey {
 }
 
 // job has a job wait that asks for tags; its script plays in its plan.
-func (w *town) job(t *testing.T, tags map[string]string, script string) coder.TemplateVersion {
+func (w *town) job(t *testing.T, tags map[string]string, script string) codersdk.TemplateVersion {
 	t.Helper()
 	archive, err := echo.Archive(map[string]string{"plan.jsonl": script})
 	must(t, err)
 	up, err := w.Client.Upload(t.Context(), "application/x-tar", bytes.NewReader(archive))
 	must(t, err)
-	v, err := w.Client.CreateTemplateVersion(t.Context(), "default", coder.CreateTemplateVersionRequest{FileID: uuid.MustParse(up.Hash), Provisioner: "echo", StorageMethod: "file", Tags: tags})
+	v, err := w.Client.CreateTemplateVersion(t.Context(), "default", codersdk.CreateTemplateVersionRequest{FileID: uuid.MustParse(up.Hash), Provisioner: "echo", StorageMethod: "file", Tags: tags})
 	must(t, err)
 	return v
 }
 
 // ends waits for a job's end and gives its status.
-func (w *town) ends(t *testing.T, v coder.TemplateVersion, want ...coder.ProvisionerJobStatus) {
+func (w *town) ends(t *testing.T, v codersdk.TemplateVersion, want ...codersdk.ProvisionerJobStatus) {
 	t.Helper()
 	kubetest.Until(t, wait, func(ctx context.Context) string {
 		now, err := w.Client.TemplateVersion(ctx, v.ID)
@@ -310,7 +338,7 @@ func TestPool(t *testing.T) {
 		}
 		return ready(p)
 	})
-	w.ends(t, w.job(t, map[string]string{"zone": "a"}, `{"log":{"output":"x"}}`), coder.ProvisionerJobStatusSucceeded)
+	w.ends(t, w.job(t, map[string]string{"zone": "a"}, `{"log":{"output":"x"}}`), codersdk.ProvisionerJobStatusSucceeded)
 
 	long, release := w.longJob(t, map[string]string{"zone": "a"})
 	w.change(t, "builders", func(p *v1alpha1.CoderProvisioner) { p.Spec.Tags = map[string]string{"zone": "b"} })
@@ -320,12 +348,12 @@ func TestPool(t *testing.T) {
 		}
 		return ready(p)
 	})
-	w.ends(t, w.job(t, map[string]string{"zone": "b"}, `{"log":{"output":"x"}}`), coder.ProvisionerJobStatusSucceeded)
+	w.ends(t, w.job(t, map[string]string{"zone": "b"}, `{"log":{"output":"x"}}`), codersdk.ProvisionerJobStatusSucceeded)
 	if keys := w.keys(t); len(keys) != 2 {
 		t.Errorf("while a build runs by the old key there are the keys %+v", keys)
 	}
 	release()
-	w.ends(t, long, coder.ProvisionerJobStatusSucceeded)
+	w.ends(t, long, codersdk.ProvisionerJobStatusSucceeded)
 	kubetest.Until(t, wait, func(context.Context) string {
 		if keys := w.keys(t); len(keys) != 1 || keys[0].ID.String() != second.Status.ProvisionerKeyID {
 			return fmt.Sprintf("the old key should go, there are %+v", keys)
@@ -348,7 +376,7 @@ func TestPool(t *testing.T) {
 		}
 		return ready(p)
 	})
-	w.ends(t, w.job(t, map[string]string{"zone": "b"}, `{"log":{"output":"x"}}`), coder.ProvisionerJobStatusSucceeded)
+	w.ends(t, w.job(t, map[string]string{"zone": "b"}, `{"log":{"output":"x"}}`), codersdk.ProvisionerJobStatusSucceeded)
 
 	must(t, cluster.Client.Delete(t.Context(), &v1alpha1.CoderProvisioner{ObjectMeta: metav1.ObjectMeta{Name: "builders", Namespace: w.ns}}))
 	kubetest.Until(t, wait, func(ctx context.Context) string {

@@ -18,9 +18,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/api/v1alpha1"
-	coderclient "github.com/seed-2a7f8fe7/coder/client"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/operator/kubetest"
 	"github.com/seed-2a7f8fe7/coder/internal/server"
 	"github.com/seed-2a7f8fe7/coder/internal/servertest"
@@ -37,22 +36,22 @@ type mate struct {
 }
 
 func (m *mate) call(path string, body any) error {
-	c := coderclient.New(m.w.AccessURL())
-	c.HTTP, c.Header = m.w.http(), http.Header{coderclient.ProxyTokenHeader: {m.token}}
+	c := codersdk.New(m.w.AccessURL())
+	c.HTTP, c.Header = m.w.http(), http.Header{codersdk.ProxyTokenHeader: {m.token}}
 	resp, err := c.Request(context.Background(), "POST", "/workspaceproxies/me/"+path, nil, body)
 	if err != nil {
 		return err
 	}
 	defer resp.Body.Close() //nolint:errcheck // it is read for its status
 	if resp.StatusCode >= 300 {
-		return coderclient.ReadError(resp)
+		return codersdk.ReadError(resp)
 	}
 	return nil
 }
 
-// Stop says good-bye.
+// Stop ends the proxy as SIGTERM does.
 func (m *mate) Stop() {
-	_ = m.call("deregister", coder.DeregisterWorkspaceProxyRequest{ReplicaID: m.replica}) // the server may be gone
+	_ = m.call("deregister", codersdk.DeregisterWorkspaceProxyRequest{ReplicaID: m.replica}) // the server may be gone
 	m.page.Close()
 }
 
@@ -63,7 +62,7 @@ func proxyTown(t *testing.T) (*town, *httptest.Server) {
 	cluster.Need(t)
 	t.Parallel()
 	w := &town{ns: cluster.Namespace(t), dir: t.TempDir()}
-	w.Server = servertest.Start(t, func(c *server.Config) { c.ProvisionerDaemons = 0 })
+	w.Server = servertest.Start(t, func(c *server.Config) { c.Provisioning.Daemons = 0 })
 	front := httptest.NewServer(httputil.NewSingleHostReverseProxy(w.AccessURL()))
 	t.Cleanup(front.Close)
 	w.far = front.Listener.Addr().String()
@@ -72,8 +71,8 @@ func proxyTown(t *testing.T) (*town, *httptest.Server) {
 		m.page = httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {
 			_, _ = io.WriteString(rw, `{"errors": [], "warnings": []}`) // the server says when not
 		}))
-		return m, m.call("register", coder.RegisterWorkspaceProxyRequest{
-			AccessURL: m.page.URL, DERPEnabled: true, ReplicaID: m.replica, ReplicaHostname: pod.Name, Version: "v0.0.0-test",
+		return m, m.call("register", codersdk.RegisterWorkspaceProxyRequest{
+			AccessURL: m.page.URL, DERPEnabled: true, ReplicaID: m.replica, ReplicaHostname: pod.Name, Version: "v2.37.0-test",
 		})
 	}}
 	w.node.Run(t)
@@ -106,7 +105,7 @@ func (w *town) registered(t *testing.T, p *v1alpha1.CoderWorkspaceProxy) {
 		if err != nil {
 			return err.Error()
 		}
-		if far.Name != p.Name || far.DisplayName != "Lisbon" || far.Status.Status != coder.ProxyStatusOK {
+		if far.Name != p.Name || far.DisplayName != "Lisbon" || far.Status.Status != codersdk.ProxyStatusOK {
 			return fmt.Sprintf("the server says %+v", far)
 		}
 		return ""
@@ -143,7 +142,7 @@ func TestProxyAtTheRealServer(t *testing.T) {
 	}
 	must(t, cluster.Client.Delete(ctx, p))
 	w.gone(t, p)
-	if _, err := w.Client.WorkspaceProxy(ctx, p.Status.ProxyID); !coder.Is(err, coder.CodeNotFound) {
+	if _, err := w.Client.WorkspaceProxy(ctx, p.Status.ProxyID); !codersdk.Is(err, codersdk.CodeNotFound) {
 		t.Errorf("the proxy is left at the server: %v", err)
 	}
 }
@@ -152,7 +151,7 @@ func TestProxyAtTheRealServer(t *testing.T) {
 // taken over, and the end of the resource takes nothing away.
 func TestProxyOfAnotherIsLeftAlone(t *testing.T) {
 	w, _ := proxyTown(t)
-	theirs, err := w.Client.CreateWorkspaceProxy(t.Context(), coder.CreateWorkspaceProxyRequest{Name: "lisbon"})
+	theirs, err := w.Client.CreateWorkspaceProxy(t.Context(), codersdk.CreateWorkspaceProxyRequest{Name: "lisbon"})
 	must(t, err)
 	p := w.proxy(t, "lisbon")
 	kubetest.Until(t, wait, func(ctx context.Context) string {

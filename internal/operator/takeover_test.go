@@ -9,8 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/api/v1alpha1"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/operator/kubetest"
 )
 
@@ -26,7 +26,7 @@ func TestTakenOver(t *testing.T) {
 	stop()
 	ctx := t.Context()
 	tags := map[string]string{"zone": "a"}
-	old, err := w.Client.CreateProvisionerKey(ctx, "default", coder.CreateProvisionerKeyRequest{Name: "inherited", Tags: tags})
+	old, err := w.Client.CreateProvisionerKey(ctx, "default", codersdk.CreateProvisionerKeyRequest{Name: "inherited", Tags: tags})
 	must(t, err)
 	org, err := w.Client.Organization(ctx, "default")
 	must(t, err)
@@ -53,7 +53,7 @@ func TestTakenOver(t *testing.T) {
 		t.Error("a key whose id the Secret does not tell should be replaced")
 	}
 	release()
-	w.ends(t, long, coder.ProvisionerJobStatusSucceeded)
+	w.ends(t, long, codersdk.ProvisionerJobStatusSucceeded)
 	theirs.Stop()
 	w.onlyKey(t, "inherited")
 	w.change(t, "inherited", func(p *v1alpha1.CoderProvisioner) {

@@ -7,31 +7,31 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/access"
 	"github.com/seed-2a7f8fe7/coder/internal/audit"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
 )
 
-// Bounds of a group.
+// Limits of a group.
 const (
 	maxAllowance  = 1_000_000_000
 	maxAvatarURL  = 2000
 	maxPatchUsers = 10_000
 )
 
-// CreateGroup makes a group without members. (AU-17)
-func (s *Service) CreateGroup(ctx context.Context, actor access.Subject, organizationID uuid.UUID, req coder.CreateGroupRequest) (coder.Group, error) {
-	if err := actor.Check(coder.RBACActionCreate, groupObject(organizationID, uuid.Nil)); err != nil {
-		return coder.Group{}, err
+// CreateGroup creates a group without members. (AU-17)
+func (s *Service) CreateGroup(ctx context.Context, actor access.Subject, organizationID uuid.UUID, req codersdk.CreateGroupRequest) (codersdk.Group, error) {
+	if err := actor.Check(codersdk.RBACActionCreate, groupObject(organizationID, uuid.Nil)); err != nil {
+		return codersdk.Group{}, err
 	}
 	g := sqlc.Group{
 		ID: uuid.New(), OrganizationID: organizationID, Name: req.Name, DisplayName: req.DisplayName, AvatarURL: req.AvatarURL,
-		QuotaAllowance: int32(min(req.QuotaAllowance, maxAllowance+1)), Source: string(coder.GroupSourceUser),
+		QuotaAllowance: int32(min(req.QuotaAllowance, maxAllowance+1)), Source: string(codersdk.GroupSourceUser),
 	}
 	if err := checkGroup(g, true); err != nil {
-		return coder.Group{}, err
+		return codersdk.Group{}, err
 	}
 	err := s.c.Store.Tx(ctx, func(q *sqlc.Queries) error {
 		err := q.GroupInsert(ctx, sqlc.GroupInsertParams{
@@ -41,44 +41,47 @@ func (s *Service) CreateGroup(ctx context.Context, actor access.Subject, organiz
 		if err != nil {
 			return taken(err, g.Name)
 		}
-		return record(ctx, q, actor, coder.AuditActionCreate, g, audit.Diff(nil, audited(g)))
+		return record(ctx, q, actor, codersdk.AuditActionCreate, g, audit.Diff(nil, audited(g)))
 	})
 	if err != nil {
-		return coder.Group{}, err
+		return codersdk.Group{}, err
 	}
 	return s.Group(ctx, actor, g.ID)
 }
 
-// checkGroup checks the fields of a group; a name that stays need not be good.
+// checkGroup checks the fields of a group. An unchanged name is not checked.
 func checkGroup(g sqlc.Group, named bool) error {
 	if named {
 		if strings.EqualFold(g.Name, "everyone") {
-			return coder.Invalid("name", "%q is the group of all members, which exists already", g.Name)
+			return codersdk.Invalid("name", "%q is reserved for the group of all members", g.Name)
 		}
-		if err := coder.CheckName("name", g.Name); err != nil {
+		if err := codersdk.CheckName("name", g.Name); err != nil {
 			return err
 		}
 	}
 	if g.QuotaAllowance < 0 || g.QuotaAllowance > maxAllowance {
-		return coder.Invalid("quota_allowance", "must be from 0 to %d", maxAllowance)
+		return codersdk.Invalid("quota_allowance", "must be between 0 and %d", maxAllowance)
 	}
 	if len(g.AvatarURL) > maxAvatarURL {
-		return coder.Invalid("avatar_url", "is longer than %d characters", maxAvatarURL)
+		return codersdk.Invalid("avatar_url", "is longer than %d characters", maxAvatarURL)
 	}
-	return coder.CheckDisplayName("display_name", g.DisplayName)
+	if err := codersdk.CheckIcon("avatar_url", g.AvatarURL); err != nil {
+		return err
+	}
+	return codersdk.CheckDisplayName("display_name", g.DisplayName)
 }
 
 func taken(err error, name string) error {
 	if postgres.Constraint(err) == "groups_name" {
-		return &coder.Error{
-			Code: coder.CodeConflict, Message: "A group named \"" + name + "\" exists already in this organization", Err: err,
-			Fields: []coder.ValidationError{{Field: "name", Detail: "is taken"}},
+		return &codersdk.Error{
+			Code: codersdk.CodeConflict, Message: "A group named \"" + name + "\" already exists in this organization", Err: err,
+			Fields: []codersdk.ValidationError{{Field: "name", Detail: "is taken"}},
 		}
 	}
 	return err
 }
 
-// audited is what of a group goes into the audit log.
+// audited are the audited fields of a group.
 func audited(g sqlc.Group) any {
 	return struct {
 		Name           string `json:"name"`
@@ -89,33 +92,32 @@ func audited(g sqlc.Group) any {
 	}{g.Name, g.DisplayName, g.AvatarURL, g.QuotaAllowance, g.Source}
 }
 
-func record(ctx context.Context, q *sqlc.Queries, actor access.Subject, action coder.AuditAction, g sqlc.Group, d coder.AuditDiff) error {
+func record(ctx context.Context, q *sqlc.Queries, actor access.Subject, action codersdk.AuditAction, g sqlc.Group, d codersdk.AuditDiff) error {
 	return audit.Record(ctx, q, actor, audit.Entry{
-		Action: action, ResourceType: coder.ResourceTypeGroup, ResourceID: g.ID, OrganizationID: g.OrganizationID,
+		Action: action, ResourceType: codersdk.ResourceTypeGroup, ResourceID: g.ID, OrganizationID: g.OrganizationID,
 		Target: g.Name, Icon: g.AvatarURL, Diff: d,
 	})
 }
 
-// UpdateGroup changes names, allowance and members of a group. That of
-// everyone keeps its name and members. Who is in a group already may be added,
-// and who is not may be removed: the outcome is what was asked for.
-func (s *Service) UpdateGroup(ctx context.Context, actor access.Subject, id uuid.UUID, req coder.PatchGroupRequest) (coder.Group, error) {
+// UpdateGroup changes names, allowance and members of a group. The group of all members keeps
+// its name and members. Adding a member and removing a user who is not a member succeed.
+func (s *Service) UpdateGroup(ctx context.Context, actor access.Subject, id uuid.UUID, req codersdk.PatchGroupRequest) (codersdk.Group, error) {
 	add, err := userIDs("add_users", req.AddUsers)
 	if err != nil {
-		return coder.Group{}, err
+		return codersdk.Group{}, err
 	}
 	remove, err := userIDs("remove_users", req.RemoveUsers)
 	if err != nil {
-		return coder.Group{}, err
+		return codersdk.Group{}, err
 	}
 	for _, u := range add {
 		if slices.Contains(remove, u) {
-			return coder.Group{}, coder.Invalid("remove_users", "the user %s is to be added, too", u)
+			return codersdk.Group{}, codersdk.Invalid("remove_users", "user %s is also in add_users", u)
 		}
 	}
 	var moved []uuid.UUID
 	err = s.c.Store.Tx(ctx, func(q *sqlc.Queries) error {
-		if _, err := s.find(ctx, q, actor, coder.RBACActionUpdate, id); err != nil {
+		if _, err := s.find(ctx, q, actor, codersdk.RBACActionUpdate, id); err != nil {
 			return err
 		}
 		old, err := q.GroupForUpdate(ctx, id)
@@ -127,7 +129,8 @@ func (s *Service) UpdateGroup(ctx context.Context, actor access.Subject, id uuid
 		}
 		g := patched(old, req)
 		if old.ID == old.OrganizationID && (g.Name != old.Name || g.DisplayName != old.DisplayName || len(add)+len(remove) > 0) {
-			return coder.Errorf(coder.CodeInvalid, "The group of everyone keeps its name, and its members are those of the organization; only its allowance and picture can be changed")
+			return codersdk.Errorf(codersdk.CodeInvalid,
+				"The name and the members of the group of all members cannot be changed, only its allowance and picture")
 		}
 		if err := checkGroup(g, g.Name != old.Name); err != nil {
 			return err
@@ -142,17 +145,17 @@ func (s *Service) UpdateGroup(ctx context.Context, actor access.Subject, id uuid
 		if err != nil {
 			return taken(err, g.Name)
 		}
-		return record(ctx, q, actor, coder.AuditActionWrite, g, diff)
+		return record(ctx, q, actor, codersdk.AuditActionWrite, g, diff)
 	})
 	if err != nil {
-		return coder.Group{}, err
+		return codersdk.Group{}, err
 	}
 	s.changedRights(moved)
 	return s.Group(ctx, actor, id)
 }
 
-// patched is a group as a request wants it.
-func patched(g sqlc.Group, req coder.PatchGroupRequest) sqlc.Group {
+// patched returns a group with the changes of a request.
+func patched(g sqlc.Group, req codersdk.PatchGroupRequest) sqlc.Group {
 	if req.Name != "" {
 		g.Name = req.Name
 	}
@@ -170,22 +173,22 @@ func patched(g sqlc.Group, req coder.PatchGroupRequest) sqlc.Group {
 
 func userIDs(field string, texts []string) ([]uuid.UUID, error) {
 	if len(texts) > maxPatchUsers {
-		return nil, coder.Invalid(field, "at most %d at once", maxPatchUsers)
+		return nil, codersdk.Invalid(field, "at most %d users are allowed in one request", maxPatchUsers)
 	}
 	out := make([]uuid.UUID, len(texts))
 	for i, t := range texts {
 		id, err := uuid.Parse(t)
 		if err != nil {
-			return nil, coder.Invalid(field, "%.40q is not the id of a user", t)
+			return nil, codersdk.Invalid(field, "%.40q is not a UUID", t)
 		}
 		out[i] = id
 	}
 	return out, nil
 }
 
-// move puts people into a group and takes others out, notes who in diff, and
-// gives whom it moved.
-func move(ctx context.Context, q *sqlc.Queries, g sqlc.Group, add, remove []uuid.UUID, diff coder.AuditDiff) ([]uuid.UUID, error) {
+// move adds users to a group and removes others, records both in diff, and returns the changed
+// users.
+func move(ctx context.Context, q *sqlc.Queries, g sqlc.Group, add, remove []uuid.UUID, diff codersdk.AuditDiff) ([]uuid.UUID, error) {
 	if len(add) > 0 {
 		members, err := q.OrganizationMembersAmong(ctx, g.OrganizationID, add)
 		if err != nil {
@@ -193,7 +196,7 @@ func move(ctx context.Context, q *sqlc.Queries, g sqlc.Group, add, remove []uuid
 		}
 		for _, u := range add {
 			if !slices.Contains(members, u) {
-				return nil, coder.Invalid("add_users", "the user %s is not a member of the organization; add them to it first", u)
+				return nil, codersdk.Invalid("add_users", "user %s is not a member of the organization; add the user to it first", u)
 			}
 		}
 	}
@@ -218,16 +221,16 @@ func move(ctx context.Context, q *sqlc.Queries, g sqlc.Group, add, remove []uuid
 			was = append(was, n.Username)
 		}
 	}
-	diff["members"] = coder.AuditDiffField{Old: was, New: is}
+	diff["members"] = codersdk.AuditDiffField{Old: was, New: is}
 	return moved, nil
 }
 
-// DeleteGroup deletes a group and takes it out of every access list. That of
-// everyone stays.
+// DeleteGroup deletes a group and removes it from every access list. The group of all members
+// cannot be deleted.
 func (s *Service) DeleteGroup(ctx context.Context, actor access.Subject, id uuid.UUID) error {
 	var members, shared []uuid.UUID
 	err := s.c.Store.Tx(ctx, func(q *sqlc.Queries) error {
-		if _, err := s.find(ctx, q, actor, coder.RBACActionDelete, id); err != nil {
+		if _, err := s.find(ctx, q, actor, codersdk.RBACActionDelete, id); err != nil {
 			return err
 		}
 		g, err := q.GroupForUpdate(ctx, id)
@@ -235,7 +238,7 @@ func (s *Service) DeleteGroup(ctx context.Context, actor access.Subject, id uuid
 			return err
 		}
 		if g.ID == g.OrganizationID {
-			return coder.Errorf(coder.CodeInvalid, "The group of everyone cannot be deleted")
+			return codersdk.Errorf(codersdk.CodeInvalid, "The group of all members cannot be deleted")
 		}
 		if members, err = q.GroupMemberIDs(ctx, id); err != nil {
 			return err
@@ -246,7 +249,7 @@ func (s *Service) DeleteGroup(ctx context.Context, actor access.Subject, id uuid
 		if err := q.GroupDelete(ctx, id); err != nil {
 			return err
 		}
-		return record(ctx, q, actor, coder.AuditActionDelete, g, audit.Diff(audited(g), nil))
+		return record(ctx, q, actor, codersdk.AuditActionDelete, g, audit.Diff(audited(g), nil))
 	})
 	if err == nil {
 		s.changedRights(members)
@@ -255,9 +258,9 @@ func (s *Service) DeleteGroup(ctx context.Context, actor access.Subject, id uuid
 	return err
 }
 
-// Forget takes a user or a group out of the access lists of an organization's
-// templates and workspaces, with uuid.Nil of all organizations', and gives the
-// workspaces that were shared with it.
+// Forget removes a user or a group from the access lists of an organization's templates and
+// workspaces (of all organizations for uuid.Nil) and returns the workspaces that were shared
+// with it.
 func Forget(ctx context.Context, q *sqlc.Queries, organizationID, id uuid.UUID) ([]uuid.UUID, error) {
 	if err := q.ForgetInTemplates(ctx, id.String(), organizationID); err != nil {
 		return nil, err

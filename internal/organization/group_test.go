@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/access"
 	"github.com/seed-2a7f8fe7/coder/internal/organization"
 )
@@ -16,16 +16,16 @@ func TestGroupLife(t *testing.T) {
 	h := newHouse(t)
 	ctx := t.Context()
 	ann, bob := h.user("ann"), h.user("bob")
-	g, err := h.CreateGroup(ctx, h.root, h.org, coder.CreateGroupRequest{Name: "devs", DisplayName: "Developers", QuotaAllowance: 5})
+	g, err := h.CreateGroup(ctx, h.root, h.org, codersdk.CreateGroupRequest{Name: "devs", DisplayName: "Developers", QuotaAllowance: 5})
 	h.must(err)
-	if g.Name != "devs" || g.OrganizationName != "coder" || g.Source != coder.GroupSourceUser || g.QuotaAllowance != 5 || g.TotalMemberCount != 0 || g.Members == nil {
+	if g.Name != "devs" || g.OrganizationName != "coder" || g.Source != codersdk.GroupSourceUser || g.QuotaAllowance != 5 || g.TotalMemberCount != 0 || g.Members == nil {
 		t.Errorf("made %+v", g)
 	}
-	if a := h.lastAudit(); a.Action != coder.AuditActionCreate || a.ResourceType != coder.ResourceTypeGroup || a.ResourceTarget != "devs" || a.Diff["name"].New != "devs" {
+	if a := h.lastAudit(); a.Action != codersdk.AuditActionCreate || a.ResourceType != codersdk.ResourceTypeGroup || a.ResourceTarget != "devs" || a.Diff["name"].New != "devs" {
 		t.Errorf("the log has %+v", a)
 	}
 	both := []string{ann.UserID.String(), bob.UserID.String()}
-	g, err = h.UpdateGroup(ctx, h.root, g.ID, coder.PatchGroupRequest{AddUsers: both, Name: "makers", QuotaAllowance: ptr(7)})
+	g, err = h.UpdateGroup(ctx, h.root, g.ID, codersdk.PatchGroupRequest{AddUsers: both, Name: "makers", QuotaAllowance: ptr(7)})
 	h.must(err)
 	if g.Name != "makers" || g.DisplayName != "Developers" || g.QuotaAllowance != 7 || g.TotalMemberCount != 2 || len(g.Members) != 2 || g.Members[0].Username != "ann" {
 		t.Errorf("changed to %+v", g)
@@ -38,11 +38,11 @@ func TestGroupLife(t *testing.T) {
 	}
 	// What is so already is no change, and no error.
 	before := h.lastAudit().ID
-	g, err = h.UpdateGroup(ctx, h.root, g.ID, coder.PatchGroupRequest{AddUsers: both[:1], Name: "makers", RemoveUsers: []string{h.root.UserID.String()}})
+	g, err = h.UpdateGroup(ctx, h.root, g.ID, codersdk.PatchGroupRequest{AddUsers: both[:1], Name: "makers", RemoveUsers: []string{h.root.UserID.String()}})
 	if err != nil || g.TotalMemberCount != 2 || h.lastAudit().ID != before {
 		t.Errorf("nothing changed, but %+v, %v", g, err)
 	}
-	g, err = h.UpdateGroup(ctx, h.root, g.ID, coder.PatchGroupRequest{RemoveUsers: both[:1], DisplayName: ptr("")})
+	g, err = h.UpdateGroup(ctx, h.root, g.ID, codersdk.PatchGroupRequest{RemoveUsers: both[:1], DisplayName: ptr("")})
 	if err != nil || g.TotalMemberCount != 1 || g.DisplayName != "" {
 		t.Errorf("after removing ann: %+v, %v", g, err)
 	}
@@ -53,7 +53,7 @@ func TestGroupLife(t *testing.T) {
 	}
 	h.must(h.DeleteGroup(ctx, h.root, g.ID))
 	_, err = h.Group(ctx, h.root, g.ID)
-	h.want("a deleted group", err, coder.CodeNotFound)
+	h.want("a deleted group", err, codersdk.CodeNotFound)
 }
 
 func TestGroupRefuses(t *testing.T) {
@@ -62,9 +62,9 @@ func TestGroupRefuses(t *testing.T) {
 	elsewhere := h.elsewhere()
 	ann := h.user("ann")
 	g := h.group("devs")
-	other, err := h.CreateGroup(ctx, h.root, elsewhere, coder.CreateGroupRequest{Name: "devs"})
+	other, err := h.CreateGroup(ctx, h.root, elsewhere, codersdk.CreateGroupRequest{Name: "devs"})
 	h.must(err) // the name is free in another organization
-	for what, req := range map[string]coder.CreateGroupRequest{
+	for what, req := range map[string]codersdk.CreateGroupRequest{
 		"taken in other letters": {Name: "DEVS"},
 		"no name":                {},
 		"everyone":               {Name: "EveryOne"},
@@ -75,13 +75,13 @@ func TestGroupRefuses(t *testing.T) {
 		"too much":               {Name: "x", QuotaAllowance: 1 << 40},
 		"long display name":      {Name: "x", DisplayName: strings.Repeat("x", 65)},
 	} {
-		if _, err := h.CreateGroup(ctx, h.root, h.org, req); coder.CodeOf(err) != coder.CodeInvalid && coder.CodeOf(err) != coder.CodeConflict {
+		if _, err := h.CreateGroup(ctx, h.root, h.org, req); codersdk.CodeOf(err) != codersdk.CodeInvalid && codersdk.CodeOf(err) != codersdk.CodeConflict {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	foreign, err := h.people.CreateUser(ctx, h.root, coder.CreateUserRequestWithOrgs{Email: "f@example.com", Username: "foreign", LoginType: coder.LoginTypeNone, OrganizationIDs: []uuid.UUID{elsewhere}})
+	foreign, err := h.people.CreateUser(ctx, h.root, codersdk.CreateUserRequestWithOrgs{Email: "f@example.com", Username: "foreign", LoginType: codersdk.LoginTypeNone, OrganizationIDs: []uuid.UUID{elsewhere}})
 	h.must(err)
-	for what, req := range map[string]coder.PatchGroupRequest{
+	for what, req := range map[string]codersdk.PatchGroupRequest{
 		"a stranger":      {AddUsers: []string{foreign.ID.String()}},
 		"nobody":          {AddUsers: []string{uuid.NewString()}},
 		"nonsense":        {AddUsers: []string{"ann"}},
@@ -90,29 +90,29 @@ func TestGroupRefuses(t *testing.T) {
 		"name of another": {Name: "Everyone"},
 	} {
 		_, err := h.UpdateGroup(ctx, h.root, g.ID, req)
-		h.want(what, err, coder.CodeInvalid)
+		h.want(what, err, codersdk.CodeInvalid)
 	}
 	// The group of everyone.
-	_, err = h.UpdateGroup(ctx, h.root, h.org, coder.PatchGroupRequest{Name: "all"})
-	h.want("renaming everyone", err, coder.CodeInvalid)
-	_, err = h.UpdateGroup(ctx, h.root, h.org, coder.PatchGroupRequest{RemoveUsers: []string{ann.UserID.String()}})
-	h.want("removing from everyone", err, coder.CodeInvalid)
-	h.want("deleting everyone", h.DeleteGroup(ctx, h.root, h.org), coder.CodeInvalid)
-	all, err := h.UpdateGroup(ctx, h.root, h.org, coder.PatchGroupRequest{QuotaAllowance: ptr(3)})
+	_, err = h.UpdateGroup(ctx, h.root, h.org, codersdk.PatchGroupRequest{Name: "all"})
+	h.want("renaming everyone", err, codersdk.CodeInvalid)
+	_, err = h.UpdateGroup(ctx, h.root, h.org, codersdk.PatchGroupRequest{RemoveUsers: []string{ann.UserID.String()}})
+	h.want("removing from everyone", err, codersdk.CodeInvalid)
+	h.want("deleting everyone", h.DeleteGroup(ctx, h.root, h.org), codersdk.CodeInvalid)
+	all, err := h.UpdateGroup(ctx, h.root, h.org, codersdk.PatchGroupRequest{QuotaAllowance: ptr(3)})
 	if err != nil || all.QuotaAllowance != 3 || all.Name != "Everyone" || all.TotalMemberCount != 2 {
 		t.Errorf("the allowance of everyone: %+v, %v", all, err)
 	}
-	// Who may what.
-	_, err = h.CreateGroup(ctx, ann, h.org, coder.CreateGroupRequest{Name: "x"})
-	h.want("a member makes a group", err, coder.CodeForbidden)
-	_, err = h.UpdateGroup(ctx, ann, g.ID, coder.PatchGroupRequest{Name: "x"})
-	h.want("a member changes a group", err, coder.CodeForbidden)
-	_, err = h.UpdateGroup(ctx, ann, other.ID, coder.PatchGroupRequest{Name: "x"})
-	h.want("a stranger changes a group", err, coder.CodeNotFound)
+	// Permissions by role.
+	_, err = h.CreateGroup(ctx, ann, h.org, codersdk.CreateGroupRequest{Name: "x"})
+	h.want("a member makes a group", err, codersdk.CodeForbidden)
+	_, err = h.UpdateGroup(ctx, ann, g.ID, codersdk.PatchGroupRequest{Name: "x"})
+	h.want("a member changes a group", err, codersdk.CodeForbidden)
+	_, err = h.UpdateGroup(ctx, ann, other.ID, codersdk.PatchGroupRequest{Name: "x"})
+	h.want("a stranger changes a group", err, codersdk.CodeNotFound)
 	_, err = h.Group(ctx, ann, other.ID)
-	h.want("a stranger reads a group", err, coder.CodeNotFound)
+	h.want("a stranger reads a group", err, codersdk.CodeNotFound)
 	keeper := h.user("kay", access.RoleOrganizationUserAdmin)
-	_, err = h.UpdateGroup(ctx, keeper, g.ID, coder.PatchGroupRequest{AddUsers: []string{ann.UserID.String()}})
+	_, err = h.UpdateGroup(ctx, keeper, g.ID, codersdk.PatchGroupRequest{AddUsers: []string{ann.UserID.String()}})
 	h.want("a user administrator changes a group", err, "")
 }
 
@@ -123,7 +123,7 @@ func TestGroupsAreFilteredAndPaged(t *testing.T) {
 	ann, bob := h.user("ann"), h.user("bob")
 	h.group("a", ann)
 	b := h.group("b", ann, bob)
-	_, err := h.CreateGroup(ctx, h.root, elsewhere, coder.CreateGroupRequest{Name: "far"})
+	_, err := h.CreateGroup(ctx, h.root, elsewhere, codersdk.CreateGroupRequest{Name: "far"})
 	h.must(err)
 	list := func(actor access.Subject, f organization.GroupSearch) []string {
 		t.Helper()
@@ -150,7 +150,7 @@ func TestGroupsAreFilteredAndPaged(t *testing.T) {
 		}
 	}
 	narrow := ann
-	narrow.Scopes = []coder.APIKeyScope{"template:read"}
+	narrow.Scopes = []codersdk.APIKeyScope{"template:read"}
 	if got := list(narrow, organization.GroupSearch{}); len(got) != 0 {
 		t.Errorf("a token without the scope lists %v", got)
 	}

@@ -5,30 +5,30 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/access"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
 )
 
-// shownMembers bounds how many members a group is shown with; GroupMembers
-// gives the others.
+// shownMembers is the number of members that a group includes; GroupMembers returns the
+// others.
 const shownMembers = 1000
 
-// GroupSearch narrows a list of groups; zero fields do not.
+// GroupSearch filters a list of groups; zero fields match all.
 type GroupSearch struct {
 	OrganizationID uuid.UUID
 	HasMember      uuid.UUID
-	IDs            []uuid.UUID // nil: any
+	IDs            []uuid.UUID // nil for any
 	Words          string      // part of the name or display name
-	WithoutMembers bool        // they take long for large groups
+	WithoutMembers bool        // members are slow to read for large groups
 	Limit, Offset  int
 }
 
-// Groups gives a page of the groups that the actor may see, by organization
-// and name, that of everyone first. (AU-17)
-func (s *Service) Groups(ctx context.Context, actor access.Subject, f GroupSearch) ([]coder.Group, error) {
-	see := actor.Filter(coder.RBACResourceGroup)
-	var out []coder.Group
+// Groups returns a page of the groups that the actor can see, by organization and name; the
+// group of all members comes first. (AU-17)
+func (s *Service) Groups(ctx context.Context, actor access.Subject, f GroupSearch) ([]codersdk.Group, error) {
+	see := actor.Filter(codersdk.RBACResourceGroup)
+	var out []codersdk.Group
 	err := s.c.Store.Tx(ctx, func(q *sqlc.Queries) error {
 		if err := q.ListPlan(ctx); err != nil {
 			return err
@@ -41,7 +41,7 @@ func (s *Service) Groups(ctx context.Context, actor access.Subject, f GroupSearc
 		if err != nil {
 			return err
 		}
-		out = make([]coder.Group, len(rows))
+		out = make([]codersdk.Group, len(rows))
 		for i, r := range rows {
 			out[i] = group(r)
 		}
@@ -53,23 +53,23 @@ func (s *Service) Groups(ctx context.Context, actor access.Subject, f GroupSearc
 	return out, err
 }
 
-func group(r sqlc.GroupsRow) coder.Group {
+func group(r sqlc.GroupsRow) codersdk.Group {
 	g := r.Group
-	return coder.Group{
-		AvatarURL: g.AvatarURL, DisplayName: g.DisplayName, ID: g.ID, Members: []coder.ReducedUser{}, Name: g.Name,
+	return codersdk.Group{
+		AvatarURL: g.AvatarURL, DisplayName: g.DisplayName, ID: g.ID, Members: []codersdk.ReducedUser{}, Name: g.Name,
 		OrganizationDisplayName: r.OrganizationDisplayName, OrganizationID: g.OrganizationID, OrganizationName: r.OrganizationName,
-		QuotaAllowance: int64(g.QuotaAllowance), Source: coder.GroupSource(g.Source), TotalMemberCount: r.Members, UpdatedAt: g.UpdatedAt,
+		QuotaAllowance: int64(g.QuotaAllowance), Source: codersdk.GroupSource(g.Source), TotalMemberCount: r.Members, UpdatedAt: g.UpdatedAt,
 	}
 }
 
-// addMembers fills in, with one query, those members that the actor may see.
-func addMembers(ctx context.Context, q *sqlc.Queries, actor access.Subject, groups []coder.Group) error {
+// addMembers adds, with one query, the members that the actor can see.
+func addMembers(ctx context.Context, q *sqlc.Queries, actor access.Subject, groups []codersdk.Group) error {
 	ids := make([]uuid.UUID, len(groups))
-	at := map[uuid.UUID]*coder.Group{}
+	at := map[uuid.UUID]*codersdk.Group{}
 	for i := range groups {
 		ids[i], at[groups[i].ID] = groups[i].ID, &groups[i]
 	}
-	see := actor.Filter(coder.RBACResourceGroupMember)
+	see := actor.Filter(codersdk.RBACResourceGroupMember)
 	rows, err := q.GroupMembers(ctx, sqlc.GroupMembersParams{
 		GroupIds: ids, SeeAll: see.All, SeeOrganizations: see.OrganizationIDs, SeeUser: see.OwnerID, Most: shownMembers,
 	})
@@ -79,32 +79,32 @@ func addMembers(ctx context.Context, q *sqlc.Queries, actor access.Subject, grou
 	return err
 }
 
-// Group gives one group.
-func (s *Service) Group(ctx context.Context, actor access.Subject, id uuid.UUID) (coder.Group, error) {
-	if _, err := s.find(ctx, s.c.Store.Queries, actor, coder.RBACActionRead, id); err != nil {
-		return coder.Group{}, err
+// Group returns one group.
+func (s *Service) Group(ctx context.Context, actor access.Subject, id uuid.UUID) (codersdk.Group, error) {
+	if _, err := s.find(ctx, s.c.Store.Queries, actor, codersdk.RBACActionRead, id); err != nil {
+		return codersdk.Group{}, err
 	}
 	out, err := s.Groups(ctx, actor, GroupSearch{IDs: []uuid.UUID{id}, Limit: 1})
 	if err != nil {
-		return coder.Group{}, err
+		return codersdk.Group{}, err
 	}
 	if len(out) == 0 {
-		return coder.Group{}, coder.NotFound()
+		return codersdk.Group{}, codersdk.NotFound()
 	}
 	return out[0], nil
 }
 
-// GroupByName gives the group of that name in an organization.
-func (s *Service) GroupByName(ctx context.Context, actor access.Subject, organizationID uuid.UUID, name string) (coder.Group, error) {
+// GroupByName returns the group of that name in an organization.
+func (s *Service) GroupByName(ctx context.Context, actor access.Subject, organizationID uuid.UUID, name string) (codersdk.Group, error) {
 	g, err := s.c.Store.GroupByName(ctx, organizationID, name)
 	if err != nil {
-		return coder.Group{}, err
+		return codersdk.Group{}, err
 	}
 	return s.Group(ctx, actor, g.ID)
 }
 
-// find gives a group on which the actor may do the action.
-func (s *Service) find(ctx context.Context, q *sqlc.Queries, actor access.Subject, action coder.RBACAction, id uuid.UUID) (sqlc.Group, error) {
+// find returns a group if the actor can do the action on it.
+func (s *Service) find(ctx context.Context, q *sqlc.Queries, actor access.Subject, action codersdk.RBACAction, id uuid.UUID) (sqlc.Group, error) {
 	g, err := q.GroupByID(ctx, id)
 	if err != nil {
 		return g, err
@@ -112,14 +112,20 @@ func (s *Service) find(ctx context.Context, q *sqlc.Queries, actor access.Subjec
 	return g, actor.Check(action, groupObject(g.OrganizationID, g.ID))
 }
 
-// GroupMembers gives a page of those members of a group that the actor may see
-// and whose name or e-mail has the words in it, with the count of all of them.
-func (s *Service) GroupMembers(ctx context.Context, actor access.Subject, id uuid.UUID, words string, limit, offset int) (coder.GroupMembersResponse, error) {
-	out := coder.GroupMembersResponse{Users: []coder.ReducedUser{}}
-	if _, err := s.find(ctx, s.c.Store.Queries, actor, coder.RBACActionRead, id); err != nil {
+// GroupMembers returns a page of the members of a group that the actor can see and whose name or
+// email contains words, and the count of all of them.
+func (s *Service) GroupMembers(
+	ctx context.Context,
+	actor access.Subject,
+	id uuid.UUID,
+	words string,
+	limit, offset int,
+) (codersdk.GroupMembersResponse, error) {
+	out := codersdk.GroupMembersResponse{Users: []codersdk.ReducedUser{}}
+	if _, err := s.find(ctx, s.c.Store.Queries, actor, codersdk.RBACActionRead, id); err != nil {
 		return out, err
 	}
-	see := actor.Filter(coder.RBACResourceGroupMember)
+	see := actor.Filter(codersdk.RBACResourceGroupMember)
 	p := sqlc.GroupMembersPageParams{
 		GroupID: id, SeeAll: see.All, SeeOrganizations: see.OrganizationIDs, SeeUser: see.OwnerID, Search: words,
 		RowLimit: int32(limit), RowOffset: int32(offset),
@@ -128,7 +134,7 @@ func (s *Service) GroupMembers(ctx context.Context, actor access.Subject, id uui
 	for _, r := range rows {
 		out.Users, out.Count = append(out.Users, Reduced(r.User)), int(r.Count)
 	}
-	if err == nil && len(rows) == 0 && offset > 0 { // behind the end: the count comes with rows
+	if err == nil && len(rows) == 0 && offset > 0 { // beyond the end: the count comes with rows
 		p.RowOffset, p.RowLimit = 0, 1
 		if rows, err = s.memberRows(ctx, p); len(rows) > 0 {
 			out.Count = int(rows[0].Count)
@@ -148,11 +154,11 @@ func (s *Service) memberRows(ctx context.Context, p sqlc.GroupMembersPageParams)
 	return rows, err
 }
 
-// Reduced is a user as lists of groups and access lists show them.
-func Reduced(u sqlc.User) coder.ReducedUser {
-	return coder.ReducedUser{
+// Reduced returns the API view of a user in groups and access lists.
+func Reduced(u sqlc.User) codersdk.ReducedUser {
+	return codersdk.ReducedUser{
 		AvatarURL: u.AvatarURL, CreatedAt: u.CreatedAt.UTC(), Email: u.Email, ID: u.ID, LastSeenAt: u.LastSeenAt.UTC(),
-		LoginType: coder.LoginType(u.LoginType), Name: u.Name, Status: coder.UserStatus(u.Status), ThemePreference: u.Theme,
+		LoginType: codersdk.LoginType(u.LoginType), Name: u.Name, Status: codersdk.UserStatus(u.Status), ThemePreference: u.Theme,
 		UpdatedAt: u.UpdatedAt.UTC(), Username: u.Username,
 	}
 }

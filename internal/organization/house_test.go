@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/access"
 	"github.com/seed-2a7f8fe7/coder/internal/audit"
 	"github.com/seed-2a7f8fe7/coder/internal/identity"
@@ -17,7 +17,7 @@ import (
 
 var here = access.Origin{IP: netip.MustParseAddr("192.0.2.1"), UserAgent: "test", RequestID: "r1"}
 
-// house is an organization with its people: root is owner of the site.
+// house is an organization with its members: root is owner of the site.
 type house struct {
 	*organization.Service
 	t      testing.TB
@@ -31,7 +31,7 @@ func newHouse(t testing.TB) *house {
 	t.Helper()
 	store := postgrestest.New(t)
 	h := &house{t: t, store: store, Service: organization.New(organization.Config{Store: store}), people: identity.New(identity.Config{Store: store})}
-	first, err := h.people.CreateFirstUser(t.Context(), here, coder.CreateFirstUserRequest{Email: "root@example.com", Username: "root", Password: "correct horse battery"})
+	first, err := h.people.CreateFirstUser(t.Context(), here, codersdk.CreateFirstUserRequest{Email: "root@example.com", Username: "root", Password: "correct horse battery"})
 	h.must(err)
 	h.org, h.root = first.OrganizationID, h.as(first.UserID)
 	return h
@@ -45,14 +45,14 @@ func (h *house) must(err error) {
 }
 
 // want fails the test unless err has the code; "" is no error.
-func (h *house) want(what string, err error, code coder.Code) {
+func (h *house) want(what string, err error, code codersdk.Code) {
 	h.t.Helper()
-	if got := coder.CodeOf(err); got != code {
+	if got := codersdk.CodeOf(err); got != code {
 		h.t.Errorf("%s: code %q, want %q (%v)", what, got, code, err)
 	}
 }
 
-// as gives the subject that a user is now.
+// as returns the subject that a user is now.
 func (h *house) as(id uuid.UUID) access.Subject {
 	h.t.Helper()
 	s, err := h.people.SubjectOf(h.t.Context(), id)
@@ -64,13 +64,13 @@ func (h *house) as(id uuid.UUID) access.Subject {
 // user makes a member with roles in the organization.
 func (h *house) user(name string, roles ...string) access.Subject {
 	h.t.Helper()
-	u, err := h.people.CreateUser(h.t.Context(), h.root, coder.CreateUserRequestWithOrgs{
-		Email: name + "@example.com", Username: name, LoginType: coder.LoginTypeNone, UserStatus: coder.UserStatusActive,
+	u, err := h.people.CreateUser(h.t.Context(), h.root, codersdk.CreateUserRequestWithOrgs{
+		Email: name + "@example.com", Username: name, LoginType: codersdk.LoginTypeNone, UserStatus: codersdk.UserStatusActive,
 		OrganizationIDs: []uuid.UUID{h.org},
 	})
 	h.must(err)
 	if len(roles) > 0 {
-		_, err := h.people.UpdateMemberRoles(h.t.Context(), h.root, h.org.String(), name, coder.UpdateRoles{Roles: roles})
+		_, err := h.people.UpdateMemberRoles(h.t.Context(), h.root, h.org.String(), name, codersdk.UpdateRoles{Roles: roles})
 		h.must(err)
 	}
 	return h.as(u.ID)
@@ -79,17 +79,17 @@ func (h *house) user(name string, roles ...string) access.Subject {
 // elsewhere makes another organization.
 func (h *house) elsewhere() uuid.UUID {
 	h.t.Helper()
-	o, err := h.people.CreateOrganization(h.t.Context(), h.root, coder.CreateOrganizationRequest{Name: "elsewhere"})
+	o, err := h.people.CreateOrganization(h.t.Context(), h.root, codersdk.CreateOrganizationRequest{Name: "elsewhere"})
 	h.must(err)
 	h.root = h.as(h.root.UserID)
 	return o.ID
 }
 
-func (h *house) group(name string, members ...access.Subject) coder.Group {
+func (h *house) group(name string, members ...access.Subject) codersdk.Group {
 	h.t.Helper()
-	g, err := h.CreateGroup(h.t.Context(), h.root, h.org, coder.CreateGroupRequest{Name: name})
+	g, err := h.CreateGroup(h.t.Context(), h.root, h.org, codersdk.CreateGroupRequest{Name: name})
 	h.must(err)
-	req := coder.PatchGroupRequest{}
+	req := codersdk.PatchGroupRequest{}
 	for _, m := range members {
 		req.AddUsers = append(req.AddUsers, m.UserID.String())
 	}
@@ -98,15 +98,15 @@ func (h *house) group(name string, members ...access.Subject) coder.Group {
 	return g
 }
 
-// lastAudit gives the newest row of the audit log.
-func (h *house) lastAudit() coder.AuditLog {
+// lastAudit returns the newest row of the audit log.
+func (h *house) lastAudit() codersdk.AuditLog {
 	h.t.Helper()
 	logs, err := h.people.AuditLogs(h.t.Context(), h.root, identity.AuditSearch{Search: audit.Search{Limit: 1}})
 	h.must(err)
 	return logs.AuditLogs[0]
 }
 
-func names(gs []coder.Group) (out []string) {
+func names(gs []codersdk.Group) (out []string) {
 	for _, g := range gs {
 		out = append(out, g.Name)
 	}

@@ -1,13 +1,10 @@
-// Package organization knows how an organization arranges its people: groups,
-// roles of its own making, who is named in the access lists of its templates
-// and workspaces, and what its members may spend. What the arrangement permits
-// is decided by access alone; here it is changed, with an audit row beside each
-// change, in one transaction.
+// Package organization manages groups, custom roles, access lists of templates and workspaces,
+// and quotas of an organization. Package access decides what these permit; this package
+// changes them and writes an audit row for each change in the same transaction.
 //
-// Nobody gets more by arranging than they have: a role can be made of, and
-// given with, such permissions only as whoever makes or gives it holds. The
-// group of everyone in an organization always exists; it has the id of the
-// organization, and its members are those of the organization.
+// Nobody can gain permissions through these changes: a role can contain only permissions that
+// its creator holds, and can be granted only by users who hold them. The group of all members
+// always exists. Its ID is that of the organization.
 package organization
 
 import (
@@ -15,24 +12,23 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/access"
 	"github.com/seed-2a7f8fe7/coder/internal/notify"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres"
 )
 
-// Config is what a Service works with.
+// Config configures a Service.
 type Config struct {
 	Store *postgres.Store
-	Hub   *notify.Hub      // hears whose rights changed; nil: nobody is told
+	Hub   *notify.Hub      // is notified when rights change; nil notifies nobody
 	Now   func() time.Time // nil: time.Now
 }
 
-// Service is the use cases of groups, roles, quotas and sharing. It is safe
-// for concurrent use.
+// Service implements groups, roles, quotas and sharing. It is safe for concurrent use.
 type Service struct{ c Config }
 
-// New makes the service. It starts nothing.
+// New returns a Service. It starts nothing.
 func New(c Config) *Service {
 	if c.Now == nil {
 		c.Now = time.Now
@@ -40,10 +36,10 @@ func New(c Config) *Service {
 	return &Service{c}
 }
 
-// now is the clock at the precision that the database keeps.
+// now returns the time at the precision of the database.
 func (s *Service) now() time.Time { return s.c.Now().UTC().Truncate(time.Microsecond) }
 
-// changedRights tells open connections that these users may do other things now.
+// changedRights causes a check of the users' open connections.
 func (s *Service) changedRights(users []uuid.UUID) {
 	if s.c.Hub == nil || len(users) == 0 {
 		return
@@ -59,14 +55,14 @@ func (s *Service) changedRights(users []uuid.UUID) {
 	s.c.Hub.Publish(topics...)
 }
 
-// changedAllRights is changedRights for anybody.
+// changedAllRights causes a check of all open connections.
 func (s *Service) changedAllRights() {
 	if s.c.Hub != nil {
 		s.c.Hub.Publish(notify.AllRights())
 	}
 }
 
-// changedWorkspaces tells who watches workspaces to look again.
+// changedWorkspaces notifies watchers of workspaces.
 func (s *Service) changedWorkspaces(ids []uuid.UUID) {
 	if s.c.Hub == nil {
 		return
@@ -76,7 +72,7 @@ func (s *Service) changedWorkspaces(ids []uuid.UUID) {
 	}
 }
 
-// groupObject is a group as access sees it.
+// groupObject is the access object of a group.
 func groupObject(organization, group uuid.UUID) access.Object {
-	return access.Object{Type: coder.RBACResourceGroup, ID: group, OrganizationID: organization}
+	return access.Object{Type: codersdk.RBACResourceGroup, ID: group, OrganizationID: organization}
 }

@@ -8,14 +8,14 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/access"
 	"github.com/seed-2a7f8fe7/coder/internal/audit"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
 )
 
-// Bounds of an organization's own roles.
+// Limits of custom roles.
 const (
 	maxRoles       = 200
 	maxPermissions = 500
@@ -23,11 +23,11 @@ const (
 
 var roleName = regexp.MustCompile(`^[a-z0-9]+(?:-[a-z0-9]+)*$`)
 
-// Roles lists the roles of an organization, the built-in ones first, and
-// whether the actor may give each. (AU-07)
-func (s *Service) Roles(ctx context.Context, actor access.Subject, organizationID uuid.UUID) ([]coder.AssignableRoles, error) {
+// Roles lists the roles of an organization, the built-in ones first, and whether the actor can
+// assign each. (AU-07)
+func (s *Service) Roles(ctx context.Context, actor access.Subject, organizationID uuid.UUID) ([]codersdk.AssignableRoles, error) {
 	object := roleObject(organizationID)
-	if err := actor.Check(coder.RBACActionRead, object); err != nil {
+	if err := actor.Check(codersdk.RBACActionRead, object); err != nil {
 		return nil, err
 	}
 	rows, err := s.c.Store.CustomRoles(ctx, organizationID)
@@ -39,10 +39,10 @@ func (s *Service) Roles(ctx context.Context, actor access.Subject, organizationI
 	for _, r := range rows {
 		all = append(all, role(r))
 	}
-	may := actor.Can(coder.RBACActionAssign, object)
-	out := make([]coder.AssignableRoles, len(all))
+	may := actor.Can(codersdk.RBACActionAssign, object)
+	out := make([]codersdk.AssignableRoles, len(all))
 	for i, r := range all {
-		out[i] = coder.AssignableRoles{
+		out[i] = codersdk.AssignableRoles{
 			Assignable: may && actor.CheckHolds(r, organizationID) == nil, BuiltIn: i < builtIn, Name: r.Name, DisplayName: r.DisplayName,
 			OrganizationID: r.OrganizationID, UpdatedAt: r.UpdatedAt, SitePermissions: r.SitePermissions, OrganizationPermissions: r.OrganizationPermissions,
 			OrganizationMemberPermissions: r.OrganizationMemberPermissions, UserPermissions: r.UserPermissions,
@@ -52,34 +52,35 @@ func (s *Service) Roles(ctx context.Context, actor access.Subject, organizationI
 }
 
 func roleObject(organizationID uuid.UUID) access.Object {
-	return access.Object{Type: coder.RBACResourceAssignOrgRole, OrganizationID: organizationID}
+	return access.Object{Type: codersdk.RBACResourceAssignOrgRole, OrganizationID: organizationID}
 }
 
-func role(r sqlc.CustomRole) coder.Role {
-	return coder.Role{
+func role(r sqlc.CustomRole) codersdk.Role {
+	return codersdk.Role{
 		Name: r.Name, DisplayName: r.DisplayName, OrganizationID: r.OrganizationID.String(), UpdatedAt: &r.UpdatedAt,
-		SitePermissions: []coder.Permission{}, UserPermissions: []coder.Permission{},
-		OrganizationPermissions:       append([]coder.Permission{}, r.OrganizationPermissions...),
-		OrganizationMemberPermissions: append([]coder.Permission{}, r.MemberPermissions...),
+		SitePermissions: []codersdk.Permission{}, UserPermissions: []codersdk.Permission{},
+		OrganizationPermissions:       append([]codersdk.Permission{}, r.OrganizationPermissions...),
+		OrganizationMemberPermissions: append([]codersdk.Permission{}, r.MemberPermissions...),
 	}
 }
 
-// checkRole checks a request for a role, whose permissions may be repeated.
-func checkRole(req coder.CustomRoleRequest) (coder.CustomRoleRequest, error) {
+// checkRole checks a requested role. Repeated permissions are merged.
+func checkRole(req codersdk.CustomRoleRequest) (codersdk.CustomRoleRequest, error) {
 	if len(req.SitePermissions) > 0 {
-		return req, coder.Invalid("site_permissions", "a role of an organization has no permissions on the whole site")
+		return req, codersdk.Invalid("site_permissions", "a role of an organization cannot have site permissions")
 	}
 	if len(req.UserPermissions) > 0 {
-		return req, coder.Invalid("user_permissions", "a role of an organization has no permissions beyond it; organization_member_permissions speak of what members own in it")
+		return req, codersdk.Invalid("user_permissions",
+			"a role of an organization cannot have user permissions; use organization_member_permissions for objects that members own in the organization")
 	}
 	for _, f := range []struct {
 		name string
-		list *[]coder.Permission
+		list *[]codersdk.Permission
 	}{{"organization_permissions", &req.OrganizationPermissions}, {"organization_member_permissions", &req.OrganizationMemberPermissions}} {
 		if len(*f.list) > maxPermissions {
-			return req, coder.Invalid(f.name, "at most %d", maxPermissions)
+			return req, codersdk.Invalid(f.name, "at most %d are allowed", maxPermissions)
 		}
-		seen := []coder.Permission{}
+		seen := []codersdk.Permission{}
 		for i, p := range *f.list {
 			if err := access.CheckPermission(fmt.Sprintf("%s[%d]", f.name, i), p); err != nil {
 				return req, err
@@ -90,11 +91,11 @@ func checkRole(req coder.CustomRoleRequest) (coder.CustomRoleRequest, error) {
 		}
 		*f.list = seen
 	}
-	return req, coder.CheckDisplayName("display_name", req.DisplayName)
+	return req, codersdk.CheckDisplayName("display_name", req.DisplayName)
 }
 
-// without gives the permissions that old does not have.
-func without(ps, old []coder.Permission) (out []coder.Permission) {
+// without returns the permissions that are not in old.
+func without(ps, old []codersdk.Permission) (out []codersdk.Permission) {
 	for _, p := range ps {
 		if !slices.Contains(old, p) {
 			out = append(out, p)
@@ -103,17 +104,17 @@ func without(ps, old []coder.Permission) (out []coder.Permission) {
 	return out
 }
 
-// CreateRole makes a role of the organization's own. (AU-07)
-func (s *Service) CreateRole(ctx context.Context, actor access.Subject, organizationID uuid.UUID, req coder.CustomRoleRequest) (coder.Role, error) {
-	var none coder.Role
-	if err := actor.Check(coder.RBACActionCreate, roleObject(organizationID)); err != nil {
+// CreateRole creates a custom role of the organization. (AU-07)
+func (s *Service) CreateRole(ctx context.Context, actor access.Subject, organizationID uuid.UUID, req codersdk.CustomRoleRequest) (codersdk.Role, error) {
+	var none codersdk.Role
+	if err := actor.Check(codersdk.RBACActionCreate, roleObject(organizationID)); err != nil {
 		return none, err
 	}
 	switch {
 	case access.ReservedRole(req.Name):
-		return none, coder.Invalid("name", "%q is the name of a built-in role", req.Name)
+		return none, codersdk.Invalid("name", "%q is the name of a built-in role", req.Name)
 	case len(req.Name) > 64 || !roleName.MatchString(req.Name):
-		return none, coder.Invalid("name", "%.70q must be 1 to 64 lower-case letters and digits with single hyphens between them", req.Name)
+		return none, codersdk.Invalid("name", "%.70q must be 1 to 64 lowercase letters and digits with single hyphens between them", req.Name)
 	}
 	req, err := checkRole(req)
 	if err != nil {
@@ -126,14 +127,17 @@ func (s *Service) CreateRole(ctx context.Context, actor access.Subject, organiza
 			return err
 		}
 		if n >= maxRoles {
-			return coder.Errorf(coder.CodeInvalid, "The organization has %d roles of its own, which is the most there can be", n)
+			return codersdk.Errorf(codersdk.CodeInvalid, "The organization has %d custom roles, which is the maximum", n)
 		}
 		row, err = q.CustomRoleInsert(ctx, sqlc.CustomRoleInsertParams{
 			ID: uuid.New(), OrganizationID: organizationID, Name: req.Name, DisplayName: req.DisplayName,
 			OrganizationPermissions: req.OrganizationPermissions, MemberPermissions: req.OrganizationMemberPermissions, Now: s.now(),
 		})
 		if postgres.Constraint(err) == "custom_roles_pkey" {
-			return &coder.Error{Code: coder.CodeConflict, Message: "A role of this name exists already in this organization", Err: err, Fields: []coder.ValidationError{{Field: "name", Detail: "is taken"}}}
+			return &codersdk.Error{
+				Code: codersdk.CodeConflict, Message: "A role with this name already exists in this organization", Err: err,
+				Fields: []codersdk.ValidationError{{Field: "name", Detail: "is taken"}},
+			}
 		}
 		if err != nil {
 			return err
@@ -141,28 +145,28 @@ func (s *Service) CreateRole(ctx context.Context, actor access.Subject, organiza
 		if err := actor.CheckHolds(role(row), organizationID); err != nil {
 			return err
 		}
-		return recordRole(ctx, q, actor, coder.AuditActionCreate, row, audit.Diff(nil, role(row)))
+		return recordRole(ctx, q, actor, codersdk.AuditActionCreate, row, audit.Diff(nil, role(row)))
 	})
 	return role(row), err
 }
 
-// UpdateRole replaces display name and permissions of one of the
-// organization's own roles; those who have it may do at once what it says now.
-func (s *Service) UpdateRole(ctx context.Context, actor access.Subject, organizationID uuid.UUID, req coder.CustomRoleRequest) (coder.Role, error) {
+// UpdateRole replaces display name and permissions of a custom role. The change applies to its
+// holders at once.
+func (s *Service) UpdateRole(ctx context.Context, actor access.Subject, organizationID uuid.UUID, req codersdk.CustomRoleRequest) (codersdk.Role, error) {
 	var row sqlc.CustomRole
 	req, err := checkRole(req)
 	if err != nil {
-		return coder.Role{}, err
+		return codersdk.Role{}, err
 	}
 	err = s.c.Store.Tx(ctx, func(q *sqlc.Queries) error {
-		old, err := s.ownRole(ctx, q, actor, coder.RBACActionUpdate, organizationID, req.Name)
+		old, err := s.ownRole(ctx, q, actor, codersdk.RBACActionUpdate, organizationID, req.Name)
 		if err != nil {
 			return err
 		}
 		if err := req.Check("role", old.UpdatedAt); err != nil {
 			return err
 		}
-		gained := coder.Role{
+		gained := codersdk.Role{
 			OrganizationPermissions:       without(req.OrganizationPermissions, old.OrganizationPermissions),
 			OrganizationMemberPermissions: without(req.OrganizationMemberPermissions, old.MemberPermissions),
 		}
@@ -180,7 +184,7 @@ func (s *Service) UpdateRole(ctx context.Context, actor access.Subject, organiza
 		if len(diff) == 0 {
 			return nil
 		}
-		return recordRole(ctx, q, actor, coder.AuditActionWrite, row, diff)
+		return recordRole(ctx, q, actor, codersdk.AuditActionWrite, row, diff)
 	})
 	if err == nil {
 		s.changedAllRights()
@@ -188,14 +192,12 @@ func (s *Service) UpdateRole(ctx context.Context, actor access.Subject, organiza
 	return role(row), err
 }
 
-// DeleteRole deletes one of the organization's own roles, and takes it from
-// all who have it.
-func (s *Service) DeleteRole(ctx context.Context, actor access.Subject, organizationID uuid.UUID, name string) (coder.Role, error) {
-	var old sqlc.CustomRole
+// DeleteRole deletes a custom role and removes it from all of its holders.
+func (s *Service) DeleteRole(ctx context.Context, actor access.Subject, organizationID uuid.UUID, name string) error {
 	var had []uuid.UUID
 	err := s.c.Store.Tx(ctx, func(q *sqlc.Queries) error {
-		var err error
-		if old, err = s.ownRole(ctx, q, actor, coder.RBACActionDelete, organizationID, name); err != nil {
+		old, err := s.ownRole(ctx, q, actor, codersdk.RBACActionDelete, organizationID, name)
+		if err != nil {
 			return err
 		}
 		if had, err = q.CustomRoleForget(ctx, name, s.now(), organizationID); err != nil {
@@ -204,31 +206,38 @@ func (s *Service) DeleteRole(ctx context.Context, actor access.Subject, organiza
 		if err := q.CustomRoleDelete(ctx, organizationID, name); err != nil {
 			return err
 		}
-		return recordRole(ctx, q, actor, coder.AuditActionDelete, old, audit.Diff(role(old), nil))
+		return recordRole(ctx, q, actor, codersdk.AuditActionDelete, old, audit.Diff(role(old), nil))
 	})
 	if err == nil {
 		s.changedRights(had)
 	}
-	return role(old), err
+	return err
 }
 
-// ownRole holds a role of the organization's own that the actor may change.
-func (s *Service) ownRole(ctx context.Context, q *sqlc.Queries, actor access.Subject, action coder.RBACAction, organizationID uuid.UUID, name string) (sqlc.CustomRole, error) {
+// ownRole locks a custom role that the actor can change.
+func (s *Service) ownRole(
+	ctx context.Context,
+	q *sqlc.Queries,
+	actor access.Subject,
+	action codersdk.RBACAction,
+	organizationID uuid.UUID,
+	name string,
+) (sqlc.CustomRole, error) {
 	if err := actor.Check(action, roleObject(organizationID)); err != nil {
 		return sqlc.CustomRole{}, err
 	}
 	if access.ReservedRole(name) {
-		return sqlc.CustomRole{}, coder.Errorf(coder.CodeInvalid, "The role %s is built in and stays as it is", name)
+		return sqlc.CustomRole{}, codersdk.Errorf(codersdk.CodeInvalid, "The role %s is built in and cannot be changed", name)
 	}
 	r, err := q.CustomRoleForUpdate(ctx, organizationID, name)
-	if coder.Is(err, coder.CodeNotFound) {
-		err = coder.Errorf(coder.CodeNotFound, "The organization has no role %.64q of its own", name)
+	if codersdk.Is(err, codersdk.CodeNotFound) {
+		err = codersdk.Errorf(codersdk.CodeNotFound, "Custom role %.64q not found in the organization", name)
 	}
 	return r, err
 }
 
-func recordRole(ctx context.Context, q *sqlc.Queries, actor access.Subject, action coder.AuditAction, r sqlc.CustomRole, d coder.AuditDiff) error {
+func recordRole(ctx context.Context, q *sqlc.Queries, actor access.Subject, action codersdk.AuditAction, r sqlc.CustomRole, d codersdk.AuditDiff) error {
 	return audit.Record(ctx, q, actor, audit.Entry{
-		Action: action, ResourceType: coder.ResourceTypeCustomRole, ResourceID: r.ID, OrganizationID: r.OrganizationID, Target: r.Name, Diff: d,
+		Action: action, ResourceType: codersdk.ResourceTypeCustomRole, ResourceID: r.ID, OrganizationID: r.OrganizationID, Target: r.Name, Diff: d,
 	})
 }

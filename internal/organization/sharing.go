@@ -5,32 +5,36 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/access"
 	"github.com/seed-2a7f8fe7/coder/internal/audit"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
 )
 
 func organizationObject(id uuid.UUID) access.Object {
-	return access.Object{Type: coder.RBACResourceOrganization, ID: id, OrganizationID: id}
+	return access.Object{Type: codersdk.RBACResourceOrganization, ID: id, OrganizationID: id}
 }
 
-// Sharing says whether workspaces of an organization may be shared. (WS-21)
-func (s *Service) Sharing(ctx context.Context, actor access.Subject, organizationID uuid.UUID) (coder.WorkspaceSharingSettings, error) {
-	if err := actor.Check(coder.RBACActionRead, organizationObject(organizationID)); err != nil {
-		return coder.WorkspaceSharingSettings{}, err
+// Sharing returns whether workspaces of an organization can be shared. (WS-21)
+func (s *Service) Sharing(ctx context.Context, actor access.Subject, organizationID uuid.UUID) (codersdk.WorkspaceSharingSettings, error) {
+	if err := actor.Check(codersdk.RBACActionRead, organizationObject(organizationID)); err != nil {
+		return codersdk.WorkspaceSharingSettings{}, err
 	}
 	o, err := s.c.Store.OrganizationByID(ctx, organizationID)
-	return coder.WorkspaceSharingSettings{SharingDisabled: o.WorkspaceSharingDisabled}, err
+	return codersdk.WorkspaceSharingSettings{SharingDisabled: o.WorkspaceSharingDisabled}, err
 }
 
-// UpdateSharing says whether workspaces of an organization may be shared.
-// Switching it off ends all sharing there is; switching it on again brings
-// none of it back.
-func (s *Service) UpdateSharing(ctx context.Context, actor access.Subject, organizationID uuid.UUID, req coder.WorkspaceSharingSettings) (coder.WorkspaceSharingSettings, error) {
+// UpdateSharing sets whether workspaces of an organization can be shared. Disabling it removes
+// all access lists; enabling it again does not restore them.
+func (s *Service) UpdateSharing(
+	ctx context.Context,
+	actor access.Subject,
+	organizationID uuid.UUID,
+	req codersdk.WorkspaceSharingSettings,
+) (codersdk.WorkspaceSharingSettings, error) {
 	var ended []uuid.UUID
 	err := s.c.Store.Tx(ctx, func(q *sqlc.Queries) error {
-		if err := actor.Check(coder.RBACActionUpdate, organizationObject(organizationID)); err != nil {
+		if err := actor.Check(codersdk.RBACActionUpdate, organizationObject(organizationID)); err != nil {
 			return err
 		}
 		old, err := q.OrganizationByID(ctx, organizationID)
@@ -47,13 +51,13 @@ func (s *Service) UpdateSharing(ctx context.Context, actor access.Subject, organ
 			}
 		}
 		return audit.Record(ctx, q, actor, audit.Entry{
-			Action: coder.AuditActionWrite, ResourceType: coder.ResourceTypeOrganization, ResourceID: o.ID, OrganizationID: o.ID,
+			Action: codersdk.AuditActionWrite, ResourceType: codersdk.ResourceTypeOrganization, ResourceID: o.ID, OrganizationID: o.ID,
 			Target: o.Name, Icon: o.Icon, Fields: map[string]any{"shared_workspaces_ended": len(ended)},
-			Diff: coder.AuditDiff{"workspace_sharing_disabled": {Old: old.WorkspaceSharingDisabled, New: o.WorkspaceSharingDisabled}},
+			Diff: codersdk.AuditDiff{"workspace_sharing_disabled": {Old: old.WorkspaceSharingDisabled, New: o.WorkspaceSharingDisabled}},
 		})
 	})
 	if err != nil {
-		return coder.WorkspaceSharingSettings{}, err
+		return codersdk.WorkspaceSharingSettings{}, err
 	}
 	if len(ended) > 0 {
 		s.changedAllRights()
@@ -62,12 +66,12 @@ func (s *Service) UpdateSharing(ctx context.Context, actor access.Subject, organ
 	return req, nil
 }
 
-// Quota gives what a member's workspaces in an organization cost a day, and
-// what they may. (WS-19)
-func (s *Service) Quota(ctx context.Context, actor access.Subject, organizationID, userID uuid.UUID) (coder.WorkspaceQuota, error) {
-	var out coder.WorkspaceQuota
-	theirs := access.Object{Type: coder.RBACResourceWorkspace, OrganizationID: organizationID, OwnerID: userID}
-	if err := actor.Check(coder.RBACActionRead, theirs); err != nil {
+// Quota returns the daily cost of a member's workspaces in an organization, and the budget for
+// it. (WS-19)
+func (s *Service) Quota(ctx context.Context, actor access.Subject, organizationID, userID uuid.UUID) (codersdk.WorkspaceQuota, error) {
+	var out codersdk.WorkspaceQuota
+	theirs := access.Object{Type: codersdk.RBACResourceWorkspace, OrganizationID: organizationID, OwnerID: userID}
+	if err := actor.Check(codersdk.RBACActionRead, theirs); err != nil {
 		return out, err
 	}
 	budget, err := s.c.Store.QuotaBudget(ctx, userID, organizationID)
@@ -75,5 +79,5 @@ func (s *Service) Quota(ctx context.Context, actor access.Subject, organizationI
 		return out, err
 	}
 	consumed, err := s.c.Store.QuotaConsumed(ctx, userID, organizationID, uuid.Nil)
-	return coder.WorkspaceQuota{Budget: int(budget), CreditsConsumed: int(consumed)}, err
+	return codersdk.WorkspaceQuota{Budget: int(budget), CreditsConsumed: int(consumed)}, err
 }

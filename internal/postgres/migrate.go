@@ -7,22 +7,43 @@ import (
 	"fmt"
 	"io/fs"
 
-	_ "github.com/jackc/pgx/v5/stdlib" // the driver that goose speaks through
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib" // driver of goose
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/lock"
+
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 )
 
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// Migrate brings the schema up to date, holding a session lock so that of
-// several servers one does it and the others wait. There is no way down.
-func Migrate(ctx context.Context, url string) error {
-	db, err := sql.Open("pgx", url)
+// Migrations returns the SQL files of the schema, whose names begin with their
+// number.
+func Migrations() fs.FS { return migrations }
+
+// SchemaVersion returns the newest schema version that this program knows.
+func SchemaVersion() int64 {
+	files, _ := fs.Glob(migrations, "migrations/*.sql") //nolint:errcheck // only bad patterns fail
+	version, _ := goose.NumericComponent(files[len(files)-1])
+	return version
+}
+
+// Migrate upgrades the schema under a session lock, so that of several servers one migrates and the others
+// wait. There are no down migrations. A database of another program, or one that a newer version upgraded
+// beyond compatibility, is rejected unchanged; see checkDatabase and checkVersion.
+func Migrate(ctx context.Context, url string) error { return MigrateWith(ctx, Config{URL: url}) }
+
+// MigrateWith is Migrate with the URL and Password of c.
+func MigrateWith(ctx context.Context, c Config) error {
+	db, err := c.openSQL()
 	if err != nil {
-		return fmt.Errorf("open database to migrate: %w", err)
+		return err
 	}
 	defer db.Close()
+	if err := checkDatabase(ctx, db); err != nil {
+		return err
+	}
 	dir, err := fs.Sub(migrations, "migrations")
 	if err != nil {
 		return err
@@ -35,8 +56,85 @@ func Migrate(ctx context.Context, url string) error {
 	if err != nil {
 		return err
 	}
-	if _, err := p.Up(ctx); err != nil {
+	if newer, err := checkVersion(ctx, db, p); newer || err != nil {
+		return err
+	}
+	done, err := p.Up(ctx)
+	if err == nil && len(done) > 0 {
+		_, err = db.ExecContext(ctx, "UPDATE schema_compatibility SET migrated_by = $1", codersdk.Version())
+	}
+	if err != nil {
 		return fmt.Errorf("migrate database: %w", err)
 	}
 	return nil
+}
+
+// openSQL opens the database for goose.
+func (c Config) openSQL() (*sql.DB, error) {
+	conf, err := pgx.ParseConfig(c.URL)
+	if err != nil {
+		return nil, errURL()
+	}
+	var options []stdlib.OptionOpenDB
+	if c.Password != nil {
+		options = append(options, stdlib.OptionBeforeConnect(c.Password))
+	}
+	return stdlib.OpenDB(*conf, options...), nil
+}
+
+// checkDatabase rejects a database whose encoding is not UTF-8, and one of the original product, which
+// numbers migrations differently.
+func checkDatabase(ctx context.Context, db *sql.DB) error {
+	var encoding string
+	var foreign bool
+	err := db.QueryRowContext(ctx, `SELECT current_setting('server_encoding'),
+		to_regclass('goose_db_version') IS NULL AND (to_regclass('gitsshkeys') IS NOT NULL OR to_regclass('provisioner_jobs') IS NOT NULL)
+		AND EXISTS (SELECT FROM information_schema.columns WHERE table_name = 'schema_migrations' AND column_name = 'dirty')`).Scan(&encoding, &foreign)
+	switch {
+	case err != nil:
+		return fmt.Errorf("connect to PostgreSQL: %w", err)
+	case encoding != "UTF8":
+		return codersdk.Errorf(codersdk.CodeInvalid,
+			"the database has the encoding %s, but UTF8 is required: create another one with CREATE DATABASE coder ENCODING 'UTF8' TEMPLATE template0", encoding)
+	case foreign:
+		return codersdk.Errorf(
+			codersdk.CodeInvalid,
+			"the database belongs to another product with the tables schema_migrations and provisioner_jobs; nothing was changed; use a separate database for this server",
+		)
+	}
+	return nil
+}
+
+// checkVersion reports whether a newer version upgraded the schema. It returns an error if this version
+// cannot use that schema: the table schema_compatibility has the oldest version that can.
+func checkVersion(ctx context.Context, db *sql.DB, p *goose.Provider) (newer bool, err error) {
+	known := p.ListSources()
+	ours := known[len(known)-1].Version
+	version, err := p.GetDBVersion(ctx)
+	if err != nil {
+		return false, fmt.Errorf("read the version of the schema: %w", err)
+	}
+	if version <= ours {
+		return false, nil
+	}
+	oldest, by := version, "a newer version"
+	var marked bool
+	err = db.QueryRowContext(ctx, "SELECT to_regclass('schema_compatibility') IS NOT NULL").Scan(&marked)
+	if err == nil && marked {
+		err = db.QueryRowContext(ctx, "SELECT oldest_version, migrated_by FROM schema_compatibility").Scan(&oldest, &by)
+	}
+	if err != nil {
+		return true, fmt.Errorf("read which versions the schema is compatible with: %w", err)
+	}
+	if oldest > ours {
+		return true, codersdk.Errorf(
+			codersdk.CodeConflict,
+			"the database was upgraded by %s to schema version %d, and this is %s with schema version %d: start the newer server, or restore a backup from before the upgrade",
+			by,
+			version,
+			codersdk.Version(),
+			ours,
+		)
+	}
+	return true, nil
 }

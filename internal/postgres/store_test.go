@@ -11,7 +11,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
 	"github.com/seed-2a7f8fe7/coder/internal/postgrestest"
@@ -23,14 +23,14 @@ func TestErrorsCarryCodes(t *testing.T) {
 		t.Fatal(err)
 	}
 	err := s.Tx(t.Context(), func(q *sqlc.Queries) error {
-		_, err := q.EnsureSecret(t.Context(), "s", []byte("first"))
+		_, err := q.EnsureSecret(t.Context(), "s", []byte("first"), "")
 		return err
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if b, err := s.EnsureSecret(t.Context(), "s", []byte("second")); err != nil || string(b) != "first" {
-		t.Errorf("a secret that is there: %q, %v", b, err)
+	if row, err := s.EnsureSecret(t.Context(), "s", []byte("second"), ""); err != nil || string(row.Value) != "first" {
+		t.Errorf("a secret that is there: %q, %v", row.Value, err)
 	}
 	raw := func(sql string) error {
 		_, err := s.Pool().Exec(t.Context(), sql)
@@ -73,7 +73,7 @@ func TestTxRunsAgain(t *testing.T) {
 	}
 }
 
-// serialization gives a true serialization failure of PostgreSQL.
+// serialization returns a true serialization failure of PostgreSQL.
 func serialization(ctx context.Context, s *postgres.Store) error {
 	begin := func() pgx.Tx {
 		tx, err := s.Pool().BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.Serializable})
@@ -101,12 +101,12 @@ func serialization(ctx context.Context, s *postgres.Store) error {
 
 func TestTxKeepsTheErrorsOfItsFunction(t *testing.T) {
 	s := postgrestest.New(t)
-	mine := coder.Errorf(coder.CodeConflict, "mine")
+	mine := codersdk.Errorf(codersdk.CodeConflict, "mine")
 	if err := s.Tx(t.Context(), func(*sqlc.Queries) error { return mine }); !errors.Is(err, mine) {
 		t.Errorf("got %v", err)
 	}
 	err := s.Tx(t.Context(), func(q *sqlc.Queries) error {
-		if _, err := q.EnsureSecret(t.Context(), "undone", []byte("x")); err != nil {
+		if _, err := q.EnsureSecret(t.Context(), "undone", []byte("x"), ""); err != nil {
 			return err
 		}
 		return mine
@@ -114,8 +114,8 @@ func TestTxKeepsTheErrorsOfItsFunction(t *testing.T) {
 	if !errors.Is(err, mine) {
 		t.Fatal(err)
 	}
-	if b, err := s.EnsureSecret(t.Context(), "undone", []byte("y")); err != nil || string(b) != "y" {
-		t.Errorf("what a failed transaction wrote is there: %q, %v", b, err)
+	if row, err := s.EnsureSecret(t.Context(), "undone", []byte("y"), ""); err != nil || string(row.Value) != "y" {
+		t.Errorf("what a failed transaction wrote is there: %q, %v", row.Value, err)
 	}
 }
 

@@ -9,17 +9,15 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// lazyTx is a transaction that begins together with its first statement, in
-// one message: a round trip less for each transaction there is. One that runs
-// no statement costs nothing.
+// lazyTx is a transaction that starts together with its first statement, in one message, which saves a
+// round trip. A transaction without statements costs nothing.
 type lazyTx struct {
 	conn  *pgxpool.Conn
-	how   string // the statement that begins it
+	how   string // the statement that starts the transaction
 	begun bool
 }
 
-// begin sends BEGIN and the statement, and gives what answers the statement.
-// The caller closes the results.
+// begin sends BEGIN and the statement, and returns the results of the statement. The caller closes them.
 func (t *lazyTx) begin(ctx context.Context, sql string, args []any) (pgx.BatchResults, error) {
 	t.begun = true
 	var b pgx.Batch
@@ -82,8 +80,8 @@ func (t *lazyTx) CopyFrom(ctx context.Context, table pgx.Identifier, columns []s
 	return t.conn.CopyFrom(ctx, table, columns, src)
 }
 
-// end commits, or rolls back when err says so, and gives the connection back;
-// the pool closes one whose transaction could not be ended.
+// end commits, or rolls back if err is not nil, and returns the connection to the pool, which closes a
+// connection whose transaction could not be ended.
 func (t *lazyTx) end(ctx context.Context, err error) error {
 	defer t.conn.Release()
 	if !t.begun {
@@ -94,13 +92,13 @@ func (t *lazyTx) end(ctx context.Context, err error) error {
 		return err
 	}
 	tag, err := t.conn.Exec(ctx, "commit")
-	if err == nil && tag.String() == "ROLLBACK" { // a statement had failed and nobody said so
+	if err == nil && tag.String() == "ROLLBACK" { // a statement had failed without an error being returned
 		err = pgx.ErrTxCommitRollback
 	}
 	return err
 }
 
-// firstRows closes the batch that the first statement went in along with its rows.
+// firstRows are rows that also close the batch of the first statement.
 type firstRows struct {
 	pgx.Rows
 	batch pgx.BatchResults

@@ -27,7 +27,7 @@ type Plan struct {
 // "plan_cache_mode = force_custom_plan".
 func Explain(t testing.TB, store *postgres.Store, file, query string, params any, settings ...string) Plan {
 	t.Helper()
-	b, err := os.ReadFile("../postgres/sqlc/" + file + ".sql.go")
+	b, err := os.ReadFile(root() + "internal/postgres/sqlc/" + file + ".sql.go")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,6 +65,16 @@ func Explain(t testing.TB, store *postgres.Store, file, query string, params any
 		one.Plan.add(&p, 0)
 	}
 	return p
+}
+
+// root returns the path to the root of the module from the directory of the test.
+func root() string {
+	for up := ""; len(up) < 3*16; up += "../" {
+		if _, err := os.Stat(up + "go.mod"); err == nil {
+			return up
+		}
+	}
+	return ""
 }
 
 // node is a step of a plan.

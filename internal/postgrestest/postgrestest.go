@@ -1,19 +1,13 @@
 // Package postgrestest gives each test a database of its own: one private
-// PostgreSQL per test process, one migrated template in it, and a clone of the
-// template per test in some twenty milliseconds.
+// PostgreSQL per test process, copied from a cached one that is migrated, and a
+// clone of its database per test in some twenty milliseconds.
 package postgrestest
 
 import (
 	"context"
 	"fmt"
-	"io"
-	"log/slog"
 	"net/url"
-	"os"
-	"path/filepath"
-	"strconv"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -21,9 +15,11 @@ import (
 
 	"github.com/seed-2a7f8fe7/coder/internal/postgres"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/embedded"
+	"github.com/seed-2a7f8fe7/coder/internal/postgrestest/migrated"
 )
 
-const template = "coder_template"
+// template is the migrated database, to which nothing connects.
+const template = "coder"
 
 // cluster is started by the first test that wants a database and ends with the
 // process: the kernel stops it.
@@ -34,7 +30,7 @@ var names struct {
 	n int
 }
 
-// New gives a store on a fresh database that is dropped at the end of the test.
+// New returns a store on a fresh database that is dropped at the end of the test.
 func New(t testing.TB) *postgres.Store {
 	t.Helper()
 	s, err := postgres.Open(t.Context(), postgres.Config{URL: URL(t), MaxOpen: 10})
@@ -45,8 +41,21 @@ func New(t testing.TB) *postgres.Store {
 	return s
 }
 
-// URL gives the connection URL of a fresh database, for what opens it itself.
+// URL returns the connection URL of a fresh database, for what opens it itself.
 func URL(t testing.TB) string {
+	t.Helper()
+	return create(t, "TEMPLATE "+template+" STRATEGY file_copy")
+}
+
+// Empty returns the connection URL of a database without tables; options are
+// those of CREATE DATABASE.
+func Empty(t testing.TB, options string) string {
+	t.Helper()
+	return create(t, "TEMPLATE template0 "+options)
+}
+
+// create makes a database that is dropped at the end of the test.
+func create(t testing.TB, options string) string {
 	t.Helper()
 	base, err := cluster()
 	if err != nil {
@@ -58,8 +67,8 @@ func URL(t testing.TB) string {
 	names.Unlock()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	if err := admin(ctx, base, "CREATE DATABASE "+name+" TEMPLATE "+template+" STRATEGY file_copy"); err != nil {
-		t.Fatalf("clone the template database: %v", err)
+	if err := admin(ctx, base, "CREATE DATABASE "+name+" "+options); err != nil {
+		t.Fatalf("create the test's database: %v", err)
 	}
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -72,38 +81,17 @@ func URL(t testing.TB) string {
 }
 
 func start() (string, error) {
-	root := filepath.Join(os.TempDir(), "coder-test-postgres")
-	if err := os.MkdirAll(root, 0o755); err != nil {
-		return "", err
-	}
-	sweep(root)
-	dir := filepath.Join(root, strconv.Itoa(os.Getpid()))
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
-	defer cancel()
-	c, err := embedded.Start(ctx, embedded.Config{
-		Dir: dir, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
-		Settings: map[string]string{
-			"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off",
-			"max_connections": "300", "shared_buffers": "64MB", "autovacuum": "off", "max_wal_size": "4GB",
-		},
-	})
+	dir, err := migrated.Copy()
 	if err != nil {
 		return "", err
 	}
-	if err := admin(ctx, c.URL(), "CREATE DATABASE "+template); err != nil {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	c, err := embedded.Start(ctx, migrated.Config(dir))
+	if err != nil {
 		return "", err
 	}
-	return c.URL(), postgres.Migrate(ctx, database(c.URL(), template))
-}
-
-// sweep removes what test processes that are gone left behind.
-func sweep(root string) {
-	entries, _ := os.ReadDir(root)
-	for _, e := range entries {
-		if pid, err := strconv.Atoi(e.Name()); err == nil && syscall.Kill(pid, 0) != nil {
-			os.RemoveAll(filepath.Join(root, e.Name())) //nolint:errcheck // the next process tries again
-		}
-	}
+	return c.URL(), nil
 }
 
 func admin(ctx context.Context, base, sql string) error {

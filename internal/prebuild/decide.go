@@ -6,19 +6,19 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 )
 
-// Rules are what failures mean.
+// Rules are the reactions to failures.
 type Rules struct {
-	// Backoff is how long nothing is made of a preset after a failure, times the
-	// failures in a row.
+	// Backoff is the pause of a preset after a failure, multiplied by the number of failures in
+	// a row.
 	Backoff time.Duration
-	// Lookback is how long a failure is remembered so.
+	// Lookback is how long a failure is considered.
 	Lookback time.Duration
-	// Limit is after how many failures in a row nothing is made of a preset any
-	// more until its template has another active version or its prebuilt
-	// workspaces are invalidated; 0 for never.
+	// Limit is the number of failures in a row after which a preset is suspended until its
+	// template has another active version or its prebuilt workspaces are invalidated; 0 for no
+	// limit.
 	Limit int
 }
 
@@ -27,69 +27,69 @@ type preset struct {
 	id       uuid.UUID
 	name     string
 	desired  int
-	ttl      time.Duration // 0: they become as old as they like
-	failures int           // in a row
-	failed   time.Time     // the last of them
+	ttl      time.Duration // 0 for no maximum age
+	failures int           // number in a row
+	failed   time.Time     // time of the last failure
 }
 
 // workspace is a prebuilt workspace with its latest build.
 type workspace struct {
 	id, build, job, version, preset uuid.UUID
-	created, since                  time.Time // since is when the build ended or, while it has not, began
+	created, since                  time.Time // since is the end of the build or, while it runs, its start
 	number                          int
-	transition                      coder.WorkspaceTransition
-	status                          coder.ProvisionerJobStatus
+	transition                      codersdk.WorkspaceTransition
+	status                          codersdk.ProvisionerJobStatus
 	ready                           bool
 }
 
-// situation is all that is to be known of the prebuilt workspaces of a template.
+// situation is the state of the prebuilt workspaces of a template.
 type situation struct {
 	labels
-	templateID, organizationID, version uuid.UUID // the active version
-	invalidated                         time.Time // older ones are not wanted
+	templateID, organizationID, version uuid.UUID // version is the active version
+	invalidated                         time.Time // older workspaces are replaced
 	presets                             []preset
 	workspaces                          []workspace // the oldest first
 }
 
-// action is what is to be done about one workspace.
+// action is an action on one workspace.
 type action struct {
 	do        verb
-	workspace workspace // of cancel and remove
-	preset    uuid.UUID // of create
+	workspace workspace // for cancel and remove
+	preset    uuid.UUID // for create
 }
 
 type verb int
 
 const (
 	create verb = iota
-	cancel      // a build that nobody took up yet
+	cancel      // a build that no provisioner has started
 	remove
 )
 
-// keptFailures is how many workspaces of a preset that could not be made are
-// left for people to look into.
+// keptFailures is the number of failed workspaces of a preset that are kept for troubleshooting.
 const keptFailures = 3
 
-// decide gives what is to be done now, deletions first. Those that were stopped
-// are left alone, and so is what is being built.
+// decide returns the next actions, deletions first. Stopped workspaces and running builds are left
+// alone.
 func (s situation) decide(now time.Time, r Rules) []action {
 	var out []action
 	living, failed := map[uuid.UUID][]workspace{}, map[uuid.UUID]int{}
-	for _, w := range slices.Backward(s.workspaces) { // of failures the newest are kept
-		over := w.status != coder.ProvisionerJobStatusPending && w.status != coder.ProvisionerJobStatusRunning && w.status != coder.ProvisionerJobStatusCanceling
+	for _, w := range slices.Backward(s.workspaces) { // the newest failures are kept
+		over := w.status != codersdk.ProvisionerJobStatusPending && w.status != codersdk.ProvisionerJobStatusRunning &&
+			w.status != codersdk.ProvisionerJobStatusCanceling
 		p := s.wanted(w)
 		switch {
-		case w.transition == coder.WorkspaceTransitionStop:
-		case w.transition == coder.WorkspaceTransitionDelete:
+		case w.transition == codersdk.WorkspaceTransitionStop:
+		case w.transition == codersdk.WorkspaceTransitionDelete:
 			if over && now.Sub(w.since) >= r.Backoff*time.Duration(w.number-1) {
 				out = append(out, action{do: remove, workspace: w})
 			}
-		case p == nil && w.status == coder.ProvisionerJobStatusPending:
+		case p == nil && w.status == codersdk.ProvisionerJobStatusPending:
 			out = append(out, action{do: cancel, workspace: w})
 		case p == nil && over:
 			out = append(out, action{do: remove, workspace: w})
-		case p == nil: // it is being made, and goes when it has been
-		case over && w.status != coder.ProvisionerJobStatusSucceeded:
+		case p == nil: // it is removed once the build has finished
+		case over && w.status != codersdk.ProvisionerJobStatusSucceeded:
 			if failed[p.id]++; failed[p.id] > keptFailures {
 				out = append(out, action{do: remove, workspace: w})
 			}
@@ -106,8 +106,7 @@ func (s situation) decide(now time.Time, r Rules) []action {
 	return out
 }
 
-// wanted gives the preset that a workspace is one of, nil when it is not wanted
-// any more.
+// wanted returns the preset of a workspace, nil if the workspace is no longer wanted.
 func (s situation) wanted(w workspace) *preset {
 	if w.version != s.version || !w.created.After(s.invalidated) {
 		return nil
@@ -118,19 +117,19 @@ func (s situation) wanted(w workspace) *preset {
 	return nil
 }
 
-// decide says how a preset comes to as many as it wants, given those it has, the
+// decide returns the actions that bring a preset to the desired number, given its workspaces, the
 // newest first.
 func (p preset) decide(has []workspace, now time.Time, r Rules) []action {
 	var out []action
 	if extra := len(has) - p.desired; extra > 0 {
-		// Those that are not begun go first, then those not ready, then the oldest.
+		// Pending builds are removed first, then workspaces that are not ready, then the oldest.
 		slices.Reverse(has)
 		slices.SortStableFunc(has, func(a, b workspace) int { return rank(a) - rank(b) })
 		for _, w := range has[:extra] {
 			switch w.status {
-			case coder.ProvisionerJobStatusPending:
+			case codersdk.ProvisionerJobStatusPending:
 				out = append(out, action{do: cancel, workspace: w})
-			case coder.ProvisionerJobStatusSucceeded:
+			case codersdk.ProvisionerJobStatusSucceeded:
 				out = append(out, action{do: remove, workspace: w})
 			}
 		}
@@ -141,7 +140,7 @@ func (p preset) decide(has []workspace, now time.Time, r Rules) []action {
 		if r.Limit > 0 && p.failures >= r.Limit || now.Sub(p.failed) < min(r.Backoff*time.Duration(p.failures), r.Lookback) {
 			return nil
 		}
-		missing = min(missing, max(0, 1-building(has))) // one is tried
+		missing = min(missing, max(0, 1-building(has))) // one attempt at a time
 	}
 	for range missing {
 		out = append(out, action{do: create, preset: p.id})
@@ -151,19 +150,19 @@ func (p preset) decide(has []workspace, now time.Time, r Rules) []action {
 
 func rank(w workspace) int {
 	switch {
-	case w.status == coder.ProvisionerJobStatusPending:
+	case w.status == codersdk.ProvisionerJobStatusPending:
 		return 0
-	case w.status == coder.ProvisionerJobStatusSucceeded && !w.ready:
+	case w.status == codersdk.ProvisionerJobStatusSucceeded && !w.ready:
 		return 1
-	case w.status == coder.ProvisionerJobStatusSucceeded:
+	case w.status == codersdk.ProvisionerJobStatusSucceeded:
 		return 2
 	}
-	return 3 // it is being made
+	return 3 // the build runs
 }
 
 func building(has []workspace) (n int) {
 	for _, w := range has {
-		if w.status != coder.ProvisionerJobStatusSucceeded {
+		if w.status != codersdk.ProvisionerJobStatusSucceeded {
 			n++
 		}
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 )
 
 // TestDecide: what is there, in words, and what is done about it.
@@ -72,28 +72,28 @@ func TestDecide(t *testing.T) {
 }
 
 func described(i int, words string, now time.Time, preset, active, old uuid.UUID) workspace {
-	w := workspace{id: uuid.UUID{15: byte(i)}, preset: preset, version: active, number: 1, created: now.Add(time.Duration(i-30) * time.Second), transition: coder.WorkspaceTransitionStart}
+	w := workspace{id: uuid.UUID{15: byte(i)}, preset: preset, version: active, number: 1, created: now.Add(time.Duration(i-30) * time.Second), transition: codersdk.WorkspaceTransitionStart}
 	w.since = w.created
 	for f := range strings.FieldsSeq(words) {
 		switch f {
 		case "old":
 			w.version = old
 		case "ready":
-			w.status, w.ready = coder.ProvisionerJobStatusSucceeded, true
+			w.status, w.ready = codersdk.ProvisionerJobStatusSucceeded, true
 		case "building":
-			w.status = coder.ProvisionerJobStatusRunning
+			w.status = codersdk.ProvisionerJobStatusRunning
 		case "stopped":
-			w.status, w.transition, w.number = coder.ProvisionerJobStatusSucceeded, coder.WorkspaceTransitionStop, 2
+			w.status, w.transition, w.number = codersdk.ProvisionerJobStatusSucceeded, codersdk.WorkspaceTransitionStop, 2
 		case "deleting":
-			w.status, w.transition, w.number = coder.ProvisionerJobStatusRunning, coder.WorkspaceTransitionDelete, 2
+			w.status, w.transition, w.number = codersdk.ProvisionerJobStatusRunning, codersdk.WorkspaceTransitionDelete, 2
 		case "undeleted":
-			w.status, w.transition, w.number = coder.ProvisionerJobStatusFailed, coder.WorkspaceTransitionDelete, 2
+			w.status, w.transition, w.number = codersdk.ProvisionerJobStatusFailed, codersdk.WorkspaceTransitionDelete, 2
 		case "1m", "2m":
 			d, _ := time.ParseDuration(f)
 			w.created = now.Add(-d)
 			w.since = w.created
 		default:
-			w.status = coder.ProvisionerJobStatus(f)
+			w.status = codersdk.ProvisionerJobStatus(f)
 		}
 	}
 	return w
@@ -103,7 +103,7 @@ func TestInvalidatedOnesAreNotWanted(t *testing.T) {
 	now := time.Now()
 	p := preset{id: uuid.New(), desired: 1}
 	s := situation{version: uuid.New(), presets: []preset{p}, invalidated: now}
-	s.workspaces = []workspace{{preset: p.id, version: s.version, created: now, status: coder.ProvisionerJobStatusSucceeded, transition: coder.WorkspaceTransitionStart, ready: true}}
+	s.workspaces = []workspace{{preset: p.id, version: s.version, created: now, status: codersdk.ProvisionerJobStatusSucceeded, transition: codersdk.WorkspaceTransitionStart, ready: true}}
 	if got := s.decide(now, Rules{}); len(got) != 2 || got[0].do != remove || got[1].do != create {
 		t.Errorf("%+v", got)
 	}

@@ -7,13 +7,13 @@ import (
 	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 )
 
 // labels name a preset in metrics.
 type labels struct{ organization, template, preset string }
 
-// number is one number of a preset.
+// number is one value of a preset.
 type number struct {
 	labels
 	metric string
@@ -21,8 +21,8 @@ type number struct {
 	value  float64
 }
 
-// tally is a collector of what the last round saw: every replica tells the same,
-// because all of it is in the database.
+// tally collects the results of the last reconciliation. Every replica exports the same values,
+// because they come from the database.
 type tally struct {
 	mu  sync.Mutex
 	now []number
@@ -30,15 +30,15 @@ type tally struct {
 
 const metricPrefix = "coderd_prebuilt_workspaces_"
 
-// helps are the metrics.
+// helps are the help texts of the metrics.
 func helps() map[string]string {
 	return map[string]string{
-		"created_total": "Prebuilt workspaces that were asked for.",
-		"failed_total":  "Prebuilt workspaces that could not be made.",
-		"claimed_total": "Prebuilt workspaces that people took.",
-		"desired":       "How many prebuilt workspaces there should be now.",
-		"running":       "How many there are, ready or not.",
-		"eligible":      "How many can be claimed.",
+		"created_total": "Prebuilt workspaces requested.",
+		"failed_total":  "Prebuilt workspaces that failed to build.",
+		"claimed_total": "Prebuilt workspaces claimed by users.",
+		"desired":       "Desired number of prebuilt workspaces.",
+		"running":       "Existing prebuilt workspaces, ready or not.",
+		"eligible":      "Prebuilt workspaces that can be claimed.",
 	}
 }
 
@@ -46,14 +46,14 @@ func describe(metric string) *prometheus.Desc {
 	return prometheus.NewDesc(metricPrefix+metric, helps()[metric], []string{"organization_name", "preset_name", "template_name"}, nil)
 }
 
-// Describe is of prometheus.Collector.
+// Describe implements prometheus.Collector.
 func (t *tally) Describe(d chan<- *prometheus.Desc) {
 	for name := range helps() {
 		d <- describe(name)
 	}
 }
 
-// Collect is of prometheus.Collector.
+// Collect implements prometheus.Collector.
 func (t *tally) Collect(m chan<- prometheus.Metric) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -62,7 +62,7 @@ func (t *tally) Collect(m chan<- prometheus.Metric) {
 	}
 }
 
-// count keeps what a round saw.
+// count stores the results of a reconciliation.
 func (s *Service) count(ctx context.Context, all []situation) error {
 	if s.Registerer == nil {
 		return nil
@@ -81,7 +81,7 @@ func (s *Service) count(ctx context.Context, all []situation) error {
 	for _, st := range all {
 		running, eligible := map[uuid.UUID]int{}, map[uuid.UUID]int{}
 		for _, w := range st.workspaces {
-			if st.wanted(w) == nil || w.transition != coder.WorkspaceTransitionStart || w.status != coder.ProvisionerJobStatusSucceeded {
+			if st.wanted(w) == nil || w.transition != codersdk.WorkspaceTransitionStart || w.status != codersdk.ProvisionerJobStatusSucceeded {
 				continue
 			}
 			running[w.preset]++

@@ -1,16 +1,13 @@
-// Package prebuild keeps workspaces ready before anybody asks for them. The
-// presets of a template say how many of each; a Service sees to it that there
-// are as many of each template's active version, makes what is missing, and
-// deletes what is too much, too old, or of a version that is no longer the
-// active one. Until somebody claims one (package workspace does that), it
-// belongs to an account that is no person and cannot sign in.
+// Package prebuild keeps workspaces ready before users request them. The presets of a template define
+// the number of each. A Service creates missing workspaces of each template's active version and
+// deletes surplus, outdated and expired ones. Until a user claims a workspace (see package
+// workspace), it belongs to a service account that cannot sign in.
 //
-// Nothing is kept of what is to be done: every round looks at what there is and
-// decides anew, which is a function of a situation and a clock. What is decided
-// is looked at once more in the transaction that does it, under a lock that
-// ends with the transaction, so that of any number of replicas one acts, and
-// one that dies in the middle leaves nothing behind. A preset whose workspaces
-// cannot be made is tried less and less often and then not at all. (WS-20)
+// No pending work is stored: every reconciliation reads the current state and decides, as a function
+// of that state and the clock. The transaction of an action repeats the decision under a lock that
+// ends with the transaction. So of any number of replicas one acts, and one that crashes leaves
+// nothing behind. A preset whose workspaces fail to build is retried less and less often and finally
+// suspended. (WS-20)
 package prebuild
 
 import (
@@ -22,7 +19,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/access"
 	"github.com/seed-2a7f8fe7/coder/internal/lifecycle"
 	"github.com/seed-2a7f8fe7/coder/internal/notify"
@@ -31,7 +28,7 @@ import (
 	house "github.com/seed-2a7f8fe7/coder/internal/workspace"
 )
 
-// Config is what a Service works with.
+// Config configures a Service.
 type Config struct {
 	Store      *postgres.Store
 	Workspaces *house.Service
@@ -39,24 +36,23 @@ type Config struct {
 	Log        *slog.Logger
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
-	// Interval is how often all templates are looked at; 0 means a minute. What
-	// changes is looked at sooner.
+	// Interval is the time between two reconciliations of all templates; 0 means one minute.
+	// Changed templates are reconciled earlier.
 	Interval time.Duration
 	Rules
-	// Registerer takes the metrics; nil: none.
+	// Registerer registers the metrics; nil for none.
 	Registerer prometheus.Registerer
 }
 
-// Service keeps workspaces ready between Start and Stop. It is safe for
-// concurrent use.
+// Service keeps workspaces ready between Start and Stop. It is safe for concurrent use.
 type Service struct {
 	Config
 	lifecycle.Loop
-	said  map[string]string // of each thing the last trouble, so that it is told once; the loop's own
+	said  map[string]string // last problem of each object, so that it is logged once; used by the loop only
 	tally tally
 }
 
-// New gives a Service; nothing runs until Start.
+// New returns a Service. It starts nothing.
 func New(c Config) *Service {
 	if c.Now == nil {
 		c.Now = time.Now
@@ -81,11 +77,11 @@ func New(c Config) *Service {
 	return s
 }
 
-// rest is the shortest time between two rounds.
+// rest is the shortest time between two reconciliations.
 const rest = time.Second
 
 func (s *Service) run(ctx context.Context) {
-	soon, done := s.Hub.Subscribe(notify.Kind(string(coder.RBACResourcePrebuiltWorkspace)), notify.Kind(string(coder.RBACResourceTemplate)))
+	soon, done := s.Hub.Subscribe(notify.Kind(string(codersdk.RBACResourcePrebuiltWorkspace)), notify.Kind(string(codersdk.RBACResourceTemplate)))
 	defer done()
 	tick := time.NewTicker(s.Interval)
 	defer tick.Stop()
@@ -107,7 +103,7 @@ func (s *Service) run(ctx context.Context) {
 	}
 }
 
-// trouble tells of what went wrong, once while it stays the same; nil forgets it.
+// trouble logs a problem once while it stays the same; nil clears it.
 func (s *Service) trouble(about string, err error, more ...any) {
 	if err == nil {
 		delete(s.said, about)
@@ -117,11 +113,11 @@ func (s *Service) trouble(about string, err error, more ...any) {
 		return
 	}
 	s.said[about] = err.Error()
-	s.Log.Warn("prebuilt workspaces are not as templates want them; trying again", append(more, "about", about, "error", err)...)
+	s.Log.Warn("cannot reconcile prebuilt workspaces; retrying", append(more, "about", about, "error", err)...)
 }
 
-// Reconcile looks at every template once and does what is to be done. Only one
-// call may run at a time in a process; other replicas may run theirs.
+// Reconcile reconciles every template once. Only one call can run at a time in a process; other
+// replicas can run theirs.
 func (s *Service) Reconcile(ctx context.Context) error {
 	settings, err := s.settings(ctx)
 	if err != nil {
@@ -148,14 +144,17 @@ func (s *Service) Reconcile(ctx context.Context) error {
 	return s.count(ctx, all)
 }
 
-// look reads how a template stands.
+// look reads the state of a template.
 func (s *Service) look(ctx context.Context, q *sqlc.Queries, templateID uuid.UUID) (situation, error) {
 	t, err := q.PrebuildTemplate(ctx, templateID)
 	if err != nil {
 		return situation{}, err
 	}
 	now := s.Now().UTC()
-	out := situation{templateID: t.ID, organizationID: t.OrganizationID, version: t.ActiveVersionID, invalidated: t.InvalidatedAt, labels: labels{organization: t.Organization, template: t.Name}}
+	out := situation{
+		templateID: t.ID, organizationID: t.OrganizationID, version: t.ActiveVersionID, invalidated: t.InvalidatedAt,
+		labels: labels{organization: t.Organization, template: t.Name},
+	}
 	var ids []uuid.UUID
 	for _, p := range t.Presets {
 		if wants := p.PrebuildsOf(); wants != nil && t.Wanted {
@@ -173,28 +172,34 @@ func (s *Service) look(ctx context.Context, q *sqlc.Queries, templateID uuid.UUI
 			p.failures, p.failed = int(f.Failures), f.Latest
 		}
 	}
-	rows, err := q.PrebuildWorkspaces(ctx, now.Add(-coder.AgentInactiveTimeout), templateID)
+	rows, err := q.PrebuildWorkspaces(ctx, now.Add(-codersdk.AgentInactiveTimeout), templateID)
 	if err != nil {
 		return out, err
 	}
 	for _, r := range rows {
 		out.workspaces = append(out.workspaces, workspace{
 			id: r.ID, build: r.BuildID, job: r.JobID, version: r.TemplateVersionID, preset: r.PresetID, created: r.CreatedAt, since: r.Since,
-			number: int(r.BuildNumber), transition: coder.WorkspaceTransition(r.Transition), status: coder.ProvisionerJobStatus(r.JobStatus), ready: r.Ready,
+			number: int(r.BuildNumber), transition: codersdk.WorkspaceTransition(r.Transition), status: codersdk.ProvisionerJobStatus(r.JobStatus), ready: r.Ready,
 		})
 	}
 	return out, nil
 }
 
-// act does what a situation asks for. What fails for one workspace keeps from
-// none of the others, but no more is made of a preset.
+// act performs the actions for a situation. A failure of one workspace does not affect the others,
+// but stops the creation of further workspaces of the preset.
 func (s *Service) act(ctx context.Context, now situation) {
 	broken := map[uuid.UUID]bool{}
 	for _, p := range now.presets {
 		about := "preset " + p.id.String()
 		if s.Limit > 0 && p.failures >= s.Limit {
-			s.trouble(about, coder.Errorf(coder.CodePrecondition, "Nothing more is made of the preset %q: it failed %d times in a row. Look into the logs of its workspaces and make a version that works, or invalidate the template's prebuilt workspaces to try again", p.name, p.failures), "template_id", now.templateID)
+			s.trouble(about, codersdk.Errorf(
+				codersdk.CodePrecondition,
+				"the preset %q is suspended after %d failures in a row; check the logs of its workspaces and publish a fixed version, or invalidate the prebuilt workspaces to retry",
+				p.name,
+				p.failures,
+			), "template_id", now.templateID)
 			broken[p.id] = true
+			s.notifySuspended(ctx, now, p)
 		}
 	}
 	for _, a := range now.decide(s.Now(), s.Rules) {
@@ -210,8 +215,8 @@ func (s *Service) act(ctx context.Context, now situation) {
 			s.trouble("preset "+a.preset.String(), err, "template_id", now.templateID)
 			broken[a.preset] = err != nil || !made
 		case cancel:
-			err := s.Workspaces.CancelWorkspaceBuild(ctx, access.System(), a.workspace.build, string(coder.ProvisionerJobStatusPending))
-			if coder.Is(err, coder.CodePrecondition) { // a provisioner was faster
+			err := s.Workspaces.CancelWorkspaceBuild(ctx, access.System(), a.workspace.build, string(codersdk.ProvisionerJobStatusPending))
+			if codersdk.Is(err, codersdk.CodePrecondition) { // a provisioner started the build
 				err = nil
 			}
 			s.trouble("workspace "+a.workspace.id.String(), err, "template_id", now.templateID)
@@ -221,8 +226,7 @@ func (s *Service) act(ctx context.Context, now situation) {
 	}
 }
 
-// create makes a workspace of a preset if that is still to be done and nobody
-// else is at it.
+// create creates a workspace of a preset if that is still needed and no other replica does it.
 func (s *Service) create(ctx context.Context, seen situation, presetID uuid.UUID) (bool, error) {
 	made, err := s.Workspaces.Prebuild(ctx, seen.version, presetID, func(ctx context.Context, q *sqlc.Queries) (bool, error) {
 		if mine, err := q.PrebuildLock(ctx, seen.templateID); err != nil || !mine {
@@ -232,7 +236,8 @@ func (s *Service) create(ctx context.Context, seen situation, presetID uuid.UUID
 		if err != nil {
 			return false, err
 		}
-		wanted := now.version == seen.version && slices.ContainsFunc(now.decide(s.Now(), s.Rules), func(a action) bool { return a.do == create && a.preset == presetID })
+		wanted := now.version == seen.version &&
+			slices.ContainsFunc(now.decide(s.Now(), s.Rules), func(a action) bool { return a.do == create && a.preset == presetID })
 		if !wanted {
 			return false, nil
 		}
@@ -241,8 +246,8 @@ func (s *Service) create(ctx context.Context, seen situation, presetID uuid.UUID
 	return made != uuid.Nil, err
 }
 
-// settle makes the account that prebuilt workspaces belong to, and a member of
-// an organization of it, with a group there that says what they may cost.
+// settle creates the account of prebuilt workspaces, its membership of an organization, and a group
+// there that holds the quota.
 func (s *Service) settle(ctx context.Context, q *sqlc.Queries, organizationID uuid.UUID) error {
 	there, err := q.PrebuildsAccountExists(ctx)
 	if err != nil {
@@ -250,28 +255,32 @@ func (s *Service) settle(ctx context.Context, q *sqlc.Queries, organizationID uu
 	}
 	now := s.Now().UTC()
 	if !there {
-		if err := q.PrebuildsAccountInsert(ctx, coder.PrebuildsUsername, now); err != nil {
+		if err := q.PrebuildsAccountInsert(ctx, codersdk.PrebuildsUsername, now); err != nil {
 			return err
 		}
 		if there, err = q.PrebuildsAccountExists(ctx); err != nil {
 			return err
 		}
 		if !there {
-			return coder.Errorf(coder.CodeConflict, "A user is named %s, which is the account that prebuilt workspaces belong to; rename that user", coder.PrebuildsUsername)
+			return codersdk.Errorf(
+				codersdk.CodeConflict,
+				"A user has the name %s, which is reserved for the account of prebuilt workspaces; rename that user",
+				codersdk.PrebuildsUsername,
+			)
 		}
 	}
 	joined, err := q.PrebuildsJoin(ctx, organizationID, now)
 	if err != nil || joined == 0 {
 		return err
 	}
-	return q.PrebuildsGroup(ctx, sqlc.PrebuildsGroupParams{ID: uuid.New(), OrganizationID: organizationID, Name: coder.PrebuildsUsername, Now: now})
+	return q.PrebuildsGroup(ctx, sqlc.PrebuildsGroupParams{ID: uuid.New(), OrganizationID: organizationID, Name: codersdk.PrebuildsUsername, Now: now})
 }
 
-// remove deletes a workspace unless somebody has claimed it or built it since.
+// remove deletes a workspace unless it was claimed or rebuilt in the meantime.
 func (s *Service) remove(ctx context.Context, seen workspace) error {
-	_, err := s.Workspaces.BuildAutomatically(ctx, seen.id, coder.WorkspaceTransitionDelete, coder.BuildReasonInitiator,
+	_, err := s.Workspaces.BuildAutomatically(ctx, seen.id, codersdk.WorkspaceTransitionDelete, codersdk.BuildReasonInitiator,
 		func(_ context.Context, _ *sqlc.Queries, w sqlc.Workspace, latest sqlc.BuildLatestRow) (bool, error) {
-			return w.OwnerID == coder.PrebuildsUserID() && latest.WorkspaceBuild.ID == seen.build, nil
+			return w.OwnerID == codersdk.PrebuildsUserID() && latest.WorkspaceBuild.ID == seen.build, nil
 		})
 	return err
 }

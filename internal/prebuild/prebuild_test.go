@@ -16,7 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/access"
 	"github.com/seed-2a7f8fe7/coder/internal/notify"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres"
@@ -37,7 +37,7 @@ type house struct {
 	admin                          access.Subject
 }
 
-func open(t testing.TB, keeps coder.PresetPrebuilds) *house {
+func open(t testing.TB, keeps codersdk.PresetPrebuilds) *house {
 	t.Helper()
 	h := &house{t: t, store: postgrestest.New(t), org: uuid.New(), template: uuid.New(), version: uuid.New(), preset: uuid.New()}
 	log := slog.New(slog.DiscardHandler)
@@ -50,7 +50,7 @@ func open(t testing.TB, keeps coder.PresetPrebuilds) *house {
 	})
 	h.workspaces = workspace.New(workspace.Config{Store: h.store, Queue: q, Hub: h.hub, Log: log, AccessURL: &url.URL{Scheme: "https", Host: "coder.example"}})
 	h.admin = access.Subject{UserID: uuid.New(), Username: "admin", SiteRoles: []string{access.RoleOwner}}
-	presets, err := json.Marshal([]coder.Preset{{ID: h.preset, Name: "Big", Prebuilds: &keeps}})
+	presets, err := json.Marshal([]codersdk.StoredPreset{{ID: h.preset, Name: "Big", Prebuilds: &keeps}})
 	h.must(err)
 	file, job := uuid.New(), uuid.New()
 	h.exec(`INSERT INTO organizations (id, name, is_default, created_at, updated_at) VALUES ($1, 'main', true, now(), now())`, h.org)
@@ -98,7 +98,7 @@ func (h *house) count(sql string, args ...any) (n int) {
 // alive is how many prebuilt workspaces there are.
 func (h *house) alive() int {
 	h.t.Helper()
-	return h.count(`SELECT count(*) FROM workspaces WHERE owner_id = $1 AND deleted_at IS NULL`, coder.PrebuildsUserID())
+	return h.count(`SELECT count(*) FROM workspaces WHERE owner_id = $1 AND deleted_at IS NULL`, codersdk.PrebuildsUserID())
 }
 
 // end ends all builds that wait.
@@ -108,7 +108,7 @@ func (h *house) end(trouble string) {
 
 // TestReplicasMakeNoMore: of replicas that look at the same time one acts.
 func TestReplicasMakeNoMore(t *testing.T) {
-	h := open(t, coder.PresetPrebuilds{Instances: 5})
+	h := open(t, codersdk.PresetPrebuilds{Instances: 5})
 	var wait sync.WaitGroup
 	for range 4 {
 		k := h.keeper(nil)
@@ -124,7 +124,7 @@ func TestReplicasMakeNoMore(t *testing.T) {
 	if n := h.alive(); n != 5 {
 		t.Errorf("there are %d, want 5", n)
 	}
-	if n := h.count(`SELECT count(*) FROM groups g JOIN group_members m ON m.group_id = g.id WHERE g.name = 'prebuilds' AND g.quota_allowance = 0 AND m.user_id = $1`, coder.PrebuildsUserID()); n != 1 {
+	if n := h.count(`SELECT count(*) FROM groups g JOIN group_members m ON m.group_id = g.id WHERE g.name = 'prebuilds' AND g.quota_allowance = 0 AND m.user_id = $1`, codersdk.PrebuildsUserID()); n != 1 {
 		t.Errorf("%d groups of it", n)
 	}
 
@@ -148,7 +148,7 @@ func TestReplicasMakeNoMore(t *testing.T) {
 // TestAReplicaThatDies holds the lock as one that is in the middle of it, and is
 // gone without a word: the next goes on.
 func TestAReplicaThatDies(t *testing.T) {
-	h := open(t, coder.PresetPrebuilds{Instances: 1})
+	h := open(t, codersdk.PresetPrebuilds{Instances: 1})
 	ctx := t.Context()
 	other, err := pgx.ConnectConfig(ctx, h.store.Pool().Config().ConnConfig.Copy())
 	h.must(err)
@@ -172,7 +172,7 @@ func TestAReplicaThatDies(t *testing.T) {
 // TestFailuresBackOff: after failures less and less is tried, and at the limit
 // nothing, until the template's prebuilt workspaces are invalidated.
 func TestFailuresBackOff(t *testing.T) {
-	h := open(t, coder.PresetPrebuilds{Instances: 1})
+	h := open(t, codersdk.PresetPrebuilds{Instances: 1})
 	ctx, now := t.Context(), time.Now()
 	var log bytes.Buffer
 	k := h.keeper(func(c *prebuild.Config) {
@@ -197,7 +197,7 @@ func TestFailuresBackOff(t *testing.T) {
 	now = now.Add(24 * time.Hour)
 	made(3, "at the limit")
 	made(3, "at the limit")
-	if n := strings.Count(log.String(), "it failed 3 times in a row"); n != 1 {
+	if n := strings.Count(log.String(), "after 3 failures in a row"); n != 1 {
 		t.Errorf("that is told %d times: %s", n, log.String())
 	}
 	now = time.Now()
@@ -209,7 +209,7 @@ func TestFailuresBackOff(t *testing.T) {
 
 // TestSomebodyHasTheName: a person of the account's name is named as the reason.
 func TestSomebodyHasTheName(t *testing.T) {
-	h := open(t, coder.PresetPrebuilds{Instances: 1})
+	h := open(t, codersdk.PresetPrebuilds{Instances: 1})
 	h.exec(`INSERT INTO users (id, email, username, login_type, status, created_at, updated_at) VALUES ($1, 'p@example.com', 'Prebuilds', 'password', 'active', now(), now())`, uuid.New())
 	var log bytes.Buffer
 	k := h.keeper(func(c *prebuild.Config) { c.Log = slog.New(slog.NewTextHandler(&log, nil)) })
@@ -226,14 +226,15 @@ func TestSomebodyHasTheName(t *testing.T) {
 }
 
 func TestExpiredAndScheduled(t *testing.T) {
-	h := open(t, coder.PresetPrebuilds{Instances: 1, TTLSeconds: 3600, Timezone: "UTC", Schedules: []coder.PrebuildSchedule{{Cron: "* 8-9 * * *", Instances: 3}}})
-	now := time.Now().UTC().Truncate(24 * time.Hour).Add(31 * time.Hour) // seven tomorrow
+	h := open(t, codersdk.PresetPrebuilds{Instances: 1, TTLSeconds: 3600, Timezone: "UTC", Schedules: []codersdk.PrebuildSchedule{{Cron: "* 8-9 * * *", Instances: 3}}})
+	seven := time.Now().UTC().Truncate(24 * time.Hour).Add(31 * time.Hour) // tomorrow
+	now := seven
 	k := h.keeper(func(c *prebuild.Config) { c.Now = func() time.Time { return now } })
 	for _, step := range []struct {
 		at   time.Duration // beyond seven
 		want int
 	}{{0, 1}, {time.Hour, 3}, {150 * time.Minute, 3}, {3 * time.Hour, 1}} {
-		now = time.Now().UTC().Truncate(24 * time.Hour).Add(31*time.Hour + step.at)
+		now = seven.Add(step.at)
 		h.must(k.Reconcile(t.Context()))
 		h.exec(`UPDATE workspaces w SET deleted_at = now() FROM workspace_builds b WHERE b.id = w.latest_build_id AND b.transition = 'delete'`)
 		h.end("")
@@ -253,7 +254,7 @@ func TestExpiredAndScheduled(t *testing.T) {
 }
 
 func TestMetrics(t *testing.T) {
-	h := open(t, coder.PresetPrebuilds{Instances: 2})
+	h := open(t, codersdk.PresetPrebuilds{Instances: 2})
 	r := prometheus.NewRegistry()
 	k := h.keeper(func(c *prebuild.Config) { c.Registerer = r })
 	h.must(k.Reconcile(t.Context()))
@@ -262,12 +263,12 @@ func TestMetrics(t *testing.T) {
 	const labels = `{organization_name="main",preset_name="Big",template_name="stock"}`
 	want := ""
 	for _, m := range []struct{ name, kind, help, value string }{
-		{"claimed_total", "counter", "Prebuilt workspaces that people took.", "0"},
-		{"created_total", "counter", "Prebuilt workspaces that were asked for.", "2"},
-		{"desired", "gauge", "How many prebuilt workspaces there should be now.", "2"},
-		{"eligible", "gauge", "How many can be claimed.", "1"},
-		{"failed_total", "counter", "Prebuilt workspaces that could not be made.", "0"},
-		{"running", "gauge", "How many there are, ready or not.", "1"},
+		{"claimed_total", "counter", "Prebuilt workspaces claimed by users.", "0"},
+		{"created_total", "counter", "Prebuilt workspaces requested.", "2"},
+		{"desired", "gauge", "Desired number of prebuilt workspaces.", "2"},
+		{"eligible", "gauge", "Prebuilt workspaces that can be claimed.", "1"},
+		{"failed_total", "counter", "Prebuilt workspaces that failed to build.", "0"},
+		{"running", "gauge", "Existing prebuilt workspaces, ready or not.", "1"},
 	} {
 		name := "coderd_prebuilt_workspaces_" + m.name
 		want += "# HELP " + name + " " + m.help + "\n# TYPE " + name + " " + m.kind + "\n" + name + labels + " " + m.value + "\n"

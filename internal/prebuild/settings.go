@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/access"
 	"github.com/seed-2a7f8fe7/coder/internal/audit"
 	"github.com/seed-2a7f8fe7/coder/internal/deployment"
@@ -14,32 +14,32 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
 )
 
-// settingsName is where the settings are among those of the site.
+// settingsName is the name of the site setting.
 const settingsName = "prebuilds"
 
-// errUnchanged undoes a transaction that would change nothing.
+// errUnchanged rolls back a transaction that changes nothing.
 var errUnchanged = errors.New("unchanged")
 
-func (s *Service) settings(ctx context.Context) (out coder.PrebuildsSettings, err error) {
+func (s *Service) settings(ctx context.Context) (out codersdk.PrebuildsSettings, err error) {
 	return out, deployment.Get(ctx, s.Store.Queries, settingsName, &out)
 }
 
-// Settings says whether prebuilt workspaces are looked after.
-func (s *Service) Settings(ctx context.Context, actor access.Subject) (coder.PrebuildsSettings, error) {
-	if err := deployment.Check(actor, coder.RBACActionRead, coder.RBACResourceDeploymentConfig); err != nil {
-		return coder.PrebuildsSettings{}, err
+// Settings returns whether reconciliation is paused.
+func (s *Service) Settings(ctx context.Context, actor access.Subject) (codersdk.PrebuildsSettings, error) {
+	if err := deployment.Check(actor, codersdk.RBACActionRead, codersdk.RBACResourceDeploymentConfig); err != nil {
+		return codersdk.PrebuildsSettings{}, err
 	}
 	return s.settings(ctx)
 }
 
-// SetSettings pauses that or goes on with it; those that are ready may be
-// claimed all the same. changed is false when nothing is different.
-func (s *Service) SetSettings(ctx context.Context, actor access.Subject, in coder.PrebuildsSettings) (changed bool, err error) {
-	if err := deployment.Check(actor, coder.RBACActionUpdate, coder.RBACResourceDeploymentConfig); err != nil {
+// SetSettings pauses or resumes reconciliation. Ready workspaces can be claimed while it is paused.
+// changed is false if the settings were the same before.
+func (s *Service) SetSettings(ctx context.Context, actor access.Subject, in codersdk.PrebuildsSettings) (changed bool, err error) {
+	if err := deployment.Check(actor, codersdk.RBACActionUpdate, codersdk.RBACResourceDeploymentConfig); err != nil {
 		return false, err
 	}
 	err = s.Store.Tx(ctx, func(q *sqlc.Queries) error {
-		var old coder.PrebuildsSettings
+		var old codersdk.PrebuildsSettings
 		if err := deployment.GetForUpdate(ctx, q, settingsName, &old); err != nil {
 			return err
 		}
@@ -50,8 +50,8 @@ func (s *Service) SetSettings(ctx context.Context, actor access.Subject, in code
 			return err
 		}
 		return audit.Record(ctx, q, actor, audit.Entry{
-			Action: coder.AuditActionWrite, ResourceType: coder.ResourceTypePrebuildsSettings, Target: "prebuilds settings",
-			Diff: coder.AuditDiff{"reconciliation_paused": {Old: old.ReconciliationPaused, New: in.ReconciliationPaused}},
+			Action: codersdk.AuditActionWrite, ResourceType: codersdk.ResourceTypePrebuildsSettings, Target: "prebuilds settings",
+			Diff: codersdk.AuditDiff{"reconciliation_paused": {Old: old.ReconciliationPaused, New: in.ReconciliationPaused}},
 		})
 	})
 	if errors.Is(err, errUnchanged) {
@@ -64,25 +64,24 @@ func (s *Service) SetSettings(ctx context.Context, actor access.Subject, in code
 	return true, nil
 }
 
-// wake has all replicas look at once.
+// wake starts a reconciliation on all replicas.
 func (s *Service) wake() {
-	s.Hub.Publish(notify.Kind(string(coder.RBACResourcePrebuiltWorkspace)))
+	s.Hub.Publish(notify.Kind(string(codersdk.RBACResourcePrebuiltWorkspace)))
 }
 
-// Invalidate has all prebuilt workspaces of a template that stand ready made
-// anew, and presets that failed too often tried again. It names the presets of
-// the active version that keep some.
-func (s *Service) Invalidate(ctx context.Context, actor access.Subject, templateID uuid.UUID) (coder.InvalidatePresetsResponse, error) {
-	out := coder.InvalidatePresetsResponse{Invalidated: []coder.InvalidatedPreset{}}
+// Invalidate replaces all ready prebuilt workspaces of a template and retries suspended presets. It
+// returns the presets of the active version that have prebuilt workspaces.
+func (s *Service) Invalidate(ctx context.Context, actor access.Subject, templateID uuid.UUID) (codersdk.InvalidatePresetsResponse, error) {
+	out := codersdk.InvalidatePresetsResponse{Invalidated: []codersdk.InvalidatedPreset{}}
 	row, err := s.Store.WorkspaceTemplate(ctx, templateID)
 	if err != nil {
 		return out, err
 	}
 	if row.DeletedAt != nil {
-		return out, coder.NotFound()
+		return out, codersdk.NotFound()
 	}
-	o := access.Object{Type: coder.RBACResourceTemplate, ID: row.ID, OrganizationID: row.OrganizationID, UserACL: row.UserACL, GroupACL: row.GroupACL}
-	if err := actor.Check(coder.RBACActionUpdate, o); err != nil {
+	o := access.Object{Type: codersdk.RBACResourceTemplate, ID: row.ID, OrganizationID: row.OrganizationID, UserACL: row.UserACL, GroupACL: row.GroupACL}
+	if err := actor.Check(codersdk.RBACActionUpdate, o); err != nil {
 		return out, err
 	}
 	err = s.Store.Tx(ctx, func(q *sqlc.Queries) error {
@@ -93,14 +92,14 @@ func (s *Service) Invalidate(ctx context.Context, actor access.Subject, template
 		}
 		for _, p := range t.Presets {
 			if p.PrebuildsOf() != nil {
-				out.Invalidated = append(out.Invalidated, coder.InvalidatedPreset{PresetName: p.Name, TemplateName: t.Name, TemplateVersionName: t.Version})
+				out.Invalidated = append(out.Invalidated, codersdk.InvalidatedPreset{PresetName: p.Name, TemplateName: t.Name, TemplateVersionName: t.Version})
 			}
 		}
 		if err := q.PrebuildInvalidate(ctx, templateID, s.Now().UTC()); err != nil {
 			return err
 		}
 		return audit.Record(ctx, q, actor, audit.Entry{
-			Action: coder.AuditActionWrite, ResourceType: coder.ResourceTypeTemplate, ResourceID: t.ID, OrganizationID: t.OrganizationID,
+			Action: codersdk.AuditActionWrite, ResourceType: codersdk.ResourceTypeTemplate, ResourceID: t.ID, OrganizationID: t.OrganizationID,
 			Target: t.Name, Icon: row.Icon, Fields: map[string]any{"prebuilds_invalidated": true},
 		})
 	})

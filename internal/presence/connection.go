@@ -7,19 +7,19 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/notify"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
 )
 
-// Connection is one control connection of an agent. Only the newest of an
-// agent counts.
+// Connection is one control connection of an agent. Only the newest connection of an agent is
+// valid.
 type Connection struct {
 	ID    uuid.UUID
 	Agent Agent
 }
 
-// Hello is what an agent says of itself when it connects.
+// Hello is the data that an agent sends when it connects.
 type Hello struct {
 	Version           string
 	APIVersion        string
@@ -28,33 +28,34 @@ type Hello struct {
 	Certificate       []byte
 }
 
-// Manifest is what an agent needs to begin.
+// Manifest is the configuration that an agent needs to start.
 type Manifest struct {
 	Agent         Agent
 	Environment   map[string]string
 	Directory     string
 	MOTDFile      string
 	Scripts       []Script
-	Metadata      []coder.WorkspaceAgentMetadataDescription
+	Metadata      []codersdk.WorkspaceAgentMetadataDescription
 	Apps          []sqlc.WorkspaceApp
 	AccessURL     string
-	PortURL       string // with {{port}} for the port; "" where ports have no host names
+	PortURL       string // contains {{port}}; "" if ports have no host names
 	ClientCA      []byte
 	DisableDirect bool
 	STUN          []string
+	Sleep         SleepLimits
 	HostKeySeed   []byte
-	Monitors      []coder.WorkspaceAgentMonitor
-	Parent        *uuid.UUID // whose dev container this agent runs in
-	Devcontainers []coder.DeclaredDevcontainer
+	Monitors      []codersdk.WorkspaceAgentMonitor
+	Parent        *uuid.UUID // the agent whose dev container runs this agent
+	Devcontainers []codersdk.DeclaredDevcontainer
 }
 
 // Script is a script and the icon of its log source.
 type Script struct {
-	coder.WorkspaceAgentScript
+	codersdk.WorkspaceAgentScript
 	Icon string
 }
 
-// Hello makes c the connection of its agent and gives the agent its manifest.
+// Hello makes c the valid connection of its agent and returns the agent's manifest.
 func (s *Service) Hello(ctx context.Context, c Connection, h Hello) (Manifest, error) {
 	now := s.now()
 	err := s.store.AgentConnect(ctx, sqlc.AgentConnectParams{
@@ -64,7 +65,7 @@ func (s *Service) Hello(ctx context.Context, c Connection, h Hello) (Manifest, e
 	if err != nil {
 		return Manifest{}, err
 	}
-	if all := s.live.join(c); len(all) > 1 { // which of them counts
+	if all := s.live.join(c); len(all) > 1 { // decides which connection is valid
 		if err := s.beat(ctx, slices.Repeat([]uuid.UUID{c.Agent.ID}, len(all)), all); err != nil {
 			return Manifest{}, err
 		}
@@ -91,14 +92,15 @@ func (s *Service) Hello(ctx context.Context, c Connection, h Hello) (Manifest, e
 		Agent: c.Agent, Environment: row.Environment, Directory: row.Directory, MOTDFile: row.MotdFile,
 		Parent: row.ParentID, Devcontainers: row.Devcontainers,
 		Scripts: scripts, Metadata: row.MetadataItems, Apps: apps, Monitors: row.ResourceMonitors,
-		AccessURL: s.c.AccessURL, PortURL: s.portURL(c.Agent), ClientCA: s.c.ClientCA, DisableDirect: s.c.DisableDirect, STUN: s.c.STUN, HostKeySeed: s.HostKeySeed(c.Agent),
+		AccessURL: s.c.AccessURL, PortURL: s.portURL(c.Agent), ClientCA: s.c.ClientCA, DisableDirect: s.c.DisableDirect, STUN: s.c.STUN,
+		HostKeySeed: s.HostKeySeed(c.Agent), Sleep: s.c.Sleep,
 	}, nil
 }
 
-// maxLabel is how long a label of a host name may be.
+// maxLabel is the maximum length of a DNS label.
 const maxLabel = 63
 
-// portURL gives where ports of an agent's workspace are.
+// portURL returns the URL template of ports of an agent's workspace.
 func (s *Service) portURL(a Agent) string {
 	const port = "{{port}}"
 	of := "--" + a.Name + "--" + a.WorkspaceName + "--" + a.OwnerUsername
@@ -108,25 +110,24 @@ func (s *Service) portURL(a Agent) string {
 	return s.c.PortURL(port + of)
 }
 
-// subsystems keeps the names that the contract knows.
+// subsystems returns the known names.
 func subsystems(in []string) []string {
 	out := []string{}
 	for _, n := range in {
-		switch coder.AgentSubsystem(n) {
-		case coder.AgentSubsystemEnvbox, coder.AgentSubsystemEnvbuilder, coder.AgentSubsystemExectrace:
+		switch codersdk.AgentSubsystem(n) {
+		case codersdk.AgentSubsystemEnvbox, codersdk.AgentSubsystemEnvbuilder, codersdk.AgentSubsystemExectrace:
 			out = append(out, n)
 		}
 	}
 	return out
 }
 
-// Ping takes a sign of life. The error is CodeConflict when a newer connection
-// of the agent took over, or a newer build replaced the agent, which is found
-// out with the next Beat at the latest: the caller then ends the connection.
+// Ping records a heartbeat. The error is CodeConflict if a newer connection of the agent exists,
+// or if a newer build replaced the agent, which is detected by the next Beat. The caller then
+// closes the connection.
 func (s *Service) Ping(_ context.Context, c Connection) error { return s.live.verdict(c) }
 
-// Disconnected notes that a connection ended. It changes nothing when a newer
-// one took over meanwhile.
+// Disconnected records the end of a connection. It changes nothing if a newer connection exists.
 func (s *Service) Disconnected(ctx context.Context, c Connection) error {
 	s.live.leave(c)
 	n, err := s.store.AgentDisconnect(ctx, s.now(), c.Agent.ID, c.ID)
@@ -136,10 +137,10 @@ func (s *Service) Disconnected(ctx context.Context, c Connection) error {
 	return err
 }
 
-// Sweep marks agents that fell silent as disconnected and sends hints for
-// them and for those whose time to connect ended in the window.
+// Sweep marks silent agents as disconnected and sends notifications for them, and for agents
+// whose connection timeout ended in the interval.
 func (s *Service) Sweep(ctx context.Context, since, until time.Time) error {
-	quiet, err := s.store.AgentsGoneQuiet(ctx, until, until.Add(-coder.AgentInactiveTimeout))
+	quiet, err := s.store.AgentsGoneQuiet(ctx, until, until.Add(-codersdk.AgentInactiveTimeout))
 	if err != nil {
 		return err
 	}
@@ -160,9 +161,8 @@ func (s *Service) Sweep(ctx context.Context, since, until time.Time) error {
 	return nil
 }
 
-// Start begins to keep the database up to date about the agents here, and to
-// look for silent ones.
+// Start starts the periodic writes to the database and the checks for silent agents.
 func (s *Service) Start(ctx context.Context) error { return s.loop.Start(ctx) }
 
-// Stop ends that, and writes down what is not yet.
+// Stop stops them and writes the remaining data.
 func (s *Service) Stop(ctx context.Context) error { return s.loop.Stop(ctx) }

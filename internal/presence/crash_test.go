@@ -13,12 +13,13 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/api/provisioner"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/agenttest"
 	"github.com/seed-2a7f8fe7/coder/internal/notify"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres"
 	"github.com/seed-2a7f8fe7/coder/internal/presence"
+	"github.com/seed-2a7f8fe7/coder/internal/testwait"
 )
 
 // crashVariable holds the database and the token with which a process of this
@@ -60,13 +61,13 @@ func untilKilled(url, token string) error {
 		return err
 	}
 	for i, step := range []func() error{
-		func() error { return p.SetLifecycle(ctx, a, coder.WorkspaceAgentLifecycleStarting, time.Now()) },
+		func() error { return p.SetLifecycle(ctx, a, codersdk.WorkspaceAgentLifecycleStarting, time.Now()) },
 		func() error {
 			return p.PutMetadata(ctx, a, []presence.MetadataValue{{Key: "cpu", Value: "written"}, {Key: "disk", Value: "written"}})
 		},
 		func() error { return p.Sample(ctx) },
 		func() error { return p.PutMetadata(ctx, a, []presence.MetadataValue{{Key: "cpu", Value: "lost"}}) },
-		func() error { return p.SetLifecycle(ctx, a, coder.WorkspaceAgentLifecycleReady, time.Now()) },
+		func() error { return p.SetLifecycle(ctx, a, codersdk.WorkspaceAgentLifecycleReady, time.Now()) },
 		func() error {
 			_, err := p.AppendLogs(ctx, a, uuid.New(), []presence.LogLine{{Output: "kept"}})
 			return err
@@ -122,7 +123,7 @@ func TestKilled(t *testing.T) {
 	must(t, h.Presence.Sweep(ctx, since, clock.now()))
 	v, err := h.Presence.View(ctx, h.Owner, a.ID)
 	must(t, err)
-	if v.Status != coder.WorkspaceAgentStatusDisconnected || v.LifecycleState != coder.WorkspaceAgentLifecycleReady {
+	if v.Status != codersdk.WorkspaceAgentStatusDisconnected || v.LifecycleState != codersdk.WorkspaceAgentLifecycleReady {
 		t.Errorf("30 s later the agent is %s and %s", v.Status, v.LifecycleState)
 	}
 	c := connect(t, h, a.Token)
@@ -132,7 +133,7 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// What agents say all the time costs the database nothing by itself: signs of
+// Frequent reports of agents cost the database no statements of their own: signs of
 // life, metadata and use become a few statements for all agents together.
 func TestReportsLeaveTheDatabaseAlone(t *testing.T) {
 	h, _ := open(t)
@@ -213,8 +214,8 @@ func TestSampleFails(t *testing.T) {
 	}
 }
 
-// Whoever watches over a server that dies with the agent's sees what it says
-// over its next server.
+// A watcher at a server that dies with the agent's sees the agent's next reports
+// at its next server.
 func TestWatchOutlivesAServer(t *testing.T) {
 	h := agenttest.New(t)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -226,7 +227,7 @@ func TestWatchOutlivesAServer(t *testing.T) {
 	must(t, err)
 	seen, ended := make(chan string, 100), make(chan error, 1)
 	go func() {
-		ended <- h.Presence.WatchMetadata(ctx, h.Owner, a.ID, func(all []coder.WorkspaceAgentMetadata) error {
+		ended <- h.Presence.WatchMetadata(ctx, h.Owner, a.ID, func(all []codersdk.WorkspaceAgentMetadata) error {
 			seen <- all[0].Result.Value
 			return nil
 		})
@@ -241,7 +242,7 @@ func TestWatchOutlivesAServer(t *testing.T) {
 		if got != "again" {
 			t.Errorf("saw %q", got)
 		}
-	case <-time.After(25 * time.Second):
+	case <-time.After(testwait.Limit):
 		t.Error("nothing was seen")
 	}
 	cancel()

@@ -10,51 +10,50 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/api/agentrpc"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/notify"
 )
 
-// How often what this server knows of its agents goes to the database.
+// Intervals of writes to the database.
 const (
-	// beatEvery is how often agents that are connected are marked as alive:
-	// twice within coder.AgentInactiveTimeout, and once to spare.
+	// beatEvery is the interval of heartbeats in the database. It must be less than half of
+	// codersdk.AgentInactiveTimeout.
 	beatEvery = 10 * time.Second
-	// sampleEvery is how often values of metadata are written down, and how old
-	// those may be that another server shows first.
+	// sampleEvery is the interval of writes of metadata values, and the maximum age of the
+	// values that other servers show first.
 	sampleEvery = 30 * time.Second
-	// soonAfter is the same for agents that are watched from another server.
+	// soonAfter is the same for agents that are watched through another server.
 	soonAfter = time.Second
-	// sweepEvery is how often silent agents are looked for.
+	// sweepEvery is the interval of checks for silent agents.
 	sweepEvery = 3 * time.Second
-	// sampleBatch is how many values one statement writes.
+	// sampleBatch is the number of values that one statement writes.
 	sampleBatch = 1000
 )
 
-// live is what this server knows at first hand of the agents that are
-// connected to it. The database has it late and in batches: who is alive every
-// ten seconds, metadata every thirty, use with the beat.
+// live holds the state of the agents that are connected to this server. The database gets it in
+// batches: heartbeats every ten seconds, metadata every thirty, usage with the heartbeat.
 type live struct {
 	mu      sync.Mutex
 	agents  map[uuid.UUID]*liveAgent
-	left    map[valueKey]MetadataValue // of agents that are gone, to be written down
-	used    map[uuid.UUID]time.Time    // workspaces that somebody works in
-	uses    map[uuid.UUID]*use         // of agents, to be written down
-	watched map[uuid.UUID]time.Time    // agents that are watched from elsewhere, until when
-	soon    chan struct{}              // a value of one of those came
+	left    map[valueKey]MetadataValue // unwritten values of disconnected agents
+	used    map[uuid.UUID]time.Time    // workspaces in use
+	uses    map[uuid.UUID]*use         // unwritten usage of agents
+	watched map[uuid.UUID]time.Time    // agents that are watched through other servers, and until when
+	soon    chan struct{}              // signals a value of a watched agent
 }
 
-// liveAgent is an agent that is connected here.
+// liveAgent is an agent that is connected to this server.
 type liveAgent struct {
-	connections map[uuid.UUID]error // why one counts no more, nil for one that does
+	connections map[uuid.UUID]error // why a connection is no longer valid; nil for valid connections
 	values      map[string]liveValue
 	reported    reported
-	roundTrip   time.Duration // to it, 0: not measured
-	// Scripts that ran since it connected.
+	roundTrip   time.Duration // round trip time to the agent; 0 if not measured
+	// Scripts that ran since the agent connected.
 	scriptsOK, scriptsFailed int64
 }
 
-// liveValue is the newest value under a key; dirty when it is not written down.
+// liveValue is the newest value of a key; dirty until it is written.
 type liveValue struct {
 	MetadataValue
 	dirty bool
@@ -73,7 +72,7 @@ func newLive() *live {
 	}
 }
 
-// join adds a connection and gives all that the agent has here.
+// join adds a connection and returns all connections of the agent on this server.
 func (l *live) join(c Connection) []uuid.UUID {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -86,8 +85,7 @@ func (l *live) join(c Connection) []uuid.UUID {
 	return slices.Collect(maps.Keys(a.connections))
 }
 
-// leave removes a connection. What the agent said and is not written down yet
-// waits for the next sample.
+// leave removes a connection. Unwritten values of the agent are kept for the next sample.
 func (l *live) leave(c Connection) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -107,8 +105,7 @@ func (l *live) leave(c Connection) {
 	}
 }
 
-// verdict gives why a connection does not count, if so: one that never said
-// hello does not either.
+// verdict returns why a connection is not valid, or nil. A connection without Hello is not valid.
 func (l *live) verdict(c Connection) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -120,9 +117,9 @@ func (l *live) verdict(c Connection) error {
 	return tookOver()
 }
 
-func tookOver() error { return coder.Errorf(coder.CodeConflict, agentrpc.TookOver) }
+func tookOver() error { return codersdk.Errorf(codersdk.CodeConflict, agentrpc.TookOver) }
 
-// put keeps values of an agent that is connected here.
+// put stores values of an agent that is connected to this server.
 func (l *live) put(agent uuid.UUID, values []MetadataValue, now time.Time) (here bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -145,7 +142,7 @@ func (l *live) put(agent uuid.UUID, values []MetadataValue, now time.Time) (here
 	return true
 }
 
-// get gives the newest values of an agent, and whether it is connected here.
+// get returns the newest values of an agent, and whether it is connected to this server.
 func (l *live) get(agent uuid.UUID) (values map[string]MetadataValue, here bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -160,8 +157,8 @@ func (l *live) get(agent uuid.UUID) (values map[string]MetadataValue, here bool)
 	return values, true
 }
 
-// dirty takes the values that are to be written down, of all agents or only of
-// those that are watched from elsewhere.
+// dirty returns the unwritten values and marks them as written: of all agents, or of those that
+// are watched through other servers.
 func (l *live) dirty(onlyWatched bool, now time.Time) map[valueKey]MetadataValue {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -190,7 +187,7 @@ func (l *live) dirty(onlyWatched bool, now time.Time) map[valueKey]MetadataValue
 	return out
 }
 
-// undo makes values dirty again that could not be written down.
+// undo marks values as unwritten after a failed write.
 func (l *live) undo(values map[valueKey]MetadataValue) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -210,9 +207,9 @@ func (l *live) touch(workspace uuid.UUID, now time.Time) {
 	l.used[workspace] = now
 }
 
-// Beat marks the agents that are connected to this server as alive, finds out
-// which connections count no more, and notes which workspaces are in use, which
-// puts off their stops. A running Service does it every ten seconds.
+// Beat writes the heartbeats of the connected agents, detects connections that are no longer valid,
+// and records the use of workspaces, which extends their deadlines. A running Service calls it every
+// ten seconds.
 func (s *Service) Beat(ctx context.Context) error {
 	s.live.mu.Lock()
 	ids, connections := make([]uuid.UUID, 0, len(s.live.agents)), make([]uuid.UUID, 0, len(s.live.agents))
@@ -240,7 +237,7 @@ func (s *Service) Beat(ctx context.Context) error {
 	return s.store.ScheduleUse(ctx, workspaces, at)
 }
 
-// beat does so for some connections.
+// beat is Beat for some connections.
 func (s *Service) beat(ctx context.Context, ids, connections []uuid.UUID) error {
 	if len(ids) == 0 {
 		return nil
@@ -272,7 +269,7 @@ func (s *Service) beat(ctx context.Context, ids, connections []uuid.UUID) error 
 	return nil
 }
 
-// run does by itself what no agent asks for.
+// run runs the periodic work.
 func (s *Service) run(ctx context.Context) {
 	watches, done := s.hub.Subscribe(notify.Watches())
 	defer done()
@@ -282,11 +279,11 @@ func (s *Service) run(ctx context.Context) {
 	defer sweep.Stop()
 	var soon, observe <-chan time.Time
 	if len(s.observed.told) > 0 {
-		t := time.NewTicker(observeEvery)
+		t := time.NewTicker(s.observed.every)
 		defer t.Stop()
 		observe = t.C
 		if err := s.Observe(ctx); err != nil && ctx.Err() == nil {
-			s.log.WarnContext(ctx, "could not read the agents for the metrics; trying again soon", "error", err)
+			s.log.WarnContext(ctx, "cannot read the agents for the metrics; retrying", "error", err)
 		}
 	}
 	since := s.now()
@@ -298,20 +295,20 @@ func (s *Service) run(ctx context.Context) {
 			end, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 			defer cancel()
 			if err := errors.Join(s.sample(end, reasonShutdown), s.FlushUsage(end)); err != nil {
-				s.log.Warn("the last metadata and use of agents could not be written down", "error", err)
+				s.log.Warn("cannot write the last metadata and usage of agents", "error", err)
 			}
 			return
 		case <-beat.C:
-			what, err = "mark agents as alive", s.Beat(ctx)
+			what, err = "write the heartbeats of agents", s.Beat(ctx)
 		case <-sample.C:
-			what, err = "write metadata and use of agents down", errors.Join(s.Sample(ctx), s.FlushUsage(ctx))
+			what, err = "write the metadata and usage of agents", errors.Join(s.Sample(ctx), s.FlushUsage(ctx))
 		case <-sweep.C:
 			now := s.now()
-			if what, err = "look for silent agents", s.Sweep(ctx, since, now); err == nil {
+			if what, err = "check for silent agents", s.Sweep(ctx, since, now); err == nil {
 				since = now
 			}
 		case <-watches:
-			what, err = "see which agents are watched", s.readWatches(ctx)
+			what, err = "read which agents are watched", s.readWatches(ctx)
 		case <-observe:
 			what, err = "read the agents for the metrics", s.Observe(ctx)
 		case <-s.live.soon:
@@ -320,10 +317,10 @@ func (s *Service) run(ctx context.Context) {
 			}
 		case <-soon:
 			soon = nil
-			what, err = "write metadata of watched agents down", s.sample(ctx, reasonWatched)
+			what, err = "write the metadata of watched agents", s.sample(ctx, reasonWatched)
 		}
 		if err != nil && ctx.Err() == nil {
-			s.log.WarnContext(ctx, "could not "+what+"; trying again soon", "error", err)
+			s.log.WarnContext(ctx, "cannot "+what+"; retrying", "error", err)
 		}
 	}
 }

@@ -8,11 +8,12 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/api/provisioner"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/agenttest"
 	"github.com/seed-2a7f8fe7/coder/internal/notify"
 	"github.com/seed-2a7f8fe7/coder/internal/presence"
+	"github.com/seed-2a7f8fe7/coder/internal/testwait"
 )
 
 // replica is another server over the same database.
@@ -72,7 +73,7 @@ func TestMetadataIsSampled(t *testing.T) {
 	if here, there := shown(p), shown(other); here != [2]string{"2", "3"} || there != [2]string{"2", ""} {
 		t.Errorf("after a sample: here %v, there %v", here, there)
 	}
-	// What was said last outlives the connection.
+	// The last report outlives the connection.
 	must(t, p.Disconnected(ctx, c))
 	must(t, p.Sample(ctx))
 	if here, there := shown(p), shown(other); here != [2]string{"2", "3"} || there != here {
@@ -92,7 +93,7 @@ func TestStopSamples(t *testing.T) {
 	}
 }
 
-// Whoever watches over another server sees changes too, soon.
+// A watcher at another server soon sees changes too.
 func TestWatchFromElsewhere(t *testing.T) {
 	h := agenttest.New(t)
 	other := replica(t, h)
@@ -107,14 +108,14 @@ func TestWatchFromElsewhere(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() {
-		ended <- other.WatchMetadata(ctx, h.Owner, a.ID, func(all []coder.WorkspaceAgentMetadata) error {
+		ended <- other.WatchMetadata(ctx, h.Owner, a.ID, func(all []codersdk.WorkspaceAgentMetadata) error {
 			seen <- all[0].Result.Value
 			return nil
 		})
 	}()
 	await := func(value string) {
 		t.Helper()
-		late := time.After(25 * time.Second)
+		late := time.After(testwait.Limit)
 		for {
 			select {
 			case got := <-seen:
@@ -151,12 +152,12 @@ func TestAgentMoves(t *testing.T) {
 	must(t, h.Presence.Ping(ctx, old)) // nobody has told it yet
 	must(t, h.Presence.Beat(ctx))
 	must(t, other.Beat(ctx))
-	want(t, h.Presence.Ping(ctx, old), coder.CodeConflict)
+	want(t, h.Presence.Ping(ctx, old), codersdk.CodeConflict)
 	must(t, other.Ping(ctx, fresh))
 	must(t, h.Presence.Disconnected(ctx, old))
 	v, err := other.View(ctx, h.Owner, a.ID)
 	must(t, err)
-	if v.Status != coder.WorkspaceAgentStatusConnected {
+	if v.Status != codersdk.WorkspaceAgentStatusConnected {
 		t.Errorf("the agent that moved is %s", v.Status)
 	}
 }
@@ -173,7 +174,7 @@ func TestDeadServer(t *testing.T) {
 	must(t, err)
 	_, err = other.Hello(ctx, presence.Connection{ID: uuid.New(), Agent: agent}, presence.Hello{Certificate: []byte("cert")})
 	must(t, err)
-	status := func(id uuid.UUID) coder.WorkspaceAgentStatus {
+	status := func(id uuid.UUID) codersdk.WorkspaceAgentStatus {
 		t.Helper()
 		v, err := other.View(ctx, h.Owner, id)
 		must(t, err)
@@ -184,7 +185,7 @@ func TestDeadServer(t *testing.T) {
 		must(t, other.Beat(ctx))
 		must(t, other.Sweep(ctx, clock.now().Add(-10*time.Second), clock.now()))
 	}
-	if status(dead.ID) != coder.WorkspaceAgentStatusDisconnected || status(alive.ID) != coder.WorkspaceAgentStatusConnected {
+	if status(dead.ID) != codersdk.WorkspaceAgentStatusDisconnected || status(alive.ID) != codersdk.WorkspaceAgentStatusConnected {
 		t.Errorf("after 30 s: of the dead server %s, of the living %s", status(dead.ID), status(alive.ID))
 	}
 }

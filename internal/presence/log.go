@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/access"
 	"github.com/seed-2a7f8fe7/coder/internal/notify"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
@@ -16,29 +16,38 @@ import (
 
 // Limits of what agents send.
 const (
-	// LogLimit is how many bytes of log are kept of one agent. (PRV-33)
+	// LogLimit is the maximum size of an agent's log in bytes. (PRV-33)
 	LogLimit = 1 << 20
-	// logBatch is how many lines a reader gets at once.
+	// logBatch is the number of lines that a reader gets at once.
 	logBatch = 1000
-	// appendLimit is how many lines one call may bring.
+	// appendLimit is the maximum number of lines in one call.
 	appendLimit = 10_000
 )
 
-// LogLine is a line as an agent sends it.
+// LogLine is a line as sent by an agent.
 type LogLine struct {
 	CreatedAt time.Time
-	Level     coder.LogLevel
+	Level     codersdk.LogLevel
 	Output    string
 }
 
-// AppendLogs adds lines of one source to an agent's log, as many as fit below
-// LogLimit. overflowed says that the limit is reached and nothing more will be
-// taken.
+// AppendLogs appends lines of one source to an agent's log, up to LogLimit. overflowed is true once
+// the limit is reached; further lines are dropped.
 func (s *Service) AppendLogs(ctx context.Context, a Agent, source uuid.UUID, lines []LogLine) (overflowed bool, err error) {
 	if len(lines) > appendLimit {
-		return false, coder.Errorf(coder.CodeTooLarge, "Send at most %d log lines at once", appendLimit)
+		return false, codersdk.Errorf(codersdk.CodeTooLarge, "At most %d log lines are allowed in one request", appendLimit)
 	}
 	p := s.logParams(a, source, lines)
+	if a.pending != uuid.Nil {
+		overflowed, err := s.appendPending(ctx, a, p)
+		if !codersdk.Is(err, codersdk.CodeNotFound) {
+			return overflowed, err
+		}
+		if a, err = s.AuthenticateAgent(ctx, a.token.String()); err != nil {
+			return false, err
+		}
+		p.AgentID = a.ID
+	}
 	added, flipped := false, false
 	err = s.store.Tx(ctx, func(q *sqlc.Queries) error {
 		row, err := q.AgentLogsForUpdate(ctx, a.ID)
@@ -49,10 +58,7 @@ func (s *Service) AppendLogs(ctx context.Context, a Agent, source uuid.UUID, lin
 		if overflowed || len(p.Output) == 0 {
 			return nil
 		}
-		n, length := 0, int(row.LogsLength)
-		for ; n < len(p.Output) && length+len(p.Output[n]) <= LogLimit; n++ {
-			length += len(p.Output[n])
-		}
+		n, length := fitting(p.Output, int(row.LogsLength))
 		overflowed = n < len(p.Output)
 		added, flipped = n > 0, overflowed
 		fit := p
@@ -75,15 +81,15 @@ func (s *Service) AppendLogs(ctx context.Context, a Agent, source uuid.UUID, lin
 	return overflowed, nil
 }
 
-// logParams makes lines fit for the database: valid text, known levels, sane times.
+// logParams returns the lines in the form of the database: valid text, known levels, plausible times.
 func (s *Service) logParams(a Agent, source uuid.UUID, lines []LogLine) sqlc.AgentAppendLogsParams {
 	now := s.now()
 	p := sqlc.AgentAppendLogsParams{AgentID: a.ID, SourceID: source}
 	for _, l := range lines {
 		switch l.Level {
-		case coder.LogLevelTrace, coder.LogLevelDebug, coder.LogLevelInfo, coder.LogLevelWarn, coder.LogLevelError:
+		case codersdk.LogLevelTrace, codersdk.LogLevelDebug, codersdk.LogLevelInfo, codersdk.LogLevelWarn, codersdk.LogLevelError:
 		default:
-			l.Level = coder.LogLevelInfo
+			l.Level = codersdk.LogLevelInfo
 		}
 		if l.CreatedAt.IsZero() || l.CreatedAt.After(now.Add(time.Minute)) || l.CreatedAt.Year() < 2000 {
 			l.CreatedAt = now
@@ -95,36 +101,46 @@ func (s *Service) logParams(a Agent, source uuid.UUID, lines []LogLine) sqlc.Age
 	return p
 }
 
-// ExternalLogSource is the source of lines that come without one.
+// ExternalLogSource is the source of lines without a source.
 func ExternalLogSource() uuid.UUID { return uuid.MustParse("3b579bf4-1ed8-4b99-87a8-e9a1e3410410") }
 
 // PutLogSource names a source of log lines.
-func (s *Service) PutLogSource(ctx context.Context, a Agent, id uuid.UUID, displayName, icon string) (coder.WorkspaceAgentLogSource, error) {
+func (s *Service) PutLogSource(ctx context.Context, a Agent, id uuid.UUID, displayName, icon string) (codersdk.WorkspaceAgentLogSource, error) {
 	if id == uuid.Nil {
-		return coder.WorkspaceAgentLogSource{}, coder.Invalid("id", "a log source needs an id")
+		return codersdk.WorkspaceAgentLogSource{}, codersdk.Invalid("id", "is required for a log source")
 	}
 	if displayName = strings.TrimSpace(text(displayName)); displayName == "" {
-		return coder.WorkspaceAgentLogSource{}, coder.Invalid("display_name", "a log source needs a name to show")
+		return codersdk.WorkspaceAgentLogSource{}, codersdk.Invalid("display_name", "is required for a log source")
+	}
+	if a.pending != uuid.Nil {
+		src := codersdk.WorkspaceAgentLogSource{ID: id, DisplayName: clip(displayName, 127), Icon: clip(icon, 1024), CreatedAt: s.now()}
+		err := s.putPendingLogSource(ctx, a, src)
+		if !codersdk.Is(err, codersdk.CodeNotFound) {
+			return src, err
+		}
+		if a, err = s.AuthenticateAgent(ctx, a.token.String()); err != nil {
+			return src, err
+		}
 	}
 	row, err := s.store.AgentPutLogSource(ctx, sqlc.AgentPutLogSourceParams{
 		ID: id, AgentID: a.ID, DisplayName: clip(displayName, 127), Icon: clip(icon, 1024), Now: s.now(),
 	})
 	if err != nil {
-		return coder.WorkspaceAgentLogSource{}, err
+		return codersdk.WorkspaceAgentLogSource{}, err
 	}
 	s.changed(a)
-	return coder.WorkspaceAgentLogSource{
+	return codersdk.WorkspaceAgentLogSource{
 		ID: row.ID, WorkspaceAgentID: row.AgentID, DisplayName: row.DisplayName, Icon: row.Icon, CreatedAt: row.CreatedAt,
 	}, nil
 }
 
-// Logs gives the lines of an agent's log with ids between after and before,
-// both left out and 0 for no bound.
-func (s *Service) Logs(ctx context.Context, actor access.Subject, agentID uuid.UUID, after, before int64) ([]coder.WorkspaceAgentLog, error) {
-	if _, err := s.AgentForUser(ctx, actor, agentID, coder.RBACActionRead); err != nil {
+// Logs returns the lines of an agent's log with IDs between after and before, both exclusive; 0 means
+// no bound.
+func (s *Service) Logs(ctx context.Context, actor access.Subject, agentID uuid.UUID, after, before int64) ([]codersdk.WorkspaceAgentLog, error) {
+	if _, err := s.AgentForUser(ctx, actor, agentID, codersdk.RBACActionRead); err != nil {
 		return nil, err
 	}
-	out := []coder.WorkspaceAgentLog{}
+	out := []codersdk.WorkspaceAgentLog{}
 	for {
 		batch, err := s.logs(ctx, agentID, after, before)
 		if err != nil {
@@ -138,34 +154,33 @@ func (s *Service) Logs(ctx context.Context, actor access.Subject, agentID uuid.U
 	}
 }
 
-func (s *Service) logs(ctx context.Context, agentID uuid.UUID, after, before int64) ([]coder.WorkspaceAgentLog, error) {
+func (s *Service) logs(ctx context.Context, agentID uuid.UUID, after, before int64) ([]codersdk.WorkspaceAgentLog, error) {
 	rows, err := s.store.AgentLogs(ctx, sqlc.AgentLogsParams{AgentID: agentID, After: after, Before: before, Count: logBatch})
 	if err != nil {
 		return nil, err
 	}
-	out := make([]coder.WorkspaceAgentLog, len(rows))
+	out := make([]codersdk.WorkspaceAgentLog, len(rows))
 	for i, r := range rows {
-		out[i] = coder.WorkspaceAgentLog{ID: r.ID, SourceID: r.SourceID, CreatedAt: r.CreatedAt, Level: coder.LogLevel(r.Level), Output: r.Output}
+		out[i] = codersdk.WorkspaceAgentLog{ID: r.ID, SourceID: r.SourceID, CreatedAt: r.CreatedAt, Level: codersdk.LogLevel(r.Level), Output: r.Output}
 	}
 	return out, nil
 }
 
-// FollowLogs calls each with the lines after the given id, and with more as
-// they come, until the agent is off or replaced and all is sent (nil), each
-// fails, or ctx ends.
-func (s *Service) FollowLogs(ctx context.Context, actor access.Subject, agentID uuid.UUID, after int64, each func([]coder.WorkspaceAgentLog) error) error {
+// FollowLogs calls each with the lines after the given ID, and with new lines, until the agent is off
+// or replaced and all lines are sent (nil), each fails, or ctx ends.
+func (s *Service) FollowLogs(ctx context.Context, actor access.Subject, agentID uuid.UUID, after int64, each func([]codersdk.WorkspaceAgentLog) error) error {
 	hint, cancel := s.hub.Subscribe(notify.Agent(agentID))
 	defer cancel()
 	poll := time.NewTicker(15 * time.Second)
 	defer poll.Stop()
 	for {
-		// The state is read before the lines: what an agent wrote before it went
-		// off is then among them.
-		a, err := s.AgentForUser(ctx, actor, agentID, coder.RBACActionRead)
+		// The state is read before the lines, so that they include everything that the agent
+		// wrote before it went off.
+		a, err := s.AgentForUser(ctx, actor, agentID, codersdk.RBACActionRead)
 		if err != nil {
 			return err
 		}
-		ended := !a.Current || a.Lifecycle == coder.WorkspaceAgentLifecycleOff
+		ended := !a.Current || a.Lifecycle == codersdk.WorkspaceAgentLifecycleOff
 		for {
 			batch, err := s.logs(ctx, agentID, after, 0)
 			if err != nil {
@@ -193,7 +208,7 @@ func (s *Service) FollowLogs(ctx context.Context, actor access.Subject, agentID 
 	}
 }
 
-// text makes s acceptable to the database: UTF-8 without NUL.
+// text returns s as valid UTF-8 without NUL.
 func text(s string) string {
 	if !utf8.ValidString(s) {
 		s = strings.ToValidUTF8(s, "\uFFFD")
@@ -204,7 +219,7 @@ func text(s string) string {
 	return s
 }
 
-// clip makes s text of at most n bytes, cut between runes.
+// clip truncates s to at most n bytes between runes.
 func clip(s string, n int) string {
 	s = text(s)
 	if len(s) <= n {

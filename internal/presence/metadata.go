@@ -8,30 +8,29 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/access"
 	"github.com/seed-2a7f8fe7/coder/internal/notify"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
 )
 
-// metadataLimit is how many bytes of a metadata value, or of its error, are kept. (AG-15)
+// metadataLimit is the maximum size of a metadata value or of its error, in bytes. (AG-15)
 const metadataLimit = 2048
 
-// MetadataValue is what an agent collected under one key.
+// MetadataValue is the value that an agent collected for a key.
 type MetadataValue struct {
 	Key, Value, Error string
 	CollectedAt       time.Time
 }
 
-// PutMetadata takes values of an agent, of the keys its template declares;
-// others are dropped. Of several values of one key the last counts. Whoever
-// watches over this server sees them at once. The database has them later:
-// see Sample.
+// PutMetadata stores values of an agent for the keys that its template declares; other keys are
+// dropped. Of several values of a key the last is used. Users who watch through this server see the
+// values at once; the database gets them later, see Sample.
 func (s *Service) PutMetadata(ctx context.Context, a Agent, values []MetadataValue) error {
 	now := s.now()
 	last := map[string]MetadataValue{}
 	for _, v := range values {
-		if !slices.ContainsFunc(a.row.MetadataItems, func(m coder.WorkspaceAgentMetadataDescription) bool { return m.Key == v.Key }) {
+		if !slices.ContainsFunc(a.row.MetadataItems, func(m codersdk.WorkspaceAgentMetadataDescription) bool { return m.Key == v.Key }) {
 			s.count.droppedKeys.Inc()
 			continue
 		}
@@ -55,10 +54,9 @@ func (s *Service) PutMetadata(ctx context.Context, a Agent, values []MetadataVal
 	return s.writeDown(ctx, reasonDirect, direct)
 }
 
-// Sample writes the newest values of all agents here down, as other servers
-// and the next start of this one show them. A running Service does it every
-// thirty seconds; for agents that are watched from another server, a second
-// after each value.
+// Sample writes the newest values of all connected agents to the database, for other servers and the
+// next start of this server. A running Service calls it every thirty seconds. Values of agents that
+// are watched through another server are written one second after they arrive.
 func (s *Service) Sample(ctx context.Context) error { return s.sample(ctx, reasonScheduled) }
 
 func (s *Service) sample(ctx context.Context, reason string) error {
@@ -70,8 +68,7 @@ func (s *Service) sample(ctx context.Context, reason string) error {
 	return nil
 }
 
-// writeDown puts values into the database, and tells other servers of those
-// that are watched there.
+// writeDown writes values to the database and notifies other servers about watched values.
 func (s *Service) writeDown(ctx context.Context, reason string, values map[valueKey]MetadataValue) error {
 	if len(values) == 0 {
 		return nil
@@ -121,7 +118,7 @@ func (s *Service) writeDown(ctx context.Context, reason string, values map[value
 	return nil
 }
 
-// readWatches learns which agents are watched from other servers.
+// readWatches reads which agents are watched through other servers.
 func (s *Service) readWatches(ctx context.Context) error {
 	now := s.now()
 	rows, err := s.store.AgentWatches(ctx, now)
@@ -137,16 +134,16 @@ func (s *Service) readWatches(ctx context.Context) error {
 	}
 	s.live.mu.Unlock()
 	if fresh {
-		return s.sample(ctx, reasonWatched) // what was said before somebody watched
+		return s.sample(ctx, reasonWatched) // values from before the watch
 	}
 	return s.store.AgentForgetWatches(ctx, now.Add(-time.Hour))
 }
 
-// Metadata gives what an agent collects, in the order of its template; items
-// not collected yet have a zero time. Over another server than the agent's the
-// values are up to 30 seconds old.
-func (s *Service) Metadata(ctx context.Context, actor access.Subject, agentID uuid.UUID) ([]coder.WorkspaceAgentMetadata, error) {
-	a, err := s.AgentForUser(ctx, actor, agentID, coder.RBACActionRead)
+// Metadata returns the metadata of an agent in the order of its template. Values that were not
+// collected yet have a zero time. Through another server than the agent's, values are up to 30
+// seconds old.
+func (s *Service) Metadata(ctx context.Context, actor access.Subject, agentID uuid.UUID) ([]codersdk.WorkspaceAgentMetadata, error) {
+	a, err := s.AgentForUser(ctx, actor, agentID, codersdk.RBACActionRead)
 	if err != nil {
 		return nil, err
 	}
@@ -154,7 +151,7 @@ func (s *Service) Metadata(ctx context.Context, actor access.Subject, agentID uu
 	return s.metadata(a, values), err
 }
 
-// values gives the newest values of an agent that are known.
+// values returns the newest known values of an agent.
 func (s *Service) values(ctx context.Context, a Agent) (map[string]MetadataValue, error) {
 	live, _ := s.live.get(a.ID)
 	if len(live) == len(a.row.MetadataItems) {
@@ -172,13 +169,13 @@ func (s *Service) values(ctx context.Context, a Agent) (map[string]MetadataValue
 	return values, nil
 }
 
-func (s *Service) metadata(a Agent, values map[string]MetadataValue) []coder.WorkspaceAgentMetadata {
+func (s *Service) metadata(a Agent, values map[string]MetadataValue) []codersdk.WorkspaceAgentMetadata {
 	now := s.now()
-	out := make([]coder.WorkspaceAgentMetadata, 0, len(a.row.MetadataItems))
+	out := make([]codersdk.WorkspaceAgentMetadata, 0, len(a.row.MetadataItems))
 	for _, d := range a.row.MetadataItems {
-		m := coder.WorkspaceAgentMetadata{Description: d}
+		m := codersdk.WorkspaceAgentMetadata{Description: d}
 		if v, ok := values[d.Key]; ok {
-			m.Result = coder.WorkspaceAgentMetadataResult{
+			m.Result = codersdk.WorkspaceAgentMetadataResult{
 				CollectedAt: v.CollectedAt, Value: v.Value, Error: v.Error,
 				Age: int64(max(0, now.Sub(v.CollectedAt)) / time.Second),
 			}
@@ -188,19 +185,18 @@ func (s *Service) metadata(a Agent, values map[string]MetadataValue) []coder.Wor
 	return out
 }
 
-// watchPoll is how often somebody who watches is looked after without a hint:
-// whether they still may, and what a hint that was lost would have told.
+// watchPoll is the interval between checks of a watch without a hint: whether the user still has
+// access, and for lost hints.
 const watchPoll = 15 * time.Second
 
-// WatchMetadata calls each with all metadata of an agent, now and at each
-// change, until each fails or ctx ends. Over another server than the agent's a
-// change is seen about a second later.
-func (s *Service) WatchMetadata(ctx context.Context, actor access.Subject, agentID uuid.UUID, each func([]coder.WorkspaceAgentMetadata) error) error {
+// WatchMetadata calls each with all metadata of an agent, now and after each change, until each fails
+// or ctx ends. Through another server than the agent's, a change arrives about one second later.
+func (s *Service) WatchMetadata(ctx context.Context, actor access.Subject, agentID uuid.UUID, each func([]codersdk.WorkspaceAgentMetadata) error) error {
 	hint, cancel := s.hub.Subscribe(notify.Metadata(agentID))
 	defer cancel()
 	poll := time.NewTicker(watchPoll)
 	defer poll.Stop()
-	a, err := s.AgentForUser(ctx, actor, agentID, coder.RBACActionRead)
+	a, err := s.AgentForUser(ctx, actor, agentID, codersdk.RBACActionRead)
 	if err != nil {
 		return err
 	}
@@ -222,7 +218,7 @@ func (s *Service) WatchMetadata(ctx context.Context, actor access.Subject, agent
 		select {
 		case <-hint:
 		case <-poll.C:
-			if a, err = s.AgentForUser(ctx, actor, agentID, coder.RBACActionRead); err != nil {
+			if a, err = s.AgentForUser(ctx, actor, agentID, codersdk.RBACActionRead); err != nil {
 				return err
 			}
 			if err := s.watch(ctx, a); err != nil {
@@ -234,8 +230,7 @@ func (s *Service) WatchMetadata(ctx context.Context, actor access.Subject, agent
 	}
 }
 
-// watch says to the server that holds an agent, if it is another one, that
-// somebody watches for a while.
+// watch informs the server of an agent, if it is another one, that the agent is watched for some time.
 func (s *Service) watch(ctx context.Context, a Agent) error {
 	if _, here := s.live.get(a.ID); here || a.ReplicaID == nil {
 		return nil

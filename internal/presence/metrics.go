@@ -6,15 +6,15 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Why values of metadata are written down, as the metrics say it.
+// Reasons of writes of metadata, as labels of metrics.
 const (
 	reasonScheduled = "scheduled"
-	reasonWatched   = "watched"  // somebody looks over another server
+	reasonWatched   = "watched"  // watched through another server
 	reasonShutdown  = "shutdown" // this server stops
-	reasonDirect    = "direct"   // of an agent whose connection has ended
+	reasonDirect    = "direct"   // the agent disconnected
 )
 
-// metrics are what the writing of samples costs.
+// metrics measure the writes of samples.
 type metrics struct {
 	size, utilization    prometheus.Histogram
 	batches              *prometheus.CounterVec
@@ -26,22 +26,23 @@ func newMetrics(r prometheus.Registerer) *metrics {
 	const prefix = "coderd_agentapi_metadata_"
 	m := &metrics{
 		size: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name: prefix + "batch_size", Help: "Values of metadata that one statement wrote.", Buckets: []float64{1, 10, 30, 100, 300, 1000},
+			Name: prefix + "batch_size", Help: "Metadata values in one write.", Buckets: []float64{1, 10, 30, 100, 300, 1000},
 		}),
 		utilization: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name: prefix + "batch_utilization", Help: "Part of the most values that one statement may write.", Buckets: []float64{0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 1},
+			Name: prefix + "batch_utilization", Help: "Metadata values in one write, as a fraction of the maximum.",
+			Buckets: []float64{0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 1},
 		}),
 		batches: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: prefix + "batches_total", Help: "Statements that wrote values of metadata, by why they did.",
+			Name: prefix + "batches_total", Help: "Writes of metadata values, by reason.",
 		}, []string{"reason"}),
 		flushed: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: prefix + "flushed_total", Help: "Values of metadata that were written to the database.",
+			Name: prefix + "flushed_total", Help: "Metadata values written to the database.",
 		}),
 		droppedKeys: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: prefix + "dropped_keys_total", Help: "Values that agents sent under keys that their template does not declare.",
+			Name: prefix + "dropped_keys_total", Help: "Metadata values dropped because the template does not declare their key.",
 		}),
 		took: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: prefix + "flush_duration_seconds", Help: "Seconds that writing a sample took, by why it was written.",
+			Name: prefix + "flush_duration_seconds", Help: "Duration of writing a sample in seconds, by reason.",
 			Buckets: []float64{0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10},
 		}, []string{"reason"}),
 	}
@@ -51,7 +52,7 @@ func newMetrics(r prometheus.Registerer) *metrics {
 	return m
 }
 
-// wrote notes a statement that wrote n values.
+// wrote records a write of n values.
 func (m *metrics) wrote(reason string, n int) {
 	m.size.Observe(float64(n))
 	m.utilization.Observe(float64(n) / sampleBatch)
@@ -59,7 +60,7 @@ func (m *metrics) wrote(reason string, n int) {
 	m.flushed.Add(float64(n))
 }
 
-// ended notes a sample that began then.
+// ended records a sample that started at the given time.
 func (m *metrics) ended(reason string, begin time.Time) {
 	m.took.WithLabelValues(reason).Observe(time.Since(begin).Seconds())
 }

@@ -11,8 +11,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/api/provisioner"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/agenttest"
 	"github.com/seed-2a7f8fe7/coder/internal/presence"
 )
@@ -58,7 +58,7 @@ func contract(t *testing.T) (out []metric) {
 	return out
 }
 
-// gathered gives the type and labels of each metric, and what it counts in all.
+// gathered returns the type and labels of each metric, and what it counts in all.
 func gathered(t *testing.T, r *prometheus.Registry) (got map[string][]string, counted map[string]float64) {
 	t.Helper()
 	families, err := r.Gather()
@@ -89,8 +89,8 @@ func TestAgentMetrics(t *testing.T) {
 	m, err := h.Presence.Hello(t.Context(), c, presence.Hello{Certificate: []byte("cert")})
 	must(t, err)
 	begin := time.Now()
-	must(t, h.Presence.SetLifecycle(t.Context(), c.Agent, coder.WorkspaceAgentLifecycleStarting, begin.Add(-7*time.Second)))
-	must(t, h.Presence.SetLifecycle(t.Context(), c.Agent, coder.WorkspaceAgentLifecycleReady, begin.Add(-2*time.Second)))
+	must(t, h.Presence.SetLifecycle(t.Context(), c.Agent, codersdk.WorkspaceAgentLifecycleStarting, begin.Add(-7*time.Second)))
+	must(t, h.Presence.SetLifecycle(t.Context(), c.Agent, codersdk.WorkspaceAgentLifecycleReady, begin.Add(-2*time.Second)))
 	for _, status := range []string{"ok", "ok", "exit_failure"} {
 		must(t, h.Presence.AddScriptTiming(t.Context(), c.Agent, presence.ScriptTiming{
 			ScriptID: m.Scripts[0].ID, StartedAt: begin, EndedAt: begin, Stage: "start", Status: status,

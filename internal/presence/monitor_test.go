@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/api/provisioner"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/agenttest"
 	"github.com/seed-2a7f8fe7/coder/internal/presence"
 )
@@ -28,7 +28,7 @@ func TestMonitor(t *testing.T) {
 		}
 	})
 	agent := connect(t, h, a.Token).Agent
-	monitors := func() []coder.WorkspaceAgentMonitor {
+	monitors := func() []codersdk.WorkspaceAgentMonitor {
 		t.Helper()
 		v, err := h.Presence.View(ctx, h.Owner, a.ID)
 		must(t, err)
@@ -49,8 +49,8 @@ func TestMonitor(t *testing.T) {
 	if m := monitors(); m[0].Short || m[0].Percent != 10 || m[1].Short || !m[1].ChangedAt.Equal(begin.Add(time.Minute)) {
 		t.Errorf("%+v", m)
 	}
-	want(t, h.Presence.SetMonitor(ctx, agent, "/tmp", true, 99), coder.CodeNotFound)
-	if n := strings.Count(log.String(), "a workspace runs short"); n != 1 {
-		t.Errorf("%d lines say that it runs short:\n%s", n, log.String())
+	want(t, h.Presence.SetMonitor(ctx, agent, "/tmp", true, 99), codersdk.CodeNotFound)
+	if n := strings.Count(log.String(), "is above its threshold"); n != 1 {
+		t.Errorf("%d lines report the threshold:\n%s", n, log.String())
 	}
 }

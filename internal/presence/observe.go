@@ -1,6 +1,7 @@
 package presence
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -13,38 +14,37 @@ import (
 	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
 )
 
 const (
-	// observeEvery is how often the agents of the metrics are read.
+	// observeEvery is the default interval of reads of the agents for metrics.
 	observeEvery = time.Minute
-	// maxObserved is how many workspaces, and agents, the metrics tell of: those
-	// that were started last.
+	// maxObserved is the maximum number of workspaces, and of agents, with metrics. The most
+	// recently started are used.
 	maxObserved = 10_000
-	// RelayRegion is the name of the servers' relay, as regions are told apart.
+	// RelayRegion is the name of the servers' relay in lists of regions.
 	RelayRegion = "Coder Embedded Relay"
 )
 
-// Observation says which metrics tell of agents, beside those of metadata.
-// (MET-01, AG-16)
+// Observation selects metrics of agents, in addition to those of metadata. (MET-01, AG-16)
 type Observation struct {
 	// Stats adds coderd_agentstats_*.
 	Stats bool
-	// By are the labels of agents by which those, and the runs of scripts, are
-	// told apart: AgentLabels, if it is empty; what differs in other labels is
-	// added up.
+	// By are the labels by which statistics and script runs are grouped; AgentLabels if
+	// empty. Values that differ only in other labels are added up.
 	By []string
+	// Every is the interval of reads of the agents; 0 means a minute.
+	Every time.Duration
 }
 
-// AgentLabels gives the labels by which the statistics of agents may be told
-// apart.
+// AgentLabels returns the labels by which the statistics of agents can be grouped.
 func AgentLabels() []string {
 	return []string{"agent_name", "template_name", "username", "workspace_name"}
 }
 
-// SetLatency notes what a round trip to a connected agent takes.
+// SetLatency stores the round trip time to a connected agent.
 func (s *Service) SetLatency(c Connection, d time.Duration) {
 	s.live.mu.Lock()
 	defer s.live.mu.Unlock()
@@ -53,7 +53,7 @@ func (s *Service) SetLatency(c Connection, d time.Duration) {
 	}
 }
 
-// latency gives what it takes to the agents that are connected here.
+// latency returns the round trip times to the agents that are connected to this server.
 func (l *live) latency(agent uuid.UUID) (time.Duration, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -64,9 +64,8 @@ func (l *live) latency(agent uuid.UUID) (time.Duration, bool) {
 	return a.roundTrip, true
 }
 
-// Observe reads which agents the metrics tell of, in one bounded query. A
-// running Service does it every minute where metrics are wanted, however often
-// they are read; what was connected since is told of with the next.
+// Observe reads the agents for the metrics with one bounded query. A running Service calls it every
+// minute if metrics are enabled. Agents that connect later appear with the next call.
 func (s *Service) Observe(ctx context.Context) error {
 	begin := time.Now()
 	rows, err := s.store.AgentsObserved(ctx, maxObserved)
@@ -74,7 +73,7 @@ func (s *Service) Observe(ctx context.Context) error {
 		return err
 	}
 	if len(rows) == maxObserved {
-		s.log.WarnContext(ctx, "there are more agents than metrics tell of; those of workspaces that were started long ago are left out", "agents", maxObserved)
+		s.log.WarnContext(ctx, "too many agents for the metrics; agents of workspaces that were started earlier are left out", "agents", maxObserved)
 	}
 	s.observed.mu.Lock()
 	defer s.observed.mu.Unlock()
@@ -83,18 +82,18 @@ func (s *Service) Observe(ctx context.Context) error {
 	return nil
 }
 
-// family is one metric of agents, and the labels of the contract.
+// family is one metric of agents with its labels.
 type family struct {
 	name, help string
 	kind       prometheus.ValueType
 	labels     []string
-	mean       bool // of what is told together; else the sum
-	stats      bool // one of those that By is about
+	mean       bool // aggregate by mean; else by sum
+	stats      bool // a statistic that By applies to
 	desc       *prometheus.Desc
 }
 
-// The metrics of agents. Each server tells of all agents in coderd_agents_*, and
-// in the others of those that are connected to it.
+// The metrics of agents. Each server exports coderd_agents_* for all agents, and the others for the
+// agents that are connected to it.
 func families() []family {
 	who := []string{"agent_name", "username", "workspace_name"}
 	with := func(more ...string) []string { return slices.Concat(who, more) }
@@ -102,42 +101,68 @@ func families() []family {
 	const agents, stats = "coderd_agents_", "coderd_agentstats_"
 	return []family{
 		{agents + "up", "Agents of a workspace that are connected.", g, []string{"template_name", "username", "workspace_name"}, false, false, nil},
-		{agents + "connections", "Agents, by their status and what they do.", g, with("lifecycle_state", "status", "tailnet_node"), false, false, nil},
-		{agents + "apps", "Apps of agents, by their health.", g, with("app_name", "health"), false, false, nil},
-		{agents + "connection_latencies_seconds", "What a round trip between an agent and its server takes.", g, with("derp_region", "preferred"), true, false, nil},
-		{stats + "connection_count", "Connections to an agent that are open.", g, who, false, true, nil},
-		{stats + "connection_median_latency_seconds", "What a round trip between an agent and its clients takes, the median.", g, who, true, true, nil},
-		{stats + "currently_reachable_peers", "Clients with a tunnel to an agent: p2p directly, derp through the relay.", g, with("connection_type", "template_name"), false, true, nil},
-		{stats + "rx_bytes", "Bytes that the tunnels of an agent received since it began.", g, who, false, true, nil},
-		{stats + "tx_bytes", "Bytes that the tunnels of an agent sent since it began.", g, who, false, true, nil},
-		{stats + "session_count_jetbrains", "Open sessions of JetBrains' editors.", g, who, false, true, nil},
-		{stats + "session_count_reconnecting_pty", "Web terminals that somebody looks at.", g, who, false, true, nil},
-		{stats + "session_count_ssh", "Open sessions of SSH, editors not among them.", g, who, false, true, nil},
-		{stats + "session_count_vscode", "Open sessions of VS Code.", g, who, false, true, nil},
-		{stats + "startup_script_seconds", "What the start scripts of an agent took.", g, with("success", "template_name"), true, true, nil},
-		{"agent_scripts_executed_total", "Scripts that an agent ran since it connected.", prometheus.CounterValue, with("success", "template_name"), false, true, nil},
+		{agents + "connections", "Agents, by connection status and lifecycle state.", g, with("lifecycle_state", "status", "tailnet_node"), false, false, nil},
+		{agents + "apps", "Apps of agents, by health.", g, with("app_name", "health"), false, false, nil},
+		{
+			agents + "connection_latencies_seconds",
+			"Round trip time between an agent and its server in seconds.",
+			g,
+			with("derp_region", "preferred"),
+			true,
+			false,
+			nil,
+		},
+		{stats + "connection_count", "Open connections to an agent.", g, who, false, true, nil},
+		{stats + "connection_median_latency_seconds", "Median round trip time between an agent and its clients in seconds.", g, who, true, true, nil},
+		{
+			stats + "currently_reachable_peers",
+			"Clients with a tunnel to an agent: p2p directly, derp through the relay.",
+			g,
+			with("connection_type", "template_name"),
+			false,
+			true,
+			nil,
+		},
+		{stats + "rx_bytes", "Bytes received by the tunnels of an agent since it started.", g, who, false, true, nil},
+		{stats + "tx_bytes", "Bytes sent by the tunnels of an agent since it started.", g, who, false, true, nil},
+		{stats + "session_count_jetbrains", "Open JetBrains sessions.", g, who, false, true, nil},
+		{stats + "session_count_reconnecting_pty", "Open web terminals.", g, who, false, true, nil},
+		{stats + "session_count_ssh", "Open SSH sessions, without editors.", g, who, false, true, nil},
+		{stats + "session_count_vscode", "Open VS Code sessions.", g, who, false, true, nil},
+		{stats + "startup_script_seconds", "Duration of the start scripts of an agent in seconds.", g, with("success", "template_name"), true, true, nil},
+		{
+			"agent_scripts_executed_total",
+			"Scripts that an agent ran since it connected.",
+			prometheus.CounterValue,
+			with("success", "template_name"),
+			false,
+			true,
+			nil,
+		},
 	}
 }
 
 // observed is a prometheus.Collector of agents.
 type observed struct {
-	s    *Service
-	took prometheus.Histogram
-	told map[string]family
+	s     *Service
+	took  prometheus.Histogram
+	told  map[string]family
+	every time.Duration // between reads
 
 	mu   sync.Mutex
 	rows []sqlc.AgentsObservedRow
-	at   time.Time // when they were so
+	at   time.Time // time of the read
 }
 
 func newObserved(s *Service, r prometheus.Registerer, o *Observation) *observed {
-	c := &observed{s: s, told: map[string]family{}, took: prometheus.NewHistogram(prometheus.HistogramOpts{
-		Name: "coderd_metrics_collector_agents_execution_seconds", Help: "Seconds that reading the agents for the metrics took.",
+	c := &observed{s: s, told: map[string]family{}, every: observeEvery, took: prometheus.NewHistogram(prometheus.HistogramOpts{
+		Name: "coderd_metrics_collector_agents_execution_seconds", Help: "Duration of reading the agents for the metrics in seconds.",
 		Buckets: []float64{0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1, 5, 10, 30},
 	})}
 	if r == nil || o == nil {
 		return c
 	}
+	c.every = cmp.Or(o.Every, observeEvery)
 	for _, f := range families() {
 		if strings.HasPrefix(f.name, "coderd_agentstats_") && !o.Stats {
 			continue
@@ -155,14 +180,14 @@ func newObserved(s *Service, r prometheus.Registerer, o *Observation) *observed 
 	return c
 }
 
-// Describe is of prometheus.Collector.
+// Describe implements prometheus.Collector.
 func (c *observed) Describe(d chan<- *prometheus.Desc) {
 	for _, f := range c.told {
 		d <- f.desc
 	}
 }
 
-// Collect is of prometheus.Collector. It reads memory alone.
+// Collect implements prometheus.Collector. It reads only memory.
 func (c *observed) Collect(m chan<- prometheus.Metric) {
 	c.mu.Lock()
 	rows, at := c.rows, c.at
@@ -182,10 +207,10 @@ func (c *observed) Collect(m chan<- prometheus.Metric) {
 	}
 }
 
-// tally adds up what has the same labels.
+// tally aggregates values with equal labels.
 type tally struct {
 	told  map[string]family
-	agent []string // the labels of the agent that is told of, each with its value
+	agent []string // labels of the current agent
 	sums  map[string]map[string]*sum
 }
 
@@ -194,7 +219,7 @@ type sum struct {
 	v, n   float64
 }
 
-// add adds v to a metric, for the agent and further labels, each with its value.
+// add adds v to a metric for the current agent and further labels with their values.
 func (t *tally) add(name string, v float64, more ...string) {
 	f, ok := t.told[name]
 	if !ok {
@@ -216,20 +241,20 @@ func (t *tally) add(name string, v float64, more ...string) {
 	x.v, x.n = x.v+v, x.n+1
 }
 
-// tell adds what is known of one agent.
+// tell adds the values of one agent.
 func (c *observed) tell(t *tally, row sqlc.AgentsObservedRow, at time.Time) {
-	status := coder.AgentStatus(at, coder.AgentTimes{
+	status := codersdk.AgentStatus(at, codersdk.AgentTimes{
 		Created: row.CreatedAt, FirstConnected: row.FirstConnectedAt, LastConnected: row.LastConnectedAt,
 		Disconnected: row.DisconnectedAt, ConnectionTimeout: time.Duration(row.ConnectionTimeoutSeconds) * time.Second,
 	})
 	now, here := c.s.live.snapshot(row.ID)
 	if here {
-		status = coder.WorkspaceAgentStatusConnected
+		status = codersdk.WorkspaceAgentStatusConnected
 	}
 	t.agent = []string{"agent_name", row.Name, "template_name", row.TemplateName, "username", row.OwnerUsername, "workspace_name", row.WorkspaceName}
 	const agents, stats = "coderd_agents_", "coderd_agentstats_"
 	up := 0.0
-	if status == coder.WorkspaceAgentStatusConnected {
+	if status == codersdk.WorkspaceAgentStatusConnected {
 		up = 1
 	}
 	t.add(agents+"up", up)
@@ -249,7 +274,8 @@ func (c *observed) tell(t *tally, row sqlc.AgentsObservedRow, at time.Time) {
 		}
 	}
 	if row.StartedAt != nil && row.ReadyAt != nil {
-		ready := row.LifecycleState != string(coder.WorkspaceAgentLifecycleStartError) && row.LifecycleState != string(coder.WorkspaceAgentLifecycleStartTimeout)
+		ready := row.LifecycleState != string(codersdk.WorkspaceAgentLifecycleStartError) &&
+			row.LifecycleState != string(codersdk.WorkspaceAgentLifecycleStartTimeout)
 		t.add(stats+"startup_script_seconds", max(0, row.ReadyAt.Sub(*row.StartedAt).Seconds()), "success", strconv.FormatBool(ready))
 	}
 	if now.reported.at.IsZero() {
@@ -269,7 +295,7 @@ func (c *observed) tell(t *tally, row sqlc.AgentsObservedRow, at time.Time) {
 	t.add(stats+"currently_reachable_peers", float64(s.Relayed), "connection_type", "derp")
 }
 
-// snapshot gives what is known of an agent that is connected here.
+// snapshot returns the state of an agent that is connected to this server.
 func (l *live) snapshot(agent uuid.UUID) (liveAgent, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -279,7 +305,7 @@ func (l *live) snapshot(agent uuid.UUID) (liveAgent, bool) {
 	return liveAgent{}, false
 }
 
-// node names the end of a tunnel: by its key, for it has no address.
+// node returns the name of a tunnel's end, which is derived from its key.
 func node(certificate []byte) string {
 	if certificate == nil {
 		return "unknown"

@@ -1,11 +1,9 @@
-// Package presence is the use case of agents: who may connect, what they are
-// told, and what they report. An agent proves itself with its token and says
-// Hello; from then on the connection it holds is the one that counts, until a
-// newer one takes over or it falls silent. What it reports (life cycle, log
-// lines, metadata, health of apps) is checked here, because a workspace is its
-// owner's machine and may send anything: sizes are bounded, states follow a
-// table, keys must be known. Nothing is pushed to an agent; whoever watches is
-// told by hints on the topics of the agent and its workspace. (AG-02..09, AG-15)
+// Package presence manages agents: which agents can connect, their manifest, and their reports. An
+// agent authenticates with its token and sends Hello; its connection is then the valid one until a
+// newer connection replaces it or it falls silent. Reports (lifecycle, log lines, metadata, app
+// health) are checked here, because a workspace belongs to its owner and may send anything: sizes are
+// limited, states follow a table, and keys must be declared. Watchers are notified by hints on the
+// topics of the agent and its workspace. (AG-02..09, AG-15)
 package presence
 
 import (
@@ -21,63 +19,70 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/access"
+	"github.com/seed-2a7f8fe7/coder/internal/dbcrypt"
 	"github.com/seed-2a7f8fe7/coder/internal/lifecycle"
 	"github.com/seed-2a7f8fe7/coder/internal/notify"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
 	"github.com/seed-2a7f8fe7/coder/internal/resource"
+	"github.com/seed-2a7f8fe7/coder/internal/tracing"
 )
 
-// Config is what a Service needs.
+// Config configures a Service.
 type Config struct {
 	Store *postgres.Store
 	Hub   *notify.Hub
 	Log   *slog.Logger
-	// ReplicaID is this server among those that share the database.
+	// ReplicaID identifies this server among those that share the database.
 	ReplicaID uuid.UUID
-	// AccessURL is the server as people know it, told to agents.
+	// AccessURL is the access URL of the server for agents.
 	AccessURL string
-	// PortURL gives the URL of an app or port by the first label of its host name,
-	// "" where they have none. Nil gives none.
+	// PortURL returns the URL of an app or port from its host label, "" without a wildcard host.
+	// Nil always returns "".
 	PortURL func(label string) string
-	// ClientCA is the DER certificate whose signature lets a client into an
-	// agent's tunnel.
+	// ClientCA is the DER certificate of the authority that signs certificates of clients.
 	ClientCA []byte
-	// HostKeySecret is the secret that SSH host keys derive from, the same on
-	// all replicas.
+	// HostKeySecret is the secret from which SSH host keys are derived, equal on all replicas.
 	HostKeySecret []byte
-	// DisableDirect forbids direct paths between clients and agents.
+	// DisableDirect forbids direct connections between clients and agents.
 	DisableDirect bool
-	// STUN are servers that tell both their public addresses, host:port each.
+	// STUN are the STUN servers of clients and agents: host:port each.
 	STUN []string
-	// Registerer takes the coderd_agentapi_metadata_* metrics; nil: none.
+	// Sleep limits the tunnels of an agent whose clients are away.
+	Sleep SleepLimits
+	// Vault encrypts SSH keys and tokens; nil stores them in clear.
+	Vault *dbcrypt.Vault
+	// Registerer registers the coderd_agentapi_metadata_* metrics; nil for none.
 	Registerer prometheus.Registerer
-	// Observe adds metrics of agents; nil: none.
+	// Observe adds metrics of agents; nil for none.
 	Observe *Observation
+	// Tracer records what agents report; nil records nothing.
+	Tracer *tracing.Tracer
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 }
 
-// Service serves agents. It is safe for concurrent use; between Start and
-// Stop it also notices agents that fall silent.
+// Service serves agents. It is safe for concurrent use. Between Start and Stop it also detects silent
+// agents.
 type Service struct {
 	store *postgres.Store
+	vault *dbcrypt.Vault
 	hub   *notify.Hub
 	log   *slog.Logger
 	c     Config
 	now   func() time.Time
 	live  *live
 	count *metrics
-	// observed is what metrics tell of agents.
+	// observed collects the metrics of agents.
 	observed *observed
 	loop     lifecycle.Loop
 }
 
-// New gives a service; nothing runs until Start.
+// New returns a Service. It starts nothing.
 func New(c Config) *Service {
-	s := &Service{store: c.Store, hub: c.Hub, log: c.Log, c: c, now: c.Now}
+	s := &Service{store: c.Store, vault: c.Vault, hub: c.Hub, log: c.Log, c: c, now: c.Now}
 	if s.now == nil {
 		s.now = time.Now
 	}
@@ -90,46 +95,44 @@ func New(c Config) *Service {
 	return s
 }
 
-// Agent is an agent and where it belongs.
+// Agent is an agent with its workspace.
 type Agent struct {
 	ID, ResourceID, JobID, BuildID, WorkspaceID uuid.UUID
 	TemplateID, OwnerID, OrganizationID         uuid.UUID
 	Name, WorkspaceName, OwnerUsername          string
-	// Certificate is the DER certificate of the agent's tunnel end, nil when
-	// the agent has never connected.
+	// Certificate is the DER certificate of the agent, nil if the agent has never connected.
 	Certificate []byte
-	// ReplicaID is the server that holds the agent's control connection, nil
-	// when none does.
+	// ReplicaID is the server with the agent's control connection, nil if there is none.
 	ReplicaID *uuid.UUID
-	Status    coder.WorkspaceAgentStatus
-	Lifecycle coder.WorkspaceAgentLifecycle
-	// Current says that no later build of the workspace has succeeded and the
-	// workspace exists.
+	Status    codersdk.WorkspaceAgentStatus
+	Lifecycle codersdk.WorkspaceAgentLifecycle
+	// Current is true if the workspace exists and has no later successful build.
 	Current bool
 
+	pending  uuid.UUID // identifier of an agent of a running build
+	token    uuid.UUID // of an agent of a running build
 	row      sqlc.WorkspaceAgent
 	userACL  map[string]string
 	groupACL map[string]string
 }
 
-// Object is the workspace of the agent, for access.
+// Object is the access object of the agent's workspace.
 func (a Agent) Object() access.Object {
 	return access.Object{
-		Type: coder.RBACResourceWorkspace, ID: a.WorkspaceID, OrganizationID: a.OrganizationID, OwnerID: a.OwnerID,
+		Type: codersdk.RBACResourceWorkspace, ID: a.WorkspaceID, OrganizationID: a.OrganizationID, OwnerID: a.OwnerID,
 		UserACL: a.userACL, GroupACL: a.groupACL,
 	}
 }
 
-// AuthenticateAgent gives the agent that a token belongs to. The error is
-// CodeUnauthenticated for a token of nobody, and CodeConflict for an agent
-// whose workspace was deleted or has had a newer build.
+// AuthenticateAgent returns the agent of a token. The error is CodeUnauthenticated for an unknown
+// token, and CodeConflict if the agent's workspace was deleted or has a newer build.
 func (s *Service) AuthenticateAgent(ctx context.Context, token string) (Agent, error) {
 	id, err := uuid.Parse(strings.TrimSpace(token))
 	if err != nil || id == uuid.Nil {
 		return Agent{}, unknownToken()
 	}
 	row, err := s.store.AgentByToken(ctx, id)
-	if coder.Is(err, coder.CodeNotFound) {
+	if codersdk.Is(err, codersdk.CodeNotFound) {
 		return Agent{}, unknownToken()
 	}
 	if err != nil {
@@ -138,7 +141,7 @@ func (s *Service) AuthenticateAgent(ctx context.Context, token string) (Agent, e
 	a := s.agent(row)
 	switch {
 	case row.DeletedAt != nil:
-		return Agent{}, coder.Errorf(coder.CodeConflict, "The workspace of this agent was deleted")
+		return Agent{}, codersdk.Errorf(codersdk.CodeConflict, "The workspace of this agent was deleted")
 	case !row.Current:
 		return Agent{}, superseded()
 	}
@@ -146,24 +149,24 @@ func (s *Service) AuthenticateAgent(ctx context.Context, token string) (Agent, e
 }
 
 func unknownToken() error {
-	return coder.Errorf(coder.CodeUnauthenticated,
-		"The agent token is not known: the build that made it is not finished yet, or the workspace was deleted or built anew")
+	return codersdk.Errorf(codersdk.CodeUnauthenticated,
+		"The agent token is not valid: its build has not finished yet, or the workspace was deleted or rebuilt")
 }
 
 func superseded() error {
-	return coder.Errorf(coder.CodeConflict, "This agent belongs to an earlier build of its workspace, which has been stopped or built anew since")
+	return codersdk.Errorf(codersdk.CodeConflict, "This agent belongs to an earlier build of its workspace, which was stopped or rebuilt since")
 }
 
-// AgentForUser gives an agent when actor may take the action on its workspace.
-// What actor may not even read is CodeNotFound.
-func (s *Service) AgentForUser(ctx context.Context, actor access.Subject, agentID uuid.UUID, action coder.RBACAction) (Agent, error) {
+// AgentForUser returns an agent if actor can do the action on its workspace. If actor cannot read the
+// workspace, the error is CodeNotFound.
+func (s *Service) AgentForUser(ctx context.Context, actor access.Subject, agentID uuid.UUID, action codersdk.RBACAction) (Agent, error) {
 	row, err := s.store.AgentByID(ctx, agentID)
 	if err != nil {
 		return Agent{}, err
 	}
 	a := s.agent(sqlc.AgentByTokenRow(row))
 	if row.DeletedAt != nil {
-		return Agent{}, coder.NotFound()
+		return Agent{}, codersdk.NotFound()
 	}
 	if err := actor.Check(action, a.Object()); err != nil {
 		return Agent{}, err
@@ -177,8 +180,8 @@ func (s *Service) agent(row sqlc.AgentByTokenRow) Agent {
 		ID: r.ID, ResourceID: r.ResourceID, JobID: row.JobID, BuildID: row.BuildID, WorkspaceID: row.WorkspaceID,
 		TemplateID: row.TemplateID, OwnerID: row.OwnerID, OrganizationID: row.OrganizationID,
 		Name: r.Name, WorkspaceName: row.WorkspaceName, OwnerUsername: row.OwnerUsername,
-		Certificate: r.Certificate, ReplicaID: r.ReplicaID, Lifecycle: coder.WorkspaceAgentLifecycle(r.LifecycleState),
-		Status: coder.AgentStatus(s.now(), coder.AgentTimes{
+		Certificate: r.Certificate, ReplicaID: r.ReplicaID, Lifecycle: codersdk.WorkspaceAgentLifecycle(r.LifecycleState),
+		Status: codersdk.AgentStatus(s.now(), codersdk.AgentTimes{
 			Created: r.CreatedAt, FirstConnected: r.FirstConnectedAt, LastConnected: r.LastConnectedAt,
 			Disconnected: r.DisconnectedAt, ConnectionTimeout: time.Duration(r.ConnectionTimeoutSeconds) * time.Second,
 		}),
@@ -187,9 +190,8 @@ func (s *Service) agent(row sqlc.AgentByTokenRow) Agent {
 	}
 }
 
-// HostKeySeed gives the ed25519 seed of an agent's SSH host key. It depends on
-// the workspace and the agent's name alone, so that the key survives rebuilds
-// and known_hosts can be strict.
+// HostKeySeed returns the ed25519 seed of an agent's SSH host key. It depends only on the workspace
+// and the agent's name, so the key survives rebuilds and known_hosts stays valid.
 func (s *Service) HostKeySeed(a Agent) []byte {
 	m := hmac.New(sha256.New, s.c.HostKeySecret)
 	m.Write(a.WorkspaceID[:])
@@ -197,37 +199,44 @@ func (s *Service) HostKeySeed(a Agent) []byte {
 	return m.Sum(nil)[:ed25519.SeedSize]
 }
 
-// changed tells those who watch the agent or its workspace to look again.
+// changed notifies watchers of the agent and its workspace.
 func (s *Service) changed(a Agent) {
 	s.hub.Publish(notify.Agent(a.ID), notify.Workspace(a.WorkspaceID))
 }
 
-// View gives an agent as the API shows it.
-func (s *Service) View(ctx context.Context, actor access.Subject, agentID uuid.UUID) (coder.WorkspaceAgent, error) {
-	a, err := s.AgentForUser(ctx, actor, agentID, coder.RBACActionRead)
+// View returns the API view of an agent.
+func (s *Service) View(ctx context.Context, actor access.Subject, agentID uuid.UUID) (codersdk.WorkspaceAgent, error) {
+	a, err := s.AgentForUser(ctx, actor, agentID, codersdk.RBACActionRead)
 	if err != nil {
-		return coder.WorkspaceAgent{}, err
+		return codersdk.WorkspaceAgent{}, err
 	}
 	loaded, err := resource.Load(ctx, s.store.Queries, s.now(), []uuid.UUID{a.JobID})
 	if err != nil {
-		return coder.WorkspaceAgent{}, err
+		return codersdk.WorkspaceAgent{}, err
 	}
-	coder.NameApps(loaded[a.JobID], a.WorkspaceName, a.OwnerUsername)
+	codersdk.NameApps(loaded[a.JobID], a.WorkspaceName, a.OwnerUsername)
 	for _, r := range loaded[a.JobID] {
 		for _, found := range r.Agents {
 			if found.ID == agentID {
 				if d, ok := s.live.latency(agentID); ok {
-					found.Latency[RelayRegion] = coder.DERPRegion{LatencyMS: float64(d.Microseconds()) / 1000, Preferred: true}
+					found.Latency[RelayRegion] = codersdk.DERPRegion{LatencyMS: float64(d.Microseconds()) / 1000, Preferred: true}
 				}
 				return found, nil
 			}
 		}
 	}
-	return coder.WorkspaceAgent{}, coder.NotFound()
+	return codersdk.WorkspaceAgent{}, codersdk.NotFound()
 }
 
-// DisablesDirect says whether direct paths between clients and agents are forbidden.
+// SleepLimits are the limits of an agent for tunnels whose clients are away: of closed
+// laptops, or offline.
+type SleepLimits struct {
+	Memory uint64        // bytes of all such tunnels; 0: the agent's default
+	Time   time.Duration // for which one is kept; 0: no limit
+}
+
+// DisablesDirect reports whether direct connections between clients and agents are forbidden.
 func (s *Service) DisablesDirect() bool { return s.c.DisableDirect }
 
-// STUN gives the servers that tell an end of a direct path its public addresses.
+// STUN returns the STUN servers: host:port each.
 func (s *Service) STUN() []string { return s.c.STUN }

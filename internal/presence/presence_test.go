@@ -11,11 +11,12 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/api/provisioner"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/agenttest"
 	"github.com/seed-2a7f8fe7/coder/internal/notify"
 	"github.com/seed-2a7f8fe7/coder/internal/presence"
+	"github.com/seed-2a7f8fe7/coder/internal/testwait"
 )
 
 // clock is a clock that tests move.
@@ -40,10 +41,10 @@ func open(t *testing.T) (*agenttest.House, *clock) {
 	return agenttest.New(t, func(p *presence.Config) { p.Now = c.now }), c
 }
 
-func want(t *testing.T, err error, code coder.Code) {
+func want(t *testing.T, err error, code codersdk.Code) {
 	t.Helper()
-	if coder.CodeOf(err) != code {
-		t.Errorf("got %v (%s), want the code %q", err, coder.CodeOf(err), code)
+	if codersdk.CodeOf(err) != code {
+		t.Errorf("got %v (%s), want the code %q", err, codersdk.CodeOf(err), code)
 	}
 }
 
@@ -69,7 +70,7 @@ func TestWhoMayConnect(t *testing.T) {
 	ctx, p := t.Context(), h.Presence
 	for _, token := range []string{"", "nonsense", uuid.NewString(), uuid.Nil.String()} {
 		_, err := p.AuthenticateAgent(ctx, token)
-		want(t, err, coder.CodeUnauthenticated)
+		want(t, err, codersdk.CodeUnauthenticated)
 	}
 	first := h.Workspace("ws")
 	a, err := p.AuthenticateAgent(ctx, first.Token)
@@ -86,28 +87,28 @@ func TestWhoMayConnect(t *testing.T) {
 	want(t, err, "")
 	second := h.Build(first.WorkspaceID, 4, "start", "succeeded")
 	_, err = p.AuthenticateAgent(ctx, first.Token)
-	want(t, err, coder.CodeConflict)
+	want(t, err, codersdk.CodeConflict)
 	_, err = p.AuthenticateAgent(ctx, second.Token)
 	want(t, err, "")
 	h.Build(first.WorkspaceID, 5, "stop", "succeeded")
 	_, err = p.AuthenticateAgent(ctx, second.Token)
-	want(t, err, coder.CodeConflict)
+	want(t, err, codersdk.CodeConflict)
 	gone := h.Workspace("gone")
 	h.Delete(gone.WorkspaceID)
 	_, err = p.AuthenticateAgent(ctx, gone.Token)
-	want(t, err, coder.CodeConflict)
-	_, err = p.AgentForUser(ctx, h.Owner, gone.ID, coder.RBACActionRead)
-	want(t, err, coder.CodeNotFound)
+	want(t, err, codersdk.CodeConflict)
+	_, err = p.AgentForUser(ctx, h.Owner, gone.ID, codersdk.RBACActionRead)
+	want(t, err, codersdk.CodeNotFound)
 }
 
 func TestWhoMaySee(t *testing.T) {
 	h, _ := open(t)
 	ctx, p := t.Context(), h.Presence
 	a := h.Workspace("ws")
-	_, err := p.AgentForUser(ctx, h.Owner, a.ID, coder.RBACActionSSH)
+	_, err := p.AgentForUser(ctx, h.Owner, a.ID, codersdk.RBACActionSSH)
 	want(t, err, "")
 	for _, ask := range []func() error{
-		func() error { _, err := p.AgentForUser(ctx, h.Stranger, a.ID, coder.RBACActionSSH); return err },
+		func() error { _, err := p.AgentForUser(ctx, h.Stranger, a.ID, codersdk.RBACActionSSH); return err },
 		func() error { _, err := p.View(ctx, h.Stranger, a.ID); return err },
 		func() error { _, err := p.Logs(ctx, h.Stranger, a.ID, 0, 0); return err },
 		func() error { _, err := p.Metadata(ctx, h.Stranger, a.ID); return err },
@@ -115,7 +116,7 @@ func TestWhoMaySee(t *testing.T) {
 		func() error { return p.WatchMetadata(ctx, h.Stranger, a.ID, nil) },
 		func() error { _, err := p.View(ctx, h.Owner, uuid.New()); return err },
 	} {
-		want(t, ask(), coder.CodeNotFound)
+		want(t, ask(), codersdk.CodeNotFound)
 	}
 }
 
@@ -123,29 +124,29 @@ func TestConnectionsTakeOver(t *testing.T) {
 	h, clock := open(t)
 	ctx, p := t.Context(), h.Presence
 	a := h.Workspace("ws")
-	status := func() coder.WorkspaceAgentStatus {
+	status := func() codersdk.WorkspaceAgentStatus {
 		v, err := p.View(ctx, h.Owner, a.ID)
 		must(t, err)
 		return v.Status
 	}
-	if s := status(); s != coder.WorkspaceAgentStatusConnecting {
+	if s := status(); s != codersdk.WorkspaceAgentStatusConnecting {
 		t.Errorf("before it connects it is %s", s)
 	}
 	old := connect(t, h, a.Token)
-	if s := status(); s != coder.WorkspaceAgentStatusConnected {
+	if s := status(); s != codersdk.WorkspaceAgentStatusConnected {
 		t.Errorf("connected it is %s", s)
 	}
 	must(t, p.Ping(ctx, old))
 	fresh := connect(t, h, a.Token)
-	want(t, p.Ping(ctx, old), coder.CodeConflict)
+	want(t, p.Ping(ctx, old), codersdk.CodeConflict)
 	must(t, p.Disconnected(ctx, old))
-	if s := status(); s != coder.WorkspaceAgentStatusConnected {
+	if s := status(); s != codersdk.WorkspaceAgentStatusConnected {
 		t.Errorf("when the old connection ends it is %s", s)
 	}
 	must(t, p.Ping(ctx, fresh))
 	clock.pass(time.Second)
 	must(t, p.Disconnected(ctx, fresh))
-	if s := status(); s != coder.WorkspaceAgentStatusDisconnected {
+	if s := status(); s != codersdk.WorkspaceAgentStatusDisconnected {
 		t.Errorf("disconnected it is %s", s)
 	}
 	again := connect(t, h, a.Token)
@@ -153,10 +154,10 @@ func TestConnectionsTakeOver(t *testing.T) {
 	must(t, p.Ping(ctx, again))
 	h.Build(a.WorkspaceID, 2, "start", "succeeded")
 	must(t, p.Beat(ctx))
-	want(t, p.Ping(ctx, again), coder.CodeConflict)
+	want(t, p.Ping(ctx, again), codersdk.CodeConflict)
 }
 
-// Whoever watches is told of what happens by itself: silence, and time that is up.
+// Watchers also learn of silence, and of time that is up.
 func TestSweep(t *testing.T) {
 	h, clock := open(t)
 	ctx, p := t.Context(), h.Presence
@@ -169,12 +170,12 @@ func TestSweep(t *testing.T) {
 	drain(told)
 	drain(toldLate)
 	since := clock.now()
-	clock.pass(coder.AgentInactiveTimeout + time.Second)
+	clock.pass(codersdk.AgentInactiveTimeout + time.Second)
 	must(t, p.Sweep(ctx, since, clock.now()))
 	wait(t, told)
 	v, err := p.View(ctx, h.Owner, quiet.ID)
 	must(t, err)
-	if v.Status != coder.WorkspaceAgentStatusDisconnected || v.DisconnectedAt == nil {
+	if v.Status != codersdk.WorkspaceAgentStatusDisconnected || v.DisconnectedAt == nil {
 		t.Errorf("a silent agent is %s", v.Status)
 	}
 	since = clock.now()
@@ -183,7 +184,7 @@ func TestSweep(t *testing.T) {
 	wait(t, toldLate)
 	v, err = p.View(ctx, h.Owner, late.ID)
 	must(t, err)
-	if v.Status != coder.WorkspaceAgentStatusTimeout || v.Health.Healthy {
+	if v.Status != codersdk.WorkspaceAgentStatusTimeout || v.Health.Healthy {
 		t.Errorf("an agent that never came is %s, %+v", v.Status, v.Health)
 	}
 }
@@ -202,7 +203,7 @@ func wait(t *testing.T, c <-chan struct{}) {
 	t.Helper()
 	select {
 	case <-c:
-	case <-time.After(20 * time.Second):
+	case <-time.After(testwait.Limit):
 		t.Fatal("no hint came")
 	}
 }
@@ -212,16 +213,16 @@ func TestLifecycle(t *testing.T) {
 	ctx, p := t.Context(), h.Presence
 	a := h.Workspace("ws")
 	c := connect(t, h, a.Token)
-	set := func(s coder.WorkspaceAgentLifecycle) error { return p.SetLifecycle(ctx, c.Agent, s, clock.now()) }
-	want(t, set("created"), coder.CodeInvalid)
-	want(t, set("nonsense"), coder.CodeInvalid)
-	want(t, set(coder.WorkspaceAgentLifecycleReady), coder.CodeConflict)
-	for _, s := range []coder.WorkspaceAgentLifecycle{"starting", "starting", "ready", "shutting_down", "off", "starting", "start_timeout", "start_error", "starting", "shutting_down", "shutdown_error"} {
+	set := func(s codersdk.WorkspaceAgentLifecycle) error { return p.SetLifecycle(ctx, c.Agent, s, clock.now()) }
+	want(t, set("created"), codersdk.CodeInvalid)
+	want(t, set("nonsense"), codersdk.CodeInvalid)
+	want(t, set(codersdk.WorkspaceAgentLifecycleReady), codersdk.CodeConflict)
+	for _, s := range []codersdk.WorkspaceAgentLifecycle{"starting", "starting", "ready", "shutting_down", "off", "starting", "start_timeout", "start_error", "starting", "shutting_down", "shutdown_error"} {
 		if err := set(s); err != nil {
 			t.Fatalf("%s: %v", s, err)
 		}
 	}
-	want(t, set(coder.WorkspaceAgentLifecycleReady), coder.CodeConflict)
+	want(t, set(codersdk.WorkspaceAgentLifecycleReady), codersdk.CodeConflict)
 	must(t, set("starting"))
 	clock.pass(time.Minute)
 	must(t, p.SetLifecycle(ctx, c.Agent, "ready", clock.now().Add(time.Hour))) // its clock is wrong
@@ -239,9 +240,9 @@ func TestLogs(t *testing.T) {
 	agent := connect(t, h, a.Token).Agent
 	src := uuid.New()
 	_, err := p.PutLogSource(ctx, agent, uuid.Nil, "x", "")
-	want(t, err, coder.CodeInvalid)
+	want(t, err, codersdk.CodeInvalid)
 	_, err = p.PutLogSource(ctx, agent, src, " ", "")
-	want(t, err, coder.CodeInvalid)
+	want(t, err, codersdk.CodeInvalid)
 	named, err := p.PutLogSource(ctx, agent, src, "Build", "/icon.svg")
 	must(t, err)
 	if named.ID != src || named.WorkspaceAgentID != a.ID {
@@ -275,7 +276,7 @@ func TestLogs(t *testing.T) {
 		t.Errorf("%d lines, %v", len(lines), err)
 	}
 	_, err = p.AppendLogs(ctx, agent, src, make([]presence.LogLine, 10_001))
-	want(t, err, coder.CodeTooLarge)
+	want(t, err, codersdk.CodeTooLarge)
 }
 
 func TestFollowLogs(t *testing.T) {
@@ -291,7 +292,7 @@ func TestFollowLogs(t *testing.T) {
 	say("before")
 	heard, ended := make(chan string, 10), make(chan error, 1)
 	go func() {
-		ended <- p.FollowLogs(t.Context(), h.Owner, a.ID, 0, func(lines []coder.WorkspaceAgentLog) error {
+		ended <- p.FollowLogs(t.Context(), h.Owner, a.ID, 0, func(lines []codersdk.WorkspaceAgentLog) error {
 			for _, l := range lines {
 				heard <- l.Output
 			}
@@ -307,21 +308,21 @@ func TestFollowLogs(t *testing.T) {
 			if got != text {
 				t.Errorf("heard %q, want %q", got, text)
 			}
-		case <-time.After(20 * time.Second):
+		case <-time.After(testwait.Limit):
 			t.Fatalf("%q was not heard", text)
 		}
 	}
-	must(t, p.SetLifecycle(t.Context(), agent, coder.WorkspaceAgentLifecycleOff, time.Now()))
+	must(t, p.SetLifecycle(t.Context(), agent, codersdk.WorkspaceAgentLifecycleOff, time.Now()))
 	select {
 	case err := <-ended:
 		must(t, err)
-	case <-time.After(20 * time.Second):
+	case <-time.After(testwait.Limit):
 		t.Fatal("it does not end with the agent")
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	stop := errors.New("enough")
-	if err := p.FollowLogs(t.Context(), h.Owner, a.ID, 0, func([]coder.WorkspaceAgentLog) error { return stop }); !errors.Is(err, stop) {
+	if err := p.FollowLogs(t.Context(), h.Owner, a.ID, 0, func([]codersdk.WorkspaceAgentLog) error { return stop }); !errors.Is(err, stop) {
 		t.Errorf("%v", err)
 	}
 	if err := p.FollowLogs(ctx, h.Owner, a.ID, 0, nil); err == nil {
@@ -356,20 +357,20 @@ func TestReports(t *testing.T) {
 	for _, app := range v.Apps {
 		ids[app.Slug] = app.ID
 	}
-	must(t, p.SetAppHealth(ctx, agent, map[uuid.UUID]coder.WorkspaceAppHealth{ids["code"]: "healthy", ids["plain"]: "healthy", uuid.New(): "healthy"}))
-	want(t, p.SetAppHealth(ctx, agent, map[uuid.UUID]coder.WorkspaceAppHealth{ids["code"]: "splendid"}), coder.CodeInvalid)
+	must(t, p.SetAppHealth(ctx, agent, map[uuid.UUID]codersdk.WorkspaceAppHealth{ids["code"]: "healthy", ids["plain"]: "healthy", uuid.New(): "healthy"}))
+	want(t, p.SetAppHealth(ctx, agent, map[uuid.UUID]codersdk.WorkspaceAppHealth{ids["code"]: "splendid"}), codersdk.CodeInvalid)
 	v, err = p.View(ctx, h.Owner, a.ID)
 	must(t, err)
-	i := slices.IndexFunc(v.Apps, func(app coder.WorkspaceApp) bool { return app.Slug == "code" })
+	i := slices.IndexFunc(v.Apps, func(app codersdk.WorkspaceApp) bool { return app.Slug == "code" })
 	if v.Apps[i].Health != "healthy" || v.Apps[1-i].Health != "disabled" {
 		t.Errorf("%+v", v.Apps)
 	}
 	timing := presence.ScriptTiming{ScriptID: v.Scripts[0].ID, StartedAt: clock.now(), EndedAt: clock.now(), Stage: "start", Status: "ok"}
 	must(t, p.AddScriptTiming(ctx, agent, timing))
 	timing.Status = "splendid"
-	want(t, p.AddScriptTiming(ctx, agent, timing), coder.CodeInvalid)
+	want(t, p.AddScriptTiming(ctx, agent, timing), codersdk.CodeInvalid)
 	timing.ScriptID = uuid.New()
-	want(t, p.AddScriptTiming(ctx, agent, timing), coder.CodeInvalid)
+	want(t, p.AddScriptTiming(ctx, agent, timing), codersdk.CodeInvalid)
 	_, err = p.PutStats(ctx, agent, presence.Stats{SSH: 1})
 	must(t, err)
 	must(t, p.Beat(ctx))
@@ -390,7 +391,7 @@ func TestWatchMetadata(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() {
-		ended <- h.Presence.WatchMetadata(ctx, h.Owner, a.ID, func(all []coder.WorkspaceAgentMetadata) error {
+		ended <- h.Presence.WatchMetadata(ctx, h.Owner, a.ID, func(all []codersdk.WorkspaceAgentMetadata) error {
 			seen <- all[0].Result.Value
 			return nil
 		})
@@ -404,7 +405,7 @@ func TestWatchMetadata(t *testing.T) {
 			if got != value {
 				t.Errorf("saw %q, want %q", got, value)
 			}
-		case <-time.After(20 * time.Second):
+		case <-time.After(testwait.Limit):
 			t.Fatalf("%q was not seen", value)
 		}
 	}
@@ -420,7 +421,7 @@ func TestHostKey(t *testing.T) {
 	b := h.Build(a.WorkspaceID, 2, "start", "succeeded")
 	other := h.Workspace("other")
 	seed := func(x agenttest.Agent) string {
-		row, err := h.Presence.AgentForUser(t.Context(), h.Owner, x.ID, coder.RBACActionRead)
+		row, err := h.Presence.AgentForUser(t.Context(), h.Owner, x.ID, codersdk.RBACActionRead)
 		must(t, err)
 		return string(h.Presence.HostKeySeed(row))
 	}

@@ -7,19 +7,20 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
+	"github.com/seed-2a7f8fe7/coder/internal/tracing"
 )
 
-// SetAppHealth takes what an agent found of its apps' health; apps of others,
-// and apps without a check, are passed over.
-func (s *Service) SetAppHealth(ctx context.Context, a Agent, health map[uuid.UUID]coder.WorkspaceAppHealth) error {
+// SetAppHealth stores the health of an agent's apps. Unknown apps and apps without a health check are
+// ignored.
+func (s *Service) SetAppHealth(ctx context.Context, a Agent, health map[uuid.UUID]codersdk.WorkspaceAppHealth) error {
 	changed := int64(0)
 	for id, h := range health {
 		switch h {
-		case coder.WorkspaceAppHealthHealthy, coder.WorkspaceAppHealthUnhealthy, coder.WorkspaceAppHealthInitializing:
+		case codersdk.WorkspaceAppHealthHealthy, codersdk.WorkspaceAppHealthUnhealthy, codersdk.WorkspaceAppHealthInitializing:
 		default:
-			return coder.Invalid("health", "%q is not a health that an agent reports", h)
+			return codersdk.Invalid("health", "%q is not an app health", h)
 		}
 		n, err := s.store.AgentSetAppHealth(ctx, string(h), a.ID, id)
 		if err != nil {
@@ -42,10 +43,10 @@ type ScriptTiming struct {
 	Status             string // ok, exit_failure, timed_out or pipes_left_open
 }
 
-// AddScriptTiming keeps how long a script of the agent ran.
+// AddScriptTiming stores the duration of a script of the agent.
 func (s *Service) AddScriptTiming(ctx context.Context, a Agent, t ScriptTiming) error {
-	if !slices.ContainsFunc(a.row.Scripts, func(sc coder.WorkspaceAgentScript) bool { return sc.ID == t.ScriptID }) {
-		return coder.Invalid("script_id", "this agent has no script %s", t.ScriptID)
+	if !slices.ContainsFunc(a.row.Scripts, func(sc codersdk.WorkspaceAgentScript) bool { return sc.ID == t.ScriptID }) {
+		return codersdk.Invalid("script_id", "script %s not found in this agent", t.ScriptID)
 	}
 	if t.EndedAt.Before(t.StartedAt) {
 		t.EndedAt = t.StartedAt
@@ -54,13 +55,17 @@ func (s *Service) AddScriptTiming(ctx context.Context, a Agent, t ScriptTiming) 
 		AgentID: a.ID, ScriptID: t.ScriptID, StartedAt: t.StartedAt, EndedAt: t.EndedAt, ExitCode: t.ExitCode, Stage: t.Stage, Status: t.Status,
 	})
 	if err == nil {
-		s.live.ran(a, t.Status != "exit_failure" && t.Status != "timed_out")
+		ok := t.Status != "exit_failure" && t.Status != "timed_out"
+		s.live.ran(a, ok)
+		s.trace(ctx, a, "agent script", tracing.Past{Start: t.StartedAt, End: t.EndedAt, Failed: !ok},
+			tracing.String("coder.script.id", t.ScriptID.String()), tracing.String("coder.script.stage", t.Stage),
+			tracing.Int("process.exit.code", int(t.ExitCode)))
 		s.changed(a)
 	}
 	return err
 }
 
-// ran counts a script for the metrics.
+// ran counts a script run for the metrics.
 func (l *live) ran(a Agent, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -74,15 +79,15 @@ func (l *live) ran(a Agent, ok bool) {
 	}
 }
 
-// GitSSHKey gives the key pair with which an agent reaches git servers in its
-// owner's name. (AU-18)
+// GitSSHKey returns the key pair that an agent uses for git on behalf of its owner. (AU-18)
 func (s *Service) GitSSHKey(ctx context.Context, a Agent) (public, private string, err error) {
 	row, err := s.store.AgentGitSSHKey(ctx, a.OwnerID)
 	if err != nil {
 		return "", "", err
 	}
 	if row.SshPrivateKey == "" {
-		return "", "", coder.NotFound()
+		return "", "", codersdk.NotFound()
 	}
-	return row.SshPublicKey, row.SshPrivateKey, nil
+	private, err = s.vault.OpenSSHKey(row.ID, row.SshPrivateKey, row.SshPrivateKeyKeyID)
+	return row.SshPublicKey, private, err
 }

@@ -11,17 +11,17 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
 )
 
-// Limits of what runs in dev containers.
+// Limits of dev containers.
 const (
-	// SubAgentLimit is how many agents of dev containers an agent may have.
+	// SubAgentLimit is the maximum number of dev container agents of an agent.
 	SubAgentLimit = 32
-	// subAppLimit is how many apps each of those may have.
+	// subAppLimit is the maximum number of apps of a dev container agent.
 	subAppLimit = 64
-	// subNameLimit is how long the name of one may be: it becomes part of host names.
+	// subNameLimit is the maximum length of a name, which becomes part of host names.
 	subNameLimit = 32
 )
 
@@ -32,24 +32,24 @@ type SubAgent struct {
 	DevcontainerID uuid.UUID
 }
 
-// NewSubAgent is what an agent wants the agent of a dev container to be.
+// NewSubAgent is a request for a dev container agent.
 type NewSubAgent struct {
 	DevcontainerID  uuid.UUID
-	Name            string // with a number behind it where another agent has it
+	Name            string // a number is appended if another agent has the name
 	Directory       string
 	Architecture    string
 	OperatingSystem string
 	DisplayApps     []string
-	Apps            []coder.WorkspaceApp // without ids, in their order
+	Apps            []codersdk.WorkspaceApp // without IDs, in order
 	Environment     map[string]string
 }
 
-// sessionPlaceholder in an external app's URL stands for a token of who opens it. A
-// configuration comes with a repository, of whom nobody knows what they would do
-// with one.
+// sessionPlaceholder in the URL of an external app is replaced by a session token of the user. The
+// configuration of a dev container comes from a repository, which may be hostile, so it must not use
+// the placeholder.
 const sessionPlaceholder = "$SESSION_TOKEN"
 
-// subAgentName and appSlug are what becomes part of host names.
+// subAgentName and appSlug match names that become part of host names.
 var (
 	subAgentName = regexp.MustCompile(`^(?i)[a-z0-9](-?[a-z0-9])*$`)
 	appSlug      = regexp.MustCompile(`^[a-z0-9](-?[a-z0-9])*$`)
@@ -58,37 +58,42 @@ var (
 func (n NewSubAgent) check() error {
 	switch {
 	case n.DevcontainerID == uuid.Nil:
-		return coder.Invalid("devcontainer_id", "say which dev container the agent is for")
+		return codersdk.Invalid("devcontainer_id", "is required")
 	case !subAgentName.MatchString(n.Name) || len(n.Name) > subNameLimit:
-		return coder.Invalid("name", "%q cannot be the name of an agent: use letters, digits and single hyphens, at most %d", clip(n.Name, 64), subNameLimit)
+		return codersdk.Invalid("name", "%q is not a valid agent name; use at most %d letters, digits and single hyphens", clip(n.Name, 64), subNameLimit)
 	case len(n.Apps) > subAppLimit:
-		return coder.Invalid("apps", "an agent of a dev container has at most %d apps", subAppLimit)
+		return codersdk.Invalid("apps", "at most %d apps are allowed for a dev container", subAppLimit)
 	case len(n.Environment) > 1000:
-		return coder.Invalid("environment", "at most 1000 variables")
+		return codersdk.Invalid("environment", "at most 1000 variables are allowed")
 	}
 	slugs := map[string]bool{}
 	for _, a := range n.Apps {
 		if !appSlug.MatchString(a.Slug) || len(a.Slug) > subNameLimit {
-			return coder.Invalid("apps", "the slug %q must be lower-case letters, digits and single hyphens between them, at most %d", clip(a.Slug, 64), subNameLimit)
+			return codersdk.Invalid(
+				"apps",
+				"the slug %q must be lowercase letters, digits and single hyphens between them, at most %d characters",
+				clip(a.Slug, 64),
+				subNameLimit,
+			)
 		}
 		if slugs[a.Slug] {
-			return coder.Invalid("apps", "two apps have the slug %q", a.Slug)
+			return codersdk.Invalid("apps", "two apps have the slug %q", a.Slug)
 		}
 		if a.External && strings.Contains(a.URL, sessionPlaceholder) {
-			return coder.Invalid("apps", "the app %q asks for a token of who opens it, which only an app of the template may", a.Slug)
+			return codersdk.Invalid("apps", "the app %q uses $SESSION_TOKEN, which only apps of the template can use", a.Slug)
 		}
 		slugs[a.Slug] = true
 	}
 	return nil
 }
 
-// CreateSubAgent makes the agent of a dev container below parent, or changes it
-// when it exists, and gives it with a new token: what ran with an older one can
-// do nothing more. Apps are shared as far as the template lets ports be. The code is invalid for what cannot be, conflict when parent
-// has too many, and forbidden when parent is such an agent itself. (AG-21)
+// CreateSubAgent creates the agent of a dev container of parent, or updates it if it exists, and
+// returns it with a new token. The previous token is revoked. The sharing of its apps is limited by
+// the template's limit for ports. The error is CodeInvalid for an invalid request, CodeConflict if
+// parent has too many, and CodeForbidden if parent is itself a dev container agent. (AG-21)
 func (s *Service) CreateSubAgent(ctx context.Context, parent Agent, n NewSubAgent) (made SubAgent, token string, err error) {
 	if parent.row.ParentID != nil {
-		return SubAgent{}, "", coder.Errorf(coder.CodeForbidden, "The agent of a dev container has no dev containers of its own")
+		return SubAgent{}, "", codersdk.Errorf(codersdk.CodeForbidden, "The agent of a dev container cannot have dev containers")
 	}
 	if err := n.check(); err != nil {
 		return SubAgent{}, "", err
@@ -106,9 +111,9 @@ func (s *Service) CreateSubAgent(ctx context.Context, parent Agent, n NewSubAgen
 		if err != nil {
 			return err
 		}
-		for i, a := range n.Apps { // as ports, which everybody in the workspace may share too
-			level := coder.WorkspaceAgentPortShareLevel(a.SharingLevel).AtMost(coder.WorkspaceAgentPortShareLevel(most))
-			n.Apps[i].SharingLevel = coder.WorkspaceAppSharingLevel(level)
+		for i, a := range n.Apps { // limited like ports, which processes in the workspace can share too
+			level := codersdk.WorkspaceAgentPortShareLevel(a.SharingLevel).AtMost(codersdk.WorkspaceAgentPortShareLevel(most))
+			n.Apps[i].SharingLevel = codersdk.WorkspaceAppSharingLevel(level)
 		}
 		made, err = s.putSubAgent(ctx, q, parent, n, secret, all)
 		return err
@@ -120,11 +125,18 @@ func (s *Service) CreateSubAgent(ctx context.Context, parent Agent, n NewSubAgen
 	return made, secret.String(), nil
 }
 
-// putSubAgent inserts or updates the row of a sub-agent and its apps. all are the
-// agents of the build.
-func (s *Service) putSubAgent(ctx context.Context, q *sqlc.Queries, parent Agent, n NewSubAgent, token uuid.UUID, all []sqlc.SubAgentNamesRow) (SubAgent, error) {
-	declared := coder.DeclaredDevcontainer{}
-	if i := slices.IndexFunc(parent.row.Devcontainers, func(d coder.DeclaredDevcontainer) bool { return d.ID == n.DevcontainerID }); i >= 0 {
+// putSubAgent inserts or updates the row of a dev container agent and its apps. all are the agents of
+// the build.
+func (s *Service) putSubAgent(
+	ctx context.Context,
+	q *sqlc.Queries,
+	parent Agent,
+	n NewSubAgent,
+	token uuid.UUID,
+	all []sqlc.SubAgentNamesRow,
+) (SubAgent, error) {
+	declared := codersdk.DeclaredDevcontainer{}
+	if i := slices.IndexFunc(parent.row.Devcontainers, func(d codersdk.DeclaredDevcontainer) bool { return d.ID == n.DevcontainerID }); i >= 0 {
 		declared = parent.row.Devcontainers[i]
 	}
 	env := map[string]string{}
@@ -139,7 +151,7 @@ func (s *Service) putSubAgent(ctx context.Context, q *sqlc.Queries, parent Agent
 		children++
 		if a.DevcontainerID != nil && *a.DevcontainerID == n.DevcontainerID {
 			if err := q.SubAgentUpdate(ctx, sqlc.SubAgentUpdateParams{
-				ID: a.ID, Token: token, OperatingSystem: clip(n.OperatingSystem, 50), Architecture: clip(n.Architecture, 50),
+				ID: a.ID, Token: token, Hashed: s.vault.Ready(), OperatingSystem: clip(n.OperatingSystem, 50), Architecture: clip(n.Architecture, 50),
 				Directory: clip(n.Directory, 4096), Environment: env, DisplayApps: displayApps(n.DisplayApps), Now: now,
 			}); err != nil {
 				return SubAgent{}, err
@@ -148,7 +160,7 @@ func (s *Service) putSubAgent(ctx context.Context, q *sqlc.Queries, parent Agent
 		}
 	}
 	if children >= SubAgentLimit {
-		return SubAgent{}, coder.Errorf(coder.CodeConflict, "An agent has at most %d dev containers with agents; delete one that is not needed", SubAgentLimit)
+		return SubAgent{}, codersdk.Errorf(codersdk.CodeConflict, "An agent can have at most %d dev containers with agents; delete one first", SubAgentLimit)
 	}
 	made := SubAgent{ID: uuid.New(), Name: n.Name, DevcontainerID: n.DevcontainerID}
 	for i := 2; taken[strings.ToLower(made.Name)]; i++ {
@@ -156,10 +168,10 @@ func (s *Service) putSubAgent(ctx context.Context, q *sqlc.Queries, parent Agent
 	}
 	scripts := declared.Scripts
 	if scripts == nil {
-		scripts = []coder.WorkspaceAgentScript{}
+		scripts = []codersdk.WorkspaceAgentScript{}
 	}
 	if err := q.SubAgentInsert(ctx, sqlc.SubAgentInsertParams{
-		ID: made.ID, ResourceID: parent.ResourceID, ParentID: parent.ID, DevcontainerID: n.DevcontainerID, Name: made.Name, Token: token,
+		ID: made.ID, ResourceID: parent.ResourceID, ParentID: parent.ID, DevcontainerID: n.DevcontainerID, Name: made.Name, Token: token, Hashed: s.vault.Ready(),
 		OperatingSystem: clip(n.OperatingSystem, 50), Architecture: clip(n.Architecture, 50), Directory: clip(n.Directory, 4096), Environment: env,
 		DisplayApps: displayApps(n.DisplayApps), Scripts: scripts, ApiKeyScope: parent.row.ApiKeyScope, TroubleshootingUrl: parent.row.TroubleshootingUrl,
 		ConnectionTimeoutSeconds: parent.row.ConnectionTimeoutSeconds, Position: parent.row.Position, Now: now,
@@ -176,8 +188,8 @@ func (s *Service) putSubAgent(ctx context.Context, q *sqlc.Queries, parent Agent
 	return made, putSubApps(ctx, q, made.ID, slices.Concat(n.Apps, declared.Apps), now)
 }
 
-// putSubApps makes apps those of an agent. Of two with one slug the last counts.
-func putSubApps(ctx context.Context, q *sqlc.Queries, agent uuid.UUID, apps []coder.WorkspaceApp, now time.Time) error {
+// putSubApps replaces the apps of an agent. Of two apps with one slug the last is used.
+func putSubApps(ctx context.Context, q *sqlc.Queries, agent uuid.UUID, apps []codersdk.WorkspaceApp, now time.Time) error {
 	if err := q.SubAgentDeleteApps(ctx, agent); err != nil {
 		return err
 	}
@@ -185,18 +197,24 @@ func putSubApps(ctx context.Context, q *sqlc.Queries, agent uuid.UUID, apps []co
 	for i, a := range apps {
 		row := sqlc.ResourceInsertAppParams{
 			ID: uuid.New(), AgentID: agent, Slug: a.Slug, DisplayName: clip(a.DisplayName, 64), Icon: clip(a.Icon, 1024), Command: clip(a.Command, 4096),
-			URL: clip(a.URL, 4096), External: a.External, Subdomain: a.Subdomain, SharingLevel: string(a.SharingLevel), OpenIn: string(coder.WorkspaceAppOpenInSlimWindow),
-			AppGroup: clip(a.Group, 64), Tooltip: clip(a.Tooltip, 2048), Hidden: a.Hidden, Position: int32(i), Health: string(coder.WorkspaceAppHealthDisabled), CreatedAt: now,
+			URL: clip(
+				a.URL,
+				4096,
+			), External: a.External, Subdomain: a.Subdomain, SharingLevel: string(a.SharingLevel), OpenIn: string(codersdk.WorkspaceAppOpenInSlimWindow),
+			AppGroup: clip(
+				a.Group,
+				64,
+			), Tooltip: clip(a.Tooltip, 2048), Hidden: a.Hidden, Position: int32(i), Health: string(codersdk.WorkspaceAppHealthDisabled), CreatedAt: now,
 		}
 		if row.DisplayName == "" {
 			row.DisplayName = a.Slug
 		}
-		if a.OpenIn == coder.WorkspaceAppOpenInTab {
+		if a.OpenIn == codersdk.WorkspaceAppOpenInTab {
 			row.OpenIn = string(a.OpenIn)
 		}
 		if h := a.Healthcheck; h.URL != "" {
 			row.HealthcheckUrl, row.HealthcheckInterval, row.HealthcheckThreshold = clip(h.URL, 4096), max(1, h.Interval), max(1, h.Threshold)
-			row.Health = string(coder.WorkspaceAppHealthInitializing)
+			row.Health = string(codersdk.WorkspaceAppHealthInitializing)
 		}
 		rows = slices.DeleteFunc(rows, func(r sqlc.ResourceInsertAppParams) bool { return r.Slug == a.Slug })
 		rows = append(rows, row)
@@ -205,12 +223,16 @@ func putSubApps(ctx context.Context, q *sqlc.Queries, agent uuid.UUID, apps []co
 	return err
 }
 
-// displayApps keeps the names that the contract knows, each once.
+// displayApps returns the known names without duplicates.
 func displayApps(in []string) []string {
 	out := []string{}
 	for _, n := range in {
-		switch coder.DisplayApp(n) {
-		case coder.DisplayAppPortForwardingHelper, coder.DisplayAppSSHHelper, coder.DisplayAppVSCode, coder.DisplayAppVSCodeInsiders, coder.DisplayAppWebTerminal:
+		switch codersdk.DisplayApp(n) {
+		case codersdk.DisplayAppPortForwardingHelper,
+			codersdk.DisplayAppSSHHelper,
+			codersdk.DisplayAppVSCode,
+			codersdk.DisplayAppVSCodeInsiders,
+			codersdk.DisplayAppWebTerminal:
 			if !slices.Contains(out, n) {
 				out = append(out, n)
 			}
@@ -219,11 +241,10 @@ func displayApps(in []string) []string {
 	return out
 }
 
-// DeleteSubAgent deletes an agent of a dev container below parent; one that is
-// not there is no error.
+// DeleteSubAgent deletes a dev container agent of parent. A missing agent is no error.
 func (s *Service) DeleteSubAgent(ctx context.Context, parent Agent, id uuid.UUID) error {
 	_, err := s.store.SubAgentDelete(ctx, id, parent.ID)
-	if coder.Is(err, coder.CodeNotFound) {
+	if codersdk.Is(err, codersdk.CodeNotFound) {
 		return nil
 	}
 	if err == nil {
@@ -232,7 +253,7 @@ func (s *Service) DeleteSubAgent(ctx context.Context, parent Agent, id uuid.UUID
 	return err
 }
 
-// SubAgents gives the agents of the dev containers below parent, the oldest first.
+// SubAgents returns the dev container agents of parent, the oldest first.
 func (s *Service) SubAgents(ctx context.Context, parent Agent) ([]SubAgent, error) {
 	rows, err := s.store.SubAgents(ctx, parent.ID)
 	if err != nil {

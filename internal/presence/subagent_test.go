@@ -7,8 +7,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/api/provisioner"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/agenttest"
 	"github.com/seed-2a7f8fe7/coder/internal/presence"
 )
@@ -31,7 +31,7 @@ func TestSubAgents(t *testing.T) {
 	want := presence.NewSubAgent{
 		DevcontainerID: m.Devcontainers[0].ID, Name: "main", Directory: "/w", Architecture: "amd64", OperatingSystem: "linux",
 		DisplayApps: []string{"web_terminal", "web_terminal", "nonsense"}, Environment: map[string]string{"A": "b"},
-		Apps: []coder.WorkspaceApp{{Slug: "two", URL: "http://localhost:2", SharingLevel: "world"}, {Slug: "one", OpenIn: coder.WorkspaceAppOpenInTab, SharingLevel: coder.WorkspaceAppSharingLevelPublic}},
+		Apps: []codersdk.WorkspaceApp{{Slug: "two", URL: "http://localhost:2", SharingLevel: "world"}, {Slug: "one", OpenIn: codersdk.WorkspaceAppOpenInTab, SharingLevel: codersdk.WorkspaceAppSharingLevelPublic}},
 	}
 	first, token, err := h.Presence.CreateSubAgent(t.Context(), parent, want)
 	must(t, err)
@@ -48,7 +48,7 @@ func TestSubAgents(t *testing.T) {
 	shown, err := h.Presence.View(t.Context(), h.Owner, first.ID)
 	must(t, err)
 	if *shown.ParentID != parent.ID || len(shown.DisplayApps) != 1 || len(shown.Apps) != 3 || shown.Apps[2].Slug != "three" || len(shown.LogSources) != 1 || shown.Apps[0].Slug != "two" || shown.Apps[0].DisplayName != "two" ||
-		shown.Apps[0].SharingLevel != coder.WorkspaceAppSharingLevelOwner || shown.Apps[1].OpenIn != coder.WorkspaceAppOpenInTab || shown.Apps[1].SharingLevel != coder.WorkspaceAppSharingLevelOwner { // the template lets no port be shared
+		shown.Apps[0].SharingLevel != codersdk.WorkspaceAppSharingLevelOwner || shown.Apps[1].OpenIn != codersdk.WorkspaceAppOpenInTab || shown.Apps[1].SharingLevel != codersdk.WorkspaceAppSharingLevelOwner { // the template lets no port be shared
 		t.Errorf("%+v", shown)
 	}
 
@@ -58,13 +58,13 @@ func TestSubAgents(t *testing.T) {
 	if again != first || fresh == token {
 		t.Errorf("%+v became %+v", first, again)
 	}
-	if _, err := h.Presence.AuthenticateAgent(t.Context(), token); !coder.Is(err, coder.CodeUnauthenticated) {
+	if _, err := h.Presence.AuthenticateAgent(t.Context(), token); !codersdk.Is(err, codersdk.CodeUnauthenticated) {
 		t.Errorf("the older token: %v", err)
 	}
 	if shown, err = h.Presence.View(t.Context(), h.Owner, first.ID); err != nil || shown.Directory != "/other" || len(shown.Apps) != 2 {
 		t.Errorf("%v: %+v", err, shown)
 	}
-	if _, _, err := h.Presence.CreateSubAgent(t.Context(), child, want); !coder.Is(err, coder.CodeForbidden) {
+	if _, _, err := h.Presence.CreateSubAgent(t.Context(), child, want); !codersdk.Is(err, codersdk.CodeForbidden) {
 		t.Errorf("below one that is below another: %v", err)
 	}
 	other := h.Workspace("other")
@@ -77,7 +77,7 @@ func TestSubAgents(t *testing.T) {
 	must(t, h.Presence.DeleteSubAgent(t.Context(), parent, parent.ID)) // nor itself
 	must(t, h.Presence.DeleteSubAgent(t.Context(), parent, first.ID))
 	must(t, h.Presence.DeleteSubAgent(t.Context(), parent, first.ID))
-	if _, err := h.Presence.AuthenticateAgent(t.Context(), fresh); !coder.Is(err, coder.CodeUnauthenticated) {
+	if _, err := h.Presence.AuthenticateAgent(t.Context(), fresh); !codersdk.Is(err, codersdk.CodeUnauthenticated) {
 		t.Errorf("one that was deleted: %v", err)
 	}
 	if _, err := h.Presence.AuthenticateAgent(t.Context(), made.Token); err != nil {
@@ -100,21 +100,21 @@ func TestSubAgentsHaveLimits(t *testing.T) {
 		"no name":          func(n *presence.NewSubAgent) { n.Name = "" },
 		"a bad name":       func(n *presence.NewSubAgent) { n.Name = "a--b" },
 		"a long name":      func(n *presence.NewSubAgent) { n.Name = strings.Repeat("a", 33) },
-		"a bad slug":       func(n *presence.NewSubAgent) { n.Apps = []coder.WorkspaceApp{{Slug: "A"}} },
-		"a slug twice":     func(n *presence.NewSubAgent) { n.Apps = []coder.WorkspaceApp{{Slug: "a"}, {Slug: "a"}} },
+		"a bad slug":       func(n *presence.NewSubAgent) { n.Apps = []codersdk.WorkspaceApp{{Slug: "A"}} },
+		"a slug twice":     func(n *presence.NewSubAgent) { n.Apps = []codersdk.WorkspaceApp{{Slug: "a"}, {Slug: "a"}} },
 		"an app for tokens": func(n *presence.NewSubAgent) {
-			n.Apps = []coder.WorkspaceApp{{Slug: "a", External: true, URL: "x://y?t=$SESSION_TOKEN"}}
+			n.Apps = []codersdk.WorkspaceApp{{Slug: "a", External: true, URL: "x://y?t=$SESSION_TOKEN"}}
 		},
-		"too many apps": func(n *presence.NewSubAgent) { n.Apps = make([]coder.WorkspaceApp, 65) },
+		"too many apps": func(n *presence.NewSubAgent) { n.Apps = make([]codersdk.WorkspaceApp, 65) },
 	} {
-		if err := one(change); !coder.Is(err, coder.CodeInvalid) {
+		if err := one(change); !codersdk.Is(err, codersdk.CodeInvalid) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
 	for range presence.SubAgentLimit {
 		must(t, one(func(*presence.NewSubAgent) {}))
 	}
-	if err := one(func(*presence.NewSubAgent) {}); !coder.Is(err, coder.CodeConflict) {
+	if err := one(func(*presence.NewSubAgent) {}); !codersdk.Is(err, codersdk.CodeConflict) {
 		t.Errorf("one too many: %v", err)
 	}
 	all, err := h.Presence.SubAgents(t.Context(), parent)

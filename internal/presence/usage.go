@@ -10,35 +10,35 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
 )
 
-// Stats is how much an agent is in use: open sessions by kind, bytes that its
-// tunnels carried since it began, and what a round trip takes, 0 for unknown.
+// Stats is the usage of an agent: open sessions by kind, bytes that its tunnels carried since it
+// started, and the round trip time, 0 if unknown.
 type Stats struct {
 	SSH, VSCode, JetBrains, ReconnectingPTY int64
 	Connections                             int64
 	RxBytes, TxBytes                        int64
 	LatencyMS                               float64
-	// Clients that are reached directly, and through the relay.
+	// Clients with direct connections, and through the relay.
 	Direct, Relayed int64
 }
 
 const statsInterval = 30 * time.Second
 
-// Bounds of what is believed of a report: a workspace may send anything.
+// Limits of reports, because a workspace may send anything.
 const (
 	maxSessions  = 10_000
 	maxTraffic   = 1 << 44 // bytes between two reports
 	maxLatencyMS = 60_000
-	// maxBetween is the most that counts as one stretch of use.
+	// maxBetween is the longest time between two reports that counts as use.
 	maxBetween = 2 * statsInterval
 )
 
-// reported is the last report of an agent that is connected here.
+// reported is the last report of an agent that is connected to this server.
 type reported struct {
 	at    time.Time
 	stats Stats
 }
 
-// use is what an agent was in use since it was last written down.
+// use is the unwritten usage of an agent.
 type use struct {
 	workspace, user, template             uuid.UUID
 	last                                  Stats
@@ -48,9 +48,9 @@ type use struct {
 	latency                               float64
 }
 
-// PutStats takes a report of use: open sessions keep the workspace in use. It
-// gives when the next report is wanted. The database learns of it with the
-// next Beat and, of who worked how long, with the next FlushUsage.
+// PutStats stores a usage report and returns the time until the next one. Open sessions keep the
+// workspace in use. The database is updated by the next Beat, and the usage by user by the next
+// FlushUsage.
 func (s *Service) PutStats(_ context.Context, a Agent, st Stats) (time.Duration, error) {
 	st = believable(st)
 	if st.SSH+st.VSCode+st.JetBrains+st.ReconnectingPTY > 0 {
@@ -71,7 +71,7 @@ func believable(st Stats) Stats {
 	return st
 }
 
-// count adds a report to what is to be written down.
+// count adds a report to the unwritten usage.
 func (l *live) count(a Agent, st Stats, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -80,9 +80,9 @@ func (l *live) count(a Agent, st Stats, now time.Time) {
 		return
 	}
 	since, rx, tx := statsInterval, int64(0), int64(0)
-	if before := agent.reported; !before.at.IsZero() { // the first report only says from where on to count
+	if before := agent.reported; !before.at.IsZero() { // the first report is only the starting point
 		since = min(max(now.Sub(before.at), 0), maxBetween)
-		if rx, tx = st.RxBytes, st.TxBytes; rx >= before.stats.RxBytes && tx >= before.stats.TxBytes { // otherwise the agent began anew
+		if rx, tx = st.RxBytes, st.TxBytes; rx >= before.stats.RxBytes && tx >= before.stats.TxBytes { // otherwise the agent restarted
 			rx, tx = rx-before.stats.RxBytes, tx-before.stats.TxBytes
 		}
 	}
@@ -108,11 +108,11 @@ func (l *live) count(a Agent, st Stats, now time.Time) {
 	}
 }
 
-// idle says that nothing of it is worth a row.
+// idle reports whether there is nothing to write.
 func (u *use) idle() bool { return u.any == 0 && u.rx == 0 && u.tx == 0 }
 
-// FlushUsage writes down how agents were in use. What cannot be written is
-// tried again with the next. A running Service does it every thirty seconds.
+// FlushUsage writes the usage of agents. A failed write is retried by the next call. A running
+// Service calls it every thirty seconds.
 func (s *Service) FlushUsage(ctx context.Context) error {
 	s.live.mu.Lock()
 	uses := s.live.uses
@@ -156,7 +156,19 @@ func (s *Service) FlushUsage(ctx context.Context) error {
 
 func addUse(p *sqlc.UsageAddParams, id uuid.UUID, u *use) {
 	seconds := func(d time.Duration) int32 { return int32(d.Round(time.Second) / time.Second) }
-	p.AgentID, p.WorkspaceID, p.UserID, p.TemplateID = append(p.AgentID, id), append(p.WorkspaceID, u.workspace), append(p.UserID, u.user), append(p.TemplateID, u.template)
+	p.AgentID, p.WorkspaceID, p.UserID, p.TemplateID = append(
+		p.AgentID,
+		id,
+	), append(
+		p.WorkspaceID,
+		u.workspace,
+	), append(
+		p.UserID,
+		u.user,
+	), append(
+		p.TemplateID,
+		u.template,
+	)
 	p.At, p.Seconds = append(p.At, u.at), append(p.Seconds, seconds(u.any))
 	p.SshSeconds, p.VscodeSeconds = append(p.SshSeconds, seconds(u.ssh)), append(p.VscodeSeconds, seconds(u.vscode))
 	p.JetbrainsSeconds, p.ReconnectingPtySeconds = append(p.JetbrainsSeconds, seconds(u.jetbrains)), append(p.ReconnectingPtySeconds, seconds(u.terminal))
@@ -165,7 +177,7 @@ func addUse(p *sqlc.UsageAddParams, id uuid.UUID, u *use) {
 	p.RxBytes, p.TxBytes, p.LatencyMs = append(p.RxBytes, u.rx), append(p.TxBytes, u.tx), append(p.LatencyMs, u.latency)
 }
 
-// giveBack takes again what could not be written, below what came meanwhile.
+// giveBack returns unwritten usage after a failed write.
 func (l *live) giveBack(uses map[uuid.UUID]*use) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -11,40 +11,39 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/api/provisionerd"
-	"github.com/seed-2a7f8fe7/coder/client"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/access"
+	"github.com/seed-2a7f8fe7/coder/internal/fairshare"
 	"github.com/seed-2a7f8fe7/coder/internal/queue"
-	"github.com/seed-2a7f8fe7/coder/internal/share"
 )
 
-// Headers that a daemon authenticates with, in this order; else it has a
-// user's session. (1.5.3 of the reference)
+// Headers with which a daemon authenticates, in this order; without them it
+// needs a user's session. (1.5.3 of the reference)
 const (
 	KeyHeader = "Coder-Provisioner-Daemon-Key"
 	PSKHeader = "Coder-Provisioner-Daemon-PSK"
 )
 
-// DaemonInfo is a daemon that was let in.
+// DaemonInfo describes an admitted daemon.
 type DaemonInfo struct {
 	OrganizationID uuid.UUID
 	KeyID          uuid.UUID
 	Name           string
-	Tags           coder.Tags // normalized
+	Tags           codersdk.Tags // normalized
 	Provisioners   []string
 	Version        string
 	APIVersion     string
-	// Leases says that the daemon knows of fences and leases.
+	// Leases reports that the daemon supports fences and leases.
 	Leases bool
-	Slots  int      // connections it has, one for each job at once; 0 means 1
-	Tools  []string // what it runs, such as terraform/1.11.4
-	// Seat is that of one of the server's own which serves several
-	// organizations, whatever OrganizationID says; nil for all others.
-	Seat *share.Seat
+	Slots  int      // its connections, one per concurrent job; 0 means 1
+	Tools  []string // its tools with versions, such as terraform/1.11.4
+	// Seat is set for a built-in daemon that serves several organizations, and
+	// then replaces OrganizationID; nil otherwise.
+	Seat *fairshare.Seat
 }
 
-// Daemon is what the queue knows of it.
+// Daemon returns the queue's record of the daemon.
 func (d DaemonInfo) Daemon() queue.Daemon {
 	return queue.Daemon{
 		OrganizationID: d.OrganizationID, KeyID: d.KeyID, Name: d.Name, Tags: d.Tags,
@@ -53,21 +52,22 @@ func (d DaemonInfo) Daemon() queue.Daemon {
 	}
 }
 
-// BuiltIn describes a daemon inside the server's own process: organization
-// scope, no tags. (PRV-01)
+// BuiltIn describes a daemon in the server's process: organization scope, no
+// tags. (PRV-01)
 func BuiltIn(organizationID uuid.UUID, name, version string, provisioners []string) DaemonInfo {
 	return DaemonInfo{
-		OrganizationID: organizationID, KeyID: coder.ReservedProvisionerKey(coder.ProvisionerKeyBuiltIn), Name: name,
-		Tags: coder.NormalizeTags(uuid.Nil, nil), Provisioners: provisioners, Version: version,
-		APIVersion: coder.ProvisionerAPIVersion, Leases: true,
+		OrganizationID: organizationID, KeyID: codersdk.ReservedProvisionerKey(codersdk.ProvisionerKeyBuiltIn), Name: name,
+		Tags: codersdk.NormalizeTags(uuid.Nil, nil), Provisioners: provisioners, Version: version,
+		APIVersion: codersdk.ProvisionerAPIVersion, Leases: true,
 	}
 }
 
-// admit decides whether the request's daemon may connect, and as what.
+// admit decides whether a daemon may connect, and with which organization and
+// tags.
 func (a *API) admit(r *http.Request) (DaemonInfo, error) {
 	key, psk := r.Header.Get(KeyHeader), r.Header.Get(PSKHeader)
 	if key != "" && psk != "" {
-		return DaemonInfo{}, coder.Errorf(coder.CodeInvalid, "A provisioner key and a PSK were given; give one of them")
+		return DaemonInfo{}, codersdk.Errorf(codersdk.CodeInvalid, "A provisioner key and a PSK are both set; give one of them")
 	}
 	d, asked, err := describe(r)
 	if err != nil {
@@ -80,50 +80,67 @@ func (a *API) admit(r *http.Request) (DaemonInfo, error) {
 		return d, a.admitPSK(r, &d, asked)
 	}
 	err = a.admitUser(r, &d, asked)
-	if psk != "" && coder.Is(err, coder.CodeUnauthenticated) {
-		err = coder.Errorf(coder.CodeUnauthenticated, "The provisioner daemon PSK is not that of this server")
+	if psk != "" && codersdk.Is(err, codersdk.CodeUnauthenticated) {
+		err = codersdk.Errorf(codersdk.CodeUnauthenticated, "The provisioner daemon PSK is wrong; use the PSK of this server")
 	}
 	return d, err
 }
 
-// same compares in constant time, whatever the lengths.
+// Authenticate checks that a request has the key or PSK of a provisioner, or a user's token, whatever the
+// organization.
+func (a *API) Authenticate(r *http.Request) error {
+	if key := r.Header.Get(KeyHeader); key != "" {
+		_, err := a.Keys.BySecret(r.Context(), key)
+		return err
+	}
+	if psk := r.Header.Get(PSKHeader); psk != "" && a.PSK != "" && same(psk, a.PSK) {
+		return nil
+	}
+	origin, _ := access.OriginOf(r.Context())
+	token, _ := codersdk.TokenOf(r)
+	_, err := a.Identity.Authenticate(r.Context(), token, origin)
+	return err
+}
+
+// same compares two secrets in constant time, whatever their lengths.
 func same(a, b string) bool {
 	x, y := sha256.Sum256([]byte(a)), sha256.Sum256([]byte(b))
 	return subtle.ConstantTimeCompare(x[:], y[:]) == 1
 }
 
-// describe reads what the daemon says of itself, and the tags it asks for.
-func describe(r *http.Request) (DaemonInfo, coder.Tags, error) {
+// describe reads the daemon's description of itself, and the tags that it
+// requests.
+func describe(r *http.Request) (DaemonInfo, codersdk.Tags, error) {
 	q, err := url.ParseQuery(r.URL.RawQuery)
-	if err != nil { // which has a limit of its own on how many there may be
-		return DaemonInfo{}, nil, coder.Invalid("tag", "the parameters cannot be read, as %v; a provisioner has at most %d tags", err, coder.MaxTags)
+	if err != nil { // net/url limits the number of parameters
+		return DaemonInfo{}, nil, codersdk.Invalid("tag", "the query is invalid: %v; a provisioner has at most %d tags", err, codersdk.MaxTags)
 	}
 	d := DaemonInfo{
-		Name: q.Get("name"), APIVersion: q.Get("version"), Version: r.Header.Get(client.BuildVersionHeader),
+		Name: q.Get("name"), APIVersion: q.Get("version"), Version: r.Header.Get(codersdk.BuildVersionHeader),
 		Leases: slices.Contains(q[provisionerd.CapabilityParameter], provisionerd.CapabilityLease),
 	}
 	if d.APIVersion == "" {
-		d.APIVersion = "1.0" // before the parameter was
+		d.APIVersion = "1.0" // older daemons do not send it
 	}
-	if err := coder.CheckProvisionerAPIVersion(d.APIVersion); err != nil {
+	if err := codersdk.CheckProvisionerAPIVersion(d.APIVersion); err != nil {
 		return d, nil, err
 	}
 	if len(d.Name) > 64 || strings.ContainsFunc(d.Name, func(r rune) bool { return r < ' ' || r == 0x7f || r == 0xfffd }) {
-		return d, nil, coder.Invalid("name", "%.70q is not a name of at most 64 printable characters", d.Name)
+		return d, nil, codersdk.Invalid("name", "%.70q is not a name: use at most 64 printable characters", d.Name)
 	}
 	if d.Name == "" {
-		d.Name = coder.RandomName()
+		d.Name = codersdk.RandomName()
 	}
 	for _, p := range q["provisioner"] {
 		if p != "terraform" && p != "echo" {
-			return d, nil, coder.Invalid("provisioner", "%.40q is neither terraform nor echo", p)
+			return d, nil, codersdk.Invalid("provisioner", "%.40q is not a provisioner type; use terraform or echo", p)
 		}
 		if !slices.Contains(d.Provisioners, p) {
 			d.Provisioners = append(d.Provisioners, p)
 		}
 	}
 	if len(d.Provisioners) == 0 {
-		return d, nil, coder.Invalid("provisioner", "say what the provisioner can run: terraform or echo")
+		return d, nil, codersdk.Invalid("provisioner", "name at least one provisioner type: terraform or echo")
 	}
 	if err := readSlots(q, &d); err != nil {
 		return d, nil, err
@@ -132,13 +149,13 @@ func describe(r *http.Request) (DaemonInfo, coder.Tags, error) {
 	return d, tags, err
 }
 
-// readSlots reads how many jobs the daemon takes at once, and with what.
+// readSlots reads the number of concurrent jobs and the tools of the daemon.
 func readSlots(q url.Values, d *DaemonInfo) error {
 	d.Slots = 1
 	if s := q.Get(provisionerd.SlotsParameter); s != "" {
 		n, err := strconv.Atoi(s)
 		if err != nil || n < 1 || n > provisionerd.MaxSlots {
-			return coder.Invalid("slots", "%.20q is not a number from 1 to %d", s, provisionerd.MaxSlots)
+			return codersdk.Invalid("slots", "%.20q is not a number from 1 to %d", s, provisionerd.MaxSlots)
 		}
 		d.Slots = n
 	}
@@ -147,30 +164,30 @@ func readSlots(q url.Values, d *DaemonInfo) error {
 		return len(t) > 60 || strings.ContainsFunc(t, func(r rune) bool { return r <= ' ' || r > '~' })
 	}
 	if len(d.Tools) > 8 || slices.ContainsFunc(d.Tools, bad) {
-		return coder.Invalid("tool", "give at most 8 tools, each as name/version")
+		return codersdk.Invalid("tool", "list at most 8 tools, each as name/version")
 	}
 	return nil
 }
 
-func readTags(q url.Values) (coder.Tags, error) {
-	tags := coder.Tags{}
+func readTags(q url.Values) (codersdk.Tags, error) {
+	tags := codersdk.Tags{}
 	for _, t := range q["tag"] {
 		k, v, ok := strings.Cut(t, "=")
 		if !ok {
-			return nil, coder.Invalid("tag", "%.80q is not of the form name=value", t)
+			return nil, codersdk.Invalid("tag", "%.80q is not of the form name=value", t)
 		}
 		tags[k] = v
 	}
-	if err := coder.CheckTags("tag", tags); err != nil {
+	if err := codersdk.CheckTags("tag", tags); err != nil {
 		return nil, err
 	}
-	if s, ok := tags[coder.TagScope]; ok && s != coder.ScopeOrganization && s != coder.ScopeUser {
-		return nil, coder.Invalid("tag", "scope=%.40s is neither scope=organization nor scope=user", s)
+	if s, ok := tags[codersdk.TagScope]; ok && s != codersdk.ScopeOrganization && s != codersdk.ScopeUser {
+		return nil, codersdk.Invalid("tag", "scope=%.40s is neither scope=organization nor scope=user", s)
 	}
 	return tags, nil
 }
 
-// admitKey takes organization and tags from the key.
+// admitKey takes the organization and the tags from the provisioner key.
 func (a *API) admitKey(r *http.Request, d *DaemonInfo, secret string) error {
 	k, err := a.Keys.BySecret(r.Context(), secret)
 	if err != nil {
@@ -178,33 +195,33 @@ func (a *API) admitKey(r *http.Request, d *DaemonInfo, secret string) error {
 	}
 	org, err := a.Identity.OrganizationByRef(r.Context(), access.System(), r.PathValue("organization"))
 	if err != nil || org.ID.String() != k.Organization {
-		return coder.Errorf(coder.CodeUnauthenticated, "The provisioner key does not belong to this organization")
+		return codersdk.Errorf(codersdk.CodeUnauthenticated, "The provisioner key does not belong to this organization")
 	}
 	d.OrganizationID, d.KeyID = org.ID, k.ID
-	d.Tags = coder.NormalizeTags(uuid.Nil, coder.Tags(k.Tags))
+	d.Tags = codersdk.NormalizeTags(uuid.Nil, codersdk.Tags(k.Tags))
 	return a.Keys.Used(r.Context(), k.ID)
 }
 
-// admitPSK takes the tags asked for, always in organization scope. (PRV-04)
-func (a *API) admitPSK(r *http.Request, d *DaemonInfo, asked coder.Tags) error {
+// admitPSK takes the requested tags, always in organization scope. (PRV-04)
+func (a *API) admitPSK(r *http.Request, d *DaemonInfo, asked codersdk.Tags) error {
 	org, err := a.Identity.OrganizationByRef(r.Context(), access.System(), r.PathValue("organization"))
 	if err != nil {
 		return err
 	}
-	if asked[coder.TagScope] == coder.ScopeUser {
-		return coder.Invalid("tag", "a provisioner with a PSK always has organization scope; start it with a user's session for scope=user")
+	if asked[codersdk.TagScope] == codersdk.ScopeUser {
+		return codersdk.Invalid("tag", "a provisioner with a PSK always has organization scope; for scope=user, start it with a user's session")
 	}
-	d.OrganizationID, d.KeyID = org.ID, coder.ReservedProvisionerKey(coder.ProvisionerKeyPSK)
-	d.Tags = coder.NormalizeTags(uuid.Nil, asked)
+	d.OrganizationID, d.KeyID = org.ID, codersdk.ReservedProvisionerKey(codersdk.ProvisionerKeyPSK)
+	d.Tags = codersdk.NormalizeTags(uuid.Nil, asked)
 	return nil
 }
 
-// admitUser lets those who may create provisioners start them for the
-// organization, and every member start some for themselves.
-func (a *API) admitUser(r *http.Request, d *DaemonInfo, asked coder.Tags) error {
-	// Where it comes from is known to the edge that this one is mounted in.
+// admitUser lets users who may create provisioners start them for the
+// organization, and every member start some for their own workspaces.
+func (a *API) admitUser(r *http.Request, d *DaemonInfo, asked codersdk.Tags) error {
+	// The package that mounts this one has determined the origin.
 	origin, _ := access.OriginOf(r.Context())
-	token, _ := client.TokenOf(r)
+	token, _ := codersdk.TokenOf(r)
 	actor, err := a.Identity.Authenticate(r.Context(), token, origin)
 	if err != nil {
 		return err
@@ -213,16 +230,17 @@ func (a *API) admitUser(r *http.Request, d *DaemonInfo, asked coder.Tags) error 
 	if err != nil {
 		return err
 	}
-	object := access.Object{Type: coder.RBACResourceProvisionerDaemon, OrganizationID: org.ID}
-	if asked[coder.TagScope] == coder.ScopeUser {
+	object := access.Object{Type: codersdk.RBACResourceProvisionerDaemon, OrganizationID: org.ID}
+	if asked[codersdk.TagScope] == codersdk.ScopeUser {
 		object.OwnerID = actor.UserID
 	}
 	_, member := actor.OrganizationRoles[org.ID]
 	own := object.OwnerID != uuid.Nil && member && !actor.Narrowed()
-	if !own && !actor.Can(coder.RBACActionCreate, object) {
-		return coder.Errorf(coder.CodeForbidden, "You may not start provisioners for this organization; with the tag scope=user you may start one for your own workspaces")
+	if !own && !actor.Can(codersdk.RBACActionCreate, object) {
+		return codersdk.Errorf(codersdk.CodeForbidden,
+			"You do not have permission to start provisioners for this organization; add the tag scope=user to start one for your own workspaces")
 	}
-	d.OrganizationID, d.KeyID = org.ID, coder.ReservedProvisionerKey(coder.ProvisionerKeyUserAuth)
-	d.Tags = coder.NormalizeTags(actor.UserID, asked)
+	d.OrganizationID, d.KeyID = org.ID, codersdk.ReservedProvisionerKey(codersdk.ProvisionerKeyUserAuth)
+	d.Tags = codersdk.NormalizeTags(actor.UserID, asked)
 	return nil
 }

@@ -14,20 +14,20 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/api/provisionerd"
-	"github.com/seed-2a7f8fe7/coder/client"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/access"
 	"github.com/seed-2a7f8fe7/coder/internal/identity"
 	"github.com/seed-2a7f8fe7/coder/internal/provisionapi"
 	daemon "github.com/seed-2a7f8fe7/coder/internal/provisionerd"
 	"github.com/seed-2a7f8fe7/coder/internal/queue"
+	"github.com/seed-2a7f8fe7/coder/internal/testwait"
 )
 
 // town is a house behind HTTP, with an owner, a member and another organization.
 type town struct {
 	*house
-	client                   *client.Client
+	client                   *codersdk.Client
 	owner, member            string // tokens
 	ownerSubject             access.Subject
 	ownerID, memberID, other uuid.UUID
@@ -35,7 +35,14 @@ type town struct {
 
 func newTown(t *testing.T) *town {
 	t.Helper()
-	h := newHouse(t, queue.Config{Lease: 2 * time.Second, Reap: 50 * time.Millisecond})
+	return newTownWith(t, time.Minute)
+}
+
+// newTownWith is newTown with a lease of jobs. For as long, the server ends no job
+// after its start, because the daemons of an earlier one may come back.
+func newTownWith(t *testing.T, lease time.Duration) *town {
+	t.Helper()
+	h := newHouse(t, queue.Config{Lease: lease, Reap: 50 * time.Millisecond})
 	mux := http.NewServeMux()
 	mux.Handle(provisionapi.Pattern, h.Handler())
 	srv := httptest.NewServer(mux)
@@ -44,17 +51,17 @@ func newTown(t *testing.T) *town {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &town{house: h, client: client.New(u)}
+	w := &town{house: h, client: codersdk.New(u)}
 	ids := identity.New(identity.Config{Store: h.store, Log: slog.New(slog.DiscardHandler)})
 	ctx, none := t.Context(), access.Origin{}
 	const password = "correct horse battery staple"
-	first, err := ids.CreateFirstUser(ctx, none, coder.CreateFirstUserRequest{Email: "o@example.com", Username: "owner", Password: password})
+	first, err := ids.CreateFirstUser(ctx, none, codersdk.CreateFirstUserRequest{Email: "o@example.com", Username: "owner", Password: password})
 	if err != nil {
 		t.Fatal(err)
 	}
 	w.ownerID = first.UserID
 	login := func(email string) (string, access.Subject) {
-		l, err := ids.Login(ctx, none, coder.LoginWithPasswordRequest{Email: email, Password: password})
+		l, err := ids.Login(ctx, none, codersdk.LoginWithPasswordRequest{Email: email, Password: password})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -65,13 +72,13 @@ func newTown(t *testing.T) *town {
 		return l.SessionToken, s
 	}
 	w.owner, w.ownerSubject = login("o@example.com")
-	m, err := ids.CreateUser(ctx, w.ownerSubject, coder.CreateUserRequestWithOrgs{Email: "m@example.com", Username: "member", Password: password, UserStatus: coder.UserStatusActive, OrganizationIDs: []uuid.UUID{h.org}})
+	m, err := ids.CreateUser(ctx, w.ownerSubject, codersdk.CreateUserRequestWithOrgs{Email: "m@example.com", Username: "member", Password: password, UserStatus: codersdk.UserStatusActive, OrganizationIDs: []uuid.UUID{h.org}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	w.memberID = m.ID
 	w.member, _ = login("m@example.com")
-	o, err := ids.CreateOrganization(ctx, w.ownerSubject, coder.CreateOrganizationRequest{Name: "other"})
+	o, err := ids.CreateOrganization(ctx, w.ownerSubject, codersdk.CreateOrganizationRequest{Name: "other"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,16 +88,16 @@ func newTown(t *testing.T) *town {
 
 func (w *town) key(t *testing.T, org uuid.UUID, name string, tags map[string]string) string {
 	t.Helper()
-	secret, err := w.ring.Create(t.Context(), w.ownerSubject, org, coder.CreateProvisionerKeyRequest{Name: name, Tags: tags})
+	created, err := w.ring.Create(t.Context(), w.ownerSubject, org, codersdk.CreateProvisionerKeyRequest{Name: name, Tags: tags})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return secret
+	return created.Key
 }
 
 // knock makes the request of a daemon that does not upgrade, and gives the
 // refusal; 426 means that it would have been let in.
-func (w *town) knock(t *testing.T, org, query string, header map[string]string) (int, coder.Response) {
+func (w *town) knock(t *testing.T, org, query string, header map[string]string) (int, codersdk.Response) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, w.client.URL.String()+"/api/v2/organizations/"+org+"/provisionerdaemons/serve?"+query, nil)
 	if err != nil {
@@ -108,7 +115,7 @@ func (w *town) knock(t *testing.T, org, query string, header map[string]string) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	var r coder.Response
+	var r codersdk.Response
 	if resp.StatusCode != http.StatusUpgradeRequired && (json.Unmarshal(b, &r) != nil || r.Message == "") {
 		t.Errorf("status %d has the body %q", resp.StatusCode, b)
 	}
@@ -127,7 +134,7 @@ func TestAdmission(t *testing.T) {
 	if err := w.ring.Delete(t.Context(), w.ownerSubject, w.org, "gone"); err != nil {
 		t.Fatal(err)
 	}
-	const K, P, S = provisionapi.KeyHeader, provisionapi.PSKHeader, client.SessionTokenHeader
+	const K, P, S = provisionapi.KeyHeader, provisionapi.PSKHeader, codersdk.SessionTokenHeader
 	const base = "version=1.14&version=1.14&name=d&provisioner=echo&provisioner=terraform"
 	const in = http.StatusUpgradeRequired
 	tooMany := base
@@ -205,12 +212,12 @@ func TestTagsOfAdmitted(t *testing.T) {
 	for name, c := range map[string]struct {
 		dialer daemon.WebSocket
 		token  string
-		tags   coder.Tags
+		tags   codersdk.Tags
 		key    string
 	}{
-		"key":    {daemon.WebSocket{Key: key, Tags: coder.Tags{"ignored": "x"}}, "", coder.Tags{"scope": "organization", "owner": "", "a": "b"}, "tagged"},
-		"psk":    {daemon.WebSocket{PSK: psk, Tags: coder.Tags{"c": "d", "owner": "me"}}, "", coder.Tags{"scope": "organization", "owner": "", "c": "d"}, "psk"},
-		"member": {daemon.WebSocket{Tags: coder.Tags{"scope": "user", "owner": w.ownerID.String()}}, w.member, coder.Tags{"scope": "user", "owner": w.memberID.String()}, "user-auth"},
+		"key":    {daemon.WebSocket{Key: key, Tags: codersdk.Tags{"ignored": "x"}}, "", codersdk.Tags{"scope": "organization", "owner": "", "a": "b"}, "tagged"},
+		"psk":    {daemon.WebSocket{PSK: psk, Tags: codersdk.Tags{"c": "d", "owner": "me"}}, "", codersdk.Tags{"scope": "organization", "owner": "", "c": "d"}, "psk"},
+		"member": {daemon.WebSocket{Tags: codersdk.Tags{"scope": "user", "owner": w.ownerID.String()}}, w.member, codersdk.Tags{"scope": "user", "owner": w.memberID.String()}, "user-auth"},
 	} {
 		cl := *w.client
 		cl.SessionToken = c.token
@@ -228,7 +235,7 @@ func TestTagsOfAdmitted(t *testing.T) {
 			t.Fatalf("%s: daemons are %v, %v", name, daemons, err)
 		}
 		d := daemons[0]
-		if d.Name != "d-"+name || len(d.Tags) != len(c.tags) || d.KeyName != c.key || d.Version != "v1.2.3" || d.APIVersion != "1.14" || d.Status != coder.ProvisionerDaemonStatusIdle {
+		if d.Name != "d-"+name || len(d.Tags) != len(c.tags) || d.KeyName != c.key || d.Version != "v1.2.3" || d.APIVersion != "1.14" || d.Status != codersdk.ProvisionerDaemonStatusIdle {
 			t.Errorf("%s: the daemon's row is %+v", name, d)
 		}
 		conn.Close()
@@ -242,7 +249,7 @@ func TestExternalDaemonRunsAJob(t *testing.T) {
 	// 6 MiB of state and as much archive are more than the original's messages.
 	id := w.add(t, build, map[string]string{"apply.jsonl": `{"state": "` + strings.Repeat("x", 6<<20) + `"}`})
 	j, _ := w.ends(t, id)
-	if j.Status != coder.ProvisionerJobStatusSucceeded || j.WorkerName != "far" {
+	if j.Status != codersdk.ProvisionerJobStatusSucceeded || j.WorkerName != "far" {
 		t.Fatalf("job ended as %s: %s", j.Status, j.Error)
 	}
 	if len(w.done[id].GetWorkspaceBuild().State) != 6<<20 {
@@ -255,10 +262,10 @@ func TestRefusedDaemonSaysSo(t *testing.T) {
 	d := w.daemon(t, daemon.WebSocket{Client: w.client, Key: "nonsense", Provisioners: []string{"echo"}}.Dial)
 	select {
 	case err := <-d.Refused():
-		if !coder.Is(err, coder.CodeUnauthenticated) || !strings.Contains(err.Error(), "provisioner key") {
+		if !codersdk.Is(err, codersdk.CodeUnauthenticated) || !strings.Contains(err.Error(), "provisioner key") {
 			t.Fatal(err)
 		}
-	case <-time.After(20 * time.Second):
+	case <-time.After(testwait.Limit):
 		t.Fatal("the daemon does not say that it was refused")
 	}
 }
@@ -267,15 +274,15 @@ func TestKeys(t *testing.T) {
 	w := newTown(t)
 	ctx, owner := t.Context(), w.ownerSubject
 	secret := w.key(t, w.org, "CI", map[string]string{"a": "b"})
-	for _, bad := range []coder.CreateProvisionerKeyRequest{
+	for _, bad := range []codersdk.CreateProvisionerKeyRequest{
 		{Name: "ci"}, {Name: ""}, {Name: "psk"}, {Name: "Built-In"}, {Name: "a b"}, {Name: "x", Tags: map[string]string{"scope": "user"}},
 		{Name: "x", Tags: map[string]string{"owner": ""}}, {Name: "x", Tags: map[string]string{"": "y"}},
 	} {
-		if _, err := w.ring.Create(ctx, owner, w.org, bad); !coder.Is(err, coder.CodeInvalid, coder.CodeConflict) {
+		if _, err := w.ring.Create(ctx, owner, w.org, bad); !codersdk.Is(err, codersdk.CodeInvalid, codersdk.CodeConflict) {
 			t.Errorf("%+v: %v, want a refusal", bad, err)
 		}
 	}
-	if _, err := w.ring.Create(ctx, owner, w.other, coder.CreateProvisionerKeyRequest{Name: "CI"}); err != nil {
+	if _, err := w.ring.Create(ctx, owner, w.other, codersdk.CreateProvisionerKeyRequest{Name: "CI"}); err != nil {
 		t.Error("the name is free in another organization:", err)
 	}
 	k, err := w.ring.BySecret(ctx, secret)
@@ -286,13 +293,13 @@ func TestKeys(t *testing.T) {
 	if err := w.ring.Delete(ctx, member, w.org, "ci"); err == nil {
 		t.Error("a member deleted a key")
 	}
-	if err := w.ring.Delete(ctx, owner, w.org, "psk"); !coder.Is(err, coder.CodeInvalid) {
+	if err := w.ring.Delete(ctx, owner, w.org, "psk"); !codersdk.Is(err, codersdk.CodeInvalid) {
 		t.Error("a reserved key was deleted:", err)
 	}
 	if err := w.ring.Delete(ctx, owner, w.org, "ci"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.ring.BySecret(ctx, secret); !coder.Is(err, coder.CodeUnauthenticated) {
+	if _, err := w.ring.BySecret(ctx, secret); !codersdk.Is(err, codersdk.CodeUnauthenticated) {
 		t.Error("a deleted key is still good:", err)
 	}
 }
@@ -307,7 +314,7 @@ func TestGarbage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), testwait.Limit)
 	defer cancel()
 	if err := ws.Write(ctx, 2, []byte(strings.Repeat("garbage", 1000))); err != nil {
 		t.Fatal(err)
@@ -318,7 +325,7 @@ func TestGarbage(t *testing.T) {
 	if ctx.Err() != nil {
 		t.Fatal("the connection stays open")
 	}
-	if j, _ := w.ends(t, w.add(t, build, nil)); j.Status != coder.ProvisionerJobStatusSucceeded {
+	if j, _ := w.ends(t, w.add(t, build, nil)); j.Status != codersdk.ProvisionerJobStatusSucceeded {
 		t.Fatalf("another daemon was disturbed: %s", j.Error)
 	}
 }

@@ -1,14 +1,14 @@
-// Package provisionapi is the edge at which provisioner daemons connect: a
-// WebSocket, yamux in it, and one DRPC call per yamux stream, as the contract
-// of the provisioner wire says. It decides who may connect with which tags
-// (PRV-04..08), and turns calls into those of the queue.
+// Package provisionapi serves provisioner daemons: a WebSocket with yamux in it
+// and one DRPC call per stream, as the contract of the provisioner wire states.
+// It decides which daemons may connect with which tags (PRV-04..08), and turns
+// their calls into calls of the queue.
 //
-// A daemon of the original protocol knows nothing of fences and leases: the
-// connection remembers for it under which fence each job was handed out, and
-// its lease is long enough for its updates every five seconds. A daemon that
-// sends its fence may go on with its job over another connection.
+// A daemon of the original protocol does not know fences and leases. For it,
+// the connection remembers the fence under which each job was handed out, and
+// the lease outlasts its updates every five seconds. A daemon that sends its
+// fence may continue a job over another connection.
 //
-// Built-in daemons take the same path over an in-memory pipe.
+// Built-in daemons use the same path over an in-memory pipe.
 package provisionapi
 
 import (
@@ -22,29 +22,34 @@ import (
 
 	"github.com/coder/websocket"
 
-	"github.com/seed-2a7f8fe7/coder"
-	"github.com/seed-2a7f8fe7/coder/client"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/identity"
 	"github.com/seed-2a7f8fe7/coder/internal/keyring"
 	"github.com/seed-2a7f8fe7/coder/internal/queue"
+	"github.com/seed-2a7f8fe7/coder/internal/tracing"
 )
 
-// Config is what the edge needs.
+// Config holds the dependencies and settings of the API.
 type Config struct {
 	Queue    *queue.Service
 	Keys     *keyring.Service
 	Identity *identity.Service
 	Log      *slog.Logger
-	// PSK lets daemons of every organization connect; "" lets none. (PRV-06)
+	// PSK lets daemons of every organization connect; "" disables it. (PRV-06)
 	PSK string
-	// Version of the server, which every answer carries.
+	// Version is the server's version, sent with every response.
 	Version string
-	// Patience is how long a daemon may take to read the job that it asked for,
-	// beyond a second for every 64 KiB; 0 means 30 s. Then the job is another's.
+	// Patience is the time in which a daemon must read the job that it
+	// requested, plus one second for every 64 KiB; 0 means 30 s. Then the job
+	// returns to the queue.
 	Patience time.Duration
+	// Tracer records the calls of daemons about jobs that have a trace; nil
+	// records nothing.
+	Tracer *tracing.Tracer
 }
 
-// API accepts daemons. It is a lifecycle.Service: Stop ends their connections.
+// API accepts daemons. It is a lifecycle.Service: Stop closes their
+// connections.
 type API struct {
 	Config
 	ctx  func() context.Context // ends at Stop
@@ -55,7 +60,7 @@ type API struct {
 	work    sync.WaitGroup
 }
 
-// New makes the edge.
+// New returns an API.
 func New(c Config) *API {
 	if c.Patience <= 0 {
 		c.Patience = 30 * time.Second
@@ -64,11 +69,11 @@ func New(c Config) *API {
 	return &API{Config: c, ctx: func() context.Context { return ctx }, stop: cancel}
 }
 
-// Start does nothing: connections are what lives here.
+// Start does nothing: the API only reacts to connections.
 func (a *API) Start(context.Context) error { return nil }
 
-// Stop ends all connections. Daemons come back to another replica, or to this
-// one when it is there again, and go on with their jobs.
+// Stop closes all connections. Daemons reconnect to another replica, or to this
+// one after its restart, and continue their jobs.
 func (a *API) Stop(ctx context.Context) error {
 	a.mu.Lock()
 	a.stopped = true
@@ -84,21 +89,22 @@ func (a *API) Stop(ctx context.Context) error {
 	}
 }
 
-// enter counts a connection, unless the edge has stopped.
+// enter counts a connection, or returns an error after Stop.
 func (a *API) enter() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.stopped {
-		return coder.Errorf(coder.CodeUnavailable, "The server is stopping; connect again in a moment")
+		return codersdk.Errorf(codersdk.CodeUnavailable, "The server is stopping; connect again in a moment")
 	}
 	a.work.Add(1)
 	return nil
 }
 
-// Pattern is where the Handler is mounted.
+// Pattern is the pattern at which Handler is mounted.
 const Pattern = "GET /api/v2/organizations/{organization}/provisionerdaemons/serve"
 
-// Handler answers Pattern: it admits a daemon and serves it until it goes.
+// Handler serves Pattern: it admits a daemon and serves it until it
+// disconnects.
 func (a *API) Handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Coder-Build-Version", a.Version)
@@ -109,30 +115,30 @@ func (a *API) Handler() http.Handler {
 		}
 		ws, err := websocket.Accept(w, r, &websocket.AcceptOptions{CompressionMode: websocket.CompressionDisabled})
 		if err != nil {
-			return // it has answered
+			return // Accept has replied
 		}
 		defer ws.CloseNow()
 		ctx, cancel := context.WithCancel(a.ctx())
 		defer cancel()
 		err = a.ServeConn(ctx, websocket.NetConn(ctx, ws, websocket.MessageBinary), d)
 		if err != nil && ctx.Err() == nil {
-			a.Log.Warn("the connection of a provisioner broke", "provisioner", d.Name, "organization", d.OrganizationID, "error", err)
+			a.Log.Warn("provisioner connection failed", "provisioner", d.Name, "organization", d.OrganizationID, "error", err)
 		}
 	})
 }
 
-// refuse answers with the error body of the REST API.
+// refuse replies with an error body of the REST API.
 func (a *API) refuse(w http.ResponseWriter, r *http.Request, err error) {
-	status, body := http.StatusInternalServerError, coder.Response{Message: "The server failed to do this; its log says why"}
-	if e, ok := errors.AsType[*coder.Error](err); ok && e.Code != coder.CodeInternal {
-		status, body = client.Status(e.Code), coder.Response{Message: e.Message, Detail: e.Detail, Validations: e.Fields}
+	status, body := http.StatusInternalServerError, codersdk.Response{Message: "Internal server error; the server's log has the cause"}
+	if e, ok := errors.AsType[*codersdk.Error](err); ok && e.Code != codersdk.CodeInternal {
+		status, body = codersdk.Status(e.Code), codersdk.Response{Message: e.Message, Detail: e.Detail, Validations: e.Fields}
 	}
 	if status == http.StatusInternalServerError {
-		a.Log.Error("cannot admit a provisioner", "error", err)
+		a.Log.Error("admitting a provisioner failed", "error", err)
 	} else {
-		a.Log.Info("a provisioner was refused", "status", status, "reason", body.Message, "remote", r.RemoteAddr)
+		a.Log.Info("provisioner refused", "status", status, "reason", body.Message, "remote", r.RemoteAddr)
 	}
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	w.WriteHeader(status)
-	json.NewEncoder(w).Encode(body) //nolint:errcheck // it went away
+	json.NewEncoder(w).Encode(body) //nolint:errcheck // the client went away
 }

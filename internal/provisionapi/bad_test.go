@@ -23,9 +23,10 @@ import (
 	"storj.io/drpc/drpcconn"
 	"storj.io/drpc/drpcwire"
 
-	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/api/provisionerd"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/provisionapi"
+	"github.com/seed-2a7f8fe7/coder/internal/testwait"
 )
 
 func TestTenThousandTags(t *testing.T) {
@@ -43,7 +44,7 @@ func TestTenThousandTags(t *testing.T) {
 			}
 		}
 	}
-	if _, err := w.ring.Create(t.Context(), w.ownerSubject, w.org, coder.CreateProvisionerKeyRequest{Name: "many", Tags: tags}); !coder.Is(err, coder.CodeInvalid) {
+	if _, err := w.ring.Create(t.Context(), w.ownerSubject, w.org, codersdk.CreateProvisionerKeyRequest{Name: "many", Tags: tags}); !codersdk.Is(err, codersdk.CodeInvalid) {
 		t.Error("a key of ten thousand tags:", err)
 	}
 }
@@ -111,7 +112,7 @@ func TestGarbageFrames(t *testing.T) {
 			w.log.take()
 			id := w.add(t, build, map[string]string{"plan.jsonl": `{"log": {"output": "here"}}` + "\n" + `{"sleep": "300ms"}`})
 			w.says(t, id, "here")
-			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), testwait.Limit)
 			defer cancel()
 			ws := w.raw(t)
 			if err := send(ctx, ws); err != nil {
@@ -124,10 +125,10 @@ func TestGarbageFrames(t *testing.T) {
 			if ctx.Err() != nil {
 				t.Error("the connection stays open")
 			}
-			if j, _ := w.ends(t, id); j.Status != coder.ProvisionerJobStatusSucceeded {
+			if j, _ := w.ends(t, id); j.Status != codersdk.ProvisionerJobStatusSucceeded {
 				t.Errorf("another daemon was disturbed: %s", j.Error)
 			}
-			if got := w.log.wait(); len(got) != 1 || !strings.Contains(got[0], "broke") {
+			if got := w.log.wait(t); len(got) != 1 || !strings.Contains(got[0], "provisioner connection failed") {
 				t.Errorf("the log has %q", got)
 			}
 		})
@@ -153,7 +154,7 @@ func TestGarbageCalls(t *testing.T) {
 			if err != nil {
 				t.Fatal(name, err)
 			}
-			st.SetDeadline(time.Now().Add(30 * time.Second)) //nolint:errcheck // a yamux stream always can
+			st.SetDeadline(time.Now().Add(testwait.Limit)) //nolint:errcheck // a yamux stream always can
 			go func() {
 				st.Write(data) //nolint:errcheck // it is refused midway
 				st.Close()
@@ -172,11 +173,11 @@ func TestGarbageCalls(t *testing.T) {
 		{"", "", "unknown rpc"},
 		{"/provisionerd.ProvisionerDaemon/UpdateJob", "\xff\xff\xff", "cannot parse"},
 		{"/provisionerd.ProvisionerDaemon/UpdateJob", "\x0a\x02\xff\xfe", "UTF-8"},
-		{"/provisionerd.ProvisionerDaemon/UpdateJob", "\x0a\x08nonsense", "not an id"},
+		{"/provisionerd.ProvisionerDaemon/UpdateJob", "\x0a\x08nonsense", "not a UUID"},
 		{"/provisionerd.ProvisionerDaemon/CompleteJob", "\x0a\x7fx", "cannot parse"},
-		{"/provisionerd.ProvisionerDaemon/FailJob", "", "not an id"},
-		{"/provisionerd.Extensions/Recover", "\x0a\x04nope", "not an id"},
-		{"/provisionerd.Extensions/AwaitInterruption", "\x0a\x04nope", "not an id"},
+		{"/provisionerd.ProvisionerDaemon/FailJob", "", "not a UUID"},
+		{"/provisionerd.Extensions/Recover", "\x0a\x04nope", "not a UUID"},
+		{"/provisionerd.Extensions/AwaitInterruption", "\x0a\x04nope", "not a UUID"},
 	} {
 		_, err := invoke(t.Context(), s, c.rpc, []byte(c.data))
 		if err == nil || !strings.Contains(err.Error(), c.want) {
@@ -202,7 +203,7 @@ func invoke(ctx context.Context, s *yamux.Session, rpc string, in []byte) ([]byt
 	}
 	c := drpcconn.New(st)
 	defer c.Close()
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, testwait.Limit)
 	defer cancel()
 	var out []byte
 	return out, c.Invoke(ctx, rpc, rawBytes{}, &in, &out)
@@ -239,7 +240,7 @@ func TestEndlessLogs(t *testing.T) {
 		t.Fatal(err)
 	}
 	j, logs := w.ends(t, id)
-	if j.Status != coder.ProvisionerJobStatusSucceeded || !j.LogsOverflowed {
+	if j.Status != codersdk.ProvisionerJobStatusSucceeded || !j.LogsOverflowed {
 		t.Fatalf("job ended as %s, overflowed %v: %s", j.Status, j.LogsOverflowed, j.Error)
 	}
 	size := 0
@@ -277,10 +278,10 @@ func TestNeverReads(t *testing.T) {
 	w.worker(t, id, "raw")
 	w.daemon(t, nil)
 	j, _ := w.ends(t, id)
-	if j.Status != coder.ProvisionerJobStatusSucceeded || j.WorkerName != "builtin" {
+	if j.Status != codersdk.ProvisionerJobStatusSucceeded || j.WorkerName != "builtin" {
 		t.Fatalf("job ended as %s on %s: %s", j.Status, j.WorkerName, j.Error)
 	}
-	if got := w.log.take(); len(got) != 1 || !strings.Contains(got[0], "does not read it") {
+	if got := w.log.take(); len(got) != 1 || !strings.Contains(got[0], "did not read it") {
 		t.Errorf("the log has %q", got)
 	}
 }
@@ -288,21 +289,16 @@ func TestNeverReads(t *testing.T) {
 // worker waits until a job is held by the daemon of that name.
 func (h *house) worker(t testing.TB, id uuid.UUID, name string) {
 	t.Helper()
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for range 4000 {
-		if j, err := h.queue.Job(t.Context(), h.store.Queries, id); err == nil && j.WorkerName == name {
-			return
-		}
-		<-tick.C
-	}
-	t.Fatalf("the job never gets to %s", name)
+	testwait.Until(t, "the job is held by "+name, func() bool {
+		j, err := h.queue.Job(t.Context(), h.store.Queries, id)
+		return err == nil && j.WorkerName == name
+	})
 }
 
 // TestAcquiresAndIsSilent takes a small job and never says a word about it.
 func TestAcquiresAndIsSilent(t *testing.T) {
-	w := newTown(t)
-	for _, kind := range []coder.ProvisionerJobType{build, imp} {
+	w := newTownWith(t, 2*time.Second)
+	for _, kind := range []codersdk.ProvisionerJobType{build, imp} {
 		s := session(t, websocket.NetConn(t.Context(), w.raw(t, "lease"), websocket.MessageBinary))
 		id := w.add(t, kind, nil)
 		if _, err := invoke(t.Context(), s, "/provisionerd.ProvisionerDaemon/AcquireJob", nil); err != nil {
@@ -310,7 +306,7 @@ func TestAcquiresAndIsSilent(t *testing.T) {
 		}
 		d := w.daemon(t, nil)
 		j, _ := w.ends(t, id)
-		if j.Status != coder.ProvisionerJobStatusSucceeded || j.WorkerName != "builtin" {
+		if j.Status != codersdk.ProvisionerJobStatusSucceeded || j.WorkerName != "builtin" {
 			t.Fatalf("%s ended as %s on %s: %s", kind, j.Status, j.WorkerName, j.Error)
 		}
 		if err := d.Stop(t.Context()); err != nil {

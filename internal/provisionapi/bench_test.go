@@ -8,8 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/queue"
+	"github.com/seed-2a7f8fe7/coder/internal/testwait"
 )
 
 // BenchmarkPickup measures from adding a job to its first line of log, and to
@@ -23,8 +24,8 @@ func BenchmarkPickup(b *testing.B) {
 	for b.Loop() {
 		start := time.Now()
 		id := h.add(b, build, nil)
-		ctx, cancel := context.WithTimeout(b.Context(), 20*time.Second)
-		if err := h.queue.FollowLogs(ctx, id, 0, func([]coder.ProvisionerJobLog) error { return seen }); err != seen {
+		ctx, cancel := context.WithTimeout(b.Context(), testwait.Limit)
+		if err := h.queue.FollowLogs(ctx, id, 0, func([]codersdk.ProvisionerJobLog) error { return seen }); err != seen {
 			b.Fatal(err)
 		}
 		cancel()

@@ -10,16 +10,17 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/api/provisioner"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
 	"github.com/seed-2a7f8fe7/coder/internal/queue"
+	"github.com/seed-2a7f8fe7/coder/internal/testwait"
 )
 
 const (
-	build  = coder.ProvisionerJobTypeWorkspaceBuild
-	imp    = coder.ProvisionerJobTypeTemplateVersionImport
-	dryRun = coder.ProvisionerJobTypeTemplateVersionDryRun
+	build  = codersdk.ProvisionerJobTypeWorkspaceBuild
+	imp    = codersdk.ProvisionerJobTypeTemplateVersionImport
+	dryRun = codersdk.ProvisionerJobTypeTemplateVersionDryRun
 )
 
 func TestBuild(t *testing.T) {
@@ -31,7 +32,7 @@ func TestBuild(t *testing.T) {
 		"graph.state.jsonl": `{"complete": {"resources": [{"name": "main", "type": "vm"}]}}`,
 	})
 	j, logs := h.ends(t, id)
-	if j.Status != coder.ProvisionerJobStatusSucceeded {
+	if j.Status != codersdk.ProvisionerJobStatusSucceeded {
 		t.Fatalf("job ended as %s: %s", j.Status, j.Error)
 	}
 	done := h.done[id].GetWorkspaceBuild()
@@ -43,7 +44,7 @@ func TestBuild(t *testing.T) {
 		if !slices.Contains(stages, l.Stage) {
 			stages = append(stages, l.Stage)
 		}
-		if l.LogSource == coder.LogSourceProvisioner {
+		if l.LogSource == codersdk.LogSourceProvisioner {
 			lines = append(lines, l.Output)
 		}
 	}
@@ -70,7 +71,7 @@ func TestImport(t *testing.T) {
 	})
 	// The script above is one line too many: JSON lines hold one object each.
 	j, logs := h.ends(t, id)
-	if j.Status != coder.ProvisionerJobStatusFailed || !strings.Contains(j.Error, "graph.start.jsonl, line 1") {
+	if j.Status != codersdk.ProvisionerJobStatusFailed || !strings.Contains(j.Error, "graph.start.jsonl, line 1") {
 		t.Fatalf("broken script: job ended as %s: %s; %v", j.Status, j.Error, logs)
 	}
 	id = h.add(t, imp, map[string]string{
@@ -81,7 +82,7 @@ func TestImport(t *testing.T) {
 		"graph.start.jsonl": `{"complete": {"resources": [{"name": "r"}], "parameters": [{"name": "p"}], "presets": [{"name": "x"}], "externalAuthProviders": [{"id": "github"}], "hasAiTasks": true}}`,
 	})
 	j, logs = h.ends(t, id)
-	if j.Status != coder.ProvisionerJobStatusSucceeded {
+	if j.Status != codersdk.ProvisionerJobStatusSucceeded {
 		t.Fatalf("job ended as %s: %s", j.Status, j.Error)
 	}
 	done := h.done[id].GetTemplateImport()
@@ -100,7 +101,7 @@ func TestImport(t *testing.T) {
 	if err != nil || len(data) != 2_100_000 {
 		t.Fatalf("the uploaded module files have %d bytes, %v", len(data), err)
 	}
-	if !slices.ContainsFunc(logs, func(l coder.ProvisionerJobLog) bool { return l.Output == "in north" }) {
+	if !slices.ContainsFunc(logs, func(l codersdk.ProvisionerJobLog) bool { return l.Output == "in north" }) {
 		t.Error("the variable's value did not reach the plan")
 	}
 }
@@ -110,7 +111,7 @@ func TestImportWithoutRequiredVariable(t *testing.T) {
 	h.daemon(t, nil)
 	id := h.add(t, imp, map[string]string{"parse.jsonl": `{"complete": {"templateVariables": [{"name": "region", "required": true}]}}`})
 	j, _ := h.ends(t, id)
-	if j.Status != coder.ProvisionerJobStatusFailed || j.ErrorCode != coder.JobErrorCodeRequiredTemplateVariables || !strings.Contains(j.Error, "region") {
+	if j.Status != codersdk.ProvisionerJobStatusFailed || j.ErrorCode != codersdk.JobErrorCodeRequiredTemplateVariables || !strings.Contains(j.Error, "region") {
 		t.Fatalf("job ended as %s: %s (%s)", j.Status, j.Error, j.ErrorCode)
 	}
 }
@@ -119,7 +120,7 @@ func TestDryRun(t *testing.T) {
 	h := newHouse(t, queue.Config{})
 	h.daemon(t, nil)
 	id := h.add(t, dryRun, map[string]string{"graph.jsonl": `{"complete": {"resources": [{"name": "r"}]}}`})
-	if j, _ := h.ends(t, id); j.Status != coder.ProvisionerJobStatusSucceeded || len(h.done[id].GetTemplateDryRun().GetResources()) != 1 {
+	if j, _ := h.ends(t, id); j.Status != codersdk.ProvisionerJobStatusSucceeded || len(h.done[id].GetTemplateDryRun().GetResources()) != 1 {
 		t.Fatalf("job ended as %s: %s", j.Status, j.Error)
 	}
 }
@@ -141,10 +142,10 @@ func TestFailures(t *testing.T) {
 		id := h.add(t, build, c.files)
 		if name == "broken archive" {
 			h.jobs[id].TemplateSourceArchive = []byte(strings.Repeat("garbage", 200))
-			c.want = "initialize: the template archive cannot be read"
+			c.want = "initialize: read the template archive"
 		}
 		j, _ := h.ends(t, id)
-		if j.Status != coder.ProvisionerJobStatusFailed || !strings.HasPrefix(j.Error, c.want) {
+		if j.Status != codersdk.ProvisionerJobStatusFailed || !strings.HasPrefix(j.Error, c.want) {
 			t.Errorf("%s: job ended as %s: %s", name, j.Status, j.Error)
 		}
 		if got := string(h.failed[id].GetWorkspaceBuild().GetState()); got != c.state {
@@ -152,7 +153,7 @@ func TestFailures(t *testing.T) {
 		}
 	}
 	id := h.add(t, build, nil)
-	if j, _ := h.ends(t, id); j.Status != coder.ProvisionerJobStatusSucceeded {
+	if j, _ := h.ends(t, id); j.Status != codersdk.ProvisionerJobStatusSucceeded {
 		t.Fatalf("the daemon did not survive: %s: %s", j.Status, j.Error)
 	}
 }
@@ -166,14 +167,14 @@ func (h *house) cancel(t testing.TB, id uuid.UUID) {
 }
 
 func TestCancel(t *testing.T) {
-	h := newHouse(t, queue.Config{})
-	h.daemon(t, nil)
-	for _, hang := range []string{"true", `"deaf"`} { // the second is given up after the interval
+	for hang, force := range map[string]time.Duration{"true": time.Hour, `"deaf"`: 300 * time.Millisecond} { // the second is given up
+		h := newHouse(t, queue.Config{})
+		h.daemonWith(t, nil, force)
 		id := h.add(t, build, map[string]string{"apply.jsonl": `{"state": "half"}` + "\n" + `{"log": {"output": "here"}}` + "\n" + `{"hang": ` + hang + `}`})
 		h.says(t, id, "here")
 		h.cancel(t, id)
 		j, logs := h.ends(t, id)
-		if j.Status != coder.ProvisionerJobStatusCanceled {
+		if j.Status != codersdk.ProvisionerJobStatusCanceled {
 			t.Errorf("hang %s: job ended as %s: %s", hang, j.Status, j.Error)
 		}
 		if last := logs[len(logs)-1].Output; !strings.Contains(last, "the job was canceled") {
@@ -198,12 +199,12 @@ func TestJobOutlivesItsConnection(t *testing.T) {
 	h.says(t, id, "two")
 	c.cut()
 	j, logs := h.ends(t, id)
-	if j.Status != coder.ProvisionerJobStatusSucceeded {
+	if j.Status != codersdk.ProvisionerJobStatusSucceeded {
 		t.Fatalf("job ended as %s: %s", j.Status, j.Error)
 	}
 	var got []string
 	for _, l := range logs {
-		if l.LogSource == coder.LogSourceProvisioner {
+		if l.LogSource == codersdk.LogSourceProvisioner {
 			got = append(got, l.Output)
 		}
 	}
@@ -222,7 +223,7 @@ func TestLostJobIsAbortedAndTheNextOneRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	next := h.add(t, build, nil)
-	if j, _ := h.ends(t, next); j.Status != coder.ProvisionerJobStatusSucceeded {
+	if j, _ := h.ends(t, next); j.Status != codersdk.ProvisionerJobStatusSucceeded {
 		t.Fatalf("job ended as %s: %s", j.Status, j.Error)
 	}
 	if h.failed[id] != nil || h.done[id] != nil {
@@ -235,12 +236,12 @@ func TestStopDrains(t *testing.T) {
 	d := h.daemon(t, nil)
 	id := h.add(t, build, map[string]string{"plan.jsonl": `{"log": {"output": "here"}}` + "\n" + `{"sleep": "300ms"}`})
 	h.says(t, id, "here")
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), testwait.Limit)
 	defer cancel()
 	if err := d.Stop(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if j, _ := h.ends(t, id); j.Status != coder.ProvisionerJobStatusSucceeded {
+	if j, _ := h.ends(t, id); j.Status != codersdk.ProvisionerJobStatusSucceeded {
 		t.Fatalf("job ended as %s: %s", j.Status, j.Error)
 	}
 }
@@ -256,7 +257,7 @@ func TestStopAtOnceFailsTheJob(t *testing.T) {
 		t.Fatal(err)
 	}
 	j, _ := h.ends(t, id)
-	if j.Status != coder.ProvisionerJobStatusFailed || !strings.Contains(j.Error, "told to stop") || string(h.failed[id].GetWorkspaceBuild().State) != "half" {
+	if j.Status != codersdk.ProvisionerJobStatusFailed || !strings.Contains(j.Error, "stopping immediately") || string(h.failed[id].GetWorkspaceBuild().State) != "half" {
 		t.Fatalf("job ended as %s: %s", j.Status, j.Error)
 	}
 }
@@ -269,7 +270,7 @@ func TestManyLines(t *testing.T) {
 		"apply.jsonl": `{"log": {"output": "` + strings.Repeat("y", 1000) + `"}, "repeat": 100000}`,
 	})
 	j, logs := h.ends(t, id)
-	if j.Status != coder.ProvisionerJobStatusSucceeded || !j.LogsOverflowed {
+	if j.Status != codersdk.ProvisionerJobStatusSucceeded || !j.LogsOverflowed {
 		t.Fatalf("job ended as %s: %s", j.Status, j.Error)
 	}
 	size := 0

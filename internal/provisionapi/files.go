@@ -7,13 +7,14 @@ import (
 	"github.com/google/uuid"
 	"storj.io/drpc/drpcerr"
 
-	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/api/provisioner"
 	"github.com/seed-2a7f8fe7/coder/api/provisionerd"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 )
 
-// UploadFile takes a file in pieces and keeps it for the job spoken of last,
-// whose result then names it by its SHA-256.
+// UploadFile receives a file in chunks and stores it for the job that the
+// connection mentioned last. The job's result then names the file by its
+// SHA-256.
 func (c *conn) UploadFile(stream provisionerd.DRPCProvisionerDaemon_UploadFileStream) error {
 	data, err := receive(stream.Recv)
 	if err != nil {
@@ -25,7 +26,7 @@ func (c *conn) UploadFile(stream provisionerd.DRPCProvisionerDaemon_UploadFileSt
 	c.mu.Unlock()
 	id, err := uuid.Parse(job)
 	if err != nil {
-		return drpcerr.WithCode(coder.Errorf(coder.CodeInvalid, "No job was handed out over this connection, so no file can belong to one"), provisionerd.CodeRefused)
+		return drpcerr.WithCode(codersdk.Errorf(codersdk.CodeInvalid, "This connection has no job that the file could belong to"), provisionerd.CodeRefused)
 	}
 	w, err := c.holder(stream.Context(), job)
 	if err == nil {
@@ -37,7 +38,7 @@ func (c *conn) UploadFile(stream provisionerd.DRPCProvisionerDaemon_UploadFileSt
 	return stream.SendAndClose(&provisionerd.Empty{})
 }
 
-// receive puts a file together: its description, then its pieces in order.
+// receive assembles a file from its description and its chunks in order.
 func receive(next func() (*provisioner.FileUpload, error)) ([]byte, error) {
 	first, err := next()
 	if err != nil {
@@ -46,13 +47,13 @@ func receive(next func() (*provisioner.FileUpload, error)) ([]byte, error) {
 	d := first.GetDataUpload()
 	switch {
 	case d == nil:
-		return nil, coder.Errorf(coder.CodeInvalid, "An upload begins with its description")
+		return nil, codersdk.Errorf(codersdk.CodeInvalid, "An upload must start with its description")
 	case d.UploadType != provisioner.DataUploadType_UPLOAD_TYPE_MODULE_FILES:
-		return nil, coder.Errorf(coder.CodeInvalid, "Only module files can be uploaded")
+		return nil, codersdk.Errorf(codersdk.CodeInvalid, "Only module files can be uploaded")
 	case d.FileSize < 0 || d.FileSize > provisionerd.MaxFile:
-		return nil, coder.Errorf(coder.CodeTooLarge, "A file of %d bytes is too large: at most %d MiB are taken", d.FileSize, provisionerd.MaxFile>>20)
+		return nil, codersdk.Errorf(codersdk.CodeTooLarge, "A file of %d bytes is too large: the maximum is %d MiB", d.FileSize, provisionerd.MaxFile>>20)
 	case len(d.DataHash) != sha256.Size:
-		return nil, coder.Errorf(coder.CodeInvalid, "The description needs the file's SHA-256")
+		return nil, codersdk.Errorf(codersdk.CodeInvalid, "The description must contain the file's SHA-256")
 	}
 	var b bytes.Buffer
 	for i := range d.Chunks {
@@ -62,25 +63,29 @@ func receive(next func() (*provisioner.FileUpload, error)) ([]byte, error) {
 		}
 		p := m.GetChunkPiece()
 		if p == nil || p.PieceIndex != i || !bytes.Equal(p.FullDataHash, d.DataHash) {
-			return nil, coder.Errorf(coder.CodeInvalid, "Piece %d of the file is missing, out of order, or of another file", i)
+			return nil, codersdk.Errorf(codersdk.CodeInvalid, "Chunk %d of the file is missing, out of order, or of another file", i)
 		}
 		if int64(b.Len()+len(p.Data)) > d.FileSize {
-			return nil, coder.Errorf(coder.CodeInvalid, "The file has more than the %d bytes that were announced", d.FileSize)
+			return nil, codersdk.Errorf(codersdk.CodeInvalid, "The file is larger than the announced %d bytes", d.FileSize)
 		}
 		b.Write(p.Data)
 	}
 	if sum := sha256.Sum256(b.Bytes()); int64(b.Len()) != d.FileSize || !bytes.Equal(sum[:], d.DataHash) {
-		return nil, coder.Errorf(coder.CodeInvalid, "The file did not arrive whole: its size or SHA-256 is not what was announced")
+		return nil, codersdk.Errorf(codersdk.CodeInvalid, "The file is incomplete: its size or SHA-256 differs from the announced one")
 	}
 	return b.Bytes(), nil
 }
 
-// DownloadFile sends a template version's prepared modules in pieces. What
-// cannot be had is said in a message, as daemons expect.
+// DownloadFile sends a template version's prepared modules in chunks. If they
+// are not available, it says so in a message, as daemons expect.
 func (c *conn) DownloadFile(req *provisionerd.FileRequest, stream provisionerd.DRPCProvisionerDaemon_DownloadFileStream) error {
 	data, err := c.download(req, stream)
 	if err != nil {
-		return stream.Send(&provisioner.FileUpload{Type: &provisioner.FileUpload_Error{Error: &provisioner.FailedFile{Error: c.explain("download", "", err).Error()}}})
+		err = c.explain("download", "", err)
+		if drpcerr.Code(err) == 0 {
+			return err // for example, the database is unreachable: the daemon retries
+		}
+		return stream.Send(&provisioner.FileUpload{Type: &provisioner.FileUpload_Error{Error: &provisioner.FailedFile{Error: err.Error()}}})
 	}
 	sum := sha256.Sum256(data)
 	chunks := (len(data) + provisionerd.Chunk - 1) / provisionerd.Chunk
@@ -99,10 +104,10 @@ func (c *conn) DownloadFile(req *provisionerd.FileRequest, stream provisionerd.D
 func (c *conn) download(req *provisionerd.FileRequest, stream provisionerd.DRPCProvisionerDaemon_DownloadFileStream) ([]byte, error) {
 	id, err := uuid.Parse(req.FileId)
 	if err != nil {
-		return nil, coder.Invalid("file_id", "%.40q is not an id", req.FileId)
+		return nil, codersdk.Invalid("file_id", "%.40q is not an id", req.FileId)
 	}
 	if req.UploadType != provisioner.DataUploadType_UPLOAD_TYPE_MODULE_FILES {
-		return nil, coder.Errorf(coder.CodeInvalid, "Only module files can be downloaded")
+		return nil, codersdk.Errorf(codersdk.CodeInvalid, "Only module files can be downloaded")
 	}
 	c.mu.Lock()
 	job := c.last

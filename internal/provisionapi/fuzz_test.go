@@ -19,6 +19,7 @@ import (
 	"github.com/seed-2a7f8fe7/coder/api/provisionerd"
 	"github.com/seed-2a7f8fe7/coder/internal/provisionapi"
 	"github.com/seed-2a7f8fe7/coder/internal/queue"
+	"github.com/seed-2a7f8fe7/coder/internal/testwait"
 )
 
 // wireCalls are the calls of the wire by their number in the fuzz corpus.
@@ -83,7 +84,7 @@ func (h *house) hold(t testing.TB) {
 	h.sql(t, `UPDATE provisioner_jobs SET updated_at = now() WHERE id = $1`, othersJob) // its holder is alive
 }
 
-// unharmed says that nobody's job was touched and nothing panicked.
+// unharmed checks that no job was changed and nothing panicked.
 func (h *house) unharmed(t *testing.T) {
 	t.Helper()
 	row, err := h.store.QueueJob(t.Context(), othersJob)
@@ -116,7 +117,7 @@ func FuzzCalls(f *testing.F) {
 		}
 		c := drpcconn.New(st)
 		defer c.Close()
-		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), testwait.Limit)
 		defer cancel()
 		calls, err := c.NewStream(ctx, rpc, rawBytes{})
 		if err != nil {
@@ -137,7 +138,7 @@ func FuzzCalls(f *testing.F) {
 			t.Fatal(err)
 		}
 		var out []byte
-		if err := calls.MsgRecv(&out, rawBytes{}); err != nil && strings.Contains(err.Error(), "its log says why") {
+		if err := calls.MsgRecv(&out, rawBytes{}); err != nil && strings.Contains(err.Error(), "server's log has the cause") {
 			t.Fatalf("%s: nonsense is taken for a failure of the server (code %d): %v, %q", rpc, drpcerr.Code(err), err, h.log.take())
 		}
 		h.unharmed(t)
@@ -160,7 +161,7 @@ func FuzzStream(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		st.SetDeadline(time.Now().Add(20 * time.Second)) //nolint:errcheck // a yamux stream always can
+		st.SetDeadline(time.Now().Add(testwait.Limit)) //nolint:errcheck // a yamux stream always can
 		if _, err := st.Write(data); err == nil {
 			st.Close()
 		}

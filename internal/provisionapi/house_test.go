@@ -13,9 +13,9 @@ import (
 	"google.golang.org/protobuf/proto"
 	"storj.io/drpc"
 
-	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/api/provisioner"
 	"github.com/seed-2a7f8fe7/coder/api/provisionerd"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/echo"
 	"github.com/seed-2a7f8fe7/coder/internal/identity"
 	"github.com/seed-2a7f8fe7/coder/internal/keyring"
@@ -26,6 +26,7 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/provisionapi"
 	daemon "github.com/seed-2a7f8fe7/coder/internal/provisionerd"
 	"github.com/seed-2a7f8fe7/coder/internal/queue"
+	"github.com/seed-2a7f8fe7/coder/internal/testwait"
 )
 
 const psk = "a long pre-shared key"
@@ -68,19 +69,12 @@ func (l *logbook) Handle(_ context.Context, r slog.Record) error {
 }
 
 // wait is take that waits for a line.
-func (l *logbook) wait() []string {
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for range 4000 {
-		if got := l.take(); len(got) > 0 {
-			return got
-		}
-		<-tick.C
-	}
-	return nil
+func (l *logbook) wait(t testing.TB) []string {
+	t.Helper()
+	return testwait.Value(t, "something is logged", l.take, func(got []string) bool { return len(got) > 0 })
 }
 
-// take gives what was logged since it was last called.
+// take returns what was logged since it was last called.
 func (l *logbook) take() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -91,7 +85,11 @@ func (l *logbook) take() []string {
 
 func newHouse(t testing.TB, c queue.Config) *house {
 	t.Helper()
-	store := postgrestest.New(t)
+	return newHouseOn(t, postgrestest.New(t), c)
+}
+
+func newHouseOn(t testing.TB, store *postgres.Store, c queue.Config) *house {
+	t.Helper()
 	h := &house{
 		store: store, user: uuid.New(), file: uuid.New(), jobs: map[uuid.UUID]*provisionerd.AcquiredJob{},
 		done: map[uuid.UUID]*provisionerd.CompletedJob{}, failed: map[uuid.UUID]*provisionerd.FailedJob{},
@@ -114,7 +112,7 @@ func newHouse(t testing.TB, c queue.Config) *house {
 	hub := notify.New(store.Pool(), log)
 	c.Store, c.Hub, c.Log = store, hub, log
 	h.queue = queue.New(c)
-	for _, k := range []coder.ProvisionerJobType{coder.ProvisionerJobTypeWorkspaceBuild, coder.ProvisionerJobTypeTemplateVersionImport, coder.ProvisionerJobTypeTemplateVersionDryRun} {
+	for _, k := range []codersdk.ProvisionerJobType{codersdk.ProvisionerJobTypeWorkspaceBuild, codersdk.ProvisionerJobTypeTemplateVersionImport, codersdk.ProvisionerJobTypeTemplateVersionDryRun} {
 		h.queue.Register(k, h)
 	}
 	if err := h.queue.Start(t.Context()); err != nil {
@@ -124,9 +122,9 @@ func newHouse(t testing.TB, c queue.Config) *house {
 	if err := h.ring.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	h.API = provisionapi.New(provisionapi.Config{Queue: h.queue, Keys: h.ring, Identity: identity.New(identity.Config{Store: store, Log: log}), Log: log, PSK: psk, Version: "v0.0.0", Patience: 2 * time.Second})
+	h.API = provisionapi.New(provisionapi.Config{Queue: h.queue, Keys: h.ring, Identity: identity.New(identity.Config{Store: store, Log: log}), Log: log, PSK: psk, Version: "v2.37.0", Patience: 2 * time.Second})
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), testwait.Limit)
 		defer cancel()
 		if err := h.Stop(ctx); err != nil {
 			t.Error("connections do not end:", err)
@@ -169,7 +167,7 @@ func (h *house) Fail(_ context.Context, _ *sqlc.Queries, j queue.Job, failed *pr
 func (h *house) Changed(context.Context, queue.Job) {}
 
 // add puts a job with an echo script into the queue.
-func (h *house) add(t testing.TB, kind coder.ProvisionerJobType, files map[string]string) uuid.UUID {
+func (h *house) add(t testing.TB, kind codersdk.ProvisionerJobType, files map[string]string) uuid.UUID {
 	t.Helper()
 	return h.addJob(t, kind, files, "")
 }
@@ -177,10 +175,10 @@ func (h *house) add(t testing.TB, kind coder.ProvisionerJobType, files map[strin
 // addWith adds a build of a version with prepared modules.
 func (h *house) addWith(t testing.TB, modules string) uuid.UUID {
 	t.Helper()
-	return h.addJob(t, coder.ProvisionerJobTypeWorkspaceBuild, nil, modules)
+	return h.addJob(t, codersdk.ProvisionerJobTypeWorkspaceBuild, nil, modules)
 }
 
-func (h *house) addJob(t testing.TB, kind coder.ProvisionerJobType, files map[string]string, modules string) uuid.UUID {
+func (h *house) addJob(t testing.TB, kind codersdk.ProvisionerJobType, files map[string]string, modules string) uuid.UUID {
 	t.Helper()
 	return h.addUnder(t, uuid.New(), kind, files, modules)
 }
@@ -188,7 +186,7 @@ func (h *house) addJob(t testing.TB, kind coder.ProvisionerJobType, files map[st
 // addFixed adds a build under a given id.
 func (h *house) addFixed(t testing.TB, id uuid.UUID) {
 	t.Helper()
-	h.addUnder(t, id, coder.ProvisionerJobTypeWorkspaceBuild, nil, "")
+	h.addUnder(t, id, codersdk.ProvisionerJobTypeWorkspaceBuild, nil, "")
 }
 
 func (h *house) sql(t testing.TB, query string, args ...any) {
@@ -198,7 +196,7 @@ func (h *house) sql(t testing.TB, query string, args ...any) {
 	}
 }
 
-func (h *house) addUnder(t testing.TB, id uuid.UUID, kind coder.ProvisionerJobType, files map[string]string, modules string) uuid.UUID {
+func (h *house) addUnder(t testing.TB, id uuid.UUID, kind codersdk.ProvisionerJobType, files map[string]string, modules string) uuid.UUID {
 	t.Helper()
 	archive, err := echo.Archive(files)
 	if err != nil {
@@ -207,9 +205,9 @@ func (h *house) addUnder(t testing.TB, id uuid.UUID, kind coder.ProvisionerJobTy
 	a := &provisionerd.AcquiredJob{TemplateSourceArchive: archive}
 	m := &provisioner.Metadata{WorkspaceName: "ws", WorkspaceBuildId: id.String(), TemplateName: "t", TemplateVersionModulesFile: modules}
 	switch kind {
-	case coder.ProvisionerJobTypeWorkspaceBuild:
+	case codersdk.ProvisionerJobTypeWorkspaceBuild:
 		a.Type = &provisionerd.AcquiredJob_WorkspaceBuild_{WorkspaceBuild: &provisionerd.AcquiredJob_WorkspaceBuild{Metadata: m}}
-	case coder.ProvisionerJobTypeTemplateVersionImport:
+	case codersdk.ProvisionerJobTypeTemplateVersionImport:
 		a.Type = &provisionerd.AcquiredJob_TemplateImport_{TemplateImport: &provisionerd.AcquiredJob_TemplateImport{Metadata: m}}
 	default:
 		a.Type = &provisionerd.AcquiredJob_TemplateDryRun_{TemplateDryRun: &provisionerd.AcquiredJob_TemplateDryRun{Metadata: m}}
@@ -220,7 +218,7 @@ func (h *house) addUnder(t testing.TB, id uuid.UUID, kind coder.ProvisionerJobTy
 	err = h.store.Tx(t.Context(), func(q *sqlc.Queries) error {
 		return h.queue.Add(t.Context(), q, queue.NewJob{
 			ID: id, OrganizationID: h.org, InitiatorID: h.user, FileID: h.file, Type: kind, Provisioner: "echo",
-			Tags: coder.NormalizeTags(h.user, nil), Input: coder.ProvisionerJobInput{},
+			Tags: codersdk.NormalizeTags(h.user, nil), Input: codersdk.ProvisionerJobInput{},
 		})
 	})
 	if err != nil {
@@ -243,12 +241,12 @@ func (h *house) replace(t testing.TB, id uuid.UUID, files map[string]string) {
 }
 
 // ends waits for a job to be over.
-func (h *house) ends(t testing.TB, id uuid.UUID) (coder.ProvisionerJob, []coder.ProvisionerJobLog) {
+func (h *house) ends(t testing.TB, id uuid.UUID) (codersdk.ProvisionerJob, []codersdk.ProvisionerJobLog) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), testwait.Limit)
 	defer cancel()
-	var logs []coder.ProvisionerJobLog
-	if err := h.queue.FollowLogs(ctx, id, 0, func(l []coder.ProvisionerJobLog) error { logs = append(logs, l...); return nil }); err != nil {
+	var logs []codersdk.ProvisionerJobLog
+	if err := h.queue.FollowLogs(ctx, id, 0, func(l []codersdk.ProvisionerJobLog) error { logs = append(logs, l...); return nil }); err != nil {
 		t.Fatal("the job does not end:", err)
 	}
 	j, err := h.queue.Job(ctx, h.store.Queries, id)
@@ -261,10 +259,10 @@ func (h *house) ends(t testing.TB, id uuid.UUID) (coder.ProvisionerJob, []coder.
 // says waits for a line in the job's log.
 func (h *house) says(t testing.TB, id uuid.UUID, output string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), testwait.Limit)
 	defer cancel()
 	found := fmt.Errorf("found")
-	err := h.queue.FollowLogs(ctx, id, 0, func(ls []coder.ProvisionerJobLog) error {
+	err := h.queue.FollowLogs(ctx, id, 0, func(ls []codersdk.ProvisionerJobLog) error {
 		for _, l := range ls {
 			if l.Output == output {
 				return found
@@ -278,18 +276,24 @@ func (h *house) says(t testing.TB, id uuid.UUID, output string) {
 }
 
 func (h *house) serve(ctx context.Context, c net.Conn) error {
-	return h.ServeConn(ctx, c, provisionapi.BuiltIn(h.org, "builtin", "v0.0.0", []string{"echo"}))
+	return h.ServeConn(ctx, c, provisionapi.BuiltIn(h.org, "builtin", "v2.37.0", []string{"echo"}))
 }
 
-// daemon starts a built-in daemon.
+// daemon starts a built-in daemon that waits for its engine when a job is canceled.
 func (h *house) daemon(t testing.TB, dial func(context.Context) (drpc.Conn, error)) *daemon.Daemon {
+	t.Helper()
+	return h.daemonWith(t, dial, time.Hour)
+}
+
+// daemonWith starts a built-in daemon. It abandons its engine if that runs for longer than force after a cancel.
+func (h *house) daemonWith(t testing.TB, dial func(context.Context) (drpc.Conn, error), force time.Duration) *daemon.Daemon {
 	t.Helper()
 	if dial == nil {
 		dial = daemon.Pipe(h.serve)
 	}
 	d, err := daemon.New(daemon.Config{
 		Dial: dial, Name: "builtin", Engines: map[string]provisioner.Engine{"echo": echo.Engine{}},
-		UpdateInterval: 50 * time.Millisecond, ForceCancelInterval: 300 * time.Millisecond,
+		UpdateInterval: 50 * time.Millisecond, ForceCancelInterval: force,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -9,8 +9,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/api/provisioner"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/echo"
 	daemon "github.com/seed-2a7f8fe7/coder/internal/provisionerd"
 	"github.com/seed-2a7f8fe7/coder/internal/queue"
@@ -64,7 +64,7 @@ func (s hoarderSession) Init(ctx context.Context, r *provisioner.InitRequest) (*
 func TestModulesComeFromTheServer(t *testing.T) {
 	h := newHouse(t, queue.Config{})
 	modules := bytes.Repeat([]byte("0123456789"), 500_000) // three pieces
-	file, imported := uuid.New(), h.add(t, coder.ProvisionerJobTypeTemplateVersionImport, nil)
+	file, imported := uuid.New(), h.add(t, codersdk.ProvisionerJobTypeTemplateVersionImport, nil)
 	if _, err := h.store.Pool().Exec(t.Context(), `INSERT INTO files (id, hash, created_by, mimetype, data, created_at) VALUES ($1, 'm', $2, 'application/x-tar', $3, now())`, file, h.user, modules); err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +84,7 @@ func TestModulesComeFromTheServer(t *testing.T) {
 	h.ends(t, imported)
 	for n, id := range []string{file.String(), file.String(), uuid.NewString(), ""} {
 		job := h.addWith(t, id)
-		if j, _ := h.ends(t, job); j.Status != coder.ProvisionerJobStatusSucceeded {
+		if j, _ := h.ends(t, job); j.Status != codersdk.ProvisionerJobStatusSucceeded {
 			t.Errorf("build %d is %s: %s", n, j.Status, j.Error)
 		}
 	}

@@ -7,30 +7,30 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/keyring"
 )
 
-// How a connection ends whose key ended. It takes no new job from that moment.
-// When the key expired, the job that runs is finished. When the key was
-// deleted, the job is handed back: a daemon that knows how gives its state and
-// another goes on, one of the original protocol is told that the job is
-// canceled and fails it with its state, and what has no effect outside is run
+// A connection whose key expired or was deleted is drained. It receives no new
+// job from that moment. With an expired key, the running job is finished. With
+// a deleted key, the job is handed back: a daemon that supports it returns its
+// state and another daemon continues; a daemon of the original protocol is told
+// that the job is canceled and fails it with its state; jobs without outside
 // again elsewhere. Then the connection is closed.
 const (
-	// partingTime is how long a daemon whose key was deleted may take to hand
-	// its jobs back; then they are taken from it.
+	// partingTime is the time that a daemon with a deleted key has to hand back
+	// its jobs. After it, they are taken from the daemon.
 	partingTime = 30 * time.Second
-	// partingLook is how often it is seen whether its jobs are over; their
-	// ends over this very connection are seen at once.
+	// partingLook is the interval of checks whether the jobs have ended. Ends
+	// that arrive over this connection are noticed at once.
 	partingLook = 2 * time.Second
 )
 
-// parting is the end of a connection that is sent away.
+// parting drains a connection.
 type parting struct {
-	ended, now func() context.Context // what ends when it takes no more jobs, and when those it runs are to be handed back
+	ended, now func() context.Context // ended once no more jobs are handed out; now ends once running jobs must be handed back
 	end, hurry context.CancelCauseFunc
-	freed      chan struct{} // signalled when a job left the connection, or a call ended
+	freed      chan struct{} // signaled when a job left the connection or a call ended
 }
 
 func newParting() *parting {
@@ -42,9 +42,9 @@ func newParting() *parting {
 	}
 }
 
-// begin is called once, when the connection's key ended.
+// begin starts to drain. It is called once, when the connection's key ended.
 func (p *parting) begin(e keyring.End) {
-	why := coder.Errorf(coder.CodeUnauthenticated, "This provisioner is sent away: %s", e.Why)
+	why := codersdk.Errorf(codersdk.CodeUnauthenticated, "This provisioner is being disconnected: %s", e.Why)
 	if e.Revoked {
 		p.hurry(why)
 	}
@@ -55,7 +55,8 @@ func (p *parting) begun() bool { return p.ended().Err() != nil }
 
 func (p *parting) urgent() bool { return p.now().Err() != nil }
 
-// why is what a connection that is sent away says to requests for jobs.
+// why returns the error with which requests for jobs are refused while
+// draining.
 func (p *parting) why() error { return context.Cause(p.ended()) }
 
 func (p *parting) moved() {
@@ -65,10 +66,10 @@ func (p *parting) moved() {
 	}
 }
 
-// part is called when the connection's key ended, and returns when its jobs
-// have ended too and every call was answered, or when ctx ends.
+// part drains the connection. It returns after all jobs have ended and every
+// call was served, or when ctx ends.
 func (c *conn) part(ctx context.Context) {
-	c.log.Warn("a provisioner is sent away", "reason", c.parting.why())
+	c.log.Warn("disconnecting a provisioner", "reason", c.parting.why())
 	if c.parting.urgent() {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, partingTime)
@@ -92,15 +93,15 @@ func (c *conn) part(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-last.C: // it asks for more
+		case <-last.C: // the daemon asks for another job
 			return
 		case <-c.parting.freed:
 		}
 	}
 }
 
-// working says whether the daemon still has a job of this connection, and
-// forgets those that it lost.
+// working reports whether the daemon still holds a job of this connection, and
+// forgets the jobs that it lost.
 func (c *conn) working(ctx context.Context) bool {
 	for job, fence := range c.jobs() {
 		holds, _, err := c.queue.Holds(ctx, c.worker, job, fence)
@@ -112,8 +113,8 @@ func (c *conn) working(ctx context.Context) bool {
 	return false
 }
 
-// takeAway takes the jobs of this connection from the daemon: all, or those
-// that are no builds and of which nothing remains.
+// takeAway takes jobs of this connection from the daemon: all of them, or only
+// those that have no outside effect.
 func (c *conn) takeAway(ctx context.Context, all bool) {
 	if !c.parting.urgent() {
 		return
@@ -123,15 +124,15 @@ func (c *conn) takeAway(ctx context.Context, all bool) {
 	for job, fence := range c.jobs() {
 		holds, build, err := c.queue.Holds(ctx, c.worker, job, fence)
 		if err == nil && holds && (all || !build) {
-			err = c.queue.TakeAway(ctx, c.worker, job, fence, fmt.Sprintf("The provisioner %q was sent away: its key was deleted.", c.worker.Name))
+			err = c.queue.TakeAway(ctx, c.worker, job, fence, fmt.Sprintf("The provisioner %q was disconnected because its key was deleted.", c.worker.Name))
 		}
 		if err != nil {
-			c.log.Warn("cannot take a job from a provisioner that was sent away; its lease will run out", "job", job, "error", err)
+			c.log.Warn("taking a job from a disconnected provisioner failed; its lease will expire", "job", job, "error", err)
 		}
 	}
 }
 
-// jobs gives the jobs that went over this connection and did not end over it.
+// jobs returns the jobs of this connection that have not ended over it.
 func (c *conn) jobs() map[uuid.UUID]int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -144,7 +145,7 @@ func (c *conn) jobs() map[uuid.UUID]int64 {
 	return out
 }
 
-// until gives a context that ends with ctx, or with the other.
+// until returns a context that ends with ctx or with other.
 func until(ctx, other context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	stop := context.AfterFunc(other, cancel)

@@ -7,8 +7,8 @@ import (
 	"github.com/seed-2a7f8fe7/coder/api/provisionerd"
 )
 
-// CommitQuota says whether a workspace may cost what a build's plan does. What
-// costs nothing always may.
+// CommitQuota decides whether the workspace may cost what the plan of a build
+// does. A build that costs nothing is always allowed.
 func (c *conn) CommitQuota(ctx context.Context, req *provisionerd.CommitQuotaRequest) (*provisionerd.CommitQuotaResponse, error) {
 	if req.DailyCost == 0 {
 		return &provisionerd.CommitQuotaResponse{Ok: true, Budget: -1}, nil

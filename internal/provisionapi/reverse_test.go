@@ -27,9 +27,10 @@ import (
 	"storj.io/drpc/drpcserver"
 
 	"github.com/seed-2a7f8fe7/coder/api/provisioner"
-	"github.com/seed-2a7f8fe7/coder/client"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/echo"
 	daemon "github.com/seed-2a7f8fe7/coder/internal/provisionerd"
+	"github.com/seed-2a7f8fe7/coder/internal/testwait"
 )
 
 // upstreamServer is a server of the original protocol, made from the contract
@@ -49,7 +50,7 @@ type upstreamServer struct {
 	uploaded []byte
 }
 
-func newUpstreamServer(t *testing.T, old bool) (*upstreamServer, *client.Client) {
+func newUpstreamServer(t *testing.T, old bool) (*upstreamServer, *codersdk.Client) {
 	t.Helper()
 	u := &upstreamServer{upstream: &upstream{t: t, files: contractFiles(t)}, old: old, jobs: make(chan *dynamicpb.Message, 1), ended: make(chan *dynamicpb.Message, 1), file: bytes.Repeat([]byte("modules "), 600_000)}
 	mux := http.NewServeMux()
@@ -70,7 +71,7 @@ func newUpstreamServer(t *testing.T, old bool) (*upstreamServer, *client.Client)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return u, client.New(at)
+	return u, codersdk.New(at)
 }
 
 func (u *upstreamServer) serve(ctx context.Context, c net.Conn) {
@@ -272,7 +273,7 @@ func (u *upstreamServer) give(kind string, part map[string]any, files map[string
 			u.t.Fatalf("the job failed: %v", get(m, "error"))
 		}
 		return m
-	case <-time.After(30 * time.Second):
+	case <-time.After(testwait.Limit):
 		u.t.Fatal("the job does not end")
 		return nil
 	}

@@ -7,10 +7,11 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/access"
 	"github.com/seed-2a7f8fe7/coder/internal/keyring"
 	daemon "github.com/seed-2a7f8fe7/coder/internal/provisionerd"
+	"github.com/seed-2a7f8fe7/coder/internal/testwait"
 )
 
 // lapse makes time pass for a key: it expires now.
@@ -21,9 +22,9 @@ func (w *town) lapse(t *testing.T, id uuid.UUID) {
 	}
 }
 
-func (w *town) keys(t *testing.T) []coder.ProvisionerKey {
+func (w *town) keys(t *testing.T) []codersdk.ProvisionerKey {
 	t.Helper()
-	keys, err := w.ring.List(t.Context(), w.ownerSubject, w.org, coder.Page{})
+	keys, err := w.ring.List(t.Context(), w.ownerSubject, w.org, codersdk.Page{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +39,7 @@ func TestRotation(t *testing.T) {
 	if first.ExpiresAt != nil || first.LastUsedAt != nil || first.ReplacedAt != nil {
 		t.Fatalf("a new key is %+v", first)
 	}
-	out, err := w.ring.Rotate(ctx, w.ownerSubject, w.org, "ci", coder.RotateProvisionerKeyRequest{GraceSeconds: 3600})
+	out, err := w.ring.Rotate(ctx, w.ownerSubject, w.org, "ci", codersdk.RotateProvisionerKeyRequest{GraceSeconds: 3600})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,28 +56,28 @@ func TestRotation(t *testing.T) {
 		}
 	}
 	w.lapse(t, first.ID)
-	if _, err := w.ring.BySecret(ctx, old); !coder.Is(err, coder.CodeUnauthenticated) || !strings.Contains(err.Error(), "use the key that replaced it") {
+	if _, err := w.ring.BySecret(ctx, old); !codersdk.Is(err, codersdk.CodeUnauthenticated) || !strings.Contains(err.Error(), "use the key that replaced it") {
 		t.Error("the old key after its grace:", err)
 	}
 	if keys := w.keys(t); len(keys) != 1 || keys[0].ID != both[0].ID {
 		t.Errorf("after the grace the list is %+v", keys)
 	}
 	// The name is taken, and one row is all that rotation needs to go on.
-	if _, err := w.ring.Create(ctx, w.ownerSubject, w.org, coder.CreateProvisionerKeyRequest{Name: "ci"}); !coder.Is(err, coder.CodeConflict) {
+	if _, err := w.ring.Create(ctx, w.ownerSubject, w.org, codersdk.CreateProvisionerKeyRequest{Name: "ci"}); !codersdk.Is(err, codersdk.CodeConflict) {
 		t.Error("a second key of the name:", err)
 	}
-	again, err := w.ring.Rotate(ctx, w.ownerSubject, w.org, both[0].ID.String(), coder.RotateProvisionerKeyRequest{ExpiresInSeconds: 60})
+	again, err := w.ring.Rotate(ctx, w.ownerSubject, w.org, both[0].ID.String(), codersdk.RotateProvisionerKeyRequest{ExpiresInSeconds: 60})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if keys := w.keys(t); len(keys) != 1 || again.ExpiresAt == nil || keys[0].ExpiresAt == nil {
 		t.Errorf("after a rotation without grace the list is %+v, the answer %+v", keys, again)
 	}
-	if _, err := w.ring.BySecret(ctx, out.Key); !coder.Is(err, coder.CodeUnauthenticated) {
+	if _, err := w.ring.BySecret(ctx, out.Key); !codersdk.Is(err, codersdk.CodeUnauthenticated) {
 		t.Error("a key that was rotated without grace:", err)
 	}
 	// A new key lives as long as the one before was made for.
-	third, err := w.ring.Rotate(ctx, w.ownerSubject, w.org, "CI", coder.RotateProvisionerKeyRequest{GraceSeconds: 3600})
+	third, err := w.ring.Rotate(ctx, w.ownerSubject, w.org, "CI", codersdk.RotateProvisionerKeyRequest{GraceSeconds: 3600})
 	if err != nil || third.ExpiresAt == nil || third.OldExpiresAt.After(*again.ExpiresAt) {
 		t.Errorf("the third key: %+v, %v", third, err)
 	}
@@ -91,22 +92,22 @@ func TestRotationRefusals(t *testing.T) {
 	w.key(t, w.org, "ci", nil)
 	member := access.Subject{UserID: w.memberID, OrganizationRoles: map[uuid.UUID][]string{w.org: {}}}
 	rotate := func(who access.Subject, org uuid.UUID, ref string, grace, life int64) error {
-		_, err := w.ring.Rotate(ctx, who, org, ref, coder.RotateProvisionerKeyRequest{GraceSeconds: grace, ExpiresInSeconds: life})
+		_, err := w.ring.Rotate(ctx, who, org, ref, codersdk.RotateProvisionerKeyRequest{GraceSeconds: grace, ExpiresInSeconds: life})
 		return err
 	}
 	for name, c := range map[string]struct {
 		err  error
-		want coder.Code
+		want codersdk.Code
 	}{
-		"member":               {rotate(member, w.org, "ci", 0, 0), coder.CodeNotFound},
-		"reserved":             {rotate(w.ownerSubject, w.org, "PSK", 0, 0), coder.CodeInvalid},
-		"unknown":              {rotate(w.ownerSubject, w.org, "nope", 0, 0), coder.CodeNotFound},
-		"another organization": {rotate(w.ownerSubject, w.other, "ci", 0, 0), coder.CodeNotFound},
-		"negative grace":       {rotate(w.ownerSubject, w.org, "ci", -1, 0), coder.CodeInvalid},
-		"endless grace":        {rotate(w.ownerSubject, w.org, "ci", 1<<40, 0), coder.CodeInvalid},
-		"negative life":        {rotate(w.ownerSubject, w.org, "ci", 0, -1), coder.CodeInvalid},
+		"member":               {rotate(member, w.org, "ci", 0, 0), codersdk.CodeNotFound},
+		"reserved":             {rotate(w.ownerSubject, w.org, "PSK", 0, 0), codersdk.CodeInvalid},
+		"unknown":              {rotate(w.ownerSubject, w.org, "nope", 0, 0), codersdk.CodeNotFound},
+		"another organization": {rotate(w.ownerSubject, w.other, "ci", 0, 0), codersdk.CodeNotFound},
+		"negative grace":       {rotate(w.ownerSubject, w.org, "ci", -1, 0), codersdk.CodeInvalid},
+		"endless grace":        {rotate(w.ownerSubject, w.org, "ci", 1<<40, 0), codersdk.CodeInvalid},
+		"negative life":        {rotate(w.ownerSubject, w.org, "ci", 0, -1), codersdk.CodeInvalid},
 	} {
-		if !coder.Is(c.err, c.want) {
+		if !codersdk.Is(c.err, c.want) {
 			t.Errorf("%s: %v, want %s", name, c.err, c.want)
 		}
 	}
@@ -115,13 +116,13 @@ func TestRotationRefusals(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := rotate(w.ownerSubject, w.org, "ci", 3600, 0); !coder.Is(err, coder.CodeConflict) {
+	if err := rotate(w.ownerSubject, w.org, "ci", 3600, 0); !codersdk.Is(err, codersdk.CodeConflict) {
 		t.Error("an eleventh old key:", err)
 	}
 	if err := w.ring.Delete(ctx, w.ownerSubject, w.org, w.keys(t)[10].ID.String()); err != nil || len(w.keys(t)) != 10 {
 		t.Error("one old key is deleted by its id:", err)
 	}
-	if _, err := w.ring.Create(ctx, w.ownerSubject, w.org, coder.CreateProvisionerKeyRequest{Name: "x", ExpiresInSeconds: -1}); !coder.Is(err, coder.CodeInvalid) {
+	if _, err := w.ring.Create(ctx, w.ownerSubject, w.org, codersdk.CreateProvisionerKeyRequest{Name: "x", ExpiresInSeconds: -1}); !codersdk.Is(err, codersdk.CodeInvalid) {
 		t.Error("a key of a negative life:", err)
 	}
 }
@@ -136,10 +137,10 @@ func sentAway(t *testing.T, d *daemon.Daemon, why string) {
 	t.Helper()
 	select {
 	case err := <-d.Refused():
-		if !coder.Is(err, coder.CodeUnauthenticated) || !strings.Contains(err.Error(), why) {
+		if !codersdk.Is(err, codersdk.CodeUnauthenticated) || !strings.Contains(err.Error(), why) {
 			t.Errorf("the daemon was sent away with: %v", err)
 		}
-	case <-time.After(20 * time.Second):
+	case <-time.After(testwait.Limit):
 		t.Fatal("the daemon stays")
 	}
 }
@@ -163,13 +164,12 @@ func TestDeletedKey(t *testing.T) {
 	}
 	w.replace(t, id, nil)
 	w.daemon(t, nil)
-	if j, _ := w.ends(t, id); j.Status != coder.ProvisionerJobStatusSucceeded || j.WorkerName != "builtin" {
+	if j, _ := w.ends(t, id); j.Status != codersdk.ProvisionerJobStatusSucceeded || j.WorkerName != "builtin" {
 		t.Fatalf("job ended as %s on %s: %s", j.Status, j.WorkerName, j.Error)
 	}
 }
 
-// TestDeletedKeyOfUpstream tells a daemon of the original protocol all that it
-// understands.
+// TestDeletedKeyOfUpstream cancels the job of a daemon of the original protocol.
 func TestDeletedKeyOfUpstream(t *testing.T) {
 	w := newTown(t)
 	u := newUpstreamWith(t, w, "1.14", w.key(t, w.org, "ci", nil))
@@ -194,12 +194,12 @@ func TestDeletedKeyOfUpstream(t *testing.T) {
 	if _, err := u.call("FailJob", failed, "provisionerd.Empty"); err != nil {
 		t.Fatal(err)
 	}
-	if j, _ := w.ends(t, id); j.Status != coder.ProvisionerJobStatusFailed || string(w.failed[id].GetWorkspaceBuild().GetState()) != "half" {
+	if j, _ := w.ends(t, id); j.Status != codersdk.ProvisionerJobStatusFailed || string(w.failed[id].GetWorkspaceBuild().GetState()) != "half" {
 		t.Fatalf("job ended as %s: %s", j.Status, j.Error)
 	}
 	select {
 	case <-u.session.CloseChan():
-	case <-time.After(20 * time.Second):
+	case <-time.After(testwait.Limit):
 		t.Fatal("the connection stays open")
 	}
 }
@@ -216,7 +216,7 @@ func TestDeletedKeyOfImport(t *testing.T) {
 	sentAway(t, d, "was deleted")
 	w.replace(t, id, nil)
 	w.daemon(t, nil)
-	if j, _ := w.ends(t, id); j.Status != coder.ProvisionerJobStatusSucceeded {
+	if j, _ := w.ends(t, id); j.Status != codersdk.ProvisionerJobStatusSucceeded {
 		t.Fatalf("job ended as %s: %s", j.Status, j.Error)
 	}
 }
@@ -228,15 +228,15 @@ func TestExpiredKey(t *testing.T) {
 	id := w.add(t, build, map[string]string{"plan.jsonl": `{"log": {"output": "here"}}` + "\n" + `{"sleep": "700ms"}`})
 	w.says(t, id, "here")
 	// The old key ends within the second, and the next job is not for it.
-	if _, err := w.ring.Rotate(t.Context(), w.ownerSubject, w.org, "ci", coder.RotateProvisionerKeyRequest{GraceSeconds: 1}); err != nil {
+	if _, err := w.ring.Rotate(t.Context(), w.ownerSubject, w.org, "ci", codersdk.RotateProvisionerKeyRequest{GraceSeconds: 1}); err != nil {
 		t.Fatal(err)
 	}
-	if j, _ := w.ends(t, id); j.Status != coder.ProvisionerJobStatusSucceeded {
+	if j, _ := w.ends(t, id); j.Status != codersdk.ProvisionerJobStatusSucceeded {
 		t.Fatalf("job ended as %s: %s", j.Status, j.Error)
 	}
 	sentAway(t, d, "use the key that replaced it")
 	next := w.add(t, build, nil)
-	if j, err := w.queue.Job(t.Context(), w.store.Queries, next); err != nil || j.Status != coder.ProvisionerJobStatusPending {
+	if j, err := w.queue.Job(t.Context(), w.store.Queries, next); err != nil || j.Status != codersdk.ProvisionerJobStatusPending {
 		t.Fatalf("the next job is %+v, %v", j, err)
 	}
 }
@@ -249,7 +249,7 @@ func TestKeyIsHeld(t *testing.T) {
 	keys := w.keys(t)
 	got := make(chan keyring.End, 4)
 	end := func(e keyring.End) { got <- e }
-	w.ring.Hold(coder.ReservedProvisionerKey(coder.ProvisionerKeyPSK), func(keyring.End) { t.Error("a reserved key ended") })
+	w.ring.Hold(codersdk.ReservedProvisionerKey(codersdk.ProvisionerKeyPSK), func(keyring.End) { t.Error("a reserved key ended") })
 	left := w.ring.Hold(keys[0].ID, func(keyring.End) { t.Error("who has left was told") })
 	left()
 	w.ring.Hold(keys[0].ID, end)

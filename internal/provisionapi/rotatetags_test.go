@@ -4,20 +4,20 @@ import (
 	"maps"
 	"testing"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 )
 
 func TestRotationToOtherTags(t *testing.T) {
 	w := newTown(t)
 	ctx := t.Context()
-	old := w.key(t, w.org, "ci", coder.Tags{"zone": "a"})
+	old := w.key(t, w.org, "ci", codersdk.Tags{"zone": "a"})
 	for _, c := range []struct {
-		req  coder.RotateProvisionerKeyRequest
+		req  codersdk.RotateProvisionerKeyRequest
 		want map[string]string
 	}{
-		{coder.RotateProvisionerKeyRequest{GraceSeconds: 60, Tags: map[string]string{"zone": "b"}}, map[string]string{"zone": "b"}},
-		{coder.RotateProvisionerKeyRequest{GraceSeconds: 60}, map[string]string{"zone": "b"}},
-		{coder.RotateProvisionerKeyRequest{GraceSeconds: 60, ReplaceTags: true}, map[string]string{}},
+		{codersdk.RotateProvisionerKeyRequest{GraceSeconds: 60, Tags: map[string]string{"zone": "b"}}, map[string]string{"zone": "b"}},
+		{codersdk.RotateProvisionerKeyRequest{GraceSeconds: 60}, map[string]string{"zone": "b"}},
+		{codersdk.RotateProvisionerKeyRequest{GraceSeconds: 60, ReplaceTags: true}, map[string]string{}},
 	} {
 		out, err := w.ring.Rotate(ctx, w.ownerSubject, w.org, "ci", c.req)
 		if err != nil {
@@ -32,7 +32,7 @@ func TestRotationToOtherTags(t *testing.T) {
 		t.Errorf("the key that was replaced has the tags %v, %v", k.Tags, err)
 	}
 	for _, tags := range []map[string]string{{"owner": "x"}, {"": "x"}} {
-		if _, err := w.ring.Rotate(ctx, w.ownerSubject, w.org, "ci", coder.RotateProvisionerKeyRequest{Tags: tags}); !coder.Is(err, coder.CodeInvalid) {
+		if _, err := w.ring.Rotate(ctx, w.ownerSubject, w.org, "ci", codersdk.RotateProvisionerKeyRequest{Tags: tags}); !codersdk.Is(err, codersdk.CodeInvalid) {
 			t.Errorf("tags %v: %v", tags, err)
 		}
 	}

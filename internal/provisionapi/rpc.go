@@ -13,47 +13,49 @@ import (
 	"google.golang.org/protobuf/proto"
 	"storj.io/drpc/drpcerr"
 
-	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/api/provisionerd"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
+	"github.com/seed-2a7f8fe7/coder/internal/fairshare"
 	"github.com/seed-2a7f8fe7/coder/internal/queue"
-	"github.com/seed-2a7f8fe7/coder/internal/share"
+	"github.com/seed-2a7f8fe7/coder/internal/tracing"
 )
 
-// oldPoll is how long AcquireJob waits before it answers that there is none.
+// oldPoll is how long AcquireJob waits before it replies without a job.
 const oldPoll = 5 * time.Second
 
-// keepEvery is how often the lease of a job that is being sent is renewed.
+// keepEvery is the interval at which the lease of a job is renewed while it is
+// sent.
 const keepEvery = 3 * time.Second
 
-// conn is one daemon's connection: the calls of the provisioner wire.
+// conn serves the calls of one daemon's connection.
 type conn struct {
 	provisionerd.DRPCProvisionerDaemonUnimplementedServer
 	provisionerd.DRPCExtensionsUnimplementedServer
 	queue  *queue.Service
-	worker queue.Worker // of a daemon without a seat
-	seat   *share.Seat  // nil for one that serves one organization
+	worker queue.Worker    // for a daemon without a seat
+	seat   *fairshare.Seat // nil for a daemon of one organization
 	log    *slog.Logger
-	leases bool // the daemon knows of fences and leases
+	leases bool // the daemon supports fences and leases
 
 	parting *parting
-	calls   atomic.Int32 // that are being answered
+	calls   atomic.Int32 // calls in progress
 
 	patience time.Duration
-	nonsense sync.Once // what is no call is told once
+	tracer   *tracing.Tracer
+	nonsense sync.Once // logs the first invalid call only
 
 	mu     sync.Mutex
-	fences map[string]int64 // job -> claim, for daemons that do not send it
-	last   string           // the job spoken of last
-	told   map[string]bool  // jobs that were to be handed back
-	alien  map[string]bool  // jobs that it spoke of and does not hold
+	fences map[string]int64 // fence by job, for daemons that do not send it
+	last   string           // the job mentioned last
+	told   map[string]bool  // jobs whose daemon was asked to hand them back
+	alien  map[string]bool  // jobs that the daemon mentioned but does not hold
 }
 
-// maxAlien is of how many jobs that a daemon does not hold it is told that it
-// spoke of them.
+// maxAlien bounds the logged jobs that a daemon mentions but does not hold.
 const maxAlien = 100
 
-// strange says whether a daemon speaks for the first time of a job that it does
-// not hold, and is not known to speak of many.
+// strange reports whether the daemon mentions a job that it does not hold for
+// the first time, up to maxAlien jobs.
 func (c *conn) strange(job string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -75,7 +77,7 @@ func (c *conn) acquire(ctx context.Context) (*provisionerd.AcquiredJob, error) {
 	return c.queue.Acquire(ctx, c.worker)
 }
 
-// holder gives what the daemon is to a job.
+// holder returns the worker as which the daemon holds a job.
 func (c *conn) holder(ctx context.Context, job string) (queue.Worker, error) {
 	if c.seat != nil {
 		return c.seat.Holder(ctx, job)
@@ -83,8 +85,8 @@ func (c *conn) holder(ctx context.Context, job string) (queue.Worker, error) {
 	return c.worker, nil
 }
 
-// AcquireJob is the older call: it answers within seconds, with an empty job
-// when there is none.
+// AcquireJob is the older call: it replies within seconds, with an empty job if
+// none is pending.
 func (c *conn) AcquireJob(ctx context.Context, _ *provisionerd.Empty) (*provisionerd.AcquiredJob, error) {
 	accepting, done := until(ctx, c.parting.ended())
 	defer done()
@@ -104,13 +106,13 @@ func (c *conn) AcquireJob(ctx context.Context, _ *provisionerd.Empty) (*provisio
 	return job, nil
 }
 
-// AcquireJobWithCancel waits until there is a job, or until the daemon sends a
-// CancelAcquire, which is answered with an empty job.
+// AcquireJobWithCancel waits for a job. If the daemon sends CancelAcquire, it
+// replies with an empty job.
 func (c *conn) AcquireJobWithCancel(stream provisionerd.DRPCProvisionerDaemon_AcquireJobWithCancelStream) error {
 	ctx, cancel := until(stream.Context(), c.parting.ended())
 	defer cancel()
 	go func() {
-		// The daemon either cancels or goes away; both end the wait.
+		// The daemon either cancels or disconnects; both end the wait.
 		stream.Recv() //nolint:errcheck // either way
 		cancel()
 	}()
@@ -128,9 +130,9 @@ func (c *conn) AcquireJobWithCancel(stream provisionerd.DRPCProvisionerDaemon_Ac
 	return c.send(stream, job)
 }
 
-// send gives the daemon its job. A large archive on a slow line takes longer
-// than a lease, so the lease is kept up meanwhile; but not for a daemon that
-// does not read: it cannot have begun, so the job is put back.
+// send sends the daemon its job. A large archive on a slow connection takes
+// longer than a lease, so the lease is renewed meanwhile. If the daemon does
+// not read the job, it cannot have started, and the job returns to the queue.
 func (c *conn) send(stream provisionerd.DRPCProvisionerDaemon_AcquireJobWithCancelStream, job *provisionerd.AcquiredJob) error {
 	id, err := uuid.Parse(job.JobId)
 	if err != nil {
@@ -154,17 +156,17 @@ func (c *conn) send(stream provisionerd.DRPCProvisionerDaemon_AcquireJobWithCanc
 	for {
 		select {
 		case err := <-sent:
-			// When it failed the daemon may have got the job all the same, and
-			// hung up at once. If not, the lease runs out.
+			// After a failed write the daemon may have received the job and
+			// disconnected at once. Otherwise the lease expires.
 			return err
 		case <-enough.C:
-			c.log.Warn("a provisioner asked for a job and does not read it, so another gets it", "job", job.JobId)
+			c.log.Warn("provisioner requested a job and did not read it; the job returns to the queue", "job", job.JobId)
 			c.queue.Release(ctx, w, id, job.Fence)
 			c.drop(job.JobId)
-			return drpcerr.WithCode(errors.New("the job was not read in time"), provisionerd.CodeRefused)
+			return drpcerr.WithCode(errors.New("the provisioner did not read the job in time"), provisionerd.CodeRefused)
 		case <-keep.C:
 			if err := c.queue.Keep(ctx, w, id, job.Fence); err != nil {
-				c.log.Warn("cannot keep up the lease of a job that is on its way", "job", job.JobId, "error", err)
+				c.log.Warn("renewing the lease of a job during its transfer failed", "job", job.JobId, "error", err)
 			}
 		}
 	}
@@ -176,8 +178,8 @@ func (c *conn) hold(job string, fence int64) {
 	c.fences[job], c.last = fence, job
 }
 
-// fence gives the claim that a word about a job is under: what the daemon
-// says, or what this connection handed out.
+// fence returns the claim under which the daemon reports on a job: the one that
+// the daemon sent, or the one that this connection handed out.
 func (c *conn) fence(job string, said int64) int64 {
 	if said != 0 {
 		return said
@@ -194,7 +196,7 @@ func (c *conn) drop(job string) {
 	c.parting.moved()
 }
 
-// UpdateJob takes logs and what an import learns.
+// UpdateJob stores logs and the results of an import so far.
 func (c *conn) UpdateJob(ctx context.Context, req *provisionerd.UpdateJobRequest) (*provisionerd.UpdateJobResponse, error) {
 	w, err := c.holder(ctx, req.JobId)
 	if err != nil {
@@ -203,18 +205,18 @@ func (c *conn) UpdateJob(ctx context.Context, req *provisionerd.UpdateJobRequest
 	fence := c.fence(req.JobId, req.Fence)
 	resp, err := c.queue.Update(ctx, w, fence, req)
 	if err == nil {
-		c.hold(req.JobId, fence) // it may have come here from another connection
+		c.hold(req.JobId, fence) // the daemon may have moved the job here from another connection
 	}
 	if queue.Lost(err) && req.Fence != 0 {
 		return &provisionerd.UpdateJobResponse{Lost: true}, nil
 	}
 	if err == nil && !c.leases && c.parting.urgent() {
-		resp.Canceled = true // all that it understands: it stops and gives the state back
+		resp.Canceled = true // older daemons understand only this: they stop and return the state
 	}
 	return resp, c.explain("update", req.JobId, err)
 }
 
-// FailJob takes what remains of a failed job.
+// FailJob stores the state of a failed job.
 func (c *conn) FailJob(ctx context.Context, req *provisionerd.FailedJob) (*provisionerd.Empty, error) {
 	w, err := c.holder(ctx, req.JobId)
 	if err == nil {
@@ -226,7 +228,7 @@ func (c *conn) FailJob(ctx context.Context, req *provisionerd.FailedJob) (*provi
 	return &provisionerd.Empty{}, c.explain("fail", req.JobId, err)
 }
 
-// CompleteJob takes the result of a job.
+// CompleteJob stores the result of a job.
 func (c *conn) CompleteJob(ctx context.Context, req *provisionerd.CompletedJob) (*provisionerd.Empty, error) {
 	w, err := c.holder(ctx, req.JobId)
 	if err == nil {
@@ -238,8 +240,8 @@ func (c *conn) CompleteJob(ctx context.Context, req *provisionerd.CompletedJob) 
 	return &provisionerd.Empty{}, c.explain("complete", req.JobId, err)
 }
 
-// AwaitInterruption answers when the job is canceled or lost, so that nobody
-// has to wait for the daemon's next word.
+// AwaitInterruption replies when the job is canceled or lost, so that the
+// server need not wait for the daemon's next update.
 func (c *conn) AwaitInterruption(ctx context.Context, req *provisionerd.JobClaim) (*provisionerd.Interruption, error) {
 	wait, cancel := until(ctx, c.parting.now())
 	defer cancel()
@@ -257,8 +259,8 @@ func (c *conn) AwaitInterruption(ctx context.Context, req *provisionerd.JobClaim
 	return &provisionerd.Interruption{Canceled: canceled}, c.explain("await", req.JobId, err)
 }
 
-// handBack tells the daemon once to give a job back; one that asks again did
-// not understand, and is not answered.
+// handBack asks the daemon once to hand back a job. A daemon that calls again
+// did not understand, and receives no reply.
 func (c *conn) handBack(ctx context.Context, job string) (*provisionerd.Interruption, error) {
 	c.mu.Lock()
 	told := c.told[job]
@@ -271,7 +273,7 @@ func (c *conn) handBack(ctx context.Context, job string) (*provisionerd.Interrup
 	return &provisionerd.Interruption{HandBack: true}, nil
 }
 
-// Recover takes the state of a job whose daemon died or let go.
+// Recover stores the state of a job whose daemon died or gave it up.
 func (c *conn) Recover(ctx context.Context, req *provisionerd.Leftover) (*provisionerd.LeftoverTaken, error) {
 	w, err := c.holder(ctx, req.JobId)
 	if err != nil {
@@ -284,21 +286,22 @@ func (c *conn) Recover(ctx context.Context, req *provisionerd.Leftover) (*provis
 	return &provisionerd.LeftoverTaken{Stale: stale}, c.explain("recover", req.JobId, err)
 }
 
-// explain makes of an error what the daemon may know of it, with a code that
-// tells whether to try again. What is ours is logged here.
+// explain returns the part of an error that the daemon may see, with a code
+// that shows whether a retry can help. Internal errors are logged here.
 func (c *conn) explain(call, job string, err error) error {
 	if err == nil || errors.Is(err, context.Canceled) {
 		return err
 	}
 	if queue.Lost(err) {
 		if c.strange(job) {
-			c.log.Warn("a provisioner spoke of a job that it does not hold; further words about it are not told", "call", call, "job", job, "reason", err.Error())
+			c.log.Warn("provisioner reported on a job that it does not hold; further reports on it are not logged", "call", call,
+				"job", job, "reason", err.Error())
 		}
 		return drpcerr.WithCode(err, provisionerd.CodeLost)
 	}
-	if e, ok := errors.AsType[*coder.Error](err); ok && e.Code != coder.CodeInternal && e.Code != coder.CodeUnavailable {
+	if e, ok := errors.AsType[*codersdk.Error](err); ok && e.Code != codersdk.CodeInternal && e.Code != codersdk.CodeUnavailable {
 		return drpcerr.WithCode(fmt.Errorf("%s", e.Message), provisionerd.CodeRefused)
 	}
-	c.log.Error("a call of a provisioner failed", "call", call, "job", job, "error", err)
-	return errors.New("the server failed to do this; its log says why")
+	c.log.Error("provisioner call failed", "call", call, "job", job, "error", err)
+	return errors.New("internal server error; the server's log has the cause")
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"path"
 	"sync"
 	"time"
 
@@ -14,16 +15,18 @@ import (
 	"github.com/hashicorp/yamux"
 	"storj.io/drpc"
 	"storj.io/drpc/drpcmanager"
+	"storj.io/drpc/drpcmetadata"
 	"storj.io/drpc/drpcmux"
 	"storj.io/drpc/drpcserver"
 	"storj.io/drpc/drpcwire"
 
 	"github.com/seed-2a7f8fe7/coder/api/provisionerd"
 	"github.com/seed-2a7f8fe7/coder/internal/queue"
+	"github.com/seed-2a7f8fe7/coder/internal/tracing"
 )
 
 // ServeConn serves an admitted daemon until its connection or ctx ends, or the
-// edge stops. It closes c. A connection that ended in order gives nil.
+// API stops. It closes c. It returns nil for a connection that ended in order.
 func (a *API) ServeConn(ctx context.Context, c net.Conn, d DaemonInfo) error {
 	defer c.Close()
 	if err := a.enter(); err != nil {
@@ -33,15 +36,18 @@ func (a *API) ServeConn(ctx context.Context, c net.Conn, d DaemonInfo) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(a.ctx(), cancel)()
-	log := a.Log.With("provisioner", d.Name, "organization", d.OrganizationID)
+	log := a.Log.With("provisioner", d.Name)
 
 	id, gone, err := a.hello(ctx, d)
 	if err != nil {
 		return fmt.Errorf("record the provisioner: %w", err)
 	}
 	defer gone()
-	log.Info("provisioner connected", "daemon", id, "tags", d.Tags, "version", d.Version, "api_version", d.APIVersion)
-	defer log.Info("provisioner disconnected", "daemon", id)
+	if d.Seat == nil { // which has a record in each organization that it serves
+		log = log.With("organization", d.OrganizationID, "daemon", id)
+	}
+	log.Info("provisioner connected", "tags", d.Tags, "version", d.Version, "api_version", d.APIVersion)
+	defer log.Info("provisioner disconnected")
 
 	conf := yamux.DefaultConfig()
 	conf.LogOutput = io.Discard
@@ -56,12 +62,23 @@ func (a *API) ServeConn(ctx context.Context, c net.Conn, d DaemonInfo) error {
 	if !d.Leases {
 		w.Lease = queue.UpstreamLease
 	}
-	srv := &conn{queue: a.Queue, seat: d.Seat, worker: w, log: log, leases: d.Leases, parting: newParting(), patience: a.Patience, fences: map[string]int64{}, told: map[string]bool{}}
+	srv := &conn{
+		queue:    a.Queue,
+		seat:     d.Seat,
+		worker:   w,
+		log:      log,
+		leases:   d.Leases,
+		parting:  newParting(),
+		patience: a.Patience,
+		tracer:   a.Tracer,
+		fences:   map[string]int64{},
+		told:     map[string]bool{},
+	}
 	parted := make(chan struct{})
 	stay := context.AfterFunc(srv.parting.ended(), func() {
 		defer close(parted)
 		srv.part(ctx)
-		mux.Close() //nolint:errcheck // it is over either way
+		mux.Close() //nolint:errcheck // the session has ended in any case
 	})
 	defer func() {
 		if cancel(); !stay() {
@@ -72,21 +89,21 @@ func (a *API) ServeConn(ctx context.Context, c net.Conn, d DaemonInfo) error {
 	return serveStreams(ctx, mux, srv, log)
 }
 
-// hello records a daemon: as a row of its organization, or of all those that
-// its seat is for.
+// hello records a daemon in its organization, or in all organizations of its
+// seat.
 func (a *API) hello(ctx context.Context, d DaemonInfo) (id uuid.UUID, gone func(), err error) {
 	if d.Seat != nil {
-		gone, err = d.Seat.Open(ctx)
+		gone, err = d.Seat.Open(ctx, d.Tools)
 		return uuid.Nil, gone, err
 	}
 	return a.Queue.Hello(ctx, d.Daemon())
 }
 
-// maxCalls bounds how many calls of one connection are answered at a time; a
-// daemon needs a handful.
+// maxCalls bounds the calls of one connection that are served at the same time.
+// A daemon needs a handful.
 const maxCalls = 32
 
-// serveStreams answers one call per yamux stream.
+// serveStreams serves one call per yamux stream.
 func serveStreams(ctx context.Context, mux *yamux.Session, srv *conn, log *slog.Logger) error {
 	calls := drpcmux.New()
 	if err := provisionerd.DRPCRegisterProvisionerDaemon(calls, srv); err != nil {
@@ -101,7 +118,7 @@ func serveStreams(ctx context.Context, mux *yamux.Session, srv *conn, log *slog.
 	for {
 		stream, err := mux.AcceptStreamWithContext(ctx)
 		if errors.Is(err, yamux.ErrSessionShutdown) {
-			_, err = mux.AcceptStream() // which tells what ended the session
+			_, err = mux.AcceptStream() // returns the error that ended the session
 		}
 		if errors.Is(err, io.EOF) || errors.Is(err, yamux.ErrSessionShutdown) || ctx.Err() != nil {
 			return nil
@@ -122,35 +139,58 @@ func serveStreams(ctx context.Context, mux *yamux.Session, srv *conn, log *slog.
 			defer stream.Close()
 			defer func() {
 				if p := recover(); p != nil {
-					log.Error("a call of a provisioner panicked", "panic", fmt.Sprint(p))
+					log.Error("provisioner call panicked", "panic", fmt.Sprint(p))
 				}
 			}()
-			// The end of a stream is no news, and calls return their errors to the daemon.
+			// A closed stream is normal, and calls return their errors to the
+			// daemon.
 			if err := srv.serve(ctx, stream, calls); drpc.ProtocolError.Has(err) {
-				srv.nonsense.Do(func() { log.Warn("a provisioner sends what is no call; what follows is not told", "error", err) })
+				srv.nonsense.Do(func() { log.Warn("provisioner sent an invalid call; further ones are not logged", "error", err) })
 			}
 		})
 	}
 }
 
-// serve answers the calls of a stream, usually one. A stream on which none
-// begins for longer than the daemon has patience for is ended.
+// serve serves the calls of a stream, usually one. A stream without a call is
+// closed after the API's Patience.
 func (c *conn) serve(ctx context.Context, stream net.Conn, calls drpc.Handler) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	idle := time.AfterFunc(c.patience, func() {
-		c.nonsense.Do(func() { c.log.Warn("a provisioner opens streams and makes no call; what follows is not told") })
+		c.nonsense.Do(func() { c.log.Warn("provisioner opened a stream without a call; further ones are not logged") })
 		cancel()
 	})
 	defer idle.Stop()
 	return drpcserver.NewWithOptions(handler(func(s drpc.Stream, rpc string) error {
 		idle.Stop()
 		defer idle.Reset(c.patience)
-		return calls.HandleRPC(s, rpc)
+		return c.traced(s, rpc, calls)
 	}), drpcserver.Options{Manager: drpcmanager.Options{
 		Reader: drpcwire.ReaderOptions{MaximumBufferSize: provisionerd.MaxMessage},
 	}}).ServeOne(ctx, stream)
 }
+
+// traced serves a call below the span of the job that it is about. A call that
+// waits for something is not recorded.
+func (c *conn) traced(s drpc.Stream, rpc string, calls drpc.Handler) error {
+	name := path.Base(rpc)
+	fields, ok := drpcmetadata.Get(s.Context())
+	if !ok || c.tracer == nil || fields["traceparent"] == "" || name == "AwaitInterruption" {
+		return calls.HandleRPC(s, rpc)
+	}
+	ctx, span := c.tracer.Start(tracing.Continue(s.Context(), fields), "provisioner call "+name, tracing.KindServer)
+	err := calls.HandleRPC(tracedStream{s, ctx}, rpc)
+	tracing.End(span, err)
+	return err
+}
+
+// tracedStream is a stream with another context.
+type tracedStream struct {
+	drpc.Stream
+	ctx context.Context
+}
+
+func (s tracedStream) Context() context.Context { return s.ctx }
 
 type handler func(drpc.Stream, string) error
 

@@ -4,15 +4,15 @@ import (
 	"context"
 	"errors"
 	"testing"
-	"time"
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/api/provisioner"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/access"
 	daemon "github.com/seed-2a7f8fe7/coder/internal/provisionerd"
 	"github.com/seed-2a7f8fe7/coder/internal/queue"
+	"github.com/seed-2a7f8fe7/coder/internal/testwait"
 )
 
 // gate is an engine whose jobs wait until they are let go.
@@ -41,7 +41,7 @@ func TestSlots(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), testwait.Limit)
 		defer cancel()
 		if err := d.Stop(ctx); err != nil {
 			t.Error(err)
@@ -49,36 +49,27 @@ func TestSlots(t *testing.T) {
 	})
 	var jobs []uuid.UUID
 	for n := range 5 {
-		jobs = append(jobs, h.add(t, coder.ProvisionerJobTypeWorkspaceBuild, nil))
+		jobs = append(jobs, h.add(t, codersdk.ProvisionerJobTypeWorkspaceBuild, nil))
 		if n < 4 {
-			await(t, g.entered)
+			testwait.Receive(t, "a slot takes the job", g.entered)
 		}
 		if n == 2 {
-			if v := h.onlyDaemon(t); v.Slots != 4 || v.BusySlots != 3 || v.Status != coder.ProvisionerDaemonStatusIdle || len(v.Tools) != 1 {
+			if v := h.onlyDaemon(t); v.Slots != 4 || v.BusySlots != 3 || v.Status != codersdk.ProvisionerDaemonStatusIdle || len(v.Tools) != 1 {
 				t.Errorf("with three jobs: %+v", v)
 			}
 		}
 	}
-	if v := h.onlyDaemon(t); v.BusySlots != 4 || v.Status != coder.ProvisionerDaemonStatusBusy {
+	if v := h.onlyDaemon(t); v.BusySlots != 4 || v.Status != codersdk.ProvisionerDaemonStatusBusy {
 		t.Errorf("with four jobs: %+v", v)
 	}
 	close(g.free)
-	await(t, g.entered) // the fifth
+	testwait.Receive(t, "a slot takes the job", g.entered) // the fifth
 	for _, id := range jobs {
 		h.ends(t, id)
 	}
 }
 
-func await(t *testing.T, c <-chan struct{}) {
-	t.Helper()
-	select {
-	case <-c:
-	case <-time.After(20 * time.Second):
-		t.Fatal("no slot took the job")
-	}
-}
-
-func (h *house) onlyDaemon(t *testing.T) coder.ProvisionerDaemon {
+func (h *house) onlyDaemon(t *testing.T) codersdk.ProvisionerDaemon {
 	t.Helper()
 	list, err := h.queue.Daemons(t.Context(), access.System(), h.org, queue.DaemonFilter{})
 	if err != nil || len(list) != 1 {

@@ -28,9 +28,10 @@ import (
 	"storj.io/drpc"
 	"storj.io/drpc/drpcconn"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/provisionapi"
 	"github.com/seed-2a7f8fe7/coder/internal/queue"
+	"github.com/seed-2a7f8fe7/coder/internal/testwait"
 )
 
 // upstream is a daemon of the original protocol, made from the contract file
@@ -214,7 +215,7 @@ func (u *upstream) call(name string, in *dynamicpb.Message, out string) (*dynami
 	u.t.Helper()
 	c := u.conn()
 	defer c.Close()
-	ctx, cancel := context.WithTimeout(u.t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(u.t.Context(), testwait.Limit)
 	defer cancel()
 	m := u.message(out)
 	return m, c.Invoke(ctx, "/provisionerd.ProvisionerDaemon/"+name, codec{}, in, m)
@@ -225,7 +226,7 @@ func (u *upstream) acquire(cancelIt bool) *dynamicpb.Message {
 	u.t.Helper()
 	c := u.conn()
 	defer c.Close()
-	ctx, cancel := context.WithTimeout(u.t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(u.t.Context(), testwait.Limit)
 	defer cancel()
 	s, err := c.NewStream(ctx, "/provisionerd.ProvisionerDaemon/AcquireJobWithCancel", codec{})
 	if err != nil {
@@ -275,7 +276,7 @@ func newUpstreamWith(t *testing.T, w *town, version, key string) *upstream {
 
 func TestUpstreamDaemon(t *testing.T) {
 	w := newTown(t)
-	for minor := range coder.ProvisionerAPIMinor + 1 {
+	for minor := range codersdk.ProvisionerAPIMinor + 1 {
 		version := fmt.Sprintf("1.%d", minor)
 		old := minor%2 == 0 // the older call to acquire, and a canceled job
 		u := newUpstream(t, w, version)
@@ -329,7 +330,7 @@ func TestUpstreamDaemon(t *testing.T) {
 			if _, err := u.call("FailJob", failed, "provisionerd.Empty"); err != nil {
 				t.Fatal(err)
 			}
-			if j, _ := w.ends(t, id); j.Status != coder.ProvisionerJobStatusCanceled || string(w.failed[id].GetWorkspaceBuild().GetState()) != "half" {
+			if j, _ := w.ends(t, id); j.Status != codersdk.ProvisionerJobStatusCanceled || string(w.failed[id].GetWorkspaceBuild().GetState()) != "half" {
 				t.Fatalf("job ended as %s: %s", j.Status, j.Error)
 			}
 			continue
@@ -342,10 +343,10 @@ func TestUpstreamDaemon(t *testing.T) {
 			t.Fatal(err)
 		}
 		j, logs := w.ends(t, id)
-		if j.Status != coder.ProvisionerJobStatusSucceeded || j.WorkerName != "upstream" || string(w.done[id].GetWorkspaceBuild().GetState()) != "whole" {
+		if j.Status != codersdk.ProvisionerJobStatusSucceeded || j.WorkerName != "upstream" || string(w.done[id].GetWorkspaceBuild().GetState()) != "whole" {
 			t.Fatalf("job ended as %s: %s", j.Status, j.Error)
 		}
-		if len(logs) != 1 || logs[0].Output != "hello from afar" || logs[0].LogLevel != coder.LogLevelWarn {
+		if len(logs) != 1 || logs[0].Output != "hello from afar" || logs[0].LogLevel != codersdk.LogLevelWarn {
 			t.Errorf("logs are %v", logs)
 		}
 		if _, err := u.call("CompleteJob", done, "provisionerd.Empty"); err == nil {
@@ -462,7 +463,7 @@ func TestSomeoneElsesJob(t *testing.T) {
 	if len(lines) == 0 || len(lines) > 100 {
 		t.Errorf("it is told %d times", len(lines))
 	}
-	if j, _ := w.ends(t, id); j.Status != coder.ProvisionerJobStatusSucceeded {
+	if j, _ := w.ends(t, id); j.Status != codersdk.ProvisionerJobStatusSucceeded {
 		t.Fatalf("the holder was disturbed: %s: %s", j.Status, j.Error)
 	}
 }
@@ -472,7 +473,7 @@ func TestSilentUpstreamDaemon(t *testing.T) {
 	if testing.Short() {
 		t.Skip("waits for the lease of a daemon without leases")
 	}
-	w := newTown(t)
+	w := newTownWith(t, 2*time.Second)
 	u := newUpstream(t, w, "1.14")
 	id := w.add(t, build, nil)
 	u.acquire(false)
@@ -488,7 +489,7 @@ func TestSilentUpstreamDaemon(t *testing.T) {
 	if _, err := w.store.Pool().Exec(t.Context(), fmt.Sprintf(`UPDATE provisioner_jobs SET lease_expires_at = now() WHERE id = '%s'`, id)); err != nil {
 		t.Fatal(err)
 	}
-	if j, _ := w.ends(t, id); j.Status != coder.ProvisionerJobStatusFailed || !strings.Contains(j.Error, "may exist without being in the state") {
+	if j, _ := w.ends(t, id); j.Status != codersdk.ProvisionerJobStatusFailed || !strings.Contains(j.Error, "may exist without being in the state") {
 		t.Fatalf("job ended as %s: %s", j.Status, j.Error)
 	}
 }

@@ -1,13 +1,12 @@
 // Package provisionerd is the daemon that runs jobs: it dials a server,
-// waits for a job, runs it with an engine, and reports. It is the same
-// whether it lives inside the server or on a machine far away; only Dial
-// differs.
+// acquires a job, runs it with an engine, and reports the result. Built-in and
+// external daemons differ in Dial only.
 //
-// A job survives the loss of the connection: the daemon dials again, for ever,
-// and goes on under the fence it was given, until the server says that the job
-// is lost or the lease must have run out. A panic of an engine fails the job,
-// not the daemon. Stop drains: the current job is finished; at the deadline it
-// is canceled, and reported as failed with the state it has. (PRV-02, PRV-19)
+// A job survives the loss of the connection: the daemon reconnects indefinitely
+// and continues with the same fence, until the server reports the job as lost
+// or the lease must have expired. A panic of an engine fails the job, not the
+// daemon. Stop drains: the current job is finished; at the deadline it is
+// canceled, and reported as failed with its current state. (PRV-02, PRV-19)
 package provisionerd
 
 import (
@@ -20,63 +19,68 @@ import (
 	"storj.io/drpc"
 	"storj.io/drpc/drpcerr"
 
-	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/api/provisioner"
 	"github.com/seed-2a7f8fe7/coder/api/provisionerd"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
+	"github.com/seed-2a7f8fe7/coder/internal/lifecycle"
+	"github.com/seed-2a7f8fe7/coder/internal/tracing"
 )
 
-// Config is what a Daemon needs.
+// Config configures a Daemon.
 type Config struct {
 	// Dial opens one connection to the server. See WebSocket and Pipe.
 	Dial func(ctx context.Context) (drpc.Conn, error)
 	Name string
-	Tags coder.Tags // for the log only; the server decides
-	// Slot tells the slots of one process apart in the log; "" when it is the
-	// only one.
+	Tags codersdk.Tags // for the log only; the server decides
+	// Slot identifies the slot of a process in the log; "" for the only one.
 	Slot string
-	// Engines by the kind of jobs they run, terraform or echo.
+	// Engines maps provisioner types, terraform or echo, to engines.
 	Engines map[string]provisioner.Engine
 	Log     *slog.Logger
-	// Registerer takes the metrics; daemons of one process may share it; may
-	// be nil. (PRV-27)
+	// Registerer registers the metrics; daemons of one process may share it;
+	// may be nil. (PRV-27)
 	Registerer prometheus.Registerer
-	// UpdateInterval is how often the server hears of a running job even when
-	// there is nothing to say; 0 means every second for a server with leases
-	// and every five for one without.
+	// Tracer records the steps of jobs; nil records nothing.
+	Tracer *tracing.Tracer
+	// UpdateInterval is the maximum interval between updates of a running job.
+	// 0 means one second for a server with leases, and five seconds for one
+	// without.
 	UpdateInterval time.Duration
-	// ForceCancelInterval is how long the tool of a canceled job may take to
-	// end; a twentieth later the job is given up; 0 means 10 minutes. (PRV-18)
+	// ForceCancelInterval bounds the time for the tool of a canceled job to
+	// exit; a twentieth later the job is abandoned. 0 means 10 minutes.
+	// (PRV-18)
 	ForceCancelInterval time.Duration
 }
 
-// Daemon takes one job at a time. It is a lifecycle.Service.
+// Daemon runs one job at a time. It implements lifecycle.Service.
 type Daemon struct {
 	Config
 	link    *link
 	metrics *metrics
 	refused chan error
 
-	gone      error // why the server sent the daemon away; used by take alone
+	gone      error // reason why the server disconnected the daemon; used by take only
 	onGone    func(error)
-	leftovers bool // engines may hold states of jobs that died; used by take alone
+	leftovers bool // engines may have states of dead jobs; used by take only
 
-	drain  context.CancelFunc // no more jobs
-	kill   context.CancelFunc // end the current job too
+	drain  context.CancelFunc // stops the acquisition of jobs
+	kill   context.CancelFunc // also cancels the current job
 	closed chan struct{}
 }
 
-// errStopped is why the current job ends when the daemon must.
-func errStopped() error { return errors.New("the provisioner was told to stop at once") }
+// errStopped returns the cause for canceling the current job when the daemon
+// must stop.
+func errStopped() error { return errors.New("the provisioner is stopping immediately") }
 
-// New makes a daemon that does nothing yet.
+// New returns a daemon that does nothing until Start.
 func New(c Config) (*Daemon, error) {
 	if c.Dial == nil || len(c.Engines) == 0 {
-		return nil, errors.New("a provisioner needs a server to dial and an engine")
+		return nil, errors.New("a provisioner requires a server to dial and an engine")
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	c.Log = c.Log.With("provisioner", c.Name) // not "name": that is of the room
+	c.Log = c.Log.With("provisioner", c.Name) // the key "name" is used for the package
 	if c.Slot != "" {
 		c.Log = c.Log.With("slot", c.Slot)
 	}
@@ -93,7 +97,7 @@ func New(c Config) (*Daemon, error) {
 	return d, nil
 }
 
-// Start begins to dial and returns at once.
+// Start starts to dial the server and returns immediately.
 func (d *Daemon) Start(context.Context) error {
 	alive, kill := context.WithCancelCause(context.Background())
 	taking, drain := context.WithCancel(alive)
@@ -113,8 +117,8 @@ func (d *Daemon) Start(context.Context) error {
 	return nil
 }
 
-// Stop takes no more jobs and waits for the current one; when ctx ends it is
-// canceled.
+// Stop acquires no more jobs and waits for the current one; when ctx ends, that
+// is canceled.
 func (d *Daemon) Stop(ctx context.Context) error {
 	d.drain()
 	select {
@@ -122,16 +126,17 @@ func (d *Daemon) Stop(ctx context.Context) error {
 		return nil
 	case <-ctx.Done():
 	}
-	d.Log.Info("ending the current job now")
+	d.Log.Info("canceling the current job")
 	d.kill()
 	<-d.closed
 	return nil
 }
 
-// Refused gives the error of the server when it refused the very first
-// connection for good, as for a wrong key, and the daemon goes on trying unless
-// the caller stops it; or when the server let it in once and does not any more,
-// as for a key that was deleted, and the daemon has ended.
+// Refused returns a channel with the error when the server does not admit the
+// daemon. Either the server refused the first connection permanently, for
+// example for an invalid key; the daemon then keeps trying unless the caller
+// stops it. Or the server revoked the access later, for example for a deleted
+// key; the daemon has then ended.
 func (d *Daemon) Refused() <-chan error { return d.refused }
 
 func (d *Daemon) refuse(err error) {
@@ -141,9 +146,9 @@ func (d *Daemon) refuse(err error) {
 	}
 }
 
-// take runs one job after the other until taking ends.
+// take runs jobs one after another until taking ends.
 func (d *Daemon) take(taking, alive context.Context) {
-	wait := backoff{}
+	wait := lifecycle.Backoff{First: retryFirst}
 	d.leftovers = true
 	for taking.Err() == nil {
 		if d.leftovers {
@@ -153,7 +158,7 @@ func (d *Daemon) take(taking, alive context.Context) {
 		client, err := d.link.getUnless(taking, sentAwayFor)
 		if err != nil {
 			if taking.Err() == nil {
-				d.Log.Warn("the server does not let this provisioner in any more, so it ends", "error", err)
+				d.Log.Warn("the server revoked this provisioner's access; stopping", "error", err)
 				d.gone = err
 			}
 			return
@@ -161,12 +166,12 @@ func (d *Daemon) take(taking, alive context.Context) {
 		job, err := acquire(taking, alive, client)
 		if err != nil {
 			if taking.Err() == nil {
-				d.Log.Warn("cannot ask for a job, trying again", "error", err)
-				wait.sleep(taking)
+				d.Log.Warn("cannot acquire a job; retrying", "error", err)
+				wait.Sleep(taking)
 			}
 			continue
 		}
-		wait.reset()
+		wait.Reset()
 		if job.GetJobId() == "" {
 			continue
 		}
@@ -174,12 +179,12 @@ func (d *Daemon) take(taking, alive context.Context) {
 	}
 }
 
-// sentAwayFor says whether the server, which had let the daemon in before, does
-// not any more: its key was deleted or expired, its session ended.
-func sentAwayFor(err error) bool { return coder.Is(err, coder.CodeUnauthenticated) }
+// sentAwayFor reports whether the error means that the server revoked the
+// daemon's access: its key was deleted or has expired, or its session ended.
+func sentAwayFor(err error) bool { return codersdk.Is(err, codersdk.CodeUnauthenticated) }
 
-// acquire waits for a job. When taking ends it takes the request back; a job
-// that was on its way then is still given.
+// acquire waits for a job. When taking ends it cancels the request, but still
+// returns a job that was already assigned.
 func acquire(taking, alive context.Context, client provisionerd.DRPCProvisionerDaemonClient) (*provisionerd.AcquiredJob, error) {
 	ctx, cancel := context.WithCancel(alive)
 	defer cancel()
@@ -216,7 +221,7 @@ func acquire(taking, alive context.Context, client provisionerd.DRPCProvisionerD
 	}
 }
 
-// goodbye is how long the server has to take a request for a job back.
+// goodbye bounds the time to cancel a request for a job.
 const goodbye = 5 * time.Second
 
 // lostError ends a job that this daemon no longer holds.
@@ -224,15 +229,16 @@ type lostError struct{ why string }
 
 func (e lostError) Error() string { return e.why }
 
-// call makes a call about a job and makes it again over new connections until
-// the server has answered, ctx ends, or the answer is final.
+// call makes a call about a job, and repeats it over new connections until the
+// server has answered, ctx ends, or the error is final.
 func (d *Daemon) call(ctx context.Context, do func(context.Context, provisionerd.DRPCProvisionerDaemonClient) error) error {
 	return d.callUnless(ctx, nil, do)
 }
 
-// callUnless is call that also ends with what getUnless ends with.
+// callUnless is call that also ends for errors that end getUnless.
 func (d *Daemon) callUnless(ctx context.Context, final func(error) bool, do func(context.Context, provisionerd.DRPCProvisionerDaemonClient) error) error {
-	wait := backoff{}
+	wait := lifecycle.Backoff{First: retryFirst, Limit: time.Second}
+	var failing time.Time // start of the current series of failures without a connection loss
 	for failures := 0; ; {
 		client, err := d.link.getUnless(ctx, final)
 		if err != nil {
@@ -243,24 +249,31 @@ func (d *Daemon) callUnless(ctx context.Context, final func(error) bool, do func
 		case err == nil:
 			return nil
 		case code == provisionerd.CodeLost:
-			return lostError{"the server gave the job up: " + err.Error()}
+			return lostError{"the server abandoned the job: " + err.Error()}
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case code != 0:
 			return err
 		}
 		select {
-		case <-client.DRPCConn().Closed(): // not the server's word
+		case <-client.DRPCConn().Closed(): // not an answer of the server
+			failures = 0
 		default:
-			if failures++; failures == maxFailures {
+			if failures++; failures == 1 {
+				failing = time.Now()
+			}
+			if failures >= maxFailures && time.Since(failing) > maxFailing {
 				return err
 			}
 		}
-		d.Log.Debug("a call to the server failed, trying again", "error", err)
-		wait.sleep(ctx)
+		d.Log.Debug("call failed; retrying", "error", err)
+		wait.Sleep(ctx)
 	}
 }
 
-// maxFailures is how often the server may fail at one call, apart from
-// connections that break.
-const maxFailures = 5
+// A server without its database fails every call. An error is final after
+// maxFailing and at least maxFailures attempts; lost connections do not count.
+const (
+	maxFailures = 5
+	maxFailing  = time.Minute
+)

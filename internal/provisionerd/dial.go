@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"log/slog"
-	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/url"
@@ -18,45 +17,35 @@ import (
 	"storj.io/drpc"
 	"storj.io/drpc/drpcconn"
 	"storj.io/drpc/drpcmanager"
+	"storj.io/drpc/drpcmetadata"
 	"storj.io/drpc/drpcwire"
 
-	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/api/provisionerd"
-	"github.com/seed-2a7f8fe7/coder/client"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
+	"github.com/seed-2a7f8fe7/coder/internal/lifecycle"
+	"github.com/seed-2a7f8fe7/coder/internal/tracing"
 )
 
-// WebSocket is how an external daemon reaches its server. One of Key, PSK and
-// the client's session token lets it in. (1.5.3 of the reference)
+// WebSocket is the connection of an external daemon. It authenticates with Key,
+// PSK or the client's session token. (1.5.3 of the reference)
 type WebSocket struct {
-	Client       *client.Client
-	Organization string // id, name, or "default"; a key brings its own
+	Client       *codersdk.Client
+	Organization string // ID, name, or "default"; a key determines it
 	Name         string
-	Tags         coder.Tags
+	Tags         codersdk.Tags
 	Provisioners []string
 	Key, PSK     string
-	Version      string   // of this program
-	Slots        int      // connections there will be under this name; 0 means 1
-	Tools        []string // what the engines run, such as terraform/1.11.4
+	Version      string   // version of this program
+	Slots        int      // number of connections under this name; 0 means 1
+	Tools        []string // tools of the engines, such as terraform/1.11.4
 }
 
-// Dial opens a connection. A server that refuses gives a *coder.Error.
+// Dial opens a connection. It returns a *codersdk.Error when the server
+// refuses.
 func (w WebSocket) Dial(ctx context.Context) (drpc.Conn, error) {
-	c := *w.Client
-	c.Header = c.Header.Clone()
-	if c.Header == nil {
-		c.Header = http.Header{}
-	}
-	c.Header.Set(client.BuildVersionHeader, w.Version)
-	switch {
-	case w.Key != "":
-		c.Header.Set("Coder-Provisioner-Daemon-Key", w.Key)
-		c.SessionToken = ""
-	case w.PSK != "":
-		c.Header.Set("Coder-Provisioner-Daemon-PSK", w.PSK)
-		c.SessionToken = ""
-	}
+	c := w.authenticated()
 	q := url.Values{
-		"version":                        {coder.ProvisionerAPIVersion},
+		"version":                        {codersdk.ProvisionerAPIVersion},
 		"name":                           {w.Name},
 		"provisioner":                    w.Provisioners,
 		provisionerd.CapabilityParameter: {provisionerd.CapabilityLease},
@@ -84,10 +73,33 @@ func (w WebSocket) Dial(ctx context.Context) (drpc.Conn, error) {
 	return Over(websocket.NetConn(context.Background(), ws, websocket.MessageBinary))
 }
 
+// authenticated returns the client with the credentials and the version of the daemon.
+func (w WebSocket) authenticated() *codersdk.Client {
+	c := *w.Client
+	c.Header = c.Header.Clone()
+	if c.Header == nil {
+		c.Header = http.Header{}
+	}
+	c.Header.Set(codersdk.BuildVersionHeader, w.Version)
+	switch {
+	case w.Key != "":
+		c.Header.Set("Coder-Provisioner-Daemon-Key", w.Key)
+		c.SessionToken = ""
+	case w.PSK != "":
+		c.Header.Set("Coder-Provisioner-Daemon-PSK", w.PSK)
+		c.SessionToken = ""
+	}
+	return &c
+}
+
 const dialTimeout = 30 * time.Second
 
-// Pipe is how a built-in daemon reaches the server around it: serve is given
-// the server's end of an in-memory connection, and returns when it ends.
+// retryFirst is the first wait before a failed call is repeated. A job survives a
+// restart of the server within its lease.
+const retryFirst = 250 * time.Millisecond
+
+// Pipe returns a dial function for a built-in daemon. serve gets the server's
+// end of an in-memory connection, and returns when the connection ends.
 func Pipe(serve func(context.Context, net.Conn) error) func(context.Context) (drpc.Conn, error) {
 	return func(context.Context) (drpc.Conn, error) {
 		here, there := net.Pipe()
@@ -100,8 +112,8 @@ func Pipe(serve func(context.Context, net.Conn) error) func(context.Context) (dr
 	}
 }
 
-// Over makes a connection for calls of a byte stream to a server: yamux, and
-// in it a stream for each call.
+// Over returns a DRPC connection over a byte stream: yamux with one stream per
+// call.
 func Over(c net.Conn) (drpc.Conn, error) {
 	conf := yamux.DefaultConfig()
 	conf.LogOutput = io.Discard
@@ -112,7 +124,7 @@ func Over(c net.Conn) (drpc.Conn, error) {
 	return calls{s}, nil
 }
 
-// calls is a drpc.Conn on which any number of calls run at once.
+// calls is a drpc.Conn with concurrent calls.
 type calls struct{ session *yamux.Session }
 
 func (c calls) Close() error            { return c.session.Close() }
@@ -134,7 +146,7 @@ func (c calls) Invoke(ctx context.Context, rpc string, enc drpc.Encoding, in, ou
 		return err
 	}
 	defer conn.Close()
-	return conn.Invoke(ctx, rpc, enc, in, out)
+	return conn.Invoke(carry(ctx), rpc, enc, in, out)
 }
 
 func (c calls) NewStream(ctx context.Context, rpc string, enc drpc.Encoding) (drpc.Stream, error) {
@@ -142,44 +154,51 @@ func (c calls) NewStream(ctx context.Context, rpc string, enc drpc.Encoding) (dr
 	if err != nil {
 		return nil, err
 	}
-	s, err := conn.NewStream(ctx, rpc, enc)
+	s, err := conn.NewStream(carry(ctx), rpc, enc)
 	if err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
 	return stream{s, conn}, nil
 }
 
-// stream takes its yamux stream with it when it closes.
+// carry returns ctx with its trace in the metadata of a call.
+func carry(ctx context.Context) context.Context {
+	if fields := tracing.Carry(ctx); len(fields) > 0 {
+		return drpcmetadata.AddPairs(ctx, fields)
+	}
+	return ctx
+}
+
+// stream closes its yamux stream when it closes.
 type stream struct {
 	drpc.Stream
 	conn *drpcconn.Conn
 }
 
 func (s stream) Close() error {
-	// The call's own end is what matters; the transport only carried it.
+	// Only the result of the call matters, not that of its transport.
 	err := s.Stream.Close()
 	s.conn.Close() //nolint:errcheck // as above
 	return err
 }
 
-// link keeps one connection to the server and makes it anew when it is gone.
+// link maintains one connection to the server and reconnects.
 type link struct {
 	dial    func(context.Context) (drpc.Conn, error)
 	log     *slog.Logger
 	refused chan error
-	turn    chan struct{} // held by whoever dials or looks at conn
+	turn    chan struct{} // held while dialing or using conn
 	conn    drpc.Conn
-	before  bool // there was a connection before
+	before  bool // there was an earlier connection
 }
 
-// get gives a connection that was alive a moment ago, dialing for as long as
-// it takes; its only error is that of ctx.
+// get returns a live connection, dialing as long as necessary. Its only error
+// is that of ctx.
 func (l *link) get(ctx context.Context) (provisionerd.DRPCProvisionerDaemonClient, error) {
 	return l.getUnless(ctx, nil)
 }
 
-// getUnless is get that also ends when the server answers a dial with an error
-// that is final says.
+// getUnless is get that also returns when final accepts the error of a dial.
 func (l *link) getUnless(ctx context.Context, final func(error) bool) (provisionerd.DRPCProvisionerDaemonClient, error) {
 	select {
 	case l.turn <- struct{}{}:
@@ -187,13 +206,13 @@ func (l *link) getUnless(ctx context.Context, final func(error) bool) (provision
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	wait := backoff{}
+	wait := lifecycle.Backoff{First: retryFirst}
 	for {
 		if l.conn != nil {
 			select {
 			case <-l.conn.Closed():
 				l.conn = nil
-				l.log.Warn("lost the connection to the server, dialing again")
+				l.log.Warn("lost the connection to the server; reconnecting")
 			default:
 				return provisionerd.NewDRPCProvisionerDaemonClient(l.conn), nil
 			}
@@ -210,14 +229,16 @@ func (l *link) getUnless(ctx context.Context, final func(error) bool) (provision
 		if l.before && final != nil && final(err) {
 			return nil, err
 		}
-		if !l.before && coder.Is(err, coder.CodeInvalid, coder.CodeUnauthenticated, coder.CodeForbidden, coder.CodeNotFound) {
+		if !l.before && codersdk.Is(err, codersdk.CodeInvalid, codersdk.CodeUnauthenticated, codersdk.CodeForbidden, codersdk.CodeNotFound) {
 			select {
 			case l.refused <- err:
-			default:
+				l.log.Error("the server refuses this provisioner", "error", err)
+			default: // already reported, and the caller keeps the daemon running
 			}
+		} else {
+			l.log.Warn("cannot connect to the server; retrying", "error", err)
 		}
-		l.log.Warn("cannot connect to the server, trying again", "error", err)
-		wait.sleep(ctx)
+		wait.Sleep(ctx)
 	}
 }
 
@@ -227,21 +248,5 @@ func (l *link) close() {
 	if l.conn != nil {
 		l.conn.Close() //nolint:errcheck // nothing is left to say
 		l.conn = nil
-	}
-}
-
-// backoff waits longer and longer, with jitter: from a quarter of a second to
-// five seconds, so that a job outlives a restart of its server within its lease.
-type backoff struct{ next time.Duration }
-
-func (b *backoff) reset() { b.next = 0 }
-
-func (b *backoff) sleep(ctx context.Context) {
-	b.next = min(max(b.next*2, 250*time.Millisecond), 5*time.Second)
-	t := time.NewTimer(b.next/2 + rand.N(b.next/2))
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-ctx.Done():
 	}
 }

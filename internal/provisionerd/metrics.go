@@ -9,7 +9,7 @@ import (
 	"github.com/seed-2a7f8fe7/coder/api/provisionerd"
 )
 
-// metrics are those of the contract. Daemons of one process share them.
+// metrics are the metrics of the contract. Daemons of one process share them.
 type metrics struct {
 	current *prometheus.GaugeVec
 	daemons prometheus.Gauge
@@ -39,7 +39,8 @@ func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 	return m, errors.Join(register(reg, &m.current), register(reg, &m.daemons), register(reg, &m.jobs), register(reg, &m.builds))
 }
 
-// register registers c, or makes it the one that another daemon registered.
+// register registers c, or replaces c by the collector that another daemon
+// registered.
 func register[T prometheus.Collector](reg prometheus.Registerer, c *T) error {
 	err := reg.Register(*c)
 	if already, ok := errors.AsType[prometheus.AlreadyRegisteredError](err); ok {

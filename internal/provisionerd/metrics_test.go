@@ -15,7 +15,7 @@ import (
 )
 
 // TestMetricsOfTheContract holds the names, kinds and labels of what a
-// provisioner tells to the contract, with a job at work and one that ended.
+// provisioner exports with those of the contract, with one job running and one ended.
 func TestMetricsOfTheContract(t *testing.T) {
 	reg := prometheus.NewPedanticRegistry()
 	var m *metrics

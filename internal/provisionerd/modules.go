@@ -10,25 +10,24 @@ import (
 	"github.com/seed-2a7f8fe7/coder/api/provisionerd"
 )
 
-// init asks the engine to initialize a template version that was imported
-// before. The modules that the import prepared come from here or from the
-// server; when they cannot be had, the engine fetches them from where the
-// template says.
+// init asks the engine to initialize a template version. The modules that its
+// import stored come from the engine's cache or from the server. When they are
+// unavailable, the engine downloads them from their sources.
 func (r *runner) init(ctx context.Context, s provisioner.Session) (*provisioner.InitComplete, error) {
 	req := &provisioner.InitRequest{TemplateSourceArchive: r.job.TemplateSourceArchive, OmitModuleFiles: true}
 	m, ok := s.(provisioner.Modules)
 	if id := r.metadata().GetTemplateVersionModulesFile(); ok && id != "" {
 		hash, err := r.modules(ctx, m, id)
 		if err != nil && ctx.Err() == nil {
-			r.log.Warn("the prepared modules cannot be used; the engine fetches them itself", "file", id, "error", err)
+			r.log.Warn("cannot use the stored modules; the engine downloads them", "file", id, "error", err)
 		}
 		req.InitialModuleTarHash = hash
 	}
-	return answer(s.Init(ctx, req))
+	return step(ctx, "init", s.Init, req)
 }
 
-// modules lets the engine have a file of modules and gives its hash. What the
-// engine has already is not sent: the description says which file it is.
+// modules passes an archive of modules to the engine and returns its hash. An
+// archive that the engine already has is not sent.
 func (r *runner) modules(ctx context.Context, m provisioner.Modules, id string) (hash []byte, err error) {
 	err = r.d.call(ctx, func(ctx context.Context, c provisionerd.DRPCProvisionerDaemonClient) error {
 		ctx, cancel := context.WithCancel(ctx)
@@ -44,13 +43,13 @@ func (r *runner) modules(ctx context.Context, m provisioner.Modules, id string) 
 		}
 		d := first.GetDataUpload()
 		if d == nil || d.FileSize < 0 || d.FileSize > provisionerd.MaxFile || len(d.DataHash) != sha256.Size {
-			return refusal{"the server has no such file: " + text(first.GetError().GetError(), maxLine)}
+			return refusal{"the server does not have the file: " + wireText(first.GetError().GetError(), maxLine)}
 		}
 		if m.HasModules(d.DataHash) {
 			hash = d.DataHash
 			return nil
 		}
-		data, err := pieces(d, stream.Recv)
+		data, err := assembleFile(d, stream.Recv)
 		if err != nil {
 			return err
 		}
@@ -63,8 +62,8 @@ func (r *runner) modules(ctx context.Context, m provisioner.Modules, id string) 
 	return hash, err
 }
 
-// pieces puts the pieces of a file together.
-func pieces(d *provisioner.DataUpload, next func() (*provisioner.FileUpload, error)) ([]byte, error) {
+// assembleFile assembles a file from its chunks.
+func assembleFile(d *provisioner.DataUpload, next func() (*provisioner.FileUpload, error)) ([]byte, error) {
 	var b bytes.Buffer
 	for i := range d.Chunks {
 		m, err := next()
@@ -73,12 +72,12 @@ func pieces(d *provisioner.DataUpload, next func() (*provisioner.FileUpload, err
 		}
 		p := m.GetChunkPiece()
 		if p == nil || p.PieceIndex != i || int64(b.Len()+len(p.Data)) > d.FileSize {
-			return nil, errors.New("a piece of the file is missing or not of it")
+			return nil, errors.New("a chunk of the file is missing or belongs to another file")
 		}
 		b.Write(p.Data)
 	}
 	if sum := sha256.Sum256(b.Bytes()); !bytes.Equal(sum[:], d.DataHash) {
-		return nil, errors.New("the file did not arrive whole")
+		return nil, errors.New("the file is incomplete")
 	}
 	return b.Bytes(), nil
 }

@@ -14,28 +14,29 @@ import (
 
 	"github.com/seed-2a7f8fe7/coder/api/provisioner"
 	"github.com/seed-2a7f8fe7/coder/api/provisionerd"
+	"github.com/seed-2a7f8fe7/coder/internal/lifecycle"
 )
 
-// claim is what is kept beside the state of a job, to know it again.
+// claim identifies the job of a stored state.
 type claim struct {
 	Job   string `json:"job"`
 	Fence int64  `json:"fence"`
 }
 
-// letGoError ends a job that another daemon may go on with.
+// letGoError ends a job that another daemon may continue.
 type letGoError struct{ why string }
 
 func (e letGoError) Error() string { return e.why }
 
-// What makes a daemon let go of a job.
+// Reasons to release a job.
 const (
-	outOfReach = "the server could not be reached for as long as it leaves a build with a silent provisioner"
-	sentAway   = "the server sent this provisioner away, and wants the job back"
+	outOfReach = "the server was unreachable for as long as it waits for a silent provisioner"
+	sentAway   = "the server revoked this provisioner's access and reclaimed the job"
 )
 
-// watch lets the server know the state while it changes, where both the engine
-// and the server can do so, and asks for a last time whether the job is still
-// held. It is called right before the apply.
+// watch reports the state while it changes, where the engine and the server
+// support that, and verifies a last time that the job is still held. It is
+// called right before the apply.
 func (r *runner) watch(ctx context.Context, s provisioner.Session) error {
 	w, ok := s.(provisioner.Snapshotter)
 	if r.job.Fence == 0 {
@@ -57,10 +58,10 @@ func (r *runner) watch(ctx context.Context, s provisioner.Session) error {
 	return err
 }
 
-// interruptions ends the job as soon as the server says that it is canceled or
-// lost, until ctx ends. Without it the next update would learn of it.
+// interruptions ends the job as soon as the server reports it as canceled or
+// lost, until ctx ends. Otherwise only the next update would find out.
 func (r *runner) interruptions(ctx context.Context) {
-	wait := backoff{}
+	wait := lifecycle.Backoff{First: retryFirst}
 	for ctx.Err() == nil {
 		client, err := r.d.link.get(ctx)
 		if err != nil {
@@ -72,9 +73,9 @@ func (r *runner) interruptions(ctx context.Context) {
 		case code == drpcerr.Unimplemented || code == provisionerd.CodeRefused:
 			return
 		case err != nil:
-			wait.sleep(ctx)
+			wait.Sleep(ctx)
 		case why.Lost && ctx.Err() == nil:
-			r.report.end(lostError{"the server gave the job to another provisioner or ended it"})
+			r.report.end(lostError{"the server assigned the job to another provisioner or ended it"})
 			return
 		case why.Canceled:
 			r.report.end(errCanceled)
@@ -86,15 +87,19 @@ func (r *runner) interruptions(ctx context.Context) {
 	}
 }
 
-// handBack gives the state of a job that was let go to the server, which puts
-// the job back among those that wait.
-func (r *runner) handBack(ctx context.Context, failed *provisionerd.FailedJob) error {
+// returnState sends the state of a released job to the server, which queues the
+// job again.
+func (r *runner) returnState(ctx context.Context, failed *provisionerd.FailedJob) error {
 	ctx, cancel := context.WithTimeout(ctx, endTimeout)
 	defer cancel()
-	return r.d.handOver(ctx, claim{r.job.JobId, r.job.Fence}, failed.GetWorkspaceBuild().GetState())
+	err := r.d.handOver(ctx, claim{r.job.JobId, r.job.Fence}, failed.GetWorkspaceBuild().GetState())
+	if errors.Is(err, provisioner.ErrStale) {
+		return lostError{err.Error()}
+	}
+	return err
 }
 
-// recover hands over what jobs left behind that died with an earlier process.
+// recover reports the states of jobs that died with an earlier process.
 func (d *Daemon) recover(ctx context.Context) {
 	for _, name := range slices.Sorted(maps.Keys(d.Engines)) {
 		engine, ok := d.Engines[name].(provisioner.Recoverer)
@@ -104,16 +109,16 @@ func (d *Daemon) recover(ctx context.Context) {
 		err := engine.Leftovers(func(text string, state []byte) error {
 			var c claim
 			if err := json.Unmarshal([]byte(text), &c); err != nil {
-				return fmt.Errorf("read whose state was left: %w", err)
+				return fmt.Errorf("read the job of a stored state: %w", err)
 			}
 			if err := d.handOver(ctx, c, state); err != nil {
-				return fmt.Errorf("the state that job %s left: %w", c.Job, err)
+				return fmt.Errorf("the stored state of job %s: %w", c.Job, err)
 			}
-			d.Log.Info("the state of a job that died was handed to the server", "job", c.Job)
+			d.Log.Info("reported the state of a dead job to the server", "job", c.Job)
 			return nil
 		})
 		if err != nil && ctx.Err() == nil {
-			d.Log.Warn("states that jobs left behind are kept for a day; the server did not take them", "error", err)
+			d.Log.Warn("the server did not accept states of dead jobs; they are kept for a day", "error", err)
 		}
 	}
 }
@@ -126,19 +131,21 @@ func (d *Daemon) handOver(ctx context.Context, c claim, state []byte) error {
 			return err
 		}
 	}
-	return d.callUnless(ctx, sentAwayFor, func(ctx context.Context, client provisionerd.DRPCProvisionerDaemonClient) error {
-		taken, err := provisionerd.NewDRPCExtensionsClient(client.DRPCConn()).Recover(ctx, req)
-		if err == nil && taken.Stale {
-			err = lostError{"the workspace went on without it; what it names beyond the workspace's state may have leaked"}
-		}
+	var taken *provisionerd.LeftoverTaken
+	err := d.callUnless(ctx, sentAwayFor, func(ctx context.Context, client provisionerd.DRPCProvisionerDaemonClient) (err error) {
+		taken, err = provisionerd.NewDRPCExtensionsClient(client.DRPCConn()).Recover(ctx, req)
 		return err
 	})
+	if err == nil && taken.GetStale() {
+		return fmt.Errorf("%w; resources that exist only in this state may have leaked", provisioner.ErrStale)
+	}
+	return err
 }
 
 // pack compresses a state for the wire.
 func pack(state []byte) ([]byte, error) {
 	if len(state) > provisionerd.MaxState {
-		return nil, fmt.Errorf("the state is larger than %d MiB", provisionerd.MaxState>>20)
+		return nil, fmt.Errorf("the state exceeds the limit of %d MiB", provisionerd.MaxState>>20)
 	}
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
@@ -147,12 +154,12 @@ func pack(state []byte) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// state takes a state that a build reached. The newest goes at once; those
-// that it overtakes are not sent.
+// state receives a state of a running build. The newest is sent immediately;
+// superseded ones are dropped.
 func (r *reporter) state(state []byte) {
 	packed, err := pack(state)
 	if err != nil {
-		r.d.Log.Warn("the state of a build cannot be told while it runs", "job", r.job.JobId, "error", err)
+		r.d.Log.Warn("cannot report the state of a running build", "job", r.job.JobId, "error", err)
 		r.opaque()
 		return
 	}
@@ -165,7 +172,7 @@ func (r *reporter) state(state []byte) {
 	}
 }
 
-// opaque says that what the job makes from now on is not told.
+// opaque records that later changes of the state are not reported.
 func (r *reporter) opaque() {
 	r.mu.Lock()
 	r.resumable = false

@@ -13,60 +13,61 @@ import (
 
 	"github.com/seed-2a7f8fe7/coder/api/provisioner"
 	"github.com/seed-2a7f8fe7/coder/api/provisionerd"
+	"github.com/seed-2a7f8fe7/coder/internal/lifecycle"
 )
 
-// How log lines travel. (PRV-22)
+// Bounds of log batches. (PRV-22)
 const (
 	flushEvery = 250 * time.Millisecond
 	flushLines = 100
 	maxLine    = 64 << 10
 	maxError   = 64 << 10
-	maxLogs    = 2 << 20 // of one job; the server keeps the half of it
+	maxLogs    = 2 << 20 // per job; the server stores half of it
 )
 
-// How long things may take.
+// Timeouts.
 const (
 	leasedUpdate   = time.Second
 	upstreamUpdate = 5 * time.Second
-	silent         = 4 * time.Minute // then the job is given up here too; a server does so much sooner
+	silent         = 4 * time.Minute // then the daemon abandons the job too; a server does so much earlier
 	endTimeout     = 2 * time.Minute // to report the end of a job
-	lastAnswer     = 5 * time.Second // for the answer to an update under way when the job ends
-	inlineModules  = 1 << 20         // module files up to this size go with the result
+	lastAnswer     = 5 * time.Second // for the answer to an update in progress when the job ends
+	inlineModules  = 1 << 20         // module archives up to this size are part of the result
 )
 
-// refusal is a final answer that is not an error of the call.
+// refusal is a final answer of the server that is not an error of the call.
 type refusal struct{ why string }
 
 func (e refusal) Error() string { return e.why }
 
 func (refusal) Code() uint64 { return provisionerd.CodeRefused }
 
-// reporter tells the server about one job: log lines in batches, and at the
-// least that it is still being run, and the states that a build reaches. It
-// ends the job when the server says that it is canceled or lost. While the
-// server cannot be reached the job goes on: a server that was away itself gives
-// its daemons a lease to come back, and one that gave the job up says so at the
-// first word. But a build, which another daemon may take up, is let go when
-// half of the lease has passed: what it makes meanwhile nobody else knows of.
+// reporter reports one job to the server: log lines in batches, heartbeats, and
+// the states of a build. It ends the job when the server reports it as canceled
+// or lost. While the server is unreachable the job continues: a restarted
+// server extends the leases of its daemons, and one that abandoned the job
+// reports that in its first answer. A build that another daemon may continue is
+// released when half of the lease has passed, because nobody else knows its new
+// resources.
 type reporter struct {
 	d     *Daemon
 	job   *provisionerd.AcquiredJob
 	end   context.CancelCauseFunc
 	every time.Duration
 	kick  chan struct{}
-	// urgent is signalled when there is something that is not to wait for more.
+	// urgent is signaled when there is something to send immediately.
 	urgent chan struct{}
-	silent time.Duration // how long the server may be out of reach
+	silent time.Duration // maximum time without an answer of the server
 
 	mu        sync.Mutex
-	now       string // stage
+	now       string // current stage
 	pending   []*provisionerd.Log
-	size      int    // of all lines so far
-	snapshot  []byte // the state to send, packed
-	resumable bool   // all that was made is told
+	size      int    // total bytes of lines
+	snapshot  []byte // the state to send, compressed
+	resumable bool   // the server knows all resources
 
-	sending sync.Mutex // lines keep their order
-	heard   time.Time  // of the server; guarded by sending
+	sending sync.Mutex // keeps the order of lines
+	heard   time.Time  // last answer of the server; guarded by sending
 }
 
 func newReporter(d *Daemon, job *provisionerd.AcquiredJob, end context.CancelCauseFunc) *reporter {
@@ -78,7 +79,7 @@ func newReporter(d *Daemon, job *provisionerd.AcquiredJob, end context.CancelCau
 		r.every = upstreamUpdate
 	}
 	if lease := time.Duration(job.LeaseMilliseconds) * time.Millisecond; lease > 0 && job.GetWorkspaceBuild() != nil {
-		r.silent = lease / 2 // the rest is for the tool to stop, before another daemon begins
+		r.silent = lease / 2 // the rest is for the tool to stop before another daemon starts
 	}
 	if d.UpdateInterval > 0 {
 		r.every = d.UpdateInterval
@@ -86,7 +87,7 @@ func newReporter(d *Daemon, job *provisionerd.AcquiredJob, end context.CancelCau
 	return r
 }
 
-// stage begins a stage and says so with an empty line.
+// stage starts a stage, reported by an empty line.
 func (r *reporter) stage(name string) {
 	r.mu.Lock()
 	r.now = name
@@ -94,20 +95,20 @@ func (r *reporter) stage(name string) {
 	r.add(provisionerd.LogSource_PROVISIONER_DAEMON, provisioner.LogLevel_INFO, "")
 }
 
-// line takes a line of the engine.
+// line receives a log line of the engine.
 func (r *reporter) line(l *provisioner.Log) {
 	r.add(provisionerd.LogSource_PROVISIONER, l.GetLevel(), l.GetOutput())
 }
 
 func (r *reporter) add(source provisionerd.LogSource, level provisioner.LogLevel, output string) {
-	output = text(output, maxLine)
+	output = wireText(output, maxLine)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.size > maxLogs {
 		return
 	}
 	if r.size += len(output) + 16; r.size > maxLogs {
-		level, output = provisioner.LogLevel_WARN, "The job has logged too much; what follows is not sent."
+		level, output = provisioner.LogLevel_WARN, "The log limit of the job is reached; further lines are dropped."
 	}
 	r.pending = append(r.pending, &provisionerd.Log{
 		Source: source, Level: level, CreatedAt: time.Now().UnixMilli(), Stage: r.now, Output: output,
@@ -120,9 +121,8 @@ func (r *reporter) add(source provisionerd.LogSource, level provisioner.LogLevel
 	}
 }
 
-// loop sends what is to be sent until ctx ends. What is under way then may still
-// be answered: if it were given up, its lines would be sent again, and be in the
-// log twice.
+// loop sends pending data until ctx ends. An update in progress may still be
+// answered; otherwise its lines would be sent twice.
 func (r *reporter) loop(ctx context.Context) {
 	sending, give := context.WithCancel(context.WithoutCancel(ctx))
 	defer give()
@@ -143,7 +143,7 @@ func (r *reporter) loop(ctx context.Context) {
 	}
 }
 
-// gather waits for more lines to go along with the first.
+// gather waits for more lines to batch.
 func (r *reporter) gather(ctx context.Context) {
 	t := time.NewTimer(flushEvery)
 	defer t.Stop()
@@ -166,7 +166,7 @@ func (r *reporter) gather(ctx context.Context) {
 	}
 }
 
-// sendAndSee sends the lines that wait and does what the server says.
+// sendAndSee sends the pending lines and applies the server's answer.
 func (r *reporter) sendAndSee(ctx context.Context) {
 	_, err := r.update(ctx, &provisionerd.UpdateJobRequest{})
 	if lost := (lostError{}); errors.As(err, &lost) || errors.As(err, &letGoError{}) {
@@ -174,12 +174,12 @@ func (r *reporter) sendAndSee(ctx context.Context) {
 		return
 	}
 	if err != nil && ctx.Err() == nil {
-		r.d.Log.Warn("the server does not take an update of the job", "job", r.job.JobId, "error", err)
+		r.d.Log.Warn("the server rejected an update of the job", "job", r.job.JobId, "error", err)
 	}
 }
 
-// update sends a request with the lines that wait, again and again until the
-// server answers; a job of which it cannot be told for too long is lost.
+// update sends a request with the pending lines, and repeats it until the
+// server answers. A job that cannot be reported for too long is lost.
 func (r *reporter) update(ctx context.Context, req *provisionerd.UpdateJobRequest) (*provisionerd.UpdateJobResponse, error) {
 	r.sending.Lock()
 	defer r.sending.Unlock()
@@ -190,13 +190,13 @@ func (r *reporter) update(ctx context.Context, req *provisionerd.UpdateJobReques
 	case late && r.silent != silent:
 		return nil, letGoError{outOfReach}
 	case late:
-		return nil, lostError{fmt.Sprintf("the server could not be reached for %s", silent)}
+		return nil, lostError{fmt.Sprintf("the server was unreachable for %s", silent)}
 	}
 	return resp, err
 }
 
-// send is update for who holds sending, for as long as ctx lets it. What did not
-// reach the server waits on.
+// send is update for a caller that holds sending, bounded by ctx. Unsent lines
+// remain pending.
 func (r *reporter) send(ctx context.Context, req *provisionerd.UpdateJobRequest) (*provisionerd.UpdateJobResponse, error) {
 	r.mu.Lock()
 	req.JobId, req.Fence, req.Logs = r.job.JobId, r.job.Fence, r.pending
@@ -213,16 +213,16 @@ func (r *reporter) send(ctx context.Context, req *provisionerd.UpdateJobRequest)
 		r.mu.Lock()
 		r.pending = append(req.Logs, r.pending...)
 		if refused := drpcerr.Code(err) == provisionerd.CodeRefused; refused && req.State != nil {
-			r.resumable = false // the server will not have it
+			r.resumable = false // the server does not accept it
 		} else if r.snapshot == nil {
 			r.snapshot = req.State
 		}
 		r.mu.Unlock()
 		return nil, err
 	}
-	r.heard = began // the lease runs from when the server took it at the earliest
+	r.heard = began // the server extended the lease after began
 	if resp.Lost {
-		return nil, lostError{"the server gave the job to another provisioner or ended it"}
+		return nil, lostError{"the server assigned the job to another provisioner or ended it"}
 	}
 	if resp.Canceled {
 		r.end(errCanceled)
@@ -230,22 +230,22 @@ func (r *reporter) send(ctx context.Context, req *provisionerd.UpdateJobRequest)
 	return resp, nil
 }
 
-// waiting says whether there are lines that were not sent.
+// waiting reports whether there are unsent lines.
 func (r *reporter) waiting() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return len(r.pending) > 0
 }
 
-// learned sends what an import learned, and gives the answer.
-func (r *reporter) learned(ctx context.Context, req *provisionerd.UpdateJobRequest) (*provisionerd.UpdateJobResponse, error) {
+// sendFindings sends the findings of an import and returns the answer.
+func (r *reporter) sendFindings(ctx context.Context, req *provisionerd.UpdateJobRequest) (*provisionerd.UpdateJobResponse, error) {
 	return r.update(ctx, req)
 }
 
-// finish sends what is left of the log and then the end of the job, however long
-// the server was out of reach before: there is nothing left to let go of.
-func (r *reporter) finish(done *provisionerd.CompletedJob, failed *provisionerd.FailedJob) error {
-	ctx, cancel := context.WithTimeout(context.Background(), endTimeout)
+// finish sends the rest of the log and then the result of the job. It retries
+// even after a long outage, because nothing is left to release.
+func (r *reporter) finish(ctx context.Context, done *provisionerd.CompletedJob, failed *provisionerd.FailedJob) error {
+	ctx, cancel := context.WithTimeout(ctx, endTimeout)
 	defer cancel()
 	if r.waiting() {
 		r.sending.Lock()
@@ -255,13 +255,14 @@ func (r *reporter) finish(done *provisionerd.CompletedJob, failed *provisionerd.
 			if lost := (lostError{}); errors.As(err, &lost) {
 				return err
 			}
-			r.d.Log.Warn("the last lines of a job's log could not be sent", "job", r.job.JobId, "error", err)
+			r.d.Log.Warn("cannot send the last log lines of a job", "job", r.job.JobId, "error", err)
 		}
 	}
-	// The result may be large and the line slow: the lease is kept up meanwhile.
+	// The result may be large and the connection slow, so the lease is renewed
+	// meanwhile.
 	sending, sent := context.WithCancel(ctx)
 	defer sent()
-	go r.alive(sending)
+	go r.renewLease(sending)
 	return r.d.call(ctx, func(ctx context.Context, c provisionerd.DRPCProvisionerDaemonClient) (err error) {
 		if failed != nil {
 			_, err = c.FailJob(ctx, failed)
@@ -272,28 +273,21 @@ func (r *reporter) finish(done *provisionerd.CompletedJob, failed *provisionerd.
 	})
 }
 
-// alive says that the job is still held until ctx ends. What the server
-// answers is of no use: the result is on its way.
-func (r *reporter) alive(ctx context.Context) {
-	t := time.NewTicker(r.every)
-	defer t.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-t.C:
-		}
+// renewLease renews the lease until ctx ends. It ignores the answers, because the
+// result is being sent.
+func (r *reporter) renewLease(ctx context.Context) {
+	lifecycle.Every(ctx, r.every, func(ctx context.Context) {
 		if client, err := r.d.link.get(ctx); err == nil {
 			r.mu.Lock()
 			resumable := r.resumable
 			r.mu.Unlock()
 			client.UpdateJob(ctx, &provisionerd.UpdateJobRequest{JobId: r.job.JobId, Fence: r.job.Fence, Resumable: resumable}) //nolint:errcheck // as above
 		}
-	}
+	})
 }
 
-// moduleFiles puts a template's modules into the result, or uploads them when
-// they are large and puts their hash there.
+// moduleFiles adds a template's module archive to the result, or uploads it if
+// it is large and adds its hash.
 func (r *reporter) moduleFiles(ctx context.Context, init *provisioner.InitComplete, out *provisionerd.CompletedJob_TemplateImport) error {
 	data := init.GetModuleFiles()
 	if len(data) == 0 {
@@ -306,7 +300,7 @@ func (r *reporter) moduleFiles(ctx context.Context, init *provisioner.InitComple
 		return nil
 	}
 	return r.d.call(ctx, func(ctx context.Context, c provisionerd.DRPCProvisionerDaemonClient) error {
-		// The server learns over this connection whose files they are.
+		// The server associates the files with the job of this connection.
 		if _, err := c.UpdateJob(ctx, &provisionerd.UpdateJobRequest{JobId: r.job.JobId, Fence: r.job.Fence}); err != nil {
 			return err
 		}
@@ -330,13 +324,14 @@ func upload(ctx context.Context, c provisionerd.DRPCProvisionerDaemonClient, dat
 	}
 	_, end := stream.CloseAndRecv()
 	if drpcerr.Code(end) != 0 {
-		return end // the server's reason, not that a piece could not be sent
+		return end // the server's reason is more useful than the error of the upload
 	}
 	return errors.Join(err, end)
 }
 
-// text makes a string that the wire takes: valid UTF-8 without NUL, not too long.
-func text(s string, limit int) string {
+// wireText returns a string for the wire: valid UTF-8 without NUL, at most limit
+// bytes.
+func wireText(s string, limit int) string {
 	cut := ""
 	if len(s) > limit {
 		cut = fmt.Sprintf(" … (%d bytes cut)", len(s)-limit)

@@ -68,7 +68,7 @@ func TestLastLinesOfASlowServer(t *testing.T) {
 	r.line(&provisioner.Log{Output: "two"})
 	desk.hangs = false
 	r.every = time.Hour // nothing of its own beside the end
-	if err := r.finish(&provisionerd.CompletedJob{JobId: "job"}, nil); err != nil {
+	if err := r.finish(t.Context(), &provisionerd.CompletedJob{JobId: "job"}, nil); err != nil {
 		t.Fatal(err)
 	}
 	if got := strings.Join(desk.said, " "); got != "UpdateJob CompleteJob" {
@@ -106,7 +106,7 @@ func TestLinesUnderWayAtTheEnd(t *testing.T) {
 	<-ended
 	desk.answer = nil
 	r.line(&provisioner.Log{Output: "two"})
-	if err := r.finish(&provisionerd.CompletedJob{JobId: "job"}, nil); err != nil {
+	if err := r.finish(t.Context(), &provisionerd.CompletedJob{JobId: "job"}, nil); err != nil {
 		t.Fatal(err)
 	}
 	if n := len(desk.lines); n != flushLines+1 {

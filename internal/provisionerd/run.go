@@ -10,12 +10,13 @@ import (
 
 	"github.com/seed-2a7f8fe7/coder/api/provisioner"
 	"github.com/seed-2a7f8fe7/coder/api/provisionerd"
+	"github.com/seed-2a7f8fe7/coder/internal/tracing"
 )
 
-// errCanceled ends a job because somebody canceled it.
+// errCanceled ends a job that a user canceled.
 var errCanceled = errors.New("the job was canceled")
 
-// runner is one job being run.
+// runner runs one job.
 type runner struct {
 	d      *Daemon
 	job    *provisionerd.AcquiredJob
@@ -23,32 +24,39 @@ type runner struct {
 	report *reporter
 
 	session provisioner.Session // of the goroutine that runs the steps
-	settled chan bool           // once the job's end is reported: whether to keep what it leaves
-	closed  chan struct{}       // when the session is
+	settled chan bool           // receives, once the result is reported, whether to keep the work directory
+	closed  chan struct{}       // closed with the session
 }
 
-// run does a job from its claim to the word that ends it. alive ends when the
-// daemon must end at once.
+// run executes a job from its acquisition to the report of its result. alive
+// ends when the daemon must stop immediately.
 func (d *Daemon) run(alive context.Context, job *provisionerd.AcquiredJob) {
 	r := &runner{d: d, job: job, log: d.Log.With("job", job.JobId, "type", kindOf(job)), settled: make(chan bool, 1), closed: make(chan struct{})}
+	alive, span := d.Tracer.Start(tracing.Continue(alive, job.TraceMetadata), "provisioner job", tracing.KindConsumer,
+		tracing.String("coder.job.id", job.JobId), tracing.String("coder.job.type", kindOf(job)), tracing.String("coder.provisioner", d.Name))
+	defer span.End()
+	if id, _, ok := tracing.IDs(alive); ok {
+		r.log = r.log.With("trace_id", id)
+	}
 	r.log.Info("job started")
 	start := time.Now()
 	d.metrics.current.WithLabelValues(job.Provisioner).Inc()
 	defer d.metrics.current.WithLabelValues(job.Provisioner).Dec()
 
-	// The job's context ends for a cause: canceled, lost, or the daemon stops.
+	// The cause of the job's context is the reason of its end: canceled, lost,
+	// or the daemon stops.
 	ctx, end := context.WithCancelCause(alive)
 	defer end(nil)
-	// Words to the server outlive the job's context, but not for ever.
+	// Reports outlive the job's context, but not indefinitely.
 	r.report = newReporter(d, job, end)
-	r.report.stage("Setting up") // goes with the first word
+	r.report.stage("Setting up") // sent with the first update
 	reporting, stopReporting := context.WithCancel(context.WithoutCancel(alive))
 	defer stopReporting()
 	ended := make(chan struct{})
 	var done *provisionerd.CompletedJob
 	var failed *provisionerd.FailedJob
-	// The first word comes before anything is done: a job of which the server
-	// heard nothing has had no effect.
+	// The first update precedes any work, so a job that the server does not
+	// know about has no effect.
 	if r.report.sendAndSee(reporting); ctx.Err() == nil {
 		if job.Fence != 0 {
 			go r.interruptions(reporting)
@@ -67,85 +75,88 @@ func (d *Daemon) run(alive context.Context, job *provisionerd.AcquiredJob) {
 	switch {
 	case errors.As(err, &lost):
 		status = "failed"
-		r.log.Warn("job lost: the server or another provisioner has it now", "reason", lost)
+		r.log.Warn("job lost: the server or another provisioner has taken it over", "reason", lost)
 	case err != nil:
 		status = "failed"
-		r.log.Error("the end of a job could not be reported; the server will notice", "error", err)
+		r.log.Error("cannot report the result of a job; its lease will expire", "error", err)
 	case failed != nil:
 		status = "failed"
 		r.log.Warn("job failed", "reason", failed.Error)
 	default:
 		r.log.Info("job succeeded", "took", time.Since(start).Round(time.Millisecond))
 	}
+	if status != "success" {
+		tracing.Fail(span, status)
+	}
 	d.metrics.observe(job, status, time.Since(start))
 }
 
-// settle reports the end of a job that ended for the given cause, nil when by
-// itself, and lets go of its session. What could not be reported is kept.
+// settle reports the result of a job and closes its session. cause is nil for a
+// job that ended on its own. A state that cannot be reported is stored.
 func (r *runner) settle(alive context.Context, cause error, done *provisionerd.CompletedJob, failed *provisionerd.FailedJob) error {
 	err := cause
 	lost, let := lostError{}, letGoError{}
 	switch {
 	case errors.As(cause, &lost):
 	case errors.As(cause, &let) && failed != nil:
-		err = r.handBack(alive, failed)
+		err = r.returnState(alive, failed)
 	default:
-		err = r.report.finish(done, failed)
+		err = r.report.finish(context.WithoutCancel(alive), done, failed)
 	}
 	keep := err != nil && r.job.GetWorkspaceBuild() != nil
 	r.settled <- keep
 	r.d.leftovers = r.d.leftovers || keep
 	select {
 	case <-r.closed:
-	case <-time.After(goodbye): // an engine that was given up
+	case <-time.After(goodbye): // the engine was abandoned
 	}
 	return err
 }
 
-// result is what the steps of a job come to: one of the two is set.
+// result is the outcome of a job's steps: one of the two fields is set.
 type result struct {
 	done   *provisionerd.CompletedJob
 	failed *provisionerd.FailedJob
 }
 
-// steps runs the job's steps in a goroutine of their own, so that an engine
-// that does not end can be given up.
+// steps runs the job's steps in a goroutine, so that a hanging engine can be
+// abandoned.
 func (r *runner) steps(ctx context.Context) (*provisionerd.CompletedJob, *provisionerd.FailedJob) {
 	got := make(chan result, 1)
 	go func() {
 		defer close(r.closed)
-		got <- r.guarded(ctx)
+		got <- r.runGuarded(ctx)
 		r.close(<-r.settled)
 	}()
 	select {
 	case res := <-got:
-		return res.done, r.because(ctx, res.failed)
+		return res.done, r.withCause(ctx, res.failed)
 	case <-ctx.Done():
 	}
 	r.log.Info("interrupting the job", "reason", context.Cause(ctx))
-	force := time.NewTimer(r.d.ForceCancelInterval + r.d.ForceCancelInterval/20) // the engine kills its tool first, and tells the state
+	force := time.NewTimer(r.d.ForceCancelInterval + r.d.ForceCancelInterval/20) // the engine first kills its tool and reports the state
 	defer force.Stop()
 	select {
 	case res := <-got:
-		return res.done, r.because(ctx, res.failed)
+		return res.done, r.withCause(ctx, res.failed)
 	case <-force.C:
-		return nil, r.fail(fmt.Errorf("%w, and its engine did not end within %s", context.Cause(ctx), r.d.ForceCancelInterval), nil, nil)
+		return nil, r.fail(fmt.Errorf("%w, and its engine did not exit within %s", context.Cause(ctx), r.d.ForceCancelInterval), nil, nil)
 	}
 }
 
-// guarded runs the steps; a panic of an engine fails the job.
-func (r *runner) guarded(ctx context.Context) (res result) {
+// runGuarded runs the steps; a panic of an engine fails the job.
+func (r *runner) runGuarded(ctx context.Context) (res result) {
 	defer func() {
 		if p := recover(); p != nil {
-			r.log.Error("an engine panicked", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			r.log.Error("engine panicked", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 			res = result{failed: r.fail(fmt.Errorf("the engine failed: %v", p), nil, nil)}
 		}
 	}()
 	return r.do(ctx)
 }
 
-// close ends the session, if one was begun; keep leaves its work directory for
-// a later hand-over of its state.
+// close closes the session, if it was opened; keep preserves its work
+// directory, from which the state can be reported later.
 func (r *runner) close(keep bool) {
 	if r.session == nil {
 		return
@@ -158,8 +169,8 @@ func (r *runner) close(keep bool) {
 	}
 }
 
-// because puts the cause of an interrupted job in front of what it said.
-func (r *runner) because(ctx context.Context, failed *provisionerd.FailedJob) *provisionerd.FailedJob {
+// withCause prefixes the error of an interrupted job with the cause.
+func (r *runner) withCause(ctx context.Context, failed *provisionerd.FailedJob) *provisionerd.FailedJob {
 	if failed == nil || ctx.Err() == nil {
 		return failed
 	}
@@ -167,11 +178,11 @@ func (r *runner) because(ctx context.Context, failed *provisionerd.FailedJob) *p
 	return failed
 }
 
-// do runs the steps of the job's kind.
+// do runs the steps of the job's type.
 func (r *runner) do(ctx context.Context) result {
 	engine, ok := r.d.Engines[r.job.Provisioner]
 	if !ok {
-		return result{failed: r.fail(fmt.Errorf("this provisioner has no engine %q", r.job.Provisioner), nil, nil)}
+		return result{failed: r.fail(fmt.Errorf("this provisioner does not support the provisioner type %q", r.job.Provisioner), nil, nil)}
 	}
 	s, err := engine.Open(ctx, r.config(), r.report.line)
 	if err != nil {
@@ -186,10 +197,10 @@ func (r *runner) do(ctx context.Context) result {
 	case *provisionerd.AcquiredJob_WorkspaceBuild_:
 		return r.build(ctx, s)
 	}
-	return result{failed: r.fail(errors.New("this provisioner does not know this kind of job"), nil, nil)}
+	return result{failed: r.fail(errors.New("this provisioner does not support the type of the job"), nil, nil)}
 }
 
-// config is what the engine learns before the first step.
+// config returns the engine's configuration.
 func (r *runner) config() *provisioner.Config {
 	m := r.metadata()
 	c := &provisioner.Config{ProvisionerLogLevel: r.job.GetWorkspaceBuild().GetLogLevel()}
@@ -214,10 +225,10 @@ func (r *runner) metadata() *provisioner.Metadata {
 	return nil
 }
 
-// fail makes the failure of the job's kind. state is what exists now, nil when
-// nothing changed.
+// fail returns the failure of the job's type. state is the current state, or
+// nil if it is unchanged.
 func (r *runner) fail(err error, state []byte, timings []*provisioner.Timing) *provisionerd.FailedJob {
-	f := &provisionerd.FailedJob{JobId: r.job.JobId, Fence: r.job.Fence, Error: text(err.Error(), maxError)}
+	f := &provisionerd.FailedJob{JobId: r.job.JobId, Fence: r.job.Fence, Error: wireText(err.Error(), maxError)}
 	coded := requiredVariables{}
 	if errors.As(err, &coded) {
 		f.ErrorCode = "REQUIRED_TEMPLATE_VARIABLES"

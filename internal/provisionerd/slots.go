@@ -8,19 +8,19 @@ import (
 	"sync/atomic"
 )
 
-// Slots are daemons under one name, so that as many jobs run at once. Each has
-// a connection of its own, and with it all that the server knows of a job, and
-// each job has a session of an engine of its own: a work directory and a
-// process group. What breaks one disturbs no other. Engines are shared, and
-// with them the store of providers and modules. It is a lifecycle.Service.
+// Slots are daemons under one name, one for each concurrent job. Each has its
+// own connection, which scopes the server's knowledge of a job. Each job has
+// its own engine session, with a work directory and a process group, so a
+// failure does not affect other jobs. Engines, and with them the caches of
+// providers and modules, are shared. Slots implements lifecycle.Service.
 type Slots struct {
 	daemons []*Daemon
-	gone    atomic.Int32 // daemons that the server sent away
+	gone    atomic.Int32 // daemons whose access was revoked
 }
 
 const firstSlot = "1"
 
-// NewSlots makes n daemons, at least one, that do nothing yet.
+// NewSlots returns n daemons, at least one, that do nothing until Start.
 func NewSlots(n int, c Config) (*Slots, error) {
 	s := &Slots{}
 	for i := range max(n, 1) {
@@ -37,7 +37,7 @@ func NewSlots(n int, c Config) (*Slots, error) {
 	return s, nil
 }
 
-// Start begins to dial and returns at once.
+// Start starts to dial the server and returns immediately.
 func (s *Slots) Start(ctx context.Context) error {
 	var errs []error
 	for _, d := range s.daemons {
@@ -46,8 +46,8 @@ func (s *Slots) Start(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// Stop takes no more jobs and waits for those that run; when ctx ends they are
-// canceled.
+// Stop acquires no more jobs and waits for the running ones; when ctx ends,
+// they are canceled.
 func (s *Slots) Stop(ctx context.Context) error {
 	errs := make([]error, len(s.daemons))
 	var all sync.WaitGroup
@@ -58,14 +58,15 @@ func (s *Slots) Stop(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// left is called by each daemon that the server sent away, at its end. Only the
-// last one tells: until then others may be finishing their jobs.
+// left is called by each daemon that ends because its access was revoked. Only
+// the last one reports it, because others may still be finishing their jobs.
 func (s *Slots) left(err error) {
 	if int(s.gone.Add(1)) == len(s.daemons) {
 		s.daemons[0].refuse(err)
 	}
 }
 
-// Refused is Daemon.Refused for all: the server refuses the first connection of
-// the first slot as it would the others, or has sent all of them away.
+// Refused returns Daemon.Refused of all slots. The server either refuses the
+// first connection of the first slot, as it would the others, or has revoked
+// the access of all.
 func (s *Slots) Refused() <-chan error { return s.daemons[0].Refused() }

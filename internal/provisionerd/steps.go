@@ -11,16 +11,17 @@ import (
 
 	"github.com/seed-2a7f8fe7/coder/api/provisioner"
 	"github.com/seed-2a7f8fe7/coder/api/provisionerd"
+	"github.com/seed-2a7f8fe7/coder/internal/tracing"
 )
 
-// requiredVariables are variables of a template that have no value.
+// requiredVariables reports template variables without a value.
 type requiredVariables struct{ names []string }
 
 func (e requiredVariables) Error() string {
 	return "required template variables need values: " + strings.Join(e.names, ", ")
 }
 
-// answer makes one error of a step's two ways to fail.
+// answer combines the two errors of a step.
 func answer[T interface{ GetError() string }](v T, err error) (T, error) {
 	if err == nil && v.GetError() != "" {
 		err = errors.New(v.GetError())
@@ -28,7 +29,18 @@ func answer[T interface{ GetError() string }](v T, err error) (T, error) {
 	return v, err
 }
 
-// templateImport reads a template and plans it twice, as started and stopped.
+// step runs a step of the engine below a span, and combines its two errors.
+func step[Q any, A interface{ GetError() string }](
+	ctx context.Context, name string, do func(context.Context, Q) (A, error), req Q,
+) (A, error) {
+	ctx, span := tracing.Start(ctx, "provisioner "+name)
+	done, err := answer(do(ctx, req))
+	tracing.End(span, err)
+	return done, err
+}
+
+// templateImport parses a template and plans it twice, for a started and for a
+// stopped workspace.
 func (r *runner) templateImport(ctx context.Context, s provisioner.Session) result {
 	in := r.job.GetTemplateImport()
 	out := &provisionerd.CompletedJob_TemplateImport{}
@@ -36,16 +48,16 @@ func (r *runner) templateImport(ctx context.Context, s provisioner.Session) resu
 		return result{failed: r.fail(fmt.Errorf("%s: %w", what, err), nil, nil)}
 	}
 	r.report.stage("Initializing")
-	init, err := answer(s.Init(ctx, &provisioner.InitRequest{TemplateSourceArchive: r.job.TemplateSourceArchive}))
+	init, err := step(ctx, "init", s.Init, &provisioner.InitRequest{TemplateSourceArchive: r.job.TemplateSourceArchive})
 	if err != nil {
 		return failed("initialize", err)
 	}
 	r.report.stage("Reading the template")
-	parsed, err := answer(s.Parse(ctx, &provisioner.ParseRequest{}))
+	parsed, err := step(ctx, "parse", s.Parse, &provisioner.ParseRequest{})
 	if err != nil {
 		return failed("read the template", err)
 	}
-	learned, err := r.report.learned(ctx, &provisionerd.UpdateJobRequest{
+	learned, err := r.report.sendFindings(ctx, &provisionerd.UpdateJobRequest{
 		TemplateVariables: parsed.TemplateVariables, UserVariableValues: in.GetUserVariableValues(),
 		Readme: parsed.Readme, WorkspaceTags: parsed.WorkspaceTags,
 	})
@@ -68,11 +80,11 @@ func (r *runner) templateImport(ctx context.Context, s provisioner.Session) resu
 			m = proto.CloneOf(in.GetMetadata())
 		}
 		m.WorkspaceTransition = plan.transition
-		planned, err := answer(s.Plan(ctx, &provisioner.PlanRequest{Metadata: m, VariableValues: learned.VariableValues}))
+		planned, err := step(ctx, "plan", s.Plan, &provisioner.PlanRequest{Metadata: m, VariableValues: learned.VariableValues})
 		if err != nil {
 			return failed("plan", err)
 		}
-		graph, err := answer(s.Graph(ctx, &provisioner.GraphRequest{Metadata: m, Source: provisioner.GraphSource_SOURCE_PLAN}))
+		graph, err := step(ctx, "graph", s.Graph, &provisioner.GraphRequest{Metadata: m, Source: provisioner.GraphSource_SOURCE_PLAN})
 		if err != nil {
 			return failed("read the plan", err)
 		}
@@ -92,7 +104,7 @@ func (r *runner) templateImport(ctx context.Context, s provisioner.Session) resu
 	}}
 }
 
-// started takes what the plan of a start says of the template.
+// started adds the results of the start plan to out.
 func started(out *provisionerd.CompletedJob_TemplateImport, g *provisioner.GraphComplete) {
 	out.StartResources = g.Resources
 	out.RichParameters = g.Parameters
@@ -104,8 +116,8 @@ func started(out *provisionerd.CompletedJob_TemplateImport, g *provisioner.Graph
 	out.HasAiTasks, out.HasExternalAgents = g.HasAiTasks, g.HasExternalAgents
 }
 
-// missing names the required variables that neither the user nor the server
-// gave a value.
+// missing returns the required variables without a value of the user or the
+// server.
 func missing(vars []*provisioner.TemplateVariable, user, server []*provisioner.VariableValue) []string {
 	var out []string
 	for _, v := range vars {
@@ -131,13 +143,13 @@ func (r *runner) dryRun(ctx context.Context, s provisioner.Session) result {
 		return failed("initialize", err)
 	}
 	r.report.stage("Planning")
-	_, err = answer(s.Plan(ctx, &provisioner.PlanRequest{
+	_, err = step(ctx, "plan", s.Plan, &provisioner.PlanRequest{
 		Metadata: in.GetMetadata(), RichParameterValues: in.GetRichParameterValues(), VariableValues: in.GetVariableValues(),
-	}))
+	})
 	if err != nil {
 		return failed("plan", err)
 	}
-	graph, err := answer(s.Graph(ctx, &provisioner.GraphRequest{Metadata: in.GetMetadata(), Source: provisioner.GraphSource_SOURCE_PLAN}))
+	graph, err := step(ctx, "graph", s.Graph, &provisioner.GraphRequest{Metadata: in.GetMetadata(), Source: provisioner.GraphSource_SOURCE_PLAN})
 	if err != nil {
 		return failed("read the plan", err)
 	}
@@ -148,8 +160,8 @@ func (r *runner) dryRun(ctx context.Context, s provisioner.Session) result {
 	}}
 }
 
-// build plans, asks for the quota, applies, and reads the new state. From the
-// apply on, whatever happens, the state goes back to the server.
+// build plans, checks the quota, applies, and reads the new state. After the
+// start of the apply, the state is always reported.
 func (r *runner) build(ctx context.Context, s provisioner.Session) result {
 	in := r.job.GetWorkspaceBuild()
 	var timings []*provisioner.Timing
@@ -164,10 +176,10 @@ func (r *runner) build(ctx context.Context, s provisioner.Session) result {
 		return failed("initialize", err)
 	}
 	r.report.stage("Planning")
-	plan, err := answer(s.Plan(ctx, &provisioner.PlanRequest{
+	plan, err := step(ctx, "plan", s.Plan, &provisioner.PlanRequest{
 		Metadata: in.Metadata, RichParameterValues: in.RichParameterValues, VariableValues: in.VariableValues,
 		ExternalAuthProviders: in.ExternalAuthProviders, PreviousParameterValues: in.PreviousParameterValues, State: in.State,
-	}))
+	})
 	timings = append(timings, plan.GetTimings()...)
 	if err != nil {
 		return failed("plan", err)
@@ -177,17 +189,18 @@ func (r *runner) build(ctx context.Context, s provisioner.Session) result {
 	}
 	r.report.stage("Applying")
 	if err := r.watch(ctx, s); err != nil {
-		return failed("begin to apply", err)
+		return failed("start the apply", err)
 	}
-	apply, err := answer(s.Apply(ctx, &provisioner.ApplyRequest{Metadata: in.Metadata}))
+	apply, err := step(ctx, "apply", s.Apply, &provisioner.ApplyRequest{Metadata: in.Metadata})
 	timings = append(timings, apply.GetTimings()...)
 	state = apply.GetState()
 	if err != nil {
 		return failed("apply", err)
 	}
 	r.report.stage("Finishing")
-	// What was applied is read even when the job was canceled meanwhile.
-	graph, err := answer(s.Graph(context.WithoutCancel(ctx), &provisioner.GraphRequest{Metadata: in.Metadata, Source: provisioner.GraphSource_SOURCE_STATE}))
+	// The applied state is read even if the job was canceled meanwhile.
+	graph, err := step(context.WithoutCancel(ctx), "graph", s.Graph,
+		&provisioner.GraphRequest{Metadata: in.Metadata, Source: provisioner.GraphSource_SOURCE_STATE})
 	timings = append(timings, graph.GetTimings()...)
 	if err != nil {
 		return failed("read the state", err)
@@ -200,7 +213,7 @@ func (r *runner) build(ctx context.Context, s provisioner.Session) result {
 	}}
 }
 
-// quota asks whether the workspace may cost that much a day.
+// quota checks whether the workspace fits into its owner's quota.
 func (r *runner) quota(ctx context.Context, cost int32) error {
 	if cost <= 0 {
 		return nil
@@ -209,7 +222,8 @@ func (r *runner) quota(ctx context.Context, cost int32) error {
 	return r.d.call(ctx, func(ctx context.Context, c provisionerd.DRPCProvisionerDaemonClient) error {
 		q, err := c.CommitQuota(ctx, &provisionerd.CommitQuotaRequest{JobId: r.job.JobId, DailyCost: cost, Fence: r.job.Fence})
 		if err == nil && !q.Ok {
-			err = refusal{fmt.Sprintf("insufficient quota: the workspace would cost %d credits a day, and its owner's others use %d of a budget of %d; delete one of them, or ask an administrator for a larger allowance", cost, q.CreditsConsumed, q.Budget)}
+			err = refusal{fmt.Sprintf("insufficient quota: the workspace would cost %d credits per day, and the owner's other workspaces "+
+				"use %d of a budget of %d; delete one of them, or ask an administrator for a larger allowance", cost, q.CreditsConsumed, q.Budget)}
 		}
 		return err
 	})

@@ -7,44 +7,37 @@ import (
 	"sync"
 	"time"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
+	"github.com/seed-2a7f8fe7/coder/internal/lifecycle"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
 )
 
 const (
-	// reportPath is where a proxy says how it does.
+	// reportPath is the path of a proxy's health report.
 	reportPath = "/healthz-report"
-	// checkLimit is how long it may take to.
+	// checkLimit is the timeout of a check.
 	checkLimit = 10 * time.Second
-	// pause is how often a server looks whether a check is due.
+	// pause is the interval at which a server looks for due checks.
 	pause = 5 * time.Second
-	// maxChecks is how many run at a time.
+	// maxChecks is the maximum number of concurrent checks.
 	maxChecks = 8
-	// maxMessages bounds what is kept of a report.
+	// maxMessages is the maximum number of stored messages of a report.
 	maxMessages = 20
 )
 
-// watch checks proxies that are due, as long as it runs.
+// watch checks due proxies while it runs.
 func (s *Service) watch(ctx context.Context) {
-	tick := time.NewTicker(min(pause, s.c.Interval))
-	defer tick.Stop()
-	for {
+	lifecycle.Poll(ctx, min(pause, s.c.Interval), s.look, func(ctx context.Context) (bool, error) { //nolint:errcheck // only ctx ends it
 		s.readOrigins(ctx)
 		if _, err := s.CheckDue(ctx); err != nil && ctx.Err() == nil {
-			s.c.Log.Warn("cannot check the workspace proxies, trying again soon", "error", err)
+			s.c.Log.Warn("cannot check the workspace proxies; retrying", "error", err)
 		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-s.look:
-		case <-tick.C:
-		}
-	}
+		return false, nil
+	})
 }
 
-// CheckDue checks the proxies whose last check is an interval ago and gives how
-// many there were. Each is taken by one server, which may die in the middle: the
-// next takes it after another interval.
+// CheckDue checks the proxies whose last check is an interval ago and returns their number. Each check is
+// claimed by one server. If that server crashes, another one checks the proxy after the next interval.
 func (s *Service) CheckDue(ctx context.Context) (int, error) {
 	checked := 0
 	for {
@@ -70,46 +63,46 @@ func (s *Service) CheckDue(ctx context.Context) (int, error) {
 	}
 }
 
-// check asks one proxy how it does and keeps the answer.
+// check requests the health of one proxy and stores the result.
 func (s *Service) check(ctx context.Context, row sqlc.WorkspaceProxy) error {
 	status, report := s.ask(ctx, row.AccessUrl)
 	if ctx.Err() != nil {
-		return nil // the server stops, which says nothing of the proxy
+		return nil // the server stops, so the result says nothing about the proxy
 	}
 	now := s.c.Now()
 	_, err := s.c.Store.ProxyChecked(ctx, sqlc.ProxyCheckedParams{
 		ID: row.ID, AccessUrl: row.AccessUrl, Status: string(status), Errors: bounded(report.Errors), Warnings: bounded(report.Warnings), Now: &now,
 	})
 	if err == nil && string(status) != row.Status {
-		s.c.Log.Info("a workspace proxy does otherwise than before", "proxy", row.Name, "url", row.AccessUrl, "status", status, "errors", report.Errors)
+		s.c.Log.Info("the health of a workspace proxy changed", "proxy", row.Name, "url", row.AccessUrl, "status", status, "errors", report.Errors)
 	}
 	return err
 }
 
-func (s *Service) ask(ctx context.Context, at string) (coder.ProxyStatus, coder.ProxyHealthReport) {
+func (s *Service) ask(ctx context.Context, at string) (codersdk.ProxyStatus, codersdk.ProxyHealthReport) {
 	ctx, cancel := context.WithTimeout(ctx, checkLimit)
 	defer cancel()
-	var r coder.ProxyHealthReport
+	var r codersdk.ProxyHealthReport
 	a, err := s.c.Fetch(ctx, at+reportPath)
 	if err != nil {
 		r.Errors = []string{fmt.Sprintf("the server cannot reach the proxy at %s: %s", at, err)}
-		return coder.ProxyStatusUnreachable, r
+		return codersdk.ProxyStatusUnreachable, r
 	}
 	if a.Status != 200 {
-		r.Errors = []string{fmt.Sprintf("%s%s answers %d instead of 200: something else may be at the proxy's access URL", at, reportPath, a.Status)}
-		return coder.ProxyStatusUnhealthy, r
+		r.Errors = []string{fmt.Sprintf("%s%s responds with status %d instead of 200; check that the URL leads to the proxy", at, reportPath, a.Status)}
+		return codersdk.ProxyStatusUnhealthy, r
 	}
 	if err := json.Unmarshal(a.Body, &r); err != nil {
-		r = coder.ProxyHealthReport{Errors: []string{fmt.Sprintf("%s%s does not answer a report: something else may be at the proxy's access URL", at, reportPath)}}
-		return coder.ProxyStatusUnhealthy, r
+		r = codersdk.ProxyHealthReport{Errors: []string{fmt.Sprintf("%s%s does not return a health report; check that the URL leads to the proxy", at, reportPath)}}
+		return codersdk.ProxyStatusUnhealthy, r
 	}
 	if len(r.Errors) > 0 {
-		return coder.ProxyStatusUnhealthy, r
+		return codersdk.ProxyStatusUnhealthy, r
 	}
-	return coder.ProxyStatusOK, r
+	return codersdk.ProxyStatusOK, r
 }
 
-// bounded gives what of a proxy's messages is kept.
+// bounded returns the messages to store.
 func bounded(all []string) []string {
 	out := []string{}
 	for _, text := range all[:min(len(all), maxMessages)] {

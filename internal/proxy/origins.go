@@ -5,9 +5,8 @@ import (
 	"strings"
 )
 
-// Origins gives where browsers may connect to beside the server: the access URLs
-// of the proxies that serve apps, and the same for WebSockets. It asks nobody;
-// what it knows is some seconds old.
+// Origins returns the origins that browsers can connect to in addition to the server: the access URLs of
+// the proxies that serve apps, also for WebSockets. The result is cached for some seconds.
 func (s *Service) Origins() []string {
 	if o := s.origins.Load(); o != nil {
 		return *o
@@ -18,7 +17,7 @@ func (s *Service) Origins() []string {
 func (s *Service) readOrigins(ctx context.Context) {
 	rows, err := s.c.Store.Proxies(ctx)
 	if err != nil {
-		return // the next round reads them
+		return // the next check reads them
 	}
 	var out []string
 	for _, r := range rows {

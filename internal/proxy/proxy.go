@@ -1,11 +1,8 @@
-// Package proxy is the use case of workspace proxies: servers elsewhere that
-// people reach workspaces through. An owner makes one known and is given the
-// token that it runs with, once. The proxy signs in with it, says where it
-// stands, and again every half minute, so that the server knows its processes;
-// when the last one says good-bye the proxy is unregistered and offered to
-// nobody. Every registered proxy is asked at an interval how it does, by one of
-// the servers that share the database, and what it answers is kept for everybody
-// to see. (WP-01, WP-03, WP-04, WP-05)
+// Package proxy manages workspace proxies: servers in other locations through which users reach
+// workspaces. An owner creates a proxy and gets its token once. The proxy authenticates with it and
+// registers each of its processes every 30 seconds. When the last process deregisters, the proxy is
+// unregistered and no longer offered to users. One of the servers that share the database checks the
+// health of every registered proxy at an interval and stores the result. (WP-01, WP-03, WP-04, WP-05)
 package proxy
 
 import (
@@ -18,7 +15,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/access"
 	"github.com/seed-2a7f8fe7/coder/internal/audit"
 	"github.com/seed-2a7f8fe7/coder/internal/lifecycle"
@@ -26,45 +23,45 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
 )
 
-// maxProxies bounds how many there may be.
+// maxProxies is the maximum number of proxies.
 const maxProxies = 100
 
-// Answer is what came back from a proxy that was asked how it does.
+// Answer is the response of a proxy to a health check.
 type Answer struct {
 	Status int
-	Body   []byte // its beginning
+	Body   []byte // the first bytes
 }
 
-// Config is what a Service needs.
+// Config configures a Service.
 type Config struct {
 	Store *postgres.Store
 	Log   *slog.Logger
-	// ID, Version, AccessURL and Wildcard are the server itself, which is the
-	// first of all proxies.
+	// ID, Version, AccessURL and Wildcard describe the server itself, which is the first
+	// proxy in lists.
 	ID        uuid.UUID
 	Version   string
 	AccessURL *url.URL
 	Wildcard  string
-	// Interval is how often a proxy is checked; 0 means a minute.
+	// Interval is the time between two checks of a proxy; 0 means one minute.
 	Interval time.Duration
-	// Fetch gets a page by HTTP; an error says that there was no answer.
+	// Fetch sends a GET request; an error means that there was no response.
 	Fetch func(ctx context.Context, url string) (Answer, error)
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 }
 
-// Service is the proxies of a deployment. It is safe for concurrent use; between
-// Start and Stop it checks them.
+// Service manages the proxies of a deployment. It is safe for concurrent use. Between Start and Stop it
+// checks them.
 type Service struct {
 	c     Config
 	began time.Time
-	look  chan struct{} // somebody registered: a check may be due
-	// origins are those that Origins gives.
+	look  chan struct{} // signaled by registrations, because a check may be due
+	// origins is the result of Origins.
 	origins atomic.Pointer[[]string]
 	lifecycle.Loop
 }
 
-// New gives a service.
+// New returns a Service.
 func New(c Config) *Service {
 	if c.Now == nil {
 		c.Now = time.Now
@@ -80,47 +77,47 @@ func New(c Config) *Service {
 	return s
 }
 
-// may refuses an actor who may not do the action on proxies. That there are
-// some is no secret.
-func may(actor access.Subject, action coder.RBACAction, id uuid.UUID) error {
-	if actor.Can(action, access.Object{Type: coder.RBACResourceWorkspaceProxy, ID: id}) {
+// may returns an error unless the actor can do the action on proxies. The existence of proxies is not
+// secret.
+func may(actor access.Subject, action codersdk.RBACAction, id uuid.UUID) error {
+	if actor.Can(action, access.Object{Type: codersdk.RBACResourceWorkspaceProxy, ID: id}) {
 		return nil
 	}
-	return coder.Errorf(coder.CodeForbidden, "You may not %s workspace proxies: it takes a role that may on the whole site", action)
+	return codersdk.Errorf(codersdk.CodeForbidden, "You do not have permission to %s workspace proxies; it requires a site role", action)
 }
 
-// All gives the server itself and every proxy.
-func (s *Service) All(ctx context.Context, actor access.Subject) ([]coder.WorkspaceProxy, error) {
-	if err := may(actor, coder.RBACActionRead, uuid.Nil); err != nil {
+// All returns the server itself and every proxy.
+func (s *Service) All(ctx context.Context, actor access.Subject) ([]codersdk.WorkspaceProxy, error) {
+	if err := may(actor, codersdk.RBACActionRead, uuid.Nil); err != nil {
 		return nil, err
 	}
 	rows, err := s.c.Store.Proxies(ctx)
 	if err != nil {
 		return nil, err
 	}
-	out := []coder.WorkspaceProxy{s.primary()}
+	out := []codersdk.WorkspaceProxy{s.primary()}
 	for _, r := range rows {
 		out = append(out, view(r))
 	}
 	return out, nil
 }
 
-// Regions gives where apps can be opened: at the server itself, and at every
-// proxy that runs and serves apps. Everybody who is signed in may know.
-func (s *Service) Regions(ctx context.Context) ([]coder.Region, error) {
+// Regions returns the servers through which apps can be opened: this server, and every running proxy that
+// serves apps. Every signed-in user can read it.
+func (s *Service) Regions(ctx context.Context) ([]codersdk.Region, error) {
 	rows, err := s.c.Store.Proxies(ctx)
 	if err != nil {
 		return nil, err
 	}
-	all := []coder.WorkspaceProxy{s.primary()}
+	all := []codersdk.WorkspaceProxy{s.primary()}
 	for _, r := range rows {
 		if r.AccessUrl != "" && !r.DerpOnly {
 			all = append(all, view(r))
 		}
 	}
-	out := make([]coder.Region, len(all))
+	out := make([]codersdk.Region, len(all))
 	for i, p := range all {
-		out[i] = coder.Region{
+		out[i] = codersdk.Region{
 			ID: p.ID, Name: p.Name, DisplayName: p.DisplayName, IconURL: p.IconURL, Healthy: p.Healthy,
 			PathAppURL: p.PathAppURL, WildcardHostname: p.WildcardHostname,
 		}
@@ -128,22 +125,41 @@ func (s *Service) Regions(ctx context.Context) ([]coder.Region, error) {
 	return out, nil
 }
 
-// primary is the server itself, which is well when it can say so.
-func (s *Service) primary() coder.WorkspaceProxy {
-	return coder.WorkspaceProxy{
-		ID: s.c.ID, Name: coder.PrimaryProxy, DisplayName: "Default", Healthy: true, DERPEnabled: true, Version: s.c.Version,
+// Relays returns the healthy proxies that relay tunnels, without tokens.
+func (s *Service) Relays(ctx context.Context) ([]codersdk.TunnelProxy, error) {
+	rows, err := s.c.Store.Proxies(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var out []codersdk.TunnelProxy
+	for _, r := range rows {
+		if r.AccessUrl != "" && r.DerpEnabled && codersdk.ProxyStatus(r.Status) == codersdk.ProxyStatusOK {
+			out = append(out, codersdk.TunnelProxy{ID: r.ID, Name: r.Name, URL: r.AccessUrl})
+		}
+	}
+	return out, nil
+}
+
+// primary returns the entry of the server itself, which is always healthy.
+func (s *Service) primary() codersdk.WorkspaceProxy {
+	return codersdk.WorkspaceProxy{
+		ID: s.c.ID, Name: codersdk.PrimaryProxy, DisplayName: "Default", Healthy: true, DERPEnabled: true, Version: s.c.Version,
 		CreatedAt: s.began, UpdatedAt: s.began, PathAppURL: s.c.AccessURL.String(), WildcardHostname: s.c.Wildcard,
-		Status: coder.WorkspaceProxyStatus{CheckedAt: s.c.Now(), Status: coder.ProxyStatusOK, Report: coder.ProxyHealthReport{Errors: []string{}, Warnings: []string{}}},
+		Status: codersdk.WorkspaceProxyStatus{
+			CheckedAt: s.c.Now(),
+			Status:    codersdk.ProxyStatusOK,
+			Report:    codersdk.ProxyHealthReport{Errors: []string{}, Warnings: []string{}},
+		},
 	}
 }
 
-func view(r sqlc.WorkspaceProxy) coder.WorkspaceProxy {
-	p := coder.WorkspaceProxy{
+func view(r sqlc.WorkspaceProxy) codersdk.WorkspaceProxy {
+	p := codersdk.WorkspaceProxy{
 		ID: r.ID, Name: r.Name, DisplayName: r.DisplayName, IconURL: r.Icon, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt, Version: r.Version,
 		DERPEnabled: r.DerpEnabled, DERPOnly: r.DerpOnly, PathAppURL: r.AccessUrl, WildcardHostname: r.WildcardHostname,
-		Healthy: r.Status == string(coder.ProxyStatusOK),
-		Status: coder.WorkspaceProxyStatus{
-			Status: coder.ProxyStatus(r.Status), Report: coder.ProxyHealthReport{Errors: r.Errors, Warnings: r.Warnings},
+		Healthy: r.Status == string(codersdk.ProxyStatusOK),
+		Status: codersdk.WorkspaceProxyStatus{
+			Status: codersdk.ProxyStatus(r.Status), Report: codersdk.ProxyHealthReport{Errors: r.Errors, Warnings: r.Warnings},
 		},
 	}
 	if r.CheckedAt != nil {
@@ -152,16 +168,16 @@ func view(r sqlc.WorkspaceProxy) coder.WorkspaceProxy {
 	return p
 }
 
-// One gives a proxy by its id or name.
-func (s *Service) One(ctx context.Context, actor access.Subject, ref string) (coder.WorkspaceProxy, error) {
-	r, err := s.find(ctx, s.c.Store.Queries, actor, coder.RBACActionRead, ref)
+// One returns a proxy by ID or name.
+func (s *Service) One(ctx context.Context, actor access.Subject, ref string) (codersdk.WorkspaceProxy, error) {
+	r, err := s.find(ctx, s.c.Store.Queries, actor, codersdk.RBACActionRead, ref)
 	if err != nil {
-		return coder.WorkspaceProxy{}, err
+		return codersdk.WorkspaceProxy{}, err
 	}
 	return view(r), nil
 }
 
-func (s *Service) find(ctx context.Context, q *sqlc.Queries, actor access.Subject, action coder.RBACAction, ref string) (sqlc.WorkspaceProxy, error) {
+func (s *Service) find(ctx context.Context, q *sqlc.Queries, actor access.Subject, action codersdk.RBACAction, ref string) (sqlc.WorkspaceProxy, error) {
 	if err := may(actor, action, uuid.Nil); err != nil {
 		return sqlc.WorkspaceProxy{}, err
 	}
@@ -171,7 +187,7 @@ func (s *Service) find(ctx context.Context, q *sqlc.Queries, actor access.Subjec
 	return q.ProxyByName(ctx, ref)
 }
 
-// audited is what of a proxy goes into the audit log.
+// audited are the audited fields of a proxy.
 func audited(r sqlc.WorkspaceProxy) any {
 	return struct {
 		Name        string `json:"name"`
@@ -180,54 +196,54 @@ func audited(r sqlc.WorkspaceProxy) any {
 	}{r.Name, r.DisplayName, r.Icon}
 }
 
-func record(ctx context.Context, q *sqlc.Queries, actor access.Subject, action coder.AuditAction, r sqlc.WorkspaceProxy, d coder.AuditDiff) error {
+func record(ctx context.Context, q *sqlc.Queries, actor access.Subject, action codersdk.AuditAction, r sqlc.WorkspaceProxy, d codersdk.AuditDiff) error {
 	return audit.Record(ctx, q, actor, audit.Entry{
-		Action: action, ResourceType: coder.ResourceTypeWorkspaceProxy, ResourceID: r.ID, Target: r.Name, Icon: r.Icon, Diff: d,
+		Action: action, ResourceType: codersdk.ResourceTypeWorkspaceProxy, ResourceID: r.ID, Target: r.Name, Icon: r.Icon, Diff: d,
 	})
 }
 
-// check refuses what a proxy cannot be called; a name that stays need not be good.
+// check checks the name of a proxy; an unchanged name is not checked.
 func check(r sqlc.WorkspaceProxy, named bool) error {
 	if named {
-		if err := coder.CheckProxyName("name", r.Name); err != nil {
+		if err := codersdk.CheckProxyName("name", r.Name); err != nil {
 			return err
 		}
 	}
-	if err := coder.CheckIcon("icon", r.Icon); err != nil {
+	if err := codersdk.CheckIcon("icon", r.Icon); err != nil {
 		return err
 	}
 	if strings.ContainsFunc(r.DisplayName, func(c rune) bool { return c < ' ' }) {
-		return coder.Invalid("display_name", "no line breaks or other control characters")
+		return codersdk.Invalid("display_name", "must not contain line breaks or other control characters")
 	}
-	return coder.CheckDisplayName("display_name", r.DisplayName)
+	return codersdk.CheckDisplayName("display_name", r.DisplayName)
 }
 
 func taken(err error, r sqlc.WorkspaceProxy) error {
 	switch postgres.Constraint(err) {
 	case "workspace_proxies_name":
-		return &coder.Error{
-			Code: coder.CodeConflict, Message: "A workspace proxy named \"" + r.Name + "\" exists already", Err: err,
-			Fields: []coder.ValidationError{{Field: "name", Detail: "is taken"}},
+		return &codersdk.Error{
+			Code: codersdk.CodeConflict, Message: "A workspace proxy named \"" + r.Name + "\" already exists", Err: err,
+			Fields: []codersdk.ValidationError{{Field: "name", Detail: "is taken"}},
 		}
 	case "workspace_proxies_access_url":
-		return &coder.Error{
-			Code: coder.CodeConflict, Message: "Another workspace proxy is registered at " + r.AccessUrl, Err: err,
-			Detail: "each proxy has a token and an access URL of its own; several processes of one proxy share both",
-			Fields: []coder.ValidationError{{Field: "access_url", Detail: "is taken"}},
+		return &codersdk.Error{
+			Code: codersdk.CodeConflict, Message: "Another workspace proxy is registered at " + r.AccessUrl, Err: err,
+			Detail: "every proxy needs its own token and access URL; the processes of one proxy share both",
+			Fields: []codersdk.ValidationError{{Field: "access_url", Detail: "is taken"}},
 		}
 	}
 	return err
 }
 
-// Create makes a proxy known and gives its token, which cannot be read again.
-func (s *Service) Create(ctx context.Context, actor access.Subject, req coder.CreateWorkspaceProxyRequest) (coder.WorkspaceProxyToken, error) {
-	var out coder.WorkspaceProxyToken
-	if err := may(actor, coder.RBACActionCreate, uuid.Nil); err != nil {
+// Create creates a proxy and returns its token, which cannot be read again.
+func (s *Service) Create(ctx context.Context, actor access.Subject, req codersdk.CreateWorkspaceProxyRequest) (codersdk.WorkspaceProxyToken, error) {
+	var out codersdk.WorkspaceProxyToken
+	if err := may(actor, codersdk.RBACActionCreate, uuid.Nil); err != nil {
 		return out, err
 	}
 	r := sqlc.WorkspaceProxy{
 		ID: uuid.New(), Name: req.Name, DisplayName: req.DisplayName, Icon: req.Icon, CreatedAt: s.c.Now(), UpdatedAt: s.c.Now(),
-		Status: string(coder.ProxyStatusUnregistered), DerpEnabled: true, Errors: []string{}, Warnings: []string{},
+		Status: string(codersdk.ProxyStatusUnregistered), DerpEnabled: true, Errors: []string{}, Warnings: []string{},
 	}
 	if err := check(r, true); err != nil {
 		return out, err
@@ -241,27 +257,27 @@ func (s *Service) Create(ctx context.Context, actor access.Subject, req coder.Cr
 			return taken(err, r)
 		}
 		if n == 0 {
-			return coder.Errorf(coder.CodeConflict, "There are %d workspace proxies already; delete one that is not needed", maxProxies)
+			return codersdk.Errorf(codersdk.CodeConflict, "There are already %d workspace proxies, which is the maximum; delete one first", maxProxies)
 		}
-		return record(ctx, q, actor, coder.AuditActionCreate, r, audit.Diff(nil, audited(r)))
+		return record(ctx, q, actor, codersdk.AuditActionCreate, r, audit.Diff(nil, audited(r)))
 	})
 	if err != nil {
 		return out, err
 	}
-	return coder.WorkspaceProxyToken{WorkspaceProxy: view(r), Proxy: view(r), Token: token}, nil
+	return codersdk.WorkspaceProxyToken{WorkspaceProxy: view(r), Proxy: view(r), Token: token}, nil
 }
 
-// Update changes how a proxy is called and shown, and on request its token: the
-// old one is good no more, and the new one is given this once.
-func (s *Service) Update(ctx context.Context, actor access.Subject, ref string, req coder.PatchWorkspaceProxy) (coder.WorkspaceProxyToken, error) {
-	var out coder.WorkspaceProxyToken
+// Update changes the names of a proxy and, on request, its token. The old token is revoked and the new
+// token is returned once.
+func (s *Service) Update(ctx context.Context, actor access.Subject, ref string, req codersdk.PatchWorkspaceProxy) (codersdk.WorkspaceProxyToken, error) {
+	var out codersdk.WorkspaceProxyToken
 	err := s.c.Store.Tx(ctx, func(q *sqlc.Queries) error {
-		old, err := s.find(ctx, q, actor, coder.RBACActionUpdate, ref)
+		old, err := s.find(ctx, q, actor, codersdk.RBACActionUpdate, ref)
 		if err != nil {
 			return err
 		}
 		if req.ID != uuid.Nil && req.ID != old.ID {
-			return coder.Invalid("id", "is that of another proxy than the address names")
+			return codersdk.Invalid("id", "does not match the proxy in the URL")
 		}
 		if old, err = q.ProxyForUpdate(ctx, old.ID); err != nil {
 			return err
@@ -277,7 +293,7 @@ func (s *Service) Update(ctx context.Context, actor access.Subject, ref string, 
 		diff, token := audit.Diff(audited(old), audited(now)), ""
 		if req.RegenerateToken {
 			token, now.TokenHash = newToken(old.ID)
-			diff["token"] = coder.AuditDiffField{Old: "", New: "", Secret: true}
+			diff["token"] = codersdk.AuditDiffField{Old: "", New: "", Secret: true}
 		}
 		if len(diff) == 0 {
 			out.WorkspaceProxy, out.Proxy = view(old), view(old)
@@ -288,16 +304,16 @@ func (s *Service) Update(ctx context.Context, actor access.Subject, ref string, 
 		}); err != nil {
 			return taken(err, now)
 		}
-		out = coder.WorkspaceProxyToken{WorkspaceProxy: view(now), Proxy: view(now), Token: token}
-		return record(ctx, q, actor, coder.AuditActionWrite, now, diff)
+		out = codersdk.WorkspaceProxyToken{WorkspaceProxy: view(now), Proxy: view(now), Token: token}
+		return record(ctx, q, actor, codersdk.AuditActionWrite, now, diff)
 	})
 	return out, err
 }
 
-// Delete makes a proxy unknown: its token is good no more.
+// Delete deletes a proxy and revokes its token.
 func (s *Service) Delete(ctx context.Context, actor access.Subject, ref string) error {
 	return s.c.Store.Tx(ctx, func(q *sqlc.Queries) error {
-		r, err := s.find(ctx, q, actor, coder.RBACActionDelete, ref)
+		r, err := s.find(ctx, q, actor, codersdk.RBACActionDelete, ref)
 		if err != nil {
 			return err
 		}
@@ -307,6 +323,6 @@ func (s *Service) Delete(ctx context.Context, actor access.Subject, ref string) 
 		if err := q.ProxyDelete(ctx, r.ID); err != nil {
 			return err
 		}
-		return record(ctx, q, actor, coder.AuditActionDelete, r, audit.Diff(audited(r), nil))
+		return record(ctx, q, actor, codersdk.AuditActionDelete, r, audit.Diff(audited(r), nil))
 	})
 }

@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/access"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres"
 	"github.com/seed-2a7f8fe7/coder/internal/postgrestest"
@@ -65,19 +65,19 @@ func must(t *testing.T, err error) {
 	}
 }
 
-func (w *world) create(t *testing.T, name string) coder.WorkspaceProxyToken {
+func (w *world) create(t *testing.T, name string) codersdk.WorkspaceProxyToken {
 	t.Helper()
-	p, err := w.Create(t.Context(), access.System(), coder.CreateWorkspaceProxyRequest{Name: name})
+	p, err := w.Create(t.Context(), access.System(), codersdk.CreateWorkspaceProxyRequest{Name: name})
 	must(t, err)
 	return p
 }
 
-func at(url string) coder.RegisterWorkspaceProxyRequest {
-	return coder.RegisterWorkspaceProxyRequest{AccessURL: url, DERPEnabled: true, ReplicaID: uuid.New(), ReplicaHostname: "one", Version: "v1.2.3"}
+func at(url string) codersdk.RegisterWorkspaceProxyRequest {
+	return codersdk.RegisterWorkspaceProxyRequest{AccessURL: url, DERPEnabled: true, ReplicaID: uuid.New(), ReplicaHostname: "one", Version: "v1.2.3"}
 }
 
 // register signs in and registers, as a proxy does.
-func (w *world) register(t *testing.T, token string, req coder.RegisterWorkspaceProxyRequest) []coder.Replica {
+func (w *world) register(t *testing.T, token string, req codersdk.RegisterWorkspaceProxyRequest) []codersdk.Replica {
 	t.Helper()
 	p, err := w.Authenticate(t.Context(), token)
 	must(t, err)
@@ -86,11 +86,11 @@ func (w *world) register(t *testing.T, token string, req coder.RegisterWorkspace
 	return siblings
 }
 
-func (w *world) status(t *testing.T, ref string) coder.WorkspaceProxyStatus {
+func (w *world) status(t *testing.T, ref string) codersdk.WorkspaceProxyStatus {
 	t.Helper()
 	p, err := w.One(t.Context(), access.System(), ref)
 	must(t, err)
-	if p.Healthy != (p.Status.Status == coder.ProxyStatusOK) {
+	if p.Healthy != (p.Status.Status == codersdk.ProxyStatusOK) {
 		t.Errorf("healthy is %v while the status is %s", p.Healthy, p.Status.Status)
 	}
 	return p.Status
@@ -108,7 +108,7 @@ func TestTokens(t *testing.T) {
 		"nothing": "", "an id": one.ID.String(), "another's secret": other.ID.String() + ":" + secret, "nobody's": uuid.NewString() + ":" + secret,
 		"no hexadecimal": one.ID.String() + ":zz", "less": strings.TrimSuffix(one.Token, one.Token[len(one.Token)-2:]), "more": one.Token + "00",
 	}
-	again, err := w.Update(t.Context(), access.System(), one.ID.String(), coder.PatchWorkspaceProxy{ID: one.ID, RegenerateToken: true})
+	again, err := w.Update(t.Context(), access.System(), one.ID.String(), codersdk.PatchWorkspaceProxy{ID: one.ID, RegenerateToken: true})
 	must(t, err)
 	if again.Token == "" || again.Token == one.Token || again.Proxy.Name != "sydney" {
 		t.Errorf("%+v", again)
@@ -117,7 +117,7 @@ func TestTokens(t *testing.T) {
 	must(t, w.Delete(t.Context(), access.System(), "oslo"))
 	refused["that of a proxy that is gone"] = other.Token
 	for what, token := range refused {
-		if _, err := w.Authenticate(t.Context(), token); !coder.Is(err, coder.CodeUnauthenticated) {
+		if _, err := w.Authenticate(t.Context(), token); !codersdk.Is(err, codersdk.CodeUnauthenticated) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
@@ -144,23 +144,23 @@ func TestWhoMay(t *testing.T) {
 		if all, err := w.All(t.Context(), actor); err != nil || len(all) != 2 || all[0].Name != "primary" || !all[0].Healthy || all[1].ID != made.ID {
 			t.Errorf("%s reads: %+v, %v", name, all, err)
 		}
-		_, create := w.Create(t.Context(), actor, coder.CreateWorkspaceProxyRequest{Name: "mine"})
-		_, update := w.Update(t.Context(), actor, "sydney", coder.PatchWorkspaceProxy{RegenerateToken: true})
+		_, create := w.Create(t.Context(), actor, codersdk.CreateWorkspaceProxyRequest{Name: "mine"})
+		_, update := w.Update(t.Context(), actor, "sydney", codersdk.PatchWorkspaceProxy{RegenerateToken: true})
 		for what, err := range map[string]error{"create": create, "update": update, "delete": w.Delete(t.Context(), actor, "sydney")} {
-			if !coder.Is(err, coder.CodeForbidden) {
+			if !codersdk.Is(err, codersdk.CodeForbidden) {
 				t.Errorf("%s may %s: %v", name, what, err)
 			}
 		}
 	}
 	for _, name := range []string{"", "primary", "Primary", "a b", strings.Repeat("x", 33)} {
-		if _, err := w.Create(t.Context(), access.System(), coder.CreateWorkspaceProxyRequest{Name: name}); !coder.Is(err, coder.CodeInvalid) {
+		if _, err := w.Create(t.Context(), access.System(), codersdk.CreateWorkspaceProxyRequest{Name: name}); !codersdk.Is(err, codersdk.CodeInvalid) {
 			t.Errorf("a proxy is called %q: %v", name, err)
 		}
 	}
-	if _, err := w.Create(t.Context(), access.System(), coder.CreateWorkspaceProxyRequest{Name: "SYDNEY"}); !coder.Is(err, coder.CodeConflict) || !strings.Contains(err.Error(), "SYDNEY") {
+	if _, err := w.Create(t.Context(), access.System(), codersdk.CreateWorkspaceProxyRequest{Name: "SYDNEY"}); !codersdk.Is(err, codersdk.CodeConflict) || !strings.Contains(err.Error(), "SYDNEY") {
 		t.Errorf("a name twice: %v", err)
 	}
-	if _, err := w.One(t.Context(), access.System(), "nowhere"); !coder.Is(err, coder.CodeNotFound) {
+	if _, err := w.One(t.Context(), access.System(), "nowhere"); !codersdk.Is(err, codersdk.CodeNotFound) {
 		t.Errorf("one that is not there: %v", err)
 	}
 }
@@ -179,7 +179,7 @@ func TestLife(t *testing.T) {
 		}
 		return names
 	}
-	check := func(want coder.ProxyStatus, text string) {
+	check := func(want codersdk.ProxyStatus, text string) {
 		t.Helper()
 		if n, err := w.CheckDue(t.Context()); err != nil || n != 1 {
 			t.Fatalf("%d proxies are checked, want 1: %v", n, err)
@@ -188,7 +188,7 @@ func TestLife(t *testing.T) {
 			t.Errorf("%+v, want %s with %q", s, want, text)
 		}
 	}
-	if s := w.status(t, "sydney"); s.Status != coder.ProxyStatusUnregistered || regions() != "primary " {
+	if s := w.status(t, "sydney"); s.Status != codersdk.ProxyStatusUnregistered || regions() != "primary " {
 		t.Errorf("before it ran: %+v, regions %s", s, regions())
 	}
 	if n, err := w.CheckDue(t.Context()); n != 0 || err != nil {
@@ -204,7 +204,7 @@ func TestLife(t *testing.T) {
 	if got := regions(); got != "primary sydney " {
 		t.Errorf("regions: %s", got)
 	}
-	check(coder.ProxyStatusOK, "")
+	check(codersdk.ProxyStatusOK, "")
 	if w.asked[0] != "https://sydney.example.com/healthz-report" {
 		t.Errorf("asked at %s", w.asked)
 	}
@@ -212,23 +212,23 @@ func TestLife(t *testing.T) {
 		t.Errorf("checked twice within an interval: %d, %v", n, err)
 	}
 	w.register(t, made.Token, second) // says so again, which is nothing new
-	if s := w.status(t, "sydney"); s.Status != coder.ProxyStatusOK {
+	if s := w.status(t, "sydney"); s.Status != codersdk.ProxyStatusOK {
 		t.Errorf("after it said so again: %+v", s)
 	}
 	for _, c := range []struct {
 		page func(string) (proxy.Answer, error)
-		want coder.ProxyStatus
+		want codersdk.ProxyStatus
 		text string
 	}{
-		{func(string) (proxy.Answer, error) { return proxy.Answer{}, errors.New("connection refused") }, coder.ProxyStatusUnreachable, "connection refused"},
-		{func(string) (proxy.Answer, error) { return proxy.Answer{Status: 502}, nil }, coder.ProxyStatusUnhealthy, "502"},
-		{func(string) (proxy.Answer, error) { return proxy.Answer{Status: 200, Body: []byte("<html>")}, nil }, coder.ProxyStatusUnhealthy, "report"},
+		{func(string) (proxy.Answer, error) { return proxy.Answer{}, errors.New("connection refused") }, codersdk.ProxyStatusUnreachable, "connection refused"},
+		{func(string) (proxy.Answer, error) { return proxy.Answer{Status: 502}, nil }, codersdk.ProxyStatusUnhealthy, "502"},
+		{func(string) (proxy.Answer, error) { return proxy.Answer{Status: 200, Body: []byte("<html>")}, nil }, codersdk.ProxyStatusUnhealthy, "report"},
 		{func(string) (proxy.Answer, error) {
 			return proxy.Answer{Status: 200, Body: []byte(`{"errors": ["no disk\u0000 left"], "warnings": ["old"]}`)}, nil
-		}, coder.ProxyStatusUnhealthy, "no disk left"},
+		}, codersdk.ProxyStatusUnhealthy, "no disk left"},
 		{func(string) (proxy.Answer, error) {
 			return proxy.Answer{Status: 200, Body: []byte(`{"warnings": ["old"]}`)}, nil
-		}, coder.ProxyStatusOK, ""},
+		}, codersdk.ProxyStatusOK, ""},
 	} {
 		w.page = c.page
 		w.later(time.Minute)
@@ -240,19 +240,19 @@ func TestLife(t *testing.T) {
 	p, err := w.Authenticate(t.Context(), made.Token)
 	must(t, err)
 	must(t, w.Deregister(t.Context(), p, first.ReplicaID))
-	if s := w.status(t, "sydney"); s.Status != coder.ProxyStatusOK {
+	if s := w.status(t, "sydney"); s.Status != codersdk.ProxyStatusOK {
 		// the second was heard of two minutes ago and more: silent
-		if s.Status != coder.ProxyStatusUnregistered {
+		if s.Status != codersdk.ProxyStatusUnregistered {
 			t.Errorf("%+v", s)
 		}
 	}
 	w.register(t, made.Token, second)
 	must(t, w.Deregister(t.Context(), p, uuid.New())) // a stranger's good-bye
-	if s := w.status(t, "sydney"); s.Status == coder.ProxyStatusUnregistered {
+	if s := w.status(t, "sydney"); s.Status == codersdk.ProxyStatusUnregistered {
 		t.Error("somebody else's good-bye ends a proxy")
 	}
 	must(t, w.Deregister(t.Context(), p, second.ReplicaID))
-	if s := w.status(t, "sydney"); s.Status != coder.ProxyStatusUnregistered || regions() != "primary " {
+	if s := w.status(t, "sydney"); s.Status != codersdk.ProxyStatusUnregistered || regions() != "primary " {
 		t.Errorf("after the last good-bye: %+v, regions %s", s, regions())
 	}
 	relay := at("https://sydney.example.com")
@@ -308,7 +308,7 @@ func TestMovedWhileAsked(t *testing.T) {
 	}
 	_, err = w.CheckDue(t.Context())
 	must(t, err)
-	if s := w.status(t, "sydney"); s.Status != coder.ProxyStatusOK {
+	if s := w.status(t, "sydney"); s.Status != codersdk.ProxyStatusOK {
 		t.Errorf("%+v", s)
 	}
 }
@@ -322,31 +322,31 @@ func TestBadRegistrations(t *testing.T) {
 	w.register(t, other.Token, taken)
 	for _, c := range []struct {
 		field  string
-		change func(*coder.RegisterWorkspaceProxyRequest)
-		code   coder.Code
+		change func(*codersdk.RegisterWorkspaceProxyRequest)
+		code   codersdk.Code
 	}{
-		{"access_url", func(r *coder.RegisterWorkspaceProxyRequest) { r.AccessURL = "" }, coder.CodeInvalid},
-		{"access_url", func(r *coder.RegisterWorkspaceProxyRequest) { r.AccessURL = "ftp://x" }, coder.CodeInvalid},
-		{"access_url", func(r *coder.RegisterWorkspaceProxyRequest) { r.AccessURL = "https://u:p@x" }, coder.CodeInvalid},
-		{"access_url", func(r *coder.RegisterWorkspaceProxyRequest) { r.AccessURL = "https://x/deep" }, coder.CodeInvalid},
-		{"access_url", func(r *coder.RegisterWorkspaceProxyRequest) { r.AccessURL = "https://x;script-src*" }, coder.CodeInvalid},
-		{"access_url", func(r *coder.RegisterWorkspaceProxyRequest) { r.AccessURL = "https://CODER.example.com" }, coder.CodeInvalid},
-		{"replica_id", func(r *coder.RegisterWorkspaceProxyRequest) { r.ReplicaID = uuid.Nil }, coder.CodeInvalid},
-		{"version", func(r *coder.RegisterWorkspaceProxyRequest) { r.Version = "a\x00b" }, coder.CodeInvalid},
-		{"oslo", func(r *coder.RegisterWorkspaceProxyRequest) { r.AccessURL = "https://OSLO.example.com" }, coder.CodeConflict},
-		{"another proxy", func(r *coder.RegisterWorkspaceProxyRequest) { r.ReplicaID = taken.ReplicaID }, coder.CodeConflict},
+		{"access_url", func(r *codersdk.RegisterWorkspaceProxyRequest) { r.AccessURL = "" }, codersdk.CodeInvalid},
+		{"access_url", func(r *codersdk.RegisterWorkspaceProxyRequest) { r.AccessURL = "ftp://x" }, codersdk.CodeInvalid},
+		{"access_url", func(r *codersdk.RegisterWorkspaceProxyRequest) { r.AccessURL = "https://u:p@x" }, codersdk.CodeInvalid},
+		{"access_url", func(r *codersdk.RegisterWorkspaceProxyRequest) { r.AccessURL = "https://x/deep" }, codersdk.CodeInvalid},
+		{"access_url", func(r *codersdk.RegisterWorkspaceProxyRequest) { r.AccessURL = "https://x;script-src*" }, codersdk.CodeInvalid},
+		{"access_url", func(r *codersdk.RegisterWorkspaceProxyRequest) { r.AccessURL = "https://CODER.example.com" }, codersdk.CodeInvalid},
+		{"replica_id", func(r *codersdk.RegisterWorkspaceProxyRequest) { r.ReplicaID = uuid.Nil }, codersdk.CodeInvalid},
+		{"version", func(r *codersdk.RegisterWorkspaceProxyRequest) { r.Version = "a\x00b" }, codersdk.CodeInvalid},
+		{"oslo", func(r *codersdk.RegisterWorkspaceProxyRequest) { r.AccessURL = "https://OSLO.example.com" }, codersdk.CodeConflict},
+		{"another proxy", func(r *codersdk.RegisterWorkspaceProxyRequest) { r.ReplicaID = taken.ReplicaID }, codersdk.CodeConflict},
 	} {
 		req := at("https://sydney.example.com")
 		c.change(&req)
-		if _, err := w.Register(t.Context(), p, req); !coder.Is(err, c.code) || !strings.Contains(err.Error(), c.field) {
+		if _, err := w.Register(t.Context(), p, req); !codersdk.Is(err, c.code) || !strings.Contains(err.Error(), c.field) {
 			t.Errorf("%+v: %v", req, err)
 		}
 	}
-	if s := w.status(t, "sydney"); s.Status != coder.ProxyStatusUnregistered {
+	if s := w.status(t, "sydney"); s.Status != codersdk.ProxyStatusUnregistered {
 		t.Errorf("a refused registration counts: %+v", s)
 	}
 	must(t, w.Delete(t.Context(), access.System(), "sydney"))
-	if _, err := w.Register(t.Context(), p, at("https://sydney.example.com")); !coder.Is(err, coder.CodeNotFound) {
+	if _, err := w.Register(t.Context(), p, at("https://sydney.example.com")); !codersdk.Is(err, codersdk.CodeNotFound) {
 		t.Errorf("one that was deleted meanwhile: %v", err)
 	}
 }

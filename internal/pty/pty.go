@@ -1,11 +1,11 @@
-// Package pty has the terminals that web terminals show: shells that outlive
-// who looks at them. A terminal is known by an id that its first viewer chose;
-// who comes with the same id later, over another connection or another server,
-// finds it as it is. What it shows goes into a ring, from which each viewer
-// reads at its own pace, and onto a screen, which is painted for who comes
-// later; a viewer that numbers what it sends and counts what it got loses and
-// repeats nothing. Everything is bounded: terminals, viewers of each, what is
-// kept, and how long a slow viewer may hold up the others. (AG-14)
+// Package pty provides the terminals of web terminals: shells that outlive
+// their viewers. The first viewer chooses the ID of a terminal. A later viewer
+// with the same ID, over any connection or server, gets the same terminal.
+// Output goes to a ring buffer, which each viewer reads at its own pace, and to
+// an emulated screen, which is painted for new viewers. A viewer that numbers
+// its messages and counts the received output neither loses nor repeats
+// anything. Everything is bounded: terminals, viewers, buffers, and the time
+// that a slow viewer may delay the others. (AG-14)
 package pty
 
 import (
@@ -25,35 +25,35 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/sshd"
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel"
 )
 
 const (
-	// maxTerminals is how many terminals an agent has at most.
+	// maxTerminals bounds the terminals of an agent.
 	maxTerminals = 100
-	// linger is how long a terminal waits for somebody to come back.
+	// linger is the time for which a terminal without viewers is kept.
 	linger = 30 * time.Minute
-	// maxMessage bounds one message of a viewer.
+	// maxMessage bounds one message of a viewer, in bytes.
 	maxMessage = 2 << 20
 )
 
-// answer is what terminals answer to the questions of programs: where the
-// cursor is, what kind they are, which colors they have. Every viewer's terminal
-// answers; one answer is enough.
+// answer matches the replies of terminals to queries of programs: cursor
+// position, device attributes, colors. The terminal of every viewer replies,
+// but one reply is enough.
 var answer = regexp.MustCompile(`^(\x1b(\[[?>=]?[0-9;:]*(R|c|n|\$y|u)|P[0-9>!]*[$+|r][^\x1b]*\x1b\\|\][0-9;]+;rgb:[^\x1b\x07]*(\x07|\x1b\\)))+$`)
 
-// Set is the terminals of one agent. It is safe for concurrent use.
+// Set holds the terminals of one agent. It is safe for concurrent use.
 type Set struct {
 	ssh *sshd.Server
 
 	mu     sync.Mutex
-	open   map[uuid.UUID]*terminal // by the id that the first viewer chose
+	open   map[uuid.UUID]*terminal // by the ID that the first viewer chose
 	closed bool
 }
 
-// New gives a set without terminals, whose shells run as ssh runs them.
+// New returns an empty set. Shells run like those of ssh sessions.
 func New(ssh *sshd.Server) *Set { return &Set{ssh: ssh, open: map[uuid.UUID]*terminal{}} }
 
 // request is the argument of a stream of kind pty.
@@ -61,34 +61,34 @@ type request struct {
 	id            uuid.UUID
 	columns, rows int
 	command       string
-	viewer        uuid.UUID // who numbers what is sent; uuid.Nil: nothing is numbered
-	session       uuid.UUID // what it saw last, and how much of its output
+	viewer        uuid.UUID // sender of numbered messages; uuid.Nil: messages are not numbered
+	session       uuid.UUID // the last session and output offset that the viewer received
 	offset        int64
 }
 
-// parse reads "<id> <columns>x<rows> [<command> [<viewer> [<session>:<offset>]]]"
-// with the command in base64, and - for none.
+// parse parses "<id> <columns>x<rows> [<command> [<viewer>
+// [<session>:<offset>]]]". The command is in base64, or - for none.
 func parse(arg string) (r request, err error) {
 	f := strings.Fields(arg)
 	if len(f) < 2 || len(f) > 5 {
-		return r, errors.New("a terminal is asked for as: id columnsxrows [command [viewer [session:offset]]]")
+		return r, errors.New("invalid terminal request; use: id columnsxrows [command [viewer [session:offset]]]")
 	}
 	if r.id, err = uuid.Parse(f[0]); err != nil {
-		return r, errors.New("the terminal's id is no UUID")
+		return r, errors.New("the terminal's ID is not a UUID")
 	}
-	if _, err := fmt.Sscanf(f[1], "%dx%d", &r.columns, &r.rows); err != nil || !coder.TerminalSizeOK(r.columns, r.rows) {
-		return r, errors.New("the terminal's size makes no sense")
+	if _, err := fmt.Sscanf(f[1], "%dx%d", &r.columns, &r.rows); err != nil || !codersdk.TerminalSizeOK(r.columns, r.rows) {
+		return r, errors.New("the terminal's size is invalid")
 	}
 	if len(f) > 2 && f[2] != "-" {
 		b, err := base64.RawURLEncoding.DecodeString(f[2])
 		if err != nil {
-			return r, errors.New("the terminal's command cannot be read")
+			return r, errors.New("the terminal's command is not base64")
 		}
 		r.command = string(b)
 	}
 	if len(f) > 3 {
 		if r.viewer, err = uuid.Parse(f[3]); err != nil || r.viewer == uuid.Nil {
-			return r, errors.New("the viewer's id is no UUID")
+			return r, errors.New("the viewer's ID is not a UUID")
 		}
 	}
 	if len(f) > 4 {
@@ -96,15 +96,15 @@ func parse(arg string) (r request, err error) {
 		r.session, err = uuid.Parse(session)
 		var bad error
 		if r.offset, bad = strconv.ParseInt(offset, 10, 64); err != nil || bad != nil || r.offset < 0 {
-			return r, errors.New("where the viewer wants to go on cannot be read")
+			return r, errors.New("the viewer's session and offset are invalid")
 		}
 	}
 	return r, nil
 }
 
-// Serve attaches the stream of a request to a terminal, which is made when
-// there is none, until the viewer or the terminal is gone or ctx ends. What is
-// wrong with the request is said in its refusal.
+// Serve attaches a stream to the requested terminal, and creates the terminal
+// if it does not exist. It returns when the viewer disconnects, the terminal
+// ends or ctx ends. Invalid requests are rejected with an error.
 func (all *Set) Serve(ctx context.Context, r *tunnel.Request) {
 	req, err := parse(r.Arg)
 	if err != nil {
@@ -121,17 +121,17 @@ func (all *Set) Serve(ctx context.Context, r *tunnel.Request) {
 	defer cancel()
 	v := p.attach(req, cancel)
 	if v == nil {
-		r.Reject(fmt.Errorf("%d viewers look at this terminal already", maxViewers))
+		r.Reject(fmt.Errorf("the terminal already has the maximum of %d viewers", maxViewers))
 		return
 	}
 	defer p.leave(v)
 	stream, err := r.Accept()
 	if err != nil {
-		return // the client is gone
+		return // the client has disconnected
 	}
 	defer stream.Close()
 	stop := context.AfterFunc(view, func() {
-		_ = stream.SetDeadline(time.Unix(1, 0)) // wakes whoever reads or writes
+		_ = stream.SetDeadline(time.Unix(1, 0)) // unblocks reads and writes
 		p.leave(v)
 	})
 	defer stop()
@@ -143,24 +143,24 @@ func (all *Set) Serve(ctx context.Context, r *tunnel.Request) {
 	if v.id != uuid.Nil {
 		show, tell = framed(stream)
 	}
-	_ = p.watch(v, show, tell) // an error is the viewer's way to go
+	_ = p.watch(v, show, tell) // the viewer is gone after an error
 }
 
-// plain writes output as it is, and tells nothing.
-func plain(w net.Conn) (show func([]byte) error, tell func(coder.ReconnectingPTYStatus) error) {
-	return func(b []byte) error { _, err := w.Write(b); return err }, func(coder.ReconnectingPTYStatus) error { return nil }
+// plain writes output unchanged, and no status.
+func plain(w net.Conn) (show func([]byte) error, tell func(codersdk.ReconnectingPTYStatus) error) {
+	return func(b []byte) error { _, err := w.Write(b); return err }, func(codersdk.ReconnectingPTYStatus) error { return nil }
 }
 
-// framed writes output and status as frames: a letter, o or s, four bytes of
-// length, and the content, which for s is JSON.
-func framed(w net.Conn) (show func([]byte) error, tell func(coder.ReconnectingPTYStatus) error) {
+// framed writes output and status as frames: a letter (o or s), four bytes of
+// length, and the content, which is JSON for s.
+func framed(w net.Conn) (show func([]byte) error, tell func(codersdk.ReconnectingPTYStatus) error) {
 	write := func(kind byte, b []byte) error {
 		frame := append(binary.BigEndian.AppendUint32([]byte{kind}, uint32(len(b))), b...)
 		_, err := w.Write(frame)
 		return err
 	}
 	show = func(b []byte) error { return write('o', b) }
-	tell = func(s coder.ReconnectingPTYStatus) error {
+	tell = func(s codersdk.ReconnectingPTYStatus) error {
 		b, err := json.Marshal(s)
 		if err != nil {
 			return err
@@ -170,21 +170,22 @@ func framed(w net.Conn) (show func([]byte) error, tell func(coder.ReconnectingPT
 	return show, tell
 }
 
-// listen does what a viewer says until it has no more to say.
+// listen applies a viewer's messages until the end of the stream.
 func (p *terminal) listen(v *viewer, r io.Reader) {
 	limited := &io.LimitedReader{R: r}
 	d := json.NewDecoder(limited)
 	for {
 		limited.N = maxMessage
-		var m coder.ReconnectingPTYRequest
+		var m codersdk.ReconnectingPTYRequest
 		if d.Decode(&m) != nil || p.take(v, m) != nil {
 			return
 		}
 	}
 }
 
-// terminal gives the terminal of an id, making it when there is none. When
-// there are too many, the one goes to which nobody has come back for longest.
+// terminal returns the terminal with that ID, and creates it if it does not
+// exist. At the limit it evicts the terminal that has had no viewers for the
+// longest time.
 func (all *Set) terminal(req request) (*terminal, error) {
 	all.mu.Lock()
 	defer all.mu.Unlock()
@@ -192,14 +193,14 @@ func (all *Set) terminal(req request) (*terminal, error) {
 		return p, nil
 	}
 	if len(all.open) >= maxTerminals && !all.evict() {
-		return nil, fmt.Errorf("there are %d terminals open already: close one", maxTerminals)
+		return nil, fmt.Errorf("the limit of %d terminals is reached; close one", maxTerminals)
 	}
 	if all.closed {
-		return nil, errors.New("the agent stops")
+		return nil, errors.New("the agent is stopping")
 	}
 	p := newTerminal(req.columns, req.rows)
 	p.linger = time.AfterFunc(linger, func() { p.term.Close() })
-	p.term = all.ssh.OpenTerminal(context.Background(), sshd.TerminalOptions{ // Close ends it
+	p.term = all.ssh.OpenTerminal(context.Background(), sshd.TerminalOptions{ // ended by Close
 		Command: req.command, Term: "xterm-256color", Columns: req.columns, Rows: req.rows, Output: p,
 	})
 	all.open[req.id] = p
@@ -215,7 +216,7 @@ func (all *Set) terminal(req request) (*terminal, error) {
 	return p, nil
 }
 
-// evict closes a terminal that nobody looks at. The caller holds mu.
+// evict closes a terminal without viewers. The caller holds mu.
 func (all *Set) evict() bool {
 	var oldest uuid.UUID
 	var since time.Time
@@ -234,7 +235,7 @@ func (all *Set) evict() bool {
 	return false
 }
 
-// Watched is how many terminals somebody looks at.
+// Watched returns the number of terminals with viewers.
 func (all *Set) Watched() (n int64) {
 	all.mu.Lock()
 	defer all.mu.Unlock()

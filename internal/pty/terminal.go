@@ -7,77 +7,77 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
-	"github.com/seed-2a7f8fe7/coder/internal/screen"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/sshd"
+	"github.com/seed-2a7f8fe7/coder/internal/vt"
 )
 
-// Bounds of a terminal that can be come back to. (AG-14)
+// Bounds of a reconnecting terminal. (AG-14)
 const (
 	maxViewers = 32
-	// ringSize is how much of the latest output is kept for viewers that were
-	// away for a moment, and how far a slow one may be behind.
+	// ringSize is the size of the buffer with the latest output, in bytes. It
+	// serves viewers that reconnect, and bounds the lag of slow viewers.
 	ringSize = 256 << 10
-	// historySize is how much of the lines that scrolled off is kept.
+	// historySize bounds the stored lines that scrolled off, in bytes.
 	historySize = 256 << 10
-	// stall is how long the terminal waits for a viewer that takes nothing.
+	// stall bounds the wait for a viewer that reads nothing.
 	stall = 5 * time.Second
-	// chunk is how much a viewer is given at once.
+	// chunk is the maximum size of one write to a viewer, in bytes.
 	chunk = 32 << 10
-	// maxNumbered is of how many viewers it is remembered what they typed.
+	// maxNumbered bounds the viewers whose message numbers are remembered.
 	maxNumbered = 64
-	// ackDelay is how soon a viewer learns at the latest that what it typed took effect.
+	// ackDelay bounds the delay of acknowledgments of typed input.
 	ackDelay = 100 * time.Millisecond
 )
 
 // terminal is a shell or command on a terminal that outlives its viewers.
-// What it shows goes into a ring, from which each viewer reads at its own pace,
-// and onto a screen, which is painted for those who come later.
+// Output goes to a ring buffer, which each viewer reads at its own pace, and to
+// an emulated screen, which is painted for new viewers.
 type terminal struct {
 	session uuid.UUID
 	term    *sshd.Terminal
 
-	typing sync.Mutex // held while something is typed, so that it is typed in order
+	typing sync.Mutex // serializes typed input
 
 	mu      sync.Mutex
-	changed sync.Cond // with mu
-	screen  *screen.Screen
+	changed sync.Cond // uses mu
+	screen  *vt.Screen
 	ring    []byte
-	head    int64 // bytes shown since the beginning
+	head    int64 // total bytes of output
 	viewers map[*viewer]bool
-	leader  *viewer // who typed last
+	leader  *viewer // the viewer that typed last
 	typed   map[uuid.UUID]int64
-	order   []uuid.UUID // of typed, the one that was heard of longest ago first
-	left    time.Time   // when the last viewer went
+	order   []uuid.UUID // keys of typed, least recently used first
+	left    time.Time   // time at which the last viewer disconnected
 	ended   bool
-	linger  *time.Timer // runs while nobody looks
+	linger  *time.Timer // runs while there are no viewers
 }
 
-// viewer is one who looks. Its fields are the terminal's, under its mu.
+// viewer is an attached client. Its fields are guarded by the terminal's mu.
 type viewer struct {
-	id   uuid.UUID // uuid.Nil: it numbers nothing
-	at   int64     // what it has been given of the output
+	id   uuid.UUID // uuid.Nil: messages are not numbered
+	at   int64     // offset of the next output
 	gone bool
 	// release makes show and tell of watch return; it does not block.
 	release func()
-	paint   []byte // comes first
-	hello   bool   // it is to be told the status
-	status  bool   // the same, but output goes first for a moment
+	paint   []byte // sent first
+	hello   bool   // the status must be sent
+	status  bool   // likewise, but pending output is sent first
 	timer   *time.Timer
 }
 
 func newTerminal(columns, rows int) *terminal {
 	p := &terminal{
-		session: uuid.New(), screen: screen.New(columns, rows, historySize), ring: make([]byte, 0, 4<<10),
+		session: uuid.New(), screen: vt.New(columns, rows, historySize), ring: make([]byte, 0, 4<<10),
 		viewers: map[*viewer]bool{}, typed: map[uuid.UUID]int64{}, left: time.Now(),
 	}
 	p.changed.L = &p.mu
 	return p
 }
 
-// Write takes what the terminal shows. It waits for viewers that are behind by
-// the whole ring, and lets those go that take nothing at all: they come back
-// and see the screen.
+// Write receives the terminal's output. It waits for viewers that lag by the
+// whole ring buffer, and drops those that read nothing. A dropped viewer
+// reconnects and gets the screen.
 func (p *terminal) Write(b []byte) (int, error) {
 	for rest := b; len(rest) > 0; {
 		n := min(len(rest), chunk)
@@ -107,7 +107,7 @@ func (p *terminal) show(b []byte) {
 	p.changed.Broadcast()
 }
 
-// await waits until v has been given the output up to there. The caller holds mu.
+// await waits until v has received the output up to to. The caller holds mu.
 func (p *terminal) await(v *viewer, to int64) {
 	if v.at >= to {
 		return
@@ -132,7 +132,7 @@ func (p *terminal) await(v *viewer, to int64) {
 	}
 }
 
-// drop lets a viewer go. The caller holds mu.
+// drop removes a viewer. The caller holds mu.
 func (p *terminal) drop(v *viewer) {
 	if !p.viewers[v] {
 		return
@@ -156,9 +156,9 @@ func (p *terminal) leave(v *viewer) {
 	p.drop(v)
 }
 
-// attach gives a new viewer, which is shown what it missed if it says what it
-// saw last and that is kept, and the screen otherwise; nil when there are too
-// many.
+// attach adds a viewer, or returns nil when there are too many. The viewer gets
+// the output that it missed if it reports its offset and the ring buffer still
+// has the output. Otherwise it gets the screen.
 func (p *terminal) attach(r request, release func()) *viewer {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -180,18 +180,18 @@ func (p *terminal) attach(r request, release func()) *viewer {
 	return v
 }
 
-// watch gives v what it is to see, until it or the terminal is gone. Output is
-// given as pieces that are good until the next.
-func (p *terminal) watch(v *viewer, show func(output []byte) error, tell func(coder.ReconnectingPTYStatus) error) error {
+// watch sends output and status to v until the viewer or the terminal is gone.
+// Slices of output are valid until the next call of show.
+func (p *terminal) watch(v *viewer, show func(output []byte) error, tell func(codersdk.ReconnectingPTYStatus) error) error {
 	buf := make([]byte, chunk)
 	for {
 		p.mu.Lock()
 		for v.at == p.head && !v.gone && !p.ended && !v.hello && v.paint == nil {
 			p.changed.Wait()
 		}
-		gone := v.gone || p.ended && v.at == p.head && v.paint == nil && !v.hello && !v.status
+		gone, ended := v.gone, p.ended && v.at == p.head && v.paint == nil && !v.hello && !v.status
 		hello, paint := v.hello || p.ended && v.status, v.paint
-		status := coder.ReconnectingPTYStatus{Session: p.session, Output: v.at, Input: p.typed[v.id], Repaint: paint != nil, Paint: len(paint)}
+		status := codersdk.ReconnectingPTYStatus{Session: p.session, Output: v.at, Input: p.typed[v.id], Repaint: paint != nil, Paint: len(paint)}
 		n := 0
 		if !hello && paint == nil {
 			n = p.read(buf, v.at)
@@ -209,6 +209,10 @@ func (p *terminal) watch(v *viewer, show func(output []byte) error, tell func(co
 		p.mu.Unlock()
 		if gone {
 			return nil
+		}
+		if ended {
+			status.Ended = true
+			return tell(status)
 		}
 		err := error(nil)
 		switch {
@@ -228,7 +232,7 @@ func (p *terminal) watch(v *viewer, show func(output []byte) error, tell func(co
 	}
 }
 
-// read copies output from there on. The caller holds mu.
+// read copies output from that offset. The caller holds mu.
 func (p *terminal) read(to []byte, from int64) int {
 	n := int(min(int64(len(to)), p.head-from))
 	at := int(from % ringSize)
@@ -237,10 +241,10 @@ func (p *terminal) read(to []byte, from int64) int {
 	return n
 }
 
-// accept says whether what a viewer sent is to take effect, which it then does:
-// it is not a second copy, nor the answer of a terminal to a question that
-// another one answers too.
-func (p *terminal) accept(v *viewer, m coder.ReconnectingPTYRequest) bool {
+// accept reports whether a message should take effect, and records its number.
+// It rejects duplicates, and replies to terminal queries that another viewer's
+// terminal answers too.
+func (p *terminal) accept(v *viewer, m codersdk.ReconnectingPTYRequest) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if v.id != uuid.Nil && m.Seq > 0 {
@@ -281,14 +285,14 @@ func (p *terminal) remember(viewer uuid.UUID, seq int64) {
 	p.typed[viewer] = seq
 }
 
-// take types what a viewer sent, in its turn.
-func (p *terminal) take(v *viewer, m coder.ReconnectingPTYRequest) error {
+// take types the content of a message, in order.
+func (p *terminal) take(v *viewer, m codersdk.ReconnectingPTYRequest) error {
 	p.typing.Lock()
 	defer p.typing.Unlock()
 	if !p.accept(v, m) {
 		return nil
 	}
-	if coder.TerminalSizeOK(int(m.Width), int(m.Height)) {
+	if codersdk.TerminalSizeOK(int(m.Width), int(m.Height)) {
 		p.resize(int(m.Width), int(m.Height))
 	}
 	if m.Data == "" {
@@ -308,7 +312,7 @@ func (p *terminal) resize(columns, rows int) {
 	p.term.Resize(columns, rows)
 }
 
-// end lets every viewer go once it has seen all.
+// end releases every viewer once it has received all output.
 func (p *terminal) end() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -7,21 +7,23 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/api/provisionerd"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/notify"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
-	"github.com/seed-2a7f8fe7/coder/internal/standing"
+	"github.com/seed-2a7f8fe7/coder/internal/queue/explain"
+	"github.com/seed-2a7f8fe7/coder/internal/queue/position"
+	"github.com/seed-2a7f8fe7/coder/internal/tracing"
 )
 
-// Add puts a job into the queue inside the caller's transaction. The caller
-// calls Wake after its commit.
+// Add inserts a job into the queue in the caller's transaction. The caller calls Wake
+// after the commit.
 func (s *Service) Add(ctx context.Context, q *sqlc.Queries, j NewJob) error {
-	if err := coder.CheckTags("tags", j.Tags); err != nil {
+	if err := codersdk.CheckTags("tags", j.Tags); err != nil {
 		return err
 	}
-	if j.Tags[coder.TagScope] == "" {
-		j.Tags = coder.NormalizeTags(j.InitiatorID, j.Tags)
+	if j.Tags[codersdk.TagScope] == "" {
+		j.Tags = codersdk.NormalizeTags(j.InitiatorID, j.Tags)
 	}
 	input, err := json.Marshal(j.Input)
 	if err != nil {
@@ -29,7 +31,7 @@ func (s *Service) Add(ctx context.Context, q *sqlc.Queries, j NewJob) error {
 	}
 	ask := sqlc.QueueTurnsParams{Provisioner: j.Provisioner, Priority: j.Priority, InitiatorID: j.InitiatorID, OrganizationID: j.OrganizationID, Key: j.Tags.Key()}
 	seen, err := q.QueueTurns(ctx, ask)
-	if coder.Is(err, coder.CodeNotFound) {
+	if codersdk.Is(err, codersdk.CodeNotFound) {
 		if _, err = q.QueueAddTagSet(ctx, j.OrganizationID, j.Tags.Key(), j.Tags); err == nil {
 			seen, err = q.QueueTurns(ctx, ask)
 		}
@@ -37,10 +39,11 @@ func (s *Service) Add(ctx context.Context, q *sqlc.Queries, j NewJob) error {
 	if err != nil {
 		return err
 	}
-	line := standing.Line{Queue: standing.Queue{TagSet: seen.ID, Provisioner: j.Provisioner}, Class: j.Priority, Initiator: j.InitiatorID}
+	line := position.Line{Queue: position.Queue{TagSet: seen.ID, Provisioner: j.Provisioner}, Class: j.Priority, Initiator: j.InitiatorID}
 	p := sqlc.QueueAddParams{
 		ID: j.ID, OrganizationID: j.OrganizationID, InitiatorID: j.InitiatorID, Type: string(j.Type),
-		Provisioner: j.Provisioner, Priority: j.Priority, TagSetID: seen.ID, FileID: j.FileID, Input: input, Turn: s.turns.Next(line, seen.Clock, seen.Latest),
+		Provisioner: j.Provisioner, Priority: j.Priority, TagSetID: seen.ID, FileID: j.FileID, Input: input, Trace: tracing.Carry(ctx),
+		Turn: s.turns.Next(line, seen.Clock, seen.Latest),
 	}
 	if j.TemplateID != uuid.Nil {
 		p.TemplateID = &j.TemplateID
@@ -48,38 +51,38 @@ func (s *Service) Add(ctx context.Context, q *sqlc.Queries, j NewJob) error {
 	return q.QueueAdd(ctx, p)
 }
 
-// Wake tells waiting provisioners of an organization, here and on other
-// replicas, that there may be work.
+// Wake notifies waiting provisioners of an organization, on all replicas, that there may
+// be a job.
 func (s *Service) Wake(organizationID uuid.UUID) { s.Hub.Publish(notify.Jobs(organizationID)) }
 
-// Cancel ends a pending job at once and asks the provisioner of a running one
-// to stop; the caller calls Canceled after its commit. A job that is over or
-// already canceling is CodePrecondition. (PRV-18)
+// Cancel ends a pending job and asks the provisioner of a running job to stop. The caller
+// calls Canceled after the commit. For a finished or already canceled job the error is
+// CodePrecondition. (PRV-18)
 func (s *Service) Cancel(ctx context.Context, q *sqlc.Queries, jobID uuid.UUID) error {
 	row, err := q.QueueLock(ctx, jobID)
 	if err != nil {
 		return err
 	}
 	r := row.ProvisionerJob
-	switch status := coder.ProvisionerJobStatus(r.Status); status {
-	case coder.ProvisionerJobStatusPending:
-		return s.fail(ctx, q, jobOf(r, row.Tags), &provisionerd.FailedJob{Error: "canceled before a provisioner took it"}, outcome{canceled: true})
-	case coder.ProvisionerJobStatusRunning:
+	switch status := codersdk.ProvisionerJobStatus(r.Status); status {
+	case codersdk.ProvisionerJobStatusPending:
+		return s.fail(ctx, q, jobOf(r, row.Tags), &provisionerd.FailedJob{Error: "canceled before a provisioner started it"}, outcome{canceled: true})
+	case codersdk.ProvisionerJobStatusRunning:
 		return q.QueueAskCancel(ctx, jobID)
-	case coder.ProvisionerJobStatusCanceling:
-		return coder.Errorf(coder.CodePrecondition, "The job is being canceled already")
+	case codersdk.ProvisionerJobStatusCanceling:
+		return codersdk.Errorf(codersdk.CodePrecondition, "The job is already being canceled")
 	default:
-		return coder.Errorf(coder.CodePrecondition, "The job is over: it %s", status.Past())
+		return codersdk.Errorf(codersdk.CodePrecondition, "The job is finished: it %s", explain.Past(status))
 	}
 }
 
-// Canceled sends the hints of a Cancel that was committed.
+// Canceled sends the notifications of a committed Cancel.
 func (s *Service) Canceled(jobID uuid.UUID) {
 	s.Hub.Publish(notify.Job(jobID), notify.Interrupt(jobID))
 	s.spawn(func(ctx context.Context) {
 		row, err := s.Store.QueueJob(ctx, jobID)
 		if err != nil {
-			s.Log.Warn("cannot read a canceled job to tell of it", "job", jobID, "error", err)
+			s.Log.Warn("cannot read a canceled job to send notifications", "job", jobID, "error", err)
 			return
 		}
 		s.changed(ctx, jobOf(row.ProvisionerJob, row.Tags))

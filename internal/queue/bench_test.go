@@ -10,8 +10,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/api/provisionerd"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
 	"github.com/seed-2a7f8fe7/coder/internal/queue"
 )
@@ -47,7 +47,7 @@ func BenchmarkJobs(b *testing.B) {
 	}
 	start := time.Now()
 	for b.Loop() {
-		h.add(b, coder.ProvisionerJobTypeWorkspaceBuild, nil)
+		h.add(b, codersdk.ProvisionerJobTypeWorkspaceBuild, nil)
 	}
 	for range b.N {
 		<-done
@@ -59,7 +59,7 @@ func BenchmarkJobs(b *testing.B) {
 func (h *house) fill(t testing.TB, jobs, sets int) {
 	t.Helper()
 	for i := range sets {
-		h.add(t, coder.ProvisionerJobTypeWorkspaceBuild, coder.Tags{"other": fmt.Sprint(i)})
+		h.add(t, codersdk.ProvisionerJobTypeWorkspaceBuild, codersdk.Tags{"other": fmt.Sprint(i)})
 	}
 	sql := `INSERT INTO provisioner_jobs (id, organization_id, initiator_id, type, provisioner, priority, tag_set_id, file_id, input, created_at, updated_at)
 		SELECT gen_random_uuid(), j.organization_id, j.initiator_id, j.type, j.provisioner, j.priority, j.tag_set_id, j.file_id, j.input, now(), now()
@@ -78,12 +78,12 @@ func BenchmarkClaim(b *testing.B) {
 			h := newHouse(b, queue.Config{})
 			h.fill(b, others, 20)
 			p := sqlc.QueueClaimParams{
-				OrganizationID: h.org, Provisioners: []string{"echo"}, Tags: mustJSON(b, coder.NormalizeTags(h.user, nil)),
+				OrganizationID: h.org, Provisioners: []string{"echo"}, Tags: mustJSON(b, codersdk.NormalizeTags(h.user, nil)),
 				WorkerIds: []uuid.UUID{uuid.New()}, WorkerNames: []string{"d"}, LeaseMs: time.Hour.Milliseconds(),
 			}
 			for b.Loop() {
 				b.StopTimer()
-				h.add(b, coder.ProvisionerJobTypeWorkspaceBuild, nil)
+				h.add(b, codersdk.ProvisionerJobTypeWorkspaceBuild, nil)
 				b.StartTimer()
 				if rows, err := h.store.QueueClaim(b.Context(), p); err != nil || len(rows) != 1 {
 					b.Fatal(rows, err)

@@ -12,30 +12,31 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/api/provisionerd"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/notify"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
+	"github.com/seed-2a7f8fe7/coder/internal/tracing"
 )
 
-// Worker is a provisioner daemon that asks for jobs.
+// Worker is a provisioner daemon that requests jobs.
 type Worker struct {
 	ID, OrganizationID uuid.UUID
 	Name               string
-	Tags               coder.Tags // normalized
-	Provisioners       []string   // kinds of jobs it can do
-	// Lease is how long it may be silent; 0 means that of the Config.
+	Tags               codersdk.Tags // normalized
+	Provisioners       []string      // supported engines
+	// Lease is the lease of its jobs; 0 means that of the Config.
 	Lease time.Duration
 }
 
 const (
-	batch  = 32 // jobs that one claim hands out at most
-	claims = 2  // claims of one organization at once: each waits for the disk
+	batch  = 32 // maximum number of jobs of one claim
+	claims = 2  // concurrent claims of an organization; each waits for the disk
 )
 
-// Acquire waits for a job that w may run and claims it. A job that cannot be
-// prepared fails and the wait goes on. When ctx ends the error is its own and
-// nothing is claimed. (PRV-31)
+// Acquire waits for a job that w can run and claims it. A job that cannot be prepared
+// fails, and the wait continues. When ctx ends, Acquire returns its error and claims
+// nothing. (PRV-31)
 func (s *Service) Acquire(ctx context.Context, w Worker) (*provisionerd.AcquiredJob, error) {
 	w = s.leased(w)
 	for {
@@ -49,24 +50,41 @@ func (s *Service) Acquire(ctx context.Context, w Worker) (*provisionerd.Acquired
 	}
 }
 
-// begin makes of a claimed job what its worker needs; nil when that cannot be
-// done and the job failed.
+// begin prepares a claimed job for its worker; it returns nil if that fails, which fails
+// the job.
 func (s *Service) begin(ctx context.Context, w Worker, job Job) (*provisionerd.AcquiredJob, error) {
-	a, err := s.prepare(ctx, w, job)
+	traced := s.traceWait(ctx, job)
+	preparing, span := s.Tracer.Start(traced, "queue prepare", tracing.KindInternal)
+	a, err := s.prepare(preparing, w, job)
+	tracing.End(span, err)
 	if err == nil {
+		a.TraceMetadata = tracing.Carry(traced)
 		s.changed(ctx, job)
 		return a, nil
 	}
-	if ctx.Err() != nil || coder.Is(err, coder.CodeUnavailable) {
+	if ctx.Err() != nil || codersdk.Is(err, codersdk.CodeUnavailable) {
 		s.Release(context.WithoutCancel(ctx), w, job.ID, job.Fence)
 		return nil, err
 	}
-	s.Log.Error("cannot prepare a job, so it fails", "job", job.ID, "type", job.Type, "error", err)
+	s.Log.Error("cannot prepare a job; it fails", "job", job.ID, "type", job.Type, "error", err)
 	failed := &provisionerd.FailedJob{JobId: job.ID.String(), Error: "The server cannot prepare the job: " + message(err)}
-	return nil, s.Fail(ctx, w, job.Fence, failed) // or its lease runs out, and the reaper fails it
+	return nil, s.Fail(ctx, w, job.Fence, failed) // otherwise its lease expires, and the reaper fails it
 }
 
-// message is what people may read of an error.
+// traceWait records how long a job waited for its worker. It returns ctx with the
+// trace that the job belongs to. A job of the server itself starts a trace.
+func (s *Service) traceWait(ctx context.Context, job Job) context.Context {
+	ctx = tracing.Continue(ctx, job.Trace)
+	waited := s.Tracer.Record(ctx, "queue wait", tracing.Past{Start: job.CreatedAt, End: job.StartedAt},
+		tracing.String("coder.job.id", job.ID.String()), tracing.String("coder.job.type", string(job.Type)),
+		tracing.String("coder.organization.id", job.OrganizationID.String()))
+	if len(job.Trace) == 0 {
+		return waited
+	}
+	return ctx
+}
+
+// message returns the part of an error that users can read.
 func message(err error) string {
 	if e, ok := asError(err); ok {
 		if e.Detail != "" {
@@ -74,10 +92,10 @@ func message(err error) string {
 		}
 		return e.Message
 	}
-	return "an internal error, which is in the server's log"
+	return "an internal error; see the server's log"
 }
 
-// prepare makes of a claimed job what its worker needs.
+// prepare returns what a worker needs to run a claimed job.
 func (s *Service) prepare(ctx context.Context, w Worker, job Job) (*provisionerd.AcquiredJob, error) {
 	h, err := s.handler(job.Type)
 	if err != nil {
@@ -95,11 +113,11 @@ func (s *Service) prepare(ctx context.Context, w Worker, job Job) (*provisionerd
 	return a, nil
 }
 
-// Release puts a claimed job back that its worker never got.
+// Release returns a claimed job to the queue that its worker did not receive.
 func (s *Service) Release(ctx context.Context, w Worker, jobID uuid.UUID, fence int64) {
 	n, err := s.Store.QueueRelease(ctx, jobID, fence)
 	if err != nil {
-		s.Log.Warn("cannot put a job back; its lease will run out", "job", jobID, "error", err)
+		s.Log.Warn("cannot return a job to the queue; its lease will expire", "job", jobID, "error", err)
 		return
 	}
 	if n > 0 {
@@ -107,8 +125,8 @@ func (s *Service) Release(ctx context.Context, w Worker, jobID uuid.UUID, fence 
 	}
 }
 
-// Keep renews the lease of a job that is on its way to its worker, who cannot
-// speak for it before it has arrived.
+// Keep renews the lease of a job on its way to its worker, which cannot renew it before
+// the job has arrived.
 func (s *Service) Keep(ctx context.Context, w Worker, jobID uuid.UUID, fence int64) error {
 	lease := w.Lease
 	if lease <= 0 {
@@ -117,9 +135,9 @@ func (s *Service) Keep(ctx context.Context, w Worker, jobID uuid.UUID, fence int
 	return s.Store.QueueKeep(ctx, lease.Milliseconds(), jobID, fence)
 }
 
-// dispatcher hands the jobs of one organization to the daemons that wait on
-// this server. It alone claims, so that a thousand waiting daemons cost one
-// query per different tag set and hint, not a thousand.
+// dispatcher assigns the jobs of one organization to the daemons that wait on this
+// server. Only the dispatcher claims, so that for a thousand waiting daemons a hint costs
+// one query, and a claim for each group that has jobs.
 type dispatcher struct {
 	s    *Service
 	org  uuid.UUID
@@ -130,19 +148,19 @@ type dispatcher struct {
 	claiming int
 }
 
-// group is the waiters that are alike: same tags, kinds and lease.
+// group is a set of waiters with the same tags, engines and lease.
 type group struct {
 	key      string
 	like     Worker
-	waiters  []*waiter // those that no claim is made for now
-	claiming int       // claims being made
-	look     bool      // there may be work
+	waiters  []*waiter // waiters that are not part of a running claim
+	claiming int       // number of running claims
+	look     bool      // there may be a job
 }
 
 type waiter struct {
 	w    Worker
 	got  chan Job // capacity 1
-	gone bool     // it waits no longer
+	gone bool     // the waiter has left
 }
 
 func (s *Service) dispatcher(org uuid.UUID) *dispatcher {
@@ -157,7 +175,7 @@ func (s *Service) dispatcher(org uuid.UUID) *dispatcher {
 	return d
 }
 
-// wait gives a claimed job.
+// wait returns a claimed job.
 func (s *Service) wait(ctx context.Context, w Worker) (Job, error) {
 	d := s.dispatcher(w.OrganizationID)
 	kinds := slices.Sorted(slices.Values(w.Provisioners))
@@ -186,7 +204,7 @@ func (s *Service) wait(ctx context.Context, w Worker) (Job, error) {
 	d.forget(g)
 	d.mu.Unlock()
 	select {
-	case job := <-me.got: // it came at the same moment
+	case job := <-me.got: // the job arrived at the same moment
 		s.Release(context.WithoutCancel(ctx), w, job.ID, job.Fence)
 	default:
 	}
@@ -210,26 +228,41 @@ func (d *dispatcher) run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-hints:
-			d.lookAll()
+			d.lookWherePending(ctx)
 		case <-backup.C:
-			d.lookAll()
+			d.lookWherePending(ctx)
 		case <-d.kick:
 		}
 		d.pass(ctx)
 	}
 }
 
-func (d *dispatcher) lookAll() {
+// lookWherePending marks the groups for which jobs are pending. If it cannot know, or
+// there is only one group, it marks all: their claims find out.
+func (d *dispatcher) lookWherePending(ctx context.Context) {
+	d.mu.Lock()
+	many := len(d.groups) > 1
+	d.mu.Unlock()
+	matches := func(Worker) bool { return true }
+	if many {
+		if sets, err := d.s.Store.QueuePending(ctx, d.org); err == nil {
+			matches = func(w Worker) bool {
+				return slices.ContainsFunc(sets, func(p sqlc.QueuePendingRow) bool {
+					return slices.Contains(w.Provisioners, p.Provisioner) && w.Tags.Match(p.Tags)
+				})
+			}
+		}
+	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, g := range d.groups {
-		g.look = true
+		g.look = g.look || matches(g.like)
 	}
 }
 
-// pass begins a claim for every group that may have work, those with the
-// fewest tags first, so that special daemons stay free for special jobs. What
-// cannot begin now does when a claim ends.
+// pass starts a claim for every group that may have jobs, groups with the fewest tags
+// first, so that specialized daemons stay free for specialized jobs. Groups that must
+// wait are claimed for when another claim ends.
 func (d *dispatcher) pass(ctx context.Context) {
 	for {
 		g, waiters := d.next()
@@ -239,7 +272,7 @@ func (d *dispatcher) pass(ctx context.Context) {
 		d.s.work.Go(func() {
 			jobs, err := d.claim(ctx, g.like, waiters)
 			if err != nil && ctx.Err() == nil {
-				d.s.Log.Warn("cannot claim jobs, trying again soon", "organization", d.org, "error", err)
+				d.s.Log.Warn("cannot claim jobs; retrying", "organization", d.org, "error", err)
 				time.AfterFunc(time.Second, d.wake)
 			}
 			d.hand(ctx, g, waiters, jobs, err != nil)
@@ -250,7 +283,7 @@ func (d *dispatcher) pass(ctx context.Context) {
 	}
 }
 
-// next takes waiters out of a group for a claim, until hand puts them back.
+// next removes waiters from a group for a claim, until hand returns them.
 func (d *dispatcher) next() (*group, []*waiter) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -274,7 +307,7 @@ func (d *dispatcher) next() (*group, []*waiter) {
 	return nil, nil
 }
 
-// forget drops a group that nobody waits in.
+// forget removes a group without waiters.
 func (d *dispatcher) forget(g *group) {
 	if len(g.waiters) == 0 && g.claiming == 0 && d.groups[g.key] == g {
 		delete(d.groups, g.key)
@@ -303,10 +336,10 @@ func (d *dispatcher) claim(ctx context.Context, like Worker, waiters []*waiter) 
 	return out, nil
 }
 
-// maxServed bounds the initiators that are remembered as served.
+// maxServed is the maximum number of remembered initiators.
 const maxServed = 1000
 
-// serve notes that a job of somebody was claimed.
+// serve records that a job of the initiator was claimed.
 func (s *Service) serve(initiator uuid.UUID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -318,7 +351,7 @@ func (s *Service) serve(initiator uuid.UUID) {
 	}
 }
 
-// lately gives who was served lately, the latest at the end.
+// lately returns the initiators that were served last, the latest at the end.
 func (s *Service) lately() []uuid.UUID {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -331,8 +364,8 @@ type claimed struct {
 	worker uuid.UUID
 }
 
-// hand gives the jobs to the waiters they were claimed for, and lets the others
-// wait on. Whoever left meanwhile is not waited for: the job goes back.
+// hand passes the jobs to their waiters and returns the other waiters to the group. The
+// job of a waiter that has left is returned to the queue.
 func (d *dispatcher) hand(ctx context.Context, g *group, waiters []*waiter, jobs []claimed, failed bool) {
 	var back []Job
 	d.mu.Lock()

@@ -6,20 +6,20 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
+	"github.com/seed-2a7f8fe7/coder/internal/queue/explain"
 )
 
-// estimate says when a pending job may start: the jobs before it in its tag
-// set take the slots of the daemons that match as these come free, each for as
-// long as jobs of this tag set and type took lately. What other tag sets have
-// waiting for the same daemons is not reckoned with. It is nil when no daemon
-// that could take it is there, or when nothing is known of how long jobs take
-// and a slot has to come free first.
-func (s *Service) estimate(ctx context.Context, need sqlc.QueueNeedRow, daemons []daemonNow, x coder.ProvisionerJobExplanation) (*time.Time, error) {
+// estimate returns the likely start of a pending job. The jobs before it in its tag set
+// occupy the slots of matching daemons as these become free, each for the mean duration
+// of recent jobs with the same tags and type. Jobs of other tag sets are not considered.
+// The result is nil if no connected daemon can run the job, or if a slot must become
+// free first and no durations are known.
+func (s *Service) estimate(ctx context.Context, need sqlc.QueueNeedRow, daemons []daemonNow, x codersdk.ProvisionerJobExplanation) (*time.Time, error) {
 	takes := map[uuid.UUID]bool{}
 	for _, r := range x.Daemons {
-		takes[r.DaemonID] = r.Reason == coder.ProvisionerReasonTakesIt || r.Reason == coder.ProvisionerReasonBusy
+		takes[r.DaemonID] = r.Reason == codersdk.ProvisionerReasonTakesIt || r.Reason == codersdk.ProvisionerReasonBusy
 	}
 	var ids []uuid.UUID
 	var slots int
@@ -51,15 +51,15 @@ func (s *Service) estimate(ctx context.Context, need sqlc.QueueNeedRow, daemons 
 	for len(free) < slots {
 		free = append(free, 0)
 	}
-	wait, ok := coder.QueueWait(free, means[kindOfJob{need.TagSetID, need.Type}], x.QueuePosition)
+	wait, ok := explain.QueueWait(free, means[kindOfJob{need.TagSetID, need.Type}], x.QueuePosition)
 	if !ok {
 		return nil, nil
 	}
-	at := time.Now().Add(wait).Truncate(time.Second).UTC()
+	at := s.Now().Add(wait).Truncate(time.Second).UTC()
 	return &at, nil
 }
 
-// kindOfJob is what jobs share that take about as long.
+// kindOfJob identifies jobs with similar durations.
 type kindOfJob struct {
 	tagSet int64
 	kind   string

@@ -7,21 +7,21 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/access"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
+	"github.com/seed-2a7f8fe7/coder/internal/queue/explain"
 )
 
-// maxExplained bounds how many daemons one explanation names.
+// maxExplained is the maximum number of daemons in an explanation.
 const maxExplained = 1000
 
-// Explain says why a job of an organization is where it is: for one that
-// waits, what keeps each of the organization's daemons from it, the nearest
-// miss, and when it may start. It is for who may read the job, see JobIn; of
-// daemons that are another user's own it says no more than that, and of jobs
-// that daemons are busy with, only those that the actor may read.
-func (s *Service) Explain(ctx context.Context, actor access.Subject, organizationID, jobID uuid.UUID) (coder.ProvisionerJobExplanation, error) {
-	var none coder.ProvisionerJobExplanation
+// Explain explains the state of a job. For a pending job it lists why each daemon of the
+// organization does not run it, the nearest miss, and the estimated start. The actor must
+// be able to read the job, see JobIn. Daemons of other users are listed without details,
+// and jobs of busy daemons only if the actor can read them.
+func (s *Service) Explain(ctx context.Context, actor access.Subject, organizationID, jobID uuid.UUID) (codersdk.ProvisionerJobExplanation, error) {
+	var none codersdk.ProvisionerJobExplanation
 	job, err := s.JobIn(ctx, actor, organizationID, jobID)
 	if err != nil {
 		return none, err
@@ -34,18 +34,18 @@ func (s *Service) Explain(ctx context.Context, actor access.Subject, organizatio
 	if err != nil {
 		return none, err
 	}
-	x := coder.ProvisionerJobExplanation{
+	x := codersdk.ProvisionerJobExplanation{
 		JobID: job.ID, OrganizationID: organizationID, Type: job.Type, Status: job.Status, Tags: job.Tags, Engine: need.Engine,
-		QueuePosition: job.QueuePosition, QueueSize: job.QueueSize, Daemons: []coder.ProvisionerRefusal{},
+		QueuePosition: job.QueuePosition, QueueSize: job.QueueSize, Daemons: []codersdk.ProvisionerRefusal{},
 	}
-	if job.Status != coder.ProvisionerJobStatusPending {
-		x.Summary = x.Summarize(job, time.Now())
+	if job.Status != codersdk.ProvisionerJobStatusPending {
+		x.Summary = explain.Summarize(x, job, s.Now())
 		return x, nil
 	}
 	if err := s.hideJobs(ctx, actor, daemons); err != nil {
 		return none, err
 	}
-	visible := views(daemons, need.Tags[coder.TagOwner], actor)
+	visible := views(daemons, need.Tags[codersdk.TagOwner], actor)
 	if x.NearestMiss, x.Warning = need.NearestMiss(visible), need.Warning(visible); x.Warning != "" {
 		x.WeightFix = need.WeightFix()
 	}
@@ -59,14 +59,14 @@ func (s *Service) Explain(ctx context.Context, actor access.Subject, organizatio
 		}
 	}
 	x.BehindPeople = row.Priority > 0
-	x.Summary = x.Summarize(job, time.Now())
+	x.Summary = explain.Summarize(x, job, s.Now())
 	return x, nil
 }
 
-// Outlook counts the daemons that could take a pending job, and gives one line
-// about what to do when none of them is there, else "". (PRV-29)
-func (s *Service) Outlook(ctx context.Context, q *sqlc.Queries, jobID uuid.UUID) (coder.MatchedProvisioners, string, error) {
-	var m coder.MatchedProvisioners
+// Outlook counts the daemons that can run a pending job and returns one line about what to
+// do if none is connected, else "". (PRV-29)
+func (s *Service) Outlook(ctx context.Context, q *sqlc.Queries, jobID uuid.UUID) (codersdk.MatchedProvisioners, string, error) {
+	var m codersdk.MatchedProvisioners
 	need, row, err := needOf(ctx, q, jobID)
 	if err != nil {
 		return m, "", err
@@ -90,30 +90,36 @@ func (s *Service) Outlook(ctx context.Context, q *sqlc.Queries, jobID uuid.UUID)
 	if err != nil {
 		return m, "", err
 	}
-	return m, need.Warning(views(daemons, need.Tags[coder.TagOwner], access.Subject{})), nil
+	return m, need.Warning(views(daemons, need.Tags[codersdk.TagOwner], access.Subject{})), nil
 }
 
-// needOf gives what a job asks of a provisioner.
-func needOf(ctx context.Context, q *sqlc.Queries, jobID uuid.UUID) (coder.ProvisionerNeed, sqlc.QueueNeedRow, error) {
+// needOf returns the requirements of a job.
+func needOf(ctx context.Context, q *sqlc.Queries, jobID uuid.UUID) (explain.Need, sqlc.QueueNeedRow, error) {
 	r, err := q.QueueNeed(ctx, stale.Milliseconds(), jobID)
-	n := coder.ProvisionerNeed{Engine: r.Provisioner, Tags: r.Tags, TemplateTags: r.TemplateTags, Type: coder.ProvisionerJobType(r.Type), Unserved: r.Unserved}
+	n := explain.Need{
+		Engine:       r.Provisioner,
+		Tags:         r.Tags,
+		TemplateTags: r.TemplateTags,
+		Type:         codersdk.ProvisionerJobType(r.Type),
+		Unserved:     r.Unserved,
+	}
 	if !r.IsDefault {
 		n.Organization = r.Organization
 	}
 	return n, r, err
 }
 
-// daemonNow is a daemon, and since when it is as it is.
+// daemonNow is a daemon and the start of its current status.
 type daemonNow struct {
-	coder.ProvisionerDaemon
+	codersdk.ProvisionerDaemon
 	since *time.Time
 }
 
-// offline is the status of a daemon that is not there.
-const offline = string(coder.ProvisionerDaemonStatusOffline)
+// offline is the status of a daemon that is not connected.
+const offline = string(codersdk.ProvisionerDaemonStatusOffline)
 
-// daemons gives daemons without the names of their jobs, those that are there
-// first and at most maxExplained.
+// daemons returns at most maxExplained daemons, without the names of their jobs. Connected
+// daemons come first.
 func (s *Service) daemons(ctx context.Context, q *sqlc.Queries, p sqlc.QueueDaemonsParams) ([]daemonNow, error) {
 	p.Ids, p.Statuses, p.StaleMs = orEmpty(p.Ids), []string{}, stale.Milliseconds()
 	rows, err := q.QueueDaemons(ctx, p)
@@ -134,14 +140,16 @@ func (s *Service) daemons(ctx context.Context, q *sqlc.Queries, p sqlc.QueueDaem
 		d := daemonNow{ProvisionerDaemon: daemonView(r, nil)}
 		switch {
 		case r.Status == offline && r.ProvisionerDaemon.LastSeenAt != nil:
-			// It counts as offline once it has been silent for so long; one that said
-			// goodbye is marked as if it had been.
+			// It is offline since it disconnected, or since its heartbeat expired.
 			t := r.ProvisionerDaemon.LastSeenAt.Add(stale)
+			if left := r.ProvisionerDaemon.LeftAt; left != nil && left.After(*r.ProvisionerDaemon.LastSeenAt) {
+				t = *left
+			}
 			d.since = &t
 		case r.BusySlots > 0:
 			d.since = &r.BusySince
-			if r.CurrentJob != uuid.Nil { // else it is another organization's
-				d.CurrentJob = &coder.ProvisionerDaemonJob{ID: r.CurrentJob}
+			if r.CurrentJob != uuid.Nil { // otherwise it is a job of another organization
+				d.CurrentJob = &codersdk.ProvisionerDaemonJob{ID: r.CurrentJob}
 			}
 		}
 		out = append(out, d)
@@ -149,12 +157,12 @@ func (s *Service) daemons(ctx context.Context, q *sqlc.Queries, p sqlc.QueueDaem
 	return out, nil
 }
 
-// views gives the daemons that are the organization's, owner's, or the actor's
-// own, or that the actor may read: those that may be told by name.
-func views(daemons []daemonNow, owner string, actor access.Subject) []coder.ProvisionerDaemon {
-	out := []coder.ProvisionerDaemon{}
+// views returns the daemons that belong to the organization, to owner or to the actor, or
+// that the actor can read. Only these are named.
+func views(daemons []daemonNow, owner string, actor access.Subject) []codersdk.ProvisionerDaemon {
+	out := []codersdk.ProvisionerDaemon{}
 	for _, d := range daemons {
-		if d.Tags[coder.TagOwner] == owner || shown(d, actor) {
+		if d.Tags[codersdk.TagOwner] == owner || shown(d, actor) {
 			out = append(out, d.ProvisionerDaemon)
 		}
 	}
@@ -162,44 +170,44 @@ func views(daemons []daemonNow, owner string, actor access.Subject) []coder.Prov
 }
 
 func shown(d daemonNow, actor access.Subject) bool {
-	owner := d.Tags[coder.TagOwner]
+	owner := d.Tags[codersdk.TagOwner]
 	if owner == "" {
 		return true
 	}
 	id, err := uuid.Parse(owner)
-	o := access.Object{Type: coder.RBACResourceProvisionerDaemon, OrganizationID: d.OrganizationID, OwnerID: id}
-	return err == nil && actor.Can(coder.RBACActionRead, o)
+	o := access.Object{Type: codersdk.RBACResourceProvisionerDaemon, OrganizationID: d.OrganizationID, OwnerID: id}
+	return err == nil && actor.Can(codersdk.RBACActionRead, o)
 }
 
-// refusals judges all daemons and counts those that could take the job.
-func refusals(need coder.ProvisionerNeed, daemons []daemonNow, actor access.Subject) ([]coder.ProvisionerRefusal, coder.MatchedProvisioners) {
-	var m coder.MatchedProvisioners
-	out := make([]coder.ProvisionerRefusal, 0, len(daemons))
+// refusals judges all daemons and counts those that can run the job.
+func refusals(need explain.Need, daemons []daemonNow, actor access.Subject) ([]codersdk.ProvisionerRefusal, codersdk.MatchedProvisioners) {
+	var m codersdk.MatchedProvisioners
+	out := make([]codersdk.ProvisionerRefusal, 0, len(daemons))
 	for _, d := range daemons {
 		r := need.Judge(d.ProvisionerDaemon, d.since)
 		switch r.Reason {
-		case coder.ProvisionerReasonTakesIt, coder.ProvisionerReasonBusy:
+		case codersdk.ProvisionerReasonTakesIt, codersdk.ProvisionerReasonBusy:
 			m.Available++
 			fallthrough
-		case coder.ProvisionerReasonOffline:
+		case codersdk.ProvisionerReasonOffline:
 			m.Count++
 			if d.LastSeenAt != nil && (m.MostRecentlySeen == nil || d.LastSeenAt.After(*m.MostRecentlySeen)) {
 				m.MostRecentlySeen = d.LastSeenAt
 			}
 		}
-		if d.Tags[coder.TagOwner] != need.Tags[coder.TagOwner] && !shown(d, actor) {
-			r = coder.ProvisionerRefusal{DaemonID: r.DaemonID, Reason: r.Reason, Message: r.Message, Status: r.Status, Tags: coder.Tags{}}
-			if r.Reason != coder.ProvisionerReasonOtherOwner {
-				r.Reason, r.Message = coder.ProvisionerReasonOtherOwner, "It takes the jobs of another user only."
+		if d.Tags[codersdk.TagOwner] != need.Tags[codersdk.TagOwner] && !shown(d, actor) {
+			r = codersdk.ProvisionerRefusal{DaemonID: r.DaemonID, Reason: r.Reason, Message: r.Message, Status: r.Status, Tags: codersdk.Tags{}}
+			if r.Reason != codersdk.ProvisionerReasonOtherOwner {
+				r.Reason, r.Message = codersdk.ProvisionerReasonOtherOwner, "It only runs jobs of another user."
 			}
 		}
 		out = append(out, r)
 	}
-	slices.SortStableFunc(out, func(a, b coder.ProvisionerRefusal) int { return a.Reason.Rank() - b.Reason.Rank() })
+	slices.SortStableFunc(out, func(a, b codersdk.ProvisionerRefusal) int { return explain.Rank(a.Reason) - explain.Rank(b.Reason) })
 	return out, m
 }
 
-// hideJobs takes from daemons the jobs that the actor may not read.
+// hideJobs removes the jobs that the actor cannot read from daemons.
 func (s *Service) hideJobs(ctx context.Context, actor access.Subject, daemons []daemonNow) error {
 	var ids []uuid.UUID
 	for _, d := range daemons {
@@ -219,7 +227,7 @@ func (s *Service) hideJobs(ctx context.Context, actor access.Subject, daemons []
 	return nil
 }
 
-// mayRead gives those of the jobs that the actor may read, with their organizations.
+// mayRead returns the jobs that the actor can read, with their organizations.
 func (s *Service) mayRead(ctx context.Context, q *sqlc.Queries, actor access.Subject, ids []uuid.UUID) (map[uuid.UUID]uuid.UUID, error) {
 	out := map[uuid.UUID]uuid.UUID{}
 	if len(ids) == 0 {
@@ -237,36 +245,36 @@ func (s *Service) mayRead(ctx context.Context, q *sqlc.Queries, actor access.Sub
 	return out, nil
 }
 
-// reads is the rule of who may read a job.
+// reads reports whether the actor can read a job.
 func reads(actor access.Subject, r sqlc.QueueReadersRow) bool {
-	if actor.Can(coder.RBACActionRead, access.Object{Type: coder.RBACResourceProvisionerJobs, OrganizationID: r.OrganizationID, OwnerID: r.InitiatorID}) {
+	if actor.Can(codersdk.RBACActionRead, access.Object{Type: codersdk.RBACResourceProvisionerJobs, OrganizationID: r.OrganizationID, OwnerID: r.InitiatorID}) {
 		return true
 	}
-	switch coder.ProvisionerJobType(r.Type) {
-	case coder.ProvisionerJobTypeWorkspaceBuild:
-		return r.WorkspaceID != uuid.Nil && actor.Can(coder.RBACActionRead, access.Object{
-			Type: coder.RBACResourceWorkspace, ID: r.WorkspaceID, OrganizationID: r.OrganizationID, OwnerID: r.OwnerID,
+	switch codersdk.ProvisionerJobType(r.Type) {
+	case codersdk.ProvisionerJobTypeWorkspaceBuild:
+		return r.WorkspaceID != uuid.Nil && actor.Can(codersdk.RBACActionRead, access.Object{
+			Type: codersdk.RBACResourceWorkspace, ID: r.WorkspaceID, OrganizationID: r.OrganizationID, OwnerID: r.OwnerID,
 			UserACL: r.WorkspaceUserAcl, GroupACL: r.WorkspaceGroupAcl,
 		})
-	case coder.ProvisionerJobTypeTemplateVersionImport:
-		return r.TemplateID != uuid.Nil && r.TemplateDeletedAt == nil && actor.Can(coder.RBACActionRead, access.Object{
-			Type: coder.RBACResourceTemplate, ID: r.TemplateID, OrganizationID: r.OrganizationID,
+	case codersdk.ProvisionerJobTypeTemplateVersionImport:
+		return r.TemplateID != uuid.Nil && r.TemplateDeletedAt == nil && actor.Can(codersdk.RBACActionRead, access.Object{
+			Type: codersdk.RBACResourceTemplate, ID: r.TemplateID, OrganizationID: r.OrganizationID,
 			UserACL: r.TemplateUserAcl, GroupACL: r.TemplateGroupAcl,
 		})
 	}
-	return false // a dry run is who started it's, and of who may read all jobs
+	return false // only its initiator, and users who can read all jobs, can read a dry run
 }
 
-// heldBack says why the queue itself keeps a pending job from provisioners, and
-// the command that would let more of its kind go; "" when it does not.
+// heldBack returns why the queue holds a pending job back and the command that raises the
+// limit; "" if it does not.
 func (s *Service) heldBack(ctx context.Context, jobID uuid.UUID) (why, fix string, err error) {
 	h, err := s.Store.QueueHeld(ctx, jobID)
-	if coder.Is(err, coder.CodeNotFound) {
+	if codersdk.Is(err, codersdk.CodeNotFound) {
 		return "", "", nil
 	}
 	if err != nil {
 		return "", "", err
 	}
-	return coder.HeldWords(h.Name, int(h.MaxConcurrentBuilds), int(h.Active), int(h.Place)),
-		coder.HeldFix(h.Name, int(h.MaxConcurrentBuilds)), nil
+	return explain.HeldReason(h.Name, int(h.MaxConcurrentBuilds), int(h.Active), int(h.Place)),
+		explain.HeldFix(h.Name, int(h.MaxConcurrentBuilds)), nil
 }

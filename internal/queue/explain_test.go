@@ -9,9 +9,10 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/access"
 	"github.com/seed-2a7f8fe7/coder/internal/queue"
+	"github.com/seed-2a7f8fe7/coder/internal/testwait"
 )
 
 func (h *house) exec(t testing.TB, sql string, args ...any) {
@@ -21,7 +22,7 @@ func (h *house) exec(t testing.TB, sql string, args ...any) {
 	}
 }
 
-func (h *house) explain(t testing.TB, id uuid.UUID) coder.ProvisionerJobExplanation {
+func (h *house) explain(t testing.TB, id uuid.UUID) codersdk.ProvisionerJobExplanation {
 	t.Helper()
 	x, err := h.Explain(t.Context(), access.System(), h.org, id)
 	if err != nil {
@@ -34,8 +35,8 @@ func (h *house) explain(t testing.TB, id uuid.UUID) coder.ProvisionerJobExplanat
 // the past.
 func TestExplainEstimates(t *testing.T) {
 	h := newHouse(t, queue.Config{Lease: time.Hour})
-	tags := coder.Tags{"a": "b"}
-	build, dry := coder.ProvisionerJobTypeWorkspaceBuild, coder.ProvisionerJobTypeTemplateVersionDryRun
+	tags := codersdk.Tags{"a": "b"}
+	build, dry := codersdk.ProvisionerJobTypeWorkspaceBuild, codersdk.ProvisionerJobTypeTemplateVersionDryRun
 	w := h.worker(t, "d", tags)
 	running := h.add(t, build, tags)
 	h.acquire(t, w)
@@ -67,7 +68,7 @@ func TestExplainEstimates(t *testing.T) {
 	if x := h.explain(t, first); x.EstimatedStart != nil || x.Warning == "" {
 		t.Errorf("with nobody: %+v", x)
 	}
-	if _, err := h.Explain(t.Context(), access.System(), uuid.New(), first); !coder.Is(err, coder.CodeNotFound) {
+	if _, err := h.Explain(t.Context(), access.System(), uuid.New(), first); !codersdk.Is(err, codersdk.CodeNotFound) {
 		t.Errorf("in another organization: %v", err)
 	}
 }
@@ -80,7 +81,7 @@ func TestWhoMayReadJobs(t *testing.T) {
 	for i, id := range []uuid.UUID{owner, guest} {
 		h.exec(t, `INSERT INTO users (id, email, username, login_type, status, created_at, updated_at) VALUES ($1, $2, $2, 'none', 'active', now(), now())`, id, fmt.Sprint("u", i))
 	}
-	dry := h.add(t, coder.ProvisionerJobTypeTemplateVersionDryRun, nil)
+	dry := h.add(t, codersdk.ProvisionerJobTypeTemplateVersionDryRun, nil)
 	h.exec(t, `WITH s AS (SELECT * FROM provisioner_jobs WHERE id = $1)
 		INSERT INTO provisioner_jobs (id, organization_id, initiator_id, type, provisioner, tag_set_id, file_id, input, created_at, updated_at)
 		SELECT $2::uuid, organization_id, initiator_id, 'workspace_build', provisioner, tag_set_id, file_id, jsonb_build_object('workspace_build_id', $3::text), now(), now() FROM s
@@ -110,7 +111,7 @@ func TestWhoMayReadJobs(t *testing.T) {
 		return access.Subject{UserID: id, OrganizationRoles: map[uuid.UUID][]string{h.org: roles}}
 	}
 	narrow := member(owner)
-	narrow.Scopes = []coder.APIKeyScope{"file:read"}
+	narrow.Scopes = []codersdk.APIKeyScope{"file:read"}
 	for _, c := range []struct {
 		name                 string
 		who                  access.Subject
@@ -128,7 +129,7 @@ func TestWhoMayReadJobs(t *testing.T) {
 	} {
 		for id, may := range map[uuid.UUID]bool{job: c.build, imported: c.imported, dry: c.dry} {
 			j, err := h.JobIn(t.Context(), c.who, h.org, id)
-			if may != (err == nil) || err != nil && !coder.Is(err, coder.CodeNotFound) {
+			if may != (err == nil) || err != nil && !codersdk.Is(err, codersdk.CodeNotFound) {
 				t.Errorf("%s reads a %s: %v, want %v", c.name, j.Type, err, may)
 			}
 		}
@@ -140,7 +141,7 @@ func TestWhoMayReadJobs(t *testing.T) {
 	if list, err := h.List(t.Context(), member(owner), h.org, queue.JobFilter{Initiator: h.user}); err != nil || len(list) != 0 {
 		t.Errorf("jobs of another are %+v, %v", list, err)
 	}
-	if _, err := h.List(t.Context(), narrow, h.org, queue.JobFilter{}); !coder.Is(err, coder.CodeNotFound) {
+	if _, err := h.List(t.Context(), narrow, h.org, queue.JobFilter{}); !codersdk.Is(err, codersdk.CodeNotFound) {
 		t.Errorf("a token that is too narrow lists: %v", err)
 	}
 }
@@ -153,7 +154,16 @@ func TestPlanOfOverview(t *testing.T) {
 	h := newHouse(t, queue.Config{})
 	h.fill(t, 100_000, 20)
 	h.exec(t, `UPDATE provisioner_jobs SET started_at = now(), completed_at = now(), worker_id = gen_random_uuid(), lease_expires_at = now() WHERE id IN (SELECT id FROM provisioner_jobs LIMIT 20000)`)
-	h.exec(t, `VACUUM ANALYZE provisioner_jobs`)
+	// A query of the service that still runs keeps VACUUM from marking pages as visible
+	// to all, and without that the planner reads the table.
+	testwait.Until(t, "all pages are visible to all", func() (all bool) {
+		h.exec(t, `VACUUM ANALYZE provisioner_jobs`)
+		row := h.store.Pool().QueryRow(t.Context(), `SELECT relallvisible >= relpages FROM pg_class WHERE oid = 'provisioner_jobs'::regclass`)
+		if err := row.Scan(&all); err != nil {
+			t.Fatal(err)
+		}
+		return all
+	})
 	conn, err := h.store.Pool().Acquire(t.Context())
 	if err != nil {
 		t.Fatal(err)

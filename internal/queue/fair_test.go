@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/access"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
 	"github.com/seed-2a7f8fe7/coder/internal/queue"
@@ -24,12 +24,12 @@ func (h *house) person(t testing.TB, name string) uuid.UUID {
 	return id
 }
 
-// build adds a build of somebody; edit may change it.
+// build adds a build of a user; edit may change it.
 func (h *house) build(t testing.TB, who uuid.UUID, edit func(*queue.NewJob)) uuid.UUID {
 	t.Helper()
 	j := queue.NewJob{
-		ID: uuid.New(), OrganizationID: h.org, InitiatorID: who, FileID: h.file, Type: coder.ProvisionerJobTypeWorkspaceBuild,
-		Provisioner: "echo", Tags: coder.NormalizeTags(h.user, nil), Input: coder.ProvisionerJobInput{},
+		ID: uuid.New(), OrganizationID: h.org, InitiatorID: who, FileID: h.file, Type: codersdk.ProvisionerJobTypeWorkspaceBuild,
+		Provisioner: "echo", Tags: codersdk.NormalizeTags(h.user, nil), Input: codersdk.ProvisionerJobInput{},
 	}
 	if edit != nil {
 		edit(&j)
@@ -58,23 +58,23 @@ func (h *house) take(t testing.TB, w queue.Worker, n int) (ids, initiators []uui
 	return ids, initiators
 }
 
-// TestOneCannotStarveAnother: whatever somebody has waiting, the next person's
+// TestOneCannotStarveAnother: whatever one user has waiting, the next user's
 // one build is at most second, in one tag set and over many.
 func TestOneCannotStarveAnother(t *testing.T) {
 	for _, sets := range []int{1, 50} {
 		t.Run(fmt.Sprint(sets, " tag sets"), func(t *testing.T) {
 			h := newHouse(t, queue.Config{})
 			many, one := h.person(t, "many"), h.person(t, "one")
-			tags := coder.Tags{}
+			tags := codersdk.Tags{}
 			for i := range 500 {
 				tags[fmt.Sprint("t", i%sets)] = "x"
 				h.build(t, many, func(j *queue.NewJob) {
-					j.Tags = coder.NormalizeTags(h.user, coder.Tags{fmt.Sprint("t", i%sets): "x"})
+					j.Tags = codersdk.NormalizeTags(h.user, codersdk.Tags{fmt.Sprint("t", i%sets): "x"})
 				})
 			}
 			w := h.worker(t, "d", tags)
 			h.take(t, w, 3)
-			h.build(t, one, func(j *queue.NewJob) { j.Tags = coder.NormalizeTags(h.user, coder.Tags{"t0": "x"}) })
+			h.build(t, one, func(j *queue.NewJob) { j.Tags = codersdk.NormalizeTags(h.user, codersdk.Tags{"t0": "x"}) })
 			if _, who := h.take(t, w, 2); !slices.Contains(who, one) {
 				t.Errorf("the next two were %v, none of them of %s", who, one)
 			}
@@ -83,7 +83,7 @@ func TestOneCannotStarveAnother(t *testing.T) {
 }
 
 // TestTurns: whatever was added and canceled before, a person's n-th waiting
-// build begins before the n+1st round of everybody else has.
+// build begins before the n+1st round of all other users has.
 func TestTurns(t *testing.T) {
 	h := newHouse(t, queue.Config{})
 	w := h.worker(t, "d", nil)
@@ -247,7 +247,7 @@ func TestCap(t *testing.T) {
 // template adds a template with a cap.
 func (h *house) template(t *testing.T, limit int) uuid.UUID {
 	t.Helper()
-	id, job := uuid.New(), h.add(t, coder.ProvisionerJobTypeTemplateVersionImport, nil)
+	id, job := uuid.New(), h.add(t, codersdk.ProvisionerJobTypeTemplateVersionImport, nil)
 	h.cancel(t, job)
 	h.exec(t, `WITH version AS (
 		INSERT INTO template_versions (id, organization_id, job_id, name, created_by, created_at, updated_at) VALUES ($1, $2, $4, 'v', $3, now(), now())
@@ -272,7 +272,7 @@ func (h *house) wantHeld(t *testing.T, ids []uuid.UUID, n int) {
 		if err := h.store.Pool().QueryRow(t.Context(), `SELECT held AND completed_at IS NULL FROM provisioner_jobs WHERE id = $1`, id).Scan(&held); err != nil {
 			t.Fatal(err)
 		}
-		canceled := h.status(t, id) == coder.ProvisionerJobStatusCanceled
+		canceled := h.status(t, id) == codersdk.ProvisionerJobStatusCanceled
 		if held != (i >= n) && !canceled {
 			t.Errorf("job %d of %d is held: %v", i+1, len(ids), held)
 		}

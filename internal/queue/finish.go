@@ -7,38 +7,38 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/api/provisioner"
 	"github.com/seed-2a7f8fe7/coder/api/provisionerd"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/notify"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
 )
 
-// lostError says that a claim is gone; it is a CodePrecondition outside.
+// lostError reports that a claim is lost; its code is CodePrecondition.
 type lostError struct{ err error }
 
 func (e lostError) Error() string { return e.err.Error() }
 func (e lostError) Unwrap() error { return e.err }
 
-// Lost says whether err means that the worker no longer holds the job: it is
-// to stop and send nothing more.
+// Lost reports whether err means that the worker no longer holds the job and must stop
+// without sending anything more.
 func Lost(err error) bool {
 	_, ok := errors.AsType[lostError](err)
 	return ok
 }
 
-func asError(err error) (*coder.Error, bool) { return errors.AsType[*coder.Error](err) }
+func asError(err error) (*codersdk.Error, bool) { return errors.AsType[*codersdk.Error](err) }
 
-// held locks a job and checks that w holds it under fence. Every word on a
-// job passes here, so that a late one of a former holder changes nothing.
+// held locks a job and checks that w holds it with that fence. Every write on behalf of a
+// worker calls it, so that a former holder cannot change the job.
 func (s *Service) held(ctx context.Context, q *sqlc.Queries, w Worker, id string, fence int64) (sqlc.ProvisionerJob, Job, error) {
 	jobID, err := uuid.Parse(id)
 	if err != nil {
-		return sqlc.ProvisionerJob{}, Job{}, coder.Invalid("job_id", "%.40q is not an id", id)
+		return sqlc.ProvisionerJob{}, Job{}, codersdk.Invalid("job_id", "%.40q is not a UUID", id)
 	}
 	row, err := q.QueueLock(ctx, jobID)
-	if coder.Is(err, coder.CodeNotFound) {
-		return row.ProvisionerJob, Job{}, lostError{coder.Errorf(coder.CodePrecondition, "There is no job %s", jobID)}
+	if codersdk.Is(err, codersdk.CodeNotFound) {
+		return row.ProvisionerJob, Job{}, lostError{codersdk.Errorf(codersdk.CodePrecondition, "Job %s not found", jobID)}
 	}
 	if err != nil {
 		return row.ProvisionerJob, Job{}, err
@@ -46,17 +46,17 @@ func (s *Service) held(ctx context.Context, q *sqlc.Queries, w Worker, id string
 	r := row.ProvisionerJob
 	switch {
 	case r.CompletedAt != nil:
-		err = lostError{coder.Errorf(coder.CodePrecondition, "Job %s is over", jobID)}
+		err = lostError{codersdk.Errorf(codersdk.CodePrecondition, "Job %s is finished", jobID)}
 	case r.StartedAt == nil || r.Fence != fence || r.WorkerID == nil || *r.WorkerID != w.ID:
-		err = lostError{coder.Errorf(coder.CodePrecondition, "Job %s is not held by this provisioner, or not any more", jobID)}
+		err = lostError{codersdk.Errorf(codersdk.CodePrecondition, "Job %s is not, or no longer, assigned to this provisioner", jobID)}
 	}
 	return r, jobOf(r, row.Tags), err
 }
 
-// Update takes log lines, what an import learned and what a build made, renews the lease, and
-// says whether the job is to be canceled. (PRV-18, PRV-22)
+// Update stores log lines, results of an import and the state of a build, renews the
+// lease, and returns whether the job is being canceled. (PRV-18, PRV-22)
 func (s *Service) Update(ctx context.Context, w Worker, fence int64, req *provisionerd.UpdateJobRequest) (*provisionerd.UpdateJobResponse, error) {
-	resp, said, err := s.say(ctx, w, fence, req)
+	resp, said, err := s.storeLogs(ctx, w, fence, req)
 	if err == nil && !said {
 		resp, err = s.update(ctx, w, fence, req)
 	}
@@ -69,7 +69,7 @@ func (s *Service) Update(ctx context.Context, w Worker, fence int64, req *provis
 	return resp, nil
 }
 
-// update takes any update, in a transaction.
+// update stores an update in a transaction.
 func (s *Service) update(ctx context.Context, w Worker, fence int64, req *provisionerd.UpdateJobRequest) (*provisionerd.UpdateJobResponse, error) {
 	var resp *provisionerd.UpdateJobResponse
 	lease := w.Lease
@@ -82,7 +82,7 @@ func (s *Service) update(ctx context.Context, w Worker, fence int64, req *provis
 			return err
 		}
 		resp = &provisionerd.UpdateJobResponse{}
-		if tells(req) {
+		if hasResult(req) {
 			h, err := s.handler(job.Type)
 			if err != nil {
 				return err
@@ -100,13 +100,15 @@ func (s *Service) update(ctx context.Context, w Worker, fence int64, req *provis
 			return err
 		}
 		resp.Canceled = row.CanceledAt != nil
-		return q.QueueRenew(ctx, sqlc.QueueRenewParams{ID: job.ID, LogsLength: length, LogsOverflowed: overflowed, Resumable: req.Resumable, LeaseMs: lease.Milliseconds()})
+		return q.QueueRenew(ctx, sqlc.QueueRenewParams{
+			ID: job.ID, LogsLength: length, LogsOverflowed: overflowed, Resumable: req.Resumable, LeaseMs: lease.Milliseconds(),
+		})
 	})
 	return resp, err
 }
 
-// Complete takes the result of a job that succeeded. When its handler refuses
-// the result the job fails with that reason, keeping the state that came with it.
+// Complete stores the result of a successful job. If the job's handler rejects the result,
+// the job fails with that reason and keeps the state in the result.
 func (s *Service) Complete(ctx context.Context, w Worker, fence int64, done *provisionerd.CompletedJob) error {
 	var job Job
 	err := s.Store.Tx(ctx, func(q *sqlc.Queries) error {
@@ -116,7 +118,7 @@ func (s *Service) Complete(ctx context.Context, w Worker, fence int64, done *pro
 		}
 		job = j
 		if kindOfCompleted(done) != j.Type {
-			return refused{coder.Invalid("type", "the result is not that of a %s job", j.Type)}
+			return refused{codersdk.Invalid("type", "the result is not that of a %s job", j.Type)}
 		}
 		h, err := s.handler(j.Type)
 		if err != nil {
@@ -128,10 +130,10 @@ func (s *Service) Complete(ctx context.Context, w Worker, fence int64, done *pro
 		if err := addTimings(ctx, q, j.ID, done.GetWorkspaceBuild().GetTimings()); err != nil {
 			return err
 		}
-		return s.end(ctx, q, j, sqlc.QueueEndParams{ID: j.ID, Succeeded: true})
+		return s.endJob(ctx, q, j, sqlc.QueueEndParams{ID: j.ID, Succeeded: true})
 	})
-	if r, ok := errors.AsType[refused](err); ok && ctx.Err() == nil && !coder.Is(r.err, coder.CodeUnavailable) {
-		s.Log.Warn("the result of a job was refused, so it fails", "job", job.ID, "type", job.Type, "error", r.err)
+	if r, ok := errors.AsType[refused](err); ok && ctx.Err() == nil && !codersdk.Is(r.err, codersdk.CodeUnavailable) {
+		s.Log.Warn("rejected the result of a job; it fails", "job", job.ID, "type", job.Type, "error", r.err)
 		failed := &provisionerd.FailedJob{JobId: done.JobId, Error: "The server cannot use the result: " + message(r.err)}
 		if b := done.GetWorkspaceBuild(); b != nil {
 			failed.Type = &provisionerd.FailedJob_WorkspaceBuild_{WorkspaceBuild: &provisionerd.FailedJob_WorkspaceBuild{State: b.State, Timings: b.Timings}}
@@ -145,26 +147,26 @@ func (s *Service) Complete(ctx context.Context, w Worker, fence int64, done *pro
 	return nil
 }
 
-// refused marks what a handler said about a result.
+// refused is an error of a handler about a result.
 type refused struct{ err error }
 
 func (e refused) Error() string { return e.err.Error() }
 func (e refused) Unwrap() error { return e.err }
 
-func kindOfCompleted(done *provisionerd.CompletedJob) coder.ProvisionerJobType {
+func kindOfCompleted(done *provisionerd.CompletedJob) codersdk.ProvisionerJobType {
 	switch done.Type.(type) {
 	case *provisionerd.CompletedJob_WorkspaceBuild_:
-		return coder.ProvisionerJobTypeWorkspaceBuild
+		return codersdk.ProvisionerJobTypeWorkspaceBuild
 	case *provisionerd.CompletedJob_TemplateImport_:
-		return coder.ProvisionerJobTypeTemplateVersionImport
+		return codersdk.ProvisionerJobTypeTemplateVersionImport
 	case *provisionerd.CompletedJob_TemplateDryRun_:
-		return coder.ProvisionerJobTypeTemplateVersionDryRun
+		return codersdk.ProvisionerJobTypeTemplateVersionDryRun
 	}
 	return ""
 }
 
-// Fail takes what remains of a job that failed. One that was to be canceled
-// is canceled, and why it ended is in its log.
+// Fail stores the remains of a failed job. A job that was being canceled becomes canceled,
+// and its log has the reason.
 func (s *Service) Fail(ctx context.Context, w Worker, fence int64, failed *provisionerd.FailedJob) error {
 	var job Job
 	err := s.Store.Tx(ctx, func(q *sqlc.Queries) error {
@@ -188,7 +190,7 @@ func (s *Service) Fail(ctx context.Context, w Worker, fence int64, failed *provi
 	return nil
 }
 
-// outcome is how a job that did not succeed ends.
+// outcome is the result of an unsuccessful job.
 type outcome struct{ canceled bool }
 
 // fail ends a locked job without success.
@@ -200,14 +202,15 @@ func (s *Service) fail(ctx context.Context, q *sqlc.Queries, j Job, failed *prov
 	failed.JobId = j.ID.String()
 	failed.Error = clean(failed.Error, maxError)
 	if failed.Error == "" {
-		failed.Error = "The provisioner gave no reason"
+		failed.Error = "The provisioner reported no reason"
 	}
+	j.Canceled = o.canceled
 	if err := h.Fail(ctx, q, j, failed); err != nil {
-		// A job that its handler can make nothing of would come back for ever.
-		if len(failed.GetWorkspaceBuild().GetState()) > 0 || !coder.Is(err, coder.CodeInvalid, coder.CodeNotFound) {
+		// A job whose handler can never accept it must not return to the queue forever.
+		if len(failed.GetWorkspaceBuild().GetState()) > 0 || !codersdk.Is(err, codersdk.CodeInvalid, codersdk.CodeNotFound) {
 			return err
 		}
-		s.Log.Error("a job fails of which nothing can be recorded but that", "job", j.ID, "type", j.Type, "error", err)
+		s.Log.Error("cannot record the remains of a failed job", "job", j.ID, "type", j.Type, "error", err)
 	}
 	if err := addTimings(ctx, q, j.ID, failed.GetWorkspaceBuild().GetTimings()); err != nil {
 		return err
@@ -216,11 +219,11 @@ func (s *Service) fail(ctx context.Context, q *sqlc.Queries, j Job, failed *prov
 	if o.canceled {
 		end.Error, end.ErrorCode, end.Canceled = "", "", true
 	}
-	return s.end(ctx, q, j, end)
+	return s.endJob(ctx, q, j, end)
 }
 
-// end ends a job, and lets go what waited for it under its template's cap.
-func (s *Service) end(ctx context.Context, q *sqlc.Queries, j Job, end sqlc.QueueEndParams) error {
+// endJob ends a job and releases jobs that waited for it because of their template's limit.
+func (s *Service) endJob(ctx context.Context, q *sqlc.Queries, j Job, end sqlc.QueueEndParams) error {
 	if err := q.QueueEnd(ctx, end); err != nil || j.TemplateID == uuid.Nil {
 		return err
 	}
@@ -232,18 +235,18 @@ func (s *Service) end(ctx context.Context, q *sqlc.Queries, j Job, end sqlc.Queu
 	return err
 }
 
-// LetGo lets builds of a template go as its cap allows, after that was changed
-// in the same transaction; the caller calls Wake after its commit.
+// LetGo releases builds of a template up to its limit, which the same transaction changed.
+// The caller calls Wake after the commit.
 func (s *Service) LetGo(ctx context.Context, q *sqlc.Queries, templateID uuid.UUID) error {
 	_, err := q.QueueLetGo(ctx, templateID)
 	return err
 }
 
-// changed tells whoever watches that a job's status changed.
+// changed notifies watchers of a job's status.
 func (s *Service) changed(ctx context.Context, j Job) {
 	s.Hub.Publish(notify.Job(j.ID), notify.Interrupt(j.ID))
 	if j.TemplateID != uuid.Nil {
-		s.Wake(j.OrganizationID) // its end may have let another build go
+		s.Wake(j.OrganizationID) // the job's end may have released another build
 	}
 	if h, ok := s.handlers[j.Type]; ok {
 		h.Changed(context.WithoutCancel(ctx), j)
@@ -269,12 +272,12 @@ func addTimings(ctx context.Context, q *sqlc.Queries, id uuid.UUID, ts []*provis
 	return q.QueueAddTimings(ctx, p)
 }
 
-// Limits of what a provisioner may say.
+// Limits of what a provisioner can send.
 const (
 	maxError   = 64 << 10
 	maxTimings = 10_000
 	maxLine    = 64 << 10
-	minLine    = 16      // what even an empty line counts as
-	maxLogs    = 1 << 20 // of one job (PRV-22)
+	minLine    = 16      // what an empty line counts as
+	maxLogs    = 1 << 20 // for each job (PRV-22)
 	follow     = 10 * time.Second
 )

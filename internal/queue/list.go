@@ -5,52 +5,54 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"time"
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/access"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
+	"github.com/seed-2a7f8fe7/coder/internal/rule/provisionerhealth"
 )
 
-// JobFilter narrows a list of jobs; zero fields narrow nothing.
+// JobFilter filters a list of jobs; zero fields match all.
 type JobFilter struct {
 	IDs       []uuid.UUID
-	Statuses  []coder.ProvisionerJobStatus
-	Tags      coder.Tags // that the job asks for, among others
+	Statuses  []codersdk.ProvisionerJobStatus
+	Tags      codersdk.Tags // a subset of the job's tags
 	Initiator uuid.UUID
 	Limit     int // 0 means 50
 	Offset    int
 }
 
-// DaemonFilter narrows a list of daemons; zero fields narrow nothing.
+// DaemonFilter filters a list of daemons; zero fields match all.
 type DaemonFilter struct {
 	IDs      []uuid.UUID
-	Statuses []coder.ProvisionerDaemonStatus
-	Tags     coder.Tags // that the daemon has, among others
-	Limit    int        // 0 means no limit
+	Statuses []codersdk.ProvisionerDaemonStatus
+	Tags     codersdk.Tags // a subset of the daemon's tags
+	Limit    int           // 0 means no limit
 	Offset   int
 }
 
-// readable says of which rows of an organization the actor may read: of all,
-// for which own is Nil, or of what is the actor's own. Of a daemon that is the
-// user whose it is, of a job who started it. Neither is CodeNotFound.
-func readable(actor access.Subject, kind coder.RBACResource, organizationID uuid.UUID) (own uuid.UUID, err error) {
+// readable returns whose rows of an organization the actor can read: all if own is Nil, or
+// the rows of user own, which are daemons of that user or jobs that the user started. If
+// neither, the error is CodeNotFound.
+func readable(actor access.Subject, kind codersdk.RBACResource, organizationID uuid.UUID) (own uuid.UUID, err error) {
 	o := access.Object{Type: kind, OrganizationID: organizationID}
-	err = actor.Check(coder.RBACActionRead, o)
+	err = actor.Check(codersdk.RBACActionRead, o)
 	if err == nil {
 		return uuid.Nil, nil
 	}
-	if o.OwnerID = actor.UserID; actor.Can(coder.RBACActionRead, o) {
+	if o.OwnerID = actor.UserID; actor.Can(codersdk.RBACActionRead, o) {
 		return actor.UserID, nil
 	}
 	return uuid.Nil, err
 }
 
-// List gives a page of an organization's jobs, the newest first: of all, or of
-// those that the actor started. (PRV-16)
-func (s *Service) List(ctx context.Context, actor access.Subject, organizationID uuid.UUID, f JobFilter) ([]coder.ProvisionerJob, error) {
-	own, err := readable(actor, coder.RBACResourceProvisionerJobs, organizationID)
+// List returns a page of an organization's jobs, the newest first: all, or those that the
+// actor started. (PRV-16)
+func (s *Service) List(ctx context.Context, actor access.Subject, organizationID uuid.UUID, f JobFilter) ([]codersdk.ProvisionerJob, error) {
+	own, err := readable(actor, codersdk.RBACResourceProvisionerJobs, organizationID)
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +60,10 @@ func (s *Service) List(ctx context.Context, actor access.Subject, organizationID
 	if err != nil {
 		return nil, err
 	}
-	p := sqlc.QueueListParams{OrganizationID: organizationID, Ids: orEmpty(f.IDs), Statuses: texts(f.Statuses), Tags: tags, MaxRows: int32(f.Limit), SkipRows: int32(f.Offset)}
+	p := sqlc.QueueListParams{
+		OrganizationID: organizationID, Ids: orEmpty(f.IDs), Statuses: texts(f.Statuses), Tags: tags,
+		MaxRows: int32(f.Limit), SkipRows: int32(f.Offset),
+	}
 	if f.Limit <= 0 {
 		p.MaxRows = 50
 	}
@@ -67,7 +72,7 @@ func (s *Service) List(ctx context.Context, actor access.Subject, organizationID
 	}
 	if own != uuid.Nil {
 		if f.Initiator != uuid.Nil && f.Initiator != own {
-			return []coder.ProvisionerJob{}, nil
+			return []codersdk.ProvisionerJob{}, nil
 		}
 		p.InitiatorID = &own
 	}
@@ -79,7 +84,7 @@ func (s *Service) List(ctx context.Context, actor access.Subject, organizationID
 	if err != nil {
 		return nil, err
 	}
-	out := make([]coder.ProvisionerJob, 0, len(ids))
+	out := make([]codersdk.ProvisionerJob, 0, len(ids))
 	for _, id := range ids {
 		if j, ok := jobs[id]; ok {
 			out = append(out, j)
@@ -88,23 +93,23 @@ func (s *Service) List(ctx context.Context, actor access.Subject, organizationID
 	return out, nil
 }
 
-// JobIn gives a job of an organization to who may read all of its jobs, who
-// started it, or who may read the workspace or template that it is about.
-func (s *Service) JobIn(ctx context.Context, actor access.Subject, organizationID, jobID uuid.UUID) (coder.ProvisionerJob, error) {
+// JobIn returns a job of an organization. The actor must be able to read all of its jobs,
+// have started the job, or be able to read the job's workspace or template.
+func (s *Service) JobIn(ctx context.Context, actor access.Subject, organizationID, jobID uuid.UUID) (codersdk.ProvisionerJob, error) {
 	may, err := s.mayRead(ctx, s.Store.Queries, actor, []uuid.UUID{jobID})
 	if err != nil {
-		return coder.ProvisionerJob{}, err
+		return codersdk.ProvisionerJob{}, err
 	}
 	if may[jobID] != organizationID {
-		return coder.ProvisionerJob{}, coder.NotFound()
+		return codersdk.ProvisionerJob{}, codersdk.NotFound()
 	}
 	return s.Job(ctx, s.Store.Queries, jobID)
 }
 
-// Daemons gives a page of an organization's daemons, the newest first: of all,
-// or of those that are the actor's own. (PRV-14, PRV-15)
-func (s *Service) Daemons(ctx context.Context, actor access.Subject, organizationID uuid.UUID, f DaemonFilter) ([]coder.ProvisionerDaemon, error) {
-	own, err := readable(actor, coder.RBACResourceProvisionerDaemon, organizationID)
+// Daemons returns a page of an organization's daemons, the newest first: all, or those of
+// the actor. (PRV-14, PRV-15)
+func (s *Service) Daemons(ctx context.Context, actor access.Subject, organizationID uuid.UUID, f DaemonFilter) ([]codersdk.ProvisionerDaemon, error) {
+	own, err := readable(actor, codersdk.RBACResourceProvisionerDaemon, organizationID)
 	if err != nil {
 		return nil, err
 	}
@@ -132,37 +137,46 @@ func (s *Service) Daemons(ctx context.Context, actor access.Subject, organizatio
 	if err != nil {
 		return nil, err
 	}
-	out := make([]coder.ProvisionerDaemon, len(rows))
+	out := make([]codersdk.ProvisionerDaemon, len(rows))
 	for i, r := range rows {
 		out[i] = daemonView(r, jobs)
-		out[i].Warnings = coder.ProvisionerWarnings(out[i], s.Version)
+		out[i].Warnings = provisionerhealth.Warnings(out[i], s.Version)
 	}
 	return out, nil
 }
 
-func daemonView(r sqlc.QueueDaemonsRow, jobs map[uuid.UUID]coder.ProvisionerJob) coder.ProvisionerDaemon {
+// lastSeen returns the time of a daemon's last heartbeat. When a daemon disconnects, its
+// last_seen_at is set back, see QueueDaemonGone.
+func lastSeen(d sqlc.ProvisionerDaemon) *time.Time {
+	if d.LeftAt != nil && (d.LastSeenAt == nil || d.LeftAt.After(*d.LastSeenAt)) {
+		return d.LeftAt
+	}
+	return d.LastSeenAt
+}
+
+func daemonView(r sqlc.QueueDaemonsRow, jobs map[uuid.UUID]codersdk.ProvisionerJob) codersdk.ProvisionerDaemon {
 	p := r.ProvisionerDaemon
-	return coder.ProvisionerDaemon{
-		ID: p.ID, OrganizationID: p.OrganizationID, KeyID: p.KeyID, KeyName: cmp.Or(coder.ReservedProvisionerKeyName(p.KeyID), r.KeyName), Name: p.Name,
+	return codersdk.ProvisionerDaemon{
+		ID: p.ID, OrganizationID: p.OrganizationID, KeyID: p.KeyID, KeyName: cmp.Or(codersdk.ReservedProvisionerKeyName(p.KeyID), r.KeyName), Name: p.Name,
 		Tags: p.Tags, Provisioners: p.Provisioners, Version: p.Version, APIVersion: p.ApiVersion,
 		Slots: int(p.Slots), BusySlots: int(r.BusySlots), Tools: p.Tools,
-		CreatedAt: p.CreatedAt, LastSeenAt: p.LastSeenAt, Status: coder.ProvisionerDaemonStatus(r.Status),
+		CreatedAt: p.CreatedAt, LastSeenAt: lastSeen(p), Status: codersdk.ProvisionerDaemonStatus(r.Status),
 		CurrentJob: daemonJob(jobs, r.CurrentJob), PreviousJob: daemonJob(jobs, r.PreviousJob),
 	}
 }
 
-func daemonJob(jobs map[uuid.UUID]coder.ProvisionerJob, id uuid.UUID) *coder.ProvisionerDaemonJob {
+func daemonJob(jobs map[uuid.UUID]codersdk.ProvisionerJob, id uuid.UUID) *codersdk.ProvisionerDaemonJob {
 	j, ok := jobs[id]
 	if !ok {
 		return nil
 	}
-	return &coder.ProvisionerDaemonJob{
+	return &codersdk.ProvisionerDaemonJob{
 		ID: j.ID, Status: j.Status, TemplateName: j.Metadata.TemplateName,
 		TemplateDisplayName: j.Metadata.TemplateDisplayName, TemplateIcon: j.Metadata.TemplateIcon,
 	}
 }
 
-// orEmpty gives a list that PostgreSQL counts as empty, not as absent.
+// orEmpty returns a list that PostgreSQL treats as empty instead of NULL.
 func orEmpty[T any](ids []T) []T {
 	if ids == nil {
 		return []T{}
@@ -178,8 +192,8 @@ func texts[T ~string](in []T) []string {
 	return out
 }
 
-// tagsJSON gives the tags to look for, of which {} is among every set.
-func tagsJSON(t coder.Tags) (json.RawMessage, error) {
+// tagsJSON encodes tags for a containment query; {} matches every set.
+func tagsJSON(t codersdk.Tags) (json.RawMessage, error) {
 	if len(t) == 0 {
 		return json.RawMessage(`{}`), nil
 	}

@@ -9,21 +9,20 @@ import (
 )
 
 const (
-	// scrape bounds the queries of one scrape.
+	// scrape is the timeout of the queries of one scrape.
 	scrape = 5 * time.Second
-	// fresh is how long what was read is told again, so that however many
-	// scrape, the queue is counted once in that time.
+	// fresh is how long a result is reused, so that the number of scrapers does not change
+	// the load on the database.
 	fresh = 10 * time.Second
-	// maxSeries bounds the tag sets that are told by themselves; the jobs of the
-	// others are told together.
+	// maxSeries is the maximum number of tag sets with series of their own; the jobs of the
+	// others are added up.
 	maxSeries  = 500
 	otherTags  = "(other)"
 	metricName = "coderd_provisionerd_queue_"
 )
 
-// collector tells, when it is asked, how many jobs wait and run, how long the
-// oldest has been waiting, and how many slots there are: what scales
-// provisioners.
+// collector collects the number of pending and running jobs, the age of the oldest
+// pending job, and the number of slots, which autoscalers of provisioners use.
 type collector struct {
 	s                             *Service
 	jobs, wait, slots, busy, want *prometheus.Desc
@@ -39,23 +38,23 @@ func newCollector(s *Service) *collector {
 	}
 	return &collector{
 		s:     s,
-		jobs:  desc("jobs", "Provisioner jobs that are not over, by organization, tags and state: pending, held or running.", "state"),
-		wait:  desc("oldest_wait_seconds", "How long the oldest pending job has been waiting."),
-		slots: desc("slots", "Slots of the provisioners that are there and match the tags; one provisioner may count for several tag sets."),
-		busy:  desc("slots_busy", "How many of these slots are at work, on jobs of whatever tags."),
-		want:  desc("recommended_slots", "How many slots would begin all pending jobs within a minute."),
+		jobs:  desc("jobs", "Unfinished provisioner jobs, by organization, tags and state: pending, held or running.", "state"),
+		wait:  desc("oldest_wait_seconds", "Age of the oldest pending job in seconds."),
+		slots: desc("slots", "Slots of connected provisioners that match the tags; a provisioner can count for several tag sets."),
+		busy:  desc("slots_busy", "Slots of these that run a job, of any tags."),
+		want:  desc("recommended_slots", "Slots with which all pending jobs start within a minute."),
 	}
 }
 
-// Describe is of prometheus.Collector.
+// Describe implements prometheus.Collector.
 func (c *collector) Describe(d chan<- *prometheus.Desc) {
 	for _, x := range []*prometheus.Desc{c.jobs, c.wait, c.slots, c.busy, c.want} {
 		d <- x
 	}
 }
 
-// Collect is of prometheus.Collector. When the database does not answer, the
-// metrics are absent.
+// Collect implements prometheus.Collector. If the database does not respond, the metrics
+// are absent.
 func (c *collector) Collect(m chan<- prometheus.Metric) {
 	sets, ok := c.read()
 	if !ok {
@@ -89,7 +88,7 @@ func (c *collector) Collect(m chan<- prometheus.Metric) {
 	}
 }
 
-// read gives the tag sets as they were a moment ago.
+// read returns the tag sets, at most fresh old.
 func (c *collector) read() ([]namedSet, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -10,8 +10,8 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
 )
 
-// SaveModuleFiles keeps what a daemon uploaded about a job it holds, so that
-// the job's handler finds it by SHA-256 under the job's initiator.
+// SaveModuleFiles stores the module files of a job that the worker holds. The job's handler
+// finds them by SHA-256 under the job's initiator.
 func (s *Service) SaveModuleFiles(ctx context.Context, w Worker, jobID uuid.UUID, fence int64, data []byte) error {
 	sum := sha256.Sum256(data)
 	return s.Store.Tx(ctx, func(q *sqlc.Queries) error {
@@ -24,8 +24,8 @@ func (s *Service) SaveModuleFiles(ctx context.Context, w Worker, jobID uuid.UUID
 	})
 }
 
-// ModuleFiles gives the prepared modules that a template version of the
-// worker's organization has under that file id.
+// ModuleFiles returns the module files with that ID, if a template version of the worker's
+// organization uses them.
 func (s *Service) ModuleFiles(ctx context.Context, w Worker, fileID uuid.UUID) ([]byte, error) {
 	return s.Store.QueueModuleFiles(ctx, fileID, w.OrganizationID)
 }

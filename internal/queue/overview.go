@@ -9,30 +9,32 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/access"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
+	"github.com/seed-2a7f8fe7/coder/internal/queue/explain"
+	"github.com/seed-2a7f8fe7/coder/internal/rule/provisionerhealth"
 )
 
-// OverviewFilter says which tag sets of a queue are wanted.
+// OverviewFilter filters the tag sets of a queue.
 type OverviewFilter struct {
-	Tags coder.Tags // that jobs ask for, among others
-	// Provisioner are the tags of a provisioner, with or without scope and
-	// owner: only what it would take is wanted; nil means everything.
-	Provisioner coder.Tags
-	Target      time.Duration // how long a job should wait at most; 0 means coder.DefaultProvisionerQueueTarget
-	Limit       int           // of tag sets; 0 means no limit
+	Tags codersdk.Tags // a subset of the tags of the jobs
+	// Provisioner are the tags of a provisioner, with or without scope and owner. Only
+	// tag sets that it matches are returned; nil matches all.
+	Provisioner codersdk.Tags
+	Target      time.Duration // the longest wait of a job; 0 means codersdk.DefaultProvisionerQueueTarget
+	Limit       int           // number of tag sets; 0 means no limit
 	Offset      int
 }
 
-// Overview gives what waits and runs in an organization by tag set, those with
-// the oldest waiting jobs first, and how many slots each should have. Tag sets
-// of provisioners that are there are told even when nothing asks for them. It
-// is for who may read the organization's jobs.
-func (s *Service) Overview(ctx context.Context, actor access.Subject, organizationID uuid.UUID, f OverviewFilter) (coder.ProvisionerQueue, error) {
-	out := coder.ProvisionerQueue{TagSets: []coder.ProvisionerQueueTagSet{}}
-	o := access.Object{Type: coder.RBACResourceProvisionerJobs, OrganizationID: organizationID}
-	if err := actor.Check(coder.RBACActionRead, o); err != nil {
+// Overview returns the pending and running jobs of an organization by tag set, those with
+// the oldest pending jobs first, and the recommended number of slots. It includes the tag
+// sets of connected provisioners without jobs. The actor must be able to read the
+// organization's jobs.
+func (s *Service) Overview(ctx context.Context, actor access.Subject, organizationID uuid.UUID, f OverviewFilter) (codersdk.ProvisionerQueue, error) {
+	out := codersdk.ProvisionerQueue{TagSets: []codersdk.ProvisionerQueueTagSet{}}
+	o := access.Object{Type: codersdk.RBACResourceProvisionerJobs, OrganizationID: organizationID}
+	if err := actor.Check(codersdk.RBACActionRead, o); err != nil {
 		return out, err
 	}
 	all, there, err := s.overview(ctx, &organizationID, f.Target)
@@ -40,10 +42,10 @@ func (s *Service) Overview(ctx context.Context, actor access.Subject, organizati
 		return out, err
 	}
 	if !there {
-		out.Warnings = append(out.Warnings, coder.NoProvisioners())
+		out.Warnings = append(out.Warnings, provisionerhealth.Missing())
 	}
-	if f.Provisioner != nil && f.Provisioner[coder.TagScope] == "" {
-		f.Provisioner = coder.NormalizeTags(uuid.Nil, f.Provisioner)
+	if f.Provisioner != nil && f.Provisioner[codersdk.TagScope] == "" {
+		f.Provisioner = codersdk.NormalizeTags(uuid.Nil, f.Provisioner)
 	}
 	for _, t := range all {
 		if !t.Tags.Has(f.Tags) || f.Provisioner != nil && !f.Provisioner.Match(t.Tags) {
@@ -58,14 +60,14 @@ func (s *Service) Overview(ctx context.Context, actor access.Subject, organizati
 	return out, nil
 }
 
-// namedSet is a tag set of an organization that is known by name.
+// namedSet is a tag set with the name of its organization.
 type namedSet struct {
-	coder.ProvisionerQueueTagSet
+	codersdk.ProvisionerQueueTagSet
 	organization, key string
 }
 
-// overview reads the tag sets of one organization, or of all, and says whether
-// any provisioner is there.
+// overview reads the tag sets of one organization, or of all, and reports whether any
+// provisioner is connected.
 func (s *Service) overview(ctx context.Context, organizationID *uuid.UUID, target time.Duration) ([]namedSet, bool, error) {
 	slots, err := s.Store.QueueSlots(ctx, organizationID, stale.Milliseconds())
 	if err != nil {
@@ -90,13 +92,13 @@ func (s *Service) overview(ctx context.Context, organizationID *uuid.UUID, targe
 		known[place{r.OrganizationID, r.Key}] = true
 	}
 	for i, r := range slots {
-		if !known[place{r.OrganizationID, keys[i]}] { // no job ever asked for exactly these tags
+		if !known[place{r.OrganizationID, keys[i]}] { // no job had exactly these tags
 			rows = append(rows, sqlc.QueueOverviewRow{OrganizationID: r.OrganizationID, Organization: r.Organization, Key: keys[i], Tags: r.Tags})
 		}
 	}
 	out := make([]namedSet, 0, len(rows))
 	for _, r := range rows {
-		// A key that a provisioner of one organization has may be a set of another.
+		// A key from a provisioner of one organization can be a tag set of another.
 		if r.Pending+r.Held+r.Running == 0 && !slices.ContainsFunc(pools[r.OrganizationID], func(p sqlc.QueueSlotsRow) bool { return p.Tags.Key() == r.Key }) {
 			continue
 		}
@@ -110,10 +112,10 @@ func (s *Service) overview(ctx context.Context, organizationID *uuid.UUID, targe
 }
 
 func setOf(r sqlc.QueueOverviewRow, pools []sqlc.QueueSlotsRow, target time.Duration) namedSet {
-	t := coder.ProvisionerQueueTagSet{
+	t := codersdk.ProvisionerQueueTagSet{
 		Tags: r.Tags, Pending: int(r.Pending), Held: int(r.Held), Running: int(r.Running),
 		OldestWaitSeconds: milli(max(0, r.OldestSeconds)), MeanSeconds: milli(r.MeanSeconds),
-		RecommendedSlots: coder.RecommendedSlots(int(r.Pending), int(r.Running), seconds(r.MeanSeconds), target),
+		RecommendedSlots: explain.RecommendedSlots(int(r.Pending), int(r.Running), seconds(r.MeanSeconds), target),
 	}
 	for _, p := range pools {
 		if p.Tags.Match(r.Tags) {

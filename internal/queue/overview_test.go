@@ -10,7 +10,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/access"
 	"github.com/seed-2a7f8fe7/coder/internal/queue"
 )
@@ -39,9 +39,9 @@ func TestMetrics(t *testing.T) {
 	reg := prometheus.NewPedanticRegistry()
 	h := newHouse(t, queue.Config{Registerer: reg})
 	for range 3 {
-		h.add(t, coder.ProvisionerJobTypeWorkspaceBuild, coder.Tags{"a": "b"})
+		h.add(t, codersdk.ProvisionerJobTypeWorkspaceBuild, codersdk.Tags{"a": "b"})
 	}
-	h.acquire(t, h.worker(t, "d", coder.Tags{"a": "b", "c": "d"}))
+	h.acquire(t, h.worker(t, "d", codersdk.Tags{"a": "b", "c": "d"}))
 	got := gauges(t, reg)
 	const set, own = "tags=a=b,owner=,scope=organization", "tags=a=b,c=d,owner=,scope=organization"
 	for name, want := range map[string]float64{
@@ -56,13 +56,13 @@ func TestMetrics(t *testing.T) {
 	if got["oldest_wait_seconds{organization=o "+set+"}"] <= 0 {
 		t.Error("nobody waits")
 	}
-	h.add(t, coder.ProvisionerJobTypeWorkspaceBuild, coder.Tags{"a": "b"})
+	h.add(t, codersdk.ProvisionerJobTypeWorkspaceBuild, codersdk.Tags{"a": "b"})
 	if again := gauges(t, reg); again["jobs{organization=o state=pending "+set+"}"] != 2 {
 		t.Error("the next scrape counts again")
 	}
 }
 
-// TestMetricsAreBounded holds how many tag sets are told by themselves: the
+// TestMetricsAreBounded limits how many tag sets have metrics of their own: the
 // others' jobs are not lost.
 func TestMetricsAreBounded(t *testing.T) {
 	reg := prometheus.NewPedanticRegistry()
@@ -82,16 +82,16 @@ func TestMetricsAreBounded(t *testing.T) {
 func TestOverview(t *testing.T) {
 	h := newHouse(t, queue.Config{})
 	q, err := h.Overview(t.Context(), access.System(), h.org, queue.OverviewFilter{})
-	if err != nil || q.Count != 0 || q.TagSets == nil || len(q.Warnings) != 1 || q.Warnings[0].Code != coder.HealthCodeNoProvisioners {
+	if err != nil || q.Count != 0 || q.TagSets == nil || len(q.Warnings) != 1 || q.Warnings[0].Code != codersdk.HealthCodeNoProvisioners {
 		t.Fatalf("an empty queue is %+v, %v", q, err)
 	}
 	for i, n := range []int{4, 3, 2, 1} {
 		for range n {
-			h.add(t, coder.ProvisionerJobTypeWorkspaceBuild, coder.Tags{"n": fmt.Sprint(i)})
+			h.add(t, codersdk.ProvisionerJobTypeWorkspaceBuild, codersdk.Tags{"n": fmt.Sprint(i)})
 		}
 	}
-	h.add(t, coder.ProvisionerJobTypeTemplateVersionImport, nil)
-	h.acquire(t, h.worker(t, "zero", coder.Tags{"n": "0", "x": "y"}))
+	h.add(t, codersdk.ProvisionerJobTypeTemplateVersionImport, nil)
+	h.acquire(t, h.worker(t, "zero", codersdk.Tags{"n": "0", "x": "y"}))
 	h.worker(t, "plain", nil)
 	q, err = h.Overview(t.Context(), access.System(), h.org, queue.OverviewFilter{})
 	if err != nil {
@@ -100,19 +100,19 @@ func TestOverview(t *testing.T) {
 	if q.Count != 6 || q.RecommendedSlots != 11 || len(q.Warnings) != 0 {
 		t.Fatalf("%+v", q)
 	}
-	find := func(q coder.ProvisionerQueue, tags coder.Tags) coder.ProvisionerQueueTagSet {
-		i := slices.IndexFunc(q.TagSets, func(s coder.ProvisionerQueueTagSet) bool {
-			return s.Tags.Key() == coder.NormalizeTags(h.user, tags).Key()
+	find := func(q codersdk.ProvisionerQueue, tags codersdk.Tags) codersdk.ProvisionerQueueTagSet {
+		i := slices.IndexFunc(q.TagSets, func(s codersdk.ProvisionerQueueTagSet) bool {
+			return s.Tags.Key() == codersdk.NormalizeTags(h.user, tags).Key()
 		})
 		if i < 0 {
 			t.Fatalf("no tag set %v in %+v", tags, q)
 		}
 		return q.TagSets[i]
 	}
-	if s := find(q, coder.Tags{"n": "0"}); s.Pending != 3 || s.Running != 1 || s.Slots != 1 || s.SlotsBusy != 1 || s.RecommendedSlots != 4 || s.OldestWaitSeconds <= 0 {
+	if s := find(q, codersdk.Tags{"n": "0"}); s.Pending != 3 || s.Running != 1 || s.Slots != 1 || s.SlotsBusy != 1 || s.RecommendedSlots != 4 || s.OldestWaitSeconds <= 0 {
 		t.Errorf("%+v", s)
 	}
-	if s := find(q, coder.Tags{"n": "0", "x": "y"}); s.Pending != 0 || s.Slots != 1 || s.SlotsBusy != 1 {
+	if s := find(q, codersdk.Tags{"n": "0", "x": "y"}); s.Pending != 0 || s.Slots != 1 || s.SlotsBusy != 1 {
 		t.Errorf("a provisioner's own tags: %+v", s)
 	}
 	if s := find(q, nil); s.Pending != 1 || s.Slots != 1 || s.SlotsBusy != 0 {
@@ -120,16 +120,16 @@ func TestOverview(t *testing.T) {
 	}
 
 	// What a provisioner with given tags would take, with or without the scope.
-	for _, tags := range []coder.Tags{{"n": "0", "x": "y"}, coder.NormalizeTags(h.user, coder.Tags{"n": "0", "x": "y"})} {
+	for _, tags := range []codersdk.Tags{{"n": "0", "x": "y"}, codersdk.NormalizeTags(h.user, codersdk.Tags{"n": "0", "x": "y"})} {
 		q, err = h.Overview(t.Context(), access.System(), h.org, queue.OverviewFilter{Provisioner: tags})
 		if err != nil || q.Count != 2 || q.RecommendedSlots != 4 {
 			t.Errorf("for a provisioner: %+v, %v", q, err)
 		}
 	}
-	if q, err = h.Overview(t.Context(), access.System(), h.org, queue.OverviewFilter{Provisioner: coder.Tags{}}); err != nil || q.Count != 1 || q.TagSets[0].Pending != 1 {
+	if q, err = h.Overview(t.Context(), access.System(), h.org, queue.OverviewFilter{Provisioner: codersdk.Tags{}}); err != nil || q.Count != 1 || q.TagSets[0].Pending != 1 {
 		t.Errorf("for a provisioner without tags: %+v, %v", q, err)
 	}
-	if q, err = h.Overview(t.Context(), access.System(), h.org, queue.OverviewFilter{Tags: coder.Tags{"n": "2"}}); err != nil || q.Count != 1 || q.TagSets[0].Pending != 2 {
+	if q, err = h.Overview(t.Context(), access.System(), h.org, queue.OverviewFilter{Tags: codersdk.Tags{"n": "2"}}); err != nil || q.Count != 1 || q.TagSets[0].Pending != 2 {
 		t.Errorf("by tags: %+v, %v", q, err)
 	}
 	var seen []string
@@ -145,7 +145,7 @@ func TestOverview(t *testing.T) {
 	if slices.Sort(seen); len(slices.Compact(seen)) != 6 {
 		t.Errorf("the pages are %v", seen)
 	}
-	if _, err := h.Overview(t.Context(), access.Subject{UserID: h.user, OrganizationRoles: map[uuid.UUID][]string{h.org: nil}}, h.org, queue.OverviewFilter{}); !coder.Is(err, coder.CodeNotFound) {
+	if _, err := h.Overview(t.Context(), access.Subject{UserID: h.user, OrganizationRoles: map[uuid.UUID][]string{h.org: nil}}, h.org, queue.OverviewFilter{}); !codersdk.Is(err, codersdk.CodeNotFound) {
 		t.Errorf("a member reads the queue: %v", err)
 	}
 }

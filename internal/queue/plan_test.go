@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/queue"
 )
 
@@ -36,7 +36,7 @@ func TestPlanOfClaim(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	rows, err := conn.Query(t.Context(), fmt.Sprintf("EXPLAIN EXECUTE claim ('%s', '%s', '{echo}', '{%s}', '{d}', 1000, '{}')", h.org, mustJSON(t, coder.NormalizeTags(h.user, nil)), uuid.New()))
+	rows, err := conn.Query(t.Context(), fmt.Sprintf("EXPLAIN EXECUTE claim ('%s', '%s', '{echo}', '{%s}', '{d}', 1000, '{}')", h.org, mustJSON(t, codersdk.NormalizeTags(h.user, nil)), uuid.New()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +55,7 @@ func TestPlanOfClaim(t *testing.T) {
 	}
 }
 
-// readQuery gives the text of a query in the source of the queries.
+// readQuery returns the text of a query in the source of the queries.
 func readQuery(name string) (string, error) {
 	b, err := os.ReadFile("../postgres/queries/jobs.sql")
 	if err != nil {

@@ -13,14 +13,15 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/api/provisioner"
 	"github.com/seed-2a7f8fe7/coder/api/provisionerd"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/notify"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
 	"github.com/seed-2a7f8fe7/coder/internal/postgrestest"
 	"github.com/seed-2a7f8fe7/coder/internal/queue"
+	"github.com/seed-2a7f8fe7/coder/internal/testwait"
 )
 
 // house is a queue over a database with one organization, user and file.
@@ -80,7 +81,12 @@ func (h *handler) Changed(context.Context, queue.Job) {}
 
 func newHouse(t testing.TB, c queue.Config) *house {
 	t.Helper()
-	store := postgrestest.New(t)
+	return newHouseOn(t, postgrestest.New(t), c)
+}
+
+// newHouseOn is newHouse on an empty database.
+func newHouseOn(t testing.TB, store *postgres.Store, c queue.Config) *house {
+	t.Helper()
 	h := &house{store: store, org: uuid.New(), user: uuid.New(), file: uuid.New(), handler: &handler{}}
 	for _, sql := range []string{
 		fmt.Sprintf(`INSERT INTO organizations (id, name, created_at, updated_at) VALUES ('%s', 'o', now(), now())`, h.org),
@@ -105,17 +111,17 @@ func newHouse(t testing.TB, c queue.Config) *house {
 	return h
 }
 
-func kinds() []coder.ProvisionerJobType {
-	return []coder.ProvisionerJobType{coder.ProvisionerJobTypeWorkspaceBuild, coder.ProvisionerJobTypeTemplateVersionImport, coder.ProvisionerJobTypeTemplateVersionDryRun}
+func kinds() []codersdk.ProvisionerJobType {
+	return []codersdk.ProvisionerJobType{codersdk.ProvisionerJobTypeWorkspaceBuild, codersdk.ProvisionerJobTypeTemplateVersionImport, codersdk.ProvisionerJobTypeTemplateVersionDryRun}
 }
 
-func (h *house) add(t testing.TB, kind coder.ProvisionerJobType, tags coder.Tags) uuid.UUID {
+func (h *house) add(t testing.TB, kind codersdk.ProvisionerJobType, tags codersdk.Tags) uuid.UUID {
 	t.Helper()
 	id := uuid.New()
 	err := h.store.Tx(t.Context(), func(q *sqlc.Queries) error {
 		return h.Add(t.Context(), q, queue.NewJob{
 			ID: id, OrganizationID: h.org, InitiatorID: h.user, FileID: h.file, Type: kind, Provisioner: "echo",
-			Tags: coder.NormalizeTags(h.user, tags), Input: coder.ProvisionerJobInput{},
+			Tags: codersdk.NormalizeTags(h.user, tags), Input: codersdk.ProvisionerJobInput{},
 		})
 	})
 	if err != nil {
@@ -125,9 +131,9 @@ func (h *house) add(t testing.TB, kind coder.ProvisionerJobType, tags coder.Tags
 	return id
 }
 
-func (h *house) worker(t testing.TB, name string, tags coder.Tags) queue.Worker {
+func (h *house) worker(t testing.TB, name string, tags codersdk.Tags) queue.Worker {
 	t.Helper()
-	w := queue.Worker{OrganizationID: h.org, Name: name, Tags: coder.NormalizeTags(h.user, tags), Provisioners: []string{"echo"}}
+	w := queue.Worker{OrganizationID: h.org, Name: name, Tags: codersdk.NormalizeTags(h.user, tags), Provisioners: []string{"echo"}}
 	id, gone, err := h.Hello(t.Context(), queue.Daemon{OrganizationID: h.org, Name: name, Tags: w.Tags, Provisioners: w.Provisioners})
 	if err != nil {
 		t.Fatal(err)
@@ -139,7 +145,7 @@ func (h *house) worker(t testing.TB, name string, tags coder.Tags) queue.Worker 
 
 func (h *house) acquire(t testing.TB, w queue.Worker) *provisionerd.AcquiredJob {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), testwait.Limit)
 	defer cancel()
 	a, err := h.Acquire(ctx, w)
 	if err != nil {
@@ -148,7 +154,7 @@ func (h *house) acquire(t testing.TB, w queue.Worker) *provisionerd.AcquiredJob 
 	return a
 }
 
-func (h *house) status(t testing.TB, id uuid.UUID) coder.ProvisionerJobStatus {
+func (h *house) status(t testing.TB, id uuid.UUID) codersdk.ProvisionerJobStatus {
 	t.Helper()
 	j, err := h.Job(t.Context(), h.store.Queries, id)
 	if err != nil {
@@ -158,11 +164,11 @@ func (h *house) status(t testing.TB, id uuid.UUID) coder.ProvisionerJobStatus {
 }
 
 // ends waits for the job to be over.
-func (h *house) ends(t testing.TB, id uuid.UUID) coder.ProvisionerJob {
+func (h *house) ends(t testing.TB, id uuid.UUID) codersdk.ProvisionerJob {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), testwait.Limit)
 	defer cancel()
-	if err := h.FollowLogs(ctx, id, 0, func([]coder.ProvisionerJobLog) error { return nil }); err != nil {
+	if err := h.FollowLogs(ctx, id, 0, func([]codersdk.ProvisionerJobLog) error { return nil }); err != nil {
 		t.Fatal(err)
 	}
 	j, err := h.Job(ctx, h.store.Queries, id)
@@ -182,15 +188,15 @@ func buildFailed(a *provisionerd.AcquiredJob, why string) *provisionerd.FailedJo
 
 func TestJobSucceeds(t *testing.T) {
 	h := newHouse(t, queue.Config{})
-	id := h.add(t, coder.ProvisionerJobTypeWorkspaceBuild, nil)
-	other := h.add(t, coder.ProvisionerJobTypeWorkspaceBuild, nil)
+	id := h.add(t, codersdk.ProvisionerJobTypeWorkspaceBuild, nil)
+	other := h.add(t, codersdk.ProvisionerJobTypeWorkspaceBuild, nil)
 	w := h.worker(t, "d", nil)
 
 	j, err := h.Job(t.Context(), h.store.Queries, other)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if j.Status != coder.ProvisionerJobStatusPending || j.QueuePosition != 2 || j.QueueSize != 2 || !slices.Equal(j.AvailableWorkers, []string{w.ID.String()}) {
+	if j.Status != codersdk.ProvisionerJobStatusPending || j.QueuePosition != 2 || j.QueueSize != 2 || !slices.Equal(j.AvailableWorkers, []string{w.ID.String()}) {
 		t.Fatalf("pending job looks like %+v", j)
 	}
 	a := h.acquire(t, w)
@@ -204,7 +210,7 @@ func TestJobSucceeds(t *testing.T) {
 	if err := h.Complete(t.Context(), w, 1, buildDone(a)); err != nil {
 		t.Fatal(err)
 	}
-	if j := h.ends(t, id); j.Status != coder.ProvisionerJobStatusSucceeded || j.WorkerName != "d" || j.WorkerID == nil {
+	if j := h.ends(t, id); j.Status != codersdk.ProvisionerJobStatusSucceeded || j.WorkerName != "d" || j.WorkerID == nil {
 		t.Fatalf("job ended as %+v", j)
 	}
 	logs, err := h.Logs(t.Context(), id, 0, 0)
@@ -217,11 +223,12 @@ func TestJobSucceeds(t *testing.T) {
 }
 
 func TestFence(t *testing.T) {
-	h := newHouse(t, queue.Config{Lease: 100 * time.Millisecond, Reap: 20 * time.Millisecond})
-	id := h.add(t, coder.ProvisionerJobTypeTemplateVersionImport, nil)
+	h := newHouse(t, queue.Config{Lease: time.Millisecond, Reap: 20 * time.Millisecond})
+	id := h.add(t, codersdk.ProvisionerJobTypeTemplateVersionImport, nil)
 	zombie, next := h.worker(t, "zombie", nil), h.worker(t, "next", nil)
-	a := h.acquire(t, zombie) // and goes silent
-	next.Lease = time.Minute
+	zombie.Lease, next.Lease = time.Hour, time.Hour
+	a := h.acquire(t, zombie)
+	h.expire(t, a.JobId)
 	b := h.acquire(t, next)
 	if b.JobId != id.String() || b.Fence != 2 {
 		t.Fatalf("after the lease the import is claimed as %+v", b)
@@ -242,15 +249,17 @@ func TestFence(t *testing.T) {
 }
 
 func TestLostBuildFails(t *testing.T) {
-	h := newHouse(t, queue.Config{Lease: 50 * time.Millisecond, Reap: 20 * time.Millisecond})
-	id := h.add(t, coder.ProvisionerJobTypeWorkspaceBuild, nil)
+	h := newHouse(t, queue.Config{Lease: time.Millisecond, Reap: 20 * time.Millisecond})
+	id := h.add(t, codersdk.ProvisionerJobTypeWorkspaceBuild, nil)
 	w := h.worker(t, "gone", nil)
+	w.Lease = time.Hour
 	a := h.acquire(t, w)
 	if _, err := h.Update(t.Context(), w, a.Fence, &provisionerd.UpdateJobRequest{JobId: a.JobId}); err != nil {
 		t.Fatal(err)
 	}
+	h.expire(t, a.JobId)
 	j := h.ends(t, id)
-	if j.Status != coder.ProvisionerJobStatusFailed || !strings.Contains(j.Error, `"gone" was lost`) || !strings.Contains(j.Error, "state from before the build is kept") {
+	if j.Status != codersdk.ProvisionerJobStatusFailed || !strings.Contains(j.Error, `"gone" was lost`) || !strings.Contains(j.Error, "state from before the build is kept") {
 		t.Fatalf("lost build ended as %s: %s", j.Status, j.Error)
 	}
 	if len(h.handler.failed) != 1 || h.handler.failed[0].GetWorkspaceBuild() != nil {
@@ -259,11 +268,11 @@ func TestLostBuildFails(t *testing.T) {
 }
 
 func TestBuildThatNeverBeganRunsAgain(t *testing.T) {
-	h := newHouse(t, queue.Config{Lease: 50 * time.Millisecond, Reap: 20 * time.Millisecond})
-	id := h.add(t, coder.ProvisionerJobTypeWorkspaceBuild, nil)
+	h := newHouse(t, queue.Config{Lease: time.Millisecond, Reap: 20 * time.Millisecond})
+	id := h.add(t, codersdk.ProvisionerJobTypeWorkspaceBuild, nil)
 	w := h.worker(t, "d", nil)
-	h.acquire(t, w) // which never arrives
 	w.Lease = time.Hour
+	h.expire(t, h.acquire(t, w).JobId) // it sent no update
 	if a := h.acquire(t, w); a.JobId != id.String() || a.Fence != 2 {
 		t.Fatalf("claimed again: %v", a)
 	}
@@ -275,35 +284,35 @@ func TestCancel(t *testing.T) {
 		defer h.Canceled(id)
 		return h.store.Tx(t.Context(), func(q *sqlc.Queries) error { return h.Cancel(t.Context(), q, id) })
 	}
-	pending := h.add(t, coder.ProvisionerJobTypeWorkspaceBuild, nil)
+	pending := h.add(t, codersdk.ProvisionerJobTypeWorkspaceBuild, nil)
 	if err := cancel(pending); err != nil {
 		t.Fatal(err)
 	}
-	if got := h.status(t, pending); got != coder.ProvisionerJobStatusCanceled || len(h.handler.failed) != 1 {
+	if got := h.status(t, pending); got != codersdk.ProvisionerJobStatusCanceled || len(h.handler.failed) != 1 {
 		t.Fatalf("pending job is %s after cancel", got)
 	}
-	if err := cancel(pending); !coder.Is(err, coder.CodePrecondition) {
+	if err := cancel(pending); !codersdk.Is(err, codersdk.CodePrecondition) {
 		t.Fatalf("canceling again gives %v", err)
 	}
 	w := h.worker(t, "d", nil)
 	for _, end := range []struct {
 		finish func(*provisionerd.AcquiredJob) error
-		want   coder.ProvisionerJobStatus
+		want   codersdk.ProvisionerJobStatus
 	}{
 		{func(a *provisionerd.AcquiredJob) error {
 			return h.Fail(t.Context(), w, a.Fence, buildFailed(a, "interrupted"))
-		}, coder.ProvisionerJobStatusCanceled},
-		{func(a *provisionerd.AcquiredJob) error { return h.Complete(t.Context(), w, a.Fence, buildDone(a)) }, coder.ProvisionerJobStatusSucceeded},
+		}, codersdk.ProvisionerJobStatusCanceled},
+		{func(a *provisionerd.AcquiredJob) error { return h.Complete(t.Context(), w, a.Fence, buildDone(a)) }, codersdk.ProvisionerJobStatusSucceeded},
 	} {
-		id := h.add(t, coder.ProvisionerJobTypeWorkspaceBuild, nil)
+		id := h.add(t, codersdk.ProvisionerJobTypeWorkspaceBuild, nil)
 		a := h.acquire(t, w)
 		if err := cancel(id); err != nil {
 			t.Fatal(err)
 		}
-		if got := h.status(t, id); got != coder.ProvisionerJobStatusCanceling {
+		if got := h.status(t, id); got != codersdk.ProvisionerJobStatusCanceling {
 			t.Fatalf("running job is %s after cancel", got)
 		}
-		if err := cancel(id); !coder.Is(err, coder.CodePrecondition) {
+		if err := cancel(id); !codersdk.Is(err, codersdk.CodePrecondition) {
 			t.Fatalf("canceling again gives %v", err)
 		}
 		resp, err := h.Update(t.Context(), w, a.Fence, &provisionerd.UpdateJobRequest{JobId: a.JobId})
@@ -320,15 +329,30 @@ func TestCancel(t *testing.T) {
 }
 
 func TestForcedCancelFails(t *testing.T) {
-	h := newHouse(t, queue.Config{ForceCancel: 50 * time.Millisecond, Reap: 20 * time.Millisecond, Lease: time.Millisecond})
-	id := h.add(t, coder.ProvisionerJobTypeWorkspaceBuild, nil)
+	skewed(t, func(t *testing.T, store *postgres.Store) {
+		h := newHouseOn(t, store, queue.Config{ForceCancel: 50 * time.Millisecond, Reap: 20 * time.Millisecond, Lease: time.Millisecond})
+		h.forcesCancel(t)
+	})
+}
+
+// skewed calls f with a database whose clock agrees with that of this machine, and with
+// databases whose clocks are an hour ahead and behind: leases are by the clock of the database.
+func skewed(t *testing.T, f func(*testing.T, *postgres.Store)) {
+	t.Helper()
+	for name, ahead := range map[string]time.Duration{"same clock": 0, "an hour behind the database": time.Hour, "an hour ahead of the database": -time.Hour} {
+		t.Run(name, func(t *testing.T) { f(t, postgrestest.NewSkewed(t, ahead)) })
+	}
+}
+
+func (h *house) forcesCancel(t *testing.T) {
+	id := h.add(t, codersdk.ProvisionerJobTypeWorkspaceBuild, nil)
 	w := h.worker(t, "deaf", nil)
 	w.Lease = time.Hour
 	h.acquire(t, w)
 	if err := h.store.Tx(t.Context(), func(q *sqlc.Queries) error { return h.Cancel(t.Context(), q, id) }); err != nil {
 		t.Fatal(err)
 	}
-	if j := h.ends(t, id); j.Status != coder.ProvisionerJobStatusFailed || !strings.Contains(j.Error, "did not end the job") {
+	if j := h.ends(t, id); j.Status != codersdk.ProvisionerJobStatusFailed || !strings.Contains(j.Error, "did not end the job") {
 		t.Fatalf("job ended as %s: %s", j.Status, j.Error)
 	}
 }
@@ -336,9 +360,9 @@ func TestForcedCancelFails(t *testing.T) {
 func TestUnservedJobFails(t *testing.T) {
 	h := newHouse(t, queue.Config{Unserved: 50 * time.Millisecond, Reap: 20 * time.Millisecond, Lease: time.Millisecond})
 	h.worker(t, "untagged", nil)
-	served := h.add(t, coder.ProvisionerJobTypeWorkspaceBuild, nil)
-	id := h.add(t, coder.ProvisionerJobTypeWorkspaceBuild, coder.Tags{"gpu": "yes"})
-	if j := h.ends(t, id); j.Status != coder.ProvisionerJobStatusFailed || !strings.Contains(j.Error, "gpu=yes") {
+	served := h.add(t, codersdk.ProvisionerJobTypeWorkspaceBuild, nil)
+	id := h.add(t, codersdk.ProvisionerJobTypeWorkspaceBuild, codersdk.Tags{"gpu": "yes"})
+	if j := h.ends(t, id); j.Status != codersdk.ProvisionerJobStatusFailed || !strings.Contains(j.Error, "gpu=yes") {
 		t.Fatalf("job ended as %s: %s", j.Status, j.Error)
 	}
 	_ = served
@@ -346,15 +370,15 @@ func TestUnservedJobFails(t *testing.T) {
 
 func TestRefusedResultFailsTheJobAndKeepsState(t *testing.T) {
 	h := newHouse(t, queue.Config{})
-	h.handler.refuse = coder.Invalid("slug", "two apps are called %q", "code")
-	id := h.add(t, coder.ProvisionerJobTypeWorkspaceBuild, nil)
+	h.handler.refuse = codersdk.Invalid("slug", "two apps are called %q", "code")
+	id := h.add(t, codersdk.ProvisionerJobTypeWorkspaceBuild, nil)
 	w := h.worker(t, "d", nil)
 	a := h.acquire(t, w)
 	if err := h.Complete(t.Context(), w, a.Fence, buildDone(a)); err != nil {
 		t.Fatal(err)
 	}
 	j := h.ends(t, id)
-	if j.Status != coder.ProvisionerJobStatusFailed || !strings.Contains(j.Error, `two apps are called "code"`) {
+	if j.Status != codersdk.ProvisionerJobStatusFailed || !strings.Contains(j.Error, `two apps are called "code"`) {
 		t.Fatalf("job ended as %s: %s", j.Status, j.Error)
 	}
 	if f := h.handler.failed; len(f) != 1 || string(f[0].GetWorkspaceBuild().GetState()) != "s" {
@@ -364,25 +388,25 @@ func TestRefusedResultFailsTheJobAndKeepsState(t *testing.T) {
 
 func TestWrongKindOfResultFailsTheJob(t *testing.T) {
 	h := newHouse(t, queue.Config{})
-	id := h.add(t, coder.ProvisionerJobTypeTemplateVersionImport, nil)
+	id := h.add(t, codersdk.ProvisionerJobTypeTemplateVersionImport, nil)
 	w := h.worker(t, "d", nil)
 	a := h.acquire(t, w)
 	if err := h.Complete(t.Context(), w, a.Fence, buildDone(a)); err != nil {
 		t.Fatal(err)
 	}
-	if j := h.ends(t, id); j.Status != coder.ProvisionerJobStatusFailed {
+	if j := h.ends(t, id); j.Status != codersdk.ProvisionerJobStatusFailed {
 		t.Fatalf("job ended as %s", j.Status)
 	}
 }
 
 func TestUnpreparableJobFails(t *testing.T) {
 	h := newHouse(t, queue.Config{})
-	h.handler.unfit = coder.Errorf(coder.CodeInvalid, "its input cannot be read")
-	id := h.add(t, coder.ProvisionerJobTypeWorkspaceBuild, nil)
+	h.handler.unfit = codersdk.Errorf(codersdk.CodeInvalid, "its input cannot be read")
+	id := h.add(t, codersdk.ProvisionerJobTypeWorkspaceBuild, nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { _, err := h.Acquire(ctx, h.worker(t, "d", nil)); done <- err }()
-	if j := h.ends(t, id); j.Status != coder.ProvisionerJobStatusFailed || !strings.Contains(j.Error, "its input cannot be read") {
+	if j := h.ends(t, id); j.Status != codersdk.ProvisionerJobStatusFailed || !strings.Contains(j.Error, "its input cannot be read") {
 		t.Fatalf("job ended as %s: %s", j.Status, j.Error)
 	}
 	cancel()
@@ -399,7 +423,7 @@ func TestLeaverLosesNoJob(t *testing.T) {
 		var wg sync.WaitGroup
 		var a *provisionerd.AcquiredJob
 		wg.Go(func() { a, _ = h.Acquire(ctx, w) })
-		id := h.add(t, coder.ProvisionerJobTypeWorkspaceBuild, nil)
+		id := h.add(t, codersdk.ProvisionerJobTypeWorkspaceBuild, nil)
 		cancel()
 		wg.Wait()
 		if a == nil {
@@ -416,7 +440,7 @@ func TestLeaverLosesNoJob(t *testing.T) {
 
 func TestLogs(t *testing.T) {
 	h := newHouse(t, queue.Config{})
-	id := h.add(t, coder.ProvisionerJobTypeWorkspaceBuild, nil)
+	id := h.add(t, codersdk.ProvisionerJobTypeWorkspaceBuild, nil)
 	w := h.worker(t, "d", nil)
 	a := h.acquire(t, w)
 	say := func(lines ...string) {
@@ -428,10 +452,10 @@ func TestLogs(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	var followed []coder.ProvisionerJobLog
+	var followed []codersdk.ProvisionerJobLog
 	done := make(chan error, 1)
 	go func() {
-		done <- h.FollowLogs(t.Context(), id, 0, func(l []coder.ProvisionerJobLog) error { followed = append(followed, l...); return nil })
+		done <- h.FollowLogs(t.Context(), id, 0, func(l []codersdk.ProvisionerJobLog) error { followed = append(followed, l...); return nil })
 	}()
 	say("a\x00b \xff\xfe end", strings.Repeat("ä", 5<<20))
 	line := strings.Repeat("x", 1000)
@@ -458,10 +482,10 @@ func TestLogs(t *testing.T) {
 	for _, l := range all {
 		size += len(l.Output)
 	}
-	if last := all[len(all)-1]; size > 1<<20+200 || last.LogLevel != coder.LogLevelWarn || !strings.Contains(last.Output, "limit") {
+	if last := all[len(all)-1]; size > 1<<20+200 || last.LogLevel != codersdk.LogLevelWarn || !strings.Contains(last.Output, "limit") {
 		t.Fatalf("%d bytes kept, the last line is %q", size, last.Output)
 	}
-	if j := h.ends(t, id); !j.LogsOverflowed || j.Status != coder.ProvisionerJobStatusSucceeded {
+	if j := h.ends(t, id); !j.LogsOverflowed || j.Status != codersdk.ProvisionerJobStatusSucceeded {
 		t.Fatalf("job is %+v", j)
 	}
 	some, err := h.Logs(t.Context(), id, all[2].ID, all[5].ID)
@@ -473,12 +497,12 @@ func TestLogs(t *testing.T) {
 func TestMatched(t *testing.T) {
 	h := newHouse(t, queue.Config{})
 	h.worker(t, "plain", nil)
-	h.worker(t, "tagged", coder.Tags{"a": "1", "b": "2"})
+	h.worker(t, "tagged", codersdk.Tags{"a": "1", "b": "2"})
 	for _, c := range []struct {
-		tags coder.Tags
+		tags codersdk.Tags
 		want int
-	}{{nil, 1}, {coder.Tags{"a": "1"}, 1}, {coder.Tags{"a": "2"}, 0}} {
-		m, warning, err := h.Outlook(t.Context(), h.store.Queries, h.add(t, coder.ProvisionerJobTypeWorkspaceBuild, c.tags))
+	}{{nil, 1}, {codersdk.Tags{"a": "1"}, 1}, {codersdk.Tags{"a": "2"}, 0}} {
+		m, warning, err := h.Outlook(t.Context(), h.store.Queries, h.add(t, codersdk.ProvisionerJobTypeWorkspaceBuild, c.tags))
 		if err != nil || (warning == "") != (c.want > 0) || m.Count != c.want || m.Available != c.want || (m.MostRecentlySeen != nil) != (c.want > 0) {
 			t.Errorf("%v: %+v, %v; want %d", c.tags, m, err, c.want)
 		}

@@ -6,28 +6,28 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
-	"github.com/seed-2a7f8fe7/coder/internal/standing"
+	"github.com/seed-2a7f8fe7/coder/internal/queue/position"
 )
 
-// Job gives one job as people see it.
-func (s *Service) Job(ctx context.Context, q *sqlc.Queries, id uuid.UUID) (coder.ProvisionerJob, error) {
+// Job returns the API view of one job.
+func (s *Service) Job(ctx context.Context, q *sqlc.Queries, id uuid.UUID) (codersdk.ProvisionerJob, error) {
 	jobs, err := s.Jobs(ctx, q, []uuid.UUID{id})
 	if err != nil {
-		return coder.ProvisionerJob{}, err
+		return codersdk.ProvisionerJob{}, err
 	}
 	j, ok := jobs[id]
 	if !ok {
-		return j, coder.NotFound()
+		return j, codersdk.NotFound()
 	}
 	return j, nil
 }
 
-// Jobs gives jobs as people see them; ids that do not exist are left out.
-// Pending ones have their place in the queue and who could take them. (PRV-16)
-func (s *Service) Jobs(ctx context.Context, q *sqlc.Queries, ids []uuid.UUID) (map[uuid.UUID]coder.ProvisionerJob, error) {
-	out := make(map[uuid.UUID]coder.ProvisionerJob, len(ids))
+// Jobs returns the API views of jobs; unknown IDs are skipped. Pending jobs have their
+// position in the queue and the number of matching provisioners. (PRV-16)
+func (s *Service) Jobs(ctx context.Context, q *sqlc.Queries, ids []uuid.UUID) (map[uuid.UUID]codersdk.ProvisionerJob, error) {
+	out := make(map[uuid.UUID]codersdk.ProvisionerJob, len(ids))
 	if len(ids) == 0 {
 		return out, nil
 	}
@@ -36,13 +36,13 @@ func (s *Service) Jobs(ctx context.Context, q *sqlc.Queries, ids []uuid.UUID) (m
 		return nil, err
 	}
 	var pending []uuid.UUID
-	queues := map[standing.Queue][]uuid.UUID{}
+	queues := map[position.Queue][]uuid.UUID{}
 	for _, r := range rows {
 		j := jobView(r)
-		if j.Status == coder.ProvisionerJobStatusPending {
+		if j.Status == codersdk.ProvisionerJobStatusPending {
 			pending = append(pending, j.ID)
 			if p := r.ProvisionerJob; !p.Held {
-				in := standing.Queue{TagSet: p.TagSetID, Provisioner: p.Provisioner}
+				in := position.Queue{TagSet: p.TagSetID, Provisioner: p.Provisioner}
 				queues[in] = append(queues[in], j.ID)
 			}
 		}
@@ -74,15 +74,15 @@ func (s *Service) Jobs(ctx context.Context, q *sqlc.Queries, ids []uuid.UUID) (m
 	return out, nil
 }
 
-func jobView(r sqlc.QueueJobsRow) coder.ProvisionerJob {
+func jobView(r sqlc.QueueJobsRow) codersdk.ProvisionerJob {
 	p := r.ProvisionerJob
-	j := coder.ProvisionerJob{
+	j := codersdk.ProvisionerJob{
 		AvailableWorkers: []string{}, CanceledAt: p.CanceledAt, CompletedAt: p.CompletedAt, CreatedAt: p.CreatedAt,
-		Error: p.Error, ErrorCode: coder.JobErrorCode(p.ErrorCode), FileID: p.FileID, ID: p.ID, InitiatorID: p.InitiatorID,
+		Error: p.Error, ErrorCode: codersdk.JobErrorCode(p.ErrorCode), FileID: p.FileID, ID: p.ID, InitiatorID: p.InitiatorID,
 		LogsOverflowed: p.LogsOverflowed, OrganizationID: p.OrganizationID, StartedAt: p.StartedAt,
-		Status: coder.ProvisionerJobStatus(p.Status), Tags: r.Tags, Type: coder.ProvisionerJobType(p.Type),
+		Status: codersdk.ProvisionerJobStatus(p.Status), Tags: r.Tags, Type: codersdk.ProvisionerJobType(p.Type),
 		WorkerID: p.WorkerID, WorkerName: p.WorkerName,
-		Metadata: coder.ProvisionerJobMetadata{
+		Metadata: codersdk.ProvisionerJobMetadata{
 			TemplateID: r.TemplateID, TemplateName: r.TemplateName, TemplateDisplayName: r.TemplateDisplayName,
 			TemplateIcon: r.TemplateIcon, TemplateVersionName: r.TemplateVersionName,
 			WorkspaceID: r.WorkspaceID, WorkspaceName: r.WorkspaceName,
@@ -94,16 +94,16 @@ func jobView(r sqlc.QueueJobsRow) coder.ProvisionerJob {
 	return j
 }
 
-// Timings gives how long the steps of a job took.
-func (s *Service) Timings(ctx context.Context, q *sqlc.Queries, jobID uuid.UUID) ([]coder.ProvisionerTiming, error) {
+// Timings returns the durations of the steps of a job.
+func (s *Service) Timings(ctx context.Context, q *sqlc.Queries, jobID uuid.UUID) ([]codersdk.ProvisionerTiming, error) {
 	rows, err := q.QueueTimings(ctx, jobID)
 	if err != nil {
 		return nil, err
 	}
-	out := make([]coder.ProvisionerTiming, 0, len(rows))
+	out := make([]codersdk.ProvisionerTiming, 0, len(rows))
 	for _, r := range rows {
-		out = append(out, coder.ProvisionerTiming{
-			JobID: r.JobID, StartedAt: r.StartedAt, EndedAt: r.EndedAt, Stage: coder.TimingStage(r.Stage),
+		out = append(out, codersdk.ProvisionerTiming{
+			JobID: r.JobID, StartedAt: r.StartedAt, EndedAt: r.EndedAt, Stage: codersdk.TimingStage(r.Stage),
 			Source: r.Source, Action: r.Action, Resource: r.Resource,
 		})
 	}

@@ -9,37 +9,31 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/api/provisioner"
 	"github.com/seed-2a7f8fe7/coder/api/provisionerd"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
+	"github.com/seed-2a7f8fe7/coder/internal/lifecycle"
 	"github.com/seed-2a7f8fe7/coder/internal/notify"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
 )
 
-// maxClaims bounds how often a job is run again after its provisioner was lost.
+// maxClaims is the number of attempts of a job whose provisioners were lost.
 const maxClaims = 3
 
-// reap ends what can no longer end by itself. Every replica does it; the row
-// lock decides who is first. It begins a lease after the start: when this
-// server was away, provisioners get as long to come back with their jobs.
+// reap ends jobs that cannot end otherwise. Every replica runs it; row locks prevent
+// duplicates. It starts one lease after the server, so that provisioners have time to
+// reconnect after an outage of this server.
 func (s *Service) reap(ctx context.Context) {
 	select {
 	case <-ctx.Done():
 		return
 	case <-time.After(s.Lease):
 	}
-	t := time.NewTicker(s.Reap)
-	defer t.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-t.C:
-		}
+	lifecycle.Every(ctx, s.Reap, func(ctx context.Context) {
 		if err := s.reapOnce(ctx); err != nil && ctx.Err() == nil {
-			s.Log.Warn("cannot look for lost jobs, trying again soon", "error", err)
+			s.Log.Warn("cannot check for lost jobs; retrying", "error", err)
 		}
-	}
+	})
 }
 
 func (s *Service) reapOnce(ctx context.Context) error {
@@ -47,7 +41,7 @@ func (s *Service) reapOnce(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var errs []error // one job that cannot be ended does not keep the others
+	var errs []error // one job that cannot be ended does not block the others
 	for _, id := range lost {
 		if err := s.reapLost(ctx, id); err != nil {
 			errs = append(errs, fmt.Errorf("job %s: %w", id, err))
@@ -66,8 +60,8 @@ func (s *Service) reapOnce(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// letGo makes up for a cap that was raised, or a build that ended, without
-// anybody letting go what waited for that.
+// letGo releases builds after a raised limit or a finished build, if the server that made
+// the change did not.
 func (s *Service) letGo(ctx context.Context) error {
 	templates, err := s.Store.QueueHeldTemplates(ctx)
 	for _, t := range templates {
@@ -79,8 +73,7 @@ func (s *Service) letGo(ctx context.Context) error {
 	return err
 }
 
-// reapLost deals with a job whose provisioner went silent, or that does not
-// end though it was canceled.
+// reapLost ends a job whose lease has expired, or that does not end after it was canceled.
 func (s *Service) reapLost(ctx context.Context, id uuid.UUID) error {
 	var job Job
 	var why string
@@ -93,13 +86,13 @@ func (s *Service) reapLost(ctx context.Context, id uuid.UUID) error {
 		}
 		r := row.ProvisionerJob
 		job = jobOf(r, row.Tags)
-		forced := r.CanceledAt != nil && time.Since(*r.CanceledAt) > s.ForceCancel
+		forced := r.CanceledAt != nil && row.Now.Sub(*r.CanceledAt) > s.ForceCancel
 		if r.CompletedAt != nil || r.StartedAt == nil || !row.Expired && !forced {
-			return nil // someone was faster
+			return nil // another replica was faster
 		}
 		switch {
 		case row.Expired:
-			why = fmt.Sprintf("The provisioner %q was lost: nothing was heard of it since %s.", r.WorkerName, r.UpdatedAt.UTC().Format(time.RFC3339))
+			why = fmt.Sprintf("The provisioner %q was lost: its last update was at %s.", r.WorkerName, r.UpdatedAt.UTC().Format(time.RFC3339))
 		default:
 			why = fmt.Sprintf("The provisioner %q did not end the job within %s after it was canceled.", r.WorkerName, s.ForceCancel)
 		}
@@ -117,15 +110,15 @@ func (s *Service) reapLost(ctx context.Context, id uuid.UUID) error {
 	return nil
 }
 
-// giveUp takes a locked job from its provisioner. What has no effect outside
-// is run again; so is a build that told all it made, which another provisioner
-// goes on with. Anything else fails with the state that is known.
+// giveUp takes a locked job from its provisioner. Imports and dry runs are run again. A
+// build that has reported its whole state is continued by another provisioner. Other
+// builds fail with the last known state.
 func (s *Service) giveUp(ctx context.Context, q *sqlc.Queries, r sqlc.ProvisionerJob, job Job, why string) (again bool, err error) {
-	build := job.Type == coder.ProvisionerJobTypeWorkspaceBuild
+	build := job.Type == codersdk.ProvisionerJobTypeWorkspaceBuild
 	if (!build || r.Resumable || s.unbegun(r)) && r.CanceledAt == nil && r.Fence < maxClaims {
 		then := " The job is run again."
 		if build && r.Resumable {
-			then = " The build goes on elsewhere, from the last state that was heard."
+			then = " Another provisioner continues the build from the last reported state."
 		}
 		if err := s.note(ctx, q, r, provisioner.LogLevel_WARN, why+then); err != nil {
 			return false, err
@@ -136,12 +129,15 @@ func (s *Service) giveUp(ctx context.Context, q *sqlc.Queries, r sqlc.Provisione
 	failed := &provisionerd.FailedJob{Error: why}
 	switch {
 	case build && r.Resumable:
-		failed.Error += " The last state that was heard is kept. What the provisioner was making at that moment may exist without being in the state: look for it before the next build."
+		failed.Error += " The last reported state is kept. " +
+			"Resources that the provisioner was creating at that moment may exist without being in the state; " +
+			"check for them before the next build."
 		if r.Fence >= maxClaims {
 			failed.Error = fmt.Sprintf("%s It was tried %d times.", failed.Error, r.Fence)
 		}
 	case build:
-		failed.Error += " The state from before the build is kept. What the build made since may exist without being in the state: look for it before the next build."
+		failed.Error += " The state from before the build is kept. Resources that the build created may exist without being in the state; " +
+			"check for them before the next build."
 	}
 	if err := s.note(ctx, q, r, provisioner.LogLevel_ERROR, failed.Error); err != nil {
 		return false, err
@@ -149,13 +145,13 @@ func (s *Service) giveUp(ctx context.Context, q *sqlc.Queries, r sqlc.Provisione
 	return false, s.fail(ctx, q, job, failed, outcome{})
 }
 
-// unbegun says that a build's provisioner never said a word. One that knows of
-// leases says one before it does anything, so nothing was done.
+// unbegun reports whether a build's provisioner sent no update at all. A provisioner that
+// supports leases sends one before it changes anything, so nothing was changed.
 func (s *Service) unbegun(r sqlc.ProvisionerJob) bool {
 	return r.UpdatedAt.Equal(*r.StartedAt) && r.LeaseMs != UpstreamLease.Milliseconds()
 }
 
-// reapUnserved fails a job that nobody could take for so long that nobody will.
+// reapUnserved fails a job that no connected provisioner could run for Config.Unserved.
 func (s *Service) reapUnserved(ctx context.Context, id uuid.UUID) error {
 	var job Job
 	var failed *provisionerd.FailedJob
@@ -170,19 +166,20 @@ func (s *Service) reapUnserved(ctx context.Context, id uuid.UUID) error {
 			return nil
 		}
 		job = jobOf(r, row.Tags)
-		failed = &provisionerd.FailedJob{Error: fmt.Sprintf("No provisioner that could take this job was seen for %s: it must run %s jobs and have %s.", s.Unserved, r.Provisioner, tagsText(row.Tags))}
+		failed = &provisionerd.FailedJob{Error: fmt.Sprintf("No provisioner that can run this job was connected for %s: it must support %s and have %s.",
+			s.Unserved, r.Provisioner, tagsText(row.Tags))}
 		return s.fail(ctx, q, job, failed, outcome{})
 	})
 	if err != nil || failed == nil {
 		return err
 	}
-	s.Log.Warn("a job that no provisioner can take failed", "job", id, "type", job.Type, "tags", job.Tags)
+	s.Log.Warn("failed a job that no provisioner can run", "job", id, "type", job.Type, "tags", job.Tags)
 	s.changed(ctx, job)
 	return nil
 }
 
-// tagsText names a tag set in a sentence.
-func tagsText(t coder.Tags) string {
+// tagsText formats a tag set for a sentence.
+func tagsText(t codersdk.Tags) string {
 	if t.Untagged() {
 		return "no tags"
 	}

@@ -8,8 +8,9 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/api/provisionerd"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
+	"github.com/seed-2a7f8fe7/coder/internal/postgres"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
 	"github.com/seed-2a7f8fe7/coder/internal/queue"
 )
@@ -35,10 +36,15 @@ func (h *house) says(t testing.TB, w queue.Worker, a *provisionerd.AcquiredJob, 
 // TestZombie lets a build go to a second provisioner; nothing that the first
 // says after that changes anything.
 func TestZombie(t *testing.T) {
-	h := newHouse(t, queue.Config{Lease: time.Millisecond, Reap: 10 * time.Millisecond})
+	skewed(t, func(t *testing.T, store *postgres.Store) {
+		newHouseOn(t, store, queue.Config{Lease: time.Millisecond, Reap: 10 * time.Millisecond}).refusesZombies(t)
+	})
+}
+
+func (h *house) refusesZombies(t *testing.T) {
 	dead, next := h.worker(t, "dead", nil), h.worker(t, "next", nil)
 	dead.Lease, next.Lease = time.Hour, time.Hour
-	id := h.add(t, coder.ProvisionerJobTypeWorkspaceBuild, nil)
+	id := h.add(t, codersdk.ProvisionerJobTypeWorkspaceBuild, nil)
 	old := h.acquire(t, dead)
 	h.says(t, dead, old, "half")
 	told := make(chan error, 1)
@@ -77,7 +83,7 @@ func TestZombie(t *testing.T) {
 	if err := h.Complete(ctx, next, a.Fence, buildDone(a)); err != nil {
 		t.Fatal(err)
 	}
-	if j := h.ends(t, id); j.Status != coder.ProvisionerJobStatusSucceeded {
+	if j := h.ends(t, id); j.Status != codersdk.ProvisionerJobStatusSucceeded {
 		t.Errorf("the job is %s", j.Status)
 	}
 }
@@ -88,18 +94,18 @@ func TestLostBuilds(t *testing.T) {
 	w := h.worker(t, "d", nil)
 	w.Lease = time.Hour
 	t.Run("tried too often", func(t *testing.T) {
-		id := h.add(t, coder.ProvisionerJobTypeWorkspaceBuild, nil)
+		id := h.add(t, codersdk.ProvisionerJobTypeWorkspaceBuild, nil)
 		for range 3 {
 			a := h.acquire(t, w)
 			h.says(t, w, a, "half")
 			h.expire(t, a.JobId)
 		}
-		if j := h.ends(t, id); j.Status != coder.ProvisionerJobStatusFailed || !strings.Contains(j.Error, "last state that was heard is kept") || !strings.Contains(j.Error, "3 times") {
+		if j := h.ends(t, id); j.Status != codersdk.ProvisionerJobStatusFailed || !strings.Contains(j.Error, "last reported state is kept") || !strings.Contains(j.Error, "3 times") {
 			t.Errorf("the job is %s: %s", j.Status, j.Error)
 		}
 	})
 	t.Run("canceled", func(t *testing.T) {
-		id := h.add(t, coder.ProvisionerJobTypeWorkspaceBuild, nil)
+		id := h.add(t, codersdk.ProvisionerJobTypeWorkspaceBuild, nil)
 		a := h.acquire(t, w)
 		h.says(t, w, a, "half")
 		if err := h.store.Tx(t.Context(), func(q *sqlc.Queries) error { return h.Cancel(t.Context(), q, id) }); err != nil {
@@ -110,20 +116,20 @@ func TestLostBuilds(t *testing.T) {
 			t.Errorf("interrupted: %v, %v", canceled, err)
 		}
 		h.expire(t, a.JobId)
-		if j := h.ends(t, id); j.Status != coder.ProvisionerJobStatusFailed {
+		if j := h.ends(t, id); j.Status != codersdk.ProvisionerJobStatusFailed {
 			t.Errorf("the job is %s: %s", j.Status, j.Error)
 		}
 	})
 	t.Run("of the original protocol", func(t *testing.T) {
 		upstream := w
 		upstream.Lease = queue.UpstreamLease
-		id := h.add(t, coder.ProvisionerJobTypeWorkspaceBuild, nil)
+		id := h.add(t, codersdk.ProvisionerJobTypeWorkspaceBuild, nil)
 		a := h.acquire(t, upstream)
 		if _, err := h.Update(t.Context(), upstream, a.Fence, &provisionerd.UpdateJobRequest{JobId: a.JobId}); err != nil {
 			t.Fatal(err)
 		}
 		h.expire(t, a.JobId)
-		if j := h.ends(t, id); j.Status != coder.ProvisionerJobStatusFailed || !strings.Contains(j.Error, "may exist without being in the state") {
+		if j := h.ends(t, id); j.Status != codersdk.ProvisionerJobStatusFailed || !strings.Contains(j.Error, "may exist without being in the state") {
 			t.Errorf("the job is %s: %s", j.Status, j.Error)
 		}
 		if stale, err := h.Recover(t.Context(), w, &provisionerd.Leftover{JobId: a.JobId, Fence: a.Fence, State: []byte("found")}); stale || err != nil {
@@ -131,15 +137,15 @@ func TestLostBuilds(t *testing.T) {
 		}
 	})
 	t.Run("of another's tags", func(t *testing.T) {
-		h.add(t, coder.ProvisionerJobTypeWorkspaceBuild, nil)
+		h.add(t, codersdk.ProvisionerJobTypeWorkspaceBuild, nil)
 		a := h.acquire(t, w)
-		other := h.worker(t, "other", coder.Tags{"a": "b"})
+		other := h.worker(t, "other", codersdk.Tags{"a": "b"})
 		for _, l := range []*provisionerd.Leftover{{JobId: a.JobId, Fence: a.Fence}, {JobId: uuid.NewString(), Fence: 1}} {
 			if _, err := h.Recover(t.Context(), other, l); !queue.Lost(err) {
 				t.Errorf("a provisioner that could not have had the job may speak for it: %v", err)
 			}
 		}
-		if _, err := h.Recover(t.Context(), w, &provisionerd.Leftover{JobId: "nonsense"}); !coder.Is(err, coder.CodeInvalid) {
+		if _, err := h.Recover(t.Context(), w, &provisionerd.Leftover{JobId: "nonsense"}); !codersdk.Is(err, codersdk.CodeInvalid) {
 			t.Error(err)
 		}
 	})

@@ -10,67 +10,71 @@ import (
 	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/notify"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
-	"github.com/seed-2a7f8fe7/coder/internal/standing"
+	"github.com/seed-2a7f8fe7/coder/internal/queue/position"
+	"github.com/seed-2a7f8fe7/coder/internal/tracing"
 )
 
-// Leases: how long a job stays with a provisioner that says nothing.
+// Leases: how long a job stays assigned to a silent provisioner.
 const (
-	// DefaultLease is for daemons that know of leases and update every second; with
-	// Config.Reap it is how soon a dead one is noticed.
+	// DefaultLease applies to daemons that support leases and update every second. With
+	// Config.Reap it determines how soon a dead daemon is detected.
 	DefaultLease = 12 * time.Second
-	// UpstreamLease is for daemons that update every five seconds and know nothing.
+	// UpstreamLease applies to daemons without leases, which update every five seconds.
 	UpstreamLease = 30 * time.Second
 )
 
-// Config is what a Service needs.
+// Config configures a Service.
 type Config struct {
 	Store *postgres.Store
 	Hub   *notify.Hub
 	Log   *slog.Logger
-	// Lease is given to daemons that know of leases; 0 means DefaultLease.
+	// Lease applies to daemons that support leases; 0 means DefaultLease.
 	Lease time.Duration
-	// ForceCancel is how long a provisioner may take to end a canceled job; a
-	// tenth later the job is failed whatever the provisioner says; 0 means 10
-	// minutes. (PRV-18)
+	// ForceCancel is the time that a provisioner has to end a canceled job. A tenth later
+	// the server fails the job; 0 means 10 minutes. (PRV-18)
 	ForceCancel time.Duration
-	// Unserved is how long a job may wait while no provisioner that could take
-	// it is seen; 0 means 30 minutes. (PRV-32)
+	// Unserved is how long a job waits without any connected provisioner that can run it
+	// before it fails; 0 means 30 minutes. (PRV-32)
 	Unserved time.Duration
-	// Poll is how often the queue looks for jobs without having been told of
-	// one; 0 means 30 s. (PRV-31)
+	// Poll is the interval of polls for jobs without a notification; 0 means 30 s.
+	// (PRV-31)
 	Poll time.Duration
-	// Reap is how often it looks for lost jobs; 0 means 2 s.
+	// Reap is the interval of checks for lost jobs; 0 means 2 s.
 	Reap time.Duration
-	// Registerer takes the queue's metrics; may be nil.
+	// Registerer registers the queue's metrics; can be nil.
 	Registerer prometheus.Registerer
-	// Version is the server's own, to compare those of provisioners with.
+	// Version is the server's version, which is compared with those of provisioners.
 	Version string
+	// Tracer records how long jobs wait; nil records nothing.
+	Tracer *tracing.Tracer
+	// Now is the clock of the database; nil means time.Now.
+	Now func() time.Time
 }
 
-// Service is the queue of one server. It is safe for concurrent use; replicas
-// run one each over the same database.
+// Service is the queue of one server. It is safe for concurrent use. Every replica runs one
+// over the same database.
 type Service struct {
 	Config
-	handlers map[coder.ProvisionerJobType]Handler
+	handlers map[codersdk.ProvisionerJobType]Handler
 
 	mu          sync.Mutex
 	dispatchers map[uuid.UUID]*dispatcher
-	connected   map[uuid.UUID]int // daemon rows -> connections here
-	words       words
-	served      []uuid.UUID // initiators by when a job of theirs was claimed last, the latest at the end
-	places      *standing.Board
-	turns       *standing.Turns
+	connected   map[uuid.UUID]int // daemon rows -> connections to this server
+	logBatches  logBatches
+	served      []uuid.UUID // initiators in the order of their last claimed job, the latest at the end
+	places      *position.Board
+	turns       *position.Turns
 
-	spawn func(func(context.Context)) // runs until Stop
+	spawn func(func(context.Context)) // starts a goroutine that ends with Stop
 	stop  context.CancelFunc
 	work  sync.WaitGroup
 }
 
-// New makes a queue that runs nothing yet.
+// New returns a Service. It starts nothing.
 func New(c Config) *Service {
 	if c.Lease <= 0 {
 		c.Lease = DefaultLease
@@ -88,13 +92,16 @@ func New(c Config) *Service {
 	if c.Reap <= 0 {
 		c.Reap = 2 * time.Second
 	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
 	s := &Service{
 		Config:      c,
-		handlers:    map[coder.ProvisionerJobType]Handler{},
+		handlers:    map[codersdk.ProvisionerJobType]Handler{},
 		dispatchers: map[uuid.UUID]*dispatcher{},
 		connected:   map[uuid.UUID]int{},
-		places:      standing.New(),
-		turns:       standing.NewTurns(),
+		places:      position.New(),
+		turns:       position.NewTurns(),
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	s.stop = cancel
@@ -102,11 +109,11 @@ func New(c Config) *Service {
 	return s
 }
 
-// Register sets who gives jobs of a type their meaning. It is called before
-// Start and before the first Acquire.
-func (s *Service) Register(kind coder.ProvisionerJobType, h Handler) { s.handlers[kind] = h }
+// Register sets the handler of jobs of a type. It must be called before Start and before
+// the first Acquire.
+func (s *Service) Register(kind codersdk.ProvisionerJobType, h Handler) { s.handlers[kind] = h }
 
-// Start begins to look for lost jobs and to keep daemons' heartbeats.
+// Start starts the reaper and the heartbeats of daemons.
 func (s *Service) Start(context.Context) error {
 	if s.Registerer != nil {
 		if err := s.Registerer.Register(newCollector(s)); err != nil {
@@ -118,8 +125,7 @@ func (s *Service) Start(context.Context) error {
 	return nil
 }
 
-// Stop ends what Start began. Whoever still waits in Acquire is sent away by
-// its own context.
+// Stop stops what Start started. Callers of Acquire end with their own contexts.
 func (s *Service) Stop(ctx context.Context) error {
 	s.stop()
 	done := make(chan struct{})
@@ -132,19 +138,19 @@ func (s *Service) Stop(ctx context.Context) error {
 	}
 }
 
-func (s *Service) handler(kind coder.ProvisionerJobType) (Handler, error) {
+func (s *Service) handler(kind codersdk.ProvisionerJobType) (Handler, error) {
 	if h, ok := s.handlers[kind]; ok {
 		return h, nil
 	}
-	return nil, coder.Errorf(coder.CodeInternal, "Nobody knows what jobs of type %q mean", kind)
+	return nil, codersdk.Errorf(codersdk.CodeInternal, "No handler for jobs of type %q", kind)
 }
 
-// jobOf is a row as handlers see it.
-func jobOf(r sqlc.ProvisionerJob, tags coder.Tags) Job {
+// jobOf returns the Job of a row.
+func jobOf(r sqlc.ProvisionerJob, tags codersdk.Tags) Job {
 	j := Job{
 		ID: r.ID, OrganizationID: r.OrganizationID, InitiatorID: r.InitiatorID, FileID: r.FileID,
-		Type: coder.ProvisionerJobType(r.Type), Provisioner: r.Provisioner, Tags: tags, Input: r.Input,
-		CreatedAt: r.CreatedAt, Fence: r.Fence,
+		Type: codersdk.ProvisionerJobType(r.Type), Provisioner: r.Provisioner, Tags: tags, Input: r.Input,
+		CreatedAt: r.CreatedAt, Fence: r.Fence, Trace: r.Trace,
 	}
 	if r.TemplateID != nil {
 		j.TemplateID = *r.TemplateID

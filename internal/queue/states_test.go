@@ -1,7 +1,6 @@
 package queue_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -11,15 +10,16 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/api/provisionerd"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
 	"github.com/seed-2a7f8fe7/coder/internal/queue"
+	"github.com/seed-2a7f8fe7/coder/internal/testwait"
 )
 
 // TestTransitions makes each transition of the table happen.
 func TestTransitions(t *testing.T) {
-	h := newHouse(t, queue.Config{Lease: time.Millisecond, Reap: 20 * time.Millisecond, Unserved: 100 * time.Millisecond})
+	h := newHouse(t, queue.Config{Lease: time.Millisecond, Reap: 20 * time.Millisecond, Unserved: time.Hour})
 	w := h.worker(t, "d", nil)
 	w.Lease = time.Hour
 	var a *provisionerd.AcquiredJob
@@ -32,47 +32,50 @@ func TestTransitions(t *testing.T) {
 	}
 	events := map[string]func(uuid.UUID) error{
 		"a provisioner claims it": func(uuid.UUID) error { a = h.acquire(t, w); return nil },
-		"somebody cancels it":     cancel,
-		"no provisioner that could take it was seen for 30 minutes": func(uuid.UUID) error { return nil },
-		"its provisioner completes it":                              func(uuid.UUID) error { return h.Complete(t.Context(), w, a.Fence, buildDone(a)) },
-		"its provisioner completes it all the same":                 func(uuid.UUID) error { return h.Complete(t.Context(), w, a.Fence, buildDone(a)) },
-		"its provisioner fails it, or its result is refused":        func(uuid.UUID) error { return h.Fail(t.Context(), w, a.Fence, buildFailed(a, "no")) },
-		"its provisioner stops and fails it":                        func(uuid.UUID) error { return h.Fail(t.Context(), w, a.Fence, buildFailed(a, "no")) },
-		"its lease runs out, and it is a build that had begun and did not tell its state, or was tried three times": expire,
-		"its lease runs out, and it is a build that told its state":                                                 expire,
-		"its provisioner let go of it and handed its state over": func(uuid.UUID) error {
+		"a user cancels it":       cancel,
+		"no provisioner that could take it was seen for 30 minutes": func(id uuid.UUID) error {
+			_, err := h.store.Pool().Exec(t.Context(), fmt.Sprintf(`UPDATE provisioner_jobs SET updated_at = now() - interval '2 hours' WHERE id = '%s'`, id))
+			return err
+		},
+		"its provisioner completes it":                                                   func(uuid.UUID) error { return h.Complete(t.Context(), w, a.Fence, buildDone(a)) },
+		"its provisioner completes it anyway":                                            func(uuid.UUID) error { return h.Complete(t.Context(), w, a.Fence, buildDone(a)) },
+		"its provisioner fails it, or its result is refused":                             func(uuid.UUID) error { return h.Fail(t.Context(), w, a.Fence, buildFailed(a, "no")) },
+		"its provisioner stops and fails it":                                             func(uuid.UUID) error { return h.Fail(t.Context(), w, a.Fence, buildFailed(a, "no")) },
+		"its lease expires during a build that sent no state or was claimed three times": expire,
+		"its lease expires during a build that sent its state":                           expire,
+		"its provisioner releases it and returns its state": func(uuid.UUID) error {
 			stale, err := h.Recover(t.Context(), w, &provisionerd.Leftover{JobId: a.JobId, Fence: a.Fence})
 			if err == nil && stale {
 				err = errors.New("taken as stale")
 			}
 			return err
 		},
-		"its lease runs out, and it is an import, a dry run, or had not begun": expire,
-		"its lease runs out, or it does not stop in time":                      expire,
-		"its provisioner went away before it got the job":                      func(id uuid.UUID) error { h.Release(t.Context(), w, id, a.Fence); return nil },
+		"its lease expires during an import, a dry run, or before a build started": expire,
+		"its lease expires, or it does not stop in time":                           expire,
+		"its provisioner disconnects before it receives the job":                   func(id uuid.UUID) error { h.Release(t.Context(), w, id, a.Fence); return nil },
 	}
-	for _, tr := range coder.JobTransitions() {
-		kind, tags := coder.ProvisionerJobTypeWorkspaceBuild, coder.Tags(nil)
+	for _, tr := range codersdk.JobTransitions() {
+		kind, tags := codersdk.ProvisionerJobTypeWorkspaceBuild, codersdk.Tags(nil)
 		if strings.Contains(tr.Event, "import") {
-			kind = coder.ProvisionerJobTypeTemplateVersionImport
+			kind = codersdk.ProvisionerJobTypeTemplateVersionImport
 		}
 		if strings.Contains(tr.Event, "30 minutes") {
-			tags = coder.Tags{"nobody": "has this"}
+			tags = codersdk.Tags{"nobody": "has this"}
 		}
 		id := h.add(t, kind, tags)
-		if tr.From != coder.ProvisionerJobStatusPending {
+		if tr.From != codersdk.ProvisionerJobStatusPending {
 			a = h.acquire(t, w)
 			for a.JobId != id.String() { // one that an earlier row put back
 				a = h.acquire(t, w)
 			}
 		}
-		if strings.Contains(tr.Event, "had begun") || strings.Contains(tr.Event, "told its state") {
-			told := strings.Contains(tr.Event, "told its state")
+		if strings.Contains(tr.Event, "sent no state") || strings.Contains(tr.Event, "sent its state") {
+			told := strings.Contains(tr.Event, "sent its state")
 			if _, err := h.Update(t.Context(), w, a.Fence, &provisionerd.UpdateJobRequest{JobId: a.JobId, Resumable: told}); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if tr.From == coder.ProvisionerJobStatusCanceling {
+		if tr.From == codersdk.ProvisionerJobStatusCanceling {
 			if err := cancel(id); err != nil {
 				t.Fatal(err)
 			}
@@ -83,24 +86,15 @@ func TestTransitions(t *testing.T) {
 		if err := events[tr.Event](id); err != nil {
 			t.Fatalf("%q: %v", tr.Event, err)
 		}
-		ctx, stop := context.WithTimeout(t.Context(), 20*time.Second)
-		tick := time.NewTicker(5 * time.Millisecond)
-		for h.status(t, id) != tr.To {
-			select {
-			case <-tick.C:
-			case <-ctx.Done():
-				t.Fatalf("%q: the job is %s, want %s", tr.Event, h.status(t, id), tr.To)
-			}
-		}
-		tick.Stop()
-		stop()
+		testwait.Value(t, fmt.Sprintf("%q: the job is %s", tr.Event, tr.To),
+			func() codersdk.ProvisionerJobStatus { return h.status(t, id) }, func(s codersdk.ProvisionerJobStatus) bool { return s == tr.To })
 	}
 }
 
 // TestImpossibleRows are refused by the database itself.
 func TestImpossibleRows(t *testing.T) {
 	h := newHouse(t, queue.Config{})
-	id := h.add(t, coder.ProvisionerJobTypeWorkspaceBuild, nil)
+	id := h.add(t, codersdk.ProvisionerJobTypeWorkspaceBuild, nil)
 	for _, set := range []string{
 		"canceled_at = now()", // a pending job is canceled at once
 		"error = 'x'",         // only what is over has an error
@@ -113,8 +107,8 @@ func TestImpossibleRows(t *testing.T) {
 			t.Errorf("the database takes %q", set)
 		}
 	}
-	ends := []coder.ProvisionerJobStatus{coder.ProvisionerJobStatusSucceeded, coder.ProvisionerJobStatusFailed, coder.ProvisionerJobStatusCanceled}
-	for _, tr := range coder.JobTransitions() {
+	ends := []codersdk.ProvisionerJobStatus{codersdk.ProvisionerJobStatusSucceeded, codersdk.ProvisionerJobStatusFailed, codersdk.ProvisionerJobStatusCanceled}
+	for _, tr := range codersdk.JobTransitions() {
 		if slices.Contains(ends, tr.From) {
 			t.Errorf("%s is an end, but %q leads to %s", tr.From, tr.Event, tr.To)
 		}

@@ -6,18 +6,18 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
 	"github.com/seed-2a7f8fe7/coder/internal/queue"
 )
 
-// claims says whether the SQL that claims gives a job with tags job to a
+// claims reports whether the SQL that claims gives a job with tags job to a
 // daemon with tags daemon.
-func (h *house) claims(t testing.TB, daemon, job coder.Tags) bool {
+func (h *house) claims(t testing.TB, daemon, job codersdk.Tags) bool {
 	t.Helper()
 	id := uuid.New()
 	err := h.store.Tx(t.Context(), func(q *sqlc.Queries) error {
-		return h.Add(t.Context(), q, queue.NewJob{ID: id, OrganizationID: h.org, InitiatorID: h.user, FileID: h.file, Type: coder.ProvisionerJobTypeWorkspaceBuild, Provisioner: "echo", Tags: job})
+		return h.Add(t.Context(), q, queue.NewJob{ID: id, OrganizationID: h.org, InitiatorID: h.user, FileID: h.file, Type: codersdk.ProvisionerJobTypeWorkspaceBuild, Provisioner: "echo", Tags: job})
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -41,19 +41,19 @@ func TestDocumentedRowsInSQL(t *testing.T) {
 	h := newHouse(t, queue.Config{Unserved: time.Hour})
 	a, b := uuid.New(), uuid.New()
 	e, dc, dn := []string{"environment", "on-prem"}, []string{"datacenter", "chicago"}, []string{"datacenter", "new_york"}
-	set := func(user uuid.UUID, pairs ...[]string) coder.Tags {
-		t := coder.Tags{}
+	set := func(user uuid.UUID, pairs ...[]string) codersdk.Tags {
+		t := codersdk.Tags{}
 		if user != uuid.Nil {
-			t[coder.TagScope] = coder.ScopeUser
+			t[codersdk.TagScope] = codersdk.ScopeUser
 		}
 		for _, p := range pairs {
 			t[p[0]] = p[1]
 		}
-		return coder.NormalizeTags(user, t)
+		return codersdk.NormalizeTags(user, t)
 	}
 	o := uuid.Nil
 	for i, row := range []struct {
-		daemon, job coder.Tags
+		daemon, job codersdk.Tags
 		runs        bool
 	}{
 		{set(o), set(o), true},
@@ -86,7 +86,7 @@ func TestDocumentedRowsInSQL(t *testing.T) {
 	}
 	// Row 21: the same tags in another organization.
 	w := queue.Worker{OrganizationID: uuid.New(), Tags: set(o, e), Provisioners: []string{"echo"}}
-	h.add(t, coder.ProvisionerJobTypeWorkspaceBuild, set(o, e))
+	h.add(t, codersdk.ProvisionerJobTypeWorkspaceBuild, set(o, e))
 	rows, err := h.store.QueueClaim(t.Context(), sqlc.QueueClaimParams{OrganizationID: w.OrganizationID, Provisioners: w.Provisioners, Tags: mustJSON(t, w.Tags), WorkerIds: []uuid.UUID{uuid.New()}, WorkerNames: []string{"d"}})
 	if err != nil || len(rows) != 0 {
 		t.Errorf("row 21: another organization's daemon got %v, %v", rows, err)
@@ -102,23 +102,23 @@ func FuzzTagsInSQL(f *testing.F) {
 	h := newHouse(f, queue.Config{Unserved: time.Hour})
 	user := uuid.New()
 	f.Fuzz(func(t *testing.T, k1, v1, k2, v2, k3, v3 string, dUser, jUser bool) {
-		daemon, job := coder.Tags{k1: v1, k2: v2}, coder.Tags{k3: v3}
+		daemon, job := codersdk.Tags{k1: v1, k2: v2}, codersdk.Tags{k3: v3}
 		if k3 == "" {
-			job = coder.Tags{}
+			job = codersdk.Tags{}
 		}
 		if k1 == "" || k2 == "" {
-			daemon = coder.Tags{}
+			daemon = codersdk.Tags{}
 		}
 		if dUser {
-			daemon[coder.TagScope] = coder.ScopeUser
+			daemon[codersdk.TagScope] = codersdk.ScopeUser
 		}
 		if jUser {
-			job[coder.TagScope] = coder.ScopeUser
+			job[codersdk.TagScope] = codersdk.ScopeUser
 		}
-		if coder.CheckTags("t", daemon) != nil || coder.CheckTags("t", job) != nil {
+		if codersdk.CheckTags("t", daemon) != nil || codersdk.CheckTags("t", job) != nil {
 			t.Skip()
 		}
-		daemon, job = coder.NormalizeTags(user, daemon), coder.NormalizeTags(user, job)
+		daemon, job = codersdk.NormalizeTags(user, daemon), codersdk.NormalizeTags(user, job)
 		if got, want := h.claims(t, daemon, job), daemon.Match(job); got != want {
 			t.Errorf("daemon %q, job %q: SQL says %v, Go says %v", daemon, job, got, want)
 		}

@@ -3,22 +3,26 @@ package resource
 import (
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/api/provisioner"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 )
 
-// devcontainers gives the dev containers that a template declares for an agent,
-// with what it gives the agents in them.
-func devcontainers(a *provisioner.Agent) []coder.DeclaredDevcontainer {
-	out := []coder.DeclaredDevcontainer{}
+// devcontainers returns the dev containers that a template declares for an agent, with the apps and
+// scripts of the agents in them.
+func devcontainers(a *provisioner.Agent) []codersdk.DeclaredDevcontainer {
+	out := []codersdk.DeclaredDevcontainer{}
 	for _, d := range a.Devcontainers {
-		one := coder.DeclaredDevcontainer{ID: uuid.New(), Name: d.Name, WorkspaceFolder: d.WorkspaceFolder, ConfigPath: d.ConfigPath}
+		one := codersdk.DeclaredDevcontainer{ID: uuid.New(), Name: d.Name, WorkspaceFolder: d.WorkspaceFolder, ConfigPath: d.ConfigPath}
 		for _, p := range d.Apps {
-			one.Apps = append(one.Apps, coder.WorkspaceApp{
+			one.Apps = append(one.Apps, codersdk.WorkspaceApp{
 				Slug: p.Slug, DisplayName: p.DisplayName, Icon: p.Icon, Command: p.Command, URL: p.Url, External: p.External, Subdomain: p.Subdomain,
-				SharingLevel: coder.WorkspaceAppSharingLevel(sharingLevel(p.SharingLevel)), OpenIn: coder.WorkspaceAppOpenIn(openIn(p.OpenIn)),
-				Group: p.Group, Tooltip: p.Tooltip, Hidden: p.Hidden, Statuses: []coder.WorkspaceAppStatus{},
-				Healthcheck: coder.Healthcheck{URL: p.GetHealthcheck().GetUrl(), Interval: p.GetHealthcheck().GetInterval(), Threshold: p.GetHealthcheck().GetThreshold()},
+				SharingLevel: codersdk.WorkspaceAppSharingLevel(sharingLevel(p.SharingLevel)), OpenIn: codersdk.WorkspaceAppOpenIn(openIn(p.OpenIn)),
+				Group: p.Group, Tooltip: p.Tooltip, Hidden: p.Hidden, Statuses: []codersdk.WorkspaceAppStatus{},
+				Healthcheck: codersdk.Healthcheck{
+					URL:       p.GetHealthcheck().GetUrl(),
+					Interval:  p.GetHealthcheck().GetInterval(),
+					Threshold: p.GetHealthcheck().GetThreshold(),
+				},
 			})
 		}
 		for _, s := range d.Scripts {

@@ -1,6 +1,7 @@
 package resource_test
 
 import (
+	"bytes"
 	"strings"
 	"testing"
 	"time"
@@ -8,8 +9,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/api/provisioner"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
+	"github.com/seed-2a7f8fe7/coder/internal/dbcrypt"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres"
 	"github.com/seed-2a7f8fe7/coder/internal/postgrestest"
 	"github.com/seed-2a7f8fe7/coder/internal/resource"
@@ -53,10 +55,10 @@ func TestInsertAndLoad(t *testing.T) {
 		{Name: "disk", Type: "volume", Metadata: []*provisioner.Resource_Metadata{{Key: "k", Value: "v", Sensitive: true}, {Key: "null", IsNull: true}}},
 	}
 	job, empty := newJob(t, s), newJob(t, s)
-	if err := resource.Insert(t.Context(), s.Queries, job, coder.WorkspaceTransitionStart, rs, resource.Options{Now: now}); err != nil {
+	if err := resource.Insert(t.Context(), s.Queries, job, codersdk.WorkspaceTransitionStart, rs, resource.Options{Now: now}); err != nil {
 		t.Fatal(err)
 	}
-	if err := resource.Insert(t.Context(), s.Queries, empty, coder.WorkspaceTransitionStop, nil, resource.Options{Now: now}); err != nil {
+	if err := resource.Insert(t.Context(), s.Queries, empty, codersdk.WorkspaceTransitionStop, nil, resource.Options{Now: now}); err != nil {
 		t.Fatal(err)
 	}
 	all, err := resource.Load(t.Context(), s.Queries, now, []uuid.UUID{job, empty})
@@ -67,10 +69,10 @@ func TestInsertAndLoad(t *testing.T) {
 	if pod.Name != "pod" || !pod.Hide || pod.DailyCost != 7 || pod.JobID != job || !pod.CreatedAt.Equal(now) || pod.WorkspaceTransition != "start" {
 		t.Errorf("pod: %+v", pod)
 	}
-	if diff := cmp.Diff([]coder.WorkspaceResourceMetadata{{Key: "type", Value: "big"}}, pod.Metadata); diff != "" {
+	if diff := cmp.Diff([]codersdk.WorkspaceResourceMetadata{{Key: "type", Value: "big"}}, pod.Metadata); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]coder.WorkspaceResourceMetadata{{Key: "k", Value: "v", Sensitive: true}}, disk.Metadata); diff != "" || disk.Agents == nil {
+	if diff := cmp.Diff([]codersdk.WorkspaceResourceMetadata{{Key: "k", Value: "v", Sensitive: true}}, disk.Metadata); diff != "" || disk.Agents == nil {
 		t.Error(diff, disk.Agents)
 	}
 	if len(pod.Agents) != 2 || pod.Agents[0].Name != "second" || pod.Agents[1].Name != "first" {
@@ -87,8 +89,8 @@ func TestInsertAndLoad(t *testing.T) {
 		t.Errorf("agent: %+v", a)
 	}
 	row, err := s.ResourceAgentsOfJobs(t.Context(), []uuid.UUID{job})
-	if err != nil || row[1].Token == nil || row[1].Token.String() != first.GetToken() {
-		t.Errorf("token %v, %v", row[1].Token, err)
+	if hash := dbcrypt.HashAgentToken(uuid.MustParse(first.GetToken())); err != nil || row[1].Token != nil || !bytes.Equal(row[1].TokenHash, hash) {
+		t.Errorf("token %v, hash %x, %v", row[1].Token, row[1].TokenHash, err)
 	}
 	var keys string
 	for _, m := range row[1].MetadataItems {
@@ -103,11 +105,11 @@ func TestPreviewsHaveNoToken(t *testing.T) {
 	s := postgrestest.New(t)
 	job := newJob(t, s)
 	rs := []*provisioner.Resource{{Name: "a", Type: "b", Agents: []*provisioner.Agent{agent("main")}}}
-	if err := resource.Insert(t.Context(), s.Queries, job, coder.WorkspaceTransitionStart, rs, resource.Options{Now: time.Now(), Preview: true}); err != nil {
+	if err := resource.Insert(t.Context(), s.Queries, job, codersdk.WorkspaceTransitionStart, rs, resource.Options{Now: time.Now(), Preview: true}); err != nil {
 		t.Fatal(err)
 	}
 	row, err := s.ResourceAgentsOfJobs(t.Context(), []uuid.UUID{job})
-	if err != nil || len(row) != 1 || row[0].Token != nil {
+	if err != nil || len(row) != 1 || row[0].Token != nil || row[0].TokenHash != nil {
 		t.Errorf("an agent of a preview has a token: %v, %v", row, err)
 	}
 }
@@ -122,14 +124,14 @@ func TestRefusedResources(t *testing.T) {
 	for want, agents := range map[string][]*provisioner.Agent{
 		"Two agents are named":   {agent("main"), agent("Main")},
 		"has no name":            {agent("")},
-		"is not one that":        {badToken},
+		"was not created by":     {badToken},
 		"Two apps have the slug": {app1, app2},
 		"has no slug":            {noSlug},
 	} {
 		job := newJob(t, s)
 		rs := []*provisioner.Resource{{Name: "r", Type: "t", Agents: agents}}
-		err := resource.Insert(t.Context(), s.Queries, job, coder.WorkspaceTransitionStart, rs, resource.Options{Now: time.Now()})
-		if !coder.Is(err, coder.CodeInvalid) || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret") {
+		err := resource.Insert(t.Context(), s.Queries, job, codersdk.WorkspaceTransitionStart, rs, resource.Options{Now: time.Now()})
+		if !codersdk.Is(err, codersdk.CodeInvalid) || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret") {
 			t.Errorf("got %v, want it to say %q", err, want)
 		}
 		if got, err := resource.Load(t.Context(), s.Queries, time.Now(), []uuid.UUID{job}); err != nil || len(got) != 0 {

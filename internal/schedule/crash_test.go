@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/notify"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres"
 	"github.com/seed-2a7f8fe7/coder/internal/postgrestest"
@@ -36,7 +36,7 @@ func TestKilled(t *testing.T) {
 	t.Cleanup(store.Close)
 	h := openOn(t, store, &text{}).fill()
 	const n = 400
-	h.copies(h.stopped(coder.CreateWorkspaceRequest{}), n)
+	h.copies(h.stopped(codersdk.CreateWorkspaceRequest{}), n)
 	h.exec(`UPDATE workspace_builds SET transition = 'start', deadline = $1 WHERE workspace_id IN (SELECT id FROM workspaces WHERE name LIKE 'copy%')`, monday)
 	for round := range 3 {
 		c := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestKilled$")
@@ -46,7 +46,7 @@ func TestKilled(t *testing.T) {
 		h.must(c.Start())
 		lines := bufio.NewScanner(out)
 		for seen := 0; seen < 10+round && lines.Scan(); {
-			if strings.Contains(lines.Text(), "does what is due") {
+			if strings.Contains(lines.Text(), "started an automatic build") {
 				seen++
 			}
 		}

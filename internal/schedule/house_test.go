@@ -13,8 +13,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/api/provisionerd"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/access"
 	"github.com/seed-2a7f8fe7/coder/internal/calendar"
 	"github.com/seed-2a7f8fe7/coder/internal/notify"
@@ -23,6 +23,7 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/postgrestest"
 	"github.com/seed-2a7f8fe7/coder/internal/queue"
 	"github.com/seed-2a7f8fe7/coder/internal/schedule"
+	"github.com/seed-2a7f8fe7/coder/internal/testwait"
 	"github.com/seed-2a7f8fe7/coder/internal/workspace"
 )
 
@@ -150,8 +151,8 @@ func (h *house) newVersion(name string) uuid.UUID {
 	id, job := uuid.New(), uuid.New()
 	h.must(h.store.Tx(context.Background(), func(q *sqlc.Queries) error {
 		return h.queue.Add(context.Background(), q, queue.NewJob{
-			ID: job, OrganizationID: h.org, InitiatorID: h.ann.UserID, FileID: h.file, Type: coder.ProvisionerJobTypeTemplateVersionImport,
-			Provisioner: "echo", Tags: coder.NormalizeTags(uuid.Nil, nil), Input: coder.ProvisionerJobInput{TemplateVersionID: id},
+			ID: job, OrganizationID: h.org, InitiatorID: h.ann.UserID, FileID: h.file, Type: codersdk.ProvisionerJobTypeTemplateVersionImport,
+			Provisioner: "echo", Tags: codersdk.NormalizeTags(uuid.Nil, nil), Input: codersdk.ProvisionerJobInput{TemplateVersionID: id},
 		})
 	}))
 	h.exec(`UPDATE provisioner_jobs SET completed_at = now() WHERE id = $1`, job)
@@ -162,7 +163,7 @@ func (h *house) newVersion(name string) uuid.UUID {
 
 func (h *house) daemon() {
 	h.t.Helper()
-	tags := coder.NormalizeTags(uuid.Nil, nil)
+	tags := codersdk.NormalizeTags(uuid.Nil, nil)
 	id, gone, err := h.queue.Hello(context.Background(), queue.Daemon{OrganizationID: h.org, Name: "daemon", Tags: tags, Provisioners: []string{"echo"}})
 	h.must(err)
 	h.t.Cleanup(gone)
@@ -178,14 +179,14 @@ func (h *house) user(name string) access.Subject {
 }
 
 // running makes a workspace of Ann's whose start has just ended.
-func (h *house) running(req coder.CreateWorkspaceRequest) uuid.UUID {
+func (h *house) running(req codersdk.CreateWorkspaceRequest) uuid.UUID {
 	h.t.Helper()
 	id := h.create(req)
 	h.finish()
 	return id
 }
 
-func (h *house) create(req coder.CreateWorkspaceRequest) uuid.UUID {
+func (h *house) create(req codersdk.CreateWorkspaceRequest) uuid.UUID {
 	h.t.Helper()
 	req.TemplateID = h.template
 	if req.Name == "" {
@@ -197,23 +198,23 @@ func (h *house) create(req coder.CreateWorkspaceRequest) uuid.UUID {
 }
 
 // stopped is running, and stopped by hand.
-func (h *house) stopped(req coder.CreateWorkspaceRequest) uuid.UUID {
+func (h *house) stopped(req codersdk.CreateWorkspaceRequest) uuid.UUID {
 	h.t.Helper()
 	id := h.running(req)
-	h.build(id, coder.WorkspaceTransitionStop)
+	h.build(id, codersdk.WorkspaceTransitionStop)
 	h.finish()
 	return id
 }
 
-func (h *house) build(id uuid.UUID, transition coder.WorkspaceTransition) {
+func (h *house) build(id uuid.UUID, transition codersdk.WorkspaceTransition) {
 	h.t.Helper()
-	_, err := h.CreateWorkspaceBuild(h.t.Context(), h.ann, id, coder.CreateWorkspaceBuildRequest{Transition: transition})
+	_, err := h.CreateWorkspaceBuild(h.t.Context(), h.ann, id, codersdk.CreateWorkspaceBuildRequest{Transition: transition})
 	h.must(err)
 }
 
 func (h *house) acquire() *provisionerd.AcquiredJob {
 	h.t.Helper()
-	ctx, cancel := context.WithTimeout(h.t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(h.t.Context(), testwait.Limit)
 	defer cancel()
 	a, err := h.queue.Acquire(ctx, h.worker)
 	h.must(err)
@@ -236,7 +237,7 @@ func (h *house) fail() {
 	h.must(h.queue.Fail(h.t.Context(), h.worker, a.Fence, &provisionerd.FailedJob{JobId: a.JobId, Error: "it broke"}))
 }
 
-func (h *house) get(id uuid.UUID) coder.Workspace {
+func (h *house) get(id uuid.UUID) codersdk.Workspace {
 	h.t.Helper()
 	w, err := h.Workspace(h.t.Context(), h.ann, id, true)
 	h.must(err)

@@ -7,62 +7,61 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
 	"github.com/seed-2a7f8fe7/coder/internal/workspace"
 )
 
-// kind is one thing that workspaces do by themselves.
+// kind is one automatic action on workspaces.
 type kind struct {
 	what       string
-	transition coder.WorkspaceTransition
-	reason     coder.BuildReason
-	// pages gives the next workspaces that are due, none at the end.
+	transition codersdk.WorkspaceTransition
+	reason     codersdk.BuildReason
+	// pages returns the next due workspaces, none at the end.
 	pages func(ctx context.Context) ([]uuid.UUID, error)
-	// due looks once more at one of them, and moves its timers on.
+	// due checks again whether one of them is due, and advances its timers.
 	due func(ctx context.Context, f facts) (bool, error)
-	// putOff is for one that cannot do it.
+	// putOff postpones a workspace whose action fails.
 	putOff func(ctx context.Context, id uuid.UUID, now time.Time) error
 }
 
-// facts are a locked workspace, its latest build and how that build's job is.
+// facts are a locked workspace, its latest build and the status of that build's job.
 type facts struct {
 	q     *sqlc.Queries
 	w     sqlc.Workspace
 	build sqlc.WorkspaceBuild
-	job   coder.ProvisionerJobStatus
+	job   codersdk.ProvisionerJobStatus
 	now   time.Time
 	log   *slog.Logger
 }
 
-func (f facts) transition() coder.WorkspaceTransition {
-	return coder.WorkspaceTransition(f.build.Transition)
+func (f facts) transition() codersdk.WorkspaceTransition {
+	return codersdk.WorkspaceTransition(f.build.Transition)
 }
 
-// building says that the latest build is not over.
+// building reports whether the latest build is unfinished.
 func (f facts) building() bool {
 	switch f.job {
-	case coder.ProvisionerJobStatusPending, coder.ProvisionerJobStatusRunning, coder.ProvisionerJobStatusCanceling:
+	case codersdk.ProvisionerJobStatusPending, codersdk.ProvisionerJobStatusRunning, codersdk.ProvisionerJobStatusCanceling:
 		return true
 	}
 	return false
 }
 
-// resting says that what failed before is not tried again yet.
+// resting reports whether the retry of a failed action is not due yet.
 func (f facts) resting() bool { return f.w.RetryAt != nil && f.w.RetryAt.After(f.now) }
 
-// persons says that the workspace belongs to a person: those that stand ready
-// for anybody are looked after elsewhere.
+// persons reports whether the workspace belongs to a user. Package prebuild handles prebuilt
+// workspaces.
 func (f facts) persons(ctx context.Context) (sqlc.ScheduleOwnerRow, bool, error) {
 	owner, err := f.q.ScheduleOwner(ctx, f.w.OwnerID)
 	return owner, !owner.IsSystem, err
 }
 
-// kinds are all of them, with the lists of this moment. What costs nothing any
-// more goes before what costs anew.
+// kinds returns all kinds with their current lists. Stops come before starts.
 func (s *Service) kinds(now time.Time) []kind {
 	q := s.Store.Queries
-	stop, auto, dormancy := coder.WorkspaceTransitionStop, coder.BuildReasonAutostop, coder.BuildReasonDormancy
+	stop, auto, dormancy := codersdk.WorkspaceTransitionStop, codersdk.BuildReasonAutostop, codersdk.BuildReasonDormancy
 	postpone := func(ctx context.Context, id uuid.UUID, now time.Time) error { return q.SchedulePostpone(ctx, now, id) }
 	return []kind{
 		{"stop at the deadline", stop, auto, timed(now, func(ctx context.Context, at cursor) ([]cursorRow, error) {
@@ -74,27 +73,30 @@ func (s *Service) kinds(now time.Time) []kind {
 			if err != nil || shortest == 0 {
 				return nil, err
 			}
-			rows, err := q.ScheduleFailed(ctx, sqlc.ScheduleFailedParams{Since: now.Add(-milliseconds(shortest)), Now: at.Now, After: at.After, AfterID: at.AfterID, MaxRows: at.MaxRows})
+			rows, err := q.ScheduleFailed(
+				ctx,
+				sqlc.ScheduleFailedParams{Since: now.Add(-milliseconds(shortest)), Now: at.Now, After: at.After, AfterID: at.AfterID, MaxRows: at.MaxRows},
+			)
 			return convert(rows, func(r sqlc.ScheduleFailedRow) cursorRow { return cursorRow(r) }), err
 		}), dueFailed, postpone},
 		{"stop again", stop, auto, timed(now, func(ctx context.Context, at cursor) ([]cursorRow, error) {
 			rows, err := q.ScheduleRetries(ctx, sqlc.ScheduleRetriesParams(at))
 			return convert(rows, func(r sqlc.ScheduleRetriesRow) cursorRow { return cursorRow(r) }), err
 		}), dueRetry, postpone},
-		{"start by schedule", coder.WorkspaceTransitionStart, coder.BuildReasonAutostart, timed(now, func(ctx context.Context, at cursor) ([]cursorRow, error) {
+		{"start by schedule", codersdk.WorkspaceTransitionStart, codersdk.BuildReasonAutostart, timed(now, func(ctx context.Context, at cursor) ([]cursorRow, error) {
 			rows, err := q.ScheduleStarts(ctx, sqlc.ScheduleStartsParams(at))
 			return convert(rows, func(r sqlc.ScheduleStartsRow) cursorRow { return cursorRow(r) }), err
 		}), dueStart, s.skipStart},
 		{"become dormant", stop, dormancy, s.unused(now), dueDormant, postpone},
-		{"be deleted", coder.WorkspaceTransitionDelete, dormancy, timed(now, func(ctx context.Context, at cursor) ([]cursorRow, error) {
+		{"be deleted", codersdk.WorkspaceTransitionDelete, dormancy, timed(now, func(ctx context.Context, at cursor) ([]cursorRow, error) {
 			rows, err := q.ScheduleDeletes(ctx, sqlc.ScheduleDeletesParams(at))
 			return convert(rows, func(r sqlc.ScheduleDeletesRow) cursorRow { return cursorRow(r) }), err
 		}), dueDelete, postpone},
 	}
 }
 
-// dueStart decides on a start, and sets the next: there is one try for each
-// moment. While an earlier build runs, the moment waits for its end. (WS-13)
+// dueStart decides on an autostart and sets the next one. There is one attempt for each scheduled
+// time. An unfinished build delays the attempt. (WS-13)
 func dueStart(ctx context.Context, f facts) (bool, error) {
 	if f.w.NextStartAt == nil || f.w.NextStartAt.After(f.now) {
 		return false, nil
@@ -112,27 +114,27 @@ func dueStart(ctx context.Context, f facts) (bool, error) {
 	why := ""
 	switch {
 	case !person || meant == nil || !meant.Equal(moment):
-		why = "the schedule does not say so any more"
+		why = "the schedule has changed"
 	case f.now.Sub(moment) > late:
-		why = "its time was more than an hour ago"
-	case owner.DeletedAt != nil || owner.Status != string(coder.UserStatusActive):
+		why = "its scheduled time was more than an hour ago"
+	case owner.DeletedAt != nil || owner.Status != string(codersdk.UserStatusActive):
 		why = "its owner is not active"
 	case !f.build.CreatedAt.Before(moment):
-		why = "it was built since"
+		why = "it was built in the meantime"
 	case f.building():
 		return false, nil
-	case f.transition() == coder.WorkspaceTransitionDelete:
-		why = "it is to be deleted"
-	case f.transition() == coder.WorkspaceTransitionStart && f.job == coder.ProvisionerJobStatusSucceeded:
-		why = "it runs already"
+	case f.transition() == codersdk.WorkspaceTransitionDelete:
+		why = "it will be deleted"
+	case f.transition() == codersdk.WorkspaceTransitionStart && f.job == codersdk.ProvisionerJobStatusSucceeded:
+		why = "it is already running"
 	}
 	if why != "" {
-		f.log.Info("a workspace is not started by its schedule", "due", moment, "why", why)
+		f.log.Info("skipped the autostart of a workspace", "due", moment, "why", why)
 	}
 	return why == "", f.q.WorkspaceSetNextStart(ctx, workspace.NextStart(t, f.w, f.now), f.w.ID)
 }
 
-// skipStart leaves a start out that cannot be made.
+// skipStart skips an autostart that cannot be performed.
 func (s *Service) skipStart(ctx context.Context, id uuid.UUID, now time.Time) error {
 	return s.Store.Tx(ctx, func(q *sqlc.Queries) error {
 		w, err := q.WorkspaceForUpdate(ctx, id)
@@ -147,18 +149,18 @@ func (s *Service) skipStart(ctx context.Context, id uuid.UUID, now time.Time) er
 	})
 }
 
-// dueStop decides on a stop at the deadline. (WS-14, WS-16)
+// dueStop decides on an autostop at the deadline. (WS-14, WS-16)
 func dueStop(ctx context.Context, f facts) (bool, error) {
-	if f.transition() != coder.WorkspaceTransitionStart || f.building() || f.build.Deadline == nil || f.build.Deadline.After(f.now) || f.resting() {
+	if f.transition() != codersdk.WorkspaceTransitionStart || f.building() || f.build.Deadline == nil || f.build.Deadline.After(f.now) || f.resting() {
 		return false, nil
 	}
 	_, person, err := f.persons(ctx)
 	return person, err
 }
 
-// dueFailed decides on the stop of what a failed start left. (WS-17)
+// dueFailed decides on the stop after a failed start. (WS-17)
 func dueFailed(ctx context.Context, f facts) (bool, error) {
-	if f.transition() != coder.WorkspaceTransitionStart || f.job != coder.ProvisionerJobStatusFailed || f.build.FailedAt == nil || f.resting() {
+	if f.transition() != codersdk.WorkspaceTransitionStart || f.job != codersdk.ProvisionerJobStatusFailed || f.build.FailedAt == nil || f.resting() {
 		return false, nil
 	}
 	t, err := f.q.WorkspaceTemplate(ctx, f.w.TemplateID)
@@ -169,19 +171,18 @@ func dueFailed(ctx context.Context, f facts) (bool, error) {
 	return person, err
 }
 
-// dueRetry decides on another try of an automatic stop that failed.
+// dueRetry decides on the retry of a failed automatic stop.
 func dueRetry(ctx context.Context, f facts) (bool, error) {
-	reason := coder.BuildReason(f.build.Reason)
-	automatic := reason == coder.BuildReasonAutostop || reason == coder.BuildReasonDormancy
-	if f.transition() != coder.WorkspaceTransitionStop || !automatic || f.job != coder.ProvisionerJobStatusFailed || f.w.RetryAt == nil || f.resting() {
+	reason := codersdk.BuildReason(f.build.Reason)
+	automatic := reason == codersdk.BuildReasonAutostop || reason == codersdk.BuildReasonDormancy
+	if f.transition() != codersdk.WorkspaceTransitionStop || !automatic || f.job != codersdk.ProvisionerJobStatusFailed || f.w.RetryAt == nil || f.resting() {
 		return false, nil
 	}
 	_, person, err := f.persons(ctx)
 	return person, err
 }
 
-// dueDormant makes a workspace dormant that nobody uses, and has it stopped if
-// it is not. (WS-18)
+// dueDormant makes an unused workspace dormant and stops it if it is running. (WS-18)
 func dueDormant(ctx context.Context, f facts) (bool, error) {
 	if f.w.DormantAt != nil || f.building() || f.resting() {
 		return false, nil
@@ -196,8 +197,8 @@ func dueDormant(ctx context.Context, f facts) (bool, error) {
 	if err := workspace.MakeDormant(ctx, f.q, f.w, t, f.now); err != nil {
 		return false, err
 	}
-	f.log.Info("a workspace that nobody used is dormant now", "last_used", f.w.LastUsedAt)
-	return f.transition() == coder.WorkspaceTransitionStart, nil
+	f.log.Info("made an unused workspace dormant", "last_used", f.w.LastUsedAt)
+	return f.transition() == codersdk.WorkspaceTransitionStart, nil
 }
 
 // dueDelete decides on the deletion of a dormant workspace. (WS-18)

@@ -9,15 +9,14 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
 )
 
-// cursor asks for the page behind a time and an id; the lists of the database
-// take it in this form.
+// cursor is a position in a list: a time and an ID, in the form of the queries.
 type cursor struct {
 	Now, After time.Time
 	AfterID    uuid.UUID
 	MaxRows    int32
 }
 
-// cursorRow is a workspace and the time since which it is due.
+// cursorRow is a workspace and the time from which it is due.
 type cursorRow struct {
 	ID uuid.UUID
 	At time.Time
@@ -31,7 +30,7 @@ func convert[A, B any](list []A, f func(A) B) []B {
 	return out
 }
 
-// timed gives the pages of a list that is ordered by time.
+// timed returns the pages of a list that is ordered by time.
 func timed(now time.Time, list func(context.Context, cursor) ([]cursorRow, error)) func(context.Context) ([]uuid.UUID, error) {
 	at := cursor{Now: now, MaxRows: page}
 	return func(ctx context.Context) ([]uuid.UUID, error) {
@@ -45,8 +44,8 @@ func timed(now time.Time, list func(context.Context, cursor) ([]cursorRow, error
 	}
 }
 
-// unused gives the pages of workspaces that nobody used for as long as their
-// templates allow, one template after the other.
+// unused returns the pages of workspaces that were not used for the period that their templates
+// allow, one template after the other.
 func (s *Service) unused(now time.Time) func(context.Context) ([]uuid.UUID, error) {
 	var templates []sqlc.ScheduleDormanciesRow
 	var at sqlc.ScheduleUnusedParams

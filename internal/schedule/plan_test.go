@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
 	"github.com/seed-2a7f8fe7/coder/internal/postgrestest"
 )
@@ -16,7 +16,7 @@ import (
 // from before.
 func (h *house) crowd(n, due int) {
 	h.t.Helper()
-	of := h.running(coder.CreateWorkspaceRequest{})
+	of := h.running(codersdk.CreateWorkspaceRequest{})
 	tx, err := h.store.Pool().Begin(h.t.Context())
 	h.must(err)
 	for _, sql := range []string{

@@ -1,20 +1,15 @@
-// Package schedule makes workspaces do what is due by itself: it starts them on
-// their schedule, stops them at their deadline or some time after a start that
-// failed, makes those dormant that nobody uses, and deletes dormant ones whose
-// time is over.
+// Package schedule performs the automatic actions of workspaces: autostart, autostop at the deadline
+// or some time after a failed start, dormancy of unused workspaces, and deletion of dormant ones.
 //
-// A tick walks over what is due, a page at a time, found by indexes that hold
-// nothing else. What is done to one workspace is one transaction, which locks
-// its row, looks once more whether it is due, moves its timers on, and adds the
-// build; so however many servers tick at once, and whenever one of them dies,
-// one build is made for each moment. A workspace that somebody else holds is
-// passed over, and one whose turn fails is not in the way of the others: it is
-// tried again with the next tick when the server was at fault, at its next
-// start when a start cannot be made, and else after a time that doubles.
+// A tick pages through the due workspaces with the help of dedicated indexes. The action on one
+// workspace is one transaction: it locks the row, checks again whether the action is due, advances
+// the timers, and adds the build. So whatever the number of servers, and whenever one crashes, each
+// scheduled time causes one build. A workspace that is locked is skipped. A failure does not affect
+// other workspaces: it is retried by the next tick if the server failed, at the next scheduled start
+// if a start is impossible, and otherwise after a pause that doubles.
 //
-// A server that was down finds everything due when it is back. It makes up for
-// stops, dormancy and deletions, and for starts that are an hour late at most:
-// nobody waits any more for what was to begin this morning.
+// After downtime everything is due at once. Stops, dormancy and deletions are then performed, and
+// starts that are at most one hour late; a later start would be of no use.
 package schedule
 
 import (
@@ -26,7 +21,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/lifecycle"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
@@ -35,38 +30,37 @@ import (
 
 const (
 	usualInterval = time.Minute
-	// page is how many workspaces are read at once.
+	// page is the number of workspaces that one query reads.
 	page = 200
-	// hands is how many workspaces are worked on at once.
+	// hands is the number of concurrent actions.
 	hands = 4
-	// turn bounds what one workspace may take.
+	// turn is the timeout of one action.
 	turn = 30 * time.Second
-	// late is how long after its time a workspace is still started.
+	// late is the longest delay of an autostart.
 	late = time.Hour
 )
 
-// Config is what a Service works with.
+// Config configures a Service.
 type Config struct {
 	Store      *postgres.Store
 	Workspaces *workspace.Service
 	Log        *slog.Logger
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
-	// Interval is how often it is looked what is due, and how long one look may
-	// take; 0 means a minute.
+	// Interval is the time between two ticks, and the timeout of one; 0 means one minute.
 	Interval time.Duration
-	// Registerer takes the metrics; nil: none.
+	// Registerer registers the metrics; nil for none.
 	Registerer prometheus.Registerer
 }
 
-// Service does what is due while it runs.
+// Service performs due actions while it runs.
 type Service struct {
 	Config
 	lifecycle.Loop
 	took prometheus.Histogram
 }
 
-// New makes a Service.
+// New returns a Service.
 func New(c Config) *Service {
 	if c.Now == nil {
 		c.Now = time.Now
@@ -75,7 +69,7 @@ func New(c Config) *Service {
 		c.Interval = usualInterval
 	}
 	s := &Service{Config: c, took: prometheus.NewHistogram(prometheus.HistogramOpts{
-		Name: "coderd_lifecycle_autobuild_execution_duration_seconds", Help: "Seconds that one look at what workspaces are to do by themselves took.",
+		Name: "coderd_lifecycle_autobuild_execution_duration_seconds", Help: "Duration of one run of the automatic actions on workspaces, in seconds.",
 		Buckets: []float64{0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300},
 	})}
 	if c.Registerer != nil {
@@ -86,36 +80,31 @@ func New(c Config) *Service {
 }
 
 func (s *Service) run(ctx context.Context) {
-	tick := time.NewTicker(s.Interval)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
+	s.Workspaces.FollowUps(ctx) // for stops that finished while no server ran
+	lifecycle.Every(ctx, s.Interval, func(ctx context.Context) {
 		limited, cancel := context.WithTimeout(ctx, s.Interval)
+		defer cancel()
 		s.Tick(limited)
-		cancel()
-	}
+	})
 }
 
-// now is the clock at the precision that the database keeps.
+// now returns the time at the precision of the database.
 func (s *Service) now() time.Time { return s.Now().UTC().Truncate(time.Microsecond) }
 
-// Tick does once what is due, until it is done or ctx ends; what is left is
-// done by the next. Errors go to the log.
+// Tick performs the due actions until none is left or ctx ends; the next tick does the rest. Errors
+// are logged.
 func (s *Service) Tick(ctx context.Context) {
 	begin := time.Now()
 	now := s.now()
+	s.Workspaces.FollowUps(ctx)
 	kinds := s.kinds(now)
-	for len(kinds) > 0 && ctx.Err() == nil { // a page of each in turn, so that none waits for all of another
+	for len(kinds) > 0 && ctx.Err() == nil { // one page of each in turn, so that no kind waits for all of another
 		next := kinds[:0]
 		for _, k := range kinds {
 			ids, err := k.pages(ctx)
 			if err != nil {
 				if ctx.Err() == nil {
-					s.Log.Warn("cannot read which workspaces are due; trying again soon", "what", k.what, "error", err)
+					s.Log.Warn("cannot read the due workspaces; retrying", "what", k.what, "error", err)
 				}
 				continue
 			}
@@ -129,7 +118,7 @@ func (s *Service) Tick(ctx context.Context) {
 	s.took.Observe(time.Since(begin).Seconds())
 }
 
-// each does one kind of thing to workspaces, to several at once.
+// each performs one kind of action on workspaces, several at once.
 func (s *Service) each(ctx context.Context, k kind, ids []uuid.UUID, now time.Time) {
 	work := make(chan uuid.UUID)
 	var wait sync.WaitGroup
@@ -150,24 +139,33 @@ func (s *Service) each(ctx context.Context, k kind, ids []uuid.UUID, now time.Ti
 	wait.Wait()
 }
 
-// one does one kind of thing to a workspace.
+// one performs one kind of action on a workspace.
 func (s *Service) one(ctx context.Context, k kind, id uuid.UUID, now time.Time) {
 	limited, cancel := context.WithTimeout(ctx, turn)
 	defer cancel()
 	log := s.Log.With("workspace", id, "what", k.what)
-	build, err := s.Workspaces.BuildAutomatically(limited, id, k.transition, k.reason, func(ctx context.Context, q *sqlc.Queries, w sqlc.Workspace, latest sqlc.BuildLatestRow) (bool, error) {
-		return k.due(ctx, facts{q: q, w: w, build: latest.WorkspaceBuild, job: coder.ProvisionerJobStatus(latest.JobStatus), now: now, log: log.With("name", w.Name)})
-	})
+	build, err := s.Workspaces.BuildAutomatically(
+		limited,
+		id,
+		k.transition,
+		k.reason,
+		func(ctx context.Context, q *sqlc.Queries, w sqlc.Workspace, latest sqlc.BuildLatestRow) (bool, error) {
+			return k.due(
+				ctx,
+				facts{q: q, w: w, build: latest.WorkspaceBuild, job: codersdk.ProvisionerJobStatus(latest.JobStatus), now: now, log: log.With("name", w.Name)},
+			)
+		},
+	)
 	switch {
 	case err == nil && build != uuid.Nil:
-		log.Info("a workspace does what is due", "build", build, "transition", k.transition)
+		log.Info("started an automatic build", "build", build, "transition", k.transition)
 	case err == nil, ctx.Err() != nil:
-	case coder.Is(err, coder.CodeInternal), coder.Is(err, coder.CodeUnavailable), limited.Err() != nil:
-		log.Warn("a workspace could not do what is due; trying again soon", "error", err)
+	case codersdk.Is(err, codersdk.CodeInternal), codersdk.Is(err, codersdk.CodeUnavailable), limited.Err() != nil:
+		log.Warn("an automatic action failed; retrying", "error", err)
 	default:
-		log.Warn("a workspace cannot do what is due", "error", err)
+		log.Warn("an automatic action is not possible", "error", err)
 		if err := k.putOff(ctx, id, now); err != nil && ctx.Err() == nil {
-			log.Warn("what a workspace cannot do could not be put off", "error", err)
+			log.Warn("cannot postpone an automatic action", "error", err)
 		}
 	}
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/postgrestest"
 )
 
@@ -17,7 +17,7 @@ const nine = "CRON_TZ=Europe/Lisbon 0 9 * * 1-5"
 
 func TestAutostart(t *testing.T) {
 	h := open(t).fill()
-	id := h.stopped(coder.CreateWorkspaceRequest{AutostartSchedule: ptr(nine)})
+	id := h.stopped(codersdk.CreateWorkspaceRequest{AutostartSchedule: ptr(nine)})
 	tuesday := monday.AddDate(0, 0, 1)
 	h.next(id, tuesday)
 	h.set(tuesday.Add(-time.Second))
@@ -58,17 +58,17 @@ func TestNoAutostart(t *testing.T) {
 		"its owner is suspended": {func(h *house, _ uuid.UUID) { h.exec(`UPDATE users SET status = 'suspended'`) }, tuesday, "its owner is not active", tuesday.AddDate(0, 0, 1)},
 		"nobody made it up":      {func(*house, uuid.UUID) {}, tuesday.Add(61 * time.Minute), "more than an hour ago", tuesday.AddDate(0, 0, 1)},
 		"over a week end":        {func(*house, uuid.UUID) {}, tuesday.AddDate(0, 0, 4), "more than an hour ago", tuesday.AddDate(0, 0, 6)},
-		"its day was taken away": {func(h *house, _ uuid.UUID) { h.exec(`UPDATE templates SET autostart_days = '{friday}'`) }, tuesday, "does not say so", tuesday.AddDate(0, 0, 3)},
+		"its day was taken away": {func(h *house, _ uuid.UUID) { h.exec(`UPDATE templates SET autostart_days = '{friday}'`) }, tuesday, "has changed", tuesday.AddDate(0, 0, 3)},
 		"somebody stopped it since": {func(h *house, id uuid.UUID) {
-			h.build(id, coder.WorkspaceTransitionStart)
+			h.build(id, codersdk.WorkspaceTransitionStart)
 			h.finish()
 			h.set(tuesday.Add(10 * time.Second))
-			h.build(id, coder.WorkspaceTransitionStop)
-		}, tuesday.Add(time.Minute), "it was built since", tuesday.AddDate(0, 0, 1)},
+			h.build(id, codersdk.WorkspaceTransitionStop)
+		}, tuesday.Add(time.Minute), "it was built in the meantime", tuesday.AddDate(0, 0, 1)},
 		"its delete failed": {func(h *house, id uuid.UUID) {
-			h.build(id, coder.WorkspaceTransitionDelete)
+			h.build(id, codersdk.WorkspaceTransitionDelete)
 			h.fail()
-		}, tuesday, "it is to be deleted", tuesday.AddDate(0, 0, 1)},
+		}, tuesday, "it will be deleted", tuesday.AddDate(0, 0, 1)},
 		"values are missing": {func(h *house, _ uuid.UUID) {
 			h.exec(`UPDATE workspaces SET automatic_updates = 'always'`)
 			v2 := h.newVersion("v2")
@@ -79,7 +79,7 @@ func TestNoAutostart(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
 			h := open(t).fill()
-			id := h.stopped(coder.CreateWorkspaceRequest{AutostartSchedule: ptr(nine)})
+			id := h.stopped(codersdk.CreateWorkspaceRequest{AutostartSchedule: ptr(nine)})
 			c.before(h, id)
 			builds := h.count(`SELECT count(*) FROM workspace_builds`)
 			h.set(c.at)
@@ -100,10 +100,10 @@ func TestNoAutostart(t *testing.T) {
 // is not lost.
 func TestAutostartWaits(t *testing.T) {
 	h := open(t).fill()
-	id := h.running(coder.CreateWorkspaceRequest{AutostartSchedule: ptr(nine)})
+	id := h.running(codersdk.CreateWorkspaceRequest{AutostartSchedule: ptr(nine)})
 	tuesday := monday.AddDate(0, 0, 1)
 	h.set(tuesday.Add(-time.Minute))
-	h.build(id, coder.WorkspaceTransitionStop)
+	h.build(id, codersdk.WorkspaceTransitionStop)
 	h.set(tuesday)
 	h.tick()
 	h.latest(id, "2 stop initiator pending")
@@ -115,8 +115,8 @@ func TestAutostartWaits(t *testing.T) {
 
 func TestAutostop(t *testing.T) {
 	h := open(t).fill()
-	id := h.running(coder.CreateWorkspaceRequest{TTLMS: ptr(int64(3600_000))})
-	forever := h.running(coder.CreateWorkspaceRequest{})
+	id := h.running(codersdk.CreateWorkspaceRequest{TTLMS: ptr(int64(3600_000))})
+	forever := h.running(codersdk.CreateWorkspaceRequest{})
 	h.pass(time.Hour - time.Second)
 	h.tick()
 	h.latest(id, "1 start initiator succeeded")
@@ -134,7 +134,7 @@ func TestAutostop(t *testing.T) {
 // somebody else takes over.
 func TestAutostopFails(t *testing.T) {
 	h := open(t).fill()
-	id := h.running(coder.CreateWorkspaceRequest{TTLMS: ptr(int64(3600_000))})
+	id := h.running(codersdk.CreateWorkspaceRequest{TTLMS: ptr(int64(3600_000))})
 	h.pass(time.Hour)
 	h.tick()
 	for n, wait := range []time.Duration{5 * time.Minute, 10 * time.Minute, 20 * time.Minute} {
@@ -148,7 +148,7 @@ func TestAutostopFails(t *testing.T) {
 		h.latest(id, fmt.Sprintf("%d stop autostop pending", n+3))
 	}
 	h.fail()
-	h.build(id, coder.WorkspaceTransitionStart)
+	h.build(id, codersdk.WorkspaceTransitionStart)
 	h.finish()
 	h.pass(59 * time.Minute)
 	h.tick()
@@ -163,7 +163,7 @@ func TestAutostopFails(t *testing.T) {
 	h.must(h.CancelWorkspaceBuild(t.Context(), h.ann, h.get(id).LatestBuild.ID, ""))
 	h.pass(48 * time.Hour)
 	h.tick()
-	h.latest(id, "8 stop autostop canceled") // somebody wants it so
+	h.latest(id, "8 stop autostop canceled") // a user canceled it
 }
 
 func TestRequiredStop(t *testing.T) {
@@ -184,18 +184,18 @@ func TestRequiredStop(t *testing.T) {
 			t.Errorf("%s: stops %s, at the latest %s; want %s and %s", what, stop, latest, wantStop, wantLatest)
 		}
 	}
-	check("for an hour", h.running(coder.CreateWorkspaceRequest{}), "Mon 09:00", "Wed 02:00")
-	open := h.running(coder.CreateWorkspaceRequest{TTLMS: ptr(int64(0))})
+	check("for an hour", h.running(codersdk.CreateWorkspaceRequest{}), "Mon 09:00", "Wed 02:00")
+	open := h.running(codersdk.CreateWorkspaceRequest{TTLMS: ptr(int64(0))})
 	check("without an end", open, "Wed 02:00", "Wed 02:00")
 	h.exec(`UPDATE users SET quiet_hours = 'CRON_TZ=Asia/Tokyo 0 1 * * *'`)
-	check("in quiet hours of one's own", h.running(coder.CreateWorkspaceRequest{TTLMS: ptr(int64(48 * 3600_000))}), "Tue 16:00", "Tue 16:00")
+	check("in quiet hours of one's own", h.running(codersdk.CreateWorkspaceRequest{TTLMS: ptr(int64(48 * 3600_000))}), "Tue 16:00", "Tue 16:00")
 	h.exec(`UPDATE templates SET allow_user_autostop = false, default_ttl_ms = 7200000`)
-	check("as the template insists", h.running(coder.CreateWorkspaceRequest{}), "Mon 10:00", "Tue 16:00")
+	check("as the template insists", h.running(codersdk.CreateWorkspaceRequest{}), "Mon 10:00", "Tue 16:00")
 	h.exec(`UPDATE templates SET autostop_days = '{}'`)
-	check("no more required", h.running(coder.CreateWorkspaceRequest{}), "Mon 10:00", "never")
+	check("no more required", h.running(codersdk.CreateWorkspaceRequest{}), "Mon 10:00", "never")
 
 	h.set(time.Date(2030, 7, 3, 2, 0, 0, 0, time.UTC))
-	_, err := h.store.Pool().Exec(t.Context(), `UPDATE workspaces SET last_used_at = $1`, h.now()) // whoever works then
+	_, err := h.store.Pool().Exec(t.Context(), `UPDATE workspaces SET last_used_at = $1`, h.now()) // its user works then
 	h.must(err)
 	h.tick()
 	h.latest(open, "2 stop autostop pending")
@@ -204,10 +204,10 @@ func TestRequiredStop(t *testing.T) {
 func TestActivity(t *testing.T) {
 	h := open(t).fill()
 	h.exec(`UPDATE templates SET autostop_days = '{tuesday}'`) // at 02:00, in 18 hours
-	id := h.running(coder.CreateWorkspaceRequest{TTLMS: ptr(int64(1800_000))})
+	id := h.running(codersdk.CreateWorkspaceRequest{TTLMS: ptr(int64(1800_000))})
 	use := func() {
 		t.Helper()
-		h.must(h.PostWorkspaceUsage(t.Context(), h.ann, id, coder.PostWorkspaceUsageRequest{}))
+		h.must(h.PostWorkspaceUsage(t.Context(), h.ann, id, codersdk.PostWorkspaceUsageRequest{}))
 	}
 	deadline := func(want time.Time) {
 		t.Helper()
@@ -243,9 +243,9 @@ func TestActivity(t *testing.T) {
 
 func TestFailedStart(t *testing.T) {
 	h := open(t).fill()
-	id := h.create(coder.CreateWorkspaceRequest{})
+	id := h.create(codersdk.CreateWorkspaceRequest{})
 	h.fail()
-	canceled := h.create(coder.CreateWorkspaceRequest{})
+	canceled := h.create(codersdk.CreateWorkspaceRequest{})
 	h.must(h.CancelWorkspaceBuild(t.Context(), h.ann, h.get(canceled).LatestBuild.ID, ""))
 	h.pass(24 * time.Hour)
 	h.tick()
@@ -265,13 +265,13 @@ func TestFailedStart(t *testing.T) {
 func TestDormancy(t *testing.T) {
 	h := open(t).fill()
 	h.exec(`UPDATE templates SET time_til_dormant_ms = 7 * 86400000, time_til_dormant_autodelete_ms = 86400000`)
-	runs := h.running(coder.CreateWorkspaceRequest{AutostartSchedule: ptr("0 23 * * 1")})
-	rests := h.stopped(coder.CreateWorkspaceRequest{})
-	used := h.running(coder.CreateWorkspaceRequest{})
+	runs := h.running(codersdk.CreateWorkspaceRequest{AutostartSchedule: ptr("0 23 * * 1")})
+	rests := h.stopped(codersdk.CreateWorkspaceRequest{})
+	used := h.running(codersdk.CreateWorkspaceRequest{})
 	h.pass(7*24*time.Hour - time.Second)
 	h.tick()
 	h.pass(time.Second)
-	h.must(h.PostWorkspaceUsage(t.Context(), h.ann, used, coder.PostWorkspaceUsageRequest{}))
+	h.must(h.PostWorkspaceUsage(t.Context(), h.ann, used, codersdk.PostWorkspaceUsageRequest{}))
 	h.tick()
 	h.latest(runs, "2 stop dormancy pending")
 	h.latest(rests, "2 stop initiator succeeded")
@@ -293,7 +293,7 @@ func TestDormancy(t *testing.T) {
 		t.Error("a dormant workspace starts by itself")
 	}
 	// Who wakes it has it for as long again, and it starts on its schedule.
-	_, err := h.UpdateWorkspaceDormancy(t.Context(), h.ann, runs, coder.UpdateWorkspaceDormancy{})
+	_, err := h.UpdateWorkspaceDormancy(t.Context(), h.ann, runs, codersdk.UpdateWorkspaceDormancy{})
 	h.must(err)
 	if w := h.get(runs); w.NextStartAt == nil || w.DeletingAt != nil {
 		t.Errorf("starting %v, deleting %v", w.NextStartAt, w.DeletingAt)
@@ -316,7 +316,7 @@ func TestDormancy(t *testing.T) {
 func TestUnusedAutostart(t *testing.T) {
 	h := open(t).fill()
 	h.exec(`UPDATE templates SET time_til_dormant_ms = 2 * 86400000`)
-	id := h.stopped(coder.CreateWorkspaceRequest{AutostartSchedule: ptr(nine)})
+	id := h.stopped(codersdk.CreateWorkspaceRequest{AutostartSchedule: ptr(nine)})
 	h.pass(24 * time.Hour)
 	h.tick()
 	h.finish()
@@ -334,8 +334,8 @@ func TestUnusedAutostart(t *testing.T) {
 func TestDeleteFails(t *testing.T) {
 	h := open(t).fill()
 	h.exec(`UPDATE templates SET time_til_dormant_autodelete_ms = 1000`)
-	id := h.stopped(coder.CreateWorkspaceRequest{})
-	_, err := h.UpdateWorkspaceDormancy(t.Context(), h.ann, id, coder.UpdateWorkspaceDormancy{Dormant: true})
+	id := h.stopped(codersdk.CreateWorkspaceRequest{})
+	_, err := h.UpdateWorkspaceDormancy(t.Context(), h.ann, id, codersdk.UpdateWorkspaceDormancy{Dormant: true})
 	h.must(err)
 	h.pass(time.Second)
 	for range 24 * 12 {
@@ -356,15 +356,15 @@ func TestDeleteFails(t *testing.T) {
 	}
 }
 
-// TestOneIsBroken: a workspace that cannot do what is due, and one that somebody
+// TestOneIsBroken: a workspace that cannot do what is due, and one that another transaction
 // holds, are not in the way of others.
 func TestOneIsBroken(t *testing.T) {
 	h := open(t).fill()
 	ttl := ptr(int64(60_000))
-	broken, held := h.running(coder.CreateWorkspaceRequest{TTLMS: ttl}), h.running(coder.CreateWorkspaceRequest{TTLMS: ttl})
+	broken, held := h.running(codersdk.CreateWorkspaceRequest{TTLMS: ttl}), h.running(codersdk.CreateWorkspaceRequest{TTLMS: ttl})
 	var others []uuid.UUID
 	for range 5 {
-		others = append(others, h.running(coder.CreateWorkspaceRequest{TTLMS: ttl}))
+		others = append(others, h.running(codersdk.CreateWorkspaceRequest{TTLMS: ttl}))
 	}
 	v2 := h.newVersion("v2")
 	h.exec(`UPDATE template_versions SET workspace_tags = '{"x": "nonsense ("}' WHERE id = $1`, v2)
@@ -388,13 +388,13 @@ func TestOneIsBroken(t *testing.T) {
 	h.latest(held, "2 stop autostop pending")
 }
 
-// TestNobodys: what stands ready for anybody is looked after elsewhere.
+// TestNobodys: package prebuild looks after workspaces that are kept ready.
 func TestNobodys(t *testing.T) {
 	h := open(t).fill()
 	h.exec(`UPDATE templates SET time_til_dormant_ms = 1000, failure_ttl_ms = 1000, autostop_days = '{tuesday}'`)
 	h.exec(`UPDATE users SET is_system = true`)
-	h.running(coder.CreateWorkspaceRequest{TTLMS: ptr(int64(60_000)), AutostartSchedule: ptr(nine)})
-	h.create(coder.CreateWorkspaceRequest{})
+	h.running(codersdk.CreateWorkspaceRequest{TTLMS: ptr(int64(60_000)), AutostartSchedule: ptr(nine)})
+	h.create(codersdk.CreateWorkspaceRequest{})
 	h.fail()
 	h.pass(48 * time.Hour)
 	h.tick()
@@ -409,7 +409,7 @@ func TestReplicas(t *testing.T) {
 	a := openOn(t, store, &text{}).fill()
 	b := openOn(t, store, &text{})
 	for range 30 {
-		a.running(coder.CreateWorkspaceRequest{TTLMS: ptr(int64(60_000))})
+		a.running(codersdk.CreateWorkspaceRequest{TTLMS: ptr(int64(60_000))})
 	}
 	b.set(monday.Add(time.Minute))
 	a.pass(time.Minute)
@@ -427,7 +427,7 @@ func TestReplicas(t *testing.T) {
 		t.Errorf("%d rows in the audit log", n)
 	}
 	for _, h := range []*house{a, b} {
-		if h.log.has("cannot do") || h.log.has("could not do") {
+		if h.log.has("is not possible") || h.log.has("automatic action failed") {
 			t.Error(h.log)
 		}
 	}
@@ -447,7 +447,7 @@ func TestMetrics(t *testing.T) {
 // TestMany: more than one page is done in one tick, and all at once.
 func TestMany(t *testing.T) {
 	h := open(t).fill()
-	id := h.stopped(coder.CreateWorkspaceRequest{})
+	id := h.stopped(codersdk.CreateWorkspaceRequest{})
 	h.copies(id, 450)
 	h.exec(`UPDATE workspaces SET dormant_at = $1, deleting_at = $1 WHERE name LIKE 'copy%'`, monday)
 	h.exec(`UPDATE templates SET time_til_dormant_ms = 3600000`)

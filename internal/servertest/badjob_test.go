@@ -5,17 +5,17 @@ import (
 	"context"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/api/provisioner"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/echo"
 	"github.com/seed-2a7f8fe7/coder/internal/provisionerd"
 	"github.com/seed-2a7f8fe7/coder/internal/server"
 	"github.com/seed-2a7f8fe7/coder/internal/servertest"
+	"github.com/seed-2a7f8fe7/coder/internal/testwait"
 )
 
 const daemonPSK = "a long pre-shared key"
@@ -37,7 +37,7 @@ func echoDaemon(t *testing.T, s *servertest.Server, w provisionerd.WebSocket) (s
 			return
 		}
 		stopped = true
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), testwait.Limit)
 		defer cancel()
 		must(t, d.Stop(ctx))
 	}
@@ -54,13 +54,13 @@ func sql(t *testing.T, s *servertest.Server, query string, args ...any) {
 	must(t, err)
 }
 
-func importEcho(t *testing.T, s *servertest.Server, tags map[string]string) coder.TemplateVersion {
+func importEcho(t *testing.T, s *servertest.Server, tags map[string]string) codersdk.TemplateVersion {
 	t.Helper()
 	archive, err := echo.Archive(map[string]string{"readme.md": "x"})
 	must(t, err)
 	up, err := s.Client.Upload(t.Context(), "application/x-tar", bytes.NewReader(archive))
 	must(t, err)
-	v, err := s.Client.CreateTemplateVersion(t.Context(), "default", coder.CreateTemplateVersionRequest{FileID: uuid.MustParse(up.Hash), Provisioner: "echo", StorageMethod: "file", Tags: tags})
+	v, err := s.Client.CreateTemplateVersion(t.Context(), "default", codersdk.CreateTemplateVersionRequest{FileID: uuid.MustParse(up.Hash), Provisioner: "echo", StorageMethod: "file", Tags: tags})
 	must(t, err)
 	return v
 }
@@ -68,24 +68,24 @@ func importEcho(t *testing.T, s *servertest.Server, tags map[string]string) code
 // TestJobThatNoLongerDecodes spoils the input of pending jobs: each fails once,
 // with a message, and the daemon takes the next.
 func TestJobThatNoLongerDecodes(t *testing.T) {
-	s := servertest.Start(t, func(c *server.Config) { c.ProvisionerDaemons, c.ProvisionerDaemonPSK = 0, daemonPSK })
+	s := servertest.Start(t, func(c *server.Config) { c.Provisioning.Daemons, c.Provisioning.PSK = 0, daemonPSK })
 	ctx, c := t.Context(), s.Client
 	psk := provisionerd.WebSocket{PSK: daemonPSK, Name: "far"}
 	stop := echoDaemon(t, s, psk)
 	v := importEcho(t, s, nil)
 	follow(t, c, "/templateversions/"+v.ID.String()+"/logs")
-	tpl, err := c.CreateTemplate(ctx, "default", coder.CreateTemplateRequest{Name: "echo", TemplateVersionID: v.ID})
+	tpl, err := c.CreateTemplate(ctx, "default", codersdk.CreateTemplateRequest{Name: "echo", TemplateVersionID: v.ID})
 	must(t, err)
 	stop()
 
 	var jobs []uuid.UUID
 	for _, name := range []string{"a", "b", "c"} {
-		w, err := c.CreateWorkspace(ctx, "me", coder.CreateWorkspaceRequest{Name: name, TemplateID: tpl.ID})
+		w, err := c.CreateWorkspace(ctx, "me", codersdk.CreateWorkspaceRequest{Name: name, TemplateID: tpl.ID})
 		must(t, err)
 		jobs = append(jobs, w.LatestBuild.Job.ID)
 	}
 	broken := importEcho(t, s, nil)
-	dry, err := c.CreateTemplateVersionDryRun(ctx, v.ID, coder.CreateTemplateVersionDryRunRequest{WorkspaceName: "x"})
+	dry, err := c.CreateTemplateVersionDryRun(ctx, v.ID, codersdk.CreateTemplateVersionDryRunRequest{WorkspaceName: "x"})
 	must(t, err)
 	jobs = append(jobs, broken.Job.ID, dry.ID)
 	for i, input := range []string{`{"workspace_build_id": 7}`, `"text"`, `{}`, `{"template_version_id": [1]}`, `{"template_version_id": "nonsense"}`} {
@@ -97,11 +97,11 @@ func TestJobThatNoLongerDecodes(t *testing.T) {
 	for i, id := range jobs {
 		j, err := c.ProvisionerJob(ctx, "default", id)
 		must(t, err)
-		if j.Status != coder.ProvisionerJobStatusFailed || !strings.Contains(j.Error, "cannot prepare the job") {
+		if j.Status != codersdk.ProvisionerJobStatusFailed || !strings.Contains(j.Error, "cannot prepare the job") {
 			t.Errorf("job %d ended as %s: %q", i, j.Status, j.Error)
 		}
 	}
-	if g, err := c.ProvisionerJob(ctx, "default", good.Job.ID); err != nil || g.Status != coder.ProvisionerJobStatusSucceeded {
+	if g, err := c.ProvisionerJob(ctx, "default", good.Job.ID); err != nil || g.Status != codersdk.ProvisionerJobStatusSucceeded {
 		t.Errorf("the next job ended as %s: %s, %v", g.Status, g.Error, err)
 	}
 }

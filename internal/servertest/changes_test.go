@@ -9,7 +9,7 @@ import (
 
 	"github.com/coder/websocket"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/servertest"
 )
 
@@ -23,12 +23,12 @@ func TestChanges(t *testing.T) {
 	for _, when := range []string{"listening began", "something changed"} {
 		_, message, err := conn.Read(ctx)
 		must(t, err)
-		var c coder.Change
+		var c codersdk.Change
 		must(t, json.Unmarshal(message, &c))
 		if c.Topic != "user" {
 			t.Fatalf("when %s, heard of %q", when, c.Topic)
 		}
-		_, err = s.Client.UpdateUserProfile(ctx, "me", coder.UpdateUserProfileRequest{Username: "owner", Name: "After " + when})
+		_, err = s.Client.UpdateUserProfile(ctx, "me", codersdk.UpdateUserProfileRequest{Username: "owner", Name: "After " + when})
 		must(t, err)
 	}
 }

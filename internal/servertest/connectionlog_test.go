@@ -1,7 +1,9 @@
 package servertest_test
 
 import (
+	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/url"
 	"testing"
@@ -9,9 +11,9 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
-	"github.com/seed-2a7f8fe7/coder/client"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/servertest"
+	"github.com/seed-2a7f8fe7/coder/internal/testwait"
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel"
 )
 
@@ -19,7 +21,7 @@ import (
 func TestConnectionLog(t *testing.T) {
 	s := servertest.Start(t, nil)
 	agent := withAgent(t, s)
-	for _, c := range []*client.Client{s.Client, s.Client.Saying(coder.ConnectionTypeVSCode), s.Client.Saying(coder.ConnectionTypeJetBrains), s.Client.Saying(coder.ConnectionTypePortForwarding), s.Client.Saying("nothing")} {
+	for _, c := range []*codersdk.Client{s.Client, s.Client.Saying(codersdk.ConnectionTypeVSCode), s.Client.Saying(codersdk.ConnectionTypeJetBrains), s.Client.Saying(codersdk.ConnectionTypePortForwarding), s.Client.Saying(codersdk.ConnectionTypeReconnectingPTY), s.Client.Saying("nothing")} {
 		conn, err := tunnel.DialAgent(t.Context(), c, agent, tunnel.Options{})
 		must(t, err)
 		must(t, conn.Close())
@@ -32,8 +34,8 @@ func TestConnectionLog(t *testing.T) {
 	}
 	v.conn.CloseNow() //nolint:errcheck // that is the end of it
 	for q, n := range map[string]int{
-		"type:reconnecting_pty status:completed": 1, "type:vscode": 1, "type:jetbrains": 1, "type:port_forwarding": 1, "type:ssh status:completed": 2,
-		"username:me workspace_owner:admin organization:default": 6, "username:nobody": 0, `connected_after:"2100-01-01"`: 0,
+		"type:reconnecting_pty status:completed": 2, "type:vscode": 1, "type:jetbrains": 1, "type:port_forwarding": 1, "type:ssh status:completed": 2,
+		"username:me workspace_owner:admin organization:default": 7, "username:nobody": 0, `connected_after:"2100-01-01"`: 0,
 	} {
 		logged(t, s.Client, q, n)
 	}
@@ -54,31 +56,80 @@ func TestConnectionLog(t *testing.T) {
 	}
 }
 
-// logged gives the entries of a search once there are so many: they are
+// TestConnectionOfAWaitingClient: a client that dials before the agent connects
+// is in the log once, from the moment at which the agent is connected; one that
+// gives up is not.
+func TestConnectionOfAWaitingClient(t *testing.T) {
+	s := servertest.Start(t, nil)
+	w, token := agentWorkspace(t, s)
+	id := w.LatestBuild.Resources[0].Agents[0].ID
+	dial := func(ctx context.Context, asked chan<- struct{}) (*tunnel.Conn, error) {
+		return tunnel.DialAgent(ctx, s.Client, id, tunnel.Options{Waiting: func() {
+			select {
+			case asked <- struct{}{}:
+			default: // nobody counts them
+			}
+		}})
+	}
+	impatient, giveUp := context.WithCancel(t.Context())
+	defer giveUp()
+	asked := make(chan struct{})
+	gone := make(chan error, 1)
+	go func() {
+		_, err := dial(impatient, asked)
+		gone <- err
+	}()
+	<-asked
+	<-asked
+	giveUp()
+	if err := <-gone; err == nil {
+		t.Fatal("dialed an agent that is not running")
+	}
+	type dialed struct {
+		conn *tunnel.Conn
+		err  error
+	}
+	done := make(chan dialed, 1)
+	go func() {
+		conn, err := dial(t.Context(), asked)
+		done <- dialed{conn, err}
+	}()
+	<-asked
+	<-asked
+	startAgent(t, s, w, token)
+	d := <-done
+	must(t, d.err)
+	must(t, d.conn.Close())
+	e := logged(t, s.Client, "status:completed", 1)[0]
+	logged(t, s.Client, "type:ssh", 1)
+	if a, err := s.Client.WorkspaceAgent(t.Context(), id); err != nil || a.FirstConnectedAt == nil || e.ConnectTime.Before(*a.FirstConnectedAt) {
+		t.Errorf("%v: connected at %v, the agent at %v", err, e.ConnectTime, a.FirstConnectedAt)
+	}
+}
+
+// logged returns the entries of a search once there are so many: they are
 // written a moment later.
-func logged(t *testing.T, c *client.Client, q string, n int) []coder.ConnectionLog {
+func logged(t *testing.T, c *codersdk.Client, q string, n int) []codersdk.ConnectionLog {
 	t.Helper()
-	again := time.NewTicker(50 * time.Millisecond) // far below the limit of requests
-	defer again.Stop()
-	for ; ; <-again.C {
-		var out coder.ConnectionLogResponse
+	var out codersdk.ConnectionLogResponse
+	testwait.Until(t, fmt.Sprintf("%d entries of %s", n, q), func() bool {
+		out = codersdk.ConnectionLogResponse{}
 		resp, err := c.Request(t.Context(), http.MethodGet, "/connectionlog", url.Values{"q": {q}, "limit": {"50"}}, nil)
 		must(t, err)
 		read(t, resp, &out)
-		if int(out.Count) == n && len(out.ConnectionLogs) == n {
-			return out.ConnectionLogs
-		}
-		if t.Context().Err() != nil || int(out.Count) > n {
+		if int(out.Count) > n {
 			t.Fatalf("%s: %d entries, want %d", q, out.Count, n)
 		}
-	}
+		return int(out.Count) == n && len(out.ConnectionLogs) == n
+	}, testwait.Every(50*time.Millisecond), testwait.Showing(func() string { return fmt.Sprintf("%d entries", out.Count) }))
+	return out.ConnectionLogs
 }
 
 func read(t *testing.T, resp *http.Response, out any) {
 	t.Helper()
 	defer resp.Body.Close() //nolint:errcheck // read
 	if resp.StatusCode >= 300 {
-		t.Fatal(client.ReadError(resp))
+		t.Fatal(codersdk.ReadError(resp))
 	}
 	must(t, json.NewDecoder(resp.Body).Decode(out))
 }

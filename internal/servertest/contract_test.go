@@ -16,10 +16,11 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
-	"github.com/seed-2a7f8fe7/coder/client"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/contracttest"
 	"github.com/seed-2a7f8fe7/coder/internal/echo"
+	"github.com/seed-2a7f8fe7/coder/internal/notification"
+	"github.com/seed-2a7f8fe7/coder/internal/server"
 	"github.com/seed-2a7f8fe7/coder/internal/servertest"
 )
 
@@ -35,7 +36,7 @@ type walk struct {
 }
 
 func newWalk(t *testing.T) *walk {
-	w := &walk{t: t, s: servertest.Start(t, nil), c: contracttest.Load(t), byName: map[string]contracttest.Endpoint{}, called: map[string]bool{}}
+	w := &walk{t: t, s: servertest.Start(t, func(c *server.Config) { c.OAuth2.Enable = true }), c: contracttest.Load(t), byName: map[string]contracttest.Endpoint{}, called: map[string]bool{}}
 	for _, e := range w.c.Endpoints {
 		w.byName[e.Method+" "+e.Path] = e
 	}
@@ -59,7 +60,7 @@ func (w *walk) do(method, path, body, token string) (int, []byte) {
 	req, err := http.NewRequestWithContext(w.t.Context(), method, w.s.AccessURL().String()+path, strings.NewReader(body))
 	must(w.t, err)
 	if token != "" {
-		req.Header.Set(client.SessionTokenHeader, token)
+		req.Header.Set(codersdk.SessionTokenHeader, token)
 	}
 	resp, err := (&http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}).Do(req)
 	must(w.t, err)
@@ -78,10 +79,7 @@ func (w *walk) call(name, query, body string) map[string]any {
 		return nil
 	}
 	w.called[name] = true
-	path := w.fill(e.Path)
-	if !strings.HasPrefix(path, "/api/") {
-		path = "/api/v2" + path
-	}
+	path := absolute(w.fill(e.Path))
 	status, b := w.do(e.Method, path+w.fill(query), w.fill(body), w.s.Client.SessionToken)
 	schema, documented := "", len(e.Responses) == 0
 	for _, r := range e.Responses {
@@ -108,20 +106,27 @@ func (w *walk) call(name, query, body string) map[string]any {
 	return m
 }
 
-// served says whether an endpoint is there: what it answers to a caller who is
-// nobody is not that there is nothing.
+// absolute returns the path of an endpoint of the contract, which leaves out /api/v2.
+func absolute(path string) string {
+	for _, prefix := range []string{"/api/", "/oauth2/", "/.well-known/"} {
+		if strings.HasPrefix(path, prefix) {
+			return path
+		}
+	}
+	return "/api/v2" + path
+}
+
+// served reports whether the server has an endpoint: an anonymous request gets
+// another answer than that of an unknown route.
 func (w *walk) served(e contracttest.Endpoint) bool {
 	w.t.Helper()
-	path := placeholder.ReplaceAllString(e.Path, uuid.NewString())
-	if !strings.HasPrefix(path, "/api/") {
-		path = "/api/v2" + path
-	}
+	path := absolute(placeholder.ReplaceAllString(e.Path, uuid.NewString()))
 	status, b := w.do(e.Method, path, "", "")
-	missing := status == http.StatusMethodNotAllowed || status == http.StatusNotFound && bytes.Contains(b, []byte("There is nothing at "))
+	missing := status == http.StatusMethodNotAllowed || status == http.StatusNotFound && bytes.Contains(b, []byte("No API route matches "))
 	if !missing {
 		return true
 	}
-	var r coder.Response
+	var r codersdk.Response
 	if err := json.Unmarshal(b, &r); err != nil || r.Message == "" {
 		w.t.Errorf("%s %s is missing and does not say so as an error: %d %.100s", e.Method, e.Path, status, b)
 	}
@@ -150,30 +155,30 @@ func (w *walk) build() {
 	must(w.t, err)
 	up, err := c.Upload(ctx, "application/x-tar", bytes.NewReader(archive))
 	must(w.t, err)
-	version := func() coder.TemplateVersion {
-		v, err := c.CreateTemplateVersion(ctx, "default", coder.CreateTemplateVersionRequest{FileID: uuid.MustParse(up.Hash), Provisioner: "echo", StorageMethod: "file"})
+	version := func() codersdk.TemplateVersion {
+		v, err := c.CreateTemplateVersion(ctx, "default", codersdk.CreateTemplateVersionRequest{FileID: uuid.MustParse(up.Hash), Provisioner: "echo", StorageMethod: "file"})
 		must(w.t, err)
 		follow(w.t, c, "/templateversions/"+v.ID.String()+"/logs")
 		return v
 	}
 	v := version()
-	tpl, err := c.CreateTemplate(ctx, "default", coder.CreateTemplateRequest{Name: "tmpl", TemplateVersionID: v.ID})
+	tpl, err := c.CreateTemplate(ctx, "default", codersdk.CreateTemplateRequest{Name: "tmpl", TemplateVersionID: v.ID})
 	must(w.t, err)
-	second, err := c.CreateTemplateVersion(ctx, "default", coder.CreateTemplateVersionRequest{FileID: uuid.MustParse(up.Hash), Provisioner: "echo", StorageMethod: "file", TemplateID: tpl.ID, Name: "second"})
+	second, err := c.CreateTemplateVersion(ctx, "default", codersdk.CreateTemplateVersionRequest{FileID: uuid.MustParse(up.Hash), Provisioner: "echo", StorageMethod: "file", TemplateID: tpl.ID, Name: "second"})
 	must(w.t, err)
 	follow(w.t, c, "/templateversions/"+second.ID.String()+"/logs")
 	ttl := int64(time.Hour / time.Millisecond)
-	ws, err := c.CreateWorkspace(ctx, "me", coder.CreateWorkspaceRequest{Name: "dev", TemplateID: tpl.ID, TTLMS: &ttl})
+	ws, err := c.CreateWorkspace(ctx, "me", codersdk.CreateWorkspaceRequest{Name: "dev", TemplateID: tpl.ID, TTLMS: &ttl})
 	must(w.t, err)
 	follow(w.t, c, "/workspacebuilds/"+ws.LatestBuild.ID.String()+"/logs")
 	ws, err = c.Workspace(ctx, ws.ID, nil)
 	must(w.t, err)
-	dry, err := c.CreateTemplateVersionDryRun(ctx, v.ID, coder.CreateTemplateVersionDryRunRequest{WorkspaceName: "x"})
+	dry, err := c.CreateTemplateVersionDryRun(ctx, v.ID, codersdk.CreateTemplateVersionDryRunRequest{WorkspaceName: "x"})
 	must(w.t, err)
 	follow(w.t, c, "/templateversions/"+v.ID.String()+"/dry-run/"+dry.ID.String()+"/logs")
-	key, err := c.CreateToken(ctx, "me", coder.CreateTokenRequest{TokenName: "ci"})
+	key, err := c.CreateToken(ctx, "me", codersdk.CreateTokenRequest{TokenName: "ci"})
 	must(w.t, err)
-	other, err := c.CreateUser(ctx, coder.CreateUserRequestWithOrgs{Email: "ann@example.com", Username: "ann", LoginType: coder.LoginTypeNone, OrganizationIDs: []uuid.UUID{w.s.First.OrganizationID}})
+	other, err := c.CreateUser(ctx, codersdk.CreateUserRequestWithOrgs{Email: "ann@example.com", Username: "ann", LoginType: codersdk.LoginTypeNone, OrganizationIDs: []uuid.UUID{w.s.First.OrganizationID}})
 	must(w.t, err)
 	w.values = map[string]string{
 		"organization": w.s.First.OrganizationID.String(), "organizationname": "coder", "user": "me", "me": w.s.First.UserID.String(), "ann": other.ID.String(),
@@ -207,9 +212,14 @@ func firstSteps() []step {
 		{"POST /users/validate-password", "", `{"password": "x"}`, ""},
 		{"POST /csp/reports", "", `{"csp-report": {"blocked-uri": "x"}}`, ""},
 		{"PUT /appearance", "", `{"application_name": "Lab", "announcement_banners": [{"enabled": true, "message": "Hello", "background_color": "#aabbcc"}]}`, ""},
+		{"POST /licenses", "", `{"license": "a.b.c"}`, "id"},
+		{"POST /licenses/refresh-entitlements", "", ``, ""},
 		{"POST /workspaceproxies", "", `{"name": "sydney", "display_name": "Sydney"}`, "workspaceproxy"},
 		{"PATCH /workspaceproxies/{workspaceproxy}", "", `{"id": "{workspaceproxy}", "name": "sydney", "display_name": "Down under", "icon": "", "regenerate_token": true}`, ""},
 		{"PUT /debug/health/settings", "", `{"dismissed_healthchecks": ["DERP"]}`, ""},
+		{"POST /oauth2-provider/apps", "", `{"name": "Portal", "callback_url": "https://portal.example.com/"}`, "app"},
+		{"PUT /oauth2-provider/apps/{app}", "", `{"name": "Portal", "callback_url": "https://portal.example.com/callback"}`, ""},
+		{"POST /oauth2-provider/apps/{app}/secrets", "", ``, "secretID"},
 		{"PUT /prebuilds/settings", "", `{"reconciliation_paused": true}`, ""},
 		{"POST /templates/{template}/prebuilds/invalidate", "", ``, ""},
 		{"PUT /users/{user}/appearance", "", `{"theme_preference": "dark", "terminal_font": ""}`, ""},
@@ -249,6 +259,12 @@ func firstSteps() []step {
 func lastSteps() []step {
 	return []step{
 		{"PUT /workspacebuilds/{workspacebuild}/state", "", `{"state": "e30="}`, ""},
+		{"PUT /notifications/settings", "", `{"notifier_paused": true}`, ""},
+		{"PUT /notifications/templates/{notification_template}/method", "", `{"method": "inbox"}`, ""},
+		{"PUT /users/{user}/notifications/preferences", "", `{"template_disabled_map": {"{notification_template}": true}}`, ""},
+		{"POST /notifications/custom", "", `{"content": {"title": "Hello", "message": "Text"}}`, ""},
+		{"POST /notifications/test", "", ``, ""},
+		{"PUT /notifications/inbox/mark-all-as-read", "", ``, ""},
 		{"DELETE /workspaces/{workspace}/port-share", "", `{"agent_name": "main", "port": 8080}`, ""},
 		{"DELETE /workspaces/{workspace}/acl", "", ``, ""},
 		{"DELETE /workspaces/{workspace}/favorite", "", ``, ""},
@@ -261,7 +277,10 @@ func lastSteps() []step {
 		{"DELETE /organizations/{organization}/members/roles/{roleName}", "", ``, ""},
 		{"DELETE /groups/{group}", "", ``, ""},
 		{"DELETE /workspaceproxies/{workspaceproxy}", "", ``, ""},
+		{"DELETE /licenses/{id}", "", ``, ""},
 		{"DELETE /users/{user}/keys/{keyid}", "", ``, ""},
+		{"DELETE /oauth2-provider/apps/{app}/secrets/{secretID}", "", ``, ""},
+		{"DELETE /oauth2-provider/apps/{app}", "", ``, ""},
 	}
 }
 
@@ -270,7 +289,14 @@ func lastSteps() []step {
 func apart() map[string]string {
 	return map[string]string{
 		"GET /workspacebuilds/{workspacebuild}/state":                                             "the state as it is, whatever the contract says: internal/httpapi",
-		"GET /deployment/config":                                                                  "its settings come from the command line: internal/cli/serve",
+		"GET /external-auth":                                                                      "two lists, of which the contract names the type of one entry: externalauth_test.go",
+		"GET /external-auth/{externalauth}":                                                       "needs a provider: internal/externalauth",
+		"DELETE /external-auth/{externalauth}":                                                    "needs a provider: externalauth_test.go",
+		"GET /external-auth/{externalauth}/device":                                                "needs a provider: internal/externalauth",
+		"POST /external-auth/{externalauth}/device":                                               "needs a provider: internal/externalauth",
+		"GET /deployment/config":                                                                  "its settings come from the command line: internal/cli/server",
+		"GET /notifications/inbox/watch":                                                          "a WebSocket: notification_test.go",
+		"PUT /notifications/inbox/{id}/read-status":                                               "needs a delivered notification: notification_test.go",
 		"GET /workspaceagents/me/rpc":                                                             "agents: internal/agentapi",
 		"GET /workspaceagents/{workspaceagent}/pty":                                               "a WebSocket: pty_test.go",
 		"GET /workspaceagents/{workspaceagent}/listening-ports":                                   "needs an agent: internal/httpapi/ports_test.go, e2e",
@@ -341,8 +367,8 @@ func TestContract(t *testing.T) {
 				continue
 			}
 			out := w.call(s.name, s.query, s.body)
-			if id, ok := out["id"].(string); ok && s.keep != "" {
-				w.values[s.keep] = id
+			if id := out["id"]; id != nil && s.keep != "" {
+				w.values[s.keep] = fmt.Sprint(id) // licenses have numbers
 			}
 		}
 	}
@@ -355,6 +381,7 @@ func TestContract(t *testing.T) {
 			w.call(name, queries()[name], "")
 		}
 	}
+	w.values["notification_template"] = notification.WorkspaceDeleted.String()
 	run(lastSteps())
 	w.ends()
 	for _, e := range there {
@@ -364,11 +391,11 @@ func TestContract(t *testing.T) {
 	}
 }
 
-// nobodysPerson says that an endpoint is called by others than people: agents,
+// nobodysPerson states that an endpoint is called by others than users: agents,
 // identity providers, browsers on their way back from one.
 func nobodysPerson(e contracttest.Endpoint) bool {
 	return strings.HasPrefix(e.Path, "/workspaceagents/me/") || strings.HasSuffix(e.Path, "-instance-identity") || strings.Contains(e.Path, "/callback") ||
-		strings.HasPrefix(e.Path, "/scim/") || strings.HasPrefix(e.Path, "/oauth2") || strings.HasPrefix(e.Path, "/users/oauth2") || strings.Contains(e.Path, "/otp/") ||
+		strings.HasPrefix(e.Path, "/scim/") || strings.HasPrefix(e.Path, "/oauth2/") || strings.HasPrefix(e.Path, "/users/oauth2") || strings.Contains(e.Path, "/otp/") ||
 		strings.HasPrefix(e.Path, "/workspaceproxies/me") || strings.HasSuffix(e.Path, "/convert-login")
 }
 
@@ -376,7 +403,7 @@ func nobodysPerson(e contracttest.Endpoint) bool {
 func (w *walk) keyOfProvisioners() {
 	w.t.Helper()
 	w.values["provisionerkey"] = "k"
-	key, err := w.s.Client.CreateProvisionerKey(w.t.Context(), "default", coder.CreateProvisionerKeyRequest{Name: "asked"})
+	key, err := w.s.Client.CreateProvisionerKey(w.t.Context(), "default", codersdk.CreateProvisionerKeyRequest{Name: "asked"})
 	must(w.t, err)
 	req, err := http.NewRequestWithContext(w.t.Context(), http.MethodGet, w.s.AccessURL().String()+"/api/v2/provisionerkeys/"+key.Key, nil)
 	must(w.t, err)
@@ -408,13 +435,13 @@ func (w *walk) ends() {
 	}
 	w.values["user"] = "me"
 	w.call("PUT /users/{user}/password", "", `{"old_password": "`+servertest.Password+`", "password": "Another`+servertest.Password+`"}`)
-	login, err := w.s.Client.LoginWithPassword(w.t.Context(), coder.LoginWithPasswordRequest{Email: "admin@example.com", Password: "Another" + servertest.Password})
+	login, err := w.s.Client.LoginWithPassword(w.t.Context(), codersdk.LoginWithPasswordRequest{Email: "admin@example.com", Password: "Another" + servertest.Password})
 	must(w.t, err)
 	w.s.Client.SessionToken = login.SessionToken
 
 	// A job that waits can be canceled: one that no provisioner takes.
 	c := w.s.Client
-	waiting, err := c.CreateTemplateVersion(w.t.Context(), "default", coder.CreateTemplateVersionRequest{FileID: uuid.MustParse(w.values["hash"]), Provisioner: "echo", StorageMethod: "file", Tags: map[string]string{"nobody": "has it"}})
+	waiting, err := c.CreateTemplateVersion(w.t.Context(), "default", codersdk.CreateTemplateVersionRequest{FileID: uuid.MustParse(w.values["hash"]), Provisioner: "echo", StorageMethod: "file", Tags: map[string]string{"nobody": "has it"}})
 	must(w.t, err)
 	imported := w.values["templateversion"]
 	w.values["templateversion"] = waiting.ID.String()
@@ -436,7 +463,7 @@ func (w *walk) ends() {
 		w.t.Errorf("cancel of a dry run that is over: %d %s", status, body)
 	}
 	w.called["PATCH /templateversions/{templateversion}/dry-run/{jobID}/cancel"] = true
-	empty, err := c.CreateTemplate(w.t.Context(), "default", coder.CreateTemplateRequest{Name: "empty", TemplateVersionID: w.freshVersion(uuid.Nil)})
+	empty, err := c.CreateTemplate(w.t.Context(), "default", codersdk.CreateTemplateRequest{Name: "empty", TemplateVersionID: w.freshVersion(uuid.Nil)})
 	must(w.t, err)
 	w.values["template"] = empty.ID.String()
 	w.call("DELETE /templates/{template}", "", "")
@@ -448,7 +475,7 @@ func (w *walk) ends() {
 // freshVersion imports one more version, of a template or of none.
 func (w *walk) freshVersion(template uuid.UUID) uuid.UUID {
 	w.t.Helper()
-	v, err := w.s.Client.CreateTemplateVersion(w.t.Context(), "default", coder.CreateTemplateVersionRequest{FileID: uuid.MustParse(w.values["hash"]), Provisioner: "echo", StorageMethod: "file", TemplateID: template})
+	v, err := w.s.Client.CreateTemplateVersion(w.t.Context(), "default", codersdk.CreateTemplateVersionRequest{FileID: uuid.MustParse(w.values["hash"]), Provisioner: "echo", StorageMethod: "file", TemplateID: template})
 	must(w.t, err)
 	follow(w.t, w.s.Client, fmt.Sprintf("/templateversions/%s/logs", v.ID))
 	return v.ID

@@ -15,21 +15,22 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"github.com/seed-2a7f8fe7/coder"
-	"github.com/seed-2a7f8fe7/coder/client"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/agent"
 	"github.com/seed-2a7f8fe7/coder/internal/echo"
 	"github.com/seed-2a7f8fe7/coder/internal/server"
+	"github.com/seed-2a7f8fe7/coder/internal/server/workspaces"
 	"github.com/seed-2a7f8fe7/coder/internal/servertest"
+	"github.com/seed-2a7f8fe7/coder/internal/testwait"
 )
 
 // often looks after prebuilt workspaces often.
 func often(c *server.Config) {
-	c.Prebuilds = server.Prebuilds{Interval: 50 * time.Millisecond, Backoff: time.Hour, FailureLimit: 3}
+	c.Workspaces.Prebuilds = workspaces.Prebuilds{Interval: 50 * time.Millisecond, Backoff: time.Hour, FailureLimit: 3}
 }
 
 // stockVersion imports a version whose preset keeps some workspaces.
-func stockVersion(t *testing.T, s *servertest.Server, template uuid.UUID, instances int, files map[string]string) coder.TemplateVersion {
+func stockVersion(t *testing.T, s *servertest.Server, template uuid.UUID, instances int, files map[string]string) codersdk.TemplateVersion {
 	t.Helper()
 	all := map[string]string{
 		"graph.plan.jsonl": fmt.Sprintf(`{"complete": {"presets": [{"name": "Big", "prebuild": {"instances": %d}}]}}`, instances),
@@ -46,32 +47,28 @@ func stockVersion(t *testing.T, s *servertest.Server, template uuid.UUID, instan
 	must(t, err)
 	up, err := s.Client.Upload(t.Context(), "application/x-tar", bytes.NewReader(archive))
 	must(t, err)
-	v, err := s.Client.CreateTemplateVersion(t.Context(), "default", coder.CreateTemplateVersionRequest{FileID: uuid.MustParse(up.Hash), Provisioner: "echo", StorageMethod: "file", TemplateID: template})
+	v, err := s.Client.CreateTemplateVersion(t.Context(), "default", codersdk.CreateTemplateVersionRequest{FileID: uuid.MustParse(up.Hash), Provisioner: "echo", StorageMethod: "file", TemplateID: template})
 	must(t, err)
 	follow(t, s.Client, "/templateversions/"+v.ID.String()+"/logs")
 	return v
 }
 
-// prebuilt gives the workspaces that nobody took, once fit says that they are
+// prebuilt returns the workspaces that nobody took, once fit says that they are
 // as they should be.
-func prebuilt(t *testing.T, s *servertest.Server, fit func([]coder.Workspace) bool) []coder.Workspace {
+func prebuilt(t *testing.T, s *servertest.Server, fit func([]codersdk.Workspace) bool) []codersdk.Workspace {
 	t.Helper()
-	again := time.NewTicker(100 * time.Millisecond)
-	defer again.Stop()
-	for ; ; <-again.C {
+	return testwait.Value(t, "the prebuilt workspaces are as expected", func() []codersdk.Workspace {
 		out, err := s.Client.Workspaces(t.Context(), url.Values{"q": {"owner:prebuilds"}})
 		must(t, err)
-		if fit(out.Workspaces) {
-			return out.Workspaces
-		}
-	}
+		return out.Workspaces
+	}, fit, testwait.Every(100*time.Millisecond))
 }
 
-// shelved says whether so many are built.
-func shelved(n int) func([]coder.Workspace) bool {
-	return func(ws []coder.Workspace) bool {
+// shelved reports whether so many are built.
+func shelved(n int) func([]codersdk.Workspace) bool {
+	return func(ws []codersdk.Workspace) bool {
 		for _, w := range ws {
-			if w.LatestBuild.Job.Status != coder.ProvisionerJobStatusSucceeded {
+			if w.LatestBuild.Job.Status != codersdk.ProvisionerJobStatusSucceeded {
 				return false
 			}
 		}
@@ -79,16 +76,16 @@ func shelved(n int) func([]coder.Workspace) bool {
 	}
 }
 
-// settled says whether the agents of a workspace are ready.
-func settled(w coder.Workspace) bool {
+// settled reports whether the agents of a workspace are ready.
+func settled(w codersdk.Workspace) bool {
 	for _, r := range w.LatestBuild.Resources {
 		for _, a := range r.Agents {
-			if a.LifecycleState != coder.WorkspaceAgentLifecycleReady || a.Status != coder.WorkspaceAgentStatusConnected {
+			if a.LifecycleState != codersdk.WorkspaceAgentLifecycleReady || a.Status != codersdk.WorkspaceAgentStatusConnected {
 				return false
 			}
 		}
 	}
-	return w.LatestBuild.Job.Status == coder.ProvisionerJobStatusSucceeded && len(w.LatestBuild.Resources) > 0
+	return w.LatestBuild.Job.Status == codersdk.ProvisionerJobStatusSucceeded && len(w.LatestBuild.Resources) > 0
 }
 
 // inside runs the real agent of a workspace until the test ends, and gives the
@@ -98,7 +95,7 @@ func inside(t *testing.T, s *servertest.Server, workspace uuid.UUID) (marks stri
 	c, err := pgx.Connect(t.Context(), s.PostgresURL)
 	must(t, err)
 	var token uuid.UUID
-	must(t, c.QueryRow(t.Context(), `SELECT token FROM workspace_agents WHERE current_workspace_id = $1`, workspace).Scan(&token))
+	must(t, c.QueryRow(t.Context(), `SELECT t.token FROM workspace_agent_tokens t JOIN workspace_agents a ON a.id = t.agent_id WHERE a.current_workspace_id = $1`, workspace).Scan(&token))
 	must(t, c.Close(t.Context()))
 	marks = filepath.Join(t.TempDir(), "marks")
 	a, err := agent.New(agent.Config{
@@ -111,13 +108,13 @@ func inside(t *testing.T, s *servertest.Server, workspace uuid.UUID) (marks stri
 	return marks
 }
 
-// TestPrebuilds: two workspaces are kept ready; somebody takes one, in which the
+// TestPrebuilds: two workspaces are kept ready; a user takes one, in which the
 // same agent goes on for them; another takes its place.
 func TestPrebuilds(t *testing.T) {
 	s := servertest.Start(t, often)
 	ctx, c := t.Context(), s.Client
 	v := stockVersion(t, s, uuid.Nil, 2, nil)
-	tpl, err := c.CreateTemplate(ctx, "default", coder.CreateTemplateRequest{Name: "stock", TemplateVersionID: v.ID})
+	tpl, err := c.CreateTemplate(ctx, "default", codersdk.CreateTemplateRequest{Name: "stock", TemplateVersionID: v.ID})
 	must(t, err)
 	presets, err := c.TemplateVersionPresets(ctx, v.ID)
 	must(t, err)
@@ -132,36 +129,35 @@ func TestPrebuilds(t *testing.T) {
 			t.Errorf("%s of %s, %s", w.Name, w.OwnerName, w.LatestBuild.Resources[0].Name)
 		}
 	}
-	prebuilt(t, s, func(ws []coder.Workspace) bool { return len(ws) == 2 && settled(ws[0]) && settled(ws[1]) })
+	prebuilt(t, s, func(ws []codersdk.Workspace) bool { return len(ws) == 2 && settled(ws[0]) && settled(ws[1]) })
 	notAPerson(t, s)
 
-	// Two people at once get two different ones.
+	// Two users at once get two different ones.
 	ann, _ := s.Member(t, "ann")
 	bob, _ := s.Member(t, "bob")
-	taken := make([]coder.Workspace, 2)
+	taken := make([]codersdk.Workspace, 2)
 	var wait sync.WaitGroup
-	for i, who := range []*client.Client{ann, bob} {
+	for i, who := range []*codersdk.Client{ann, bob} {
 		wait.Go(func() {
 			var err error
-			taken[i], err = who.CreateWorkspace(ctx, "me", coder.CreateWorkspaceRequest{Name: "mine", TemplateID: tpl.ID, TemplateVersionPresetID: &presets[0].ID})
+			taken[i], err = who.CreateWorkspace(ctx, "me", codersdk.CreateWorkspaceRequest{Name: "mine", TemplateID: tpl.ID, TemplateVersionPresetID: &presets[0].ID})
 			if err != nil {
 				t.Error(err)
 			}
 		})
 	}
 	wait.Wait()
-	for i, who := range []*client.Client{ann, bob} {
+	for i, who := range []*codersdk.Client{ann, bob} {
 		name, w := []string{"ann", "bob"}[i], taken[i]
 		if w.OwnerName != name || w.Name != "mine" || w.IsPrebuild || marks[w.ID] == "" || w.LatestBuild.BuildNumber != 2 || w.ID == taken[1-i].ID {
 			t.Fatalf("%s has %s/%s, build %d, known %t", name, w.OwnerName, w.Name, w.LatestBuild.BuildNumber, marks[w.ID] != "")
 		}
 		// The same process is the agent of the next build.
-		again := time.NewTicker(100 * time.Millisecond)
-		for ; !settled(w); <-again.C {
-			w, err = who.Workspace(ctx, w.ID, nil)
+		w = testwait.Value(t, "the claimed workspace is ready", func() codersdk.Workspace {
+			now, err := who.Workspace(ctx, w.ID, nil)
 			must(t, err)
-		}
-		again.Stop()
+			return now
+		}, settled, testwait.Every(100*time.Millisecond))
 		if w.LatestBuild.Resources[0].Name != "claim-"+name {
 			t.Errorf("the claim was told %s", w.LatestBuild.Resources[0].Name)
 		}
@@ -172,15 +168,15 @@ func TestPrebuilds(t *testing.T) {
 			t.Errorf("its start script ran as %q", lines)
 		}
 	}
-	prebuilt(t, s, func(ws []coder.Workspace) bool {
+	prebuilt(t, s, func(ws []codersdk.Workspace) bool {
 		return shelved(2)(ws) && marks[ws[0].ID] == "" && marks[ws[1].ID] == ""
 	})
-	if none, err := ann.CreateWorkspace(ctx, "me", coder.CreateWorkspaceRequest{Name: "ordinary", TemplateID: tpl.ID, TemplateVersionPresetID: &presets[0].ID}); err != nil || none.LatestBuild.BuildNumber != 1 {
+	if none, err := ann.CreateWorkspace(ctx, "me", codersdk.CreateWorkspaceRequest{Name: "ordinary", TemplateID: tpl.ID, TemplateVersionPresetID: &presets[0].ID}); err != nil || none.LatestBuild.BuildNumber != 1 {
 		t.Errorf("build %d, %v", none.LatestBuild.BuildNumber, err)
 	}
 }
 
-// notAPerson: the account is in no list of people, and nobody becomes it.
+// notAPerson: the account is in no list of users, and nobody can sign in as it.
 func notAPerson(t *testing.T, s *servertest.Server) {
 	t.Helper()
 	ctx, c := t.Context(), s.Client
@@ -205,14 +201,14 @@ func notAPerson(t *testing.T, s *servertest.Server) {
 	if !found {
 		t.Error("there is no group of prebuilt workspaces")
 	}
-	_, err = c.CreateToken(ctx, "prebuilds", coder.CreateTokenRequest{})
-	refusedBecause(t, err, "the server's own")
-	_, err = c.UpdateUserRoles(ctx, "prebuilds", coder.UpdateRoles{Roles: []string{"owner"}})
-	refusedBecause(t, err, "the server's own")
+	_, err = c.CreateToken(ctx, "prebuilds", codersdk.CreateTokenRequest{})
+	refusedBecause(t, err, "is reserved for prebuilt workspaces")
+	_, err = c.UpdateUserRoles(ctx, "prebuilds", codersdk.UpdateRoles{Roles: []string{"owner"}})
+	refusedBecause(t, err, "is reserved for prebuilt workspaces")
 	_, err = c.SuspendUser(ctx, "prebuilds")
-	refusedBecause(t, err, "the server's own")
-	refusedBecause(t, c.DeleteUser(ctx, "prebuilds"), "the server's own")
-	refusedBecause(t, c.RemoveOrganizationMember(ctx, "default", "prebuilds"), "the server's own")
+	refusedBecause(t, err, "is reserved for prebuilt workspaces")
+	refusedBecause(t, c.DeleteUser(ctx, "prebuilds"), "is reserved for prebuilt workspaces")
+	refusedBecause(t, c.RemoveOrganizationMember(ctx, "default", "prebuilds"), "is reserved for prebuilt workspaces")
 }
 
 func refusedBecause(t *testing.T, err error, words string) {
@@ -229,13 +225,13 @@ func TestPrebuildsFollowTheirTemplate(t *testing.T) {
 	ctx, c := t.Context(), s.Client
 	noAgent := map[string]string{"graph.state.jsonl": `{"complete": {}}`}
 	v1 := stockVersion(t, s, uuid.Nil, 2, noAgent)
-	tpl, err := c.CreateTemplate(ctx, "default", coder.CreateTemplateRequest{Name: "stock", TemplateVersionID: v1.ID})
+	tpl, err := c.CreateTemplate(ctx, "default", codersdk.CreateTemplateRequest{Name: "stock", TemplateVersionID: v1.ID})
 	must(t, err)
 	first := prebuilt(t, s, shelved(2))
 
 	v2 := stockVersion(t, s, tpl.ID, 1, noAgent)
-	must(t, c.UpdateActiveTemplateVersion(ctx, tpl.ID, coder.UpdateActiveTemplateVersion{ID: v2.ID}))
-	second := prebuilt(t, s, func(ws []coder.Workspace) bool {
+	must(t, c.UpdateActiveTemplateVersion(ctx, tpl.ID, codersdk.UpdateActiveTemplateVersion{ID: v2.ID}))
+	second := prebuilt(t, s, func(ws []codersdk.Workspace) bool {
 		return shelved(1)(ws) && ws[0].LatestBuild.TemplateVersionID == v2.ID
 	})
 	for _, w := range first {
@@ -246,22 +242,22 @@ func TestPrebuildsFollowTheirTemplate(t *testing.T) {
 
 	got, err := c.InvalidatePrebuilds(ctx, tpl.ID)
 	must(t, err)
-	if len(got.Invalidated) != 1 || got.Invalidated[0] != (coder.InvalidatedPreset{PresetName: "Big", TemplateName: "stock", TemplateVersionName: v2.Name}) {
+	if len(got.Invalidated) != 1 || got.Invalidated[0] != (codersdk.InvalidatedPreset{PresetName: "Big", TemplateName: "stock", TemplateVersionName: v2.Name}) {
 		t.Errorf("%+v", got)
 	}
-	third := prebuilt(t, s, func(ws []coder.Workspace) bool { return shelved(1)(ws) && ws[0].ID != second[0].ID })
+	third := prebuilt(t, s, func(ws []codersdk.Workspace) bool { return shelved(1)(ws) && ws[0].ID != second[0].ID })
 
-	must(t, c.UpdatePrebuildsSettings(ctx, coder.PrebuildsSettings{ReconciliationPaused: true}))
-	must(t, c.UpdatePrebuildsSettings(ctx, coder.PrebuildsSettings{ReconciliationPaused: true})) // it is so already
+	must(t, c.UpdatePrebuildsSettings(ctx, codersdk.PrebuildsSettings{ReconciliationPaused: true}))
+	must(t, c.UpdatePrebuildsSettings(ctx, codersdk.PrebuildsSettings{ReconciliationPaused: true})) // it is so already
 	if now, err := c.PrebuildsSettings(ctx); err != nil || !now.ReconciliationPaused {
 		t.Errorf("%+v, %v", now, err)
 	}
 	ann, _ := s.Member(t, "ann")
 	_, err = ann.PrebuildsSettings(ctx)
-	refusedBecause(t, err, "may not read")
+	refusedBecause(t, err, "do not have permission to read")
 	_, err = ann.InvalidatePrebuilds(ctx, tpl.ID)
-	refusedBecause(t, err, "may not update")
-	w, err := ann.CreateWorkspace(ctx, "me", coder.CreateWorkspaceRequest{Name: "mine", TemplateID: tpl.ID, TemplateVersionPresetID: presetOf(t, c, v2)})
+	refusedBecause(t, err, "do not have permission to update")
+	w, err := ann.CreateWorkspace(ctx, "me", codersdk.CreateWorkspaceRequest{Name: "mine", TemplateID: tpl.ID, TemplateVersionPresetID: presetOf(t, c, v2)})
 	must(t, err)
 	if w.ID != third[0].ID {
 		t.Error("while nothing is made, what is ready cannot be claimed")
@@ -270,17 +266,17 @@ func TestPrebuildsFollowTheirTemplate(t *testing.T) {
 		t.Error("a template with a workspace was deleted")
 	}
 	follow(t, c, "/workspacebuilds/"+w.LatestBuild.ID.String()+"/logs")
-	b, err := ann.CreateWorkspaceBuild(ctx, w.ID, coder.CreateWorkspaceBuildRequest{Transition: coder.WorkspaceTransitionDelete})
+	b, err := ann.CreateWorkspaceBuild(ctx, w.ID, codersdk.CreateWorkspaceBuildRequest{Transition: codersdk.WorkspaceTransitionDelete})
 	must(t, err)
 	follow(t, c, "/workspacebuilds/"+b.ID.String()+"/logs")
 	prebuilt(t, s, shelved(0))
-	must(t, c.UpdatePrebuildsSettings(ctx, coder.PrebuildsSettings{}))
+	must(t, c.UpdatePrebuildsSettings(ctx, codersdk.PrebuildsSettings{}))
 	prebuilt(t, s, shelved(1))
 	must(t, c.DeleteTemplate(ctx, tpl.ID))
 	prebuilt(t, s, shelved(0))
 }
 
-func presetOf(t *testing.T, c *client.Client, v coder.TemplateVersion) *uuid.UUID {
+func presetOf(t *testing.T, c *codersdk.Client, v codersdk.TemplateVersion) *uuid.UUID {
 	t.Helper()
 	presets, err := c.TemplateVersionPresets(t.Context(), v.ID)
 	must(t, err)
@@ -292,18 +288,18 @@ func TestPrebuildsThatFail(t *testing.T) {
 	s := servertest.Start(t, often)
 	ctx, c := t.Context(), s.Client
 	v := stockVersion(t, s, uuid.Nil, 2, map[string]string{"apply.start.jsonl": `{"error": "no room"}`})
-	tpl, err := c.CreateTemplate(ctx, "default", coder.CreateTemplateRequest{Name: "stock", TemplateVersionID: v.ID})
+	tpl, err := c.CreateTemplate(ctx, "default", codersdk.CreateTemplateRequest{Name: "stock", TemplateVersionID: v.ID})
 	must(t, err)
-	failed := func(ws []coder.Workspace) bool {
-		return len(ws) == 2 && ws[0].LatestBuild.Job.Status == coder.ProvisionerJobStatusFailed && ws[1].LatestBuild.Job.Status == coder.ProvisionerJobStatusFailed
+	failed := func(ws []codersdk.Workspace) bool {
+		return len(ws) == 2 && ws[0].LatestBuild.Job.Status == codersdk.ProvisionerJobStatusFailed && ws[1].LatestBuild.Job.Status == codersdk.ProvisionerJobStatusFailed
 	}
 	before := prebuilt(t, s, failed)
 	good := stockVersion(t, s, tpl.ID, 1, map[string]string{"graph.state.jsonl": `{"complete": {}}`})
 	if again := prebuilt(t, s, failed); again[0].ID != before[0].ID || again[1].ID != before[1].ID {
 		t.Error("others were made though the first failed")
 	}
-	must(t, c.UpdateActiveTemplateVersion(ctx, tpl.ID, coder.UpdateActiveTemplateVersion{ID: good.ID}))
-	prebuilt(t, s, func(ws []coder.Workspace) bool {
+	must(t, c.UpdateActiveTemplateVersion(ctx, tpl.ID, codersdk.UpdateActiveTemplateVersion{ID: good.ID}))
+	prebuilt(t, s, func(ws []codersdk.Workspace) bool {
 		return shelved(1)(ws) && ws[0].LatestBuild.TemplateVersionID == good.ID
 	})
 }
@@ -317,7 +313,7 @@ func TestPrebuildsAreCheckedAtImport(t *testing.T) {
 	})
 	v, err := s.Client.TemplateVersion(t.Context(), v.ID)
 	must(t, err)
-	if v.Job.Status != coder.ProvisionerJobStatusFailed || !strings.Contains(v.Job.Error, `"Big"`) || !strings.Contains(v.Job.Error, "the first field must be *") {
+	if v.Job.Status != codersdk.ProvisionerJobStatusFailed || !strings.Contains(v.Job.Error, `"Big"`) || !strings.Contains(v.Job.Error, "the first field must be *") {
 		t.Errorf("%s: %s", v.Job.Status, v.Job.Error)
 	}
 }

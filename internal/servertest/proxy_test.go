@@ -13,11 +13,11 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
-	"github.com/seed-2a7f8fe7/coder/client"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/contracttest"
 	"github.com/seed-2a7f8fe7/coder/internal/server"
 	"github.com/seed-2a7f8fe7/coder/internal/servertest"
+	"github.com/seed-2a7f8fe7/coder/internal/testwait"
 )
 
 // asProxy calls an endpoint of proxies, holds the bodies to the contract, and
@@ -28,7 +28,7 @@ func asProxy(t *testing.T, s *servertest.Server, token, method, path string, bod
 	must(t, err)
 	req, err := http.NewRequestWithContext(t.Context(), method, s.AccessURL().String()+"/api/v2/workspaceproxies/me/"+path, bytes.NewReader(b))
 	must(t, err)
-	req.Header.Set(client.ProxyTokenHeader, token)
+	req.Header.Set(codersdk.ProxyTokenHeader, token)
 	resp, err := http.DefaultClient.Do(req)
 	must(t, err)
 	defer resp.Body.Close()
@@ -48,9 +48,9 @@ func conforms(t *testing.T, schema string, b []byte) {
 }
 
 // TestWorkspaceProxy is a proxy that registers at a real server, is checked by
-// it, breaks and says good-bye. (WP-01, WP-03, WP-04, WP-05)
+// it, breaks and deregisters. (WP-01, WP-03, WP-04, WP-05)
 func TestWorkspaceProxy(t *testing.T) {
-	s := servertest.Start(t, func(c *server.Config) { c.ProxyHealthInterval = 20 * time.Millisecond })
+	s := servertest.Start(t, func(c *server.Config) { c.Network.ProxyHealthInterval = 20 * time.Millisecond })
 	var broken atomic.Bool
 	far := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/healthz-report" {
@@ -64,32 +64,25 @@ func TestWorkspaceProxy(t *testing.T) {
 		_, _ = io.WriteString(w, `{"errors": [], "warnings": []}`)
 	}))
 	defer far.Close()
-	made, err := s.Client.CreateWorkspaceProxy(t.Context(), coder.CreateWorkspaceProxyRequest{Name: "sydney", DisplayName: "Sydney", Icon: "/emojis/1f1e6.png"})
+	made, err := s.Client.CreateWorkspaceProxy(t.Context(), codersdk.CreateWorkspaceProxyRequest{Name: "sydney", DisplayName: "Sydney", Icon: "/emojis/1f1e6.png"})
 	must(t, err)
-	become := func(want coder.ProxyStatus) coder.WorkspaceProxy {
+	become := func(want codersdk.ProxyStatus) codersdk.WorkspaceProxy {
 		t.Helper()
-		for {
+		return testwait.Value(t, "the proxy is "+string(want), func() codersdk.WorkspaceProxy {
 			p, err := s.Client.WorkspaceProxy(t.Context(), "sydney")
 			must(t, err)
-			if p.Status.Status == want {
-				return p
-			}
-			select {
-			case <-t.Context().Done():
-				t.Fatalf("it is %s, want %s", p.Status.Status, want)
-			case <-time.After(10 * time.Millisecond):
-			}
-		}
+			return p
+		}, func(p codersdk.WorkspaceProxy) bool { return p.Status.Status == want })
 	}
-	become(coder.ProxyStatusUnregistered)
+	become(codersdk.ProxyStatusUnregistered)
 	replica := uuid.New()
-	status, b := asProxy(t, s, made.Token, "POST", "register", coder.RegisterWorkspaceProxyRequest{
+	status, b := asProxy(t, s, made.Token, "POST", "register", codersdk.RegisterWorkspaceProxyRequest{
 		AccessURL: far.URL, WildcardHostname: "*.sydney.example.com", DERPEnabled: true, ReplicaID: replica, ReplicaHostname: "one", Version: "v1.2.3",
 	})
 	if status != http.StatusCreated {
 		t.Fatalf("register: %d %s", status, b)
 	}
-	p := become(coder.ProxyStatusOK)
+	p := become(codersdk.ProxyStatusOK)
 	if !p.Healthy || p.PathAppURL != far.URL || p.Version != "v1.2.3" || !strings.HasPrefix(p.WildcardHostname, "*.sydney.example.com") {
 		t.Errorf("%+v", p)
 	}
@@ -99,25 +92,25 @@ func TestWorkspaceProxy(t *testing.T) {
 	if len(regions.Regions) != 2 || regions.Regions[0].Name != "primary" || regions.Regions[1].ID != made.ID || !regions.Regions[1].Healthy {
 		t.Errorf("%+v", regions)
 	}
-	if _, err := member.CreateWorkspaceProxy(t.Context(), coder.CreateWorkspaceProxyRequest{Name: "mine"}); !coder.Is(err, coder.CodeForbidden) {
+	if _, err := member.CreateWorkspaceProxy(t.Context(), codersdk.CreateWorkspaceProxyRequest{Name: "mine"}); !codersdk.Is(err, codersdk.CodeForbidden) {
 		t.Errorf("a member makes a proxy: %v", err)
 	}
 	broken.Store(true)
-	if p := become(coder.ProxyStatusUnhealthy); len(p.Status.Report.Errors) != 1 || p.Status.Report.Errors[0] != "out of sockets" {
+	if p := become(codersdk.ProxyStatusUnhealthy); len(p.Status.Report.Errors) != 1 || p.Status.Report.Errors[0] != "out of sockets" {
 		t.Errorf("%+v", p.Status)
 	}
-	var health coder.HealthcheckReport
+	var health codersdk.HealthcheckReport
 	status, b = get(t, s, "/debug/health?force=true")
 	must(t, json.Unmarshal(b, &health))
-	if w := health.WorkspaceProxy; status != 200 || w.Severity != coder.HealthSeverityError || !strings.Contains(w.Error, "EWP04") || len(w.WorkspaceProxies.Regions) != 2 {
+	if w := health.WorkspaceProxy; status != 200 || w.Severity != codersdk.HealthSeverityError || !strings.Contains(w.Error, "EWP04") || len(w.WorkspaceProxies.Regions) != 2 {
 		t.Errorf("%d: %+v", status, w)
 	}
 	far.Close()
-	become(coder.ProxyStatusUnreachable)
-	if status, b := asProxy(t, s, made.Token, "POST", "deregister", coder.DeregisterWorkspaceProxyRequest{ReplicaID: replica}); status != http.StatusNoContent {
+	become(codersdk.ProxyStatusUnreachable)
+	if status, b := asProxy(t, s, made.Token, "POST", "deregister", codersdk.DeregisterWorkspaceProxyRequest{ReplicaID: replica}); status != http.StatusNoContent {
 		t.Errorf("deregister: %d %s", status, b)
 	}
-	become(coder.ProxyStatusUnregistered)
+	become(codersdk.ProxyStatusUnregistered)
 	for _, path := range []string{"register", "deregister", "issue-signed-app-token", "app-stats"} {
 		if status, b := asProxy(t, s, uuid.NewString()+":"+strings.Repeat("ab", 32), "POST", path, map[string]any{}); status != http.StatusUnauthorized {
 			t.Errorf("%s by a stranger: %d %s", path, status, b)
@@ -132,7 +125,7 @@ func get(t *testing.T, s *servertest.Server, path string) (int, []byte) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), "GET", s.AccessURL().String()+"/api/v2"+path, nil)
 	must(t, err)
-	req.Header.Set(client.SessionTokenHeader, s.Client.SessionToken)
+	req.Header.Set(codersdk.SessionTokenHeader, s.Client.SessionToken)
 	resp, err := http.DefaultClient.Do(req)
 	must(t, err)
 	defer resp.Body.Close()
@@ -147,12 +140,12 @@ func TestPassesForProxies(t *testing.T) {
 	w := newWalk(t)
 	w.build()
 	s := w.s
-	made, err := s.Client.CreateWorkspaceProxy(t.Context(), coder.CreateWorkspaceProxyRequest{Name: "sydney"})
+	made, err := s.Client.CreateWorkspaceProxy(t.Context(), codersdk.CreateWorkspaceProxyRequest{Name: "sydney"})
 	must(t, err)
 	stranger, _ := s.Member(t, "bob")
 	ask := func(method, app, session string) (int, []byte) {
-		return asProxy(t, s, made.Token, "POST", "issue-signed-app-token", coder.IssueAppTokenRequest{
-			AppRequest:   coder.AppRequest{AccessMethod: method, UsernameOrID: "admin", WorkspaceNameOrID: "dev", AgentNameOrID: "main", AppSlugOrPort: app},
+		return asProxy(t, s, made.Token, "POST", "issue-signed-app-token", codersdk.IssueAppTokenRequest{
+			AppRequest:   codersdk.AppRequest{AccessMethod: method, UsernameOrID: "admin", WorkspaceNameOrID: "dev", AgentNameOrID: "main", AppSlugOrPort: app},
 			SessionToken: session,
 		})
 	}
@@ -177,7 +170,7 @@ func TestPassesForProxies(t *testing.T) {
 		}
 	}
 	status, b := asProxy(t, s, made.Token, "GET", "crypto-keys?feature=workspace_apps_token", nil)
-	var keys coder.CryptoKeysResponse
+	var keys codersdk.CryptoKeysResponse
 	must(t, json.Unmarshal(b, &keys))
 	if status != 200 || len(keys.CryptoKeys) == 0 || len(keys.CryptoKeys[0].Secret) != 128 {
 		t.Errorf("%d, %d keys", status, len(keys.CryptoKeys))
@@ -188,15 +181,15 @@ func TestPassesForProxies(t *testing.T) {
 		}
 	}
 	now := time.Now()
-	stats := coder.AppStatsReport{
+	stats := codersdk.AppStatsReport{
 		UserID: s.First.UserID, WorkspaceID: uuid.MustParse(w.values["workspace"]), AgentID: uuid.MustParse(w.values["workspaceagent"]),
 		AccessMethod: "path", SlugOrPort: "ide", SessionID: uuid.New(), SessionStartedAt: now.Add(-time.Minute), SessionEndedAt: now, Requests: 3,
 	}
-	if status, b := asProxy(t, s, made.Token, "POST", "app-stats", coder.ReportAppStatsRequest{Stats: []coder.AppStatsReport{stats}}); status != 204 {
+	if status, b := asProxy(t, s, made.Token, "POST", "app-stats", codersdk.ReportAppStatsRequest{Stats: []codersdk.AppStatsReport{stats}}); status != 204 {
 		t.Errorf("app-stats: %d %s", status, b)
 	}
 	stats.AccessMethod = "telepathy"
-	if status, b := asProxy(t, s, made.Token, "POST", "app-stats", coder.ReportAppStatsRequest{Stats: []coder.AppStatsReport{stats}}); status != 400 {
+	if status, b := asProxy(t, s, made.Token, "POST", "app-stats", codersdk.ReportAppStatsRequest{Stats: []codersdk.AppStatsReport{stats}}); status != 400 {
 		t.Errorf("bad app-stats: %d %s", status, b)
 	}
 }

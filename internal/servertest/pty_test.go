@@ -9,41 +9,55 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/coder/websocket"
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
-	"github.com/seed-2a7f8fe7/coder/client"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/agent"
 	"github.com/seed-2a7f8fe7/coder/internal/echo"
 	"github.com/seed-2a7f8fe7/coder/internal/servertest"
+	"github.com/seed-2a7f8fe7/coder/internal/testwait"
 )
 
 // withAgent makes a workspace whose agent runs in this process, and gives the
 // agent's id once it is ready.
 func withAgent(t *testing.T, s *servertest.Server) uuid.UUID {
 	t.Helper()
+	w, token := agentWorkspace(t, s)
+	startAgent(t, s, w, token)
+	return w.LatestBuild.Resources[0].Agents[0].ID
+}
+
+// agentWorkspace creates the workspace "dev" with an agent that is not running,
+// and returns the agent's token too.
+func agentWorkspace(t *testing.T, s *servertest.Server) (w codersdk.Workspace, token string) {
+	t.Helper()
 	ctx, c := t.Context(), s.Client
-	token := uuid.NewString()
+	token = uuid.NewString()
 	archive, err := echo.Archive(map[string]string{
 		"graph.jsonl": `{"complete": {"resources": [{"type": "null_resource", "name": "host", "agents": [{"id": "a", "name": "main", "operatingSystem": "linux", "architecture": "amd64", "token": "` + token + `"}]}]}}`,
 	})
 	must(t, err)
 	up, err := c.Upload(ctx, "application/x-tar", bytes.NewReader(archive))
 	must(t, err)
-	v, err := c.CreateTemplateVersion(ctx, "default", coder.CreateTemplateVersionRequest{FileID: uuid.MustParse(up.Hash), Provisioner: "echo", StorageMethod: "file"})
+	v, err := c.CreateTemplateVersion(ctx, "default", codersdk.CreateTemplateVersionRequest{FileID: uuid.MustParse(up.Hash), Provisioner: "echo", StorageMethod: "file"})
 	must(t, err)
 	follow(t, c, "/templateversions/"+v.ID.String()+"/logs")
-	tpl, err := c.CreateTemplate(ctx, "default", coder.CreateTemplateRequest{Name: "echo", TemplateVersionID: v.ID})
+	tpl, err := c.CreateTemplate(ctx, "default", codersdk.CreateTemplateRequest{Name: "echo", TemplateVersionID: v.ID})
 	must(t, err)
-	w, err := c.CreateWorkspace(ctx, "me", coder.CreateWorkspaceRequest{Name: "dev", TemplateID: tpl.ID})
+	w, err = c.CreateWorkspace(ctx, "me", codersdk.CreateWorkspaceRequest{Name: "dev", TemplateID: tpl.ID})
 	must(t, err)
 	follow(t, c, "/workspacebuilds/"+w.LatestBuild.ID.String()+"/logs")
 	w, err = c.Workspace(ctx, w.ID, nil)
 	must(t, err)
-	id := w.LatestBuild.Resources[0].Agents[0].ID
+	return w, token
+}
+
+// startAgent runs an agent until the test ends, and waits until it is ready.
+func startAgent(t *testing.T, s *servertest.Server, w codersdk.Workspace, token string) {
+	t.Helper()
+	ctx := t.Context()
 	a, err := agent.New(agent.Config{
 		URL: s.AccessURL(), Token: token, Log: slog.New(slog.DiscardHandler), Env: append(os.Environ(), "HOME="+t.TempDir(), "SHELL=/bin/sh", "PS1=$ "),
 		LogDir: t.TempDir(), ScriptDataDir: t.TempDir(),
@@ -51,19 +65,19 @@ func withAgent(t *testing.T, s *servertest.Server) uuid.UUID {
 	must(t, err)
 	must(t, a.Start(ctx))
 	t.Cleanup(func() {
-		stop, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+		stop, cancel := context.WithTimeout(context.Background(), testwait.Limit)
 		defer cancel()
 		if err := a.Stop(stop); err != nil {
 			t.Error(err)
 		}
 	})
 	// The state is pushed: wait for the agent to be ready.
-	err = client.Follow(ctx, c, "/workspaces/"+w.ID.String()+"/watch-ws", nil, func(e coder.ServerSentEvent) error {
-		var now coder.Workspace
-		if e.Type != coder.ServerSentEventTypeData || json.Unmarshal(e.Data, &now) != nil {
+	err = codersdk.Follow(ctx, s.Client, "/workspaces/"+w.ID.String()+"/watch-ws", nil, func(e codersdk.ServerSentEvent) error {
+		var now codersdk.Workspace
+		if e.Type != codersdk.ServerSentEventTypeData || json.Unmarshal(e.Data, &now) != nil {
 			return nil
 		}
-		if now.LatestBuild.Resources[0].Agents[0].LifecycleState == coder.WorkspaceAgentLifecycleReady {
+		if now.LatestBuild.Resources[0].Agents[0].LifecycleState == codersdk.WorkspaceAgentLifecycleReady {
 			return errReady
 		}
 		return nil
@@ -71,10 +85,9 @@ func withAgent(t *testing.T, s *servertest.Server) uuid.UUID {
 	if err != errReady {
 		t.Fatal(err)
 	}
-	return id
 }
 
-var errReady = coder.Errorf(coder.CodeInternal, "ready")
+var errReady = codersdk.Errorf(codersdk.CodeInternal, "ready")
 
 func must(t *testing.T, err error) {
 	t.Helper()
@@ -90,7 +103,7 @@ type terminal struct {
 	seen string
 }
 
-func open(t *testing.T, c *client.Client, agent uuid.UUID, q url.Values) *terminal {
+func open(t *testing.T, c *codersdk.Client, agent uuid.UUID, q url.Values) *terminal {
 	t.Helper()
 	conn, err := c.Dial(t.Context(), "/workspaceagents/"+agent.String()+"/pty", q)
 	must(t, err)
@@ -98,7 +111,7 @@ func open(t *testing.T, c *client.Client, agent uuid.UUID, q url.Values) *termin
 	return &terminal{t: t, conn: conn}
 }
 
-func (v *terminal) send(m coder.ReconnectingPTYRequest) {
+func (v *terminal) send(m codersdk.ReconnectingPTYRequest) {
 	v.t.Helper()
 	b, err := json.Marshal(m)
 	must(v.t, err)
@@ -108,7 +121,7 @@ func (v *terminal) send(m coder.ReconnectingPTYRequest) {
 // see reads until the text was shown.
 func (v *terminal) see(text string) {
 	v.t.Helper()
-	ctx, cancel := context.WithTimeout(v.t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(v.t.Context(), testwait.Limit)
 	defer cancel()
 	for !strings.Contains(v.seen, text) {
 		kind, b, err := v.conn.Read(ctx)
@@ -126,27 +139,27 @@ func TestTerminalThatIsComeBackTo(t *testing.T) {
 	q := url.Values{"reconnect": {id}, "width": {"90"}, "height": {"30"}}
 
 	first := open(t, s.Client, agentID, q)
-	first.send(coder.ReconnectingPTYRequest{Data: "echo one-$((40+2)) $TERM; stty size\r"})
+	first.send(codersdk.ReconnectingPTYRequest{Data: "echo one-$((40+2)) $TERM; stty size\r"})
 	first.see("one-42 xterm-256color")
 	first.see("30 90")
-	first.send(coder.ReconnectingPTYRequest{Data: "kept=here\r", Width: 100, Height: 40})
+	first.send(codersdk.ReconnectingPTYRequest{Data: "kept=here\r", Width: 100, Height: 40})
 
 	// A second viewer sees what was shown, and what comes.
 	second := open(t, s.Client, agentID, url.Values{"reconnect": {id}, "width": {"100"}, "height": {"40"}})
 	second.see("one-42")
-	second.send(coder.ReconnectingPTYRequest{Data: "echo both-$((1+1)); stty size\r"})
+	second.send(codersdk.ReconnectingPTYRequest{Data: "echo both-$((1+1)); stty size\r"})
 	second.see("both-2")
 	second.see("40 100")
 	first.see("both-2")
 
-	// Everybody goes; the shell stays.
+	// All viewers leave; the shell stays.
 	first.conn.CloseNow()  //nolint:errcheck // cut on purpose
 	second.conn.CloseNow() //nolint:errcheck // cut on purpose
 	back := open(t, s.Client, agentID, q)
 	back.see("both-2")
-	back.send(coder.ReconnectingPTYRequest{Data: "echo still-$kept\r"})
+	back.send(codersdk.ReconnectingPTYRequest{Data: "echo still-$kept\r"})
 	back.see("still-here")
-	back.send(coder.ReconnectingPTYRequest{Data: "exit\r"})
+	back.send(codersdk.ReconnectingPTYRequest{Data: "exit\r"})
 	for {
 		if _, _, err := back.conn.Read(t.Context()); err != nil {
 			if websocket.CloseStatus(err) != websocket.StatusNormalClosure {
@@ -161,28 +174,59 @@ func TestTerminalThatIsComeBackTo(t *testing.T) {
 	one.see("by-command")
 }
 
+func TestEndedTerminal(t *testing.T) {
+	s := servertest.Start(t, nil)
+	agentID := withAgent(t, s)
+	viewer := open(t, s.Client, agentID, url.Values{
+		"reconnect": {uuid.NewString()}, "viewer": {uuid.NewString()}, "command": {"read line; echo got-$line"},
+	})
+	viewer.send(codersdk.ReconnectingPTYRequest{Data: "input\r", Seq: 1})
+	ctx, cancel := context.WithTimeout(t.Context(), testwait.Limit)
+	defer cancel()
+	var output string
+	var status codersdk.ReconnectingPTYStatus
+	for {
+		kind, b, err := viewer.conn.Read(ctx)
+		if websocket.CloseStatus(err) == websocket.StatusNormalClosure {
+			break
+		}
+		must(t, err)
+		if kind == websocket.MessageBinary {
+			output += string(b)
+			continue
+		}
+		if status.Ended {
+			t.Errorf("%s follows the end", b)
+		}
+		must(t, json.Unmarshal(b, &status))
+	}
+	if !strings.Contains(output, "got-input") || !status.Ended || status.Input != 1 || status.Output != int64(len(output)) {
+		t.Errorf("the terminal ended with %+v after %d bytes:\n%s", status, len(output), output)
+	}
+}
+
 func TestTerminalsThatAreRefused(t *testing.T) {
 	s := servertest.Start(t, nil)
 	agentID := withAgent(t, s)
 	stranger, _ := s.Member(t, "stranger")
 	for name, tc := range map[string]struct {
-		c    *client.Client
+		c    *codersdk.Client
 		q    url.Values
-		code coder.Code
+		code codersdk.Code
 	}{
-		"no id":      {s.Client, url.Values{}, coder.CodeInvalid},
-		"a bad id":   {s.Client, url.Values{"reconnect": {"x"}}, coder.CodeInvalid},
-		"no width":   {s.Client, url.Values{"reconnect": {uuid.NewString()}, "width": {"0"}}, coder.CodeInvalid},
-		"huge":       {s.Client, url.Values{"reconnect": {uuid.NewString()}, "height": {"99999"}}, coder.CodeInvalid},
-		"container":  {s.Client, url.Values{"reconnect": {uuid.NewString()}, "container": {"x"}}, coder.CodeInvalid},
-		"a long one": {s.Client, url.Values{"reconnect": {uuid.NewString()}, "command": {strings.Repeat("x", 1000)}}, coder.CodeInvalid},
-		"a stranger": {stranger, url.Values{"reconnect": {uuid.NewString()}}, coder.CodeNotFound},
+		"no id":      {s.Client, url.Values{}, codersdk.CodeInvalid},
+		"a bad id":   {s.Client, url.Values{"reconnect": {"x"}}, codersdk.CodeInvalid},
+		"no width":   {s.Client, url.Values{"reconnect": {uuid.NewString()}, "width": {"0"}}, codersdk.CodeInvalid},
+		"huge":       {s.Client, url.Values{"reconnect": {uuid.NewString()}, "height": {"99999"}}, codersdk.CodeInvalid},
+		"container":  {s.Client, url.Values{"reconnect": {uuid.NewString()}, "container": {"x"}}, codersdk.CodeInvalid},
+		"a long one": {s.Client, url.Values{"reconnect": {uuid.NewString()}, "command": {strings.Repeat("x", 1000)}}, codersdk.CodeInvalid},
+		"a stranger": {stranger, url.Values{"reconnect": {uuid.NewString()}}, codersdk.CodeNotFound},
 	} {
 		conn, err := tc.c.Dial(t.Context(), "/workspaceagents/"+agentID.String()+"/pty", tc.q)
 		if err == nil {
 			conn.CloseNow() //nolint:errcheck // it should not be
 		}
-		if !coder.Is(err, tc.code) {
+		if !codersdk.Is(err, tc.code) {
 			t.Errorf("%s: %v, want %s", name, err, tc.code)
 		}
 	}

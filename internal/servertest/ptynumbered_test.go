@@ -9,21 +9,20 @@ import (
 	"net/url"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/coder/websocket"
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
-	"github.com/seed-2a7f8fe7/coder/client"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/servertest"
+	"github.com/seed-2a7f8fe7/coder/internal/testwait"
 )
 
 // numbered is a viewer that numbers what it sends, counts what it gets, and
 // goes on where it was cut off: what the dashboard does.
 type numbered struct {
 	t       *testing.T
-	c       *client.Client
+	c       *codersdk.Client
 	agent   uuid.UUID
 	q       url.Values
 	conn    *websocket.Conn
@@ -31,12 +30,12 @@ type numbered struct {
 	output  []byte // all that was shown, but for paint
 	offset  int64
 	skip    int // bytes of paint that come next
-	painted int // how often the screen was drawn anew
+	painted int // how often the screen was drawn again
 	seq     int64
-	pending []coder.ReconnectingPTYRequest // sent, and not known to have taken effect
+	pending []codersdk.ReconnectingPTYRequest // sent, and not known to have taken effect
 }
 
-func newNumbered(t *testing.T, c *client.Client, agent uuid.UUID) *numbered {
+func newNumbered(t *testing.T, c *codersdk.Client, agent uuid.UUID) *numbered {
 	return &numbered{t: t, c: c, agent: agent, q: url.Values{"reconnect": {uuid.NewString()}, "viewer": {uuid.NewString()}, "width": {"100"}, "height": {"30"}}}
 }
 
@@ -60,7 +59,7 @@ func (v *numbered) connect() {
 
 func (v *numbered) cut() { v.conn.CloseNow() } //nolint:errcheck // cut on purpose
 
-func (v *numbered) put(m coder.ReconnectingPTYRequest) {
+func (v *numbered) put(m codersdk.ReconnectingPTYRequest) {
 	b, err := json.Marshal(m)
 	must(v.t, err)
 	v.conn.Write(v.t.Context(), websocket.MessageText, b) //nolint:errcheck // it is sent again
@@ -68,7 +67,7 @@ func (v *numbered) put(m coder.ReconnectingPTYRequest) {
 
 func (v *numbered) send(text string) {
 	v.seq++
-	m := coder.ReconnectingPTYRequest{Data: text, Seq: v.seq}
+	m := codersdk.ReconnectingPTYRequest{Data: text, Seq: v.seq}
 	v.pending = append(v.pending, m)
 	v.put(m)
 }
@@ -87,7 +86,7 @@ func (v *numbered) read(ctx context.Context) {
 		v.offset += int64(len(b) - n)
 		return
 	}
-	var s coder.ReconnectingPTYStatus
+	var s codersdk.ReconnectingPTYStatus
 	must(v.t, json.Unmarshal(b, &s))
 	if s.Session != v.session || s.Repaint {
 		if v.session != uuid.Nil {
@@ -105,7 +104,7 @@ func (v *numbered) read(ctx context.Context) {
 
 func (v *numbered) until(what string, done func() bool) {
 	v.t.Helper()
-	ctx, cancel := context.WithTimeout(v.t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(v.t.Context(), testwait.Limit)
 	defer cancel()
 	for !done() {
 		if ctx.Err() != nil {
@@ -164,7 +163,7 @@ func TestNothingIsLostOrRepeatedOverCuts(t *testing.T) {
 		t.Errorf("the screen was drawn anew %d times for what was not missed", v.painted)
 	}
 
-	// More is missed than is kept: the screen is drawn anew.
+	// More is missed than is kept: the screen is drawn again.
 	v.send("seq 1 200000; echo en''d\r")
 	v.cut()
 	plain := open(t, s.Client, agentID, url.Values{"reconnect": v.q["reconnect"], "width": {"100"}, "height": {"30"}})
@@ -199,7 +198,7 @@ func TestFullScreenProgramsAreRestored(t *testing.T) {
 	agentID := withAgent(t, s)
 	q := url.Values{"reconnect": {uuid.NewString()}, "width": {"80"}, "height": {"24"}}
 	first := open(t, s.Client, agentID, q)
-	first.send(coder.ReconnectingPTYRequest{Data: `echo bef''ore; printf '\033[?1049h\033[?1h\033[5;5Hfull\033[10;1H'; for i in $(seq 30000); do printf '\033[7;3H%06d' $i; done; printf '\033[8;1Hdone'; read x; printf '\033[?1049l'` + "\r"})
+	first.send(codersdk.ReconnectingPTYRequest{Data: `echo bef''ore; printf '\033[?1049h\033[?1h\033[5;5Hfull\033[10;1H'; for i in $(seq 30000); do printf '\033[7;3H%06d' $i; done; printf '\033[8;1Hdone'; read x; printf '\033[?1049l'` + "\r"})
 	first.see("\x1b[8;1Hdone")
 	second := open(t, s.Client, agentID, q)
 	second.see("done")
@@ -209,7 +208,7 @@ func TestFullScreenProgramsAreRestored(t *testing.T) {
 	if len(second.seen) > 10000 || strings.Contains(second.seen, "029999") {
 		t.Errorf("%d bytes bring it back", len(second.seen))
 	}
-	second.send(coder.ReconnectingPTYRequest{Data: "\r"})
+	second.send(codersdk.ReconnectingPTYRequest{Data: "\r"})
 	second.see("\x1b[?1049l")
 }
 
@@ -220,11 +219,11 @@ func TestAStuckViewerIsLetGo(t *testing.T) {
 	q := url.Values{"reconnect": {uuid.NewString()}}
 	open(t, s.Client, agentID, q) // reads nothing
 	lively := open(t, s.Client, agentID, q)
-	lively.send(coder.ReconnectingPTYRequest{Data: "seq 1 1000000; echo en''d\r"}) // more than all the buffers before the first
+	lively.send(codersdk.ReconnectingPTYRequest{Data: "seq 1 1000000; echo en''d\r"}) // more than all the buffers before the first
 	lively.conn.SetReadLimit(-1)
 	var last []byte
 	for !bytes.Contains(last, []byte("end")) {
-		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), testwait.Limit)
 		_, b, err := lively.conn.Read(ctx)
 		cancel()
 		must(t, err)
@@ -238,11 +237,11 @@ func TestOnlyOneTerminalAnswers(t *testing.T) {
 	q := url.Values{"reconnect": {uuid.NewString()}}
 	first := open(t, s.Client, agentID, q)
 	second := open(t, s.Client, agentID, q)
-	first.send(coder.ReconnectingPTYRequest{Data: `printf '\033[6n'; read -r x; echo "got $x" | cat -v` + "\r"})
+	first.send(codersdk.ReconnectingPTYRequest{Data: `printf '\033[6n'; read -r x; echo "got $x" | cat -v` + "\r"})
 	first.see("\x1b[6n")
 	second.see("\x1b[6n")
-	second.send(coder.ReconnectingPTYRequest{Data: "\x1b[9;9R"})
-	first.send(coder.ReconnectingPTYRequest{Data: "\x1b[3;1R"})
-	first.send(coder.ReconnectingPTYRequest{Data: "\r"})
+	second.send(codersdk.ReconnectingPTYRequest{Data: "\x1b[9;9R"})
+	first.send(codersdk.ReconnectingPTYRequest{Data: "\x1b[3;1R"})
+	first.send(codersdk.ReconnectingPTYRequest{Data: "\r"})
 	first.see("got ^[[3;1R")
 }

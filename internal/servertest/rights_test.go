@@ -4,16 +4,16 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/servertest"
 )
 
-// TestOrganizationDeletedUnderAUser: what members have open ends, and what they
-// ask for then is answered clearly; so is somebody who was suspended meanwhile.
+// TestOrganizationDeletedUnderAUser: open connections of members end, and their
+// later requests get a clear error. So do requests of a suspended user.
 func TestOrganizationDeletedUnderAUser(t *testing.T) {
 	s := servertest.Start(t, nil)
 	ctx, root := t.Context(), s.Client
-	org, err := root.CreateOrganization(ctx, coder.CreateOrganizationRequest{Name: "gone"})
+	org, err := root.CreateOrganization(ctx, codersdk.CreateOrganizationRequest{Name: "gone"})
 	must(t, err)
 	ann, _ := s.Member(t, "ann")
 	_, err = root.AddOrganizationMember(ctx, "gone", "ann")
@@ -23,10 +23,10 @@ func TestOrganizationDeletedUnderAUser(t *testing.T) {
 	ends(t, "organization deleted", conn)
 
 	for _, ref := range []string{"gone", org.ID.String()} {
-		if _, err := ann.Organization(ctx, ref); !coder.Is(err, coder.CodeNotFound) || !strings.Contains(err.Error(), coder.NotFound().Message) {
+		if _, err := ann.Organization(ctx, ref); !codersdk.Is(err, codersdk.CodeNotFound) || !strings.Contains(err.Error(), codersdk.NotFound().Message) {
 			t.Errorf("%s: %v", ref, err)
 		}
-		if _, err := ann.Groups(ctx, ref); !coder.Is(err, coder.CodeNotFound) {
+		if _, err := ann.Groups(ctx, ref); !codersdk.Is(err, codersdk.CodeNotFound) {
 			t.Errorf("its groups: %v", err)
 		}
 	}
@@ -37,7 +37,7 @@ func TestOrganizationDeletedUnderAUser(t *testing.T) {
 	_, err = root.SuspendUser(ctx, "ann")
 	must(t, err)
 	ends(t, "suspended", again)
-	if _, err := ann.User(ctx, "me"); !coder.Is(err, coder.CodeUnauthenticated) || len(err.Error()) < 20 {
+	if _, err := ann.User(ctx, "me"); !codersdk.Is(err, codersdk.CodeUnauthenticated) || len(err.Error()) < 20 {
 		t.Errorf("in mid-session: %v", err)
 	}
 }

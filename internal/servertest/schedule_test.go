@@ -7,20 +7,19 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seed-2a7f8fe7/coder"
-	"github.com/seed-2a7f8fe7/coder/client"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/server"
 	"github.com/seed-2a7f8fe7/coder/internal/servertest"
 )
 
 // await watches a workspace until it is as wanted.
-func await(t *testing.T, s *servertest.Server, w coder.Workspace, what string, wanted func(coder.Workspace) bool) {
+func await(t *testing.T, s *servertest.Server, w codersdk.Workspace, what string, wanted func(codersdk.Workspace) bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	seen := errors.New("seen")
-	err := client.Follow(ctx, s.Client, "/workspaces/"+w.ID.String()+"/watch-ws", nil, func(e coder.ServerSentEvent) error {
-		if e.Type != coder.ServerSentEventTypeData {
+	err := codersdk.Follow(ctx, s.Client, "/workspaces/"+w.ID.String()+"/watch-ws", nil, func(e codersdk.ServerSentEvent) error {
+		if e.Type != codersdk.ServerSentEventTypeData {
 			return nil
 		}
 		b, err := json.Marshal(e.Data)
@@ -40,43 +39,43 @@ func await(t *testing.T, s *servertest.Server, w coder.Workspace, what string, w
 // themselves: they start on their schedule, stop at their deadline, rest, and
 // are deleted; and what a start that failed left is stopped.
 func TestByThemselves(t *testing.T) {
-	s := servertest.Start(t, func(c *server.Config) { c.AutobuildPollInterval = 100 * time.Millisecond })
+	s := servertest.Start(t, func(c *server.Config) { c.Workspaces.AutobuildPollInterval = 100 * time.Millisecond })
 	ctx := t.Context()
 	tpl := priced(t, s, "tpl", "0")
 	ms := func(n int64) *int64 { return &n }
 	always, hour := "* * * * *", ms(3600_000)
-	w, err := s.Client.CreateWorkspace(ctx, "me", coder.CreateWorkspaceRequest{Name: "dev", TemplateID: tpl.ID, TTLMS: hour})
+	w, err := s.Client.CreateWorkspace(ctx, "me", codersdk.CreateWorkspaceRequest{Name: "dev", TemplateID: tpl.ID, TTLMS: hour})
 	must(t, err)
-	ended := func(transition coder.WorkspaceTransition, reason coder.BuildReason) func(coder.Workspace) bool {
-		return func(w coder.Workspace) bool {
+	ended := func(transition codersdk.WorkspaceTransition, reason codersdk.BuildReason) func(codersdk.Workspace) bool {
+		return func(w codersdk.Workspace) bool {
 			b := w.LatestBuild
-			return b.Transition == transition && b.Reason == reason && b.Job.Status == coder.ProvisionerJobStatusSucceeded
+			return b.Transition == transition && b.Reason == reason && b.Job.Status == codersdk.ProvisionerJobStatusSucceeded
 		}
 	}
-	await(t, s, w, "it runs", ended(coder.WorkspaceTransitionStart, coder.BuildReasonInitiator))
+	await(t, s, w, "it runs", ended(codersdk.WorkspaceTransitionStart, codersdk.BuildReasonInitiator))
 
 	sql(t, s, `UPDATE workspace_builds SET deadline = now() - interval '1 second'`)
-	await(t, s, w, "it stops", ended(coder.WorkspaceTransitionStop, coder.BuildReasonAutostop))
+	await(t, s, w, "it stops", ended(codersdk.WorkspaceTransitionStop, codersdk.BuildReasonAutostop))
 
-	must(t, s.Client.UpdateWorkspaceAutostart(ctx, w.ID, coder.UpdateWorkspaceAutostartRequest{Schedule: &always}))
+	must(t, s.Client.UpdateWorkspaceAutostart(ctx, w.ID, codersdk.UpdateWorkspaceAutostartRequest{Schedule: &always}))
 	sql(t, s, `UPDATE workspace_builds SET created_at = now() - interval '1 hour'`)
 	sql(t, s, `UPDATE workspaces SET next_start_at = date_trunc('minute', now())`)
-	await(t, s, w, "it starts", ended(coder.WorkspaceTransitionStart, coder.BuildReasonAutostart))
-	must(t, s.Client.UpdateWorkspaceAutostart(ctx, w.ID, coder.UpdateWorkspaceAutostartRequest{}))
+	await(t, s, w, "it starts", ended(codersdk.WorkspaceTransitionStart, codersdk.BuildReasonAutostart))
+	must(t, s.Client.UpdateWorkspaceAutostart(ctx, w.ID, codersdk.UpdateWorkspaceAutostartRequest{}))
 
-	_, err = s.Client.UpdateTemplate(ctx, tpl.ID, coder.UpdateTemplateMeta{TimeTilDormantMS: hour, TimeTilDormantAutodeleteMS: hour, FailureTTLMS: ms(1)})
+	_, err = s.Client.UpdateTemplate(ctx, tpl.ID, codersdk.UpdateTemplateMeta{TimeTilDormantMS: hour, TimeTilDormantAutodeleteMS: hour, FailureTTLMS: ms(1)})
 	must(t, err)
 	sql(t, s, `UPDATE workspaces SET last_used_at = now() - interval '1 hour'`)
-	await(t, s, w, "it rests", func(w coder.Workspace) bool {
-		return w.DormantAt != nil && w.DeletingAt != nil && ended(coder.WorkspaceTransitionStop, coder.BuildReasonDormancy)(w)
+	await(t, s, w, "it rests", func(w codersdk.Workspace) bool {
+		return w.DormantAt != nil && w.DeletingAt != nil && ended(codersdk.WorkspaceTransitionStop, codersdk.BuildReasonDormancy)(w)
 	})
 	sql(t, s, `UPDATE workspaces SET deleting_at = now()`)
-	await(t, s, w, "it is deleted", ended(coder.WorkspaceTransitionDelete, coder.BuildReasonDormancy))
+	await(t, s, w, "it is deleted", ended(codersdk.WorkspaceTransitionDelete, codersdk.BuildReasonDormancy))
 
-	other, err := s.Client.CreateWorkspace(ctx, "me", coder.CreateWorkspaceRequest{Name: "other", TemplateID: tpl.ID})
+	other, err := s.Client.CreateWorkspace(ctx, "me", codersdk.CreateWorkspaceRequest{Name: "other", TemplateID: tpl.ID})
 	must(t, err)
-	await(t, s, other, "the other runs", ended(coder.WorkspaceTransitionStart, coder.BuildReasonInitiator))
+	await(t, s, other, "the other runs", ended(codersdk.WorkspaceTransitionStart, codersdk.BuildReasonInitiator))
 	sql(t, s, `UPDATE provisioner_jobs SET error = 'it broke' WHERE id = $1`, other.LatestBuild.Job.ID)
 	sql(t, s, `UPDATE workspace_builds SET failed_at = now() WHERE id = $1`, other.LatestBuild.ID)
-	await(t, s, other, "what is left of the other stops", ended(coder.WorkspaceTransitionStop, coder.BuildReasonAutostop))
+	await(t, s, other, "what is left of the other stops", ended(codersdk.WorkspaceTransitionStop, codersdk.BuildReasonAutostop))
 }

@@ -8,8 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
-	"github.com/seed-2a7f8fe7/coder/client"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/echo"
 	"github.com/seed-2a7f8fe7/coder/internal/servertest"
 )
@@ -31,16 +30,16 @@ func TestMainJob(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v, err := c.CreateTemplateVersion(ctx, "default", coder.CreateTemplateVersionRequest{FileID: uuid.MustParse(up.Hash), Provisioner: "echo", StorageMethod: "file"})
+	v, err := c.CreateTemplateVersion(ctx, "default", codersdk.CreateTemplateVersionRequest{FileID: uuid.MustParse(up.Hash), Provisioner: "echo", StorageMethod: "file"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	follow(t, c, "/templateversions/"+v.ID.String()+"/logs")
-	tpl, err := c.CreateTemplate(ctx, "default", coder.CreateTemplateRequest{Name: "echo", TemplateVersionID: v.ID})
+	tpl, err := c.CreateTemplate(ctx, "default", codersdk.CreateTemplateRequest{Name: "echo", TemplateVersionID: v.ID})
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, err := c.CreateWorkspace(ctx, "me", coder.CreateWorkspaceRequest{Name: "dev", TemplateID: tpl.ID})
+	w, err := c.CreateWorkspace(ctx, "me", codersdk.CreateWorkspaceRequest{Name: "dev", TemplateID: tpl.ID})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,23 +49,23 @@ func TestMainJob(t *testing.T) {
 	if w, err = c.Workspace(ctx, w.ID, nil); err != nil {
 		t.Fatal(err)
 	}
-	if w.LatestBuild.Status != coder.WorkspaceStatusRunning || len(w.LatestBuild.Resources) != 1 || len(w.LatestBuild.Resources[0].Agents) != 1 {
+	if w.LatestBuild.Status != codersdk.WorkspaceStatusRunning || len(w.LatestBuild.Resources) != 1 || len(w.LatestBuild.Resources[0].Agents) != 1 {
 		t.Fatalf("after the build: %s %+v, error %q", w.LatestBuild.Status, w.LatestBuild.Resources, w.LatestBuild.Job.Error)
 	}
-	b, err := c.CreateWorkspaceBuild(ctx, w.ID, coder.CreateWorkspaceBuildRequest{Transition: coder.WorkspaceTransitionDelete})
+	b, err := c.CreateWorkspaceBuild(ctx, w.ID, codersdk.CreateWorkspaceBuildRequest{Transition: codersdk.WorkspaceTransitionDelete})
 	if err != nil {
 		t.Fatal(err)
 	}
 	follow(t, c, "/workspacebuilds/"+b.ID.String()+"/logs")
-	if _, err := c.Workspace(ctx, w.ID, nil); !coder.Is(err, coder.CodeNotFound) {
+	if _, err := c.Workspace(ctx, w.ID, nil); !codersdk.Is(err, codersdk.CodeNotFound) {
 		t.Errorf("the deleted workspace: %v", err)
 	}
 }
 
-func follow(t *testing.T, c *client.Client, path string) string {
+func follow(t *testing.T, c *codersdk.Client, path string) string {
 	t.Helper()
 	var b strings.Builder
-	if err := client.Follow(t.Context(), c, path, url.Values{"follow": {"true"}}, func(l coder.ProvisionerJobLog) error {
+	if err := codersdk.Follow(t.Context(), c, path, url.Values{"follow": {"true"}}, func(l codersdk.ProvisionerJobLog) error {
 		b.WriteString(l.Stage + ": " + l.Output + "\n")
 		return nil
 	}); err != nil {

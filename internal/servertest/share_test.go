@@ -2,7 +2,6 @@ package servertest_test
 
 import (
 	"bytes"
-	"context"
 	"math"
 	"slices"
 	"strings"
@@ -11,9 +10,10 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/echo"
 	"github.com/seed-2a7f8fe7/coder/internal/servertest"
+	"github.com/seed-2a7f8fe7/coder/internal/testwait"
 )
 
 // shares is a server with one provisioner of its own.
@@ -35,9 +35,9 @@ func newShares(t *testing.T) *shares {
 	return s
 }
 
-func (s *shares) organization(name string, weight int) coder.Organization {
+func (s *shares) organization(name string, weight int) codersdk.Organization {
 	s.t.Helper()
-	o, err := s.Client.CreateOrganization(s.t.Context(), coder.CreateOrganizationRequest{Name: name})
+	o, err := s.Client.CreateOrganization(s.t.Context(), codersdk.CreateOrganizationRequest{Name: name})
 	must(s.t, err)
 	if o.ProvisionerWeight != 0 {
 		s.t.Fatalf("a new organization has weight %d", o.ProvisionerWeight)
@@ -48,9 +48,9 @@ func (s *shares) organization(name string, weight int) coder.Organization {
 	return o
 }
 
-func (s *shares) weigh(name string, weight int) coder.Organization {
+func (s *shares) weigh(name string, weight int) codersdk.Organization {
 	s.t.Helper()
-	o, err := s.Client.UpdateOrganization(s.t.Context(), name, coder.UpdateOrganizationRequest{ProvisionerWeight: &weight})
+	o, err := s.Client.UpdateOrganization(s.t.Context(), name, codersdk.UpdateOrganizationRequest{ProvisionerWeight: &weight})
 	must(s.t, err)
 	if o.ProvisionerWeight != weight {
 		s.t.Fatalf("the weight is %d, not %d", o.ProvisionerWeight, weight)
@@ -60,45 +60,29 @@ func (s *shares) weigh(name string, weight int) coder.Organization {
 
 func (s *shares) push(organization, script string) uuid.UUID {
 	s.t.Helper()
-	v, err := s.Client.CreateTemplateVersion(s.t.Context(), organization, coder.CreateTemplateVersionRequest{FileID: s.file[script], Provisioner: "echo", StorageMethod: "file"})
+	v, err := s.Client.CreateTemplateVersion(s.t.Context(), organization, codersdk.CreateTemplateVersionRequest{FileID: s.file[script], Provisioner: "echo", StorageMethod: "file"})
 	must(s.t, err)
 	return v.Job.ID
 }
 
-// until waits for what changes with the server's hints or its clock.
-func (s *shares) until(what string, done func() bool) {
-	s.t.Helper()
-	ctx, cancel := context.WithTimeout(s.t.Context(), 60*time.Second)
-	defer cancel()
-	look := time.NewTicker(10 * time.Millisecond)
-	defer look.Stop()
-	for !done() {
-		select {
-		case <-ctx.Done():
-			s.t.Fatal("in vain: " + what)
-		case <-look.C:
-		}
-	}
-}
-
-func (s *shares) status(organization string, job uuid.UUID) coder.ProvisionerJobStatus {
+func (s *shares) status(organization string, job uuid.UUID) codersdk.ProvisionerJobStatus {
 	s.t.Helper()
 	j, err := s.Client.ProvisionerJob(s.t.Context(), organization, job)
 	must(s.t, err)
 	return j.Status
 }
 
-// own gives the server's own provisioner as an organization sees it.
-func (s *shares) own(organization string) (coder.ProvisionerDaemon, bool) {
+// own returns the server's own provisioner as an organization sees it.
+func (s *shares) own(organization string) (codersdk.ProvisionerDaemon, bool) {
 	s.t.Helper()
 	ds, err := s.Client.ProvisionerDaemons(s.t.Context(), organization, nil)
 	must(s.t, err)
 	for _, d := range ds {
-		if d.KeyName == coder.ProvisionerKeyBuiltIn {
+		if d.KeyName == codersdk.ProvisionerKeyBuiltIn {
 			return d, true
 		}
 	}
-	return coder.ProvisionerDaemon{}, false
+	return codersdk.ProvisionerDaemon{}, false
 }
 
 // TestSharesAreInProportion holds the only provisioner busy, lets jobs of two
@@ -107,13 +91,13 @@ func TestSharesAreInProportion(t *testing.T) {
 	s := newShares(t)
 	s.organization("one", 1)
 	s.organization("three", 3)
-	s.until("it is in both", func() bool {
+	testwait.Until(s.t, "it is in both", func() bool {
 		_, one := s.own("one")
 		_, three := s.own("three")
 		return one && three
 	})
 	busy := s.push("default", "hang")
-	s.until("it is busy", func() bool { return s.status("default", busy) == coder.ProvisionerJobStatusRunning })
+	testwait.Until(s.t, "it is busy", func() bool { return s.status("default", busy) == codersdk.ProvisionerJobStatusRunning })
 
 	const each = 24
 	var jobs []uuid.UUID
@@ -121,12 +105,12 @@ func TestSharesAreInProportion(t *testing.T) {
 		jobs = append(jobs, s.push("one", "quick"), s.push("three", "quick"))
 	}
 	d, _ := s.own("three")
-	if d.Status != coder.ProvisionerDaemonStatusBusy || d.BusySlots != 1 || d.CurrentJob != nil {
+	if d.Status != codersdk.ProvisionerDaemonStatusBusy || d.BusySlots != 1 || d.CurrentJob != nil {
 		t.Errorf("busy in another organization, it looks %s there, %d slots, with %v", d.Status, d.BusySlots, d.CurrentJob)
 	}
 	x, err := s.Client.ExplainProvisionerJob(t.Context(), "three", jobs[1])
 	must(t, err)
-	if len(x.Daemons) != 1 || x.Daemons[0].Reason != coder.ProvisionerReasonBusy || x.Daemons[0].BusyWith != nil || x.Daemons[0].Since == nil {
+	if len(x.Daemons) != 1 || x.Daemons[0].Reason != codersdk.ProvisionerReasonBusy || x.Daemons[0].BusyWith != nil || x.Daemons[0].Since == nil {
 		t.Errorf("why it waits: %+v", x.Daemons)
 	}
 	must(t, s.Client.CancelTemplateVersion(t.Context(), s.version(busy)))
@@ -138,7 +122,7 @@ func TestSharesAreInProportion(t *testing.T) {
 	var starts []start
 	for i, id := range jobs {
 		org := []string{"one", "three"}[i%2]
-		s.until("all run", func() bool { return s.status(org, id) == coder.ProvisionerJobStatusSucceeded })
+		testwait.Until(s.t, "all run", func() bool { return s.status(org, id) == codersdk.ProvisionerJobStatusSucceeded })
 		j, err := s.Client.ProvisionerJob(t.Context(), org, id)
 		must(t, err)
 		if j.WorkerName != d.Name {
@@ -156,12 +140,12 @@ func TestSharesAreInProportion(t *testing.T) {
 			t.Fatalf("of the first %d jobs %d are of the organization with weight 3", n, three)
 		}
 	}
-	if d, _ := s.own("one"); d.PreviousJob == nil || d.PreviousJob.Status != coder.ProvisionerJobStatusSucceeded {
+	if d, _ := s.own("one"); d.PreviousJob == nil || d.PreviousJob.Status != codersdk.ProvisionerJobStatusSucceeded {
 		t.Errorf("what it did before in an organization: %+v", d.PreviousJob)
 	}
 }
 
-// version gives the version that an import is for.
+// version returns the version that an import is for.
 func (s *shares) version(job uuid.UUID) uuid.UUID {
 	s.t.Helper()
 	j, err := s.Client.ProvisionerJob(s.t.Context(), "default", job)
@@ -179,29 +163,29 @@ func TestWeightZeroIsNotServed(t *testing.T) {
 		t.Helper()
 		x, err := s.Client.ExplainProvisionerJob(t.Context(), "acme", job)
 		must(t, err)
-		if x.Status != coder.ProvisionerJobStatusPending || !strings.Contains(x.Summary, fix) || x.Matched.Available != 0 {
+		if x.Status != codersdk.ProvisionerJobStatusPending || !strings.Contains(x.Summary, fix) || x.Matched.Available != 0 {
 			t.Fatalf("it is %s and says %q", x.Status, x.Summary)
 		}
 	}
 	first := s.push("acme", "quick")
 	ran := s.push("default", "quick") // which is served, and comes after
-	s.until("the default organization is served", func() bool { return s.status("default", ran) == coder.ProvisionerJobStatusSucceeded })
+	testwait.Until(s.t, "the default organization is served", func() bool { return s.status("default", ran) == codersdk.ProvisionerJobStatusSucceeded })
 	waits(first)
 
 	s.weigh("acme", 100)
-	s.until("it is served now", func() bool { return s.status("acme", first) == coder.ProvisionerJobStatusSucceeded })
-	if d, ok := s.own("acme"); !ok || d.Status == coder.ProvisionerDaemonStatusOffline {
+	testwait.Until(s.t, "it is served now", func() bool { return s.status("acme", first) == codersdk.ProvisionerJobStatusSucceeded })
+	if d, ok := s.own("acme"); !ok || d.Status == codersdk.ProvisionerDaemonStatusOffline {
 		t.Fatalf("the provisioner is not to be seen: %+v", d)
 	}
 
 	s.weigh("acme", 0)
-	s.until("it is not served any more", func() bool {
+	testwait.Until(s.t, "it is not served any more", func() bool {
 		d, _ := s.own("acme")
-		return d.Status == coder.ProvisionerDaemonStatusOffline
+		return d.Status == codersdk.ProvisionerDaemonStatusOffline
 	})
 	second := s.push("acme", "quick")
 	ran = s.push("default", "quick")
-	s.until("the default organization is served", func() bool { return s.status("default", ran) == coder.ProvisionerJobStatusSucceeded })
+	testwait.Until(s.t, "the default organization is served", func() bool { return s.status("default", ran) == codersdk.ProvisionerJobStatusSucceeded })
 	waits(second)
 	x, err := s.Client.ExplainProvisionerJob(t.Context(), "acme", second)
 	must(t, err)
@@ -215,20 +199,20 @@ func TestAWeightThatIsTakenAwayMeanwhile(t *testing.T) {
 	s := newShares(t)
 	s.organization("acme", 1)
 	job := s.push("acme", "hang")
-	s.until("it runs", func() bool { return s.status("acme", job) == coder.ProvisionerJobStatusRunning })
+	testwait.Until(s.t, "it runs", func() bool { return s.status("acme", job) == codersdk.ProvisionerJobStatusRunning })
 	s.weigh("acme", 0)
 	s.weigh("default", 2) // which is read after that
 	d, _ := s.own("acme")
-	if d.Status != coder.ProvisionerDaemonStatusBusy || d.CurrentJob == nil || d.CurrentJob.ID != job {
+	if d.Status != codersdk.ProvisionerDaemonStatusBusy || d.CurrentJob == nil || d.CurrentJob.ID != job {
 		t.Errorf("while its job runs it is %s", d.Status)
 	}
 	j, err := s.Client.ProvisionerJob(t.Context(), "acme", job)
 	must(t, err)
 	must(t, s.Client.CancelTemplateVersion(t.Context(), j.Input.TemplateVersionID))
-	s.until("the job ends", func() bool { return s.status("acme", job) == coder.ProvisionerJobStatusCanceled })
-	s.until("it leaves", func() bool {
+	testwait.Until(s.t, "the job ends", func() bool { return s.status("acme", job) == codersdk.ProvisionerJobStatusCanceled })
+	testwait.Until(s.t, "it leaves", func() bool {
 		d, _ := s.own("acme")
-		return d.Status == coder.ProvisionerDaemonStatusOffline
+		return d.Status == codersdk.ProvisionerDaemonStatusOffline
 	})
 }
 
@@ -239,20 +223,20 @@ func TestWhoSetsWeights(t *testing.T) {
 	ann, u := s.Member(t, "ann")
 	_, err := s.Client.AddOrganizationMember(t.Context(), "acme", u.ID.String())
 	must(t, err)
-	_, err = s.Client.UpdateOrganizationMemberRoles(t.Context(), "acme", u.ID.String(), coder.UpdateRoles{Roles: []string{"organization-admin"}})
+	_, err = s.Client.UpdateOrganizationMemberRoles(t.Context(), "acme", u.ID.String(), codersdk.UpdateRoles{Roles: []string{"organization-admin"}})
 	must(t, err)
 	weight := 50
-	_, err = ann.UpdateOrganization(t.Context(), "acme", coder.UpdateOrganizationRequest{ProvisionerWeight: &weight})
-	if !coder.Is(err, coder.CodeForbidden) {
+	_, err = ann.UpdateOrganization(t.Context(), "acme", codersdk.UpdateOrganizationRequest{ProvisionerWeight: &weight})
+	if !codersdk.Is(err, codersdk.CodeForbidden) {
 		t.Errorf("an administrator of the organization sets its weight: %v", err)
 	}
-	o, err := ann.UpdateOrganization(t.Context(), "acme", coder.UpdateOrganizationRequest{DisplayName: "Acme"})
+	o, err := ann.UpdateOrganization(t.Context(), "acme", codersdk.UpdateOrganizationRequest{DisplayName: "Acme"})
 	must(t, err)
 	if o.DisplayName != "Acme" || o.ProvisionerWeight != 0 {
 		t.Errorf("got %+v", o)
 	}
 	for _, weight := range []int{-1, 101, 1 << 40} {
-		if _, err := s.Client.UpdateOrganization(t.Context(), "acme", coder.UpdateOrganizationRequest{ProvisionerWeight: &weight}); !coder.Is(err, coder.CodeInvalid) {
+		if _, err := s.Client.UpdateOrganization(t.Context(), "acme", codersdk.UpdateOrganizationRequest{ProvisionerWeight: &weight}); !codersdk.Is(err, codersdk.CodeInvalid) {
 			t.Errorf("a weight of %d: %v", weight, err)
 		}
 	}

@@ -13,8 +13,7 @@ import (
 	"github.com/coder/websocket"
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
-	"github.com/seed-2a7f8fe7/coder/client"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/server"
 	"github.com/seed-2a7f8fe7/coder/internal/servertest"
 )
@@ -24,7 +23,7 @@ func ask(t *testing.T, s *servertest.Server, token, method, path, body string, o
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, s.AccessURL().String()+"/api/v2"+path, strings.NewReader(body))
 	must(t, err)
-	req.Header.Set(client.SessionTokenHeader, token)
+	req.Header.Set(codersdk.SessionTokenHeader, token)
 	resp, err := http.DefaultClient.Do(req)
 	must(t, err)
 	defer resp.Body.Close()
@@ -39,9 +38,9 @@ func ask(t *testing.T, s *servertest.Server, token, method, path, body string, o
 // TestHealth: a server that runs is healthy in every section; what is dismissed
 // counts no more; a report holds until a new one is asked for.
 func TestHealth(t *testing.T) {
-	s := servertest.Start(t, func(c *server.Config) { c.STUNServers = []string{"disable"} })
+	s := servertest.Start(t, func(c *server.Config) { c.Network.STUNServers = []string{"disable"} })
 	owner := s.Client.SessionToken
-	var r coder.HealthcheckReport
+	var r codersdk.HealthcheckReport
 	if status := ask(t, s, owner, "GET", "/debug/health", "", &r); status != 200 {
 		t.Fatalf("status %d", status)
 	}
@@ -52,7 +51,7 @@ func TestHealth(t *testing.T) {
 	if !r.Healthy || r.DERP.Netcheck.UDP != true {
 		t.Errorf("healthy %t, UDP %t, %v", r.Healthy, r.DERP.Netcheck.UDP, r.DERP.NetcheckLogs)
 	}
-	var again, forced coder.HealthcheckReport
+	var again, forced codersdk.HealthcheckReport
 	ask(t, s, owner, "GET", "/debug/health", "", &again)
 	ask(t, s, owner, "GET", "/debug/health?force=true", "", &forced)
 	if !again.Time.Equal(r.Time) || !forced.Time.After(r.Time) {
@@ -65,10 +64,10 @@ func TestHealth(t *testing.T) {
 	if status := ask(t, s, owner, "PUT", "/debug/health/settings", `{"dismissed_healthchecks": ["Nonsense"]}`, nil); status != 400 {
 		t.Errorf("an unknown section: %d", status)
 	}
-	var set coder.HealthSettings
+	var set codersdk.HealthSettings
 	ask(t, s, owner, "PUT", "/debug/health/settings", `{"dismissed_healthchecks": ["DERP", "Database", "DERP"]}`, nil)
 	ask(t, s, owner, "GET", "/debug/health/settings", "", &set)
-	if !slices.Equal(set.DismissedHealthchecks, []coder.HealthSection{"DERP", "Database"}) {
+	if !slices.Equal(set.DismissedHealthchecks, []codersdk.HealthSection{"DERP", "Database"}) {
 		t.Errorf("dismissed: %v", set.DismissedHealthchecks)
 	}
 	ask(t, s, owner, "GET", "/debug/health", "", &again)
@@ -81,25 +80,26 @@ func TestHealth(t *testing.T) {
 // slowly than it may.
 func TestHealthTellsWhatIsBroken(t *testing.T) {
 	s := servertest.Start(t, func(c *server.Config) {
-		c.ProvisionerDaemons, c.STUNServers = 0, []string{"disable"}
-		c.HealthThreshold = time.Nanosecond
+		c.Provisioning.Daemons, c.Network.STUNServers = 0, []string{"disable"}
+		c.Observability.HealthThreshold = time.Nanosecond
+		c.Database.EncryptionKeys = []string{"none"} // chosen, so no warning
 	})
-	var r coder.HealthcheckReport
+	var r codersdk.HealthcheckReport
 	ask(t, s, s.Client.SessionToken, "GET", "/debug/health", "", &r)
-	if r.Healthy || r.Severity != coder.HealthSeverityError || !strings.HasPrefix(r.ProvisionerDaemons.Error, "EPD01") {
+	if r.Healthy || r.Severity != codersdk.HealthSeverityError || !strings.HasPrefix(r.ProvisionerDaemons.Error, "EPD01") {
 		t.Errorf("without a provisioner: %+v", r.ProvisionerDaemons)
 	}
-	if r.Database.Severity != coder.HealthSeverityWarning || len(r.Database.Warnings) != 1 || r.Database.Warnings[0].Code != coder.HealthCodeDatabaseSlow {
+	if r.Database.Severity != codersdk.HealthSeverityWarning || len(r.Database.Warnings) != 1 || r.Database.Warnings[0].Code != codersdk.HealthCodeDatabaseSlow {
 		t.Errorf("a slow database: %+v", r.Database)
 	}
 }
 
-// TestAppearance: whoever may configure the site changes how it presents
-// itself; anybody sees it, and nothing that is no picture or color gets in.
+// TestAppearance: users who may configure the site change its appearance, and
+// every visitor sees it. Values that are no picture or color are refused.
 func TestAppearance(t *testing.T) {
 	s := servertest.Start(t, func(c *server.Config) {
-		c.DocsURL = &url.URL{Scheme: "https", Host: "docs.example.com"}
-		c.SupportLinks = []coder.LinkConfig{{Name: "Help", Target: "https://help.example.com"}}
+		c.Observability.DocsURL = &url.URL{Scheme: "https", Host: "docs.example.com"}
+		c.Observability.SupportLinks = []codersdk.LinkConfig{{Name: "Help", Target: "https://help.example.com"}}
 	})
 	owner := s.Client.SessionToken
 	member, _ := s.Member(t, "mel")
@@ -122,7 +122,7 @@ func TestAppearance(t *testing.T) {
 			t.Errorf("%.80s: %d, want %d", c.body, got, c.status)
 		}
 	}
-	var a coder.AppearanceConfig
+	var a codersdk.AppearanceConfig
 	ask(t, s, "", "GET", "/appearance", "", &a)
 	if a.ApplicationName != "Lab <b>" || len(a.AnnouncementBanners) != 1 || a.ServiceBanner.Message != "**Hello** <script>" ||
 		a.DocsURL != "https://docs.example.com" || len(a.SupportLinks) != 1 {
@@ -137,8 +137,8 @@ func TestAppearance(t *testing.T) {
 // TestSite: what the site as a whole tells to whom.
 func TestSite(t *testing.T) {
 	s := servertest.Start(t, func(c *server.Config) {
-		c.UpgradeMessage = "Get it from the intranet"
-		c.Settings = coder.DeploymentConfig{Config: map[string]any{"x": 1}, Options: []coder.DeploymentOption{{Flag: "x"}}}
+		c.Observability.UpgradeMessage = "Get it from the intranet"
+		c.Observability.Settings = codersdk.DeploymentConfig{Config: map[string]any{"x": 1}, Options: []codersdk.DeploymentOption{{Flag: "x"}}}
 	})
 	member, _ := s.Member(t, "mel")
 	auditor, _ := s.Member(t, "olga", "auditor")
@@ -158,7 +158,7 @@ func TestSite(t *testing.T) {
 		"/users/me/autofill-parameters":            {400, 400, 400},
 	} {
 		for i, token := range []string{s.Client.SessionToken, auditor.SessionToken, member.SessionToken} {
-			var r coder.Response
+			var r codersdk.Response
 			var out any
 			if want[i] >= 400 {
 				out = &r
@@ -171,7 +171,7 @@ func TestSite(t *testing.T) {
 	if info, err := member.BuildInfo(t.Context()); err != nil || info.UpgradeMessage != "Get it from the intranet" {
 		t.Errorf("what old programs are told: %q, %v", info.UpgradeMessage, err)
 	}
-	var replicas []coder.Replica
+	var replicas []codersdk.Replica
 	ask(t, s, s.Client.SessionToken, "GET", "/replicas", "", &replicas)
 	if len(replicas) != 1 || replicas[0].DatabaseLatency <= 0 || replicas[0].Hostname == "" {
 		t.Errorf("replicas: %+v", replicas)
@@ -184,7 +184,7 @@ func TestSite(t *testing.T) {
 	}
 }
 
-// TestFormOfParameters: the form comes by itself, answers each request with
+// TestFormOfParameters: the form comes unasked, answers each request with
 // what was filled in and what is wrong with it, and survives nonsense.
 func TestFormOfParameters(t *testing.T) {
 	w := newWalk(t)
@@ -193,10 +193,10 @@ func TestFormOfParameters(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	conn, _, err := websocket.Dial(ctx, s.AccessURL().String()+w.fill("/api/v2/templateversions/{templateversion}/dynamic-parameters"),
-		&websocket.DialOptions{HTTPHeader: http.Header{client.SessionTokenHeader: {s.Client.SessionToken}}})
+		&websocket.DialOptions{HTTPHeader: http.Header{codersdk.SessionTokenHeader: {s.Client.SessionToken}}})
 	must(t, err)
 	defer conn.CloseNow() //nolint:errcheck // the test's own
-	next := func() (form coder.DynamicParametersResponse) {
+	next := func() (form codersdk.DynamicParametersResponse) {
 		t.Helper()
 		_, b, err := conn.Read(ctx)
 		must(t, err)
@@ -208,13 +208,13 @@ func TestFormOfParameters(t *testing.T) {
 		must(t, json.Unmarshal(b, &form))
 		return form
 	}
-	send := func(text string) coder.DynamicParametersResponse {
+	send := func(text string) codersdk.DynamicParametersResponse {
 		t.Helper()
 		must(t, conn.Write(ctx, websocket.MessageText, []byte(text)))
 		return next()
 	}
 	first := next()
-	if first.ID != -1 || len(first.Parameters) != 1 || first.Parameters[0].Value.Value != "2" || first.Parameters[0].FormType != coder.ParameterFormTypeRadio || len(first.Parameters[0].Options) != 2 {
+	if first.ID != -1 || len(first.Parameters) != 1 || first.Parameters[0].Value.Value != "2" || first.Parameters[0].FormType != codersdk.ParameterFormTypeRadio || len(first.Parameters[0].Options) != 2 {
 		t.Errorf("the first form: %+v", first)
 	}
 	if f := send(`{"id": 1, "inputs": {"size": "4"}}`); f.ID != 1 || f.Parameters[0].Value.Value != "4" || len(f.Parameters[0].Diagnostics) != 0 {
@@ -231,9 +231,9 @@ func TestFormOfParameters(t *testing.T) {
 	if got := ask(t, s, member.SessionToken, "POST", "/templateversions/"+uuid.NewString()+"/dynamic-parameters/evaluate", `{}`, nil); got != 404 {
 		t.Errorf("a version that is not there: %d", got)
 	}
-	var last []coder.UserParameter
+	var last []codersdk.UserParameter
 	ask(t, s, s.Client.SessionToken, "GET", w.fill("/users/me/autofill-parameters?template_id={template}"), "", &last)
-	if !slices.Equal(last, []coder.UserParameter{{Name: "size", Value: "2"}}) {
+	if !slices.Equal(last, []codersdk.UserParameter{{Name: "size", Value: "2"}}) {
 		t.Errorf("used last: %+v", last)
 	}
 	if got := ask(t, s, member.SessionToken, "GET", w.fill("/users/{me}/autofill-parameters?template_id={template}"), "", nil); got != 404 {

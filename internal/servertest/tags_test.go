@@ -8,8 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
-	"github.com/seed-2a7f8fe7/coder/client"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/echo"
 	"github.com/seed-2a7f8fe7/coder/internal/provisionerd"
 	"github.com/seed-2a7f8fe7/coder/internal/server"
@@ -18,14 +17,14 @@ import (
 
 // TestDocumentedRowsLive runs the documented table of tags (PRV-11) with live
 // daemons: O is organization scope, U:a the scope of user a; e, dc and dn are
-// tags. The root package runs it on the Go rule, internal/queue on the SQL.
+// tags. codersdk runs it on the Go rule, internal/queue on the SQL.
 func TestDocumentedRowsLive(t *testing.T) {
-	s := servertest.Start(t, func(c *server.Config) { c.ProvisionerDaemons, c.ProvisionerDaemonPSK = 0, daemonPSK })
-	users := map[string]*client.Client{"": s.Client}
+	s := servertest.Start(t, func(c *server.Config) { c.Provisioning.Daemons, c.Provisioning.PSK = 0, daemonPSK })
+	users := map[string]*codersdk.Client{"": s.Client}
 	for _, name := range []string{"a", "b"} {
 		users[name], _ = s.Member(t, name, "template-admin")
 	}
-	other, err := s.Client.CreateOrganization(t.Context(), coder.CreateOrganizationRequest{Name: "other"})
+	other, err := s.Client.CreateOrganization(t.Context(), codersdk.CreateOrganizationRequest{Name: "other"})
 	must(t, err)
 	archive, err := echo.Archive(map[string]string{"readme.md": "x"})
 	must(t, err)
@@ -43,7 +42,7 @@ func TestDocumentedRowsLive(t *testing.T) {
 		}
 		return user, set
 	}
-	push := func(org, text string) coder.TemplateVersion {
+	push := func(org, text string) codersdk.TemplateVersion {
 		t.Helper()
 		user, set := parse(text)
 		file := uuid.MustParse(up.Hash)
@@ -52,7 +51,7 @@ func TestDocumentedRowsLive(t *testing.T) {
 			must(t, err)
 			file = uuid.MustParse(own.Hash)
 		}
-		v, err := users[user].CreateTemplateVersion(t.Context(), org, coder.CreateTemplateVersionRequest{FileID: file, Provisioner: "echo", StorageMethod: "file", Tags: set})
+		v, err := users[user].CreateTemplateVersion(t.Context(), org, codersdk.CreateTemplateVersionRequest{FileID: file, Provisioner: "echo", StorageMethod: "file", Tags: set})
 		must(t, err)
 		return v
 	}
@@ -85,12 +84,12 @@ func TestDocumentedRowsLive(t *testing.T) {
 		follow(t, users[user], "/templateversions/"+wait.ID.String()+"/logs")
 		own, err := s.Client.ProvisionerJob(t.Context(), org, wait.Job.ID)
 		must(t, err)
-		if own.Status != coder.ProvisionerJobStatusSucceeded || own.WorkerName != name {
+		if own.Status != codersdk.ProvisionerJobStatusSucceeded || own.WorkerName != name {
 			t.Errorf("row %d: a job of tags %v is %s on %q", i+1, own.Tags, own.Status, own.WorkerName)
 		}
 		j, err := s.Client.ProvisionerJob(t.Context(), "default", v.Job.ID)
 		must(t, err)
-		if ran := j.Status == coder.ProvisionerJobStatusSucceeded; ran != row.runs || !ran && j.Status != coder.ProvisionerJobStatusPending {
+		if ran := j.Status == codersdk.ProvisionerJobStatusSucceeded; ran != row.runs || !ran && j.Status != codersdk.ProvisionerJobStatusPending {
 			t.Errorf("row %d: daemon %s, job %s: it is %s", i+1, row.daemon, row.job, j.Status)
 		}
 		stop()

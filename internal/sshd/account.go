@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// account is the user that everything runs as.
+// account is the user that all processes run as.
 type account struct {
 	name, home, shell string
 }
 
-// currentAccount finds out who this process runs as: the user database first,
-// then the environment, then what every system has.
+// currentAccount determines the user of this process: from the user database,
+// then from the environment, then from defaults.
 func currentAccount(env []string) account {
 	a := account{name: lookup(env, "USER"), home: lookup(env, "HOME"), shell: lookup(env, "SHELL")}
 	if u, err := user.Current(); err == nil {
@@ -37,8 +37,8 @@ func currentAccount(env []string) account {
 	return a
 }
 
-// loginShell gives the shell of a user in /etc/passwd, "" when there is none
-// or it lets nobody in.
+// loginShell returns a user's shell from /etc/passwd, or "" when there is none
+// or it forbids logins.
 func loginShell(name string) string {
 	f, err := os.Open("/etc/passwd")
 	if err != nil {
@@ -62,7 +62,7 @@ func isExecutable(path string) bool {
 	return err == nil && fi.Mode().IsRegular() && fi.Mode()&0o111 != 0
 }
 
-// lookup gives the last value of a variable in an environment.
+// lookup returns the last value of a variable in an environment.
 func lookup(env []string, name string) string {
 	for i := len(env) - 1; i >= 0; i-- {
 		if v, ok := strings.CutPrefix(env[i], name+"="); ok {
@@ -72,7 +72,7 @@ func lookup(env []string, name string) string {
 	return ""
 }
 
-// canEnter says whether dir is a directory.
+// canEnter reports whether dir is a directory.
 func canEnter(dir string) bool {
 	fi, err := os.Stat(dir)
 	return err == nil && fi.IsDir()

@@ -15,10 +15,11 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// dialTimeout bounds how long a forwarded connection may take to come about.
+// dialTimeout bounds the dial of a forwarded connection.
 const dialTimeout = 10 * time.Second
 
-// directTCP connects a channel to an address as the workspace sees it. (ssh -L, -D, -W)
+// directTCP connects a channel to an address, resolved inside the workspace.
+// (ssh -L, -D, -W)
 func (c *connection) directTCP(ctx context.Context, nch ssh.NewChannel) {
 	var p struct {
 		Host       string
@@ -27,13 +28,13 @@ func (c *connection) directTCP(ctx context.Context, nch ssh.NewChannel) {
 		OriginPort uint32
 	}
 	if ssh.Unmarshal(nch.ExtraData(), &p) != nil || p.Port > 65535 {
-		_ = nch.Reject(ssh.ConnectionFailed, "the forward cannot be read")
+		_ = nch.Reject(ssh.ConnectionFailed, "cannot parse the forward")
 		return
 	}
 	c.dial(ctx, nch, "tcp", net.JoinHostPort(p.Host, strconv.Itoa(int(p.Port))))
 }
 
-// directUnix connects a channel to a socket of the workspace.
+// directUnix connects a channel to a Unix socket in the workspace.
 func (c *connection) directUnix(ctx context.Context, nch ssh.NewChannel) {
 	var p struct {
 		Path     string
@@ -41,7 +42,7 @@ func (c *connection) directUnix(ctx context.Context, nch ssh.NewChannel) {
 		Zero     uint32
 	}
 	if ssh.Unmarshal(nch.ExtraData(), &p) != nil {
-		_ = nch.Reject(ssh.ConnectionFailed, "the forward cannot be read")
+		_ = nch.Reject(ssh.ConnectionFailed, "cannot parse the forward")
 		return
 	}
 	c.dial(ctx, nch, "unix", p.Path)
@@ -63,8 +64,8 @@ func (c *connection) dial(ctx context.Context, nch ssh.NewChannel, network, addr
 	splice(ctx, ch, nc)
 }
 
-// splice copies both ways, each way's end by itself, until both ended or ctx
-// did; then it closes both.
+// splice copies in both directions until both have ended or ctx does, and then
+// closes both. The end of one direction does not end the other.
 func splice(ctx context.Context, ch ssh.Channel, nc net.Conn) {
 	stop := context.AfterFunc(ctx, func() { ch.Close(); nc.Close() })
 	defer stop()
@@ -74,7 +75,7 @@ func splice(ctx context.Context, ch ssh.Channel, nc net.Conn) {
 	both.Go(func() {
 		_, err := io.Copy(nc, ch)
 		if w, ok := nc.(interface{ CloseWrite() error }); ok && err == nil {
-			_ = w.CloseWrite() // the other side left
+			_ = w.CloseWrite() // the peer has disconnected
 		} else {
 			nc.Close()
 		}
@@ -82,7 +83,7 @@ func splice(ctx context.Context, ch ssh.Channel, nc net.Conn) {
 	both.Go(func() {
 		_, err := io.Copy(ch, nc)
 		if err == nil {
-			_ = ch.CloseWrite() // the other side left
+			_ = ch.CloseWrite() // the peer has disconnected
 		} else {
 			ch.Close()
 		}
@@ -102,13 +103,13 @@ func (c *connection) forwardTCP(ctx context.Context, payload []byte) (bool, []by
 	host := p.Host
 	switch host {
 	case "", "localhost":
-		host = "127.0.0.1" // what asks for no address in particular is kept inside
+		host = "127.0.0.1" // listen on loopback by default
 	case "*":
 		host = ""
 	}
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", net.JoinHostPort(host, strconv.Itoa(int(p.Port))))
 	if err != nil {
-		c.log.InfoContext(ctx, "a remote forward could not listen", "host", p.Host, "port", p.Port, "error", err)
+		c.log.InfoContext(ctx, "remote forward cannot listen", "host", p.Host, "port", p.Port, "error", err)
 		return false, nil
 	}
 	var reply []byte
@@ -142,7 +143,7 @@ func (c *connection) cancelForwardTCP(payload []byte) bool {
 
 func tcpName(host string, port uint32) string { return "tcp " + host + " " + strconv.Itoa(int(port)) }
 
-// forwardUnix listens on a socket in the workspace for the client.
+// forwardUnix listens on a Unix socket in the workspace for the client.
 func (c *connection) forwardUnix(ctx context.Context, payload []byte) bool {
 	var p struct{ Path string }
 	if ssh.Unmarshal(payload, &p) != nil || p.Path == "" {
@@ -154,7 +155,7 @@ func (c *connection) forwardUnix(ctx context.Context, payload []byte) bool {
 	}
 	l, err := (&net.ListenConfig{}).Listen(ctx, "unix", p.Path)
 	if err != nil {
-		c.log.InfoContext(ctx, "a remote forward could not listen", "path", p.Path, "error", err)
+		c.log.InfoContext(ctx, "remote forward cannot listen", "path", p.Path, "error", err)
 		return false
 	}
 	if err := os.Chmod(p.Path, 0o600); err != nil {
@@ -171,7 +172,7 @@ func (c *connection) cancelForwardUnix(payload []byte) bool {
 	return ssh.Unmarshal(payload, &p) == nil && c.closeForward("unix "+p.Path)
 }
 
-// removeStale removes a socket that nobody listens on any more.
+// removeStale removes a socket without a listener.
 func removeStale(ctx context.Context, path string) {
 	fi, err := os.Lstat(path)
 	if err != nil || fi.Mode()&os.ModeSocket == 0 {
@@ -184,8 +185,8 @@ func removeStale(ctx context.Context, path string) {
 	os.Remove(path)
 }
 
-// accept opens a channel of the type for every connection that l gets, until
-// the forward or the connection is closed.
+// accept opens a channel for every connection of l, until the forward or the
+// SSH connection is closed.
 func (c *connection) accept(ctx context.Context, name string, l net.Listener, channelType string, data func(net.Conn) []byte) bool {
 	c.mu.Lock()
 	if _, taken := c.forwards[name]; taken || c.closed {
@@ -224,7 +225,7 @@ func (c *connection) acceptLoop(ctx context.Context, l net.Listener, channelType
 	}
 }
 
-// isTransient says that a listener may be asked again: too many files are open.
+// isTransient reports whether Accept can be retried: too many files are open.
 func isTransient(err error) bool {
 	errno, ok := errors.AsType[syscall.Errno](err)
 	return ok && (errno == syscall.EMFILE || errno == syscall.ENFILE || errno == syscall.ECONNABORTED)
@@ -247,7 +248,8 @@ func (c *connection) closeForwards() {
 	}
 }
 
-// forwardAgent listens on a socket for programs that want the client's keys. (ssh -A)
+// forwardAgent listens on a socket for programs that use the client's SSH
+// agent. (ssh -A)
 func (s *session) forwardAgent() bool {
 	if s.agent != nil || s.started {
 		return s.agent != nil

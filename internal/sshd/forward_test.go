@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"golang.org/x/crypto/ssh/agent"
+
+	"github.com/seed-2a7f8fe7/coder/internal/testwait"
 )
 
 // shout answers every connection with what it read, in capitals, once it read
@@ -112,7 +114,7 @@ func TestRemoteForward(t *testing.T) {
 				t.Fatalf("listen again: %v", err)
 			}
 			c.Close() // and with the connection, its forwards
-			eventually(t, func() bool {
+			testwait.Until(t, "the connection is refused", func() bool {
 				nc, err := (&net.Dialer{}).DialContext(t.Context(), network, again.Addr().String())
 				if err == nil {
 					nc.Close()

@@ -9,20 +9,20 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// TerminalOptions say what a Terminal is to be.
+// TerminalOptions configures a Terminal.
 type TerminalOptions struct {
-	Command       string // for the user's shell; "" for a login shell
-	Term          string // the value of TERM
+	Command       string // run by the user's shell; "" means a login shell
+	Term          string // value of TERM
 	Columns, Rows int
-	NoWait        bool // the gate does not hold it
-	// Output gets what the terminal shows, piece by piece, from one goroutine
-	// at a time. It should return soon: what runs in the terminal waits for it.
+	NoWait        bool // skip the gate
+	// Output receives the terminal's output from one goroutine at a time. It
+	// should return quickly: the process in the terminal waits for it.
 	Output io.Writer
 }
 
-// Terminal is a shell or command on a pseudo-terminal of its own for who speaks
-// no SSH: with the environment, gate and message of the day of any session,
-// and not counted as one. It is safe for concurrent use.
+// Terminal is a shell or command on a pseudo-terminal, for clients that do not
+// use SSH. It has the environment, gate and message of the day of a session,
+// but is not counted as one. It is safe for concurrent use.
 type Terminal struct {
 	s    *session
 	ch   *localChannel
@@ -30,7 +30,8 @@ type Terminal struct {
 }
 
 // OpenTerminal opens a terminal, which ends with its process, with Close or
-// with ctx. What keeps its process from beginning is told in the terminal.
+// with ctx. Errors that prevent the start of the process are written to the
+// terminal.
 func (s *Server) OpenTerminal(ctx context.Context, o TerminalOptions) *Terminal {
 	local := &localChannel{out: o.Output, open: make(chan struct{}), closed: make(chan struct{})}
 	x := &session{
@@ -56,8 +57,8 @@ func (s *Server) OpenTerminal(ctx context.Context, o TerminalOptions) *Terminal 
 	return t
 }
 
-// Write types b, once there is a process to read it. It fails when the terminal has
-// ended.
+// Write types b as soon as there is a process to read it. It fails when the
+// terminal has ended.
 func (t *Terminal) Write(b []byte) (int, error) {
 	select {
 	case <-t.ch.open:
@@ -65,27 +66,27 @@ func (t *Terminal) Write(b []byte) (int, error) {
 		return 0, io.ErrClosedPipe
 	}
 	n, err := t.ch.in.Write(b)
-	if err != nil { // the process is gone, and the terminal soon
+	if err != nil { // the process has exited, and the terminal ends soon
 		<-t.ch.closed
 		return n, io.ErrClosedPipe
 	}
 	return n, nil
 }
 
-// Resize sets the size.
+// Resize sets the size of the terminal.
 func (t *Terminal) Resize(columns, rows int) {
 	t.s.resize(ssh.Marshal(struct{ C, R, W, H uint32 }{uint32(columns), uint32(rows), 0, 0}))
 }
 
-// Close hangs up: what runs in the terminal is told to end, and killed when it
-// does not. It returns at once.
+// Close hangs up: it terminates the processes in the terminal, and kills them
+// if they do not exit. It returns immediately.
 func (t *Terminal) Close() { t.s.cancel() }
 
-// Done is closed when the terminal has ended.
+// Done returns a channel that is closed when the terminal has ended.
 func (t *Terminal) Done() <-chan struct{} { return t.done }
 
-// localChannel is the channel of a session whose client is in this process: what is
-// typed goes straight to where the session wants it.
+// localChannel is the channel of a session whose client is in this process.
+// Typed input goes directly to the session's writer.
 type localChannel struct {
 	open   chan struct{} // closed when in is set
 	in     io.Writer
@@ -96,7 +97,7 @@ type localChannel struct {
 	out io.Writer
 }
 
-// WriteTo has what is typed go to w until the end.
+// WriteTo sends typed input to w until the end.
 func (c *localChannel) WriteTo(w io.Writer) (int64, error) {
 	c.in = w
 	close(c.open)
@@ -104,27 +105,27 @@ func (c *localChannel) WriteTo(w io.Writer) (int64, error) {
 	return 0, io.ErrClosedPipe
 }
 
-// Read is there for WriteTo, which is what io.Copy uses.
+// Read is not supported, because io.Copy uses WriteTo.
 func (c *localChannel) Read([]byte) (int, error) { return 0, errors.ErrUnsupported }
 
-// Write shows b.
+// Write writes b to the output.
 func (c *localChannel) Write(b []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.out.Write(b)
 }
 
-// Close ends what is typed.
+// Close ends the input.
 func (c *localChannel) Close() error {
 	c.end.Do(func() { close(c.closed) })
 	return nil
 }
 
-// CloseWrite does nothing: Done tells of the end.
+// CloseWrite does nothing; Done reports the end.
 func (c *localChannel) CloseWrite() error { return nil }
 
-// SendRequest does nothing: nobody asks how the process ended.
+// SendRequest does nothing, because the exit status is not used.
 func (c *localChannel) SendRequest(string, bool, []byte) (bool, error) { return false, nil }
 
-// Stderr is shown as everything is.
+// Stderr goes to the output.
 func (c *localChannel) Stderr() io.ReadWriter { return c }

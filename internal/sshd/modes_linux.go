@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// setModes applies the terminal modes of a pty-req (RFC 4254, section 8) to a
-// terminal. Modes that Linux does not have are passed over.
+// setModes applies the terminal modes of a pty-req (RFC 4254, section 8). It
+// ignores modes that Linux does not have.
 func setModes(f *os.File, modes []byte) error {
 	raw, err := f.SyscallConn()
 	if err != nil {
@@ -63,7 +63,7 @@ func setMode(t *unix.Termios, code byte, value uint32) {
 	}
 }
 
-// characters gives the index of each special character.
+// characters maps opcodes to the indexes of special characters.
 func characters() map[byte]int {
 	return map[byte]int{
 		1: unix.VINTR, 2: unix.VQUIT, 3: unix.VERASE, 4: unix.VKILL, 5: unix.VEOF, 6: unix.VEOL, 7: unix.VEOL2,

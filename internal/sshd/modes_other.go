@@ -4,5 +4,5 @@ package sshd
 
 import "os"
 
-// setModes leaves the terminal as the system makes it.
+// setModes does nothing on this system.
 func setModes(*os.File, []byte) error { return nil }

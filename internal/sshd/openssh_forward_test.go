@@ -18,6 +18,8 @@ import (
 	"time"
 
 	"github.com/seed-2a7f8fe7/coder/internal/sshd"
+	"github.com/seed-2a7f8fe7/coder/internal/testport"
+	"github.com/seed-2a7f8fe7/coder/internal/testwait"
 )
 
 // background runs OpenSSH until the test ends, and gives what it writes.
@@ -40,18 +42,7 @@ func background(t *testing.T, env []string, args ...string) *safeBuffer {
 	return out
 }
 
-func freePort(t *testing.T) string {
-	t.Helper()
-	l := listen(t, "tcp", "127.0.0.1:0")
-	defer l.Close()
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return port
-}
-
-// Forwards as people ask OpenSSH for them.
+// Forwards as OpenSSH requests them.
 func TestOpenSSHForwards(t *testing.T) {
 	addr, _ := serve(t)
 	conf := openSSH(t, addr)
@@ -60,7 +51,7 @@ func TestOpenSSHForwards(t *testing.T) {
 	app := strings.TrimPrefix(web.URL, "http://")
 	dir := t.TempDir()
 	here, there := filepath.Join(dir, "here.sock"), filepath.Join(dir, "there.sock")
-	local, remote, dynamic := freePort(t), freePort(t), freePort(t)
+	local, remote, dynamic := testport.Free(t), testport.Free(t), testport.Free(t)
 	background(t, nil, "-N", "-F", conf, "-o", "ExitOnForwardFailure=yes",
 		"-L", local+":"+app, "-R", remote+":"+app, "-D", dynamic, "-L", here+":"+app, "-R", there+":"+app, "ws")
 	get := func(c *http.Client) string {
@@ -78,7 +69,7 @@ func TestOpenSSHForwards(t *testing.T) {
 		c := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			return (&net.Dialer{}).DialContext(ctx, to[0], to[1])
 		}}}
-		eventually(t, func() bool { return get(c) == "the app" })
+		testwait.Until(t, "the app answers", func() bool { return get(c) == "the app" })
 		t.Logf("%s works", name)
 	}
 	if out := run(t, "curl", "-sS", "--socks5-hostname", "127.0.0.1:"+dynamic, web.URL); out != "the app" {
@@ -162,7 +153,7 @@ func TestX11(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer nc.Close()
-	_ = nc.SetDeadline(time.Now().Add(20 * time.Second)) // it has one
+	_ = nc.SetDeadline(time.Now().Add(testwait.Limit)) // it has one
 	got := make([]byte, len(hello)+16)
 	if _, err := io.ReadFull(nc, got); err != nil || hex.EncodeToString(got[len(hello):]) != real {
 		t.Errorf("%v: the display was told %x", err, got)
@@ -190,7 +181,7 @@ func TestLocalTerminal(t *testing.T) {
 	term.Close()
 	select {
 	case <-term.Done():
-	case <-time.After(20 * time.Second):
+	case <-time.After(testwait.Limit):
 		t.Error("it does not end")
 	}
 }

@@ -11,13 +11,13 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// detach gives cmd a session, and so a process group, of its own, with its
-// standard input as terminal when it has one.
+// detach starts cmd in its own session and process group, with its standard
+// input as controlling terminal if it has one.
 func detach(cmd *exec.Cmd, terminal bool) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: terminal}
 }
 
-// signals are those that SSH knows by name.
+// signals returns the signals that SSH names.
 func signals() map[string]syscall.Signal {
 	return map[string]syscall.Signal{
 		"ABRT": syscall.SIGABRT, "ALRM": syscall.SIGALRM, "FPE": syscall.SIGFPE, "HUP": syscall.SIGHUP,
@@ -27,8 +27,8 @@ func signals() map[string]syscall.Signal {
 	}
 }
 
-// signal sends a signal to the session's process group; one that comes before
-// the process is kept for it.
+// signal sends a signal to the session's process group. A signal that arrives
+// before the process starts is delivered afterwards.
 func (s *session) signal(payload []byte) bool {
 	var p struct{ Name string }
 	if ssh.Unmarshal(payload, &p) != nil {
@@ -49,8 +49,8 @@ func (s *session) signal(payload []byte) bool {
 	return syscall.Kill(-s.process.Pid, sig) == nil
 }
 
-// setProcess notes the session's process, or with nil that it ended. It is
-// reaped by then, so that its number is never used again.
+// setProcess sets the session's process, or clears it with nil after the
+// process has been reaped, because the PID may be reused from then on.
 func (s *session) setProcess(p *os.Process) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -60,7 +60,7 @@ func (s *session) setProcess(p *os.Process) {
 	}
 	for _, sig := range s.early {
 		if n, ok := sig.(syscall.Signal); ok {
-			_ = syscall.Kill(-p.Pid, n) // it ended already
+			_ = syscall.Kill(-p.Pid, n) // fails if the group has already ended
 		}
 	}
 	s.early = nil
@@ -69,7 +69,7 @@ func (s *session) setProcess(p *os.Process) {
 	}
 }
 
-// hangUp ends what still runs when the client is gone.
+// hangUp terminates the remaining processes after the client has disconnected.
 func (s *session) hangUp() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -78,13 +78,13 @@ func (s *session) hangUp() {
 	}
 }
 
-// killDelay is how long processes may take to end after a hang-up.
+// killDelay is the time between SIGHUP and SIGKILL.
 const killDelay = 3 * time.Second
 
-// end hangs up the process group pid, and kills it when it goes on. The
+// end sends SIGHUP to the process group pid, and SIGKILL after killDelay. The
 // caller holds mu.
 func (s *session) end(pid int) {
-	_ = syscall.Kill(-pid, syscall.SIGHUP) // it ended already
+	_ = syscall.Kill(-pid, syscall.SIGHUP) // fails if the group has already ended
 	_ = syscall.Kill(-pid, syscall.SIGCONT)
 	time.AfterFunc(killDelay, func() {
 		s.mu.Lock()
@@ -95,7 +95,7 @@ func (s *session) end(pid int) {
 	})
 }
 
-// ended tells the client how the process ended.
+// ended sends the exit status or signal of the process to the client.
 func (s *session) ended(st *os.ProcessState) {
 	w, ok := st.Sys().(syscall.WaitStatus)
 	if !ok || !w.Signaled() {

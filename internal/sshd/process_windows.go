@@ -7,10 +7,10 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// detach does nothing: there are no process groups to sign off to.
+// detach does nothing: Windows has no process groups in this sense.
 func detach(*exec.Cmd, bool) {}
 
-// signal ends the process for the signals that end one; no others exist.
+// signal kills the process for terminating signals, and ignores all others.
 func (s *session) signal(payload []byte) bool {
 	var p struct{ Name string }
 	if ssh.Unmarshal(payload, &p) != nil || (p.Name != "KILL" && p.Name != "TERM" && p.Name != "INT" && p.Name != "HUP") {
@@ -20,24 +20,24 @@ func (s *session) signal(payload []byte) bool {
 	return true
 }
 
-// setProcess notes the session's process, or with nil that it ended.
+// setProcess sets the session's process, or clears it with nil.
 func (s *session) setProcess(p *os.Process) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.process = p
 	if p != nil && s.ctx.Err() != nil {
-		_ = p.Kill() // it ended already
+		_ = p.Kill() // fails if the process has already ended
 	}
 }
 
-// hangUp ends what still runs when the client is gone.
+// hangUp kills the process after the client has disconnected.
 func (s *session) hangUp() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.process != nil {
-		_ = s.process.Kill() // it ended already
+		_ = s.process.Kill() // fails if the process has already ended
 	}
 }
 
-// ended tells the client how the process ended.
+// ended sends the exit status of the process to the client.
 func (s *session) ended(st *os.ProcessState) { s.exit(uint32(st.ExitCode())) }

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// shell runs the user's shell: with a command, or as a login shell without.
+// shell runs the user's shell: with a command, or as a login shell.
 func (s *session) shell(command string) {
 	cmd := exec.Command(s.user.shell)
 	if command == "" {
@@ -38,17 +38,18 @@ func (s *session) shell(command string) {
 		err = s.runPipes(cmd)
 	}
 	if err != nil {
-		s.log.WarnContext(s.ctx, "a session's process could not be started", "shell", s.user.shell, "error", err)
-		s.say(fmt.Sprintf("the shell %s could not be started: %v", s.user.shell, err))
+		s.log.WarnContext(s.ctx, "cannot start the process of a session", "shell", s.user.shell, "error", err)
+		s.say(fmt.Sprintf("cannot start the shell %s: %v", s.user.shell, err))
 		s.exit(127)
 		return
 	}
 	s.ended(cmd.ProcessState)
 }
 
-// runPipes runs cmd with pipes and gives an error when it does not begin.
+// runPipes runs cmd with pipes. It returns an error when the process cannot be
+// started.
 func (s *session) runPipes(cmd *exec.Cmd) error {
-	var files [6]*os.File // stdin, stdout, stderr: each its reading, then its writing end
+	var files [6]*os.File // read and write ends of stdin, stdout and stderr
 	for i := range 3 {
 		r, w, err := os.Pipe()
 		if err != nil {
@@ -68,13 +69,13 @@ func (s *session) runPipes(cmd *exec.Cmd) error {
 	}
 	s.setProcess(cmd.Process)
 	s.run.Go(func() {
-		_, _ = io.Copy(in, s.ch) // either side left
+		_, _ = io.Copy(in, s.ch) // one side has disconnected
 		in.Close()
 	})
 	o, e := newDrain(out), newDrain(errs)
 	s.run.Go(func() { o.copy(s.ch) })
 	s.run.Go(func() { e.copy(s.ch.Stderr()) })
-	_ = cmd.Wait() // the state says how it ended
+	_ = cmd.Wait() // the process state has the result
 	s.setProcess(nil)
 	o.finish()
 	e.finish()
@@ -88,9 +89,9 @@ func (s *session) runTerminal(cmd *exec.Cmd, term *terminal) error {
 	if err != nil {
 		return err
 	}
-	defer ours.Close() // once nobody sets its size any more
+	defer ours.Close() // after the last change of its size
 	if err := setModes(theirs, term.modes); err != nil {
-		s.log.DebugContext(s.ctx, "the modes of a terminal could not be set", "error", err)
+		s.log.DebugContext(s.ctx, "cannot set the modes of a terminal", "error", err)
 	}
 	s.mu.Lock()
 	err = setSize(theirs, term.size)
@@ -122,12 +123,12 @@ func (s *session) runTerminal(cmd *exec.Cmd, term *terminal) error {
 	s.run.Go(func() {
 		_, err := io.Copy(ours, s.ch)
 		if err == nil && s.ctx.Err() == nil {
-			_, _ = ours.Write([]byte{4}) // the client's input ended: end of file, as typed
+			_, _ = ours.Write([]byte{4}) // end of the client's input: type Ctrl-D
 		}
 	})
 	o := newDrain(ours)
 	s.run.Go(func() { o.copy(s.ch) })
-	_ = cmd.Wait() // the state says how it ended
+	_ = cmd.Wait() // the process state has the result
 	s.setProcess(nil)
 	o.finish()
 	return nil
@@ -141,18 +142,17 @@ func closeAll(files []*os.File) {
 	}
 }
 
-// Bounds of what is still awaited of a pipe after its process ended, when
-// children hold it open: silence, time spent waiting, and bytes. What the
-// process itself wrote before its end fits in the pipe, so bytes beyond its
-// capacity are never its own.
+// Bounds for the output after the exit of a process whose children hold the
+// pipe open: silence, total wait, and bytes. The process's own output fits in
+// the pipe, so later bytes are never its own.
 const (
 	drainSilence = 300 * time.Millisecond
 	drainWait    = 2 * time.Second
 	pipeCapacity = 64 << 10
 )
 
-// drain copies what a process writes to the client, and after the process
-// ended, what is left.
+// drain copies a process's output to the client, and after its exit the rest of
+// the output.
 type drain struct {
 	f     *os.File
 	ended atomic.Bool
@@ -161,7 +161,7 @@ type drain struct {
 
 func newDrain(f *os.File) *drain { return &drain{f: f, done: make(chan struct{})} }
 
-// copy copies until end of file, or until nothing more is awaited.
+// copy copies until end of file or until the bounds are reached.
 func (d *drain) copy(w io.Writer) {
 	defer close(d.done)
 	buf := make([]byte, 32<<10)
@@ -175,7 +175,7 @@ func (d *drain) copy(w io.Writer) {
 		n, err := d.f.Read(buf)
 		if n > 0 {
 			if _, werr := w.Write(buf[:n]); werr != nil {
-				return // the client is gone
+				return // the client has disconnected
 			}
 		}
 		if ended {
@@ -185,18 +185,18 @@ func (d *drain) copy(w io.Writer) {
 		switch {
 		case err == nil && late < pipeCapacity && waited < drainWait:
 		case errors.Is(err, os.ErrDeadlineExceeded) && !ended:
-			// finish woke us; now what is left.
+			// finish interrupted the read; copy the rest.
 		default:
 			return
 		}
 	}
 }
 
-// finish says that the process ended, waits for what is left, and closes the
-// file.
+// finish marks the process as exited, waits for the rest of the output, and
+// closes the file.
 func (d *drain) finish() {
 	d.ended.Store(true)
-	_ = d.f.SetReadDeadline(time.Unix(1, 0)) // wakes a read that waits
+	_ = d.f.SetReadDeadline(time.Unix(1, 0)) // interrupts a blocked read
 	<-d.done
 	d.f.Close()
 }

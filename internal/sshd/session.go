@@ -13,31 +13,35 @@ import (
 
 	"github.com/creack/pty"
 	"golang.org/x/crypto/ssh"
+
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 )
 
-// kind is what a session is for, as its client says.
+// kind is the app that a session is counted for, as the client reports it.
 type kind int
 
 const (
 	kindSSH kind = iota
 	kindVSCode
 	kindJetBrains
+	kindTerminal
+	kindNone // not counted
 	kinds
 )
 
-// sessionTypeEnv is the variable by which an editor's client says what it is;
-// waitEnv the one by which a client passes the gate by.
+// sessionTypeEnv is the variable with the app of an editor's client; waitEnv is
+// the variable with which a client skips the gate.
 const (
 	sessionTypeEnv = "CODER_SSH_SESSION_TYPE"
 	waitEnv        = "CODER_SSH_WAIT"
 )
 
 // session is one channel of type session: at most one shell, command or
-// subsystem, and what the client asked for before it.
+// subsystem, with the requests that preceded it.
 type session struct {
 	*connection
 	ch     ssh.Channel
-	ctx    context.Context // ends when the channel does
+	ctx    context.Context // ends with the channel
 	cancel context.CancelFunc
 	run    sync.WaitGroup
 
@@ -45,28 +49,28 @@ type session struct {
 	kind    kind
 	noWait  bool
 	started bool
-	agent   net.Listener // of the forwarded key agent, nil for none
-	x11     *display     // forwarded, nil for none
+	agent   net.Listener // listener of the forwarded SSH agent; nil without one
+	x11     *display     // forwarded display; nil without one
 
 	mu      sync.Mutex
-	term    *terminal // nil: no terminal was asked for
+	term    *terminal // nil without a terminal
 	process *os.Process
-	early   []os.Signal // that came before the process
+	early   []os.Signal // received before the process started
 }
 
-// terminal is the pseudo-terminal that a client wants.
+// terminal is the pseudo-terminal that a client requested.
 type terminal struct {
 	name  string
 	size  pty.Winsize
 	modes []byte
-	file  *os.File // our end, once there is one
+	file  *os.File // master side, once it is open
 }
 
 // session serves a channel of type session until it ends.
 func (c *connection) session(ctx context.Context, nch ssh.NewChannel) {
 	ch, requests, err := nch.Accept()
 	if err != nil {
-		return // the connection broke
+		return // the connection is lost
 	}
 	s := &session{connection: c, ch: ch}
 	s.ctx, s.cancel = context.WithCancel(ctx)
@@ -76,13 +80,13 @@ func (c *connection) session(ctx context.Context, nch ssh.NewChannel) {
 	for r := range requests {
 		ok := s.request(r)
 		if r.WantReply {
-			_ = r.Reply(ok, nil) // the client is gone
+			_ = r.Reply(ok, nil) // the client has disconnected
 		}
 		if ok {
 			s.launch(r)
 		}
 	}
-	// The channel is closed: by the client, by the end of the process, or with
+	// The channel is closed: by the client, by the exit of the process, or with
 	// the connection.
 	s.cancel()
 	s.hangUp()
@@ -96,8 +100,8 @@ func (c *connection) session(ctx context.Context, nch ssh.NewChannel) {
 	s.run.Wait()
 }
 
-// request answers what a client asks of a session; what begins something is
-// begun by launch, after the answer.
+// request handles a request of the client. launch starts processes after the
+// reply.
 func (s *session) request(r *ssh.Request) bool {
 	switch r.Type {
 	case "env":
@@ -123,7 +127,7 @@ func (s *session) request(r *ssh.Request) bool {
 	return false
 }
 
-// launch begins the shell, command or subsystem that was just granted.
+// launch starts the shell, command or subsystem that was just granted.
 func (s *session) launch(r *ssh.Request) {
 	var begin func()
 	switch r.Type {
@@ -149,16 +153,16 @@ func (s *session) launch(r *ssh.Request) {
 	s.started = true
 	s.run.Go(func() {
 		defer s.ch.Close()
-		n := &s.counts[s.kind]
-		n.Add(1)
-		defer n.Add(-1)
+		if s.App == "" { // otherwise the connection is counted
+			defer s.open.add(s.kind, s.Away)()
+		}
 		if s.pass(r.Type != "subsystem") {
 			begin()
 		}
 	})
 }
 
-// pass waits at the gate and says whether the session may go on.
+// pass waits at the gate and reports whether the session may continue.
 func (s *session) pass(mayTalk bool) bool {
 	if s.c.Gate == nil || s.noWait || s.NoWait {
 		return true
@@ -176,12 +180,12 @@ func (s *session) pass(mayTalk bool) bool {
 	return s.ctx.Err() == nil
 }
 
-// say writes a line to whoever waits at the other end.
+// say writes a line to the client.
 func (s *session) say(text string) {
 	fmt.Fprintf(s.ch.Stderr(), "%s\r\n", strings.TrimRight(text, "\r\n"))
 }
 
-// maxEnv bounds how many variables a client may set.
+// maxEnv bounds the variables that a client may set.
 const maxEnv = 1000
 
 func (s *session) setEnv(payload []byte) bool {
@@ -201,12 +205,21 @@ func (s *session) setEnv(payload []byte) bool {
 	return true
 }
 
+// kindOf returns the kind for a client's app name; invalid names count as SSH.
 func kindOf(name string) kind {
-	switch strings.ToLower(name) {
-	case "vscode":
+	app, ok := codersdk.ParseUsageApp(name)
+	if !ok {
+		return kindSSH
+	}
+	switch app {
+	case codersdk.UsageAppVSCode:
 		return kindVSCode
-	case "jetbrains":
+	case codersdk.UsageAppJetBrains:
 		return kindJetBrains
+	case codersdk.UsageAppReconnectingPTY:
+		return kindTerminal
+	case codersdk.UsageAppDisable:
+		return kindNone
 	}
 	return kindSSH
 }
@@ -243,13 +256,16 @@ func (s *session) resize(payload []byte) bool {
 	return s.term.file == nil || setSize(s.term.file, s.term.size) == nil
 }
 
-// environment gives the variables of the session's process.
+// environment returns the environment of the session's process.
 func (s *session) environment() []string {
 	env := append([]string{}, s.c.Env...)
+	if s.c.MoreEnv != nil {
+		env = append(env, s.c.MoreEnv()...)
+	}
 	env = append(env, "USER="+s.user.name, "LOGNAME="+s.user.name, "HOME="+s.user.home, "SHELL="+s.user.shell)
 	if s.ssh != nil {
 		host, port := "127.0.0.1", "0"
-		if a, ok := s.ssh.RemoteAddr().(*net.TCPAddr); ok { // others are no addresses that programs know
+		if a, ok := s.ssh.RemoteAddr().(*net.TCPAddr); ok { // other addresses have no form that programs know
 			host, port = a.IP.String(), strconv.Itoa(a.Port)
 		}
 		env = append(env, "SSH_CLIENT="+host+" "+port+" 22", "SSH_CONNECTION="+host+" "+port+" 127.0.0.1 22")
@@ -264,7 +280,7 @@ func (s *session) environment() []string {
 	return env
 }
 
-// dir gives where the session's process begins.
+// dir returns the working directory of the session's process.
 func (s *session) dir() string {
 	for _, d := range []string{s.c.Dir, s.user.home} {
 		if d != "" && canEnter(d) {
@@ -274,7 +290,7 @@ func (s *session) dir() string {
 	return string(filepath.Separator)
 }
 
-// motd shows the message of the day, unless the user wants quiet.
+// motd writes the message of the day, unless the user has disabled it.
 func (s *session) motd(w *bufio.Writer) {
 	defer w.Flush()
 	if s.c.MOTDFile == "" {
@@ -285,21 +301,21 @@ func (s *session) motd(w *bufio.Writer) {
 	}
 	b, err := os.ReadFile(s.c.MOTDFile)
 	if err != nil {
-		s.log.DebugContext(s.ctx, "the message of the day cannot be read", "file", s.c.MOTDFile, "error", err)
+		s.log.DebugContext(s.ctx, "cannot read the message of the day", "file", s.c.MOTDFile, "error", err)
 		return
 	}
 	text := strings.ReplaceAll(string(b[:min(len(b), 64<<10)]), "\r\n", "\n")
-	_, _ = w.WriteString(strings.ReplaceAll(text, "\n", "\r\n")) // Flush fails too, and nobody is there
+	_, _ = w.WriteString(strings.ReplaceAll(text, "\n", "\r\n")) // Flush returns the error, and the client is gone
 }
 
-// exit sends how the process ended: before the end of its output, for a client
-// that has both ends may close the channel and would never learn it.
+// exit sends the exit status. It precedes the end of the output, because a
+// client that has received both ends may close the channel first.
 func (s *session) exit(status uint32) {
 	_, _ = s.ch.SendRequest("exit-status", false, ssh.Marshal(struct{ Status uint32 }{status}))
 	_ = s.ch.CloseWrite()
 }
 
-// exitSignal sends that a signal ended the process; name is without SIG.
+// exitSignal sends the signal that ended the process; name has no SIG prefix.
 func (s *session) exitSignal(name string, core bool) {
 	_, _ = s.ch.SendRequest("exit-signal", false, ssh.Marshal(struct {
 		Name       string

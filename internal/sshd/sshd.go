@@ -1,10 +1,10 @@
-// Package sshd is the SSH server inside a workspace. It speaks on connections
-// that somebody else made and authenticated (streams of the tunnel), so it asks
-// for no password or key and listens on nothing; to its clients it is an
-// ordinary server: shells, commands, terminals, signals, sftp, and forwards of
-// ports, sockets and the key agent. Everything runs as the user of this process.
-// Only AES-GCM is offered: the tunnel below encrypts already, and GCM is the
-// cheapest cipher that every client has. (AG-10)
+// Package sshd is the SSH server inside a workspace. Its connections are
+// streams of the tunnel, which are already authenticated, so it requires no
+// password or key and listens on nothing. Otherwise it is an ordinary server:
+// shells, commands, terminals, signals, sftp, and forwards of ports, sockets
+// and the SSH agent. Everything runs as the user of this process. Only AES-GCM
+// is offered: the tunnel already encrypts, and GCM is the cheapest cipher that
+// every client supports. (AG-10)
 package sshd
 
 import (
@@ -15,58 +15,61 @@ import (
 	"net"
 	"os/exec"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"golang.org/x/crypto/ssh"
 )
 
-// Config is what a Server needs.
+// Config configures a Server.
 type Config struct {
 	// HostKeySeed is the ed25519 seed of the host key, 32 bytes.
 	HostKeySeed []byte
 	Log         *slog.Logger
-	// Env is the environment of every process, as os.Environ gives it.
+	// Env is the environment of every process, in the form of os.Environ.
 	Env []string
-	// Dir is where sessions begin; when it cannot be entered they begin at home.
+	// MoreEnv returns variables that are added for each new process, over those of
+	// Env; nil adds none. It is called concurrently.
+	MoreEnv func() []string
+	// Dir is the working directory of sessions; if it is not accessible, they
+	// start in the home directory.
 	Dir string
-	// MOTDFile is shown at the begin of interactive shells; "" for none.
+	// MOTDFile is shown at the start of interactive shells; "" disables it.
 	MOTDFile string
-	// Gate holds sessions back until it returns; say tells the person who
-	// waits. An error refuses the session with its text. Nil holds nothing. A
-	// client passes it by with Options.NoWait, or for one session with the
-	// environment variable CODER_SSH_WAIT=no.
+	// Gate blocks sessions until it returns; say writes to the waiting user. An
+	// error rejects the session with its text. Nil disables the gate. Clients
+	// skip it with Options.NoWait, or for one session with the environment
+	// variable CODER_SSH_WAIT=no.
 	Gate func(ctx context.Context, say func(string)) error
-	// NoFileTransfer refuses sftp and the usual commands that copy files. It is a
-	// reminder and no wall: a shell can do what they do.
+	// NoFileTransfer refuses sftp and the common commands that copy files. It
+	// is not a security boundary: a shell can copy files too.
 	NoFileTransfer bool
-	// Prepare is given the command of each session before it begins, to change
-	// how it is run. Nil changes nothing.
+	// Prepare is called with the command of each session before it starts, and
+	// may change it. Nil changes nothing.
 	Prepare func(*exec.Cmd)
 }
 
-// handshakeTimeout bounds how long a client may take to begin.
+// handshakeTimeout bounds the SSH handshake.
 const handshakeTimeout = 30 * time.Second
 
 // Server serves SSH. It is safe for concurrent use.
 type Server struct {
-	c      Config
-	user   account
-	ssh    *ssh.ServerConfig
-	counts [kinds]atomic.Int64
+	c    Config
+	user account
+	ssh  *ssh.ServerConfig
+	open open
 }
 
-// New gives a server. The error says that the seed is not one.
+// New returns a server. It returns an error for an invalid seed.
 func New(c Config) (*Server, error) {
 	if len(c.HostKeySeed) != ed25519.SeedSize {
-		return nil, fmt.Errorf("the seed of the SSH host key has %d bytes, not %d", len(c.HostKeySeed), ed25519.SeedSize)
+		return nil, fmt.Errorf("the seed of the SSH host key has %d bytes; want %d", len(c.HostKeySeed), ed25519.SeedSize)
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
 	key, err := ssh.NewSignerFromKey(ed25519.NewKeyFromSeed(c.HostKeySeed))
 	if err != nil {
-		return nil, fmt.Errorf("make the SSH host key: %w", err)
+		return nil, fmt.Errorf("create the SSH host key: %w", err)
 	}
 	conf := &ssh.ServerConfig{
 		NoClientAuth:  true,
@@ -79,22 +82,20 @@ func New(c Config) (*Server, error) {
 	return &Server{c: c, user: currentAccount(c.Env), ssh: conf}, nil
 }
 
-// Counts says how many sessions of each kind are open.
-type Counts struct {
-	SSH, VSCode, JetBrains int64
-}
-
-// Counts gives the open sessions.
-func (s *Server) Counts() Counts {
-	return Counts{SSH: s.counts[kindSSH].Load(), VSCode: s.counts[kindVSCode].Load(), JetBrains: s.counts[kindJetBrains].Load()}
-}
-
-// Options are what one client wants otherwise.
+// Options configures one client connection.
 type Options struct {
-	NoWait bool // the gate holds none of its sessions
+	NoWait bool // skip the gate for all its sessions
+	// App is the app that the connection is counted for. The connection then
+	// counts as one session while it lasts, in place of the sessions in it: an
+	// editor may have no session and only forward ports. If empty, each session
+	// counts, according to CODER_SSH_SESSION_TYPE.
+	App string
+	// Away reports that the client is away for long, such as a closed laptop. What the
+	// connection counts for then does not count; nil means never.
+	Away func() bool
 }
 
-// connection is one client, with what it may have several sessions share.
+// connection is one client, with the state that its sessions share.
 type connection struct {
 	*Server
 	Options
@@ -104,12 +105,12 @@ type connection struct {
 
 	mu       sync.Mutex
 	closed   bool
-	forwards map[string]net.Listener // of remote forwards, by what the client calls them
+	forwards map[string]net.Listener // listeners of remote forwards, by the client's name for them
 }
 
-// ServeConn serves one client until it leaves, the connection breaks, or ctx
-// ends, and returns when nothing of it runs any more but processes that left
-// their session on purpose. It closes nc.
+// ServeConn serves one client until it disconnects, the connection fails, or
+// ctx ends. It returns when all processes of the client have ended, except those
+// that left their session on purpose. It closes nc.
 func (s *Server) ServeConn(ctx context.Context, nc net.Conn, o Options) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -119,13 +120,16 @@ func (s *Server) ServeConn(ctx context.Context, nc net.Conn, o Options) error {
 	slow := time.AfterFunc(handshakeTimeout, func() { nc.Close() })
 	sc, channels, requests, err := ssh.NewServerConn(nc, s.ssh)
 	if !slow.Stop() && err == nil {
-		err = fmt.Errorf("no handshake within %s", handshakeTimeout)
+		err = fmt.Errorf("no SSH handshake within %s", handshakeTimeout)
 	}
 	if err != nil {
 		return fmt.Errorf("SSH handshake: %w", err)
 	}
 	defer sc.Close()
 	c := &connection{Server: s, Options: o, ssh: sc, log: s.c.Log, forwards: map[string]net.Listener{}}
+	if o.App != "" {
+		defer s.open.add(kindOf(o.App), o.Away)()
+	}
 	c.wait.Go(func() { c.globalRequests(ctx, requests) })
 	for ch := range channels {
 		c.wait.Go(func() { c.channel(ctx, ch) })
@@ -136,7 +140,7 @@ func (s *Server) ServeConn(ctx context.Context, nc net.Conn, o Options) error {
 	return nil
 }
 
-// channel serves one channel that the client opened.
+// channel serves one channel of the client.
 func (c *connection) channel(ctx context.Context, ch ssh.NewChannel) {
 	switch ch.ChannelType() {
 	case "session":
@@ -146,11 +150,11 @@ func (c *connection) channel(ctx context.Context, ch ssh.NewChannel) {
 	case "direct-streamlocal@openssh.com":
 		c.directUnix(ctx, ch)
 	default:
-		_ = ch.Reject(ssh.UnknownChannelType, "this server knows no channels of type "+ch.ChannelType()) // the client is gone
+		_ = ch.Reject(ssh.UnknownChannelType, "unknown channel type "+ch.ChannelType()) // the client has disconnected
 	}
 }
 
-// globalRequests answers what concerns the whole connection.
+// globalRequests handles requests that concern the whole connection.
 func (c *connection) globalRequests(ctx context.Context, requests <-chan *ssh.Request) {
 	for r := range requests {
 		ok, payload := false, []byte(nil)
@@ -167,7 +171,7 @@ func (c *connection) globalRequests(ctx context.Context, requests <-chan *ssh.Re
 			ok = c.cancelForwardUnix(r.Payload)
 		}
 		if r.WantReply {
-			_ = r.Reply(ok, payload) // the client is gone
+			_ = r.Reply(ok, payload) // the client has disconnected
 		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -23,11 +24,17 @@ import (
 	"golang.org/x/crypto/ssh"
 
 	"github.com/seed-2a7f8fe7/coder/internal/sshd"
+	"github.com/seed-2a7f8fe7/coder/internal/testwait"
 )
 
 // serve serves SSH on a loopback port and gives its address. Everything of it
 // has ended when the test ends.
 func serve(t testing.TB, change ...func(*sshd.Config)) (string, *sshd.Server) {
+	t.Helper()
+	return serveWith(t, sshd.Options{}, change...)
+}
+
+func serveWith(t testing.TB, o sshd.Options, change ...func(*sshd.Config)) (string, *sshd.Server) {
 	t.Helper()
 	c := sshd.Config{HostKeySeed: bytes.Repeat([]byte{7}, 32), Env: append(os.Environ(), "HOME="+t.TempDir()), Dir: t.TempDir()}
 	for _, f := range change {
@@ -49,7 +56,7 @@ func serve(t testing.TB, change ...func(*sshd.Config)) (string, *sshd.Server) {
 			if err != nil {
 				return
 			}
-			wait.Go(func() { _ = s.ServeConn(ctx, nc, sshd.Options{}) }) // what clients do wrong is the tests' business
+			wait.Go(func() { _ = s.ServeConn(ctx, nc, o) }) // what clients do wrong is the tests' business
 		}
 	})
 	t.Cleanup(func() {
@@ -62,7 +69,7 @@ func serve(t testing.TB, change ...func(*sshd.Config)) (string, *sshd.Server) {
 
 func dial(t testing.TB, addr string) *ssh.Client {
 	t.Helper()
-	c, err := ssh.Dial("tcp", addr, &ssh.ClientConfig{User: "anybody", HostKeyCallback: ssh.InsecureIgnoreHostKey(), Timeout: 10 * time.Second})
+	c, err := ssh.Dial("tcp", addr, &ssh.ClientConfig{User: "anybody", HostKeyCallback: ssh.InsecureIgnoreHostKey(), Timeout: testwait.Limit})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -152,13 +159,24 @@ func TestDirectoryGone(t *testing.T) {
 // all there, and soon.
 func TestBackgroundChildHoldsPipe(t *testing.T) {
 	addr, _ := serve(t)
-	begin := time.Now()
-	out, err := session(t, dial(t, addr)).Output("sleep 60 & head -c 60000 /dev/zero; exit 0")
-	if err != nil || len(out) != 60000 {
-		t.Errorf("%v: %d bytes", err, len(out))
-	}
-	if d := time.Since(begin); d > 10*time.Second {
-		t.Errorf("it took %s", d)
+	pid := filepath.Join(t.TempDir(), "pid")
+	t.Cleanup(func() {
+		b, _ := os.ReadFile(pid)
+		if child, err := strconv.Atoi(strings.TrimSpace(string(b))); err == nil {
+			syscall.Kill(child, syscall.SIGKILL) //nolint:errcheck // it may be gone
+		}
+	})
+	ended := make(chan int, 1)
+	s := session(t, dial(t, addr))
+	go func() {
+		out, err := s.Output("sleep 600 & echo $! > " + pid + "; head -c 60000 /dev/zero; exit 0")
+		if err != nil {
+			t.Error(err)
+		}
+		ended <- len(out)
+	}()
+	if n := testwait.Receive(t, "the end of the session", ended); n != 60000 {
+		t.Errorf("%d bytes", n)
 	}
 }
 
@@ -257,8 +275,8 @@ func TestClientLeaves(t *testing.T) {
 				t.Errorf("%+v sessions are open", n)
 			}
 			c.Close()
-			eventually(t, func() bool { return gone(pid) || zombie(pid) })
-			eventually(t, func() bool { return srv.Counts().SSH == 0 })
+			testwait.Until(t, "the process has ended", func() bool { return gone(pid) || zombie(pid) })
+			testwait.Until(t, "no session is left", func() bool { return srv.Counts().SSH == 0 })
 		})
 	}
 }
@@ -298,7 +316,7 @@ func TestManySessions(t *testing.T) {
 	}
 	wait.Wait()
 	c.Close()
-	eventually(t, func() bool { return srv.Counts().SSH == 0 && runtime.NumGoroutine() <= before })
+	testwait.Until(t, "no session and no goroutine is left", func() bool { return srv.Counts().SSH == 0 && runtime.NumGoroutine() <= before })
 }
 
 func TestBigTransfer(t *testing.T) {
@@ -403,6 +421,8 @@ func TestSessionKinds(t *testing.T) {
 	for kind, count := range map[string]func(sshd.Counts) int64{
 		"vscode":    func(n sshd.Counts) int64 { return n.VSCode },
 		"jetbrains": func(n sshd.Counts) int64 { return n.JetBrains },
+		"cursor":    func(n sshd.Counts) int64 { return n.VSCode },
+		"ssh":       func(n sshd.Counts) int64 { return n.SSH },
 		"":          func(n sshd.Counts) int64 { return n.SSH },
 	} {
 		s := session(t, c)
@@ -418,12 +438,61 @@ func TestSessionKinds(t *testing.T) {
 		if err := s.Start("cat"); err != nil {
 			t.Fatal(err)
 		}
-		eventually(t, func() bool { return count(srv.Counts()) == 1 })
+		testwait.Until(t, "the session is counted", func() bool { return count(srv.Counts()) == 1 })
 		in.Close()
 		if err := s.Wait(); err != nil {
 			t.Error(err)
 		}
-		eventually(t, func() bool { return count(srv.Counts()) == 0 })
+		testwait.Until(t, "the session is no longer counted", func() bool { return count(srv.Counts()) == 0 })
+	}
+}
+
+// TestClientsThatAreAwayDoNotCount: the sessions and the app of a client that sleeps are no
+// use of the workspace, and are again when the client returns.
+func TestClientsThatAreAwayDoNotCount(t *testing.T) {
+	for app, want := range map[string]sshd.Counts{"": {SSH: 1}, "vscode": {VSCode: 1}} {
+		var away atomic.Bool
+		addr, srv := serveWith(t, sshd.Options{App: app, Away: away.Load})
+		s := session(t, dial(t, addr))
+		if err := s.Start("cat"); err != nil {
+			t.Fatal(err)
+		}
+		testwait.Until(t, "the session counts", func() bool { return srv.Counts() == want })
+		away.Store(true)
+		if got := srv.Counts(); got != (sshd.Counts{}) {
+			t.Errorf("%q counts as %+v while its client is away", app, got)
+		}
+		away.Store(false)
+		if got := srv.Counts(); got != want {
+			t.Errorf("%q counts as %+v after its client returned, not %+v", app, got, want)
+		}
+	}
+}
+
+// TestAppOfAConnection: a connection whose client says what it is for counts once
+// while it lasts, whatever its sessions say.
+func TestAppOfAConnection(t *testing.T) {
+	for app, want := range map[string]sshd.Counts{
+		"vscode":           {VSCode: 1},
+		"jetbrains":        {JetBrains: 1},
+		"reconnecting-pty": {ReconnectingPTY: 1},
+		"ssh":              {SSH: 1},
+		"disable":          {},
+	} {
+		addr, srv := serveWith(t, sshd.Options{App: app})
+		c := dial(t, addr)
+		testwait.Until(t, fmt.Sprintf("the counts are %+v", want), func() bool { return srv.Counts() == want })
+		s := session(t, c)
+		if err := s.Setenv("CODER_SSH_SESSION_TYPE", "vscode"); err != nil {
+			t.Fatal(err)
+		}
+		if out, err := s.Output("echo in"); err != nil || string(out) != "in\n" || srv.Counts() != want {
+			t.Errorf("%s: %q, %v, counted as %+v, want %+v", app, out, err, srv.Counts(), want)
+		}
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+		testwait.Until(t, "no session is counted", func() bool { return srv.Counts() == sshd.Counts{} })
 	}
 }
 
@@ -479,19 +548,5 @@ func (b *safeBuffer) String() string {
 
 func (b *safeBuffer) wait(t *testing.T, text string) {
 	t.Helper()
-	eventually(t, func() bool { return strings.Contains(b.String(), text) })
-}
-
-// eventually waits for something that comes about by itself.
-func eventually(t testing.TB, ok func() bool) {
-	t.Helper()
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for late := time.After(20 * time.Second); !ok(); {
-		select {
-		case <-tick.C:
-		case <-late:
-			t.Fatal("it did not come about within 20 s")
-		}
-	}
+	testwait.Until(t, fmt.Sprintf("%q is written", text), func() bool { return strings.Contains(b.String(), text) }, testwait.Showing(b.String))
 }

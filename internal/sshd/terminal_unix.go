@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// openTerminal makes a pseudo-terminal. Our end does not block, so that reads
-// of it may have deadlines.
+// openTerminal opens a pseudo-terminal. The master side is non-blocking, so
+// that its reads support deadlines.
 func openTerminal() (ours, theirs *os.File, err error) {
 	p, theirs, err := pty.Open()
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/creack/pty"
 )
 
-// openTerminal fails: this server has no terminals on Windows.
+// openTerminal returns an error: terminals are not supported on Windows.
 func openTerminal() (ours, theirs *os.File, err error) {
 	return nil, nil, errors.New("terminals are not supported on Windows; run a command instead")
 }

@@ -6,11 +6,10 @@ import (
 	"strings"
 )
 
-// refusedTransfer is the exit status of what copies files where that is not
-// wanted.
+// refusedTransfer is the exit status of refused file transfers.
 const refusedTransfer = 65
 
-// transfers says whether a command is one of those that copy files. (AG-26)
+// transfers reports whether a command copies files. (AG-26)
 func transfers(command string) bool {
 	words := strings.Fields(command)
 	return len(words) > 0 && slices.Contains([]string{"scp", "rsync", "ftp", "nc", "sftp", "sftp-server"}, path.Base(strings.Trim(words[0], `"'`)))
@@ -18,6 +17,6 @@ func transfers(command string) bool {
 
 // refuseTransfer ends a session that would copy files.
 func (s *session) refuseTransfer() {
-	s.say("File transfer is switched off in this workspace.")
+	s.say("File transfer is disabled in this workspace.")
 	s.exit(refusedTransfer)
 }

@@ -26,7 +26,7 @@ func TestNoFileTransfer(t *testing.T) {
 		s.Stderr = &said
 		err = s.Run(command)
 		exit := new(ssh.ExitError)
-		if got := errors.As(err, &exit) && exit.ExitStatus() == 65 && strings.Contains(said.String(), "switched off"); got != refused {
+		if got := errors.As(err, &exit) && exit.ExitStatus() == 65 && strings.Contains(said.String(), "File transfer is disabled"); got != refused {
 			t.Errorf("%q: %v, %q", command, err, said.String())
 		}
 	}

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// Displays that are forwarded have numbers of their own: those below are real.
+// Display numbers of forwarded displays; lower numbers may be real displays.
 const (
 	firstDisplay = 10
 	lastDisplay  = 1010
@@ -23,14 +23,14 @@ const (
 // display is a forwarded X11 display of a session.
 type display struct {
 	l      net.Listener
-	name   string // the value of DISPLAY
-	dir    string // of the file with the cookie
-	cookie string // that file, the value of XAUTHORITY
+	name   string // value of DISPLAY
+	dir    string // directory of the cookie file
+	cookie string // path of the cookie file, the value of XAUTHORITY
 }
 
-// forwardX11 makes a display in the workspace whose windows are the client's.
-// (ssh -X) Programs find the client's cookie in a file of the session's own, so
-// that no xauth is needed here.
+// forwardX11 creates a display in the workspace whose windows open at the
+// client. (ssh -X) Programs find the client's cookie in a file of the session,
+// so xauth is not needed.
 func (s *session) forwardX11(payload []byte) bool {
 	var p struct {
 		Single      bool
@@ -46,7 +46,7 @@ func (s *session) forwardX11(payload []byte) bool {
 	}
 	l, number := listenDisplay(s.ctx)
 	if l == nil {
-		s.log.WarnContext(s.ctx, "there is no display left to forward X11 by")
+		s.log.WarnContext(s.ctx, "no free display for X11 forwarding")
 		return false
 	}
 	dir, err := os.MkdirTemp("", "coder-x11-")
@@ -54,7 +54,7 @@ func (s *session) forwardX11(payload []byte) bool {
 		err = os.WriteFile(filepath.Join(dir, "authority"), authority(number, p.Kind, token), 0o600)
 	}
 	if err != nil {
-		s.log.WarnContext(s.ctx, "the cookie of an X11 display could not be written", "error", err)
+		s.log.WarnContext(s.ctx, "cannot write the cookie of an X11 display", "error", err)
 		l.Close()
 		os.RemoveAll(dir)
 		return false
@@ -79,7 +79,7 @@ func (s *session) forwardX11(payload []byte) bool {
 	return true
 }
 
-// listenDisplay listens as the first display that is free.
+// listenDisplay listens as the first free display.
 func listenDisplay(ctx context.Context) (net.Listener, int) {
 	for n := firstDisplay; n < lastDisplay && ctx.Err() == nil; n++ {
 		l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(firstX11Port+n)))
@@ -90,8 +90,8 @@ func listenDisplay(ctx context.Context) (net.Listener, int) {
 	return nil, 0
 }
 
-// authority gives the content of an X authority file with one cookie, for a
-// display of whatever host.
+// authority returns an X authority file with one cookie, for a display of any
+// host.
 func authority(number int, kind string, token []byte) []byte {
 	const anyHost = 0xffff
 	b := binary.BigEndian.AppendUint16(nil, anyHost)
@@ -101,7 +101,7 @@ func authority(number int, kind string, token []byte) []byte {
 	return b
 }
 
-// close ends the display; windows that are open stay until their programs end.
+// close closes the listener; open windows remain until their programs exit.
 func (d *display) close() {
 	d.l.Close()
 	os.RemoveAll(d.dir)

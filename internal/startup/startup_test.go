@@ -14,7 +14,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 )
 
 func must(t *testing.T, err error) {
@@ -25,9 +25,9 @@ func must(t *testing.T, err error) {
 }
 
 // fails wants an error of a code whose text has a part.
-func fails(t *testing.T, err error, code coder.Code, part string) {
+func fails(t *testing.T, err error, code codersdk.Code, part string) {
 	t.Helper()
-	if coder.CodeOf(err) != code || !strings.Contains(err.Error(), part) {
+	if codersdk.CodeOf(err) != code || !strings.Contains(err.Error(), part) {
 		t.Errorf("got %v, want %s: %s", err, code, part)
 	}
 }
@@ -41,12 +41,12 @@ func TestUnits(t *testing.T) {
 	u := NewUnits()
 	must(t, u.Want("build", "clone", "tools", "clone"))
 	must(t, u.Want("build", "tools"))
-	fails(t, u.Start(now(), "build"), coder.CodeUnavailable, `"clone" (not registered), "tools" (not registered)`)
-	fails(t, u.Complete("build"), coder.CodeConflict, "is pending")
-	fails(t, u.Complete("clone"), coder.CodeConflict, "is not registered")
+	fails(t, u.Start(now(), "build"), codersdk.CodeUnavailable, `"clone" (not registered), "tools" (not registered)`)
+	fails(t, u.Complete("build"), codersdk.CodeConflict, "is pending")
+	fails(t, u.Complete("clone"), codersdk.CodeConflict, "is not registered")
 	must(t, u.Start(now(), "clone"))
-	fails(t, u.Start(ctx, "clone"), coder.CodeConflict, "starts once")
-	fails(t, u.Want("clone", "tools"), coder.CodeConflict, "is started already")
+	fails(t, u.Start(ctx, "clone"), codersdk.CodeConflict, "starts only once")
+	fails(t, u.Want("clone", "tools"), codersdk.CodeConflict, "is already started")
 	must(t, u.Complete("clone"))
 	must(t, u.Complete("clone"))
 	x, err := u.Get("build")
@@ -75,10 +75,10 @@ func TestUnits(t *testing.T) {
 
 func TestNoUnitWaitsForItself(t *testing.T) {
 	u := NewUnits()
-	fails(t, u.Want("a", "a"), coder.CodeConflict, `"a" wants "a"`)
+	fails(t, u.Want("a", "a"), codersdk.CodeConflict, `"a" -> "a"`)
 	must(t, u.Want("a", "b"))
 	must(t, u.Want("b", "c"))
-	fails(t, u.Want("c", "x", "a"), coder.CodeConflict, `"c" wants "a" wants "b" wants "c"`)
+	fails(t, u.Want("c", "x", "a"), codersdk.CodeConflict, `"c" -> "a" -> "b" -> "c"`)
 	if x, err := u.Get("c"); err != nil || x.Status != StatusNotRegistered || len(x.Dependencies) != 0 {
 		t.Errorf("something is left of what was refused: %+v %v", x, err)
 	}
@@ -90,7 +90,7 @@ func TestEverythingCanBeDone(t *testing.T) {
 		r, u := rand.New(rand.NewPCG(seed, 0)), NewUnits()
 		name := func() string { return string(rune('a' + r.IntN(12))) }
 		for range 60 {
-			if err := u.Want(name(), name(), name()); err != nil && !coder.Is(err, coder.CodeConflict) {
+			if err := u.Want(name(), name(), name()); err != nil && !codersdk.Is(err, codersdk.CodeConflict) {
 				t.Fatal(err)
 			}
 		}
@@ -115,7 +115,7 @@ func TestUnitsHaveBounds(t *testing.T) {
 	u := NewUnits()
 	for _, name := range []string{"", strings.Repeat("x", maxName+1), "a\nb", "\xff"} {
 		for what, err := range map[string]error{"want": u.Want(name, "x"), "want of": u.Want("x", name), "start": u.Start(t.Context(), name), "complete": u.Complete(name)} {
-			if !coder.Is(err, coder.CodeInvalid) {
+			if !codersdk.Is(err, codersdk.CodeInvalid) {
 				t.Errorf("%s %q: %v", what, name, err)
 			}
 		}
@@ -123,14 +123,14 @@ func TestUnitsHaveBounds(t *testing.T) {
 	for i := range maxUnits {
 		must(t, u.Start(t.Context(), fmt.Sprint(i)))
 	}
-	fails(t, u.Start(t.Context(), "more"), coder.CodeTooLarge, "1000 units")
+	fails(t, u.Start(t.Context(), "more"), codersdk.CodeTooLarge, "1000 units")
 	u = NewUnits()
 	others := make([]string, maxWants)
 	for i := range others {
 		others[i] = fmt.Sprint(i)
 	}
 	must(t, u.Want("x", others...))
-	fails(t, u.Want("y", "0"), coder.CodeTooLarge, "10000")
+	fails(t, u.Want("y", "0"), codersdk.CodeTooLarge, "10000")
 }
 
 // socket is a place for one: paths of sockets are short.
@@ -144,7 +144,7 @@ func socket(t *testing.T) string {
 
 func TestSocket(t *testing.T) {
 	path, id, ctx := socket(t), uuid.New(), t.Context()
-	s, err := Serve(ctx, path, id, NewUnits())
+	s, err := Serve(ctx, path, id, NewUnits(), nil)
 	must(t, err)
 	defer s.Close()
 	if fi, err := os.Lstat(path); err != nil || fi.Mode().Perm() != 0o600 {
@@ -155,9 +155,9 @@ func TestSocket(t *testing.T) {
 		t.Errorf("%s %v", got, err)
 	}
 	must(t, c.Want(ctx, "b", "a"))
-	fails(t, c.Want(ctx, "a", "b"), coder.CodeConflict, `"a" wants "b" wants "a"`)
-	fails(t, c.Start(ctx, "b", time.Millisecond), coder.CodeUnavailable, `waits for "a" (not registered)`)
-	fails(t, c.Start(ctx, "b", 0), coder.CodeUnavailable, `waits for "a"`)
+	fails(t, c.Want(ctx, "a", "b"), codersdk.CodeConflict, `"a" -> "b" -> "a"`)
+	fails(t, c.Start(ctx, "b", time.Millisecond), codersdk.CodeUnavailable, `waiting for "a" (not registered)`)
+	fails(t, c.Start(ctx, "b", 0), codersdk.CodeUnavailable, `waiting for "a"`)
 	started := make(chan error)
 	go func() { started <- c.Start(ctx, "b", 48*time.Hour) }()
 	must(t, c.Start(ctx, "a", 0))
@@ -166,7 +166,7 @@ func TestSocket(t *testing.T) {
 	if u, err := c.Get(ctx, "b"); err != nil || u.Status != StatusStarted || len(u.Dependencies) != 1 || !u.Dependencies[0].IsSatisfied {
 		t.Errorf("%+v %v", u, err)
 	}
-	fails(t, c.ask(ctx, "POST", "/want", []int{1}, nil), coder.CodeInvalid, "no JSON of a unit")
+	fails(t, c.ask(ctx, "POST", "/want", []int{1}, nil), codersdk.CodeInvalid, "not valid JSON of a unit")
 	if err := c.ask(ctx, "GET", "/other", nil, nil); err == nil || !strings.Contains(err.Error(), "404") {
 		t.Error(err)
 	}
@@ -175,7 +175,7 @@ func TestSocket(t *testing.T) {
 // Who waits goes when it has lost patience, and its unit is not started.
 func TestWaitersMayLeave(t *testing.T) {
 	path := socket(t)
-	s, err := Serve(t.Context(), path, uuid.New(), NewUnits())
+	s, err := Serve(t.Context(), path, uuid.New(), NewUnits(), nil)
 	must(t, err)
 	c := &Client{Path: path}
 	must(t, c.Want(t.Context(), "b", "a"))
@@ -191,7 +191,7 @@ func TestWaitersMayLeave(t *testing.T) {
 		must(t, err)
 	}
 	s.Close() // with the agent
-	fails(t, <-ended, coder.CodeUnavailable, "CODER_AGENT_SOCKET_SERVER_ENABLED")
+	fails(t, <-ended, codersdk.CodeUnavailable, "CODER_AGENT_SOCKET_SERVER_ENABLED")
 	if _, err := os.Lstat(path); !os.IsNotExist(err) {
 		t.Errorf("the socket is left: %v", err)
 	}
@@ -204,22 +204,46 @@ func TestWhoseSocket(t *testing.T) {
 	must(t, err)
 	ln.(*net.UnixListener).SetUnlinkOnClose(false)
 	ln.Close()
-	first, err := Serve(ctx, path, id, NewUnits())
+	first, err := Serve(ctx, path, id, NewUnits(), nil)
 	must(t, err)
-	if _, err := Serve(ctx, path, uuid.New(), NewUnits()); !coder.Is(err, coder.CodeConflict) {
+	if _, err := Serve(ctx, path, uuid.New(), NewUnits(), nil); !codersdk.Is(err, codersdk.CodeConflict) {
 		t.Errorf("of another agent: %v", err)
 	}
-	second, err := Serve(ctx, path, id, NewUnits()) // the same agent, started again
+	second, err := Serve(ctx, path, id, NewUnits(), nil) // the same agent, started again
 	must(t, err)
 	first.Close()
 	if _, err := (&Client{Path: path}).Ping(ctx); err != nil {
 		t.Errorf("the former took the socket of the latter with it: %v", err)
 	}
 	second.Close()
-	if _, err := Serve(ctx, path+strings.Repeat("x", 100), id, NewUnits()); !coder.Is(err, coder.CodeInvalid) {
+	if _, err := Serve(ctx, path+strings.Repeat("x", 100), id, NewUnits(), nil); !codersdk.Is(err, codersdk.CodeInvalid) {
 		t.Errorf("a long path: %v", err)
 	}
-	if _, err := Serve(ctx, filepath.Join(path, "no", "directory"), id, NewUnits()); err == nil {
+	if _, err := Serve(ctx, filepath.Join(path, "no", "directory"), id, NewUnits(), nil); err == nil {
 		t.Error("served nowhere")
+	}
+}
+
+// Sockets of killed processes are removed, and nothing else is.
+func TestRemoveStale(t *testing.T) {
+	dir := filepath.Dir(socket(t))
+	listen := func(name string) net.Listener {
+		t.Helper()
+		l, err := net.Listen("unix", filepath.Join(dir, name))
+		must(t, err)
+		l.(*net.UnixListener).SetUnlinkOnClose(false)
+		return l
+	}
+	defer listen("agent-live.sock").Close()
+	must(t, listen("agent-dead.sock").Close())
+	must(t, listen("other-dead.sock").Close())
+	must(t, os.WriteFile(filepath.Join(dir, "agent-file.sock"), nil, 0o600))
+	if got, want := RemoveStale(dir, "agent-????.sock"), filepath.Join(dir, "agent-dead.sock"); len(got) != 1 || got[0] != want {
+		t.Errorf("removed %q, want %q", got, want)
+	}
+	for _, name := range []string{"agent-live.sock", "other-dead.sock", "agent-file.sock"} {
+		if _, err := os.Lstat(filepath.Join(dir, name)); err != nil {
+			t.Error(err)
+		}
 	}
 }

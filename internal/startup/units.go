@@ -1,10 +1,10 @@
-// Package startup orders what starts in a workspace. A unit is whatever the
-// workspace's scripts call one: cloning a repository, installing tools. A
-// script says which units its own wants complete before, waits for them at
-// Start, and says Complete when it is done; the scripts themselves run side by
-// side as ever. Units form a graph without cycles, which is kept in the memory
-// of the agent, for it is about this start only, and reached through a Unix
-// socket that is the user's alone. (AG-25)
+// Package startup orders the start scripts of a workspace. A unit is a name for
+// work of a script, such as cloning a repository or installing tools. A script
+// declares the units that its own unit depends on, waits for them with Start,
+// and calls Complete when it is done. The scripts themselves run concurrently.
+// Units form an acyclic graph in the agent's memory, because they concern the
+// current start only. Scripts reach it through a Unix socket that only the user
+// can connect to. (AG-25)
 package startup
 
 import (
@@ -17,14 +17,14 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 )
 
-// Status is how far a unit is.
+// Status is the progress of a unit.
 type Status string
 
-// The statuses, in order. One that others want is not registered until somebody
-// speaks for it.
+// The statuses, in order. A unit that is only a dependency of others is not
+// registered until a script declares or starts it.
 const (
 	StatusNotRegistered Status = "not registered"
 	StatusPending       Status = "pending"
@@ -32,7 +32,7 @@ const (
 	StatusCompleted     Status = "completed"
 )
 
-// Dependency is a unit that another wants complete before it starts.
+// Dependency is a unit that must be complete before another one starts.
 type Dependency struct {
 	DependsOn      string `json:"depends_on"`
 	RequiredStatus Status `json:"required_status"`
@@ -40,16 +40,16 @@ type Dependency struct {
 	IsSatisfied    bool   `json:"is_satisfied"`
 }
 
-// Unit is how things stand with one.
+// Unit is the state of one unit.
 type Unit struct {
 	Name   string `json:"unit_name"`
 	Status Status `json:"status"`
-	// IsReady says that everything it wants is complete.
+	// IsReady reports whether all dependencies are complete.
 	IsReady      bool         `json:"is_ready"`
 	Dependencies []Dependency `json:"dependencies"`
 }
 
-// Bounds of what a workspace can have: a loop in a script must not fill the
+// Bounds of a workspace's units, so that a loop in a script cannot fill the
 // agent's memory.
 const (
 	maxName  = 256
@@ -62,7 +62,7 @@ type unit struct {
 	wants  []string
 }
 
-// Units are the units of one workspace. It is safe for concurrent use.
+// Units holds the units of one workspace. It is safe for concurrent use.
 type Units struct {
 	mu        sync.Mutex
 	units     map[string]*unit
@@ -70,14 +70,14 @@ type Units struct {
 	completed chan struct{} // closed at the next completion
 }
 
-// NewUnits gives none yet.
+// NewUnits returns an empty set of units.
 func NewUnits() *Units {
 	return &Units{units: map[string]*unit{}, completed: make(chan struct{})}
 }
 
-// Want says that a unit wants others complete before it starts: all of them, or
-// with an error none. It is CodeConflict when the unit has started, and when
-// one would wait for itself in the end. To want the same again changes nothing.
+// Want declares that a unit depends on others: on all of them, or in case of an
+// error on none. It returns CodeConflict when the unit has already started, and
+// when the dependency would form a cycle. Repeated declarations change nothing.
 func (u *Units) Want(name string, others ...string) error {
 	for _, n := range append([]string{name}, others...) {
 		if err := checkName(n); err != nil {
@@ -89,7 +89,7 @@ func (u *Units) Want(name string, others ...string) error {
 	var wants []string
 	if x := u.units[name]; x != nil {
 		if x.status != StatusPending {
-			return coder.Errorf(coder.CodeConflict, "The unit %q is %s already; say what it wants before it starts", name, x.status)
+			return codersdk.Errorf(codersdk.CodeConflict, "The unit %q is already %s; declare dependencies before the unit starts", name, x.status)
 		}
 		wants = slices.Clone(x.wants)
 	}
@@ -98,14 +98,20 @@ func (u *Units) Want(name string, others ...string) error {
 		if slices.Contains(wants, other) {
 			continue
 		}
-		if way := u.way(other, name, map[string]bool{}); way != nil {
-			return coder.Errorf(coder.CodeConflict, "The unit %q cannot want %q, or it would wait for itself: %s", name, other, circle(append([]string{name}, way...)))
+		if way := u.findPath(other, name, map[string]bool{}); way != nil {
+			return codersdk.Errorf(
+				codersdk.CodeConflict,
+				"The unit %q cannot depend on %q, because that would form a cycle: %s",
+				name,
+				other,
+				formatCycle(append([]string{name}, way...)),
+			)
 		}
 		wants = append(wants, other)
 	}
 	all := u.wants + len(wants) - had
 	if all > maxWants {
-		return coder.Errorf(coder.CodeTooLarge, "The units of this workspace would want more than %d others, which is the limit", maxWants)
+		return codersdk.Errorf(codersdk.CodeTooLarge, "The units of this workspace are limited to %d dependencies", maxWants)
 	}
 	x, err := u.register(name)
 	if err != nil {
@@ -115,10 +121,10 @@ func (u *Units) Want(name string, others ...string) error {
 	return nil
 }
 
-// Start waits until all that a unit wants is complete, and then says that it has
-// started. The error of a wait that ctx ends says what it waits for; it is
-// CodeUnavailable when that was for lack of time. It is CodeConflict when the
-// unit has started before.
+// Start waits until all dependencies of a unit are complete, and then marks the
+// unit as started. When ctx ends first, the error names the missing
+// dependencies; it is CodeUnavailable for a deadline. It is CodeConflict when
+// the unit has already started.
 func (u *Units) Start(ctx context.Context, name string) error {
 	if err := checkName(name); err != nil {
 		return err
@@ -132,15 +138,15 @@ func (u *Units) Start(ctx context.Context, name string) error {
 		case <-completed:
 		case <-ctx.Done():
 			if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-				return coder.Errorf(coder.CodeUnavailable, "The unit %q did not start in time: it waits for %s", name, strings.Join(waits, ", "))
+				return codersdk.Errorf(codersdk.CodeUnavailable, "The unit %q did not start in time; it is waiting for %s", name, strings.Join(waits, ", "))
 			}
 			return ctx.Err()
 		}
 	}
 }
 
-// tryStart starts a unit, or gives what it waits for and what is closed when
-// one is completed.
+// tryStart starts a unit. Otherwise it returns the missing dependencies and a
+// channel that is closed at the next completion.
 func (u *Units) tryStart(name string) (waits []string, completed <-chan struct{}, err error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -149,7 +155,7 @@ func (u *Units) tryStart(name string) (waits []string, completed <-chan struct{}
 		return nil, nil, err
 	}
 	if x.status != StatusPending {
-		return nil, nil, coder.Errorf(coder.CodeConflict, "The unit %q is %s already; a unit starts once", name, x.status)
+		return nil, nil, codersdk.Errorf(codersdk.CodeConflict, "The unit %q is already %s; a unit starts only once", name, x.status)
 	}
 	for _, other := range x.wants {
 		if s := u.status(other); s != StatusCompleted {
@@ -162,8 +168,9 @@ func (u *Units) tryStart(name string) (waits []string, completed <-chan struct{}
 	return waits, u.completed, nil
 }
 
-// Complete says that a unit is done, whereupon those that want it may start. It
-// is CodeConflict when it has not started; to say it again changes nothing.
+// Complete marks a unit as complete, so that units that depend on it can start.
+// It returns CodeConflict when the unit has not started. Repeated calls change
+// nothing.
 func (u *Units) Complete(name string) error {
 	if err := checkName(name); err != nil {
 		return err
@@ -179,12 +186,11 @@ func (u *Units) Complete(name string) error {
 		u.completed = make(chan struct{})
 		return nil
 	default:
-		return coder.Errorf(coder.CodeConflict, "The unit %q is %s; it can be complete once it has started", name, s)
+		return codersdk.Errorf(codersdk.CodeConflict, "The unit %q is %s; start the unit before you complete it", name, s)
 	}
 }
 
-// Get tells how things stand with a unit; of one that nobody has spoken for it
-// says so.
+// Get returns the state of a unit. An unknown unit is not registered.
 func (u *Units) Get(name string) (Unit, error) {
 	if err := checkName(name); err != nil {
 		return Unit{}, err
@@ -195,7 +201,10 @@ func (u *Units) Get(name string) (Unit, error) {
 	if x := u.units[name]; x != nil {
 		for _, other := range x.wants {
 			s := u.status(other)
-			out.Dependencies = append(out.Dependencies, Dependency{DependsOn: other, RequiredStatus: StatusCompleted, CurrentStatus: s, IsSatisfied: s == StatusCompleted})
+			out.Dependencies = append(
+				out.Dependencies,
+				Dependency{DependsOn: other, RequiredStatus: StatusCompleted, CurrentStatus: s, IsSatisfied: s == StatusCompleted},
+			)
 			out.IsReady = out.IsReady && s == StatusCompleted
 		}
 	}
@@ -213,7 +222,7 @@ func (u *Units) register(name string) (*unit, error) {
 	x := u.units[name]
 	if x == nil {
 		if len(u.units) >= maxUnits {
-			return nil, coder.Errorf(coder.CodeTooLarge, "This workspace has %d units already, which is the limit", maxUnits)
+			return nil, codersdk.Errorf(codersdk.CodeTooLarge, "This workspace has reached the limit of %d units", maxUnits)
 		}
 		x = &unit{status: StatusPending}
 		u.units[name] = x
@@ -221,9 +230,9 @@ func (u *Units) register(name string) (*unit, error) {
 	return x, nil
 }
 
-// way gives how one unit wants another in the end, nil when it does not. What
-// has been seen is not looked at again.
-func (u *Units) way(from, to string, seen map[string]bool) []string {
+// findPath returns a path of dependencies from one unit to another, or nil. seen
+// holds the units that were already visited.
+func (u *Units) findPath(from, to string, seen map[string]bool) []string {
 	if from == to {
 		return []string{to}
 	}
@@ -232,30 +241,30 @@ func (u *Units) way(from, to string, seen map[string]bool) []string {
 	}
 	seen[from] = true
 	for _, other := range u.units[from].wants {
-		if rest := u.way(other, to, seen); rest != nil {
+		if rest := u.findPath(other, to, seen); rest != nil {
 			return append([]string{from}, rest...)
 		}
 	}
 	return nil
 }
 
-// circle tells a way that ends where it began.
-func circle(way []string) string {
+// formatCycle formats a path that ends where it starts.
+func formatCycle(way []string) string {
 	quoted := make([]string, len(way))
 	for i, n := range way {
 		quoted[i] = fmt.Sprintf("%q", n)
 	}
-	return strings.Join(quoted, " wants ")
+	return strings.Join(quoted, " -> ")
 }
 
 func checkName(name string) error {
 	switch {
 	case name == "":
-		return coder.Errorf(coder.CodeInvalid, "A unit needs a name")
+		return codersdk.Errorf(codersdk.CodeInvalid, "The unit name is empty")
 	case len(name) > maxName:
-		return coder.Errorf(coder.CodeInvalid, "The name of a unit has at most %d bytes", maxName)
+		return codersdk.Errorf(codersdk.CodeInvalid, "A unit name is limited to %d bytes", maxName)
 	case !utf8.ValidString(name) || strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }):
-		return coder.Errorf(coder.CodeInvalid, "The name of a unit, %q, has characters that do not print", name)
+		return codersdk.Errorf(codersdk.CodeInvalid, "The unit name %q contains characters that are not printable", name)
 	}
 	return nil
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel"
 )
 
-// sink swallows what it gets, or sends for ever with the argument "source".
+// sink swallows what it gets, or sends forever with the argument "source".
 func sink(ctx context.Context, r *tunnel.Request) {
 	s, err := r.Accept()
 	if err != nil {
@@ -28,7 +28,7 @@ func sink(ctx context.Context, r *tunnel.Request) {
 	}
 }
 
-// bench gives a world whose agent swallows and sends, and a tunnel to it.
+// bench returns a world whose agent swallows and sends, and a tunnel to it.
 func bench(b *testing.B) (*world, *tunnel.Conn) { return benchIn(b, newWorld(b)) }
 
 // benchIn is bench in a world.

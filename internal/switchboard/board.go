@@ -3,8 +3,8 @@
 // server's own way to an agent.
 //
 // Every agent that is connected to this replica has one link here, every
-// client one link per tunnel. A client names its agent (whoever accepts the
-// link has asked whether it may) and its session; the board forwards whole
+// client one link per tunnel. A client names its agent (the caller of Serve
+// has checked that it may reach it) and its session; the board forwards whole
 // messages by session, see package tunnel for their form. Packets for a
 // session that nobody holds are dropped, as is what a client is too slow to
 // take: a slow client must not hold up the others of its agent. What a client
@@ -27,6 +27,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net/http"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -36,15 +37,20 @@ import (
 	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/lifecycle"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres"
+	"github.com/seed-2a7f8fe7/coder/internal/tracing"
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel"
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel/relay"
 )
 
-// maxClients bounds the links of clients to one agent.
+// maxClients bounds the sessions of clients with one agent.
 const maxClients = 1000
+
+// placeKept is how long the place of a session is kept after its link broke. A
+// client dials again within seconds, on a busy machine later.
+const placeKept = 30 * time.Second
 
 // helloTimeout is how long a link may take to say what it is.
 const helloTimeout = 15 * time.Second
@@ -58,6 +64,9 @@ type Config struct {
 	// Registerer takes the coderd_relay_* metrics; nil: none.
 	Registerer prometheus.Registerer
 	Now        func() time.Time // nil: time.Now
+	Tracer     *tracing.Tracer  // records the server's tunnels to agents; nil records nothing
+	// Transport is how other replicas are reached; nil: http.DefaultTransport.
+	Transport http.RoundTripper
 }
 
 // Board forwards packets between agents and clients. It is a
@@ -97,7 +106,8 @@ func New(c Config) *Board {
 	}
 	b := &Board{c: c, hubs: make(map[uuid.UUID]*hub), open: make(map[relay.Link]struct{})}
 	b.warm.Dial = b.dialOwn
-	b.hops.init()
+	b.hops.init(c.Transport)
+	b.hops.signer = hopSigner(c)
 	b.beat.Run, b.seek.Run = b.heartbeat, b.follow
 	if c.Registerer != nil {
 		b.stats.register(c.Registerer)
@@ -150,7 +160,7 @@ func (b *Board) Stop(ctx context.Context) error {
 	return errors.Join(err, b.seek.Stop(ctx), b.beat.Stop(ctx), b.retire(ctx))
 }
 
-// Holds says whether the agent is connected to this replica.
+// Holds reports whether the agent is connected to this replica.
 func (b *Board) Holds(agentID uuid.UUID) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -178,13 +188,19 @@ func (b *Board) AgentLink(ctx context.Context, agentID uuid.UUID, l relay.Link) 
 }
 
 // Client serves the WebSocket of a client to an agent until it ends, and
-// closes it. The caller has checked that the client may reach the agent.
-func (b *Board) Client(ctx context.Context, agentID uuid.UUID, conn *websocket.Conn) error {
-	return b.ClientLink(ctx, agentID, relay.WebSocketLink(conn))
+// closes it. The caller has checked that the client may reach the agent. met,
+// unless it is nil, is called each time the client and the agent that it wants
+// are both connected, and never after Client has returned; it must not block.
+func (b *Board) Client(ctx context.Context, agentID uuid.UUID, conn *websocket.Conn, met func()) error {
+	return b.client(ctx, agentID, relay.WebSocketLink(conn), met)
 }
 
-// ClientLink is Client for any link.
+// ClientLink is Client for any link, without met.
 func (b *Board) ClientLink(ctx context.Context, agentID uuid.UUID, l relay.Link) error {
+	return b.client(ctx, agentID, l, nil)
+}
+
+func (b *Board) client(ctx context.Context, agentID uuid.UUID, l relay.Link, met func()) error {
 	return b.serve(ctx, l, func(m *relay.Message) error {
 		defer m.Release()
 		session, instance, err := relay.ParseAttach(m)
@@ -194,15 +210,15 @@ func (b *Board) ClientLink(ctx context.Context, agentID uuid.UUID, l relay.Link)
 		b.stats.clients.Add(1)
 		defer b.stats.clients.Add(-1)
 		if far := b.elsewhere(ctx, agentID); far != nil {
-			return b.hop(ctx, agentID, *far, m, l)
+			return b.hop(ctx, *far, m, &hop{agentID: agentID, near: l, met: met})
 		}
-		return b.serveClient(agentID, session, instance, l)
+		return b.serveClient(agentID, session, instance, l, met)
 	})
 }
 
 // refuse marks an error that dialing again does not help.
 func refuse(err error) error {
-	return coder.Errorf(coder.CodeInvalid, "The relay refused the connection").WithDetail("%s", err)
+	return codersdk.Errorf(codersdk.CodeInvalid, "The relay refused the connection").WithDetail("%s", err)
 }
 
 // serve reads the first message of a link and has the rest served, which
@@ -210,7 +226,7 @@ func refuse(err error) error {
 func (b *Board) serve(ctx context.Context, l relay.Link, rest func(*relay.Message) error) error {
 	if !b.enter(l) {
 		l.Close(websocket.StatusTryAgainLater, "the server is stopping")
-		return coder.Errorf(coder.CodeUnavailable, "The server is stopping")
+		return codersdk.Errorf(codersdk.CodeUnavailable, "The server is stopping")
 	}
 	defer b.leave(l)
 	defer l.Close(0, "")
@@ -225,7 +241,7 @@ func (b *Board) serve(ctx context.Context, l relay.Link, rest func(*relay.Messag
 	defer stop()
 	relay.KeepAlive(watch, l)
 	err = rest(m)
-	if coder.Is(err, coder.CodeInvalid) {
+	if codersdk.Is(err, codersdk.CodeInvalid) {
 		l.Close(relay.StatusRefused, err.Error())
 	}
 	return err

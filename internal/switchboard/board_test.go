@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/coder/websocket"
@@ -13,7 +14,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
 	"github.com/seed-2a7f8fe7/coder/internal/postgrestest"
 	"github.com/seed-2a7f8fe7/coder/internal/switchboard"
@@ -24,7 +25,7 @@ var instance = strings.Repeat("ab", 16)
 
 func sessionText(b string) string { return strings.Repeat(b, 16) }
 
-// attach gives the far end of a link that b serves, after its first message.
+// attach returns the far end of a link that b serves, after its first message.
 func attach(t *testing.T, serve func(context.Context, uuid.UUID, relay.Link) error, agent uuid.UUID, hello string) relay.Link {
 	t.Helper()
 	mine, theirs := relay.LinkPipe()
@@ -123,7 +124,7 @@ func TestBoardRefuses(t *testing.T) {
 	}
 	ok(t, b.Stop(t.Context()))
 	mine, theirs := relay.LinkPipe()
-	if err := b.AgentLink(t.Context(), uuid.New(), theirs); !coder.Is(err, coder.CodeUnavailable) {
+	if err := b.AgentLink(t.Context(), uuid.New(), theirs); !codersdk.Is(err, codersdk.CodeUnavailable) {
 		t.Errorf("after the stop: %v", err)
 	}
 	if _, err := mine.Receive(); websocket.CloseStatus(err) != websocket.StatusTryAgainLater {
@@ -166,7 +167,7 @@ func TestReplicas(t *testing.T) {
 		if name != "of b" && err != nil {
 			t.Errorf("an agent %s: %v", name, err)
 		}
-		if name == "of b" && (!coder.Is(err, coder.CodeUnavailable) || !strings.Contains(err.Error(), "of this deployment, b")) {
+		if name == "of b" && (!codersdk.Is(err, codersdk.CodeUnavailable) || !strings.Contains(err.Error(), "of this deployment, b")) {
 			t.Errorf("an agent of b: %v", err)
 		}
 	}
@@ -179,19 +180,54 @@ func TestReplicas(t *testing.T) {
 	ok(t, a.Stop(t.Context()))
 }
 
-// TestBoardFull refuses a client too many for good, but none that comes again, whose
-// link before is not missed yet.
+// TestBoardFull refuses one client too many, but no session that has a place: one
+// whose old link is still open, or broke a moment ago. A session that says goodbye, or
+// stays away, leaves its place to another.
 func TestBoardFull(t *testing.T) {
-	b := switchboard.New(switchboard.Config{})
-	id := uuid.New()
-	hello := func(i int) string { return fmt.Sprintf("attach %032x %s", i, instance) }
-	const most = 1000
-	for i := range most {
-		hears(t, attach(t, b.ClientLink, id, hello(i)), relay.TextOffline)
-	}
-	hears(t, attach(t, b.ClientLink, id, hello(7)), relay.TextOffline)
-	m, err := attach(t, b.ClientLink, id, hello(most)).Receive()
-	if websocket.CloseStatus(err) != relay.StatusRefused {
-		t.Errorf("one more gets %+v, %v", m, err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		b := switchboard.New(switchboard.Config{})
+		id := uuid.New()
+		const most = 1000
+		client := func(i int) relay.Link {
+			mine, theirs := relay.LinkPipe()
+			go func() { _ = b.ClientLink(context.Background(), id, theirs) }()
+			ok(t, mine.Send(true, fmt.Appendf(nil, "attach %032x %s", i, instance)))
+			return mine
+		}
+		admitted := func(i int) relay.Link {
+			t.Helper()
+			l := client(i)
+			hears(t, l, relay.TextOffline)
+			return l
+		}
+		refused := func(i int) {
+			t.Helper()
+			if m, err := client(i).Receive(); websocket.CloseStatus(err) != relay.StatusRefused {
+				t.Errorf("client %d got %+v, %v", i, m, err)
+			}
+		}
+		links := make([]relay.Link, most)
+		for i := range most {
+			links[i] = admitted(i)
+		}
+		links[7] = admitted(7) // takes the place of the link before
+		refused(most)
+		links[7].Close(0, "")
+		synctest.Wait()
+		refused(most)
+		links[7] = admitted(7)
+		refused(most)
+
+		ok(t, links[8].Send(true, []byte(relay.TextDetach)))
+		links[8].Close(0, "")
+		synctest.Wait()
+		links[8] = admitted(most)
+		refused(8)
+
+		links[9].Close(0, "")
+		time.Sleep(time.Minute)
+		links[9] = admitted(9 + most)
+		refused(9)
+		ok(t, b.Stop(t.Context()))
+	})
 }

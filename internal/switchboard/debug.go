@@ -4,19 +4,19 @@ import (
 	"bytes"
 	"slices"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 )
 
 // maxShown bounds how many agents Debug lists.
 const maxShown = 1000
 
-// Debug tells what goes on here, for people who look for a fault.
-func (b *Board) Debug() coder.RelayDebug {
-	out := coder.RelayDebug{
+// Debug reports the state of the board, for an analysis of faults.
+func (b *Board) Debug() codersdk.RelayDebug {
+	out := codersdk.RelayDebug{
 		Agents: b.stats.agents.Load(), Clients: b.stats.clients.Load(), Hops: b.stats.hops.Load(),
 		BytesToAgents: b.stats.toAgents.Load(), BytesToClients: b.stats.toClients.Load(),
 		DroppedBytes: b.stats.unknown.Load() + b.stats.overflow.Load() + b.stats.offline.Load(),
-		Connections:  []coder.RelayDebugAgent{},
+		Connections:  []codersdk.RelayDebugAgent{},
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -24,8 +24,8 @@ func (b *Board) Debug() coder.RelayDebug {
 		if len(out.Connections) == maxShown {
 			break
 		}
-		out.Connections = append(out.Connections, coder.RelayDebugAgent{AgentID: id, Connected: h.agent != nil, Clients: h.clients})
+		out.Connections = append(out.Connections, codersdk.RelayDebugAgent{AgentID: id, Connected: h.agent != nil, Clients: h.clients})
 	}
-	slices.SortFunc(out.Connections, func(x, y coder.RelayDebugAgent) int { return bytes.Compare(x.AgentID[:], y.AgentID[:]) })
+	slices.SortFunc(out.Connections, func(x, y codersdk.RelayDebugAgent) int { return bytes.Compare(x.AgentID[:], y.AgentID[:]) })
 	return out
 }

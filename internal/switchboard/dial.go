@@ -6,7 +6,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
+	"github.com/seed-2a7f8fe7/coder/internal/tracing"
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel"
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel/relay"
 )
@@ -30,9 +31,12 @@ func (b *Board) dialOwn(ctx context.Context, to tunnel.Target) (*tunnel.Conn, er
 // the client's code over a link in memory: also here nothing is read on the way.
 // An agent that is not connected is waited for only as long as one takes that has
 // just come.
-func (b *Board) DialAgent(ctx context.Context, g tunnel.Grant, agentCertificate []byte) (*tunnel.Conn, error) {
+func (b *Board) DialAgent(ctx context.Context, g tunnel.Grant, agentCertificate []byte) (conn *tunnel.Conn, err error) {
+	ctx, span := b.c.Tracer.Start(ctx, "tunnel dial", tracing.KindClient, tracing.String("coder.agent.id", g.AgentID.String()),
+		tracing.String("coder.workspace.id", g.WorkspaceID.String()))
+	defer func() { tracing.End(span, err) }()
 	if b.c.Authority == nil || len(agentCertificate) == 0 {
-		return nil, coder.Errorf(coder.CodeUnavailable, "The agent has not connected yet")
+		return nil, codersdk.Errorf(codersdk.CodeUnavailable, "The agent has not connected yet")
 	}
 	id, err := tunnel.NewIdentity()
 	if err != nil {
@@ -44,7 +48,7 @@ func (b *Board) DialAgent(ctx context.Context, g tunnel.Grant, agentCertificate 
 	}
 	return tunnel.Dial(ctx, tunnel.DialConfig{
 		Identity: id, Certificate: certificate, AgentCertificate: agentCertificate, Log: b.c.Log,
-		Relay: b.memory(g.AgentID), Patience: tunnel.Patience,
+		Relay: b.memory(g.AgentID), Patience: tunnel.Patience, Outage: tunnel.ServerOutage,
 		Direct: tunnel.Direct{Disabled: "the server is the relay"},
 	})
 }

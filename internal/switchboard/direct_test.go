@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-2a7f8fe7/coder/internal/testwait"
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel"
 )
 
@@ -22,7 +23,7 @@ func directWorld(t testing.TB) *world {
 func goesDirectly(t testing.TB, c *tunnel.Conn) {
 	t.Helper()
 	for start := time.Now(); c.Path() != tunnel.WayDirect; {
-		if time.Since(start) > 20*time.Second {
+		if time.Since(start) > testwait.Limit {
 			t.Fatalf("no direct path: %+v", c.Way())
 		}
 		_, err := c.Ping(t.Context())
@@ -63,7 +64,7 @@ func TestDirectForbidden(t *testing.T) {
 	w.listen(func(c *tunnel.ListenConfig) { c.Direct.Disabled = "forbidden" })
 	c := w.dial(tunnel.KindSSH)
 	for start := time.Now(); c.Way().Why != "the agent's side does not allow direct connections"; {
-		if time.Since(start) > 20*time.Second {
+		if time.Since(start) > testwait.Limit {
 			t.Fatalf("way: %+v", c.Way())
 		}
 		_, err := c.Ping(t.Context())

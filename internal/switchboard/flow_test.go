@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel"
 )
 
@@ -61,7 +61,7 @@ func TestFlows(t *testing.T) {
 		})
 	}
 	wait.Wait()
-	if _, err := w.dial(tunnel.KindSSH).OpenUDP(t.Context(), "localhost:1"); !coder.Is(err, coder.CodePrecondition) {
+	if _, err := w.dial(tunnel.KindSSH).OpenUDP(t.Context(), "localhost:1"); !codersdk.Is(err, codersdk.CodePrecondition) {
 		t.Errorf("without the action: %v", err)
 	}
 }
@@ -73,12 +73,12 @@ func TestSpeed(t *testing.T) {
 	c := w.dial(tunnel.KindSSH)
 	for _, direction := range []string{tunnel.SpeedUp, tunnel.SpeedDown} {
 		var parts []tunnel.SpeedPart
-		ok(t, c.Speed(t.Context(), direction, 200*time.Millisecond, func(p tunnel.SpeedPart) { parts = append(parts, p) }))
+		ok(t, c.Speed(t.Context(), direction, 900*time.Millisecond, func(p tunnel.SpeedPart) { parts = append(parts, p) }))
 		if n := len(parts); n != 2 || parts[0].Bytes == 0 || parts[1].Bytes != parts[0].Bytes || parts[1].Start != 0 {
 			t.Errorf("%s: %+v", direction, parts)
 		}
 	}
-	if err := c.Speed(t.Context(), "sideways", time.Second, func(tunnel.SpeedPart) {}); !coder.Is(err, coder.CodePrecondition) {
+	if err := c.Speed(t.Context(), "sideways", time.Second, func(tunnel.SpeedPart) {}); !codersdk.Is(err, codersdk.CodePrecondition) {
 		t.Errorf("sideways: %v", err)
 	}
 }

@@ -10,8 +10,10 @@ import (
 	"github.com/coder/websocket"
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
+	"github.com/seed-2a7f8fe7/coder/internal/lifecycle"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
+	"github.com/seed-2a7f8fe7/coder/internal/replicatoken"
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel/relay"
 )
 
@@ -20,7 +22,7 @@ const (
 	// followed by the agent.
 	HopPath = "/api/v2/replicas/relay/"
 	// HopHeader carries the proof of the replica that dials (see HopToken).
-	HopHeader = "Coder-Replica-Token"
+	HopHeader = replicatoken.Header
 
 	// followInterval is how often clients whose agent is away are looked up: a
 	// part of the two seconds after which typing is to flow again.
@@ -37,11 +39,11 @@ type hops struct {
 	mu     sync.Mutex
 	open   map[*hop]struct{}
 	avoid  map[uuid.UUID]time.Time // replicas that did not answer, and until when
-	seen   nonces
+	signer *replicatoken.Signer    // of tokens; nil without an authority
 }
 
-func (h *hops) init() {
-	h.client = &http.Client{}
+func (h *hops) init(through http.RoundTripper) {
+	h.client = &http.Client{Transport: through}
 	h.open, h.avoid = make(map[*hop]struct{}), make(map[uuid.UUID]time.Time)
 }
 
@@ -49,10 +51,11 @@ func (h *hops) init() {
 type hop struct {
 	agentID uuid.UUID
 	near    relay.Link
-	offline bool // the other replica says that the agent is away; guarded by hops.mu
+	met     func() // see Client; nil: nobody asks
+	offline bool   // the other replica says that the agent is away; guarded by hops.mu
 }
 
-// find gives where agents are, of those that are with other replicas that live.
+// find returns where agents are, of those that are with other replicas that live.
 func (b *Board) find(ctx context.Context, agents ...uuid.UUID) ([]sqlc.RelayFindRow, error) {
 	if b.c.Store == nil || len(agents) == 0 {
 		return nil, nil
@@ -73,7 +76,7 @@ func (b *Board) find(ctx context.Context, agents ...uuid.UUID) ([]sqlc.RelayFind
 	return reachable, nil
 }
 
-// elsewhere gives the other replica that an agent is with and that can be
+// elsewhere returns the other replica that an agent is with and that can be
 // reached; nil when it is here or nowhere.
 func (b *Board) elsewhere(ctx context.Context, agentID uuid.UUID) *sqlc.RelayFindRow {
 	if b.Holds(agentID) {
@@ -89,7 +92,7 @@ func (b *Board) elsewhere(ctx context.Context, agentID uuid.UUID) *sqlc.RelayFin
 	return &rows[0]
 }
 
-// Elsewhere says why an agent cannot be reached from here although it is
+// Elsewhere reports why an agent cannot be reached from here although it is
 // connected: it is with another replica, which has no address for others. It
 // gives nil when the agent can be reached, or is nowhere.
 func (b *Board) Elsewhere(ctx context.Context, agentID uuid.UUID) error {
@@ -100,14 +103,16 @@ func (b *Board) Elsewhere(ctx context.Context, agentID uuid.UUID) error {
 	if err != nil || len(rows) == 0 || rows[0].RelayAddress != "" {
 		return err
 	}
-	return coder.Errorf(coder.CodeUnavailable, "The agent is connected to another server of this deployment, %s, which has no address for other servers", rows[0].Hostname).
+	return codersdk.Errorf(codersdk.CodeUnavailable,
+		"The agent is connected to another server of this deployment, %s, which has no address for other servers", rows[0].Hostname).
 		WithDetail("start each server with --derp-server-relay-url, at which the others reach it")
 }
 
 // hop forwards the messages of a client to the replica that holds its agent,
 // until one of the two links ends.
-func (b *Board) hop(ctx context.Context, agentID uuid.UUID, to sqlc.RelayFindRow, hello *relay.Message, near relay.Link) error {
-	far, err := b.dialReplica(ctx, agentID, to)
+func (b *Board) hop(ctx context.Context, to sqlc.RelayFindRow, hello *relay.Message, h *hop) error {
+	near := h.near
+	far, err := b.dialReplica(ctx, h.agentID, to)
 	if err == nil {
 		err = far.Send(true, hello.Data)
 	}
@@ -119,7 +124,6 @@ func (b *Board) hop(ctx context.Context, agentID uuid.UUID, to sqlc.RelayFindRow
 		near.Close(websocket.StatusGoingAway, "the server that the agent is with does not answer")
 		return err
 	}
-	h := &hop{agentID: agentID, near: near}
 	b.hops.mu.Lock()
 	b.hops.open[h] = struct{}{}
 	b.hops.mu.Unlock()
@@ -166,6 +170,9 @@ func (b *Board) hopBack(h *hop, far relay.Link) {
 			b.hops.mu.Lock()
 			h.offline = string(m.Data) == relay.TextOffline
 			b.hops.mu.Unlock()
+			if h.met != nil && string(m.Data) == relay.TextOnline {
+				h.met()
+			}
 		}
 		err = h.near.Send(m.Text, m.Data)
 		m.Release()
@@ -201,21 +208,14 @@ func (b *Board) Hop(ctx context.Context, agentID uuid.UUID, conn *websocket.Conn
 		if err != nil {
 			return refuse(err)
 		}
-		return b.serveClient(agentID, session, instance, l)
+		return b.serveClient(agentID, session, instance, l, nil)
 	})
 }
 
 // follow looks up the agents that clients wait for here, and sends the clients
 // of those that came elsewhere off, to come again.
 func (b *Board) follow(ctx context.Context) {
-	t := time.NewTicker(followInterval)
-	defer t.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-t.C:
-		}
+	lifecycle.Every(ctx, followInterval, func(ctx context.Context) {
 		waiting := b.waiting()
 		agents := make([]uuid.UUID, 0, len(waiting))
 		for id := range waiting {
@@ -227,14 +227,14 @@ func (b *Board) follow(ctx context.Context) {
 		}
 		rows, err := b.find(ctx, agents...)
 		if err != nil {
-			continue // the next round asks again
+			return // the next round asks again
 		}
 		for _, r := range rows {
 			if r.RelayAddress != "" {
 				dismissAll(waiting[r.AgentID])
 			}
 		}
-	}
+	})
 }
 
 func dismissAll(links []relay.Link) {
@@ -243,7 +243,7 @@ func dismissAll(links []relay.Link) {
 	}
 }
 
-// waiting gives the links of clients whose agents are away, by agent.
+// waiting returns the links of clients whose agents are away, by agent.
 func (b *Board) waiting() map[uuid.UUID][]relay.Link {
 	out := make(map[uuid.UUID][]relay.Link)
 	b.mu.Lock()

@@ -9,7 +9,7 @@ import (
 	"github.com/coder/websocket"
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres"
 	"github.com/seed-2a7f8fe7/coder/internal/postgrestest"
 	"github.com/seed-2a7f8fe7/coder/internal/switchboard"
@@ -17,7 +17,7 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel/relay"
 )
 
-// replica gives one of several worlds that share a database and an agent.
+// replica returns one of several worlds that share a database and an agent.
 func replica(t testing.TB, store *postgres.Store, name string, first *world) *world {
 	w := unstarted(t)
 	if first != nil {
@@ -27,7 +27,7 @@ func replica(t testing.TB, store *postgres.Store, name string, first *world) *wo
 	return w
 }
 
-// start gives a replica a board, as after a restart.
+// start creates the board of a replica, as after a restart.
 func (w *world) start(store *postgres.Store, name string) {
 	b := switchboard.New(switchboard.Config{
 		Store: store, Authority: w.authority,
@@ -116,12 +116,12 @@ func TestHopRefuses(t *testing.T) {
 		"for another agent":     switchboard.HopToken(other.board, w.board, uuid.New()),
 		"changed":               strings.ToUpper(good()),
 	} {
-		if err := w.board.AdmitHop(token, w.agentID); !coder.Is(err, coder.CodeUnauthenticated) {
+		if err := w.board.AdmitHop(token, w.agentID); !codersdk.Is(err, codersdk.CodeUnauthenticated) {
 			t.Errorf("token %s: %v", name, err)
 		}
 	}
 	late := switchboard.New(switchboard.Config{Authority: w.authority, Now: func() time.Time { return time.Now().Add(-time.Hour) }})
-	if err := w.board.AdmitHop(switchboard.HopToken(late, w.board, w.agentID), w.agentID); !coder.Is(err, coder.CodeUnauthenticated) {
+	if err := w.board.AdmitHop(switchboard.HopToken(late, w.board, w.agentID), w.agentID); !codersdk.Is(err, codersdk.CodeUnauthenticated) {
 		t.Errorf("an old token: %v", err)
 	}
 	if _, _, err := websocket.Dial(t.Context(), w.url+switchboard.HopPath, nil); err == nil {
@@ -134,7 +134,7 @@ func TestHopRefuses(t *testing.T) {
 func TestWarmTunnel(t *testing.T) {
 	w := newWorld(t)
 	to := tunnel.Target{AgentID: w.agentID, Certificate: w.identity.Certificate()}
-	if _, err := w.board.Open(t.Context(), to, tunnel.KindTCP, "x:1"); !coder.Is(err, coder.CodeUnavailable) {
+	if _, err := w.board.Open(t.Context(), to, tunnel.KindTCP, "x:1"); !codersdk.Is(err, codersdk.CodeUnavailable) {
 		t.Errorf("without an agent: %v", err)
 	}
 	l := w.listen()
@@ -146,7 +146,7 @@ func TestWarmTunnel(t *testing.T) {
 	if n := l.Stats().Tunnels; n != 1 {
 		t.Errorf("%d tunnels", n)
 	}
-	if _, err := w.board.Open(t.Context(), to, tunnel.KindTCP, "refuse"); !coder.Is(err, coder.CodePrecondition) {
+	if _, err := w.board.Open(t.Context(), to, tunnel.KindTCP, "refuse"); !codersdk.Is(err, codersdk.CodePrecondition) {
 		t.Errorf("refused by the agent: %v", err)
 	}
 	id, err := tunnel.NewIdentity()

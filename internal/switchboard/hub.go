@@ -4,11 +4,12 @@ import (
 	"context"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/coder/websocket"
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel/relay"
 )
 
@@ -16,7 +17,11 @@ import (
 // fields are guarded by Board.mu but sessions, which every packet needs.
 type hub struct {
 	agent   *end // nil while the agent is away
-	clients int
+	clients int  // links of clients, replaced ones included until they have ended
+
+	// left are the sessions whose link broke without a goodbye, and when: a session
+	// that dials again finds its place.
+	left map[relay.Session]time.Time
 
 	mu       sync.RWMutex
 	sessions map[relay.Session]*end
@@ -28,6 +33,11 @@ type end struct {
 	link     relay.Link
 	out      *relay.Outbox
 	instance relay.Instance // that it is (agent), that it wants (client)
+
+	met func() // of clients only: called under Board.mu when the agent is connected; nil: nobody asks
+
+	// gone: the session of this link does not return, so its place is free.
+	gone atomic.Bool
 
 	// Of agents only: the link's name in the database, and whether it is there.
 	id   uuid.UUID
@@ -50,11 +60,11 @@ func (e *end) dismiss(code websocket.StatusCode, reason string) {
 	go e.link.Close(code, reason)
 }
 
-// hub gives the hub of an agent. The caller holds b.mu.
+// hub returns the hub of an agent. The caller holds b.mu.
 func (b *Board) hub(agentID uuid.UUID) *hub {
 	h := b.hubs[agentID]
 	if h == nil {
-		h = &hub{sessions: make(map[relay.Session]*end)}
+		h = &hub{sessions: make(map[relay.Session]*end), left: make(map[relay.Session]time.Time)}
 		b.hubs[agentID] = h
 	}
 	return h
@@ -95,15 +105,19 @@ func (b *Board) serveAgent(ctx context.Context, agentID uuid.UUID, instance rela
 	})
 }
 
-// meet tells an agent and a client of one another, or the client that its
+// meet introduces an agent and a client to one another, or the client that its
 // agent is no more.
 func (b *Board) meet(s relay.Session, agent, client *end) {
 	if client.instance != agent.instance {
+		client.gone.Store(true)
 		client.dismiss(relay.StatusRestarted, "the agent was restarted")
 		return
 	}
 	client.out.Text(relay.TextOnline)
 	agent.out.Text(relay.TextAttached(s))
+	if client.met != nil {
+		client.met()
+	}
 }
 
 func (b *Board) agentLeft(agentID uuid.UUID, h *hub, e *end) {
@@ -142,17 +156,16 @@ func (b *Board) toClient(h *hub, m *relay.Message) {
 }
 
 // serveClient forwards what a client sends.
-func (b *Board) serveClient(agentID uuid.UUID, s relay.Session, instance relay.Instance, l relay.Link) error {
+func (b *Board) serveClient(agentID uuid.UUID, s relay.Session, instance relay.Instance, l relay.Link, met func()) error {
 	e := newEnd(l, instance)
+	e.met = met
 	defer e.out.Close()
 	b.mu.Lock()
 	h := b.hub(agentID)
-	h.mu.RLock()
-	again := h.sessions[s] != nil // takes the place of one
-	h.mu.RUnlock()
-	if h.clients >= maxClients && !again {
+	if !h.admit(s, b.c.Now()) {
+		b.tidy(agentID, h)
 		b.mu.Unlock()
-		return coder.Errorf(coder.CodeInvalid, "Too many connections to this agent: close some of the %d that are open", maxClients)
+		return codersdk.Errorf(codersdk.CodeInvalid, "Too many connections to this agent: close some of the %d that are open", maxClients)
 	}
 	h.clients++
 	h.mu.Lock()
@@ -170,10 +183,38 @@ func (b *Board) serveClient(agentID uuid.UUID, s relay.Session, instance relay.I
 	}
 	defer b.clientLeft(agentID, h, s, e)
 	return relay.Each(l, func(m *relay.Message, _ bool) bool {
-		b.toAgent(h, s, m)
+		if m.Text && string(m.Data) == relay.TextDetach {
+			e.gone.Store(true)
+		} else {
+			b.toAgent(h, s, m)
+		}
 		m.Release()
 		return true
 	})
+}
+
+// admit reports whether a client of a session may have a link, and takes the place
+// that the session left. Every session counts once: a link that replaces another,
+// and a link that broke less than placeKept ago, need no second place. The caller
+// holds b.mu.
+func (h *hub) admit(s relay.Session, now time.Time) bool {
+	h.mu.RLock()
+	_, connected := h.sessions[s]
+	links := len(h.sessions)
+	h.mu.RUnlock()
+	if _, left := h.left[s]; left {
+		delete(h.left, s)
+		return true
+	}
+	if connected || links+len(h.left) < maxClients {
+		return true
+	}
+	for other, since := range h.left {
+		if now.Sub(since) > placeKept {
+			delete(h.left, other)
+		}
+	}
+	return links+len(h.left) < maxClients
 }
 
 // toAgent forwards one message of a client, which may not speak for another.
@@ -204,6 +245,9 @@ func (b *Board) clientLeft(agentID uuid.UUID, h *hub, s relay.Session, e *end) {
 	h.mu.Lock()
 	if h.sessions[s] == e {
 		delete(h.sessions, s)
+		if !e.gone.Load() {
+			h.left[s] = b.c.Now()
+		}
 	}
 	h.mu.Unlock()
 	b.tidy(agentID, h)

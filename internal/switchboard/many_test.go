@@ -13,11 +13,12 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/seed-2a7f8fe7/coder/internal/switchboard"
+	"github.com/seed-2a7f8fe7/coder/internal/testwait"
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel"
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel/relay"
 )
 
-// inUse gives the memory of this process.
+// inUse returns the memory of this process.
 func inUse() uint64 {
 	runtime.GC()
 	runtime.GC()
@@ -89,7 +90,7 @@ func TestThousandTunnels(t *testing.T) {
 		_ = extra.Close()
 	}
 	if err == nil || !strings.Contains(err.Error(), "Too many connections to this agent") {
-		t.Errorf("one more gives %v", err)
+		t.Errorf("one more tunnel: got %v", err)
 	}
 	ok(t, carries())
 }
@@ -134,7 +135,7 @@ func FuzzRelay(f *testing.F) {
 
 		packets := "wwwwwwwwwwwwwwww\x00\x05hello"
 		ok(t, other.Send(false, []byte(packets)))
-		for late := time.After(10 * time.Second); ; {
+		for late := time.After(testwait.Limit); ; {
 			select {
 			case <-late:
 				t.Fatal("what another client sends does not arrive")

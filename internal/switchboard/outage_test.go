@@ -13,8 +13,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/switchboard"
+	"github.com/seed-2a7f8fe7/coder/internal/testwait"
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel"
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel/relay"
 )
@@ -99,9 +100,10 @@ func talk(t testing.TB, s *tunnel.Stream, text string) {
 	_, err := s.Write([]byte(text))
 	ok(t, err)
 	b := make([]byte, len(text))
-	ok(t, s.SetReadDeadline(time.Now().Add(30*time.Second)))
+	ok(t, s.SetReadDeadline(time.Now().Add(testwait.Limit)))
 	_, err = io.ReadFull(s, b)
 	ok(t, err)
+	ok(t, s.SetReadDeadline(time.Time{}))
 	if string(b) != text {
 		t.Fatalf("got %q for %q", b, text)
 	}
@@ -110,10 +112,12 @@ func talk(t testing.TB, s *tunnel.Stream, text string) {
 // TestOfflineAgent dials before the agent is there.
 func TestOfflineAgent(t *testing.T) {
 	w := newWorld(t)
-	short, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	short, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	_, err := tunnel.Dial(short, w.config(w.grant(tunnel.KindSSH)))
-	if !coder.Is(err, coder.CodeUnavailable) || !strings.Contains(err.Error(), "not connected") {
+	impatient := w.config(w.grant(tunnel.KindSSH))
+	impatient.Waiting = cancel
+	_, err := tunnel.Dial(short, impatient)
+	if !codersdk.Is(err, codersdk.CodeUnavailable) || !strings.Contains(err.Error(), "not connected") {
 		t.Fatalf("got %v", err)
 	}
 	config := w.config(w.grant(tunnel.KindSSH))
@@ -155,16 +159,16 @@ func TestAgentRestart(t *testing.T) {
 	case <-time.After(2 * time.Minute): // far more than it takes, on a busy machine too
 		t.Fatal("the tunnel still lives")
 	}
-	if err := c.Err(); !coder.Is(err, coder.CodeUnavailable) || !strings.Contains(err.Error(), "restarted") {
+	if err := c.Err(); !codersdk.Is(err, codersdk.CodeUnavailable) || !strings.Contains(err.Error(), "restarted") {
 		t.Fatalf("got %v", err)
 	}
 	_, err = tunnel.Dial(t.Context(), w.config(w.grant(tunnel.KindSSH)))
-	if !coder.Is(err, coder.CodeUnavailable) || !strings.Contains(err.Error(), "restarted") {
+	if !codersdk.Is(err, codersdk.CodeUnavailable) || !strings.Contains(err.Error(), "restarted") {
 		t.Fatalf("dial with the old certificate: got %v", err)
 	}
 }
 
-// TestAgentStop tells clients why.
+// TestAgentStop sends clients the reason.
 func TestAgentStop(t *testing.T) {
 	w := newWorld(t)
 	l, err := tunnel.Listen(tunnel.ListenConfig{
@@ -177,7 +181,7 @@ func TestAgentStop(t *testing.T) {
 	ok(t, err)
 	ok(t, l.Stop(t.Context()))
 	_, err = s.Read(make([]byte, 1))
-	if !coder.Is(err, coder.CodeUnavailable) || !strings.Contains(err.Error(), "stopping") {
+	if !codersdk.Is(err, codersdk.CodeUnavailable) || !strings.Contains(err.Error(), "stopping") {
 		t.Fatalf("got %v", err)
 	}
 }

@@ -6,6 +6,8 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/seed-2a7f8fe7/coder/internal/lifecycle"
+	"github.com/seed-2a7f8fe7/coder/internal/postgres"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
 )
 
@@ -32,7 +34,7 @@ type Replica struct {
 func (b *Board) announce(ctx context.Context) error {
 	r := b.c.Replica
 	return b.c.Store.ReplicaAnnounce(ctx, sqlc.ReplicaAnnounceParams{
-		ID: r.ID, Hostname: r.Hostname, RelayAddress: r.RelayAddress, Version: r.Version, Now: b.c.Now(),
+		ID: r.ID, Hostname: r.Hostname, RelayAddress: r.RelayAddress, Version: r.Version, SchemaVersion: postgres.SchemaVersion(), Now: b.c.Now(),
 	})
 }
 
@@ -42,9 +44,7 @@ func (b *Board) retire(ctx context.Context) error {
 
 // heartbeat keeps the row of this replica fresh and deletes old ones.
 func (b *Board) heartbeat(ctx context.Context) {
-	t := time.NewTicker(beatInterval)
-	defer t.Stop()
-	for {
+	lifecycle.Poll(ctx, beatInterval, nil, func(ctx context.Context) (bool, error) { //nolint:errcheck // only ctx ends it
 		err := b.announce(ctx)
 		if err == nil {
 			err = b.c.Store.ReplicaForget(ctx, b.c.Now().Add(-forgetAfter))
@@ -56,14 +56,10 @@ func (b *Board) heartbeat(ctx context.Context) {
 			err = b.holdLate(ctx)
 		}
 		if err != nil && ctx.Err() == nil {
-			b.c.Log.WarnContext(ctx, "could not write that this replica lives", "error", err)
+			b.c.Log.WarnContext(ctx, "cannot write the heartbeat of this replica; retrying", "error", err)
 		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-t.C:
-		}
-	}
+		return false, nil
+	})
 }
 
 // hold writes that an agent's link is here, for the other replicas. What could

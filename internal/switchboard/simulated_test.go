@@ -8,6 +8,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/switchboard"
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel"
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel/relay"
@@ -33,8 +35,8 @@ type simulated struct {
 	up    time.Time // when the last link was dialed
 }
 
-// relay gives an end's dialer.
-func (w *simulated) relay(end string, serve func(context.Context, uuid.UUID, relay.Link) error) relay.Dialer {
+// relay returns an end's dialer.
+func (w *simulated) relay(end string) relay.Dialer {
 	return func(context.Context) (relay.Link, error) {
 		w.mu.Lock()
 		defer w.mu.Unlock()
@@ -43,6 +45,10 @@ func (w *simulated) relay(end string, serve func(context.Context, uuid.UUID, rel
 		}
 		mine, theirs := relay.LinkPipe()
 		w.links[end], w.up = mine, time.Now()
+		serve := w.board.AgentLink
+		if end == "client" {
+			serve = w.board.ClientLink
+		}
 		go func() { _ = serve(context.Background(), w.agent, slowLink{theirs}) }()
 		if w.wrap != nil {
 			return w.wrap(slowLink{mine}), nil
@@ -70,7 +76,17 @@ func (w *simulated) set(end string, down bool) {
 	}
 }
 
-func startSimulated(t *testing.T, wrap func(relay.Link) relay.Link) (*simulated, *tunnel.Conn) {
+// restart replaces the board by one that knows nothing.
+func (w *simulated) restart(t *testing.T) {
+	t.Helper()
+	w.mu.Lock()
+	old := w.board
+	w.board = switchboard.New(switchboard.Config{})
+	w.mu.Unlock()
+	ok(t, old.Stop(context.Background()))
+}
+
+func startSimulated(t *testing.T, wrap func(relay.Link) relay.Link, change ...func(*tunnel.ListenConfig)) (*simulated, *tunnel.Conn) {
 	// quic-go counts time from the start of the process, and takes no time for
 	// "none": simulated time, which begins in 2000, must be later than it.
 	time.Sleep(40 * 365 * 24 * time.Hour)
@@ -82,10 +98,14 @@ func startSimulated(t *testing.T, wrap func(relay.Link) relay.Link) (*simulated,
 		board: switchboard.New(switchboard.Config{}), agent: uuid.New(), wrap: wrap,
 		down: map[string]bool{}, links: map[string]relay.Link{},
 	}
-	l, err := tunnel.Listen(tunnel.ListenConfig{
-		Identity: identity, AgentID: w.agent, ClientCA: authority.Certificate(), Handle: echo, Relay: w.relay("agent", w.board.AgentLink),
+	config := tunnel.ListenConfig{
+		Identity: identity, AgentID: w.agent, ClientCA: authority.Certificate(), Handle: echo, Relay: w.relay("agent"),
 		Direct: tunnel.Direct{Disabled: "simulated"},
-	})
+	}
+	for _, f := range change {
+		f(&config)
+	}
+	l, err := tunnel.Listen(config)
 	ok(t, err)
 	ok(t, l.Start(t.Context()))
 	id, err := tunnel.NewIdentity()
@@ -93,7 +113,7 @@ func startSimulated(t *testing.T, wrap func(relay.Link) relay.Link) (*simulated,
 	certificate, err := authority.Issue(id.PublicKey(), tunnel.Grant{AgentID: w.agent, Actions: []string{tunnel.KindSSH}}, time.Now())
 	ok(t, err)
 	c, err := tunnel.Dial(t.Context(), tunnel.DialConfig{
-		Identity: id, Certificate: certificate, AgentCertificate: identity.Certificate(), Relay: w.relay("client", w.board.ClientLink),
+		Identity: id, Certificate: certificate, AgentCertificate: identity.Certificate(), Relay: w.relay("client"),
 		Direct: tunnel.Direct{Disabled: "simulated"},
 	})
 	ok(t, err)
@@ -152,18 +172,118 @@ func TestOutages(t *testing.T) {
 	}
 }
 
-// TestIdle keeps a silent tunnel for a day, and ends one whose path is gone
-// for longer than promised.
+// TestIdle keeps a silent tunnel for a day, and ends one whose path is gone for longer than
+// the agent is configured to keep it.
 func TestIdle(t *testing.T) {
+	const limit = 20 * time.Minute
 	synctest.Test(t, func(t *testing.T) {
-		w, c := startSimulated(t, nil)
+		w, c := startSimulated(t, nil, func(l *tunnel.ListenConfig) { l.Sleep.Time = limit })
 		time.Sleep(24 * time.Hour)
 		_, err := c.Ping(t.Context())
 		ok(t, err)
 		w.set("client", true)
-		time.Sleep(tunnel.IdleTimeout + time.Minute)
-		if c.Err() == nil {
-			t.Error("the tunnel lives without a path")
+		time.Sleep(limit + time.Minute)
+		if err := c.Err(); !codersdk.Is(err, codersdk.CodeUnavailable) || !strings.Contains(err.Error(), "longer than this deployment keeps sessions") {
+			t.Errorf("the tunnel without a path: %v", err)
+		}
+	})
+}
+
+// TestSessionsSleepADay closes the laptop for eight hours, in which the server restarts twice
+// and both ends write. All of it arrives once and in order, and typing flows within two
+// seconds of the return.
+func TestSessionsSleepADay(t *testing.T) {
+	const day, parts = 8 * time.Hour, 8
+	for _, slow := range []bool{false, true} { // the server restarts before, or after the client's return
+		synctest.Test(t, func(t *testing.T) {
+			w, c := startSimulated(t, nil, func(l *tunnel.ListenConfig) {
+				l.Handle = func(_ context.Context, r *tunnel.Request) {
+					s, err := r.Accept()
+					if err != nil {
+						return
+					}
+					go func() { // output of the session, all day long
+						for n := range parts {
+							time.Sleep(day / parts)
+							_, _ = s.Write([]byte{byte('A' + n)})
+						}
+					}()
+					_, _ = io.Copy(s, s)
+				}
+			})
+			s, err := c.Open(t.Context(), tunnel.KindSSH, "")
+			ok(t, err)
+			talk(t, s, "before")
+			w.set("client", true)
+			_, err = s.Write([]byte("typed into the sleep"))
+			ok(t, err)
+			time.Sleep(day / 3)
+			w.restart(t)
+			time.Sleep(day / 3)
+			if !slow {
+				w.restart(t)
+			}
+			time.Sleep(day/3 + time.Hour)
+			w.set("client", false)
+			c.Wake()
+			back := time.Now()
+			if slow {
+				w.restart(t)
+			}
+			want := map[string]bool{}
+			for n := range parts {
+				want[string(rune('A'+n))] = true
+			}
+			_, err = s.Write([]byte("."))
+			ok(t, err)
+			var typed []byte
+			for b := make([]byte, 1); len(typed) == 0 || typed[len(typed)-1] != '.'; {
+				_, err := io.ReadFull(s, b)
+				ok(t, err)
+				if want[string(b)] {
+					delete(want, string(b))
+				} else {
+					typed = append(typed, b[0])
+				}
+			}
+			if took := time.Since(back); took > 2*time.Second {
+				t.Errorf("typing flows %v after the return", took)
+			}
+			if string(typed) != "typed into the sleep." || len(want) != 0 {
+				t.Errorf("got %q; missing %v", typed, want)
+			}
+		})
+	}
+}
+
+// TestSleepersEndForMemory has sleeping tunnels exceed the limit: the client that returns is
+// told so at once, also when the server restarted meanwhile. One that is only idle stays.
+func TestSleepersEndForMemory(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, c := startSimulated(t, nil, func(l *tunnel.ListenConfig) { l.Sleep.Memory = 1 })
+		s, err := c.Open(t.Context(), tunnel.KindSSH, "")
+		ok(t, err)
+		talk(t, s, "before")
+		time.Sleep(time.Hour)
+		talk(t, s, "idle")
+		w.set("client", true)
+		time.Sleep(8 * time.Hour)
+		if c.Err() != nil {
+			t.Fatalf("the client cannot know yet: %v", c.Err())
+		}
+		w.restart(t)
+		w.set("client", false)
+		c.Wake()
+		back := time.Now()
+		<-c.Done()
+		if took := time.Since(back); took > 2*time.Second {
+			t.Errorf("told after %v", took)
+		}
+		if err := c.Err(); !codersdk.Is(err, codersdk.CodeUnavailable) || !strings.Contains(err.Error(), "memory limit") {
+			t.Errorf("got %v", err)
+		}
+		if _, err := s.Read(make([]byte, 1)); err == nil || !strings.Contains(err.Error(), "memory limit") {
+			t.Errorf("the stream reports %v", err)
 		}
 	})
 }
@@ -189,7 +309,7 @@ func (l *hostileLink) Send(text bool, p []byte) error {
 	return nil
 }
 
-// mangle gives what is sent instead of p.
+// mangle returns what is sent instead of p.
 func (l *hostileLink) mangle(p []byte) [][]byte {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -17,7 +17,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
+	"github.com/seed-2a7f8fe7/coder/internal/testwait"
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel"
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel/relay"
 )
@@ -60,9 +61,9 @@ func TestRelayReadsNothing(t *testing.T) {
 }
 
 // refused dials and wants the error code.
-func refused(t *testing.T, c tunnel.DialConfig, code coder.Code) {
+func refused(t *testing.T, c tunnel.DialConfig, code codersdk.Code) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), testwait.Limit)
 	defer cancel()
 	conn, err := tunnel.Dial(ctx, c)
 	if err == nil {
@@ -70,7 +71,7 @@ func refused(t *testing.T, c tunnel.DialConfig, code coder.Code) {
 		_, err = conn.Open(ctx, tunnel.KindSSH, "")
 		_ = conn.Close()
 	}
-	if !coder.Is(err, code) || ctx.Err() != nil {
+	if !codersdk.Is(err, code) || ctx.Err() != nil {
 		t.Fatalf("got %v, want an error with the code %s", err, code)
 	}
 }
@@ -115,7 +116,7 @@ func TestCertificates(t *testing.T) {
 		},
 	}
 	for name, config := range cases {
-		t.Run(name, func(t *testing.T) { refused(t, config(), coder.CodeForbidden) })
+		t.Run(name, func(t *testing.T) { refused(t, config(), codersdk.CodeForbidden) })
 	}
 	t.Run("another agent's", func(t *testing.T) {
 		// The relay tells agents apart too; here it is made to believe the client.
@@ -126,7 +127,7 @@ func TestCertificates(t *testing.T) {
 			l, err := dial(ctx)
 			return lyingLink{l, relay.InstanceOf(w.identity.Certificate())}, err
 		}
-		refused(t, c, coder.CodeForbidden)
+		refused(t, c, codersdk.CodeForbidden)
 	})
 	t.Run("good", func(t *testing.T) { w.dial(tunnel.KindSSH) })
 }
@@ -170,11 +171,11 @@ func TestActions(t *testing.T) {
 	c := w.dial(tunnel.KindSSH)
 	for _, kind := range []string{tunnel.KindTCP, tunnel.KindPTY, tunnel.KindAgentAPI, "made-up"} {
 		_, err := c.Open(t.Context(), kind, "localhost:22")
-		if !coder.Is(err, coder.CodePrecondition) || !strings.Contains(err.Error(), "may not use") {
+		if !codersdk.Is(err, codersdk.CodePrecondition) || !strings.Contains(err.Error(), "may not use") {
 			t.Errorf("%s: got %v", kind, err)
 		}
 	}
-	if _, err := c.Open(t.Context(), tunnel.KindSSH, "refuse"); !coder.Is(err, coder.CodePrecondition) || !strings.Contains(err.Error(), io.ErrNoProgress.Error()) {
+	if _, err := c.Open(t.Context(), tunnel.KindSSH, "refuse"); !codersdk.Is(err, codersdk.CodePrecondition) || !strings.Contains(err.Error(), io.ErrNoProgress.Error()) {
 		t.Errorf("refused by the handler: got %v", err)
 	}
 	for _, bad := range [][2]string{{"", ""}, {"ssh x", ""}, {"ssh", "a\nb"}, {"ssh", strings.Repeat("x", 1024)}} {
@@ -208,5 +209,5 @@ func TestOutlivesCertificate(t *testing.T) {
 	mu.Unlock()
 	_, err = c.Open(t.Context(), tunnel.KindSSH, "")
 	ok(t, err)
-	refused(t, w.config(w.grant(tunnel.KindSSH)), coder.CodeForbidden)
+	refused(t, w.config(w.grant(tunnel.KindSSH)), codersdk.CodeForbidden)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/seed-2a7f8fe7/coder/internal/switchboard"
+	"github.com/seed-2a7f8fe7/coder/internal/testwait"
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel"
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel/relay"
 )
@@ -63,7 +64,7 @@ func unstarted(t testing.TB) *world {
 	mux.HandleFunc("/client", func(rw http.ResponseWriter, r *http.Request) {
 		c, err := websocket.Accept(rw, r, nil)
 		if err == nil {
-			_ = w.current().Client(r.Context(), w.agentID, c)
+			_ = w.current().Client(r.Context(), w.agentID, c, nil)
 		}
 	})
 	mux.HandleFunc(switchboard.HopPath, func(rw http.ResponseWriter, r *http.Request) {
@@ -158,7 +159,7 @@ func (w *world) listen(change ...func(*tunnel.ListenConfig)) *tunnel.Listener {
 	ok(w.t, l.Start(w.t.Context()))
 	w.agent = l
 	w.t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), testwait.Limit)
 		defer cancel()
 		ok(w.t, l.Stop(ctx))
 	})
@@ -196,7 +197,7 @@ func (w *world) config(g tunnel.Grant) tunnel.DialConfig {
 
 func (w *world) dial(actions ...string) *tunnel.Conn {
 	w.t.Helper()
-	ctx, cancel := context.WithTimeout(w.t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(w.t.Context(), testwait.Limit)
 	defer cancel()
 	c, err := tunnel.Dial(ctx, w.config(w.grant(actions...)))
 	ok(w.t, err)

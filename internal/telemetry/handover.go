@@ -5,10 +5,10 @@ import (
 	"sync"
 )
 
-// HandOver is how what goes around a request learns that its connection lives
+// HandOver informs the code around a handler that the request's connection lives
 // on after the handler has returned. A handler that upgrades a connection for
-// hours returns early, so that the request, its buffers and the handler's stack
-// are not kept for as long.
+// hours returns early, so that the memory of the request, its buffers and the
+// handler's stack is freed.
 type HandOver struct {
 	mu    sync.Mutex
 	taken bool
@@ -18,14 +18,14 @@ type HandOver struct {
 
 type handOverKey struct{}
 
-// WithHandOver gives a context for a handler, which may call Detach on it.
+// WithHandOver returns a context for a handler, which may call Detach with it.
 func WithHandOver(ctx context.Context) (context.Context, *HandOver) {
 	h := &HandOver{}
 	return context.WithValue(ctx, handOverKey{}, h), h
 }
 
-// Then calls f when the request is over: now, or when the connection that was
-// taken over ends. It is called once, after the handler.
+// Then calls f when the request is over: at once, or when the detached
+// connection ends. It must be called once, after the handler.
 func (h *HandOver) Then(f func()) {
 	h.mu.Lock()
 	if h.taken && !h.ended {
@@ -37,8 +37,8 @@ func (h *HandOver) Then(f func()) {
 	f()
 }
 
-// Detach says that the connection of a request is taken over. The caller calls
-// ended once when the connection is over.
+// Detach records that the connection of a request was taken over. The caller
+// calls ended once when the connection ends.
 func Detach(ctx context.Context) (ended func()) {
 	h, ok := ctx.Value(handOverKey{}).(*HandOver)
 	if !ok {

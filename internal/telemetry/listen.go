@@ -13,14 +13,14 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// NewRegistry gives a registry with the usual go_ and process_ metrics.
+// NewRegistry returns a registry with the usual go_ and process_ metrics.
 func NewRegistry() *prometheus.Registry {
 	r := prometheus.NewRegistry()
 	r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return r
 }
 
-// Metrics shows a registry. It is answered on every path. (MET-01)
+// Metrics serves a registry on every path. (MET-01)
 func Metrics(r *prometheus.Registry) http.Handler {
 	return promhttp.InstrumentMetricHandler(r, promhttp.HandlerFor(r, promhttp.HandlerOpts{Registry: r}))
 }
@@ -45,7 +45,7 @@ type Listener struct {
 	done   chan struct{}
 }
 
-// Start listens; the address is taken when it returns.
+// Start listens on the address before it returns.
 func (l *Listener) Start(context.Context) error {
 	ln, err := net.Listen("tcp", l.Address)
 	if err != nil {
@@ -60,7 +60,7 @@ func (l *Listener) Start(context.Context) error {
 	return nil
 }
 
-// Stop lets requests end, then closes.
+// Stop waits for open requests, then closes the listener.
 func (l *Listener) Stop(ctx context.Context) error {
 	err := l.server.Shutdown(ctx)
 	if err != nil {

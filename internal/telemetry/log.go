@@ -1,6 +1,6 @@
-// Package telemetry makes what a process tells about itself: a logger, a
-// registry of metrics, and the listener that shows metrics or profiles. All of
-// it is handed in where it is used; nothing is global.
+// Package telemetry provides the logger of a process, its registry of metrics,
+// and the listener that serves metrics or profiles. They are passed to their
+// users; nothing is global.
 package telemetry
 
 import (
@@ -14,21 +14,22 @@ import (
 	"strings"
 )
 
-// LogConfig says where logs go. Each of Human, JSON and Stackdriver is a path,
-// /dev/stdout, /dev/stderr, or "" for not at all. (CP-17)
+// LogConfig configures the logs. Each of Human, JSON and Stackdriver is a path,
+// /dev/stdout, /dev/stderr, or "" to disable it. (CP-17)
 type LogConfig struct {
 	Human, JSON, Stackdriver string
-	// Filter lets debug lines through whose "name" attribute matches one of the
-	// expressions; ".*" lets all through.
+	// Filter enables debug lines whose "name" attribute matches one of the
+	// expressions; ".*" enables all.
 	Filter []string
-	// Verbose lets all debug lines through.
+	// Verbose enables all debug lines.
 	Verbose bool
-	Stderr  io.Writer // for /dev/stderr; nil: os.Stderr
-	Stdout  io.Writer // for /dev/stdout; nil: os.Stdout
+	Stderr  io.Writer // for /dev/stderr; nil means os.Stderr
+	Stdout  io.Writer // for /dev/stdout; nil means os.Stdout
+	Recent  *Recent   // also receives the lines, as text; nil keeps none
 }
 
-// NewLogger opens the places and gives a logger that writes to all of them,
-// and a function that closes them.
+// NewLogger opens the log files and returns a logger that writes to all of
+// them, and a function that closes them.
 func NewLogger(c LogConfig) (*slog.Logger, func() error, error) {
 	var (
 		handlers []slog.Handler
@@ -69,6 +70,9 @@ func NewLogger(c LogConfig) (*slog.Logger, func() error, error) {
 		}
 		handlers = append(handlers, k.make(w))
 	}
+	if c.Recent != nil {
+		handlers = append(handlers, slog.NewTextHandler(c.Recent, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	}
 	return slog.New(&fanout{handlers: handlers, filter: filter}), done, nil
 }
 
@@ -92,7 +96,7 @@ func open(path string, c LogConfig) (io.Writer, io.Closer, error) {
 	return f, f, nil
 }
 
-// stackdriver renames what Google's collector looks for.
+// stackdriver renames the attributes that Google's collector expects.
 func stackdriver(w io.Writer) slog.Handler {
 	return slog.NewJSONHandler(w, &slog.HandlerOptions{Level: slog.LevelDebug, ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {
 		if len(groups) > 0 {
@@ -113,7 +117,7 @@ func stackdriver(w io.Writer) slog.Handler {
 	}})
 }
 
-// NameKey is the attribute by which a room names itself, for LogConfig.Filter.
+// NameKey is the attribute with the name of a component, for LogConfig.Filter.
 const NameKey = "name"
 
 type filter struct {

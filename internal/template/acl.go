@@ -5,7 +5,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/access"
 	"github.com/seed-2a7f8fe7/coder/internal/audit"
 	"github.com/seed-2a7f8fe7/coder/internal/organization"
@@ -16,39 +16,45 @@ func list(t sqlc.Template) organization.List {
 	return organization.List{OrganizationID: t.OrganizationID, Users: t.UserACL, Groups: t.GroupACL}
 }
 
-// administered gives a template that the actor may change.
+// administered returns a template that the actor can change.
 func (s *Service) administered(ctx context.Context, actor access.Subject, id uuid.UUID) (sqlc.Template, error) {
 	r, err := s.Store.TemplateByID(ctx, id)
 	if err != nil {
 		return r.Template, err
 	}
-	return r.Template, actor.Check(coder.RBACActionUpdate, object(r.Template))
+	return r.Template, actor.Check(codersdk.RBACActionUpdate, object(r.Template))
 }
 
-// TemplateACL gives who may use or administer a template, to its admins. (TPL-13)
-func (s *Service) TemplateACL(ctx context.Context, actor access.Subject, id uuid.UUID) (coder.TemplateACL, error) {
-	acl := coder.TemplateACL{Users: []coder.TemplateUser{}, Group: []coder.TemplateGroup{}}
+// TemplateACL returns the access list of a template to its administrators. (TPL-13)
+func (s *Service) TemplateACL(ctx context.Context, actor access.Subject, id uuid.UUID) (codersdk.TemplateACL, error) {
+	acl := codersdk.TemplateACL{Users: []codersdk.TemplateUser{}, Group: []codersdk.TemplateGroup{}}
 	t, err := s.administered(ctx, actor, id)
 	if err != nil {
 		return acl, err
 	}
 	users, groups, err := list(t).Show(ctx, s.Store.Queries)
 	for _, g := range groups {
-		acl.Group = append(acl.Group, templateGroup(g.Group, coder.TemplateRole(g.Role)))
+		acl.Group = append(acl.Group, templateGroup(g.Group, codersdk.TemplateRole(g.Role)))
 	}
 	for _, u := range users {
-		acl.Users = append(acl.Users, templateUser(u.User, coder.TemplateRole(u.Role)))
+		acl.Users = append(acl.Users, templateUser(u.User, codersdk.TemplateRole(u.Role)))
 	}
 	return acl, err
 }
 
-// TemplateACLAvailable gives whom an access list may name.
-func (s *Service) TemplateACLAvailable(ctx context.Context, actor access.Subject, id uuid.UUID, words string, page coder.Page) (coder.ACLAvailable, error) {
+// TemplateACLAvailable returns the users and groups that an access list can name.
+func (s *Service) TemplateACLAvailable(
+	ctx context.Context,
+	actor access.Subject,
+	id uuid.UUID,
+	words string,
+	page codersdk.Page,
+) (codersdk.ACLAvailable, error) {
 	t, err := s.administered(ctx, actor, id)
 	if err != nil {
-		return coder.ACLAvailable{}, err
+		return codersdk.ACLAvailable{}, err
 	}
-	var out coder.ACLAvailable
+	var out codersdk.ACLAvailable
 	err = s.Store.Tx(ctx, func(q *sqlc.Queries) error {
 		out, err = list(t).Available(ctx, q, words, page)
 		return err
@@ -56,32 +62,32 @@ func (s *Service) TemplateACLAvailable(ctx context.Context, actor access.Subject
 	return out, err
 }
 
-func templateGroup(g coder.Group, role coder.TemplateRole) coder.TemplateGroup {
-	return coder.TemplateGroup{
+func templateGroup(g codersdk.Group, role codersdk.TemplateRole) codersdk.TemplateGroup {
+	return codersdk.TemplateGroup{
 		AvatarURL: g.AvatarURL, DisplayName: g.DisplayName, ID: g.ID, Members: g.Members, Name: g.Name,
 		OrganizationDisplayName: g.OrganizationDisplayName, OrganizationID: g.OrganizationID, OrganizationName: g.OrganizationName,
 		QuotaAllowance: g.QuotaAllowance, Role: role, Source: g.Source, TotalMemberCount: g.TotalMemberCount,
 	}
 }
 
-func templateUser(u sqlc.User, role coder.TemplateRole) coder.TemplateUser {
+func templateUser(u sqlc.User, role codersdk.TemplateRole) codersdk.TemplateUser {
 	r := organization.Reduced(u)
-	return coder.TemplateUser{
+	return codersdk.TemplateUser{
 		AvatarURL: r.AvatarURL, CreatedAt: r.CreatedAt, Email: r.Email, ID: r.ID, LastSeenAt: &r.LastSeenAt,
 		LoginType: r.LoginType, Name: r.Name, OrganizationIDs: []uuid.UUID{}, Role: role, Roles: access.SlimSite(u.Roles),
 		Status: r.Status, ThemePreference: r.ThemePreference, UpdatedAt: r.UpdatedAt, Username: r.Username,
 	}
 }
 
-// UpdateTemplateACL changes entries of an access list; an empty role removes
-// one. Entries that the request does not name stay.
-func (s *Service) UpdateTemplateACL(ctx context.Context, actor access.Subject, id uuid.UUID, req coder.UpdateTemplateACL) error {
+// UpdateTemplateACL changes entries of an access list. An empty role removes an entry;
+// entries that the request does not name stay.
+func (s *Service) UpdateTemplateACL(ctx context.Context, actor access.Subject, id uuid.UUID, req codersdk.UpdateTemplateACL) error {
 	c := organization.Changes{Users: req.UserPerms, Groups: map[string]string{}, UserField: "user_perms", GroupField: "group_perms"}
 	for k, role := range req.GroupPerms {
 		c.Groups[k] = string(role)
 	}
 	return s.Store.Tx(ctx, func(q *sqlc.Queries) error {
-		t, err := lock(ctx, q, actor, coder.RBACActionUpdate, id)
+		t, err := lock(ctx, q, actor, codersdk.RBACActionUpdate, id)
 		if err != nil {
 			return err
 		}
@@ -97,7 +103,7 @@ func (s *Service) UpdateTemplateACL(ctx context.Context, actor access.Subject, i
 			return err
 		}
 		return audit.Record(ctx, q, actor, audit.Entry{
-			Action: coder.AuditActionWrite, ResourceType: coder.ResourceTypeTemplate, ResourceID: id,
+			Action: codersdk.AuditActionWrite, ResourceType: codersdk.ResourceTypeTemplate, ResourceID: id,
 			OrganizationID: t.OrganizationID, Target: t.Name, Icon: t.Icon, Diff: diff,
 		})
 	})

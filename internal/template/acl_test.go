@@ -5,7 +5,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/access"
 	"github.com/seed-2a7f8fe7/coder/internal/template"
 )
@@ -31,18 +31,18 @@ func TestListsAgreeWithAccess(t *testing.T) {
 		"others": {groups: map[string]string{other.String(): "admin"}},
 	} {
 		tpl := h.template(t, name)
-		must(t, h.UpdateTemplateACL(t.Context(), h.admin, tpl.ID, coder.UpdateTemplateACL{GroupPerms: map[string]coder.TemplateRole{h.org.String(): ""}}))
-		req := coder.UpdateTemplateACL{UserPerms: acl.users, GroupPerms: map[string]coder.TemplateRole{}}
+		must(t, h.UpdateTemplateACL(t.Context(), h.admin, tpl.ID, codersdk.UpdateTemplateACL{GroupPerms: map[string]codersdk.TemplateRole{h.org.String(): ""}}))
+		req := codersdk.UpdateTemplateACL{UserPerms: acl.users, GroupPerms: map[string]codersdk.TemplateRole{}}
 		for k, v := range acl.groups {
-			req.GroupPerms[k] = coder.TemplateRole(v)
+			req.GroupPerms[k] = codersdk.TemplateRole(v)
 		}
 		must(t, h.UpdateTemplateACL(t.Context(), h.admin, tpl.ID, req))
-		objects[name] = access.Object{Type: coder.RBACResourceTemplate, ID: tpl.ID, OrganizationID: h.org, UserACL: acl.users, GroupACL: acl.groups}
+		objects[name] = access.Object{Type: codersdk.RBACResourceTemplate, ID: tpl.ID, OrganizationID: h.org, UserACL: acl.users, GroupACL: acl.groups}
 	}
 	grouped, left, narrow := h.member, h.member, h.member
 	grouped.Groups = []uuid.UUID{group}
 	left.OrganizationRoles, left.Groups = nil, grouped.Groups
-	narrow.AllowList = []coder.APIAllowListTarget{{Type: coder.RBACResourceTemplate, ID: objects["open"].ID.String()}, {Type: coder.RBACResourceTemplate, ID: objects["closed"].ID.String()}}
+	narrow.AllowList = []codersdk.APIAllowListTarget{{Type: codersdk.RBACResourceTemplate, ID: objects["open"].ID.String()}, {Type: codersdk.RBACResourceTemplate, ID: objects["closed"].ID.String()}}
 	for what, s := range map[string]access.Subject{"admin": h.admin, "member": h.member, "grouped": grouped, "who left": left, "stranger": h.outside, "token": narrow} {
 		got, err := h.Templates(t.Context(), s, template.Query{})
 		must(t, err)
@@ -51,12 +51,12 @@ func TestListsAgreeWithAccess(t *testing.T) {
 			listed[tpl.Name] = true
 		}
 		for name, o := range objects {
-			if may := s.Can(coder.RBACActionRead, o); may != listed[name] {
+			if may := s.Can(codersdk.RBACActionRead, o); may != listed[name] {
 				t.Errorf("%s and %s: access says %v, the list %v", what, name, may, listed[name])
 			}
 		}
 	}
-	if !grouped.Can(coder.RBACActionUpdate, objects["run"]) || grouped.Can(coder.RBACActionUpdate, objects["group"]) {
+	if !grouped.Can(codersdk.RBACActionUpdate, objects["run"]) || grouped.Can(codersdk.RBACActionUpdate, objects["group"]) {
 		t.Error("admin is not more than use")
 	}
 }

@@ -2,11 +2,12 @@ package template
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/examples"
 	"github.com/seed-2a7f8fe7/coder/internal/access"
 	"github.com/seed-2a7f8fe7/coder/internal/archive"
@@ -16,23 +17,29 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/queue"
 )
 
-// importInput is what an import job carries.
+// importInput is the payload of an import job.
 type importInput struct {
-	TemplateVersionID  uuid.UUID             `json:"template_version_id"`
-	UserVariableValues []coder.VariableValue `json:"user_variable_values,omitempty"`
+	TemplateVersionID  uuid.UUID                `json:"template_version_id"`
+	UserVariableValues []codersdk.VariableValue `json:"user_variable_values,omitempty"` // see inInput
 }
 
-// nameTries is how often a random name may turn out to be taken.
+// nameTries is the number of attempts to find a random name that is not taken.
 const nameTries = 8
 
-// CreateTemplateVersion makes a version from an uploaded file or an example
-// and starts its import. Without a template it waits for CreateTemplate.
-// (TPL-02, TPL-03, TPL-08, TPL-16)
-func (s *Service) CreateTemplateVersion(ctx context.Context, actor access.Subject, organizationID uuid.UUID, req coder.CreateTemplateVersionRequest) (coder.TemplateVersion, error) {
-	var none coder.TemplateVersion
+// CreateTemplateVersion creates a version from an uploaded file or an example and starts its
+// import. A version without a template can be used by CreateTemplate. (TPL-02, TPL-03,
+// TPL-08, TPL-16)
+func (s *Service) CreateTemplateVersion(
+	ctx context.Context,
+	actor access.Subject,
+	organizationID uuid.UUID,
+	req codersdk.CreateTemplateVersionRequest,
+) (codersdk.TemplateVersion, error) {
+	var none codersdk.TemplateVersion
 	if err := checkVersion(req); err != nil {
 		return none, err
 	}
+	req.UserVariableValues = lastValues(req.UserVariableValues)
 	if err := s.mayCreateVersion(ctx, actor, organizationID, req.TemplateID); err != nil {
 		return none, err
 	}
@@ -43,7 +50,7 @@ func (s *Service) CreateTemplateVersion(ctx context.Context, actor access.Subjec
 	for try := 1; ; try++ {
 		name := req.Name
 		if name == "" {
-			name = coder.RandomName()
+			name = codersdk.RandomName()
 		}
 		id, err := s.addVersion(ctx, actor, organizationID, file, name, req)
 		if req.Name == "" && try < nameTries && postgres.Constraint(err) == "template_versions_name" {
@@ -57,25 +64,25 @@ func (s *Service) CreateTemplateVersion(ctx context.Context, actor access.Subjec
 	}
 }
 
-func checkVersion(req coder.CreateTemplateVersionRequest) error {
+func checkVersion(req codersdk.CreateTemplateVersionRequest) error {
 	if req.Name != "" {
-		if err := coder.CheckVersionName("name", req.Name); err != nil {
+		if err := codersdk.CheckVersionName("name", req.Name); err != nil {
 			return err
 		}
 	}
-	if req.StorageMethod != "" && req.StorageMethod != coder.ProvisionerStorageMethodFile {
-		return coder.Invalid("storage_method", "%.20q is not file", req.StorageMethod)
+	if req.StorageMethod != "" && req.StorageMethod != codersdk.ProvisionerStorageMethodFile {
+		return codersdk.Invalid("storage_method", "%.20q is not supported; use file", req.StorageMethod)
 	}
 	if req.Provisioner != "terraform" && req.Provisioner != "echo" {
-		return coder.Invalid("provisioner", "%.20q is neither terraform nor echo", req.Provisioner)
+		return codersdk.Invalid("provisioner", "%.20q is not supported; use terraform or echo", req.Provisioner)
 	}
 	switch {
 	case req.FileID == uuid.Nil && req.ExampleID == "":
-		return coder.Invalid("file_id", "upload the source with POST /files and give its id, or give an example_id")
+		return codersdk.Invalid("file_id", "is required: upload the source with POST /files, or set example_id")
 	case req.FileID != uuid.Nil && req.ExampleID != "":
-		return coder.Invalid("example_id", "give a file_id or an example_id, not both")
+		return codersdk.Invalid("example_id", "set either file_id or example_id, not both")
 	}
-	if err := coder.CheckTags("tags", req.Tags); err != nil {
+	if err := codersdk.CheckTags("tags", req.Tags); err != nil {
 		return err
 	}
 	if err := checkMessage(req.Message); err != nil {
@@ -84,48 +91,59 @@ func checkVersion(req coder.CreateTemplateVersionRequest) error {
 	return checkVariables(req.UserVariableValues)
 }
 
-func checkVariables(values []coder.VariableValue) error {
-	seen := map[string]bool{}
+// lastValues keeps the last value of a variable that is set more than once.
+func lastValues(values []codersdk.VariableValue) []codersdk.VariableValue {
+	var out []codersdk.VariableValue
+	for _, v := range values {
+		same := func(x codersdk.VariableValue) bool { return x.Name == v.Name }
+		if i := slices.IndexFunc(out, same); i >= 0 {
+			out[i] = v
+		} else {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// checkVariables rejects malformed variables.
+func checkVariables(values []codersdk.VariableValue) error {
 	for _, v := range values {
 		switch {
 		case v.Name == "":
-			return coder.Invalid("user_variable_values", "a variable needs a name")
-		case seen[v.Name]:
-			return coder.Invalid("user_variable_values", "the variable %q is given more than once", v.Name)
+			return codersdk.Invalid("user_variable_values", "a variable needs a name")
 		case strings.ContainsRune(v.Name+v.Value, 0):
-			return coder.Invalid("user_variable_values", "the variable %q holds a NUL character", v.Name)
+			return codersdk.Invalid("user_variable_values", "the value of variable %q contains a NUL character", v.Name)
 		}
-		seen[v.Name] = true
 	}
 	return nil
 }
 
 func (s *Service) mayCreateVersion(ctx context.Context, actor access.Subject, organizationID, templateID uuid.UUID) error {
 	if templateID == uuid.Nil {
-		return actor.Check(coder.RBACActionCreate, access.Object{Type: coder.RBACResourceTemplate, OrganizationID: organizationID})
+		return actor.Check(codersdk.RBACActionCreate, access.Object{Type: codersdk.RBACResourceTemplate, OrganizationID: organizationID})
 	}
 	t, err := s.Store.TemplateByID(ctx, templateID)
 	if err != nil {
 		return err
 	}
 	if t.Template.OrganizationID != organizationID {
-		return coder.NotFound()
+		return codersdk.NotFound()
 	}
-	return actor.Check(coder.RBACActionUpdate, object(t.Template))
+	return actor.Check(codersdk.RBACActionUpdate, object(t.Template))
 }
 
-// sourceOf gives the id of the file that the version is made from.
-func (s *Service) sourceOf(ctx context.Context, actor access.Subject, req coder.CreateTemplateVersionRequest) (uuid.UUID, error) {
+// sourceOf returns the ID of the version's source file.
+func (s *Service) sourceOf(ctx context.Context, actor access.Subject, req codersdk.CreateTemplateVersionRequest) (uuid.UUID, error) {
 	if req.ExampleID == "" {
 		err := mayReadFile(ctx, s.Store.Queries, actor, req.FileID)
-		if coder.Is(err, coder.CodeNotFound) {
-			return uuid.Nil, coder.Invalid("file_id", "there is no such file; upload it first with POST /files")
+		if codersdk.Is(err, codersdk.CodeNotFound) {
+			return uuid.Nil, codersdk.Invalid("file_id", "file not found; upload it first with POST /files")
 		}
 		return req.FileID, err
 	}
 	source, ok := examples.Source(req.ExampleID)
 	if !ok {
-		return uuid.Nil, coder.Invalid("example_id", "there is no example %.64q; GET /templates/examples lists them", req.ExampleID)
+		return uuid.Nil, codersdk.Invalid("example_id", "example %.64q not found; GET /templates/examples lists the examples", req.ExampleID)
 	}
 	tar, err := archive.PackFS(source, archive.Upload())
 	if err != nil {
@@ -135,10 +153,16 @@ func (s *Service) sourceOf(ctx context.Context, actor access.Subject, req coder.
 	return id, err
 }
 
-// addVersion adds the version, its job and their record in one transaction.
-func (s *Service) addVersion(ctx context.Context, actor access.Subject, organizationID, file uuid.UUID, name string, req coder.CreateTemplateVersionRequest) (uuid.UUID, error) {
+// addVersion inserts the version, its job and the audit entry in one transaction.
+func (s *Service) addVersion(
+	ctx context.Context,
+	actor access.Subject,
+	organizationID, file uuid.UUID,
+	name string,
+	req codersdk.CreateTemplateVersionRequest,
+) (uuid.UUID, error) {
 	id := uuid.New()
-	tags := coder.Tags{}
+	tags := codersdk.Tags{}
 	for k, v := range req.Tags {
 		tags[k] = v
 	}
@@ -152,28 +176,31 @@ func (s *Service) addVersion(ctx context.Context, actor access.Subject, organiza
 	return id, s.Store.Tx(ctx, func(q *sqlc.Queries) error {
 		err := s.Queue.Add(ctx, q, queue.NewJob{
 			ID: v.JobID, OrganizationID: organizationID, InitiatorID: actor.UserID, FileID: file,
-			Type: coder.ProvisionerJobTypeTemplateVersionImport, Provisioner: req.Provisioner,
-			Tags:  coder.NormalizeTags(actor.UserID, tags),
-			Input: importInput{TemplateVersionID: id, UserVariableValues: req.UserVariableValues},
+			Type: codersdk.ProvisionerJobTypeTemplateVersionImport, Provisioner: req.Provisioner,
+			Tags:  codersdk.NormalizeTags(actor.UserID, tags),
+			Input: importInput{TemplateVersionID: id, UserVariableValues: s.inInput(req.UserVariableValues)},
 		})
 		if err != nil {
+			return err
+		}
+		if err := s.putVariables(ctx, q, v.JobID, req.UserVariableValues); err != nil {
 			return err
 		}
 		if err := q.VersionInsert(ctx, v); err != nil {
 			return err
 		}
 		return audit.Record(ctx, q, actor, audit.Entry{
-			Action: coder.AuditActionCreate, ResourceType: coder.ResourceTypeTemplateVersion, ResourceID: id,
+			Action: codersdk.AuditActionCreate, ResourceType: codersdk.ResourceTypeTemplateVersion, ResourceID: id,
 			OrganizationID: organizationID, Target: name,
 			Diff: audit.Diff(nil, map[string]any{"name": name, "message": req.Message, "template_id": v.TemplateID, "tags": tags, "example_id": req.ExampleID}),
 		})
 	})
 }
 
-// TemplateExamples lists the starter templates that come with the server.
-func (s *Service) TemplateExamples(ctx context.Context, actor access.Subject) ([]coder.TemplateExample, error) {
+// TemplateExamples lists the starter templates that are included in the server.
+func (s *Service) TemplateExamples(ctx context.Context, actor access.Subject) ([]codersdk.TemplateExample, error) {
 	if actor.UserID == uuid.Nil && !actor.System {
-		return nil, coder.NotFound()
+		return nil, codersdk.NotFound()
 	}
 	return examples.List()
 }

@@ -9,13 +9,13 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/access"
 	"github.com/seed-2a7f8fe7/coder/internal/archive"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
 )
 
-// MaxUpload bounds an uploaded archive, in bytes. (CP-12)
+// MaxUpload is the maximum size of an uploaded archive in bytes. (CP-12)
 const MaxUpload = 10 << 20
 
 // Types of archives.
@@ -24,15 +24,14 @@ const (
 	TypeZip = "application/zip"
 )
 
-// UploadFile keeps an archive of a template's source, as a tar whatever it
-// came as, and gives its id. The same files of the same person are kept once;
-// created says whether they are new. (CP-12)
+// UploadFile stores an archive of a template's source as a tar and returns its ID. Identical
+// uploads of one user are stored once; created reports whether the upload is new. (CP-12)
 func (s *Service) UploadFile(ctx context.Context, actor access.Subject, contentType string, data []byte) (id uuid.UUID, created bool, err error) {
-	if err := actor.Check(coder.RBACActionCreate, access.Object{Type: coder.RBACResourceFile, OwnerID: actor.UserID}); err != nil {
+	if err := actor.Check(codersdk.RBACActionCreate, access.Object{Type: codersdk.RBACResourceFile, OwnerID: actor.UserID}); err != nil {
 		return uuid.Nil, false, err
 	}
 	if len(data) > MaxUpload {
-		return uuid.Nil, false, coder.Errorf(coder.CodeTooLarge, "The archive is too large: at most %s are taken", archive.Size(MaxUpload))
+		return uuid.Nil, false, codersdk.Errorf(codersdk.CodeTooLarge, "The archive is too large; at most %s are allowed", archive.Size(MaxUpload))
 	}
 	switch kind, _, _ := strings.Cut(contentType, ";"); strings.TrimSpace(kind) {
 	case TypeTar:
@@ -40,7 +39,7 @@ func (s *Service) UploadFile(ctx context.Context, actor access.Subject, contentT
 	case TypeZip, "application/x-zip-compressed":
 		data, err = archive.FromZip(data, archive.Upload())
 	default:
-		err = coder.Errorf(coder.CodeInvalid, "The Content-Type %.60q is not taken; send %s or %s", contentType, TypeTar, TypeZip)
+		err = codersdk.Errorf(codersdk.CodeInvalid, "The Content-Type %.60q is not supported; use %s or %s", contentType, TypeTar, TypeZip)
 	}
 	if err != nil {
 		return uuid.Nil, false, err
@@ -48,12 +47,12 @@ func (s *Service) UploadFile(ctx context.Context, actor access.Subject, contentT
 	return s.keep(ctx, s.Store.Queries, actor.UserID, data)
 }
 
-// keep stores a tar that was checked, unless the person has stored it before.
+// keep stores a checked tar, unless the user has stored it before.
 func (s *Service) keep(ctx context.Context, q *sqlc.Queries, owner uuid.UUID, tar []byte) (uuid.UUID, bool, error) {
 	sum := sha256.Sum256(tar)
 	hash := hex.EncodeToString(sum[:])
 	id, err := q.FileByHash(ctx, hash, owner)
-	if !coder.Is(err, coder.CodeNotFound) {
+	if !codersdk.Is(err, codersdk.CodeNotFound) {
 		return id, false, err
 	}
 	fresh := uuid.New()
@@ -61,11 +60,11 @@ func (s *Service) keep(ctx context.Context, q *sqlc.Queries, owner uuid.UUID, ta
 	return id, id == fresh, err
 }
 
-// File gives an archive back to who uploaded it or may change a template that
-// was made from it: as a tar, or with format "zip" as that.
+// File returns an archive to the user who uploaded it and to users who can change a template
+// that uses it: as a tar, or as a zip with format "zip".
 func (s *Service) File(ctx context.Context, actor access.Subject, id uuid.UUID, format string) (data []byte, contentType string, err error) {
 	if format != "" && format != "tar" && format != "zip" {
-		return nil, "", coder.Invalid("format", "%.20q is neither tar nor zip", format)
+		return nil, "", codersdk.Invalid("format", "%.20q is not supported; use tar or zip", format)
 	}
 	if err := mayReadFile(ctx, s.Store.Queries, actor, id); err != nil {
 		return nil, "", err
@@ -85,7 +84,7 @@ func mayReadFile(ctx context.Context, q *sqlc.Queries, actor access.Subject, id 
 	if err != nil {
 		return err
 	}
-	if actor.Can(coder.RBACActionRead, access.Object{Type: coder.RBACResourceFile, ID: id, OwnerID: owner}) {
+	if actor.Can(codersdk.RBACActionRead, access.Object{Type: codersdk.RBACResourceFile, ID: id, OwnerID: owner}) {
 		return nil
 	}
 	uses, err := q.FileTemplates(ctx, id)
@@ -93,18 +92,18 @@ func mayReadFile(ctx context.Context, q *sqlc.Queries, actor access.Subject, id 
 		return err
 	}
 	for _, u := range uses {
-		o := access.Object{Type: coder.RBACResourceTemplate, OrganizationID: u.OrganizationID}
+		o := access.Object{Type: codersdk.RBACResourceTemplate, OrganizationID: u.OrganizationID}
 		if u.TemplateID != nil {
 			o.ID, o.UserACL, o.GroupACL = *u.TemplateID, u.UserACL, u.GroupACL
 		}
-		if actor.Can(coder.RBACActionUpdate, o) {
+		if actor.Can(codersdk.RBACActionUpdate, o) {
 			return nil
 		}
 	}
-	return coder.NotFound()
+	return codersdk.NotFound()
 }
 
-// text makes a text of what a provisioner read from a file, fit for the database.
+// text returns text from a file in a form that the database accepts.
 func text(b []byte, limit int) string {
 	if len(b) > limit {
 		b = b[:limit]

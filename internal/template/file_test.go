@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/archive"
 	"github.com/seed-2a7f8fe7/coder/internal/template"
 )
@@ -45,18 +45,18 @@ func TestFiles(t *testing.T) {
 	if again, created, err := h.UploadFile(ctx, h.admin, template.TypeZip, zipped); err != nil || created || again != fromZip {
 		t.Fatalf("the same zip again: %v, %v", created, err)
 	}
-	if _, _, err := h.File(ctx, h.member, id, ""); !coder.Is(err, coder.CodeNotFound) {
+	if _, _, err := h.File(ctx, h.member, id, ""); !codersdk.Is(err, codersdk.CodeNotFound) {
 		t.Fatalf("another's file: %v", err)
 	}
-	if _, _, err := h.File(ctx, h.admin, uuid.New(), ""); !coder.Is(err, coder.CodeNotFound) {
+	if _, _, err := h.File(ctx, h.admin, uuid.New(), ""); !codersdk.Is(err, codersdk.CodeNotFound) {
 		t.Fatalf("no file: %v", err)
 	}
-	if _, _, err := h.File(ctx, h.admin, id, "rar"); !coder.Is(err, coder.CodeInvalid) {
+	if _, _, err := h.File(ctx, h.admin, id, "rar"); !codersdk.Is(err, codersdk.CodeInvalid) {
 		t.Fatalf("as rar: %v", err)
 	}
 }
 
-// Whoever administers a template may pull its source.
+// Administrators of a template may pull its source.
 func TestFileOfATemplate(t *testing.T) {
 	h := newHouse(t)
 	ctx := t.Context()
@@ -65,16 +65,16 @@ func TestFileOfATemplate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := h.File(ctx, h.member, v.Job.FileID, ""); !coder.Is(err, coder.CodeNotFound) {
+	if _, _, err := h.File(ctx, h.member, v.Job.FileID, ""); !codersdk.Is(err, codersdk.CodeNotFound) {
 		t.Fatalf("a user of the template reads its source: %v", err)
 	}
-	if err := h.UpdateTemplateACL(ctx, h.admin, tpl.ID, coder.UpdateTemplateACL{UserPerms: map[string]string{h.member.UserID.String(): "admin"}}); err != nil {
+	if err := h.UpdateTemplateACL(ctx, h.admin, tpl.ID, codersdk.UpdateTemplateACL{UserPerms: map[string]string{h.member.UserID.String(): "admin"}}); err != nil {
 		t.Fatal(err)
 	}
 	if _, _, err := h.File(ctx, h.member, v.Job.FileID, ""); err != nil {
 		t.Fatalf("its admin cannot: %v", err)
 	}
-	if _, err := h.CreateTemplateVersion(ctx, h.member, h.org, coder.CreateTemplateVersionRequest{FileID: v.Job.FileID, TemplateID: tpl.ID, Provisioner: "echo"}); err != nil {
+	if _, err := h.CreateTemplateVersion(ctx, h.member, h.org, codersdk.CreateTemplateVersionRequest{FileID: v.Job.FileID, TemplateID: tpl.ID, Provisioner: "echo"}); err != nil {
 		t.Fatalf("its admin cannot push: %v", err)
 	}
 }
@@ -85,21 +85,21 @@ func TestBadUploads(t *testing.T) {
 	for name, tt := range map[string]struct {
 		kind  string
 		data  []byte
-		code  coder.Code
+		code  codersdk.Code
 		words string
 	}{
-		"type":      {"text/plain", good, coder.CodeInvalid, "Content-Type"},
-		"large":     {template.TypeTar, make([]byte, template.MaxUpload+1), coder.CodeTooLarge, "10 MiB"},
-		"empty":     {template.TypeTar, nil, coder.CodeInvalid, "no files"},
-		"cut off":   {template.TypeTar, good[:600], coder.CodeInvalid, "no files"},
-		"garbage":   {template.TypeTar, bytes.Repeat([]byte("garbage!"), 100), coder.CodeInvalid, "broken"},
-		"escape":    {template.TypeTar, tarOf(t, "../x", "y"), coder.CodeInvalid, "leads out"},
-		"bad zip":   {template.TypeZip, good, coder.CodeInvalid, "zip archive is broken"},
-		"empty zip": {template.TypeZip, []byte("PK\x05\x06" + string(make([]byte, 18))), coder.CodeInvalid, "no files"},
+		"type":      {"text/plain", good, codersdk.CodeInvalid, "Content-Type"},
+		"large":     {template.TypeTar, make([]byte, template.MaxUpload+1), codersdk.CodeTooLarge, "10 MiB"},
+		"empty":     {template.TypeTar, nil, codersdk.CodeInvalid, "no files"},
+		"cut off":   {template.TypeTar, good[:600], codersdk.CodeInvalid, "no files"},
+		"garbage":   {template.TypeTar, bytes.Repeat([]byte("garbage!"), 100), codersdk.CodeInvalid, "damaged or incomplete"},
+		"escape":    {template.TypeTar, tarOf(t, "../x", "y"), codersdk.CodeInvalid, "leads out"},
+		"bad zip":   {template.TypeZip, good, codersdk.CodeInvalid, "zip archive is damaged"},
+		"empty zip": {template.TypeZip, []byte("PK\x05\x06" + string(make([]byte, 18))), codersdk.CodeInvalid, "no files"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if name == "cut off" {
-				tt.data, tt.words = tarOf(t, "main.tf", string(make([]byte, 2000)))[:1500], "broken"
+				tt.data, tt.words = tarOf(t, "main.tf", string(make([]byte, 2000)))[:1500], "damaged or incomplete"
 			}
 			_, _, err := h.UploadFile(t.Context(), h.admin, tt.kind, tt.data)
 			wants(t, err, tt.code, tt.words)
@@ -115,7 +115,7 @@ func TestVersionOfAnExample(t *testing.T) {
 		t.Fatalf("examples %v, %v", list, err)
 	}
 	for _, e := range list {
-		v, err := h.CreateTemplateVersion(ctx, h.admin, h.org, coder.CreateTemplateVersionRequest{ExampleID: e.ID, Provisioner: "terraform"})
+		v, err := h.CreateTemplateVersion(ctx, h.admin, h.org, codersdk.CreateTemplateVersionRequest{ExampleID: e.ID, Provisioner: "terraform"})
 		if err != nil {
 			t.Fatal(err)
 		}

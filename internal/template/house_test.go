@@ -9,19 +9,19 @@ import (
 	"net/url"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/api/provisioner"
 	"github.com/seed-2a7f8fe7/coder/api/provisionerd"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/access"
 	"github.com/seed-2a7f8fe7/coder/internal/notify"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres"
 	"github.com/seed-2a7f8fe7/coder/internal/postgrestest"
 	"github.com/seed-2a7f8fe7/coder/internal/queue"
 	"github.com/seed-2a7f8fe7/coder/internal/template"
+	"github.com/seed-2a7f8fe7/coder/internal/testwait"
 )
 
 // house is the template service over a real database and queue, with a
@@ -49,7 +49,7 @@ func newHouse(t testing.TB) *house {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { q.Stop(context.Background()) })
-	h.worker = queue.Worker{OrganizationID: h.org, Name: "w", Tags: coder.NormalizeTags(uuid.Nil, nil), Provisioners: []string{"echo", "terraform"}}
+	h.worker = queue.Worker{OrganizationID: h.org, Name: "w", Tags: codersdk.NormalizeTags(uuid.Nil, nil), Provisioners: []string{"echo", "terraform"}}
 	id, gone, err := q.Hello(t.Context(), queue.Daemon{OrganizationID: h.org, Name: "w", Tags: h.worker.Tags, Provisioners: h.worker.Provisioners})
 	if err != nil {
 		t.Fatal(err)
@@ -106,9 +106,9 @@ func (h *house) upload(t testing.TB, content string) uuid.UUID {
 }
 
 // create makes a version of new source; change may alter the request.
-func (h *house) create(t testing.TB, change func(*coder.CreateTemplateVersionRequest)) coder.TemplateVersion {
+func (h *house) create(t testing.TB, change func(*codersdk.CreateTemplateVersionRequest)) codersdk.TemplateVersion {
 	t.Helper()
-	req := coder.CreateTemplateVersionRequest{FileID: h.upload(t, uuid.NewString()), StorageMethod: "file", Provisioner: "echo"}
+	req := codersdk.CreateTemplateVersionRequest{FileID: h.upload(t, uuid.NewString()), StorageMethod: "file", Provisioner: "echo"}
 	if change != nil {
 		change(&req)
 	}
@@ -121,7 +121,7 @@ func (h *house) create(t testing.TB, change func(*coder.CreateTemplateVersionReq
 
 func (h *house) acquire(t testing.TB) *provisionerd.AcquiredJob {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), testwait.Limit)
 	defer cancel()
 	job, err := h.queue.Acquire(ctx, h.worker)
 	if err != nil {
@@ -153,16 +153,16 @@ func (h *house) importing(t testing.TB, learned *provisionerd.UpdateJobRequest, 
 }
 
 // template makes a template of an imported version.
-func (h *house) template(t testing.TB, name string) coder.Template {
+func (h *house) template(t testing.TB, name string) codersdk.Template {
 	t.Helper()
 	v := h.create(t, nil)
 	h.importing(t, nil, nil)
 	return h.templateOf(t, name, v)
 }
 
-func (h *house) templateOf(t testing.TB, name string, v coder.TemplateVersion) coder.Template {
+func (h *house) templateOf(t testing.TB, name string, v codersdk.TemplateVersion) codersdk.Template {
 	t.Helper()
-	tpl, err := h.CreateTemplate(t.Context(), h.admin, h.org, coder.CreateTemplateRequest{Name: name, TemplateVersionID: v.ID})
+	tpl, err := h.CreateTemplate(t.Context(), h.admin, h.org, codersdk.CreateTemplateRequest{Name: name, TemplateVersionID: v.ID})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,7 +170,7 @@ func (h *house) templateOf(t testing.TB, name string, v coder.TemplateVersion) c
 }
 
 // workspace puts a workspace of a version into the database.
-func (h *house) workspace(t testing.TB, owner access.Subject, tpl coder.Template, version uuid.UUID) uuid.UUID {
+func (h *house) workspace(t testing.TB, owner access.Subject, tpl codersdk.Template, version uuid.UUID) uuid.UUID {
 	t.Helper()
 	id, job := uuid.New(), uuid.New()
 	h.exec(t, `INSERT INTO workspaces (id, organization_id, owner_id, template_id, name, created_at, updated_at, last_used_at) VALUES ($1, $2, $3, $4, 'w', now(), now(), now())`, id, h.org, owner.UserID, tpl.ID)
@@ -183,15 +183,15 @@ func (h *house) workspace(t testing.TB, owner access.Subject, tpl coder.Template
 }
 
 // wants fails unless err has the code and, somewhere, the words.
-func wants(t testing.TB, err error, code coder.Code, words string) {
+func wants(t testing.TB, err error, code codersdk.Code, words string) {
 	t.Helper()
-	if !coder.Is(err, code) || !strings.Contains(err.Error(), words) {
+	if !codersdk.Is(err, code) || !strings.Contains(err.Error(), words) {
 		t.Fatalf("got error %v, want %s with %q", err, code, words)
 	}
 }
 
 func field(err error) string {
-	if e, ok := errors.AsType[*coder.Error](err); ok && len(e.Fields) > 0 {
+	if e, ok := errors.AsType[*codersdk.Error](err); ok && len(e.Fields) > 0 {
 		return e.Fields[0].Field
 	}
 	return ""

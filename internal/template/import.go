@@ -8,32 +8,51 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/api/provisioner"
 	"github.com/seed-2a7f8fe7/coder/api/provisionerd"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/archive"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
 	"github.com/seed-2a7f8fe7/coder/internal/queue"
 	"github.com/seed-2a7f8fe7/coder/internal/resource"
 )
 
-// Bounds of what an import may bring.
+// Limits of an import's results.
 const (
 	maxReadme  = 1 << 20
-	maxModules = 20 << 20 // larger ones are downloaded again by each build (TPL-21)
+	maxModules = 20 << 20 // larger modules are downloaded by each build (TPL-21)
 )
 
 // importer is the queue's Handler of template_version_import jobs.
 type importer struct{ s *Service }
 
-// importOf reads what an import job is about.
-func importOf(job queue.Job) (in importInput, err error) {
-	err = job.ReadInput(&in)
+// importOf reads the payload of an import job.
+func (s *Service) importOf(ctx context.Context, q *sqlc.Queries, job queue.Job) (in importInput, err error) {
+	if err = job.ReadInput(&in); err == nil && in.UserVariableValues == nil {
+		in.UserVariableValues, err = s.Vault.JobVariables(ctx, q, job.ID)
+	}
 	return in, err
 }
 
+// inInput returns the values of variables to store in the input of a job: all for servers of the previous
+// version, which read them there, else none. See putVariables.
+func (s *Service) inInput(values []codersdk.VariableValue) []codersdk.VariableValue {
+	if s.Vault.Ready() {
+		return nil
+	}
+	return values
+}
+
+// putVariables stores values of variables encrypted until the job ends, unless they are in its input.
+func (s *Service) putVariables(ctx context.Context, q *sqlc.Queries, jobID uuid.UUID, values []codersdk.VariableValue) error {
+	if !s.Vault.Ready() {
+		return nil
+	}
+	return s.Vault.PutJobVariables(ctx, q, jobID, values)
+}
+
 func (h importer) Prepare(ctx context.Context, job queue.Job) (*provisionerd.AcquiredJob, error) {
-	in, err := importOf(job)
+	in, err := h.s.importOf(ctx, h.s.Store.Queries, job)
 	if err != nil {
 		return nil, err
 	}
@@ -52,9 +71,13 @@ func (h importer) Prepare(ctx context.Context, job queue.Job) (*provisionerd.Acq
 	return acquired, nil
 }
 
-// plan gives what imports and dry runs have in common: the source, and what a
-// plan is told of the workspace it is not for.
-func (s *Service) plan(ctx context.Context, job queue.Job, versionID uuid.UUID) (*provisionerd.AcquiredJob, *provisioner.Metadata, sqlc.VersionTemplateRow, error) {
+// plan returns the common inputs of imports and dry runs: the source, and placeholder
+// metadata of a workspace.
+func (s *Service) plan(
+	ctx context.Context,
+	job queue.Job,
+	versionID uuid.UUID,
+) (*provisionerd.AcquiredJob, *provisioner.Metadata, sqlc.VersionTemplateRow, error) {
 	v, err := s.Store.VersionTemplate(ctx, versionID)
 	if err != nil {
 		return nil, nil, v, err
@@ -83,11 +106,10 @@ func (s *Service) plan(ctx context.Context, job queue.Job, versionID uuid.UUID) 
 	return &provisionerd.AcquiredJob{UserName: who.Username, TemplateSourceArchive: source}, meta, v, nil
 }
 
-// Update stores what reading the source told and answers the values of the
-// variables. A variable without one is not an error here: Fail names it, and
-// by then people can see which variables there are.
+// Update stores early results of an import and returns the values of the variables. A missing
+// value is no error here: Fail names the variable later, when users can see the variables.
 func (h importer) Update(ctx context.Context, q *sqlc.Queries, job queue.Job, req *provisionerd.UpdateJobRequest) (*provisionerd.UpdateJobResponse, error) {
-	in, err := importOf(job)
+	in, err := h.s.importOf(ctx, q, job)
 	if err != nil {
 		return nil, err
 	}
@@ -95,32 +117,48 @@ func (h importer) Update(ctx context.Context, q *sqlc.Queries, job queue.Job, re
 	if err != nil {
 		return nil, err
 	}
-	var before []coder.TemplateVersionVariable
-	if v.TemplateID != nil {
-		if before, err = q.VersionVariables(ctx, *v.TemplateID); err != nil && !coder.Is(err, coder.CodeNotFound) {
-			return nil, err
-		}
+	before, err := h.s.activeVariables(ctx, q, v.TemplateID)
+	if err != nil {
+		return nil, err
 	}
-	learned := sqlc.VersionSetLearnedParams{
-		ID: v.ID, Readme: v.Readme, Variables: v.Variables, WorkspaceTags: v.WorkspaceTags, Now: h.s.now(),
+	now, err := h.s.Vault.OpenVariables(v.ID, v.Variables, v.VariablesKeyID)
+	if err != nil {
+		return nil, err
 	}
+	learned := sqlc.VersionSetLearnedParams{ID: v.ID, Readme: v.Readme, WorkspaceTags: v.WorkspaceTags, Now: h.s.now()}
 	if len(req.Readme) > 0 {
 		learned.Readme = text(req.Readme, maxReadme)
 	}
 	if len(req.TemplateVariables) > 0 {
-		learned.Variables = variables(req.TemplateVariables, in.UserVariableValues, before)
+		now = variables(req.TemplateVariables, in.UserVariableValues, before)
 	}
 	if len(req.WorkspaceTags) > 0 {
 		learned.WorkspaceTags = req.WorkspaceTags
 	}
+	learned.Variables, learned.VariablesKeyID = h.s.Vault.SealVariables(v.ID, now)
 	if err := q.VersionSetLearned(ctx, learned); err != nil {
 		return nil, err
 	}
-	return &provisionerd.UpdateJobResponse{VariableValues: values(learned.Variables, given(in.UserVariableValues))}, nil
+	return &provisionerd.UpdateJobResponse{VariableValues: values(now, given(in.UserVariableValues))}, nil
 }
 
-// given gives values by name.
-func given(vs []coder.VariableValue) map[string]string {
+// activeVariables returns the variables of the active version of a template, nil if there is none.
+func (s *Service) activeVariables(ctx context.Context, q *sqlc.Queries, templateID *uuid.UUID) ([]codersdk.TemplateVersionVariable, error) {
+	if templateID == nil {
+		return nil, nil
+	}
+	row, err := q.VersionVariables(ctx, *templateID)
+	if codersdk.Is(err, codersdk.CodeNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s.Vault.OpenVariables(row.ID, row.Variables, row.VariablesKeyID)
+}
+
+// given returns values by name.
+func given(vs []codersdk.VariableValue) map[string]string {
 	out := make(map[string]string, len(vs))
 	for _, v := range vs {
 		out[v.Name] = v.Value
@@ -128,9 +166,13 @@ func given(vs []coder.VariableValue) map[string]string {
 	return out
 }
 
-// variables gives each variable its value: what the version was made with,
-// else what somebody once set for the template, else the default. (TPL-08)
-func variables(found []*provisioner.TemplateVariable, user []coder.VariableValue, before []coder.TemplateVersionVariable) []coder.TemplateVersionVariable {
+// variables returns the value of each variable: the value set for the version, else the last
+// value set for the template, else the default. (TPL-08)
+func variables(
+	found []*provisioner.TemplateVariable,
+	user []codersdk.VariableValue,
+	before []codersdk.TemplateVersionVariable,
+) []codersdk.TemplateVersionVariable {
 	stored := map[string]string{}
 	for _, b := range before {
 		if b.Value != b.DefaultValue {
@@ -138,9 +180,9 @@ func variables(found []*provisioner.TemplateVariable, user []coder.VariableValue
 		}
 	}
 	chosen := given(user)
-	out := make([]coder.TemplateVersionVariable, 0, len(found))
+	out := make([]codersdk.TemplateVersionVariable, 0, len(found))
 	for _, f := range found {
-		v := coder.TemplateVersionVariable{
+		v := codersdk.TemplateVersionVariable{
 			Name: f.Name, Description: f.Description, Type: f.Type, DefaultValue: f.DefaultValue,
 			Required: f.Required, Sensitive: f.Sensitive, Value: f.DefaultValue,
 		}
@@ -155,21 +197,21 @@ func variables(found []*provisioner.TemplateVariable, user []coder.VariableValue
 	return out
 }
 
-// values gives what Terraform must be told: what differs from the defaults, and
-// what was chosen for this version though it be the same.
-func values(vs []coder.TemplateVersionVariable, chosen map[string]string) []*provisioner.VariableValue {
+// values returns the values to pass to Terraform: those that differ from the defaults, and
+// those that were set explicitly for this version.
+func values(vs []codersdk.TemplateVersionVariable, chosen map[string]string) []*provisioner.VariableValue {
 	var out []*provisioner.VariableValue
 	for _, v := range vs {
 		_, explicit := chosen[v.Name]
-		if explicit || v.Value != v.DefaultValue { // a required one without a value is missing, not empty
+		if explicit || v.Value != v.DefaultValue { // a required variable without a value is missing, not empty
 			out = append(out, &provisioner.VariableValue{Name: v.Name, Value: v.Value, Sensitive: v.Sensitive})
 		}
 	}
 	return out
 }
 
-// missing names the required variables that nobody gave a value.
-func missing(vs []coder.TemplateVersionVariable, chosen map[string]string) []string {
+// missing returns the required variables without a value.
+func missing(vs []codersdk.TemplateVersionVariable, chosen map[string]string) []string {
 	var out []string
 	for _, v := range vs {
 		if _, explicit := chosen[v.Name]; v.Required && v.Value == "" && !explicit {
@@ -180,7 +222,7 @@ func missing(vs []coder.TemplateVersionVariable, chosen map[string]string) []str
 }
 
 func (h importer) Complete(ctx context.Context, q *sqlc.Queries, job queue.Job, done *provisionerd.CompletedJob) error {
-	in, err := importOf(job)
+	in, err := h.s.importOf(ctx, q, job)
 	if err != nil {
 		return err
 	}
@@ -190,7 +232,7 @@ func (h importer) Complete(ctx context.Context, q *sqlc.Queries, job queue.Job, 
 		return err
 	}
 	if names := missing(v.Variables, given(in.UserVariableValues)); len(names) > 0 {
-		return coder.Errorf(coder.CodeInvalid, "%s", needsVariables(names))
+		return codersdk.Errorf(codersdk.CodeInvalid, "%s", needsVariables(names))
 	}
 	params, err := parameters(r.RichParameters)
 	if err != nil {
@@ -200,11 +242,17 @@ func (h importer) Complete(ctx context.Context, q *sqlc.Queries, job queue.Job, 
 	if err != nil {
 		return err
 	}
-	o := resource.Options{Now: h.s.now(), Preview: true}
-	if err := resource.Insert(ctx, q, job.ID, coder.WorkspaceTransitionStart, r.StartResources, o); err != nil {
+	if err := q.JobVariablesDelete(ctx, job.ID); err != nil {
 		return err
 	}
-	if err := resource.Insert(ctx, q, job.ID, coder.WorkspaceTransitionStop, r.StopResources, o); err != nil {
+	if err := h.s.checkProviders(externalAuth(r)); err != nil {
+		return err
+	}
+	o := resource.Options{Now: h.s.now(), Preview: true}
+	if err := resource.Insert(ctx, q, job.ID, codersdk.WorkspaceTransitionStart, r.StartResources, o); err != nil {
+		return err
+	}
+	if err := resource.Insert(ctx, q, job.ID, codersdk.WorkspaceTransitionStop, r.StopResources, o); err != nil {
 		return err
 	}
 	modules, err := h.s.modules(ctx, q, job, r)
@@ -217,9 +265,9 @@ func (h importer) Complete(ctx context.Context, q *sqlc.Queries, job queue.Job, 
 	})
 }
 
-// modules keeps the modules that Terraform downloaded, when they came with the
-// result or were uploaded before it. Builds can do without them, so those that
-// are too large or break the rules of archives are left out.
+// modules stores the modules that Terraform downloaded, from the result or from an earlier
+// upload. Builds work without them, so modules that are too large or violate the rules of
+// archives are dropped.
 func (s *Service) modules(ctx context.Context, q *sqlc.Queries, job queue.Job, r *provisionerd.CompletedJob_TemplateImport) (*uuid.UUID, error) {
 	data, id := r.ModuleFiles, uuid.Nil
 	if len(data) == 0 {
@@ -227,7 +275,7 @@ func (s *Service) modules(ctx context.Context, q *sqlc.Queries, job queue.Job, r
 		if id, err = q.FileByHash(ctx, hex.EncodeToString(r.ModuleFilesHash), job.InitiatorID); err == nil {
 			data, err = q.FileData(ctx, id)
 		}
-		if coder.Is(err, coder.CodeNotFound) {
+		if codersdk.Is(err, codersdk.CodeNotFound) {
 			return nil, nil
 		}
 		if err != nil {
@@ -235,11 +283,11 @@ func (s *Service) modules(ctx context.Context, q *sqlc.Queries, job queue.Job, r
 		}
 	}
 	if len(data) > maxModules {
-		s.Log.Info("the modules of a template version are too large to keep", "job", job.ID, "bytes", len(data))
+		s.Log.Info("the modules of a template version are too large to store", "job", job.ID, "bytes", len(data))
 		return nil, nil
 	}
 	if err := archive.Check(data, archive.Modules()); err != nil {
-		s.Log.Warn("the modules of a template version are not kept", "job", job.ID, "error", err)
+		s.Log.Warn("cannot store the modules of a template version", "job", job.ID, "error", err)
 		return nil, nil
 	}
 	if id != uuid.Nil {
@@ -249,10 +297,9 @@ func (s *Service) modules(ctx context.Context, q *sqlc.Queries, job queue.Job, r
 	return &id, err
 }
 
-// Fail gives the failure of an import that lacks variables its real name,
-// whatever the tool made of it.
+// Fail replaces the error of an import that lacks required variables by one that names them.
 func (h importer) Fail(ctx context.Context, q *sqlc.Queries, job queue.Job, failed *provisionerd.FailedJob) error {
-	in, err := importOf(job)
+	in, err := h.s.importOf(ctx, q, job)
 	if err != nil {
 		return err
 	}
@@ -261,14 +308,17 @@ func (h importer) Fail(ctx context.Context, q *sqlc.Queries, job queue.Job, fail
 		return err
 	}
 	if names := missing(v.Variables, given(in.UserVariableValues)); len(names) > 0 {
-		failed.Error, failed.ErrorCode = needsVariables(names), string(coder.JobErrorCodeRequiredTemplateVariables)
+		failed.Error, failed.ErrorCode = needsVariables(names), string(codersdk.JobErrorCodeRequiredTemplateVariables)
 	}
-	return nil
+	if err := notifyImportFailed(ctx, q, job, v, failed.Error); err != nil {
+		return err
+	}
+	return q.JobVariablesDelete(ctx, job.ID)
 }
 
-// needsVariables begins with the words by which clients know this failure.
+// needsVariables returns a message whose start identifies this failure to clients.
 func needsVariables(names []string) string {
-	return fmt.Sprintf("required template variables need values: %s. Give them with --variable name=value", strings.Join(names, ", "))
+	return fmt.Sprintf("required template variables need values: %s. Set them with --variable name=value", strings.Join(names, ", "))
 }
 
 func (importer) Changed(context.Context, queue.Job) {}

@@ -7,95 +7,94 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/api/provisioner"
 	"github.com/seed-2a7f8fe7/coder/api/provisionerd"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 )
 
-// parameters turns a plan's parameters into those of the version, in the order
-// that the template asks for.
-func parameters(in []*provisioner.RichParameter) ([]coder.TemplateVersionParameter, error) {
+// parameters returns the parameters of a version from a plan, in the order of the template.
+func parameters(in []*provisioner.RichParameter) ([]codersdk.TemplateVersionParameter, error) {
 	in = slices.Clone(in)
 	slices.SortStableFunc(in, func(a, b *provisioner.RichParameter) int { return int(a.Order) - int(b.Order) })
-	out := make([]coder.TemplateVersionParameter, 0, len(in))
+	out := make([]codersdk.TemplateVersionParameter, 0, len(in))
 	seen := map[string]bool{}
 	for _, p := range in {
 		switch {
 		case p.Name == "":
-			return nil, coder.Errorf(coder.CodeInvalid, "A coder_parameter of the template has no name")
+			return nil, codersdk.Errorf(codersdk.CodeInvalid, "A coder_parameter of the template has no name; set its name")
 		case seen[p.Name]:
-			return nil, coder.Errorf(coder.CodeInvalid, "Two coder_parameter blocks are named %q; give each a name of its own", p.Name)
+			return nil, codersdk.Errorf(codersdk.CodeInvalid, "Two coder_parameter blocks are named %q; names must be unique", p.Name)
 		}
 		seen[p.Name] = true
 		if p.ValidationRegex != "" {
 			if _, err := regexp.Compile(p.ValidationRegex); err != nil {
-				return nil, coder.Errorf(coder.CodeInvalid, "The pattern of the parameter %q is not a regular expression: %v", p.Name, err)
+				return nil, codersdk.Errorf(codersdk.CodeInvalid, "The validation regex of the parameter %q is not valid: %v", p.Name, err)
 			}
 		}
 		if p.Ephemeral && p.Required {
-			return nil, coder.Errorf(coder.CodeInvalid, "The ephemeral parameter %q needs a default", p.Name)
+			return nil, codersdk.Errorf(codersdk.CodeInvalid, "The ephemeral parameter %q requires a default", p.Name)
 		}
 		out = append(out, learned(p))
 	}
 	return out, nil
 }
 
-func learned(p *provisioner.RichParameter) coder.TemplateVersionParameter {
-	out := coder.TemplateVersionParameter{
+func learned(p *provisioner.RichParameter) codersdk.TemplateVersionParameter {
+	out := codersdk.TemplateVersionParameter{
 		Name: p.Name, DisplayName: p.DisplayName, Description: p.Description, DescriptionPlaintext: plaintext(p.Description),
 		Type: p.Type, FormType: string(formType(p.FormType)), Mutable: p.Mutable, Ephemeral: p.Ephemeral,
 		DefaultValue: p.DefaultValue, Required: p.Required, Icon: p.Icon,
 		ValidationRegex: p.ValidationRegex, ValidationError: p.ValidationError,
 		ValidationMin: p.ValidationMin, ValidationMax: p.ValidationMax,
-		ValidationMonotonic: coder.ValidationMonotonicOrder(p.ValidationMonotonic),
-		Options:             []coder.TemplateVersionParameterOption{},
+		ValidationMonotonic: codersdk.ValidationMonotonicOrder(p.ValidationMonotonic),
+		Options:             []codersdk.TemplateVersionParameterOption{},
 	}
 	for _, o := range p.Options {
-		out.Options = append(out.Options, coder.TemplateVersionParameterOption{Name: o.Name, Description: o.Description, Value: o.Value, Icon: o.Icon})
+		out.Options = append(out.Options, codersdk.TemplateVersionParameterOption{Name: o.Name, Description: o.Description, Value: o.Value, Icon: o.Icon})
 	}
 	return out
 }
 
-func formType(t provisioner.ParameterFormType) coder.ParameterFormType {
+func formType(t provisioner.ParameterFormType) codersdk.ParameterFormType {
 	switch t {
 	case provisioner.ParameterFormType_FORM_ERROR:
-		return coder.ParameterFormTypeError
+		return codersdk.ParameterFormTypeError
 	case provisioner.ParameterFormType_RADIO:
-		return coder.ParameterFormTypeRadio
+		return codersdk.ParameterFormTypeRadio
 	case provisioner.ParameterFormType_DROPDOWN:
-		return coder.ParameterFormTypeDropdown
+		return codersdk.ParameterFormTypeDropdown
 	case provisioner.ParameterFormType_INPUT:
-		return coder.ParameterFormTypeInput
+		return codersdk.ParameterFormTypeInput
 	case provisioner.ParameterFormType_TEXTAREA:
-		return coder.ParameterFormTypeTextarea
+		return codersdk.ParameterFormTypeTextarea
 	case provisioner.ParameterFormType_SLIDER:
-		return coder.ParameterFormTypeSlider
+		return codersdk.ParameterFormTypeSlider
 	case provisioner.ParameterFormType_CHECKBOX:
-		return coder.ParameterFormTypeCheckbox
+		return codersdk.ParameterFormTypeCheckbox
 	case provisioner.ParameterFormType_SWITCH:
-		return coder.ParameterFormTypeSwitch
+		return codersdk.ParameterFormTypeSwitch
 	case provisioner.ParameterFormType_TAGSELECT:
-		return coder.ParameterFormTypeTagSelect
+		return codersdk.ParameterFormTypeTagSelect
 	case provisioner.ParameterFormType_MULTISELECT:
-		return coder.ParameterFormTypeMultiSelect
+		return codersdk.ParameterFormTypeMultiSelect
 	}
-	return coder.ParameterFormTypeDefault
+	return codersdk.ParameterFormTypeDefault
 }
 
-func presets(in []*provisioner.Preset) ([]coder.Preset, error) {
-	out := make([]coder.Preset, 0, len(in))
+func presets(in []*provisioner.Preset) ([]codersdk.StoredPreset, error) {
+	out := make([]codersdk.StoredPreset, 0, len(in))
 	for _, p := range in {
-		preset := coder.Preset{
+		preset := codersdk.StoredPreset{
 			ID: uuid.New(), Name: p.Name, Description: p.Description, Icon: p.Icon, Default: p.Default,
-			DesiredPrebuildInstances: int64(p.GetPrebuild().GetInstances()), Parameters: []coder.PresetParameter{},
+			DesiredPrebuildInstances: int64(p.GetPrebuild().GetInstances()), Parameters: []codersdk.PresetParameter{},
 		}
 		for _, v := range p.Parameters {
-			preset.Parameters = append(preset.Parameters, coder.PresetParameter{Name: v.Name, Value: v.Value})
+			preset.Parameters = append(preset.Parameters, codersdk.PresetParameter{Name: v.Name, Value: v.Value})
 		}
 		if b := p.GetPrebuild(); b != nil {
 			preset.Prebuilds = prebuilds(b)
 			if err := preset.Prebuilds.Check(); err != nil {
-				return nil, coder.Errorf(coder.CodeInvalid, "The prebuilds of the preset %q cannot be kept: %v", p.Name, err)
+				return nil, codersdk.Errorf(codersdk.CodeInvalid, "The prebuilds of the preset %q are not valid: %v", p.Name, err)
 			}
 		}
 		out = append(out, preset)
@@ -103,31 +102,45 @@ func presets(in []*provisioner.Preset) ([]coder.Preset, error) {
 	return out, nil
 }
 
-func prebuilds(b *provisioner.Prebuild) *coder.PresetPrebuilds {
-	out := &coder.PresetPrebuilds{
+func prebuilds(b *provisioner.Prebuild) *codersdk.PresetPrebuilds {
+	out := &codersdk.PresetPrebuilds{
 		Instances: int64(b.Instances), TTLSeconds: int64(b.GetExpirationPolicy().GetTtl()), Timezone: b.GetScheduling().GetTimezone(),
 	}
 	for _, s := range b.GetScheduling().GetSchedule() {
-		out.Schedules = append(out.Schedules, coder.PrebuildSchedule{Cron: s.Cron, Instances: int64(s.Instances)})
+		out.Schedules = append(out.Schedules, codersdk.PrebuildSchedule{Cron: s.Cron, Instances: int64(s.Instances)})
 	}
 	return out
 }
 
-// externalAuth takes both forms in which provisioners tell of external logins.
-func externalAuth(r *provisionerd.CompletedJob_TemplateImport) []coder.TemplateVersionExternalAuth {
-	out := []coder.TemplateVersionExternalAuth{}
+// externalAuth accepts both forms in which provisioners report external authentications.
+func externalAuth(r *provisionerd.CompletedJob_TemplateImport) []codersdk.TemplateVersionExternalAuth {
+	out := []codersdk.TemplateVersionExternalAuth{}
 	for _, p := range r.ExternalAuthProviders {
-		out = append(out, coder.TemplateVersionExternalAuth{ID: p.Id, Optional: p.Optional})
+		out = append(out, codersdk.TemplateVersionExternalAuth{ID: p.Id, Optional: p.Optional})
 	}
 	if len(out) == 0 {
 		for _, id := range r.ExternalAuthProvidersNames {
-			out = append(out, coder.TemplateVersionExternalAuth{ID: id})
+			out = append(out, codersdk.TemplateVersionExternalAuth{ID: id})
 		}
 	}
 	return out
 }
 
-// plaintext strips Markdown down to its words.
+// checkProviders returns an error if a version requires a provider that the deployment does not have.
+func (s *Service) checkProviders(declared []codersdk.TemplateVersionExternalAuth) error {
+	for _, d := range declared {
+		if d.Optional || s.Requirement == nil {
+			continue
+		}
+		if _, configured := s.Requirement(d.ID); !configured {
+			return codersdk.Errorf(codersdk.CodeInvalid, "The template requires the external authentication provider %q, which this deployment does not have. "+
+				"An administrator must configure it (CODER_EXTERNAL_AUTH_0_ID=%s and more), or the template must declare it with optional = true", d.ID, d.ID)
+		}
+	}
+	return nil
+}
+
+// plaintext removes Markdown formatting.
 func plaintext(md string) string {
 	links := regexp.MustCompile(`!?\[([^\]]*)\]\([^)]*\)`)
 	marks := regexp.MustCompile("(?m)^[ \t]*(?:#{1,6}|>|[-*+])[ \t]+|[*_~`]{1,3}([^*_~`\n]+)[*_~`]{1,3}")

@@ -8,18 +8,22 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/seed-2a7f8fe7/coder/internal/calendar"
+	"github.com/seed-2a7f8fe7/coder/internal/notification"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
 )
 
-// atOnce is of how many workspaces one statement sets the next start.
+// atOnce is the number of workspaces whose next start one statement sets.
 const atOnce = 1000
 
-// reschedule makes the schedules of a template's workspaces follow its
-// settings: when those that are dormant are deleted, and when the others start
-// next. What runs keeps its deadline until its next start. (WS-13, WS-18)
+// reschedule applies the changed settings of a template to its workspaces: the deletion time
+// of dormant workspaces and the next autostart of the others. Running workspaces keep their
+// deadline until the next start. (WS-13, WS-18)
 func reschedule(ctx context.Context, q *sqlc.Queries, old, t sqlc.Template, now time.Time) error {
 	if t.TimeTilDormantAutodeleteMs != old.TimeTilDormantAutodeleteMs {
 		if err := q.ScheduleSetDeletes(ctx, now, t.TimeTilDormantAutodeleteMs, t.ID); err != nil {
+			return err
+		}
+		if err := q.NotificationMarkedForDeletion(ctx, notification.WorkspaceMarkedForDeletion, t.ID); err != nil {
 			return err
 		}
 	}
@@ -32,7 +36,7 @@ func reschedule(ctx context.Context, q *sqlc.Queries, old, t sqlc.Template, now 
 	}
 	ids, starts := make([]uuid.UUID, len(rows)), make([]time.Time, len(rows))
 	for i, r := range rows {
-		ids[i] = r.ID // and the zero time, which is never
+		ids[i] = r.ID // the zero time means never
 		if weekly, err := calendar.ParseWeekly(r.Schedule); err == nil && t.AllowUserAutostart {
 			starts[i], _ = weekly.Next(t.AutostartDays, now)
 		}

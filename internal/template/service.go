@@ -1,18 +1,17 @@
-// Package template keeps templates: their source, their versions, and the
-// rules by which a version becomes what workspaces are made from.
+// Package template manages templates: their source, their versions, and the rules by which a
+// version becomes available for workspaces.
 //
-// A person uploads a tar, makes a version from it, and the version's import is
-// a job of the queue: a provisioner reads the source (variables, tags, README)
-// and plans it once to start and once to stop, and this package, as the queue's
-// Handler for that job, stores what the provisioner learned in the transaction
-// that ends the job. Nothing about a version changes after that but its name,
-// its message and whether it is archived. A version whose import succeeded may
-// become a template, or the active version of its template. A dry run is the
-// same machinery once more: a plan with a person's parameters, and nothing made.
+// A user uploads a tar and creates a version from it. The version's import is a job of the
+// queue: a provisioner reads the source (variables, tags, README) and plans it once for a
+// start and once for a stop. This package is the queue's Handler of that job and stores the
+// results in the transaction that ends the job. After that only the name, the message and
+// the archived flag of a version change. A successfully imported version can become a
+// template, or the active version of its template. A dry run uses the same machinery: it
+// plans with a user's parameters and creates nothing.
 //
-// Who may do what is asked of package access on the template; a version that
-// no template has taken yet belongs to its organization's template admins.
-// Access lists name users, and the organization's own id for everyone in it.
+// Package access decides about permissions on the template. A version without a template
+// belongs to the template administrators of its organization. Access lists name users,
+// groups, and the organization's own ID for all of its members.
 package template
 
 import (
@@ -24,38 +23,48 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/access"
+	"github.com/seed-2a7f8fe7/coder/internal/dbcrypt"
 	"github.com/seed-2a7f8fe7/coder/internal/parameter"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
 	"github.com/seed-2a7f8fe7/coder/internal/queue"
 )
 
-// Config is what a Service needs.
+// Config configures a Service.
 type Config struct {
 	Store *postgres.Store
-	// Queue runs imports and dry runs; New registers their handlers with it.
+	// Vault encrypts sensitive variables; nil stores them in clear.
+	Vault *dbcrypt.Vault
+	// Queue runs imports and dry runs; New registers their handlers.
 	Queue *queue.Service
 	Log   *slog.Logger
-	// AccessURL is where workspaces and people reach the server.
+	// AccessURL is the URL at which workspaces and users reach the server.
 	AccessURL *url.URL
-	Now       func() time.Time // nil means time.Now
+	// Requirement describes a provider of external authentication, and reports whether the deployment
+	// has it. Linked reports which of the declared providers a user has linked. Nil knows no provider.
+	Requirement func(id string) (codersdk.TemplateVersionExternalAuth, bool)
+	Linked      func(ctx context.Context, userID uuid.UUID, declared []codersdk.TemplateVersionExternalAuth) (map[string]bool, error)
+	// SecretsChanged is called after the template started or stopped to pass user secrets to its
+	// workspaces. Nil does nothing.
+	SecretsChanged func(templateID uuid.UUID)
+	Now            func() time.Time // nil means time.Now
 }
 
-// Service is safe for concurrent use. Its methods take who acts; their errors
-// carry codes and messages fit for that person.
+// Service implements templates. It is safe for concurrent use. Its methods take the actor;
+// their errors have codes, and messages for that user.
 type Service struct {
 	Config
 	forms parameter.Forms
 	times struct {
 		sync.Mutex
 		until time.Time
-		known map[uuid.UUID]coder.TemplateBuildTimeStats
+		known map[uuid.UUID]codersdk.TemplateBuildTimeStats
 	}
 }
 
-// New makes a Service and registers its job handlers with the queue.
+// New returns a Service and registers its job handlers with the queue.
 func New(c Config) *Service {
 	if c.Now == nil {
 		c.Now = time.Now
@@ -66,25 +75,25 @@ func New(c Config) *Service {
 	if c.AccessURL == nil {
 		c.AccessURL = &url.URL{}
 	}
-	s := &Service{Config: c}
-	c.Queue.Register(coder.ProvisionerJobTypeTemplateVersionImport, importer{s})
-	c.Queue.Register(coder.ProvisionerJobTypeTemplateVersionDryRun, dryRunner{s})
+	s := &Service{Config: c, forms: parameter.Forms{Vault: c.Vault}}
+	c.Queue.Register(codersdk.ProvisionerJobTypeTemplateVersionImport, importer{s})
+	c.Queue.Register(codersdk.ProvisionerJobTypeTemplateVersionDryRun, dryRunner{s})
 	return s
 }
 
-// now is the time as PostgreSQL keeps it.
+// now returns the time at the precision of PostgreSQL.
 func (s *Service) now() time.Time { return s.Now().UTC().Truncate(time.Microsecond) }
 
-// object is a template as package access sees it.
+// object is the access object of a template.
 func object(t sqlc.Template) access.Object {
 	return access.Object{
-		Type: coder.RBACResourceTemplate, ID: t.ID, OrganizationID: t.OrganizationID,
+		Type: codersdk.RBACResourceTemplate, ID: t.ID, OrganizationID: t.OrganizationID,
 		UserACL: t.UserACL, GroupACL: t.GroupACL,
 	}
 }
 
-// lock holds a template for a change that actor may make.
-func lock(ctx context.Context, q *sqlc.Queries, actor access.Subject, action coder.RBACAction, id uuid.UUID) (sqlc.Template, error) {
+// lock locks a template for a change by actor.
+func lock(ctx context.Context, q *sqlc.Queries, actor access.Subject, action codersdk.RBACAction, id uuid.UUID) (sqlc.Template, error) {
 	t, err := q.TemplateLock(ctx, id)
 	if err != nil {
 		return t, err
@@ -97,8 +106,8 @@ func taken(err error, constraint, field, what, name string) error {
 	if err == nil || postgres.Constraint(err) != constraint {
 		return err
 	}
-	return &coder.Error{
-		Code: coder.CodeConflict, Message: "A " + what + " named \"" + name + "\" exists already; choose another name",
-		Fields: []coder.ValidationError{{Field: field, Detail: "This name is already in use"}}, Err: err,
+	return &codersdk.Error{
+		Code: codersdk.CodeConflict, Message: "A " + what + " named \"" + name + "\" already exists; choose another name",
+		Fields: []codersdk.ValidationError{{Field: field, Detail: "This name is already in use"}}, Err: err,
 	}
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/access"
 	"github.com/seed-2a7f8fe7/coder/internal/audit"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
@@ -18,9 +18,8 @@ func weekdays() []string {
 	return []string{"monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"}
 }
 
-// newRow is the template that a request asks for, with the defaults of what it
-// leaves open.
-func newRow(organizationID, creator uuid.UUID, req coder.CreateTemplateRequest) sqlc.Template {
+// newRow returns the row of a requested template, with defaults for absent settings.
+func newRow(organizationID, creator uuid.UUID, req codersdk.CreateTemplateRequest) sqlc.Template {
 	or := func(p *bool) bool { return p == nil || *p }
 	t := sqlc.Template{
 		ID: uuid.New(), OrganizationID: organizationID, Name: req.Name, DisplayName: req.DisplayName,
@@ -30,10 +29,10 @@ func newRow(organizationID, creator uuid.UUID, req coder.CreateTemplateRequest) 
 		AutostartDays: weekdays(), AutostopDays: []string{}, AutostopWeeks: 1,
 		AllowUserAutostart: or(req.AllowUserAutostart), AllowUserAutostop: or(req.AllowUserAutostop),
 		AllowUserCancelWorkspaceJobs: or(req.AllowUserCancelWorkspaceJobs), RequireActiveVersion: req.RequireActiveVersion,
-		MaxPortShareLevel: string(coder.WorkspaceAgentPortShareLevelOwner), CorsBehavior: string(coder.CORSBehaviorSimple),
+		MaxPortShareLevel: string(codersdk.WorkspaceAgentPortShareLevelOwner), CorsBehavior: string(codersdk.CORSBehaviorSimple),
 		UseClassicParameterFlow: req.TemplateUseClassicParameterFlow,
 		UserACL:                 map[string]string{},
-		GroupACL:                map[string]string{organizationID.String(): string(coder.TemplateRoleUse)},
+		GroupACL:                map[string]string{organizationID.String(): string(codersdk.TemplateRoleUse)},
 	}
 	if req.ActivityBumpMS != nil {
 		t.ActivityBumpMs = *req.ActivityBumpMS
@@ -56,7 +55,7 @@ func newRow(organizationID, creator uuid.UUID, req coder.CreateTemplateRequest) 
 	return normalized(t)
 }
 
-// normalized writes days in their one form.
+// normalized returns days in canonical form.
 func normalized(t sqlc.Template) sqlc.Template {
 	days := weekdays()
 	lower := func(list []string) []string {
@@ -77,22 +76,22 @@ func normalized(t sqlc.Template) sqlc.Template {
 	return t
 }
 
-// check refuses settings that make no sense. (TPL-17)
+// check rejects invalid settings. (TPL-17)
 func check(t sqlc.Template) error {
-	if err := coder.CheckName("name", t.Name); err != nil {
+	if err := codersdk.CheckName("name", t.Name); err != nil {
 		return err
 	}
-	if err := coder.CheckDisplayName("display_name", t.DisplayName); err != nil {
+	if err := codersdk.CheckDisplayName("display_name", t.DisplayName); err != nil {
 		return err
 	}
 	if len(t.Description) >= 128 {
-		return coder.Invalid("description", "is %d bytes long; at most 127 are allowed", len(t.Description))
+		return codersdk.Invalid("description", "is %d bytes long; at most 127 are allowed", len(t.Description))
 	}
-	if err := coder.CheckIcon("icon", t.Icon); err != nil {
+	if err := codersdk.CheckIcon("icon", t.Icon); err != nil {
 		return err
 	}
 	if len(t.DeprecationMessage) > 4096 {
-		return coder.Invalid("deprecation_message", "is longer than 4096 bytes")
+		return codersdk.Invalid("deprecation_message", "is longer than 4096 bytes")
 	}
 	for _, d := range []struct {
 		field string
@@ -102,53 +101,83 @@ func check(t sqlc.Template) error {
 		{"time_til_dormant_ms", t.TimeTilDormantMs}, {"time_til_dormant_autodelete_ms", t.TimeTilDormantAutodeleteMs},
 	} {
 		if d.ms < 0 || d.ms > 10*365*24*3600_000 {
-			return coder.Invalid(d.field, "must be between 0 and ten years, in milliseconds")
+			return codersdk.Invalid(d.field, "must be between 0 and ten years, in milliseconds")
 		}
 	}
 	if t.MaxConcurrentBuilds < 0 {
-		return coder.Invalid("max_concurrent_builds", "is how many builds may run at once, or 0 for as many as there are")
+		return codersdk.Invalid("max_concurrent_builds", "must be the number of concurrent builds, or 0 for no limit")
 	}
 	days := weekdays()
 	for _, d := range t.AutostartDays {
 		if !slices.Contains(days, d) {
-			return coder.Invalid("autostart_requirement.days_of_week", "%.20q is not a day of the week", d)
+			return codersdk.Invalid("autostart_requirement.days_of_week", "%.20q is not a day of the week", d)
 		}
 	}
 	for _, d := range t.AutostopDays {
 		if !slices.Contains(days, d) {
-			return coder.Invalid("autostop_requirement.days_of_week", "%.20q is not a day of the week", d)
+			return codersdk.Invalid("autostop_requirement.days_of_week", "%.20q is not a day of the week", d)
 		}
 	}
 	if t.AutostopWeeks < 1 || t.AutostopWeeks > 16 {
-		return coder.Invalid("autostop_requirement.weeks", "must be between 1 and 16")
+		return codersdk.Invalid("autostop_requirement.weeks", "must be between 1 and 16")
 	}
 	return checkWords(t)
 }
 
-// checkWords refuses settings that are none of the known words.
+// checkWords rejects settings that are not in their enumerations.
 func checkWords(t sqlc.Template) error {
-	levels := []coder.WorkspaceAgentPortShareLevel{
-		coder.WorkspaceAgentPortShareLevelOwner, coder.WorkspaceAgentPortShareLevelAuthenticated,
-		coder.WorkspaceAgentPortShareLevelOrganization, coder.WorkspaceAgentPortShareLevelPublic,
+	levels := []codersdk.WorkspaceAgentPortShareLevel{
+		codersdk.WorkspaceAgentPortShareLevelOwner, codersdk.WorkspaceAgentPortShareLevelAuthenticated,
+		codersdk.WorkspaceAgentPortShareLevelOrganization, codersdk.WorkspaceAgentPortShareLevelPublic,
 	}
-	if !slices.Contains(levels, coder.WorkspaceAgentPortShareLevel(t.MaxPortShareLevel)) {
-		return coder.Invalid("max_port_share_level", "%.20q is none of owner, organization, authenticated, public", t.MaxPortShareLevel)
+	if !slices.Contains(levels, codersdk.WorkspaceAgentPortShareLevel(t.MaxPortShareLevel)) {
+		return codersdk.Invalid("max_port_share_level", "%.20q is not valid; use owner, organization, authenticated or public", t.MaxPortShareLevel)
 	}
-	if t.CorsBehavior != string(coder.CORSBehaviorSimple) && t.CorsBehavior != string(coder.CORSBehaviorPassthru) {
-		return coder.Invalid("cors_behavior", "%.20q is neither simple nor passthru", t.CorsBehavior)
+	if t.CorsBehavior != string(codersdk.CORSBehaviorSimple) && t.CorsBehavior != string(codersdk.CORSBehaviorPassthru) {
+		return codersdk.Invalid("cors_behavior", "%.20q is not valid; use simple or passthru", t.CorsBehavior)
 	}
 	for field, text := range map[string]string{
 		"description": t.Description, "icon": t.Icon, "display_name": t.DisplayName, "deprecation_message": t.DeprecationMessage,
 	} {
 		if strings.ContainsRune(text, 0) {
-			return coder.Invalid(field, "holds a NUL character")
+			return codersdk.Invalid(field, "contains a NUL character")
 		}
 	}
 	return nil
 }
 
-// change applies what a request sets and leaves the rest.
-func change(t sqlc.Template, req coder.UpdateTemplateMeta) sqlc.Template {
+// completeOldForm returns the request with false and 0 for the settings that
+// clients up to API level 2.30 leave out because they are false or 0. Such a
+// request replaces all settings, so it names the template, describes it, and has
+// both schedules; it never holds an explicit false or 0. Any other request
+// changes the settings that it names. See docs/decisions/0008-template-patch.md.
+func completeOldForm(req codersdk.UpdateTemplateMeta) codersdk.UpdateTemplateMeta {
+	described := req.DisplayName != nil || req.Description != nil || req.Icon != nil
+	if req.Name == "" || !described || req.AutostartRequirement == nil || req.AutostopRequirement == nil {
+		return req
+	}
+	switches := []**bool{&req.AllowUserAutostart, &req.AllowUserAutostop, &req.AllowUserCancelWorkspaceJobs, &req.RequireActiveVersion}
+	times := []**int64{&req.DefaultTTLMS, &req.ActivityBumpMS, &req.FailureTTLMS, &req.TimeTilDormantMS, &req.TimeTilDormantAutodeleteMS}
+	if slices.ContainsFunc(switches, func(p **bool) bool { return *p != nil && !**p }) ||
+		slices.ContainsFunc(times, func(p **int64) bool { return *p != nil && **p == 0 }) {
+		return req
+	}
+	for _, p := range switches {
+		if *p == nil {
+			*p = new(bool)
+		}
+	}
+	for _, p := range times {
+		if *p == nil {
+			*p = new(int64)
+		}
+	}
+	return req
+}
+
+// change applies the settings that are present in a request.
+func change(t sqlc.Template, req codersdk.UpdateTemplateMeta) sqlc.Template {
+	req = completeOldForm(req)
 	if req.Name != "" {
 		t.Name = req.Name
 	}
@@ -167,6 +196,7 @@ func change(t sqlc.Template, req coder.UpdateTemplateMeta) sqlc.Template {
 	set(&t.DeprecationMessage, req.DeprecationMessage)
 	set(&t.UseClassicParameterFlow, req.UseClassicParameterFlow)
 	set(&t.DisableModuleCache, req.DisableModuleCache)
+	set(&t.DisableUserSecrets, req.DisableUserSecrets)
 	set(&t.MaxConcurrentBuilds, req.MaxConcurrentBuilds)
 	if req.MaxPortShareLevel != nil && *req.MaxPortShareLevel != "" {
 		t.MaxPortShareLevel = string(*req.MaxPortShareLevel)
@@ -193,12 +223,12 @@ func set[T any](to *T, from *T) {
 	}
 }
 
-// UpdateTemplate changes the settings of a template. A request that changes
-// nothing succeeds and leaves no trace. (TPL-15, TPL-17)
-func (s *Service) UpdateTemplate(ctx context.Context, actor access.Subject, id uuid.UUID, req coder.UpdateTemplateMeta) (coder.Template, error) {
-	var organization uuid.UUID // whose builds may begin now
+// UpdateTemplate changes the settings of a template. A request without a change succeeds and
+// is not audited. (TPL-15, TPL-17)
+func (s *Service) UpdateTemplate(ctx context.Context, actor access.Subject, id uuid.UUID, req codersdk.UpdateTemplateMeta) (codersdk.Template, error) {
+	var organization uuid.UUID // organization whose builds may have been released
 	err := s.Store.Tx(ctx, func(q *sqlc.Queries) error {
-		old, err := lock(ctx, q, actor, coder.RBACActionUpdate, id)
+		old, err := lock(ctx, q, actor, codersdk.RBACActionUpdate, id)
 		if err != nil {
 			return err
 		}
@@ -227,6 +257,9 @@ func (s *Service) UpdateTemplate(ctx context.Context, actor access.Subject, id u
 		if err := reschedule(ctx, q, old, t, s.now()); err != nil {
 			return err
 		}
+		if err := notifyDeprecated(ctx, q, actor, old, t); err != nil {
+			return err
+		}
 		if t.MaxConcurrentBuilds != old.MaxConcurrentBuilds {
 			if err := s.Queue.LetGo(ctx, q, id); err != nil {
 				return err
@@ -234,24 +267,27 @@ func (s *Service) UpdateTemplate(ctx context.Context, actor access.Subject, id u
 			organization = t.OrganizationID
 		}
 		return audit.Record(ctx, q, actor, audit.Entry{
-			Action: coder.AuditActionWrite, ResourceType: coder.ResourceTypeTemplate, ResourceID: id,
+			Action: codersdk.AuditActionWrite, ResourceType: codersdk.ResourceTypeTemplate, ResourceID: id,
 			OrganizationID: t.OrganizationID, Target: t.Name, Icon: t.Icon, Diff: diff,
 		})
 	})
 	if err != nil {
-		return coder.Template{}, err
+		return codersdk.Template{}, err
 	}
 	if organization != uuid.Nil {
 		s.Queue.Wake(organization)
 	}
+	if req.DisableUserSecrets != nil && s.SecretsChanged != nil {
+		s.SecretsChanged(id)
+	}
 	return s.Template(ctx, actor, id)
 }
 
-// settingsOf is what the audit log says of a template.
+// settingsOf returns the audited settings of a template.
 func settingsOf(t sqlc.Template) any {
 	v := view(sqlc.TemplateByIDRow{Template: t})
 	return struct {
-		coder.Template
+		codersdk.Template
 		GroupACL         map[string]string `json:"group_acl"`
 		UserACL          map[string]string `json:"user_acl"`
 		BuildTimeStats   any               `json:"build_time_stats,omitempty"`
@@ -287,6 +323,6 @@ func updateParams(t sqlc.Template, s *Service) sqlc.TemplateUpdateParams {
 		AllowUserCancelWorkspaceJobs: t.AllowUserCancelWorkspaceJobs, RequireActiveVersion: t.RequireActiveVersion,
 		DeprecationMessage: t.DeprecationMessage, MaxPortShareLevel: t.MaxPortShareLevel, CorsBehavior: t.CorsBehavior,
 		UseClassicParameterFlow: t.UseClassicParameterFlow, DisableModuleCache: t.DisableModuleCache, MaxConcurrentBuilds: t.MaxConcurrentBuilds,
-		GroupACL: t.GroupACL, Now: s.now(),
+		DisableUserSecrets: t.DisableUserSecrets, GroupACL: t.GroupACL, Now: s.now(),
 	}
 }

@@ -5,13 +5,14 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/access"
 	"github.com/seed-2a7f8fe7/coder/internal/audit"
+	"github.com/seed-2a7f8fe7/coder/internal/notification"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
 )
 
-// Query narrows a list of templates; zero fields do not.
+// Query filters a list of templates; zero fields match all.
 type Query struct {
 	OrganizationID uuid.UUID
 	Organization   string // name or id
@@ -22,15 +23,15 @@ type Query struct {
 	Deprecated     *bool
 	HasAITask      *bool // of the active version
 	HasExternal    *bool // agents of the active version
-	Page           coder.Page
+	Page           codersdk.Page
 }
 
-// maxRows bounds one page of templates.
+// maxRows is the largest page of templates.
 const maxRows = 1000
 
-// Templates lists a page of the templates that actor may see, by name.
-func (s *Service) Templates(ctx context.Context, actor access.Subject, query Query) ([]coder.Template, error) {
-	f := actor.Filter(coder.RBACResourceTemplate)
+// Templates lists a page of the templates that actor can see, by name.
+func (s *Service) Templates(ctx context.Context, actor access.Subject, query Query) ([]codersdk.Template, error) {
+	f := actor.Filter(codersdk.RBACResourceTemplate)
 	if query.Author == "me" {
 		query.Author = actor.Username
 	}
@@ -48,42 +49,48 @@ func (s *Service) Templates(ctx context.Context, actor access.Subject, query Que
 	if err != nil {
 		return nil, err
 	}
-	out := make([]coder.Template, 0, len(rows))
+	out := make([]codersdk.Template, 0, len(rows))
 	for _, r := range rows {
 		out = append(out, view(sqlc.TemplateByIDRow(r)))
 	}
 	return out, s.addTimes(ctx, out)
 }
 
-// Template gives one template.
-func (s *Service) Template(ctx context.Context, actor access.Subject, id uuid.UUID) (coder.Template, error) {
+// Template returns one template.
+func (s *Service) Template(ctx context.Context, actor access.Subject, id uuid.UUID) (codersdk.Template, error) {
 	r, err := s.Store.TemplateByID(ctx, id)
 	if err != nil {
-		return coder.Template{}, err
+		return codersdk.Template{}, err
 	}
-	if err := actor.Check(coder.RBACActionRead, object(r.Template)); err != nil {
-		return coder.Template{}, err
+	if err := actor.Check(codersdk.RBACActionRead, object(r.Template)); err != nil {
+		return codersdk.Template{}, err
 	}
-	out := []coder.Template{view(r)}
+	out := []codersdk.Template{view(r)}
 	err = s.addTimes(ctx, out)
 	return out[0], err
 }
 
-// TemplateByName gives a template of an organization by its name.
-func (s *Service) TemplateByName(ctx context.Context, actor access.Subject, organizationID uuid.UUID, name string) (coder.Template, error) {
+// TemplateByName returns a template of an organization by its name.
+func (s *Service) TemplateByName(ctx context.Context, actor access.Subject, organizationID uuid.UUID, name string) (codersdk.Template, error) {
 	id, err := s.Store.TemplateIDByName(ctx, organizationID, name)
 	if err != nil {
-		return coder.Template{}, err
+		return codersdk.Template{}, err
 	}
 	return s.Template(ctx, actor, id)
 }
 
-// CreateTemplate makes a template of a version that was imported and that no
-// other template has. Everyone in the organization may use it unless the
-// request says otherwise.
-func (s *Service) CreateTemplate(ctx context.Context, actor access.Subject, organizationID uuid.UUID, req coder.CreateTemplateRequest) (coder.Template, error) {
-	var none coder.Template
-	if err := actor.Check(coder.RBACActionCreate, access.Object{Type: coder.RBACResourceTemplate, OrganizationID: organizationID}); err != nil {
+// CreateTemplate creates a template from a version that belongs to no template. The import of
+// the version may still be pending or running; workspaces can be created once it has
+// succeeded. All members of the organization can use the template unless the request says
+// otherwise.
+func (s *Service) CreateTemplate(
+	ctx context.Context,
+	actor access.Subject,
+	organizationID uuid.UUID,
+	req codersdk.CreateTemplateRequest,
+) (codersdk.Template, error) {
+	var none codersdk.Template
+	if err := actor.Check(codersdk.RBACActionCreate, access.Object{Type: codersdk.RBACResourceTemplate, OrganizationID: organizationID}); err != nil {
 		return none, err
 	}
 	row := newRow(organizationID, actor.UserID, req)
@@ -92,20 +99,22 @@ func (s *Service) CreateTemplate(ctx context.Context, actor access.Subject, orga
 	}
 	err := s.Store.Tx(ctx, func(q *sqlc.Queries) error {
 		v, err := q.VersionLock(ctx, req.TemplateVersionID)
-		if coder.Is(err, coder.CodeNotFound) || err == nil && v.OrganizationID != organizationID {
-			return coder.Invalid("template_version_id", "there is no such version in this organization")
+		if codersdk.Is(err, codersdk.CodeNotFound) || err == nil && v.OrganizationID != organizationID {
+			return codersdk.Invalid("template_version_id", "version not found in this organization")
 		}
 		if err != nil {
 			return err
 		}
 		if v.TemplateID != nil {
-			return coder.Invalid("template_version_id", "the version %s belongs to another template", v.Name)
+			return codersdk.Invalid("template_version_id", "the version %s belongs to another template", v.Name)
 		}
 		job, err := s.Queue.Job(ctx, q, v.JobID)
 		if err != nil {
 			return err
 		}
-		if job.Status != coder.ProvisionerJobStatusSucceeded {
+		switch job.Status {
+		case codersdk.ProvisionerJobStatusSucceeded, codersdk.ProvisionerJobStatusPending, codersdk.ProvisionerJobStatusRunning:
+		default:
 			return notImported("template_version_id", v.Name, job.Status)
 		}
 		if row.Provisioner, err = q.VersionProvisioner(ctx, v.JobID); err != nil {
@@ -118,7 +127,7 @@ func (s *Service) CreateTemplate(ctx context.Context, actor access.Subject, orga
 			return err
 		}
 		return audit.Record(ctx, q, actor, audit.Entry{
-			Action: coder.AuditActionCreate, ResourceType: coder.ResourceTypeTemplate, ResourceID: row.ID,
+			Action: codersdk.AuditActionCreate, ResourceType: codersdk.ResourceTypeTemplate, ResourceID: row.ID,
 			OrganizationID: organizationID, Target: row.Name, Icon: row.Icon, Diff: audit.Diff(nil, settingsOf(row)),
 		})
 	})
@@ -128,14 +137,14 @@ func (s *Service) CreateTemplate(ctx context.Context, actor access.Subject, orga
 	return s.Template(ctx, access.System(), row.ID)
 }
 
-func notImported(field, name string, status coder.ProvisionerJobStatus) error {
-	return coder.Invalid(field, "the import of version %s is %s; only a version whose import succeeded can be used", name, status)
+func notImported(field, name string, status codersdk.ProvisionerJobStatus) error {
+	return codersdk.Invalid(field, "the import of version %s is %s; only successfully imported versions can be used", name, status)
 }
 
-// DeleteTemplate removes a template that has no workspaces any more.
+// DeleteTemplate deletes a template without workspaces.
 func (s *Service) DeleteTemplate(ctx context.Context, actor access.Subject, id uuid.UUID) error {
 	return s.Store.Tx(ctx, func(q *sqlc.Queries) error {
-		t, err := lock(ctx, q, actor, coder.RBACActionDelete, id)
+		t, err := lock(ctx, q, actor, codersdk.RBACActionDelete, id)
 		if err != nil {
 			return err
 		}
@@ -144,40 +153,44 @@ func (s *Service) DeleteTemplate(ctx context.Context, actor access.Subject, id u
 			return err
 		}
 		if n > 0 {
-			return coder.Errorf(coder.CodePrecondition, "The template %s still has %d workspace(s); delete them first", t.Name, n)
+			return codersdk.Errorf(codersdk.CodePrecondition, "The template %s still has %d workspace(s); delete them first", t.Name, n)
 		}
 		if err := q.TemplateDelete(ctx, s.now(), id); err != nil {
 			return err
 		}
+		if err := notification.Enqueue(ctx, q, notification.Event{
+			Template: notification.TemplateDeleted, TemplateID: id, InitiatorID: notification.InitiatorOf(actor),
+		}); err != nil {
+			return err
+		}
 		return audit.Record(ctx, q, actor, audit.Entry{
-			Action: coder.AuditActionDelete, ResourceType: coder.ResourceTypeTemplate, ResourceID: id,
+			Action: codersdk.AuditActionDelete, ResourceType: codersdk.ResourceTypeTemplate, ResourceID: id,
 			OrganizationID: t.OrganizationID, Target: t.Name, Icon: t.Icon, Diff: audit.Diff(settingsOf(t), nil),
 		})
 	})
 }
 
-// UpdateActiveTemplateVersion makes a version that was imported the one that
-// new workspaces use, if the one that the request expects is active until
-// then. (TPL-05)
-func (s *Service) UpdateActiveTemplateVersion(ctx context.Context, actor access.Subject, id uuid.UUID, req coder.UpdateActiveTemplateVersion) error {
+// UpdateActiveTemplateVersion sets the active version, which new workspaces use, if the
+// current active version is the one that the request expects. (TPL-05)
+func (s *Service) UpdateActiveTemplateVersion(ctx context.Context, actor access.Subject, id uuid.UUID, req codersdk.UpdateActiveTemplateVersion) error {
 	versionID := req.ID
 	return s.Store.Tx(ctx, func(q *sqlc.Queries) error {
-		t, err := lock(ctx, q, actor, coder.RBACActionUpdate, id)
+		t, err := lock(ctx, q, actor, codersdk.RBACActionUpdate, id)
 		if err != nil {
 			return err
 		}
 		v, err := q.VersionByID(ctx, versionID)
-		if coder.Is(err, coder.CodeNotFound) || err == nil && (v.TemplateVersion.TemplateID == nil || *v.TemplateVersion.TemplateID != id) {
-			return coder.Invalid("id", "the template %s has no such version", t.Name)
+		if codersdk.Is(err, codersdk.CodeNotFound) || err == nil && (v.TemplateVersion.TemplateID == nil || *v.TemplateVersion.TemplateID != id) {
+			return codersdk.Invalid("id", "version not found in template %s", t.Name)
 		}
 		if err != nil {
 			return err
 		}
-		if status := coder.ProvisionerJobStatus(v.JobStatus); status != coder.ProvisionerJobStatusSucceeded {
+		if status := codersdk.ProvisionerJobStatus(v.JobStatus); status != codersdk.ProvisionerJobStatusSucceeded {
 			return notImported("id", v.TemplateVersion.Name, status)
 		}
 		if v.TemplateVersion.Archived {
-			return coder.Invalid("id", "the version %s is archived; unarchive it first", v.TemplateVersion.Name)
+			return codersdk.Invalid("id", "the version %s is archived; unarchive it first", v.TemplateVersion.Name)
 		}
 		if t.ActiveVersionID == versionID {
 			return nil
@@ -189,19 +202,23 @@ func (s *Service) UpdateActiveTemplateVersion(ctx context.Context, actor access.
 			return err
 		}
 		return audit.Record(ctx, q, actor, audit.Entry{
-			Action: coder.AuditActionWrite, ResourceType: coder.ResourceTypeTemplate, ResourceID: id,
+			Action: codersdk.AuditActionWrite, ResourceType: codersdk.ResourceTypeTemplate, ResourceID: id,
 			OrganizationID: t.OrganizationID, Target: t.Name, Icon: t.Icon,
-			Diff: coder.AuditDiff{"active_version_id": {Old: t.ActiveVersionID, New: versionID}},
+			Diff: codersdk.AuditDiff{"active_version_id": {Old: t.ActiveVersionID, New: versionID}},
 		})
 	})
 }
 
-// otherActive says that somebody else made a version the active one meanwhile.
+// otherActive returns the error for an active version that changed in the meantime.
 func (s *Service) otherActive(ctx context.Context, q *sqlc.Queries, t sqlc.Template) error {
 	now, err := q.VersionByID(ctx, t.ActiveVersionID)
 	if err != nil {
 		return err
 	}
-	return coder.Errorf(coder.CodePrecondition, "The version %s of the template %s became the active one after it was opened here, so nothing was published: reload it and publish again",
-		now.TemplateVersion.Name, t.Name)
+	return codersdk.Errorf(
+		codersdk.CodePrecondition,
+		"The version %s of the template %s became active after you opened it, so nothing was published. Reload it and publish again.",
+		now.TemplateVersion.Name,
+		t.Name,
+	)
 }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/template"
 )
 
@@ -18,21 +18,19 @@ func TestCreateTemplate(t *testing.T) {
 	h := newHouse(t)
 	ctx := t.Context()
 	v := h.create(t, nil)
-	_, err := h.CreateTemplate(ctx, h.admin, h.org, coder.CreateTemplateRequest{Name: "tpl", TemplateVersionID: v.ID})
-	wants(t, err, coder.CodeInvalid, "pending")
 	h.importing(t, nil, nil)
-	_, err = h.CreateTemplate(ctx, h.member, h.org, coder.CreateTemplateRequest{Name: "tpl", TemplateVersionID: v.ID})
-	wants(t, err, coder.CodeForbidden, "")
+	_, err := h.CreateTemplate(ctx, h.member, h.org, codersdk.CreateTemplateRequest{Name: "tpl", TemplateVersionID: v.ID})
+	wants(t, err, codersdk.CodeForbidden, "")
 
-	for name, req := range map[string]coder.CreateTemplateRequest{
+	for name, req := range map[string]codersdk.CreateTemplateRequest{
 		"name":                               {Name: "my template"},
 		"display_name":                       {Name: "a", DisplayName: " x"},
 		"description":                        {Name: "a", Description: strings.Repeat("é", 64)},
 		"default_ttl_ms":                     {Name: "a", DefaultTTLMS: -1},
 		"activity_bump_ms":                   {Name: "a", ActivityBumpMS: new(int64(-1))},
-		"autostart_requirement.days_of_week": {Name: "a", AutostartRequirement: &coder.TemplateAutostartRequirement{DaysOfWeek: []string{"caturday"}}},
-		"autostop_requirement.days_of_week":  {Name: "a", AutostopRequirement: &coder.TemplateAutostopRequirement{DaysOfWeek: []string{""}}},
-		"autostop_requirement.weeks":         {Name: "a", AutostopRequirement: &coder.TemplateAutostopRequirement{Weeks: 17}},
+		"autostart_requirement.days_of_week": {Name: "a", AutostartRequirement: &codersdk.TemplateAutostartRequirement{DaysOfWeek: []string{"caturday"}}},
+		"autostop_requirement.days_of_week":  {Name: "a", AutostopRequirement: &codersdk.TemplateAutostopRequirement{DaysOfWeek: []string{""}}},
+		"autostop_requirement.weeks":         {Name: "a", AutostopRequirement: &codersdk.TemplateAutostopRequirement{Weeks: 17}},
 		"max_port_share_level":               {Name: "a", MaxPortShareLevel: "world"},
 		"cors_behavior":                      {Name: "a", CORSBehavior: "loose"},
 		"template_version_id":                {Name: "a", TemplateVersionID: uuid.New()},
@@ -42,15 +40,15 @@ func TestCreateTemplate(t *testing.T) {
 			req.TemplateVersionID = v.ID
 		}
 		_, err := h.CreateTemplate(ctx, h.admin, h.org, req)
-		wants(t, err, coder.CodeInvalid, "")
+		wants(t, err, codersdk.CodeInvalid, "")
 		if f := field(err); f != name {
 			t.Errorf("field %q, want %q", f, name)
 		}
 	}
 
-	tpl, err := h.CreateTemplate(ctx, h.admin, h.org, coder.CreateTemplateRequest{
+	tpl, err := h.CreateTemplate(ctx, h.admin, h.org, codersdk.CreateTemplateRequest{
 		Name: "tpl", TemplateVersionID: v.ID, Icon: "/i.svg", AllowUserAutostop: new(false),
-		AutostopRequirement: &coder.TemplateAutostopRequirement{DaysOfWeek: []string{"Sunday", "monday", "sunday"}, Weeks: 2},
+		AutostopRequirement: &codersdk.TemplateAutostopRequirement{DaysOfWeek: []string{"Sunday", "monday", "sunday"}, Weeks: 2},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -60,18 +58,40 @@ func TestCreateTemplate(t *testing.T) {
 		tpl.OrganizationName != "acme" || tpl.CreatedByName != "ada" || tpl.ActiveVersionID != v.ID || len(tpl.BuildTimeStats) != 3 {
 		t.Fatalf("template %+v", tpl)
 	}
-	_, err = h.CreateTemplate(ctx, h.admin, h.org, coder.CreateTemplateRequest{Name: "tpl2", TemplateVersionID: v.ID})
-	wants(t, err, coder.CodeInvalid, "another template")
+	_, err = h.CreateTemplate(ctx, h.admin, h.org, codersdk.CreateTemplateRequest{Name: "tpl2", TemplateVersionID: v.ID})
+	wants(t, err, codersdk.CodeInvalid, "another template")
 	v2 := h.create(t, nil)
 	h.importing(t, nil, nil)
-	_, err = h.CreateTemplate(ctx, h.admin, h.org, coder.CreateTemplateRequest{Name: "TPL", TemplateVersionID: v2.ID})
-	wants(t, err, coder.CodeConflict, "exists already")
+	_, err = h.CreateTemplate(ctx, h.admin, h.org, codersdk.CreateTemplateRequest{Name: "TPL", TemplateVersionID: v2.ID})
+	wants(t, err, codersdk.CodeConflict, "already exists")
 	if field(err) != "name" {
 		t.Fatalf("field %q", field(err))
 	}
 	if row, err := h.store.VersionByID(ctx, v2.ID); err != nil || row.TemplateVersion.TemplateID != nil {
 		t.Fatalf("a refused template left its version taken: %v", err)
 	}
+}
+
+// A template can be created before the import of its version has ended, but not
+// after the import was canceled.
+func TestCreateTemplateBeforeTheImport(t *testing.T) {
+	h := newHouse(t)
+	v := h.create(t, nil)
+	tpl := h.templateOf(t, "early", v)
+	if tpl.ActiveVersionID != v.ID || tpl.Provisioner != "echo" {
+		t.Fatalf("template %+v", tpl)
+	}
+	h.importing(t, nil, nil)
+	got, err := h.TemplateVersion(t.Context(), h.admin, v.ID)
+	if err != nil || got.Job.Status != codersdk.ProvisionerJobStatusSucceeded || got.TemplateID != tpl.ID {
+		t.Fatalf("after the import: %+v %v", got, err)
+	}
+	canceled := h.create(t, nil)
+	if err := h.CancelTemplateVersion(t.Context(), h.admin, canceled.ID); err != nil {
+		t.Fatal(err)
+	}
+	_, err = h.CreateTemplate(t.Context(), h.admin, h.org, codersdk.CreateTemplateRequest{Name: "late", TemplateVersionID: canceled.ID})
+	wants(t, err, codersdk.CodeInvalid, "canceled")
 }
 
 // Of many who make a template of one version at once, one succeeds.
@@ -83,7 +103,7 @@ func TestCreateTemplateOnce(t *testing.T) {
 	errs := make([]error, 8)
 	for i := range errs {
 		wg.Go(func() {
-			_, errs[i] = h.CreateTemplate(t.Context(), h.admin, h.org, coder.CreateTemplateRequest{Name: coder.RandomName(), TemplateVersionID: v.ID})
+			_, errs[i] = h.CreateTemplate(t.Context(), h.admin, h.org, codersdk.CreateTemplateRequest{Name: codersdk.RandomName(), TemplateVersionID: v.ID})
 		})
 	}
 	wg.Wait()
@@ -97,38 +117,38 @@ func TestUpdateTemplate(t *testing.T) {
 	ctx := t.Context()
 	tpl := h.template(t, "tpl")
 	h.template(t, "other")
-	_, err := h.UpdateTemplate(ctx, h.member, tpl.ID, coder.UpdateTemplateMeta{Name: "x"})
-	wants(t, err, coder.CodeForbidden, "")
-	_, err = h.UpdateTemplate(ctx, h.outside, tpl.ID, coder.UpdateTemplateMeta{Name: "x"})
-	wants(t, err, coder.CodeNotFound, "")
-	_, err = h.UpdateTemplate(ctx, h.admin, tpl.ID, coder.UpdateTemplateMeta{Name: "Other"})
-	wants(t, err, coder.CodeConflict, "exists already")
-	_, err = h.UpdateTemplate(ctx, h.admin, tpl.ID, coder.UpdateTemplateMeta{FailureTTLMS: new(int64(-1))})
-	wants(t, err, coder.CodeInvalid, "failure_ttl_ms")
+	_, err := h.UpdateTemplate(ctx, h.member, tpl.ID, codersdk.UpdateTemplateMeta{Name: "x"})
+	wants(t, err, codersdk.CodeForbidden, "")
+	_, err = h.UpdateTemplate(ctx, h.outside, tpl.ID, codersdk.UpdateTemplateMeta{Name: "x"})
+	wants(t, err, codersdk.CodeNotFound, "")
+	_, err = h.UpdateTemplate(ctx, h.admin, tpl.ID, codersdk.UpdateTemplateMeta{Name: "Other"})
+	wants(t, err, codersdk.CodeConflict, "already exists")
+	_, err = h.UpdateTemplate(ctx, h.admin, tpl.ID, codersdk.UpdateTemplateMeta{FailureTTLMS: new(int64(-1))})
+	wants(t, err, codersdk.CodeInvalid, "failure_ttl_ms")
 
-	got, err := h.UpdateTemplate(ctx, h.admin, tpl.ID, coder.UpdateTemplateMeta{DeprecationMessage: new("old"), DefaultTTLMS: new(int64(5)), RequireActiveVersion: new(true)})
+	got, err := h.UpdateTemplate(ctx, h.admin, tpl.ID, codersdk.UpdateTemplateMeta{DeprecationMessage: new("old"), DefaultTTLMS: new(int64(5)), RequireActiveVersion: new(true)})
 	if err != nil || !got.Deprecated || got.DefaultTTLMS != 5 || !got.RequireActiveVersion || got.Name != "tpl" || !got.AllowUserAutostart {
 		t.Fatalf("got %+v, %v", got, err)
 	}
-	if got, err = h.UpdateTemplate(ctx, h.admin, tpl.ID, coder.UpdateTemplateMeta{DeprecationMessage: new("")}); err != nil || got.Deprecated || got.DefaultTTLMS != 5 {
+	if got, err = h.UpdateTemplate(ctx, h.admin, tpl.ID, codersdk.UpdateTemplateMeta{DeprecationMessage: new("")}); err != nil || got.Deprecated || got.DefaultTTLMS != 5 {
 		t.Fatalf("got %+v, %v", got, err)
 	}
 	before := h.audits(t)
-	if _, err = h.UpdateTemplate(ctx, h.admin, tpl.ID, coder.UpdateTemplateMeta{DefaultTTLMS: new(int64(5))}); err != nil || h.audits(t) != before {
+	if _, err = h.UpdateTemplate(ctx, h.admin, tpl.ID, codersdk.UpdateTemplateMeta{DefaultTTLMS: new(int64(5))}); err != nil || h.audits(t) != before {
 		t.Fatalf("a change of nothing left a trace, or failed: %v", err)
 	}
 	var diff []byte
 	if err := h.store.Pool().QueryRow(ctx, `SELECT diff FROM audit_logs WHERE resource_type = 'template' ORDER BY time DESC LIMIT 1`).Scan(&diff); err != nil {
 		t.Fatal(err)
 	}
-	var d coder.AuditDiff
+	var d codersdk.AuditDiff
 	if err := json.Unmarshal(diff, &d); err != nil || len(d) != 2 || d["deprecation_message"].Old != "old" {
 		t.Fatalf("audit diff %s, %v", diff, err)
 	}
 
 	w := h.workspace(t, h.member, tpl, tpl.ActiveVersionID)
 	h.exec(t, `UPDATE workspaces SET last_used_at = '2020-01-01', dormant_at = '2020-01-01' WHERE id = $1`, w)
-	if _, err := h.UpdateTemplate(ctx, h.admin, tpl.ID, coder.UpdateTemplateMeta{TimeTilDormantAutodeleteMS: new(int64(1000)), UpdateWorkspaceDormantAt: true}); err != nil {
+	if _, err := h.UpdateTemplate(ctx, h.admin, tpl.ID, codersdk.UpdateTemplateMeta{TimeTilDormantAutodeleteMS: new(int64(1000)), UpdateWorkspaceDormantAt: true}); err != nil {
 		t.Fatal(err)
 	}
 	var used, dormant, deleting int
@@ -150,8 +170,8 @@ func TestDeleteTemplate(t *testing.T) {
 	ctx := t.Context()
 	tpl := h.template(t, "tpl")
 	w := h.workspace(t, h.member, tpl, tpl.ActiveVersionID)
-	wants(t, h.DeleteTemplate(ctx, h.member, tpl.ID), coder.CodeForbidden, "")
-	wants(t, h.DeleteTemplate(ctx, h.admin, tpl.ID), coder.CodePrecondition, "1 workspace")
+	wants(t, h.DeleteTemplate(ctx, h.member, tpl.ID), codersdk.CodeForbidden, "")
+	wants(t, h.DeleteTemplate(ctx, h.admin, tpl.ID), codersdk.CodePrecondition, "1 workspace")
 	h.Now = func() time.Time { return time.Now().Add(2 * time.Minute) } // build times are kept for one
 	got, err := h.Template(ctx, h.member, tpl.ID)
 	if err != nil || got.ActiveUserCount != 1 || got.BuildTimeStats["start"].P50 == nil || *got.BuildTimeStats["start"].P50 != 2000 {
@@ -167,7 +187,7 @@ func TestDeleteTemplate(t *testing.T) {
 		"version":  func() error { _, err := h.TemplateVersion(ctx, h.admin, tpl.ActiveVersionID); return err },
 		"again":    func() error { return h.DeleteTemplate(ctx, h.admin, tpl.ID) },
 	} {
-		if err := call(); !coder.Is(err, coder.CodeNotFound) {
+		if err := call(); !codersdk.Is(err, codersdk.CodeNotFound) {
 			t.Errorf("%s after deletion: %v", name, err)
 		}
 	}
@@ -178,7 +198,7 @@ func TestListTemplates(t *testing.T) {
 	h := newHouse(t)
 	ctx := t.Context()
 	a, b := h.template(t, "alpha"), h.template(t, "beta")
-	if _, err := h.UpdateTemplate(ctx, h.admin, b.ID, coder.UpdateTemplateMeta{DeprecationMessage: new("no"), DisplayName: new("Second One"), DisableEveryoneGroupAccess: new(true)}); err != nil {
+	if _, err := h.UpdateTemplate(ctx, h.admin, b.ID, codersdk.UpdateTemplateMeta{DeprecationMessage: new("no"), DisplayName: new("Second One"), DisableEveryoneGroupAccess: new(true)}); err != nil {
 		t.Fatal(err)
 	}
 	list := func(who string, q template.Query) string {
@@ -223,14 +243,14 @@ func TestListTemplates(t *testing.T) {
 			t.Errorf("%s asks %+v: %q, want %q", tt.who, tt.q, got, tt.want)
 		}
 	}
-	if err := h.UpdateTemplateACL(ctx, h.admin, b.ID, coder.UpdateTemplateACL{UserPerms: map[string]string{h.member.UserID.String(): "use"}}); err != nil {
+	if err := h.UpdateTemplateACL(ctx, h.admin, b.ID, codersdk.UpdateTemplateACL{UserPerms: map[string]string{h.member.UserID.String(): "use"}}); err != nil {
 		t.Fatal(err)
 	}
 	if got := list("member", template.Query{}); got != "alpha beta" {
 		t.Errorf("with an entry of one's own: %q", got)
 	}
 	narrowed := h.admin
-	narrowed.AllowList = []coder.APIAllowListTarget{{Type: coder.RBACResourceTemplate, ID: a.ID.String()}}
+	narrowed.AllowList = []codersdk.APIAllowListTarget{{Type: codersdk.RBACResourceTemplate, ID: a.ID.String()}}
 	if ts, err := h.Templates(ctx, narrowed, template.Query{}); err != nil || len(ts) != 1 || ts[0].ID != a.ID {
 		t.Errorf("with an allow list: %v, %v", ts, err)
 	}
@@ -246,19 +266,19 @@ func TestACL(t *testing.T) {
 		t.Fatalf("at first: %+v, %v", acl, err)
 	}
 	_, err = h.TemplateACL(ctx, h.member, tpl.ID)
-	wants(t, err, coder.CodeForbidden, "")
-	for name, req := range map[string]coder.UpdateTemplateACL{
+	wants(t, err, codersdk.CodeForbidden, "")
+	for name, req := range map[string]codersdk.UpdateTemplateACL{
 		"role":     {UserPerms: map[string]string{bob: "owner"}},
 		"id":       {UserPerms: map[string]string{"bob": "use"}},
 		"stranger": {UserPerms: map[string]string{h.outside.UserID.String(): "use"}},
-		"group":    {GroupPerms: map[string]coder.TemplateRole{uuid.NewString(): "use"}},
+		"group":    {GroupPerms: map[string]codersdk.TemplateRole{uuid.NewString(): "use"}},
 	} {
-		if err := h.UpdateTemplateACL(ctx, h.admin, tpl.ID, req); !coder.Is(err, coder.CodeInvalid) {
+		if err := h.UpdateTemplateACL(ctx, h.admin, tpl.ID, req); !codersdk.Is(err, codersdk.CodeInvalid) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	err = h.UpdateTemplateACL(ctx, h.admin, tpl.ID, coder.UpdateTemplateACL{
-		UserPerms: map[string]string{bob: "admin"}, GroupPerms: map[string]coder.TemplateRole{everyone: ""},
+	err = h.UpdateTemplateACL(ctx, h.admin, tpl.ID, codersdk.UpdateTemplateACL{
+		UserPerms: map[string]string{bob: "admin"}, GroupPerms: map[string]codersdk.TemplateRole{everyone: ""},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -266,19 +286,19 @@ func TestACL(t *testing.T) {
 	if acl, err = h.TemplateACL(ctx, h.member, tpl.ID); err != nil || len(acl.Group) != 0 || len(acl.Users) != 1 || acl.Users[0].Username != "bob" || acl.Users[0].Role != "admin" {
 		t.Fatalf("bob is its admin now: %+v, %v", acl, err)
 	}
-	if _, err := h.UpdateTemplate(ctx, h.member, tpl.ID, coder.UpdateTemplateMeta{Icon: new("/x.svg")}); err != nil {
+	if _, err := h.UpdateTemplate(ctx, h.member, tpl.ID, codersdk.UpdateTemplateMeta{Icon: new("/x.svg")}); err != nil {
 		t.Fatalf("an admin of the template changes it: %v", err)
 	}
-	if got, err := h.TemplateACLAvailable(ctx, h.member, tpl.ID, "AD", coder.Page{}); err != nil || len(got.Users) != 1 || len(got.Groups) != 1 {
+	if got, err := h.TemplateACLAvailable(ctx, h.member, tpl.ID, "AD", codersdk.Page{}); err != nil || len(got.Users) != 1 || len(got.Groups) != 1 {
 		t.Fatalf("available: %+v, %v", got, err)
 	}
-	if _, err := h.Template(ctx, h.user(t, "cy", true), tpl.ID); !coder.Is(err, coder.CodeNotFound) {
+	if _, err := h.Template(ctx, h.user(t, "cy", true), tpl.ID); !codersdk.Is(err, codersdk.CodeNotFound) {
 		t.Fatalf("a private template is seen by others: %v", err)
 	}
-	if err := h.UpdateTemplateACL(ctx, h.member, tpl.ID, coder.UpdateTemplateACL{UserPerms: map[string]string{bob: ""}}); err != nil {
+	if err := h.UpdateTemplateACL(ctx, h.member, tpl.ID, codersdk.UpdateTemplateACL{UserPerms: map[string]string{bob: ""}}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := h.Template(ctx, h.member, tpl.ID); !coder.Is(err, coder.CodeNotFound) {
+	if _, err := h.Template(ctx, h.member, tpl.ID); !codersdk.Is(err, codersdk.CodeNotFound) {
 		t.Fatalf("bob took himself off: %v", err)
 	}
 }

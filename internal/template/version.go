@@ -6,44 +6,44 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/access"
 	"github.com/seed-2a7f8fe7/coder/internal/audit"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
 )
 
-// versionObject is what access asks about a version: its template, or, before
-// one has taken it, any template of the organization.
+// versionObject is the access object of a version: its template or, without one, any template
+// of the organization.
 func versionObject(r sqlc.VersionByIDRow) access.Object {
-	o := access.Object{Type: coder.RBACResourceTemplate, OrganizationID: r.TemplateVersion.OrganizationID}
+	o := access.Object{Type: codersdk.RBACResourceTemplate, OrganizationID: r.TemplateVersion.OrganizationID}
 	if r.TemplateVersion.TemplateID != nil {
 		o.ID, o.UserACL, o.GroupACL = *r.TemplateVersion.TemplateID, r.UserACL, r.GroupACL
 	}
 	return o
 }
 
-// version gives a version with which actor may do action.
-func version(ctx context.Context, q *sqlc.Queries, actor access.Subject, action coder.RBACAction, id uuid.UUID) (sqlc.VersionByIDRow, error) {
+// version returns a version if actor can do the action on it.
+func version(ctx context.Context, q *sqlc.Queries, actor access.Subject, action codersdk.RBACAction, id uuid.UUID) (sqlc.VersionByIDRow, error) {
 	r, err := q.VersionByID(ctx, id)
 	if err != nil {
 		return r, err
 	}
 	if r.TemplateDeletedAt != nil {
-		return r, coder.NotFound()
+		return r, codersdk.NotFound()
 	}
 	return r, actor.Check(action, versionObject(r))
 }
 
-func creatorOf(r sqlc.VersionByIDRow) coder.MinimalUser {
-	return coder.MinimalUser{ID: r.TemplateVersion.CreatedBy, Username: r.Creator, Name: r.CreatorName, AvatarURL: r.CreatorAvatarUrl}
+func creatorOf(r sqlc.VersionByIDRow) codersdk.MinimalUser {
+	return codersdk.MinimalUser{ID: r.TemplateVersion.CreatedBy, Username: r.Creator, Name: r.CreatorName, AvatarURL: r.CreatorAvatarUrl}
 }
 
-// TemplateVersion gives one version. While its import waits, it says how many
-// provisioners could do it.
-func (s *Service) TemplateVersion(ctx context.Context, actor access.Subject, id uuid.UUID) (coder.TemplateVersion, error) {
-	var out coder.TemplateVersion
+// TemplateVersion returns one version. While its import is pending, the result has the number
+// of matching provisioners.
+func (s *Service) TemplateVersion(ctx context.Context, actor access.Subject, id uuid.UUID) (codersdk.TemplateVersion, error) {
+	var out codersdk.TemplateVersion
 	err := s.Store.Snapshot(ctx, func(q *sqlc.Queries) error {
-		r, err := version(ctx, q, actor, coder.RBACActionRead, id)
+		r, err := version(ctx, q, actor, codersdk.RBACActionRead, id)
 		if err != nil {
 			return err
 		}
@@ -52,7 +52,7 @@ func (s *Service) TemplateVersion(ctx context.Context, actor access.Subject, id 
 			return err
 		}
 		out = versionView(r.TemplateVersion, creatorOf(r), job)
-		if job.Status != coder.ProvisionerJobStatusPending {
+		if job.Status != codersdk.ProvisionerJobStatusPending {
 			return nil
 		}
 		m, warning, err := s.Queue.Outlook(ctx, q, job.ID)
@@ -62,58 +62,72 @@ func (s *Service) TemplateVersion(ctx context.Context, actor access.Subject, id 
 	return out, err
 }
 
-// TemplateVersionByName gives the version of a template that has a name.
-func (s *Service) TemplateVersionByName(ctx context.Context, actor access.Subject, templateID uuid.UUID, name string) (coder.TemplateVersion, error) {
+// TemplateVersionByName returns the version of a template with that name.
+func (s *Service) TemplateVersionByName(ctx context.Context, actor access.Subject, templateID uuid.UUID, name string) (codersdk.TemplateVersion, error) {
 	id, err := s.Store.VersionIDByName(ctx, templateID, name)
 	if err != nil {
-		return coder.TemplateVersion{}, err
+		return codersdk.TemplateVersion{}, err
 	}
 	return s.TemplateVersion(ctx, actor, id)
 }
 
-// TemplateVersionByNames finds a version by the names of its template and its own.
-func (s *Service) TemplateVersionByNames(ctx context.Context, actor access.Subject, organizationID uuid.UUID, template, name string) (coder.TemplateVersion, error) {
+// TemplateVersionByNames returns a version by the names of its template and its own.
+func (s *Service) TemplateVersionByNames(
+	ctx context.Context,
+	actor access.Subject,
+	organizationID uuid.UUID,
+	template, name string,
+) (codersdk.TemplateVersion, error) {
 	id, err := s.Store.TemplateIDByName(ctx, organizationID, template)
 	if err != nil {
-		return coder.TemplateVersion{}, err
+		return codersdk.TemplateVersion{}, err
 	}
 	return s.TemplateVersionByName(ctx, actor, id, name)
 }
 
-// PreviousTemplateVersion gives the version made before the named one.
-func (s *Service) PreviousTemplateVersion(ctx context.Context, actor access.Subject, organizationID uuid.UUID, template, name string) (coder.TemplateVersion, error) {
+// PreviousTemplateVersion returns the version created before the named one.
+func (s *Service) PreviousTemplateVersion(
+	ctx context.Context,
+	actor access.Subject,
+	organizationID uuid.UUID,
+	template, name string,
+) (codersdk.TemplateVersion, error) {
 	v, err := s.TemplateVersionByNames(ctx, actor, organizationID, template, name)
 	if err != nil {
 		return v, err
 	}
 	id, err := s.Store.VersionPrevious(ctx, v.ID)
 	if err != nil {
-		return coder.TemplateVersion{}, err
+		return codersdk.TemplateVersion{}, err
 	}
 	return s.TemplateVersion(ctx, actor, id)
 }
 
-// Page is a part of a list: what comes after a version, some of it.
+// Page selects a part of a list, after a version.
 type Page struct {
 	AfterID         uuid.UUID
 	Limit, Offset   int
 	IncludeArchived bool
+	NewestFirst     bool
 }
 
-// TemplateVersions lists the versions of a template, the oldest first.
-func (s *Service) TemplateVersions(ctx context.Context, actor access.Subject, templateID uuid.UUID, p Page) ([]coder.TemplateVersion, error) {
+// TemplateVersions lists the versions of a template, the oldest first unless p.NewestFirst.
+func (s *Service) TemplateVersions(ctx context.Context, actor access.Subject, templateID uuid.UUID, p Page) ([]codersdk.TemplateVersion, error) {
 	t, err := s.Store.TemplateByID(ctx, templateID)
 	if err != nil {
 		return nil, err
 	}
-	if err := actor.Check(coder.RBACActionRead, object(t.Template)); err != nil {
+	if err := actor.Check(codersdk.RBACActionRead, object(t.Template)); err != nil {
 		return nil, err
 	}
-	params := sqlc.VersionListParams{TemplateID: templateID, IncludeArchived: p.IncludeArchived, RowLimit: int32(p.Limit), RowOffset: int32(p.Offset)}
+	params := sqlc.VersionListParams{
+		TemplateID: templateID, IncludeArchived: p.IncludeArchived, NewestFirst: p.NewestFirst,
+		RowLimit: int32(p.Limit), RowOffset: int32(p.Offset),
+	}
 	if p.AfterID != uuid.Nil {
 		params.AfterID = &p.AfterID
 	}
-	out := []coder.TemplateVersion{}
+	out := []codersdk.TemplateVersion{}
 	err = s.Store.Snapshot(ctx, func(q *sqlc.Queries) error {
 		rows, err := q.VersionList(ctx, params)
 		if err != nil {
@@ -129,7 +143,7 @@ func (s *Service) TemplateVersions(ctx context.Context, actor access.Subject, te
 		}
 		for _, r := range rows {
 			v := r.TemplateVersion
-			who := coder.MinimalUser{ID: v.CreatedBy, Username: r.Creator, Name: r.CreatorName, AvatarURL: r.CreatorAvatarUrl}
+			who := codersdk.MinimalUser{ID: v.CreatedBy, Username: r.Creator, Name: r.CreatorName, AvatarURL: r.CreatorAvatarUrl}
 			out = append(out, versionView(v, who, jobs[v.JobID]))
 		}
 		return nil
@@ -138,31 +152,36 @@ func (s *Service) TemplateVersions(ctx context.Context, actor access.Subject, te
 }
 
 // UpdateTemplateVersion renames a version or changes its message.
-func (s *Service) UpdateTemplateVersion(ctx context.Context, actor access.Subject, id uuid.UUID, req coder.PatchTemplateVersionRequest) (coder.TemplateVersion, error) {
+func (s *Service) UpdateTemplateVersion(
+	ctx context.Context,
+	actor access.Subject,
+	id uuid.UUID,
+	req codersdk.PatchTemplateVersionRequest,
+) (codersdk.TemplateVersion, error) {
 	err := s.Store.Tx(ctx, func(q *sqlc.Queries) error {
-		r, err := version(ctx, q, actor, coder.RBACActionUpdate, id)
+		r, err := version(ctx, q, actor, codersdk.RBACActionUpdate, id)
 		if err != nil {
 			return err
 		}
 		if r.TemplateVersion, err = q.VersionLock(ctx, id); err != nil {
 			return err
 		}
-		v, diff := r.TemplateVersion, coder.AuditDiff{}
+		v, diff := r.TemplateVersion, codersdk.AuditDiff{}
 		if err := req.Check("version", v.UpdatedAt); err != nil {
 			return err
 		}
 		if req.Name != "" && req.Name != v.Name {
-			if err := coder.CheckVersionName("name", req.Name); err != nil {
+			if err := codersdk.CheckVersionName("name", req.Name); err != nil {
 				return err
 			}
-			diff["name"] = coder.AuditDiffField{Old: v.Name, New: req.Name}
+			diff["name"] = codersdk.AuditDiffField{Old: v.Name, New: req.Name}
 			v.Name = req.Name
 		}
 		if req.Message != nil && *req.Message != v.Message {
 			if err := checkMessage(*req.Message); err != nil {
 				return err
 			}
-			diff["message"] = coder.AuditDiffField{Old: v.Message, New: *req.Message}
+			diff["message"] = codersdk.AuditDiffField{Old: v.Message, New: *req.Message}
 			v.Message = *req.Message
 		}
 		if len(diff) == 0 {
@@ -171,34 +190,41 @@ func (s *Service) UpdateTemplateVersion(ctx context.Context, actor access.Subjec
 		if err := q.VersionPatch(ctx, sqlc.VersionPatchParams{ID: id, Name: v.Name, Message: v.Message, Now: s.now()}); err != nil {
 			return taken(err, "template_versions_name", "name", "version", v.Name)
 		}
-		return s.record(ctx, q, actor, coder.AuditActionWrite, v, diff)
+		return s.record(ctx, q, actor, codersdk.AuditActionWrite, v, diff)
 	})
 	if err != nil {
-		return coder.TemplateVersion{}, err
+		return codersdk.TemplateVersion{}, err
 	}
 	return s.TemplateVersion(ctx, actor, id)
 }
 
 func checkMessage(m string) error {
 	if len(m) > 1<<20 || strings.ContainsRune(m, 0) {
-		return coder.Invalid("message", "must be text of at most 1 MiB")
+		return codersdk.Invalid("message", "must be UTF-8 text of at most 1 MiB")
 	}
 	return nil
 }
 
-// record writes what was done to a version into the audit log.
-func (s *Service) record(ctx context.Context, q *sqlc.Queries, actor access.Subject, action coder.AuditAction, v sqlc.TemplateVersion, diff coder.AuditDiff) error {
+// record writes an audit entry for a version.
+func (s *Service) record(
+	ctx context.Context,
+	q *sqlc.Queries,
+	actor access.Subject,
+	action codersdk.AuditAction,
+	v sqlc.TemplateVersion,
+	diff codersdk.AuditDiff,
+) error {
 	return audit.Record(ctx, q, actor, audit.Entry{
-		Action: action, ResourceType: coder.ResourceTypeTemplateVersion, ResourceID: v.ID,
+		Action: action, ResourceType: codersdk.ResourceTypeTemplateVersion, ResourceID: v.ID,
 		OrganizationID: v.OrganizationID, Target: v.Name, Diff: diff,
 	})
 }
 
-// CancelTemplateVersion stops the import of a version.
+// CancelTemplateVersion cancels the import of a version.
 func (s *Service) CancelTemplateVersion(ctx context.Context, actor access.Subject, id uuid.UUID) error {
 	var job uuid.UUID
 	err := s.Store.Tx(ctx, func(q *sqlc.Queries) error {
-		r, err := version(ctx, q, actor, coder.RBACActionUpdate, id)
+		r, err := version(ctx, q, actor, codersdk.RBACActionUpdate, id)
 		if err != nil {
 			return err
 		}
@@ -206,7 +232,7 @@ func (s *Service) CancelTemplateVersion(ctx context.Context, actor access.Subjec
 		if err := s.Queue.Cancel(ctx, q, job); err != nil {
 			return err
 		}
-		return s.record(ctx, q, actor, coder.AuditActionWrite, r.TemplateVersion, coder.AuditDiff{"job_status": {Old: r.JobStatus, New: "canceled"}})
+		return s.record(ctx, q, actor, codersdk.AuditActionWrite, r.TemplateVersion, codersdk.AuditDiff{"job_status": {Old: r.JobStatus, New: "canceled"}})
 	})
 	if err == nil {
 		s.Queue.Canceled(job)
@@ -214,11 +240,11 @@ func (s *Service) CancelTemplateVersion(ctx context.Context, actor access.Subjec
 	return err
 }
 
-// ArchiveTemplateVersion hides a version that is neither active nor used by a
-// workspace, or with archived false shows it again. (TPL-06)
+// ArchiveTemplateVersion archives a version that is neither active nor used by a workspace, or
+// unarchives it if archived is false. (TPL-06)
 func (s *Service) ArchiveTemplateVersion(ctx context.Context, actor access.Subject, id uuid.UUID, archived bool) error {
 	return s.Store.Tx(ctx, func(q *sqlc.Queries) error {
-		r, err := version(ctx, q, actor, coder.RBACActionUpdate, id)
+		r, err := version(ctx, q, actor, codersdk.RBACActionUpdate, id)
 		if err != nil {
 			return err
 		}
@@ -234,37 +260,37 @@ func (s *Service) ArchiveTemplateVersion(ctx context.Context, actor access.Subje
 		if err := q.VersionSetArchived(ctx, id, archived, s.now()); err != nil {
 			return err
 		}
-		return s.record(ctx, q, actor, coder.AuditActionWrite, v, coder.AuditDiff{"archived": {Old: !archived, New: archived}})
+		return s.record(ctx, q, actor, codersdk.AuditActionWrite, v, codersdk.AuditDiff{"archived": {Old: !archived, New: archived}})
 	})
 }
 
 func mayHide(ctx context.Context, q *sqlc.Queries, v sqlc.TemplateVersion) error {
 	if v.TemplateID == nil {
-		return coder.Errorf(coder.CodeInvalid, "The version %s belongs to no template, so there is no list to hide it from", v.Name)
+		return codersdk.Errorf(codersdk.CodeInvalid, "The version %s belongs to no template and cannot be archived", v.Name)
 	}
 	t, err := q.TemplateLock(ctx, *v.TemplateID)
 	if err != nil {
 		return err
 	}
 	if t.ActiveVersionID == v.ID {
-		return coder.Errorf(coder.CodeInvalid, "The version %s is the active one; make another version active first", v.Name)
+		return codersdk.Errorf(codersdk.CodeInvalid, "The version %s is active; activate another version first", v.Name)
 	}
 	used, err := q.VersionInUse(ctx, v.ID)
 	if err != nil {
 		return err
 	}
 	if used {
-		return coder.Errorf(coder.CodeInvalid, "The version %s is used by a workspace; update or delete that first", v.Name)
+		return codersdk.Errorf(codersdk.CodeInvalid, "The version %s is used by a workspace; update or delete the workspace first", v.Name)
 	}
 	return nil
 }
 
-// ArchiveTemplateVersions hides the versions of a template whose import
-// failed, or with all every one that is not needed, and gives their ids.
+// ArchiveTemplateVersions archives the versions of a template whose import failed, or with
+// all every unused version, and returns their IDs.
 func (s *Service) ArchiveTemplateVersions(ctx context.Context, actor access.Subject, templateID uuid.UUID, all bool) ([]uuid.UUID, error) {
 	var ids []uuid.UUID
 	err := s.Store.Tx(ctx, func(q *sqlc.Queries) error {
-		t, err := lock(ctx, q, actor, coder.RBACActionUpdate, templateID)
+		t, err := lock(ctx, q, actor, codersdk.RBACActionUpdate, templateID)
 		if err != nil {
 			return err
 		}
@@ -272,9 +298,9 @@ func (s *Service) ArchiveTemplateVersions(ctx context.Context, actor access.Subj
 			return err
 		}
 		return audit.Record(ctx, q, actor, audit.Entry{
-			Action: coder.AuditActionWrite, ResourceType: coder.ResourceTypeTemplate, ResourceID: t.ID,
+			Action: codersdk.AuditActionWrite, ResourceType: codersdk.ResourceTypeTemplate, ResourceID: t.ID,
 			OrganizationID: t.OrganizationID, Target: t.Name, Icon: t.Icon,
-			Diff: coder.AuditDiff{"archived_versions": {Old: []uuid.UUID{}, New: ids}},
+			Diff: codersdk.AuditDiff{"archived_versions": {Old: []uuid.UUID{}, New: ids}},
 		})
 	})
 	return ids, err

@@ -9,23 +9,23 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/api/provisioner"
 	"github.com/seed-2a7f8fe7/coder/api/provisionerd"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/template"
 )
 
 func TestImport(t *testing.T) {
 	h := newHouse(t)
 	ctx := t.Context()
-	v := h.create(t, func(r *coder.CreateTemplateVersionRequest) {
+	v := h.create(t, func(r *codersdk.CreateTemplateVersionRequest) {
 		r.Name, r.Message = "v1", "first"
-		r.UserVariableValues = []coder.VariableValue{{Name: "region", Value: "eu"}}
+		r.UserVariableValues = []codersdk.VariableValue{{Name: "region", Value: "eu"}}
 	})
-	if v.Job.Status != coder.ProvisionerJobStatusPending || v.Name != "v1" || v.CreatedBy.Username != "ada" || v.MatchedProvisioners == nil || v.MatchedProvisioners.Count != 1 {
+	if v.Job.Status != codersdk.ProvisionerJobStatusPending || v.Name != "v1" || v.CreatedBy.Username != "ada" || v.MatchedProvisioners == nil || v.MatchedProvisioners.Count != 1 {
 		t.Fatalf("new version: %+v", v)
 	}
-	if _, err := h.TemplateVersionParameters(ctx, h.admin, v.ID); !coder.Is(err, coder.CodePrecondition) {
+	if _, err := h.TemplateVersionParameters(ctx, h.admin, v.ID); !codersdk.Is(err, codersdk.CodePrecondition) {
 		t.Fatalf("parameters before the import: %v", err)
 	}
 
@@ -62,7 +62,7 @@ func TestImport(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	if v, err = h.TemplateVersion(ctx, h.admin, v.ID); err != nil || v.Job.Status != coder.ProvisionerJobStatusSucceeded || v.Readme != "# Hello\uFFFD" || v.MatchedProvisioners != nil {
+	if v, err = h.TemplateVersion(ctx, h.admin, v.ID); err != nil || v.Job.Status != codersdk.ProvisionerJobStatusSucceeded || v.Readme != "# Hello\uFFFD" || v.MatchedProvisioners != nil {
 		t.Fatalf("imported: %+v, %v", v, err)
 	}
 	params, err := h.TemplateVersionParameters(ctx, h.admin, v.ID)
@@ -82,7 +82,7 @@ func TestImport(t *testing.T) {
 		t.Fatalf("logins %+v, %v", logins, err)
 	}
 	rs, err := h.TemplateVersionResources(ctx, h.admin, v.ID)
-	if err != nil || len(rs) != 3 || slices.IndexFunc(rs, func(r coder.WorkspaceResource) bool { return len(r.Agents) == 1 }) < 0 {
+	if err != nil || len(rs) != 3 || slices.IndexFunc(rs, func(r codersdk.WorkspaceResource) bool { return len(r.Agents) == 1 }) < 0 {
 		t.Fatalf("resources %+v, %v", rs, err)
 	}
 	if row, err := h.store.VersionByID(ctx, v.ID); err != nil || row.TemplateVersion.ModuleFilesID == nil || row.TemplateVersion.WorkspaceTags["zone"] != `"a"` {
@@ -98,15 +98,15 @@ func TestVariablesOfTheVersionBefore(t *testing.T) {
 			{Name: "region", Required: true}, {Name: "size", DefaultValue: size}, {Name: "zone", DefaultValue: "a"},
 		}}
 	}
-	v := h.create(t, func(r *coder.CreateTemplateVersionRequest) {
-		r.UserVariableValues = []coder.VariableValue{{Name: "region", Value: "eu"}, {Name: "zone", Value: "b"}}
+	v := h.create(t, func(r *codersdk.CreateTemplateVersionRequest) {
+		r.UserVariableValues = []codersdk.VariableValue{{Name: "region", Value: "eu"}, {Name: "zone", Value: "b"}}
 	})
 	h.importing(t, variables("1"), nil)
 	tpl := h.templateOf(t, "tpl", v)
 
-	v2 := h.create(t, func(r *coder.CreateTemplateVersionRequest) {
+	v2 := h.create(t, func(r *codersdk.CreateTemplateVersionRequest) {
 		r.TemplateID = tpl.ID
-		r.UserVariableValues = []coder.VariableValue{{Name: "zone", Value: "c"}}
+		r.UserVariableValues = []codersdk.VariableValue{{Name: "zone", Value: "c"}}
 	})
 	resp := h.importing(t, variables("2"), nil)
 	got := map[string]string{}
@@ -136,15 +136,15 @@ func TestMissingVariables(t *testing.T) {
 		t.Fatal(err)
 	}
 	v, err := h.TemplateVersion(ctx, h.admin, v.ID)
-	if err != nil || v.Job.Status != coder.ProvisionerJobStatusFailed || v.Job.ErrorCode != coder.JobErrorCodeRequiredTemplateVariables ||
+	if err != nil || v.Job.Status != codersdk.ProvisionerJobStatusFailed || v.Job.ErrorCode != codersdk.JobErrorCodeRequiredTemplateVariables ||
 		!strings.Contains(v.Job.Error, "required template variables need values: region, zone") {
 		t.Fatalf("job %+v, %v", v.Job, err)
 	}
 	if vars, err := h.TemplateVersionVariables(ctx, h.admin, v.ID); err != nil || len(vars) != 2 || !vars[0].Required {
 		t.Fatalf("what is missing can be read: %+v, %v", vars, err)
 	}
-	_, err = h.CreateTemplate(ctx, h.admin, h.org, coder.CreateTemplateRequest{Name: "x", TemplateVersionID: v.ID})
-	wants(t, err, coder.CodeInvalid, "failed")
+	_, err = h.CreateTemplate(ctx, h.admin, h.org, codersdk.CreateTemplateRequest{Name: "x", TemplateVersionID: v.ID})
+	wants(t, err, codersdk.CodeInvalid, "failed")
 }
 
 // A result that breaks the rules fails the import and leaves nothing of itself.
@@ -155,15 +155,15 @@ func TestImportRefusesBadResults(t *testing.T) {
 		words  string
 	}{
 		"duplicate parameter": {&provisionerd.CompletedJob_TemplateImport{RichParameters: []*provisioner.RichParameter{{Name: "a", Type: "string"}, {Name: "a", Type: "string"}}}, `named "a"`},
-		"pattern":             {&provisionerd.CompletedJob_TemplateImport{RichParameters: []*provisioner.RichParameter{{Name: "a", Type: "string", ValidationRegex: "("}}}, "regular expression"},
-		"ephemeral":           {&provisionerd.CompletedJob_TemplateImport{RichParameters: []*provisioner.RichParameter{{Name: "a", Type: "string", Ephemeral: true, Required: true}}}, "needs a default"},
+		"pattern":             {&provisionerd.CompletedJob_TemplateImport{RichParameters: []*provisioner.RichParameter{{Name: "a", Type: "string", ValidationRegex: "("}}}, "validation regex of the parameter"},
+		"ephemeral":           {&provisionerd.CompletedJob_TemplateImport{RichParameters: []*provisioner.RichParameter{{Name: "a", Type: "string", Ephemeral: true, Required: true}}}, "requires a default"},
 		"two agents":          {&provisionerd.CompletedJob_TemplateImport{StartResources: []*provisioner.Resource{{Name: "vm", Type: "t", Agents: []*provisioner.Agent{agent("x"), agent("x")}}}}, "agent"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			v := h.create(t, nil)
 			h.importing(t, nil, tt.result)
 			v, err := h.TemplateVersion(t.Context(), h.admin, v.ID)
-			if err != nil || v.Job.Status != coder.ProvisionerJobStatusFailed || !strings.Contains(v.Job.Error, tt.words) {
+			if err != nil || v.Job.Status != codersdk.ProvisionerJobStatusFailed || !strings.Contains(v.Job.Error, tt.words) {
 				t.Fatalf("got %q (%s), want %q", v.Job.Error, v.Job.Status, tt.words)
 			}
 			if rs, err := h.TemplateVersionResources(t.Context(), h.admin, v.ID); err != nil || len(rs) != 0 {
@@ -178,34 +178,31 @@ func TestBadVersions(t *testing.T) {
 	file := h.upload(t, "x")
 	other := h.template(t, "other")
 	for name, tt := range map[string]struct {
-		change      func(*coder.CreateTemplateVersionRequest)
-		code        coder.Code
+		change      func(*codersdk.CreateTemplateVersionRequest)
+		code        codersdk.Code
 		field, word string
 	}{
-		"name":             {func(r *coder.CreateTemplateVersionRequest) { r.Name = "a b" }, coder.CodeInvalid, "name", "letters"},
-		"long name":        {func(r *coder.CreateTemplateVersionRequest) { r.Name = strings.Repeat("x", 65) }, coder.CodeInvalid, "name", "64"},
-		"taken name":       {func(r *coder.CreateTemplateVersionRequest) { r.Name, r.TemplateID = "V", other.ID }, coder.CodeConflict, "name", "exists already"},
-		"provisioner":      {func(r *coder.CreateTemplateVersionRequest) { r.Provisioner = "pulumi" }, coder.CodeInvalid, "provisioner", "pulumi"},
-		"storage":          {func(r *coder.CreateTemplateVersionRequest) { r.StorageMethod = "hosted" }, coder.CodeInvalid, "storage_method", "hosted"},
-		"no source":        {func(r *coder.CreateTemplateVersionRequest) { r.FileID = uuid.Nil }, coder.CodeInvalid, "file_id", "upload"},
-		"two sources":      {func(r *coder.CreateTemplateVersionRequest) { r.ExampleID = "docker" }, coder.CodeInvalid, "example_id", "not both"},
-		"unknown file":     {func(r *coder.CreateTemplateVersionRequest) { r.FileID = uuid.New() }, coder.CodeInvalid, "file_id", "no such file"},
-		"unknown example":  {func(r *coder.CreateTemplateVersionRequest) { r.FileID, r.ExampleID = uuid.Nil, "../docker" }, coder.CodeInvalid, "example_id", "no example"},
-		"unknown template": {func(r *coder.CreateTemplateVersionRequest) { r.TemplateID = uuid.New() }, coder.CodeNotFound, "", ""},
-		"tag":              {func(r *coder.CreateTemplateVersionRequest) { r.Tags = map[string]string{"": "x"} }, coder.CodeInvalid, "tags", "name"},
-		"variable twice": {func(r *coder.CreateTemplateVersionRequest) {
-			r.UserVariableValues = []coder.VariableValue{{Name: "a"}, {Name: "a"}}
-		}, coder.CodeInvalid, "user_variable_values", "more than once"},
-		"NUL": {func(r *coder.CreateTemplateVersionRequest) {
-			r.UserVariableValues = []coder.VariableValue{{Name: "a", Value: "\x00"}}
-		}, coder.CodeInvalid, "user_variable_values", "NUL"},
-		"message": {func(r *coder.CreateTemplateVersionRequest) { r.Message = "\x00" }, coder.CodeInvalid, "message", "text"},
+		"name":             {func(r *codersdk.CreateTemplateVersionRequest) { r.Name = "a b" }, codersdk.CodeInvalid, "name", "letters"},
+		"long name":        {func(r *codersdk.CreateTemplateVersionRequest) { r.Name = strings.Repeat("x", 65) }, codersdk.CodeInvalid, "name", "64"},
+		"taken name":       {func(r *codersdk.CreateTemplateVersionRequest) { r.Name, r.TemplateID = "V", other.ID }, codersdk.CodeConflict, "name", "already exists"},
+		"provisioner":      {func(r *codersdk.CreateTemplateVersionRequest) { r.Provisioner = "pulumi" }, codersdk.CodeInvalid, "provisioner", "pulumi"},
+		"storage":          {func(r *codersdk.CreateTemplateVersionRequest) { r.StorageMethod = "hosted" }, codersdk.CodeInvalid, "storage_method", "hosted"},
+		"no source":        {func(r *codersdk.CreateTemplateVersionRequest) { r.FileID = uuid.Nil }, codersdk.CodeInvalid, "file_id", "upload"},
+		"two sources":      {func(r *codersdk.CreateTemplateVersionRequest) { r.ExampleID = "docker" }, codersdk.CodeInvalid, "example_id", "not both"},
+		"unknown file":     {func(r *codersdk.CreateTemplateVersionRequest) { r.FileID = uuid.New() }, codersdk.CodeInvalid, "file_id", "file not found"},
+		"unknown example":  {func(r *codersdk.CreateTemplateVersionRequest) { r.FileID, r.ExampleID = uuid.Nil, "../docker" }, codersdk.CodeInvalid, "example_id", "example"},
+		"unknown template": {func(r *codersdk.CreateTemplateVersionRequest) { r.TemplateID = uuid.New() }, codersdk.CodeNotFound, "", ""},
+		"tag":              {func(r *codersdk.CreateTemplateVersionRequest) { r.Tags = map[string]string{"": "x"} }, codersdk.CodeInvalid, "tags", "name"},
+		"NUL": {func(r *codersdk.CreateTemplateVersionRequest) {
+			r.UserVariableValues = []codersdk.VariableValue{{Name: "a", Value: "\x00"}}
+		}, codersdk.CodeInvalid, "user_variable_values", "NUL"},
+		"message": {func(r *codersdk.CreateTemplateVersionRequest) { r.Message = "\x00" }, codersdk.CodeInvalid, "message", "text"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if name == "taken name" {
-				h.create(t, func(r *coder.CreateTemplateVersionRequest) { r.Name, r.TemplateID = "v", other.ID })
+				h.create(t, func(r *codersdk.CreateTemplateVersionRequest) { r.Name, r.TemplateID = "v", other.ID })
 			}
-			req := coder.CreateTemplateVersionRequest{FileID: file, StorageMethod: "file", Provisioner: "echo"}
+			req := codersdk.CreateTemplateVersionRequest{FileID: file, StorageMethod: "file", Provisioner: "echo"}
 			tt.change(&req)
 			_, err := h.CreateTemplateVersion(t.Context(), h.admin, h.org, req)
 			wants(t, err, tt.code, tt.word)
@@ -214,17 +211,28 @@ func TestBadVersions(t *testing.T) {
 			}
 		})
 	}
-	_, err := h.CreateTemplateVersion(t.Context(), h.member, h.org, coder.CreateTemplateVersionRequest{FileID: file, Provisioner: "echo"})
-	wants(t, err, coder.CodeForbidden, "")
+	_, err := h.CreateTemplateVersion(t.Context(), h.member, h.org, codersdk.CreateTemplateVersionRequest{FileID: file, Provisioner: "echo"})
+	wants(t, err, codersdk.CodeForbidden, "")
+}
+
+func TestLastValueOfAVariableWins(t *testing.T) {
+	h := newHouse(t)
+	h.create(t, func(r *codersdk.CreateTemplateVersionRequest) {
+		r.UserVariableValues = []codersdk.VariableValue{{Name: "region", Value: "first"}, {Name: "size", Value: "2"}, {Name: "region", Value: "last"}}
+	})
+	got := h.acquire(t).GetTemplateImport().GetUserVariableValues()
+	if len(got) != 2 || got[0].Name != "region" || got[0].Value != "last" || got[1].Name != "size" {
+		t.Errorf("variables of the import: %v", got)
+	}
 }
 
 func TestTagsOfAVersion(t *testing.T) {
 	h := newHouse(t)
-	v := h.create(t, func(r *coder.CreateTemplateVersionRequest) { r.Tags = map[string]string{"zone": "a"} })
+	v := h.create(t, func(r *codersdk.CreateTemplateVersionRequest) { r.Tags = map[string]string{"zone": "a"} })
 	if v.Job.Tags["zone"] != "a" || v.Job.Tags["scope"] != "organization" || v.MatchedProvisioners.Count != 0 {
 		t.Fatalf("tags %v, matched %+v", v.Job.Tags, v.MatchedProvisioners)
 	}
-	v = h.create(t, func(r *coder.CreateTemplateVersionRequest) {
+	v = h.create(t, func(r *codersdk.CreateTemplateVersionRequest) {
 		r.Tags = map[string]string{"scope": "user", "owner": uuid.NewString()}
 	})
 	if v.Job.Tags["owner"] != h.admin.UserID.String() {
@@ -236,16 +244,16 @@ func TestCancelImport(t *testing.T) {
 	h := newHouse(t)
 	ctx := t.Context()
 	v := h.create(t, nil)
-	if err := h.CancelTemplateVersion(ctx, h.member, v.ID); !coder.Is(err, coder.CodeNotFound, coder.CodeForbidden) {
+	if err := h.CancelTemplateVersion(ctx, h.member, v.ID); !codersdk.Is(err, codersdk.CodeNotFound, codersdk.CodeForbidden) {
 		t.Fatalf("a member cancels: %v", err)
 	}
 	if err := h.CancelTemplateVersion(ctx, h.admin, v.ID); err != nil {
 		t.Fatal(err)
 	}
-	if v, err := h.TemplateVersion(ctx, h.admin, v.ID); err != nil || v.Job.Status != coder.ProvisionerJobStatusCanceled {
+	if v, err := h.TemplateVersion(ctx, h.admin, v.ID); err != nil || v.Job.Status != codersdk.ProvisionerJobStatusCanceled {
 		t.Fatalf("job %+v, %v", v.Job, err)
 	}
-	if err := h.CancelTemplateVersion(ctx, h.admin, v.ID); !coder.Is(err, coder.CodePrecondition) {
+	if err := h.CancelTemplateVersion(ctx, h.admin, v.ID); !codersdk.Is(err, codersdk.CodePrecondition) {
 		t.Fatalf("twice: %v", err)
 	}
 }
@@ -258,7 +266,7 @@ func TestVersionsOfATemplate(t *testing.T) {
 	names := []string{"b", "c", "d"}
 	var ids []uuid.UUID
 	for _, n := range names {
-		v := h.create(t, func(r *coder.CreateTemplateVersionRequest) { r.Name, r.TemplateID = n, tpl.ID })
+		v := h.create(t, func(r *codersdk.CreateTemplateVersionRequest) { r.Name, r.TemplateID = n, tpl.ID })
 		ids = append(ids, v.ID)
 	}
 	h.importing(t, nil, nil) // b succeeds
@@ -285,13 +293,21 @@ func TestVersionsOfATemplate(t *testing.T) {
 	if got := list(template.Page{AfterID: ids[0], Limit: 1}); !slices.Equal(got, []string{"c"}) {
 		t.Fatalf("a page: %v", got)
 	}
-	wants(t, h.UpdateActiveTemplateVersion(ctx, h.admin, tpl.ID, coder.UpdateActiveTemplateVersion{ID: ids[1]}), coder.CodeInvalid, "failed")
-	wants(t, h.UpdateActiveTemplateVersion(ctx, h.admin, tpl.ID, coder.UpdateActiveTemplateVersion{ID: ids[2]}), coder.CodeInvalid, "pending")
-	wants(t, h.UpdateActiveTemplateVersion(ctx, h.admin, tpl.ID, coder.UpdateActiveTemplateVersion{ID: uuid.New()}), coder.CodeInvalid, "no such version")
-	if err := h.UpdateActiveTemplateVersion(ctx, h.admin, tpl.ID, coder.UpdateActiveTemplateVersion{ID: ids[0]}); err != nil {
+	newest := slices.Clone(names)
+	slices.Reverse(newest)
+	if got := list(template.Page{NewestFirst: true}); !slices.Equal(got, newest) {
+		t.Fatalf("the newest first: %v", got)
+	}
+	if got := list(template.Page{NewestFirst: true, AfterID: ids[1]}); !slices.Equal(got, newest[len(newest)-1:]) {
+		t.Fatalf("a page, the newest first: %v", got)
+	}
+	wants(t, h.UpdateActiveTemplateVersion(ctx, h.admin, tpl.ID, codersdk.UpdateActiveTemplateVersion{ID: ids[1]}), codersdk.CodeInvalid, "failed")
+	wants(t, h.UpdateActiveTemplateVersion(ctx, h.admin, tpl.ID, codersdk.UpdateActiveTemplateVersion{ID: ids[2]}), codersdk.CodeInvalid, "pending")
+	wants(t, h.UpdateActiveTemplateVersion(ctx, h.admin, tpl.ID, codersdk.UpdateActiveTemplateVersion{ID: uuid.New()}), codersdk.CodeInvalid, "version not found")
+	if err := h.UpdateActiveTemplateVersion(ctx, h.admin, tpl.ID, codersdk.UpdateActiveTemplateVersion{ID: ids[0]}); err != nil {
 		t.Fatal(err)
 	}
-	wants(t, h.ArchiveTemplateVersion(ctx, h.admin, ids[0], true), coder.CodeInvalid, "active")
+	wants(t, h.ArchiveTemplateVersion(ctx, h.admin, ids[0], true), codersdk.CodeInvalid, "active")
 	if got, err := h.ArchiveTemplateVersions(ctx, h.admin, tpl.ID, false); err != nil || !slices.Equal(got, ids[1:2]) {
 		t.Fatalf("failed ones: %v, %v", got, err)
 	}
@@ -302,7 +318,7 @@ func TestVersionsOfATemplate(t *testing.T) {
 		t.Fatalf("with archived: %v", got)
 	}
 	w := h.workspace(t, h.member, tpl, first)
-	wants(t, h.ArchiveTemplateVersion(ctx, h.admin, first, true), coder.CodeInvalid, "used by a workspace")
+	wants(t, h.ArchiveTemplateVersion(ctx, h.admin, first, true), codersdk.CodeInvalid, "used by a workspace")
 	if got, err := h.ArchiveTemplateVersions(ctx, h.admin, tpl.ID, true); err != nil || len(got) != 0 {
 		t.Fatalf("one active, one waiting, one in use: %v, %v", got, err)
 	}
@@ -310,7 +326,7 @@ func TestVersionsOfATemplate(t *testing.T) {
 	if err := h.ArchiveTemplateVersion(ctx, h.admin, first, true); err != nil {
 		t.Fatal(err)
 	}
-	wants(t, h.UpdateActiveTemplateVersion(ctx, h.admin, tpl.ID, coder.UpdateActiveTemplateVersion{ID: first}), coder.CodeInvalid, "archived")
+	wants(t, h.UpdateActiveTemplateVersion(ctx, h.admin, tpl.ID, codersdk.UpdateActiveTemplateVersion{ID: first}), codersdk.CodeInvalid, "archived")
 	if err := h.ArchiveTemplateVersion(ctx, h.admin, first, false); err != nil {
 		t.Fatal(err)
 	}
@@ -321,21 +337,21 @@ func TestVersionsOfATemplate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := h.PreviousTemplateVersion(ctx, h.admin, h.org, "tpl", v.Name); !coder.Is(err, coder.CodeNotFound) {
+	if _, err := h.PreviousTemplateVersion(ctx, h.admin, h.org, "tpl", v.Name); !codersdk.Is(err, codersdk.CodeNotFound) {
 		t.Fatalf("previous of the first: %v", err)
 	}
 	message := "better"
-	if v, err := h.UpdateTemplateVersion(ctx, h.admin, ids[0], coder.PatchTemplateVersionRequest{Name: "b2", Message: &message}); err != nil || v.Name != "b2" || v.Message != "better" {
+	if v, err := h.UpdateTemplateVersion(ctx, h.admin, ids[0], codersdk.PatchTemplateVersionRequest{Name: "b2", Message: &message}); err != nil || v.Name != "b2" || v.Message != "better" {
 		t.Fatalf("renamed: %+v, %v", v, err)
 	}
-	_, err = h.UpdateTemplateVersion(ctx, h.admin, ids[0], coder.PatchTemplateVersionRequest{Name: "D"})
-	wants(t, err, coder.CodeConflict, "exists already")
-	_, err = h.UpdateTemplateVersion(ctx, h.admin, ids[0], coder.PatchTemplateVersionRequest{Name: "-"})
-	wants(t, err, coder.CodeInvalid, "letters")
+	_, err = h.UpdateTemplateVersion(ctx, h.admin, ids[0], codersdk.PatchTemplateVersionRequest{Name: "D"})
+	wants(t, err, codersdk.CodeConflict, "already exists")
+	_, err = h.UpdateTemplateVersion(ctx, h.admin, ids[0], codersdk.PatchTemplateVersionRequest{Name: "-"})
+	wants(t, err, codersdk.CodeInvalid, "letters")
 	if v, err := h.TemplateVersionByName(ctx, h.member, tpl.ID, "B2"); err != nil || v.ID != ids[0] {
 		t.Fatalf("by name, as a member: %v, %v", v.ID, err)
 	}
-	if _, err := h.TemplateVersion(ctx, h.outside, ids[0]); !coder.Is(err, coder.CodeNotFound) {
+	if _, err := h.TemplateVersion(ctx, h.outside, ids[0]); !codersdk.Is(err, codersdk.CodeNotFound) {
 		t.Fatalf("a stranger reads: %v", err)
 	}
 }
@@ -343,26 +359,26 @@ func TestVersionsOfATemplate(t *testing.T) {
 func TestDryRun(t *testing.T) {
 	h := newHouse(t)
 	ctx := t.Context()
-	v := h.create(t, func(r *coder.CreateTemplateVersionRequest) {
-		r.UserVariableValues = []coder.VariableValue{{Name: "region", Value: "eu"}}
+	v := h.create(t, func(r *codersdk.CreateTemplateVersionRequest) {
+		r.UserVariableValues = []codersdk.VariableValue{{Name: "region", Value: "eu"}}
 	})
-	if _, err := h.CreateTemplateVersionDryRun(ctx, h.admin, v.ID, coder.CreateTemplateVersionDryRunRequest{}); err == nil {
+	if _, err := h.CreateTemplateVersionDryRun(ctx, h.admin, v.ID, codersdk.CreateTemplateVersionDryRunRequest{}); err == nil {
 		t.Fatal("a dry run before the import")
 	}
 	h.importing(t, &provisionerd.UpdateJobRequest{TemplateVariables: []*provisioner.TemplateVariable{{Name: "region", Required: true}}},
 		&provisionerd.CompletedJob_TemplateImport{RichParameters: []*provisioner.RichParameter{{Name: "a", Type: "bool", Required: true}}})
 	h.templateOf(t, "tpl", v)
-	_, err := h.CreateTemplateVersionDryRun(ctx, h.member, v.ID, coder.CreateTemplateVersionDryRunRequest{})
-	wants(t, err, coder.CodeInvalid, `"a"`)
-	req := coder.CreateTemplateVersionDryRunRequest{WorkspaceName: "try", RichParameterValues: []coder.WorkspaceBuildParameter{{Name: "a", Value: "true"}}}
-	if _, err := h.CreateTemplateVersionDryRun(ctx, h.outside, v.ID, req); !coder.Is(err, coder.CodeNotFound) {
+	_, err := h.CreateTemplateVersionDryRun(ctx, h.member, v.ID, codersdk.CreateTemplateVersionDryRunRequest{})
+	wants(t, err, codersdk.CodeInvalid, `"a"`)
+	req := codersdk.CreateTemplateVersionDryRunRequest{WorkspaceName: "try", RichParameterValues: []codersdk.WorkspaceBuildParameter{{Name: "a", Value: "true"}}}
+	if _, err := h.CreateTemplateVersionDryRun(ctx, h.outside, v.ID, req); !codersdk.Is(err, codersdk.CodeNotFound) {
 		t.Fatalf("a stranger plans: %v", err)
 	}
 	job, err := h.CreateTemplateVersionDryRun(ctx, h.member, v.ID, req)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := h.TemplateVersionDryRunResources(ctx, h.member, v.ID, job.ID); !coder.Is(err, coder.CodePrecondition) {
+	if _, err := h.TemplateVersionDryRunResources(ctx, h.member, v.ID, job.ID); !codersdk.Is(err, codersdk.CodePrecondition) {
 		t.Fatalf("resources before the end: %v", err)
 	}
 	if m, err := h.TemplateVersionDryRunMatched(ctx, h.member, v.ID, job.ID); err != nil || m.Count != 1 {
@@ -382,10 +398,10 @@ func TestDryRun(t *testing.T) {
 	if rs, err := h.TemplateVersionDryRunResources(ctx, h.member, v.ID, job.ID); err != nil || len(rs) != 1 {
 		t.Fatalf("resources %v, %v", rs, err)
 	}
-	if _, err := h.TemplateVersionDryRun(ctx, h.user(t, "cy", true), v.ID, job.ID); !coder.Is(err, coder.CodeNotFound) {
+	if _, err := h.TemplateVersionDryRun(ctx, h.user(t, "cy", true), v.ID, job.ID); !codersdk.Is(err, codersdk.CodeNotFound) {
 		t.Fatalf("another's dry run: %v", err)
 	}
-	if _, err := h.TemplateVersionDryRun(ctx, h.admin, v.ID, v.Job.ID); !coder.Is(err, coder.CodeNotFound) {
+	if _, err := h.TemplateVersionDryRun(ctx, h.admin, v.ID, v.Job.ID); !codersdk.Is(err, codersdk.CodeNotFound) {
 		t.Fatalf("an import is no dry run: %v", err)
 	}
 	job, err = h.CreateTemplateVersionDryRun(ctx, h.member, v.ID, req)

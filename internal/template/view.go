@@ -6,25 +6,25 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
 )
 
-// view is a template as people see it.
-func view(r sqlc.TemplateByIDRow) coder.Template {
+// view returns the API view of a template.
+func view(r sqlc.TemplateByIDRow) codersdk.Template {
 	t := r.Template
-	return coder.Template{
+	return codersdk.Template{
 		ActiveUserCount: int(r.Users), ActiveVersionID: t.ActiveVersionID, ActivityBumpMS: t.ActivityBumpMs, MaxConcurrentBuilds: t.MaxConcurrentBuilds,
 		AllowUserAutostart: t.AllowUserAutostart, AllowUserAutostop: t.AllowUserAutostop,
 		AllowUserCancelWorkspaceJobs: t.AllowUserCancelWorkspaceJobs,
-		AutostartRequirement:         coder.TemplateAutostartRequirement{DaysOfWeek: t.AutostartDays},
-		AutostopRequirement:          coder.TemplateAutostopRequirement{DaysOfWeek: t.AutostopDays, Weeks: int32(t.AutostopWeeks)},
-		BuildTimeStats:               noTimes(), CORSBehavior: coder.CORSBehavior(t.CorsBehavior),
+		AutostartRequirement:         codersdk.TemplateAutostartRequirement{DaysOfWeek: t.AutostartDays},
+		AutostopRequirement:          codersdk.TemplateAutostopRequirement{DaysOfWeek: t.AutostopDays, Weeks: int32(t.AutostopWeeks)},
+		BuildTimeStats:               noTimes(), CORSBehavior: codersdk.CORSBehavior(t.CorsBehavior),
 		CreatedAt: t.CreatedAt.UTC(), CreatedByID: t.CreatedBy, CreatedByName: r.Creator,
 		DefaultTTLMS: t.DefaultTTLMS, Deprecated: t.DeprecationMessage != "", DeprecationMessage: t.DeprecationMessage,
-		Description: t.Description, DisableModuleCache: t.DisableModuleCache, DisplayName: t.DisplayName,
+		Description: t.Description, DisableModuleCache: t.DisableModuleCache, DisableUserSecrets: t.DisableUserSecrets, DisplayName: t.DisplayName,
 		FailureTTLMS: t.FailureTtlMs, Icon: t.Icon, ID: t.ID,
-		MaxPortShareLevel: coder.WorkspaceAgentPortShareLevel(t.MaxPortShareLevel), Name: t.Name,
+		MaxPortShareLevel: codersdk.WorkspaceAgentPortShareLevel(t.MaxPortShareLevel), Name: t.Name,
 		OrganizationDisplayName: r.OrganizationDisplayName, OrganizationIcon: r.OrganizationIcon,
 		OrganizationID: t.OrganizationID, OrganizationName: r.OrganizationName, Provisioner: t.Provisioner,
 		RequireActiveVersion: t.RequireActiveVersion, TimeTilDormantAutodeleteMS: t.TimeTilDormantAutodeleteMs,
@@ -32,24 +32,24 @@ func view(r sqlc.TemplateByIDRow) coder.Template {
 	}
 }
 
-func noTimes() coder.TemplateBuildTimeStats {
-	return coder.TemplateBuildTimeStats{"start": {}, "stop": {}, "delete": {}}
+func noTimes() codersdk.TemplateBuildTimeStats {
+	return codersdk.TemplateBuildTimeStats{"start": {}, "stop": {}, "delete": {}}
 }
 
-// How far back, and for how long, build times count.
+// Period and number of the builds that count for build times.
 const (
 	timesOf  = 30 * 24 * time.Hour
 	timesFor = time.Minute
 )
 
-// addTimes tells templates how long their builds usually take. The numbers are
-// at most a minute old: they are read for every list and change slowly.
-func (s *Service) addTimes(ctx context.Context, ts []coder.Template) error {
+// addTimes adds the usual durations of builds to templates. The figures are at most one minute
+// old, because every list needs them and they change slowly.
+func (s *Service) addTimes(ctx context.Context, ts []codersdk.Template) error {
 	s.times.Lock()
 	defer s.times.Unlock()
 	now := s.now()
 	if now.After(s.times.until) {
-		s.times.known, s.times.until = map[uuid.UUID]coder.TemplateBuildTimeStats{}, now.Add(timesFor)
+		s.times.known, s.times.until = map[uuid.UUID]codersdk.TemplateBuildTimeStats{}, now.Add(timesFor)
 	}
 	var wanted []uuid.UUID
 	for _, t := range ts {
@@ -66,7 +66,7 @@ func (s *Service) addTimes(ctx context.Context, ts []coder.Template) error {
 			s.times.known[id] = noTimes()
 		}
 		for _, r := range rows {
-			s.times.known[r.TemplateID][r.Transition] = coder.TransitionStats{P50: &r.P50, P95: &r.P95}
+			s.times.known[r.TemplateID][r.Transition] = codersdk.TransitionStats{P50: &r.P50, P95: &r.P95}
 		}
 	}
 	for i := range ts {
@@ -75,12 +75,12 @@ func (s *Service) addTimes(ctx context.Context, ts []coder.Template) error {
 	return nil
 }
 
-// versionView is a version as people see it, but for its job.
-func versionView(v sqlc.TemplateVersion, creator coder.MinimalUser, job coder.ProvisionerJob) coder.TemplateVersion {
-	out := coder.TemplateVersion{
+// versionView returns the API view of a version, without its job.
+func versionView(v sqlc.TemplateVersion, creator codersdk.MinimalUser, job codersdk.ProvisionerJob) codersdk.TemplateVersion {
+	out := codersdk.TemplateVersion{
 		Archived: v.Archived, CreatedAt: v.CreatedAt.UTC(), CreatedBy: creator, HasExternalAgent: v.HasExternalAgent,
 		ID: v.ID, Job: job, Message: v.Message, Name: v.Name, OrganizationID: v.OrganizationID, Readme: v.Readme,
-		UpdatedAt: v.UpdatedAt.UTC(), Warnings: []coder.TemplateVersionWarning{},
+		UpdatedAt: v.UpdatedAt.UTC(), Warnings: []codersdk.TemplateVersionWarning{},
 	}
 	if v.TemplateID != nil {
 		out.TemplateID = *v.TemplateID

@@ -18,17 +18,27 @@ import (
 	"golang.org/x/mod/semver"
 
 	"github.com/seed-2a7f8fe7/coder/internal/filelock"
+	"github.com/seed-2a7f8fe7/coder/internal/terraform/environ"
 )
 
-// The versions that work: from the first with JSON output of all commands to
-// the last of this major version. Wanted is downloaded when none is there.
+// Supported versions: from the first one with JSON output of all commands to
+// the end of this major version. wanted is downloaded if none is installed.
 const (
 	minVersion    = "v1.1.0"
 	belowVersion  = "v2.0.0"
-	wantedVersion = "1.11.4"
+	wantedVersion = "1.16.0"
 )
 
-// binary is a Terraform or OpenTofu that was asked for its version.
+// First and last minor versions that `make test-terraform` tests. Others run
+// with a warning.
+const (
+	testedTerraformFirst = "v1.5"
+	testedTerraformLast  = "v1.16"
+	testedTofuFirst      = "v1.10"
+	testedTofuLast       = "v1.12"
+)
+
+// binary is a Terraform or OpenTofu executable of known version.
 type binary struct {
 	path    string
 	version string // without v
@@ -36,9 +46,24 @@ type binary struct {
 	size    int64
 }
 
-// isTofu says whether the program is OpenTofu, which names itself so on its
-// file alone.
+// isTofu reports whether the program is OpenTofu, which is known only by its
+// file name.
 func (b *binary) isTofu() bool { return strings.Contains(filepath.Base(b.path), "tofu") }
+
+// untested returns a warning for operators if the project does not test the
+// program's minor version, or "".
+func (b *binary) untested() string {
+	name, first, last := "Terraform", testedTerraformFirst, testedTerraformLast
+	if b.isTofu() {
+		name, first, last = "OpenTofu", testedTofuFirst, testedTofuLast
+	}
+	minor := semver.MajorMinor("v" + b.version)
+	if semver.Compare(minor, first) >= 0 && semver.Compare(minor, last) <= 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s %s is not tested with this version of coder; %s to %s are", name, b.version,
+		strings.TrimPrefix(first, "v"), strings.TrimPrefix(last, "v"))
+}
 
 func (b *binary) tool() string {
 	if b.isTofu() {
@@ -47,7 +72,8 @@ func (b *binary) tool() string {
 	return "terraform/" + b.version
 }
 
-// find gives the program to run, looking again only when it has changed.
+// find returns the program to run, and searches again only after it has
+// changed.
 func (e *Engine) find(ctx context.Context) (*binary, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -57,41 +83,60 @@ func (e *Engine) find(ctx context.Context) (*binary, error) {
 		}
 		e.binary = nil
 	}
-	b, err := e.look(ctx)
+	b, unfit, err := e.search(ctx)
+	if err == nil && b == nil {
+		b, err = e.download(ctx, unfit)
+	}
 	if err != nil {
 		return nil, err
 	}
 	e.config.Log.Info("found terraform", "path", b.path, "version", b.version)
+	if warning := b.untested(); warning != "" {
+		e.config.Log.Warn(warning, "path", b.path)
+	}
 	e.binary = b
 	return b, nil
 }
 
-func (e *Engine) look(ctx context.Context) (*binary, error) {
+// cacheDir returns the directory that the engine downloads Terraform to.
+func (e *Engine) cacheDir() string {
+	return filepath.Join(e.config.CacheDir, "terraform-"+wantedVersion)
+}
+
+// search returns the configured program, or the first suitable one on PATH or
+// in the cache. Without one it returns nil and the reasons.
+func (e *Engine) search(ctx context.Context) (fits *binary, unfit []error, err error) {
 	if e.config.Binary != "" {
 		path, err := exec.LookPath(e.config.Binary)
 		if err != nil {
-			return nil, fmt.Errorf("the given terraform cannot be run: %w", err)
+			return nil, nil, fmt.Errorf("the configured terraform cannot be used: %w", err)
 		}
-		return inspect(ctx, path)
+		fits, err = inspect(ctx, path)
+		return fits, nil, err
 	}
-	own := filepath.Join(e.config.CacheDir, "terraform-"+wantedVersion)
-	var unfit []error
-	for _, name := range []string{"terraform", "tofu", filepath.Join(own, exe("terraform"))} {
+	for _, name := range []string{"terraform", "tofu", filepath.Join(e.cacheDir(), exe("terraform"))} {
 		path, err := exec.LookPath(name)
 		if err != nil {
 			continue
 		}
 		b, err := inspect(ctx, path)
 		if err == nil {
-			return b, nil
+			return b, nil, nil
 		}
-		e.config.Log.Warn("terraform does not fit", "path", path, "error", err)
+		e.config.Log.Warn("terraform is not suitable", "path", path, "error", err)
 		unfit = append(unfit, err)
 	}
-	path, err := e.install(ctx, own)
+	return nil, unfit, nil
+}
+
+// download installs Terraform in the cache; unfit are the reasons why installed
+// programs cannot be used.
+func (e *Engine) download(ctx context.Context, unfit []error) (*binary, error) {
+	path, err := e.install(ctx, e.cacheDir())
 	if err != nil {
-		return nil, errors.Join(append(unfit, fmt.Errorf("no terraform between %s and %s is on PATH, and downloading %s failed; install terraform or tofu, or give its path: %w",
-			minVersion, belowVersion, wantedVersion, err))...)
+		return nil, errors.Join(
+			append(unfit, fmt.Errorf("no terraform between %s and %s is on PATH, and downloading %s failed; install terraform or tofu, or configure its path: %w",
+				minVersion, belowVersion, wantedVersion, err))...)
 	}
 	return inspect(ctx, path)
 }
@@ -112,7 +157,7 @@ func (e *Engine) install(ctx context.Context, dir string) (string, error) {
 	defer unlock()
 	path := filepath.Join(dir, exe("terraform"))
 	if _, err := os.Stat(path); err == nil {
-		return path, nil // another daemon was faster
+		return path, nil // another daemon installed it first
 	}
 	e.config.Log.Info("downloading terraform", "version", wantedVersion)
 	partial := dir + ".partial"
@@ -126,7 +171,7 @@ func (e *Engine) install(ctx context.Context, dir string) (string, error) {
 	return path, os.Rename(partial, dir)
 }
 
-// inspect asks a program for its version and judges it.
+// inspect returns a program and its version if it is supported.
 func inspect(ctx context.Context, path string) (*binary, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -139,7 +184,7 @@ func inspect(ctx context.Context, path string) (*binary, error) {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, path, "version", "-json")
-	cmd.Env = append(daemonEnv(os.Environ()), "CHECKPOINT_DISABLE=1", "TF_CLI_CONFIG_FILE="+os.DevNull)
+	cmd.Env = append(environ.Daemon(os.Environ()), "CHECKPOINT_DISABLE=1", "TF_CLI_CONFIG_FILE="+os.DevNull)
 	cmd.WaitDelay = time.Second
 	out, err := cmd.Output()
 	if err != nil {
@@ -149,12 +194,12 @@ func inspect(ctx context.Context, path string) (*binary, error) {
 		Version string `json:"terraform_version"`
 	}
 	if err := json.Unmarshal(out, &v); err != nil || v.Version == "" {
-		return nil, fmt.Errorf("%s does not tell its version as terraform does", path)
+		return nil, fmt.Errorf("%s does not print its version as terraform does", path)
 	}
-	// A pre-release of a version that fits is as good as the version.
+	// A pre-release of a supported version is supported.
 	release, _, _ := strings.Cut("v"+v.Version, "-")
 	if semver.Compare(release, minVersion) < 0 || semver.Compare(release, belowVersion) >= 0 {
-		return nil, fmt.Errorf("%s has version %s, but from %s and below %s is needed", path, v.Version, minVersion, belowVersion)
+		return nil, fmt.Errorf("%s has version %s; a version from %s and below %s is required", path, v.Version, minVersion, belowVersion)
 	}
 	return &binary{path: path, version: v.Version, modTime: info.ModTime(), size: info.Size()}, nil
 }

@@ -6,9 +6,10 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/seed-2a7f8fe7/coder/internal/terraform/form"
+	"github.com/seed-2a7f8fe7/coder/internal/terraform/handover"
 )
 
-// What a form is evaluated with, and what it comes to; see package form.
+// Input and result of a form; see package form.
 type (
 	Form          = form.Form
 	FormInput     = form.Input
@@ -17,18 +18,21 @@ type (
 	FormParameter = form.Parameter
 )
 
-// maxForms bounds how many sources are kept as read.
+// Handovers caches the verdicts of package handover.
+type Handovers = handover.Cache
+
+// maxForms bounds the number of parsed sources that are kept.
 const maxForms = 64
 
-// Forms reads the forms of templates' sources and keeps those that were asked
-// for lately. The zero value is ready; it is safe for concurrent use.
+// Forms reads the forms of templates and caches the recently used ones. The
+// zero value is ready to use. It is safe for concurrent use.
 type Forms struct {
 	mu    sync.Mutex
 	known map[uuid.UUID]*form.Form
 }
 
-// Read gives the form of a source. load gives its archive, and is called for
-// those that are not kept.
+// Read returns the form of a source. load returns its archive and is called if
+// the form is not cached.
 func (f *Forms) Read(source uuid.UUID, load func() ([]byte, error)) (*Form, error) {
 	f.mu.Lock()
 	read := f.known[source]
@@ -41,7 +45,7 @@ func (f *Forms) Read(source uuid.UUID, load func() ([]byte, error)) (*Form, erro
 		return nil, err
 	}
 	if read, err = form.Read(archive); err != nil {
-		read = &form.Form{} // what the import made of it stands
+		read = &form.Form{} // use the parameters that the import found
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/terraform/graph"
 )
 
-// readPlan gives the last plan, asking Terraform once.
+// readPlan returns the last plan; it runs Terraform once.
 func (s *session) readPlan(ctx context.Context) (*graph.Plan, error) {
 	if s.planJSON == nil {
 		out, err := s.output(ctx, "show", "show", "-json", "-no-color", planFile)
@@ -22,7 +22,7 @@ func (s *session) readPlan(ctx context.Context) (*graph.Plan, error) {
 	return graph.ReadPlan(s.planJSON)
 }
 
-// model reads the state after an apply, or the plan when there is no state yet.
+// model reads the state after an apply, or the plan before one.
 func (s *session) model(ctx context.Context, source provisioner.GraphSource) (*graph.Model, error) {
 	if source == provisioner.GraphSource_SOURCE_STATE {
 		raw, err := os.ReadFile(s.file(stateFile))
@@ -49,13 +49,13 @@ func (s *session) model(ctx context.Context, source provisioner.GraphSource) (*g
 	return p.Model(dot), nil
 }
 
-// graph puts together what the model holds.
+// graph converts the model to the wire's response.
 func (s *session) graph(ctx context.Context, req *provisioner.GraphRequest) (*provisioner.GraphComplete, error) {
 	m, err := s.model(ctx, req.GetSource())
 	if err != nil {
 		return nil, err
 	}
-	done, err := m.Complete(func(format string, args ...any) { s.say(provisioner.LogLevel_WARN, format, args...) })
+	done, err := m.Complete(func(format string, args ...any) { s.logf(provisioner.LogLevel_WARN, format, args...) })
 	if err != nil {
 		return nil, &templateError{err.Error()}
 	}

@@ -255,7 +255,7 @@ data "coder_parameter" "b" { name = "size" }`},
 resource "terraform_data" "vm" {}
 resource "coder_metadata" "a" { resource_id = terraform_data.vm.id }
 resource "coder_metadata" "b" { resource_id = terraform_data.vm.id }`},
-		err: "coder_metadata.a and coder_metadata.b are both about terraform_data.vm",
+		err: "coder_metadata.a and coder_metadata.b both refer to terraform_data.vm",
 	},
 	"merged environment": {
 		files: map[string]string{"main.tf": head + agentDev + `
@@ -291,7 +291,7 @@ resource "coder_env" "b" {
   name           = "X"
   merge_strategy = "error"
 }`},
-		err: "coder_env.b: another coder_env defines X already",
+		err: "coder_env.b: X is already defined by another coder_env",
 	},
 	"machine's own identity": {
 		files: map[string]string{"main.tf": head + `
@@ -514,7 +514,7 @@ func agentSummary(a *provisioner.Agent) string {
 	return a.GetName() + "(" + strings.Join(parts, ", ") + ")"
 }
 
-// within gives what the agent of a dev container has, "" for nothing.
+// within returns what the agent of a dev container has, "" for nothing.
 func within(d *provisioner.Devcontainer) string {
 	var parts []string
 	for _, p := range d.GetApps() {

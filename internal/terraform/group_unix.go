@@ -12,10 +12,10 @@ func inNewGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: tr
 
 func interruptGroup(leader, _ int) { _ = syscall.Kill(-leader, syscall.SIGINT) }
 
-// killGroup kills the group; other processes that are given belong to it.
+// killGroup kills the group. The other processes belong to it.
 func killGroup(leader int, _ ...int) { _ = syscall.Kill(-leader, syscall.SIGKILL) }
 
-// freeze stops a process until thaw, and says whether it could.
+// freeze stops a process until thaw, and reports whether it succeeded.
 func freeze(pid int) bool { return syscall.Kill(pid, syscall.SIGSTOP) == nil }
 
 func thaw(pid int) { _ = syscall.Kill(pid, syscall.SIGCONT) }

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// inGroup puts a child, and what it starts, into a console process group of
-// its own: Windows knows no others, and a child cannot join one that is there.
+// inGroup puts a child and its descendants into a console process group of its
+// own. Windows has no other groups, and a child cannot join an existing one.
 func inGroup(int) *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{CreationFlags: windows.CREATE_NEW_PROCESS_GROUP}
 }
@@ -17,13 +17,13 @@ func inGroup(int) *syscall.SysProcAttr {
 func inNewGroup() *syscall.SysProcAttr { return inGroup(0) }
 
 // interruptGroup sends Ctrl-Break to the group of a child, which Terraform
-// takes as an interrupt. A process without a console, such as a service, cannot
-// send it: then the child is killed when its grace is over.
+// treats as an interrupt. A process without a console, such as a service,
+// cannot send it; the child is then killed after its grace period.
 func interruptGroup(_, child int) {
 	_ = windows.GenerateConsoleCtrlEvent(windows.CTRL_BREAK_EVENT, uint32(child))
 }
 
-// killGroup kills the given processes and all that they started.
+// killGroup kills the processes and their descendants.
 func killGroup(pids ...int) {
 	args := []string{"/T", "/F"}
 	for _, pid := range pids {
@@ -32,7 +32,7 @@ func killGroup(pids ...int) {
 	_ = exec.Command("taskkill", args...).Run()
 }
 
-// freeze says that it cannot: Windows stops no processes from outside.
+// freeze returns false: Windows cannot stop a process from outside.
 func freeze(int) bool { return false }
 
 func thaw(int) {}

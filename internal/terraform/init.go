@@ -21,15 +21,19 @@ import (
 	"github.com/seed-2a7f8fe7/coder/api/provisioner"
 	"github.com/seed-2a7f8fe7/coder/internal/archive"
 	"github.com/seed-2a7f8fe7/coder/internal/filelock"
+	"github.com/seed-2a7f8fe7/coder/internal/terraform/environ"
+	"github.com/seed-2a7f8fe7/coder/internal/terraform/netmirror"
 )
 
-// maxModules is the largest set of module files that goes back to the server.
+// maxModules is the maximum size of the module files that are sent to the
+// server.
 const maxModules = 20 << 20
 
-// overrideFile keeps the state in the work directory whatever the template says.
+// overrideFile keeps the state in the work directory whatever backend the
+// template configures.
 const overrideFile = "zz_coder_override.tf"
 
-// Init unpacks the source and installs what it needs.
+// Init unpacks the source and installs what it requires.
 func (s *session) Init(ctx context.Context, req *provisioner.InitRequest) (*provisioner.InitComplete, error) {
 	done := &provisioner.InitComplete{}
 	err := s.prepare(ctx, req, done)
@@ -52,7 +56,7 @@ func (s *session) prepare(ctx context.Context, req *provisioner.InitRequest, don
 		return nil
 	}
 	if m.backend {
-		s.say(provisioner.LogLevel_WARN, "The template's backend is not used: the server keeps the state of workspaces")
+		s.logf(provisioner.LogLevel_WARN, "The template's backend is ignored: the server stores the state of workspaces")
 		if err := os.WriteFile(s.file(overrideFile), []byte("terraform {\n  backend \"local\" {}\n}\n"), 0o600); err != nil {
 			return fmt.Errorf("write backend override: %w", err)
 		}
@@ -65,8 +69,8 @@ func (s *session) prepare(ctx context.Context, req *provisioner.InitRequest, don
 	return s.install(ctx, req, done)
 }
 
-// install does what `terraform init` would, by the result of an earlier one or
-// by running it.
+// install provides the result of `terraform init`, from the cache or by running
+// it.
 func (s *session) install(ctx context.Context, req *provisioner.InitRequest, done *provisioner.InitComplete) error {
 	lock, err := os.ReadFile(s.file(lockHCL))
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -84,15 +88,15 @@ func (s *session) install(ctx context.Context, req *provisioner.InitRequest, don
 		return &templateError{"terraform init was canceled"}
 	}
 	defer unlock()
-	// Another job may have done it while this one waited.
+	// Another job may have run it while this one waited.
 	if ok, err := s.restoreInit(ctx, key, req, done); ok || err != nil {
 		return err
 	}
 	if err := s.engine.store.Remove(ctx, key); err != nil {
-		return fmt.Errorf("clear what an earlier init left: %w", err)
+		return fmt.Errorf("remove the files of an earlier init: %w", err)
 	}
-	s.say(provisioner.LogLevel_DEBUG, "terraform init: %s", s.module.why)
-	if done.Timings, _, err = s.terraform(ctx, "init", s.initArgs()...); err != nil {
+	s.logf(provisioner.LogLevel_DEBUG, "terraform init: %s", s.module.why)
+	if done.Timings, err = s.runInit(ctx); err != nil {
 		return err
 	}
 	if err := s.keepModules(req, done); err != nil {
@@ -102,7 +106,25 @@ func (s *session) install(ctx context.Context, req *provisioner.InitRequest, don
 	return nil
 }
 
-// initArgs are those of `terraform init`, whose output is JSON from 1.9 on.
+// runInit runs `terraform init` with the provider mirror of the server, if it has one. The error
+// contains the mirror's, which Terraform does not show.
+func (s *session) runInit(ctx context.Context) ([]*provisioner.Timing, error) {
+	m, err := netmirror.Start(ctx, s.engine.config.Mirror, s.dir, s.engine.baseEnv())
+	if err != nil {
+		return nil, err
+	}
+	s.extra = m.Env()
+	defer func() { s.extra = nil }()
+	timings, _, err := s.terraform(ctx, "init", s.initArgs()...)
+	refusal := m.Stop()
+	if e, ok := errors.AsType[*templateError](err); ok && refusal != "" && ctx.Err() == nil {
+		return timings, &templateError{e.text + "\nThe provider mirror of the server: " + refusal}
+	}
+	return timings, err
+}
+
+// initArgs returns the arguments of `terraform init`, whose output is JSON from
+// 1.9 on.
 func (s *session) initArgs() []string {
 	args := []string{"init", "-no-color", "-input=false"}
 	if !s.binary.isTofu() && semver.Compare("v"+s.binary.version, "v1.9.0") >= 0 {
@@ -111,7 +133,7 @@ func (s *session) initArgs() []string {
 	return args
 }
 
-// installedModule is an entry of Terraform's list of modules.
+// installedModule is an entry of Terraform's module manifest.
 type installedModule struct {
 	Key     string `json:"Key"`
 	Source  string `json:"Source"`
@@ -121,8 +143,8 @@ type installedModule struct {
 
 const modulesDir = ".terraform/modules"
 
-// keepModules lists the modules and packs the files of those that came from
-// elsewhere, for the server and for the next job.
+// keepModules lists the modules and packs the files of remote ones for the
+// server and for the next job.
 func (s *session) keepModules(req *provisioner.InitRequest, done *provisioner.InitComplete) error {
 	raw, err := os.ReadFile(s.file(modulesDir + "/modules.json"))
 	if errors.Is(err, os.ErrNotExist) {
@@ -148,7 +170,7 @@ func (s *session) keepModules(req *provisioner.InitRequest, done *provisioner.In
 	}
 	packed, err := packModules(s.source())
 	if errors.Is(err, errTooLarge) {
-		s.say(provisioner.LogLevel_WARN, "The modules are larger than %s together and are not kept with the version", archive.Size(maxModules))
+		s.logf(provisioner.LogLevel_WARN, "The modules are larger than %s in total and are not stored with the version", archive.Size(maxModules))
 		return nil
 	}
 	if err != nil {
@@ -173,8 +195,8 @@ func (e *Engine) modulesFile(hash []byte) string {
 	return filepath.Join(e.config.CacheDir, "modules", hex.EncodeToString(hash)+".tar")
 }
 
-// restoreModules puts the modules of an earlier job into place, so that
-// Terraform does not download them again. Without them it just does.
+// restoreModules restores the modules of an earlier job, so that Terraform does
+// not download them again.
 func (s *session) restoreModules(hash []byte) error {
 	packed, err := os.ReadFile(s.engine.modulesFile(hash))
 	if errors.Is(err, os.ErrNotExist) {
@@ -184,24 +206,24 @@ func (s *session) restoreModules(hash []byte) error {
 		return fmt.Errorf("read kept modules: %w", err)
 	}
 	if sum := sha256.Sum256(packed); !bytes.Equal(sum[:], hash) {
-		return os.Remove(s.engine.modulesFile(hash)) // not what it was: fetched again
+		return os.Remove(s.engine.modulesFile(hash)) // damaged: download again
 	}
-	now := time.Now() // the store goes by it when it makes room
+	now := time.Now() // the store removes the least recently used files
 	if err := os.Chtimes(s.engine.modulesFile(hash), now, now); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("mark kept modules as used: %w", err)
 	}
 	return s.UseModules(packed)
 }
 
-// HasModules says whether modules of this hash are here already, so that
-// InitialModuleTarHash is enough.
+// HasModules reports whether modules of this hash are available, so that
+// InitialModuleTarHash is sufficient.
 func (s *session) HasModules(hash []byte) bool {
 	_, err := os.Stat(s.engine.modulesFile(hash))
 	return err == nil
 }
 
-// UseModules gives the session the module files that an earlier Init made. A
-// daemon that has them from the server calls it before Init.
+// UseModules passes the session the module files of an earlier Init. A daemon
+// that received them from the server calls it before Init.
 func (s *session) UseModules(packed []byte) error {
 	if err := archive.Unpack(packed, s.source(), archive.Modules()); err != nil {
 		return fmt.Errorf("unpack kept modules: %w", err)
@@ -213,8 +235,8 @@ func (s *session) UseModules(packed []byte) error {
 
 var errTooLarge = errors.New("too large")
 
-// packModules makes a tar of the module files below dir: the same files give
-// the same bytes.
+// packModules returns a tar of the module files below dir. The same files
+// produce the same bytes.
 func packModules(dir string) ([]byte, error) {
 	var buf bytes.Buffer
 	w := tar.NewWriter(&buf)
@@ -255,8 +277,11 @@ func packModules(dir string) ([]byte, error) {
 	return buf.Bytes(), w.Close()
 }
 
-// writeAtomic writes a file so that nobody ever sees half of it.
+// writeAtomic writes a file so that no reader sees a partial one.
 func writeAtomic(name string, data []byte) error {
+	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+		return err // it may have been removed while the job ran
+	}
 	f, err := os.CreateTemp(filepath.Dir(name), ".new-")
 	if err != nil {
 		return err
@@ -271,10 +296,10 @@ func writeAtomic(name string, data []byte) error {
 	return nil
 }
 
-// baseEnv is the daemon's environment as far as Terraform may see it, with the
-// cache of provider plug-ins.
+// baseEnv is the part of the daemon's environment that Terraform may see, with
+// the plug-in cache.
 func (e *Engine) baseEnv() []string {
-	env := daemonEnv(os.Environ())
+	env := environ.Daemon(os.Environ())
 	defaults := map[string]string{
 		"TF_PLUGIN_CACHE_DIR":                            filepath.Join(e.config.CacheDir, "plugins"),
 		"TF_PLUGIN_CACHE_MAY_BREAK_DEPENDENCY_LOCK_FILE": "1",
@@ -285,7 +310,7 @@ func (e *Engine) baseEnv() []string {
 		if name != "TF_CLI_CONFIG_FILE" {
 			continue
 		}
-		// Terraform would warn in every command about a file that is not there.
+		// Terraform would warn in every command about a missing file.
 		if _, err := os.Stat(value); err != nil {
 			env[i] = name + "=" + os.DevNull
 		}

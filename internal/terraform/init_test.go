@@ -3,14 +3,15 @@ package terraform
 import (
 	"bytes"
 	"context"
-	"encoding/json"
+	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/mod/semver"
 
 	"github.com/seed-2a7f8fe7/coder/api/provisioner"
 )
@@ -123,68 +124,66 @@ func TestModules(t *testing.T) {
 	if third.GetError() != "" || len(third.GetModuleFiles()) != 0 {
 		t.Errorf("with the files: %v", third)
 	}
-	if _, fourth := again(other, &provisioner.InitRequest{}, func(*session) {}); !strings.Contains(fourth.GetError(), "terraform init: main.tf:") {
+	bin, err := other.find(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	where := "terraform init: main.tf:9"
+	if semver.Compare("v"+bin.version, "v1.9.0") < 0 { // whose init writes no JSON
+		where = "on main.tf line 9:"
+	}
+	if _, fourth := again(other, &provisioner.InitRequest{}, func(*session) {}); !strings.Contains(fourth.GetError(), where) {
 		t.Errorf("without the files: %q", fourth.GetError())
 	}
 }
 
-func TestWorkspaceEnv(t *testing.T) {
-	m := metadata(provisioner.WorkspaceTransition_DESTROY)
-	m.WorkspaceOwnerGroups = []string{"devs"}
-	m.WorkspaceOwnerRbacRoles = []*provisioner.Role{{Name: "owner"}, {Name: "admin", OrgId: "o"}}
-	m.WorkspaceOwnerSessionToken, m.WorkspaceOwnerSshPrivateKey = "tok", "line1\nline2\n"
-	m.PrebuiltWorkspaceBuildStage = provisioner.PrebuiltWorkspaceBuildStage_CLAIM
-	m.RunningAgentAuthTokens = []*provisioner.RunningAgentAuthToken{{AgentId: "a1", Token: "t1"}}
-	env := workspaceEnv(&provisioner.PlanRequest{
-		Metadata:                m,
-		RichParameterValues:     []*provisioner.RichParameterValue{{Name: "Größe", Value: ""}},
-		PreviousParameterValues: []*provisioner.RichParameterValue{{Name: "Größe", Value: "1"}},
-		ExternalAuthProviders:   []*provisioner.ExternalAuthProvider{{Id: "github", AccessToken: "gh"}},
-	})
-	for k, want := range map[string]string{
-		"CODER_WORKSPACE_TRANSITION":                          "destroy",
-		"CODER_WORKSPACE_OWNER_GROUPS":                        `["devs"]`,
-		"CODER_WORKSPACE_OWNER_RBAC_ROLES":                    `[{"name":"owner","org_id":""},{"name":"admin","org_id":"o"}]`,
-		"CODER_WORKSPACE_OWNER_SESSION_TOKEN":                 "tok",
-		"CODER_WORKSPACE_OWNER_SSH_PRIVATE_KEY":               "line1\nline2\n",
-		"CODER_WORKSPACE_IS_PREBUILD_CLAIM":                   "true",
-		"CODER_EXTERNAL_AUTH_ACCESS_TOKEN_github":             "gh",
-		"CODER_PARAMETER_PREVIOUS_" + digest("Größe"):         "1",
-		"CODER_RUNNING_WORKSPACE_AGENT_TOKEN_" + digest("a1"): "t1",
-		"CODER_RUNNING_WORKSPACE_AGENT_TOKEN_" + digest(""):   "t1",
-		"CODER_WORKSPACE_BUILD_ID":                            m.GetWorkspaceBuildId(),
-	} {
-		if env[k] != want {
-			t.Errorf("%s: got %q, want %q", k, env[k], want)
+// TestCacheIsRemoved removes the cache directory of an engine that runs, as
+// cleaners of temporary files do: what is needed of it is made again.
+func TestCacheIsRemoved(t *testing.T) {
+	e := newEngine(t)
+	files := map[string]string{"main.tf": simple + "module \"m\" {\n  source = \"./m\"\n}\n", "m/main.tf": "locals {}\n"}
+	for _, name := range []string{"modules", "plugins", "store", "work", ""} {
+		if err := os.RemoveAll(filepath.Join(e.config.CacheDir, name)); err != nil {
+			t.Fatal(err)
 		}
-	}
-	if v, ok := env["CODER_PARAMETER_"+digest("Größe")]; !ok || v != "" {
-		t.Error("an empty value of a parameter is a value")
-	}
-	for _, k := range []string{"CODER_AGENT_SCRIPT_linux_amd64", "CODER_AGENT_SCRIPT_windows_amd64", "CODER_AGENT_SCRIPT_darwin_arm64", "CODER_AGENT_SCRIPT_linux_armv7"} {
-		if !strings.Contains(env[k], "${ACCESS_URL}") {
-			t.Errorf("%s is %q", k, env[k])
+		j, done := open(t, e, files)
+		if done.GetError() != "" {
+			t.Fatalf("without %q: %s", name, done.GetError())
 		}
-	}
-	if _, ok := env["CODER_TASK_ID"]; ok {
-		t.Error("what is not given must be absent")
-	}
-	m.RunningAgentAuthTokens = append(m.RunningAgentAuthTokens, &provisioner.RunningAgentAuthToken{AgentId: "a2", Token: "t2"})
-	if _, ok := workspaceEnv(&provisioner.PlanRequest{Metadata: m})["CODER_RUNNING_WORKSPACE_AGENT_TOKEN_"+digest("")]; ok {
-		t.Error("two agents cannot share a token")
-	}
-	var roles []ownerRole
-	if err := json.Unmarshal([]byte(workspaceEnv(&provisioner.PlanRequest{})["CODER_WORKSPACE_OWNER_RBAC_ROLES"]), &roles); err != nil {
-		t.Error(err)
+		if err := writeAtomic(e.modulesFile([]byte("hash")), []byte("modules")); err != nil {
+			t.Errorf("without %q: %v", name, err)
+		}
+		if _, graph := j.build(provisioner.WorkspaceTransition_START, nil); len(graph.GetResources()) != 1 {
+			t.Errorf("without %q: %v", name, graph)
+		}
 	}
 }
 
-func TestDaemonEnv(t *testing.T) {
-	got := daemonEnv([]string{"PATH=/bin", "CODER_PG_CONNECTION_URL=secret", "CODER_PROVISIONER_DAEMON_PSK=secret", "TF_LOG=trace", "TF_LOG_PATH=/x",
-		"TF_REATTACH_PROVIDERS={}", "TF_WORKSPACE=x", "TF_DATA_DIR=x", "AWS_PROFILE=p", "TF_VAR_x=1", "TF_CLI_ARGS_plan=-parallelism=1"})
-	want := []string{"PATH=/bin", "AWS_PROFILE=p", "TF_VAR_x=1", "TF_CLI_ARGS_plan=-parallelism=1"}
-	if !slices.Equal(got, want) {
-		t.Errorf("got %q", got)
+// TestShortCircuit builds a template that needs && and || to leave out the
+// operand that does not matter, as modules of the public registry do.
+func TestShortCircuit(t *testing.T) {
+	e := newEngine(t)
+	if b, err := e.find(t.Context()); err != nil {
+		t.Fatal(err)
+	} else if semver.Compare("v"+b.version, "v1.12.0") < 0 {
+		t.Skipf("Terraform %s evaluates both operands of && and ||; 1.12 is the first that does not", b.version)
+	}
+	j, _ := open(t, e, map[string]string{"main.tf": head + `
+variable "proxy" {
+  type    = object({ host = string })
+  default = null
+}
+data "coder_parameter" "size" {
+  name    = "size"
+  default = var.proxy != null && var.proxy.host == "large" ? "large" : "small"
+}
+resource "terraform_data" "dev" {
+  count = var.proxy == null || var.proxy.host == "" ? 1 : 0
+  input = data.coder_parameter.size.value
+}`})
+	_, graph := j.build(provisioner.WorkspaceTransition_START, nil)
+	if len(graph.GetResources()) != 1 || len(graph.GetParameters()) != 1 || graph.GetParameters()[0].GetDefaultValue() != "small" {
+		t.Errorf("got %v", graph)
 	}
 }
 
@@ -201,16 +200,19 @@ func TestFind(t *testing.T) {
 	for name, c := range map[string]struct {
 		terraform, tofu, binary string
 		want, err               string
+		untested                bool
 	}{
 		"on PATH":           {terraform: "1.5.7", want: "1.5.7"},
 		"pre-release":       {terraform: "1.12.0-beta1", want: "1.12.0-beta1"},
-		"tofu":              {tofu: "1.8.2", want: "1.8.2"},
-		"tofu in its place": {terraform: "0.12.31", tofu: "1.8.2", want: "1.8.2"},
-		"too old":           {terraform: "0.12.31", err: "has version 0.12.31, but from v1.1.0 and below v2.0.0 is needed"},
+		"older than tested": {terraform: "1.4.6", want: "1.4.6", untested: true},
+		"newer than tested": {terraform: "1.99.0", want: "1.99.0", untested: true},
+		"tofu":              {tofu: "1.10.6", want: "1.10.6"},
+		"tofu in its place": {terraform: "0.12.31", tofu: "1.8.2", want: "1.8.2", untested: true},
+		"too old":           {terraform: "0.12.31", err: "has version 0.12.31; a version from v1.1.0 and below v2.0.0 is required"},
 		"too new":           {terraform: "2.0.0", err: "has version 2.0.0"},
-		"none":              {err: "install terraform or tofu, or give its path"},
-		"given and missing": {binary: "/nowhere/terraform", terraform: "1.5.7", err: "the given terraform cannot be run"},
-		"something else":    {terraform: "-", err: "does not tell its version"},
+		"none":              {err: "install terraform or tofu, or configure its path"},
+		"given and missing": {binary: "/nowhere/terraform", terraform: "1.5.7", err: "the configured terraform cannot be used"},
+		"something else":    {terraform: "-", err: "does not print its version"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bin := t.TempDir()
@@ -220,16 +222,28 @@ func TestFind(t *testing.T) {
 					program(bin, prog, `{"terraform_version": "`+strings.Trim(v, "-")+`"}`)
 				}
 			}
-			e, err := New(Config{CacheDir: t.TempDir(), Binary: c.binary})
+			var warned strings.Builder
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			if c.terraform == "" && c.tofu == "" { // the download is tried again and again
+				time.AfterFunc(time.Second, cancel)
+			}
+			log := slog.New(slog.NewTextHandler(writerFunc(func(b []byte) (int, error) {
+				if c.err != "" && bytes.Contains(b, []byte("is not suitable")) {
+					cancel() // before the download
+				}
+				return warned.Write(b)
+			}), &slog.HandlerOptions{Level: slog.LevelWarn}))
+			e, err := New(Config{CacheDir: t.TempDir(), Binary: c.binary, Log: log})
 			if err != nil {
 				t.Fatal(err)
 			}
-			// The download is tried again and again; a second of it is enough.
-			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-			defer cancel()
 			_, version, err := e.Ensure(ctx)
 			if version != c.want || (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) {
 				t.Errorf("got %q, %v", version, err)
+			}
+			if untested := strings.Contains(warned.String(), "is not tested"); untested != c.untested {
+				t.Errorf("the log is %q", warned.String())
 			}
 			if err == nil {
 				t.Setenv("PATH", "/nowhere") // found is found
@@ -243,3 +257,7 @@ func TestFind(t *testing.T) {
 		t.Error("an engine without a cache directory")
 	}
 }
+
+type writerFunc func([]byte) (int, error)
+
+func (f writerFunc) Write(b []byte) (int, error) { return f(b) }

@@ -9,7 +9,7 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/terraform/cage"
 )
 
-// TestWithoutControlGroups says so once and works.
+// TestWithoutControlGroups runs without them and expects one warning.
 func TestWithoutControlGroups(t *testing.T) {
 	if _, err := os.Stat("/sys/fs/cgroup/cgroup.controllers"); err == nil {
 		t.Skip("control groups may be used here, and this test moves into none")
@@ -19,7 +19,7 @@ func TestWithoutControlGroups(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if e.limiter != nil || strings.Count(log.String(), "without limits") != 1 {
+	if e.limiter != nil || strings.Count(log.String(), "without resource limits") != 1 {
 		t.Errorf("the log is %q", log.String())
 	}
 	if c, err := e.limiter.Cage(); c != nil || err != nil {

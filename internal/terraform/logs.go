@@ -10,13 +10,14 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/seed-2a7f8fe7/coder/api/provisioner"
+	"github.com/seed-2a7f8fe7/coder/internal/terraform/graph"
 )
 
-// maxLogLine is the longest line that goes into a job's log.
+// maxLogLine is the longest line of a job's log, in bytes.
 const maxLogLine = 4 << 10
 
-// maxDiagnostics is how many errors go into the one message of a failed
-// command; all are in the log.
+// maxDiagnostics is the number of errors in the message of a failed command;
+// the log contains all.
 const maxDiagnostics = 5
 
 // message is a line of Terraform's machine-readable output.
@@ -38,8 +39,23 @@ type message struct {
 }
 
 type hookResource struct {
-	Addr            string `json:"addr"`
-	ImpliedProvider string `json:"implied_provider"`
+	Addr            string          `json:"addr"`
+	ImpliedProvider string          `json:"implied_provider"`
+	Module          string          `json:"module"`
+	Type            string          `json:"resource_type"`
+	Name            string          `json:"resource_name"`
+	Key             json.RawMessage `json:"resource_key,omitempty"`
+}
+
+// event converts the message for graph.Creations.
+func (m message) event() graph.Event {
+	resource, action := m.Hook.Resource, m.Hook.Action
+	if m.Type == "planned_change" {
+		resource, action = m.Change.Resource, m.Change.Action
+	}
+	return graph.Event{Type: m.Type, Action: action, Address: graph.Address{
+		Module: resource.Module, Type: resource.Type, Name: resource.Name, Key: graph.InstanceKey(resource.Key),
+	}}
 }
 
 type diagnostic struct {
@@ -58,7 +74,8 @@ type diagnostic struct {
 	} `json:"snippet"`
 }
 
-// String is the diagnostic on one or more lines: where: what: why.
+// String returns the diagnostic as "location: summary: detail", on one or more
+// lines.
 func (d diagnostic) String() string {
 	var b strings.Builder
 	switch {
@@ -74,8 +91,8 @@ func (d diagnostic) String() string {
 	return b.String()
 }
 
-// recorder turns what one command prints into log lines, timings and, when
-// it fails, one message.
+// recorder converts the output of one command to log lines, timings and, on
+// failure, one message.
 type recorder struct {
 	log     func(level provisioner.LogLevel, text string)
 	stage   string
@@ -84,20 +101,24 @@ type recorder struct {
 	errors  []string
 	stderr  []string    // the last lines, for failures without diagnostics
 	replace bool        // a planned change replaces something
-	begun   atomic.Bool // a change was begun
+	begun   atomic.Bool // a change has started
+	// seen, unless nil, is called with each message before it is logged.
+	seen func(graph.Event)
 }
 
 func newRecorder(stage string, log func(provisioner.LogLevel, string)) *recorder {
 	return &recorder{stage: stage, log: log, started: map[string]*provisioner.Timing{}}
 }
 
-// stdout takes one line of what should be JSON; a line that is not is logged
-// as it is.
+// stdout handles one line of JSON output. Other lines are logged unchanged.
 func (r *recorder) stdout(line []byte) {
 	var m message
 	if line[0] != '{' || json.Unmarshal(line, &m) != nil || m.Type == "" && m.Message == "" {
 		r.print(provisioner.LogLevel_INFO, string(line))
 		return
+	}
+	if r.seen != nil {
+		r.seen(m.event())
 	}
 	switch m.Type {
 	case "version", "outputs":
@@ -130,8 +151,8 @@ func (r *recorder) diagnostic(m message) {
 	r.print(provisioner.LogLevel_WARN, text)
 }
 
-// takeStderr takes one line of free text: Terraform's own log in debug mode,
-// warnings about the machine's set-up, or a crash.
+// takeStderr handles one line of free text: Terraform's debug log, warnings
+// about the machine, or a crash.
 func (r *recorder) takeStderr(line []byte) {
 	text := string(line)
 	for mark, l := range map[string]provisioner.LogLevel{
@@ -174,7 +195,8 @@ func level(s string) provisioner.LogLevel {
 	return provisioner.LogLevel_INFO
 }
 
-// time follows a resource from the start of an operation to its end.
+// time records the time of a resource from the start of an operation to its
+// end.
 func (r *recorder) time(m message) {
 	operation, event, ok := strings.Cut(m.Type, "_")
 	if !ok || m.Hook.Resource.Addr == "" {
@@ -209,8 +231,8 @@ func (r *recorder) time(m message) {
 	}
 }
 
-// finish gives the timings: the command's own, and those of resources, where
-// an operation without an end failed with the command.
+// finish returns the timings of the command and of its resources. An operation
+// without an end failed with the command.
 func (r *recorder) finish(begin, end time.Time, ok bool) []*provisioner.Timing {
 	for _, t := range r.started {
 		t.End, t.State = timestamppb.New(end), provisioner.TimingState_FAILED
@@ -226,7 +248,7 @@ func (r *recorder) finish(begin, end time.Time, ok bool) []*provisioner.Timing {
 	return append([]*provisioner.Timing{whole}, r.timings...)
 }
 
-// failure is why the command failed, for the template's author.
+// failure returns why the command failed, for the template's author.
 func (r *recorder) failure(err error) string {
 	reasons := r.errors
 	if len(reasons) == 0 && len(r.stderr) > 0 {
@@ -234,7 +256,7 @@ func (r *recorder) failure(err error) string {
 	}
 	text := strings.Join(reasons[:min(len(reasons), maxDiagnostics)], "\n")
 	if more := len(reasons) - maxDiagnostics; more > 0 {
-		text += fmt.Sprintf("\nand %d more errors, see the log", more)
+		text += fmt.Sprintf("\nand %d more errors; see the log", more)
 	}
 	if text == "" {
 		text = err.Error()

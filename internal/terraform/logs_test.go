@@ -76,7 +76,7 @@ func TestManyErrors(t *testing.T) {
 		r.log = func(provisioner.LogLevel, string) {}
 		r.stdout(fmt.Appendf(nil, `{"@level":"error","type":"diagnostic","diagnostic":{"severity":"error","summary":"E%d"}}`, i))
 	}
-	if got, want := r.failure(nil), "E0\nE1\nE2\nE3\nE4\nand 3 more errors, see the log"; got != want {
+	if got, want := r.failure(nil), "E0\nE1\nE2\nE3\nE4\nand 3 more errors; see the log"; got != want {
 		t.Errorf("got %q", got)
 	}
 }

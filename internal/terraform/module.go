@@ -19,10 +19,11 @@ import (
 
 	"github.com/seed-2a7f8fe7/coder/api/provisioner"
 	"github.com/seed-2a7f8fe7/coder/internal/terraform/form"
+	"github.com/seed-2a7f8fe7/coder/internal/terraform/require"
 )
 
-// module is what reading a template's root directory tells without running
-// anything.
+// module is the information in a template's root directory that can be read
+// without running Terraform.
 type module struct {
 	dir        string
 	sources    map[string][]byte // by file name
@@ -30,15 +31,15 @@ type module struct {
 	parameters map[string]string // names of parameters by block label
 	tagBlocks  []*hcl.Block
 	backend    bool
-	why        string // why `terraform init` is needed, "" when it is not
-	problem    string // what is wrong with the source, "" when nothing is
+	why        string // why `terraform init` is needed, "" if it is not
+	problem    string // error in the source, "" for none
 }
 
-// maxSource is the largest file that is read as Terraform's language.
+// maxSource is the largest file that is parsed as HCL, in bytes.
 const maxSource = 4 << 20
 
-// readModule reads the *.tf and *.tf.json files of a directory. Errors of the
-// source are in problem.
+// readModule reads the *.tf and *.tf.json files of a directory. Errors in the
+// source are stored in problem.
 func readModule(dir string) (*module, error) {
 	m := &module{dir: dir, sources: map[string][]byte{}, parameters: map[string]string{}}
 	names, err := sourceFiles(dir)
@@ -84,7 +85,8 @@ func readModule(dir string) (*module, error) {
 	return m, nil
 }
 
-// sourceFiles gives the names of a directory's configuration files, overrides last.
+// sourceFiles returns the names of a directory's configuration files, overrides
+// last.
 func sourceFiles(dir string) ([]string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -105,7 +107,7 @@ func sourceFiles(dir string) ([]string, error) {
 	return append(names, overrides...), nil
 }
 
-// diagnosticsText writes the first errors, one per line, with file and line.
+// diagnosticsText returns the first errors, one per line, with file and line.
 func diagnosticsText(diags hcl.Diagnostics) string {
 	var out []string
 	for _, d := range diags {
@@ -126,8 +128,8 @@ func diagnosticsText(diags hcl.Diagnostics) string {
 	return strings.Join(out, "\n")
 }
 
-// rootSchema is every block that may stand at the top. What is not here is
-// left to Terraform.
+// rootSchema contains every block that is read at the top level. Other blocks
+// are left to Terraform.
 func rootSchema() *hcl.BodySchema {
 	return &hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{
 		{Type: "terraform"}, {Type: "locals"}, {Type: "moved"}, {Type: "removed"},
@@ -147,7 +149,7 @@ func (m *module) read(bodies []hcl.Body) {
 	for _, body := range bodies {
 		content, diags := body.Content(rootSchema())
 		if diags.HasErrors() {
-			m.needInit("the template has blocks that only Terraform knows")
+			m.needInit("the template has blocks that only Terraform understands")
 		}
 		for _, b := range content.Blocks {
 			switch b.Type {
@@ -160,7 +162,7 @@ func (m *module) read(bodies []hcl.Body) {
 			case "provider":
 				used = append(used, b.Labels[0])
 			case "resource", "data", "ephemeral":
-				used = append(used, providerOf(b))
+				used = append(used, require.ProviderOf(b))
 				m.readBlock(b)
 			}
 		}
@@ -184,7 +186,7 @@ func (m *module) needInit(why string) {
 	}
 }
 
-// builtIn says whether a provider needs no installation.
+// builtIn reports whether a provider needs no installation.
 func builtIn(source string) bool {
 	switch strings.ToLower(source) {
 	case "coder/coder", tofuAddress, "registry.terraform.io/coder/coder", "terraform.io/builtin/terraform":
@@ -201,7 +203,7 @@ func (m *module) readSettings(b *hcl.Block, providers map[string]string) {
 	for _, inner := range content.Blocks {
 		if inner.Type != "required_providers" {
 			m.backend = true
-			m.needInit("the template configures where its state is kept")
+			m.needInit("the template configures a backend")
 			continue
 		}
 		attrs, _ := inner.Body.JustAttributes()
@@ -223,18 +225,6 @@ func (m *module) readSettings(b *hcl.Block, providers map[string]string) {
 	}
 }
 
-// providerOf gives the local name of the provider of a resource or data block.
-func providerOf(b *hcl.Block) string {
-	content, _, _ := b.Body.PartialContent(&hcl.BodySchema{Attributes: []hcl.AttributeSchema{{Name: "provider"}}})
-	if attr, ok := content.Attributes["provider"]; ok {
-		if traversal, diags := hcl.AbsTraversalForExpr(attr.Expr); !diags.HasErrors() {
-			return traversal.RootName()
-		}
-	}
-	name, _, _ := strings.Cut(b.Labels[0], "_")
-	return name
-}
-
 func (m *module) readBlock(b *hcl.Block) {
 	if b.Type != "data" {
 		return
@@ -250,7 +240,7 @@ func (m *module) readBlock(b *hcl.Block) {
 	}
 }
 
-// literal gives the text of an expression that refers to nothing, else "".
+// literal returns the text of an expression without references, or "".
 func literal(e hcl.Expression) string {
 	v, diags := e.Value(nil)
 	if diags.HasErrors() {
@@ -263,7 +253,7 @@ func literal(e hcl.Expression) string {
 	return text
 }
 
-// readVariable reads a variable block, or what an override says of one.
+// readVariable reads a variable block or its override.
 func (m *module) readVariable(b *hcl.Block) {
 	content, _, _ := b.Body.PartialContent(&hcl.BodySchema{Attributes: []hcl.AttributeSchema{
 		{Name: "type"}, {Name: "default"}, {Name: "description"}, {Name: "sensitive"},
@@ -300,7 +290,7 @@ func (m *module) readVariable(b *hcl.Block) {
 	}
 }
 
-// text gives an expression as it is written in its file.
+// text returns an expression as written in its file.
 func (m *module) text(e hcl.Expression) string {
 	r := e.Range()
 	return string(r.SliceBytes(m.sources[r.Filename]))
@@ -314,7 +304,8 @@ func typeName(t cty.Type) string {
 	return "any"
 }
 
-// valueText writes a value as users do: a primitive bare, others as JSON.
+// valueText returns a value as users write it: a primitive bare, others as
+// JSON.
 func valueText(v cty.Value) string {
 	if text, ok := primitiveText(v); ok {
 		return text
@@ -329,7 +320,8 @@ func valueText(v cty.Value) string {
 	return string(b)
 }
 
-// mentions says whether any source file, of modules too, holds one of the words.
+// mentions reports whether any source file, including modules, contains one of
+// the words.
 func (m *module) mentions(words ...string) bool {
 	found := errors.New("found")
 	err := filepath.WalkDir(m.dir, func(path string, d fs.DirEntry, err error) error {
@@ -350,17 +342,18 @@ func (m *module) mentions(words ...string) bool {
 	return err != nil
 }
 
-// writeVariables writes the values of variables for Terraform, typed.
+// writeVariables writes the values of variables for Terraform, with their
+// types.
 func (s *session) writeVariables(values []*provisioner.VariableValue) error {
 	vars := map[string]json.RawMessage{}
 	for _, v := range values {
 		i := slices.IndexFunc(s.module.variables, func(d *provisioner.TemplateVariable) bool { return d.GetName() == v.GetName() })
 		if i < 0 {
-			continue // of an earlier version of the template
+			continue // from an earlier version of the template
 		}
 		raw, err := variableJSON(s.module.variables[i].GetType(), v.GetValue())
 		if err != nil {
-			return &templateError{fmt.Sprintf("the value of variable %q does not fit its type %s: %v", v.GetName(), s.module.variables[i].GetType(), err)}
+			return &templateError{fmt.Sprintf("the value of variable %q does not match its type %s: %v", v.GetName(), s.module.variables[i].GetType(), err)}
 		}
 		vars[v.GetName()] = raw
 	}

@@ -14,11 +14,11 @@ import (
 	"github.com/seed-2a7f8fe7/coder/api/provisioner"
 )
 
-// maxReadme is how much of a README is kept.
+// maxReadme is the number of bytes of a README that are stored.
 const maxReadme = 1 << 20
 
-// parseComplete gives what the server wants to know of a template before any
-// plan: variables, workspace tags and the README.
+// parseComplete returns what the server needs before any plan: variables,
+// workspace tags and the README.
 func parseComplete(m *module) *provisioner.ParseComplete {
 	done := &provisioner.ParseComplete{Error: m.problem, TemplateVariables: m.variables}
 	if done.Error != "" {
@@ -38,9 +38,9 @@ func parseComplete(m *module) *provisioner.ParseComplete {
 	return done
 }
 
-// variableJSON turns the text a person gave for a variable into JSON of the
-// declared type. A primitive is converted by Terraform; of other types the
-// text is read as JSON or as Terraform's language, as -var does.
+// variableJSON converts the text that a user entered for a variable to JSON of
+// the declared type. Terraform converts primitive types. For other types the
+// text is parsed as JSON or as HCL, as -var does.
 func variableJSON(typ, text string) (json.RawMessage, error) {
 	switch typ {
 	case "string", "number", "bool", "", "any":
@@ -51,7 +51,7 @@ func variableJSON(typ, text string) (json.RawMessage, error) {
 	}
 	expr, diags := hclsyntax.ParseExpression([]byte(text), "value", hcl.InitialPos)
 	if diags.HasErrors() {
-		return nil, errors.New("it is neither JSON nor a literal of Terraform's language")
+		return nil, errors.New("it is neither JSON nor an HCL literal")
 	}
 	v, diags := expr.Value(nil)
 	if diags.HasErrors() {
@@ -60,7 +60,7 @@ func variableJSON(typ, text string) (json.RawMessage, error) {
 	return ctyjson.Marshal(v, v.Type())
 }
 
-// primitiveText writes a known string, number or bool.
+// primitiveText returns a known string, number or bool as text.
 func primitiveText(v cty.Value) (string, bool) {
 	if v.IsNull() || !v.IsKnown() || !v.Type().IsPrimitiveType() {
 		return "", false

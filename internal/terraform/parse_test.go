@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/testing/protocmp"
 
-	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/api/provisioner"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/archive"
 )
 
@@ -82,7 +82,7 @@ variable "old" {
 	}
 }
 
-// TestInitNeeded says for which templates `terraform init` is left out.
+// TestInitNeeded lists the templates for which `terraform init` is left out.
 func TestInitNeeded(t *testing.T) {
 	for name, c := range map[string]struct{ source, want string }{
 		"coder alone":        {simple, ""},
@@ -94,8 +94,8 @@ func TestInitNeeded(t *testing.T) {
 		"coder not declared": {`resource "coder_agent" "x" {}`, "hashicorp/coder"},
 		"required":           {head + "terraform {\n  required_providers {\n    docker = { source = \"kreuzwerker/docker\" }\n  }\n}", "kreuzwerker/docker"},
 		"module":             {head + `module "x" { source = "./x" }`, "modules"},
-		"backend":            {head + "terraform {\n  backend \"s3\" {}\n}", "state"},
-		"unknown block":      {head + `check "x" {}`, "only Terraform knows"},
+		"backend":            {head + "terraform {\n  backend \"s3\" {}\n}", "configures a backend"},
+		"unknown block":      {head + `check "x" {}`, "only Terraform understands"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -150,7 +150,7 @@ func TestTags(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := coder.Tags{
+	want := codersdk.Tags{
 		"plain": "yes", "quoted": "5", "flag": "true", "region": "us", "os": "linux", "size": "big", "both": "us-big",
 		"cond": "l", "not": "true", "same": "five", "formatted": "us/07",
 	}
@@ -167,7 +167,7 @@ func TestTags(t *testing.T) {
 		parameters := map[string]string{"os": "linux", "Size of it": "big"}
 		delete(variables, missing)
 		delete(parameters, missing)
-		if _, err := EvalTags(got.GetWorkspaceTags(), variables, parameters); coder.CodeOf(err) != coder.CodeInvalid || !strings.Contains(err.Error(), want) {
+		if _, err := EvalTags(got.GetWorkspaceTags(), variables, parameters); codersdk.CodeOf(err) != codersdk.CodeInvalid || !strings.Contains(err.Error(), want) {
 			t.Errorf("without %s: %v", missing, err)
 		}
 	}
@@ -183,8 +183,8 @@ func TestTagsRefused(t *testing.T) {
 		`upper("x")`:                    "it uses the function upper()",
 		`[for s in ["a"] : s]`:          `it uses [for s in ["a"] : s]`,
 		`{ a = 1 }`:                     "it uses",
-		`var.nothing`:                   `no variable "nothing"`,
-		`data.coder_parameter.no.value`: `no data "coder_parameter" "no"`,
+		`var.nothing`:                   `does not declare the variable "nothing"`,
+		`data.coder_parameter.no.value`: `does not declare data "coder_parameter" "no"`,
 		`data.coder_parameter.p.value`:  "must be a literal",
 		`data.coder_parameter.p.name`:   "it uses data.coder_parameter.p.name",
 		`path.module`:                   "it uses path.module",
@@ -216,10 +216,10 @@ func TestTagsRefused(t *testing.T) {
 
 		`"${1e9999999}"`:           "too large",
 		`format("%999999999d", 1)`: "a width above 999",
-		`format(var.a, 1)`:         "no literal",
+		`format(var.a, 1)`:         "non-literal text",
 		strings.Repeat("(", 5000):  "longer than",
 	} {
-		if tags, err := EvalTags(map[string]string{"a": expr}, nil, nil); coder.CodeOf(err) != coder.CodeInvalid || !strings.Contains(err.Error(), want) {
+		if tags, err := EvalTags(map[string]string{"a": expr}, nil, nil); codersdk.CodeOf(err) != codersdk.CodeInvalid || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, %v; want %q", expr, tags, err, want)
 		}
 	}
@@ -231,7 +231,7 @@ func FuzzEvalTags(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, expr string) {
 		_, err := EvalTags(map[string]string{"a": expr}, map[string]string{"a": "true"}, map[string]string{"a b": "x"})
-		if err != nil && coder.CodeOf(err) != coder.CodeInvalid {
+		if err != nil && codersdk.CodeOf(err) != codersdk.CodeInvalid {
 			t.Errorf("%q: %v", expr, err)
 		}
 	})

@@ -57,7 +57,7 @@ func TestImportOfRequiredParametersWithRules(t *testing.T) {
 	}
 }
 
-// TestImportOfImpossibleRule says what to do.
+// TestImportOfImpossibleRule states what to do.
 func TestImportOfImpossibleRule(t *testing.T) {
 	e := newEngine(t)
 	j, _ := open(t, e, map[string]string{"main.tf": head + `
@@ -71,7 +71,7 @@ data "coder_parameter" "p" {
 	m := metadata(provisioner.WorkspaceTransition_START)
 	m.WorkspaceBuildId = ""
 	p, err := j.Plan(t.Context(), &provisioner.PlanRequest{Metadata: m})
-	if err != nil || !strings.Contains(p.GetError(), "give it a default") {
+	if err != nil || !strings.Contains(p.GetError(), "set a default") {
 		t.Errorf("%v, %q", err, p.GetError())
 	}
 }

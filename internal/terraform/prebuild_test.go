@@ -9,7 +9,7 @@ import (
 
 // prebuilt is a template that asks the real provider for whom it is built, with
 // an agent that a new owner changes, on a machine that knows its token and, as
-// docs/prebuilds.md asks, is not made anew for it.
+// docs/prebuilds.md asks, is not replaced for it.
 const prebuilt = head + `
 resource "coder_agent" "main" {
   os   = "linux"
@@ -42,7 +42,7 @@ resource "coder_metadata" "stage" {
 `
 
 // TestClaim builds a workspace for nobody and then for who claims it: the real
-// provider says so, and neither the agent's token nor the machine changes.
+// provider reports it, and neither the agent's token nor the machine changes.
 func TestClaim(t *testing.T) {
 	e := newEngine(t)
 	run := func(m *provisioner.Metadata, state []byte) (token, stage, machine string, after []byte) {

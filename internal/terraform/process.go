@@ -17,29 +17,29 @@ import (
 type command struct {
 	args   []string
 	env    []string
-	stdout func(line []byte) // nil to collect the output whole
+	stdout func(line []byte) // nil collects the whole output
 	stderr func(line []byte)
 	cage   *cage.Cage
-	// begun says whether it may have made something; nil when it never does.
+	// begun reports whether the command may have created something; nil if it
+	// never does.
 	begun func() bool
 }
 
 const (
-	// look is how long a Terraform that stands still is given for what it said
-	// before to be read.
+	// look is how long the output of a stopped Terraform is awaited.
 	look = 100 * time.Millisecond
-	// insist is how long after an interrupt one that makes nothing gets another,
-	// at which it ends at once.
+	// insist is the delay of a second interrupt, which ends a command that
+	// creates nothing at once.
 	insist = time.Second
 )
 
-// maxLine bounds what is kept of one line of output; the rest is dropped.
+// maxLine bounds one line of output, in bytes; the rest is dropped.
 const maxLine = 1 << 20
 
-// maxOutput bounds what is collected of a command's output, a plan as JSON above all.
+// maxOutput bounds the collected output of a command, such as a plan as JSON.
 const maxOutput = 256 << 20
 
-// exitError says that Terraform ran and failed, or was ended.
+// exitError reports that Terraform ran and failed, or was ended.
 type exitError struct {
 	status   int
 	canceled bool
@@ -49,12 +49,13 @@ func (e *exitError) Error() string {
 	if e.canceled {
 		return "terraform was canceled"
 	}
-	return fmt.Sprintf("terraform ended with status %d", e.status)
+	return fmt.Sprintf("terraform exited with status %d", e.status)
 }
 
 // run runs a command to its end. When ctx ends, the group is interrupted and,
-// after grace, killed. Both callbacks come from one goroutine at a time. The
-// result is an *exitError when Terraform failed, or another when it could not run.
+// after the grace period, killed. The callbacks are never called concurrently.
+// The error is an *exitError if Terraform failed, or another one if it could
+// not run.
 func run(ctx context.Context, binary, dir string, leader int, grace time.Duration, c command) ([]byte, error) {
 	if ctx.Err() != nil {
 		return nil, &exitError{canceled: true}
@@ -73,7 +74,8 @@ func run(ctx context.Context, binary, dir string, leader int, grace time.Duratio
 	}
 	done, started := make(chan error, 1), make(chan error, 1)
 	go func() {
-		// The kernel ties the death signal to the thread that started the child.
+		// The kernel ties the death signal to the thread that started the
+		// child.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		err := cmd.Start()
@@ -105,15 +107,15 @@ type process struct {
 	cmd    *exec.Cmd
 }
 
-// wait waits for it. When ctx ends first it interrupts the group and, if that
-// does not help within grace, kills it.
+// wait waits for the process. If ctx ends first, it interrupts the group and
+// kills it after the grace period.
 //
-// An interrupt that comes before Terraform begins to make what is planned is
-// lost: Terraform says that it stops, and goes on. So it is first stopped where
-// it is. When it has begun to make nothing, nothing is lost by killing it; else
-// it goes on and is interrupted, and keeps what was made. A second interrupt
-// would end it without that, so there is one only, but for commands that make
-// nothing.
+// An interrupt that arrives before Terraform starts to apply is lost: Terraform
+// reports that it stops, and continues. So Terraform is first stopped with
+// SIGSTOP. If it has not started to create anything, it is killed without loss.
+// Otherwise it continues, is interrupted, and stores what was created. A second
+// interrupt would end it without storing, so there is only one, except for
+// commands that create nothing.
 func (p process) wait(ctx context.Context, grace time.Duration, begun func() bool) error {
 	select {
 	case err := <-p.done:
@@ -144,7 +146,7 @@ func (p process) wait(ctx context.Context, grace time.Duration, begun func() boo
 	return <-p.done
 }
 
-// within waits for its end for at most d.
+// within waits for the end of the process for at most d.
 func (p process) within(d time.Duration) (ended bool, err error) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -161,7 +163,7 @@ func (p process) kill() {
 	_ = p.cmd.Process.Kill()
 }
 
-// lines is a writer that hands out whole lines. The buffer is bounded: of a
+// lines is a writer that passes on whole lines. Its buffer is bounded: of a
 // longer line the beginning is kept.
 type lines struct {
 	mu   *sync.Mutex
@@ -194,7 +196,7 @@ func (l *lines) flush() {
 	l.buf = l.buf[:0]
 }
 
-// bounded collects up to a limit and fails beyond.
+// bounded collects output up to a limit and fails beyond it.
 type bounded struct {
 	bytes.Buffer
 	limit int

@@ -10,10 +10,12 @@ import (
 	"time"
 
 	"github.com/seed-2a7f8fe7/coder/internal/terraform/cage"
+	"github.com/seed-2a7f8fe7/coder/internal/terraform/environ"
 	"github.com/seed-2a7f8fe7/coder/internal/tfprovider"
 )
 
-// providerProcess serves coder/coder for one session and leads its process group.
+// providerProcess serves coder/coder for one session and leads its process
+// group.
 type providerProcess struct {
 	cmd      *exec.Cmd
 	in       io.WriteCloser
@@ -22,20 +24,20 @@ type providerProcess struct {
 	ended    bool
 }
 
-// providerStart bounds how long the provider may take to answer a line.
+// providerStart bounds the time in which the provider must reply to a line.
 const providerStart = 30 * time.Second
 
-// maxSocketDir is how long a directory may be so that a socket in it still
-// fits into a socket address, 104 bytes on the tightest system.
+// maxSocketDir is the longest directory name with which a socket in it fits
+// into a socket address, 104 bytes on the tightest system.
 const maxSocketDir = 80
 
-// startProvider starts the provider's process, whose sockets go into dir. It
-// does not wait for it: ready does.
+// startProvider starts the provider's process, whose sockets are created in
+// dir. It does not wait for it; ready does.
 func startProvider(program, dir string, c *cage.Cage) (*providerProcess, error) {
 	cmd := exec.Command(program)
 	cmd.Args = []string{tfprovider.Name, tfprovider.SessionArgument}
 	cmd.Dir = dir
-	cmd.Env = append(daemonEnv(os.Environ()), tfprovider.CookieKey+"="+tfprovider.CookieValue)
+	cmd.Env = append(environ.Daemon(os.Environ()), tfprovider.CookieKey+"="+tfprovider.CookieValue)
 	if len(dir) <= maxSocketDir {
 		cmd.Env = append(cmd.Env, "PLUGIN_UNIX_SOCKET_DIR="+dir)
 	}
@@ -54,7 +56,7 @@ func startProvider(program, dir string, c *cage.Cage) (*providerProcess, error) 
 	return &providerProcess{cmd: cmd, in: in, answers: json.NewDecoder(bufio.NewReader(out))}, nil
 }
 
-// ready waits until the provider listens, at its first call.
+// ready waits on its first call until the provider listens.
 func (p *providerProcess) ready() error {
 	if p.ended {
 		return &templateError{"the job was canceled"}
@@ -64,7 +66,7 @@ func (p *providerProcess) ready() error {
 	}
 	answer, err := p.answer()
 	if err != nil || answer.Reattach == nil {
-		return fmt.Errorf("%s did not start as the coder provider: %w", p.cmd.Path, err)
+		return fmt.Errorf("starting %s as the coder provider failed: %w", p.cmd.Path, err)
 	}
 	// OpenTofu expands coder/coder to its own registry.
 	config, err := json.Marshal(map[string]*tfprovider.Reattach{
@@ -77,17 +79,17 @@ func (p *providerProcess) ready() error {
 
 const tofuAddress = "registry.opentofu.org/coder/coder"
 
-// setEnv makes env the only CODER_* variables that the provider sees.
+// setEnv makes env the only CODER_* variables of the provider.
 func (p *providerProcess) setEnv(env map[string]string) error {
 	if err := p.ready(); err != nil {
 		return err
 	}
 	if err := json.NewEncoder(p.in).Encode(tfprovider.Command{Env: env}); err != nil {
-		return fmt.Errorf("the coder provider has ended: %w", err)
+		return fmt.Errorf("the coder provider exited: %w", err)
 	}
 	answer, err := p.answer()
 	if err != nil {
-		return fmt.Errorf("the coder provider has ended: %w", err)
+		return fmt.Errorf("the coder provider exited: %w", err)
 	}
 	if answer.Error != "" {
 		return &templateError{answer.Error}
@@ -103,10 +105,10 @@ func (p *providerProcess) answer() (tfprovider.Answer, error) {
 	return a, err
 }
 
-// leader is the id of the session's process group.
+// leader returns the id of the session's process group.
 func (p *providerProcess) leader() int { return p.cmd.Process.Pid }
 
-// close ends the provider alone.
+// close stops the provider only.
 func (p *providerProcess) close() {
 	if p.ended {
 		return
@@ -118,7 +120,7 @@ func (p *providerProcess) close() {
 	_ = p.cmd.Wait()
 }
 
-// kill ends the provider and everything else in its group.
+// kill stops the provider and everything else in its group.
 func (p *providerProcess) kill() {
 	if p.ended {
 		return

@@ -11,6 +11,9 @@ import (
 
 	"github.com/seed-2a7f8fe7/coder/api/provisioner"
 	"github.com/seed-2a7f8fe7/coder/internal/terraform/cage"
+	"github.com/seed-2a7f8fe7/coder/internal/terraform/environ"
+	"github.com/seed-2a7f8fe7/coder/internal/terraform/graph"
+	"github.com/seed-2a7f8fe7/coder/internal/tracing"
 )
 
 // session is one job. See provisioner.Session for the order of calls.
@@ -18,7 +21,7 @@ type session struct {
 	engine   *Engine
 	binary   *binary
 	config   *provisioner.Config
-	dir      string // holds everything of the job; the source is in source()
+	dir      string // work directory of the job; the source is in source()
 	lock     *os.File
 	log      func(*provisioner.Log)
 	provider *providerProcess
@@ -27,13 +30,15 @@ type session struct {
 	left     bool               // Close keeps the directory
 	claim    string             // of Watch
 	changed  func(state []byte) // of Watch
-	whole    []byte             // the last state that was no half of one
+	whole    []byte             // the last complete state
+	created  *graph.Creations   // of the last plan and its apply
 
 	module    *module           // the template's own source, read at Init
 	workspace map[string]string // CODER_* of the last plan
 	planJSON  []byte            // of the last plan, nil until asked for
 	planned   bool
-	modules   []byte // SHA-256 of the module files it was given
+	modules   []byte   // SHA-256 of the module files it was given
+	extra     []string // environment of the next command
 }
 
 var (
@@ -41,13 +46,13 @@ var (
 	_ provisioner.Modules = (*session)(nil)
 )
 
-// templateError is a failure that the template's author is told as it is.
+// templateError is a failure that the template's author sees unchanged.
 type templateError struct{ text string }
 
 func (e *templateError) Error() string { return e.text }
 
-// reason gives the text for the author when err is about the template, and
-// err itself when the machinery failed.
+// reason returns the text for the author if err is about the template;
+// otherwise it returns err.
 func reason(err error) (string, error) {
 	if e, ok := errors.AsType[*templateError](err); ok {
 		return e.text, nil
@@ -64,13 +69,13 @@ const (
 	planFile  = "coder.tfplan"
 )
 
-// say adds a line of the engine's own to the job's log.
-func (s *session) say(l provisioner.LogLevel, format string, args ...any) {
+// logf adds a line of the engine to the job's log.
+func (s *session) logf(l provisioner.LogLevel, format string, args ...any) {
 	s.log(&provisioner.Log{Level: l, Output: fmt.Sprintf(format, args...)})
 }
 
-// terraform runs a command whose output is meant for the log. The error is a
-// templateError when the command ran and failed.
+// terraform runs a command whose output goes to the log. The error is a
+// templateError if the command ran and failed.
 func (s *session) terraform(ctx context.Context, stage string, args ...string) ([]*provisioner.Timing, *recorder, error) {
 	if err := s.provider.ready(); err != nil {
 		return nil, nil, err
@@ -82,8 +87,11 @@ func (s *session) terraform(ctx context.Context, stage string, args ...string) (
 	if stage == "apply" {
 		c.begun = r.begun.Load
 	}
+	if stage != "init" {
+		r.seen = s.created.Take
+	}
 	begin := time.Now()
-	_, err := run(ctx, s.binary.path, s.source(), s.provider.leader(), s.engine.config.Grace, c)
+	_, err := s.run(ctx, stage, c)
 	timings := r.finish(begin, time.Now(), err == nil)
 	exit, ok := errors.AsType[*exitError](err)
 	switch {
@@ -92,7 +100,7 @@ func (s *session) terraform(ctx context.Context, stage string, args ...string) (
 	case !ok:
 		return timings, r, err
 	case exit.canceled:
-		// Children that did not mind the interrupt go too.
+		// Children that ignored the interrupt are killed, too.
 		s.provider.kill()
 		return timings, r, &templateError{"terraform " + stage + " was canceled"}
 	}
@@ -107,9 +115,7 @@ func (s *session) output(ctx context.Context, stage string, args ...string) ([]b
 	r := newRecorder(stage, func(l provisioner.LogLevel, text string) {
 		s.log(&provisioner.Log{Level: l, Output: text})
 	})
-	out, err := run(ctx, s.binary.path, s.source(), s.provider.leader(), s.engine.config.Grace, command{
-		args: args, env: s.environ(), stderr: r.takeStderr, cage: s.cage,
-	})
+	out, err := s.run(ctx, stage, command{args: args, env: s.environ(), stderr: r.takeStderr, cage: s.cage})
 	if exit, ok := errors.AsType[*exitError](err); ok {
 		if exit.canceled {
 			s.provider.kill()
@@ -120,7 +126,18 @@ func (s *session) output(ctx context.Context, stage string, args ...string) ([]b
 	return out, err
 }
 
-// Parse reads the source without running anything.
+// run runs a command below a span with its name and exit status.
+func (s *session) run(ctx context.Context, stage string, c command) ([]byte, error) {
+	_, span := tracing.Start(ctx, "terraform "+stage)
+	out, err := run(ctx, s.binary.path, s.source(), s.provider.leader(), s.engine.config.Grace, c)
+	if exit, ok := errors.AsType[*exitError](err); ok {
+		span.SetAttributes(tracing.Int("process.exit.code", exit.status))
+	}
+	tracing.End(span, err)
+	return out, err
+}
+
+// Parse reads the source without running Terraform.
 func (s *session) Parse(context.Context, *provisioner.ParseRequest) (*provisioner.ParseComplete, error) {
 	if s.module == nil {
 		return nil, errors.New("terraform: Parse before Init")
@@ -128,8 +145,8 @@ func (s *session) Parse(context.Context, *provisioner.ParseRequest) (*provisione
 	return parseComplete(s.module), nil
 }
 
-// Plan works out what a transition would change and keeps the plan for Apply
-// and Graph.
+// Plan computes the changes of a transition and stores the plan for Apply and
+// Graph.
 func (s *session) Plan(ctx context.Context, req *provisioner.PlanRequest) (*provisioner.PlanComplete, error) {
 	if s.module == nil {
 		return nil, errors.New("terraform: Plan before Init")
@@ -142,12 +159,17 @@ func (s *session) Plan(ctx context.Context, req *provisioner.PlanRequest) (*prov
 }
 
 func (s *session) plan(ctx context.Context, req *provisioner.PlanRequest, done *provisioner.PlanComplete) ([]*provisioner.Timing, error) {
-	s.workspace, s.planJSON, s.planned = workspaceEnv(req), nil, false
+	s.workspace, s.planJSON, s.planned = environ.Workspace(req), nil, false
+	s.created = graph.NewCreations()
 	if err := s.provider.setEnv(s.workspace); err != nil {
 		return nil, err
 	}
 	if err := s.writeInputs(req); err != nil {
 		return nil, err
+	}
+	for _, i := range graph.Tainted(req.GetState()) {
+		s.logf(provisioner.LogLevel_WARN,
+			"An earlier build did not finish creating %s. It is destroyed. If the template still contains it, it is created again and its scripts run.", i)
 	}
 	args := []string{"plan", "-json", "-no-color", "-input=false", "-lock=false", "-var-file=" + variablesFile, "-out=" + planFile}
 	if req.GetMetadata().GetWorkspaceTransition() == provisioner.WorkspaceTransition_DESTROY {
@@ -174,11 +196,11 @@ func (s *session) plan(ctx context.Context, req *provisioner.PlanRequest, done *
 	return timings, nil
 }
 
-// maxPlanJSON is the largest plan that goes back to the server; a message of
-// the wire must stay below 4 MiB.
+// maxPlanJSON is the largest plan that is sent to the server; a wire message
+// must stay below 4 MiB.
 const maxPlanJSON = 2 << 20
 
-// writeInputs puts the state and the variables where Terraform reads them.
+// writeInputs writes the state and the variables for Terraform.
 func (s *session) writeInputs(req *provisioner.PlanRequest) error {
 	for _, name := range []string{planFile, stateFile, stateFile + ".backup"} {
 		if err := os.Remove(s.file(name)); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -193,8 +215,8 @@ func (s *session) writeInputs(req *provisioner.PlanRequest) error {
 	return s.writeVariables(req.GetVariableValues())
 }
 
-// Apply makes what the last Plan said. The answer holds the state as it is
-// now, also when the apply failed or was cut off.
+// Apply applies the last Plan. The response contains the current state, even if
+// the apply failed or was interrupted.
 func (s *session) Apply(ctx context.Context, _ *provisioner.ApplyRequest) (*provisioner.ApplyComplete, error) {
 	if !s.planned {
 		return nil, errors.New("terraform: Apply before a Plan that succeeded")
@@ -216,14 +238,23 @@ func (s *session) Apply(ctx context.Context, _ *provisioner.ApplyRequest) (*prov
 		return nil, errors.Join(err, readErr)
 	}
 	if done.State = state; !json.Valid(state) && len(state)+len(s.whole) > 0 {
-		s.say(provisioner.LogLevel_WARN, "Terraform was killed while it wrote its state; the one before that is kept.")
+		s.logf(provisioner.LogLevel_WARN, "Terraform was killed while writing its state; the previous state is kept.")
 		done.State = s.whole
+	}
+	if err != nil {
+		var cut []graph.Address
+		if done.State, cut, readErr = s.created.Taint(done.State); readErr != nil {
+			return nil, errors.Join(err, readErr)
+		}
+		for _, i := range cut {
+			s.logf(provisioner.LogLevel_WARN, "Terraform ended before %s was completely created; the next build creates it again.", i)
+		}
 	}
 	done.Error, err = reason(err)
 	return done, err
 }
 
-// readState reads a state, nil when there is none.
+// readState reads a state, nil if it does not exist.
 func readState(file string) ([]byte, error) {
 	state, err := os.ReadFile(file)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -232,7 +263,7 @@ func readState(file string) ([]byte, error) {
 	return state, nil
 }
 
-// Graph reads what the last Plan or Apply holds.
+// Graph returns the result of the last Plan or Apply.
 func (s *session) Graph(ctx context.Context, req *provisioner.GraphRequest) (*provisioner.GraphComplete, error) {
 	if s.module == nil {
 		return nil, errors.New("terraform: Graph before Init")
@@ -248,7 +279,8 @@ func (s *session) Graph(ctx context.Context, req *provisioner.GraphRequest) (*pr
 	return done, err
 }
 
-// Close kills what still runs and removes the work directory, unless it is left.
+// Close kills what still runs and removes the work directory, unless Leave was
+// called.
 func (s *session) Close() error {
 	if s.closed {
 		return nil
@@ -258,7 +290,7 @@ func (s *session) Close() error {
 		s.provider.close()
 	}
 	if err := s.cage.Close(); err != nil {
-		s.engine.config.Log.Warn("cannot remove the control group of a job", "error", err)
+		s.engine.config.Log.Warn("removing the control group of a job failed", "error", err)
 	}
 	if s.lock != nil {
 		s.lock.Close()

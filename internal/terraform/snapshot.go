@@ -1,6 +1,7 @@
 package terraform
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,6 +12,8 @@ import (
 
 	"github.com/seed-2a7f8fe7/coder/api/provisioner"
 	"github.com/seed-2a7f8fe7/coder/internal/filelock"
+	"github.com/seed-2a7f8fe7/coder/internal/lifecycle"
+	"github.com/seed-2a7f8fe7/coder/internal/terraform/graph"
 )
 
 var (
@@ -19,68 +22,92 @@ var (
 )
 
 const (
-	// claimFile says in a work directory whose state it holds, once an apply began.
+	// claimFile names, in a work directory, the state in it, once an apply
+	// started.
 	claimFile = "claim"
-	// lookEvery is how often the state file is looked at during an apply; a
-	// look costs microseconds, and is all that separates what was made from
-	// what is known elsewhere.
+	// staleFile is the claim of a state that the server did not want.
+	staleFile = "stale"
+	// lookEvery is the interval of checks of the state file during an apply. A
+	// check costs microseconds, and bounds how much created infrastructure the
+	// server does not know of.
 	lookEvery = 20 * time.Millisecond
-	// keepLeftovers is how long a state that no server wants is kept.
+	// keepLeftovers is how long a state is kept that no server wants.
 	keepLeftovers = 24 * time.Hour
 )
 
-// Watch tells the state of the next Apply while it runs.
+// Watch reports the state during the next Apply.
 func (s *session) Watch(claim string, changed func(state []byte)) {
 	s.claim, s.changed = claim, changed
 }
 
-// Leave keeps the work directory at Close.
+// Leave makes Close keep the work directory.
 func (s *session) Leave() { s.left = true }
 
-// watch begins to look at the state file; the result ends that, and returns
-// only when changed is not being called any more.
+// watch starts to poll the state file. The returned function stops it and waits
+// for the last call of changed.
 func (s *session) watch() (stop func(), err error) {
 	if s.changed == nil {
 		return func() {}, nil
 	}
 	if err := os.WriteFile(filepath.Join(s.dir, claimFile), []byte(s.claim), 0o600); err != nil {
-		return nil, fmt.Errorf("note whose state it is: %w", err)
+		return nil, fmt.Errorf("record the owner of the state: %w", err)
+	}
+	if err := s.created.Record(s.dir); err != nil {
+		return nil, err
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
-	seen, _ := os.Stat(s.file(stateFile)) // nil when there is none
+	w := stateWatch{s: s}
+	w.seen, _ = os.Stat(s.file(stateFile)) // nil if it does not exist
 	go func() {
 		defer close(done)
-		t := time.NewTicker(lookEvery)
-		defer t.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-t.C:
-			}
-			now, err := os.Stat(s.file(stateFile))
-			if err != nil || same(seen, now) {
-				continue
-			}
-			// Terraform writes the file in place: half of it is no JSON.
-			state, err := os.ReadFile(s.file(stateFile))
-			if err != nil || !json.Valid(state) {
-				continue
-			}
-			seen, s.whole = now, state
-			s.changed(state)
-		}
+		lifecycle.Every(ctx, lookEvery, func(context.Context) { w.poll() })
 	}()
-	return func() { cancel(); <-done }, nil
+	return func() { cancel(); <-done; s.created.Close() }, nil
 }
 
-// same says whether two looks at a file saw the same content.
+// stateWatch reports the state of an apply after each change.
+type stateWatch struct {
+	s       *session
+	seen    os.FileInfo // of the last read state
+	fresh   bool        // a new state was read
+	version int         // of creations, when told was made
+	told    []byte
+}
+
+// poll reads the state file if it changed. Terraform logs that a resource is
+// complete before it writes that state, so the log is evaluated after the
+// state. Until the last log line arrives, a complete resource may be reported
+// as tainted, never the other way around.
+func (w *stateWatch) poll() {
+	now, err := os.Stat(w.s.file(stateFile))
+	changed := err == nil && !same(w.seen, now)
+	if changed {
+		// Terraform writes the file in place, so it may be incomplete JSON.
+		state, err := os.ReadFile(w.s.file(stateFile))
+		if changed = err == nil && json.Valid(state); changed {
+			w.seen, w.s.whole, w.fresh = now, state, true
+		}
+	}
+	version := w.s.created.Version()
+	if !w.fresh || !changed && version == w.version {
+		return
+	}
+	w.version = version
+	state, _, err := w.s.created.Taint(w.s.whole)
+	if err != nil || bytes.Equal(state, w.told) {
+		return
+	}
+	w.told = state
+	w.s.changed(state)
+}
+
+// same reports whether two stats are of the same content.
 func same(a, b os.FileInfo) bool {
 	return a != nil && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
 }
 
-// Leftovers finds the work directories of jobs that died in their apply.
+// Leftovers finds the work directories of jobs that died during an apply.
 func (e *Engine) Leftovers(take func(claim string, state []byte) error) error {
 	dirs, err := filepath.Glob(filepath.Join(e.config.CacheDir, "work", "job-*"))
 	if err != nil {
@@ -97,7 +124,7 @@ func (e *Engine) Leftovers(take func(claim string, state []byte) error) error {
 
 func (e *Engine) leftover(dir string, take func(claim string, state []byte) error) error {
 	if _, err := os.Stat(filepath.Join(dir, claimFile)); err != nil {
-		return nil //nolint:nilerr // nothing was applied there
+		return nil //nolint:nilerr // no apply started in it
 	}
 	lock, err := filelock.Try(filepath.Join(dir, lockName))
 	if err != nil {
@@ -106,16 +133,28 @@ func (e *Engine) leftover(dir string, take func(claim string, state []byte) erro
 	defer lock.Close()
 	claim, err := os.ReadFile(filepath.Join(dir, claimFile))
 	if err != nil {
-		return nil //nolint:nilerr // somebody else took it a moment ago
+		return nil //nolint:nilerr // another process has just taken it
 	}
 	state, err := os.ReadFile(filepath.Join(dir, "source", stateFile))
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("read the state of a dead job: %w", err)
 	}
 	if len(state) > 0 && !json.Valid(state) {
-		return fmt.Errorf("the state of a dead job in %s was cut off while it was written; the server has the one before it", dir)
+		return fmt.Errorf("the state of a dead job in %s is incomplete; the server has the previous one", dir)
 	}
-	if err := take(string(claim), state); err != nil {
+	created, err := graph.ReadJournal(dir)
+	if err == nil {
+		state, _, err = created.Taint(state)
+	}
+	if err != nil {
+		return err
+	}
+	err = take(string(claim), state)
+	if errors.Is(err, provisioner.ErrStale) {
+		// It stays for a day for inspection, but is not offered again.
+		err = errors.Join(err, os.Rename(filepath.Join(dir, claimFile), filepath.Join(dir, staleFile)))
+	}
+	if err != nil {
 		return err
 	}
 	if err := os.RemoveAll(dir); err != nil {

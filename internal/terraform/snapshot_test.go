@@ -2,7 +2,9 @@ package terraform
 
 import (
 	"errors"
+	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -14,12 +16,13 @@ import (
 // and what is left is found once the session is closed, and not before.
 func TestStateIsToldAndLeft(t *testing.T) {
 	e := newEngine(t)
-	j, _ := open(t, e, map[string]string{"main.tf": head + `
+	reported := filepath.Join(t.TempDir(), "reported")
+	j, _ := open(t, e, map[string]string{"main.tf": head + fmt.Sprintf(`
 resource "terraform_data" "first" {}
 resource "terraform_data" "second" {
   input = terraform_data.first.id
-  provisioner "local-exec" { command = "sleep 0.5" }
-}`})
+  provisioner "local-exec" { command = "until test -e %s; do sleep 0.05; done" }
+}`, reported)})
 	if plan, err := j.Plan(t.Context(), &provisioner.PlanRequest{Metadata: &provisioner.Metadata{}}); err != nil || plan.Error != "" {
 		t.Fatal(err, plan.GetError())
 	}
@@ -27,6 +30,9 @@ resource "terraform_data" "second" {
 	var lag time.Duration
 	j.Watch("mine", func(state []byte) {
 		states = append(states, string(state))
+		if err := os.WriteFile(reported, nil, 0o600); err != nil {
+			t.Error(err)
+		}
 		if info, err := os.Stat(j.file(stateFile)); err == nil {
 			lag = max(lag, time.Since(info.ModTime()))
 		}
@@ -58,6 +64,28 @@ resource "terraform_data" "second" {
 	j.Leave()
 	if err := j.Close(); err != nil {
 		t.Fatal(err)
+	}
+	refused := 0
+	refuse := func(string, []byte) error {
+		refused++
+		return fmt.Errorf("job 1: %w", provisioner.ErrStale)
+	}
+	again, err := New(Config{CacheDir: e.config.CacheDir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	claim := filepath.Join(j.dir, claimFile)
+	if err := e.Leftovers(refuse); !errors.Is(err, provisioner.ErrStale) {
+		t.Errorf("a state that nobody wants: %v", err)
+	}
+	for _, e := range []*Engine{e, again} {
+		if err := e.Leftovers(refuse); err != nil || refused != 1 {
+			t.Errorf("a state that nobody wants was offered %d times: %v", refused, err)
+		}
+		e.sweep()
+	}
+	if err := os.Rename(filepath.Join(j.dir, staleFile), claim); err != nil {
+		t.Fatal("the state is not kept:", err)
 	}
 	if l := leftovers(); len(l) != 1 || l[0] != "mine "+string(done.State) {
 		t.Errorf("left: %q", l)

@@ -14,17 +14,17 @@ import (
 	"github.com/zclconf/go-cty/cty/function"
 	"github.com/zclconf/go-cty/cty/function/stdlib"
 
-	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/api/provisioner"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 )
 
-// tagRule is told to authors whose tag says more than may be known before a
-// build has a provisioner.
+// tagRule explains to authors what a tag may use, because tags choose the provisioner
+// before the build.
 const tagRule = "a tag may use literals, var.<name>, data.coder_parameter.<name>.value, \"${...}\" templates, comparisons, !, conditions and format(); " +
 	"resources, locals, other data sources and other functions are unknown when the tags choose the provisioner"
 
-// tagFunctions are the functions that a tag may call. The conversions are
-// there for typed variables, see retype.
+// tagFunctions are the functions that a tag may call. The conversions are for
+// typed variables, see retype.
 func tagFunctions() map[string]function.Function {
 	return map[string]function.Function{
 		"format":   stdlib.FormatFunc,
@@ -34,9 +34,9 @@ func tagFunctions() map[string]function.Function {
 	}
 }
 
-// tags reads the coder_workspace_tags blocks: the text of each tag's
-// expression by name. In the texts parameters go by their name and not by the
-// label of their block, so that EvalTags needs to know nothing else. (TPL-04)
+// tags reads the coder_workspace_tags blocks and returns the text of each tag's
+// expression by name. The texts refer to parameters by name, not by block
+// label, so that EvalTags needs no more information. (TPL-04)
 func (m *module) tags() (map[string]string, error) {
 	tags := map[string]string{}
 	for _, b := range m.tagBlocks {
@@ -89,7 +89,7 @@ func (m *module) tagText(text string) (string, error) {
 		}
 		parameter, ok := m.parameters[name]
 		if !ok {
-			return "", fmt.Errorf("the template has no data \"coder_parameter\" %q", name)
+			return "", fmt.Errorf("the template does not declare data \"coder_parameter\" %q", name)
 		}
 		if parameter == "" {
 			return "", fmt.Errorf("the name of data.coder_parameter.%s must be a literal", name)
@@ -109,12 +109,12 @@ func quoted(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "${", "$${", "%{", "%%{").Replace(s) + `"`
 }
 
-// retype gives a variable that is no string its type where it is compared:
-// the values of variables travel as text, and "5" == 5 is false.
+// retype converts a non-string variable to its type in comparisons: the values
+// of variables are texts, and "5" == 5 is false.
 func (m *module) retype(expr hclsyntax.Expression, name string) (text string, ok bool, err error) {
 	i := slices.IndexFunc(m.variables, func(v *provisioner.TemplateVariable) bool { return v.GetName() == name })
 	if i < 0 {
-		return "", false, fmt.Errorf("the template has no variable %q", name)
+		return "", false, fmt.Errorf("the template does not declare the variable %q", name)
 	}
 	typ := m.variables[i].GetType()
 	if typ != "number" && typ != "bool" {
@@ -130,11 +130,11 @@ func (m *module) retype(expr hclsyntax.Expression, name string) (text string, ok
 	return fmt.Sprintf("to%s(var.%s)", typ, name), compares, nil
 }
 
-// maxTag is the longest expression of a tag. Tags are evaluated by the server:
-// no expression may cost much.
+// maxTag is the longest expression of a tag. The server evaluates tags, so no
+// expression may be expensive.
 const maxTag = 4 << 10
 
-// costly says what of an expression could cost much memory, or "".
+// costly returns the part of an expression that could use much memory, or "".
 func costly(n hclsyntax.Node) string {
 	switch n := n.(type) {
 	case *hclsyntax.LiteralValueExpr:
@@ -147,7 +147,7 @@ func costly(n hclsyntax.Node) string {
 		if n.Name == "format" && len(n.Args) > 0 {
 			t, ok := n.Args[0].(*hclsyntax.TemplateExpr)
 			if !ok || !t.IsStringLiteral() || wideVerb.MatchString(literal(t)) {
-				return "format() with a text that is no literal, or with a width above 999"
+				return "format() with a non-literal text or a width above 999"
 			}
 		}
 	}
@@ -156,7 +156,8 @@ func costly(n hclsyntax.Node) string {
 
 var wideVerb = regexp.MustCompile(`\d{4}`)
 
-// parseTag reads a tag's expression and refuses what cannot be known early.
+// parseTag parses a tag's expression and refuses what is unknown before a
+// build.
 func parseTag(text string) (hclsyntax.Expression, error) {
 	if len(text) > maxTag {
 		return nil, fmt.Errorf("the expression is longer than %d bytes", maxTag)
@@ -197,7 +198,7 @@ func parseTag(text string) (hclsyntax.Expression, error) {
 	return expr, nil
 }
 
-// referenceName gives x of var.x, data.coder_parameter.x.value and
+// referenceName returns x for var.x, data.coder_parameter.x.value and
 // data.coder_parameter["x"].value, and "" for every other reference.
 func referenceName(t hcl.Traversal) string {
 	var path []string
@@ -226,9 +227,9 @@ func referenceName(t hcl.Traversal) string {
 }
 
 // EvalTags evaluates the expressions of a version's workspace tags, as Parse
-// gave them, with the values of all variables and parameters by name. An
+// returned them, with the values of all variables and parameters by name. An
 // expression that cannot be evaluated is CodeInvalid.
-func EvalTags(exprs map[string]string, variables, parameters map[string]string) (coder.Tags, error) {
+func EvalTags(exprs map[string]string, variables, parameters map[string]string) (codersdk.Tags, error) {
 	vars, params := map[string]cty.Value{}, map[string]cty.Value{}
 	for k, v := range variables {
 		vars[k] = cty.StringVal(v)
@@ -243,29 +244,29 @@ func EvalTags(exprs map[string]string, variables, parameters map[string]string) 
 		},
 		Functions: tagFunctions(),
 	}
-	tags := coder.Tags{}
+	tags := codersdk.Tags{}
 	for _, name := range slices.Sorted(maps.Keys(exprs)) {
 		expr, err := parseTag(exprs[name])
 		if err != nil {
-			return nil, coder.Invalid("workspace_tags", "tag %q: %v", name, err)
+			return nil, codersdk.Invalid("workspace_tags", "tag %q: %v", name, err)
 		}
 		for _, t := range expr.Variables() {
 			ref := referenceName(t)
 			if _, ok := vars[ref]; t.RootName() == "var" && !ok {
-				return nil, coder.Invalid("workspace_tags", "tag %q needs a value of the variable %q", name, ref)
+				return nil, codersdk.Invalid("workspace_tags", "tag %q requires a value for the variable %q", name, ref)
 			}
 			if _, ok := params[ref]; t.RootName() == "data" && !ok {
-				return nil, coder.Invalid("workspace_tags", "tag %q needs a value of the parameter %q", name, ref)
+				return nil, codersdk.Invalid("workspace_tags", "tag %q requires a value for the parameter %q", name, ref)
 			}
 		}
 		v, diags := expr.Value(ctx)
 		if diags.HasErrors() {
-			return nil, coder.Invalid("workspace_tags", "tag %q: %s: %s", name, diags[0].Summary, diags[0].Detail)
+			return nil, codersdk.Invalid("workspace_tags", "tag %q: %s: %s", name, diags[0].Summary, diags[0].Detail)
 		}
 		infinite := v.Type() == cty.Number && !v.IsNull() && v.IsKnown() && v.AsBigFloat().IsInf()
 		v, err = convert.Convert(v, cty.String)
 		if err != nil || v.IsNull() || !v.IsKnown() || infinite {
-			return nil, coder.Invalid("workspace_tags", "tag %q must be a string, a number or a bool", name)
+			return nil, codersdk.Invalid("workspace_tags", "tag %q must be a string, a number or a bool", name)
 		}
 		tags[name] = v.AsString()
 	}

@@ -1,40 +1,25 @@
-// Package terraform is the engine that runs Terraform, or OpenTofu, for a
-// provisioner daemon.
+// Package terraform is the engine that runs Terraform or OpenTofu for a provisioner
+// daemon. (TPL-04, TF-01 to TF-08)
 //
-// # One job, as few processes as correctness allows
+// A Session has a work directory, a process group, and one process that serves the
+// coder/coder provider from this executable (see tfprovider). Every Terraform command of
+// the job attaches to that process. So the provider is neither downloaded nor hashed, and
+// a version constraint or lock entry for coder/coder has no effect.
 //
-// A Session has a work directory, a process group, and one process that serves
-// the coder/coder provider out of our own executable (see tfprovider). Every
-// Terraform command of the job attaches to that process, so nothing is
-// downloaded or hashed, and a version constraint or lock entry for coder/coder
-// cannot get in the way. `terraform init` is left out when nothing needs it: no
-// module, no backend, no provider but coder/coder and the built-in one. A build
-// of such a template is two commands, plan and apply; resources and agents are
-// read from the state file that the apply left, not by further commands. Only
-// an import, which has no state, asks Terraform for the plan as JSON and for
-// the graph.
+// `terraform init` is skipped if nothing needs it: no modules, no backend, no providers
+// except coder/coder and the built-in one. A build then runs two commands, plan and apply.
+// Only an import, which has no state, also requests the plan as JSON and the graph. The
+// result of an init is cached for later jobs with the same requirements (see package
+// initcache). Inits run one at a time, as Terraform's plug-in cache requires.
 //
-// What an init installed is kept for the next job of the same requirements and
-// the same tool, on whichever slot or daemon that shares the cache directory
-// (see package warm): that job has no init either. Inits themselves take turns,
-// because Terraform's cache of plug-ins is made for one at a time.
+// Errors of a template are texts for its author, with file and line. Apply returns the
+// state in every case: Terraform rewrites the file after each resource. When the context
+// ends, the whole group is interrupted as by Ctrl-C, and killed after the grace period. If
+// the daemon dies, the provider process kills the group. Terraform sees the daemon's
+// environment with the workspace's CODER_* variables in place of the daemon's.
 //
-// # What it promises
-//
-//   - Errors of a template come back as text for its author, with file and line.
-//   - Whatever happens, Apply gives the state: Terraform rewrites the file after
-//     each resource, so it is true also after a kill.
-//   - When the context ends the whole group is interrupted, as by Ctrl-C, and
-//     killed when the grace is over: plug-ins and local-exec children too. When
-//     the daemon itself dies, the provider process kills the group.
-//   - Terraform sees the daemon's environment without any CODER_* variable of
-//     the daemon, and the workspace's values in their place. (TF-01)
-//
-// # Reading
-//
-// A template is read without running anything for its variables, its workspace
-// tags, and whether an init is needed (module.go, tags.go). What was planned or
-// made is read by package graph. (TPL-04, TF-02 to TF-08)
+// Variables, workspace tags, and whether an init is needed are read from the source without
+// running Terraform (module.go, tags.go). Package graph reads plans and states.
 package terraform
 
 import (
@@ -43,6 +28,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net/http"
 	"os"
 	"path/filepath"
 	"sync"
@@ -51,39 +37,42 @@ import (
 	"github.com/seed-2a7f8fe7/coder/api/provisioner"
 	"github.com/seed-2a7f8fe7/coder/internal/filelock"
 	"github.com/seed-2a7f8fe7/coder/internal/terraform/cage"
-	"github.com/seed-2a7f8fe7/coder/internal/warm"
+	"github.com/seed-2a7f8fe7/coder/internal/terraform/initcache"
 )
 
-// Config says where and how an Engine works.
+// Config configures an Engine.
 type Config struct {
-	// CacheDir holds work directories, provider plug-ins, modules and a
-	// downloaded Terraform. It is made when missing. Engines, also of several
-	// processes, may share it.
+	// CacheDir contains work directories, provider plug-ins, modules and a
+	// downloaded Terraform. It is created if missing. Engines of several
+	// processes may share it.
 	CacheDir string
-	// Binary is the terraform or tofu to run. Empty means the one in the cache
-	// or on PATH with a supported version, else one is downloaded.
+	// Binary is the terraform or tofu to run. Empty means a supported version
+	// in the cache or on PATH, or else a download.
 	Binary string
-	// Provider is the executable that serves coder/coder when started under
-	// the name tfprovider.Name. Empty means the running one.
+	// Provider is the executable that serves coder/coder when started as
+	// tfprovider.Name. Empty means this executable.
 	Provider string
-	// Grace is how long an interrupted Terraform may take to end before it is
-	// killed. 0 means 3 minutes.
+	// Grace is how long an interrupted Terraform may run before it is killed. 0
+	// means 3 minutes.
 	Grace time.Duration
-	// StoreBytes bounds what is kept of inits and provider packages; what was
-	// not used for the longest time goes first. 0 means 10 GiB.
+	// StoreBytes bounds the cache of inits and provider packages; the least
+	// recently used are removed first. 0 means 10 GiB.
 	StoreBytes int64
-	// Limits bound what the processes of one job may take, on Linux where the
-	// daemon may make control groups; elsewhere the log says once that they
-	// have no effect.
+	// Limits bound the resources of one job, on Linux if the daemon may create
+	// control groups. Otherwise a warning is logged once.
 	Limits cage.Limits
-	// Log is told about what concerns the daemon and not the template's author.
+	// Mirror passes requests to the provider mirror of the server: / for its status, and
+	// /providers/<hostname>/... for packages; nil for none.
+	Mirror http.Handler
+	// Log receives messages for the operator of the daemon, not for template
+	// authors.
 	Log *slog.Logger
 }
 
-// Engine runs jobs. It may be used by many goroutines; each session by one.
+// Engine runs jobs. It is safe for concurrent use; a session is not.
 type Engine struct {
 	config  Config
-	store   *warm.Store
+	store   *initcache.Store
 	limiter *cage.Limiter // nil for no limits
 
 	mu     sync.Mutex
@@ -93,11 +82,11 @@ type Engine struct {
 
 var _ provisioner.Engine = (*Engine)(nil)
 
-// New checks the configuration and makes the cache directory. Terraform is
-// looked for by the first Open, or by Ensure.
+// New checks the configuration and creates the cache directory. The first Open,
+// or Ensure, searches for Terraform.
 func New(c Config) (*Engine, error) {
 	if c.CacheDir == "" {
-		return nil, errors.New("terraform: no cache directory given")
+		return nil, errors.New("terraform: the cache directory is missing")
 	}
 	dir, err := filepath.Abs(c.CacheDir)
 	if err != nil {
@@ -115,22 +104,30 @@ func New(c Config) (*Engine, error) {
 			return nil, fmt.Errorf("find the own executable, which serves the provider: %w", err)
 		}
 	}
-	for _, d := range []string{"work", "plugins", "modules", "store"} {
-		if err := os.MkdirAll(filepath.Join(dir, d), 0o700); err != nil {
-			return nil, fmt.Errorf("cache directory: %w", err)
-		}
-	}
 	e := &Engine{config: c, store: newStore(c)}
+	if err := e.makeDirectories(); err != nil {
+		return nil, err
+	}
 	if c.Limits != (cage.Limits{}) {
 		if e.limiter, err = cage.New(c.Limits); err != nil {
-			c.Log.Warn("builds run without limits of their own: control groups cannot be used", "error", err)
+			c.Log.Warn("builds run without resource limits because control groups are not available", "error", err)
 		}
 	}
 	return e, nil
 }
 
-// Ensure finds or downloads Terraform and gives its path and version, so that a
-// daemon can fail or tell early. Without it the first Open does the same.
+// makeDirectories creates missing parts of the cache directory.
+func (e *Engine) makeDirectories() error {
+	for _, d := range []string{"work", "plugins", "modules", "store"} {
+		if err := os.MkdirAll(filepath.Join(e.config.CacheDir, d), 0o700); err != nil {
+			return fmt.Errorf("cache directory: %w", err)
+		}
+	}
+	return nil
+}
+
+// Ensure finds or downloads Terraform and returns its path and version, so that
+// a daemon can fail early. Otherwise the first Open does the same.
 func (e *Engine) Ensure(ctx context.Context) (path, version string, err error) {
 	b, err := e.find(ctx)
 	if err != nil {
@@ -139,8 +136,8 @@ func (e *Engine) Ensure(ctx context.Context) (path, version string, err error) {
 	return b.path, b.version, nil
 }
 
-// Tool gives the name and version of what jobs are run with, such as
-// terraform/1.11.4 or tofu/1.9.0.
+// Tool returns the name and version of the program that runs jobs, such as
+// terraform/1.16.0 or tofu/1.12.6.
 func (e *Engine) Tool(ctx context.Context) (string, error) {
 	b, err := e.find(ctx)
 	if err != nil {
@@ -149,10 +146,29 @@ func (e *Engine) Tool(ctx context.Context) (string, error) {
 	return b.tool(), nil
 }
 
-// Open makes a work directory and starts the provider's process.
+// InstalledTool is Tool without a download: it returns "" if no suitable
+// program is installed.
+func (e *Engine) InstalledTool(ctx context.Context) (string, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	b, err := e.binary, error(nil)
+	if b == nil {
+		b, _, err = e.search(ctx)
+	}
+	if err != nil || b == nil {
+		return "", err
+	}
+	return b.tool(), nil
+}
+
+// Open creates a work directory and starts the provider's process.
 func (e *Engine) Open(ctx context.Context, config *provisioner.Config, log func(*provisioner.Log)) (provisioner.Session, error) {
 	bin, err := e.find(ctx)
 	if err != nil {
+		return nil, err
+	}
+	// They may have been removed since the last job.
+	if err := e.makeDirectories(); err != nil {
 		return nil, err
 	}
 	e.sweep()
@@ -176,11 +192,11 @@ func (e *Engine) Open(ctx context.Context, config *provisioner.Config, log func(
 	return s, nil
 }
 
-// lockName is the file whose lock says that a work directory is in use.
+// lockName is the file whose lock marks a work directory as in use.
 const lockName = "lock"
 
-// sweep removes, once in the life of an engine, the work directories of
-// daemons that died. They hold state, and state holds secrets.
+// sweep removes the work directories of daemons that died, once per engine.
+// They contain state, which contains secrets.
 func (e *Engine) sweep() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -190,10 +206,12 @@ func (e *Engine) sweep() {
 	e.swept = true
 	dirs, _ := filepath.Glob(filepath.Join(e.config.CacheDir, "work", "job-*"))
 	for _, dir := range dirs {
-		// One that is just being made has no lock file yet.
+		// A directory that is being created has no lock file yet.
 		age := time.Minute
-		if _, err := os.Stat(filepath.Join(dir, claimFile)); err == nil {
-			age = keepLeftovers // a server may want its state yet
+		for _, name := range []string{claimFile, staleFile} {
+			if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
+				age = keepLeftovers // a server or an operator may still need its state
+			}
 		}
 		if info, err := os.Stat(dir); err != nil || time.Since(info.ModTime()) < age {
 			continue

@@ -20,7 +20,25 @@ func TestMain(m *testing.M) {
 	if tfprovider.Requested(os.Args, os.Getenv) {
 		os.Exit(tfprovider.Serve(os.Args[1:]))
 	}
-	os.Exit(m.Run())
+	if dir := os.Getenv(childVariable); dir != "" {
+		os.Exit(child(dir))
+	}
+	os.Exit(runTests(m))
+}
+
+// runTests runs the tests with a directory of their own for temporary files: plug-ins that
+// a test kills leave their sockets.
+func runTests(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "tf")
+	if err == nil {
+		err = os.Setenv("TMPDIR", dir)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	return m.Run()
 }
 
 // needTerraform skips a test, saying so, where no Terraform is installed.

@@ -8,13 +8,14 @@ import (
 	"syscall"
 )
 
-// ignoreInterrupts lets Terraform, which gets the same signals, finish its
-// talk with the provider.
+// ignoreInterrupts lets Terraform, which receives the same signals, finish its
+// calls to the provider.
 func ignoreInterrupts() {
 	signal.Ignore(syscall.SIGINT, syscall.SIGHUP)
 }
 
-// killGroup kills every process of the group, this one too, if it leads it.
+// killGroup kills every process of the group, including this one, if it leads
+// the group.
 func killGroup() {
 	if syscall.Getpgrp() == os.Getpid() {
 		_ = syscall.Kill(0, syscall.SIGKILL)

@@ -5,8 +5,8 @@ import (
 	"os/signal"
 )
 
-// ignoreInterrupts lets Terraform, which gets the same signals, finish its
-// talk with the provider.
+// ignoreInterrupts lets Terraform, which receives the same signals, finish its
+// calls to the provider.
 func ignoreInterrupts() { signal.Ignore(os.Interrupt) }
 
 // killGroup does nothing: Windows has no process groups to kill.

@@ -1,21 +1,20 @@
-// Package tfprovider serves the coder/coder Terraform provider from our own
-// executable, so that no build ever downloads it.
+// Package tfprovider serves the coder/coder Terraform provider from this
+// executable, so that builds never download it.
 //
-// A program becomes the provider by the name it is started under. When
-// Terraform itself starts it, from a mirror or a development override, it
-// speaks the usual plug-in handshake. When the terraform engine starts it with
-// the argument "session", it stays for a whole job instead: Terraform attaches
-// to it (TF_REATTACH_PROVIDERS), which spares the start of a large binary and
-// the hashing of it in every command. The engine talks to it in lines of JSON
-// on the standard streams, see Command and Answer.
+// The executable becomes the provider by the name under which it is started.
+// When Terraform starts it, from a mirror or a development override, it
+// performs the usual plug-in handshake. When the terraform engine starts it
+// with the argument "session", it serves a whole job: Terraform attaches to it
+// (TF_REATTACH_PROVIDERS), which saves starting and hashing a large binary in
+// every command. The engine sends lines of JSON on the standard streams; see
+// Command and Answer.
 //
-// The provider reads the workspace's values from its own environment, so one
+// The provider reads the workspace's values from its environment, so one
 // process serves one job, and the engine replaces the values between runs.
 //
-// A session process leads the process group that Terraform and all its
-// children belong to. When its standard input ends without a quit command, the
-// engine has died, and the whole group is killed: nothing of a build outlives
-// its daemon.
+// A session process leads the process group of Terraform and its children. If
+// its standard input ends without a quit command, the engine has died, and the
+// whole group is killed: nothing of a build outlives its daemon.
 package tfprovider
 
 import (
@@ -28,21 +27,23 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/seed-2a7f8fe7/coder/internal/tfprovider/placeholder"
+
 	goplugin "github.com/hashicorp/go-plugin"
 	"github.com/hashicorp/terraform-plugin-sdk/v2/plugin"
 )
 
-// Facts about how Terraform finds and starts a provider.
+// How Terraform finds and starts a provider.
 const (
-	// Name is what argv[0] must be for the executable to serve the provider.
+	// Name is the argv[0] with which the executable serves the provider.
 	Name = "terraform-provider-coder"
 	// Address is the provider's address in the public registry.
 	Address = "registry.terraform.io/coder/coder"
-	// CookieKey and CookieValue are the environment variable by which
-	// Terraform says that it, and no person, starts the plug-in.
+	// CookieKey and CookieValue are the environment variable with which
+	// Terraform shows that it, not a user, starts the plug-in.
 	CookieKey   = "TF_PLUGIN_MAGIC_COOKIE"
 	CookieValue = "d602bf8f470bc67ca7faa0386276bbdd4330efaf76d1a219cb4d6991ca9872b2"
-	// SessionArgument as first argument asks for the session mode.
+	// SessionArgument as the first argument requests the session mode.
 	SessionArgument = "session"
 )
 
@@ -70,18 +71,18 @@ type Reattach struct {
 	Addr            ReattachAddr
 }
 
-// ReattachAddr is where a running provider listens.
+// ReattachAddr is the address of a running provider.
 type ReattachAddr struct{ Network, String string }
 
-// Requested says whether the process was started to be the provider.
+// Requested reports whether the process was started as the provider.
 func Requested(args []string, getenv func(string) string) bool {
 	return len(args) > 0 &&
 		strings.HasPrefix(filepath.Base(args[0]), "terraform-provider-") &&
 		getenv(CookieKey) != ""
 }
 
-// Serve is the provider until it is told to end. args are the arguments after
-// the program's name. The result is the exit status.
+// Serve runs the provider until it is stopped. args are the command-line
+// arguments. It returns the exit status.
 func Serve(args []string) int {
 	if len(args) > 0 && args[0] == SessionArgument {
 		if err := serveSession(os.Stdin, os.Stdout); err != nil {
@@ -90,12 +91,12 @@ func Serve(args []string) int {
 		}
 		return 0
 	}
-	plugin.Serve(&plugin.ServeOpts{ProviderAddr: Address, ProviderFunc: newProvider})
+	plugin.Serve(&plugin.ServeOpts{ProviderAddr: Address, ProviderFunc: placeholder.New})
 	return 0
 }
 
-// serveSession answers commands until quit. It does not return when in ends
-// early and the process leads its group: then it dies with the group.
+// serveSession handles commands until quit. If in ends early and the process
+// leads its group, it does not return: it dies with the group.
 func serveSession(in io.Reader, out io.Writer) error {
 	ignoreInterrupts()
 	quiet()
@@ -104,7 +105,7 @@ func serveSession(in io.Reader, out io.Writer) error {
 	reattach, closed := make(chan *goplugin.ReattachConfig, 1), make(chan struct{})
 	go plugin.Serve(&plugin.ServeOpts{
 		ProviderAddr: Address,
-		ProviderFunc: newProvider,
+		ProviderFunc: placeholder.New,
 		TestConfig:   &goplugin.ServeTestConfig{Context: ctx, ReattachConfigCh: reattach, CloseCh: closed},
 	})
 	answers := json.NewEncoder(out)
@@ -132,10 +133,10 @@ func serveSession(in io.Reader, out io.Writer) error {
 	}
 }
 
-// quiet turns off the plug-in SDK's tracing, which nobody reads and which is
-// several lines for each call.
+// quiet disables the plug-in SDK's tracing, which is several lines per call.
 func quiet() {
-	for _, name := range []string{"TF_LOG_SDK", "TF_LOG_SDK_PROTO", "TF_LOG_SDK_HELPER_SCHEMA", "TF_LOG_SDK_FRAMEWORK", "TF_LOG_PROVIDER", "TF_LOG_PROVIDER_CODER"} {
+	for _, name := range []string{"TF_LOG_SDK", "TF_LOG_SDK_PROTO", "TF_LOG_SDK_HELPER_SCHEMA", "TF_LOG_SDK_FRAMEWORK", "TF_LOG_PROVIDER",
+		"TF_LOG_PROVIDER_CODER"} {
 		os.Setenv(name, "off")
 	}
 }
@@ -150,8 +151,8 @@ func reattachOf(c *goplugin.ReattachConfig) *Reattach {
 	}
 }
 
-// replaceEnv makes env the only CODER_* variables of the process and gives
-// what went wrong, or "".
+// replaceEnv makes env the only CODER_* variables of the process and returns an
+// error text, or "".
 func replaceEnv(env map[string]string) string {
 	for _, kv := range os.Environ() {
 		if name, _, ok := strings.Cut(kv, "="); ok && strings.HasPrefix(name, "CODER_") {
@@ -160,7 +161,7 @@ func replaceEnv(env map[string]string) string {
 	}
 	for k, v := range env {
 		if err := os.Setenv(k, v); err != nil {
-			return fmt.Sprintf("the value of %s cannot be passed on: %v", k, err)
+			return fmt.Sprintf("the value of %s cannot be set: %v", k, err)
 		}
 	}
 	return ""

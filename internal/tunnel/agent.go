@@ -4,13 +4,14 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/coder/websocket"
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
-	"github.com/seed-2a7f8fe7/coder/client"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
+	"github.com/seed-2a7f8fe7/coder/internal/lifecycle"
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel/relay"
 )
 
@@ -19,6 +20,9 @@ type Options struct {
 	Log *slog.Logger // nil: nothing is logged
 	// NoDirect is why there shall be no direct path; "": there may be one.
 	NoDirect string
+	// Outage is how long the tunnel lives without any packet from the agent; 0 means
+	// until the agent ends it.
+	Outage time.Duration
 	// Waiting is called when the agent is not connected and DialAgent waits
 	// for it until its context ends. It may be nil.
 	Waiting func()
@@ -28,13 +32,16 @@ type Options struct {
 // that is not connected.
 const agentWait = 50 * time.Millisecond
 
-// Relay dials the way to the relay.
-type Relay = relay.Dialer
+// Relay dials the way to the relay, and Link is one connection to it.
+type (
+	Relay = relay.Dialer
+	Link  = relay.Link
+)
 
 // DialAgent opens a tunnel to an agent through the server of c, and waits for
 // an agent that is not connected until the context ends.
-func DialAgent(ctx context.Context, c *client.Client, agentID uuid.UUID, o Options) (*Conn, error) {
-	for wait := agentWait; ; wait = min(2*wait, time.Second) {
+func DialAgent(ctx context.Context, c *codersdk.Client, agentID uuid.UUID, o Options) (*Conn, error) {
+	for wait := (lifecycle.Backoff{First: agentWait, Limit: time.Second}); ; {
 		conn, err := dialAgent(ctx, c, agentID, o)
 		if err == nil || !again(err) {
 			return conn, err
@@ -42,21 +49,19 @@ func DialAgent(ctx context.Context, c *client.Client, agentID uuid.UUID, o Optio
 		if o.Waiting != nil {
 			o.Waiting()
 		}
-		select {
-		case <-ctx.Done():
+		if !wait.Sleep(ctx) {
 			return nil, err
-		case <-time.After(wait):
 		}
 	}
 }
 
-// again says that the agent is not there yet (409), or was restarted since
+// again reports that the agent is not there yet (409), or was restarted since
 // the server said who it is.
 func again(err error) bool {
-	return coder.Is(err, coder.CodeConflict) || websocket.CloseStatus(err) == relay.StatusRestarted
+	return codersdk.Is(err, codersdk.CodeConflict) || websocket.CloseStatus(err) == relay.StatusRestarted
 }
 
-func dialAgent(ctx context.Context, c *client.Client, agentID uuid.UUID, o Options) (*Conn, error) {
+func dialAgent(ctx context.Context, c *codersdk.Client, agentID uuid.UUID, o Options) (*Conn, error) {
 	// The WebSocket is dialed while the server makes the certificate.
 	first := make(chan firstLink, 1)
 	dialing, cancel := context.WithCancel(ctx)
@@ -75,7 +80,7 @@ func dialAgent(ctx context.Context, c *client.Client, agentID uuid.UUID, o Optio
 		drop()
 		return nil, err
 	}
-	g, err := c.GrantTunnel(ctx, agentID, coder.TunnelRequest{PublicKey: id.PublicKey()})
+	g, err := c.GrantTunnel(ctx, agentID, codersdk.TunnelRequest{PublicKey: id.PublicKey()})
 	if err != nil {
 		drop()
 		return nil, err
@@ -85,7 +90,7 @@ func dialAgent(ctx context.Context, c *client.Client, agentID uuid.UUID, o Optio
 		direct.Disabled = "the server does not allow direct connections"
 	}
 	conn, err := Dial(ctx, DialConfig{
-		Direct:   direct,
+		Direct: direct, Outage: o.Outage,
 		Identity: id, Certificate: g.Certificate, AgentCertificate: g.AgentCertificate, Log: o.Log, Waiting: o.Waiting,
 		Relay: func(ctx context.Context) (relay.Link, error) {
 			select {
@@ -106,6 +111,10 @@ func dialAgent(ctx context.Context, c *client.Client, agentID uuid.UUID, o Optio
 		return nil, err
 	}
 	conn.grant = g
+	if slices.Contains(g.Actions, KindRelay) && len(g.Proxies) > 0 {
+		conn.nearest = newNearest(conn, c, agentID, id)
+		go conn.nearest.run(conn.conn.Context())
+	}
 	return conn, nil
 }
 
@@ -114,7 +123,7 @@ type firstLink struct {
 	err  error
 }
 
-func clientLink(ctx context.Context, c *client.Client, agentID uuid.UUID) (relay.Link, error) {
+func clientLink(ctx context.Context, c *codersdk.Client, agentID uuid.UUID) (relay.Link, error) {
 	conn, err := wholeFrames(c).ClientRelay(ctx, agentID)
 	if err != nil {
 		return nil, err
@@ -123,7 +132,7 @@ func clientLink(ctx context.Context, c *client.Client, agentID uuid.UUID) (relay
 }
 
 // AgentRelay is the Relay of an agent whose token c holds.
-func AgentRelay(c *client.Client) Relay {
+func AgentRelay(c *codersdk.Client) Relay {
 	return func(ctx context.Context) (relay.Link, error) {
 		c.Renew()
 		conn, err := wholeFrames(c).AgentRelay(ctx)
@@ -135,7 +144,7 @@ func AgentRelay(c *client.Client) Relay {
 }
 
 // wholeFrames is like c, for links to the relay.
-func wholeFrames(c *client.Client) *client.Client {
+func wholeFrames(c *codersdk.Client) *codersdk.Client {
 	with := *c
 	with.HTTP = relay.HTTPClient(c.HTTP)
 	return &with

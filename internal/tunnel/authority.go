@@ -26,7 +26,7 @@ const CertificateLifetime = 10 * time.Minute
 // clockSkew is how far an agent's clock may be behind the server's.
 const clockSkew = 10 * time.Minute
 
-// Grant says who may do what on which agent. It travels in the client's
+// Grant lists which user may do what on which agent. It travels in the client's
 // certificate, in the one URI of its subject alternative names.
 type Grant struct {
 	UserID      uuid.UUID
@@ -36,7 +36,7 @@ type Grant struct {
 	Actions []string
 }
 
-// Allows says whether streams of that kind may be opened.
+// Allows reports whether streams of that kind may be opened.
 func (g Grant) Allows(kind string) bool { return slices.Contains(g.Actions, kind) }
 
 func (g Grant) uri() *url.URL {
@@ -97,7 +97,7 @@ func NewAuthority(seed []byte) (*Authority, error) {
 	return &Authority{key: key, certificate: c}, nil
 }
 
-// Certificate gives the authority's certificate as DER: what agents trust.
+// Certificate returns the authority's certificate as DER: what agents trust.
 func (a *Authority) Certificate() []byte { return a.certificate.Raw }
 
 // Secret derives a key of 32 bytes for a purpose, the same on all replicas.
@@ -138,7 +138,7 @@ type verifier struct {
 	now       func() time.Time
 }
 
-// grant gives what a certificate grants on this agent, or why nothing.
+// grant returns what a certificate grants on this agent, or why nothing.
 func (v verifier) grant(c *x509.Certificate) (Grant, error) {
 	ca, err := x509.ParseCertificate(v.authority)
 	if err != nil {
@@ -165,7 +165,7 @@ func (v verifier) grant(c *x509.Certificate) (Grant, error) {
 	return g, nil
 }
 
-// pinned says that the peer shows exactly the certificate want.
+// pinned reports that the peer shows exactly the certificate want.
 func pinned(want []byte, shown [][]byte) error {
 	if len(shown) == 0 || !bytes.Equal(want, shown[0]) {
 		return errors.New("the agent shows another certificate than the one it registered with the server")

@@ -12,13 +12,13 @@ import (
 	"github.com/coder/websocket"
 	"github.com/quic-go/quic-go"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel/lane"
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel/path"
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel/relay"
 )
 
-// DialConfig says how to reach an agent and who we are.
+// DialConfig names an agent, the ways to reach it, and the identity of the caller.
 type DialConfig struct {
 	Identity         *Identity
 	Certificate      []byte // DER, issued by the Authority for Identity
@@ -32,14 +32,17 @@ type DialConfig struct {
 	// Patience is how long Dial waits for an agent that is not connected; 0
 	// means until its context ends.
 	Patience time.Duration
+	// Outage is how long the tunnel lives without any packet from the agent; 0 means
+	// until the agent ends it.
+	Outage time.Duration
 
 	protocols []string // for tests; nil: all
 }
 
 // Conn is the client's end of a tunnel. It is safe for concurrent use, and
-// survives every outage shorter than IdleTimeout.
+// survives outages of any length, unless DialConfig.Outage or the agent limits them.
 type Conn struct {
-	grant     coder.TunnelGrant
+	grant     codersdk.TunnelGrant
 	conn      *quic.Conn
 	path      *path.Path
 	peer      *path.Peer
@@ -48,6 +51,9 @@ type Conn struct {
 	transport *quic.Transport
 	agent     *agentSeen
 	flows     flows
+	session   relay.Session
+	nearest   *nearest // nil: the server's relay only
+	log       *slog.Logger
 }
 
 // Dial opens a tunnel. The context bounds the dialing alone. Errors have the
@@ -64,14 +70,14 @@ func Dial(ctx context.Context, c DialConfig) (*Conn, error) {
 	agent := &agentSeen{change: make(chan struct{})}
 	var p *path.Path
 	p = path.New(path.Config{
-		Relay: c.Relay, Hello: relay.TextAttach(session, relay.InstanceOf(c.AgentCertificate)),
+		Relay: c.Relay, Hello: relay.TextAttach(session, relay.InstanceOf(c.AgentCertificate)), Bye: relay.TextDetach,
 		Text: func(text string) {
 			agent.set(text == relay.TextOffline)
 			if text == relay.TextOnline {
 				p.Returned(session)
 			}
 		},
-		Final: final, Log: c.Log, Outage: IdleTimeout,
+		Final: final, Log: c.Log, Outage: rareDials,
 	})
 	why := c.Direct.open(p)
 	p.Start()
@@ -84,7 +90,9 @@ func Dial(ctx context.Context, c DialConfig) (*Conn, error) {
 	}
 	e := p.Dialed(session, conn, t)
 	l := openLane(conn, false, p, e, c.Log)
-	return &Conn{conn: conn, path: p, peer: e, lane: l, why: why, transport: t, agent: agent, flows: flows{conn: conn}}, nil
+	out := &Conn{conn: conn, path: p, peer: e, lane: l, why: why, transport: t, agent: agent, session: session, log: c.Log, flows: flows{conn: conn}}
+	go out.watchSilence(silenceCheck)
+	return out, nil
 }
 
 // agentSeen is what the relay last said of the agent.
@@ -143,7 +151,7 @@ func dialQUIC(ctx context.Context, c DialConfig, t *quic.Transport, p *path.Path
 			case <-attempt.Done():
 			}
 		}()
-		conn, err := t.Dial(attempt, path.Addr(s), secrets, quicConfig(keepAlive, -1))
+		conn, err := t.Dial(attempt, path.Addr(s), secrets, quicConfig(keepAlive, -1, c.Outage))
 		canceled := attempt.Err() != nil
 		cancel()
 		_, handshake := errors.AsType[*quic.HandshakeTimeoutError](err)
@@ -161,7 +169,7 @@ func dialQUIC(ctx context.Context, c DialConfig, t *quic.Transport, p *path.Path
 	}
 }
 
-// dialTimeout says what was missing when the time was over.
+// dialTimeout reports what was missing when the time was over.
 func dialTimeout(ctx context.Context, p *path.Path, agent *agentSeen) error {
 	text := "The agent does not answer"
 	if offline, _ := agent.get(); offline {
@@ -169,32 +177,35 @@ func dialTimeout(ctx context.Context, p *path.Path, agent *agentSeen) error {
 	} else if !p.Online() {
 		text = "The server does not answer"
 		if err := p.LastError(); err != nil {
-			return coder.Errorf(coder.CodeUnavailable, "%s", text).WithDetail("%s", err).WithCause(ctx.Err())
+			return codersdk.Errorf(codersdk.CodeUnavailable, "%s", text).WithDetail("%s", err).WithCause(ctx.Err())
 		}
 	}
-	return coder.Errorf(coder.CodeUnavailable, "%s", text).WithCause(ctx.Err())
+	return codersdk.Errorf(codersdk.CodeUnavailable, "%s", text).WithCause(ctx.Err())
 }
 
-// final says which errors end a client's path: the server knows the agent or the
-// client no more, or the agent is another one.
+// final reports whether an error ends a client's path: the server knows the agent or the
+// client no longer, or the agent is another one.
 func final(err error) bool {
 	switch websocket.CloseStatus(err) {
 	case relay.StatusRestarted, relay.StatusRefused:
 		return true
 	}
-	return coder.Is(err, coder.CodeNotFound, coder.CodeForbidden, coder.CodeUnauthenticated)
+	return codersdk.Is(err, codersdk.CodeNotFound, codersdk.CodeForbidden, codersdk.CodeUnauthenticated)
 }
 
-// pathError says in words for people why a path ended.
+// pathError explains to users why a path ended.
 func pathError(err error) error {
 	switch {
 	case err == nil || errors.Is(err, net.ErrClosed):
 		return net.ErrClosed
 	case websocket.CloseStatus(err) == relay.StatusRestarted:
-		return coder.Errorf(coder.CodeUnavailable, "The agent was restarted, which ended the connection; connect again").WithCause(err)
+		return codersdk.Errorf(codersdk.CodeUnavailable, "The agent was restarted, which ended the connection; connect again").WithCause(err)
+	}
+	if e, ok := errors.AsType[path.EndedError](err); ok {
+		return codersdk.Errorf(codersdk.CodeUnavailable, "The agent ended the connection: %s", e.Text)
 	}
 	if e, ok := errors.AsType[websocket.CloseError](err); ok {
-		return coder.Errorf(coder.CodeUnavailable, "The server ended the connection: %s", e.Reason)
+		return codersdk.Errorf(codersdk.CodeUnavailable, "The server ended the connection: %s", e.Reason)
 	}
 	return err
 }
@@ -224,7 +235,7 @@ func (c *Conn) Open(ctx context.Context, kind, arg string) (*Stream, error) {
 		if err = parseStatus(answer); err == nil {
 			return s, nil
 		}
-		err = coder.Errorf(coder.CodePrecondition, "The agent refused %q", kind).WithDetail("%s", err)
+		err = codersdk.Errorf(codersdk.CodePrecondition, "The agent refused %q", kind).WithDetail("%s", err)
 	} else if ctx.Err() != nil {
 		err = ctx.Err()
 	}
@@ -239,7 +250,7 @@ func ask(s *Stream, line []byte) (string, error) {
 	return readLine(s)
 }
 
-// Ping gives the time that a question to the agent and its answer take.
+// Ping returns the time that a question to the agent and its answer take.
 func (c *Conn) Ping(ctx context.Context) (time.Duration, error) {
 	start := time.Now()
 	s, err := c.Open(ctx, kindPing, "")
@@ -250,13 +261,13 @@ func (c *Conn) Ping(ctx context.Context) (time.Duration, error) {
 	return took, s.Close()
 }
 
-// Grant gives what the server answered to DialAgent: the SSH host key, the
+// Grant returns what the server answered to DialAgent: the SSH host key, the
 // granted actions. It is empty after Dial.
-func (c *Conn) Grant() coder.TunnelGrant { return c.grant }
+func (c *Conn) Grant() codersdk.TunnelGrant { return c.grant }
 
-// Interrupted says that nothing can be sent now: there is no path to the agent.
+// Interrupted reports that nothing can be sent now: there is no path to the agent.
 func (c *Conn) Interrupted() bool {
-	if c.Path() == WayDirect {
+	if c.Path() == WayDirect || c.nearest.live() != nil {
 		return false
 	}
 	offline, _ := c.agent.get()
@@ -264,7 +275,7 @@ func (c *Conn) Interrupted() bool {
 }
 
 func errOffline() error {
-	return coder.Errorf(coder.CodeUnavailable, "The agent is not connected to the server")
+	return codersdk.Errorf(codersdk.CodeUnavailable, "The agent is not connected to the server")
 }
 
 // Await waits for an agent that is not connected to the server at the moment,
@@ -298,7 +309,7 @@ func (c *Conn) Stats() Stats {
 // Done is closed when the tunnel has ended.
 func (c *Conn) Done() <-chan struct{} { return c.conn.Context().Done() }
 
-// Err says why the tunnel has ended, nil while it lives.
+// Err reports why the tunnel has ended, nil while it lives.
 func (c *Conn) Err() error {
 	if c.conn.Context().Err() == nil {
 		return nil
@@ -306,7 +317,7 @@ func (c *Conn) Err() error {
 	return c.explain(context.Cause(c.conn.Context()))
 }
 
-// explain says why the tunnel ended: the path knows best.
+// explain reports why the tunnel ended: the path knows best.
 func (c *Conn) explain(err error) error {
 	if r := c.path.Reason(); r != nil {
 		return pathError(r)

@@ -103,9 +103,6 @@ type wire struct {
 func (w *wire) dialer(end *relay.Link, other *relay.Link) Relay {
 	return func(context.Context) (relay.Link, error) {
 		mine, theirs := relay.LinkPipe()
-		w.mu.Lock()
-		*end = theirs
-		w.mu.Unlock()
 		go func() {
 			for {
 				m, err := theirs.Receive()
@@ -114,6 +111,9 @@ func (w *wire) dialer(end *relay.Link, other *relay.Link) Relay {
 				}
 				time.Sleep(w.delay)
 				w.mu.Lock()
+				if m.Text { // the hello of a link that is used
+					*end = theirs
+				}
 				to := *other
 				w.mu.Unlock()
 				if !m.Text && to != nil {

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// flowQueue is how many datagrams of a flow wait for whoever reads them; more
+	// flowQueue is how many datagrams of a flow wait for their reader; more
 	// are lost, as with any socket.
 	flowQueue = 256
 	// flowHeader is the number of the flow's stream before each datagram.
@@ -116,7 +116,7 @@ func (l *Flow) Send(b []byte) error {
 	return err
 }
 
-// Receive waits for a datagram. It gives io.EOF when the other side has closed
+// Receive waits for a datagram. It returns io.EOF when the other side has closed
 // the flow.
 func (l *Flow) Receive() ([]byte, error) {
 	select {

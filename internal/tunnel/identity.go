@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Identity is the key of one end of tunnels, made anew by every process and
+// Identity is the key of one end of tunnels, made by every process and
 // never written down. An agent shows its self-signed certificate, which
 // clients pin; a client has its public key certified by the Authority.
 type Identity struct {
@@ -48,11 +48,11 @@ func selfSigned() *x509.Certificate {
 // PublicKey is what a client asks the server to certify.
 func (i *Identity) PublicKey() ed25519.PublicKey { return i.key.Public().(ed25519.PublicKey) }
 
-// Certificate gives the self-signed certificate as DER, for an agent to
+// Certificate returns the self-signed certificate as DER, for an agent to
 // register with the server.
 func (i *Identity) Certificate() []byte { return i.certificate }
 
-// tls gives the certificate that the end shows: der, or its own when nil.
+// tls returns the certificate that the end shows: der, or its own when nil.
 func (i *Identity) tls(der []byte) tls.Certificate {
 	if der == nil {
 		der = i.certificate

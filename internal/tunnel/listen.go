@@ -21,7 +21,7 @@ import (
 // headerTimeout is how long a client may take to say what a stream is for.
 const headerTimeout = 30 * time.Second
 
-// ListenConfig says who an agent is and what it serves.
+// ListenConfig has the identity of an agent and what it serves.
 type ListenConfig struct {
 	Identity *Identity
 	AgentID  uuid.UUID
@@ -33,6 +33,11 @@ type ListenConfig struct {
 	Handle func(ctx context.Context, r *Request)
 	Log    *slog.Logger
 	Now    func() time.Time // nil: time.Now
+	// DialProxy dials workspace proxies at which clients want to meet the agent; nil
+	// refuses that.
+	DialProxy ProxyDialer
+	// Sleep limits the tunnels whose clients are away.
+	Sleep SleepLimits
 
 	protocols []string // for tests; nil: all
 }
@@ -44,10 +49,14 @@ type Listener struct {
 	transport *quic.Transport
 	ln        *quic.Listener
 	handlers  sync.WaitGroup
+	meetings  meetings
+	stopping  context.Context // ends with Stop
+	stop      context.CancelFunc
 
 	mu    sync.Mutex
-	conns map[*quic.Conn]*lane.Lane // nil for a client of before
-	past  Stats                     // of tunnels that ended
+	conns map[*quic.Conn]*client
+	past  Stats // of tunnels that ended
+	limit SleepLimits
 }
 
 // Listen makes a listener; Start starts it.
@@ -61,7 +70,10 @@ func Listen(c ListenConfig) (*Listener, error) {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Listener{c: c, conns: make(map[*quic.Conn]*lane.Lane)}, nil
+	l := &Listener{c: c, conns: make(map[*quic.Conn]*client)}
+	l.SetSleepLimits(c.Sleep)
+	l.stopping, l.stop = context.WithCancel(context.Background())
+	return l, nil
 }
 
 // Start begins to dial the relay and to serve clients. It does not wait for
@@ -74,7 +86,7 @@ func (l *Listener) Start(context.Context) error {
 				l.path.Returned(s)
 			}
 		},
-		Final: func(error) bool { return false }, Log: l.c.Log, Outage: IdleTimeout,
+		Final: func(error) bool { return false }, Log: l.c.Log, Follow: true, Outage: rareDials,
 	})
 	if why := l.c.Direct.open(l.path); why != "" {
 		l.c.Log.Debug("tunnels go through the relay only", "reason", why)
@@ -85,13 +97,14 @@ func (l *Listener) Start(context.Context) error {
 	secrets := agentTLS(l.c.Identity.tls(nil), v, l.c.protocols, func(err error) {
 		l.c.Log.Warn("refused the certificate of a tunnel client", "error", err)
 	})
-	ln, err := l.transport.Listen(secrets, quicConfig(0, maxStreams))
+	ln, err := l.transport.Listen(secrets, quicConfig(0, maxStreams, l.c.Sleep.Time))
 	if err != nil {
 		_ = l.path.Close()
 		return fmt.Errorf("listen for tunnels: %w", err)
 	}
 	l.ln = ln
 	l.handlers.Go(l.accept)
+	l.handlers.Go(l.watchSleepers)
 	return nil
 }
 
@@ -108,6 +121,7 @@ func (l *Listener) Stop(ctx context.Context) error {
 	for _, c := range conns {
 		_ = c.CloseWithError(closedByAgent, "the agent is stopping")
 	}
+	l.stop()
 	done := make(chan struct{})
 	go func() {
 		l.handlers.Wait()
@@ -122,7 +136,7 @@ func (l *Listener) Stop(ctx context.Context) error {
 	return errors.Join(err, l.transport.Close())
 }
 
-// Connected says whether a link to the relay is up.
+// Connected reports whether a link to the relay is up.
 func (l *Listener) Connected() bool { return l.path.Online() }
 
 // accept serves tunnels until the listener is closed.
@@ -132,28 +146,29 @@ func (l *Listener) accept() {
 		if err != nil {
 			return
 		}
-		var beside *lane.Lane
-		if s, ok := path.SessionOf(c.RemoteAddr()); ok {
-			beside = openLane(c, true, l.path, l.path.Accepted(s, c), l.c.Log)
+		k := &client{}
+		s, ok := path.SessionOf(c.RemoteAddr())
+		if ok {
+			k.lane = openLane(c, true, l.path, l.path.Accepted(s, c), l.c.Log)
 		}
 		l.mu.Lock()
-		l.conns[c] = beside
+		l.conns[c] = k
 		l.mu.Unlock()
 		l.handlers.Go(func() {
-			l.serve(c, beside)
+			l.serve(c, k)
 			l.mu.Lock()
 			delete(l.conns, c)
-			l.past.add(c.ConnectionStats(), beside)
+			l.past.add(c.ConnectionStats(), k.lane)
 			l.mu.Unlock()
-			if s, ok := path.SessionOf(c.RemoteAddr()); ok {
-				l.path.Forget(s)
+			if ok {
+				l.forget(s, c)
 			}
 		})
 	}
 }
 
 // serve accepts the streams of one tunnel.
-func (l *Listener) serve(c *quic.Conn, beside *lane.Lane) {
+func (l *Listener) serve(c *quic.Conn, k *client) {
 	certificates := c.ConnectionState().TLS.PeerCertificates
 	if len(certificates) == 0 || len(certificates[0].URIs) != 1 {
 		_ = c.CloseWithError(closedByAgent, "no certificate")
@@ -171,15 +186,15 @@ func (l *Listener) serve(c *quic.Conn, beside *lane.Lane) {
 		if err != nil {
 			return
 		}
-		s := &Stream{Stream: beside.Stream(q), local: c.LocalAddr(), remote: c.RemoteAddr(), explain: explain}
-		l.handlers.Go(func() { l.stream(c.Context(), s, grant, &f) })
+		s := &Stream{Stream: k.lane.Stream(q), local: c.LocalAddr(), remote: c.RemoteAddr(), explain: explain}
+		l.handlers.Go(func() { l.stream(c.Context(), &Request{Grant: grant, stream: s, flows: &f, client: k}) })
 	}
 }
 
 // stream reads what a stream is for and has it served.
-func (l *Listener) stream(ctx context.Context, s *Stream, g Grant, f *flows) {
+func (l *Listener) stream(ctx context.Context, r *Request) {
+	s := r.stream
 	defer s.Close()
-	r := &Request{Grant: g, stream: s, flows: f}
 	_ = s.SetReadDeadline(time.Now().Add(headerTimeout))
 	line, err := readLine(s)
 	if err == nil {
@@ -195,9 +210,11 @@ func (l *Listener) stream(ctx context.Context, s *Stream, g Grant, f *flows) {
 		_, _ = r.Accept()
 	case r.Kind == kindSpeed:
 		r.speed()
-	case !g.Allows(r.Kind):
-		l.c.Log.Warn("refused a stream that the client's certificate does not allow", "kind", r.Kind, "user_id", g.UserID)
+	case !r.Grant.Allows(r.Kind):
+		l.c.Log.Warn("refused a stream that the client's certificate does not allow", "kind", r.Kind, "user_id", r.Grant.UserID)
 		r.Reject(fmt.Errorf("this connection may not use %.32q", r.Kind))
+	case r.Kind == KindRelay:
+		l.meet(ctx, r)
 	default:
 		l.c.Handle(ctx, r)
 		r.Reject(errors.New("the agent does not serve this"))
@@ -212,10 +229,11 @@ type Request struct {
 
 	stream   *Stream
 	flows    *flows
+	client   *client
 	answered atomic.Bool
 }
 
-// Accept tells the client that all is well and gives the stream.
+// Accept confirms the request to the client and returns the stream.
 func (r *Request) Accept() (*Stream, error) {
 	if r.answered.Swap(true) {
 		return nil, errors.New("the request has been answered")
@@ -226,7 +244,7 @@ func (r *Request) Accept() (*Stream, error) {
 	return r.stream, nil
 }
 
-// Reject tells the client why not; the message of err is for people.
+// Reject refuses the request; the client's user sees the message of err.
 func (r *Request) Reject(err error) {
 	if !r.answered.Swap(true) {
 		_, _ = r.stream.Write(status(err))
@@ -260,9 +278,9 @@ func (l *Listener) Stats() Stats {
 	s := l.past
 	s.Tunnels = len(l.conns)
 	rtts := make([]time.Duration, 0, len(l.conns))
-	for c, beside := range l.conns {
+	for c, k := range l.conns {
 		cs := c.ConnectionStats()
-		s.add(cs, beside)
+		s.add(cs, k.lane)
 		s.Window += cs.CongestionWindow
 		rtts = append(rtts, cs.SmoothedRTT)
 	}

@@ -7,11 +7,11 @@ import (
 	"github.com/quic-go/quic-go"
 )
 
-// Peers gives how many clients are reached directly now, and how many through
+// Peers returns how many clients are reached directly now, and how many through
 // the relay.
 func (l *Listener) Peers() (direct, relayed int) { return l.path.Count() }
 
-// Users gives those on whose behalf tunnels are open, each once. uuid.Nil, which
+// Users returns those on whose behalf tunnels are open, each once. uuid.Nil, which
 // is the server itself, is not among them.
 func (l *Listener) Users() []uuid.UUID {
 	l.mu.Lock()
@@ -37,11 +37,11 @@ func (l *Listener) End(user uuid.UUID) {
 	}
 	l.mu.Unlock()
 	for _, c := range ended {
-		_ = c.CloseWithError(closedByAgent, "you may not reach this workspace any more")
+		_ = c.CloseWithError(closedByAgent, "you no longer have access to this workspace")
 	}
 }
 
-// userOf gives the user of a tunnel's certificate.
+// userOf returns the user of a tunnel's certificate.
 func userOf(c *quic.Conn) uuid.UUID {
 	certificates := c.ConnectionState().TLS.PeerCertificates
 	if len(certificates) == 0 || len(certificates[0].URIs) != 1 {

@@ -9,7 +9,7 @@ import (
 	"github.com/coder/websocket"
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel/relay"
 )
 
@@ -19,7 +19,7 @@ const (
 	Patience = 2 * time.Second
 	// warmIdle is how long a tunnel stays without streams.
 	warmIdle = 5 * time.Minute
-	// warmDial bounds the making of one, whoever waits for it.
+	// warmDial bounds the dialing of one for all that wait for it.
 	warmDial = 15 * time.Second
 	// restartedWait is between two looks for the link of an agent that was restarted.
 	restartedWait = 50 * time.Millisecond
@@ -83,13 +83,13 @@ func (p *Pool) Open(ctx context.Context, to Target, kind, arg string) (net.Conn,
 	}
 }
 
-// borrow gives the tunnel to an agent, beginning to make it when there is none.
+// borrow returns the tunnel to an agent, beginning to make it when there is none.
 func (p *Pool) borrow(to Target) (*warmTunnel, error) {
 	instance := relay.InstanceOf(to.Certificate)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
-		return nil, coder.Errorf(coder.CodeUnavailable, "The server is stopping")
+		return nil, codersdk.Errorf(codersdk.CodeUnavailable, "The server is stopping")
 	}
 	if p.tunnels == nil {
 		p.tunnels = make(map[uuid.UUID]*warmTunnel)
@@ -126,7 +126,7 @@ func (w *warmTunnel) open(ctx context.Context, kind, arg string) (*Stream, error
 	select {
 	case <-w.ready:
 	case <-ctx.Done():
-		return nil, coder.Errorf(coder.CodeUnavailable, "The agent does not answer").WithCause(ctx.Err())
+		return nil, codersdk.Errorf(codersdk.CodeUnavailable, "The agent does not answer").WithCause(ctx.Err())
 	}
 	if w.err != nil {
 		return nil, w.err
@@ -137,7 +137,7 @@ func (w *warmTunnel) open(ctx context.Context, kind, arg string) (*Stream, error
 	return w.conn.Open(ctx, kind, arg)
 }
 
-// dead says that the tunnel could not be made or has ended.
+// dead reports that the tunnel could not be made or has ended.
 func (w *warmTunnel) dead() bool {
 	select {
 	case <-w.ready:

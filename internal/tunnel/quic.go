@@ -10,14 +10,21 @@ import (
 
 	"github.com/quic-go/quic-go"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel/path"
 )
 
 const (
-	// IdleTimeout is how long a tunnel lives without any packet from the other
-	// side: sleep, a network change, a restart of the server.
-	IdleTimeout = 15 * time.Minute
+	// ServerOutage is how long a tunnel lives without any packet from the agent where
+	// requests wait for it: of servers, workspace proxies and tools.
+	ServerOutage = 15 * time.Minute
+
+	// unlimited is the idle timeout of a tunnel that no time ends: memory does, see
+	// package sleep. QUIC wants a number, and takes the lower one of the two ends.
+	unlimited = 365 * 24 * time.Hour
+
+	// rareDials is after which time without a link the relay is dialed less often.
+	rareDials = 15 * time.Minute
 
 	keepAlive        = 4 * time.Minute // links and direct paths are watched by pings of their own
 	handshakeTimeout = 10 * time.Second
@@ -44,7 +51,7 @@ const (
 	closedByAgent quic.ApplicationErrorCode = 1
 )
 
-// protocols gives those that this end speaks, the best first: some, or all.
+// protocols returns those that this end speaks, the best first: some, or all.
 func protocols(some []string) []string {
 	if some != nil {
 		return some
@@ -52,11 +59,16 @@ func protocols(some []string) []string {
 	return []string{protocol2, protocol1}
 }
 
-func quicConfig(keepAlive time.Duration, streams int64) *quic.Config {
+// quicConfig returns the configuration of an end that ends a tunnel after a time without
+// any packet; 0 means none.
+func quicConfig(keepAlive time.Duration, streams int64, idle time.Duration) *quic.Config {
+	if idle <= 0 {
+		idle = unlimited
+	}
 	return &quic.Config{
 		Versions:                       []quic.Version{quic.Version1},
 		HandshakeIdleTimeout:           handshakeTimeout,
-		MaxIdleTimeout:                 IdleTimeout,
+		MaxIdleTimeout:                 idle,
 		KeepAlivePeriod:                keepAlive,
 		InitialStreamReceiveWindow:     firstStreamWindow,
 		MaxStreamReceiveWindow:         maxStreamWindow,
@@ -104,26 +116,27 @@ func agentTLS(own tls.Certificate, v verifier, some []string, refused func(error
 	}
 }
 
-// connError says in words for people why a tunnel ended or could not begin.
+// connError explains to users why a tunnel ended or could not start.
 func connError(err error) error {
 	if err == nil {
 		return nil
 	}
 	if e, ok := errors.AsType[*quic.ApplicationError](err); ok {
 		if e.Remote && e.ErrorCode == closedByAgent {
-			return coder.Errorf(coder.CodeUnavailable, "The agent ended the connection: %s", e.ErrorMessage)
+			return codersdk.Errorf(codersdk.CodeUnavailable, "The agent ended the connection: %s", e.ErrorMessage)
 		}
 		return net.ErrClosed
 	}
 	if e, ok := errors.AsType[*quic.TransportError](err); ok && e.ErrorCode.IsCryptoError() {
 		if e.Remote {
-			return coder.Errorf(coder.CodeForbidden, "The agent refused the certificate of this client").
+			return codersdk.Errorf(codersdk.CodeForbidden, "The agent refused the certificate of this client").
 				WithDetail("the clock of the workspace may be wrong by more than %s", clockSkew).WithCause(err)
 		}
-		return coder.Errorf(coder.CodeForbidden, "The agent could not prove who it is").WithCause(err)
+		return codersdk.Errorf(codersdk.CodeForbidden, "The agent could not prove who it is").WithCause(err)
 	}
 	if _, ok := errors.AsType[*quic.IdleTimeoutError](err); ok {
-		return coder.Errorf(coder.CodeUnavailable, "Nothing was heard from the agent for %s", IdleTimeout)
+		return codersdk.Errorf(codersdk.CodeUnavailable, "The connection was interrupted for longer than this deployment keeps sessions; connect again").
+			WithCause(err)
 	}
 	if errors.Is(err, context.Canceled) {
 		return net.ErrClosed

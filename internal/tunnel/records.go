@@ -9,7 +9,7 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel/path"
 )
 
-// openLane gives a connection whose handshake is done its lane; nil when the other
+// openLane returns a connection whose handshake is done its lane; nil when the other
 // end knows of none.
 func openLane(c *quic.Conn, agent bool, p *path.Path, e *path.Peer, log *slog.Logger) *lane.Lane {
 	if c.ConnectionState().TLS.NegotiatedProtocol != protocol2 {

@@ -8,7 +8,7 @@ import (
 )
 
 // kindSpeed is a stream that the listener itself fills or empties, granted to
-// everybody. Its argument is the direction, seen from the client.
+// every user. Its argument is the direction, seen from the client.
 const kindSpeed = "speed"
 
 // Directions of a measurement.

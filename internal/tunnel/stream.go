@@ -20,8 +20,11 @@ const (
 	KindUDP      = "udp"       // datagrams to the argument, host:port
 	KindPTY      = "pty"       // a reconnecting terminal; the argument is the agent's business
 	KindAgentAPI = "agent-api" // the agent's HTTP API; no argument
+	// KindRelay has the agent connect to a workspace proxy, where the client meets it. The
+	// argument is the proxy's URL, a space, and a relay token.
+	KindRelay = "relay"
 
-	kindPing = "ping" // answered by the listener itself, granted to everybody
+	kindPing = "ping" // answered by the listener itself, granted to every user
 )
 
 // maxLine bounds the lines at the head of a stream.
@@ -35,17 +38,17 @@ type Stream struct {
 	explain       func(error) error // says why the tunnel ended
 }
 
-// Close ends both directions. What was written still arrives.
+// Close ends both directions. Written bytes still arrive.
 func (s *Stream) Close() error {
 	s.CancelRead()
-	_ = s.CloseWrite() // fails only when the other side wants nothing any more
+	_ = s.CloseWrite() // fails only when the other side stopped reading
 	return nil
 }
 
-// LocalAddr gives a name of this end, for net.Conn.
+// LocalAddr returns a name of this end, for net.Conn.
 func (s *Stream) LocalAddr() net.Addr { return s.local }
 
-// RemoteAddr gives a name of the other end, for net.Conn.
+// RemoteAddr returns a name of the other end, for net.Conn.
 func (s *Stream) RemoteAddr() net.Addr { return s.remote }
 
 // Read reads as io.Reader does. When the other side has gone away for good,
@@ -119,7 +122,7 @@ func status(err error) []byte {
 	return []byte("error " + text + "\n")
 }
 
-// parseStatus gives the error that a status line tells.
+// parseStatus returns the error that a status line tells.
 func parseStatus(line string) error {
 	if line == "ok" {
 		return nil

@@ -9,7 +9,7 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel/udp"
 )
 
-// Direct says how an end takes part in direct paths.
+// Direct configures how an end takes part in direct paths.
 type Direct struct {
 	// Disabled is why it does not; "": it does.
 	Disabled string
@@ -21,7 +21,7 @@ type Direct struct {
 	local func() []netip.Addr
 }
 
-// open gives a path its socket, or says why there is none.
+// open returns a path its socket, or says why there is none.
 func (d Direct) open(p *path.Path) (why string) {
 	if d.Disabled != "" {
 		return d.Disabled
@@ -47,25 +47,28 @@ const (
 	WayNone   = "none" // an outage
 )
 
-// Way says how packets travel now.
+// Way reports how packets travel now.
 type Way struct {
 	Name      string         // WayDirect, WayRelay or WayNone
 	Addr      netip.AddrPort // of the agent, when direct
 	DirectRTT time.Duration  // of small packets on the direct path; 0: not known
 	RelayRTT  time.Duration  // through the relay; 0: not known
 	Why       string         // not direct; "" when direct
+	Proxy     string         // name of the workspace proxy that relays; "" when direct or through the server
 }
 
 // Path names the way that packets take now.
 func (c *Conn) Path() string { return c.Way().Name }
 
-// Way says how packets travel now, and why not directly.
+// Way reports how packets travel now, and why not directly.
 func (c *Conn) Way() Way {
-	known := c.peer.Ways()
+	known, proxied := c.peer.Ways(), c.nearest.live()
 	w := Way{Name: WayNone, Addr: known.Direct, DirectRTT: known.DirectRTT, RelayRTT: known.RelayRTT, Why: known.Why}
 	switch {
 	case known.Direct.IsValid():
 		w.Name = WayDirect
+	case proxied != nil:
+		w.Name, w.Proxy = WayRelay, proxied.proxy.Name
 	case c.path.Online():
 		w.Name = WayRelay
 	}
@@ -76,6 +79,6 @@ func (c *Conn) Way() Way {
 }
 
 // Capture writes all packets of the tunnel to w, as they travel: encrypted, until
-// stop is called, after which w is not used any more. A write that fails is not
+// stop is called, after which w is no longer used. A write that fails is not
 // tried again.
 func (c *Conn) Capture(w io.Writer) (stop func(), err error) { return c.path.Capture(w) }

@@ -5,7 +5,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/access"
 	"github.com/seed-2a7f8fe7/coder/internal/audit"
 	"github.com/seed-2a7f8fe7/coder/internal/notify"
@@ -17,34 +17,40 @@ func list(w sqlc.Workspace) organization.List {
 	return organization.List{OrganizationID: w.OrganizationID, Users: w.UserACL, Groups: w.GroupACL}
 }
 
-// WorkspaceACL gives with whom a workspace is shared, to whoever may read it. (WS-21)
-func (s *Service) WorkspaceACL(ctx context.Context, actor access.Subject, id uuid.UUID) (coder.WorkspaceACL, error) {
-	acl := coder.WorkspaceACL{Users: []coder.WorkspaceUser{}, Group: []coder.WorkspaceGroup{}}
-	w, err := s.findLive(ctx, actor, coder.RBACActionRead, id)
+// WorkspaceACL returns the access list of a workspace, if the actor can read it. (WS-21)
+func (s *Service) WorkspaceACL(ctx context.Context, actor access.Subject, id uuid.UUID) (codersdk.WorkspaceACL, error) {
+	acl := codersdk.WorkspaceACL{Users: []codersdk.WorkspaceUser{}, Group: []codersdk.WorkspaceGroup{}}
+	w, err := s.findLive(ctx, actor, codersdk.RBACActionRead, id)
 	if err != nil {
 		return acl, err
 	}
 	users, groups, err := list(w).Show(ctx, s.Store.Queries)
 	for _, u := range users {
-		acl.Users = append(acl.Users, coder.WorkspaceUser{
-			MinimalUser: coder.MinimalUser{AvatarURL: u.User.AvatarURL, ID: u.User.ID, Name: u.User.Name, Username: u.User.Username},
-			Role:        coder.WorkspaceRole(u.Role),
+		acl.Users = append(acl.Users, codersdk.WorkspaceUser{
+			MinimalUser: codersdk.MinimalUser{AvatarURL: u.User.AvatarURL, ID: u.User.ID, Name: u.User.Name, Username: u.User.Username},
+			Role:        codersdk.WorkspaceRole(u.Role),
 		})
 	}
 	for _, g := range groups {
-		acl.Group = append(acl.Group, coder.WorkspaceGroup{Group: g.Group, Role: coder.WorkspaceRole(g.Role)})
+		acl.Group = append(acl.Group, codersdk.WorkspaceGroup{Group: g.Group, Role: codersdk.WorkspaceRole(g.Role)})
 	}
 	return acl, err
 }
 
-// WorkspaceACLAvailable gives with whom a workspace may be shared, to whoever
-// may share it.
-func (s *Service) WorkspaceACLAvailable(ctx context.Context, actor access.Subject, id uuid.UUID, words string, page coder.Page) (coder.ACLAvailable, error) {
-	w, err := s.findLive(ctx, actor, coder.RBACActionShare, id)
+// WorkspaceACLAvailable returns the users and groups that a workspace can be shared
+// with, if the actor can share it.
+func (s *Service) WorkspaceACLAvailable(
+	ctx context.Context,
+	actor access.Subject,
+	id uuid.UUID,
+	words string,
+	page codersdk.Page,
+) (codersdk.ACLAvailable, error) {
+	w, err := s.findLive(ctx, actor, codersdk.RBACActionShare, id)
 	if err != nil {
-		return coder.ACLAvailable{}, err
+		return codersdk.ACLAvailable{}, err
 	}
-	var out coder.ACLAvailable
+	var out codersdk.ACLAvailable
 	err = s.Store.Tx(ctx, func(q *sqlc.Queries) error {
 		out, err = list(w).Available(ctx, q, words, page)
 		return err
@@ -52,14 +58,14 @@ func (s *Service) WorkspaceACLAvailable(ctx context.Context, actor access.Subjec
 	return out, err
 }
 
-// UpdateWorkspaceACL changes with whom a workspace is shared; an empty role
-// removes an entry, and those that the request does not name stay. Whoever
-// loses the workspace by it loses open connections to it as well.
-func (s *Service) UpdateWorkspaceACL(ctx context.Context, actor access.Subject, id uuid.UUID, req coder.UpdateWorkspaceACL) error {
+// UpdateWorkspaceACL changes the access list of a workspace. An empty role removes an
+// entry; entries that the request does not name stay. Users who lose access also lose
+// their open connections.
+func (s *Service) UpdateWorkspaceACL(ctx context.Context, actor access.Subject, id uuid.UUID, req codersdk.UpdateWorkspaceACL) error {
 	c := organization.Changes{Users: texts(req.UserRoles), Groups: texts(req.GroupRoles), UserField: "user_roles", GroupField: "group_roles"}
 	return s.share(ctx, actor, id, func(q *sqlc.Queries, w sqlc.Workspace) (organization.List, error) {
 		if req.UserRoles[w.OwnerID] != "" {
-			return list(w), coder.Invalid("user_roles", "the workspace is its owner's already")
+			return list(w), codersdk.Invalid("user_roles", "the owner already has access")
 		}
 		if err := shareable(ctx, q, actor, w, c); err != nil {
 			return list(w), err
@@ -68,8 +74,8 @@ func (s *Service) UpdateWorkspaceACL(ctx context.Context, actor access.Subject, 
 	})
 }
 
-// shareable refuses to give anybody a role where sharing is switched off; to
-// take one away is always possible.
+// shareable rejects new roles where sharing is disabled. Removing roles is always
+// possible.
 func shareable(ctx context.Context, q *sqlc.Queries, actor access.Subject, w sqlc.Workspace, c organization.Changes) error {
 	gives := false
 	for _, half := range []map[string]string{c.Users, c.Groups} {
@@ -81,26 +87,26 @@ func shareable(ctx context.Context, q *sqlc.Queries, actor access.Subject, w sql
 		return nil
 	}
 	if actor.NoSharing {
-		return coder.Errorf(coder.CodeForbidden, "Workspaces cannot be shared on this deployment")
+		return codersdk.Errorf(codersdk.CodeForbidden, "Workspace sharing is disabled on this deployment")
 	}
 	o, err := q.OrganizationByID(ctx, w.OrganizationID)
 	if err == nil && o.WorkspaceSharingDisabled {
-		err = coder.Errorf(coder.CodeForbidden, "Workspaces of the organization %s cannot be shared: its administrators have switched that off", o.Name)
+		err = codersdk.Errorf(codersdk.CodeForbidden, "Workspace sharing is disabled in the organization %s", o.Name)
 	}
 	return err
 }
 
-// ClearWorkspaceACL ends all sharing of a workspace.
+// ClearWorkspaceACL removes all entries from the access list of a workspace.
 func (s *Service) ClearWorkspaceACL(ctx context.Context, actor access.Subject, id uuid.UUID) error {
 	return s.share(ctx, actor, id, func(_ *sqlc.Queries, w sqlc.Workspace) (organization.List, error) {
 		return organization.List{OrganizationID: w.OrganizationID, Users: map[string]string{}, Groups: map[string]string{}}, nil
 	})
 }
 
-// share locks a workspace that the actor may share, stores the list that fn
-// gives, records what changed, and tells who has it open.
+// share locks a workspace that the actor can share, stores the list that fn returns,
+// audits the change, and notifies the users that have it open.
 func (s *Service) share(ctx context.Context, actor access.Subject, id uuid.UUID, fn func(*sqlc.Queries, sqlc.Workspace) (organization.List, error)) error {
-	if _, err := s.findLive(ctx, actor, coder.RBACActionShare, id); err != nil {
+	if _, err := s.findLive(ctx, actor, codersdk.RBACActionShare, id); err != nil {
 		return err
 	}
 	err := s.Store.Tx(ctx, func(q *sqlc.Queries) error {
@@ -123,7 +129,7 @@ func (s *Service) share(ctx context.Context, actor access.Subject, id uuid.UUID,
 			return err
 		}
 		return audit.Record(ctx, q, actor, audit.Entry{
-			Action: coder.AuditActionWrite, ResourceType: coder.ResourceTypeWorkspace, ResourceID: w.ID,
+			Action: codersdk.AuditActionWrite, ResourceType: codersdk.ResourceTypeWorkspace, ResourceID: w.ID,
 			OrganizationID: w.OrganizationID, Target: w.Name, Diff: diff,
 		})
 	})
@@ -133,7 +139,7 @@ func (s *Service) share(ctx context.Context, actor access.Subject, id uuid.UUID,
 	return err
 }
 
-func texts(roles map[uuid.UUID]coder.WorkspaceRole) map[string]string {
+func texts(roles map[uuid.UUID]codersdk.WorkspaceRole) map[string]string {
 	out := make(map[string]string, len(roles))
 	for id, role := range roles {
 		out[id.String()] = string(role)
@@ -141,8 +147,8 @@ func texts(roles map[uuid.UUID]coder.WorkspaceRole) map[string]string {
 	return out
 }
 
-// addShared fills in, with two queries at most, with whom workspaces are shared.
-func addShared(ctx context.Context, q *sqlc.Queries, rows []sqlc.WorkspaceRowsRow, shown []coder.Workspace) error {
+// addShared adds the access lists of workspaces with at most two queries.
+func addShared(ctx context.Context, q *sqlc.Queries, rows []sqlc.WorkspaceRowsRow, shown []codersdk.Workspace) error {
 	var users, groups []uuid.UUID
 	lists := map[uuid.UUID]sqlc.Workspace{}
 	for _, r := range rows {
@@ -165,15 +171,17 @@ func addShared(ctx context.Context, q *sqlc.Queries, rows []sqlc.WorkspaceRowsRo
 		w := lists[shown[i].ID]
 		for _, u := range us {
 			if role := w.UserACL[u.ID.String()]; role != "" {
-				shown[i].SharedWith = append(shown[i].SharedWith, coder.SharedWorkspaceActor{
-					ActorType: coder.SharedWorkspaceActorTypeUser, ID: u.ID, Name: u.Username, AvatarURL: u.AvatarURL, Roles: []coder.WorkspaceRole{coder.WorkspaceRole(role)},
+				shown[i].SharedWith = append(shown[i].SharedWith, codersdk.SharedWorkspaceActor{
+					ActorType: codersdk.SharedWorkspaceActorTypeUser, ID: u.ID, Name: u.Username, AvatarURL: u.AvatarURL,
+					Roles: []codersdk.WorkspaceRole{codersdk.WorkspaceRole(role)},
 				})
 			}
 		}
 		for _, g := range gs {
 			if role := w.GroupACL[g.ID.String()]; role != "" {
-				shown[i].SharedWith = append(shown[i].SharedWith, coder.SharedWorkspaceActor{
-					ActorType: coder.SharedWorkspaceActorTypeGroup, ID: g.ID, Name: g.Name, AvatarURL: g.AvatarURL, Roles: []coder.WorkspaceRole{coder.WorkspaceRole(role)},
+				shown[i].SharedWith = append(shown[i].SharedWith, codersdk.SharedWorkspaceActor{
+					ActorType: codersdk.SharedWorkspaceActorTypeGroup, ID: g.ID, Name: g.Name, AvatarURL: g.AvatarURL,
+					Roles: []codersdk.WorkspaceRole{codersdk.WorkspaceRole(role)},
 				})
 			}
 		}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/access"
 	"github.com/seed-2a7f8fe7/coder/internal/workspace"
 )
@@ -32,7 +32,7 @@ func TestListsAgreeWithAccess(t *testing.T) {
 				name := fmt.Sprintf("w%d-%s", i, org.String()[:4])
 				w := h.create(owner, name)
 				h.exec(`UPDATE workspaces SET organization_id = $2, user_acl = $3, group_acl = $4 WHERE id = $1`, w.ID, org, orEmpty(acl.users), orEmpty(acl.groups))
-				objects[owner.Username+"/"+name] = access.Object{Type: coder.RBACResourceWorkspace, ID: w.ID, OrganizationID: org, OwnerID: owner.UserID, UserACL: acl.users, GroupACL: acl.groups}
+				objects[owner.Username+"/"+name] = access.Object{Type: codersdk.RBACResourceWorkspace, ID: w.ID, OrganizationID: org, OwnerID: owner.UserID, UserACL: acl.users, GroupACL: acl.groups}
 			}
 		}
 	}
@@ -48,11 +48,11 @@ func TestListsAgreeWithAccess(t *testing.T) {
 		"auditor":                                func(s *access.Subject) { s.SiteRoles = []string{access.RoleAuditor} },
 		"custom role": func(s *access.Subject) {
 			s.OrganizationRoles[far] = []string{"reader"}
-			s.CustomRoles = map[uuid.UUID][]coder.Role{far: {{Name: "reader", OrganizationPermissions: []coder.Permission{{ResourceType: coder.RBACResourceWorkspace, Action: "read"}}}}}
+			s.CustomRoles = map[uuid.UUID][]codersdk.Role{far: {{Name: "reader", OrganizationPermissions: []codersdk.Permission{{ResourceType: codersdk.RBACResourceWorkspace, Action: "read"}}}}}
 		},
-		"token for templates": func(s *access.Subject) { s.Scopes = []coder.APIKeyScope{"template:read"} },
+		"token for templates": func(s *access.Subject) { s.Scopes = []codersdk.APIKeyScope{"template:read"} },
 		"token for one": func(s *access.Subject) {
-			s.AllowList = []coder.APIAllowListTarget{{Type: coder.RBACResourceWorkspace, ID: objects[one].ID.String()}}
+			s.AllowList = []codersdk.APIAllowListTarget{{Type: codersdk.RBACResourceWorkspace, ID: objects[one].ID.String()}}
 		},
 	} {
 		s := h.ann
@@ -60,7 +60,7 @@ func TestListsAgreeWithAccess(t *testing.T) {
 		change(&s)
 		var want []string
 		for _, name := range slices.Sorted(maps.Keys(objects)) {
-			if s.Can(coder.RBACActionRead, objects[name]) {
+			if s.Can(codersdk.RBACActionRead, objects[name]) {
 				want = append(want, name)
 			}
 		}

@@ -8,11 +8,11 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
 )
 
-func (h *house) automatic(id uuid.UUID, transition coder.WorkspaceTransition, reason coder.BuildReason) coder.WorkspaceBuild {
+func (h *house) automatic(id uuid.UUID, transition codersdk.WorkspaceTransition, reason codersdk.BuildReason) codersdk.WorkspaceBuild {
 	h.t.Helper()
 	made, err := h.BuildAutomatically(h.t.Context(), id, transition, reason, nil)
 	h.must(err)
@@ -30,17 +30,17 @@ func (h *house) count(sql string, args ...any) (n int) {
 func TestBuildAutomatically(t *testing.T) {
 	h := open(t)
 	w := h.running(h.ann, "dev")
-	b := h.automatic(w.ID, coder.WorkspaceTransitionStop, coder.BuildReasonAutostop)
-	if b.BuildNumber != 2 || b.Reason != coder.BuildReasonAutostop || b.InitiatorID != h.ann.UserID || b.TemplateVersionID != h.version {
+	b := h.automatic(w.ID, codersdk.WorkspaceTransitionStop, codersdk.BuildReasonAutostop)
+	if b.BuildNumber != 2 || b.Reason != codersdk.BuildReasonAutostop || b.InitiatorID != h.ann.UserID || b.TemplateVersionID != h.version {
 		t.Errorf("%+v", b)
 	}
 	if n := h.count(`SELECT count(*) FROM audit_logs WHERE resource_id = $1 AND user_id IS NULL AND action = 'stop' AND additional_fields->>'build_reason' = 'autostop'`, b.ID); n != 1 {
 		t.Errorf("%d rows in the audit log", n)
 	}
-	_, err := h.BuildAutomatically(t.Context(), w.ID, coder.WorkspaceTransitionStart, coder.BuildReasonAutostart, nil)
-	wantCode(t, err, coder.CodeConflict) // the stop waits still
+	_, err := h.BuildAutomatically(t.Context(), w.ID, codersdk.WorkspaceTransitionStart, codersdk.BuildReasonAutostart, nil)
+	wantCode(t, err, codersdk.CodeConflict) // the stop waits still
 
-	// A build that somebody waits for goes first.
+	// A build that a user waits for goes first.
 	other := h.create(h.bob, "his")
 	if a := h.acquire(); a.GetWorkspaceBuild().GetWorkspaceName() != "his" {
 		t.Errorf("the first job is of %q, want that of %q", a.GetWorkspaceBuild().GetWorkspaceName(), other.Name)
@@ -49,7 +49,7 @@ func TestBuildAutomatically(t *testing.T) {
 
 	// Deleted ones are left alone.
 	h.exec(`UPDATE workspaces SET deleted_at = now() WHERE id = $1`, w.ID)
-	if id, err := h.BuildAutomatically(t.Context(), w.ID, coder.WorkspaceTransitionStart, coder.BuildReasonAutostart, nil); id != uuid.Nil || err != nil {
+	if id, err := h.BuildAutomatically(t.Context(), w.ID, codersdk.WorkspaceTransitionStart, codersdk.BuildReasonAutostart, nil); id != uuid.Nil || err != nil {
 		t.Error(id, err)
 	}
 }
@@ -59,34 +59,34 @@ func TestBuildAutomatically(t *testing.T) {
 func TestAutomaticVersions(t *testing.T) {
 	h := open(t)
 	w := h.running(h.ann, "dev")
-	h.automatic(w.ID, coder.WorkspaceTransitionStop, coder.BuildReasonAutostop)
+	h.automatic(w.ID, codersdk.WorkspaceTransitionStop, codersdk.BuildReasonAutostop)
 	h.finish(h.acquire(), "stopped")
 	v2 := h.newVersion(h.template, "v2", spec{})
 	h.exec(`UPDATE templates SET active_version_id = $1 WHERE id = $2`, v2, h.template)
-	if b := h.automatic(w.ID, coder.WorkspaceTransitionStart, coder.BuildReasonAutostart); b.TemplateVersionID != h.version {
+	if b := h.automatic(w.ID, codersdk.WorkspaceTransitionStart, codersdk.BuildReasonAutostart); b.TemplateVersionID != h.version {
 		t.Error("a workspace moved to another version by itself")
 	}
 	h.finish(h.acquire(), "started")
-	h.automatic(w.ID, coder.WorkspaceTransitionStop, coder.BuildReasonAutostop)
+	h.automatic(w.ID, codersdk.WorkspaceTransitionStop, codersdk.BuildReasonAutostop)
 	h.finish(h.acquire(), "stopped")
 	h.exec(`UPDATE templates SET require_active_version = true`)
-	if b := h.automatic(w.ID, coder.WorkspaceTransitionStart, coder.BuildReasonAutostart); b.TemplateVersionID != v2 {
+	if b := h.automatic(w.ID, codersdk.WorkspaceTransitionStart, codersdk.BuildReasonAutostart); b.TemplateVersionID != v2 {
 		t.Error("a workspace stayed on a version that its template does not allow")
 	}
 	h.finish(h.acquire(), "started")
-	h.automatic(w.ID, coder.WorkspaceTransitionStop, coder.BuildReasonAutostop)
+	h.automatic(w.ID, codersdk.WorkspaceTransitionStop, codersdk.BuildReasonAutostop)
 	h.finish(h.acquire(), "stopped")
-	v3 := h.newVersion(h.template, "v3", spec{parameters: []coder.TemplateVersionParameter{{Name: "region", Type: coder.ParameterTypeString, Required: true, Mutable: true}}})
+	v3 := h.newVersion(h.template, "v3", spec{parameters: []codersdk.TemplateVersionParameter{{Name: "region", Type: codersdk.ParameterTypeString, Required: true, Mutable: true}}})
 	h.exec(`UPDATE templates SET active_version_id = $1 WHERE id = $2`, v3, h.template)
-	_, err := h.BuildAutomatically(t.Context(), w.ID, coder.WorkspaceTransitionStart, coder.BuildReasonAutostart, nil)
-	wantCode(t, err, coder.CodeInvalid)
+	_, err := h.BuildAutomatically(t.Context(), w.ID, codersdk.WorkspaceTransitionStart, codersdk.BuildReasonAutostart, nil)
+	wantCode(t, err, codersdk.CodeInvalid)
 }
 
 func TestDueDecides(t *testing.T) {
 	h := open(t)
 	w := h.running(h.ann, "dev")
 	build := func(wanted bool, fail error) (uuid.UUID, error) {
-		return h.BuildAutomatically(t.Context(), w.ID, coder.WorkspaceTransitionStop, coder.BuildReasonAutostop,
+		return h.BuildAutomatically(t.Context(), w.ID, codersdk.WorkspaceTransitionStop, codersdk.BuildReasonAutostop,
 			func(ctx context.Context, q *sqlc.Queries, w sqlc.Workspace, latest sqlc.BuildLatestRow) (bool, error) {
 				if latest.WorkspaceBuild.BuildNumber != 1 || latest.JobStatus != "succeeded" {
 					t.Errorf("due is shown %+v", latest)
@@ -115,8 +115,8 @@ func TestManyBuildAutomatically(t *testing.T) {
 	made := make(chan uuid.UUID, 16)
 	for range cap(made) {
 		wait.Go(func() {
-			id, err := h.BuildAutomatically(t.Context(), w.ID, coder.WorkspaceTransitionStop, coder.BuildReasonAutostop, nil)
-			if err != nil && !coder.Is(err, coder.CodeConflict) {
+			id, err := h.BuildAutomatically(t.Context(), w.ID, codersdk.WorkspaceTransitionStop, codersdk.BuildReasonAutostop, nil)
+			if err != nil && !codersdk.Is(err, codersdk.CodeConflict) {
 				t.Error(err)
 			}
 			if id != uuid.Nil {

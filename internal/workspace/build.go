@@ -8,46 +8,59 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/access"
 	"github.com/seed-2a7f8fe7/coder/internal/audit"
+	"github.com/seed-2a7f8fe7/coder/internal/dbcrypt"
 	"github.com/seed-2a7f8fe7/coder/internal/notify"
+	"github.com/seed-2a7f8fe7/coder/internal/parameter"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
 	"github.com/seed-2a7f8fe7/coder/internal/queue"
+	"github.com/seed-2a7f8fe7/coder/internal/resource"
 	"github.com/seed-2a7f8fe7/coder/internal/terraform"
 )
 
-// plan is a build that is to be asked for.
+// plan is a build to be created.
 type plan struct {
 	workspace  sqlc.Workspace
 	version    sqlc.WorkspaceVersionRow
-	transition coder.WorkspaceTransition
-	reason     coder.BuildReason
+	transition codersdk.WorkspaceTransition
+	reason     codersdk.BuildReason
 	number     int32
-	given      []coder.WorkspaceBuildParameter
-	previous   *sqlc.WorkspaceBuild // nil for the first
+	given      []codersdk.WorkspaceBuildParameter
+	previous   *sqlc.WorkspaceBuild // nil for the first build
+	succeeded  bool                 // the previous build
 	presetID   *uuid.UUID
-	state      []byte // to start from, instead of that of the build before
+	state      []byte // replaces the state of the previous build
 	orphan     bool
-	claim      bool // of what was built for nobody
-	logLevel   coder.ProvisionerLogLevel
+	claim      bool            // the build claims a prebuilt workspace
+	stock      *resource.Stock // agents that are handed over before the build, nil for none
+	logLevel   codersdk.ProvisionerLogLevel
+	initiator  uuid.UUID // Nil means the actor
+	followed   bool      // a start follows its success
 }
 
-// input is what the job of a build carries.
+// input is the payload of a build job.
 type input struct {
-	coder.ProvisionerJobInput
-	WorkspaceID uuid.UUID                 `json:"workspace_id"`
-	LogLevel    coder.ProvisionerLogLevel `json:"log_level,omitempty"`
-	Claim       bool                      `json:"claim,omitempty"`
+	codersdk.ProvisionerJobInput
+	WorkspaceID uuid.UUID                    `json:"workspace_id"`
+	LogLevel    codersdk.ProvisionerLogLevel `json:"log_level,omitempty"`
+	Claim       bool                         `json:"claim,omitempty"`
+	Followed    bool                         `json:"followed,omitempty"`
 }
 
-// errDryRun undoes the transaction of a build that was only to be tried.
+// errDryRun rolls back the transaction of a build that was only checked.
 var errDryRun = errors.New("dry run")
 
-// CreateWorkspaceBuild asks for a build of a workspace. While another is
-// unfinished the error is CodeConflict and names it. (WS-03)
-func (s *Service) CreateWorkspaceBuild(ctx context.Context, actor access.Subject, workspaceID uuid.UUID, req coder.CreateWorkspaceBuildRequest) (coder.WorkspaceBuild, error) {
-	var none coder.WorkspaceBuild
+// CreateWorkspaceBuild requests a build of a workspace. While another build is
+// unfinished, the error is CodeConflict and names it. (WS-03)
+func (s *Service) CreateWorkspaceBuild(
+	ctx context.Context,
+	actor access.Subject,
+	workspaceID uuid.UUID,
+	req codersdk.CreateWorkspaceBuildRequest,
+) (codersdk.WorkspaceBuild, error) {
+	var none codersdk.WorkspaceBuild
 	action, err := checkBuildRequest(req)
 	if err != nil {
 		return none, err
@@ -59,13 +72,24 @@ func (s *Service) CreateWorkspaceBuild(ctx context.Context, actor access.Subject
 	if err := s.checkSpecial(ctx, actor, w, req); err != nil {
 		return none, err
 	}
-	var made coder.WorkspaceBuild
+	next, err := s.checkFollowUp(ctx, actor, w, req)
+	if err != nil {
+		return none, err
+	}
+	var made codersdk.WorkspaceBuild
 	err = s.Store.Tx(ctx, func(q *sqlc.Queries) error {
 		p, err := s.planNext(ctx, q, actor, workspaceID, req)
 		if err != nil {
 			return err
 		}
+		p.followed = next != nil
 		id, err := s.addBuild(ctx, q, actor, p)
+		if err == nil && next != nil {
+			err = s.putFollowUp(ctx, q, actor, p.workspace, id, *next)
+		}
+		if err == nil {
+			err = notifyUpdated(ctx, q, actor, p)
+		}
 		if err != nil || !req.DryRun {
 			made.ID = id
 			return err
@@ -86,39 +110,39 @@ func (s *Service) CreateWorkspaceBuild(ctx context.Context, actor access.Subject
 	return s.buildNow(ctx, made.ID)
 }
 
-// reasons are those that a client may give.
-var reasons = []coder.CreateWorkspaceBuildReason{
-	coder.CreateWorkspaceBuildReasonCLI, coder.CreateWorkspaceBuildReasonDashboard, coder.CreateWorkspaceBuildReasonJetbrainsConnection,
-	coder.CreateWorkspaceBuildReasonSSHConnection, coder.CreateWorkspaceBuildReasonTaskManualPause, coder.CreateWorkspaceBuildReasonVSCodeConnection,
+// reasons are the reasons that a client can set.
+var reasons = []codersdk.CreateWorkspaceBuildReason{
+	codersdk.CreateWorkspaceBuildReasonCLI, codersdk.CreateWorkspaceBuildReasonDashboard, codersdk.CreateWorkspaceBuildReasonJetbrainsConnection,
+	codersdk.CreateWorkspaceBuildReasonSSHConnection, codersdk.CreateWorkspaceBuildReasonTaskManualPause, codersdk.CreateWorkspaceBuildReasonVSCodeConnection,
 }
 
-// checkBuildRequest refuses what contradicts itself and gives the action that
-// the actor must be allowed.
-func checkBuildRequest(req coder.CreateWorkspaceBuildRequest) (coder.RBACAction, error) {
+// checkBuildRequest rejects contradictory requests and returns the action that the
+// actor must be allowed to do.
+func checkBuildRequest(req codersdk.CreateWorkspaceBuildRequest) (codersdk.RBACAction, error) {
 	switch {
-	case req.Orphan && req.Transition != coder.WorkspaceTransitionDelete:
-		return "", coder.Invalid("orphan", "only a delete can orphan resources")
+	case req.Orphan && req.Transition != codersdk.WorkspaceTransitionDelete:
+		return "", codersdk.Invalid("orphan", "only a delete can orphan resources")
 	case req.Orphan && len(req.State) > 0:
-		return "", coder.Invalid("state", "a delete that orphans resources takes no state")
-	case req.LogLevel != "" && req.LogLevel != coder.ProvisionerLogLevelDebug:
-		return "", coder.Invalid("log_level", "%q is not a log level; the only one is debug", req.LogLevel)
+		return "", codersdk.Invalid("state", "a delete that orphans resources cannot set a state")
+	case req.LogLevel != "" && req.LogLevel != codersdk.ProvisionerLogLevelDebug:
+		return "", codersdk.Invalid("log_level", "%q is not a log level; the only one is debug", req.LogLevel)
 	case req.Reason != "" && !slices.Contains(reasons, req.Reason):
-		return "", coder.Invalid("reason", "%q is not a reason that a client may give", req.Reason)
+		return "", codersdk.Invalid("reason", "%q is not a reason that clients can set", req.Reason)
 	}
 	switch req.Transition {
-	case coder.WorkspaceTransitionStart:
-		return coder.RBACActionStart, nil
-	case coder.WorkspaceTransitionStop:
-		return coder.RBACActionStop, nil
-	case coder.WorkspaceTransitionDelete:
-		return coder.RBACActionDelete, nil
+	case codersdk.WorkspaceTransitionStart:
+		return codersdk.RBACActionStart, nil
+	case codersdk.WorkspaceTransitionStop:
+		return codersdk.RBACActionStop, nil
+	case codersdk.WorkspaceTransitionDelete:
+		return codersdk.RBACActionDelete, nil
 	}
-	return "", coder.Invalid("transition", "%q must be start, stop or delete", req.Transition)
+	return "", codersdk.Invalid("transition", "%q must be start, stop or delete", req.Transition)
 }
 
-// checkSpecial refuses to all but administrators of the template what goes
-// around Terraform or shows more of it. (WS-09, WS-10, CP-17)
-func (s *Service) checkSpecial(ctx context.Context, actor access.Subject, w sqlc.Workspace, req coder.CreateWorkspaceBuildRequest) error {
+// checkSpecial restricts requests that bypass Terraform, or reveal more of it, to
+// administrators of the template. (WS-09, WS-10, CP-17)
+func (s *Service) checkSpecial(ctx context.Context, actor access.Subject, w sqlc.Workspace, req codersdk.CreateWorkspaceBuildRequest) error {
 	if !req.Orphan && len(req.State) == 0 && req.LogLevel == "" {
 		return nil
 	}
@@ -127,19 +151,26 @@ func (s *Service) checkSpecial(ctx context.Context, actor access.Subject, w sqlc
 	case err != nil:
 		return err
 	case !admin && req.Orphan:
-		return coder.Errorf(coder.CodeForbidden, "Only administrators of the template may delete a workspace and leave its resources behind")
+		return codersdk.Errorf(codersdk.CodeForbidden, "Only administrators of the template can delete a workspace without its resources")
 	case !admin && len(req.State) > 0:
-		return coder.Errorf(coder.CodeForbidden, "Only administrators of the template may give a build its state")
+		return codersdk.Errorf(codersdk.CodeForbidden, "Only administrators of the template can set the state of a build")
 	case !admin && req.LogLevel != "":
-		return coder.Errorf(coder.CodeForbidden, "Only administrators of the template may ask for the debug log")
+		return codersdk.Errorf(codersdk.CodeForbidden, "Only administrators of the template can request the debug log")
 	case req.LogLevel != "" && !s.AllowDebugLogs:
-		return coder.Errorf(coder.CodeInvalid, "This server does not give Terraform's debug log; its operator can allow it with --enable-terraform-debug-mode")
+		return codersdk.Errorf(codersdk.CodeInvalid,
+			"Terraform debug logs are disabled on this server; an operator can enable them with --enable-terraform-debug-mode")
 	}
 	return nil
 }
 
-// planNext locks the workspace and works out its next build.
-func (s *Service) planNext(ctx context.Context, q *sqlc.Queries, actor access.Subject, workspaceID uuid.UUID, req coder.CreateWorkspaceBuildRequest) (plan, error) {
+// planNext locks the workspace and plans its next build.
+func (s *Service) planNext(
+	ctx context.Context,
+	q *sqlc.Queries,
+	actor access.Subject,
+	workspaceID uuid.UUID,
+	req codersdk.CreateWorkspaceBuildRequest,
+) (plan, error) {
 	w, err := q.WorkspaceForUpdate(ctx, workspaceID)
 	if err != nil {
 		return plan{}, err
@@ -154,92 +185,123 @@ func (s *Service) planNext(ctx context.Context, q *sqlc.Queries, actor access.Su
 	return s.planAfter(ctx, q, actor, w, latest, req)
 }
 
-// planAfter works out the build of a locked workspace that follows its latest.
-func (s *Service) planAfter(ctx context.Context, q *sqlc.Queries, actor access.Subject, w sqlc.Workspace, latest sqlc.BuildLatestRow, req coder.CreateWorkspaceBuildRequest) (plan, error) {
+// planAfter plans the build of a locked workspace after its latest build.
+func (s *Service) planAfter(
+	ctx context.Context,
+	q *sqlc.Queries,
+	actor access.Subject,
+	w sqlc.Workspace,
+	latest sqlc.BuildLatestRow,
+	req codersdk.CreateWorkspaceBuildRequest,
+) (plan, error) {
 	before := latest.WorkspaceBuild
 	if err := finished(w, before, latest.JobStatus); err != nil {
 		return plan{}, err
 	}
-	if w.DormantAt != nil && req.Transition == coder.WorkspaceTransitionStart {
-		return plan{}, coder.Errorf(coder.CodeConflict, "Workspace %q is dormant; wake it before you start it", w.Name)
+	if w.DormantAt != nil && req.Transition == codersdk.WorkspaceTransitionStart {
+		return plan{}, codersdk.Errorf(codersdk.CodeConflict, "Workspace %q is dormant; activate it before you start it", w.Name)
 	}
 	v, err := s.versionForNext(ctx, q, actor, w, before, req)
 	if err != nil {
 		return plan{}, err
 	}
 	p := plan{
-		workspace: w, version: v, transition: req.Transition, reason: coder.BuildReasonInitiator, number: before.BuildNumber + 1,
+		workspace: w, version: v, transition: req.Transition, reason: codersdk.BuildReasonInitiator, number: before.BuildNumber + 1,
 		given: req.RichParameterValues, previous: &before, presetID: req.TemplateVersionPresetID,
-		state: req.State, orphan: req.Orphan, logLevel: req.LogLevel,
+		succeeded: latest.JobStatus == string(codersdk.ProvisionerJobStatusSucceeded),
+		state:     req.State, orphan: req.Orphan, logLevel: req.LogLevel,
 	}
 	if req.Reason != "" {
-		p.reason = coder.BuildReason(req.Reason)
+		p.reason = codersdk.BuildReason(req.Reason)
 	}
 	return p, nil
 }
 
-// finished refuses a build while another is under way.
+// finished rejects a build while another is unfinished.
 func finished(w sqlc.Workspace, b sqlc.WorkspaceBuild, status string) error {
-	switch coder.ProvisionerJobStatus(status) {
-	case coder.ProvisionerJobStatusPending, coder.ProvisionerJobStatusRunning, coder.ProvisionerJobStatusCanceling:
-		return coder.Errorf(coder.CodeConflict, "Build %d (%s) of workspace %q is still %s; wait for it or cancel it first", b.BuildNumber, b.Transition, w.Name, status)
+	switch codersdk.ProvisionerJobStatus(status) {
+	case codersdk.ProvisionerJobStatusPending, codersdk.ProvisionerJobStatusRunning, codersdk.ProvisionerJobStatusCanceling:
+		return codersdk.Errorf(
+			codersdk.CodeConflict,
+			"Build %d (%s) of workspace %q is still %s; wait for it or cancel it first",
+			b.BuildNumber,
+			b.Transition,
+			w.Name,
+			status,
+		)
 	}
 	return nil
 }
 
-// versionForNext gives the version of the next build: the one asked for, else
-// that of the build before, unless the workspace follows the active one.
-// Stopping and deleting always may use the version that is there. (TPL-14)
-func (s *Service) versionForNext(ctx context.Context, q *sqlc.Queries, actor access.Subject, w sqlc.Workspace, before sqlc.WorkspaceBuild, req coder.CreateWorkspaceBuildRequest) (sqlc.WorkspaceVersionRow, error) {
+// versionForNext returns the version of the next build: the requested version, else the
+// version of the previous build, unless the workspace follows the active version.
+// Stops and deletes can always use the previous version. (TPL-14)
+func (s *Service) versionForNext(
+	ctx context.Context,
+	q *sqlc.Queries,
+	actor access.Subject,
+	w sqlc.Workspace,
+	before sqlc.WorkspaceBuild,
+	req codersdk.CreateWorkspaceBuildRequest,
+) (sqlc.WorkspaceVersionRow, error) {
 	t, err := q.WorkspaceTemplate(ctx, w.TemplateID)
 	if err != nil {
 		return sqlc.WorkspaceVersionRow{}, err
 	}
-	starts := req.Transition == coder.WorkspaceTransitionStart
-	bound := starts && t.RequireActiveVersion && !actor.Can(coder.RBACActionUpdate, templateObject(t))
+	starts := req.Transition == codersdk.WorkspaceTransitionStart
+	bound := starts && t.RequireActiveVersion && !actor.Can(codersdk.RBACActionUpdate, templateObject(t))
 	id := req.TemplateVersionID
 	switch {
-	case id == uuid.Nil && starts && (bound || w.AutomaticUpdates == string(coder.AutomaticUpdatesAlways)):
+	case id == uuid.Nil && starts && (bound || w.AutomaticUpdates == string(codersdk.AutomaticUpdatesAlways)):
 		id = t.ActiveVersionID
 	case id == uuid.Nil:
 		id = before.TemplateVersionID
 	}
 	v, err := q.WorkspaceVersion(ctx, id)
 	if err != nil {
-		return v, orInvalid(err, "template_version_id", "there is no such version")
+		return v, orInvalid(err, "template_version_id", "version not found")
 	}
 	switch {
 	case v.Template.ID != w.TemplateID:
-		return v, coder.Invalid("template_version_id", "version %q is not one of the workspace's template", v.TemplateVersion.Name)
+		return v, codersdk.Invalid("template_version_id", "version %q belongs to another template", v.TemplateVersion.Name)
 	case bound && id != t.ActiveVersionID:
-		return v, coder.Errorf(coder.CodeForbidden, "Template %q lets workspaces use its active version only", t.Name)
+		return v, codersdk.Errorf(codersdk.CodeForbidden, "Template %q requires its active version", t.Name)
 	case starts && v.TemplateVersion.Archived && id != before.TemplateVersionID:
-		return v, coder.Invalid("template_version_id", "version %q is archived; choose another", v.TemplateVersion.Name)
+		return v, codersdk.Invalid("template_version_id", "version %q is archived; choose another", v.TemplateVersion.Name)
 	}
 	return v, usable(v)
 }
 
-// addBuild writes a build, its job and its audit entry, and gives its id. The
-// caller wakes the queue after its commit.
+// addBuild inserts a build, its job and its audit entry, and returns its ID. The caller
+// wakes the queue after the commit.
 func (s *Service) addBuild(ctx context.Context, q *sqlc.Queries, actor access.Subject, p plan) (uuid.UUID, error) {
+	if err := s.checkLinks(ctx, q, p); err != nil {
+		return uuid.Nil, err
+	}
 	values, preset, err := s.parameters(ctx, q, p)
 	if err != nil {
 		return uuid.Nil, err
 	}
-	tags, err := p.tags(values)
+	tags, err := p.tags(s.Vault, values)
 	if err != nil {
 		return uuid.Nil, err
 	}
 	w, v, now := p.workspace, p.version.TemplateVersion, s.now()
 	id, jobID := uuid.New(), uuid.New()
 	initiator, class := onBehalf(actor, w)
-	in := input{WorkspaceID: w.ID, LogLevel: p.logLevel, Claim: p.claim}
+	if p.initiator != uuid.Nil {
+		initiator, class = p.initiator, 0
+	}
+	in := input{WorkspaceID: w.ID, LogLevel: p.logLevel, Claim: p.claim, Followed: p.followed}
 	in.TemplateVersionID, in.WorkspaceBuildID = v.ID, id
 	err = s.Queue.Add(ctx, q, queue.NewJob{
 		ID: jobID, OrganizationID: w.OrganizationID, InitiatorID: initiator, FileID: p.version.FileID,
-		Type: coder.ProvisionerJobTypeWorkspaceBuild, Provisioner: p.version.Provisioner, Tags: tags, Input: in,
+		Type: codersdk.ProvisionerJobTypeWorkspaceBuild, Provisioner: p.version.Provisioner, Tags: tags, Input: in,
 		TemplateID: w.TemplateID, Priority: class,
 	})
+	if err == nil && p.keeps() {
+		err = q.ResourceMove(ctx, jobID, p.previous.JobID)
+	}
 	if err != nil {
 		return uuid.Nil, err
 	}
@@ -251,8 +313,11 @@ func (s *Service) addBuild(ctx context.Context, q *sqlc.Queries, actor access.Su
 	if err != nil {
 		return uuid.Nil, err
 	}
+	if err := s.handOver(ctx, q, p, id, jobID); err != nil {
+		return uuid.Nil, err
+	}
 	if len(p.state) > 0 {
-		if err := q.BuildPutState(ctx, id, p.state, now); err != nil {
+		if err := s.Vault.PutState(ctx, q, id, p.state, now); err != nil {
 			return uuid.Nil, err
 		}
 	}
@@ -264,7 +329,7 @@ func (s *Service) addBuild(ctx context.Context, q *sqlc.Queries, actor access.Su
 	return id, audit.Record(ctx, q, actor, p.entry(id))
 }
 
-// orphan deletes a workspace without a provisioner: its build is over at once.
+// orphan deletes a workspace without a provisioner; its build succeeds at once.
 func (s *Service) orphan(ctx context.Context, q *sqlc.Queries, w sqlc.Workspace, buildID, jobID uuid.UUID) error {
 	if err := q.BuildEndJob(ctx, s.now(), jobID); err != nil {
 		return err
@@ -272,48 +337,51 @@ func (s *Service) orphan(ctx context.Context, q *sqlc.Queries, w sqlc.Workspace,
 	if err := s.dropTokens(ctx, q, w, buildID); err != nil {
 		return err
 	}
+	if err := notifyDeleted(ctx, q, w, buildID); err != nil {
+		return err
+	}
 	return q.WorkspaceDelete(ctx, s.now(), w.ID)
 }
 
-// parameters gives the values that the build runs with and the preset that
-// they came from, if any.
-func (s *Service) parameters(ctx context.Context, q *sqlc.Queries, p plan) ([]coder.WorkspaceBuildParameter, *uuid.UUID, error) {
+// parameters returns the values of the build and the preset that they came from, if
+// any.
+func (s *Service) parameters(ctx context.Context, q *sqlc.Queries, p plan) ([]codersdk.WorkspaceBuildParameter, *uuid.UUID, error) {
 	v := p.version.TemplateVersion
-	opts := coder.ParameterOptions{Create: p.previous == nil, Transition: p.transition}
+	in := parameter.Values{Given: p.given}
+	in.Create, in.Transition = p.previous == nil, p.transition
 	preset := p.presetID
 	if preset != nil && *preset != uuid.Nil {
-		i := slices.IndexFunc(v.Presets, func(x coder.Preset) bool { return x.ID == *preset })
+		i := slices.IndexFunc(v.Presets, func(x codersdk.StoredPreset) bool { return x.ID == *preset })
 		if i < 0 {
-			return nil, nil, coder.Invalid("template_version_preset_id", "version %q of the template has no such preset", v.Name)
+			return nil, nil, codersdk.Invalid("template_version_preset_id", "preset not found in version %q of the template", v.Name)
 		}
-		opts.Preset = v.Presets[i].Parameters
+		in.Preset = v.Presets[i].Parameters
 	} else {
 		preset = nil
 	}
-	var previous []coder.WorkspaceBuildParameter
 	if p.previous != nil {
-		previous = p.previous.Parameters
+		in.Previous = p.previous.Parameters
 	}
-	defs, given, err := s.forms.Resolve(ctx, q, v, p.workspace.OwnerID, p.given, previous, opts.Preset)
-	if err != nil {
-		return nil, nil, err
-	}
-	values, err := coder.ResolveParameters(defs, given, previous, opts)
-	if best := fitting(v.Presets, values); err == nil && preset == nil && opts.Create && best != nil {
+	values, err := s.forms.Resolve(ctx, q, v, p.workspace.OwnerID, in)
+	if best := fitting(v.Presets, values); err == nil && preset == nil && in.Create && best != nil {
 		preset = &best.ID
 	}
 	return values, preset, err
 }
 
-// tags gives what the job asks of its provisioner: the tags of the version and
-// above them what its coder_workspace_tags come to with these values. (TPL-04)
-func (p plan) tags(values []coder.WorkspaceBuildParameter) (coder.Tags, error) {
+// tags returns the tags of the job: those of the version, overridden by the result of
+// its coder_workspace_tags for these values. (TPL-04)
+func (p plan) tags(vault *dbcrypt.Vault, values []codersdk.WorkspaceBuildParameter) (codersdk.Tags, error) {
 	v := p.version.TemplateVersion
-	tags := coder.Tags{}
+	tags := codersdk.Tags{}
 	maps.Copy(tags, v.Tags)
 	if len(v.WorkspaceTags) > 0 {
 		variables, parameters := map[string]string{}, map[string]string{}
-		for _, x := range v.Variables {
+		clear, err := vault.OpenVariables(v.ID, v.Variables, v.VariablesKeyID)
+		if err != nil {
+			return nil, err
+		}
+		for _, x := range clear {
 			variables[x.Name] = x.Value
 		}
 		for _, x := range values {
@@ -325,23 +393,23 @@ func (p plan) tags(values []coder.WorkspaceBuildParameter) (coder.Tags, error) {
 		}
 		maps.Copy(tags, more)
 	}
-	if err := coder.CheckTags("tags", tags); err != nil {
+	if err := codersdk.CheckTags("tags", tags); err != nil {
 		return nil, err
 	}
-	return coder.NormalizeTags(p.workspace.OwnerID, tags), nil
+	return codersdk.NormalizeTags(p.workspace.OwnerID, tags), nil
 }
 
-// entry is the audit entry of a build.
+// entry returns the audit entry of a build.
 func (p plan) entry(id uuid.UUID) audit.Entry {
-	action := coder.AuditActionStart
+	action := codersdk.AuditActionStart
 	switch p.transition {
-	case coder.WorkspaceTransitionStop:
-		action = coder.AuditActionStop
-	case coder.WorkspaceTransitionDelete:
-		action = coder.AuditActionDelete
+	case codersdk.WorkspaceTransitionStop:
+		action = codersdk.AuditActionStop
+	case codersdk.WorkspaceTransitionDelete:
+		action = codersdk.AuditActionDelete
 	}
 	return audit.Entry{
-		Action: action, ResourceType: coder.ResourceTypeWorkspaceBuild, ResourceID: id, OrganizationID: p.workspace.OrganizationID,
+		Action: action, ResourceType: codersdk.ResourceTypeWorkspaceBuild, ResourceID: id, OrganizationID: p.workspace.OrganizationID,
 		Target: p.workspace.Name, Icon: p.version.Template.Icon,
 		Fields: map[string]any{
 			"workspace_name": p.workspace.Name, "workspace_id": p.workspace.ID, "build_number": p.number,

@@ -1,6 +1,7 @@
 package workspace_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"strings"
@@ -11,24 +12,25 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/api/provisioner"
 	"github.com/seed-2a7f8fe7/coder/api/provisionerd"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
+	"github.com/seed-2a7f8fe7/coder/internal/dbcrypt"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
 	"github.com/seed-2a7f8fe7/coder/internal/workspace"
 )
 
 var (
-	start  = coder.CreateWorkspaceBuildRequest{Transition: coder.WorkspaceTransitionStart}
-	stop   = coder.CreateWorkspaceBuildRequest{Transition: coder.WorkspaceTransitionStop}
-	remove = coder.CreateWorkspaceBuildRequest{Transition: coder.WorkspaceTransitionDelete}
+	start  = codersdk.CreateWorkspaceBuildRequest{Transition: codersdk.WorkspaceTransitionStart}
+	stop   = codersdk.CreateWorkspaceBuildRequest{Transition: codersdk.WorkspaceTransitionStop}
+	remove = codersdk.CreateWorkspaceBuildRequest{Transition: codersdk.WorkspaceTransitionDelete}
 )
 
 func TestLifeOfAWorkspace(t *testing.T) {
 	h := open(t)
 	ctx := t.Context()
 	made := h.create(h.ann, "dev")
-	if made.LatestBuild.Status != coder.WorkspaceStatusPending || made.LatestBuild.BuildNumber != 1 {
+	if made.LatestBuild.Status != codersdk.WorkspaceStatusPending || made.LatestBuild.BuildNumber != 1 {
 		t.Fatalf("a new workspace is %s with build %d", made.LatestBuild.Status, made.LatestBuild.BuildNumber)
 	}
 	if m := made.LatestBuild.MatchedProvisioners; m == nil || m.Count != 1 || m.Available != 1 {
@@ -38,13 +40,13 @@ func TestLifeOfAWorkspace(t *testing.T) {
 		t.Errorf("unexpected workspace %+v", made)
 	}
 	job := h.acquire()
-	if s := h.get(h.ann, made.ID).LatestBuild.Status; s != coder.WorkspaceStatusStarting {
+	if s := h.get(h.ann, made.ID).LatestBuild.Status; s != codersdk.WorkspaceStatusStarting {
 		t.Errorf("while its start runs a workspace is %s", s)
 	}
 	res := agentResource("main")
 	h.finish(job, "one", res, &provisioner.Resource{Name: "home", Type: "docker_volume"})
 	w := h.get(h.ann, made.ID)
-	if w.LatestBuild.Status != coder.WorkspaceStatusRunning || w.LatestBuild.DailyCost != 3 || w.LatestBuild.MatchedProvisioners != nil {
+	if w.LatestBuild.Status != codersdk.WorkspaceStatusRunning || w.LatestBuild.DailyCost != 3 || w.LatestBuild.MatchedProvisioners != nil {
 		t.Errorf("after its start a workspace is %s at cost %d", w.LatestBuild.Status, w.LatestBuild.DailyCost)
 	}
 	checkResources(t, w.LatestBuild.Resources)
@@ -56,18 +58,18 @@ func TestLifeOfAWorkspace(t *testing.T) {
 		t.Errorf("a stop starts from the state %q", got)
 	}
 	h.finish(job, "two", &provisioner.Resource{Name: "home", Type: "docker_volume"})
-	if s := h.get(h.ann, made.ID).LatestBuild.Status; s != coder.WorkspaceStatusStopped {
+	if s := h.get(h.ann, made.ID).LatestBuild.Status; s != codersdk.WorkspaceStatusStopped {
 		t.Errorf("after its stop a workspace is %s", s)
 	}
 	h.build(h.ann, made.ID, remove)
 	h.finish(h.acquire(), "{}")
-	if w := h.get(h.ann, made.ID); w.LatestBuild.Status != coder.WorkspaceStatusDeleted || w.LatestBuild.BuildNumber != 3 {
+	if w := h.get(h.ann, made.ID); w.LatestBuild.Status != codersdk.WorkspaceStatusDeleted || w.LatestBuild.BuildNumber != 3 {
 		t.Errorf("after its delete a workspace is %s", w.LatestBuild.Status)
 	}
 	_, err := h.Workspace(ctx, h.ann, made.ID, false)
-	wantCode(t, err, coder.CodeNotFound)
+	wantCode(t, err, codersdk.CodeNotFound)
 	_, err = h.CreateWorkspaceBuild(ctx, h.ann, made.ID, start)
-	wantCode(t, err, coder.CodeNotFound)
+	wantCode(t, err, codersdk.CodeNotFound)
 	h.create(h.ann, "dev") // the name is free again
 }
 
@@ -104,7 +106,7 @@ func TestReadWhole(t *testing.T) {
 	}
 }
 
-func checkResources(t *testing.T, rs []coder.WorkspaceResource) {
+func checkResources(t *testing.T, rs []codersdk.WorkspaceResource) {
 	t.Helper()
 	if len(rs) != 2 || rs[0].Name != "dev" || rs[1].Name != "home" || len(rs[0].Agents) != 1 {
 		t.Fatalf("unexpected resources %+v", rs)
@@ -113,37 +115,42 @@ func checkResources(t *testing.T, rs []coder.WorkspaceResource) {
 	if diff := cmp.Diff(map[string]string{"A": "1", "B": "3"}, a.EnvironmentVariables); diff != "" {
 		t.Error("environment:", diff)
 	}
-	if a.Status != coder.WorkspaceAgentStatusConnecting || !a.Health.Healthy || a.StartupScriptBehavior != coder.WorkspaceAgentStartupScriptBehaviorBlocking {
+	if a.Status != codersdk.WorkspaceAgentStatusConnecting || !a.Health.Healthy || a.StartupScriptBehavior != codersdk.WorkspaceAgentStartupScriptBehaviorBlocking {
 		t.Errorf("unexpected agent %+v", a)
 	}
 	if len(a.Scripts) != 1 || a.Scripts[0].Timeout != 30*time.Second || len(a.LogSources) != 1 || a.LogSources[0].ID != a.Scripts[0].LogSourceID {
 		t.Errorf("unexpected scripts %+v %+v", a.Scripts, a.LogSources)
 	}
-	if diff := cmp.Diff([]coder.DisplayApp{coder.DisplayAppVSCode, coder.DisplayAppSSHHelper}, a.DisplayApps); diff != "" {
+	if diff := cmp.Diff([]codersdk.DisplayApp{codersdk.DisplayAppVSCode, codersdk.DisplayAppSSHHelper}, a.DisplayApps); diff != "" {
 		t.Error("display apps:", diff)
 	}
-	if len(a.Apps) != 1 || a.Apps[0].Slug != "main-code" || a.Apps[0].DisplayName != "main-code" || a.Apps[0].Health != coder.WorkspaceAppHealthInitializing {
+	if len(a.Apps) != 1 || a.Apps[0].Slug != "main-code" || a.Apps[0].DisplayName != "main-code" || a.Apps[0].Health != codersdk.WorkspaceAppHealthInitializing {
 		t.Errorf("unexpected apps %+v", a.Apps)
 	}
 }
 
 func checkToken(t *testing.T, h *house, want string) {
 	t.Helper()
-	var got uuid.UUID
-	h.must(h.store.Pool().QueryRow(t.Context(), `SELECT token FROM workspace_agents`).Scan(&got))
-	if got.String() != want {
-		t.Errorf("the agent's token is %s and not the %s of Terraform", got, want)
+	var got []byte
+	h.must(h.store.Pool().QueryRow(t.Context(), `SELECT token_hash FROM workspace_agents WHERE token IS NULL`).Scan(&got))
+	if !bytes.Equal(got, dbcrypt.HashAgentToken(uuid.MustParse(want))) {
+		t.Errorf("%x is not the hash of the token %s of Terraform", got, want)
 	}
 }
 
 func TestWhatAProvisionerIsTold(t *testing.T) {
 	h := open(t)
 	template, v := h.newTemplate("full", spec{
-		parameters: []coder.TemplateVersionParameter{{Name: "size", Type: "string", DefaultValue: "s", Mutable: true}},
-		variables:  []coder.TemplateVersionVariable{{Name: "key", Value: "secret", Sensitive: true}},
+		parameters: []codersdk.TemplateVersionParameter{{Name: "size", Type: "string", DefaultValue: "s", Mutable: true}},
+		variables:  []codersdk.TemplateVersionVariable{{Name: "key", Value: "secret", Sensitive: true}},
 	})
-	w, err := h.CreateWorkspace(t.Context(), h.ann, h.org, h.ann.UserID, coder.CreateWorkspaceRequest{
-		Name: "dev", TemplateID: template, RichParameterValues: []coder.WorkspaceBuildParameter{{Name: "size", Value: "m"}},
+	second := uuid.New()
+	for id, name := range map[uuid.UUID]string{second: "second", uuid.New(): "deleted"} {
+		h.exec(`INSERT INTO organizations (id, name, created_at, updated_at, deleted_at) VALUES ($1, $2, now(), now(), CASE WHEN $2 = 'deleted' THEN now() END)`, id, name)
+		h.exec(`INSERT INTO organization_members (organization_id, user_id, roles, created_at, updated_at) VALUES ($1, $2, '{organization-auditor}', now() + interval '1 hour', now())`, id, h.ann.UserID)
+	}
+	w, err := h.CreateWorkspace(t.Context(), h.ann, h.org, h.ann.UserID, codersdk.CreateWorkspaceRequest{
+		Name: "dev", TemplateID: template, RichParameterValues: []codersdk.WorkspaceBuildParameter{{Name: "size", Value: "m"}},
 	})
 	h.must(err)
 	h.must(h.store.LinkPut(t.Context(), sqlc.LinkPutParams{
@@ -161,7 +168,10 @@ func TestWhatAProvisionerIsTold(t *testing.T) {
 		WorkspaceOwnerSessionToken: "token-" + w.LatestBuild.ID.String(), TemplateId: template.String(), WorkspaceOwnerName: "Full ann",
 		WorkspaceOwnerGroups: []string{"Everyone"}, WorkspaceOwnerSshPublicKey: "public", WorkspaceOwnerSshPrivateKey: "private",
 		WorkspaceBuildId: w.LatestBuild.ID.String(), WorkspaceOwnerLoginType: "password", TemplateVersionId: v.String(), WorkspaceOwnerOidcAccessToken: "of the provider",
-		WorkspaceOwnerRbacRoles: []*provisioner.Role{{Name: "member"}, {Name: "organization-member", OrgId: h.org.String()}},
+		WorkspaceOwnerRbacRoles: []*provisioner.Role{
+			{Name: "member"}, {Name: "organization-member", OrgId: h.org.String()},
+			{Name: "organization-member", OrgId: second.String()}, {Name: "organization-auditor", OrgId: second.String()},
+		},
 	}
 	if m.String() != want.String() {
 		t.Errorf("got  %v\nwant %v", m, want)
@@ -170,8 +180,8 @@ func TestWhatAProvisionerIsTold(t *testing.T) {
 		t.Errorf("values: %v %v", b.RichParameterValues, b.VariableValues)
 	}
 	h.finish(a, "one")
-	h.build(h.ann, w.ID, coder.CreateWorkspaceBuildRequest{
-		Transition: coder.WorkspaceTransitionStart, RichParameterValues: []coder.WorkspaceBuildParameter{{Name: "size", Value: "l"}},
+	h.build(h.ann, w.ID, codersdk.CreateWorkspaceBuildRequest{
+		Transition: codersdk.WorkspaceTransitionStart, RichParameterValues: []codersdk.WorkspaceBuildParameter{{Name: "size", Value: "l"}},
 	})
 	a = h.acquire()
 	b = a.GetWorkspaceBuild()
@@ -212,7 +222,7 @@ func TestOneUnfinishedBuild(t *testing.T) {
 			made++
 			continue
 		}
-		wantCode(t, err, coder.CodeConflict)
+		wantCode(t, err, codersdk.CodeConflict)
 		if !strings.Contains(err.Error(), `Build 2 (stop) of workspace "dev" is still pending`) {
 			t.Errorf("the message does not name the build: %v", err)
 		}
@@ -233,7 +243,7 @@ func TestFailureKeepsStateAndWorkspace(t *testing.T) {
 	h.build(h.ann, w.ID, remove)
 	h.fail(h.acquire(), "half gone")
 	got := h.get(h.ann, w.ID)
-	if got.LatestBuild.Status != coder.WorkspaceStatusFailed || got.LatestBuild.Job.Error != "it broke" {
+	if got.LatestBuild.Status != codersdk.WorkspaceStatusFailed || got.LatestBuild.Job.Error != "it broke" {
 		t.Errorf("after a failed delete a workspace is %s: %s", got.LatestBuild.Status, got.LatestBuild.Job.Error)
 	}
 	if _, err := h.Workspace(t.Context(), h.ann, w.ID, false); err != nil {
@@ -251,7 +261,7 @@ func TestFailureKeepsStateAndWorkspace(t *testing.T) {
 		t.Errorf("after a lost build the next starts from %q", s)
 	}
 	h.finish(a, "")
-	if s := h.get(h.ann, w.ID).LatestBuild.Status; s != coder.WorkspaceStatusDeleted {
+	if s := h.get(h.ann, w.ID).LatestBuild.Status; s != codersdk.WorkspaceStatusDeleted {
 		t.Errorf("status %s", s)
 	}
 }
@@ -262,7 +272,7 @@ func TestResultsThatCannotBeUsed(t *testing.T) {
 	a := h.acquire()
 	h.finish(a, "state", agentResource("main"), agentResource("MAIN"))
 	got := h.get(h.ann, w.ID).LatestBuild
-	if got.Status != coder.WorkspaceStatusFailed || !strings.Contains(got.Job.Error, "Two agents are named") || len(got.Resources) != 0 {
+	if got.Status != codersdk.WorkspaceStatusFailed || !strings.Contains(got.Job.Error, "Two agents are named") || len(got.Resources) != 0 {
 		t.Fatalf("status %s, error %q", got.Status, got.Job.Error)
 	}
 	state, err := h.BuildState(t.Context(), h.admin, got.ID)
@@ -278,13 +288,13 @@ func TestOrphan(t *testing.T) {
 	orphan := remove
 	orphan.Orphan = true
 	_, err := h.CreateWorkspaceBuild(t.Context(), h.ann, w.ID, orphan)
-	wantCode(t, err, coder.CodeForbidden)
+	wantCode(t, err, codersdk.CodeForbidden)
 	b := h.build(h.admin, w.ID, orphan)
-	if b.Status != coder.WorkspaceStatusDeleted || b.Job.Status != coder.ProvisionerJobStatusSucceeded {
+	if b.Status != codersdk.WorkspaceStatusDeleted || b.Job.Status != codersdk.ProvisionerJobStatusSucceeded {
 		t.Errorf("an orphaned workspace is %s", b.Status)
 	}
 	_, err = h.Workspace(t.Context(), h.ann, w.ID, false)
-	wantCode(t, err, coder.CodeNotFound)
+	wantCode(t, err, codersdk.CodeNotFound)
 	if len(h.tokens) != 0 {
 		t.Errorf("the owner's token outlived the workspace: %v", h.tokens)
 	}
@@ -300,21 +310,21 @@ func TestCancel(t *testing.T) {
 	ctx := t.Context()
 	w := h.create(h.ann, "dev")
 	b := w.LatestBuild.ID
-	wantCode(t, h.CancelWorkspaceBuild(ctx, h.ann, b, "done"), coder.CodeInvalid)
-	wantCode(t, h.CancelWorkspaceBuild(ctx, h.ann, b, "running"), coder.CodePrecondition)
-	wantCode(t, h.CancelWorkspaceBuild(ctx, h.bob, b, ""), coder.CodeNotFound)
+	wantCode(t, h.CancelWorkspaceBuild(ctx, h.ann, b, "done"), codersdk.CodeInvalid)
+	wantCode(t, h.CancelWorkspaceBuild(ctx, h.ann, b, "running"), codersdk.CodePrecondition)
+	wantCode(t, h.CancelWorkspaceBuild(ctx, h.bob, b, ""), codersdk.CodeNotFound)
 	h.must(h.CancelWorkspaceBuild(ctx, h.ann, b, "pending"))
-	if s := h.get(h.ann, w.ID).LatestBuild.Status; s != coder.WorkspaceStatusCanceled {
+	if s := h.get(h.ann, w.ID).LatestBuild.Status; s != codersdk.WorkspaceStatusCanceled {
 		t.Errorf("after cancelling a waiting build: %s", s)
 	}
-	wantCode(t, h.CancelWorkspaceBuild(ctx, h.ann, b, ""), coder.CodePrecondition)
+	wantCode(t, h.CancelWorkspaceBuild(ctx, h.ann, b, ""), codersdk.CodePrecondition)
 
 	next := h.build(h.ann, w.ID, start)
 	a := h.acquire()
 	h.exec(`UPDATE templates SET allow_user_cancel_workspace_jobs = false`)
-	wantCode(t, h.CancelWorkspaceBuild(ctx, h.ann, next.ID, ""), coder.CodeForbidden)
+	wantCode(t, h.CancelWorkspaceBuild(ctx, h.ann, next.ID, ""), codersdk.CodeForbidden)
 	h.must(h.CancelWorkspaceBuild(ctx, h.admin, next.ID, "running"))
-	if s := h.get(h.ann, w.ID).LatestBuild.Status; s != coder.WorkspaceStatusCanceling {
+	if s := h.get(h.ann, w.ID).LatestBuild.Status; s != codersdk.WorkspaceStatusCanceling {
 		t.Errorf("while cancelling: %s", s)
 	}
 	resp, err := h.queue.Update(ctx, h.worker, a.Fence, &provisionerd.UpdateJobRequest{JobId: a.JobId})
@@ -323,9 +333,9 @@ func TestCancel(t *testing.T) {
 		t.Error("the provisioner was not told")
 	}
 	_, err = h.CreateWorkspaceBuild(ctx, h.ann, w.ID, start)
-	wantCode(t, err, coder.CodeConflict)
+	wantCode(t, err, codersdk.CodeConflict)
 	h.fail(a, "some")
-	if s := h.get(h.ann, w.ID).LatestBuild.Status; s != coder.WorkspaceStatusCanceled {
+	if s := h.get(h.ann, w.ID).LatestBuild.Status; s != codersdk.WorkspaceStatusCanceled {
 		t.Errorf("afterwards: %s", s)
 	}
 }
@@ -335,24 +345,24 @@ func TestBuildRequestsThatAreRefused(t *testing.T) {
 	w := h.running(h.ann, "dev")
 	_, elsewhere := h.newTemplate("other", spec{})
 	unfinished := h.newVersion(h.template, "v2", spec{unfinished: true})
-	type req = coder.CreateWorkspaceBuildRequest
+	type req = codersdk.CreateWorkspaceBuildRequest
 	for name, c := range map[string]struct {
 		req  req
-		code coder.Code
+		code codersdk.Code
 	}{
-		"no transition":      {req{}, coder.CodeInvalid},
-		"unknown transition": {req{Transition: "restart"}, coder.CodeInvalid},
-		"orphaning start":    {req{Transition: "start", Orphan: true}, coder.CodeInvalid},
-		"orphan with state":  {req{Transition: "delete", Orphan: true, State: []byte("x")}, coder.CodeInvalid},
-		"log level":          {req{Transition: "start", LogLevel: "trace"}, coder.CodeInvalid},
-		"debug by a member":  {req{Transition: "start", LogLevel: "debug"}, coder.CodeForbidden},
-		"state by a member":  {req{Transition: "start", State: []byte("x")}, coder.CodeForbidden},
-		"reason":             {req{Transition: "start", Reason: "autostart"}, coder.CodeInvalid},
-		"foreign version":    {req{Transition: "start", TemplateVersionID: elsewhere}, coder.CodeInvalid},
-		"unknown version":    {req{Transition: "start", TemplateVersionID: uuid.New()}, coder.CodeInvalid},
-		"unfinished version": {req{Transition: "start", TemplateVersionID: unfinished}, coder.CodePrecondition},
-		"unknown parameter":  {req{Transition: "start", RichParameterValues: []coder.WorkspaceBuildParameter{{Name: "x"}}}, coder.CodeInvalid},
-		"unknown preset":     {req{Transition: "start", TemplateVersionPresetID: new(uuid.New())}, coder.CodeInvalid},
+		"no transition":      {req{}, codersdk.CodeInvalid},
+		"unknown transition": {req{Transition: "restart"}, codersdk.CodeInvalid},
+		"orphaning start":    {req{Transition: "start", Orphan: true}, codersdk.CodeInvalid},
+		"orphan with state":  {req{Transition: "delete", Orphan: true, State: []byte("x")}, codersdk.CodeInvalid},
+		"log level":          {req{Transition: "start", LogLevel: "trace"}, codersdk.CodeInvalid},
+		"debug by a member":  {req{Transition: "start", LogLevel: "debug"}, codersdk.CodeForbidden},
+		"state by a member":  {req{Transition: "start", State: []byte("x")}, codersdk.CodeForbidden},
+		"reason":             {req{Transition: "start", Reason: "autostart"}, codersdk.CodeInvalid},
+		"foreign version":    {req{Transition: "start", TemplateVersionID: elsewhere}, codersdk.CodeInvalid},
+		"unknown version":    {req{Transition: "start", TemplateVersionID: uuid.New()}, codersdk.CodeInvalid},
+		"unfinished version": {req{Transition: "start", TemplateVersionID: unfinished}, codersdk.CodePrecondition},
+		"unknown parameter":  {req{Transition: "start", RichParameterValues: []codersdk.WorkspaceBuildParameter{{Name: "x"}}}, codersdk.CodeInvalid},
+		"unknown preset":     {req{Transition: "start", TemplateVersionPresetID: new(uuid.New())}, codersdk.CodeInvalid},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := h.CreateWorkspaceBuild(t.Context(), h.ann, w.ID, c.req)
@@ -360,12 +370,12 @@ func TestBuildRequestsThatAreRefused(t *testing.T) {
 		})
 	}
 	_, err := h.CreateWorkspaceBuild(t.Context(), h.bob, w.ID, stop)
-	wantCode(t, err, coder.CodeNotFound)
+	wantCode(t, err, codersdk.CodeNotFound)
 	_, err = h.CreateWorkspaceBuild(t.Context(), h.admin, w.ID, req{Transition: "start", LogLevel: "debug"})
-	wantCode(t, err, coder.CodeInvalid) // the server does not allow it
+	wantCode(t, err, codersdk.CodeInvalid) // the server does not allow it
 	h.exec(`UPDATE workspaces SET dormant_at = now()`)
 	_, err = h.CreateWorkspaceBuild(t.Context(), h.ann, w.ID, start)
-	wantCode(t, err, coder.CodeConflict)
+	wantCode(t, err, codersdk.CodeConflict)
 }
 
 func TestDryRunChangesNothing(t *testing.T) {
@@ -374,7 +384,7 @@ func TestDryRunChangesNothing(t *testing.T) {
 	try := stop
 	try.DryRun = true
 	b := h.build(h.ann, w.ID, try)
-	if b.BuildNumber != 2 || b.Status != coder.WorkspaceStatusPending {
+	if b.BuildNumber != 2 || b.Status != codersdk.WorkspaceStatusPending {
 		t.Errorf("unexpected trial %+v", b)
 	}
 	if got := h.get(h.ann, w.ID).LatestBuild.BuildNumber; got != 1 {
@@ -387,10 +397,10 @@ func TestState(t *testing.T) {
 	ctx := t.Context()
 	w := h.running(h.ann, "dev")
 	_, err := h.BuildState(ctx, h.ann, w.LatestBuild.ID)
-	wantCode(t, err, coder.CodeForbidden)
-	wantCode(t, h.UpdateBuildState(ctx, h.ann, w.LatestBuild.ID, nil), coder.CodeForbidden)
+	wantCode(t, err, codersdk.CodeForbidden)
+	wantCode(t, h.UpdateBuildState(ctx, h.ann, w.LatestBuild.ID, nil), codersdk.CodeForbidden)
 	_, err = h.BuildState(ctx, h.bob, w.LatestBuild.ID)
-	wantCode(t, err, coder.CodeNotFound)
+	wantCode(t, err, codersdk.CodeNotFound)
 	got, err := h.BuildState(ctx, h.admin, w.LatestBuild.ID)
 	h.must(err)
 	if string(got) != "state of dev" {
@@ -403,11 +413,25 @@ func TestState(t *testing.T) {
 		t.Errorf("the next build starts from %q", s)
 	}
 	h.finish(a, "")
-	b := h.build(h.admin, w.ID, coder.CreateWorkspaceBuildRequest{Transition: coder.WorkspaceTransitionStart, State: []byte("pushed")})
-	wantCode(t, h.UpdateBuildState(ctx, h.admin, b.ID, []byte("x")), coder.CodeConflict)
+	b := h.build(h.admin, w.ID, codersdk.CreateWorkspaceBuildRequest{Transition: codersdk.WorkspaceTransitionStart, State: []byte("pushed")})
+	wantCode(t, h.UpdateBuildState(ctx, h.admin, b.ID, []byte("x")), codersdk.CodeConflict)
 	a = h.acquire()
 	if s := string(a.GetWorkspaceBuild().State); s != "pushed" {
 		t.Errorf("a build with a state of its own starts from %q", s)
+	}
+	h.finish(a, "third")
+	// After a build that left no state, the workspace has the one before.
+	failed := h.build(h.ann, w.ID, stop)
+	h.fail(h.acquire(), "")
+	got, err = h.BuildState(ctx, h.admin, failed.ID)
+	h.must(err)
+	if string(got) != "third" {
+		t.Errorf("after a build that failed without a state the state is %q", got)
+	}
+	half := h.build(h.ann, w.ID, stop)
+	h.fail(h.acquire(), "half")
+	if got, err = h.BuildState(ctx, h.admin, half.ID); err != nil || string(got) != "half" {
+		t.Errorf("after a build that failed halfway the state is %q, %v", got, err)
 	}
 }
 
@@ -421,10 +445,10 @@ func TestDeadlineFollowsTTL(t *testing.T) {
 		t.Fatalf("deadline %v, ttl %v", d, w.TTLMS)
 	}
 	ctx := t.Context()
-	wantCode(t, h.ExtendWorkspace(ctx, h.ann, w.ID, coder.PutExtendWorkspaceRequest{}), coder.CodeInvalid)
+	wantCode(t, h.ExtendWorkspace(ctx, h.ann, w.ID, codersdk.PutExtendWorkspaceRequest{}), codersdk.CodeInvalid)
 	soon, later := now.Add(29*time.Minute), now.Add(5*time.Hour)
-	wantCode(t, h.ExtendWorkspace(ctx, h.ann, w.ID, coder.PutExtendWorkspaceRequest{Deadline: &soon}), coder.CodeInvalid)
-	h.must(h.ExtendWorkspace(ctx, h.ann, w.ID, coder.PutExtendWorkspaceRequest{Deadline: &later}))
+	wantCode(t, h.ExtendWorkspace(ctx, h.ann, w.ID, codersdk.PutExtendWorkspaceRequest{Deadline: &soon}), codersdk.CodeInvalid)
+	h.must(h.ExtendWorkspace(ctx, h.ann, w.ID, codersdk.PutExtendWorkspaceRequest{Deadline: &later}))
 	if d := h.get(h.ann, w.ID).LatestBuild.Deadline; !d.Equal(later) {
 		t.Errorf("extended to %v", d)
 	}
@@ -433,5 +457,5 @@ func TestDeadlineFollowsTTL(t *testing.T) {
 	if d := h.get(h.ann, w.ID).LatestBuild.Deadline; d != nil {
 		t.Errorf("a stopped workspace has the deadline %v", d)
 	}
-	wantCode(t, h.ExtendWorkspace(ctx, h.ann, w.ID, coder.PutExtendWorkspaceRequest{Deadline: &later}), coder.CodeConflict)
+	wantCode(t, h.ExtendWorkspace(ctx, h.ann, w.ID, codersdk.PutExtendWorkspaceRequest{Deadline: &later}), codersdk.CodeConflict)
 }

@@ -8,9 +8,9 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/api/provisioner"
 	"github.com/seed-2a7f8fe7/coder/api/provisionerd"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/access"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
 )
@@ -21,14 +21,14 @@ type stocked struct {
 	preset uuid.UUID
 }
 
-func stock(t testing.TB, parameters ...coder.TemplateVersionParameter) stocked {
+func stock(t testing.TB, parameters ...codersdk.TemplateVersionParameter) stocked {
 	h := stocked{open(t), uuid.New()}
-	size := coder.TemplateVersionParameter{Name: "size", Type: coder.ParameterTypeString, Mutable: true, DefaultValue: "small"}
-	h.template, h.version = h.newTemplate("stocked", spec{parameters: append(parameters, size), presets: []coder.Preset{
-		{ID: h.preset, Name: "Big", Parameters: []coder.PresetParameter{{Name: "size", Value: "big"}}, Prebuilds: &coder.PresetPrebuilds{Instances: 1}},
+	size := codersdk.TemplateVersionParameter{Name: "size", Type: codersdk.ParameterTypeString, Mutable: true, DefaultValue: "small"}
+	h.template, h.version = h.newTemplate("stocked", spec{parameters: append(parameters, size), presets: []codersdk.StoredPreset{
+		{ID: h.preset, Name: "Big", Parameters: []codersdk.PresetParameter{{Name: "size", Value: "big"}}, Prebuilds: &codersdk.PresetPrebuilds{Instances: 1}},
 	}})
-	h.exec(`INSERT INTO users (id, email, username, login_type, status, is_system, created_at, updated_at) VALUES ($1, 'p@localhost', 'prebuilds', 'none', 'active', true, now(), now())`, coder.PrebuildsUserID())
-	h.exec(`INSERT INTO organization_members (organization_id, user_id, created_at, updated_at) VALUES ($1, $2, now(), now())`, h.org, coder.PrebuildsUserID())
+	h.exec(`INSERT INTO users (id, email, username, login_type, status, is_system, created_at, updated_at) VALUES ($1, 'p@localhost', 'prebuilds', 'none', 'active', true, now(), now())`, codersdk.PrebuildsUserID())
+	h.exec(`INSERT INTO organization_members (organization_id, user_id, created_at, updated_at) VALUES ($1, $2, now(), now())`, h.org, codersdk.PrebuildsUserID())
 	return h
 }
 
@@ -60,11 +60,11 @@ func (h stocked) ready(id uuid.UUID) {
 	h.exec(`UPDATE workspace_agents SET lifecycle_state = 'ready', first_connected_at = now(), last_connected_at = now() WHERE current_workspace_id = $1`, id)
 }
 
-func (h stocked) ask(who access.Subject, name string) (coder.Workspace, error) {
-	return h.CreateWorkspace(h.t.Context(), who, uuid.Nil, who.UserID, coder.CreateWorkspaceRequest{Name: name, TemplateID: h.template, TemplateVersionPresetID: &h.preset})
+func (h stocked) ask(who access.Subject, name string) (codersdk.Workspace, error) {
+	return h.CreateWorkspace(h.t.Context(), who, uuid.Nil, who.UserID, codersdk.CreateWorkspaceRequest{Name: name, TemplateID: h.template, TemplateVersionPresetID: &h.preset})
 }
 
-func (h stocked) asked(who access.Subject, name string) coder.Workspace {
+func (h stocked) asked(who access.Subject, name string) codersdk.Workspace {
 	h.t.Helper()
 	w, err := h.ask(who, name)
 	h.must(err)
@@ -106,13 +106,13 @@ func TestClaim(t *testing.T) {
 	}
 	// A claim that fails is tried again as one.
 	h.fail(a, "state 2")
-	h.build(h.ann, id, coder.CreateWorkspaceBuildRequest{Transition: coder.WorkspaceTransitionStart})
+	h.build(h.ann, id, codersdk.CreateWorkspaceBuildRequest{Transition: codersdk.WorkspaceTransitionStart})
 	a = h.acquire()
 	if m := metadataOf(a); m.PrebuiltWorkspaceBuildStage != provisioner.PrebuiltWorkspaceBuildStage_CLAIM || len(m.RunningAgentAuthTokens) != 1 {
 		t.Errorf("the second try is told %v", m)
 	}
 	h.finish(a, "state 3")
-	h.build(h.ann, id, coder.CreateWorkspaceBuildRequest{Transition: coder.WorkspaceTransitionStart})
+	h.build(h.ann, id, codersdk.CreateWorkspaceBuildRequest{Transition: codersdk.WorkspaceTransitionStart})
 	if m := metadataOf(h.acquire()); m.PrebuiltWorkspaceBuildStage != provisioner.PrebuiltWorkspaceBuildStage_NONE || len(m.RunningAgentAuthTokens) != 0 {
 		t.Errorf("a start after it is told %v", m)
 	}
@@ -159,7 +159,7 @@ func TestClaimOrDelete(t *testing.T) {
 	for i := range 8 {
 		id := h.shelve()
 		var wait sync.WaitGroup
-		var w coder.Workspace
+		var w codersdk.Workspace
 		var deleted uuid.UUID
 		wait.Go(func() {
 			var err error
@@ -169,17 +169,17 @@ func TestClaimOrDelete(t *testing.T) {
 		})
 		wait.Go(func() {
 			var err error
-			deleted, err = h.BuildAutomatically(t.Context(), id, coder.WorkspaceTransitionDelete, coder.BuildReasonInitiator,
+			deleted, err = h.BuildAutomatically(t.Context(), id, codersdk.WorkspaceTransitionDelete, codersdk.BuildReasonInitiator,
 				func(_ context.Context, _ *sqlc.Queries, w sqlc.Workspace, _ sqlc.BuildLatestRow) (bool, error) {
-					return w.OwnerID == coder.PrebuildsUserID(), nil
+					return w.OwnerID == codersdk.PrebuildsUserID(), nil
 				})
 			if err != nil {
 				t.Error(err)
 			}
 		})
 		wait.Wait()
-		if (w.ID == id) == (deleted != uuid.Nil) && w.ID == id {
-			t.Fatalf("claimed %t, deleted %t", w.ID == id, deleted != uuid.Nil)
+		if claimed, deleted := w.ID == id, deleted != uuid.Nil; claimed == deleted {
+			t.Fatalf("claimed: %t, deleted: %t; want exactly one", claimed, deleted)
 		}
 		h.finish(h.acquire(), "x")
 		if deleted != uuid.Nil {
@@ -190,18 +190,18 @@ func TestClaimOrDelete(t *testing.T) {
 }
 
 func TestClaimRefusals(t *testing.T) {
-	h := stock(t, coder.TemplateVersionParameter{Name: "region", Type: coder.ParameterTypeString, DefaultValue: "eu"})
+	h := stock(t, codersdk.TemplateVersionParameter{Name: "region", Type: codersdk.ParameterTypeString, DefaultValue: "eu"})
 	id := h.shelve()
-	ask := func(name string, values ...coder.WorkspaceBuildParameter) coder.Workspace {
+	ask := func(name string, values ...codersdk.WorkspaceBuildParameter) codersdk.Workspace {
 		t.Helper()
-		w, err := h.CreateWorkspace(t.Context(), h.ann, uuid.Nil, h.ann.UserID, coder.CreateWorkspaceRequest{Name: name, TemplateID: h.template, RichParameterValues: values})
+		w, err := h.CreateWorkspace(t.Context(), h.ann, uuid.Nil, h.ann.UserID, codersdk.CreateWorkspaceRequest{Name: name, TemplateID: h.template, RichParameterValues: values})
 		h.must(err)
 		return w
 	}
 	if w := ask("small"); w.ID == id {
 		t.Error("values that fit no preset claimed one")
 	}
-	if w := ask("elsewhere", coder.WorkspaceBuildParameter{Name: "size", Value: "big"}, coder.WorkspaceBuildParameter{Name: "region", Value: "us"}); w.ID == id {
+	if w := ask("elsewhere", codersdk.WorkspaceBuildParameter{Name: "size", Value: "big"}, codersdk.WorkspaceBuildParameter{Name: "region", Value: "us"}); w.ID == id {
 		t.Error("what cannot be changed later was changed by a claim")
 	}
 	h.finish(h.acquire(), "x")
@@ -217,7 +217,7 @@ func TestClaimRefusals(t *testing.T) {
 
 	// A name that is taken is refused, and the workspace stays where it is.
 	_, err := h.ask(h.ann, "small")
-	wantCode(t, err, coder.CodeConflict)
+	wantCode(t, err, codersdk.CodeConflict)
 	if w := h.get(h.admin, id); !w.IsPrebuild {
 		t.Error("a claim that was refused changed the owner")
 	}
@@ -238,7 +238,7 @@ func TestClaimRefusals(t *testing.T) {
 	h.exec(`DELETE FROM template_prebuilds`)
 
 	// Values that come to the same as the preset claim it, and it can be asked for others.
-	w := ask("fits", coder.WorkspaceBuildParameter{Name: "size", Value: "big"})
+	w := ask("fits", codersdk.WorkspaceBuildParameter{Name: "size", Value: "big"})
 	if w.ID != id || w.LatestBuild.TemplateVersionPresetID == nil || *w.LatestBuild.TemplateVersionPresetID != h.preset {
 		t.Errorf("%+v", w.LatestBuild)
 	}
@@ -251,11 +251,11 @@ func TestClaimRefusals(t *testing.T) {
 func TestClaimAcrossVersions(t *testing.T) {
 	h := stock(t)
 	id := h.shelve()
-	v2 := h.newVersion(h.template, "v2", spec{presets: []coder.Preset{{ID: uuid.New(), Name: "Big", Prebuilds: &coder.PresetPrebuilds{Instances: 1}}}})
+	v2 := h.newVersion(h.template, "v2", spec{presets: []codersdk.StoredPreset{{ID: uuid.New(), Name: "Big", Prebuilds: &codersdk.PresetPrebuilds{Instances: 1}}}})
 	h.exec(`UPDATE templates SET active_version_id = $1 WHERE id = $2`, v2, h.template)
 	_, err := h.ask(h.ann, "mine")
-	wantCode(t, err, coder.CodeInvalid) // the preset is of the version before
-	w, err := h.CreateWorkspace(t.Context(), h.ann, uuid.Nil, h.ann.UserID, coder.CreateWorkspaceRequest{Name: "mine", TemplateID: h.template})
+	wantCode(t, err, codersdk.CodeInvalid) // the preset is of the version before
+	w, err := h.CreateWorkspace(t.Context(), h.ann, uuid.Nil, h.ann.UserID, codersdk.CreateWorkspaceRequest{Name: "mine", TemplateID: h.template})
 	if err != nil || w.ID == id {
 		t.Errorf("%v, %v", w.ID == id, err)
 	}
@@ -268,16 +268,16 @@ func TestWhoMayChangePrebuilt(t *testing.T) {
 	id := h.shelve()
 	keeper := h.user("keeper", access.RoleTemplateAdmin)
 	keeper.SiteRoles = []string{access.RoleTemplateAdmin}
-	if _, err := h.CreateWorkspaceBuild(t.Context(), h.bob, id, coder.CreateWorkspaceBuildRequest{Transition: coder.WorkspaceTransitionDelete}); !coder.Is(err, coder.CodeNotFound) {
+	if _, err := h.CreateWorkspaceBuild(t.Context(), h.bob, id, codersdk.CreateWorkspaceBuildRequest{Transition: codersdk.WorkspaceTransitionDelete}); !codersdk.Is(err, codersdk.CodeNotFound) {
 		t.Errorf("a member: %v", err)
 	}
-	h.build(keeper, id, coder.CreateWorkspaceBuildRequest{Transition: coder.WorkspaceTransitionStop})
+	h.build(keeper, id, codersdk.CreateWorkspaceBuildRequest{Transition: codersdk.WorkspaceTransitionStop})
 	h.finish(h.acquire(), "stopped")
 	if w := h.asked(h.bob, "own"); w.ID == id {
 		t.Error("a stopped one was claimed")
 	}
 	h.finish(h.acquire(), "x")
-	h.build(keeper, id, coder.CreateWorkspaceBuildRequest{Transition: coder.WorkspaceTransitionStart})
+	h.build(keeper, id, codersdk.CreateWorkspaceBuildRequest{Transition: codersdk.WorkspaceTransitionStart})
 	h.finish(h.acquire(), "started", free())
 	h.ready(id)
 	if w := h.asked(h.ann, "mine"); w.ID != id {
@@ -286,11 +286,11 @@ func TestWhoMayChangePrebuilt(t *testing.T) {
 	if m := metadataOf(h.acquire()); m.PrebuiltWorkspaceBuildStage != provisioner.PrebuiltWorkspaceBuildStage_CLAIM || len(m.RunningAgentAuthTokens) != 1 {
 		t.Errorf("its claim is told %v", m)
 	}
-	_, err := h.CreateWorkspaceBuild(t.Context(), keeper, id, coder.CreateWorkspaceBuildRequest{Transition: coder.WorkspaceTransitionDelete})
-	wantCode(t, err, coder.CodeForbidden)
+	_, err := h.CreateWorkspaceBuild(t.Context(), keeper, id, codersdk.CreateWorkspaceBuildRequest{Transition: codersdk.WorkspaceTransitionDelete})
+	wantCode(t, err, codersdk.CodeForbidden)
 }
 
-// TestPeopleFirst: builds for nobody wait for those of people, and say so.
+// TestPeopleFirst: builds of prebuilds wait for those of users, and state it.
 func TestPeopleFirst(t *testing.T) {
 	h := stock(t)
 	id := h.prebuild()

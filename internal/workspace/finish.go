@@ -9,17 +9,16 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/api/provisionerd"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/notify"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
 	"github.com/seed-2a7f8fe7/coder/internal/queue"
 	"github.com/seed-2a7f8fe7/coder/internal/resource"
 )
 
-// Update keeps the state that a build tells while it runs, so that what it
-// made is known when its provisioner is not heard of again. A state that comes
-// when a later build exists is CodePrecondition.
+// Update stores the state that a running build reports, so that its resources are known
+// if the provisioner is lost. If a later build exists, the error is CodePrecondition.
 func (s builds) Update(ctx context.Context, q *sqlc.Queries, job queue.Job, req *provisionerd.UpdateJobRequest) (*provisionerd.UpdateJobResponse, error) {
 	if len(req.State) == 0 {
 		return &provisionerd.UpdateJobResponse{}, nil
@@ -32,33 +31,36 @@ func (s builds) Update(ctx context.Context, q *sqlc.Queries, job queue.Job, req 
 	if err != nil {
 		return nil, err
 	}
-	n, err := q.BuildPutSnapshot(ctx, state, s.now(), in.WorkspaceBuildID)
-	if err == nil && n == 0 {
-		err = coder.Errorf(coder.CodePrecondition, "The workspace has a later build, which began without this state")
+	n, err := s.Vault.PutSnapshot(ctx, q, in.WorkspaceBuildID, state, s.now())
+	switch {
+	case err == nil && n > 0:
+		err = s.notePending(ctx, q, in.WorkspaceBuildID, state)
+	case err == nil:
+		err = codersdk.Errorf(codersdk.CodePrecondition, "The workspace has a later build, which started without this state")
 	}
 	return &provisionerd.UpdateJobResponse{}, err
 }
 
-// gunzip unpacks a state of bounded size.
+// gunzip decompresses a state of limited size.
 func gunzip(packed []byte) ([]byte, error) {
 	r, err := gzip.NewReader(bytes.NewReader(packed))
 	if err != nil {
-		return nil, coder.Invalid("state", "the state is not packed with gzip: %v", err)
+		return nil, codersdk.Invalid("state", "the state is not compressed with gzip: %v", err)
 	}
 	state, err := io.ReadAll(io.LimitReader(r, provisionerd.MaxState+1))
 	switch {
 	case err != nil:
-		return nil, coder.Invalid("state", "the state cannot be unpacked: %v", err)
+		return nil, codersdk.Invalid("state", "the state cannot be decompressed: %v", err)
 	case len(state) > provisionerd.MaxState:
-		return nil, coder.Errorf(coder.CodeTooLarge, "The state is larger than %d MiB", provisionerd.MaxState>>20)
+		return nil, codersdk.Errorf(codersdk.CodeTooLarge, "The state is larger than %d MiB", provisionerd.MaxState>>20)
 	case len(state) == 0:
-		return nil, coder.Invalid("state", "the state is empty")
+		return nil, codersdk.Invalid("state", "the state is empty")
 	}
 	return state, nil
 }
 
-// Complete keeps what a build made and its state, starts the clock of a
-// workspace that runs, and deletes one whose delete succeeded.
+// Complete stores the resources and the state of a build, sets the deadlines of a
+// started workspace, and deletes a workspace after a successful delete.
 func (s builds) Complete(ctx context.Context, q *sqlc.Queries, job queue.Job, done *provisionerd.CompletedJob) error {
 	in, err := readInput(job)
 	if err != nil {
@@ -74,18 +76,22 @@ func (s builds) Complete(ctx context.Context, q *sqlc.Queries, job queue.Job, do
 		return err
 	}
 	now := s.now()
-	transition := coder.WorkspaceTransition(b.Transition)
-	if err := q.BuildPutState(ctx, b.ID, orEmpty(result.GetState()), now); err != nil {
+	transition := codersdk.WorkspaceTransition(b.Transition)
+	if err := s.Vault.PutState(ctx, q, b.ID, result.GetState(), now); err != nil {
 		return err
 	}
-	if err := resource.Insert(ctx, q, job.ID, transition, result.GetResources(), resource.Options{Now: now}); err != nil {
+	options := resource.Options{Now: now, Vault: s.Vault, KeepTokens: w.OwnerID == codersdk.PrebuildsUserID(), Adopt: b.HandedOver}
+	if err := resource.Insert(ctx, q, job.ID, transition, result.GetResources(), options); err != nil {
+		return err
+	}
+	if err := adoptPending(ctx, q, b.ID); err != nil {
 		return err
 	}
 	finish := sqlc.BuildFinishParams{ID: b.ID, Now: now}
 	for _, r := range result.GetResources() {
 		finish.DailyCost += r.DailyCost
 	}
-	if transition == coder.WorkspaceTransitionStart {
+	if transition == codersdk.WorkspaceTransitionStart {
 		if finish.Deadline, finish.MaxDeadline, err = s.deadlines(ctx, q, w, now); err != nil {
 			return err
 		}
@@ -93,28 +99,41 @@ func (s builds) Complete(ctx context.Context, q *sqlc.Queries, job queue.Job, do
 	if err := q.BuildFinish(ctx, finish); err != nil {
 		return err
 	}
+	if err := s.notifyReplaced(ctx, q, in, w, b, result.GetResourceReplacements()); err != nil {
+		return err
+	}
 	return s.afterwards(ctx, q, w, b, transition, now)
 }
 
-// afterwards changes the workspace as a build that succeeded asks for.
-func (s builds) afterwards(ctx context.Context, q *sqlc.Queries, w sqlc.Workspace, b sqlc.WorkspaceBuild, transition coder.WorkspaceTransition, now time.Time) error {
+// afterwards applies the effects of a successful build to the workspace.
+func (s builds) afterwards(
+	ctx context.Context,
+	q *sqlc.Queries,
+	w sqlc.Workspace,
+	b sqlc.WorkspaceBuild,
+	transition codersdk.WorkspaceTransition,
+	now time.Time,
+) error {
 	if err := s.dropTokens(ctx, q, w, b.ID); err != nil {
 		return err
 	}
 	if err := q.ScheduleSettle(ctx, w.ID); err != nil {
 		return err
 	}
-	if transition == coder.WorkspaceTransitionStart {
-		if b.Reason == string(coder.BuildReasonAutostart) {
-			return nil // which nobody may be there to use
+	if transition == codersdk.WorkspaceTransitionStart {
+		if b.Reason == string(codersdk.BuildReasonAutostart) {
+			return nil // the user may not be connected
 		}
 		return q.WorkspaceTouch(ctx, now, w.ID)
 	}
-	if transition == coder.WorkspaceTransitionDelete {
+	if transition == codersdk.WorkspaceTransitionDelete {
+		if err := notifyDeleted(ctx, q, w, b.ID); err != nil {
+			return err
+		}
 		return q.WorkspaceDelete(ctx, now, w.ID)
 	}
 	if w.NextStartAt != nil && !w.NextStartAt.After(now) {
-		return nil // it is to start again already
+		return nil // its next start is already queued
 	}
 	t, err := q.WorkspaceTemplate(ctx, w.TemplateID)
 	if err != nil {
@@ -123,14 +142,14 @@ func (s builds) afterwards(ctx context.Context, q *sqlc.Queries, w sqlc.Workspac
 	return q.WorkspaceSetNextStart(ctx, NextStart(t, w, now), w.ID)
 }
 
-// dropTokens ends the session token of the owner that the last start that
-// succeeded before the given build handed out.
+// dropTokens deletes the owner's session token of the last successful start before the
+// given build.
 func (s *Service) dropTokens(ctx context.Context, q *sqlc.Queries, w sqlc.Workspace, buildID uuid.UUID) error {
 	if s.DropOwnerToken == nil {
 		return nil
 	}
 	started, err := q.BuildLastStart(ctx, w.ID, buildID)
-	if coder.Is(err, coder.CodeNotFound) {
+	if codersdk.Is(err, codersdk.CodeNotFound) {
 		return nil
 	}
 	if err != nil {
@@ -139,19 +158,25 @@ func (s *Service) dropTokens(ctx context.Context, q *sqlc.Queries, w sqlc.Worksp
 	return s.DropOwnerToken(ctx, q, w.OwnerID, started)
 }
 
-// Fail keeps the state that a build reached; one that says nothing of its
-// state leaves that of the build before it. The workspace stays.
+// Fail stores the state that a build reached. Without a state, that of the previous
+// build stays. The workspace stays.
 func (s builds) Fail(ctx context.Context, q *sqlc.Queries, job queue.Job, failed *provisionerd.FailedJob) error {
 	in, err := readInput(job)
 	if err != nil {
 		return err
 	}
 	if state := failed.GetWorkspaceBuild().GetState(); len(state) > 0 {
-		if err := q.BuildPutState(ctx, in.WorkspaceBuildID, state, s.now()); err != nil {
+		if err := s.Vault.PutState(ctx, q, in.WorkspaceBuildID, state, s.now()); err != nil {
 			return err
 		}
 	}
+	if err := q.PendingAgentsDelete(ctx, in.WorkspaceBuildID); err != nil {
+		return err
+	}
 	if err := s.failed(ctx, q, in.WorkspaceBuildID); err != nil {
+		return err
+	}
+	if err := notifyFailed(ctx, q, job, in, failed.GetError()); err != nil {
 		return err
 	}
 	if s.DropOwnerToken == nil {
@@ -164,22 +189,16 @@ func (s builds) Fail(ctx context.Context, q *sqlc.Queries, job queue.Job, failed
 	return s.DropOwnerToken(ctx, q, w.OwnerID, in.WorkspaceBuildID)
 }
 
-// Changed tells whoever watches the workspace to look again.
+// Changed notifies watchers of the workspace.
 func (s builds) Changed(ctx context.Context, job queue.Job) {
 	in, err := readInput(job)
 	if err != nil {
-		s.Log.Error("cannot tell of a changed build", "job", job.ID, "error", err)
+		s.Log.Error("cannot notify watchers of a changed build", "job", job.ID, "error", err)
 		return
 	}
 	s.Hub.Publish(notify.Workspace(in.WorkspaceID))
-	if in.Claim {
-		s.countClaim(ctx, in.WorkspaceBuildID)
+	if in.Followed {
+		s.followUp(ctx, in.WorkspaceBuildID)
 	}
-}
-
-func orEmpty(b []byte) []byte {
-	if b == nil {
-		return []byte{}
-	}
-	return b
+	s.countBuild(ctx, in.WorkspaceBuildID, in.Claim)
 }

@@ -10,15 +10,16 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/api/provisioner"
 	"github.com/seed-2a7f8fe7/coder/api/provisionerd"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/access"
 	"github.com/seed-2a7f8fe7/coder/internal/notify"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
 	"github.com/seed-2a7f8fe7/coder/internal/postgrestest"
 	"github.com/seed-2a7f8fe7/coder/internal/queue"
+	"github.com/seed-2a7f8fe7/coder/internal/testwait"
 	"github.com/seed-2a7f8fe7/coder/internal/workspace"
 )
 
@@ -60,7 +61,6 @@ func open(t testing.TB, options ...option) *house {
 			h.tokens[build] = "token-" + build.String()
 			return h.tokens[build], nil
 		},
-		ProviderToken: func(l sqlc.UserLink) (string, error) { return l.AccessToken, nil },
 		DropOwnerToken: func(_ context.Context, _ *sqlc.Queries, _, build uuid.UUID) error {
 			delete(h.tokens, build)
 			return nil
@@ -78,11 +78,11 @@ func open(t testing.TB, options ...option) *house {
 	h.exec(`INSERT INTO files (id, hash, created_by, mimetype, data, created_at) VALUES ($1, 'h', $2, 'application/x-tar', 'the source', now())`, h.file, h.admin.UserID)
 	h.template, h.version = h.newTemplate("docker", spec{})
 	id, gone, err := h.queue.Hello(t.Context(), queue.Daemon{
-		OrganizationID: h.org, Name: "daemon", Tags: coder.NormalizeTags(uuid.Nil, nil), Provisioners: []string{"echo"},
+		OrganizationID: h.org, Name: "daemon", Tags: codersdk.NormalizeTags(uuid.Nil, nil), Provisioners: []string{"echo"},
 	})
 	h.must(err)
 	t.Cleanup(gone)
-	h.worker = queue.Worker{ID: id, OrganizationID: h.org, Name: "daemon", Tags: coder.NormalizeTags(uuid.Nil, nil), Provisioners: []string{"echo"}}
+	h.worker = queue.Worker{ID: id, OrganizationID: h.org, Name: "daemon", Tags: codersdk.NormalizeTags(uuid.Nil, nil), Provisioners: []string{"echo"}}
 	return h
 }
 
@@ -110,10 +110,10 @@ func (h *house) user(name string, roles ...string) access.Subject {
 
 // spec is what a version of a template is like.
 type spec struct {
-	parameters    []coder.TemplateVersionParameter
-	variables     []coder.TemplateVersionVariable
-	presets       []coder.Preset
-	tags          coder.Tags
+	parameters    []codersdk.TemplateVersionParameter
+	variables     []codersdk.TemplateVersionVariable
+	presets       []codersdk.StoredPreset
+	tags          codersdk.Tags
 	workspaceTags map[string]string
 	unfinished    bool
 }
@@ -133,8 +133,8 @@ func (h *house) newVersion(template uuid.UUID, name string, s spec) uuid.UUID {
 	id, job := uuid.New(), uuid.New()
 	h.must(h.store.Tx(context.Background(), func(q *sqlc.Queries) error {
 		return h.queue.Add(context.Background(), q, queue.NewJob{
-			ID: job, OrganizationID: h.org, InitiatorID: h.admin.UserID, FileID: h.file, Type: coder.ProvisionerJobTypeTemplateVersionImport,
-			Provisioner: "echo", Tags: coder.NormalizeTags(uuid.Nil, nil), Input: coder.ProvisionerJobInput{TemplateVersionID: id},
+			ID: job, OrganizationID: h.org, InitiatorID: h.admin.UserID, FileID: h.file, Type: codersdk.ProvisionerJobTypeTemplateVersionImport,
+			Provisioner: "echo", Tags: codersdk.NormalizeTags(uuid.Nil, nil), Input: codersdk.ProvisionerJobInput{TemplateVersionID: id},
 		})
 	}))
 	if !s.unfinished {
@@ -158,22 +158,22 @@ func text(v any, empty string) string {
 }
 
 // create makes a workspace and leaves its first build waiting.
-func (h *house) create(owner access.Subject, name string) coder.Workspace {
+func (h *house) create(owner access.Subject, name string) codersdk.Workspace {
 	h.t.Helper()
-	w, err := h.CreateWorkspace(h.t.Context(), owner, uuid.Nil, owner.UserID, coder.CreateWorkspaceRequest{Name: name, TemplateID: h.template})
+	w, err := h.CreateWorkspace(h.t.Context(), owner, uuid.Nil, owner.UserID, codersdk.CreateWorkspaceRequest{Name: name, TemplateID: h.template})
 	h.must(err)
 	return w
 }
 
 // running makes a workspace whose first build succeeded.
-func (h *house) running(owner access.Subject, name string) coder.Workspace {
+func (h *house) running(owner access.Subject, name string) codersdk.Workspace {
 	h.t.Helper()
 	w := h.create(owner, name)
 	h.finish(h.acquire(), "state of "+name, agentResource("main"))
 	return h.get(owner, w.ID)
 }
 
-func (h *house) get(actor access.Subject, id uuid.UUID) coder.Workspace {
+func (h *house) get(actor access.Subject, id uuid.UUID) codersdk.Workspace {
 	h.t.Helper()
 	w, err := h.Workspace(h.t.Context(), actor, id, true)
 	h.must(err)
@@ -181,7 +181,7 @@ func (h *house) get(actor access.Subject, id uuid.UUID) coder.Workspace {
 }
 
 // build asks for a build and leaves it waiting.
-func (h *house) build(actor access.Subject, id uuid.UUID, req coder.CreateWorkspaceBuildRequest) coder.WorkspaceBuild {
+func (h *house) build(actor access.Subject, id uuid.UUID, req codersdk.CreateWorkspaceBuildRequest) codersdk.WorkspaceBuild {
 	h.t.Helper()
 	b, err := h.CreateWorkspaceBuild(h.t.Context(), actor, id, req)
 	h.must(err)
@@ -191,7 +191,7 @@ func (h *house) build(actor access.Subject, id uuid.UUID, req coder.CreateWorksp
 // acquire claims the job that waits, as a daemon does.
 func (h *house) acquire() *provisionerd.AcquiredJob {
 	h.t.Helper()
-	ctx, cancel := context.WithTimeout(h.t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(h.t.Context(), testwait.Limit)
 	defer cancel()
 	a, err := h.queue.Acquire(ctx, h.worker)
 	h.must(err)
@@ -234,9 +234,9 @@ func agentResource(names ...string) *provisioner.Resource {
 }
 
 // wantCode fails the test unless err has the code.
-func wantCode(t testing.TB, err error, code coder.Code) {
+func wantCode(t testing.TB, err error, code codersdk.Code) {
 	t.Helper()
-	if coder.CodeOf(err) != code {
-		t.Fatalf("got %v (%s), want the code %q", err, coder.CodeOf(err), code)
+	if codersdk.CodeOf(err) != code {
+		t.Fatalf("got %v (%s), want the code %q", err, codersdk.CodeOf(err), code)
 	}
 }

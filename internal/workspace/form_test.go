@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 )
 
 const conditional = `
@@ -52,16 +52,16 @@ func TestParametersThatDepend(t *testing.T) {
 	h.must(w.Close())
 	h.exec(`UPDATE files SET data = $1`, b.Bytes())
 	// What the import finds: the defaults, of its own user.
-	options := []coder.TemplateVersionParameterOption{{Name: "Europe", Value: "eu"}, {Name: "America", Value: "us"}}
-	tmpl, _ := h.newTemplate("depends", spec{parameters: []coder.TemplateVersionParameter{
+	options := []codersdk.TemplateVersionParameterOption{{Name: "Europe", Value: "eu"}, {Name: "America", Value: "us"}}
+	tmpl, _ := h.newTemplate("depends", spec{parameters: []codersdk.TemplateVersionParameter{
 		{Name: "region", Type: "string", DefaultValue: "eu", Mutable: true, Options: options}, {Name: "city", Type: "string", DefaultValue: "for admin", Mutable: true},
 	}})
 	h.exec(`UPDATE provisioner_jobs SET provisioner = 'terraform'`)
 	ann := h.user("ann1")
-	make := func(name string, values ...coder.WorkspaceBuildParameter) (coder.Workspace, error) {
-		return h.CreateWorkspace(t.Context(), ann, uuid.Nil, ann.UserID, coder.CreateWorkspaceRequest{Name: name, TemplateID: tmpl, RichParameterValues: values})
+	make := func(name string, values ...codersdk.WorkspaceBuildParameter) (codersdk.Workspace, error) {
+		return h.CreateWorkspace(t.Context(), ann, uuid.Nil, ann.UserID, codersdk.CreateWorkspaceRequest{Name: name, TemplateID: tmpl, RichParameterValues: values})
 	}
-	has := func(id uuid.UUID, want ...coder.WorkspaceBuildParameter) {
+	has := func(id uuid.UUID, want ...codersdk.WorkspaceBuildParameter) {
 		t.Helper()
 		got, err := h.BuildParameters(t.Context(), ann, id)
 		h.must(err)
@@ -69,8 +69,8 @@ func TestParametersThatDepend(t *testing.T) {
 			t.Errorf("the build has %v, want %v", got, want)
 		}
 	}
-	p := func(name, value string) coder.WorkspaceBuildParameter {
-		return coder.WorkspaceBuildParameter{Name: name, Value: value}
+	p := func(name, value string) codersdk.WorkspaceBuildParameter {
+		return codersdk.WorkspaceBuildParameter{Name: name, Value: value}
 	}
 	w1, err := make("one")
 	h.must(err)
@@ -80,9 +80,9 @@ func TestParametersThatDepend(t *testing.T) {
 	h.must(err)
 	has(w2.LatestBuild.ID, p("region", "us"), p("zone", "west"))
 	_, err = make("three", p("zone", "west"))
-	wantCode(t, err, coder.CodeInvalid)
+	wantCode(t, err, codersdk.CodeInvalid)
 	_, err = make("four", p("region", "mars"))
-	wantCode(t, err, coder.CodeInvalid)
+	wantCode(t, err, codersdk.CodeInvalid)
 	// A template that says so is asked as its import found it.
 	h.exec(`UPDATE templates SET use_classic_parameter_flow = true WHERE id = $1`, tmpl)
 	w5, err := make("five")

@@ -11,12 +11,13 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/access"
+	"github.com/seed-2a7f8fe7/coder/internal/testwait"
 	"github.com/seed-2a7f8fe7/coder/internal/workspace"
 )
 
-// names gives the workspaces that a search finds, as owner/name.
+// names returns the workspaces that a search finds, as owner/name.
 func (h *house) names(actor access.Subject, s workspace.Search) string {
 	h.t.Helper()
 	got, err := h.Workspaces(h.t.Context(), actor, s)
@@ -40,8 +41,8 @@ func TestSearch(t *testing.T) {
 	stopped := h.running(h.bob, "stopped")
 	h.build(h.bob, stopped.ID, stop)
 	h.finish(h.acquire(), "")
-	other, _ := h.newTemplate("other", spec{parameters: []coder.TemplateVersionParameter{{Name: "size", Type: "string", DefaultValue: "m"}}})
-	w, err := h.CreateWorkspace(t.Context(), h.bob, uuid.Nil, h.bob.UserID, coder.CreateWorkspaceRequest{Name: "waits", TemplateID: other})
+	other, _ := h.newTemplate("other", spec{parameters: []codersdk.TemplateVersionParameter{{Name: "size", Type: "string", DefaultValue: "m"}}})
+	w, err := h.CreateWorkspace(t.Context(), h.bob, uuid.Nil, h.bob.UserID, codersdk.CreateWorkspaceRequest{Name: "waits", TemplateID: other})
 	h.must(err)
 	h.exec(`UPDATE templates SET active_version_id = $1 WHERE id = $2`, h.newVersion(other, "v2", spec{}), other)
 	h.exec(`UPDATE workspaces SET dormant_at = now() WHERE id = $1`, stopped.ID)
@@ -80,18 +81,43 @@ func TestSearch(t *testing.T) {
 		{"external agents", workspace.Search{HasExternalAgent: &no}, "ann/dev bob/stopped bob/waits"},
 		{"used before", workspace.Search{LastUsedBefore: new(time.Date(2021, 1, 1, 0, 0, 0, 0, time.UTC))}, "bob/waits"},
 		{"used after", workspace.Search{LastUsedAfter: new(time.Date(2021, 1, 1, 0, 0, 0, 0, time.UTC))}, "ann/dev bob/stopped"},
-		{"parameter", workspace.Search{Parameters: []coder.WorkspaceBuildParameter{{Name: "size", Value: "m"}}}, "bob/waits"},
-		{"other parameter", workspace.Search{Parameters: []coder.WorkspaceBuildParameter{{Name: "size", Value: "l"}}}, ""},
+		{"parameter", workspace.Search{Parameters: []codersdk.WorkspaceBuildParameter{{Name: "size", Value: "m"}}}, "bob/waits"},
+		{"other parameter", workspace.Search{Parameters: []codersdk.WorkspaceBuildParameter{{Name: "size", Value: "l"}}}, ""},
 		{"two terms", workspace.Search{Owner: "bob", Status: "stopped", Dormant: &yes}, "bob/stopped"},
 		{"a page", workspace.Search{Limit: 1, Offset: 1}, "bob/stopped"},
+		{"by name, descending", workspace.Search{Sort: "name", Descending: true}, "bob/waits bob/stopped ann/dev"},
+		{"by owner, descending", workspace.Search{Sort: "owner", Descending: true}, "bob/stopped bob/waits ann/dev"},
+		{"by template, descending", workspace.Search{Sort: "template", Descending: true}, "bob/waits ann/dev bob/stopped"},
+		{"by status", workspace.Search{Sort: "status"}, "bob/waits ann/dev bob/stopped"},
+		{"by status, descending", workspace.Search{Sort: "status", Descending: true}, "bob/stopped ann/dev bob/waits"},
+		{"by last use", workspace.Search{Sort: "last_used", Limit: 1}, "bob/waits"},
+		{"by autostop, a page", workspace.Search{Sort: "autostop", Limit: 1, Offset: 2}, "bob/waits"},
 	} {
 		if got := h.names(h.admin, c.s); got != c.want {
 			t.Errorf("%s: got %q, want %q", c.what, got, c.want)
 		}
 	}
-	h.clock = func() time.Time { return time.Now().Add(coder.AgentInactiveTimeout + time.Second) }
+	h.clock = func() time.Time { return time.Now().Add(codersdk.AgentInactiveTimeout + time.Second) }
 	if got := h.names(h.admin, workspace.Search{AgentStatus: "disconnected", Healthy: &no}); got != "ann/dev" {
 		t.Errorf("silent agents: %q", got)
+	}
+	h.clock = time.Now
+	h.exec(`UPDATE workspace_agents SET lifecycle_state = 'start_error' WHERE id = $1`, dev.LatestBuild.Resources[0].Agents[0].ID)
+	if got := h.names(h.admin, workspace.Search{Status: "running", Healthy: &no}); got != "ann/dev" {
+		t.Errorf("failed start scripts: %q", got)
+	}
+	counts, err := h.CountWorkspaces(t.Context(), h.admin, workspace.Search{Status: "failed", Template: "other", Limit: 1, Sort: "name"})
+	h.must(err)
+	want := []codersdk.WorkspaceCount{
+		{Status: "running", TemplateName: "docker", Unhealthy: true, Count: 1},
+		{Status: "stopped", TemplateName: "docker", Dormant: true, Count: 1},
+		{Status: "pending", TemplateName: "other", Outdated: true, Count: 1},
+	}
+	if !slices.Equal(counts, want) {
+		t.Errorf("counts: %+v", counts)
+	}
+	if counts, err = h.CountWorkspaces(t.Context(), h.bob, workspace.Search{Owner: "ann"}); err != nil || len(counts) > 0 {
+		t.Errorf("counts of others' workspaces: %+v, %v", counts, err)
 	}
 	last, err := h.Workspaces(t.Context(), h.admin, workspace.Search{Limit: 5, Offset: 9})
 	if err != nil || last.Count != 3 || len(last.Workspaces) != 0 {
@@ -114,7 +140,7 @@ func TestWhoSeesWhat(t *testing.T) {
 		t.Errorf("favorites are one's own: %q", got)
 	}
 	h.must(h.FavoriteWorkspace(t.Context(), h.admin, yours.ID, false))
-	wantCode(t, h.FavoriteWorkspace(t.Context(), h.ann, yours.ID, true), coder.CodeNotFound)
+	wantCode(t, h.FavoriteWorkspace(t.Context(), h.ann, yours.ID, true), codersdk.CodeNotFound)
 	h.exec(`UPDATE workspaces SET user_acl = jsonb_build_object($1::text, 'use') WHERE id = $2`, h.ann.UserID.String(), yours.ID)
 	if got := h.names(h.ann, workspace.Search{}); got != "ann/mine bob/yours" {
 		t.Errorf("ann sees %q of what is shared with her", got)
@@ -125,8 +151,8 @@ func TestWhoSeesWhat(t *testing.T) {
 		t.Errorf("who left the organization sees %q", got)
 	}
 	narrow := h.admin
-	narrow.Scopes = []coder.APIKeyScope{coder.APIKeyScopeCoderAll}
-	narrow.AllowList = []coder.APIAllowListTarget{{Type: coder.RBACResourceWorkspace, ID: mine.ID.String()}}
+	narrow.Scopes = []codersdk.APIKeyScope{codersdk.APIKeyScopeCoderAll}
+	narrow.AllowList = []codersdk.APIAllowListTarget{{Type: codersdk.RBACResourceWorkspace, ID: mine.ID.String()}}
 	if got := h.names(narrow, workspace.Search{}); got != "ann/mine" {
 		t.Errorf("a token for one workspace sees %q", got)
 	}
@@ -159,34 +185,34 @@ func TestPagesOfBuilds(t *testing.T) {
 		}
 	}
 	_, err = h.Builds(t.Context(), h.ann, w.ID, workspace.Page{After: uuid.New()})
-	wantCode(t, err, coder.CodeInvalid)
+	wantCode(t, err, codersdk.CodeInvalid)
 	_, err = h.BuildByNumber(t.Context(), h.ann, h.ann.UserID, "dev", 9)
-	wantCode(t, err, coder.CodeNotFound)
+	wantCode(t, err, codersdk.CodeNotFound)
 	_, err = h.Builds(t.Context(), h.bob, w.ID, workspace.Page{})
-	wantCode(t, err, coder.CodeNotFound)
+	wantCode(t, err, codersdk.CodeNotFound)
 }
 
 func TestWatch(t *testing.T) {
 	h := open(t)
 	w := h.create(h.ann, "dev")
-	wantCode(t, h.Watch(t.Context(), h.bob, w.ID, nil), coder.CodeNotFound)
+	wantCode(t, h.Watch(t.Context(), h.bob, w.ID, nil), codersdk.CodeNotFound)
 	done := errors.New("seen enough")
-	seen := make(chan coder.Workspace, 100)
+	seen := make(chan codersdk.Workspace, 100)
 	ended := make(chan error, 1)
 	go func() {
 		ended <- h.Watch(t.Context(), h.ann, w.ID, func(m json.RawMessage) error {
-			var w coder.Workspace
+			var w codersdk.Workspace
 			if err := json.Unmarshal(m, &w); err != nil {
 				return err
 			}
 			seen <- w
-			if w.LatestBuild.Status == coder.WorkspaceStatusRunning {
+			if w.LatestBuild.Status == codersdk.WorkspaceStatusRunning {
 				return done
 			}
 			return nil
 		})
 	}()
-	wait := func(s coder.WorkspaceStatus) {
+	wait := func(s codersdk.WorkspaceStatus) {
 		t.Helper()
 		for {
 			select {
@@ -194,23 +220,22 @@ func TestWatch(t *testing.T) {
 				if w.LatestBuild.Status == s {
 					return
 				}
-			case <-time.After(20 * time.Second):
+			case <-time.After(testwait.Limit):
 				t.Fatalf("nothing told that the workspace is %s", s)
 			}
 		}
 	}
-	wait(coder.WorkspaceStatusPending)
+	wait(codersdk.WorkspaceStatusPending)
 	a := h.acquire()
-	wait(coder.WorkspaceStatusStarting)
+	wait(codersdk.WorkspaceStatusStarting)
 	h.finish(a, "", agentResource("main"))
-	wait(coder.WorkspaceStatusRunning)
+	wait(codersdk.WorkspaceStatusRunning)
 	if err := <-ended; !errors.Is(err, done) {
 		t.Errorf("the watch ended with %v", err)
 	}
 }
 
-// TestWatchWithoutHints changes a workspace behind the back of everybody who
-// would tell.
+// TestWatchWithoutHints changes a workspace without a hint to the watchers.
 func TestWatchWithoutHints(t *testing.T) {
 	h := open(t, func(c *workspace.Config) { c.WatchPoll = 10 * time.Millisecond })
 	w := h.running(h.ann, "dev")
@@ -238,7 +263,7 @@ func TestWatchWithoutHints(t *testing.T) {
 		h.exec(`UPDATE workspaces SET owner_id = $1`, h.bob.UserID)
 		return nil
 	})
-	wantCode(t, err, coder.CodeNotFound) // it is not hers to see any more
+	wantCode(t, err, codersdk.CodeNotFound) // she may no longer see it
 }
 
 // seed makes 10,000 running workspaces of a hundred owners.
@@ -278,8 +303,8 @@ func BenchmarkWorkspaces(b *testing.B) {
 	}{
 		"all":     {h.admin, workspace.Search{Limit: 50}},
 		"own":     {h.ann, workspace.Search{Limit: 50, OwnerID: h.ann.UserID}},
-		"running": {h.admin, workspace.Search{Limit: 50, Status: coder.WorkspaceStatusRunning}},
-		"agents":  {h.admin, workspace.Search{Limit: 50, AgentStatus: coder.WorkspaceAgentStatusConnecting}},
+		"running": {h.admin, workspace.Search{Limit: 50, Status: codersdk.WorkspaceStatusRunning}},
+		"agents":  {h.admin, workspace.Search{Limit: 50, AgentStatus: codersdk.WorkspaceAgentStatusConnecting}},
 	} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
@@ -295,19 +320,19 @@ func BenchmarkWorkspaces(b *testing.B) {
 // TestJobsOfStatuses: a search for a status finds those builds that have it,
 // for each transition and each state of a job.
 func TestJobsOfStatuses(t *testing.T) {
-	for _, tr := range []coder.WorkspaceTransition{coder.WorkspaceTransitionStart, coder.WorkspaceTransitionStop, coder.WorkspaceTransitionDelete} {
-		for _, j := range []coder.ProvisionerJobStatus{
-			coder.ProvisionerJobStatusPending, coder.ProvisionerJobStatusRunning, coder.ProvisionerJobStatusSucceeded,
-			coder.ProvisionerJobStatusCanceling, coder.ProvisionerJobStatusCanceled, coder.ProvisionerJobStatusFailed,
+	for _, tr := range []codersdk.WorkspaceTransition{codersdk.WorkspaceTransitionStart, codersdk.WorkspaceTransitionStop, codersdk.WorkspaceTransitionDelete} {
+		for _, j := range []codersdk.ProvisionerJobStatus{
+			codersdk.ProvisionerJobStatusPending, codersdk.ProvisionerJobStatusRunning, codersdk.ProvisionerJobStatusSucceeded,
+			codersdk.ProvisionerJobStatusCanceling, codersdk.ProvisionerJobStatusCanceled, codersdk.ProvisionerJobStatusFailed,
 		} {
-			for _, status := range []coder.WorkspaceStatus{
-				coder.WorkspaceStatusPending, coder.WorkspaceStatusStarting, coder.WorkspaceStatusRunning, coder.WorkspaceStatusStopping,
-				coder.WorkspaceStatusStopped, coder.WorkspaceStatusFailed, coder.WorkspaceStatusCanceling, coder.WorkspaceStatusCanceled,
-				coder.WorkspaceStatusDeleting, coder.WorkspaceStatusDeleted,
+			for _, status := range []codersdk.WorkspaceStatus{
+				codersdk.WorkspaceStatusPending, codersdk.WorkspaceStatusStarting, codersdk.WorkspaceStatusRunning, codersdk.WorkspaceStatusStopping,
+				codersdk.WorkspaceStatusStopped, codersdk.WorkspaceStatusFailed, codersdk.WorkspaceStatusCanceling, codersdk.WorkspaceStatusCanceled,
+				codersdk.WorkspaceStatusDeleting, codersdk.WorkspaceStatusDeleted,
 			} {
 				transitions, jobs := workspace.JobsOf(status)
 				found := slices.Contains(transitions, string(tr)) && slices.Contains(jobs, string(j))
-				if has := coder.NewWorkspaceStatus(tr, j) == status; found != has {
+				if has := codersdk.NewWorkspaceStatus(tr, j) == status; found != has {
 					t.Errorf("%s %s is found as %s: %v", tr, j, status, found)
 				}
 			}

@@ -2,32 +2,108 @@ package workspace
 
 import (
 	"context"
+	"strconv"
+	"sync"
 
 	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
+	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
 )
 
-// newClaims makes the histogram of how long claims took; r may be nil.
-func newClaims(r prometheus.Registerer) *prometheus.HistogramVec {
-	h := prometheus.NewHistogramVec(prometheus.HistogramOpts{
-		Name: "coderd_prebuilt_workspace_claim_duration_seconds", Help: "How long it took from the claim of a prebuilt workspace until it was built for its new owner.",
-		Buckets: []float64{1, 2, 5, 10, 20, 30, 60, 120, 300}, NativeHistogramBucketFactor: 1.1, NativeHistogramMaxBucketNumber: 100,
-	}, []string{"organization_name", "preset_name", "template_name"})
-	if r != nil {
-		r.MustRegister(h)
-	}
-	return h
+const (
+	// maxCounted limits the workspaces whose builds are counted by name. Builds of
+	// other workspaces are counted under otherWorkspaces, because every combination of
+	// labels takes memory, here and in Prometheus.
+	maxCounted      = 10_000
+	otherWorkspaces = "(other)"
+)
+
+// metrics count builds that ended on this server.
+type metrics struct {
+	claims    *prometheus.HistogramVec
+	builds    *prometheus.CounterVec
+	durations *prometheus.HistogramVec
+	created   *prometheus.CounterVec
+	creations *prometheus.HistogramVec
+
+	mu      sync.Mutex
+	counted map[string]struct{} // workspaces as owner/name
 }
 
-// countClaim counts a claim whose build has succeeded.
-func (s *Service) countClaim(ctx context.Context, buildID uuid.UUID) {
-	r, err := s.Store.PrebuildClaimed(ctx, buildID)
+// newMetrics registers the metrics; without r it returns nil, which counts nothing.
+func newMetrics(r prometheus.Registerer) *metrics {
+	if r == nil {
+		return nil
+	}
+	buckets := []float64{1, 5, 10, 30, 60, 120, 300, 600, 1800, 3600}
+	histogram := func(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
+		return prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: name, Help: help, Buckets: buckets, NativeHistogramBucketFactor: 1.1, NativeHistogramMaxBucketNumber: 100,
+		}, labels)
+	}
+	m := &metrics{
+		counted: map[string]struct{}{},
+		claims: histogram("coderd_prebuilt_workspace_claim_duration_seconds", "Seconds from the claim of a prebuilt workspace until it was built for its new owner.",
+			[]float64{1, 2, 5, 10, 20, 30, 60, 120, 300}, "organization_name", "preset_name", "template_name"),
+		builds: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "coderd_workspace_builds_total", Help: "Workspace builds that ended, by status: succeeded, failed or canceled.",
+		}, []string{"action", "owner_email", "status", "template_name", "template_version", "workspace_name", "workspace_owner", "workspace_transition"}),
+		durations: histogram("coderd_template_workspace_build_duration_seconds", "Seconds from the request for a workspace build to its end.",
+			buckets, "is_prebuild", "organization_name", "status", "template_name", "transition"),
+		created: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "coderd_workspace_creation_total", Help: "Workspaces whose first build succeeded, prebuilt ones not among them.",
+		}, []string{"organization_name", "preset_name", "template_name"}),
+		creations: histogram("coderd_workspace_creation_duration_seconds", "Seconds from the request for a workspace to the end of its first build, which succeeded.",
+			buckets, "organization_name", "preset_name", "template_name", "type"),
+	}
+	r.MustRegister(m.claims, m.builds, m.durations, m.created, m.creations)
+	return m
+}
+
+// countBuild counts a finished build and ignores unfinished builds.
+func (s *Service) countBuild(ctx context.Context, buildID uuid.UUID, claim bool) {
+	if s.metrics == nil {
+		return
+	}
+	r, err := s.Store.BuildMeasured(ctx, buildID)
 	switch {
 	case err == nil:
-		s.claims.WithLabelValues(r.Organization, r.Preset, r.Template).Observe(r.Seconds)
-	case !coder.Is(err, coder.CodeNotFound): // not over, or failed
-		s.Log.Warn("cannot tell how long a claim took", "build_id", buildID, "error", err)
+		s.metrics.count(r, claim)
+	case !codersdk.Is(err, codersdk.CodeNotFound):
+		s.Log.Warn("cannot count a build in the metrics", "build_id", buildID, "error", err)
 	}
+}
+
+func (m *metrics) count(r sqlc.BuildMeasuredRow, claim bool) {
+	owner, email, name := r.Owner, r.OwnerEmail, r.Workspace
+	if !m.counts(owner + "/" + name) {
+		owner, email, name = otherWorkspaces, otherWorkspaces, otherWorkspaces
+	}
+	m.builds.WithLabelValues(r.Transition, email, r.Status, r.Template, r.Version, name, owner, r.Transition).Inc()
+	m.durations.WithLabelValues(strconv.FormatBool(r.Prebuilt), r.Organization, r.Status, r.Template, r.Transition).Observe(r.Seconds)
+	if r.Status != string(codersdk.ProvisionerJobStatusSucceeded) {
+		return
+	}
+	switch {
+	case claim:
+		m.claims.WithLabelValues(r.Organization, r.Preset, r.Template).Observe(r.Seconds)
+	case r.BuildNumber == 1 && r.Prebuilt:
+		m.creations.WithLabelValues(r.Organization, r.Preset, r.Template, "prebuild").Observe(r.Seconds)
+	case r.BuildNumber == 1:
+		m.created.WithLabelValues(r.Organization, r.Preset, r.Template).Inc()
+		m.creations.WithLabelValues(r.Organization, r.Preset, r.Template, "regular").Observe(r.Seconds)
+	}
+}
+
+// counts reports whether builds of a workspace are counted by its name.
+func (m *metrics) counts(workspace string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if _, ok := m.counted[workspace]; !ok && len(m.counted) >= maxCounted {
+		return false
+	}
+	m.counted[workspace] = struct{}{}
+	return true
 }

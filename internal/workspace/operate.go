@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/access"
 	"github.com/seed-2a7f8fe7/coder/internal/audit"
 	"github.com/seed-2a7f8fe7/coder/internal/notify"
@@ -15,15 +15,15 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/resource"
 )
 
-// CancelWorkspaceBuild ends a build that waits and asks the provisioner of one
-// that runs to stop. With expect, pending or running, it does so only while
-// the build is that. Where the template does not let users cancel, its
-// administrators still may. (WS-11)
+// CancelWorkspaceBuild cancels a pending build and asks the provisioner of a running
+// build to stop. With expect, pending or running, it does so only if the build has that
+// status. If the template does not let users cancel, its administrators still can.
+// (WS-11)
 func (s *Service) CancelWorkspaceBuild(ctx context.Context, actor access.Subject, id uuid.UUID, expect string) error {
-	if expect != "" && expect != string(coder.ProvisionerJobStatusPending) && expect != string(coder.ProvisionerJobStatusRunning) {
-		return coder.Invalid("expect_status", "%.40q must be pending or running", expect)
+	if expect != "" && expect != string(codersdk.ProvisionerJobStatusPending) && expect != string(codersdk.ProvisionerJobStatusRunning) {
+		return codersdk.Invalid("expect_status", "%.40q must be pending or running", expect)
 	}
-	b, w, err := s.findBuild(ctx, actor, coder.RBACActionUpdate, id)
+	b, w, err := s.findBuild(ctx, actor, codersdk.RBACActionUpdate, id)
 	if err != nil {
 		return err
 	}
@@ -31,8 +31,8 @@ func (s *Service) CancelWorkspaceBuild(ctx context.Context, actor access.Subject
 	if err != nil {
 		return err
 	}
-	if !t.AllowUserCancelWorkspaceJobs && !actor.Can(coder.RBACActionUpdate, templateObject(t)) {
-		return coder.Errorf(coder.CodeForbidden, "Template %q does not let builds be canceled by other than its administrators", t.Name)
+	if !t.AllowUserCancelWorkspaceJobs && !actor.Can(codersdk.RBACActionUpdate, templateObject(t)) {
+		return codersdk.Errorf(codersdk.CodeForbidden, "Only administrators of template %q can cancel its builds", t.Name)
 	}
 	err = s.Store.Tx(ctx, func(q *sqlc.Queries) error {
 		status, err := q.BuildJobStatus(ctx, b.JobID)
@@ -40,13 +40,13 @@ func (s *Service) CancelWorkspaceBuild(ctx context.Context, actor access.Subject
 			return err
 		}
 		if expect != "" && status != expect {
-			return coder.Errorf(coder.CodePrecondition, "The build is %s and not %s, so it was not canceled", status, expect)
+			return codersdk.Errorf(codersdk.CodePrecondition, "The build is %s, not %s, so it was not canceled", status, expect)
 		}
 		if err := s.Queue.Cancel(ctx, q, b.JobID); err != nil {
 			return err
 		}
 		return audit.Record(ctx, q, actor, audit.Entry{
-			Action: coder.AuditActionWrite, ResourceType: coder.ResourceTypeWorkspaceBuild, ResourceID: id,
+			Action: codersdk.AuditActionWrite, ResourceType: codersdk.ResourceTypeWorkspaceBuild, ResourceID: id,
 			OrganizationID: w.OrganizationID, Target: w.Name, Icon: t.Icon,
 			Fields: map[string]any{"workspace_name": w.Name, "workspace_id": w.ID, "build_number": b.BuildNumber, "canceled": true},
 		})
@@ -59,21 +59,21 @@ func (s *Service) CancelWorkspaceBuild(ctx context.Context, actor access.Subject
 	return nil
 }
 
-// BuildJob gives the job of a build, for its logs.
+// BuildJob returns the job of a build, for its logs.
 func (s *Service) BuildJob(ctx context.Context, actor access.Subject, id uuid.UUID) (uuid.UUID, error) {
-	b, _, err := s.findBuild(ctx, actor, coder.RBACActionRead, id)
+	b, _, err := s.findBuild(ctx, actor, codersdk.RBACActionRead, id)
 	return b.JobID, err
 }
 
-// BuildParameters gives the values that a build ran with.
-func (s *Service) BuildParameters(ctx context.Context, actor access.Subject, id uuid.UUID) ([]coder.WorkspaceBuildParameter, error) {
-	b, _, err := s.findBuild(ctx, actor, coder.RBACActionRead, id)
+// BuildParameters returns the parameter values of a build.
+func (s *Service) BuildParameters(ctx context.Context, actor access.Subject, id uuid.UUID) ([]codersdk.WorkspaceBuildParameter, error) {
+	b, _, err := s.findBuild(ctx, actor, codersdk.RBACActionRead, id)
 	return b.Parameters, err
 }
 
-// BuildResources gives what a build made.
-func (s *Service) BuildResources(ctx context.Context, actor access.Subject, id uuid.UUID) ([]coder.WorkspaceResource, error) {
-	b, _, err := s.findBuild(ctx, actor, coder.RBACActionRead, id)
+// BuildResources returns the resources that a build created.
+func (s *Service) BuildResources(ctx context.Context, actor access.Subject, id uuid.UUID) ([]codersdk.WorkspaceResource, error) {
+	b, _, err := s.findBuild(ctx, actor, codersdk.RBACActionRead, id)
 	if err != nil {
 		return nil, err
 	}
@@ -81,21 +81,24 @@ func (s *Service) BuildResources(ctx context.Context, actor access.Subject, id u
 	return m[b.JobID], err
 }
 
-// BuildState gives the Terraform state that a build left, empty when it left
-// none. It holds secrets; only administrators of the template may have it. (WS-10)
+// BuildState returns the Terraform state of a workspace after a build: the state that
+// the build left or, if it left none, the state that it started from; empty if there was
+// none. The state contains secrets; only administrators of the template can read it.
+// (WS-10)
 func (s *Service) BuildState(ctx context.Context, actor access.Subject, id uuid.UUID) ([]byte, error) {
-	if _, _, err := s.findForState(ctx, actor, id); err != nil {
+	b, _, err := s.findForState(ctx, actor, id)
+	if err != nil {
 		return nil, err
 	}
-	state, err := s.Store.BuildState(ctx, id)
-	if coder.Is(err, coder.CodeNotFound) {
+	state, err := s.Vault.StateUpTo(ctx, s.Store.Queries, b.WorkspaceID, b.BuildNumber)
+	if codersdk.Is(err, codersdk.CodeNotFound) {
 		return []byte{}, nil
 	}
 	return state, err
 }
 
-// UpdateBuildState replaces the Terraform state kept with a build, from which
-// the next one starts. Only administrators of the template may. (WS-10)
+// UpdateBuildState replaces the Terraform state of a build, from which the next build
+// starts. Only administrators of the template can do it. (WS-10)
 func (s *Service) UpdateBuildState(ctx context.Context, actor access.Subject, id uuid.UUID, state []byte) error {
 	b, w, err := s.findForState(ctx, actor, id)
 	if err != nil {
@@ -109,52 +112,52 @@ func (s *Service) UpdateBuildState(ctx context.Context, actor access.Subject, id
 		if err := finished(w, b, status); err != nil {
 			return err
 		}
-		if err := q.BuildPutState(ctx, id, orEmpty(state), s.now()); err != nil {
+		if err := s.Vault.PutState(ctx, q, id, state, s.now()); err != nil {
 			return err
 		}
 		return audit.Record(ctx, q, actor, audit.Entry{
-			Action: coder.AuditActionWrite, ResourceType: coder.ResourceTypeWorkspaceBuild, ResourceID: id, OrganizationID: w.OrganizationID, Target: w.Name,
+			Action: codersdk.AuditActionWrite, ResourceType: codersdk.ResourceTypeWorkspaceBuild, ResourceID: id, OrganizationID: w.OrganizationID, Target: w.Name,
 			Fields: map[string]any{"workspace_name": w.Name, "workspace_id": w.ID, "build_number": b.BuildNumber, "state_replaced": true},
 		})
 	})
 }
 
 func (s *Service) findForState(ctx context.Context, actor access.Subject, id uuid.UUID) (sqlc.WorkspaceBuild, sqlc.Workspace, error) {
-	b, w, err := s.findBuild(ctx, actor, coder.RBACActionRead, id)
+	b, w, err := s.findBuild(ctx, actor, codersdk.RBACActionRead, id)
 	if err != nil {
 		return b, w, err
 	}
 	admin, err := s.managesTemplate(ctx, s.Store.Queries, actor, w.TemplateID)
 	if err == nil && !admin {
-		err = coder.Errorf(coder.CodeForbidden, "Only administrators of the template may see or replace the state of a build")
+		err = codersdk.Errorf(codersdk.CodeForbidden, "Only administrators of the template can read or replace the state of a build")
 	}
 	return b, w, err
 }
 
-// BuildTimings says how long the steps of a build took: those of the
-// provisioner, of the agents' scripts, and of the agents to connect. (WS-25)
-func (s *Service) BuildTimings(ctx context.Context, actor access.Subject, id uuid.UUID) (coder.WorkspaceBuildTimings, error) {
-	b, _, err := s.findBuild(ctx, actor, coder.RBACActionRead, id)
+// BuildTimings returns the timeline of a build: the steps of the provisioner, the
+// scripts of the agents, and the connections of the agents. (WS-25)
+func (s *Service) BuildTimings(ctx context.Context, actor access.Subject, id uuid.UUID) (codersdk.WorkspaceBuildTimings, error) {
+	b, _, err := s.findBuild(ctx, actor, codersdk.RBACActionRead, id)
 	if err != nil {
-		return coder.WorkspaceBuildTimings{}, err
+		return codersdk.WorkspaceBuildTimings{}, err
 	}
 	return s.timings(ctx, b.JobID)
 }
 
-// WorkspaceTimings is BuildTimings of the latest build.
-func (s *Service) WorkspaceTimings(ctx context.Context, actor access.Subject, id uuid.UUID) (coder.WorkspaceBuildTimings, error) {
-	if _, err := s.find(ctx, actor, coder.RBACActionRead, id); err != nil {
-		return coder.WorkspaceBuildTimings{}, err
+// WorkspaceTimings returns the BuildTimings of the latest build.
+func (s *Service) WorkspaceTimings(ctx context.Context, actor access.Subject, id uuid.UUID) (codersdk.WorkspaceBuildTimings, error) {
+	if _, err := s.find(ctx, actor, codersdk.RBACActionRead, id); err != nil {
+		return codersdk.WorkspaceBuildTimings{}, err
 	}
 	latest, err := s.Store.BuildLatest(ctx, id)
 	if err != nil {
-		return coder.WorkspaceBuildTimings{}, err
+		return codersdk.WorkspaceBuildTimings{}, err
 	}
 	return s.timings(ctx, latest.WorkspaceBuild.JobID)
 }
 
-func (s *Service) timings(ctx context.Context, jobID uuid.UUID) (coder.WorkspaceBuildTimings, error) {
-	out := coder.WorkspaceBuildTimings{AgentConnectionTimings: []coder.AgentConnectionTiming{}, AgentScriptTimings: []coder.AgentScriptTiming{}}
+func (s *Service) timings(ctx context.Context, jobID uuid.UUID) (codersdk.WorkspaceBuildTimings, error) {
+	out := codersdk.WorkspaceBuildTimings{AgentConnectionTimings: []codersdk.AgentConnectionTiming{}, AgentScriptTimings: []codersdk.AgentScriptTiming{}}
 	var err error
 	if out.ProvisionerTimings, err = s.Queue.Timings(ctx, s.Store.Queries, jobID); err != nil {
 		return out, err
@@ -165,8 +168,8 @@ func (s *Service) timings(ctx context.Context, jobID uuid.UUID) (coder.Workspace
 	}
 	for _, a := range agents {
 		if a.FirstConnectedAt != nil {
-			out.AgentConnectionTimings = append(out.AgentConnectionTimings, coder.AgentConnectionTiming{
-				StartedAt: a.CreatedAt, EndedAt: *a.FirstConnectedAt, Stage: coder.TimingStageConnect,
+			out.AgentConnectionTimings = append(out.AgentConnectionTimings, codersdk.AgentConnectionTiming{
+				StartedAt: a.CreatedAt, EndedAt: *a.FirstConnectedAt, Stage: codersdk.TimingStageConnect,
 				WorkspaceAgentID: a.ID, WorkspaceAgentName: a.Name,
 			})
 		}
@@ -176,11 +179,11 @@ func (s *Service) timings(ctx context.Context, jobID uuid.UUID) (coder.Workspace
 		return out, err
 	}
 	for _, r := range scripts {
-		t := coder.AgentScriptTiming{
-			StartedAt: r.StartedAt, EndedAt: r.EndedAt, ExitCode: int64(r.ExitCode), Stage: coder.TimingStage(r.Stage),
+		t := codersdk.AgentScriptTiming{
+			StartedAt: r.StartedAt, EndedAt: r.EndedAt, ExitCode: int64(r.ExitCode), Stage: codersdk.TimingStage(r.Stage),
 			Status: r.Status, WorkspaceAgentID: r.AgentID, WorkspaceAgentName: r.AgentName,
 		}
-		if i := slices.IndexFunc(r.Scripts, func(x coder.WorkspaceAgentScript) bool { return x.ID == r.ScriptID }); i >= 0 {
+		if i := slices.IndexFunc(r.Scripts, func(x codersdk.WorkspaceAgentScript) bool { return x.ID == r.ScriptID }); i >= 0 {
 			t.DisplayName = r.Scripts[i].DisplayName
 		}
 		out.AgentScriptTimings = append(out.AgentScriptTimings, t)
@@ -188,11 +191,11 @@ func (s *Service) timings(ctx context.Context, jobID uuid.UUID) (coder.Workspace
 	return out, nil
 }
 
-// ExternalAgentCredentials gives the token of an agent that its user starts
-// somewhere else, and the command to start it with. (WS-27)
-func (s *Service) ExternalAgentCredentials(ctx context.Context, actor access.Subject, id uuid.UUID, agent string) (coder.ExternalAgentCredentials, error) {
-	var out coder.ExternalAgentCredentials
-	if _, err := s.findLive(ctx, actor, coder.RBACActionUpdate, id); err != nil {
+// ExternalAgentCredentials returns the token of an agent that the user starts on another
+// machine, and the command that starts it. (WS-27)
+func (s *Service) ExternalAgentCredentials(ctx context.Context, actor access.Subject, id uuid.UUID, agent string) (codersdk.ExternalAgentCredentials, error) {
+	var out codersdk.ExternalAgentCredentials
+	if _, err := s.findLive(ctx, actor, codersdk.RBACActionUpdate, id); err != nil {
 		return out, err
 	}
 	latest, err := s.Store.BuildLatest(ctx, id)
@@ -203,11 +206,15 @@ func (s *Service) ExternalAgentCredentials(ctx context.Context, actor access.Sub
 	if err != nil {
 		return out, err
 	}
-	if a.Token == nil {
-		return out, coder.Errorf(coder.CodeInvalid, "Agent %q authenticates by the identity of its machine and has no token", agent)
+	token, err := s.Vault.OpenAgentToken(a.ID, a.Token, a.Kept, a.KeyID)
+	if err != nil {
+		return out, err
+	}
+	if token == nil {
+		return out, codersdk.Errorf(codersdk.CodeInvalid, "Agent %q authenticates with its instance identity and has no token", agent)
 	}
 	script := s.AccessURL.JoinPath("api", "v2", "init-script", a.OperatingSystem, a.Architecture)
-	out.AgentToken = a.Token.String()
+	out.AgentToken = token.String()
 	if a.OperatingSystem == "windows" {
 		out.Command = fmt.Sprintf(`$env:CODER_AGENT_TOKEN=%q; iwr -useb %q | iex`, out.AgentToken, script)
 	} else {

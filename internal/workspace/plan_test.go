@@ -6,14 +6,14 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/access"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
 	"github.com/seed-2a7f8fe7/coder/internal/postgrestest"
 	"github.com/seed-2a7f8fe7/coder/internal/workspace"
 )
 
-// fill makes n people with a running workspace of one agent each.
+// fill creates n users with a running workspace of one agent each.
 func (h *house) fill(n int) {
 	h.t.Helper()
 	for _, sql := range []string{
@@ -36,7 +36,7 @@ func (h *house) fill(n int) {
 	h.exec(`VACUUM ANALYZE`) // as autovacuum does it
 }
 
-// searches are lists that people look at, and how many rows each may have the
+// searches are lists that users look at, and how many rows each may have the
 // database read, with all workspaces as the unit.
 func (h *house) searches() map[string]struct {
 	actor  access.Subject
@@ -59,19 +59,19 @@ func (h *house) searches() map[string]struct {
 		"one person's":             {h.admin, workspace.Search{Limit: 25, Owner: "w77"}, 0.02},
 		"part of a name":           {h.admin, workspace.Search{Limit: 25, Name: "w777"}, 3},
 		"of one template":          {h.admin, workspace.Search{Limit: 25, Template: "docker"}, 3},
-		"that run":                 {h.admin, workspace.Search{Limit: 25, Status: coder.WorkspaceStatusRunning}, 4.1},
-		"that failed":              {h.admin, workspace.Search{Limit: 25, Status: coder.WorkspaceStatusFailed}, 4.1},
+		"that run":                 {h.admin, workspace.Search{Limit: 25, Status: codersdk.WorkspaceStatusRunning}, 4.1},
+		"that failed":              {h.admin, workspace.Search{Limit: 25, Status: codersdk.WorkspaceStatusFailed}, 4.1},
 		"that are healthy":         {h.admin, workspace.Search{Limit: 25, Healthy: &yes}, 4.1},
 		"that are not healthy":     {h.admin, workspace.Search{Limit: 25, Healthy: &no}, 4.1},
-		"with a lost agent":        {h.admin, workspace.Search{Limit: 25, AgentStatus: coder.WorkspaceAgentStatusDisconnected}, 4.1},
-		"that are stopped":         {h.admin, workspace.Search{Limit: 25, Status: coder.WorkspaceStatusStopped}, 4.1},
+		"with a lost agent":        {h.admin, workspace.Search{Limit: 25, AgentStatus: codersdk.WorkspaceAgentStatusDisconnected}, 4.1},
+		"that are stopped":         {h.admin, workspace.Search{Limit: 25, Status: codersdk.WorkspaceStatusStopped}, 4.1},
 		"of one organization":      {h.admin, workspace.Search{Limit: 25, Organization: "coder"}, 3},
 		"of one name":              {h.admin, workspace.Search{Limit: 25, NameExact: "dev-w777"}, 3},
 		"that are outdated":        {h.admin, workspace.Search{Limit: 25, Outdated: &yes}, 4.1},
 		"that are dormant":         {h.admin, workspace.Search{Limit: 25, Dormant: &yes}, 3},
 		"that are shared":          {h.admin, workspace.Search{Limit: 25, Shared: &yes}, 3},
 		"with a task":              {h.admin, workspace.Search{Limit: 25, HasAITask: &yes}, 4.1},
-		"with a parameter":         {h.admin, workspace.Search{Limit: 25, Parameters: []coder.WorkspaceBuildParameter{{Name: "size", Value: "2"}}}, 4.1},
+		"with a parameter":         {h.admin, workspace.Search{Limit: 25, Parameters: []codersdk.WorkspaceBuildParameter{{Name: "size", Value: "2"}}}, 4.1},
 		"used lately":              {h.admin, workspace.Search{Limit: 25, LastUsedAfter: &long}, 3},
 	}
 }

@@ -6,23 +6,26 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/api/provisioner"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/access"
 	"github.com/seed-2a7f8fe7/coder/internal/audit"
 	"github.com/seed-2a7f8fe7/coder/internal/notify"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
 )
 
-// Prebuild makes a workspace of a preset of a version for nobody yet: it belongs
-// to the account of prebuilt workspaces until somebody claims it. Its job goes
-// behind those of people.
+// Prebuild creates a prebuilt workspace of a preset of a version. It belongs to the
+// account of prebuilt workspaces until a user claims it. Its job runs after the jobs of
+// users.
 //
-// Deciding and making are one transaction: due decides, and what it does is
-// undone with an error. The id is Nil, without an error, when due wants none.
-// CodeInvalid is a parameter that neither the preset nor a default gives a
-// value. (WS-20)
-func (s *Service) Prebuild(ctx context.Context, versionID, presetID uuid.UUID, due func(ctx context.Context, q *sqlc.Queries) (bool, error)) (uuid.UUID, error) {
+// The decision and the creation are one transaction: due decides, and an error rolls its
+// changes back. The ID is Nil without an error if due wants no workspace. CodeInvalid
+// means that neither the preset nor a default sets a parameter. (WS-20)
+func (s *Service) Prebuild(
+	ctx context.Context,
+	versionID, presetID uuid.UUID,
+	due func(ctx context.Context, q *sqlc.Queries) (bool, error),
+) (uuid.UUID, error) {
 	var made sqlc.Workspace
 	err := s.Store.Tx(ctx, func(q *sqlc.Queries) error {
 		made = sqlc.Workspace{}
@@ -35,22 +38,22 @@ func (s *Service) Prebuild(ctx context.Context, versionID, presetID uuid.UUID, d
 		}
 		now, id := s.now(), uuid.New()
 		w := sqlc.Workspace{
-			ID: id, OrganizationID: v.Template.OrganizationID, OwnerID: coder.PrebuildsUserID(), TemplateID: v.Template.ID,
+			ID: id, OrganizationID: v.Template.OrganizationID, OwnerID: codersdk.PrebuildsUserID(), TemplateID: v.Template.ID,
 			Name:             "prebuild-" + strings.ReplaceAll(id.String(), "-", "")[:16],
-			AutomaticUpdates: string(coder.AutomaticUpdatesNever), CreatedAt: now, UpdatedAt: now, LastUsedAt: now,
+			AutomaticUpdates: string(codersdk.AutomaticUpdatesNever), CreatedAt: now, UpdatedAt: now, LastUsedAt: now,
 		}
 		if err := q.WorkspaceInsert(ctx, insertParams(w)); err != nil {
 			return err
 		}
 		_, err = s.addBuild(ctx, q, access.System(), plan{
-			workspace: w, version: v, transition: coder.WorkspaceTransitionStart, reason: coder.BuildReasonInitiator, presetID: &presetID, number: 1,
+			workspace: w, version: v, transition: codersdk.WorkspaceTransitionStart, reason: codersdk.BuildReasonInitiator, presetID: &presetID, number: 1,
 		})
 		if err != nil {
 			return err
 		}
 		made = w
 		return audit.Record(ctx, q, access.System(), audit.Entry{
-			Action: coder.AuditActionCreate, ResourceType: coder.ResourceTypeWorkspace, ResourceID: id, OrganizationID: w.OrganizationID,
+			Action: codersdk.AuditActionCreate, ResourceType: codersdk.ResourceTypeWorkspace, ResourceID: id, OrganizationID: w.OrganizationID,
 			Target: w.Name, Icon: v.Template.Icon, Diff: audit.Diff(nil, audited(w)),
 		})
 	})
@@ -62,27 +65,16 @@ func (s *Service) Prebuild(ctx context.Context, versionID, presetID uuid.UUID, d
 	return made.ID, nil
 }
 
-// tellPrebuilt tells a template whether the build is for nobody yet, or for who
-// has just claimed what was: then the agents that run are to keep their tokens.
-// So is a build that follows a claim that failed. (TF-09)
-func (s builds) tellPrebuilt(ctx context.Context, q *sqlc.Queries, in input, r sqlc.BuildForProvisionerRow, m *provisioner.Metadata) error {
+// setPrebuiltStage sets in the metadata whether the build is of a prebuilt workspace, or of
+// one that was just claimed, whose running agents keep their tokens. (TF-09)
+func (s builds) setPrebuiltStage(ctx context.Context, q *sqlc.Queries, in input, r sqlc.BuildForProvisionerRow, m *provisioner.Metadata) error {
 	w, b := r.Workspace, r.WorkspaceBuild
-	if w.OwnerID == coder.PrebuildsUserID() {
+	if w.OwnerID == codersdk.PrebuildsUserID() {
 		m.PrebuiltWorkspaceBuildStage = provisioner.PrebuiltWorkspaceBuildStage_CREATE
 		return nil
 	}
-	if b.Transition != string(coder.WorkspaceTransitionStart) || b.BuildNumber == 1 {
-		return nil
-	}
-	claim := in.Claim
-	if !claim {
-		var err error
-		if claim, err = q.PrebuildBefore(ctx, w.ID, b.BuildNumber); err != nil && !coder.Is(err, coder.CodeNotFound) {
-			return err
-		}
-	}
-	if !claim {
-		return nil
+	if claim, err := isClaim(ctx, q, in, b); err != nil || !claim {
+		return err
 	}
 	tokens, err := q.PrebuildAgentTokens(ctx, w.ID, b.BuildNumber)
 	if err != nil {
@@ -90,26 +82,42 @@ func (s builds) tellPrebuilt(ctx context.Context, q *sqlc.Queries, in input, r s
 	}
 	m.PrebuiltWorkspaceBuildStage = provisioner.PrebuiltWorkspaceBuildStage_CLAIM
 	for _, t := range tokens {
-		m.RunningAgentAuthTokens = append(m.RunningAgentAuthTokens, &provisioner.RunningAgentAuthToken{AgentId: t.ID.String(), Token: t.Token.String()})
+		token, err := s.Vault.OpenAgentToken(t.ID, t.Token, t.Kept, t.KeyID)
+		if err != nil {
+			return err
+		}
+		m.RunningAgentAuthTokens = append(m.RunningAgentAuthTokens, &provisioner.RunningAgentAuthToken{AgentId: t.ID.String(), Token: token.String()})
 	}
 	return nil
 }
 
-// prebuiltObject is a workspace that nobody has claimed as access sees it beside
-// object: who may change or delete such ones need not be able to do so with
-// those of people.
-func prebuiltObject(w sqlc.Workspace) access.Object {
-	return access.Object{Type: coder.RBACResourcePrebuiltWorkspace, ID: w.ID, OrganizationID: w.OrganizationID, OwnerID: w.OwnerID}
+// isClaim reports whether a build transfers a prebuilt workspace to a user. Starts after a
+// failed claim count as claims.
+func isClaim(ctx context.Context, q *sqlc.Queries, in input, b sqlc.WorkspaceBuild) (bool, error) {
+	if in.Claim || b.Transition != string(codersdk.WorkspaceTransitionStart) || b.BuildNumber == 1 {
+		return in.Claim, nil
+	}
+	claim, err := q.PrebuildBefore(ctx, b.WorkspaceID, b.BuildNumber)
+	if codersdk.Is(err, codersdk.CodeNotFound) {
+		return false, nil
+	}
+	return claim, err
 }
 
-// check refuses an actor who may not do the action on a workspace.
-func check(actor access.Subject, action coder.RBACAction, w sqlc.Workspace) error {
-	if w.OwnerID == coder.PrebuildsUserID() {
+// prebuiltObject is the additional access object of an unclaimed workspace. Users who
+// can change or delete prebuilt workspaces need no rights on workspaces of users.
+func prebuiltObject(w sqlc.Workspace) access.Object {
+	return access.Object{Type: codersdk.RBACResourcePrebuiltWorkspace, ID: w.ID, OrganizationID: w.OrganizationID, OwnerID: w.OwnerID}
+}
+
+// check returns an error unless the actor can do the action on a workspace.
+func check(actor access.Subject, action codersdk.RBACAction, w sqlc.Workspace) error {
+	if w.OwnerID == codersdk.PrebuildsUserID() {
 		also := action
 		switch action {
-		case coder.RBACActionStart, coder.RBACActionStop:
-			also = coder.RBACActionUpdate
-		case coder.RBACActionUpdate, coder.RBACActionDelete:
+		case codersdk.RBACActionStart, codersdk.RBACActionStop:
+			also = codersdk.RBACActionUpdate
+		case codersdk.RBACActionUpdate, codersdk.RBACActionDelete:
 		default:
 			return actor.Check(action, object(w))
 		}

@@ -6,19 +6,19 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/api/provisioner"
 	"github.com/seed-2a7f8fe7/coder/api/provisionerd"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
 	"github.com/seed-2a7f8fe7/coder/internal/queue"
 )
 
-// builds is the Service as the queue's handler of workspace builds.
+// builds is the queue's Handler of workspace builds.
 type builds struct{ *Service }
 
 var _ queue.Handler = builds{}
 
-// Prepare gathers what a provisioner needs to run a build.
+// Prepare returns the inputs of a build for its provisioner.
 func (s builds) Prepare(ctx context.Context, job queue.Job) (*provisionerd.AcquiredJob, error) {
 	in, err := readInput(job)
 	if err != nil {
@@ -30,6 +30,8 @@ func (s builds) Prepare(ctx context.Context, job queue.Job) (*provisionerd.Acqui
 	}
 	out := &provisionerd.AcquiredJob_WorkspaceBuild{LogLevel: string(in.LogLevel)}
 	var user string
+	var build sqlc.WorkspaceBuild
+	var owner uuid.UUID
 	err = s.Store.Tx(ctx, func(q *sqlc.Queries) error {
 		r, err := q.BuildForProvisioner(ctx, in.WorkspaceBuildID)
 		if err != nil {
@@ -37,13 +39,18 @@ func (s builds) Prepare(ctx context.Context, job queue.Job) (*provisionerd.Acqui
 		}
 		user = r.Username
 		b := r.WorkspaceBuild
+		build, owner = b, r.Workspace.OwnerID
 		out.WorkspaceBuildId, out.WorkspaceName = b.ID.String(), r.Workspace.Name
 		out.RichParameterValues = wireParameters(b.Parameters)
-		out.VariableValues = wireVariables(r.Variables)
+		variables, err := s.Vault.OpenVariables(b.TemplateVersionID, r.Variables, r.VariablesKeyID)
+		if err != nil {
+			return err
+		}
+		out.VariableValues = wireVariables(variables)
 		if out.Metadata, err = s.metadata(ctx, q, r); err != nil {
 			return err
 		}
-		if err := s.tellPrebuilt(ctx, q, in, r, out.Metadata); err != nil {
+		if err := s.setPrebuiltStage(ctx, q, in, r, out.Metadata); err != nil {
 			return err
 		}
 		if b.BuildNumber > 1 {
@@ -53,14 +60,17 @@ func (s builds) Prepare(ctx context.Context, job queue.Job) (*provisionerd.Acqui
 			}
 			out.PreviousParameterValues = wireParameters(previous.Parameters)
 		}
-		out.State, err = q.BuildStateUpTo(ctx, b.WorkspaceID, b.BuildNumber)
-		if coder.Is(err, coder.CodeNotFound) {
-			err = nil // nothing was ever made
+		out.State, err = s.Vault.StateUpTo(ctx, q, b.WorkspaceID, b.BuildNumber)
+		if codersdk.Is(err, codersdk.CodeNotFound) {
+			err = nil // nothing was ever built
 		}
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("gather what build %s needs: %w", in.WorkspaceBuildID, err)
+		return nil, fmt.Errorf("gather the inputs of build %s: %w", in.WorkspaceBuildID, err)
+	}
+	if out.ExternalAuthProviders, err = s.linkTokens(ctx, build, owner); err != nil {
+		return nil, err
 	}
 	return &provisionerd.AcquiredJob{
 		UserName: user, TemplateSourceArchive: source, TraceMetadata: map[string]string{},
@@ -73,7 +83,7 @@ func readInput(job queue.Job) (in input, err error) {
 	return in, err
 }
 
-// metadata is what templates read of the workspace, its owner and this build. (TF-01)
+// metadata returns the data of the workspace, its owner and this build for templates. (TF-01)
 func (s builds) metadata(ctx context.Context, q *sqlc.Queries, r sqlc.BuildForProvisionerRow) (*provisioner.Metadata, error) {
 	w, b := r.Workspace, r.WorkspaceBuild
 	roles, err := ownerRoles(ctx, q, w.OwnerID, r.Roles)
@@ -85,8 +95,10 @@ func (s builds) metadata(ctx context.Context, q *sqlc.Queries, r sqlc.BuildForPr
 		WorkspaceOwner: r.Username, WorkspaceId: w.ID.String(), WorkspaceOwnerId: w.OwnerID.String(),
 		WorkspaceOwnerEmail: r.Email, WorkspaceOwnerName: r.OwnerFullName, TemplateName: r.TemplateName,
 		TemplateVersion: r.VersionName, TemplateId: w.TemplateID.String(), TemplateVersionId: b.TemplateVersionID.String(),
-		WorkspaceOwnerSshPublicKey: r.SshPublicKey, WorkspaceOwnerSshPrivateKey: r.SshPrivateKey,
-		WorkspaceBuildId: b.ID.String(), WorkspaceOwnerLoginType: r.LoginType, WorkspaceOwnerRbacRoles: roles,
+		WorkspaceOwnerSshPublicKey: r.SshPublicKey, WorkspaceBuildId: b.ID.String(), WorkspaceOwnerLoginType: r.LoginType, WorkspaceOwnerRbacRoles: roles,
+	}
+	if m.WorkspaceOwnerSshPrivateKey, err = s.Vault.OpenSSHKey(w.OwnerID, r.SshPrivateKey, r.SshPrivateKeyKeyID); err != nil {
+		return nil, err
 	}
 	if m.WorkspaceOwnerGroups, err = q.BuildOwnerGroups(ctx, w.OwnerID, w.OrganizationID); err != nil {
 		return nil, err
@@ -97,15 +109,15 @@ func (s builds) metadata(ctx context.Context, q *sqlc.Queries, r sqlc.BuildForPr
 	if r.ModuleFilesID != nil && !r.DisableModuleCache {
 		m.TemplateVersionModulesFile = r.ModuleFilesID.String()
 	}
-	if b.Transition == string(coder.WorkspaceTransitionStart) && s.OwnerToken != nil && w.OwnerID != coder.PrebuildsUserID() {
+	if b.Transition == string(codersdk.WorkspaceTransitionStart) && s.OwnerToken != nil && w.OwnerID != codersdk.PrebuildsUserID() {
 		if m.WorkspaceOwnerSessionToken, err = s.OwnerToken(ctx, q, w.OwnerID, b.ID); err != nil {
-			return nil, fmt.Errorf("make the owner's session token: %w", err)
+			return nil, fmt.Errorf("create the owner's session token: %w", err)
 		}
 	}
 	return m, nil
 }
 
-// ownerRoles gives all roles of the owner, those that everybody has included.
+// ownerRoles returns all roles of the owner, including the implicit ones.
 func ownerRoles(ctx context.Context, q *sqlc.Queries, ownerID uuid.UUID, site []string) ([]*provisioner.Role, error) {
 	roles := []*provisioner.Role{{Name: "member"}}
 	for _, r := range site {
@@ -126,16 +138,16 @@ func ownerRoles(ctx context.Context, q *sqlc.Queries, ownerID uuid.UUID, site []
 }
 
 func wireTransition(t string) provisioner.WorkspaceTransition {
-	switch coder.WorkspaceTransition(t) {
-	case coder.WorkspaceTransitionStop:
+	switch codersdk.WorkspaceTransition(t) {
+	case codersdk.WorkspaceTransitionStop:
 		return provisioner.WorkspaceTransition_STOP
-	case coder.WorkspaceTransitionDelete:
+	case codersdk.WorkspaceTransitionDelete:
 		return provisioner.WorkspaceTransition_DESTROY
 	}
 	return provisioner.WorkspaceTransition_START
 }
 
-func wireParameters(ps []coder.WorkspaceBuildParameter) []*provisioner.RichParameterValue {
+func wireParameters(ps []codersdk.WorkspaceBuildParameter) []*provisioner.RichParameterValue {
 	out := make([]*provisioner.RichParameterValue, 0, len(ps))
 	for _, p := range ps {
 		out = append(out, &provisioner.RichParameterValue{Name: p.Name, Value: p.Value})
@@ -143,7 +155,7 @@ func wireParameters(ps []coder.WorkspaceBuildParameter) []*provisioner.RichParam
 	return out
 }
 
-func wireVariables(vs []coder.TemplateVersionVariable) []*provisioner.VariableValue {
+func wireVariables(vs []codersdk.TemplateVersionVariable) []*provisioner.VariableValue {
 	out := make([]*provisioner.VariableValue, 0, len(vs))
 	for _, v := range vs {
 		if !v.IsSet() {
@@ -154,18 +166,16 @@ func wireVariables(vs []coder.TemplateVersionVariable) []*provisioner.VariableVa
 	return out
 }
 
-// providerToken is the access token that the owner's identity provider gave
-// last, for templates that use it; it may have run out. "" for none.
+// providerToken returns the last access token of the owner's identity provider, for
+// templates that use it; it may have expired. "" if there is none.
 func (s *Service) providerToken(ctx context.Context, q *sqlc.Queries, owner uuid.UUID) (string, error) {
-	if s.ProviderToken == nil {
-		return "", nil
-	}
-	link, err := q.LinkOfUser(ctx, owner, string(coder.LoginTypeOIDC))
-	if coder.Is(err, coder.CodeNotFound) {
+	link, err := q.LinkOfUser(ctx, owner, string(codersdk.LoginTypeOIDC))
+	if codersdk.Is(err, codersdk.CodeNotFound) {
 		return "", nil
 	}
 	if err != nil {
 		return "", err
 	}
-	return s.ProviderToken(link)
+	tokens, err := s.Vault.OpenTokens(link)
+	return tokens.Access, err
 }

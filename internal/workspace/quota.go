@@ -3,15 +3,15 @@ package workspace
 import (
 	"context"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
 	"github.com/seed-2a7f8fe7/coder/internal/queue"
 )
 
-// Spend says whether a workspace may cost that much a day from this build on:
-// if all that its owner's workspaces in the organization cost together stays
-// within the budget, or if it costs no more than it did. Builds of one owner
-// are asked about one after the other. A delete always may. (WS-19)
+// Spend checks whether a workspace can have that daily cost from this build on. It can
+// if the cost of all workspaces of its owner in the organization stays within the
+// budget, or if its cost does not grow. Builds of one owner are checked one after the
+// other. A delete is always allowed. (WS-19)
 func (s builds) Spend(ctx context.Context, q *sqlc.Queries, job queue.Job, cost int32) (queue.Quota, error) {
 	in, err := readInput(job)
 	if err != nil {
@@ -35,7 +35,7 @@ func (s builds) Spend(ctx context.Context, q *sqlc.Queries, job queue.Job, cost 
 	if out.Consumed, err = q.QuotaConsumed(ctx, w.OwnerID, w.OrganizationID, w.ID); err != nil {
 		return out, err
 	}
-	out.OK = cost <= b.DailyCost || out.Consumed+int64(cost) <= out.Budget || b.Transition == string(coder.WorkspaceTransitionDelete)
+	out.OK = cost <= b.DailyCost || out.Consumed+int64(cost) <= out.Budget || b.Transition == string(codersdk.WorkspaceTransitionDelete)
 	if !out.OK {
 		return out, nil
 	}

@@ -7,8 +7,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/api/provisionerd"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 )
 
 func zipped(t *testing.T, b []byte) []byte {
@@ -35,10 +35,10 @@ func TestStateOfARunningBuild(t *testing.T) {
 	}
 	h.must(tell(zipped(t, []byte("one"))))
 	h.must(tell(zipped(t, []byte("two"))))
-	wantCode(t, tell([]byte("garbage")), coder.CodeInvalid)
-	wantCode(t, tell(zipped(t, []byte("cut off"))[:20]), coder.CodeInvalid)
-	wantCode(t, tell(zipped(t, nil)), coder.CodeInvalid)
-	wantCode(t, tell(zipped(t, make([]byte, provisionerd.MaxState+1))), coder.CodeTooLarge)
+	wantCode(t, tell([]byte("garbage")), codersdk.CodeInvalid)
+	wantCode(t, tell(zipped(t, []byte("cut off"))[:20]), codersdk.CodeInvalid)
+	wantCode(t, tell(zipped(t, nil)), codersdk.CodeInvalid)
+	wantCode(t, tell(zipped(t, make([]byte, provisionerd.MaxState+1))), codersdk.CodeTooLarge)
 	h.queue.Release(t.Context(), h.worker, uuid.MustParse(a.JobId), a.Fence) // as when it is lost
 	first := a
 	if a = h.acquire(); a.JobId != first.JobId || string(a.GetWorkspaceBuild().State) != "two" {

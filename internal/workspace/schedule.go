@@ -5,20 +5,19 @@ import (
 	"strings"
 	"time"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/calendar"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
 )
 
-// Bounds of the time after which a started workspace stops.
+// Limits of a workspace's time to live.
 const (
 	minTTL = time.Minute
 	maxTTL = 365 * 24 * time.Hour
 )
 
-// NextStart gives when the schedule of a workspace next starts it after now, on
-// one of the days that its template allows; nil for never. A dormant one does
-// not start by itself.
+// NextStart returns the next autostart of a workspace after now, on a day that its
+// template allows; nil for none. Dormant workspaces do not start automatically.
 func NextStart(t sqlc.Template, w sqlc.Workspace, now time.Time) *time.Time {
 	if w.AutostartSchedule == nil || w.DormantAt != nil || w.DeletedAt != nil || !t.AllowUserAutostart {
 		return nil
@@ -33,14 +32,14 @@ func NextStart(t sqlc.Template, w sqlc.Workspace, now time.Time) *time.Time {
 	return nil
 }
 
-// checkAutostart checks a schedule that an owner sets, empty or nil for none,
-// and gives what is stored.
+// checkAutostart checks an autostart schedule, empty or nil for none, and returns the
+// value to store.
 func checkAutostart(t sqlc.Template, schedule *string) (*string, error) {
 	if schedule == nil || strings.TrimSpace(*schedule) == "" {
 		return nil, nil
 	}
 	if !t.AllowUserAutostart {
-		return nil, coder.Invalid("schedule", "template %q does not let workspaces start by schedule", t.Name)
+		return nil, codersdk.Invalid("schedule", "template %q does not allow autostart", t.Name)
 	}
 	text := strings.TrimSpace(*schedule)
 	if _, err := calendar.ParseWeekly(text); err != nil {
@@ -49,13 +48,12 @@ func checkAutostart(t sqlc.Template, schedule *string) (*string, error) {
 	return &text, nil
 }
 
-// checkTTL checks the time, in milliseconds, after which a started workspace
-// stops, and gives what is stored; nil and 0 mean never. A template may
-// insist on its own. (WS-14)
+// checkTTL checks a time to live in milliseconds and returns the value to store; nil and
+// 0 mean that the workspace is not stopped. Templates can enforce their own. (WS-14)
 func checkTTL(t sqlc.Template, ms *int64) (*int64, error) {
 	if !t.AllowUserAutostop {
 		if ms != nil && *ms != t.DefaultTTLMS {
-			return nil, coder.Invalid("ttl_ms", "template %q sets the time after which its workspaces stop, and does not let it be changed", t.Name)
+			return nil, codersdk.Invalid("ttl_ms", "template %q sets the autostop of its workspaces and does not allow changes", t.Name)
 		}
 		if t.DefaultTTLMS > 0 {
 			return &t.DefaultTTLMS, nil
@@ -66,21 +64,21 @@ func checkTTL(t sqlc.Template, ms *int64) (*int64, error) {
 		return nil, nil
 	}
 	if *ms < minTTL.Milliseconds() || *ms > maxTTL.Milliseconds() {
-		return nil, coder.Invalid("ttl_ms", "must be between a minute (60000) and a year, or 0 to never stop")
+		return nil, codersdk.Invalid("ttl_ms", "must be between one minute (60000) and one year, or 0 for no autostop")
 	}
 	return ms, nil
 }
 
-func checkAutomaticUpdates(a coder.AutomaticUpdates) error {
-	if a != coder.AutomaticUpdatesAlways && a != coder.AutomaticUpdatesNever {
-		return coder.Invalid("automatic_updates", "%q must be always or never", a)
+func checkAutomaticUpdates(a codersdk.AutomaticUpdates) error {
+	if a != codersdk.AutomaticUpdatesAlways && a != codersdk.AutomaticUpdatesNever {
+		return codersdk.Invalid("automatic_updates", "%q must be always or never", a)
 	}
 	return nil
 }
 
-// deadlines gives when a workspace whose start has just ended stops: after the
-// time that its owner set, or its template where that insists; and when it has
-// to, nil for never. What belongs to no person runs on. (WS-14, WS-16)
+// deadlines returns the autostop deadline of a workspace whose start just finished, from
+// its own time to live or that of its template, and the latest time at which it must be
+// stopped; nil for none. Prebuilt workspaces have no deadline. (WS-14, WS-16)
 func (s *Service) deadlines(ctx context.Context, q *sqlc.Queries, w sqlc.Workspace, now time.Time) (deadline, latest *time.Time, err error) {
 	owner, err := q.ScheduleOwner(ctx, w.OwnerID)
 	if err != nil || owner.IsSystem {

@@ -2,21 +2,23 @@ package workspace
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/access"
 	"github.com/seed-2a7f8fe7/coder/internal/audit"
 	"github.com/seed-2a7f8fe7/coder/internal/notify"
+	"github.com/seed-2a7f8fe7/coder/internal/parameter"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
 )
 
-// minExtension is how far ahead an extended deadline must at least lie.
+// minExtension is the minimum time between now and an extended deadline.
 const minExtension = 30 * time.Minute
 
-// settings is what of a workspace goes into the audit log.
+// settings are the audited settings of a workspace.
 type settings struct {
 	Name              string     `json:"name"`
 	OwnerID           uuid.UUID  `json:"owner_id"`
@@ -36,10 +38,10 @@ func audited(w sqlc.Workspace) settings {
 	}
 }
 
-// change locks a live workspace that the actor may update, lets fn change the
-// row and its copy, records the difference, and tells who watches.
+// change locks a live workspace that the actor can update, calls fn on a copy of the row,
+// audits the difference, and notifies watchers.
 func (s *Service) change(ctx context.Context, actor access.Subject, id uuid.UUID, fn func(q *sqlc.Queries, w *sqlc.Workspace, t sqlc.Template) error) error {
-	if _, err := s.findLive(ctx, actor, coder.RBACActionUpdate, id); err != nil {
+	if _, err := s.findLive(ctx, actor, codersdk.RBACActionUpdate, id); err != nil {
 		return err
 	}
 	err := s.Store.Tx(ctx, func(q *sqlc.Queries) error {
@@ -59,7 +61,7 @@ func (s *Service) change(ctx context.Context, actor access.Subject, id uuid.UUID
 			return err
 		}
 		return audit.Record(ctx, q, actor, audit.Entry{
-			Action: coder.AuditActionWrite, ResourceType: coder.ResourceTypeWorkspace, ResourceID: id,
+			Action: codersdk.AuditActionWrite, ResourceType: codersdk.ResourceTypeWorkspace, ResourceID: id,
 			OrganizationID: w.OrganizationID, Target: w.Name, Icon: t.Icon, Diff: audit.Diff(before, audited(w)),
 		})
 	})
@@ -70,17 +72,18 @@ func (s *Service) change(ctx context.Context, actor access.Subject, id uuid.UUID
 	return nil
 }
 
-// UpdateWorkspace renames a workspace, where the server lets them be renamed;
-// giving the name that it has is always fine. (WS-08)
-func (s *Service) UpdateWorkspace(ctx context.Context, actor access.Subject, id uuid.UUID, req coder.UpdateWorkspaceRequest) error {
-	w, err := s.findLive(ctx, actor, coder.RBACActionUpdate, id)
+// UpdateWorkspace renames a workspace if the server allows renames. The current name is
+// always accepted. (WS-08)
+func (s *Service) UpdateWorkspace(ctx context.Context, actor access.Subject, id uuid.UUID, req codersdk.UpdateWorkspaceRequest) error {
+	w, err := s.findLive(ctx, actor, codersdk.RBACActionUpdate, id)
 	if err != nil || req.Name == "" || req.Name == w.Name {
 		return err
 	}
 	if !s.AllowRenames {
-		return coder.Errorf(coder.CodeInvalid, "This server does not let workspaces be renamed, because templates may name disks after them; its operator can allow it with --allow-workspace-renames")
+		return codersdk.Errorf(codersdk.CodeInvalid,
+			"This server does not allow renames, because templates may name disks after workspaces; an operator can allow them with --allow-workspace-renames")
 	}
-	if err := coder.CheckName("name", req.Name); err != nil {
+	if err := codersdk.CheckName("name", req.Name); err != nil {
 		return err
 	}
 	return s.change(ctx, actor, id, func(q *sqlc.Queries, w *sqlc.Workspace, _ sqlc.Template) error {
@@ -89,9 +92,9 @@ func (s *Service) UpdateWorkspace(ctx context.Context, actor access.Subject, id 
 	})
 }
 
-// UpdateWorkspaceAutostart sets the schedule on which a workspace starts; none
-// clears it. (WS-13)
-func (s *Service) UpdateWorkspaceAutostart(ctx context.Context, actor access.Subject, id uuid.UUID, req coder.UpdateWorkspaceAutostartRequest) error {
+// UpdateWorkspaceAutostart sets the autostart schedule of a workspace; empty clears it.
+// (WS-13)
+func (s *Service) UpdateWorkspaceAutostart(ctx context.Context, actor access.Subject, id uuid.UUID, req codersdk.UpdateWorkspaceAutostartRequest) error {
 	return s.change(ctx, actor, id, func(q *sqlc.Queries, w *sqlc.Workspace, t sqlc.Template) error {
 		var err error
 		if w.AutostartSchedule, err = checkAutostart(t, req.Schedule); err != nil {
@@ -103,8 +106,8 @@ func (s *Service) UpdateWorkspaceAutostart(ctx context.Context, actor access.Sub
 	})
 }
 
-// UpdateWorkspaceTTL sets for how long the workspace runs from its next start on. (WS-14)
-func (s *Service) UpdateWorkspaceTTL(ctx context.Context, actor access.Subject, id uuid.UUID, req coder.UpdateWorkspaceTTLRequest) error {
+// UpdateWorkspaceTTL sets the time to live of a workspace from its next start on. (WS-14)
+func (s *Service) UpdateWorkspaceTTL(ctx context.Context, actor access.Subject, id uuid.UUID, req codersdk.UpdateWorkspaceTTLRequest) error {
 	return s.change(ctx, actor, id, func(q *sqlc.Queries, w *sqlc.Workspace, t sqlc.Template) error {
 		ttl, err := checkTTL(t, req.TTLMS)
 		if err != nil {
@@ -115,8 +118,13 @@ func (s *Service) UpdateWorkspaceTTL(ctx context.Context, actor access.Subject, 
 	})
 }
 
-// UpdateWorkspaceAutomaticUpdates sets whether starts move to the active version. (TPL-14)
-func (s *Service) UpdateWorkspaceAutomaticUpdates(ctx context.Context, actor access.Subject, id uuid.UUID, req coder.UpdateWorkspaceAutomaticUpdatesRequest) error {
+// UpdateWorkspaceAutomaticUpdates sets whether starts use the active version. (TPL-14)
+func (s *Service) UpdateWorkspaceAutomaticUpdates(
+	ctx context.Context,
+	actor access.Subject,
+	id uuid.UUID,
+	req codersdk.UpdateWorkspaceAutomaticUpdatesRequest,
+) error {
 	if err := checkAutomaticUpdates(req.AutomaticUpdates); err != nil {
 		return err
 	}
@@ -126,22 +134,30 @@ func (s *Service) UpdateWorkspaceAutomaticUpdates(ctx context.Context, actor acc
 	})
 }
 
-// UpdateWorkspaceDormancy makes a workspace dormant or wakes it. A dormant one
-// cannot be started, and is due for deletion when its template says so. (WS-18)
-func (s *Service) UpdateWorkspaceDormancy(ctx context.Context, actor access.Subject, id uuid.UUID, req coder.UpdateWorkspaceDormancy) (coder.Workspace, error) {
+// UpdateWorkspaceDormancy makes a workspace dormant or activates it. A dormant workspace
+// cannot be started, and is deleted when its template requires it. (WS-18)
+func (s *Service) UpdateWorkspaceDormancy(
+	ctx context.Context,
+	actor access.Subject,
+	id uuid.UUID,
+	req codersdk.UpdateWorkspaceDormancy,
+) (codersdk.Workspace, error) {
 	err := s.change(ctx, actor, id, func(q *sqlc.Queries, w *sqlc.Workspace, t sqlc.Template) error {
 		if req.Dormant == (w.DormantAt != nil) {
 			return nil
 		}
-		return rest(ctx, q, w, t, req.Dormant, s.now())
+		if err := rest(ctx, q, w, t, req.Dormant, s.now()); err != nil || !req.Dormant {
+			return err
+		}
+		return notifyDormant(ctx, q, actor, *w, "a user made it dormant")
 	})
 	if err != nil {
-		return coder.Workspace{}, err
+		return codersdk.Workspace{}, err
 	}
 	return s.showNow(ctx, actor, id)
 }
 
-// rest makes a workspace dormant, or wakes it, in the transaction q.
+// rest makes a workspace dormant, or activates it, in transaction q.
 func rest(ctx context.Context, q *sqlc.Queries, w *sqlc.Workspace, t sqlc.Template, dormant bool, now time.Time) error {
 	w.DormantAt, w.DeletingAt = nil, nil
 	if dormant {
@@ -159,15 +175,15 @@ func rest(ctx context.Context, q *sqlc.Queries, w *sqlc.Workspace, t sqlc.Templa
 	})
 }
 
-// ExtendWorkspace moves the deadline of a running workspace. It must lie half
-// an hour ahead and not behind what the template insists on. (WS-14)
-func (s *Service) ExtendWorkspace(ctx context.Context, actor access.Subject, id uuid.UUID, req coder.PutExtendWorkspaceRequest) error {
+// ExtendWorkspace changes the deadline of a running workspace. It must be at least half
+// an hour from now and not after the time at which the template stops it. (WS-14)
+func (s *Service) ExtendWorkspace(ctx context.Context, actor access.Subject, id uuid.UUID, req codersdk.PutExtendWorkspaceRequest) error {
 	if req.Deadline == nil {
-		return coder.Invalid("deadline", "a time is required")
+		return codersdk.Invalid("deadline", "a time is required")
 	}
 	deadline, now := req.Deadline.UTC(), s.now()
 	if deadline.Before(now.Add(minExtension)) {
-		return coder.Invalid("deadline", "must be at least %d minutes from now", int(minExtension.Minutes()))
+		return codersdk.Invalid("deadline", "must be at least %d minutes from now", int(minExtension.Minutes()))
 	}
 	return s.change(ctx, actor, id, func(q *sqlc.Queries, w *sqlc.Workspace, _ sqlc.Template) error {
 		latest, err := q.BuildLatest(ctx, id)
@@ -175,22 +191,22 @@ func (s *Service) ExtendWorkspace(ctx context.Context, actor access.Subject, id 
 			return err
 		}
 		b := latest.WorkspaceBuild
-		status := coder.NewWorkspaceStatus(coder.WorkspaceTransition(b.Transition), coder.ProvisionerJobStatus(latest.JobStatus))
+		status := codersdk.NewWorkspaceStatus(codersdk.WorkspaceTransition(b.Transition), codersdk.ProvisionerJobStatus(latest.JobStatus))
 		switch {
-		case status != coder.WorkspaceStatusRunning:
-			return coder.Errorf(coder.CodeConflict, "Workspace %q is %s; only a running workspace has a deadline", w.Name, status)
+		case status != codersdk.WorkspaceStatusRunning:
+			return codersdk.Errorf(codersdk.CodeConflict, "Workspace %q is %s; only a running workspace has a deadline", w.Name, status)
 		case b.Deadline == nil:
-			return coder.Errorf(coder.CodeConflict, "Workspace %q has no deadline to extend; it runs until it is stopped", w.Name)
+			return codersdk.Errorf(codersdk.CodeConflict, "Workspace %q has no deadline to extend; it runs until it is stopped", w.Name)
 		case b.MaxDeadline != nil && deadline.After(*b.MaxDeadline):
-			return coder.Invalid("deadline", "must not be after %s, when the template stops the workspace", b.MaxDeadline.Format(time.RFC3339))
+			return codersdk.Invalid("deadline", "must not be after %s, when the template stops the workspace", b.MaxDeadline.Format(time.RFC3339))
 		}
 		return q.BuildSetDeadline(ctx, &deadline, now, b.ID)
 	})
 }
 
-// FavoriteWorkspace puts a workspace first in the actor's lists, or no longer. (WS-22)
+// FavoriteWorkspace adds a workspace to the actor's favorites, or removes it. (WS-22)
 func (s *Service) FavoriteWorkspace(ctx context.Context, actor access.Subject, id uuid.UUID, favorite bool) error {
-	if _, err := s.findLive(ctx, actor, coder.RBACActionRead, id); err != nil {
+	if _, err := s.findLive(ctx, actor, codersdk.RBACActionRead, id); err != nil {
 		return err
 	}
 	set := s.Store.WorkspaceUnfavorite
@@ -204,25 +220,26 @@ func (s *Service) FavoriteWorkspace(ctx context.Context, actor access.Subject, i
 	return nil
 }
 
-// usageApps are the ways in which a workspace may be in use.
-var usageApps = map[string]bool{"vscode": true, "jetbrains": true, "reconnecting-pty": true, "ssh": true}
+// usageApps are the apps that a usage report can name.
+var usageApps = []codersdk.UsageApp{codersdk.UsageAppJetBrains, codersdk.UsageAppReconnectingPTY, codersdk.UsageAppSSH, codersdk.UsageAppVSCode}
 
-// PostWorkspaceUsage notes that a workspace is in use, with an agent and an
-// app or without either, which puts off its stop. (WS-15, WS-28)
-func (s *Service) PostWorkspaceUsage(ctx context.Context, actor access.Subject, id uuid.UUID, req coder.PostWorkspaceUsageRequest) error {
-	w, err := s.findLive(ctx, actor, coder.RBACActionRead, id)
+// PostWorkspaceUsage records that a workspace is in use, with an agent and an app or
+// without either, which extends its deadline. With an app the time counts as use of the
+// app, at most one minute for each report. (WS-15, WS-28)
+func (s *Service) PostWorkspaceUsage(ctx context.Context, actor access.Subject, id uuid.UUID, req codersdk.PostWorkspaceUsageRequest) error {
+	w, err := s.findLive(ctx, actor, codersdk.RBACActionRead, id)
 	if err != nil {
 		return err
 	}
 	o := object(w)
-	if !actor.Can(coder.RBACActionSSH, o) && !actor.Can(coder.RBACActionApplicationConnect, o) {
-		return actor.Check(coder.RBACActionUpdate, o)
+	if !actor.Can(codersdk.RBACActionSSH, o) && !actor.Can(codersdk.RBACActionApplicationConnect, o) {
+		return actor.Check(codersdk.RBACActionUpdate, o)
 	}
 	if (req.AgentID == uuid.Nil) != (req.AppName == "") {
-		return coder.Invalid("agent_id", "give both agent_id and app_name, or neither")
+		return codersdk.Invalid("agent_id", "set both agent_id and app_name, or neither")
 	}
-	if req.AppName != "" && !usageApps[req.AppName] {
-		return coder.Invalid("app_name", "%.40q must be one of jetbrains, reconnecting-pty, ssh and vscode", req.AppName)
+	if req.AppName != "" && !slices.Contains(usageApps, codersdk.UsageApp(req.AppName)) {
+		return codersdk.Invalid("app_name", "%.40q must be jetbrains, reconnecting-pty, ssh or vscode", req.AppName)
 	}
 	if req.AgentID != uuid.Nil {
 		current, err := s.Store.WorkspaceHasAgent(ctx, id, req.AgentID)
@@ -230,17 +247,27 @@ func (s *Service) PostWorkspaceUsage(ctx context.Context, actor access.Subject, 
 			return err
 		}
 		if !current {
-			return coder.Invalid("agent_id", "the workspace's latest build has no such agent")
+			return codersdk.Invalid("agent_id", "agent not found in the workspace's latest build")
 		}
 	}
-	return s.Store.ScheduleUse(ctx, []uuid.UUID{id}, []time.Time{s.now()})
+	now := s.now()
+	if err := s.Store.ScheduleUse(ctx, []uuid.UUID{id}, []time.Time{now}); err != nil || req.AppName == "" {
+		return err
+	}
+	seconds := s.uses.count(usedApp{req.AgentID, req.AppName}, now)
+	if seconds == 0 {
+		return nil
+	}
+	return s.Store.UsageAddApp(ctx, sqlc.UsageAddAppParams{
+		At: now, WorkspaceID: w.ID, UserID: w.OwnerID, TemplateID: w.TemplateID, Seconds: seconds, App: req.AppName,
+	})
 }
 
-// ResolveAutostart says whether an automatic start would fail because the
-// version that it moves to needs values that nobody gave. (WS-07)
-func (s *Service) ResolveAutostart(ctx context.Context, actor access.Subject, id uuid.UUID) (coder.ResolveAutostartResponse, error) {
-	var out coder.ResolveAutostartResponse
-	w, err := s.findLive(ctx, actor, coder.RBACActionRead, id)
+// ResolveAutostart reports whether an autostart would fail because its version requires
+// parameter values that are not set. (WS-07)
+func (s *Service) ResolveAutostart(ctx context.Context, actor access.Subject, id uuid.UUID) (codersdk.ResolveAutostartResponse, error) {
+	var out codersdk.ResolveAutostartResponse
+	w, err := s.findLive(ctx, actor, codersdk.RBACActionRead, id)
 	if err != nil {
 		return out, err
 	}
@@ -259,12 +286,10 @@ func (s *Service) ResolveAutostart(ctx context.Context, actor access.Subject, id
 	if err != nil {
 		return out, err
 	}
-	defs, _, err := s.forms.Resolve(ctx, s.Store.Queries, v.TemplateVersion, w.OwnerID, nil, latest.WorkspaceBuild.Parameters, nil)
-	if err != nil {
-		return out, err
-	}
-	_, err = coder.ResolveParameters(defs, nil, latest.WorkspaceBuild.Parameters, coder.ParameterOptions{Transition: coder.WorkspaceTransitionStart})
-	out.ParameterMismatch = coder.Is(err, coder.CodeInvalid)
+	values := parameter.Values{Previous: latest.WorkspaceBuild.Parameters}
+	values.Transition = codersdk.WorkspaceTransitionStart
+	_, err = s.forms.Resolve(ctx, s.Store.Queries, v.TemplateVersion, w.OwnerID, values)
+	out.ParameterMismatch = codersdk.Is(err, codersdk.CodeInvalid)
 	if out.ParameterMismatch {
 		err = nil
 	}

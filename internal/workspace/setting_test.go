@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/workspace"
 )
 
@@ -24,33 +24,33 @@ func TestCreateRequestsThatAreRefused(t *testing.T) {
 	archived := h.newVersion(h.template, "archived", spec{})
 	h.exec(`UPDATE template_versions SET archived = true WHERE id = $1`, archived)
 	importing := h.newVersion(h.template, "importing", spec{unfinished: true})
-	needs, _ := h.newTemplate("needs", spec{parameters: []coder.TemplateVersionParameter{{Name: "size", Type: "string", Required: true}}})
+	needs, _ := h.newTemplate("needs", spec{parameters: []codersdk.TemplateVersionParameter{{Name: "size", Type: "string", Required: true}}})
 	strict, _ := h.newTemplate("strict", spec{})
 	h.exec(`UPDATE templates SET allow_user_autostart = false, allow_user_autostop = false WHERE id = $1`, strict)
-	type req = coder.CreateWorkspaceRequest
+	type req = codersdk.CreateWorkspaceRequest
 	for name, c := range map[string]struct {
 		req  req
-		code coder.Code
+		code codersdk.Code
 		says string
 	}{
-		"no name":          {req{TemplateID: h.template}, coder.CodeInvalid, "name is required"},
-		"bad name":         {req{TemplateID: h.template, Name: "a_b"}, coder.CodeInvalid, "letters"},
-		"reserved name":    {req{TemplateID: h.template, Name: "New"}, coder.CodeInvalid, "reserved"},
-		"taken name":       {req{TemplateID: h.template, Name: "tAKEN"}, coder.CodeConflict, "another workspace of this owner"},
-		"no template":      {req{Name: "x"}, coder.CodeInvalid, "either"},
-		"two templates":    {req{Name: "x", TemplateID: h.template, TemplateVersionID: h.version}, coder.CodeInvalid, "either"},
-		"unknown template": {req{Name: "x", TemplateID: uuid.New()}, coder.CodeInvalid, "no such template"},
-		"unknown version":  {req{Name: "x", TemplateVersionID: uuid.New()}, coder.CodeInvalid, "no such version"},
-		"private template": {req{Name: "x", TemplateID: private}, coder.CodeInvalid, "may not use it"},
-		"deprecated":       {req{Name: "x", TemplateID: old}, coder.CodeInvalid, "use docker"},
-		"archived version": {req{Name: "x", TemplateVersionID: archived}, coder.CodeInvalid, "archived"},
-		"importing":        {req{Name: "x", TemplateVersionID: importing}, coder.CodePrecondition, "still being imported"},
-		"lacks parameter":  {req{Name: "x", TemplateID: needs}, coder.CodeInvalid, "size"},
-		"bad schedule":     {req{Name: "x", TemplateID: h.template, AutostartSchedule: new("@daily")}, coder.CodeInvalid, "five fields"},
-		"no schedules":     {req{Name: "x", TemplateID: strict, AutostartSchedule: new("0 9 * * *")}, coder.CodeInvalid, "does not let"},
-		"short ttl":        {req{Name: "x", TemplateID: h.template, TTLMS: new(int64(59_999))}, coder.CodeInvalid, "a minute"},
-		"no ttls":          {req{Name: "x", TemplateID: strict, TTLMS: new(int64(60_000))}, coder.CodeInvalid, "does not let"},
-		"updates":          {req{Name: "x", TemplateID: h.template, AutomaticUpdates: "maybe"}, coder.CodeInvalid, "always or never"},
+		"no name":          {req{TemplateID: h.template}, codersdk.CodeInvalid, "name is required"},
+		"bad name":         {req{TemplateID: h.template, Name: "a_b"}, codersdk.CodeInvalid, "letters"},
+		"reserved name":    {req{TemplateID: h.template, Name: "New"}, codersdk.CodeInvalid, "reserved"},
+		"taken name":       {req{TemplateID: h.template, Name: "tAKEN"}, codersdk.CodeConflict, "\"tAKEN\" already exists as a workspace of this owner"},
+		"no template":      {req{Name: "x"}, codersdk.CodeInvalid, "either"},
+		"two templates":    {req{Name: "x", TemplateID: h.template, TemplateVersionID: h.version}, codersdk.CodeInvalid, "either"},
+		"unknown template": {req{Name: "x", TemplateID: uuid.New()}, codersdk.CodeInvalid, "template not found"},
+		"unknown version":  {req{Name: "x", TemplateVersionID: uuid.New()}, codersdk.CodeInvalid, "template version not found"},
+		"private template": {req{Name: "x", TemplateID: private}, codersdk.CodeInvalid, "do not have access to it"},
+		"deprecated":       {req{Name: "x", TemplateID: old}, codersdk.CodeInvalid, "use docker"},
+		"archived version": {req{Name: "x", TemplateVersionID: archived}, codersdk.CodeInvalid, "archived"},
+		"importing":        {req{Name: "x", TemplateVersionID: importing}, codersdk.CodePrecondition, "still being imported"},
+		"lacks parameter":  {req{Name: "x", TemplateID: needs}, codersdk.CodeInvalid, "size"},
+		"bad schedule":     {req{Name: "x", TemplateID: h.template, AutostartSchedule: new("@daily")}, codersdk.CodeInvalid, "five cron fields"},
+		"no schedules":     {req{Name: "x", TemplateID: strict, AutostartSchedule: new("0 9 * * *")}, codersdk.CodeInvalid, "does not allow autostart"},
+		"short ttl":        {req{Name: "x", TemplateID: h.template, TTLMS: new(int64(59_999))}, codersdk.CodeInvalid, "one minute"},
+		"no ttls":          {req{Name: "x", TemplateID: strict, TTLMS: new(int64(60_000))}, codersdk.CodeInvalid, "does not allow changes"},
+		"updates":          {req{Name: "x", TemplateID: h.template, AutomaticUpdates: "maybe"}, codersdk.CodeInvalid, "always or never"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := h.CreateWorkspace(ctx, h.ann, uuid.Nil, h.ann.UserID, c.req)
@@ -62,11 +62,11 @@ func TestCreateRequestsThatAreRefused(t *testing.T) {
 	}
 	ok := req{Name: "x", TemplateID: h.template}
 	_, err := h.CreateWorkspace(ctx, h.bob, uuid.Nil, h.ann.UserID, ok)
-	wantCode(t, err, coder.CodeForbidden)
+	wantCode(t, err, codersdk.CodeForbidden)
 	_, err = h.CreateWorkspace(ctx, h.admin, uuid.Nil, stranger.UserID, ok)
-	wantCode(t, err, coder.CodeForbidden)
+	wantCode(t, err, codersdk.CodeForbidden)
 	_, err = h.CreateWorkspace(ctx, h.ann, uuid.New(), h.ann.UserID, ok)
-	wantCode(t, err, coder.CodeInvalid)
+	wantCode(t, err, codersdk.CodeInvalid)
 	got, err := h.Workspaces(ctx, h.admin, workspace.Search{})
 	h.must(err)
 	if got.Count != 1 {
@@ -79,19 +79,19 @@ func TestCreateRequestsThatAreRefused(t *testing.T) {
 func TestTagsOfABuild(t *testing.T) {
 	h := open(t)
 	template, _ := h.newTemplate("tagged", spec{
-		parameters: []coder.TemplateVersionParameter{{Name: "zone", Type: "string", DefaultValue: "eu", Mutable: true}},
-		variables:  []coder.TemplateVersionVariable{{Name: "kind", Type: "string", Value: "metal"}},
-		tags:       coder.Tags{"cluster": "a", "zone": "none"},
+		parameters: []codersdk.TemplateVersionParameter{{Name: "zone", Type: "string", DefaultValue: "eu", Mutable: true}},
+		variables:  []codersdk.TemplateVersionVariable{{Name: "kind", Type: "string", Value: "metal"}},
+		tags:       codersdk.Tags{"cluster": "a", "zone": "none"},
 		workspaceTags: map[string]string{
 			"zone": `data.coder_parameter.zone.value`, "kind": `"bare-${var.kind}"`,
 		},
 	})
-	w, err := h.CreateWorkspace(t.Context(), h.ann, uuid.Nil, h.ann.UserID, coder.CreateWorkspaceRequest{
-		Name: "x", TemplateID: template, RichParameterValues: []coder.WorkspaceBuildParameter{{Name: "zone", Value: "us"}},
+	w, err := h.CreateWorkspace(t.Context(), h.ann, uuid.Nil, h.ann.UserID, codersdk.CreateWorkspaceRequest{
+		Name: "x", TemplateID: template, RichParameterValues: []codersdk.WorkspaceBuildParameter{{Name: "zone", Value: "us"}},
 	})
 	h.must(err)
-	want := coder.Tags{"cluster": "a", "zone": "us", "kind": "bare-metal", "scope": "organization", "owner": ""}
-	if got := coder.Tags(w.LatestBuild.Job.Tags); got.Key() != want.Key() {
+	want := codersdk.Tags{"cluster": "a", "zone": "us", "kind": "bare-metal", "scope": "organization", "owner": ""}
+	if got := codersdk.Tags(w.LatestBuild.Job.Tags); got.Key() != want.Key() {
 		t.Errorf("tags %v, want %v", got, want)
 	}
 	if m := w.LatestBuild.MatchedProvisioners; m == nil || m.Count != 0 {
@@ -103,7 +103,7 @@ func TestVersionsOfBuilds(t *testing.T) {
 	h := open(t)
 	ctx := t.Context()
 	w := h.running(h.ann, "dev")
-	second := h.newVersion(h.template, "v2", spec{parameters: []coder.TemplateVersionParameter{{Name: "size", Type: "string", Required: true}}})
+	second := h.newVersion(h.template, "v2", spec{parameters: []codersdk.TemplateVersionParameter{{Name: "size", Type: "string", Required: true}}})
 	h.exec(`UPDATE templates SET active_version_id = $1`, second)
 	if !h.get(h.ann, w.ID).Outdated {
 		t.Error("a workspace of an old version is not outdated")
@@ -122,13 +122,13 @@ func TestVersionsOfBuilds(t *testing.T) {
 		t.Error("a start moved to another version by itself")
 	}
 	h.finish(h.acquire(), "")
-	h.must(h.UpdateWorkspaceAutomaticUpdates(ctx, h.ann, w.ID, coder.UpdateWorkspaceAutomaticUpdatesRequest{AutomaticUpdates: "always"}))
+	h.must(h.UpdateWorkspaceAutomaticUpdates(ctx, h.ann, w.ID, codersdk.UpdateWorkspaceAutomaticUpdatesRequest{AutomaticUpdates: "always"}))
 	if !mismatch() {
 		t.Error("a required parameter without a value is no mismatch")
 	}
 	_, err := h.CreateWorkspaceBuild(ctx, h.ann, w.ID, start)
-	wantCode(t, err, coder.CodeInvalid)
-	withSize := coder.CreateWorkspaceBuildRequest{Transition: "start", RichParameterValues: []coder.WorkspaceBuildParameter{{Name: "size", Value: "m"}}}
+	wantCode(t, err, codersdk.CodeInvalid)
+	withSize := codersdk.CreateWorkspaceBuildRequest{Transition: "start", RichParameterValues: []codersdk.WorkspaceBuildParameter{{Name: "size", Value: "m"}}}
 	if b := h.build(h.ann, w.ID, withSize); b.TemplateVersionID != second {
 		t.Error("a workspace that follows the active version did not")
 	}
@@ -136,11 +136,11 @@ func TestVersionsOfBuilds(t *testing.T) {
 	if mismatch() {
 		t.Error("still a mismatch")
 	}
-	h.must(h.UpdateWorkspaceAutomaticUpdates(ctx, h.ann, w.ID, coder.UpdateWorkspaceAutomaticUpdatesRequest{AutomaticUpdates: "never"}))
+	h.must(h.UpdateWorkspaceAutomaticUpdates(ctx, h.ann, w.ID, codersdk.UpdateWorkspaceAutomaticUpdatesRequest{AutomaticUpdates: "never"}))
 	h.exec(`UPDATE templates SET require_active_version = true`)
-	back := coder.CreateWorkspaceBuildRequest{Transition: "start", TemplateVersionID: h.version}
+	back := codersdk.CreateWorkspaceBuildRequest{Transition: "start", TemplateVersionID: h.version}
 	_, err = h.CreateWorkspaceBuild(ctx, h.ann, w.ID, back)
-	wantCode(t, err, coder.CodeForbidden)
+	wantCode(t, err, codersdk.CodeForbidden)
 	if b := h.build(h.admin, w.ID, back); b.TemplateVersionID != h.version {
 		t.Error("an administrator may choose the version")
 	}
@@ -154,8 +154,8 @@ func TestRename(t *testing.T) {
 	h := open(t)
 	w := h.running(h.ann, "dev")
 	ctx := t.Context()
-	h.must(h.UpdateWorkspace(ctx, h.ann, w.ID, coder.UpdateWorkspaceRequest{Name: "dev"}))
-	wantCode(t, h.UpdateWorkspace(ctx, h.ann, w.ID, coder.UpdateWorkspaceRequest{Name: "other"}), coder.CodeInvalid)
+	h.must(h.UpdateWorkspace(ctx, h.ann, w.ID, codersdk.UpdateWorkspaceRequest{Name: "dev"}))
+	wantCode(t, h.UpdateWorkspace(ctx, h.ann, w.ID, codersdk.UpdateWorkspaceRequest{Name: "other"}), codersdk.CodeInvalid)
 	if h.get(h.ann, w.ID).AllowRenames {
 		t.Error("the workspace says that it can be renamed")
 	}
@@ -164,10 +164,10 @@ func TestRename(t *testing.T) {
 	w = h.running(h.ann, "dev")
 	h.create(h.ann, "taken")
 	h.create(h.bob, "free")
-	wantCode(t, h.UpdateWorkspace(ctx, h.ann, w.ID, coder.UpdateWorkspaceRequest{Name: "no_good"}), coder.CodeInvalid)
-	wantCode(t, h.UpdateWorkspace(ctx, h.ann, w.ID, coder.UpdateWorkspaceRequest{Name: "Taken"}), coder.CodeConflict)
-	wantCode(t, h.UpdateWorkspace(ctx, h.bob, w.ID, coder.UpdateWorkspaceRequest{Name: "mine"}), coder.CodeNotFound)
-	h.must(h.UpdateWorkspace(ctx, h.ann, w.ID, coder.UpdateWorkspaceRequest{Name: "free"}))
+	wantCode(t, h.UpdateWorkspace(ctx, h.ann, w.ID, codersdk.UpdateWorkspaceRequest{Name: "no_good"}), codersdk.CodeInvalid)
+	wantCode(t, h.UpdateWorkspace(ctx, h.ann, w.ID, codersdk.UpdateWorkspaceRequest{Name: "Taken"}), codersdk.CodeConflict)
+	wantCode(t, h.UpdateWorkspace(ctx, h.bob, w.ID, codersdk.UpdateWorkspaceRequest{Name: "mine"}), codersdk.CodeNotFound)
+	h.must(h.UpdateWorkspace(ctx, h.ann, w.ID, codersdk.UpdateWorkspaceRequest{Name: "free"}))
 	if got, err := h.WorkspaceByOwnerAndName(ctx, h.ann, h.ann.UserID, "FREE", false); err != nil || got.ID != w.ID {
 		t.Errorf("not found under its new name: %v", err)
 	}
@@ -185,28 +185,28 @@ func TestSettings(t *testing.T) {
 	h.clock = func() time.Time { return now }
 	w := h.running(h.ann, "dev")
 	h.exec(`UPDATE templates SET autostart_days = '{monday,tuesday}', time_til_dormant_autodelete_ms = 3600000`)
-	h.must(h.UpdateWorkspaceAutostart(ctx, h.ann, w.ID, coder.UpdateWorkspaceAutostartRequest{Schedule: new("CRON_TZ=Europe/Lisbon 30 9 * * 1-5")}))
+	h.must(h.UpdateWorkspaceAutostart(ctx, h.ann, w.ID, codersdk.UpdateWorkspaceAutostartRequest{Schedule: new("CRON_TZ=Europe/Lisbon 30 9 * * 1-5")}))
 	got := h.get(h.ann, w.ID)
 	if want := time.Date(2026, 3, 9, 9, 30, 0, 0, time.UTC); got.NextStartAt == nil || !got.NextStartAt.Equal(want) {
 		t.Errorf("next start %v, want %v", got.NextStartAt, want)
 	}
-	h.must(h.UpdateWorkspaceAutostart(ctx, h.ann, w.ID, coder.UpdateWorkspaceAutostartRequest{}))
+	h.must(h.UpdateWorkspaceAutostart(ctx, h.ann, w.ID, codersdk.UpdateWorkspaceAutostartRequest{}))
 	if got = h.get(h.ann, w.ID); got.AutostartSchedule != nil || got.NextStartAt != nil {
 		t.Errorf("the schedule was not cleared: %v", got.AutostartSchedule)
 	}
-	h.must(h.UpdateWorkspaceTTL(ctx, h.ann, w.ID, coder.UpdateWorkspaceTTLRequest{TTLMS: new(int64(60_000))}))
-	wantCode(t, h.UpdateWorkspaceTTL(ctx, h.ann, w.ID, coder.UpdateWorkspaceTTLRequest{TTLMS: new(int64(-1))}), coder.CodeInvalid)
-	wantCode(t, h.UpdateWorkspaceTTL(ctx, h.bob, w.ID, coder.UpdateWorkspaceTTLRequest{}), coder.CodeNotFound)
+	h.must(h.UpdateWorkspaceTTL(ctx, h.ann, w.ID, codersdk.UpdateWorkspaceTTLRequest{TTLMS: new(int64(60_000))}))
+	wantCode(t, h.UpdateWorkspaceTTL(ctx, h.ann, w.ID, codersdk.UpdateWorkspaceTTLRequest{TTLMS: new(int64(-1))}), codersdk.CodeInvalid)
+	wantCode(t, h.UpdateWorkspaceTTL(ctx, h.bob, w.ID, codersdk.UpdateWorkspaceTTLRequest{}), codersdk.CodeNotFound)
 	if got = h.get(h.ann, w.ID); *got.TTLMS != 60_000 || got.LatestBuild.Deadline != nil {
 		t.Errorf("ttl %v; the running build's deadline is %v", *got.TTLMS, got.LatestBuild.Deadline)
 	}
-	got, err := h.UpdateWorkspaceDormancy(ctx, h.ann, w.ID, coder.UpdateWorkspaceDormancy{Dormant: true})
+	got, err := h.UpdateWorkspaceDormancy(ctx, h.ann, w.ID, codersdk.UpdateWorkspaceDormancy{Dormant: true})
 	h.must(err)
 	if got.DormantAt == nil || got.DeletingAt == nil || !got.DeletingAt.Equal(now.Add(time.Hour)) {
 		t.Errorf("dormant %v, deleting %v", got.DormantAt, got.DeletingAt)
 	}
 	now = now.Add(time.Minute)
-	got, err = h.UpdateWorkspaceDormancy(ctx, h.ann, w.ID, coder.UpdateWorkspaceDormancy{})
+	got, err = h.UpdateWorkspaceDormancy(ctx, h.ann, w.ID, codersdk.UpdateWorkspaceDormancy{})
 	h.must(err)
 	if got.DormantAt != nil || got.DeletingAt != nil || !got.LastUsedAt.Equal(now) {
 		t.Errorf("awake: %+v", got)
@@ -221,14 +221,29 @@ func TestUsage(t *testing.T) {
 	w := h.running(h.ann, "dev")
 	now = now.Add(time.Hour)
 	agent := w.LatestBuild.Resources[0].Agents[0].ID
-	type req = coder.PostWorkspaceUsageRequest
-	wantCode(t, h.PostWorkspaceUsage(ctx, h.ann, w.ID, req{AgentID: agent}), coder.CodeInvalid)
-	wantCode(t, h.PostWorkspaceUsage(ctx, h.ann, w.ID, req{AgentID: agent, AppName: "emacs"}), coder.CodeInvalid)
-	wantCode(t, h.PostWorkspaceUsage(ctx, h.ann, w.ID, req{AgentID: uuid.New(), AppName: "ssh"}), coder.CodeInvalid)
-	wantCode(t, h.PostWorkspaceUsage(ctx, h.bob, w.ID, req{}), coder.CodeNotFound)
+	type req = codersdk.PostWorkspaceUsageRequest
+	wantCode(t, h.PostWorkspaceUsage(ctx, h.ann, w.ID, req{AgentID: agent}), codersdk.CodeInvalid)
+	wantCode(t, h.PostWorkspaceUsage(ctx, h.ann, w.ID, req{AgentID: agent, AppName: "emacs"}), codersdk.CodeInvalid)
+	wantCode(t, h.PostWorkspaceUsage(ctx, h.ann, w.ID, req{AgentID: uuid.New(), AppName: "ssh"}), codersdk.CodeInvalid)
+	wantCode(t, h.PostWorkspaceUsage(ctx, h.bob, w.ID, req{}), codersdk.CodeNotFound)
 	h.must(h.PostWorkspaceUsage(ctx, h.ann, w.ID, req{AgentID: agent, AppName: "ssh"}))
 	if got := h.get(h.ann, w.ID).LastUsedAt; !got.Equal(now) {
 		t.Errorf("last used %v, want %v", got, now)
+	}
+	seconds := func() (all, ssh, jetbrains int) {
+		h.must(h.store.Pool().QueryRow(ctx, `SELECT coalesce(sum(seconds), 0), coalesce(sum(ssh_seconds), 0), coalesce(sum(jetbrains_seconds), 0) FROM workspace_usage WHERE workspace_id = $1`, w.ID).Scan(&all, &ssh, &jetbrains))
+		return all, ssh, jetbrains
+	}
+	if all, ssh, jetbrains := seconds(); all != 60 || ssh != 60 || jetbrains != 0 {
+		t.Errorf("one report counts %d s, %d of ssh, %d of JetBrains", all, ssh, jetbrains)
+	}
+	// Reports that come more often count for the time between them.
+	h.must(h.PostWorkspaceUsage(ctx, h.ann, w.ID, req{AgentID: agent, AppName: "ssh"}))
+	now = now.Add(20 * time.Second)
+	h.must(h.PostWorkspaceUsage(ctx, h.ann, w.ID, req{AgentID: agent, AppName: "ssh"}))
+	h.must(h.PostWorkspaceUsage(ctx, h.ann, w.ID, req{AgentID: agent, AppName: "jetbrains"}))
+	if all, ssh, jetbrains := seconds(); all != 140 || ssh != 80 || jetbrains != 60 {
+		t.Errorf("four reports count %d s, %d of ssh, %d of JetBrains", all, ssh, jetbrains)
 	}
 }
 
@@ -254,7 +269,7 @@ func TestHealth(t *testing.T) {
 	h.clock = func() time.Time { return time.Now().Add(121 * time.Second) }
 	got := h.get(h.ann, w.ID)
 	agent := got.LatestBuild.Resources[0].Agents[0]
-	if got.Health.Healthy || agent.Status != coder.WorkspaceAgentStatusTimeout || got.Health.FailingAgents[0] != agent.ID.String() {
+	if got.Health.Healthy || agent.Status != codersdk.WorkspaceAgentStatusTimeout || got.Health.FailingAgents[0] != agent.ID.String() {
 		t.Errorf("health %+v, agent %s", got.Health, agent.Status)
 	}
 }
@@ -278,7 +293,7 @@ func TestExternalAgent(t *testing.T) {
 		t.Errorf("on Windows: %+v, %v", got, err)
 	}
 	_, err = h.ExternalAgentCredentials(ctx, h.ann, w.ID, "inside")
-	wantCode(t, err, coder.CodeNotFound)
+	wantCode(t, err, codersdk.CodeNotFound)
 	_, err = h.ExternalAgentCredentials(ctx, h.bob, w.ID, "main")
-	wantCode(t, err, coder.CodeNotFound)
+	wantCode(t, err, codersdk.CodeNotFound)
 }

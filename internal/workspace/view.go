@@ -6,33 +6,39 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/access"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
 	"github.com/seed-2a7f8fe7/coder/internal/resource"
 )
 
-// Workspace gives a workspace; a deleted one only if asked for.
-func (s *Service) Workspace(ctx context.Context, actor access.Subject, id uuid.UUID, includeDeleted bool) (coder.Workspace, error) {
-	w, err := s.find(ctx, actor, coder.RBACActionRead, id)
+// Workspace returns a workspace, a deleted one only with includeDeleted.
+func (s *Service) Workspace(ctx context.Context, actor access.Subject, id uuid.UUID, includeDeleted bool) (codersdk.Workspace, error) {
+	w, err := s.find(ctx, actor, codersdk.RBACActionRead, id)
 	if err == nil && !includeDeleted {
 		err = live(w)
 	}
 	if err != nil {
-		return coder.Workspace{}, err
+		return codersdk.Workspace{}, err
 	}
 	return s.showNow(ctx, actor, id)
 }
 
-// WorkspaceByOwnerAndName gives the workspace of that name, the live one if
-// there is one; a deleted one only if asked for.
-func (s *Service) WorkspaceByOwnerAndName(ctx context.Context, actor access.Subject, ownerID uuid.UUID, name string, includeDeleted bool) (coder.Workspace, error) {
+// WorkspaceByOwnerAndName returns the live workspace of that name or, with
+// includeDeleted, a deleted one.
+func (s *Service) WorkspaceByOwnerAndName(
+	ctx context.Context,
+	actor access.Subject,
+	ownerID uuid.UUID,
+	name string,
+	includeDeleted bool,
+) (codersdk.Workspace, error) {
 	w, err := s.byName(ctx, actor, ownerID, name)
 	if err != nil {
-		return coder.Workspace{}, err
+		return codersdk.Workspace{}, err
 	}
 	if w.DeletedAt != nil && !includeDeleted {
-		return coder.Workspace{}, coder.NotFound()
+		return codersdk.Workspace{}, codersdk.NotFound()
 	}
 	return s.showNow(ctx, actor, w.ID)
 }
@@ -42,16 +48,16 @@ func (s *Service) byName(ctx context.Context, actor access.Subject, ownerID uuid
 	if err != nil {
 		return w, err
 	}
-	return w, actor.Check(coder.RBACActionRead, object(w))
+	return w, actor.Check(codersdk.RBACActionRead, object(w))
 }
 
-// showNow reads a workspace as it is.
-func (s *Service) showNow(ctx context.Context, actor access.Subject, id uuid.UUID) (coder.Workspace, error) {
+// showNow returns the current state of a workspace.
+func (s *Service) showNow(ctx context.Context, actor access.Subject, id uuid.UUID) (codersdk.Workspace, error) {
 	return oneOf(s.showAll(ctx, actor, []uuid.UUID{id}))
 }
 
-// showAll reads workspaces as they are.
-func (s *Service) showAll(ctx context.Context, actor access.Subject, ids []uuid.UUID) (out []coder.Workspace, err error) {
+// showAll returns the current state of workspaces.
+func (s *Service) showAll(ctx context.Context, actor access.Subject, ids []uuid.UUID) (out []codersdk.Workspace, err error) {
 	err = s.Store.Snapshot(ctx, func(q *sqlc.Queries) error {
 		out, err = s.show(ctx, q, actor, ids)
 		return err
@@ -59,20 +65,20 @@ func (s *Service) showAll(ctx context.Context, actor access.Subject, ids []uuid.
 	return out, err
 }
 
-// oneOf gives the one that was found, or says that there is none.
+// oneOf returns the single result, or CodeNotFound.
 func oneOf[T any](found []T, err error) (one T, _ error) {
 	if err != nil {
 		return one, err
 	}
 	if len(found) == 0 {
-		return one, coder.NotFound()
+		return one, codersdk.NotFound()
 	}
 	return found[0], nil
 }
 
-// show reads workspaces with their latest builds, in the order of ids, with a
-// number of queries that does not depend on how many they are.
-func (s *Service) show(ctx context.Context, q *sqlc.Queries, actor access.Subject, ids []uuid.UUID) ([]coder.Workspace, error) {
+// show returns workspaces with their latest builds in the order of ids. The number of
+// queries does not depend on the number of workspaces.
+func (s *Service) show(ctx context.Context, q *sqlc.Queries, actor access.Subject, ids []uuid.UUID) ([]codersdk.Workspace, error) {
 	rows, err := q.WorkspaceRows(ctx, actor.UserID, ids)
 	if err != nil {
 		return nil, err
@@ -80,7 +86,7 @@ func (s *Service) show(ctx context.Context, q *sqlc.Queries, actor access.Subjec
 	latest := make([]uuid.UUID, 0, len(rows))
 	byID := make(map[uuid.UUID]sqlc.WorkspaceRowsRow, len(rows))
 	for _, r := range rows {
-		if id := r.Workspace.LatestBuildID; id != nil { // its first build comes with it
+		if id := r.Workspace.LatestBuildID; id != nil { // the first build is inserted with the workspace
 			latest = append(latest, *id)
 		}
 		byID[r.Workspace.ID] = r
@@ -89,11 +95,11 @@ func (s *Service) show(ctx context.Context, q *sqlc.Queries, actor access.Subjec
 	if err != nil {
 		return nil, err
 	}
-	byWorkspace := make(map[uuid.UUID]coder.WorkspaceBuild, len(bs))
+	byWorkspace := make(map[uuid.UUID]codersdk.WorkspaceBuild, len(bs))
 	for _, b := range bs {
 		byWorkspace[b.WorkspaceID] = b
 	}
-	out := make([]coder.Workspace, 0, len(ids))
+	out := make([]codersdk.Workspace, 0, len(ids))
 	for _, id := range ids {
 		if r, ok := byID[id]; ok {
 			out = append(out, s.view(r, byWorkspace[id]))
@@ -102,15 +108,15 @@ func (s *Service) show(ctx context.Context, q *sqlc.Queries, actor access.Subjec
 	return out, addShared(ctx, q, rows, out)
 }
 
-func (s *Service) view(r sqlc.WorkspaceRowsRow, b coder.WorkspaceBuild) coder.Workspace {
+func (s *Service) view(r sqlc.WorkspaceRowsRow, b codersdk.WorkspaceBuild) codersdk.Workspace {
 	w := r.Workspace
-	return coder.Workspace{
-		AllowRenames: s.AllowRenames, AutomaticUpdates: coder.AutomaticUpdates(w.AutomaticUpdates),
+	return codersdk.Workspace{
+		AllowRenames: s.AllowRenames, AutomaticUpdates: codersdk.AutomaticUpdates(w.AutomaticUpdates),
 		AutostartSchedule: w.AutostartSchedule, CreatedAt: w.CreatedAt, DeletingAt: w.DeletingAt, DormantAt: w.DormantAt,
-		Favorite: r.Favorite, Health: coder.NewWorkspaceHealth(b.Resources), ID: w.ID, IsPrebuild: w.OwnerID == coder.PrebuildsUserID(),
+		Favorite: r.Favorite, Health: codersdk.NewWorkspaceHealth(b.Resources), ID: w.ID, IsPrebuild: w.OwnerID == codersdk.PrebuildsUserID(),
 		LastUsedAt: w.LastUsedAt, LatestAppStatus: latestStatus(b), LatestBuild: b, Name: w.Name, NextStartAt: w.NextStartAt, OrganizationID: w.OrganizationID,
 		OrganizationName: r.OrganizationName, Outdated: b.TemplateVersionID != r.ActiveVersionID,
-		OwnerAvatarURL: r.OwnerAvatarUrl, OwnerID: w.OwnerID, OwnerName: r.OwnerName, SharedWith: []coder.SharedWorkspaceActor{},
+		OwnerAvatarURL: r.OwnerAvatarUrl, OwnerID: w.OwnerID, OwnerName: r.OwnerName, SharedWith: []codersdk.SharedWorkspaceActor{},
 		TemplateActiveVersionID: r.ActiveVersionID, TemplateAllowUserCancelWorkspaceJobs: r.AllowUserCancelWorkspaceJobs,
 		TemplateDisplayName: r.TemplateDisplayName, TemplateIcon: r.TemplateIcon, TemplateID: w.TemplateID,
 		TemplateName: r.TemplateName, TemplateRequireActiveVersion: r.RequireActiveVersion,
@@ -118,8 +124,8 @@ func (s *Service) view(r sqlc.WorkspaceRowsRow, b coder.WorkspaceBuild) coder.Wo
 	}
 }
 
-// latestStatus gives what an app of a build said last; nil for nothing.
-func latestStatus(b coder.WorkspaceBuild) (latest *coder.WorkspaceAppStatus) {
+// latestStatus returns the last status of an app of a build; nil for none.
+func latestStatus(b codersdk.WorkspaceBuild) (latest *codersdk.WorkspaceAppStatus) {
 	for _, r := range b.Resources {
 		for _, agent := range r.Agents {
 			for _, app := range agent.Apps {
@@ -132,10 +138,10 @@ func latestStatus(b coder.WorkspaceBuild) (latest *coder.WorkspaceAppStatus) {
 	return latest
 }
 
-// showBuilds reads builds with jobs and resources, in the order of ids; whole
-// only in one transaction, as all that they are changes together when they end.
-func (s *Service) showBuilds(ctx context.Context, q *sqlc.Queries, ids []uuid.UUID) ([]coder.WorkspaceBuild, error) {
-	out := make([]coder.WorkspaceBuild, 0, len(ids))
+// showBuilds returns builds with jobs and resources in the order of ids. It is consistent
+// only in one transaction, because a build's end changes all of these together.
+func (s *Service) showBuilds(ctx context.Context, q *sqlc.Queries, ids []uuid.UUID) ([]codersdk.WorkspaceBuild, error) {
+	out := make([]codersdk.WorkspaceBuild, 0, len(ids))
 	if len(ids) == 0 {
 		return out, nil
 	}
@@ -174,42 +180,42 @@ func (s *Service) showBuilds(ctx context.Context, q *sqlc.Queries, ids []uuid.UU
 	return out, nil
 }
 
-func buildView(r sqlc.BuildRowsRow, job coder.ProvisionerJob, resources []coder.WorkspaceResource) coder.WorkspaceBuild {
+func buildView(r sqlc.BuildRowsRow, job codersdk.ProvisionerJob, resources []codersdk.WorkspaceResource) codersdk.WorkspaceBuild {
 	b := r.WorkspaceBuild
 	if resources == nil {
-		resources = []coder.WorkspaceResource{}
+		resources = []codersdk.WorkspaceResource{}
 	}
-	coder.NameApps(resources, r.WorkspaceName, r.OwnerName)
-	transition := coder.WorkspaceTransition(b.Transition)
-	return coder.WorkspaceBuild{
+	codersdk.NameApps(resources, r.WorkspaceName, r.OwnerName)
+	transition := codersdk.WorkspaceTransition(b.Transition)
+	return codersdk.WorkspaceBuild{
 		BuildNumber: b.BuildNumber, CreatedAt: b.CreatedAt, DailyCost: b.DailyCost, Deadline: b.Deadline,
 		HasAITask: r.HasAiTask, HasExternalAgent: r.HasExternalAgent, ID: b.ID, InitiatorID: b.InitiatorID,
-		InitiatorName: r.InitiatorName, Job: job, MaxDeadline: b.MaxDeadline, Reason: coder.BuildReason(b.Reason),
-		Resources: resources, Status: coder.NewWorkspaceStatus(transition, job.Status),
+		InitiatorName: r.InitiatorName, Job: job, MaxDeadline: b.MaxDeadline, Reason: codersdk.BuildReason(b.Reason),
+		Resources: resources, Status: codersdk.NewWorkspaceStatus(transition, job.Status),
 		TemplateVersionID: b.TemplateVersionID, TemplateVersionName: r.VersionName, TemplateVersionPresetID: b.PresetID,
 		Transition: transition, UpdatedAt: b.UpdatedAt, WorkspaceID: b.WorkspaceID, WorkspaceName: r.WorkspaceName,
 		WorkspaceOwnerAvatarURL: r.OwnerAvatarUrl, WorkspaceOwnerID: r.OwnerID, WorkspaceOwnerName: r.OwnerName,
 	}
 }
 
-// matcher counts the provisioners for jobs that wait, once per tag set.
+// matcher counts the provisioners of pending jobs, once per tag set.
 type matcher struct {
 	s     *Service
 	q     *sqlc.Queries
 	known map[string]outlook
 }
 
-// outlook is who could take a waiting job, and what to do when nobody is there.
+// outlook is which provisioners can run a pending job, and what to do if none can.
 type outlook struct {
-	matched *coder.MatchedProvisioners
+	matched *codersdk.MatchedProvisioners
 	warning string
 }
 
-func (m matcher) find(ctx context.Context, job coder.ProvisionerJob) (outlook, error) {
-	if job.Status != coder.ProvisionerJobStatusPending {
+func (m matcher) find(ctx context.Context, job codersdk.ProvisionerJob) (outlook, error) {
+	if job.Status != codersdk.ProvisionerJobStatusPending {
 		return outlook{}, nil
 	}
-	tags := coder.Tags(job.Tags)
+	tags := codersdk.Tags(job.Tags)
 	key := job.OrganizationID.String() + " " + tags.Key()
 	if v, ok := m.known[key]; ok {
 		return v, nil
@@ -223,21 +229,21 @@ func (m matcher) find(ctx context.Context, job coder.ProvisionerJob) (outlook, e
 	return v, nil
 }
 
-// Build gives a build.
-func (s *Service) Build(ctx context.Context, actor access.Subject, id uuid.UUID) (coder.WorkspaceBuild, error) {
-	if _, _, err := s.findBuild(ctx, actor, coder.RBACActionRead, id); err != nil {
-		return coder.WorkspaceBuild{}, err
+// Build returns a build.
+func (s *Service) Build(ctx context.Context, actor access.Subject, id uuid.UUID) (codersdk.WorkspaceBuild, error) {
+	if _, _, err := s.findBuild(ctx, actor, codersdk.RBACActionRead, id); err != nil {
+		return codersdk.WorkspaceBuild{}, err
 	}
 	return s.buildNow(ctx, id)
 }
 
-// buildNow reads a build as it is.
-func (s *Service) buildNow(ctx context.Context, id uuid.UUID) (coder.WorkspaceBuild, error) {
+// buildNow returns the current state of a build.
+func (s *Service) buildNow(ctx context.Context, id uuid.UUID) (codersdk.WorkspaceBuild, error) {
 	return oneOf(s.buildsNow(ctx, []uuid.UUID{id}))
 }
 
-// buildsNow reads builds as they are.
-func (s *Service) buildsNow(ctx context.Context, ids []uuid.UUID) (out []coder.WorkspaceBuild, err error) {
+// buildsNow returns the current state of builds.
+func (s *Service) buildsNow(ctx context.Context, ids []uuid.UUID) (out []codersdk.WorkspaceBuild, err error) {
 	err = s.Store.Snapshot(ctx, func(q *sqlc.Queries) error {
 		out, err = s.showBuilds(ctx, q, ids)
 		return err
@@ -245,29 +251,29 @@ func (s *Service) buildsNow(ctx context.Context, ids []uuid.UUID) (out []coder.W
 	return out, err
 }
 
-// BuildByNumber gives a build of the workspace of that name.
-func (s *Service) BuildByNumber(ctx context.Context, actor access.Subject, ownerID uuid.UUID, name string, number int32) (coder.WorkspaceBuild, error) {
+// BuildByNumber returns a build of the workspace of that name.
+func (s *Service) BuildByNumber(ctx context.Context, actor access.Subject, ownerID uuid.UUID, name string, number int32) (codersdk.WorkspaceBuild, error) {
 	w, err := s.byName(ctx, actor, ownerID, name)
 	if err != nil {
-		return coder.WorkspaceBuild{}, err
+		return codersdk.WorkspaceBuild{}, err
 	}
 	b, err := s.Store.BuildByNumber(ctx, w.ID, number)
 	if err != nil {
-		return coder.WorkspaceBuild{}, err
+		return codersdk.WorkspaceBuild{}, err
 	}
 	return s.buildNow(ctx, b.ID)
 }
 
-// Page is which builds Builds gives.
+// Page is the filter of Builds.
 type Page struct {
-	After         uuid.UUID // continue behind this build; Nil: from the newest
-	Since         time.Time // only builds made later; zero: all
-	Limit, Offset int       // a limit of 0 gives all
+	After         uuid.UUID // continue after this build; Nil starts with the newest
+	Since         time.Time // only builds created later; zero for all
+	Limit, Offset int       // a limit of 0 returns all
 }
 
-// Builds gives the builds of a workspace, the newest first.
-func (s *Service) Builds(ctx context.Context, actor access.Subject, id uuid.UUID, p Page) ([]coder.WorkspaceBuild, error) {
-	if _, err := s.find(ctx, actor, coder.RBACActionRead, id); err != nil {
+// Builds returns the builds of a workspace, the newest first.
+func (s *Service) Builds(ctx context.Context, actor access.Subject, id uuid.UUID, p Page) ([]codersdk.WorkspaceBuild, error) {
+	if _, err := s.find(ctx, actor, codersdk.RBACActionRead, id); err != nil {
 		return nil, err
 	}
 	arg := sqlc.BuildIDsParams{WorkspaceID: id, MaxRows: int32(p.Limit), SkipRows: int32(p.Offset)}
@@ -277,7 +283,7 @@ func (s *Service) Builds(ctx context.Context, actor access.Subject, id uuid.UUID
 	if p.After != uuid.Nil {
 		after, err := s.Store.BuildByID(ctx, p.After)
 		if err != nil || after.WorkspaceID != id {
-			return nil, coder.Invalid("after_id", "this workspace has no such build")
+			return nil, codersdk.Invalid("after_id", "build not found in this workspace")
 		}
 		arg.AfterNumber = after.BuildNumber
 	}

@@ -8,15 +8,14 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/access"
 	"github.com/seed-2a7f8fe7/coder/internal/notify"
 )
 
-// Watch calls each with the whole workspace as JSON, at once and after every
-// change, until ctx ends, each fails, or the actor may no longer see it.
-// Changes that come close together make one call; none is missed for good,
-// because a hint only says to look again. (WS-24)
+// Watch calls each with the workspace as JSON, at once and after every change, until ctx
+// ends, each fails, or the actor can no longer see it. Changes in quick succession cause
+// one call. Lost hints delay a call but do not lose a change. (WS-24)
 func (s *Service) Watch(ctx context.Context, actor access.Subject, id uuid.UUID, each func(json.RawMessage) error) error {
 	hints, unsubscribe := s.Hub.Subscribe(notify.Workspace(id))
 	defer unsubscribe()
@@ -47,8 +46,8 @@ func (s *Service) Watch(ctx context.Context, actor access.Subject, id uuid.UUID,
 	}
 }
 
-// CheckRead says whether the actor may see a workspace, before a watch begins.
+// CheckRead checks that the actor can read a workspace, before a watch starts.
 func (s *Service) CheckRead(ctx context.Context, actor access.Subject, id uuid.UUID) error {
-	_, err := s.find(ctx, actor, coder.RBACActionRead, id)
+	_, err := s.find(ctx, actor, codersdk.RBACActionRead, id)
 	return err
 }

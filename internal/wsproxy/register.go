@@ -6,69 +6,69 @@ import (
 	"sync"
 	"time"
 
-	"github.com/seed-2a7f8fe7/coder"
-	"github.com/seed-2a7f8fe7/coder/client"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/lifecycle"
 )
 
 const (
-	// askLimit bounds a question to the primary.
-	askLimit = 15 * time.Second
-	// lastRetry is the longest pause between two tries to reach it.
-	lastRetry = 10 * time.Second
-	// usageInterval is how often the primary is told who used what.
+	// requestTimeout bounds a request to the primary.
+	requestTimeout = 15 * time.Second
+	// maxRetryDelay is the longest delay between two attempts to reach the
+	// primary.
+	maxRetryDelay = 10 * time.Second
+	// usageInterval is the interval of reports about app usage.
 	usageInterval = 30 * time.Second
 )
 
-// state is how the proxy does.
+// state is the health of the proxy.
 type state struct {
 	mu       sync.Mutex
-	trouble  error  // why the primary could not be told last; nil: it was
+	lastErr  error  // of the last registration; nil if it succeeded
 	version  string // of the primary
 	siblings int
 }
 
-func (s *state) set(trouble error) {
+func (s *state) set(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.trouble = trouble
+	s.lastErr = err
 }
 
-// report says what is wrong with the proxy.
-func (p *Proxy) report() coder.ProxyHealthReport {
+// report returns the proxy's health report.
+func (p *Proxy) report() codersdk.ProxyHealthReport {
 	p.state.mu.Lock()
 	defer p.state.mu.Unlock()
-	r := coder.ProxyHealthReport{Errors: []string{}, Warnings: []string{}}
-	if p.state.trouble != nil {
-		r.Errors = append(r.Errors, "the proxy cannot register with the server at "+p.c.Primary.String()+": "+p.state.trouble.Error())
+	r := codersdk.ProxyHealthReport{Errors: []string{}, Warnings: []string{}}
+	if p.state.lastErr != nil {
+		r.Errors = append(r.Errors, "registration with the server at "+p.c.Primary.String()+" failed: "+p.state.lastErr.Error())
 	}
 	if v := p.state.version; v != "" && v != p.c.Version {
-		r.Warnings = append(r.Warnings, "the proxy is of version "+p.c.Version+", the server of "+v+"; run the same")
+		r.Warnings = append(r.Warnings, "the proxy has version "+p.c.Version+" and the server "+v+"; run the same version")
 	}
 	return r
 }
 
-// registration has the primary know of the proxy while it runs.
+// registration keeps the proxy registered with the primary while it runs.
 type registration struct {
 	p    *Proxy
 	loop lifecycle.Loop
 }
 
-// Start returns when the primary knows of the proxy. While it is away it is
-// tried again.
+// Start returns after the first registration. It retries while the primary is
+// unreachable.
 func (r *registration) Start(ctx context.Context) error {
 	p := r.p
-	redial := client.Redial{Limit: lastRetry}
+	redial := lifecycle.Backoff{Limit: maxRetryDelay}
 	for {
 		err := p.register(ctx)
 		if err == nil {
 			break
 		}
-		if refused(err) || ctx.Err() != nil {
+		if isRefusal(err) || ctx.Err() != nil {
 			return err
 		}
 		wait := redial.Next()
-		p.log.Warn("the server does not answer, trying again", "primary", p.c.Primary.String(), "error", err, "in", wait.Round(time.Millisecond).String())
+		p.log.Warn("server unreachable, retrying", "primary", p.c.Primary.String(), "error", err, "in", wait.Round(time.Millisecond).String())
 		if !pause(ctx, wait) {
 			return err
 		}
@@ -77,29 +77,34 @@ func (r *registration) Start(ctx context.Context) error {
 	return r.loop.Start(ctx)
 }
 
-// Stop says good-bye.
+// Stop deregisters the proxy.
 func (r *registration) Stop(ctx context.Context) error {
 	err := r.loop.Stop(ctx)
-	bye, cancel := context.WithTimeout(context.WithoutCancel(ctx), askLimit)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), requestTimeout)
 	defer cancel()
-	if bad := r.p.client.DeregisterProxy(bye, coder.DeregisterWorkspaceProxyRequest{ReplicaID: r.p.replica}); bad != nil {
-		r.p.log.Warn("could not say good-bye to the server, which will find out by itself", "error", bad)
+	if deregisterErr := r.p.client.DeregisterProxy(ctx, codersdk.DeregisterWorkspaceProxyRequest{ReplicaID: r.p.replica}); deregisterErr != nil {
+		r.p.log.Warn("deregistration failed; the server drops the proxy after a timeout", "error", deregisterErr)
 	}
 	return err
 }
 
-// refused says that trying again helps only when somebody has changed something.
-func refused(err error) bool {
-	return coder.Is(err, coder.CodeUnauthenticated, coder.CodeForbidden, coder.CodeInvalid, coder.CodeConflict, coder.CodeNotFound)
+// isRefusal reports whether the primary refused a request, so that a retry
+// cannot succeed until a user changes something.
+func isRefusal(err error) bool {
+	return codersdk.Is(err, codersdk.CodeUnauthenticated, codersdk.CodeForbidden, codersdk.CodeInvalid, codersdk.CodeConflict, codersdk.CodeNotFound)
 }
 
-// register tells the primary where the proxy stands and gets what it needs.
+// register reports the proxy's addresses to the primary and reads the signing
+// keys and the version.
 func (p *Proxy) register(ctx context.Context) (err error) {
-	ctx, cancel := context.WithTimeout(ctx, askLimit)
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	defer func() { p.state.set(err) }()
-	out, err := p.client.RegisterProxy(ctx, coder.RegisterWorkspaceProxyRequest{
-		AccessURL: p.accessURL.String(), WildcardHostname: p.hosts.String(), DERPEnabled: p.c.RelayOnly, DERPOnly: p.c.RelayOnly,
+	if err := p.relay.LoadKey(ctx, p.client); err != nil {
+		return err
+	}
+	out, err := p.client.RegisterProxy(ctx, codersdk.RegisterWorkspaceProxyRequest{
+		AccessURL: p.accessURL.String(), WildcardHostname: p.hosts.String(), DERPEnabled: p.relay.HasKey(), DERPOnly: p.c.RelayOnly,
 		ReplicaID: p.replica, ReplicaHostname: p.hostname, Version: p.c.Version,
 	})
 	if err != nil {
@@ -120,14 +125,15 @@ func (p *Proxy) register(ctx context.Context) (err error) {
 	}
 	if n := len(out.SiblingReplicas); n != p.state.siblings {
 		p.state.siblings = n
-		p.log.Info("there are other processes of this proxy", "count", n)
+		p.log.Info("number of other processes of this proxy changed", "count", n)
 	}
 	return err
 }
 
-// keepRegistered tells the primary again and again.
+// keepRegistered registers again after each interval, or sooner after a
+// failure.
 func (p *Proxy) keepRegistered(ctx context.Context) {
-	redial := client.Redial{Limit: lastRetry}
+	redial := lifecycle.Backoff{Limit: maxRetryDelay}
 	wait := p.c.Interval
 	for pause(ctx, wait) {
 		wait = p.c.Interval
@@ -137,48 +143,48 @@ func (p *Proxy) keepRegistered(ctx context.Context) {
 			redial.Reset()
 		case ctx.Err() != nil:
 			return
-		case coder.Is(err, coder.CodeUnauthenticated):
+		case codersdk.Is(err, codersdk.CodeUnauthenticated):
 			p.fail(err)
 			return
 		default:
 			wait = min(redial.Next(), p.c.Interval)
-			p.log.Warn("could not register, trying again", "primary", p.c.Primary.String(), "error", err, "in", wait.Round(time.Millisecond).String())
+			p.log.Warn("registration failed, retrying", "primary", p.c.Primary.String(), "error", err, "in", wait.Round(time.Millisecond).String())
 		}
 	}
 }
 
-// usage tells the primary who used which apps.
+// usage reports app usage to the primary.
 type usage struct {
 	p    *Proxy
 	loop lifecycle.Loop
 }
 
 func (u *usage) send(ctx context.Context) error {
-	return u.p.apps.SendUsage(func(stats []coder.AppStatsReport) error {
-		ctx, cancel := context.WithTimeout(ctx, askLimit)
+	return u.p.apps.SendUsage(func(stats []codersdk.AppStatsReport) error {
+		ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 		defer cancel()
 		return u.p.client.ReportAppStats(ctx, stats)
 	})
 }
 
-// Start begins to tell.
+// Start starts the periodic reports.
 func (u *usage) Start(ctx context.Context) error {
 	u.loop.Run = func(ctx context.Context) {
 		for pause(ctx, min(usageInterval, u.p.c.Interval)) {
 			if err := u.send(ctx); err != nil && ctx.Err() == nil {
-				u.p.log.Warn("could not report the use of apps, trying again", "error", err)
+				u.p.log.Warn("reporting app usage failed, retrying", "error", err)
 			}
 		}
 	}
 	return u.loop.Start(ctx)
 }
 
-// Stop tells the rest.
+// Stop sends the last report.
 func (u *usage) Stop(ctx context.Context) error {
 	return errors.Join(u.loop.Stop(ctx), u.send(ctx))
 }
 
-// pause waits, unless the context ends before.
+// pause waits for d and reports whether ctx is still active.
 func pause(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()

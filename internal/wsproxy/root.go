@@ -12,22 +12,21 @@ import (
 	"github.com/coder/websocket"
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
-	"github.com/seed-2a7f8fe7/coder/client"
-	"github.com/seed-2a7f8fe7/coder/internal/app"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/listen"
+	"github.com/seed-2a7f8fe7/coder/internal/ptybridge"
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel"
-	"github.com/seed-2a7f8fe7/coder/internal/viewer"
+	"github.com/seed-2a7f8fe7/coder/internal/workspaceapp"
 )
 
-// handler answers everything.
+// handler serves all requests to the proxy.
 func (p *Proxy) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		fmt.Fprint(w, "OK")
 	})
-	mux.HandleFunc("GET /healthz-report", func(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusOK, p.report()) })
+	mux.HandleFunc("GET /healthz-report", func(w http.ResponseWriter, _ *http.Request) { reply(w, http.StatusOK, p.report()) })
 	mux.HandleFunc("GET /latency-check", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Access-Control-Allow-Origin", "*")
 		w.Header().Set("Timing-Allow-Origin", "*")
@@ -38,37 +37,43 @@ func (p *Proxy) handler() http.Handler {
 		http.Redirect(w, r, p.c.Primary.String(), http.StatusTemporaryRedirect)
 	})
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
-		fail(w, coder.Errorf(coder.CodeNotFound, "This is a workspace proxy, which has no such page").WithDetail("the dashboard and the API are at %s", p.c.Primary))
+		replyError(w, codersdk.Errorf(codersdk.CodeNotFound, "This workspace proxy has no such page").
+			WithDetail("open the dashboard and the API at %s", p.c.Primary))
+	})
+	mux.HandleFunc("GET /api/v2/relay", func(w http.ResponseWriter, r *http.Request) {
+		if err := p.relay.Serve(w, r); err != nil {
+			replyError(w, err)
+		}
 	})
 	if p.c.RelayOnly {
 		return p.headers(mux)
 	}
 	mux.HandleFunc("GET /api/v2/workspaceagents/{workspaceagent}/pty", func(w http.ResponseWriter, r *http.Request) {
 		if err := p.terminal(w, r); err != nil {
-			fail(w, err)
+			replyError(w, err)
 		}
 	})
 	return p.withApps(p.headers(mux))
 }
 
-// headers are sent with every answer that is not an app's.
+// headers adds the security headers to every response that is not an app's.
 func (p *Proxy) headers(next http.Handler) http.Handler {
 	return listen.Headers{
 		Policy:        "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
 		StrictSeconds: p.c.StrictTransportSecurity, StrictOptions: p.c.StrictTransportOptions, HTTPS: p.accessURL.Scheme == "https",
 	}.Wrap(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set(client.BuildVersionHeader, p.c.Version)
+		w.Header().Set(codersdk.BuildVersionHeader, p.c.Version)
 		next.ServeHTTP(w, r)
 	}))
 }
 
 func (p *Proxy) buildInfo(w http.ResponseWriter, _ *http.Request) {
-	answer(w, http.StatusOK, coder.BuildInfoResponse{
-		Version: p.c.Version, DashboardURL: p.c.Primary.String(), WorkspaceProxy: true,
+	reply(w, http.StatusOK, codersdk.BuildInfoResponse{
+		ExternalURL: codersdk.ExternalURL, Version: p.c.Version, DashboardURL: p.c.Primary.String(), WorkspaceProxy: true,
 	})
 }
 
-func answer(w http.ResponseWriter, status int, v any) {
+func reply(w http.ResponseWriter, status int, v any) {
 	h := w.Header()
 	h.Set("Content-Type", "application/json; charset=utf-8")
 	h.Set("Cache-Control", "no-store")
@@ -76,36 +81,36 @@ func answer(w http.ResponseWriter, status int, v any) {
 	json.NewEncoder(w).Encode(v) //nolint:errcheck // the client went away
 }
 
-func fail(w http.ResponseWriter, err error) {
-	e, ok := errors.AsType[*coder.Error](err)
+func replyError(w http.ResponseWriter, err error) {
+	e, ok := errors.AsType[*codersdk.Error](err)
 	if !ok {
-		e = coder.Errorf(coder.CodeInternal, "The workspace proxy failed to do this; its log says why")
+		e = codersdk.Errorf(codersdk.CodeInternal, "Internal error of the workspace proxy; its log has the cause")
 	}
-	answer(w, client.Status(e.Code), coder.Response{Message: e.Message, Detail: e.Detail, Validations: e.Fields})
+	reply(w, codersdk.Status(e.Code), codersdk.Response{Message: e.Message, Detail: e.Detail, Validations: e.Fields})
 }
 
-// reason is what of an error is for people.
+// reason returns the part of an error that users may see.
 func reason(err error) string {
-	if e, ok := errors.AsType[*coder.Error](err); ok {
+	if e, ok := errors.AsType[*codersdk.Error](err); ok {
 		return strings.TrimSuffix(e.Message+": "+e.Detail, ": ")
 	}
-	return "its network does not let it"
+	return "its network does not allow it"
 }
 
-// terminal connects a WebSocket to a terminal of an agent, for a viewer whom the
-// dashboard gave a token for it. Nothing else counts, neither cookies nor
-// sessions, so pages of apps can do nothing here.
+// terminal connects a WebSocket to a terminal of an agent, for a user with a
+// terminal token from the dashboard. Cookies and sessions do not count, so
+// pages of apps cannot open terminals.
 func (p *Proxy) terminal(w http.ResponseWriter, r *http.Request) error {
 	q := r.URL.Query()
 	id, err := uuid.Parse(r.PathValue("workspaceagent"))
 	if err != nil {
-		return coder.Invalid("workspaceagent", "%.40q is not a UUID", r.PathValue("workspaceagent"))
+		return codersdk.Invalid("workspaceagent", "%.40q is not a UUID", r.PathValue("workspaceagent"))
 	}
-	key, ok := p.apps.Terminal(q.Get(app.TerminalParam), id)
+	key, ok := p.apps.Terminal(q.Get(workspaceapp.TerminalParam), id)
 	if !ok {
-		return coder.Errorf(coder.CodeUnauthenticated, "The token of this terminal is not good, or not any more; get another")
+		return codersdk.Errorf(codersdk.CodeUnauthenticated, "The terminal token is invalid or expired; request a new one")
 	}
-	arg, err := viewer.Argument(q)
+	arg, err := ptybridge.Argument(q)
 	if err != nil {
 		return err
 	}
@@ -113,22 +118,25 @@ func (p *Proxy) terminal(w http.ResponseWriter, r *http.Request) error {
 	if ip := p.clients.IP(r); ip.IsValid() {
 		about.Set("client_ip", ip.String())
 	}
-	first, err := p.hold(r.Context(), about)
+	first, err := p.dialAccess(r.Context(), about)
 	if err != nil {
-		return p.away(err)
+		return unavailable(err)
 	}
 	held, end := context.WithCancelCause(r.Context())
 	defer end(context.Canceled)
-	go p.stay(held, end, about, first)
-	stream, err := p.open(held, id, tunnel.KindPTY, arg)
+	go p.watchAccess(held, end, about, first)
+	stream, err := p.openStream(held, id, tunnel.KindPTY, arg)
 	if err != nil {
-		return coder.Errorf(coder.CodeUnavailable, "The agent opens no terminal").WithDetail("%s", reason(err)).WithCause(err)
+		return codersdk.Errorf(codersdk.CodeUnavailable, "The agent could not open a terminal").WithDetail("%s", reason(err)).WithCause(err)
 	}
-	conn, err := websocket.Accept(w, r, &websocket.AcceptOptions{CompressionMode: websocket.CompressionDisabled, OriginPatterns: []string{p.c.Primary.Host}})
+	conn, err := websocket.Accept(w, r, &websocket.AcceptOptions{
+		CompressionMode: websocket.CompressionDisabled,
+		OriginPatterns:  []string{p.c.Primary.Host},
+	})
 	if err != nil {
 		stream.Close()
-		return nil //nolint:nilerr // Accept has answered already
+		return nil //nolint:nilerr // Accept has replied already
 	}
-	viewer.Join(held, conn, stream, q)
+	ptybridge.Join(held, conn, stream, q)
 	return nil
 }

@@ -1,14 +1,15 @@
-// Package wsproxy is the process of a workspace proxy: it stands near some of a
-// deployment's people and serves them apps, ports and terminals of workspaces,
-// by the same code as the server. It has no database and no dashboard. Who may
-// open what, it asks its server, the primary, with the token that an owner made
-// for it; it reads passes by the keys that the primary gives it; and it reaches
-// agents by tunnels of its own, directly where that is possible, or else through
-// the primary's relay.
+// Package wsproxy runs a workspace proxy. A proxy is near some of a
+// deployment's users and serves them apps, ports and terminals of workspaces
+// with the same code as the server. It has no database and no dashboard.
 //
-// It says every half minute where it stands, and good-bye when it stops. While
-// the primary is away, what is open stays open and passes count until their end;
-// nothing new is let in. (WP-02)
+// The proxy asks its server, the primary, who may open what, and authenticates
+// with a token that an owner created for it. It verifies signed app tokens with
+// the keys that the primary provides. It reaches agents through its own
+// tunnels: directly where possible, otherwise through the primary's relay.
+//
+// It registers every half minute and deregisters when it stops. While the
+// primary is unreachable, open connections stay open and signed app tokens
+// remain valid until they expire, but nothing new is allowed. (WP-02)
 package wsproxy
 
 import (
@@ -24,37 +25,39 @@ import (
 	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/seed-2a7f8fe7/coder"
-	"github.com/seed-2a7f8fe7/coder/client"
-	"github.com/seed-2a7f8fe7/coder/internal/app"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/appproxy"
+	"github.com/seed-2a7f8fe7/coder/internal/clock"
 	"github.com/seed-2a7f8fe7/coder/internal/lifecycle"
 	"github.com/seed-2a7f8fe7/coder/internal/listen"
 	"github.com/seed-2a7f8fe7/coder/internal/telemetry"
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel"
+	"github.com/seed-2a7f8fe7/coder/internal/workspaceapp"
+	"github.com/seed-2a7f8fe7/coder/internal/wsproxy/relayserver"
 )
 
-// Config is what a proxy is told.
+// Config holds the settings of a proxy.
 type Config struct {
 	Version string
 	Log     *slog.Logger // required
-	// Primary is the access URL of the server, and Token the proxy's own.
+	// Primary is the access URL of the server, and Token the proxy's token.
 	Primary *url.URL
 	Token   string
 
-	// AccessURL is the proxy as browsers and the primary know it; nil: the first
-	// listener's address. Apps have host names below WildcardAccessURL; "" for none.
+	// AccessURL is the proxy's address for browsers and the primary; nil means
+	// the address of the first listener. Apps have host names below
+	// WildcardAccessURL; "" disables them.
 	AccessURL         *url.URL
 	WildcardAccessURL string
-	HTTPAddress       string // "" turns plain HTTP off
+	HTTPAddress       string // "" disables plain HTTP
 	TLS               listen.TLS
 
-	// RelayOnly serves no apps and no terminals.
+	// RelayOnly disables apps and terminals.
 	RelayOnly bool
-	// NoPaths offers no apps on the host of AccessURL itself.
+	// NoPaths disables path apps on the host of AccessURL.
 	NoPaths       bool
 	SecureCookies bool
-	// DisableDirect has tunnels go through the primary's relay only.
+	// DisableDirect makes tunnels use the primary's relay only.
 	DisableDirect       bool
 	ProxyTrustedHeaders []string
 	ProxyTrustedOrigins []string
@@ -67,21 +70,22 @@ type Config struct {
 	PprofEnable       bool
 	PprofAddress      string
 
-	// Interval is how often the proxy says where it stands; 0 means half a minute.
+	// Interval is the interval of registrations; 0 means 30 seconds.
 	Interval time.Duration
 }
 
-// check refuses what contradicts itself, before anything is started.
+// check refuses invalid or contradictory settings before anything starts.
 func (c *Config) check() error {
 	switch {
 	case c.Log == nil:
-		return coder.Errorf(coder.CodeInternal, "wsproxy: Log is required")
+		return codersdk.Errorf(codersdk.CodeInternal, "wsproxy: Log is required")
 	case c.Primary == nil || c.Primary.Scheme != "http" && c.Primary.Scheme != "https" || c.Primary.Host == "":
-		return coder.Errorf(coder.CodeInvalid, "say which server this is a proxy of: --primary-access-url https://coder.example.com")
+		return codersdk.Errorf(codersdk.CodeInvalid, "the server's address is missing; set --primary-access-url, for example https://coder.example.com")
 	case c.Token == "":
-		return coder.Errorf(coder.CodeInvalid, "give the proxy its token in CODER_PROXY_SESSION_TOKEN; an owner makes one with coder wsproxy create --name NAME")
+		return codersdk.Errorf(codersdk.CodeInvalid,
+			"the proxy's token is missing; set CODER_PROXY_SESSION_TOKEN to the token that coder wsproxy create --name NAME printed")
 	case c.AccessURL != nil && (c.AccessURL.Scheme != "http" && c.AccessURL.Scheme != "https" || c.AccessURL.Host == ""):
-		return coder.Errorf(coder.CodeInvalid, "--access-url must be like https://sydney.coder.example.com, got %q", c.AccessURL)
+		return codersdk.Errorf(codersdk.CodeInvalid, "--access-url must be an address such as https://sydney.coder.example.com, got %q", c.AccessURL)
 	}
 	if err := c.TLS.Check(c.HTTPAddress); err != nil {
 		return err
@@ -89,20 +93,23 @@ func (c *Config) check() error {
 	return listen.Addresses(c.PrometheusAddress, c.PprofAddress)
 }
 
-// Proxy is a process of a workspace proxy. Start and Stop are called once each.
+// Proxy is one process of a workspace proxy. Start and Stop are called once
+// each.
 type Proxy struct {
 	c         Config
 	log       *slog.Logger
-	client    *client.Client
+	client    *codersdk.Client
+	clock     clock.Clock // of the primary
 	registry  *prometheus.Registry
 	replica   uuid.UUID
 	hostname  string
 	accessURL *url.URL
-	hosts     app.Hosts
+	hosts     workspaceapp.Hosts
 	clients   listen.Clients
 
-	apps    *app.Away
+	apps    *workspaceapp.Away
 	tunnels tunnel.Pool
+	relay   *relayserver.Server
 	state   state
 	group   lifecycle.Group
 
@@ -110,7 +117,7 @@ type Proxy struct {
 	failOnce sync.Once
 }
 
-// New checks the configuration. It starts nothing.
+// New checks the configuration and returns a proxy. It starts nothing.
 func New(c Config) (*Proxy, error) {
 	if err := c.check(); err != nil {
 		return nil, err
@@ -123,20 +130,24 @@ func New(c Config) (*Proxy, error) {
 		return nil, err
 	}
 	p := &Proxy{
-		c: c, log: c.Log, client: client.NewProxy(c.Primary, c.Token), registry: telemetry.NewRegistry(), replica: uuid.New(),
-		clients: clients, apps: app.NewAway(time.Now), failed: make(chan error, 1),
+		c: c, log: c.Log, client: codersdk.NewProxy(c.Primary, c.Token), registry: telemetry.NewRegistry(), replica: uuid.New(),
+		clients: clients, failed: make(chan error, 1),
 	}
-	p.hostname, _ = os.Hostname() // nameless is no reason not to serve
-	t := http.DefaultTransport.(*http.Transport).Clone()
-	t.MaxIdleConnsPerHost = 64 // all go to the primary
-	p.client.HTTP = &http.Client{Transport: t}
+	p.apps = workspaceapp.NewAway(p.clock.Now)
+	p.hostname, _ = os.Hostname() // the host name is informational
+	t, err := c.TLS.Transport()
+	if err != nil {
+		return nil, err
+	}
+	t.MaxIdleConnsPerHost = 64 // all requests go to the primary
+	p.client.HTTP = p.clock.Client(&http.Client{Transport: t})
 	p.tunnels.Dial = p.dial
+	p.relay = relayserver.New(p.log.With(telemetry.NameKey, "relay"), p.registry, p.clock.Now)
 	return p, nil
 }
 
-// Start takes the addresses and begins to answer, and then has the primary know
-// of the proxy, however long it takes the primary to come. An error, after which
-// nothing runs, says that it will not.
+// Start listens on the configured addresses, then registers with the primary,
+// retrying while it is unreachable. After an error nothing runs.
 func (p *Proxy) Start(ctx context.Context) error {
 	ln, err := listen.Open(p.c.HTTPAddress, p.c.TLS, p.log)
 	if err != nil {
@@ -148,31 +159,38 @@ func (p *Proxy) Start(ctx context.Context) error {
 			return errors.Join(err, ln.Close())
 		}
 	}
-	if p.hosts, err = app.ParseHosts(p.c.WildcardAccessURL, p.accessURL); err != nil {
+	if p.hosts, err = workspaceapp.ParseHosts(p.c.WildcardAccessURL, p.accessURL); err != nil {
 		return errors.Join(err, ln.Close())
 	}
 	ln.Handler = p.handler()
-	services := []lifecycle.Named{{Name: "tunnels", Service: pool{&p.tunnels}}}
+	services := []lifecycle.Named{{Name: "tunnels", Service: pool{&p.tunnels}}, {Name: "relay", Service: p.relay}}
 	if p.c.PrometheusEnable {
-		services = append(services, lifecycle.Named{Name: "metrics", Service: &telemetry.Listener{Address: p.c.PrometheusAddress, Handler: telemetry.Metrics(p.registry)}})
+		services = append(services, lifecycle.Named{
+			Name:    "metrics",
+			Service: &telemetry.Listener{Address: p.c.PrometheusAddress, Handler: telemetry.Metrics(p.registry)},
+		})
 	}
 	if p.c.PprofEnable {
-		services = append(services, lifecycle.Named{Name: "profiles", Service: &telemetry.Listener{Address: p.c.PprofAddress, Handler: telemetry.Profiles()}})
+		services = append(services, lifecycle.Named{
+			Name:    "profiles",
+			Service: &telemetry.Listener{Address: p.c.PprofAddress, Handler: telemetry.Profiles()},
+		})
 	}
 	services = append(services,
 		lifecycle.Named{Name: "listeners", Service: ln},
-		lifecycle.Named{Name: "use of apps", Service: &usage{p: p}},
+		lifecycle.Named{Name: "app usage", Service: &usage{p: p}},
 		lifecycle.Named{Name: "registration", Service: &registration{p: p}},
 	)
 	if err := p.group.Start(ctx, services...); err != nil {
-		_ = ln.Close() // which it is already, unless something before it failed
+		_ = ln.Close() // already closed, unless an earlier service failed
 		return err
 	}
-	p.log.Info("the workspace proxy is ready", "access_url", p.accessURL.String(), "wildcard", p.hosts.String(), "url", ln.URL(), "primary", p.c.Primary.String(), "version", p.c.Version)
+	p.log.Info("workspace proxy is ready",
+		"access_url", p.accessURL.String(), "wildcard", p.hosts.String(), "url", ln.URL(), "primary", p.c.Primary.String(), "version", p.c.Version)
 	return nil
 }
 
-// pool is the tunnels as a service.
+// pool adapts the tunnels to lifecycle.Service.
 type pool struct{ *tunnel.Pool }
 
 func (pool) Start(context.Context) error { return nil }
@@ -184,35 +202,44 @@ func (t pool) Stop(context.Context) error {
 
 func (p *Proxy) fail(err error) { p.failOnce.Do(func() { p.failed <- err }) }
 
-// Failed delivers why the proxy cannot go on, should that happen.
+// Failed delivers the error after which the proxy cannot continue.
 func (p *Proxy) Failed() <-chan error { return p.failed }
 
-// AccessURL is the proxy as people know it; set once Start returned.
+// AccessURL returns the address of the proxy for users. It is set once Start
+// returned.
 func (p *Proxy) AccessURL() *url.URL { return p.accessURL }
 
-// Stop says good-bye to the primary and ends everything.
+// Stop deregisters from the primary and stops everything.
 func (p *Proxy) Stop(ctx context.Context) error { return p.group.Stop(ctx) }
 
-// dial makes a tunnel to an agent. One that is not connected is waited for only
-// as long as one takes that has just come.
+// dial opens a tunnel to an agent. An agent that is not connected is waited for
+// at most tunnel.Patience, the time that a starting agent takes to connect.
 func (p *Proxy) dial(ctx context.Context, to tunnel.Target) (*tunnel.Conn, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	o := tunnel.Options{Log: p.log, Waiting: sync.OnceFunc(func() { time.AfterFunc(tunnel.Patience, cancel) })}
+	o := tunnel.Options{Log: p.log, Outage: tunnel.ServerOutage, Waiting: sync.OnceFunc(func() { time.AfterFunc(tunnel.Patience, cancel) })}
 	if p.c.DisableDirect {
 		o.NoDirect = "the proxy runs with --block-direct-connections"
 	}
 	conn, err := tunnel.DialAgent(ctx, p.client, to.AgentID, o)
-	if err == nil || coder.CodeOf(err) == coder.CodeUnavailable {
+	if err == nil || codersdk.CodeOf(err) == codersdk.CodeUnavailable {
 		return conn, err
 	}
-	return nil, coder.Errorf(coder.CodeUnavailable, "The proxy cannot reach the agent").WithDetail("%s", reason(err)).WithCause(err)
+	return nil, codersdk.Errorf(codersdk.CodeUnavailable, "The proxy could not reach the agent").WithDetail("%s", reason(err)).WithCause(err)
 }
 
-// withApps serves apps, and hands other requests to next.
+// withApps serves apps and passes other requests to next.
 func (p *Proxy) withApps(next http.Handler) http.Handler {
 	return appproxy.New(appproxy.Config{
-		Log: p.log.With(telemetry.NameKey, "appproxy"), Door: door{p}, Use: p.apps.Use, AccessURL: p.accessURL, Dashboard: p.c.Primary, Hosts: p.hosts,
-		NoPaths: p.c.NoPaths, SecureCookies: p.c.SecureCookies, Dial: p.open, ClientIP: p.clients.IP,
+		Log:           p.log.With(telemetry.NameKey, "appproxy"),
+		Authorizer:    authorizer{p},
+		Use:           p.apps.Use,
+		AccessURL:     p.accessURL,
+		Dashboard:     p.c.Primary,
+		Hosts:         p.hosts,
+		NoPaths:       p.c.NoPaths,
+		SecureCookies: p.c.SecureCookies,
+		Dial:          p.openStream,
+		ClientIP:      p.clients.IP,
 	}).Wrap(next)
 }

@@ -1,5 +1,5 @@
-// Image makes a container image of a directory, in the form that `docker load`
-// and `ctr images import` read, without a registry and without a daemon:
+// Image builds a container image of a directory without a registry or daemon,
+// in the format of `docker load` and `ctr images import`:
 //
 //	image -name example.test/app:v1 -entrypoint /opt/app -user 1000:1000 -o app.tar DIRECTORY
 //
@@ -40,12 +40,12 @@ func run() error {
 	var entry, cmd, env, own list
 	name := flag.String("name", "", "name and tag")
 	out := flag.String("o", "", "file to write")
-	user := flag.String("user", "0:0", "who the program runs as, uid:gid")
-	dir := flag.String("workdir", "/", "where it starts")
-	flag.Var(&entry, "entrypoint", "a word of the program to start (repeat)")
-	flag.Var(&cmd, "cmd", "a word of its usual arguments (repeat)")
-	flag.Var(&env, "env", "a variable, NAME=value (repeat)")
-	flag.Var(&own, "own", "a directory that belongs to the user (repeat)")
+	user := flag.String("user", "0:0", "user that runs the program, uid:gid")
+	dir := flag.String("workdir", "/", "working directory")
+	flag.Var(&entry, "entrypoint", "word of the entry point (repeatable)")
+	flag.Var(&cmd, "cmd", "word of the default arguments (repeatable)")
+	flag.Var(&env, "env", "environment variable, NAME=value (repeatable)")
+	flag.Var(&own, "own", "directory owned by the user (repeatable)")
 	flag.Parse()
 	if flag.NArg() != 1 || *name == "" || *out == "" {
 		return errors.New("usage: image -name NAME:TAG -o FILE [options] DIRECTORY; see -help")
@@ -77,7 +77,7 @@ func run() error {
 	return write(*out, layer, map[string][]byte{file: config, "manifest.json": manifest})
 }
 
-// write puts the parts of an image together.
+// write writes the parts of an image.
 func write(out string, layer *os.File, files map[string][]byte) error {
 	f, err := os.Create(out)
 	if err != nil {

@@ -1,122 +1,105 @@
-// Promcheck reads files of Prometheus rules (YAML) and Grafana dashboards (JSON),
-// and fails where Prometheus would not take a rule or an expression.
+// Promcheck checks the alert rules and the Grafana dashboards of a server with
+// the library of Prometheus: every expression asks for metrics, labels and
+// values of the catalog, evaluates without an error or a warning, and every
+// alert passes its unit tests.
 //
-//	promcheck FILE...
+//	promcheck -metrics CATALOG FILE...
+//	promcheck -scrapes DIRECTORY [-divide-for N] RULES
+//
+// Files are dashboards (.json), unit tests in the form of `promtool test rules`
+// (_test.yaml) and rules (other .yaml).
+//
+// The second form evaluates rules on recorded scrapes of a server and prints, as
+// JSON, which alerts were pending or firing. The name of each scrape is its Unix
+// time in milliseconds. -divide-for divides the time for which an alert must be
+// pending before it fires, so that a short recording is enough.
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"strings"
-	"text/template"
-
-	"github.com/prometheus/common/model"
-	"github.com/prometheus/prometheus/promql/parser"
-	"go.yaml.in/yaml/v3"
 )
 
 func main() {
-	if len(os.Args) < 2 {
-		fmt.Fprintln(os.Stderr, "usage: promcheck FILE...")
+	path := flag.String("metrics", "", "the catalog of metrics")
+	scrapes := flag.String("scrapes", "", "directory of recorded scrapes")
+	divide := flag.Int("divide-for", 1, "what to divide the times by for which alerts are pending")
+	flag.Parse()
+	if *scrapes != "" && flag.NArg() == 1 && *divide > 0 {
+		if err := printReplay(*scrapes, flag.Arg(0), *divide); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	if *path == "" || flag.NArg() == 0 {
+		fmt.Fprintln(os.Stderr, "usage: promcheck -metrics CATALOG FILE..., or promcheck -scrapes DIRECTORY [-divide-for N] RULES")
 		os.Exit(2)
 	}
-	failed := false
-	for _, path := range os.Args[1:] {
-		if err := check(path); err != nil {
-			failed = true
-			fmt.Fprintf(os.Stderr, "%s: %v\n", path, err)
-		}
-	}
-	if failed {
+	if err := run(*path, flag.Args()); err != nil {
+		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-func check(path string) error {
+// printReplay prints the alerts of recorded scrapes.
+func printReplay(scrapes, path string, divide int) error {
 	b, err := os.ReadFile(path)
 	if err != nil {
 		return err
 	}
-	if strings.HasSuffix(path, ".json") {
-		return dashboard(b)
+	rules, err := parseRules(b)
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
 	}
-	return rules(b)
-}
-
-// rules checks alerts: every field is one that Prometheus knows, expressions and
-// durations parse, and texts are templates of labels and a value.
-func rules(b []byte) error {
-	var file struct {
-		Groups []struct {
-			Name  string
-			Rules []struct {
-				Alert               string
-				Expr                string
-				For                 model.Duration
-				Labels, Annotations map[string]string
-			}
-		}
-	}
-	d := yaml.NewDecoder(bytes.NewReader(b))
-	d.KnownFields(true)
-	if err := d.Decode(&file); err != nil {
+	r, err := readScrapes(scrapes)
+	if err != nil {
 		return err
 	}
-	p := parser.NewParser(parser.Options{})
-	same := func(x any) any { return x }
-	functions := template.FuncMap{"humanize": same, "humanizeDuration": same, "humanizePercentage": same}
-	seen := map[string]bool{}
-	var all []error
-	for _, g := range file.Groups {
-		for _, r := range g.Rules {
-			if r.Alert == "" || seen[r.Alert] {
-				all = append(all, fmt.Errorf("group %q: an alert has no name, or one that another has: %q", g.Name, r.Alert))
-			}
-			seen[r.Alert] = true
-			if _, err := p.ParseExpr(r.Expr); err != nil {
-				all = append(all, fmt.Errorf("alert %s: %w", r.Alert, err))
-			}
-			for name, text := range r.Annotations {
-				if _, err := template.New(name).Funcs(functions).Parse("{{$labels := 0}}{{$value := 0}}" + text); err != nil {
-					all = append(all, fmt.Errorf("alert %s: %w", r.Alert, err))
-				}
-			}
-		}
-	}
-	if len(seen) == 0 {
-		all = append(all, errors.New("there are no alerts"))
-	}
-	return errors.Join(all...)
-}
-
-// dashboard parses every expression, with the variables that Grafana puts in.
-func dashboard(b []byte) error {
-	var d struct {
-		Panels []struct {
-			Title   string
-			Targets []struct{ Expr string }
-		}
-	}
-	if err := json.Unmarshal(b, &d); err != nil {
+	all, err := r.replay(rules, divide)
+	if err != nil {
 		return err
 	}
-	variables := strings.NewReplacer("$__rate_interval", "5m", "$namespace", ".*", "$organization", ".*")
-	p := parser.NewParser(parser.Options{})
+	if all == nil {
+		all = []period{}
+	}
+	return json.NewEncoder(os.Stdout).Encode(all)
+}
+
+func run(path string, files []string) error {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	c, err := readCatalog(string(text))
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
 	var all []error
-	n := 0
-	for _, panel := range d.Panels {
-		for _, t := range panel.Targets {
-			n++
-			if _, err := p.ParseExpr(variables.Replace(t.Expr)); err != nil {
-				all = append(all, fmt.Errorf("panel %q: %w", panel.Title, err))
-			}
+	tests, boards := &tests{}, boards{}
+	var alerts []rule
+	for _, f := range files {
+		b, err := os.ReadFile(f)
+		if err != nil {
+			return err
 		}
+		var found []rule
+		switch {
+		case strings.HasSuffix(f, ".json"):
+			err = boards.check(c, b)
+		case strings.HasSuffix(f, "_test.yaml"):
+			err = tests.run(f, b)
+		default:
+			found, err = checkRules(c, b)
+		}
+		if err != nil {
+			all = append(all, fmt.Errorf("%s: %w", f, err))
+		}
+		alerts = append(alerts, found...)
 	}
-	if n == 0 {
-		all = append(all, errors.New("no panel has an expression"))
-	}
-	return errors.Join(all...)
+	return errors.Join(append(all, tests.covers(alerts))...)
 }

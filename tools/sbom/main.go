@@ -1,7 +1,7 @@
-// Sbom lists what an image is made of, as CycloneDX 1.5 in JSON: the modules in Go
+// Sbom lists what an image or a release is made of, as CycloneDX 1.5 in JSON: the modules in Go
 // programs, by what their linker noted, Debian's packages, and the dashboard's.
 //
-//	sbom [-name NAME] [-dpkg FILE] [-npm package-lock.json] PROGRAM... >sbom.cdx.json
+//	sbom [-name NAME] [-type container|application] [-dpkg FILE] [-npm package-lock.json,...] PROGRAM... >sbom.cdx.json
 //
 // The same input gives the same output.
 package main
@@ -27,17 +27,18 @@ type component struct {
 }
 
 func main() {
-	name := flag.String("name", "coder", "what the list is of")
+	name := flag.String("name", "coder", "name of the described component")
+	kind := flag.String("type", "container", "CycloneDX type of the component")
 	dpkg := flag.String("dpkg", "", "Debian's list of installed packages, /var/lib/dpkg/status")
-	npm := flag.String("npm", "", "package-lock.json of the dashboard")
+	npm := flag.String("npm", "", "package-lock.json of the dashboard and of its icons, separated by commas")
 	flag.Parse()
-	if err := run(*name, *dpkg, *npm, flag.Args()); err != nil {
+	if err := run(*name, *kind, *dpkg, *npm, flag.Args()); err != nil {
 		fmt.Fprintln(os.Stderr, "sbom:", err)
 		os.Exit(1)
 	}
 }
 
-func run(name, dpkg, npm string, programs []string) error {
+func run(name, kind, dpkg, npm string, programs []string) error {
 	all := map[string]component{}
 	add := func(c component) {
 		if c.PURL != "" {
@@ -61,8 +62,10 @@ func run(name, dpkg, npm string, programs []string) error {
 	if err := packages(dpkg, add); err != nil {
 		return err
 	}
-	if err := scripts(npm, add); err != nil {
-		return err
+	for path := range strings.SplitSeq(npm, ",") {
+		if err := scripts(path, add); err != nil {
+			return err
+		}
 	}
 	list := make([]component, 0, len(all))
 	for _, c := range all {
@@ -73,7 +76,7 @@ func run(name, dpkg, npm string, programs []string) error {
 	e.SetIndent("", " ")
 	return e.Encode(map[string]any{
 		"bomFormat": "CycloneDX", "specVersion": "1.5", "version": 1,
-		"metadata":   map[string]any{"component": component{Type: "container", Name: name}},
+		"metadata":   map[string]any{"component": component{Type: kind, Name: name}},
 		"components": list,
 	})
 }
@@ -88,7 +91,7 @@ func module(path, version string) string {
 	return "pkg:golang/" + path + "@" + url.PathEscape(version)
 }
 
-// packages adds Debian's.
+// packages adds the Debian packages.
 func packages(path string, add func(component)) error {
 	if path == "" {
 		return nil
@@ -124,7 +127,7 @@ func packages(path string, add func(component)) error {
 	return s.Err()
 }
 
-// scripts adds what the dashboard links, not what builds it.
+// scripts adds what the dashboard links, without its build tools.
 func scripts(path string, add func(component)) error {
 	if path == "" {
 		return nil

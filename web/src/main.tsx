@@ -7,16 +7,25 @@ import { setNonce } from 'get-nonce';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { me, queries } from './api/queries';
+import { newVersionQuery } from './api/newVersion';
+import { Dialogs, preloadDialogs } from './components/dialogs';
 import { nonce } from './nonce';
-import { Dialogs } from './parts/dialogs';
 import { router } from './router';
 import { contrast, theme } from './theme';
 
-void queries.prefetchQuery(me); // every page asks for it first
-setNonce(nonce()); // for the style element that dialogs put in to lock the scroll bar
+void queries.prefetchQuery(me); // every page needs it first
+setNonce(nonce()); // for the style element that dialogs insert to lock scrolling
+
+// Code that the server no longer has belongs to the version before an upgrade.
+addEventListener('vite:preloadError', () => void queries.fetchQuery(newVersionQuery).catch(() => undefined));
+addEventListener('load', () => void preloadDialogs());
 
 const root = document.getElementById('root');
 if (!root) throw new Error('index.html has no #root');
+queries.getQueryCache().subscribe(() => {
+  const loading = queries.isFetching({ predicate: (query) => query.state.status === 'pending' });
+  root.ariaBusy = String(loading > 0); // until the page has its first data
+});
 createRoot(root).render(
   <StrictMode>
     <MantineProvider theme={theme} cssVariablesResolver={contrast} defaultColorScheme="auto" getStyleNonce={nonce}>

@@ -1,4 +1,4 @@
 const value = document.querySelector<HTMLMetaElement>('meta[name=csp-nonce]')?.content ?? '';
 
-/** The nonce that the Content-Security-Policy of this page lets style elements carry. */
+/** Returns the nonce that the Content-Security-Policy of this page requires for style elements. */
 export const nonce = (): string => value;

@@ -1,19 +1,20 @@
-// The table of pages: each family's routes, in the frame. A page is loaded when
-// somebody goes there.
+// The route tree. The code of a page is loaded when its route is opened.
 
-import { createRoute, createRouter, redirect } from '@tanstack/react-router';
-import { device, forgot, login, root, setup, shell } from './frame';
+import { createHashHistory, createRoute, createRouter, redirect } from '@tanstack/react-router';
+import { deviceRoute, resetPasswordRoute, signInRoute, rootRoute, setupRoute, appRoute } from './rootRoutes';
 import { accountRoutes } from './pages/account/routes';
+import { notificationRoutes } from './notifications/routes';
 import { auditRoutes } from './pages/audit/routes';
 import { deploymentRoutes } from './pages/deployment/routes';
 import { organizationRoutes } from './pages/organizations/routes';
-import { peopleRoutes } from './pages/people/routes';
+import { userRoutes } from './pages/users/routes';
 import { templateRoutes } from './pages/templates/routes';
 import { workspaceRoutes } from './pages/workspaces/routes';
-import { parseSearch, stringifySearch } from './parts/search';
+import { ErrorPage } from './layout/ErrorPages';
+import { parseSearch, stringifySearch } from './lib/searchParams';
 
-const home = createRoute({
-  getParentRoute: () => shell,
+const homeRoute = createRoute({
+  getParentRoute: () => appRoute,
   path: '/',
   beforeLoad: () => {
     throw redirect({ to: '/workspaces' });
@@ -21,9 +22,28 @@ const home = createRoute({
 });
 
 export const router = createRouter({
-  routeTree: root.addChildren([setup, login, forgot, device, shell.addChildren([home, ...workspaceRoutes, ...templateRoutes, ...organizationRoutes, ...peopleRoutes, ...auditRoutes, ...deploymentRoutes, ...accountRoutes])]),
+  routeTree: rootRoute.addChildren([
+    setupRoute,
+    signInRoute,
+    resetPasswordRoute,
+    deviceRoute,
+    appRoute.addChildren([
+      homeRoute,
+      ...workspaceRoutes,
+      ...templateRoutes,
+      ...organizationRoutes,
+      ...userRoutes,
+      ...auditRoutes,
+      ...deploymentRoutes,
+      ...accountRoutes,
+      ...notificationRoutes,
+    ]),
+  ]),
+  // The demo runs from a folder, where only the hash can hold the route.
+  history: import.meta.env.MODE === 'demo' ? createHashHistory() : undefined,
   parseSearch,
   stringifySearch,
+  defaultErrorComponent: ErrorPage,
   defaultPreload: 'intent',
   scrollRestoration: true,
 });

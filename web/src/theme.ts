@@ -1,10 +1,19 @@
 import { type CSSVariablesResolver, DEFAULT_THEME, type MantineColorsTuple, createTheme } from '@mantine/core';
 
 const brand: MantineColorsTuple = [
-  '#e8f7fa', '#d5ecf0', '#aad8e0', '#7cc3cf', '#57b1c1', '#40a6b8', '#31a1b4', '#208c9e', '#0b7285', '#00616f',
+  '#e8f7fa',
+  '#d5ecf0',
+  '#aad8e0',
+  '#7cc3cf',
+  '#57b1c1',
+  '#40a6b8',
+  '#31a1b4',
+  '#208c9e',
+  '#0b7285',
+  '#00616f',
 ];
 
-/** One styling system: Mantine with these colours, sizes and defaults. */
+/** One styling system: Mantine with these colors, sizes and defaults. */
 export const theme = createTheme({
   primaryColor: 'brand',
   primaryShade: 8,
@@ -13,24 +22,35 @@ export const theme = createTheme({
   fontFamily: 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif',
   fontFamilyMonospace: 'ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberation Mono", monospace',
   defaultRadius: 'md',
-  headings: { fontWeight: '600', sizes: { h1: { fontSize: '1.5rem' }, h2: { fontSize: '1.2rem' }, h3: { fontSize: '1.05rem' } } },
+  headings: {
+    fontWeight: '600',
+    sizes: { h1: { fontSize: '1.5rem' }, h2: { fontSize: '1.2rem' }, h3: { fontSize: '1.05rem' } },
+  },
   components: {
     Table: { defaultProps: { verticalSpacing: 'sm', highlightOnHover: true } },
-    TableScrollContainer: { defaultProps: { type: 'native', tabIndex: 0, pos: 'relative' } }, // by keyboard too; what is hidden in it stays in it
-    Badge: { defaultProps: { tt: 'none', fw: 600, miw: 'max-content' } }, // a narrow column is no reason to cut a word
-    NumberInput: { defaultProps: { clampBehavior: 'none' } }, // what is typed is refused in words, not changed
+    TableScrollContainer: { defaultProps: { type: 'native', tabIndex: 0, pos: 'relative' } }, // scrollable by keyboard; clips visually hidden text
+    Badge: { defaultProps: { tt: 'none', fw: 600, miw: 'max-content' } }, // never truncated in a narrow column
+    NumberInput: { defaultProps: { clampBehavior: 'none' } }, // validation rejects a value; the field never changes it
     Tooltip: { defaultProps: { withArrow: true, openDelay: 300 } },
-    Menu: { defaultProps: { withInitialFocusPlaceholder: false } }, // a menu has items only; the first is entered
+    Menu: { defaultProps: { withInitialFocusPlaceholder: false } }, // opening a menu focuses its first item
     Modal: { defaultProps: { centered: true, closeButtonProps: { 'aria-label': 'Close' } } },
-    ModalHeader: { defaultProps: { role: 'none' } }, // of the dialog, not of the page
+    ModalHeader: { defaultProps: { role: 'none' } }, // not a banner of the page
     Notification: { defaultProps: { closeButtonProps: { 'aria-label': 'Close' } } },
   },
 });
 
-/** Colours with more contrast than Mantine's own: 4.5 to 1 and better, as WCAG AA asks of text. */
+/** Text colors with a contrast of at least 4.5:1, which WCAG AA requires. Mantine's defaults have less. */
 export const contrast: CSSVariablesResolver = () => {
-  const light: Record<string, string> = { '--mantine-color-dimmed': 'var(--mantine-color-gray-7)', '--mantine-color-placeholder': 'var(--mantine-color-gray-7)', '--mantine-color-error': 'var(--mantine-color-red-text)' };
-  const dark: Record<string, string> = { '--mantine-color-dimmed': 'var(--mantine-color-dark-1)', '--mantine-color-placeholder': 'var(--mantine-color-dark-1)', '--mantine-color-error': 'var(--mantine-color-red-text)' };
+  const light: Record<string, string> = {
+    '--mantine-color-dimmed': 'var(--mantine-color-gray-7)',
+    '--mantine-color-placeholder': 'var(--mantine-color-gray-7)',
+    '--mantine-color-error': 'var(--mantine-color-red-text)',
+  };
+  const dark: Record<string, string> = {
+    '--mantine-color-dimmed': 'var(--mantine-color-dark-1)',
+    '--mantine-color-placeholder': 'var(--mantine-color-dark-1)',
+    '--mantine-color-error': 'var(--mantine-color-red-text)',
+  };
   for (const name of [...Object.keys(DEFAULT_THEME.colors), 'brand']) {
     if (name === 'dark') continue;
     const deep = `color-mix(in srgb, var(--mantine-color-${name}-9), black 35%)`;

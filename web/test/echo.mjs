@@ -1,18 +1,17 @@
-// How long a key takes there and back in the web terminal, and over a WebSocket that
-// sends back what it gets, both in a browser and in turns:
-// node test/echo.mjs URL EMAIL PASSWORD TERMINAL ECHO prints a line of JSON with the two
-// medians, in milliseconds. TERMINAL is the path of the terminal's page.
-import { chromium } from 'playwright-core';
-import { launch } from './browser.mjs';
+// Measures the round trip of a key press in the web terminal and over a plain echo WebSocket,
+// alternating in one browser: node test/echo.mjs URL EMAIL PASSWORD TERMINAL ECHO prints a
+// line of JSON with both medians in milliseconds. TERMINAL is the path of the terminal page.
+import { chromium } from 'playwright';
+import { launch, patience } from './browser.mjs';
 
-// The clock of a page counts tenths of milliseconds, so keys are timed by the block.
+// The clock of a page has a resolution of 0.1 ms, so keys are measured in blocks.
 const turns = 15;
 const block = 40;
 
 const [url, email, password, terminal, echo] = process.argv.slice(2);
 const browser = await launch(chromium);
 const context = await browser.newContext({ baseURL: url, viewport: { width: 1440, height: 900 } });
-context.setDefaultTimeout(20_000);
+context.setDefaultTimeout(patience);
 await context.request.post('/api/v2/users/login', { data: { email, password } });
 await context.addInitScript(() => {
   window.WebSocket = class extends WebSocket {
@@ -38,7 +37,7 @@ const type = (keys) =>
   });
 
 const plain = await context.newPage();
-await plain.goto(echo); // no page, but of the right origin
+await plain.goto(echo); // any response of the right origin
 await plain.evaluate(
   (at) =>
     new Promise((resolve, reject) => {
@@ -50,7 +49,7 @@ await plain.evaluate(
 );
 const page = await context.newPage();
 await page.goto(terminal + '?command=' + encodeURIComponent('stty -icanon; echo ready; exec cat >/dev/null'));
-await page.getByRole('button', { name: 'Run it' }).click();
+await page.getByRole('button', { name: 'Run command' }).click();
 await page.locator('[data-terminal=open]').waitFor();
 await page.locator('.xterm-rows', { hasText: 'ready' }).waitFor();
 
@@ -59,7 +58,7 @@ for (let i = 0; i <= turns; i++) {
   for (const [name, at] of Object.entries({ plain, terminal: page })) {
     await at.bringToFront();
     const took = await at.evaluate(type, block);
-    if (i > 0) times[name].push(took); // the first is to get warm
+    if (i > 0) times[name].push(took); // the first round warms up
   }
 }
 const median = (some) => some.sort((a, b) => a - b)[some.length >> 1];

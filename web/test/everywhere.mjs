@@ -1,18 +1,22 @@
-// The addresses of all pages of somebody who is logged in.
+// The paths of all pages that need a session.
 
 const tabs = (at, ...names) => [at, ...names.map((n) => `${at}?tab=${n}`)];
 
-/** All pages about an organization, a template in it, a workspace (owner/name) and a group, as look takes them. */
+/** Returns the pages of an organization, a template, a workspace (owner/name) and a group, in the format of look. */
 export async function everywhere(url, credentials, { organization, template, workspace, group }) {
-  const login = await (await fetch(`${url}/api/v2/users/login`, { method: 'POST', body: JSON.stringify(credentials) })).json();
-  const ask = async (path) => (await fetch(`${url}/api/v2${path}`, { headers: { 'Coder-Session-Token': login.session_token } })).json();
+  const login = await (
+    await fetch(`${url}/api/v2/users/login`, { method: 'POST', body: JSON.stringify(credentials) })
+  ).json();
+  const ask = async (path) =>
+    (await fetch(`${url}/api/v2${path}`, { headers: { 'Coder-Session-Token': login.session_token } })).json();
   const { active_version_id: id } = await ask(`/organizations/${organization}/templates/${template}`);
+  const apps = await ask('/oauth2-provider/apps'); // an error while the OAuth2 provider is off
   const { name: version } = await ask(`/templateversions/${id}`);
   const w = `/@${workspace}`;
   const t = `/templates/${organization}/${template}`;
   const o = `/organizations/${organization}`;
   return [
-    '/', // goes on to the workspaces
+    '/', // redirects to the workspaces
     '/workspaces',
     '/workspaces?q=name%3Anothing',
     ...tabs(w, 'builds', 'ports', 'parameters', 'schedule', 'sharing', 'settings'),
@@ -24,18 +28,57 @@ export async function everywhere(url, credentials, { organization, template, wor
     '/templates/new',
     '/templates/new?starter=local',
     ...tabs(t, 'versions', 'files', 'variables', 'permissions', 'schedule', 'settings', 'embed', 'insights'),
-    ...tabs(`${t}/versions/${version}`, 'files', 'log').map((path) => ({ path, name: path.replace(version, 'version') })),
+    ...tabs(`${t}/versions/${version}`, 'files', 'log').map((path) => ({
+      path,
+      name: path.replace(version, 'version'),
+    })),
     `${t}/edit`,
     '/organizations',
-    ...['members', 'groups', 'roles', 'provisioners', 'queue', 'jobs', 'keys', 'sync', 'settings'].map((n) => `${o}/${n}`),
+    ...[
+      'members',
+      'groups',
+      'roles',
+      'provisioners',
+      'queue',
+      'jobs',
+      'keys',
+      'insights',
+      'sync',
+      'rules',
+      'settings',
+    ].map((n) => `${o}/${n}`),
     `${o}/groups/${group}`,
     '/users',
     '/audit',
     '/audit/connections',
-    ...['overview', 'health', 'settings', 'sync', 'appearance'].map((n) => `/deployment/${n}`),
-    ...['account', 'security', 'ssh-key', 'tokens', 'schedule', 'appearance'].map((n) => `/settings/${n}`),
+    ...[
+      'overview',
+      'health',
+      'health/database',
+      'health/derp',
+      'insights',
+      'settings',
+      'sync',
+      'notifications',
+      'oauth2',
+      'support',
+      'appearance',
+    ].map((n) => `/deployment/${n}`),
+    ...[
+      'account',
+      'security',
+      'ssh-key',
+      'tokens',
+      'secrets',
+      'external-auth',
+      'applications',
+      'schedule',
+      'appearance',
+      'notifications',
+    ].map((n) => `/settings/${n}`),
+    ...(apps[0] ? [{ path: `/deployment/oauth2/${apps[0].id}`, name: '/deployment/oauth2/app' }] : []),
+    '/notifications',
     '/cli-auth',
-    '/nothing/is/here',
     '/@nobody/nothing',
   ];
 }

@@ -1,4 +1,4 @@
-// The whole main job by keyboard alone, against a real server:
+// The main journey with the keyboard only, against a real server:
 //   node test/journey-keyboard.mjs URL PASSWORD work
 import assert from 'node:assert/strict';
 import { sitDown } from './person.mjs';
@@ -7,17 +7,21 @@ const [url, password, which] = process.argv.slice(2);
 const person = await sitDown(url, password);
 const { context, page, heading, shows } = person;
 
-/** What has the keyboard, as people know it, and whether they can see that it does. */
+/** Returns the label of the focused element and whether its focus is visible. */
 const here = (tab) =>
   tab.evaluate(() => {
     const e = document.activeElement;
     const style = getComputedStyle(e);
     const label = e.getAttribute('aria-label') ?? (e.labels?.[0]?.innerText || e.innerText || '');
-    const field = e.matches('input, textarea'); // whose border tells
-    return { name: label.trim().split('\n')[0], body: e === document.body, seen: field || style.outlineStyle !== 'none' || style.boxShadow !== 'none' };
+    const field = e.matches('input, textarea'); // shows focus with its border
+    return {
+      name: label.trim().split('\n')[0],
+      body: e === document.body,
+      seen: field || style.outlineStyle !== 'none' || style.boxShadow !== 'none',
+    };
   });
 
-/** Goes on to what has the name, with Tab, as often as it takes. */
+/** Presses Tab until the element with the name is focused. */
 async function tabTo(name, tab = page) {
   const passed = [];
   for (let i = 0; i < 60; i++) {
@@ -33,7 +37,7 @@ async function tabTo(name, tab = page) {
 const at = async (name, tab = page) => assert.match((await here(tab)).name, name);
 const press = (key) => page.keyboard.press(key);
 
-/** Opens the menu and goes down to the item. A menu takes the keyboard a moment after it is seen. */
+/** Opens a menu and moves down to an item. The menu takes the focus shortly after it is visible. */
 async function choose(menu, item) {
   await at(menu);
   await press('Enter');
@@ -42,7 +46,7 @@ async function choose(menu, item) {
   await at(item);
 }
 
-/** Waits until the keyboard is back at what has the name: what closes gives it back when it is gone. */
+/** Waits until the element with the name has the focus again. */
 const backAt = (name) => page.waitForFunction((n) => document.activeElement.getAttribute('aria-label') === n, name);
 
 const journeys = {
@@ -54,26 +58,28 @@ const journeys = {
     await page.keyboard.type(password);
     await press('Enter');
     await heading('Workspaces').waitFor();
-    await page.getByRole('link', { name: 'Choose a template' }).waitFor();
+    await page.getByRole('link', { name: 'Select a template' }).waitFor();
 
-    await page.reload(); // a page that is opened begins with the link past the menu
-    await page.getByRole('link', { name: 'Choose a template' }).waitFor();
+    await page.reload(); // the first stop of a page is the skip link
+    await page.getByRole('link', { name: 'Select a template' }).waitFor();
     await press('Tab');
-    await at(/^Skip to the content$/);
-    await page.waitForFunction(() => document.activeElement.matches('.skip') && document.activeElement.getBoundingClientRect().x >= 0); // it is shown when it is needed
+    await at(/^Skip to content$/);
+    await page.waitForFunction(
+      () => document.activeElement.matches('.skip') && document.activeElement.getBoundingClientRect().x >= 0,
+    ); // visible when focused
     await press('Enter');
     await press('Tab');
-    await at(/^New workspace$/); // past the menu
+    await at(/^Create workspace$/); // past the navigation
     await press('Enter');
     await heading('Templates').waitFor();
-    await page.getByRole('link', { name: 'Create a workspace of local' }).waitFor();
-    await tabTo(/^Create a workspace of local$/);
+    await page.getByRole('link', { name: 'Create workspace from local' }).waitFor();
+    await tabTo(/^Create workspace from local$/);
     await press('Enter');
     await page.getByRole('textbox', { name: 'Name', exact: true }).waitFor();
     await page.keyboard.type('keys');
     await press('Enter');
     await heading('keys').waitFor();
-    await shows('ready');
+    await shows('Ready');
 
     await tabTo(/^Overview$/);
     await press('ArrowRight');
@@ -87,7 +93,7 @@ const journeys = {
     await terminal.locator('[data-terminal=open]').waitFor();
     await terminal.keyboard.type('echo "six times seven is $((6*7))"\n');
     await terminal.locator('.xterm-rows').getByText('six times seven is 42').first().waitFor();
-    await terminal.keyboard.press('Tab'); // is the shell's own
+    await terminal.keyboard.press('Tab'); // goes to the shell
     assert.equal(await terminal.evaluate(() => document.activeElement.className), 'xterm-helper-textarea');
     await terminal.keyboard.press('Control+Shift+L');
     await at(/^Back to keys$/, terminal);
@@ -95,37 +101,38 @@ const journeys = {
     await terminal.getByRole('heading', { name: 'keys' }).waitFor();
     await terminal.close();
 
-    await tabTo(/^Account of admin$/); // round again
+    await tabTo(/^Account menu of admin$/); // from the start of the page
     await tabTo(/^Stop$/);
     await press('Enter');
     await page.getByRole('button', { name: 'Start', exact: true }).waitFor();
-    await at(/^(Start|Cancel|More)$/); // still where one was, though the button is another
-    await tabTo(/^More$/);
-    for (let i = 0; i < 3; i++) { // the first time the dialogs are loaded, the others they are there at once
-      await choose(/^More$/, /^Delete …$/);
+    await at(/^(Start|Cancel|More actions)$/); // the focus stays in the group of buttons
+    await tabTo(/^More actions$/);
+    for (let i = 0; i < 3; i++) {
+      // dialogs are loaded the first time only
+      await choose(/^More actions$/, /^Delete…$/);
       await press('Enter');
       await page.waitForFunction(() => document.activeElement.matches('[role=dialog] input'));
-      await page.getByRole('dialog').getByLabel('Type keys to go on').waitFor();
+      await page.getByRole('dialog').getByLabel('Type keys to confirm').waitFor();
       await press('Escape');
       await page.getByRole('dialog').waitFor({ state: 'detached' });
-      await backAt('More');
+      await backAt('More actions');
     }
-    await choose(/^More$/, /favorite$/);
+    await choose(/^More actions$/, /favorites$/);
     await press('Escape');
     await page.getByRole('menu').waitFor({ state: 'detached' });
-    await backAt('More');
-    await choose(/^More$/, /^Delete …$/);
+    await backAt('More actions');
+    await choose(/^More actions$/, /^Delete…$/);
     await press('Enter');
     await page.waitForFunction(() => document.activeElement.matches('[role=dialog] input'));
     await page.keyboard.type('keys');
     await press('Enter');
-    await shows('You have no workspace yet'); // gone to the list, once it is gone
+    await shows('No workspaces yet'); // redirected to the list once it is deleted
 
-    await tabTo(/^Filter$/);
+    await tabTo(/^Status$/);
     await press('/');
     await at(/^Search workspaces$/);
     await page.keyboard.type('status:failed');
-    await shows('No workspace matches');
+    await shows('No workspaces found');
   },
 };
 

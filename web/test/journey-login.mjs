@@ -1,8 +1,7 @@
-// Ways in that are no password, in the browser, against a real server that
-// trusts test/provider.mjs:
-//   node test/journey-login.mjs URL PASSWORD cli       a token for the command line
-//   node test/journey-login.mjs URL PASSWORD convert   a password given up for a provider
-//   node test/journey-login.mjs URL PASSWORD device    GitHub by a code
+// Sign-in without a password, against a real server that uses test/provider.mjs:
+//   node test/journey-login.mjs URL PASSWORD cli       a session token for the CLI
+//   node test/journey-login.mjs URL PASSWORD convert   switch from a password to an identity provider
+//   node test/journey-login.mjs URL PASSWORD device    sign in to GitHub with a device code
 import assert from 'node:assert/strict';
 import { sitDown } from './person.mjs';
 
@@ -16,8 +15,8 @@ const journeys = {
     await login('admin@example.com');
     await page.goto('/cli-auth');
     await person.reads();
-    await button('Show a token').click();
-    const token = await page.getByLabel('Token', { exact: true }).innerText();
+    await button('Show session token').click();
+    const token = await page.getByLabel('Session token', { exact: true }).innerText();
     const me = await fetch(`${url}/api/v2/users/me`, { headers: { 'Coder-Session-Token': token } });
     assert.equal((await me.json()).username, 'admin');
     await person.reads();
@@ -26,22 +25,22 @@ const journeys = {
   async convert() {
     await login('member@example.com');
     await page.goto('/settings/security');
-    await button('Change to Example Corp …').click();
-    await dialog.getByRole('textbox', { name: 'Your password' }).fill('not my password');
-    await dialog.getByRole('button', { name: 'Go on to Example Corp' }).click();
-    await dialog.getByRole('alert').waitFor(); // refused, in words
+    await button('Switch to Example Corp…').click();
+    await dialog.getByRole('textbox', { name: 'Current password' }).fill('not my password');
+    await dialog.getByRole('button', { name: 'Switch to Example Corp' }).click();
+    await dialog.getByRole('alert').waitFor(); // wrong password
     await person.reads();
-    await dialog.getByRole('textbox', { name: 'Your password' }).fill(password);
-    await dialog.getByRole('button', { name: 'Go on to Example Corp' }).click();
+    await dialog.getByRole('textbox', { name: 'Current password' }).fill(password);
+    await dialog.getByRole('button', { name: 'Switch to Example Corp' }).click();
     await page.getByRole('link', { name: 'member' }).click(); // at the provider
-    await shows('You log in with OpenID Connect');
-    assert.match(page.url(), /\/settings\/security$/, 'nothing of the login stays in the address');
-    await page.getByRole('button', { name: 'Account of member' }).click();
-    await page.getByRole('menuitem', { name: 'Log out' }).click();
+    await shows('You sign in with OpenID Connect');
+    assert.match(page.url(), /\/settings\/security$/, 'the URL contains sign-in data');
+    await page.getByRole('button', { name: 'Account menu of member' }).click();
+    await page.getByRole('menuitem', { name: 'Sign out' }).click();
     await page.getByLabel('Email').fill('member@example.com');
     await page.getByRole('textbox', { name: 'Password' }).fill(password);
-    await button('Log in').click();
-    await page.getByRole('alert').waitFor(); // the password is gone
+    await button('Sign in').click();
+    await page.getByRole('alert').waitFor(); // the password was removed
     await page.getByRole('link', { name: 'Example Corp' }).click();
     await page.getByRole('link', { name: 'member' }).click();
     await heading('Workspaces').waitFor();
@@ -50,17 +49,17 @@ const journeys = {
   async device() {
     await page.goto('/login');
     await page.getByRole('link', { name: 'GitHub' }).click();
-    await heading('Log in by GitHub').waitFor();
+    await heading('Sign in with GitHub').waitFor();
     await shows('ABCD-1234');
     await person.reads();
     const there = await context.newPage();
     await there.goto(await page.getByRole('link', { name: /login\/device/ }).getAttribute('href'));
     await there.getByLabel('Code').fill('ABCD-1234');
     await there.getByRole('button', { name: 'Continue' }).click();
-    await heading('Workspaces').waitFor(); // the page goes on by itself
-    await page.getByRole('button', { name: 'Account of octo' }).waitFor();
+    await heading('Workspaces').waitFor(); // continues automatically
+    await page.getByRole('button', { name: 'Account menu of octo' }).waitFor();
     await page.goto('/login/device?state=nobodys');
-    await shows('was not begun in this browser');
+    await shows('was not started in this browser');
   },
 };
 

@@ -1,8 +1,8 @@
-// What somebody who makes templates does in the browser, against a real server:
-//   node test/journey-templates.mjs URL PASSWORD create   one made of a starter; names that are none; text that is shown as text
-//   node test/journey-templates.mjs URL PASSWORD edit     a version that fails, one that is published, two tabs, the difference
-//   node test/journey-templates.mjs URL PASSWORD remove   deleted, after its name was typed
-import assert from 'node:assert/strict';
+// Template administration, against a real server:
+//   node test/journey-templates.mjs URL PASSWORD create   from a starter; invalid names; HTML is displayed as text
+//   node test/journey-templates.mjs URL PASSWORD edit     failed and published versions, two tabs
+//   node test/journey-templates.mjs URL PASSWORD remove   delete a template
+import { expect } from './browser.mjs';
 import { sitDown } from './person.mjs';
 
 const [url, password, which] = process.argv.slice(2);
@@ -11,7 +11,7 @@ const { context, page, heading, button, shows, login } = person;
 const at = '/templates/coder/made';
 const broken = '\nresource "terraform_data" "x" {\n  input = nothing.there\n}\n';
 
-/** Puts text at the end of the file that is open. */
+/** Appends text to the open file. */
 async function write(tab, text) {
   await tab.getByRole('textbox', { name: 'main.tf' }).click();
   await tab.keyboard.press('Control+End');
@@ -25,31 +25,57 @@ const journeys = {
     await watcher.goto('/templates');
     await watcher.getByRole('heading', { name: 'Templates', exact: true }).waitFor();
     await page.goto('/templates/new');
-    await page.getByRole('button', { name: /Local process/ }).first().waitFor();
+    await page
+      .getByRole('button', { name: /Local process/ })
+      .first()
+      .waitFor();
     await page.goto('/templates/new?starter=local');
     const name = page.getByRole('textbox', { name: 'Name', exact: true });
-    await name.fill('no name 😀');
+    await name.fill('invalid name 😀');
     await button('Create template').click();
     await shows('Use letters, digits and single hyphens between them.');
     await name.fill('x'.repeat(10_000));
     await shows('Use at most 32 characters.');
     await name.fill('made');
+    await page.getByRole('checkbox', { name: 'Personalize' }).check();
+    await page.getByRole('button', { name: 'personalize.tf' }).click(); // the Terraform of the module
+    await page.getByRole('textbox', { name: 'personalize.tf' }).getByText('coder_script').first().waitFor();
     await page.getByRole('textbox', { name: 'Display name' }).fill('<b onload=x>Made</b> 🏔');
     await button('Create template').click();
     await page.waitForURL(`**${at}`);
-    await heading('<b onload=x>Made</b> 🏔').waitFor(); // text, as it was typed
+    await heading('<b onload=x>Made</b> 🏔').waitFor(); // displayed as text
     await watcher.getByText('<b onload=x>Made</b> 🏔').first().waitFor(); // without a reload
 
     await page.goto(`${at}?tab=settings`);
     await page.getByRole('textbox', { name: 'Description' }).fill('y'.repeat(10_000));
     await button('Save').click();
-    await page.getByRole('main').getByRole('alert').first().waitFor(); // refused, in words, and what was typed is still there
-    assert.equal((await page.getByRole('textbox', { name: 'Description' }).inputValue()).length, 10_000);
+    await page.getByRole('main').getByRole('alert').first().waitFor(); // rejected, and the input is kept
+    await expect(page.getByRole('textbox', { name: 'Description' })).toHaveValue('y'.repeat(10_000));
     await page.getByRole('textbox', { name: 'Description' }).fill('<script>alert(1)</script>');
     await page.getByRole('textbox', { name: 'Display name' }).fill('Made here');
     await button('Save').click();
     await heading('Made here').waitFor();
     await shows('<script>alert(1)</script>');
+
+    const icon = page.getByRole('textbox', { name: 'Icon', exact: true });
+    const picker = page.getByRole('dialog', { name: 'Select icon' });
+    await button('Select icon').click();
+    await picker.getByRole('button', { name: 'docker', exact: true }).waitFor();
+    await person.reads();
+    await picker.getByRole('searchbox', { name: 'Search icons and emoji' }).fill('whale');
+    await picker.getByRole('button', { name: 'spouting whale', exact: true }).click();
+    await expect(icon).toHaveValue('/emojis/1f433.png');
+    await picker.waitFor({ state: 'detached' });
+    await button('Select icon').press('Enter'); // with the keyboard only
+    await page.waitForFunction(() => document.activeElement.type === 'search');
+    await page.keyboard.type('postgres');
+    await picker.getByText('1 of', { exact: false }).waitFor();
+    await page.keyboard.press('Enter');
+    await expect(icon).toHaveValue('/icon/postgresql.svg');
+    await page.waitForFunction(() => document.activeElement.getAttribute('aria-label') === 'Select icon');
+    await button('Save').click();
+    await page.locator('img[src="/icon/postgresql.svg"]').first().waitFor();
+    await page.waitForFunction(() => document.querySelector('img[src="/icon/postgresql.svg"]').naturalWidth > 0);
   },
 
   async edit() {
@@ -57,37 +83,43 @@ const journeys = {
     await page.goto(`${at}/edit`);
     await write(page, broken);
     await shows('1 file changed');
-    await button('Build').click();
-    await shows('The import failed');
-    await page.getByRole('log').getByText(/undeclared|nothing/).first().waitFor(); // Terraform's own words
-    assert.equal(await button('Publish …').isDisabled(), true, 'what failed cannot be published');
+    const problems = page.getByRole('region', { name: 'Problems' });
+    await problems.getByText('Reference to undeclared resource').waitFor(); // before a build
+    await button('Build version').click();
+    await shows('Import failed');
+    await page
+      .getByRole('log')
+      .getByText(/undeclared|nothing/)
+      .first()
+      .waitFor(); // the message of Terraform
+    await expect(button('Publish…'), 'a failed version can be published').toBeDisabled();
 
     page.on('dialog', (d) => d.accept());
-    await page.reload(); // what was typed outlives it
-    await shows('Your changes from before are back');
-    await write(page, ''); // what is out of sight is not in the page
+    await page.reload(); // edits survive it
+    await shows('Unpublished changes restored');
+    await write(page, ''); // scrolls to the end: hidden lines are not in the DOM
     await page.getByText('nothing.there').first().waitFor();
     const other = await context.newPage();
     await other.goto(`${at}/edit`);
-    await other.getByText('You edit this template in another tab too').waitFor();
-    await page.getByText('You edit this template in another tab too').waitFor();
+    await other.getByText('This template is open in another tab').waitFor();
+    await page.getByText('This template is open in another tab').waitFor();
 
-    await button('Discard').click();
+    await button('Discard changes').click();
     await write(page, '\n# <i>one</i> line more\n');
-    await button('Build').click();
-    await page.locator('button:not([disabled])', { hasText: 'Publish …' }).click();
+    await button('Build version').click();
+    await page.locator('button:not([disabled])', { hasText: 'Publish…' }).click();
     await page.getByRole('dialog').getByRole('textbox', { name: 'Name' }).fill('second');
-    await page.getByRole('dialog').getByRole('textbox', { name: 'What changed' }).fill('A <b>line</b>');
+    await page.getByRole('dialog').getByRole('textbox', { name: 'Message' }).fill('A <b>line</b>');
     await page.getByRole('dialog').getByRole('button', { name: 'Publish', exact: true }).click();
     await page.waitForURL(`**${at}`);
-    await other.getByText('admin published second while you edit').waitFor(); // the second is told
+    await other.getByText('admin published second').waitFor(); // the other tab reports it
     await other.close();
 
     await page.getByRole('tab', { name: 'Versions' }).click();
     await page.getByRole('link', { name: 'second', exact: true }).click();
     await heading('second').waitFor();
     await shows('A <b>line</b>');
-    await page.getByText('# <i>one</i> line more').first().waitFor(); // the difference from the version before
+    await page.getByText('# <i>one</i> line more').first().waitFor(); // the changes since the previous version
     await page.getByRole('tab', { name: 'Files' }).click();
     await shows('main.tf');
   },
@@ -95,10 +127,10 @@ const journeys = {
   async remove() {
     await login('admin@example.com');
     await page.goto(`${at}?tab=settings`);
-    await button('Delete …').click();
-    assert.equal(await button('Delete the template').isDisabled(), true, 'the name must be typed first');
-    await page.getByLabel('Type made to go on').fill('made');
-    await button('Delete the template').click();
+    await button('Delete template…').click();
+    await expect(button('Delete template'), 'the name must be typed first').toBeDisabled();
+    await page.getByLabel('Type made to confirm').fill('made');
+    await button('Delete template').click();
     await heading('Templates').waitFor();
     await page.goto(at);
     await page.getByRole('main').getByRole('alert').waitFor();

@@ -1,11 +1,12 @@
-// What a person does in the browser, against a real server:
-//   node test/journey.mjs URL PASSWORD setup     the first user, and out again
-//   node test/journey.mjs URL PASSWORD work      a workspace: made, used, stopped, deleted
-//   node test/journey.mjs URL PASSWORD failed    a build that fails, its log, another try
-//   node test/journey.mjs URL PASSWORD pending   a build nobody takes, and why
-//   node test/journey.mjs URL PASSWORD member    what a plain member sees
-// The templates are pushed before, with the command line (e2e/testdata/dashboard.txtar).
+// The main journeys in a browser, against a real server:
+//   node test/journey.mjs URL PASSWORD setup     create the first user, sign out
+//   node test/journey.mjs URL PASSWORD work      create, use, stop and delete a workspace
+//   node test/journey.mjs URL PASSWORD failed    a failed build and its log
+//   node test/journey.mjs URL PASSWORD pending   a build without a matching provisioner
+//   node test/journey.mjs URL PASSWORD member    the view of a member
+// The CLI pushes the templates first (e2e/testdata/dashboard.txtar).
 import assert from 'node:assert/strict';
+import { expect } from './browser.mjs';
 import { sitDown } from './person.mjs';
 
 const [url, password, which] = process.argv.slice(2);
@@ -26,44 +27,47 @@ const journeys = {
     await page.getByLabel('Username').fill('admin');
     await page.getByLabel('Email').fill('admin@example.com');
     await page.getByRole('textbox', { name: 'Password' }).fill('short');
-    await button('Create account').click();
-    await page.getByRole('alert').waitFor(); // a password that is too weak is refused, in words
+    await button('Create user').click();
+    await page.getByRole('alert').waitFor(); // the password is too weak
     await page.getByRole('textbox', { name: 'Password' }).fill(password);
-    await button('Create account').click();
+    await button('Create user').click();
     await heading('Workspaces').waitFor();
-    await shows('You have no workspace yet');
-    await page.getByRole('button', { name: 'Account of admin' }).click();
-    await page.getByRole('menuitem', { name: 'Log out' }).click();
-    await button('Log in').waitFor();
-    assert.equal(await page.evaluate(() => localStorage.length + document.cookie.length), 0, 'nothing of the session may be left for scripts');
+    await shows('No workspaces yet');
+    await page.getByRole('button', { name: 'Account menu of admin' }).click();
+    await page.getByRole('menuitem', { name: 'Sign out' }).click();
+    await button('Sign in').waitFor();
+    assert.equal(
+      await page.evaluate(() => localStorage.length + document.cookie.length),
+      0,
+      'scripts can read session data',
+    );
     await page.getByLabel('Email').fill('admin@example.com');
     await page.getByRole('textbox', { name: 'Password' }).fill('wrong password');
-    await button('Log in').click();
+    await button('Sign in').click();
     await page.getByRole('alert').waitFor();
   },
 
   async work() {
     await login('admin@example.com');
     await page.getByRole('link', { name: 'Templates' }).first().click();
-    await page.getByRole('link', { name: 'Create a workspace of local' }).click();
-    await heading('New workspace').waitFor();
+    await page.getByRole('link', { name: 'Create workspace from local' }).click();
+    await heading('Create workspace').waitFor();
     await page.getByLabel('Repository').fill('no address');
-    await shows('Give the URL of a Git repository, or nothing.');
+    await shows('Enter the URL of a Git repository, or leave the field empty.');
     await page.getByLabel('Repository').fill('');
     await page.getByRole('textbox', { name: 'Name', exact: true }).fill('in valid!');
-    await button('Create workspace').click();
-    await page.getByRole('alert').waitFor();
+    await shows('Use letters, digits and single hyphens between them.');
     await page.getByRole('textbox', { name: 'Name', exact: true }).fill('first');
     await button('Create workspace').click();
     await heading('first').waitFor();
-    await shows('ready');
+    await shows('Ready');
 
     await page.goto('/@admin/first/terminal');
     await page.locator('[data-terminal=open]').waitFor();
     await page.keyboard.type('echo "six times seven is $((6*7))"\n');
     await page.locator('.xterm-rows').getByText('six times seven is 42').first().waitFor();
     await page.reload();
-    await page.locator('.xterm-rows').getByText('six times seven is 42').first().waitFor(); // the same shell, its screen restored
+    await page.locator('.xterm-rows').getByText('six times seven is 42').first().waitFor(); // the same shell session, with its screen restored
 
     await page.goto('/workspaces');
     const watcher = await context.newPage();
@@ -76,14 +80,16 @@ const journeys = {
     await page.getByRole('tab', { name: 'Builds' }).click();
     await page.getByRole('link', { name: '#2', exact: true }).click();
     await heading('first #2').waitFor();
-    await shows('What took how long');
+    await shows('Build timeline');
+    await page.getByRole('button', { name: /^Apply / }).click();
+    await button('Show all phases').click();
     await page.goto('/@admin/first');
-    await page.getByRole('button', { name: 'More' }).click();
+    await page.getByRole('button', { name: 'More actions' }).click();
     await page.getByRole('menuitem', { name: /Delete/ }).click();
-    assert.equal(await button('Delete').isDisabled(), true, 'the name must be typed first');
-    await page.getByLabel('Type first to go on').fill('first');
-    await button('Delete').click();
-    await watcher.getByText('You have no workspace yet').waitFor();
+    await expect(button('Delete workspace'), 'the name must be typed first').toBeDisabled();
+    await page.getByLabel('Type first to confirm').fill('first');
+    await button('Delete workspace').click();
+    await watcher.getByText('No workspaces yet').waitFor();
   },
 
   async failed() {
@@ -92,6 +98,13 @@ const journeys = {
     await shows('The last build (start) failed');
     await shows('this build always fails');
     await button('Start').waitFor();
+    await button('Retry').waitFor();
+    await button('Copy error').waitFor();
+    await page.getByRole('link', { name: /^main\.tf, line \d+$/ }).click();
+    await page.locator('.cm-activeLine').waitFor();
+    await page.goBack();
+    await heading('breaks').waitFor();
+    await button('Retry with debug logging').waitFor();
   },
 
   async pending() {
@@ -106,10 +119,18 @@ const journeys = {
   async member() {
     await login('member@example.com');
     await page.goto('/templates');
-    await page.getByRole('link', { name: 'Create a workspace of local' }).waitFor();
-    assert.equal(await page.getByRole('link', { name: 'New template' }).count(), 0, 'a member may make no template');
+    await page.getByRole('link', { name: 'Create workspace from local' }).waitFor();
+    await expect(page.getByRole('link', { name: 'Create template' }), 'a member cannot create templates').toHaveCount(
+      0,
+    );
     await page.goto('/@admin/breaks');
-    await page.getByRole('alert').waitFor(); // somebody else's: as if it were not there
+    await page.getByRole('alert').waitFor(); // workspaces of other users are not found
+    await page.goto('/@member/nothing');
+    await page.getByRole('alert').waitFor(); // the same message for an unknown workspace
+    assert.equal((await page.goto('/no/such/page')).status(), 404);
+    await person.reads();
+    await page.locator('main').getByRole('link').click();
+    await heading('Workspaces').waitFor();
   },
 };
 

@@ -1,8 +1,7 @@
-// How long pages take to show what they are about, in a browser that has kept
-// nothing: node test/load.mjs URL EMAIL PASSWORD prints a line of JSON for each,
-// with the median of five visits in milliseconds, or with what went wrong.
-// More words are the names of the pages to visit; none means all.
-import { chromium } from 'playwright-core';
+// Measures the time until a page displays its first row, with an empty browser cache:
+// node test/load.mjs URL EMAIL PASSWORD [NAME...] prints a line of JSON per page, with the
+// median of five visits in milliseconds, or the error. Without names, it visits all pages.
+import { chromium } from 'playwright';
 import { launch } from './browser.mjs';
 
 const [url, email, password, ...only] = process.argv.slice(2);
@@ -10,7 +9,7 @@ const row = 'main tbody tr';
 const pages = [
   ['workspaces', '/workspaces?q=all', row],
   ['workspaces_found', '/workspaces?q=status%3Arunning+9999', row],
-  ['workspaces_last_page', '/workspaces?q=all&page=400', row],
+  ['workspaces_sorted', '/workspaces?q=all&sort=-last_used', row],
   ['templates', '/templates', 'main a[href$="/workspace"]'],
   ['organizations', '/organizations', 'main a[href*="/organizations/"]'],
   ['members', '/organizations/coder/members', row],
@@ -51,7 +50,7 @@ async function visit(path, shows) {
 for (const [name, path, shows] of pages) {
   if (only.length > 0 && !only.includes(name)) continue;
   try {
-    await visit(path, shows); // the server is warm then
+    await visit(path, shows); // warms up the server
     const times = [];
     for (let i = 0; i < 5; i++) times.push(await visit(path, shows));
     console.log(JSON.stringify({ name, milliseconds: times.sort((a, b) => a - b)[2] }));

@@ -1,6 +1,7 @@
-// A mail server on this machine that keeps the last message it was given:
-//   node test/mailbox.mjs FILE MESSAGE   serves until it is ended; FILE becomes a configuration of the server that sends by it, MESSAGE the last message
-import { writeFileSync } from 'node:fs';
+// A mail server for tests that stores the last message:
+//   node test/mailbox.mjs FILE MESSAGE   serves until it is stopped
+// Writes a server configuration to FILE and the last message to MESSAGE.
+import { renameSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { createInterface } from 'node:readline';
 
@@ -8,11 +9,12 @@ const [config, message] = process.argv.slice(2);
 const server = createServer((socket) => {
   const say = (line) => socket.write(`${line}\r\n`);
   let body;
-  socket.on('error', () => {}); // a client that leaves
+  socket.on('error', () => {}); // the client disconnected
   createInterface({ input: socket }).on('line', (line) => {
     const verb = line.split(' ')[0].toUpperCase();
     if (body && line === '.') {
-      writeFileSync(message, body.join('\n'));
+      writeFileSync(`${message}.new`, body.join('\n'));
+      renameSync(`${message}.new`, message); // a reader sees all of it
       body = undefined;
       say('250 taken');
     } else if (body) body.push(line);
@@ -23,4 +25,6 @@ const server = createServer((socket) => {
   });
   say('220 mail.test');
 });
-server.listen(0, '127.0.0.1', () => writeFileSync(config, `email:\n  from: coder@example.com\n  smarthost: 127.0.0.1:${server.address().port}\n`));
+server.listen(0, '127.0.0.1', () =>
+  writeFileSync(config, `email:\n  from: coder@example.com\n  smarthost: 127.0.0.1:${server.address().port}\n`),
+);

@@ -1,27 +1,31 @@
-// Looks at every page, at both widths and in both colour schemes, and leaves
-// screenshots in web/screenshots, with index.html to leaf through them:
-//   node test/pages.mjs URL PASSWORD first                                 of a server that has nobody yet: the set-up
+// Takes screenshots of every page at two widths and in both color schemes, and saves them
+// to web/screenshots with an index.html:
+//   node test/pages.mjs URL PASSWORD first    the setup page of a server without users
 //   node test/pages.mjs URL PASSWORD all ORGANIZATION TEMPLATE OWNER/WORKSPACE GROUP
-// Whatever axe finds, complaints of the browser, pages that are wider than the
-// window, and pages of the router and tabs that nobody looked at make it fail.
+// Fails on axe violations, browser errors, pages wider than the window, and routes or tabs
+// without a screenshot.
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { chromium } from 'playwright-core';
+import { chromium } from 'playwright';
 import { launch } from './browser.mjs';
 import { everywhere } from './everywhere.mjs';
 import { fileOf, look, looks } from './look.mjs';
 
 const [url, password, which, organization, template, workspace, group] = process.argv.slice(2);
 const credentials = { email: 'admin@example.com', password };
-const record = 'screenshots/pages.json'; // what was seen, by all runs since the first
+const record = 'screenshots/pages.json'; // the results of all runs since the first
 
 const before = [
   '/login',
   '/login?message=Your+session+has+ended.',
   '/reset-password',
-  { path: '/api/v2/users/oauth2/github/callback?redirect=%2Fworkspaces', name: '/login/device', ready: 'text=Waiting for GitHub' },
+  {
+    path: '/api/v2/users/oauth2/github/callback?redirect=%2Fworkspaces',
+    name: '/login/device',
+    ready: 'text=Waiting for GitHub',
+  },
 ];
 
-/** The pages of the router, and the tabs on them, that were not looked at. */
+/** Returns the routes and tabs without a screenshot. */
 function missing(seen) {
   const routes = new Set(seen.flatMap((s) => s.routes));
   const shown = new Set(seen.map((s) => s.route));
@@ -30,21 +34,36 @@ function missing(seen) {
   return [...[...routes].filter((r) => !shown.has(r)), ...[...names].filter((n) => !open.has(n))];
 }
 
-/** A page for a person, with all screenshots. */
+/** Returns an HTML page with all screenshots. */
 function album(seen) {
-  const row = (name) => `<h2>${name}</h2>${looks.map((l) => `<a href="${fileOf(name, l)}"><img loading="lazy" height="360" alt="${name} at ${l.width} px, ${l.colorScheme}" src="${fileOf(name, l)}"></a>`).join(' ')}`;
+  const row = (name) =>
+    `<h2>${name}</h2>${looks.map((l) => `<a href="${fileOf(name, l)}"><img loading="lazy" height="360" alt="${name} at ${l.width} px, ${l.colorScheme}" src="${fileOf(name, l)}"></a>`).join(' ')}`;
   return `<!doctype html><html lang="en"><meta charset="utf-8"><title>Every page</title><h1>Every page</h1>${[...new Set(seen.map((s) => s.name))].map(row).join('\n')}</html>\n`;
 }
 
 const browser = await launch(chromium);
 try {
   if (which === 'first') rmSync('screenshots', { recursive: true, force: true });
-  const runs = which === 'first' ? [await look(browser, url, undefined, ['/setup'])] : [await look(browser, url, credentials, await everywhere(url, credentials, { organization, template, workspace, group })), await look(browser, url, undefined, before)];
-  const seen = [...(existsSync(record) ? JSON.parse(readFileSync(record, 'utf8')) : []), ...runs.flatMap((r) => r.seen)];
+  const runs =
+    which === 'first'
+      ? [await look(browser, url, undefined, ['/setup'])]
+      : [
+          await look(
+            browser,
+            url,
+            credentials,
+            await everywhere(url, credentials, { organization, template, workspace, group }),
+          ),
+          await look(browser, url, undefined, before),
+        ];
+  const seen = [
+    ...(existsSync(record) ? JSON.parse(readFileSync(record, 'utf8')) : []),
+    ...runs.flatMap((r) => r.seen),
+  ];
   writeFileSync(record, JSON.stringify(seen));
   writeFileSync('screenshots/index.html', album(seen));
   const wrong = runs.flatMap((r) => r.wrong);
-  if (which === 'all') wrong.push(...missing(seen).map((m) => `nobody looked at ${m}`));
+  if (which === 'all') wrong.push(...missing(seen).map((m) => `no screenshot of ${m}`));
   for (const what of wrong) console.error(what);
   if (wrong.length > 0) process.exitCode = 1;
 } finally {

@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib';
 
-/** A zip file of texts by their names, not compressed. */
+/** Returns an uncompressed zip archive of texts by file name. */
 export function zip(files) {
   const bodies = [];
   const table = [];
@@ -8,7 +8,7 @@ export function zip(files) {
   for (const [name, text] of Object.entries(files)) {
     const data = Buffer.from(text);
     const path = Buffer.from(name);
-    const about = Buffer.alloc(26); // what both the file's head and the table say of it
+    const about = Buffer.alloc(26); // shared by the local header and the central directory
     about.writeUInt16LE(20, 0);
     about.writeUInt32LE(crc32(data), 10);
     about.writeUInt32LE(data.length, 14);

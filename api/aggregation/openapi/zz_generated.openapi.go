@@ -110,14 +110,14 @@ func schema_coder_api_aggregation_v1alpha1_CoderTemplate(ref common.ReferenceCal
 					},
 					"spec": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Spec is what is wanted.",
+							Description: "Spec is the desired state.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1alpha1.CoderTemplateSpec{}.OpenAPIModelName()),
 						},
 					},
 					"status": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Status is what is.",
+							Description: "Status is the observed state.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1alpha1.CoderTemplateStatus{}.OpenAPIModelName()),
 						},
@@ -134,7 +134,7 @@ func schema_coder_api_aggregation_v1alpha1_CoderTemplateList(ref common.Referenc
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "CoderTemplateList is several of them.",
+				Description: "CoderTemplateList is a list of templates.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -184,26 +184,26 @@ func schema_coder_api_aggregation_v1alpha1_CoderTemplateSpec(ref common.Referenc
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "CoderTemplateSpec is a template's files and how it shows.",
+				Description: "CoderTemplateSpec is the files of a template and how users see it.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"organization": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Organization that the template is in, as the first part of its name says.",
+							Description: "Organization of the template; it equals the first part of the name.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"versionID": {
 						SchemaProps: spec.SchemaProps{
-							Description: "VersionID is the active version. Another one of the template's versions may be put there; files make a new one.",
+							Description: "VersionID is the ID of the active version. Set it to activate another version of the template. Changed files create a version.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"displayName": {
 						SchemaProps: spec.SchemaProps{
-							Description: "DisplayName of the template.",
+							Description: "DisplayName is the template's name in the dashboard.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -224,7 +224,7 @@ func schema_coder_api_aggregation_v1alpha1_CoderTemplateSpec(ref common.Referenc
 					},
 					"files": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Files of the active version, by their paths; lists leave them out. Changed files are uploaded, imported as a new version, and made the active one.",
+							Description: "Files of the active version, by path; lists omit them. Changed files are uploaded and imported as a version, which becomes the active one.",
 							Type:        []string{"object"},
 							AdditionalProperties: &spec.SchemaOrBool{
 								Allows: true,
@@ -240,7 +240,7 @@ func schema_coder_api_aggregation_v1alpha1_CoderTemplateSpec(ref common.Referenc
 					},
 					"running": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Running says whether new workspaces may be made from the template: false deprecates it.",
+							Description: "Running reports whether the template can be used for new workspaces; false deprecates it.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
@@ -255,40 +255,40 @@ func schema_coder_api_aggregation_v1alpha1_CoderTemplateStatus(ref common.Refere
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "CoderTemplateStatus is how a template does.",
+				Description: "CoderTemplateStatus is the observed state of a template.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"id": {
 						SchemaProps: spec.SchemaProps{
-							Description: "ID of the template at the control plane.",
+							Description: "ID of the template in the control plane.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"organizationName": {
 						SchemaProps: spec.SchemaProps{
-							Description: "OrganizationName is the organization that it is in.",
+							Description: "OrganizationName is the name of the template's organization.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"activeVersionID": {
 						SchemaProps: spec.SchemaProps{
-							Description: "ActiveVersionID is the version that workspaces are made from.",
+							Description: "ActiveVersionID is the ID of the version that new workspaces use.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"deprecated": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Deprecated says that no new workspaces may be made from it.",
+							Description: "Deprecated reports that the template cannot be used for new workspaces.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
 					},
 					"updatedAt": {
 						SchemaProps: spec.SchemaProps{
-							Description: "UpdatedAt is when it was changed last.",
+							Description: "UpdatedAt is the time of the last change.",
 							Ref:         ref(v1.Time{}.OpenAPIModelName()),
 						},
 					},
@@ -329,14 +329,14 @@ func schema_coder_api_aggregation_v1alpha1_CoderWorkspace(ref common.ReferenceCa
 					},
 					"spec": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Spec is what is wanted.",
+							Description: "Spec is the desired state.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1alpha1.CoderWorkspaceSpec{}.OpenAPIModelName()),
 						},
 					},
 					"status": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Status is what is.",
+							Description: "Status is the observed state.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1alpha1.CoderWorkspaceStatus{}.OpenAPIModelName()),
 						},
@@ -353,7 +353,7 @@ func schema_coder_api_aggregation_v1alpha1_CoderWorkspaceList(ref common.Referen
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "CoderWorkspaceList is several of them.",
+				Description: "CoderWorkspaceList is a list of workspaces.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -403,47 +403,47 @@ func schema_coder_api_aggregation_v1alpha1_CoderWorkspaceSpec(ref common.Referen
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "CoderWorkspaceSpec is what a workspace is made of and whether it should run. Once it is made, only running can be changed. (OP-21)",
+				Description: "CoderWorkspaceSpec is the template of a workspace and whether it should run. After the workspace is created, only running can change. (OP-21)",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"organization": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Organization that the workspace is in, as the first part of its name says.",
+							Description: "Organization of the workspace; it equals the first part of the name.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"templateName": {
 						SchemaProps: spec.SchemaProps{
-							Description: "TemplateName is the template that the workspace is made from, of its organization.",
+							Description: "TemplateName is the name of the template, which is in the same organization.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"templateVersionID": {
 						SchemaProps: spec.SchemaProps{
-							Description: "TemplateVersionID is the version of the template; its active version otherwise.",
+							Description: "TemplateVersionID is the version of the template. The default is its active version.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"running": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Running says whether the workspace should run. A new workspace always starts. When a start fails it is false again, and true when a stop fails, so that asking again tries again.",
+							Description: "Running reports whether the workspace should run. A new workspace always starts. After a failed start it is false again, and after a failed stop it is true again, so that setting it retries the build.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
 					},
 					"ttlMillis": {
 						SchemaProps: spec.SchemaProps{
-							Description: "TTLMillis is after how many milliseconds of running the workspace stops by itself; never, or when its template says, otherwise.",
+							Description: "TTLMillis is the time in milliseconds after which a running workspace stops automatically. The default is that of the template, or never.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
 					},
 					"autostartSchedule": {
 						SchemaProps: spec.SchemaProps{
-							Description: "AutostartSchedule is when the workspace starts by itself, such as \"CRON_TZ=Europe/Lisbon 30 7 * * 1-5\".",
+							Description: "AutostartSchedule is the schedule of automatic starts, such as \"CRON_TZ=Europe/Lisbon 30 7 * * 1-5\".",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -458,60 +458,67 @@ func schema_coder_api_aggregation_v1alpha1_CoderWorkspaceStatus(ref common.Refer
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "CoderWorkspaceStatus is how a workspace does.",
+				Description: "CoderWorkspaceStatus is the observed state of a workspace.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"id": {
 						SchemaProps: spec.SchemaProps{
-							Description: "ID of the workspace at the control plane.",
+							Description: "ID of the workspace in the control plane.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"ownerName": {
 						SchemaProps: spec.SchemaProps{
-							Description: "OwnerName is the user whose workspace it is.",
+							Description: "OwnerName is the username of the owner.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"organizationName": {
 						SchemaProps: spec.SchemaProps{
-							Description: "OrganizationName is the organization that it is in.",
+							Description: "OrganizationName is the name of the workspace's organization.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"templateName": {
 						SchemaProps: spec.SchemaProps{
-							Description: "TemplateName is the template that it is made from.",
+							Description: "TemplateName is the name of the workspace's template.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"latestBuildID": {
 						SchemaProps: spec.SchemaProps{
-							Description: "LatestBuildID is the newest start, stop or deletion.",
+							Description: "LatestBuildID is the ID of the newest build: a start, stop or deletion.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"latestBuildStatus": {
 						SchemaProps: spec.SchemaProps{
-							Description: "LatestBuildStatus is what the workspace is doing: pending, starting, running, stopping, stopped, failed, canceling, canceled, deleting or deleted.",
+							Description: "LatestBuildStatus is the status of the newest build: pending, starting, running, stopping, stopped, failed, canceling, canceled, deleting or deleted.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"latestBuildError": {
+						SchemaProps: spec.SchemaProps{
+							Description: "LatestBuildError is why the newest build failed. Addition to Coder's resources.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"autoShutdown": {
 						SchemaProps: spec.SchemaProps{
-							Description: "AutoShutdown is when the workspace stops by itself.",
+							Description: "AutoShutdown is the time at which the workspace stops automatically.",
 							Ref:         ref(v1.Time{}.OpenAPIModelName()),
 						},
 					},
 					"lastUsedAt": {
 						SchemaProps: spec.SchemaProps{
-							Description: "LastUsedAt is when somebody used it last.",
+							Description: "LastUsedAt is the time of the last use.",
 							Ref:         ref(v1.Time{}.OpenAPIModelName()),
 						},
 					},

@@ -1,8 +1,8 @@
-// Package v1alpha1 is the aggregated API of Kubernetes, group
-// aggregation.coder.com: the workspaces and templates of a control plane as
-// objects of the namespace that its CoderControlPlane is in. Nothing of them is
-// stored in the cluster: the operator answers for them out of the control
-// plane's own API. (OP-20)
+// Package v1alpha1 is the aggregated API of Kubernetes with the group
+// aggregation.coder.com. It shows the workspaces and templates of a control plane
+// as objects in the namespace of its CoderControlPlane. The cluster stores none of
+// them: the aggregated API server translates requests to the control plane's own
+// API. (OP-20)
 //
 // +kubebuilder:object:generate=true
 // +k8s:openapi-gen=true

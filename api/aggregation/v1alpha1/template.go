@@ -2,16 +2,16 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// CoderTemplateSpec is a template's files and how it shows.
+// CoderTemplateSpec is the files of a template and how users see it.
 type CoderTemplateSpec struct {
-	// Organization that the template is in, as the first part of its name says.
+	// Organization of the template; it equals the first part of the name.
 	// +optional
 	Organization string `json:"organization,omitempty"`
-	// VersionID is the active version. Another one of the template's versions may
-	// be put there; files make a new one.
+	// VersionID is the ID of the active version. Set it to activate another version
+	// of the template. Changed files create a version.
 	// +optional
 	VersionID string `json:"versionID,omitempty"`
-	// DisplayName of the template.
+	// DisplayName is the template's name in the dashboard.
 	// +optional
 	DisplayName string `json:"displayName,omitempty"`
 	// Description of the template.
@@ -20,31 +20,31 @@ type CoderTemplateSpec struct {
 	// Icon is the URL or path of a picture.
 	// +optional
 	Icon string `json:"icon,omitempty"`
-	// Files of the active version, by their paths; lists leave them out. Changed
-	// files are uploaded, imported as a new version, and made the active one.
+	// Files of the active version, by path; lists omit them. Changed files are
+	// uploaded and imported as a version, which becomes the active one.
 	// +optional
 	Files map[string]string `json:"files,omitempty"`
-	// Running says whether new workspaces may be made from the template: false
+	// Running reports whether the template can be used for new workspaces; false
 	// deprecates it.
 	// +optional
 	Running *bool `json:"running,omitempty"`
 }
 
-// CoderTemplateStatus is how a template does.
+// CoderTemplateStatus is the observed state of a template.
 type CoderTemplateStatus struct {
-	// ID of the template at the control plane.
+	// ID of the template in the control plane.
 	// +optional
 	ID string `json:"id,omitempty"`
-	// OrganizationName is the organization that it is in.
+	// OrganizationName is the name of the template's organization.
 	// +optional
 	OrganizationName string `json:"organizationName,omitempty"`
-	// ActiveVersionID is the version that workspaces are made from.
+	// ActiveVersionID is the ID of the version that new workspaces use.
 	// +optional
 	ActiveVersionID string `json:"activeVersionID,omitempty"`
-	// Deprecated says that no new workspaces may be made from it.
+	// Deprecated reports that the template cannot be used for new workspaces.
 	// +optional
 	Deprecated bool `json:"deprecated,omitempty"`
-	// UpdatedAt is when it was changed last.
+	// UpdatedAt is the time of the last change.
 	// +optional
 	UpdatedAt *metav1.Time `json:"updatedAt,omitempty"`
 }
@@ -56,15 +56,15 @@ type CoderTemplate struct {
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// Spec is what is wanted.
+	// Spec is the desired state.
 	// +optional
 	Spec CoderTemplateSpec `json:"spec,omitempty"`
-	// Status is what is.
+	// Status is the observed state.
 	// +optional
 	Status CoderTemplateStatus `json:"status,omitempty"`
 }
 
-// CoderTemplateList is several of them.
+// CoderTemplateList is a list of templates.
 // +kubebuilder:object:root=true
 type CoderTemplateList struct {
 	metav1.TypeMeta `json:",inline"`

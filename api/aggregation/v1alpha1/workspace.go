@@ -2,60 +2,63 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// CoderWorkspaceSpec is what a workspace is made of and whether it should run.
-// Once it is made, only running can be changed. (OP-21)
+// CoderWorkspaceSpec is the template of a workspace and whether it should run. After
+// the workspace is created, only running can change. (OP-21)
 type CoderWorkspaceSpec struct {
-	// Organization that the workspace is in, as the first part of its name says.
+	// Organization of the workspace; it equals the first part of the name.
 	// +optional
 	Organization string `json:"organization,omitempty"`
-	// TemplateName is the template that the workspace is made from, of its
+	// TemplateName is the name of the template, which is in the same
 	// organization.
 	// +optional
 	TemplateName string `json:"templateName,omitempty"`
-	// TemplateVersionID is the version of the template; its active version
-	// otherwise.
+	// TemplateVersionID is the version of the template. The default is its active
+	// version.
 	// +optional
 	TemplateVersionID string `json:"templateVersionID,omitempty"`
-	// Running says whether the workspace should run. A new workspace always
-	// starts. When a start fails it is false again, and true when a stop fails, so
-	// that asking again tries again.
+	// Running reports whether the workspace should run. A new workspace always
+	// starts. After a failed start it is false again, and after a failed stop it is
+	// true again, so that setting it retries the build.
 	// +optional
 	Running *bool `json:"running,omitempty"`
-	// TTLMillis is after how many milliseconds of running the workspace stops by
-	// itself; never, or when its template says, otherwise.
+	// TTLMillis is the time in milliseconds after which a running workspace stops
+	// automatically. The default is that of the template, or never.
 	// +optional
 	TTLMillis *int64 `json:"ttlMillis,omitempty"`
-	// AutostartSchedule is when the workspace starts by itself, such as
+	// AutostartSchedule is the schedule of automatic starts, such as
 	// "CRON_TZ=Europe/Lisbon 30 7 * * 1-5".
 	// +optional
 	AutostartSchedule *string `json:"autostartSchedule,omitempty"`
 }
 
-// CoderWorkspaceStatus is how a workspace does.
+// CoderWorkspaceStatus is the observed state of a workspace.
 type CoderWorkspaceStatus struct {
-	// ID of the workspace at the control plane.
+	// ID of the workspace in the control plane.
 	// +optional
 	ID string `json:"id,omitempty"`
-	// OwnerName is the user whose workspace it is.
+	// OwnerName is the username of the owner.
 	// +optional
 	OwnerName string `json:"ownerName,omitempty"`
-	// OrganizationName is the organization that it is in.
+	// OrganizationName is the name of the workspace's organization.
 	// +optional
 	OrganizationName string `json:"organizationName,omitempty"`
-	// TemplateName is the template that it is made from.
+	// TemplateName is the name of the workspace's template.
 	// +optional
 	TemplateName string `json:"templateName,omitempty"`
-	// LatestBuildID is the newest start, stop or deletion.
+	// LatestBuildID is the ID of the newest build: a start, stop or deletion.
 	// +optional
 	LatestBuildID string `json:"latestBuildID,omitempty"`
-	// LatestBuildStatus is what the workspace is doing: pending, starting,
+	// LatestBuildStatus is the status of the newest build: pending, starting,
 	// running, stopping, stopped, failed, canceling, canceled, deleting or deleted.
 	// +optional
 	LatestBuildStatus string `json:"latestBuildStatus,omitempty"`
-	// AutoShutdown is when the workspace stops by itself.
+	// LatestBuildError is why the newest build failed. Addition to Coder's resources.
+	// +optional
+	LatestBuildError string `json:"latestBuildError,omitempty"`
+	// AutoShutdown is the time at which the workspace stops automatically.
 	// +optional
 	AutoShutdown *metav1.Time `json:"autoShutdown,omitempty"`
-	// LastUsedAt is when somebody used it last.
+	// LastUsedAt is the time of the last use.
 	// +optional
 	LastUsedAt *metav1.Time `json:"lastUsedAt,omitempty"`
 }
@@ -67,15 +70,15 @@ type CoderWorkspace struct {
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// Spec is what is wanted.
+	// Spec is the desired state.
 	// +optional
 	Spec CoderWorkspaceSpec `json:"spec,omitempty"`
-	// Status is what is.
+	// Status is the observed state.
 	// +optional
 	Status CoderWorkspaceStatus `json:"status,omitempty"`
 }
 
-// CoderWorkspaceList is several of them.
+// CoderWorkspaceList is a list of workspaces.
 // +kubebuilder:object:root=true
 type CoderWorkspaceList struct {
 	metav1.TypeMeta `json:",inline"`

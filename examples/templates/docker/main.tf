@@ -30,7 +30,7 @@ data "coder_workspace_owner" "me" {}
 data "coder_parameter" "image" {
   name         = "image"
   display_name = "Image"
-  description  = "What the container is made from. Any image with a shell and curl or wget works."
+  description  = "Image of the container. It needs a shell and curl or wget."
   type         = "string"
   form_type    = "dropdown"
   default      = "buildpack-deps:bookworm"
@@ -106,8 +106,8 @@ resource "coder_agent" "main" {
 resource "docker_volume" "home" {
   name = "coder-${data.coder_workspace.me.id}-home"
 
-  # The volume holds the user's work: nothing but deleting the workspace may
-  # replace it.
+  # The volume contains the user's work, so only deleting the workspace may
+  # destroy it.
   lifecycle {
     ignore_changes = all
   }

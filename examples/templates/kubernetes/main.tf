@@ -16,13 +16,13 @@ terraform {
 
 variable "namespace" {
   type        = string
-  description = "Namespace that workspaces are made in. It must exist."
+  description = "Namespace of the workspaces. It must exist."
 }
 
 variable "use_kubeconfig" {
   type        = bool
   default     = false
-  description = "Whether the provisioner logs in with ~/.kube/config instead of its own service account."
+  description = "Whether the provisioner uses ~/.kube/config instead of its service account."
 }
 
 provider "kubernetes" {
@@ -35,7 +35,7 @@ data "coder_workspace_owner" "me" {}
 data "coder_parameter" "image" {
   name         = "image"
   display_name = "Image"
-  description  = "What the pod is made from. Any image with a shell and curl or wget works."
+  description  = "Image of the pod. It needs a shell and curl or wget."
   default      = "buildpack-deps:bookworm"
   mutable      = true
   order        = 1
@@ -80,7 +80,7 @@ data "coder_parameter" "memory" {
 data "coder_parameter" "disk" {
   name         = "disk"
   display_name = "Home disk (GiB)"
-  description  = "Size of the home directory. It is fixed once the workspace exists."
+  description  = "Size of the home directory. It cannot be changed later."
   type         = "number"
   default      = "10"
   mutable      = false
@@ -162,7 +162,7 @@ resource "kubernetes_deployment_v1" "workspace" {
 
   spec {
     replicas = 1
-    # Two pods would fight for the volume.
+    # Two pods cannot use the volume at the same time.
     strategy {
       type = "Recreate"
     }

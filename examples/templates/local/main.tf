@@ -1,7 +1,7 @@
 # A workspace that is a process on the provisioner's own machine.
 #
-# It isolates nothing: whoever uses the workspace can do what the user can that
-# the provisioner runs as. See README.md.
+# It isolates nothing: users of the workspace have the permissions of the user that
+# runs the provisioner. See README.md.
 
 terraform {
   required_providers {
@@ -19,7 +19,7 @@ data "coder_workspace_owner" "me" {}
 variable "base_directory" {
   type        = string
   default     = "~/.local/share/coder-local"
-  description = "Directory on the provisioner's machine below which each workspace has a directory of its own."
+  description = "Directory on the provisioner's machine that contains the directories of the workspaces."
 }
 
 data "coder_parameter" "repository" {
@@ -33,14 +33,14 @@ data "coder_parameter" "repository" {
 
   validation {
     regex = "^$|^(https?://|ssh://|git@|/)\\S+$"
-    error = "Give the URL of a Git repository, or nothing."
+    error = "Enter the URL of a Git repository, or leave the field empty."
   }
 }
 
 data "coder_parameter" "niceness" {
   name         = "niceness"
   display_name = "Niceness"
-  description  = "How far the workspace steps back when the machine is busy: 0 not at all, 19 the most."
+  description  = "Scheduling priority of the workspace, from 0 (normal) to 19 (lowest)."
   type         = "number"
   form_type    = "slider"
   default      = "0"
@@ -60,6 +60,12 @@ locals {
 resource "coder_agent" "main" {
   os   = data.coder_provisioner.me.os
   arch = data.coder_provisioner.me.arch
+
+  # A script must not have a parameter's value in its text: the shell would run
+  # what stands in it. It reads the value from its environment.
+  env = {
+    WORKSPACE_REPOSITORY = data.coder_parameter.repository.value
+  }
 
   metadata {
     key          = "load"
@@ -85,14 +91,13 @@ resource "coder_script" "welcome" {
   run_on_start = true
   script       = <<-EOT
     set -e
-    echo "Workspace ${data.coder_workspace.me.name} of ${data.coder_workspace_owner.me.name} lives in $HOME"
-    repository='${data.coder_parameter.repository.value}'
-    if [ -n "$repository" ]; then
-      name="$(basename "$repository" .git)"
+    echo "Workspace $CODER_WORKSPACE_NAME of $CODER_WORKSPACE_OWNER_NAME lives in $HOME"
+    if [ -n "$WORKSPACE_REPOSITORY" ]; then
+      name="$(basename -- "$WORKSPACE_REPOSITORY" .git)"
       if [ -e "$HOME/$name" ]; then
         echo "$name is there already"
       else
-        git clone "$repository" "$HOME/$name"
+        git clone -- "$WORKSPACE_REPOSITORY" "$HOME/$name"
       fi
     fi
   EOT
@@ -122,7 +127,7 @@ resource "terraform_data" "directory" {
   }
 }
 
-# The agent's process is there while the workspace is started.
+# The agent runs while the workspace is started.
 resource "terraform_data" "process" {
   count = data.coder_workspace.me.start_count
 

@@ -1,6 +1,6 @@
-// Package crowd is many agents that nobody works with, simulated in one process:
-// each has the connections that a real agent has, and says what a real one says,
-// without the processes behind it.
+// Package crowd simulates many agents in one process. Each has the connections
+// of a real agent and sends the same reports. By default it serves no streams,
+// like an idle agent.
 package crowd
 
 import (
@@ -10,6 +10,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/url"
+	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -22,54 +23,54 @@ import (
 	"storj.io/drpc/drpcconn"
 
 	"github.com/seed-2a7f8fe7/coder/api/agentrpc"
-	"github.com/seed-2a7f8fe7/coder/client"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
+	"github.com/seed-2a7f8fe7/coder/internal/lifecycle"
+	"github.com/seed-2a7f8fe7/coder/internal/sshd"
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel"
 )
 
-// How simulated agents behave: as real ones of a template with two items of
-// metadata every ten seconds do, without the processes.
+// Behavior of simulated agents: that of real agents whose template has two
+// metadata items, reported every ten seconds.
 const (
 	pingEvery  = 15 * time.Second
 	statsEvery = 30 * time.Second
 	dialLimit  = 3 * time.Second
 )
 
-// MetadataEvery is how often each agent sends its two items of metadata.
+// MetadataEvery is the interval at which an agent sends its two metadata items.
 const MetadataEvery = 10 * time.Second
 
-// Crowd is any number of simulated agents. It is safe for concurrent use.
+// Crowd is a set of simulated agents. It is safe for concurrent use.
 type Crowd struct {
 	At        *url.URL              // the server
-	Connected atomic.Int64          // how many are
+	Shells    bool                  // serve SSH with real processes, as agents do
+	Connected atomic.Int64          // number of connected agents
 	Dials     atomic.Int64          // so far
 	Reports   atomic.Int64          // so far
-	Failed    atomic.Pointer[error] // what went wrong last, nil for nothing
+	Failed    atomic.Pointer[error] // the last error, nil for none
 	work      sync.WaitGroup
 }
 
-// Wait waits until all have ended, after their contexts have.
+// Wait waits until all agents have ended, after their contexts have.
 func (c *Crowd) Wait() { c.work.Wait() }
 
-// Join adds an agent that lives until ctx ends.
+// Join adds an agent that runs until ctx ends.
 func (c *Crowd) Join(ctx context.Context, token uuid.UUID) error {
 	id, err := tunnel.NewIdentity()
 	if err != nil {
 		return err
 	}
-	api := client.New(c.At)
+	api := codersdk.New(c.At)
 	api.SessionToken = token.String()
 	c.work.Go(func() {
 		m := &member{Crowd: c, api: api, identity: id}
 		defer m.leave()
-		wait := client.Redial{Limit: dialLimit}
+		wait := lifecycle.Backoff{Limit: dialLimit}
 		for ctx.Err() == nil {
 			if err := m.live(ctx, &wait); err != nil && ctx.Err() == nil {
 				c.Failed.Store(&err)
 			}
-			select {
-			case <-time.After(wait.Next()):
-			case <-ctx.Done():
-			}
+			wait.Sleep(ctx)
 		}
 	})
 	return nil
@@ -78,17 +79,17 @@ func (c *Crowd) Join(ctx context.Context, token uuid.UUID) error {
 // member is one simulated agent.
 type member struct {
 	*Crowd
-	api      *client.Client
+	api      *codersdk.Client
 	identity *tunnel.Identity
 	listener *tunnel.Listener
 }
 
-// live connects once and says what agents say until the connection ends.
-func (m *member) live(ctx context.Context, wait *client.Redial) error {
+// live connects once and sends reports until the connection ends.
+func (m *member) live(ctx context.Context, wait *lifecycle.Backoff) error {
 	dial, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	m.Dials.Add(1)
-	ws, err := m.api.Dial(dial, "/workspaceagents/me/rpc", url.Values{"version": {"1.0"}})
+	ws, err := m.api.Dial(dial, "/workspaceagents/me/rpc", url.Values{"version": {agentrpc.Version}})
 	if err != nil {
 		return err
 	}
@@ -101,7 +102,7 @@ func (m *member) live(ctx context.Context, wait *client.Redial) error {
 	}
 	defer session.Close()
 	rpc := agentrpc.NewDRPCAgentClient(&agentCalls{session})
-	manifest, err := rpc.Hello(dial, &agentrpc.HelloRequest{Version: "v0.0.0-bench", Certificate: m.identity.Certificate()})
+	manifest, err := rpc.Hello(dial, &agentrpc.HelloRequest{Version: "v2.37.0-bench", Certificate: m.identity.Certificate()})
 	if err != nil {
 		return err
 	}
@@ -116,12 +117,15 @@ func (m *member) live(ctx context.Context, wait *client.Redial) error {
 	return m.report(ctx, rpc, session.CloseChan())
 }
 
-// listen keeps the agent's link to the relay, as every agent does for clients.
+// listen keeps the agent's connection to the relay open.
 func (m *member) listen(ctx context.Context, manifest *agentrpc.Manifest) error {
-	var err error
+	handle, err := m.handler(manifest)
+	if err != nil {
+		return err
+	}
 	m.listener, err = tunnel.Listen(tunnel.ListenConfig{
 		Identity: m.identity, AgentID: uuid.UUID(manifest.AgentId), ClientCA: manifest.ClientCa,
-		Relay: tunnel.AgentRelay(m.api), Direct: tunnel.Direct{Disabled: "nobody dials"}, Handle: func(context.Context, *tunnel.Request) {},
+		Relay: tunnel.AgentRelay(m.api), Direct: tunnel.Direct{Disabled: "nobody dials"}, Handle: handle,
 	})
 	if err != nil {
 		return err
@@ -129,15 +133,37 @@ func (m *member) listen(ctx context.Context, manifest *agentrpc.Manifest) error 
 	return m.listener.Start(ctx)
 }
 
+// handler returns what serves the streams of clients.
+func (m *member) handler(manifest *agentrpc.Manifest) (func(context.Context, *tunnel.Request), error) {
+	if !m.Shells {
+		return func(context.Context, *tunnel.Request) {}, nil
+	}
+	server, err := sshd.New(sshd.Config{HostKeySeed: manifest.SshHostKeySeed, Env: os.Environ()})
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context, r *tunnel.Request) {
+		if r.Kind != tunnel.KindSSH {
+			r.Reject(errors.New("only SSH is served"))
+			return
+		}
+		stream, err := r.Accept()
+		if err != nil {
+			return // the client has disconnected
+		}
+		server.ServeConn(ctx, stream, sshd.Options{NoWait: true}) //nolint:errcheck // the client measures it
+	}, nil
+}
+
 func (m *member) leave() {
 	if m.listener != nil {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		defer cancel()
-		m.listener.Stop(ctx) //nolint:errcheck // nobody uses it
+		m.listener.Stop(ctx) //nolint:errcheck // it has no users
 	}
 }
 
-// report says what agents say, each from a moment of its own on.
+// report sends the reports of an agent, each with its own offset.
 func (m *member) report(ctx context.Context, rpc agentrpc.DRPCAgentClient, ended <-chan struct{}) error {
 	next := func(every time.Duration) time.Time { return time.Now().Add(rand.N(every)) }
 	metadata, ping, stats := next(MetadataEvery), next(pingEvery), next(statsEvery)
@@ -178,7 +204,7 @@ func (m *member) report(ctx context.Context, rpc agentrpc.DRPCAgentClient, ended
 	}
 }
 
-// agentCalls makes each call on a stream of its own, as agents do.
+// agentCalls makes each call on its own stream, as agents do.
 type agentCalls struct{ session *yamux.Session }
 
 func (c *agentCalls) Close() error            { return c.session.Close() }

@@ -1,5 +1,5 @@
-// Package distance emulates a path to far away: packets between a network namespace
-// and the rest of the machine are late, and few are lost.
+// Package distance emulates a distant network: packets between a network
+// namespace and the rest of the machine are delayed, and some are lost.
 package distance
 
 import (
@@ -19,31 +19,32 @@ import (
 )
 
 const (
-	// Delay is one way's; there and back takes twice that.
+	// Delay is the delay of one direction; the round trip is twice that.
 	Delay = 10 * time.Millisecond
-	// loss is which part of the packets does not arrive.
+	// loss is the fraction of lost packets.
 	loss = 0.0001
-	// queue is how many packets wait at the begin of the path in each direction.
+	// queue is the number of packets queued at the start of the path in each
+	// direction.
 	queue = 1000
 
 	near = "10.213.77.1"
-	// Far is where the clients find the rest of the machine.
+	// Far is the address at which clients reach the rest of the machine.
 	Far = "10.213.77.2"
 )
 
-// Path leads to a network namespace for clients, at the other end of a path that
-// takes a while and loses packets. The server and the workspace stay where they
-// are, and are Far to the clients.
+// Path leads to a network namespace for clients, with delay and packet loss.
+// The server and the workspace stay outside and are Far for the clients.
 type Path struct {
 	name string
 	ends [2]*os.File
 	done sync.WaitGroup
 }
 
-// ErrNone says that this machine cannot emulate one.
+// ErrNone reports that this machine cannot emulate a path.
 var ErrNone = errors.New("network namespaces and TUN devices need root and /dev/net/tun")
 
-// New makes a path; it wants root, and is ErrNone where none can be made.
+// New creates a path. It requires root, and returns ErrNone if it is not
+// possible.
 func New(ctx context.Context) (*Path, error) {
 	d := &Path{name: fmt.Sprintf("coder-bench-%d", os.Getpid())}
 	if out, err := exec.CommandContext(ctx, "ip", "netns", "add", d.name).CombinedOutput(); err != nil {
@@ -91,12 +92,13 @@ func run(ctx context.Context, args ...string) error {
 	return nil
 }
 
-// Command gives the words that run a command among the clients.
+// Command returns the command line that runs a command in the clients'
+// namespace.
 func (d *Path) Command(args ...string) []string {
 	return append([]string{"ip", "netns", "exec", d.name}, args...)
 }
 
-// Close takes the path away.
+// Close removes the path.
 func (d *Path) Close() {
 	for _, f := range d.ends {
 		if f != nil {
@@ -107,7 +109,7 @@ func (d *Path) Close() {
 	exec.Command("ip", "netns", "del", d.name).Run() //nolint:errcheck // best effort
 }
 
-// openTUN makes a device whose packets are read and written one by one.
+// openTUN creates a device whose packets are read and written one at a time.
 func openTUN(name string) (*os.File, error) {
 	fd, err := unix.Open("/dev/net/tun", unix.O_RDWR|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
 	if err != nil {
@@ -123,14 +125,14 @@ func openTUN(name string) (*os.File, error) {
 	return os.NewFile(uintptr(fd), name), nil
 }
 
-// packet is on its way.
+// packet is a delayed packet.
 type packet struct {
 	b  []byte
 	at time.Time // it arrives
 }
 
-// forward carries packets from one device to another until the first is closed:
-// each is late by the same time, and few are lost.
+// forward carries packets from one device to another until the first is closed,
+// with the delay and the loss.
 func forward(from, to *os.File, seed uint64) {
 	random := rand.New(rand.NewPCG(seed, 1))
 	under := make(chan packet, 1<<16)

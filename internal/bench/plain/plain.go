@@ -1,7 +1,6 @@
-// Package plain is what apps and the web terminal are measured against: Go's plain
-// reverse proxy, the least that a server can be which sends back what it gets, and
-// the least that a server and an agent can be with a terminal at the end. Each is a
-// process of its own, as any server is.
+// Package plain contains the floors of apps and the web terminal: Go's reverse
+// proxy, a minimal server that echoes, and a minimal server and agent with a
+// terminal. Each runs in its own process, as any server does.
 package plain
 
 import (
@@ -22,8 +21,8 @@ import (
 	"github.com/creack/pty"
 )
 
-// Echo serves WebSockets that send back what they get, and says where,
-// until its input ends.
+// Echo serves WebSockets that echo, and prints its address. It runs until its
+// input ends.
 func Echo(in io.Reader, out io.Writer) error {
 	return serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		conn, err := websocket.Accept(w, r, nil)
@@ -40,7 +39,7 @@ func Echo(in io.Reader, out io.Writer) error {
 	}), in, out)
 }
 
-// serve serves and says where, until its input ends.
+// serve serves and prints its address, until its input ends.
 func serve(h http.Handler, in io.Reader, out io.Writer) error {
 	srv := httptest.NewServer(h)
 	defer srv.Close()
@@ -49,8 +48,8 @@ func serve(h http.Handler, in io.Reader, out io.Writer) error {
 	return err
 }
 
-// Proxy is Go's plain reverse proxy to the URL that is the first line of its input,
-// over as many connections as there are clients; it says where it serves, until its
+// Proxy is Go's reverse proxy to the URL in the first line of its input, with
+// as many connections as clients. It prints its address and runs until its
 // input ends.
 func Proxy(in io.Reader, out io.Writer) error {
 	lines := bufio.NewReader(in)
@@ -63,14 +62,14 @@ func Proxy(in io.Reader, out io.Writer) error {
 		return err
 	}
 	proxy := httputil.NewSingleHostReverseProxy(to)
-	// With its own transport it would dial for most requests, and be no floor.
+	// The default transport would dial for most requests, which would be no
+	// floor.
 	proxy.Transport = &http.Transport{MaxIdleConnsPerHost: 256}
 	return serve(proxy, lines, out)
 }
 
-// Start starts what others are measured against, by the name that the command knows
-// it by, in a process of its own, as any server is, gives it its input, and gives
-// where it serves.
+// Start starts a floor by its name, in its own process, passes its input, and
+// returns its address.
 func Start(ctx context.Context, name, input string) (at string, end func(), err error) {
 	cmd := exec.CommandContext(ctx, os.Args[0], "-measure", name)
 	cmd.Stderr = os.Stderr
@@ -93,7 +92,7 @@ func Start(ctx context.Context, name, input string) (at string, end func(), err 
 	return strings.TrimSpace(at), end, nil
 }
 
-// Dial starts what serves WebSockets, and dials it.
+// Dial starts a floor that serves WebSockets, and dials it.
 func Dial(ctx context.Context, name string) (conn *websocket.Conn, end func(), err error) {
 	at, kill, err := Start(ctx, name, "")
 	if err != nil {
@@ -107,7 +106,7 @@ func Dial(ctx context.Context, name string) (conn *websocket.Conn, end func(), e
 	return conn, func() { conn.CloseNow(); kill() }, nil //nolint:errcheck // it is over
 }
 
-// forwardTo serves WebSockets that are passed on to others, which dial opens.
+// forwardTo serves WebSockets that are forwarded to those that dial opens.
 func forwardTo(dial func(context.Context) (send func([]byte) error, receive func() ([]byte, error), end func(), err error)) func(io.Reader, io.Writer) error {
 	return func(in io.Reader, out io.Writer) error {
 		return serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -140,8 +139,7 @@ func forwardTo(dial func(context.Context) (send func([]byte) error, receive func
 	}
 }
 
-// PTY serves WebSockets to terminals that show what is typed, and nothing
-// else: the least that an agent can be.
+// PTY serves WebSockets to terminals that echo, the minimum of an agent.
 func PTY(in io.Reader, out io.Writer) error {
 	return forwardTo(func(ctx context.Context) (func([]byte) error, func() ([]byte, error), func(), error) {
 		cmd := exec.CommandContext(ctx, "sh", "-c", "stty -icanon; echo ready; exec cat >/dev/null")
@@ -156,8 +154,8 @@ func PTY(in io.Reader, out io.Writer) error {
 	})(in, out)
 }
 
-// Hop serves WebSockets that it passes on to a PTY of another
-// process: the least that a server between a browser and an agent can be.
+// Hop serves WebSockets and forwards them to a PTY of another process, the
+// minimum of a server between a browser and an agent.
 func Hop(in io.Reader, out io.Writer) error {
 	return forwardTo(func(ctx context.Context) (func([]byte) error, func() ([]byte, error), func(), error) {
 		far, end, err := Dial(ctx, "floor-pty")

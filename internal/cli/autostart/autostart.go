@@ -1,5 +1,6 @@
-// Package autostart translates between the schedules that people write, such as
-// "9:30AM Mon-Fri Europe/Lisbon", and the cron lines that the server keeps.
+// Package autostart converts between the schedules that users write, such as
+// "9:30AM Mon-Fri Europe/Lisbon", and the cron expressions that the server
+// stores.
 package autostart
 
 import (
@@ -10,16 +11,16 @@ import (
 	"strings"
 	"time"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 )
 
-// Cron makes the server's schedule of "<time> [days] [zone]", such as
-// "9:30AM Mon-Fri Europe/Lisbon". Days are any by default, and the zone is
-// this machine's.
+// Cron converts "<time> [days] [zone]", such as "9:30AM Mon-Fri Europe/Lisbon",
+// to a cron expression. Days default to every day, and the zone to that of this
+// machine.
 func Cron(s string, env map[string]string) (string, error) {
 	fields := strings.Fields(s)
 	if len(fields) == 0 || len(fields) > 3 {
-		return "", coder.Errorf(coder.CodeInvalid, "%q is no schedule; write <time> [days] [zone], such as 9:30AM Mon-Fri Europe/Lisbon", s)
+		return "", codersdk.Errorf(codersdk.CodeInvalid, "%q is not a schedule; use <time> [days] [zone], such as 9:30AM Mon-Fri Europe/Lisbon", s)
 	}
 	at, err := clock(fields[0])
 	if err != nil {
@@ -32,7 +33,7 @@ func Cron(s string, env map[string]string) (string, error) {
 			continue
 		}
 		if _, err := time.LoadLocation(f); err != nil || zone != "" {
-			return "", coder.Errorf(coder.CodeInvalid, "%q is neither days, such as Mon-Fri or Sun,Sat, nor a zone, such as Europe/Lisbon", f)
+			return "", codersdk.Errorf(codersdk.CodeInvalid, "%q is neither a list of days, such as Mon-Fri or Sun,Sat, nor a time zone, such as Europe/Lisbon", f)
 		}
 		zone = f
 	}
@@ -42,17 +43,17 @@ func Cron(s string, env map[string]string) (string, error) {
 	return fmt.Sprintf("CRON_TZ=%s %d %d * * %s", zone, at.Minute(), at.Hour(), days), nil
 }
 
-// clock reads a time of the day.
+// clock parses a time of day.
 func clock(s string) (time.Time, error) {
 	for _, layout := range []string{"15:04", "3:04PM", "3PM", "15h04"} {
 		if t, err := time.Parse(layout, strings.ToUpper(s)); err == nil {
 			return t, nil
 		}
 	}
-	return time.Time{}, coder.Errorf(coder.CodeInvalid, "%q is no time of the day; write 9:30AM or 09:30", s)
+	return time.Time{}, codersdk.Errorf(codersdk.CodeInvalid, "%q is not a time of day; use for example 9:30AM or 09:30", s)
 }
 
-// weekdays reads days as cron wants them: Mon-Fri, Sun,Tue, 1-5 or *.
+// weekdays parses days into the form of cron: Mon-Fri, Sun,Tue, 1-5 or *.
 func weekdays(s string) (string, bool) {
 	if s == "*" {
 		return s, true
@@ -72,7 +73,7 @@ func weekdays(s string) (string, bool) {
 		if !ok {
 			return "", false
 		}
-		if b < a { // over the end of the week, such as Fri-Mon
+		if b < a { // range across the end of the week, such as Fri-Mon
 			for d := a; d <= b+7; d++ {
 				out = append(out, strconv.Itoa(d%7))
 			}
@@ -95,7 +96,7 @@ func weekday(s string) (int, bool) {
 	return 0, false
 }
 
-// zoneOf is the name of this machine's time zone.
+// zoneOf returns the name of this machine's time zone, or UTC.
 func zoneOf(env map[string]string) string {
 	if tz := strings.TrimPrefix(env["TZ"], ":"); tz != "" {
 		if _, err := time.LoadLocation(tz); err == nil {
@@ -116,7 +117,8 @@ func zoneOf(env map[string]string) string {
 	return "UTC"
 }
 
-// Text words a schedule of the server as Cron takes it.
+// Text converts a cron expression to the form that Cron accepts. It returns
+// other expressions unchanged.
 func Text(cron string) string {
 	fields := strings.Fields(cron)
 	zone := ""

@@ -1,12 +1,11 @@
-// Package build is what several families do with workspaces: find one by the
-// name that people use, with its template and version; decide the values of
-// parameters from flags, files, presets and questions; run a build and follow
-// it until it is done.
+// Package build holds what several command groups do with workspaces: find a
+// workspace by name, with its template and version; resolve parameter values
+// from flags, files, presets and prompts; start a build and follow it.
 //
-// A name is [owner/]workspace[.agent]. A parameter's value is the first that is
-// there of: the preset, the flags, the file, the build before; the template's
-// default or a question decides the rest, and without a terminal nothing is
-// asked.
+// A workspace name is [owner/]workspace[.agent]. The value of a parameter comes
+// from the first of: the preset, the flags, the file, the previous build.
+// Otherwise the user is prompted, or the template's default applies. Without a
+// terminal nothing is prompted.
 package build
 
 import (
@@ -16,22 +15,21 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
-	"github.com/seed-2a7f8fe7/coder/client"
-	"github.com/seed-2a7f8fe7/coder/internal/cli/app"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
+	"github.com/seed-2a7f8fe7/coder/internal/cli/command"
 )
 
-// Follow shows the log of a build until it is finished.
-func Follow(ctx context.Context, a *app.Run, c *client.Client, b coder.WorkspaceBuild) error {
+// Follow prints the log of a build until the build is finished.
+func Follow(ctx context.Context, a *command.Run, c *codersdk.Client, b codersdk.WorkspaceBuild) error {
 	id := b.ID
-	err := a.Follow(ctx, app.Watch{
+	err := a.Follow(ctx, command.Watch{
 		Client: c, Logs: "/workspacebuilds/" + id.String() + "/logs",
-		Job: func(ctx context.Context) (coder.ProvisionerJob, error) {
+		Job: func(ctx context.Context) (codersdk.ProvisionerJob, error) {
 			now, err := c.WorkspaceBuild(ctx, id)
 			return now.Job, err
 		},
 		Warning: b.ProvisionerWarning,
-		GoesOn:  "The build goes on; 'coder logs " + b.WorkspaceName + " -f' shows it.",
+		GoesOn:  "The build continues; 'coder logs " + b.WorkspaceName + " -f' follows it.",
 	})
 	if err != nil {
 		return fmt.Errorf("%s of workspace %s: %w", b.Transition, b.WorkspaceName, err)
@@ -39,10 +37,10 @@ func Follow(ctx context.Context, a *app.Run, c *client.Client, b coder.Workspace
 	return nil
 }
 
-// build starts a build and follows it.
-func Run(ctx context.Context, a *app.Run, c *client.Client, w coder.Workspace, req coder.CreateWorkspaceBuildRequest) error {
+// Run starts a build and follows it until it is finished.
+func Run(ctx context.Context, a *command.Run, c *codersdk.Client, w codersdk.Workspace, req codersdk.CreateWorkspaceBuildRequest) error {
 	if req.Reason == "" {
-		req.Reason = coder.CreateWorkspaceBuildReasonCLI
+		req.Reason = codersdk.CreateWorkspaceBuildReasonCLI
 	}
 	b, err := c.CreateWorkspaceBuild(ctx, w.ID, req)
 	if err != nil {
@@ -52,34 +50,45 @@ func Run(ctx context.Context, a *app.Run, c *client.Client, w coder.Workspace, r
 }
 
 // Await follows the unfinished build of a workspace, if there is one, and
-// gives the workspace as it is then.
-func Await(ctx context.Context, a *app.Run, c *client.Client, w coder.Workspace) (coder.Workspace, error) {
-	if app.Finished(w.LatestBuild.Job.Status) {
+// returns the workspace as it is afterwards.
+func Await(ctx context.Context, a *command.Run, c *codersdk.Client, w codersdk.Workspace) (codersdk.Workspace, error) {
+	if command.Finished(w.LatestBuild.Job.Status) {
 		return w, nil
 	}
-	fmt.Fprintf(a.Stderr, "Waiting for the build of %s that is under way.\n", w.Name)
+	fmt.Fprintf(a.Stderr, "Waiting for the current build of %s.\n", w.Name)
 	if err := Follow(ctx, a, c, w.LatestBuild); err != nil {
 		return w, err
 	}
 	return c.Workspace(ctx, w.ID, nil)
 }
 
-// FollowAgent reads the log of an agent as it grows.
-func FollowAgent(ctx context.Context, c *client.Client, agent uuid.UUID, each func([]coder.WorkspaceAgentLog)) error {
-	return client.Follow(ctx, c, "/workspaceagents/"+agent.String()+"/logs", url.Values{"follow": {"true"}}, func(lines []coder.WorkspaceAgentLog) error {
+// FollowAgent streams the log of an agent and calls each for every line.
+func FollowAgent(ctx context.Context, c *codersdk.Client, agent uuid.UUID, each func([]codersdk.WorkspaceAgentLog)) error {
+	return codersdk.Follow(ctx, c, "/workspaceagents/"+agent.String()+"/logs", url.Values{"follow": {"true"}}, func(lines []codersdk.WorkspaceAgentLog) error {
 		each(lines)
 		return nil
 	})
 }
 
-// StartRequest is a start on a version, with its parameters.
-func StartRequest(ctx context.Context, a *app.Run, c *client.Client, w coder.Workspace, version uuid.UUID, in *Inputs, sure bool) (coder.CreateWorkspaceBuildRequest, error) {
-	req := coder.CreateWorkspaceBuildRequest{Transition: coder.WorkspaceTransitionStart, TemplateVersionID: version, Reason: coder.CreateWorkspaceBuildReasonCLI}
-	before, err := c.WorkspaceBuildParameters(ctx, w.LatestBuild.ID)
+// Starter prepares starts of workspaces.
+type Starter struct {
+	App    *command.Run
+	Client *codersdk.Client
+	Inputs *Inputs
+	Quiet  bool // nothing is asked
+}
+
+// Request returns the request that starts a workspace on a version, with the
+// resolved parameter values.
+func (s Starter) Request(ctx context.Context, w codersdk.Workspace, version uuid.UUID) (codersdk.CreateWorkspaceBuildRequest, error) {
+	req := codersdk.CreateWorkspaceBuildRequest{
+		Transition: codersdk.WorkspaceTransitionStart, TemplateVersionID: version, Reason: codersdk.CreateWorkspaceBuildReasonCLI,
+	}
+	before, err := s.Client.WorkspaceBuildParameters(ctx, w.LatestBuild.ID)
 	if err != nil {
 		return req, err
 	}
-	r := Resolver{App: a, Form: FormOf(ctx, c, version, w.OwnerID), In: in, Quiet: sure, before: before}
+	r := Resolver{App: s.App, Form: FormOf(ctx, s.Client, version, w.OwnerID), In: s.Inputs, Quiet: s.Quiet, before: before}
 	req.RichParameterValues, err = r.Resolve()
 	return req, err
 }

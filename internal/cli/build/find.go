@@ -5,17 +5,16 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/seed-2a7f8fe7/coder"
-	"github.com/seed-2a7f8fe7/coder/client"
-	"github.com/seed-2a7f8fe7/coder/internal/cli/app"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
+	"github.com/seed-2a7f8fe7/coder/internal/cli/command"
 )
 
-// Target is a workspace, and perhaps one of its agents, as people name them:
+// Target names a workspace and optionally one of its agents:
 // [owner/]workspace[.agent].
 type Target struct{ Owner, Workspace, Agent string }
 
-// ParseTarget reads a name. owner is "me" when it is not given. A host name
-// has no slash: there owner--workspace--agent says the same.
+// ParseTarget parses the name of a workspace. owner defaults to "me". Host
+// names cannot contain a slash, so owner--workspace--agent is accepted too.
 func ParseTarget(s string) (Target, error) {
 	t := Target{Owner: "me", Workspace: s}
 	if owner, rest, ok := strings.Cut(s, "/"); ok {
@@ -26,40 +25,40 @@ func ParseTarget(s string) (Target, error) {
 	var dotted bool
 	t.Workspace, t.Agent, dotted = strings.Cut(t.Workspace, ".")
 	if t.Owner == "" || t.Workspace == "" || dotted && t.Agent == "" || strings.ContainsAny(t.Workspace+t.Agent, "/ ") {
-		return t, app.Failure("%q does not name a workspace; write [owner/]workspace[.agent]", s)
+		return t, command.Failure("%q is not a workspace name; use [owner/]workspace[.agent]", s)
 	}
 	return t, nil
 }
 
-// Workspace finds a workspace by [owner/]name, and gives the agent's part too.
-func Workspace(ctx context.Context, a *app.Run, c *client.Client, ref string) (coder.Workspace, string, error) {
+// Workspace returns the workspace that ref names, and the agent's part of ref.
+func Workspace(ctx context.Context, a *command.Run, c *codersdk.Client, ref string) (codersdk.Workspace, string, error) {
 	t, err := ParseTarget(ref)
 	if err != nil {
-		return coder.Workspace{}, "", err
+		return codersdk.Workspace{}, "", err
 	}
 	w, err := c.WorkspaceByOwnerAndName(ctx, t.Owner, t.Workspace, nil)
-	if coder.Is(err, coder.CodeNotFound) {
+	if codersdk.Is(err, codersdk.CodeNotFound) {
 		whose := "you have no workspace " + t.Workspace
 		if t.Owner != "me" {
 			whose = t.Owner + " has no workspace " + t.Workspace + ", or you may not see it"
 		}
-		return w, "", coder.Errorf(coder.CodeNotFound, "%s; 'coder list' shows those that are there", whose)
+		return w, "", codersdk.Errorf(codersdk.CodeNotFound, "%s; 'coder list' shows the existing ones", whose)
 	}
 	return w, t.Agent, err
 }
 
-// clientAndWorkspace is what most commands of a workspace begin with.
-func clientAndWorkspace(ctx context.Context, a *app.Run, ref string) (*client.Client, coder.Workspace, error) {
+// clientAndWorkspace returns the client and the workspace of a command.
+func clientAndWorkspace(ctx context.Context, a *command.Run, ref string) (*codersdk.Client, codersdk.Workspace, error) {
 	c, err := a.Client(ctx)
 	if err != nil {
-		return nil, coder.Workspace{}, err
+		return nil, codersdk.Workspace{}, err
 	}
 	w, _, err := Workspace(ctx, a, c, ref)
 	return c, w, err
 }
 
-// Names completes the user's own workspaces.
-func Names(a *app.Run) func(context.Context) []string {
+// Names returns a completion function for the user's own workspaces.
+func Names(a *command.Run) func(context.Context) []string {
 	return func(ctx context.Context) []string {
 		c, err := a.Client(ctx)
 		if err != nil {
@@ -77,8 +76,9 @@ func Names(a *app.Run) func(context.Context) []string {
 	}
 }
 
-// OnWorkspace is a command of one workspace whose work is one request.
-func OnWorkspace(a *app.Run, c app.Command, do func(context.Context, *client.Client, coder.Workspace, []string) error) *app.Command {
+// OnWorkspace completes a command on one workspace: do gets the client and the
+// workspace that the first argument names.
+func OnWorkspace(a *command.Run, c command.Command, do func(context.Context, *codersdk.Client, codersdk.Workspace, []string) error) *command.Command {
 	c.Complete = Names(a)
 	if c.Min == 0 {
 		c.Min, c.Max = 1, 1

@@ -10,30 +10,30 @@ import (
 	"strings"
 
 	"github.com/google/uuid"
-	"gopkg.in/yaml.v3"
+	"go.yaml.in/yaml/v3"
 
-	"github.com/seed-2a7f8fe7/coder"
-	"github.com/seed-2a7f8fe7/coder/client"
-	"github.com/seed-2a7f8fe7/coder/internal/cli/app"
-	"github.com/seed-2a7f8fe7/coder/internal/cli/option"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
+	"github.com/seed-2a7f8fe7/coder/internal/cli/command"
 	"github.com/seed-2a7f8fe7/coder/internal/cli/terminal"
+	"github.com/seed-2a7f8fe7/coder/internal/option"
+	"github.com/seed-2a7f8fe7/coder/internal/rule/parametervalue"
 )
 
-// Inputs are the flags that give parameters their values.
+// Inputs are the flags that set parameter values.
 type Inputs struct {
 	Parameters, defaults, Ephemeral []string
 	file                            string
-	UseDefaults                     bool // take defaults without asking
+	UseDefaults                     bool // use defaults without prompting
 	PromptEphemeral                 bool
 	AlwaysPrompt                    bool
 }
 
-// Given says that something may change the values that a workspace has.
+// Given reports whether the flags may change the values of a workspace.
 func (in *Inputs) Given() bool {
 	return in.AlwaysPrompt || in.PromptEphemeral || in.file != "" || len(in.Parameters)+len(in.Ephemeral) > 0
 }
 
-// Values are the values of the file, over which those of the flags go.
+// Values returns the values of the file, overridden by those of the flags.
 func (in *Inputs) Values() (map[string]string, error) {
 	values := map[string]string{}
 	if in.file != "" {
@@ -44,62 +44,77 @@ func (in *Inputs) Values() (map[string]string, error) {
 	}
 	flags, err := option.Pairs("--parameter", append(slices.Clone(in.Parameters), in.Ephemeral...))
 	if err != nil {
-		return nil, app.Failure("%s", err)
+		return nil, command.Failure("%s", err)
 	}
 	maps.Copy(values, flags)
 	return values, nil
 }
 
-// ParameterOption is --parameter.
+// ParameterOption returns --parameter.
 func (in *Inputs) ParameterOption() *option.Option {
-	return option.List(&in.Parameters, "parameter", "Value of a parameter, as name=value. May be repeated.").Env("CODER_RICH_PARAMETER")
+	return option.List(&in.Parameters, "parameter", "Parameter value, as name=value (repeatable)").Env("CODER_RICH_PARAMETER")
 }
 
-// FileOption is --rich-parameter-file.
+// FileOption returns --rich-parameter-file.
 func (in *Inputs) FileOption() *option.Option {
-	return option.String(&in.file, "rich-parameter-file", "YAML file with values of parameters, as name: value.").Env("CODER_RICH_PARAMETER_FILE")
+	return option.String(&in.file, "rich-parameter-file", "YAML file with parameter values, as name: value").Env("CODER_RICH_PARAMETER_FILE")
 }
 
-// DefaultOption is --parameter-default.
+// DefaultOption returns --parameter-default.
 func (in *Inputs) DefaultOption() *option.Option {
-	return option.List(&in.defaults, "parameter-default", "Default to offer for a parameter instead of the template's, as name=value. May be repeated.").Env("CODER_RICH_PARAMETER_DEFAULT")
+	return option.List(&in.defaults, "parameter-default", "Default for a parameter, overrides the template's, as name=value (repeatable)").
+		Env("CODER_RICH_PARAMETER_DEFAULT")
 }
 
-// BuildOptions are the flags of start, restart and update.
-func (in *Inputs) BuildOptions() []*option.Option {
+// EphemeralOptions returns the hidden flags that set ephemeral parameters for
+// the first build.
+func (in *Inputs) EphemeralOptions() []*option.Option {
 	return []*option.Option{
-		option.List(&in.Ephemeral, "build-option", "Older name of --ephemeral-parameter.").Env("CODER_BUILD_OPTION"),
-		option.Bool(&in.PromptEphemeral, "build-options", "Older name of --prompt-ephemeral-parameters."),
-		option.List(&in.Ephemeral, "ephemeral-parameter", "Value of a parameter for this build alone, as name=value. May be repeated.").Env("CODER_EPHEMERAL_PARAMETER"),
-		option.Bool(&in.PromptEphemeral, "prompt-ephemeral-parameters", "Ask for the parameters that hold for one build alone.").Env("CODER_PROMPT_EPHEMERAL_PARAMETERS"),
-		in.ParameterOption(), in.FileOption(), in.DefaultOption(),
-		option.Bool(&in.AlwaysPrompt, "always-prompt", "Ask for every parameter, also those that have a value."),
+		option.List(&in.Ephemeral, "ephemeral-parameter", "Ephemeral parameter value for this build only, as name=value (repeatable)").
+			Env("CODER_EPHEMERAL_PARAMETER").
+			Hide(),
+		option.Bool(&in.PromptEphemeral, "prompt-ephemeral-parameters", "Prompt for ephemeral parameters").Env("CODER_PROMPT_EPHEMERAL_PARAMETERS").Hide(),
 	}
 }
 
-// Resolver finds the values of a version's parameters: from the preset, the
-// flags, the file, the build before; else, at a terminal, by asking.
+// BuildOptions returns the parameter flags of start, restart and update.
+func (in *Inputs) BuildOptions() []*option.Option {
+	return []*option.Option{
+		option.List(&in.Ephemeral, "build-option", "Deprecated: use --ephemeral-parameter").Env("CODER_BUILD_OPTION"),
+		option.Bool(&in.PromptEphemeral, "build-options", "Deprecated: use --prompt-ephemeral-parameters"),
+		option.List(&in.Ephemeral, "ephemeral-parameter", "Ephemeral parameter value for this build only, as name=value (repeatable)").
+			Env("CODER_EPHEMERAL_PARAMETER"),
+		option.Bool(&in.PromptEphemeral, "prompt-ephemeral-parameters", "Prompt for ephemeral parameters").Env("CODER_PROMPT_EPHEMERAL_PARAMETERS"),
+		in.ParameterOption(), in.FileOption(), in.DefaultOption(),
+		option.Bool(&in.AlwaysPrompt, "always-prompt", "Prompt for every parameter, even those that have a value"),
+	}
+}
+
+// Resolver resolves the values of a version's parameters. Values come from the
+// preset, the flags, the file or the previous build; on a terminal the user is
+// prompted for the others.
 type Resolver struct {
-	App    *app.Run
+	App    *command.Run
 	Form   Form
 	In     *Inputs
-	Create bool // the first build: there are no values yet
-	Quiet  bool // --yes: ask only for what has no default
-	Preset []coder.PresetParameter
-	before []coder.WorkspaceBuildParameter // of the build before, kept by the server
-	Copied []coder.WorkspaceBuildParameter // of another workspace
+	Create bool // first build, without previous values
+	Quiet  bool // --yes: prompt only for parameters without a default
+	Preset []codersdk.PresetParameter
+	before []codersdk.WorkspaceBuildParameter // values of the previous build, stored by the server
+	Copied []codersdk.WorkspaceBuildParameter // values of another workspace
 
-	defs     []coder.TemplateVersionParameter // those that there are with the values so far
-	seen     map[string]bool                  // all names that there were
+	defs     []codersdk.TemplateVersionParameter // parameters of the form for the current values
+	seen     map[string]bool                     // names of all parameters that any form contained
 	given    map[string]string
 	offered  map[string]string
 	previous map[string]string
 }
 
-// Resolve gives the values to send. Those that the server knows already, or
-// takes from the default, are left out. A value may make other parameters come
-// and go: the form is asked for again after each that says something new.
-func (r *Resolver) Resolve() ([]coder.WorkspaceBuildParameter, error) {
+// Resolve returns the values to send. It omits values that the server already
+// stores or takes from the default. A value may change which parameters exist,
+// so Resolve requests the form again after each value that differs from the
+// known one.
+func (r *Resolver) Resolve() ([]codersdk.WorkspaceBuildParameter, error) {
 	if err := r.read(); err != nil {
 		return nil, err
 	}
@@ -114,7 +129,7 @@ func (r *Resolver) Resolve() ([]coder.WorkspaceBuildParameter, error) {
 	}
 	decided := map[string]bool{}
 	for {
-		i := slices.IndexFunc(r.defs, func(d coder.TemplateVersionParameter) bool { return !decided[d.Name] })
+		i := slices.IndexFunc(r.defs, func(d codersdk.TemplateVersionParameter) bool { return !decided[d.Name] })
 		if i < 0 {
 			break
 		}
@@ -141,16 +156,16 @@ func (r *Resolver) Resolve() ([]coder.WorkspaceBuildParameter, error) {
 			return nil, r.unknown(name)
 		}
 	}
-	var out []coder.WorkspaceBuildParameter
+	var out []codersdk.WorkspaceBuildParameter
 	for _, d := range r.defs {
 		if v, ok := chosen[d.Name]; ok {
-			out = append(out, coder.WorkspaceBuildParameter{Name: d.Name, Value: v})
+			out = append(out, codersdk.WorkspaceBuildParameter{Name: d.Name, Value: v})
 		}
 	}
 	return out, nil
 }
 
-// start gives the values that are known before anything is asked.
+// start returns the values that are known before the user is prompted.
 func (r *Resolver) start() map[string]string {
 	values := maps.Clone(r.previous)
 	for _, p := range r.Copied {
@@ -163,7 +178,7 @@ func (r *Resolver) start() map[string]string {
 	return values
 }
 
-// open gets the form with the values.
+// open requests the form for values.
 func (r *Resolver) open(values map[string]string) (err error) {
 	if r.defs, err = r.Form(values); err != nil {
 		return err
@@ -177,14 +192,14 @@ func (r *Resolver) open(values map[string]string) (err error) {
 	return nil
 }
 
-// read gathers what flags and files say.
+// read collects the values of flags and files.
 func (r *Resolver) read() (err error) {
 	r.previous = map[string]string{}
 	if r.given, err = r.In.Values(); err != nil {
 		return err
 	}
 	if r.offered, err = option.Pairs("--parameter-default", r.In.defaults); err != nil {
-		return app.Failure("%s", err)
+		return command.Failure("%s", err)
 	}
 	for _, p := range r.before {
 		r.previous[p.Name] = p.Value
@@ -194,27 +209,27 @@ func (r *Resolver) read() (err error) {
 
 func (r *Resolver) unknown(name string) error {
 	names := slices.Sorted(maps.Keys(r.seen))
-	switch near := app.Nearest(name, names); {
+	switch near := command.Nearest(name, names); {
 	case near != "":
-		return app.Failure("this template has no parameter %q, did you mean %q?", name, near)
+		return command.Failure("the template has no parameter %q, did you mean %q?", name, near)
 	case len(names) == 0:
-		return app.Failure("this template has no parameter %q; it has none at all", name)
+		return command.Failure("the template has no parameter %q; it has no parameters", name)
 	}
-	return app.Failure("this template has no parameter %q; it has %s", name, strings.Join(names, ", "))
+	return command.Failure("the template has no parameter %q; it has %s", name, strings.Join(names, ", "))
 }
 
-// value decides one parameter. ok is false when there is nothing to send.
-func (r *Resolver) value(d coder.TemplateVersionParameter) (v string, ok bool, err error) {
+// value resolves one parameter. ok is false when there is nothing to send.
+func (r *Resolver) value(d codersdk.TemplateVersionParameter) (v string, ok bool, err error) {
 	for _, p := range r.Preset {
 		if p.Name == d.Name {
 			return p.Value, true, nil
 		}
 	}
 	if v, given := r.given[d.Name]; given {
-		return v, true, d.CheckValue(v)
+		return v, true, parametervalue.Check(d, v)
 	}
 	before, had := r.previous[d.Name]
-	fits := had && d.CheckValue(before) == nil
+	fits := had && parametervalue.Check(d, before) == nil
 	offered, offer := r.offered[d.Name]
 	initial := d.DefaultValue
 	if offer {
@@ -228,9 +243,9 @@ func (r *Resolver) value(d coder.TemplateVersionParameter) (v string, ok bool, e
 	case !r.Create && !d.Mutable && had && fits:
 		return "", false, nil
 	case !d.Required && (r.In.UseDefaults || r.Quiet || !r.App.Interactive()):
-		return initial, offer, d.CheckValue(initial)
+		return initial, offer, parametervalue.Check(d, initial)
 	case offer && (r.In.UseDefaults || r.Quiet || !r.App.Interactive()):
-		return initial, true, d.CheckValue(initial)
+		return initial, true, parametervalue.Check(d, initial)
 	}
 	if fits {
 		initial = before
@@ -239,9 +254,9 @@ func (r *Resolver) value(d coder.TemplateVersionParameter) (v string, ok bool, e
 	return v, true, err
 }
 
-// askParameter asks for the value of one parameter: a choice for options and
-// truth values, text that is checked as typed for the rest.
-func askParameter(a *app.Run, d coder.TemplateVersionParameter, initial string) (string, error) {
+// askParameter prompts for one parameter: a choice for options and booleans,
+// validated text for the others.
+func askParameter(a *command.Run, d codersdk.TemplateVersionParameter, initial string) (string, error) {
 	instead := fmt.Sprintf("use --parameter %s=<value>", d.Name)
 	question := d.Name
 	if d.DisplayName != "" {
@@ -253,13 +268,13 @@ func askParameter(a *app.Run, d coder.TemplateVersionParameter, initial string) 
 		question += " (" + terminal.OneLine(d.Description) + ")"
 	}
 	options := d.Options
-	if d.Type == coder.ParameterTypeBool && len(options) == 0 {
-		options = []coder.TemplateVersionParameterOption{{Name: "true", Value: "true"}, {Name: "false", Value: "false"}}
+	if d.Type == codersdk.ParameterTypeBool && len(options) == 0 {
+		options = []codersdk.TemplateVersionParameterOption{{Name: "true", Value: "true"}, {Name: "false", Value: "false"}}
 	}
-	if len(options) > 0 && d.Type != coder.ParameterTypeListString {
-		items, at := make([]app.Item, len(options)), -1
+	if len(options) > 0 && d.Type != codersdk.ParameterTypeListString {
+		items, at := make([]command.Item, len(options)), -1
 		for i, o := range options {
-			items[i] = app.Item{Label: o.Name, Note: o.Description}
+			items[i] = command.Item{Label: o.Name, Note: o.Description}
 			if o.Value == initial {
 				at = i
 			}
@@ -270,14 +285,14 @@ func askParameter(a *app.Run, d coder.TemplateVersionParameter, initial string) 
 		}
 		return options[i].Value, nil
 	}
-	if d.Type == coder.ParameterTypeListString {
+	if d.Type == codersdk.ParameterTypeListString {
 		return askList(a, question, initial, instead, d)
 	}
-	return a.Ask(question+":", initial, instead, d.CheckValue)
+	return a.Ask(question+":", initial, instead, func(v string) error { return parametervalue.Check(d, v) })
 }
 
-// askList asks for several texts, separated by commas, and gives them as JSON.
-func askList(a *app.Run, question, initial, instead string, d coder.TemplateVersionParameter) (string, error) {
+// askList prompts for comma-separated values and returns them as a JSON array.
+func askList(a *command.Run, question, initial, instead string, d codersdk.TemplateVersionParameter) (string, error) {
 	var now []string
 	if json.Unmarshal([]byte(initial), &now) == nil {
 		initial = option.JoinCSV(now)
@@ -303,14 +318,14 @@ func askList(a *app.Run, question, initial, instead string, d coder.TemplateVers
 		if err != nil {
 			return err
 		}
-		return d.CheckValue(value)
+		return parametervalue.Check(d, value)
 	})
 	return value, err
 }
 
-// PickPreset finds the preset of that name, or asks when there are some and
-// none is named. nil is no preset.
-func PickPreset(ctx context.Context, a *app.Run, c *client.Client, version uuid.UUID, name string, quiet bool) (*coder.Preset, error) {
+// PickPreset returns the preset with that name. Without a name it prompts when
+// the version has presets. It returns nil for no preset.
+func PickPreset(ctx context.Context, a *command.Run, c *codersdk.Client, version uuid.UUID, name string, quiet bool) (*codersdk.Preset, error) {
 	if strings.EqualFold(name, "none") {
 		return nil, nil
 	}
@@ -318,20 +333,20 @@ func PickPreset(ctx context.Context, a *app.Run, c *client.Client, version uuid.
 	if err != nil {
 		return nil, err
 	}
-	items := []app.Item{{Label: "none", Note: "give the values one by one"}}
+	items := []command.Item{{Label: "none", Note: "set each value"}}
 	initial := 0
 	for i, p := range all {
 		if p.Name == name {
 			return &all[i], nil
 		}
-		items = append(items, app.Item{Label: p.Name, Note: p.Description})
+		items = append(items, command.Item{Label: p.Name, Note: p.Description})
 		if p.Default {
 			initial = i + 1
 		}
 	}
 	switch {
 	case name != "":
-		return nil, coder.Errorf(coder.CodeNotFound, "this version has no preset %q", name)
+		return nil, codersdk.Errorf(codersdk.CodeNotFound, "the template version has no preset %q", name)
 	case len(all) == 0:
 		return nil, nil
 	case quiet || !a.Interactive():
@@ -347,7 +362,7 @@ func PickPreset(ctx context.Context, a *app.Run, c *client.Client, version uuid.
 	return &all[i-1], nil
 }
 
-// textOf makes the text of a YAML value.
+// textOf returns a YAML value as text.
 func textOf(v any) (string, error) {
 	switch v := v.(type) {
 	case nil:
@@ -361,8 +376,8 @@ func textOf(v any) (string, error) {
 	return string(b), err
 }
 
-// ReadValues reads a YAML file of names and values. What is not text becomes
-// text: a list or map as JSON, as Terraform and parameters take it.
+// ReadValues reads a YAML file of names and values. Lists and maps become JSON,
+// which Terraform and parameters accept.
 func ReadValues(path string) (map[string]string, error) {
 	b, err := os.ReadFile(path)
 	if err != nil {
@@ -370,12 +385,12 @@ func ReadValues(path string) (map[string]string, error) {
 	}
 	raw := map[string]any{}
 	if err := yaml.Unmarshal(b, &raw); err != nil {
-		return nil, app.Failure("%s is not YAML of the form name: value: %s", path, err)
+		return nil, command.Failure("%s is not YAML of the form \"name: value\": %s", path, err)
 	}
 	values := make(map[string]string, len(raw))
 	for k, v := range raw {
 		if values[k], err = textOf(v); err != nil {
-			return nil, app.Failure("%s: %s: %s", path, k, err)
+			return nil, command.Failure("%s: %s: %s", path, k, err)
 		}
 	}
 	return values, nil

@@ -9,37 +9,37 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
-	"github.com/seed-2a7f8fe7/coder/internal/cli/app"
-	"github.com/seed-2a7f8fe7/coder/internal/cli/option"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
+	"github.com/seed-2a7f8fe7/coder/internal/cli/command"
+	"github.com/seed-2a7f8fe7/coder/internal/option"
 )
 
-// jobRow is a job and the name of its organization.
+// jobRow is a job with the name of its organization.
 type jobRow struct {
-	coder.ProvisionerJob
+	codersdk.ProvisionerJob
 	Organization string `json:"organization_name"`
 }
 
-func jobColumns() []app.Column[jobRow] {
+func jobColumns() []command.Column[jobRow] {
 	worker := func(j jobRow) string {
 		if j.WorkerID == nil {
 			return ""
 		}
 		return idText(*j.WorkerID)
 	}
-	return []app.Column[jobRow]{
+	return []command.Column[jobRow]{
 		{Name: "id", Show: func(j jobRow) string { return j.ID.String() }},
-		{Name: "created at", Show: func(j jobRow) string { return app.Date(j.CreatedAt) }},
-		{Name: "started at", Show: func(j jobRow) string { return app.DateOf(j.StartedAt) }},
-		{Name: "completed at", Show: func(j jobRow) string { return app.DateOf(j.CompletedAt) }},
-		{Name: "canceled at", Show: func(j jobRow) string { return app.DateOf(j.CanceledAt) }},
+		{Name: "created at", Show: func(j jobRow) string { return command.Date(j.CreatedAt) }},
+		{Name: "started at", Show: func(j jobRow) string { return command.DateOf(j.StartedAt) }},
+		{Name: "completed at", Show: func(j jobRow) string { return command.DateOf(j.CompletedAt) }},
+		{Name: "canceled at", Show: func(j jobRow) string { return command.DateOf(j.CanceledAt) }},
 		{Name: "error", Show: func(j jobRow) string { return j.Error }},
 		{Name: "error code", Show: func(j jobRow) string { return string(j.ErrorCode) }},
 		{Name: "status", Show: func(j jobRow) string { return string(j.Status) }},
 		{Name: "worker id", Show: worker},
 		{Name: "worker name", Show: func(j jobRow) string { return j.WorkerName }},
 		{Name: "file id", Show: func(j jobRow) string { return idText(j.FileID) }},
-		{Name: "tags", Show: func(j jobRow) string { return app.TagText(j.Tags) }},
+		{Name: "tags", Show: func(j jobRow) string { return command.TagText(j.Tags) }},
 		{Name: "queue position", Show: func(j jobRow) string { return strconv.Itoa(j.QueuePosition) }},
 		{Name: "queue size", Show: func(j jobRow) string { return strconv.Itoa(j.QueueSize) }},
 		{Name: "organization id", Show: func(j jobRow) string { return j.OrganizationID.String() }},
@@ -55,7 +55,7 @@ func jobColumns() []app.Column[jobRow] {
 		{Name: "template icon", Show: func(j jobRow) string { return j.Metadata.TemplateIcon }},
 		{Name: "workspace id", Show: func(j jobRow) string { return idText(j.Metadata.WorkspaceID) }},
 		{Name: "workspace name", Show: func(j jobRow) string { return j.Metadata.WorkspaceName }},
-		{Name: "logs overflowed", Show: func(j jobRow) string { return app.YesNo(j.LogsOverflowed) }},
+		{Name: "logs overflowed", Show: func(j jobRow) string { return command.YesNo(j.LogsOverflowed) }},
 		{Name: "organization", Show: func(j jobRow) string { return j.Organization }},
 		{Name: "queue", Show: func(j jobRow) string {
 			if j.QueuePosition == 0 {
@@ -66,19 +66,21 @@ func jobColumns() []app.Column[jobRow] {
 	}
 }
 
-func jobsListCommand(a *app.Run) *app.Command {
-	l := &app.Listing[jobRow]{All: jobColumns(), NoMatch: "No jobs."}
+func jobsListCommand(a *command.Run) *command.Command {
+	l := &command.Listing[jobRow]{All: jobColumns(), NoMatch: "No jobs found."}
 	var status []string
 	var limit int
 	var initiator, ref string
-	return &app.Command{
+	return &command.Command{
 		Name: "list", Aliases: []string{"ls"}, Max: 0,
-		Short: "List the jobs of an organization, the newest first.",
+		Short: "List the provisioner jobs of an organization",
 		Options: []*option.Option{
-			option.Words(&status, "status", "Only those in this state.", "pending", "running", "succeeded", "canceling", "canceled", "failed", "unknown").Short("s").Env("CODER_PROVISIONER_JOB_LIST_STATUS"),
-			option.Int(&limit, "limit", "How many to list at most.").Short("l").Env("CODER_PROVISIONER_JOB_LIST_LIMIT").Def("50"),
-			option.String(&initiator, "initiator", "Only those that this user began.").Short("i").Env("CODER_PROVISIONER_JOB_LIST_INITIATOR"),
-			app.Org(&ref), l.ColumnOption("created at,id,type,template display name,status,queue,tags"), l.FormatOption(),
+			option.Words(&status, "status", "Status to filter by", "pending", "running", "succeeded", "canceling", "canceled", "failed", "unknown").
+				Short("s").
+				Env("CODER_PROVISIONER_JOB_LIST_STATUS"),
+			option.Int(&limit, "limit", "Maximum number of jobs to list").Short("l").Env("CODER_PROVISIONER_JOB_LIST_LIMIT").Def("50"),
+			option.String(&initiator, "initiator", "Initiator to filter by, as a username or ID").Short("i").Env("CODER_PROVISIONER_JOB_LIST_INITIATOR"),
+			command.Org(&ref), l.ColumnOption("created at,id,type,template display name,status,queue,tags"), l.FormatOption(),
 		},
 		Run: func(ctx context.Context, _ []string) error {
 			c, o, err := a.ClientAndOrganization(ctx, ref)
@@ -109,16 +111,16 @@ func jobsListCommand(a *app.Run) *app.Command {
 	}
 }
 
-func jobsCancelCommand(a *app.Run) *app.Command {
+func jobsCancelCommand(a *command.Run) *command.Command {
 	var ref string
-	return &app.Command{
+	return &command.Command{
 		Name: "cancel", Args: "<job_id>", Min: 1, Max: 1,
-		Short:   "Cancel a job.",
-		Options: []*option.Option{app.Org(&ref)},
+		Short:   "Cancel a provisioner job",
+		Options: []*option.Option{command.Org(&ref)},
 		Run: func(ctx context.Context, args []string) error {
 			id, err := uuid.Parse(args[0])
 			if err != nil {
-				return app.Failure("%q is no id of a job; 'coder provisioner jobs list' shows them", args[0])
+				return command.Failure("%q is not a job ID; 'coder provisioner jobs list' shows the IDs", args[0])
 			}
 			c, o, err := a.ClientAndOrganization(ctx, ref)
 			if err != nil {
@@ -129,19 +131,19 @@ func jobsCancelCommand(a *app.Run) *app.Command {
 				return err
 			}
 			switch job.Type {
-			case coder.ProvisionerJobTypeWorkspaceBuild:
+			case codersdk.ProvisionerJobTypeWorkspaceBuild:
 				err = c.CancelWorkspaceBuild(ctx, job.Input.WorkspaceBuildID, nil)
-			case coder.ProvisionerJobTypeTemplateVersionImport:
+			case codersdk.ProvisionerJobTypeTemplateVersionImport:
 				err = c.CancelTemplateVersion(ctx, job.Input.TemplateVersionID)
-			case coder.ProvisionerJobTypeTemplateVersionDryRun:
+			case codersdk.ProvisionerJobTypeTemplateVersionDryRun:
 				err = c.CancelTemplateVersionDryRun(ctx, job.Input.TemplateVersionID, job.ID)
 			default:
-				err = app.Failure("a job of type %q cannot be canceled", job.Type)
+				err = command.Failure("jobs of type %q cannot be canceled", job.Type)
 			}
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(a.Stdout, "Job %s is told to end.\n", id)
+			_, err = fmt.Fprintf(a.Stdout, "Canceling job %s.\n", id)
 			return err
 		},
 	}

@@ -1,8 +1,7 @@
-// Package provisioner is the family of commands about provisioners: the daemon
-// itself, the list of daemons, their keys, and the jobs in the queue.
+// Package provisioner is the command group for provisioners: the daemon itself,
+// the list of daemons, their keys, and the jobs in the queue.
 //
-// What contradicts itself among the flags of a daemon is refused before the
-// server is dialled.
+// Contradicting flags of a daemon are refused before the server is contacted.
 package provisioner
 
 import (
@@ -15,45 +14,48 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
-	"github.com/seed-2a7f8fe7/coder/internal/cli/app"
-	"github.com/seed-2a7f8fe7/coder/internal/cli/option"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
+	"github.com/seed-2a7f8fe7/coder/internal/cli/command"
+	"github.com/seed-2a7f8fe7/coder/internal/cli/provisioner/key"
+	"github.com/seed-2a7f8fe7/coder/internal/option"
+	"github.com/seed-2a7f8fe7/coder/internal/rule/provisionerhealth"
 )
 
-// Commands are the commands of this family.
-func Commands(a *app.Run) []*app.Command {
-	return []*app.Command{provisionerCommand(a), provisionerdCommand(a)}
+// Commands returns the commands of this package.
+func Commands(a *command.Run) []*command.Command {
+	return []*command.Command{provisionerCommand(a), provisionerdCommand(a)}
 }
 
-func provisionerCommand(a *app.Run) *app.Command {
-	return &app.Command{
+func provisionerCommand(a *command.Run) *command.Command {
+	return &command.Command{
 		Name: "provisioner", Aliases: []string{"provisioners"},
-		Short: "Run provisioners, and see those that there are and their jobs.",
-		Subs: []*app.Command{
+		Short: "Run and manage provisioners and their jobs",
+		Subs: []*command.Command{
 			provisionerStartCommand(a), provisionerListCommand(a), queueCommand(a),
-			{Name: "jobs", Aliases: []string{"job"}, Short: "See, explain and cancel the jobs of provisioners.",
-				Subs: []*app.Command{jobsListCommand(a), jobsExplainCommand(a), jobsCancelCommand(a)}},
-			{Name: "keys", Aliases: []string{"key"}, Short: "Manage the keys that provisioners sign in with.",
-				Subs: []*app.Command{keysCreateCommand(a), keysListCommand(a), keysRotateCommand(a), keysDeleteCommand(a)}},
+			{Name: "jobs", Aliases: []string{"job"}, Short: "List, explain and cancel provisioner jobs",
+				Subs: []*command.Command{jobsListCommand(a), jobsExplainCommand(a), jobsCancelCommand(a)}},
+			{Name: "keys", Aliases: []string{"key"}, Short: "Manage provisioner keys",
+				Subs: []*command.Command{key.Create(a), key.List(a), key.Rotate(a), key.Delete(a)}},
 		},
 	}
 }
 
-// provisionerdCommand is the older name of provisioner start.
-func provisionerdCommand(a *app.Run) *app.Command {
-	return &app.Command{Name: "provisionerd", Hidden: true, Short: "Run a provisioner.", Subs: []*app.Command{provisionerStartCommand(a)}}
+// provisionerdCommand returns the old name of provisioner start.
+func provisionerdCommand(a *command.Run) *command.Command {
+	return &command.Command{Name: "provisionerd", Hidden: true, Short: "Run provisioners", Subs: []*command.Command{provisionerStartCommand(a)}}
 }
 
-// daemonRow is a provisioner and the name of its organization.
+// daemonRow is a provisioner with the name of its organization.
 type daemonRow struct {
-	coder.ProvisionerDaemon
+	codersdk.ProvisionerDaemon
 	Organization string `json:"organization_name"`
 }
 
-// jobOf is the current or previous job of a provisioner, or an empty one.
-func jobOf(j *coder.ProvisionerDaemonJob) coder.ProvisionerDaemonJob {
+// jobOf returns the current or previous job of a provisioner, or the zero
+// value.
+func jobOf(j *codersdk.ProvisionerDaemonJob) codersdk.ProvisionerDaemonJob {
 	if j == nil {
-		return coder.ProvisionerDaemonJob{}
+		return codersdk.ProvisionerDaemonJob{}
 	}
 	return *j
 }
@@ -65,16 +67,16 @@ func idText(id uuid.UUID) string {
 	return id.String()
 }
 
-func daemonColumns() []app.Column[daemonRow] {
-	all := []app.Column[daemonRow]{
+func daemonColumns() []command.Column[daemonRow] {
+	all := []command.Column[daemonRow]{
 		{Name: "id", Show: func(d daemonRow) string { return d.ID.String() }},
 		{Name: "organization id", Show: func(d daemonRow) string { return d.OrganizationID.String() }},
-		{Name: "created at", Show: func(d daemonRow) string { return app.Date(d.CreatedAt) }},
-		{Name: "last seen at", Show: func(d daemonRow) string { return app.DateOf(d.LastSeenAt) }},
+		{Name: "created at", Show: func(d daemonRow) string { return command.Date(d.CreatedAt) }},
+		{Name: "last seen at", Show: func(d daemonRow) string { return command.DateOf(d.LastSeenAt) }},
 		{Name: "name", Show: func(d daemonRow) string { return d.Name }},
 		{Name: "version", Show: func(d daemonRow) string { return d.Version }},
 		{Name: "api version", Show: func(d daemonRow) string { return d.APIVersion }},
-		{Name: "tags", Show: func(d daemonRow) string { return app.TagText(d.Tags) }},
+		{Name: "tags", Show: func(d daemonRow) string { return command.TagText(d.Tags) }},
 		{Name: "key name", Show: func(d daemonRow) string { return d.KeyName }},
 		{Name: "status", Show: func(d daemonRow) string { return string(d.Status) }},
 		{Name: "slots", Show: func(d daemonRow) string { return fmt.Sprintf("%d/%d", d.BusySlots, d.Slots) }},
@@ -82,29 +84,30 @@ func daemonColumns() []app.Column[daemonRow] {
 	}
 	for _, which := range []struct {
 		name string
-		job  func(daemonRow) coder.ProvisionerDaemonJob
+		job  func(daemonRow) codersdk.ProvisionerDaemonJob
 	}{
-		{"current", func(d daemonRow) coder.ProvisionerDaemonJob { return jobOf(d.CurrentJob) }},
-		{"previous", func(d daemonRow) coder.ProvisionerDaemonJob { return jobOf(d.PreviousJob) }},
+		{"current", func(d daemonRow) codersdk.ProvisionerDaemonJob { return jobOf(d.CurrentJob) }},
+		{"previous", func(d daemonRow) codersdk.ProvisionerDaemonJob { return jobOf(d.PreviousJob) }},
 	} {
 		all = append(all,
-			app.Column[daemonRow]{Name: which.name + " job id", Show: func(d daemonRow) string { return idText(which.job(d).ID) }},
-			app.Column[daemonRow]{Name: which.name + " job status", Show: func(d daemonRow) string { return string(which.job(d).Status) }},
-			app.Column[daemonRow]{Name: which.name + " job template name", Show: func(d daemonRow) string { return which.job(d).TemplateName }},
-			app.Column[daemonRow]{Name: which.name + " job template icon", Show: func(d daemonRow) string { return which.job(d).TemplateIcon }},
-			app.Column[daemonRow]{Name: which.name + " job template display name", Show: func(d daemonRow) string { return which.job(d).TemplateDisplayName }})
+			command.Column[daemonRow]{Name: which.name + " job id", Show: func(d daemonRow) string { return idText(which.job(d).ID) }},
+			command.Column[daemonRow]{Name: which.name + " job status", Show: func(d daemonRow) string { return string(which.job(d).Status) }},
+			command.Column[daemonRow]{Name: which.name + " job template name", Show: func(d daemonRow) string { return which.job(d).TemplateName }},
+			command.Column[daemonRow]{Name: which.name + " job template icon", Show: func(d daemonRow) string { return which.job(d).TemplateIcon }},
+			command.Column[daemonRow]{Name: which.name + " job template display name", Show: func(d daemonRow) string { return which.job(d).TemplateDisplayName }})
 	}
-	return append(all, app.Column[daemonRow]{Name: "organization", Show: func(d daemonRow) string { return d.Organization }})
+	return append(all, command.Column[daemonRow]{Name: "organization", Show: func(d daemonRow) string { return d.Organization }})
 }
 
-// warn tells of what is wrong with the versions of provisioners that are there,
-// by the codes of the health page, and when all is whether there are any. (PRV-28)
-func warn(a *app.Run, rows []daemonRow, all bool) {
-	var order []coder.HealthMessage
-	who := map[coder.HealthMessage][]string{}
+// warn prints warnings about the versions of connected provisioners, with the
+// codes of the health page. If all is true, it also warns when no provisioner
+// is connected. (PRV-28)
+func warn(a *command.Run, rows []daemonRow, all bool) {
+	var order []codersdk.HealthMessage
+	who := map[codersdk.HealthMessage][]string{}
 	there := false
 	for _, d := range rows {
-		if d.Status == coder.ProvisionerDaemonStatusOffline {
+		if d.Status == codersdk.ProvisionerDaemonStatusOffline {
 			continue
 		}
 		there = true
@@ -116,7 +119,7 @@ func warn(a *app.Run, rows []daemonRow, all bool) {
 		}
 	}
 	if all && !there {
-		order = append(order, coder.NoProvisioners())
+		order = append(order, provisionerhealth.Missing())
 	}
 	for _, w := range order {
 		names := who[w]
@@ -130,27 +133,27 @@ func warn(a *app.Run, rows []daemonRow, all bool) {
 	}
 }
 
-// shownDaemons bounds how many provisioners one warning names.
+// shownDaemons bounds the provisioners that one warning names.
 const shownDaemons = 3
 
-func provisionerListCommand(a *app.Run) *app.Command {
-	l := &app.Listing[daemonRow]{All: daemonColumns(), NoMatch: "No provisioners."}
+func provisionerListCommand(a *command.Run) *command.Command {
+	l := &command.Listing[daemonRow]{All: daemonColumns(), NoMatch: "No provisioners found."}
 	var limit int
 	var offline bool
 	var status []string
 	var age time.Duration
 	var ref string
-	return &app.Command{
+	return &command.Command{
 		Name: "list", Aliases: []string{"ls"}, Max: 0,
-		Short: "List the provisioners of an organization.",
-		Long: "It warns when none is there (EPD01), and of those that are of another version than the server (EPD02) " +
-			"or speak an older protocol (EPD03).",
+		Short: "List the provisioners of an organization",
+		Long: "Warns when no provisioner is connected (EPD01), when a provisioner has another version than the " +
+			"server (EPD02), and when it uses a deprecated protocol version (EPD03).",
 		Options: []*option.Option{
-			option.Int(&limit, "limit", "How many to list at most.").Short("l").Env("CODER_PROVISIONER_LIST_LIMIT").Def("50"),
-			option.Bool(&offline, "show-offline", "Those that are not there as well.").Short("f").Env("CODER_PROVISIONER_SHOW_OFFLINE"),
-			option.Words(&status, "status", "Only those in this state.", "offline", "idle", "busy").Short("s").Env("CODER_PROVISIONER_LIST_STATUS"),
-			option.Duration(&age, "max-age", "Only those that were seen within this time.").Short("m").Env("CODER_PROVISIONER_LIST_MAX_AGE"),
-			app.Org(&ref), l.ColumnOption("created at,last seen at,key name,name,version,status,tags"), l.FormatOption(),
+			option.Int(&limit, "limit", "Maximum number of provisioners to list").Short("l").Env("CODER_PROVISIONER_LIST_LIMIT").Def("50"),
+			option.Bool(&offline, "show-offline", "Include offline provisioners").Short("f").Env("CODER_PROVISIONER_SHOW_OFFLINE"),
+			option.Words(&status, "status", "Status to filter by", "offline", "idle", "busy").Short("s").Env("CODER_PROVISIONER_LIST_STATUS"),
+			option.Duration(&age, "max-age", "Maximum time since the last contact").Short("m").Env("CODER_PROVISIONER_LIST_MAX_AGE"),
+			command.Org(&ref), l.ColumnOption("created at,last seen at,key name,name,version,status,tags"), l.FormatOption(),
 		},
 		Run: func(ctx context.Context, _ []string) error {
 			c, o, err := a.ClientAndOrganization(ctx, ref)
@@ -173,7 +176,7 @@ func provisionerListCommand(a *app.Run) *app.Command {
 			}
 			var rows []daemonRow
 			for _, d := range all {
-				if d.Status == coder.ProvisionerDaemonStatusOffline && !offline && !option.Contains(status, "offline") {
+				if d.Status == codersdk.ProvisionerDaemonStatusOffline && !offline && !option.Contains(status, "offline") {
 					continue
 				}
 				if age > 0 && (d.LastSeenAt == nil || a.Now().Sub(*d.LastSeenAt) > age) {

@@ -9,20 +9,31 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/seed-2a7f8fe7/coder"
-	"github.com/seed-2a7f8fe7/coder/internal/cli/app"
-	"github.com/seed-2a7f8fe7/coder/internal/cli/option"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
+	"github.com/seed-2a7f8fe7/coder/internal/cli/command"
 	"github.com/seed-2a7f8fe7/coder/internal/cli/section"
+	"github.com/seed-2a7f8fe7/coder/internal/option"
 )
 
-// The lines between which everything is ours.
+// Marker lines of the section. Editors search for them, and for the option
+// lines inside.
 const (
-	sshBegin = "# >>> coder workspaces: written by 'coder config-ssh', changes in here are lost >>>"
-	sshEnd   = "# <<< coder workspaces <<<"
+	sshBegin = "# ------------START-CODER-----------"
+	sshEnd   = "# ------------END-CODER------------"
+	// sshOption starts a comment line that records an option of config-ssh, as
+	// name=value.
+	sshOption = "# :"
 )
 
-// sshConfigOptions are the flags of config-ssh. Those that shape the section
-// are kept in it, as comments, for --use-previous-options.
+// Marker lines of older versions.
+const (
+	oldBegin  = "# >>> coder workspaces: written by 'coder config-ssh', changes in here are lost >>>"
+	oldEnd    = "# <<< coder workspaces <<<"
+	oldOption = "# option: "
+)
+
+// sshConfigOptions holds the flags of config-ssh. The flags that affect the
+// section are recorded in it as comments, for --use-previous-options.
 type sshConfigOptions struct {
 	file, binary, prefix, suffix, wait string
 	options                            []string
@@ -30,32 +41,32 @@ type sshConfigOptions struct {
 	remove                             bool
 }
 
-func configSSHCommand(a *app.Run) *app.Command {
+func configSSHCommand(a *command.Run) *command.Command {
 	var o sshConfigOptions
-	return &app.Command{
+	return &command.Command{
 		Name: "config-ssh", Max: 0,
-		Short: "Let ssh, scp, rsync and editors reach your workspaces by name.",
-		Long: "Writes a section to your SSH configuration, so that 'ssh coder.dev' and 'ssh dev.coder' reach the " +
-			"workspace dev. One section serves all workspaces, also those made later. Host keys are not asked " +
-			"about: the connection goes through a tunnel whose other end has proven to be the workspace.",
-		Examples: []app.Example{
+		Short: "Configure SSH access to your workspaces",
+		Long: "Writes a section to your SSH configuration, so that 'ssh coder.dev' and 'ssh dev.coder' connect to " +
+			"the workspace dev. The section covers all workspaces, including future ones. Host keys are not " +
+			"checked by ssh, because the tunnel authenticates the workspace.",
+		Examples: []command.Example{
 			{Text: "Write the section", Line: "coder config-ssh"},
-			{Text: "See it first", Line: "coder config-ssh --dry-run"},
-			{Text: "Add an option for all workspaces", Line: "coder config-ssh --ssh-option ForwardAgent=yes"},
-			{Text: "Take the section out again", Line: "coder config-ssh --remove"},
+			{Text: "Preview the section", Line: "coder config-ssh --dry-run"},
+			{Text: "Add an SSH option for all workspaces", Line: "coder config-ssh --ssh-option ForwardAgent=yes"},
+			{Text: "Remove the section", Line: "coder config-ssh --remove"},
 		},
 		Options: []*option.Option{
-			option.Path(&o.file, a.Home(), "ssh-config-file", "SSH configuration to write to.").Env("CODER_SSH_CONFIG_FILE").Def("~/.ssh/config"),
-			option.Path(&o.binary, a.Home(), "coder-binary-path", "Program to write into it; this one otherwise.").Env("CODER_SSH_CONFIG_BINARY_PATH"),
-			option.List(&o.options, "ssh-option", "Option for all workspaces, as Key=value. May be repeated.").Short("o").Env("CODER_SSH_CONFIG_OPTS"),
-			option.Bool(&o.dryRun, "dry-run", "Print what would be written, and change nothing.").Short("n").Env("CODER_SSH_DRY_RUN"),
-			option.Bool(&o.remove, "remove", "Take the section out, and leave the rest as it is."),
-			option.Bool(&o.previous, "use-previous-options", "Take the options of the section that is there.").Env("CODER_SSH_USE_PREVIOUS_OPTIONS"),
-			option.String(&o.prefix, "ssh-host-prefix", "First part of host names; the server's otherwise.").Env("CODER_CONFIGSSH_SSH_HOST_PREFIX"),
-			option.String(&o.suffix, "hostname-suffix", "Last part of host names; the server's otherwise.").Env("CODER_CONFIGSSH_HOSTNAME_SUFFIX"),
-			option.Choice(&o.wait, "wait", "Whether to wait for start scripts; auto does as the template says.", "yes", "no", "auto").Env("CODER_CONFIGSSH_WAIT").Def("auto"),
-			option.Bool(&o.noStart, "disable-autostart", "Do not start a stopped workspace.").Env("CODER_CONFIGSSH_DISABLE_AUTOSTART").Def("false"),
-			app.Yes(&o.yes),
+			option.Path(&o.file, a.Home(), "ssh-config-file", "SSH configuration file").Env("CODER_SSH_CONFIG_FILE").Def("~/.ssh/config"),
+			option.Path(&o.binary, a.Home(), "coder-binary-path", "Path of the coder binary in the section (default: this binary)").Env("CODER_SSH_CONFIG_BINARY_PATH"),
+			option.List(&o.options, "ssh-option", "SSH option for all workspaces, as Key=value (repeatable)").Short("o").Env("CODER_SSH_CONFIG_OPTS"),
+			option.Bool(&o.dryRun, "dry-run", "Print the changes without writing them").Short("n").Env("CODER_SSH_DRY_RUN"),
+			option.Bool(&o.remove, "remove", "Remove the section"),
+			option.Bool(&o.previous, "use-previous-options", "Reuse the options of the existing section").Env("CODER_SSH_USE_PREVIOUS_OPTIONS"),
+			option.String(&o.prefix, "ssh-host-prefix", "Prefix of host names (default: set by the server)").Env("CODER_CONFIGSSH_SSH_HOST_PREFIX"),
+			option.String(&o.suffix, "hostname-suffix", "Suffix of host names (default: set by the server)").Env("CODER_CONFIGSSH_HOSTNAME_SUFFIX"),
+			option.Choice(&o.wait, "wait", "Wait for startup scripts; auto follows the template", "yes", "no", "auto").Env("CODER_CONFIGSSH_WAIT").Def("auto"),
+			option.Bool(&o.noStart, "disable-autostart", "Do not start a stopped workspace").Env("CODER_CONFIGSSH_DISABLE_AUTOSTART").Def("false"),
+			command.Yes(&o.yes),
 		},
 		Run: func(ctx context.Context, _ []string) error {
 			if o.remove {
@@ -66,7 +77,7 @@ func configSSHCommand(a *app.Run) *app.Command {
 	}
 }
 
-func configSSH(ctx context.Context, a *app.Run, o *sshConfigOptions) error {
+func configSSH(ctx context.Context, a *command.Run, o *sshConfigOptions) error {
 	c, err := a.Client(ctx)
 	if err != nil {
 		return err
@@ -75,13 +86,9 @@ func configSSH(ctx context.Context, a *app.Run, o *sshConfigOptions) error {
 	if err != nil {
 		return err
 	}
-	old, err := section.Read(o.file)
+	old, before, found, err := readSSHConfig(o.file)
 	if err != nil {
 		return err
-	}
-	_, before, _, found, err := section.Find(old, sshBegin, sshEnd)
-	if err != nil {
-		return fmt.Errorf("%s: %w", o.file, err)
 	}
 	if o.previous && found {
 		o.recall(before)
@@ -90,22 +97,22 @@ func configSSH(ctx context.Context, a *app.Run, o *sshConfigOptions) error {
 	if err != nil {
 		return err
 	}
-	text, err := section.Replace(old, sshBegin, sshEnd, content)
+	text, err := section.Replace(renewMarkers(old), sshBegin, sshEnd, content)
 	if err != nil {
 		return fmt.Errorf("%s: %w", o.file, err)
 	}
 	hosts := exampleHosts(o, server)
 	switch {
 	case o.dryRun:
-		_, err := fmt.Fprintf(a.Stdout, "# %s would hold:\n%s\n%s%s\n", o.file, sshBegin, content, sshEnd)
+		_, err := fmt.Fprintf(a.Stdout, "# New content of %s:\n%s\n%s%s\n", o.file, sshBegin, content, sshEnd)
 		return err
 	case text == old:
-		_, err := fmt.Fprintf(a.Stdout, "%s needs no change. Connect with: ssh %s\n", o.file, hosts)
+		_, err := fmt.Fprintf(a.Stdout, "No changes to make: %s is up to date. Connect with: ssh %s\n", o.file, hosts)
 		return err
 	}
 	question := fmt.Sprintf("Write the section to %s?", o.file)
 	if lost := forgotten(before, content); lost != "" {
-		question = fmt.Sprintf("Replace the section in %s? Its options %s would go; --use-previous-options keeps them.", o.file, lost)
+		question = fmt.Sprintf("Replace the section in %s? Its options %s are removed; use --use-previous-options to keep them.", o.file, lost)
 	}
 	if err := a.Confirm(question, o.yes); err != nil {
 		return err
@@ -113,43 +120,56 @@ func configSSH(ctx context.Context, a *app.Run, o *sshConfigOptions) error {
 	if err := writeSSHConfig(o.file, text); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(a.Stdout, "Wrote %s. Connect with: ssh %s\n", o.file, hosts)
+	_, err = fmt.Fprintf(a.Stdout, "Updated %s. Connect with: ssh %s\n", o.file, hosts)
 	return err
 }
 
-// unconfigSSH takes the section out.
-func unconfigSSH(a *app.Run, o *sshConfigOptions) error {
-	old, err := section.Read(o.file)
+// unconfigSSH removes the section.
+func unconfigSSH(a *command.Run, o *sshConfigOptions) error {
+	old, before, found, err := readSSHConfig(o.file)
 	if err != nil {
 		return err
 	}
-	_, before, _, found, err := section.Find(old, sshBegin, sshEnd)
-	if err != nil {
-		return fmt.Errorf("%s: %w", o.file, err)
-	}
 	if !found {
-		_, err := fmt.Fprintf(a.Stdout, "%s has no section of ours.\n", o.file)
+		_, err := fmt.Fprintf(a.Stdout, "%s has no coder section; nothing to remove.\n", o.file)
 		return err
 	}
 	if o.dryRun {
-		_, err := fmt.Fprintf(a.Stdout, "# %s would lose:\n%s\n%s%s\n", o.file, sshBegin, before, sshEnd)
+		_, err := fmt.Fprintf(a.Stdout, "# Lines to remove from %s:\n%s\n%s%s\n", o.file, sshBegin, before, sshEnd)
 		return err
 	}
-	if err := a.Confirm(fmt.Sprintf("Take the section out of %s?", o.file), o.yes); err != nil {
+	if err := a.Confirm(fmt.Sprintf("Remove the section from %s?", o.file), o.yes); err != nil {
 		return err
 	}
-	text, err := section.Replace(old, sshBegin, sshEnd, "")
+	text, err := section.Replace(renewMarkers(old), sshBegin, sshEnd, "")
 	if err != nil {
 		return err
 	}
 	if err := writeSSHConfig(o.file, text); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(a.Stdout, "Took the section out of %s.\n", o.file)
+	_, err = fmt.Fprintf(a.Stdout, "Removed the section from %s.\n", o.file)
 	return err
 }
 
-// writeSSHConfig writes to the file itself when path is a link to it.
+// readSSHConfig returns an SSH configuration and the content of its coder
+// section.
+func readSSHConfig(path string) (text, content string, found bool, err error) {
+	if text, err = section.Read(path); err != nil {
+		return "", "", false, err
+	}
+	if _, content, _, found, err = section.Find(renewMarkers(text), sshBegin, sshEnd); err != nil {
+		return "", "", false, fmt.Errorf("%s: %w", path, err)
+	}
+	return text, content, found, nil
+}
+
+// renewMarkers replaces the marker lines of older versions.
+func renewMarkers(text string) string {
+	return strings.NewReplacer(oldBegin, sshBegin, oldEnd, sshEnd).Replace(text)
+}
+
+// writeSSHConfig writes the file, or the target when path is a symbolic link.
 func writeSSHConfig(path, text string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
@@ -157,11 +177,11 @@ func writeSSHConfig(path, text string) error {
 	if target, err := filepath.EvalSymlinks(path); err == nil {
 		path = target
 	}
-	return app.WriteFile(path, []byte(text), 0o600)
+	return command.WriteFile(path, []byte(text), 0o600)
 }
 
-// hostPatterns are the prefix and suffix of host names.
-func hostPatterns(o *sshConfigOptions, server coder.SSHConfigResponse) (prefix, suffix string) {
+// hostPatterns returns the prefix and suffix of host names.
+func hostPatterns(o *sshConfigOptions, server codersdk.SSHConfigResponse) (prefix, suffix string) {
 	prefix, suffix = server.HostnamePrefix, server.HostnameSuffix
 	if o.prefix != "" {
 		prefix = o.prefix
@@ -175,7 +195,7 @@ func hostPatterns(o *sshConfigOptions, server coder.SSHConfigResponse) (prefix, 
 	return prefix, strings.TrimPrefix(suffix, ".")
 }
 
-func exampleHosts(o *sshConfigOptions, server coder.SSHConfigResponse) string {
+func exampleHosts(o *sshConfigOptions, server codersdk.SSHConfigResponse) string {
 	prefix, suffix := hostPatterns(o, server)
 	if prefix != "" {
 		return prefix + "<workspace>"
@@ -183,8 +203,8 @@ func exampleHosts(o *sshConfigOptions, server coder.SSHConfigResponse) string {
 	return "<workspace>." + suffix
 }
 
-// sshSection makes the section's content.
-func sshSection(a *app.Run, o *sshConfigOptions, server coder.SSHConfigResponse) (string, error) {
+// sshSection returns the content of the section.
+func sshSection(a *command.Run, o *sshConfigOptions, server codersdk.SSHConfigResponse) (string, error) {
 	own, err := option.SSHPairs(o.options)
 	if err != nil {
 		return "", err
@@ -195,7 +215,7 @@ func sshSection(a *app.Run, o *sshConfigOptions, server coder.SSHConfigResponse)
 		}
 	}
 	command := []string{o.binary}
-	if dir, err := filepath.Abs(a.ConfigDir); err == nil {
+	if dir, err := filepath.Abs(a.ConfigDir); err == nil && !a.KeyringInUse() { // an explicit directory would disable the keyring
 		command = append(command, "--global-config", dir)
 	}
 	for _, h := range a.Headers {
@@ -219,8 +239,9 @@ func sshSection(a *app.Run, o *sshConfigOptions, server coder.SSHConfigResponse)
 	proxy := strings.Join(command, " ")
 	lines := sshOptionLines(server.SSHConfigOptions, own)
 	var b strings.Builder
+	b.WriteString("# Managed by 'coder config-ssh'. Changes in this section are overwritten.\n")
 	for _, l := range o.remembered() {
-		fmt.Fprintf(&b, "# option: %s\n", l)
+		fmt.Fprintf(&b, "%s%s\n", sshOption, l)
 	}
 	prefix, suffix := hostPatterns(o, server)
 	if prefix != "" {
@@ -240,9 +261,9 @@ func sshSection(a *app.Run, o *sshConfigOptions, server coder.SSHConfigResponse)
 	return b.String(), nil
 }
 
-// sshOptionLines are the options of every host: ours, over which go those of
-// the server, over which go the user's. ssh asks nothing of a connection that is
-// interrupted (ServerAliveInterval), for it goes on by itself.
+// sshOptionLines returns the SSH options of all hosts: the defaults, overridden
+// by those of the server, overridden by those of the user. ServerAliveInterval
+// is not set, because an interrupted tunnel resumes automatically.
 func sshOptionLines(server, own map[string]string) string {
 	values := map[string]string{}
 	names := map[string]string{}
@@ -260,11 +281,11 @@ func sshOptionLines(server, own map[string]string) string {
 	return b.String()
 }
 
-// quoteProxy writes a word of a ProxyCommand: ssh fills in % signs, and the
-// user's shell reads the rest, for which double quotes serve sh and cmd alike.
+// quoteProxy quotes a word of a ProxyCommand. ssh expands % signs and the
+// user's shell parses the rest; double quotes work in sh and cmd.
 func quoteProxy(word string) (string, error) {
 	if strings.ContainsAny(word, "\n\r\"") {
-		return "", app.Failure("%q cannot stand in an SSH configuration: it holds a quote or a line break", word)
+		return "", command.Failure("%q cannot be written to an SSH configuration: it contains a quote or a line break", word)
 	}
 	word = strings.ReplaceAll(word, "%", "%%")
 	if word != "" && strings.Trim(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:=@,+%") == "" {
@@ -276,7 +297,7 @@ func quoteProxy(word string) (string, error) {
 	return `"` + word + `"`, nil
 }
 
-// remembered are the options as flags that would make the section again.
+// remembered returns the flags that recreate the section.
 func (o *sshConfigOptions) remembered() []string {
 	var out []string
 	for _, s := range o.options {
@@ -296,18 +317,23 @@ func (o *sshConfigOptions) remembered() []string {
 	return out
 }
 
-// optionLines are the options that a section remembers.
+// optionLines returns the options that a section records.
 func optionLines(content string) []string {
 	var out []string
 	for line := range strings.Lines(content) {
-		if s, ok := strings.CutPrefix(strings.TrimSpace(line), "# option: "); ok {
+		line = strings.TrimSpace(line)
+		s, ok := strings.CutPrefix(line, sshOption)
+		if !ok {
+			s, ok = strings.CutPrefix(line, oldOption)
+		}
+		if ok {
 			out = append(out, s)
 		}
 	}
 	return out
 }
 
-// recall takes the options of a section.
+// recall restores the options that a section records.
 func (o *sshConfigOptions) recall(content string) {
 	for _, l := range optionLines(content) {
 		k, v, _ := strings.Cut(l, "=")
@@ -326,7 +352,8 @@ func (o *sshConfigOptions) recall(content string) {
 	}
 }
 
-// forgotten are the options of the old section that the new one lacks.
+// forgotten returns the options of the old section that are missing in the new
+// one.
 func forgotten(before, now string) string {
 	kept := optionLines(now)
 	var lost []string

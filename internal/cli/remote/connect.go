@@ -9,36 +9,34 @@ import (
 	"strings"
 	"time"
 
-	"github.com/google/uuid"
-
-	"github.com/seed-2a7f8fe7/coder"
-	"github.com/seed-2a7f8fe7/coder/client"
-	"github.com/seed-2a7f8fe7/coder/internal/cli/app"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/cli/build"
+	"github.com/seed-2a7f8fe7/coder/internal/cli/command"
 	"github.com/seed-2a7f8fe7/coder/internal/cli/terminal"
+	"github.com/seed-2a7f8fe7/coder/internal/rule/handedover"
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel"
 )
 
-// connecting is how a command reaches an agent.
+// connecting configures how a command connects to an agent.
 type connecting struct {
 	noStart bool          // do not start a stopped workspace
-	wait    string        // yes, no, or auto: wait for start scripts
-	poll    time.Duration // how often the agent is asked about while waiting
+	wait    string        // yes, no or auto: wait for startup scripts
+	poll    time.Duration // interval between agent status requests while waiting
 	log     *slog.Logger
-	what    coder.ConnectionType // what the server shall record; SSH without it
+	what    codersdk.ConnectionType // type in the connection log; "" means SSH
 }
 
-// connection is a tunnel to an agent and what is at its other end.
+// connection is a tunnel to an agent, with the workspace and agent.
 type connection struct {
 	*tunnel.Conn
-	client    *client.Client
-	workspace coder.Workspace
-	agent     coder.WorkspaceAgent
+	client    *codersdk.Client
+	workspace codersdk.Workspace
+	agent     codersdk.WorkspaceAgent
 }
 
-// connect opens a tunnel to the agent that ref names. A stopped workspace is
-// started, and an agent that is not there yet is waited for.
-func connect(ctx context.Context, a *app.Run, ref string, how connecting) (*connection, error) {
+// connect opens a tunnel to the agent that ref names. It starts a stopped
+// workspace and waits for an agent that is not connected yet.
+func connect(ctx context.Context, a *command.Run, ref string, how connecting) (*connection, error) {
 	c, err := a.Client(ctx)
 	if err != nil {
 		return nil, err
@@ -66,45 +64,55 @@ func connect(ctx context.Context, a *app.Run, ref string, how connecting) (*conn
 	return out, nil
 }
 
-// running gives the workspace once it runs, starting it when that is allowed.
-func running(ctx context.Context, a *app.Run, c *client.Client, w coder.Workspace, how connecting) (coder.Workspace, error) {
+// running returns the workspace once it is running. It starts the workspace if
+// that is allowed.
+func running(ctx context.Context, a *command.Run, c *codersdk.Client, w codersdk.Workspace, how connecting) (codersdk.Workspace, error) {
+	if handedover.Serves(w.LatestBuild) { // its build goes on, or failed, behind the agents
+		return w, nil
+	}
 	w, err := build.Await(ctx, a, c, w)
 	if err != nil {
 		return w, err
 	}
 	b := w.LatestBuild
-	ok := b.Job.Status == coder.ProvisionerJobStatusSucceeded
+	ok := b.Job.Status == codersdk.ProvisionerJobStatusSucceeded
 	switch {
-	case b.Transition == coder.WorkspaceTransitionStart && ok:
+	case b.Transition == codersdk.WorkspaceTransitionStart && ok:
 		return w, nil
-	case b.Transition == coder.WorkspaceTransitionDelete:
-		return w, coder.Errorf(coder.CodePrecondition, "the workspace %s is deleted, or was meant to be", w.Name)
-	case b.Transition == coder.WorkspaceTransitionStart:
-		return w, coder.Errorf(coder.CodePrecondition, "the workspace %s does not run: its last start %s; 'coder logs %s' shows why", w.Name, b.Job.Status, w.Name)
+	case b.Transition == codersdk.WorkspaceTransitionDelete:
+		return w, codersdk.Errorf(codersdk.CodePrecondition, "workspace %s is deleted or is being deleted", w.Name)
+	case b.Transition == codersdk.WorkspaceTransitionStart:
+		return w, codersdk.Errorf(
+			codersdk.CodePrecondition,
+			"workspace %s is not running: its last start %s; 'coder logs %s' shows why",
+			w.Name,
+			b.Job.Status,
+			w.Name,
+		)
 	case how.noStart:
-		return w, coder.Errorf(coder.CodePrecondition, "the workspace %s is stopped; start it with 'coder start %s'", w.Name, w.Name)
+		return w, codersdk.Errorf(codersdk.CodePrecondition, "workspace %s is stopped; start it with 'coder start %s'", w.Name, w.Name)
 	case w.DormantAt != nil:
-		return w, coder.Errorf(coder.CodePrecondition, "the workspace %s is dormant; wake it with 'coder start %s'", w.Name, w.Name)
+		return w, codersdk.Errorf(codersdk.CodePrecondition, "workspace %s is dormant; activate it with 'coder start %s'", w.Name, w.Name)
 	}
-	fmt.Fprintf(a.Stderr, "The workspace %s is stopped, starting it.\n", w.Name)
+	fmt.Fprintf(a.Stderr, "Workspace %s is stopped. Starting it.\n", w.Name)
 	version := b.TemplateVersionID
-	if w.TemplateRequireActiveVersion || w.AutomaticUpdates == coder.AutomaticUpdatesAlways {
+	if w.TemplateRequireActiveVersion || w.AutomaticUpdates == codersdk.AutomaticUpdatesAlways {
 		version = w.TemplateActiveVersionID
 	}
-	req, err := build.StartRequest(ctx, a, c, w, version, &build.Inputs{}, false)
+	req, err := build.Starter{App: a, Client: c, Inputs: &build.Inputs{}}.Request(ctx, w, version)
 	if err != nil {
 		return w, err
 	}
-	req.Reason = coder.CreateWorkspaceBuildReasonSSHConnection
+	req.Reason = codersdk.CreateWorkspaceBuildReasonSSHConnection
 	if err := build.Run(ctx, a, c, w, req); err != nil {
 		return w, err
 	}
 	return c.Workspace(ctx, w.ID, nil)
 }
 
-// pickAgent finds the agent of that name, or the only one.
-func pickAgent(w coder.Workspace, name string) (coder.WorkspaceAgent, error) {
-	var all []coder.WorkspaceAgent
+// pickAgent returns the agent with that name, or the only agent.
+func pickAgent(w codersdk.Workspace, name string) (codersdk.WorkspaceAgent, error) {
+	var all []codersdk.WorkspaceAgent
 	var names []string
 	for _, r := range w.LatestBuild.Resources {
 		for _, agent := range r.Agents {
@@ -112,7 +120,7 @@ func pickAgent(w coder.Workspace, name string) (coder.WorkspaceAgent, error) {
 				return agent, nil
 			}
 			names = append(names, agent.Name)
-			if agent.ParentID == nil { // those of dev containers are named by who means them
+			if agent.ParentID == nil { // dev container agents are selected by name only
 				all = append(all, agent)
 			}
 		}
@@ -120,32 +128,38 @@ func pickAgent(w coder.Workspace, name string) (coder.WorkspaceAgent, error) {
 	slices.Sort(names)
 	switch {
 	case len(all) == 0:
-		return coder.WorkspaceAgent{}, coder.Errorf(coder.CodeNotFound, "the workspace %s has no agent, so there is nothing to connect to", w.Name)
+		return codersdk.WorkspaceAgent{}, codersdk.Errorf(codersdk.CodeNotFound, "workspace %s has no agent to connect to", w.Name)
 	case name != "":
-		return coder.WorkspaceAgent{}, coder.Errorf(coder.CodeNotFound, "the workspace %s has no agent %q; it has %s", w.Name, name, strings.Join(names, ", "))
+		return codersdk.WorkspaceAgent{}, codersdk.Errorf(codersdk.CodeNotFound, "workspace %s has no agent %q; it has %s", w.Name, name, strings.Join(names, ", "))
 	case len(all) > 1:
-		return coder.WorkspaceAgent{}, app.Failure("the workspace %s has several agents; say which: %s.%s", w.Name, w.Name, strings.Join(names, ", "+w.Name+"."))
+		return codersdk.WorkspaceAgent{}, command.Failure(
+			"workspace %s has several agents; select one of %s.%s",
+			w.Name,
+			w.Name,
+			strings.Join(names, ", "+w.Name+"."),
+		)
 	}
 	return all[0], nil
 }
 
-// dial opens the tunnel, and tells what it waits for when that takes long. It
-// gives up when the agent has not connected in the time that it may take.
-func dial(ctx context.Context, a *app.Run, c *client.Client, agent coder.WorkspaceAgent, how connecting) (*tunnel.Conn, error) {
+// dial opens the tunnel and shows a spinner when that takes long. It fails when
+// the agent does not connect within its connection timeout.
+func dial(ctx context.Context, a *command.Run, c *codersdk.Client, agent codersdk.WorkspaceAgent, how connecting) (*tunnel.Conn, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var s *terminal.Spinner
 	noDirect := ""
 	if a.DisableDirect {
-		noDirect = "direct connections are turned off here (--disable-direct-connections)"
+		noDirect = "direct connections are disabled on this machine (--disable-direct-connections)"
 	}
 	if how.what != "" {
 		c = c.Saying(how.what)
 	}
 	conn, err := tunnel.DialAgent(ctx, c, agent.ID, tunnel.Options{Log: how.log, NoDirect: noDirect, Waiting: func() {
 		if s == nil {
-			s = a.Spin("Waiting for the agent " + agent.Name + " to connect")
-			go watchAgent(ctx, cancel, c, agent.ID, how.poll)
+			s = a.Spin("Waiting for agent " + agent.Name + " to connect")
+			w := &agentWatch{client: c, agent: agent.ID, every: how.poll, patient: how.wait == "yes", now: a.Now, report: s.Print, end: cancel}
+			go w.run(ctx)
 		}
 	}})
 	if s != nil {
@@ -157,74 +171,55 @@ func dial(ctx context.Context, a *app.Run, c *client.Client, agent coder.Workspa
 	return conn, err
 }
 
-// watchAgent ends the waiting when the agent will not come.
-func watchAgent(ctx context.Context, end context.CancelCauseFunc, c *client.Client, id uuid.UUID, every time.Duration) {
-	if every <= 0 || every > 5*time.Second {
-		every = 2 * time.Second
-	}
-	for app.Pause(ctx, every) == nil {
-		agent, err := c.WorkspaceAgent(ctx, id)
-		switch {
-		case coder.Is(err, coder.CodeNotFound):
-			end(coder.Errorf(coder.CodePrecondition, "the workspace was stopped, deleted or built anew"))
-		case err == nil && agent.Status == coder.WorkspaceAgentStatusTimeout:
-			e := coder.Errorf(coder.CodeUnavailable, "the agent %s has not connected within %d s; look at what the machine it runs on says", agent.Name, agent.ConnectionTimeoutSeconds)
-			if agent.TroubleshootingURL != "" {
-				e.Detail = "see " + agent.TroubleshootingURL
-			}
-			end(e)
-		}
-	}
-}
-
-// awaitScripts waits until the start scripts have ended, when logins wait for
-// them, and shows what they write.
-func awaitScripts(ctx context.Context, a *app.Run, c *client.Client, agent coder.WorkspaceAgent, how connecting) error {
-	if how.wait == "no" || how.wait == "auto" && agent.StartupScriptBehavior != coder.WorkspaceAgentStartupScriptBehaviorBlocking {
+// awaitScripts waits for the startup scripts, if they block the login, and
+// shows their output.
+func awaitScripts(ctx context.Context, a *command.Run, c *codersdk.Client, agent codersdk.WorkspaceAgent, how connecting) error {
+	if how.wait == "no" || how.wait == "auto" && agent.StartupScriptBehavior != codersdk.WorkspaceAgentStartupScriptBehaviorBlocking {
 		return nil
 	}
 	agent, err := c.WorkspaceAgent(ctx, agent.ID)
 	if err != nil || started(agent) {
 		return err
 	}
-	s := a.Spin("Running the start scripts of " + agent.Name)
+	s := a.Spin("Running the startup scripts of " + agent.Name)
 	logs, stop := context.WithCancel(ctx)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		err := build.FollowAgent(logs, c, agent.ID, func(lines []coder.WorkspaceAgentLog) {
+		err := build.FollowAgent(logs, c, agent.ID, func(lines []codersdk.WorkspaceAgentLog) {
 			for _, l := range lines {
 				s.Print("    " + s.Painter.Dim(l.Output))
 			}
 		})
 		if err != nil && logs.Err() == nil && a.Verbose {
-			s.Print("The log cannot be followed: " + err.Error())
+			s.Print("Cannot follow the log: " + err.Error())
 		}
 	}()
 	for err == nil && !started(agent) {
-		if err = app.Pause(ctx, 500*time.Millisecond); err == nil {
+		if err = command.Pause(ctx, 500*time.Millisecond); err == nil {
 			agent, err = c.WorkspaceAgent(ctx, agent.ID)
 		}
 	}
 	stop()
 	<-done
-	ok := err == nil && agent.LifecycleState == coder.WorkspaceAgentLifecycleReady
+	ok := err == nil && agent.LifecycleState == codersdk.WorkspaceAgentLifecycleReady
 	s.Done(ok)
 	if err == nil && !ok {
-		fmt.Fprintf(a.Stderr, "The start scripts of %s did not end well (%s); going on without them.\n", agent.Name, strings.ReplaceAll(string(agent.LifecycleState), "_", " "))
+		fmt.Fprintf(a.Stderr, "The startup scripts of %s did not succeed (%s); continuing.\n", agent.Name, strings.ReplaceAll(string(agent.LifecycleState), "_", " "))
 	}
 	return err
 }
 
-// started says that the start of an agent has ended, well or not.
-func started(agent coder.WorkspaceAgent) bool {
-	return agent.LifecycleState != coder.WorkspaceAgentLifecycleCreated && agent.LifecycleState != coder.WorkspaceAgentLifecycleStarting
+// started reports whether the start of an agent has ended, successfully or not.
+func started(agent codersdk.WorkspaceAgent) bool {
+	return agent.LifecycleState != codersdk.WorkspaceAgentLifecycleCreated && agent.LifecycleState != codersdk.WorkspaceAgentLifecycleStarting
 }
 
-// lost says why a tunnel is gone, when err only says that a stream ended.
+// lost returns the reason why a tunnel ended, when err only reports the end of
+// a stream.
 func (c *connection) lost(err error) error {
 	if why := c.Err(); why != nil {
-		return fmt.Errorf("the connection to %s is lost: %w", c.workspace.Name, why)
+		return fmt.Errorf("lost connection to %s: %w", c.workspace.Name, why)
 	}
-	return errors.Join(errors.New("the session ended without a word"), err)
+	return errors.Join(errors.New("the session ended without an exit status"), err)
 }

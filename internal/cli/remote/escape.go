@@ -5,22 +5,22 @@ import (
 	"io"
 )
 
-// errEscaped ends a session because its user said so.
+// errEscaped ends a session at the user's request.
 var errEscaped = errors.New("the escape ~. ended the session")
 
-// escapes reads what is typed, and finds what is meant for us: ~. after a line
-// break, as ssh knows it, and Ctrl-C while the connection is interrupted, when
-// it would never arrive. ~~ is one tilde.
+// escapes filters typed input for escapes. As in ssh, ~. after a line break
+// ends the session and ~~ is one tilde. Ctrl-C also ends the session while the
+// connection is interrupted, when it would not reach the workspace.
 type escapes struct {
 	in          io.Reader
-	interrupted func() bool // the connection is
-	told        func()      // something is typed in vain, for the first time
-	quit        func()      // the user gives up
+	interrupted func() bool // reports whether the connection is interrupted
+	told        func()      // called once when input is typed while interrupted
+	quit        func()      // called when the user ends the session
 
-	middle bool // of a line
-	tilde  bool // one was typed at the begin of a line and is held back
+	middle bool // inside a line
+	tilde  bool // a tilde at the start of a line is withheld
 	said   bool
-	held   []byte // decided and not yet read
+	held   []byte // decided bytes that are not read yet
 }
 
 // Read reads at most half of p.
@@ -42,7 +42,7 @@ func (e *escapes) Read(p []byte) (int, error) {
 	return copy(p, e.held), err
 }
 
-// typed takes one byte and says whether it ends the session.
+// typed processes one byte and reports whether it ends the session.
 func (e *escapes) typed(b byte) (quit bool) {
 	const ctrlC = 3
 	if !e.interrupted() {

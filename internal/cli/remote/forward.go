@@ -13,17 +13,17 @@ import (
 
 	"golang.org/x/crypto/ssh"
 
-	"github.com/seed-2a7f8fe7/coder"
-	"github.com/seed-2a7f8fe7/coder/internal/cli/app"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/cli/build"
-	"github.com/seed-2a7f8fe7/coder/internal/cli/option"
+	"github.com/seed-2a7f8fe7/coder/internal/cli/command"
+	"github.com/seed-2a7f8fe7/coder/internal/option"
 )
 
-// remoteForward brings what connects to an address in the workspace to an
-// address here.
+// remoteForward forwards connections to an address in the workspace to a local
+// address.
 type remoteForward struct{ remoteNet, remote, localNet, local string }
 
-// parseRemoteForwards reads what -R takes: remote_port:local_host:local_port,
+// parseRemoteForwards parses values of -R: remote_port:local_host:local_port,
 // remote_host:remote_port:local_host:local_port, or two socket paths.
 func parseRemoteForwards(in []string) ([]remoteForward, error) {
 	var out []remoteForward
@@ -40,11 +40,11 @@ func parseRemoteForwards(in []string) ([]remoteForward, error) {
 		case 4:
 			f.remote, f.local = net.JoinHostPort(parts[0], parts[1]), net.JoinHostPort(parts[2], parts[3])
 		default:
-			return nil, app.Failure("--remote-forward %q must be remote_port:local_host:local_port", s)
+			return nil, command.Failure("--remote-forward %q must be remote_port:local_host:local_port", s)
 		}
 		for _, address := range []string{f.remote, f.local} {
 			if _, port, _ := net.SplitHostPort(address); !validPort(port) {
-				return nil, app.Failure("--remote-forward %q: %q is no port", s, port)
+				return nil, command.Failure("--remote-forward %q: %q is not a port", s, port)
 			}
 		}
 		out = append(out, f)
@@ -57,11 +57,11 @@ func validPort(s string) bool {
 	return err == nil && n >= 1 && n <= 65535
 }
 
-// splitPorts splits at colons outside of brackets, which it takes away.
+// splitPorts splits at colons outside brackets, and removes the brackets.
 func splitPorts(s string) []string {
 	var parts []string
 	if strings.HasSuffix(s, ":") {
-		s += "?" // an empty last part is no port
+		s += "?" // an empty last part is not a port
 	}
 	for s != "" {
 		if rest, ok := strings.CutPrefix(s, "["); ok {
@@ -78,11 +78,11 @@ func splitPorts(s string) []string {
 	return parts
 }
 
-// start listens at the other end for as long as the client lives.
+// start listens in the workspace until the client is closed.
 func (f remoteForward) start(client *ssh.Client, stderr io.Writer) error {
 	ln, err := client.Listen(f.remoteNet, f.remote)
 	if err != nil {
-		return fmt.Errorf("the workspace cannot listen at %s: %w", f.remote, err)
+		return fmt.Errorf("listen at %s in the workspace: %w", f.remote, err)
 	}
 	go func() {
 		for {
@@ -92,7 +92,7 @@ func (f remoteForward) start(client *ssh.Client, stderr io.Writer) error {
 			}
 			to, err := net.Dial(f.localNet, f.local)
 			if err != nil {
-				fmt.Fprintf(stderr, "Nothing answers at %s: %v\r\n", f.local, app.RootCause(err))
+				fmt.Fprintf(stderr, "Cannot connect to %s: %v\n", f.local, command.RootCause(err))
 				from.Close() //nolint:errcheck // it is of no more use
 				continue
 			}
@@ -102,7 +102,7 @@ func (f remoteForward) start(client *ssh.Client, stderr io.Writer) error {
 	return nil
 }
 
-// join carries bytes both ways until both ends are done.
+// join copies bytes in both directions until both are done.
 func join(one, two net.Conn) {
 	var both sync.WaitGroup
 	carry := func(to, from net.Conn) {
@@ -120,11 +120,11 @@ func join(one, two net.Conn) {
 	two.Close() //nolint:errcheck // likewise
 }
 
-// portForward is an address to listen on here and a port of the workspace.
+// portForward is a local address to listen on and a port of the workspace.
 type portForward struct{ local, remote string }
 
-// parsePortForwards reads what --tcp and --udp take: port, local:remote,
-// address:local:remote, and ranges of ports such as 9000-9010:8000-8010.
+// parsePortForwards parses values of --tcp and --udp: port, local:remote,
+// address:local:remote, and port ranges such as 9000-9010:8000-8010.
 func parsePortForwards(flag string, in []string) ([]portForward, error) {
 	var out []portForward
 	for _, s := range in {
@@ -136,15 +136,15 @@ func parsePortForwards(flag string, in []string) ([]portForward, error) {
 			parts = append(parts, parts[0])
 		}
 		if len(parts) != 2 {
-			return nil, app.Failure("%s %q must be port, local:remote or address:local:remote", flag, s)
+			return nil, command.Failure("%s %q must be port, local:remote or address:local:remote", flag, s)
 		}
 		local, err1 := portRange(parts[0])
 		remote, err2 := portRange(parts[1])
 		if err := cmp.Or(err1, err2); err != nil {
-			return nil, app.Failure("%s %q: %s", flag, s, err)
+			return nil, command.Failure("%s %q: %s", flag, s, err)
 		}
 		if len(local) != len(remote) {
-			return nil, app.Failure("%s %q: the two ranges are of different sizes", flag, s)
+			return nil, command.Failure("%s %q: the two port ranges differ in size", flag, s)
 		}
 		for i := range local {
 			out = append(out, portForward{net.JoinHostPort(host, local[i]), net.JoinHostPort("localhost", remote[i])})
@@ -159,12 +159,12 @@ func portRange(s string) ([]string, error) {
 		to = from
 	}
 	if !validPort(from) || !validPort(to) {
-		return nil, fmt.Errorf("%q is no port, nor a range of ports", s)
+		return nil, fmt.Errorf("%q is not a port or a port range", s)
 	}
 	a, _ := strconv.Atoi(from)
 	b, _ := strconv.Atoi(to)
 	if b < a {
-		return nil, fmt.Errorf("%q goes backwards", s)
+		return nil, fmt.Errorf("%q is not an ascending range", s)
 	}
 	var out []string
 	for p := a; p <= b; p++ {
@@ -173,19 +173,19 @@ func portRange(s string) ([]string, error) {
 	return out, nil
 }
 
-// forwarding is a workspace and what is brought here from it.
+// forwarding is a workspace with its forwarded ports.
 type forwarding struct {
 	ref      string
 	tcp, udp []portForward
 }
 
-// shareOut gives each workspace its ports. Of one all are; of several each value
-// says whose it is, as workspace=port, in the words of the arguments.
-func shareOut(refs, tcp, udp []string) ([]forwarding, error) {
+// assignPorts assigns the ports to the workspaces. With several workspaces each
+// value names its own, as workspace=port, in the spelling of the arguments.
+func assignPorts(refs, tcp, udp []string) ([]forwarding, error) {
 	out := make([]forwarding, len(refs))
 	for i, ref := range refs {
 		if slices.Contains(refs[:i], ref) {
-			return nil, app.Failure("%s is named twice; name it once, and --tcp or --udp for each of its ports", ref)
+			return nil, command.Failure("%s is given twice; name each workspace once and repeat --tcp or --udp for its ports", ref)
 		}
 		out[i].ref = ref
 	}
@@ -202,10 +202,10 @@ func shareOut(refs, tcp, udp []string) ([]forwarding, error) {
 			if ref, rest, named := strings.Cut(s, "="); named {
 				ports = rest
 				if i = slices.Index(refs, ref); i < 0 {
-					return nil, app.Failure("%s %q: %s is none of the workspaces %s", kind.flag, s, ref, strings.Join(refs, ", "))
+					return nil, command.Failure("%s %q: %s is not one of the workspaces %s", kind.flag, s, ref, strings.Join(refs, ", "))
 				}
 			} else if len(refs) > 1 {
-				return nil, app.Failure("%s %q: say of which workspace, such as %s=%s", kind.flag, s, refs[0], s)
+				return nil, command.Failure("%s %q: name the workspace, for example %s=%s", kind.flag, s, refs[0], s)
 			}
 			forwards, err := parsePortForwards(kind.flag, []string{ports})
 			if err != nil {
@@ -213,7 +213,7 @@ func shareOut(refs, tcp, udp []string) ([]forwarding, error) {
 			}
 			for _, f := range forwards {
 				if taken[kind.flag+f.local] {
-					return nil, app.Failure("%s %q: %s is forwarded already; give another local port, such as 8081:8080", kind.flag, s, f.local)
+					return nil, command.Failure("%s %q: %s is already forwarded; use another local port, such as 8081:8080", kind.flag, s, f.local)
 				}
 				taken[kind.flag+f.local] = true
 			}
@@ -226,35 +226,35 @@ func shareOut(refs, tcp, udp []string) ([]forwarding, error) {
 			continue
 		}
 		if len(refs) > 1 {
-			return nil, app.Failure("say which ports of %s with --tcp or --udp, such as --tcp %s=8080", f.ref, f.ref)
+			return nil, command.Failure("no ports given for %s; use --tcp or --udp, for example --tcp %s=8080", f.ref, f.ref)
 		}
-		return nil, app.Failure("say which ports with --tcp or --udp, such as --tcp 8080")
+		return nil, command.Failure("no ports given; use --tcp or --udp, for example --tcp 8080")
 	}
 	return out, nil
 }
 
-func portForwardCommand(a *app.Run) *app.Command {
+func portForwardCommand(a *command.Run) *command.Command {
 	var tcp, udp []string
 	var noStart bool
-	return &app.Command{
+	return &command.Command{
 		Name: "port-forward", Aliases: []string{"tunnel"}, Args: "<workspace> [<workspace> ...]", Min: 1, Max: -1,
-		Short: "Bring ports of workspaces to this machine.",
-		Long:  "With several workspaces each port says of which one it is. When one of them ends, the others go on.",
-		Examples: []app.Example{
-			{Text: "The workspace's port 8080 at the same port here", Line: "coder port-forward dev --tcp 8080"},
-			{Text: "Port 5432 of it at port 6000 here, and a range", Line: "coder port-forward dev --tcp 6000:5432 --tcp 9000-9005"},
-			{Text: "UDP, such as DNS", Line: "coder port-forward dev --udp 5353:53"},
-			{Text: "For all that reach this machine", Line: "coder port-forward dev --tcp 0.0.0.0:8080:8080"},
-			{Text: "Of two workspaces, 8080 of each", Line: "coder port-forward dev api --tcp dev=8080 --tcp api=8081:8080"},
+		Short: "Forward ports of workspaces to this machine",
+		Long:  "With several workspaces, each port names its workspace. When the connection to one workspace ends, the others continue.",
+		Examples: []command.Example{
+			{Text: "Forward port 8080 of the workspace to local port 8080", Line: "coder port-forward dev --tcp 8080"},
+			{Text: "Forward port 5432 to local port 6000, and a port range", Line: "coder port-forward dev --tcp 6000:5432 --tcp 9000-9005"},
+			{Text: "Forward a UDP port", Line: "coder port-forward dev --udp 5353:53"},
+			{Text: "Listen on all network interfaces", Line: "coder port-forward dev --tcp 0.0.0.0:8080:8080"},
+			{Text: "Forward port 8080 of two workspaces", Line: "coder port-forward dev api --tcp dev=8080 --tcp api=8081:8080"},
 		},
 		Complete: build.Names(a),
 		Options: []*option.Option{
-			option.List(&tcp, "tcp", "TCP port, as [workspace=][[address:]local:]remote. May be repeated.").Short("p").Env("CODER_PORT_FORWARD_TCP"),
-			option.List(&udp, "udp", "UDP port, in the same forms. May be repeated.").Env("CODER_PORT_FORWARD_UDP"),
-			option.Bool(&noStart, "disable-autostart", "Do not start a stopped workspace.").Env("CODER_SSH_DISABLE_AUTOSTART").Def("false"),
+			option.List(&tcp, "tcp", "TCP port, as [workspace=][[address:]local:]remote (repeatable)").Short("p").Env("CODER_PORT_FORWARD_TCP"),
+			option.List(&udp, "udp", "UDP port, in the same forms (repeatable)").Env("CODER_PORT_FORWARD_UDP"),
+			option.Bool(&noStart, "disable-autostart", "Do not start a stopped workspace").Env("CODER_SSH_DISABLE_AUTOSTART").Def("false"),
 		},
 		Run: func(ctx context.Context, args []string) error {
-			all, err := shareOut(args, tcp, udp)
+			all, err := assignPorts(args, tcp, udp)
 			if err != nil {
 				return err
 			}
@@ -263,11 +263,11 @@ func portForwardCommand(a *app.Run) *app.Command {
 	}
 }
 
-// forwardPorts forwards until ctx ends, or the last workspace is lost.
-func forwardPorts(ctx context.Context, a *app.Run, all []forwarding, noStart bool) error {
+// forwardPorts forwards ports until ctx ends or the last workspace is lost.
+func forwardPorts(ctx context.Context, a *command.Run, all []forwarding, noStart bool) error {
 	lost := make(chan error)
 	for _, f := range all {
-		conn, err := connect(ctx, a, f.ref, connecting{noStart: noStart, wait: "no", what: coder.ConnectionTypePortForwarding})
+		conn, err := connect(ctx, a, f.ref, connecting{noStart: noStart, wait: "no", what: codersdk.ConnectionTypePortForwarding})
 		if err != nil {
 			return err
 		}
@@ -283,14 +283,14 @@ func forwardPorts(ctx context.Context, a *app.Run, all []forwarding, noStart boo
 				return
 			case <-conn.Done():
 			}
-			stop() // who connects from now on is told so by the system
+			stop() // refuse further connections
 			select {
 			case lost <- conn.lost(nil):
 			case <-ctx.Done():
 			}
 		}()
 	}
-	fmt.Fprintln(a.Stderr, "Ready. Ctrl-C ends it.")
+	fmt.Fprintln(a.Stderr, "Ready. Press Ctrl-C to stop.")
 	for left := len(all); ; {
 		select {
 		case <-ctx.Done():
@@ -299,15 +299,15 @@ func forwardPorts(ctx context.Context, a *app.Run, all []forwarding, noStart boo
 			if left--; left == 0 {
 				return err
 			}
-			message, _ := app.Describe(err)
-			fmt.Fprintf(a.Stderr, "%s. The others go on.\n", strings.TrimSuffix(message, "."))
+			message, _ := command.Describe(err)
+			fmt.Fprintf(a.Stderr, "%s. The other workspaces continue.\n", strings.TrimSuffix(message, "."))
 		}
 	}
 }
 
-// listen begins to forward. What it opened is closed by stop, also after an
-// error.
-func (f forwarding) listen(ctx context.Context, a *app.Run, conn *connection) (stop func(), err error) {
+// listen starts to forward the ports. stop closes the listeners and must be
+// called even after an error.
+func (f forwarding) listen(ctx context.Context, a *command.Run, conn *connection) (stop func(), err error) {
 	var open []io.Closer
 	stop = sync.OnceFunc(func() {
 		for _, c := range open {
@@ -317,7 +317,7 @@ func (f forwarding) listen(ctx context.Context, a *app.Run, conn *connection) (s
 	for _, p := range f.tcp {
 		ln, err := net.Listen("tcp", p.local)
 		if err != nil {
-			return stop, app.Failure("cannot listen at %s: %s", p.local, app.RootCause(err))
+			return stop, command.Failure("listen at %s: %s", p.local, command.RootCause(err))
 		}
 		open = append(open, ln)
 		fmt.Fprintf(a.Stderr, "Forwarding %s to %s in %s.\n", ln.Addr(), p.remote, conn.workspace.Name)
@@ -326,17 +326,17 @@ func (f forwarding) listen(ctx context.Context, a *app.Run, conn *connection) (s
 	for _, p := range f.udp {
 		u, err := listenForwardUDP(a, conn, p)
 		if err != nil {
-			return stop, app.Failure("cannot listen at %s (UDP): %s", p.local, app.RootCause(err))
+			return stop, command.Failure("listen at %s (UDP): %s", p.local, command.RootCause(err))
 		}
 		open = append(open, u.socket)
-		fmt.Fprintf(a.Stderr, "Forwarding %s to %s in %s by UDP.\n", u.socket.LocalAddr(), p.remote, conn.workspace.Name)
+		fmt.Fprintf(a.Stderr, "Forwarding %s to %s in %s (UDP).\n", u.socket.LocalAddr(), p.remote, conn.workspace.Name)
 		go u.run(ctx)
 	}
 	return stop, nil
 }
 
-// acceptForward takes connections until the listener is closed.
-func acceptForward(ctx context.Context, a *app.Run, conn *connection, ln net.Listener, f portForward) {
+// acceptForward accepts connections until the listener is closed.
+func acceptForward(ctx context.Context, a *command.Run, conn *connection, ln net.Listener, f portForward) {
 	for {
 		from, err := ln.Accept()
 		if err != nil {
@@ -346,7 +346,7 @@ func acceptForward(ctx context.Context, a *app.Run, conn *connection, ln net.Lis
 			to, err := conn.Open(ctx, "tcp", f.remote)
 			if err != nil {
 				from.Close() //nolint:errcheck // it is of no more use
-				message, _ := app.Describe(err)
+				message, _ := command.Describe(err)
 				fmt.Fprintf(a.Stderr, "%s: %s\n", f.remote, message)
 				return
 			}

@@ -10,40 +10,43 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/seed-2a7f8fe7/coder/internal/cli/app"
+	"github.com/seed-2a7f8fe7/coder/internal/cli/command"
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel"
 )
 
 const (
-	// udpIdle is how long a local sender is remembered without any datagram.
+	// udpIdle is the time without datagrams after which a local sender is
+	// removed.
 	udpIdle = 5 * time.Minute
 	// maxSenders bounds the local senders of one port.
 	maxSenders = 1024
-	// waitingDatagrams is how many wait while a flow is being opened.
+	// waitingDatagrams bounds the datagrams that are queued while a flow is
+	// opened.
 	waitingDatagrams = 64
 )
 
-// udpForward carries datagrams between a local port and a port of a workspace:
-// each local sender has a flow of its own, so that answers find the way back.
+// udpForward forwards datagrams between a local port and a port of a workspace.
+// Each local sender has a flow of its own, so that replies reach the right
+// sender.
 type udpForward struct {
-	a      *app.Run
+	a      *command.Run
 	conn   *connection
 	socket *net.UDPConn
 	remote string
 
 	mu      sync.Mutex
 	senders map[netip.AddrPort]*udpSender
-	said    bool // that there are too many
+	said    bool // the limit of senders was reported
 }
 
 type udpSender struct {
 	from netip.AddrPort
 	in   chan []byte
-	last atomic.Int64 // when a datagram came or went, Unix nanoseconds
+	last atomic.Int64 // Unix nanoseconds of the last datagram in either direction
 }
 
-// listenForwardUDP binds the local port.
-func listenForwardUDP(a *app.Run, conn *connection, f portForward) (*udpForward, error) {
+// listenForwardUDP opens the local socket.
+func listenForwardUDP(a *command.Run, conn *connection, f portForward) (*udpForward, error) {
 	addr, err := net.ResolveUDPAddr("udp", f.local)
 	if err != nil {
 		return nil, err
@@ -55,7 +58,7 @@ func listenForwardUDP(a *app.Run, conn *connection, f portForward) (*udpForward,
 	return &udpForward{a: a, conn: conn, socket: socket, remote: f.remote, senders: make(map[netip.AddrPort]*udpSender)}, nil
 }
 
-// run carries until the socket is closed.
+// run forwards datagrams until the socket is closed.
 func (u *udpForward) run(ctx context.Context) {
 	b := make([]byte, 64<<10)
 	for {
@@ -64,18 +67,18 @@ func (u *udpForward) run(ctx context.Context) {
 			return
 		}
 		if err != nil {
-			continue // an answer of ours found nobody
+			continue // a reply was undeliverable
 		}
 		if s := u.sender(ctx, from); s != nil {
 			select {
 			case s.in <- append([]byte(nil), b[:n]...):
-			default: // lost, as datagrams may be
+			default: // drop the datagram, as UDP permits
 			}
 		}
 	}
 }
 
-// sender gives what is known of a local sender, nil when there are too many.
+// sender returns the state of a local sender, or nil when there are too many.
 func (u *udpForward) sender(ctx context.Context, from netip.AddrPort) *udpSender {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -86,7 +89,7 @@ func (u *udpForward) sender(ctx context.Context, from netip.AddrPort) *udpSender
 	if len(u.senders) >= maxSenders {
 		if !u.said {
 			u.said = true
-			fmt.Fprintf(u.a.Stderr, "%s: more than %d senders at once; the others are not served.\n", u.remote, maxSenders)
+			fmt.Fprintf(u.a.Stderr, "%s: more than %d concurrent senders; the others are ignored.\n", u.remote, maxSenders)
 		}
 		return nil
 	}
@@ -94,7 +97,7 @@ func (u *udpForward) sender(ctx context.Context, from netip.AddrPort) *udpSender
 	u.senders[from] = s
 	go func() {
 		if err := u.serve(ctx, s); err != nil && ctx.Err() == nil {
-			message, _ := app.Describe(err)
+			message, _ := command.Describe(err)
 			fmt.Fprintf(u.a.Stderr, "%s: %s\n", u.remote, message)
 		}
 		u.mu.Lock()
@@ -104,7 +107,7 @@ func (u *udpForward) sender(ctx context.Context, from netip.AddrPort) *udpSender
 	return s
 }
 
-// serve carries the datagrams of one sender until there are none for a while.
+// serve forwards the datagrams of one sender until it is idle for udpIdle.
 func (u *udpForward) serve(ctx context.Context, s *udpSender) error {
 	flow, err := u.conn.OpenUDP(ctx, u.remote)
 	if err != nil {
@@ -138,7 +141,7 @@ func (u *udpForward) serve(ctx context.Context, s *udpSender) error {
 	}
 }
 
-// answers brings what the workspace sends to the sender.
+// answers forwards the workspace's datagrams to the sender.
 func (u *udpForward) answers(flow *tunnel.Flow, s *udpSender) {
 	for {
 		b, err := flow.Receive()

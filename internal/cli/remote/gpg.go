@@ -10,16 +10,17 @@ import (
 
 	"golang.org/x/crypto/ssh"
 
-	"github.com/seed-2a7f8fe7/coder/internal/cli/app"
+	"github.com/seed-2a7f8fe7/coder/internal/cli/command"
 )
 
-// forwardGPG lets the workspace sign and decrypt with the GPG agent here, until
-// the connection ends. The workspace gets the public keys and whom they are
-// trusted, and at the place of its own agent's socket a way to the restricted
-// one here: what is secret stays here, and the agent here asks for passphrases.
+// forwardGPG lets the workspace sign and decrypt with the local GPG agent until
+// the connection ends. It imports the public keys and the owner trust into the
+// workspace, and replaces the agent socket there by a forward to the local
+// restricted socket. Private keys stay on this machine, and the local agent
+// prompts for passphrases.
 func forwardGPG(ctx context.Context, client *ssh.Client, env []string, stderr io.Writer) error {
 	if runtime.GOOS == "windows" {
-		return app.Failure("--forward-gpg is not supported on Windows")
+		return command.Failure("--forward-gpg is not supported on Windows")
 	}
 	here, err := localGPG(ctx, env, "gpgconf", "--list-dirs", "agent-extra-socket")
 	if err != nil {
@@ -41,7 +42,7 @@ func forwardGPG(ctx context.Context, client *ssh.Client, env []string, stderr io
 			return err
 		}
 	}
-	if trust, err := localGPG(ctx, env, "gpg", "--batch", "--export-ownertrust"); err == nil { // there may be none
+	if trust, err := localGPG(ctx, env, "gpg", "--batch", "--export-ownertrust"); err == nil { // there may be no trust database
 		if _, err := remoteGPG(client, trust, "gpg --batch --no-autostart --import-ownertrust"); err != nil {
 			return err
 		}
@@ -51,12 +52,12 @@ func forwardGPG(ctx context.Context, client *ssh.Client, env []string, stderr io
 	}
 	f := remoteForward{remoteNet: "unix", remote: socketName(there), localNet: "unix", local: socketName(here)}
 	if err := f.start(client, stderr); err != nil {
-		return app.Failure("%s; end the gpg-agent that runs there", err)
+		return command.Failure("%s; stop the gpg-agent in the workspace", err)
 	}
 	return nil
 }
 
-// socketName reads what gpgconf says, which writes some bytes as %XX.
+// socketName decodes a path from gpgconf, which escapes some bytes as %XX.
 func socketName(b []byte) string {
 	s := strings.TrimSpace(string(b))
 	return strings.NewReplacer("%3a", ":", "%3A", ":", "%25", "%", "%2c", ",", "%2C", ",").Replace(s)
@@ -68,12 +69,12 @@ func localGPG(ctx context.Context, env []string, name string, args ...string) ([
 	cmd.Env, cmd.Stderr = env, &stderr
 	out, err := cmd.Output()
 	if err != nil {
-		return nil, app.Failure("--forward-gpg needs GnuPG here; %s: %s %s", name, app.RootCause(err), firstLine(stderr.Bytes()))
+		return nil, command.Failure("--forward-gpg needs GnuPG on this machine; %s: %s %s", name, command.RootCause(err), firstLine(stderr.Bytes()))
 	}
 	return out, nil
 }
 
-func remoteGPG(client *ssh.Client, stdin []byte, command string) ([]byte, error) {
+func remoteGPG(client *ssh.Client, stdin []byte, line string) ([]byte, error) {
 	s, err := client.NewSession()
 	if err != nil {
 		return nil, err
@@ -81,9 +82,9 @@ func remoteGPG(client *ssh.Client, stdin []byte, command string) ([]byte, error)
 	defer s.Close() //nolint:errcheck // it has ended
 	var stderr bytes.Buffer
 	s.Stdin, s.Stderr = bytes.NewReader(stdin), &stderr
-	out, err := s.Output(command)
+	out, err := s.Output(line)
 	if err != nil {
-		return nil, app.Failure("--forward-gpg needs GnuPG in the workspace; %s: %s %s", command, err, firstLine(stderr.Bytes()))
+		return nil, command.Failure("--forward-gpg needs GnuPG in the workspace; %s: %s %s", line, err, firstLine(stderr.Bytes()))
 	}
 	return out, nil
 }

@@ -135,7 +135,7 @@ func TestForwardGPGWithoutIt(t *testing.T) {
 	}
 	t.Setenv("PATH", t.TempDir())
 	err = forwardGPG(t.Context(), c, here, t.Output())
-	if err == nil || !strings.Contains(err.Error(), "--forward-gpg needs GnuPG here") {
+	if err == nil || !strings.Contains(err.Error(), "--forward-gpg needs GnuPG on this machine") {
 		t.Errorf("%v", err)
 	}
 }

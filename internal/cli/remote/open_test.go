@@ -3,7 +3,7 @@ package remote
 import (
 	"testing"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 )
 
 func TestDirectory(t *testing.T) {
@@ -20,7 +20,7 @@ func TestDirectory(t *testing.T) {
 		{"windows", `C:\Users\dev`, `D:\src`, "/D:/src"},
 		{"windows", "", "", ""},
 	} {
-		if got := directory(coder.WorkspaceAgent{OperatingSystem: c.system, ExpandedDirectory: c.own}, c.dir); got != c.want {
+		if got := directory(codersdk.WorkspaceAgent{OperatingSystem: c.system, ExpandedDirectory: c.own}, c.dir); got != c.want {
 			t.Errorf("%+v is %q", c, got)
 		}
 	}

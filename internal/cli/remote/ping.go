@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -9,25 +10,25 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/seed-2a7f8fe7/coder/internal/cli/app"
 	"github.com/seed-2a7f8fe7/coder/internal/cli/build"
-	"github.com/seed-2a7f8fe7/coder/internal/cli/option"
+	"github.com/seed-2a7f8fe7/coder/internal/cli/command"
+	"github.com/seed-2a7f8fe7/coder/internal/option"
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel"
 )
 
-func pingCommand(a *app.Run) *app.Command {
+func pingCommand(a *command.Run) *command.Command {
 	var wait, timeout time.Duration
 	var count int
 	var stamp, utc bool
-	return &app.Command{
+	return &command.Command{
 		Name: "ping", Args: "<workspace>", Min: 1, Max: 1,
-		Short: "Measure how long a question to a workspace and its answer take.",
+		Short: "Measure the round-trip time to a workspace",
 		Options: []*option.Option{
-			option.Duration(&wait, "wait", "Time between two questions.").Def("1s"),
-			option.Duration(&timeout, "timeout", "How long to wait for an answer.").Short("t").Def("5s"),
-			option.Int(&count, "num", "How many questions; any number until Ctrl-C otherwise.").Short("n"),
-			option.Bool(&stamp, "time", "Begin each line with the time."),
-			option.Bool(&utc, "utc", "Begin each line with the time in UTC."),
+			option.Duration(&wait, "wait", "Interval between pings").Def("1s"),
+			option.Duration(&timeout, "timeout", "Time to wait for a reply").Short("t").Def("5s"),
+			option.Int(&count, "num", "Number of pings; 0 means until Ctrl-C").Short("n"),
+			option.Bool(&stamp, "time", "Show the local time of each ping"),
+			option.Bool(&utc, "utc", "Show the UTC time of each ping"),
 		},
 		Complete: build.Names(a),
 		Run: func(ctx context.Context, args []string) error {
@@ -38,7 +39,7 @@ func pingCommand(a *app.Run) *app.Command {
 			defer conn.Close() //nolint:errcheck // nothing is left to be written
 			failed := 0
 			for i := 0; count <= 0 || i < count; i++ {
-				if i > 0 && app.Pause(ctx, wait) != nil {
+				if i > 0 && command.Pause(ctx, wait) != nil {
 					break
 				}
 				asking, cancel := context.WithTimeout(ctx, timeout)
@@ -50,7 +51,7 @@ func pingCommand(a *app.Run) *app.Command {
 				line := fmt.Sprintf("pong from %s %s in %s", conn.workspace.Name, byWay(conn.Way()), took.Round(10*time.Microsecond))
 				if err != nil {
 					failed++
-					line = fmt.Sprintf("no answer from %s: %v", conn.workspace.Name, app.RootCause(err))
+					line = fmt.Sprintf("no reply from %s: %v", conn.workspace.Name, command.RootCause(err))
 				}
 				switch {
 				case utc:
@@ -64,44 +65,50 @@ func pingCommand(a *app.Run) *app.Command {
 				fmt.Fprintln(a.Stdout, line)
 			}
 			if failed > 0 && count > 0 && failed == count {
-				return fmt.Errorf("%s did not answer", conn.workspace.Name)
+				return fmt.Errorf("no reply from %s", conn.workspace.Name)
 			}
 			return nil
 		},
 	}
 }
 
-// byWay says how one packet went.
+// byWay describes the path of one packet.
 func byWay(w tunnel.Way) string {
 	switch w.Name {
 	case tunnel.WayDirect:
 		return "directly from " + w.Addr.String()
 	case tunnel.WayRelay:
+		if w.Proxy != "" {
+			return "through the workspace proxy " + w.Proxy
+		}
 		return "through the relay"
 	}
-	return "while there is no path"
+	return "without a path"
 }
 
-// describeWay says whether a tunnel is direct, why not, and how far it is by
+// describeWay describes whether a tunnel is direct, why not, and the latency of
 // each path.
 func describeWay(w tunnel.Way) (lines []string) {
-	if w.Name == tunnel.WayDirect {
+	switch {
+	case w.Name == tunnel.WayDirect:
 		lines = append(lines, "The connection is direct, to "+w.Addr.String()+".")
-	} else {
-		lines = append(lines, "The connection goes through the server's relay: "+w.Why+".")
+	case w.Proxy != "":
+		lines = append(lines, "The connection uses the relay of the workspace proxy "+w.Proxy+": "+w.Why+".")
+	default:
+		lines = append(lines, "The connection uses the server's relay: "+w.Why+".")
 	}
 	for _, p := range []struct {
 		name string
 		rtt  time.Duration
 	}{{"direct path", w.DirectRTT}, {"relay", w.RelayRTT}} {
 		if p.rtt > 0 {
-			lines = append(lines, fmt.Sprintf("  %-11s  %s there and back", p.name, p.rtt.Round(10*time.Microsecond)))
+			lines = append(lines, fmt.Sprintf(" %-11s  round trip %s", p.name, p.rtt.Round(10*time.Microsecond)))
 		}
 	}
 	return lines
 }
 
-// networkInfo is what editors read of a connection.
+// networkInfo is the JSON that editors read about a connection.
 type networkInfo struct {
 	P2P              bool               `json:"p2p"`
 	Latency          float64            `json:"latency"` // milliseconds
@@ -112,25 +119,38 @@ type networkInfo struct {
 	CoderConnect     bool               `json:"using_coder_connect"`
 }
 
-// writeNetworkInfo keeps a file named after the process up to date.
-func writeNetworkInfo(ctx context.Context, a *app.Run, conn *connection, o *sshFlags) {
+// writeNetworkInfo keeps a status file up to date. The file is named after the
+// parent process, which for a ProxyCommand is ssh.
+func writeNetworkInfo(ctx context.Context, a *command.Run, conn *connection, o *sshFlags) {
 	file := filepath.Join(o.infoDir, strconv.Itoa(os.Getppid())+".json")
 	if os.MkdirAll(o.infoDir, 0o700) != nil {
 		return
 	}
 	defer os.Remove(file) //nolint:errcheck // a stale file does no harm
+	before, since := conn.Stats(), a.Now()
 	for {
 		if took, err := conn.Ping(ctx); err == nil {
 			ms := float64(took.Microseconds()) / 1000
+			now, at := conn.Stats(), a.Now()
+			way := conn.Way()
+			relay := cmp.Or(way.Proxy, "relay")
 			b, err := json.Marshal(networkInfo{
-				P2P: conn.Path() == tunnel.WayDirect, Latency: ms, PreferredDERP: "relay", DERPLatency: map[string]float64{"relay": ms},
+				P2P: way.Name == tunnel.WayDirect, Latency: ms, PreferredDERP: relay, DERPLatency: map[string]float64{relay: ms},
+				UploadBytesSec: perSecond(now.TxBytes-before.TxBytes, at.Sub(since)), DownloadBytesSec: perSecond(now.RxBytes-before.RxBytes, at.Sub(since)),
 			})
-			if err == nil && app.WriteFile(file, b, 0o600) != nil {
+			before, since = now, at
+			if err == nil && command.WriteFile(file, b, 0o600) != nil {
 				return
 			}
 		}
-		if app.Pause(ctx, max(o.infoInterval, time.Second)) != nil {
+		if command.Pause(ctx, max(o.infoInterval, time.Second)) != nil {
 			return
 		}
 	}
+}
+
+// perSecond returns a rate in bytes per second. Periods under a second count as
+// one second.
+func perSecond(bytes uint64, period time.Duration) int64 {
+	return int64(float64(bytes) / max(period, time.Second).Seconds())
 }

@@ -8,14 +8,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pipeSize is how much may wait in a pipe, in bytes. By default it is 64 KiB, two packets
-// of SSH: then each end waits for the other's turn of a processor again and again.
+// pipeSize is the capacity of a pipe in bytes. The default of 64 KiB holds only
+// two SSH packets, so both ends would wait for each other to be scheduled.
 const pipeSize = 512 << 10
 
-// swiftPipe gives a pipe again, opened anew with a flag of os.OpenFile, so that reading
-// and writing it wait as sockets do and hold no thread, and has it hold more. What is
-// no pipe, or cannot be opened, is given as it is. The file itself stays open.
-func swiftPipe(f *os.File, flag int) *os.File {
+// reopenPipe opens a pipe again with a flag of os.OpenFile and raises its
+// capacity. Reads and writes of the new file use the poller and block no
+// thread. A file that is not a pipe, or cannot be opened, is returned
+// unchanged. The original file stays open.
+func reopenPipe(f *os.File, flag int) *os.File {
 	if info, err := f.Stat(); err != nil || info.Mode()&fs.ModeNamedPipe == 0 {
 		return f
 	}
@@ -24,7 +25,7 @@ func swiftPipe(f *os.File, flag int) *os.File {
 		return f
 	}
 	if raw, err := again.SyscallConn(); err == nil {
-		_ = raw.Control(func(fd uintptr) { // beyond what a user may have it stays as it was
+		_ = raw.Control(func(fd uintptr) { // above the user's limit the capacity remains unchanged
 			_, _ = unix.FcntlInt(fd, unix.F_SETPIPE_SZ, pipeSize)
 		})
 	}

@@ -16,12 +16,12 @@ func TestSwiftPipe(t *testing.T) {
 	}
 	defer r.Close()
 	defer w.Close()
-	in, out := swiftPipe(r, os.O_RDONLY), swiftPipe(w, os.O_WRONLY)
+	in, out := reopenPipe(r, os.O_RDONLY), reopenPipe(w, os.O_WRONLY)
 	if in == r || out == w {
-		t.Fatal("a pipe was not opened anew")
+		t.Fatal("a pipe was not opened again")
 	}
 	defer in.Close()
-	// It takes more than a pipe takes by default before anybody reads.
+	// It buffers more than a pipe does by default.
 	if err := out.SetWriteDeadline(time.Now().Add(10 * time.Second)); err != nil {
 		t.Fatal("the pipe waits on a thread: ", err)
 	}
@@ -40,7 +40,7 @@ func TestSwiftPipe(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer plain.Close()
-	if swiftPipe(plain, os.O_WRONLY) != plain {
-		t.Error("what is no pipe was opened anew")
+	if reopenPipe(plain, os.O_WRONLY) != plain {
+		t.Error("a regular file was opened again")
 	}
 }

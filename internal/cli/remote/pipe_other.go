@@ -4,4 +4,4 @@ package remote
 
 import "os"
 
-func swiftPipe(f *os.File, _ int) *os.File { return f }
+func reopenPipe(f *os.File, _ int) *os.File { return f }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 )
 
 func TestHostNames(t *testing.T) {
@@ -39,28 +39,28 @@ func TestPortForwards(t *testing.T) {
 }
 
 func TestPortsOfManyWorkspaces(t *testing.T) {
-	got, err := shareOut([]string{"dev", "ann/api.main"}, []string{"dev=8080", "ann/api.main=[::1]:9000:8080", "dev=1-2:3-4"}, []string{"ann/api.main=8080"})
+	got, err := assignPorts([]string{"dev", "ann/api.main"}, []string{"dev=8080", "ann/api.main=[::1]:9000:8080", "dev=1-2:3-4"}, []string{"ann/api.main=8080"})
 	want := "[{dev [{127.0.0.1:8080 localhost:8080} {127.0.0.1:1 localhost:3} {127.0.0.1:2 localhost:4}] []} " +
 		"{ann/api.main [{[::1]:9000 localhost:8080}] [{127.0.0.1:8080 localhost:8080}]}]"
 	if err != nil || fmt.Sprint(got) != want {
 		t.Errorf("got %v, %v", got, err)
 	}
-	if got, err := shareOut([]string{"dev"}, []string{"8080", "dev=9090"}, nil); err != nil || len(got[0].tcp) != 2 {
+	if got, err := assignPorts([]string{"dev"}, []string{"8080", "dev=9090"}, nil); err != nil || len(got[0].tcp) != 2 {
 		t.Errorf("of one workspace: %v, %v", got, err)
 	}
 	for _, bad := range []struct {
 		refs, tcp []string
 		want      string
 	}{
-		{[]string{"dev", "api"}, []string{"8080"}, "say of which workspace, such as dev=8080"},
-		{[]string{"dev", "api"}, []string{"dev=8080"}, "which ports of api"},
-		{[]string{"dev", "api"}, []string{"dev=8080", "api=8080"}, "127.0.0.1:8080 is forwarded already"},
-		{[]string{"dev", "api"}, []string{"dev=8080", "web=9090"}, "web is none of the workspaces dev, api"},
-		{[]string{"dev", "dev"}, []string{"dev=8080"}, "named twice"},
-		{[]string{"dev"}, []string{"dev=x"}, "is no port"},
+		{[]string{"dev", "api"}, []string{"8080"}, "name the workspace, for example dev=8080"},
+		{[]string{"dev", "api"}, []string{"dev=8080"}, "no ports given for api"},
+		{[]string{"dev", "api"}, []string{"dev=8080", "api=8080"}, "127.0.0.1:8080 is already forwarded"},
+		{[]string{"dev", "api"}, []string{"dev=8080", "web=9090"}, "web is not one of the workspaces dev, api"},
+		{[]string{"dev", "dev"}, []string{"dev=8080"}, "given twice"},
+		{[]string{"dev"}, []string{"dev=x"}, "is not a port"},
 		{[]string{"dev"}, nil, "--tcp 8080"},
 	} {
-		if got, err := shareOut(bad.refs, bad.tcp, nil); err == nil || !strings.Contains(err.Error(), bad.want) {
+		if got, err := assignPorts(bad.refs, bad.tcp, nil); err == nil || !strings.Contains(err.Error(), bad.want) {
 			t.Errorf("%v %v: %v, %v", bad.refs, bad.tcp, got, err)
 		}
 	}
@@ -96,16 +96,16 @@ func TestProxyQuoting(t *testing.T) {
 // Who names no agent means the one that the build made, and not those in its dev
 // containers; those are named.
 func TestPickAgent(t *testing.T) {
-	main, second := coder.WorkspaceAgent{ID: uuid.New(), Name: "main"}, coder.WorkspaceAgent{ID: uuid.New(), Name: "second"}
-	inner := coder.WorkspaceAgent{ID: uuid.New(), Name: "app", ParentID: &main.ID}
+	main, second := codersdk.WorkspaceAgent{ID: uuid.New(), Name: "main"}, codersdk.WorkspaceAgent{ID: uuid.New(), Name: "second"}
+	inner := codersdk.WorkspaceAgent{ID: uuid.New(), Name: "app", ParentID: &main.ID}
 	for _, c := range []struct {
-		agents     []coder.WorkspaceAgent
+		agents     []codersdk.WorkspaceAgent
 		name, want string
 	}{
-		{[]coder.WorkspaceAgent{inner, main}, "", "main"}, {[]coder.WorkspaceAgent{inner, main}, "app", "app"}, {[]coder.WorkspaceAgent{main, second, inner}, "", "several agents"},
-		{[]coder.WorkspaceAgent{main, inner}, "other", "it has app, main"}, {nil, "", "no agent"},
+		{[]codersdk.WorkspaceAgent{inner, main}, "", "main"}, {[]codersdk.WorkspaceAgent{inner, main}, "app", "app"}, {[]codersdk.WorkspaceAgent{main, second, inner}, "", "several agents"},
+		{[]codersdk.WorkspaceAgent{main, inner}, "other", "it has app, main"}, {nil, "", "no agent"},
 	} {
-		w := coder.Workspace{Name: "dev", LatestBuild: coder.WorkspaceBuild{Resources: []coder.WorkspaceResource{{Agents: c.agents}}}}
+		w := codersdk.Workspace{Name: "dev", LatestBuild: codersdk.WorkspaceBuild{Resources: []codersdk.WorkspaceResource{{Agents: c.agents}}}}
 		got, err := pickAgent(w, c.name)
 		if said := fmt.Sprint(got.Name, err); !strings.Contains(said, c.want) || err == nil && got.Name != c.want {
 			t.Errorf("%q of %d: %s, want %s", c.name, len(c.agents), said, c.want)

@@ -15,20 +15,20 @@ import (
 	"golang.org/x/crypto/ssh/agent"
 	"golang.org/x/term"
 
-	"github.com/seed-2a7f8fe7/coder/internal/cli/app"
+	"github.com/seed-2a7f8fe7/coder/internal/cli/command"
 )
 
-// sessionRequest is what runs at the other end, and what goes with it.
+// sessionRequest describes the remote shell or command.
 type sessionRequest struct {
-	command      string // "" is a login shell
+	command      string // "" means a login shell
 	variables    map[string]string
 	forwards     []remoteForward
 	forwardAgent bool
 	agentSocket  string
 }
 
-// runSession runs a shell or a command and gives its exit status.
-func runSession(ctx context.Context, a *app.Run, conn *connection, client *ssh.Client, r sessionRequest) error {
+// runSession runs a shell or a command and returns its exit status.
+func runSession(ctx context.Context, a *command.Run, conn *connection, client *ssh.Client, r sessionRequest) error {
 	for _, f := range r.forwards {
 		if err := f.start(client, a.Stderr); err != nil {
 			return err
@@ -41,7 +41,7 @@ func runSession(ctx context.Context, a *app.Run, conn *connection, client *ssh.C
 	defer s.Close() //nolint:errcheck // Wait has told how it ended
 	for k, v := range r.variables {
 		if err := s.Setenv(k, v); err != nil {
-			return fmt.Errorf("the workspace refused the environment variable %s: %w", k, err)
+			return fmt.Errorf("set environment variable %s in the workspace: %w", k, err)
 		}
 	}
 	if r.forwardAgent {
@@ -54,7 +54,7 @@ func runSession(ctx context.Context, a *app.Run, conn *connection, client *ssh.C
 		return err
 	}
 	defer restore()
-	out, in, err := plug(a, s, raw)
+	out, in, err := connectStreams(a, s, raw)
 	if err != nil {
 		return err
 	}
@@ -80,8 +80,8 @@ func runSession(ctx context.Context, a *app.Run, conn *connection, client *ssh.C
 	restore()
 	select {
 	case <-givenUp:
-		fmt.Fprintf(a.Stderr, "\nThe session on %s was left.\n", conn.workspace.Name)
-		return app.ExitStatus(255)
+		fmt.Fprintf(a.Stderr, "\nLeft the session on %s.\n", conn.workspace.Name)
+		return command.ExitStatus(255)
 	default:
 	}
 	var ended *ssh.ExitError
@@ -89,19 +89,19 @@ func runSession(ctx context.Context, a *app.Run, conn *connection, client *ssh.C
 	case err == nil:
 		return nil
 	case errors.As(err, &ended) && ended.Signal() != "":
-		fmt.Fprintf(a.Stderr, "The command was ended by signal %s.\n", ended.Signal())
-		return app.ExitStatus(max(ended.ExitStatus(), 128))
+		fmt.Fprintf(a.Stderr, "The command was terminated by signal %s.\n", ended.Signal())
+		return command.ExitStatus(max(ended.ExitStatus(), 128))
 	case errors.As(err, &ended):
-		return app.ExitStatus(ended.ExitStatus())
+		return command.ExitStatus(ended.ExitStatus())
 	}
 	a.Explain(conn.lost(err))
-	return app.ExitStatus(255)
+	return command.ExitStatus(255)
 }
 
-// plug connects the session's streams. out is done when all output has
-// arrived; in carries the input, and is not waited for, since a read of a
-// terminal cannot be ended.
-func plug(a *app.Run, s *ssh.Session, raw bool) (out *sync.WaitGroup, in func(*connection, func()), err error) {
+// connectStreams connects the streams of the session. out is done when all output has
+// arrived. in copies the input; nobody waits for it, because a read from a
+// terminal cannot be canceled.
+func connectStreams(a *command.Run, s *ssh.Session, raw bool) (out *sync.WaitGroup, in func(*connection, func()), err error) {
 	stdin, err1 := s.StdinPipe()
 	stdout, err2 := s.StdoutPipe()
 	stderr, err3 := s.StderrPipe()
@@ -109,13 +109,13 @@ func plug(a *app.Run, s *ssh.Session, raw bool) (out *sync.WaitGroup, in func(*c
 		return nil, nil, err
 	}
 	out = &sync.WaitGroup{}
-	out.Go(func() { io.Copy(a.Stdout, stdout) }) //nolint:errcheck // Wait tells of a lost connection
-	out.Go(func() { io.Copy(a.Stderr, stderr) }) //nolint:errcheck // likewise
+	out.Go(func() { io.Copy(a.Raw, stdout) })    //nolint:errcheck // Wait tells of a lost connection
+	out.Go(func() { io.Copy(a.RawErr, stderr) }) //nolint:errcheck // likewise
 	return out, func(conn *connection, quit func()) {
 		from := input(a)
 		if raw {
 			from = &escapes{in: from, interrupted: conn.Interrupted, quit: quit, told: func() {
-				fmt.Fprintf(a.Stderr, "\r\nThe connection to %s is interrupted; it goes on by itself. Ctrl-C or ~. leaves it.\r\n", conn.workspace.Name)
+				fmt.Fprintf(a.Stderr, "\nThe connection to %s is interrupted and resumes automatically. Press Ctrl-C or ~. to leave.\n", conn.workspace.Name)
 			}}
 		}
 		io.Copy(stdin, from) //nolint:errcheck // likewise
@@ -123,12 +123,12 @@ func plug(a *app.Run, s *ssh.Session, raw bool) (out *sync.WaitGroup, in func(*c
 	}, nil
 }
 
-// requestTerminal asks for a terminal at the other end when there is one at
-// this end, and puts this one into raw mode. restore undoes that; it may be
-// called again.
-func requestTerminal(ctx context.Context, a *app.Run, s *ssh.Session) (raw bool, restore func(), err error) {
-	in, ok1 := app.TerminalOf(a.Stdin)
-	out, ok2 := app.TerminalOf(a.Stdout)
+// requestTerminal requests a remote terminal if there is a local one, and sets
+// the local terminal to raw mode. restore undoes that and may be called more
+// than once.
+func requestTerminal(ctx context.Context, a *command.Run, s *ssh.Session) (raw bool, restore func(), err error) {
+	in, ok1 := command.TerminalOf(a.Stdin)
+	out, ok2 := command.TerminalOf(a.Stdout)
 	if !ok1 || !ok2 {
 		return false, func() {}, nil
 	}
@@ -141,7 +141,7 @@ func requestTerminal(ctx context.Context, a *app.Run, s *ssh.Session) (raw bool,
 		name = "xterm-256color"
 	}
 	if err := s.RequestPty(name, height, width, ssh.TerminalModes{ssh.ECHO: 1, ssh.TTY_OP_ISPEED: 14400, ssh.TTY_OP_OSPEED: 14400}); err != nil {
-		return false, nil, fmt.Errorf("the workspace refused a terminal: %w", err)
+		return false, nil, fmt.Errorf("request a terminal in the workspace: %w", err)
 	}
 	state, err := term.MakeRaw(int(in.Fd()))
 	if err != nil {
@@ -155,8 +155,9 @@ func requestTerminal(ctx context.Context, a *app.Run, s *ssh.Session) (raw bool,
 	}), nil
 }
 
-// passSignals sends SIGINT, SIGTERM and SIGHUP on to the command, until ctx ends.
-// While the connection is interrupted they would not arrive, and end the session.
+// passSignals forwards SIGINT, SIGTERM and SIGHUP to the command until ctx
+// ends. While the connection is interrupted the signals end the session
+// instead.
 func passSignals(ctx context.Context, s *ssh.Session, interrupted func() bool, quit func()) {
 	names := map[os.Signal]ssh.Signal{os.Interrupt: ssh.SIGINT, syscall.SIGTERM: ssh.SIGTERM, syscall.SIGHUP: ssh.SIGHUP}
 	signals := make(chan os.Signal, 4)
@@ -174,7 +175,7 @@ func passSignals(ctx context.Context, s *ssh.Session, interrupted func() bool, q
 			if s.Signal(names[sig]) != nil {
 				return
 			}
-			if sig == syscall.SIGHUP { // the terminal is gone: so is the reason for the session
+			if sig == syscall.SIGHUP { // the terminal is gone, so end the session
 				s.Close() //nolint:errcheck // Wait tells how it ended
 			}
 		}
@@ -184,18 +185,18 @@ func passSignals(ctx context.Context, s *ssh.Session, interrupted func() bool, q
 // forwardAgent lets the session use the keys of the SSH agent at socket.
 func forwardAgent(client *ssh.Client, s *ssh.Session, socket string) error {
 	if socket == "" {
-		return app.Failure("there is no SSH agent to forward: $SSH_AUTH_SOCK is not set")
+		return command.Failure("no SSH agent to forward: $SSH_AUTH_SOCK is not set")
 	}
 	probe, err := net.Dial("unix", socket)
 	if err != nil {
-		return app.Failure("the SSH agent at %s does not answer: %s", socket, app.RootCause(err))
+		return command.Failure("cannot connect to the SSH agent at %s: %s", socket, command.RootCause(err))
 	}
 	probe.Close() //nolint:errcheck // it has answered
 	if err := agent.ForwardToRemote(client, socket); err != nil {
 		return err
 	}
 	if err := agent.RequestAgentForwarding(s); err != nil {
-		return fmt.Errorf("the workspace refused to use your SSH agent: %w", err)
+		return fmt.Errorf("forward your SSH agent to the workspace: %w", err)
 	}
 	return nil
 }

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/term"
 )
 
-// watchSize calls each with the terminal's size whenever it changes.
+// watchSize calls each with the new size of the terminal whenever it changes.
 func watchSize(ctx context.Context, f *os.File, each func(width, height int)) {
 	changed := make(chan os.Signal, 1)
 	signal.Notify(changed, unix.SIGWINCH)

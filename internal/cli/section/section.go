@@ -1,5 +1,5 @@
-// Package section edits what the command line keeps in files that people own,
-// such as ~/.ssh/config: the lines between two markers are ours, all others theirs.
+// Package section edits a marked section of a file that the user owns, such as
+// ~/.ssh/config. Only the lines between the two markers are changed.
 package section
 
 import (
@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Read reads a file that may be absent.
+// Read returns the content of a file, or "" when the file does not exist.
 func Read(path string) (string, error) {
 	b, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -19,8 +19,8 @@ func Read(path string) (string, error) {
 	return string(b), err
 }
 
-// Find gives the lines between the marker lines begin and end in text: what
-// is before, inside, and after. found is false when there are no markers.
+// Find returns the text before, inside and after the section between the marker
+// lines begin and end. found is false when text contains neither marker.
 func Find(text, begin, end string) (before, inside, after string, found bool, err error) {
 	i := strings.Index(text, begin)
 	j := strings.Index(text, end)
@@ -28,15 +28,15 @@ func Find(text, begin, end string) (before, inside, after string, found bool, er
 	case i < 0 && j < 0:
 		return text, "", "", false, nil
 	case i < 0 || j < i || strings.Count(text, begin) > 1 || strings.Count(text, end) > 1:
-		return "", "", "", false, fmt.Errorf("the lines %q and %q are not there once each, in this order; repair it by hand", begin, end)
+		return "", "", "", false, fmt.Errorf("the lines %q and %q must each appear once, in this order; repair the file by hand", begin, end)
 	}
 	inside = strings.TrimPrefix(text[i+len(begin):j], "\n")
 	after = strings.TrimPrefix(text[j+len(end):], "\n")
 	return text[:i], inside, after, true, nil
 }
 
-// Replace puts content between the marker lines, which are added at the
-// end when they are not there. Empty content removes the section.
+// Replace replaces the content between the marker lines. A missing section is
+// appended; empty content removes the section.
 func Replace(text, begin, end, content string) (string, error) {
 	before, _, after, found, err := Find(text, begin, end)
 	if err != nil {

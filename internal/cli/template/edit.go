@@ -7,20 +7,20 @@ import (
 	"slices"
 	"time"
 
-	"github.com/seed-2a7f8fe7/coder"
-	"github.com/seed-2a7f8fe7/coder/internal/cli/app"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/cli/build"
-	"github.com/seed-2a7f8fe7/coder/internal/cli/option"
+	"github.com/seed-2a7f8fe7/coder/internal/cli/command"
+	"github.com/seed-2a7f8fe7/coder/internal/option"
 )
 
-// edit is one setting of templates edit: its option and its field in the
-// request, which holds only what was set.
+// edit is one setting of templates edit: its option, and its field in the
+// request. The request contains only the fields that were set.
 type edit struct {
 	option *option.Option
 	fields func() map[string]any
 }
 
-// templateEdits are the settings of a template that can be changed.
+// templateEdits holds the editable settings of a template.
 type templateEdits struct {
 	edits               []edit
 	autostart, autostop []string
@@ -54,40 +54,42 @@ func (e *templateEdits) add(o *option.Option, fields func() map[string]any) {
 func newTemplateEdits() *templateEdits {
 	e := &templateEdits{}
 	week := []string{"monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"}
-	e.text("name", "name", "New name.")
-	e.text("display_name", "display-name", "Name to show.")
-	e.text("description", "description", "What the template is for.")
-	e.text("deprecation_message", "deprecated", "Mark the template deprecated with this message; \"\" takes the mark away.")
-	e.text("icon", "icon", "Path or URL of the icon.")
-	e.limit("default_ttl_ms", "default-ttl", "How long a started workspace runs by default.", "")
-	e.limit("activity_bump_ms", "activity-bump", "By how much activity moves the stop of a workspace.", "")
-	e.add(option.Words(&e.autostart, "autostart-requirement-weekdays", "Days on which workspaces may start by themselves.", append(slices.Clone(week), "all")...),
+	e.text("name", "name", "New name")
+	e.text("display_name", "display-name", "New display name")
+	e.text("description", "description", "New description")
+	e.text("deprecation_message", "deprecated", "Deprecation message; \"\" removes the deprecation")
+	e.text("icon", "icon", "New icon, as a path or URL")
+	e.limit("default_ttl_ms", "default-ttl", "Default autostop after a start", "")
+	e.limit("activity_bump_ms", "activity-bump", "Time by which activity extends the autostop", "")
+	e.add(option.Words(&e.autostart, "autostart-requirement-weekdays", "Days on which autostart is allowed", append(slices.Clone(week), "all")...),
 		func() map[string]any {
 			days := e.autostart
 			if option.Contains(days, "all") {
 				days = week
 			}
-			return map[string]any{"autostart_requirement": coder.TemplateAutostartRequirement{DaysOfWeek: days}}
+			return map[string]any{"autostart_requirement": codersdk.TemplateAutostartRequirement{DaysOfWeek: days}}
 		})
-	e.stopDays = option.Words(&e.autostop, "autostop-requirement-weekdays", "Days on which workspaces must stop once.", append(slices.Clone(week), "none")...)
-	e.stopWeeks = option.Int(&e.weeks, "autostop-requirement-weeks", "Every how many weeks workspaces must stop on those days.")
+	e.stopDays = option.Words(&e.autostop, "autostop-requirement-weekdays", "Days on which workspaces must stop", append(slices.Clone(week), "none")...)
+	e.stopWeeks = option.Int(&e.weeks, "autostop-requirement-weeks", "Number of weeks between the required stops")
 	e.add(e.stopDays, nil)
 	e.add(e.stopWeeks, nil)
-	e.limit("failure_ttl_ms", "failure-ttl", "Stop workspaces whose start failed after this time; 0 does not.", "0h")
-	e.limit("time_til_dormant_ms", "dormancy-threshold", "Make workspaces dormant that are not used for this time; 0 does not.", "0h")
-	e.limit("time_til_dormant_autodelete_ms", "dormancy-auto-deletion", "Delete workspaces that are dormant for this time; 0 does not.", "0h")
+	e.limit("failure_ttl_ms", "failure-ttl", "Time after which workspaces with a failed start are stopped; 0 disables", "0h")
+	e.limit("time_til_dormant_ms", "dormancy-threshold", "Time without use after which workspaces become dormant; 0 disables", "0h")
+	e.limit("time_til_dormant_autodelete_ms", "dormancy-auto-deletion", "Time after which dormant workspaces are deleted; 0 disables", "0h")
 	var builds int32
-	e.add(option.Int(&builds, "max-concurrent-builds", "How many builds of its workspaces may wait or run at once; further ones are held back until one ends; 0 is without limit.").Def("0"),
+	e.add(option.Int(&builds, "max-concurrent-builds", "Maximum number of pending and running builds of the template's workspaces; further builds are held. "+
+		"0 means unlimited").Def("0"),
 		func() map[string]any { return map[string]any{"max_concurrent_builds": builds} })
-	e.toggle("allow_user_cancel_workspace_jobs", "allow-user-cancel-workspace-jobs", "Let owners cancel builds of their workspaces.", "true")
-	e.toggle("allow_user_autostart", "allow-user-autostart", "Let owners choose when their workspaces start by themselves.", "true")
-	e.toggle("allow_user_autostop", "allow-user-autostop", "Let owners choose when their workspaces stop by themselves.", "true")
-	e.toggle("require_active_version", "require-active-version", "Let workspaces be started on the active version only.", "false")
-	e.toggle("disable_everyone_group_access", "private", "Let only those use the template who are on its access list.", "false")
+	e.toggle("allow_user_cancel_workspace_jobs", "allow-user-cancel-workspace-jobs", "Allow users to cancel builds of their workspaces", "true")
+	e.toggle("allow_user_autostart", "allow-user-autostart", "Allow users to configure autostart", "true")
+	e.toggle("allow_user_autostop", "allow-user-autostop", "Allow users to configure autostop", "true")
+	e.toggle("require_active_version", "require-active-version", "Require workspaces to start on the active version", "false")
+	e.toggle("disable_user_secrets", "disable-user-secrets", "Keep user secrets from the template's workspaces", "false")
+	e.toggle("disable_everyone_group_access", "private", "Restrict access to the template's access list", "false")
 	return e
 }
 
-func templatesEditCommand(a *app.Run) *app.Command {
+func templatesEditCommand(a *command.Run) *command.Command {
 	e := newTemplateEdits()
 	var sure bool
 	var ref string
@@ -95,11 +97,11 @@ func templatesEditCommand(a *app.Run) *app.Command {
 	for _, x := range e.edits {
 		options = append(options, x.option)
 	}
-	return &app.Command{
+	return &command.Command{
 		Name: "edit", Args: "<template>", Min: 1, Max: 1,
-		Short:    "Change the settings of a template; what is not given stays as it is.",
-		Examples: []app.Example{{Text: "Let workspaces run for eight hours", Line: "coder templates edit my-template --default-ttl 8h"}},
-		Options:  append(options, app.Yes(&sure), app.Org(&ref)),
+		Short:    "Edit the settings of a template",
+		Examples: []command.Example{{Text: "Stop workspaces eight hours after their start", Line: "coder templates edit my-template --default-ttl 8h"}},
+		Options:  append(options, command.Yes(&sure), command.Org(&ref)),
 		Run: func(ctx context.Context, args []string) error {
 			c, err := a.Client(ctx)
 			if err != nil {
@@ -116,7 +118,7 @@ func templatesEditCommand(a *app.Run) *app.Command {
 			if err := a.Confirm("Change the settings of "+t.Name+"?", sure); err != nil {
 				return err
 			}
-			if err := app.Call(ctx, c, "PATCH", "/templates/"+t.ID.String(), body, nil); err != nil {
+			if err := command.Call(ctx, c, "PATCH", "/templates/"+t.ID.String(), body, nil); err != nil {
 				return err
 			}
 			_, err = fmt.Fprintf(a.Stdout, "Changed template %s.\n", t.Name)
@@ -125,8 +127,8 @@ func templatesEditCommand(a *app.Run) *app.Command {
 	}
 }
 
-// request holds the given settings; what is absent stays as it is.
-func (e *templateEdits) request(t coder.Template) (map[string]any, error) {
+// request returns the fields that were set; all others remain unchanged.
+func (e *templateEdits) request(t codersdk.Template) (map[string]any, error) {
 	body := map[string]any{}
 	for _, x := range e.edits {
 		if x.option.Given() && x.fields != nil {
@@ -144,7 +146,7 @@ func (e *templateEdits) request(t coder.Template) (map[string]any, error) {
 		body["autostop_requirement"] = r
 	}
 	if len(body) == 0 {
-		return nil, app.Failure("nothing to change: give at least one flag")
+		return nil, command.Failure("nothing to change: use at least one flag")
 	}
 	return body, nil
 }

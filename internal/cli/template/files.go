@@ -11,35 +11,35 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/examples"
 	"github.com/seed-2a7f8fe7/coder/internal/archive"
-	"github.com/seed-2a7f8fe7/coder/internal/cli/app"
 	"github.com/seed-2a7f8fe7/coder/internal/cli/build"
-	"github.com/seed-2a7f8fe7/coder/internal/cli/option"
+	"github.com/seed-2a7f8fe7/coder/internal/cli/command"
+	"github.com/seed-2a7f8fe7/coder/internal/option"
 )
 
-func templatesInitCommand(a *app.Run) *app.Command {
+func templatesInitCommand(a *command.Run) *command.Command {
 	var id string
 	all, broken := examples.List()
 	var ids []string
 	for _, t := range all {
 		ids = append(ids, t.ID)
 	}
-	return &app.Command{
+	return &command.Command{
 		Name: "init", Args: "[directory]", Max: 1,
-		Short:    "Write a starter template to a directory, to begin from.",
-		Examples: []app.Example{{Text: "Begin with workspaces as containers", Line: "coder templates init --id docker ./docker"}},
-		Options:  []*option.Option{option.Choice(&id, "id", "Which starter to write.", ids...)},
+		Short:    "Create a directory from a starter template",
+		Examples: []command.Example{{Text: "Create a template for Docker containers", Line: "coder templates init --id docker ./docker"}},
+		Options:  []*option.Option{option.Choice(&id, "id", "Starter template", ids...)},
 		Run: func(_ context.Context, args []string) error {
 			if broken != nil {
 				return broken
 			}
 			i := slices.Index(ids, id)
 			if i < 0 {
-				items := make([]app.Item, len(all))
+				items := make([]command.Item, len(all))
 				for n, t := range all {
-					items[n] = app.Item{Label: t.ID, Note: t.Description}
+					items[n] = command.Item{Label: t.ID, Note: t.Description}
 				}
 				var err error
 				if i, err = a.Pick("Which starter template?", items, 0, "use --id with one of "+strings.Join(ids, ", ")); err != nil {
@@ -54,13 +54,14 @@ func templatesInitCommand(a *app.Run) *app.Command {
 			if err := writeStarter(dir, files); err != nil {
 				return err
 			}
-			_, err := fmt.Fprintf(a.Stdout, "The starter template %s is in %s. Change it as you like, then:\n\n    coder templates push -d %s\n", all[i].ID, dir, dir)
+			_, err := fmt.Fprintf(a.Stdout, "Created starter template %s in %s. Edit it as needed, then run:\n\n    coder templates push -d %s\n", all[i].ID, dir, dir)
 			return err
 		},
 	}
 }
 
-// writeStarter copies files into dir, which may exist but must hold none of them.
+// writeStarter copies files to dir. dir may exist, but must not contain any of
+// the files.
 func writeStarter(dir string, files fs.FS) error {
 	var names []string
 	err := fs.WalkDir(files, ".", func(name string, d fs.DirEntry, err error) error {
@@ -74,7 +75,7 @@ func writeStarter(dir string, files fs.FS) error {
 	}
 	for _, name := range names {
 		if _, err := os.Lstat(filepath.Join(dir, name)); err == nil {
-			return app.Failure("%s is there already; choose another directory", filepath.Join(dir, name))
+			return command.Failure("%s already exists; choose another directory", filepath.Join(dir, name))
 		}
 	}
 	for _, name := range names {
@@ -93,38 +94,38 @@ func writeStarter(dir string, files fs.FS) error {
 	return nil
 }
 
-// pullOptions are the flags of templates pull.
+// pullOptions holds the flags of templates pull.
 type pullOptions struct {
 	tar, zip, yes bool
 	version, org  string
 }
 
-func templatesPullCommand(a *app.Run) *app.Command {
+func templatesPullCommand(a *command.Run) *command.Command {
 	var o pullOptions
-	return &app.Command{
+	return &command.Command{
 		Name: "pull", Args: "<name> [destination]", Min: 1, Max: 2,
-		Short: "Download the files of a template.",
-		Long:  "Without a destination they go to a directory named after the template, or, as an archive, to standard output.",
-		Examples: []app.Example{
-			{Text: "Get the active version into ./my-template", Line: "coder templates pull my-template"},
-			{Text: "Keep an archive", Line: "coder templates pull my-template --zip > my-template.zip"},
+		Short: "Download the source of a template",
+		Long:  "The destination defaults to a directory with the name of the template. With --tar or --zip the archive is written to standard output.",
+		Examples: []command.Example{
+			{Text: "Download the active version to ./my-template", Line: "coder templates pull my-template"},
+			{Text: "Download a zip archive", Line: "coder templates pull my-template --zip > my-template.zip"},
 		},
 		Options: []*option.Option{
-			option.Bool(&o.tar, "tar", "Write a tar archive to standard output."),
-			option.Bool(&o.zip, "zip", "Write a zip archive to standard output."),
-			option.String(&o.version, "version", "Version by name, or \"active\"; the active one otherwise."),
-			app.Yes(&o.yes), app.Org(&o.org),
+			option.Bool(&o.tar, "tar", "Write a tar archive to standard output"),
+			option.Bool(&o.zip, "zip", "Write a zip archive to standard output"),
+			option.String(&o.version, "version", "Name of the version, or \"active\" (default: active)"),
+			command.Yes(&o.yes), command.Org(&o.org),
 		},
 		Run: func(ctx context.Context, args []string) error { return templatesPull(ctx, a, args, &o) },
 	}
 }
 
-func templatesPull(ctx context.Context, a *app.Run, args []string, o *pullOptions) error {
+func templatesPull(ctx context.Context, a *command.Run, args []string, o *pullOptions) error {
 	if o.tar && o.zip {
-		return app.Failure("--tar and --zip contradict one another")
+		return command.Failure("--tar and --zip are mutually exclusive; use one of them")
 	}
 	if (o.tar || o.zip) && len(args) > 1 {
-		return app.Failure("an archive goes to standard output; leave the destination away")
+		return command.Failure("an archive is written to standard output; remove the destination")
 	}
 	c, err := a.Client(ctx)
 	if err != nil {
@@ -150,7 +151,7 @@ func templatesPull(ctx context.Context, a *app.Run, args []string, o *pullOption
 		return err
 	}
 	if o.tar || o.zip {
-		_, err = a.Stdout.Write(data)
+		_, err = a.Raw.Write(data)
 		return err
 	}
 	dir := t.Name
@@ -163,18 +164,19 @@ func templatesPull(ctx context.Context, a *app.Run, args []string, o *pullOption
 	if err := archive.Unpack(data, dir, archive.Upload()); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(a.Stdout, "Version %s of template %s is in %s.\n", v.Name, t.Name, dir)
+	_, err = fmt.Fprintf(a.Stdout, "Downloaded version %s of template %s to %s.\n", v.Name, t.Name, dir)
 	return err
 }
 
-// confirmDirectory asks before files go into a directory that has some.
-func confirmDirectory(a *app.Run, dir string, sure bool) error {
+// confirmDirectory prompts before files are written to a directory that is not
+// empty.
+func confirmDirectory(a *command.Run, dir string, sure bool) error {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && len(entries) == 0 {
 		return nil
 	}
 	if err != nil {
-		return coder.Errorf(coder.CodeInvalid, "%s cannot be written to: %s", dir, app.RootCause(err))
+		return codersdk.Errorf(codersdk.CodeInvalid, "cannot write to %s: %s", dir, command.RootCause(err))
 	}
-	return a.Confirm(dir+" is not empty; files of the same names are replaced. Go on?", sure)
+	return a.Confirm(dir+" is not empty; files with the same names are overwritten. Continue?", sure)
 }

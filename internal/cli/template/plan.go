@@ -4,17 +4,17 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/seed-2a7f8fe7/coder"
-	"github.com/seed-2a7f8fe7/coder/internal/cli/app"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
+	"github.com/seed-2a7f8fe7/coder/internal/cli/command"
 	"github.com/seed-2a7f8fe7/coder/internal/cli/terminal"
 )
 
-// showPlan says what a workspace of a version would be made of.
-func showPlan(a *app.Run, all []coder.WorkspaceResource) error {
+// showPlan prints the resources of a workspace on that version.
+func showPlan(a *command.Run, all []codersdk.WorkspaceResource) error {
 	p := a.Painter(a.Stdout)
 	var rows [][]string
 	for _, r := range all {
-		if r.WorkspaceTransition == coder.WorkspaceTransitionStop || r.Hide {
+		if r.WorkspaceTransition == codersdk.WorkspaceTransitionStop || r.Hide {
 			continue
 		}
 		keeps := "persistent"
@@ -31,24 +31,24 @@ func showPlan(a *app.Run, all []coder.WorkspaceResource) error {
 		}
 	}
 	if len(rows) == 0 {
-		_, err := fmt.Fprintln(a.Stdout, "A workspace would be made of no resources.")
+		_, err := fmt.Fprintln(a.Stdout, "A workspace would have no resources.")
 		return err
 	}
-	fmt.Fprintln(a.Stdout, "A workspace would be made of:")
+	fmt.Fprintln(a.Stdout, "A workspace would have these resources:")
 	return terminal.Table(a.Stdout, p, []string{"RESOURCE", "ON STOP", "APPS"}, rows)
 }
 
-// inStop says whether r survives a stop.
-func inStop(all []coder.WorkspaceResource, r coder.WorkspaceResource) bool {
+// inStop reports whether r is kept when the workspace stops.
+func inStop(all []codersdk.WorkspaceResource, r codersdk.WorkspaceResource) bool {
 	for _, o := range all {
-		if o.WorkspaceTransition == coder.WorkspaceTransitionStop && o.Type == r.Type && o.Name == r.Name {
+		if o.WorkspaceTransition == codersdk.WorkspaceTransitionStop && o.Type == r.Type && o.Name == r.Name {
 			return true
 		}
 	}
 	return false
 }
 
-func appNames(agent coder.WorkspaceAgent) string {
+func appNames(agent codersdk.WorkspaceAgent) string {
 	var names []string
 	for _, app := range agent.Apps {
 		names = append(names, app.Slug)

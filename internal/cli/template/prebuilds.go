@@ -4,38 +4,44 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/seed-2a7f8fe7/coder"
-	"github.com/seed-2a7f8fe7/coder/internal/cli/app"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
+	"github.com/seed-2a7f8fe7/coder/internal/cli/command"
 )
 
-// prebuildsCommand is about workspaces that are built before anybody asks for
-// them. (WS-20)
-func prebuildsCommand(a *app.Run) *app.Command {
-	return &app.Command{
+// prebuildsCommand returns the commands that pause and resume prebuilt
+// workspaces. (WS-20)
+func prebuildsCommand(a *command.Run) *command.Command {
+	return &command.Command{
 		Name: "prebuilds", Aliases: []string{"prebuild"},
-		Short: "Pause or resume the making of prebuilt workspaces.",
-		Long: "Presets of templates can say how many workspaces are kept ready before anybody asks for one. The server " +
-			"makes and deletes them by itself; what is said here is for all templates of the deployment.",
-		Examples: []app.Example{
-			{Text: "Make and delete no more for now; what is ready can be taken", Line: "coder prebuilds pause"},
-			{Text: "Go on", Line: "coder prebuilds resume"},
+		Short: "Pause or resume prebuilt workspaces",
+		Long: "A preset of a template can define a number of prebuilt workspaces, which the server keeps ready for " +
+			"users to claim. Pause and resume apply to all templates of the deployment.",
+		Examples: []command.Example{
+			{Text: "Stop creating and deleting prebuilt workspaces; existing ones can be claimed", Line: "coder prebuilds pause"},
+			{Text: "Resume", Line: "coder prebuilds resume"},
 		},
-		Subs: []*app.Command{
-			prebuildsSetCommand(a, "pause", "Pause the making of prebuilt workspaces.", true, "Prebuilt workspaces are paused: none is made or deleted until \"coder prebuilds resume\"."),
-			prebuildsSetCommand(a, "resume", "Resume the making of prebuilt workspaces.", false, "Prebuilt workspaces are looked after again."),
+		Subs: []*command.Command{
+			prebuildsSetCommand(
+				a,
+				"pause",
+				"Pause prebuilt workspaces",
+				true,
+				"Prebuilt workspaces are paused: none are created or deleted until 'coder prebuilds resume'.",
+			),
+			prebuildsSetCommand(a, "resume", "Resume prebuilt workspaces", false, "Prebuilt workspaces are resumed."),
 		},
 	}
 }
 
-func prebuildsSetCommand(a *app.Run, name, short string, paused bool, done string) *app.Command {
-	return &app.Command{
+func prebuildsSetCommand(a *command.Run, name, short string, paused bool, done string) *command.Command {
+	return &command.Command{
 		Name: name, Short: short,
 		Run: func(ctx context.Context, _ []string) error {
 			c, err := a.Client(ctx)
 			if err != nil {
 				return err
 			}
-			if err := c.UpdatePrebuildsSettings(ctx, coder.PrebuildsSettings{ReconciliationPaused: paused}); err != nil {
+			if err := c.UpdatePrebuildsSettings(ctx, codersdk.PrebuildsSettings{ReconciliationPaused: paused}); err != nil {
 				return err
 			}
 			_, err = fmt.Fprintln(a.Stdout, done)

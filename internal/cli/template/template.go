@@ -1,11 +1,10 @@
-// Package template is the family of commands about templates: making a
-// directory from a starter, uploading it as a version, editing, versions and
-// their archive, presets.
+// Package template is the command group for templates: starter templates, push
+// and pull, settings, versions and their archive, presets.
 //
-// A push is an import job: the directory becomes an archive, a provisioner
-// reads it, and its log is followed; what a workspace would be made of is shown
-// at the end. Variables without a value are asked for and the import runs
-// again.
+// A push is an import job. The command uploads the directory as an archive, a
+// provisioner imports it, and the command follows the log and prints the
+// resources of a workspace. When variables have no value, the command prompts
+// for them and imports again.
 package template
 
 import (
@@ -14,59 +13,66 @@ import (
 	"strings"
 	"time"
 
-	"github.com/seed-2a7f8fe7/coder"
-	"github.com/seed-2a7f8fe7/coder/client"
-	"github.com/seed-2a7f8fe7/coder/internal/cli/app"
+	"github.com/google/uuid"
+
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/cli/build"
-	"github.com/seed-2a7f8fe7/coder/internal/cli/option"
+	"github.com/seed-2a7f8fe7/coder/internal/cli/command"
+	"github.com/seed-2a7f8fe7/coder/internal/cli/template/version"
 	"github.com/seed-2a7f8fe7/coder/internal/cli/terminal"
+	"github.com/seed-2a7f8fe7/coder/internal/option"
 )
 
-// Commands are the commands of this family.
-func Commands(a *app.Run) []*app.Command {
-	return []*app.Command{templatesCommand(a), prebuildsCommand(a)}
+// Commands returns the commands of this package.
+func Commands(a *command.Run) []*command.Command {
+	return []*command.Command{templatesCommand(a), prebuildsCommand(a)}
 }
 
-func templatesCommand(a *app.Run) *app.Command {
-	return &app.Command{
+func templatesCommand(a *command.Run) *command.Command {
+	return &command.Command{
 		Name: "templates", Aliases: []string{"template"},
-		Short: "Manage templates, from which workspaces are made.",
-		Long: "A template is a directory of Terraform files. Each upload makes a version; new workspaces, and " +
-			"those that are updated, use the active one.",
-		Examples: []app.Example{
-			{Text: "Begin with a starter", Line: "coder templates init --id docker ./my-template"},
-			{Text: "Upload the directory, as a new template or a new version", Line: "coder templates push my-template -d ./my-template"},
-			{Text: "Change settings", Line: "coder templates edit my-template --default-ttl 8h"},
+		Short: "Manage templates",
+		Long:  "A template is a directory of Terraform files. Each upload creates a version. New and updated workspaces use the active version.",
+		Examples: []command.Example{
+			{Text: "Create a directory from a starter template", Line: "coder templates init --id docker ./my-template"},
+			{Text: "Push the directory as a new template or version", Line: "coder templates push my-template -d ./my-template"},
+			{Text: "Edit settings", Line: "coder templates edit my-template --default-ttl 8h"},
 		},
-		Subs: []*app.Command{
+		Subs: []*command.Command{
 			templatesInitCommand(a), templatesPushCommand(a), templatesCreateCommand(a), templatesPullCommand(a),
 			templatesListCommand(a), templatesEditCommand(a), templatesDeleteCommand(a), templatesArchiveCommand(a),
-			templatesVersionsCommand(a), templatesPresetsCommand(a),
+			version.Command(a), templatesPresetsCommand(a),
 		},
 	}
 }
 
-func templatesListCommand(a *app.Run) *app.Command {
-	type row = coder.Template
-	l := &app.Listing[row]{
-		All: []app.Column[row]{
+// templateRow is a template in the JSON form of a list: below the key
+// "Template".
+type templateRow struct {
+	codersdk.Template `json:"Template"`
+}
+
+func templatesListCommand(a *command.Run) *command.Command {
+	type row = templateRow
+	l := &command.Listing[row]{
+		All: []command.Column[row]{
 			{Name: "name", Show: func(t row) string { return t.Name }},
-			{Name: "created at", Show: func(t row) string { return app.Date(t.CreatedAt) }},
-			{Name: "last updated", Show: func(t row) string { return app.Date(t.UpdatedAt) }},
+			{Name: "created at", Show: func(t row) string { return command.Date(t.CreatedAt) }},
+			{Name: "last updated", Show: func(t row) string { return command.Date(t.UpdatedAt) }},
 			{Name: "organization id", Show: func(t row) string { return t.OrganizationID.String() }},
 			{Name: "organization name", Show: func(t row) string { return t.OrganizationName }},
 			{Name: "provisioner", Show: func(t row) string { return t.Provisioner }},
 			{Name: "active version id", Show: func(t row) string { return t.ActiveVersionID.String() }},
 			{Name: "used by", Show: func(t row) string {
-				return fmt.Sprintf("%d developer%s", t.ActiveUserCount, app.Plural(t.ActiveUserCount))
+				return fmt.Sprintf("%d developer%s", t.ActiveUserCount, command.Plural(t.ActiveUserCount))
 			}},
 			{Name: "default ttl", Show: func(t row) string { return terminal.Span(time.Duration(t.DefaultTTLMS) * time.Millisecond) }},
 		},
-		NoMatch: "No templates. Begin with 'coder templates init', then 'coder templates push'.",
+		NoMatch: "No templates found. Create one with 'coder templates init', then 'coder templates push'.",
 	}
-	return &app.Command{
+	return &command.Command{
 		Name: "list", Aliases: []string{"ls"}, Max: 0,
-		Short:   "List the templates that you may use.",
+		Short:   "List templates",
 		Options: []*option.Option{l.ColumnOption("name,organization name,last updated,used by"), l.FormatOption()},
 		Run: func(ctx context.Context, _ []string) error {
 			c, err := a.Client(ctx)
@@ -77,18 +83,22 @@ func templatesListCommand(a *app.Run) *app.Command {
 			if err != nil {
 				return err
 			}
-			return l.Write(a, all)
+			rows := make([]row, len(all))
+			for i, t := range all {
+				rows[i] = row{t}
+			}
+			return l.Write(a, rows)
 		},
 	}
 }
 
-func templatesDeleteCommand(a *app.Run) *app.Command {
+func templatesDeleteCommand(a *command.Run) *command.Command {
 	var sure bool
 	var ref string
-	return &app.Command{
+	return &command.Command{
 		Name: "delete", Aliases: []string{"rm"}, Args: "[name...]", Max: -1,
-		Short:   "Delete templates, which no workspace may use any more.",
-		Options: []*option.Option{app.Yes(&sure), app.Org(&ref)},
+		Short:   "Delete templates (fails while workspaces use them)",
+		Options: []*option.Option{command.Yes(&sure), command.Org(&ref)},
 		Run: func(ctx context.Context, args []string) error {
 			c, err := a.Client(ctx)
 			if err != nil {
@@ -99,11 +109,11 @@ func templatesDeleteCommand(a *app.Run) *app.Command {
 				return err
 			}
 			for _, t := range templates {
-				if err := a.Confirm("Delete the template "+t.Name+"?", sure); err != nil {
+				if err := a.Confirm("Delete template "+t.Name+"?", sure); err != nil {
 					return err
 				}
 				if err := c.DeleteTemplate(ctx, t.ID); err != nil {
-					if strings.Contains(err.Error(), t.Name) { // it says which
+					if strings.Contains(err.Error(), t.Name) { // the error names the template
 						return err
 					}
 					return fmt.Errorf("template %s: %w", t.Name, err)
@@ -115,13 +125,13 @@ func templatesDeleteCommand(a *app.Run) *app.Command {
 	}
 }
 
-// templatesNamed finds templates by name, or asks for one when there are no names.
-func templatesNamed(ctx context.Context, a *app.Run, c *client.Client, ref string, names []string) ([]coder.Template, error) {
+// templatesNamed returns the templates with these names, or prompts for one.
+func templatesNamed(ctx context.Context, a *command.Run, c *codersdk.Client, ref string, names []string) ([]codersdk.Template, error) {
 	if len(names) == 0 {
-		t, err := build.PickTemplate(ctx, a, c, ref, "name the template")
-		return []coder.Template{t}, err
+		t, err := build.PickTemplate(ctx, a, c, ref, "use 'coder templates <command> <name>'")
+		return []codersdk.Template{t}, err
 	}
-	var out []coder.Template
+	var out []codersdk.Template
 	for _, n := range names {
 		t, err := build.Template(ctx, a, c, ref, n)
 		if err != nil {
@@ -132,14 +142,14 @@ func templatesNamed(ctx context.Context, a *app.Run, c *client.Client, ref strin
 	return out, nil
 }
 
-func templatesArchiveCommand(a *app.Run) *app.Command {
+func templatesArchiveCommand(a *command.Run) *command.Command {
 	var sure, all bool
 	var ref string
-	return &app.Command{
+	return &command.Command{
 		Name: "archive", Args: "[template-name...]", Max: -1,
-		Short: "Archive the failed versions of templates, or all that nothing uses.",
+		Short: "Archive unused failed versions, or all unused versions, of templates",
 		Options: []*option.Option{
-			app.Yes(&sure), option.Bool(&all, "all", "Archive every version that no workspace uses, not only those that failed."), app.Org(&ref),
+			command.Yes(&sure), option.Bool(&all, "all", "Archive every unused version, not only failed ones"), command.Org(&ref),
 		},
 		Run: func(ctx context.Context, args []string) error {
 			c, err := a.Client(ctx)
@@ -151,36 +161,65 @@ func templatesArchiveCommand(a *app.Run) *app.Command {
 				return err
 			}
 			for _, t := range templates {
-				if err := a.Confirm("Archive unused versions of "+t.Name+"?", sure); err != nil {
+				if err := a.Confirm("Archive the unused versions of "+t.Name+"?", sure); err != nil {
 					return err
 				}
-				if err := c.ArchiveTemplateVersions(ctx, t.ID, coder.ArchiveTemplateVersionsRequest{All: all}); err != nil {
+				if err := c.ArchiveTemplateVersions(ctx, t.ID, codersdk.ArchiveTemplateVersionsRequest{All: all}); err != nil {
 					return err
 				}
-				fmt.Fprintf(a.Stdout, "Archived versions of %s that nothing uses.\n", t.Name)
+				fmt.Fprintf(a.Stdout, "Archived the unused versions of %s.\n", t.Name)
 			}
 			return nil
 		},
 	}
 }
 
-func templatesPresetsCommand(a *app.Run) *app.Command {
-	return &app.Command{
+func templatesPresetsCommand(a *command.Run) *command.Command {
+	return &command.Command{
 		Name: "presets", Aliases: []string{"preset"},
-		Short: "Show presets, the named sets of parameter values of a template.",
-		Subs:  []*app.Command{templatesPresetsListCommand(a)},
+		Short: "Manage presets of a template",
+		Subs:  []*command.Command{templatesPresetsListCommand(a)},
 	}
 }
 
-func templatesPresetsListCommand(a *app.Run) *app.Command {
-	type row = coder.Preset
-	l := &app.Listing[row]{
-		All: []app.Column[row]{
-			{Name: "name", Show: func(p row) string { return p.Name }},
-			{Name: "description", Show: func(p row) string { return p.Description }},
+// presetRow is a preset in the JSON form of a list: below the key
+// "TemplatePreset", with capitalized field names.
+type presetRow struct {
+	Preset presetJSON `json:"TemplatePreset"`
+}
+
+type presetJSON struct {
+	ID                       uuid.UUID
+	Name                     string
+	Description              string
+	Icon                     string
+	Default                  bool
+	DesiredPrebuildInstances int64
+	Parameters               []presetParameter
+}
+
+type presetParameter struct{ Name, Value string }
+
+func newPresetRow(p codersdk.Preset) presetRow {
+	out := presetJSON{
+		ID: p.ID, Name: p.Name, Description: p.Description, Icon: p.Icon, Default: p.Default,
+		DesiredPrebuildInstances: int64(p.DesiredPrebuildInstances), Parameters: []presetParameter{},
+	}
+	for _, v := range p.Parameters {
+		out.Parameters = append(out.Parameters, presetParameter{v.Name, v.Value})
+	}
+	return presetRow{out}
+}
+
+func templatesPresetsListCommand(a *command.Run) *command.Command {
+	type row = presetRow
+	l := &command.Listing[row]{
+		All: []command.Column[row]{
+			{Name: "name", Show: func(p row) string { return p.Preset.Name }},
+			{Name: "description", Show: func(p row) string { return p.Preset.Description }},
 			{Name: "parameters", Show: func(p row) string {
 				s := ""
-				for i, v := range p.Parameters {
+				for i, v := range p.Preset.Parameters {
 					if i > 0 {
 						s += ","
 					}
@@ -188,17 +227,17 @@ func templatesPresetsListCommand(a *app.Run) *app.Command {
 				}
 				return s
 			}},
-			{Name: "default", Show: func(p row) string { return app.YesNo(p.Default) }},
-			{Name: "desired prebuild instances", Show: func(p row) string { return fmt.Sprint(p.DesiredPrebuildInstances) }},
+			{Name: "default", Show: func(p row) string { return command.YesNo(p.Preset.Default) }},
+			{Name: "desired prebuild instances", Show: func(p row) string { return fmt.Sprint(p.Preset.DesiredPrebuildInstances) }},
 		},
 		NoMatch: "This version has no presets.",
 	}
 	var version, ref string
-	return &app.Command{
+	return &command.Command{
 		Name: "list", Args: "<template>", Min: 1, Max: 1,
-		Short: "List the presets of a template's version.",
+		Short: "List the presets of a template version",
 		Options: []*option.Option{
-			option.String(&version, "template-version", "Version; the active one otherwise."), app.Org(&ref),
+			option.String(&version, "template-version", "Name of the template version (default: the active version)"), command.Org(&ref),
 			l.ColumnOption("name,description,parameters,default,desired prebuild instances"), l.FormatOption(),
 		},
 		Run: func(ctx context.Context, args []string) error {
@@ -222,7 +261,11 @@ func templatesPresetsListCommand(a *app.Run) *app.Command {
 			if err != nil {
 				return err
 			}
-			return l.Write(a, all)
+			rows := make([]row, len(all))
+			for i, p := range all {
+				rows[i] = newPresetRow(p)
+			}
+			return l.Write(a, rows)
 		},
 	}
 }

@@ -8,16 +8,15 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
-	"github.com/seed-2a7f8fe7/coder/client"
-	"github.com/seed-2a7f8fe7/coder/internal/cli/app"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/cli/build"
-	"github.com/seed-2a7f8fe7/coder/internal/cli/option"
+	"github.com/seed-2a7f8fe7/coder/internal/cli/command"
 	"github.com/seed-2a7f8fe7/coder/internal/cli/terminal"
+	"github.com/seed-2a7f8fe7/coder/internal/option"
 )
 
-// values are the variables of --variables-file, over which those of
-// --variable and --var go.
+// values returns the variables of --variables-file, overridden by --variable
+// and --var.
 func (s *source) values() (map[string]string, error) {
 	values := map[string]string{}
 	if s.variablesFile != "" {
@@ -28,23 +27,23 @@ func (s *source) values() (map[string]string, error) {
 	}
 	given, err := option.Pairs("--variable", append(s.variables, s.vars...))
 	if err != nil {
-		return nil, app.Failure("%s", err)
+		return nil, command.Failure("%s", err)
 	}
 	maps.Copy(values, given)
 	return values, nil
 }
 
-func variableValues(values map[string]string) []coder.VariableValue {
-	var out []coder.VariableValue
+func variableValues(values map[string]string) []codersdk.VariableValue {
+	var out []codersdk.VariableValue
 	for _, name := range slices.Sorted(maps.Keys(values)) {
-		out = append(out, coder.VariableValue{Name: name, Value: values[name]})
+		out = append(out, codersdk.VariableValue{Name: name, Value: values[name]})
 	}
 	return out
 }
 
-// reuseValues adds the values that the active version of t has, except
-// secret ones, which the server does not show.
-func reuseValues(ctx context.Context, c *client.Client, t coder.Template, s *source, values map[string]string) error {
+// reuseValues adds the values of the active version of t. Secret values are
+// missing, because the server does not return them.
+func reuseValues(ctx context.Context, c *codersdk.Client, t codersdk.Template, s *source, values map[string]string) error {
 	if t.ID == uuid.Nil || s.alwaysPrompt {
 		return nil
 	}
@@ -60,8 +59,8 @@ func reuseValues(ctx context.Context, c *client.Client, t coder.Template, s *sou
 	return nil
 }
 
-// askVariables asks for the variables that an import found without a value.
-func askVariables(ctx context.Context, a *app.Run, c *client.Client, v coder.TemplateVersion, values map[string]string) error {
+// askVariables prompts for the variables that had no value in an import.
+func askVariables(ctx context.Context, a *command.Run, c *codersdk.Client, v codersdk.TemplateVersion, values map[string]string) error {
 	all, err := c.TemplateVersionVariables(ctx, v.ID)
 	if err != nil {
 		return err
@@ -86,7 +85,7 @@ func askVariables(ctx context.Context, a *app.Run, c *client.Client, v coder.Tem
 		}
 	}
 	if !asked {
-		return app.JobError(v.Job)
+		return command.JobError(v.Job)
 	}
 	return nil
 }

@@ -1,5 +1,5 @@
-// Package terminal draws on terminals, and writes plainly elsewhere: colours,
-// lines that change in place, tables, and wrapped text.
+// Package terminal renders colors, spinners, tables and wrapped text on
+// terminals, and plain text elsewhere.
 package terminal
 
 import (
@@ -10,12 +10,12 @@ import (
 	"time"
 )
 
-// Spinner shows that something goes on: a turning mark, a text and the time it
-// takes, in place on a terminal; the text alone, once, elsewhere. Its methods
-// may be called from several goroutines.
+// Spinner shows progress. On a terminal it is an animated mark with a text and
+// the elapsed time, updated in place; elsewhere the text is printed once. Its
+// methods are safe for concurrent use.
 type Spinner struct {
 	w        io.Writer
-	Painter  Painter // of its writer
+	Painter  Painter
 	animated bool
 	width    int
 	now      func() time.Time
@@ -28,16 +28,17 @@ type Spinner struct {
 	drawn   bool
 }
 
-// Spin starts a spinner on w, which is width columns wide; animated says that
-// lines may be overwritten.
+// Spin starts a spinner on w, which is width columns wide. Without animated,
+// lines are never overwritten.
 func Spin(w io.Writer, p Painter, animated bool, width int, now func() time.Time, text string) *Spinner {
 	s := &Spinner{w: w, Painter: p, animated: animated, width: width, now: now}
 	s.Begin(text)
 	return s
 }
 
-// Begin shows a text from now on.
+// Begin starts a new step with that text.
 func (s *Spinner) Begin(text string) {
+	text = Clean(text)
 	s.mu.Lock()
 	s.text, s.since = text, s.now()
 	s.mu.Unlock()
@@ -52,8 +53,10 @@ func (s *Spinner) Begin(text string) {
 	}
 }
 
-// Say changes the text that is shown, and prints nothing elsewhere.
+// Say changes the text of the current step. It prints nothing without a
+// terminal.
 func (s *Spinner) Say(text string) {
+	text = Clean(text)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.text = text
@@ -75,7 +78,7 @@ func (s *Spinner) turn(stop chan struct{}) {
 	}
 }
 
-// draw writes the line over the one before. The lock is held.
+// draw redraws the line. The caller holds the lock.
 func (s *Spinner) draw(mark rune) {
 	took := ""
 	if d := s.now().Sub(s.since); d >= time.Second {
@@ -89,8 +92,9 @@ func (s *Spinner) draw(mark rune) {
 	s.drawn = true
 }
 
-// Print writes a line above the spinner.
+// Print prints a line above the spinner.
 func (s *Spinner) Print(line string) {
+	line = Clean(line)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.drawn {
@@ -100,8 +104,8 @@ func (s *Spinner) Print(line string) {
 	fmt.Fprintln(s.w, strings.TrimRight(line, " \r\n"))
 }
 
-// Done ends what is shown with a mark of success, or of failure, and the time
-// since Begin.
+// Done marks the current step as succeeded or failed, with the time since
+// Begin.
 func (s *Spinner) Done(ok bool) {
 	s.mu.Lock()
 	took := s.now().Sub(s.since)
@@ -109,7 +113,7 @@ func (s *Spinner) Done(ok bool) {
 	s.DoneIn(ok, took)
 }
 
-// DoneIn is Done for something whose time is known better.
+// DoneIn is Done with a duration that the caller measured.
 func (s *Spinner) DoneIn(ok bool, took time.Duration) {
 	s.Halt()
 	s.mu.Lock()
@@ -131,7 +135,7 @@ func (s *Spinner) DoneIn(ok bool, took time.Duration) {
 	s.text = ""
 }
 
-// Halt takes the spinner off the screen.
+// Halt removes the spinner from the screen.
 func (s *Spinner) Halt() {
 	if s.stop != nil {
 		close(s.stop)

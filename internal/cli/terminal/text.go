@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// Painter colours text, or leaves it as it is.
+// Painter adds colors to text, or returns the text unchanged when it is false.
 type Painter bool
 
 func (p Painter) paint(code, s string) string {
@@ -18,22 +18,22 @@ func (p Painter) paint(code, s string) string {
 	return "\x1b[" + code + "m" + s + "\x1b[0m"
 }
 
-// Red makes text red.
+// Red returns red text.
 func (p Painter) Red(s string) string { return p.paint("31", s) }
 
-// Green makes text green.
+// Green returns green text.
 func (p Painter) Green(s string) string { return p.paint("32", s) }
 
-// Yellow makes text yellow.
+// Yellow returns yellow text.
 func (p Painter) Yellow(s string) string { return p.paint("33", s) }
 
-// Bold makes text bold.
+// Bold returns bold text.
 func (p Painter) Bold(s string) string { return p.paint("1", s) }
 
-// Dim makes text faint.
+// Dim returns faint text.
 func (p Painter) Dim(s string) string { return p.paint("2", s) }
 
-// Table lines the cells up under the header, two blanks apart.
+// Table writes rows with columns aligned below the header, two spaces apart.
 func Table(w io.Writer, p Painter, header []string, rows [][]string) error {
 	widths := make([]int, len(header))
 	for i, h := range header {
@@ -65,20 +65,18 @@ func Table(w io.Writer, p Painter, header []string, rows [][]string) error {
 	return err
 }
 
-// OneLine makes a cell of any text: no line breaks, no control characters.
+// OneLine returns text as a table cell: without line breaks, escape sequences,
+// colors and control characters.
 func OneLine(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '\n' || r == '\t' || r == '\r' {
 			return ' '
 		}
-		if r < ' ' || r == 0x7f {
-			return -1
-		}
 		return r
-	}, s)
+	}, plainText(strings.ReplaceAll(s, "\r", " ")))
 }
 
-// Span is a duration in its two largest units, such as 2h5m or 3d4h.
+// Span formats a duration in its two largest units, such as 2h5m or 3d4h.
 func Span(d time.Duration) string {
 	if d < 0 {
 		return "-" + Span(-d)
@@ -102,8 +100,8 @@ func Span(d time.Duration) string {
 	return strings.Join(parts, "")
 }
 
-// Wrap breaks text at blanks into lines of at most width columns, each begun
-// with indent. Paragraphs stay apart.
+// Wrap breaks text at spaces into lines of at most width columns, each starting
+// with indent. Paragraphs are preserved.
 func Wrap(text string, width int, indent string) string {
 	var out []string
 	for _, paragraph := range strings.Split(text, "\n") {

@@ -4,13 +4,14 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/seed-2a7f8fe7/coder"
-	"github.com/seed-2a7f8fe7/coder/internal/cli/app"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
+	"github.com/seed-2a7f8fe7/coder/internal/cli/command"
 	"github.com/seed-2a7f8fe7/coder/internal/cli/terminal"
 )
 
-// showResources shows what a workspace is made of now, and how its agents are.
-func showResources(a *app.Run, w coder.Workspace, details bool) error {
+// showResources prints the resources of a workspace and the state of its
+// agents.
+func showResources(a *command.Run, w codersdk.Workspace, details bool) error {
 	p := a.Painter(a.Stdout)
 	var rows [][]string
 	for _, r := range w.LatestBuild.Resources {
@@ -44,14 +45,14 @@ func showResources(a *app.Run, w coder.Workspace, details bool) error {
 		}
 	}
 	if len(rows) == 0 {
-		_, err := fmt.Fprintln(a.Stdout, "There are no resources.")
+		_, err := fmt.Fprintln(a.Stdout, "The workspace has no resources.")
 		return err
 	}
 	return terminal.Table(a.Stdout, p, []string{"RESOURCE", "STATUS", "ACCESS"}, rows)
 }
 
-// agentCount counts the agents that a build made; those of dev containers came later.
-func agentCount(w coder.Workspace) int {
+// agentCount counts the agents of a build, without those of dev containers.
+func agentCount(w codersdk.Workspace) int {
 	n := 0
 	for _, r := range w.LatestBuild.Resources {
 		for _, agent := range r.Agents {
@@ -63,11 +64,11 @@ func agentCount(w coder.Workspace) int {
 	return n
 }
 
-// agentState is whether an agent is there, and how far its start has come
-// unless it is ready.
-func agentState(agent coder.WorkspaceAgent) string {
+// agentState returns the connection status of an agent, and its lifecycle state
+// unless that is ready.
+func agentState(agent codersdk.WorkspaceAgent) string {
 	s := string(agent.Status)
-	if agent.Status == coder.WorkspaceAgentStatusConnected && agent.LifecycleState != coder.WorkspaceAgentLifecycleReady {
+	if agent.Status == codersdk.WorkspaceAgentStatusConnected && agent.LifecycleState != codersdk.WorkspaceAgentLifecycleReady {
 		s += ", " + strings.ReplaceAll(string(agent.LifecycleState), "_", " ")
 	}
 	if agent.Version != "" {

@@ -3,44 +3,44 @@ package workspace
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
-	"github.com/seed-2a7f8fe7/coder"
-	"github.com/seed-2a7f8fe7/coder/client"
-	"github.com/seed-2a7f8fe7/coder/internal/cli/app"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/cli/autostart"
 	"github.com/seed-2a7f8fe7/coder/internal/cli/build"
-	"github.com/seed-2a7f8fe7/coder/internal/cli/option"
+	"github.com/seed-2a7f8fe7/coder/internal/cli/command"
 	"github.com/seed-2a7f8fe7/coder/internal/cli/terminal"
+	"github.com/seed-2a7f8fe7/coder/internal/option"
 )
 
-func scheduleCommand(a *app.Run) *app.Command {
-	return &app.Command{
+func scheduleCommand(a *command.Run) *command.Command {
+	return &command.Command{
 		Name: "schedule", Args: "{ show | start | stop | extend } <workspace>", RawUsage: true,
-		Short: "Say when a workspace starts and stops by itself.",
-		Subs:  []*app.Command{scheduleShowCommand(a), scheduleStartCommand(a), scheduleStopCommand(a), scheduleExtendCommand(a)},
+		Short: "Manage the autostart and autostop of workspaces",
+		Subs:  []*command.Command{scheduleShowCommand(a), scheduleExplainCommand(a), scheduleStartCommand(a), scheduleStopCommand(a), scheduleExtendCommand(a)},
 	}
 }
 
-func scheduleShowCommand(a *app.Run) *app.Command {
-	type row = coder.Workspace
-	var columns []app.Column[row]
+func scheduleShowCommand(a *command.Run) *command.Command {
+	type row = codersdk.Workspace
+	var columns []command.Column[row]
 	for _, c := range workspaceColumns(a) {
 		switch c.Name {
 		case "workspace", "starts at", "starts next", "stops after", "stops next":
 			columns = append(columns, c)
 		}
 	}
-	l := &app.Listing[row]{All: columns, NoMatch: "No workspaces."}
+	l := &command.Listing[row]{All: columns, NoMatch: "No workspaces found."}
 	var all bool
 	var search string
-	searchOption := option.String(&search, "search", "Only those that this search finds.").Def("owner:me")
-	return &app.Command{
+	searchOption := option.String(&search, "search", "Search query to filter by").Def("owner:me")
+	return &command.Command{
 		Name: "show", Args: "<workspace | --search <query> | --all>", Max: 1,
-		Short: "Show when workspaces start and stop by themselves.",
+		Short: "Show autostart and autostop schedules",
 		Options: []*option.Option{
-			option.Bool(&all, "all", "Those of everybody that you may see.").Short("a"), searchOption,
+			option.Bool(&all, "all", "Include workspaces of all users that you can access").Short("a"), searchOption,
 			l.ColumnOption("workspace,starts at,starts next,stops after,stops next"), l.FormatOption(),
 		},
 		Complete: build.Names(a),
@@ -68,15 +68,45 @@ func scheduleShowCommand(a *app.Run) *app.Command {
 	}
 }
 
-func scheduleStartCommand(a *app.Run) *app.Command {
-	return build.OnWorkspace(a, app.Command{
+func scheduleExplainCommand(a *command.Run) *command.Command {
+	l := &command.Listing[codersdk.ActivityEvidence]{All: []command.Column[codersdk.ActivityEvidence]{
+		{Name: "connection", Show: func(e codersdk.ActivityEvidence) string { return string(e.Type) }},
+		{Name: "extends stop", Show: func(e codersdk.ActivityEvidence) string { return command.YesNo(e.Counts) }},
+		{Name: "open", Show: func(e codersdk.ActivityEvidence) string { return strconv.FormatInt(e.Open, 10) }},
+		{Name: "last", Show: func(e codersdk.ActivityEvidence) string { return command.DateOf(e.LastAt) }},
+	}}
+	return build.OnWorkspace(a, command.Command{
+		Name: "explain", Args: "<workspace-name>", Min: 1, Max: 1,
+		Short:    "Explain when and why a workspace stops automatically",
+		Long:     "Lists the connections of the last week by type, and which types extend the stop.",
+		Examples: []command.Example{{Text: "Why did my workspace not stop?", Line: "coder schedule explain dev"}},
+		Options:  []*option.Option{l.ColumnOption("connection,extends stop,open,last"), l.FormatOption()},
+	}, func(ctx context.Context, c *codersdk.Client, w codersdk.Workspace, _ []string) error {
+		out, err := c.WorkspaceActivity(ctx, w.ID)
+		if err != nil {
+			return err
+		}
+		if l.Format == "json" {
+			return command.WriteJSON(a.Stdout, out)
+		}
+		for _, reason := range out.Reasons {
+			if _, err := fmt.Fprintln(a.Stdout, reason); err != nil {
+				return err
+			}
+		}
+		return l.Write(a, out.Evidence)
+	})
+}
+
+func scheduleStartCommand(a *command.Run) *command.Command {
+	return build.OnWorkspace(a, command.Command{
 		Name: "start", Args: "<workspace-name> { <start-time> [day-of-week] [location] | manual }", Min: 2, Max: 4,
-		Short: "Start a workspace by itself at a time of the day.",
-		Examples: []app.Example{
-			{Text: "On working days", Line: "coder schedule start dev 9:30AM Mon-Fri Europe/Lisbon"},
+		Short: "Set or disable the autostart of a workspace",
+		Examples: []command.Example{
+			{Text: "Start at 9:30 on working days", Line: "coder schedule start dev 9:30AM Mon-Fri Europe/Lisbon"},
 			{Text: "Never", Line: "coder schedule start dev manual"},
 		},
-	}, func(ctx context.Context, c *client.Client, w coder.Workspace, args []string) error {
+	}, func(ctx context.Context, c *codersdk.Client, w codersdk.Workspace, args []string) error {
 		var cron *string
 		if args[0] != "manual" {
 			s, err := autostart.Cron(strings.Join(args, " "), a.Env)
@@ -85,11 +115,11 @@ func scheduleStartCommand(a *app.Run) *app.Command {
 			}
 			cron = &s
 		}
-		if err := c.UpdateWorkspaceAutostart(ctx, w.ID, coder.UpdateWorkspaceAutostartRequest{Schedule: cron}); err != nil {
+		if err := c.UpdateWorkspaceAutostart(ctx, w.ID, codersdk.UpdateWorkspaceAutostartRequest{Schedule: cron}); err != nil {
 			return err
 		}
 		if cron == nil {
-			_, err := fmt.Fprintf(a.Stdout, "%s is started by hand only.\n", w.Name)
+			_, err := fmt.Fprintf(a.Stdout, "Disabled autostart of %s.\n", w.Name)
 			return err
 		}
 		_, err := fmt.Fprintf(a.Stdout, "%s starts at %s.\n", w.Name, autostart.Text(*cron))
@@ -97,30 +127,30 @@ func scheduleStartCommand(a *app.Run) *app.Command {
 	})
 }
 
-func scheduleStopCommand(a *app.Run) *app.Command {
-	return build.OnWorkspace(a, app.Command{
+func scheduleStopCommand(a *command.Run) *command.Command {
+	return build.OnWorkspace(a, command.Command{
 		Name: "stop", Args: "<workspace-name> { <duration> | manual }", Min: 2, Max: 2,
-		Short:    "Stop a workspace by itself some time after its start.",
-		Long:     "The next start counts from this; 'extend' moves the stop of a workspace that runs.",
-		Examples: []app.Example{{Text: "After a working day", Line: "coder schedule stop dev 8h30m"}},
-	}, func(ctx context.Context, c *client.Client, w coder.Workspace, args []string) error {
+		Short:    "Set or disable the autostop of a workspace",
+		Long:     "Applies from the next start. Use 'extend' for a running workspace.",
+		Examples: []command.Example{{Text: "Stop after a working day", Line: "coder schedule stop dev 8h30m"}},
+	}, func(ctx context.Context, c *codersdk.Client, w codersdk.Workspace, args []string) error {
 		var ms *int64
 		if args[0] != "manual" {
 			d, err := option.ParseDuration(args[0])
 			if err != nil {
-				return app.Failure("%s", err)
+				return command.Failure("%s", err)
 			}
 			if d < time.Minute {
-				return app.Failure("a workspace runs for at least a minute, got %s", args[0])
+				return command.Failure("autostop must be at least one minute, got %s", args[0])
 			}
 			n := d.Milliseconds()
 			ms = &n
 		}
-		if err := c.UpdateWorkspaceTTL(ctx, w.ID, coder.UpdateWorkspaceTTLRequest{TTLMS: ms}); err != nil {
+		if err := c.UpdateWorkspaceTTL(ctx, w.ID, codersdk.UpdateWorkspaceTTLRequest{TTLMS: ms}); err != nil {
 			return err
 		}
 		if ms == nil {
-			_, err := fmt.Fprintf(a.Stdout, "%s is stopped by hand only.\n", w.Name)
+			_, err := fmt.Fprintf(a.Stdout, "Disabled autostop of %s.\n", w.Name)
 			return err
 		}
 		_, err := fmt.Fprintf(a.Stdout, "%s stops %s after its next start.\n", w.Name, terminal.Span(time.Duration(*ms)*time.Millisecond))
@@ -128,29 +158,29 @@ func scheduleStopCommand(a *app.Run) *app.Command {
 	})
 }
 
-func scheduleExtendCommand(a *app.Run) *app.Command {
-	return build.OnWorkspace(a, app.Command{
+func scheduleExtendCommand(a *command.Run) *command.Command {
+	return build.OnWorkspace(a, command.Command{
 		Name: "extend", Aliases: []string{"override-stop"}, Args: "<workspace-name> <duration from now>", Min: 2, Max: 2,
-		Short:    "Let a running workspace stop later than it would.",
-		Examples: []app.Example{{Text: "In two hours from now", Line: "coder schedule extend dev 2h"}},
-	}, func(ctx context.Context, c *client.Client, w coder.Workspace, args []string) error {
+		Short:    "Extend the autostop of a running workspace",
+		Examples: []command.Example{{Text: "Stop two hours from now", Line: "coder schedule extend dev 2h"}},
+	}, func(ctx context.Context, c *codersdk.Client, w codersdk.Workspace, args []string) error {
 		d, err := option.ParseDuration(args[0])
 		if err != nil {
-			return app.Failure("%s", err)
+			return command.Failure("%s", err)
 		}
 		if d < 30*time.Minute {
-			return app.Failure("a stop is moved to at least 30 minutes from now, got %s", args[0])
+			return command.Failure("the new stop must be at least 30 minutes from now, got %s", args[0])
 		}
 		at := a.Now().Add(d).Truncate(time.Second)
-		if err := c.ExtendWorkspace(ctx, w.ID, coder.PutExtendWorkspaceRequest{Deadline: &at}); err != nil {
+		if err := c.ExtendWorkspace(ctx, w.ID, codersdk.PutExtendWorkspaceRequest{Deadline: &at}); err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(a.Stdout, "%s stops at %s.\n", w.Name, app.Date(at))
+		_, err = fmt.Fprintf(a.Stdout, "%s stops at %s.\n", w.Name, command.Date(at))
 		return err
 	})
 }
 
-func startsAt(w coder.Workspace) string {
+func startsAt(w codersdk.Workspace) string {
 	if w.AutostartSchedule == nil {
 		return ""
 	}

@@ -4,55 +4,55 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/seed-2a7f8fe7/coder"
-	"github.com/seed-2a7f8fe7/coder/client"
-	"github.com/seed-2a7f8fe7/coder/internal/cli/app"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/cli/build"
-	"github.com/seed-2a7f8fe7/coder/internal/cli/option"
+	"github.com/seed-2a7f8fe7/coder/internal/cli/command"
+	"github.com/seed-2a7f8fe7/coder/internal/option"
 )
 
-func startCommand(a *app.Run) *app.Command {
+func startCommand(a *command.Run) *command.Command {
 	var in build.Inputs
 	var noWait, sure bool
+	var reason string
 	options := append([]*option.Option{
-		option.Bool(&noWait, "no-wait", "Return at once instead of following the build."), app.Yes(&sure),
+		option.Bool(&noWait, "no-wait", "Return immediately instead of following the build"), command.Yes(&sure),
+		option.String(&reason, "reason", "Reason of the build, such as vscode_connection").Env("CODER_BUILD_REASON").Hide(),
 	}, in.BuildOptions()...)
-	return build.OnWorkspace(a, app.Command{
+	return build.OnWorkspace(a, command.Command{
 		Name: "start", Args: "<workspace>",
-		Short:   "Start a workspace.",
-		Long:    "One that runs is left alone, unless parameters get other values.",
+		Short:   "Start a workspace",
+		Long:    "A running workspace is left unchanged, unless parameter values change.",
 		Options: options,
-	}, func(ctx context.Context, c *client.Client, w coder.Workspace, _ []string) error {
+	}, func(ctx context.Context, c *codersdk.Client, w codersdk.Workspace, _ []string) error {
 		w, err := build.Await(ctx, a, c, w)
 		if err != nil && ctx.Err() != nil {
 			return err
 		}
 		changes := true
-		if is(w, coder.WorkspaceTransitionStart) {
-			if changes, err = changed(ctx, c, w, &in); err != nil {
+		if alreadyIn(w, codersdk.WorkspaceTransitionStart) {
+			if changes, err = changesParameters(ctx, c, w, &in); err != nil {
 				return err
 			}
 		}
 		if !changes {
-			fmt.Fprintf(a.Stdout, "The workspace %s is already started.\n", w.Name)
+			fmt.Fprintf(a.Stdout, "Workspace %s is already started.\n", w.Name)
 			if w.Outdated {
-				fmt.Fprintf(a.Stderr, "Its template has a newer version; 'coder update %s' moves it there.\n", w.Name)
+				fmt.Fprintf(a.Stderr, "A newer template version is available; update with 'coder update %s'.\n", w.Name)
 			}
 			return nil
 		}
-		return start(ctx, a, c, w, &in, sure, noWait, "started")
+		return start(ctx, a, c, w, starting{in: &in, sure: sure, noWait: noWait, reason: reason, done: "started"})
 	})
 }
 
-// is says that the last build of a workspace was of this kind and succeeded, so
-// that another one would change nothing.
-func is(w coder.Workspace, t coder.WorkspaceTransition) bool {
-	return w.LatestBuild.Transition == t && w.LatestBuild.Job.Status == coder.ProvisionerJobStatusSucceeded
+// alreadyIn reports whether the latest build of a workspace was a successful build
+// with this transition, so that another one would change nothing.
+func alreadyIn(w codersdk.Workspace, t codersdk.WorkspaceTransition) bool {
+	return w.LatestBuild.Transition == t && w.LatestBuild.Job.Status == codersdk.ProvisionerJobStatusSucceeded
 }
 
-// changed says whether the inputs may give a workspace's parameters other
-// values than they have.
-func changed(ctx context.Context, c *client.Client, w coder.Workspace, in *build.Inputs) (bool, error) {
+// changesParameters reports whether the inputs may change a workspace's parameter values.
+func changesParameters(ctx context.Context, c *codersdk.Client, w codersdk.Workspace, in *build.Inputs) (bool, error) {
 	if !in.Given() || in.AlwaysPrompt || in.PromptEphemeral || len(in.Ephemeral) > 0 {
 		return in.Given(), nil
 	}
@@ -72,17 +72,29 @@ func changed(ctx context.Context, c *client.Client, w coder.Workspace, in *build
 	return len(given) > 0, nil
 }
 
-// start starts a workspace, on the active version when it must be or follows it.
-func start(ctx context.Context, a *app.Run, c *client.Client, w coder.Workspace, in *build.Inputs, sure, noWait bool, done string) error {
+// starting configures the start of a workspace.
+type starting struct {
+	in           *build.Inputs
+	sure, noWait bool
+	reason       string // of the build; "" means the command line
+	done         string // past participle for the success message
+}
+
+// start starts a workspace, on the active version when its policy requires
+// that.
+func start(ctx context.Context, a *command.Run, c *codersdk.Client, w codersdk.Workspace, s starting) error {
 	version := w.LatestBuild.TemplateVersionID
-	if w.TemplateRequireActiveVersion || w.AutomaticUpdates == coder.AutomaticUpdatesAlways {
+	if w.TemplateRequireActiveVersion || w.AutomaticUpdates == codersdk.AutomaticUpdatesAlways {
 		version = w.TemplateActiveVersionID
 	}
-	req, err := build.StartRequest(ctx, a, c, w, version, in, sure)
+	req, err := build.Starter{App: a, Client: c, Inputs: s.in, Quiet: s.sure}.Request(ctx, w, version)
 	if err != nil {
 		return err
 	}
-	if noWait {
+	if s.reason != "" {
+		req.Reason = codersdk.CreateWorkspaceBuildReason(s.reason)
+	}
+	if s.noWait {
 		b, err := c.CreateWorkspaceBuild(ctx, w.ID, req)
 		if err != nil {
 			return err
@@ -90,104 +102,104 @@ func start(ctx context.Context, a *app.Run, c *client.Client, w coder.Workspace,
 		if b.ProvisionerWarning != "" {
 			a.Warn(b.ProvisionerWarning)
 		}
-		_, err = fmt.Fprintf(a.Stdout, "The workspace %s starts; 'coder logs %s -f' shows it.\n", w.Name, w.Name)
+		_, err = fmt.Fprintf(a.Stdout, "Workspace %s is starting; follow it with 'coder logs %s -f'.\n", w.Name, w.Name)
 		return err
 	}
 	if err := build.Run(ctx, a, c, w, req); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(a.Stdout, "The workspace %s is %s.\n", w.Name, done)
+	_, err = fmt.Fprintf(a.Stdout, "Workspace %s is %s.\n", w.Name, s.done)
 	return err
 }
 
-func stopCommand(a *app.Run) *app.Command {
+func stopCommand(a *command.Run) *command.Command {
 	var sure bool
-	return build.OnWorkspace(a, app.Command{
+	return build.OnWorkspace(a, command.Command{
 		Name: "stop", Args: "<workspace>",
-		Short:   "Stop a workspace; what its template keeps stays.",
-		Options: []*option.Option{app.Yes(&sure)},
-	}, func(ctx context.Context, c *client.Client, w coder.Workspace, _ []string) error {
-		if is(w, coder.WorkspaceTransitionStop) {
-			_, err := fmt.Fprintf(a.Stdout, "The workspace %s is already stopped.\n", w.Name)
+		Short:   "Stop a workspace",
+		Options: []*option.Option{command.Yes(&sure)},
+	}, func(ctx context.Context, c *codersdk.Client, w codersdk.Workspace, _ []string) error {
+		if alreadyIn(w, codersdk.WorkspaceTransitionStop) {
+			_, err := fmt.Fprintf(a.Stdout, "Workspace %s is already stopped.\n", w.Name)
 			return err
 		}
-		if err := a.Confirm("Stop the workspace "+w.Name+"?", sure); err != nil {
+		if err := a.Confirm("Stop workspace "+w.Name+"?", sure); err != nil {
 			return err
 		}
 		w, err := build.Await(ctx, a, c, w)
 		if err != nil && ctx.Err() != nil {
 			return err
 		}
-		if err := stopped(ctx, a, c, w); err != nil {
+		if err := ensureStopped(ctx, a, c, w); err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(a.Stdout, "The workspace %s is stopped.\n", w.Name)
+		_, err = fmt.Fprintf(a.Stdout, "Stopped workspace %s.\n", w.Name)
 		return err
 	})
 }
 
-// stopped stops a workspace, unless it is.
-func stopped(ctx context.Context, a *app.Run, c *client.Client, w coder.Workspace) error {
-	if is(w, coder.WorkspaceTransitionStop) {
+// ensureStopped stops a workspace, unless it is already stopped.
+func ensureStopped(ctx context.Context, a *command.Run, c *codersdk.Client, w codersdk.Workspace) error {
+	if alreadyIn(w, codersdk.WorkspaceTransitionStop) {
 		return nil
 	}
-	return build.Run(ctx, a, c, w, coder.CreateWorkspaceBuildRequest{Transition: coder.WorkspaceTransitionStop})
+	return build.Run(ctx, a, c, w, codersdk.CreateWorkspaceBuildRequest{Transition: codersdk.WorkspaceTransitionStop})
 }
 
-func restartCommand(a *app.Run) *app.Command {
+func restartCommand(a *command.Run) *command.Command {
 	var in build.Inputs
 	var sure bool
-	return build.OnWorkspace(a, app.Command{
+	return build.OnWorkspace(a, command.Command{
 		Name: "restart", Args: "<workspace>",
-		Short:   "Stop a workspace and start it again.",
-		Options: append([]*option.Option{app.Yes(&sure)}, in.BuildOptions()...),
-	}, func(ctx context.Context, c *client.Client, w coder.Workspace, _ []string) error {
-		if err := a.Confirm("Restart the workspace "+w.Name+"?", sure); err != nil {
+		Short:   "Restart a workspace",
+		Options: append([]*option.Option{command.Yes(&sure)}, in.BuildOptions()...),
+	}, func(ctx context.Context, c *codersdk.Client, w codersdk.Workspace, _ []string) error {
+		if err := a.Confirm("Restart workspace "+w.Name+"?", sure); err != nil {
 			return err
 		}
 		w, err := build.Await(ctx, a, c, w)
 		if err != nil && ctx.Err() != nil {
 			return err
 		}
-		if err := stopped(ctx, a, c, w); err != nil {
+		if err := ensureStopped(ctx, a, c, w); err != nil {
 			return err
 		}
 		if w, err = c.Workspace(ctx, w.ID, nil); err != nil {
 			return err
 		}
-		return start(ctx, a, c, w, &in, sure, false, "restarted")
+		return start(ctx, a, c, w, starting{in: &in, sure: sure, done: "restarted"})
 	})
 }
 
-func updateCommand(a *app.Run) *app.Command {
+func updateCommand(a *command.Run) *command.Command {
 	var in build.Inputs
-	return build.OnWorkspace(a, app.Command{
+	return build.OnWorkspace(a, command.Command{
 		Name: "update", Args: "<workspace>",
-		Short:   "Start a workspace on the active version of its template.",
-		Long:    "A workspace that runs is stopped first. Parameters keep their values; new ones are asked for.",
+		Short:   "Update a workspace to the active version of its template and start it",
+		Long:    "A running workspace is stopped first. Parameters keep their values; new parameters are prompted for.",
 		Options: in.BuildOptions(),
-	}, func(ctx context.Context, c *client.Client, w coder.Workspace, _ []string) error {
+	}, func(ctx context.Context, c *codersdk.Client, w codersdk.Workspace, _ []string) error {
 		w, err := build.Await(ctx, a, c, w)
 		if err != nil && ctx.Err() != nil {
 			return err
 		}
 		if !w.Outdated && !in.Given() {
-			_, err := fmt.Fprintf(a.Stdout, "The workspace %s is on the active version already.\n", w.Name)
+			_, err := fmt.Fprintf(a.Stdout, "Workspace %s is already on the active version.\n", w.Name)
 			return err
 		}
-		req, err := build.StartRequest(ctx, a, c, w, w.TemplateActiveVersionID, &in, false)
+		req, err := build.Starter{App: a, Client: c, Inputs: &in}.Request(ctx, w, w.TemplateActiveVersionID)
 		if err != nil {
 			return err
 		}
-		if w.LatestBuild.Transition == coder.WorkspaceTransitionStart {
-			if err := build.Run(ctx, a, c, w, coder.CreateWorkspaceBuildRequest{Transition: coder.WorkspaceTransitionStop}); err != nil {
+		if w.LatestBuild.Transition == codersdk.WorkspaceTransitionStart {
+			if err := build.Run(ctx, a, c, w, codersdk.CreateWorkspaceBuildRequest{Transition: codersdk.WorkspaceTransitionStop}); err != nil {
 				return err
 			}
 		}
 		if err := build.Run(ctx, a, c, w, req); err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(a.Stdout, "The workspace %s is updated.\n", w.Name)
+		_, err = fmt.Fprintf(a.Stdout, "Updated workspace %s.\n", w.Name)
 		return err
 	})
 }

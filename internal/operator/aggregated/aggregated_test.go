@@ -3,6 +3,7 @@ package aggregated_test
 import (
 	"bytes"
 	"context"
+	"flag"
 	"fmt"
 	"io"
 	"log/slog"
@@ -25,10 +26,11 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/api/v1alpha1"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/echo"
 	"github.com/seed-2a7f8fe7/coder/internal/operator/aggregated"
+	"github.com/seed-2a7f8fe7/coder/internal/operator/controlplane"
 	"github.com/seed-2a7f8fe7/coder/internal/operator/kubetest"
 	"github.com/seed-2a7f8fe7/coder/internal/operator/serving"
 	"github.com/seed-2a7f8fe7/coder/internal/servertest"
@@ -47,11 +49,21 @@ func TestMain(m *testing.M) {
 	}
 	os.Exit(kubetest.Main(m, scheme, func(c *kubetest.Cluster) int {
 		cluster = c
-		return m.Run()
+		code := m.Run()
+		whole := flag.Lookup("test.run").Value.String() == "" && flag.Lookup("test.skip").Value.String() == ""
+		if code != 0 || c.Rest == nil || !whole {
+			return code
+		}
+		unused, err := c.Unused(context.Background(), "coder-aggregated-apiserver", "coder-operator/coder-aggregated-apiserver-certificate")
+		if err != nil || len(unused) > 0 {
+			fmt.Fprintln(os.Stderr, "deploy/operator/aggregation/rbac.yaml has rights that the server did not use:", err, strings.Join(unused, ", "))
+			return 1
+		}
+		return 0
 	}))
 }
 
-const wait = 30 * time.Second
+const wait = 2 * time.Minute
 
 var (
 	workspaceResource = schema.GroupVersionResource{Group: "aggregation.coder.com", Version: "v1alpha1", Resource: "coderworkspaces"}
@@ -66,7 +78,7 @@ func must(t *testing.T, err error) {
 }
 
 // api is the aggregated API server of the test process, whose port stays while it
-// is started anew.
+// is started again.
 type api struct {
 	port int
 	stop func()
@@ -150,7 +162,7 @@ func newTown(t *testing.T) *town {
 	return w
 }
 
-// as gives a resource of the namespace to somebody.
+// as returns a resource of the namespace to a user.
 func (w *town) as(t *testing.T, r *rest.Config, resource schema.GroupVersionResource) dynamic.ResourceInterface {
 	t.Helper()
 	c, err := dynamic.NewForConfig(r)
@@ -166,27 +178,30 @@ func (w *town) controlPlane(t *testing.T, url string) *v1alpha1.CoderControlPlan
 	}))
 	cp := &v1alpha1.CoderControlPlane{ObjectMeta: metav1.ObjectMeta{Name: "main", Namespace: w.ns}}
 	must(t, cluster.Client.Create(t.Context(), cp))
+	for _, o := range controlplane.Readers(cp, "coder-operator/coder-aggregated-apiserver") {
+		must(t, cluster.Client.Create(t.Context(), o))
+	}
 	cp.Status.URL, cp.Status.OperatorTokenSecretRef = url, &v1alpha1.SecretKeySelector{Name: "main-operator-token", Key: "token"}
 	must(t, cluster.Client.Status().Update(t.Context(), cp))
 	return cp
 }
 
 // version makes a template of echo's files, or a version of it.
-func (w *town) version(t *testing.T, name, script string) (coder.Template, coder.TemplateVersion) {
+func (w *town) version(t *testing.T, name, script string) (codersdk.Template, codersdk.TemplateVersion) {
 	t.Helper()
 	archive, err := echo.Archive(map[string]string{"apply.jsonl": script, "readme.md": "x"})
 	must(t, err)
 	up, err := w.Client.Upload(t.Context(), "application/x-tar", bytes.NewReader(archive))
 	must(t, err)
-	v, err := w.Client.CreateTemplateVersion(t.Context(), "default", coder.CreateTemplateVersionRequest{FileID: uuid.MustParse(up.Hash), Provisioner: "echo", StorageMethod: "file"})
+	v, err := w.Client.CreateTemplateVersion(t.Context(), "default", codersdk.CreateTemplateVersionRequest{FileID: uuid.MustParse(up.Hash), Provisioner: "echo", StorageMethod: "file"})
 	must(t, err)
 	kubetest.Until(t, wait, func(ctx context.Context) string {
-		if v, err = w.Client.TemplateVersion(ctx, v.ID); err != nil || v.Job.Status != coder.ProvisionerJobStatusSucceeded {
+		if v, err = w.Client.TemplateVersion(ctx, v.ID); err != nil || v.Job.Status != codersdk.ProvisionerJobStatusSucceeded {
 			return fmt.Sprint("the import is ", v.Job.Status, " ", v.Job.Error, err)
 		}
 		return ""
 	})
-	tpl, err := w.Client.CreateTemplate(t.Context(), "default", coder.CreateTemplateRequest{Name: name, TemplateVersionID: v.ID})
+	tpl, err := w.Client.CreateTemplate(t.Context(), "default", codersdk.CreateTemplateRequest{Name: name, TemplateVersionID: v.ID})
 	must(t, err)
 	return tpl, v
 }
@@ -208,7 +223,7 @@ func TestGetAndList(t *testing.T) {
 	ctx := t.Context()
 	tpl, err := w.Client.TemplateByName(ctx, "default", "echo")
 	must(t, err)
-	made, err := w.Client.CreateWorkspace(ctx, "me", coder.CreateWorkspaceRequest{Name: "Dev", TemplateID: tpl.ID})
+	made, err := w.Client.CreateWorkspace(ctx, "me", codersdk.CreateWorkspaceRequest{Name: "Dev", TemplateID: tpl.ID})
 	must(t, err)
 	list, err := w.workspaces.List(ctx, metav1.ListOptions{})
 	must(t, err)

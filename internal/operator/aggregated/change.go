@@ -17,7 +17,7 @@ import (
 	"github.com/seed-2a7f8fe7/coder/api/aggregation/v1alpha1"
 )
 
-// update is what a request asks an Update for.
+// update is the input of an Update.
 type update struct {
 	info      rest.UpdatedObjectInfo
 	create    rest.ValidateObjectFunc
@@ -26,10 +26,10 @@ type update struct {
 	options   *metav1.UpdateOptions
 }
 
-// wanted gives what an update makes of the object that is there now; found is why
-// there is none. Where the update may then make one it does, by create, and made
-// is not nil. An update must name the version that it is made of, so that nobody
-// undoes what they have not seen. (OP-21)
+// wanted returns the object that an update produces from the current one; found
+// is the error if there is none. If the update may create the object, create
+// does so and made is not nil. An update must name the version that it is based
+// on, so that users do not overwrite unseen changes. (OP-21)
 func wanted[T object](ctx context.Context, s *store, now T, found error, u update,
 	create func(context.Context, runtime.Object, rest.ValidateObjectFunc, *metav1.CreateOptions) (runtime.Object, error),
 ) (want T, made runtime.Object, err error) {
@@ -50,12 +50,12 @@ func wanted[T object](ctx context.Context, s *store, now T, found error, u updat
 	}
 	want, ok := o.(T)
 	if !ok {
-		return want, nil, apierrors.NewBadRequest("the object is no " + s.kind)
+		return want, nil, apierrors.NewBadRequest("the object is not a " + s.kind)
 	}
 	return want, nil, s.updatable(ctx, want, now, u)
 }
 
-// updatable judges an update by the metadata.
+// updatable checks an update by its metadata.
 func (s *store) updatable(ctx context.Context, want, now object, u update) error {
 	if p := u.info.Preconditions(); p != nil {
 		if err := s.precondition(now, p.UID, p.ResourceVersion); err != nil {
@@ -66,7 +66,7 @@ func (s *store) updatable(ctx context.Context, want, now object, u update) error
 	case now.GetResourceVersion():
 	case "":
 		return apierrors.NewInvalid(v1alpha1.GroupVersion().WithKind(s.kind).GroupKind(), now.GetName(), field.ErrorList{
-			field.Required(field.NewPath("metadata", "resourceVersion"), "an update must name the version that it is made of"),
+			field.Required(field.NewPath("metadata", "resourceVersion"), "an update must contain the resourceVersion that it is based on"),
 		})
 	default:
 		return apierrors.NewConflict(s.GroupResource, now.GetName(), errOutdated)
@@ -83,7 +83,7 @@ func (s *store) updatable(ctx context.Context, want, now object, u update) error
 	return nil
 }
 
-// errOutdated says that an object changed since whoever asks has read it.
+// errOutdated reports that an object changed since the client read it.
 var errOutdated = outdated{}
 
 type outdated struct{}
@@ -99,7 +99,7 @@ func (s *store) precondition(now object, uid *types.UID, version *string) error 
 	return nil
 }
 
-// deletable judges a deletion.
+// deletable checks a deletion.
 func (s *store) deletable(ctx context.Context, now object, validate rest.ValidateObjectFunc, options *metav1.DeleteOptions) error {
 	if options != nil && options.Preconditions != nil {
 		if err := s.precondition(now, options.Preconditions.UID, options.Preconditions.ResourceVersion); err != nil {
@@ -112,8 +112,9 @@ func (s *store) deletable(ctx context.Context, now object, validate rest.Validat
 	return validate(ctx, now.DeepCopyObject())
 }
 
-// stays refuses deletions in a namespace that ends. Kubernetes deletes everything
-// in it then, and what people work in is not to go because of where it is shown.
+// stays refuses deletions in a terminating namespace. Kubernetes then deletes
+// all objects in it, and users' workspaces must not be deleted because of where
+// they are shown.
 func (s *store) stays(ctx context.Context, name string) error {
 	n := &corev1.Namespace{}
 	err := s.sites.Live.Get(ctx, client.ObjectKey{Name: genericapirequest.NamespaceValue(ctx)}, n)
@@ -130,8 +131,8 @@ func dryRun(o *metav1.UpdateOptions) []string {
 	return o.DryRun
 }
 
-// note logs who changes what: the control plane's audit log knows the operator
-// alone.
+// note logs which user changes what: the control plane's audit log knows only
+// the operator.
 func (s *store) note(ctx context.Context, verb, namespace, name string) {
 	who := ""
 	if u, ok := genericapirequest.UserFrom(ctx); ok {

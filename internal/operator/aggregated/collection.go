@@ -10,61 +10,64 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 )
 
-// maxGone bounds how many deletions are remembered per namespace.
+// maxGone bounds the remembered deletions per namespace.
 const maxGone = 1000
 
-// object is one of a collection.
+// object is an object of a collection.
 type object interface {
 	metav1.Object
 	runtime.Object
 }
 
-// collection is all objects of one kind, as they were read last. Each reading is
-// compared with the one before, and what differs is a change, of a version that
-// the clock gives. A list reads anew and has the newest version; a watch from
-// that version is told exactly what changed after it. Of any other version, an
-// object's own or one of another replica, a watch is told of the last minute
-// again as well, which hurts nobody: clients keep objects by their names. What is
-// older than what is remembered is expired, and the client lists again.
+// collection contains all objects of one kind as last read. Each read is
+// compared with the one before; a difference is a change, with a version from
+// the clock. A list reads again and has the newest version. A watch from that
+// version receives exactly the later changes. A watch from any other version,
+// such as an object's or another replica's, also receives the changes of the
+// last minute again, which is harmless because clients keep objects by name. A
+// version older than the remembered changes is expired, and the client must
+// list again.
 type collection struct {
 	kindOf
-	// empty makes an object of the kind.
+	// empty returns an empty object of the kind.
 	empty func() object
 	clock *clock
 	sites *sites
-	// read reads all objects of a namespace, and gives the topics of hints that
-	// they changed.
+	// read reads all objects of a namespace, and returns the topics of hints
+	// about their changes.
 	read func(context.Context, *site) ([]object, []string, error)
 
 	mu       sync.Mutex
 	feeds    map[string]*feed
 	watchers map[*watcher]struct{}
-	// awake is called when a watcher comes.
+	// awake is called when a watch starts.
 	awake func()
 }
 
-// feed is the objects of one namespace.
+// feed contains the objects of one namespace.
 type feed struct {
-	// turn is held by whoever reads; began is when the last success did.
+	// turn is held while reading; began is the start of the last successful
+	// read.
 	turn  chan struct{}
 	began time.Time
-	// took is how long it was.
+	// took is the duration of that read.
 	took time.Duration
-	// topics are those of the last reading.
+	// topics are the topics of that read.
 	topics []string
 
 	// Guarded by collection.mu.
 	items map[string]*item
 	gone  []deletion // by their versions
-	// start is since when changes are known, 0 is never; trimmed is up to when
-	// deletions were forgotten again.
+	// start is the version from which changes are known, 0 for never; trimmed
+	// is the version up to which deletions were forgotten.
 	start, trimmed uint64
 }
 
-// item is an object, since when it is known, and when it changed.
+// item is an object with the versions at which it was first seen and last
+// changed.
 type item struct {
 	object
 	born, changed uint64
@@ -75,8 +78,8 @@ type deletion struct {
 	born, changed uint64
 }
 
-// change is what a watcher is told. before and after are nil when there was, or
-// is, no object; version is the clock's.
+// change is a change for watches. before and after are nil if the object did
+// not exist before or does not exist after; version is the clock's.
 type change struct {
 	before, after object
 	version       uint64
@@ -93,8 +96,8 @@ func (c *collection) feed(namespace string) *feed {
 	return f
 }
 
-// sync reads a namespace, so that what is known is not older than this call.
-// Those who wait at once share one reading.
+// sync reads a namespace, so that the collection is not older than this call.
+// Concurrent calls share one read.
 func (c *collection) sync(ctx context.Context, namespace string) (*feed, error) {
 	f := c.feed(namespace)
 	asked := time.Now()
@@ -114,19 +117,20 @@ func (c *collection) sync(ctx context.Context, namespace string) (*feed, error) 
 	if err == nil {
 		list, topics, err = c.read(ctx, s)
 	}
-	if coder.Is(err, coder.CodeNotFound) && s == nil {
-		err = nil // there is no control plane, and nothing of it
+	if codersdk.Is(err, codersdk.CodeNotFound) && s == nil {
+		err = nil // without a control plane there are no objects
 	}
 	if err != nil {
 		return f, err
 	}
 	f.began, f.took, f.topics = began, time.Since(began), topics
-	c.take(f, list)
+	c.replaceObjects(f, list)
 	return f, nil
 }
 
-// take makes what was read what is known, and tells of what differs.
-func (c *collection) take(f *feed, list []object) {
+// replaceObjects replaces the collection's objects by what was read, and reports the
+// differences.
+func (c *collection) replaceObjects(f *feed, list []object) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	first := f.start == 0
@@ -139,17 +143,17 @@ func (c *collection) take(f *feed, list []object) {
 		case was == nil:
 			v := c.clock.next()
 			f.items[name] = &item{object: o, born: v, changed: v}
-			c.tell(change{after: o, version: v})
+			c.notifyWatchers(change{after: o, version: v})
 		case was.GetUID() != o.GetUID():
 			c.drop(f, name)
 			v := c.clock.next()
 			f.items[name] = &item{object: o, born: v, changed: v}
-			c.tell(change{after: o, version: v})
+			c.notifyWatchers(change{after: o, version: v})
 		case was.GetResourceVersion() != o.GetResourceVersion() || !same(was.object, o):
 			v := c.clock.next()
 			before := was.object
 			was.object, was.changed = o, v
-			c.tell(change{before: before, after: o, version: v})
+			c.notifyWatchers(change{before: before, after: o, version: v})
 		default:
 			was.object = o
 		}
@@ -164,8 +168,8 @@ func (c *collection) take(f *feed, list []object) {
 	}
 }
 
-// same says whether two states of one version are the same to a watcher, as they
-// are not when a name changed that is an object's elsewhere.
+// same reports whether two states of the same version are equal for a watch.
+// They differ if a name that belongs to another object changed.
 func same(a, b object) bool {
 	la, lb := a.GetLabels(), b.GetLabels()
 	for k, v := range la {
@@ -176,7 +180,7 @@ func same(a, b object) bool {
 	return len(la) == len(lb)
 }
 
-// drop forgets an object, and remembers that there was one.
+// drop removes an object and remembers its deletion.
 func (c *collection) drop(f *feed, name string) {
 	was := f.items[name]
 	delete(f.items, name)
@@ -192,18 +196,18 @@ func (c *collection) drop(f *feed, name string) {
 		f.gone = slices.Delete(f.gone, 0, half)
 	}
 	f.gone = append(f.gone, deletion{object: last, born: was.born, changed: v})
-	c.tell(change{before: last, version: v})
+	c.notifyWatchers(change{before: last, version: v})
 }
 
-// tell tells all watchers of a change. It is called with mu held.
-func (c *collection) tell(ch change) {
+// notifyWatchers reports a change to all watches. The caller holds mu.
+func (c *collection) notifyWatchers(ch change) {
 	for w := range c.watchers {
-		w.hear(ch)
+		w.addChange(ch)
 	}
 }
 
-// scope gives the namespaces of a request; "" is all that there are, those too
-// that are remembered.
+// scope returns the namespaces of a request; "" means all existing and
+// remembered ones.
 func (c *collection) scope(ctx context.Context, namespace string) ([]string, error) {
 	if namespace != "" {
 		return []string{namespace}, nil
@@ -223,8 +227,8 @@ func (c *collection) scope(ctx context.Context, namespace string) ([]string, err
 	return slices.Compact(all), nil
 }
 
-// known gives the objects of namespaces, sorted, and the version at which
-// everything of them was seen.
+// known returns the objects of namespaces, sorted, and the version at which all
+// of them were read.
 func (c *collection) known(namespaces []string) ([]object, uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -242,5 +246,5 @@ func (c *collection) known(namespaces []string) ([]object, uint64) {
 	return out, c.clock.now()
 }
 
-// keyOf orders objects of many namespaces.
+// keyOf orders objects of several namespaces.
 func keyOf(o object) string { return o.GetNamespace() + "/" + o.GetName() }

@@ -10,39 +10,39 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 )
 
-// retrySeconds is after how long a client asks again that asked too often.
+// retrySeconds is the delay for clients that sent too many requests.
 const retrySeconds = 5
 
-// kindOf is what errors call a resource.
+// kindOf returns the name of a resource in errors.
 type kindOf struct {
 	schema.GroupResource
 	kind string
 }
 
-// refuse gives the status that a failure is to whoever asked for an object. What
-// the control plane explained is passed on; what it was not asked for by the
-// user, such as that the operator's token is refused, is no fault of theirs.
+// refuse converts a failure to a Kubernetes status. Explanations of the control
+// plane are passed on. Failures that the user did not cause, such as a rejected
+// operator token, are reported as unavailable.
 func (k kindOf) refuse(name string, err error) error {
 	var status apierrors.APIStatus
 	if err == nil || errors.As(err, &status) {
 		return err
 	}
-	var e *coder.Error
+	var e *codersdk.Error
 	if !errors.As(err, &e) {
 		return unreached(err)
 	}
-	said := &coder.Error{Code: e.Code, Message: e.Message, Detail: e.Detail, Fields: e.Fields} // without the cause
+	said := &codersdk.Error{Code: e.Code, Message: e.Message, Detail: e.Detail, Fields: e.Fields} // without the cause
 	switch e.Code {
-	case coder.CodeNotFound:
+	case codersdk.CodeNotFound:
 		out := apierrors.NewNotFound(k.GroupResource, name)
 		out.ErrStatus.Message += ": " + said.Error()
 		return out
-	case coder.CodeConflict, coder.CodePrecondition:
+	case codersdk.CodeConflict, codersdk.CodePrecondition:
 		return apierrors.NewConflict(k.GroupResource, name, said)
-	case coder.CodeInvalid, coder.CodeTooLarge:
+	case codersdk.CodeInvalid, codersdk.CodeTooLarge:
 		var all field.ErrorList
 		for _, f := range e.Fields {
 			all = append(all, &field.Error{Type: field.ErrorTypeInvalid, Field: f.Field, Detail: f.Detail, BadValue: field.OmitValueType{}})
@@ -51,29 +51,29 @@ func (k kindOf) refuse(name string, err error) error {
 			return apierrors.NewBadRequest(said.Error())
 		}
 		return apierrors.NewInvalid(schema.GroupKind{Group: k.Group, Kind: k.kind}, name, all)
-	case coder.CodeRateLimited:
+	case codersdk.CodeRateLimited:
 		return apierrors.NewTooManyRequests(err.Error(), retrySeconds)
-	case coder.CodeUnauthenticated:
-		return unavailable("the control plane does not take the operator's token; see the condition OperatorAccessReady of the CoderControlPlane: " + said.Error())
-	case coder.CodeForbidden:
+	case codersdk.CodeUnauthenticated:
+		return unavailable("the control plane rejects the operator's token; check the condition OperatorAccessReady of the CoderControlPlane: " + said.Error())
+	case codersdk.CodeForbidden:
 		return apierrors.NewForbidden(k.GroupResource, name, said)
-	case coder.CodeUnavailable:
+	case codersdk.CodeUnavailable:
 		return unavailable(said.Error())
 	}
 	return apierrors.NewInternalError(said)
 }
 
-// unreached is what a failure of the network is to whoever asked.
+// unreached converts a network failure.
 func unreached(err error) error {
 	var network net.Error
 	if errors.Is(err, context.DeadlineExceeded) || errors.As(err, &network) && network.Timeout() {
-		return apierrors.NewTimeoutError("the control plane did not answer in time: "+err.Error(), 0)
+		return apierrors.NewTimeoutError("the control plane did not respond in time: "+err.Error(), 0)
 	}
-	return unavailable("the control plane cannot be reached: " + err.Error())
+	return unavailable("the control plane is unreachable: " + err.Error())
 }
 
-// unavailable names no time to ask again after: clients would wait for it, ten
-// times, before they show a person the message.
+// unavailable sets no retry delay: clients would wait for it, ten times, before
+// they show the message.
 func unavailable(message string) error {
 	out := apierrors.NewServiceUnavailable(message)
 	out.ErrStatus.Code = http.StatusServiceUnavailable

@@ -16,8 +16,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-2a7f8fe7/coder"
-	coderclient "github.com/seed-2a7f8fe7/coder/client"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 )
 
 // Limits of a template's files. (OP-22)
@@ -27,19 +26,19 @@ const (
 	maxFilesSize = 40 << 20
 )
 
-// source is the files of a template's version.
+// source contains the files of a template's version.
 type source struct {
 	files map[string]string
-	// executable are those that may be executed, and hidden what is no text: it
-	// cannot be shown, and so not be changed either.
+	// executable are the executable files; hidden are binary files, which are
+	// not shown and so cannot be changed.
 	executable map[string]bool
 	hidden     []string
 }
 
-// readSource gives the files of a version.
+// readSource returns the files of a version.
 func readSource(ctx context.Context, at *site, version uuid.UUID) (source, error) {
 	var archive []byte
-	err := at.ask(ctx, func(ctx context.Context, c *coderclient.Client) error {
+	err := at.ask(ctx, func(ctx context.Context, c *codersdk.Client) error {
 		v, err := c.TemplateVersion(ctx, version)
 		if err != nil {
 			return err
@@ -53,7 +52,7 @@ func readSource(ctx context.Context, at *site, version uuid.UUID) (source, error
 	return unpack(archive)
 }
 
-// unpack reads what the control plane keeps, which is a tar that it has checked.
+// unpack reads a stored archive, which the control plane has checked.
 func unpack(archive []byte) (source, error) {
 	s := source{files: map[string]string{}, executable: map[string]bool{}}
 	r := tar.NewReader(bytes.NewReader(archive))
@@ -91,8 +90,8 @@ func unpack(archive []byte) (source, error) {
 	}
 }
 
-// pack makes an archive of files, the same of the same files. Those that may be
-// executed stay so.
+// pack returns an archive of files. The same files produce the same archive.
+// Executable files stay executable.
 func pack(files map[string]string, executable map[string]bool) ([]byte, error) {
 	if err := checkFiles(files); err != nil {
 		return nil, err
@@ -105,7 +104,7 @@ func pack(files map[string]string, executable map[string]bool) ([]byte, error) {
 			mode = 0o755
 		}
 		if err := w.WriteHeader(&tar.Header{Name: name, Mode: mode, Size: int64(len(files[name])), Typeflag: tar.TypeReg, Format: tar.FormatPAX}); err != nil {
-			return nil, coder.Invalid("spec.files", "%.100q cannot be stored: %s", name, err)
+			return nil, codersdk.Invalid("spec.files", "%.100q cannot be stored: %s", name, err)
 		}
 		if _, err := io.WriteString(w, files[name]); err != nil {
 			return nil, err
@@ -122,12 +121,12 @@ func pack(files map[string]string, executable map[string]bool) ([]byte, error) {
 
 func checkFiles(files map[string]string) error {
 	if len(files) > maxFiles {
-		return coder.Invalid("spec.files", "there are %d files; at most %d are taken", len(files), maxFiles)
+		return codersdk.Invalid("spec.files", "contains %d files; the maximum is %d", len(files), maxFiles)
 	}
 	size := 0
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		if !fs.ValidPath(name) || name == "." || strings.ContainsAny(name, "\\\x00") {
-			return coder.Invalid("spec.files", "%.100q is no path of a file in the template, such as modules/net/main.tf", name)
+			return codersdk.Invalid("spec.files", "%.100q is not a relative file path such as modules/net/main.tf", name)
 		}
 		if len(files[name]) > maxFile {
 			return tooLarge(name, maxFile)
@@ -137,7 +136,7 @@ func checkFiles(files map[string]string) error {
 		}
 		for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
 			if _, both := files[dir]; both {
-				return coder.Invalid("spec.files", "%.100q is a file and a directory", dir)
+				return codersdk.Invalid("spec.files", "%.100q is both a file and a directory", dir)
 			}
 		}
 	}
@@ -145,5 +144,5 @@ func checkFiles(files map[string]string) error {
 }
 
 func tooLarge(what string, limit int) error {
-	return coder.Invalid("spec.files", "%.100s is larger than %d MiB", what, limit>>20)
+	return codersdk.Invalid("spec.files", "%.100s is larger than %d MiB", what, limit>>20)
 }

@@ -18,31 +18,31 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// authentication is the ConfigMap in which the API server says by what it is
-// known when it passes requests on.
+// authentication is the ConfigMap in which the API server publishes the
+// certificates with which it forwards requests.
 const authentication = "extension-apiserver-authentication"
 
-// How long an answer of the API server is good. A right that is taken away, or a
-// token, is of use for no longer.
+// Lifetimes of cached reviews. A revoked permission or token stays valid for at
+// most as long.
 const (
 	tokenAge   = 10 * time.Second
 	allowedAge = 10 * time.Second
 	deniedAge  = 5 * time.Second
 )
 
-// probePaths are what kubelets ask for.
+// probePaths are the paths of kubelet probes.
 func probePaths() []string { return []string{"/healthz", "/livez", "/readyz"} }
 
 func patience() *wait.Backoff {
 	return &wait.Backoff{Duration: 500 * time.Millisecond, Factor: 1.5, Jitter: 0.2, Steps: 5}
 }
 
-// identify has requests authenticated and authorized by the cluster: by the front
-// proxy's certificate, which is trusted to say who somebody is, by certificates of
-// the cluster's authority for clients, or by a review of a bearer token; and then
-// by a review of access. Both certificates' authorities are read from the cluster
-// again when they change. Who is nobody may ask
-// whether the server is well, and nothing else.
+// identify authenticates and authorizes requests by the cluster. A request is
+// authenticated by the front proxy's certificate, which is trusted to name the
+// user, by a client certificate of the cluster's authority, or by a review of a
+// bearer token; then an access review authorizes it. The authorities of both
+// certificates are reloaded when they change. Unauthenticated clients may only
+// use the probes.
 func identify(ctx context.Context, c *genericapiserver.Config, kube kubernetes.Interface) error {
 	var probes []apiserver.AnonymousAuthCondition
 	for _, p := range probePaths() {
@@ -56,17 +56,27 @@ func identify(ctx context.Context, c *genericapiserver.Config, kube kubernetes.I
 	if err != nil {
 		return err
 	}
-	front, err := dynamiccertificates.NewDynamicCAFromConfigMapController("front-proxy", metav1.NamespaceSystem, authentication, "requestheader-client-ca-file", kube)
+	front, err := dynamiccertificates.NewDynamicCAFromConfigMapController("front-proxy", metav1.NamespaceSystem,
+		authentication, "requestheader-client-ca-file", kube)
 	if err != nil {
 		return err
 	}
-	headers := headerrequest.NewRequestHeaderAuthRequestController(authentication, metav1.NamespaceSystem, kube,
-		"requestheader-username-headers", "requestheader-uid-headers", "requestheader-group-headers", "requestheader-extra-headers-prefix", "requestheader-allowed-names")
+	headers := headerrequest.NewRequestHeaderAuthRequestController(
+		authentication,
+		metav1.NamespaceSystem,
+		kube,
+		"requestheader-username-headers",
+		"requestheader-uid-headers",
+		"requestheader-group-headers",
+		"requestheader-extra-headers-prefix",
+		"requestheader-allowed-names",
+	)
 	if err := clients.RunOnce(ctx); err != nil {
 		return fmt.Errorf("read the authority of clients from the ConfigMap kube-system/%s: %w", authentication, err)
 	}
 	if err := front.RunOnce(ctx); err != nil {
-		return fmt.Errorf("read the authority of the front proxy from the ConfigMap kube-system/%s (does the API server have --requestheader-client-ca-file?): %w", authentication, err)
+		return fmt.Errorf("read the authority of the front proxy from the ConfigMap kube-system/%s (does the API server have --requestheader-client-ca-file?): %w",
+			authentication, err)
 	}
 	if err := headers.RunOnce(ctx); err != nil {
 		return fmt.Errorf("read the headers of the front proxy from the ConfigMap kube-system/%s: %w", authentication, err)
@@ -76,7 +86,9 @@ func identify(ctx context.Context, c *genericapiserver.Config, kube kubernetes.I
 	cfg.RequestHeaderConfig = &authenticatorfactory.RequestHeaderConfig{
 		CAContentProvider: front,
 		UsernameHeaders:   headerrequest.StringSliceProviderFunc(headers.UsernameHeaders), UIDHeaders: headerrequest.StringSliceProviderFunc(headers.UIDHeaders),
-		GroupHeaders: headerrequest.StringSliceProviderFunc(headers.GroupHeaders), ExtraHeaderPrefixes: headerrequest.StringSliceProviderFunc(headers.ExtraHeaderPrefixes),
+		GroupHeaders: headerrequest.StringSliceProviderFunc(
+			headers.GroupHeaders,
+		), ExtraHeaderPrefixes: headerrequest.StringSliceProviderFunc(headers.ExtraHeaderPrefixes),
 		AllowedClientNames: headerrequest.StringSliceProviderFunc(headers.AllowedClientNames),
 	}
 	for _, ca := range []dynamiccertificates.CAContentProvider{clients, front} {

@@ -11,20 +11,19 @@ import (
 	"github.com/google/uuid"
 	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
 
-	"github.com/seed-2a7f8fe7/coder"
-	coderclient "github.com/seed-2a7f8fe7/coder/client"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 )
 
-// How long an import may take, and how often it is looked at. (OP-22)
+// Timeout of an import, and the interval of its polling. (OP-22)
 const (
 	importTimeout = 25 * time.Minute
 	firstLook     = 2 * time.Second
 	lastLook      = 10 * time.Second
 )
 
-// imports makes versions of files. An import goes on when whoever asked for it is
-// gone, as API servers give up after a minute; who asks for the same again
-// meanwhile waits for it.
+// imports creates versions from files. An import continues after its request
+// has ended, because API servers time out after a minute. A repeated request
+// waits for the running import.
 type imports struct {
 	mu      sync.Mutex
 	running map[string]*running
@@ -35,10 +34,11 @@ type running struct {
 	err  error
 }
 
-// errImporting says that an import takes longer than the request may.
-var errImporting = coder.Errorf(coder.CodeUnavailable, "the files are still being imported, which goes on: look at the template again, or apply the same again to wait for it")
+// errImporting reports that an import takes longer than the request may.
+var errImporting = codersdk.Errorf(codersdk.CodeUnavailable,
+	"the import of the files is still running; get the template later, or apply the same files again to wait")
 
-// run runs work unless what has the same key runs already, and waits for it.
+// run runs work unless a run with the same key is active, and waits for it.
 func (i *imports) run(ctx context.Context, key string, work func(context.Context) error) error {
 	i.mu.Lock()
 	r := i.running[key]
@@ -69,15 +69,15 @@ func importKey(namespace, name string, archive []byte) string {
 	return namespace + "/" + name + "/" + hex.EncodeToString(sum[:])
 }
 
-// upload uploads an archive and has it imported as a version, of a template if it
-// is of one. It gives the version when the import has succeeded.
+// upload uploads an archive and imports it as a version, of a template if one
+// is given. It returns the version once the import has succeeded.
 func upload(ctx context.Context, at *site, organization string, template uuid.UUID, engine string, archive []byte) (uuid.UUID, error) {
 	who := "somebody"
 	if u, ok := genericapirequest.UserFrom(ctx); ok {
 		who = u.GetName()
 	}
-	var v coder.TemplateVersion
-	err := at.ask(ctx, func(ctx context.Context, c *coderclient.Client) error {
+	var v codersdk.TemplateVersion
+	err := at.ask(ctx, func(ctx context.Context, c *codersdk.Client) error {
 		up, err := c.Upload(ctx, "application/x-tar", bytes.NewReader(archive))
 		if err != nil {
 			return err
@@ -86,20 +86,20 @@ func upload(ctx context.Context, at *site, organization string, template uuid.UU
 		if err != nil {
 			return err
 		}
-		v, err = c.CreateTemplateVersion(ctx, organization, coder.CreateTemplateVersionRequest{
-			FileID: id, TemplateID: template, Provisioner: engine, StorageMethod: coder.ProvisionerStorageMethodFile, Message: "Made through Kubernetes by " + who,
+		v, err = c.CreateTemplateVersion(ctx, organization, codersdk.CreateTemplateVersionRequest{
+			FileID: id, TemplateID: template, Provisioner: engine, StorageMethod: codersdk.ProvisionerStorageMethodFile, Message: "Created through Kubernetes by " + who,
 		})
 		return err
 	})
 	look := firstLook
 	for err == nil {
 		switch v.Job.Status {
-		case coder.ProvisionerJobStatusSucceeded:
+		case codersdk.ProvisionerJobStatusSucceeded:
 			return v.ID, nil
-		case coder.ProvisionerJobStatusFailed:
-			return v.ID, coder.Invalid("spec.files", "the import failed: %s", v.Job.Error)
-		case coder.ProvisionerJobStatusCanceled:
-			return v.ID, coder.Errorf(coder.CodeConflict, "the import was canceled")
+		case codersdk.ProvisionerJobStatusFailed:
+			return v.ID, codersdk.Invalid("spec.files", "the import failed: %s", v.Job.Error)
+		case codersdk.ProvisionerJobStatusCanceled:
+			return v.ID, codersdk.Errorf(codersdk.CodeConflict, "the import was canceled")
 		}
 		select {
 		case <-ctx.Done():
@@ -107,7 +107,7 @@ func upload(ctx context.Context, at *site, organization string, template uuid.UU
 		case <-time.After(look):
 		}
 		look = min(look*3/2, lastLook)
-		err = at.ask(ctx, func(ctx context.Context, c *coderclient.Client) (err error) {
+		err = at.ask(ctx, func(ctx context.Context, c *codersdk.Client) (err error) {
 			v, err = c.TemplateVersion(ctx, v.ID)
 			return err
 		})

@@ -10,25 +10,25 @@ import (
 
 	"github.com/coder/websocket"
 
-	"github.com/seed-2a7f8fe7/coder"
-	coderclient "github.com/seed-2a7f8fe7/coder/client"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
+	"github.com/seed-2a7f8fe7/coder/internal/lifecycle"
 )
 
-// How often a namespace that is watched is read: after a hint, but no more often
-// than spacing, nor than makes one part in share of the time; without a hint when
-// it is old, as hints may not tell everything; and when there is a watcher more.
+// Intervals of reads of a watched namespace: after a hint, at least spacing
+// apart, and reading at most one part in share of the time; without a hint when
+// the data is old, because hints may be incomplete; and when a watch starts.
 const (
 	spacing   = 500 * time.Millisecond
 	share     = 10
 	old       = time.Minute
-	tending   = 3 * time.Second // how often namespaces are looked for
+	tending   = 3 * time.Second // interval of the search for namespaces
 	marking   = 20 * time.Second
-	maxTopics = 64 // a server takes no more; see coder.ChangesRequest
+	maxTopics = 64 // the server's limit; see codersdk.ChangesRequest
 	readLimit = 64 << 10
 )
 
-// keeper keeps what is watched up to date: one stream of hints per namespace,
-// for as long as somebody watches it.
+// keeper keeps the watched namespaces up to date, with one stream of hints per
+// namespace while it is watched.
 type keeper struct {
 	sites       *sites
 	collections []*collection
@@ -36,14 +36,15 @@ type keeper struct {
 	wake        chan struct{}
 
 	mu   sync.Mutex
-	kept map[string]chan struct{} // by namespace; a value is a reason to read again
+	kept map[string]chan struct{} // by namespace; a value triggers a read
 }
 
 func newKeeper(s *sites, log *slog.Logger) *keeper {
 	return &keeper{sites: s, log: log, wake: make(chan struct{}, 1), kept: map[string]chan struct{}{}}
 }
 
-// awake has the keeper look at once: somebody watches, or something was done.
+// awake makes the keeper check at once, after a watch started or an object
+// changed.
 func (k *keeper) awake() {
 	select {
 	case k.wake <- struct{}{}:
@@ -51,7 +52,7 @@ func (k *keeper) awake() {
 	}
 }
 
-// run keeps until ctx ends.
+// run runs the keeper until ctx ends.
 func (k *keeper) run(ctx context.Context) {
 	var tasks sync.WaitGroup
 	defer tasks.Wait()
@@ -74,8 +75,8 @@ func (k *keeper) run(ctx context.Context) {
 	}
 }
 
-// end ends all watches.
-func (k *keeper) end() {
+// endWatches ends all watches.
+func (k *keeper) endWatches() {
 	for _, c := range k.collections {
 		c.mu.Lock()
 		for w := range c.watchers {
@@ -85,14 +86,14 @@ func (k *keeper) end() {
 	}
 }
 
-// tend begins to keep the namespaces that are watched, and has those read again
-// that are kept.
+// tend starts to keep the watched namespaces, and triggers reads of those that
+// are kept.
 func (k *keeper) tend(ctx context.Context, tasks *sync.WaitGroup) {
 	namespaces := map[string]bool{}
 	for _, c := range k.collections {
 		list, err := c.scope(ctx, "")
 		if err != nil {
-			k.log.Warn("namespaces cannot be looked for", "error", err)
+			k.log.Warn("listing namespaces failed", "error", err)
 			return
 		}
 		for _, n := range list {
@@ -107,12 +108,12 @@ func (k *keeper) tend(ctx context.Context, tasks *sync.WaitGroup) {
 		}
 		hints := make(chan struct{}, 1)
 		k.kept[n] = hints
-		tasks.Go(func() { k.keep(ctx, n, hints) })
+		tasks.Go(func() { k.keepNamespace(ctx, n, hints) })
 	}
 }
 
-// keep keeps one namespace until nobody watches it.
-func (k *keeper) keep(ctx context.Context, namespace string, hints chan struct{}) {
+// keepNamespace keeps one namespace until its last watch ends.
+func (k *keeper) keepNamespace(ctx context.Context, namespace string, hints chan struct{}) {
 	defer func() {
 		k.mu.Lock()
 		defer k.mu.Unlock()
@@ -147,7 +148,7 @@ func (k *keeper) keep(ctx context.Context, namespace string, hints chan struct{}
 		case <-time.After(wait):
 		}
 		if err != nil {
-			continue // it is asked again soon anyway
+			continue // the next read is soon in any case
 		}
 		select {
 		case <-ctx.Done():
@@ -162,8 +163,8 @@ func (k *keeper) watched(namespace string) bool {
 	return slices.ContainsFunc(k.collections, func(c *collection) bool { return c.watched(namespace) })
 }
 
-// read reads what is watched of a namespace. It gives how long it is left alone
-// then, and what hints to listen for.
+// read reads the watched objects of a namespace. It returns the delay until the
+// next read, and the topics of hints.
 func (k *keeper) read(ctx context.Context, namespace string) (time.Duration, []string, error) {
 	wait := spacing
 	var topics []string
@@ -184,17 +185,17 @@ func (k *keeper) read(ctx context.Context, namespace string) (time.Duration, []s
 	return wait, topics[:min(len(topics), maxTopics)], nil
 }
 
-// last gives how long the last reading took, and its topics.
+// last returns the duration of the last read, and its topics.
 func (f *feed) last() (time.Duration, []string) {
 	f.turn <- struct{}{}
 	defer func() { <-f.turn }()
 	return f.took, f.topics
 }
 
-// listen hears hints of a namespace's control plane, and dials again when the
-// stream is lost.
+// listen receives hints from a namespace's control plane, and reconnects when
+// the stream is lost.
 func (k *keeper) listen(ctx context.Context, namespace string, topics <-chan []string, hints chan<- struct{}) {
-	redial := coderclient.Redial{}
+	redial := lifecycle.Backoff{}
 	var want []string
 	for ctx.Err() == nil {
 		if want == nil {
@@ -205,25 +206,23 @@ func (k *keeper) listen(ctx context.Context, namespace string, topics <-chan []s
 			}
 		}
 		if s, err := k.sites.of(ctx, namespace); err == nil {
-			want = hear(ctx, s, want, topics, hints, redial.Reset)
+			want = receiveHints(ctx, s, want, topics, hints, redial.Reset)
 		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(redial.Next()):
-		}
-		tell(hints) // what happened meanwhile was not heard
+		redial.Sleep(ctx)
+		sendHint(hints) // hints may have been missed meanwhile
 	}
 }
 
-func tell(hints chan<- struct{}) {
+func sendHint(hints chan<- struct{}) {
 	select {
 	case hints <- struct{}{}:
 	default:
 	}
 }
 
-// hear is one stream of hints. It gives the topics that were wanted last.
-func hear(ctx context.Context, s *site, want []string, topics <-chan []string, hints chan<- struct{}, begun func()) []string {
+// receiveHints receives one stream of hints. It returns the topics that were requested
+// last.
+func receiveHints(ctx context.Context, s *site, want []string, topics <-chan []string, hints chan<- struct{}, begun func()) []string {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	s.Client.Header = nil
@@ -233,7 +232,7 @@ func hear(ctx context.Context, s *site, want []string, topics <-chan []string, h
 	if err != nil {
 		return want
 	}
-	defer conn.CloseNow() //nolint:errcheck // whatever it says, it is over
+	defer conn.CloseNow() //nolint:errcheck // the stream has ended
 	conn.SetReadLimit(readLimit)
 	ended := make(chan struct{})
 	go func() {
@@ -242,11 +241,11 @@ func hear(ctx context.Context, s *site, want []string, topics <-chan []string, h
 			if _, _, err := conn.Read(ctx); err != nil {
 				return
 			}
-			tell(hints)
+			sendHint(hints)
 		}
 	}()
 	ask := func() bool {
-		b, err := json.Marshal(coder.ChangesRequest{Topics: want, Ready: true})
+		b, err := json.Marshal(codersdk.ChangesRequest{Topics: want, Ready: true})
 		return err == nil && conn.Write(ctx, websocket.MessageText, b) == nil
 	}
 	if !ask() {

@@ -19,7 +19,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/operator/kubetest"
 )
 
@@ -58,7 +58,7 @@ func (k *kubectl) command(ctx context.Context, stdin string, args ...string) *ex
 	return c
 }
 
-// run gives what kubectl prints, errors and warnings too.
+// run returns what kubectl prints, errors and warnings too.
 func (k *kubectl) run(stdin string, args ...string) (string, error) {
 	k.t.Helper()
 	ctx, cancel := context.WithTimeout(k.t.Context(), time.Minute)
@@ -193,7 +193,7 @@ func TestInformer(t *testing.T) {
 	serve(t).again(t)
 	tpl, err := w.Client.TemplateByName(ctx, "default", "echo")
 	must(t, err)
-	_, err = w.Client.CreateWorkspace(ctx, "me", coder.CreateWorkspaceRequest{Name: "two", TemplateID: tpl.ID})
+	_, err = w.Client.CreateWorkspace(ctx, "me", codersdk.CreateWorkspaceRequest{Name: "two", TemplateID: tpl.ID})
 	must(t, err)
 	knows("coder.admin.two", "running")
 	must(t, w.workspaces.Delete(ctx, "coder.admin.one", metav1.DeleteOptions{}))

@@ -25,41 +25,41 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
 
-	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/api/aggregation/openapi"
 	"github.com/seed-2a7f8fe7/coder/api/aggregation/v1alpha1"
-	"github.com/seed-2a7f8fe7/coder/internal/operator/remote"
-	"github.com/seed-2a7f8fe7/coder/internal/operator/round"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
+	"github.com/seed-2a7f8fe7/coder/internal/operator/coderclient"
+	"github.com/seed-2a7f8fe7/coder/internal/operator/reconcile"
 )
 
-// requestTimeout bounds a request that is no watch, and maxBody what is read of
-// one: a template's files as JSON; stopTimeout is what requests have when the
-// server ends. (OP-22, OP-23)
+// requestTimeout bounds a request that is not a watch. maxBody bounds its body,
+// which may contain a template's files as JSON. stopTimeout is the time for
+// requests to finish at shutdown. (OP-22, OP-23)
 const (
 	requestTimeout = 30 * time.Minute
 	maxBody        = 96 << 20
 	stopTimeout    = 20 * time.Second
 )
 
-// Config is how the server runs.
+// Config configures the server.
 type Config struct {
-	// Rest is the cluster, and Scheme knows its kinds and ours.
+	// Rest is the cluster; Scheme knows its kinds and ours.
 	Rest   *clientrest.Config
 	Scheme *runtime.Scheme
 	Log    *slog.Logger
-	// HTTP speaks to control planes; nil is http.DefaultClient.
+	// HTTP calls control planes; nil means http.DefaultClient.
 	HTTP *http.Client
-	// Namespaces are those that are shown; none is all.
+	// Namespaces are the served namespaces; none means all.
 	Namespaces []string
-	// Listener is where it listens; it is closed in the end.
+	// Listener accepts connections; it is closed at the end.
 	Listener net.Listener
-	// Certificate is what it shows, which may change while it runs.
+	// Certificate is the serving certificate, which may change.
 	Certificate dynamiccertificates.CertKeyContentProvider
-	// Engine is what imports templates that are made of files; "" is terraform.
+	// Engine imports templates that are created from files; "" means terraform.
 	Engine string
 }
 
-// Run answers requests until ctx ends.
+// Run serves requests until ctx ends.
 func Run(ctx context.Context, c Config) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -78,9 +78,9 @@ func Run(ctx context.Context, c Config) error {
 	if err := generic.InstallAPIGroup(&group); err != nil {
 		return err
 	}
-	// Requests that are under way have a while to end; watches begin again elsewhere.
+	// Requests in progress may finish; clients start watches again elsewhere.
 	generic.ShutdownTimeout = stopTimeout
-	defer context.AfterFunc(ctx, k.end)()
+	defer context.AfterFunc(ctx, k.endWatches)()
 	kept := make(chan struct{})
 	go func() { defer close(kept); k.run(ctx) }()
 	err = generic.PrepareRun().RunWithContext(ctx)
@@ -89,7 +89,7 @@ func Run(ctx context.Context, c Config) error {
 	return err
 }
 
-// newSites knows the control planes of the cluster.
+// newSites returns the control planes of the cluster.
 func newSites(ctx context.Context, c Config) (*sites, error) {
 	in, err := cluster.New(c.Rest, func(o *cluster.Options) {
 		o.Scheme = c.Scheme
@@ -103,26 +103,27 @@ func newSites(ctx context.Context, c Config) (*sites, error) {
 		return nil, ctx.Err()
 	}
 	return &sites{
-		Config: round.Config{Client: in.GetClient(), Live: in.GetAPIReader(), Sites: remote.New(c.HTTP, 0)}, namespaces: c.Namespaces,
+		Config: reconcile.Config{Client: in.GetClient(), Live: in.GetAPIReader(), Sites: coderclient.New(c.HTTP, 0)}, namespaces: c.Namespaces,
 	}, nil
 }
 
-// apiScheme knows the kinds of the group. There is one version, so what is inside
-// is what is outside.
+// apiScheme knows the kinds of the group. There is one version, so the internal
+// version equals it.
 func apiScheme() *runtime.Scheme {
 	s := runtime.NewScheme()
 	v1alpha1.AddToScheme(s, v1alpha1.GroupVersion())
 	v1alpha1.AddToScheme(s, schema.GroupVersion{Group: v1alpha1.GroupName, Version: runtime.APIVersionInternal})
 	metav1.AddToGroupVersion(s, v1alpha1.GroupVersion())
 	metav1.AddToGroupVersion(s, schema.GroupVersion{Version: "v1"})
-	s.AddUnversionedTypes(schema.GroupVersion{Version: "v1"}, &metav1.Status{}, &metav1.APIVersions{}, &metav1.APIGroupList{}, &metav1.APIGroup{}, &metav1.APIResourceList{})
+	s.AddUnversionedTypes(schema.GroupVersion{Version: "v1"}, &metav1.Status{}, &metav1.APIVersions{},
+		&metav1.APIGroupList{}, &metav1.APIGroup{}, &metav1.APIResourceList{})
 	for kind, of := range map[string]fields.Set{
 		"CoderWorkspace": workspaceFields(&v1alpha1.CoderWorkspace{}), "CoderTemplate": templateFields(&v1alpha1.CoderTemplate{}),
 	} {
 		known := sets.KeySet(of).Insert("metadata.name", "metadata.namespace")
 		must(s.AddFieldLabelConversionFunc(v1alpha1.GroupVersion().WithKind(kind), func(label, value string) (string, string, error) {
 			if !known.Has(label) {
-				return "", "", fmt.Errorf("%q is not supported as a field selector; there are %v", label, sets.List(known))
+				return "", "", fmt.Errorf("%q is not supported as a field selector; use one of %v", label, sets.List(known))
 			}
 			return label, value, nil
 		}))
@@ -131,14 +132,14 @@ func apiScheme() *runtime.Scheme {
 	return s
 }
 
-// must is for what can fail only where the code is wrong.
+// must panics on errors that only a bug can cause.
 func must(err error) {
 	if err != nil {
 		panic(err)
 	}
 }
 
-// generic is the library's server, without storage or admission of its own.
+// generic returns the library's server, without storage or admission.
 func (c Config) generic(ctx context.Context) (*genericapiserver.GenericAPIServer, error) {
 	api := apiScheme()
 	g := genericapiserver.NewConfig(serializer.NewCodecFactory(api))
@@ -147,12 +148,12 @@ func (c Config) generic(ctx context.Context) (*genericapiserver.GenericAPIServer
 	g.EnableProfiling, g.EnableIndex, g.EnableMetrics = false, false, true
 	g.SecureServing = &genericapiserver.SecureServingInfo{Listener: c.Listener, Cert: c.Certificate, HTTP2MaxStreamsPerConnection: 1000}
 	g.ExternalAddress = c.Listener.Addr().String()
-	g.LoopbackClientConfig = &clientrest.Config{Host: g.ExternalAddress} // nothing calls itself
+	g.LoopbackClientConfig = &clientrest.Config{Host: g.ExternalAddress} // the server does not call itself
 	namer := openapinamer.NewDefinitionNamer(api)
 	g.OpenAPIConfig = genericapiserver.DefaultOpenAPIConfig(openapi.GetOpenAPIDefinitions, namer)
-	g.OpenAPIConfig.Info.Title, g.OpenAPIConfig.Info.Version = "coder", coder.Version()
+	g.OpenAPIConfig.Info.Title, g.OpenAPIConfig.Info.Version = "coder", codersdk.Version()
 	g.OpenAPIV3Config = genericapiserver.DefaultOpenAPIV3Config(openapi.GetOpenAPIDefinitions, namer)
-	g.OpenAPIV3Config.Info.Title, g.OpenAPIV3Config.Info.Version = "coder", coder.Version()
+	g.OpenAPIV3Config.Info.Title, g.OpenAPIV3Config.Info.Version = "coder", codersdk.Version()
 	kube, err := kubernetes.NewForConfig(c.Rest)
 	if err != nil {
 		return nil, err
@@ -163,7 +164,7 @@ func (c Config) generic(ctx context.Context) (*genericapiserver.GenericAPIServer
 	return g.Complete(nil).New("coder-aggregated-apiserver", genericapiserver.NewEmptyDelegate())
 }
 
-// resources are what the group has.
+// resources returns the resources of the group.
 func (c Config) resources(s *sites, k *keeper) map[string]rest.Storage {
 	clock := newClock()
 	collect := func(resource, kind string, empty func() object, read func(context.Context, *site) ([]object, []string, error)) *collection {

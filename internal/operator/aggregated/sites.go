@@ -11,11 +11,10 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/api/v1alpha1"
-	coderclient "github.com/seed-2a7f8fe7/coder/client"
-	"github.com/seed-2a7f8fe7/coder/internal/operator/remote"
-	"github.com/seed-2a7f8fe7/coder/internal/operator/round"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
+	"github.com/seed-2a7f8fe7/coder/internal/operator/coderclient"
+	"github.com/seed-2a7f8fe7/coder/internal/operator/reconcile"
 )
 
 // callTimeout bounds one call of a control plane. (OP-23)
@@ -23,26 +22,27 @@ const callTimeout = 30 * time.Second
 
 // sites finds the control plane of a namespace. It is safe for concurrent use.
 type sites struct {
-	round.Config // Client has the control planes in memory; Live reads all else
-	// namespaces are those that are looked at; none is all.
+	reconcile.Config // Client caches the control planes; Live reads everything else
+	// namespaces are the watched namespaces; none means all.
 	namespaces []string
 }
 
 // site is the control plane of one namespace.
 type site struct {
 	namespace, name string
-	*coderclient.Client
+	*codersdk.Client
 }
 
-// errNone says that a namespace has no control plane, and so no objects.
-var errNone = coder.Errorf(coder.CodeNotFound, "the namespace has no CoderControlPlane that the operator speaks to: workspaces and templates are in the namespace of their control plane")
+// errNone reports that a namespace has no control plane, and so no objects.
+var errNone = codersdk.Errorf(codersdk.CodeNotFound,
+	"the namespace has no CoderControlPlane that the operator has access to; workspaces and templates are in the namespace of their control plane")
 
-// eligible says whether the operator speaks to a control plane.
+// eligible reports whether the operator may call a control plane.
 func eligible(cp *v1alpha1.CoderControlPlane) bool {
 	return cp.DeletionTimestamp.IsZero() && !cp.Spec.OperatorAccess.Disabled
 }
 
-// all gives the namespaces that have a control plane, sorted.
+// all returns the namespaces with a control plane, sorted.
 func (s *sites) all(ctx context.Context) ([]string, error) {
 	var list v1alpha1.CoderControlPlaneList
 	if err := s.Client.List(ctx, &list); err != nil {
@@ -62,9 +62,9 @@ func (s *sites) looksAt(namespace string) bool {
 	return len(s.namespaces) == 0 || slices.Contains(s.namespaces, namespace)
 }
 
-// of gives the control plane of a namespace. It is errNone when there is none,
-// coder.CodeUnavailable while it cannot be spoken to, and coder.CodeConflict when
-// there are several, as nothing says which of them is meant.
+// of returns the control plane of a namespace. The error is errNone without
+// one, CodeUnavailable while it cannot be called, and CodeConflict if there are
+// several.
 func (s *sites) of(ctx context.Context, namespace string) (*site, error) {
 	if !s.looksAt(namespace) {
 		return nil, errNone
@@ -88,7 +88,8 @@ func (s *sites) of(ctx context.Context, namespace string) (*site, error) {
 		for _, cp := range found {
 			names = append(names, cp.Name)
 		}
-		return nil, coder.Errorf(coder.CodeConflict, "the namespace %s has several control planes (%s): keep one, or set operatorAccess.disabled on the others", namespace, strings.Join(names, ", "))
+		return nil, codersdk.Errorf(codersdk.CodeConflict,
+			"the namespace %s has several control planes (%s); keep one, or set operatorAccess.disabled on the others", namespace, strings.Join(names, ", "))
 	}
 	cp := &found[0]
 	a, err := s.access(ctx, cp)
@@ -102,16 +103,27 @@ func (s *sites) of(ctx context.Context, namespace string) (*site, error) {
 	return &site{namespace: namespace, name: cp.Name, Client: c}, nil
 }
 
-func (s *sites) access(ctx context.Context, cp *v1alpha1.CoderControlPlane) (remote.Access, error) {
+func (s *sites) access(ctx context.Context, cp *v1alpha1.CoderControlPlane) (coderclient.Access, error) {
 	ref := cp.Status.OperatorTokenSecretRef
 	if ref == nil || cp.Status.URL == "" {
-		return remote.Access{}, coder.Errorf(coder.CodeUnavailable, "the control plane %s/%s is not ready yet: the operator has no access to it; see kubectl describe codercontrolplane -n %s %s", cp.Namespace, cp.Name, cp.Namespace, cp.Name)
+		return coderclient.Access{}, codersdk.Errorf(
+			codersdk.CodeUnavailable,
+			"the control plane %s/%s is not ready yet, so the operator has no access to it; check kubectl describe codercontrolplane -n %s %s",
+			cp.Namespace,
+			cp.Name,
+			cp.Namespace,
+			cp.Name,
+		)
 	}
 	secret := &corev1.Secret{}
 	if err := s.Live.Get(ctx, client.ObjectKey{Namespace: cp.Namespace, Name: ref.Name}, secret); apierrors.IsNotFound(err) {
-		return remote.Access{}, coder.Errorf(coder.CodeUnavailable, "the Secret %s/%s with the operator's token of the control plane is not there", cp.Namespace, ref.Name)
+		return coderclient.Access{}, codersdk.Errorf(codersdk.CodeUnavailable,
+			"the Secret %s/%s with the operator's token for the control plane does not exist", cp.Namespace, ref.Name)
+	} else if apierrors.IsForbidden(err) { // not the caller, who would take it for their own rights
+		return coderclient.Access{}, codersdk.Errorf(codersdk.CodeUnavailable,
+			"the operator has not granted the aggregated API server the Secret %s/%s yet; it does so when it runs with --aggregated-account", cp.Namespace, ref.Name)
 	} else if err != nil {
-		return remote.Access{}, fmt.Errorf("read the operator's token: %w", err)
+		return coderclient.Access{}, fmt.Errorf("read the operator's token: %w", err)
 	}
 	key := ref.Key
 	if key == "" {
@@ -119,19 +131,19 @@ func (s *sites) access(ctx context.Context, cp *v1alpha1.CoderControlPlane) (rem
 	}
 	token := string(secret.Data[key])
 	if token == "" {
-		return remote.Access{}, coder.Errorf(coder.CodeUnavailable, "the Secret %s/%s has no token under its key %s", cp.Namespace, ref.Name, key)
+		return coderclient.Access{}, codersdk.Errorf(codersdk.CodeUnavailable, "the Secret %s/%s has no token under its key %s", cp.Namespace, ref.Name, key)
 	}
 	authorities, err := s.Authorities(ctx, cp)
-	return remote.Access{URL: cp.Status.URL, Token: token, Authorities: authorities}, err
+	return coderclient.Access{URL: cp.Status.URL, Token: token, Authorities: authorities}, err
 }
 
-// ask speaks to the control plane, for as long as one call may take. A token
-// that may not ask for no limit of its rate is used with the limit.
-func (s *site) ask(ctx context.Context, call func(context.Context, *coderclient.Client) error) error {
+// ask calls the control plane within the timeout of one call. A token that may
+// not bypass the rate limit is used with the limit.
+func (s *site) ask(ctx context.Context, call func(context.Context, *codersdk.Client) error) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	err := call(ctx, s.Client)
-	if coder.Is(err, coder.CodePrecondition) && s.Client.Header != nil {
+	if codersdk.Is(err, codersdk.CodePrecondition) && s.Client.Header != nil {
 		s.Client.Header = nil
 		err = call(ctx, s.Client)
 	}
@@ -141,7 +153,7 @@ func (s *site) ask(ctx context.Context, call func(context.Context, *coderclient.
 	return nil
 }
 
-// siteError is a failure to do something at a control plane.
+// siteError is a failed call of a control plane.
 type siteError struct {
 	site *site
 	err  error

@@ -8,7 +8,9 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"sync"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
@@ -20,21 +22,21 @@ import (
 	"k8s.io/apiserver/pkg/warning"
 )
 
-// store answers lists and watches of one kind; what is its own is in workspaces
-// and templates, which embed it.
+// store serves lists and watches of one kind. workspaces and templates embed it
+// and add the rest.
 type store struct {
 	*collection
 	log      *slog.Logger
 	list     func() runtime.Object
 	singular string
 	columns  []column
-	// attributes are the fields that objects may be selected by, beside name and
+	// attributes are the fields for field selectors, in addition to name and
 	// namespace.
 	attributes func(object) fields.Set
 }
 
-// New, NewList, Destroy, NamespaceScoped and GetSingularName tell the
-// library what the resource is.
+// New, NewList, Destroy, NamespaceScoped and GetSingularName describe the
+// resource to the library.
 func (s *store) New() runtime.Object     { return s.empty() }
 func (s *store) NewList() runtime.Object { return s.list() }
 func (s *store) Destroy()                {}
@@ -42,13 +44,13 @@ func (s *store) NamespaceScoped() bool   { return true }
 func (s *store) GetSingularName() string { return s.singular }
 func (s *store) Categories() []string    { return []string{"coder"} }
 
-// resume is where the next page of a list begins.
+// resume is where the next page of a list starts.
 type resume struct {
 	Version uint64 `json:"v"`
 	After   string `json:"a"`
 }
 
-// List lists the objects of a namespace, or of all. (OP-20)
+// List lists the objects of one namespace or of all. (OP-20)
 func (s *store) List(ctx context.Context, o *internalversion.ListOptions) (runtime.Object, error) {
 	if o == nil {
 		o = &internalversion.ListOptions{}
@@ -62,7 +64,7 @@ func (s *store) List(ctx context.Context, o *internalversion.ListOptions) (runti
 	if o.Continue != "" {
 		b, err := base64.RawURLEncoding.DecodeString(o.Continue)
 		if err != nil || json.Unmarshal(b, &from) != nil {
-			return nil, apierrors.NewBadRequest("the continue token is none that this server gave: list from the beginning")
+			return nil, apierrors.NewBadRequest("the continue token was not issued by this server; list from the beginning")
 		}
 	}
 	if err := s.fresh(ctx, namespace, namespaces, o.Continue != ""); err != nil {
@@ -70,7 +72,7 @@ func (s *store) List(ctx context.Context, o *internalversion.ListOptions) (runti
 	}
 	all, version := s.known(namespaces)
 	if from.Version != 0 {
-		version = from.Version // so that a watch from it tells what changed between the pages
+		version = from.Version // so that a watch from it reports changes between the pages
 	}
 	matches := s.matcher(o)
 	all = slices.DeleteFunc(all, func(x object) bool { return keyOf(x) <= from.After || !matches(x) })
@@ -97,27 +99,57 @@ func (s *store) List(ctx context.Context, o *internalversion.ListOptions) (runti
 	return out, meta.SetList(out, items)
 }
 
-// fresh reads namespaces anew. Of all namespaces, one whose control plane cannot
-// be reached is shown as it was last, with a warning; one of which nothing is
-// known yet is a failure, as nothing is not what it has.
+// maxSyncs bounds the namespaces that one request reads at the same time.
+const maxSyncs = 8
+
+// fresh reads namespaces again. In a list of all namespaces, a namespace whose
+// control plane cannot be read is shown as last read, or left out if it was
+// never read, with a warning. The request fails if that is so of every
+// namespace.
 func (s *store) fresh(ctx context.Context, namespace string, namespaces []string, known bool) error {
-	for _, n := range namespaces {
+	failures := make([]error, len(namespaces))
+	var running sync.WaitGroup
+	turn := make(chan struct{}, maxSyncs)
+	for i, n := range namespaces {
 		if known && s.read1(n) {
 			continue // a later page
 		}
-		_, err := s.sync(ctx, n)
+		turn <- struct{}{}
+		running.Go(func() {
+			defer func() { <-turn }()
+			_, failures[i] = s.sync(ctx, n)
+		})
+	}
+	running.Wait()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	var first error
+	left := 0
+	for i, n := range namespaces {
+		err := failures[i]
 		if err == nil {
 			continue
 		}
-		if err := s.refuse("", err); namespace != "" || !s.read1(n) {
-			return err
+		if refused := s.refuse("", err); namespace != "" {
+			return refused
+		} else if first == nil {
+			first = refused
 		}
-		warning.AddWarning(ctx, "", fmt.Sprintf("namespace %s is shown as it was read last: %s", n, err))
+		shown := "shown as last read"
+		if !s.read1(n) {
+			shown = "left out"
+			left++
+		}
+		warning.AddWarning(ctx, "", fmt.Sprintf("namespace %s is %s: %s", n, shown, err))
+	}
+	if left > 0 && left == len(namespaces) {
+		return first
 	}
 	return nil
 }
 
-// read1 says whether a namespace was ever read.
+// read1 reports whether a namespace was ever read.
 func (s *store) read1(namespace string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -125,7 +157,7 @@ func (s *store) read1(namespace string) bool {
 	return f != nil && f.start != 0
 }
 
-// matcher gives what the selectors of a request take.
+// matcher returns the predicate of a request's selectors.
 func (s *store) matcher(o *internalversion.ListOptions) func(object) bool {
 	return func(x object) bool {
 		if o.LabelSelector != nil && !o.LabelSelector.Matches(labelsOf(x)) {
@@ -140,7 +172,7 @@ func (s *store) matcher(o *internalversion.ListOptions) func(object) bool {
 	}
 }
 
-// Watch tells of changes. (OP-23)
+// Watch streams changes. (OP-23)
 func (s *store) Watch(ctx context.Context, o *internalversion.ListOptions) (watch.Interface, error) {
 	if o == nil {
 		o = &internalversion.ListOptions{}
@@ -165,7 +197,7 @@ func (s *store) Watch(ctx context.Context, o *internalversion.ListOptions) (watc
 	return s.watch(ctx, namespace, namespaces, s.matcher(o), at)
 }
 
-// ConvertToTable gives the columns that kubectl shows.
+// ConvertToTable returns the columns that kubectl shows.
 func (s *store) ConvertToTable(_ context.Context, o runtime.Object, options runtime.Object) (*metav1.Table, error) {
 	t := &metav1.Table{}
 	if opts, ok := options.(*metav1.TableOptions); !ok || !opts.NoHeaders {
@@ -199,11 +231,15 @@ func (s *store) ConvertToTable(_ context.Context, o runtime.Object, options runt
 	return t, meta.EachListItem(o, row)
 }
 
-// unkept warns of metadata that the control plane has no place for.
+// unkept warns about metadata that control planes cannot store. It is silent about
+// the annotation that kubectl apply adds to every object.
 func unkept(ctx context.Context, given, kept metav1.Object) {
 	var lost []string
-	if len(given.GetAnnotations()) > 0 {
-		lost = append(lost, "annotations")
+	for k := range given.GetAnnotations() {
+		if k != corev1.LastAppliedConfigAnnotation {
+			lost = append(lost, "annotations")
+			break
+		}
 	}
 	for k, v := range given.GetLabels() {
 		if kept == nil || kept.GetLabels()[k] != v {
@@ -218,6 +254,6 @@ func unkept(ctx context.Context, given, kept metav1.Object) {
 		lost = append(lost, "ownerReferences")
 	}
 	if len(lost) > 0 {
-		warning.AddWarning(ctx, "", "not kept, as control planes have no place for them: "+strings.Join(lost, ", "))
+		warning.AddWarning(ctx, "", "not stored, because control planes do not support them: "+strings.Join(lost, ", "))
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/seed-2a7f8fe7/coder/api/aggregation/v1alpha1"
 )
 
-// column is one that kubectl shows.
+// column is a column of kubectl's table.
 type column struct {
 	metav1.TableColumnDefinition
 	cell func(object) any
@@ -28,14 +28,23 @@ func shown[T object](name, kind, about string, priority int32, cell func(T) any)
 }
 
 func nameColumn() column {
-	return column{metav1.TableColumnDefinition{Name: "Name", Type: "string", Format: "name", Description: "Name of the object"}, func(o object) any { return o.GetName() }}
+	return column{metav1.TableColumnDefinition{
+		Name:        "Name",
+		Type:        "string",
+		Format:      "name",
+		Description: "Name of the object",
+	}, func(o object) any { return o.GetName() }}
 }
 
 func ageColumn() column {
-	return column{metav1.TableColumnDefinition{Name: "Age", Type: "string", Description: "How long ago it was made"}, func(o object) any { return ago(&metav1.Time{Time: o.GetCreationTimestamp().Time}) }}
+	return column{metav1.TableColumnDefinition{
+		Name:        "Age",
+		Type:        "string",
+		Description: "Time since its creation",
+	}, func(o object) any { return ago(&metav1.Time{Time: o.GetCreationTimestamp().Time}) }}
 }
 
-// ago says how long ago something was, as kubectl does.
+// ago returns the time since t as kubectl formats it.
 func ago(t *metav1.Time) any {
 	if t == nil || t.IsZero() {
 		return "<none>"
@@ -54,13 +63,13 @@ func workspaceColumns() []column {
 	type w = *v1alpha1.CoderWorkspace
 	return []column{
 		nameColumn(),
-		shown("Template", "string", "Template that it is made from", 0, func(x w) any { return x.Status.TemplateName }),
-		shown("Status", "string", "What it is doing", 0, func(x w) any { return x.Status.LatestBuildStatus }),
-		shown("Running", "boolean", "Whether it should run", 0, func(x w) any { return x.Spec.Running != nil && *x.Spec.Running }),
-		shown("Last used", "string", "How long ago somebody used it", 0, func(x w) any { return ago(x.Status.LastUsedAt) }),
+		shown("Template", "string", "Template of the workspace", 0, func(x w) any { return x.Status.TemplateName }),
+		shown("Status", "string", "Status of the latest build", 0, func(x w) any { return x.Status.LatestBuildStatus }),
+		shown("Running", "boolean", "Whether the workspace should run", 0, func(x w) any { return x.Spec.Running != nil && *x.Spec.Running }),
+		shown("Last used", "string", "Time since its last use", 0, func(x w) any { return ago(x.Status.LastUsedAt) }),
 		ageColumn(),
-		shown("Stops in", "string", "When it stops by itself", 1, func(x w) any { return until(x.Status.AutoShutdown) }),
-		shown("Autostart", "string", "When it starts by itself", 1, func(x w) any {
+		shown("Stops in", "string", "Time until autostop", 1, func(x w) any { return until(x.Status.AutoShutdown) }),
+		shown("Autostart", "string", "Autostart schedule", 1, func(x w) any {
 			if x.Spec.AutostartSchedule == nil {
 				return "<none>"
 			}
@@ -74,9 +83,9 @@ func templateColumns() []column {
 	type t = *v1alpha1.CoderTemplate
 	return []column{
 		nameColumn(),
-		shown("Display name", "string", "How it is shown", 0, func(x t) any { return x.Spec.DisplayName }),
-		shown("Deprecated", "boolean", "Whether no new workspaces may be made from it", 0, func(x t) any { return x.Status.Deprecated }),
-		shown("Updated", "string", "How long ago it was changed", 0, func(x t) any { return ago(x.Status.UpdatedAt) }),
+		shown("Display name", "string", "Display name", 0, func(x t) any { return x.Spec.DisplayName }),
+		shown("Deprecated", "boolean", "Whether new workspaces cannot be created from it", 0, func(x t) any { return x.Status.Deprecated }),
+		shown("Updated", "string", "Time since its last change", 0, func(x t) any { return ago(x.Status.UpdatedAt) }),
 		ageColumn(),
 		shown("Version", "string", "ID of the active version", 1, func(x t) any { return x.Status.ActiveVersionID }),
 		shown("ID", "string", "ID at the control plane", 1, func(x t) any { return x.Status.ID }),
@@ -85,7 +94,7 @@ func templateColumns() []column {
 
 func labelsOf(o object) labels.Set { return o.GetLabels() }
 
-// workspaceFields and templateFields are what field selectors know.
+// workspaceFields and templateFields return the fields for field selectors.
 func workspaceFields(o object) fields.Set {
 	w, ok := o.(*v1alpha1.CoderWorkspace)
 	if !ok {

@@ -43,9 +43,9 @@ func TestTemplate(t *testing.T) {
 	}
 	for name, c := range map[string]struct{ patch, says string }{
 		"both":      {`{"spec":{"files":{"readme.md":"3"},"versionID":"6f1c1f5e-0000-4000-8000-000000000000"}}`, "not both"},
-		"a path":    {`{"spec":{"files":{"../x":"3"}}}`, "is no path"},
-		"a version": {`{"spec":{"versionID":"x"}}`, "is no UUID"},
-		"moved":     {`{"spec":{"organization":"x"}}`, "stays in its organization"},
+		"a path":    {`{"spec":{"files":{"../x":"3"}}}`, "is not a relative file path"},
+		"a version": {`{"spec":{"versionID":"x"}}`, "is not a UUID"},
+		"moved":     {`{"spec":{"organization":"x"}}`, "cannot move to another organization"},
 		"outdated":  {`{"metadata":{"resourceVersion":"1"},"spec":{"icon":"/x"}}`, "has been modified"},
 	} {
 		if _, err := w.templates.Patch(ctx, "coder.mine", types.MergePatchType, []byte(c.patch), metav1.PatchOptions{}); err == nil || !strings.Contains(err.Error(), c.says) {

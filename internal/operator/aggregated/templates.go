@@ -15,12 +15,13 @@ import (
 	"k8s.io/apiserver/pkg/registry/rest"
 	"k8s.io/apiserver/pkg/warning"
 
-	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/api/aggregation/v1alpha1"
-	coderclient "github.com/seed-2a7f8fe7/coder/client"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
+	"github.com/seed-2a7f8fe7/coder/internal/operator/aggregated/convert"
 )
 
-// deprecated is what a template says that is not running, and says nothing else.
+// deprecated is the deprecation message of a template that is not running and
+// has no message of its own.
 const deprecated = "Deprecated through Kubernetes"
 
 // templates is the resource codertemplates.
@@ -32,8 +33,8 @@ type templates struct {
 
 // readTemplates reads all templates of a control plane.
 func readTemplates(ctx context.Context, s *site) ([]object, []string, error) {
-	var all []coder.Template
-	err := s.ask(ctx, func(ctx context.Context, c *coderclient.Client) (err error) {
+	var all []codersdk.Template
+	err := s.ask(ctx, func(ctx context.Context, c *codersdk.Client) (err error) {
 		all, err = c.Templates(ctx, nil)
 		return err
 	})
@@ -42,16 +43,16 @@ func readTemplates(ctx context.Context, s *site) ([]object, []string, error) {
 	}
 	out := make([]object, len(all))
 	for i, t := range all {
-		out[i] = templateOf(s.namespace, t)
+		out[i] = convert.Template(s.namespace, t)
 	}
-	return out, []string{string(coder.RBACResourceTemplate)}, nil
+	return out, []string{string(codersdk.RBACResourceTemplate)}, nil
 }
 
-// get reads one template of the namespace of a request, with its files.
-func (s templates) get(ctx context.Context, name string) (*site, coder.Template, *v1alpha1.CoderTemplate, source, error) {
-	var t coder.Template
+// get reads one template of the request's namespace, with its files.
+func (s templates) get(ctx context.Context, name string) (*site, codersdk.Template, *v1alpha1.CoderTemplate, source, error) {
+	var t codersdk.Template
 	namespace := genericapirequest.NamespaceValue(ctx)
-	p, ok := parts(name, 2)
+	p, ok := convert.Parts(name, 2)
 	if !ok {
 		return nil, t, nil, source{}, apierrors.NewNotFound(s.GroupResource, name)
 	}
@@ -59,14 +60,17 @@ func (s templates) get(ctx context.Context, name string) (*site, coder.Template,
 	if err != nil {
 		return nil, t, nil, source{}, s.refuse(name, err)
 	}
-	err = at.ask(ctx, func(ctx context.Context, c *coderclient.Client) (err error) {
+	err = at.ask(ctx, func(ctx context.Context, c *codersdk.Client) (err error) {
 		t, err = c.TemplateByName(ctx, p[0], p[1])
 		return err
 	})
+	if err == nil {
+		err = convert.SameName(name, convert.NameOf(t.OrganizationName, t.Name))
+	}
 	if err != nil {
 		return at, t, nil, source{}, s.refuse(name, err)
 	}
-	out := templateOf(namespace, t)
+	out := convert.Template(namespace, t)
 	from, err := readSource(ctx, at, t.ActiveVersionID)
 	if err != nil {
 		return at, t, nil, from, s.refuse(name, err)
@@ -75,23 +79,23 @@ func (s templates) get(ctx context.Context, name string) (*site, coder.Template,
 	return at, t, out, from, nil
 }
 
-// Get gives a template with its files.
+// Get returns a template with its files.
 func (s templates) Get(ctx context.Context, name string, _ *metav1.GetOptions) (runtime.Object, error) {
 	_, _, out, from, err := s.get(ctx, name)
 	if err != nil {
 		return nil, err
 	}
 	if len(from.hidden) > 0 {
-		warning.AddWarning(ctx, "", fmt.Sprintf("files that are no text, or too large, are left out: %.300s", strings.Join(from.hidden, ", ")))
+		warning.AddWarning(ctx, "", fmt.Sprintf("binary and oversized files are left out: %.300s", strings.Join(from.hidden, ", ")))
 	}
 	return out, nil
 }
 
-// Create makes a template of files, or of a version that is there.
+// Create creates a template from files or from an existing version.
 func (s templates) Create(ctx context.Context, o runtime.Object, validate rest.ValidateObjectFunc, options *metav1.CreateOptions) (runtime.Object, error) {
 	in, ok := o.(*v1alpha1.CoderTemplate)
 	if !ok {
-		return nil, apierrors.NewBadRequest("the object is no CoderTemplate")
+		return nil, apierrors.NewBadRequest("the object is not a CoderTemplate")
 	}
 	p, errs := s.check(in)
 	if len(errs) > 0 {
@@ -110,13 +114,23 @@ func (s templates) Create(ctx context.Context, o runtime.Object, validate rest.V
 	if err != nil {
 		return nil, s.refuse(in.Name, err)
 	}
-	err = at.ask(ctx, func(ctx context.Context, c *coderclient.Client) error {
+	err = at.ask(ctx, func(ctx context.Context, c *codersdk.Client) error {
+		organization, err := c.Organization(ctx, p[0])
+		if real := convert.NameOf(organization.Name, p[1]); err == nil && real != in.Name {
+			return codersdk.Invalid("metadata.name", "%s is an alias; use %s", in.Name, real)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, s.refuse(in.Name, err)
+	}
+	err = at.ask(ctx, func(ctx context.Context, c *codersdk.Client) error {
 		_, err := c.TemplateByName(ctx, p[0], p[1])
 		return err
 	})
 	if err == nil {
 		return nil, apierrors.NewAlreadyExists(s.GroupResource, in.Name)
-	} else if !coder.Is(err, coder.CodeNotFound) {
+	} else if !codersdk.Is(err, codersdk.CodeNotFound) {
 		return nil, s.refuse(in.Name, err)
 	}
 	unkept(ctx, in, nil)
@@ -132,34 +146,34 @@ func (s templates) Create(ctx context.Context, o runtime.Object, validate rest.V
 	return s.Get(ctx, in.Name, nil)
 }
 
-// check judges a new template by itself, and gives the parts of its name.
+// check validates a new template and returns the parts of its name.
 func (s templates) check(in *v1alpha1.CoderTemplate) ([]string, field.ErrorList) {
 	var errs field.ErrorList
 	spec := field.NewPath("spec")
 	name := field.NewPath("metadata", "name")
-	p, ok := parts(in.Name, 2)
+	p, ok := convert.Parts(in.Name, 2)
 	switch {
 	case in.Name == "":
-		errs = append(errs, field.Required(name, "give the name <organization>.<template>; none is generated"))
+		errs = append(errs, field.Required(name, "set the name to <organization>.<template>; names are not generated"))
 	case !ok || in.Name != strings.ToLower(in.Name):
-		errs = append(errs, field.Invalid(name, in.Name, "a name is <organization>.<template>, each at most 32 lower-case letters, digits and single hyphens"))
+		errs = append(errs, field.Invalid(name, in.Name, "must be <organization>.<template>, each of at most 32 lower-case letters, digits and single hyphens"))
 	case in.Spec.Organization != "" && !strings.EqualFold(in.Spec.Organization, p[0]):
-		errs = append(errs, field.Invalid(spec.Child("organization"), in.Spec.Organization, "the name says "+p[0]))
+		errs = append(errs, field.Invalid(spec.Child("organization"), in.Spec.Organization, "must match the organization in the name, "+p[0]))
 	}
 	switch v := in.Spec.VersionID; {
 	case v == "" && len(in.Spec.Files) == 0:
-		errs = append(errs, field.Required(spec.Child("files"), "give the template's files, or a version of it by versionID"))
+		errs = append(errs, field.Required(spec.Child("files"), "set files, or versionID to use an existing version"))
 	case v != "" && len(in.Spec.Files) > 0:
-		errs = append(errs, field.Invalid(spec.Child("versionID"), v, "give files or a version, not both"))
+		errs = append(errs, field.Invalid(spec.Child("versionID"), v, "set files or versionID, not both"))
 	case v != "":
 		if _, err := uuid.Parse(v); err != nil {
-			errs = append(errs, field.Invalid(spec.Child("versionID"), v, "is no UUID"))
+			errs = append(errs, field.Invalid(spec.Child("versionID"), v, "is not a UUID"))
 		}
 	}
 	return p, errs
 }
 
-// make makes a template.
+// make creates a template.
 func (s templates) make(ctx context.Context, at *site, in *v1alpha1.CoderTemplate, p []string, archive []byte) error {
 	var version uuid.UUID
 	var err error
@@ -168,19 +182,28 @@ func (s templates) make(ctx context.Context, at *site, in *v1alpha1.CoderTemplat
 	} else if version, err = upload(ctx, at, p[0], uuid.Nil, s.engine, archive); err != nil {
 		return err
 	}
-	return at.ask(ctx, func(ctx context.Context, c *coderclient.Client) error {
-		t, err := c.CreateTemplate(ctx, p[0], coder.CreateTemplateRequest{
+	return at.ask(ctx, func(ctx context.Context, c *codersdk.Client) error {
+		t, err := c.CreateTemplate(ctx, p[0], codersdk.CreateTemplateRequest{
 			Name: p[1], TemplateVersionID: version, DisplayName: in.Spec.DisplayName, Description: in.Spec.Description, Icon: in.Spec.Icon,
 		})
 		if err == nil && in.Spec.Running != nil && !*in.Spec.Running {
-			_, err = c.UpdateTemplate(ctx, t.ID, coder.UpdateTemplateMeta{DeprecationMessage: new(deprecated)})
+			_, err = c.UpdateTemplate(ctx, t.ID, codersdk.UpdateTemplateMeta{DeprecationMessage: new(deprecated)})
 		}
 		return err
 	})
 }
 
-// Update changes how a template shows, its active version, or its files. (OP-22)
-func (s templates) Update(ctx context.Context, name string, info rest.UpdatedObjectInfo, create rest.ValidateObjectFunc, validate rest.ValidateObjectUpdateFunc, mayCreate bool, options *metav1.UpdateOptions) (runtime.Object, bool, error) {
+// Update changes a template's metadata, its active version, or its files.
+// (OP-22)
+func (s templates) Update(
+	ctx context.Context,
+	name string,
+	info rest.UpdatedObjectInfo,
+	create rest.ValidateObjectFunc,
+	validate rest.ValidateObjectUpdateFunc,
+	mayCreate bool,
+	options *metav1.UpdateOptions,
+) (runtime.Object, bool, error) {
 	at, t, now, from, err := s.get(ctx, name)
 	want, made, err := wanted(ctx, s.store, now, err, update{info, create, validate, mayCreate, options}, s.Create)
 	if err != nil || made != nil {
@@ -212,31 +235,33 @@ func (s templates) Update(ctx context.Context, name string, info rest.UpdatedObj
 	return out, false, err
 }
 
-// changeable refuses changes that cannot be made.
+// changeable refuses changes that are not possible.
 func changeable(want, now *v1alpha1.CoderTemplate, files bool, hidden []string) field.ErrorList {
 	var errs field.ErrorList
 	spec := field.NewPath("spec")
 	if want.Spec.Organization != "" && want.Spec.Organization != now.Spec.Organization {
-		errs = append(errs, field.Forbidden(spec.Child("organization"), "a template stays in its organization"))
+		errs = append(errs, field.Forbidden(spec.Child("organization"), "a template cannot move to another organization"))
 	}
 	version := want.Spec.VersionID != "" && want.Spec.VersionID != now.Spec.VersionID
 	if version {
 		if _, err := uuid.Parse(want.Spec.VersionID); err != nil {
-			errs = append(errs, field.Invalid(spec.Child("versionID"), want.Spec.VersionID, "is no UUID"))
+			errs = append(errs, field.Invalid(spec.Child("versionID"), want.Spec.VersionID, "is not a UUID"))
 		}
 	}
 	if files && version {
-		errs = append(errs, field.Invalid(spec.Child("versionID"), want.Spec.VersionID, "change files or the version, not both: files make a new version"))
+		errs = append(errs, field.Invalid(spec.Child("versionID"), want.Spec.VersionID, "change files or versionID, not both; files create a new version"))
 	}
 	if files && len(hidden) > 0 {
-		errs = append(errs, field.Forbidden(spec.Child("files"), fmt.Sprintf("the template has files that are no text, or too large, which would be lost (%.300s): use coder templates push", strings.Join(hidden, ", "))))
+		errs = append(errs,
+			field.Forbidden(spec.Child("files"),
+				fmt.Sprintf("the template has binary or oversized files that would be lost (%.300s); use coder templates push", strings.Join(hidden, ", "))))
 	}
 	return errs
 }
 
-// change changes what is not files.
-func (s templates) change(ctx context.Context, at *site, t coder.Template, want, now *v1alpha1.CoderTemplate) error {
-	var meta coder.UpdateTemplateMeta
+// change changes everything except files.
+func (s templates) change(ctx context.Context, at *site, t codersdk.Template, want, now *v1alpha1.CoderTemplate) error {
+	var meta codersdk.UpdateTemplateMeta
 	changed := false
 	set := func(to **string, want, now string) {
 		if want != now {
@@ -253,7 +278,7 @@ func (s templates) change(ctx context.Context, at *site, t coder.Template, want,
 		}
 		meta.DeprecationMessage, changed = &message, true
 	}
-	return at.ask(ctx, func(ctx context.Context, c *coderclient.Client) error {
+	return at.ask(ctx, func(ctx context.Context, c *codersdk.Client) error {
 		if changed {
 			if _, err := c.UpdateTemplate(ctx, t.ID, meta); err != nil {
 				return err
@@ -262,18 +287,18 @@ func (s templates) change(ctx context.Context, at *site, t coder.Template, want,
 		if want.Spec.VersionID == "" || want.Spec.VersionID == now.Spec.VersionID {
 			return nil
 		}
-		return c.UpdateActiveTemplateVersion(ctx, t.ID, coder.UpdateActiveTemplateVersion{ID: uuid.MustParse(want.Spec.VersionID)})
+		return c.UpdateActiveTemplateVersion(ctx, t.ID, codersdk.UpdateActiveTemplateVersion{ID: uuid.MustParse(want.Spec.VersionID)})
 	})
 }
 
 // replace makes a new version of files the active one.
-func (s templates) replace(ctx context.Context, at *site, t coder.Template, archive []byte) error {
+func (s templates) replace(ctx context.Context, at *site, t codersdk.Template, archive []byte) error {
 	version, err := upload(ctx, at, t.OrganizationID.String(), t.ID, t.Provisioner, archive)
 	if err != nil {
 		return err
 	}
-	return at.ask(ctx, func(ctx context.Context, c *coderclient.Client) error {
-		return c.UpdateActiveTemplateVersion(ctx, t.ID, coder.UpdateActiveTemplateVersion{ID: version})
+	return at.ask(ctx, func(ctx context.Context, c *codersdk.Client) error {
+		return c.UpdateActiveTemplateVersion(ctx, t.ID, codersdk.UpdateActiveTemplateVersion{ID: version})
 	})
 }
 
@@ -293,7 +318,7 @@ func (s templates) Delete(ctx context.Context, name string, validate rest.Valida
 		return now, true, nil
 	}
 	s.note(ctx, "delete", at.namespace, name)
-	err = at.ask(ctx, func(ctx context.Context, c *coderclient.Client) error { return c.DeleteTemplate(ctx, t.ID) })
+	err = at.ask(ctx, func(ctx context.Context, c *codersdk.Client) error { return c.DeleteTemplate(ctx, t.ID) })
 	if err != nil {
 		return nil, false, s.refuse(name, err)
 	}

@@ -9,18 +9,18 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// step is the grain of times: control planes count microseconds, so the last
-// three digits of an object's version are zeros. Those of the versions that a
-// replica gives out itself are the replica's mark.
+// step is the resolution of times: control planes store microseconds, so the
+// last three digits of an object's version are zeros. In versions that a
+// replica creates itself, they identify the replica.
 const step = uint64(time.Microsecond)
 
-// overlap is how much of the past a watch is told again that begins at a version
-// of which this replica does not know what exactly was seen by it: another
-// replica gave it, or it is an object's. It is more than clocks, and what
-// replicas see, are apart.
+// overlap is the past that a watch receives again when it starts at a version
+// of which this replica does not know exactly what the client has seen: another
+// replica's, or an object's. It exceeds the differences between clocks, and
+// between what replicas have read.
 const overlap = uint64(time.Minute)
 
-// clock gives out versions, each later than those before. It is safe for
+// clock creates versions, each later than those before. It is safe for
 // concurrent use.
 type clock struct {
 	mark, begun uint64
@@ -34,7 +34,7 @@ func newClock() *clock {
 	return c
 }
 
-// next gives the version of something that is seen to have changed now.
+// next returns the version of a change that is seen now.
 func (c *clock) next() uint64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -43,15 +43,15 @@ func (c *clock) next() uint64 {
 	return c.last
 }
 
-// now gives the version of everything that was seen.
+// now returns the version of everything seen so far.
 func (c *clock) now() uint64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.last
 }
 
-// since gives the version after which whoever has seen version has to be told of
-// changes, and whether the answer is exact.
+// since returns the version after which a client at version must receive
+// changes, and whether that is exact.
 func (c *clock) since(version uint64) (uint64, bool) {
 	if version%step == c.mark && version >= c.begun {
 		return version, true
@@ -59,21 +59,22 @@ func (c *clock) since(version uint64) (uint64, bool) {
 	return version - min(version, overlap), false
 }
 
-// parseVersion reads a resource version; "" and "0" are 0, any.
+// parseVersion parses a resource version; "" and "0" are 0, which means any.
 func parseVersion(s string) (uint64, error) {
 	if s == "" {
 		return 0, nil
 	}
 	n, err := strconv.ParseUint(s, 10, 63)
 	if err != nil {
-		return 0, apierrors.NewBadRequest("resourceVersion \"" + s[:min(len(s), 40)] + "\" is none that this server gave")
+		return 0, apierrors.NewBadRequest("resourceVersion \"" + s[:min(len(s), 40)] + "\" was not issued by this server")
 	}
 	return n, nil
 }
 
 func format(version uint64) string { return strconv.FormatUint(version, 10) }
 
-// errExpired asks a client to list again: what changed since is not known.
+// errExpired asks a client to list again, because the changes since are
+// unknown.
 func errExpired() error {
-	return apierrors.NewResourceExpired("what changed since that resourceVersion is not known any more: list again")
+	return apierrors.NewResourceExpired("changes since that resourceVersion are no longer known; list again")
 }

@@ -13,11 +13,11 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// queue is how many changes may wait for a watcher that is slow; one that is
-// slower lists again. (OP-23)
+// queue bounds the pending changes of a slow watch; beyond it the client must
+// list again. (OP-23)
 const queue = 100
 
-// watcher is told of changes of a namespace, or of all.
+// watcher is a watch of one namespace or of all.
 type watcher struct {
 	from      *collection
 	namespace string
@@ -31,14 +31,14 @@ type watcher struct {
 	full      sync.Once
 }
 
-// ResultChan gives what is told; it ends with the watch.
+// ResultChan returns the events; it is closed when the watch ends.
 func (w *watcher) ResultChan() <-chan watch.Event { return w.out }
 
 // Stop ends the watch.
 func (w *watcher) Stop() { w.stop() }
 
-// hear notes a change. It is called with the collection's mu held.
-func (w *watcher) hear(ch change) {
+// addChange adds a change. The caller holds the collection's mu.
+func (w *watcher) addChange(ch change) {
 	o := ch.after
 	if o == nil {
 		o = ch.before
@@ -59,7 +59,7 @@ func (w *watcher) hear(ch change) {
 	}
 }
 
-// push gives a watcher an event, or its end. It is called with mu held.
+// push sends an event to a watch, or ends the watch. The caller holds mu.
 func (w *watcher) push(e watch.Event) {
 	if _, there := w.from.watchers[w]; !there {
 		return
@@ -72,7 +72,7 @@ func (w *watcher) push(e watch.Event) {
 	}
 }
 
-// run gives the events to whoever watches, until either has enough.
+// run delivers the events until the watch ends.
 func (w *watcher) run() {
 	defer close(w.out)
 	defer func() {
@@ -94,7 +94,7 @@ func (w *watcher) run() {
 			if !ok {
 				w.give(watch.Event{Type: watch.Error, Object: &metav1.Status{
 					Status: metav1.StatusFailure, Code: http.StatusGone, Reason: metav1.StatusReasonExpired,
-					Message: "more than " + strconv.Itoa(queue) + " changes waited for this watch: list again",
+					Message: "more than " + strconv.Itoa(queue) + " changes are pending for this watch; list again",
 				}})
 				return
 			}
@@ -114,19 +114,27 @@ func (w *watcher) give(e watch.Event) bool {
 	}
 }
 
-// start is where a watch begins.
+// start is where a watch starts.
 type start struct {
-	version uint64 // of what the client has seen; 0 is nothing
-	// initial wants all objects first, and bookmark an event that says when they
-	// were all told. (KEP-3157)
+	version uint64 // that the client has seen; 0 means nothing
+	// initial requests all objects first, and a bookmark after them. (KEP-3157)
 	initial, bookmark bool
 	bookmarks         bool // now and then
 }
 
-// watch begins a watch of namespaces, which are those of namespace.
+// watch starts a watch of namespaces, which belong to namespace.
 func (c *collection) watch(ctx context.Context, namespace string, namespaces []string, matches func(object) bool, at start) (*watcher, error) {
 	ctx, stop := context.WithCancel(ctx)
-	w := &watcher{from: c, namespace: namespace, matches: matches, bookmarks: at.bookmarks, live: make(chan watch.Event, queue), out: make(chan watch.Event), stop: stop, ctx: ctx}
+	w := &watcher{
+		from:      c,
+		namespace: namespace,
+		matches:   matches,
+		bookmarks: at.bookmarks,
+		live:      make(chan watch.Event, queue),
+		out:       make(chan watch.Event),
+		stop:      stop,
+		ctx:       ctx,
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if err := c.prepare(w, namespaces, at); err != nil {
@@ -139,7 +147,7 @@ func (c *collection) watch(ctx context.Context, namespace string, namespaces []s
 	return w, nil
 }
 
-// prepare gathers what a watch is told first. It is called with mu held.
+// prepare collects the first events of a watch. The caller holds mu.
 func (c *collection) prepare(w *watcher, namespaces []string, at start) error {
 	since, exact := c.clock.since(at.version)
 	if !at.initial && at.version > c.clock.now()+overlap {
@@ -190,8 +198,8 @@ func (c *collection) prepare(w *watcher, namespaces []string, at start) error {
 	return nil
 }
 
-// bookmark is an event that holds the version of everything told before it. It is
-// called with mu held.
+// bookmark returns an event with the version of everything sent before it. The
+// caller holds mu.
 func (c *collection) bookmark(initial bool) watch.Event {
 	o := c.empty()
 	o.SetResourceVersion(format(c.clock.now()))
@@ -201,7 +209,7 @@ func (c *collection) bookmark(initial bool) watch.Event {
 	return watch.Event{Type: watch.Bookmark, Object: o}
 }
 
-// mark gives bookmarks to the watchers that want them.
+// mark sends bookmarks to the watches that request them.
 func (c *collection) mark() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -212,7 +220,7 @@ func (c *collection) mark() {
 	}
 }
 
-// watched says whether somebody watches a namespace; "" asks for all.
+// watched reports whether a namespace is watched; "" means any.
 func (c *collection) watched(namespace string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/operator/kubetest"
 )
 
@@ -37,7 +37,7 @@ func (w *town) becomes(t *testing.T, name, status string) *unstructured.Unstruct
 	return o
 }
 
-// next gives the next event of an object in a state, and skips those before.
+// next returns the next event of an object in a state, and skips those before.
 func next(t *testing.T, w watch.Interface, kind watch.EventType, check func(*unstructured.Unstructured) bool) *unstructured.Unstructured {
 	t.Helper()
 	late := time.NewTimer(wait)
@@ -110,7 +110,7 @@ func TestLife(t *testing.T) {
 	}
 }
 
-// TestRefuses gives the server what it cannot take: each says what is wrong.
+// TestRefuses sends invalid objects; each error says what is wrong.
 func TestRefuses(t *testing.T) {
 	w := newTown(t)
 	ctx := t.Context()
@@ -118,16 +118,16 @@ func TestRefuses(t *testing.T) {
 		o    *unstructured.Unstructured
 		says string
 	}{
-		"no template":        {workspace("coder.admin.a", map[string]any{}), "name a template"},
+		"no template":        {workspace("coder.admin.a", map[string]any{}), "set templateName"},
 		"another template":   {workspace("coder.admin.a", map[string]any{"templateName": "nothing"}), "has no template nothing"},
 		"no such user":       {workspace("coder.nobody.a", map[string]any{"templateName": "echo"}), "nobody"},
-		"no organization":    {workspace("nowhere.admin.a", map[string]any{"templateName": "echo"}), "no organization nowhere"},
-		"another":            {workspace("coder.admin.a", map[string]any{"templateName": "echo", "organization": "x"}), "the name says coder"},
+		"no organization":    {workspace("nowhere.admin.a", map[string]any{"templateName": "echo"}), "organization nowhere not found"},
+		"another":            {workspace("coder.admin.a", map[string]any{"templateName": "echo", "organization": "x"}), "must match the organization in the name, coder"},
 		"two parts":          {workspace("admin.a", map[string]any{"templateName": "echo"}), "<organization>.<user>.<workspace>"},
 		"capitals":           {workspace("coder.Admin.a", map[string]any{"templateName": "echo"}), "lower-case"},
-		"stopped":            {workspace("coder.admin.a", map[string]any{"templateName": "echo", "running": false}), "a new workspace starts"},
+		"stopped":            {workspace("coder.admin.a", map[string]any{"templateName": "echo", "running": false}), "a new workspace always starts"},
 		"negative":           {workspace("coder.admin.a", map[string]any{"templateName": "echo", "ttlMillis": int64(-1)}), "must not be negative"},
-		"no version":         {workspace("coder.admin.a", map[string]any{"templateVersionID": "x"}), "is no UUID"},
+		"no version":         {workspace("coder.admin.a", map[string]any{"templateVersionID": "x"}), "is not a UUID"},
 		"bad schedule":       {workspace("coder.admin.a", map[string]any{"templateName": "echo", "autostartSchedule": "often"}), "schedule"},
 		"an unknown version": {workspace("coder.admin.a", map[string]any{"templateVersionID": "6f1c1f5e-0000-4000-8000-000000000000"}), "no such version"},
 	} {
@@ -303,7 +303,7 @@ func TestAway(t *testing.T) {
 	must(t, cluster.Client.Status().Update(ctx, cp))
 	ws, err := w.Client.WorkspaceByOwnerAndName(ctx, "admin", "dev", nil)
 	must(t, err)
-	_, err = w.Client.CreateWorkspaceBuild(ctx, ws.ID, coder.CreateWorkspaceBuildRequest{Transition: coder.WorkspaceTransitionStop})
+	_, err = w.Client.CreateWorkspaceBuild(ctx, ws.ID, codersdk.CreateWorkspaceBuildRequest{Transition: codersdk.WorkspaceTransitionStop})
 	must(t, err)
 	next(t, seen, watch.Modified, in("stopped"))
 }
@@ -378,7 +378,7 @@ func TestNamespaceEnds(t *testing.T) {
 		}
 		return ""
 	})
-	if ws, err := w.Client.WorkspaceByOwnerAndName(ctx, "admin", "dev", nil); err != nil || ws.LatestBuild.Transition != coder.WorkspaceTransitionStart {
+	if ws, err := w.Client.WorkspaceByOwnerAndName(ctx, "admin", "dev", nil); err != nil || ws.LatestBuild.Transition != codersdk.WorkspaceTransitionStart {
 		t.Errorf("the workspace did not stay: %+v, %v", ws.LatestBuild.Transition, err)
 	}
 }

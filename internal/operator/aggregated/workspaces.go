@@ -14,12 +14,12 @@ import (
 	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/registry/rest"
 
-	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/api/aggregation/v1alpha1"
-	coderclient "github.com/seed-2a7f8fe7/coder/client"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
+	"github.com/seed-2a7f8fe7/coder/internal/operator/aggregated/convert"
 )
 
-// Bounds of what is read and listened to.
+// Bounds of reads and hints.
 const (
 	pageSize       = 1000
 	maxReads       = 5
@@ -42,22 +42,21 @@ func readWorkspaces(ctx context.Context, s *site) ([]object, []string, error) {
 		}
 		out := make([]object, len(all))
 		for i, w := range all {
-			out[i] = workspaceOf(s.namespace, w)
+			out[i] = convert.Workspace(s.namespace, w)
 		}
 		return out, topicsOf(all), nil
 	}
-	return nil, nil, coder.Errorf(coder.CodeUnavailable, "the control plane's workspaces changed faster than they could be listed")
+	return nil, nil, codersdk.Errorf(codersdk.CodeUnavailable, "the workspaces changed while they were listed; try again")
 }
 
-// workspacePages reads page by page, each beginning with what the one before
-// ended with; where that is not so, something came or went in between and the
-// list is not whole.
-func workspacePages(ctx context.Context, s *site) ([]coder.Workspace, bool, error) {
-	var all []coder.Workspace
+// workspacePages reads page by page. Each page starts with the last item of the
+// one before; otherwise the list changed in between and is incomplete.
+func workspacePages(ctx context.Context, s *site) ([]codersdk.Workspace, bool, error) {
+	var all []codersdk.Workspace
 	for {
 		q := url.Values{"limit": {strconv.Itoa(pageSize)}, "offset": {strconv.Itoa(max(0, len(all)-1))}}
-		var page coder.WorkspacesResponse
-		err := s.ask(ctx, func(ctx context.Context, c *coderclient.Client) (err error) {
+		var page codersdk.WorkspacesResponse
+		err := s.ask(ctx, func(ctx context.Context, c *codersdk.Client) (err error) {
 			page, err = c.Workspaces(ctx, q)
 			return err
 		})
@@ -78,10 +77,10 @@ func workspacePages(ctx context.Context, s *site) ([]coder.Workspace, bool, erro
 	}
 }
 
-// topicsOf gives the topics that tell of changes of workspaces: of all that people
-// do, of what organizations' jobs do, and of those that are on their way.
-func topicsOf(all []coder.Workspace) []string {
-	out := []string{string(coder.RBACResourceWorkspace)}
+// topicsOf returns the topics of workspace changes: changes by users, jobs of
+// organizations, and workspaces with a build in progress.
+func topicsOf(all []codersdk.Workspace) []string {
+	out := []string{string(codersdk.RBACResourceWorkspace)}
 	organizations := map[uuid.UUID]bool{}
 	building := 0
 	for _, w := range all {
@@ -90,7 +89,7 @@ func topicsOf(all []coder.Workspace) []string {
 			out = append(out, "jobs/"+w.OrganizationID.String())
 		}
 		switch w.LatestBuild.Job.Status {
-		case coder.ProvisionerJobStatusPending, coder.ProvisionerJobStatusRunning, coder.ProvisionerJobStatusCanceling:
+		case codersdk.ProvisionerJobStatusPending, codersdk.ProvisionerJobStatusRunning, codersdk.ProvisionerJobStatusCanceling:
 			if building++; building <= maxBuildTopics {
 				out = append(out, "workspace/"+w.ID.String())
 			}
@@ -99,32 +98,32 @@ func topicsOf(all []coder.Workspace) []string {
 	return out
 }
 
-// get reads one workspace of the namespace of a request.
-func (s workspaces) get(ctx context.Context, name string) (*site, coder.Workspace, *v1alpha1.CoderWorkspace, error) {
+// get reads one workspace of the request's namespace.
+func (s workspaces) get(ctx context.Context, name string) (*site, codersdk.Workspace, *v1alpha1.CoderWorkspace, error) {
 	namespace := genericapirequest.NamespaceValue(ctx)
-	p, ok := parts(name, 3)
+	p, ok := convert.Parts(name, 3)
 	if !ok {
-		return nil, coder.Workspace{}, nil, apierrors.NewNotFound(s.GroupResource, name)
+		return nil, codersdk.Workspace{}, nil, apierrors.NewNotFound(s.GroupResource, name)
 	}
 	at, err := s.sites.of(ctx, namespace)
 	if err != nil {
-		return nil, coder.Workspace{}, nil, s.refuse(name, err)
+		return nil, codersdk.Workspace{}, nil, s.refuse(name, err)
 	}
-	var w coder.Workspace
-	err = at.ask(ctx, func(ctx context.Context, c *coderclient.Client) (err error) {
+	var w codersdk.Workspace
+	err = at.ask(ctx, func(ctx context.Context, c *codersdk.Client) (err error) {
 		w, err = c.WorkspaceByOwnerAndName(ctx, p[1], p[2], nil)
 		return err
 	})
-	if err == nil && !strings.EqualFold(w.OrganizationName, p[0]) {
-		err = coder.Errorf(coder.CodeNotFound, "%s's workspace %s is in the organization %s", p[1], p[2], w.OrganizationName)
+	if err == nil {
+		err = convert.SameName(name, convert.NameOf(w.OrganizationName, w.OwnerName, w.Name))
 	}
 	if err != nil {
 		return at, w, nil, s.refuse(name, err)
 	}
-	return at, w, workspaceOf(namespace, w), nil
+	return at, w, convert.Workspace(namespace, w), nil
 }
 
-// Get gives a workspace.
+// Get returns a workspace.
 func (s workspaces) Get(ctx context.Context, name string, _ *metav1.GetOptions) (runtime.Object, error) {
 	_, _, out, err := s.get(ctx, name)
 	if err != nil {
@@ -133,11 +132,11 @@ func (s workspaces) Get(ctx context.Context, name string, _ *metav1.GetOptions) 
 	return out, nil
 }
 
-// Create makes a workspace, which starts.
+// Create creates a workspace, which starts.
 func (s workspaces) Create(ctx context.Context, o runtime.Object, validate rest.ValidateObjectFunc, options *metav1.CreateOptions) (runtime.Object, error) {
 	in, ok := o.(*v1alpha1.CoderWorkspace)
 	if !ok {
-		return nil, apierrors.NewBadRequest("the object is no CoderWorkspace")
+		return nil, apierrors.NewBadRequest("the object is not a CoderWorkspace")
 	}
 	p, errs := s.check(in)
 	if len(errs) > 0 {
@@ -162,45 +161,46 @@ func (s workspaces) Create(ctx context.Context, o runtime.Object, validate rest.
 		return in, nil
 	}
 	s.note(ctx, "create", namespace, in.Name)
-	var made coder.Workspace
-	err = at.ask(ctx, func(ctx context.Context, c *coderclient.Client) (err error) {
+	var made codersdk.Workspace
+	err = at.ask(ctx, func(ctx context.Context, c *codersdk.Client) (err error) {
 		made, err = c.CreateWorkspace(ctx, p[1], req)
 		return err
 	})
-	if coder.Is(err, coder.CodeConflict) {
+	if codersdk.Is(err, codersdk.CodeConflict) {
 		return nil, apierrors.NewAlreadyExists(s.GroupResource, in.Name)
 	}
 	if err != nil {
 		return nil, s.refuse(in.Name, err)
 	}
 	s.awake()
-	return workspaceOf(namespace, made), nil
+	return convert.Workspace(namespace, made), nil
 }
 
-// check judges a new workspace by itself, and gives the parts of its name.
+// check validates a new workspace and returns the parts of its name.
 func (s workspaces) check(in *v1alpha1.CoderWorkspace) ([]string, field.ErrorList) {
 	var errs field.ErrorList
 	spec := field.NewPath("spec")
 	name := field.NewPath("metadata", "name")
-	p, ok := parts(in.Name, 3)
+	p, ok := convert.Parts(in.Name, 3)
 	switch {
 	case in.Name == "":
-		errs = append(errs, field.Required(name, "give the name <organization>.<user>.<workspace>; none is generated"))
+		errs = append(errs, field.Required(name, "set the name to <organization>.<user>.<workspace>; names are not generated"))
 	case !ok || in.Name != strings.ToLower(in.Name):
-		errs = append(errs, field.Invalid(name, in.Name, "a name is <organization>.<user>.<workspace>, each at most 32 lower-case letters, digits and single hyphens"))
+		errs = append(errs,
+			field.Invalid(name, in.Name, "must be <organization>.<user>.<workspace>, each of at most 32 lower-case letters, digits and single hyphens"))
 	case in.Spec.Organization != "" && !strings.EqualFold(in.Spec.Organization, p[0]):
-		errs = append(errs, field.Invalid(spec.Child("organization"), in.Spec.Organization, "the name says "+p[0]))
+		errs = append(errs, field.Invalid(spec.Child("organization"), in.Spec.Organization, "must match the organization in the name, "+p[0]))
 	}
 	if in.Spec.TemplateName == "" && in.Spec.TemplateVersionID == "" {
-		errs = append(errs, field.Required(spec.Child("templateName"), "name a template, or one of its versions by templateVersionID"))
+		errs = append(errs, field.Required(spec.Child("templateName"), "set templateName or templateVersionID"))
 	}
 	if v := in.Spec.TemplateVersionID; v != "" {
 		if _, err := uuid.Parse(v); err != nil {
-			errs = append(errs, field.Invalid(spec.Child("templateVersionID"), v, "is no UUID"))
+			errs = append(errs, field.Invalid(spec.Child("templateVersionID"), v, "is not a UUID"))
 		}
 	}
 	if r := in.Spec.Running; r != nil && !*r {
-		errs = append(errs, field.Invalid(spec.Child("running"), false, "a new workspace starts: leave it out or say true, and stop it later"))
+		errs = append(errs, field.Invalid(spec.Child("running"), false, "a new workspace always starts; leave the field out, and stop the workspace later"))
 	}
 	if t := in.Spec.TTLMillis; t != nil && *t < 0 {
 		errs = append(errs, field.Invalid(spec.Child("ttlMillis"), *t, "must not be negative"))
@@ -208,20 +208,27 @@ func (s workspaces) check(in *v1alpha1.CoderWorkspace) ([]string, field.ErrorLis
 	return p, errs
 }
 
-// request looks up what a new workspace names.
-func (s workspaces) request(ctx context.Context, at *site, in *v1alpha1.CoderWorkspace, p []string) (coder.CreateWorkspaceRequest, error) {
-	req := coder.CreateWorkspaceRequest{Name: p[2], TTLMS: in.Spec.TTLMillis, AutostartSchedule: in.Spec.AutostartSchedule}
-	err := at.ask(ctx, func(ctx context.Context, c *coderclient.Client) error {
+// request resolves the names in a new workspace.
+func (s workspaces) request(ctx context.Context, at *site, in *v1alpha1.CoderWorkspace, p []string) (codersdk.CreateWorkspaceRequest, error) {
+	req := codersdk.CreateWorkspaceRequest{Name: p[2], TTLMS: in.Spec.TTLMillis, AutostartSchedule: in.Spec.AutostartSchedule}
+	err := at.ask(ctx, func(ctx context.Context, c *codersdk.Client) error {
 		organization, err := c.Organization(ctx, p[0])
-		if coder.Is(err, coder.CodeNotFound) {
-			return coder.Invalid("metadata.name", "there is no organization %s", p[0])
+		if codersdk.Is(err, codersdk.CodeNotFound) {
+			return codersdk.Invalid("metadata.name", "organization %s not found", p[0])
 		} else if err != nil {
 			return err
 		}
+		owner, err := c.User(ctx, p[1])
+		if err != nil {
+			return err
+		}
+		if real := convert.NameOf(organization.Name, owner.Username, p[2]); real != in.Name {
+			return codersdk.Invalid("metadata.name", "%s is an alias; use %s", in.Name, real)
+		}
 		if in.Spec.TemplateName != "" {
 			t, err := c.TemplateByName(ctx, organization.Name, in.Spec.TemplateName)
-			if coder.Is(err, coder.CodeNotFound) {
-				return coder.Invalid("spec.templateName", "the organization %s has no template %s", organization.Name, in.Spec.TemplateName)
+			if codersdk.Is(err, codersdk.CodeNotFound) {
+				return codersdk.Invalid("spec.templateName", "organization %s has no template %s", organization.Name, in.Spec.TemplateName)
 			} else if err != nil {
 				return err
 			}
@@ -232,8 +239,9 @@ func (s workspaces) request(ctx context.Context, at *site, in *v1alpha1.CoderWor
 		}
 		id := uuid.MustParse(in.Spec.TemplateVersionID)
 		v, err := c.TemplateVersion(ctx, id)
-		if coder.Is(err, coder.CodeNotFound) || err == nil && (v.OrganizationID != organization.ID || req.TemplateID != uuid.Nil && v.TemplateID != req.TemplateID) {
-			return coder.Invalid("spec.templateVersionID", "there is no such version of the template")
+		if codersdk.Is(err,
+			codersdk.CodeNotFound) || err == nil && (v.OrganizationID != organization.ID || req.TemplateID != uuid.Nil && v.TemplateID != req.TemplateID) {
+			return codersdk.Invalid("spec.templateVersionID", "the template has no such version")
 		}
 		req.TemplateID, req.TemplateVersionID = uuid.Nil, id
 		return err
@@ -241,8 +249,16 @@ func (s workspaces) request(ctx context.Context, at *site, in *v1alpha1.CoderWor
 	return req, err
 }
 
-// Update starts or stops a workspace: nothing else of it can be changed. (OP-21)
-func (s workspaces) Update(ctx context.Context, name string, info rest.UpdatedObjectInfo, create rest.ValidateObjectFunc, validate rest.ValidateObjectUpdateFunc, mayCreate bool, options *metav1.UpdateOptions) (runtime.Object, bool, error) {
+// Update starts or stops a workspace; nothing else can be changed. (OP-21)
+func (s workspaces) Update(
+	ctx context.Context,
+	name string,
+	info rest.UpdatedObjectInfo,
+	create rest.ValidateObjectFunc,
+	validate rest.ValidateObjectUpdateFunc,
+	mayCreate bool,
+	options *metav1.UpdateOptions,
+) (runtime.Object, bool, error) {
 	at, w, now, err := s.get(ctx, name)
 	want, made, err := wanted(ctx, s.store, now, err, update{info, create, validate, mayCreate, options}, s.Create)
 	if err != nil || made != nil {
@@ -258,41 +274,41 @@ func (s workspaces) Update(ctx context.Context, name string, info rest.UpdatedOb
 		now.Spec.Running = want.Spec.Running
 		return now, false, nil
 	}
-	transition := coder.WorkspaceTransitionStop
+	transition := codersdk.WorkspaceTransitionStop
 	if *want.Spec.Running {
-		transition = coder.WorkspaceTransitionStart
+		transition = codersdk.WorkspaceTransitionStart
 	}
 	out, err := s.build(ctx, at, w, transition, name)
 	return out, false, err
 }
 
-// build has a workspace start, stop or be deleted, and gives it as it is then.
-func (s workspaces) build(ctx context.Context, at *site, w coder.Workspace, transition coder.WorkspaceTransition, name string) (runtime.Object, error) {
+// build starts, stops or deletes a workspace, and returns its new state.
+func (s workspaces) build(ctx context.Context, at *site, w codersdk.Workspace, transition codersdk.WorkspaceTransition, name string) (runtime.Object, error) {
 	s.note(ctx, string(transition), at.namespace, name)
-	err := at.ask(ctx, func(ctx context.Context, c *coderclient.Client) error {
-		_, err := c.CreateWorkspaceBuild(ctx, w.ID, coder.CreateWorkspaceBuildRequest{Transition: transition})
+	err := at.ask(ctx, func(ctx context.Context, c *codersdk.Client) error {
+		_, err := c.CreateWorkspaceBuild(ctx, w.ID, codersdk.CreateWorkspaceBuildRequest{Transition: transition})
 		return err
 	})
 	if err != nil {
 		return nil, s.refuse(name, err)
 	}
 	s.awake()
-	err = at.ask(ctx, func(ctx context.Context, c *coderclient.Client) (err error) {
+	err = at.ask(ctx, func(ctx context.Context, c *codersdk.Client) (err error) {
 		w, err = c.Workspace(ctx, w.ID, url.Values{"include_deleted": {"true"}})
 		return err
 	})
 	if err != nil {
 		return nil, s.refuse(name, err)
 	}
-	return workspaceOf(at.namespace, w), nil
+	return convert.Workspace(at.namespace, w), nil
 }
 
-// onlyRunning refuses changes of what cannot be changed. What is left out stays.
+// onlyRunning refuses changes of other fields. Omitted fields stay the same.
 func onlyRunning(want, now *v1alpha1.CoderWorkspace) field.ErrorList {
 	var errs field.ErrorList
 	fixed := func(name, want, now string) {
 		if want != "" && want != now {
-			errs = append(errs, field.Forbidden(field.NewPath("spec", name), "only running can be changed here; the control plane changes the rest"))
+			errs = append(errs, field.Forbidden(field.NewPath("spec", name), "only running can be changed here; change other fields at the control plane"))
 		}
 	}
 	fixed("organization", want.Spec.Organization, now.Spec.Organization)
@@ -307,8 +323,8 @@ func onlyRunning(want, now *v1alpha1.CoderWorkspace) field.ErrorList {
 	return errs
 }
 
-// Delete has a workspace deleted, which takes as long as its build: it is gone
-// when that has succeeded. (OP-21)
+// Delete starts the deletion of a workspace. The object exists until its build
+// has succeeded. (OP-21)
 func (s workspaces) Delete(ctx context.Context, name string, validate rest.ValidateObjectFunc, options *metav1.DeleteOptions) (runtime.Object, bool, error) {
 	if err := s.stays(ctx, name); err != nil {
 		return nil, false, err
@@ -320,10 +336,10 @@ func (s workspaces) Delete(ctx context.Context, name string, validate rest.Valid
 	if err := s.deletable(ctx, now, validate, options); err != nil {
 		return nil, false, err
 	}
-	deleting := w.LatestBuild.Transition == coder.WorkspaceTransitionDelete && w.LatestBuild.Job.CompletedAt == nil
+	deleting := w.LatestBuild.Transition == codersdk.WorkspaceTransitionDelete && w.LatestBuild.Job.CompletedAt == nil
 	if deleting || options != nil && len(options.DryRun) > 0 {
 		return now, false, nil
 	}
-	out, err := s.build(ctx, at, w, coder.WorkspaceTransitionDelete, name)
+	out, err := s.build(ctx, at, w, codersdk.WorkspaceTransitionDelete, name)
 	return out, false, err
 }

@@ -1,7 +1,7 @@
-// Package apply brings objects of the cluster to what they should be, by
-// server-side apply: fields that the operator does not set stay whoever's they
-// are, and a field that it ceases to set goes away. What is as it should be
-// costs no call, so that a resource at rest is quiet.
+// Package apply applies objects with server-side apply. Fields that the
+// operator does not set keep their owners, and fields that it no longer sets
+// are removed. An object that already matches costs no API call, so a resource
+// at rest causes no traffic.
 package apply
 
 import (
@@ -11,40 +11,50 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"reflect"
+	"strings"
 
+	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/seed-2a7f8fe7/coder/internal/operator/shape"
+	"github.com/seed-2a7f8fe7/coder/internal/operator/podspec"
 )
 
-// Manager is the field manager of everything the operator sets.
+// Manager is the field manager of the operator.
 const Manager = "coder-operator"
 
-// AnnotationHash is the hash of what was applied last.
+// AnnotationHash is the hash of the last applied object.
 const AnnotationHash = "coder.com/applied-hash"
 
-// ErrNotOurs says that an object of the name is somebody else's.
-var ErrNotOurs = errors.New("exists and was not made by the operator for this resource; it is left alone: delete it, or choose another name")
+// ErrNotOurs reports that an object of the name belongs to another owner.
+var ErrNotOurs = errors.New("exists and was not created by the operator for this resource; delete it, or choose another name")
 
-// Object brings one object to what it should be. It refuses, with ErrNotOurs,
-// to touch one that is there and belongs to somebody else. live
-// reads past the cache, for objects that the cache leaves out.
+// Object applies one object. It returns ErrNotOurs for an existing object of
+// another owner. live reads past the cache, for objects that the cache leaves
+// out.
 func Object(ctx context.Context, c client.Client, live client.Reader, want client.Object) error {
 	u, hash, err := convert(want)
 	if err != nil {
 		return err
 	}
 	have := want.DeepCopyObject().(client.Object) //nolint:forcetypeassert // a copy has the type of its original
-	// Whose an object is that has been there for a moment is asked of the API
-	// server's own cache, which costs it little.
+	// Read an object that is new to the cache from the API server's own cache,
+	// which is cheap.
 	err = read(ctx, c, live, have, &client.GetOptions{Raw: &metav1.GetOptions{ResourceVersion: "0"}})
 	switch {
+	case apierrors.IsNotFound(err) && rights(want):
+		err := c.Create(ctx, u, client.FieldOwner(Manager))
+		if apierrors.IsAlreadyExists(err) {
+			return apierrors.NewConflict(schema.GroupResource{Group: rbacv1.GroupName, Resource: u.GetKind()}, u.GetName(), err)
+		}
+		return err
 	case apierrors.IsNotFound(err):
 	case err != nil:
 		return err
@@ -62,8 +72,48 @@ func Object(ctx context.Context, c client.Client, live client.Reader, want clien
 	return c.Apply(ctx, client.ApplyConfigurationFromUnstructured(u), client.FieldOwner(Manager), client.ForceOwnership)
 }
 
-// read reads an object from the cache, and past it what the cache leaves out:
-// what has not our label, and namespaces that the operator does not watch.
+// rights reports whether an object is a Role or a RoleBinding. Applying a new
+// one takes the API server twice as long as creating it. The result is the same,
+// because all its lists are replaced as a whole.
+func rights(o client.Object) bool {
+	switch o.(type) {
+	case *rbacv1.Role, *rbacv1.RoleBinding:
+		return true
+	}
+	return false
+}
+
+// Refused reports whether the API server does not accept an object, so that
+// only a user can help: another owner has it, it is invalid or forbidden, or
+// its kind or namespace does not exist.
+func Refused(err error) bool {
+	if errors.Is(err, ErrNotOurs) || meta.IsNoMatchError(err) {
+		return true
+	}
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) {
+		return false
+	}
+	s := status.Status()
+	switch s.Code {
+	case http.StatusUnauthorized, http.StatusRequestTimeout, http.StatusConflict, http.StatusTooManyRequests:
+		return false
+	}
+	// The API server reports a doubled entry of a list as an internal error.
+	return s.Code >= 400 && s.Code < 500 || strings.Contains(s.Message, "failed to create typed patch object")
+}
+
+// Check returns the error that Object would return, and changes nothing.
+func Check(ctx context.Context, c client.Client, want client.Object) error {
+	u, _, err := convert(want)
+	if err != nil {
+		return err
+	}
+	return c.Apply(ctx, client.ApplyConfigurationFromUnstructured(u), client.FieldOwner(Manager), client.ForceOwnership, client.DryRunAll)
+}
+
+// read reads an object from the cache, or past it if the cache leaves it out:
+// objects without the operator's label, and namespaces that it does not watch.
 func read(ctx context.Context, c, live client.Reader, o client.Object, opts ...client.GetOption) error {
 	key := client.ObjectKeyFromObject(o)
 	err := c.Get(ctx, key, o)
@@ -73,8 +123,8 @@ func read(ctx context.Context, c, live client.Reader, o client.Object, opts ...c
 	return live.Get(ctx, key, o, opts...)
 }
 
-// Ours says whether an object that is there was made for the resource that want
-// is made for.
+// Ours reports whether an existing object was created for the resource that
+// want belongs to.
 func Ours(have, want metav1.Object) bool {
 	if refs := want.GetOwnerReferences(); len(refs) > 0 {
 		for _, r := range have.GetOwnerReferences() {
@@ -84,12 +134,12 @@ func Ours(have, want metav1.Object) bool {
 		}
 		return false
 	}
-	uid := want.GetLabels()[shape.LabelOwner]
-	return uid != "" && have.GetLabels()[shape.LabelOwner] == uid
+	uid := want.GetLabels()[podspec.LabelOwner]
+	return uid != "" && have.GetLabels()[podspec.LabelOwner] == uid
 }
 
-// convert gives what is applied: the object without what only the cluster sets,
-// with the hash of it.
+// convert returns the object to apply, with its hash and without fields that
+// only the cluster sets.
 func convert(want client.Object) (*unstructured.Unstructured, string, error) {
 	m, err := runtime.DefaultUnstructuredConverter.ToUnstructured(want)
 	if err != nil {
@@ -113,7 +163,7 @@ func convert(want client.Object) (*unstructured.Unstructured, string, error) {
 	return u, hash, nil
 }
 
-// prune removes nulls, such as the creation time that every object of Go has.
+// prune removes null values, such as the creation time of every Go object.
 func prune(m map[string]any) {
 	for k, v := range m {
 		switch v := v.(type) {
@@ -134,7 +184,7 @@ func prune(m map[string]any) {
 	}
 }
 
-// within says whether everything of want is in have, which may have more.
+// within reports whether have contains everything in want.
 func within(want, have any) bool {
 	switch w := want.(type) {
 	case map[string]any:
@@ -144,7 +194,7 @@ func within(want, have any) bool {
 		}
 		for k, v := range w {
 			if k == "apiVersion" || k == "kind" {
-				continue // what is read from a cache may lack them
+				continue // objects from a cache may lack them
 			}
 			if !within(v, h[k]) {
 				return false

@@ -25,21 +25,21 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
-	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/api/v1alpha1"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/operator/apply"
-	"github.com/seed-2a7f8fe7/coder/internal/operator/remote"
-	"github.com/seed-2a7f8fe7/coder/internal/operator/round"
-	"github.com/seed-2a7f8fe7/coder/internal/operator/shape"
+	"github.com/seed-2a7f8fe7/coder/internal/operator/coderclient"
+	"github.com/seed-2a7f8fe7/coder/internal/operator/podspec"
+	"github.com/seed-2a7f8fe7/coder/internal/operator/reconcile"
 )
 
-// Controller keeps servers. It is safe for concurrent use.
-type Controller struct{ round.Config }
+// Controller reconciles CoderControlPlanes. It is safe for concurrent use.
+type Controller struct{ reconcile.Config }
 
-// New makes a controller.
-func New(c round.Config) *Controller { return &Controller{c.Complete()} }
+// New returns a controller.
+func New(c reconcile.Config) *Controller { return &Controller{c.Complete()} }
 
-// Start lets a manager run the controller.
+// Start registers the controller with a manager.
 func (c *Controller) Start(m ctrl.Manager) error {
 	list := func() client.ObjectList { return &v1alpha1.CoderControlPlaneList{} }
 	elsewhere := c.Elsewhere(component, list)
@@ -48,6 +48,7 @@ func (c *Controller) Start(m ctrl.Manager) error {
 		Owns(&appsv1.Deployment{}).
 		Owns(&corev1.Service{}).
 		Owns(&corev1.Secret{}).
+		Owns(&corev1.ConfigMap{}).
 		Owns(&corev1.ServiceAccount{}).
 		Owns(&rbacv1.Role{}).
 		Owns(&rbacv1.RoleBinding{}).
@@ -60,14 +61,14 @@ func (c *Controller) Start(m ctrl.Manager) error {
 		Complete(c)
 }
 
-// Reconcile is one round of one server.
+// Reconcile reconciles one server.
 func (c *Controller) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	cp := &v1alpha1.CoderControlPlane{}
 	if err := c.Client.Get(ctx, req.NamespacedName, cp); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	if !cp.DeletionTimestamp.IsZero() {
-		return ctrl.Result{}, c.end(ctx, cp)
+		return ctrl.Result{}, c.finalize(ctx, cp)
 	}
 	if _, err := c.Hold(ctx, cp, v1alpha1.FinalizerWorkspaceRBAC); err != nil {
 		return c.Finish(ctx, cp, cp, 0, err)
@@ -75,31 +76,46 @@ func (c *Controller) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	before := cp.DeepCopy()
 	r := &pass{Controller: c, cp: cp, again: c.Idle}
 	err := r.run(ctx)
+	switch {
+	case reconcile.Outdated(err):
+	case err != nil:
+		cp.Status.Phase = v1alpha1.PhasePending
+		r.again, err = c.Fail(cp, v1alpha1.ConditionAvailable, apply.Refused(err), err)
+	case r.applied:
+		cp.Observe()
+	default:
+		cp.Status.Phase = v1alpha1.PhasePending
+	}
 	return c.Finish(ctx, before, cp, r.again, err)
 }
 
-// end takes back what the resource made beyond its namespace.
-func (c *Controller) end(ctx context.Context, cp *v1alpha1.CoderControlPlane) error {
+// finalize deletes what the resource created outside its namespace.
+func (c *Controller) finalize(ctx context.Context, cp *v1alpha1.CoderControlPlane) error {
 	all := append(slices.Clone(cp.Status.WorkspaceNamespaces), Namespaces(cp)...)
-	if err := apply.DropRights(ctx, c.Client, c.Live, shape.OwnerOf(Kind, cp), RightsName(cp), all); err != nil {
+	if err := apply.DropRights(ctx, c.Client, c.Live, podspec.OwnerOf(Kind, cp), RightsName(cp), all); err != nil {
 		return err
 	}
 	return c.LetGo(ctx, cp, v1alpha1.FinalizerWorkspaceRBAC)
 }
 
-// pass is one look at one server.
+// pass is the reconciliation of one server.
 type pass struct {
 	*Controller
 	cp     *v1alpha1.CoderControlPlane
 	again  time.Duration
 	token  string
-	refuse []string // what the cluster refused, and why
+	refuse []string // objects that the cluster refused, with reasons
+	// applied reports whether the cluster has all objects of the specification.
+	applied bool
 }
 
 func (r *pass) run(ctx context.Context) error {
 	cp := r.cp
 	given, err := r.tokenSecret(ctx)
 	if err != nil {
+		return err
+	}
+	if err := r.rights(ctx); err != nil {
 		return err
 	}
 	if err := r.dropped(ctx); err != nil {
@@ -127,23 +143,29 @@ func (r *pass) run(ctx context.Context) error {
 		return err
 	}
 	r.license()
+	r.applied = len(r.refuse) == 0 && meta.IsStatusConditionTrue(s.Conditions, v1alpha1.ConditionRBACReady)
+	s.LicenseTier = "none"
+	if cp.Spec.OperatorAccess.Disabled {
+		return r.revoke(ctx, d)
+	}
 	r.probe(ctx, d, given)
 	return nil
 }
 
-// apply brings an object about, or notes why it cannot be.
+// apply applies an object, or records why the cluster refuses it.
 func (r *pass) apply(ctx context.Context, o client.Object) error {
 	err := apply.Object(ctx, r.Client, r.Live, o)
-	if errors.Is(err, apply.ErrNotOurs) || apierrors.IsInvalid(err) || apierrors.IsForbidden(err) || apierrors.IsNotFound(err) || apierrors.IsBadRequest(err) || meta.IsNoMatchError(err) {
+	if apply.Refused(err) {
 		r.refuse = append(r.refuse, err.Error())
 		return nil
 	}
 	return err
 }
 
-// tokenSecret makes the operator's token, unless there is one: one of a
-// person's making is used as it is. given is what the server is to be started
-// with; "" for a person's, which it knows.
+// tokenSecret creates the Secret with the operator's token if it does not
+// exist; an existing token is used unchanged. given is the token to start the
+// server with, or "" if a user provided the token, which the server knows
+// already.
 func (r *pass) tokenSecret(ctx context.Context) (given string, err error) {
 	cp := r.cp
 	if cp.Spec.OperatorAccess.Disabled {
@@ -156,7 +178,7 @@ func (r *pass) tokenSecret(ctx context.Context) (given string, err error) {
 	switch {
 	case apierrors.IsNotFound(err):
 		r.token = newToken()
-		cp.Status.OperatorAccessReady = false // until a server has started with it
+		cp.Status.OperatorAccessReady = false // until a server has started with the token
 		return r.token, r.apply(ctx, TokenSecret(cp, r.token))
 	case err != nil:
 		return "", err
@@ -171,27 +193,21 @@ func (r *pass) tokenSecret(ctx context.Context) (given string, err error) {
 	return r.token, r.apply(ctx, TokenSecret(cp, r.token))
 }
 
-// newToken makes a token of the form that servers take: an id of ten, a dash,
-// and a secret of 22 letters and digits, which is 113 bits.
+// newToken returns a token in the form that servers accept: an id of ten
+// characters, a dash, and a secret of 22 letters and digits, which has 113
+// bits.
 func newToken() string {
 	text := rand.Text() + rand.Text() // 26 each
 	return text[:10] + "-" + text[10:32]
 }
 
-// dropped deletes what the specification asks for no more.
+// dropped deletes objects that the specification no longer requests.
 func (r *pass) dropped(ctx context.Context) error {
-	cp, o := r.cp, shape.OwnerOf(Kind, r.cp)
-	want := Namespaces(cp)
-	gone := slices.DeleteFunc(slices.Clone(cp.Status.WorkspaceNamespaces), func(n string) bool { return slices.Contains(want, n) })
-	cp.Status.WorkspaceNamespaces = want
-	if len(shape.Rules(cp.Spec.RBAC.RBACSpec)) == 0 {
-		gone = append(gone, want...)
-		if err := apply.DropOwnRights(ctx, r.Client, r.Live, o, RightsName(cp)); err != nil {
+	cp := r.cp
+	if !hasDefaults(cp) {
+		if err := apply.Absent(ctx, r.Client, r.Live, Defaults(cp)); err != nil {
 			return err
 		}
-	}
-	if err := apply.DropRights(ctx, r.Client, r.Live, o, RightsName(cp), gone); err != nil {
-		return err
 	}
 	if cp.Spec.PodDisruptionBudget == nil {
 		if err := apply.Absent(ctx, r.Client, r.Live, Budget(cp, v1alpha1.DisruptionSpec{})); err != nil {
@@ -201,7 +217,8 @@ func (r *pass) dropped(ctx context.Context) error {
 	return r.hidden(ctx)
 }
 
-// hidden takes away the Ingress or HTTPRoute that is asked for no more.
+// hidden deletes an Ingress or HTTPRoute that the specification no longer
+// requests.
 func (r *pass) hidden(ctx context.Context) error {
 	cp, e := r.cp, v1alpha1.ExposeSpec{}
 	if cp.Spec.Expose != nil {
@@ -224,69 +241,68 @@ func (r *pass) hidden(ctx context.Context) error {
 	return nil
 }
 
-// conditionRouted says that there may be an HTTPRoute to take away.
+// conditionRouted reports that an HTTPRoute may exist, which must be deleted
+// later.
 const conditionRouted = "Routed"
 
 func (r *pass) routed(route *unstructured.Unstructured, made bool) {
 	if made {
-		round.Set(r.cp, conditionRouted, true, "Ready", "there is an HTTPRoute "+route.GetName())
+		reconcile.Set(r.cp, conditionRouted, true, "Ready", "HTTPRoute exists: "+route.GetName())
 		return
 	}
-	message := r.refuse[len(r.refuse)-1] + "; where the cluster lacks HTTPRoute, install the Gateway API or use expose.ingress"
+	message := r.refuse[len(r.refuse)-1] + "; if the cluster has no HTTPRoute kind, install the Gateway API or use expose.ingress"
 	r.refuse[len(r.refuse)-1] = message
-	round.Set(r.cp, conditionRouted, false, "Refused", message)
+	reconcile.Set(r.cp, conditionRouted, false, "Refused", message)
 }
 
-// available notes how the pods do.
+// available records the state of the pods: whether one serves, and whether all are
+// as the specification asks for.
 func (r *pass) available(ctx context.Context, d *appsv1.Deployment) error {
+	pods, err := r.Pods(ctx, r.cp.Namespace, podspec.Selector(component, r.cp.Name))
+	if err != nil {
+		return err
+	}
+	holds, reason, message := reconcile.PodsReady(*d, pods)
+	reconcile.Set(r.cp, v1alpha1.ConditionDeploymentReady, holds, reason, message)
 	switch {
 	case len(r.refuse) > 0:
 		r.again = min(r.again, r.Pace(time.Minute))
-		round.Set(r.cp, v1alpha1.ConditionAvailable, false, "Refused", strings.Join(r.refuse, "; "))
+		reconcile.Set(r.cp, v1alpha1.ConditionAvailable, false, "Refused", strings.Join(r.refuse, "; "))
 	case d.Status.ReadyReplicas > 0:
-		round.Set(r.cp, v1alpha1.ConditionAvailable, true, "Ready", fmt.Sprintf("%d replicas are ready", d.Status.ReadyReplicas))
+		reconcile.Set(r.cp, v1alpha1.ConditionAvailable, true, "Ready", fmt.Sprintf("%d replicas are ready", d.Status.ReadyReplicas))
 	default:
-		pods, err := r.Pods(ctx, r.cp.Namespace, shape.Selector(component, r.cp.Name))
-		if err != nil {
-			return err
-		}
-		holds, reason, message := round.PodsReady(*d, pods)
-		if holds || reason == "Progressing" {
-			reason, message = "NotReady", "no replica is ready yet"
-		}
-		round.Set(r.cp, v1alpha1.ConditionAvailable, false, reason, message)
+		reconcile.Set(r.cp, v1alpha1.ConditionAvailable, false, "NotReady", "no replica is ready yet: "+message)
 	}
 	return nil
 }
 
-// license answers a specification that has one.
+// license records the condition of a configured license.
 func (r *pass) license() {
 	s := &r.cp.Status
 	if r.cp.Spec.LicenseSecretRef == nil {
 		meta.RemoveStatusCondition(&s.Conditions, v1alpha1.ConditionLicenseApplied)
 		return
 	}
-	round.Set(r.cp, v1alpha1.ConditionLicenseApplied, false, "NotSupported", "nothing needs a license here: every feature is free, and the license is left alone")
+	reconcile.Set(r.cp, v1alpha1.ConditionLicenseApplied, false, "NotSupported", "every feature is included without a license; the license is ignored")
 }
 
-// starting says whether a server has yet to start with the token that it is given.
+// starting reports whether no server has started with the current token yet.
 func starting(d *appsv1.Deployment, given string) bool {
 	return given != "" && (d.Spec.Template.Annotations[annotationToken] != checksum(given) ||
 		d.Status.ObservedGeneration < d.Generation || d.Status.UpdatedReplicas == 0 || d.Status.UpdatedReplicas < d.Status.Replicas)
 }
 
-// probe asks the server whether it takes the operator's token, when that is
-// not known or was long ago.
+// fresh is how long the network of the cluster can take, after the first pod is
+// ready, to lead connections to it.
+const fresh = 30 * time.Second
+
+// probe checks whether the server accepts the operator's token, unless that was
+// checked recently.
 func (r *pass) probe(ctx context.Context, d *appsv1.Deployment, given string) {
 	cp, s := r.cp, &r.cp.Status
-	s.LicenseTier = "none"
-	if cp.Spec.OperatorAccess.Disabled {
-		round.Set(r.cp, v1alpha1.ConditionOperatorAccessReady, false, "Disabled", "the specification says so")
-		return
-	}
 	if s.ReadyReplicas == 0 {
 		s.OperatorAccessReady = false
-		round.Set(r.cp, v1alpha1.ConditionOperatorAccessReady, false, "Waiting", "waits for a replica to be ready")
+		reconcile.Set(r.cp, v1alpha1.ConditionOperatorAccessReady, false, "Waiting", "waiting for a ready replica")
 		return
 	}
 	if t := s.EntitlementsLastChecked; t != nil && s.OperatorAccessReady && r.Now().Sub(t.Time) < r.Idle {
@@ -294,9 +310,9 @@ func (r *pass) probe(ctx context.Context, d *appsv1.Deployment, given string) {
 		return
 	}
 	trust, err := r.Authorities(ctx, cp)
-	var v remote.Server
+	var v coderclient.Server
 	if err == nil {
-		v, err = r.Sites.Probe(ctx, remote.Access{URL: s.URL, Token: r.token, Authorities: trust})
+		v, err = r.Sites.Probe(ctx, coderclient.Access{URL: s.URL, Token: r.token, Authorities: trust})
 	}
 	if v.Version != "" {
 		s.Version = v.Version
@@ -305,23 +321,30 @@ func (r *pass) probe(ctx context.Context, d *appsv1.Deployment, given string) {
 		s.OperatorAccessReady = false
 		r.again = min(r.again, r.Pace(15*time.Second))
 		reason, message := "Unreachable", err.Error()
-		refused := coder.Is(err, coder.CodeUnauthenticated, coder.CodeForbidden)
+		if available := meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionAvailable); r.Now().Sub(available.LastTransitionTime.Time) < r.Pace(fresh) {
+			reason, r.again = "Connecting", min(r.again, r.Pace(2*time.Second))
+		}
+		refused := codersdk.Is(err, codersdk.CodeUnauthenticated, codersdk.CodeForbidden)
 		if refused && starting(d, given) {
-			round.Unknown(cp, "a server to start with the operator's token", v1alpha1.ConditionOperatorAccessReady)
+			reconcile.Unknown(cp, "a server to start with the operator's token", v1alpha1.ConditionOperatorAccessReady)
 			return
 		}
 		if refused {
 			reason = "TokenRefused"
-			message = fmt.Sprintf("the server does not take the token of the Secret %s: put a token of an owner there, made with 'coder tokens create' (%s)", TokenSecretName(cp), message)
+			message = fmt.Sprintf("the server rejects the token in the Secret %s; store the token of an owner there, created with 'coder tokens create' (%s)",
+				TokenSecretName(cp), message)
 		}
 		if wrong := (*tls.CertificateVerificationError)(nil); errors.As(err, &wrong) {
 			reason = "CertificateRefused"
-			message = fmt.Sprintf("the server's certificate is of nobody that is trusted, or for another name than that in its URL: put its authority's certificate into a Secret of spec.certs, or under ca.crt beside it in a Secret of spec.tls (%s)", message)
+			message = fmt.Sprintf(
+				"the server's certificate is not trusted, or is for another host name; add the CA certificate to a Secret in spec.certs, or as ca.crt to a Secret in spec.tls (%s)",
+				message,
+			)
 		}
-		round.Set(r.cp, v1alpha1.ConditionOperatorAccessReady, false, reason, message)
+		reconcile.Set(r.cp, v1alpha1.ConditionOperatorAccessReady, false, reason, message)
 		return
 	}
 	now := metav1.NewTime(r.Now().Truncate(time.Second))
 	s.OperatorAccessReady, s.EntitlementsLastChecked, s.ExternalProvisionerDaemonsEntitlement = true, &now, v.ExternalProvisioners
-	round.Set(r.cp, v1alpha1.ConditionOperatorAccessReady, true, "Ready", "the operator acts as "+v.Account)
+	reconcile.Set(r.cp, v1alpha1.ConditionOperatorAccessReady, true, "Ready", "the operator is signed in as "+v.Account)
 }

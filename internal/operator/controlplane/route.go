@@ -4,13 +4,13 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/seed-2a7f8fe7/coder/api/v1alpha1"
-	"github.com/seed-2a7f8fe7/coder/internal/operator/shape"
+	"github.com/seed-2a7f8fe7/coder/internal/operator/podspec"
 )
 
-// Route gives the HTTPRoute of a server. It has no type of Go's, since its
-// kind is one that a cluster may lack.
+// Route returns the HTTPRoute of a server. It is unstructured because a cluster
+// may not have the kind.
 func Route(c *v1alpha1.CoderControlPlane, s v1alpha1.GatewaySpec) *unstructured.Unstructured {
-	meta := shape.OwnerOf(Kind, c).Meta(Name(c), labelsOf(c))
+	meta := podspec.OwnerOf(Kind, c).Meta(Name(c), labelsOf(c))
 	parents := make([]any, 0, len(s.ParentRefs))
 	for _, p := range s.ParentRefs {
 		ref := map[string]any{"name": p.Name}
@@ -22,6 +22,7 @@ func Route(c *v1alpha1.CoderControlPlane, s v1alpha1.GatewaySpec) *unstructured.
 		}
 		parents = append(parents, ref)
 	}
+	_, port := backend(c)
 	hosts := []any{s.Host}
 	if s.WildcardHost != "" {
 		hosts = append(hosts, s.WildcardHost)
@@ -32,7 +33,7 @@ func Route(c *v1alpha1.CoderControlPlane, s v1alpha1.GatewaySpec) *unstructured.
 			"parentRefs": parents, "hostnames": hosts,
 			"rules": []any{map[string]any{
 				"matches":     []any{map[string]any{"path": map[string]any{"type": "PathPrefix", "value": "/"}}},
-				"backendRefs": []any{map[string]any{"name": Name(c), "port": int64(servicePort(c))}},
+				"backendRefs": []any{map[string]any{"name": Name(c), "port": int64(port)}},
 			}},
 		},
 	}}

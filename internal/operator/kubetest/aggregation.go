@@ -23,7 +23,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 )
 
-// frontProxy gives the API server a certificate with which it passes requests on
+// frontProxy configures the certificate with which the API server forwards requests
 // to aggregated API servers, as clusters have one. end removes its files.
 func frontProxy(e *envtest.Environment) (end func(), err error) {
 	dir, err := os.MkdirTemp("", "front-proxy-")
@@ -36,7 +36,8 @@ func frontProxy(e *envtest.Environment) (end func(), err error) {
 	}
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "front-proxy"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour),
-		BasicConstraintsValid: true, IsCA: true, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+		BasicConstraintsValid: true, IsCA: true, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
 	if err != nil {
@@ -85,7 +86,7 @@ func (c *Cluster) Aggregate(t testing.TB, port int) {
 	}
 	o := &unstructured.Unstructured{}
 	o.SetGroupVersionKind(schema.GroupVersionKind{Group: "apiregistration.k8s.io", Version: "v1", Kind: "APIService"})
-	Until(t, 10*time.Second, func(ctx context.Context) string {
+	Until(t, 2*time.Minute, func(ctx context.Context) string {
 		if err := c.Client.Get(ctx, client.ObjectKey{Name: "v1alpha1.aggregation.coder.com"}, o); err != nil {
 			return err.Error()
 		}
@@ -99,13 +100,15 @@ func (c *Cluster) Aggregate(t testing.TB, port int) {
 	})
 }
 
-// AggregatedServer gives the API server to the account of the aggregated API
+// AggregatedServer returns the cluster with the account of the aggregated API
 // server, which has the rights of deploy/operator/aggregation/rbac.yaml.
 func (c *Cluster) AggregatedServer() *rest.Config {
-	return c.As("system:serviceaccount:coder-operator:coder-aggregated-apiserver", "system:serviceaccounts", "system:serviceaccounts:coder-operator")
+	r := c.As("system:serviceaccount:coder-operator:coder-aggregated-apiserver", "system:serviceaccounts", "system:serviceaccounts:coder-operator")
+	r.Wrap(c.used.wrap)
+	return r
 }
 
-// As gives the API server to a user.
+// As returns the cluster as a user sees it.
 func (c *Cluster) As(user string, groups ...string) *rest.Config {
 	r := rest.CopyConfig(c.Rest)
 	r.Impersonate = rest.ImpersonationConfig{UserName: user, Groups: append(groups, "system:authenticated")}

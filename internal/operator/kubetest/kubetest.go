@@ -69,8 +69,8 @@ func Main(m *testing.M, scheme *runtime.Scheme, run func(*Cluster) int) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	out := &Cluster{Rest: rest, Client: c}
-	if err := out.install(root, "namespace.yaml", "rbac.yaml"); err != nil {
+	out := &Cluster{Rest: rest, Client: c, used: used{all: map[string]bool{}}}
+	if err := out.install(root, "namespace.yaml", "rbac.yaml", "roles.yaml"); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
@@ -101,7 +101,7 @@ func (c *Cluster) install(root string, files ...string) error {
 	return nil
 }
 
-// Operator gives the API server to the operator's own account, which has the
+// Operator returns the cluster with the operator's own account, which has the
 // rights of deploy/operator/rbac.yaml and no others.
 func (c *Cluster) Operator() *rest.Config {
 	r := rest.CopyConfig(c.Rest)
@@ -110,10 +110,11 @@ func (c *Cluster) Operator() *rest.Config {
 		UserName: "system:serviceaccount:coder-operator:coder-operator",
 		Groups:   []string{"system:serviceaccounts", "system:serviceaccounts:coder-operator", "system:authenticated"},
 	}
+	r.Wrap(c.used.wrap)
 	return r
 }
 
-// root gives the directory of the module.
+// root returns the directory of the module.
 func root() (string, error) {
 	dir, err := os.Getwd()
 	for ; err == nil; dir = filepath.Dir(dir) {
@@ -131,6 +132,7 @@ func root() (string, error) {
 type Cluster struct {
 	Rest   *rest.Config // nil when there is none
 	Client client.Client
+	used   used // by operators
 }
 
 // Need skips a test when there is no API server.
@@ -156,8 +158,8 @@ func (c *Cluster) Namespace(t testing.TB) string {
 	return n.Name
 }
 
-// Until looks again and again until what it looks for is there, which check
-// says by an empty text; the test fails with what it says last.
+// Until polls check until it returns "". After the timeout the test fails with the
+// last text.
 func Until(t testing.TB, within time.Duration, check func(ctx context.Context) string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), within)

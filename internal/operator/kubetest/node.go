@@ -3,6 +3,7 @@ package kubetest
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"testing"
@@ -122,7 +123,11 @@ func (n *Node) roll(ctx context.Context, d *appsv1.Deployment, pods []corev1.Pod
 		surplus = append(surplus, current[want:]...)
 		current = current[:want]
 	}
+	broken := d.Spec.Template.Spec.Containers[0].Image == Broken
 	for i := range surplus {
+		if broken { // no new pod becomes ready, so the old ones stay
+			break
+		}
 		if err := n.end(ctx, &surplus[i]); err != nil {
 			return err
 		}
@@ -131,8 +136,8 @@ func (n *Node) roll(ctx context.Context, d *appsv1.Deployment, pods []corev1.Pod
 	status := appsv1.DeploymentStatus{
 		ObservedGeneration: d.Generation, Replicas: up + int32(len(old)), UpdatedReplicas: up, ReadyReplicas: up, AvailableReplicas: up, //nolint:gosec // as above
 	}
-	if d.Spec.Template.Spec.Containers[0].Image == Broken {
-		status.ReadyReplicas, status.AvailableReplicas = 0, 0
+	if broken {
+		status.ReadyReplicas, status.AvailableReplicas = int32(len(old)), int32(len(old)) //nolint:gosec // as above
 	}
 	if fmt.Sprint(status) == fmt.Sprint(d.Status) {
 		return nil
@@ -143,7 +148,8 @@ func (n *Node) roll(ctx context.Context, d *appsv1.Deployment, pods []corev1.Pod
 
 // templateOf names a version of a Deployment's pods.
 func templateOf(d *appsv1.Deployment) string {
-	return fmt.Sprint(d.Spec.Template.Annotations, d.Spec.Template.Spec.Containers[0].Image, d.Spec.Template.Spec.Containers[0].Env)
+	s := d.Spec.Template.Spec
+	return fmt.Sprint(d.Spec.Template.Annotations, s.Containers[0].Image, s.Containers[0].Env, s.ServiceAccountName)
 }
 
 func (n *Node) begin(ctx context.Context, d *appsv1.Deployment) (*corev1.Pod, error) {
@@ -187,6 +193,11 @@ func (n *Node) begin(ctx context.Context, d *appsv1.Deployment) (*corev1.Pod, er
 // environment reads a container's variables as a kubelet does.
 func (n *Node) environment(ctx context.Context, p *corev1.Pod) (map[string]string, error) {
 	out := map[string]string{}
+	for _, e := range p.Spec.Containers[0].EnvFrom {
+		if err := n.source(ctx, p.Namespace, e, out); err != nil {
+			return nil, err
+		}
+	}
 	for _, e := range p.Spec.Containers[0].Env {
 		out[e.Name] = e.Value
 		if e.ValueFrom == nil || e.ValueFrom.SecretKeyRef == nil {
@@ -204,6 +215,27 @@ func (n *Node) environment(ctx context.Context, p *corev1.Pod) (map[string]strin
 		out[e.Name] = string(v)
 	}
 	return out, nil
+}
+
+// source adds the variables of a ConfigMap or Secret.
+func (n *Node) source(ctx context.Context, namespace string, e corev1.EnvFromSource, out map[string]string) error {
+	if ref := e.ConfigMapRef; ref != nil {
+		c := &corev1.ConfigMap{}
+		if err := n.Cluster.Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: ref.Name}, c); err != nil {
+			return err
+		}
+		maps.Copy(out, c.Data)
+	}
+	if ref := e.SecretRef; ref != nil {
+		s := &corev1.Secret{}
+		if err := n.Cluster.Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: ref.Name}, s); err != nil {
+			return err
+		}
+		for k, v := range s.Data {
+			out[k] = string(v)
+		}
+	}
+	return nil
 }
 
 // end ends a pod; it is there, with its deletion noted, until its process ends.

@@ -20,39 +20,39 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/seed-2a7f8fe7/coder/api/v1alpha1"
-	"github.com/seed-2a7f8fe7/coder/internal/operator/remote"
-	"github.com/seed-2a7f8fe7/coder/internal/operator/round"
+	"github.com/seed-2a7f8fe7/coder/internal/operator/coderclient"
+	"github.com/seed-2a7f8fe7/coder/internal/operator/reconcile"
 )
 
-// parallel is how many pools are looked at at a time; it bounds what the
-// operator asks of the cluster at once.
-const parallel = 8
+// parallel bounds the pools that are reconciled at the same time, and so the
+// load on the cluster.
+const parallel = 16
 
-// Controller keeps pools. It is safe for concurrent use.
+// Controller reconciles CoderProvisioners. It is safe for concurrent use.
 type Controller struct {
-	round.Config
+	reconcile.Config
 	backoff *backoff
-	touched chan event.GenericEvent // pools that a server's change concerns
+	touched chan event.GenericEvent // pools affected by a change at a server
 }
 
-// New makes a controller.
-func New(c round.Config) *Controller {
+// New returns a controller.
+func New(c reconcile.Config) *Controller {
 	return &Controller{Config: c.Complete(), backoff: &backoff{failures: map[types.NamespacedName]int{}}, touched: make(chan event.GenericEvent)}
 }
 
-// Start lets a manager run the controller.
+// Start registers the controller with a manager.
 func (c *Controller) Start(m ctrl.Manager) error {
 	list := func() client.ObjectList { return &v1alpha1.CoderProvisionerList{} }
 	elsewhere := c.Elsewhere(component, list)
-	if err := m.Add(manager.RunnableFunc(c.hear)); err != nil {
+	if err := m.Add(manager.RunnableFunc(c.followServers)); err != nil {
 		return err
 	}
 	return ctrl.NewControllerManagedBy(m).Named("provisioner").
-		// What we note in the status is no reason for another round.
+		// Changes of the status by the operator do not trigger a
+		// reconciliation.
 		For(&v1alpha1.CoderProvisioner{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Owns(&appsv1.Deployment{}).
 		Owns(&corev1.Secret{}).
@@ -60,7 +60,8 @@ func (c *Controller) Start(m ctrl.Manager) error {
 		Owns(&rbacv1.Role{}).
 		Owns(&rbacv1.RoleBinding{}).
 		Owns(&policyv1.PodDisruptionBudget{}).
-		Watches(&v1alpha1.CoderControlPlane{}, handler.EnqueueRequestsFromMapFunc(c.ofControlPlane), builder.WithPredicates(predicate.Funcs{UpdateFunc: matters})).
+		Watches(&v1alpha1.CoderControlPlane{}, handler.EnqueueRequestsFromMapFunc(c.ofControlPlane),
+			builder.WithPredicates(predicate.Funcs{UpdateFunc: matters})).
 		Watches(&corev1.Pod{}, c.OfPod(component, list)).
 		Watches(&rbacv1.Role{}, elsewhere).
 		Watches(&rbacv1.RoleBinding{}, elsewhere).
@@ -69,7 +70,8 @@ func (c *Controller) Start(m ctrl.Manager) error {
 		Complete(c)
 }
 
-// matters says whether a control plane changed in what its pools go by.
+// matters reports whether a control plane changed in a field that its pools
+// use.
 func matters(e event.UpdateEvent) bool {
 	was, ok := e.ObjectOld.(*v1alpha1.CoderControlPlane)
 	now, also := e.ObjectNew.(*v1alpha1.CoderControlPlane)
@@ -78,16 +80,16 @@ func matters(e event.UpdateEvent) bool {
 		!equality.Semantic.DeepEqual(was.Status.OperatorTokenSecretRef, now.Status.OperatorTokenSecretRef)
 }
 
-// ofControlPlane gives the pools of a control plane.
-func (c *Controller) ofControlPlane(ctx context.Context, o client.Object) []reconcile.Request {
+// ofControlPlane returns the pools of a control plane.
+func (c *Controller) ofControlPlane(ctx context.Context, o client.Object) []ctrl.Request {
 	return c.Find(ctx, &v1alpha1.CoderProvisionerList{}, func(p client.Object) bool {
 		return p.(*v1alpha1.CoderProvisioner).Spec.ControlPlaneRef.Name == o.GetName() //nolint:forcetypeassert // of that list
 	}, client.InNamespace(o.GetNamespace()))
 }
 
-// hear has another round of each pool that a change at its server concerns,
-// until ctx ends.
-func (c *Controller) hear(ctx context.Context) error {
+// followServers reconciles the pools that a change at their server affects, until ctx
+// ends.
+func (c *Controller) followServers(ctx context.Context) error {
 	for {
 		select {
 		case <-ctx.Done():
@@ -95,7 +97,7 @@ func (c *Controller) hear(ctx context.Context) error {
 		case place := <-c.Sites.Changed():
 			v, err := c.Sites.View(ctx, place, c.Idle)
 			if err != nil {
-				continue // the next rounds find that too
+				continue // the next reconciliations notice it
 			}
 			for _, p := range c.concerned(ctx, place, v) {
 				select {
@@ -107,8 +109,8 @@ func (c *Controller) hear(ctx context.Context) error {
 	}
 }
 
-// concerned gives the pools of a place that would note something else now.
-func (c *Controller) concerned(ctx context.Context, place remote.Place, v remote.View) []*v1alpha1.CoderProvisioner {
+// concerned returns the pools of an organization whose status would change.
+func (c *Controller) concerned(ctx context.Context, place coderclient.Place, v coderclient.View) []*v1alpha1.CoderProvisioner {
 	var all v1alpha1.CoderProvisionerList
 	if err := c.Client.List(ctx, &all, client.UnsafeDisableDeepCopy); err != nil {
 		return nil
@@ -129,7 +131,7 @@ func (c *Controller) concerned(ctx context.Context, place remote.Place, v remote
 	return out
 }
 
-// sameName compares organizations' names; none is the default one.
+// sameName compares organization names; "" is the default organization.
 func sameName(a, b string) bool { return organization(a) == organization(b) }
 
 func organization(name string) string {
@@ -139,13 +141,13 @@ func organization(name string) string {
 	return name
 }
 
-// backoff gives how long to wait after failures in a row.
+// backoff counts failures in a row.
 type backoff struct {
 	mu       sync.Mutex
 	failures map[types.NamespacedName]int
 }
 
-// next is 2 s, 4 s, ... 2 min, each give or take a fifth.
+// next returns 2 s, 4 s, ... 2 min, with a jitter of 20 %.
 func (b *backoff) next(n types.NamespacedName) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -10,18 +10,18 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// annotationCost tells a ReplicaSet which pods to end first.
+// annotationCost is the order in which a ReplicaSet deletes pods.
 const annotationCost = "controller.kubernetes.io/pod-deletion-cost"
 
-// costs marks the pods that run builds, before fewer pods are asked for, so
-// that idle ones are ended. A build that begins just then is waited for by its
-// pod, which takes no other.
+// costs marks the pods that run builds before the number of pods is reduced, so
+// that idle pods are deleted. A pod whose build starts just then finishes it
+// and takes no other.
 func (r *pass) costs(ctx context.Context, replicas int32) error {
 	if r.View == nil || r.Deployment == nil || r.Deployment.Spec.Replicas == nil || replicas >= *r.Deployment.Spec.Replicas {
 		return nil
 	}
-	if err := r.look(ctx, fresh); err != nil {
-		return nil //nolint:nilerr // what is marked already stays so
+	if err := r.readView(ctx, fresh); err != nil {
+		return nil //nolint:nilerr // marked pods stay marked
 	}
 	for name, cost := range deletionCosts(r.Facts) {
 		pod := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: r.Provisioner.Namespace}}
@@ -34,7 +34,7 @@ func (r *pass) costs(ctx context.Context, replicas int32) error {
 	return nil
 }
 
-// deletionCosts gives the costs that have to change: 1000 for a pod whose
+// deletionCosts returns the costs that must change: 1000 for a pod whose
 // provisioner, which has the pod's name, runs a build, and 0 for an idle one.
 func deletionCosts(f Facts) map[string]string {
 	busy := map[string]bool{}

@@ -8,44 +8,44 @@ import (
 	"github.com/google/uuid"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/api/v1alpha1"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 )
 
-// KeyAction is what has to be done about the key.
+// KeyAction is what to do about the key.
 type KeyAction int
 
 // The actions.
 const (
-	KeyKeep   KeyAction = iota // it is as it should be, or nothing can be done
-	KeyClaim                   // note in the status that a key of this name will be ours
-	KeyCreate                  // make it
-	KeyRotate                  // make a new one beside it
+	KeyKeep   KeyAction = iota // the key is valid, or nothing can be done
+	KeyClaim                   // record in the status that a key of this name will be ours
+	KeyCreate                  // create the key
+	KeyRotate                  // create a new key beside it
 )
 
-// String names the action.
+// String returns the name of the action.
 func (a KeyAction) String() string {
 	return [...]string{"keep", "claim", "create", "rotate"}[a]
 }
 
-// Decision is what a round does about the key, with the reason it gives.
+// Decision is what a reconciliation does about the key, and why.
 type Decision struct {
 	Key     KeyAction
 	Reason  string // a condition's reason
 	Message string
-	// Blocked says that nothing can be done until a person changes something.
+	// Blocked reports that a user must change something first.
 	Blocked bool
-	// Retire are keys that go on the list of those to delete later.
+	// Retire are keys to delete later.
 	Retire []v1alpha1.RetiringKey
-	// Delete are keys that nobody has any more.
+	// Delete are keys that nothing uses.
 	Delete []v1alpha1.RetiringKey
 }
 
-// Decide says what to do about the key, of a pool whose server was asked.
+// Decide decides about the key of a pool whose server was reached.
 func Decide(f Facts) Decision {
 	if f.Secret != nil && !f.SecretIsOurs() {
 		return Decision{Blocked: true, Reason: "SecretNotOwned", Message: fmt.Sprintf(
-			"the Secret %s exists and was not made for this resource; it is left alone: delete it, or name another in spec.key.secretName", f.Secret.Name)}
+			"the Secret %s exists and was not created for this resource; delete it, or set spec.key.secretName", f.Secret.Name)}
 	}
 	d := decideKey(f)
 	if d.Key == KeyClaim {
@@ -61,50 +61,55 @@ func decideKey(f Facts) Decision {
 	claimed := claims(f)
 	switch {
 	case current == nil && !claimed:
-		return Decision{Key: KeyClaim, Reason: "Creating", Message: fmt.Sprintf("making the key %q", name)}
+		return Decision{Key: KeyClaim, Reason: "Creating", Message: fmt.Sprintf("creating the key %q", name)}
 	case current == nil && p.Status.ProvisionerKeyID != "":
-		// To claim forgets the id of the one that is gone: what is there after a
-		// crash is the one that was made.
-		return Decision{Key: KeyClaim, Reason: "Recreating", Message: fmt.Sprintf("the key %q is gone from the server; making it again", name)}
+		// The claim drops the id of the missing key: a key that exists after a
+		// crash is the one that was created.
+		return Decision{Key: KeyClaim, Reason: "Recreating", Message: fmt.Sprintf("the key %q no longer exists at the server; creating it again", name)}
 	case current == nil:
-		return Decision{Key: KeyCreate, Reason: "Creating", Message: fmt.Sprintf("making the key %q", name)}
+		return Decision{Key: KeyCreate, Reason: "Creating", Message: fmt.Sprintf("creating the key %q", name)}
 	case current.ID.String() == f.KeyID() && !claimed:
-		// The Secret proves that it is ours, of a status that was lost.
+		// The Secret proves that the key is ours although the status was lost.
 		return Decision{Key: KeyClaim, Reason: "Ready", Message: fmt.Sprintf("the key %q is ours", name)}
+	case !claimed && retiring(f, *current):
+		return Decision{Key: KeyClaim, Reason: "Ready", Message: fmt.Sprintf("the key %q is ours again", name)}
 	case !claimed, foreign(f, *current):
 		return Decision{Blocked: true, Reason: "KeyNameTaken", Message: fmt.Sprintf(
-			"the organization has a key %q that was not made for this resource; delete it there, or name another in spec.key.name", name)}
+			"the organization has a key %q that was not created for this resource; delete it, or set spec.key.name", name)}
 	case f.KeyID() == "":
-		return Decision{Key: KeyRotate, Reason: "SecretLost", Message: "the Secret with the key is gone; making a new key"}
+		return Decision{Key: KeyRotate, Reason: "SecretLost", Message: "the Secret with the key no longer exists; creating a new key"}
 	case current.ID.String() != f.KeyID():
-		return Decision{Key: KeyRotate, Reason: "SecretOutdated", Message: "the Secret holds an older key than the server has; making a new one"}
+		return Decision{Key: KeyRotate, Reason: "SecretOutdated", Message: "the Secret contains an older key than the server; creating a new one"}
 	case TagsHash(current.Tags) != TagsHash(p.Spec.Tags):
-		return Decision{Key: KeyRotate, Reason: "TagsChanged", Message: "the tags have changed; making a new key"}
+		return Decision{Key: KeyRotate, Reason: "TagsChanged", Message: "the tags changed; creating a new key"}
 	}
 	return Decision{Key: KeyKeep, Reason: "Ready", Message: fmt.Sprintf("the key %q is in use", name)}
 }
 
-// claims says whether the status notes that the key of the specification's name
-// is ours, at this server and in this organization.
+// claims reports whether the status records the specified key as ours, at this
+// server and in this organization.
 func claims(f Facts) bool {
 	s := f.Provisioner.Status
 	return s.ProvisionerKeyName == KeyName(f.Provisioner) && s.OrganizationID == f.View.Organization.ID.String() &&
 		s.ControlPlaneRefName == f.Provisioner.Spec.ControlPlaneRef.Name
 }
 
-// foreign says whether a key of the name that is ours is not: it is neither the
-// one that the status notes, nor the one in the Secret, nor one that took the
-// place of ours.
-func foreign(f Facts, current coder.ProvisionerKey) bool {
+// foreign reports whether a key of our name is not ours: it is neither the
+// recorded key, nor the one in the Secret, nor a replacement of ours.
+func foreign(f Facts, current codersdk.ProvisionerKey) bool {
 	ours := f.Provisioner.Status.ProvisionerKeyID
 	if ours == "" || current.ID.String() == ours || current.ID.String() == f.KeyID() {
 		return false
 	}
-	return !slices.ContainsFunc(f.View.Replaced(current.Name), func(k coder.ProvisionerKey) bool { return k.ID.String() == ours })
+	return !slices.ContainsFunc(f.View.Replaced(current.Name), func(k codersdk.ProvisionerKey) bool { return k.ID.String() == ours })
 }
 
-// retired gives the key that the status notes, when there is one and it is not
-// the one of the specification any more.
+// retiring reports whether a key is recorded as one that the pool has left.
+func retiring(f Facts, k codersdk.ProvisionerKey) bool {
+	return slices.ContainsFunc(f.Provisioner.Status.RetiringKeys, func(r v1alpha1.RetiringKey) bool { return r.ID == k.ID.String() })
+}
+
+// retired returns the recorded key if it is no longer the specified one.
 func retired(f Facts) []v1alpha1.RetiringKey {
 	s := f.Provisioner.Status
 	if s.ProvisionerKeyID == "" || claims(f) {
@@ -112,19 +117,29 @@ func retired(f Facts) []v1alpha1.RetiringKey {
 	}
 	return []v1alpha1.RetiringKey{{
 		ID: s.ProvisionerKeyID, Name: s.ProvisionerKeyName, OrganizationID: s.OrganizationID, ControlPlaneURL: s.ControlPlaneURL,
+		ControlPlaneRefName: s.ControlPlaneRefName,
 	}}
 }
 
-// deletable gives the replaced keys that no pod and no provisioner has any
-// more, once the pods have the new one.
+// manyRetiring is the number of retiring keys from which unused ones are deleted
+// before the pods have the new key: the status has room for 32.
+const manyRetiring = 16
+
+// deletable returns the replaced keys that no pod and no provisioner uses, once
+// the pods have the new key.
 func deletable(f Facts) []v1alpha1.RetiringKey {
-	if f.KeyID() == "" || !rolled(f) {
+	if f.KeyID() == "" || !rolled(f) && len(f.Provisioner.Status.RetiringKeys) < manyRetiring {
 		return nil
 	}
 	candidates := slices.Clone(f.Provisioner.Status.RetiringKeys)
 	if claims(f) {
 		for _, k := range f.View.Replaced(KeyName(f.Provisioner)) {
-			candidates = append(candidates, v1alpha1.RetiringKey{ID: k.ID.String(), Name: k.Name, OrganizationID: f.View.Organization.ID.String(), ControlPlaneURL: f.ControlPlane.Status.URL})
+			candidates = append(candidates, v1alpha1.RetiringKey{
+				ID:              k.ID.String(),
+				Name:            k.Name,
+				OrganizationID:  f.View.Organization.ID.String(),
+				ControlPlaneURL: f.ControlPlane.Status.URL, ControlPlaneRefName: f.ControlPlane.Name,
+			})
 		}
 	}
 	return slices.DeleteFunc(candidates, func(k v1alpha1.RetiringKey) bool {
@@ -132,8 +147,8 @@ func deletable(f Facts) []v1alpha1.RetiringKey {
 	})
 }
 
-// rolled says whether every pod that there should be is one of the key in the
-// Secret, and ready.
+// rolled reports whether all desired pods are ready and use the key in the
+// Secret.
 func rolled(f Facts) bool {
 	d := f.Deployment
 	if d == nil || d.Spec.Template.Annotations[AnnotationKeyID] != f.KeyID() || d.Status.ObservedGeneration < d.Generation {
@@ -146,8 +161,8 @@ func rolled(f Facts) bool {
 	return d.Status.UpdatedReplicas >= want && d.Status.ReadyReplicas >= want && d.Status.Replicas <= d.Status.UpdatedReplicas
 }
 
-// inUse says whether a pod was made for a key, even one that is ending, or a
-// provisioner is connected by it.
+// inUse reports whether a pod, even a terminating one, was created for the key,
+// or a provisioner is connected with it.
 func inUse(f Facts, key string) bool {
 	if slices.ContainsFunc(f.Pods, func(p corev1.Pod) bool { return p.Annotations[AnnotationKeyID] == key }) {
 		return true
@@ -156,21 +171,23 @@ func inUse(f Facts, key string) bool {
 	return err == nil && f.View != nil && len(f.View.Connected(id)) > 0
 }
 
-// Trouble says what a failure of the server means: the condition it belongs
-// to, its reason, and after how long to look again. Zero is by back-off.
+const organizationNotFound = "OrganizationNotFound"
+
+// Trouble maps a failure of the server to the condition that it belongs to, its
+// reason, and the time until the next attempt. Zero means back-off.
 func Trouble(err error) (condition, reason string, again time.Duration) {
-	switch coder.CodeOf(err) {
-	case coder.CodeRateLimited:
+	switch codersdk.CodeOf(err) {
+	case codersdk.CodeRateLimited:
 		return v1alpha1.ConditionControlPlaneReady, "RateLimited", 0
-	case coder.CodeUnauthenticated:
+	case codersdk.CodeUnauthenticated:
 		return v1alpha1.ConditionOperatorAccessReady, "TokenRefused", 15 * time.Second
-	case coder.CodeForbidden:
+	case codersdk.CodeForbidden:
 		return v1alpha1.ConditionOperatorAccessReady, "Forbidden", time.Minute
-	case coder.CodeNotFound:
-		return v1alpha1.ConditionProvisionerKeyReady, "OrganizationNotFound", 2 * time.Minute
-	case coder.CodeInvalid, coder.CodeTooLarge, coder.CodePrecondition:
+	case codersdk.CodeNotFound:
+		return v1alpha1.ConditionProvisionerKeyReady, organizationNotFound, 2 * time.Minute
+	case codersdk.CodeInvalid, codersdk.CodeTooLarge, codersdk.CodePrecondition:
 		return v1alpha1.ConditionProvisionerKeyReady, "Refused", 10 * time.Minute
-	case coder.CodeConflict:
+	case codersdk.CodeConflict:
 		return v1alpha1.ConditionProvisionerKeyReady, "Conflict", time.Minute
 	}
 	return v1alpha1.ConditionControlPlaneReady, "Unreachable", 0

@@ -9,10 +9,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/api/v1alpha1"
-	"github.com/seed-2a7f8fe7/coder/internal/operator/remote"
-	"github.com/seed-2a7f8fe7/coder/internal/operator/shape"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
+	"github.com/seed-2a7f8fe7/coder/internal/operator/coderclient"
+	"github.com/seed-2a7f8fe7/coder/internal/operator/podspec"
 )
 
 var (
@@ -31,9 +31,9 @@ func settled() Facts {
 	p.Status.OrganizationID, p.Status.ControlPlaneRefName = org.String(), "main"
 	cp := &v1alpha1.CoderControlPlane{}
 	cp.Spec.Image, cp.Status.URL = "image:1", "http://main.ns.svc.cluster.local:80"
-	key := coder.ProvisionerKey{ID: keyA, Name: "pool", Tags: coder.ProvisionerKeyTags{"zone": "a"}}
+	key := codersdk.ProvisionerKey{ID: keyA, Name: "pool", Tags: codersdk.ProvisionerKeyTags{"zone": "a"}}
 	f := Facts{Provisioner: p, ControlPlane: cp, Token: "t", Secret: Secret(p, "secret", key)}
-	f.View = &remote.View{Organization: coder.Organization{}, Keys: []coder.ProvisionerKey{key}}
+	f.View = &coderclient.View{Organization: codersdk.Organization{}, Keys: []codersdk.ProvisionerKey{key}}
 	f.View.Organization.ID = org
 	f.Deployment = Workload(f, 1)[0].(*appsv1.Deployment) //nolint:forcetypeassert // the first is
 	f.Deployment.Status = appsv1.DeploymentStatus{Replicas: 1, UpdatedReplicas: 1, ReadyReplicas: 1}
@@ -43,7 +43,7 @@ func settled() Facts {
 
 func TestDecide(t *testing.T) {
 	replaced := func(f *Facts) {
-		f.View.Keys = append(f.View.Keys, coder.ProvisionerKey{ID: keyB, Name: "pool", ReplacedAt: &moment})
+		f.View.Keys = append(f.View.Keys, codersdk.ProvisionerKey{ID: keyB, Name: "pool", ReplacedAt: &moment})
 	}
 	for _, c := range []struct {
 		name    string
@@ -94,7 +94,7 @@ func TestDecide(t *testing.T) {
 		}, KeyKeep, "Ready", false, 0, 0},
 		{"a replaced key with a provisioner connected", func(f *Facts) {
 			replaced(f)
-			f.View.Daemons = []coder.ProvisionerDaemon{{KeyID: keyB, Status: coder.ProvisionerDaemonStatusBusy}}
+			f.View.Daemons = []codersdk.ProvisionerDaemon{{KeyID: keyB, Status: codersdk.ProvisionerDaemonStatusBusy}}
 		}, KeyKeep, "Ready", false, 0, 0},
 		{"a replaced key while pods are rolled", func(f *Facts) {
 			replaced(f)
@@ -117,8 +117,8 @@ func TestDecide(t *testing.T) {
 }
 
 func TestReplicas(t *testing.T) {
-	tagged := func(pending, running int, zone string) coder.ProvisionerQueueTagSet {
-		return coder.ProvisionerQueueTagSet{Pending: pending, Running: running, Tags: coder.NormalizeTags(uuid.Nil, coder.Tags{"zone": zone})}
+	tagged := func(pending, running int, zone string) codersdk.ProvisionerQueueTagSet {
+		return codersdk.ProvisionerQueueTagSet{Pending: pending, Running: running, Tags: codersdk.NormalizeTags(uuid.Nil, codersdk.Tags{"zone": zone})}
 	}
 	for _, c := range []struct {
 		name   string
@@ -148,15 +148,39 @@ func TestReplicas(t *testing.T) {
 		}, 3, 0, "ScaledDown"},
 		{"never fewer than run builds", func(f *Facts) {
 			f.Provisioner.Status.FewerSince = &metav1.Time{Time: moment.Add(-time.Hour)}
-			f.View.Daemons = []coder.ProvisionerDaemon{
-				{ID: keyA, KeyID: keyA, BusySlots: 1, Status: coder.ProvisionerDaemonStatusBusy},
-				{ID: keyB, KeyID: keyA, BusySlots: 1, Status: coder.ProvisionerDaemonStatusBusy},
+			f.View.Daemons = []codersdk.ProvisionerDaemon{
+				{ID: keyA, KeyID: keyA, BusySlots: 1, Status: codersdk.ProvisionerDaemonStatusBusy},
+				{ID: keyB, KeyID: keyA, BusySlots: 1, Status: codersdk.ProvisionerDaemonStatusBusy},
 			}
 		}, 3, 2, "ScaledDown"},
 		{"jobs that others run", func(f *Facts) {
 			f.View.Queue.TagSets = append(f.View.Queue.TagSets, tagged(0, 2, "a"))
-			f.View.Daemons = []coder.ProvisionerDaemon{{KeyID: keyB, BusySlots: 2, Status: coder.ProvisionerDaemonStatusBusy, Tags: coder.NormalizeTags(uuid.Nil, coder.Tags{"zone": "a"})}}
+			f.View.Daemons = []codersdk.ProvisionerDaemon{{KeyID: keyB, BusySlots: 2, Status: codersdk.ProvisionerDaemonStatusBusy, Tags: codersdk.NormalizeTags(uuid.Nil, codersdk.Tags{"zone": "a"})}}
 		}, 0, 0, "Steady"},
+		{"half of what two pools match", func(f *Facts) {
+			f.View.Queue.TagSets = append(f.View.Queue.TagSets, tagged(6, 0, "a"))
+			f.Rivals = append(f.Rivals, rival("other", "a", 5, 0))
+		}, 0, 3, "ScaledUp"},
+		{"an odd job goes to the first", func(f *Facts) {
+			f.View.Queue.TagSets = append(f.View.Queue.TagSets, tagged(1, 0, "a"))
+			f.Rivals = append(f.Rivals, rival("other", "a", 5, 0))
+		}, 0, 0, "Steady"},
+		{"what another pool has no room for", func(f *Facts) {
+			f.View.Queue.TagSets = append(f.View.Queue.TagSets, tagged(5, 0, "a"))
+			f.Rivals = append(f.Rivals, rival("other", "a", 1, 0))
+		}, 0, 4, "ScaledUp"},
+		{"slots that another pool has already", func(f *Facts) {
+			f.View.Queue.TagSets = append(f.View.Queue.TagSets, tagged(5, 0, "a"))
+			f.Rivals = append(f.Rivals, rival("other", "a", 5, 4))
+		}, 0, 0, "Steady"},
+		{"slots that this pool has already", func(f *Facts) {
+			f.View.Queue.TagSets = append(f.View.Queue.TagSets, tagged(3, 0, "a"))
+			f.Rivals = append(f.Rivals, rival("other", "a", 5, 0))
+		}, 3, 3, "Steady"},
+		{"a pool of other tags", func(f *Facts) {
+			f.View.Queue.TagSets = append(f.View.Queue.TagSets, tagged(4, 0, "a"))
+			f.Rivals = append(f.Rivals, rival("other", "b", 5, 0))
+		}, 0, 4, "ScaledUp"},
 		{"by the schedule", func(f *Facts) {
 			f.Provisioner.Spec.Autoscaling.Schedule = []v1alpha1.ScheduleHint{{Start: "30 8 * * 1-5", Duration: metav1.Duration{Duration: time.Hour}, MinReplicas: 2}}
 		}, 0, 2, "ScaledUp"},
@@ -175,6 +199,34 @@ func TestReplicas(t *testing.T) {
 	}
 }
 
+// rival is another pool, of tags, with so many pods.
+func rival(name, zone string, most, replicas int32) Rival {
+	p := &v1alpha1.CoderProvisioner{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	p.Spec.Tags = map[string]string{"zone": zone}
+	p.Spec.Autoscaling = &v1alpha1.AutoscalingSpec{MaxReplicas: most}
+	return Rival{Provisioner: p, Replicas: replicas}
+}
+
+// TestShares has several pools compute their shares of one queue: together they
+// have slots for each job once.
+func TestShares(t *testing.T) {
+	f := settled()
+	f.View.Queue.TagSets = []codersdk.ProvisionerQueueTagSet{
+		{Pending: 7, Tags: codersdk.NormalizeTags(uuid.Nil, codersdk.Tags{"zone": "a"})},
+		{Pending: 5, Tags: codersdk.NormalizeTags(uuid.Nil, codersdk.Tags{"zone": "b"})},
+	}
+	pools := []Rival{rival("one", "a", 9, 0), rival("two", "a", 2, 1), rival("three", "a", 9, 3), rival("four", "b", 9, 0), rival("five", "b", 9, 0)}
+	var total int32
+	for i, p := range pools {
+		f.Provisioner = p.Provisioner
+		f.Rivals = append(append([]Rival{}, pools[:i]...), pools[i+1:]...)
+		total += share(f, p.Replicas)
+	}
+	if total != 12 {
+		t.Errorf("12 jobs are counted as %d", total)
+	}
+}
+
 func TestNames(t *testing.T) {
 	long := "a123456789a123456789a123456789a123456789a123456789a123456789a123456789"
 	for _, c := range []struct{ prefix, name, want string }{
@@ -183,12 +235,12 @@ func TestNames(t *testing.T) {
 		{"provisioner", long, "provisioner-a123456789a123456789a123456789a123456789a1-"},
 		{"", "a.b", "a-b-"},
 	} {
-		got := shape.Name(c.prefix, c.name)
+		got := podspec.Name(c.prefix, c.name)
 		if len(got) > 63 || (len(c.want) > 0 && len(got) >= len(c.want) && got[:len(c.want)] != c.want) {
 			t.Errorf("%s, %s: %q of %d bytes", c.prefix, c.name, got, len(got))
 		}
 	}
-	if shape.Name("", "a.b") == shape.Name("", "a-b") || shape.Name("p", long) == shape.Name("p", long+"x") {
+	if podspec.Name("", "a.b") == podspec.Name("", "a-b") || podspec.Name("p", long) == podspec.Name("p", long+"x") {
 		t.Error("two names became one")
 	}
 	pool := func(name string) *v1alpha1.CoderProvisioner {

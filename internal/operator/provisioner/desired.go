@@ -10,36 +10,36 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/api/v1alpha1"
-	"github.com/seed-2a7f8fe7/coder/internal/operator/shape"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
+	"github.com/seed-2a7f8fe7/coder/internal/operator/podspec"
 )
 
-// Name gives the name of everything that a pool is made of but its Deployment.
-func Name(p *v1alpha1.CoderProvisioner) string { return shape.Name("provisioner", p.Name) }
+// Name returns the name of all objects of a pool except its Deployment.
+func Name(p *v1alpha1.CoderProvisioner) string { return podspec.Name("provisioner", p.Name) }
 
-// deploymentName is Name, and so short that its pods' names, which are longer by
-// 17, are host names: by these provisioners are called at the server, and two
-// pods must not be called the same.
+// deploymentName is Name, short enough that the names of its pods, which are 17
+// bytes longer, are valid host names. Provisioners use them as their names at
+// the server, so they must be unique.
 func deploymentName(p *v1alpha1.CoderProvisioner) string {
-	return shape.Within(63-17, "provisioner", p.Name)
+	return podspec.Within(63-17, "provisioner", p.Name)
 }
 
 func labelsOf(p *v1alpha1.CoderProvisioner) map[string]string {
-	return shape.Labels(component, p.Name)
+	return podspec.Labels(component, p.Name)
 }
 
-// Selector gives the labels of the pool's pods.
+// Selector returns the labels of the pool's pods.
 func Selector(p *v1alpha1.CoderProvisioner) map[string]string {
-	return shape.Selector(component, p.Name)
+	return podspec.Selector(component, p.Name)
 }
 
-// Secret gives the Secret of a key.
-func Secret(p *v1alpha1.CoderProvisioner, secret string, key coder.ProvisionerKey) *corev1.Secret {
+// Secret returns the Secret of a key.
+func Secret(p *v1alpha1.CoderProvisioner, secret string, key codersdk.ProvisionerKey) *corev1.Secret {
 	ref := SecretRef(p)
 	s := &corev1.Secret{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},
-		ObjectMeta: shape.OwnerOf(Kind, p).Meta(ref.Name, labelsOf(p)),
+		ObjectMeta: podspec.OwnerOf(Kind, p).Meta(ref.Name, labelsOf(p)),
 		Type:       corev1.SecretTypeOpaque,
 		Data:       map[string][]byte{ref.Key: []byte(secret)},
 	}
@@ -47,38 +47,40 @@ func Secret(p *v1alpha1.CoderProvisioner, secret string, key coder.ProvisionerKe
 	return s
 }
 
-// Rights gives account, roles and bindings of a pool.
-func Rights(p *v1alpha1.CoderProvisioner) []client.Object {
-	o := shape.OwnerOf(Kind, p)
-	name, account := shape.Account(o, Name(p), labelsOf(p), p.Spec.ServiceAccount)
+// Rights returns the ServiceAccount, Roles and RoleBindings of a pool with these
+// pods.
+func Rights(p *v1alpha1.CoderProvisioner, g podspec.Grant, pods []corev1.Pod) []client.Object {
+	o := podspec.OwnerOf(Kind, p)
+	name, account := podspec.Account(o, Name(p), labelsOf(p), p.Spec.ServiceAccount)
 	var out []client.Object
 	if account != nil {
 		out = append(out, account)
 	}
-	return append(out, shape.Rights(o, Name(p), name, labelsOf(p), shape.Rules(p.Spec.RBAC), Namespaces(p))...)
+	return append(out, podspec.Rights(o, Name(p), append([]string{name}, podspec.FormerAccounts(name, pods)...), labelsOf(p), p.Spec.RBAC, g)...)
 }
 
-// Namespaces gives the other namespaces in which templates may make workspaces.
+// Namespaces returns the other namespaces in which templates may create
+// workspaces.
 func Namespaces(p *v1alpha1.CoderProvisioner) []string {
 	out := slices.DeleteFunc(slices.Clone(p.Spec.WorkspaceNamespaces), func(n string) bool { return n == p.Namespace })
 	slices.Sort(out)
 	return slices.Compact(out)
 }
 
-// Workload gives the Deployment of a pool, and its disruption budget if it has
-// one. f has a Secret that is ours.
+// Workload returns the Deployment of a pool and its PodDisruptionBudget, if it has
+// one. f must contain a Secret of this resource.
 func Workload(f Facts, replicas int32) []client.Object {
 	p := f.Provisioner
-	o, ref, selector := shape.OwnerOf(Kind, p), SecretRef(p), Selector(p)
-	account, _ := shape.Account(o, Name(p), labelsOf(p), p.Spec.ServiceAccount)
+	o, ref, selector := podspec.OwnerOf(Kind, p), SecretRef(p), Selector(p)
+	account, _ := podspec.Account(o, Name(p), labelsOf(p), p.Spec.ServiceAccount)
 	env := []corev1.EnvVar{
 		{Name: "CODER_URL", Value: f.ControlPlane.Status.URL},
-		shape.FromSecret("CODER_PROVISIONER_DAEMON_KEY", ref.Name, ref.Key),
+		podspec.FromSecret("CODER_PROVISIONER_DAEMON_KEY", ref.Name, ref.Key),
 	}
 	if p.Spec.Concurrency != nil {
 		env = append(env, corev1.EnvVar{Name: "CODER_PROVISIONER_DAEMON_CONCURRENCY", Value: strconv.Itoa(int(*p.Spec.Concurrency))})
 	}
-	trust := shape.Trust(f.ControlPlane)
+	trust := podspec.Trust(f.ControlPlane)
 	if trust.Dirs != "" {
 		env = append(env, corev1.EnvVar{Name: "SSL_CERT_DIR", Value: trust.Dirs})
 	}
@@ -86,14 +88,14 @@ func Workload(f Facts, replicas int32) []client.Object {
 	if image == "" {
 		image = f.ControlPlane.Spec.Image
 	}
-	pod := shape.Pod{
+	pod := podspec.Pod{
 		Image: image, Args: []string{"provisioner", "start"}, Env: env, Account: account,
 		Container: p.Spec.ContainerOptions, Options: p.Spec.PodOptions, Grace: p.Spec.TerminationGracePeriodSeconds,
 		Priority: p.Spec.PriorityClassName, Volumes: trust.Volumes, Mounts: trust.Mounts,
 	}
 	meta := metav1.ObjectMeta{
-		Labels: shape.Merge(p.Spec.PodLabels, labelsOf(p)),
-		Annotations: shape.Merge(p.Spec.PodAnnotations, map[string]string{
+		Labels: podspec.Merge(p.Spec.PodLabels, labelsOf(p)),
+		Annotations: podspec.Merge(p.Spec.PodAnnotations, map[string]string{
 			AnnotationKeyID:    f.KeyID(),
 			annotationChecksum: checksum(f.Secret.Data[ref.Key]),
 		}),
@@ -114,7 +116,7 @@ func Workload(f Facts, replicas int32) []client.Object {
 	return out
 }
 
-// Budget gives the disruption budget of a pool.
+// Budget returns the PodDisruptionBudget of a pool.
 func Budget(p *v1alpha1.CoderProvisioner, s v1alpha1.DisruptionSpec) *policyv1.PodDisruptionBudget {
-	return shape.Disruption(shape.OwnerOf(Kind, p), Name(p), labelsOf(p), Selector(p), s)
+	return podspec.Disruption(podspec.OwnerOf(Kind, p), Name(p), labelsOf(p), Selector(p), s)
 }

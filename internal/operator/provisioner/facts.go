@@ -1,13 +1,13 @@
-// Package provisioner keeps pools of provisioners as their CoderProvisioners
-// say: it makes the pool's key at the server, keeps it in a Secret, and runs
-// `coder provisioner start` with it. A round gathers what is, decides by pure
-// functions what should be, and brings the cluster there; each round may end
-// anywhere and the next goes on from what it finds.
+// Package provisioner reconciles CoderProvisioners, pools of provisioners. It
+// creates the pool's key at the server, stores it in a Secret, and runs `coder
+// provisioner start` with it. A reconciliation gathers facts, decides with pure
+// functions, and applies the result. It may be interrupted anywhere; the next
+// one continues from the facts.
 //
-// A key that has to change is replaced with overlap: the server is given the
-// new one while the old one stays good, the pods are rolled, and only when no
-// pod and no connected provisioner has the old one any more is it deleted. So
-// a build that runs meanwhile runs to its end.
+// A key that must change is replaced with an overlap. The server gets the new
+// key while the old one stays valid, and the pods are rolled. The old key is
+// deleted only when no pod and no connected provisioner uses it, so running
+// builds finish.
 package provisioner
 
 import (
@@ -20,57 +20,59 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/seed-2a7f8fe7/coder/api/v1alpha1"
-	"github.com/seed-2a7f8fe7/coder/internal/operator/remote"
-	"github.com/seed-2a7f8fe7/coder/internal/operator/shape"
+	"github.com/seed-2a7f8fe7/coder/internal/operator/coderclient"
+	"github.com/seed-2a7f8fe7/coder/internal/operator/podspec"
 )
 
 // Kind of the resource.
 const Kind = "CoderProvisioner"
 
 // component is the name label of all pools.
-const component = "coder-provisioner"
+const component = podspec.NameProvisioner
 
 // Annotations of the Secret and of pods.
 const (
-	// AnnotationKeyID is the id of the key that the Secret holds, or that a pod
-	// was made for.
+	// AnnotationKeyID is the id of the key in the Secret, or of the key that a
+	// pod was created for.
 	AnnotationKeyID = "coder.com/provisioner-key-id"
-	// annotationTags is the tags' hash of it.
+	// annotationTags is the hash of its tags.
 	annotationTags = "coder.com/provisioner-key-tags"
 	// annotationChecksum rolls the pods when the key changes.
 	annotationChecksum = "checksum/provisioner-key"
-	// annotationAuthorities rolls them when the server may be known by others.
+	// annotationAuthorities rolls the pods when the trusted CA certificates
+	// change.
 	annotationAuthorities = "checksum/authorities"
 )
 
-// Facts are what a round goes by.
+// Facts are the input of a reconciliation.
 type Facts struct {
 	Provisioner  *v1alpha1.CoderProvisioner
-	ControlPlane *v1alpha1.CoderControlPlane // nil when there is none
-	Token        string                      // "" when there is none yet
-	Authorities  string                      // that the server's certificate may be of, as PEM
-	View         *remote.View                // nil when the server could not be asked
-	ViewErr      error                       // why
-	Secret       *corev1.Secret              // nil when there is none
-	Deployment   *appsv1.Deployment          // nil when there is none
-	Pods         []corev1.Pod                // of the pool, those that are ending too
-	Refused      string                      // why the cluster does not take what the pool is made of
+	ControlPlane *v1alpha1.CoderControlPlane // nil if it does not exist
+	Token        string                      // "" if it does not exist yet
+	Authorities  string                      // CA certificates for the server, as PEM
+	View         *coderclient.View           // nil if the server could not be reached
+	ViewErr      error                       // why View is nil
+	Secret       *corev1.Secret              // nil if it does not exist
+	Deployment   *appsv1.Deployment          // nil if it does not exist
+	Pods         []corev1.Pod                // of the pool, including terminating ones
+	Rivals       []Rival                     // that share the queue
+	Refused      string                      // why the cluster refuses an object of the pool
 }
 
-// Access is how the server is spoken to.
-func (f Facts) Access() remote.Access {
+// Access returns how to reach the server.
+func (f Facts) Access() coderclient.Access {
 	if f.ControlPlane == nil {
-		return remote.Access{}
+		return coderclient.Access{}
 	}
-	return remote.Access{URL: f.ControlPlane.Status.URL, Token: f.Token, Authorities: f.Authorities}
+	return coderclient.Access{URL: f.ControlPlane.Status.URL, Token: f.Token, Authorities: f.Authorities}
 }
 
-// Place is the organization whose builds are run.
-func (f Facts) Place() remote.Place {
-	return remote.Place{Access: f.Access(), Organization: organization(f.Provisioner.Spec.OrganizationName)}
+// Place returns the organization whose builds the pool runs.
+func (f Facts) Place() coderclient.Place {
+	return coderclient.Place{Access: f.Access(), Organization: organization(f.Provisioner.Spec.OrganizationName)}
 }
 
-// KeyName is the key's name at the server.
+// KeyName returns the name of the key at the server.
 func KeyName(p *v1alpha1.CoderProvisioner) string {
 	if p.Spec.Key.Name != "" {
 		return p.Spec.Key.Name
@@ -78,7 +80,7 @@ func KeyName(p *v1alpha1.CoderProvisioner) string {
 	return p.Name
 }
 
-// SecretRef is where the key is kept.
+// SecretRef returns where the key is stored.
 func SecretRef(p *v1alpha1.CoderProvisioner) v1alpha1.SecretKeySelector {
 	ref := v1alpha1.SecretKeySelector{Name: p.Spec.Key.SecretName, Key: p.Spec.Key.SecretKey}
 	if ref.Name == "" {
@@ -95,10 +97,10 @@ func secretName(name string) string {
 	if len(name)+len(suffix) <= 253 {
 		return name + suffix
 	}
-	return shape.Name("", name)[:min(63, len(shape.Name("", name)))] + suffix
+	return podspec.Name("", name)[:min(63, len(podspec.Name("", name)))] + suffix
 }
 
-// TagsHash names a set of tags.
+// TagsHash returns a hash of a set of tags.
 func TagsHash(tags map[string]string) string {
 	if tags == nil {
 		tags = map[string]string{}
@@ -108,7 +110,7 @@ func TagsHash(tags map[string]string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// KeyID is the id of the key that the Secret holds; "" when it holds none.
+// KeyID returns the id of the key in the Secret, or "".
 func (f Facts) KeyID() string {
 	if f.Secret == nil || !f.SecretIsOurs() || len(f.Secret.Data[SecretRef(f.Provisioner).Key]) == 0 {
 		return ""
@@ -116,12 +118,12 @@ func (f Facts) KeyID() string {
 	return f.Secret.Annotations[AnnotationKeyID]
 }
 
-// SecretIsOurs says whether the Secret was made for this resource.
+// SecretIsOurs reports whether the Secret was created for this resource.
 func (f Facts) SecretIsOurs() bool {
 	return f.Secret != nil && metav1.IsControlledBy(f.Secret, f.Provisioner)
 }
 
-// checksum names a secret without telling it.
+// checksum identifies a secret without revealing it.
 func checksum(secret []byte) string {
 	sum := sha256.Sum256(secret)
 	return hex.EncodeToString(sum[:])

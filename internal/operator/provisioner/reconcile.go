@@ -16,26 +16,26 @@ import (
 
 	"github.com/seed-2a7f8fe7/coder/api/v1alpha1"
 	"github.com/seed-2a7f8fe7/coder/internal/operator/apply"
-	"github.com/seed-2a7f8fe7/coder/internal/operator/round"
-	"github.com/seed-2a7f8fe7/coder/internal/operator/shape"
+	"github.com/seed-2a7f8fe7/coder/internal/operator/podspec"
+	"github.com/seed-2a7f8fe7/coder/internal/operator/reconcile"
 )
 
-// Ages that a view of the server may have, and times between looks.
+// Maximum ages of a view of the server, and intervals between reconciliations.
 const (
-	fresh = 500 * time.Millisecond // to act by
-	// busyAgain is how soon a pool is looked at again while keys retire, pods come or
-	// builds run, staleAgain the same of one whose provisioners do not connect though
-	// its pods run. See round.Config.Pace.
+	fresh = 500 * time.Millisecond // to base decisions on
+	// busyAgain is the interval while keys retire, pods start or builds run;
+	// staleAgain is the interval while the provisioners of running pods do not
+	// connect. See reconcile.Config.Pace.
 	busyAgain  = 30 * time.Second
 	staleAgain = 5 * time.Minute
-	// connecting is how long a provisioner may not be connected though its pod is
-	// ready, as when a server begins anew.
+	// connecting is how long the provisioner of a ready pod may be
+	// disconnected, for example while the server restarts.
 	connecting = time.Minute
-	// grace is how long a replaced key stays good if nobody deletes it.
+	// grace is how long a replaced key stays valid unless it is deleted.
 	grace = 30 * 24 * time.Hour
 )
 
-// Reconcile is one round of one pool.
+// Reconcile reconciles one pool.
 func (c *Controller) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	p := &v1alpha1.CoderProvisioner{}
 	if err := c.Client.Get(ctx, req.NamespacedName, p); err != nil {
@@ -43,7 +43,7 @@ func (c *Controller) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	if !p.DeletionTimestamp.IsZero() {
-		return c.end(ctx, p)
+		return c.finalize(ctx, p)
 	}
 	newest, err := c.Hold(ctx, p, v1alpha1.FinalizerProvisionerKey)
 	if err != nil {
@@ -54,10 +54,21 @@ func (c *Controller) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	r := &pass{Controller: c, Facts: f, newest: newest}
+	r := &pass{Controller: c, Facts: f, newest: newest, recorded: p.Status.ProvisionerKeyID}
 	err = r.run(ctx)
-	if err == nil {
+	if apply.Refused(err) {
+		r.Refused, err = err.Error(), nil
+		r.again = c.Pace(time.Minute)
+	}
+	switch {
+	case err == nil:
 		Conclude(r.Facts, r.Now().Add(-r.Pace(connecting)))
+		if r.keyed && r.worked && r.Refused == "" && meta.IsStatusConditionTrue(p.Status.Conditions, v1alpha1.ConditionRBACReady) {
+			p.Observe()
+		}
+	case !reconcile.Outdated(err):
+		p.Status.Phase = v1alpha1.PhasePending
+		r.again, err = c.Fail(p, v1alpha1.ConditionDeploymentReady, false, err)
 	}
 	switch {
 	case err == nil && r.failed:
@@ -68,7 +79,7 @@ func (c *Controller) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return c.Finish(ctx, before, p, r.again, err)
 }
 
-// gather collects what the cluster knows.
+// gather reads the facts from the cluster.
 func (c *Controller) gather(ctx context.Context, p *v1alpha1.CoderProvisioner) (Facts, error) {
 	f := Facts{Provisioner: p}
 	cp := &v1alpha1.CoderControlPlane{}
@@ -112,7 +123,7 @@ func (c *Controller) secret(ctx context.Context, read func(ctx context.Context, 
 	return client.IgnoreNotFound(err)
 }
 
-// token gives the operator's token for a control plane; "" while there is none.
+// token returns the operator's token for a control plane, or "".
 func (c *Controller) token(ctx context.Context, cp *v1alpha1.CoderControlPlane) (string, error) {
 	ref := cp.Status.OperatorTokenSecretRef
 	if ref == nil {
@@ -125,16 +136,20 @@ func (c *Controller) token(ctx context.Context, cp *v1alpha1.CoderControlPlane) 
 	return string(s.Data[ref.Key]), nil
 }
 
-// pass is one look at one pool.
+// pass is the reconciliation of one pool.
 type pass struct {
 	*Controller
 	Facts
-	again  time.Duration // when to look again
-	failed bool          // look again by back-off
-	newest bool          // the resource at hand is not older than the cluster's
+	again  time.Duration // when to reconcile again
+	failed bool          // reconcile again with back-off
+	newest bool          // the resource is not older than the cluster's
+	keyed  bool          // the key and its Secret are as specified
+	// recorded is the id of the key in the stored status.
+	recorded string
+	worked   bool // the Deployment is as specified, unless Refused
 }
 
-// run does what can be done now and notes it in the conditions.
+// run does what can be done now and records it in the conditions.
 func (r *pass) run(ctx context.Context) error {
 	r.again = r.Idle
 	if err := r.rights(ctx); err != nil {
@@ -143,20 +158,20 @@ func (r *pass) run(ctx context.Context) error {
 	if !r.ready() {
 		return r.workload(ctx)
 	}
-	if err := r.look(ctx, r.age()); err != nil {
+	if err := r.readView(ctx, r.age()); err != nil {
 		r.trouble(err)
 		return r.workload(ctx)
 	}
 	p := r.Provisioner
-	round.Set(p, v1alpha1.ConditionControlPlaneReady, true, "Ready", "the server at "+r.ControlPlane.Status.URL+" answers")
-	round.Set(p, v1alpha1.ConditionOperatorAccessReady, true, "Ready", "the server takes the operator's token")
-	round.Set(p, v1alpha1.ConditionExternalProvisionersEntitled, true, "Entitled", "provisioners of one's own need no license")
+	r.responds()
+	reconcile.Set(p, v1alpha1.ConditionOperatorAccessReady, true, "Ready", "the server accepts the operator's token")
+	reconcile.Set(p, v1alpha1.ConditionExternalProvisionersEntitled, true, "Entitled", "external provisioners need no license")
 	d, err := r.decide(ctx)
 	if err == nil {
 		err = r.key(ctx, d)
 	}
 	if err != nil {
-		if round.Outdated(err) || apierrors.ReasonForError(err) != metav1.StatusReasonUnknown || errors.Is(err, apply.ErrNotOurs) {
+		if reconcile.Outdated(err) || apierrors.ReasonForError(err) != metav1.StatusReasonUnknown || errors.Is(err, apply.ErrNotOurs) {
 			return err
 		}
 		r.trouble(err)
@@ -164,8 +179,8 @@ func (r *pass) run(ctx context.Context) error {
 	return r.workload(ctx)
 }
 
-// decide decides about the key. What is acted by is read past all caches, which
-// may not have what the last round did: a key must not be replaced twice.
+// decide decides about the key. It reads past all caches, which may lack the
+// result of the last reconciliation: a key must not be replaced twice.
 func (r *pass) decide(ctx context.Context) (Decision, error) {
 	d := Decide(r.Facts)
 	if d.Blocked || d.Key == KeyKeep && len(d.Delete) == 0 {
@@ -178,7 +193,7 @@ func (r *pass) decide(ctx context.Context) (Decision, error) {
 			return d, err
 		}
 		if now.ResourceVersion != p.ResourceVersion {
-			return d, round.ErrOutdated
+			return d, reconcile.ErrOutdated
 		}
 		live := func(ctx context.Context, namespace, name string, o client.Object) error {
 			return r.Live.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, o)
@@ -195,13 +210,14 @@ func (r *pass) decide(ctx context.Context) (Decision, error) {
 	return Decide(r.Facts), nil
 }
 
-// age is how old the view of the server may be, and with it when to look again.
+// age returns the maximum age of the view of the server, and with it when to
+// reconcile again.
 func (r *pass) age() time.Duration {
 	p := r.Provisioner
 	s := p.Status
 	missing := r.Deployment != nil && s.Daemons != nil && s.Daemons.Connected < r.Deployment.Status.ReadyReplicas
 	going := s.Daemons == nil || s.Daemons.SlotsBusy > 0 || s.Queue != nil && s.Queue.Pending > 0 || len(s.RetiringKeys) > 0 || s.FewerSince != nil ||
-		r.Sites.Retiring(r.Place(), KeyName(p)) // their last provisioners are to be seen leaving
+		r.Sites.Retiring(r.Place(), KeyName(p)) // wait for their last provisioners to disconnect
 	switch {
 	case missing && !going && r.longReady():
 		r.again = min(r.again, r.Pace(staleAgain))
@@ -216,14 +232,14 @@ func (r *pass) age() time.Duration {
 	return r.Idle * 4 / 10
 }
 
-// longReady says whether the pods have been ready for so long that provisioners
-// that are not connected yet will not be soon.
+// longReady reports whether the pods have been ready for so long that missing
+// provisioners will not connect.
 func (r *pass) longReady() bool {
 	c := meta.FindStatusCondition(r.Provisioner.Status.Conditions, v1alpha1.ConditionDeploymentReady)
 	return c != nil && c.Status == metav1.ConditionTrue && r.Now().Sub(c.LastTransitionTime.Time) > r.Pace(staleAgain)
 }
 
-func (r *pass) look(ctx context.Context, age time.Duration) error {
+func (r *pass) readView(ctx context.Context, age time.Duration) error {
 	v, err := r.Sites.View(ctx, r.Place(), age)
 	if err != nil {
 		r.View, r.ViewErr = nil, err
@@ -233,23 +249,27 @@ func (r *pass) look(ctx context.Context, age time.Duration) error {
 	return nil
 }
 
-// ready says whether the server can be asked at all, and if not, why.
+// ready reports whether the server can be called, and records why not.
 func (r *pass) ready() bool {
 	p, cp := r.Provisioner, r.ControlPlane
 	later := []string{v1alpha1.ConditionExternalProvisionersEntitled, v1alpha1.ConditionProvisionerKeyReady, v1alpha1.ConditionProvisionerKeySecretReady}
 	switch {
 	case cp == nil:
-		round.Set(p, v1alpha1.ConditionControlPlaneReady, false, "NotFound", fmt.Sprintf("there is no CoderControlPlane %q in the namespace %q; make it, or name another in spec.controlPlaneRef.name", p.Spec.ControlPlaneRef.Name, p.Namespace))
-		round.Unknown(p, "the control plane", append(later, v1alpha1.ConditionOperatorAccessReady)...)
+		reconcile.Set(p, v1alpha1.ConditionControlPlaneReady, false, "NotFound",
+			fmt.Sprintf("CoderControlPlane %q not found in namespace %q; create it, or set spec.controlPlaneRef.name",
+				p.Spec.ControlPlaneRef.Name, p.Namespace))
+		reconcile.Unknown(p, "the control plane", append(later, v1alpha1.ConditionOperatorAccessReady)...)
 	case cp.Status.URL == "":
-		round.Set(p, v1alpha1.ConditionControlPlaneReady, false, "NotReady", fmt.Sprintf("the control plane %q has no URL yet", cp.Name))
-		round.Unknown(p, "the control plane", append(later, v1alpha1.ConditionOperatorAccessReady)...)
+		reconcile.Set(p, v1alpha1.ConditionControlPlaneReady, false, "NotReady", fmt.Sprintf("the control plane %q has no URL yet", cp.Name))
+		reconcile.Unknown(p, "the control plane", append(later, v1alpha1.ConditionOperatorAccessReady)...)
 	case cp.Spec.OperatorAccess.Disabled:
-		round.Set(p, v1alpha1.ConditionOperatorAccessReady, false, "Disabled", fmt.Sprintf("the control plane %q sets operatorAccess.disabled, so the operator can make no keys there", cp.Name))
-		round.Unknown(p, "the operator's access", later...)
+		reconcile.Set(p, v1alpha1.ConditionOperatorAccessReady, false, "Disabled",
+			fmt.Sprintf("the control plane %q sets operatorAccess.disabled, so the operator cannot create keys there", cp.Name))
+		reconcile.Unknown(p, "the operator's access", later...)
 	case r.Token == "":
-		round.Set(p, v1alpha1.ConditionOperatorAccessReady, false, "NoToken", fmt.Sprintf("the control plane %q has no token for the operator yet", cp.Name))
-		round.Unknown(p, "the operator's access", later...)
+		reconcile.Set(p, v1alpha1.ConditionOperatorAccessReady, false, "NoToken",
+			fmt.Sprintf("the control plane %q has no token for the operator yet", cp.Name))
+		reconcile.Unknown(p, "the operator's access", later...)
 		r.again = r.Pace(15 * time.Second)
 	default:
 		return true
@@ -257,10 +277,21 @@ func (r *pass) ready() bool {
 	return false
 }
 
-// trouble notes a failure of the server.
+func (r *pass) responds() {
+	reconcile.Set(r.Provisioner, v1alpha1.ConditionControlPlaneReady, true, "Ready", "the server at "+r.ControlPlane.Status.URL+" responds")
+}
+
+// trouble records a failure of the server.
 func (r *pass) trouble(err error) {
 	condition, reason, again := Trouble(err)
-	round.Set(r.Provisioner, condition, false, reason, err.Error())
+	if condition != v1alpha1.ConditionControlPlaneReady {
+		r.responds()
+	}
+	message := err.Error()
+	if reason == organizationNotFound {
+		message = fmt.Sprintf("the server has no organization %q; create it, or set spec.organizationName", r.Provisioner.Spec.OrganizationName)
+	}
+	reconcile.Set(r.Provisioner, condition, false, reason, message)
 	if again == 0 {
 		r.failed = true
 	} else {
@@ -268,35 +299,14 @@ func (r *pass) trouble(err error) {
 	}
 }
 
-// rights brings account, roles and bindings about.
-func (r *pass) rights(ctx context.Context) error {
-	p := r.Provisioner
-	wrong := ""
-	for _, o := range Rights(p) {
-		err := apply.Object(ctx, r.Client, r.Live, o)
-		switch {
-		case errors.Is(err, apply.ErrNotOurs), apierrors.IsForbidden(err), apierrors.IsInvalid(err), apierrors.IsNotFound(err):
-			wrong = err.Error()
-		case err != nil:
-			return err
-		}
-	}
-	if err := r.dropRights(ctx); err != nil {
-		return err
-	}
-	if wrong != "" {
-		round.Set(p, v1alpha1.ConditionRBACReady, false, "Refused", wrong)
-		r.again = r.Pace(time.Minute)
-		return nil
-	}
-	round.Set(p, v1alpha1.ConditionRBACReady, true, "Ready", "account, roles and bindings are as they should be")
-	return nil
-}
-
-// workload brings the pods about, when there is a key for them.
+// workload applies the Deployment once the key exists.
 func (r *pass) workload(ctx context.Context) error {
 	p := r.Provisioner
 	now := r.Now()
+	var err error
+	if r.Rivals, err = r.rivals(ctx); err != nil {
+		return err
+	}
 	scale := Replicas(r.Facts, now)
 	noteScale(p, scale)
 	if scale.Again > 0 {
@@ -309,7 +319,7 @@ func (r *pass) workload(ctx context.Context) error {
 		return err
 	}
 	if d := r.Deployment; d != nil && d.Spec.Replicas != nil && *d.Spec.Replicas != scale.Replicas && scale.Reason != "" {
-		r.Tell(p, corev1.EventTypeNormal, scale.Reason, "Scale", fmt.Sprintf("from %d pods to %d: %s", *d.Spec.Replicas, scale.Replicas, scale.Message))
+		r.RecordEvent(p, corev1.EventTypeNormal, scale.Reason, "Scale", fmt.Sprintf("scaled from %d pods to %d: %s", *d.Spec.Replicas, scale.Replicas, scale.Message))
 	}
 	if p.Spec.PodDisruptionBudget == nil {
 		if err := apply.Absent(ctx, r.Client, r.Live, Budget(p, v1alpha1.DisruptionSpec{})); err != nil {
@@ -317,14 +327,14 @@ func (r *pass) workload(ctx context.Context) error {
 		}
 	}
 	if name := Name(p); name != deploymentName(p) {
-		// It was called so once.
-		if err := apply.Absent(ctx, r.Client, r.Live, &appsv1.Deployment{ObjectMeta: shape.OwnerOf(Kind, p).Meta(name, nil)}); err != nil {
+		// The Deployment had this name in an older version.
+		if err := apply.Absent(ctx, r.Client, r.Live, &appsv1.Deployment{ObjectMeta: podspec.OwnerOf(Kind, p).Meta(name, nil)}); err != nil {
 			return err
 		}
 	}
 	for _, o := range Workload(r.Facts, scale.Replicas) {
 		if err := apply.Object(ctx, r.Client, r.Live, o); err != nil {
-			if errors.Is(err, apply.ErrNotOurs) || apierrors.IsInvalid(err) || apierrors.IsForbidden(err) {
+			if apply.Refused(err) {
 				r.Refused = err.Error()
 				r.again = r.Pace(time.Minute)
 				continue
@@ -332,5 +342,6 @@ func (r *pass) workload(ctx context.Context) error {
 			return err
 		}
 	}
+	r.worked = true
 	return nil
 }

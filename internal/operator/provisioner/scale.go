@@ -3,6 +3,7 @@ package provisioner
 import (
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -10,22 +11,23 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/api/v1alpha1"
-	"github.com/seed-2a7f8fe7/coder/internal/operator/round"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
+	"github.com/seed-2a7f8fe7/coder/internal/operator/coderclient"
+	"github.com/seed-2a7f8fe7/coder/internal/operator/reconcile"
 )
 
-// need is what the queue asks of a pool.
+// need is the demand of the queue on a pool.
 type need struct {
 	pending, running, recommended int32
 	oldest                        time.Duration
 }
 
-// demand gives what waits and runs that provisioners with these tags can take.
-// A provisioner with no tags of its own takes jobs without tags only.
-func demand(tags map[string]string, q coder.ProvisionerQueue) need {
+// demand returns the pending and running jobs that provisioners with these tags
+// can run. A provisioner without tags runs only jobs without tags.
+func demand(tags map[string]string, q codersdk.ProvisionerQueue) need {
 	var n need
-	daemon := coder.NormalizeTags(uuid.Nil, tags)
+	daemon := codersdk.NormalizeTags(uuid.Nil, tags)
 	for _, s := range q.TagSets {
 		if !daemon.Match(s.Tags) {
 			continue
@@ -38,22 +40,22 @@ func demand(tags map[string]string, q coder.ProvisionerQueue) need {
 	return n
 }
 
-// Scale is how many pods there should be, and why.
+// Scale is the desired number of pods, and why.
 type Scale struct {
 	Replicas int32
-	// FewerSince is since when fewer would do; zero while they would not.
+	// FewerSince is since when fewer would be sufficient; zero if they are not.
 	FewerSince time.Time
 	Reason     string
 	Message    string
-	// Again is when the time alone may change the answer; zero for never.
+	// Again is when time alone may change the result; zero for never.
 	Again time.Duration
 }
 
-// Replicas says how many pods there should be at a time. Without autoscaling it
-// is what the specification says. With it, there are slots for all jobs that
-// run and for those that wait, divided by the target, within the bounds; more
-// at once, fewer only when fewer have been enough for the whole stabilization,
-// and never fewer than run builds now.
+// Replicas returns the desired number of pods at a time. Without autoscaling it
+// is the specified number. With autoscaling there are slots for all running
+// jobs and for the pending ones divided by the target, within the bounds. Pods
+// are added at once, removed only when fewer were sufficient for the whole
+// stabilization period, and never fewer than the pods that run builds.
 func Replicas(f Facts, now time.Time) Scale {
 	p := f.Provisioner
 	a := p.Spec.Autoscaling
@@ -70,17 +72,24 @@ func Replicas(f Facts, now time.Time) Scale {
 	}
 	bound := func(n int32) int32 { return max(least, min(n, a.MaxReplicas)) }
 	if f.View == nil {
-		return Scale{Replicas: bound(have), Reason: "QueueUnknown", Message: "the server cannot be asked for its queue; the number of pods stays", Again: again}
+		return Scale{Replicas: bound(have), Reason: "QueueUnknown", Message: "the server's queue is unknown; the number of pods stays the same", Again: again}
 	}
 	n := demand(p.Spec.Tags, f.View.Queue)
-	busyPods, slots := busy(p, f)
-	waiting := int32(math.Ceil(float64(n.pending) / float64(max(a.TargetPendingPerSlot, 1))))
-	running := max(n.running, 0)
-	if others := slotsElsewhere(p, f); others > 0 {
-		running = max(0, running-others) // run by provisioners that are not this pool's
+	busyPods, busySlots := busyOf(p, *f.View)
+	slots := slotsOf(p)
+	ours := share(f, have)
+	waiting := int32(math.Ceil(float64(ours) / float64(max(a.TargetPendingPerSlot, 1))))
+	running := max(busySlots, n.running-slotsElsewhere(p, *f.View))
+	if ours != n.pending {
+		hint = fmt.Sprintf(", %d jobs are left to other pools%s", n.pending-ours, hint)
 	}
 	want := bound(max(busyPods, int32(math.Ceil(float64(waiting+running)/float64(slots)))))
-	s := Scale{Replicas: want, Again: again, Reason: "Steady", Message: fmt.Sprintf("%d jobs wait and %d run; %d pods%s", n.pending, n.running, want, hint)}
+	s := Scale{
+		Replicas: want,
+		Again:    again,
+		Reason:   "Steady",
+		Message:  fmt.Sprintf("%d pending and %d running jobs; %d pods%s", n.pending, n.running, want, hint),
+	}
 	switch {
 	case want > have:
 		s.Reason = "ScaledUp"
@@ -95,7 +104,7 @@ func Replicas(f Facts, now time.Time) Scale {
 		}
 		if left := wait - now.Sub(s.FewerSince); left > 0 {
 			s.Replicas = bound(have)
-			s.Reason, s.Message = "Stabilizing", fmt.Sprintf("%d pods would do; %d stay until that has held for %s", want, s.Replicas, wait)
+			s.Reason, s.Message = "Stabilizing", fmt.Sprintf("%d pods are sufficient; %d stay until this has lasted %s", want, s.Replicas, wait)
 			if s.Again == 0 || left < s.Again {
 				s.Again = left
 			}
@@ -106,38 +115,27 @@ func Replicas(f Facts, now time.Time) Scale {
 	return s
 }
 
-// busy gives how many pods of the pool run builds, and the slots of one pod.
-func busy(p *v1alpha1.CoderProvisioner, f Facts) (pods, slots int32) {
-	slots = 1
-	if p.Spec.Concurrency != nil {
-		slots = *p.Spec.Concurrency
-	}
-	for _, d := range daemonsOf(p, *f.View) {
-		if d.BusySlots > 0 {
-			pods++
-		}
-	}
-	return pods, slots
-}
-
-// slotsElsewhere gives the running jobs of the pool's tag sets that provisioners
-// of others run.
-func slotsElsewhere(p *v1alpha1.CoderProvisioner, f Facts) int32 {
-	ours := map[string]bool{}
-	for _, d := range daemonsOf(p, *f.View) {
-		ours[d.ID.String()] = true
+// slotsElsewhere returns the busy slots of other provisioners that match a job
+// that the pool matches, too.
+func slotsElsewhere(p *v1alpha1.CoderProvisioner, v coderclient.View) int32 {
+	ours, tags := map[uuid.UUID]bool{}, codersdk.NormalizeTags(uuid.Nil, p.Spec.Tags)
+	for _, d := range daemonsOf(p, v) {
+		ours[d.ID] = true
 	}
 	var n int32
-	for _, d := range f.View.Daemons {
-		if !ours[d.ID.String()] && d.BusySlots > 0 && coder.NormalizeTags(uuid.Nil, p.Spec.Tags).Match(coder.Tags(d.Tags)) {
+	for _, d := range v.Daemons {
+		both := func(s codersdk.ProvisionerQueueTagSet) bool {
+			return s.Running > 0 && tags.Match(s.Tags) && codersdk.Tags(d.Tags).Match(s.Tags)
+		}
+		if !ours[d.ID] && d.BusySlots > 0 && slices.ContainsFunc(v.Queue.TagSets, both) {
 			n += int32(d.BusySlots) //nolint:gosec // at most 64
 		}
 	}
 	return n
 }
 
-// leastNow gives the least number of pods at a time, what raised it, and when
-// that may change.
+// leastNow returns the minimum number of pods at a time, the schedule entry
+// that raised it, and when that may change.
 func leastNow(a v1alpha1.AutoscalingSpec, now time.Time) (least int32, hint string, again time.Duration) {
 	if a.MinReplicas != nil {
 		least = *a.MinReplicas
@@ -145,14 +143,15 @@ func leastNow(a v1alpha1.AutoscalingSpec, now time.Time) (least int32, hint stri
 	for _, h := range a.Schedule {
 		s, err := cron.ParseStandard(h.Start)
 		if err != nil {
-			continue // its condition says so; see checkSchedule
+			continue // reported by a condition; see checkSchedule
 		}
-		// The last start is the first after the one that would be over by now.
+		// The last start is the first one after the start that would be over by
+		// now.
 		start := s.Next(now.Add(-h.Duration.Duration))
 		next := start
 		if !start.IsZero() && !start.After(now) {
 			if h.MinReplicas > least {
-				least, hint = h.MinReplicas, fmt.Sprintf(", at least %d by the schedule %q", h.MinReplicas, h.Start)
+				least, hint = h.MinReplicas, fmt.Sprintf(", at least %d by schedule %q", h.MinReplicas, h.Start)
 			}
 			next = start.Add(h.Duration.Duration)
 		}
@@ -163,11 +162,11 @@ func leastNow(a v1alpha1.AutoscalingSpec, now time.Time) (least int32, hint stri
 	return min(least, a.MaxReplicas), hint, again
 }
 
-// checkSchedule gives what is wrong with the schedule; "" for nothing.
+// checkSchedule returns what is invalid in the schedule, or "".
 func checkSchedule(a v1alpha1.AutoscalingSpec) string {
 	for i, h := range a.Schedule {
 		if _, err := cron.ParseStandard(h.Start); err != nil {
-			return fmt.Sprintf("autoscaling.schedule[%d].start %q is no cron expression of five fields: %v", i, h.Start, err)
+			return fmt.Sprintf("autoscaling.schedule[%d].start %q is not a cron expression of five fields: %v", i, h.Start, err)
 		}
 		if h.Duration.Duration <= 0 {
 			return fmt.Sprintf("autoscaling.schedule[%d].duration must be more than 0", i)
@@ -176,7 +175,7 @@ func checkSchedule(a v1alpha1.AutoscalingSpec) string {
 	return ""
 }
 
-// noteScale puts the answer into the status.
+// noteScale records the result in the status.
 func noteScale(p *v1alpha1.CoderProvisioner, s Scale) {
 	p.Status.FewerSince = nil
 	if !s.FewerSince.IsZero() {
@@ -188,8 +187,8 @@ func noteScale(p *v1alpha1.CoderProvisioner, s Scale) {
 		return
 	}
 	if wrong := checkSchedule(*p.Spec.Autoscaling); wrong != "" {
-		round.Set(p, v1alpha1.ConditionScaled, false, "BadSchedule", wrong)
+		reconcile.Set(p, v1alpha1.ConditionScaled, false, "BadSchedule", wrong)
 		return
 	}
-	round.Set(p, v1alpha1.ConditionScaled, s.Reason != "QueueUnknown", s.Reason, s.Message)
+	reconcile.Set(p, v1alpha1.ConditionScaled, s.Reason != "QueueUnknown", s.Reason, s.Message)
 }

@@ -10,13 +10,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
-	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/api/v1alpha1"
-	"github.com/seed-2a7f8fe7/coder/internal/operator/remote"
-	"github.com/seed-2a7f8fe7/coder/internal/operator/round"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
+	"github.com/seed-2a7f8fe7/coder/internal/operator/coderclient"
+	"github.com/seed-2a7f8fe7/coder/internal/operator/reconcile"
 )
 
-// needed are the conditions of a pool that is ready.
+// needed are the conditions of a ready pool.
 func needed() []string {
 	return []string{
 		v1alpha1.ConditionControlPlaneReady, v1alpha1.ConditionOperatorAccessReady, v1alpha1.ConditionExternalProvisionersEntitled,
@@ -24,8 +24,8 @@ func needed() []string {
 	}
 }
 
-// Conclude completes the status from what the round found. Provisioners that
-// are missing since before late do not connect.
+// Conclude completes the status from the facts. Provisioners that have been
+// missing since before late count as not connecting.
 func Conclude(f Facts, late time.Time) {
 	p := f.Provisioner
 	s := &p.Status
@@ -34,14 +34,14 @@ func Conclude(f Facts, late time.Time) {
 	if f.Deployment != nil {
 		s.ReadyReplicas, s.Replicas = f.Deployment.Status.ReadyReplicas, f.Deployment.Status.Replicas
 	}
-	holds, reason, message := false, "NotMade", "there are no pods yet, as there is no key for them"
+	holds, reason, message := false, "NotMade", "no pods exist yet because the key is missing"
 	switch {
 	case f.Refused != "":
 		reason, message = "Refused", f.Refused
 	case f.Deployment != nil:
-		holds, reason, message = round.PodsReady(*f.Deployment, f.Pods)
+		holds, reason, message = reconcile.PodsReady(*f.Deployment, f.Pods)
 	}
-	round.Set(p, v1alpha1.ConditionDeploymentReady, holds, reason, message)
+	reconcile.Set(p, v1alpha1.ConditionDeploymentReady, holds, reason, message)
 	s.Phase = v1alpha1.PhaseReady
 	for _, c := range needed() {
 		if !meta.IsStatusConditionTrue(s.Conditions, c) {
@@ -57,42 +57,41 @@ func Conclude(f Facts, late time.Time) {
 	}
 }
 
-// connected notes whether the server sees a provisioner for every pod that is
-// ready.
+// connected records whether the server sees a provisioner for every ready pod.
 func connected(f Facts, late time.Time) {
 	p, ready := f.Provisioner, f.Provisioner.Status.ReadyReplicas
 	const condition = v1alpha1.ConditionProvisionersConnected
 	switch {
 	case f.View == nil:
-		round.Unknown(p, "the server", condition)
+		reconcile.Unknown(p, "the server", condition)
 		return
 	case p.Status.Replicas == 0:
-		round.Set(p, condition, true, "NoPods", "there are no pods, and so no provisioners")
+		reconcile.Set(p, condition, true, "NoPods", "no pods exist, so there are no provisioners")
 		return
 	case ready == 0:
-		round.Unknown(p, "a pod to be ready", condition)
+		reconcile.Unknown(p, "a pod to be ready", condition)
 		return
 	case p.Status.Daemons.Connected >= ready:
-		round.Set(p, condition, true, "Connected", "a provisioner of every pod that is ready is connected")
+		reconcile.Set(p, condition, true, "Connected", "the provisioner of every ready pod is connected")
 		return
 	}
-	reason, message := "NotConnected", fmt.Sprintf("pods are ready, but none has a provisioner that is connected to %s", f.ControlPlane.Status.URL)
+	reason, message := "NotConnected", fmt.Sprintf("pods are ready, but none of their provisioners is connected to %s", f.ControlPlane.Status.URL)
 	if n := p.Status.Daemons.Connected; n > 0 {
-		reason, message = "SomeNotConnected", fmt.Sprintf("of %d pods that are ready, the provisioners of %d are connected to %s", ready, n, f.ControlPlane.Status.URL)
+		reason, message = "SomeNotConnected", fmt.Sprintf("of %d ready pods, the provisioners of %d are connected to %s", ready, n, f.ControlPlane.Status.URL)
 	}
 	if pod := silent(f); pod != "" {
-		message += fmt.Sprintf("; 'kubectl logs -n %s %s' says why", p.Namespace, pod)
+		message += fmt.Sprintf("; check 'kubectl logs -n %s %s'", p.Namespace, pod)
 	}
-	message += ": look for a NetworkPolicy or proxy between the pods and the server, and for a certificate that they do not trust"
+	message += "; check for a NetworkPolicy or proxy between the pods and the server, and for an untrusted certificate"
 	before := meta.FindStatusCondition(p.Status.Conditions, condition)
 	if before == nil || before.Status != metav1.ConditionFalse || before.LastTransitionTime.After(late) {
-		reason, message = "Connecting", "provisioners are to connect"
+		reason, message = "Connecting", "provisioners are connecting"
 	}
-	round.Set(p, condition, false, reason, message)
+	reconcile.Set(p, condition, false, reason, message)
 }
 
-// silent gives a pod that is ready and whose provisioner, which has its name,
-// is not connected; "" when none is found.
+// silent returns a ready pod whose provisioner, which has the pod's name, is
+// not connected, or "".
 func silent(f Facts) string {
 	there := map[string]bool{}
 	for _, d := range daemonsOf(f.Provisioner, *f.View) {
@@ -120,8 +119,8 @@ func orText(s, or string) string {
 	return s
 }
 
-// observe notes what the server sees of the pool.
-func observe(p *v1alpha1.CoderProvisioner, v remote.View) {
+// observe records the pool as the server sees it.
+func observe(p *v1alpha1.CoderProvisioner, v coderclient.View) {
 	daemons := &v1alpha1.DaemonsStatus{}
 	for _, d := range daemonsOf(p, v) {
 		daemons.Connected++
@@ -130,12 +129,17 @@ func observe(p *v1alpha1.CoderProvisioner, v remote.View) {
 		if !slices.Contains(daemons.Versions, d.Version) {
 			daemons.Versions = append(daemons.Versions, d.Version)
 		}
-		if j := d.PreviousJob; j != nil && j.Status == coder.ProvisionerJobStatusFailed && (p.Status.LastFailure == nil || p.Status.LastFailure.JobID != j.ID.String()) {
+		if j := d.PreviousJob; j != nil && j.Status == codersdk.ProvisionerJobStatusFailed &&
+			(p.Status.LastFailure == nil || p.Status.LastFailure.JobID != j.ID.String()) {
 			at := v.At
 			if d.LastSeenAt != nil {
 				at = *d.LastSeenAt
 			}
-			p.Status.LastFailure = &v1alpha1.BuildFailure{JobID: j.ID.String(), Time: metav1.NewTime(at.Truncate(time.Second)), Message: orText(j.TemplateDisplayName, j.TemplateName)}
+			p.Status.LastFailure = &v1alpha1.BuildFailure{
+				JobID:   j.ID.String(),
+				Time:    metav1.NewTime(at.Truncate(time.Second)),
+				Message: orText(j.TemplateDisplayName, j.TemplateName),
+			}
 		}
 	}
 	slices.Sort(daemons.Versions)
@@ -147,7 +151,7 @@ func observe(p *v1alpha1.CoderProvisioner, v remote.View) {
 	}
 }
 
-// roughly gives a time as exactly as is worth a write to the cluster.
+// roughly rounds a time to a precision that is worth a write to the cluster.
 func roughly(d time.Duration) time.Duration {
 	switch {
 	case d < time.Minute:
@@ -158,8 +162,8 @@ func roughly(d time.Duration) time.Duration {
 	return d.Truncate(10 * time.Minute)
 }
 
-// daemonsOf gives the provisioners that are connected by a key of the pool.
-func daemonsOf(p *v1alpha1.CoderProvisioner, v remote.View) []coder.ProvisionerDaemon {
+// daemonsOf returns the provisioners that are connected with a key of the pool.
+func daemonsOf(p *v1alpha1.CoderProvisioner, v coderclient.View) []codersdk.ProvisionerDaemon {
 	ids := map[string]bool{p.Status.ProvisionerKeyID: true}
 	for _, k := range p.Status.RetiringKeys {
 		ids[k.ID] = true
@@ -167,9 +171,9 @@ func daemonsOf(p *v1alpha1.CoderProvisioner, v remote.View) []coder.ProvisionerD
 	for _, k := range v.Replaced(p.Status.ProvisionerKeyName) {
 		ids[k.ID.String()] = true
 	}
-	var out []coder.ProvisionerDaemon
+	var out []codersdk.ProvisionerDaemon
 	for _, d := range v.Daemons {
-		if ids[d.KeyID.String()] && d.Status != coder.ProvisionerDaemonStatusOffline {
+		if ids[d.KeyID.String()] && d.Status != codersdk.ProvisionerDaemonStatusOffline {
 			out = append(out, d)
 		}
 	}

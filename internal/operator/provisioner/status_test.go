@@ -9,15 +9,15 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/api/v1alpha1"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 )
 
 // TestConnected looks at pods whose provisioners are connected, and at such as
 // are not.
 func TestConnected(t *testing.T) {
-	daemon := func(name string) coder.ProvisionerDaemon {
-		return coder.ProvisionerDaemon{Name: name, KeyID: keyA, Status: coder.ProvisionerDaemonStatusIdle}
+	daemon := func(name string) codersdk.ProvisionerDaemon {
+		return codersdk.ProvisionerDaemon{Name: name, KeyID: keyA, Status: codersdk.ProvisionerDaemonStatusIdle}
 	}
 	pods := func(f *Facts, names ...string) {
 		f.Deployment.Status.Replicas, f.Deployment.Status.ReadyReplicas = int32(len(names)), int32(len(names))
@@ -41,7 +41,7 @@ func TestConnected(t *testing.T) {
 	}{
 		{"all", func(f *Facts) {
 			pods(f, "a", "b")
-			f.View.Daemons = []coder.ProvisionerDaemon{daemon("a"), daemon("b")}
+			f.View.Daemons = []codersdk.ProvisionerDaemon{daemon("a"), daemon("b")}
 		}, "True", "Connected", ""},
 		{"no pods", func(f *Facts) { pods(f) }, "True", "NoPods", ""},
 		{"none is ready", func(f *Facts) { f.Deployment.Status.ReadyReplicas = 0 }, "Unknown", "Waiting", "a pod"},
@@ -51,12 +51,12 @@ func TestConnected(t *testing.T) {
 		{"for long", func(f *Facts) { pods(f, "b", "a"); since(f, 2*time.Minute) }, "False", "NotConnected", "'kubectl logs -n ns a'"},
 		{"one for long", func(f *Facts) {
 			pods(f, "a", "b")
-			f.View.Daemons = []coder.ProvisionerDaemon{daemon("a")}
+			f.View.Daemons = []codersdk.ProvisionerDaemon{daemon("a")}
 			since(f, 2*time.Minute)
-		}, "False", "SomeNotConnected", "of 2 pods that are ready, the provisioners of 1"},
+		}, "False", "SomeNotConnected", "of 2 ready pods, the provisioners of 1"},
 		{"one that is offline", func(f *Facts) {
 			pods(f, "a")
-			f.View.Daemons = []coder.ProvisionerDaemon{{Name: "a", KeyID: keyA, Status: coder.ProvisionerDaemonStatusOffline}}
+			f.View.Daemons = []codersdk.ProvisionerDaemon{{Name: "a", KeyID: keyA, Status: codersdk.ProvisionerDaemonStatusOffline}}
 			since(f, 2*time.Minute)
 		}, "False", "NotConnected", "kubectl logs -n ns a"},
 	} {

@@ -1,6 +1,6 @@
-// Package proxy keeps workspace proxies as their CoderWorkspaceProxies say: it
-// registers each at its server, keeps the token in a Secret, runs `coder
-// wsproxy server` with it, and takes the registration back in the end.
+// Package proxy reconciles CoderWorkspaceProxies: it registers each proxy at
+// its server, stores the token in a Secret, runs `coder wsproxy server` with
+// it, and deregisters the proxy when the resource is deleted.
 package proxy
 
 import (
@@ -13,29 +13,29 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/seed-2a7f8fe7/coder/api/v1alpha1"
-	"github.com/seed-2a7f8fe7/coder/internal/operator/shape"
+	"github.com/seed-2a7f8fe7/coder/internal/operator/podspec"
 )
 
 // Kind of the resource.
 const Kind = "CoderWorkspaceProxy"
 
 const (
-	component = "coder-workspace-proxy"
+	component = podspec.NameWorkspaceProxy
 	tokenKey  = "token"
 	port      = 3001
 	// annotationProxy is the id of the proxy whose token a Secret holds.
 	annotationProxy = "coder.com/workspace-proxy-id"
 )
 
-// Name gives the name of Deployment and Service.
-func Name(p *v1alpha1.CoderWorkspaceProxy) string { return shape.Name("wsproxy", p.Name) }
+// Name returns the name of the Deployment and the Service.
+func Name(p *v1alpha1.CoderWorkspaceProxy) string { return podspec.Name("wsproxy", p.Name) }
 
 func labelsOf(p *v1alpha1.CoderWorkspaceProxy) map[string]string {
-	return shape.Labels(component, p.Name)
+	return podspec.Labels(component, p.Name)
 }
 
-// TokenRef is the Secret with the proxy's token: the one that is given, or the
-// one that is made.
+// TokenRef returns the Secret with the proxy's token: the specified or the
+// generated one.
 func TokenRef(p *v1alpha1.CoderWorkspaceProxy) v1alpha1.SecretKeySelector {
 	if r := p.Spec.ProxySessionTokenSecretRef; r != nil {
 		ref := *r
@@ -44,14 +44,14 @@ func TokenRef(p *v1alpha1.CoderWorkspaceProxy) v1alpha1.SecretKeySelector {
 		}
 		return ref
 	}
-	name := shape.Name("", p.Name+"-proxy-token")
+	name := podspec.Name("", p.Name+"-proxy-token")
 	if b := p.Spec.Bootstrap; b != nil && b.GeneratedTokenSecretName != "" {
 		name = b.GeneratedTokenSecretName
 	}
 	return v1alpha1.SecretKeySelector{Name: name, Key: tokenKey}
 }
 
-// primary is the server that the proxy is of.
+// primary returns the access URL of the proxy's server.
 func primary(p *v1alpha1.CoderWorkspaceProxy) string {
 	if p.Spec.PrimaryAccessURL == "" && p.Spec.Bootstrap != nil {
 		return p.Spec.Bootstrap.CoderURL
@@ -59,7 +59,7 @@ func primary(p *v1alpha1.CoderWorkspaceProxy) string {
 	return p.Spec.PrimaryAccessURL
 }
 
-// servicePort is where the Service answers.
+// servicePort returns the port of the Service.
 func servicePort(p *v1alpha1.CoderWorkspaceProxy) int32 {
 	if p.Spec.Service.Port == 0 {
 		return 80
@@ -67,7 +67,7 @@ func servicePort(p *v1alpha1.CoderWorkspaceProxy) int32 {
 	return p.Spec.Service.Port
 }
 
-// inside is where the proxy is reached in the cluster.
+// inside returns the URL of the proxy in the cluster.
 func inside(p *v1alpha1.CoderWorkspaceProxy) string {
 	at := "http://" + Name(p) + "." + p.Namespace + ".svc"
 	if n := servicePort(p); n != 80 {
@@ -76,12 +76,12 @@ func inside(p *v1alpha1.CoderWorkspaceProxy) string {
 	return at
 }
 
-// Secret gives the Secret of a token.
+// Secret returns the Secret of a token.
 func Secret(p *v1alpha1.CoderWorkspaceProxy, id, token string) *corev1.Secret {
 	ref := TokenRef(p)
 	s := &corev1.Secret{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},
-		ObjectMeta: shape.OwnerOf(Kind, p).Meta(ref.Name, labelsOf(p)),
+		ObjectMeta: podspec.OwnerOf(Kind, p).Meta(ref.Name, labelsOf(p)),
 		Type:       corev1.SecretTypeOpaque,
 		Data:       map[string][]byte{ref.Key: []byte(token)},
 	}
@@ -89,19 +89,19 @@ func Secret(p *v1alpha1.CoderWorkspaceProxy, id, token string) *corev1.Secret {
 	return s
 }
 
-// Objects gives everything that a proxy is made of but the Secret with its
-// token, whose checksum is sum.
+// Objects returns all objects of a proxy except the Secret with its token,
+// whose checksum is sum.
 func Objects(p *v1alpha1.CoderWorkspaceProxy, sum string) []client.Object {
 	return []client.Object{Service(p), Deployment(p, sum)}
 }
 
-// Service gives the Service before the proxy.
+// Service returns the Service of the proxy.
 func Service(p *v1alpha1.CoderWorkspaceProxy) *corev1.Service {
 	s := &corev1.Service{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Service"},
-		ObjectMeta: shape.OwnerOf(Kind, p).Meta(Name(p), labelsOf(p)),
+		ObjectMeta: podspec.OwnerOf(Kind, p).Meta(Name(p), labelsOf(p)),
 		Spec: corev1.ServiceSpec{
-			Type: p.Spec.Service.Type, Selector: shape.Selector(component, p.Name),
+			Type: p.Spec.Service.Type, Selector: podspec.Selector(component, p.Name),
 			Ports: []corev1.ServicePort{{Name: "http", Port: servicePort(p), TargetPort: intstr.FromString("http"), Protocol: corev1.ProtocolTCP}},
 		},
 	}
@@ -109,22 +109,23 @@ func Service(p *v1alpha1.CoderWorkspaceProxy) *corev1.Service {
 	return s
 }
 
-// Deployment gives the proxy. sum is the checksum of its token.
+// Deployment returns the Deployment of the proxy. sum is the checksum of its
+// token.
 func Deployment(p *v1alpha1.CoderWorkspaceProxy, sum string) *appsv1.Deployment {
 	ref := TokenRef(p)
 	args := []string{"wsproxy", "server", "--http-address=0.0.0.0:3001"}
 	if p.Spec.DERPOnly {
 		args = append(args, "--derp-only")
 	}
-	pod := shape.Pod{
+	pod := podspec.Pod{
 		Image: p.Spec.Image, Args: args,
 		Env: []corev1.EnvVar{
 			{Name: "CODER_PRIMARY_ACCESS_URL", Value: primary(p)},
-			{Name: "CODER_ACCESS_URL", Value: inside(p)}, // unless ExtraEnv has where browsers reach it
-			shape.FromSecret("CODER_PROXY_SESSION_TOKEN", ref.Name, ref.Key),
+			{Name: "CODER_ACCESS_URL", Value: inside(p)}, // ExtraEnv may replace it by the URL for browsers
+			podspec.FromSecret("CODER_PROXY_SESSION_TOKEN", ref.Name, ref.Key),
 		},
 		Ports:     []corev1.ContainerPort{{Name: "http", ContainerPort: port, Protocol: corev1.ProtocolTCP}},
-		Container: p.Spec.ContainerOptions, Options: p.Spec.PodOptions, Readiness: shape.Probe(v1alpha1.ProbeSpec{}, "http", true),
+		Container: p.Spec.ContainerOptions, Options: p.Spec.PodOptions, Readiness: podspec.Probe(v1alpha1.ProbeSpec{}, "http", true),
 	}
 	replicas := int32(1)
 	if p.Spec.Replicas != nil {
@@ -132,9 +133,9 @@ func Deployment(p *v1alpha1.CoderWorkspaceProxy, sum string) *appsv1.Deployment 
 	}
 	return &appsv1.Deployment{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "apps/v1", Kind: "Deployment"},
-		ObjectMeta: shape.OwnerOf(Kind, p).Meta(Name(p), labelsOf(p)),
+		ObjectMeta: podspec.OwnerOf(Kind, p).Meta(Name(p), labelsOf(p)),
 		Spec: appsv1.DeploymentSpec{
-			Replicas: &replicas, Selector: &metav1.LabelSelector{MatchLabels: shape.Selector(component, p.Name)},
+			Replicas: &replicas, Selector: &metav1.LabelSelector{MatchLabels: podspec.Selector(component, p.Name)},
 			Template: pod.Template(metav1.ObjectMeta{Labels: labelsOf(p), Annotations: map[string]string{"checksum/proxy-token": sum}}),
 		},
 	}

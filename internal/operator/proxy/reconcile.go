@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"time"
 
@@ -20,21 +19,21 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
-	"github.com/seed-2a7f8fe7/coder"
 	"github.com/seed-2a7f8fe7/coder/api/v1alpha1"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/operator/apply"
-	"github.com/seed-2a7f8fe7/coder/internal/operator/remote"
-	"github.com/seed-2a7f8fe7/coder/internal/operator/round"
-	"github.com/seed-2a7f8fe7/coder/internal/operator/shape"
+	"github.com/seed-2a7f8fe7/coder/internal/operator/coderclient"
+	"github.com/seed-2a7f8fe7/coder/internal/operator/podspec"
+	"github.com/seed-2a7f8fe7/coder/internal/operator/reconcile"
 )
 
-// Controller keeps proxies. It is safe for concurrent use.
-type Controller struct{ round.Config }
+// Controller reconciles CoderWorkspaceProxies. It is safe for concurrent use.
+type Controller struct{ reconcile.Config }
 
-// New makes a controller.
-func New(c round.Config) *Controller { return &Controller{c.Complete()} }
+// New returns a controller.
+func New(c reconcile.Config) *Controller { return &Controller{c.Complete()} }
 
-// Start lets a manager run the controller.
+// Start registers the controller with a manager.
 func (c *Controller) Start(m ctrl.Manager) error {
 	list := func() client.ObjectList { return &v1alpha1.CoderWorkspaceProxyList{} }
 	return ctrl.NewControllerManagedBy(m).Named("workspaceproxy").
@@ -46,14 +45,14 @@ func (c *Controller) Start(m ctrl.Manager) error {
 		Complete(c)
 }
 
-// Reconcile is one round of one proxy.
+// Reconcile reconciles one proxy.
 func (c *Controller) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	p := &v1alpha1.CoderWorkspaceProxy{}
 	if err := c.Client.Get(ctx, req.NamespacedName, p); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	if !p.DeletionTimestamp.IsZero() {
-		return c.end(ctx, p)
+		return c.finalize(ctx, p)
 	}
 	if _, err := c.Hold(ctx, p, v1alpha1.FinalizerWorkspaceProxy); err != nil {
 		return c.Finish(ctx, p, p, 0, err)
@@ -61,16 +60,23 @@ func (c *Controller) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	before := p.DeepCopy()
 	r := &pass{Controller: c, p: p, again: c.Idle}
 	err := r.run(ctx)
+	switch {
+	case reconcile.Outdated(err):
+	case err != nil:
+		p.Status.Phase = v1alpha1.PhasePending
+		r.again, err = c.Fail(p, v1alpha1.ConditionDeploymentReady, apply.Refused(err), err)
+	case r.applied:
+		p.Observe()
+	}
 	return c.Finish(ctx, before, p, r.again, err)
 }
 
-// endPatience is how long the end of a resource waits for a server that does
-// not answer.
+// endPatience is how long the deletion of a resource waits for an unreachable
+// server.
 const endPatience = 30 * time.Second
 
-// end takes the registration back, and lets the resource go whatever comes of
-// it.
-func (c *Controller) end(ctx context.Context, p *v1alpha1.CoderWorkspaceProxy) (ctrl.Result, error) {
+// finalize deletes the registration, then removes the finalizer in any case.
+func (c *Controller) finalize(ctx context.Context, p *v1alpha1.CoderWorkspaceProxy) (ctrl.Result, error) {
 	if !controllerutil.ContainsFinalizer(p, v1alpha1.FinalizerWorkspaceProxy) {
 		return ctrl.Result{}, nil
 	}
@@ -87,17 +93,19 @@ func (c *Controller) end(ctx context.Context, p *v1alpha1.CoderWorkspaceProxy) (
 			return ctrl.Result{RequeueAfter: c.Pace(5 * time.Second)}, nil
 		}
 		if err != nil {
-			log.FromContext(ctx).Info("left a workspace proxy at a server that could not be asked to delete it", "proxy", p.Status.ProxyID, "error", err)
+			log.FromContext(ctx).Info("workspace proxy remains at an unreachable server", "proxy", p.Status.ProxyID, "error", err)
 		}
 	}
 	return ctrl.Result{}, c.LetGo(ctx, p, v1alpha1.FinalizerWorkspaceProxy)
 }
 
-// pass is one look at one proxy.
+// pass is the reconciliation of one proxy.
 type pass struct {
 	*Controller
 	p     *v1alpha1.CoderWorkspaceProxy
 	again time.Duration
+	// applied reports whether the cluster has all objects of the specification.
+	applied bool
 }
 
 func (r *pass) run(ctx context.Context) error {
@@ -114,30 +122,26 @@ func (r *pass) run(ctx context.Context) error {
 		}
 	} else {
 		p.Status.Registered = secret != nil
-		round.Set(r.p, v1alpha1.ConditionRegistered, true, "TokenGiven", "the specification names the proxy's token, so it is registered already")
+		reconcile.Set(r.p, v1alpha1.ConditionRegistered, true, "TokenGiven", "the specification contains the proxy's token, so the proxy is registered already")
 	}
 	if secret == nil || len(secret.Data[ref.Key]) == 0 {
-		round.Set(r.p, v1alpha1.ConditionProxyTokenReady, false, "NoToken", fmt.Sprintf("the Secret %s has no token under the key %q yet", ref.Name, ref.Key))
+		reconcile.Set(r.p, v1alpha1.ConditionProxyTokenReady, false, "NoToken",
+			fmt.Sprintf("the Secret %s has no token under the key %q yet", ref.Name, ref.Key))
 		r.again = min(r.again, r.Pace(30*time.Second))
 		return r.conclude(ctx)
 	}
-	round.Set(r.p, v1alpha1.ConditionProxyTokenReady, true, "Ready", "the token is in the Secret "+ref.Name)
+	reconcile.Set(r.p, v1alpha1.ConditionProxyTokenReady, true, "Ready", "the token is stored in the Secret "+ref.Name)
 	sum := sha256.Sum256(secret.Data[ref.Key])
 	for _, o := range Objects(p, hex.EncodeToString(sum[:])) {
-		err := apply.Object(ctx, r.Client, r.Live, o)
-		if errors.Is(err, apply.ErrNotOurs) || apierrors.IsInvalid(err) || apierrors.IsForbidden(err) {
-			round.Set(r.p, v1alpha1.ConditionDeploymentReady, false, "Refused", err.Error())
-			r.again = r.Pace(time.Minute)
-			return nil
-		}
-		if err != nil {
+		if err := apply.Object(ctx, r.Client, r.Live, o); err != nil {
 			return err
 		}
 	}
+	r.applied = true
 	return r.conclude(ctx)
 }
 
-// conclude notes how the pods do.
+// conclude records the state of the pods.
 func (r *pass) conclude(ctx context.Context) error {
 	d := &appsv1.Deployment{}
 	if err := r.Client.Get(ctx, client.ObjectKey{Namespace: r.p.Namespace, Name: Name(r.p)}, d); client.IgnoreNotFound(err) != nil {
@@ -149,15 +153,15 @@ func (r *pass) conclude(ctx context.Context) error {
 		s.Phase = v1alpha1.PhaseReady
 	}
 	if d.Name == "" {
-		round.Set(r.p, v1alpha1.ConditionDeploymentReady, false, "NotMade", "there are no pods yet, as there is no token for them")
+		reconcile.Set(r.p, v1alpha1.ConditionDeploymentReady, false, "NotMade", "no pods exist yet because the token is missing")
 		return nil
 	}
-	pods, err := r.Pods(ctx, r.p.Namespace, shape.Selector(component, r.p.Name))
+	pods, err := r.Pods(ctx, r.p.Namespace, podspec.Selector(component, r.p.Name))
 	if err != nil {
 		return err
 	}
-	holds, reason, message := round.PodsReady(*d, pods)
-	round.Set(r.p, v1alpha1.ConditionDeploymentReady, holds, reason, message)
+	holds, reason, message := reconcile.PodsReady(*d, pods)
+	reconcile.Set(r.p, v1alpha1.ConditionDeploymentReady, holds, reason, message)
 	return nil
 }
 
@@ -165,15 +169,15 @@ func (r *pass) secret(ctx context.Context, name string) (*corev1.Secret, error) 
 	s := &corev1.Secret{}
 	err := r.Read(ctx, r.p.Namespace, name, s)
 	if apierrors.IsNotFound(err) {
-		return nil, nil //nolint:nilnil // none is an answer
+		return nil, nil //nolint:nilnil // nil is a valid result
 	}
 	return s, err
 }
 
-// access is the server to register at; its token is "" while there is none.
-func (r *pass) access(ctx context.Context) (remote.Access, error) {
+// access returns the server to register at; its token is "" if there is none.
+func (r *pass) access(ctx context.Context) (coderclient.Access, error) {
 	b := r.p.Spec.Bootstrap
-	a := remote.Access{URL: b.CoderURL}
+	a := coderclient.Access{URL: b.CoderURL}
 	s, err := r.secret(ctx, b.CredentialsSecretRef.Name)
 	if err != nil || s == nil {
 		return a, err
@@ -186,17 +190,18 @@ func (r *pass) access(ctx context.Context) (remote.Access, error) {
 	return a, nil
 }
 
-// register brings the registration and its token about, and gives the Secret
-// with it; nil while there is none.
+// register registers the proxy and returns the Secret with its token, or nil
+// while there is none.
 func (r *pass) register(ctx context.Context, secret *corev1.Secret) (*corev1.Secret, error) {
 	p := r.p
 	if secret != nil && !metav1.IsControlledBy(secret, p) {
-		round.Set(r.p, v1alpha1.ConditionRegistered, false, "SecretNotOwned", fmt.Sprintf("the Secret %s exists and was not made for this resource; delete it, or name another in spec.bootstrap.generatedTokenSecretName", secret.Name))
-		return nil, nil //nolint:nilnil // none is an answer
+		reconcile.Set(r.p, v1alpha1.ConditionRegistered, false, "SecretNotOwned",
+			fmt.Sprintf("the Secret %s exists and was not created for this resource; delete it, or set spec.bootstrap.generatedTokenSecretName", secret.Name))
+		return nil, nil //nolint:nilnil // nil is a valid result
 	}
 	if secret != nil && len(secret.Data[tokenKey]) > 0 && secret.Annotations[annotationProxy] != "" {
 		p.Status.Registered, p.Status.ProxyID = true, secret.Annotations[annotationProxy]
-		round.Set(r.p, v1alpha1.ConditionRegistered, true, "Ready", "the server knows the proxy")
+		reconcile.Set(r.p, v1alpha1.ConditionRegistered, true, "Ready", "the proxy is registered")
 		return secret, apply.Object(ctx, r.Client, r.Live, Secret(p, p.Status.ProxyID, string(secret.Data[tokenKey])))
 	}
 	p.Status.Registered = false
@@ -205,28 +210,29 @@ func (r *pass) register(ctx context.Context, secret *corev1.Secret) (*corev1.Sec
 		return nil, err
 	}
 	if a.Token == "" {
-		round.Set(r.p, v1alpha1.ConditionRegistered, false, "NoCredentials", fmt.Sprintf("the Secret %s has no token to register with", p.Spec.Bootstrap.CredentialsSecretRef.Name))
+		reconcile.Set(r.p, v1alpha1.ConditionRegistered, false, "NoCredentials",
+			fmt.Sprintf("the Secret %s has no token to register with", p.Spec.Bootstrap.CredentialsSecretRef.Name))
 		r.again = min(r.again, r.Pace(30*time.Second))
-		return nil, nil //nolint:nilnil // none is an answer
+		return nil, nil //nolint:nilnil // nil is a valid result
 	}
 	id, token, err := r.registration(ctx, a)
 	if err != nil || token == "" {
 		return nil, r.refused(err)
 	}
 	p.Status.ProxyID, p.Status.Registered = id, true
-	round.Set(r.p, v1alpha1.ConditionRegistered, true, "Ready", "the server knows the proxy")
+	reconcile.Set(r.p, v1alpha1.ConditionRegistered, true, "Ready", "the proxy is registered")
 	made := Secret(p, id, token)
 	return made, apply.Object(ctx, r.Client, r.Live, made)
 }
 
-// registering is the reason that notes, before the server is asked, that a
+// registering is the reason that records, before the server is called, that a
 // proxy of the name will be ours.
 const registering = "Registering"
 
-// registration registers the proxy, or gives one of ours a new token.
-func (r *pass) registration(ctx context.Context, a remote.Access) (id, token string, err error) {
+// registration registers the proxy, or renews the token of a registered one.
+func (r *pass) registration(ctx context.Context, a coderclient.Access) (id, token string, err error) {
 	p, b := r.p, r.p.Spec.Bootstrap
-	want := remote.Proxy{Name: b.ProxyName, DisplayName: b.DisplayName, IconURL: b.Icon}
+	want := coderclient.Proxy{Name: b.ProxyName, DisplayName: b.DisplayName, IconURL: b.Icon}
 	if want.Name == "" {
 		want.Name = p.Name
 	}
@@ -241,7 +247,8 @@ func (r *pass) registration(ctx context.Context, a remote.Access) (id, token str
 			continue
 		}
 		if have.ID.String() != p.Status.ProxyID && !claimed {
-			round.Set(r.p, v1alpha1.ConditionRegistered, false, "NameTaken", fmt.Sprintf("the server has a proxy %q that was not made for this resource; delete it there, or name another in spec.bootstrap.proxyName", want.Name))
+			reconcile.Set(r.p, v1alpha1.ConditionRegistered, false, "NameTaken",
+				fmt.Sprintf("the server has a proxy %q that was not created for this resource; delete it there, or set spec.bootstrap.proxyName", want.Name))
 			r.again = min(r.again, r.Pace(time.Minute))
 			return "", "", nil
 		}
@@ -250,7 +257,7 @@ func (r *pass) registration(ctx context.Context, a remote.Access) (id, token str
 		return have.ID.String(), token, err
 	}
 	if !claimed {
-		round.Set(r.p, v1alpha1.ConditionRegistered, false, registering, fmt.Sprintf("registering the proxy %q", want.Name))
+		reconcile.Set(r.p, v1alpha1.ConditionRegistered, false, registering, fmt.Sprintf("registering the proxy %q", want.Name))
 		r.again = time.Millisecond
 		return "", "", nil
 	}
@@ -258,23 +265,23 @@ func (r *pass) registration(ctx context.Context, a remote.Access) (id, token str
 	return made.String(), token, err
 }
 
-// refused notes why a server does not register the proxy.
+// refused records why a server does not register the proxy.
 func (r *pass) refused(err error) error {
 	if err == nil {
 		return nil
 	}
 	reason, message := "Unreachable", err.Error()
-	switch coder.CodeOf(err) {
-	case coder.CodeNotFound:
-		reason, message = "NotSupported", "the server cannot register proxies; use one that can"
-	case coder.CodeUnauthenticated, coder.CodeForbidden:
+	switch codersdk.CodeOf(err) {
+	case codersdk.CodeNotFound:
+		reason, message = "NotSupported", "the server does not support workspace proxies; use a server that does"
+	case codersdk.CodeUnauthenticated, codersdk.CodeForbidden:
 		reason = "CredentialsRefused"
-	case coder.CodeInvalid, coder.CodeConflict:
+	case codersdk.CodeInvalid, codersdk.CodeConflict:
 		reason = "Refused"
-	case coder.CodeRateLimited:
+	case codersdk.CodeRateLimited:
 		reason = "RateLimited"
 	}
 	r.again = min(r.again, r.Pace(time.Minute))
-	round.Set(r.p, v1alpha1.ConditionRegistered, false, reason, message)
+	reconcile.Set(r.p, v1alpha1.ConditionRegistered, false, reason, message)
 	return nil
 }

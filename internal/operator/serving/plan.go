@@ -48,7 +48,7 @@ func (s state) equal(o state) bool {
 // bundle is what the API server has to expect.
 func (s state) bundle() []byte { return slices.Concat(s.current.certificate, s.next.certificate) }
 
-// plan gives the state after the step that is due at now.
+// plan returns the state after the step that is due at now.
 func plan(s state, hosts []string, now time.Time) (state, error) {
 	current, next := s.current.parse(hosts), s.next.parse(hosts)
 	if next != nil && now.After(next.NotAfter) {
@@ -72,7 +72,7 @@ func plan(s state, hosts []string, now time.Time) (state, error) {
 	return s, err
 }
 
-// parse gives the certificate, nil where it is none for the hosts with its key.
+// parse returns the certificate, nil where it is none for the hosts with its key.
 func (p pair) parse(hosts []string) *x509.Certificate {
 	both, err := tls.X509KeyPair(p.certificate, p.key)
 	if err != nil {

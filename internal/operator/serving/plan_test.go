@@ -46,7 +46,7 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// TestPlanMends gives it what is broken: a new certificate takes its place.
+// TestPlanMends replaces a broken certificate by a new one.
 func TestPlanMends(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	good, err := issue([]string{"a.b.svc"}, now)

@@ -1,13 +1,13 @@
-// Package serving keeps the certificate that the aggregated API server shows to
-// the cluster's API server, and tells the latter what to expect, so that nothing
-// between the two is taken on trust and no other program is needed for it.
+// Package serving maintains the certificate of a server in the cluster: of the
+// aggregated API server, whose APIService it makes trust the certificate, or of
+// the MCP server. So no other program is needed for it.
 //
-// The certificate signs itself and is its own authority: there is no key that
-// could sign another. Long before it ends, the next one is made beside it; the
-// APIService names both for an hour, and only then the next one is shown. So
-// there is no moment at which what is shown is not expected, whatever order
-// replicas and API servers hear of it in. All replicas share one Secret, which
-// its version keeps them from changing at once.
+// The certificate is self-signed and its own authority: no key exists that
+// could sign another one. Long before it expires, the next one is created
+// beside it. The APIService trusts both for an hour before the next one is
+// served, so the served certificate is always trusted, in whatever order
+// replicas and API servers notice the change. All replicas share one Secret;
+// its resource version prevents concurrent changes.
 package serving
 
 import (
@@ -29,29 +29,30 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// How often the Secret is looked at: soon after something failed, and seldom
-// otherwise.
+// Intervals of checks of the Secret: short after a failure, long otherwise.
 const (
 	seldom = 10 * time.Minute
 	soon   = 5 * time.Second
 )
 
-// Config says whose certificate is kept.
+// Config describes the certificate.
 type Config struct {
 	// Client reads and writes past any cache.
 	Client client.Client
 	Log    *slog.Logger
-	// Namespace and Service are where the API server finds us; Secret, in the same
-	// namespace, is where the certificate is kept.
+	// Namespace and Service are the address of the server.
+	// Secret, in the same namespace, stores the certificate.
 	Namespace, Service, Secret string
-	// APIService is the registration that is told what to expect.
+	// APIService is the registration that trusts the certificate; "" means that
+	// clients read the Secret.
 	APIService string
-	// Now is the time; nil is time.Now.
+	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 }
 
-// Keeper keeps a certificate. It is a dynamiccertificates.CertKeyContentProvider
-// that tells its listeners of changes, and is safe for concurrent use.
+// Keeper maintains a certificate. It implements
+// dynamiccertificates.CertKeyContentProvider, notifies its listeners of
+// changes, and is safe for concurrent use.
 type Keeper struct {
 	Config
 
@@ -60,7 +61,7 @@ type Keeper struct {
 	listeners []dynamiccertificates.Listener
 }
 
-// New makes a keeper; RunOnce gives it a certificate.
+// New returns a keeper; RunOnce loads its first certificate.
 func New(c Config) *Keeper {
 	if c.Now == nil {
 		c.Now = time.Now
@@ -68,30 +69,30 @@ func New(c Config) *Keeper {
 	return &Keeper{Config: c}
 }
 
-// Name says what certificate it is, in logs.
+// Name returns the name of the certificate in logs.
 func (k *Keeper) Name() string { return "secret/" + k.Namespace + "/" + k.Secret }
 
-// CurrentCertKeyContent gives the certificate to show, and its key, as PEM.
+// CurrentCertKeyContent returns the served certificate and its key as PEM.
 func (k *Keeper) CurrentCertKeyContent() ([]byte, []byte) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.shown.certificate, k.shown.key
 }
 
-// AddListener has l told of every change.
+// AddListener notifies l of every change.
 func (k *Keeper) AddListener(l dynamiccertificates.Listener) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.listeners = append(k.listeners, l)
 }
 
-// Run keeps the certificate until ctx ends.
+// Run maintains the certificate until ctx ends.
 func (k *Keeper) Run(ctx context.Context, _ int) {
 	for {
 		wait := seldom
 		if err := k.RunOnce(ctx); err != nil && ctx.Err() == nil {
 			wait = soon
-			k.Log.Warn("the serving certificate cannot be kept", "error", err)
+			k.Log.Warn("maintaining the serving certificate failed", "error", err)
 		}
 		select {
 		case <-ctx.Done():
@@ -101,16 +102,17 @@ func (k *Keeper) Run(ctx context.Context, _ int) {
 	}
 }
 
-// RunOnce looks at the Secret, takes the step that is due, and sees to it that
-// the APIService expects what is shown. After an error what was shown is shown
-// on.
+// RunOnce reads the Secret, takes the step that is due, and updates the trusted CA
+// of the APIService. After an error the current certificate stays in use.
 func (k *Keeper) RunOnce(ctx context.Context) error {
 	now, err := k.state(ctx)
 	if err != nil {
 		return err
 	}
-	if err := k.expect(ctx, now.bundle()); err != nil {
-		return err
+	if k.APIService != "" {
+		if err := k.expect(ctx, now.bundle()); err != nil {
+			return err
+		}
 	}
 	k.mu.Lock()
 	changed := !bytes.Equal(k.shown.certificate, now.current.certificate)
@@ -125,7 +127,7 @@ func (k *Keeper) RunOnce(ctx context.Context) error {
 	return nil
 }
 
-// state gives what is in the Secret, after the step that is due.
+// state returns the content of the Secret after the step that is due.
 func (k *Keeper) state(ctx context.Context) (state, error) {
 	s := &corev1.Secret{}
 	err := k.Client.Get(ctx, client.ObjectKey{Namespace: k.Namespace, Name: k.Secret}, s)
@@ -150,7 +152,7 @@ func (k *Keeper) state(ctx context.Context) (state, error) {
 		err = k.Client.Update(ctx, s)
 	}
 	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
-		return k.state(ctx) // another replica was first; its certificate is as good
+		return k.state(ctx) // another replica was first; use its certificate
 	}
 	if err != nil {
 		return state{}, fmt.Errorf("store the certificate: %w", err)

@@ -23,7 +23,7 @@ const minMajor = 13
 
 var majorOf = regexp.MustCompile(`\(PostgreSQL\) (\d+)`)
 
-// findBinaries gives a directory with postgres and initdb of the wanted major
+// findBinaries returns a directory with postgres and initdb of the wanted major
 // version ("" for any from minMajor on): the given one, PATH, where
 // distributions put them, else fetched into the cache.
 func findBinaries(ctx context.Context, c Config, want string) (string, error) {
@@ -44,7 +44,7 @@ func findBinaries(ctx context.Context, c Config, want string) (string, error) {
 	if c.BinDir != "" {
 		return "", fmt.Errorf("the PostgreSQL in %s does not fit: version %s is needed", c.BinDir, cmp.Or(want, "13 or later"))
 	}
-	dir, err := fetchBinaries(c, want)
+	dir, err := fetchBinaries(c, want, download)
 	if err != nil {
 		msg := fmt.Sprintf("no PostgreSQL %s was found on this machine", cmp.Or(want, "13 or later"))
 		if len(seen) > 0 {
@@ -91,11 +91,10 @@ func majorVersion(ctx context.Context, dir string) (int, error) {
 	return strconv.Atoi(string(m[1]))
 }
 
-// fetchBinaries downloads and unpacks PostgreSQL's programs. The library only
-// fetches on its way to starting a server of its own, so it is asked to start
-// one and that one is thrown away; as root it cannot start, which is no harm
-// once the programs are there.
-func fetchBinaries(c Config, want string) (string, error) {
+// fetchBinaries returns the directory with PostgreSQL's programs in the cache.
+// It creates the cache, and download writes what it lacks below a directory for
+// temporary files: the programs into bin/bin there.
+func fetchBinaries(c Config, want string, download func(v embeddedpostgres.PostgresVersion, scratch string) error) (string, error) {
 	if c.CacheDir == "" {
 		return "", errors.New("there is no cache directory")
 	}
@@ -112,14 +111,31 @@ func fetchBinaries(c Config, want string) (string, error) {
 	if _, err := os.Stat(filepath.Join(bin, "postgres")); err == nil {
 		return bin, nil
 	}
+	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
+		return "", fmt.Errorf("create the cache directory: %w", err)
+	}
 	scratch, err := os.MkdirTemp(c.CacheDir, "postgres-fetch-")
 	if err != nil {
-		return "", fmt.Errorf("make room in the cache: %w", err)
+		return "", fmt.Errorf("create a temporary directory in the cache: %w", err)
 	}
 	defer os.RemoveAll(scratch)
+	failed := download(v, scratch)
+	if _, err := os.Stat(filepath.Join(scratch, "bin", "bin", "postgres")); err != nil {
+		return "", errors.Join(failed, err)
+	}
+	if err := os.Rename(filepath.Join(scratch, "bin"), dir); err != nil && !errors.Is(err, os.ErrExist) {
+		return "", fmt.Errorf("store the downloaded PostgreSQL: %w", err)
+	}
+	return bin, nil
+}
+
+// download downloads and unpacks PostgreSQL's programs. The library does so only
+// before it starts a server, so that server is started and stopped again. As
+// root it does not start, which does no harm once the programs exist.
+func download(v embeddedpostgres.PostgresVersion, scratch string) error {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		return "", err
+		return err
 	}
 	port := l.Addr().(*net.TCPAddr).Port
 	l.Close()
@@ -127,15 +143,8 @@ func fetchBinaries(c Config, want string) (string, error) {
 	db := embeddedpostgres.NewDatabase(embeddedpostgres.DefaultConfig().Version(v).Port(uint32(port)).
 		CachePath(filepath.Join(scratch, "cache")).RuntimePath(filepath.Join(scratch, "run")).
 		BinariesPath(filepath.Join(scratch, "bin")).Logger(said))
-	startErr := db.Start()
-	if startErr == nil {
-		db.Stop() //nolint:errcheck // thrown away
+	if err := db.Start(); err != nil {
+		return err
 	}
-	if _, err := os.Stat(filepath.Join(scratch, "bin", "bin", "postgres")); err != nil {
-		return "", startErr
-	}
-	if err := os.Rename(filepath.Join(scratch, "bin"), dir); err != nil && !errors.Is(err, os.ErrExist) {
-		return "", fmt.Errorf("keep the fetched PostgreSQL: %w", err)
-	}
-	return bin, nil
+	return db.Stop()
 }

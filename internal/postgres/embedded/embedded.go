@@ -23,6 +23,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"time"
@@ -30,7 +31,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Config says where the cluster lives.
+// Config states where the cluster lives.
 type Config struct {
 	Dir      string // holds data, socket, password and lock; made when absent
 	BinDir   string // PostgreSQL's programs; "" looks on PATH and where distributions put them
@@ -109,14 +110,22 @@ func (cl *Cluster) start(ctx context.Context) error {
 	cl.cmd.Env = environment()
 	cl.cmd.Stderr, cl.cmd.Stdout = cl.stderr, cl.stderr
 	cl.who.apply(cl.cmd)
-	if err := cl.cmd.Start(); err != nil {
+	cl.exited = make(chan struct{})
+	started := make(chan error, 1)
+	go func() {
+		// The kernel ties the death signal to the thread that started the child.
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := cl.cmd.Start()
+		started <- err
+		if err == nil {
+			cl.cmd.Wait() //nolint:errcheck // the exit is what matters; its words are in stderr
+			close(cl.exited)
+		}
+	}()
+	if err := <-started; err != nil {
 		return fmt.Errorf("start %s: %w", cl.cmd.Path, err)
 	}
-	cl.exited = make(chan struct{})
-	go func() {
-		cl.cmd.Wait() //nolint:errcheck // the exit is what matters; its words are in stderr
-		close(cl.exited)
-	}()
 	if err := cl.await(ctx); err != nil {
 		cl.kill()
 		return err
@@ -226,13 +235,13 @@ func (cl *Cluster) await(ctx context.Context) error {
 	}
 }
 
-// URL gives the connection URL. It holds a password only on loopback.
+// URL returns the connection URL. It holds a password only on loopback.
 func (cl *Cluster) URL() string { return cl.url }
 
 // Exited is closed when PostgreSQL has ended, asked or not.
 func (cl *Cluster) Exited() <-chan struct{} { return cl.exited }
 
-// Output gives the last of what PostgreSQL said.
+// Output returns the last of what PostgreSQL said.
 func (cl *Cluster) Output() string { return cl.stderr.String() }
 
 // Stop shuts the cluster down: connections are ended and everything is on
@@ -258,14 +267,16 @@ func (cl *Cluster) kill() {
 	<-cl.exited
 }
 
-// URL gives the connection URL of the cluster in dir, whether it runs or not;
+// URL returns the connection URL of the cluster in dir, whether it runs or not;
 // an error when it has none that lasts.
 func URL(dir string) (string, error) {
 	if there, err := os.ReadFile(filepath.Join(dir, elsewhere)); err == nil {
 		dir = strings.TrimSpace(string(there))
 	}
 	if len(dir) > maxSocketPath {
-		return "", errors.New("the database directory's path is too long for a socket, so its address changes at each start: see the output of postgres-builtin-serve")
+		return "", errors.New(
+			"the database directory's path is too long for a socket, so its address changes at each start: see the output of postgres-builtin-serve",
+		)
 	}
 	cl := Cluster{config: Config{Dir: dir}}
 	if _, err := cl.arguments(""); err != nil {
@@ -277,8 +288,8 @@ func URL(dir string) (string, error) {
 // elsewhere is the file that says where the cluster of a directory really is.
 const elsewhere = "elsewhere"
 
-// place gives the directory in which the cluster lives, and makes it: dir, or,
-// when whoever PostgreSQL runs as cannot get there (root's own directories, in
+// place returns the directory in which the cluster lives, and makes it: dir, or,
+// when the user that PostgreSQL runs as cannot get there (root's own directories, in
 // a container that knows no user namespaces), one below /var/lib that is then
 // remembered in dir.
 func place(dir string, who user) (string, error) {
@@ -292,7 +303,10 @@ func place(dir string, who user) (string, error) {
 			return dir, nil
 		}
 		if dataVersion(filepath.Join(dir, "data")) != "" {
-			return "", fmt.Errorf("PostgreSQL does not run as root, and its data in %s cannot be reached by others: move it to a directory that can, or give --postgres-url", dir)
+			return "", fmt.Errorf(
+				"PostgreSQL does not run as root, and its data in %s cannot be reached by others: move it to a directory that can, or give --postgres-url",
+				dir,
+			)
 		}
 		sum := sha256.Sum256([]byte(dir))
 		there = []byte(filepath.Join("/var/lib/coder", "postgres-"+hex.EncodeToString(sum[:4])))
@@ -328,7 +342,7 @@ func keepPassword(dir string) (string, error) {
 	return p, os.Rename(path+".new", path)
 }
 
-// dataVersion gives the major version that a data directory belongs to, "" when there is none.
+// dataVersion returns the major version that a data directory belongs to, "" when there is none.
 func dataVersion(data string) string {
 	b, err := os.ReadFile(filepath.Join(data, "PG_VERSION"))
 	if err != nil {

@@ -8,11 +8,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/embedded"
+	"github.com/seed-2a7f8fe7/coder/internal/testwait"
 )
 
 func config(dir string) embedded.Config {
@@ -41,7 +41,7 @@ func start(t *testing.T, c embedded.Config) *embedded.Cluster {
 
 func stop(t *testing.T, cl *embedded.Cluster) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), testwait.Limit)
 	defer cancel()
 	if err := cl.Stop(ctx); err != nil {
 		t.Fatal(err)
@@ -162,5 +162,33 @@ func TestKilledServer(t *testing.T) {
 	defer stop(t, cl)
 	if got := query(t, cl.URL(), "SELECT v FROM kept"); got != "committed" {
 		t.Fatalf("got %q", got)
+	}
+}
+
+// TestAnotherPostgresKeepsRunning starts a cluster that a crash left with the
+// process id of what is another cluster by now.
+func TestAnotherPostgresKeepsRunning(t *testing.T) {
+	other, c := config(tempDir(t)), config(tempDir(t))
+	running := start(t, other)
+	defer stop(t, running)
+	stop(t, start(t, c))
+	b, err := os.ReadFile(filepath.Join(other.Dir, "data", "postmaster.pid"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(c.Dir, "data", "postmaster.pid"), b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cl := start(t, c)
+	defer stop(t, cl)
+	select {
+	case <-running.Exited():
+		t.Fatal("the other cluster was stopped")
+	default:
+	}
+	for _, url := range []string{running.URL(), cl.URL()} {
+		if got := query(t, url, "SELECT 'runs'"); got != "runs" {
+			t.Errorf("got %q", got)
+		}
 	}
 }

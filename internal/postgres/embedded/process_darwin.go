@@ -25,7 +25,9 @@ func (user) own(string) error { return nil }
 
 func (user) apply(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
-func isPostgres(pid int) bool {
-	out, err := exec.Command("ps", "-o", "comm=", "-p", strconv.Itoa(pid)).Output()
-	return err == nil && strings.HasSuffix(strings.TrimSpace(string(out)), "postgres")
+// isPostgres reports whether the process is a PostgreSQL that was started with
+// data.
+func isPostgres(pid int, data string) bool {
+	out, err := exec.Command("ps", "-ww", "-o", "command=", "-p", strconv.Itoa(pid)).Output()
+	return err == nil && strings.Contains(string(out), "postgres -D "+data+" ")
 }

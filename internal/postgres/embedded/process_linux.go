@@ -21,7 +21,7 @@ type user struct {
 // inside is the id that root has inside the namespace; any but 0.
 const inside = 1000
 
-// unprivileged finds somebody other than root to be. Nothing changes for a
+// unprivileged finds a user other than root to run as. Nothing changes for a
 // server that is not root. A user namespace needs no ownership of its own; where
 // the kernel or a container forbids it, the account postgres or nobody takes over.
 func unprivileged() (user, error) {
@@ -46,10 +46,12 @@ func unprivileged() (user, error) {
 		}
 		return user{drop: &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}}, nil
 	}
-	return user{}, errors.New("PostgreSQL does not run as root, and there is no account postgres or nobody to run it as: start the server as another user, or give --postgres-url")
+	return user{}, errors.New(
+		"PostgreSQL does not run as root, and there is no account postgres or nobody to run it as: start the server as another user, or give --postgres-url",
+	)
 }
 
-// reaches says whether the child may pass through the directories above dir.
+// reaches reports whether the child may pass through the directories above dir.
 func (u user) reaches(dir string) bool {
 	if u.drop == nil || dir == "" {
 		return true
@@ -65,7 +67,7 @@ func (u user) reaches(dir string) bool {
 	}
 }
 
-// own gives the tree to whom the child runs as.
+// own makes the child's user the owner of the tree.
 func (u user) own(dir string) error {
 	owner := os.Geteuid()
 	group := os.Getegid()
@@ -105,9 +107,17 @@ func (u user) apply(cmd *exec.Cmd) {
 	cmd.SysProcAttr = a
 }
 
-// isPostgres says whether the process is a PostgreSQL and not some later
-// process with a number used again.
-func isPostgres(pid int) bool {
-	b, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "comm"))
-	return err == nil && bytes.HasPrefix(b, []byte("postgres"))
+// isPostgres reports whether the process is a PostgreSQL that runs in data.
+func isPostgres(pid int, data string) bool {
+	process := filepath.Join("/proc", strconv.Itoa(pid))
+	name, err := os.ReadFile(filepath.Join(process, "comm"))
+	if err != nil || !bytes.HasPrefix(name, []byte("postgres")) {
+		return false
+	}
+	there, err := os.Stat(filepath.Join(process, "cwd"))
+	if err != nil {
+		return false
+	}
+	here, err := os.Stat(data)
+	return err == nil && os.SameFile(there, here)
 }

@@ -31,7 +31,11 @@ func lockDir(dir string) (*os.File, error) {
 		if !errors.Is(err, unix.EWOULDBLOCK) {
 			return nil, fmt.Errorf("lock the database: %w", err)
 		}
-		return nil, fmt.Errorf("the database in %s is in use by another server (process %s): stop it first, or give this one another --postgres-url or configuration directory", dir, strings.TrimSpace(string(b[:n])))
+		return nil, fmt.Errorf(
+			"the database in %s is in use by another server (process %s): stop it first, or give this one another --postgres-url or configuration directory",
+			dir,
+			strings.TrimSpace(string(b[:n])),
+		)
 	}
 	if err := f.Truncate(0); err != nil {
 		f.Close()
@@ -41,16 +45,26 @@ func lockDir(dir string) (*os.File, error) {
 	return f, err
 }
 
-// stopLeftover ends a PostgreSQL that outlived the server that started it.
-// We hold the lock, so nobody else wants it.
+// stopLeftover ends a PostgreSQL that outlived the server that started it. The
+// caller holds the lock of the directory. A process id in a file that a crash
+// left may belong to another process by now, such as another PostgreSQL: that
+// process is left alone, and the file is removed, which PostgreSQL would take for
+// a sign that the data is in use.
 func stopLeftover(ctx context.Context, data string) error {
-	b, err := os.ReadFile(filepath.Join(data, "postmaster.pid"))
+	file := filepath.Join(data, "postmaster.pid")
+	b, err := os.ReadFile(file)
 	if err != nil {
 		return nil //nolint:nilerr // no file: nothing was left
 	}
 	first, _, _ := strings.Cut(string(b), "\n")
 	pid, err := strconv.Atoi(strings.TrimSpace(first))
-	if err != nil || pid <= 1 || !isPostgres(pid) {
+	if err != nil || pid <= 1 {
+		return nil
+	}
+	if !isPostgres(pid, data) {
+		if err := os.Remove(file); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return fmt.Errorf("remove the file of an earlier PostgreSQL: %w", err)
+		}
 		return nil
 	}
 	if err := syscall.Kill(pid, syscall.SIGINT); err != nil {

@@ -1,9 +1,8 @@
--- Agents as they live: who they are, their connection, life cycle, logs,
--- metadata. An agent is current while no later build of its workspace has
--- succeeded, so that it can still report while a stop is under way.
+-- Agents: connection, lifecycle, logs and metadata. An agent is current while no later
+-- build of its workspace has succeeded, so that it can still report during a stop.
 
 -- name: AgentByToken :one
--- The agent of the newest build that has this token.
+-- The agent with this token in the newest build.
 SELECT sqlc.embed(a), r.job_id, b.id AS build_id, b.build_number, j.status AS job_status,
     w.id AS workspace_id, w.name AS workspace_name, w.owner_id, w.organization_id, w.template_id,
     w.user_acl, w.group_acl, w.deleted_at, u.username AS owner_username,
@@ -11,7 +10,7 @@ SELECT sqlc.embed(a), r.job_id, b.id AS build_id, b.build_number, j.status AS jo
         SELECT 1
         FROM workspace_builds later
         JOIN provisioner_jobs done ON done.id = later.job_id
-        WHERE later.workspace_id = w.id AND later.build_number > b.build_number AND done.status = 'succeeded'
+        WHERE later.workspace_id = w.id AND later.build_number > b.build_number AND (done.status = 'succeeded' OR later.handed_over)
     ) AS current
 FROM workspace_agents a
 JOIN workspace_resources r ON r.id = a.resource_id
@@ -19,7 +18,7 @@ JOIN workspace_builds b ON b.job_id = r.job_id
 JOIN provisioner_jobs j ON j.id = r.job_id
 JOIN workspaces w ON w.id = b.workspace_id
 JOIN users u ON u.id = w.owner_id
-WHERE a.token = sqlc.arg(token)::uuid
+WHERE a.token_hash = sha256(convert_to(sqlc.arg(token)::uuid::text, 'UTF8')) OR a.token = sqlc.arg(token)::uuid
 ORDER BY b.created_at DESC, b.build_number DESC
 LIMIT 1;
 
@@ -31,7 +30,7 @@ SELECT sqlc.embed(a), r.job_id, b.id AS build_id, b.build_number, j.status AS jo
         SELECT 1
         FROM workspace_builds later
         JOIN provisioner_jobs done ON done.id = later.job_id
-        WHERE later.workspace_id = w.id AND later.build_number > b.build_number AND done.status = 'succeeded'
+        WHERE later.workspace_id = w.id AND later.build_number > b.build_number AND (done.status = 'succeeded' OR later.handed_over)
     ) AS current
 FROM workspace_agents a
 JOIN workspace_resources r ON r.id = a.resource_id
@@ -42,7 +41,7 @@ JOIN users u ON u.id = w.owner_id
 WHERE a.id = $1;
 
 -- name: AgentConnect :exec
--- The connection given becomes the one that counts; earlier ones can change nothing.
+-- Makes the given connection the valid one; earlier connections can change nothing.
 UPDATE workspace_agents SET
     connection_id = sqlc.arg(connection_id)::uuid,
     replica_id = sqlc.arg(replica_id)::uuid,
@@ -58,10 +57,9 @@ UPDATE workspace_agents SET
 WHERE id = sqlc.arg(id);
 
 -- name: AgentsBeat :many
--- Signs of life of agents with the connections they came over, all of a server
--- in one statement: gives those whose connection still counts, and whether the
--- agent is still current. It need not wait for the disk: the next beat makes
--- up for one that a crash of the database took.
+-- Heartbeats of agents with their connections, all of a server in one statement.
+-- Returns the agents whose connection is still valid, and whether the agent is current.
+-- It does not wait for the disk: the next heartbeat replaces one that a crash lost.
 WITH alive AS (
     UPDATE workspace_agents a SET last_connected_at = beat.now, disconnected_at = NULL
     FROM (
@@ -78,7 +76,7 @@ SELECT alive.id::uuid AS id, alive.connection_id::uuid AS connection_id,
         JOIN workspace_builds b ON b.job_id = r.job_id
         JOIN workspace_builds later ON later.workspace_id = b.workspace_id AND later.build_number > b.build_number
         JOIN provisioner_jobs done ON done.id = later.job_id
-        WHERE r.id = alive.resource_id AND done.status = 'succeeded'
+        WHERE r.id = alive.resource_id AND (done.status = 'succeeded' OR later.handed_over)
     ) AS current
 FROM alive;
 
@@ -110,7 +108,7 @@ FROM ROWS FROM (
 ORDER BY line.position;
 
 -- name: AgentLogs :many
--- Lines between two ids, both left out; 0 is no bound.
+-- Lines between two IDs, both exclusive; 0 means no bound.
 SELECT id, source_id, created_at, level, output
 FROM workspace_agent_logs
 WHERE agent_id = sqlc.arg(agent_id) AND id > sqlc.arg(after)
@@ -141,7 +139,7 @@ SELECT resource_monitors FROM workspace_agents WHERE id = $1 FOR UPDATE;
 UPDATE workspace_agents SET resource_monitors = sqlc.arg(resource_monitors) WHERE id = sqlc.arg(id);
 
 -- name: AgentPutMetadata :exec
--- Values of any number of agents; those of agents that are gone are dropped.
+-- Values of any number of agents; values of missing agents are dropped.
 INSERT INTO workspace_agent_metadata (agent_id, key, value, error, collected_at)
 SELECT item.agent_id, item.key, item.value, item.error, item.collected_at
 FROM (
@@ -155,12 +153,12 @@ SET value = excluded.value, error = excluded.error, collected_at = excluded.coll
 WHERE workspace_agent_metadata.collected_at <= excluded.collected_at;
 
 -- name: AgentWatch :exec
--- Somebody watches the metadata of an agent that another server holds.
+-- Records that the metadata of an agent of another server is watched.
 INSERT INTO agent_watches (agent_id, until) VALUES (sqlc.arg(agent_id), sqlc.arg(until))
 ON CONFLICT (agent_id) DO UPDATE SET until = greatest(agent_watches.until, excluded.until);
 
 -- name: AgentWatches :many
--- Which agents are watched from elsewhere than their server.
+-- Agents that are watched through other servers than their own.
 SELECT agent_id, until FROM agent_watches WHERE until > sqlc.arg(now) ORDER BY agent_id;
 
 -- name: AgentForgetWatches :exec
@@ -174,11 +172,11 @@ INSERT INTO workspace_agent_script_timings (agent_id, script_id, started_at, end
 VALUES ($1, $2, $3, $4, $5, $6, $7);
 
 -- name: AgentGitSSHKey :one
-SELECT ssh_public_key, ssh_private_key FROM users WHERE id = $1;
+SELECT id, ssh_public_key, ssh_private_key, ssh_private_key_key_id FROM users WHERE id = $1;
 
 -- name: AgentsGoneQuiet :many
--- Marks connected agents not heard since the given time as disconnected, and
--- gives them, so that whoever watches can be told.
+-- Marks connected agents without a heartbeat since the given time as disconnected, and
+-- returns them, so that watchers can be notified.
 WITH quiet AS (
     UPDATE workspace_agents SET disconnected_at = sqlc.arg(now)::timestamptz
     WHERE disconnected_at IS NULL AND last_connected_at < sqlc.arg(heard_after)::timestamptz
@@ -190,7 +188,7 @@ JOIN workspace_resources r ON r.id = quiet.resource_id
 JOIN workspace_builds b ON b.job_id = r.job_id;
 
 -- name: AgentsTimedOut :many
--- Agents whose time to connect for the first time ended in the window.
+-- Agents whose connection timeout ended in the interval.
 SELECT a.id, b.workspace_id
 FROM workspace_agents a
 JOIN workspace_resources r ON r.id = a.resource_id
@@ -201,8 +199,7 @@ WHERE a.first_connected_at IS NULL AND a.connection_timeout_seconds > 0
   AND a.created_at + make_interval(secs => a.connection_timeout_seconds) <= sqlc.arg(until)::timestamptz;
 
 -- name: AgentsObserved :many
--- What metrics tell of the agents of workspaces that were started last, at most
--- so many, with their apps.
+-- The most recently started workspaces' agents and apps for metrics, at most so many.
 SELECT a.id, a.name, a.certificate, a.lifecycle_state, a.started_at, a.ready_at, a.created_at, a.first_connected_at, a.last_connected_at,
     a.disconnected_at, a.connection_timeout_seconds, w.name AS workspace_name, u.username AS owner_username, t.name AS template_name,
     ARRAY(SELECT coalesce(nullif(p.display_name, ''), p.slug) FROM workspace_apps p WHERE p.agent_id = a.id ORDER BY p.id)::text[] AS apps,
@@ -227,14 +224,14 @@ ORDER BY a.id
 LIMIT sqlc.arg(count);
 
 -- name: AgentsOnInstance :many
--- The agents that a template expects on a machine, those of the newest build
+-- The agents that a template assigns to a cloud instance, those of the newest build
 -- first.
 SELECT a.id, a.name, w.name AS workspace_name, w.deleted_at,
     NOT EXISTS (
         SELECT 1
         FROM workspace_builds later
         JOIN provisioner_jobs done ON done.id = later.job_id
-        WHERE later.workspace_id = w.id AND later.build_number > b.build_number AND done.status = 'succeeded'
+        WHERE later.workspace_id = w.id AND later.build_number > b.build_number AND (done.status = 'succeeded' OR later.handed_over)
     ) AS current
 FROM workspace_agents a
 JOIN workspace_resources r ON r.id = a.resource_id
@@ -244,7 +241,37 @@ WHERE a.instance_id = sqlc.arg(instance_id)::text AND a.instance_id <> ''
 ORDER BY b.created_at DESC, b.build_number DESC
 LIMIT 100;
 
--- name: AgentEnsureToken :one
--- Gives the token of an agent that proved its machine, the one given if it has none.
-UPDATE workspace_agents SET token = coalesce(token, sqlc.arg(token)::uuid) WHERE id = sqlc.arg(id)
-RETURNING token;
+-- name: AgentTokenForUpdate :one
+-- The token of an agent, if the server has it, locked until the transaction ends.
+SELECT a.token, t.token AS kept, t.key_id
+FROM workspace_agents a LEFT JOIN workspace_agent_tokens t ON t.agent_id = a.id
+WHERE a.id = $1
+FOR UPDATE OF a;
+
+-- name: AgentSetToken :exec
+-- Sets the token of an agent. hashed stores only its hash.
+UPDATE workspace_agents SET token_hash = sha256(convert_to(sqlc.arg(token)::uuid::text, 'UTF8')),
+    token = CASE WHEN NOT sqlc.arg(hashed)::boolean THEN sqlc.arg(token)::uuid END
+WHERE id = sqlc.arg(id);
+
+-- name: AgentKeepToken :exec
+INSERT INTO workspace_agent_tokens (agent_id, token, key_id) VALUES ($1, $2, $3)
+ON CONFLICT (agent_id) DO UPDATE SET token = excluded.token, key_id = excluded.key_id;
+
+-- name: AgentsWithLogs :many
+-- A page of the agents with logs, by ID after @after, and whether the logs of each can
+-- be deleted: those of a build that is not the latest of its workspace, last connected
+-- before a time. The recursion reads one row of each agent.
+WITH RECURSIVE ids AS (
+    (SELECT l.agent_id AS id FROM workspace_agent_logs l WHERE l.agent_id > @after::uuid ORDER BY l.agent_id LIMIT 1)
+    UNION ALL
+    SELECT (SELECT l.agent_id FROM workspace_agent_logs l WHERE l.agent_id > ids.id ORDER BY l.agent_id LIMIT 1) FROM ids WHERE ids.id IS NOT NULL
+), page AS (SELECT ids.id FROM ids WHERE ids.id IS NOT NULL LIMIT 500)
+SELECT a.id, (coalesce(a.last_connected_at, a.created_at) < @before::timestamptz
+    AND NOT EXISTS (SELECT FROM workspace_resources r JOIN workspace_builds b ON b.job_id = r.job_id JOIN workspaces w ON w.latest_build_id = b.id AND w.deleted_at IS NULL
+        WHERE r.id = a.resource_id))::boolean AS deletable
+FROM page JOIN workspace_agents a ON a.id = page.id ORDER BY a.id;
+
+-- name: AgentPurgeLogs :execrows
+-- Deletes a batch of log lines of an agent.
+DELETE FROM workspace_agent_logs WHERE id = ANY (ARRAY(SELECT l.id FROM workspace_agent_logs l WHERE l.agent_id = @agent_id ORDER BY l.id LIMIT 1000));

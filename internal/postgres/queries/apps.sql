@@ -1,9 +1,8 @@
--- Apps and ports of workspaces: where an address leads, who may open it, how
--- it is used, and the keys that sign what browsers carry to it.
+-- Apps and ports of workspaces: targets of addresses, sharing, usage, and signing keys.
 
 -- name: AppWorkspace :one
--- A workspace by the names in an address: what its latest build does, and the
--- job of the latest start, whose agents the address means.
+-- A workspace by the names in an address: the status of its latest build, and the job of
+-- the latest start, whose agents the address refers to.
 SELECT w.id, w.name, w.organization_id, w.owner_id, w.template_id, w.user_acl, w.group_acl, w.dormant_at, u.username AS owner_name,
     t.max_port_share_level, t.cors_behavior, latest.transition, latest.status,
     coalesce(started.job_id, '00000000-0000-0000-0000-000000000000')::uuid AS start_job_id,
@@ -28,7 +27,7 @@ LEFT JOIN LATERAL (
     ) AS ends
     FROM workspace_builds b
     JOIN provisioner_jobs j ON j.id = b.job_id
-    WHERE b.workspace_id = w.id AND b.transition = 'start' AND j.status = 'succeeded'
+    WHERE b.workspace_id = w.id AND b.transition = 'start' AND (j.status = 'succeeded' OR b.handed_over)
     ORDER BY b.build_number DESC
     LIMIT 1
 ) started ON true
@@ -71,7 +70,7 @@ WHERE r.job_id = (
     SELECT b.job_id
     FROM workspace_builds b
     JOIN provisioner_jobs j ON j.id = b.job_id
-    WHERE b.workspace_id = $1 AND b.transition = 'start' AND j.status = 'succeeded'
+    WHERE b.workspace_id = $1 AND b.transition = 'start' AND (j.status = 'succeeded' OR b.handed_over)
     ORDER BY b.build_number DESC
     LIMIT 1);
 
@@ -83,23 +82,23 @@ INSERT INTO workspace_app_statuses (id, app_id, agent_id, workspace_id, state, m
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8);
 
 -- name: AppTrimStatuses :exec
--- Keeps the newest statuses of an app.
+-- Deletes all but the newest statuses of an app.
 DELETE FROM workspace_app_statuses s
 WHERE s.app_id = sqlc.arg(app_id) AND s.id NOT IN (
     SELECT n.id FROM workspace_app_statuses n WHERE n.app_id = sqlc.arg(app_id) ORDER BY n.created_at DESC, n.id LIMIT sqlc.arg(keep));
 
 -- name: AppStatuses :many
--- What apps said, the newest first.
+-- The statuses that apps reported, the newest first.
 SELECT * FROM workspace_app_statuses WHERE app_id = ANY(sqlc.arg(app_ids)::uuid[]) ORDER BY created_at DESC, id;
 
 -- name: AppLatestStatuses :many
--- What the apps of workspaces said last.
+-- The last statuses of the apps of workspaces.
 SELECT DISTINCT ON (workspace_id) * FROM workspace_app_statuses
 WHERE workspace_id = ANY(sqlc.arg(workspace_ids)::uuid[])
 ORDER BY workspace_id, created_at DESC, id;
 
 -- name: AppPutStats :exec
--- Adds or prolongs whiles of use; those of workspaces that are gone are passed over.
+-- Adds or extends periods of use; those of deleted workspaces are ignored.
 INSERT INTO workspace_app_stats (session_id, user_id, workspace_id, agent_id, access_method, slug_or_port, started_at, ended_at, requests)
 SELECT s.session_id, nullif(s.user_id, '00000000-0000-0000-0000-000000000000'), s.workspace_id, s.agent_id, s.access_method, s.slug_or_port,
     s.started_at, s.ended_at, s.requests
@@ -116,22 +115,24 @@ UPDATE workspaces SET last_used_at = sqlc.arg(now)
 WHERE id = ANY(sqlc.arg(ids)::uuid[]) AND last_used_at < sqlc.arg(now)::timestamptz;
 
 -- name: AppDeleteStats :execrows
-DELETE FROM workspace_app_stats WHERE ended_at < sqlc.arg(before)::timestamptz;
+-- Deletes a batch of usage records, the oldest first.
+DELETE FROM workspace_app_stats WHERE session_id = ANY (ARRAY(
+    SELECT s.session_id FROM workspace_app_stats s WHERE s.ended_at < sqlc.arg(before)::timestamptz ORDER BY s.ended_at LIMIT 1000));
 
 -- name: AppKeys :many
--- The keys of a feature that still count, the newest first.
+-- The valid keys of a feature, the newest first.
 SELECT * FROM crypto_keys
 WHERE feature = sqlc.arg(feature) AND (deletes_at IS NULL OR deletes_at > sqlc.arg(now)::timestamptz)
 ORDER BY sequence DESC;
 
 -- name: AppInsertKey :execrows
--- Adds a key, unless another server did meanwhile.
+-- Adds a key, unless another server has added it.
 INSERT INTO crypto_keys (feature, sequence, secret, secret_key_id, starts_at)
 VALUES (sqlc.arg(feature), sqlc.arg(sequence), sqlc.arg(secret), sqlc.arg(secret_key_id), sqlc.arg(starts_at))
 ON CONFLICT (feature, sequence) DO NOTHING;
 
 -- name: AppRetireKeys :exec
--- Sets when the keys before one go.
+-- Sets the deletion time of the keys before one.
 UPDATE crypto_keys SET deletes_at = sqlc.arg(deletes_at)::timestamptz
 WHERE feature = sqlc.arg(feature) AND sequence < sqlc.arg(sequence) AND deletes_at IS NULL;
 

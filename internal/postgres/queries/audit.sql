@@ -1,10 +1,12 @@
 -- name: InsertAuditLog :exec
+-- Without a time, it is the present.
 INSERT INTO audit_logs (id, time, organization_id, user_id, ip, user_agent, resource_type, resource_id,
     resource_target, resource_icon, action, diff, status_code, additional_fields, request_id)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15);
+VALUES (@id, coalesce(sqlc.narg(time)::timestamptz, clock_timestamp()), @organization_id, @user_id, @ip, @user_agent, @resource_type, @resource_id,
+    @resource_target, @resource_icon, @action, @diff, @status_code, @additional_fields, @request_id);
 
 -- name: AuditLogs :many
--- A page of the log, the latest first. Empty parameters do not narrow.
+-- A page of the log, the newest first. Empty parameters match all.
 SELECT sqlc.embed(a),
     u.username, u.name AS user_name, u.avatar_url AS user_avatar_url, u.email AS user_email, u.login_type AS user_login_type,
     u.status AS user_status, u.roles AS user_roles, u.theme AS user_theme,
@@ -41,7 +43,7 @@ ORDER BY a.time DESC, a.id
 LIMIT @row_limit OFFSET @row_offset;
 
 -- name: CountAuditLogs :one
--- How many rows AuditLogs has on all its pages; its conditions, word for word.
+-- The number of rows of AuditLogs on all pages; the conditions must be identical.
 SELECT count(*) FROM audit_logs a
 WHERE (@see_all::boolean OR a.organization_id = ANY (@see_organizations::uuid[]))
     AND (@resource_type::text = '' OR a.resource_type = @resource_type)
@@ -56,3 +58,7 @@ WHERE (@see_all::boolean OR a.organization_id = ANY (@see_organizations::uuid[])
     AND (@build_reason::text = '' OR a.additional_fields ->> 'build_reason' = @build_reason)
     AND (sqlc.narg(date_from)::timestamptz IS NULL OR a.time >= sqlc.narg(date_from))
     AND (sqlc.narg(date_to)::timestamptz IS NULL OR a.time < sqlc.narg(date_to));
+
+-- name: AuditPurge :execrows
+-- Deletes a batch of audit entries from before a time, the oldest first.
+DELETE FROM audit_logs WHERE id = ANY (ARRAY(SELECT l.id FROM audit_logs l WHERE l.time < @before ORDER BY l.time LIMIT 1000));

@@ -1,9 +1,8 @@
--- Who was connected to which workspace.
+-- The connection log.
 
 -- name: ConnectionsOpened :exec
--- Notes connections, with the names that things have now. Nobody is the nil id;
--- an empty address is unknown. What lasts no time, as a visit to an app, has
--- ended already.
+-- Inserts connections with the current names. The nil ID means no user, and an empty
+-- address is unknown. Connections without a duration, such as app requests, are closed.
 INSERT INTO connection_logs (id, connect_time, disconnect_time, type, organization_id, workspace_id, workspace_owner_id, workspace_name, agent_id, agent_name,
     ip, user_id, user_agent, slug_or_port, status_code, replica_id)
 SELECT x.id, x.connect_time, CASE WHEN x.lasts THEN NULL ELSE x.connect_time END, x.type, w.organization_id, w.id, w.owner_id, w.name, a.id, a.name,
@@ -25,17 +24,18 @@ FROM ROWS FROM (unnest(sqlc.arg(id)::uuid[]), unnest(sqlc.arg(at)::timestamptz[]
 WHERE l.id = x.id AND l.disconnect_time IS NULL;
 
 -- name: ConnectionsLost :execrows
--- Ends the connections of servers that nobody has heard of since a time.
+-- Closes the connections of servers without a heartbeat since a time.
 UPDATE connection_logs l SET disconnect_time = @now::timestamptz, disconnect_reason = 'The server ended'
 WHERE l.disconnect_time IS NULL AND l.replica_id <> @own_id
     AND NOT EXISTS (SELECT 1 FROM replicas r WHERE r.id = l.replica_id AND r.stopped_at IS NULL AND r.updated_at >= sqlc.arg(since)::timestamptz);
 
 -- name: ConnectionsPurge :execrows
-DELETE FROM connection_logs WHERE id IN (
-    SELECT l.id FROM connection_logs l WHERE l.connect_time < $1 AND l.disconnect_time IS NOT NULL ORDER BY l.connect_time LIMIT 10000);
+-- Deletes a batch of closed connections, the oldest first.
+DELETE FROM connection_logs WHERE id = ANY (ARRAY(
+    SELECT l.id FROM connection_logs l WHERE l.connect_time < $1 AND l.disconnect_time IS NOT NULL ORDER BY l.connect_time LIMIT 1000));
 
 -- name: ConnectionLogs :many
--- A page of the log, the latest first. Empty parameters do not narrow.
+-- A page of the log, the newest first. Empty parameters match all.
 SELECT sqlc.embed(l), coalesce(w.username, '')::text AS owner_username,
     o.name AS organization_name, o.display_name AS organization_display_name, o.icon AS organization_icon
 FROM connection_logs l
@@ -57,7 +57,7 @@ ORDER BY l.connect_time DESC, l.id
 LIMIT @row_limit OFFSET @row_offset;
 
 -- name: CountConnectionLogs :one
--- How many rows ConnectionLogs has on all its pages; its conditions, word for word.
+-- The number of rows of ConnectionLogs on all pages; the conditions must be identical.
 SELECT count(*) FROM connection_logs l
 WHERE (@see_all::boolean OR l.organization_id = ANY (@see_organizations::uuid[]))
     AND (@organization_id::uuid = '00000000-0000-0000-0000-000000000000' OR l.organization_id = @organization_id)
@@ -73,5 +73,5 @@ WHERE (@see_all::boolean OR l.organization_id = ANY (@see_organizations::uuid[])
     AND (sqlc.narg(connected_before)::timestamptz IS NULL OR l.connect_time < sqlc.narg(connected_before));
 
 -- name: ConnectionUsers :many
--- The people in the log, also those who were deleted.
+-- The users in the log, including deleted ones.
 SELECT * FROM users WHERE id = ANY (@ids::uuid[]);

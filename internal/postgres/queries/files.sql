@@ -1,7 +1,7 @@
--- Archives of templates' sources. Data is always a tar.
+-- Archives of template sources. Data is always a tar.
 
 -- name: FileInsert :one
--- The second of two who upload the same at once gets the row of the first.
+-- Of two concurrent identical uploads the second returns the row of the first.
 INSERT INTO files (id, hash, created_by, mimetype, data, created_at)
 VALUES (sqlc.arg(id), sqlc.arg(hash), sqlc.arg(created_by), 'application/x-tar', sqlc.arg(data), sqlc.arg(now))
 ON CONFLICT (hash, created_by) DO UPDATE SET hash = excluded.hash
@@ -17,8 +17,8 @@ SELECT created_by FROM files WHERE id = $1;
 SELECT data FROM files WHERE id = $1;
 
 -- name: FileTemplates :many
--- The templates that have a version made from the file, and the organizations
--- where a version without a template was.
+-- The templates with a version made from the file, and the organizations of such versions
+-- without a template.
 SELECT v.organization_id, v.created_by, v.template_id, t.user_acl, t.group_acl
 FROM provisioner_jobs j
 JOIN template_versions v ON v.job_id = j.id

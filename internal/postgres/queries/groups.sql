@@ -1,10 +1,13 @@
--- Groups of an organization, their members, and what they may spend. The group
--- of everyone has the id of its organization, and all its members.
+-- Groups of an organization, their members, and their quotas. The group of all members has
+-- the ID of its organization.
 
 -- name: Groups :many
--- Groups that the viewer may see, with how many people are in them.
+-- Groups that the viewer can see, with the number of their members. The members of the
+-- organization are read only for the group of all members: with the view group_memberships
+-- PostgreSQL would read all of them again for each group.
 SELECT sqlc.embed(g), o.name AS organization_name, o.display_name AS organization_display_name,
-    (SELECT count(*) FROM group_memberships m JOIN users u ON u.id = m.user_id AND u.deleted_at IS NULL AND NOT u.is_system WHERE m.group_id = g.id) AS members
+    ((SELECT count(*) FROM group_members m JOIN users u ON u.id = m.user_id AND u.deleted_at IS NULL AND NOT u.is_system WHERE m.group_id = g.id)
+        + CASE WHEN g.id = g.organization_id THEN (SELECT count(*) FROM organization_members m JOIN users u ON u.id = m.user_id AND u.deleted_at IS NULL AND NOT u.is_system WHERE m.organization_id = g.id) ELSE 0 END)::bigint AS members
 FROM groups g JOIN organizations o ON o.id = g.organization_id AND o.deleted_at IS NULL
 WHERE (@see_all::boolean OR g.organization_id = ANY (@see_organizations::uuid[]))
     AND (sqlc.narg(see_ids)::uuid[] IS NULL OR g.id = ANY (sqlc.narg(see_ids)::uuid[]))
@@ -37,21 +40,21 @@ WHERE id = @id;
 DELETE FROM groups WHERE id = $1 AND id <> organization_id;
 
 -- name: ForgetInTemplates :exec
--- Takes a user or a group out of the access lists of templates: of one
--- organization, or with the nil id of all.
+-- Removes a user or a group from the access lists of templates of one organization, or of
+-- all for the nil ID.
 UPDATE templates SET user_acl = user_acl - @key::text, group_acl = group_acl - @key::text
 WHERE (@organization_id::uuid = '00000000-0000-0000-0000-000000000000' OR organization_id = @organization_id)
     AND (user_acl ? @key::text OR group_acl ? @key::text);
 
 -- name: ForgetInWorkspaces :many
--- Takes a user or a group out of the access lists of workspaces, likewise.
+-- Removes a user or a group from the access lists of workspaces, likewise.
 UPDATE workspaces SET user_acl = user_acl - @key::text, group_acl = group_acl - @key::text
 WHERE (@organization_id::uuid = '00000000-0000-0000-0000-000000000000' OR organization_id = @organization_id)
     AND (user_acl ? @key::text OR group_acl ? @key::text)
 RETURNING id;
 
 -- name: ForgetAllSharing :many
--- Ends the sharing of every workspace of an organization.
+-- Clears the access list of every workspace of an organization.
 UPDATE workspaces SET user_acl = '{}', group_acl = '{}'
 WHERE organization_id = @organization_id AND (user_acl <> '{}' OR group_acl <> '{}')
 RETURNING id;
@@ -60,8 +63,7 @@ RETURNING id;
 UPDATE organizations SET workspace_sharing_disabled = @disabled, updated_at = @now WHERE id = @id AND deleted_at IS NULL RETURNING *;
 
 -- name: GroupMembers :many
--- The people of some groups by name, at most so many of each group: those that
--- the viewer may see there.
+-- The members of groups by name that the viewer can see, at most so many of each group.
 SELECT x.group_id, sqlc.embed(u)
 FROM (
     SELECT m.group_id, m.user_id, row_number() OVER (PARTITION BY m.group_id ORDER BY lower(p.username)) AS place
@@ -73,7 +75,7 @@ WHERE x.place <= @most::integer
 ORDER BY x.group_id, lower(u.username);
 
 -- name: GroupMembersPage :many
--- A page of the people of a group by name, with the count of all that match.
+-- A page of the members of a group by name, with the count of all matching members.
 SELECT sqlc.embed(u), count(*) OVER () AS count
 FROM group_memberships m JOIN users u ON u.id = m.user_id AND u.deleted_at IS NULL AND NOT u.is_system
 WHERE m.group_id = @group_id
@@ -87,7 +89,7 @@ LIMIT @row_limit OFFSET @row_offset;
 SELECT user_id FROM group_members WHERE group_id = $1 ORDER BY user_id;
 
 -- name: GroupAddMembers :many
--- Puts members of the group's organization into it, and tells who is new.
+-- Adds members of the group's organization to the group, and returns the new ones.
 INSERT INTO group_members (group_id, organization_id, user_id)
 SELECT @group_id, m.organization_id, m.user_id FROM organization_members m
 WHERE m.organization_id = @organization_id AND m.user_id = ANY (@user_ids::uuid[])
@@ -101,18 +103,18 @@ DELETE FROM group_members WHERE group_id = @group_id AND user_id = ANY (@user_id
 SELECT id, username FROM users WHERE id = ANY (@ids::uuid[]) ORDER BY lower(username);
 
 -- name: OrganizationMembersAmong :many
--- Which of some users are members of an organization.
+-- Those of the given users that are members of an organization.
 SELECT m.user_id FROM organization_members m JOIN users u ON u.id = m.user_id AND u.deleted_at IS NULL
 WHERE m.organization_id = @organization_id AND m.user_id = ANY (@user_ids::uuid[]);
 
 -- name: GroupsAmong :many
--- Which of some groups are of an organization.
+-- Those of the given groups that belong to an organization.
 SELECT id FROM groups WHERE organization_id = @organization_id AND id = ANY (@ids::uuid[]);
 
 -- name: ListedGroups :many
--- The groups that access lists name.
+-- The groups in access lists.
 SELECT id, organization_id, name, display_name, avatar_url FROM groups WHERE id = ANY (@ids::uuid[]);
 
 -- name: ListedUsers :many
--- The users that access lists name, as far as they exist.
+-- The existing users in access lists.
 SELECT * FROM users WHERE id = ANY (@ids::uuid[]) AND deleted_at IS NULL ORDER BY lower(username);

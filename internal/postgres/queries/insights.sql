@@ -1,11 +1,11 @@
 -- name: InsightTemplates :many
--- What decides who may see the insights of templates.
+-- The data that access checks of template insights need.
 SELECT id, organization_id, user_acl, group_acl FROM templates WHERE id = ANY(sqlc.arg(ids)::uuid[]);
 
 -- name: InsightActiveUsers :many
--- How many people worked in each of some spans of time, and in workspaces of
--- which templates. Spans begin at whole hours. No templates means all.
-SELECT i.n::bigint AS n, count(DISTINCT x.user_id)::bigint AS users,
+-- The number of active users in each of some periods, and the templates of their
+-- workspaces. Periods start at whole hours. No templates means all.
+SELECT i.n::bigint AS n, count(DISTINCT x.user_id) FILTER (WHERE x.user_id NOT IN (SELECT p.id FROM users p WHERE p.is_service_account))::bigint AS users,
     coalesce(array_agg(DISTINCT x.template_id) FILTER (WHERE x.template_id IS NOT NULL), '{}')::uuid[] AS templates
 FROM ROWS FROM (unnest(sqlc.arg(starts)::timestamptz[]), unnest(sqlc.arg(ends)::timestamptz[])) WITH ORDINALITY AS i (starts, ends, n)
 LEFT JOIN LATERAL (
@@ -20,16 +20,16 @@ LEFT JOIN LATERAL (
 GROUP BY i.n ORDER BY i.n;
 
 -- name: InsightSessions :many
--- How long sessions of each kind were open, by template. Several at once of one
--- person count once.
+-- The duration of sessions of each kind, by template. Concurrent sessions of one user count
+-- once.
 SELECT h.template_id,
     sum(least(3600, h.ssh))::bigint AS ssh, sum(least(3600, h.vscode))::bigint AS vscode,
     sum(least(3600, h.jetbrains))::bigint AS jetbrains, sum(least(3600, h.reconnecting_pty))::bigint AS reconnecting_pty,
-    count(DISTINCT h.user_id) FILTER (WHERE h.ssh > 0)::bigint AS ssh_users, count(DISTINCT h.user_id) FILTER (WHERE h.vscode > 0)::bigint AS vscode_users,
-    count(DISTINCT h.user_id) FILTER (WHERE h.jetbrains > 0)::bigint AS jetbrains_users,
-    count(DISTINCT h.user_id) FILTER (WHERE h.reconnecting_pty > 0)::bigint AS reconnecting_pty_users
+    count(DISTINCT h.user_id) FILTER (WHERE h.ssh > 0 AND NOT h.is_program)::bigint AS ssh_users, count(DISTINCT h.user_id) FILTER (WHERE h.vscode > 0 AND NOT h.is_program)::bigint AS vscode_users,
+    count(DISTINCT h.user_id) FILTER (WHERE h.jetbrains > 0 AND NOT h.is_program)::bigint AS jetbrains_users,
+    count(DISTINCT h.user_id) FILTER (WHERE h.reconnecting_pty > 0 AND NOT h.is_program)::bigint AS reconnecting_pty_users
 FROM (
-    SELECT u.template_id, u.user_id, u.hour, sum(u.ssh_seconds) AS ssh, sum(u.vscode_seconds) AS vscode, sum(u.jetbrains_seconds) AS jetbrains,
+    SELECT u.template_id, u.user_id, u.hour, u.user_id IN (SELECT p.id FROM users p WHERE p.is_service_account) AS is_program, sum(u.ssh_seconds) AS ssh, sum(u.vscode_seconds) AS vscode, sum(u.jetbrains_seconds) AS jetbrains,
         sum(u.reconnecting_pty_seconds) AS reconnecting_pty
     FROM workspace_usage u
     WHERE u.hour >= sqlc.arg(starts)::timestamptz AND u.hour < sqlc.arg(ends)::timestamptz
@@ -38,7 +38,7 @@ FROM (
 ) h GROUP BY h.template_id ORDER BY h.template_id;
 
 -- name: InsightApps :many
--- How long and how often apps and ports were open, by template.
+-- The duration and number of uses of apps and ports, by template.
 SELECT s.slug_or_port, coalesce(max(a.display_name), '')::text AS display_name, coalesce(max(a.icon), '')::text AS icon, w.template_id,
     sum(-extract(epoch FROM greatest(s.started_at, sqlc.arg(starts)::timestamptz) - least(s.ended_at, sqlc.arg(ends)::timestamptz)))::bigint AS seconds,
     count(*)::bigint AS times
@@ -51,8 +51,8 @@ GROUP BY s.slug_or_port, w.template_id
 ORDER BY seconds DESC, s.slug_or_port, w.template_id LIMIT 1000;
 
 -- name: InsightParameters :many
--- Which values of parameters workspaces had that were built: of each the last
--- build in the span that started it.
+-- The parameter values of workspaces that were built: for each workspace those of the last
+-- start in the period.
 SELECT w.template_id, (p ->> 'name')::text AS name, (p ->> 'value')::text AS value, count(*)::bigint AS workspaces
 FROM workspaces w
 CROSS JOIN LATERAL (
@@ -71,7 +71,7 @@ SELECT t.id AS template_id, v.parameters FROM templates t JOIN template_versions
 WHERE t.id = ANY(sqlc.arg(templates)::uuid[]);
 
 -- name: InsightUserActivity :many
--- How long people worked, of an hour one at most, the busiest first.
+-- The active time of users, at most one hour each hour, the most active first.
 SELECT u.id, u.username, u.avatar_url, x.seconds, x.templates
 FROM (
     SELECT h.user_id, sum(least(3600, h.seconds))::bigint AS seconds,
@@ -91,12 +91,12 @@ FROM (
         WHERE cardinality(sqlc.arg(templates)::uuid[]) = 0 OR b.template_id = ANY(sqlc.arg(templates)::uuid[])
         GROUP BY b.user_id, b.hour
     ) h GROUP BY h.user_id
-) x JOIN users u ON u.id = x.user_id
+) x JOIN users u ON u.id = x.user_id AND NOT u.is_service_account
 ORDER BY x.seconds DESC, u.username, u.id
 LIMIT sqlc.arg(max_rows)::integer OFFSET sqlc.arg(skip_rows)::integer;
 
 -- name: InsightUserLatency :many
--- What round trips of people to their workspaces took.
+-- The round trip times of users to their workspaces.
 SELECT u.id, u.username, u.avatar_url, x.p50, x.p95, x.templates
 FROM (
     SELECT g.user_id, percentile_cont(0.5) WITHIN GROUP (ORDER BY l.ms) AS p50, percentile_cont(0.95) WITHIN GROUP (ORDER BY l.ms) AS p95,
@@ -105,13 +105,13 @@ FROM (
     WHERE g.hour >= sqlc.arg(starts)::timestamptz AND g.hour < sqlc.arg(ends)::timestamptz
         AND (cardinality(sqlc.arg(templates)::uuid[]) = 0 OR g.template_id = ANY(sqlc.arg(templates)::uuid[]))
     GROUP BY g.user_id
-) x JOIN users u ON u.id = x.user_id
+) x JOIN users u ON u.id = x.user_id AND NOT u.is_service_account
 ORDER BY u.username, u.id
 LIMIT sqlc.arg(max_rows)::integer OFFSET sqlc.arg(skip_rows)::integer;
 
 -- name: InsightStatusChanges :many
--- How the number of users of each status changed before, between and after
--- some times: n is 0 before the first.
+-- The changes of the number of users of each status before, between and after some times:
+-- n is 0 before the first.
 SELECT c.status::text AS status, width_bucket(c.changed_at, sqlc.arg(times)::timestamptz[])::integer AS n, sum(c.delta)::bigint AS delta
 FROM (
     SELECT new_status AS status, changed_at, 1 AS delta FROM user_status_changes WHERE new_status IS NOT NULL

@@ -1,11 +1,10 @@
 -- name: QueueSay :many
--- Words of the holders of running jobs, at most one for each job, in one
--- statement: renews their leases and adds lines to their logs. Whose job does
--- not come back was not heard, because it is not theirs, its log reaches its
--- limit, or somebody else is changing it right now. Only first words and
--- changes of resumable, which decide what becomes of a lost job, are worth
--- waiting for the disk: a database that crashes within the second loses some
--- lines at most, and the next word renews the lease.
+-- Log lines and lease renewals from the holders of running jobs, at most one for each job,
+-- in one statement. A job that is not returned was not updated: the worker does not hold it,
+-- its log reaches its limit, or another transaction has locked it. Only first updates and
+-- changes of resumable, which decide the outcome of a lost job, wait for the disk. A database
+-- that crashes within the second loses some lines at most, and the next update renews the
+-- lease.
 WITH words AS (
     SELECT unnest(sqlc.arg(ids)::uuid[]) AS id, unnest(sqlc.arg(fences)::bigint[]) AS fence, unnest(sqlc.arg(workers)::uuid[]) AS worker,
         unnest(sqlc.arg(resumables)::boolean[]) AS resumable, unnest(sqlc.arg(bytes)::integer[]) AS bytes, unnest(sqlc.arg(leases)::bigint[]) AS lease

@@ -1,6 +1,6 @@
 -- name: QueueTurns :one
--- A tag set, the clock of its jobs of a kind and class, and the latest turn
--- that an initiator has there, 0 for none.
+-- A tag set, the clock of its jobs of an engine and class, and the latest turn of an
+-- initiator, 0 for none.
 SELECT s.id, provisioner_job_clock(s.id, @provisioner::text, @priority::smallint)::bigint AS clock,
     coalesce((SELECT p.turn FROM provisioner_jobs p
         WHERE p.tag_set_id = s.id AND p.provisioner = @provisioner AND p.priority = @priority AND p.initiator_id = @initiator_id
@@ -9,30 +9,30 @@ SELECT s.id, provisioner_job_clock(s.id, @provisioner::text, @priority::smallint
 FROM job_tag_sets s WHERE s.organization_id = @organization_id AND s.key = @key;
 
 -- name: QueueAddTagSet :one
--- Two who add the same set at once get the same row.
+-- Concurrent inserts of the same set return the same row.
 INSERT INTO job_tag_sets (organization_id, key, tags) VALUES ($1, $2, $3)
 ON CONFLICT (organization_id, key) DO UPDATE SET key = excluded.key
 RETURNING id;
 
 -- name: QueueAdd :exec
 INSERT INTO provisioner_jobs (
-    id, organization_id, initiator_id, type, provisioner, priority, tag_set_id, file_id, input, template_id, created_at, updated_at, turn, held
+    id, organization_id, initiator_id, type, provisioner, priority, tag_set_id, file_id, input, template_id, created_at, updated_at, turn, trace, held
 ) VALUES (
     @id, @organization_id, @initiator_id, @type, @provisioner, @priority, @tag_set_id, @file_id, @input, sqlc.narg(template_id)::uuid, now(), now(),
-    @turn,
+    @turn, @trace,
     coalesce(provisioner_job_held(sqlc.narg(template_id)::uuid), false)
 );
 
 -- name: QueueLetGo :one
--- Lets go held builds of a template as its cap allows, and tells how many.
+-- Releases held builds of a template up to its limit, and returns their number.
 SELECT provisioner_jobs_let_go(@template_id::uuid)::integer AS freed;
 
 -- name: QueueHolds :one
--- Whether a template has builds that wait for others of it to end.
+-- Whether a template has builds that wait for its other builds.
 SELECT EXISTS (SELECT FROM provisioner_jobs j WHERE j.template_id = @template_id::uuid AND j.held AND j.completed_at IS NULL) AS holds;
 
 -- name: QueueHeldTemplates :many
--- Templates that hold builds back although there is room under their cap.
+-- Templates that hold builds back although their limit is not reached.
 SELECT t.id, t.organization_id FROM templates t
 WHERE t.id IN (SELECT j.template_id FROM provisioner_jobs j WHERE j.template_id IS NOT NULL AND j.held AND j.completed_at IS NULL)
     AND (t.max_concurrent_builds = 0 OR t.max_concurrent_builds > (SELECT count(*) FROM provisioner_jobs p
@@ -40,7 +40,7 @@ WHERE t.id IN (SELECT j.template_id FROM provisioner_jobs j WHERE j.template_id 
 LIMIT 50;
 
 -- name: QueueHeld :one
--- Why a held build waits.
+-- The reason why a held build waits.
 SELECT t.name, t.max_concurrent_builds,
     (SELECT count(*) FROM provisioner_jobs p WHERE p.template_id = t.id AND p.completed_at IS NULL AND NOT p.held) AS active,
     (SELECT count(*) FROM provisioner_jobs p WHERE p.template_id = t.id AND p.completed_at IS NULL AND p.held
@@ -49,21 +49,19 @@ FROM provisioner_jobs j JOIN templates t ON t.id = j.template_id
 WHERE j.id = $1 AND j.held AND j.completed_at IS NULL;
 
 -- name: QueueClaim :many
--- Gives pending jobs to the waiting workers of one organization, tag set and
--- kind, at most one each, the most urgent class first. Within a tag set the
--- turns decide. Between tag sets that the workers serve, each is asked in turn:
--- first what is next in each, those whose initiator was served least recently
--- before the others. A tag set matches as coder.Tags.Match says: the untagged
--- one only its equal, any other when it is contained. What another server is
--- claiming is skipped.
+-- Assigns pending jobs to the waiting workers of one organization, tag set and engine, at most
+-- one each, the most urgent class first. Within a tag set the order is that of the turns. The
+-- tag sets that the workers match take turns, and the next job of an initiator who was served
+-- least recently comes first. A tag set matches as codersdk.Tags.Match does: the untagged set
+-- only itself, any other if it is contained. Jobs that another server is claiming are skipped.
 WITH sets AS MATERIALIZED (
     SELECT s.id FROM job_tag_sets s
     WHERE s.organization_id = sqlc.arg(organization_id) AND CASE
         WHEN s.tags = '{"scope": "organization", "owner": ""}' THEN s.tags = sqlc.arg(tags)::jsonb
         ELSE s.tags <@ sqlc.arg(tags)::jsonb END
 ), picked AS MATERIALIZED (
-    -- One row with an array: the planner knows nothing of how many jobs there
-    -- are to hand out, and would read the whole table to join them.
+        -- One row with an array, because the planner does not know the number of jobs and
+        -- would read the whole table to join them.
     SELECT array_agg(c.id ORDER BY c.priority, c.place, c.again, c.served NULLS FIRST, c.created_at, c.id) AS ids FROM (
         SELECT l.id, l.priority, l.created_at, l.place,
             row_number() OVER (PARTITION BY l.priority, l.place, l.initiator_id ORDER BY l.created_at, l.id) AS again,
@@ -93,9 +91,27 @@ FROM picked
 WHERE j.id = ANY (picked.ids)
 RETURNING sqlc.embed(j), (SELECT s.tags FROM job_tag_sets s WHERE s.id = j.tag_set_id) AS tags;
 
+-- name: QueuePending :many
+-- Returns the tag sets and engines of an organization's jobs that wait for a provisioner. It reads
+-- one entry of the index provisioner_jobs_pending for each pair.
+WITH RECURSIVE pending AS (
+    (SELECT p.tag_set_id, p.provisioner FROM provisioner_jobs p
+    WHERE p.started_at IS NULL AND p.completed_at IS NULL AND NOT p.held
+    ORDER BY p.tag_set_id, p.provisioner LIMIT 1)
+    UNION ALL
+    SELECT n.tag_set_id, n.provisioner FROM pending l CROSS JOIN LATERAL (
+        SELECT p.tag_set_id, p.provisioner FROM provisioner_jobs p
+        WHERE p.started_at IS NULL AND p.completed_at IS NULL AND NOT p.held
+            AND (p.tag_set_id, p.provisioner) > (l.tag_set_id, l.provisioner)
+        ORDER BY p.tag_set_id, p.provisioner LIMIT 1
+    ) n
+)
+SELECT s.tags, pending.provisioner FROM pending JOIN job_tag_sets s ON s.id = pending.tag_set_id
+WHERE s.organization_id = $1;
+
 -- name: QueueLock :one
--- Locks the job for a change that its fence, lease or status decides about.
-SELECT sqlc.embed(j), s.tags, coalesce(j.lease_expires_at < now(), false)::boolean AS expired
+-- Locks the job for a change that depends on its fence, lease or status. now is the time to compare its times with.
+SELECT sqlc.embed(j), s.tags, coalesce(j.lease_expires_at < now(), false)::boolean AS expired, now()::timestamptz AS now
 FROM provisioner_jobs j JOIN job_tag_sets s ON s.id = j.tag_set_id
 WHERE j.id = $1 FOR UPDATE OF j;
 
@@ -110,19 +126,19 @@ UPDATE provisioner_jobs SET
 WHERE id = sqlc.arg(id);
 
 -- name: QueueKeep :exec
--- Renews a lease without a word of the worker: its job is still on the way to it.
+-- Renews a lease without an update of the worker, while the job is on its way to it.
 UPDATE provisioner_jobs SET lease_expires_at = now() + sqlc.arg(lease_ms)::bigint * interval '1 millisecond'
 WHERE id = sqlc.arg(id) AND fence = sqlc.arg(fence) AND started_at IS NOT NULL AND completed_at IS NULL;
 
 -- name: QueueRelease :execrows
--- Puts a claimed job back among the pending: its worker never got it, or was
--- lost while the job had no effect outside but what its state tells.
+-- Returns a claimed job to the queue: its worker did not receive it, or was lost while the
+-- job had no effects beyond its reported state.
 UPDATE provisioner_jobs SET
     started_at = NULL, updated_at = now(), worker_id = NULL, worker_name = '', lease_expires_at = NULL, resumable = false
 WHERE id = sqlc.arg(id) AND fence = sqlc.arg(fence) AND started_at IS NOT NULL AND completed_at IS NULL AND canceled_at IS NULL;
 
 -- name: QueueEnd :exec
--- Ends the job. A job that succeeded although it was to be canceled succeeded.
+-- Ends the job. A job that succeeded although it was being canceled is succeeded.
 UPDATE provisioner_jobs SET
     completed_at = now(), updated_at = now(), error = sqlc.arg(error), error_code = sqlc.arg(error_code),
     canceled_at = CASE WHEN sqlc.arg(succeeded)::boolean THEN NULL WHEN sqlc.arg(canceled)::boolean THEN coalesce(canceled_at, now()) ELSE canceled_at END
@@ -132,16 +148,16 @@ WHERE id = sqlc.arg(id);
 UPDATE provisioner_jobs SET canceled_at = now(), updated_at = now() WHERE id = $1;
 
 -- name: QueueExpired :many
--- Running jobs whose worker went silent, or did not end in time after it was
--- asked to cancel.
+-- Running jobs whose lease has expired, or that did not end in time after they were
+-- canceled.
 SELECT id FROM provisioner_jobs
 WHERE started_at IS NOT NULL AND completed_at IS NULL
     AND (lease_expires_at < now() OR canceled_at < now() - sqlc.arg(force_cancel_ms)::bigint * interval '1 millisecond')
 ORDER BY lease_expires_at LIMIT 50;
 
 -- name: QueueUnserved :many
--- Jobs that wait longer than the given time while no provisioner that could
--- take them was seen in that time.
+-- Jobs that have waited longer than the given time without a connected provisioner that can
+-- run them.
 SELECT j.id, s.tags FROM provisioner_jobs j JOIN job_tag_sets s ON s.id = j.tag_set_id
 WHERE j.started_at IS NULL AND j.completed_at IS NULL AND NOT j.held
     AND j.updated_at < now() - sqlc.arg(age_ms)::bigint * interval '1 millisecond'
@@ -153,7 +169,7 @@ WHERE j.started_at IS NULL AND j.completed_at IS NULL AND NOT j.held
 ORDER BY j.created_at LIMIT 10;
 
 -- name: QueueJobs :many
--- What people read of jobs, with the names of what they are about.
+-- The columns of jobs for the API, with the names of their templates and workspaces.
 SELECT sqlc.embed(j), s.tags,
     coalesce(t.id, '00000000-0000-0000-0000-000000000000')::uuid AS template_id,
     coalesce(t.name, '') AS template_name, coalesce(t.display_name, '') AS template_display_name,
@@ -168,14 +184,14 @@ LEFT JOIN templates t ON t.id = v.template_id
 WHERE j.id = ANY (sqlc.arg(ids)::uuid[]);
 
 -- name: QueueOrder :many
--- The pending jobs of a tag set and kind in the order in which they are taken.
+-- The pending jobs of a tag set and engine in the order in which they are claimed.
 SELECT p.id FROM provisioner_jobs p
 WHERE p.tag_set_id = @tag_set_id AND p.provisioner = @provisioner AND p.started_at IS NULL AND p.completed_at IS NULL AND NOT p.held
 ORDER BY p.priority, p.turn, p.created_at, p.id
 LIMIT @max_rows;
 
 -- name: QueueWorkers :many
--- Provisioners seen lately that could take each of the pending jobs.
+-- The recently connected provisioners that can run each of the pending jobs.
 SELECT j.id AS job_id, d.id AS daemon_id
 FROM provisioner_jobs j
 JOIN job_tag_sets s ON s.id = j.tag_set_id
@@ -185,7 +201,7 @@ WHERE j.id = ANY (sqlc.arg(ids)::uuid[]) AND j.started_at IS NULL AND j.complete
     AND d.last_seen_at > now() - sqlc.arg(stale_ms)::bigint * interval '1 millisecond';
 
 -- name: QueueList :many
--- Ids of a page of an organizations jobs, the newest first.
+-- The IDs of a page of an organization's jobs, the newest first.
 SELECT j.id FROM provisioner_jobs j JOIN job_tag_sets s ON s.id = j.tag_set_id
 WHERE j.organization_id = sqlc.arg(organization_id)
     AND (cardinality(sqlc.arg(ids)::uuid[]) = 0 OR j.id = ANY (sqlc.arg(ids)::uuid[]))
@@ -220,3 +236,43 @@ SELECT sqlc.arg(job_id), unnest(sqlc.arg(started_at)::timestamptz[]), unnest(sql
 
 -- name: QueueTimings :many
 SELECT * FROM provisioner_job_timings WHERE job_id = $1 ORDER BY started_at, resource;
+
+-- name: JobsWithLogs :many
+-- A page of the jobs with logs, by ID after a given one, and whether the logs of each can be
+-- deleted: the job ended long enough ago, and it is neither the latest build of a
+-- workspace nor the import of an active version. The recursion reads one row of each job.
+WITH RECURSIVE ids AS (
+    (SELECT l.job_id AS id FROM provisioner_job_logs l WHERE l.job_id > sqlc.arg(after)::uuid ORDER BY l.job_id LIMIT 1)
+    UNION ALL
+    SELECT (SELECT l.job_id FROM provisioner_job_logs l WHERE l.job_id > ids.id ORDER BY l.job_id LIMIT 1) FROM ids WHERE ids.id IS NOT NULL
+), page AS (SELECT ids.id FROM ids WHERE ids.id IS NOT NULL LIMIT 500)
+SELECT j.id, (j.completed_at IS NOT NULL AND j.completed_at < now() - sqlc.arg(keep_seconds)::bigint * interval '1 second'
+    AND NOT EXISTS (SELECT FROM workspace_builds b JOIN workspaces w ON w.latest_build_id = b.id AND w.deleted_at IS NULL WHERE b.job_id = j.id)
+    AND NOT EXISTS (SELECT FROM template_versions v JOIN templates t ON t.active_version_id = v.id AND t.deleted_at IS NULL WHERE v.job_id = j.id)
+    )::boolean AS deletable
+FROM page JOIN provisioner_jobs j ON j.id = page.id ORDER BY j.id;
+
+-- name: JobPurgeLogs :execrows
+-- Deletes a batch of the log of a job.
+DELETE FROM provisioner_job_logs WHERE id = ANY (ARRAY(
+    SELECT l.id FROM provisioner_job_logs l WHERE l.job_id = $1 ORDER BY l.id LIMIT 1000));
+
+-- name: JobsWithTimings :many
+-- A page of the jobs with timings, as JobsWithLogs.
+WITH RECURSIVE ids AS (
+    (SELECT l.job_id AS id FROM provisioner_job_timings l WHERE l.job_id > sqlc.arg(after)::uuid ORDER BY l.job_id LIMIT 1)
+    UNION ALL
+    SELECT (SELECT l.job_id FROM provisioner_job_timings l WHERE l.job_id > ids.id ORDER BY l.job_id LIMIT 1) FROM ids WHERE ids.id IS NOT NULL
+), page AS (SELECT ids.id FROM ids WHERE ids.id IS NOT NULL LIMIT 500)
+SELECT j.id, (j.completed_at IS NOT NULL AND j.completed_at < now() - sqlc.arg(keep_seconds)::bigint * interval '1 second'
+    AND NOT EXISTS (SELECT FROM workspace_builds b JOIN workspaces w ON w.latest_build_id = b.id AND w.deleted_at IS NULL WHERE b.job_id = j.id)
+    )::boolean AS deletable
+FROM page JOIN provisioner_jobs j ON j.id = page.id ORDER BY j.id;
+
+-- name: JobPurgeTimings :execrows
+-- Deletes a batch of the timings of a job and of the scripts of its agents.
+WITH scripts AS (
+    DELETE FROM workspace_agent_script_timings s USING workspace_agents a, workspace_resources r
+    WHERE r.job_id = $1 AND a.resource_id = r.id AND s.agent_id = a.id)
+DELETE FROM provisioner_job_timings WHERE ctid = ANY (ARRAY(
+    SELECT t.ctid FROM provisioner_job_timings t WHERE t.job_id = $1 LIMIT 1000));

@@ -1,7 +1,7 @@
--- People who log in by an identity provider, and attempts to log in at all.
+-- Users of identity providers, and attempts to sign in.
 
 -- name: LinkBySubject :one
--- The account of a user who exists.
+-- The account of an existing user.
 SELECT l.* FROM user_links l JOIN users u ON u.id = l.user_id AND u.deleted_at IS NULL
 WHERE l.login_type = $1 AND l.issuer = $2 AND l.subject = $3;
 
@@ -12,7 +12,7 @@ SELECT * FROM user_links WHERE user_id = $1 AND login_type = $2;
 SELECT * FROM user_links WHERE user_id = $1 AND login_type = $2 FOR UPDATE;
 
 -- name: LinkFree :exec
--- Takes an account from a user who was deleted.
+-- Unlinks an account from a deleted user.
 DELETE FROM user_links l USING users u
 WHERE l.login_type = $1 AND l.issuer = $2 AND l.subject = $3 AND u.id = l.user_id AND u.deleted_at IS NOT NULL;
 
@@ -28,34 +28,34 @@ ON CONFLICT (user_id, login_type) DO UPDATE SET issuer = excluded.issuer, subjec
     token_expires_at = excluded.token_expires_at, claims = excluded.claims, unreachable_since = NULL, updated_at = excluded.updated_at;
 
 -- name: LinkTokens :exec
--- Keeps the tokens of a refresh.
+-- Stores the tokens of a refresh.
 UPDATE user_links SET access_token = @access_token, access_token_key_id = @access_token_key_id,
     refresh_token = @refresh_token, refresh_token_key_id = @refresh_token_key_id, token_expires_at = @token_expires_at,
     unreachable_since = NULL, updated_at = @now
 WHERE user_id = @user_id AND login_type = @login_type;
 
 -- name: LinkUnreachable :one
--- Notes that the provider cannot be asked, and tells since when.
+-- Records that the provider cannot be reached, and returns since when.
 UPDATE user_links SET unreachable_since = coalesce(unreachable_since, @now::timestamptz)
 WHERE user_id = @user_id AND login_type = @login_type RETURNING unreachable_since;
 
 -- name: SessionsCheckAt :exec
--- Says when the provider is to be asked about the sessions of a user again;
--- null: never.
+-- Sets the time of the next check of a user's sessions with the provider; null means
+-- never.
 UPDATE api_keys SET provider_check_at = sqlc.narg(check_at)::timestamptz
 WHERE user_id = @user_id AND login_type = @login_type AND provider_check_at IS DISTINCT FROM sqlc.narg(check_at)::timestamptz;
 
 -- name: SessionsEnd :execrows
--- Ends the sessions of a user that were begun by one way.
+-- Deletes the sessions of a user with one login type.
 DELETE FROM api_keys WHERE user_id = $1 AND login_type = $2;
 
 -- name: UserFromProvider :one
--- What a provider says of a user.
+-- The claims of a user.
 UPDATE users SET email = @email, name = @name, avatar_url = @avatar_url, updated_at = @now
 WHERE id = @id AND deleted_at IS NULL RETURNING *;
 
 -- name: EmailTaken :one
-SELECT EXISTS (SELECT 1 FROM users WHERE lower(email) = lower(@email) AND deleted_at IS NULL AND id <> @except_id);
+SELECT EXISTS (SELECT 1 FROM users WHERE lower(email) = lower(@email) AND email <> '' AND deleted_at IS NULL AND id <> @except_id);
 
 -- name: SyncSetting :one
 SELECT value FROM idp_sync_settings WHERE organization_id = $1 AND kind = $2;
@@ -64,7 +64,7 @@ SELECT value FROM idp_sync_settings WHERE organization_id = $1 AND kind = $2;
 SELECT value FROM idp_sync_settings WHERE organization_id = $1 AND kind = $2 FOR UPDATE;
 
 -- name: SyncSettings :many
--- The settings of some organizations.
+-- The sync settings of some organizations.
 SELECT * FROM idp_sync_settings WHERE organization_id = ANY (@organization_ids::uuid[]);
 
 -- name: SyncPutSetting :exec
@@ -72,8 +72,8 @@ INSERT INTO idp_sync_settings (organization_id, kind, value, updated_at) VALUES 
 ON CONFLICT (organization_id, kind) DO UPDATE SET value = excluded.value, updated_at = excluded.updated_at;
 
 -- name: ClaimFields :many
--- The claims that providers sent of people: of everybody, or of an
--- organization's members.
+-- The names of the claims that providers sent, of all users or of an organization's
+-- members.
 SELECT DISTINCT f.key::text AS field
 FROM user_links l JOIN users u ON u.id = l.user_id AND u.deleted_at IS NULL, LATERAL jsonb_object_keys(l.claims) AS f(key)
 WHERE l.login_type = 'oidc' AND (@organization_id::uuid = '00000000-0000-0000-0000-000000000000'
@@ -81,7 +81,7 @@ WHERE l.login_type = 'oidc' AND (@organization_id::uuid = '00000000-0000-0000-00
 ORDER BY 1 LIMIT 1000;
 
 -- name: ClaimValues :many
--- The values that a claim had, each once; of lists, their entries.
+-- The distinct values of a claim; for lists, their entries.
 SELECT DISTINCT v.value::text AS value
 FROM user_links l JOIN users u ON u.id = l.user_id AND u.deleted_at IS NULL,
     LATERAL jsonb_array_elements_text(CASE jsonb_typeof(l.claims -> @field::text) WHEN 'array' THEN l.claims -> @field::text
@@ -91,15 +91,15 @@ WHERE l.login_type = 'oidc' AND (@organization_id::uuid = '00000000-0000-0000-00
 ORDER BY 1 LIMIT 1000;
 
 -- name: SyncGroups :many
--- The groups of an organization but that of everyone, and whether the user is in them.
+-- The groups of an organization except that of all members, and whether the user is in them.
 SELECT g.id, g.name, EXISTS (SELECT 1 FROM group_members m WHERE m.group_id = g.id AND m.user_id = @user_id) AS is_member
 FROM groups g WHERE g.organization_id = @organization_id AND g.id <> g.organization_id
 ORDER BY lower(g.name);
 
 -- name: LoginAttempt :one
--- Counts an attempt, unless as many are counted as may be: each counts from now
--- until then, one after the other, and together at most until at_most. It tells how many milliseconds from now the next may be made; 0: this
--- one was.
+-- Counts an attempt if the limit allows it. Attempts are consecutive intervals that start
+-- now, and end at at_most at the latest. Returns the milliseconds until the next attempt is
+-- allowed; 0 means that this attempt was counted.
 WITH spent AS (
     INSERT INTO login_attempts AS a (key, full_until) VALUES (sqlc.arg(key)::bytea, sqlc.arg(until)::timestamptz)
     ON CONFLICT (key) DO UPDATE SET full_until = greatest(a.full_until, sqlc.arg(now)::timestamptz) + (sqlc.arg(until)::timestamptz - sqlc.arg(now)::timestamptz)
@@ -111,16 +111,21 @@ SELECT (CASE WHEN EXISTS (SELECT 1 FROM spent) THEN 0 ELSE
         FROM login_attempts l WHERE l.key = sqlc.arg(key)::bytea), 1))
 END)::bigint AS wait_ms;
 
+-- name: LoginAttemptWait :one
+-- Returns the milliseconds until the next attempt is allowed; 0 means now.
+SELECT greatest(0, coalesce((SELECT ceil(1000 * extract(epoch FROM greatest(l.full_until, sqlc.arg(now)::timestamptz) + (sqlc.arg(until)::timestamptz - sqlc.arg(now)::timestamptz) - sqlc.arg(at_most)::timestamptz))
+    FROM login_attempts l WHERE l.key = sqlc.arg(key)::bytea), 0))::bigint AS wait_ms;
+
 -- name: LoginAttemptsForget :exec
 DELETE FROM login_attempts WHERE key = $1;
 
 -- name: LoginAttemptsPurge :execrows
--- Forgets attempts that count for nothing any more.
+-- Deletes attempts that no longer count.
 DELETE FROM login_attempts WHERE full_until < $1;
 
 -- name: SessionsClaimCheck :execrows
--- Takes it on to ask the provider about the sessions of a user, unless
--- somebody does already, or has.
+-- Claims the check of a user's sessions with the provider, unless another caller has
+-- claimed or done it.
 UPDATE api_keys SET provider_check_at = @until
 WHERE user_id = @user_id AND login_type = @login_type AND provider_check_at <= @now::timestamptz;
 
@@ -129,7 +134,7 @@ INSERT INTO one_time_passcodes (user_id, passcode_hash, expires_at) VALUES ($1, 
 ON CONFLICT (user_id) DO UPDATE SET passcode_hash = excluded.passcode_hash, expires_at = excluded.expires_at;
 
 -- name: PasscodeTake :execrows
--- Uses up a passcode that is right and has not run out.
+-- Consumes a passcode if it is right and has not expired.
 DELETE FROM one_time_passcodes WHERE user_id = @user_id AND passcode_hash = @passcode_hash AND expires_at > @now;
 
 -- name: PasscodesForget :execrows

@@ -36,7 +36,7 @@ UPDATE organizations SET deleted_at = @now::timestamptz, updated_at = @now
 WHERE id = @id AND deleted_at IS NULL AND NOT is_default RETURNING *;
 
 -- name: OrganizationResources :one
--- What stands in the way of deleting an organization.
+-- The objects that prevent the deletion of an organization.
 SELECT
     (SELECT count(*) FROM workspaces w WHERE w.organization_id = $1 AND w.deleted_at IS NULL) AS workspaces,
     (SELECT count(*) FROM templates t WHERE t.organization_id = $1 AND t.deleted_at IS NULL) AS templates,
@@ -60,7 +60,7 @@ UPDATE organization_members SET roles = @roles, updated_at = @now WHERE organiza
 DELETE FROM organization_members WHERE organization_id = $1 AND user_id = $2;
 
 -- name: OrganizationMembers :many
--- A page of an organization's members by name, with the count of all that match.
+-- A page of an organization's members by name, with the count of all matching members.
 SELECT sqlc.embed(m), u.username, u.name, u.email, u.avatar_url, u.roles AS site_roles, count(*) OVER () AS count
 FROM organization_members m JOIN users u ON u.id = m.user_id AND u.deleted_at IS NULL AND NOT u.is_system
 WHERE m.organization_id = @organization_id

@@ -1,7 +1,6 @@
 -- name: ParametersLastUsed :many
--- The values that somebody's builds of a template's workspaces were given
--- last: of each parameter that the active version still has, and that is not
--- for one build only.
+-- The last values that a user entered for a template's parameters: for each parameter of the
+-- active version that is not ephemeral.
 SELECT DISTINCT ON (p ->> 'name') (p ->> 'name')::text AS name, (p ->> 'value')::text AS value
 FROM workspaces w
 CROSS JOIN LATERAL (
@@ -16,13 +15,13 @@ WHERE w.owner_id = sqlc.arg(user_id) AND w.template_id = sqlc.arg(template_id) A
 ORDER BY p ->> 'name', b.created_at DESC;
 
 -- name: ParameterSource :one
--- Where the source of a version is, and how its parameters are asked for.
+-- The source file of a version, and the kind of its parameters.
 SELECT j.file_id, j.provisioner, coalesce(t.use_classic_parameter_flow, false)::boolean AS classic
 FROM template_versions v JOIN provisioner_jobs j ON j.id = v.job_id LEFT JOIN templates t ON t.id = v.template_id
 WHERE v.id = $1;
 
 -- name: ParameterOwner :one
--- What templates may ask about a workspace's owner, and their membership.
+-- The owner data and membership that templates can read.
 SELECT u.id, u.username, u.name, u.email, u.login_type, u.ssh_public_key, u.roles,
     (u.deleted_at IS NULL AND EXISTS (SELECT FROM organization_members m WHERE m.user_id = u.id AND m.organization_id = @organization_id))::boolean AS is_member
 FROM users u WHERE u.id = @id;

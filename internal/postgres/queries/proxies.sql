@@ -1,7 +1,7 @@
--- Workspace proxies, the processes that they consist of, and how they do.
+-- Workspace proxies, their processes and their health.
 
 -- name: Proxies :many
--- All of them, the oldest first.
+-- All proxies, the oldest first.
 SELECT * FROM workspace_proxies ORDER BY created_at, id;
 
 -- name: ProxyByID :one
@@ -14,7 +14,7 @@ SELECT * FROM workspace_proxies WHERE lower(name) = lower(@name);
 SELECT * FROM workspace_proxies WHERE id = $1 FOR UPDATE;
 
 -- name: ProxyInsert :execrows
--- Makes a proxy, unless there are as many as there may be.
+-- Creates a proxy, unless the maximum is reached.
 INSERT INTO workspace_proxies (id, name, display_name, icon, token_hash, created_at, updated_at)
 SELECT @id, @name, @display_name, @icon, @token_hash, @now, @now
 WHERE (SELECT count(*) FROM workspace_proxies) < @most::bigint;
@@ -26,8 +26,8 @@ UPDATE workspace_proxies SET name = @name, display_name = @display_name, icon = 
 DELETE FROM workspace_proxies WHERE id = $1;
 
 -- name: ProxyRegister :exec
--- Keeps what a proxy says of itself. One that is somewhere else than before, or
--- was not registered, is unreachable until it was checked, which may be at once.
+-- Stores the registration of a proxy. A proxy with a new address, or that was not registered,
+-- is unreachable until its check, which is due at once.
 UPDATE workspace_proxies SET access_url = @access_url, wildcard_hostname = @wildcard_hostname, derp_enabled = @derp_enabled, derp_only = @derp_only,
     version = @version,
     status = CASE WHEN access_url = @access_url AND status <> 'unregistered' THEN status ELSE 'unreachable' END,
@@ -37,23 +37,23 @@ UPDATE workspace_proxies SET access_url = @access_url, wildcard_hostname = @wild
 WHERE id = @id;
 
 -- name: ProxyUnregister :execrows
--- Notes that no process of a proxy runs any more.
+-- Marks a proxy without processes as unregistered.
 UPDATE workspace_proxies p SET access_url = '', wildcard_hostname = '', status = 'unregistered', errors = '{}', warnings = '{}'
 WHERE p.id = @id AND NOT EXISTS (SELECT FROM workspace_proxy_replicas r WHERE r.proxy_id = p.id);
 
 -- name: ProxyClaimChecks :many
--- Takes the proxies that are due: nobody else gets them before next.
+-- Claims the due proxies: no other server gets them before next.
 UPDATE workspace_proxies SET check_at = @next
 WHERE id IN (SELECT d.id FROM workspace_proxies d WHERE d.access_url <> '' AND d.check_at <= @now ORDER BY d.check_at LIMIT @most FOR UPDATE SKIP LOCKED)
 RETURNING *;
 
 -- name: ProxyChecked :execrows
--- Keeps what a check found, of a proxy that is still where it was.
+-- Stores the result of a check if the proxy's address has not changed.
 UPDATE workspace_proxies SET status = @status, errors = @errors, warnings = @warnings, checked_at = @now
 WHERE id = @id AND access_url = @access_url AND access_url <> '';
 
 -- name: ProxyReplicaPut :execrows
--- Notes that a process of a proxy runs; another proxy's keeps its id.
+-- Records that a process of a proxy runs; IDs of processes of other proxies are rejected.
 INSERT INTO workspace_proxy_replicas (id, proxy_id, hostname, relay_address, error, version, started_at, updated_at)
 VALUES (@id, @proxy_id, @hostname, @relay_address, @error, @version, @now, @now)
 ON CONFLICT (id) DO UPDATE SET hostname = excluded.hostname, relay_address = excluded.relay_address, error = excluded.error,
@@ -64,7 +64,7 @@ WHERE workspace_proxy_replicas.proxy_id = excluded.proxy_id;
 DELETE FROM workspace_proxy_replicas WHERE id = @id AND proxy_id = @proxy_id;
 
 -- name: ProxyReplicasForget :exec
--- Forgets the processes of a proxy that were not heard of since a time.
+-- Deletes the processes of a proxy without a registration since a time.
 DELETE FROM workspace_proxy_replicas WHERE proxy_id = @proxy_id AND updated_at < sqlc.arg(since)::timestamptz;
 
 -- name: ProxyReplicas :many

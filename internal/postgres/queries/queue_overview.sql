@@ -1,7 +1,7 @@
 -- name: QueueDaemons :many
--- A page of an organizations daemons with their latest running job and the one before.
--- With an owner only those of that users own. What keeps a daemon busy in
--- another organization that it serves counts, and is not named.
+-- A page of an organization's daemons with their current job and the previous one. With an
+-- owner, only daemons of that user. Jobs in other organizations that a daemon serves count as
+-- busy and are not named.
 WITH running AS MATERIALIZED (
     SELECT j.worker_id, count(*) AS jobs, max(j.started_at)::timestamptz AS since,
         (array_agg(j.id ORDER BY j.started_at DESC))[1] AS latest
@@ -39,20 +39,19 @@ ORDER BY d.created_at DESC, d.id
 LIMIT NULLIF(sqlc.arg(max_rows)::integer, 0) OFFSET sqlc.arg(skip_rows)::integer;
 
 -- name: QueueMatched :one
--- How many daemons could take jobs of these tags and that kind, or of any,
--- and how many of them are there now.
+-- The number of daemons that can run jobs with these tags and that engine, or any engine, and
+-- how many of them are connected.
 SELECT count(*) AS total,
     count(*) FILTER (WHERE d.last_seen_at > now() - sqlc.arg(stale_ms)::bigint * interval '1 millisecond') AS available,
-    coalesce(max(d.last_seen_at), 'epoch')::timestamptz AS last_seen_at
+    coalesce(max(greatest(d.left_at, d.last_seen_at)), 'epoch')::timestamptz AS last_seen_at
 FROM provisioner_daemons d
 WHERE d.organization_id = sqlc.arg(organization_id)
     AND (sqlc.arg(provisioner)::text = '' OR sqlc.arg(provisioner)::text = ANY (d.provisioners))
     AND CASE WHEN sqlc.arg(tags)::jsonb = '{"scope": "organization", "owner": ""}' THEN d.tags = sqlc.arg(tags)::jsonb ELSE sqlc.arg(tags)::jsonb <@ d.tags END;
 
 -- name: QueueNeed :one
--- What a job asks of a provisioner, where its tags come from, and whether the
--- server has provisioners of its own that would take it but for the weight of
--- its organization.
+-- The requirements of a job, the origin of its tags, and whether the server has built-in
+-- provisioners that could run it if its organization had a weight.
 SELECT j.organization_id, j.tag_set_id, j.type, j.provisioner, j.status, j.priority, s.tags, o.name AS organization, o.is_default,
     coalesce(array(SELECT jsonb_object_keys(v.workspace_tags)), '{}')::text[] AS template_tags,
     (o.provisioner_weight = 0 AND EXISTS (
@@ -67,7 +66,7 @@ LEFT JOIN template_versions v ON v.id = coalesce(b.template_version_id, provisio
 WHERE j.id = sqlc.arg(id);
 
 -- name: QueueReaders :many
--- What decides who may read jobs: who started them, and what they are about.
+-- The data for access checks of jobs: initiators, templates and workspaces.
 SELECT j.id, j.organization_id, j.initiator_id, j.type,
     coalesce(w.id, '00000000-0000-0000-0000-000000000000')::uuid AS workspace_id,
     coalesce(w.owner_id, '00000000-0000-0000-0000-000000000000')::uuid AS owner_id,
@@ -82,7 +81,7 @@ LEFT JOIN templates t ON t.id = v.template_id
 WHERE j.id = ANY (sqlc.arg(ids)::uuid[]);
 
 -- name: QueueRunningOn :many
--- What daemons are at work on, in whichever organization.
+-- The current jobs of daemons, in any organization.
 SELECT j.tag_set_id, j.type, extract(epoch FROM now() - j.started_at)::float8 AS elapsed_seconds
 FROM provisioner_jobs j
 WHERE j.started_at IS NOT NULL AND j.completed_at IS NULL
@@ -92,8 +91,8 @@ WHERE j.started_at IS NOT NULL AND j.completed_at IS NULL
             WHERE d.id = ANY (sqlc.arg(workers)::uuid[]) AND d.shared_id IS NOT NULL);
 
 -- name: QueueMeans :many
--- How long jobs of tag sets and types took lately: of the last 200 of a set at
--- most 50 of the type. Canceled ones say nothing.
+-- The mean durations of recent jobs by tag set and type: of the last 200 of a set at most 50
+-- of the type. Canceled jobs do not count.
 SELECT p.tag_set_id::bigint AS tag_set_id, p.type::text AS type, l.seconds
 FROM (SELECT unnest(sqlc.arg(tag_sets)::bigint[]) AS tag_set_id, unnest(sqlc.arg(types)::text[]) AS type) p
 CROSS JOIN LATERAL (
@@ -110,8 +109,8 @@ CROSS JOIN LATERAL (
 WHERE l.seconds IS NOT NULL;
 
 -- name: QueueOverview :many
--- What waits and runs, by tag set: of one organization, or of all. The sets
--- whose keys are given are told even when nothing waits or runs in them.
+-- Pending and running jobs by tag set, of one organization or of all. Sets with the given keys
+-- are included even without jobs.
 WITH pending AS MATERIALIZED (
     SELECT j.tag_set_id, count(*) AS jobs, min(j.created_at) AS oldest
     FROM provisioner_jobs j WHERE j.started_at IS NULL AND j.completed_at IS NULL AND NOT j.held
@@ -145,8 +144,7 @@ WHERE (sqlc.narg(organization_id)::uuid IS NULL OR s.organization_id = sqlc.narg
     AND (p.jobs IS NOT NULL OR h.jobs IS NOT NULL OR r.jobs IS NOT NULL OR s.key = ANY (sqlc.arg(keys)::text[]));
 
 -- name: QueueSlots :many
--- The slots of the daemons that are there, by their tags: of one organization,
--- or of all.
+-- The slots of the connected daemons by tags, of one organization or of all.
 WITH running AS MATERIALIZED (
     SELECT j.worker_id, count(*) AS jobs
     FROM provisioner_jobs j WHERE j.started_at IS NOT NULL AND j.completed_at IS NULL

@@ -1,5 +1,5 @@
--- What members may spend, and what they do. A build costs what its workspace
--- cost before until it is known what it will.
+-- Quotas of members and their use. Until its plan is known, the cost of a build is the previous
+-- cost of its workspace.
 
 -- name: QuotaLock :exec
 -- Serializes the builds of one owner in one organization.
@@ -12,7 +12,7 @@ FROM group_memberships m JOIN groups g ON g.id = m.group_id
 WHERE m.user_id = @owner_id AND m.organization_id = @organization_id;
 
 -- name: QuotaConsumed :one
--- What the live workspaces of an owner in an organization cost, but for one.
+-- The cost of the live workspaces of an owner in an organization, except one.
 SELECT coalesce(sum((SELECT b.daily_cost FROM workspace_builds b WHERE b.workspace_id = w.id ORDER BY b.build_number DESC LIMIT 1)), 0)::bigint
 FROM workspaces w
 WHERE w.owner_id = @owner_id AND w.organization_id = @organization_id AND w.deleted_at IS NULL AND w.id <> @except_id;

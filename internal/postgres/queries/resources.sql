@@ -1,4 +1,4 @@
--- What builds and imports made: resources, their agents, the agents' apps.
+-- Results of builds and imports: resources, their agents, and the agents' apps.
 
 -- name: ResourceInsert :copyfrom
 INSERT INTO workspace_resources (id, job_id, transition, type, name, hide, icon, daily_cost, module_path, metadata, position, created_at)
@@ -6,10 +6,10 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12);
 
 -- name: ResourceInsertAgent :copyfrom
 INSERT INTO workspace_agents (
-    id, resource_id, name, token, instance_id, operating_system, architecture, directory, environment,
+    id, resource_id, name, token, token_hash, instance_id, operating_system, architecture, directory, environment,
     motd_file, troubleshooting_url, connection_timeout_seconds, display_apps, scripts, metadata_items,
     api_key_scope, position, created_at, updated_at, resource_monitors, devcontainers)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21);
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22);
 
 -- name: ResourceInsertApp :copyfrom
 INSERT INTO workspace_apps (
@@ -37,3 +37,36 @@ SELECT * FROM workspace_apps WHERE agent_id = ANY(sqlc.arg(agent_ids)::uuid[]) O
 
 -- name: ResourceLogSourcesOfAgents :many
 SELECT * FROM workspace_agent_log_sources WHERE agent_id = ANY(sqlc.arg(agent_ids)::uuid[]) ORDER BY agent_id, created_at, display_name, id;
+
+-- name: ResourceInsertAgentToken :copyfrom
+INSERT INTO workspace_agent_tokens (agent_id, token, key_id) VALUES ($1, $2, $3);
+
+-- name: ResourceAdoptAgent :exec
+-- Replaces what a template declares of an agent that runs, and moves it and the agents of its
+-- dev containers to a resource.
+WITH children AS (UPDATE workspace_agents c SET resource_id = @resource_id WHERE c.parent_id = @id::uuid)
+UPDATE workspace_agents SET resource_id = @resource_id, operating_system = @operating_system, architecture = @architecture, directory = @directory,
+    environment = @environment, motd_file = @motd_file, troubleshooting_url = @troubleshooting_url,
+    connection_timeout_seconds = @connection_timeout_seconds, display_apps = @display_apps, scripts = @scripts, metadata_items = @metadata_items,
+    api_key_scope = @api_key_scope, position = @position, updated_at = @updated_at, resource_monitors = @resource_monitors, devcontainers = @devcontainers
+WHERE workspace_agents.id = @id::uuid;
+
+-- name: ResourceAdoptApp :exec
+-- Replaces what a template declares of an app. Its health stays while its check is the same.
+UPDATE workspace_apps SET slug = @slug, display_name = @display_name, icon = @icon, command = @command, url = @url, external = @external,
+    subdomain = @subdomain, sharing_level = @sharing_level, open_in = @open_in, app_group = @app_group, tooltip = @tooltip, hidden = @hidden,
+    position = @position, health = CASE WHEN healthcheck_url = @healthcheck_url THEN health ELSE @health END, healthcheck_url = @healthcheck_url,
+    healthcheck_interval = @healthcheck_interval, healthcheck_threshold = @healthcheck_threshold
+WHERE id = @id;
+
+-- name: ResourceDropApps :exec
+-- Deletes the apps of agents, except some.
+DELETE FROM workspace_apps WHERE agent_id = ANY (@agent_ids::uuid[]) AND id <> ALL (@kept::uuid[]);
+
+-- name: ResourceDrop :exec
+-- Deletes resources with their agents.
+DELETE FROM workspace_resources WHERE id = ANY (@ids::uuid[]);
+
+-- name: ResourceMove :exec
+-- Moves all resources with their agents from a job to another.
+UPDATE workspace_resources SET job_id = @to_job_id WHERE job_id = @from_job_id;

@@ -1,4 +1,4 @@
--- Roles that organizations made for themselves.
+-- Custom roles of organizations.
 
 -- name: CustomRoles :many
 SELECT * FROM custom_roles WHERE organization_id = $1 ORDER BY name;
@@ -27,7 +27,7 @@ RETURNING *;
 DELETE FROM custom_roles WHERE organization_id = $1 AND name = $2;
 
 -- name: CustomRoleForget :many
--- Takes a role from every member who has it, and tells who did.
+-- Removes a role from every member who has it, and returns these members.
 UPDATE organization_members SET roles = array_remove(roles, @name::text), updated_at = @now
 WHERE organization_id = @organization_id AND @name::text = ANY (roles)
 RETURNING user_id;

@@ -1,12 +1,12 @@
 -- name: ShareWeights :many
--- The organizations that the server's own provisioners serve.
+-- The organizations that the built-in provisioners serve.
 SELECT id, name, provisioner_weight FROM organizations
 WHERE provisioner_weight > 0 AND deleted_at IS NULL
 ORDER BY is_default DESC, id;
 
 -- name: ShareWaiting :many
--- Of those organizations the ones with pending jobs of a tag set and those
--- kinds, and the most urgent class among them.
+-- Those of these organizations with pending jobs of a tag set and these engines, and their most
+-- urgent class.
 SELECT s.organization_id, l.priority::smallint AS priority
 FROM job_tag_sets s
 CROSS JOIN LATERAL (

@@ -1,7 +1,7 @@
 -- Agents that run in the dev containers of another agent, their parent. (AG-21)
 
 -- name: SubAgentLockParent :exec
--- One change to the agents of a build at a time: their names must differ.
+-- Serializes changes of the agents of a build, because their names must differ.
 SELECT a.id FROM workspace_agents a
 WHERE a.resource_id IN (
     SELECT r.id FROM workspace_resources r
@@ -18,14 +18,15 @@ WHERE r.job_id = sqlc.arg(job_id);
 
 -- name: SubAgentInsert :exec
 INSERT INTO workspace_agents (
-    id, resource_id, parent_id, devcontainer_id, name, token, operating_system, architecture, directory, environment,
+    id, resource_id, parent_id, devcontainer_id, name, token_hash, token, operating_system, architecture, directory, environment,
     display_apps, scripts, api_key_scope, troubleshooting_url, connection_timeout_seconds, position, created_at, updated_at)
-VALUES (@id, @resource_id, @parent_id::uuid, @devcontainer_id::uuid, @name, @token::uuid, @operating_system, @architecture, @directory, @environment,
+VALUES (@id, @resource_id, @parent_id::uuid, @devcontainer_id::uuid, @name, sha256(convert_to(sqlc.arg(token)::uuid::text, 'UTF8')), CASE WHEN NOT sqlc.arg(hashed)::boolean THEN sqlc.arg(token)::uuid END, @operating_system, @architecture, @directory, @environment,
     @display_apps, @scripts, @api_key_scope, @troubleshooting_url, @connection_timeout_seconds, @position, @now, @now);
 
 -- name: SubAgentUpdate :exec
 UPDATE workspace_agents SET
-    token = @token::uuid, operating_system = @operating_system, architecture = @architecture, directory = @directory,
+    token_hash = sha256(convert_to(sqlc.arg(token)::uuid::text, 'UTF8')), token = CASE WHEN NOT sqlc.arg(hashed)::boolean THEN sqlc.arg(token)::uuid END,
+    operating_system = @operating_system, architecture = @architecture, directory = @directory,
     environment = @environment, display_apps = @display_apps, updated_at = @now
 WHERE id = @id;
 

@@ -1,5 +1,5 @@
--- Templates: names, settings, access lists. Deleted ones are only kept for the
--- rows that refer to them.
+-- Templates: names, settings, access lists. Deleted templates are kept only for the rows that
+-- reference them.
 
 -- name: TemplateInsert :exec
 INSERT INTO templates (
@@ -29,12 +29,11 @@ WHERE t.id = $1 AND t.deleted_at IS NULL;
 SELECT id FROM templates WHERE organization_id = $1 AND lower(name) = lower($2) AND deleted_at IS NULL;
 
 -- name: TemplateLock :one
--- Holds the template against changes of its settings, its active version, and its deletion.
+-- Locks the template against changes of its settings, its active version, and its deletion.
 SELECT * FROM templates WHERE id = $1 AND deleted_at IS NULL FOR UPDATE;
 
 -- name: TemplateList :many
--- A page of the templates that a filter of access lets through and that match
--- a search.
+-- A page of the templates that an access filter selects and that match a search.
 SELECT sqlc.embed(t), u.username AS creator, o.name AS organization_name, o.display_name AS organization_display_name,
     o.icon AS organization_icon,
     (SELECT count(DISTINCT w.owner_id) FROM workspaces w WHERE w.template_id = t.id AND w.deleted_at IS NULL AND w.owner_id <> '9d3c2a41-5e07-4b68-8f1d-707265626c64') AS users
@@ -72,11 +71,11 @@ UPDATE templates SET
     allow_user_cancel_workspace_jobs = @allow_user_cancel_workspace_jobs, require_active_version = @require_active_version,
     deprecation_message = @deprecation_message, max_port_share_level = @max_port_share_level, cors_behavior = @cors_behavior,
     use_classic_parameter_flow = @use_classic_parameter_flow, disable_module_cache = @disable_module_cache,
-    max_concurrent_builds = @max_concurrent_builds,    group_acl = @group_acl, updated_at = @now
+    max_concurrent_builds = @max_concurrent_builds, disable_user_secrets = @disable_user_secrets, group_acl = @group_acl, updated_at = @now
 WHERE id = @id;
 
 -- name: TemplateTouchWorkspaces :exec
--- Starts the timers of all workspaces anew: of use, of dormancy, or both.
+-- Restarts the timers of all workspaces: of use, of dormancy, or both.
 UPDATE workspaces SET
     last_used_at = CASE WHEN sqlc.arg(last_used)::boolean THEN sqlc.arg(now)::timestamptz ELSE last_used_at END,
     dormant_at = CASE WHEN sqlc.arg(dormant)::boolean AND dormant_at IS NOT NULL THEN sqlc.arg(now)::timestamptz ELSE dormant_at END,
@@ -94,14 +93,14 @@ UPDATE templates SET active_version_id = $2, updated_at = $3 WHERE id = $1;
 UPDATE templates SET user_acl = @user_acl, group_acl = @group_acl, updated_at = @now WHERE id = @id;
 
 -- name: TemplateWorkspaceCount :one
--- How many workspaces people have of a template; those built ahead go with it.
+-- The number of workspaces of a template; prebuilt ones are deleted with it.
 SELECT count(*) FROM workspaces WHERE template_id = $1 AND deleted_at IS NULL AND owner_id <> '9d3c2a41-5e07-4b68-8f1d-707265626c64';
 
 -- name: TemplateDelete :exec
 UPDATE templates SET deleted_at = sqlc.arg(now)::timestamptz, updated_at = sqlc.arg(now)::timestamptz WHERE id = sqlc.arg(id);
 
 -- name: TemplateBuildTimes :many
--- How long builds took that succeeded lately, in milliseconds.
+-- The durations of recent successful builds in milliseconds.
 SELECT w.template_id, b.transition,
     percentile_disc(0.5) WITHIN GROUP (ORDER BY extract(epoch FROM j.completed_at - j.started_at) * 1000)::bigint AS p50,
     percentile_disc(0.95) WITHIN GROUP (ORDER BY extract(epoch FROM j.completed_at - j.started_at) * 1000)::bigint AS p95
@@ -113,10 +112,25 @@ WHERE w.template_id = ANY (sqlc.arg(template_ids)::uuid[]) AND j.status = 'succe
 GROUP BY w.template_id, b.transition;
 
 -- name: ACLMembers :many
--- A page of the members of an organization, whom an access list may name.
+-- A page of the members of an organization, as candidates for an access list.
 SELECT u.* FROM users u
 JOIN organization_members m ON m.user_id = u.id
 WHERE m.organization_id = sqlc.arg(organization_id) AND u.deleted_at IS NULL AND NOT u.is_system
   AND (sqlc.arg(words)::text = '' OR strpos(lower(u.username), lower(sqlc.arg(words))) > 0 OR strpos(lower(u.email), lower(sqlc.arg(words))) > 0)
 ORDER BY lower(u.username)
 LIMIT sqlc.arg(row_limit) OFFSET sqlc.arg(row_offset);
+
+-- name: TemplateSummaries :many
+-- What lists of templates show: the workspaces, and the import of the newest version that
+-- is not archived.
+SELECT sqlc.embed(t),
+    (SELECT count(*) FROM workspaces w WHERE w.template_id = t.id AND w.deleted_at IS NULL AND w.owner_id <> '9d3c2a41-5e07-4b68-8f1d-707265626c64') AS workspaces,
+    v.id AS version_id, v.name AS version_name, v.created_at AS version_created_at, j.status AS job_status, j.error AS job_error
+FROM templates t
+JOIN LATERAL (
+    SELECT x.id, x.name, x.created_at, x.job_id FROM template_versions x
+    WHERE x.template_id = t.id AND NOT x.archived ORDER BY x.created_at DESC, x.id DESC LIMIT 1
+) v ON true
+JOIN provisioner_jobs j ON j.id = v.job_id
+WHERE t.id = ANY (sqlc.arg(ids)::uuid[]) AND t.deleted_at IS NULL
+ORDER BY t.id;

@@ -1,6 +1,6 @@
 -- name: UsageAdd :exec
--- Adds what agents reported; of workspaces that are gone nothing is kept. A
--- round trip is noted once in five minutes.
+-- Adds usage reports of agents; those of deleted workspaces are ignored. Round trip times are
+-- stored once in five minutes.
 WITH reports AS (
     SELECT u.* FROM ROWS FROM (
         unnest(sqlc.arg(agent_id)::uuid[]), unnest(sqlc.arg(workspace_id)::uuid[]), unnest(sqlc.arg(user_id)::uuid[]),
@@ -36,4 +36,19 @@ ON CONFLICT (hour, workspace_id, user_id) DO UPDATE SET
         THEN workspace_usage.latency_ms || excluded.latency_ms ELSE workspace_usage.latency_ms END;
 
 -- name: UsageDeleteLately :execrows
-DELETE FROM agent_usage WHERE quarter < sqlc.arg(before)::timestamptz;
+-- Deletes a batch of reports, the oldest first.
+DELETE FROM agent_usage WHERE (quarter, agent_id) IN (
+    SELECT u.quarter, u.agent_id FROM agent_usage u WHERE u.quarter < sqlc.arg(before)::timestamptz ORDER BY u.quarter LIMIT 1000);
+
+-- name: UsageAddApp :exec
+-- Adds the use of a workspace through one app, as its client reported.
+INSERT INTO workspace_usage (hour, workspace_id, user_id, template_id, seconds, ssh_seconds, vscode_seconds, jetbrains_seconds, reconnecting_pty_seconds, latency_ms)
+VALUES (date_bin('1 hour', sqlc.arg(at)::timestamptz, '2000-01-01Z'), @workspace_id, @user_id, @template_id,
+    sqlc.arg(seconds)::integer, CASE WHEN sqlc.arg(app)::text = 'ssh' THEN sqlc.arg(seconds)::integer ELSE 0 END, CASE WHEN sqlc.arg(app)::text = 'vscode' THEN sqlc.arg(seconds)::integer ELSE 0 END,
+    CASE WHEN sqlc.arg(app)::text = 'jetbrains' THEN sqlc.arg(seconds)::integer ELSE 0 END, CASE WHEN sqlc.arg(app)::text = 'reconnecting-pty' THEN sqlc.arg(seconds)::integer ELSE 0 END, '{}')
+ON CONFLICT (hour, workspace_id, user_id) DO UPDATE SET
+    seconds = least(3600, workspace_usage.seconds + excluded.seconds),
+    ssh_seconds = least(3600, workspace_usage.ssh_seconds + excluded.ssh_seconds),
+    vscode_seconds = least(3600, workspace_usage.vscode_seconds + excluded.vscode_seconds),
+    jetbrains_seconds = least(3600, workspace_usage.jetbrains_seconds + excluded.jetbrains_seconds),
+    reconnecting_pty_seconds = least(3600, workspace_usage.reconnecting_pty_seconds + excluded.reconnecting_pty_seconds);

@@ -8,18 +8,18 @@ SELECT * FROM users WHERE id = $1 AND deleted_at IS NULL FOR UPDATE;
 SELECT * FROM users WHERE lower(username) = lower($1) AND deleted_at IS NULL;
 
 -- name: UserByEmail :one
-SELECT * FROM users WHERE lower(email) = lower($1) AND deleted_at IS NULL;
+SELECT * FROM users WHERE lower(email) = lower($1) AND email <> '' AND deleted_at IS NULL;
 
 -- name: CountUsers :one
--- People, not system accounts.
+-- Users without system accounts.
 SELECT count(*) FROM users WHERE NOT is_system AND deleted_at IS NULL;
 
 -- name: LockFirstUser :exec
--- Serializes the making of the first user among replicas.
+-- Serializes the creation of the first user among replicas.
 SELECT pg_advisory_xact_lock(hashtext('first user'));
 
 -- name: LockOwners :exec
--- Serializes what could remove the last owner.
+-- Serializes changes that could remove the last owner.
 SELECT pg_advisory_xact_lock(hashtext('owners'));
 
 -- name: CountActiveOwners :one
@@ -28,9 +28,9 @@ WHERE 'owner' = ANY (roles) AND status <> 'suspended' AND NOT is_system AND dele
 
 -- name: InsertUser :one
 INSERT INTO users (id, email, username, name, avatar_url, password_hash, login_type, status, roles,
-    ssh_public_key, ssh_private_key, ssh_key_updated_at, created_at, updated_at)
+    ssh_public_key, ssh_private_key, ssh_private_key_key_id, ssh_key_updated_at, created_at, updated_at, is_service_account)
 VALUES (@id, @email, @username, @name, @avatar_url, @password_hash, @login_type, @status, @roles,
-    @ssh_public_key, @ssh_private_key, @now::timestamptz, @now, @now)
+    @ssh_public_key, @ssh_private_key, @ssh_private_key_key_id, @now::timestamptz, @now, @now, @is_service_account)
 RETURNING *;
 
 -- name: UpdateUserProfile :one
@@ -52,30 +52,31 @@ UPDATE users SET theme = @theme, terminal_font = @terminal_font, updated_at = @n
 UPDATE users SET task_alert_dismissed = @task_alert_dismissed, updated_at = @now WHERE id = @id AND deleted_at IS NULL RETURNING *;
 
 -- name: UpdateUserSSHKey :one
-UPDATE users SET ssh_public_key = @ssh_public_key, ssh_private_key = @ssh_private_key, ssh_key_updated_at = @now::timestamptz, updated_at = @now
+UPDATE users SET ssh_public_key = @ssh_public_key, ssh_private_key = @ssh_private_key,
+    ssh_private_key_key_id = @ssh_private_key_key_id, ssh_key_updated_at = @now::timestamptz, updated_at = @now
 WHERE id = @id AND deleted_at IS NULL RETURNING *;
 
 -- name: TouchUser :exec
--- Records that the user was here, and wakes a dormant one.
+-- Records the user's activity, and activates a dormant user.
 UPDATE users SET last_seen_at = greatest(last_seen_at, @now), status = CASE status WHEN 'dormant' THEN 'active' ELSE status END
 WHERE id = @id;
 
 -- name: SoftDeleteUser :one
-UPDATE users SET deleted_at = @now::timestamptz, updated_at = @now, password_hash = '', ssh_private_key = '', roles = '{}'
+UPDATE users SET deleted_at = @now::timestamptz, updated_at = @now, password_hash = '', ssh_private_key = '', ssh_private_key_key_id = '', roles = '{}'
 WHERE id = @id AND deleted_at IS NULL RETURNING *;
 
 -- name: UserOwnsWorkspaces :one
 SELECT EXISTS (SELECT 1 FROM workspaces WHERE owner_id = $1 AND deleted_at IS NULL);
 
 -- name: UserOrganizationIDs :many
--- Of every given user, the organizations.
+-- The organizations of every given user.
 SELECT m.user_id, m.organization_id, m.roles
 FROM organization_members m JOIN organizations o ON o.id = m.organization_id AND o.deleted_at IS NULL
 WHERE m.user_id = ANY (@user_ids::uuid[])
 ORDER BY o.created_at, o.id;
 
 -- name: Users :many
--- A page of users by name, with the count of all that match in every row.
+-- A page of users by name, with the count of all matching users in every row.
 SELECT sqlc.embed(u), count(*) OVER () AS count
 FROM users u
 WHERE u.deleted_at IS NULL AND NOT u.is_system
@@ -86,6 +87,9 @@ WHERE u.deleted_at IS NULL AND NOT u.is_system
     AND (cardinality(@statuses::text[]) = 0 OR u.status = ANY (@statuses))
     AND (cardinality(@roles::text[]) = 0 OR u.roles && @roles OR 'member' = ANY (@roles))
     AND (cardinality(@login_types::text[]) = 0 OR u.login_type = ANY (@login_types))
+    AND (sqlc.narg(service_account)::boolean IS NULL OR u.is_service_account = sqlc.narg(service_account))
+    AND (sqlc.narg(github_id)::text IS NULL OR u.id IN (
+        SELECT l.user_id FROM user_links l WHERE l.login_type = 'github' AND l.subject = sqlc.narg(github_id)::text))
     AND (sqlc.narg(last_seen_before)::timestamptz IS NULL OR u.last_seen_at <= sqlc.narg(last_seen_before))
     AND (sqlc.narg(last_seen_after)::timestamptz IS NULL OR u.last_seen_at >= sqlc.narg(last_seen_after))
     AND (sqlc.narg(created_before)::timestamptz IS NULL OR u.created_at <= sqlc.narg(created_before))
@@ -111,21 +115,21 @@ SELECT * FROM user_subjects WHERE id = $1 AND deleted_at IS NULL;
 UPDATE users SET quiet_hours = @quiet_hours, updated_at = @now WHERE id = @id AND deleted_at IS NULL RETURNING *;
 
 -- name: UpdateUserLoginType :one
--- Changes the way a user logs in; a password is none any more.
+-- Changes the login type of a user and removes the password.
 UPDATE users SET login_type = @login_type, password_hash = '', updated_at = @now WHERE id = @id AND deleted_at IS NULL RETURNING *;
 
 -- name: BeginLoginConversion :exec
 INSERT INTO login_conversions (state_hash, user_id, to_type, expires_at) VALUES (@state_hash, @user_id, @to_type, @expires_at);
 
 -- name: EndLoginConversion :one
--- Takes up a conversion that was begun, once.
+-- Consumes a pending conversion.
 DELETE FROM login_conversions WHERE state_hash = @state_hash RETURNING user_id, to_type, expires_at;
 
 -- name: ForgetLoginConversions :execrows
 DELETE FROM login_conversions WHERE expires_at < @now;
 
 -- name: UsersAway :many
--- Active users who have not been here for long, some at a time, held for a change.
+-- Inactive active users, a batch at a time, locked for a change.
 SELECT * FROM users
-WHERE status = 'active' AND NOT is_system AND deleted_at IS NULL AND greatest(last_seen_at, created_at, updated_at) < @since::timestamptz
+WHERE status = 'active' AND NOT is_system AND NOT is_service_account AND deleted_at IS NULL AND greatest(last_seen_at, created_at, updated_at) < @since::timestamptz
 ORDER BY id LIMIT @row_limit FOR UPDATE SKIP LOCKED;

@@ -1,4 +1,4 @@
--- Template versions and what their imports learned.
+-- Template versions and the results of their imports.
 
 -- name: VersionInsert :exec
 INSERT INTO template_versions (id, template_id, organization_id, job_id, name, message, created_by, tags, example_id, created_at, updated_at)
@@ -21,7 +21,7 @@ SELECT * FROM template_versions WHERE id = $1 FOR UPDATE;
 SELECT id FROM template_versions WHERE template_id = sqlc.arg(template_id)::uuid AND lower(name) = lower(sqlc.arg(name));
 
 -- name: VersionPrevious :one
--- The version of the same template made before the given one.
+-- The previous version of the same template.
 SELECT p.id
 FROM template_versions v
 JOIN template_versions p ON p.template_id = v.template_id AND (p.created_at, p.id) < (v.created_at, v.id)
@@ -30,28 +30,33 @@ ORDER BY p.created_at DESC, p.id DESC
 LIMIT 1;
 
 -- name: VersionList :many
--- A page of a template's versions, the oldest first.
+-- A page of a template's versions, the oldest first, or the newest first.
 SELECT sqlc.embed(v), u.username AS creator, u.name AS creator_name, u.avatar_url AS creator_avatar_url
 FROM template_versions v
 JOIN users u ON u.id = v.created_by
 WHERE v.template_id = sqlc.arg(template_id)::uuid
   AND (sqlc.arg(include_archived)::boolean OR NOT v.archived)
   AND (sqlc.narg(after_id)::uuid IS NULL
-    OR (v.created_at, v.id) > (SELECT a.created_at, a.id FROM template_versions a WHERE a.id = sqlc.narg(after_id)))
-ORDER BY v.created_at, v.id
+    OR CASE WHEN sqlc.arg(newest_first)::boolean
+        THEN (v.created_at, v.id) < (SELECT a.created_at, a.id FROM template_versions a WHERE a.id = sqlc.narg(after_id))
+        ELSE (v.created_at, v.id) > (SELECT a.created_at, a.id FROM template_versions a WHERE a.id = sqlc.narg(after_id)) END)
+ORDER BY
+  CASE WHEN sqlc.arg(newest_first)::boolean THEN v.created_at END DESC, CASE WHEN sqlc.arg(newest_first)::boolean THEN v.id END DESC,
+  v.created_at, v.id
 LIMIT NULLIF(sqlc.arg(row_limit)::int, 0) OFFSET sqlc.arg(row_offset)::int;
 
 -- name: VersionVariables :one
--- The values of the template's variables that a next version takes over.
-SELECT v.variables FROM templates t JOIN template_versions v ON v.id = t.active_version_id WHERE t.id = $1;
+-- The values of the template's variables that a next version inherits.
+SELECT v.id, v.variables, v.variables_key_id FROM templates t JOIN template_versions v ON v.id = t.active_version_id WHERE t.id = $1;
 
 -- name: VersionSetLearned :exec
--- What reading the source told, before anything is run.
-UPDATE template_versions SET readme = @readme, variables = @variables, workspace_tags = @workspace_tags, updated_at = @now
+-- The results of reading the source, before a plan.
+UPDATE template_versions SET readme = @readme, variables = @variables, variables_key_id = @variables_key_id,
+    workspace_tags = @workspace_tags, updated_at = @now
 WHERE id = @id;
 
 -- name: VersionSetResult :exec
--- What the plans told.
+-- The results of the plans.
 UPDATE template_versions SET
     parameters = @parameters, presets = @presets, external_auth = @external_auth, module_files_id = sqlc.narg(module_files_id),
     has_ai_task = @has_ai_task, has_external_agent = @has_external_agent, updated_at = @now
@@ -67,7 +72,7 @@ UPDATE template_versions SET name = @name, message = @message, updated_at = @now
 UPDATE template_versions SET archived = $2, updated_at = $3 WHERE id = $1;
 
 -- name: VersionInUse :one
--- Whether a workspace runs, or would start again, from the version.
+-- Whether a workspace runs, or would start again, with the version.
 SELECT EXISTS (
     SELECT 1
     FROM workspace_builds b
@@ -77,8 +82,8 @@ SELECT EXISTS (
 );
 
 -- name: VersionArchiveUnused :many
--- Archives the versions of a template that are over, not active, and not in
--- use: those whose import failed, or all of them.
+-- Archives the finished, inactive and unused versions of a template: those whose import
+-- failed, or all of them.
 UPDATE template_versions v SET archived = true, updated_at = sqlc.arg(now)
 FROM templates t, provisioner_jobs j
 WHERE v.template_id = sqlc.arg(template_id)::uuid AND t.id = v.template_id AND j.id = v.job_id
@@ -93,12 +98,12 @@ WHERE v.template_id = sqlc.arg(template_id)::uuid AND t.id = v.template_id AND j
 RETURNING v.id;
 
 -- name: VersionInitiator :one
--- Who a plan is made for.
-SELECT u.id, u.username, u.name, u.email, u.login_type, u.ssh_public_key, u.ssh_private_key FROM users u WHERE u.id = $1;
+-- The owner data of a plan.
+SELECT u.id, u.username, u.name, u.email, u.login_type, u.ssh_public_key FROM users u WHERE u.id = $1;
 
 -- name: VersionTemplate :one
--- The names that a plan may want to know.
-SELECT v.id, v.name, v.template_id, coalesce(t.name, '')::text AS template_name, v.variables, v.module_files_id,
+-- The names for the metadata of a plan.
+SELECT v.id, v.name, v.template_id, coalesce(t.name, '')::text AS template_name, v.variables, v.variables_key_id, v.module_files_id,
     coalesce(t.disable_module_cache, false)::boolean AS disable_module_cache
 FROM template_versions v LEFT JOIN templates t ON t.id = v.template_id
 WHERE v.id = $1;

@@ -1,4 +1,4 @@
--- Workspaces: what they are, how they are found, what their owners set.
+-- Workspaces: rows, searches and settings.
 
 -- name: WorkspaceInsert :exec
 INSERT INTO workspaces (id, organization_id, owner_id, template_id, name, automatic_updates, autostart_schedule, ttl_ms, next_start_at, created_at, updated_at, last_used_at)
@@ -21,8 +21,8 @@ LIMIT 1;
 SELECT * FROM templates WHERE id = $1;
 
 -- name: WorkspaceVersion :one
--- A version that a build may use, with its template and how its import ended.
-SELECT sqlc.embed(v), sqlc.embed(t), j.status AS job_status, j.file_id, j.provisioner
+-- A version for a build, with its template and the status of its import.
+SELECT sqlc.embed(v), sqlc.embed(t), j.status AS job_status, j.error AS job_error, j.file_id, j.provisioner
 FROM template_versions v
 JOIN templates t ON t.id = v.template_id
 JOIN provisioner_jobs j ON j.id = v.job_id
@@ -34,7 +34,7 @@ SELECT u.id, u.username, u.status, u.deleted_at,
 FROM users u WHERE u.id = @id;
 
 -- name: WorkspaceRows :many
--- Everything that is shown of workspaces beside their latest build.
+-- The columns of workspaces for the API, without their latest build.
 SELECT sqlc.embed(w), o.name AS organization_name, u.username AS owner_name, u.avatar_url AS owner_avatar_url,
     u.is_system AS owner_is_system, t.name AS template_name, t.display_name AS template_display_name,
     t.icon AS template_icon, t.active_version_id, t.allow_user_cancel_workspace_jobs, t.require_active_version,
@@ -47,15 +47,14 @@ JOIN templates t ON t.id = w.template_id
 WHERE w.id = ANY(@ids::uuid[]);
 
 -- name: ListPlan :exec
--- Has the searches of a transaction planned for the conditions that they
--- really have, which makes them four times as fast as one plan for all, and
--- for tables of the size that they really have.
+-- Makes PostgreSQL plan the searches of a transaction for their actual conditions and table
+-- sizes, which makes them four times as fast as a generic plan.
 SELECT set_config('plan_cache_mode', 'force_custom_plan', true), set_config('jit', 'off', true);
 
 -- name: WorkspaceSearch :many
--- The ids of a page of workspaces, favorites of the viewer first, and how many
--- match in all. Conditions whose parameter is null do not count; those on
--- builds and agents look at the latest build alone.
+-- The IDs of a page of workspaces and the count of all matches. Without a sort, favorites of the
+-- viewer come first. Conditions with a null parameter match all; those on builds and agents apply to the latest
+-- build.
 SELECT w.id, count(*) OVER () AS total
 FROM workspaces w
 JOIN users u ON u.id = w.owner_id
@@ -63,17 +62,31 @@ JOIN templates t ON t.id = w.template_id
 LEFT JOIN workspace_favorites f ON f.workspace_id = w.id AND f.user_id = @viewer
 LEFT JOIN workspace_builds b ON @ask_build::boolean AND b.id = w.latest_build_id
 LEFT JOIN provisioner_jobs j ON j.id = b.job_id
+CROSS JOIN LATERAL (
+    SELECT CASE @sort::text
+            WHEN 'name' THEN lower(w.name)
+            WHEN 'owner' THEN lower(u.username)
+            WHEN 'template' THEN lower(coalesce(nullif(t.display_name, ''), t.name))
+            WHEN 'status' THEN CASE
+                WHEN j.status = 'failed' THEN '1'
+                WHEN j.status = 'canceled' THEN '2'
+                WHEN j.status <> 'succeeded' THEN '3'
+                WHEN b.transition = 'start' THEN '4'
+                ELSE '5' END
+        END AS word,
+        CASE @sort::text WHEN 'last_used' THEN w.last_used_at WHEN 'autostop' THEN b.deadline END AS moment) k
 WHERE (w.deleted_at IS NOT NULL) = @deleted::boolean
-    -- What the viewer may see.
+        -- The access filter of the viewer.
     AND (@see_all::boolean
         OR w.organization_id = ANY(@see_organizations::uuid[])
         OR w.organization_id = ANY(@see_member_of::uuid[])
             AND (w.owner_id = @see_owner OR w.user_acl ? @user_key::text OR w.group_acl ?| @group_keys::text[]
                 OR @user_key::text <> '' AND w.group_acl ?| (@see_member_of::uuid[])::text[] AND w.group_acl ? w.organization_id::text))
     AND (sqlc.narg(see_ids)::uuid[] IS NULL OR w.id = ANY(sqlc.narg(see_ids)::uuid[]))
-    -- What the viewer asks for.
+        -- The search of the viewer.
     AND (sqlc.narg(ids)::uuid[] IS NULL OR w.id = ANY(sqlc.narg(ids)::uuid[]))
     AND (sqlc.narg(owner_id)::uuid IS NULL OR w.owner_id = sqlc.narg(owner_id))
+    AND (sqlc.narg(not_owner_id)::uuid IS NULL OR w.owner_id <> sqlc.narg(not_owner_id))
     AND (sqlc.narg(owner_name)::text IS NULL OR w.owner_id = (SELECT x.id FROM users x WHERE lower(x.username) = lower(sqlc.narg(owner_name)) AND x.deleted_at IS NULL))
     AND (sqlc.narg(name)::text IS NULL OR strpos(lower(w.name), lower(sqlc.narg(name))) > 0)
     AND (sqlc.narg(name_exact)::text IS NULL OR lower(w.name) = lower(sqlc.narg(name_exact)))
@@ -83,6 +96,11 @@ WHERE (w.deleted_at IS NOT NULL) = @deleted::boolean
         WHERE o.deleted_at IS NULL AND (lower(o.name) = lower(sqlc.narg(organization)) OR o.id::text = sqlc.narg(organization))))
     AND (sqlc.narg(dormant)::boolean IS NULL OR (w.dormant_at IS NOT NULL) = sqlc.narg(dormant))
     AND (sqlc.narg(shared)::boolean IS NULL OR (w.user_acl <> '{}' OR w.group_acl <> '{}') = sqlc.narg(shared))
+    AND (sqlc.narg(shared_with_user)::text IS NULL OR w.user_acl ? sqlc.narg(shared_with_user)::text)
+    AND (sqlc.narg(shared_with_group)::text IS NULL OR w.group_acl ?| (
+        SELECT coalesce(array_agg(g.id::text), '{}') FROM groups g JOIN organizations o ON o.id = g.organization_id AND o.deleted_at IS NULL
+        WHERE g.id::text = sqlc.narg(shared_with_group)::text OR lower(g.name) = lower(sqlc.narg(shared_with_group)::text)
+            OR lower(o.name || '/' || g.name) = lower(sqlc.narg(shared_with_group)::text)))
     AND (sqlc.narg(last_used_before)::timestamptz IS NULL OR w.last_used_at < sqlc.narg(last_used_before))
     AND (sqlc.narg(last_used_after)::timestamptz IS NULL OR w.last_used_at > sqlc.narg(last_used_after))
     AND (sqlc.narg(agent_statuses)::text[] IS NULL OR w.id IN (
@@ -94,6 +112,14 @@ WHERE (w.deleted_at IS NOT NULL) = @deleted::boolean
             WHEN a.last_connected_at IS NULL OR a.disconnected_at > a.last_connected_at
                 OR a.last_connected_at < @silent_since::timestamptz THEN 'disconnected'
             ELSE 'connected' END = ANY(sqlc.narg(agent_statuses)::text[])))
+    AND (NOT @unhealthy::boolean OR w.id IN (
+        SELECT a.current_workspace_id FROM workspace_agents a
+        WHERE a.current_workspace_id IS NOT NULL AND a.parent_id IS NULL AND (
+            a.lifecycle_state IN ('start_error', 'start_timeout')
+            OR a.first_connected_at IS NULL AND a.connection_timeout_seconds > 0
+                AND a.created_at + a.connection_timeout_seconds * interval '1 second' < @now::timestamptz
+            OR a.first_connected_at IS NOT NULL AND (a.last_connected_at IS NULL OR a.disconnected_at > a.last_connected_at
+                OR a.last_connected_at < @silent_since::timestamptz))))
     AND (sqlc.narg(transitions)::text[] IS NULL OR b.transition = ANY(sqlc.narg(transitions)::text[]))
     AND (sqlc.narg(job_statuses)::text[] IS NULL OR j.status = ANY(sqlc.narg(job_statuses)::text[]))
     AND (sqlc.narg(outdated)::boolean IS NULL OR (b.template_version_id <> t.active_version_id) = sqlc.narg(outdated))
@@ -102,8 +128,24 @@ WHERE (w.deleted_at IS NOT NULL) = @deleted::boolean
     AND (sqlc.narg(has_external_agent)::boolean IS NULL
         OR (SELECT v.has_external_agent FROM template_versions v WHERE v.id = b.template_version_id) = sqlc.narg(has_external_agent))
     AND (sqlc.narg(parameters)::jsonb IS NULL OR b.parameters @> sqlc.narg(parameters))
-ORDER BY f.user_id IS NULL, lower(u.username), lower(w.name), w.id
+ORDER BY CASE WHEN @sort::text = '' THEN f.user_id IS NULL END,
+    CASE WHEN NOT @descending::boolean THEN k.word END, CASE WHEN @descending::boolean THEN k.word END DESC NULLS LAST,
+    CASE WHEN NOT @descending::boolean THEN k.moment END, CASE WHEN @descending::boolean THEN k.moment END DESC NULLS LAST,
+    lower(u.username), lower(w.name), w.id
 LIMIT NULLIF(@max_rows::integer, 0) OFFSET @skip_rows::integer;
+
+-- name: WorkspaceCounts :many
+-- Counts workspaces by the filters of lists. Of the unhealthy ones, the caller passes the IDs.
+SELECT coalesce(b.transition, 'start')::text AS transition, coalesce(j.status, 'pending')::text AS job_status, t.name AS template_name,
+    (b.template_version_id IS DISTINCT FROM t.active_version_id)::boolean AS outdated, (w.dormant_at IS NOT NULL)::boolean AS dormant,
+    coalesce(w.id = ANY(@unhealthy::uuid[]), false)::boolean AS unhealthy, count(*) AS matches
+FROM workspaces w
+JOIN templates t ON t.id = w.template_id
+LEFT JOIN workspace_builds b ON b.id = w.latest_build_id
+LEFT JOIN provisioner_jobs j ON j.id = b.job_id
+WHERE w.id = ANY(@ids::uuid[])
+GROUP BY 1, 2, 3, 4, 5, 6
+ORDER BY 3, 1, 2, 4, 5, 6;
 
 -- name: WorkspaceRename :exec
 UPDATE workspaces SET name = @name, updated_at = @now WHERE id = @id;
@@ -124,7 +166,7 @@ UPDATE workspaces SET automatic_updates = @automatic_updates, updated_at = @now 
 UPDATE workspaces SET dormant_at = sqlc.narg(dormant_at), deleting_at = sqlc.narg(deleting_at), next_start_at = sqlc.narg(next_start_at), last_used_at = @last_used_at, updated_at = @now WHERE id = @id;
 
 -- name: WorkspaceTouch :exec
--- Somebody works in the workspace; time never goes back.
+-- Records the use of the workspace; the time never goes back.
 UPDATE workspaces SET last_used_at = @now WHERE id = @id AND last_used_at < @now;
 
 -- name: WorkspaceDelete :exec

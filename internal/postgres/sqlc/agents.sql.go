@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	coder "github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 )
 
 const agentAddScriptTiming = `-- name: AgentAddScriptTiming :exec
@@ -115,14 +115,14 @@ func (q *Queries) AgentApps(ctx context.Context, agentID uuid.UUID) ([]Workspace
 }
 
 const agentByID = `-- name: AgentByID :one
-SELECT a.id, a.resource_id, a.parent_id, a.name, a.token, a.instance_id, a.operating_system, a.architecture, a.directory, a.expanded_directory, a.environment, a.motd_file, a.troubleshooting_url, a.connection_timeout_seconds, a.display_apps, a.scripts, a.metadata_items, a.api_key_scope, a.position, a.version, a.api_version, a.subsystems, a.certificate, a.lifecycle_state, a.started_at, a.ready_at, a.first_connected_at, a.last_connected_at, a.disconnected_at, a.replica_id, a.connection_id, a.logs_length, a.logs_overflowed, a.created_at, a.updated_at, a.resource_monitors, a.current_workspace_id, a.devcontainers, a.devcontainer_id, r.job_id, b.id AS build_id, b.build_number, j.status AS job_status,
+SELECT a.id, a.resource_id, a.parent_id, a.name, a.token, a.instance_id, a.operating_system, a.architecture, a.directory, a.expanded_directory, a.environment, a.motd_file, a.troubleshooting_url, a.connection_timeout_seconds, a.display_apps, a.scripts, a.metadata_items, a.api_key_scope, a.position, a.version, a.api_version, a.subsystems, a.certificate, a.lifecycle_state, a.started_at, a.ready_at, a.first_connected_at, a.last_connected_at, a.disconnected_at, a.replica_id, a.connection_id, a.logs_length, a.logs_overflowed, a.created_at, a.updated_at, a.resource_monitors, a.current_workspace_id, a.devcontainers, a.devcontainer_id, a.token_hash, r.job_id, b.id AS build_id, b.build_number, j.status AS job_status,
     w.id AS workspace_id, w.name AS workspace_name, w.owner_id, w.organization_id, w.template_id,
     w.user_acl, w.group_acl, w.deleted_at, u.username AS owner_username,
     NOT EXISTS (
         SELECT 1
         FROM workspace_builds later
         JOIN provisioner_jobs done ON done.id = later.job_id
-        WHERE later.workspace_id = w.id AND later.build_number > b.build_number AND done.status = 'succeeded'
+        WHERE later.workspace_id = w.id AND later.build_number > b.build_number AND (done.status = 'succeeded' OR later.handed_over)
     ) AS current
 FROM workspace_agents a
 JOIN workspace_resources r ON r.id = a.resource_id
@@ -194,6 +194,7 @@ func (q *Queries) AgentByID(ctx context.Context, id uuid.UUID) (AgentByIDRow, er
 		&i.WorkspaceAgent.CurrentWorkspaceID,
 		&i.WorkspaceAgent.Devcontainers,
 		&i.WorkspaceAgent.DevcontainerID,
+		&i.WorkspaceAgent.TokenHash,
 		&i.JobID,
 		&i.BuildID,
 		&i.BuildNumber,
@@ -214,14 +215,14 @@ func (q *Queries) AgentByID(ctx context.Context, id uuid.UUID) (AgentByIDRow, er
 
 const agentByToken = `-- name: AgentByToken :one
 
-SELECT a.id, a.resource_id, a.parent_id, a.name, a.token, a.instance_id, a.operating_system, a.architecture, a.directory, a.expanded_directory, a.environment, a.motd_file, a.troubleshooting_url, a.connection_timeout_seconds, a.display_apps, a.scripts, a.metadata_items, a.api_key_scope, a.position, a.version, a.api_version, a.subsystems, a.certificate, a.lifecycle_state, a.started_at, a.ready_at, a.first_connected_at, a.last_connected_at, a.disconnected_at, a.replica_id, a.connection_id, a.logs_length, a.logs_overflowed, a.created_at, a.updated_at, a.resource_monitors, a.current_workspace_id, a.devcontainers, a.devcontainer_id, r.job_id, b.id AS build_id, b.build_number, j.status AS job_status,
+SELECT a.id, a.resource_id, a.parent_id, a.name, a.token, a.instance_id, a.operating_system, a.architecture, a.directory, a.expanded_directory, a.environment, a.motd_file, a.troubleshooting_url, a.connection_timeout_seconds, a.display_apps, a.scripts, a.metadata_items, a.api_key_scope, a.position, a.version, a.api_version, a.subsystems, a.certificate, a.lifecycle_state, a.started_at, a.ready_at, a.first_connected_at, a.last_connected_at, a.disconnected_at, a.replica_id, a.connection_id, a.logs_length, a.logs_overflowed, a.created_at, a.updated_at, a.resource_monitors, a.current_workspace_id, a.devcontainers, a.devcontainer_id, a.token_hash, r.job_id, b.id AS build_id, b.build_number, j.status AS job_status,
     w.id AS workspace_id, w.name AS workspace_name, w.owner_id, w.organization_id, w.template_id,
     w.user_acl, w.group_acl, w.deleted_at, u.username AS owner_username,
     NOT EXISTS (
         SELECT 1
         FROM workspace_builds later
         JOIN provisioner_jobs done ON done.id = later.job_id
-        WHERE later.workspace_id = w.id AND later.build_number > b.build_number AND done.status = 'succeeded'
+        WHERE later.workspace_id = w.id AND later.build_number > b.build_number AND (done.status = 'succeeded' OR later.handed_over)
     ) AS current
 FROM workspace_agents a
 JOIN workspace_resources r ON r.id = a.resource_id
@@ -229,7 +230,7 @@ JOIN workspace_builds b ON b.job_id = r.job_id
 JOIN provisioner_jobs j ON j.id = r.job_id
 JOIN workspaces w ON w.id = b.workspace_id
 JOIN users u ON u.id = w.owner_id
-WHERE a.token = $1::uuid
+WHERE a.token_hash = sha256(convert_to($1::uuid::text, 'UTF8')) OR a.token = $1::uuid
 ORDER BY b.created_at DESC, b.build_number DESC
 LIMIT 1
 `
@@ -252,10 +253,9 @@ type AgentByTokenRow struct {
 	Current        bool
 }
 
-// Agents as they live: who they are, their connection, life cycle, logs,
-// metadata. An agent is current while no later build of its workspace has
-// succeeded, so that it can still report while a stop is under way.
-// The agent of the newest build that has this token.
+// Agents: connection, lifecycle, logs and metadata. An agent is current while no later
+// build of its workspace has succeeded, so that it can still report during a stop.
+// The agent with this token in the newest build.
 func (q *Queries) AgentByToken(ctx context.Context, token uuid.UUID) (AgentByTokenRow, error) {
 	row := q.db.QueryRow(ctx, agentByToken, token)
 	var i AgentByTokenRow
@@ -299,6 +299,7 @@ func (q *Queries) AgentByToken(ctx context.Context, token uuid.UUID) (AgentByTok
 		&i.WorkspaceAgent.CurrentWorkspaceID,
 		&i.WorkspaceAgent.Devcontainers,
 		&i.WorkspaceAgent.DevcontainerID,
+		&i.WorkspaceAgent.TokenHash,
 		&i.JobID,
 		&i.BuildID,
 		&i.BuildNumber,
@@ -345,7 +346,7 @@ type AgentConnectParams struct {
 	ID                uuid.UUID
 }
 
-// The connection given becomes the one that counts; earlier ones can change nothing.
+// Makes the given connection the valid one; earlier connections can change nothing.
 func (q *Queries) AgentConnect(ctx context.Context, arg AgentConnectParams) error {
 	_, err := q.db.Exec(ctx, agentConnect,
 		arg.ConnectionID,
@@ -374,19 +375,6 @@ func (q *Queries) AgentDisconnect(ctx context.Context, now time.Time, iD uuid.UU
 	return result.RowsAffected(), nil
 }
 
-const agentEnsureToken = `-- name: AgentEnsureToken :one
-UPDATE workspace_agents SET token = coalesce(token, $1::uuid) WHERE id = $2
-RETURNING token
-`
-
-// Gives the token of an agent that proved its machine, the one given if it has none.
-func (q *Queries) AgentEnsureToken(ctx context.Context, token uuid.UUID, iD uuid.UUID) (*uuid.UUID, error) {
-	row := q.db.QueryRow(ctx, agentEnsureToken, token, iD)
-	var token_2 *uuid.UUID
-	err := row.Scan(&token_2)
-	return token_2, err
-}
-
 const agentForgetWatches = `-- name: AgentForgetWatches :exec
 DELETE FROM agent_watches WHERE until <= $1
 `
@@ -397,19 +385,36 @@ func (q *Queries) AgentForgetWatches(ctx context.Context, now time.Time) error {
 }
 
 const agentGitSSHKey = `-- name: AgentGitSSHKey :one
-SELECT ssh_public_key, ssh_private_key FROM users WHERE id = $1
+SELECT id, ssh_public_key, ssh_private_key, ssh_private_key_key_id FROM users WHERE id = $1
 `
 
 type AgentGitSSHKeyRow struct {
-	SshPublicKey  string
-	SshPrivateKey string
+	ID                 uuid.UUID
+	SshPublicKey       string
+	SshPrivateKey      string
+	SshPrivateKeyKeyID string
 }
 
 func (q *Queries) AgentGitSSHKey(ctx context.Context, id uuid.UUID) (AgentGitSSHKeyRow, error) {
 	row := q.db.QueryRow(ctx, agentGitSSHKey, id)
 	var i AgentGitSSHKeyRow
-	err := row.Scan(&i.SshPublicKey, &i.SshPrivateKey)
+	err := row.Scan(
+		&i.ID,
+		&i.SshPublicKey,
+		&i.SshPrivateKey,
+		&i.SshPrivateKeyKeyID,
+	)
 	return i, err
+}
+
+const agentKeepToken = `-- name: AgentKeepToken :exec
+INSERT INTO workspace_agent_tokens (agent_id, token, key_id) VALUES ($1, $2, $3)
+ON CONFLICT (agent_id) DO UPDATE SET token = excluded.token, key_id = excluded.key_id
+`
+
+func (q *Queries) AgentKeepToken(ctx context.Context, agentID uuid.UUID, token string, keyID string) error {
+	_, err := q.db.Exec(ctx, agentKeepToken, agentID, token, keyID)
+	return err
 }
 
 const agentLifecycleForUpdate = `-- name: AgentLifecycleForUpdate :one
@@ -483,7 +488,7 @@ type AgentLogsRow struct {
 	Output    string
 }
 
-// Lines between two ids, both left out; 0 is no bound.
+// Lines between two IDs, both exclusive; 0 means no bound.
 func (q *Queries) AgentLogs(ctx context.Context, arg AgentLogsParams) ([]AgentLogsRow, error) {
 	rows, err := q.db.Query(ctx, agentLogs,
 		arg.AgentID,
@@ -571,11 +576,24 @@ const agentMonitorsForUpdate = `-- name: AgentMonitorsForUpdate :one
 SELECT resource_monitors FROM workspace_agents WHERE id = $1 FOR UPDATE
 `
 
-func (q *Queries) AgentMonitorsForUpdate(ctx context.Context, id uuid.UUID) ([]coder.WorkspaceAgentMonitor, error) {
+func (q *Queries) AgentMonitorsForUpdate(ctx context.Context, id uuid.UUID) ([]codersdk.WorkspaceAgentMonitor, error) {
 	row := q.db.QueryRow(ctx, agentMonitorsForUpdate, id)
-	var resource_monitors []coder.WorkspaceAgentMonitor
+	var resource_monitors []codersdk.WorkspaceAgentMonitor
 	err := row.Scan(&resource_monitors)
 	return resource_monitors, err
+}
+
+const agentPurgeLogs = `-- name: AgentPurgeLogs :execrows
+DELETE FROM workspace_agent_logs WHERE id = ANY (ARRAY(SELECT l.id FROM workspace_agent_logs l WHERE l.agent_id = $1 ORDER BY l.id LIMIT 1000))
+`
+
+// Deletes a batch of log lines of an agent.
+func (q *Queries) AgentPurgeLogs(ctx context.Context, agentID uuid.UUID) (int64, error) {
+	result, err := q.db.Exec(ctx, agentPurgeLogs, agentID)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
 }
 
 const agentPutLogSource = `-- name: AgentPutLogSource :one
@@ -634,7 +652,7 @@ type AgentPutMetadataParams struct {
 	CollectedAt []time.Time
 }
 
-// Values of any number of agents; those of agents that are gone are dropped.
+// Values of any number of agents; values of missing agents are dropped.
 func (q *Queries) AgentPutMetadata(ctx context.Context, arg AgentPutMetadataParams) error {
 	_, err := q.db.Exec(ctx, agentPutMetadata,
 		arg.AgentIds,
@@ -698,9 +716,42 @@ const agentSetMonitors = `-- name: AgentSetMonitors :exec
 UPDATE workspace_agents SET resource_monitors = $1 WHERE id = $2
 `
 
-func (q *Queries) AgentSetMonitors(ctx context.Context, resourceMonitors []coder.WorkspaceAgentMonitor, iD uuid.UUID) error {
+func (q *Queries) AgentSetMonitors(ctx context.Context, resourceMonitors []codersdk.WorkspaceAgentMonitor, iD uuid.UUID) error {
 	_, err := q.db.Exec(ctx, agentSetMonitors, resourceMonitors, iD)
 	return err
+}
+
+const agentSetToken = `-- name: AgentSetToken :exec
+UPDATE workspace_agents SET token_hash = sha256(convert_to($1::uuid::text, 'UTF8')),
+    token = CASE WHEN NOT $2::boolean THEN $1::uuid END
+WHERE id = $3
+`
+
+// Sets the token of an agent. hashed stores only its hash.
+func (q *Queries) AgentSetToken(ctx context.Context, token uuid.UUID, hashed bool, iD uuid.UUID) error {
+	_, err := q.db.Exec(ctx, agentSetToken, token, hashed, iD)
+	return err
+}
+
+const agentTokenForUpdate = `-- name: AgentTokenForUpdate :one
+SELECT a.token, t.token AS kept, t.key_id
+FROM workspace_agents a LEFT JOIN workspace_agent_tokens t ON t.agent_id = a.id
+WHERE a.id = $1
+FOR UPDATE OF a
+`
+
+type AgentTokenForUpdateRow struct {
+	Token *uuid.UUID
+	Kept  *string
+	KeyID *string
+}
+
+// The token of an agent, if the server has it, locked until the transaction ends.
+func (q *Queries) AgentTokenForUpdate(ctx context.Context, id uuid.UUID) (AgentTokenForUpdateRow, error) {
+	row := q.db.QueryRow(ctx, agentTokenForUpdate, id)
+	var i AgentTokenForUpdateRow
+	err := row.Scan(&i.Token, &i.Kept, &i.KeyID)
+	return i, err
 }
 
 const agentWatch = `-- name: AgentWatch :exec
@@ -708,7 +759,7 @@ INSERT INTO agent_watches (agent_id, until) VALUES ($1, $2)
 ON CONFLICT (agent_id) DO UPDATE SET until = greatest(agent_watches.until, excluded.until)
 `
 
-// Somebody watches the metadata of an agent that another server holds.
+// Records that the metadata of an agent of another server is watched.
 func (q *Queries) AgentWatch(ctx context.Context, agentID uuid.UUID, until time.Time) error {
 	_, err := q.db.Exec(ctx, agentWatch, agentID, until)
 	return err
@@ -718,7 +769,7 @@ const agentWatches = `-- name: AgentWatches :many
 SELECT agent_id, until FROM agent_watches WHERE until > $1 ORDER BY agent_id
 `
 
-// Which agents are watched from elsewhere than their server.
+// Agents that are watched through other servers than their own.
 func (q *Queries) AgentWatches(ctx context.Context, now time.Time) ([]AgentWatch, error) {
 	rows, err := q.db.Query(ctx, agentWatches, now)
 	if err != nil {
@@ -756,7 +807,7 @@ SELECT alive.id::uuid AS id, alive.connection_id::uuid AS connection_id,
         JOIN workspace_builds b ON b.job_id = r.job_id
         JOIN workspace_builds later ON later.workspace_id = b.workspace_id AND later.build_number > b.build_number
         JOIN provisioner_jobs done ON done.id = later.job_id
-        WHERE r.id = alive.resource_id AND done.status = 'succeeded'
+        WHERE r.id = alive.resource_id AND (done.status = 'succeeded' OR later.handed_over)
     ) AS current
 FROM alive
 `
@@ -767,10 +818,9 @@ type AgentsBeatRow struct {
 	Current      bool
 }
 
-// Signs of life of agents with the connections they came over, all of a server
-// in one statement: gives those whose connection still counts, and whether the
-// agent is still current. It need not wait for the disk: the next beat makes
-// up for one that a crash of the database took.
+// Heartbeats of agents with their connections, all of a server in one statement.
+// Returns the agents whose connection is still valid, and whether the agent is current.
+// It does not wait for the disk: the next heartbeat replaces one that a crash lost.
 func (q *Queries) AgentsBeat(ctx context.Context, ids []uuid.UUID, connectionIds []uuid.UUID, now time.Time) ([]AgentsBeatRow, error) {
 	rows, err := q.db.Query(ctx, agentsBeat, ids, connectionIds, now)
 	if err != nil {
@@ -808,8 +858,8 @@ type AgentsGoneQuietRow struct {
 	WorkspaceID uuid.UUID
 }
 
-// Marks connected agents not heard since the given time as disconnected, and
-// gives them, so that whoever watches can be told.
+// Marks connected agents without a heartbeat since the given time as disconnected, and
+// returns them, so that watchers can be notified.
 func (q *Queries) AgentsGoneQuiet(ctx context.Context, now time.Time, heardAfter time.Time) ([]AgentsGoneQuietRow, error) {
 	rows, err := q.db.Query(ctx, agentsGoneQuiet, now, heardAfter)
 	if err != nil {
@@ -874,8 +924,7 @@ type AgentsObservedRow struct {
 	Healths                  []string
 }
 
-// What metrics tell of the agents of workspaces that were started last, at most
-// so many, with their apps.
+// The most recently started workspaces' agents and apps for metrics, at most so many.
 func (q *Queries) AgentsObserved(ctx context.Context, count int32) ([]AgentsObservedRow, error) {
 	rows, err := q.db.Query(ctx, agentsObserved, count)
 	if err != nil {
@@ -919,7 +968,7 @@ SELECT a.id, a.name, w.name AS workspace_name, w.deleted_at,
         SELECT 1
         FROM workspace_builds later
         JOIN provisioner_jobs done ON done.id = later.job_id
-        WHERE later.workspace_id = w.id AND later.build_number > b.build_number AND done.status = 'succeeded'
+        WHERE later.workspace_id = w.id AND later.build_number > b.build_number AND (done.status = 'succeeded' OR later.handed_over)
     ) AS current
 FROM workspace_agents a
 JOIN workspace_resources r ON r.id = a.resource_id
@@ -938,7 +987,7 @@ type AgentsOnInstanceRow struct {
 	Current       bool
 }
 
-// The agents that a template expects on a machine, those of the newest build
+// The agents that a template assigns to a cloud instance, those of the newest build
 // first.
 func (q *Queries) AgentsOnInstance(ctx context.Context, instanceID string) ([]AgentsOnInstanceRow, error) {
 	rows, err := q.db.Query(ctx, agentsOnInstance, instanceID)
@@ -982,7 +1031,7 @@ type AgentsTimedOutRow struct {
 	WorkspaceID uuid.UUID
 }
 
-// Agents whose time to connect for the first time ended in the window.
+// Agents whose connection timeout ended in the interval.
 func (q *Queries) AgentsTimedOut(ctx context.Context, since time.Time, until time.Time) ([]AgentsTimedOutRow, error) {
 	rows, err := q.db.Query(ctx, agentsTimedOut, since, until)
 	if err != nil {
@@ -993,6 +1042,46 @@ func (q *Queries) AgentsTimedOut(ctx context.Context, since time.Time, until tim
 	for rows.Next() {
 		var i AgentsTimedOutRow
 		if err := rows.Scan(&i.ID, &i.WorkspaceID); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const agentsWithLogs = `-- name: AgentsWithLogs :many
+WITH RECURSIVE ids AS (
+    (SELECT l.agent_id AS id FROM workspace_agent_logs l WHERE l.agent_id > $2::uuid ORDER BY l.agent_id LIMIT 1)
+    UNION ALL
+    SELECT (SELECT l.agent_id FROM workspace_agent_logs l WHERE l.agent_id > ids.id ORDER BY l.agent_id LIMIT 1) FROM ids WHERE ids.id IS NOT NULL
+), page AS (SELECT ids.id FROM ids WHERE ids.id IS NOT NULL LIMIT 500)
+SELECT a.id, (coalesce(a.last_connected_at, a.created_at) < $1::timestamptz
+    AND NOT EXISTS (SELECT FROM workspace_resources r JOIN workspace_builds b ON b.job_id = r.job_id JOIN workspaces w ON w.latest_build_id = b.id AND w.deleted_at IS NULL
+        WHERE r.id = a.resource_id))::boolean AS deletable
+FROM page JOIN workspace_agents a ON a.id = page.id ORDER BY a.id
+`
+
+type AgentsWithLogsRow struct {
+	ID        uuid.UUID
+	Deletable bool
+}
+
+// A page of the agents with logs, by ID after @after, and whether the logs of each can
+// be deleted: those of a build that is not the latest of its workspace, last connected
+// before a time. The recursion reads one row of each agent.
+func (q *Queries) AgentsWithLogs(ctx context.Context, before time.Time, after uuid.UUID) ([]AgentsWithLogsRow, error) {
+	rows, err := q.db.Query(ctx, agentsWithLogs, before, after)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []AgentsWithLogsRow{}
+	for rows.Next() {
+		var i AgentsWithLogsRow
+		if err := rows.Scan(&i.ID, &i.Deletable); err != nil {
 			return nil, err
 		}
 		items = append(items, i)

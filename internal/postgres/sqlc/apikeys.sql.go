@@ -14,7 +14,7 @@ import (
 )
 
 const aPIKeyOfUser = `-- name: APIKeyOfUser :one
-SELECT id, secret_hash, user_id, login_type, token_name, scopes, allow_list, lifetime_seconds, ip_address, created_at, updated_at, last_used_at, expires_at, user_agent, provider_check_at FROM api_keys WHERE id = $1 AND user_id = $2
+SELECT id, secret_hash, user_id, login_type, token_name, scopes, allow_list, lifetime_seconds, ip_address, created_at, updated_at, last_used_at, expires_at, user_agent, provider_check_at, oauth2_grant_id, audience FROM api_keys WHERE id = $1 AND user_id = $2
 `
 
 func (q *Queries) APIKeyOfUser(ctx context.Context, iD string, userID uuid.UUID) (APIKey, error) {
@@ -36,20 +36,27 @@ func (q *Queries) APIKeyOfUser(ctx context.Context, iD string, userID uuid.UUID)
 		&i.ExpiresAt,
 		&i.UserAgent,
 		&i.ProviderCheckAt,
+		&i.OAuth2GrantID,
+		&i.Audience,
 	)
 	return i, err
 }
 
 const aPIKeyWithUser = `-- name: APIKeyWithUser :one
-SELECT k.id, k.secret_hash, k.user_id, k.login_type, k.token_name, k.scopes, k.allow_list, k.lifetime_seconds, k.ip_address, k.created_at, k.updated_at, k.last_used_at, k.expires_at, k.user_agent, k.provider_check_at, s.id, s.username, s.status, s.site_roles, s.deleted_at, s.last_seen_at, s.organizations, s.groups, s.custom_roles FROM api_keys k JOIN user_subjects s ON s.id = k.user_id WHERE k.id = $1
+SELECT k.id, k.secret_hash, k.user_id, k.login_type, k.token_name, k.scopes, k.allow_list, k.lifetime_seconds, k.ip_address, k.created_at, k.updated_at, k.last_used_at, k.expires_at, k.user_agent, k.provider_check_at, k.oauth2_grant_id, k.audience, s.id, s.username, s.status, s.site_roles, s.deleted_at, s.last_seen_at, s.organizations, s.groups, s.custom_roles, ((k.login_type = 'token' OR k.oauth2_grant_id IS NOT NULL) AND EXISTS (
+    SELECT FROM organization_members m JOIN organization_rules r ON r.organization_id = m.organization_id
+    WHERE m.user_id = k.user_id AND (r.token_scopes <> '{}' OR r.max_token_lifetime_seconds > 0)))::boolean AS ruled
+FROM api_keys k JOIN user_subjects s ON s.id = k.user_id WHERE k.id = $1
 `
 
 type APIKeyWithUserRow struct {
 	APIKey      APIKey
 	UserSubject UserSubject
+	Ruled       bool
 }
 
-// Everything that one request needs to know about its token: one round trip.
+// Reads everything that a request needs about its token in one round trip. ruled tokens are subject to rules of
+// organizations, which few deployments have.
 func (q *Queries) APIKeyWithUser(ctx context.Context, id string) (APIKeyWithUserRow, error) {
 	row := q.db.QueryRow(ctx, aPIKeyWithUser, id)
 	var i APIKeyWithUserRow
@@ -69,6 +76,8 @@ func (q *Queries) APIKeyWithUser(ctx context.Context, id string) (APIKeyWithUser
 		&i.APIKey.ExpiresAt,
 		&i.APIKey.UserAgent,
 		&i.APIKey.ProviderCheckAt,
+		&i.APIKey.OAuth2GrantID,
+		&i.APIKey.Audience,
 		&i.UserSubject.ID,
 		&i.UserSubject.Username,
 		&i.UserSubject.Status,
@@ -78,6 +87,7 @@ func (q *Queries) APIKeyWithUser(ctx context.Context, id string) (APIKeyWithUser
 		&i.UserSubject.Organizations,
 		&i.UserSubject.Groups,
 		&i.UserSubject.CustomRoles,
+		&i.Ruled,
 	)
 	return i, err
 }
@@ -95,18 +105,21 @@ func (q *Queries) DeleteAPIKey(ctx context.Context, iD string, userID uuid.UUID)
 }
 
 const deleteAPIKeysOfUser = `-- name: DeleteAPIKeysOfUser :exec
-DELETE FROM api_keys WHERE user_id = $1
+WITH consents AS (DELETE FROM oauth2_grants g WHERE g.user_id = $1)
+DELETE FROM api_keys k WHERE k.user_id = $1
 `
 
+// Deletes the keys of a user, and the consents for which applications would get more.
 func (q *Queries) DeleteAPIKeysOfUser(ctx context.Context, userID uuid.UUID) error {
 	_, err := q.db.Exec(ctx, deleteAPIKeysOfUser, userID)
 	return err
 }
 
 const deleteExpiredAPIKeys = `-- name: DeleteExpiredAPIKeys :execrows
-DELETE FROM api_keys WHERE expires_at < $1
+DELETE FROM api_keys WHERE id = ANY (ARRAY(SELECT k.id FROM api_keys k WHERE k.expires_at < $1 ORDER BY k.expires_at LIMIT 1000))
 `
 
+// Deletes a batch of tokens that expired before a time.
 func (q *Queries) DeleteExpiredAPIKeys(ctx context.Context, before time.Time) (int64, error) {
 	result, err := q.db.Exec(ctx, deleteExpiredAPIKeys, before)
 	if err != nil {
@@ -128,7 +141,7 @@ const deleteOtherSessions = `-- name: DeleteOtherSessions :exec
 DELETE FROM api_keys WHERE user_id = $1 AND login_type <> 'token' AND token_name = '' AND id <> $2
 `
 
-// Ends the sessions of a user, but not the API tokens and not the given key.
+// Deletes the sessions of a user, except API tokens and the given key.
 func (q *Queries) DeleteOtherSessions(ctx context.Context, userID uuid.UUID, iD string) error {
 	_, err := q.db.Exec(ctx, deleteOtherSessions, userID, iD)
 	return err
@@ -151,7 +164,7 @@ INSERT INTO api_keys (id, secret_hash, user_id, login_type, token_name, scopes, 
     created_at, updated_at, last_used_at, expires_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10,
     $11, $11, $11, $12)
-RETURNING id, secret_hash, user_id, login_type, token_name, scopes, allow_list, lifetime_seconds, ip_address, created_at, updated_at, last_used_at, expires_at, user_agent, provider_check_at
+RETURNING id, secret_hash, user_id, login_type, token_name, scopes, allow_list, lifetime_seconds, ip_address, created_at, updated_at, last_used_at, expires_at, user_agent, provider_check_at, oauth2_grant_id, audience
 `
 
 type InsertAPIKeyParams struct {
@@ -201,12 +214,14 @@ func (q *Queries) InsertAPIKey(ctx context.Context, arg InsertAPIKeyParams) (API
 		&i.ExpiresAt,
 		&i.UserAgent,
 		&i.ProviderCheckAt,
+		&i.OAuth2GrantID,
+		&i.Audience,
 	)
 	return i, err
 }
 
 const sessions = `-- name: Sessions :many
-SELECT id, secret_hash, user_id, login_type, token_name, scopes, allow_list, lifetime_seconds, ip_address, created_at, updated_at, last_used_at, expires_at, user_agent, provider_check_at FROM api_keys
+SELECT id, secret_hash, user_id, login_type, token_name, scopes, allow_list, lifetime_seconds, ip_address, created_at, updated_at, last_used_at, expires_at, user_agent, provider_check_at, oauth2_grant_id, audience FROM api_keys
 WHERE user_id = $1 AND login_type <> 'token' AND token_name = '' AND expires_at > $2::timestamptz
 ORDER BY last_used_at DESC, id
 LIMIT $4 OFFSET $3
@@ -219,7 +234,7 @@ type SessionsParams struct {
 	RowLimit  int32
 }
 
-// The sessions of a user that have not ended, the one used last first.
+// The valid sessions of a user, the most recently used first.
 func (q *Queries) Sessions(ctx context.Context, arg SessionsParams) ([]APIKey, error) {
 	rows, err := q.db.Query(ctx, sessions,
 		arg.UserID,
@@ -250,6 +265,8 @@ func (q *Queries) Sessions(ctx context.Context, arg SessionsParams) ([]APIKey, e
 			&i.ExpiresAt,
 			&i.UserAgent,
 			&i.ProviderCheckAt,
+			&i.OAuth2GrantID,
+			&i.Audience,
 		); err != nil {
 			return nil, err
 		}
@@ -262,7 +279,7 @@ func (q *Queries) Sessions(ctx context.Context, arg SessionsParams) ([]APIKey, e
 }
 
 const tokenByName = `-- name: TokenByName :one
-SELECT id, secret_hash, user_id, login_type, token_name, scopes, allow_list, lifetime_seconds, ip_address, created_at, updated_at, last_used_at, expires_at, user_agent, provider_check_at FROM api_keys WHERE user_id = $1 AND token_name = $2 AND login_type = 'token'
+SELECT id, secret_hash, user_id, login_type, token_name, scopes, allow_list, lifetime_seconds, ip_address, created_at, updated_at, last_used_at, expires_at, user_agent, provider_check_at, oauth2_grant_id, audience FROM api_keys WHERE user_id = $1 AND token_name = $2 AND login_type = 'token'
 `
 
 func (q *Queries) TokenByName(ctx context.Context, userID uuid.UUID, tokenName string) (APIKey, error) {
@@ -284,16 +301,18 @@ func (q *Queries) TokenByName(ctx context.Context, userID uuid.UUID, tokenName s
 		&i.ExpiresAt,
 		&i.UserAgent,
 		&i.ProviderCheckAt,
+		&i.OAuth2GrantID,
+		&i.Audience,
 	)
 	return i, err
 }
 
 const tokens = `-- name: Tokens :many
-SELECT id, secret_hash, user_id, login_type, token_name, scopes, allow_list, lifetime_seconds, ip_address, created_at, updated_at, last_used_at, expires_at, user_agent, provider_check_at FROM api_keys
-WHERE login_type = 'token' AND ($1::boolean OR user_id = $2)
-    AND ($3::boolean OR expires_at > $4)
-    AND ($5::uuid IS NULL OR user_id = $5)
-ORDER BY created_at DESC, id
+SELECT k.id, k.secret_hash, k.user_id, k.login_type, k.token_name, k.scopes, k.allow_list, k.lifetime_seconds, k.ip_address, k.created_at, k.updated_at, k.last_used_at, k.expires_at, k.user_agent, k.provider_check_at, k.oauth2_grant_id, k.audience, u.username FROM api_keys k JOIN users u ON u.id = k.user_id
+WHERE k.login_type = 'token' AND ($1::boolean OR k.user_id = $2)
+    AND ($3::boolean OR k.expires_at > $4)
+    AND ($5::uuid IS NULL OR k.user_id = $5)
+ORDER BY k.created_at DESC, k.id
 LIMIT $7 OFFSET $6
 `
 
@@ -307,7 +326,12 @@ type TokensParams struct {
 	RowLimit       int32
 }
 
-func (q *Queries) Tokens(ctx context.Context, arg TokensParams) ([]APIKey, error) {
+type TokensRow struct {
+	APIKey   APIKey
+	Username string
+}
+
+func (q *Queries) Tokens(ctx context.Context, arg TokensParams) ([]TokensRow, error) {
 	rows, err := q.db.Query(ctx, tokens,
 		arg.SeeAll,
 		arg.UserID,
@@ -321,25 +345,28 @@ func (q *Queries) Tokens(ctx context.Context, arg TokensParams) ([]APIKey, error
 		return nil, err
 	}
 	defer rows.Close()
-	items := []APIKey{}
+	items := []TokensRow{}
 	for rows.Next() {
-		var i APIKey
+		var i TokensRow
 		if err := rows.Scan(
-			&i.ID,
-			&i.SecretHash,
-			&i.UserID,
-			&i.LoginType,
-			&i.TokenName,
-			&i.Scopes,
-			&i.AllowList,
-			&i.LifetimeSeconds,
-			&i.IPAddress,
-			&i.CreatedAt,
-			&i.UpdatedAt,
-			&i.LastUsedAt,
-			&i.ExpiresAt,
-			&i.UserAgent,
-			&i.ProviderCheckAt,
+			&i.APIKey.ID,
+			&i.APIKey.SecretHash,
+			&i.APIKey.UserID,
+			&i.APIKey.LoginType,
+			&i.APIKey.TokenName,
+			&i.APIKey.Scopes,
+			&i.APIKey.AllowList,
+			&i.APIKey.LifetimeSeconds,
+			&i.APIKey.IPAddress,
+			&i.APIKey.CreatedAt,
+			&i.APIKey.UpdatedAt,
+			&i.APIKey.LastUsedAt,
+			&i.APIKey.ExpiresAt,
+			&i.APIKey.UserAgent,
+			&i.APIKey.ProviderCheckAt,
+			&i.APIKey.OAuth2GrantID,
+			&i.APIKey.Audience,
+			&i.Username,
 		); err != nil {
 			return nil, err
 		}

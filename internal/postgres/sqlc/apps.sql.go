@@ -20,7 +20,7 @@ WHERE r.job_id = (
     SELECT b.job_id
     FROM workspace_builds b
     JOIN provisioner_jobs j ON j.id = b.job_id
-    WHERE b.workspace_id = $1 AND b.transition = 'start' AND j.status = 'succeeded'
+    WHERE b.workspace_id = $1 AND b.transition = 'start' AND (j.status = 'succeeded' OR b.handed_over)
     ORDER BY b.build_number DESC
     LIMIT 1)
 `
@@ -168,9 +168,11 @@ func (q *Queries) AppDeletePortShare(ctx context.Context, workspaceID uuid.UUID,
 }
 
 const appDeleteStats = `-- name: AppDeleteStats :execrows
-DELETE FROM workspace_app_stats WHERE ended_at < $1::timestamptz
+DELETE FROM workspace_app_stats WHERE session_id = ANY (ARRAY(
+    SELECT s.session_id FROM workspace_app_stats s WHERE s.ended_at < $1::timestamptz ORDER BY s.ended_at LIMIT 1000))
 `
 
+// Deletes a batch of usage records, the oldest first.
 func (q *Queries) AppDeleteStats(ctx context.Context, before time.Time) (int64, error) {
 	result, err := q.db.Exec(ctx, appDeleteStats, before)
 	if err != nil {
@@ -193,7 +195,7 @@ type AppInsertKeyParams struct {
 	StartsAt    time.Time
 }
 
-// Adds a key, unless another server did meanwhile.
+// Adds a key, unless another server has added it.
 func (q *Queries) AppInsertKey(ctx context.Context, arg AppInsertKeyParams) (int64, error) {
 	result, err := q.db.Exec(ctx, appInsertKey,
 		arg.Feature,
@@ -244,7 +246,7 @@ WHERE feature = $1 AND (deletes_at IS NULL OR deletes_at > $2::timestamptz)
 ORDER BY sequence DESC
 `
 
-// The keys of a feature that still count, the newest first.
+// The valid keys of a feature, the newest first.
 func (q *Queries) AppKeys(ctx context.Context, feature string, now time.Time) ([]CryptoKey, error) {
 	rows, err := q.db.Query(ctx, appKeys, feature, now)
 	if err != nil {
@@ -278,7 +280,7 @@ WHERE workspace_id = ANY($1::uuid[])
 ORDER BY workspace_id, created_at DESC, id
 `
 
-// What the apps of workspaces said last.
+// The last statuses of the apps of workspaces.
 func (q *Queries) AppLatestStatuses(ctx context.Context, workspaceIds []uuid.UUID) ([]WorkspaceAppStatus, error) {
 	rows, err := q.db.Query(ctx, appLatestStatuses, workspaceIds)
 	if err != nil {
@@ -425,7 +427,7 @@ type AppPutStatsParams struct {
 	Requests     []int64
 }
 
-// Adds or prolongs whiles of use; those of workspaces that are gone are passed over.
+// Adds or extends periods of use; those of deleted workspaces are ignored.
 func (q *Queries) AppPutStats(ctx context.Context, arg AppPutStatsParams) error {
 	_, err := q.db.Exec(ctx, appPutStats,
 		arg.SessionID,
@@ -446,7 +448,7 @@ UPDATE crypto_keys SET deletes_at = $1::timestamptz
 WHERE feature = $2 AND sequence < $3 AND deletes_at IS NULL
 `
 
-// Sets when the keys before one go.
+// Sets the deletion time of the keys before one.
 func (q *Queries) AppRetireKeys(ctx context.Context, deletesAt time.Time, feature string, sequence int32) error {
 	_, err := q.db.Exec(ctx, appRetireKeys, deletesAt, feature, sequence)
 	return err
@@ -456,7 +458,7 @@ const appStatuses = `-- name: AppStatuses :many
 SELECT id, app_id, agent_id, workspace_id, state, message, uri, created_at FROM workspace_app_statuses WHERE app_id = ANY($1::uuid[]) ORDER BY created_at DESC, id
 `
 
-// What apps said, the newest first.
+// The statuses that apps reported, the newest first.
 func (q *Queries) AppStatuses(ctx context.Context, appIds []uuid.UUID) ([]WorkspaceAppStatus, error) {
 	rows, err := q.db.Query(ctx, appStatuses, appIds)
 	if err != nil {
@@ -502,7 +504,7 @@ WHERE s.app_id = $1 AND s.id NOT IN (
     SELECT n.id FROM workspace_app_statuses n WHERE n.app_id = $1 ORDER BY n.created_at DESC, n.id LIMIT $2)
 `
 
-// Keeps the newest statuses of an app.
+// Deletes all but the newest statuses of an app.
 func (q *Queries) AppTrimStatuses(ctx context.Context, appID uuid.UUID, keep int32) error {
 	_, err := q.db.Exec(ctx, appTrimStatuses, appID, keep)
 	return err
@@ -534,7 +536,7 @@ LEFT JOIN LATERAL (
     ) AS ends
     FROM workspace_builds b
     JOIN provisioner_jobs j ON j.id = b.job_id
-    WHERE b.workspace_id = w.id AND b.transition = 'start' AND j.status = 'succeeded'
+    WHERE b.workspace_id = w.id AND b.transition = 'start' AND (j.status = 'succeeded' OR b.handed_over)
     ORDER BY b.build_number DESC
     LIMIT 1
 ) started ON true
@@ -560,10 +562,9 @@ type AppWorkspaceRow struct {
 	Started           bool
 }
 
-// Apps and ports of workspaces: where an address leads, who may open it, how
-// it is used, and the keys that sign what browsers carry to it.
-// A workspace by the names in an address: what its latest build does, and the
-// job of the latest start, whose agents the address means.
+// Apps and ports of workspaces: targets of addresses, sharing, usage, and signing keys.
+// A workspace by the names in an address: the status of its latest build, and the job of
+// the latest start, whose agents the address refers to.
 func (q *Queries) AppWorkspace(ctx context.Context, owner string, name string) (AppWorkspaceRow, error) {
 	row := q.db.QueryRow(ctx, appWorkspace, owner, name)
 	var i AppWorkspaceRow

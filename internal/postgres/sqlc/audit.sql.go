@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	coder "github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 )
 
 const auditLogs = `-- name: AuditLogs :many
@@ -91,7 +91,7 @@ type AuditLogsRow struct {
 	WorkspaceOwner          string
 }
 
-// A page of the log, the latest first. Empty parameters do not narrow.
+// A page of the log, the newest first. Empty parameters match all.
 func (q *Queries) AuditLogs(ctx context.Context, arg AuditLogsParams) ([]AuditLogsRow, error) {
 	rows, err := q.db.Query(ctx, auditLogs,
 		arg.SeeAll,
@@ -161,6 +161,19 @@ func (q *Queries) AuditLogs(ctx context.Context, arg AuditLogsParams) ([]AuditLo
 	return items, nil
 }
 
+const auditPurge = `-- name: AuditPurge :execrows
+DELETE FROM audit_logs WHERE id = ANY (ARRAY(SELECT l.id FROM audit_logs l WHERE l.time < $1 ORDER BY l.time LIMIT 1000))
+`
+
+// Deletes a batch of audit entries from before a time, the oldest first.
+func (q *Queries) AuditPurge(ctx context.Context, before time.Time) (int64, error) {
+	result, err := q.db.Exec(ctx, auditPurge, before)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
 const countAuditLogs = `-- name: CountAuditLogs :one
 SELECT count(*) FROM audit_logs a
 WHERE ($1::boolean OR a.organization_id = ANY ($2::uuid[]))
@@ -195,7 +208,7 @@ type CountAuditLogsParams struct {
 	DateTo           *time.Time
 }
 
-// How many rows AuditLogs has on all its pages; its conditions, word for word.
+// The number of rows of AuditLogs on all pages; the conditions must be identical.
 func (q *Queries) CountAuditLogs(ctx context.Context, arg CountAuditLogsParams) (int64, error) {
 	row := q.db.QueryRow(ctx, countAuditLogs,
 		arg.SeeAll,
@@ -221,12 +234,13 @@ func (q *Queries) CountAuditLogs(ctx context.Context, arg CountAuditLogsParams) 
 const insertAuditLog = `-- name: InsertAuditLog :exec
 INSERT INTO audit_logs (id, time, organization_id, user_id, ip, user_agent, resource_type, resource_id,
     resource_target, resource_icon, action, diff, status_code, additional_fields, request_id)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
+VALUES ($1, coalesce($2::timestamptz, clock_timestamp()), $3, $4, $5, $6, $7, $8,
+    $9, $10, $11, $12, $13, $14, $15)
 `
 
 type InsertAuditLogParams struct {
 	ID               uuid.UUID
-	Time             time.Time
+	Time             *time.Time
 	OrganizationID   *uuid.UUID
 	UserID           *uuid.UUID
 	IP               *netip.Addr
@@ -236,12 +250,13 @@ type InsertAuditLogParams struct {
 	ResourceTarget   string
 	ResourceIcon     string
 	Action           string
-	Diff             coder.AuditDiff
+	Diff             codersdk.AuditDiff
 	StatusCode       int32
 	AdditionalFields json.RawMessage
 	RequestID        string
 }
 
+// Without a time, it is the present.
 func (q *Queries) InsertAuditLog(ctx context.Context, arg InsertAuditLogParams) error {
 	_, err := q.db.Exec(ctx, insertAuditLog,
 		arg.ID,

@@ -7,10 +7,11 @@ package sqlc
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 
 	"github.com/google/uuid"
-	coder "github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 )
 
 const buildAgentTimings = `-- name: BuildAgentTimings :many
@@ -28,7 +29,7 @@ type BuildAgentTimingsRow struct {
 	FirstConnectedAt *time.Time
 }
 
-// When the agents of a job came and connected.
+// The creation and first connection of the agents of a job.
 func (q *Queries) BuildAgentTimings(ctx context.Context, jobID uuid.UUID) ([]BuildAgentTimingsRow, error) {
 	rows, err := q.db.Query(ctx, buildAgentTimings, jobID)
 	if err != nil {
@@ -55,28 +56,39 @@ func (q *Queries) BuildAgentTimings(ctx context.Context, jobID uuid.UUID) ([]Bui
 }
 
 const buildAgentToken = `-- name: BuildAgentToken :one
-SELECT a.token, a.operating_system, a.architecture
+SELECT a.id, a.token, t.token AS kept, t.key_id, a.operating_system, a.architecture
 FROM workspace_agents a
+LEFT JOIN workspace_agent_tokens t ON t.agent_id = a.id
 JOIN workspace_resources r ON r.id = a.resource_id
 WHERE r.job_id = $1 AND r.type = 'coder_external_agent' AND lower(a.name) = lower($2)
 `
 
 type BuildAgentTokenRow struct {
+	ID              uuid.UUID
 	Token           *uuid.UUID
+	Kept            *string
+	KeyID           *string
 	OperatingSystem string
 	Architecture    string
 }
 
-// The token of an agent that runs outside of what the build made.
+// The token of an agent that runs on a machine that no build created.
 func (q *Queries) BuildAgentToken(ctx context.Context, jobID uuid.UUID, name string) (BuildAgentTokenRow, error) {
 	row := q.db.QueryRow(ctx, buildAgentToken, jobID, name)
 	var i BuildAgentTokenRow
-	err := row.Scan(&i.Token, &i.OperatingSystem, &i.Architecture)
+	err := row.Scan(
+		&i.ID,
+		&i.Token,
+		&i.Kept,
+		&i.KeyID,
+		&i.OperatingSystem,
+		&i.Architecture,
+	)
 	return i, err
 }
 
 const buildByID = `-- name: BuildByID :one
-SELECT id, workspace_id, template_version_id, preset_id, build_number, transition, initiator_id, reason, job_id, parameters, deadline, max_deadline, daily_cost, created_at, updated_at, current, failed_at FROM workspace_builds WHERE id = $1
+SELECT id, workspace_id, template_version_id, preset_id, build_number, transition, initiator_id, reason, job_id, parameters, deadline, max_deadline, daily_cost, created_at, updated_at, current, failed_at, handed_over FROM workspace_builds WHERE id = $1
 `
 
 func (q *Queries) BuildByID(ctx context.Context, id uuid.UUID) (WorkspaceBuild, error) {
@@ -100,12 +112,13 @@ func (q *Queries) BuildByID(ctx context.Context, id uuid.UUID) (WorkspaceBuild, 
 		&i.UpdatedAt,
 		&i.Current,
 		&i.FailedAt,
+		&i.HandedOver,
 	)
 	return i, err
 }
 
 const buildByNumber = `-- name: BuildByNumber :one
-SELECT id, workspace_id, template_version_id, preset_id, build_number, transition, initiator_id, reason, job_id, parameters, deadline, max_deadline, daily_cost, created_at, updated_at, current, failed_at FROM workspace_builds WHERE workspace_id = $1 AND build_number = $2
+SELECT id, workspace_id, template_version_id, preset_id, build_number, transition, initiator_id, reason, job_id, parameters, deadline, max_deadline, daily_cost, created_at, updated_at, current, failed_at, handed_over FROM workspace_builds WHERE workspace_id = $1 AND build_number = $2
 `
 
 func (q *Queries) BuildByNumber(ctx context.Context, workspaceID uuid.UUID, buildNumber int32) (WorkspaceBuild, error) {
@@ -129,6 +142,7 @@ func (q *Queries) BuildByNumber(ctx context.Context, workspaceID uuid.UUID, buil
 		&i.UpdatedAt,
 		&i.Current,
 		&i.FailedAt,
+		&i.HandedOver,
 	)
 	return i, err
 }
@@ -137,7 +151,7 @@ const buildEndJob = `-- name: BuildEndJob :exec
 UPDATE provisioner_jobs SET completed_at = $1::timestamptz, updated_at = $1 WHERE id = $2 AND started_at IS NULL AND completed_at IS NULL
 `
 
-// Ends the job of a build that needs no provisioner.
+// Ends the job of a build without a provisioner.
 func (q *Queries) BuildEndJob(ctx context.Context, now time.Time, iD uuid.UUID) error {
 	_, err := q.db.Exec(ctx, buildEndJob, now, iD)
 	return err
@@ -166,10 +180,45 @@ func (q *Queries) BuildFinish(ctx context.Context, arg BuildFinishParams) error 
 	return err
 }
 
+const buildFollowUps = `-- name: BuildFollowUps :many
+SELECT f.build_id, f.created_at FROM workspace_build_follow_ups f
+JOIN workspace_builds b ON b.id = f.build_id
+JOIN provisioner_jobs j ON j.id = b.job_id
+WHERE j.completed_at IS NOT NULL AND (f.created_at, f.build_id) > ($1::timestamptz, $2::uuid)
+ORDER BY f.created_at, f.build_id
+LIMIT $3
+`
+
+type BuildFollowUpsRow struct {
+	BuildID   uuid.UUID
+	CreatedAt time.Time
+}
+
+// Finished builds with a follow-up, the oldest first.
+func (q *Queries) BuildFollowUps(ctx context.Context, after time.Time, afterID uuid.UUID, maxRows int32) ([]BuildFollowUpsRow, error) {
+	rows, err := q.db.Query(ctx, buildFollowUps, after, afterID, maxRows)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []BuildFollowUpsRow{}
+	for rows.Next() {
+		var i BuildFollowUpsRow
+		if err := rows.Scan(&i.BuildID, &i.CreatedAt); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const buildForProvisioner = `-- name: BuildForProvisioner :one
-SELECT b.id, b.workspace_id, b.template_version_id, b.preset_id, b.build_number, b.transition, b.initiator_id, b.reason, b.job_id, b.parameters, b.deadline, b.max_deadline, b.daily_cost, b.created_at, b.updated_at, b.current, b.failed_at, w.id, w.organization_id, w.owner_id, w.template_id, w.name, w.automatic_updates, w.autostart_schedule, w.ttl_ms, w.dormant_at, w.deleting_at, w.next_start_at, w.user_acl, w.group_acl, w.created_at, w.updated_at, w.last_used_at, w.deleted_at, w.latest_build_id, w.retry_at, w.retries, w.last_used_day, v.name AS version_name, v.variables, t.name AS template_name,
+SELECT b.id, b.workspace_id, b.template_version_id, b.preset_id, b.build_number, b.transition, b.initiator_id, b.reason, b.job_id, b.parameters, b.deadline, b.max_deadline, b.daily_cost, b.created_at, b.updated_at, b.current, b.failed_at, b.handed_over, w.id, w.organization_id, w.owner_id, w.template_id, w.name, w.automatic_updates, w.autostart_schedule, w.ttl_ms, w.dormant_at, w.deleting_at, w.next_start_at, w.user_acl, w.group_acl, w.created_at, w.updated_at, w.last_used_at, w.deleted_at, w.latest_build_id, w.retry_at, w.retries, w.last_used_day, v.name AS version_name, v.variables, v.variables_key_id, t.name AS template_name,
     v.module_files_id, t.disable_module_cache,
-    u.username, u.name AS owner_full_name, u.email, u.login_type, u.roles, u.ssh_public_key, u.ssh_private_key
+    u.username, u.name AS owner_full_name, u.email, u.login_type, u.roles, u.ssh_public_key, u.ssh_private_key, u.ssh_private_key_key_id
 FROM workspace_builds b
 JOIN workspaces w ON w.id = b.workspace_id
 JOIN users u ON u.id = w.owner_id
@@ -182,7 +231,8 @@ type BuildForProvisionerRow struct {
 	WorkspaceBuild     WorkspaceBuild
 	Workspace          Workspace
 	VersionName        string
-	Variables          []coder.TemplateVersionVariable
+	Variables          []codersdk.TemplateVersionVariable
+	VariablesKeyID     string
 	TemplateName       string
 	ModuleFilesID      *uuid.UUID
 	DisableModuleCache bool
@@ -193,9 +243,10 @@ type BuildForProvisionerRow struct {
 	Roles              []string
 	SshPublicKey       string
 	SshPrivateKey      string
+	SshPrivateKeyKeyID string
 }
 
-// What the provisioner of a build is told, beside state and source.
+// The inputs of a build for its provisioner, without state and source.
 func (q *Queries) BuildForProvisioner(ctx context.Context, id uuid.UUID) (BuildForProvisionerRow, error) {
 	row := q.db.QueryRow(ctx, buildForProvisioner, id)
 	var i BuildForProvisionerRow
@@ -217,6 +268,7 @@ func (q *Queries) BuildForProvisioner(ctx context.Context, id uuid.UUID) (BuildF
 		&i.WorkspaceBuild.UpdatedAt,
 		&i.WorkspaceBuild.Current,
 		&i.WorkspaceBuild.FailedAt,
+		&i.WorkspaceBuild.HandedOver,
 		&i.Workspace.ID,
 		&i.Workspace.OrganizationID,
 		&i.Workspace.OwnerID,
@@ -240,6 +292,7 @@ func (q *Queries) BuildForProvisioner(ctx context.Context, id uuid.UUID) (BuildF
 		&i.Workspace.LastUsedDay,
 		&i.VersionName,
 		&i.Variables,
+		&i.VariablesKeyID,
 		&i.TemplateName,
 		&i.ModuleFilesID,
 		&i.DisableModuleCache,
@@ -250,6 +303,7 @@ func (q *Queries) BuildForProvisioner(ctx context.Context, id uuid.UUID) (BuildF
 		&i.Roles,
 		&i.SshPublicKey,
 		&i.SshPrivateKey,
+		&i.SshPrivateKeyKeyID,
 	)
 	return i, err
 }
@@ -271,8 +325,8 @@ type BuildIDsParams struct {
 	MaxRows     int32
 }
 
-// A page of the builds of a workspace, the newest first. after_number is the
-// build to continue behind, 0 for none.
+// A page of the builds of a workspace, the newest first. after_number is the build to
+// continue after, 0 for none.
 func (q *Queries) BuildIDs(ctx context.Context, arg BuildIDsParams) ([]uuid.UUID, error) {
 	rows, err := q.db.Query(ctx, buildIDs,
 		arg.WorkspaceID,
@@ -316,12 +370,12 @@ type BuildInsertParams struct {
 	InitiatorID       uuid.UUID
 	Reason            string
 	JobID             uuid.UUID
-	Parameters        []coder.WorkspaceBuildParameter
+	Parameters        []codersdk.WorkspaceBuildParameter
 	Now               time.Time
 }
 
-// Builds of workspaces and the Terraform state that they leave behind.
-// Until its plan is known a build costs what the one before it did.
+// Builds of workspaces and their Terraform state.
+// Until its plan is known, the cost of a build is that of the previous build.
 func (q *Queries) BuildInsert(ctx context.Context, arg BuildInsertParams) error {
 	_, err := q.db.Exec(ctx, buildInsert,
 		arg.ID,
@@ -343,7 +397,7 @@ const buildJobStatus = `-- name: BuildJobStatus :one
 SELECT status FROM provisioner_jobs WHERE id = $1 FOR UPDATE
 `
 
-// How far a job has come, held still until the transaction ends.
+// The status of a job, locked until the transaction ends.
 func (q *Queries) BuildJobStatus(ctx context.Context, id uuid.UUID) (string, error) {
 	row := q.db.QueryRow(ctx, buildJobStatus, id)
 	var status string
@@ -359,7 +413,7 @@ ORDER BY b.build_number DESC
 LIMIT 1
 `
 
-// The last start of a workspace that succeeded, beside the given build.
+// The last successful start of a workspace, except the given build.
 func (q *Queries) BuildLastStart(ctx context.Context, workspaceID uuid.UUID, buildID uuid.UUID) (uuid.UUID, error) {
 	row := q.db.QueryRow(ctx, buildLastStart, workspaceID, buildID)
 	var id uuid.UUID
@@ -368,7 +422,7 @@ func (q *Queries) BuildLastStart(ctx context.Context, workspaceID uuid.UUID, bui
 }
 
 const buildLatest = `-- name: BuildLatest :one
-SELECT b.id, b.workspace_id, b.template_version_id, b.preset_id, b.build_number, b.transition, b.initiator_id, b.reason, b.job_id, b.parameters, b.deadline, b.max_deadline, b.daily_cost, b.created_at, b.updated_at, b.current, b.failed_at, j.status AS job_status
+SELECT b.id, b.workspace_id, b.template_version_id, b.preset_id, b.build_number, b.transition, b.initiator_id, b.reason, b.job_id, b.parameters, b.deadline, b.max_deadline, b.daily_cost, b.created_at, b.updated_at, b.current, b.failed_at, b.handed_over, j.status AS job_status
 FROM workspace_builds b
 JOIN provisioner_jobs j ON j.id = b.job_id
 WHERE b.workspace_id = $1
@@ -402,6 +456,7 @@ func (q *Queries) BuildLatest(ctx context.Context, workspaceID uuid.UUID) (Build
 		&i.WorkspaceBuild.UpdatedAt,
 		&i.WorkspaceBuild.Current,
 		&i.WorkspaceBuild.FailedAt,
+		&i.WorkspaceBuild.HandedOver,
 		&i.JobStatus,
 	)
 	return i, err
@@ -413,7 +468,7 @@ WHERE m.user_id = $1 AND m.organization_id = $2
 ORDER BY g.id <> g.organization_id, lower(g.name)
 `
 
-// The groups of an owner in an organization, that of everyone first.
+// The groups of an owner in an organization, the group of all members first.
 func (q *Queries) BuildOwnerGroups(ctx context.Context, ownerID uuid.UUID, organizationID uuid.UUID) ([]string, error) {
 	rows, err := q.db.Query(ctx, buildOwnerGroups, ownerID, organizationID)
 	if err != nil {
@@ -435,7 +490,8 @@ func (q *Queries) BuildOwnerGroups(ctx context.Context, ownerID uuid.UUID, organ
 }
 
 const buildOwnerMemberships = `-- name: BuildOwnerMemberships :many
-SELECT organization_id, roles FROM organization_members WHERE user_id = $1 ORDER BY created_at, organization_id
+SELECT m.organization_id, m.roles FROM organization_members m JOIN organizations o ON o.id = m.organization_id AND o.deleted_at IS NULL
+WHERE m.user_id = $1 ORDER BY m.created_at, m.organization_id
 `
 
 type BuildOwnerMembershipsRow struct {
@@ -463,18 +519,39 @@ func (q *Queries) BuildOwnerMemberships(ctx context.Context, userID uuid.UUID) (
 	return items, nil
 }
 
-const buildPutSnapshot = `-- name: BuildPutSnapshot :execrows
-INSERT INTO workspace_build_states (build_id, state, updated_at)
-SELECT b.id, $1, $2 FROM workspace_builds b
-WHERE b.id = $3 AND NOT EXISTS (
-    SELECT FROM workspace_builds l WHERE l.workspace_id = b.workspace_id AND l.build_number > b.build_number)
-ON CONFLICT (build_id) DO UPDATE SET state = excluded.state, updated_at = excluded.updated_at
+const buildPutFollowUp = `-- name: BuildPutFollowUp :exec
+INSERT INTO workspace_build_follow_ups (build_id, request, created_at) VALUES ($1, $2, $3)
 `
 
-// Keeps what a build made so far, unless a later build began with what was
-// known before.
-func (q *Queries) BuildPutSnapshot(ctx context.Context, state []byte, now time.Time, buildID uuid.UUID) (int64, error) {
-	result, err := q.db.Exec(ctx, buildPutSnapshot, state, now, buildID)
+func (q *Queries) BuildPutFollowUp(ctx context.Context, buildID uuid.UUID, request json.RawMessage, now time.Time) error {
+	_, err := q.db.Exec(ctx, buildPutFollowUp, buildID, request, now)
+	return err
+}
+
+const buildPutSnapshot = `-- name: BuildPutSnapshot :execrows
+INSERT INTO workspace_build_states (build_id, state, key_id, updated_at)
+SELECT b.id, $1, $2, $3 FROM workspace_builds b
+WHERE b.id = $4 AND NOT EXISTS (
+    SELECT FROM workspace_builds l WHERE l.workspace_id = b.workspace_id AND l.build_number > b.build_number)
+ON CONFLICT (build_id) DO UPDATE SET state = excluded.state, key_id = excluded.key_id, updated_at = excluded.updated_at
+`
+
+type BuildPutSnapshotParams struct {
+	State   []byte
+	KeyID   string
+	Now     time.Time
+	BuildID uuid.UUID
+}
+
+// Stores the state of a running build, unless a later build started with the previous
+// state.
+func (q *Queries) BuildPutSnapshot(ctx context.Context, arg BuildPutSnapshotParams) (int64, error) {
+	result, err := q.db.Exec(ctx, buildPutSnapshot,
+		arg.State,
+		arg.KeyID,
+		arg.Now,
+		arg.BuildID,
+	)
 	if err != nil {
 		return 0, err
 	}
@@ -482,17 +559,29 @@ func (q *Queries) BuildPutSnapshot(ctx context.Context, state []byte, now time.T
 }
 
 const buildPutState = `-- name: BuildPutState :exec
-INSERT INTO workspace_build_states (build_id, state, updated_at) VALUES ($1, $2, $3)
-ON CONFLICT (build_id) DO UPDATE SET state = excluded.state, updated_at = excluded.updated_at
+INSERT INTO workspace_build_states (build_id, state, key_id, updated_at) VALUES ($1, $2, $3, $4)
+ON CONFLICT (build_id) DO UPDATE SET state = excluded.state, key_id = excluded.key_id, updated_at = excluded.updated_at
 `
 
-func (q *Queries) BuildPutState(ctx context.Context, buildID uuid.UUID, state []byte, now time.Time) error {
-	_, err := q.db.Exec(ctx, buildPutState, buildID, state, now)
+type BuildPutStateParams struct {
+	BuildID uuid.UUID
+	State   []byte
+	KeyID   string
+	Now     time.Time
+}
+
+func (q *Queries) BuildPutState(ctx context.Context, arg BuildPutStateParams) error {
+	_, err := q.db.Exec(ctx, buildPutState,
+		arg.BuildID,
+		arg.State,
+		arg.KeyID,
+		arg.Now,
+	)
 	return err
 }
 
 const buildRows = `-- name: BuildRows :many
-SELECT b.id, b.workspace_id, b.template_version_id, b.preset_id, b.build_number, b.transition, b.initiator_id, b.reason, b.job_id, b.parameters, b.deadline, b.max_deadline, b.daily_cost, b.created_at, b.updated_at, b.current, b.failed_at, w.name AS workspace_name, w.owner_id, w.organization_id, u.username AS owner_name, u.avatar_url AS owner_avatar_url,
+SELECT b.id, b.workspace_id, b.template_version_id, b.preset_id, b.build_number, b.transition, b.initiator_id, b.reason, b.job_id, b.parameters, b.deadline, b.max_deadline, b.daily_cost, b.created_at, b.updated_at, b.current, b.failed_at, b.handed_over, w.name AS workspace_name, w.owner_id, w.organization_id, u.username AS owner_name, u.avatar_url AS owner_avatar_url,
     i.username AS initiator_name, v.name AS version_name, v.has_ai_task, v.has_external_agent
 FROM workspace_builds b
 JOIN workspaces w ON w.id = b.workspace_id
@@ -515,7 +604,7 @@ type BuildRowsRow struct {
 	HasExternalAgent bool
 }
 
-// Everything that is shown of builds beside their jobs and resources.
+// The columns of builds for the API, without jobs and resources.
 func (q *Queries) BuildRows(ctx context.Context, ids []uuid.UUID) ([]BuildRowsRow, error) {
 	rows, err := q.db.Query(ctx, buildRows, ids)
 	if err != nil {
@@ -543,6 +632,7 @@ func (q *Queries) BuildRows(ctx context.Context, ids []uuid.UUID) ([]BuildRowsRo
 			&i.WorkspaceBuild.UpdatedAt,
 			&i.WorkspaceBuild.Current,
 			&i.WorkspaceBuild.FailedAt,
+			&i.WorkspaceBuild.HandedOver,
 			&i.WorkspaceName,
 			&i.OwnerID,
 			&i.OrganizationID,
@@ -581,10 +671,10 @@ type BuildScriptTimingsRow struct {
 	Stage     string
 	Status    string
 	AgentName string
-	Scripts   []coder.WorkspaceAgentScript
+	Scripts   []codersdk.WorkspaceAgentScript
 }
 
-// How long the scripts of a job's agents took.
+// The durations of the scripts of a job's agents.
 func (q *Queries) BuildScriptTimings(ctx context.Context, jobID uuid.UUID) ([]BuildScriptTimingsRow, error) {
 	rows, err := q.db.Query(ctx, buildScriptTimings, jobID)
 	if err != nil {
@@ -635,19 +725,8 @@ func (q *Queries) BuildSource(ctx context.Context, id uuid.UUID) ([]byte, error)
 	return data, err
 }
 
-const buildState = `-- name: BuildState :one
-SELECT state FROM workspace_build_states WHERE build_id = $1
-`
-
-func (q *Queries) BuildState(ctx context.Context, buildID uuid.UUID) ([]byte, error) {
-	row := q.db.QueryRow(ctx, buildState, buildID)
-	var state []byte
-	err := row.Scan(&state)
-	return state, err
-}
-
 const buildStateUpTo = `-- name: BuildStateUpTo :one
-SELECT s.state
+SELECT s.build_id, s.state, s.key_id
 FROM workspace_builds b
 JOIN workspace_build_states s ON s.build_id = b.id
 WHERE b.workspace_id = $1 AND b.build_number <= $2
@@ -655,11 +734,29 @@ ORDER BY b.build_number DESC
 LIMIT 1
 `
 
-// The state that a build starts from: its own when one was given with it, else
-// that of the last build before it that left one.
-func (q *Queries) BuildStateUpTo(ctx context.Context, workspaceID uuid.UUID, buildNumber int32) ([]byte, error) {
+type BuildStateUpToRow struct {
+	BuildID uuid.UUID
+	State   []byte
+	KeyID   string
+}
+
+// The initial state of a build: the state given with it, else that of the last earlier
+// build that left one.
+func (q *Queries) BuildStateUpTo(ctx context.Context, workspaceID uuid.UUID, buildNumber int32) (BuildStateUpToRow, error) {
 	row := q.db.QueryRow(ctx, buildStateUpTo, workspaceID, buildNumber)
-	var state []byte
-	err := row.Scan(&state)
-	return state, err
+	var i BuildStateUpToRow
+	err := row.Scan(&i.BuildID, &i.State, &i.KeyID)
+	return i, err
+}
+
+const buildTakeFollowUp = `-- name: BuildTakeFollowUp :one
+DELETE FROM workspace_build_follow_ups WHERE build_id = $1 RETURNING request
+`
+
+// Deletes and returns the follow-up of a build.
+func (q *Queries) BuildTakeFollowUp(ctx context.Context, buildID uuid.UUID) (json.RawMessage, error) {
+	row := q.db.QueryRow(ctx, buildTakeFollowUp, buildID)
+	var request json.RawMessage
+	err := row.Scan(&request)
+	return request, err
 }

@@ -60,7 +60,7 @@ type ConnectionLogsRow struct {
 	OrganizationIcon        string
 }
 
-// A page of the log, the latest first. Empty parameters do not narrow.
+// A page of the log, the newest first. Empty parameters match all.
 func (q *Queries) ConnectionLogs(ctx context.Context, arg ConnectionLogsParams) ([]ConnectionLogsRow, error) {
 	rows, err := q.db.Query(ctx, connectionLogs,
 		arg.SeeAll,
@@ -121,10 +121,10 @@ func (q *Queries) ConnectionLogs(ctx context.Context, arg ConnectionLogsParams) 
 }
 
 const connectionUsers = `-- name: ConnectionUsers :many
-SELECT id, email, username, name, avatar_url, password_hash, login_type, status, roles, theme, terminal_font, task_alert_dismissed, ssh_public_key, ssh_private_key, ssh_key_updated_at, is_system, created_at, updated_at, last_seen_at, deleted_at, quiet_hours FROM users WHERE id = ANY ($1::uuid[])
+SELECT id, email, username, name, avatar_url, password_hash, login_type, status, roles, theme, terminal_font, task_alert_dismissed, ssh_public_key, ssh_private_key, ssh_key_updated_at, is_system, created_at, updated_at, last_seen_at, deleted_at, quiet_hours, ssh_private_key_key_id, is_service_account FROM users WHERE id = ANY ($1::uuid[])
 `
 
-// The people in the log, also those who were deleted.
+// The users in the log, including deleted ones.
 func (q *Queries) ConnectionUsers(ctx context.Context, ids []uuid.UUID) ([]User, error) {
 	rows, err := q.db.Query(ctx, connectionUsers, ids)
 	if err != nil {
@@ -156,6 +156,8 @@ func (q *Queries) ConnectionUsers(ctx context.Context, ids []uuid.UUID) ([]User,
 			&i.LastSeenAt,
 			&i.DeletedAt,
 			&i.QuietHours,
+			&i.SshPrivateKeyKeyID,
+			&i.IsServiceAccount,
 		); err != nil {
 			return nil, err
 		}
@@ -184,7 +186,7 @@ WHERE l.disconnect_time IS NULL AND l.replica_id <> $2
     AND NOT EXISTS (SELECT 1 FROM replicas r WHERE r.id = l.replica_id AND r.stopped_at IS NULL AND r.updated_at >= $3::timestamptz)
 `
 
-// Ends the connections of servers that nobody has heard of since a time.
+// Closes the connections of servers without a heartbeat since a time.
 func (q *Queries) ConnectionsLost(ctx context.Context, now time.Time, ownID uuid.UUID, since time.Time) (int64, error) {
 	result, err := q.db.Exec(ctx, connectionsLost, now, ownID, since)
 	if err != nil {
@@ -225,10 +227,9 @@ type ConnectionsOpenedParams struct {
 	StatusCode  []int32
 }
 
-// Who was connected to which workspace.
-// Notes connections, with the names that things have now. Nobody is the nil id;
-// an empty address is unknown. What lasts no time, as a visit to an app, has
-// ended already.
+// The connection log.
+// Inserts connections with the current names. The nil ID means no user, and an empty
+// address is unknown. Connections without a duration, such as app requests, are closed.
 func (q *Queries) ConnectionsOpened(ctx context.Context, arg ConnectionsOpenedParams) error {
 	_, err := q.db.Exec(ctx, connectionsOpened,
 		arg.ReplicaID,
@@ -247,10 +248,11 @@ func (q *Queries) ConnectionsOpened(ctx context.Context, arg ConnectionsOpenedPa
 }
 
 const connectionsPurge = `-- name: ConnectionsPurge :execrows
-DELETE FROM connection_logs WHERE id IN (
-    SELECT l.id FROM connection_logs l WHERE l.connect_time < $1 AND l.disconnect_time IS NOT NULL ORDER BY l.connect_time LIMIT 10000)
+DELETE FROM connection_logs WHERE id = ANY (ARRAY(
+    SELECT l.id FROM connection_logs l WHERE l.connect_time < $1 AND l.disconnect_time IS NOT NULL ORDER BY l.connect_time LIMIT 1000))
 `
 
+// Deletes a batch of closed connections, the oldest first.
 func (q *Queries) ConnectionsPurge(ctx context.Context, connectTime time.Time) (int64, error) {
 	result, err := q.db.Exec(ctx, connectionsPurge, connectTime)
 	if err != nil {
@@ -291,7 +293,7 @@ type CountConnectionLogsParams struct {
 	ConnectedBefore  *time.Time
 }
 
-// How many rows ConnectionLogs has on all its pages; its conditions, word for word.
+// The number of rows of ConnectionLogs on all pages; the conditions must be identical.
 func (q *Queries) CountConnectionLogs(ctx context.Context, arg CountConnectionLogsParams) (int64, error) {
 	row := q.db.QueryRow(ctx, countConnectionLogs,
 		arg.SeeAll,

@@ -48,7 +48,7 @@ func (r iteratorForResourceInsert) Err() error {
 	return nil
 }
 
-// What builds and imports made: resources, their agents, the agents' apps.
+// Results of builds and imports: resources, their agents, and the agents' apps.
 func (q *Queries) ResourceInsert(ctx context.Context, arg []ResourceInsertParams) (int64, error) {
 	return q.db.CopyFrom(ctx, []string{"workspace_resources"}, []string{"id", "job_id", "transition", "type", "name", "hide", "icon", "daily_cost", "module_path", "metadata", "position", "created_at"}, &iteratorForResourceInsert{rows: arg})
 }
@@ -77,6 +77,7 @@ func (r iteratorForResourceInsertAgent) Values() ([]interface{}, error) {
 		r.rows[0].ResourceID,
 		r.rows[0].Name,
 		r.rows[0].Token,
+		r.rows[0].TokenHash,
 		r.rows[0].InstanceID,
 		r.rows[0].OperatingSystem,
 		r.rows[0].Architecture,
@@ -102,7 +103,41 @@ func (r iteratorForResourceInsertAgent) Err() error {
 }
 
 func (q *Queries) ResourceInsertAgent(ctx context.Context, arg []ResourceInsertAgentParams) (int64, error) {
-	return q.db.CopyFrom(ctx, []string{"workspace_agents"}, []string{"id", "resource_id", "name", "token", "instance_id", "operating_system", "architecture", "directory", "environment", "motd_file", "troubleshooting_url", "connection_timeout_seconds", "display_apps", "scripts", "metadata_items", "api_key_scope", "position", "created_at", "updated_at", "resource_monitors", "devcontainers"}, &iteratorForResourceInsertAgent{rows: arg})
+	return q.db.CopyFrom(ctx, []string{"workspace_agents"}, []string{"id", "resource_id", "name", "token", "token_hash", "instance_id", "operating_system", "architecture", "directory", "environment", "motd_file", "troubleshooting_url", "connection_timeout_seconds", "display_apps", "scripts", "metadata_items", "api_key_scope", "position", "created_at", "updated_at", "resource_monitors", "devcontainers"}, &iteratorForResourceInsertAgent{rows: arg})
+}
+
+// iteratorForResourceInsertAgentToken implements pgx.CopyFromSource.
+type iteratorForResourceInsertAgentToken struct {
+	rows                 []ResourceInsertAgentTokenParams
+	skippedFirstNextCall bool
+}
+
+func (r *iteratorForResourceInsertAgentToken) Next() bool {
+	if len(r.rows) == 0 {
+		return false
+	}
+	if !r.skippedFirstNextCall {
+		r.skippedFirstNextCall = true
+		return true
+	}
+	r.rows = r.rows[1:]
+	return len(r.rows) > 0
+}
+
+func (r iteratorForResourceInsertAgentToken) Values() ([]interface{}, error) {
+	return []interface{}{
+		r.rows[0].AgentID,
+		r.rows[0].Token,
+		r.rows[0].KeyID,
+	}, nil
+}
+
+func (r iteratorForResourceInsertAgentToken) Err() error {
+	return nil
+}
+
+func (q *Queries) ResourceInsertAgentToken(ctx context.Context, arg []ResourceInsertAgentTokenParams) (int64, error) {
+	return q.db.CopyFrom(ctx, []string{"workspace_agent_tokens"}, []string{"agent_id", "token", "key_id"}, &iteratorForResourceInsertAgentToken{rows: arg})
 }
 
 // iteratorForResourceInsertApp implements pgx.CopyFromSource.

@@ -12,6 +12,18 @@ import (
 	"github.com/google/uuid"
 )
 
+const clock = `-- name: Clock :one
+SELECT clock_timestamp()::timestamptz AS now
+`
+
+// The time of the database.
+func (q *Queries) Clock(ctx context.Context) (time.Time, error) {
+	row := q.db.QueryRow(ctx, clock)
+	var now time.Time
+	err := row.Scan(&now)
+	return now, err
+}
+
 const ensureDefaultOrganization = `-- name: EnsureDefaultOrganization :one
 INSERT INTO organizations (id, name, display_name, is_default, created_at, updated_at, provisioner_weight)
 VALUES ($1, 'coder', 'Coder', true, $2, $2, 1)
@@ -40,15 +52,20 @@ func (q *Queries) EnsureDeployment(ctx context.Context) (uuid.UUID, error) {
 }
 
 const ensureSecret = `-- name: EnsureSecret :one
-INSERT INTO secrets (name, value) VALUES ($1, $2)
+INSERT INTO secrets (name, value, key_id) VALUES ($1, $2, $3)
 ON CONFLICT (name) DO UPDATE SET name = excluded.name
-RETURNING value
+RETURNING value, key_id
 `
 
-// Gives the secret of that name, storing the given value when there is none.
-func (q *Queries) EnsureSecret(ctx context.Context, name string, value []byte) ([]byte, error) {
-	row := q.db.QueryRow(ctx, ensureSecret, name, value)
-	var value_2 []byte
-	err := row.Scan(&value_2)
-	return value_2, err
+type EnsureSecretRow struct {
+	Value []byte
+	KeyID string
+}
+
+// Returns the secret of that name; stores the given value if there is none.
+func (q *Queries) EnsureSecret(ctx context.Context, name string, value []byte, keyID string) (EnsureSecretRow, error) {
+	row := q.db.QueryRow(ctx, ensureSecret, name, value, keyID)
+	var i EnsureSecretRow
+	err := row.Scan(&i.Value, &i.KeyID)
+	return i, err
 }

@@ -50,8 +50,8 @@ type FileInsertParams struct {
 	Now       time.Time
 }
 
-// Archives of templates' sources. Data is always a tar.
-// The second of two who upload the same at once gets the row of the first.
+// Archives of template sources. Data is always a tar.
+// Of two concurrent identical uploads the second returns the row of the first.
 func (q *Queries) FileInsert(ctx context.Context, arg FileInsertParams) (uuid.UUID, error) {
 	row := q.db.QueryRow(ctx, fileInsert,
 		arg.ID,
@@ -92,8 +92,8 @@ type FileTemplatesRow struct {
 	GroupACL       map[string]string
 }
 
-// The templates that have a version made from the file, and the organizations
-// where a version without a template was.
+// The templates with a version made from the file, and the organizations of such versions
+// without a template.
 func (q *Queries) FileTemplates(ctx context.Context, fileID uuid.UUID) ([]FileTemplatesRow, error) {
 	rows, err := q.db.Query(ctx, fileTemplates, fileID)
 	if err != nil {

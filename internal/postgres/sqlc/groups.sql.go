@@ -18,7 +18,7 @@ WHERE organization_id = $1 AND (user_acl <> '{}' OR group_acl <> '{}')
 RETURNING id
 `
 
-// Ends the sharing of every workspace of an organization.
+// Clears the access list of every workspace of an organization.
 func (q *Queries) ForgetAllSharing(ctx context.Context, organizationID uuid.UUID) ([]uuid.UUID, error) {
 	rows, err := q.db.Query(ctx, forgetAllSharing, organizationID)
 	if err != nil {
@@ -45,8 +45,8 @@ WHERE ($2::uuid = '00000000-0000-0000-0000-000000000000' OR organization_id = $2
     AND (user_acl ? $1::text OR group_acl ? $1::text)
 `
 
-// Takes a user or a group out of the access lists of templates: of one
-// organization, or with the nil id of all.
+// Removes a user or a group from the access lists of templates of one organization, or of
+// all for the nil ID.
 func (q *Queries) ForgetInTemplates(ctx context.Context, key string, organizationID uuid.UUID) error {
 	_, err := q.db.Exec(ctx, forgetInTemplates, key, organizationID)
 	return err
@@ -59,7 +59,7 @@ WHERE ($2::uuid = '00000000-0000-0000-0000-000000000000' OR organization_id = $2
 RETURNING id
 `
 
-// Takes a user or a group out of the access lists of workspaces, likewise.
+// Removes a user or a group from the access lists of workspaces, likewise.
 func (q *Queries) ForgetInWorkspaces(ctx context.Context, key string, organizationID uuid.UUID) ([]uuid.UUID, error) {
 	rows, err := q.db.Query(ctx, forgetInWorkspaces, key, organizationID)
 	if err != nil {
@@ -88,7 +88,7 @@ ON CONFLICT DO NOTHING
 RETURNING user_id
 `
 
-// Puts members of the group's organization into it, and tells who is new.
+// Adds members of the group's organization to the group, and returns the new ones.
 func (q *Queries) GroupAddMembers(ctx context.Context, groupID uuid.UUID, organizationID uuid.UUID, userIds []uuid.UUID) ([]uuid.UUID, error) {
 	rows, err := q.db.Query(ctx, groupAddMembers, groupID, organizationID, userIds)
 	if err != nil {
@@ -236,7 +236,7 @@ func (q *Queries) GroupMemberIDs(ctx context.Context, groupID uuid.UUID) ([]uuid
 }
 
 const groupMembers = `-- name: GroupMembers :many
-SELECT x.group_id, u.id, u.email, u.username, u.name, u.avatar_url, u.password_hash, u.login_type, u.status, u.roles, u.theme, u.terminal_font, u.task_alert_dismissed, u.ssh_public_key, u.ssh_private_key, u.ssh_key_updated_at, u.is_system, u.created_at, u.updated_at, u.last_seen_at, u.deleted_at, u.quiet_hours
+SELECT x.group_id, u.id, u.email, u.username, u.name, u.avatar_url, u.password_hash, u.login_type, u.status, u.roles, u.theme, u.terminal_font, u.task_alert_dismissed, u.ssh_public_key, u.ssh_private_key, u.ssh_key_updated_at, u.is_system, u.created_at, u.updated_at, u.last_seen_at, u.deleted_at, u.quiet_hours, u.ssh_private_key_key_id, u.is_service_account
 FROM (
     SELECT m.group_id, m.user_id, row_number() OVER (PARTITION BY m.group_id ORDER BY lower(p.username)) AS place
     FROM group_memberships m JOIN users p ON p.id = m.user_id AND p.deleted_at IS NULL AND NOT p.is_system
@@ -260,8 +260,7 @@ type GroupMembersRow struct {
 	User    User
 }
 
-// The people of some groups by name, at most so many of each group: those that
-// the viewer may see there.
+// The members of groups by name that the viewer can see, at most so many of each group.
 func (q *Queries) GroupMembers(ctx context.Context, arg GroupMembersParams) ([]GroupMembersRow, error) {
 	rows, err := q.db.Query(ctx, groupMembers,
 		arg.GroupIds,
@@ -300,6 +299,8 @@ func (q *Queries) GroupMembers(ctx context.Context, arg GroupMembersParams) ([]G
 			&i.User.LastSeenAt,
 			&i.User.DeletedAt,
 			&i.User.QuietHours,
+			&i.User.SshPrivateKeyKeyID,
+			&i.User.IsServiceAccount,
 		); err != nil {
 			return nil, err
 		}
@@ -312,7 +313,7 @@ func (q *Queries) GroupMembers(ctx context.Context, arg GroupMembersParams) ([]G
 }
 
 const groupMembersPage = `-- name: GroupMembersPage :many
-SELECT u.id, u.email, u.username, u.name, u.avatar_url, u.password_hash, u.login_type, u.status, u.roles, u.theme, u.terminal_font, u.task_alert_dismissed, u.ssh_public_key, u.ssh_private_key, u.ssh_key_updated_at, u.is_system, u.created_at, u.updated_at, u.last_seen_at, u.deleted_at, u.quiet_hours, count(*) OVER () AS count
+SELECT u.id, u.email, u.username, u.name, u.avatar_url, u.password_hash, u.login_type, u.status, u.roles, u.theme, u.terminal_font, u.task_alert_dismissed, u.ssh_public_key, u.ssh_private_key, u.ssh_key_updated_at, u.is_system, u.created_at, u.updated_at, u.last_seen_at, u.deleted_at, u.quiet_hours, u.ssh_private_key_key_id, u.is_service_account, count(*) OVER () AS count
 FROM group_memberships m JOIN users u ON u.id = m.user_id AND u.deleted_at IS NULL AND NOT u.is_system
 WHERE m.group_id = $1
     AND ($2::boolean OR m.organization_id = ANY ($3::uuid[]) OR m.user_id = $4::uuid)
@@ -337,7 +338,7 @@ type GroupMembersPageRow struct {
 	Count int64
 }
 
-// A page of the people of a group by name, with the count of all that match.
+// A page of the members of a group by name, with the count of all matching members.
 func (q *Queries) GroupMembersPage(ctx context.Context, arg GroupMembersPageParams) ([]GroupMembersPageRow, error) {
 	rows, err := q.db.Query(ctx, groupMembersPage,
 		arg.GroupID,
@@ -377,6 +378,8 @@ func (q *Queries) GroupMembersPage(ctx context.Context, arg GroupMembersPagePara
 			&i.User.LastSeenAt,
 			&i.User.DeletedAt,
 			&i.User.QuietHours,
+			&i.User.SshPrivateKeyKeyID,
+			&i.User.IsServiceAccount,
 			&i.Count,
 		); err != nil {
 			return nil, err
@@ -442,7 +445,8 @@ func (q *Queries) GroupUpdate(ctx context.Context, arg GroupUpdateParams) error 
 const groups = `-- name: Groups :many
 
 SELECT g.id, g.organization_id, g.name, g.display_name, g.avatar_url, g.quota_allowance, g.source, g.created_at, g.updated_at, o.name AS organization_name, o.display_name AS organization_display_name,
-    (SELECT count(*) FROM group_memberships m JOIN users u ON u.id = m.user_id AND u.deleted_at IS NULL AND NOT u.is_system WHERE m.group_id = g.id) AS members
+    ((SELECT count(*) FROM group_members m JOIN users u ON u.id = m.user_id AND u.deleted_at IS NULL AND NOT u.is_system WHERE m.group_id = g.id)
+        + CASE WHEN g.id = g.organization_id THEN (SELECT count(*) FROM organization_members m JOIN users u ON u.id = m.user_id AND u.deleted_at IS NULL AND NOT u.is_system WHERE m.organization_id = g.id) ELSE 0 END)::bigint AS members
 FROM groups g JOIN organizations o ON o.id = g.organization_id AND o.deleted_at IS NULL
 WHERE ($1::boolean OR g.organization_id = ANY ($2::uuid[]))
     AND ($3::uuid[] IS NULL OR g.id = ANY ($3::uuid[]))
@@ -474,9 +478,11 @@ type GroupsRow struct {
 	Members                 int64
 }
 
-// Groups of an organization, their members, and what they may spend. The group
-// of everyone has the id of its organization, and all its members.
-// Groups that the viewer may see, with how many people are in them.
+// Groups of an organization, their members, and their quotas. The group of all members has
+// the ID of its organization.
+// Groups that the viewer can see, with the number of their members. The members of the
+// organization are read only for the group of all members: with the view group_memberships
+// PostgreSQL would read all of them again for each group.
 func (q *Queries) Groups(ctx context.Context, arg GroupsParams) ([]GroupsRow, error) {
 	rows, err := q.db.Query(ctx, groups,
 		arg.SeeAll,
@@ -524,7 +530,7 @@ const groupsAmong = `-- name: GroupsAmong :many
 SELECT id FROM groups WHERE organization_id = $1 AND id = ANY ($2::uuid[])
 `
 
-// Which of some groups are of an organization.
+// Those of the given groups that belong to an organization.
 func (q *Queries) GroupsAmong(ctx context.Context, organizationID uuid.UUID, ids []uuid.UUID) ([]uuid.UUID, error) {
 	rows, err := q.db.Query(ctx, groupsAmong, organizationID, ids)
 	if err != nil {
@@ -557,7 +563,7 @@ type ListedGroupsRow struct {
 	AvatarURL      string
 }
 
-// The groups that access lists name.
+// The groups in access lists.
 func (q *Queries) ListedGroups(ctx context.Context, ids []uuid.UUID) ([]ListedGroupsRow, error) {
 	rows, err := q.db.Query(ctx, listedGroups, ids)
 	if err != nil {
@@ -585,10 +591,10 @@ func (q *Queries) ListedGroups(ctx context.Context, ids []uuid.UUID) ([]ListedGr
 }
 
 const listedUsers = `-- name: ListedUsers :many
-SELECT id, email, username, name, avatar_url, password_hash, login_type, status, roles, theme, terminal_font, task_alert_dismissed, ssh_public_key, ssh_private_key, ssh_key_updated_at, is_system, created_at, updated_at, last_seen_at, deleted_at, quiet_hours FROM users WHERE id = ANY ($1::uuid[]) AND deleted_at IS NULL ORDER BY lower(username)
+SELECT id, email, username, name, avatar_url, password_hash, login_type, status, roles, theme, terminal_font, task_alert_dismissed, ssh_public_key, ssh_private_key, ssh_key_updated_at, is_system, created_at, updated_at, last_seen_at, deleted_at, quiet_hours, ssh_private_key_key_id, is_service_account FROM users WHERE id = ANY ($1::uuid[]) AND deleted_at IS NULL ORDER BY lower(username)
 `
 
-// The users that access lists name, as far as they exist.
+// The existing users in access lists.
 func (q *Queries) ListedUsers(ctx context.Context, ids []uuid.UUID) ([]User, error) {
 	rows, err := q.db.Query(ctx, listedUsers, ids)
 	if err != nil {
@@ -620,6 +626,8 @@ func (q *Queries) ListedUsers(ctx context.Context, ids []uuid.UUID) ([]User, err
 			&i.LastSeenAt,
 			&i.DeletedAt,
 			&i.QuietHours,
+			&i.SshPrivateKeyKeyID,
+			&i.IsServiceAccount,
 		); err != nil {
 			return nil, err
 		}
@@ -636,7 +644,7 @@ SELECT m.user_id FROM organization_members m JOIN users u ON u.id = m.user_id AN
 WHERE m.organization_id = $1 AND m.user_id = ANY ($2::uuid[])
 `
 
-// Which of some users are members of an organization.
+// Those of the given users that are members of an organization.
 func (q *Queries) OrganizationMembersAmong(ctx context.Context, organizationID uuid.UUID, userIds []uuid.UUID) ([]uuid.UUID, error) {
 	rows, err := q.db.Query(ctx, organizationMembersAmong, organizationID, userIds)
 	if err != nil {

@@ -10,11 +10,11 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	coder "github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 )
 
 const insightActiveUsers = `-- name: InsightActiveUsers :many
-SELECT i.n::bigint AS n, count(DISTINCT x.user_id)::bigint AS users,
+SELECT i.n::bigint AS n, count(DISTINCT x.user_id) FILTER (WHERE x.user_id NOT IN (SELECT p.id FROM users p WHERE p.is_service_account))::bigint AS users,
     coalesce(array_agg(DISTINCT x.template_id) FILTER (WHERE x.template_id IS NOT NULL), '{}')::uuid[] AS templates
 FROM ROWS FROM (unnest($1::timestamptz[]), unnest($2::timestamptz[])) WITH ORDINALITY AS i (starts, ends, n)
 LEFT JOIN LATERAL (
@@ -35,8 +35,8 @@ type InsightActiveUsersRow struct {
 	Templates []uuid.UUID
 }
 
-// How many people worked in each of some spans of time, and in workspaces of
-// which templates. Spans begin at whole hours. No templates means all.
+// The number of active users in each of some periods, and the templates of their
+// workspaces. Periods start at whole hours. No templates means all.
 func (q *Queries) InsightActiveUsers(ctx context.Context, starts []time.Time, ends []time.Time, templates []uuid.UUID) ([]InsightActiveUsersRow, error) {
 	rows, err := q.db.Query(ctx, insightActiveUsers, starts, ends, templates)
 	if err != nil {
@@ -79,7 +79,7 @@ type InsightAppsRow struct {
 	Times       int64
 }
 
-// How long and how often apps and ports were open, by template.
+// The duration and number of uses of apps and ports, by template.
 func (q *Queries) InsightApps(ctx context.Context, starts time.Time, ends time.Time, templates []uuid.UUID) ([]InsightAppsRow, error) {
 	rows, err := q.db.Query(ctx, insightApps, starts, ends, templates)
 	if err != nil {
@@ -114,7 +114,7 @@ WHERE t.id = ANY($1::uuid[])
 
 type InsightParameterRowsRow struct {
 	TemplateID uuid.UUID
-	Parameters []coder.TemplateVersionParameter
+	Parameters []codersdk.TemplateVersionParameter
 }
 
 // The parameters of the active versions of templates.
@@ -159,8 +159,8 @@ type InsightParametersRow struct {
 	Workspaces int64
 }
 
-// Which values of parameters workspaces had that were built: of each the last
-// build in the span that started it.
+// The parameter values of workspaces that were built: for each workspace those of the last
+// start in the period.
 func (q *Queries) InsightParameters(ctx context.Context, starts time.Time, ends time.Time, templates []uuid.UUID) ([]InsightParametersRow, error) {
 	rows, err := q.db.Query(ctx, insightParameters, starts, ends, templates)
 	if err != nil {
@@ -190,11 +190,11 @@ const insightSessions = `-- name: InsightSessions :many
 SELECT h.template_id,
     sum(least(3600, h.ssh))::bigint AS ssh, sum(least(3600, h.vscode))::bigint AS vscode,
     sum(least(3600, h.jetbrains))::bigint AS jetbrains, sum(least(3600, h.reconnecting_pty))::bigint AS reconnecting_pty,
-    count(DISTINCT h.user_id) FILTER (WHERE h.ssh > 0)::bigint AS ssh_users, count(DISTINCT h.user_id) FILTER (WHERE h.vscode > 0)::bigint AS vscode_users,
-    count(DISTINCT h.user_id) FILTER (WHERE h.jetbrains > 0)::bigint AS jetbrains_users,
-    count(DISTINCT h.user_id) FILTER (WHERE h.reconnecting_pty > 0)::bigint AS reconnecting_pty_users
+    count(DISTINCT h.user_id) FILTER (WHERE h.ssh > 0 AND NOT h.is_program)::bigint AS ssh_users, count(DISTINCT h.user_id) FILTER (WHERE h.vscode > 0 AND NOT h.is_program)::bigint AS vscode_users,
+    count(DISTINCT h.user_id) FILTER (WHERE h.jetbrains > 0 AND NOT h.is_program)::bigint AS jetbrains_users,
+    count(DISTINCT h.user_id) FILTER (WHERE h.reconnecting_pty > 0 AND NOT h.is_program)::bigint AS reconnecting_pty_users
 FROM (
-    SELECT u.template_id, u.user_id, u.hour, sum(u.ssh_seconds) AS ssh, sum(u.vscode_seconds) AS vscode, sum(u.jetbrains_seconds) AS jetbrains,
+    SELECT u.template_id, u.user_id, u.hour, u.user_id IN (SELECT p.id FROM users p WHERE p.is_service_account) AS is_program, sum(u.ssh_seconds) AS ssh, sum(u.vscode_seconds) AS vscode, sum(u.jetbrains_seconds) AS jetbrains,
         sum(u.reconnecting_pty_seconds) AS reconnecting_pty
     FROM workspace_usage u
     WHERE u.hour >= $1::timestamptz AND u.hour < $2::timestamptz
@@ -215,8 +215,8 @@ type InsightSessionsRow struct {
 	ReconnectingPtyUsers int64
 }
 
-// How long sessions of each kind were open, by template. Several at once of one
-// person count once.
+// The duration of sessions of each kind, by template. Concurrent sessions of one user count
+// once.
 func (q *Queries) InsightSessions(ctx context.Context, starts time.Time, ends time.Time, templates []uuid.UUID) ([]InsightSessionsRow, error) {
 	rows, err := q.db.Query(ctx, insightSessions, starts, ends, templates)
 	if err != nil {
@@ -263,8 +263,8 @@ type InsightStatusChangesRow struct {
 	Delta  int64
 }
 
-// How the number of users of each status changed before, between and after
-// some times: n is 0 before the first.
+// The changes of the number of users of each status before, between and after some times:
+// n is 0 before the first.
 func (q *Queries) InsightStatusChanges(ctx context.Context, times []time.Time) ([]InsightStatusChangesRow, error) {
 	rows, err := q.db.Query(ctx, insightStatusChanges, times)
 	if err != nil {
@@ -296,7 +296,7 @@ type InsightTemplatesRow struct {
 	GroupACL       map[string]string
 }
 
-// What decides who may see the insights of templates.
+// The data that access checks of template insights need.
 func (q *Queries) InsightTemplates(ctx context.Context, ids []uuid.UUID) ([]InsightTemplatesRow, error) {
 	rows, err := q.db.Query(ctx, insightTemplates, ids)
 	if err != nil {
@@ -342,7 +342,7 @@ FROM (
         WHERE cardinality($3::uuid[]) = 0 OR b.template_id = ANY($3::uuid[])
         GROUP BY b.user_id, b.hour
     ) h GROUP BY h.user_id
-) x JOIN users u ON u.id = x.user_id
+) x JOIN users u ON u.id = x.user_id AND NOT u.is_service_account
 ORDER BY x.seconds DESC, u.username, u.id
 LIMIT $5::integer OFFSET $4::integer
 `
@@ -363,7 +363,7 @@ type InsightUserActivityRow struct {
 	Templates []uuid.UUID
 }
 
-// How long people worked, of an hour one at most, the busiest first.
+// The active time of users, at most one hour each hour, the most active first.
 func (q *Queries) InsightUserActivity(ctx context.Context, arg InsightUserActivityParams) ([]InsightUserActivityRow, error) {
 	rows, err := q.db.Query(ctx, insightUserActivity,
 		arg.Starts,
@@ -405,7 +405,7 @@ FROM (
     WHERE g.hour >= $1::timestamptz AND g.hour < $2::timestamptz
         AND (cardinality($3::uuid[]) = 0 OR g.template_id = ANY($3::uuid[]))
     GROUP BY g.user_id
-) x JOIN users u ON u.id = x.user_id
+) x JOIN users u ON u.id = x.user_id AND NOT u.is_service_account
 ORDER BY u.username, u.id
 LIMIT $5::integer OFFSET $4::integer
 `
@@ -427,7 +427,7 @@ type InsightUserLatencyRow struct {
 	Templates []uuid.UUID
 }
 
-// What round trips of people to their workspaces took.
+// The round trip times of users to their workspaces.
 func (q *Queries) InsightUserLatency(ctx context.Context, arg InsightUserLatencyParams) ([]InsightUserLatencyRow, error) {
 	rows, err := q.db.Query(ctx, insightUserLatency,
 		arg.Starts,

@@ -11,15 +11,125 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	coder "github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 )
+
+const jobPurgeLogs = `-- name: JobPurgeLogs :execrows
+DELETE FROM provisioner_job_logs WHERE id = ANY (ARRAY(
+    SELECT l.id FROM provisioner_job_logs l WHERE l.job_id = $1 ORDER BY l.id LIMIT 1000))
+`
+
+// Deletes a batch of the log of a job.
+func (q *Queries) JobPurgeLogs(ctx context.Context, jobID uuid.UUID) (int64, error) {
+	result, err := q.db.Exec(ctx, jobPurgeLogs, jobID)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
+const jobPurgeTimings = `-- name: JobPurgeTimings :execrows
+WITH scripts AS (
+    DELETE FROM workspace_agent_script_timings s USING workspace_agents a, workspace_resources r
+    WHERE r.job_id = $1 AND a.resource_id = r.id AND s.agent_id = a.id)
+DELETE FROM provisioner_job_timings WHERE ctid = ANY (ARRAY(
+    SELECT t.ctid FROM provisioner_job_timings t WHERE t.job_id = $1 LIMIT 1000))
+`
+
+// Deletes a batch of the timings of a job and of the scripts of its agents.
+func (q *Queries) JobPurgeTimings(ctx context.Context, jobID uuid.UUID) (int64, error) {
+	result, err := q.db.Exec(ctx, jobPurgeTimings, jobID)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
+const jobsWithLogs = `-- name: JobsWithLogs :many
+WITH RECURSIVE ids AS (
+    (SELECT l.job_id AS id FROM provisioner_job_logs l WHERE l.job_id > $2::uuid ORDER BY l.job_id LIMIT 1)
+    UNION ALL
+    SELECT (SELECT l.job_id FROM provisioner_job_logs l WHERE l.job_id > ids.id ORDER BY l.job_id LIMIT 1) FROM ids WHERE ids.id IS NOT NULL
+), page AS (SELECT ids.id FROM ids WHERE ids.id IS NOT NULL LIMIT 500)
+SELECT j.id, (j.completed_at IS NOT NULL AND j.completed_at < now() - $1::bigint * interval '1 second'
+    AND NOT EXISTS (SELECT FROM workspace_builds b JOIN workspaces w ON w.latest_build_id = b.id AND w.deleted_at IS NULL WHERE b.job_id = j.id)
+    AND NOT EXISTS (SELECT FROM template_versions v JOIN templates t ON t.active_version_id = v.id AND t.deleted_at IS NULL WHERE v.job_id = j.id)
+    )::boolean AS deletable
+FROM page JOIN provisioner_jobs j ON j.id = page.id ORDER BY j.id
+`
+
+type JobsWithLogsRow struct {
+	ID        uuid.UUID
+	Deletable bool
+}
+
+// A page of the jobs with logs, by ID after a given one, and whether the logs of each can be
+// deleted: the job ended long enough ago, and it is neither the latest build of a
+// workspace nor the import of an active version. The recursion reads one row of each job.
+func (q *Queries) JobsWithLogs(ctx context.Context, keepSeconds int64, after uuid.UUID) ([]JobsWithLogsRow, error) {
+	rows, err := q.db.Query(ctx, jobsWithLogs, keepSeconds, after)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []JobsWithLogsRow{}
+	for rows.Next() {
+		var i JobsWithLogsRow
+		if err := rows.Scan(&i.ID, &i.Deletable); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const jobsWithTimings = `-- name: JobsWithTimings :many
+WITH RECURSIVE ids AS (
+    (SELECT l.job_id AS id FROM provisioner_job_timings l WHERE l.job_id > $2::uuid ORDER BY l.job_id LIMIT 1)
+    UNION ALL
+    SELECT (SELECT l.job_id FROM provisioner_job_timings l WHERE l.job_id > ids.id ORDER BY l.job_id LIMIT 1) FROM ids WHERE ids.id IS NOT NULL
+), page AS (SELECT ids.id FROM ids WHERE ids.id IS NOT NULL LIMIT 500)
+SELECT j.id, (j.completed_at IS NOT NULL AND j.completed_at < now() - $1::bigint * interval '1 second'
+    AND NOT EXISTS (SELECT FROM workspace_builds b JOIN workspaces w ON w.latest_build_id = b.id AND w.deleted_at IS NULL WHERE b.job_id = j.id)
+    )::boolean AS deletable
+FROM page JOIN provisioner_jobs j ON j.id = page.id ORDER BY j.id
+`
+
+type JobsWithTimingsRow struct {
+	ID        uuid.UUID
+	Deletable bool
+}
+
+// A page of the jobs with timings, as JobsWithLogs.
+func (q *Queries) JobsWithTimings(ctx context.Context, keepSeconds int64, after uuid.UUID) ([]JobsWithTimingsRow, error) {
+	rows, err := q.db.Query(ctx, jobsWithTimings, keepSeconds, after)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []JobsWithTimingsRow{}
+	for rows.Next() {
+		var i JobsWithTimingsRow
+		if err := rows.Scan(&i.ID, &i.Deletable); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
 
 const queueAdd = `-- name: QueueAdd :exec
 INSERT INTO provisioner_jobs (
-    id, organization_id, initiator_id, type, provisioner, priority, tag_set_id, file_id, input, template_id, created_at, updated_at, turn, held
+    id, organization_id, initiator_id, type, provisioner, priority, tag_set_id, file_id, input, template_id, created_at, updated_at, turn, trace, held
 ) VALUES (
     $1, $2, $3, $4, $5, $6, $7, $8, $9, $10::uuid, now(), now(),
-    $11,
+    $11, $12,
     coalesce(provisioner_job_held($10::uuid), false)
 )
 `
@@ -36,6 +146,7 @@ type QueueAddParams struct {
 	Input          json.RawMessage
 	TemplateID     *uuid.UUID
 	Turn           int64
+	Trace          map[string]string
 }
 
 func (q *Queries) QueueAdd(ctx context.Context, arg QueueAddParams) error {
@@ -51,6 +162,7 @@ func (q *Queries) QueueAdd(ctx context.Context, arg QueueAddParams) error {
 		arg.Input,
 		arg.TemplateID,
 		arg.Turn,
+		arg.Trace,
 	)
 	return err
 }
@@ -87,8 +199,8 @@ ON CONFLICT (organization_id, key) DO UPDATE SET key = excluded.key
 RETURNING id
 `
 
-// Two who add the same set at once get the same row.
-func (q *Queries) QueueAddTagSet(ctx context.Context, organizationID uuid.UUID, key string, tags coder.Tags) (int64, error) {
+// Concurrent inserts of the same set return the same row.
+func (q *Queries) QueueAddTagSet(ctx context.Context, organizationID uuid.UUID, key string, tags codersdk.Tags) (int64, error) {
 	row := q.db.QueryRow(ctx, queueAddTagSet, organizationID, key, tags)
 	var id int64
 	err := row.Scan(&id)
@@ -139,8 +251,8 @@ WITH sets AS MATERIALIZED (
         WHEN s.tags = '{"scope": "organization", "owner": ""}' THEN s.tags = $5::jsonb
         ELSE s.tags <@ $5::jsonb END
 ), picked AS MATERIALIZED (
-    -- One row with an array: the planner knows nothing of how many jobs there
-    -- are to hand out, and would read the whole table to join them.
+        -- One row with an array, because the planner does not know the number of jobs and
+        -- would read the whole table to join them.
     SELECT array_agg(c.id ORDER BY c.priority, c.place, c.again, c.served NULLS FIRST, c.created_at, c.id) AS ids FROM (
         SELECT l.id, l.priority, l.created_at, l.place,
             row_number() OVER (PARTITION BY l.priority, l.place, l.initiator_id ORDER BY l.created_at, l.id) AS again,
@@ -183,16 +295,14 @@ type QueueClaimParams struct {
 
 type QueueClaimRow struct {
 	ProvisionerJob ProvisionerJob
-	Tags           coder.Tags
+	Tags           codersdk.Tags
 }
 
-// Gives pending jobs to the waiting workers of one organization, tag set and
-// kind, at most one each, the most urgent class first. Within a tag set the
-// turns decide. Between tag sets that the workers serve, each is asked in turn:
-// first what is next in each, those whose initiator was served least recently
-// before the others. A tag set matches as coder.Tags.Match says: the untagged
-// one only its equal, any other when it is contained. What another server is
-// claiming is skipped.
+// Assigns pending jobs to the waiting workers of one organization, tag set and engine, at most
+// one each, the most urgent class first. Within a tag set the order is that of the turns. The
+// tag sets that the workers match take turns, and the next job of an initiator who was served
+// least recently comes first. A tag set matches as codersdk.Tags.Match does: the untagged set
+// only itself, any other if it is contained. Jobs that another server is claiming are skipped.
 func (q *Queries) QueueClaim(ctx context.Context, arg QueueClaimParams) ([]QueueClaimRow, error) {
 	rows, err := q.db.Query(ctx, queueClaim,
 		arg.WorkerIds,
@@ -267,7 +377,7 @@ type QueueEndParams struct {
 	ID        uuid.UUID
 }
 
-// Ends the job. A job that succeeded although it was to be canceled succeeded.
+// Ends the job. A job that succeeded although it was being canceled is succeeded.
 func (q *Queries) QueueEnd(ctx context.Context, arg QueueEndParams) error {
 	_, err := q.db.Exec(ctx, queueEnd,
 		arg.Error,
@@ -286,8 +396,8 @@ WHERE started_at IS NOT NULL AND completed_at IS NULL
 ORDER BY lease_expires_at LIMIT 50
 `
 
-// Running jobs whose worker went silent, or did not end in time after it was
-// asked to cancel.
+// Running jobs whose lease has expired, or that did not end in time after they were
+// canceled.
 func (q *Queries) QueueExpired(ctx context.Context, forceCancelMs int64) ([]uuid.UUID, error) {
 	rows, err := q.db.Query(ctx, queueExpired, forceCancelMs)
 	if err != nil {
@@ -324,7 +434,7 @@ type QueueHeldRow struct {
 	Place               int64
 }
 
-// Why a held build waits.
+// The reason why a held build waits.
 func (q *Queries) QueueHeld(ctx context.Context, id uuid.UUID) (QueueHeldRow, error) {
 	row := q.db.QueryRow(ctx, queueHeld, id)
 	var i QueueHeldRow
@@ -350,7 +460,7 @@ type QueueHeldTemplatesRow struct {
 	OrganizationID uuid.UUID
 }
 
-// Templates that hold builds back although there is room under their cap.
+// Templates that hold builds back although their limit is not reached.
 func (q *Queries) QueueHeldTemplates(ctx context.Context) ([]QueueHeldTemplatesRow, error) {
 	rows, err := q.db.Query(ctx, queueHeldTemplates)
 	if err != nil {
@@ -375,7 +485,7 @@ const queueHolds = `-- name: QueueHolds :one
 SELECT EXISTS (SELECT FROM provisioner_jobs j WHERE j.template_id = $1::uuid AND j.held AND j.completed_at IS NULL) AS holds
 `
 
-// Whether a template has builds that wait for others of it to end.
+// Whether a template has builds that wait for its other builds.
 func (q *Queries) QueueHolds(ctx context.Context, templateID uuid.UUID) (bool, error) {
 	row := q.db.QueryRow(ctx, queueHolds, templateID)
 	var holds bool
@@ -390,7 +500,7 @@ WHERE j.id = $1
 
 type QueueJobRow struct {
 	ProvisionerJob ProvisionerJob
-	Tags           coder.Tags
+	Tags           codersdk.Tags
 }
 
 func (q *Queries) QueueJob(ctx context.Context, id uuid.UUID) (QueueJobRow, error) {
@@ -448,7 +558,7 @@ WHERE j.id = ANY ($1::uuid[])
 
 type QueueJobsRow struct {
 	ProvisionerJob      ProvisionerJob
-	Tags                coder.Tags
+	Tags                codersdk.Tags
 	TemplateID          uuid.UUID
 	TemplateName        string
 	TemplateDisplayName string
@@ -458,7 +568,7 @@ type QueueJobsRow struct {
 	WorkspaceName       string
 }
 
-// What people read of jobs, with the names of what they are about.
+// The columns of jobs for the API, with the names of their templates and workspaces.
 func (q *Queries) QueueJobs(ctx context.Context, ids []uuid.UUID) ([]QueueJobsRow, error) {
 	rows, err := q.db.Query(ctx, queueJobs, ids)
 	if err != nil {
@@ -522,7 +632,7 @@ UPDATE provisioner_jobs SET lease_expires_at = now() + $1::bigint * interval '1 
 WHERE id = $2 AND fence = $3 AND started_at IS NOT NULL AND completed_at IS NULL
 `
 
-// Renews a lease without a word of the worker: its job is still on the way to it.
+// Renews a lease without an update of the worker, while the job is on its way to it.
 func (q *Queries) QueueKeep(ctx context.Context, leaseMs int64, iD uuid.UUID, fence int64) error {
 	_, err := q.db.Exec(ctx, queueKeep, leaseMs, iD, fence)
 	return err
@@ -532,7 +642,7 @@ const queueLetGo = `-- name: QueueLetGo :one
 SELECT provisioner_jobs_let_go($1::uuid)::integer AS freed
 `
 
-// Lets go held builds of a template as its cap allows, and tells how many.
+// Releases held builds of a template up to its limit, and returns their number.
 func (q *Queries) QueueLetGo(ctx context.Context, templateID uuid.UUID) (int32, error) {
 	row := q.db.QueryRow(ctx, queueLetGo, templateID)
 	var freed int32
@@ -561,7 +671,7 @@ type QueueListParams struct {
 	MaxRows        int32
 }
 
-// Ids of a page of an organizations jobs, the newest first.
+// The IDs of a page of an organization's jobs, the newest first.
 func (q *Queries) QueueList(ctx context.Context, arg QueueListParams) ([]uuid.UUID, error) {
 	rows, err := q.db.Query(ctx, queueList,
 		arg.OrganizationID,
@@ -591,18 +701,19 @@ func (q *Queries) QueueList(ctx context.Context, arg QueueListParams) ([]uuid.UU
 }
 
 const queueLock = `-- name: QueueLock :one
-SELECT j.id, j.organization_id, j.initiator_id, j.type, j.provisioner, j.priority, j.tag_set_id, j.file_id, j.input, j.trace, j.created_at, j.updated_at, j.started_at, j.canceled_at, j.completed_at, j.error, j.error_code, j.worker_id, j.worker_name, j.fence, j.lease_ms, j.lease_expires_at, j.resumable, j.logs_length, j.logs_overflowed, j.status, j.turn, j.template_id, j.held, s.tags, coalesce(j.lease_expires_at < now(), false)::boolean AS expired
+SELECT j.id, j.organization_id, j.initiator_id, j.type, j.provisioner, j.priority, j.tag_set_id, j.file_id, j.input, j.trace, j.created_at, j.updated_at, j.started_at, j.canceled_at, j.completed_at, j.error, j.error_code, j.worker_id, j.worker_name, j.fence, j.lease_ms, j.lease_expires_at, j.resumable, j.logs_length, j.logs_overflowed, j.status, j.turn, j.template_id, j.held, s.tags, coalesce(j.lease_expires_at < now(), false)::boolean AS expired, now()::timestamptz AS now
 FROM provisioner_jobs j JOIN job_tag_sets s ON s.id = j.tag_set_id
 WHERE j.id = $1 FOR UPDATE OF j
 `
 
 type QueueLockRow struct {
 	ProvisionerJob ProvisionerJob
-	Tags           coder.Tags
+	Tags           codersdk.Tags
 	Expired        bool
+	Now            time.Time
 }
 
-// Locks the job for a change that its fence, lease or status decides about.
+// Locks the job for a change that depends on its fence, lease or status. now is the time to compare its times with.
 func (q *Queries) QueueLock(ctx context.Context, id uuid.UUID) (QueueLockRow, error) {
 	row := q.db.QueryRow(ctx, queueLock, id)
 	var i QueueLockRow
@@ -638,6 +749,7 @@ func (q *Queries) QueueLock(ctx context.Context, id uuid.UUID) (QueueLockRow, er
 		&i.ProvisionerJob.Held,
 		&i.Tags,
 		&i.Expired,
+		&i.Now,
 	)
 	return i, err
 }
@@ -704,7 +816,7 @@ ORDER BY p.priority, p.turn, p.created_at, p.id
 LIMIT $3
 `
 
-// The pending jobs of a tag set and kind in the order in which they are taken.
+// The pending jobs of a tag set and engine in the order in which they are claimed.
 func (q *Queries) QueueOrder(ctx context.Context, tagSetID int64, provisioner string, maxRows int32) ([]uuid.UUID, error) {
 	rows, err := q.db.Query(ctx, queueOrder, tagSetID, provisioner, maxRows)
 	if err != nil {
@@ -736,14 +848,58 @@ func (q *Queries) QueueOrganization(ctx context.Context, id uuid.UUID) (uuid.UUI
 	return organization_id, err
 }
 
+const queuePending = `-- name: QueuePending :many
+WITH RECURSIVE pending AS (
+    (SELECT p.tag_set_id, p.provisioner FROM provisioner_jobs p
+    WHERE p.started_at IS NULL AND p.completed_at IS NULL AND NOT p.held
+    ORDER BY p.tag_set_id, p.provisioner LIMIT 1)
+    UNION ALL
+    SELECT n.tag_set_id, n.provisioner FROM pending l CROSS JOIN LATERAL (
+        SELECT p.tag_set_id, p.provisioner FROM provisioner_jobs p
+        WHERE p.started_at IS NULL AND p.completed_at IS NULL AND NOT p.held
+            AND (p.tag_set_id, p.provisioner) > (l.tag_set_id, l.provisioner)
+        ORDER BY p.tag_set_id, p.provisioner LIMIT 1
+    ) n
+)
+SELECT s.tags, pending.provisioner FROM pending JOIN job_tag_sets s ON s.id = pending.tag_set_id
+WHERE s.organization_id = $1
+`
+
+type QueuePendingRow struct {
+	Tags        codersdk.Tags
+	Provisioner string
+}
+
+// Returns the tag sets and engines of an organization's jobs that wait for a provisioner. It reads
+// one entry of the index provisioner_jobs_pending for each pair.
+func (q *Queries) QueuePending(ctx context.Context, organizationID uuid.UUID) ([]QueuePendingRow, error) {
+	rows, err := q.db.Query(ctx, queuePending, organizationID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []QueuePendingRow{}
+	for rows.Next() {
+		var i QueuePendingRow
+		if err := rows.Scan(&i.Tags, &i.Provisioner); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const queueRelease = `-- name: QueueRelease :execrows
 UPDATE provisioner_jobs SET
     started_at = NULL, updated_at = now(), worker_id = NULL, worker_name = '', lease_expires_at = NULL, resumable = false
 WHERE id = $1 AND fence = $2 AND started_at IS NOT NULL AND completed_at IS NULL AND canceled_at IS NULL
 `
 
-// Puts a claimed job back among the pending: its worker never got it, or was
-// lost while the job had no effect outside but what its state tells.
+// Returns a claimed job to the queue: its worker did not receive it, or was lost while the
+// job had no effects beyond its reported state.
 func (q *Queries) QueueRelease(ctx context.Context, iD uuid.UUID, fence int64) (int64, error) {
 	result, err := q.db.Exec(ctx, queueRelease, iD, fence)
 	if err != nil {
@@ -858,8 +1014,8 @@ type QueueTurnsRow struct {
 	Latest int64
 }
 
-// A tag set, the clock of its jobs of a kind and class, and the latest turn
-// that an initiator has there, 0 for none.
+// A tag set, the clock of its jobs of an engine and class, and the latest turn of an
+// initiator, 0 for none.
 func (q *Queries) QueueTurns(ctx context.Context, arg QueueTurnsParams) (QueueTurnsRow, error) {
 	row := q.db.QueryRow(ctx, queueTurns,
 		arg.Provisioner,
@@ -887,11 +1043,11 @@ ORDER BY j.created_at LIMIT 10
 
 type QueueUnservedRow struct {
 	ID   uuid.UUID
-	Tags coder.Tags
+	Tags codersdk.Tags
 }
 
-// Jobs that wait longer than the given time while no provisioner that could
-// take them was seen in that time.
+// Jobs that have waited longer than the given time without a connected provisioner that can
+// run them.
 func (q *Queries) QueueUnserved(ctx context.Context, ageMs int64) ([]QueueUnservedRow, error) {
 	rows, err := q.db.Query(ctx, queueUnserved, ageMs)
 	if err != nil {
@@ -927,7 +1083,7 @@ type QueueWorkersRow struct {
 	DaemonID uuid.UUID
 }
 
-// Provisioners seen lately that could take each of the pending jobs.
+// The recently connected provisioners that can run each of the pending jobs.
 func (q *Queries) QueueWorkers(ctx context.Context, ids []uuid.UUID, staleMs int64) ([]QueueWorkersRow, error) {
 	rows, err := q.db.Query(ctx, queueWorkers, ids, staleMs)
 	if err != nil {

@@ -21,8 +21,8 @@ WHERE l.login_type = 'oidc' AND ($1::uuid = '00000000-0000-0000-0000-00000000000
 ORDER BY 1 LIMIT 1000
 `
 
-// The claims that providers sent of people: of everybody, or of an
-// organization's members.
+// The names of the claims that providers sent, of all users or of an organization's
+// members.
 func (q *Queries) ClaimFields(ctx context.Context, organizationID uuid.UUID) ([]string, error) {
 	rows, err := q.db.Query(ctx, claimFields, organizationID)
 	if err != nil {
@@ -53,7 +53,7 @@ WHERE l.login_type = 'oidc' AND ($2::uuid = '00000000-0000-0000-0000-00000000000
 ORDER BY 1 LIMIT 1000
 `
 
-// The values that a claim had, each once; of lists, their entries.
+// The distinct values of a claim; for lists, their entries.
 func (q *Queries) ClaimValues(ctx context.Context, field string, organizationID uuid.UUID) ([]string, error) {
 	rows, err := q.db.Query(ctx, claimValues, field, organizationID)
 	if err != nil {
@@ -75,7 +75,7 @@ func (q *Queries) ClaimValues(ctx context.Context, field string, organizationID 
 }
 
 const emailTaken = `-- name: EmailTaken :one
-SELECT EXISTS (SELECT 1 FROM users WHERE lower(email) = lower($1) AND deleted_at IS NULL AND id <> $2)
+SELECT EXISTS (SELECT 1 FROM users WHERE lower(email) = lower($1) AND email <> '' AND deleted_at IS NULL AND id <> $2)
 `
 
 func (q *Queries) EmailTaken(ctx context.Context, email string, exceptID uuid.UUID) (bool, error) {
@@ -91,8 +91,8 @@ SELECT l.user_id, l.login_type, l.issuer, l.subject, l.access_token, l.refresh_t
 WHERE l.login_type = $1 AND l.issuer = $2 AND l.subject = $3
 `
 
-// People who log in by an identity provider, and attempts to log in at all.
-// The account of a user who exists.
+// Users of identity providers, and attempts to sign in.
+// The account of an existing user.
 func (q *Queries) LinkBySubject(ctx context.Context, loginType string, issuer string, subject string) (UserLink, error) {
 	row := q.db.QueryRow(ctx, linkBySubject, loginType, issuer, subject)
 	var i UserLink
@@ -119,7 +119,7 @@ DELETE FROM user_links l USING users u
 WHERE l.login_type = $1 AND l.issuer = $2 AND l.subject = $3 AND u.id = l.user_id AND u.deleted_at IS NOT NULL
 `
 
-// Takes an account from a user who was deleted.
+// Unlinks an account from a deleted user.
 func (q *Queries) LinkFree(ctx context.Context, loginType string, issuer string, subject string) error {
 	_, err := q.db.Exec(ctx, linkFree, loginType, issuer, subject)
 	return err
@@ -236,7 +236,7 @@ type LinkTokensParams struct {
 	LoginType         string
 }
 
-// Keeps the tokens of a refresh.
+// Stores the tokens of a refresh.
 func (q *Queries) LinkTokens(ctx context.Context, arg LinkTokensParams) error {
 	_, err := q.db.Exec(ctx, linkTokens,
 		arg.AccessToken,
@@ -256,7 +256,7 @@ UPDATE user_links SET unreachable_since = coalesce(unreachable_since, $1::timest
 WHERE user_id = $2 AND login_type = $3 RETURNING unreachable_since
 `
 
-// Notes that the provider cannot be asked, and tells since when.
+// Records that the provider cannot be reached, and returns since when.
 func (q *Queries) LinkUnreachable(ctx context.Context, now time.Time, userID uuid.UUID, loginType string) (*time.Time, error) {
 	row := q.db.QueryRow(ctx, linkUnreachable, now, userID, loginType)
 	var unreachable_since *time.Time
@@ -284,13 +284,38 @@ type LoginAttemptParams struct {
 	Key    []byte
 }
 
-// Counts an attempt, unless as many are counted as may be: each counts from now
-// until then, one after the other, and together at most until at_most. It tells how many milliseconds from now the next may be made; 0: this
-// one was.
+// Counts an attempt if the limit allows it. Attempts are consecutive intervals that start
+// now, and end at at_most at the latest. Returns the milliseconds until the next attempt is
+// allowed; 0 means that this attempt was counted.
 func (q *Queries) LoginAttempt(ctx context.Context, arg LoginAttemptParams) (int64, error) {
 	row := q.db.QueryRow(ctx, loginAttempt,
 		arg.Until,
 		arg.Now,
+		arg.AtMost,
+		arg.Key,
+	)
+	var wait_ms int64
+	err := row.Scan(&wait_ms)
+	return wait_ms, err
+}
+
+const loginAttemptWait = `-- name: LoginAttemptWait :one
+SELECT greatest(0, coalesce((SELECT ceil(1000 * extract(epoch FROM greatest(l.full_until, $1::timestamptz) + ($2::timestamptz - $1::timestamptz) - $3::timestamptz))
+    FROM login_attempts l WHERE l.key = $4::bytea), 0))::bigint AS wait_ms
+`
+
+type LoginAttemptWaitParams struct {
+	Now    time.Time
+	Until  time.Time
+	AtMost time.Time
+	Key    []byte
+}
+
+// Returns the milliseconds until the next attempt is allowed; 0 means now.
+func (q *Queries) LoginAttemptWait(ctx context.Context, arg LoginAttemptWaitParams) (int64, error) {
+	row := q.db.QueryRow(ctx, loginAttemptWait,
+		arg.Now,
+		arg.Until,
 		arg.AtMost,
 		arg.Key,
 	)
@@ -312,7 +337,7 @@ const loginAttemptsPurge = `-- name: LoginAttemptsPurge :execrows
 DELETE FROM login_attempts WHERE full_until < $1
 `
 
-// Forgets attempts that count for nothing any more.
+// Deletes attempts that no longer count.
 func (q *Queries) LoginAttemptsPurge(ctx context.Context, fullUntil time.Time) (int64, error) {
 	result, err := q.db.Exec(ctx, loginAttemptsPurge, fullUntil)
 	if err != nil {
@@ -335,7 +360,7 @@ const passcodeTake = `-- name: PasscodeTake :execrows
 DELETE FROM one_time_passcodes WHERE user_id = $1 AND passcode_hash = $2 AND expires_at > $3
 `
 
-// Uses up a passcode that is right and has not run out.
+// Consumes a passcode if it is right and has not expired.
 func (q *Queries) PasscodeTake(ctx context.Context, userID uuid.UUID, passcodeHash []byte, now time.Time) (int64, error) {
 	result, err := q.db.Exec(ctx, passcodeTake, userID, passcodeHash, now)
 	if err != nil {
@@ -361,8 +386,8 @@ UPDATE api_keys SET provider_check_at = $1::timestamptz
 WHERE user_id = $2 AND login_type = $3 AND provider_check_at IS DISTINCT FROM $1::timestamptz
 `
 
-// Says when the provider is to be asked about the sessions of a user again;
-// null: never.
+// Sets the time of the next check of a user's sessions with the provider; null means
+// never.
 func (q *Queries) SessionsCheckAt(ctx context.Context, checkAt *time.Time, userID uuid.UUID, loginType string) error {
 	_, err := q.db.Exec(ctx, sessionsCheckAt, checkAt, userID, loginType)
 	return err
@@ -380,8 +405,8 @@ type SessionsClaimCheckParams struct {
 	Now       time.Time
 }
 
-// Takes it on to ask the provider about the sessions of a user, unless
-// somebody does already, or has.
+// Claims the check of a user's sessions with the provider, unless another caller has
+// claimed or done it.
 func (q *Queries) SessionsClaimCheck(ctx context.Context, arg SessionsClaimCheckParams) (int64, error) {
 	result, err := q.db.Exec(ctx, sessionsClaimCheck,
 		arg.Until,
@@ -399,7 +424,7 @@ const sessionsEnd = `-- name: SessionsEnd :execrows
 DELETE FROM api_keys WHERE user_id = $1 AND login_type = $2
 `
 
-// Ends the sessions of a user that were begun by one way.
+// Deletes the sessions of a user with one login type.
 func (q *Queries) SessionsEnd(ctx context.Context, userID uuid.UUID, loginType string) (int64, error) {
 	result, err := q.db.Exec(ctx, sessionsEnd, userID, loginType)
 	if err != nil {
@@ -420,7 +445,7 @@ type SyncGroupsRow struct {
 	IsMember bool
 }
 
-// The groups of an organization but that of everyone, and whether the user is in them.
+// The groups of an organization except that of all members, and whether the user is in them.
 func (q *Queries) SyncGroups(ctx context.Context, userID uuid.UUID, organizationID uuid.UUID) ([]SyncGroupsRow, error) {
 	rows, err := q.db.Query(ctx, syncGroups, userID, organizationID)
 	if err != nil {
@@ -489,7 +514,7 @@ const syncSettings = `-- name: SyncSettings :many
 SELECT organization_id, kind, value, updated_at FROM idp_sync_settings WHERE organization_id = ANY ($1::uuid[])
 `
 
-// The settings of some organizations.
+// The sync settings of some organizations.
 func (q *Queries) SyncSettings(ctx context.Context, organizationIds []uuid.UUID) ([]IdpSyncSetting, error) {
 	rows, err := q.db.Query(ctx, syncSettings, organizationIds)
 	if err != nil {
@@ -517,7 +542,7 @@ func (q *Queries) SyncSettings(ctx context.Context, organizationIds []uuid.UUID)
 
 const userFromProvider = `-- name: UserFromProvider :one
 UPDATE users SET email = $1, name = $2, avatar_url = $3, updated_at = $4
-WHERE id = $5 AND deleted_at IS NULL RETURNING id, email, username, name, avatar_url, password_hash, login_type, status, roles, theme, terminal_font, task_alert_dismissed, ssh_public_key, ssh_private_key, ssh_key_updated_at, is_system, created_at, updated_at, last_seen_at, deleted_at, quiet_hours
+WHERE id = $5 AND deleted_at IS NULL RETURNING id, email, username, name, avatar_url, password_hash, login_type, status, roles, theme, terminal_font, task_alert_dismissed, ssh_public_key, ssh_private_key, ssh_key_updated_at, is_system, created_at, updated_at, last_seen_at, deleted_at, quiet_hours, ssh_private_key_key_id, is_service_account
 `
 
 type UserFromProviderParams struct {
@@ -528,7 +553,7 @@ type UserFromProviderParams struct {
 	ID        uuid.UUID
 }
 
-// What a provider says of a user.
+// The claims of a user.
 func (q *Queries) UserFromProvider(ctx context.Context, arg UserFromProviderParams) (User, error) {
 	row := q.db.QueryRow(ctx, userFromProvider,
 		arg.Email,
@@ -560,6 +585,8 @@ func (q *Queries) UserFromProvider(ctx context.Context, arg UserFromProviderPara
 		&i.LastSeenAt,
 		&i.DeletedAt,
 		&i.QuietHours,
+		&i.SshPrivateKeyKeyID,
+		&i.IsServiceAccount,
 	)
 	return i, err
 }

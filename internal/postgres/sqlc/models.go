@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	coder "github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 )
 
 type APIKey struct {
@@ -29,6 +29,8 @@ type APIKey struct {
 	ExpiresAt       time.Time
 	UserAgent       string
 	ProviderCheckAt *time.Time
+	OAuth2GrantID   *uuid.UUID
+	Audience        string
 }
 
 type AgentRelay struct {
@@ -68,7 +70,7 @@ type AuditLog struct {
 	ResourceTarget   string
 	ResourceIcon     string
 	Action           string
-	Diff             coder.AuditDiff
+	Diff             codersdk.AuditDiff
 	StatusCode       int32
 	AdditionalFields json.RawMessage
 	RequestID        string
@@ -109,8 +111,8 @@ type CustomRole struct {
 	OrganizationID          uuid.UUID
 	Name                    string
 	DisplayName             string
-	OrganizationPermissions []coder.Permission
-	MemberPermissions       []coder.Permission
+	OrganizationPermissions []codersdk.Permission
+	MemberPermissions       []codersdk.Permission
 	CreatedAt               time.Time
 	UpdatedAt               time.Time
 }
@@ -126,6 +128,26 @@ type Deployment struct {
 	ID        bool
 	UUID      uuid.UUID
 	CreatedAt time.Time
+}
+
+type ExternalAuthLink struct {
+	UserID            uuid.UUID
+	ProviderID        string
+	AccessToken       string
+	AccessTokenKeyID  string
+	RefreshToken      string
+	RefreshTokenKeyID string
+	Extra             string
+	ExtraKeyID        string
+	Generation        int64
+	IssuedAt          time.Time
+	ExpiresAt         *time.Time
+	ValidatedAt       *time.Time
+	Refused           string
+	RefreshingUntil   *time.Time
+	RefreshError      string
+	CreatedAt         time.Time
+	UpdatedAt         time.Time
 }
 
 type File struct {
@@ -162,6 +184,12 @@ type GroupMembership struct {
 	UserID         uuid.UUID
 }
 
+type HealthCheck struct {
+	ReplicaID uuid.UUID
+	CheckedAt time.Time
+	Sections  json.RawMessage
+}
+
 type IdpSyncSetting struct {
 	OrganizationID uuid.UUID
 	Kind           string
@@ -169,11 +197,32 @@ type IdpSyncSetting struct {
 	UpdatedAt      time.Time
 }
 
+type InboxNotification struct {
+	ID        uuid.UUID
+	UserID    uuid.UUID
+	Kind      uuid.UUID
+	Targets   []uuid.UUID
+	Title     string
+	Content   string
+	Icon      string
+	Actions   []codersdk.InboxNotificationAction
+	CreatedAt time.Time
+	ReadAt    *time.Time
+}
+
 type JobTagSet struct {
 	ID             int64
 	OrganizationID uuid.UUID
 	Key            string
-	Tags           coder.Tags
+	Tags           codersdk.Tags
+}
+
+type License struct {
+	ID         int32
+	UUID       uuid.UUID
+	UploadedAt time.Time
+	Digest     []byte
+	Claims     string
 }
 
 type LoginAttempt struct {
@@ -186,6 +235,150 @@ type LoginConversion struct {
 	UserID    uuid.UUID
 	ToType    string
 	ExpiresAt time.Time
+}
+
+type MirrorChunk struct {
+	PackageID uuid.UUID
+	Number    int32
+	Data      []byte
+}
+
+type MirrorPackage struct {
+	ID        uuid.UUID
+	Hostname  string
+	Namespace string
+	Type      string
+	Version   string
+	Os        string
+	Arch      string
+	Size      int64
+	Sha256    []byte
+	H1        string
+	SignedBy  string
+	CreatedAt time.Time
+	UsedAt    time.Time
+}
+
+type NotificationDigest struct {
+	UserID uuid.UUID
+	Daily  bool
+}
+
+type NotificationDigestEntry struct {
+	ID        uuid.UUID
+	UserID    uuid.UUID
+	Title     string
+	Content   string
+	CreatedAt time.Time
+	DueAt     time.Time
+}
+
+type NotificationEvent struct {
+	ID             uuid.UUID
+	Kind           uuid.UUID
+	OrganizationID *uuid.UUID
+	WorkspaceID    *uuid.UUID
+	TemplateID     *uuid.UUID
+	VersionID      *uuid.UUID
+	SubjectID      *uuid.UUID
+	InitiatorID    *uuid.UUID
+	Recipients     []uuid.UUID
+	Labels         map[string]string
+	Data           json.RawMessage
+	CreatedAt      time.Time
+	FailedAt       *time.Time
+	Error          string
+}
+
+type NotificationMessage struct {
+	ID             uuid.UUID
+	UserID         uuid.UUID
+	Kind           uuid.UUID
+	Method         string
+	Title          string
+	Content        string
+	Actions        []codersdk.InboxNotificationAction
+	Labels         map[string]string
+	Data           json.RawMessage
+	Targets        []uuid.UUID
+	Attempts       int32
+	CreatedAt      time.Time
+	NextAttemptAt  time.Time
+	LeaseID        *uuid.UUID
+	SentAt         *time.Time
+	FailedAt       *time.Time
+	Error          string
+	Status         string
+	SubscriptionID *uuid.UUID
+}
+
+type NotificationMethod struct {
+	Kind      uuid.UUID
+	Method    string
+	UpdatedAt time.Time
+}
+
+type NotificationPreference struct {
+	UserID    uuid.UUID
+	Kind      uuid.UUID
+	Disabled  bool
+	UpdatedAt time.Time
+}
+
+type NotificationRepeat struct {
+	UserID uuid.UUID
+	Digest []byte
+	At     time.Time
+}
+
+type OAuth2App struct {
+	ID               uuid.UUID
+	Name             string
+	Icon             string
+	RedirectURIs     []string
+	Scope            string
+	AuthMethod       string
+	CreatedBy        *uuid.UUID
+	RegistrationHash []byte
+	Metadata         json.RawMessage
+	CreatedAt        time.Time
+	UpdatedAt        time.Time
+	LastUsedAt       *time.Time
+}
+
+type OAuth2AppSecret struct {
+	ID         uuid.UUID
+	AppID      uuid.UUID
+	Prefix     string
+	SecretHash []byte
+	Display    string
+	CreatedAt  time.Time
+	LastUsedAt *time.Time
+}
+
+type OAuth2Grant struct {
+	ID               uuid.UUID
+	AppID            uuid.UUID
+	UserID           uuid.UUID
+	SecretID         *uuid.UUID
+	Scopes           []string
+	Resource         string
+	CodeHash         []byte
+	CodeExpiresAt    time.Time
+	CodeChallenge    string
+	RedirectURI      string
+	RedirectGiven    bool
+	ExchangedAt      *time.Time
+	RefreshHash      []byte
+	RefreshExpiresAt *time.Time
+	CreatedAt        time.Time
+	LastUsedAt       time.Time
+}
+
+type OAuth2SpentToken struct {
+	TokenHash []byte
+	GrantID   uuid.UUID
+	SpentAt   time.Time
 }
 
 type OneTimePasscode struct {
@@ -216,6 +409,41 @@ type OrganizationMember struct {
 	UpdatedAt      time.Time
 }
 
+type OrganizationRule struct {
+	OrganizationID          uuid.UUID
+	TokenScopes             []string
+	MaxTokenLifetimeSeconds int64
+	ExternalAuthRestricted  bool
+	ExternalAuth            []codersdk.ExternalAuthRule
+	UpdatedAt               time.Time
+}
+
+type PendingAgent struct {
+	Token          uuid.UUID
+	BuildID        uuid.UUID
+	LogsLength     int32
+	LogsOverflowed bool
+	CreatedAt      time.Time
+	TokenHash      []byte
+}
+
+type PendingAgentLog struct {
+	ID        int64
+	Token     uuid.UUID
+	SourceID  uuid.UUID
+	CreatedAt time.Time
+	Level     string
+	Output    string
+}
+
+type PendingAgentLogSource struct {
+	Token       uuid.UUID
+	ID          uuid.UUID
+	DisplayName string
+	Icon        string
+	CreatedAt   time.Time
+}
+
 type ProvisionerDaemon struct {
 	ID             uuid.UUID
 	OrganizationID uuid.UUID
@@ -223,7 +451,7 @@ type ProvisionerDaemon struct {
 	Name           string
 	Owner          string
 	Provisioners   []string
-	Tags           coder.Tags
+	Tags           codersdk.Tags
 	Version        string
 	ApiVersion     string
 	Slots          int32
@@ -231,6 +459,7 @@ type ProvisionerDaemon struct {
 	CreatedAt      time.Time
 	LastSeenAt     *time.Time
 	SharedID       *uuid.UUID
+	LeftAt         *time.Time
 }
 
 type ProvisionerJob struct {
@@ -243,7 +472,7 @@ type ProvisionerJob struct {
 	TagSetID       int64
 	FileID         uuid.UUID
 	Input          json.RawMessage
-	Trace          json.RawMessage
+	Trace          map[string]string
 	CreatedAt      time.Time
 	UpdatedAt      time.Time
 	StartedAt      *time.Time
@@ -285,12 +514,18 @@ type ProvisionerJobTiming struct {
 	Resource  string
 }
 
+type ProvisionerJobVariable struct {
+	JobID uuid.UUID
+	Value string
+	KeyID string
+}
+
 type ProvisionerKey struct {
 	ID             uuid.UUID
 	OrganizationID uuid.UUID
 	Name           string
 	SecretHash     []byte
-	Tags           coder.Tags
+	Tags           codersdk.Tags
 	CreatedAt      time.Time
 	ExpiresAt      *time.Time
 	ReplacedAt     *time.Time
@@ -298,19 +533,54 @@ type ProvisionerKey struct {
 }
 
 type Replica struct {
-	ID           uuid.UUID
-	Hostname     string
-	RelayAddress string
-	Version      string
-	StartedAt    time.Time
-	UpdatedAt    time.Time
-	StoppedAt    *time.Time
+	ID            uuid.UUID
+	Hostname      string
+	RelayAddress  string
+	Version       string
+	StartedAt     time.Time
+	UpdatedAt     time.Time
+	StoppedAt     *time.Time
+	SchemaVersion int64
+}
+
+type SchemaCompatibility struct {
+	OnlyRow       bool
+	OldestVersion int64
+	MigratedBy    string
+}
+
+type ScimGroup struct {
+	GroupID     uuid.UUID
+	DisplayName string
+	ExternalID  string
+	CreatedAt   time.Time
+	UpdatedAt   time.Time
+}
+
+type ScimUser struct {
+	UserID     uuid.UUID
+	UserName   string
+	ExternalID string
+	Profile    json.RawMessage
+	RemovedAt  *time.Time
+	CreatedAt  time.Time
+	UpdatedAt  time.Time
 }
 
 type Secret struct {
 	Name      string
 	Value     []byte
 	CreatedAt time.Time
+	KeyID     string
+}
+
+type ServiceAccount struct {
+	UserID    uuid.UUID
+	OwnerID   *uuid.UUID
+	ExpiresAt *time.Time
+	Scopes    []string
+	CreatedAt time.Time
+	UpdatedAt time.Time
 }
 
 type SiteSetting struct {
@@ -352,6 +622,7 @@ type Template struct {
 	UpdatedAt                    time.Time
 	DeletedAt                    *time.Time
 	MaxConcurrentBuilds          int32
+	DisableUserSecrets           bool
 }
 
 type TemplatePrebuild struct {
@@ -369,18 +640,19 @@ type TemplateVersion struct {
 	Readme           string
 	CreatedBy        uuid.UUID
 	Archived         bool
-	Tags             coder.Tags
+	Tags             codersdk.Tags
 	WorkspaceTags    map[string]string
-	Variables        []coder.TemplateVersionVariable
-	Parameters       []coder.TemplateVersionParameter
-	Presets          []coder.Preset
-	ExternalAuth     []coder.TemplateVersionExternalAuth
+	Variables        []codersdk.TemplateVersionVariable
+	Parameters       []codersdk.TemplateVersionParameter
+	Presets          []codersdk.StoredPreset
+	ExternalAuth     []codersdk.TemplateVersionExternalAuth
 	ModuleFilesID    *uuid.UUID
 	HasAiTask        bool
 	HasExternalAgent bool
 	ExampleID        string
 	CreatedAt        time.Time
 	UpdatedAt        time.Time
+	VariablesKeyID   string
 }
 
 type User struct {
@@ -405,6 +677,8 @@ type User struct {
 	LastSeenAt         time.Time
 	DeletedAt          *time.Time
 	QuietHours         string
+	SshPrivateKeyKeyID string
+	IsServiceAccount   bool
 }
 
 type UserLink struct {
@@ -421,6 +695,21 @@ type UserLink struct {
 	UpdatedAt         time.Time
 	AccessTokenKeyID  string
 	RefreshTokenKeyID string
+}
+
+type UserSecret struct {
+	ID          uuid.UUID
+	UserID      uuid.UUID
+	Name        string
+	Description string
+	EnvName     string
+	FilePath    string
+	Enabled     bool
+	Value       string
+	ValueKeyID  string
+	ValueBytes  int32
+	CreatedAt   time.Time
+	UpdatedAt   time.Time
 }
 
 type UserStatusChange struct {
@@ -441,6 +730,15 @@ type UserSubject struct {
 	Organizations json.RawMessage
 	Groups        []uuid.UUID
 	CustomRoles   json.RawMessage
+}
+
+type WebpushSubscription struct {
+	ID        uuid.UUID
+	UserID    uuid.UUID
+	Endpoint  string
+	P256dhKey string
+	AuthKey   string
+	CreatedAt time.Time
 }
 
 type Workspace struct {
@@ -483,8 +781,8 @@ type WorkspaceAgent struct {
 	TroubleshootingUrl       string
 	ConnectionTimeoutSeconds int32
 	DisplayApps              []string
-	Scripts                  []coder.WorkspaceAgentScript
-	MetadataItems            []coder.WorkspaceAgentMetadataDescription
+	Scripts                  []codersdk.WorkspaceAgentScript
+	MetadataItems            []codersdk.WorkspaceAgentMetadataDescription
 	ApiKeyScope              string
 	Position                 int32
 	Version                  string
@@ -503,10 +801,11 @@ type WorkspaceAgent struct {
 	LogsOverflowed           bool
 	CreatedAt                time.Time
 	UpdatedAt                time.Time
-	ResourceMonitors         []coder.WorkspaceAgentMonitor
+	ResourceMonitors         []codersdk.WorkspaceAgentMonitor
 	CurrentWorkspaceID       *uuid.UUID
-	Devcontainers            []coder.DeclaredDevcontainer
+	Devcontainers            []codersdk.DeclaredDevcontainer
 	DevcontainerID           *uuid.UUID
+	TokenHash                []byte
 }
 
 type WorkspaceAgentLog struct {
@@ -542,6 +841,12 @@ type WorkspaceAgentScriptTiming struct {
 	ExitCode  int32
 	Stage     string
 	Status    string
+}
+
+type WorkspaceAgentToken struct {
+	AgentID uuid.UUID
+	Token   string
+	KeyID   string
 }
 
 type WorkspaceApp struct {
@@ -600,7 +905,7 @@ type WorkspaceBuild struct {
 	InitiatorID       uuid.UUID
 	Reason            string
 	JobID             uuid.UUID
-	Parameters        []coder.WorkspaceBuildParameter
+	Parameters        []codersdk.WorkspaceBuildParameter
 	Deadline          *time.Time
 	MaxDeadline       *time.Time
 	DailyCost         int32
@@ -608,12 +913,20 @@ type WorkspaceBuild struct {
 	UpdatedAt         time.Time
 	Current           bool
 	FailedAt          *time.Time
+	HandedOver        bool
+}
+
+type WorkspaceBuildFollowUp struct {
+	BuildID   uuid.UUID
+	Request   json.RawMessage
+	CreatedAt time.Time
 }
 
 type WorkspaceBuildState struct {
 	BuildID   uuid.UUID
 	State     []byte
 	UpdatedAt time.Time
+	KeyID     string
 }
 
 type WorkspaceFavorite struct {
@@ -670,7 +983,7 @@ type WorkspaceResource struct {
 	Icon       string
 	DailyCost  int32
 	ModulePath string
-	Metadata   []coder.WorkspaceResourceMetadata
+	Metadata   []codersdk.WorkspaceResourceMetadata
 	Position   int32
 	CreatedAt  time.Time
 }

@@ -265,7 +265,7 @@ type OrganizationMembersRow struct {
 	Count              int64
 }
 
-// A page of an organization's members by name, with the count of all that match.
+// A page of an organization's members by name, with the count of all matching members.
 func (q *Queries) OrganizationMembers(ctx context.Context, arg OrganizationMembersParams) ([]OrganizationMembersRow, error) {
 	rows, err := q.db.Query(ctx, organizationMembers,
 		arg.OrganizationID,
@@ -319,7 +319,7 @@ type OrganizationResourcesRow struct {
 	ProvisionerKeys int64
 }
 
-// What stands in the way of deleting an organization.
+// The objects that prevent the deletion of an organization.
 func (q *Queries) OrganizationResources(ctx context.Context, organizationID uuid.UUID) (OrganizationResourcesRow, error) {
 	row := q.db.QueryRow(ctx, organizationResources, organizationID)
 	var i OrganizationResourcesRow

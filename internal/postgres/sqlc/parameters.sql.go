@@ -28,7 +28,7 @@ type ParameterOwnerRow struct {
 	IsMember     bool
 }
 
-// What templates may ask about a workspace's owner, and their membership.
+// The owner data and membership that templates can read.
 func (q *Queries) ParameterOwner(ctx context.Context, organizationID uuid.UUID, iD uuid.UUID) (ParameterOwnerRow, error) {
 	row := q.db.QueryRow(ctx, parameterOwner, organizationID, iD)
 	var i ParameterOwnerRow
@@ -57,7 +57,7 @@ type ParameterSourceRow struct {
 	Classic     bool
 }
 
-// Where the source of a version is, and how its parameters are asked for.
+// The source file of a version, and the kind of its parameters.
 func (q *Queries) ParameterSource(ctx context.Context, id uuid.UUID) (ParameterSourceRow, error) {
 	row := q.db.QueryRow(ctx, parameterSource, id)
 	var i ParameterSourceRow
@@ -85,9 +85,8 @@ type ParametersLastUsedRow struct {
 	Value string
 }
 
-// The values that somebody's builds of a template's workspaces were given
-// last: of each parameter that the active version still has, and that is not
-// for one build only.
+// The last values that a user entered for a template's parameters: for each parameter of the
+// active version that is not ephemeral.
 func (q *Queries) ParametersLastUsed(ctx context.Context, userID uuid.UUID, templateID uuid.UUID) ([]ParametersLastUsedRow, error) {
 	rows, err := q.db.Query(ctx, parametersLastUsed, userID, templateID)
 	if err != nil {

@@ -10,24 +10,28 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	coder "github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 )
 
 const prebuildAgentTokens = `-- name: PrebuildAgentTokens :many
-SELECT a.id, a.token::uuid AS token
+SELECT a.id, a.token, t.token AS kept, t.key_id
 FROM workspace_builds b
 JOIN provisioner_jobs j ON j.id = b.job_id AND j.status = 'succeeded'
 JOIN workspace_resources r ON r.job_id = b.job_id
-JOIN workspace_agents a ON a.resource_id = r.id AND a.token IS NOT NULL AND a.parent_id IS NULL
+JOIN workspace_agents a ON a.resource_id = r.id AND a.parent_id IS NULL
+LEFT JOIN workspace_agent_tokens t ON t.agent_id = a.id
 WHERE b.workspace_id = $1 AND b.build_number = (
     SELECT max(l.build_number) FROM workspace_builds l JOIN provisioner_jobs k ON k.id = l.job_id AND k.status = 'succeeded'
     WHERE l.workspace_id = $1 AND l.build_number < $2)
+    AND (a.token IS NOT NULL OR t.token IS NOT NULL)
 ORDER BY a.position, a.name
 `
 
 type PrebuildAgentTokensRow struct {
 	ID    uuid.UUID
-	Token uuid.UUID
+	Token *uuid.UUID
+	Kept  *string
+	KeyID *string
 }
 
 // The tokens of the agents that run from before a build.
@@ -40,7 +44,12 @@ func (q *Queries) PrebuildAgentTokens(ctx context.Context, workspaceID uuid.UUID
 	items := []PrebuildAgentTokensRow{}
 	for rows.Next() {
 		var i PrebuildAgentTokensRow
-		if err := rows.Scan(&i.ID, &i.Token); err != nil {
+		if err := rows.Scan(
+			&i.ID,
+			&i.Token,
+			&i.Kept,
+			&i.KeyID,
+		); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -60,7 +69,7 @@ ORDER BY b.build_number DESC
 LIMIT 1
 `
 
-// Whether what runs from before a build was started for nobody.
+// Whether the previous start of a workspace was a prebuild.
 func (q *Queries) PrebuildBefore(ctx context.Context, workspaceID uuid.UUID, buildNumber int32) (bool, error) {
 	row := q.db.QueryRow(ctx, prebuildBefore, workspaceID, buildNumber)
 	var prebuilt bool
@@ -94,8 +103,7 @@ type PrebuildClaimParams struct {
 	SilentSince       time.Time
 }
 
-// Holds the oldest workspace of a preset that is ready and that nobody else
-// holds.
+// Locks the oldest ready workspace of a preset that no other transaction has locked.
 func (q *Queries) PrebuildClaim(ctx context.Context, arg PrebuildClaimParams) (uuid.UUID, error) {
 	row := q.db.QueryRow(ctx, prebuildClaim,
 		arg.TemplateID,
@@ -106,40 +114,6 @@ func (q *Queries) PrebuildClaim(ctx context.Context, arg PrebuildClaimParams) (u
 	var id uuid.UUID
 	err := row.Scan(&id)
 	return id, err
-}
-
-const prebuildClaimed = `-- name: PrebuildClaimed :one
-SELECT o.name AS organization, t.name AS template,
-    coalesce((SELECT e.preset->>'name' FROM jsonb_array_elements(v.presets) AS e(preset) WHERE e.preset->>'id' = b.preset_id::text LIMIT 1), '')::text AS preset,
-    coalesce(extract(epoch FROM j.completed_at - b.created_at), 0)::double precision AS seconds
-FROM workspace_builds b
-JOIN provisioner_jobs j ON j.id = b.job_id AND j.status = 'succeeded'
-JOIN workspaces w ON w.id = b.workspace_id
-JOIN templates t ON t.id = w.template_id
-JOIN organizations o ON o.id = t.organization_id
-JOIN template_versions v ON v.id = b.template_version_id
-WHERE b.id = $1
-`
-
-type PrebuildClaimedRow struct {
-	Organization string
-	Template     string
-	Preset       string
-	Seconds      float64
-}
-
-// How long it took from the claim of a workspace until it was built for its new
-// owner.
-func (q *Queries) PrebuildClaimed(ctx context.Context, id uuid.UUID) (PrebuildClaimedRow, error) {
-	row := q.db.QueryRow(ctx, prebuildClaimed, id)
-	var i PrebuildClaimedRow
-	err := row.Scan(
-		&i.Organization,
-		&i.Template,
-		&i.Preset,
-		&i.Seconds,
-	)
-	return i, err
 }
 
 const prebuildCounts = `-- name: PrebuildCounts :many
@@ -168,8 +142,8 @@ type PrebuildCountsRow struct {
 	Claimed      int64
 }
 
-// How many workspaces of each preset were made for nobody, how many of them
-// failed, and how many people took, over all versions of a template.
+// The number of prebuilt workspaces of each preset that were created, that failed, and that
+// were claimed, over all versions of a template.
 func (q *Queries) PrebuildCounts(ctx context.Context) ([]PrebuildCountsRow, error) {
 	rows, err := q.db.Query(ctx, prebuildCounts)
 	if err != nil {
@@ -217,7 +191,7 @@ type PrebuildFailuresRow struct {
 	Latest   time.Time
 }
 
-// How often in a row making a workspace of some presets failed since a time.
+// The number of consecutive failures of presets since a time.
 func (q *Queries) PrebuildFailures(ctx context.Context, presetIds []uuid.UUID, since time.Time) ([]PrebuildFailuresRow, error) {
 	rows, err := q.db.Query(ctx, prebuildFailures, presetIds, since)
 	if err != nil {
@@ -238,6 +212,17 @@ func (q *Queries) PrebuildFailures(ctx context.Context, presetIds []uuid.UUID, s
 	return items, nil
 }
 
+const prebuildHandOver = `-- name: PrebuildHandOver :exec
+UPDATE workspace_builds SET handed_over = true, deadline = $1, max_deadline = $2 WHERE id = $3
+`
+
+// Marks a build that does not run yet as one whose workspace was handed over. It gets the
+// deadline of a workspace that was just started.
+func (q *Queries) PrebuildHandOver(ctx context.Context, deadline *time.Time, maxDeadline *time.Time, iD uuid.UUID) error {
+	_, err := q.db.Exec(ctx, prebuildHandOver, deadline, maxDeadline, iD)
+	return err
+}
+
 const prebuildInvalidate = `-- name: PrebuildInvalidate :exec
 INSERT INTO template_prebuilds (template_id, invalidated_at) VALUES ($1, $2)
 ON CONFLICT (template_id) DO UPDATE SET invalidated_at = greatest(template_prebuilds.invalidated_at, excluded.invalidated_at)
@@ -252,8 +237,8 @@ const prebuildLock = `-- name: PrebuildLock :one
 SELECT pg_try_advisory_xact_lock(hashtextextended('prebuilds ' || ($1::uuid)::text, 0))
 `
 
-// Keeps other replicas from the prebuilt workspaces of a template until the
-// transaction ends.
+// Locks the prebuilt workspaces of a template against other replicas until the transaction
+// ends.
 func (q *Queries) PrebuildLock(ctx context.Context, templateID uuid.UUID) (bool, error) {
 	row := q.db.QueryRow(ctx, prebuildLock, templateID)
 	var pg_try_advisory_xact_lock bool
@@ -263,24 +248,54 @@ func (q *Queries) PrebuildLock(ctx context.Context, templateID uuid.UUID) (bool,
 
 const prebuildOfAgent = `-- name: PrebuildOfAgent :one
 SELECT (w.owner_id = '9d3c2a41-5e07-4b68-8f1d-707265626c64' OR b.initiator_id = '9d3c2a41-5e07-4b68-8f1d-707265626c64')::boolean AS prebuilt,
+    b.handed_over, j.status AS job_status,
     (w.owner_id <> '9d3c2a41-5e07-4b68-8f1d-707265626c64' AND EXISTS (
-        SELECT FROM workspace_builds l JOIN provisioner_jobs k ON k.id = l.job_id AND k.status = 'succeeded'
+        SELECT FROM workspace_builds l JOIN provisioner_jobs k ON k.id = l.job_id AND (k.status = 'succeeded' OR l.handed_over)
         WHERE l.workspace_id = w.id AND l.build_number > b.build_number AND l.transition = 'start'))::boolean AS claimed
-FROM workspace_builds b JOIN workspaces w ON w.id = b.workspace_id
+FROM workspace_builds b JOIN workspaces w ON w.id = b.workspace_id JOIN provisioner_jobs j ON j.id = b.job_id
 WHERE b.id = $1
 `
 
 type PrebuildOfAgentRow struct {
-	Prebuilt bool
-	Claimed  bool
+	Prebuilt   bool
+	HandedOver bool
+	JobStatus  string
+	Claimed    bool
 }
 
-// Whether the build of an agent was for nobody, and whether somebody has taken
-// the workspace and had it built since.
+// Whether an agent's build is a prebuild, or was handed over and is not built yet; and whether
+// the workspace has a later start since, which was handed over or succeeded.
 func (q *Queries) PrebuildOfAgent(ctx context.Context, id uuid.UUID) (PrebuildOfAgentRow, error) {
 	row := q.db.QueryRow(ctx, prebuildOfAgent, id)
 	var i PrebuildOfAgentRow
-	err := row.Scan(&i.Prebuilt, &i.Claimed)
+	err := row.Scan(
+		&i.Prebuilt,
+		&i.HandedOver,
+		&i.JobStatus,
+		&i.Claimed,
+	)
+	return i, err
+}
+
+const prebuildSource = `-- name: PrebuildSource :one
+SELECT f.data AS source, coalesce(m.data, '')::bytea AS modules
+FROM template_versions v
+JOIN provisioner_jobs j ON j.id = v.job_id
+JOIN files f ON f.id = j.file_id
+LEFT JOIN files m ON m.id = v.module_files_id
+WHERE v.id = $1
+`
+
+type PrebuildSourceRow struct {
+	Source  []byte
+	Modules []byte
+}
+
+// The source of a version, and the source of its modules, which is empty without remote ones.
+func (q *Queries) PrebuildSource(ctx context.Context, id uuid.UUID) (PrebuildSourceRow, error) {
+	row := q.db.QueryRow(ctx, prebuildSource, id)
+	var i PrebuildSourceRow
+	err := row.Scan(&i.Source, &i.Modules)
 	return i, err
 }
 
@@ -302,7 +317,7 @@ type PrebuildTemplateRow struct {
 	Organization    string
 	ActiveVersionID uuid.UUID
 	Version         string
-	Presets         []coder.Preset
+	Presets         []codersdk.StoredPreset
 	Wanted          bool
 	InvalidatedAt   time.Time
 }
@@ -331,7 +346,7 @@ UNION
 SELECT w.template_id FROM workspaces w WHERE w.owner_id = '9d3c2a41-5e07-4b68-8f1d-707265626c64' AND w.deleted_at IS NULL
 `
 
-// Templates whose active version asks for prebuilt workspaces, or that have some.
+// Templates whose active version has prebuilds, or that have prebuilt workspaces.
 func (q *Queries) PrebuildTemplates(ctx context.Context) ([]uuid.UUID, error) {
 	rows, err := q.db.Query(ctx, prebuildTemplates)
 	if err != nil {
@@ -370,7 +385,7 @@ type PrebuildTransferParams struct {
 	ID                uuid.UUID
 }
 
-// Gives a prebuilt workspace to a person as if they had just made it.
+// Transfers a prebuilt workspace to a user as if the user had just created it.
 func (q *Queries) PrebuildTransfer(ctx context.Context, arg PrebuildTransferParams) error {
 	_, err := q.db.Exec(ctx, prebuildTransfer,
 		arg.OwnerID,
@@ -414,8 +429,8 @@ type PrebuildWorkspacesRow struct {
 	Ready             bool
 }
 
-// The prebuilt workspaces of a template that nobody took, the oldest first, with
-// their latest builds and whether their agents are ready.
+// The unclaimed prebuilt workspaces of a template, the oldest first, with their latest builds
+// and whether their agents are ready.
 func (q *Queries) PrebuildWorkspaces(ctx context.Context, silentSince time.Time, templateID uuid.UUID) ([]PrebuildWorkspacesRow, error) {
 	rows, err := q.db.Query(ctx, prebuildWorkspaces, silentSince, templateID)
 	if err != nil {
@@ -467,8 +482,7 @@ VALUES ('9d3c2a41-5e07-4b68-8f1d-707265626c64', $1::text || '@localhost', $1, 'P
 ON CONFLICT DO NOTHING
 `
 
-// Prebuilt workspaces. The id of the account that they belong to is written out
-// where an index is to be used. (WS-20)
+// Prebuilt workspaces. The ID of their account is a literal where an index is needed. (WS-20)
 func (q *Queries) PrebuildsAccountInsert(ctx context.Context, username string, now time.Time) error {
 	_, err := q.db.Exec(ctx, prebuildsAccountInsert, username, now)
 	return err
@@ -494,8 +508,8 @@ type PrebuildsGroupParams struct {
 	Now            time.Time
 }
 
-// Makes the group whose allowance prebuilt workspaces may use, unless there is
-// one of that name, and puts the account into it.
+// Creates the group with the quota of prebuilt workspaces, unless a group has that name, and
+// adds the account to it.
 func (q *Queries) PrebuildsGroup(ctx context.Context, arg PrebuildsGroupParams) error {
 	_, err := q.db.Exec(ctx, prebuildsGroup,
 		arg.OrganizationID,

@@ -9,7 +9,7 @@ import (
 	"context"
 
 	"github.com/google/uuid"
-	coder "github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 )
 
 const queueAddKey = `-- name: QueueAddKey :one
@@ -24,11 +24,11 @@ type QueueAddKeyParams struct {
 	OrganizationID uuid.UUID
 	Name           string
 	SecretHash     []byte
-	Tags           coder.Tags
+	Tags           codersdk.Tags
 	LifetimeS      int64
 }
 
-// A key that lives for that many seconds; 0 for ever.
+// A key with a lifetime in seconds; 0 means no expiry.
 func (q *Queries) QueueAddKey(ctx context.Context, arg QueueAddKeyParams) (ProvisionerKey, error) {
 	row := q.db.QueryRow(ctx, queueAddKey,
 		arg.ID,
@@ -54,11 +54,11 @@ func (q *Queries) QueueAddKey(ctx context.Context, arg QueueAddKeyParams) (Provi
 }
 
 const queueDaemonGone = `-- name: QueueDaemonGone :exec
-UPDATE provisioner_daemons SET last_seen_at = now() - $1::bigint * interval '1 millisecond' WHERE id = $2
+UPDATE provisioner_daemons SET left_at = now(), last_seen_at = now() - $1::bigint * interval '1 millisecond' WHERE id = $2
 `
 
-// The last connection under this name ended: offline at once, not after the
-// time that silence takes.
+// The last connection with this name ended: the daemon is offline at once instead of after
+// the timeout.
 func (q *Queries) QueueDaemonGone(ctx context.Context, staleMs int64, iD uuid.UUID) error {
 	_, err := q.db.Exec(ctx, queueDaemonGone, staleMs, iD)
 	return err
@@ -81,7 +81,7 @@ type QueueDaemonHelloParams struct {
 	Name           string
 	Owner          string
 	Provisioners   []string
-	Tags           coder.Tags
+	Tags           codersdk.Tags
 	Version        string
 	ApiVersion     string
 	Slots          int32
@@ -89,7 +89,7 @@ type QueueDaemonHelloParams struct {
 	SharedID       *uuid.UUID
 }
 
-// A daemon that comes back under its name takes its row again.
+// A daemon with a known name gets its row again.
 func (q *Queries) QueueDaemonHello(ctx context.Context, arg QueueDaemonHelloParams) (uuid.UUID, error) {
 	row := q.db.QueryRow(ctx, queueDaemonHello,
 		arg.ID,
@@ -125,7 +125,7 @@ WHERE organization_id = $1 AND (lower(name) = lower($2) OR id::text = lower($2))
 RETURNING id, organization_id, name, secret_hash, tags, created_at, expires_at, replaced_at, last_used_at
 `
 
-// All of a name, or the one of an id.
+// All keys of a name, or the key with an ID.
 func (q *Queries) QueueDeleteKeys(ctx context.Context, organizationID uuid.UUID, ref string) ([]ProvisionerKey, error) {
 	rows, err := q.db.Query(ctx, queueDeleteKeys, organizationID, ref)
 	if err != nil {
@@ -208,7 +208,7 @@ ORDER BY lower(k.name), k.replaced_at DESC NULLS FIRST, k.id
 LIMIT $3 OFFSET $2
 `
 
-// A page of the current keys, and replaced ones that are still good.
+// A page of the current keys, and of replaced keys that are still valid.
 func (q *Queries) QueueKeys(ctx context.Context, organizationID uuid.UUID, rowOffset int32, rowLimit int32) ([]ProvisionerKey, error) {
 	rows, err := q.db.Query(ctx, queueKeys, organizationID, rowOffset, rowLimit)
 	if err != nil {
@@ -250,8 +250,8 @@ type QueueKeysLeftRow struct {
 	LeftMs int64
 }
 
-// How long keys have to live, 0 for expired ones; a year for those that never
-// expire. Those that were deleted are missing.
+// The remaining lifetimes of keys: 0 for expired keys, a year for keys without expiry.
+// Deleted keys are missing.
 func (q *Queries) QueueKeysLeft(ctx context.Context, ids []uuid.UUID) ([]QueueKeysLeftRow, error) {
 	rows, err := q.db.Query(ctx, queueKeysLeft, ids)
 	if err != nil {
@@ -277,7 +277,7 @@ UPDATE provisioner_keys SET last_used_at = now()
 WHERE id = ANY ($1::uuid[]) AND (last_used_at IS NULL OR last_used_at < now() - interval '20 seconds')
 `
 
-// Rows that were marked a moment ago are left alone.
+// Rows that were updated recently are skipped.
 func (q *Queries) QueueKeysUsed(ctx context.Context, ids []uuid.UUID) error {
 	_, err := q.db.Exec(ctx, queueKeysUsed, ids)
 	return err
@@ -298,7 +298,7 @@ type QueueLockKeyRow struct {
 	Replaced       int32
 }
 
-// The current key of that name or id, and how many replaced ones are still good.
+// The current key with that name or ID, and the number of valid replaced keys.
 func (q *Queries) QueueLockKey(ctx context.Context, organizationID uuid.UUID, ref string) (QueueLockKeyRow, error) {
 	row := q.db.QueryRow(ctx, queueLockKey, organizationID, ref)
 	var i QueueLockKeyRow
@@ -323,7 +323,7 @@ WHERE f.id = $1 AND EXISTS (
     SELECT FROM template_versions v WHERE v.module_files_id = f.id AND v.organization_id = $2)
 `
 
-// The prepared modules of a template version, for daemons of its organization.
+// The module files of a template version, for daemons of its organization.
 func (q *Queries) QueueModuleFiles(ctx context.Context, fileID uuid.UUID, organizationID uuid.UUID) ([]byte, error) {
 	row := q.db.QueryRow(ctx, queueModuleFiles, fileID, organizationID)
 	var data []byte
@@ -336,7 +336,7 @@ UPDATE provisioner_keys SET replaced_at = now(), expires_at = least(expires_at, 
 WHERE id = $2 RETURNING id, organization_id, name, secret_hash, tags, created_at, expires_at, replaced_at, last_used_at
 `
 
-// It is good for the grace and no longer than it was.
+// Limits the key to the grace period, without extending its lifetime.
 func (q *Queries) QueueReplaceKey(ctx context.Context, graceS int64, iD uuid.UUID) (ProvisionerKey, error) {
 	row := q.db.QueryRow(ctx, queueReplaceKey, graceS, iD)
 	var i ProvisionerKey

@@ -17,8 +17,8 @@ const proxies = `-- name: Proxies :many
 SELECT id, name, display_name, icon, token_hash, access_url, wildcard_hostname, derp_enabled, derp_only, version, status, errors, warnings, checked_at, check_at, created_at, updated_at FROM workspace_proxies ORDER BY created_at, id
 `
 
-// Workspace proxies, the processes that they consist of, and how they do.
-// All of them, the oldest first.
+// Workspace proxies, their processes and their health.
+// All proxies, the oldest first.
 func (q *Queries) Proxies(ctx context.Context) ([]WorkspaceProxy, error) {
 	rows, err := q.db.Query(ctx, proxies)
 	if err != nil {
@@ -129,7 +129,7 @@ type ProxyCheckedParams struct {
 	AccessUrl string
 }
 
-// Keeps what a check found, of a proxy that is still where it was.
+// Stores the result of a check if the proxy's address has not changed.
 func (q *Queries) ProxyChecked(ctx context.Context, arg ProxyCheckedParams) (int64, error) {
 	result, err := q.db.Exec(ctx, proxyChecked,
 		arg.Status,
@@ -151,7 +151,7 @@ WHERE id IN (SELECT d.id FROM workspace_proxies d WHERE d.access_url <> '' AND d
 RETURNING id, name, display_name, icon, token_hash, access_url, wildcard_hostname, derp_enabled, derp_only, version, status, errors, warnings, checked_at, check_at, created_at, updated_at
 `
 
-// Takes the proxies that are due: nobody else gets them before next.
+// Claims the due proxies: no other server gets them before next.
 func (q *Queries) ProxyClaimChecks(ctx context.Context, next time.Time, now time.Time, most int32) ([]WorkspaceProxy, error) {
 	rows, err := q.db.Query(ctx, proxyClaimChecks, next, now, most)
 	if err != nil {
@@ -244,7 +244,7 @@ type ProxyInsertParams struct {
 	Most        int64
 }
 
-// Makes a proxy, unless there are as many as there may be.
+// Creates a proxy, unless the maximum is reached.
 func (q *Queries) ProxyInsert(ctx context.Context, arg ProxyInsertParams) (int64, error) {
 	result, err := q.db.Exec(ctx, proxyInsert,
 		arg.ID,
@@ -281,8 +281,8 @@ type ProxyRegisterParams struct {
 	ID               uuid.UUID
 }
 
-// Keeps what a proxy says of itself. One that is somewhere else than before, or
-// was not registered, is unreachable until it was checked, which may be at once.
+// Stores the registration of a proxy. A proxy with a new address, or that was not registered,
+// is unreachable until its check, which is due at once.
 func (q *Queries) ProxyRegister(ctx context.Context, arg ProxyRegisterParams) error {
 	_, err := q.db.Exec(ctx, proxyRegister,
 		arg.AccessUrl,
@@ -323,7 +323,7 @@ type ProxyReplicaPutParams struct {
 	Now          time.Time
 }
 
-// Notes that a process of a proxy runs; another proxy's keeps its id.
+// Records that a process of a proxy runs; IDs of processes of other proxies are rejected.
 func (q *Queries) ProxyReplicaPut(ctx context.Context, arg ProxyReplicaPutParams) (int64, error) {
 	result, err := q.db.Exec(ctx, proxyReplicaPut,
 		arg.ID,
@@ -378,7 +378,7 @@ const proxyReplicasForget = `-- name: ProxyReplicasForget :exec
 DELETE FROM workspace_proxy_replicas WHERE proxy_id = $1 AND updated_at < $2::timestamptz
 `
 
-// Forgets the processes of a proxy that were not heard of since a time.
+// Deletes the processes of a proxy without a registration since a time.
 func (q *Queries) ProxyReplicasForget(ctx context.Context, proxyID uuid.UUID, since time.Time) error {
 	_, err := q.db.Exec(ctx, proxyReplicasForget, proxyID, since)
 	return err
@@ -389,7 +389,7 @@ UPDATE workspace_proxies p SET access_url = '', wildcard_hostname = '', status =
 WHERE p.id = $1 AND NOT EXISTS (SELECT FROM workspace_proxy_replicas r WHERE r.proxy_id = p.id)
 `
 
-// Notes that no process of a proxy runs any more.
+// Marks a proxy without processes as unregistered.
 func (q *Queries) ProxyUnregister(ctx context.Context, id uuid.UUID) (int64, error) {
 	result, err := q.db.Exec(ctx, proxyUnregister, id)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	coder "github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 )
 
 const queueDaemons = `-- name: QueueDaemons :many
@@ -23,7 +23,7 @@ WITH running AS MATERIALIZED (
         AND j.organization_id = $2
     GROUP BY j.worker_id
 )
-SELECT d.id, d.organization_id, d.key_id, d.name, d.owner, d.provisioners, d.tags, d.version, d.api_version, d.slots, d.tools, d.created_at, d.last_seen_at, d.shared_id, coalesce(k.name, '') AS key_name, x.status,
+SELECT d.id, d.organization_id, d.key_id, d.name, d.owner, d.provisioners, d.tags, d.version, d.api_version, d.slots, d.tools, d.created_at, d.last_seen_at, d.shared_id, d.left_at, coalesce(k.name, '') AS key_name, x.status,
     (coalesce(r.jobs, 0) + coalesce(e.jobs, 0))::integer AS busy_slots,
     coalesce(r.since, e.since, 'epoch')::timestamptz AS busy_since,
     coalesce(r.latest, '00000000-0000-0000-0000-000000000000')::uuid AS current_job,
@@ -73,9 +73,9 @@ type QueueDaemonsRow struct {
 	PreviousJob       uuid.UUID
 }
 
-// A page of an organizations daemons with their latest running job and the one before.
-// With an owner only those of that users own. What keeps a daemon busy in
-// another organization that it serves counts, and is not named.
+// A page of an organization's daemons with their current job and the previous one. With an
+// owner, only daemons of that user. Jobs in other organizations that a daemon serves count as
+// busy and are not named.
 func (q *Queries) QueueDaemons(ctx context.Context, arg QueueDaemonsParams) ([]QueueDaemonsRow, error) {
 	rows, err := q.db.Query(ctx, queueDaemons,
 		arg.StaleMs,
@@ -109,6 +109,7 @@ func (q *Queries) QueueDaemons(ctx context.Context, arg QueueDaemonsParams) ([]Q
 			&i.ProvisionerDaemon.CreatedAt,
 			&i.ProvisionerDaemon.LastSeenAt,
 			&i.ProvisionerDaemon.SharedID,
+			&i.ProvisionerDaemon.LeftAt,
 			&i.KeyName,
 			&i.Status,
 			&i.BusySlots,
@@ -129,7 +130,7 @@ func (q *Queries) QueueDaemons(ctx context.Context, arg QueueDaemonsParams) ([]Q
 const queueMatched = `-- name: QueueMatched :one
 SELECT count(*) AS total,
     count(*) FILTER (WHERE d.last_seen_at > now() - $1::bigint * interval '1 millisecond') AS available,
-    coalesce(max(d.last_seen_at), 'epoch')::timestamptz AS last_seen_at
+    coalesce(max(greatest(d.left_at, d.last_seen_at)), 'epoch')::timestamptz AS last_seen_at
 FROM provisioner_daemons d
 WHERE d.organization_id = $2
     AND ($3::text = '' OR $3::text = ANY (d.provisioners))
@@ -149,8 +150,8 @@ type QueueMatchedRow struct {
 	LastSeenAt time.Time
 }
 
-// How many daemons could take jobs of these tags and that kind, or of any,
-// and how many of them are there now.
+// The number of daemons that can run jobs with these tags and that engine, or any engine, and
+// how many of them are connected.
 func (q *Queries) QueueMatched(ctx context.Context, arg QueueMatchedParams) (QueueMatchedRow, error) {
 	row := q.db.QueryRow(ctx, queueMatched,
 		arg.StaleMs,
@@ -186,8 +187,8 @@ type QueueMeansRow struct {
 	Seconds  float64
 }
 
-// How long jobs of tag sets and types took lately: of the last 200 of a set at
-// most 50 of the type. Canceled ones say nothing.
+// The mean durations of recent jobs by tag set and type: of the last 200 of a set at most 50
+// of the type. Canceled jobs do not count.
 func (q *Queries) QueueMeans(ctx context.Context, tagSets []int64, types []string) ([]QueueMeansRow, error) {
 	rows, err := q.db.Query(ctx, queueMeans, tagSets, types)
 	if err != nil {
@@ -230,16 +231,15 @@ type QueueNeedRow struct {
 	Provisioner    string
 	Status         string
 	Priority       int16
-	Tags           coder.Tags
+	Tags           codersdk.Tags
 	Organization   string
 	IsDefault      bool
 	TemplateTags   []string
 	Unserved       bool
 }
 
-// What a job asks of a provisioner, where its tags come from, and whether the
-// server has provisioners of its own that would take it but for the weight of
-// its organization.
+// The requirements of a job, the origin of its tags, and whether the server has built-in
+// provisioners that could run it if its organization had a weight.
 func (q *Queries) QueueNeed(ctx context.Context, staleMs int64, iD uuid.UUID) (QueueNeedRow, error) {
 	row := q.db.QueryRow(ctx, queueNeed, staleMs, iD)
 	var i QueueNeedRow
@@ -297,7 +297,7 @@ type QueueOverviewRow struct {
 	OrganizationID uuid.UUID
 	Organization   string
 	Key            string
-	Tags           coder.Tags
+	Tags           codersdk.Tags
 	Pending        int64
 	Held           int64
 	Running        int64
@@ -305,8 +305,8 @@ type QueueOverviewRow struct {
 	MeanSeconds    float64
 }
 
-// What waits and runs, by tag set: of one organization, or of all. The sets
-// whose keys are given are told even when nothing waits or runs in them.
+// Pending and running jobs by tag set, of one organization or of all. Sets with the given keys
+// are included even without jobs.
 func (q *Queries) QueueOverview(ctx context.Context, organizationID *uuid.UUID, keys []string) ([]QueueOverviewRow, error) {
 	rows, err := q.db.Query(ctx, queueOverview, organizationID, keys)
 	if err != nil {
@@ -367,7 +367,7 @@ type QueueReadersRow struct {
 	TemplateDeletedAt *time.Time
 }
 
-// What decides who may read jobs: who started them, and what they are about.
+// The data for access checks of jobs: initiators, templates and workspaces.
 func (q *Queries) QueueReaders(ctx context.Context, ids []uuid.UUID) ([]QueueReadersRow, error) {
 	rows, err := q.db.Query(ctx, queueReaders, ids)
 	if err != nil {
@@ -417,7 +417,7 @@ type QueueRunningOnRow struct {
 	ElapsedSeconds float64
 }
 
-// What daemons are at work on, in whichever organization.
+// The current jobs of daemons, in any organization.
 func (q *Queries) QueueRunningOn(ctx context.Context, workers []uuid.UUID) ([]QueueRunningOnRow, error) {
 	rows, err := q.db.Query(ctx, queueRunningOn, workers)
 	if err != nil {
@@ -462,13 +462,12 @@ GROUP BY d.organization_id, o.name, d.tags
 type QueueSlotsRow struct {
 	OrganizationID uuid.UUID
 	Organization   string
-	Tags           coder.Tags
+	Tags           codersdk.Tags
 	Slots          int64
 	Busy           int64
 }
 
-// The slots of the daemons that are there, by their tags: of one organization,
-// or of all.
+// The slots of the connected daemons by tags, of one organization or of all.
 func (q *Queries) QueueSlots(ctx context.Context, organizationID *uuid.UUID, staleMs int64) ([]QueueSlotsRow, error) {
 	rows, err := q.db.Query(ctx, queueSlots, organizationID, staleMs)
 	if err != nil {

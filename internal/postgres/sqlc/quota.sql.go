@@ -41,7 +41,7 @@ FROM workspaces w
 WHERE w.owner_id = $1 AND w.organization_id = $2 AND w.deleted_at IS NULL AND w.id <> $3
 `
 
-// What the live workspaces of an owner in an organization cost, but for one.
+// The cost of the live workspaces of an owner in an organization, except one.
 func (q *Queries) QuotaConsumed(ctx context.Context, ownerID uuid.UUID, organizationID uuid.UUID, exceptID uuid.UUID) (int64, error) {
 	row := q.db.QueryRow(ctx, quotaConsumed, ownerID, organizationID, exceptID)
 	var column_1 int64
@@ -54,8 +54,8 @@ const quotaLock = `-- name: QuotaLock :exec
 SELECT pg_advisory_xact_lock(hashtextextended('quota ' || ($1::uuid)::text, hashtext(($2::uuid)::text)))
 `
 
-// What members may spend, and what they do. A build costs what its workspace
-// cost before until it is known what it will.
+// Quotas of members and their use. Until its plan is known, the cost of a build is the previous
+// cost of its workspace.
 // Serializes the builds of one owner in one organization.
 func (q *Queries) QuotaLock(ctx context.Context, ownerID uuid.UUID, organizationID uuid.UUID) error {
 	_, err := q.db.Exec(ctx, quotaLock, ownerID, organizationID)

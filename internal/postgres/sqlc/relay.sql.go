@@ -25,7 +25,7 @@ type RelayFindRow struct {
 	RelayAddress string
 }
 
-// Gives, of some agents, those whose links are with other replicas that live.
+// Returns those of some agents whose links are with other live replicas.
 func (q *Queries) RelayFind(ctx context.Context, agents []uuid.UUID, self uuid.UUID, since time.Time) ([]RelayFindRow, error) {
 	rows, err := q.db.Query(ctx, relayFind, agents, self, since)
 	if err != nil {
@@ -55,7 +55,7 @@ const relayForget = `-- name: RelayForget :exec
 DELETE FROM agent_relays l WHERE NOT EXISTS (SELECT FROM replicas r WHERE r.id = l.replica_id)
 `
 
-// Forgets the links of replicas that are not known any more.
+// Deletes the links of unknown replicas.
 func (q *Queries) RelayForget(ctx context.Context) error {
 	_, err := q.db.Exec(ctx, relayForget)
 	return err
@@ -73,7 +73,7 @@ type RelayHoldParams struct {
 	Now       time.Time
 }
 
-// Writes that an agent's link to the relay is with a replica: the latest counts.
+// Records the replica of an agent's link to the relay; the latest is valid.
 func (q *Queries) RelayHold(ctx context.Context, arg RelayHoldParams) error {
 	_, err := q.db.Exec(ctx, relayHold,
 		arg.AgentID,
@@ -88,7 +88,7 @@ const relayRelease = `-- name: RelayRelease :exec
 DELETE FROM agent_relays WHERE agent_id = $1 AND link_id = $2
 `
 
-// Forgets a link that ended, unless a newer one took its place.
+// Deletes a link that ended, unless a newer one replaced it.
 func (q *Queries) RelayRelease(ctx context.Context, agentID uuid.UUID, linkID uuid.UUID) error {
 	_, err := q.db.Exec(ctx, relayRelease, agentID, linkID)
 	return err

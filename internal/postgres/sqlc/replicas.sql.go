@@ -13,10 +13,10 @@ import (
 )
 
 const replicaAlive = `-- name: ReplicaAlive :one
-SELECT id, hostname, relay_address, version, started_at, updated_at, stopped_at FROM replicas WHERE id = $1 AND stopped_at IS NULL AND updated_at >= $2::timestamptz
+SELECT id, hostname, relay_address, version, started_at, updated_at, stopped_at, schema_version FROM replicas WHERE id = $1 AND stopped_at IS NULL AND updated_at >= $2::timestamptz
 `
 
-// Gives a replica that was heard of since a time and has not stopped.
+// Returns a replica with a heartbeat since a time that has not stopped.
 func (q *Queries) ReplicaAlive(ctx context.Context, iD uuid.UUID, since time.Time) (Replica, error) {
 	row := q.db.QueryRow(ctx, replicaAlive, iD, since)
 	var i Replica
@@ -28,31 +28,34 @@ func (q *Queries) ReplicaAlive(ctx context.Context, iD uuid.UUID, since time.Tim
 		&i.StartedAt,
 		&i.UpdatedAt,
 		&i.StoppedAt,
+		&i.SchemaVersion,
 	)
 	return i, err
 }
 
 const replicaAnnounce = `-- name: ReplicaAnnounce :exec
-INSERT INTO replicas (id, hostname, relay_address, version, started_at, updated_at)
-VALUES ($1, $2, $3, $4, $5, $5)
+INSERT INTO replicas (id, hostname, relay_address, version, schema_version, started_at, updated_at)
+VALUES ($1, $2, $3, $4, $5, $6, $6)
 ON CONFLICT (id) DO UPDATE SET updated_at = excluded.updated_at, stopped_at = NULL
 `
 
 type ReplicaAnnounceParams struct {
-	ID           uuid.UUID
-	Hostname     string
-	RelayAddress string
-	Version      string
-	Now          time.Time
+	ID            uuid.UUID
+	Hostname      string
+	RelayAddress  string
+	Version       string
+	SchemaVersion int64
+	Now           time.Time
 }
 
-// Writes that a replica lives.
+// Records a heartbeat of a replica.
 func (q *Queries) ReplicaAnnounce(ctx context.Context, arg ReplicaAnnounceParams) error {
 	_, err := q.db.Exec(ctx, replicaAnnounce,
 		arg.ID,
 		arg.Hostname,
 		arg.RelayAddress,
 		arg.Version,
+		arg.SchemaVersion,
 		arg.Now,
 	)
 	return err
@@ -62,7 +65,7 @@ const replicaForget = `-- name: ReplicaForget :exec
 DELETE FROM replicas WHERE updated_at < $1::timestamptz
 `
 
-// Forgets the replicas that nobody has heard of since a time.
+// Deletes the replicas without a heartbeat since a time.
 func (q *Queries) ReplicaForget(ctx context.Context, since time.Time) error {
 	_, err := q.db.Exec(ctx, replicaForget, since)
 	return err
@@ -72,17 +75,17 @@ const replicaRetire = `-- name: ReplicaRetire :exec
 UPDATE replicas SET stopped_at = $1::timestamptz, updated_at = $1::timestamptz WHERE id = $2
 `
 
-// Writes that a replica stopped.
+// Records that a replica stopped.
 func (q *Queries) ReplicaRetire(ctx context.Context, now time.Time, iD uuid.UUID) error {
 	_, err := q.db.Exec(ctx, replicaRetire, now, iD)
 	return err
 }
 
 const replicasAlive = `-- name: ReplicasAlive :many
-SELECT id, hostname, relay_address, version, started_at, updated_at, stopped_at FROM replicas WHERE stopped_at IS NULL AND updated_at >= $1::timestamptz ORDER BY started_at, id
+SELECT id, hostname, relay_address, version, started_at, updated_at, stopped_at, schema_version FROM replicas WHERE stopped_at IS NULL AND updated_at >= $1::timestamptz ORDER BY started_at, id
 `
 
-// Gives the replicas that were heard of since a time and have not stopped.
+// Returns the replicas with a heartbeat since a time that have not stopped.
 func (q *Queries) ReplicasAlive(ctx context.Context, since time.Time) ([]Replica, error) {
 	rows, err := q.db.Query(ctx, replicasAlive, since)
 	if err != nil {
@@ -100,6 +103,7 @@ func (q *Queries) ReplicasAlive(ctx context.Context, since time.Time) ([]Replica
 			&i.StartedAt,
 			&i.UpdatedAt,
 			&i.StoppedAt,
+			&i.SchemaVersion,
 		); err != nil {
 			return nil, err
 		}

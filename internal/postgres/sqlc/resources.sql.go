@@ -10,11 +10,119 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	coder "github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 )
 
+const resourceAdoptAgent = `-- name: ResourceAdoptAgent :exec
+WITH children AS (UPDATE workspace_agents c SET resource_id = $1 WHERE c.parent_id = $17::uuid)
+UPDATE workspace_agents SET resource_id = $1, operating_system = $2, architecture = $3, directory = $4,
+    environment = $5, motd_file = $6, troubleshooting_url = $7,
+    connection_timeout_seconds = $8, display_apps = $9, scripts = $10, metadata_items = $11,
+    api_key_scope = $12, position = $13, updated_at = $14, resource_monitors = $15, devcontainers = $16
+WHERE workspace_agents.id = $17::uuid
+`
+
+type ResourceAdoptAgentParams struct {
+	ResourceID               uuid.UUID
+	OperatingSystem          string
+	Architecture             string
+	Directory                string
+	Environment              map[string]string
+	MotdFile                 string
+	TroubleshootingUrl       string
+	ConnectionTimeoutSeconds int32
+	DisplayApps              []string
+	Scripts                  []codersdk.WorkspaceAgentScript
+	MetadataItems            []codersdk.WorkspaceAgentMetadataDescription
+	ApiKeyScope              string
+	Position                 int32
+	UpdatedAt                time.Time
+	ResourceMonitors         []codersdk.WorkspaceAgentMonitor
+	Devcontainers            []codersdk.DeclaredDevcontainer
+	ID                       uuid.UUID
+}
+
+// Replaces what a template declares of an agent that runs, and moves it and the agents of its
+// dev containers to a resource.
+func (q *Queries) ResourceAdoptAgent(ctx context.Context, arg ResourceAdoptAgentParams) error {
+	_, err := q.db.Exec(ctx, resourceAdoptAgent,
+		arg.ResourceID,
+		arg.OperatingSystem,
+		arg.Architecture,
+		arg.Directory,
+		arg.Environment,
+		arg.MotdFile,
+		arg.TroubleshootingUrl,
+		arg.ConnectionTimeoutSeconds,
+		arg.DisplayApps,
+		arg.Scripts,
+		arg.MetadataItems,
+		arg.ApiKeyScope,
+		arg.Position,
+		arg.UpdatedAt,
+		arg.ResourceMonitors,
+		arg.Devcontainers,
+		arg.ID,
+	)
+	return err
+}
+
+const resourceAdoptApp = `-- name: ResourceAdoptApp :exec
+UPDATE workspace_apps SET slug = $1, display_name = $2, icon = $3, command = $4, url = $5, external = $6,
+    subdomain = $7, sharing_level = $8, open_in = $9, app_group = $10, tooltip = $11, hidden = $12,
+    position = $13, health = CASE WHEN healthcheck_url = $14 THEN health ELSE $15 END, healthcheck_url = $14,
+    healthcheck_interval = $16, healthcheck_threshold = $17
+WHERE id = $18
+`
+
+type ResourceAdoptAppParams struct {
+	Slug                 string
+	DisplayName          string
+	Icon                 string
+	Command              string
+	URL                  string
+	External             bool
+	Subdomain            bool
+	SharingLevel         string
+	OpenIn               string
+	AppGroup             string
+	Tooltip              string
+	Hidden               bool
+	Position             int32
+	HealthcheckUrl       string
+	Health               string
+	HealthcheckInterval  int32
+	HealthcheckThreshold int32
+	ID                   uuid.UUID
+}
+
+// Replaces what a template declares of an app. Its health stays while its check is the same.
+func (q *Queries) ResourceAdoptApp(ctx context.Context, arg ResourceAdoptAppParams) error {
+	_, err := q.db.Exec(ctx, resourceAdoptApp,
+		arg.Slug,
+		arg.DisplayName,
+		arg.Icon,
+		arg.Command,
+		arg.URL,
+		arg.External,
+		arg.Subdomain,
+		arg.SharingLevel,
+		arg.OpenIn,
+		arg.AppGroup,
+		arg.Tooltip,
+		arg.Hidden,
+		arg.Position,
+		arg.HealthcheckUrl,
+		arg.Health,
+		arg.HealthcheckInterval,
+		arg.HealthcheckThreshold,
+		arg.ID,
+	)
+	return err
+}
+
 const resourceAgentsOfJobs = `-- name: ResourceAgentsOfJobs :many
-SELECT a.id, a.resource_id, a.parent_id, a.name, a.token, a.instance_id, a.operating_system, a.architecture, a.directory, a.expanded_directory, a.environment, a.motd_file, a.troubleshooting_url, a.connection_timeout_seconds, a.display_apps, a.scripts, a.metadata_items, a.api_key_scope, a.position, a.version, a.api_version, a.subsystems, a.certificate, a.lifecycle_state, a.started_at, a.ready_at, a.first_connected_at, a.last_connected_at, a.disconnected_at, a.replica_id, a.connection_id, a.logs_length, a.logs_overflowed, a.created_at, a.updated_at, a.resource_monitors, a.current_workspace_id, a.devcontainers, a.devcontainer_id
+SELECT a.id, a.resource_id, a.parent_id, a.name, a.token, a.instance_id, a.operating_system, a.architecture, a.directory, a.expanded_directory, a.environment, a.motd_file, a.troubleshooting_url, a.connection_timeout_seconds, a.display_apps, a.scripts, a.metadata_items, a.api_key_scope, a.position, a.version, a.api_version, a.subsystems, a.certificate, a.lifecycle_state, a.started_at, a.ready_at, a.first_connected_at, a.last_connected_at, a.disconnected_at, a.replica_id, a.connection_id, a.logs_length, a.logs_overflowed, a.created_at, a.updated_at, a.resource_monitors, a.current_workspace_id, a.devcontainers, a.devcontainer_id, a.token_hash
 FROM workspace_agents a
 JOIN workspace_resources r ON r.id = a.resource_id
 WHERE r.job_id = ANY($1::uuid[])
@@ -70,6 +178,7 @@ func (q *Queries) ResourceAgentsOfJobs(ctx context.Context, jobIds []uuid.UUID) 
 			&i.CurrentWorkspaceID,
 			&i.Devcontainers,
 			&i.DevcontainerID,
+			&i.TokenHash,
 		); err != nil {
 			return nil, err
 		}
@@ -126,6 +235,26 @@ func (q *Queries) ResourceAppsOfAgents(ctx context.Context, agentIds []uuid.UUID
 	return items, nil
 }
 
+const resourceDrop = `-- name: ResourceDrop :exec
+DELETE FROM workspace_resources WHERE id = ANY ($1::uuid[])
+`
+
+// Deletes resources with their agents.
+func (q *Queries) ResourceDrop(ctx context.Context, ids []uuid.UUID) error {
+	_, err := q.db.Exec(ctx, resourceDrop, ids)
+	return err
+}
+
+const resourceDropApps = `-- name: ResourceDropApps :exec
+DELETE FROM workspace_apps WHERE agent_id = ANY ($1::uuid[]) AND id <> ALL ($2::uuid[])
+`
+
+// Deletes the apps of agents, except some.
+func (q *Queries) ResourceDropApps(ctx context.Context, agentIds []uuid.UUID, kept []uuid.UUID) error {
+	_, err := q.db.Exec(ctx, resourceDropApps, agentIds, kept)
+	return err
+}
+
 type ResourceInsertParams struct {
 	ID         uuid.UUID
 	JobID      uuid.UUID
@@ -136,7 +265,7 @@ type ResourceInsertParams struct {
 	Icon       string
 	DailyCost  int32
 	ModulePath string
-	Metadata   []coder.WorkspaceResourceMetadata
+	Metadata   []codersdk.WorkspaceResourceMetadata
 	Position   int32
 	CreatedAt  time.Time
 }
@@ -146,6 +275,7 @@ type ResourceInsertAgentParams struct {
 	ResourceID               uuid.UUID
 	Name                     string
 	Token                    *uuid.UUID
+	TokenHash                []byte
 	InstanceID               string
 	OperatingSystem          string
 	Architecture             string
@@ -155,14 +285,20 @@ type ResourceInsertAgentParams struct {
 	TroubleshootingUrl       string
 	ConnectionTimeoutSeconds int32
 	DisplayApps              []string
-	Scripts                  []coder.WorkspaceAgentScript
-	MetadataItems            []coder.WorkspaceAgentMetadataDescription
+	Scripts                  []codersdk.WorkspaceAgentScript
+	MetadataItems            []codersdk.WorkspaceAgentMetadataDescription
 	ApiKeyScope              string
 	Position                 int32
 	CreatedAt                time.Time
 	UpdatedAt                time.Time
-	ResourceMonitors         []coder.WorkspaceAgentMonitor
-	Devcontainers            []coder.DeclaredDevcontainer
+	ResourceMonitors         []codersdk.WorkspaceAgentMonitor
+	Devcontainers            []codersdk.DeclaredDevcontainer
+}
+
+type ResourceInsertAgentTokenParams struct {
+	AgentID uuid.UUID
+	Token   string
+	KeyID   string
 }
 
 type ResourceInsertAppParams struct {
@@ -224,6 +360,16 @@ func (q *Queries) ResourceLogSourcesOfAgents(ctx context.Context, agentIds []uui
 		return nil, err
 	}
 	return items, nil
+}
+
+const resourceMove = `-- name: ResourceMove :exec
+UPDATE workspace_resources SET job_id = $1 WHERE job_id = $2
+`
+
+// Moves all resources with their agents from a job to another.
+func (q *Queries) ResourceMove(ctx context.Context, toJobID uuid.UUID, fromJobID uuid.UUID) error {
+	_, err := q.db.Exec(ctx, resourceMove, toJobID, fromJobID)
+	return err
 }
 
 const resourcesOfJobs = `-- name: ResourcesOfJobs :many

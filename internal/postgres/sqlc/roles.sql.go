@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	coder "github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 )
 
 const customRole = `-- name: CustomRole :one
@@ -79,7 +79,7 @@ WHERE organization_id = $3 AND $1::text = ANY (roles)
 RETURNING user_id
 `
 
-// Takes a role from every member who has it, and tells who did.
+// Removes a role from every member who has it, and returns these members.
 func (q *Queries) CustomRoleForget(ctx context.Context, name string, now time.Time, organizationID uuid.UUID) ([]uuid.UUID, error) {
 	rows, err := q.db.Query(ctx, customRoleForget, name, now, organizationID)
 	if err != nil {
@@ -111,8 +111,8 @@ type CustomRoleInsertParams struct {
 	OrganizationID          uuid.UUID
 	Name                    string
 	DisplayName             string
-	OrganizationPermissions []coder.Permission
-	MemberPermissions       []coder.Permission
+	OrganizationPermissions []codersdk.Permission
+	MemberPermissions       []codersdk.Permission
 	Now                     time.Time
 }
 
@@ -149,8 +149,8 @@ RETURNING id, organization_id, name, display_name, organization_permissions, mem
 
 type CustomRoleUpdateParams struct {
 	DisplayName             string
-	OrganizationPermissions []coder.Permission
-	MemberPermissions       []coder.Permission
+	OrganizationPermissions []codersdk.Permission
+	MemberPermissions       []codersdk.Permission
 	Now                     time.Time
 	OrganizationID          uuid.UUID
 	Name                    string
@@ -184,7 +184,7 @@ const customRoles = `-- name: CustomRoles :many
 SELECT id, organization_id, name, display_name, organization_permissions, member_permissions, created_at, updated_at FROM custom_roles WHERE organization_id = $1 ORDER BY name
 `
 
-// Roles that organizations made for themselves.
+// Custom roles of organizations.
 func (q *Queries) CustomRoles(ctx context.Context, organizationID uuid.UUID) ([]CustomRole, error) {
 	rows, err := q.db.Query(ctx, customRoles, organizationID)
 	if err != nil {

@@ -41,7 +41,7 @@ type ScheduleDeletesRow struct {
 	At time.Time
 }
 
-// Dormant workspaces whose time to be deleted has come.
+// Dormant workspaces whose deletion is due.
 func (q *Queries) ScheduleDeletes(ctx context.Context, arg ScheduleDeletesParams) ([]ScheduleDeletesRow, error) {
 	rows, err := q.db.Query(ctx, scheduleDeletes,
 		arg.Now,
@@ -76,7 +76,7 @@ type ScheduleDormanciesRow struct {
 	TimeTilDormantMs int64
 }
 
-// Templates whose workspaces become dormant when they are not used.
+// Templates whose unused workspaces become dormant.
 func (q *Queries) ScheduleDormancies(ctx context.Context) ([]ScheduleDormanciesRow, error) {
 	rows, err := q.db.Query(ctx, scheduleDormancies)
 	if err != nil {
@@ -124,8 +124,8 @@ type ScheduleFailedRow struct {
 	At time.Time
 }
 
-// Workspaces whose start failed as long ago as their template lets it be, which
-// is before the time since, for any template.
+// Workspaces whose start failed as long ago as their template allows. since is the latest
+// possible failure for any template.
 func (q *Queries) ScheduleFailed(ctx context.Context, arg ScheduleFailedParams) ([]ScheduleFailedRow, error) {
 	rows, err := q.db.Query(ctx, scheduleFailed,
 		arg.Since,
@@ -156,8 +156,8 @@ const scheduleFailureTTL = `-- name: ScheduleFailureTTL :one
 SELECT coalesce(min(failure_ttl_ms), 0)::bigint AS ms FROM templates WHERE failure_ttl_ms > 0
 `
 
-// The shortest time that a template lets a failed start be, in milliseconds; 0
-// when all let it be for ever.
+// The shortest period after which a template stops a failed start, in milliseconds; 0 if no
+// template does.
 func (q *Queries) ScheduleFailureTTL(ctx context.Context) (int64, error) {
 	row := q.db.QueryRow(ctx, scheduleFailureTTL)
 	var ms int64
@@ -170,9 +170,9 @@ const scheduleLock = `-- name: ScheduleLock :one
 SELECT id, organization_id, owner_id, template_id, name, automatic_updates, autostart_schedule, ttl_ms, dormant_at, deleting_at, next_start_at, user_acl, group_acl, created_at, updated_at, last_used_at, deleted_at, latest_build_id, retry_at, retries, last_used_day FROM workspaces WHERE id = $1 AND deleted_at IS NULL FOR UPDATE SKIP LOCKED
 `
 
-// What happens to workspaces by themselves, because its time has come. Lists are
-// pages: each goes on behind the time and the id that the page before ended with.
-// A live workspace that nobody else holds.
+// Automatic actions on workspaces. Lists are pages: each continues after the time and the ID
+// of the last row of the previous page.
+// A live workspace that no other transaction has locked.
 func (q *Queries) ScheduleLock(ctx context.Context, id uuid.UUID) (Workspace, error) {
 	row := q.db.QueryRow(ctx, scheduleLock, id)
 	var i Workspace
@@ -214,7 +214,7 @@ type ScheduleOfTemplateRow struct {
 	Schedule string
 }
 
-// Workspaces of a template that start by themselves.
+// Workspaces of a template with an autostart schedule.
 func (q *Queries) ScheduleOfTemplate(ctx context.Context, templateID uuid.UUID) ([]ScheduleOfTemplateRow, error) {
 	rows, err := q.db.Query(ctx, scheduleOfTemplate, templateID)
 	if err != nil {
@@ -264,8 +264,7 @@ UPDATE workspaces SET retries = retries + 1,
 WHERE id = $2 AND deleted_at IS NULL
 `
 
-// What could not be done is tried again after five minutes, then after twice as
-// long, and so on up to a day.
+// A failed action is retried after five minutes, then after twice as long, up to a day.
 func (q *Queries) SchedulePostpone(ctx context.Context, now time.Time, iD uuid.UUID) error {
 	_, err := q.db.Exec(ctx, schedulePostpone, now, iD)
 	return err
@@ -293,7 +292,7 @@ type ScheduleRetriesRow struct {
 	At time.Time
 }
 
-// Workspaces whose automatic stop failed and is due again.
+// Workspaces whose failed automatic stop is due again.
 func (q *Queries) ScheduleRetries(ctx context.Context, arg ScheduleRetriesParams) ([]ScheduleRetriesRow, error) {
 	rows, err := q.db.Query(ctx, scheduleRetries,
 		arg.Now,
@@ -325,7 +324,7 @@ UPDATE workspaces SET updated_at = $1::timestamptz,
 WHERE template_id = $3 AND deleted_at IS NULL AND dormant_at IS NOT NULL
 `
 
-// When the dormant workspaces of a template are deleted; 0 ms is never.
+// Sets the deletion time of a template's dormant workspaces; 0 ms means never.
 func (q *Queries) ScheduleSetDeletes(ctx context.Context, now time.Time, autodeleteMs int64, templateID uuid.UUID) error {
 	_, err := q.db.Exec(ctx, scheduleSetDeletes, now, autodeleteMs, templateID)
 	return err
@@ -337,7 +336,7 @@ FROM (SELECT unnest($1::uuid[]) AS id, unnest($2::timestamptz[]) AS at) s
 WHERE w.id = s.id
 `
 
-// When workspaces start next; a time before the year 2 is never.
+// Sets the next autostarts of workspaces; a time before the year 2 means never.
 func (q *Queries) ScheduleSetStarts(ctx context.Context, ids []uuid.UUID, at []time.Time) error {
 	_, err := q.db.Exec(ctx, scheduleSetStarts, ids, at)
 	return err
@@ -347,7 +346,7 @@ const scheduleSettle = `-- name: ScheduleSettle :exec
 UPDATE workspaces SET retries = 0, retry_at = NULL WHERE id = $1 AND (retries > 0 OR retry_at IS NOT NULL)
 `
 
-// A build succeeded, so there is nothing to try again.
+// A build succeeded, so there is nothing to retry.
 func (q *Queries) ScheduleSettle(ctx context.Context, id uuid.UUID) error {
 	_, err := q.db.Exec(ctx, scheduleSettle, id)
 	return err
@@ -372,7 +371,7 @@ type ScheduleStartsRow struct {
 	At time.Time
 }
 
-// Workspaces whose time to start has come.
+// Workspaces whose autostart is due.
 func (q *Queries) ScheduleStarts(ctx context.Context, arg ScheduleStartsParams) ([]ScheduleStartsRow, error) {
 	rows, err := q.db.Query(ctx, scheduleStarts,
 		arg.Now,
@@ -420,7 +419,7 @@ type ScheduleStopsRow struct {
 	At time.Time
 }
 
-// Workspaces that run beyond their deadline.
+// Running workspaces after their deadline.
 func (q *Queries) ScheduleStops(ctx context.Context, arg ScheduleStopsParams) ([]ScheduleStopsRow, error) {
 	rows, err := q.db.Query(ctx, scheduleStops,
 		arg.Now,
@@ -471,7 +470,7 @@ type ScheduleUnusedRow struct {
 	LastUsedDay int32
 }
 
-// Workspaces of a template that nobody used since then.
+// Workspaces of a template that were not used since a time.
 func (q *Queries) ScheduleUnused(ctx context.Context, arg ScheduleUnusedParams) ([]ScheduleUnusedRow, error) {
 	rows, err := q.db.Query(ctx, scheduleUnused,
 		arg.TemplateID,
@@ -515,10 +514,9 @@ FROM used
 WHERE w.id = used.id AND w.last_used_at < used.at - interval '30 seconds'
 `
 
-// Somebody works in the workspaces: they are in use, which is written at most
-// once in half a minute for each, and those that run stop later, by what their
-// templates say, but never beyond what they insist on. A deadline is written at
-// most once in a minute.
+// Records the use of workspaces, at most once in 30 seconds for each, and extends the
+// deadlines of running ones as their templates say, but not beyond the latest deadline. A
+// deadline is written at most once a minute.
 func (q *Queries) ScheduleUse(ctx context.Context, ids []uuid.UUID, usedAt []time.Time) error {
 	_, err := q.db.Exec(ctx, scheduleUse, ids, usedAt)
 	return err

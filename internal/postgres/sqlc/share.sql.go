@@ -30,8 +30,8 @@ type ShareWaitingRow struct {
 	Priority       int16
 }
 
-// Of those organizations the ones with pending jobs of a tag set and those
-// kinds, and the most urgent class among them.
+// Those of these organizations with pending jobs of a tag set and these engines, and their most
+// urgent class.
 func (q *Queries) ShareWaiting(ctx context.Context, provisioners []string, organizations []uuid.UUID, key string) ([]ShareWaitingRow, error) {
 	rows, err := q.db.Query(ctx, shareWaiting, provisioners, organizations, key)
 	if err != nil {
@@ -64,7 +64,7 @@ type ShareWeightsRow struct {
 	ProvisionerWeight int32
 }
 
-// The organizations that the server's own provisioners serve.
+// The organizations that the built-in provisioners serve.
 func (q *Queries) ShareWeights(ctx context.Context) ([]ShareWeightsRow, error) {
 	rows, err := q.db.Query(ctx, shareWeights)
 	if err != nil {

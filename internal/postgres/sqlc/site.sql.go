@@ -42,6 +42,88 @@ func (q *Queries) HealthOrganizations(ctx context.Context) ([]HealthOrganization
 	return items, nil
 }
 
+const siteDeleteLicense = `-- name: SiteDeleteLicense :one
+DELETE FROM licenses WHERE id = $1 RETURNING uuid
+`
+
+func (q *Queries) SiteDeleteLicense(ctx context.Context, id int32) (uuid.UUID, error) {
+	row := q.db.QueryRow(ctx, siteDeleteLicense, id)
+	var uuid uuid.UUID
+	err := row.Scan(&uuid)
+	return uuid, err
+}
+
+const siteInsertLicense = `-- name: SiteInsertLicense :one
+INSERT INTO licenses (uuid, uploaded_at, digest, claims) VALUES ($1, $2, $3, $4)
+ON CONFLICT (digest) DO NOTHING
+RETURNING id
+`
+
+type SiteInsertLicenseParams struct {
+	UUID       uuid.UUID
+	UploadedAt time.Time
+	Digest     []byte
+	Claims     string
+}
+
+func (q *Queries) SiteInsertLicense(ctx context.Context, arg SiteInsertLicenseParams) (int32, error) {
+	row := q.db.QueryRow(ctx, siteInsertLicense,
+		arg.UUID,
+		arg.UploadedAt,
+		arg.Digest,
+		arg.Claims,
+	)
+	var id int32
+	err := row.Scan(&id)
+	return id, err
+}
+
+const siteLicenses = `-- name: SiteLicenses :many
+SELECT id, uuid, uploaded_at, claims FROM licenses ORDER BY id
+`
+
+type SiteLicensesRow struct {
+	ID         int32
+	UUID       uuid.UUID
+	UploadedAt time.Time
+	Claims     string
+}
+
+func (q *Queries) SiteLicenses(ctx context.Context) ([]SiteLicensesRow, error) {
+	rows, err := q.db.Query(ctx, siteLicenses)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []SiteLicensesRow{}
+	for rows.Next() {
+		var i SiteLicensesRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.UUID,
+			&i.UploadedAt,
+			&i.Claims,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const siteLicensesLock = `-- name: SiteLicensesLock :exec
+LOCK TABLE licenses IN SHARE ROW EXCLUSIVE MODE
+`
+
+// Serializes the insertion of licenses, so that their number stays limited.
+func (q *Queries) SiteLicensesLock(ctx context.Context) error {
+	_, err := q.db.Exec(ctx, siteLicensesLock)
+	return err
+}
+
 const sitePutSetting = `-- name: SitePutSetting :exec
 INSERT INTO site_settings (name, value, updated_at) VALUES ($1, $2, $3)
 ON CONFLICT (name) DO UPDATE SET value = excluded.value, updated_at = excluded.updated_at
@@ -67,7 +149,7 @@ const siteSettingForUpdate = `-- name: SiteSettingForUpdate :one
 SELECT value FROM site_settings WHERE name = $1 FOR UPDATE
 `
 
-// Gives a setting, and keeps others from changing it meanwhile.
+// Reads a setting and locks it.
 func (q *Queries) SiteSettingForUpdate(ctx context.Context, name string) (json.RawMessage, error) {
 	row := q.db.QueryRow(ctx, siteSettingForUpdate, name)
 	var value json.RawMessage
@@ -98,8 +180,8 @@ type SiteUsageRow struct {
 	P95             float64
 }
 
-// Traffic and round trips since a time, and the sessions that are open by
-// reports since another.
+// Traffic and round trip times since a time, and the open sessions from reports since another
+// time.
 func (q *Queries) SiteUsage(ctx context.Context, openSince time.Time, since time.Time) (SiteUsageRow, error) {
 	row := q.db.QueryRow(ctx, siteUsage, openSince, since)
 	var i SiteUsageRow
@@ -137,7 +219,7 @@ type SiteWorkspaceCountsRow struct {
 	Stopped  int64
 }
 
-// How many workspaces there are of each status.
+// The number of workspaces of each status.
 func (q *Queries) SiteWorkspaceCounts(ctx context.Context) (SiteWorkspaceCountsRow, error) {
 	row := q.db.QueryRow(ctx, siteWorkspaceCounts)
 	var i SiteWorkspaceCountsRow
@@ -149,4 +231,27 @@ func (q *Queries) SiteWorkspaceCounts(ctx context.Context) (SiteWorkspaceCountsR
 		&i.Stopped,
 	)
 	return i, err
+}
+
+const tryLock = `-- name: TryLock :one
+SELECT pg_try_advisory_lock(hashtextextended($1, 0))
+`
+
+// Takes the advisory lock of a name for the session, unless another session has it.
+func (q *Queries) TryLock(ctx context.Context, name string) (bool, error) {
+	row := q.db.QueryRow(ctx, tryLock, name)
+	var pg_try_advisory_lock bool
+	err := row.Scan(&pg_try_advisory_lock)
+	return pg_try_advisory_lock, err
+}
+
+const unlock = `-- name: Unlock :one
+SELECT pg_advisory_unlock(hashtextextended($1, 0))
+`
+
+func (q *Queries) Unlock(ctx context.Context, name string) (bool, error) {
+	row := q.db.QueryRow(ctx, unlock, name)
+	var pg_advisory_unlock bool
+	err := row.Scan(&pg_advisory_unlock)
+	return pg_advisory_unlock, err
 }

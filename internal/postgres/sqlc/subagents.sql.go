@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	coder "github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 )
 
 const subAgentDelete = `-- name: SubAgentDelete :one
@@ -36,10 +36,10 @@ func (q *Queries) SubAgentDeleteApps(ctx context.Context, agentID uuid.UUID) err
 
 const subAgentInsert = `-- name: SubAgentInsert :exec
 INSERT INTO workspace_agents (
-    id, resource_id, parent_id, devcontainer_id, name, token, operating_system, architecture, directory, environment,
+    id, resource_id, parent_id, devcontainer_id, name, token_hash, token, operating_system, architecture, directory, environment,
     display_apps, scripts, api_key_scope, troubleshooting_url, connection_timeout_seconds, position, created_at, updated_at)
-VALUES ($1, $2, $3::uuid, $4::uuid, $5, $6::uuid, $7, $8, $9, $10,
-    $11, $12, $13, $14, $15, $16, $17, $17)
+VALUES ($1, $2, $3::uuid, $4::uuid, $5, sha256(convert_to($6::uuid::text, 'UTF8')), CASE WHEN NOT $7::boolean THEN $6::uuid END, $8, $9, $10, $11,
+    $12, $13, $14, $15, $16, $17, $18, $18)
 `
 
 type SubAgentInsertParams struct {
@@ -49,12 +49,13 @@ type SubAgentInsertParams struct {
 	DevcontainerID           uuid.UUID
 	Name                     string
 	Token                    uuid.UUID
+	Hashed                   bool
 	OperatingSystem          string
 	Architecture             string
 	Directory                string
 	Environment              map[string]string
 	DisplayApps              []string
-	Scripts                  []coder.WorkspaceAgentScript
+	Scripts                  []codersdk.WorkspaceAgentScript
 	ApiKeyScope              string
 	TroubleshootingUrl       string
 	ConnectionTimeoutSeconds int32
@@ -70,6 +71,7 @@ func (q *Queries) SubAgentInsert(ctx context.Context, arg SubAgentInsertParams) 
 		arg.DevcontainerID,
 		arg.Name,
 		arg.Token,
+		arg.Hashed,
 		arg.OperatingSystem,
 		arg.Architecture,
 		arg.Directory,
@@ -97,7 +99,7 @@ FOR UPDATE
 `
 
 // Agents that run in the dev containers of another agent, their parent. (AG-21)
-// One change to the agents of a build at a time: their names must differ.
+// Serializes changes of the agents of a build, because their names must differ.
 func (q *Queries) SubAgentLockParent(ctx context.Context, resourceID uuid.UUID) error {
 	_, err := q.db.Exec(ctx, subAgentLockParent, resourceID)
 	return err
@@ -144,13 +146,15 @@ func (q *Queries) SubAgentNames(ctx context.Context, jobID uuid.UUID) ([]SubAgen
 
 const subAgentUpdate = `-- name: SubAgentUpdate :exec
 UPDATE workspace_agents SET
-    token = $1::uuid, operating_system = $2, architecture = $3, directory = $4,
-    environment = $5, display_apps = $6, updated_at = $7
-WHERE id = $8
+    token_hash = sha256(convert_to($1::uuid::text, 'UTF8')), token = CASE WHEN NOT $2::boolean THEN $1::uuid END,
+    operating_system = $3, architecture = $4, directory = $5,
+    environment = $6, display_apps = $7, updated_at = $8
+WHERE id = $9
 `
 
 type SubAgentUpdateParams struct {
 	Token           uuid.UUID
+	Hashed          bool
 	OperatingSystem string
 	Architecture    string
 	Directory       string
@@ -163,6 +167,7 @@ type SubAgentUpdateParams struct {
 func (q *Queries) SubAgentUpdate(ctx context.Context, arg SubAgentUpdateParams) error {
 	_, err := q.db.Exec(ctx, subAgentUpdate,
 		arg.Token,
+		arg.Hashed,
 		arg.OperatingSystem,
 		arg.Architecture,
 		arg.Directory,

@@ -13,7 +13,7 @@ import (
 )
 
 const aCLMembers = `-- name: ACLMembers :many
-SELECT u.id, u.email, u.username, u.name, u.avatar_url, u.password_hash, u.login_type, u.status, u.roles, u.theme, u.terminal_font, u.task_alert_dismissed, u.ssh_public_key, u.ssh_private_key, u.ssh_key_updated_at, u.is_system, u.created_at, u.updated_at, u.last_seen_at, u.deleted_at, u.quiet_hours FROM users u
+SELECT u.id, u.email, u.username, u.name, u.avatar_url, u.password_hash, u.login_type, u.status, u.roles, u.theme, u.terminal_font, u.task_alert_dismissed, u.ssh_public_key, u.ssh_private_key, u.ssh_key_updated_at, u.is_system, u.created_at, u.updated_at, u.last_seen_at, u.deleted_at, u.quiet_hours, u.ssh_private_key_key_id, u.is_service_account FROM users u
 JOIN organization_members m ON m.user_id = u.id
 WHERE m.organization_id = $1 AND u.deleted_at IS NULL AND NOT u.is_system
   AND ($2::text = '' OR strpos(lower(u.username), lower($2)) > 0 OR strpos(lower(u.email), lower($2)) > 0)
@@ -28,7 +28,7 @@ type ACLMembersParams struct {
 	RowLimit       int32
 }
 
-// A page of the members of an organization, whom an access list may name.
+// A page of the members of an organization, as candidates for an access list.
 func (q *Queries) ACLMembers(ctx context.Context, arg ACLMembersParams) ([]User, error) {
 	rows, err := q.db.Query(ctx, aCLMembers,
 		arg.OrganizationID,
@@ -65,6 +65,8 @@ func (q *Queries) ACLMembers(ctx context.Context, arg ACLMembersParams) ([]User,
 			&i.LastSeenAt,
 			&i.DeletedAt,
 			&i.QuietHours,
+			&i.SshPrivateKeyKeyID,
+			&i.IsServiceAccount,
 		); err != nil {
 			return nil, err
 		}
@@ -95,7 +97,7 @@ type TemplateBuildTimesRow struct {
 	P95        int64
 }
 
-// How long builds took that succeeded lately, in milliseconds.
+// The durations of recent successful builds in milliseconds.
 func (q *Queries) TemplateBuildTimes(ctx context.Context, templateIds []uuid.UUID, since time.Time) ([]TemplateBuildTimesRow, error) {
 	rows, err := q.db.Query(ctx, templateBuildTimes, templateIds, since)
 	if err != nil {
@@ -122,7 +124,7 @@ func (q *Queries) TemplateBuildTimes(ctx context.Context, templateIds []uuid.UUI
 }
 
 const templateByID = `-- name: TemplateByID :one
-SELECT t.id, t.organization_id, t.name, t.display_name, t.description, t.icon, t.provisioner, t.active_version_id, t.created_by, t.default_ttl_ms, t.activity_bump_ms, t.failure_ttl_ms, t.time_til_dormant_ms, t.time_til_dormant_autodelete_ms, t.autostart_days, t.autostop_days, t.autostop_weeks, t.allow_user_autostart, t.allow_user_autostop, t.allow_user_cancel_workspace_jobs, t.require_active_version, t.deprecation_message, t.max_port_share_level, t.cors_behavior, t.use_classic_parameter_flow, t.disable_module_cache, t.user_acl, t.group_acl, t.created_at, t.updated_at, t.deleted_at, t.max_concurrent_builds, u.username AS creator, o.name AS organization_name, o.display_name AS organization_display_name,
+SELECT t.id, t.organization_id, t.name, t.display_name, t.description, t.icon, t.provisioner, t.active_version_id, t.created_by, t.default_ttl_ms, t.activity_bump_ms, t.failure_ttl_ms, t.time_til_dormant_ms, t.time_til_dormant_autodelete_ms, t.autostart_days, t.autostop_days, t.autostop_weeks, t.allow_user_autostart, t.allow_user_autostop, t.allow_user_cancel_workspace_jobs, t.require_active_version, t.deprecation_message, t.max_port_share_level, t.cors_behavior, t.use_classic_parameter_flow, t.disable_module_cache, t.user_acl, t.group_acl, t.created_at, t.updated_at, t.deleted_at, t.max_concurrent_builds, t.disable_user_secrets, u.username AS creator, o.name AS organization_name, o.display_name AS organization_display_name,
     o.icon AS organization_icon,
     (SELECT count(DISTINCT w.owner_id) FROM workspaces w WHERE w.template_id = t.id AND w.deleted_at IS NULL AND w.owner_id <> '9d3c2a41-5e07-4b68-8f1d-707265626c64') AS users
 FROM templates t
@@ -176,6 +178,7 @@ func (q *Queries) TemplateByID(ctx context.Context, id uuid.UUID) (TemplateByIDR
 		&i.Template.UpdatedAt,
 		&i.Template.DeletedAt,
 		&i.Template.MaxConcurrentBuilds,
+		&i.Template.DisableUserSecrets,
 		&i.Creator,
 		&i.OrganizationName,
 		&i.OrganizationDisplayName,
@@ -252,8 +255,8 @@ type TemplateInsertParams struct {
 	Now                          time.Time
 }
 
-// Templates: names, settings, access lists. Deleted ones are only kept for the
-// rows that refer to them.
+// Templates: names, settings, access lists. Deleted templates are kept only for the rows that
+// reference them.
 func (q *Queries) TemplateInsert(ctx context.Context, arg TemplateInsertParams) error {
 	_, err := q.db.Exec(ctx, templateInsert,
 		arg.ID,
@@ -288,7 +291,7 @@ func (q *Queries) TemplateInsert(ctx context.Context, arg TemplateInsertParams) 
 }
 
 const templateList = `-- name: TemplateList :many
-SELECT t.id, t.organization_id, t.name, t.display_name, t.description, t.icon, t.provisioner, t.active_version_id, t.created_by, t.default_ttl_ms, t.activity_bump_ms, t.failure_ttl_ms, t.time_til_dormant_ms, t.time_til_dormant_autodelete_ms, t.autostart_days, t.autostop_days, t.autostop_weeks, t.allow_user_autostart, t.allow_user_autostop, t.allow_user_cancel_workspace_jobs, t.require_active_version, t.deprecation_message, t.max_port_share_level, t.cors_behavior, t.use_classic_parameter_flow, t.disable_module_cache, t.user_acl, t.group_acl, t.created_at, t.updated_at, t.deleted_at, t.max_concurrent_builds, u.username AS creator, o.name AS organization_name, o.display_name AS organization_display_name,
+SELECT t.id, t.organization_id, t.name, t.display_name, t.description, t.icon, t.provisioner, t.active_version_id, t.created_by, t.default_ttl_ms, t.activity_bump_ms, t.failure_ttl_ms, t.time_til_dormant_ms, t.time_til_dormant_autodelete_ms, t.autostart_days, t.autostop_days, t.autostop_weeks, t.allow_user_autostart, t.allow_user_autostop, t.allow_user_cancel_workspace_jobs, t.require_active_version, t.deprecation_message, t.max_port_share_level, t.cors_behavior, t.use_classic_parameter_flow, t.disable_module_cache, t.user_acl, t.group_acl, t.created_at, t.updated_at, t.deleted_at, t.max_concurrent_builds, t.disable_user_secrets, u.username AS creator, o.name AS organization_name, o.display_name AS organization_display_name,
     o.icon AS organization_icon,
     (SELECT count(DISTINCT w.owner_id) FROM workspaces w WHERE w.template_id = t.id AND w.deleted_at IS NULL AND w.owner_id <> '9d3c2a41-5e07-4b68-8f1d-707265626c64') AS users
 FROM templates t
@@ -346,8 +349,7 @@ type TemplateListRow struct {
 	Users                   int64
 }
 
-// A page of the templates that a filter of access lets through and that match
-// a search.
+// A page of the templates that an access filter selects and that match a search.
 func (q *Queries) TemplateList(ctx context.Context, arg TemplateListParams) ([]TemplateListRow, error) {
 	rows, err := q.db.Query(ctx, templateList,
 		arg.SeeAll,
@@ -409,6 +411,7 @@ func (q *Queries) TemplateList(ctx context.Context, arg TemplateListParams) ([]T
 			&i.Template.UpdatedAt,
 			&i.Template.DeletedAt,
 			&i.Template.MaxConcurrentBuilds,
+			&i.Template.DisableUserSecrets,
 			&i.Creator,
 			&i.OrganizationName,
 			&i.OrganizationDisplayName,
@@ -426,10 +429,10 @@ func (q *Queries) TemplateList(ctx context.Context, arg TemplateListParams) ([]T
 }
 
 const templateLock = `-- name: TemplateLock :one
-SELECT id, organization_id, name, display_name, description, icon, provisioner, active_version_id, created_by, default_ttl_ms, activity_bump_ms, failure_ttl_ms, time_til_dormant_ms, time_til_dormant_autodelete_ms, autostart_days, autostop_days, autostop_weeks, allow_user_autostart, allow_user_autostop, allow_user_cancel_workspace_jobs, require_active_version, deprecation_message, max_port_share_level, cors_behavior, use_classic_parameter_flow, disable_module_cache, user_acl, group_acl, created_at, updated_at, deleted_at, max_concurrent_builds FROM templates WHERE id = $1 AND deleted_at IS NULL FOR UPDATE
+SELECT id, organization_id, name, display_name, description, icon, provisioner, active_version_id, created_by, default_ttl_ms, activity_bump_ms, failure_ttl_ms, time_til_dormant_ms, time_til_dormant_autodelete_ms, autostart_days, autostop_days, autostop_weeks, allow_user_autostart, allow_user_autostop, allow_user_cancel_workspace_jobs, require_active_version, deprecation_message, max_port_share_level, cors_behavior, use_classic_parameter_flow, disable_module_cache, user_acl, group_acl, created_at, updated_at, deleted_at, max_concurrent_builds, disable_user_secrets FROM templates WHERE id = $1 AND deleted_at IS NULL FOR UPDATE
 `
 
-// Holds the template against changes of its settings, its active version, and its deletion.
+// Locks the template against changes of its settings, its active version, and its deletion.
 func (q *Queries) TemplateLock(ctx context.Context, id uuid.UUID) (Template, error) {
 	row := q.db.QueryRow(ctx, templateLock, id)
 	var i Template
@@ -466,6 +469,7 @@ func (q *Queries) TemplateLock(ctx context.Context, id uuid.UUID) (Template, err
 		&i.UpdatedAt,
 		&i.DeletedAt,
 		&i.MaxConcurrentBuilds,
+		&i.DisableUserSecrets,
 	)
 	return i, err
 }
@@ -500,6 +504,92 @@ func (q *Queries) TemplateSetActiveVersion(ctx context.Context, iD uuid.UUID, ac
 	return err
 }
 
+const templateSummaries = `-- name: TemplateSummaries :many
+SELECT t.id, t.organization_id, t.name, t.display_name, t.description, t.icon, t.provisioner, t.active_version_id, t.created_by, t.default_ttl_ms, t.activity_bump_ms, t.failure_ttl_ms, t.time_til_dormant_ms, t.time_til_dormant_autodelete_ms, t.autostart_days, t.autostop_days, t.autostop_weeks, t.allow_user_autostart, t.allow_user_autostop, t.allow_user_cancel_workspace_jobs, t.require_active_version, t.deprecation_message, t.max_port_share_level, t.cors_behavior, t.use_classic_parameter_flow, t.disable_module_cache, t.user_acl, t.group_acl, t.created_at, t.updated_at, t.deleted_at, t.max_concurrent_builds, t.disable_user_secrets,
+    (SELECT count(*) FROM workspaces w WHERE w.template_id = t.id AND w.deleted_at IS NULL AND w.owner_id <> '9d3c2a41-5e07-4b68-8f1d-707265626c64') AS workspaces,
+    v.id AS version_id, v.name AS version_name, v.created_at AS version_created_at, j.status AS job_status, j.error AS job_error
+FROM templates t
+JOIN LATERAL (
+    SELECT x.id, x.name, x.created_at, x.job_id FROM template_versions x
+    WHERE x.template_id = t.id AND NOT x.archived ORDER BY x.created_at DESC, x.id DESC LIMIT 1
+) v ON true
+JOIN provisioner_jobs j ON j.id = v.job_id
+WHERE t.id = ANY ($1::uuid[]) AND t.deleted_at IS NULL
+ORDER BY t.id
+`
+
+type TemplateSummariesRow struct {
+	Template         Template
+	Workspaces       int64
+	VersionID        uuid.UUID
+	VersionName      string
+	VersionCreatedAt time.Time
+	JobStatus        string
+	JobError         string
+}
+
+// What lists of templates show: the workspaces, and the import of the newest version that
+// is not archived.
+func (q *Queries) TemplateSummaries(ctx context.Context, ids []uuid.UUID) ([]TemplateSummariesRow, error) {
+	rows, err := q.db.Query(ctx, templateSummaries, ids)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []TemplateSummariesRow{}
+	for rows.Next() {
+		var i TemplateSummariesRow
+		if err := rows.Scan(
+			&i.Template.ID,
+			&i.Template.OrganizationID,
+			&i.Template.Name,
+			&i.Template.DisplayName,
+			&i.Template.Description,
+			&i.Template.Icon,
+			&i.Template.Provisioner,
+			&i.Template.ActiveVersionID,
+			&i.Template.CreatedBy,
+			&i.Template.DefaultTTLMS,
+			&i.Template.ActivityBumpMs,
+			&i.Template.FailureTtlMs,
+			&i.Template.TimeTilDormantMs,
+			&i.Template.TimeTilDormantAutodeleteMs,
+			&i.Template.AutostartDays,
+			&i.Template.AutostopDays,
+			&i.Template.AutostopWeeks,
+			&i.Template.AllowUserAutostart,
+			&i.Template.AllowUserAutostop,
+			&i.Template.AllowUserCancelWorkspaceJobs,
+			&i.Template.RequireActiveVersion,
+			&i.Template.DeprecationMessage,
+			&i.Template.MaxPortShareLevel,
+			&i.Template.CorsBehavior,
+			&i.Template.UseClassicParameterFlow,
+			&i.Template.DisableModuleCache,
+			&i.Template.UserACL,
+			&i.Template.GroupACL,
+			&i.Template.CreatedAt,
+			&i.Template.UpdatedAt,
+			&i.Template.DeletedAt,
+			&i.Template.MaxConcurrentBuilds,
+			&i.Template.DisableUserSecrets,
+			&i.Workspaces,
+			&i.VersionID,
+			&i.VersionName,
+			&i.VersionCreatedAt,
+			&i.JobStatus,
+			&i.JobError,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const templateTouchWorkspaces = `-- name: TemplateTouchWorkspaces :exec
 UPDATE workspaces SET
     last_used_at = CASE WHEN $1::boolean THEN $2::timestamptz ELSE last_used_at END,
@@ -520,7 +610,7 @@ type TemplateTouchWorkspacesParams struct {
 	TemplateID   uuid.UUID
 }
 
-// Starts the timers of all workspaces anew: of use, of dormancy, or both.
+// Restarts the timers of all workspaces: of use, of dormancy, or both.
 func (q *Queries) TemplateTouchWorkspaces(ctx context.Context, arg TemplateTouchWorkspacesParams) error {
 	_, err := q.db.Exec(ctx, templateTouchWorkspaces,
 		arg.LastUsed,
@@ -542,8 +632,8 @@ UPDATE templates SET
     allow_user_cancel_workspace_jobs = $15, require_active_version = $16,
     deprecation_message = $17, max_port_share_level = $18, cors_behavior = $19,
     use_classic_parameter_flow = $20, disable_module_cache = $21,
-    max_concurrent_builds = $22,    group_acl = $23, updated_at = $24
-WHERE id = $25
+    max_concurrent_builds = $22, disable_user_secrets = $23, group_acl = $24, updated_at = $25
+WHERE id = $26
 `
 
 type TemplateUpdateParams struct {
@@ -569,6 +659,7 @@ type TemplateUpdateParams struct {
 	UseClassicParameterFlow      bool
 	DisableModuleCache           bool
 	MaxConcurrentBuilds          int32
+	DisableUserSecrets           bool
 	GroupACL                     map[string]string
 	Now                          time.Time
 	ID                           uuid.UUID
@@ -598,6 +689,7 @@ func (q *Queries) TemplateUpdate(ctx context.Context, arg TemplateUpdateParams) 
 		arg.UseClassicParameterFlow,
 		arg.DisableModuleCache,
 		arg.MaxConcurrentBuilds,
+		arg.DisableUserSecrets,
 		arg.GroupACL,
 		arg.Now,
 		arg.ID,
@@ -609,7 +701,7 @@ const templateWorkspaceCount = `-- name: TemplateWorkspaceCount :one
 SELECT count(*) FROM workspaces WHERE template_id = $1 AND deleted_at IS NULL AND owner_id <> '9d3c2a41-5e07-4b68-8f1d-707265626c64'
 `
 
-// How many workspaces people have of a template; those built ahead go with it.
+// The number of workspaces of a template; prebuilt ones are deleted with it.
 func (q *Queries) TemplateWorkspaceCount(ctx context.Context, templateID uuid.UUID) (int64, error) {
 	row := q.db.QueryRow(ctx, templateWorkspaceCount, templateID)
 	var count int64

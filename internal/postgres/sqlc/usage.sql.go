@@ -69,8 +69,8 @@ type UsageAddParams struct {
 	LatencyMs              []float64
 }
 
-// Adds what agents reported; of workspaces that are gone nothing is kept. A
-// round trip is noted once in five minutes.
+// Adds usage reports of agents; those of deleted workspaces are ignored. Round trip times are
+// stored once in five minutes.
 func (q *Queries) UsageAdd(ctx context.Context, arg UsageAddParams) error {
 	_, err := q.db.Exec(ctx, usageAdd,
 		arg.Now,
@@ -95,10 +95,47 @@ func (q *Queries) UsageAdd(ctx context.Context, arg UsageAddParams) error {
 	return err
 }
 
-const usageDeleteLately = `-- name: UsageDeleteLately :execrows
-DELETE FROM agent_usage WHERE quarter < $1::timestamptz
+const usageAddApp = `-- name: UsageAddApp :exec
+INSERT INTO workspace_usage (hour, workspace_id, user_id, template_id, seconds, ssh_seconds, vscode_seconds, jetbrains_seconds, reconnecting_pty_seconds, latency_ms)
+VALUES (date_bin('1 hour', $1::timestamptz, '2000-01-01Z'), $2, $3, $4,
+    $5::integer, CASE WHEN $6::text = 'ssh' THEN $5::integer ELSE 0 END, CASE WHEN $6::text = 'vscode' THEN $5::integer ELSE 0 END,
+    CASE WHEN $6::text = 'jetbrains' THEN $5::integer ELSE 0 END, CASE WHEN $6::text = 'reconnecting-pty' THEN $5::integer ELSE 0 END, '{}')
+ON CONFLICT (hour, workspace_id, user_id) DO UPDATE SET
+    seconds = least(3600, workspace_usage.seconds + excluded.seconds),
+    ssh_seconds = least(3600, workspace_usage.ssh_seconds + excluded.ssh_seconds),
+    vscode_seconds = least(3600, workspace_usage.vscode_seconds + excluded.vscode_seconds),
+    jetbrains_seconds = least(3600, workspace_usage.jetbrains_seconds + excluded.jetbrains_seconds),
+    reconnecting_pty_seconds = least(3600, workspace_usage.reconnecting_pty_seconds + excluded.reconnecting_pty_seconds)
 `
 
+type UsageAddAppParams struct {
+	At          time.Time
+	WorkspaceID uuid.UUID
+	UserID      uuid.UUID
+	TemplateID  uuid.UUID
+	Seconds     int32
+	App         string
+}
+
+// Adds the use of a workspace through one app, as its client reported.
+func (q *Queries) UsageAddApp(ctx context.Context, arg UsageAddAppParams) error {
+	_, err := q.db.Exec(ctx, usageAddApp,
+		arg.At,
+		arg.WorkspaceID,
+		arg.UserID,
+		arg.TemplateID,
+		arg.Seconds,
+		arg.App,
+	)
+	return err
+}
+
+const usageDeleteLately = `-- name: UsageDeleteLately :execrows
+DELETE FROM agent_usage WHERE (quarter, agent_id) IN (
+    SELECT u.quarter, u.agent_id FROM agent_usage u WHERE u.quarter < $1::timestamptz ORDER BY u.quarter LIMIT 1000)
+`
+
+// Deletes a batch of reports, the oldest first.
 func (q *Queries) UsageDeleteLately(ctx context.Context, before time.Time) (int64, error) {
 	result, err := q.db.Exec(ctx, usageDeleteLately, before)
 	if err != nil {

@@ -89,7 +89,7 @@ const countUsers = `-- name: CountUsers :one
 SELECT count(*) FROM users WHERE NOT is_system AND deleted_at IS NULL
 `
 
-// People, not system accounts.
+// Users without system accounts.
 func (q *Queries) CountUsers(ctx context.Context) (int64, error) {
 	row := q.db.QueryRow(ctx, countUsers)
 	var count int64
@@ -116,7 +116,7 @@ type EndLoginConversionRow struct {
 	ExpiresAt time.Time
 }
 
-// Takes up a conversion that was begun, once.
+// Consumes a pending conversion.
 func (q *Queries) EndLoginConversion(ctx context.Context, stateHash []byte) (EndLoginConversionRow, error) {
 	row := q.db.QueryRow(ctx, endLoginConversion, stateHash)
 	var i EndLoginConversionRow
@@ -138,25 +138,27 @@ func (q *Queries) ForgetLoginConversions(ctx context.Context, now time.Time) (in
 
 const insertUser = `-- name: InsertUser :one
 INSERT INTO users (id, email, username, name, avatar_url, password_hash, login_type, status, roles,
-    ssh_public_key, ssh_private_key, ssh_key_updated_at, created_at, updated_at)
+    ssh_public_key, ssh_private_key, ssh_private_key_key_id, ssh_key_updated_at, created_at, updated_at, is_service_account)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9,
-    $10, $11, $12::timestamptz, $12, $12)
-RETURNING id, email, username, name, avatar_url, password_hash, login_type, status, roles, theme, terminal_font, task_alert_dismissed, ssh_public_key, ssh_private_key, ssh_key_updated_at, is_system, created_at, updated_at, last_seen_at, deleted_at, quiet_hours
+    $10, $11, $12, $13::timestamptz, $13, $13, $14)
+RETURNING id, email, username, name, avatar_url, password_hash, login_type, status, roles, theme, terminal_font, task_alert_dismissed, ssh_public_key, ssh_private_key, ssh_key_updated_at, is_system, created_at, updated_at, last_seen_at, deleted_at, quiet_hours, ssh_private_key_key_id, is_service_account
 `
 
 type InsertUserParams struct {
-	ID            uuid.UUID
-	Email         string
-	Username      string
-	Name          string
-	AvatarURL     string
-	PasswordHash  string
-	LoginType     string
-	Status        string
-	Roles         []string
-	SshPublicKey  string
-	SshPrivateKey string
-	Now           time.Time
+	ID                 uuid.UUID
+	Email              string
+	Username           string
+	Name               string
+	AvatarURL          string
+	PasswordHash       string
+	LoginType          string
+	Status             string
+	Roles              []string
+	SshPublicKey       string
+	SshPrivateKey      string
+	SshPrivateKeyKeyID string
+	Now                time.Time
+	IsServiceAccount   bool
 }
 
 func (q *Queries) InsertUser(ctx context.Context, arg InsertUserParams) (User, error) {
@@ -172,7 +174,9 @@ func (q *Queries) InsertUser(ctx context.Context, arg InsertUserParams) (User, e
 		arg.Roles,
 		arg.SshPublicKey,
 		arg.SshPrivateKey,
+		arg.SshPrivateKeyKeyID,
 		arg.Now,
+		arg.IsServiceAccount,
 	)
 	var i User
 	err := row.Scan(
@@ -197,6 +201,8 @@ func (q *Queries) InsertUser(ctx context.Context, arg InsertUserParams) (User, e
 		&i.LastSeenAt,
 		&i.DeletedAt,
 		&i.QuietHours,
+		&i.SshPrivateKeyKeyID,
+		&i.IsServiceAccount,
 	)
 	return i, err
 }
@@ -205,7 +211,7 @@ const lockFirstUser = `-- name: LockFirstUser :exec
 SELECT pg_advisory_xact_lock(hashtext('first user'))
 `
 
-// Serializes the making of the first user among replicas.
+// Serializes the creation of the first user among replicas.
 func (q *Queries) LockFirstUser(ctx context.Context) error {
 	_, err := q.db.Exec(ctx, lockFirstUser)
 	return err
@@ -215,15 +221,15 @@ const lockOwners = `-- name: LockOwners :exec
 SELECT pg_advisory_xact_lock(hashtext('owners'))
 `
 
-// Serializes what could remove the last owner.
+// Serializes changes that could remove the last owner.
 func (q *Queries) LockOwners(ctx context.Context) error {
 	_, err := q.db.Exec(ctx, lockOwners)
 	return err
 }
 
 const softDeleteUser = `-- name: SoftDeleteUser :one
-UPDATE users SET deleted_at = $1::timestamptz, updated_at = $1, password_hash = '', ssh_private_key = '', roles = '{}'
-WHERE id = $2 AND deleted_at IS NULL RETURNING id, email, username, name, avatar_url, password_hash, login_type, status, roles, theme, terminal_font, task_alert_dismissed, ssh_public_key, ssh_private_key, ssh_key_updated_at, is_system, created_at, updated_at, last_seen_at, deleted_at, quiet_hours
+UPDATE users SET deleted_at = $1::timestamptz, updated_at = $1, password_hash = '', ssh_private_key = '', ssh_private_key_key_id = '', roles = '{}'
+WHERE id = $2 AND deleted_at IS NULL RETURNING id, email, username, name, avatar_url, password_hash, login_type, status, roles, theme, terminal_font, task_alert_dismissed, ssh_public_key, ssh_private_key, ssh_key_updated_at, is_system, created_at, updated_at, last_seen_at, deleted_at, quiet_hours, ssh_private_key_key_id, is_service_account
 `
 
 func (q *Queries) SoftDeleteUser(ctx context.Context, now time.Time, iD uuid.UUID) (User, error) {
@@ -251,6 +257,8 @@ func (q *Queries) SoftDeleteUser(ctx context.Context, now time.Time, iD uuid.UUI
 		&i.LastSeenAt,
 		&i.DeletedAt,
 		&i.QuietHours,
+		&i.SshPrivateKeyKeyID,
+		&i.IsServiceAccount,
 	)
 	return i, err
 }
@@ -260,14 +268,14 @@ UPDATE users SET last_seen_at = greatest(last_seen_at, $1), status = CASE status
 WHERE id = $2
 `
 
-// Records that the user was here, and wakes a dormant one.
+// Records the user's activity, and activates a dormant user.
 func (q *Queries) TouchUser(ctx context.Context, now time.Time, iD uuid.UUID) error {
 	_, err := q.db.Exec(ctx, touchUser, now, iD)
 	return err
 }
 
 const updateUserAppearance = `-- name: UpdateUserAppearance :one
-UPDATE users SET theme = $1, terminal_font = $2, updated_at = $3 WHERE id = $4 AND deleted_at IS NULL RETURNING id, email, username, name, avatar_url, password_hash, login_type, status, roles, theme, terminal_font, task_alert_dismissed, ssh_public_key, ssh_private_key, ssh_key_updated_at, is_system, created_at, updated_at, last_seen_at, deleted_at, quiet_hours
+UPDATE users SET theme = $1, terminal_font = $2, updated_at = $3 WHERE id = $4 AND deleted_at IS NULL RETURNING id, email, username, name, avatar_url, password_hash, login_type, status, roles, theme, terminal_font, task_alert_dismissed, ssh_public_key, ssh_private_key, ssh_key_updated_at, is_system, created_at, updated_at, last_seen_at, deleted_at, quiet_hours, ssh_private_key_key_id, is_service_account
 `
 
 type UpdateUserAppearanceParams struct {
@@ -307,15 +315,17 @@ func (q *Queries) UpdateUserAppearance(ctx context.Context, arg UpdateUserAppear
 		&i.LastSeenAt,
 		&i.DeletedAt,
 		&i.QuietHours,
+		&i.SshPrivateKeyKeyID,
+		&i.IsServiceAccount,
 	)
 	return i, err
 }
 
 const updateUserLoginType = `-- name: UpdateUserLoginType :one
-UPDATE users SET login_type = $1, password_hash = '', updated_at = $2 WHERE id = $3 AND deleted_at IS NULL RETURNING id, email, username, name, avatar_url, password_hash, login_type, status, roles, theme, terminal_font, task_alert_dismissed, ssh_public_key, ssh_private_key, ssh_key_updated_at, is_system, created_at, updated_at, last_seen_at, deleted_at, quiet_hours
+UPDATE users SET login_type = $1, password_hash = '', updated_at = $2 WHERE id = $3 AND deleted_at IS NULL RETURNING id, email, username, name, avatar_url, password_hash, login_type, status, roles, theme, terminal_font, task_alert_dismissed, ssh_public_key, ssh_private_key, ssh_key_updated_at, is_system, created_at, updated_at, last_seen_at, deleted_at, quiet_hours, ssh_private_key_key_id, is_service_account
 `
 
-// Changes the way a user logs in; a password is none any more.
+// Changes the login type of a user and removes the password.
 func (q *Queries) UpdateUserLoginType(ctx context.Context, loginType string, now time.Time, iD uuid.UUID) (User, error) {
 	row := q.db.QueryRow(ctx, updateUserLoginType, loginType, now, iD)
 	var i User
@@ -341,12 +351,14 @@ func (q *Queries) UpdateUserLoginType(ctx context.Context, loginType string, now
 		&i.LastSeenAt,
 		&i.DeletedAt,
 		&i.QuietHours,
+		&i.SshPrivateKeyKeyID,
+		&i.IsServiceAccount,
 	)
 	return i, err
 }
 
 const updateUserPassword = `-- name: UpdateUserPassword :one
-UPDATE users SET password_hash = $1, login_type = 'password', updated_at = $2 WHERE id = $3 AND deleted_at IS NULL RETURNING id, email, username, name, avatar_url, password_hash, login_type, status, roles, theme, terminal_font, task_alert_dismissed, ssh_public_key, ssh_private_key, ssh_key_updated_at, is_system, created_at, updated_at, last_seen_at, deleted_at, quiet_hours
+UPDATE users SET password_hash = $1, login_type = 'password', updated_at = $2 WHERE id = $3 AND deleted_at IS NULL RETURNING id, email, username, name, avatar_url, password_hash, login_type, status, roles, theme, terminal_font, task_alert_dismissed, ssh_public_key, ssh_private_key, ssh_key_updated_at, is_system, created_at, updated_at, last_seen_at, deleted_at, quiet_hours, ssh_private_key_key_id, is_service_account
 `
 
 func (q *Queries) UpdateUserPassword(ctx context.Context, passwordHash string, now time.Time, iD uuid.UUID) (User, error) {
@@ -374,12 +386,14 @@ func (q *Queries) UpdateUserPassword(ctx context.Context, passwordHash string, n
 		&i.LastSeenAt,
 		&i.DeletedAt,
 		&i.QuietHours,
+		&i.SshPrivateKeyKeyID,
+		&i.IsServiceAccount,
 	)
 	return i, err
 }
 
 const updateUserPreferences = `-- name: UpdateUserPreferences :one
-UPDATE users SET task_alert_dismissed = $1, updated_at = $2 WHERE id = $3 AND deleted_at IS NULL RETURNING id, email, username, name, avatar_url, password_hash, login_type, status, roles, theme, terminal_font, task_alert_dismissed, ssh_public_key, ssh_private_key, ssh_key_updated_at, is_system, created_at, updated_at, last_seen_at, deleted_at, quiet_hours
+UPDATE users SET task_alert_dismissed = $1, updated_at = $2 WHERE id = $3 AND deleted_at IS NULL RETURNING id, email, username, name, avatar_url, password_hash, login_type, status, roles, theme, terminal_font, task_alert_dismissed, ssh_public_key, ssh_private_key, ssh_key_updated_at, is_system, created_at, updated_at, last_seen_at, deleted_at, quiet_hours, ssh_private_key_key_id, is_service_account
 `
 
 func (q *Queries) UpdateUserPreferences(ctx context.Context, taskAlertDismissed bool, now time.Time, iD uuid.UUID) (User, error) {
@@ -407,12 +421,14 @@ func (q *Queries) UpdateUserPreferences(ctx context.Context, taskAlertDismissed 
 		&i.LastSeenAt,
 		&i.DeletedAt,
 		&i.QuietHours,
+		&i.SshPrivateKeyKeyID,
+		&i.IsServiceAccount,
 	)
 	return i, err
 }
 
 const updateUserProfile = `-- name: UpdateUserProfile :one
-UPDATE users SET username = $1, name = $2, updated_at = $3 WHERE id = $4 AND deleted_at IS NULL RETURNING id, email, username, name, avatar_url, password_hash, login_type, status, roles, theme, terminal_font, task_alert_dismissed, ssh_public_key, ssh_private_key, ssh_key_updated_at, is_system, created_at, updated_at, last_seen_at, deleted_at, quiet_hours
+UPDATE users SET username = $1, name = $2, updated_at = $3 WHERE id = $4 AND deleted_at IS NULL RETURNING id, email, username, name, avatar_url, password_hash, login_type, status, roles, theme, terminal_font, task_alert_dismissed, ssh_public_key, ssh_private_key, ssh_key_updated_at, is_system, created_at, updated_at, last_seen_at, deleted_at, quiet_hours, ssh_private_key_key_id, is_service_account
 `
 
 type UpdateUserProfileParams struct {
@@ -452,12 +468,14 @@ func (q *Queries) UpdateUserProfile(ctx context.Context, arg UpdateUserProfilePa
 		&i.LastSeenAt,
 		&i.DeletedAt,
 		&i.QuietHours,
+		&i.SshPrivateKeyKeyID,
+		&i.IsServiceAccount,
 	)
 	return i, err
 }
 
 const updateUserQuietHours = `-- name: UpdateUserQuietHours :one
-UPDATE users SET quiet_hours = $1, updated_at = $2 WHERE id = $3 AND deleted_at IS NULL RETURNING id, email, username, name, avatar_url, password_hash, login_type, status, roles, theme, terminal_font, task_alert_dismissed, ssh_public_key, ssh_private_key, ssh_key_updated_at, is_system, created_at, updated_at, last_seen_at, deleted_at, quiet_hours
+UPDATE users SET quiet_hours = $1, updated_at = $2 WHERE id = $3 AND deleted_at IS NULL RETURNING id, email, username, name, avatar_url, password_hash, login_type, status, roles, theme, terminal_font, task_alert_dismissed, ssh_public_key, ssh_private_key, ssh_key_updated_at, is_system, created_at, updated_at, last_seen_at, deleted_at, quiet_hours, ssh_private_key_key_id, is_service_account
 `
 
 func (q *Queries) UpdateUserQuietHours(ctx context.Context, quietHours string, now time.Time, iD uuid.UUID) (User, error) {
@@ -485,12 +503,14 @@ func (q *Queries) UpdateUserQuietHours(ctx context.Context, quietHours string, n
 		&i.LastSeenAt,
 		&i.DeletedAt,
 		&i.QuietHours,
+		&i.SshPrivateKeyKeyID,
+		&i.IsServiceAccount,
 	)
 	return i, err
 }
 
 const updateUserRoles = `-- name: UpdateUserRoles :one
-UPDATE users SET roles = $1, updated_at = $2 WHERE id = $3 AND deleted_at IS NULL RETURNING id, email, username, name, avatar_url, password_hash, login_type, status, roles, theme, terminal_font, task_alert_dismissed, ssh_public_key, ssh_private_key, ssh_key_updated_at, is_system, created_at, updated_at, last_seen_at, deleted_at, quiet_hours
+UPDATE users SET roles = $1, updated_at = $2 WHERE id = $3 AND deleted_at IS NULL RETURNING id, email, username, name, avatar_url, password_hash, login_type, status, roles, theme, terminal_font, task_alert_dismissed, ssh_public_key, ssh_private_key, ssh_key_updated_at, is_system, created_at, updated_at, last_seen_at, deleted_at, quiet_hours, ssh_private_key_key_id, is_service_account
 `
 
 func (q *Queries) UpdateUserRoles(ctx context.Context, roles []string, now time.Time, iD uuid.UUID) (User, error) {
@@ -518,26 +538,31 @@ func (q *Queries) UpdateUserRoles(ctx context.Context, roles []string, now time.
 		&i.LastSeenAt,
 		&i.DeletedAt,
 		&i.QuietHours,
+		&i.SshPrivateKeyKeyID,
+		&i.IsServiceAccount,
 	)
 	return i, err
 }
 
 const updateUserSSHKey = `-- name: UpdateUserSSHKey :one
-UPDATE users SET ssh_public_key = $1, ssh_private_key = $2, ssh_key_updated_at = $3::timestamptz, updated_at = $3
-WHERE id = $4 AND deleted_at IS NULL RETURNING id, email, username, name, avatar_url, password_hash, login_type, status, roles, theme, terminal_font, task_alert_dismissed, ssh_public_key, ssh_private_key, ssh_key_updated_at, is_system, created_at, updated_at, last_seen_at, deleted_at, quiet_hours
+UPDATE users SET ssh_public_key = $1, ssh_private_key = $2,
+    ssh_private_key_key_id = $3, ssh_key_updated_at = $4::timestamptz, updated_at = $4
+WHERE id = $5 AND deleted_at IS NULL RETURNING id, email, username, name, avatar_url, password_hash, login_type, status, roles, theme, terminal_font, task_alert_dismissed, ssh_public_key, ssh_private_key, ssh_key_updated_at, is_system, created_at, updated_at, last_seen_at, deleted_at, quiet_hours, ssh_private_key_key_id, is_service_account
 `
 
 type UpdateUserSSHKeyParams struct {
-	SshPublicKey  string
-	SshPrivateKey string
-	Now           time.Time
-	ID            uuid.UUID
+	SshPublicKey       string
+	SshPrivateKey      string
+	SshPrivateKeyKeyID string
+	Now                time.Time
+	ID                 uuid.UUID
 }
 
 func (q *Queries) UpdateUserSSHKey(ctx context.Context, arg UpdateUserSSHKeyParams) (User, error) {
 	row := q.db.QueryRow(ctx, updateUserSSHKey,
 		arg.SshPublicKey,
 		arg.SshPrivateKey,
+		arg.SshPrivateKeyKeyID,
 		arg.Now,
 		arg.ID,
 	)
@@ -564,12 +589,14 @@ func (q *Queries) UpdateUserSSHKey(ctx context.Context, arg UpdateUserSSHKeyPara
 		&i.LastSeenAt,
 		&i.DeletedAt,
 		&i.QuietHours,
+		&i.SshPrivateKeyKeyID,
+		&i.IsServiceAccount,
 	)
 	return i, err
 }
 
 const updateUserStatus = `-- name: UpdateUserStatus :one
-UPDATE users SET status = $1, updated_at = $2 WHERE id = $3 AND deleted_at IS NULL RETURNING id, email, username, name, avatar_url, password_hash, login_type, status, roles, theme, terminal_font, task_alert_dismissed, ssh_public_key, ssh_private_key, ssh_key_updated_at, is_system, created_at, updated_at, last_seen_at, deleted_at, quiet_hours
+UPDATE users SET status = $1, updated_at = $2 WHERE id = $3 AND deleted_at IS NULL RETURNING id, email, username, name, avatar_url, password_hash, login_type, status, roles, theme, terminal_font, task_alert_dismissed, ssh_public_key, ssh_private_key, ssh_key_updated_at, is_system, created_at, updated_at, last_seen_at, deleted_at, quiet_hours, ssh_private_key_key_id, is_service_account
 `
 
 func (q *Queries) UpdateUserStatus(ctx context.Context, status string, now time.Time, iD uuid.UUID) (User, error) {
@@ -597,12 +624,14 @@ func (q *Queries) UpdateUserStatus(ctx context.Context, status string, now time.
 		&i.LastSeenAt,
 		&i.DeletedAt,
 		&i.QuietHours,
+		&i.SshPrivateKeyKeyID,
+		&i.IsServiceAccount,
 	)
 	return i, err
 }
 
 const userByEmail = `-- name: UserByEmail :one
-SELECT id, email, username, name, avatar_url, password_hash, login_type, status, roles, theme, terminal_font, task_alert_dismissed, ssh_public_key, ssh_private_key, ssh_key_updated_at, is_system, created_at, updated_at, last_seen_at, deleted_at, quiet_hours FROM users WHERE lower(email) = lower($1) AND deleted_at IS NULL
+SELECT id, email, username, name, avatar_url, password_hash, login_type, status, roles, theme, terminal_font, task_alert_dismissed, ssh_public_key, ssh_private_key, ssh_key_updated_at, is_system, created_at, updated_at, last_seen_at, deleted_at, quiet_hours, ssh_private_key_key_id, is_service_account FROM users WHERE lower(email) = lower($1) AND email <> '' AND deleted_at IS NULL
 `
 
 func (q *Queries) UserByEmail(ctx context.Context, lower string) (User, error) {
@@ -630,12 +659,14 @@ func (q *Queries) UserByEmail(ctx context.Context, lower string) (User, error) {
 		&i.LastSeenAt,
 		&i.DeletedAt,
 		&i.QuietHours,
+		&i.SshPrivateKeyKeyID,
+		&i.IsServiceAccount,
 	)
 	return i, err
 }
 
 const userByID = `-- name: UserByID :one
-SELECT id, email, username, name, avatar_url, password_hash, login_type, status, roles, theme, terminal_font, task_alert_dismissed, ssh_public_key, ssh_private_key, ssh_key_updated_at, is_system, created_at, updated_at, last_seen_at, deleted_at, quiet_hours FROM users WHERE id = $1 AND deleted_at IS NULL
+SELECT id, email, username, name, avatar_url, password_hash, login_type, status, roles, theme, terminal_font, task_alert_dismissed, ssh_public_key, ssh_private_key, ssh_key_updated_at, is_system, created_at, updated_at, last_seen_at, deleted_at, quiet_hours, ssh_private_key_key_id, is_service_account FROM users WHERE id = $1 AND deleted_at IS NULL
 `
 
 func (q *Queries) UserByID(ctx context.Context, id uuid.UUID) (User, error) {
@@ -663,12 +694,14 @@ func (q *Queries) UserByID(ctx context.Context, id uuid.UUID) (User, error) {
 		&i.LastSeenAt,
 		&i.DeletedAt,
 		&i.QuietHours,
+		&i.SshPrivateKeyKeyID,
+		&i.IsServiceAccount,
 	)
 	return i, err
 }
 
 const userByIDForUpdate = `-- name: UserByIDForUpdate :one
-SELECT id, email, username, name, avatar_url, password_hash, login_type, status, roles, theme, terminal_font, task_alert_dismissed, ssh_public_key, ssh_private_key, ssh_key_updated_at, is_system, created_at, updated_at, last_seen_at, deleted_at, quiet_hours FROM users WHERE id = $1 AND deleted_at IS NULL FOR UPDATE
+SELECT id, email, username, name, avatar_url, password_hash, login_type, status, roles, theme, terminal_font, task_alert_dismissed, ssh_public_key, ssh_private_key, ssh_key_updated_at, is_system, created_at, updated_at, last_seen_at, deleted_at, quiet_hours, ssh_private_key_key_id, is_service_account FROM users WHERE id = $1 AND deleted_at IS NULL FOR UPDATE
 `
 
 func (q *Queries) UserByIDForUpdate(ctx context.Context, id uuid.UUID) (User, error) {
@@ -696,12 +729,14 @@ func (q *Queries) UserByIDForUpdate(ctx context.Context, id uuid.UUID) (User, er
 		&i.LastSeenAt,
 		&i.DeletedAt,
 		&i.QuietHours,
+		&i.SshPrivateKeyKeyID,
+		&i.IsServiceAccount,
 	)
 	return i, err
 }
 
 const userByUsername = `-- name: UserByUsername :one
-SELECT id, email, username, name, avatar_url, password_hash, login_type, status, roles, theme, terminal_font, task_alert_dismissed, ssh_public_key, ssh_private_key, ssh_key_updated_at, is_system, created_at, updated_at, last_seen_at, deleted_at, quiet_hours FROM users WHERE lower(username) = lower($1) AND deleted_at IS NULL
+SELECT id, email, username, name, avatar_url, password_hash, login_type, status, roles, theme, terminal_font, task_alert_dismissed, ssh_public_key, ssh_private_key, ssh_key_updated_at, is_system, created_at, updated_at, last_seen_at, deleted_at, quiet_hours, ssh_private_key_key_id, is_service_account FROM users WHERE lower(username) = lower($1) AND deleted_at IS NULL
 `
 
 func (q *Queries) UserByUsername(ctx context.Context, lower string) (User, error) {
@@ -729,6 +764,8 @@ func (q *Queries) UserByUsername(ctx context.Context, lower string) (User, error
 		&i.LastSeenAt,
 		&i.DeletedAt,
 		&i.QuietHours,
+		&i.SshPrivateKeyKeyID,
+		&i.IsServiceAccount,
 	)
 	return i, err
 }
@@ -746,7 +783,7 @@ type UserOrganizationIDsRow struct {
 	Roles          []string
 }
 
-// Of every given user, the organizations.
+// The organizations of every given user.
 func (q *Queries) UserOrganizationIDs(ctx context.Context, userIds []uuid.UUID) ([]UserOrganizationIDsRow, error) {
 	rows, err := q.db.Query(ctx, userOrganizationIDs, userIds)
 	if err != nil {
@@ -800,7 +837,7 @@ func (q *Queries) UserSubject(ctx context.Context, id uuid.UUID) (UserSubject, e
 }
 
 const users = `-- name: Users :many
-SELECT u.id, u.email, u.username, u.name, u.avatar_url, u.password_hash, u.login_type, u.status, u.roles, u.theme, u.terminal_font, u.task_alert_dismissed, u.ssh_public_key, u.ssh_private_key, u.ssh_key_updated_at, u.is_system, u.created_at, u.updated_at, u.last_seen_at, u.deleted_at, u.quiet_hours, count(*) OVER () AS count
+SELECT u.id, u.email, u.username, u.name, u.avatar_url, u.password_hash, u.login_type, u.status, u.roles, u.theme, u.terminal_font, u.task_alert_dismissed, u.ssh_public_key, u.ssh_private_key, u.ssh_key_updated_at, u.is_system, u.created_at, u.updated_at, u.last_seen_at, u.deleted_at, u.quiet_hours, u.ssh_private_key_key_id, u.is_service_account, count(*) OVER () AS count
 FROM users u
 WHERE u.deleted_at IS NULL AND NOT u.is_system
     AND ($1::boolean OR u.id = $2::uuid)
@@ -810,14 +847,17 @@ WHERE u.deleted_at IS NULL AND NOT u.is_system
     AND (cardinality($5::text[]) = 0 OR u.status = ANY ($5))
     AND (cardinality($6::text[]) = 0 OR u.roles && $6 OR 'member' = ANY ($6))
     AND (cardinality($7::text[]) = 0 OR u.login_type = ANY ($7))
-    AND ($8::timestamptz IS NULL OR u.last_seen_at <= $8)
-    AND ($9::timestamptz IS NULL OR u.last_seen_at >= $9)
-    AND ($10::timestamptz IS NULL OR u.created_at <= $10)
-    AND ($11::timestamptz IS NULL OR u.created_at >= $11)
-    AND ($12::uuid IS NULL
-        OR lower(u.username) > (SELECT lower(a.username) FROM users a WHERE a.id = $12))
+    AND ($8::boolean IS NULL OR u.is_service_account = $8)
+    AND ($9::text IS NULL OR u.id IN (
+        SELECT l.user_id FROM user_links l WHERE l.login_type = 'github' AND l.subject = $9::text))
+    AND ($10::timestamptz IS NULL OR u.last_seen_at <= $10)
+    AND ($11::timestamptz IS NULL OR u.last_seen_at >= $11)
+    AND ($12::timestamptz IS NULL OR u.created_at <= $12)
+    AND ($13::timestamptz IS NULL OR u.created_at >= $13)
+    AND ($14::uuid IS NULL
+        OR lower(u.username) > (SELECT lower(a.username) FROM users a WHERE a.id = $14))
 ORDER BY lower(u.username)
-LIMIT $14 OFFSET $13
+LIMIT $16 OFFSET $15
 `
 
 type UsersParams struct {
@@ -828,6 +868,8 @@ type UsersParams struct {
 	Statuses       []string
 	Roles          []string
 	LoginTypes     []string
+	ServiceAccount *bool
+	GithubID       *string
 	LastSeenBefore *time.Time
 	LastSeenAfter  *time.Time
 	CreatedBefore  *time.Time
@@ -842,7 +884,7 @@ type UsersRow struct {
 	Count int64
 }
 
-// A page of users by name, with the count of all that match in every row.
+// A page of users by name, with the count of all matching users in every row.
 func (q *Queries) Users(ctx context.Context, arg UsersParams) ([]UsersRow, error) {
 	rows, err := q.db.Query(ctx, users,
 		arg.SeeAll,
@@ -852,6 +894,8 @@ func (q *Queries) Users(ctx context.Context, arg UsersParams) ([]UsersRow, error
 		arg.Statuses,
 		arg.Roles,
 		arg.LoginTypes,
+		arg.ServiceAccount,
+		arg.GithubID,
 		arg.LastSeenBefore,
 		arg.LastSeenAfter,
 		arg.CreatedBefore,
@@ -889,6 +933,8 @@ func (q *Queries) Users(ctx context.Context, arg UsersParams) ([]UsersRow, error
 			&i.User.LastSeenAt,
 			&i.User.DeletedAt,
 			&i.User.QuietHours,
+			&i.User.SshPrivateKeyKeyID,
+			&i.User.IsServiceAccount,
 			&i.Count,
 		); err != nil {
 			return nil, err
@@ -902,12 +948,12 @@ func (q *Queries) Users(ctx context.Context, arg UsersParams) ([]UsersRow, error
 }
 
 const usersAway = `-- name: UsersAway :many
-SELECT id, email, username, name, avatar_url, password_hash, login_type, status, roles, theme, terminal_font, task_alert_dismissed, ssh_public_key, ssh_private_key, ssh_key_updated_at, is_system, created_at, updated_at, last_seen_at, deleted_at, quiet_hours FROM users
-WHERE status = 'active' AND NOT is_system AND deleted_at IS NULL AND greatest(last_seen_at, created_at, updated_at) < $1::timestamptz
+SELECT id, email, username, name, avatar_url, password_hash, login_type, status, roles, theme, terminal_font, task_alert_dismissed, ssh_public_key, ssh_private_key, ssh_key_updated_at, is_system, created_at, updated_at, last_seen_at, deleted_at, quiet_hours, ssh_private_key_key_id, is_service_account FROM users
+WHERE status = 'active' AND NOT is_system AND NOT is_service_account AND deleted_at IS NULL AND greatest(last_seen_at, created_at, updated_at) < $1::timestamptz
 ORDER BY id LIMIT $2 FOR UPDATE SKIP LOCKED
 `
 
-// Active users who have not been here for long, some at a time, held for a change.
+// Inactive active users, a batch at a time, locked for a change.
 func (q *Queries) UsersAway(ctx context.Context, since time.Time, rowLimit int32) ([]User, error) {
 	rows, err := q.db.Query(ctx, usersAway, since, rowLimit)
 	if err != nil {
@@ -939,6 +985,8 @@ func (q *Queries) UsersAway(ctx context.Context, since time.Time, rowLimit int32
 			&i.LastSeenAt,
 			&i.DeletedAt,
 			&i.QuietHours,
+			&i.SshPrivateKeyKeyID,
+			&i.IsServiceAccount,
 		); err != nil {
 			return nil, err
 		}

@@ -9,7 +9,119 @@ import (
 	"context"
 
 	"github.com/google/uuid"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 )
+
+const jobVariables = `-- name: JobVariables :one
+SELECT value, key_id FROM provisioner_job_variables WHERE job_id = $1
+`
+
+type JobVariablesRow struct {
+	Value string
+	KeyID string
+}
+
+func (q *Queries) JobVariables(ctx context.Context, jobID uuid.UUID) (JobVariablesRow, error) {
+	row := q.db.QueryRow(ctx, jobVariables, jobID)
+	var i JobVariablesRow
+	err := row.Scan(&i.Value, &i.KeyID)
+	return i, err
+}
+
+const jobVariablesDelete = `-- name: JobVariablesDelete :exec
+DELETE FROM provisioner_job_variables WHERE job_id = $1
+`
+
+func (q *Queries) JobVariablesDelete(ctx context.Context, jobID uuid.UUID) error {
+	_, err := q.db.Exec(ctx, jobVariablesDelete, jobID)
+	return err
+}
+
+const jobVariablesPut = `-- name: JobVariablesPut :exec
+INSERT INTO provisioner_job_variables (job_id, value, key_id) VALUES ($1, $2, $3)
+`
+
+func (q *Queries) JobVariablesPut(ctx context.Context, jobID uuid.UUID, value string, keyID string) error {
+	_, err := q.db.Exec(ctx, jobVariablesPut, jobID, value, keyID)
+	return err
+}
+
+const schemaOldest = `-- name: SchemaOldest :one
+SELECT oldest_version FROM schema_compatibility
+`
+
+// The oldest schema version whose servers can use this database.
+func (q *Queries) SchemaOldest(ctx context.Context) (int64, error) {
+	row := q.db.QueryRow(ctx, schemaOldest)
+	var oldest_version int64
+	err := row.Scan(&oldest_version)
+	return oldest_version, err
+}
+
+const schemaRaise = `-- name: SchemaRaise :execrows
+UPDATE schema_compatibility SET oldest_version = $1
+WHERE oldest_version < $1 AND NOT EXISTS (
+    SELECT FROM replicas WHERE schema_version < $1 AND updated_at > now() - interval '1 hour')
+`
+
+// Raises the oldest version, unless a server of an earlier version ran in the last hour.
+func (q *Queries) SchemaRaise(ctx context.Context, version int64) (int64, error) {
+	result, err := q.db.Exec(ctx, schemaRaise, version)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
+const vaultAgentTokens = `-- name: VaultAgentTokens :many
+SELECT agent_id, token, key_id FROM workspace_agent_tokens
+WHERE agent_id > $1 AND key_id <> $2::text AND (NOT $3::boolean OR key_id = '')
+ORDER BY agent_id LIMIT 100 FOR UPDATE
+`
+
+func (q *Queries) VaultAgentTokens(ctx context.Context, after uuid.UUID, digest string, plain bool) ([]WorkspaceAgentToken, error) {
+	rows, err := q.db.Query(ctx, vaultAgentTokens, after, digest, plain)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []WorkspaceAgentToken{}
+	for rows.Next() {
+		var i WorkspaceAgentToken
+		if err := rows.Scan(&i.AgentID, &i.Token, &i.KeyID); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const vaultDropAgentTokens = `-- name: VaultDropAgentTokens :execrows
+DELETE FROM workspace_agent_tokens WHERE key_id <> ''
+`
+
+func (q *Queries) VaultDropAgentTokens(ctx context.Context) (int64, error) {
+	result, err := q.db.Exec(ctx, vaultDropAgentTokens)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
+const vaultDropJobVariables = `-- name: VaultDropJobVariables :execrows
+DELETE FROM provisioner_job_variables WHERE key_id <> ''
+`
+
+func (q *Queries) VaultDropJobVariables(ctx context.Context) (int64, error) {
+	result, err := q.db.Exec(ctx, vaultDropJobVariables)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
 
 const vaultDropKeys = `-- name: VaultDropKeys :execrows
 DELETE FROM crypto_keys WHERE secret_key_id <> ''
@@ -17,6 +129,43 @@ DELETE FROM crypto_keys WHERE secret_key_id <> ''
 
 func (q *Queries) VaultDropKeys(ctx context.Context) (int64, error) {
 	result, err := q.db.Exec(ctx, vaultDropKeys)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
+const vaultDropSSHKeys = `-- name: VaultDropSSHKeys :execrows
+UPDATE users SET ssh_private_key = '', ssh_private_key_key_id = '', ssh_public_key = '' WHERE ssh_private_key_key_id <> ''
+`
+
+func (q *Queries) VaultDropSSHKeys(ctx context.Context) (int64, error) {
+	result, err := q.db.Exec(ctx, vaultDropSSHKeys)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
+const vaultDropSecrets = `-- name: VaultDropSecrets :execrows
+DELETE FROM secrets WHERE key_id <> ''
+`
+
+func (q *Queries) VaultDropSecrets(ctx context.Context) (int64, error) {
+	result, err := q.db.Exec(ctx, vaultDropSecrets)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
+const vaultDropStates = `-- name: VaultDropStates :execrows
+UPDATE workspace_build_states SET state = '', key_id = '' WHERE key_id <> ''
+`
+
+// Empties states; a deleted row would bring back the state of an earlier build.
+func (q *Queries) VaultDropStates(ctx context.Context) (int64, error) {
+	result, err := q.db.Exec(ctx, vaultDropStates)
 	if err != nil {
 		return 0, err
 	}
@@ -36,14 +185,79 @@ func (q *Queries) VaultDropTokens(ctx context.Context) (int64, error) {
 	return result.RowsAffected(), nil
 }
 
+const vaultForgetJobVariables = `-- name: VaultForgetJobVariables :execrows
+DELETE FROM provisioner_job_variables v USING provisioner_jobs j WHERE j.id = v.job_id AND j.completed_at IS NOT NULL
+`
+
+// Deletes the values of variables of finished jobs.
+func (q *Queries) VaultForgetJobVariables(ctx context.Context) (int64, error) {
+	result, err := q.db.Exec(ctx, vaultForgetJobVariables)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
+const vaultHashAgentTokens = `-- name: VaultHashAgentTokens :execrows
+WITH batch AS (
+    SELECT a.id, a.token, (a.instance_id <> '' OR r.type = 'coder_external_agent'
+        OR EXISTS (SELECT FROM workspace_builds b WHERE b.job_id = r.job_id AND b.initiator_id = '9d3c2a41-5e07-4b68-8f1d-707265626c64')) AS needed
+    FROM workspace_agents a JOIN workspace_resources r ON r.id = a.resource_id
+    WHERE a.token IS NOT NULL
+    LIMIT 500 FOR UPDATE OF a
+), kept AS (
+    INSERT INTO workspace_agent_tokens (agent_id, token, key_id)
+    SELECT id, token::text, '' FROM batch WHERE needed
+    ON CONFLICT (agent_id) DO NOTHING
+)
+UPDATE workspace_agents a SET token_hash = sha256(convert_to(batch.token::text, 'UTF8')), token = NULL
+FROM batch WHERE a.id = batch.id
+`
+
+// Replaces tokens in clear by hashes. Those that the server must return are kept; see
+// workspace_agent_tokens.
+func (q *Queries) VaultHashAgentTokens(ctx context.Context) (int64, error) {
+	result, err := q.db.Exec(ctx, vaultHashAgentTokens)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
+const vaultJobVariables = `-- name: VaultJobVariables :many
+SELECT job_id, value, key_id FROM provisioner_job_variables
+WHERE job_id > $1 AND key_id <> $2::text AND (NOT $3::boolean OR key_id = '')
+ORDER BY job_id LIMIT 100 FOR UPDATE
+`
+
+func (q *Queries) VaultJobVariables(ctx context.Context, after uuid.UUID, digest string, plain bool) ([]ProvisionerJobVariable, error) {
+	rows, err := q.db.Query(ctx, vaultJobVariables, after, digest, plain)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []ProvisionerJobVariable{}
+	for rows.Next() {
+		var i ProvisionerJobVariable
+		if err := rows.Scan(&i.JobID, &i.Value, &i.KeyID); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const vaultKeys = `-- name: VaultKeys :many
 
 SELECT digest, test, created_at, revoked_at FROM dbcrypt_keys WHERE revoked_at IS NULL ORDER BY created_at, digest FOR UPDATE
 `
 
-// What is encrypted in the database, and with which keys.
-// The keys that are needed, held until the transaction ends: none is added
-// or taken away meanwhile.
+// Encrypted values in the database, and their keys. The queries of values return those
+// whose key is not @digest; with @plain only those in clear.
+// The required keys, locked until the transaction ends, so that none is added or removed.
 func (q *Queries) VaultKeys(ctx context.Context) ([]DbcryptKey, error) {
 	rows, err := q.db.Query(ctx, vaultKeys)
 	if err != nil {
@@ -70,11 +284,14 @@ func (q *Queries) VaultKeys(ctx context.Context) ([]DbcryptKey, error) {
 }
 
 const vaultLinks = `-- name: VaultLinks :many
-SELECT user_id, login_type, issuer, subject, access_token, refresh_token, token_expires_at, unreachable_since, claims, created_at, updated_at, access_token_key_id, refresh_token_key_id FROM user_links WHERE access_token <> '' OR refresh_token <> '' ORDER BY user_id, login_type FOR UPDATE
+SELECT user_id, login_type, issuer, subject, access_token, refresh_token, token_expires_at, unreachable_since, claims, created_at, updated_at, access_token_key_id, refresh_token_key_id FROM user_links
+WHERE (access_token <> '' AND access_token_key_id <> $1::text AND (NOT $2::boolean OR access_token_key_id = ''))
+    OR (refresh_token <> '' AND refresh_token_key_id <> $1::text AND (NOT $2::boolean OR refresh_token_key_id = ''))
+ORDER BY user_id, login_type LIMIT 100 FOR UPDATE
 `
 
-func (q *Queries) VaultLinks(ctx context.Context) ([]UserLink, error) {
-	rows, err := q.db.Query(ctx, vaultLinks)
+func (q *Queries) VaultLinks(ctx context.Context, digest string, plain bool) ([]UserLink, error) {
+	rows, err := q.db.Query(ctx, vaultLinks, digest, plain)
 	if err != nil {
 		return nil, err
 	}
@@ -121,9 +338,109 @@ const vaultRevoke = `-- name: VaultRevoke :exec
 UPDATE dbcrypt_keys SET revoked_at = now() WHERE revoked_at IS NULL AND digest <> $1::text
 `
 
-// All keys but one are needed no more.
+// Removes all keys but one.
 func (q *Queries) VaultRevoke(ctx context.Context, but string) error {
 	_, err := q.db.Exec(ctx, vaultRevoke, but)
+	return err
+}
+
+const vaultSSHKeys = `-- name: VaultSSHKeys :many
+SELECT id, ssh_private_key, ssh_private_key_key_id FROM users
+WHERE id > $1 AND ssh_private_key <> ''
+    AND ssh_private_key_key_id <> $2::text AND (NOT $3::boolean OR ssh_private_key_key_id = '')
+ORDER BY id LIMIT 100 FOR UPDATE
+`
+
+type VaultSSHKeysRow struct {
+	ID                 uuid.UUID
+	SshPrivateKey      string
+	SshPrivateKeyKeyID string
+}
+
+func (q *Queries) VaultSSHKeys(ctx context.Context, after uuid.UUID, digest string, plain bool) ([]VaultSSHKeysRow, error) {
+	rows, err := q.db.Query(ctx, vaultSSHKeys, after, digest, plain)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []VaultSSHKeysRow{}
+	for rows.Next() {
+		var i VaultSSHKeysRow
+		if err := rows.Scan(&i.ID, &i.SshPrivateKey, &i.SshPrivateKeyKeyID); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const vaultScrubJobs = `-- name: VaultScrubJobs :execrows
+UPDATE provisioner_jobs SET input = input - 'user_variable_values'
+WHERE id IN (
+    SELECT j.id FROM provisioner_jobs j
+    WHERE j.type <> 'workspace_build' AND j.completed_at IS NOT NULL AND jsonb_exists(j.input, 'user_variable_values')
+    LIMIT 100)
+`
+
+// Removes the values of variables from finished jobs of servers that stored them there.
+func (q *Queries) VaultScrubJobs(ctx context.Context) (int64, error) {
+	result, err := q.db.Exec(ctx, vaultScrubJobs)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
+const vaultSecrets = `-- name: VaultSecrets :many
+SELECT name, value, key_id FROM secrets
+WHERE key_id <> $1::text AND (NOT $2::boolean OR key_id = '')
+ORDER BY name LIMIT 100 FOR UPDATE
+`
+
+type VaultSecretsRow struct {
+	Name  string
+	Value []byte
+	KeyID string
+}
+
+func (q *Queries) VaultSecrets(ctx context.Context, digest string, plain bool) ([]VaultSecretsRow, error) {
+	rows, err := q.db.Query(ctx, vaultSecrets, digest, plain)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []VaultSecretsRow{}
+	for rows.Next() {
+		var i VaultSecretsRow
+		if err := rows.Scan(&i.Name, &i.Value, &i.KeyID); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const vaultSetAgentToken = `-- name: VaultSetAgentToken :exec
+UPDATE workspace_agent_tokens SET token = $1, key_id = $2 WHERE agent_id = $3
+`
+
+func (q *Queries) VaultSetAgentToken(ctx context.Context, token string, keyID string, agentID uuid.UUID) error {
+	_, err := q.db.Exec(ctx, vaultSetAgentToken, token, keyID, agentID)
+	return err
+}
+
+const vaultSetJobVariables = `-- name: VaultSetJobVariables :exec
+UPDATE provisioner_job_variables SET value = $1, key_id = $2 WHERE job_id = $3
+`
+
+func (q *Queries) VaultSetJobVariables(ctx context.Context, value string, keyID string, jobID uuid.UUID) error {
+	_, err := q.db.Exec(ctx, vaultSetJobVariables, value, keyID, jobID)
 	return err
 }
 
@@ -145,6 +462,33 @@ func (q *Queries) VaultSetKey(ctx context.Context, arg VaultSetKeyParams) error 
 		arg.Feature,
 		arg.Sequence,
 	)
+	return err
+}
+
+const vaultSetSSHKey = `-- name: VaultSetSSHKey :exec
+UPDATE users SET ssh_private_key = $1, ssh_private_key_key_id = $2 WHERE id = $3
+`
+
+func (q *Queries) VaultSetSSHKey(ctx context.Context, sshPrivateKey string, sshPrivateKeyKeyID string, iD uuid.UUID) error {
+	_, err := q.db.Exec(ctx, vaultSetSSHKey, sshPrivateKey, sshPrivateKeyKeyID, iD)
+	return err
+}
+
+const vaultSetSecret = `-- name: VaultSetSecret :exec
+UPDATE secrets SET value = $1, key_id = $2 WHERE name = $3
+`
+
+func (q *Queries) VaultSetSecret(ctx context.Context, value []byte, keyID string, name string) error {
+	_, err := q.db.Exec(ctx, vaultSetSecret, value, keyID, name)
+	return err
+}
+
+const vaultSetState = `-- name: VaultSetState :exec
+UPDATE workspace_build_states SET state = $1, key_id = $2 WHERE build_id = $3
+`
+
+func (q *Queries) VaultSetState(ctx context.Context, state []byte, keyID string, buildID uuid.UUID) error {
+	_, err := q.db.Exec(ctx, vaultSetState, state, keyID, buildID)
 	return err
 }
 
@@ -175,12 +519,23 @@ func (q *Queries) VaultSetTokens(ctx context.Context, arg VaultSetTokensParams) 
 	return err
 }
 
-const vaultSigningKeys = `-- name: VaultSigningKeys :many
-SELECT feature, sequence, secret, starts_at, deletes_at, secret_key_id FROM crypto_keys ORDER BY feature, sequence FOR UPDATE
+const vaultSetVariables = `-- name: VaultSetVariables :exec
+UPDATE template_versions SET variables = $1, variables_key_id = $2 WHERE id = $3
 `
 
-func (q *Queries) VaultSigningKeys(ctx context.Context) ([]CryptoKey, error) {
-	rows, err := q.db.Query(ctx, vaultSigningKeys)
+func (q *Queries) VaultSetVariables(ctx context.Context, variables []codersdk.TemplateVersionVariable, variablesKeyID string, iD uuid.UUID) error {
+	_, err := q.db.Exec(ctx, vaultSetVariables, variables, variablesKeyID, iD)
+	return err
+}
+
+const vaultSigningKeys = `-- name: VaultSigningKeys :many
+SELECT feature, sequence, secret, starts_at, deletes_at, secret_key_id FROM crypto_keys
+WHERE secret_key_id <> $1::text AND (NOT $2::boolean OR secret_key_id = '')
+ORDER BY feature, sequence LIMIT 100 FOR UPDATE
+`
+
+func (q *Queries) VaultSigningKeys(ctx context.Context, digest string, plain bool) ([]CryptoKey, error) {
+	rows, err := q.db.Query(ctx, vaultSigningKeys, digest, plain)
 	if err != nil {
 		return nil, err
 	}
@@ -196,6 +551,71 @@ func (q *Queries) VaultSigningKeys(ctx context.Context) ([]CryptoKey, error) {
 			&i.DeletesAt,
 			&i.SecretKeyID,
 		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const vaultStates = `-- name: VaultStates :many
+SELECT build_id, state, key_id FROM workspace_build_states
+WHERE build_id > $1 AND octet_length(state) > 0 AND key_id <> $2::text AND (NOT $3::boolean OR key_id = '')
+ORDER BY build_id LIMIT 20 FOR UPDATE
+`
+
+type VaultStatesRow struct {
+	BuildID uuid.UUID
+	State   []byte
+	KeyID   string
+}
+
+func (q *Queries) VaultStates(ctx context.Context, after uuid.UUID, digest string, plain bool) ([]VaultStatesRow, error) {
+	rows, err := q.db.Query(ctx, vaultStates, after, digest, plain)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []VaultStatesRow{}
+	for rows.Next() {
+		var i VaultStatesRow
+		if err := rows.Scan(&i.BuildID, &i.State, &i.KeyID); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const vaultVariables = `-- name: VaultVariables :many
+SELECT id, variables, variables_key_id FROM template_versions
+WHERE id > $1 AND variables @> '[{"sensitive": true}]'
+    AND variables_key_id <> $2::text AND (NOT $3::boolean OR variables_key_id = '')
+ORDER BY id LIMIT 100 FOR UPDATE
+`
+
+type VaultVariablesRow struct {
+	ID             uuid.UUID
+	Variables      []codersdk.TemplateVersionVariable
+	VariablesKeyID string
+}
+
+func (q *Queries) VaultVariables(ctx context.Context, after uuid.UUID, digest string, plain bool) ([]VaultVariablesRow, error) {
+	rows, err := q.db.Query(ctx, vaultVariables, after, digest, plain)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []VaultVariablesRow{}
+	for rows.Next() {
+		var i VaultVariablesRow
+		if err := rows.Scan(&i.ID, &i.Variables, &i.VariablesKeyID); err != nil {
 			return nil, err
 		}
 		items = append(items, i)

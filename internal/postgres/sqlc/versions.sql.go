@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	coder "github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 )
 
 const versionArchiveUnused = `-- name: VersionArchiveUnused :many
@@ -28,8 +28,8 @@ WHERE v.template_id = $2::uuid AND t.id = v.template_id AND j.id = v.job_id
 RETURNING v.id
 `
 
-// Archives the versions of a template that are over, not active, and not in
-// use: those whose import failed, or all of them.
+// Archives the finished, inactive and unused versions of a template: those whose import
+// failed, or all of them.
 func (q *Queries) VersionArchiveUnused(ctx context.Context, now time.Time, templateID uuid.UUID, every bool) ([]uuid.UUID, error) {
 	rows, err := q.db.Query(ctx, versionArchiveUnused, now, templateID, every)
 	if err != nil {
@@ -51,7 +51,7 @@ func (q *Queries) VersionArchiveUnused(ctx context.Context, now time.Time, templ
 }
 
 const versionByID = `-- name: VersionByID :one
-SELECT v.id, v.template_id, v.organization_id, v.job_id, v.name, v.message, v.readme, v.created_by, v.archived, v.tags, v.workspace_tags, v.variables, v.parameters, v.presets, v.external_auth, v.module_files_id, v.has_ai_task, v.has_external_agent, v.example_id, v.created_at, v.updated_at, u.username AS creator, u.name AS creator_name, u.avatar_url AS creator_avatar_url,
+SELECT v.id, v.template_id, v.organization_id, v.job_id, v.name, v.message, v.readme, v.created_by, v.archived, v.tags, v.workspace_tags, v.variables, v.parameters, v.presets, v.external_auth, v.module_files_id, v.has_ai_task, v.has_external_agent, v.example_id, v.created_at, v.updated_at, v.variables_key_id, u.username AS creator, u.name AS creator_name, u.avatar_url AS creator_avatar_url,
     t.user_acl, t.group_acl,
     t.deleted_at AS template_deleted_at, j.status AS job_status
 FROM template_versions v
@@ -97,6 +97,7 @@ func (q *Queries) VersionByID(ctx context.Context, id uuid.UUID) (VersionByIDRow
 		&i.TemplateVersion.ExampleID,
 		&i.TemplateVersion.CreatedAt,
 		&i.TemplateVersion.UpdatedAt,
+		&i.TemplateVersion.VariablesKeyID,
 		&i.Creator,
 		&i.CreatorName,
 		&i.CreatorAvatarUrl,
@@ -129,7 +130,7 @@ SELECT EXISTS (
 )
 `
 
-// Whether a workspace runs, or would start again, from the version.
+// Whether a workspace runs, or would start again, with the version.
 func (q *Queries) VersionInUse(ctx context.Context, templateVersionID uuid.UUID) (bool, error) {
 	row := q.db.QueryRow(ctx, versionInUse, templateVersionID)
 	var exists bool
@@ -138,20 +139,19 @@ func (q *Queries) VersionInUse(ctx context.Context, templateVersionID uuid.UUID)
 }
 
 const versionInitiator = `-- name: VersionInitiator :one
-SELECT u.id, u.username, u.name, u.email, u.login_type, u.ssh_public_key, u.ssh_private_key FROM users u WHERE u.id = $1
+SELECT u.id, u.username, u.name, u.email, u.login_type, u.ssh_public_key FROM users u WHERE u.id = $1
 `
 
 type VersionInitiatorRow struct {
-	ID            uuid.UUID
-	Username      string
-	Name          string
-	Email         string
-	LoginType     string
-	SshPublicKey  string
-	SshPrivateKey string
+	ID           uuid.UUID
+	Username     string
+	Name         string
+	Email        string
+	LoginType    string
+	SshPublicKey string
 }
 
-// Who a plan is made for.
+// The owner data of a plan.
 func (q *Queries) VersionInitiator(ctx context.Context, id uuid.UUID) (VersionInitiatorRow, error) {
 	row := q.db.QueryRow(ctx, versionInitiator, id)
 	var i VersionInitiatorRow
@@ -162,7 +162,6 @@ func (q *Queries) VersionInitiator(ctx context.Context, id uuid.UUID) (VersionIn
 		&i.Email,
 		&i.LoginType,
 		&i.SshPublicKey,
-		&i.SshPrivateKey,
 	)
 	return i, err
 }
@@ -181,12 +180,12 @@ type VersionInsertParams struct {
 	Name           string
 	Message        string
 	CreatedBy      uuid.UUID
-	Tags           coder.Tags
+	Tags           codersdk.Tags
 	ExampleID      string
 	Now            time.Time
 }
 
-// Template versions and what their imports learned.
+// Template versions and the results of their imports.
 func (q *Queries) VersionInsert(ctx context.Context, arg VersionInsertParams) error {
 	_, err := q.db.Exec(ctx, versionInsert,
 		arg.ID,
@@ -204,21 +203,26 @@ func (q *Queries) VersionInsert(ctx context.Context, arg VersionInsertParams) er
 }
 
 const versionList = `-- name: VersionList :many
-SELECT v.id, v.template_id, v.organization_id, v.job_id, v.name, v.message, v.readme, v.created_by, v.archived, v.tags, v.workspace_tags, v.variables, v.parameters, v.presets, v.external_auth, v.module_files_id, v.has_ai_task, v.has_external_agent, v.example_id, v.created_at, v.updated_at, u.username AS creator, u.name AS creator_name, u.avatar_url AS creator_avatar_url
+SELECT v.id, v.template_id, v.organization_id, v.job_id, v.name, v.message, v.readme, v.created_by, v.archived, v.tags, v.workspace_tags, v.variables, v.parameters, v.presets, v.external_auth, v.module_files_id, v.has_ai_task, v.has_external_agent, v.example_id, v.created_at, v.updated_at, v.variables_key_id, u.username AS creator, u.name AS creator_name, u.avatar_url AS creator_avatar_url
 FROM template_versions v
 JOIN users u ON u.id = v.created_by
 WHERE v.template_id = $1::uuid
   AND ($2::boolean OR NOT v.archived)
   AND ($3::uuid IS NULL
-    OR (v.created_at, v.id) > (SELECT a.created_at, a.id FROM template_versions a WHERE a.id = $3))
-ORDER BY v.created_at, v.id
-LIMIT NULLIF($5::int, 0) OFFSET $4::int
+    OR CASE WHEN $4::boolean
+        THEN (v.created_at, v.id) < (SELECT a.created_at, a.id FROM template_versions a WHERE a.id = $3)
+        ELSE (v.created_at, v.id) > (SELECT a.created_at, a.id FROM template_versions a WHERE a.id = $3) END)
+ORDER BY
+  CASE WHEN $4::boolean THEN v.created_at END DESC, CASE WHEN $4::boolean THEN v.id END DESC,
+  v.created_at, v.id
+LIMIT NULLIF($6::int, 0) OFFSET $5::int
 `
 
 type VersionListParams struct {
 	TemplateID      uuid.UUID
 	IncludeArchived bool
 	AfterID         *uuid.UUID
+	NewestFirst     bool
 	RowOffset       int32
 	RowLimit        int32
 }
@@ -230,12 +234,13 @@ type VersionListRow struct {
 	CreatorAvatarUrl string
 }
 
-// A page of a template's versions, the oldest first.
+// A page of a template's versions, the oldest first, or the newest first.
 func (q *Queries) VersionList(ctx context.Context, arg VersionListParams) ([]VersionListRow, error) {
 	rows, err := q.db.Query(ctx, versionList,
 		arg.TemplateID,
 		arg.IncludeArchived,
 		arg.AfterID,
+		arg.NewestFirst,
 		arg.RowOffset,
 		arg.RowLimit,
 	)
@@ -268,6 +273,7 @@ func (q *Queries) VersionList(ctx context.Context, arg VersionListParams) ([]Ver
 			&i.TemplateVersion.ExampleID,
 			&i.TemplateVersion.CreatedAt,
 			&i.TemplateVersion.UpdatedAt,
+			&i.TemplateVersion.VariablesKeyID,
 			&i.Creator,
 			&i.CreatorName,
 			&i.CreatorAvatarUrl,
@@ -283,7 +289,7 @@ func (q *Queries) VersionList(ctx context.Context, arg VersionListParams) ([]Ver
 }
 
 const versionLock = `-- name: VersionLock :one
-SELECT id, template_id, organization_id, job_id, name, message, readme, created_by, archived, tags, workspace_tags, variables, parameters, presets, external_auth, module_files_id, has_ai_task, has_external_agent, example_id, created_at, updated_at FROM template_versions WHERE id = $1 FOR UPDATE
+SELECT id, template_id, organization_id, job_id, name, message, readme, created_by, archived, tags, workspace_tags, variables, parameters, presets, external_auth, module_files_id, has_ai_task, has_external_agent, example_id, created_at, updated_at, variables_key_id FROM template_versions WHERE id = $1 FOR UPDATE
 `
 
 func (q *Queries) VersionLock(ctx context.Context, id uuid.UUID) (TemplateVersion, error) {
@@ -311,6 +317,7 @@ func (q *Queries) VersionLock(ctx context.Context, id uuid.UUID) (TemplateVersio
 		&i.ExampleID,
 		&i.CreatedAt,
 		&i.UpdatedAt,
+		&i.VariablesKeyID,
 	)
 	return i, err
 }
@@ -345,7 +352,7 @@ ORDER BY p.created_at DESC, p.id DESC
 LIMIT 1
 `
 
-// The version of the same template made before the given one.
+// The previous version of the same template.
 func (q *Queries) VersionPrevious(ctx context.Context, id uuid.UUID) (uuid.UUID, error) {
 	row := q.db.QueryRow(ctx, versionPrevious, id)
 	var id_2 uuid.UUID
@@ -374,23 +381,26 @@ func (q *Queries) VersionSetArchived(ctx context.Context, iD uuid.UUID, archived
 }
 
 const versionSetLearned = `-- name: VersionSetLearned :exec
-UPDATE template_versions SET readme = $1, variables = $2, workspace_tags = $3, updated_at = $4
-WHERE id = $5
+UPDATE template_versions SET readme = $1, variables = $2, variables_key_id = $3,
+    workspace_tags = $4, updated_at = $5
+WHERE id = $6
 `
 
 type VersionSetLearnedParams struct {
-	Readme        string
-	Variables     []coder.TemplateVersionVariable
-	WorkspaceTags map[string]string
-	Now           time.Time
-	ID            uuid.UUID
+	Readme         string
+	Variables      []codersdk.TemplateVersionVariable
+	VariablesKeyID string
+	WorkspaceTags  map[string]string
+	Now            time.Time
+	ID             uuid.UUID
 }
 
-// What reading the source told, before anything is run.
+// The results of reading the source, before a plan.
 func (q *Queries) VersionSetLearned(ctx context.Context, arg VersionSetLearnedParams) error {
 	_, err := q.db.Exec(ctx, versionSetLearned,
 		arg.Readme,
 		arg.Variables,
+		arg.VariablesKeyID,
 		arg.WorkspaceTags,
 		arg.Now,
 		arg.ID,
@@ -406,9 +416,9 @@ WHERE id = $8
 `
 
 type VersionSetResultParams struct {
-	Parameters       []coder.TemplateVersionParameter
-	Presets          []coder.Preset
-	ExternalAuth     []coder.TemplateVersionExternalAuth
+	Parameters       []codersdk.TemplateVersionParameter
+	Presets          []codersdk.StoredPreset
+	ExternalAuth     []codersdk.TemplateVersionExternalAuth
 	ModuleFilesID    *uuid.UUID
 	HasAiTask        bool
 	HasExternalAgent bool
@@ -416,7 +426,7 @@ type VersionSetResultParams struct {
 	ID               uuid.UUID
 }
 
-// What the plans told.
+// The results of the plans.
 func (q *Queries) VersionSetResult(ctx context.Context, arg VersionSetResultParams) error {
 	_, err := q.db.Exec(ctx, versionSetResult,
 		arg.Parameters,
@@ -441,7 +451,7 @@ func (q *Queries) VersionTake(ctx context.Context, templateID uuid.UUID, now tim
 }
 
 const versionTemplate = `-- name: VersionTemplate :one
-SELECT v.id, v.name, v.template_id, coalesce(t.name, '')::text AS template_name, v.variables, v.module_files_id,
+SELECT v.id, v.name, v.template_id, coalesce(t.name, '')::text AS template_name, v.variables, v.variables_key_id, v.module_files_id,
     coalesce(t.disable_module_cache, false)::boolean AS disable_module_cache
 FROM template_versions v LEFT JOIN templates t ON t.id = v.template_id
 WHERE v.id = $1
@@ -452,12 +462,13 @@ type VersionTemplateRow struct {
 	Name               string
 	TemplateID         *uuid.UUID
 	TemplateName       string
-	Variables          []coder.TemplateVersionVariable
+	Variables          []codersdk.TemplateVersionVariable
+	VariablesKeyID     string
 	ModuleFilesID      *uuid.UUID
 	DisableModuleCache bool
 }
 
-// The names that a plan may want to know.
+// The names for the metadata of a plan.
 func (q *Queries) VersionTemplate(ctx context.Context, id uuid.UUID) (VersionTemplateRow, error) {
 	row := q.db.QueryRow(ctx, versionTemplate, id)
 	var i VersionTemplateRow
@@ -467,6 +478,7 @@ func (q *Queries) VersionTemplate(ctx context.Context, id uuid.UUID) (VersionTem
 		&i.TemplateID,
 		&i.TemplateName,
 		&i.Variables,
+		&i.VariablesKeyID,
 		&i.ModuleFilesID,
 		&i.DisableModuleCache,
 	)
@@ -474,13 +486,19 @@ func (q *Queries) VersionTemplate(ctx context.Context, id uuid.UUID) (VersionTem
 }
 
 const versionVariables = `-- name: VersionVariables :one
-SELECT v.variables FROM templates t JOIN template_versions v ON v.id = t.active_version_id WHERE t.id = $1
+SELECT v.id, v.variables, v.variables_key_id FROM templates t JOIN template_versions v ON v.id = t.active_version_id WHERE t.id = $1
 `
 
-// The values of the template's variables that a next version takes over.
-func (q *Queries) VersionVariables(ctx context.Context, id uuid.UUID) ([]coder.TemplateVersionVariable, error) {
+type VersionVariablesRow struct {
+	ID             uuid.UUID
+	Variables      []codersdk.TemplateVersionVariable
+	VariablesKeyID string
+}
+
+// The values of the template's variables that a next version inherits.
+func (q *Queries) VersionVariables(ctx context.Context, id uuid.UUID) (VersionVariablesRow, error) {
 	row := q.db.QueryRow(ctx, versionVariables, id)
-	var variables []coder.TemplateVersionVariable
-	err := row.Scan(&variables)
-	return variables, err
+	var i VersionVariablesRow
+	err := row.Scan(&i.ID, &i.Variables, &i.VariablesKeyID)
+	return i, err
 }

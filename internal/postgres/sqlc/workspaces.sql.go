@@ -16,9 +16,8 @@ const listPlan = `-- name: ListPlan :exec
 SELECT set_config('plan_cache_mode', 'force_custom_plan', true), set_config('jit', 'off', true)
 `
 
-// Has the searches of a transaction planned for the conditions that they
-// really have, which makes them four times as fast as one plan for all, and
-// for tables of the size that they really have.
+// Makes PostgreSQL plan the searches of a transaction for their actual conditions and table
+// sizes, which makes them four times as fast as a generic plan.
 func (q *Queries) ListPlan(ctx context.Context) error {
 	_, err := q.db.Exec(ctx, listPlan)
 	return err
@@ -92,6 +91,58 @@ func (q *Queries) WorkspaceByName(ctx context.Context, ownerID uuid.UUID, name s
 		&i.LastUsedDay,
 	)
 	return i, err
+}
+
+const workspaceCounts = `-- name: WorkspaceCounts :many
+SELECT coalesce(b.transition, 'start')::text AS transition, coalesce(j.status, 'pending')::text AS job_status, t.name AS template_name,
+    (b.template_version_id IS DISTINCT FROM t.active_version_id)::boolean AS outdated, (w.dormant_at IS NOT NULL)::boolean AS dormant,
+    coalesce(w.id = ANY($1::uuid[]), false)::boolean AS unhealthy, count(*) AS matches
+FROM workspaces w
+JOIN templates t ON t.id = w.template_id
+LEFT JOIN workspace_builds b ON b.id = w.latest_build_id
+LEFT JOIN provisioner_jobs j ON j.id = b.job_id
+WHERE w.id = ANY($2::uuid[])
+GROUP BY 1, 2, 3, 4, 5, 6
+ORDER BY 3, 1, 2, 4, 5, 6
+`
+
+type WorkspaceCountsRow struct {
+	Transition   string
+	JobStatus    string
+	TemplateName string
+	Outdated     bool
+	Dormant      bool
+	Unhealthy    bool
+	Matches      int64
+}
+
+// Counts workspaces by the filters of lists. Of the unhealthy ones, the caller passes the IDs.
+func (q *Queries) WorkspaceCounts(ctx context.Context, unhealthy []uuid.UUID, ids []uuid.UUID) ([]WorkspaceCountsRow, error) {
+	rows, err := q.db.Query(ctx, workspaceCounts, unhealthy, ids)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []WorkspaceCountsRow{}
+	for rows.Next() {
+		var i WorkspaceCountsRow
+		if err := rows.Scan(
+			&i.Transition,
+			&i.JobStatus,
+			&i.TemplateName,
+			&i.Outdated,
+			&i.Dormant,
+			&i.Unhealthy,
+			&i.Matches,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const workspaceDelete = `-- name: WorkspaceDelete :exec
@@ -181,7 +232,7 @@ type WorkspaceInsertParams struct {
 	Now               time.Time
 }
 
-// Workspaces: what they are, how they are found, what their owners set.
+// Workspaces: rows, searches and settings.
 func (q *Queries) WorkspaceInsert(ctx context.Context, arg WorkspaceInsertParams) error {
 	_, err := q.db.Exec(ctx, workspaceInsert,
 		arg.ID,
@@ -263,7 +314,7 @@ type WorkspaceRowsRow struct {
 	Favorite                     bool
 }
 
-// Everything that is shown of workspaces beside their latest build.
+// The columns of workspaces for the API, without their latest build.
 func (q *Queries) WorkspaceRows(ctx context.Context, viewer uuid.UUID, ids []uuid.UUID) ([]WorkspaceRowsRow, error) {
 	rows, err := q.db.Query(ctx, workspaceRows, viewer, ids)
 	if err != nil {
@@ -326,52 +377,83 @@ JOIN templates t ON t.id = w.template_id
 LEFT JOIN workspace_favorites f ON f.workspace_id = w.id AND f.user_id = $1
 LEFT JOIN workspace_builds b ON $2::boolean AND b.id = w.latest_build_id
 LEFT JOIN provisioner_jobs j ON j.id = b.job_id
-WHERE (w.deleted_at IS NOT NULL) = $3::boolean
-    -- What the viewer may see.
-    AND ($4::boolean
-        OR w.organization_id = ANY($5::uuid[])
+CROSS JOIN LATERAL (
+    SELECT CASE $3::text
+            WHEN 'name' THEN lower(w.name)
+            WHEN 'owner' THEN lower(u.username)
+            WHEN 'template' THEN lower(coalesce(nullif(t.display_name, ''), t.name))
+            WHEN 'status' THEN CASE
+                WHEN j.status = 'failed' THEN '1'
+                WHEN j.status = 'canceled' THEN '2'
+                WHEN j.status <> 'succeeded' THEN '3'
+                WHEN b.transition = 'start' THEN '4'
+                ELSE '5' END
+        END AS word,
+        CASE $3::text WHEN 'last_used' THEN w.last_used_at WHEN 'autostop' THEN b.deadline END AS moment) k
+WHERE (w.deleted_at IS NOT NULL) = $4::boolean
+        -- The access filter of the viewer.
+    AND ($5::boolean
         OR w.organization_id = ANY($6::uuid[])
-            AND (w.owner_id = $7 OR w.user_acl ? $8::text OR w.group_acl ?| $9::text[]
-                OR $8::text <> '' AND w.group_acl ?| ($6::uuid[])::text[] AND w.group_acl ? w.organization_id::text))
-    AND ($10::uuid[] IS NULL OR w.id = ANY($10::uuid[]))
-    -- What the viewer asks for.
+        OR w.organization_id = ANY($7::uuid[])
+            AND (w.owner_id = $8 OR w.user_acl ? $9::text OR w.group_acl ?| $10::text[]
+                OR $9::text <> '' AND w.group_acl ?| ($7::uuid[])::text[] AND w.group_acl ? w.organization_id::text))
     AND ($11::uuid[] IS NULL OR w.id = ANY($11::uuid[]))
-    AND ($12::uuid IS NULL OR w.owner_id = $12)
-    AND ($13::text IS NULL OR w.owner_id = (SELECT x.id FROM users x WHERE lower(x.username) = lower($13) AND x.deleted_at IS NULL))
-    AND ($14::text IS NULL OR strpos(lower(w.name), lower($14)) > 0)
-    AND ($15::text IS NULL OR lower(w.name) = lower($15))
-    AND ($16::text IS NULL OR lower(t.name) = lower($16) OR t.id::text = $16)
-    AND ($17::text IS NULL OR w.organization_id = (
+        -- The search of the viewer.
+    AND ($12::uuid[] IS NULL OR w.id = ANY($12::uuid[]))
+    AND ($13::uuid IS NULL OR w.owner_id = $13)
+    AND ($14::uuid IS NULL OR w.owner_id <> $14)
+    AND ($15::text IS NULL OR w.owner_id = (SELECT x.id FROM users x WHERE lower(x.username) = lower($15) AND x.deleted_at IS NULL))
+    AND ($16::text IS NULL OR strpos(lower(w.name), lower($16)) > 0)
+    AND ($17::text IS NULL OR lower(w.name) = lower($17))
+    AND ($18::text IS NULL OR lower(t.name) = lower($18) OR t.id::text = $18)
+    AND ($19::text IS NULL OR w.organization_id = (
         SELECT o.id FROM organizations o
-        WHERE o.deleted_at IS NULL AND (lower(o.name) = lower($17) OR o.id::text = $17)))
-    AND ($18::boolean IS NULL OR (w.dormant_at IS NOT NULL) = $18)
-    AND ($19::boolean IS NULL OR (w.user_acl <> '{}' OR w.group_acl <> '{}') = $19)
-    AND ($20::timestamptz IS NULL OR w.last_used_at < $20)
-    AND ($21::timestamptz IS NULL OR w.last_used_at > $21)
-    AND ($22::text[] IS NULL OR w.id IN (
+        WHERE o.deleted_at IS NULL AND (lower(o.name) = lower($19) OR o.id::text = $19)))
+    AND ($20::boolean IS NULL OR (w.dormant_at IS NOT NULL) = $20)
+    AND ($21::boolean IS NULL OR (w.user_acl <> '{}' OR w.group_acl <> '{}') = $21)
+    AND ($22::text IS NULL OR w.user_acl ? $22::text)
+    AND ($23::text IS NULL OR w.group_acl ?| (
+        SELECT coalesce(array_agg(g.id::text), '{}') FROM groups g JOIN organizations o ON o.id = g.organization_id AND o.deleted_at IS NULL
+        WHERE g.id::text = $23::text OR lower(g.name) = lower($23::text)
+            OR lower(o.name || '/' || g.name) = lower($23::text)))
+    AND ($24::timestamptz IS NULL OR w.last_used_at < $24)
+    AND ($25::timestamptz IS NULL OR w.last_used_at > $25)
+    AND ($26::text[] IS NULL OR w.id IN (
         SELECT a.current_workspace_id FROM workspace_agents a
         WHERE a.current_workspace_id IS NOT NULL AND CASE
             WHEN a.first_connected_at IS NULL AND a.connection_timeout_seconds > 0
-                AND a.created_at + a.connection_timeout_seconds * interval '1 second' < $23::timestamptz THEN 'timeout'
+                AND a.created_at + a.connection_timeout_seconds * interval '1 second' < $27::timestamptz THEN 'timeout'
             WHEN a.first_connected_at IS NULL THEN 'connecting'
             WHEN a.last_connected_at IS NULL OR a.disconnected_at > a.last_connected_at
-                OR a.last_connected_at < $24::timestamptz THEN 'disconnected'
-            ELSE 'connected' END = ANY($22::text[])))
-    AND ($25::text[] IS NULL OR b.transition = ANY($25::text[]))
-    AND ($26::text[] IS NULL OR j.status = ANY($26::text[]))
-    AND ($27::boolean IS NULL OR (b.template_version_id <> t.active_version_id) = $27)
-    AND ($28::boolean IS NULL
-        OR (SELECT v.has_ai_task FROM template_versions v WHERE v.id = b.template_version_id) = $28)
-    AND ($29::boolean IS NULL
-        OR (SELECT v.has_external_agent FROM template_versions v WHERE v.id = b.template_version_id) = $29)
-    AND ($30::jsonb IS NULL OR b.parameters @> $30)
-ORDER BY f.user_id IS NULL, lower(u.username), lower(w.name), w.id
-LIMIT NULLIF($32::integer, 0) OFFSET $31::integer
+                OR a.last_connected_at < $28::timestamptz THEN 'disconnected'
+            ELSE 'connected' END = ANY($26::text[])))
+    AND (NOT $29::boolean OR w.id IN (
+        SELECT a.current_workspace_id FROM workspace_agents a
+        WHERE a.current_workspace_id IS NOT NULL AND a.parent_id IS NULL AND (
+            a.lifecycle_state IN ('start_error', 'start_timeout')
+            OR a.first_connected_at IS NULL AND a.connection_timeout_seconds > 0
+                AND a.created_at + a.connection_timeout_seconds * interval '1 second' < $27::timestamptz
+            OR a.first_connected_at IS NOT NULL AND (a.last_connected_at IS NULL OR a.disconnected_at > a.last_connected_at
+                OR a.last_connected_at < $28::timestamptz))))
+    AND ($30::text[] IS NULL OR b.transition = ANY($30::text[]))
+    AND ($31::text[] IS NULL OR j.status = ANY($31::text[]))
+    AND ($32::boolean IS NULL OR (b.template_version_id <> t.active_version_id) = $32)
+    AND ($33::boolean IS NULL
+        OR (SELECT v.has_ai_task FROM template_versions v WHERE v.id = b.template_version_id) = $33)
+    AND ($34::boolean IS NULL
+        OR (SELECT v.has_external_agent FROM template_versions v WHERE v.id = b.template_version_id) = $34)
+    AND ($35::jsonb IS NULL OR b.parameters @> $35)
+ORDER BY CASE WHEN $3::text = '' THEN f.user_id IS NULL END,
+    CASE WHEN NOT $36::boolean THEN k.word END, CASE WHEN $36::boolean THEN k.word END DESC NULLS LAST,
+    CASE WHEN NOT $36::boolean THEN k.moment END, CASE WHEN $36::boolean THEN k.moment END DESC NULLS LAST,
+    lower(u.username), lower(w.name), w.id
+LIMIT NULLIF($38::integer, 0) OFFSET $37::integer
 `
 
 type WorkspaceSearchParams struct {
 	Viewer           uuid.UUID
 	AskBuild         bool
+	Sort             string
 	Deleted          bool
 	SeeAll           bool
 	SeeOrganizations []uuid.UUID
@@ -382,6 +464,7 @@ type WorkspaceSearchParams struct {
 	SeeIds           []uuid.UUID
 	Ids              []uuid.UUID
 	OwnerID          *uuid.UUID
+	NotOwnerID       *uuid.UUID
 	OwnerName        *string
 	Name             *string
 	NameExact        *string
@@ -389,17 +472,21 @@ type WorkspaceSearchParams struct {
 	Organization     *string
 	Dormant          *bool
 	Shared           *bool
+	SharedWithUser   *string
+	SharedWithGroup  *string
 	LastUsedBefore   *time.Time
 	LastUsedAfter    *time.Time
 	AgentStatuses    []string
 	Now              time.Time
 	SilentSince      time.Time
+	Unhealthy        bool
 	Transitions      []string
 	JobStatuses      []string
 	Outdated         *bool
 	HasAiTask        *bool
 	HasExternalAgent *bool
 	Parameters       []byte
+	Descending       bool
 	SkipRows         int32
 	MaxRows          int32
 }
@@ -409,13 +496,14 @@ type WorkspaceSearchRow struct {
 	Total int64
 }
 
-// The ids of a page of workspaces, favorites of the viewer first, and how many
-// match in all. Conditions whose parameter is null do not count; those on
-// builds and agents look at the latest build alone.
+// The IDs of a page of workspaces and the count of all matches. Without a sort, favorites of the
+// viewer come first. Conditions with a null parameter match all; those on builds and agents apply to the latest
+// build.
 func (q *Queries) WorkspaceSearch(ctx context.Context, arg WorkspaceSearchParams) ([]WorkspaceSearchRow, error) {
 	rows, err := q.db.Query(ctx, workspaceSearch,
 		arg.Viewer,
 		arg.AskBuild,
+		arg.Sort,
 		arg.Deleted,
 		arg.SeeAll,
 		arg.SeeOrganizations,
@@ -426,6 +514,7 @@ func (q *Queries) WorkspaceSearch(ctx context.Context, arg WorkspaceSearchParams
 		arg.SeeIds,
 		arg.Ids,
 		arg.OwnerID,
+		arg.NotOwnerID,
 		arg.OwnerName,
 		arg.Name,
 		arg.NameExact,
@@ -433,17 +522,21 @@ func (q *Queries) WorkspaceSearch(ctx context.Context, arg WorkspaceSearchParams
 		arg.Organization,
 		arg.Dormant,
 		arg.Shared,
+		arg.SharedWithUser,
+		arg.SharedWithGroup,
 		arg.LastUsedBefore,
 		arg.LastUsedAfter,
 		arg.AgentStatuses,
 		arg.Now,
 		arg.SilentSince,
+		arg.Unhealthy,
 		arg.Transitions,
 		arg.JobStatuses,
 		arg.Outdated,
 		arg.HasAiTask,
 		arg.HasExternalAgent,
 		arg.Parameters,
+		arg.Descending,
 		arg.SkipRows,
 		arg.MaxRows,
 	)
@@ -560,7 +653,7 @@ func (q *Queries) WorkspaceSetTTL(ctx context.Context, tTLMS *int64, now time.Ti
 }
 
 const workspaceTemplate = `-- name: WorkspaceTemplate :one
-SELECT id, organization_id, name, display_name, description, icon, provisioner, active_version_id, created_by, default_ttl_ms, activity_bump_ms, failure_ttl_ms, time_til_dormant_ms, time_til_dormant_autodelete_ms, autostart_days, autostop_days, autostop_weeks, allow_user_autostart, allow_user_autostop, allow_user_cancel_workspace_jobs, require_active_version, deprecation_message, max_port_share_level, cors_behavior, use_classic_parameter_flow, disable_module_cache, user_acl, group_acl, created_at, updated_at, deleted_at, max_concurrent_builds FROM templates WHERE id = $1
+SELECT id, organization_id, name, display_name, description, icon, provisioner, active_version_id, created_by, default_ttl_ms, activity_bump_ms, failure_ttl_ms, time_til_dormant_ms, time_til_dormant_autodelete_ms, autostart_days, autostop_days, autostop_weeks, allow_user_autostart, allow_user_autostop, allow_user_cancel_workspace_jobs, require_active_version, deprecation_message, max_port_share_level, cors_behavior, use_classic_parameter_flow, disable_module_cache, user_acl, group_acl, created_at, updated_at, deleted_at, max_concurrent_builds, disable_user_secrets FROM templates WHERE id = $1
 `
 
 func (q *Queries) WorkspaceTemplate(ctx context.Context, id uuid.UUID) (Template, error) {
@@ -599,6 +692,7 @@ func (q *Queries) WorkspaceTemplate(ctx context.Context, id uuid.UUID) (Template
 		&i.UpdatedAt,
 		&i.DeletedAt,
 		&i.MaxConcurrentBuilds,
+		&i.DisableUserSecrets,
 	)
 	return i, err
 }
@@ -607,7 +701,7 @@ const workspaceTouch = `-- name: WorkspaceTouch :exec
 UPDATE workspaces SET last_used_at = $1 WHERE id = $2 AND last_used_at < $1
 `
 
-// Somebody works in the workspace; time never goes back.
+// Records the use of the workspace; the time never goes back.
 func (q *Queries) WorkspaceTouch(ctx context.Context, now time.Time, iD uuid.UUID) error {
 	_, err := q.db.Exec(ctx, workspaceTouch, now, iD)
 	return err
@@ -623,7 +717,7 @@ func (q *Queries) WorkspaceUnfavorite(ctx context.Context, userID uuid.UUID, wor
 }
 
 const workspaceVersion = `-- name: WorkspaceVersion :one
-SELECT v.id, v.template_id, v.organization_id, v.job_id, v.name, v.message, v.readme, v.created_by, v.archived, v.tags, v.workspace_tags, v.variables, v.parameters, v.presets, v.external_auth, v.module_files_id, v.has_ai_task, v.has_external_agent, v.example_id, v.created_at, v.updated_at, t.id, t.organization_id, t.name, t.display_name, t.description, t.icon, t.provisioner, t.active_version_id, t.created_by, t.default_ttl_ms, t.activity_bump_ms, t.failure_ttl_ms, t.time_til_dormant_ms, t.time_til_dormant_autodelete_ms, t.autostart_days, t.autostop_days, t.autostop_weeks, t.allow_user_autostart, t.allow_user_autostop, t.allow_user_cancel_workspace_jobs, t.require_active_version, t.deprecation_message, t.max_port_share_level, t.cors_behavior, t.use_classic_parameter_flow, t.disable_module_cache, t.user_acl, t.group_acl, t.created_at, t.updated_at, t.deleted_at, t.max_concurrent_builds, j.status AS job_status, j.file_id, j.provisioner
+SELECT v.id, v.template_id, v.organization_id, v.job_id, v.name, v.message, v.readme, v.created_by, v.archived, v.tags, v.workspace_tags, v.variables, v.parameters, v.presets, v.external_auth, v.module_files_id, v.has_ai_task, v.has_external_agent, v.example_id, v.created_at, v.updated_at, v.variables_key_id, t.id, t.organization_id, t.name, t.display_name, t.description, t.icon, t.provisioner, t.active_version_id, t.created_by, t.default_ttl_ms, t.activity_bump_ms, t.failure_ttl_ms, t.time_til_dormant_ms, t.time_til_dormant_autodelete_ms, t.autostart_days, t.autostop_days, t.autostop_weeks, t.allow_user_autostart, t.allow_user_autostop, t.allow_user_cancel_workspace_jobs, t.require_active_version, t.deprecation_message, t.max_port_share_level, t.cors_behavior, t.use_classic_parameter_flow, t.disable_module_cache, t.user_acl, t.group_acl, t.created_at, t.updated_at, t.deleted_at, t.max_concurrent_builds, t.disable_user_secrets, j.status AS job_status, j.error AS job_error, j.file_id, j.provisioner
 FROM template_versions v
 JOIN templates t ON t.id = v.template_id
 JOIN provisioner_jobs j ON j.id = v.job_id
@@ -634,11 +728,12 @@ type WorkspaceVersionRow struct {
 	TemplateVersion TemplateVersion
 	Template        Template
 	JobStatus       string
+	JobError        string
 	FileID          uuid.UUID
 	Provisioner     string
 }
 
-// A version that a build may use, with its template and how its import ended.
+// A version for a build, with its template and the status of its import.
 func (q *Queries) WorkspaceVersion(ctx context.Context, id uuid.UUID) (WorkspaceVersionRow, error) {
 	row := q.db.QueryRow(ctx, workspaceVersion, id)
 	var i WorkspaceVersionRow
@@ -664,6 +759,7 @@ func (q *Queries) WorkspaceVersion(ctx context.Context, id uuid.UUID) (Workspace
 		&i.TemplateVersion.ExampleID,
 		&i.TemplateVersion.CreatedAt,
 		&i.TemplateVersion.UpdatedAt,
+		&i.TemplateVersion.VariablesKeyID,
 		&i.Template.ID,
 		&i.Template.OrganizationID,
 		&i.Template.Name,
@@ -696,7 +792,9 @@ func (q *Queries) WorkspaceVersion(ctx context.Context, id uuid.UUID) (Workspace
 		&i.Template.UpdatedAt,
 		&i.Template.DeletedAt,
 		&i.Template.MaxConcurrentBuilds,
+		&i.Template.DisableUserSecrets,
 		&i.JobStatus,
+		&i.JobError,
 		&i.FileID,
 		&i.Provisioner,
 	)

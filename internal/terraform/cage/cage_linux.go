@@ -13,17 +13,17 @@ import (
 	"time"
 )
 
-// Limiter makes a control group for each job, below that of this process. A nil
-// one makes cages that limit nothing. It is safe for concurrent use.
+// Limiter creates a control group for each job, below that of this process. A
+// nil Limiter creates cages without limits. It is safe for concurrent use.
 type Limiter struct {
-	dir    string // of the group that jobs' groups are made in
+	dir    string // group that contains the groups of jobs
 	limits Limits
 }
 
-// cgroups is where version 2 of control groups is mounted.
+// cgroups is the mount point of control groups version 2.
 const cgroups = "/sys/fs/cgroup"
 
-// New prepares the group of this process to have groups of jobs in it.
+// New prepares the group of this process to contain the groups of jobs.
 func New(l Limits) (*Limiter, error) {
 	f, err := os.Open("/proc/self/cgroup")
 	if err != nil {
@@ -35,11 +35,11 @@ func New(l Limits) (*Limiter, error) {
 			return newLimiterIn(filepath.Join(cgroups, own), l)
 		}
 	}
-	return nil, errors.New("this system has no version 2 of control groups")
+	return nil, errors.New("this system does not have control groups version 2")
 }
 
-// newLimiterIn works in a given group. A group that hands limits out to others
-// may hold no process itself, so this one moves into a group below.
+// newLimiterIn uses a given group. A group that distributes limits must not
+// contain processes, so this process moves into a group below it.
 func newLimiterIn(dir string, l Limits) (*Limiter, error) {
 	have, err := os.ReadFile(filepath.Join(dir, "cgroup.controllers"))
 	if err != nil {
@@ -62,32 +62,32 @@ func newLimiterIn(dir string, l Limits) (*Limiter, error) {
 	if err := os.Mkdir(own, 0o755); err != nil && !errors.Is(err, os.ErrExist) {
 		return nil, err
 	}
-	if err := put(own, "cgroup.procs", strconv.Itoa(os.Getpid())); err != nil {
+	if err := writeFile(own, "cgroup.procs", strconv.Itoa(os.Getpid())); err != nil {
 		return nil, err
 	}
-	if err := put(dir, "cgroup.subtree_control", "+"+strings.Join(want, " +")); err != nil {
+	if err := writeFile(dir, "cgroup.subtree_control", "+"+strings.Join(want, " +")); err != nil {
 		return nil, err
 	}
 	left, _ := filepath.Glob(filepath.Join(dir, jobGroup+"*"))
 	for _, d := range left {
-		_ = os.Remove(d) // of a daemon that died; refused while something runs in it
+		_ = os.Remove(d) // left by a daemon that died; fails while a process runs in it
 	}
 	return &Limiter{dir, l}, nil
 }
 
 const jobGroup = "coder-job-"
 
-func put(dir, file, value string) error {
+func writeFile(dir, file, value string) error {
 	return os.WriteFile(filepath.Join(dir, file), []byte(value), 0o644)
 }
 
-// Cage is the control group of one job; a nil one limits nothing.
+// Cage is the control group of one job; a nil Cage limits nothing.
 type Cage struct {
 	dir    *os.File
 	memory int64
 }
 
-// Cage makes a job's group.
+// Cage creates the group of a job.
 func (l *Limiter) Cage() (*Cage, error) {
 	if l == nil {
 		return nil, nil
@@ -97,13 +97,13 @@ func (l *Limiter) Cage() (*Cage, error) {
 		return nil, err
 	}
 	if l.limits.MemoryBytes > 0 {
-		err = put(dir, "memory.max", strconv.FormatInt(l.limits.MemoryBytes, 10))
-		_ = put(dir, "memory.swap.max", "0") // not there without swap
-		_ = put(dir, "memory.oom.group", "1")
+		err = writeFile(dir, "memory.max", strconv.FormatInt(l.limits.MemoryBytes, 10))
+		_ = writeFile(dir, "memory.swap.max", "0") // missing without swap
+		_ = writeFile(dir, "memory.oom.group", "1")
 	}
 	if l.limits.CPUs > 0 {
 		const period = 100_000 // microseconds
-		err = errors.Join(err, put(dir, "cpu.max", fmt.Sprintf("%d %d", int64(l.limits.CPUs*period), period)))
+		err = errors.Join(err, writeFile(dir, "cpu.max", fmt.Sprintf("%d %d", int64(l.limits.CPUs*period), period)))
 	}
 	c := &Cage{memory: l.limits.MemoryBytes}
 	if err == nil {
@@ -115,7 +115,7 @@ func (l *Limiter) Cage() (*Cage, error) {
 	return c, nil
 }
 
-// Hold lets a child begin inside of the group.
+// Hold starts a child inside the group.
 func (c *Cage) Hold(a *syscall.SysProcAttr) *syscall.SysProcAttr {
 	if c != nil {
 		a.UseCgroupFD, a.CgroupFD = true, int(c.dir.Fd())
@@ -123,7 +123,8 @@ func (c *Cage) Hold(a *syscall.SysProcAttr) *syscall.SysProcAttr {
 	return a
 }
 
-// Exceeded says that something was killed because the memory was not enough.
+// Exceeded returns a text for the job's error if a process was killed for lack
+// of memory, or "".
 func (c *Cage) Exceeded() string {
 	if c == nil || c.memory == 0 {
 		return ""
@@ -131,25 +132,25 @@ func (c *Cage) Exceeded() string {
 	b, _ := os.ReadFile(filepath.Join(c.dir.Name(), "memory.events"))
 	for line := range strings.Lines(string(b)) {
 		if n, ok := strings.CutPrefix(strings.TrimSpace(line), "oom_kill "); ok && n != "0" {
-			return fmt.Sprintf("; it was killed for taking more than the %d MiB of memory that the provisioner leaves a build (--slot-memory)", c.memory>>20)
+			return fmt.Sprintf("; it was killed because it used more than %d MiB of memory, the provisioner's limit for a build (--slot-memory)", c.memory>>20)
 		}
 	}
 	return ""
 }
 
-// Close kills what is left in the group and removes it.
+// Close kills the remaining processes of the group and removes it.
 func (c *Cage) Close() error {
 	if c == nil {
 		return nil
 	}
 	dir := c.dir.Name()
-	_ = put(dir, "cgroup.kill", "1") // Linux 5.14
+	_ = writeFile(dir, "cgroup.kill", "1") // Linux 5.14
 	var err error
 	for wait := time.Millisecond; wait < time.Second; wait *= 2 {
 		if err = os.Remove(dir); err == nil || !errors.Is(err, syscall.EBUSY) {
 			break
 		}
-		time.Sleep(wait) // until the killed are gone
+		time.Sleep(wait) // until the killed processes are gone
 	}
 	return errors.Join(err, c.dir.Close())
 }

@@ -23,11 +23,11 @@ func TestLimitsAreWritten(t *testing.T) {
 	if _, err := newLimiterIn(dir, limits); err == nil {
 		t.Error("a directory that is no control group was taken")
 	}
-	must(put(dir, "cgroup.controllers", "cpuset cpu io"))
+	must(writeFile(dir, "cgroup.controllers", "cpuset cpu io"))
 	if _, err := newLimiterIn(dir, limits); err == nil || !strings.Contains(err.Error(), "no memory controller") {
 		t.Error("a group without the controller:", err)
 	}
-	must(put(dir, "cgroup.controllers", "cpuset cpu io memory pids"))
+	must(writeFile(dir, "cgroup.controllers", "cpuset cpu io memory pids"))
 	must(os.Mkdir(filepath.Join(dir, jobGroup+"left"), 0o700))
 	l, err := newLimiterIn(dir, limits)
 	must(err)
@@ -49,7 +49,7 @@ func TestLimitsAreWritten(t *testing.T) {
 	if got := c.Exceeded(); got != "" {
 		t.Errorf("nothing happened yet: %q", got)
 	}
-	must(put(c.dir.Name(), "memory.events", "low 0\noom 1\noom_kill 2\n"))
+	must(writeFile(c.dir.Name(), "memory.events", "low 0\noom 1\noom_kill 2\n"))
 	if got := c.Exceeded(); !strings.Contains(got, "512 MiB") {
 		t.Errorf("after a kill: %q", got)
 	}
@@ -75,10 +75,12 @@ func TestCage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command("sh", "-c", "sleep 600 & cat /proc/self/cgroup")
+	cmd := exec.Command("sh", "-c", "sleep 600 >/dev/null 2>&1 & cat /proc/self/cgroup")
 	cmd.SysProcAttr = c.Hold(&syscall.SysProcAttr{})
-	cmd.WaitDelay = 1
-	out, _ := cmd.Output() // the sleep keeps the pipe
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
 	if want := filepath.Base(c.dir.Name()); !strings.Contains(string(out), want) {
 		t.Errorf("the child is in %q, not in %s", out, want)
 	}

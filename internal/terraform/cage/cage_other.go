@@ -7,24 +7,24 @@ import (
 	"syscall"
 )
 
-// Limiter makes nothing here.
+// Limiter has no effect on this platform.
 type Limiter struct{}
 
-// New says that there is nothing to limit with.
+// New returns an error: this platform has no control groups.
 func New(Limits) (*Limiter, error) {
-	return nil, errors.New("only Linux has control groups")
+	return nil, errors.New("control groups exist on Linux only")
 }
 
-// Cage limits nothing here.
+// Cage limits nothing on this platform.
 type Cage struct{}
 
-// Cage gives a cage that limits nothing.
+// Cage returns a cage without limits.
 func (l *Limiter) Cage() (*Cage, error) { return nil, nil }
 
-// Hold changes nothing.
+// Hold does nothing.
 func (c *Cage) Hold(a *syscall.SysProcAttr) *syscall.SysProcAttr { return a }
 
-// Exceeded is "".
+// Exceeded returns "".
 func (c *Cage) Exceeded() string { return "" }
 
 // Close does nothing.

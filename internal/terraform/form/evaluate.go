@@ -11,32 +11,33 @@ import (
 	"github.com/zclconf/go-cty/cty/convert"
 	"github.com/zclconf/go-cty/cty/function"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
+	"github.com/seed-2a7f8fe7/coder/internal/terraform/form/bound"
 )
 
 // evaluation is one form with one input.
 type evaluation struct {
 	f         *Form
 	in        Input
-	static    map[string]coder.TemplateVersionParameter // of the import, by name
+	static    map[string]codersdk.TemplateVersionParameter // of the import, by name
 	functions map[string]function.Function
 	variables cty.Value
 	owner     cty.Value
 	workspace cty.Value
-	locals    map[string]cty.Value                // those that are known
-	values    map[string]cty.Value                // of coder_parameter, by label
-	found     map[string]bool                     // names of parameters in the source
-	spent     int                                 // of budget
-	out       []Parameter                         // of the last pass
-	problems  map[string]coder.FriendlyDiagnostic // by place
+	locals    map[string]cty.Value                   // those that are known
+	values    map[string]cty.Value                   // of coder_parameter, by label
+	found     map[string]bool                        // names of parameters in the source
+	spent     int                                    // of budget
+	out       []Parameter                            // of the last pass
+	problems  map[string]codersdk.FriendlyDiagnostic // by place
 }
 
-// Parameters gives the parameters that there are with the input, in the order
-// of the form. static are those that the import found, which stand where the
-// source says nothing that is known.
-func (f *Form) Parameters(static []coder.TemplateVersionParameter, in Input) ([]Parameter, []coder.FriendlyDiagnostic) {
+// Parameters returns the parameters for the input, in the order of the form.
+// static are the parameters that the import found; they replace what is unknown
+// here.
+func (f *Form) Parameters(static []codersdk.TemplateVersionParameter, in Input) ([]Parameter, []codersdk.FriendlyDiagnostic) {
 	e := &evaluation{
-		f: f, in: in, static: map[string]coder.TemplateVersionParameter{}, functions: functions(), locals: map[string]cty.Value{},
+		f: f, in: in, static: map[string]codersdk.TemplateVersionParameter{}, functions: bound.Functions(), locals: map[string]cty.Value{},
 		values: map[string]cty.Value{}, variables: variables(f.variables, in.Variables), owner: owner(in.Owner),
 	}
 	for _, p := range static {
@@ -45,10 +46,12 @@ func (f *Form) Parameters(static []coder.TemplateVersionParameter, in Input) ([]
 	e.workspace = cty.ObjectVal(map[string]cty.Value{
 		"id": cty.UnknownVal(cty.String), "name": cty.UnknownVal(cty.String), "access_url": cty.UnknownVal(cty.String), "access_port": cty.UnknownVal(cty.Number),
 		"template_id": cty.UnknownVal(cty.String), "template_name": cty.UnknownVal(cty.String), "template_version": cty.UnknownVal(cty.String),
-		"transition": cty.StringVal("start"), "start_count": cty.NumberIntVal(1), "prebuild_count": cty.NumberIntVal(0), "is_prebuild": cty.False, "is_prebuild_claim": cty.False,
+		"transition": cty.StringVal(
+			"start",
+		), "start_count": cty.NumberIntVal(1), "prebuild_count": cty.NumberIntVal(0), "is_prebuild": cty.False, "is_prebuild_claim": cty.False,
 	})
-	// Each pass knows what the one before has found out; a chain is as long as
-	// there are things in it.
+	// Each pass uses the results of the one before, so the number of passes
+	// bounds the length of a chain of references.
 	for range min(len(f.locals)+len(f.parameters)+1, maxPasses) {
 		if !e.pass() {
 			break
@@ -61,7 +64,7 @@ func (f *Form) Parameters(static []coder.TemplateVersionParameter, in Input) ([]
 		}
 	}
 	slices.SortStableFunc(out, func(a, b Parameter) int { return int(a.Order - b.Order) })
-	var diags []coder.FriendlyDiagnostic
+	var diags []codersdk.FriendlyDiagnostic
 	for _, place := range slices.Sorted(maps.Keys(e.problems)) {
 		diags = append(diags, e.problems[place])
 	}
@@ -71,7 +74,7 @@ func (f *Form) Parameters(static []coder.TemplateVersionParameter, in Input) ([]
 	return out, diags
 }
 
-// pass evaluates everything once; it says whether something became known.
+// pass evaluates everything once, and reports whether something became known.
 func (e *evaluation) pass() bool {
 	changed := false
 	ctx := e.context()
@@ -84,7 +87,7 @@ func (e *evaluation) pass() bool {
 			changed = true
 		}
 	}
-	e.out, e.found, e.problems = nil, map[string]bool{}, map[string]coder.FriendlyDiagnostic{}
+	e.out, e.found, e.problems = nil, map[string]bool{}, map[string]codersdk.FriendlyDiagnostic{}
 	ctx = e.context()
 	for _, b := range e.f.parameters {
 		v := e.parameter(b, ctx)
@@ -96,7 +99,7 @@ func (e *evaluation) pass() bool {
 	return changed
 }
 
-// context is what expressions may refer to; what is not in it is unknown.
+// context returns what expressions may refer to; everything else is unknown.
 func (e *evaluation) context() *hcl.EvalContext {
 	locals := map[string]cty.Value{}
 	for name := range e.f.locals {
@@ -129,17 +132,17 @@ func (e *evaluation) context() *hcl.EvalContext {
 	}
 }
 
-// value evaluates an expression; what cannot be known or costs too much is
+// value evaluates an expression. A result that is unknown or too expensive is
 // unknown.
 func (e *evaluation) value(expr hcl.Expression, ctx *hcl.EvalContext) cty.Value {
 	if !refersToKnown(expr, ctx) {
 		return cty.DynamicVal
 	}
-	price := cost(expr, ctx)
-	if price > maxCost || e.spent > budget {
+	price := bound.Cost(expr, ctx)
+	if price > bound.MaxCost || e.spent > bound.Budget {
 		return cty.DynamicVal
 	}
-	e.spent += price + evaluationCost
+	e.spent += price + bound.EvaluationCost
 	v, diags := expr.Value(ctx)
 	if diags.HasErrors() {
 		if !callsUnknown(diags) {
@@ -148,14 +151,14 @@ func (e *evaluation) value(expr hcl.Expression, ctx *hcl.EvalContext) cty.Value 
 		return cty.DynamicVal
 	}
 	v, _ = v.UnmarkDeep()
-	if n, _ := size(v); n > maxValue || huge(v) {
+	if n, _ := bound.Size(v); n > bound.MaxValue || bound.Huge(v) {
 		return cty.DynamicVal
 	}
 	return v
 }
 
-// refersToKnown says that an expression refers to nothing but what is looked at
-// here: resources, modules and other data sources are not.
+// refersToKnown reports whether an expression refers only to what this package
+// evaluates, not to resources, modules or other data sources.
 func refersToKnown(expr hcl.Expression, ctx *hcl.EvalContext) bool {
 	for _, t := range expr.Variables() {
 		switch root := t.RootName(); root {
@@ -191,28 +194,28 @@ func ctxHas(ctx *hcl.EvalContext, kind string) bool {
 	return ok && data.Type().HasAttribute(kind)
 }
 
-// callsUnknown says that an expression calls what is no function here.
+// callsUnknown reports whether an expression calls an unsupported function.
 func callsUnknown(diags hcl.Diagnostics) bool {
 	return slices.ContainsFunc(diags, func(d *hcl.Diagnostic) bool { return strings.Contains(d.Summary, "unknown function") })
 }
 
-// note keeps what is wrong with an expression, for people.
+// note records an error in an expression for users.
 func (e *evaluation) note(r hcl.Range, d *hcl.Diagnostic) {
 	if e.problems == nil {
 		return
 	}
 	place := fmt.Sprintf("%s:%d", r.Filename, r.Start.Line)
-	e.problems[place] = coder.FriendlyDiagnostic{Severity: coder.DiagnosticSeverityWarning, Summary: d.Summary, Detail: place + ": " + d.Detail}
+	e.problems[place] = codersdk.FriendlyDiagnostic{Severity: codersdk.DiagnosticSeverityWarning, Summary: d.Summary, Detail: place + ": " + d.Detail}
 }
 
-// variables gives the values of a template's variables, typed.
-func variables(names []string, given []coder.TemplateVersionVariable) cty.Value {
+// variables returns the typed values of a template's variables.
+func variables(names []string, given []codersdk.TemplateVersionVariable) cty.Value {
 	out := map[string]cty.Value{}
 	for _, n := range names {
 		out[n] = cty.DynamicVal
 	}
 	for _, v := range given {
-		if v.Sensitive { // a form is shown to people
+		if v.Sensitive { // users see the form
 			out[v.Name] = cty.DynamicVal
 			continue
 		}
@@ -230,7 +233,7 @@ func variables(names []string, given []coder.TemplateVersionVariable) cty.Value 
 		default:
 			value = fromJSON(text)
 		}
-		if huge(value) {
+		if bound.Huge(value) {
 			value = cty.DynamicVal
 		}
 		out[v.Name] = value
@@ -246,7 +249,7 @@ func converted(v cty.Value, t cty.Type) cty.Value {
 	return c
 }
 
-// owner is the workspace's owner as templates see them.
+// owner returns the workspace's owner as templates see it.
 func owner(o Owner) cty.Value {
 	roles := []cty.Value{}
 	for _, r := range o.Roles {

@@ -1,16 +1,16 @@
-// Package form finds out, without running Terraform, which parameters a
-// template asks for when some of them have values: coder_parameter blocks with
-// count, for_each, dynamic options, and attributes that are expressions over
-// other parameters, variables, locals, and the owner of the workspace to be.
+// Package form evaluates, without running Terraform, which parameters a
+// template has for given values: coder_parameter blocks with count, for_each,
+// dynamic options, and attributes that are expressions over other parameters,
+// variables, locals and the owner of the workspace.
 //
-// It evaluates the top directory's .tf files with what it knows and leaves open
-// what it does not: resources, modules, other data sources, functions that read
-// files or the clock. An attribute that stays open is as the import found it,
-// and so are the parameters of modules.
+// It evaluates the .tf files of the top directory as far as possible.
+// Resources, modules, other data sources, and functions that read files or the
+// clock are unknown. An unknown attribute keeps the value that the import
+// found, and so do the parameters of modules.
 //
-// The server evaluates what people write, so that everything is bounded: the
-// size of a source, of an expression's result before it is computed, of every
-// value, and the number of blocks and instances. What is beyond stays open.
+// The server evaluates what users write, so everything is bounded: the size of
+// a source, of every expression's result before it is computed, of every value,
+// and the number of blocks and instances. Anything beyond a bound is unknown.
 // (TPL-10)
 package form
 
@@ -28,7 +28,8 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclparse"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
+	"github.com/seed-2a7f8fe7/coder/internal/rule/templatesource"
 )
 
 // Bounds of a source.
@@ -57,28 +58,63 @@ type block struct {
 	where string
 }
 
-// Read reads the .tf files in the top directory of a tar archive. A source
-// that cannot be read gives a form that is not dynamic: the import has judged it.
+// Read reads the .tf files in the top directory of a tar archive. For an
+// unreadable source it returns a form that is not dynamic; the import has
+// reported the error.
 func Read(archive []byte) (*Form, error) {
-	f := &Form{locals: map[string]hcl.Expression{}}
 	files, err := sources(archive)
 	if err != nil {
-		return f, err
+		return &Form{locals: map[string]hcl.Expression{}}, err
 	}
+	return parse(files), nil
+}
+
+// Foreign reports whether a file is configuration in JSON or overrides other files. Packages
+// that read sources without Terraform do not read such files, which may declare more.
+func Foreign(file string) bool {
+	name := path.Base(file)
+	return strings.HasSuffix(name, ".tf.json") || name == "override.tf" || strings.HasSuffix(name, "_override.tf")
+}
+
+// ReadFiles is Read for a source that is no archive.
+func ReadFiles(files []templatesource.TemplateFile) *Form {
+	var out []source
+	left := maxSource
+	for _, file := range files {
+		name := path.Clean(file.Path)
+		if strings.Contains(name, "/") || strings.HasPrefix(name, ".") {
+			continue
+		}
+		if Foreign(name) {
+			return &Form{}
+		}
+		if strings.HasSuffix(name, ".tf") {
+			out = append(out, source{name, []byte(file.Content)})
+			left -= len(file.Content)
+		}
+	}
+	if left < 0 {
+		return &Form{}
+	}
+	slices.SortFunc(out, func(a, b source) int { return cmp.Compare(a.name, b.name) })
+	return parse(out)
+}
+
+// parse returns the form of configuration files; a form without parameters if they cannot be
+// parsed.
+func parse(files []source) *Form {
+	f := &Form{locals: map[string]hcl.Expression{}}
 	parser := hclparse.NewParser()
 	for _, file := range files {
 		if TooDeep(file.text) {
-			return &Form{}, nil
+			return &Form{}
 		}
 		parsed, diags := parser.ParseHCL(file.text, file.name)
-		if diags.HasErrors() {
-			return &Form{}, nil
-		}
-		if !f.read(parsed.Body) {
-			return &Form{}, nil
+		if diags.HasErrors() || !f.read(parsed.Body) {
+			return &Form{}
 		}
 	}
-	return f, nil
+	return f
 }
 
 type source struct {
@@ -86,8 +122,8 @@ type source struct {
 	text []byte
 }
 
-// sources gives the configuration files by name, none when some of it is
-// written in a way that is not read here: as JSON, as overrides, or too large.
+// sources returns the configuration files by name, or none if the source uses
+// JSON, overrides or too large files, which this package does not read.
 func sources(archive []byte) ([]source, error) {
 	var out []source
 	left := int64(maxSource)
@@ -103,9 +139,9 @@ func sources(archive []byte) ([]source, error) {
 		if h.Typeflag != tar.TypeReg || strings.Contains(name, "/") || strings.HasPrefix(name, ".") {
 			continue
 		}
-		stem, isTF := strings.CutSuffix(name, ".tf")
+		isTF := strings.HasSuffix(name, ".tf")
 		switch {
-		case strings.HasSuffix(name, ".tf.json"), isTF && (stem == "override" || strings.HasSuffix(stem, "_override")), isTF && h.Size > left:
+		case Foreign(name), isTF && h.Size > left:
 			return nil, nil
 		case !isTF:
 			continue
@@ -121,8 +157,8 @@ func sources(archive []byte) ([]source, error) {
 	return out, nil
 }
 
-// TooDeep finds nesting that no person writes. The parser calls itself for each
-// level, and a stack that overflows ends the whole process.
+// TooDeep reports nesting beyond any real template. The parser is recursive,
+// and a stack overflow would end the process.
 func TooDeep(src []byte) bool {
 	const limit = 2000
 	depth, signs, conditions := 0, 0, 0
@@ -149,7 +185,7 @@ func TooDeep(src []byte) bool {
 	return false
 }
 
-// read takes the blocks of one file; false says that there are too many.
+// read takes the blocks of one file; it returns false if there are too many.
 func (f *Form) read(body hcl.Body) bool {
 	content, _, _ := body.PartialContent(&hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{
 		{Type: "locals"}, {Type: "variable", LabelNames: []string{"name"}}, {Type: "data", LabelNames: []string{"type", "name"}},
@@ -175,7 +211,7 @@ func (f *Form) read(body hcl.Body) bool {
 	return len(f.locals)+len(f.parameters) <= maxBlocks
 }
 
-// changes says whether a parameter's block holds anything but literals.
+// changes reports whether a parameter's block contains anything but literals.
 func changes(body hcl.Body) bool {
 	content, _, _ := body.PartialContent(parameterSchema())
 	for _, a := range content.Attributes {
@@ -197,30 +233,30 @@ func changes(body hcl.Body) bool {
 	return false
 }
 
-// Dynamic says whether the parameters depend on anything but the source.
+// Dynamic reports whether the parameters depend on anything but the source.
 func (f *Form) Dynamic() bool { return f.dynamic }
 
-// Owner is whom a template may ask about.
+// Owner is the user that a template may refer to.
 type Owner struct {
 	ID, Name, FullName, Email, LoginType, SSHPublicKey string
 	Groups                                             []string
 	Roles                                              []OwnerRole
 }
 
-// OwnerRole is a role of the owner, and the organization that it is in, if any.
+// OwnerRole is a role of the owner, and its organization, if any.
 type OwnerRole struct{ Name, OrganizationID string }
 
-// Input is what a form is evaluated with.
+// Input is the input of an evaluation.
 type Input struct {
 	Owner     Owner
-	Variables []coder.TemplateVersionVariable
-	// Values are those that were filled in, by the parameters' names.
+	Variables []codersdk.TemplateVersionVariable
+	// Values are the entered values, by parameter name.
 	Values map[string]string
 }
 
-// Parameter is a parameter as it is with the input.
+// Parameter is a parameter as evaluated with the input.
 type Parameter struct {
-	coder.TemplateVersionParameter
-	Styling coder.PreviewParameterStyling
+	codersdk.TemplateVersionParameter
+	Styling codersdk.PreviewParameterStyling
 	Order   int64
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 )
 
 func pack(t testing.TB, files map[string]string) []byte {
@@ -36,7 +36,7 @@ func open(t testing.TB, source string) *Form {
 	return f
 }
 
-// shown gives a form in short: name=default(options) and ? for required.
+// shown returns a form in short: name=default(options) and ? for required.
 func shown(ps []Parameter) string {
 	var out []string
 	for _, p := range ps {
@@ -141,8 +141,8 @@ func TestForms(t *testing.T) {
 	if !f.Dynamic() {
 		t.Fatal("the template is not dynamic")
 	}
-	static := []coder.TemplateVersionParameter{{Name: "image", DefaultValue: "debian"}, {Name: "hidden", DefaultValue: "x"}, {Name: "zone", DefaultValue: "a"}}
-	vars := []coder.TemplateVersionVariable{{Name: "zones", Type: "list(string)", DefaultValue: `["a","b"]`}, {Name: "big", Type: "bool", DefaultValue: "true"}}
+	static := []codersdk.TemplateVersionParameter{{Name: "image", DefaultValue: "debian"}, {Name: "hidden", DefaultValue: "x"}, {Name: "zone", DefaultValue: "a"}}
+	vars := []codersdk.TemplateVersionVariable{{Name: "zones", Type: "list(string)", DefaultValue: `["a","b"]`}, {Name: "big", Type: "bool", DefaultValue: "true"}}
 	for name, c := range map[string]struct {
 		values map[string]string
 		groups []string
@@ -158,7 +158,7 @@ func TestForms(t *testing.T) {
 			t.Errorf("%s:\n got %s\nwant %s\n%v", name, shown(got), c.want, diags)
 		}
 		for _, p := range got {
-			if p.Name == "note" && (p.DisplayName != "In US" || p.Styling != coder.PreviewParameterStyling{Placeholder: "write", Disabled: true}) {
+			if p.Name == "note" && (p.DisplayName != "In US" || p.Styling != codersdk.PreviewParameterStyling{Placeholder: "write", Disabled: true}) {
 				t.Errorf("note: %+v", p)
 			}
 			if p.Name == "disk-large" && (p.ValidationMin == nil || *p.ValidationMin != 100 || p.ValidationMax == nil || *p.ValidationMax != map[bool]int32{true: 300, false: 200}[c.values["region"] == "us"]) {
@@ -227,7 +227,7 @@ func TestBombs(t *testing.T) {
 		"a file":           fmt.Sprintf(parameter, `file("/etc/passwd")`),
 		"a secret of mine": "data \"coder_workspace_owner\" \"me\" {}\n" + fmt.Sprintf(parameter, `data.coder_workspace_owner.me.session_token`),
 	} {
-		got, _ := open(t, source).Parameters([]coder.TemplateVersionParameter{{Name: "p", DefaultValue: "as imported"}}, Input{})
+		got, _ := open(t, source).Parameters([]codersdk.TemplateVersionParameter{{Name: "p", DefaultValue: "as imported"}}, Input{})
 		if len(got) != 1 || got[0].DefaultValue != "as imported" {
 			t.Errorf("%s: %.200s", name, shown(got))
 		}

@@ -9,7 +9,8 @@ import (
 	"github.com/zclconf/go-cty/cty/convert"
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 
-	"github.com/seed-2a7f8fe7/coder"
+	"github.com/seed-2a7f8fe7/coder/codersdk"
+	"github.com/seed-2a7f8fe7/coder/internal/terraform/form/bound"
 )
 
 func attributes(names ...string) []hcl.AttributeSchema {
@@ -22,8 +23,9 @@ func attributes(names ...string) []hcl.AttributeSchema {
 
 func parameterSchema() *hcl.BodySchema {
 	return &hcl.BodySchema{
-		Attributes: attributes("count", "for_each", "name", "display_name", "description", "type", "form_type", "default", "icon", "mutable", "ephemeral", "order", "styling"),
-		Blocks:     []hcl.BlockHeaderSchema{{Type: "option"}, {Type: "validation"}, {Type: "dynamic", LabelNames: []string{"type"}}},
+		Attributes: attributes("count", "for_each", "name", "display_name", "description", "type", "form_type", "default",
+			"icon", "mutable", "ephemeral", "order", "styling"),
+		Blocks: []hcl.BlockHeaderSchema{{Type: "option"}, {Type: "validation"}, {Type: "dynamic", LabelNames: []string{"type"}}},
 	}
 }
 
@@ -39,8 +41,8 @@ func fromJSON(text string) cty.Value {
 	return v
 }
 
-// parameter evaluates one block, adds what it comes to, and gives what
-// references to it see: an object, or with count or for_each several.
+// parameter evaluates one block, adds its instances, and returns the value that
+// references to it see: an object, or several with count or for_each.
 func (e *evaluation) parameter(b block, ctx *hcl.EvalContext) cty.Value {
 	content, _, _ := b.body.PartialContent(&hcl.BodySchema{Attributes: attributes("count", "for_each", "name")})
 	if a := content.Attributes["name"]; a != nil && len(a.Expr.Variables()) == 0 {
@@ -85,7 +87,7 @@ func (e *evaluation) parameter(b block, ctx *hcl.EvalContext) cty.Value {
 	return e.instance(b, ctx)
 }
 
-// unknown leaves a block whose instances are not known as the import found it.
+// unknown keeps a block whose instances are unknown as the import found it.
 func (e *evaluation) unknown(b block, ctx *hcl.EvalContext) cty.Value {
 	content, _, _ := b.body.PartialContent(&hcl.BodySchema{Attributes: attributes("name")})
 	if a := content.Attributes["name"]; a != nil {
@@ -105,17 +107,17 @@ func (e *evaluation) instance(b block, ctx *hcl.EvalContext) cty.Value {
 		return cty.DynamicVal
 	}
 	if e.found[name] && e.has(name) {
-		return cty.DynamicVal // two of one name: the import has refused that
+		return cty.DynamicVal // duplicate name, which the import refuses
 	}
 	e.found[name] = true
 	p := Parameter{TemplateVersionParameter: e.static[name]}
 	known := e.static[name].Name != ""
 	p.Name = name
 	if p.Type == "" {
-		p.Type = coder.ParameterTypeString
+		p.Type = codersdk.ParameterTypeString
 	}
 	if p.Options == nil {
-		p.Options = []coder.TemplateVersionParameterOption{}
+		p.Options = []codersdk.TemplateVersionParameterOption{}
 	}
 	r.text("display_name", &p.DisplayName)
 	r.text("type", &p.Type)
@@ -159,15 +161,15 @@ func (e *evaluation) has(name string) bool {
 	return false
 }
 
-// seen is what references to a parameter see: its value is text, and blank when
-// there is none.
+// seen returns the value that references to a parameter see. Its value is text,
+// "" if unset.
 func (e *evaluation) seen(p Parameter) cty.Value {
 	value, ok := e.in.Values[p.Name]
 	if !ok {
 		value = p.DefaultValue
 	}
 	v := cty.StringVal(value)
-	if len(value) > maxValue {
+	if len(value) > bound.MaxValue {
 		v = cty.UnknownVal(cty.String)
 	}
 	return cty.ObjectVal(map[string]cty.Value{
@@ -176,10 +178,10 @@ func (e *evaluation) seen(p Parameter) cty.Value {
 	})
 }
 
-// options reads the option blocks, those that dynamic blocks make too, or
-// leaves the options of the import when one of them is not known.
+// options reads the option blocks, including dynamic ones, or keeps the
+// import's options if one is unknown.
 func (e *evaluation) options(p *Parameter, content *hcl.BodyContent, ctx *hcl.EvalContext) {
-	out := []coder.TemplateVersionParameterOption{}
+	out := []codersdk.TemplateVersionParameterOption{}
 	for _, b := range content.Blocks {
 		known := true
 		switch {
@@ -195,10 +197,14 @@ func (e *evaluation) options(p *Parameter, content *hcl.BodyContent, ctx *hcl.Ev
 	p.Options = out
 }
 
-func (e *evaluation) option(out []coder.TemplateVersionParameterOption, body hcl.Body, ctx *hcl.EvalContext) ([]coder.TemplateVersionParameterOption, bool) {
+func (e *evaluation) option(
+	out []codersdk.TemplateVersionParameterOption,
+	body hcl.Body,
+	ctx *hcl.EvalContext,
+) ([]codersdk.TemplateVersionParameterOption, bool) {
 	content, _, _ := body.PartialContent(&hcl.BodySchema{Attributes: attributes("name", "value", "description", "icon")})
 	r := reader{e: e, attributes: content.Attributes, ctx: ctx}
-	var o coder.TemplateVersionParameterOption
+	var o codersdk.TemplateVersionParameterOption
 	if !r.text("name", &o.Name) || !r.text("value", &o.Value) {
 		return out, false
 	}
@@ -207,8 +213,12 @@ func (e *evaluation) option(out []coder.TemplateVersionParameterOption, body hcl
 	return append(out, o), true
 }
 
-// dynamicOptions writes a dynamic "option" block out.
-func (e *evaluation) dynamicOptions(out []coder.TemplateVersionParameterOption, body hcl.Body, ctx *hcl.EvalContext) ([]coder.TemplateVersionParameterOption, bool) {
+// dynamicOptions expands a dynamic "option" block.
+func (e *evaluation) dynamicOptions(
+	out []codersdk.TemplateVersionParameterOption,
+	body hcl.Body,
+	ctx *hcl.EvalContext,
+) ([]codersdk.TemplateVersionParameterOption, bool) {
 	content, _, _ := body.PartialContent(&hcl.BodySchema{Attributes: attributes("for_each", "iterator"), Blocks: []hcl.BlockHeaderSchema{{Type: "content"}}})
 	a := content.Attributes["for_each"]
 	if a == nil || len(content.Blocks) != 1 {
@@ -237,7 +247,7 @@ func (e *evaluation) dynamicOptions(out []coder.TemplateVersionParameterOption, 
 	return out, true
 }
 
-// validation reads what values are held to.
+// validation reads the rules for values.
 func (e *evaluation) validation(p *Parameter, content *hcl.BodyContent, ctx *hcl.EvalContext) {
 	for _, b := range content.Blocks {
 		if b.Type != "validation" {
@@ -257,7 +267,7 @@ func (e *evaluation) validation(p *Parameter, content *hcl.BodyContent, ctx *hcl
 		r.text("error", &p.ValidationError)
 		var monotonic string
 		if r.text("monotonic", &monotonic) {
-			p.ValidationMonotonic = coder.ValidationMonotonicOrder(monotonic)
+			p.ValidationMonotonic = codersdk.ValidationMonotonicOrder(monotonic)
 		}
 	}
 }
@@ -269,7 +279,7 @@ type reader struct {
 	ctx        *hcl.EvalContext
 }
 
-// get gives an attribute's value: null when it is absent.
+// get returns an attribute's value, null if it is absent.
 func (r reader) get(name string) cty.Value {
 	a := r.attributes[name]
 	if a == nil {
@@ -278,7 +288,7 @@ func (r reader) get(name string) cty.Value {
 	return r.e.value(a.Expr, r.ctx)
 }
 
-// text puts an attribute that is known, and not null, into to.
+// text stores an attribute in to if it is known and not null.
 func (r reader) text(name string, to *string) bool {
 	s, ok := text(r.get(name))
 	if ok {
@@ -294,7 +304,7 @@ func (r reader) flag(name string, to *bool) {
 	}
 }
 
-// text gives a value as Terraform writes it where a text is wanted.
+// text returns a value as Terraform converts it to a string.
 func text(v cty.Value) (string, bool) {
 	s, err := convert.Convert(v, cty.String)
 	if err != nil || !s.IsKnown() || s.IsNull() {
@@ -303,7 +313,7 @@ func text(v cty.Value) (string, bool) {
 	return s.AsString(), true
 }
 
-// whole gives a value that is a whole number.
+// whole returns a value that is a whole number.
 func whole(v cty.Value) (int64, bool) {
 	n, err := convert.Convert(v, cty.Number)
 	if err != nil || !n.IsKnown() || n.IsNull() {

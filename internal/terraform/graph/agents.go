@@ -7,11 +7,12 @@ import (
 	"slices"
 
 	"github.com/seed-2a7f8fe7/coder/api/provisioner"
+	"github.com/seed-2a7f8fe7/coder/internal/terraform/graph/attribute"
 )
 
 // agent reads one coder_agent that runs in home.
 func (g *assembly) agent(i, home *instance) (*provisioner.Agent, error) {
-	a := agentAttributes{Auth: "token", APIKeyScope: "all"}
+	a := attribute.Agent{Auth: "token", APIKeyScope: "all"}
 	if err := i.decode(&a); err != nil {
 		return nil, err
 	}
@@ -48,9 +49,9 @@ func (g *assembly) agent(i, home *instance) (*provisioner.Agent, error) {
 	return agent, nil
 }
 
-// displayApps gives the built-in apps, the default ones when they are unknown
-// before an apply.
-func displayApps(a agentAttributes) *provisioner.DisplayApps {
+// displayApps returns the enabled built-in apps, or the defaults if they are
+// unknown before an apply.
+func displayApps(a attribute.Agent) *provisioner.DisplayApps {
 	if len(a.DisplayApps) == 0 {
 		return &provisioner.DisplayApps{Vscode: true, WebTerminal: true, SshHelper: true, PortForwardingHelper: true}
 	}
@@ -61,7 +62,7 @@ func displayApps(a agentAttributes) *provisioner.DisplayApps {
 	}
 }
 
-func monitoring(a agentAttributes) *provisioner.ResourcesMonitoring {
+func monitoring(a attribute.Agent) *provisioner.ResourcesMonitoring {
 	all := &provisioner.ResourcesMonitoring{}
 	for _, m := range a.Monitoring {
 		for _, memory := range m.Memory {
@@ -74,9 +75,8 @@ func monitoring(a agentAttributes) *provisioner.ResourcesMonitoring {
 	return all
 }
 
-// instanceID is how the cloud calls the machine of an agent that proves itself
-// by its machine's identity: as coder_agent_instance says, else what the
-// machine's resource says itself.
+// instanceID returns the cloud's id of the machine of an agent with instance
+// identity: from coder_agent_instance, or from the machine's resource.
 func (g *assembly) instanceID(agent, home *instance) string {
 	for _, i := range g.of("managed", "coder_agent_instance") {
 		if g.target(i, "agent_id", []*instance{agent}) != agent {
@@ -102,7 +102,7 @@ func (g *assembly) instanceID(agent, home *instance) string {
 	return id
 }
 
-// agentOf gives the agent that a coder resource belongs to; nil when that
+// agentOf returns the agent that a coder resource belongs to, or nil if that
 // agent does not run, as in a stopped workspace.
 func (g *assembly) agentOf(i *instance) *provisioner.Agent {
 	t := g.target(i, "agent_id", g.of("managed", "coder_agent"))
@@ -112,7 +112,7 @@ func (g *assembly) agentOf(i *instance) *provisioner.Agent {
 	return g.agents[t]
 }
 
-// appSlug is what an app may be called: it becomes a host name.
+// appSlug matches a valid slug, which becomes part of a host name.
 var appSlug = regexp.MustCompile(`^[a-z0-9](-?[a-z0-9])*$`)
 
 func (g *assembly) addApps(*provisioner.GraphComplete) error {
@@ -122,7 +122,7 @@ func (g *assembly) addApps(*provisioner.GraphComplete) error {
 		if agent == nil && inner == nil {
 			continue
 		}
-		a := appAttributes{Share: "owner", OpenIn: "slim-window"}
+		a := attribute.App{Share: "owner", OpenIn: "slim-window"}
 		if err := i.decode(&a); err != nil {
 			return err
 		}
@@ -130,7 +130,7 @@ func (g *assembly) addApps(*provisioner.GraphComplete) error {
 			return fmt.Errorf("%s: the slug %q must be lower-case letters, digits and single hyphens between them", i.address, a.Slug)
 		}
 		if other, ok := slugs[a.Slug]; ok {
-			return fmt.Errorf("%s and %s have the same slug %q; the slugs of apps must differ within a template", other, i.address, a.Slug)
+			return fmt.Errorf("%s and %s have the same slug %q; app slugs must be unique in a template", other, i.address, a.Slug)
 		}
 		slugs[a.Slug] = i.address
 		if inner != nil {
@@ -148,7 +148,7 @@ func (g *assembly) addApps(*provisioner.GraphComplete) error {
 	return nil
 }
 
-func app(i *instance, a appAttributes) *provisioner.App {
+func app(i *instance, a attribute.App) *provisioner.App {
 	out := &provisioner.App{
 		Slug: a.Slug, DisplayName: a.DisplayName, Command: a.Command, Url: a.URL, Icon: a.Icon, Subdomain: a.Subdomain,
 		External: a.External, Order: a.Order, Hidden: a.Hidden, Group: a.Group, Id: a.ID, Tooltip: a.Tooltip,
@@ -181,7 +181,7 @@ func (g *assembly) addScripts(*provisioner.GraphComplete) error {
 		if agent == nil && inner == nil {
 			continue
 		}
-		var a scriptAttributes
+		var a attribute.Script
 		if err := i.decode(&a); err != nil {
 			return err
 		}
@@ -198,9 +198,10 @@ func (g *assembly) addScripts(*provisioner.GraphComplete) error {
 	return nil
 }
 
-// addEnvs merges the coder_env of one name in the order of their addresses.
+// addEnvs merges the coder_env resources of the same name in the order of their
+// addresses.
 func (g *assembly) addEnvs(*provisioner.GraphComplete) error {
-	merged := map[any]map[string]string{} // by agent, or the dev container that it is in
+	merged := map[any]map[string]string{} // by agent, or by its dev container
 	for _, i := range g.of("managed", "coder_env") {
 		var of any
 		if inner := g.devcontainerOf(i); inner != nil {
@@ -210,7 +211,7 @@ func (g *assembly) addEnvs(*provisioner.GraphComplete) error {
 		} else {
 			continue
 		}
-		var a envAttributes
+		var a attribute.Env
 		if err := i.decode(&a); err != nil {
 			return err
 		}
@@ -220,7 +221,7 @@ func (g *assembly) addEnvs(*provisioner.GraphComplete) error {
 		value, known := merged[of][a.Name]
 		switch {
 		case known && a.MergeStrategy == "error":
-			return fmt.Errorf("%s: another coder_env defines %s already", i.address, a.Name)
+			return fmt.Errorf("%s: %s is already defined by another coder_env", i.address, a.Name)
 		case known && a.MergeStrategy == "append":
 			value += ":" + a.Value
 		case known && a.MergeStrategy == "prepend":
@@ -252,7 +253,7 @@ func (g *assembly) addDevcontainers(*provisioner.GraphComplete) error {
 		if agent == nil {
 			continue
 		}
-		var a devcontainerAttributes
+		var a attribute.Devcontainer
 		if err := i.decode(&a); err != nil {
 			return err
 		}
@@ -262,16 +263,16 @@ func (g *assembly) addDevcontainers(*provisioner.GraphComplete) error {
 	return nil
 }
 
-// devcontainerOf gives the dev container whose agent a coder resource belongs to,
-// which it names by its subagent_id; nil for any other.
+// devcontainerOf returns the dev container whose agent a coder resource names
+// by its subagent_id, or nil.
 func (g *assembly) devcontainerOf(i *instance) *provisioner.Devcontainer {
 	var named struct {
 		AgentID string `json:"agent_id"`
 	}
-	_ = i.decode(&named) // it may be unknown yet
+	_ = i.decode(&named) // it may still be unknown
 	var meant []*instance
 	for _, d := range g.of("managed", "coder_devcontainer") {
-		var a devcontainerAttributes
+		var a attribute.Devcontainer
 		_ = d.decode(&a) // likewise
 		local := d.resource()
 		switch {
@@ -288,21 +289,21 @@ func (g *assembly) devcontainerOf(i *instance) *provisioner.Devcontainer {
 	return nil
 }
 
-// addMetadata puts coder_metadata onto the resource it names.
+// addMetadata adds coder_metadata to the resource that it names.
 func (g *assembly) addMetadata(*provisioner.GraphComplete) error {
 	computes, owner := g.computes(), map[*instance]string{}
 	for _, i := range g.of("managed", "coder_metadata") {
-		var a metadataAttributes
+		var a attribute.Metadata
 		if err := i.decode(&a); err != nil {
 			return err
 		}
 		t := g.target(i, "resource_id", computes)
 		if t == nil {
-			g.warn("%s is about no resource of the workspace and is left out", i.address)
+			g.warn("%s does not refer to a resource of the workspace and is ignored", i.address)
 			continue
 		}
 		if other, ok := owner[t]; ok {
-			return fmt.Errorf("%s and %s are both about %s; a resource can have one coder_metadata", other, i.address, t.address)
+			return fmt.Errorf("%s and %s both refer to %s; a resource can have only one coder_metadata", other, i.address, t.address)
 		}
 		owner[t] = i.address
 		r := g.resources[t]
@@ -310,7 +311,7 @@ func (g *assembly) addMetadata(*provisioner.GraphComplete) error {
 		keys := map[string]bool{}
 		for _, item := range a.Items {
 			if keys[item.Key] {
-				return fmt.Errorf("%s: the item %q is there twice", i.address, item.Key)
+				return fmt.Errorf("%s: the item %q appears twice", i.address, item.Key)
 			}
 			keys[item.Key] = true
 			m := &provisioner.Resource_Metadata{Key: item.Key, Sensitive: item.Sensitive, IsNull: item.IsNull || item.Value == nil}

@@ -42,7 +42,7 @@ func TestCyclicState(t *testing.T) {
 	if r := g.GetResources(); len(r) != 2 || len(r[0].GetAgents()) != 0 || len(r[1].GetAgents()) != 1 {
 		t.Errorf("got %v", r)
 	}
-	for raw, want := range map[string]string{"{": "the state is broken", `{"version":3}`: "only version 4", `[]`: "broken"} {
+	for raw, want := range map[string]string{"{": "the state is not valid JSON", `{"version":3}`: "only version 4", `[]`: "not valid JSON"} {
 		if _, err := ReadState([]byte(raw)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", raw, err)
 		}

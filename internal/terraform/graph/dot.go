@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// edgePattern is an edge of the graph language with quoted names.
+// edgePattern matches an edge with quoted names in the DOT language.
 var edgePattern = regexp.MustCompile(`^\s*"((?:[^"\\]|\\.)*)"\s*->\s*"((?:[^"\\]|\\.)*)"`)
 
-// readDot reads the edges of `terraform graph`. Newer versions print resources
-// alone; older ones, and OpenTofu, print every node as "[root] name (expand)",
-// and locals, variables, outputs and providers in between: those stay in as
-// steps on the way.
+// readDot reads the edges of `terraform graph`. Newer versions print only
+// resources. Older versions, and OpenTofu, print every node as "[root] name
+// (expand)", including locals, variables, outputs and providers, which are kept
+// as intermediate nodes.
 func readDot(dot []byte) map[string][]string {
 	edges := map[string][]string{}
 	for line := range bytes.Lines(dot) {
@@ -21,8 +21,9 @@ func readDot(dot []byte) map[string][]string {
 			continue
 		}
 		from, to := dotName(match[1]), dotName(match[2])
-		// A provider node hangs on everything that its configuration needs, and
-		// all resources hang on it: as a step it would connect all with all.
+		// A provider node depends on all of its configuration, and all
+		// resources depend on it. It would connect every resource with every
+		// other.
 		if strings.Contains(from, "provider[") || strings.Contains(to, "provider[") || from == to {
 			continue
 		}

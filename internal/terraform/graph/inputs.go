@@ -7,17 +7,18 @@ import (
 	"strings"
 
 	"github.com/seed-2a7f8fe7/coder/api/provisioner"
+	"github.com/seed-2a7f8fe7/coder/internal/terraform/graph/attribute"
 )
 
 func (g *assembly) addParameters(done *provisioner.GraphComplete) error {
 	names := map[string]string{}
 	for _, i := range g.of("data", "coder_parameter") {
-		a := parameterAttributes{Type: "string"}
+		a := attribute.Parameter{Type: "string"}
 		if err := i.decode(&a); err != nil {
 			return err
 		}
 		if other, ok := names[a.Name]; ok {
-			return fmt.Errorf("%s and %s have the same name %q; the names of parameters must differ", other, i.address, a.Name)
+			return fmt.Errorf("%s and %s have the same name %q; parameter names must be unique", other, i.address, a.Name)
 		}
 		names[a.Name] = i.address
 		done.Parameters = append(done.Parameters, parameter(a))
@@ -31,7 +32,7 @@ func (g *assembly) addParameters(done *provisioner.GraphComplete) error {
 	return nil
 }
 
-func parameter(a parameterAttributes) *provisioner.RichParameter {
+func parameter(a attribute.Parameter) *provisioner.RichParameter {
 	p := &provisioner.RichParameter{
 		Name: a.Name, DisplayName: a.DisplayName, Description: a.Description, Type: a.Type, Mutable: a.Mutable,
 		Icon: a.Icon, Required: !a.Optional, Order: a.Order, Ephemeral: a.Ephemeral, FormType: formType(a.FormType),
@@ -83,16 +84,16 @@ func formType(s string) provisioner.ParameterFormType {
 func (g *assembly) addPresets(done *provisioner.GraphComplete) error {
 	names, defaults := map[string]string{}, ""
 	for _, i := range g.of("data", "coder_workspace_preset") {
-		var a presetAttributes
+		var a attribute.Preset
 		if err := i.decode(&a); err != nil {
 			return err
 		}
 		if other, ok := names[a.Name]; ok {
-			return fmt.Errorf("%s and %s have the same name %q; the names of presets must differ", other, i.address, a.Name)
+			return fmt.Errorf("%s and %s have the same name %q; preset names must be unique", other, i.address, a.Name)
 		}
 		names[a.Name] = i.address
 		if a.Default && defaults != "" {
-			return fmt.Errorf("%s and %s are both the default preset; only one can be", defaults, i.address)
+			return fmt.Errorf("%s and %s are both the default preset; only one preset may be the default", defaults, i.address)
 		}
 		if a.Default {
 			defaults = i.address
@@ -100,7 +101,7 @@ func (g *assembly) addPresets(done *provisioner.GraphComplete) error {
 		p := &provisioner.Preset{Name: a.Name, Description: a.Description, Icon: a.Icon, Default: a.Default, Prebuild: prebuild(a)}
 		for _, name := range slices.Sorted(maps.Keys(a.Parameters)) {
 			if !slices.ContainsFunc(done.Parameters, func(p *provisioner.RichParameter) bool { return p.GetName() == name }) {
-				g.warn("%s gives a value to the parameter %q, which the template does not have", i.address, name)
+				g.warn("%s sets the parameter %q, which the template does not declare", i.address, name)
 			}
 			p.Parameters = append(p.Parameters, &provisioner.PresetParameter{Name: name, Value: a.Parameters[name]})
 		}
@@ -109,7 +110,7 @@ func (g *assembly) addPresets(done *provisioner.GraphComplete) error {
 	return nil
 }
 
-func prebuild(a presetAttributes) *provisioner.Prebuild {
+func prebuild(a attribute.Preset) *provisioner.Prebuild {
 	if len(a.Prebuilds) == 0 {
 		return nil
 	}
@@ -127,12 +128,13 @@ func prebuild(a presetAttributes) *provisioner.Prebuild {
 	return p
 }
 
-// addExternalAuth lists the logins that the template wants of a workspace's
-// owner. One that is asked for twice is required when either says so.
+// addExternalAuth lists the external authentication that the template requires
+// of the workspace's owner. A provider that is listed twice is required if
+// either entry requires it.
 func (g *assembly) addExternalAuth(done *provisioner.GraphComplete) error {
 	optional := map[string]bool{}
 	for _, i := range g.of("data", "coder_external_auth") {
-		var a externalAuthAttributes
+		var a attribute.ExternalAuth
 		if err := i.decode(&a); err != nil {
 			return err
 		}
@@ -147,7 +149,7 @@ func (g *assembly) addExternalAuth(done *provisioner.GraphComplete) error {
 
 func (g *assembly) addTasks(done *provisioner.GraphComplete) error {
 	for _, i := range g.of("managed", "coder_ai_task") {
-		var a aiTaskAttributes
+		var a attribute.AITask
 		if err := i.decode(&a); err != nil {
 			return err
 		}

@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// instance is one object of a state or a plan. Deps are in the model, for all
-// instances of one resource together.
+// instance is one object of a state or a plan. Dependencies are in the model,
+// shared by all instances of a resource.
 type instance struct {
 	address string // module.a["x"].docker_container.dev[0]
 	module  string // module.a["x"], empty for the top
@@ -24,16 +24,16 @@ type instance struct {
 	refs    map[string][]string // of a plan: what an argument refers to, as written
 }
 
-// resource is the address without any key: what edges connect.
+// resource returns the address without keys, as edges have it.
 func (i *instance) resource() string { return withoutKeys(i.address) }
 
-// keys are all keys on the way to the instance: of its modules and its own.
+// keys returns the keys of the instance's modules and its own.
 func (i *instance) keys() []string { return keyPattern.FindAllString(i.address, -1) }
 
 func (i *instance) managed() bool { return i.mode == "managed" }
 
 // decode reads the values into a struct. Values that are unknown in a plan
-// stay zero.
+// become zero.
 func (i *instance) decode(into any) error {
 	if len(i.values) == 0 {
 		return nil
@@ -44,7 +44,7 @@ func (i *instance) decode(into any) error {
 	return nil
 }
 
-// id gives the id, or "" when it is unknown or no string.
+// id returns the id, or "" if it is unknown or not a string.
 func (i *instance) id() string {
 	var v struct {
 		ID json.RawMessage `json:"id"`
@@ -56,19 +56,19 @@ func (i *instance) id() string {
 	return id
 }
 
-// keyPattern is an index in an address: [0] or ["x"].
+// keyPattern matches an index in an address: [0] or ["x"].
 var keyPattern = regexp.MustCompile(`\[(?:\d+|"(?:[^"\\]|\\.)*")\]`)
 
 func withoutKeys(address string) string { return keyPattern.ReplaceAllString(address, "") }
 
-// Model is what state and plan have in common.
+// Model is the common form of states and plans.
 type Model struct {
 	instances []*instance
-	edges     map[string][]string // resource to the resources it depends on
+	edges     map[string][]string // from a resource to its dependencies
 	reach     map[string]map[string]bool
 }
 
-// of gives the instances of one mode and type, in the order of their addresses.
+// of returns the instances of a mode and type, ordered by address.
 func (m *Model) of(mode, typ string) []*instance {
 	var found []*instance
 	for _, i := range m.instances {
@@ -79,8 +79,8 @@ func (m *Model) of(mode, typ string) []*instance {
 	return found
 }
 
-// closure gives everything that a resource depends on, near and far. Cycles,
-// which Terraform refuses but a given state may hold, do not matter.
+// closure returns the direct and indirect dependencies of a resource. It
+// tolerates cycles, which Terraform refuses but a given state may contain.
 func (m *Model) closure(resource string) map[string]bool {
 	if c, ok := m.reach[resource]; ok {
 		return c
@@ -102,7 +102,7 @@ func (m *Model) closure(resource string) map[string]bool {
 	return seen
 }
 
-// sort puts the instances into the order of people: by address, numbers by value.
+// sort orders the instances by address, with numbers by value.
 func (m *Model) sort() {
 	slices.SortStableFunc(m.instances, func(a, b *instance) int { return compareAddresses(a.address, b.address) })
 }
@@ -145,7 +145,7 @@ type rawState struct {
 	} `json:"resources"`
 }
 
-// ReadState brings a state file into the common form. No file is an empty state.
+// ReadState converts a state file. An empty file is an empty state.
 func ReadState(raw []byte) (*Model, error) {
 	m := &Model{edges: map[string][]string{}}
 	if len(raw) == 0 {
@@ -153,10 +153,10 @@ func ReadState(raw []byte) (*Model, error) {
 	}
 	var state rawState
 	if err := json.Unmarshal(raw, &state); err != nil {
-		return nil, fmt.Errorf("the state is broken: %v", err)
+		return nil, fmt.Errorf("the state is not valid JSON: %v", err)
 	}
 	if state.Version != 4 {
-		return nil, fmt.Errorf("the state has version %d, but only version 4 is understood", state.Version)
+		return nil, fmt.Errorf("the state has version %d; only version 4 is supported", state.Version)
 	}
 	for _, r := range state.Resources {
 		address := r.Type + "." + r.Name

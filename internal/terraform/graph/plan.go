@@ -10,21 +10,20 @@ import (
 	"github.com/seed-2a7f8fe7/coder/api/provisioner"
 )
 
-// Plan is a plan of Terraform or OpenTofu, as `show -json` prints it.
+// Plan is a plan of Terraform or OpenTofu as `show -json` prints it.
 type Plan struct{ tfjson.Plan }
 
-// ReadPlan reads the JSON form of a plan; a form newer than the one known is
-// refused.
+// ReadPlan reads the JSON form of a plan. It refuses a newer format version.
 func ReadPlan(raw []byte) (*Plan, error) {
 	var p Plan
-	p.UseJSONNumber(true) // or 64-bit integers lose their last digits
+	p.UseJSONNumber(true) // float64 would lose digits of 64-bit integers
 	if err := p.UnmarshalJSON(raw); err != nil {
 		return nil, fmt.Errorf("read the plan: %w", err)
 	}
 	return &p, nil
 }
 
-// Model brings a plan into the common form; dot is `terraform graph`.
+// Model converts a plan; dot is the output of `terraform graph`.
 func (p *Plan) Model(dot []byte) *Model {
 	m := &Model{edges: readDot(dot)}
 	refs := map[string]map[string][]string{}
@@ -40,7 +39,7 @@ func (p *Plan) Model(dot []byte) *Model {
 		}
 	}
 	each(p.PlannedValues, add)
-	// Data sources that were read while planning are in the prior state only.
+	// Data sources that were read during the plan are in the prior state only.
 	if p.PriorState != nil {
 		each(p.PriorState.Values, func(i *instance) {
 			if i.mode == "data" {
@@ -52,7 +51,7 @@ func (p *Plan) Model(dot []byte) *Model {
 	return m
 }
 
-// each calls f for every object of the values, of all modules.
+// each calls f for every object of the values, in all modules.
 func each(values *tfjson.StateValues, f func(*instance)) {
 	if values != nil {
 		eachOf(values.RootModule, f)
@@ -64,7 +63,7 @@ func eachOf(module *tfjson.StateModule, f func(*instance)) {
 		return
 	}
 	for _, r := range module.Resources {
-		// What was read from JSON can be written as JSON.
+		// Values that were decoded from JSON can be encoded.
 		values, _ := json.Marshal(r.AttributeValues)
 		i := &instance{address: r.Address, module: module.Address, mode: string(r.Mode), typ: r.Type, name: r.Name, values: values}
 		if r.Index != nil {
@@ -106,7 +105,7 @@ func collect(c *tfjson.ConfigModule, module string, into map[string]map[string][
 	}
 }
 
-// DailyCost is the sum over everything that will be there.
+// DailyCost returns the sum over all planned resources.
 func (p *Plan) DailyCost() int32 {
 	var sum int32
 	each(p.PlannedValues, func(i *instance) {
@@ -122,7 +121,7 @@ func (p *Plan) DailyCost() int32 {
 	return sum
 }
 
-// AITasks counts the coder_ai_task that will be there.
+// AITasks returns the number of planned coder_ai_task resources.
 func (p *Plan) AITasks() int32 {
 	var n int32
 	each(p.PlannedValues, func(i *instance) {
@@ -133,8 +132,8 @@ func (p *Plan) AITasks() int32 {
 	return n
 }
 
-// Replacements are the resources that will be destroyed and made anew, and
-// which of their arguments are to blame.
+// Replacements returns the resources that are destroyed and created again, with
+// the arguments that cause it.
 func (p *Plan) Replacements() []*provisioner.ResourceReplacement {
 	var all []*provisioner.ResourceReplacement
 	for _, c := range p.ResourceChanges {

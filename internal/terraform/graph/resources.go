@@ -1,20 +1,21 @@
-// Package graph reads what Terraform planned or made, and tells it in the words
-// of the provisioner wire: resources, their agents, and what belongs to those.
+// Package graph reads a Terraform plan or state and converts it to messages of
+// the provisioner wire: resources, their agents, and what belongs to the
+// agents.
 //
-// A state file and a plan are brought into one form, Model: a list of instances
-// with their values, and edges between the resources they are instances of.
-// From a state the edges are the dependencies that it records; from a plan they
-// are those of `terraform graph`, and what an argument refers to is read from
-// the configuration that comes with the plan, since ids are still unknown.
+// A state and a plan are converted to one form, Model: a list of instances with
+// their values, and edges between their resources. The edges of a state are the
+// dependencies that it records. The edges of a plan come from `terraform
+// graph`; references of arguments come from the configuration in the plan,
+// because ids are still unknown.
 //
-// An agent runs in the resource that depends on it; of several the nearest,
-// that is the one that depends on no other of them. Where count or for_each
-// make several, instances with the same keys belong together, and values that
-// hold an agent's token or id settle what is left. An agent that nothing
-// depends on is no agent of the workspace: so a stopped workspace has none.
+// An agent runs in the resource that depends on it; of several candidates in
+// the nearest, the one that depends on no other candidate. With count or
+// for_each, instances with the same keys belong together, and values that
+// contain an agent's token or id decide the rest. An agent on which nothing
+// depends is not part of the workspace, so a stopped workspace has no agent.
 //
-// Whatever is wrong with what the template's author wrote is an error whose
-// text is meant for the author.
+// Mistakes of the template's author are errors whose text is written for the
+// author.
 package graph
 
 import (
@@ -25,9 +26,10 @@ import (
 	"strings"
 
 	"github.com/seed-2a7f8fe7/coder/api/provisioner"
+	"github.com/seed-2a7f8fe7/coder/internal/terraform/graph/attribute"
 )
 
-// assembly puts the parts of a model together.
+// assembly converts a model.
 type assembly struct {
 	*Model
 	warn      func(format string, args ...any)
@@ -36,8 +38,8 @@ type assembly struct {
 	resources map[*instance]*provisioner.Resource
 }
 
-// Complete builds the answer to a GraphRequest, without timings. Its errors are
-// about the template; warn is told what is odd and not wrong.
+// Complete returns the response to a GraphRequest, without timings. Its errors
+// are about the template; warn receives warnings.
 func (m *Model) Complete(warn func(format string, args ...any)) (*provisioner.GraphComplete, error) {
 	g := &assembly{Model: m, warn: warn}
 	done := &provisioner.GraphComplete{}
@@ -53,7 +55,7 @@ func (m *Model) Complete(warn func(format string, args ...any)) (*provisioner.Gr
 	return done, nil
 }
 
-// compute says whether an instance is a resource that people see.
+// compute reports whether users see the instance as a resource.
 func compute(i *instance) bool {
 	return i.managed() && (!strings.HasPrefix(i.typ, "coder_") || i.typ == "coder_external_agent")
 }
@@ -72,7 +74,8 @@ func (g *assembly) addResources(done *provisioner.GraphComplete) error {
 	return nil
 }
 
-// instanceType gives the size of a machine where its provider has a name for it.
+// instanceType returns the name of a machine's size, for providers that have
+// one.
 func instanceType(i *instance) string {
 	argument := map[string]string{
 		"google_compute_instance":         "machine_type",
@@ -95,7 +98,7 @@ func instanceType(i *instance) string {
 	return size
 }
 
-// agentName is what an agent may be called: it becomes part of host names.
+// agentName matches a valid agent name, which becomes part of host names.
 var agentName = regexp.MustCompile(`^(?i)[a-z0-9](-?[a-z0-9])*$`)
 
 func (g *assembly) addAgents(*provisioner.GraphComplete) error {
@@ -104,14 +107,14 @@ func (g *assembly) addAgents(*provisioner.GraphComplete) error {
 	for _, i := range g.of("managed", "coder_agent") {
 		home := g.home(i)
 		if home == nil {
-			continue // a stopped workspace, or an agent that nothing runs
+			continue // a stopped workspace, or an agent without a resource
 		}
 		if !agentName.MatchString(i.name) {
 			return fmt.Errorf("%s: the name of an agent becomes part of host names; use letters, digits and single hyphens, as in %q",
 				i.address, strings.Trim(strings.ReplaceAll(i.name, "_", "-"), "-"))
 		}
 		if other, ok := names[strings.ToLower(i.name)]; ok {
-			return fmt.Errorf("%s and %s have the same name; the names of agents must differ within a workspace", other, i.address)
+			return fmt.Errorf("%s and %s have the same name; agent names must be unique in a workspace", other, i.address)
 		}
 		names[strings.ToLower(i.name)] = i.address
 		agent, err := g.agent(i, home)
@@ -132,8 +135,8 @@ func (g *assembly) addAgents(*provisioner.GraphComplete) error {
 	return nil
 }
 
-// home finds the resource that an agent runs in: of those that depend on it,
-// the nearest.
+// home returns the resource that an agent runs in: the nearest one that depends
+// on it.
 func (g *assembly) home(agent *instance) *instance {
 	var candidates []*instance
 	for _, i := range g.instances {
@@ -163,7 +166,7 @@ func (g *assembly) computes() []*instance {
 	return slices.DeleteFunc(slices.Clone(g.instances), func(i *instance) bool { return !compute(i) })
 }
 
-// nearest leaves out the candidates that depend on another one.
+// nearest removes the candidates that depend on another one.
 func (g *assembly) nearest(candidates []*instance) []*instance {
 	near := slices.DeleteFunc(slices.Clone(candidates), func(i *instance) bool {
 		return slices.ContainsFunc(candidates, func(other *instance) bool {
@@ -174,9 +177,8 @@ func (g *assembly) nearest(candidates []*instance) []*instance {
 	return near
 }
 
-// sameKeys, for an agent of which there are several, keeps the candidates that
-// share most of its keys of count and for_each. A candidate whose keys are all
-// others is none.
+// sameKeys keeps the candidates that share the most keys of count and for_each
+// with an agent. It drops candidates whose keys all differ.
 func (g *assembly) sameKeys(agent *instance, candidates []*instance) []*instance {
 	keys := agent.keys()
 	if len(keys) == 0 {
@@ -203,10 +205,11 @@ func (g *assembly) sameKeys(agent *instance, candidates []*instance) []*instance
 	return chosen
 }
 
-// naming gives the candidates whose values hold the agent's token or id. Many
-// hold it in a form that cannot be seen, so none is no answer.
+// naming returns the candidates whose values contain the agent's token or id.
+// Many resources contain it in an encoded form, so an empty result means
+// nothing.
 func (g *assembly) naming(agent *instance, candidates []*instance) []*instance {
-	var a agentAttributes
+	var a attribute.Agent
 	if agent.decode(&a) != nil {
 		return nil
 	}
@@ -219,7 +222,7 @@ func (g *assembly) naming(agent *instance, candidates []*instance) []*instance {
 	return named
 }
 
-// target finds the instance that an argument holds the id of.
+// target returns the instance whose id an argument contains.
 func (g *assembly) target(i *instance, argument string, among []*instance) *instance {
 	values := map[string]any{}
 	_ = i.decode(&values)
@@ -231,7 +234,7 @@ func (g *assembly) target(i *instance, argument string, among []*instance) *inst
 		}
 		return nil
 	}
-	// The id is unknown before an apply: what does the argument refer to?
+	// Before an apply the id is unknown, so use what the argument refers to.
 	var exact, written []*instance
 	for _, t := range among {
 		local := t.resource()
@@ -254,8 +257,8 @@ func (g *assembly) target(i *instance, argument string, among []*instance) *inst
 			reached = append(reached, t)
 		}
 	}
-	// Of several in one chain of dependencies the last is the one that was
-	// meant: what it depends on comes along with it.
+	// Of several in one chain of dependencies, the last one is meant: the
+	// others are its dependencies.
 	last := slices.DeleteFunc(slices.Clone(reached), func(t *instance) bool {
 		return slices.ContainsFunc(reached, func(other *instance) bool {
 			return other.resource() != t.resource() && g.closure(other.resource())[t.resource()]
@@ -264,7 +267,8 @@ func (g *assembly) target(i *instance, argument string, among []*instance) *inst
 	return closest(i, last)
 }
 
-// closest gives the one that shares most keys of count and for_each with i.
+// closest returns the instance that shares the most keys of count and for_each
+// with i.
 func closest(i *instance, among []*instance) *instance {
 	var chosen *instance
 	best := -1

@@ -15,7 +15,7 @@
 // TCP loses nothing, but connections end and relays drop what a client is too slow to
 // take. So a sender keeps what was not acknowledged: it sends it again when the way
 // has changed or when the other end tells of a gap, and asks when nothing is heard for
-// a while; and has QUIC carry it when records are of no use any more. So streams go on
+// a while; and has QUIC carry it when records are of no use. So streams go on
 // over every outage that the tunnel survives.
 //
 // # How much is under way

@@ -11,3 +11,14 @@ func Seal(l *Lane, body []byte) []byte {
 	head := binary.BigEndian.AppendUint64([]byte{path.RecordMark}, l.sealed.Add(1))
 	return l.out.Seal(head, nonce(head), body, head)
 }
+
+// Writing reports whether a Write of the stream is in progress.
+func Writing(s *Stream) bool {
+	if s.send.turn.TryLock() {
+		s.send.turn.Unlock()
+		return false
+	}
+	s.out.mu.Lock()
+	defer s.out.mu.Unlock()
+	return s.out.writing > 0 || s.l.way.Use() != path.UseNone
+}

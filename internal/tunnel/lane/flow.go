@@ -31,17 +31,20 @@ const (
 
 // flow is how much a lane has under way. It is locked after a sender.
 type flow struct {
-	mu     sync.Mutex
-	moved  sync.Cond // something changed for who waits to send
-	window uint64
-	under  uint64
-	unread uint64 // what the other end may have to keep
-	slow   bool   // the window does not double any more
-	lostAt time.Time
+	mu    sync.Mutex
+	moved sync.Cond // changes is greater now
+	// changes counts what may let a sender continue. A sender reads it before it
+	// looks for a reason to wait, so that no change in between is lost.
+	changes uint64
+	window  uint64
+	under   uint64
+	unread  uint64 // what the other end may have to keep
+	slow    bool   // the window no longer doubles
+	lostAt  time.Time
 
 	// The times until what was sent is there.
 	quickest, quickestNow time.Duration // of all, of the last looks; 0: none
-	seen                  int
+	judged                int           // times taken since the last judgement
 	since                 time.Time
 }
 
@@ -60,34 +63,58 @@ func (f *flow) take(n, under, unread uint64) uint64 {
 	return f.window
 }
 
-// arrived gives the room back that n bytes had on their way.
+// arrived returns the room back that n bytes had on their way.
 func (f *flow) arrived(n uint64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.under -= n
-	f.moved.Broadcast()
+	f.changed()
 }
 
-// read gives the room back that n bytes had at the other end.
+// read returns the room back that n bytes had at the other end.
 func (f *flow) read(n uint64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.unread -= n
-	f.moved.Broadcast()
+	f.changed()
 }
 
-// wake has all look who wait to send.
+// underWay returns the bytes that have not arrived yet.
+func (f *flow) underWay() uint64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.under
+}
+
+// wake lets every waiting sender check again whether it may send.
 func (f *flow) wake() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	f.changed()
+}
+
+// changed counts a change and wakes every waiting sender. The caller holds mu.
+func (f *flow) changed() {
+	f.changes++
 	f.moved.Broadcast()
 }
 
-// wait lets go of a sender's lock, waits, and takes it again.
-func (f *flow) wait(sender *sync.Mutex) {
+// seen returns how many changes there were so far; see wait.
+func (f *flow) seen() uint64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.changes
+}
+
+// wait unlocks the sender, blocks until there were more changes than seen
+// returned to it, and locks the sender again. It returns at once if a change
+// came after that call of seen.
+func (f *flow) wait(sender *sync.Mutex, seen uint64) {
 	f.mu.Lock()
 	sender.Unlock()
-	f.moved.Wait()
+	for f.changes == seen {
+		f.moved.Wait()
+	}
 	f.mu.Unlock()
 	sender.Lock()
 }
@@ -105,17 +132,17 @@ func (f *flow) judge(took time.Duration, now time.Time) {
 		f.window = max(f.window/2, leastWindow)
 	}
 	if f.under < f.window/2 { // acknowledgements of little may wait
-		f.seen, f.quickestNow = 0, 0
+		f.judged, f.quickestNow = 0, 0
 		return
 	}
 	if f.quickestNow == 0 || took < f.quickestNow {
 		f.quickestNow = took
 	}
-	if f.seen++; f.seen < looks {
+	if f.judged++; f.judged < looks {
 		return
 	}
 	late := f.quickestNow > f.quickest+f.quickest/4+slack
-	f.seen, f.quickestNow = 0, 0
+	f.judged, f.quickestNow = 0, 0
 	limits := f.under+Piece > f.window
 	switch {
 	case late:
@@ -128,7 +155,7 @@ func (f *flow) judge(took time.Duration, now time.Time) {
 	}
 }
 
-// lost makes the window smaller: somebody on the way dropped something.
+// lost makes the window smaller: a hop on the way dropped something.
 func (f *flow) lost(now time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -146,10 +173,10 @@ func (f *flow) trip() time.Duration {
 	return f.quickest
 }
 
-// anew forgets what was learned of another way, and has all look who wait.
-func (f *flow) anew() {
+// restart forgets what was learned of another way, and wakes all waiting writers.
+func (f *flow) restart() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.quickest, f.quickestNow, f.seen, f.slow = 0, 0, 0, false
-	f.moved.Broadcast()
+	f.quickest, f.quickestNow, f.judged, f.slow = 0, 0, 0, false
+	f.changed()
 }

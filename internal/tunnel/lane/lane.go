@@ -13,16 +13,17 @@ import (
 	"golang.org/x/crypto/chacha20poly1305"
 
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel/path"
+	"github.com/seed-2a7f8fe7/coder/internal/tunnel/seal"
 )
 
 // Way carries records. It is safe for concurrent use.
 type Way interface {
-	// Use says what records are of use for now.
+	// Use reports what records are of use for now.
 	Use() path.Use
 	// Send sends a record, waiting while the way is busy, and keeps nothing of it;
-	// false says that it was surely not sent.
+	// false reports that it was surely not sent.
 	Send(record []byte) bool
-	// Want says that there is much to send and records are of no use: a better way
+	// Want reports that there is much to send and records are of no use: a better way
 	// might be looked for. It does not block.
 	Want()
 }
@@ -34,6 +35,8 @@ const (
 	ackPart = 256 << 10
 	// look is how often a lane with records that are not acknowledged looks at them.
 	look = 40 * time.Millisecond
+	// rareLook is the same while no record is acknowledged for seconds.
+	rareLook = time.Second
 	// maxBuffered is how much memory what waits to be read may take, of all streams:
 	// twice mostUnread, as buffers are half full at least, and some for gaps. What
 	// comes then, which no honest end sends, is dropped, but for each stream's share.
@@ -57,8 +60,8 @@ type Lane struct {
 	due     map[*Stream]struct{} // have something to acknowledge
 	came    int                  // or were read: bytes since something was acknowledged
 	waits   bool                 // that, for a while
-	telling bool                 // somebody sends acknowledgements
-	looking bool                 // looks again after a while
+	telling bool                 // a goroutine sends acknowledgements
+	looking bool                 // checks again after a while
 }
 
 // label is what the keys of records are derived by from the TLS session.
@@ -67,7 +70,7 @@ const label = "EXPORTER-coder-tunnel-record"
 // New makes the lane of a connection whose handshake is done.
 func New(c *quic.Conn, agent bool, way Way) (*Lane, error) {
 	state := c.ConnectionState().TLS
-	size, newAEAD := 16, path.NewGCM
+	size, newAEAD := 16, seal.NewGCM
 	if state.CipherSuite == tls.TLS_CHACHA20_POLY1305_SHA256 { // an end computes AES slowly
 		size, newAEAD = chacha20poly1305.KeySize, chacha20poly1305.New
 	}
@@ -77,14 +80,14 @@ func New(c *quic.Conn, agent bool, way Way) (*Lane, error) {
 	}
 	l := &Lane{way: way, streams: map[quic.StreamID]*Stream{}, due: map[*Stream]struct{}{}}
 	l.flow.init()
-	l.out, l.in, err = path.Directions(secret, newAEAD, agent)
+	l.out, l.in, err = seal.Directions(secret, newAEAD, agent)
 	return l, err
 }
 
 // Stream has the lane carry a stream, of which nothing has been read or written. A
 // nil lane gives one that QUIC alone carries.
 func (l *Lane) Stream(q *quic.Stream) *Stream {
-	s := &Stream{q: q, l: l}
+	s := &Stream{q: q, out: outlet{q: q}, l: l}
 	if l == nil {
 		return s
 	}
@@ -142,12 +145,22 @@ func (l *Lane) send(b *buffer) bool {
 // Stats is what went by records.
 type Stats struct{ RxBytes, TxBytes, RxRecords, TxRecords uint64 }
 
-// Stats gives what went by records so far; of a nil lane nothing.
+// Stats returns what went by records so far; of a nil lane nothing.
 func (l *Lane) Stats() Stats {
 	if l == nil {
 		return Stats{}
 	}
 	return Stats{l.rx.Load(), l.tx.Load(), l.rxRecords.Load(), l.txRecords.Load()}
+}
+
+// Held returns the bytes of streams that the lane keeps: sent without an acknowledgement,
+// which unsent reports, or not yet read. A nil lane keeps none.
+func (l *Lane) Held() (held uint64, unsent bool) {
+	if l == nil {
+		return 0, false
+	}
+	under := l.flow.underWay()
+	return under + uint64(max(0, l.buffered.Load())), under > 0
 }
 
 func (l *Lane) stream(id quic.StreamID) *Stream {
@@ -158,13 +171,13 @@ func (l *Lane) stream(id quic.StreamID) *Stream {
 
 // Changed has all streams send again what may have been lost.
 func (l *Lane) Changed() {
-	l.flow.anew()
+	l.flow.restart()
 	for _, s := range l.all() {
 		s.send.changed()
 	}
 }
 
-// all gives the streams.
+// all returns the streams.
 func (l *Lane) all() []*Stream {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -229,26 +242,31 @@ func (l *Lane) tell() {
 	l.telling = false
 }
 
-// watch looks after a while whether what was sent has been acknowledged.
-func (l *Lane) watch() {
+// watch has the lane check soon whether records were acknowledged that were sent now.
+func (l *Lane) watch() { l.watchAfter(look) }
+
+// watchAfter is watch after a time. A check that is due already stays.
+func (l *Lane) watchAfter(after time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.looking {
 		return
 	}
 	l.looking = true
-	time.AfterFunc(look, l.look)
+	time.AfterFunc(after, l.look)
 }
 
 func (l *Lane) look() {
 	l.mu.Lock()
 	l.looking = false
 	l.mu.Unlock()
-	more := false
+	again := time.Duration(0)
 	for _, s := range l.all() {
-		more = s.send.overdue() || more
+		if after := s.send.overdue(); after > 0 && (again == 0 || after < again) {
+			again = after
+		}
 	}
-	if more {
-		l.watch()
+	if again > 0 {
+		l.watchAfter(again)
 	}
 }

@@ -149,7 +149,7 @@ func (p *pair) stream(t testing.TB) [2]*lane.Stream {
 	return [2]*lane.Stream{a, b}
 }
 
-// noise gives n bytes that are the same for the same seeds.
+// noise returns n bytes that are the same for the same seeds.
 func noise(seed, which uint64, n int) []byte {
 	var key [32]byte
 	key[0], key[1] = byte(seed), byte(which)
@@ -335,7 +335,7 @@ func TestTail(t *testing.T) {
 }
 
 // TestWaiting stops a writer whose reader does not read, lets others go on, and
-// everybody go who waits when it is over.
+// all waiting streams go on when it is over.
 func TestWaiting(t *testing.T) {
 	p := newPair(t)
 	p.use(path.UseAll)
@@ -434,7 +434,7 @@ func TestReader(t *testing.T) {
 	}
 }
 
-// TestForged gives lanes what nobody sealed, and what was sealed for the other
+// TestForged returns lanes what nobody sealed, and what was sealed for the other
 // direction.
 func TestForged(t *testing.T) {
 	p := newPair(t)
@@ -475,7 +475,7 @@ func TestForged(t *testing.T) {
 	}
 }
 
-// FuzzRecord gives a lane anything, and anything that the other end has sealed.
+// FuzzRecord returns a lane anything, and anything that the other end has sealed.
 func FuzzRecord(f *testing.F) {
 	p := newPair(f)
 	p.use(path.UseAll)

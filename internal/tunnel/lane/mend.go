@@ -18,7 +18,7 @@ func (d *sender) acknowledged(a ack) {
 	full := d.next-d.read+Piece > d.window
 	d.hasRead(a.read)
 	if a.got > d.got {
-		d.got, d.heard, d.timeout = a.got, now, d.patience()
+		d.got, d.acked, d.heard, d.timeout = a.got, now, now, d.patience()
 		n, took := 0, time.Duration(0)
 		for ; n < len(d.kept) && d.kept[n].end <= d.got; n++ {
 			if at := d.kept[n].at; !at.IsZero() {
@@ -40,7 +40,7 @@ func (d *sender) acknowledged(a ack) {
 	}
 }
 
-// mendGap sends again what is missing before something that came: somebody on the
+// mendGap sends again what is missing before something that came: a hop on the
 // way dropped it. The caller holds mu.
 func (d *sender) mendGap(a ack, now time.Time) {
 	if len(d.kept) == 0 || d.kept[0].offset >= a.missing {
@@ -61,14 +61,17 @@ func (d *sender) changed() {
 	d.mend(math.MaxUint64)
 }
 
-// overdue asks after what was not acknowledged in time, and says whether something is
-// under way.
-func (d *sender) overdue() bool {
+// overdue asks after what was not acknowledged in time. It returns when to check again; 0
+// means that nothing is under way.
+func (d *sender) overdue() time.Duration {
 	now := time.Now()
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if len(d.kept) > 0 && now.Sub(d.heard) > d.timeout {
 		d.heard, d.timeout = now, min(2*d.timeout, maxTimeout)
+		if now.Sub(d.acked) > asleep {
+			d.timeout = asleepTimeout
+		}
 		if d.s.l.way.Use() == path.UseNone {
 			d.mend(math.MaxUint64)
 		} else { // the answer to the last one says what is missing
@@ -78,7 +81,13 @@ func (d *sender) overdue() bool {
 			go d.s.l.send(last.buffer)
 		}
 	}
-	return len(d.kept) > 0
+	switch {
+	case len(d.kept) == 0:
+		return 0
+	case d.timeout < maxTimeout:
+		return look
+	}
+	return rareLook // the other end is away
 }
 
 // patience is how long what is under way may take to be acknowledged.
@@ -163,7 +172,7 @@ func (d *sender) fallBack() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.err != nil || err != nil {
-		return // which whoever writes is told
+		return // the writer gets the error
 	}
 	d.free(len(d.kept))
 	d.records, d.got = false, d.next
@@ -176,7 +185,7 @@ func (d *sender) fallBack() {
 func (d *sender) finish() {
 	if d.closing && !d.closed && len(d.kept) == 0 {
 		d.closed = true
-		_ = d.s.q.Close() // fails only when the other side wants nothing any more
+		_ = d.s.out.Close() // fails only when the other side stopped reading
 		d.s.ended(&d.s.sent)
 	}
 }

@@ -56,7 +56,7 @@ func (r *receiver) wake() {
 	r.moved.Broadcast()
 }
 
-// ack gives what is to be acknowledged.
+// ack returns what is to be acknowledged.
 func (r *receiver) ack() ack {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -184,7 +184,7 @@ func (r *receiver) read(p []byte) (n int, err error) {
 	}
 }
 
-// copy gives what is ready. The caller holds mu.
+// copy returns what is ready. The caller holds mu.
 func (r *receiver) copy(p []byte) (n int) {
 	taken := 0
 	for taken < len(r.ready) && n < len(p) {

@@ -38,7 +38,7 @@ const (
 // Piece is the most bytes of a stream that one record carries.
 const Piece = path.MaxRecord - header - tag - dataAt
 
-// ack says what an end has of a stream.
+// ack states what an end has received of a stream.
 type ack struct {
 	stream quic.StreamID
 	got    uint64 // all before this offset came
@@ -74,7 +74,7 @@ var (
 	bigBuffers   = sync.Pool{New: func() any { return &buffer{room: make([]byte, path.MaxRecord)} }}
 )
 
-// newBuffer gives a buffer for a record of n bytes.
+// newBuffer returns a buffer for a record of n bytes.
 func newBuffer(n int) *buffer {
 	pool := &bigBuffers
 	if n <= small {

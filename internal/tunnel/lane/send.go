@@ -25,6 +25,10 @@ const (
 	// least, and maxTimeout at most.
 	leastTimeout = 80 * time.Millisecond
 	maxTimeout   = 4 * time.Second
+	// asleep is after how long without an acknowledgement one is asked for only each
+	// asleepTimeout: the other end is away, and its return is reported (Changed).
+	asleep        = 10 * time.Minute
+	asleepTimeout = 5 * time.Minute
 )
 
 // kept is a record that the other end may not have yet.
@@ -46,9 +50,10 @@ type sender struct {
 	read    uint64 // and read all before
 	kept    []kept
 	window  uint64
-	mending bool   // somebody sends again what is kept
-	mendTo  uint64 // before this offset
-	heard   time.Time
+	mending bool      // a goroutine sends again what is kept
+	mendTo  uint64    // before this offset
+	heard   time.Time // since when an acknowledgement is missing, or was asked for
+	acked   time.Time // when something was acknowledged, or was sent with nothing under way
 	timeout time.Duration
 	gap     uint64 // where the last gap began that was mended
 	gapAt   time.Time
@@ -65,7 +70,7 @@ type sender struct {
 
 func (d *sender) init(s *Stream) {
 	d.s, d.window, d.timeout = s, firstKept, leastTimeout
-	context.AfterFunc(s.q.Context(), func() { // the other side wants nothing any more, or the tunnel ended
+	context.AfterFunc(s.q.Context(), func() { // the other side stopped reading, or the tunnel ended
 		d.mu.Lock()
 		defer d.mu.Unlock()
 		if d.err == nil && !d.closed {
@@ -127,7 +132,7 @@ func (d *sender) write(p []byte) (n int, err error) {
 	}
 }
 
-// choose says whether what is written next goes by records. The caller holds turn.
+// choose reports whether what is written next goes by records. The caller holds turn.
 func (d *sender) choose() bool {
 	use := d.s.l.way.Use()
 	if now := time.Now(); now.Sub(d.lotAt) > bulkTime {
@@ -159,26 +164,27 @@ func (d *sender) writeRecord(p []byte) (int, error) {
 	d.mu.Lock()
 	n, room := uint64(min(len(p), Piece)), uint64(0)
 	for {
+		seen := d.s.l.flow.seen() // before the checks: a change between a check and wait must not be lost
 		if err := d.failed(); err != nil {
 			d.mu.Unlock()
 			return 0, err
+		}
+		if d.s.l.way.Use() == path.UseNone {
+			d.mu.Unlock()
+			return 0, nil
 		}
 		if len(d.kept) < maxKept && d.next-d.read+n <= d.window {
 			if room = d.s.l.flow.take(n, d.next-d.got, d.next-d.read); room > 0 {
 				break
 			}
 		}
-		d.s.l.flow.wait(&d.mu)
-		if d.s.l.way.Use() == path.UseNone {
-			d.mu.Unlock()
-			return 0, nil
-		}
+		d.s.l.flow.wait(&d.mu, seen)
 	}
 	offset := d.next
 	b := d.s.l.sealData(d.s.recv.ack(), uint32(min(d.window, room)), offset, p[:n])
 	now := time.Now()
 	if len(d.kept) == 0 {
-		d.heard, d.timeout = now, d.patience()
+		d.acked, d.heard, d.timeout = now, now, d.patience()
 	}
 	d.next += n
 	d.kept = append(d.kept, kept{b, offset, d.next, now})
@@ -189,7 +195,7 @@ func (d *sender) writeRecord(p []byte) (int, error) {
 	return int(n), nil
 }
 
-// failed says why nothing can be written. The caller holds mu.
+// failed reports why nothing can be written. The caller holds mu.
 func (d *sender) failed() error {
 	switch {
 	case d.err != nil:
@@ -240,7 +246,7 @@ func (d *sender) putQUIC(offset uint64, p []byte) error {
 	out := binary.BigEndian.AppendUint64((*b)[:0], offset)
 	out = binary.BigEndian.AppendUint32(out, uint32(len(p)))
 	out = append(out, p...)
-	n, err := d.s.q.Write(out)
+	n, err := d.s.out.Write(out)
 	if n > 0 && n < len(out) { // as with TLS, what comes after half a piece is not understood
 		d.mu.Lock()
 		defer d.mu.Unlock()
@@ -256,7 +262,7 @@ func (d *sender) close() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.err != nil {
-		_ = d.s.q.Close() // QUIC lets go of a stream only when somebody was told how it ended
+		_ = d.s.out.Close() // QUIC forgets a stream only after Close or CancelWrite
 		return d.err
 	}
 	d.closing = true
@@ -268,7 +274,7 @@ func (d *sender) close() error {
 	return nil
 }
 
-// sayEnd tells where the stream ends, while records are under way.
+// sayEnd sends the offset of the stream's end, while records are under way.
 func (d *sender) sayEnd() {
 	d.turn.Lock()
 	defer d.turn.Unlock()
@@ -279,7 +285,7 @@ func (d *sender) sayEnd() {
 		return // QUIC has said it
 	}
 	b := binary.BigEndian.AppendUint64(nil, end)
-	_, _ = d.s.q.Write(binary.BigEndian.AppendUint32(b, chunkEnd)) // fails only when nobody wants it
+	_, _ = d.s.out.Write(binary.BigEndian.AppendUint32(b, chunkEnd)) // fails only when nobody wants it
 }
 
 func (d *sender) cancel() {

@@ -12,8 +12,9 @@ import (
 // Stream is a stream that QUIC and records carry together. It is safe for concurrent
 // use as a net.Conn is.
 type Stream struct {
-	q *quic.Stream
-	l *Lane // nil: QUIC alone carries it
+	q   *quic.Stream
+	out outlet // of q
+	l   *Lane  // nil: QUIC alone carries it
 
 	send sender
 	recv receiver
@@ -41,8 +42,8 @@ func (s *Stream) ended(direction *bool) {
 // StreamID is QUIC's.
 func (s *Stream) StreamID() quic.StreamID { return s.q.StreamID() }
 
-// Context ends when nothing can be written any more; its cause is a quic.StreamError
-// when the other side wants nothing any more.
+// Context ends when nothing more can be written; its cause is a quic.StreamError
+// when the other side stopped reading.
 func (s *Stream) Context() context.Context { return s.q.Context() }
 
 // Read is part of io.Reader.
@@ -56,20 +57,20 @@ func (s *Stream) Read(p []byte) (int, error) {
 // Write is part of io.Writer.
 func (s *Stream) Write(p []byte) (int, error) {
 	if s.l == nil || len(p) == 0 {
-		return s.q.Write(p)
+		return s.out.Write(p)
 	}
 	return s.send.write(p)
 }
 
-// CloseWrite says that no more is written; the other side reads io.EOF.
+// CloseWrite reports that no more is written; the other side reads io.EOF.
 func (s *Stream) CloseWrite() error {
 	if s.l == nil {
-		return s.q.Close()
+		return s.out.Close()
 	}
 	return s.send.close()
 }
 
-// CancelRead says that no more is read.
+// CancelRead reports that no more is read.
 func (s *Stream) CancelRead() {
 	s.q.CancelRead(0)
 	if s.l != nil {

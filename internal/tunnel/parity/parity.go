@@ -152,7 +152,7 @@ func (i *In) Keep(b []byte, now func() time.Duration) {
 	}
 }
 
-// packet gives the newest that was kept with a tag and is not used yet.
+// packet returns the newest that was kept with a tag and is not used yet.
 func (k *keptPackets) packet(tag []byte, used *[maxKept]bool) []byte {
 	for i := range maxKept {
 		at := (k.next - 1 - i + maxKept) % maxKept
@@ -165,7 +165,7 @@ func (k *keptPackets) packet(tag []byte, used *[maxKept]bool) []byte {
 	return nil
 }
 
-// Mend gives the packet that is missing of a group; nil when none is, or several.
+// Mend returns the packet that is missing of a group; nil when none is, or several.
 func (i *In) Mend(y *Parity, now time.Duration) []byte {
 	i.last = now
 	if i.kept == nil {

@@ -113,7 +113,7 @@ func TestParityOnlyWhenLost(t *testing.T) {
 	}
 }
 
-// TestParityForgets lets go of the packets when no parities come any more.
+// TestParityForgets drops packets when parities stop coming.
 func TestParityForgets(t *testing.T) {
 	var in In
 	b := bytes.Repeat([]byte{1}, 1280)
@@ -128,6 +128,6 @@ func TestParityForgets(t *testing.T) {
 		in.Keep(b, func() time.Duration { return now })
 	}
 	if in.kept != nil {
-		t.Error("packets are kept for ever")
+		t.Error("packets are kept forever")
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel/udp"
 )
 
-// batchBind gives a path the methods with which quic-go hands over and takes
+// batchBind returns a path the methods with which quic-go hands over and takes
 // packets many at a time, as if it were a socket with UDP's generic offloads.
 type batchBind struct {
 	*Path

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/seed-2a7f8fe7/coder/internal/tunnel/probe"
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel/stun"
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel/udp"
 )
@@ -50,7 +51,7 @@ func (r *reflexive) answered(id stun.ID, mapped netip.AddrPort, now time.Duratio
 	}
 }
 
-// addresses gives what counts now.
+// addresses returns what counts now.
 func (r *reflexive) addresses(now time.Duration) (all []netip.AddrPort) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -65,7 +66,7 @@ func (r *reflexive) addresses(now time.Duration) (all []netip.AddrPort) {
 	return all
 }
 
-// begin says whether it is time to ask, and that somebody does.
+// begin reports whether it is time to ask, and notes that the caller does.
 func (r *reflexive) begin(now time.Duration) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -91,7 +92,7 @@ func (r *reflexive) question() []byte {
 	return stun.Request(id)
 }
 
-// gather tells where this end may be reached: at once what is known, and again
+// gather sends the addresses of this end: at once what is known, and again
 // when STUN answers.
 func (d *directs) gather(tell func([]netip.AddrPort)) {
 	tell(d.candidates())
@@ -125,7 +126,7 @@ func (d *directs) ask(ctx context.Context) {
 	}
 }
 
-// candidates gives where this end may be reached, as far as is known.
+// candidates returns where this end may be reached, as far as is known.
 func (d *directs) candidates() (all []netip.AddrPort) {
 	for _, a := range d.local() {
 		all = append(all, netip.AddrPortFrom(a, d.sock.Port()))
@@ -135,5 +136,5 @@ func (d *directs) candidates() (all []netip.AddrPort) {
 			all = append(all, a)
 		}
 	}
-	return all[:min(len(all), maxCandidates)]
+	return all[:min(len(all), probe.MaxCandidates)]
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel/parity"
+	"github.com/seed-2a7f8fe7/coder/internal/tunnel/probe"
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel/relay"
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel/stun"
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel/udp"
@@ -45,7 +46,7 @@ type directs struct {
 	tcp   bool                // the network is a real one, which carries TCP as well
 
 	mu     sync.RWMutex
-	byID   map[probeID]*Peer
+	byID   map[probe.ID]*Peer
 	byAddr map[netip.AddrPort]*Peer // from where packets for QUIC are taken
 	addrs  map[*Peer][]netip.AddrPort
 	wires  net.Listener // of a client, once it offered a wire; nil before
@@ -56,13 +57,13 @@ type directs struct {
 // maxAddrs is from how many addresses packets of one peer are taken.
 const maxAddrs = 8
 
-// OpenDirect gives a path a socket for direct paths, before it is started: its own
+// OpenDirect returns a path a socket for direct paths, before it is started: its own
 // from now on. stunServers, host:port, tell it its public addresses; local gives
 // those of this machine.
 func (p *Path) OpenDirect(sock udp.Socket, stunServers []string, local func() []netip.Addr) {
 	d := &directs{
 		p: p, sock: sock, stun: stunServers, local: local,
-		byID: make(map[probeID]*Peer), byAddr: make(map[netip.AddrPort]*Peer), addrs: make(map[*Peer][]netip.AddrPort),
+		byID: make(map[probe.ID]*Peer), byAddr: make(map[netip.AddrPort]*Peer), addrs: make(map[*Peer][]netip.AddrPort),
 	}
 	d.reflexive.init()
 	d.tcp = udp.Real(sock)
@@ -72,7 +73,7 @@ func (p *Path) OpenDirect(sock udp.Socket, stunServers []string, local func() []
 
 func (d *directs) close() { _ = d.sock.Close() }
 
-func (d *directs) add(id probeID, e *Peer) {
+func (d *directs) add(id probe.ID, e *Peer) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.byID[id] = e
@@ -83,7 +84,7 @@ func (d *directs) remove(e *Peer) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if k := e.keys.Load(); k != nil {
-		delete(d.byID, k.id)
+		delete(d.byID, k.ID)
 	}
 	for _, a := range d.addrs[e] {
 		if d.byAddr[a] == e {
@@ -154,7 +155,7 @@ func (d *directs) stranger(b []byte, from netip.AddrPort) {
 		d.reflexive.answered(id, mapped, d.p.since())
 		return
 	}
-	id, ok := isProbe(b)
+	id, ok := probe.Is(b)
 	if !ok {
 		return
 	}
@@ -182,57 +183,62 @@ func (d *directs) send(e *Peer, b []byte, seg int) bool {
 		}
 		return false
 	}
-	e.parityOut.Sent(b, seg, d.p.since(), func(y parity.Parity) { d.p.probe(e, probe{kind: probeParity, parity: &y}, t.to, 0) })
+	e.parityOut.Sent(b, seg, d.p.since(), func(y parity.Parity) { d.p.probe(e, probe.Message{Kind: probe.Mend, Parity: &y}, t.to, 0) })
 	return true
 }
 
 // probed deals with a probe of a peer that came from an address, or through the
-// relay when from is not valid. It gives a parity to whoever reads packets.
+// relay when from is not valid. It hands a parity to the reader of packets.
 func (p *Path) probed(e *Peer, b []byte, from netip.AddrPort) *parity.Parity {
 	keys := e.keys.Load()
 	if keys == nil {
 		return nil
 	}
-	m, err := keys.open(b)
+	m, err := keys.Open(b)
 	if err != nil {
 		return nil
 	}
 	if from.IsValid() && p.direct != nil {
 		p.direct.admit(e, from)
 	}
+	p.heard(e)
 	q := e.prober.Load()
-	switch m.kind {
-	case probePing:
+	switch m.Kind {
+	case probe.Ping:
 		size := len(b)
 		if e.big.Swap(false) {
 			size = PacketSize // what was sent shall arrive, too
 		}
-		p.probe(e, probe{kind: probePong, tx: m.tx, seen: from}, from, size)
-		if q == nil && m.chosen && m.seen == from && from.IsValid() {
+		p.probe(e, probe.Message{Kind: probe.Pong, Tx: m.Tx, Seen: from}, from, size)
+		if q == nil && m.Chosen && m.Seen == from && from.IsValid() {
 			p.follow(e, from)
 		}
 		if q != nil && from.IsValid() {
 			q.offered([]netip.AddrPort{from}, false)
 		}
-	case probePong:
+	case probe.Pong:
 		if q != nil {
 			q.pong(m, from)
 		}
-	case probeCandidates:
+	case probe.Candidates:
 		if q != nil {
-			q.offered(m.addrs, m.forbid)
+			q.offered(m.Addrs, m.Forbid)
 		} else {
-			p.offer(e, m.addrs)
+			p.offer(e, m.Addrs)
 		}
-	case probeRelayOnly:
+	case probe.RelayOnly:
 		if q == nil && e.direct.Swap(nil) != nil {
 			e.unwire(netip.Addr{})
 			p.Returned(e.session)
 		}
-	case probeWire:
+	case probe.Wire:
 		p.wireOffered(e, m, from)
+	case probe.Ended:
+		if !p.c.Follow { // a client
+			p.end(EndedError{m.Text})
+		}
 	}
-	return m.parity
+	return m.Parity
 }
 
 // follow has an agent send by the path that the client has proven in both
@@ -252,22 +258,19 @@ func (p *Path) follow(e *Peer, to netip.AddrPort) {
 }
 
 // probe sends a probe to an address, or through the relay; size is its least.
-func (p *Path) probe(e *Peer, m probe, to netip.AddrPort, size int) {
+func (p *Path) probe(e *Peer, m probe.Message, to netip.AddrPort, size int) {
 	keys := e.keys.Load()
 	if keys == nil {
 		return
 	}
-	b := keys.seal(m, size)
+	b := keys.Seal(m, size)
 	if to.IsValid() {
 		if p.direct != nil {
-			_ = p.direct.sock.Write(b, 0, to) // a path that does not take it gives no answer
+			_ = p.direct.sock.Write(b, 0, to) // a path that does not take it returns no answer
 		}
 		return
 	}
-	p.mu.Lock()
-	out := p.out
-	p.mu.Unlock()
-	if out != nil {
+	if out, _ := p.outbox(e); out != nil {
 		out.Offer(e.session, relay.AppendPacket(nil, b))
 	}
 }
@@ -278,11 +281,13 @@ func (p *Path) probe(e *Peer, m probe, to netip.AddrPort, size int) {
 func (p *Path) offer(e *Peer, theirs []netip.AddrPort) {
 	d := p.direct
 	if d == nil {
-		p.probe(e, probe{kind: probeCandidates, forbid: true}, netip.AddrPort{}, 0)
+		p.probe(e, probe.Message{Kind: probe.Candidates, Forbid: true}, netip.AddrPort{}, 0)
 		return
 	}
 	for _, a := range theirs {
-		p.probe(e, probe{kind: probePing, tx: rand.Uint64()}, a, 0)
+		p.probe(e, probe.Message{Kind: probe.Ping, Tx: rand.Uint64()}, a, 0)
 	}
-	d.gather(func(own []netip.AddrPort) { p.probe(e, probe{kind: probeCandidates, addrs: own}, netip.AddrPort{}, 0) })
+	d.gather(func(own []netip.AddrPort) {
+		p.probe(e, probe.Message{Kind: probe.Candidates, Addrs: own}, netip.AddrPort{}, 0)
+	})
 }

@@ -18,7 +18,7 @@
 // pings each; the first that answers is taken, a much quicker one later takes its
 // place, and one that stops answering is left for the relay within a second
 // (prober.go). The agent only answers and follows. What they say are probes
-// (probe.go), sealed with keys of the tunnel's own TLS session: packets for QUIC
+// (package probe), sealed with keys of the tunnel's own TLS session: packets for QUIC
 // are taken only from addresses from which such a probe came.
 //
 // # Wires
@@ -34,6 +34,6 @@
 // # Distance
 //
 // What QUIC's congestion control does not do for itself over a distance is done from
-// below: a window that stopped to grow too early begins anew (growth.go), and lost
+// below: a window that stopped growing too early starts again (growth.go), and lost
 // packets are made of parities (package parity).
 package path

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/quic-go/quic-go"
+
+	"github.com/seed-2a7f8fe7/coder/internal/tunnel/probe"
 )
 
 // QUIC's congestion window doubles with each round trip at first, and ends that when
@@ -15,7 +17,7 @@ import (
 // relay's TCP connection that begins slowly itself, all do. From then on it grows by
 // one packet per round trip, and a fast path over a distance stays almost empty for
 // minutes. So a connection that only its window holds back, on a path without a
-// queue and with few losses, begins anew: with the migration that QUIC has for new paths,
+// queue and with few losses, starts again: with the migration that QUIC has for new paths,
 // since a new path is of unknown width.
 //
 // An agent has its connection see another address of the client, as if a router had
@@ -51,6 +53,7 @@ const (
 
 	// askSize is the size of the packet that asks for it, and askMark comes before.
 	askSize = 1200
+	askMark = probe.Mark + 1
 )
 
 // The same happens after packets took another way: what was learned of the one
@@ -59,10 +62,10 @@ const (
 // growth is what is known of a connection's window. Its methods may be called by
 // several goroutines at once.
 type growth struct {
-	next   atomic.Int64 // when to take note, as path.since
-	asking atomic.Bool  // a client checks its path
-	moved  atomic.Bool  // packets take another way
-	anew   func()       // begins anew
+	next    atomic.Int64 // when to take note, as path.since
+	asking  atomic.Bool  // a client checks its path
+	moved   atomic.Bool  // packets take another way
+	restart func()       // starts the window again
 
 	mu    sync.Mutex
 	due   time.Duration // when to look, as of the last look: after an outage round trips seem as long as it was
@@ -76,7 +79,7 @@ type growth struct {
 	seen  time.Duration // when
 }
 
-// look begins anew when it is time to, and has parities sent when packets were lost;
+// look starts the window again when it is time to, and has parities sent when packets were lost;
 // it is called with what is sent.
 func (e *Peer) look(c *quic.Conn, now time.Duration) {
 	g := &e.growth
@@ -119,10 +122,10 @@ func (e *Peer) look(c *quic.Conn, now time.Duration) {
 	g.since, g.from = now, s.CongestionWindow
 	g.wait = min(2*max(g.wait, growthAgain), growthRarely)
 	g.at = 0 // what comes next is not compared with what was
-	g.anew()
+	g.restart()
 }
 
-// stuck says that between two looks only its window held a connection back, and grew
+// stuck reports that between two looks only its window held a connection back, and grew
 // slowly, on a path that has room.
 func stuck(was, is quic.ConnectionStats, low, took time.Duration) bool {
 	if is.MinRTT < growthShort || queued(is, low) || is.PacketsLost > was.PacketsLost+(is.PacketsSent-was.PacketsSent)/growthLoss {
@@ -131,7 +134,7 @@ func stuck(was, is quic.ConnectionStats, low, took time.Duration) bool {
 	return used(was, is, took) && is.CongestionWindow < was.CongestionWindow*5/4
 }
 
-// used says that a connection sent about what its window lets it.
+// used reports that a connection sent about what its window lets it.
 func used(was, is quic.ConnectionStats, took time.Duration) bool {
 	if is.SmoothedRTT <= 0 {
 		return false
@@ -139,21 +142,21 @@ func used(was, is quic.ConnectionStats, took time.Duration) bool {
 	return float64(is.BytesSent-was.BytesSent) > 0.7*float64(was.CongestionWindow)*float64(took)/float64(is.SmoothedRTT)
 }
 
-// queued says that packets wait on the way: even the quickest of many, low, took
+// queued reports that packets wait on the way: even the quickest of many, low, took
 // longer than the way is. The usual round trip says nothing of it: at a busy
 // processor packets wait as well, but not all of them.
 func queued(s quic.ConnectionStats, low time.Duration) bool {
 	return low > s.MinRTT+max(growthSlack, s.MinRTT/8)
 }
 
-// readdress has an agent's connection begin anew.
+// readdress starts the window of an agent's connection again.
 func (e *Peer) readdress() {
 	a := *e.addr.Load()
 	a.Port = 1 + a.Port%2
 	e.addr.Store(&a)
 }
 
-// switcher gives what has a client's connection begin anew.
+// switcher returns the function that starts the window of a client's connection again.
 func (e *Peer) switcher(c *quic.Conn, t *quic.Transport) func() {
 	var last *quic.Path
 	return func() {
@@ -180,7 +183,7 @@ func (e *Peer) switcher(c *quic.Conn, t *quic.Transport) func() {
 	}
 }
 
-// mark gives the packet with which a client asks for a check of its path, marked;
+// mark returns the packet with which a client asks for a check of its path, marked;
 // other packets as they are.
 func (e *Peer) mark(b []byte) []byte {
 	if len(b) != askSize || !e.growth.asking.Load() {
@@ -189,7 +192,7 @@ func (e *Peer) mark(b []byte) []byte {
 	return append([]byte{askMark}, b...)
 }
 
-// shown gives a packet as QUIC sees it, and the address that it came from.
+// shown returns a packet as QUIC sees it, and the address that it came from.
 func (e *Peer) shown(b []byte) ([]byte, net.Addr) {
 	if len(b) == 1+askSize && b[0] == askMark {
 		return b[1:], e.asks()

@@ -11,7 +11,10 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/seed-2a7f8fe7/coder/internal/tunnel/pcap"
+	"github.com/seed-2a7f8fe7/coder/internal/tunnel/probe"
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel/relay"
+	"github.com/seed-2a7f8fe7/coder/internal/tunnel/udp"
 )
 
 // The back-off of dialing a link again: after the loss of one that was up it
@@ -34,22 +37,29 @@ const (
 // this size: with any other it spins (v0.65.0).
 const PacketSize = 1280
 
-// Config says what a path needs.
+// Config has what a path needs.
 type Config struct {
 	Relay relay.Dialer
 	Hello string            // the first message on every link
+	Bye   string            // the last message on the link of a path that is closed; "": none
 	Text  func(text string) // takes what the relay says, in order
 	Final func(error) bool  // says which errors end the path
 	Log   *slog.Logger
+	// Follow sends the packets of a session by the link that its last ones came by.
+	Follow bool
 	// Outage is how long a link may be away until it is dialed less often.
 	Outage time.Duration
+	// Now returns the time of the wall clock, and Addresses the addresses of this
+	// machine; nil: those of the system. (For tests.)
+	Now       func() time.Time
+	Addresses func() []netip.Addr
 }
 
 // Path is what QUIC sends through: packets of one or many sessions, each by its
 // direct path when it has one that works, otherwise over the link to the relay,
 // which is dialed again whenever it is lost. Without either packets are lost, as
 // on any network. It is a net.PacketConn;
-// PacketConn gives a better one. It is safe for concurrent use.
+// PacketConn returns a better one. It is safe for concurrent use.
 type Path struct {
 	c    Config
 	born time.Time // times are kept as what has passed since
@@ -61,7 +71,8 @@ type Path struct {
 	in     chan arrival
 	direct *directs // nil: the relay only
 
-	capture atomic.Pointer[capture] // nil: none
+	capture  atomic.Pointer[pcap.Writer] // nil: none
+	patience relay.Patience
 
 	mu    sync.Mutex
 	shut  bool
@@ -70,6 +81,10 @@ type Path struct {
 	out   *relay.Outbox // of link
 	spare relay.Link    // was dialed to take its place; nil without
 	peers map[relay.Session]*Peer
+	woke  chan struct{} // closed when the machine wakes up, and replaced
+	ends  endings
+
+	detours sync.WaitGroup // links to other relays
 
 	// Only the goroutine with which QUIC reads uses this.
 	now arrival
@@ -87,16 +102,26 @@ type arrival struct {
 // New makes a path; Start starts it.
 func New(c Config) *Path {
 	ctx, cancel := context.WithCancel(context.Background())
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Addresses == nil {
+		c.Addresses = udp.LocalAddresses
+	}
 	return &Path{
 		c: c, cancel: cancel, ended: ctx, born: time.Now(),
 		done: make(chan struct{}), closed: make(chan struct{}), in: make(chan arrival, 4), peers: make(map[relay.Session]*Peer),
+		woke: make(chan struct{}),
 	}
 }
 
 // Start begins to dial.
-func (p *Path) Start() { go p.run(p.ended) }
+func (p *Path) Start() {
+	go p.run(p.ended)
+	go p.watchSleep(p.ended)
+}
 
-// since gives the time as what has passed since the path was made.
+// since returns the time as what has passed since the path was made.
 func (p *Path) since() time.Duration { return time.Since(p.born) }
 
 // run keeps a link until the context ends or an error is final.
@@ -109,7 +134,7 @@ func (p *Path) run(ctx context.Context) {
 	}()
 	backoff, lost := backoffMin, time.Now()
 	for {
-		start := time.Now()
+		start, woke := time.Now(), p.wakeUp()
 		up, err := p.serve(ctx)
 		if ctx.Err() != nil {
 			return
@@ -136,13 +161,16 @@ func (p *Path) run(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
+		case <-woke: // the attempt may have started before
+			backoff, lost = backoffMin, time.Now()
+			continue
 		case <-time.After(wait):
 		}
 		backoff = min(2*backoff, longest)
 	}
 }
 
-// serve dials a link and uses it until it fails; up says whether there was one.
+// serve dials a link and uses it until it fails; up reports whether there was one.
 func (p *Path) serve(ctx context.Context) (up bool, err error) {
 	raw := p.taken()
 	if raw == nil {
@@ -178,6 +206,9 @@ func (p *Path) serve(ctx context.Context) (up bool, err error) {
 	select {
 	case err = <-failed:
 	case <-ctx.Done():
+		if p.c.Bye != "" {
+			out.Text(p.c.Bye)
+		}
 		out.Finish()
 		select {
 		case err = <-failed:
@@ -199,7 +230,7 @@ func (p *Path) failed(err error) {
 	}
 }
 
-// lost forgets a link and gives the reason: that of whoever saw it first.
+// lost forgets a link and gives the reason: that of the first goroutine that saw it.
 func (p *Path) lost(l relay.Link, err error) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -224,7 +255,7 @@ func (p *Path) end(err error) {
 	}
 }
 
-// Reason says why the path ended, nil while it lives.
+// Reason reports why the path ended, nil while it lives.
 func (p *Path) Reason() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -234,7 +265,7 @@ func (p *Path) Reason() error {
 	return p.err
 }
 
-// Online says whether a link is there.
+// Online reports whether a link is there.
 func (p *Path) Online() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -248,12 +279,27 @@ func (p *Path) take(m *relay.Message, wait bool) bool {
 		m.Release()
 		return true
 	}
+	return p.packets(m, nil, wait)
+}
+
+// packets takes the packets of a message that came by a detour, or the path's own link
+// for nil.
+func (p *Path) packets(m *relay.Message, via *Detour, wait bool) bool {
 	s, packets, err := m.Session()
 	if err != nil {
 		m.Release()
 		return true
 	}
+	if p.ends.knows(s) {
+		m.Release()
+		p.tellEnd(s, via)
+		return true
+	}
 	e := p.peer(s)
+	if p.c.Follow {
+		e.follow(via)
+	}
+	p.heard(e)
 	if b := onlyRecord(packets); b != nil { // which QUIC's reader has nothing to do with
 		p.record(e, b)
 		m.Release()
@@ -317,12 +363,12 @@ func (p *Path) packet() (packet []byte, ok bool) {
 			p.record(a.from, packet)
 			continue
 		}
-		if _, is := isProbe(packet); !is {
+		if _, is := probe.Is(packet); !is {
 			if a.addr.IsValid() {
 				a.from.parityIn.Keep(packet, p.since)
 			}
 			if c := p.capture.Load(); c != nil {
-				c.packets(packet, 0, false)
+				c.Packets(packet, 0, false)
 			}
 			return packet, true
 		}
@@ -334,7 +380,7 @@ func (p *Path) packet() (packet []byte, ok bool) {
 	}
 }
 
-// ReadFrom gives the next packet. It fails only when the path has ended.
+// ReadFrom returns the next packet. It fails only when the path has ended.
 func (p *Path) ReadFrom(b []byte) (int, net.Addr, error) {
 	for {
 		if packet, ok := p.packet(); ok {
@@ -371,14 +417,12 @@ func (p *Path) send(b []byte, seg int, addr net.Addr) (int, error) {
 	}
 	e.sent(b, seg)
 	if c := p.capture.Load(); c != nil {
-		c.packets(b, seg, true)
+		c.Packets(b, seg, true)
 	}
 	if p.direct != nil && p.direct.send(e, b, seg) {
 		return all, nil
 	}
-	p.mu.Lock()
-	out, shut := p.out, p.shut
-	p.mu.Unlock()
+	out, shut := p.outbox(e)
 	if shut {
 		return 0, net.ErrClosed
 	}
@@ -406,6 +450,7 @@ func (p *Path) Close() error {
 	}
 	p.cancel()
 	<-p.done
+	p.detours.Wait()
 	return nil
 }
 

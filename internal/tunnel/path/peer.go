@@ -10,6 +10,7 @@ import (
 	"github.com/quic-go/quic-go"
 
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel/parity"
+	"github.com/seed-2a7f8fe7/coder/internal/tunnel/probe"
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel/relay"
 )
 
@@ -41,25 +42,27 @@ type Peer struct {
 	wire    atomic.Pointer[wire]    // carries its records, or nil
 	wiring  wiring
 
-	keys   atomic.Pointer[probeKeys]  // of its probes, after the handshake
+	keys   atomic.Pointer[probe.Keys] // of its probes, after the handshake
 	direct atomic.Pointer[directPath] // by which to send, nil for the relay
 	moved  atomic.Uint64              // packets, both ways
+	heard  atomic.Int64               // when something came last, as path.since; 0: never
 	big    atomic.Bool                // a big one was sent since it was last looked at
 	prober atomic.Pointer[prober]     // of a client, or nil
+	detour atomic.Pointer[Detour]     // by which relayed packets travel; nil for the path's own link
 
 	mu     sync.Mutex
 	recent [kept][]byte
 	next   int
 }
 
-// peer gives the peer of a session.
+// peer returns the peer of a session.
 func (p *Path) peer(s relay.Session) *Peer {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if e, ok := p.peers[s]; ok {
 		return e
 	}
-	if len(p.peers) >= maxPeers { // somebody is forgotten, who loses only speed after an outage
+	if len(p.peers) >= maxPeers { // forget one peer, which only loses speed after an outage
 		for old := range p.peers {
 			delete(p.peers, old)
 			break
@@ -101,7 +104,7 @@ func (e *Peer) hold(n int) {
 			return
 		}
 		if c.Context().Err() != nil || time.Since(start) > aheadWait {
-			e.taken, e.given = took+e.taken, 0 // some never arrived: count anew
+			e.taken, e.given = took+e.taken, 0 // some never arrived: count again
 			return
 		}
 		time.Sleep(50 * time.Microsecond)
@@ -128,7 +131,7 @@ func SessionOf(a net.Addr) (s relay.Session, ok bool) {
 // client will look for a direct path.
 func (p *Path) Accepted(s relay.Session, c *quic.Conn) *Peer {
 	e := p.peer(s)
-	e.growth.anew = e.readdress
+	e.growth.restart = e.readdress
 	p.connected(e, c, true)
 	return e
 }
@@ -138,7 +141,7 @@ func (p *Path) Accepted(s relay.Session, c *quic.Conn) *Peer {
 // connection's.
 func (p *Path) Dialed(s relay.Session, c *quic.Conn, t *quic.Transport) *Peer {
 	e := p.peer(s)
-	e.growth.anew = e.switcher(c, t)
+	e.growth.restart = e.switcher(c, t)
 	p.connected(e, c, false)
 	if p.direct != nil && e.keys.Load() != nil {
 		q := newProber(p, e)
@@ -151,14 +154,14 @@ func (p *Path) Dialed(s relay.Session, c *quic.Conn, t *quic.Transport) *Peer {
 func (p *Path) connected(e *Peer, c *quic.Conn, agent bool) {
 	e.growth.since = p.since()
 	e.conn.Store(c)
-	keys, err := exportKeys(c, agent)
+	keys, err := probe.KeysOf(c, agent)
 	if err != nil {
 		p.c.Log.Debug("no probes for a tunnel", "error", err)
 		return
 	}
 	e.keys.Store(keys)
 	if p.direct != nil {
-		p.direct.add(keys.id, e)
+		p.direct.add(keys.ID, e)
 	}
 }
 
@@ -170,7 +173,7 @@ type Ways struct {
 	Why       string         // there is no direct path
 }
 
-// Ways gives what is known of the ways to the peer. It is empty where this end has
+// Ways returns what is known of the ways to the peer. It is empty where this end has
 // no socket.
 func (e *Peer) Ways() Ways {
 	q := e.prober.Load()
@@ -187,7 +190,9 @@ func (e *Peer) Ways() Ways {
 }
 
 // Forget drops what is kept of a session that ended.
-func (p *Path) Forget(s relay.Session) {
+func (p *Path) Forget(s relay.Session) { p.forget(s) }
+
+func (p *Path) forget(s relay.Session) *Peer {
 	p.mu.Lock()
 	e := p.peers[s]
 	delete(p.peers, s)
@@ -195,6 +200,7 @@ func (p *Path) Forget(s relay.Session) {
 	if e != nil && p.direct != nil {
 		p.direct.remove(e)
 	}
+	return e
 }
 
 // sent remembers the last packets of a batch.
@@ -229,7 +235,9 @@ func (p *Path) resend(out *relay.Outbox) {
 	p.mu.Lock()
 	peers := make([]*Peer, 0, len(p.peers))
 	for _, e := range p.peers {
-		peers = append(peers, e)
+		if d := e.detour.Load(); d == nil || d.gone.Load() {
+			peers = append(peers, e)
+		}
 	}
 	p.mu.Unlock()
 	for _, e := range peers {
@@ -241,10 +249,30 @@ func (p *Path) resend(out *relay.Outbox) {
 // Returned sends the last packets of one session again: its path is back.
 func (p *Path) Returned(s relay.Session) {
 	p.mu.Lock()
-	e, out := p.peers[s], p.out
+	e := p.peers[s]
 	p.mu.Unlock()
-	if e != nil && out != nil {
+	if e == nil {
+		p.tellEnd(s, nil)
+		return
+	}
+	if out, _ := p.outbox(e); out != nil {
 		e.resend(out)
 		e.recordsChanged()
 	}
+}
+
+// Count returns the number of tunnels with a direct path and of those through the relay.
+func (p *Path) Count() (direct, relayed int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, e := range p.peers {
+		switch {
+		case e.conn.Load() == nil: // not a tunnel yet
+		case e.direct.Load() != nil:
+			direct++
+		default:
+			relayed++
+		}
+	}
+	return direct, relayed
 }

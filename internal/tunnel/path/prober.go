@@ -8,6 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/seed-2a7f8fe7/coder/internal/tunnel/probe"
 )
 
 const (
@@ -48,6 +50,8 @@ type prober struct {
 	e    *Peer
 	wake chan struct{}
 	idle atomic.Bool // sleeps until something is sent
+	// woken: the machine slept. Knowledge of the network may be wrong.
+	woken atomic.Bool
 
 	mu       sync.Mutex
 	remote   []netip.AddrPort // where the agent may be
@@ -129,6 +133,11 @@ func (q *prober) poke() {
 
 // tick does what is due and gives the time until the next.
 func (q *prober) tick(now time.Duration) time.Duration {
+	if q.woken.Swap(false) {
+		q.interfaces, q.looked, q.again = q.d.local(), now, searchSoon
+		q.active, q.counted, q.lastPing = now, now, 0
+		q.search(now)
+	}
 	idle, some := q.look(now)
 	if now-q.looked >= lookAround {
 		q.looked = now
@@ -170,7 +179,7 @@ func (q *prober) tick(now time.Duration) time.Duration {
 	return q.nap(now, idle, chosen.IsValid())
 }
 
-// look says whether the tunnel is idle, and if so whether there were some packets
+// look reports whether the tunnel is idle, and if so whether there were some packets
 // all the same, such as QUIC's own.
 func (q *prober) look(now time.Duration) (idle, some bool) {
 	moved := q.e.moved.Load() - q.moved
@@ -202,7 +211,7 @@ func (q *prober) nap(now time.Duration, idle, direct bool) time.Duration {
 	return idlePing
 }
 
-// search begins the rounds anew.
+// search starts the rounds again.
 func (q *prober) search(now time.Duration) {
 	q.begun, q.round = now, 0
 	q.mu.Lock()
@@ -220,7 +229,7 @@ func (q *prober) search(now time.Duration) {
 // tellAndPing is one round.
 func (q *prober) tellAndPing() {
 	q.d.gather(func(own []netip.AddrPort) {
-		q.p.probe(q.e, probe{kind: probeCandidates, addrs: own}, netip.AddrPort{}, 0)
+		q.p.probe(q.e, probe.Message{Kind: probe.Candidates, Addrs: own}, netip.AddrPort{}, 0)
 	})
 	q.mu.Lock()
 	remote := slices.Clone(q.remote)
@@ -255,8 +264,8 @@ func (q *prober) ping(to netip.AddrPort, size int) {
 		s.big = 1
 	}
 	q.pings[tx] = s
-	m := probe{kind: probePing, tx: tx, chosen: to.IsValid() && to == q.chosen, seen: q.seen[to]}
-	if m.chosen && q.silent[s.big] == 0 {
+	m := probe.Message{Kind: probe.Ping, Tx: tx, Chosen: to.IsValid() && to == q.chosen, Seen: q.seen[to]}
+	if m.Chosen && q.silent[s.big] == 0 {
 		q.silent[s.big] = now
 	}
 	q.mu.Unlock()
@@ -283,7 +292,7 @@ func (q *prober) offered(addrs []netip.AddrPort, forbid bool) {
 	q.mu.Lock()
 	var fresh []netip.AddrPort
 	for _, a := range addrs {
-		if !slices.Contains(q.remote, a) && len(q.remote) < 2*maxCandidates {
+		if !slices.Contains(q.remote, a) && len(q.remote) < 2*probe.MaxCandidates {
 			q.remote = append(q.remote, a)
 			fresh = append(fresh, a)
 		}
@@ -299,15 +308,15 @@ func (q *prober) offered(addrs []netip.AddrPort, forbid bool) {
 }
 
 // pong takes an answer. It counts when it came by the way that was asked.
-func (q *prober) pong(m probe, from netip.AddrPort) {
+func (q *prober) pong(m probe.Message, from netip.AddrPort) {
 	now := q.p.since()
 	q.mu.Lock()
-	s, ok := q.pings[m.tx]
+	s, ok := q.pings[m.Tx]
 	if !ok || s.to != from {
 		q.mu.Unlock()
 		return
 	}
-	delete(q.pings, m.tx)
+	delete(q.pings, m.Tx)
 	rtt := now - s.at
 	if old, ok := q.rtts[from]; ok {
 		rtt = (7*old + rtt) / 8
@@ -317,7 +326,7 @@ func (q *prober) pong(m probe, from netip.AddrPort) {
 		q.mu.Unlock()
 		return
 	}
-	q.seen[from] = m.seen
+	q.seen[from] = m.Seen
 	move := !q.chosen.IsValid() || from != q.chosen && rtt < q.rtts[q.chosen]*8/10
 	if move {
 		q.chosen, q.why = from, ""
@@ -380,7 +389,7 @@ func (q *prober) failed(to netip.AddrPort, err error) {
 	q.mu.Unlock()
 	q.e.direct.Store(nil)
 	q.e.unwire(netip.Addr{})
-	q.p.probe(q.e, probe{kind: probeRelayOnly}, netip.AddrPort{}, 0)
+	q.p.probe(q.e, probe.Message{Kind: probe.RelayOnly}, netip.AddrPort{}, 0)
 	q.p.Returned(q.e.session)
 	q.poke()
 }

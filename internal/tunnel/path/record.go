@@ -1,6 +1,9 @@
 package path
 
-import "github.com/seed-2a7f8fe7/coder/internal/tunnel/relay"
+import (
+	"github.com/seed-2a7f8fe7/coder/internal/tunnel/probe"
+	"github.com/seed-2a7f8fe7/coder/internal/tunnel/relay"
+)
 
 // Records are sealed pieces of streams that travel beside QUIC's packets where the
 // way is a TCP connection, which has no need of what QUIC does: over the relay, or
@@ -14,12 +17,15 @@ const MaxRecord = 32<<10 - 64
 type Records interface {
 	// Record takes a record that came, of which nothing may be kept.
 	Record(b []byte)
-	// Changed says that records may take another way from now on, or that some of
+	// Changed reports that records may take another way from now on, or that some of
 	// those that were sent may be lost.
 	Changed()
 }
 
-// isRecord says that a packet claims to be a record.
+// RecordMark is the first byte of a record.
+const RecordMark = probe.Mark + 2
+
+// isRecord reports that a packet claims to be a record.
 func isRecord(b []byte) bool { return len(b) > 0 && b[0] == RecordMark }
 
 // Use is what records are of use for now.
@@ -44,10 +50,10 @@ type RecordWay struct {
 	e *Peer
 }
 
-// RecordWay gives the way of a peer's records.
+// RecordWay returns the way of a peer's records.
 func (p *Path) RecordWay(e *Peer) RecordWay { return RecordWay{p, e} }
 
-// Use says what records are of use for now.
+// Use reports what records are of use for now.
 func (w RecordWay) Use() Use {
 	if w.e.wire.Load() != nil {
 		return UseBulk
@@ -63,14 +69,12 @@ func (w RecordWay) Use() Use {
 func (w RecordWay) Send(b []byte) bool {
 	w.e.moved.Add(1)
 	if c := w.p.capture.Load(); c != nil {
-		c.packets(b, len(b), true)
+		c.Packets(b, len(b), true)
 	}
 	if wire := w.e.wire.Load(); wire != nil {
 		return wire.send(b) == nil
 	}
-	w.p.mu.Lock()
-	out := w.p.out
-	w.p.mu.Unlock()
+	out, _ := w.p.outbox(w.e)
 	return out != nil && out.Packet(w.e.session, b)
 }
 
@@ -78,21 +82,21 @@ func (w RecordWay) Send(b []byte) bool {
 func (p *Path) record(e *Peer, b []byte) {
 	e.moved.Add(1)
 	if c := p.capture.Load(); c != nil {
-		c.packets(b, len(b), false)
+		c.Packets(b, len(b), false)
 	}
 	if r := e.records.Load(); r != nil {
 		(*r).Record(b)
 	}
 }
 
-// recordsChanged says that the way of a session's records has changed.
+// recordsChanged reports that the way of a session's records has changed.
 func (e *Peer) recordsChanged() {
 	if r := e.records.Load(); r != nil {
 		(*r).Changed()
 	}
 }
 
-// onlyRecord gives the record that is all of a message's packets.
+// onlyRecord returns the record that is all of a message's packets.
 func onlyRecord(packets []byte) []byte {
 	b, rest, ok := relay.NextPacket(packets)
 	if !ok || len(rest) > 0 || !isRecord(b) {

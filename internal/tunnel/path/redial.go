@@ -8,25 +8,17 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel/relay"
 )
 
-// Typing is to flow again within two seconds of a network's return, however long
-// it was away. So attempts to dial overlap (a TCP handshake that began in the
-// outage may wait for seconds until it says hello again), waits between them stay
-// short for as long as tunnels outlive an outage, and beside a link on which nothing
-// comes back another is dialed long before TCP gives up.
+// Typing must flow again within two seconds of a network's return. So attempts to dial
+// overlap (a TCP handshake that began in the outage may wait for seconds), waits between
+// them stay short, and another link is dialed beside a silent one.
 const (
 	// overlap is after how long another attempt to dial begins beside the last.
 	overlap = 1500 * time.Millisecond
 	// maxDials is how many attempts there may be at once.
 	maxDials = 4
 	// dialLimit bounds all of them together.
-	dialLimit = 30 * time.Second
-	// unheard is how long after sending something must come back.
-	unheard = time.Second
-	// watchEvery is how often that is looked at.
-	watchEvery = 250 * time.Millisecond
-	// slept is by how much the clock on the wall may overtake the time that the
-	// process knows of: more is the sleep of a laptop.
-	slept = 3 * time.Second
+	dialLimit  = 30 * time.Second
+	watchEvery = 250 * time.Millisecond // links
 )
 
 type dialed struct {
@@ -34,10 +26,10 @@ type dialed struct {
 	err  error
 }
 
-// dial dials the relay until one attempt succeeds, all that were begun failed,
-// or one failed for good. The first attempt may take all the time there is, for
-// the way may be slow; of the others the oldest gives way to a new one, for what
-// was begun in an outage may never hear of its end.
+// dial dials the relay until one attempt succeeds, all failed, or one failed for good.
+// The first attempt may take all the time, because the way may be slow. Of the others,
+// a new one replaces the oldest, which may have started in an outage. When the machine
+// wakes up, a new one starts at once.
 func (p *Path) dial(ctx context.Context) (relay.Link, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialLimit)
 	results := make(chan dialed, maxDials)
@@ -60,8 +52,18 @@ func (p *Path) dial(ctx context.Context) (relay.Link, error) {
 			}
 		}(open)
 	}()
+	another := func() {
+		if len(others) == maxDials-1 {
+			others[0]()
+			others = others[1:]
+		}
+		next, stop := context.WithCancel(ctx)
+		others = append(others, stop)
+		attempt(next)
+	}
+	woke := p.wakeUp()
 	attempt(ctx)
-	t := time.NewTicker(overlap)
+	t := time.NewTicker(overlap * (p.patience.Silence() / relay.LeastSilence))
 	defer t.Stop()
 	for {
 		select {
@@ -71,13 +73,11 @@ func (p *Path) dial(ctx context.Context) (relay.Link, error) {
 				return r.link, r.err
 			}
 		case <-t.C:
-			if len(others) == maxDials-1 {
-				others[0]()
-				others = others[1:]
-			}
-			next, stop := context.WithCancel(ctx)
-			others = append(others, stop)
-			attempt(next)
+			another()
+		case <-woke:
+			woke = p.wakeUp()
+			t.Reset(overlap)
+			another()
 		}
 	}
 }
@@ -98,59 +98,55 @@ func (l *heardLink) Send(text bool, b []byte) error {
 // Each notes that the link works.
 func (l *heardLink) Each(take relay.Take) error {
 	return relay.Each(l.Link, func(m *relay.Message, wait bool) bool {
-		l.waiting.Store(0)
+		if sent := l.waiting.Swap(0); sent != 0 {
+			l.p.patience.Answered(l.p.since() - time.Duration(sent))
+		}
 		return take(m, wait)
 	})
 }
 
-// watch has a link prove that it works when that is in doubt, until the context
-// ends: nothing came back for what was sent, or the machine slept.
+// watch doubts a link that is silent, until the context ends.
 func (l *heardLink) watch(ctx context.Context) {
 	t := time.NewTicker(watchEvery)
 	defer t.Stop()
-	wall, mono := time.Now().Round(0), l.p.since()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-t.C:
 		}
-		now, since := time.Now().Round(0), l.p.since()
-		doubt := now.Sub(wall)-(since-mono) > slept
-		wall, mono = now, since
-		if w := time.Duration(l.waiting.Load()); w != 0 && since-w > unheard {
-			doubt = true
-		}
-		if doubt {
+		if w := time.Duration(l.waiting.Load()); w != 0 && l.p.since()-w > l.p.patience.Silence() {
 			l.p.doubt(ctx, l)
 			l.waiting.Store(0)
 		}
 	}
 }
 
-// proveTimeout is how long a link that is suspected to be dead may take to answer.
-const proveTimeout = 2 * time.Second
-
-// headStart is how long it may take until another link is dialed beside it.
+// headStart is how long a doubted link may take to answer until another is dialed.
 const headStart = 200 * time.Millisecond
 
-// doubt has a link prove that it works, and soon dials another beside it: a way that
-// is only slow answers before a new connection can be made on it. The link is closed
-// when the other is there first, or when no answer comes.
+// doubt has a link prove that it works, and soon dials another beside it, once. The link
+// is closed when the other is there first, or when no answer comes.
 func (p *Path) doubt(ctx context.Context, l relay.Link) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	answered := make(chan error, 1)
+	began, proof := p.since(), 2*p.patience.Silence()
 	go func() {
-		ping, stop := context.WithTimeout(ctx, proveTimeout)
+		ping, stop := context.WithTimeout(ctx, proof)
 		defer stop()
-		answered <- l.Ping(ping)
+		err := l.Ping(ping)
+		if err == nil {
+			p.patience.Answered(p.since() - began)
+		}
+		answered <- err
 	}()
 	other := make(chan dialed, 1)
 	go func() {
 		select {
 		case <-time.After(headStart):
-			n, err := p.dial(ctx)
+			p.patience.Doubted()
+			n, err := p.c.Relay(ctx)
 			other <- dialed{n, err}
 		case <-ctx.Done():
 			other <- dialed{err: ctx.Err()}
@@ -191,7 +187,7 @@ func (p *Path) replace(l, with relay.Link) {
 	l.Close(0, "")
 }
 
-// taken gives the link that takes the place of one before; nil without.
+// taken returns the link that takes the place of one before; nil without.
 func (p *Path) taken() relay.Link {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -45,7 +45,7 @@ func TestDialsOverlap(t *testing.T) {
 	})
 }
 
-// TestDialsAreBegunAgain has what was begun in an outage hang for ever, as a
+// TestDialsAreBegunAgain lets a dial of an outage hang forever, as a
 // connection does whose first packet was lost: whenever the outage ends, an
 // attempt begins soon after. One that is slow and not lost may take its time.
 func TestDialsAreBegunAgain(t *testing.T) {
@@ -162,7 +162,7 @@ func TestSilentLinkIsReplaced(t *testing.T) {
 					if c.replaced {
 						<-second.sent
 					}
-					if took := time.Since(start); c.replaced && took > 1700*time.Millisecond || !c.replaced && took < proveTimeout {
+					if took := time.Since(start); c.replaced && took > 1700*time.Millisecond || !c.replaced && took < 2*relay.LeastSilence {
 						t.Errorf("after %v", took)
 					}
 				case <-time.After(10 * time.Second):
@@ -174,4 +174,22 @@ func TestSilentLinkIsReplaced(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestBusyLinkIsRarelyDoubted has links answer late: the next may be silent for longer,
+// until one answers quickly.
+func TestBusyLinkIsRarelyDoubted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := New(Config{Relay: func(ctx context.Context) (relay.Link, error) {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}})
+		const late, quick = 900 * time.Millisecond, 10 * time.Millisecond
+		answers := []time.Duration{late, late, late, late, quick, quick, quick, quick}
+		for i, want := range []time.Duration{2, 4, 8, 8, 4, 2, 1, 1} {
+			if p.doubt(t.Context(), newQuietLink(answers[i])); p.patience.Silence() != want*relay.LeastSilence {
+				t.Errorf("after answer %d: %v", i, p.patience.Silence())
+			}
+		}
+	})
 }

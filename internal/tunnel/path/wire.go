@@ -1,7 +1,6 @@
 package path
 
 import (
-	"bufio"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -12,6 +11,9 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/seed-2a7f8fe7/coder/internal/tunnel/probe"
+	"github.com/seed-2a7f8fe7/coder/internal/tunnel/tcp"
 )
 
 const (
@@ -29,14 +31,9 @@ const (
 	// nothing although the direct path beside it works.
 	wireLook  = 250 * time.Millisecond
 	wireStall = 5 * time.Second
-	// wireBuffer is the most that one read gives: several records.
-	wireBuffer = 64 << 10
 )
 
-var (
-	errFrame = errors.New("a record of a length that none has")
-	errHello = errors.New("the other end did not say hello")
-)
+var errHello = errors.New("the other end did not say hello")
 
 // wiring is what a peer keeps for the making of its wire.
 type wiring struct {
@@ -50,7 +47,7 @@ type wireOffer struct {
 	wait, next time.Duration
 }
 
-// Want says that there is much to send: a client offers its agent to make a wire, if
+// Want reports that there is much to send: a client offers its agent to make a wire, if
 // there is none, records could travel by one, and the last offer was long enough ago.
 // It does not block.
 func (w RecordWay) Want() {
@@ -80,11 +77,11 @@ func (w RecordWay) Want() {
 			return
 		}
 		e.wiring.word.CompareAndSwap(0, rand.Uint64()|1)
-		p.probe(e, probe{kind: probeWire, tx: e.wiring.word.Load(), port: port}, t.to, 0)
+		p.probe(e, probe.Message{Kind: probe.Wire, Tx: e.wiring.word.Load(), Port: port}, t.to, 0)
 	}()
 }
 
-// wirePort gives where a client listens for wires, on all addresses: from the first
+// wirePort returns where a client listens for wires, on all addresses: from the first
 // call until the path is closed.
 func (d *directs) wirePort() (uint16, error) {
 	d.mu.Lock()
@@ -139,7 +136,7 @@ func (d *directs) greet(c *net.TCPConn) error {
 		if err != nil {
 			return nil, err
 		}
-		id, _ := isProbe(b)
+		id, _ := probe.Is(b)
 		d.mu.RLock()
 		e := d.byID[id]
 		d.mu.RUnlock()
@@ -147,25 +144,25 @@ func (d *directs) greet(c *net.TCPConn) error {
 			return nil, errHello
 		}
 		keys := e.keys.Load()
-		m, err := keys.unseal(b)
-		if err != nil || m.kind != probeHello || m.tx == 0 || !e.wiring.word.CompareAndSwap(m.tx, 0) {
+		m, err := keys.Unseal(b)
+		if err != nil || m.Kind != probe.Hello || m.Tx == 0 || !e.wiring.word.CompareAndSwap(m.Tx, 0) {
 			return nil, errHello
 		}
-		return e, writeHello(c, keys, m.tx)
+		return e, writeHello(c, keys, m.Tx)
 	})
 }
 
 // wireOffered has an agent dial its client, which said by the direct path in use that
 // it listens: so nothing is dialed but an address that the client is known to have.
-func (p *Path) wireOffered(e *Peer, m probe, from netip.AddrPort) {
+func (p *Path) wireOffered(e *Peer, m probe.Message, from netip.AddrPort) {
 	t := e.direct.Load()
-	if t == nil || t.to != from || m.port == 0 || !p.direct.tcp || e.prober.Load() != nil || e.wiring.dialing.Swap(true) {
+	if t == nil || t.to != from || m.Port == 0 || !p.direct.tcp || e.prober.Load() != nil || e.wiring.dialing.Swap(true) {
 		return
 	}
 	go func() {
 		defer e.wiring.dialing.Store(false)
-		to := netip.AddrPortFrom(from.Addr(), m.port)
-		if err := p.dialWire(e, to, m.tx); err != nil {
+		to := netip.AddrPortFrom(from.Addr(), m.Port)
+		if err := p.dialWire(e, to, m.Tx); err != nil {
 			p.c.Log.Debug("no wire to a client", "to", to, "error", err)
 		}
 	}()
@@ -186,7 +183,7 @@ func (p *Path) dialWire(e *Peer, to netip.AddrPort, word uint64) error {
 		if err != nil {
 			return nil, err
 		}
-		if m, err := keys.unseal(b); err != nil || m.kind != probeHello || m.tx != word {
+		if m, err := keys.Unseal(b); err != nil || m.Kind != probe.Hello || m.Tx != word {
 			return nil, errHello
 		}
 		return e, nil
@@ -212,8 +209,8 @@ func (d *directs) talk(c *net.TCPConn, limit time.Duration, hellos func() (*Peer
 	return err
 }
 
-func writeHello(c net.Conn, keys *probeKeys, word uint64) error {
-	b := keys.seal(probe{kind: probeHello, tx: word}, 0)
+func writeHello(c net.Conn, keys *probe.Keys, word uint64) error {
+	b := keys.Seal(probe.Message{Kind: probe.Hello, Tx: word}, 0)
 	_, err := c.Write(append(binary.BigEndian.AppendUint16(nil, uint16(len(b))), b...))
 	return err
 }
@@ -239,10 +236,10 @@ func (d *directs) hang(e *Peer, c *net.TCPConn) error {
 	if t == nil || dialed && t.to.Addr() != c.RemoteAddr().(*net.TCPAddr).AddrPort().Addr().Unmap() {
 		return errors.New("the direct path is no longer used")
 	}
-	tuneWire(c)
+	tcp.Tune(c, wireStall)
 	w := &wire{p: d.p, e: e, conn: c, ip: t.to.Addr(), born: d.p.since(), wake: make(chan struct{}, 1), ended: make(chan struct{})}
 	d.mu.Lock()
-	if d.byID[e.keys.Load().id] != e {
+	if d.byID[e.keys.Load().ID] != e {
 		d.mu.Unlock()
 		return errors.New("the tunnel ended")
 	}
@@ -282,7 +279,7 @@ type wire struct {
 // send sends a record, waiting while the connection is busy.
 func (w *wire) send(b []byte) error {
 	if len(b) == 0 || len(b) > MaxRecord {
-		return errFrame
+		return tcp.ErrFrame
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -320,7 +317,7 @@ func (w *wire) used() {
 func (w *wire) read() {
 	w.p.c.Log.Debug("a tunnel has a wire", "to", w.conn.RemoteAddr())
 	w.e.recordsChanged()
-	err := eachRecord(w.conn, wakeAt(w.conn), func(b []byte) {
+	err := tcp.EachRecord(w.conn, MaxRecord, tcp.WakeAt(w.conn), func(b []byte) {
 		w.used()
 		w.p.record(w.e, b)
 	})
@@ -332,35 +329,7 @@ func (w *wire) read() {
 	w.e.recordsChanged()
 }
 
-// eachRecord calls take with each record until reading fails. Before it waits it says
-// how many bytes are of use to it.
-func eachRecord(from io.Reader, wakeAt func(bytes int), take func(b []byte)) error {
-	r := bufio.NewReaderSize(from, wireBuffer)
-	for {
-		if r.Buffered() < 2 {
-			wakeAt(1)
-		}
-		head, err := r.Peek(2)
-		if err != nil {
-			return err
-		}
-		n := int(binary.BigEndian.Uint16(head))
-		if n == 0 || n > MaxRecord {
-			return errFrame
-		}
-		if missing := 2 + n - r.Buffered(); missing > 0 {
-			wakeAt(missing)
-		}
-		b, err := r.Peek(2 + n)
-		if err != nil {
-			return err
-		}
-		take(b[2:])
-		_, _ = r.Discard(2 + n)
-	}
-}
-
-// watch ends the wire when the path is closed, or when it does not work any more.
+// watch ends the wire when the path is closed, or when it no longer works.
 func (w *wire) watch() {
 	t := time.NewTimer(0)
 	defer t.Stop()
@@ -386,7 +355,7 @@ func (w *wire) watch() {
 	}
 }
 
-// look says why the wire is to end; "": it works, or is idle.
+// look reports why the wire is to end; "": it works, or is idle.
 func (w *wire) look(now time.Duration) (why string, idle bool) {
 	t, last, busy := w.e.direct.Load(), time.Duration(w.last.Load()), time.Duration(w.busy.Load())
 	if t == nil || t.to.Addr() != w.ip {

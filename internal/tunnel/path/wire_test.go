@@ -18,7 +18,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-2a7f8fe7/coder/internal/testwait"
+	"github.com/seed-2a7f8fe7/coder/internal/tunnel/probe"
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel/relay"
+	"github.com/seed-2a7f8fe7/coder/internal/tunnel/tcp"
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel/udp"
 )
 
@@ -52,8 +55,20 @@ func (x *end) addr() netip.AddrPort {
 	return netip.AddrPortFrom(netip.MustParseAddr("127.0.0.1"), x.sock.Port())
 }
 
+// bothKeys returns the keys of the two ends of a tunnel.
+func bothKeys(t testing.TB) (client, agent *probe.Keys) {
+	t.Helper()
+	secret := bytes.Repeat([]byte("0123456789"), 4)
+	client, err1 := probe.NewKeys(secret, false)
+	agent, err2 := probe.NewKeys(secret, true)
+	if err := errors.Join(err1, err2); err != nil {
+		t.Fatal(err)
+	}
+	return client, agent
+}
+
 // newEnd makes an end that drops records; both ends of a tunnel have the same session.
-func newEnd(t testing.TB, session relay.Session, keys *probeKeys) *end {
+func newEnd(t testing.TB, session relay.Session, keys *probe.Keys) *end {
 	t.Helper()
 	real, err := udp.Listen()
 	if err != nil {
@@ -79,7 +94,7 @@ func newEnd(t testing.TB, session relay.Session, keys *probeKeys) *end {
 	}()
 	x := &end{Path: p, e: p.peer(session), sock: sock, take: func([]byte) {}, changes: make(chan struct{}, 1000)}
 	x.e.keys.Store(keys)
-	x.direct.add(keys.id, x.e)
+	x.direct.add(keys.ID, x.e)
 	t.Cleanup(func() { _ = p.Close(); <-read })
 	return x
 }
@@ -93,7 +108,7 @@ func (x *end) hear(take func([]byte)) {
 	x.e.records.Store(&r)
 }
 
-// ends gives the two ends of a tunnel that goes directly.
+// ends returns the two ends of a tunnel that goes directly.
 func ends(t testing.TB) (client, agent *end) {
 	t.Helper()
 	clientKeys, agentKeys := bothKeys(t)
@@ -102,28 +117,16 @@ func ends(t testing.TB) (client, agent *end) {
 	client.e.prober.Store(q)
 	go q.run()
 	q.offered([]netip.AddrPort{agent.addr()}, false)
-	until(t, "a direct path", func() bool {
+	testwait.Until(t, "a direct path", func() bool {
 		return client.e.direct.Load() != nil && agent.e.direct.Load() != nil
 	})
 	return client, agent
 }
 
-// until looks again and again whether something is so.
-func until(t testing.TB, what string, is func() bool) {
-	t.Helper()
-	for late := time.After(30 * time.Second); !is(); {
-		select {
-		case <-late:
-			t.Fatalf("no %s", what)
-		case <-time.After(time.Millisecond):
-		}
-	}
-}
-
 // wired wants a wire until both ends have it.
 func wired(t testing.TB, client, agent *end) {
 	t.Helper()
-	until(t, "wire", func() bool {
+	testwait.Until(t, "wire", func() bool {
 		client.RecordWay(client.e).Want()
 		agent.RecordWay(agent.e).Want() // which does nothing
 		return client.e.wire.Load() != nil && agent.e.wire.Load() != nil
@@ -135,7 +138,7 @@ func (x *end) changed(t testing.TB, what string) {
 	t.Helper()
 	select {
 	case <-x.changes:
-	case <-time.After(30 * time.Second):
+	case <-time.After(testwait.Limit):
 		t.Fatalf("was not told that %s", what)
 	}
 }
@@ -213,7 +216,7 @@ func TestWireOfMany(t *testing.T) {
 		})
 	}
 	done.Wait()
-	until(t, "all records", func() bool { return come.Load() == senders*each })
+	testwait.Until(t, "all records", func() bool { return come.Load() == senders*each })
 	for _, b := range [][]byte{nil, make([]byte, MaxRecord+1)} {
 		if err := client.e.wire.Load().send(b); err == nil {
 			t.Errorf("a record of %d bytes was sent", len(b))
@@ -222,12 +225,12 @@ func TestWireOfMany(t *testing.T) {
 }
 
 // TestWireEndsWithItsPath takes the direct path away in each of the ways in which it
-// goes: there is no wire any more at either end, and both are told.
+// goes: neither end has a wire, and both know it.
 func TestWireEndsWithItsPath(t *testing.T) {
 	for name, away := range map[string]func(client, agent *end){
 		"the client leaves it": func(client, agent *end) { client.e.prober.Load().failed(agent.addr(), errors.New("test")) },
 		"the agent is told": func(client, agent *end) {
-			agent.probed(agent.e, client.e.keys.Load().seal(probe{kind: probeRelayOnly}, 0), netip.AddrPort{})
+			agent.probed(agent.e, client.e.keys.Load().Seal(probe.Message{Kind: probe.RelayOnly}, 0), netip.AddrPort{})
 		},
 		"another address": func(client, agent *end) {
 			agent.follow(agent.e, netip.MustParseAddrPort("127.0.0.2:9"))
@@ -280,14 +283,14 @@ func TestCutWire(t *testing.T) {
 		since := time.Duration(w.busy.Load())
 		return since != 0 && x.since()-since > 50*time.Millisecond
 	}
-	until(t, "sender that waits", func() bool { return blocked(client) && blocked(agent) })
+	testwait.Until(t, "sender that waits", func() bool { return blocked(client) && blocked(agent) })
 	client.sock.cut.Store(true)
 	start := time.Now()
 	for range 2 {
 		select {
 		case <-failed:
-		case <-time.After(30 * time.Second):
-			t.Fatal("a sender waits for ever")
+		case <-time.After(testwait.Limit):
+			t.Fatal("a sender waits forever")
 		}
 	}
 	t.Logf("after %v", time.Since(start))
@@ -305,7 +308,7 @@ func TestLostWire(t *testing.T) {
 	client.e.wire.Store(nil) // the client's end lives on and knows nothing of a cut
 	client.sock.cut.Store(true)
 	w := agent.e.wire.Load()
-	until(t, "silence", func() bool { return w.idle.Load() && !agent.e.direct.Load().good(agent.since()) })
+	testwait.Until(t, "silence", func() bool { return w.idle.Load() && !agent.e.direct.Load().good(agent.since()) })
 	_ = w.send([]byte("x"))
 	agent.changed(t, "the wire ended")
 }
@@ -317,7 +320,7 @@ func TestWireAgain(t *testing.T) {
 		wired(t, client, agent)
 		c, a := client.e.wire.Load(), agent.e.wire.Load()
 		_ = []*wire{c, a}[i%2].conn.Close()
-		until(t, "end", func() bool { return client.e.wire.Load() != c && agent.e.wire.Load() != a })
+		testwait.Until(t, "end", func() bool { return client.e.wire.Load() != c && agent.e.wire.Load() != a })
 	}
 }
 
@@ -326,10 +329,10 @@ func TestOffers(t *testing.T) {
 	client, agent := ends(t)
 	agent.e.wiring.dialing.Store(true) // as if it were busy
 	now := func() *wireOffer { client.RecordWay(client.e).Want(); return client.e.wiring.offer.Load() }
-	until(t, "offer", func() bool { return now() != nil })
+	testwait.Until(t, "offer", func() bool { return now() != nil })
 	for _, want := range []time.Duration{1, 2, 4, 8, 16, 32, 60, 60} {
 		var o *wireOffer
-		until(t, "path that works", func() bool { o = now(); return o.wait == want*time.Second })
+		testwait.Until(t, "path that works", func() bool { o = now(); return o.wait == want*time.Second })
 		if again := now(); again != o {
 			t.Fatalf("offered again before its time: %+v", again)
 		}
@@ -354,8 +357,8 @@ func TestNoWires(t *testing.T) {
 		t.Error("offered")
 	}
 	agent.direct.tcp = false
-	offer := probe{kind: probeWire, tx: 1, port: 1}
-	agent.probed(agent.e, client.e.keys.Load().seal(offer, 0), client.addr())
+	offer := probe.Message{Kind: probe.Wire, Tx: 1, Port: 1}
+	agent.probed(agent.e, client.e.keys.Load().Seal(offer, 0), client.addr())
 	relayed.probed(relayed.peer(relay.Session{1}), nil, client.addr())
 	if agent.e.wiring.dialing.Load() {
 		t.Error("dialed")
@@ -378,7 +381,7 @@ func dialClient(t testing.TB, client *end) net.Conn {
 	return c
 }
 
-// silent says that a connection ends without a word.
+// silent reports that a connection ends without a word.
 func silent(t testing.TB, what string, c net.Conn) {
 	t.Helper()
 	if n, err := io.Copy(io.Discard, c); n != 0 {
@@ -392,16 +395,16 @@ func silent(t testing.TB, what string, c net.Conn) {
 func TestStrangers(t *testing.T) {
 	client, agent := ends(t)
 	agent.hear(nil)
-	hello := func(keys *probeKeys, word uint64) []byte {
-		b := keys.seal(probe{kind: probeHello, tx: word}, 0)
+	hello := func(keys *probe.Keys, word uint64) []byte {
+		b := keys.Seal(probe.Message{Kind: probe.Hello, Tx: word}, 0)
 		return append(binary.BigEndian.AppendUint16(nil, uint16(len(b))), b...)
 	}
-	stranger, err := newKeys(bytes.Repeat([]byte("9876543210"), 4), true)
+	stranger, err := probe.NewKeys(bytes.Repeat([]byte("9876543210"), 4), true)
 	if err != nil {
 		t.Fatal(err)
 	}
 	keys := agent.e.keys.Load()
-	ping := keys.seal(probe{kind: probePing, tx: 5}, 0)
+	ping := keys.Seal(probe.Message{Kind: probe.Ping, Tx: 5}, 0)
 	client.e.wiring.word.Store(5)
 	for what, b := range map[string][]byte{
 		"rubbish":        bytes.Repeat([]byte{0, 100}, 400),
@@ -429,10 +432,10 @@ func TestStrangers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m, err := keys.unseal(answer); err != nil || m.kind != probeHello || m.tx != 5 {
+	if m, err := keys.Unseal(answer); err != nil || m.Kind != probe.Hello || m.Tx != 5 {
 		t.Errorf("answered %+v, %v", m, err)
 	}
-	until(t, "wire", func() bool { return client.e.wire.Load() != nil })
+	testwait.Until(t, "wire", func() bool { return client.e.wire.Load() != nil })
 	again := dialClient(t, client)
 	_, _ = again.Write(once)
 	silent(t, "a hello of before", again)
@@ -458,12 +461,12 @@ func TestCrowd(t *testing.T) {
 			refused.Add(1)
 		})
 	}
-	until(t, "refusal", func() bool { return refused.Load() >= 1000-maxStrangers })
+	testwait.Until(t, "refusal", func() bool { return refused.Load() >= 1000-maxStrangers })
 	all.Wait()
 	client.e.wiring.offer.Store(nil)
 	wired(t, client, agent)
 	_, _ = client.Close(), agent.Close()
-	until(t, "end of all goroutines", func() bool { return runtime.NumGoroutine() <= before+8 })
+	testwait.Until(t, "end of all goroutines", func() bool { return runtime.NumGoroutine() <= before+8 })
 }
 
 // TestNewerWire has an agent dial while it has a wire: the newer is used.
@@ -478,7 +481,7 @@ func TestNewerWire(t *testing.T) {
 	}
 	<-c.ended
 	<-a.ended
-	until(t, "wire", func() bool { return client.e.wire.Load() != nil && agent.e.wire.Load() != nil })
+	testwait.Until(t, "wire", func() bool { return client.e.wire.Load() != nil && agent.e.wire.Load() != nil })
 	if client.e.wire.Load().send([]byte("x")) != nil || agent.e.wire.Load().send([]byte("x")) != nil {
 		t.Error("the newer wire does not work")
 	}
@@ -493,7 +496,7 @@ func TestWireToStranger(t *testing.T) {
 	}
 	defer l.Close()
 	offer := func(port uint16, from netip.AddrPort) {
-		agent.probed(agent.e, client.e.keys.Load().seal(probe{kind: probeWire, tx: 9, port: port}, 0), from)
+		agent.probed(agent.e, client.e.keys.Load().Seal(probe.Message{Kind: probe.Wire, Tx: 9, Port: port}, 0), from)
 	}
 	port := netip.MustParseAddrPort(l.Addr().String()).Port()
 	offer(port, netip.AddrPort{}) // through the relay
@@ -506,7 +509,7 @@ func TestWireToStranger(t *testing.T) {
 		"echo":    func(hello []byte) []byte { return hello },
 		"rubbish": func(hello []byte) []byte { return make([]byte, len(hello)) },
 		"another word": func([]byte) []byte {
-			return client.e.keys.Load().seal(probe{kind: probeHello, tx: 10}, 0)
+			return client.e.keys.Load().Seal(probe.Message{Kind: probe.Hello, Tx: 10}, 0)
 		},
 	} {
 		offer(port, client.addr())
@@ -522,7 +525,7 @@ func TestWireToStranger(t *testing.T) {
 		_, _ = c.Write(append(binary.BigEndian.AppendUint16(nil, uint16(len(b))), b...))
 		silent(t, what, c)
 		_ = c.Close()
-		until(t, "end of the dialing", func() bool { return !agent.e.wiring.dialing.Load() })
+		testwait.Until(t, "end of the dialing", func() bool { return !agent.e.wiring.dialing.Load() })
 	}
 	if agent.e.wire.Load() != nil {
 		t.Error("a stranger has a wire")
@@ -539,7 +542,7 @@ func FuzzRecords(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte, piece uint8) {
 		var again []byte
 		from := &pieces{b, int(piece) + 1}
-		// Who asked for more than is missing of a record would wait for ever.
+		// Who asked for more than is missing of a record would wait forever.
 		wakeAt := func(n int) {
 			read, useful := b[len(again):len(b)-len(from.left)], 1
 			if len(read) >= 2 {
@@ -549,7 +552,7 @@ func FuzzRecords(f *testing.F) {
 				t.Fatalf("woken at %d bytes, where %d are of use", n, useful)
 			}
 		}
-		err := eachRecord(from, wakeAt, func(r []byte) {
+		err := tcp.EachRecord(from, MaxRecord, wakeAt, func(r []byte) {
 			if len(r) == 0 || len(r) > MaxRecord {
 				t.Fatalf("a record of %d bytes", len(r))
 			}
@@ -565,7 +568,7 @@ func FuzzRecords(f *testing.F) {
 	})
 }
 
-// pieces gives a few bytes with each read.
+// pieces returns a few bytes with each read.
 type pieces struct {
 	left []byte
 	size int
@@ -596,7 +599,7 @@ func BenchmarkWire(b *testing.B) {
 				b.Fatal(err)
 			}
 		}
-		until(b, "all records", func() bool { return come.Load() == int64(b.N) })
+		testwait.Until(b, "all records", func() bool { return come.Load() == int64(b.N) })
 	})
 	b.Run("tcp", func(b *testing.B) {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -614,7 +617,7 @@ func BenchmarkWire(b *testing.B) {
 		}
 		var done sync.WaitGroup
 		done.Go(func() {
-			for buf := make([]byte, wireBuffer); err == nil; {
+			for buf := make([]byte, tcp.BufferSize); err == nil; {
 				_, err = in.Read(buf)
 			}
 		})

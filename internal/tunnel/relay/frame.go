@@ -94,7 +94,7 @@ func (w *frameWriter) release() {
 	}
 }
 
-// frameLength gives the length of a frame with its header, once b has the length.
+// frameLength returns the length of a frame with its header, once b has the length.
 func frameLength(b []byte) (n int64, ok bool) {
 	if len(b) < 2 {
 		return 0, false

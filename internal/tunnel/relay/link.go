@@ -11,10 +11,10 @@ import (
 )
 
 // StatusRestarted closes a client's link: the agent is another instance than
-// the client knows, so the tunnel is lost and must be dialed anew.
+// the client knows, so the tunnel is lost and must be dialed again.
 const StatusRestarted websocket.StatusCode = 4001
 
-// StatusRefused closes a link for ever: whoever dialed shall not try again.
+// StatusRefused closes a link for good: the end that dialed does not try again.
 const StatusRefused websocket.StatusCode = 4002
 
 // Link carries relay messages between an end and the relay. Send, Ping and
@@ -25,7 +25,7 @@ type Link interface {
 	// Receive waits for a message. A link that the other side closed gives a
 	// websocket.CloseError.
 	Receive() (*Message, error)
-	// Ping waits until the other side answers. Somebody must be receiving.
+	// Ping waits until the other side answers. Another goroutine must be receiving.
 	Ping(ctx context.Context) error
 	// Close ends the link. The code and the reason reach the other side if they
 	// can; code 0 does not try.
@@ -95,7 +95,7 @@ func (l webSocketLink) Receive() (*Message, error) {
 		case errors.Is(err, io.EOF):
 			return m, nil
 		case err == nil && len(m.Data) == cap(m.Data):
-			// Full: the next read says whether that was all.
+			// Full: the next read reports whether that was all.
 			var one [1]byte
 			if n, err = r.Read(one[:]); n == 0 && errors.Is(err, io.EOF) {
 				return m, nil
@@ -114,7 +114,7 @@ func (l webSocketLink) Receive() (*Message, error) {
 type Take func(m *Message, wait bool) bool
 
 // Each has every message that comes by a link taken, in order, until the link fails.
-// Of a link in memory that is done by whoever sends: until then, and for a moment
+// Of a link in memory the sender does that: until then, and for a moment
 // after.
 func Each(l Link, take Take) error {
 	if e, ok := l.(interface{ Each(take Take) error }); ok {

@@ -17,7 +17,7 @@ const MaxMessage = 32 << 10
 // announces it again on every new link.
 type Session [16]byte
 
-// String gives the session in hexadecimal.
+// String returns the session in hexadecimal.
 func (s Session) String() string { return hex.EncodeToString(s[:]) }
 
 // Instance names one life of an agent to the relay: a digest of its
@@ -25,13 +25,13 @@ func (s Session) String() string { return hex.EncodeToString(s[:]) }
 // at once that the agent was restarted, instead of talking into the void.
 type Instance [16]byte
 
-// InstanceOf gives the instance of an agent's certificate.
+// InstanceOf returns the instance of an agent's certificate.
 func InstanceOf(certificate []byte) Instance {
 	sum := sha256.Sum256(certificate)
 	return Instance(sum[:16])
 }
 
-// Message is a relay message in a pooled buffer. Whoever gets one releases it.
+// Message is a relay message in a pooled buffer. The receiver releases it.
 type Message struct {
 	Text bool
 	Data []byte // of a capacity of MaxMessage
@@ -39,17 +39,17 @@ type Message struct {
 
 var messages = sync.Pool{New: func() any { return &Message{Data: make([]byte, 0, MaxMessage)} }}
 
-// newMessage gives an empty message.
+// newMessage returns an empty message.
 func newMessage() *Message {
 	m := messages.Get().(*Message)
 	m.Text, m.Data = false, m.Data[:0]
 	return m
 }
 
-// Release gives the buffer back. The message must not be used after.
+// Release returns the buffer to its pool. The message must not be used after.
 func (m *Message) Release() { messages.Put(m) }
 
-// Session gives the session of a binary message, and its packets.
+// Session returns the session of a binary message, and its packets.
 func (m *Message) Session() (s Session, packets []byte, err error) {
 	if m.Text || len(m.Data) < len(s) {
 		return s, nil, errors.New("not a message with packets")
@@ -81,9 +81,13 @@ const (
 	textServe    = "serve"    // agent: INSTANCE
 	textAttached = "attached" // to an agent: SESSION has a new link
 
-	// TextOnline tells a client that its agent is there.
+	// TextDetach informs the relay that the client's session has ended: the link that
+	// closes next is not dialed again. Older relays ignore it.
+	TextDetach = "detach"
+
+	// TextOnline informs a client that its agent is connected.
 	TextOnline = "online"
-	// TextOffline tells a client that its agent is not there.
+	// TextOffline informs a client that its agent is not connected.
 	TextOffline = "offline"
 )
 
@@ -96,7 +100,7 @@ func TextAttach(s Session, i Instance) string {
 // TextServe is an agent's first message.
 func TextServe(i Instance) string { return textServe + " " + hex.EncodeToString(i[:]) }
 
-// TextAttached tells an agent that a session has a new link.
+// TextAttached informs an agent that a session has a new link.
 func TextAttached(s Session) string { return textAttached + " " + s.String() }
 
 // ParseAttached reads TextAttached.

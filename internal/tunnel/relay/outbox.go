@@ -21,11 +21,11 @@ const (
 
 // Outbox gathers packets into relay messages while its link is busy, so that
 // a link under load moves big messages and an idle one sends at once.
-// Messages leave in the order in which they were begun, and a session that
-// may wait has at most one begun: so sessions take turns, and bulk delays
+// Messages leave in the order in which they were started, and a session that
+// may wait has at most one started: so sessions take turns, and bulk delays
 // typing by no more than a message. It is safe for concurrent use.
 //
-// While nobody sends and nothing waits, whoever may wait sends for itself: a
+// While nobody sends and nothing waits, a caller that may wait sends itself: a
 // key that is typed then passes through no other goroutine.
 type Outbox struct {
 	mu     sync.Mutex
@@ -39,7 +39,7 @@ type Outbox struct {
 	closed bool
 
 	link    Link  // of Drain; nil before
-	sending bool  // somebody sends to it
+	sending bool  // a goroutine sends to it
 	own     bool  // that is not Drain
 	err     error // with which that failed
 
@@ -83,7 +83,7 @@ func (o *Outbox) Text(s string) {
 func (o *Outbox) Packet(s Session, p []byte) bool { return o.Packets(s, p, len(p)) }
 
 // Packets queues packets of seg bytes each but the last, all together
-// less than MaxMessage, waiting for room or until they are sent. It gives false
+// less than MaxMessage, waiting for room or until they are sent. It returns false
 // once the outbox is closed.
 func (o *Outbox) Packets(s Session, b []byte, seg int) bool {
 	n := len(b) + 2*((len(b)+seg-1)/max(seg, 1))
@@ -102,7 +102,7 @@ func (o *Outbox) Packets(s Session, b []byte, seg int) bool {
 }
 
 // Forward queues the packets of a message, waiting for room or until they are
-// sent. It gives false once the outbox is closed, and for a message without
+// sent. It returns false once the outbox is closed, and for a message without
 // packets. The message stays the caller's.
 func (o *Outbox) Forward(m *Message) bool {
 	s, packets, err := m.Session()
@@ -123,7 +123,7 @@ func (o *Outbox) Forward(m *Message) bool {
 	return o.pass()
 }
 
-// Offer is Forward for a caller who cannot wait: it gives false, and counts
+// Offer is Forward for a caller who cannot wait: it returns false, and counts
 // the bytes as dropped, when the link is slower than what comes.
 func (o *Outbox) Offer(s Session, packets []byte) bool {
 	o.mu.Lock()
@@ -151,12 +151,12 @@ func (o *Outbox) Offer(s Session, packets []byte) bool {
 // it does not take stays the caller's.
 type trier interface{ try(m *Message) bool }
 
-// idle says that nothing waits and nobody sends.
+// idle reports that nothing waits and nobody sends.
 func (o *Outbox) idle() bool {
 	return o.link != nil && !o.sending && !o.closed && o.head == len(o.queue)
 }
 
-// ready says that one message waits and nobody sends.
+// ready reports that one message waits and nobody sends.
 func (o *Outbox) ready() bool {
 	return o.link != nil && !o.sending && o.head == len(o.queue)-1
 }
@@ -194,7 +194,7 @@ func (o *Outbox) send(m *Message, own bool) bool {
 	return true
 }
 
-// Dropped gives the bytes that Offer did not take.
+// Dropped returns the bytes that Offer did not take.
 func (o *Outbox) Dropped() int64 { return o.dropped.Load() }
 
 // wait waits until n bytes of the session may be added.
@@ -208,7 +208,7 @@ func (o *Outbox) wait(s Session, n int) bool {
 	return false
 }
 
-// begin gives the message to which n bytes of the session may be added: the
+// begin returns the message to which n bytes of the session may be added: the
 // newest that waits, or a new one.
 func (o *Outbox) begin(s Session, n int) *Message {
 	if l := o.lanes[s]; l.last != nil && len(l.last.Data)+n <= MaxMessage {
@@ -258,7 +258,7 @@ func (o *Outbox) await() *Message {
 	return o.take()
 }
 
-// take gives the message that is next. The caller holds mu.
+// take returns the message that is next. The caller holds mu.
 func (o *Outbox) take() *Message {
 	e := o.queue[o.head]
 	o.queue[o.head] = entry{}
@@ -292,7 +292,7 @@ func (o *Outbox) Finish() {
 	o.work.Broadcast()
 }
 
-// Close drops what waits and wakes everybody: also who sends for itself, which ends
+// Close drops what waits and wakes all waiting callers, also one that sends itself, which ends
 // the link. It may be called again.
 func (o *Outbox) Close() {
 	o.mu.Lock()

@@ -1,6 +1,6 @@
 // Package stun is the part of STUN (RFC 8489) that finding direct paths needs:
 // who sends a binding request over UDP is told from which address it came. A
-// server answers that to everybody; a client asks from the socket that it wants
+// server answers every request; a client asks from the socket that it wants
 // to be reached at. Nothing is trusted: an address that STUN gives is only a
 // place to send authenticated probes to.
 package stun
@@ -27,7 +27,7 @@ const (
 	familyIPv6    = 0x02
 )
 
-// ID tells a request's answer from others.
+// ID matches a response with its request.
 type ID [12]byte
 
 // NewID draws one at random.
@@ -36,7 +36,7 @@ func NewID() (id ID) {
 	return id
 }
 
-// Is says whether a datagram looks like STUN: no packet of a tunnel does.
+// Is reports whether a datagram looks like STUN: no packet of a tunnel does.
 func Is(b []byte) bool {
 	return len(b) >= headerSize && b[0] < 4 && binary.BigEndian.Uint32(b[4:]) == cookie
 }
@@ -76,7 +76,7 @@ func masked(ip []byte, id ID) []byte {
 	return out
 }
 
-// ParseRequest gives the ID of a binding request.
+// ParseRequest returns the ID of a binding request.
 func ParseRequest(b []byte) (id ID, err error) {
 	if !Is(b) || binary.BigEndian.Uint16(b) != bindingRequest {
 		return id, errors.New("not a STUN binding request")
@@ -84,7 +84,7 @@ func ParseRequest(b []byte) (id ID, err error) {
 	return ID(b[8:headerSize]), nil
 }
 
-// ParseResponse gives the ID of a binding response, and the address in it.
+// ParseResponse returns the ID of a binding response, and the address in it.
 func ParseResponse(b []byte) (id ID, mapped netip.AddrPort, err error) {
 	if !Is(b) || binary.BigEndian.Uint16(b) != bindingResponse {
 		return id, mapped, errors.New("not a STUN binding response")

@@ -10,7 +10,7 @@ import (
 // maxLocal bounds the addresses of one machine.
 const maxLocal = 16
 
-// Resolve gives one address of each family of host:port.
+// Resolve returns one address of each family of host:port.
 func Resolve(ctx context.Context, server string) (all []netip.AddrPort) {
 	host, port, err := net.SplitHostPort(server)
 	if err != nil {
@@ -28,7 +28,7 @@ func Resolve(ctx context.Context, server string) (all []netip.AddrPort) {
 	return all
 }
 
-// LocalAddresses gives the addresses of this machine that others may know, and
+// LocalAddresses returns the addresses of this machine that others may know, and
 // those of the machine itself when it has no others.
 func LocalAddresses() (all []netip.Addr) {
 	ifs, err := net.InterfaceAddrs()

@@ -14,10 +14,10 @@ type Datagram struct{ Data [MaxDatagram]byte }
 
 var datagrams = sync.Pool{New: func() any { return new(Datagram) }}
 
-// NewDatagram gives a buffer until Release.
+// NewDatagram returns a buffer until Release.
 func NewDatagram() *Datagram { return datagrams.Get().(*Datagram) }
 
-// Release gives the buffer back.
+// Release returns the buffer to its pool.
 func (d *Datagram) Release() { datagrams.Put(d) }
 
 // Socket is a UDP socket of direct paths. Write may be called by several
@@ -33,7 +33,7 @@ type Socket interface {
 	Close() error
 }
 
-// Real says that a socket is one of Listen's, not of a network in memory.
+// Real reports that a socket is one of Listen's, not of a network in memory.
 func Real(s Socket) bool {
 	_, ok := s.(*socket)
 	return ok

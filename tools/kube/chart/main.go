@@ -1,10 +1,11 @@
-// Command chart is what `make test-kube` needs of Helm, by Helm's own packages:
+// Command chart runs the Helm functions that `make test-kube` needs, with
+// Helm's packages:
 //
 //	chart lint DIRECTORY [flags]            as helm lint --strict
 //	chart template NAME DIRECTORY [flags]   as helm template
 //
-// Helm itself, which `make test-cluster` installs charts with, has six times as
-// much to be compiled.
+// Helm itself, with which `make test-cluster` installs charts, takes six times
+// as long to compile.
 package main
 
 import (
@@ -43,11 +44,11 @@ func run(args []string, out io.Writer) error {
 	}
 	namespace, vals := "default", chartutil.Values{}
 	f := flag.NewFlagSet("chart", flag.ContinueOnError)
-	f.StringVar(&namespace, "namespace", namespace, "of the release")
+	f.StringVar(&namespace, "namespace", namespace, "namespace of the release")
 	file := func(path string) (err error) { vals, err = chartutil.ReadValuesFile(path); return err }
 	f.Func("values", "a file with values", file)
-	f.Func("f", "the same", file)
-	f.Func("set", "values such as a.b=c,d=e, over those of the file", func(s string) error { return strvals.ParseInto(s, vals) })
+	f.Func("f", "same as --values", file)
+	f.Func("set", "values such as a.b=c,d=e, which override the file", func(s string) error { return strvals.ParseInto(s, vals) })
 	if err := f.Parse(args[names:]); err != nil {
 		return err
 	}
@@ -62,7 +63,7 @@ func run(args []string, out io.Writer) error {
 	return errUsage
 }
 
-// check gives what a chart is warned of.
+// check returns the warnings about a chart.
 func check(dir string, vals chartutil.Values, namespace string) error {
 	var wrong []error
 	for _, m := range lint.All(dir, vals, namespace, true).Messages {
@@ -73,8 +74,8 @@ func check(dir string, vals chartutil.Values, namespace string) error {
 	return errors.Join(wrong...)
 }
 
-// render writes what a chart makes for a new release, in the order in which it
-// is installed.
+// render writes the objects of a chart for a new release, in installation
+// order.
 func render(out io.Writer, name, dir string, vals chartutil.Values, namespace string) error {
 	c, err := loader.Load(dir)
 	if err != nil {
@@ -83,7 +84,12 @@ func render(out io.Writer, name, dir string, vals chartutil.Values, namespace st
 	if err := chartutil.ProcessDependenciesWithMerge(c, vals); err != nil {
 		return err
 	}
-	all, err := chartutil.ToRenderValues(c, vals, chartutil.ReleaseOptions{Name: name, Namespace: namespace, Revision: 1, IsInstall: true}, chartutil.DefaultCapabilities)
+	all, err := chartutil.ToRenderValues(c, vals, chartutil.ReleaseOptions{
+		Name:      name,
+		Namespace: namespace,
+		Revision:  1,
+		IsInstall: true,
+	}, chartutil.DefaultCapabilities)
 	if err != nil {
 		return err
 	}

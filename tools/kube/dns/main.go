@@ -1,5 +1,5 @@
-// Command dns answers for the names of a cluster's Services, which is what the
-// cluster of tools/kube/cluster needs of a DNS server:
+// Command dns resolves the names of a cluster's Services, for the cluster of
+// tools/kube/cluster:
 //
 //	dns -kubeconfig FILE -listen ADDRESS
 package main
@@ -22,8 +22,8 @@ import (
 const domain = ".svc.cluster.local."
 
 func main() {
-	config := flag.String("kubeconfig", "", "how to reach the API server")
-	listen := flag.String("listen", "127.0.0.1:53", "address to answer at")
+	config := flag.String("kubeconfig", "", "kubeconfig of the API server")
+	listen := flag.String("listen", "127.0.0.1:53", "address to listen on")
 	flag.Parse()
 	c, err := clientcmd.BuildConfigFromFlags("", *config)
 	if err != nil {
@@ -52,7 +52,7 @@ func main() {
 	}
 }
 
-// answer answers a question, with no such name when it is not a Service's.
+// answer replies to a query; a name that is not a Service's does not exist.
 func answer(cluster *kubernetes.Clientset, query []byte) ([]byte, error) {
 	var p dnsmessage.Parser
 	h, err := p.Start(query)
@@ -68,7 +68,14 @@ func answer(cluster *kubernetes.Clientset, query []byte) ([]byte, error) {
 	if !ok {
 		code = dnsmessage.RCodeNameError
 	}
-	b := dnsmessage.NewBuilder(nil, dnsmessage.Header{ID: h.ID, Response: true, Authoritative: true, RecursionDesired: h.RecursionDesired, RecursionAvailable: true, RCode: code})
+	b := dnsmessage.NewBuilder(nil, dnsmessage.Header{
+		ID:                 h.ID,
+		Response:           true,
+		Authoritative:      true,
+		RecursionDesired:   h.RecursionDesired,
+		RecursionAvailable: true,
+		RCode:              code,
+	})
 	if err := b.StartQuestions(); err != nil {
 		return nil, err
 	}
@@ -86,7 +93,7 @@ func answer(cluster *kubernetes.Clientset, query []byte) ([]byte, error) {
 	return b.Finish()
 }
 
-// find gives the address of a Service, by its whole name.
+// find returns the address of a Service by its full name.
 func find(cluster *kubernetes.Clientset, name string) (netip.Addr, bool) {
 	service, namespace, ok := strings.Cut(strings.TrimSuffix(name, domain), ".")
 	if !ok || !strings.HasSuffix(name, domain) {

@@ -1,9 +1,9 @@
-// Command terraform-provider-kubernetes is HashiCorp's provider for tests: the
-// newest version that can be had as a Go module, 1.13, with what the template
-// `kubernetes` uses of later ones. Those give every resource a second name that
-// ends with _v1, look for a configuration file only when they are told to, know
-// seccomp_profile, and take limits and requests as maps; the script `build` puts
-// the latter two in.
+// Command terraform-provider-kubernetes is HashiCorp's provider for tests. It
+// is version 1.13, the newest that is available as a Go module, with the newer
+// features that the template `kubernetes` uses. Newer versions give every
+// resource a second name that ends in _v1, read a configuration file only if
+// told to, support seccomp_profile, and take limits and requests as maps. The
+// script `build` adds the latter two.
 package main
 
 import (

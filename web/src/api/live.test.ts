@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { Changes } from './live';
+import { ChangeStream } from './live';
 
 class FakeSocket {
   static readonly OPEN = 1;
@@ -44,12 +44,12 @@ afterEach(() => {
   vi.unstubAllGlobals();
 });
 
-test('one connection asks for what is wanted, and tells those who want it', () => {
-  const c = new Changes('ws://x');
+test('one connection subscribes to all topics and notifies their listeners', () => {
+  const c = new ChangeStream('ws://x');
   const users: unknown[] = [];
   const both: unknown[] = [];
-  c.listen(['user'], (t) => users.push(t));
-  const end = c.listen(['user', 'workspace'], (t) => both.push(t));
+  c.subscribe(['user'], (t) => users.push(t));
+  const end = c.subscribe(['user', 'workspace'], (t) => both.push(t));
   latest().open();
   expect(FakeSocket.all).toHaveLength(1);
   expect(latest().sent.at(-1)).toBe('{"topics":["user","workspace"],"ready":true}');
@@ -61,10 +61,10 @@ test('one connection asks for what is wanted, and tells those who want it', () =
   expect(latest().sent.at(-1)).toBe('{"topics":["user"],"ready":true}');
 });
 
-test('a lost connection comes back, and asks for the same', () => {
-  const c = new Changes('ws://x');
+test('a lost connection reconnects and subscribes again', () => {
+  const c = new ChangeStream('ws://x');
   const heard: unknown[] = [];
-  c.listen(['user'], (t) => heard.push(t));
+  c.subscribe(['user'], (t) => heard.push(t));
   latest().open();
   latest().drop();
   expect(c.isLost()).toBe(true);
@@ -73,6 +73,6 @@ test('a lost connection comes back, and asks for the same', () => {
   latest().open();
   expect(c.isLost()).toBe(false);
   expect(latest().sent).toEqual(['{"topics":["user"],"ready":true}']);
-  latest().say('user'); // as the server does when it listens
+  latest().say('user'); // the server notifies after each subscription
   expect(heard).toEqual(['user']);
 });

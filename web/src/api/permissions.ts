@@ -1,7 +1,7 @@
-// What the person who is logged in may do, asked of the server's authorizer, so
-// that the page shows exactly what will be allowed.
+// What the signed-in user can do. The server's authorizer decides, so the page offers
+// exactly the actions that the API allows.
 
-import { useQuery } from '@tanstack/react-query';
+import { queryOptions, useQuery } from '@tanstack/react-query';
 import { type Schema, api } from './client';
 
 const checks = {
@@ -13,39 +13,58 @@ const checks = {
   readDeployment: { object: { resource_type: 'deployment_config' }, action: 'read' },
   createOrganization: { object: { resource_type: 'organization' }, action: 'create' },
   readProvisioners: { object: { resource_type: 'provisioner_daemon', any_org: true }, action: 'read' },
+  updateOAuth2Apps: { object: { resource_type: 'oauth2_app' }, action: 'update' },
   readGroups: { object: { resource_type: 'group', any_org: true }, action: 'read' },
 } as const;
 
 export type Permission = keyof typeof checks;
 
-/** The permissions, all false until they are known. */
+const permissionsQuery = queryOptions({
+  queryKey: ['permissions'],
+  queryFn: () => api.post('/authcheck', { body: { checks } as unknown as Schema<'AuthorizationRequest'> }),
+  staleTime: 300_000,
+});
+
+/** Reports whether a site-wide permission is granted; undefined while it loads. */
+export function usePermission(permission: Permission): boolean | undefined {
+  const { data } = useQuery(permissionsQuery);
+  return data && (data[permission] ?? false);
+}
+
+/** Returns the site-wide permissions. All are false while they load. */
 export function usePermissions(): Record<Permission, boolean> {
-  const { data } = useQuery({
-    queryKey: ['permissions'],
-    queryFn: () => api.post('/authcheck', { body: { checks } as unknown as Schema<'AuthorizationRequest'> }),
-    staleTime: 300_000,
-  });
+  const { data } = useQuery(permissionsQuery);
   return Object.fromEntries(Object.keys(checks).map((k) => [k, data?.[k] ?? false])) as Record<Permission, boolean>;
 }
 
-/** Something somebody may do to one thing, or to things of an organization. */
-export interface Wish {
+/** A permission on one resource, or on all resources of a type in an organization. */
+export interface PermissionCheck {
   on: Schema<'RBACResource'>;
   action: Schema<'RBACAction'>;
   organization?: string;
   id?: string;
 }
 
-/** Which of the wishes are allowed; all false until it is known. */
-export function useMay<K extends string>(wishes: Record<K, Wish> | undefined): Record<K, boolean> {
+/** The query of which permissions are granted. */
+export function permissionChecks(wishes: Record<string, PermissionCheck>) {
   const checks = Object.fromEntries(
-    Object.entries<Wish>(wishes ?? {}).map(([k, w]) => [k, { action: w.action, object: { resource_type: w.on, organization_id: w.organization, resource_id: w.id } }]),
+    Object.entries(wishes).map(([k, w]) => [
+      k,
+      { action: w.action, object: { resource_type: w.on, organization_id: w.organization, resource_id: w.id } },
+    ]),
   );
-  const { data } = useQuery({
+  return queryOptions({
     queryKey: ['permissions', checks],
     queryFn: () => api.post('/authcheck', { body: { checks } as unknown as Schema<'AuthorizationRequest'> }),
     staleTime: 300_000,
-    enabled: wishes !== undefined,
   });
-  return Object.fromEntries(Object.keys(checks).map((k) => [k, data?.[k] ?? false])) as Record<K, boolean>;
+}
+
+/** Returns which of the permissions are granted. All are false while they load; known reports whether they did. */
+export function usePermissionChecks<K extends string>(
+  wishes: Record<K, PermissionCheck> | undefined,
+): Record<K | 'known', boolean> {
+  const { data } = useQuery({ ...permissionChecks(wishes ?? {}), enabled: wishes !== undefined });
+  const granted = Object.fromEntries(Object.keys(wishes ?? {}).map((k) => [k, data?.[k] ?? false]));
+  return { ...granted, known: data !== undefined } as Record<K | 'known', boolean>;
 }

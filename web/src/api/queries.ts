@@ -1,33 +1,33 @@
-// What is read from the server and kept: one QueryClient, and the queries that
-// several pages share.
+// The query cache, and the queries that several pages share.
 
 import { MutationCache, QueryClient, queryOptions } from '@tanstack/react-query';
 import { type Schema, ApiError, api } from './client';
-import { sessionIs } from './session';
+import { setSessionState } from './session';
 
-/** The page's cache. A query is read again when a hint says so (live.ts), not by the clock. */
+/** The query cache. Change notifications (live.ts) refetch queries; nothing polls. */
 export const queries = new QueryClient({
   defaultOptions: {
     queries: {
       staleTime: 60_000,
       refetchOnWindowFocus: true,
-      retry: (failures, error) => failures < 3 && (!(error instanceof ApiError) || error.status === 0 || error.status >= 502),
+      retry: (failures, error) =>
+        failures < 3 && (!(error instanceof ApiError) || error.status === 0 || error.status >= 502),
     },
     mutations: { retry: false },
   },
   mutationCache: new MutationCache({
     onError: (error) => {
-      if (error instanceof ApiError && error.status === 401) lookAgain();
+      if (error instanceof ApiError && error.status === 401) refreshSession();
     },
   }),
 });
 
-/** Looks whether somebody is still logged in. */
-export function lookAgain(): void {
+/** Checks whether the session is still valid. */
+export function refreshSession(): void {
   void queries.invalidateQueries({ queryKey: ['me'] });
 }
 
-/** Who is logged in, or was when the page was opened; null for nobody. */
+/** The signed-in user, also after the session ended; null when the page was opened without a session. */
 export const me = queryOptions({
   queryKey: ['me'],
   queryFn: async () => {
@@ -35,21 +35,21 @@ export const me = queryOptions({
     try {
       const self = await api.get('/users/{user}', { path: { user: 'me' } });
       if (before && before.id !== self.id) {
-        location.reload(); // nothing of the other's stays
+        location.reload(); // drop everything read as the previous user
         return before;
       }
-      sessionIs('open');
+      setSessionState('open');
       return self;
     } catch (error) {
       if (!(error instanceof ApiError && error.status === 401)) throw error;
-      if (before) sessionIs('ended'); // the page stays theirs
+      if (before) setSessionState('ended'); // keep the page behind the sign-in dialog
       return before;
     }
   },
   staleTime: 300_000,
 });
 
-/** Whether the deployment has its first user. */
+/** Reports whether the deployment has its first user. */
 export const hasFirstUser = queryOptions({
   queryKey: ['first-user'],
   queryFn: async () => {

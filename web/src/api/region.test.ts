@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { type Region, pick, placeOf } from './region';
+import { type Region, selectRegion, getAppOrigin } from './region';
 
 const region = (name: string, healthy = true): Region => ({
   id: name,
@@ -15,18 +15,26 @@ const all = [region('primary'), region('sydney'), region('oslo'), region('dead',
 test.each([
   ['', {}, 'primary'],
   ['', { primary: 200, sydney: 20, oslo: 90 }, 'sydney'],
-  ['', { primary: 25, sydney: 20 }, 'primary'], // not worth it
+  ['', { primary: 25, sydney: 20 }, 'primary'], // within the margin
   ['', { primary: 200, sydney: undefined, oslo: 90, dead: 1 }, 'oslo'],
   ['', { sydney: 20 }, 'primary'],
   ['oslo', { primary: 1, oslo: 500 }, 'oslo'],
   ['dead', { primary: 200, sydney: 20 }, 'primary'],
   ['gone', {}, 'primary'],
-])('%s among %j', (wish, took, want) => expect(pick(all, wish, took)?.name).toBe(want));
+])('%s among %j', (wish, took, want) => expect(selectRegion(all, wish, took)?.name).toBe(want));
 
-test('a place is nowhere else at the server', () => {
+test('the server uses its own origin', () => {
   vi.stubGlobal('location', { protocol: 'http:' });
-  expect(placeOf(all, all[0])).toEqual({ host: '*.primary.test', base: '', protocol: 'http:' });
-  expect(placeOf(all, all[1])).toEqual({ host: '*.sydney.test', base: 'https://sydney.test', protocol: 'https:' });
-  expect(placeOf(all, { ...region('bare'), wildcard_hostname: '' })).toEqual({ host: '*.primary.test', base: 'https://bare.test', protocol: 'http:' });
-  expect(placeOf([], undefined)).toEqual({ host: '', base: '', protocol: 'http:' });
+  expect(getAppOrigin(all, all[0])).toEqual({ host: '*.primary.test', pathOrigin: '', protocol: 'http:' });
+  expect(getAppOrigin(all, all[1])).toEqual({
+    host: '*.sydney.test',
+    pathOrigin: 'https://sydney.test',
+    protocol: 'https:',
+  });
+  expect(getAppOrigin(all, { ...region('bare'), wildcard_hostname: '' })).toEqual({
+    host: '*.primary.test',
+    pathOrigin: 'https://bare.test',
+    protocol: 'http:',
+  });
+  expect(getAppOrigin([], undefined)).toEqual({ host: '', pathOrigin: '', protocol: 'http:' });
 });

@@ -1,5 +1,5 @@
-// From where apps and terminals of workspaces are opened: this server, or the
-// workspace proxy that answers soonest, or the one that the person chose.
+// Selects the region that serves apps and terminals: this server, the workspace proxy
+// with the lowest latency, or the one that the user chose.
 
 import { queryOptions, useQuery } from '@tanstack/react-query';
 import { useSyncExternalStore } from 'react';
@@ -7,27 +7,31 @@ import { type Schema, api } from './client';
 
 export type Region = Schema<'Region'>;
 
-/** The server itself, among the regions. */
+/** The name of the region that is this server. */
 export const primary = 'primary';
 
-/** How much sooner than the server a proxy has to answer to be taken unasked, in milliseconds. */
+/** How much faster than the server a proxy must be to be selected automatically, in milliseconds. */
 const margin = 10;
 
-/** The regions, read again often enough that one that has died is left within a minute. */
-export const regions = queryOptions({
+/** The regions. The refetch interval bounds how long a failed proxy stays selected. */
+export const regionsQuery = queryOptions({
   queryKey: ['regions'],
   queryFn: async () => (await api.get('/regions')).regions,
   refetchInterval: (q) => ((q.state.data?.length ?? 0) > 1 ? 20_000 : 120_000),
 });
 
-/** How long a region takes to answer, in milliseconds; undefined where it does not. */
-async function latency(r: Region): Promise<number | undefined> {
+/** Measures the latency of a region in milliseconds; undefined when it does not respond. */
+async function measureLatency(region: Region): Promise<number | undefined> {
   let best: number | undefined;
   try {
     for (let i = 0; i < 3; i++) {
-      // The first also makes the connection.
+      // The first request also opens the connection.
       const began = performance.now();
-      await fetch(`${r.path_app_url}/latency-check`, { cache: 'no-store', credentials: 'omit', signal: AbortSignal.timeout(2_000) });
+      await fetch(`${region.path_app_url}/latency-check`, {
+        cache: 'no-store',
+        credentials: 'omit',
+        signal: AbortSignal.timeout(2_000),
+      });
       const took = performance.now() - began;
       if (i > 0) best = Math.min(best ?? took, took);
     }
@@ -37,11 +41,18 @@ async function latency(r: Region): Promise<number | undefined> {
   return best;
 }
 
-/** How long each takes, by name. */
-const latencies = (all: Region[]) =>
+/** The latencies of the regions by name. */
+const latenciesQuery = (all: Region[]) =>
   queryOptions({
-    queryKey: ['latencies', ...all.map((r) => `${r.name} ${r.path_app_url} ${r.healthy}`)],
-    queryFn: async () => Object.fromEntries(await Promise.all(all.filter((r) => r.healthy).map(async (r) => [r.name, await latency(r)] as const))),
+    queryKey: ['latencies', ...all.map((region) => `${region.name} ${region.path_app_url} ${region.healthy}`)],
+    queryFn: async () =>
+      Object.fromEntries(
+        await Promise.all(
+          all
+            .filter((region) => region.healthy)
+            .map(async (region) => [region.name, await measureLatency(region)] as const),
+        ),
+      ),
     enabled: all.length > 1,
     staleTime: 300_000,
   });
@@ -49,18 +60,18 @@ const latencies = (all: Region[]) =>
 const key = 'region';
 const listeners = new Set<() => void>();
 
-/** What the person chose in this browser: the name of a region, or "" for the one that answers soonest. */
-function chosen(): string {
+/** Returns the region chosen in this browser, or "" for the one with the lowest latency. */
+function getPreferredRegion(): string {
   return localStorage.getItem(key) ?? '';
 }
 
-export function choose(name: string): void {
+export function setPreferredRegion(name: string): void {
   if (name) localStorage.setItem(key, name);
   else localStorage.removeItem(key);
   for (const tell of listeners) tell();
 }
 
-function listen(tell: () => void): () => void {
+function subscribe(tell: () => void): () => void {
   listeners.add(tell);
   window.addEventListener('storage', tell);
   return () => {
@@ -69,47 +80,63 @@ function listen(tell: () => void): () => void {
   };
 }
 
-/** The region to use: the chosen one while it is well, else the one that answers soonest, else the server. */
-export function pick(all: Region[], wish: string, took: Record<string, number | undefined>): Region | undefined {
-  const server = all.find((r) => r.name === primary);
-  const wished = all.find((r) => r.name === wish && r.healthy);
+/** Returns the region to use: the preferred one while it is healthy, else the fastest, else the server. */
+export function selectRegion(
+  all: Region[],
+  wish: string,
+  took: Record<string, number | undefined>,
+): Region | undefined {
+  const server = all.find((region) => region.name === primary);
+  const wished = all.find((region) => region.name === wish && region.healthy);
   if (wished) return wished;
   if (wish) return server;
   const base = took[primary];
   const near = all
-    .filter((r) => r.healthy && r.name !== primary && took[r.name] !== undefined)
-    .sort((a, b) => (took[a.name] ?? 0) - (took[b.name] ?? 0))[0];
+    .filter((region) => region.healthy && region.name !== primary && took[region.name] !== undefined)
+    .sort((region, b) => (took[region.name] ?? 0) - (took[b.name] ?? 0))[0];
   return near && base !== undefined && (took[near.name] ?? 0) + margin < base ? near : server;
 }
 
-/** Where apps are. */
-export interface Place {
-  /** What stands before a path; "" for this server. */
-  base: string;
-  /** The wildcard host name of apps, "" for none, and the protocol there. */
+/** Where apps are served. */
+export interface AppOrigin {
+  /** The origin of path apps; "" for this server. */
+  pathOrigin: string;
+  /** The wildcard host name of subdomain apps, "" for none, and its protocol. */
   host: string;
   protocol: string;
 }
 
-/** The place of a region. Where it has no host names for apps, those of the server serve. */
-export function placeOf(all: Region[], r: Region | undefined): Place {
-  const named = r?.wildcard_hostname ? r : all.find((s) => s.name === primary);
+/** Returns where a region serves apps. A region without a wildcard host name uses the server's. */
+export function getAppOrigin(all: Region[], region: Region | undefined): AppOrigin {
+  const named = region?.wildcard_hostname ? region : all.find((s) => s.name === primary);
   const away = (s: Region | undefined) => s !== undefined && s.name !== primary;
   return {
-    base: r && away(r) ? r.path_app_url : '',
+    pathOrigin: region && away(region) ? region.path_app_url : '',
     host: named?.wildcard_hostname ?? '',
     protocol: named && away(named) ? new URL(named.path_app_url).protocol : location.protocol,
   };
 }
 
-/** The regions, the one in use, what was chosen, and how long each takes. settled says that the one in use is known. */
+/** Returns the regions, their latencies, and the one in use. settled reports that the choice is final. */
 export function useRegions() {
-  const { data, error } = useQuery(regions);
-  const all = data ?? [];
-  const { data: measured, isError } = useQuery(latencies(all));
-  const took = measured ?? {};
-  const wish = useSyncExternalStore(listen, chosen);
-  const region = pick(all, wish, took);
-  const settled = error !== null || isError || (data !== undefined && (all.length < 2 || wish !== '' || measured !== undefined));
-  return { all, took, wish, region, error, ready: data !== undefined, settled, place: placeOf(all, region) };
+  const { data, error } = useQuery(regionsQuery);
+  const regions = data ?? [];
+  const { data: measured, isError } = useQuery(latenciesQuery(regions));
+  const latencies = measured ?? {};
+  const preferred = useSyncExternalStore(subscribe, getPreferredRegion);
+  const region = selectRegion(regions, preferred, latencies);
+  const settled =
+    error !== null ||
+    isError ||
+    (data !== undefined && (regions.length < 2 || preferred !== '' || measured !== undefined));
+  return {
+    all: regions,
+    took: latencies,
+    wish: preferred,
+    region,
+    error,
+    ready: data !== undefined,
+    settled,
+    origin: getAppOrigin(regions, region),
+  };
 }

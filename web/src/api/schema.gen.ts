@@ -11,7 +11,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** That there is an API */
+        /** Check that the API is available */
         get: {
             parameters: {
                 query?: never;
@@ -47,7 +47,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** How the deployment presents itself */
+        /** Get the appearance settings */
         get: {
             parameters: {
                 query?: never;
@@ -68,7 +68,7 @@ export interface paths {
                 };
             };
         };
-        /** Change how the deployment presents itself */
+        /** Update the appearance settings */
         put: {
             parameters: {
                 query?: never;
@@ -107,7 +107,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Take a browser's session to the host of an app */
+        /** Sign a browser in at the host of an app */
         get: {
             parameters: {
                 query?: never;
@@ -141,7 +141,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The host name of apps */
+        /** Get the wildcard host name of apps */
         get: {
             parameters: {
                 query?: never;
@@ -179,7 +179,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Get a token to open a terminal with */
+        /** Get a signed token for a terminal */
         post: {
             parameters: {
                 query?: never;
@@ -221,11 +221,11 @@ export interface paths {
         get: {
             parameters: {
                 query?: {
-                    /** @description How many at most, up to 1000. Without it, as many as the list gives at once: 1000 where nothing else is said. A page that is full may have one behind it. */
+                    /** @description Maximum number of items, at most 1000. Without it, the default of the list: 1000 unless stated otherwise. A full page may be followed by another. */
                     limit?: number;
-                    /** @description How many to leave out, of those before the page. */
+                    /** @description Number of items to skip. */
                     offset?: number;
-                    /** @description A user name, and resource_type:, resource_id:, resource_target:, action:, username:, email:, organization:, request_id:, build_reason:, date_from:, date_to:. */
+                    /** @description A username, or resource_type:, resource_id:, resource_target:, action:, username:, email:, organization:, request_id:, build_reason:, date_from:, date_to:. */
                     q?: string;
                 };
                 header?: never;
@@ -260,7 +260,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The scopes that tokens may have */
+        /** List token scopes */
         get: {
             parameters: {
                 query?: never;
@@ -298,7 +298,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Ask what one may do */
+        /** Check permissions */
         post: {
             parameters: {
                 query?: never;
@@ -338,7 +338,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What the server is */
+        /** Get build information */
         get: {
             parameters: {
                 query?: never;
@@ -374,7 +374,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Hear what changes, by WebSocket */
+        /** Watch for changes over a WebSocket */
         get: {
             parameters: {
                 query?: never;
@@ -414,11 +414,11 @@ export interface paths {
         get: {
             parameters: {
                 query?: {
-                    /** @description How many at most, up to 1000. Without it, as many as the list gives at once: 1000 where nothing else is said. A page that is full may have one behind it. */
+                    /** @description Maximum number of items, at most 1000. Without it, the default of the list: 1000 unless stated otherwise. A full page may be followed by another. */
                     limit?: number;
-                    /** @description How many to leave out, of those before the page. */
+                    /** @description Number of items to skip. */
                     offset?: number;
-                    /** @description A user name, and organization:, workspace_owner:, workspace_owner_email:, username:, user_email:, type:, status:, connected_after:, connected_before:, workspace_id:, connection_id:. */
+                    /** @description A username, or organization:, workspace_owner:, workspace_owner_email:, username:, user_email:, type:, status:, connected_after:, connected_before:, workspace_id:, connection_id:. */
                     q?: string;
                 };
                 header?: never;
@@ -455,7 +455,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** What a browser refused because of the Content-Security-Policy */
+        /** Report a violation of the Content-Security-Policy */
         post: {
             parameters: {
                 query?: never;
@@ -491,7 +491,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The agents that this server's relay knows */
+        /** List the agents that this server's relay knows */
         get: {
             parameters: {
                 query?: never;
@@ -527,7 +527,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** How the deployment does */
+        /** Get the health report */
         get: {
             parameters: {
                 query?: never;
@@ -556,6 +556,45 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v2/debug/health/history": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the health reports of the last 24 hours by section
+         * @description Each server reports once per --health-check-refresh, and when a user runs the checks.
+         */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["HealthHistory"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v2/debug/health/settings": {
         parameters: {
             query?: never;
@@ -563,7 +602,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Which sections nobody is warned of */
+        /** Get the dismissed health sections */
         get: {
             parameters: {
                 query?: never;
@@ -584,7 +623,7 @@ export interface paths {
                 };
             };
         };
-        /** Dismiss sections */
+        /** Dismiss health sections */
         put: {
             parameters: {
                 query?: never;
@@ -616,6 +655,180 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v2/debug/logs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read the newest log lines of a server
+         * @description Text, oldest line first, at most 2 MiB from memory, with secrets removed. Each replica has its own log.
+         */
+        get: {
+            parameters: {
+                query?: {
+                    /** @description ID of the replica to ask; default: the replica that answers the request. */
+                    replica?: string;
+                };
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/debug/metrics": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read the metrics of a server
+         * @description Prometheus text format.
+         */
+        get: {
+            parameters: {
+                query?: {
+                    /** @description ID of the replica to ask; default: the replica that answers the request. */
+                    replica?: string;
+                };
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/debug/pprof": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Record a profile of a server
+         * @description In pprof format; a trace is for go tool trace.
+         */
+        get: {
+            parameters: {
+                query?: {
+                    /** @description One of heap, allocs, goroutine, mutex, block, threadcreate, profile, trace; default heap. */
+                    profile?: string;
+                    /** @description ID of the replica to ask; default: the replica that answers the request. */
+                    replica?: string;
+                    /** @description Duration of profile and trace, at most 30; default 10. */
+                    seconds?: number;
+                };
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/debug/support-bundle": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Create a support bundle over a WebSocket
+         * @description The server sends its progress as JSON text messages, the zip file as binary messages, and then the result as the last text message. The content depends on the permissions of the user. A user can create one bundle at a time.
+         */
+        get: {
+            parameters: {
+                query?: {
+                    /** @description Name of its agent; default: the first one. */
+                    agent?: string;
+                    /** @description Include profiles of the servers, which takes 10 seconds. */
+                    pprof?: boolean;
+                    /** @description ID of a template to include as source. */
+                    template?: string;
+                    /** @description ID of a workspace to include. */
+                    workspace?: string;
+                    /** @description Maximum number of workspaces to list; default 10. */
+                    workspaces?: number;
+                };
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success */
+                101: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["SupportBundleProgress"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v2/debug/tailnet": {
         parameters: {
             query?: never;
@@ -623,7 +836,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The agents that this server's relay knows */
+        /** List the agents that this server's relay knows */
         get: {
             parameters: {
                 query?: never;
@@ -659,7 +872,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** A WebSocket that sends back one message */
+        /** Echo one WebSocket message */
         get: {
             parameters: {
                 query?: never;
@@ -693,7 +906,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** How the server is configured, without secrets */
+        /** Get the server configuration without secrets */
         get: {
             parameters: {
                 query?: never;
@@ -722,6 +935,42 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v2/deployment/scim": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get the state of SCIM provisioning */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["SCIMStatus"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v2/deployment/ssh": {
         parameters: {
             query?: never;
@@ -729,7 +978,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What clients write into their SSH configuration */
+        /** Get the SSH configuration for clients */
         get: {
             parameters: {
                 query?: never;
@@ -765,7 +1014,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** How much the deployment is in use */
+        /** Get deployment statistics */
         get: {
             parameters: {
                 query?: never;
@@ -801,7 +1050,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The features, all of them free */
+        /** List features, all of them included */
         get: {
             parameters: {
                 query?: never;
@@ -837,7 +1086,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Experiments that are on */
+        /** List enabled experiments */
         get: {
             parameters: {
                 query?: never;
@@ -873,7 +1122,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Experiments that could be on */
+        /** List available experiments */
         get: {
             parameters: {
                 query?: never;
@@ -889,13 +1138,222 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-                        "application/json": string[];
+                        "application/json": components["schemas"]["AvailableExperiments"];
                     };
                 };
             };
         };
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/external-auth": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List external authentication providers and the user's links
+         * @description Links are checked at their providers.
+         */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ListUserExternalAuthResponse"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/external-auth/{externalauth}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get the user's link to a provider */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    externalauth: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ExternalAuth"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        /**
+         * Delete the user's link to a provider
+         * @description The provider is asked to revoke the tokens. The link is deleted whatever it responds.
+         */
+        delete: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    externalauth: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["DeleteExternalAuthByIDResponse"];
+                    };
+                };
+            };
+        };
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/external-auth/{externalauth}/callback": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Link a provider in the browser
+         * @description Starts a link, and completes it when the provider returns the browser. Also served at /external-auth/{externalauth}/callback, which is the callback URL to register at providers.
+         */
+        get: {
+            parameters: {
+                query?: {
+                    /** @description Path to open after the link. */
+                    redirect?: string;
+                };
+                header?: never;
+                path: {
+                    externalauth: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success */
+                307: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/external-auth/{externalauth}/device": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Start a link with the device flow */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    externalauth: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ExternalAuthDevice"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        /**
+         * Complete a link with the device flow
+         * @description While the user has not entered the code, the response is 400 with the provider's error code as the detail.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    externalauth: string;
+                };
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["ExternalAuthDeviceExchange"];
+                };
+            };
+            responses: {
+                /** @description Success */
+                204: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
         delete?: never;
         options?: never;
         head?: never;
@@ -911,7 +1369,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Upload an archive of a template's source */
+        /** Upload a template archive */
         post: {
             parameters: {
                 query?: never;
@@ -985,15 +1443,15 @@ export interface paths {
         get: {
             parameters: {
                 query?: {
-                    /** @description Leaves the members out; there is a page of them for each group. */
+                    /** @description Leave the members out; list them by group instead. */
                     exclude_members?: boolean;
-                    /** @description Ids, apart by commas. */
+                    /** @description Comma-separated ids. */
                     group_ids?: string;
                     /** @description Id or name of a user. */
                     has_member?: string;
-                    /** @description How many at most, up to 1000. Without it, as many as the list gives at once: 1000 where nothing else is said. A page that is full may have one behind it. */
+                    /** @description Maximum number of items, at most 1000. Without it, the default of the list: 1000 unless stated otherwise. A full page may be followed by another. */
                     limit?: number;
-                    /** @description How many to leave out, of those before the page. */
+                    /** @description Number of items to skip. */
                     offset?: number;
                     /** @description Id or name. */
                     organization?: string;
@@ -1032,7 +1490,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One group */
+        /** Get a group */
         get: {
             parameters: {
                 query?: never;
@@ -1082,7 +1540,7 @@ export interface paths {
         };
         options?: never;
         head?: never;
-        /** Change a group */
+        /** Update a group */
         patch: {
             parameters: {
                 query?: never;
@@ -1118,15 +1576,15 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** A page of a group's members */
+        /** List a group's members */
         get: {
             parameters: {
                 query?: {
-                    /** @description How many at most, up to 1000. Without it, as many as the list gives at once: 1000 where nothing else is said. A page that is full may have one behind it. */
+                    /** @description Maximum number of items, at most 1000. Without it, the default of the list: 1000 unless stated otherwise. A full page may be followed by another. */
                     limit?: number;
-                    /** @description How many to leave out, of those before the page. */
+                    /** @description Number of items to skip. */
                     offset?: number;
-                    /** @description Part of a name or address. */
+                    /** @description Part of a username or email. */
                     q?: string;
                 };
                 header?: never;
@@ -1156,6 +1614,58 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v2/insights/breakdown": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get usage and costs by day, organization, template and user
+         * @description A period is at most 92 days.
+         */
+        get: {
+            parameters: {
+                query?: {
+                    /** @description Last day. */
+                    end_date?: string;
+                    /** @description ID of an organization; default: all. */
+                    organization?: string;
+                    /** @description First day, such as 2026-11-01. */
+                    start_date?: string;
+                    /** @description ID of a template; default: all. */
+                    template?: string;
+                    /** @description Time zone of the days, such as Europe/Berlin; default UTC. */
+                    timezone?: string;
+                    /** @description ID of a user; default: all. */
+                    user?: string;
+                };
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["InsightsBreakdown"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v2/insights/daus": {
         parameters: {
             query?: never;
@@ -1163,7 +1673,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** People who worked, by the day */
+        /** Get daily active users */
         get: {
             parameters: {
                 query?: never;
@@ -1199,7 +1709,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** How templates are used */
+        /** Get template usage */
         get: {
             parameters: {
                 query?: never;
@@ -1235,7 +1745,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** How long people worked */
+        /** Get user activity */
         get: {
             parameters: {
                 query?: never;
@@ -1271,7 +1781,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** How far people are from their workspaces */
+        /** Get user latency */
         get: {
             parameters: {
                 query?: never;
@@ -1307,7 +1817,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** How many users of each status there were */
+        /** Get the number of users by status */
         get: {
             parameters: {
                 query?: never;
@@ -1336,6 +1846,1308 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v2/insights/versions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the versions in use of templates, agents and clients */
+        get: {
+            parameters: {
+                query?: {
+                    /** @description ID of an organization; default: all. */
+                    organization?: string;
+                    /** @description ID of a template; default: all. */
+                    template?: string;
+                };
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["InsightsVersions"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/licenses": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List licenses
+         * @description Every feature is included without a license.
+         */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["License"][];
+                    };
+                };
+            };
+        };
+        put?: never;
+        /**
+         * Add a license
+         * @description The license is listed and changes nothing: every feature is included without one. Its signature is not verified, and its text is not stored.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["AddLicenseRequest"];
+                };
+            };
+            responses: {
+                /** @description Success */
+                201: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["License"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/licenses/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Delete a license */
+        delete: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/licenses/refresh-entitlements": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Refresh entitlements
+         * @description Entitlements do not depend on licenses, so the request changes nothing.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success */
+                201: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Response"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/mirror": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Describe the provider mirror
+         * @description For users and provisioners.
+         */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Status"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/mirror/archive": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Export all stored archives as a tar */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        put?: never;
+        /**
+         * Import the archives of an export
+         * @description Archives before an error stay stored.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Imported"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/mirror/needs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the archives of providers that the active versions of templates need */
+        get: {
+            parameters: {
+                query?: {
+                    /** @description Platform such as linux_amd64; can be repeated. Without it, that of the server. */
+                    platform?: string;
+                    /** @description Registry of providers without a hostname; without it, registry.terraform.io. */
+                    registry?: string;
+                };
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Need"][];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/mirror/packages": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the stored archives of providers */
+        get: {
+            parameters: {
+                query?: {
+                    /** @description Maximum number of items, at most 1000. Without it, the default of the list: 1000 unless stated otherwise. A full page may be followed by another. */
+                    limit?: number;
+                    /** @description Number of items to skip. */
+                    offset?: number;
+                };
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Package"][];
+                    };
+                };
+            };
+        };
+        put?: never;
+        /** Fetch an archive of a provider from its registry */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["PullRequest"];
+                };
+            };
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Package"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/mirror/providers/{hostname}/{namespace}/{type}/{file}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get a document or an archive of a provider
+         * @description The network mirror protocol of Terraform and OpenTofu, for users and provisioners: index.json, <version>.json and archives.
+         */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    file: string;
+                    hostname: string;
+                    namespace: string;
+                    type: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/notifications/custom": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Send a notification to the signed-in user */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["CustomNotificationRequest"];
+                };
+            };
+            responses: {
+                /** @description Success */
+                204: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/notifications/dispatch-methods": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the methods of notifications */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["NotificationMethodsResponse"][];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/notifications/inbox": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the notifications of the signed-in user
+         * @description At most 25, the newest first.
+         */
+        get: {
+            parameters: {
+                query?: {
+                    /** @description Form of the content: markdown, the default, or plaintext. */
+                    format?: string;
+                    /** @description read, unread or all, the default. */
+                    read_status?: string;
+                    /** @description ID of the notification after which the page starts. */
+                    starting_before?: string;
+                    /** @description IDs of objects that the notifications must be about, separated by commas. */
+                    targets?: string;
+                    /** @description IDs of templates, separated by commas. */
+                    templates?: string;
+                };
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ListInboxNotificationsResponse"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/notifications/inbox/{id}/read-status": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** Mark a notification as read or unread */
+        put: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["UpdateInboxNotificationReadStatusRequest"];
+                };
+            };
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["UpdateInboxNotificationReadStatusResponse"];
+                    };
+                };
+            };
+        };
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/notifications/inbox/mark-all-as-read": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** Mark all notifications as read */
+        put: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success */
+                204: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/notifications/inbox/watch": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Watch new notifications over a WebSocket */
+        get: {
+            parameters: {
+                query?: {
+                    /** @description Form of the content: markdown, the default, or plaintext. */
+                    format?: string;
+                    /** @description read, unread or all, the default. */
+                    read_status?: string;
+                    /** @description IDs of objects that the notifications must be about, separated by commas. */
+                    targets?: string;
+                    /** @description IDs of templates, separated by commas. */
+                    templates?: string;
+                };
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/notifications/queue": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Describe the queue of notifications and its dead letters */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["NotificationStatus"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/notifications/queue/{id}/retry": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Put a dead letter back into the queue */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success */
+                204: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/notifications/settings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get the settings of all notifications */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["NotificationsSettings"];
+                    };
+                };
+            };
+        };
+        /** Pause or resume all notifications */
+        put: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["NotificationsSettings"];
+                };
+            };
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["NotificationsSettings"];
+                    };
+                };
+            };
+        };
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/notifications/templates/{notification_template}/method": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** Set the method of a notification */
+        put: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    notification_template: string;
+                };
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["UpdateNotificationTemplateMethod"];
+                };
+            };
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/notifications/templates/custom": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the notifications whose text comes from users */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["NotificationTemplate"][];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/notifications/templates/system": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the notifications of the server */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["NotificationTemplate"][];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/notifications/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Send a test notification to the signed-in user */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success */
+                204: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/oauth2-provider/apps": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List OAuth2 applications */
+        get: {
+            parameters: {
+                query?: {
+                    /** @description Maximum number of items, at most 1000. Without it, the default of the list: 1000 unless stated otherwise. A full page may be followed by another. */
+                    limit?: number;
+                    /** @description Number of items to skip. */
+                    offset?: number;
+                    /** @description User ID or me: only the applications that act for this user. */
+                    user_id?: string;
+                };
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["OAuth2ProviderApp"][];
+                    };
+                };
+            };
+        };
+        put?: never;
+        /** Create an OAuth2 application */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["PostOAuth2ProviderAppRequest"];
+                };
+            };
+            responses: {
+                /** @description Success */
+                201: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["OAuth2ProviderApp"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/oauth2-provider/apps/{app}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get an OAuth2 application */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    app: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["OAuth2ProviderApp"];
+                    };
+                };
+            };
+        };
+        /**
+         * Update an OAuth2 application
+         * @description Without redirect URIs or a scope the current ones stay.
+         */
+        put: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    app: string;
+                };
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["PutOAuth2ProviderAppRequest"];
+                };
+            };
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["OAuth2ProviderApp"];
+                    };
+                };
+            };
+        };
+        post?: never;
+        /** Delete an OAuth2 application and all its tokens */
+        delete: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    app: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success */
+                204: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/oauth2-provider/apps/{app}/secrets": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the secrets of an OAuth2 application */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    app: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["OAuth2ProviderAppSecret"][];
+                    };
+                };
+            };
+        };
+        put?: never;
+        /**
+         * Create a secret of an OAuth2 application
+         * @description The value is returned once.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    app: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success */
+                201: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["OAuth2ProviderAppSecretFull"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/oauth2-provider/apps/{app}/secrets/{secretID}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Delete a secret of an OAuth2 application and its tokens */
+        delete: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    app: string;
+                    secretID: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success */
+                204: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/oauth2-provider/grants": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the OAuth2 applications that act for the user */
+        get: {
+            parameters: {
+                query?: {
+                    /** @description Maximum number of items, at most 1000. Without it, the default of the list: 1000 unless stated otherwise. A full page may be followed by another. */
+                    limit?: number;
+                    /** @description Number of items to skip. */
+                    offset?: number;
+                };
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["OAuth2ProviderGrant"][];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/oauth2-provider/settings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get the settings of the OAuth2 provider */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["OAuth2ProviderSettings"];
+                    };
+                };
+            };
+        };
+        /** Update the settings of the OAuth2 provider */
+        put: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["OAuth2ProviderSettings"];
+                };
+            };
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["OAuth2ProviderSettings"];
+                    };
+                };
+            };
+        };
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v2/organizations": {
         parameters: {
             query?: never;
@@ -1347,9 +3159,9 @@ export interface paths {
         get: {
             parameters: {
                 query?: {
-                    /** @description How many at most, up to 1000. Without it, as many as the list gives at once: 1000 where nothing else is said. A page that is full may have one behind it. */
+                    /** @description Maximum number of items, at most 1000. Without it, the default of the list: 1000 unless stated otherwise. A full page may be followed by another. */
                     limit?: number;
-                    /** @description How many to leave out, of those before the page. */
+                    /** @description Number of items to skip. */
                     offset?: number;
                 };
                 header?: never;
@@ -1370,7 +3182,7 @@ export interface paths {
             };
         };
         put?: never;
-        /** Make an organization */
+        /** Create an organization */
         post: {
             parameters: {
                 query?: never;
@@ -1408,7 +3220,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One organization */
+        /** Get an organization */
         get: {
             parameters: {
                 query?: never;
@@ -1458,7 +3270,7 @@ export interface paths {
         };
         options?: never;
         head?: never;
-        /** Change an organization */
+        /** Update an organization */
         patch: {
             parameters: {
                 query?: never;
@@ -1498,11 +3310,11 @@ export interface paths {
         get: {
             parameters: {
                 query?: {
-                    /** @description Leaves the members out; there is a page of them for each group. */
+                    /** @description Leave the members out; list them by group instead. */
                     exclude_members?: boolean;
-                    /** @description How many at most, up to 1000. Without it, as many as the list gives at once: 1000 where nothing else is said. A page that is full may have one behind it. */
+                    /** @description Maximum number of items, at most 1000. Without it, the default of the list: 1000 unless stated otherwise. A full page may be followed by another. */
                     limit?: number;
-                    /** @description How many to leave out, of those before the page. */
+                    /** @description Number of items to skip. */
                     offset?: number;
                     /** @description Part of a name. */
                     q?: string;
@@ -1527,7 +3339,7 @@ export interface paths {
             };
         };
         put?: never;
-        /** Make a group */
+        /** Create a group */
         post: {
             parameters: {
                 query?: never;
@@ -1567,7 +3379,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One group by name */
+        /** Get a group by name */
         get: {
             parameters: {
                 query?: never;
@@ -1610,11 +3422,11 @@ export interface paths {
         get: {
             parameters: {
                 query?: {
-                    /** @description How many at most, up to 1000. Without it, as many as the list gives at once: 1000 where nothing else is said. A page that is full may have one behind it. */
+                    /** @description Maximum number of items, at most 1000. Without it, the default of the list: 1000 unless stated otherwise. A full page may be followed by another. */
                     limit?: number;
-                    /** @description How many to leave out, of those before the page. */
+                    /** @description Number of items to skip. */
                     offset?: number;
-                    /** @description Part of a name or address, and user_id:. */
+                    /** @description Part of a username or email, or user_id:. */
                     q?: string;
                 };
                 header?: never;
@@ -1651,7 +3463,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One member */
+        /** Get a member */
         get: {
             parameters: {
                 query?: never;
@@ -1777,7 +3589,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What a member may spend */
+        /** Get a member's workspace quota */
         get: {
             parameters: {
                 query?: never;
@@ -1836,7 +3648,7 @@ export interface paths {
             };
             responses: {
                 /** @description Success */
-                200: {
+                201: {
                     headers: {
                         [name: string]: unknown;
                     };
@@ -1859,7 +3671,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The roles in an organization */
+        /** List the roles of an organization */
         get: {
             parameters: {
                 query?: never;
@@ -1882,7 +3694,7 @@ export interface paths {
                 };
             };
         };
-        /** Change a role of an organization's own */
+        /** Update a custom role */
         put: {
             parameters: {
                 query?: never;
@@ -1909,7 +3721,7 @@ export interface paths {
                 };
             };
         };
-        /** Make a role of an organization's own */
+        /** Create a custom role */
         post: {
             parameters: {
                 query?: never;
@@ -1952,7 +3764,7 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Delete a role of an organization's own */
+        /** Delete a custom role */
         delete: {
             parameters: {
                 query?: never;
@@ -1966,13 +3778,11 @@ export interface paths {
             requestBody?: never;
             responses: {
                 /** @description Success */
-                200: {
+                204: {
                     headers: {
                         [name: string]: unknown;
                     };
-                    content: {
-                        "application/json": components["schemas"]["Role"];
-                    };
+                    content?: never;
                 };
             };
         };
@@ -1988,15 +3798,15 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** A page of members */
+        /** List members with their total count */
         get: {
             parameters: {
                 query?: {
-                    /** @description How many at most, up to 1000. Without it, as many as the list gives at once: 1000 where nothing else is said. A page that is full may have one behind it. */
+                    /** @description Maximum number of items, at most 1000. Without it, the default of the list: 1000 unless stated otherwise. A full page may be followed by another. */
                     limit?: number;
-                    /** @description How many to leave out, of those before the page. */
+                    /** @description Number of items to skip. */
                     offset?: number;
-                    /** @description Part of a name or address, and user_id:. */
+                    /** @description Part of a username or email, or user_id:. */
                     q?: string;
                 };
                 header?: never;
@@ -2037,15 +3847,15 @@ export interface paths {
         get: {
             parameters: {
                 query?: {
-                    /** @description Ids, apart by commas. */
+                    /** @description Comma-separated ids. */
                     ids?: string;
-                    /** @description How many at most, up to 1000. Without it, as many as the list gives at once: 1000 where nothing else is said. A page that is full may have one behind it. */
+                    /** @description Maximum number of items, at most 1000. Without it, the default of the list: 1000 unless stated otherwise. A full page may be followed by another. */
                     limit?: number;
-                    /** @description How many to leave out, of those before the page. */
+                    /** @description Number of items to skip. */
                     offset?: number;
-                    /** @description Statuses, apart by commas. */
+                    /** @description Comma-separated statuses. */
                     status?: string;
-                    /** @description A JSON object: those that have these tags, among others. */
+                    /** @description JSON object: only daemons that have at least these tags. */
                     tags?: string;
                 };
                 header?: never;
@@ -2086,17 +3896,17 @@ export interface paths {
         get: {
             parameters: {
                 query?: {
-                    /** @description Ids, apart by commas. */
+                    /** @description Comma-separated ids. */
                     ids?: string;
                     /** @description Id or name of a user. */
                     initiator?: string;
-                    /** @description How many at most, up to 1000. Without it, as many as the list gives at once: 1000 where nothing else is said. A page that is full may have one behind it. */
+                    /** @description Maximum number of items, at most 1000. Without it, the default of the list: 1000 unless stated otherwise. A full page may be followed by another. */
                     limit?: number;
-                    /** @description How many to leave out, of those before the page. */
+                    /** @description Number of items to skip. */
                     offset?: number;
-                    /** @description Statuses, apart by commas. */
+                    /** @description Comma-separated statuses. */
                     status?: string;
-                    /** @description A JSON object: those that have these tags, among others. */
+                    /** @description JSON object: only jobs that have at least these tags. */
                     tags?: string;
                 };
                 header?: never;
@@ -2172,7 +3982,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Say why a provisioner job waits */
+        /** Explain why a provisioner job waits */
         get: {
             parameters: {
                 query?: never;
@@ -2215,9 +4025,9 @@ export interface paths {
         get: {
             parameters: {
                 query?: {
-                    /** @description How many at most, up to 1000. Without it, as many as the list gives at once: 1000 where nothing else is said. A page that is full may have one behind it. */
+                    /** @description Maximum number of items, at most 1000. Without it, the default of the list: 1000 unless stated otherwise. A full page may be followed by another. */
                     limit?: number;
-                    /** @description How many to leave out, of those before the page. */
+                    /** @description Number of items to skip. */
                     offset?: number;
                 };
                 header?: never;
@@ -2364,9 +4174,9 @@ export interface paths {
         get: {
             parameters: {
                 query?: {
-                    /** @description How many at most, up to 1000. Without it, as many as the list gives at once: 1000 where nothing else is said. A page that is full may have one behind it. */
+                    /** @description Maximum number of items, at most 1000. Without it, the default of the list: 1000 unless stated otherwise. A full page may be followed by another. */
                     limit?: number;
-                    /** @description How many to leave out, of those before the page. */
+                    /** @description Number of items to skip. */
                     offset?: number;
                 };
                 header?: never;
@@ -2403,19 +4213,19 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get what waits and runs, by tag set */
+        /** Get pending and running jobs by tag set */
         get: {
             parameters: {
                 query?: {
-                    /** @description How many at most, up to 1000. Without it, as many as the list gives at once: 1000 where nothing else is said. A page that is full may have one behind it. */
+                    /** @description Maximum number of items, at most 1000. Without it, the default of the list: 1000 unless stated otherwise. A full page may be followed by another. */
                     limit?: number;
-                    /** @description How many to leave out, of those before the page. */
+                    /** @description Number of items to skip. */
                     offset?: number;
-                    /** @description A JSON object: what a provisioner with these tags would take. */
+                    /** @description JSON object: only jobs that a provisioner with these tags would run. */
                     provisioner_tags?: string;
-                    /** @description A JSON object: those that have these tags, among others. */
+                    /** @description JSON object: only tag sets that contain these tags. */
                     tags?: string;
-                    /** @description How long a job should wait at most, for recommended_slots; 60 without it. */
+                    /** @description Maximum wait in seconds that recommended_slots aims at; default 60. */
                     target_seconds?: number;
                 };
                 header?: never;
@@ -2452,7 +4262,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The claims of an organization's members */
+        /** List the claims of an organization's members */
         get: {
             parameters: {
                 query?: never;
@@ -2490,7 +4300,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The values of a claim of an organization's members */
+        /** List the values of a claim of an organization's members */
         get: {
             parameters: {
                 query?: never;
@@ -2528,7 +4338,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** How claims become groups */
+        /** Get the group sync settings */
         get: {
             parameters: {
                 query?: never;
@@ -2556,7 +4366,7 @@ export interface paths {
         delete?: never;
         options?: never;
         head?: never;
-        /** Replace how claims become groups */
+        /** Replace the group sync settings */
         patch: {
             parameters: {
                 query?: never;
@@ -2598,7 +4408,7 @@ export interface paths {
         delete?: never;
         options?: never;
         head?: never;
-        /** Change which claim becomes groups */
+        /** Change the claim and options of group sync */
         patch: {
             parameters: {
                 query?: never;
@@ -2640,7 +4450,7 @@ export interface paths {
         delete?: never;
         options?: never;
         head?: never;
-        /** Add and remove mappings to groups */
+        /** Add and remove group mappings */
         patch: {
             parameters: {
                 query?: never;
@@ -2676,7 +4486,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** How claims become roles */
+        /** Get the role sync settings */
         get: {
             parameters: {
                 query?: never;
@@ -2704,7 +4514,7 @@ export interface paths {
         delete?: never;
         options?: never;
         head?: never;
-        /** Replace how claims become roles */
+        /** Replace the role sync settings */
         patch: {
             parameters: {
                 query?: never;
@@ -2746,7 +4556,7 @@ export interface paths {
         delete?: never;
         options?: never;
         head?: never;
-        /** Change which claim becomes roles */
+        /** Change the claim of role sync */
         patch: {
             parameters: {
                 query?: never;
@@ -2788,7 +4598,7 @@ export interface paths {
         delete?: never;
         options?: never;
         head?: never;
-        /** Add and remove mappings to roles */
+        /** Add and remove role mappings */
         patch: {
             parameters: {
                 query?: never;
@@ -2817,6 +4627,73 @@ export interface paths {
         };
         trace?: never;
     };
+    "/api/v2/organizations/{organization}/settings/rules": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get the rules of an organization for its members */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    organization: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["OrganizationRules"];
+                    };
+                };
+            };
+        };
+        /**
+         * Replace the rules of an organization for its members
+         * @description The rules apply at once, also to tokens and links to external providers that exist.
+         */
+        put: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    organization: string;
+                };
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["OrganizationRules"];
+                };
+            };
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["OrganizationRules"];
+                    };
+                };
+            };
+        };
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v2/organizations/{organization}/settings/workspace-sharing": {
         parameters: {
             query?: never;
@@ -2824,7 +4701,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Whether workspaces may be shared */
+        /** Get the workspace sharing setting */
         get: {
             parameters: {
                 query?: never;
@@ -2852,7 +4729,7 @@ export interface paths {
         delete?: never;
         options?: never;
         head?: never;
-        /** Say whether workspaces may be shared */
+        /** Update the workspace sharing setting */
         patch: {
             parameters: {
                 query?: never;
@@ -2892,11 +4769,11 @@ export interface paths {
         get: {
             parameters: {
                 query?: {
-                    /** @description How many at most, up to 1000. Without it, as many as the list gives at once: 1000 where nothing else is said. A page that is full may have one behind it. */
+                    /** @description Maximum number of items, at most 1000. Without it, the default of the list: 1000 unless stated otherwise. A full page may be followed by another. */
                     limit?: number;
-                    /** @description How many to leave out, of those before the page. */
+                    /** @description Number of items to skip. */
                     offset?: number;
-                    /** @description Part of a name, and name:, exact_name:, organization:, author:, deprecated:, has-ai-task:, has_external_agent:. */
+                    /** @description Part of a name, or name:, exact_name:, organization:, author:, deprecated:, has-ai-task:, has_external_agent:. */
                     q?: string;
                 };
                 header?: never;
@@ -2919,7 +4796,7 @@ export interface paths {
             };
         };
         put?: never;
-        /** Make a template of a version */
+        /** Create a template from a version */
         post: {
             parameters: {
                 query?: never;
@@ -2936,7 +4813,7 @@ export interface paths {
             };
             responses: {
                 /** @description Success */
-                200: {
+                201: {
                     headers: {
                         [name: string]: unknown;
                     };
@@ -2959,7 +4836,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** A template by its name */
+        /** Get a template by name */
         get: {
             parameters: {
                 query?: never;
@@ -2998,7 +4875,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** A version by names */
+        /** Get a version by template name and version name */
         get: {
             parameters: {
                 query?: never;
@@ -3038,7 +4915,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The version made before */
+        /** Get the previous version */
         get: {
             parameters: {
                 query?: never;
@@ -3071,6 +4948,51 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v2/organizations/{organization}/templates/check": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Check the source of a template without importing it
+         * @description Users who can update the template in template_id need no permission to create templates.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    organization: string;
+                };
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["CheckTemplateRequest"];
+                };
+            };
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["CheckedTemplate"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v2/organizations/{organization}/templates/examples": {
         parameters: {
             query?: never;
@@ -3078,7 +5000,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The starter templates */
+        /** List starter templates */
         get: {
             parameters: {
                 query?: never;
@@ -3118,7 +5040,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Make a version and start its import */
+        /** Create a version and start its import */
         post: {
             parameters: {
                 query?: never;
@@ -3158,7 +5080,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Whether prebuilt workspaces are looked after */
+        /** Get the prebuild settings */
         get: {
             parameters: {
                 query?: never;
@@ -3180,8 +5102,8 @@ export interface paths {
             };
         };
         /**
-         * Pause that, or go on with it
-         * @description The answer is 304 when nothing is different.
+         * Pause or resume prebuilds
+         * @description Replies 304 when nothing changes.
          */
         put: {
             parameters: {
@@ -3221,7 +5143,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get the provisioner key of a secret */
+        /** Get a provisioner key by its secret */
         get: {
             parameters: {
                 query?: never;
@@ -3259,7 +5181,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** From where workspaces can be reached */
+        /** List regions */
         get: {
             parameters: {
                 query?: never;
@@ -3295,7 +5217,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The servers that share the database */
+        /** List replicas */
         get: {
             parameters: {
                 query?: never;
@@ -3324,6 +5246,45 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v2/replicas/debug/{view}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read the log, the metrics or a profile of a server as another replica
+         * @description Needs a token in the header Coder-Replica-Token, which only replicas of the deployment can create. It is valid for one request.
+         */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    view: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v2/settings/idpsync/available-fields": {
         parameters: {
             query?: never;
@@ -3331,7 +5292,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The claims of all users */
+        /** List the claims of all users */
         get: {
             parameters: {
                 query?: never;
@@ -3367,7 +5328,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The values of a claim of all users */
+        /** List the values of a claim of all users */
         get: {
             parameters: {
                 query?: never;
@@ -3403,7 +5364,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** How claims become memberships */
+        /** Get the organization sync settings */
         get: {
             parameters: {
                 query?: never;
@@ -3429,7 +5390,7 @@ export interface paths {
         delete?: never;
         options?: never;
         head?: never;
-        /** Replace how claims become memberships */
+        /** Replace the organization sync settings */
         patch: {
             parameters: {
                 query?: never;
@@ -3469,7 +5430,7 @@ export interface paths {
         delete?: never;
         options?: never;
         head?: never;
-        /** Change which claim becomes memberships */
+        /** Change the claim and options of organization sync */
         patch: {
             parameters: {
                 query?: never;
@@ -3509,7 +5470,7 @@ export interface paths {
         delete?: never;
         options?: never;
         head?: never;
-        /** Add and remove mappings to memberships */
+        /** Add and remove organization mappings */
         patch: {
             parameters: {
                 query?: never;
@@ -3547,11 +5508,11 @@ export interface paths {
         get: {
             parameters: {
                 query?: {
-                    /** @description How many at most, up to 1000. Without it, as many as the list gives at once: 1000 where nothing else is said. A page that is full may have one behind it. */
+                    /** @description Maximum number of items, at most 1000. Without it, the default of the list: 1000 unless stated otherwise. A full page may be followed by another. */
                     limit?: number;
-                    /** @description How many to leave out, of those before the page. */
+                    /** @description Number of items to skip. */
                     offset?: number;
-                    /** @description Part of a name, and name:, exact_name:, organization:, author:, deprecated:, has-ai-task:, has_external_agent:. */
+                    /** @description Part of a name, or name:, exact_name:, organization:, author:, deprecated:, has-ai-task:, has_external_agent:. */
                     q?: string;
                 };
                 header?: never;
@@ -3586,7 +5547,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One template */
+        /** Get a template */
         get: {
             parameters: {
                 query?: never;
@@ -3611,7 +5572,7 @@ export interface paths {
         };
         put?: never;
         post?: never;
-        /** Delete a template without workspaces */
+        /** Delete a template that has no workspaces */
         delete: {
             parameters: {
                 query?: never;
@@ -3636,7 +5597,7 @@ export interface paths {
         };
         options?: never;
         head?: never;
-        /** Change a template's settings */
+        /** Update a template's settings */
         patch: {
             parameters: {
                 query?: never;
@@ -3672,7 +5633,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Who may use a template */
+        /** Get a template's access list */
         get: {
             parameters: {
                 query?: never;
@@ -3700,7 +5661,7 @@ export interface paths {
         delete?: never;
         options?: never;
         head?: never;
-        /** Change who may use a template */
+        /** Update a template's access list */
         patch: {
             parameters: {
                 query?: never;
@@ -3736,15 +5697,15 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Whom an access list may name */
+        /** List the users and groups that an access list may name */
         get: {
             parameters: {
                 query?: {
-                    /** @description How many at most, up to 1000. Without it, as many as the list gives at once: 1000 where nothing else is said. A page that is full may have one behind it. */
+                    /** @description Maximum number of items, at most 1000. Without it, the default of the list: 1000 unless stated otherwise. A full page may be followed by another. */
                     limit?: number;
-                    /** @description How many to leave out, of those before the page. */
+                    /** @description Number of items to skip. */
                     offset?: number;
-                    /** @description Part of a name or address of users. */
+                    /** @description Part of a username or email. */
                     q?: string;
                 };
                 header?: never;
@@ -3781,7 +5742,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** People who worked with a template, by the day */
+        /** Get daily active users of a template */
         get: {
             parameters: {
                 query?: never;
@@ -3822,8 +5783,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Have a template's prebuilt workspaces made anew
-         * @description Those that people took stay as they are.
+         * Replace a template's prebuilt workspaces
+         * @description Claimed workspaces are not affected.
          */
         post: {
             parameters: {
@@ -3864,13 +5825,15 @@ export interface paths {
         get: {
             parameters: {
                 query?: {
-                    /** @description The last version of the page before. */
+                    /** @description Id of the last version of the previous page. */
                     after_id?: string;
-                    /** @description Archived ones, too. */
+                    /** @description Include archived versions. */
                     include_archived?: boolean;
-                    /** @description How many at most, up to 1000. Without it, as many as the list gives at once: 1000 where nothing else is said. A page that is full may have one behind it. */
+                    /** @description Maximum number of items, at most 1000. Without it, the default of the list: 1000 unless stated otherwise. A full page may be followed by another. */
                     limit?: number;
-                    /** @description How many to leave out, of those before the page. */
+                    /** @description List the newest version first instead of the oldest. */
+                    newest_first?: boolean;
+                    /** @description Number of items to skip. */
                     offset?: number;
                 };
                 header?: never;
@@ -3897,7 +5860,7 @@ export interface paths {
         delete?: never;
         options?: never;
         head?: never;
-        /** Make a version the active one */
+        /** Set the active version */
         patch: {
             parameters: {
                 query?: never;
@@ -3933,7 +5896,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** A version by its name */
+        /** Get a version by name */
         get: {
             parameters: {
                 query?: never;
@@ -3974,7 +5937,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Archive versions that nobody needs */
+        /** Archive unused versions */
         post: {
             parameters: {
                 query?: never;
@@ -4007,6 +5970,49 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v2/templates/compose": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Compose the source of a template from a starter template and modules
+         * @description Creates nothing: upload the files, then create a version of them.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["ComposeTemplateRequest"];
+                };
+            };
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ComposedTemplate"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v2/templates/examples": {
         parameters: {
             query?: never;
@@ -4014,7 +6020,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The starter templates */
+        /** List starter templates */
         get: {
             parameters: {
                 query?: never;
@@ -4043,6 +6049,124 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v2/templates/format": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Format a Terraform file */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["FormatTemplateRequest"];
+                };
+            };
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["FormatTemplateResponse"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/templates/modules": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the modules that can be added to starter templates */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["TemplateModule"][];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/templates/summaries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the workspaces and the latest import of templates
+         * @description Templates that the user cannot read are left out.
+         */
+        get: {
+            parameters: {
+                query?: {
+                    /** @description Ids of templates, separated by commas, at most 100. */
+                    ids?: string;
+                };
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["TemplateSummary"][];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v2/templateversions/{templateversion}": {
         parameters: {
             query?: never;
@@ -4050,7 +6174,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One version */
+        /** Get a version */
         get: {
             parameters: {
                 query?: never;
@@ -4192,7 +6316,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Plan a workspace without making it */
+        /** Start a dry run of a workspace */
         post: {
             parameters: {
                 query?: never;
@@ -4232,7 +6356,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** A dry run's job */
+        /** Get a dry run's job */
         get: {
             parameters: {
                 query?: never;
@@ -4310,7 +6434,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The log of a dry run */
+        /** Get the log of a dry run */
         get: {
             parameters: {
                 query?: never;
@@ -4349,7 +6473,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Who could do the dry run */
+        /** Count the provisioners that match a dry run */
         get: {
             parameters: {
                 query?: never;
@@ -4388,7 +6512,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What the workspace would be made of */
+        /** List the resources of a dry run */
         get: {
             parameters: {
                 query?: never;
@@ -4427,7 +6551,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The form of a version's parameters, live by WebSocket */
+        /** Fill in a version's parameter form over a WebSocket */
         get: {
             parameters: {
                 query?: never;
@@ -4465,7 +6589,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** The form of a version's parameters with some values filled in */
+        /** Evaluate a version's parameter form */
         post: {
             parameters: {
                 query?: never;
@@ -4505,7 +6629,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The logins a version wants */
+        /** List the external authentication of a version */
         get: {
             parameters: {
                 query?: never;
@@ -4543,7 +6667,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The log of a version's import */
+        /** Get the log of a version's import */
         get: {
             parameters: {
                 query?: never;
@@ -4581,7 +6705,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Nothing; kept for old clients */
+        /** Always an empty list; kept for older clients */
         get: {
             parameters: {
                 query?: never;
@@ -4617,7 +6741,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** A version's presets */
+        /** List a version's presets */
         get: {
             parameters: {
                 query?: never;
@@ -4655,7 +6779,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What workspaces of a version are made of */
+        /** List the resources of a version */
         get: {
             parameters: {
                 query?: never;
@@ -4693,7 +6817,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** A version's parameters */
+        /** List a version's parameters */
         get: {
             parameters: {
                 query?: never;
@@ -4731,7 +6855,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Nothing; kept for old clients */
+        /** Always an empty list; kept for older clients */
         get: {
             parameters: {
                 query?: never;
@@ -4805,7 +6929,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** A version's variables */
+        /** List a version's variables */
         get: {
             parameters: {
                 query?: never;
@@ -4843,7 +6967,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Whether there is a newer version */
+        /**
+         * Get the newest known version
+         * @description The server asks for it once a day with --update-check. Otherwise the running version is reported as current.
+         */
         get: {
             parameters: {
                 query?: never;
@@ -4883,13 +7010,13 @@ export interface paths {
         get: {
             parameters: {
                 query?: {
-                    /** @description The last user of the page before. */
+                    /** @description Id of the last user of the previous page. */
                     after_id?: string;
-                    /** @description How many at most, up to 1000. Without it, as many as the list gives at once: 1000 where nothing else is said. A page that is full may have one behind it. */
+                    /** @description Maximum number of items, at most 1000. Without it, the default of the list: 1000 unless stated otherwise. A full page may be followed by another. */
                     limit?: number;
-                    /** @description How many to leave out, of those before the page. */
+                    /** @description Number of items to skip. */
                     offset?: number;
-                    /** @description Part of a name or address, and status:, role:, login_type:, last_seen_before:, last_seen_after:, created_before:, created_after:. */
+                    /** @description Part of a username or email, or status:, role:, login_type:, github_com_user_id:, service_account:, last_seen_before:, last_seen_after:, created_before:, created_after:. */
                     q?: string;
                 };
                 header?: never;
@@ -4910,7 +7037,7 @@ export interface paths {
             };
         };
         put?: never;
-        /** Make a user */
+        /** Create a user */
         post: {
             parameters: {
                 query?: never;
@@ -4948,7 +7075,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One user */
+        /** Get a user */
         get: {
             parameters: {
                 query?: never;
@@ -5008,7 +7135,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** How the dashboard looks for a user */
+        /** Get a user's appearance settings */
         get: {
             parameters: {
                 query?: never;
@@ -5031,7 +7158,7 @@ export interface paths {
                 };
             };
         };
-        /** Change how the dashboard looks */
+        /** Update a user's appearance settings */
         put: {
             parameters: {
                 query?: never;
@@ -5072,7 +7199,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The values that a user gave last for a template's parameters */
+        /** List a user's previous values of a template's parameters */
         get: {
             parameters: {
                 query?: never;
@@ -5112,7 +7239,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Begin to log in another way */
+        /** Start changing a user's sign-in method */
         post: {
             parameters: {
                 query?: never;
@@ -5152,7 +7279,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The public half of a user's git key */
+        /** Get a user's public Git SSH key */
         get: {
             parameters: {
                 query?: never;
@@ -5175,7 +7302,7 @@ export interface paths {
                 };
             };
         };
-        /** Make a new git key */
+        /** Regenerate a user's Git SSH key */
         put: {
             parameters: {
                 query?: never;
@@ -5214,7 +7341,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Make a session key */
+        /** Create a session key */
         post: {
             parameters: {
                 query?: never;
@@ -5250,7 +7377,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One key by id */
+        /** Get a key by id */
         get: {
             parameters: {
                 query?: never;
@@ -5311,7 +7438,7 @@ export interface paths {
             cookie?: never;
         };
         get?: never;
-        /** End a key but keep its row */
+        /** Expire a key */
         put: {
             parameters: {
                 query?: never;
@@ -5351,13 +7478,13 @@ export interface paths {
         get: {
             parameters: {
                 query?: {
-                    /** @description Those of all users, as far as they may be seen. */
+                    /** @description Include the tokens of all users that you may read. */
                     include_all?: boolean;
-                    /** @description Those that have run out, too. */
+                    /** @description Include expired tokens. */
                     include_expired?: boolean;
-                    /** @description How many at most, up to 1000. Without it, as many as the list gives at once: 1000 where nothing else is said. A page that is full may have one behind it. */
+                    /** @description Maximum number of items, at most 1000. Without it, the default of the list: 1000 unless stated otherwise. A full page may be followed by another. */
                     limit?: number;
-                    /** @description How many to leave out, of those before the page. */
+                    /** @description Number of items to skip. */
                     offset?: number;
                 };
                 header?: never;
@@ -5374,13 +7501,13 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-                        "application/json": components["schemas"]["APIKey"][];
+                        "application/json": components["schemas"]["APIKeyWithOwner"][];
                     };
                 };
             };
         };
         put?: never;
-        /** Make an API token */
+        /** Create an API token */
         post: {
             parameters: {
                 query?: never;
@@ -5420,7 +7547,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One API token by name */
+        /** Get an API token by name */
         get: {
             parameters: {
                 query?: never;
@@ -5459,7 +7586,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** How long a token may live */
+        /** Get the maximum token lifetime */
         get: {
             parameters: {
                 query?: never;
@@ -5497,7 +7624,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** How a user logs in */
+        /** Get a user's sign-in method */
         get: {
             parameters: {
                 query?: never;
@@ -5528,6 +7655,134 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v2/users/{user}/notifications/digest": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get whether a user gets one email a day */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    user: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["NotificationDigest"];
+                    };
+                };
+            };
+        };
+        /** Set whether a user gets one email a day */
+        put: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    user: string;
+                };
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["UpdateNotificationDigest"];
+                };
+            };
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["NotificationDigest"];
+                    };
+                };
+            };
+        };
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/users/{user}/notifications/preferences": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the notification preferences of a user */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    user: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["NotificationPreference"][];
+                    };
+                };
+            };
+        };
+        /** Update notification preferences of a user */
+        put: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    user: string;
+                };
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["UpdateUserNotificationPreferences"];
+                };
+            };
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["NotificationPreference"][];
+                    };
+                };
+            };
+        };
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v2/users/{user}/organizations": {
         parameters: {
             query?: never;
@@ -5535,13 +7790,13 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** A user's organizations */
+        /** List a user's organizations */
         get: {
             parameters: {
                 query?: {
-                    /** @description How many at most, up to 1000. Without it, as many as the list gives at once: 1000 where nothing else is said. A page that is full may have one behind it. */
+                    /** @description Maximum number of items, at most 1000. Without it, the default of the list: 1000 unless stated otherwise. A full page may be followed by another. */
                     limit?: number;
-                    /** @description How many to leave out, of those before the page. */
+                    /** @description Number of items to skip. */
                     offset?: number;
                 };
                 header?: never;
@@ -5578,7 +7833,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One of a user's organizations */
+        /** Get an organization of a user */
         get: {
             parameters: {
                 query?: never;
@@ -5657,7 +7912,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** A user's preferences */
+        /** Get a user's preferences */
         get: {
             parameters: {
                 query?: never;
@@ -5680,7 +7935,7 @@ export interface paths {
                 };
             };
         };
-        /** Change preferences */
+        /** Update a user's preferences */
         put: {
             parameters: {
                 query?: never;
@@ -5722,7 +7977,7 @@ export interface paths {
             cookie?: never;
         };
         get?: never;
-        /** Change names */
+        /** Update a user's profile */
         put: {
             parameters: {
                 query?: never;
@@ -5763,7 +8018,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** When a user's workspaces may be stopped */
+        /** Get a user's quiet hours */
         get: {
             parameters: {
                 query?: never;
@@ -5786,7 +8041,7 @@ export interface paths {
                 };
             };
         };
-        /** Say when one's workspaces may be stopped */
+        /** Update a user's quiet hours */
         put: {
             parameters: {
                 query?: never;
@@ -5827,7 +8082,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** A user's site roles */
+        /** Get a user's site and organization roles */
         get: {
             parameters: {
                 query?: never;
@@ -5845,7 +8100,7 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-                        "application/json": components["schemas"]["User"];
+                        "application/json": components["schemas"]["UserRoles"];
                     };
                 };
             };
@@ -5884,6 +8139,284 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v2/users/{user}/secrets": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the secrets of a user
+         * @description Values are never returned.
+         */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    user: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["UserSecret"][];
+                    };
+                };
+            };
+        };
+        put?: never;
+        /**
+         * Create a secret of a user
+         * @description Each workspace of the user gets the value as an environment variable, a file, or both.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    user: string;
+                };
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["CreateUserSecretRequest"];
+                };
+            };
+            responses: {
+                /** @description Success */
+                201: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["UserSecret"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/users/{user}/secrets/{secret}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get a secret of a user
+         * @description The value is never returned.
+         */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    secret: string;
+                    user: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["UserSecret"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        /** Delete a secret of a user */
+        delete: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    secret: string;
+                    user: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success */
+                204: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        options?: never;
+        head?: never;
+        /**
+         * Update a secret of a user
+         * @description Fields that are not in the body stay as they are.
+         */
+        patch: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    secret: string;
+                    user: string;
+                };
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["UpdateUserSecretRequest"];
+                };
+            };
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["UserSecret"];
+                    };
+                };
+            };
+        };
+        trace?: never;
+    };
+    "/api/v2/users/{user}/secrets/batch": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Create the secrets of a file
+         * @description All secrets of the file are created, or none. Secrets that exist are never changed.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    user: string;
+                };
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["CreateUserSecretsRequest"];
+                };
+            };
+            responses: {
+                /** @description Success */
+                201: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["UserSecret"][];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/users/{user}/service-account": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the settings of a service account
+         * @description The user who is responsible for the account can read them too.
+         */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    user: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ServiceAccount"];
+                    };
+                };
+            };
+        };
+        /**
+         * Replace the settings of a service account
+         * @description Tokens end with the account, and tokens with other scopes are revoked.
+         */
+        put: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    user: string;
+                };
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["UpdateServiceAccountRequest"];
+                };
+            };
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ServiceAccount"];
+                    };
+                };
+            };
+        };
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v2/users/{user}/sessions": {
         parameters: {
             query?: never;
@@ -5895,9 +8428,9 @@ export interface paths {
         get: {
             parameters: {
                 query?: {
-                    /** @description How many at most, up to 1000. Without it, as many as the list gives at once: 1000 where nothing else is said. A page that is full may have one behind it. */
+                    /** @description Maximum number of items, at most 1000. Without it, the default of the list: 1000 unless stated otherwise. A full page may be followed by another. */
                     limit?: number;
-                    /** @description How many to leave out, of those before the page. */
+                    /** @description Number of items to skip. */
                     offset?: number;
                 };
                 header?: never;
@@ -5921,7 +8454,7 @@ export interface paths {
         };
         put?: never;
         post?: never;
-        /** End all sessions but this */
+        /** Revoke all sessions except the current one */
         delete: {
             parameters: {
                 query?: never;
@@ -6017,6 +8550,106 @@ export interface paths {
             };
         };
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/users/{user}/webpush/subscription": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Subscribe a browser to the notifications of the signed-in user */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    user: string;
+                };
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["WebpushSubscription"];
+                };
+            };
+            responses: {
+                /** @description Success */
+                204: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        /** Unsubscribe a browser */
+        delete: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    user: string;
+                };
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["DeleteWebpushSubscription"];
+                };
+            };
+            responses: {
+                /** @description Success */
+                204: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/users/{user}/webpush/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Send a test notification to the browsers of a user */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    user: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success */
+                204: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
         delete?: never;
         options?: never;
         head?: never;
@@ -6128,7 +8761,7 @@ export interface paths {
             };
             responses: {
                 /** @description Success */
-                200: {
+                201: {
                     headers: {
                         [name: string]: unknown;
                     };
@@ -6151,7 +8784,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The ways to log in */
+        /** List sign-in methods */
         get: {
             parameters: {
                 query?: never;
@@ -6187,7 +8820,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Whether the first user exists */
+        /** Check whether the first user exists */
         get: {
             parameters: {
                 query?: never;
@@ -6209,7 +8842,7 @@ export interface paths {
             };
         };
         put?: never;
-        /** Make the first user */
+        /** Create the first user */
         post: {
             parameters: {
                 query?: never;
@@ -6249,7 +8882,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Log in with a password */
+        /** Sign in with a password */
         post: {
             parameters: {
                 query?: never;
@@ -6289,7 +8922,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** End the session */
+        /** Sign out */
         post: {
             parameters: {
                 query?: never;
@@ -6323,7 +8956,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Log in by GitHub */
+        /** Sign in with GitHub */
         get: {
             parameters: {
                 query?: never;
@@ -6357,7 +8990,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Begin to log in to GitHub by a code */
+        /** Start a GitHub device flow */
         get: {
             parameters: {
                 query?: never;
@@ -6393,7 +9026,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Log in by OpenID Connect */
+        /** Sign in with OpenID Connect */
         get: {
             parameters: {
                 query?: never;
@@ -6429,7 +9062,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Set a password with a passcode */
+        /** Set a password with a one-time passcode */
         post: {
             parameters: {
                 query?: never;
@@ -6467,7 +9100,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Ask for a passcode to set a password */
+        /** Request a one-time passcode by email */
         post: {
             parameters: {
                 query?: never;
@@ -6503,7 +9136,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The site roles */
+        /** List site roles */
         get: {
             parameters: {
                 query?: never;
@@ -6541,7 +9174,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Whether a password is good enough */
+        /** Validate a password */
         post: {
             parameters: {
                 query?: never;
@@ -6579,7 +9212,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What a member of the default organization may spend */
+        /** Get a member's workspace quota in the default organization */
         get: {
             parameters: {
                 query?: never;
@@ -6655,7 +9288,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** How to connect to an agent */
+        /** Get connection settings of an agent */
         get: {
             parameters: {
                 query?: never;
@@ -6770,7 +9403,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Bring up a dev container, in place of the one there is */
+        /** Recreate a dev container */
         post: {
             parameters: {
                 query?: never;
@@ -6807,7 +9440,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Watch them, by WebSocket */
+        /** Watch the containers and dev containers of an agent over a WebSocket */
         get: {
             parameters: {
                 query?: never;
@@ -6845,7 +9478,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the ports that something in a workspace listens on */
+        /** List the listening ports of a workspace */
         get: {
             parameters: {
                 query?: never;
@@ -6921,7 +9554,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Open a terminal that can be come back to, by WebSocket */
+        /** Open a reconnecting terminal over a WebSocket */
         get: {
             parameters: {
                 query?: never;
@@ -6957,7 +9590,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get the log of an agent, by its former name */
+        /** Get the log of an agent (former path) */
         get: {
             parameters: {
                 query?: never;
@@ -7033,7 +9666,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Watch the metadata of an agent */
+        /** Watch the metadata of an agent over a WebSocket */
         get: {
             parameters: {
                 query?: never;
@@ -7052,6 +9685,42 @@ export interface paths {
                     };
                     content: {
                         "application/json": components["schemas"]["WorkspaceAgentMetadata"][];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/workspaceagents/connection": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get connection settings of agents */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["agentConnection"];
                     };
                 };
             };
@@ -7321,7 +9990,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** How long a build took */
+        /** Get the timings of a build */
         get: {
             parameters: {
                 query?: never;
@@ -7382,8 +10051,8 @@ export interface paths {
         };
         put?: never;
         /**
-         * Make a workspace proxy known
-         * @description The token that it runs with is in the answer, and nowhere else.
+         * Create a workspace proxy
+         * @description The response contains the proxy's token, which is not shown again.
          */
         post: {
             parameters: {
@@ -7422,7 +10091,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One workspace proxy, by id or name */
+        /** Get a workspace proxy by id or name */
         get: {
             parameters: {
                 query?: never;
@@ -7472,7 +10141,7 @@ export interface paths {
         };
         options?: never;
         head?: never;
-        /** Change a workspace proxy, or its token */
+        /** Update a workspace proxy or regenerate its token */
         patch: {
             parameters: {
                 query?: never;
@@ -7510,7 +10179,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Where the address of an app leads, for a proxy */
+        /** Resolve the address of an app */
         post: {
             parameters: {
                 query?: never;
@@ -7550,7 +10219,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Report how apps were used */
+        /** Report app usage */
         post: {
             parameters: {
                 query?: never;
@@ -7586,11 +10255,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The keys that passes to apps are signed with */
+        /** List the keys that sign app tokens */
         get: {
             parameters: {
                 query?: {
-                    /** @description What the keys are for: workspace_apps_token. */
+                    /** @description Purpose of the keys: workspace_apps_token. */
                     feature?: string;
                 };
                 header?: never;
@@ -7627,7 +10296,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Say that a process of a proxy ends */
+        /** Deregister a proxy process */
         post: {
             parameters: {
                 query?: never;
@@ -7663,27 +10332,27 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Hear by WebSocket when a visit at a proxy has to end */
+        /** Watch over a WebSocket whether a user keeps access at a proxy */
         get: {
             parameters: {
                 query?: {
-                    /** @description path or subdomain. */
+                    /** @description How the app is reached: path or subdomain. */
                     access_method?: string;
-                    /** @description The agent in it; may be empty. */
+                    /** @description Agent in the app's address; may be empty. */
                     agent?: string;
-                    /** @description The agent whose terminal it is, or else the app: */
+                    /** @description Agent of the terminal; empty for an app, which the following parameters name. */
                     agent_id?: Record<string, never>;
-                    /** @description The slug or port in it. */
+                    /** @description Slug or port in the app's address. */
                     app?: string;
-                    /** @description Where the visitor is. */
+                    /** @description Address of the user's client. */
                     client_ip?: string;
-                    /** @description Names the visitor's session; empty for somebody who is not signed in. */
+                    /** @description Id of the user's session; empty for a client that is not signed in. */
                     key_id?: string;
-                    /** @description The visitor. */
+                    /** @description Id of the user. */
                     user_id?: Record<string, never>;
-                    /** @description The owner in the app's address. */
+                    /** @description Owner in the app's address. */
                     username?: string;
-                    /** @description The workspace in it. */
+                    /** @description Workspace in the app's address. */
                     workspace?: string;
                 };
                 header?: never;
@@ -7718,7 +10387,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Get a visitor's pass to an app */
+        /** Issue a signed app token */
         post: {
             parameters: {
                 query?: never;
@@ -7758,7 +10427,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Say that a proxy runs, and where */
+        /** Register a running proxy */
         post: {
             parameters: {
                 query?: never;
@@ -7798,7 +10467,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Trade what a browser brought from the dashboard for a session at a proxy */
+        /** Exchange an authorization code for a session at a proxy */
         post: {
             parameters: {
                 query?: never;
@@ -7840,12 +10509,16 @@ export interface paths {
         get: {
             parameters: {
                 query?: {
-                    /** @description How many at most, up to 1000. Without it, as many as the list gives at once: 1000 where nothing else is said. A page that is full may have one behind it. */
+                    /** @description Whether to count the matches by status, template, version, dormancy and health. The counts ignore the terms for these properties. */
+                    counts?: boolean;
+                    /** @description Maximum number of items, at most 1000. Without it, the default of the list: 1000 unless stated otherwise. A full page may be followed by another. */
                     limit?: number;
-                    /** @description How many to leave out, of those before the page. */
+                    /** @description Number of items to skip. */
                     offset?: number;
-                    /** @description Part of a name, owner/name, and owner:, name:, name_exact:, template:, organization:, status:, has-agent:, healthy:, dormant:, outdated:, shared:, has-ai-task:, has_external_agent:, last_used_before:, last_used_after:, id:, param:. */
+                    /** @description Part of a name, owner/name, or owner: (owner:!name for all others), name:, name_exact:, template:, organization:, status:, has-agent:, healthy:, dormant:, outdated:, shared:, shared_with_user:, shared_with_group:, has-ai-task:, has_external_agent:, last_used_before:, last_used_after:, id:, param:. */
                     q?: string;
+                    /** @description Order: name, owner, template, status, last_used, autostop; descending with a leading minus sign. Without it, favorites come first, then the others by owner and name. */
+                    sort?: string;
                 };
                 header?: never;
                 path?: never;
@@ -7941,7 +10614,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** With whom a workspace is shared */
+        /** Get a workspace's access list */
         get: {
             parameters: {
                 query?: never;
@@ -7966,7 +10639,7 @@ export interface paths {
         };
         put?: never;
         post?: never;
-        /** End all sharing of a workspace */
+        /** Stop sharing a workspace */
         delete: {
             parameters: {
                 query?: never;
@@ -8023,15 +10696,15 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** With whom a workspace may be shared */
+        /** List the users and groups that a workspace may be shared with */
         get: {
             parameters: {
                 query?: {
-                    /** @description How many at most, up to 1000. Without it, as many as the list gives at once: 1000 where nothing else is said. A page that is full may have one behind it. */
+                    /** @description Maximum number of items, at most 1000. Without it, the default of the list: 1000 unless stated otherwise. A full page may be followed by another. */
                     limit?: number;
-                    /** @description How many to leave out, of those before the page. */
+                    /** @description Number of items to skip. */
                     offset?: number;
-                    /** @description Part of a name or address of users. */
+                    /** @description Part of a username or email. */
                     q?: string;
                 };
                 header?: never;
@@ -8061,6 +10734,47 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v2/workspaces/{workspace}/activity": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Explain the automatic stop of a workspace
+         * @description States when the workspace stops and what extends that time, or why it stopped, with the evidence of the connection log.
+         */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    workspace: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["WorkspaceActivity"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v2/workspaces/{workspace}/autostart": {
         parameters: {
             query?: never;
@@ -8069,7 +10783,7 @@ export interface paths {
             cookie?: never;
         };
         get?: never;
-        /** Set when a workspace starts */
+        /** Set the autostart schedule */
         put: {
             parameters: {
                 query?: never;
@@ -8109,7 +10823,7 @@ export interface paths {
             cookie?: never;
         };
         get?: never;
-        /** Set whether a workspace follows the active version */
+        /** Set automatic updates */
         put: {
             parameters: {
                 query?: never;
@@ -8152,13 +10866,13 @@ export interface paths {
         get: {
             parameters: {
                 query?: {
-                    /** @description The last build of the page before. */
+                    /** @description Id of the last build of the previous page. */
                     after_id?: string;
-                    /** @description How many at most, up to 1000. Without it, as many as the list gives at once: 1000 where nothing else is said. A page that is full may have one behind it. */
+                    /** @description Maximum number of items, at most 1000. Without it, the default of the list: 1000 unless stated otherwise. A full page may be followed by another. */
                     limit?: number;
-                    /** @description How many to leave out, of those before the page. */
+                    /** @description Number of items to skip. */
                     offset?: number;
-                    /** @description A moment (RFC 3339): builds made after it. */
+                    /** @description RFC 3339 time: only builds created after it. */
                     since?: string;
                 };
                 header?: never;
@@ -8198,7 +10912,7 @@ export interface paths {
             };
             responses: {
                 /** @description Success */
-                200: {
+                201: {
                     headers: {
                         [name: string]: unknown;
                     };
@@ -8222,7 +10936,7 @@ export interface paths {
             cookie?: never;
         };
         get?: never;
-        /** Make a workspace dormant or wake it */
+        /** Make a workspace dormant or activate it */
         put: {
             parameters: {
                 query?: never;
@@ -8345,7 +11059,7 @@ export interface paths {
             cookie?: never;
         };
         get?: never;
-        /** Make a workspace a favorite */
+        /** Add a workspace to favorites */
         put: {
             parameters: {
                 query?: never;
@@ -8367,7 +11081,7 @@ export interface paths {
             };
         };
         post?: never;
-        /** Make a workspace no favorite */
+        /** Remove a workspace from favorites */
         delete: {
             parameters: {
                 query?: never;
@@ -8424,7 +11138,7 @@ export interface paths {
             };
         };
         put?: never;
-        /** Share a port, or change how it is shared */
+        /** Share a port or change its sharing level */
         post: {
             parameters: {
                 query?: never;
@@ -8451,7 +11165,7 @@ export interface paths {
                 };
             };
         };
-        /** Share a port no longer */
+        /** Stop sharing a port */
         delete: {
             parameters: {
                 query?: never;
@@ -8488,7 +11202,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Whether an automatic start lacks parameters */
+        /** Check whether autostart lacks parameters */
         get: {
             parameters: {
                 query?: never;
@@ -8526,7 +11240,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** How long the latest build took */
+        /** Get the timings of the latest build */
         get: {
             parameters: {
                 query?: never;
@@ -8565,7 +11279,7 @@ export interface paths {
             cookie?: never;
         };
         get?: never;
-        /** Set how long a workspace runs */
+        /** Set the time until autostop */
         put: {
             parameters: {
                 query?: never;
@@ -8606,7 +11320,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Say that a workspace is in use */
+        /** Report workspace usage */
         post: {
             parameters: {
                 query?: never;
@@ -8730,6 +11444,21 @@ export interface components {
             groups: components["schemas"]["Group"][];
             users: components["schemas"]["ReducedUser"][];
         };
+        ActivityEvidence: {
+            /** @description Counts reports that open connections of the type extend the deadline. */
+            counts: boolean;
+            /**
+             * Format: date-time
+             * @description LastAt is when the last connection was open, within a week; nil if there was none.
+             */
+            last_at: string | null;
+            /** @description Open is the number of open connections. */
+            open: number;
+            type: components["schemas"]["ConnectionType"];
+        };
+        AddLicenseRequest: {
+            license: string;
+        };
         agentConnection: {
             derp_force_websockets: boolean;
             derp_map: {
@@ -8765,12 +11494,8 @@ export interface components {
         };
         /** @enum {string} */
         AgentSubsystem: "envbox" | "envbuilder" | "exectrace";
-        APIAllowListTarget: {
-            id: string;
-            type: components["schemas"]["RBACResource"];
-        };
         APIKey: {
-            allow_list: components["schemas"]["APIAllowListTarget"][];
+            allow_list: string[];
             /** Format: date-time */
             created_at: string;
             /** Format: date-time */
@@ -8790,6 +11515,26 @@ export interface components {
         };
         /** @enum {string} */
         APIKeyScope: "all" | "application_connect" | "coder:all" | "coder:apikeys.manage_self" | "coder:application_connect" | "coder:templates.author" | "coder:templates.build" | "coder:workspaces.access" | "coder:workspaces.create" | "coder:workspaces.delete" | "coder:workspaces.operate";
+        APIKeyWithOwner: {
+            allow_list: string[];
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            expires_at: string;
+            id: string;
+            /** Format: date-time */
+            last_used: string;
+            lifetime_seconds: number;
+            login_type: components["schemas"]["LoginType"];
+            scope: components["schemas"]["APIKeyScope"];
+            scopes: components["schemas"]["APIKeyScope"][];
+            token_name: string;
+            /** Format: date-time */
+            updated_at: string;
+            /** Format: uuid */
+            user_id: string;
+            username: string;
+        };
         AppearanceConfig: {
             announcement_banners: components["schemas"]["BannerConfig"][];
             application_name: string;
@@ -8854,13 +11599,13 @@ export interface components {
         };
         AppVisit: {
             app: components["schemas"]["AppTarget"];
-            /** @description names the visitor's session */
+            /** @description identifies the user's session */
             key_id: string;
-            /** @description in place of the browser's; "" keeps that */
+            /** @description replaces the browser's session; empty keeps it */
             session: string;
             /**
              * Format: uuid
-             * @description zero for somebody who is not signed in
+             * @description zero if the user is not signed in
              */
             user_id: string;
             username: string;
@@ -8955,6 +11700,9 @@ export interface components {
         };
         /** @enum {string} */
         AutomaticUpdates: "always" | "never";
+        AvailableExperiments: {
+            safe: string[];
+        };
         BannerConfig: {
             background_color?: string;
             enabled: boolean;
@@ -8982,6 +11730,39 @@ export interface components {
             one_time_passcode: string;
             password: string;
         };
+        CheckedTemplate: {
+            blocks: components["schemas"]["TemplateBlock"][];
+            diagnostics: components["schemas"]["TemplateDiagnostic"][];
+            /** @description Parameters are the form for new workspaces. Parameters of Terraform modules are missing: only an import finds them. */
+            parameters: components["schemas"]["PreviewParameter"][];
+        };
+        CheckTemplateRequest: {
+            files: components["schemas"]["TemplateFile"][];
+            /** @description Inputs are entered values of the form, by parameter name. */
+            inputs?: {
+                [key: string]: string;
+            };
+            /**
+             * Format: uuid
+             * @description TemplateID is the template that is edited; nil for a new one.
+             */
+            template_id?: string | null;
+        };
+        ComposedTemplate: {
+            files: components["schemas"]["TemplateFile"][];
+            /** @description Variables are the Terraform variables of the starter template. */
+            variables: components["schemas"]["TemplateVersionVariable"][];
+        };
+        ComposeTemplateModule: {
+            id: string;
+            settings: {
+                [key: string]: string;
+            };
+        };
+        ComposeTemplateRequest: {
+            example_id: string;
+            modules: components["schemas"]["ComposeTemplateModule"][];
+        };
         ConnectionLatency: {
             p50: number;
             p95: number;
@@ -8994,7 +11775,7 @@ export interface components {
             id: string;
             ip: string;
             organization: components["schemas"]["MinimalOrganization"];
-            /** @description SSHInfo is there for what lasts, WebInfo for apps and ports. */
+            /** @description SSHInfo is set for sessions, WebInfo for apps and ports. */
             ssh_info?: components["schemas"]["ConnectionLogSSHInfo"] | null;
             type: components["schemas"]["ConnectionType"];
             web_info?: components["schemas"]["ConnectionLogWebInfo"] | null;
@@ -9015,20 +11796,20 @@ export interface components {
             disconnect_reason?: string;
             /**
              * Format: date-time
-             * @description nil: it lasts
+             * @description nil while the session is open
              */
             disconnect_time?: string | null;
-            /** @description nil: nobody knows */
+            /** @description nil if unknown */
             exit_code?: number | null;
-            /** @description who connected; our own */
+            /** @description the connected user; an extension */
             user?: components["schemas"]["User"] | null;
-            /** @description our own */
+            /** @description an extension */
             user_agent?: string;
         };
         ConnectionLogWebInfo: {
             slug_or_port: string;
             status_code: number;
-            /** @description nil: nobody who was logged in */
+            /** @description nil if the user was not signed in */
             user: components["schemas"]["User"] | null;
             user_agent: string;
         };
@@ -9076,7 +11857,7 @@ export interface components {
             name: string;
         };
         CreateProvisionerKeyRequest: {
-            /** @description ExpiresInSeconds is how long the key is good, at most MaxProvisionerKeySeconds; 0 means until it is deleted. */
+            /** @description ExpiresInSeconds is the lifetime of the key, at most MaxProvisionerKeySeconds; 0 means until it is deleted. */
             expires_in_seconds?: number;
             name: string;
             tags?: {
@@ -9085,6 +11866,8 @@ export interface components {
         };
         CreateProvisionerKeyResponse: {
             key: string;
+            /** @description the new key; nil from older servers */
+            provisioner_key?: components["schemas"]["ProvisionerKey"] | null;
         };
         CreateTemplateRequest: {
             activity_bump_ms?: number | null;
@@ -9132,7 +11915,7 @@ export interface components {
             user_variable_values?: components["schemas"]["VariableValue"][];
         };
         CreateTokenRequest: {
-            allow_list?: components["schemas"]["APIAllowListTarget"][];
+            allow_list?: string[];
             lifetime?: number;
             scope?: components["schemas"]["APIKeyScope"];
             scopes?: components["schemas"]["APIKeyScope"][];
@@ -9144,14 +11927,31 @@ export interface components {
             name?: string;
             organization_ids?: string[];
             password?: string;
+            /** @description ServiceAccount creates the account of a program, without email and password. */
+            service_account?: boolean;
+            service_account_settings?: components["schemas"]["UpdateServiceAccountRequest"] | null;
             user_status?: components["schemas"]["UserStatus"];
             username: string;
+        };
+        CreateUserSecretRequest: {
+            description?: string;
+            /** @description default true */
+            enabled?: boolean | null;
+            env_name?: string;
+            file_path?: string;
+            name: string;
+            value: string;
+        };
+        CreateUserSecretsRequest: {
+            content: string;
+            format: components["schemas"]["UserSecretFormat"];
         };
         /** @enum {string} */
         CreateWorkspaceBuildReason: "cli" | "dashboard" | "jetbrains_connection" | "ssh_connection" | "task_manual_pause" | "vscode_connection";
         CreateWorkspaceBuildRequest: {
             dry_run: boolean;
             log_level?: components["schemas"]["ProvisionerLogLevel"];
+            on_success?: components["schemas"]["WorkspaceBuildOnSuccess"] | null;
             orphan: boolean;
             reason?: components["schemas"]["CreateWorkspaceBuildReason"];
             rich_parameter_values?: components["schemas"]["WorkspaceBuildParameter"][];
@@ -9185,7 +11985,7 @@ export interface components {
             /** Format: date-time */
             deletes_at: string | null;
             feature: string;
-            /** @description 64 bytes, in hexadecimal */
+            /** @description 64 bytes in hexadecimal */
             secret: string;
             sequence: number;
             /** Format: date-time */
@@ -9199,11 +11999,18 @@ export interface components {
                 [key: string]: unknown;
             };
         };
+        CustomNotificationContent: {
+            message: string;
+            title: string;
+        };
+        CustomNotificationRequest: {
+            content: components["schemas"]["CustomNotificationContent"] | null;
+        };
         CustomRoleRequest: {
             display_name: string;
             /**
              * Format: date-time
-             * @description IfUpdatedAt is the updated_at of what is to be changed, as it was read before. When it has been changed since, the answer is 412 and nothing happens. Without it nothing is compared.
+             * @description IfUpdatedAt is the updated_at of the object as the client read it. If the object changed since, the response is 412 and nothing is saved. Without it the request is unconditional.
              */
             if_updated_at?: string | null;
             name: string;
@@ -9230,23 +12037,30 @@ export interface components {
         };
         DAUsResponse: {
             entries: components["schemas"]["DAUEntry"][];
-            /** @description hours that days begin before those of UTC */
+            /** @description offset of local time from UTC, in hours; positive is east */
             tz_hour_offset: number;
+        };
+        DeleteExternalAuthByIDResponse: {
+            token_revocation_error?: string;
+            token_revoked: boolean;
+        };
+        DeleteWebpushSubscription: {
+            endpoint: string;
         };
         DeleteWorkspaceAgentPortShareRequest: {
             agent_name: string;
             port: number;
         };
         DeploymentConfig: {
-            /** @description Config has the values by the names of the contract, durations in nanoseconds. */
+            /** @description Config holds the values by their contract names; durations are in nanoseconds. */
             config: {
                 [key: string]: unknown;
             };
-            /** @description Options are all options of the command line, with where each value is from. */
+            /** @description Options lists all options of the command line and the source of each value. */
             options: components["schemas"]["DeploymentOption"][];
         };
         DeploymentOption: {
-            /** @description "secret": "true": its value is never shown */
+            /** @description "secret": "true" marks an option whose value is never shown */
             annotations: {
                 [key: string]: string;
             };
@@ -9339,14 +12153,14 @@ export interface components {
         /** @enum {string} */
         DisplayApp: "port_forwarding_helper" | "ssh_helper" | "vscode" | "vscode_insiders" | "web_terminal";
         DynamicParametersRequest: {
-            /** @description comes back in the answer */
+            /** @description copied to the response */
             id: number;
             inputs: {
                 [key: string]: string;
             };
             /**
              * Format: uuid
-             * @description of the workspace to be; Nil: who asks
+             * @description owner of the new workspace; Nil means the caller
              */
             owner_id: string;
         };
@@ -9376,14 +12190,83 @@ export interface components {
         ExternalAPIKeyScopes: {
             external: components["schemas"]["APIKeyScope"][];
         };
+        ExternalAuth: {
+            app_install_url: string;
+            app_installable: boolean;
+            authenticated: boolean;
+            /** @description links are made with the device flow */
+            device: boolean;
+            display_name: string;
+            installations: components["schemas"]["ExternalAuthAppInstallation"][];
+            supports_revocation: boolean;
+            /** @description the account at the provider; null if it is unknown */
+            user: components["schemas"]["ExternalAuthUser"] | null;
+        };
+        ExternalAuthAppInstallation: {
+            account: components["schemas"]["ExternalAuthUser"];
+            configure_url: string;
+            id: number;
+        };
         ExternalAuthDevice: {
             device_code: string;
             /** @description seconds */
             expires_in: number;
-            /** @description seconds between questions */
+            /** @description minimum seconds between polls */
             interval: number;
             user_code: string;
             verification_uri: string;
+        };
+        ExternalAuthDeviceExchange: {
+            device_code: string;
+        };
+        ExternalAuthHealth: {
+            display_name: string;
+            error: string;
+            healthy: boolean;
+            id: string;
+            /** @description the address that was requested */
+            url: string;
+        };
+        ExternalAuthLink: {
+            authenticated: boolean;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            expires: string;
+            has_refresh_token: boolean;
+            provider_id: string;
+            /** Format: date-time */
+            updated_at: string;
+            /** @description why the link does not work; "" if it does */
+            validate_error: string;
+        };
+        ExternalAuthLinkProvider: {
+            allow_refresh: boolean;
+            allow_validate: boolean;
+            device: boolean;
+            display_icon: string;
+            display_name: string;
+            id: string;
+            supports_revocation: boolean;
+            type: string;
+        };
+        ExternalAuthReport: {
+            dismissed: boolean;
+            error: string;
+            items: components["schemas"]["ExternalAuthHealth"][];
+            severity: components["schemas"]["HealthSeverity"];
+            warnings: components["schemas"]["HealthMessage"][];
+        };
+        ExternalAuthRule: {
+            group_ids: string[];
+            provider_id: string;
+        };
+        ExternalAuthUser: {
+            avatar_url: string;
+            id: number;
+            login: string;
+            name: string;
+            profile_url: string;
         };
         Feature: {
             actual?: number | null;
@@ -9391,6 +12274,12 @@ export interface components {
             entitlement: components["schemas"]["Entitlement"];
             limit?: number | null;
             soft_limit: number;
+        };
+        FormatTemplateRequest: {
+            content: string;
+        };
+        FormatTemplateResponse: {
+            content: string;
         };
         FriendlyDiagnostic: {
             detail: string;
@@ -9439,7 +12328,7 @@ export interface components {
             total_member_count: number;
             /**
              * Format: date-time
-             * @description our own
+             * @description an extension
              */
             updated_at: string;
         };
@@ -9450,19 +12339,19 @@ export interface components {
         /** @enum {string} */
         GroupSource: "oidc" | "user";
         GroupSyncSettings: {
-            /** @description AutoCreateMissing makes a group of a name that is neither mapped nor a group's. */
+            /** @description AutoCreateMissing creates groups for claim values that are neither mapped nor names of existing groups. */
             auto_create_missing_groups: boolean;
-            /** @description the claim: a list of names, or one */
+            /** @description name of the claim; its value is a name or a list of names */
             field: string;
-            /** @description LegacyNameMapping is a name there to a name here, as --oidc-group-mapping has it. */
+            /** @description LegacyNameMapping maps claim values to group names, as set by --oidc-group-mapping. */
             legacy_group_name_mapping?: {
                 [key: string]: string;
             };
-            /** @description a name there to ids of groups here */
+            /** @description claim value to group IDs */
             mapping: {
                 [key: string]: string[];
             };
-            /** @description RegexFilter lets only names that match through; nil: all. */
+            /** @description RegexFilter keeps only the claim values that match; nil keeps all. */
             regex_filter: string | null;
         };
         Healthcheck: {
@@ -9475,7 +12364,9 @@ export interface components {
             coder_version: string;
             database: components["schemas"]["DatabaseReport"];
             derp: components["schemas"]["DERPHealthReport"];
+            external_auth: components["schemas"]["ExternalAuthReport"];
             healthy: boolean;
+            notifications: components["schemas"]["NotificationsHealthReport"];
             provisioner_daemons: components["schemas"]["ProvisionerDaemonsReport"];
             severity: components["schemas"]["HealthSeverity"];
             /** Format: date-time */
@@ -9484,13 +12375,46 @@ export interface components {
             workspace_proxy: components["schemas"]["WorkspaceProxyReport"];
         };
         /** @enum {string} */
-        HealthCode: "EUNKNOWN" | "EACS01" | "EACS02" | "EACS03" | "EACS04" | "EDB01" | "EDB02" | "EDERP01" | "EDERP02" | "ESTUN01" | "ESTUN02" | "EWS01" | "EWS02" | "EWS03" | "EWP01" | "EWP02" | "EWP04" | "EPD01" | "EPD02" | "EPD03";
+        HealthCode: "EUNKNOWN" | "EACS01" | "EACS02" | "EACS03" | "EACS04" | "EDB01" | "EDB02" | "EDB03" | "EDERP01" | "EDERP02" | "ESTUN01" | "ESTUN02" | "EWS01" | "EWS02" | "EWS03" | "EWP01" | "EWP02" | "EWP04" | "EEXT01" | "ENOT01" | "ENOT02" | "ENOT03" | "EPD01" | "EPD02" | "EPD03";
+        HealthHistory: {
+            sections: components["schemas"]["HealthSectionHistory"][];
+            /**
+             * Format: date-time
+             * @description the start of the history: at most 24 hours ago
+             */
+            since: string;
+        };
         HealthMessage: {
             code: components["schemas"]["HealthCode"];
             message: string;
         };
         /** @enum {string} */
-        HealthSection: "AccessURL" | "Database" | "DERP" | "ProvisionerDaemons" | "Websocket" | "WorkspaceProxy";
+        HealthSection: "AccessURL" | "Database" | "DERP" | "ExternalAuth" | "Notifications" | "ProvisionerDaemons" | "Websocket" | "WorkspaceProxy";
+        HealthSectionHistory: {
+            /** @description the oldest first */
+            checks: components["schemas"]["HealthSectionPoint"][];
+            section: components["schemas"]["HealthSection"];
+            /**
+             * Format: date-time
+             * @description SeveritySince is the time since which the newest severity lasts without a change, on any server; the zero time if there is no history.
+             */
+            severity_since: string;
+            /** @description Unit is the unit of the values, such as ms. */
+            unit: string;
+        };
+        HealthSectionPoint: {
+            /** @description Finding is the error, or the first warning. */
+            finding?: string;
+            /** @description "" for a server that is gone */
+            hostname: string;
+            /** Format: uuid */
+            replica_id: string;
+            severity: components["schemas"]["HealthSeverity"];
+            /** Format: date-time */
+            time: string;
+            /** @description Value is the measured value; nil if nothing was measured. */
+            value?: number | null;
+        };
         HealthSettings: {
             dismissed_healthchecks: components["schemas"]["HealthSection"][];
         };
@@ -9505,8 +12429,87 @@ export interface components {
             gets: string;
             given: string;
         };
+        Imported: {
+            /** @description number of archives that it already had */
+            known: number;
+            /** @description archives that the mirror did not have */
+            stored: components["schemas"]["Package"][];
+        };
+        InboxNotification: {
+            actions: components["schemas"]["InboxNotificationAction"][];
+            /** @description Markdown, or plain text if the request asks for it */
+            content: string;
+            /** Format: date-time */
+            created_at: string;
+            icon: string;
+            /** Format: uuid */
+            id: string;
+            /** Format: date-time */
+            read_at: string | null;
+            /** @description objects that the notification is about */
+            targets: string[];
+            /** Format: uuid */
+            template_id: string;
+            title: string;
+            /** Format: uuid */
+            user_id: string;
+        };
+        InboxNotificationAction: {
+            label: string;
+            url: string;
+        };
+        InsightsBreakdown: {
+            /** @description ActiveSeconds is the time in which users had sessions or used apps. An hour of a user counts once for each workspace. */
+            active_seconds: number;
+            active_users: number;
+            /** @description Credits are the costs of workspaces: a workspace with a daily cost of 10 costs 10 credits in 24 hours. */
+            credits: number;
+            days: components["schemas"]["InsightsDay"][];
+            /** @description the last day */
+            end_date: string;
+            /** @description at most 200: those with the most time or costs */
+            organizations: components["schemas"]["InsightsShare"][];
+            /** @description 2006-01-02 */
+            start_date: string;
+            /** @description the same */
+            templates: components["schemas"]["InsightsShare"][];
+            /** @description the time zone of the days, such as Europe/Berlin */
+            timezone: string;
+            /** @description the same */
+            users: components["schemas"]["InsightsShare"][];
+        };
+        InsightsDay: {
+            /** @description ActiveSeconds is the time in which users had sessions or used apps. An hour of a user counts once for each workspace. */
+            active_seconds: number;
+            active_users: number;
+            /** @description Credits are the costs of workspaces: a workspace with a daily cost of 10 costs 10 credits in 24 hours. */
+            credits: number;
+            /** @description 2006-01-02 */
+            date: string;
+        };
         /** @enum {string} */
         InsightsReportInterval: "day" | "week";
+        InsightsShare: {
+            /** @description ActiveSeconds is the time in which users had sessions or used apps. An hour of a user counts once for each workspace. */
+            active_seconds: number;
+            active_users: number;
+            /** @description Credits are the costs of workspaces: a workspace with a daily cost of 10 costs 10 credits in 24 hours. */
+            credits: number;
+            display_name: string;
+            /** Format: uuid */
+            id: string;
+            name: string;
+        };
+        InsightsVersions: {
+            /** @description connected agents */
+            agents: components["schemas"]["VersionUse"][];
+            /** @description Clients counts the users of each version of the CLI, by the version that a user used last to change something or to connect. Empty for a single template. */
+            clients: components["schemas"]["VersionUse"][];
+            /** Format: date-time */
+            clients_since: string;
+            /** @description TemplateVersions are those of running workspaces, the most used first. */
+            template_versions: components["schemas"]["TemplateVersionUse"][];
+        };
         InvalidatedPreset: {
             preset_name: string;
             template_name: string;
@@ -9522,10 +12525,10 @@ export interface components {
             app_request: components["schemas"]["AppRequest"];
             client_ip?: string;
             path_app_base_url: string;
-            /** @description "" for somebody who is not signed in */
+            /** @description empty if the user is not signed in */
             session_token: string;
             user_agent?: string;
-            /** @description Visit asks for what is known of the visit beside the pass, also where there is none because the app cannot be reached now. ClientIP and UserAgent are then the visitor's. */
+            /** @description Visit requests the user and the target of the app request beside the token, even when no token is issued because the app is not reachable. ClientIP and UserAgent are then those of the browser. */
             visit?: boolean;
         };
         IssueReconnectingPTYSignedTokenRequest: {
@@ -9542,11 +12545,29 @@ export interface components {
         };
         /** @enum {string} */
         JobErrorCode: "REQUIRED_TEMPLATE_VARIABLES";
+        License: {
+            /** @description Claims is a JSON object: the claims of a license that is a JWT. It always has license_expires, in Unix seconds. */
+            claims: unknown;
+            id: number;
+            /** Format: date-time */
+            uploaded_at: string;
+            /** Format: uuid */
+            uuid: string;
+        };
         LinkConfig: {
             icon: string;
             location?: string;
             name: string;
             target: string;
+        };
+        ListInboxNotificationsResponse: {
+            notifications: components["schemas"]["InboxNotification"][];
+            /** @description of the whole inbox */
+            unread_count: number;
+        };
+        ListUserExternalAuthResponse: {
+            links: components["schemas"]["ExternalAuthLink"][];
+            providers: components["schemas"]["ExternalAuthLinkProvider"][];
         };
         /** @enum {string} */
         LoginType: "" | "github" | "none" | "oidc" | "password" | "token";
@@ -9581,6 +12602,25 @@ export interface components {
             name: string;
             username: string;
         };
+        Need: {
+            arch: string;
+            /** @description Constraints are those of all templates in Templates, as in required_providers. */
+            constraints: string;
+            /** @description of the origin registry, with its port if it has one */
+            hostname: string;
+            /** @description a lock file names the version */
+            locked: boolean;
+            namespace: string;
+            os: string;
+            /** @description why the version is not known; "" if it is */
+            problem: string;
+            /** @description the mirror has the archive */
+            stored: boolean;
+            /** @description as organization/template */
+            templates: string[];
+            type: string;
+            version: string;
+        };
         NetcheckReport: {
             captivePortal: string;
             globalV4: string;
@@ -9610,9 +12650,154 @@ export interface components {
             udp: boolean;
             upnP: string;
         };
+        NotificationDelivery: {
+            attempts: number;
+            /** Format: date-time */
+            created_at: string;
+            error: string;
+            /** Format: date-time */
+            failed_at: string;
+            /** Format: uuid */
+            id: string;
+            /** @description "" for an event that could not be rendered */
+            method: components["schemas"]["NotificationMethod"];
+            /** Format: uuid */
+            template_id: string;
+            title: string;
+            /** @description of the recipient */
+            username: string;
+        };
+        NotificationDigest: {
+            available: boolean;
+            daily: boolean;
+        };
+        /** @enum {string} */
+        NotificationMethod: "smtp" | "webhook" | "inbox";
+        NotificationMethodsResponse: {
+            available: components["schemas"]["NotificationMethod"][];
+            default: components["schemas"]["NotificationMethod"];
+        };
+        NotificationPreference: {
+            disabled: boolean;
+            /**
+             * Format: uuid
+             * @description of the template
+             */
+            id: string;
+            /** Format: date-time */
+            updated_at: string;
+        };
+        NotificationsHealthReport: {
+            dismissed: boolean;
+            error: string;
+            /** @description messages that will not be sent again */
+            failed: number;
+            healthy: boolean;
+            /** @description age of the oldest message in the queue */
+            oldest_seconds: number;
+            paused: boolean;
+            severity: components["schemas"]["HealthSeverity"];
+            /** @description events and messages in the queue */
+            waiting: number;
+            warnings: components["schemas"]["HealthMessage"][];
+        };
+        NotificationsSettings: {
+            /** @description events wait until the notifier is resumed */
+            notifier_paused: boolean;
+        };
+        NotificationStatus: {
+            /** @description the newest first, at most 100 */
+            failed: components["schemas"]["NotificationDelivery"][];
+            /** @description of all */
+            failed_count: number;
+            /** @description age of the oldest waiting message */
+            oldest_seconds: number;
+            paused: boolean;
+            waiting_events: number;
+            waiting_messages: number;
+        };
+        NotificationTemplate: {
+            /** @description JSON list of InboxNotificationAction, before labels are inserted */
+            actions: string;
+            body_template: string;
+            enabled_by_default: boolean;
+            group: string;
+            /** Format: uuid */
+            id: string;
+            kind: components["schemas"]["NotificationTemplateKind"];
+            /** @description "" means the default method */
+            method: components["schemas"]["NotificationMethod"];
+            name: string;
+            title_template: string;
+        };
+        /** @enum {string} */
+        NotificationTemplateKind: "system" | "custom";
         NullHCLString: {
             valid: boolean;
             value: string;
+        };
+        OAuth2AppEndpoints: {
+            authorization: string;
+            /** @description always "": the device flow is not supported */
+            device_authorization: string;
+            token: string;
+            token_revoke: string;
+        };
+        OAuth2ProviderApp: {
+            /** @description the first of RedirectURIs */
+            callback_url: string;
+            /** @description Dynamic reports that the application registered itself (RFC 7591). */
+            dynamic: boolean;
+            endpoints: components["schemas"]["OAuth2AppEndpoints"];
+            icon: string;
+            /**
+             * Format: uuid
+             * @description also the client ID
+             */
+            id: string;
+            name: string;
+            /** @description Public reports that the application has no secret and proves itself with PKCE only. */
+            public: boolean;
+            redirect_uris: string[];
+            /** @description Scope lists the scopes that the application can request, separated by spaces; "" means all. */
+            scope: string;
+        };
+        OAuth2ProviderAppSecret: {
+            /** @description its last characters */
+            client_secret_truncated: string;
+            /** Format: uuid */
+            id: string;
+            /** Format: date-time */
+            last_used_at: string | null;
+        };
+        OAuth2ProviderAppSecretFull: {
+            client_secret_full: string;
+            /** Format: uuid */
+            id: string;
+        };
+        OAuth2ProviderGrant: {
+            app: components["schemas"]["OAuth2ProviderApp"];
+            /** Format: date-time */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description unless the application refreshes its tokens before
+             */
+            expires_at: string;
+            /** Format: uuid */
+            id: string;
+            /**
+             * Format: date-time
+             * @description when the application last received tokens
+             */
+            last_used_at: string;
+            /** @description URL that the tokens are limited to; "" for the whole API */
+            resource: string;
+            scopes: components["schemas"]["APIKeyScope"][];
+        };
+        OAuth2ProviderSettings: {
+            /** @description DynamicClientRegistrationEnabled lets applications register themselves. */
+            dynamic_client_registration_enabled: boolean;
         };
         OAuthConversionResponse: {
             /** Format: date-time */
@@ -9637,7 +12822,7 @@ export interface components {
             id: string;
             is_default: boolean;
             name: string;
-            /** @description ProvisionerWeight is the share of the server's own provisioners that the organization gets while others wait too: from 1 to MaxProvisionerWeight; 0 is not served by them. */
+            /** @description ProvisionerWeight is the organization's share of the built-in provisioners while other organizations wait too: 1 to MaxProvisionerWeight. With 0 the built-in provisioners do not serve the organization. */
             provisioner_weight: number;
             /** Format: date-time */
             updated_at: string;
@@ -9669,13 +12854,43 @@ export interface components {
             user_id: string;
             username: string;
         };
+        OrganizationRules: {
+            external_auth: components["schemas"]["ExternalAuthRule"][];
+            /** @description members can link the providers in ExternalAuth only */
+            external_auth_restricted: boolean;
+            /** @description 0: the limit of the deployment */
+            max_token_lifetime_seconds: number;
+            /** @description that API tokens can have; empty: all */
+            token_scopes: components["schemas"]["APIKeyScope"][];
+        };
         OrganizationSyncSettings: {
             field: string;
             mapping: {
                 [key: string]: string[];
             };
-            /** @description everybody is in the default one */
+            /** @description every user is also a member of the default organization */
             organization_assign_default: boolean;
+        };
+        Package: {
+            arch: string;
+            /** @description of its files, in the form of lock files */
+            h1: string;
+            /** @description of the origin registry, with its port if it has one */
+            hostname: string;
+            namespace: string;
+            os: string;
+            /** @description of the archive, in hexadecimal */
+            sha256: string;
+            /** @description id of the key that signed the registry's checksums; "" without a signature */
+            signed_by: string;
+            /** @description bytes */
+            size: number;
+            /** Format: date-time */
+            stored_at: string;
+            type: string;
+            /** Format: date-time */
+            used_at: string;
+            version: string;
         };
         PaginatedMembersResponse: {
             count: number;
@@ -9693,13 +12908,13 @@ export interface components {
             remove: components["schemas"]["IDPSyncMappinggithubcomgoogleuuidUUID"][];
         };
         PatchGroupRequest: {
-            /** @description AddUsers and RemoveUsers are ids of members of the organization. */
+            /** @description AddUsers and RemoveUsers are IDs of members of the organization. */
             add_users?: string[];
             avatar_url?: string | null;
             display_name?: string | null;
             /**
              * Format: date-time
-             * @description IfUpdatedAt is the updated_at of what is to be changed, as it was read before. When it has been changed since, the answer is 412 and nothing happens. Without it nothing is compared.
+             * @description IfUpdatedAt is the updated_at of the object as the client read it. If the object changed since, the response is 412 and nothing is saved. Without it the request is unconditional.
              */
             if_updated_at?: string | null;
             name?: string;
@@ -9724,10 +12939,10 @@ export interface components {
         PatchTemplateVersionRequest: {
             /**
              * Format: date-time
-             * @description IfUpdatedAt is the updated_at of what is to be changed, as it was read before. When it has been changed since, the answer is 412 and nothing happens. Without it nothing is compared.
+             * @description IfUpdatedAt is the updated_at of the object as the client read it. If the object changed since, the response is 412 and nothing is saved. Without it the request is unconditional.
              */
             if_updated_at?: string | null;
-            /** @description nil: stays */
+            /** @description nil keeps the message */
             message?: string | null;
             name?: string;
         };
@@ -9744,6 +12959,13 @@ export interface components {
             negate: boolean;
             resource_type: components["schemas"]["RBACResource"];
         };
+        PostOAuth2ProviderAppRequest: {
+            callback_url: string;
+            icon?: string;
+            name: string;
+            redirect_uris?: string[];
+            scope?: string;
+        };
         PostWorkspaceUsageRequest: {
             /** Format: uuid */
             agent_id?: string;
@@ -9757,28 +12979,28 @@ export interface components {
             reconciliation_paused: boolean;
         };
         Preset: {
-            default: boolean;
-            description: string;
-            desiredPrebuildInstances: number;
-            icon: string;
+            Default: boolean;
+            Description: string;
+            DesiredPrebuildInstances: number;
+            Icon: string;
             /** Format: uuid */
-            id: string;
-            name: string;
-            parameters: components["schemas"]["PresetParameter"][];
-            /** @description Prebuilds is what DesiredPrebuildInstances leaves out: schedules, and how old prebuilt workspaces may become. Nil where none are kept. */
+            ID: string;
+            Name: string;
+            Parameters: components["schemas"]["PresetParameter"][];
+            /** @description Prebuilds holds the settings that DesiredPrebuildInstances cannot express: schedules, and the maximum age of prebuilt workspaces. Nil without prebuilds. */
             prebuilds?: components["schemas"]["PresetPrebuilds"] | null;
         };
         PresetParameter: {
-            name: string;
-            value: string;
+            Name: string;
+            Value: string;
         };
         PresetPrebuilds: {
-            /** @description Instances is how many at times that no schedule names. */
+            /** @description Instances applies at times that no schedule covers. */
             instances: number;
             schedules?: components["schemas"]["PrebuildSchedule"][];
-            /** @description Timezone is that of Schedules, such as Europe/Lisbon. */
+            /** @description Timezone applies to Schedules, such as Europe/Lisbon. */
             timezone?: string;
-            /** @description TTLSeconds is how old one may become before another takes its place; 0 for any age. */
+            /** @description TTLSeconds is the maximum age of a prebuilt workspace, after which it is replaced; 0 for no maximum. */
             ttl_seconds?: number;
         };
         PreviewParameter: {
@@ -9820,7 +13042,7 @@ export interface components {
         };
         ProvisionerDaemon: {
             api_version: string;
-            /** @description it is busy when all are */
+            /** @description the provisioner is busy when all slots are */
             busy_slots: number;
             /** Format: date-time */
             created_at: string;
@@ -9837,16 +13059,16 @@ export interface components {
             organization_id: string;
             previous_job?: components["schemas"]["ProvisionerDaemonJob"] | null;
             provisioners: string[];
-            /** @description jobs it takes at once */
+            /** @description maximum number of concurrent jobs */
             slots: number;
             status: components["schemas"]["ProvisionerDaemonStatus"];
             tags: {
                 [key: string]: string;
             };
-            /** @description what it runs, such as terraform/1.11.4 */
+            /** @description tools and versions, such as terraform/1.11.4 */
             tools: string[];
             version: string;
-            /** @description about its versions */
+            /** @description warnings about its versions */
             warnings?: components["schemas"]["HealthMessage"][];
         };
         ProvisionerDaemonJob: {
@@ -9891,7 +13113,7 @@ export interface components {
             metadata: components["schemas"]["ProvisionerJobMetadata"];
             /** Format: uuid */
             organization_id: string;
-            /** @description of a dry run, as of WorkspaceBuild */
+            /** @description for dry runs, see WorkspaceBuild */
             provisioner_warning?: string;
             queue_position: number;
             queue_size: number;
@@ -9907,40 +13129,40 @@ export interface components {
             worker_name: string;
         };
         ProvisionerJobExplanation: {
-            /** @description builds that people asked for go first */
+            /** @description builds that users requested go first */
             behind_people: boolean;
             daemons: components["schemas"]["ProvisionerRefusal"][];
-            /** @description what a provisioner must run for it, such as terraform */
+            /** @description what a provisioner must support, such as terraform */
             engine: string;
             /**
              * Format: date-time
-             * @description nil when nothing is known to reckon with
+             * @description nil if it cannot be estimated
              */
             estimated_start?: string | null;
-            /** @description why the queue itself holds it back */
+            /** @description why the queue holds the job back */
             held?: string;
-            /** @description a command that would let it go */
+            /** @description a command that releases the job */
             held_fix?: string;
             /** Format: uuid */
             job_id: string;
             matched_provisioners: components["schemas"]["MatchedProvisioners"];
-            /** @description only when no provisioner that is there could take it */
+            /** @description set only if no connected provisioner can run the job */
             nearest_miss?: components["schemas"]["ProvisionerNearMiss"] | null;
             /** Format: uuid */
             organization_id: string;
-            /** @description among the jobs of its tag set, from 1; 0 unless it waits */
+            /** @description among the jobs with the same tags, from 1; 0 unless pending */
             queue_position: number;
             queue_size: number;
             status: components["schemas"]["ProvisionerJobStatus"];
-            /** @description one line for people */
+            /** @description one sentence for users */
             summary: string;
             tags: {
                 [key: string]: string;
             };
             type: components["schemas"]["ProvisionerJobType"];
-            /** @description what to do, when no provisioner that is there could take it */
+            /** @description what to do if no connected provisioner can run the job */
             warning?: string;
-            /** @description a command that lets the server's own provisioners take it */
+            /** @description a command that lets the built-in provisioners run the job */
             weight_fix?: string;
         };
         ProvisionerJobInput: {
@@ -9979,21 +13201,21 @@ export interface components {
             created_at: string;
             /**
              * Format: date-time
-             * @description nil for one that is good until it is deleted
+             * @description nil if the key is valid until it is deleted
              */
             expires_at?: string | null;
             /** Format: uuid */
             id: string;
             /**
              * Format: date-time
-             * @description to about a minute; nil for never
+             * @description accurate to about a minute; nil for never
              */
             last_used_at?: string | null;
             name: string;
             organization: string;
             /**
              * Format: date-time
-             * @description when a newer one took its place; nil for the current one
+             * @description time of the rotation that replaced the key; nil for the current key
              */
             replaced_at?: string | null;
             tags: {
@@ -10011,37 +13233,37 @@ export interface components {
             daemon_id: string;
             daemon_name: string;
             different_tags?: components["schemas"]["ProvisionerTagDiffers"][];
-            /** @description a command that makes a provisioner that takes it */
+            /** @description a command that starts a provisioner that can run the job */
             fix: string;
             missing_tags?: {
                 [key: string]: string;
             };
             reason: components["schemas"]["ProvisionerReason"];
-            /** @description what the template would have to say; "" when no change of it helps */
+            /** @description a change of the template; empty if none helps */
             template_fix?: string;
         };
         ProvisionerQueue: {
-            /** @description of tag sets, of which TagSets is one page */
+            /** @description number of tag sets, of which TagSets is one page */
             count: number;
-            /** @description of all tag sets together */
+            /** @description over all tag sets */
             recommended_slots: number;
             tag_sets: components["schemas"]["ProvisionerQueueTagSet"][];
             warnings?: components["schemas"]["HealthMessage"][];
         };
         ProvisionerQueueTagSet: {
-            /** @description wait for their template's cap, not for a slot */
+            /** @description pending, held back by the limit of their template */
             held: number;
-            /** @description of jobs that ended lately; 0 when there are none */
+            /** @description mean duration of recent jobs; 0 if there are none */
             mean_seconds: number;
-            /** @description of a pending job; 0 when there are none */
+            /** @description age of the oldest pending job; 0 if there are none */
             oldest_wait_seconds: number;
             pending: number;
-            /** @description see RecommendedSlots */
+            /** @description slots with which all pending jobs start within the target */
             recommended_slots: number;
             running: number;
-            /** @description of provisioners that are there and match */
+            /** @description slots of connected provisioners that match */
             slots: number;
-            /** @description of these, with jobs of whatever tag set */
+            /** @description of these, slots that run a job of any tag set */
             slots_busy: number;
             tags: {
                 [key: string]: string;
@@ -10052,7 +13274,7 @@ export interface components {
         ProvisionerRefusal: {
             /**
              * Format: uuid
-             * @description its latest job, if the asker may see that
+             * @description its latest job, if visible to the caller
              */
             busy_with?: string | null;
             /** Format: uuid */
@@ -10060,16 +13282,16 @@ export interface components {
             different_tags?: components["schemas"]["ProvisionerTagDiffers"][];
             key_name: string;
             message: string;
-            /** @description tags of the job that it does not have */
+            /** @description tags of the job that the provisioner lacks */
             missing_tags?: {
                 [key: string]: string;
             };
-            /** @description "" for one that the asker may not see */
+            /** @description empty if not visible to the caller */
             name: string;
             reason: components["schemas"]["ProvisionerReason"];
             /**
              * Format: date-time
-             * @description busy or offline since
+             * @description start of the busy or offline period
              */
             since?: string | null;
             status: components["schemas"]["ProvisionerDaemonStatus"];
@@ -10111,9 +13333,25 @@ export interface components {
         };
         /** @enum {string} */
         ProxyStatus: "unregistered" | "unreachable" | "unhealthy" | "ok";
+        PullRequest: {
+            arch: string;
+            /** @description of the origin registry, with its port if it has one */
+            hostname: string;
+            namespace: string;
+            os: string;
+            type: string;
+            version: string;
+        };
         PutExtendWorkspaceRequest: {
             /** Format: date-time */
             deadline: string | null;
+        };
+        PutOAuth2ProviderAppRequest: {
+            callback_url: string;
+            icon?: string;
+            name: string;
+            redirect_uris?: string[];
+            scope?: string | null;
         };
         /** @enum {string} */
         RBACAction: "application_connect" | "assign" | "create" | "create_agent" | "delete" | "delete_agent" | "read" | "read_personal" | "share" | "ssh" | "start" | "stop" | "unassign" | "update" | "update_agent" | "update_personal" | "use" | "view_insights";
@@ -10176,7 +13414,7 @@ export interface components {
             /** @description at most 1,000 */
             connections: components["schemas"]["RelayDebugAgent"][];
             dropped_bytes: number;
-            /** @description clients here whose agents are with other servers */
+            /** @description clients here whose agents are connected to other servers */
             hops: number;
         };
         RelayDebugAgent: {
@@ -10211,7 +13449,7 @@ export interface components {
         Replica: {
             /** Format: date-time */
             created_at: string;
-            /** @description nanoseconds; of the answering replica, 0 for the others */
+            /** @description nanoseconds, measured by the answering replica; 0 for the others */
             database_latency: number;
             error: string;
             hostname: string;
@@ -10245,26 +13483,26 @@ export interface components {
             site_permissions: components["schemas"]["Permission"][];
             /**
              * Format: date-time
-             * @description of roles that an organization made; our own
+             * @description for custom roles; an extension
              */
             updated_at?: string | null;
             user_permissions: components["schemas"]["Permission"][];
         };
         RoleSyncSettings: {
             field: string;
-            /** @description a name there to names of roles */
+            /** @description claim value to role names */
             mapping: {
                 [key: string]: string[];
             };
         };
         RotateProvisionerKeyRequest: {
-            /** @description ExpiresInSeconds is how long the new key is good; 0 means as long as the old one was made for. */
+            /** @description ExpiresInSeconds is the lifetime of the new key; 0 means the lifetime of the old key. */
             expires_in_seconds?: number;
-            /** @description GraceSeconds is how long the old key stays good beside the new one, at most MaxProvisionerKeySeconds and never longer than it was before; 0 ends it at once. */
+            /** @description GraceSeconds is how long the old key stays valid beside the new key, at most MaxProvisionerKeySeconds and never longer than before; 0 revokes it at once. */
             grace_seconds: number;
-            /** @description ReplaceTags takes Tags even when there are none. */
+            /** @description ReplaceTags applies Tags even if it is empty. */
             replace_tags?: boolean;
-            /** @description Tags of the new key; those of the old one when there are none, unless ReplaceTags. The old key keeps its own. */
+            /** @description Tags of the new key. If empty, it gets the tags of the old key, unless ReplaceTags is set. The old key keeps its tags. */
             tags?: {
                 [key: string]: string;
             };
@@ -10272,12 +13510,25 @@ export interface components {
         RotateProvisionerKeyResponse: {
             /**
              * Format: date-time
-             * @description of the new key; nil for never
+             * @description expiry of the new key; nil for never
              */
             expires_at?: string | null;
             key: string;
             /** Format: date-time */
             old_expires_at: string;
+        };
+        SCIMStatus: {
+            /**
+             * Format: date-time
+             * @description ChangedAt is the time of the last change by the provider; nil for none.
+             */
+            changed_at: string | null;
+            enabled: boolean;
+            groups: number;
+            /** @description URL is the base URL to enter at the identity provider. */
+            url: string;
+            /** @description Users and Groups are the numbers of users and groups that the provider manages. */
+            users: number;
         };
         ServerSentEvent: {
             data: unknown;
@@ -10285,10 +13536,30 @@ export interface components {
         };
         /** @enum {string} */
         ServerSentEventType: "data" | "error" | "ping";
+        ServiceAccount: {
+            /**
+             * Format: date-time
+             * @description ExpiresAt is the end of the account: no token is valid later. Nil means never.
+             */
+            expires_at: string | null;
+            /**
+             * Format: uuid
+             * @description OwnerID is the user who is responsible for the account and can manage its tokens; nil for none.
+             */
+            owner_id: string | null;
+            /** @description "" without an owner, or if the owner was deleted */
+            owner_status: components["schemas"]["UserStatus"];
+            owner_username: string;
+            /** @description Scopes are those that tokens of the account can have; empty means all. */
+            scopes: components["schemas"]["APIKeyScope"][];
+            /** Format: uuid */
+            user_id: string;
+            username: string;
+        };
         Session: {
             /** Format: date-time */
             created_at: string;
-            /** @description the one that asks */
+            /** @description the session of this request */
             current: boolean;
             /** Format: date-time */
             expires_at: string;
@@ -10327,10 +13598,38 @@ export interface components {
                 [key: string]: string;
             };
         };
+        Status: {
+            /** @description of all archives */
+            bytes: number;
+            /** @description Hostnames are the registries whose providers come from the mirror. */
+            hostnames: string[];
+            /** @description the least recently used archives are removed beyond it */
+            max_bytes: number;
+            packages: number;
+        };
         STUNReport: {
             canSTUN: boolean;
             enabled: boolean;
             error: string;
+        };
+        SupportBundleProgress: {
+            /** @description parts that have been collected or are missing */
+            done?: number;
+            /** @description reason why it is missing */
+            error?: string;
+            /** @description the part that has just been collected */
+            part?: string;
+            /** @description Result is set in the last message only. */
+            result?: components["schemas"]["SupportBundleResult"] | null;
+            total?: number;
+        };
+        SupportBundleResult: {
+            /** @description number of files in the archive */
+            files: number;
+            /** @description number of parts that could not be collected; manifest.json lists them */
+            missing: number;
+            /** @description suggested name of the file */
+            name: string;
         };
         Template: {
             active_user_count: number;
@@ -10356,12 +13655,14 @@ export interface components {
             deprecation_message: string;
             description: string;
             disable_module_cache: boolean;
+            /** @description workspaces get no user secrets */
+            disable_user_secrets: boolean;
             display_name: string;
             failure_ttl_ms: number;
             icon: string;
             /** Format: uuid */
             id: string;
-            /** @description MaxConcurrentBuilds is how many builds of its workspaces may wait or run at once; further ones are held back until one ends. 0 is no cap. */
+            /** @description MaxConcurrentBuilds is the number of builds of its workspaces that can be queued or running at once. Further builds are held back. 0 means no limit. */
             max_concurrent_builds: number;
             max_port_share_level: components["schemas"]["WorkspaceAgentPortShareLevel"];
             name: string;
@@ -10390,7 +13691,7 @@ export interface components {
             seconds: number;
             slug: string;
             template_ids: string[];
-            /** @description of what is built in: people who used it */
+            /** @description for built-in apps: the number of users */
             times_used: number;
             type: components["schemas"]["TemplateAppsType"];
         };
@@ -10401,6 +13702,23 @@ export interface components {
             days_of_week: string[];
             weeks: number;
         };
+        TemplateBlock: {
+            labels: string[];
+            /** @description counts from 1 */
+            line: number;
+            path: string;
+            type: string;
+        };
+        TemplateDiagnostic: {
+            column: number;
+            detail: string;
+            end_column: number;
+            end_line: number;
+            line: number;
+            path: string;
+            severity: components["schemas"]["DiagnosticSeverity"];
+            summary: string;
+        };
         TemplateExample: {
             description: string;
             icon: string;
@@ -10409,6 +13727,10 @@ export interface components {
             name: string;
             tags: string[];
             url: string;
+        };
+        TemplateFile: {
+            content: string;
+            path: string;
         };
         TemplateGroup: {
             avatar_url: string;
@@ -10425,6 +13747,16 @@ export interface components {
             role: components["schemas"]["TemplateRole"];
             source: components["schemas"]["GroupSource"];
             total_member_count: number;
+        };
+        TemplateImport: {
+            /** Format: date-time */
+            created_at: string;
+            /** @description "" unless the import failed */
+            error: string;
+            status: components["schemas"]["ProvisionerJobStatus"];
+            /** Format: uuid */
+            version_id: string;
+            version_name: string;
         };
         TemplateInsightsIntervalReport: {
             active_users: number;
@@ -10449,6 +13781,20 @@ export interface components {
             interval_reports: components["schemas"]["TemplateInsightsIntervalReport"][];
             report: components["schemas"]["TemplateInsightsReport"];
         };
+        TemplateModule: {
+            description: string;
+            icon: string;
+            id: string;
+            name: string;
+            settings: components["schemas"]["TemplateModuleSetting"][];
+            tags: string[];
+        };
+        TemplateModuleSetting: {
+            default: string;
+            description: string;
+            name: string;
+            type: string;
+        };
         TemplateParameterUsage: {
             description: string;
             display_name: string;
@@ -10464,6 +13810,14 @@ export interface components {
         };
         /** @enum {string} */
         TemplateRole: "" | "admin" | "use";
+        TemplateSummary: {
+            /** @description LatestImport is the import of the newest version that is not archived; nil for users who cannot update the template. */
+            latest_import?: components["schemas"]["TemplateImport"] | null;
+            /** Format: uuid */
+            template_id: string;
+            /** @description Workspaces is the number of workspaces, without prebuilt ones that nobody has claimed. */
+            workspaces: number;
+        };
         TemplateUser: {
             avatar_url: string;
             /** Format: date-time */
@@ -10498,7 +13852,7 @@ export interface components {
             name: string;
             /** Format: uuid */
             organization_id: string;
-            /** @description as of WorkspaceBuild */
+            /** @description see WorkspaceBuild */
             provisioner_warning?: string;
             readme: string;
             /** Format: uuid */
@@ -10541,6 +13895,20 @@ export interface components {
             name: string;
             value: string;
         };
+        TemplateVersionUse: {
+            /** @description the active version of the template */
+            active: boolean;
+            /** Format: date-time */
+            created_at: string;
+            organization_name: string;
+            /** Format: uuid */
+            template_id: string;
+            template_name: string;
+            /** Format: uuid */
+            version_id: string;
+            version_name: string;
+            workspaces: number;
+        };
         TemplateVersionVariable: {
             default_value: string;
             description: string;
@@ -10560,15 +13928,15 @@ export interface components {
             max_token_lifetime: number;
         };
         TransitionStats: {
-            p50?: number | null;
-            p95?: number | null;
+            P50: number | null;
+            P95: number | null;
         };
         UpdateActiveTemplateVersion: {
             /** Format: uuid */
             id: string;
             /**
              * Format: uuid
-             * @description IfActiveVersionID is the version that is active until now, as it was read before. When another is, the answer is 412 and nothing happens. Without it nothing is compared.
+             * @description IfActiveVersionID is the active version as the client read it. If another version is active, the response is 412 and nothing is saved. Without it the request is unconditional.
              */
             if_active_version_id?: string | null;
         };
@@ -10576,7 +13944,7 @@ export interface components {
             announcement_banners: components["schemas"]["BannerConfig"][];
             application_name: string;
             logo_url: string;
-            /** @description ServiceBanner is the only banner of old clients, taken when there are no announcement banners. */
+            /** @description ServiceBanner is the single banner of older clients. It is used when there are no announcement banners. */
             service_banner: components["schemas"]["BannerConfig"];
         };
         UpdateCheckResponse: {
@@ -10584,26 +13952,47 @@ export interface components {
             url: string;
             version: string;
         };
+        UpdateInboxNotificationReadStatusRequest: {
+            is_read: boolean;
+        };
+        UpdateInboxNotificationReadStatusResponse: {
+            message: string;
+            notification: components["schemas"]["InboxNotification"];
+            unread_count: number;
+        };
+        UpdateNotificationDigest: {
+            daily: boolean;
+        };
+        UpdateNotificationTemplateMethod: {
+            method: components["schemas"]["NotificationMethod"];
+        };
         UpdateOrganizationRequest: {
             description?: string;
             display_name?: string;
             icon?: string;
             /**
              * Format: date-time
-             * @description IfUpdatedAt is the updated_at of what is to be changed, as it was read before. When it has been changed since, the answer is 412 and nothing happens. Without it nothing is compared.
+             * @description IfUpdatedAt is the updated_at of the object as the client read it. If the object changed since, the response is 412 and nothing is saved. Without it the request is unconditional.
              */
             if_updated_at?: string | null;
             name?: string;
-            /** @description ProvisionerWeight may be set by who may change the deployment; nil leaves it. */
+            /** @description ProvisionerWeight requires permission to change the deployment; nil keeps it. */
             provisioner_weight?: number | null;
         };
         UpdateRoles: {
             /**
              * Format: date-time
-             * @description IfUpdatedAt is the updated_at of what is to be changed, as it was read before. When it has been changed since, the answer is 412 and nothing happens. Without it nothing is compared.
+             * @description IfUpdatedAt is the updated_at of the object as the client read it. If the object changed since, the response is 412 and nothing is saved. Without it the request is unconditional.
              */
             if_updated_at?: string | null;
             roles?: string[];
+        };
+        UpdateServiceAccountRequest: {
+            /** Format: date-time */
+            expires_at?: string | null;
+            /** Format: uuid */
+            owner_id?: string | null;
+            scopes?: components["schemas"]["APIKeyScope"][];
         };
         UpdateTemplateACL: {
             group_perms?: {
@@ -10626,12 +14015,14 @@ export interface components {
             description?: string | null;
             disable_everyone_group_access?: boolean | null;
             disable_module_cache?: boolean | null;
+            /** @description see Template */
+            disable_user_secrets?: boolean | null;
             display_name?: string | null;
             failure_ttl_ms?: number | null;
             icon?: string | null;
             /**
              * Format: date-time
-             * @description IfUpdatedAt is the updated_at of what is to be changed, as it was read before. When it has been changed since, the answer is 412 and nothing happens. Without it nothing is compared.
+             * @description IfUpdatedAt is the updated_at of the object as the client read it. If the object changed since, the response is 412 and nothing is saved. Without it the request is unconditional.
              */
             if_updated_at?: string | null;
             /** @description see Template */
@@ -10649,6 +14040,11 @@ export interface components {
             terminal_font: components["schemas"]["TerminalFontName"];
             theme_preference: string;
         };
+        UpdateUserNotificationPreferences: {
+            template_disabled_map: {
+                [key: string]: boolean;
+            };
+        };
         UpdateUserPasswordRequest: {
             old_password?: string;
             password: string;
@@ -10656,7 +14052,7 @@ export interface components {
         UpdateUserProfileRequest: {
             /**
              * Format: date-time
-             * @description IfUpdatedAt is the updated_at of what is to be changed, as it was read before. When it has been changed since, the answer is 412 and nothing happens. Without it nothing is compared.
+             * @description IfUpdatedAt is the updated_at of the object as the client read it. If the object changed since, the response is 412 and nothing is saved. Without it the request is unconditional.
              */
             if_updated_at?: string | null;
             name?: string;
@@ -10664,6 +14060,13 @@ export interface components {
         };
         UpdateUserQuietHoursScheduleRequest: {
             schedule: string;
+        };
+        UpdateUserSecretRequest: {
+            description?: string | null;
+            enabled?: boolean | null;
+            env_name?: string | null;
+            file_path?: string | null;
+            value?: string | null;
         };
         UpdateWorkspaceACL: {
             group_roles?: {
@@ -10708,6 +14111,8 @@ export interface components {
             email: string;
             /** Format: uuid */
             id: string;
+            /** @description IsServiceAccount marks the account of a program, without email and password. */
+            is_service_account: boolean;
             /** Format: date-time */
             last_seen_at: string;
             login_type: components["schemas"]["LoginType"];
@@ -10783,6 +14188,30 @@ export interface components {
             user_can_set: boolean;
             user_set: boolean;
         };
+        UserRoles: {
+            organization_roles: {
+                [key: string]: string[];
+            };
+            roles: string[];
+        };
+        UserSecret: {
+            /** Format: date-time */
+            created_at: string;
+            description: string;
+            /** @description workspaces get it */
+            enabled: boolean;
+            /** @description EnvName is the environment variable with the value, "" for none. */
+            env_name: string;
+            /** @description FilePath is the file with the value, "" for none. It begins with ~/ or /. */
+            file_path: string;
+            /** Format: uuid */
+            id: string;
+            name: string;
+            /** Format: date-time */
+            updated_at: string;
+        };
+        /** @enum {string} */
+        UserSecretFormat: "env" | "json" | "yaml";
         /** @enum {string} */
         UserStatus: "active" | "dormant" | "suspended";
         UserStatusChangeCount: {
@@ -10808,6 +14237,18 @@ export interface components {
         VariableValue: {
             name: string;
             value: string;
+        };
+        VersionUse: {
+            count: number;
+            version: string;
+        };
+        WebpushSubscription: {
+            /** @description base64url */
+            auth_key: string;
+            /** @description URL */
+            endpoint: string;
+            /** @description base64url */
+            p256dh_key: string;
         };
         WebsocketReport: {
             body: string;
@@ -10868,6 +14309,28 @@ export interface components {
         WorkspaceACL: {
             group: components["schemas"]["WorkspaceGroup"][];
             users: components["schemas"]["WorkspaceUser"][];
+        };
+        WorkspaceActivity: {
+            /** @description ActivityBumpMS is how far activity moves the deadline ahead; 0 if it does not. */
+            activity_bump_ms: number;
+            /**
+             * Format: date-time
+             * @description Deadline is when a running workspace stops; nil if it does not stop automatically.
+             */
+            deadline: string | null;
+            evidence: components["schemas"]["ActivityEvidence"][];
+            /**
+             * Format: date-time
+             * @description LastUsedAt is the last activity that counts.
+             */
+            last_used_at: string;
+            /**
+             * Format: date-time
+             * @description MaxDeadline is the time beyond which no activity extends the deadline.
+             */
+            max_deadline: string | null;
+            /** @description Reasons are sentences for users, the most important first. */
+            reasons: string[];
         };
         WorkspaceAgent: {
             api_version: string;
@@ -11023,13 +14486,13 @@ export interface components {
         WorkspaceAgentMonitor: {
             /** Format: date-time */
             changed_at?: string | null;
-            /** @description Path is a file or directory of the volume, empty for memory. */
+            /** @description Path is a file or directory on the volume; empty for memory. */
             path: string;
-            /** @description Percent is the use at the last change, which was at ChangedAt; nil before the first. */
+            /** @description Percent is the use at the last change of Short, which happened at ChangedAt. ChangedAt is nil before the first change. */
             percent: number;
-            /** @description Short says that the use has been there for a minute; it ends when it has been below for a minute. */
+            /** @description Short is true once the use has been at or above Threshold for a minute, and false again once it has been below for a minute. */
             short: boolean;
-            /** @description Threshold is the percentage of use, 1 to 100, from which on it is short. */
+            /** @description Threshold is the percentage of use, 1 to 100, above which the monitor is Short. */
             threshold: number;
         };
         WorkspaceAgentPortShare: {
@@ -11128,7 +14591,7 @@ export interface components {
             matched_provisioners?: components["schemas"]["MatchedProvisioners"] | null;
             /** Format: date-time */
             max_deadline: string | null;
-            /** @description while it waits and no provisioner that is there could take it: what to do */
+            /** @description why no connected provisioner can run a pending build, and what to do */
             provisioner_warning?: string;
             reason: components["schemas"]["BuildReason"];
             resources: components["schemas"]["WorkspaceResource"][];
@@ -11149,6 +14612,18 @@ export interface components {
             workspace_owner_id: string;
             workspace_owner_name: string;
         };
+        WorkspaceBuildOnSuccess: {
+            log_level?: components["schemas"]["ProvisionerLogLevel"];
+            /** @description default: the reason of the stop */
+            reason?: components["schemas"]["CreateWorkspaceBuildReason"];
+            rich_parameter_values?: components["schemas"]["WorkspaceBuildParameter"][];
+            /** Format: uuid */
+            template_version_id?: string;
+            /** Format: uuid */
+            template_version_preset_id?: string | null;
+            /** @description start, the default */
+            transition?: components["schemas"]["WorkspaceTransition"];
+        };
         WorkspaceBuildParameter: {
             name: string;
             value: string;
@@ -11158,9 +14633,22 @@ export interface components {
             agent_script_timings: components["schemas"]["AgentScriptTiming"][];
             provisioner_timings: components["schemas"]["ProvisionerTiming"][];
         };
+        WorkspaceConnectionLatency: {
+            P50: number;
+            P95: number;
+        };
+        WorkspaceCount: {
+            count: number;
+            dormant: boolean;
+            outdated: boolean;
+            status: components["schemas"]["WorkspaceStatus"];
+            template_name: string;
+            /** @description Running, with an agent that failed. */
+            unhealthy: boolean;
+        };
         WorkspaceDeploymentStats: {
             building: number;
-            connection_latency_ms: components["schemas"]["ConnectionLatency"];
+            connection_latency_ms: components["schemas"]["WorkspaceConnectionLatency"];
             failed: number;
             pending: number;
             running: number;
@@ -11185,7 +14673,7 @@ export interface components {
             total_member_count: number;
             /**
              * Format: date-time
-             * @description our own
+             * @description an extension
              */
             updated_at: string;
         };
@@ -11199,7 +14687,7 @@ export interface components {
         WorkspaceProxy: {
             /** Format: date-time */
             created_at: string;
-            /** @description always false: what is deleted is gone */
+            /** @description always false: deleted proxies are removed */
             deleted: boolean;
             derp_enabled: boolean;
             /** @description it relays tunnels and serves no apps */
@@ -11234,7 +14722,7 @@ export interface components {
         WorkspaceProxyToken: {
             /** Format: date-time */
             created_at: string;
-            /** @description always false: what is deleted is gone */
+            /** @description always false: deleted proxies are removed */
             deleted: boolean;
             derp_enabled: boolean;
             /** @description it relays tunnels and serves no apps */
@@ -11287,6 +14775,8 @@ export interface components {
         };
         WorkspacesResponse: {
             count: number;
+            /** @description Counts by the filters of the list; returned only on request. */
+            counts?: components["schemas"]["WorkspaceCount"][];
             workspaces: components["schemas"]["Workspace"][];
         };
         /** @enum {string} */

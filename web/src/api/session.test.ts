@@ -1,15 +1,15 @@
 import { expect, test } from 'vitest';
-import { goesOn, sessionIs } from './session';
+import { waitForSession, setSessionState } from './session';
 
-test('what is read after the end of a session waits for the next', async () => {
-  sessionIs('none');
-  expect(await goesOn()).toBe(false); // nobody to wait for
-  sessionIs('open');
-  const waits = goesOn();
+test('requests after the end of a session wait for the next sign-in', async () => {
+  setSessionState('none');
+  expect(await waitForSession()).toBe(false); // there was no session
+  setSessionState('open');
+  const waits = waitForSession();
   const given = new AbortController();
-  const left = goesOn(given.signal);
-  given.abort(new Error('the page was left'));
-  await expect(left).rejects.toThrow('the page was left');
-  sessionIs('open');
+  const left = waitForSession(given.signal);
+  given.abort(new Error('the page was closed'));
+  await expect(left).rejects.toThrow('the page was closed');
+  setSessionState('open');
   expect(await waits).toBe(true);
 });

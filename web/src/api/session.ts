@@ -1,55 +1,54 @@
-// Whether the session that the page was opened in has ended, here or in another
-// tab. What is read meanwhile waits until somebody has logged in again, so that
-// the page stays as it was left.
+// Tracks whether the session of this page has ended, here or in another tab. Reads wait
+// until the user signs in again, so that the page keeps its state.
 
 import { useSyncExternalStore } from 'react';
 
-/** Nobody is logged in, somebody is, or whoever was has to log in again. */
-export type Session = 'none' | 'open' | 'ended';
+/** No session, a valid session, or a session that ended while the page was open. */
+export type SessionState = 'none' | 'open' | 'ended';
 
-let now: Session = 'none';
-const watchers = new Set<() => void>();
+let current: SessionState = 'none';
+const subscribers = new Set<() => void>();
 
-/** Says how the session is. */
-export function sessionIs(state: Session): void {
-  if (state === now) return;
-  now = state;
-  for (const w of [...watchers]) w();
+/** Sets the state of the session and notifies subscribers. */
+export function setSessionState(state: SessionState): void {
+  if (state === current) return;
+  current = state;
+  for (const w of [...subscribers]) w();
 }
 
-const watch = (each: () => void) => {
-  watchers.add(each);
-  return () => watchers.delete(each);
+const subscribe = (each: () => void) => {
+  subscribers.add(each);
+  return () => subscribers.delete(each);
 };
 
-/** Whether whoever was here has to log in again. */
-export function useEnded(): boolean {
-  return useSyncExternalStore(watch, () => now === 'ended');
+/** Reports whether the user must sign in again. */
+export function useSessionEnded(): boolean {
+  return useSyncExternalStore(subscribe, () => current === 'ended');
 }
 
-const tabs = () => new BroadcastChannel('session');
+const openChannel = () => new BroadcastChannel('session');
 
-/** Has the other tabs look whether the session goes on. */
-export function tellTabs(): void {
-  const channel = tabs();
-  channel.postMessage('look');
+/** Tells the other tabs to check the session. */
+export function notifyTabs(): void {
+  const channel = openChannel();
+  channel.postMessage('check');
   channel.close();
 }
 
-/** Calls when another tab says so, until the returned function is called. */
-export function hearTabs(each: () => void): () => void {
-  const channel = tabs();
+/** Calls the listener when another tab reports a session change, until the returned function is called. */
+export function onTabMessage(each: () => void): () => void {
+  const channel = openChannel();
   channel.onmessage = each;
   return () => channel.close();
 }
 
-/** Waits for the session that has ended to go on. It says false at once where nobody was logged in. */
-export function goesOn(signal?: AbortSignal): Promise<boolean> {
-  if (now === 'none') return Promise.resolve(false);
-  sessionIs('ended');
+/** Resolves to true once the user signed in again, and to false at once when there was no session. */
+export function waitForSession(signal?: AbortSignal): Promise<boolean> {
+  if (current === 'none') return Promise.resolve(false);
+  setSessionState('ended');
   return new Promise((resolve, reject) => {
-    const stop = watch(() => {
-      if (now !== 'open') return;
+    const stop = subscribe(() => {
+      if (current !== 'open') return;
       stop();
       resolve(true);
     });

@@ -1,9 +1,14 @@
-// What the server sends as it happens: log lines, and states of things.
+// Streams from the server: log lines over WebSockets, and states as server-sent events.
 
 import { useEffect, useRef, useState } from 'react';
 
-/** Reads messages of a WebSocket until it ends well or is closed; a broken one is opened again where it broke. */
-export function follow<T>(url: (after: number) => string, each: (rows: T[]) => void, idOf: (row: T) => number, done: () => void): () => void {
+/** Reads a WebSocket until the server closes it normally. A broken connection is resumed after the last row. */
+export function followStream<T>(
+  url: (after: number) => string,
+  each: (rows: T[]) => void,
+  idOf: (row: T) => number,
+  done: () => void,
+): () => void {
   let after = 0;
   let closed = false;
   let wait = 250;
@@ -35,25 +40,26 @@ export function follow<T>(url: (after: number) => string, each: (rows: T[]) => v
   };
 }
 
-const kept = 20_000;
+const maxLines = 20_000;
 
-export interface Lines<T> {
+export interface LogLines<T> {
   rows: T[];
-  /** How many of the first were left out. */
+  /** How many of the oldest lines were dropped. */
   dropped: number;
   /** The log has ended. */
   done: boolean;
 }
 
-const nothing: Lines<never> = { rows: [], dropped: 0, done: false };
+const noLines: LogLines<never> = { rows: [], dropped: 0, done: false };
 
-/** The lines of a log as they come, the last 20,000 of them. url is null for none. */
-export function useLines<T extends { id: number }>(url: string | null): Lines<T> {
-  const [known, setKnown] = useState<{ url: string | null; lines: Lines<T> }>({ url: null, lines: nothing });
+/** Returns the last 20,000 lines of a log while they stream in. A null url means no log. */
+export function useLogLines<T extends { id: number }>(url: string | null): LogLines<T> {
+  const [known, setKnown] = useState<{ url: string | null; lines: LogLines<T> }>({ url: null, lines: noLines });
   const waiting = useRef<T[]>([]);
   useEffect(() => {
     if (url === null) return;
-    const change = (to: (l: Lines<T>) => Lines<T>) => setKnown((k) => ({ url, lines: to(k.url === url ? k.lines : nothing) }));
+    const change = (to: (l: LogLines<T>) => LogLines<T>) =>
+      setKnown((k) => ({ url, lines: to(k.url === url ? k.lines : noLines) }));
     let frame: ReturnType<typeof setTimeout> | undefined;
     const flush = () => {
       frame = undefined;
@@ -61,11 +67,11 @@ export function useLines<T extends { id: number }>(url: string | null): Lines<T>
       waiting.current = [];
       change((l) => {
         const rows = [...l.rows, ...more];
-        const over = Math.max(0, rows.length - kept);
+        const over = Math.max(0, rows.length - maxLines);
         return { ...l, rows: over > 0 ? rows.slice(over) : rows, dropped: l.dropped + over };
       });
     };
-    const end = follow<T>(
+    const end = followStream<T>(
       (after) => `${url}${url.includes('?') ? '&' : '?'}follow=true&after=${after}`,
       (rows) => {
         waiting.current.push(...rows);
@@ -80,11 +86,11 @@ export function useLines<T extends { id: number }>(url: string | null): Lines<T>
       waiting.current = [];
     };
   }, [url]);
-  return known.url === url ? known.lines : nothing;
+  return known.url === url ? known.lines : noLines;
 }
 
-/** The latest state that server-sent events tell; url is null for none. */
-export function useEvents<T>(url: string | null): T | undefined {
+/** Returns the latest state from server-sent events. A null url means no stream. */
+export function useServerSentEvents<T>(url: string | null): T | undefined {
   const [state, setState] = useState<T>();
   useEffect(() => {
     if (url === null) return;

@@ -13,8 +13,15 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 {{- end }}
 
+{{/* name: what every object of a release is called. It does not contain the
+     release, so that provisioners find the Service of the server. */}}
+{{- define "coder.name" -}}
+{{- .Values.fullnameOverride | default .Chart.Name | trunc 53 | trimSuffix "-" -}}
+{{- end }}
+
 {{- define "coder.image" -}}
-{{- printf "%s:%s" .Values.coder.image.repo (.Values.coder.image.tag | default .Chart.AppVersion) -}}
+{{- $repo := required "coder.image.repo is not set: the image is not published, so build it with `make image`, push it to a registry or load it into the nodes, and set coder.image.repo and coder.image.tag (docs/kubernetes/install.md)" .Values.coder.image.repo -}}
+{{- printf "%s:%s" $repo (.Values.coder.image.tag | default .Chart.AppVersion) -}}
 {{- end }}
 
 {{/* has: whether coder.env sets a variable. Call with (list . "NAME"). */}}
@@ -63,39 +70,52 @@ metadata:
 {{- end }}
 {{- end }}
 
+{{/* rules: call with the values of a serviceAccount. */}}
 {{- define "coder.rules" -}}
 {{- $verbs := list "create" "delete" "deletecollection" "get" "list" "patch" "update" "watch" -}}
-{{- if .Values.coder.serviceAccount.workspacePerms }}
+{{- if .workspacePerms }}
 - apiGroups: [""]
   resources: ["pods"]
   verbs: {{ toJson $verbs }}
 - apiGroups: [""]
   resources: ["persistentvolumeclaims"]
   verbs: {{ toJson $verbs }}
-{{- if .Values.coder.serviceAccount.enableDeployments }}
+{{- if .enableDeployments }}
 - apiGroups: ["apps"]
   resources: ["deployments"]
   verbs: {{ toJson $verbs }}
 {{- end }}
 {{- end }}
-{{- with .Values.coder.serviceAccount.extraRules }}
+{{- with .extraRules }}
 {{ toYaml . }}
 {{- end }}
 {{- end }}
 
 {{/* rights: Role and RoleBinding in the release's namespace and in each of
-     coder.serviceAccount.workspaceNamespaces. */}}
+     coder.serviceAccount.workspaceNamespaces: a name, or an object with a name
+     and the rules that differ. */}}
 {{- define "coder.rights" -}}
-{{- $rules := include "coder.rules" . | trim }}
+{{- $account := .Values.coder.serviceAccount }}
+{{- $all := list (dict "name" .Release.Namespace) }}
+{{- $seen := list .Release.Namespace }}
+{{- range $account.workspaceNamespaces }}
+{{- $namespace := . }}
+{{- if kindIs "string" . }}{{ $namespace = dict "name" . }}{{ end }}
+{{- if not (has $namespace.name $seen) }}{{ $all = append $all $namespace }}{{ end }}
+{{- $seen = append $seen $namespace.name }}
+{{- end }}
+{{- $name := printf "%s-workspace-perms" $account.name }}
+{{- range $all }}
+{{- $granted := pick $account "workspacePerms" "enableDeployments" "extraRules" }}
+{{- range $key, $value := . }}{{ $granted = set $granted $key $value }}{{ end }}
+{{- $rules := include "coder.rules" $granted | trim }}
 {{- if $rules }}
-{{- $name := printf "%s-workspace-perms" .Values.coder.serviceAccount.name }}
-{{- range $i, $namespace := (prepend (without (.Values.coder.serviceAccount.workspaceNamespaces | default list) .Release.Namespace) .Release.Namespace | uniq) }}
 ---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: Role
 metadata:
   name: {{ $name | quote }}
-  namespace: {{ $namespace | quote }}
+  namespace: {{ .name | quote }}
   labels:
     {{- include "coder.labels" $ | nindent 4 }}
 rules:
@@ -105,12 +125,12 @@ apiVersion: rbac.authorization.k8s.io/v1
 kind: RoleBinding
 metadata:
   name: {{ $name | quote }}
-  namespace: {{ $namespace | quote }}
+  namespace: {{ .name | quote }}
   labels:
     {{- include "coder.labels" $ | nindent 4 }}
 subjects:
   - kind: ServiceAccount
-    name: {{ $.Values.coder.serviceAccount.name | quote }}
+    name: {{ $account.name | quote }}
     namespace: {{ $.Release.Namespace | quote }}
 roleRef:
   apiGroup: rbac.authorization.k8s.io
@@ -128,7 +148,7 @@ roleRef:
 apiVersion: apps/v1
 kind: Deployment
 metadata:
-  name: {{ .root.Release.Name | trunc 63 | trimSuffix "-" | quote }}
+  name: {{ include "coder.name" .root | quote }}
   namespace: {{ .root.Release.Namespace | quote }}
   labels:
     {{- include "coder.labels" .root | nindent 4 }}
@@ -143,7 +163,7 @@ spec:
   {{- if not (and $v.autoscaling $v.autoscaling.enable) }}
   replicas: {{ $v.replicaCount }}
   {{- end }}
-  {{- with .strategy }}
+  {{- with ($v.strategy | default .strategy) }}
   strategy:
     {{- toYaml . | nindent 4 }}
   {{- end }}
@@ -175,6 +195,10 @@ spec:
       terminationGracePeriodSeconds: {{ .grace }}
       {{- with $v.priorityClassName }}
       priorityClassName: {{ . | quote }}
+      {{- end }}
+      {{- with $v.hostAliases }}
+      hostAliases:
+        {{- toYaml . | nindent 8 }}
       {{- end }}
       {{- with $v.affinity }}
       affinity:
@@ -305,7 +329,7 @@ mounts:
 apiVersion: policy/v1
 kind: PodDisruptionBudget
 metadata:
-  name: {{ $.Release.Name | quote }}
+  name: {{ include "coder.name" $ | quote }}
   namespace: {{ $.Release.Namespace | quote }}
   labels:
     {{- include "coder.labels" $ | nindent 4 }}
@@ -327,7 +351,7 @@ spec:
 apiVersion: networking.k8s.io/v1
 kind: NetworkPolicy
 metadata:
-  name: {{ $root.Release.Name | quote }}
+  name: {{ include "coder.name" $root | quote }}
   namespace: {{ $root.Release.Namespace | quote }}
   labels:
     {{- include "coder.labels" $root | nindent 4 }}
@@ -366,7 +390,7 @@ spec:
 apiVersion: v1
 kind: Service
 metadata:
-  name: {{ printf "%s-metrics" $.Release.Name | quote }}
+  name: {{ printf "%s-metrics" (include "coder.name" $) | quote }}
   namespace: {{ $.Release.Namespace | quote }}
   labels:
     {{- include "coder.labels" $ | nindent 4 }}
@@ -384,7 +408,7 @@ spec:
 apiVersion: monitoring.coreos.com/v1
 kind: ServiceMonitor
 metadata:
-  name: {{ $.Release.Name | quote }}
+  name: {{ include "coder.name" $ | quote }}
   namespace: {{ $.Release.Namespace | quote }}
   labels:
     {{- include "coder.labels" $ | nindent 4 }}

@@ -1,26 +1,30 @@
 import { SegmentedControl, Select, Stack, Text, type MantineColorScheme, useMantineColorScheme } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { type Schema, api } from '../../api/client';
-import { Loading } from '../../parts/Loading';
-import { Refusal } from '../../parts/Refusal';
+import { Loading } from '../../components/Loading';
+import { ErrorAlert } from '../../components/ErrorAlert';
 
 const path = { user: 'me' };
 type Font = Schema<'TerminalFontName'>;
 const fonts: { value: Font; label: string }[] = [
-  { value: '', label: 'That of this browser' },
+  { value: '', label: 'Browser default' },
   { value: 'ibm-plex-mono', label: 'IBM Plex Mono' },
   { value: 'fira-code', label: 'Fira Code' },
   { value: 'jetbrains-mono', label: 'JetBrains Mono' },
   { value: 'source-code-pro', label: 'Source Code Pro' },
 ];
 
-/** Light or dark, and the font of terminals; they are kept with the account. */
+/** The theme and the terminal font, which are stored with the account. */
 export function Appearance() {
   const client = useQueryClient();
   const { colorScheme, setColorScheme } = useMantineColorScheme();
-  const settings = useQuery({ queryKey: ['my-appearance'], queryFn: () => api.get('/users/{user}/appearance', { path }) });
+  const settings = useQuery({
+    queryKey: ['my-appearance'],
+    queryFn: () => api.get('/users/{user}/appearance', { path }),
+  });
   const save = useMutation({
-    mutationFn: (body: Schema<'UpdateUserAppearanceSettingsRequest'>) => api.put('/users/{user}/appearance', { path, body }),
+    mutationFn: (body: Schema<'UpdateUserAppearanceSettingsRequest'>) =>
+      api.put('/users/{user}/appearance', { path, body }),
     onSuccess: (data) => client.setQueryData(['my-appearance'], data),
   });
   if (settings.isPending) return <Loading />;
@@ -31,26 +35,26 @@ export function Appearance() {
   };
   return (
     <Stack maw={520}>
-      <Refusal error={settings.error ?? save.error} />
+      <ErrorAlert error={settings.error ?? save.error} />
       <div>
-        <Text size="sm" fw={500} id="colours">
-          Colours
+        <Text size="sm" fw={500} id="theme">
+          Theme
         </Text>
         <SegmentedControl
-          aria-labelledby="colours"
+          aria-labelledby="theme"
           mt={4}
           value={colorScheme}
           onChange={scheme}
           data={[
-            { value: 'auto', label: 'As the system' },
+            { value: 'auto', label: 'System' },
             { value: 'light', label: 'Light' },
             { value: 'dark', label: 'Dark' },
           ]}
         />
       </div>
       <Select
-        label="Font of terminals"
-        description="It is used where the computer has it."
+        label="Terminal font"
+        description="Used when the font is installed on your computer."
         allowDeselect={false}
         data={fonts}
         value={now.terminal_font}

@@ -1,11 +1,12 @@
 import { Badge, Button, Group, Stack, Text, TextInput } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import { type Schema, api } from '../../api/client';
-import { Refusal, fieldError } from '../../parts/Refusal';
-import { praise } from '../../parts/confirm';
+import { Form } from '../../components/Form';
+import { ErrorAlert, getFieldError } from '../../components/ErrorAlert';
+import { notifySuccess } from '../../components/confirm';
 
-/** Names, and the roles one has. */
+/** The names and roles of the signed-in user. */
 export function Profile({ self }: { self: Schema<'User'> }) {
   const client = useQueryClient();
   const [username, setUsername] = useState(self.username);
@@ -14,46 +15,55 @@ export function Profile({ self }: { self: Schema<'User'> }) {
     mutationFn: () => api.put('/users/{user}/profile', { path: { user: 'me' }, body: { username, name } }),
     onSuccess: async () => {
       await client.invalidateQueries({ queryKey: ['me'] });
-      praise('Saved');
+      notifySuccess('Profile saved');
     },
   });
   return (
-    <form
-      onSubmit={(e: FormEvent) => {
-        e.preventDefault();
+    <Form
+      error={save.error}
+      onSubmit={() => {
         save.mutate();
       }}
     >
       <Stack maw={520}>
-        <Refusal error={save.error} />
+        <ErrorAlert error={save.error} />
         <TextInput
           label="Username"
           required
           value={username}
           onChange={(e) => setUsername(e.currentTarget.value)}
-          description="It is part of the addresses of your workspaces."
-          error={fieldError(save.error, 'username')}
+          description="Part of the URLs of your workspaces."
+          error={getFieldError(save.error, 'username')}
         />
-        <TextInput label="Full name" value={name} onChange={(e) => setName(e.currentTarget.value)} error={fieldError(save.error, 'name')} />
+        <TextInput
+          label="Full name"
+          value={name}
+          onChange={(e) => setName(e.currentTarget.value)}
+          error={getFieldError(save.error, 'name')}
+        />
         <div>
           <Text size="sm" fw={500}>
             Roles
           </Text>
           <Group gap={4} mt={4}>
             {self.roles.length === 0 && <Text size="sm">Member</Text>}
-            {self.roles.map((r) => (
-              <Badge key={r.name} variant="light">
-                {r.display_name || r.name}
+            {self.roles.map((role) => (
+              <Badge key={role.name} variant="light">
+                {role.display_name || role.name}
               </Badge>
             ))}
           </Group>
         </div>
         <Group>
-          <Button type="submit" loading={save.isPending} disabled={username === self.username && name === (self.name ?? '')}>
+          <Button
+            type="submit"
+            loading={save.isPending}
+            disabled={username === self.username && name === (self.name ?? '')}
+          >
             Save
           </Button>
         </Group>
       </Stack>
-    </form>
+    </Form>
   );
 }

@@ -1,58 +1,74 @@
 import { Button, Group, Select, Stack, Text, TextInput } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import { type Schema, api } from '../../api/client';
-import { Loading } from '../../parts/Loading';
-import { Refusal, fieldError } from '../../parts/Refusal';
-import { praise } from '../../parts/confirm';
-import { Moment } from '../../parts/time';
+import { Form } from '../../components/Form';
+import { Loading } from '../../components/Loading';
+import { ErrorAlert, getFieldError } from '../../components/ErrorAlert';
+import { notifySuccess } from '../../components/confirm';
+import { RelativeTime, getTimeZone } from '../../components/time';
 
 const path = { user: 'me' };
 const key = ['quiet-hours'];
 
-/** When workspaces that have to stop now and then are stopped. */
+/** Quiet hours: when required autostops happen. */
 export function QuietHours() {
   const hours = useQuery({ queryKey: key, queryFn: () => api.get('/users/{user}/quiet-hours', { path }) });
   return (
     <Stack maw={520}>
-      <Text size="sm">Some templates have workspaces stop every day or every week. That happens when your quiet hours begin, so choose a time at which you do not work.</Text>
-      <Refusal error={hours.error} />
+      <Text size="sm">
+        Templates can require workspaces to stop regularly. Those stops happen when your quiet hours start.
+      </Text>
+      <ErrorAlert error={hours.error} />
       {hours.isPending && <Loading />}
-      {hours.data && <Form key={hours.data.raw_schedule} now={hours.data} />}
+      {hours.data && <QuietHoursForm key={hours.data.raw_schedule} now={hours.data} />}
     </Stack>
   );
 }
 
-function Form({ now }: { now: Schema<'UserQuietHoursScheduleResponse'> }) {
+function QuietHoursForm({ now }: { now: Schema<'UserQuietHoursScheduleResponse'> }) {
   const client = useQueryClient();
   const [time, setTime] = useState(now.time);
-  const [zone, setZone] = useState(now.user_set ? now.timezone : Intl.DateTimeFormat().resolvedOptions().timeZone || now.timezone);
+  const [zone, setZone] = useState(now.user_set ? now.timezone : getTimeZone());
   const save = useMutation({
     mutationFn: (schedule: string) => api.put('/users/{user}/quiet-hours', { path, body: { schedule } }),
     onSuccess: (data) => {
       client.setQueryData(key, data);
-      praise('Saved');
+      notifySuccess('Quiet hours saved');
     },
   });
-  const submit = (e: FormEvent) => {
-    e.preventDefault();
+  const submit = () => {
     const [hour, minute] = time.split(':').map(Number);
     save.mutate(`CRON_TZ=${zone} ${minute} ${hour} * * *`);
   };
   return (
-    <form onSubmit={submit}>
+    <Form error={save.error} onSubmit={submit}>
       <Stack>
         <Text>
-          They begin every day at {now.time} ({now.timezone}), next <Moment at={now.next} />
-          {now.user_set ? '.' : ', as for everybody who chose no other time.'}
+          Quiet hours start daily at {now.time} ({now.timezone}), next <RelativeTime at={now.next} />
+          {now.user_set ? '.' : '. This is the deployment default.'}
         </Text>
-        <Refusal error={save.error} />
-        {!now.user_can_set && <Text size="sm">On this deployment people cannot choose their own.</Text>}
+        <ErrorAlert error={save.error} />
+        {!now.user_can_set && <Text size="sm">This deployment does not allow custom quiet hours.</Text>}
         {now.user_can_set && (
           <>
             <Group align="flex-end">
-              <TextInput type="time" label="Begin at" required value={time} onChange={(e) => setTime(e.currentTarget.value)} error={fieldError(save.error, 'schedule')} />
-              <Select label="Time zone" searchable allowDeselect={false} data={zones(zone)} value={zone} onChange={(z) => setZone(z ?? zone)} />
+              <TextInput
+                type="time"
+                label="Start time"
+                required
+                value={time}
+                onChange={(e) => setTime(e.currentTarget.value)}
+                error={getFieldError(save.error, 'schedule')}
+              />
+              <Select
+                label="Time zone"
+                searchable
+                allowDeselect={false}
+                data={listTimeZones(zone)}
+                value={zone}
+                onChange={(z) => setZone(z ?? zone)}
+              />
             </Group>
             <Group>
               <Button type="submit" loading={save.isPending}>
@@ -60,15 +76,15 @@ function Form({ now }: { now: Schema<'UserQuietHoursScheduleResponse'> }) {
               </Button>
               {now.user_set && (
                 <Button variant="default" loading={save.isPending} onClick={() => save.mutate('')}>
-                  As for everybody
+                  Reset to default
                 </Button>
               )}
             </Group>
           </>
         )}
       </Stack>
-    </form>
+    </Form>
   );
 }
 
-const zones = (mine: string) => [...new Set([...Intl.supportedValuesOf('timeZone'), 'UTC', mine])].sort();
+const listTimeZones = (mine: string) => [...new Set([...Intl.supportedValuesOf('timeZone'), 'UTC', mine])].sort();

@@ -1,13 +1,13 @@
 import { Button, Code, CopyButton, Group, Stack, Text } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { api } from '../../api/client';
-import { Loading } from '../../parts/Loading';
-import { Refusal } from '../../parts/Refusal';
-import { praise } from '../../parts/confirm';
-import { Moment } from '../../parts/time';
-import { modals } from '../../parts/dialogs';
+import { Loading } from '../../components/Loading';
+import { ErrorAlert } from '../../components/ErrorAlert';
+import { notifySuccess } from '../../components/confirm';
+import { RelativeTime } from '../../components/time';
+import { modals } from '../../components/dialogs';
 
-/** The key that git in one's workspaces uses. */
+/** The SSH key that Git in the user's workspaces uses. */
 export function SSHKey() {
   const client = useQueryClient();
   const path = { user: 'me' };
@@ -16,23 +16,28 @@ export function SSHKey() {
     mutationFn: () => api.put('/users/{user}/gitsshkey', { path }),
     onSuccess: async () => {
       await client.invalidateQueries({ queryKey: ['ssh-key'] });
-      praise('There is a new key. Give its public part to the services you use.');
+      notifySuccess('SSH key regenerated. Add the new public key to your Git providers.');
     },
   });
   const ask = () =>
     modals.openConfirmModal({
-      title: 'Make a new key?',
-      children: <Text size="sm">The old key stops working at once. Every service that knows it has to be told the new one.</Text>,
-      labels: { confirm: 'Make a new key', cancel: 'Keep it' },
+      title: 'Regenerate SSH key?',
+      children: (
+        <Text size="sm">
+          The old key stops working immediately. Add the new public key to every service that uses it.
+        </Text>
+      ),
+      labels: { confirm: 'Regenerate', cancel: 'Cancel' },
       confirmProps: { color: 'red' },
       onConfirm: () => renew.mutate(),
     });
   if (key.isPending) return <Loading />;
   return (
     <Stack>
-      <Refusal error={key.error ?? renew.error} />
+      <ErrorAlert error={key.error ?? renew.error} />
       <Text size="sm">
-        Git in your workspaces logs in with this key. Give the public part to GitHub, GitLab or whatever keeps your repositories.
+        Git in your workspaces authenticates with this key. Add the public key to GitHub, GitLab or another Git
+        provider.
       </Text>
       {key.data && (
         <>
@@ -40,7 +45,7 @@ export function SSHKey() {
             {key.data.public_key}
           </Code>
           <Text size="xs" c="dimmed">
-            made <Moment at={key.data.updated_at} />
+            Created <RelativeTime at={key.data.updated_at} />
           </Text>
           <Group>
             <CopyButton value={key.data.public_key}>
@@ -51,7 +56,7 @@ export function SSHKey() {
               )}
             </CopyButton>
             <Button color="red" variant="light" loading={renew.isPending} onClick={ask}>
-              Make a new key …
+              Regenerate…
             </Button>
           </Group>
         </>

@@ -1,33 +1,41 @@
 import { Alert, Badge, Button, Group, Paper, PasswordInput, Stack, Text, Title } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import { type Schema, api } from '../../api/client';
-import { Refusal, fieldError } from '../../parts/Refusal';
-import { complain, praise } from '../../parts/confirm';
-import { Moment } from '../../parts/time';
-import { Convert } from './Convert';
-import { useVerdict } from './verdict';
+import { Form } from '../../components/Form';
+import { ErrorAlert, getFieldError } from '../../components/ErrorAlert';
+import { notifyError, notifySuccess } from '../../components/confirm';
+import { RelativeTime } from '../../components/time';
+import { ConvertLogin } from './ConvertLogin';
+import { usePasswordValidation } from './passwordValidation';
 
-const ways: Record<string, string> = { oidc: 'OpenID Connect', github: 'GitHub', none: 'tokens only', token: 'a token' };
+const loginTypes: Record<string, string> = {
+  oidc: 'OpenID Connect',
+  github: 'GitHub',
+  none: 'API tokens only',
+  token: 'an API token',
+};
 
-/** The password, for those who have one, and the sessions. */
+/** The password of accounts that have one, and the sessions. */
 export function Security({ self }: { self: Schema<'User'> }) {
   return (
     <Stack gap="xl">
       {self.login_type === 'password' ? (
         <>
-          <Password />
-          <Convert />
+          <PasswordSettings />
+          <ConvertLogin />
         </>
       ) : (
-        <Alert title={`You log in with ${ways[self.login_type] ?? self.login_type}`}>There is no password here that could be changed.</Alert>
+        <Alert title={`You sign in with ${loginTypes[self.login_type] ?? self.login_type}`}>
+          This account has no password.
+        </Alert>
       )}
       <Sessions />
     </Stack>
   );
 }
 
-/** Where one is logged in, to end what one does not know. */
+/** The active sessions of the user. */
 function Sessions() {
   const client = useQueryClient();
   const path = { user: 'me' };
@@ -36,36 +44,53 @@ function Sessions() {
   const end = useMutation({
     mutationFn: (id: string) => api.delete('/users/{user}/keys/{keyid}', { path: { ...path, keyid: id } }),
     onSuccess: again,
-    onError: complain,
+    onError: notifyError,
   });
-  const endOthers = useMutation({ mutationFn: () => api.delete('/users/{user}/sessions', { path }), onSuccess: again, onError: complain });
+  const endOthers = useMutation({
+    mutationFn: () => api.delete('/users/{user}/sessions', { path }),
+    onSuccess: again,
+    onError: notifyError,
+  });
   return (
     <Stack gap="xs">
       <Group justify="space-between">
         <Title order={2}>Sessions</Title>
-        <Button variant="default" loading={endOthers.isPending} disabled={!list.data?.some((s) => !s.current)} onClick={() => endOthers.mutate()}>
-          End all others
+        <Button
+          variant="default"
+          loading={endOthers.isPending}
+          disabled={!list.data?.some((s) => !s.current)}
+          onClick={() => endOthers.mutate()}
+        >
+          Sign out other sessions
         </Button>
       </Group>
-      <Refusal error={list.error} />
+      <ErrorAlert error={list.error} />
       {list.data?.map((s) => (
         <Paper withBorder p="sm" key={s.id}>
           <Group justify="space-between" wrap="nowrap">
             <div style={{ minWidth: 0 }}>
               <Text size="sm" truncate title={s.user_agent}>
-                {s.user_agent || 'an unknown program'}
+                {s.user_agent || 'Unknown client'}
               </Text>
               <Text size="xs" c="dimmed">
-                {s.ip_address} · begun <Moment at={s.created_at} /> · used <Moment at={s.last_used} />
+                {s.ip_address} · signed in <RelativeTime at={s.created_at} /> · last used{' '}
+                <RelativeTime at={s.last_used} />
               </Text>
             </div>
             {s.current ? (
               <Badge variant="light" flex="none">
-                this one
+                Current session
               </Badge>
             ) : (
-              <Button flex="none" size="compact-sm" variant="subtle" color="red" aria-label={`End the session ${s.id}`} onClick={() => end.mutate(s.id)}>
-                End
+              <Button
+                flex="none"
+                size="compact-sm"
+                variant="subtle"
+                color="red"
+                aria-label={`Sign out session ${s.id}`}
+                onClick={() => end.mutate(s.id)}
+              >
+                Sign out
               </Button>
             )}
           </Group>
@@ -75,15 +100,16 @@ function Sessions() {
   );
 }
 
-function Password() {
+function PasswordSettings() {
   const [old, setOld] = useState('');
   const [password, setPassword] = useState('');
   const [again, setAgain] = useState('');
-  const verdict = useVerdict(password);
+  const verdict = usePasswordValidation(password);
   const save = useMutation({
-    mutationFn: () => api.put('/users/{user}/password', { path: { user: 'me' }, body: { old_password: old, password } }),
+    mutationFn: () =>
+      api.put('/users/{user}/password', { path: { user: 'me' }, body: { old_password: old, password } }),
     onSuccess: () => {
-      praise('Your password is changed');
+      notifySuccess('Password changed');
       setOld('');
       setPassword('');
       setAgain('');
@@ -91,21 +117,22 @@ function Password() {
   });
   const differs = again !== '' && again !== password;
   return (
-    <form
-      onSubmit={(e: FormEvent) => {
-        e.preventDefault();
-        if (password === again) save.mutate();
+    <Form
+      error={save.error}
+      onSubmit={() => {
+        if (password !== again) return false;
+        save.mutate();
       }}
     >
       <Stack maw={520}>
-        <Refusal error={save.error} />
+        <ErrorAlert error={save.error} />
         <PasswordInput
           label="Current password"
           required
           autoComplete="current-password"
           value={old}
           onChange={(e) => setOld(e.currentTarget.value)}
-          error={fieldError(save.error, 'old_password')}
+          error={getFieldError(save.error, 'old_password')}
         />
         <PasswordInput
           label="New password"
@@ -113,18 +140,18 @@ function Password() {
           autoComplete="new-password"
           value={password}
           onChange={(e) => setPassword(e.currentTarget.value)}
-          error={fieldError(save.error, 'password') ?? (verdict && !verdict.valid ? verdict.details : undefined)}
+          error={getFieldError(save.error, 'password') ?? (verdict && !verdict.valid ? verdict.details : undefined)}
         />
         <PasswordInput
-          label="New password again"
+          label="Confirm new password"
           required
           autoComplete="new-password"
           value={again}
           onChange={(e) => setAgain(e.currentTarget.value)}
-          error={differs ? 'This is not the same.' : undefined}
+          error={differs ? 'The passwords do not match.' : undefined}
         />
         <Text size="sm" c="dimmed">
-          Your other sessions end when the password changes. Tokens stay good.
+          Changing the password signs out your other sessions. API tokens stay valid.
         </Text>
         <Group>
           <Button type="submit" loading={save.isPending} disabled={password === '' || password !== again}>
@@ -132,6 +159,6 @@ function Password() {
           </Button>
         </Group>
       </Stack>
-    </form>
+    </Form>
   );
 }

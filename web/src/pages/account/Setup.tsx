@@ -1,13 +1,14 @@
 import { Button, PasswordInput, Stack, TextInput } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import { api } from '../../api/client';
 import { me, queries } from '../../api/queries';
-import { Gate } from '../../layout/Gate';
-import { Refusal, fieldError } from '../../parts/Refusal';
+import { SignInLayout } from '../../layout/SignInLayout';
+import { Form } from '../../components/Form';
+import { ErrorAlert, getFieldError } from '../../components/ErrorAlert';
 
-/** Making the first user of a new deployment, who is its owner. */
+/** Creates the first user of a new deployment, its owner. */
 export default function Setup() {
   const navigate = useNavigate();
   const [form, setForm] = useState({ username: '', name: '', email: '', password: '' });
@@ -24,24 +25,52 @@ export default function Setup() {
     },
     onSuccess: () => navigate({ to: '/workspaces', search: {} }),
   });
-  const submit = (e: FormEvent) => {
-    e.preventDefault();
+  const submit = () => {
     create.mutate();
   };
   return (
-    <Gate title="Welcome to Coder" hint="Make the first account. It is the owner of this deployment and may do everything.">
-      <form onSubmit={submit}>
+    <SignInLayout title="Welcome to Coder" hint="Create the first user, the owner of this deployment.">
+      <Form error={create.error} onSubmit={submit}>
         <Stack>
-          <Refusal error={create.error} />
-          <TextInput label="Username" required autoFocus autoComplete="username" value={form.username} onChange={set('username')} error={fieldError(create.error, 'username')} />
-          <TextInput label="Full name" autoComplete="name" value={form.name} onChange={set('name')} error={fieldError(create.error, 'name')} />
-          <TextInput label="Email" type="email" required autoComplete="email" value={form.email} onChange={set('email')} error={fieldError(create.error, 'email')} />
-          <PasswordInput label="Password" required autoComplete="new-password" value={form.password} onChange={set('password')} error={fieldError(create.error, 'password')} />
+          <ErrorAlert error={create.error} />
+          <TextInput
+            label="Username"
+            required
+            autoFocus
+            autoComplete="username"
+            value={form.username}
+            onChange={set('username')}
+            error={getFieldError(create.error, 'username')}
+          />
+          <TextInput
+            label="Full name"
+            autoComplete="name"
+            value={form.name}
+            onChange={set('name')}
+            error={getFieldError(create.error, 'name')}
+          />
+          <TextInput
+            label="Email"
+            type="email"
+            required
+            autoComplete="email"
+            value={form.email}
+            onChange={set('email')}
+            error={getFieldError(create.error, 'email')}
+          />
+          <PasswordInput
+            label="Password"
+            required
+            autoComplete="new-password"
+            value={form.password}
+            onChange={set('password')}
+            error={getFieldError(create.error, 'password')}
+          />
           <Button type="submit" loading={create.isPending} fullWidth>
-            Create account
+            Create user
           </Button>
         </Stack>
-      </form>
-    </Gate>
+      </Form>
+    </SignInLayout>
   );
 }

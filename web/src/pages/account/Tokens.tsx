@@ -1,49 +1,56 @@
 import { Badge, Button, Group, Paper, Stack, Table, Text, VisuallyHidden } from '@mantine/core';
 import { IconPlus } from '@tabler/icons-react';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { type Schema, api } from '../../api/client';
-import { Empty } from '../../parts/Empty';
-import { Loading } from '../../parts/Loading';
-import { Refusal } from '../../parts/Refusal';
-import { complain, praise } from '../../parts/confirm';
-import { Moment } from '../../parts/time';
-import { modals } from '../../parts/dialogs';
-import { NewToken } from './NewToken';
+import { api } from '../../api/client';
+import { EmptyState } from '../../components/EmptyState';
+import { Loading } from '../../components/Loading';
+import { ErrorAlert } from '../../components/ErrorAlert';
+import { notifyError, notifySuccess } from '../../components/confirm';
+import { RelativeTime } from '../../components/time';
+import { modals } from '../../components/dialogs';
+import { CreateToken } from './CreateToken';
 
-const path = { user: 'me' };
-const never = '0001-01-01';
+const zeroTime = '0001-01-01';
 
-/** Tokens for the command line and for programs. */
-export function Tokens() {
+/** The API tokens of the signed-in user, or of a service account. */
+export function Tokens({ user = 'me' }: { user?: string }) {
+  const path = { user };
+  const key = ['tokens', user];
   const client = useQueryClient();
-  const list = useQuery({ queryKey: ['tokens'], queryFn: () => api.get('/users/{user}/keys/tokens', { path }) });
+  const list = useQuery({ queryKey: key, queryFn: () => api.get('/users/{user}/keys/tokens', { path }) });
   const remove = useMutation({
     mutationFn: (id: string) => api.delete('/users/{user}/keys/{keyid}', { path: { ...path, keyid: id } }),
     onSuccess: async () => {
       await client.invalidateQueries({ queryKey: ['tokens'] });
-      praise('The token is deleted. Whoever used it is not let in any more.');
+      notifySuccess('Token deleted');
     },
-    onError: complain,
+    onError: notifyError,
   });
   const ask = (id: string, name: string) =>
     modals.openConfirmModal({
       title: `Delete ${name}?`,
-      children: <Text size="sm">Programs that use it are refused from now on.</Text>,
-      labels: { confirm: 'Delete', cancel: 'Keep it' },
+      children: <Text size="sm">Clients that use this token lose access immediately.</Text>,
+      labels: { confirm: 'Delete', cancel: 'Cancel' },
       confirmProps: { color: 'red' },
       onConfirm: () => remove.mutate(id),
     });
   return (
     <Stack>
       <Group justify="space-between">
-        <Text size="sm">Programs log in with tokens. A token may do what its scopes allow, with what it is for, and never more than you.</Text>
-        <Button leftSection={<IconPlus size={16} />} onClick={() => modals.open({ title: 'New token', children: <NewToken /> })}>
-          New token
+        <Text size="sm">
+          API tokens authenticate scripts and other clients. A token never has more access than{' '}
+          {user === 'me' ? 'your account' : 'the account'}.
+        </Text>
+        <Button
+          leftSection={<IconPlus size={16} />}
+          onClick={() => modals.open({ title: 'Create token', children: <CreateToken user={user} /> })}
+        >
+          Create token
         </Button>
       </Group>
-      <Refusal error={list.error} />
+      <ErrorAlert error={list.error} />
       {list.isPending && <Loading />}
-      {list.data?.length === 0 && <Empty title="You have no token" />}
+      {list.data?.length === 0 && <EmptyState title="No tokens" />}
       {list.data && list.data.length > 0 && (
         <Paper withBorder>
           <Table.ScrollContainer minWidth={680}>
@@ -52,28 +59,28 @@ export function Tokens() {
                 <Table.Tr>
                   <Table.Th>Name</Table.Th>
                   <Table.Th>Scopes</Table.Th>
-                  <Table.Th>Only for</Table.Th>
+                  <Table.Th>Resources</Table.Th>
                   <Table.Th>Last used</Table.Th>
-                  <Table.Th>Ends</Table.Th>
+                  <Table.Th>Expires</Table.Th>
                   <Table.Th>
                     <VisuallyHidden>Actions</VisuallyHidden>
                   </Table.Th>
                 </Table.Tr>
               </Table.Thead>
               <Table.Tbody>
-                {list.data.map((t) => (
-                  <Table.Tr key={t.id}>
+                {list.data.map((token) => (
+                  <Table.Tr key={token.id}>
                     <Table.Td>
                       <Text size="sm" fw={600}>
-                        {t.token_name}
+                        {token.token_name}
                       </Text>
                       <Text size="xs" c="dimmed">
-                        {t.id}
+                        {token.id}
                       </Text>
                     </Table.Td>
                     <Table.Td>
                       <Group gap={4}>
-                        {(t.scopes ?? []).map((s) => (
+                        {(token.scopes ?? []).map((s) => (
                           <Badge key={s} variant="light" color="gray">
                             {s}
                           </Badge>
@@ -81,15 +88,23 @@ export function Tokens() {
                       </Group>
                     </Table.Td>
                     <Table.Td>
-                      <Targets list={t.allow_list} />
-                    </Table.Td>
-                    <Table.Td>{t.last_used.startsWith(never) ? 'never' : <Moment at={t.last_used} />}</Table.Td>
-                    <Table.Td>
-                      <Moment at={t.expires_at} />
+                      <TokenResources list={token.allow_list} />
                     </Table.Td>
                     <Table.Td>
-                      <Button size="compact-sm" variant="subtle" color="red" aria-label={`Delete ${t.token_name}`} onClick={() => ask(t.id, t.token_name)}>
-                        Delete …
+                      {token.last_used.startsWith(zeroTime) ? 'Never' : <RelativeTime at={token.last_used} />}
+                    </Table.Td>
+                    <Table.Td>
+                      <RelativeTime at={token.expires_at} />
+                    </Table.Td>
+                    <Table.Td>
+                      <Button
+                        size="compact-sm"
+                        variant="subtle"
+                        color="red"
+                        aria-label={`Delete ${token.token_name}`}
+                        onClick={() => ask(token.id, token.token_name)}
+                      >
+                        Delete…
                       </Button>
                     </Table.Td>
                   </Table.Tr>
@@ -103,17 +118,15 @@ export function Tokens() {
   );
 }
 
-type Target = Schema<'APIAllowListTarget'>;
-
-/** What a token is limited to. */
-function Targets({ list }: { list: Target[] }) {
-  const narrow = list.some((t) => t.type === '*' && t.id === '*') ? [] : list;
-  if (narrow.length === 0) return <Text size="sm">everything</Text>;
+/** The resources that a token is limited to, each as "type:id". */
+function TokenResources({ list }: { list: string[] }) {
+  const narrow = list.includes('*:*') ? [] : list;
+  if (narrow.length === 0) return <Text size="sm">All resources</Text>;
   return (
     <>
       {narrow.slice(0, 5).map((t) => (
-        <Text size="sm" key={`${t.type}:${t.id}`}>
-          <Name of={t} />
+        <Text size="sm" key={t}>
+          <ResourceName target={t} />
         </Text>
       ))}
       {narrow.length > 5 && <Text size="sm">and {narrow.length - 5} more</Text>}
@@ -121,24 +134,25 @@ function Targets({ list }: { list: Target[] }) {
   );
 }
 
-function Name({ of: t }: { of: Target }) {
-  const one = t.id !== '*';
+function ResourceName({ target }: { target: string }) {
+  const [type = '', id = ''] = target.split(':');
+  const one = id !== '*';
   const workspace = useQuery({
-    queryKey: ['workspace-name', t.id],
-    queryFn: () => api.get('/workspaces/{workspace}', { path: { workspace: t.id } }),
-    enabled: one && t.type === 'workspace',
+    queryKey: ['workspace-name', id],
+    queryFn: () => api.get('/workspaces/{workspace}', { path: { workspace: id } }),
+    enabled: one && type === 'workspace',
     retry: false,
   });
   const template = useQuery({
-    queryKey: ['template', t.id],
-    queryFn: () => api.get('/templates/{template}', { path: { template: t.id } }),
-    enabled: one && t.type === 'template',
+    queryKey: ['template', id],
+    queryFn: () => api.get('/templates/{template}', { path: { template: id } }),
+    enabled: one && type === 'template',
     retry: false,
   });
-  if (!one) return <>every {t.type}</>;
+  if (!one) return <>All {type}s</>;
   return (
     <>
-      {t.type} {workspace.data?.name ?? template.data?.name ?? t.id}
+      {type} {workspace.data?.name ?? template.data?.name ?? id}
     </>
   );
 }

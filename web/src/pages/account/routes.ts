@@ -1,11 +1,10 @@
-import { createRoute, lazyRouteComponent, redirect } from '@tanstack/react-router';
-import { shell } from '../../frame';
-
-const tabs = ['account', 'security', 'ssh-key', 'tokens', 'schedule', 'appearance'] as const;
-export type AccountTab = (typeof tabs)[number];
+import { createRoute, redirect } from '@tanstack/react-router';
+import { appRoute } from '../../rootRoutes';
+import { type AccountTab, accountTabs } from './tabs';
+import { lazyComponent } from '../../components/lazyComponent';
 
 const settings = createRoute({
-  getParentRoute: () => shell,
+  getParentRoute: () => appRoute,
   path: '/settings',
   beforeLoad: () => {
     throw redirect({ to: '/settings/$tab', params: { tab: 'account' } });
@@ -13,19 +12,19 @@ const settings = createRoute({
 });
 
 const tab = createRoute({
-  getParentRoute: () => shell,
+  getParentRoute: () => appRoute,
   path: '/settings/$tab',
   params: {
-    parse: ({ tab }): { tab: AccountTab } => ({ tab: tabs.find((t) => t === tab) ?? 'account' }),
+    parse: ({ tab }): { tab: AccountTab } => ({ tab: accountTabs.find((t) => t === tab) ?? 'account' }),
     stringify: ({ tab }) => ({ tab }),
   },
-  component: lazyRouteComponent(() => import('./Settings')),
+  component: lazyComponent(() => import('./AccountSettings')),
 });
 
 const cli = createRoute({
-  getParentRoute: () => shell,
+  getParentRoute: () => appRoute,
   path: '/cli-auth',
-  component: lazyRouteComponent(() => import('./CliAuth')),
+  component: lazyComponent(() => import('./CliAuth')),
 });
 
 export const accountRoutes = [settings, tab, cli] as const;

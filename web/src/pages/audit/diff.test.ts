@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { changes, shown } from './diff';
+import { listChanges, formatValue } from './diff';
 
 test.each([
   [null, ''],
@@ -8,11 +8,11 @@ test.each([
   [false, 'false'],
   [0, '0'],
   [['a'], '["a"]'],
-])('%j', (value, want) => expect(shown(value)).toBe(want));
+])('%j', (value, want) => expect(formatValue(value)).toBe(want));
 
-test('changes are in order and keep secrets out', () => {
+test('sorts changes and hides secrets', () => {
   const diff = { name: { old: 'a', new: 'b', secret: false }, hash: { old: '', new: '', secret: true } };
-  expect(changes({ diff } as never)).toEqual([
+  expect(listChanges({ diff } as never)).toEqual([
     { field: 'hash', old: '', new: '', secret: true },
     { field: 'name', old: 'a', new: 'b', secret: false },
   ]);

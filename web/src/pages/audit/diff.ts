@@ -1,4 +1,4 @@
-// How the audit log shows a value of a field.
+// Formats the changed fields of an audit log entry.
 
 import type { Schema } from '../../api/client';
 
@@ -11,15 +11,15 @@ export interface Change {
   secret: boolean;
 }
 
-/** A value as text: nothing for null, JSON for what has parts. */
-export function shown(v: unknown): string {
+/** Formats a value as text: "" for null, JSON for objects and arrays. */
+export function formatValue(v: unknown): string {
   if (v === null || v === undefined) return '';
   return typeof v === 'object' ? JSON.stringify(v) : String(v);
 }
 
-/** The fields that changed, by name; values of secret ones are not there. */
-export function changes(entry: Pick<Entry, 'diff'>): Change[] {
+/** Returns the changed fields sorted by name. The values of secret fields are empty. */
+export function listChanges(entry: Pick<Entry, 'diff'>): Change[] {
   return Object.entries((entry.diff ?? {}) as Record<string, { old?: unknown; new?: unknown; secret?: boolean }>)
-    .map(([field, d]) => ({ field, old: shown(d.old), new: shown(d.new), secret: d.secret ?? false }))
+    .map(([field, d]) => ({ field, old: formatValue(d.old), new: formatValue(d.new), secret: d.secret ?? false }))
     .sort((a, b) => a.field.localeCompare(b.field));
 }

@@ -1,18 +1,19 @@
-import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
-import { listSearch, shell } from '../../frame';
+import { createRoute } from '@tanstack/react-router';
+import { parseListSearch, appRoute } from '../../rootRoutes';
+import { lazyComponent } from '../../components/lazyComponent';
 
 const list = createRoute({
-  getParentRoute: () => shell,
+  getParentRoute: () => appRoute,
   path: '/audit',
-  validateSearch: listSearch,
-  component: lazyRouteComponent(() => import('./List')),
+  validateSearch: parseListSearch,
+  component: lazyComponent(() => import('./AuditLog')),
 });
 
 const connections = createRoute({
-  getParentRoute: () => shell,
+  getParentRoute: () => appRoute,
   path: '/audit/connections',
-  validateSearch: listSearch,
-  component: lazyRouteComponent(() => import('./Connections')),
+  validateSearch: parseListSearch,
+  component: lazyComponent(() => import('./ConnectionLog')),
 });
 
 export const auditRoutes = [list, connections] as const;

@@ -1,24 +1,26 @@
-import { Anchor, Box, Group, Paper, SimpleGrid, Stack, Table, Text, Title, Tooltip } from '@mantine/core';
+import { Anchor, Paper, SimpleGrid, Stack, Table, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { api } from '../../api/client';
-import { useLive } from '../../api/live';
-import { Loading } from '../../parts/Loading';
-import { Refusal } from '../../parts/Refusal';
-import { Moment } from '../../parts/time';
-import { Prebuilds } from './Prebuilds';
-import { bytes } from './numbers';
+import { useLiveUpdates } from '../../api/live';
+import { BarChart } from '../../components/BarChart';
+import { Loading } from '../../components/Loading';
+import { ErrorAlert } from '../../components/ErrorAlert';
+import { RelativeTime } from '../../components/time';
+import { formatDay } from '../../insights/days';
+import { PrebuildSettings } from './Prebuilds';
+import { formatBytes } from './format';
 
-/** A glance: workspaces, connections, who uses it, which servers there are. */
-export function Overview() {
+/** Usage at a glance: workspaces, sessions, daily active users and replicas. */
+export function DeploymentOverview() {
   const stats = useQuery({ queryKey: ['deployment-stats'], queryFn: () => api.get('/deployment/stats') });
   const replicas = useQuery({ queryKey: ['replicas'], queryFn: () => api.get('/replicas') });
-  useLive(['workspace', 'agent'], ['deployment-stats']);
+  useLiveUpdates(['workspace', 'agent'], ['deployment-stats']);
   if (stats.isPending) return <Loading />;
   const { workspaces: w, session_count: s, aggregated_from: since } = stats.data ?? {};
   return (
     <Stack>
-      <Refusal error={stats.error ?? replicas.error} />
+      <ErrorAlert error={stats.error ?? replicas.error} />
       {w && s && since && (
         <>
           <SimpleGrid cols={{ base: 2, sm: 5 }}>
@@ -33,18 +35,26 @@ export function Overview() {
             <Figure label="VS Code" value={s.vscode} />
             <Figure label="JetBrains" value={s.jetbrains} />
             <Figure label="Web terminals" value={s.reconnecting_pty} />
-            <Figure label="Latency p50 / p95" value={w.connection_latency_ms.p50 < 0 ? '–' : `${w.connection_latency_ms.p50.toFixed(1)} / ${w.connection_latency_ms.p95.toFixed(1)} ms`} />
+            <Figure
+              label="Latency p50 / p95"
+              value={
+                w.connection_latency_ms.P50 < 0
+                  ? '–'
+                  : `${w.connection_latency_ms.P50.toFixed(1)} / ${w.connection_latency_ms.P95.toFixed(1)} ms`
+              }
+            />
           </SimpleGrid>
           <Text size="xs" c="dimmed">
-            Received {bytes(w.rx_bytes)}, sent {bytes(w.tx_bytes)} since <Moment at={since} />. Everything is exported to Prometheus too.
+            Received {formatBytes(w.rx_bytes)}, sent {formatBytes(w.tx_bytes)} since <RelativeTime at={since} />. These
+            values are also exported as Prometheus metrics.
           </Text>
         </>
       )}
-      <Users />
-      <Prebuilds />
+      <DailyActiveUsers />
+      <PrebuildSettings />
       <Paper withBorder p="md">
         <Title order={2} mb="xs">
-          Servers
+          Replicas
         </Title>
         <Table.ScrollContainer minWidth={480}>
           <Table>
@@ -52,18 +62,21 @@ export function Overview() {
               <Table.Tr>
                 <Table.Th>Host</Table.Th>
                 <Table.Th>Relay address</Table.Th>
-                <Table.Th>Database</Table.Th>
+                <Table.Th>Database latency</Table.Th>
                 <Table.Th>Started</Table.Th>
               </Table.Tr>
             </Table.Thead>
             <Table.Tbody>
-              {replicas.data?.map((r) => (
-                <Table.Tr key={r.id}>
-                  <Table.Td>{r.hostname}</Table.Td>
-                  <Table.Td>{r.relay_address || '–'}</Table.Td>
-                  <Table.Td>{r.error || (r.database_latency > 0 ? `${(r.database_latency / 1e6).toFixed(1)} ms` : '–')}</Table.Td>
+              {replicas.data?.map((replica) => (
+                <Table.Tr key={replica.id}>
+                  <Table.Td>{replica.hostname}</Table.Td>
+                  <Table.Td>{replica.relay_address || '–'}</Table.Td>
                   <Table.Td>
-                    <Moment at={r.created_at} />
+                    {replica.error ||
+                      (replica.database_latency > 0 ? `${(replica.database_latency / 1e6).toFixed(1)} ms` : '–')}
+                  </Table.Td>
+                  <Table.Td>
+                    <RelativeTime at={replica.created_at} />
                   </Table.Td>
                 </Table.Tr>
               ))}
@@ -94,41 +107,32 @@ function Figure({ label, value, q }: { label: string; value: number | string; q?
   );
 }
 
-/** Who was here on each of the last days. */
-function Users() {
+/** Daily active users of the last 60 days. */
+function DailyActiveUsers() {
   const offset = -new Date().getTimezoneOffset() / 60;
-  const { data, error } = useQuery({ queryKey: ['daus', offset], queryFn: () => api.get('/insights/daus', { query: { tz_offset: Math.trunc(offset) } }) });
+  const { data, error } = useQuery({
+    queryKey: ['daus', offset],
+    queryFn: () => api.get('/insights/daus', { query: { tz_offset: Math.trunc(offset) } }),
+  });
   const days = (data?.entries ?? []).slice(-60);
-  const most = Math.max(1, ...days.map((d) => d.amount));
   return (
     <Paper withBorder p="md">
       <Title order={2} mb="xs">
-        Users a day
+        Daily active users
       </Title>
-      <Refusal error={error} />
+      <ErrorAlert error={error} />
       {data && days.length === 0 && (
         <Text size="sm" c="dimmed">
-          Nobody has used a workspace yet.
+          No activity yet
         </Text>
       )}
       {days.length > 0 && (
-        <>
-          <Group h={120} gap={2} align="flex-end" wrap="nowrap" role="img" aria-label={`Users a day, ${days[0]?.date} to ${days.at(-1)?.date}: at most ${most}`}>
-            {days.map((d) => (
-              <Tooltip key={d.date} label={`${d.date}: ${d.amount}`}>
-                <Box flex={1} maw={28} h={`${Math.max(2, (100 * d.amount) / most)}%`} bg="brand" style={{ borderRadius: 2 }} />
-              </Tooltip>
-            ))}
-          </Group>
-          <Group justify="space-between" mt={4}>
-            <Text size="xs" c="dimmed">
-              {days[0]?.date}
-            </Text>
-            <Text size="xs" c="dimmed">
-              {days.at(-1)?.date}
-            </Text>
-          </Group>
-        </>
+        <BarChart
+          title="Active users"
+          unit="Date"
+          measure="users"
+          bars={days.map((day) => ({ label: formatDay(day.date), value: day.amount }))}
+        />
       )}
     </Paper>
   );

@@ -1,12 +1,12 @@
 import { Paper, Switch, Title } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { api } from '../../api/client';
-import { Refusal } from '../../parts/Refusal';
+import { ErrorAlert } from '../../components/ErrorAlert';
 
 const key = ['prebuilds-settings'];
 
-/** Whether workspaces are built ahead as templates want them. */
-export function Prebuilds() {
+/** Pauses and resumes the reconciliation of prebuilt workspaces. */
+export function PrebuildSettings() {
   const client = useQueryClient();
   const { data, error } = useQuery({ queryKey: key, queryFn: () => api.get('/prebuilds/settings') });
   const save = useMutation({
@@ -18,11 +18,11 @@ export function Prebuilds() {
       <Title order={2} mb="xs">
         Prebuilt workspaces
       </Title>
-      <Refusal error={error ?? save.error} />
+      <ErrorAlert error={error ?? save.error} />
       {data && (
         <Switch
-          label="Build workspaces ahead as templates want them"
-          description="While this is off none is built or deleted; what stands ready can be taken."
+          label="Maintain prebuilt workspaces"
+          description="When disabled, prebuilt workspaces are neither created nor deleted. Existing ones can still be claimed."
           checked={!data.reconciliation_paused}
           disabled={save.isPending}
           onChange={(e) => save.mutate(!e.currentTarget.checked)}

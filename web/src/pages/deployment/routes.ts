@@ -1,11 +1,10 @@
-import { createRoute, lazyRouteComponent, redirect } from '@tanstack/react-router';
-import { shell, text } from '../../frame';
-
-const tabs = ['overview', 'health', 'settings', 'sync', 'appearance'] as const;
-export type DeploymentTab = (typeof tabs)[number];
+import { createRoute, redirect } from '@tanstack/react-router';
+import { appRoute, textParam } from '../../rootRoutes';
+import { type DeploymentTab, deploymentTabs } from './tabs';
+import { lazyComponent } from '../../components/lazyComponent';
 
 const home = createRoute({
-  getParentRoute: () => shell,
+  getParentRoute: () => appRoute,
   path: '/deployment',
   beforeLoad: () => {
     throw redirect({ to: '/deployment/$tab', params: { tab: 'overview' } });
@@ -13,14 +12,26 @@ const home = createRoute({
 });
 
 const tab = createRoute({
-  getParentRoute: () => shell,
+  getParentRoute: () => appRoute,
   path: '/deployment/$tab',
   params: {
-    parse: ({ tab }): { tab: DeploymentTab } => ({ tab: tabs.find((t) => t === tab) ?? 'overview' }),
+    parse: ({ tab }): { tab: DeploymentTab } => ({ tab: deploymentTabs.find((t) => t === tab) ?? 'overview' }),
     stringify: ({ tab }) => ({ tab }),
   },
-  validateSearch: (s): { q?: string } => ({ q: text(s.q) }),
-  component: lazyRouteComponent(() => import('./Deployment')),
+  validateSearch: (s): { q?: string } => ({ q: textParam(s.q) }),
+  component: lazyComponent(() => import('./DeploymentPage')),
 });
 
-export const deploymentRoutes = [home, tab] as const;
+const oauth2App = createRoute({
+  getParentRoute: () => appRoute,
+  path: '/deployment/oauth2/$app',
+  component: lazyComponent(() => import('../../oauth2/AppPage')),
+});
+
+const healthSection = createRoute({
+  getParentRoute: () => appRoute,
+  path: '/deployment/health/$section',
+  component: lazyComponent(() => import('../../health/SectionPage')),
+});
+
+export const deploymentRoutes = [home, tab, oauth2App, healthSection] as const;

@@ -1,4 +1,4 @@
-// The permissions that a role of an organization can have, for people to choose.
+// The permissions that a custom organization role can grant.
 
 import type { Schema } from '../../api/client';
 
@@ -13,42 +13,64 @@ export interface Kind {
 }
 
 const usual: Action[] = ['create', 'read', 'update', 'delete'];
-const workspace: Action[] = [...usual, 'start', 'stop', 'ssh', 'application_connect', 'share', 'create_agent', 'update_agent', 'delete_agent'];
+const workspace: Action[] = [
+  ...usual,
+  'start',
+  'stop',
+  'ssh',
+  'application_connect',
+  'share',
+  'create_agent',
+  'update_agent',
+  'delete_agent',
+];
 
-/** What there is in an organization, and what can be done with it. */
+/** The resource types of an organization and their actions. */
 export const kinds: Kind[] = [
   { resource: 'workspace', label: 'Workspaces', actions: workspace },
   { resource: 'workspace_dormant', label: 'Dormant workspaces', actions: workspace },
   { resource: 'prebuilt_workspace', label: 'Prebuilt workspaces', actions: ['update', 'delete'] },
   { resource: 'template', label: 'Templates', actions: [...usual, 'use', 'view_insights'] },
-  { resource: 'file', label: 'Files of templates', actions: ['create', 'read'] },
+  { resource: 'file', label: 'Template files', actions: ['create', 'read'] },
   { resource: 'group', label: 'Groups', actions: usual },
-  { resource: 'group_member', label: 'Members of groups', actions: ['read'] },
-  { resource: 'organization', label: 'The organization', actions: ['read', 'update', 'delete'] },
+  { resource: 'group_member', label: 'Group members', actions: ['read'] },
+  { resource: 'organization', label: 'Organization', actions: ['read', 'update', 'delete'] },
   { resource: 'organization_member', label: 'Members', actions: usual },
   { resource: 'assign_org_role', label: 'Roles', actions: [...usual, 'assign', 'unassign'] },
   { resource: 'provisioner_daemon', label: 'Provisioners', actions: usual },
   { resource: 'provisioner_jobs', label: 'Provisioner jobs', actions: ['create', 'read', 'update'] },
   { resource: 'audit_log', label: 'Audit log', actions: ['read'] },
-  { resource: 'idpsync_settings', label: 'Synchronization with the identity provider', actions: ['read', 'update'] },
+  { resource: 'idpsync_settings', label: 'IdP sync settings', actions: ['read', 'update'] },
 ];
 
-const same = (p: Permission, resource: Resource, action: Action): boolean => p.resource_type === resource && p.action === action && !p.negate;
+const matches = (permission: Permission, resource: Resource, action: Action): boolean =>
+  permission.resource_type === resource && permission.action === action && !permission.negate;
 
-/** Whether the permissions hold one. */
-export const holds = (all: readonly Permission[], resource: Resource, action: Action): boolean => all.some((p) => same(p, resource, action));
+/** Reports whether a permission is granted. */
+export const hasPermission = (all: readonly Permission[], resource: Resource, action: Action): boolean =>
+  all.some((permission) => matches(permission, resource, action));
 
-/** The permissions with one put in or taken out; what else is in them stays. */
-export function toggled(all: readonly Permission[], resource: Resource, action: Action, on: boolean): Permission[] {
-  const others = all.filter((p) => !same(p, resource, action));
+/** Returns the permissions with one added or removed. */
+export function togglePermission(
+  all: readonly Permission[],
+  resource: Resource,
+  action: Action,
+  on: boolean,
+): Permission[] {
+  const others = all.filter((permission) => !matches(permission, resource, action));
   return on ? [...others, { resource_type: resource, action, negate: false }] : others;
 }
 
-/** Says in a few words what a role is about. */
-export function summary(all: readonly Permission[]): string {
-  if (all.some((p) => p.resource_type === '*')) return 'everything in the organization';
-  const label = (r: string) => kinds.find((k) => k.resource === r)?.label.toLowerCase() ?? r.replaceAll('_', ' ');
-  const named = (negate: boolean) => [...new Set(all.filter((p) => p.negate === negate).map((p) => label(p.resource_type)))].join(', ');
+/** Summarizes the permissions of a role. */
+export function summarizePermissions(all: readonly Permission[]): string {
+  if (all.some((permission) => permission.resource_type === '*')) return 'All resources';
+  const label = (r: string) => kinds.find((kind) => kind.resource === r)?.label.toLowerCase() ?? r.replaceAll('_', ' ');
+  const named = (negate: boolean) =>
+    [
+      ...new Set(
+        all.filter((permission) => permission.negate === negate).map((permission) => label(permission.resource_type)),
+      ),
+    ].join(', ');
   const [gives, takes] = [named(false), named(true)];
-  return [gives, takes && `takes away rights to: ${takes}`].filter(Boolean).join('; ') || 'nothing more than any member';
+  return [gives, takes && `denied: ${takes}`].filter(Boolean).join('; ') || 'No additional permissions';
 }

@@ -1,17 +1,16 @@
-import { createRoute, lazyRouteComponent, redirect } from '@tanstack/react-router';
-import { listSearch, shell, text } from '../../frame';
-
-const tabs = ['members', 'groups', 'roles', 'provisioners', 'queue', 'jobs', 'keys', 'sync', 'settings'] as const;
-export type OrganizationTab = (typeof tabs)[number];
+import { createRoute, redirect } from '@tanstack/react-router';
+import { parseListSearch, appRoute, textParam } from '../../rootRoutes';
+import { type OrganizationTab, organizationTabs } from './tabs';
+import { lazyComponent } from '../../components/lazyComponent';
 
 const list = createRoute({
-  getParentRoute: () => shell,
+  getParentRoute: () => appRoute,
   path: '/organizations',
-  component: lazyRouteComponent(() => import('./List')),
+  component: lazyComponent(() => import('./OrganizationList')),
 });
 
 const home = createRoute({
-  getParentRoute: () => shell,
+  getParentRoute: () => appRoute,
   path: '/organizations/$organization',
   beforeLoad: ({ params }) => {
     throw redirect({ to: '/organizations/$organization/$tab', params: { ...params, tab: 'members' } });
@@ -19,26 +18,29 @@ const home = createRoute({
 });
 
 const page = createRoute({
-  getParentRoute: () => shell,
+  getParentRoute: () => appRoute,
   path: '/organizations/$organization/$tab',
   params: {
-    parse: ({ organization, tab }): { organization: string; tab: OrganizationTab } => ({ organization, tab: tabs.find((t) => t === tab) ?? 'members' }),
+    parse: ({ organization, tab }): { organization: string; tab: OrganizationTab } => ({
+      organization,
+      tab: organizationTabs.find((t) => t === tab) ?? 'members',
+    }),
     stringify: ({ organization, tab }) => ({ organization, tab }),
   },
   validateSearch: (s): { q?: string; page?: number; status?: string; tags?: string; initiator?: string } => ({
-    ...listSearch(s),
-    status: text(s.status),
-    tags: text(s.tags),
-    initiator: text(s.initiator),
+    ...parseListSearch(s),
+    status: textParam(s.status),
+    tags: textParam(s.tags),
+    initiator: textParam(s.initiator),
   }),
-  component: lazyRouteComponent(() => import('./Organization')),
+  component: lazyComponent(() => import('./OrganizationPage')),
 });
 
 const group = createRoute({
-  getParentRoute: () => shell,
+  getParentRoute: () => appRoute,
   path: '/organizations/$organization/groups/$group',
-  validateSearch: listSearch,
-  component: lazyRouteComponent(() => import('./Group')),
+  validateSearch: parseListSearch,
+  component: lazyComponent(() => import('./GroupPage')),
 });
 
 export const organizationRoutes = [list, home, page, group] as const;

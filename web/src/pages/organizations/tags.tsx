@@ -1,13 +1,13 @@
 import { Badge, Group } from '@mantine/core';
 
-/** Tags as name=value, sorted. */
-export function tagList(tags: Record<string, string> | null): string[] {
+/** Returns the tags as sorted name=value pairs. */
+export function formatTags(tags: Record<string, string> | null): string[] {
   return Object.entries(tags ?? {})
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([k, v]) => `${k}=${v}`);
 }
 
-/** What is typed as name=value, as tags; undefined when one is no such pair. */
+/** Parses name=value pairs; undefined when one is malformed. */
 export function parseTags(list: readonly string[]): Record<string, string> | undefined {
   const out: Record<string, string> = {};
   for (const text of list) {
@@ -21,11 +21,11 @@ export function parseTags(list: readonly string[]): Record<string, string> | und
 
 const whole = { label: { overflow: 'visible', whiteSpace: 'normal', overflowWrap: 'break-word' } } as const;
 
-/** Tags of a job or a provisioner. */
-export function Tags({ tags }: { tags: Record<string, string> | null }) {
+/** The tags of a job or a provisioner. */
+export function TagBadges({ tags }: { tags: Record<string, string> | null }) {
   return (
     <Group gap={4}>
-      {tagList(tags).map((t) => (
+      {formatTags(tags).map((t) => (
         <Badge key={t} variant="default" fw={400} miw={0} maw={260} h="auto" mih={20} styles={whole}>
           {t}
         </Badge>

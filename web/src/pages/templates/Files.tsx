@@ -2,45 +2,56 @@ import '@mantine/core/styles/NavLink.css';
 import { Box, Grid, NavLink, Paper, Text } from '@mantine/core';
 import { IconFile } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
-import { Suspense, lazy, useState } from 'react';
-import { Loading } from '../../parts/Loading';
-import { Refusal } from '../../parts/Refusal';
-import { textOf } from './archive';
-import { filesQuery, versionQuery } from './data';
+import { Suspense, useState } from 'react';
+import { Loading } from '../../components/Loading';
+import { ErrorAlert } from '../../components/ErrorAlert';
+import { lazyComponent } from '../../components/lazyComponent';
+import { decodeText } from './archive';
+import { filesQuery, versionQuery } from './queries';
 
-const Code = lazy(() => import('./Code'));
+const Code = lazyComponent(() => import('./CodeEditor'));
 
-/** What is shown of a file that is no text. */
-export function NoText({ data }: { data: Uint8Array }) {
+/** A placeholder for a binary file. */
+export function BinaryFile({ data }: { data: Uint8Array }) {
   return (
     <Text p="md" size="sm" c="dimmed">
-      This is no text: {data.length.toLocaleString()} bytes.
+      Binary file, {data.length.toLocaleString()} bytes
     </Text>
   );
 }
 
-/** The files of a version, to read. */
-export default function Files({ version }: { version: string }) {
+interface Props {
+  version: string;
+  /** The file to open first, and the line to highlight in it. */
+  file?: string;
+  line?: number;
+}
+
+/** The files of a version, read-only. */
+export default function VersionFiles({ version, file: first, line }: Props) {
   const v = useQuery(versionQuery(version));
   const files = useQuery(filesQuery(v.data?.job.file_id));
-  const [chosen, choose] = useState<string>();
-  if (v.error || files.error) return <Refusal error={v.error ?? files.error} />;
+  const [chosen, choose] = useState(first);
+  if (v.error || files.error) return <ErrorAlert error={v.error ?? files.error} />;
   if (!files.data) return <Loading />;
-  const file = files.data.find((f) => f.path === chosen) ?? files.data.find((f) => f.path === 'main.tf') ?? files.data[0];
-  const text = file && textOf(file.data);
+  const file =
+    files.data.find((entry) => entry.path === chosen) ??
+    files.data.find((entry) => entry.path === 'main.tf') ??
+    files.data[0];
+  const text = file && decodeText(file.data);
   return (
     <Grid>
       <Grid.Col span={{ base: 12, md: 3 }}>
         <Paper withBorder component="nav" aria-label="Files">
-          {files.data.map((f) => (
+          {files.data.map((entry) => (
             <NavLink
-              key={f.path}
+              key={entry.path}
               component="button"
-              label={f.path}
+              label={entry.path}
               leftSection={<IconFile size={14} />}
-              active={f === file}
-              aria-current={f === file ? 'true' : undefined}
-              onClick={() => choose(f.path)}
+              active={entry === file}
+              aria-current={entry === file ? 'true' : undefined}
+              onClick={() => choose(entry.path)}
               styles={{ label: { overflowWrap: 'anywhere' } }}
             />
           ))}
@@ -48,11 +59,11 @@ export default function Files({ version }: { version: string }) {
       </Grid.Col>
       <Grid.Col span={{ base: 12, md: 9 }}>
         <Paper withBorder>
-          {file && text === undefined && <NoText data={file.data} />}
+          {file && text === undefined && <BinaryFile data={file.data} />}
           {file && text !== undefined && (
             <Suspense fallback={<Loading />}>
               <Box mah="70vh" style={{ overflow: 'auto' }}>
-                <Code path={file.path} value={text} />
+                <Code key={file.path} path={file.path} value={text} line={file.path === first ? line : undefined} />
               </Box>
             </Suspense>
           )}

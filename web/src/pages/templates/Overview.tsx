@@ -1,56 +1,60 @@
 import { Badge, Grid, Group, Paper, Stack, Table, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { Suspense, lazy } from 'react';
+import { Suspense } from 'react';
 import { api } from '../../api/client';
-import { Loading } from '../../parts/Loading';
-import { Refusal } from '../../parts/Refusal';
-import { Moment, duration } from '../../parts/time';
+import { Loading } from '../../components/Loading';
+import { ErrorAlert } from '../../components/ErrorAlert';
+import { RelativeTime, formatDuration } from '../../components/time';
 import { Prebuilds } from './Prebuilds';
-import { type Template, versionQuery } from './data';
-import { plural } from '../../parts/plural';
+import { type Template, versionQuery } from './queries';
+import { formatCount } from '../../lib/text';
+import { lazyComponent } from '../../components/lazyComponent';
 
-const Readme = lazy(() => import('./Markdown'));
+const Markdown = lazyComponent(() => import('../../components/Markdown'));
 
-/** What the template says of itself, what it makes, and how it does. */
-export function Overview({ t }: { t: Template }) {
-  const version = useQuery(versionQuery(t.active_version_id));
+/** The README, facts and resources of a template. */
+export function TemplateOverview({ template }: { template: Template }) {
+  const version = useQuery(versionQuery(template.active_version_id));
   return (
     <Grid>
       <Grid.Col span={{ base: 12, md: 8 }}>
         <Paper withBorder p="md">
-          <Refusal error={version.error} />
+          <ErrorAlert error={version.error} />
           {version.isPending && <Loading />}
           {version.data?.readme.trim() && (
             <Suspense fallback={<Loading />}>
-              <Readme text={version.data.readme} />
+              <Markdown text={version.data.readme} />
             </Suspense>
           )}
           {version.data && !version.data.readme.trim() && (
             <Text c="dimmed" size="sm">
-              This template has no README. A file README.md beside its main.tf is shown here.
+              This template has no README.md.
             </Text>
           )}
         </Paper>
       </Grid.Col>
       <Grid.Col span={{ base: 12, md: 4 }}>
         <Stack>
-          <Facts t={t} version={version.data?.name} />
-          <Prebuilds t={t} />
-          <Resources version={t.active_version_id} />
+          <TemplateFacts template={template} version={version.data?.name} />
+          <Prebuilds template={template} />
+          <VersionResources version={template.active_version_id} />
         </Stack>
       </Grid.Col>
     </Grid>
   );
 }
 
-function Facts({ t, version }: { t: Template; version?: string }) {
-  const start = t.build_time_stats.start;
+function TemplateFacts({ template, version }: { template: Template; version?: string }) {
+  const start = template.build_time_stats.start;
   const rows: [string, React.ReactNode][] = [
     ['Active version', version],
-    ['Used by', plural(t.active_user_count, 'developer')],
-    ['A start takes', start?.p50 ? `${duration(start.p50)}, ${duration(start.p95 ?? start.p50)} at the 95th percentile` : undefined],
-    ['Made by', t.created_by_name],
-    ['Updated', <Moment key="updated" at={t.updated_at} />],
+    ['Used by', formatCount(template.active_user_count, 'developer')],
+    [
+      'Start time',
+      start?.P50 ? `${formatDuration(start.P50)} (p95 ${formatDuration(start.P95 ?? start.P50)})` : undefined,
+    ],
+    ['Created by', template.created_by_name],
+    ['Updated', <RelativeTime key="updated" at={template.updated_at} />],
   ];
   return (
     <Paper withBorder p="md">
@@ -70,37 +74,39 @@ function Facts({ t, version }: { t: Template; version?: string }) {
   );
 }
 
-/** What a workspace of the version is made of. */
-export function Resources({ version }: { version: string }) {
+/** The resources of a running workspace of the version. */
+export function VersionResources({ version }: { version: string }) {
   const { data, error } = useQuery({
     queryKey: ['version', version, 'resources'],
     queryFn: () => api.get('/templateversions/{templateversion}/resources', { path: { templateversion: version } }),
   });
-  const seen = (data ?? []).filter((r) => !r.hide && r.workspace_transition === 'start');
+  const seen = (data ?? []).filter((resource) => !resource.hide && resource.workspace_transition === 'start');
   return (
     <Paper withBorder p="md">
       <Title order={2} size="h3" mb="xs">
         Resources
       </Title>
-      <Refusal error={error} />
+      <ErrorAlert error={error} />
       {data && seen.length === 0 && (
         <Text size="sm" c="dimmed">
-          A workspace of it has no resources.
+          No resources
         </Text>
       )}
       <Stack gap="xs">
-        {seen.map((r) => (
-          <div key={r.id}>
+        {seen.map((resource) => (
+          <div key={resource.id}>
             <Group gap="xs" justify="space-between">
               <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
-                <b>{r.name}</b> {r.type}
+                <b>{resource.name}</b> {resource.type}
               </Text>
-              {r.daily_cost > 0 && <Badge variant="light">{r.daily_cost} a day</Badge>}
+              {resource.daily_cost > 0 && (
+                <Badge variant="light">{formatCount(resource.daily_cost, 'credit')} per day</Badge>
+              )}
             </Group>
-            {r.agents?.map((a) => (
-              <Text key={a.id} size="sm" c="dimmed" pl="md">
-                agent {a.name}
-                {a.apps.length > 0 && `, with ${a.apps.map((p) => p.display_name || p.slug).join(', ')}`}
+            {resource.agents?.map((agent) => (
+              <Text key={agent.id} size="sm" c="dimmed" pl="md">
+                Agent {agent.name}
+                {agent.apps.length > 0 && `: ${agent.apps.map((app) => app.display_name || app.slug).join(', ')}`}
               </Text>
             ))}
           </div>

@@ -1,4 +1,4 @@
-// Sources of templates as tar archives, which is what the server keeps.
+// Reads and writes tar archives, the format of template sources on the server.
 
 /** A file of an archive. */
 export interface Entry {
@@ -11,17 +11,17 @@ const block = 512;
 const decoder = new TextDecoder();
 const encoder = new TextEncoder();
 
-function field(header: Uint8Array, from: number, length: number): string {
+function readField(header: Uint8Array, from: number, length: number): string {
   const bytes = header.subarray(from, from + length);
   const end = bytes.indexOf(0);
   return decoder.decode(end < 0 ? bytes : bytes.subarray(0, end));
 }
 
-const octal = (s: string): number => Number.parseInt(s.trim(), 8) || 0;
+const parseOctal = (s: string): number => Number.parseInt(s.trim(), 8) || 0;
 
-// The path that a PAX header gives the next entry: records of "length key=value\n".
-function paxPath(data: Uint8Array): string | undefined {
-  for (let at = 0; at < data.length; ) {
+// Returns the path that a PAX header sets for the next entry. Records are "length key=value\n".
+function readPaxPath(data: Uint8Array): string | undefined {
+  for (let at = 0; at < data.length;) {
     const space = data.indexOf(32, at);
     const length = Number(decoder.decode(data.subarray(at, space)));
     if (space < 0 || !(length > 0)) return undefined;
@@ -32,31 +32,35 @@ function paxPath(data: Uint8Array): string | undefined {
   return undefined;
 }
 
-/** Reads the files of a tar archive, sorted by path. It fails when the archive is cut off. */
+/** Reads the files of a tar archive, sorted by path. Throws when the archive is truncated. */
 export function readTar(bytes: Uint8Array): Entry[] {
   const out: Entry[] = [];
   let long: string | undefined;
-  for (let at = 0; at + block <= bytes.length; ) {
+  for (let at = 0; at + block <= bytes.length;) {
     const header = bytes.subarray(at, at + block);
     if (header.every((b) => b === 0)) break;
-    const size = octal(field(header, 124, 12));
-    const kind = field(header, 156, 1);
+    const size = parseOctal(readField(header, 124, 12));
+    const kind = readField(header, 156, 1);
     const data = bytes.subarray(at + block, at + block + size);
-    if (at + block + Math.ceil(size / block) * block > bytes.length) throw new Error('The archive is cut off.');
+    if (at + block + Math.ceil(size / block) * block > bytes.length) throw new Error('The archive is truncated.');
     at += block + Math.ceil(size / block) * block;
-    if (kind === 'x') long = paxPath(data) ?? long;
-    else if (kind === 'L') long = field(data, 0, size);
+    if (kind === 'x') long = readPaxPath(data) ?? long;
+    else if (kind === 'L') long = readField(data, 0, size);
     else if (kind !== 'g') {
-      const prefix = field(header, 257, 5) === 'ustar' ? field(header, 345, 155) : '';
-      const path = (long ?? (prefix ? `${prefix}/${field(header, 0, 100)}` : field(header, 0, 100))).replace(/^(\.\/)+/, '');
+      const prefix = readField(header, 257, 5) === 'ustar' ? readField(header, 345, 155) : '';
+      const path = (long ?? (prefix ? `${prefix}/${readField(header, 0, 100)}` : readField(header, 0, 100))).replace(
+        /^(\.\/)+/,
+        '',
+      );
       long = undefined;
-      if ((kind === '' || kind === '0') && path !== '') out.push({ path, mode: octal(field(header, 100, 8)) || 0o644, data });
+      if ((kind === '' || kind === '0') && path !== '')
+        out.push({ path, mode: parseOctal(readField(header, 100, 8)) || 0o644, data });
     }
   }
-  return out.sort((a, b) => (a.path < b.path ? -1 : 1));
+  return out.sort((file, entry) => (file.path < entry.path ? -1 : 1));
 }
 
-function head(path: Uint8Array, mode: number, size: number, kind: string): Uint8Array {
+function writeHeader(path: Uint8Array, mode: number, size: number, kind: string): Uint8Array {
   const h = new Uint8Array(block);
   const put = (at: number, s: string) => h.set(encoder.encode(s), at);
   h.set(path.subarray(0, 100), 0);
@@ -73,7 +77,7 @@ function head(path: Uint8Array, mode: number, size: number, kind: string): Uint8
   return h;
 }
 
-function paxRecord(path: Uint8Array): Uint8Array {
+function writePaxRecord(path: Uint8Array): Uint8Array {
   const body = path.length + ' path=\n'.length;
   let length = body + String(body).length;
   if (String(length).length > String(body).length) length = body + String(length).length;
@@ -84,29 +88,29 @@ function paxRecord(path: Uint8Array): Uint8Array {
   return record;
 }
 
-const padded = (data: Uint8Array): Uint8Array => {
+const padToBlock = (data: Uint8Array): Uint8Array => {
   const out = new Uint8Array(Math.ceil(data.length / block) * block);
   out.set(data);
   return out;
 };
 
-/** Writes a tar archive. The same files give the same bytes. */
+/** Writes a tar archive. The output is deterministic. */
 export function writeTar(entries: readonly Entry[]): Blob {
   const parts: Uint8Array[] = [];
-  for (const e of [...entries].sort((a, b) => (a.path < b.path ? -1 : 1))) {
-    const path = encoder.encode(e.path);
+  for (const file of [...entries].sort((entry, b) => (entry.path < b.path ? -1 : 1))) {
+    const path = encoder.encode(file.path);
     if (path.length > 100) {
-      const record = paxRecord(path);
-      parts.push(head(encoder.encode('path'), 0o644, record.length, 'x'), padded(record));
+      const record = writePaxRecord(path);
+      parts.push(writeHeader(encoder.encode('path'), 0o644, record.length, 'x'), padToBlock(record));
     }
-    parts.push(head(path, e.mode, e.data.length, '0'), padded(e.data));
+    parts.push(writeHeader(path, file.mode, file.data.length, '0'), padToBlock(file.data));
   }
   parts.push(new Uint8Array(2 * block));
   return new Blob(parts as BlobPart[], { type: 'application/x-tar' });
 }
 
-/** The text of a file; undefined for one that is none. */
-export function textOf(data: Uint8Array): string | undefined {
+/** Returns the text of a file; undefined for a binary file. */
+export function decodeText(data: Uint8Array): string | undefined {
   if (data.includes(0)) return undefined;
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(data);
@@ -124,30 +128,32 @@ export interface Change {
 }
 
 const none = new Uint8Array();
-const same = (a: Uint8Array, b: Uint8Array): boolean => a.length === b.length && a.every((x, i) => x === b[i]);
+const equalBytes = (a: Uint8Array, b: Uint8Array): boolean => a.length === b.length && a.every((x, i) => x === b[i]);
 
-/** What is different between two sets of files, by path. */
-export function changes(from: readonly Entry[], to: readonly Entry[]): Change[] {
-  const old = new Map(from.map((e) => [e.path, e.data]));
+/** Returns the changes between two sets of files, sorted by path. */
+export function diffEntries(from: readonly Entry[], to: readonly Entry[]): Change[] {
+  const old = new Map(from.map((file) => [file.path, file.data]));
   const out: Change[] = [];
-  for (const e of to) {
-    const before = old.get(e.path);
-    old.delete(e.path);
-    if (before === undefined) out.push({ path: e.path, kind: 'added', from: none, to: e.data });
-    else if (!same(before, e.data)) out.push({ path: e.path, kind: 'changed', from: before, to: e.data });
+  for (const file of to) {
+    const before = old.get(file.path);
+    old.delete(file.path);
+    if (before === undefined) out.push({ path: file.path, kind: 'added', from: none, to: file.data });
+    else if (!equalBytes(before, file.data))
+      out.push({ path: file.path, kind: 'changed', from: before, to: file.data });
   }
   for (const [path, data] of old) out.push({ path, kind: 'removed', from: data, to: none });
-  return out.sort((a, b) => (a.path < b.path ? -1 : 1));
+  return out.sort((change, b) => (change.path < b.path ? -1 : 1));
 }
 
-/** Says what is wrong with the path of a new file; undefined when nothing is. */
-export function pathProblem(path: string, taken: readonly string[]): string | undefined {
-  if (path === '') return 'Give it a name, such as main.tf.';
+/** Returns why the path of a new file is invalid; undefined when it is valid. */
+export function validatePath(path: string, taken: readonly string[]): string | undefined {
+  if (path === '') return 'Enter a path, for example main.tf.';
   if (path.length > 200) return 'Use at most 200 characters.';
-  if (/[\0-\x1f\\]/.test(path)) return 'Use no backslashes and no control characters.';
-  if (path.startsWith('/') || path.split('/').some((p) => p === '' || p === '.' || p === '..')) return 'Name it from the root of the template, such as scripts/start.sh.';
-  if (taken.includes(path)) return 'There is a file of this name.';
-  if (taken.some((t) => t.startsWith(`${path}/`))) return 'There is a directory of this name.';
+  if (/[\0-\x1f\\]/.test(path)) return 'Do not use backslashes or control characters.';
+  if (path.startsWith('/') || path.split('/').some((p) => p === '' || p === '.' || p === '..'))
+    return 'Enter a path relative to the root of the template, for example scripts/start.sh.';
+  if (taken.includes(path)) return 'A file of this name already exists.';
+  if (taken.some((t) => t.startsWith(`${path}/`))) return 'A directory of this name already exists.';
   if (taken.some((t) => path.startsWith(`${t}/`))) return 'A part of this path is a file.';
   return undefined;
 }

@@ -1,45 +1,46 @@
-// What somebody edits and has not published: kept in this tab, so that a reload,
-// a login in between and a walk to another page lose nothing.
+// Unpublished edits of a template, kept in the session storage of the tab so that they
+// survive reloads, sign-ins and navigation.
 
+import { useWindowEvent } from '@mantine/hooks';
 import { useEffect, useState } from 'react';
-import { type Entry, changes, textOf } from './archive';
+import { type Entry, diffEntries, decodeText } from './archive';
 
-interface Kept {
+interface StoredDraft {
   base: string;
-  /** Texts by path; null for a file that is gone. */
+  /** Texts by path; null for a deleted file. */
   files: Record<string, string | null>;
 }
 
-const key = (template: string) => `template-draft-${template}`;
+const storageKey = (template: string) => `template-draft-${template}`;
 
-function read(template: string): Kept | undefined {
+function readDraft(template: string): StoredDraft | undefined {
   try {
-    return JSON.parse(sessionStorage.getItem(key(template)) ?? 'null') as Kept | undefined ?? undefined;
+    return (JSON.parse(sessionStorage.getItem(storageKey(template)) ?? 'null') as StoredDraft | undefined) ?? undefined;
   } catch {
     return undefined;
   }
 }
 
-/** The version that the kept edits of a template began with, if there are any. */
-export const draftBase = (template: string): string | undefined => read(template)?.base;
+/** Returns the version that the stored edits are based on; undefined without edits. */
+export const getDraftBase = (template: string): string | undefined => readDraft(template)?.base;
 
-/** Files with edits put onto them. */
-export function withEdits(files: readonly Entry[], edits: Record<string, string | null>): Entry[] {
-  const out = new Map(files.map((f) => [f.path, f]));
-  for (const [path, text] of Object.entries(edits)) {
+/** Applies edits to files. */
+export function applyEdits(files: readonly Entry[], collectEdits: Record<string, string | null>): Entry[] {
+  const out = new Map(files.map((file) => [file.path, file]));
+  for (const [path, text] of Object.entries(collectEdits)) {
     if (text === null) out.delete(path);
     else out.set(path, { path, mode: out.get(path)?.mode ?? 0o644, data: new TextEncoder().encode(text) });
   }
-  return [...out.values()].sort((a, b) => (a.path < b.path ? -1 : 1));
+  return [...out.values()].sort((file, entry) => (file.path < entry.path ? -1 : 1));
 }
 
-/** What was edited, as it can be kept: files that are no texts are left out. */
+/** Returns the edits between two sets of files in the stored format. Binary files are left out. */
 export function edits(from: readonly Entry[], to: readonly Entry[]): Record<string, string | null> {
   const out: Record<string, string | null> = {};
-  for (const c of changes(from, to)) {
-    const text = textOf(c.to);
-    if (c.kind === 'removed') out[c.path] = null;
-    else if (text !== undefined) out[c.path] = text;
+  for (const change of diffEntries(from, to)) {
+    const text = decodeText(change.to);
+    if (change.kind === 'removed') out[change.path] = null;
+    else if (text !== undefined) out[change.path] = text;
   }
   return out;
 }
@@ -47,29 +48,33 @@ export function edits(from: readonly Entry[], to: readonly Entry[]): Record<stri
 interface Draft {
   files: Entry[];
   setFiles: (change: (files: Entry[]) => Entry[]) => void;
-  /** How many files are different from the base. */
+  /** The number of files that differ from the base. */
   changed: number;
-  /** The edits were there before this page was. */
+  /** The edits were restored when the page opened. */
   restored: boolean;
-  /** The edits are too large to be kept: closing the tab loses them. */
-  unkept: boolean;
+  /** The edits are too large to be stored: closing the tab loses them. */
+  storeFailed: boolean;
   discard: () => void;
 }
 
-/** The files of a version as they are edited in this tab. */
+/** Returns the files of a version with the edits of this tab. */
 export function useDraft(template: string, base: string, original: Entry[]): Draft {
   const [files, setFiles] = useState(() => {
-    const kept = read(template);
-    return kept?.base === base ? withEdits(original, kept.files) : original;
+    const kept = readDraft(template);
+    return kept?.base === base ? applyEdits(original, kept.files) : original;
   });
-  const [restored, setRestored] = useState(() => files !== original && changes(original, files).length > 0);
+  const [restored, setRestored] = useState(() => files !== original && diffEntries(original, files).length > 0);
   const [unkept, setUnkept] = useState(false);
-  const changed = files === original ? 0 : changes(original, files).length;
+  const changed = files === original ? 0 : diffEntries(original, files).length;
   useEffect(() => {
     const timer = setTimeout(() => {
       try {
-        if (changed === 0) sessionStorage.removeItem(key(template));
-        else sessionStorage.setItem(key(template), JSON.stringify({ base, files: edits(original, files) } satisfies Kept));
+        if (changed === 0) sessionStorage.removeItem(storageKey(template));
+        else
+          sessionStorage.setItem(
+            storageKey(template),
+            JSON.stringify({ base, files: edits(original, files) } satisfies StoredDraft),
+          );
         setUnkept(false);
       } catch {
         setUnkept(true);
@@ -77,24 +82,21 @@ export function useDraft(template: string, base: string, original: Entry[]): Dra
     }, 200);
     return () => clearTimeout(timer);
   }, [template, base, original, files, changed]);
-  useEffect(() => {
-    if (changed === 0) return;
-    const ask = (e: BeforeUnloadEvent) => e.preventDefault();
-    window.addEventListener('beforeunload', ask);
-    return () => window.removeEventListener('beforeunload', ask);
-  }, [changed]);
+  useWindowEvent('beforeunload', (event) => {
+    if (changed > 0) event.preventDefault();
+  });
   const discard = () => {
-    sessionStorage.removeItem(key(template));
+    sessionStorage.removeItem(storageKey(template));
     setRestored(false);
     setFiles(original);
   };
-  return { files, setFiles, changed, restored, unkept, discard };
+  return { files, setFiles, changed, restored, storeFailed: unkept, discard };
 }
 
-/** Forgets the edits of a template, once they are published. */
-export const forget = (template: string): void => sessionStorage.removeItem(key(template));
+/** Deletes the stored edits of a template. */
+export const deleteDraft = (template: string): void => sessionStorage.removeItem(storageKey(template));
 
-/** How many other tabs of this browser edit the template now. */
+/** Returns how many other tabs of this browser have the template open in the editor. */
 export function useOtherTabs(template: string): number {
   const [others, setOthers] = useState<ReadonlySet<string>>(new Set());
   useEffect(() => {

@@ -1,4 +1,4 @@
-// The colours of Terraform's language.
+// Syntax highlighting for HCL, the language of Terraform.
 
 import type { StreamParser } from '@codemirror/language';
 
@@ -6,17 +6,18 @@ export { tags } from '@lezer/highlight';
 
 interface State {
   comment: boolean;
-  /** The word that ends the heredoc one is in. */
+  /** The delimiter of the current heredoc. */
   until: string;
-  /** A heredoc that begins on the next line. */
+  /** The delimiter of a heredoc that starts on the next line. */
   next: string;
 }
 
-const keywords = /^(?:resource|data|variable|output|module|provider|locals|terraform|dynamic|for_each|count|for|in|if|moved|import|check|lifecycle|content|backend|required_providers)$/;
+const keywords =
+  /^(?:resource|data|variable|output|module|provider|locals|terraform|dynamic|for_each|count|for|in|if|moved|import|check|lifecycle|content|backend|required_providers)$/;
 const atoms = /^(?:true|false|null)$/;
 const values = /^(?:var|local|data|module|each|self|path)$/;
 
-/** A parser that reads line by line what people write in .tf files. */
+/** A line-based tokenizer for HCL. */
 export const hcl: StreamParser<State> = {
   name: 'hcl',
   startState: () => ({ comment: false, until: '', next: '' }),
@@ -63,5 +64,8 @@ export const hcl: StreamParser<State> = {
     stream.next();
     return null;
   },
-  languageData: { commentTokens: { line: '#', block: { open: '/*', close: '*/' } }, closeBrackets: { brackets: ['(', '[', '{', '"'] } },
+  languageData: {
+    commentTokens: { line: '#', block: { open: '/*', close: '*/' } },
+    closeBrackets: { brackets: ['(', '[', '{', '"'] },
+  },
 };

@@ -3,17 +3,18 @@ import { IconPlayerPlay, IconRefresh, IconTrash } from '@tabler/icons-react';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { type Schema, api } from '../../api/client';
-import { follow } from '../../api/stream';
-import { complain } from '../../parts/confirm';
-import { modals } from '../../parts/dialogs';
+import { followStream } from '../../api/stream';
+import { notifyError } from '../../components/confirm';
+import { capitalize } from '../../lib/text';
+import { modals } from '../../components/dialogs';
 import { Apps } from './Apps';
-import { type Agent, type Rights, type Workspace, agentsOf } from './data';
+import { type Agent, type Rights, type Workspace, getAgents } from './queries';
 
 type Containers = Schema<'WorkspaceAgentListContainersResponse'>;
 type Devcontainer = Schema<'WorkspaceAgentDevcontainer'>;
 type Status = Schema<'WorkspaceAgentDevcontainerStatus'>;
 
-const looks: Record<Status, { color: string; busy?: boolean }> = {
+const badges: Record<Status, { color: string; busy?: boolean }> = {
   running: { color: 'green' },
   starting: { color: 'blue', busy: true },
   stopping: { color: 'blue', busy: true },
@@ -22,11 +23,11 @@ const looks: Record<Status, { color: string; busy?: boolean }> = {
   error: { color: 'red' },
 };
 
-/** What an agent knows of containers, as it changes; undefined where it knows nothing. */
+/** Returns the containers of an agent, kept up to date; undefined when the agent reports none. */
 function useContainers(agent: Agent, wanted: boolean): Containers | undefined {
   const [now, setNow] = useState<Containers>();
   const path = { workspaceagent: agent.id };
-  // Asked first: where there are none for good, nothing is followed.
+  // Checked first, so that no stream is opened to an agent without container support.
   const { data } = useQuery({
     queryKey: ['containers', agent.id],
     queryFn: () => api.get('/workspaceagents/{workspaceagent}/containers', { path }),
@@ -37,7 +38,7 @@ function useContainers(agent: Agent, wanted: boolean): Containers | undefined {
   const live = wanted && data !== undefined;
   useEffect(() => {
     if (!live) return;
-    return follow<Containers>(
+    return followStream<Containers>(
       () => `/api/v2/workspaceagents/${agent.id}/containers/watch`,
       (all) => setNow(all.at(-1)),
       () => 0,
@@ -48,15 +49,18 @@ function useContainers(agent: Agent, wanted: boolean): Containers | undefined {
 }
 
 interface Props {
-  w: Workspace;
+  workspace: Workspace;
   agent: Agent;
   may: Rights;
   onPorts: () => void;
 }
 
-/** The dev containers below an agent: their state, what can be done with them, and the ways into them. */
-export function Devcontainers({ w, agent, may, onPorts }: Props) {
-  const all = useContainers(agent, Boolean(may.ssh) && agent.status === 'connected' && agent.operating_system === 'linux' && !agent.parent_id);
+/** The dev containers of an agent, with their status, actions and apps. */
+export function Devcontainers({ workspace, agent, may, onPorts }: Props) {
+  const all = useContainers(
+    agent,
+    Boolean(may.ssh) && agent.status === 'connected' && agent.operating_system === 'linux' && !agent.parent_id,
+  );
   if (!all || all.devcontainers.length === 0) return null;
   return (
     <Stack gap="xs" px="md" pb="md">
@@ -65,52 +69,84 @@ export function Devcontainers({ w, agent, may, onPorts }: Props) {
           {text}
         </Alert>
       ))}
-      {all.devcontainers.map((d) => (
-        <One key={d.id} w={w} parent={agent} d={d} may={may} onPorts={onPorts} />
+      {all.devcontainers.map((devcontainer) => (
+        <DevcontainerCard
+          key={devcontainer.id}
+          workspace={workspace}
+          parent={agent}
+          devcontainer={devcontainer}
+          may={may}
+          onPorts={onPorts}
+        />
       ))}
     </Stack>
   );
 }
 
-function One({ w, parent, d, may, onPorts }: { w: Workspace; parent: Agent; d: Devcontainer; may: Rights; onPorts: () => void }) {
-  const look = looks[d.status];
-  const agent = agentsOf(w).find((a) => a.id === d.agent?.id);
-  const path = { workspaceagent: parent.id, devcontainer: d.id };
+function DevcontainerCard({
+  workspace,
+  parent,
+  devcontainer,
+  may,
+  onPorts,
+}: {
+  workspace: Workspace;
+  parent: Agent;
+  devcontainer: Devcontainer;
+  may: Rights;
+  onPorts: () => void;
+}) {
+  const look = badges[devcontainer.status];
+  const agent = getAgents(workspace).find((a) => a.id === devcontainer.agent?.id);
+  const path = { workspaceagent: parent.id, devcontainer: devcontainer.id };
   const recreate = useMutation({
-    mutationFn: () => api.post('/workspaceagents/{workspaceagent}/containers/devcontainers/{devcontainer}/recreate', { path }),
-    onError: complain,
+    mutationFn: () =>
+      api.post('/workspaceagents/{workspaceagent}/containers/devcontainers/{devcontainer}/recreate', { path }),
+    onError: notifyError,
   });
   const remove = useMutation({
     mutationFn: () => api.delete('/workspaceagents/{workspaceagent}/containers/devcontainers/{devcontainer}', { path }),
-    onError: complain,
+    onError: notifyError,
   });
-  const fresh = !d.container;
+  const fresh = !devcontainer.container;
   const ask = (title: string, verb: string, go: () => void) =>
     modals.openConfirmModal({
       title,
-      children: <Text size="sm">What is in its container and in none of its volumes is lost.</Text>,
-      labels: { confirm: verb, cancel: 'Keep it' },
+      children: <Text size="sm">Data in the container outside of its volumes is lost.</Text>,
+      labels: { confirm: verb, cancel: 'Cancel' },
       confirmProps: { color: 'red' },
       onConfirm: go,
     });
   const busy = look.busy || recreate.isPending || remove.isPending;
   return (
-    <Paper withBorder p="sm" role="group" aria-label={`Dev container ${d.name}`}>
+    <Paper withBorder p="sm" role="group" aria-label={`Dev container ${devcontainer.name}`}>
       <Group gap="xs" justify="space-between">
         <Group gap="xs">
-          <Text fw={600}>{d.name}</Text>
-          <Badge color={look.color} variant="light" autoContrast leftSection={look.busy && <Loader size={10} color={look.color} />}>
-            {d.status}
+          <Text fw={600}>{devcontainer.name}</Text>
+          <Badge
+            color={look.color}
+            variant="light"
+            autoContrast
+            leftSection={look.busy && <Loader size={10} color={look.color} />}
+          >
+            {capitalize(devcontainer.status)}
           </Badge>
-          {d.dirty && (
+          {devcontainer.dirty && (
             <Badge color="orange" variant="light" autoContrast>
-              configuration changed
+              Configuration changed
             </Badge>
           )}
         </Group>
         <Group gap={4}>
           {fresh ? (
-            <Button size="compact-xs" variant="subtle" leftSection={<IconPlayerPlay size={14} />} disabled={busy} onClick={() => recreate.mutate()} aria-label={`Start the dev container ${d.name}`}>
+            <Button
+              size="compact-xs"
+              variant="subtle"
+              leftSection={<IconPlayerPlay size={14} />}
+              disabled={busy}
+              onClick={() => recreate.mutate()}
+              aria-label={`Start dev container ${devcontainer.name}`}
+            >
               Start
             </Button>
           ) : (
@@ -120,8 +156,8 @@ function One({ w, parent, d, may, onPorts }: { w: Workspace; parent: Agent; d: D
                 variant="subtle"
                 leftSection={<IconRefresh size={14} />}
                 disabled={busy}
-                onClick={() => ask(`Recreate ${d.name}?`, 'Recreate', recreate.mutate)}
-                aria-label={`Recreate the dev container ${d.name}`}
+                onClick={() => ask(`Recreate ${devcontainer.name}?`, 'Recreate', recreate.mutate)}
+                aria-label={`Recreate dev container ${devcontainer.name}`}
               >
                 Recreate
               </Button>
@@ -131,27 +167,27 @@ function One({ w, parent, d, may, onPorts }: { w: Workspace; parent: Agent; d: D
                 color="red"
                 leftSection={<IconTrash size={14} />}
                 disabled={busy}
-                onClick={() => ask(`Remove the container of ${d.name}?`, 'Remove', remove.mutate)}
-                aria-label={`Remove the dev container ${d.name}`}
+                onClick={() => ask(`Delete ${devcontainer.name}?`, 'Delete', remove.mutate)}
+                aria-label={`Delete dev container ${devcontainer.name}`}
               >
-                Remove
+                Delete
               </Button>
             </>
           )}
         </Group>
       </Group>
-      <Text size="xs" c="dimmed" truncate title={d.workspace_folder}>
-        {d.workspace_folder}
-        {d.container && ` · ${d.container.name}`}
+      <Text size="xs" c="dimmed" truncate title={devcontainer.workspace_folder}>
+        {devcontainer.workspace_folder}
+        {devcontainer.container && ` · ${devcontainer.container.name}`}
       </Text>
-      {d.error && (
+      {devcontainer.error && (
         <Text size="sm" c="red" mt={4} style={{ whiteSpace: 'pre-wrap', overflowWrap: 'anywhere' }}>
-          {d.error}
+          {devcontainer.error}
         </Text>
       )}
       {agent && (
         <Group gap="xs" mt="xs">
-          <Apps w={w} agent={agent} may={may} onPorts={onPorts} />
+          <Apps workspace={workspace} agent={agent} may={may} onPorts={onPorts} />
         </Group>
       )}
     </Paper>

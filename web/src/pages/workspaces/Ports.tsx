@@ -1,17 +1,18 @@
 import { Alert, Anchor, Autocomplete, Button, Group, Paper, Select, Stack, Table, Text, Title } from '@mantine/core';
 import { IconRefresh } from '@tabler/icons-react';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import { type Schema, api } from '../../api/client';
-import { useLive } from '../../api/live';
+import { useLiveUpdates } from '../../api/live';
 import { useRegions } from '../../api/region';
-import { Copy } from '../../parts/Copy';
-import { Loading } from '../../parts/Loading';
-import { Refusal, fieldError } from '../../parts/Refusal';
-import { Sheet } from '../../parts/Sheet';
-import { complain, praise } from '../../parts/confirm';
-import { type Agent, type Rights, type Workspace, agentsOf, templateQuery } from './data';
-import { type Level, type Protocol, atMost, levelName, levelsUpTo, portHref, readPort } from './ports';
+import { Form } from '../../components/Form';
+import { CopyIcon } from '../../components/CopyButton';
+import { Loading } from '../../components/Loading';
+import { ErrorAlert, getFieldError } from '../../components/ErrorAlert';
+import { DataTable } from '../../components/DataTable';
+import { notifyError, notifySuccess } from '../../components/confirm';
+import { type Agent, type Rights, type Workspace, getAgents, templateQuery } from './queries';
+import { type Level, type Protocol, limitLevel, getLevelLabel, listLevels, getPortURL, parsePort } from './ports';
 
 type Share = Schema<'WorkspaceAgentPortShare'>;
 
@@ -20,65 +21,89 @@ const protocols = [
   { value: 'https', label: 'HTTPS' },
 ];
 
-/** The ports of a workspace: what listens, and who else may open it. */
-export function Ports({ w, may }: { w: Workspace; may: Rights }) {
+/** The listening and shared ports of a workspace. */
+export function WorkspacePorts({ workspace, may }: { workspace: Workspace; may: Rights }) {
   const client = useQueryClient();
-  const path = { workspace: w.id };
-  const list = useQuery({ queryKey: ['ports', w.id], queryFn: () => api.get('/workspaces/{workspace}/port-share', { path }) });
-  const template = useQuery(templateQuery(w.template_id));
+  const path = { workspace: workspace.id };
+  const list = useQuery({
+    queryKey: ['ports', workspace.id],
+    queryFn: () => api.get('/workspaces/{workspace}/port-share', { path }),
+  });
+  const template = useQuery(templateQuery(workspace.template_id));
   const regions = useRegions();
-  useLive([`workspace/${w.id}`, 'template'], ['ports', w.id], ['template', w.template_id]);
-  const again = () => client.invalidateQueries({ queryKey: ['ports', w.id] });
+  useLiveUpdates(
+    [`workspace/${workspace.id}`, 'template'],
+    ['ports', workspace.id],
+    ['template', workspace.template_id],
+  );
+  const again = () => client.invalidateQueries({ queryKey: ['ports', workspace.id] });
   const share = useMutation({
     mutationFn: (body: Omit<Share, 'workspace_id'>) => api.post('/workspaces/{workspace}/port-share', { path, body }),
     onSuccess: again,
   });
   const unshare = useMutation({
-    mutationFn: ({ agent_name, port }: Share) => api.delete('/workspaces/{workspace}/port-share', { path, body: { agent_name, port } }),
+    mutationFn: ({ agent_name, port }: Share) =>
+      api.delete('/workspaces/{workspace}/port-share', { path, body: { agent_name, port } }),
     onSuccess: async (_, s) => {
       await again();
-      praise(`Port ${s.port} is shared no longer; what was open is closed`);
+      notifySuccess(`Stopped sharing port ${s.port}`);
     },
-    onError: complain,
+    onError: notifyError,
   });
   const error = list.error ?? template.error ?? regions.error;
-  if (error) return <Refusal error={error} />;
+  if (error) return <ErrorAlert error={error} />;
   if (!list.data || !template.data || !regions.ready) return <Loading />;
-  const agents = agentsOf(w);
+  const agents = getAgents(workspace);
   const most = template.data.max_port_share_level;
   const href = (agent: string, port: number, protocol: Protocol) =>
-    portHref(regions.place.host, port, protocol, { owner: w.owner_name, workspace: w.name, agent, only: agents.length === 1 }, regions.place.protocol);
+    getPortURL(
+      regions.origin.host,
+      port,
+      protocol,
+      { owner: workspace.owner_name, workspace: workspace.name, agent, only: agents.length === 1 },
+      regions.origin.protocol,
+    );
   return (
     <Stack maw={860}>
-      {regions.place.host === '' && (
-        <Alert color="gray" title="Ports cannot be opened in a browser on this deployment">
-          It has no host names for them; its administrator can give it some with --wildcard-access-url. From a terminal, coder port-forward opens them.
+      {regions.origin.host === '' && (
+        <Alert color="gray" title="Browser access to ports is not configured">
+          Ask an admin of this deployment to configure a wildcard access URL.
         </Alert>
       )}
-      {may.ssh && agents.filter((a) => a.status === 'connected').map((a) => <Listening key={a.id} agent={a} alone={agents.length === 1} href={href} />)}
+      {may.ssh &&
+        agents
+          .filter((agent) => agent.status === 'connected')
+          .map((agent) => <ListeningPorts key={agent.id} agent={agent} alone={agents.length === 1} href={href} />)}
       <Paper withBorder p="md">
         <Stack>
           <Title order={2} size="h3">
-            Shared
+            Shared ports
           </Title>
           <Text size="sm">
             {most === 'owner'
-              ? 'The template lets nobody else open ports. Its administrators can raise that in its settings.'
-              : 'Whoever may open a port uses what answers there, with all that it may do in the workspace.'}
+              ? 'The template does not allow port sharing. A template admin can change this in its settings.'
+              : 'Users with access to a port can use the app behind it with all of its privileges in the workspace.'}
           </Text>
-          {list.data.shares.length === 0 && <Text c="dimmed">No port is shared.</Text>}
+          {list.data.shares.length === 0 && <Text c="dimmed">No shared ports</Text>}
           {list.data.shares.length > 0 && (
-            <Shares
+            <SharedPorts
               shares={list.data.shares}
               most={most}
               change={may.update}
               href={href}
-              onLevel={(s, share_level) => share.mutate({ ...s, share_level }, { onError: complain })}
+              onLevel={(s, share_level) => share.mutate({ ...s, share_level }, { onError: notifyError })}
               onRemove={(s) => unshare.mutate(s)}
             />
           )}
           {may.update && most !== 'owner' && agents.length > 0 && (
-            <Add agents={agents} most={most} ask={may.ssh} error={share.error} pending={share.isPending} onShare={(s, done) => share.mutate(s, { onSuccess: done })} />
+            <SharePortForm
+              agents={agents}
+              most={most}
+              ask={may.ssh}
+              error={share.error}
+              pending={share.isPending}
+              onShare={(s, done) => share.mutate(s, { onSuccess: done })}
+            />
           )}
         </Stack>
       </Paper>
@@ -91,57 +116,70 @@ interface SharesProps {
   most: Level;
   change: boolean;
   href: (agent: string, port: number, protocol: Protocol) => string | undefined;
-  onLevel: (s: Share, level: Level) => void;
-  onRemove: (s: Share) => void;
+  onLevel: (share: Share, level: Level) => void;
+  onRemove: (share: Share) => void;
 }
 
-function Shares({ shares, most, change, href, onLevel, onRemove }: SharesProps) {
+function SharedPorts({ shares, most, change, href, onLevel, onRemove }: SharesProps) {
   return (
-    <Sheet heads={['Port', 'Agent', 'Who may open it']} actions={150} minWidth={560}>
-          {shares.map((s) => {
-            const at = href(s.agent_name, s.port, s.protocol);
-            const counts = atMost(s.share_level, most);
-            return (
-              <Table.Tr key={`${s.agent_name} ${s.port}`}>
-                <Table.Td>
-                  <Address at={at} port={s.port} />{' '}
-                  {s.protocol === 'https' && (
-                    <Text span size="xs" c="dimmed">
-                      HTTPS
-                    </Text>
-                  )}
-                </Table.Td>
-                <Table.Td>{s.agent_name}</Table.Td>
-                <Table.Td>
-                  {change && most !== 'owner' ? (
-                    <Select size="xs" allowDeselect={false} aria-label={`Who may open port ${s.port}`} data={levelsUpTo(most)} value={counts} onChange={(l) => onLevel(s, l as Level)} />
-                  ) : (
-                    levelName(counts)
-                  )}
-                  {counts !== s.share_level && (
-                    <Text size="xs" c="dimmed">
-                      It was shared more widely; the template does not let it be any more.
-                    </Text>
-                  )}
-                </Table.Td>
-                <Table.Td>
-                  <Group gap={4} wrap="nowrap" justify="flex-end">
-                    {at && <Copy text={at} label={`Copy the address of port ${s.port}`} />}
-                    {change && (
-                      <Button size="compact-sm" variant="subtle" color="red" aria-label={`Stop sharing port ${s.port}`} onClick={() => onRemove(s)}>
-                        Stop
-                      </Button>
-                    )}
-                  </Group>
-                </Table.Td>
-              </Table.Tr>
-            );
-          })}
-    </Sheet>
+    <DataTable headers={['Port', 'Agent', 'Sharing level']} actions={150} minWidth={560}>
+      {shares.map((share) => {
+        const at = href(share.agent_name, share.port, share.protocol);
+        const counts = limitLevel(share.share_level, most);
+        return (
+          <Table.Tr key={`${share.agent_name} ${share.port}`}>
+            <Table.Td>
+              <PortLink at={at} port={share.port} />{' '}
+              {share.protocol === 'https' && (
+                <Text span size="xs" c="dimmed">
+                  HTTPS
+                </Text>
+              )}
+            </Table.Td>
+            <Table.Td>{share.agent_name}</Table.Td>
+            <Table.Td>
+              {change && most !== 'owner' ? (
+                <Select
+                  size="xs"
+                  allowDeselect={false}
+                  aria-label={`Sharing level of port ${share.port}`}
+                  data={listLevels(most)}
+                  value={counts}
+                  onChange={(l) => onLevel(share, l as Level)}
+                />
+              ) : (
+                getLevelLabel(counts)
+              )}
+              {counts !== share.share_level && (
+                <Text size="xs" c="dimmed">
+                  Limited by the template
+                </Text>
+              )}
+            </Table.Td>
+            <Table.Td>
+              <Group gap={4} wrap="nowrap" justify="flex-end">
+                {at && <CopyIcon text={at} label={`Copy URL of port ${share.port}`} />}
+                {change && (
+                  <Button
+                    size="compact-sm"
+                    variant="subtle"
+                    color="red"
+                    aria-label={`Stop sharing port ${share.port}`}
+                    onClick={() => onRemove(share)}
+                  >
+                    Stop sharing
+                  </Button>
+                )}
+              </Group>
+            </Table.Td>
+          </Table.Tr>
+        );
+      })}
+    </DataTable>
   );
 }
 
-function Address({ at, port }: { at: string | undefined; port: number }) {
+function PortLink({ at, port }: { at: string | undefined; port: number }) {
   if (!at) return <b>{port}</b>;
   return (
     <Anchor href={at} target="_blank" rel="noreferrer" fw={600} underline="always" aria-label={`Open port ${port}`}>
@@ -150,35 +188,43 @@ function Address({ at, port }: { at: string | undefined; port: number }) {
   );
 }
 
-const listening = (agent: string) => ({
+const listeningPortsQuery = (agent: string) => ({
   queryKey: ['listening', agent],
   queryFn: () => api.get('/workspaceagents/{workspaceagent}/listening-ports', { path: { workspaceagent: agent } }),
-  staleTime: 0, // nobody says when a program begins to listen
+  staleTime: 0, // agents do not report when a port opens
 });
 
-/** What listens in the workspace now. */
-function Listening({ agent, alone, href }: { agent: Agent; alone: boolean; href: SharesProps['href'] }) {
-  const { data, error, isFetching, refetch } = useQuery(listening(agent.id));
+/** The listening ports of an agent. */
+function ListeningPorts({ agent, alone, href }: { agent: Agent; alone: boolean; href: SharesProps['href'] }) {
+  const { data, error, isFetching, refetch } = useQuery(listeningPortsQuery(agent.id));
   return (
     <Paper withBorder p="md">
       <Group justify="space-between">
         <Title order={2} size="h3">
-          Listening{!alone && ` on ${agent.name}`}
+          Listening ports{!alone && ` on ${agent.name}`}
         </Title>
-        <Button size="compact-sm" variant="subtle" leftSection={<IconRefresh size={14} />} loading={isFetching} onClick={() => refetch()} aria-label={`Look again what listens on ${agent.name}`}>
-          Look again
+        <Button
+          size="compact-sm"
+          variant="subtle"
+          leftSection={<IconRefresh size={14} />}
+          loading={isFetching}
+          onClick={() => refetch()}
+          aria-label={`Refresh ports of ${agent.name}`}
+        >
+          Refresh
         </Button>
       </Group>
-      <Refusal error={error} />
+      <ErrorAlert error={error} />
       {data?.ports.length === 0 && (
         <Text size="sm" c="dimmed">
-          Nothing listens. Start a program that does, and look again.
+          No listening ports
         </Text>
       )}
       <Group gap="lg" mt="xs">
-        {data?.ports.map((p) => (
-          <Text size="sm" key={`${p.network} ${p.port}`}>
-            <Address at={href(agent.name, p.port, 'http')} port={p.port} /> {p.process_name}
+        {data?.ports.map((listeningPort) => (
+          <Text size="sm" key={`${listeningPort.network} ${listeningPort.port}`}>
+            <PortLink at={href(agent.name, listeningPort.port, 'http')} port={listeningPort.port} />{' '}
+            {listeningPort.process_name}
           </Text>
         ))}
       </Group>
@@ -189,48 +235,77 @@ function Listening({ agent, alone, href }: { agent: Agent; alone: boolean; href:
 interface AddProps {
   agents: Agent[];
   most: Level;
-  /** Whether to ask the agents what listens. */
+  /** Whether to suggest the listening ports. */
   ask: boolean;
   error: Error | null;
   pending: boolean;
   onShare: (s: Omit<Share, 'workspace_id'>, done: () => void) => void;
 }
 
-function Add({ agents, most, ask, error, pending, onShare }: AddProps) {
+function SharePortForm({ agents, most, ask, error, pending, onShare }: AddProps) {
   const [name, setName] = useState<string>();
   const agent = agents.find((a) => a.name === name) ?? agents[0];
-  const offered = useQuery({ ...listening(agent?.id ?? ''), enabled: ask && agent?.status === 'connected' });
+  const offered = useQuery({ ...listeningPortsQuery(agent?.id ?? ''), enabled: ask && agent?.status === 'connected' });
   const [port, setPort] = useState('');
   const [protocol, setProtocol] = useState<string>('http');
   const [level, setLevel] = useState<Level>(most);
   const [tried, setTried] = useState(false);
-  const number = readPort(port);
-  const submit = (e: FormEvent) => {
-    e.preventDefault();
+  const number = parsePort(port);
+  const submit = () => {
     setTried(true);
-    if (!agent || number === undefined) return;
-    onShare({ agent_name: agent.name, port: number, protocol: protocol as Protocol, share_level: atMost(level, most) }, () => {
-      setTried(false);
-      setPort('');
-    });
+    if (!agent || number === undefined) return false;
+    onShare(
+      { agent_name: agent.name, port: number, protocol: protocol as Protocol, share_level: limitLevel(level, most) },
+      () => {
+        setTried(false);
+        setPort('');
+      },
+    );
   };
   return (
-    <form onSubmit={submit} noValidate>
+    <Form error={error} onSubmit={submit} noValidate>
       <Stack gap="xs">
-        <Refusal error={error} />
+        <ErrorAlert error={error} />
         <Group align="flex-start">
-          {agents.length > 1 && <Select w={150} label="Agent" allowDeselect={false} data={agents.map((a) => a.name)} value={agent?.name ?? null} onChange={(a) => setName(a ?? undefined)} />}
+          {agents.length > 1 && (
+            <Select
+              w={150}
+              label="Agent"
+              allowDeselect={false}
+              data={agents.map((a) => a.name)}
+              value={agent?.name ?? null}
+              onChange={(a) => setName(a ?? undefined)}
+            />
+          )}
           <Autocomplete
             w={150}
             label="Port"
             inputMode="numeric"
-            data={[...new Set(offered.data?.ports.map((p) => String(p.port)))]}
+            data={[...new Set(offered.data?.ports.map((listeningPort) => String(listeningPort.port)))]}
             value={port}
             onChange={setPort}
-            error={fieldError(error, 'port') ?? (tried && number === undefined ? 'Give a port from 9 to 65535.' : undefined)}
+            error={
+              getFieldError(error, 'port') ??
+              (tried && number === undefined ? 'Enter a port from 9 to 65535.' : undefined)
+            }
           />
-          <Select w={110} label="Speaks" allowDeselect={false} data={protocols} value={protocol} onChange={(p) => setProtocol(p ?? 'http')} />
-          <Select flex={1} miw={230} label="Who may open it" allowDeselect={false} data={levelsUpTo(most).slice(1)} value={atMost(level, most)} onChange={(l) => setLevel(l as Level)} />
+          <Select
+            w={110}
+            label="Protocol"
+            allowDeselect={false}
+            data={protocols}
+            value={protocol}
+            onChange={(p) => setProtocol(p ?? 'http')}
+          />
+          <Select
+            flex={1}
+            miw={230}
+            label="Sharing level"
+            allowDeselect={false}
+            data={listLevels(most).slice(1)}
+            value={limitLevel(level, most)}
+            onChange={(l) => setLevel(l as Level)}
+          />
         </Group>
         <Group>
           <Button type="submit" loading={pending}>
@@ -238,6 +313,6 @@ function Add({ agents, most, ask, error, pending, onShare }: AddProps) {
           </Button>
         </Group>
       </Stack>
-    </form>
+    </Form>
   );
 }

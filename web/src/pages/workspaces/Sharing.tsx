@@ -3,46 +3,71 @@ import { useDebouncedValue } from '@mantine/hooks';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { type Schema, api } from '../../api/client';
-import { useLive } from '../../api/live';
-import { Loading } from '../../parts/Loading';
-import { Refusal } from '../../parts/Refusal';
-import { complain } from '../../parts/confirm';
-import type { Workspace } from './data';
-import { type Candidate, candidates } from './sharing';
-import { plural } from '../../parts/plural';
+import { useLiveUpdates } from '../../api/live';
+import { Loading } from '../../components/Loading';
+import { ErrorAlert } from '../../components/ErrorAlert';
+import { notifyError } from '../../components/confirm';
+import type { Workspace } from './queries';
+import { type Candidate, listCandidates } from './shareCandidates';
+import { formatCount } from '../../lib/text';
 
 type Role = Schema<'WorkspaceRole'>;
 
 const roles = [
-  { value: 'use', label: 'may use it' },
-  { value: 'admin', label: 'may do everything but delete it' },
+  { value: 'use', label: 'Use' },
+  { value: 'admin', label: 'Admin: everything except delete' },
 ];
 
-/** Who else may use a workspace. */
-export function Sharing({ w }: { w: Workspace }) {
+/** The users and groups that a workspace is shared with. */
+export function WorkspaceSharing({ workspace }: { workspace: Workspace }) {
   const client = useQueryClient();
-  const path = { workspace: w.id };
-  const list = useQuery({ queryKey: ['workspace-acl', w.id], queryFn: () => api.get('/workspaces/{workspace}/acl', { path }) });
-  useLive([`workspace/${w.id}`], ['workspace-acl', w.id]);
+  const path = { workspace: workspace.id };
+  const list = useQuery({
+    queryKey: ['workspace-acl', workspace.id],
+    queryFn: () => api.get('/workspaces/{workspace}/acl', { path }),
+  });
+  useLiveUpdates([`workspace/${workspace.id}`], ['workspace-acl', workspace.id]);
   const change = useMutation({
     mutationFn: ({ kind, id, role }: { kind: 'user' | 'group'; id: string; role: Role }) =>
-      api.patch('/workspaces/{workspace}/acl', { path, body: kind === 'user' ? { user_roles: { [id]: role } } : { group_roles: { [id]: role } } }),
-    onSuccess: () => client.invalidateQueries({ queryKey: ['workspace-acl', w.id] }),
-    onError: complain,
+      api.patch('/workspaces/{workspace}/acl', {
+        path,
+        body: kind === 'user' ? { user_roles: { [id]: role } } : { group_roles: { [id]: role } },
+      }),
+    onSuccess: () => client.invalidateQueries({ queryKey: ['workspace-acl', workspace.id] }),
+    onError: notifyError,
   });
   if (list.isPending) return <Loading />;
-  if (!list.data) return <Refusal error={list.error} />;
+  if (!list.data) return <ErrorAlert error={list.error} />;
   const rows = [
-    ...list.data.users.map((u) => ({ kind: 'user' as const, id: u.id, name: u.username, about: u.name, role: u.role, avatar: u.avatar_url })),
-    ...list.data.group.map((g) => ({ kind: 'group' as const, id: g.id, name: g.display_name || g.name, about: plural(g.total_member_count, 'member'), role: g.role, avatar: g.avatar_url })),
+    ...list.data.users.map((u) => ({
+      kind: 'user' as const,
+      id: u.id,
+      name: u.username,
+      about: u.name,
+      role: u.role,
+      avatar: u.avatar_url,
+    })),
+    ...list.data.group.map((g) => ({
+      kind: 'group' as const,
+      id: g.id,
+      name: g.display_name || g.name,
+      about: formatCount(g.total_member_count, 'member'),
+      role: g.role,
+      avatar: g.avatar_url,
+    })),
   ];
   return (
     <Stack maw={720}>
       <Text size="sm">
-        Whoever may use this workspace gets into it as if they were {w.owner_name}: files, terminals and apps, with whatever is logged in there.
+        Users you share with get the same access as {workspace.owner_name}: files, terminals, apps and all credentials
+        in the workspace.
       </Text>
-      <Add w={w} known={rows.map((r) => r.id)} onAdd={(c, role) => change.mutate({ kind: c.kind, id: c.id, role })} />
-      {rows.length === 0 && <Alert color="gray">It is shared with nobody.</Alert>}
+      <ShareForm
+        workspace={workspace}
+        known={rows.map((r) => r.id)}
+        onAdd={(candidate, role) => change.mutate({ kind: candidate.kind, id: candidate.id, role })}
+      />
+      {rows.length === 0 && <Alert color="gray">Not shared</Alert>}
       {rows.map((r) => (
         <Paper withBorder p="sm" key={r.id}>
           <Group justify="space-between">
@@ -50,7 +75,7 @@ export function Sharing({ w }: { w: Workspace }) {
               <Avatar size={28} radius="xl" src={r.avatar || null} name={r.name} color="brand" alt="" />
               <div>
                 <Text size="sm" fw={600}>
-                  {r.name} {r.kind === 'group' && <Badge variant="light">group</Badge>}
+                  {r.name} {r.kind === 'group' && <Badge variant="light">Group</Badge>}
                 </Text>
                 <Text size="xs" c="dimmed">
                   {r.about}
@@ -61,12 +86,17 @@ export function Sharing({ w }: { w: Workspace }) {
               <Select
                 w={250}
                 allowDeselect={false}
-                aria-label={`What ${r.name} may do`}
+                aria-label={`Role of ${r.name}`}
                 data={roles}
                 value={r.role}
                 onChange={(v) => change.mutate({ kind: r.kind, id: r.id, role: v as Role })}
               />
-              <Button variant="subtle" color="red" aria-label={`Stop sharing with ${r.name}`} onClick={() => change.mutate({ kind: r.kind, id: r.id, role: '' })}>
+              <Button
+                variant="subtle"
+                color="red"
+                aria-label={`Stop sharing with ${r.name}`}
+                onClick={() => change.mutate({ kind: r.kind, id: r.id, role: '' })}
+              >
                 Remove
               </Button>
             </Group>
@@ -78,47 +108,57 @@ export function Sharing({ w }: { w: Workspace }) {
 }
 
 interface AddProps {
-  w: Workspace;
+  workspace: Workspace;
   known: string[];
-  onAdd: (c: Candidate, role: Role) => void;
+  onAdd: (candidate: Candidate, role: Role) => void;
 }
 
-/** Finds somebody among the organization's members and groups. */
-function Add({ w, known, onAdd }: AddProps) {
+/** Selects a member or a group of the organization to share with. */
+function ShareForm({ workspace, known, onAdd }: AddProps) {
   const [typed, setTyped] = useState('');
   const [q] = useDebouncedValue(typed, 250);
   const [chosen, setChosen] = useState<string | null>(null);
   const [role, setRole] = useState<Role>('use');
-  const path = { organization: w.organization_id };
+  const path = { organization: workspace.organization_id };
   const members = useQuery({
-    queryKey: ['members', w.organization_id, q],
+    queryKey: ['members', workspace.organization_id, q],
     queryFn: () => api.get('/organizations/{organization}/paginated-members', { path, query: { q, limit: 25 } }),
   });
-  const groups = useQuery({ queryKey: ['groups', w.organization_id], queryFn: () => api.get('/organizations/{organization}/groups', { path }) });
-  const found = candidates(members.data?.members ?? [], groups.data ?? [], [w.owner_id, ...known]);
+  const groups = useQuery({
+    queryKey: ['groups', workspace.organization_id],
+    queryFn: () => api.get('/organizations/{organization}/groups', { path }),
+  });
+  const found = listCandidates(members.data?.members ?? [], groups.data ?? [], [workspace.owner_id, ...known]);
   return (
     <Stack gap="xs">
-      <Refusal error={members.error} />
+      <ErrorAlert error={members.error} />
       <Group align="flex-end">
         <Select
           flex={1}
           miw={200}
           label="Share with"
-          placeholder="a member or a group"
+          placeholder="Search users and groups"
           searchable
           searchValue={typed}
           onSearchChange={setTyped}
-          nothingFoundMessage="Nobody of this organization matches"
-          data={found.map((c) => ({ value: c.id, label: c.label }))}
+          nothingFoundMessage="No members or groups found"
+          data={found.map((candidate) => ({ value: candidate.id, label: candidate.label }))}
           value={chosen}
           onChange={setChosen}
         />
-        <Select w={250} label="What they may do" allowDeselect={false} data={roles} value={role} onChange={(v) => setRole(v as Role)} />
+        <Select
+          w={250}
+          label="Role"
+          allowDeselect={false}
+          data={roles}
+          value={role}
+          onChange={(v) => setRole(v as Role)}
+        />
         <Button
           disabled={!chosen}
           onClick={() => {
-            const c = found.find((f) => f.id === chosen);
-            if (c) onAdd(c, role);
+            const candidate = found.find((f) => f.id === chosen);
+            if (candidate) onAdd(candidate, role);
             setChosen(null);
             setTyped('');
           }}

@@ -1,54 +1,72 @@
-// Where the ways into a workspace lead.
+// The URLs of apps, editors and SSH hosts.
 
 import type { Schema } from '../../api/client';
-import type { Place } from '../../api/region';
-import type { Agent, Workspace } from './data';
+import type { AppOrigin } from '../../api/region';
+import type { Agent, Workspace } from './queries';
 
 type App = Schema<'WorkspaceApp'>;
 
-/** What stands for a token of the user's in the address of an external app. */
+/** The placeholder for a session token in the URL of an external app. */
 const placeholder = '$SESSION_TOKEN';
 
-/** Where an app opens: its own host name, a path of this server, a terminal, or
- * elsewhere. Undefined for one that needs a host name where there are none.
- * place is where apps are opened from; its host is "" where they have no host names. */
-export function appHref(w: Workspace, agent: Agent, app: App, place: Place): string | undefined {
+/** Returns the URL of an app: a subdomain, a path, a terminal or an external URL. Undefined
+ * for a subdomain app when place has no wildcard host name. */
+export function getAppURL(workspace: Workspace, agent: Agent, app: App, place: AppOrigin): string | undefined {
   if (app.external) return app.url;
-  const at = `/@${w.owner_name}/${w.name}.${agent.name}`;
+  const at = `/@${workspace.owner_name}/${workspace.name}.${agent.name}`;
   if (app.command) return `${at}/terminal?app=${encodeURIComponent(app.slug)}`;
-  if (!app.subdomain) return `${place.base}${at}/apps/${encodeURIComponent(app.slug)}/`;
-  return place.host && app.subdomain_name ? `${place.protocol}//${place.host.replace('*', app.subdomain_name)}/` : undefined;
+  if (!app.subdomain) return `${place.pathOrigin}${at}/apps/${encodeURIComponent(app.slug)}/`;
+  return place.host && app.subdomain_name
+    ? `${place.protocol}//${place.host.replace('*', app.subdomain_name)}/`
+    : undefined;
 }
 
-/** Whether the address of an app wants a token. A web page is not given one: it would go to whoever serves the page. */
-export const wantsToken = (app: App): boolean => app.external && app.url.includes(placeholder) && !/^https?:/i.test(app.url.trim());
+/** Reports whether the URL of an app needs a token. Web pages never get one, because their server would receive it. */
+export const needsToken = (app: App): boolean =>
+  app.external && app.url.includes(placeholder) && !/^https?:/i.test(app.url.trim());
 
-/** An external app's address with a token in it. */
-export const withToken = (app: App, token: string): string => app.url.replaceAll(placeholder, encodeURIComponent(token));
+/** Returns the URL of an external app with a token in place of the placeholder. */
+export const insertToken = (app: App, token: string): string =>
+  app.url.replaceAll(placeholder, encodeURIComponent(token));
 
-/** The directory of an agent as editors want it: from the root, with slashes. */
-export function folder(agent: Pick<Agent, 'expanded_directory' | 'operating_system'>): string {
-  const dir = agent.operating_system === 'windows' ? agent.expanded_directory.replaceAll('\\', '/') : agent.expanded_directory;
+/** Returns the directory of an agent as an absolute path with forward slashes. */
+export function getFolder(agent: Pick<Agent, 'expanded_directory' | 'operating_system'>): string {
+  const dir =
+    agent.operating_system === 'windows' ? agent.expanded_directory.replaceAll('\\', '/') : agent.expanded_directory;
   return dir === '' || dir.startsWith('/') ? dir : `/${dir}`;
 }
 
-/** The address that an editor of this machine opens a workspace by. */
-export function editorHref(scheme: 'vscode' | 'vscode-insiders', w: Workspace, agent: Agent, token: string): string {
-  const q = new URLSearchParams({ url: location.origin, owner: w.owner_name, workspace: w.name, agent: agent.name });
-  const dir = folder(agent);
+/** Returns the URL that opens a workspace in a desktop editor. */
+export function getEditorURL(
+  scheme: 'vscode' | 'vscode-insiders',
+  workspace: Workspace,
+  agent: Agent,
+  token: string,
+): string {
+  const q = new URLSearchParams({
+    url: location.origin,
+    owner: workspace.owner_name,
+    workspace: workspace.name,
+    agent: agent.name,
+  });
+  const dir = getFolder(agent);
   if (dir) q.set('folder', dir);
   q.set('token', token);
   return `${scheme}://coder.coder-remote/open?${q}`;
 }
 
-/** The workspace and its agent as commands name them: the owner only where it is not oneself, the agent only where there are several. */
-export function target(w: Workspace, agent: Agent, self: string | undefined, several: boolean): string {
-  return `${w.owner_id === self ? '' : `${w.owner_name}/`}${w.name}${several ? `.${agent.name}` : ''}`;
+/** Returns the workspace argument of CLI commands, without a redundant owner or agent. */
+export function formatTarget(workspace: Workspace, agent: Agent, self: string | undefined, several: boolean): string {
+  return `${workspace.owner_id === self ? '' : `${workspace.owner_name}/`}${workspace.name}${several ? `.${agent.name}` : ''}`;
 }
 
-/** The name that SSH has for an agent once coder config-ssh ran. */
-export function sshHost(w: Workspace, agent: Agent, config: Pick<Schema<'SSHConfigResponse'>, 'hostname_prefix' | 'hostname_suffix'>): string {
+/** Returns the SSH host name of an agent after coder config-ssh ran. */
+export function getSSHHost(
+  workspace: Workspace,
+  agent: Agent,
+  config: Pick<Schema<'SSHConfigResponse'>, 'hostname_prefix' | 'hostname_suffix'>,
+): string {
   const suffix = config.hostname_suffix.replace(/^\./, '');
-  if (suffix) return `${agent.name}.${w.name}.${w.owner_name}.${suffix}`;
-  return `${config.hostname_prefix || 'coder.'}${w.owner_name}--${w.name}.${agent.name}`;
+  if (suffix) return `${agent.name}.${workspace.name}.${workspace.owner_name}.${suffix}`;
+  return `${config.hostname_prefix || 'coder.'}${workspace.owner_name}--${workspace.name}.${agent.name}`;
 }

@@ -1,7 +1,7 @@
-// Schedules as the API keeps them: CRON_TZ=zone minute hour * * days.
+// Schedules in the format of the API: CRON_TZ=zone minute hour * * days.
 
-import { plural } from '../../parts/plural';
-import { duration } from '../../parts/time';
+import { capitalize, formatCount } from '../../lib/text';
+import { formatDuration } from '../../components/time';
 
 export interface Weekly {
   zone: string;
@@ -11,8 +11,8 @@ export interface Weekly {
   days: number[];
 }
 
-/** Reads a schedule, or undefined for one that is not weekly. */
-export function parse(schedule: string): Weekly | undefined {
+/** Parses a schedule; undefined when it is not weekly. */
+export function parseSchedule(schedule: string): Weekly | undefined {
   const m = /^(?:(?:CRON_)?TZ=(\S+)\s+)?(\d{1,2})\s+(\d{1,2})\s+\*\s+\*\s+(\S+)$/.exec(schedule.trim());
   if (!m) return undefined;
   const [, zone = 'UTC', minute, hour, days = '*'] = m;
@@ -25,7 +25,7 @@ export function parse(schedule: string): Weekly | undefined {
   return { zone, hour: Number(hour), minute: Number(minute), days: [...set].sort() };
 }
 
-/** The days, Sunday first, as templates name them. */
+/** The names of the days in the API, Sunday first. */
 export const dayNames = ['sunday', 'monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday'];
 
 function dayNumber(word: string): number | undefined {
@@ -34,14 +34,18 @@ function dayNumber(word: string): number | undefined {
   return i < 0 ? undefined : i;
 }
 
-/** Writes a schedule. */
-export function format(w: Weekly): string {
-  const days = w.days.length === 7 ? '*' : w.days.join(',');
-  return `CRON_TZ=${w.zone} ${w.minute} ${w.hour} * * ${days}`;
+/** Returns names of days as a list for display. */
+export const formatDays = (days: readonly string[]): string => days.map(capitalize).join(', ');
+
+/** Formats a schedule for the API. */
+export function formatSchedule(schedule: Weekly): string {
+  const days = schedule.days.length === 7 ? '*' : schedule.days.join(',');
+  return `CRON_TZ=${schedule.zone} ${schedule.minute} ${schedule.hour} * * ${days}`;
 }
 
-/** The time zones that can be chosen, one's own among them. */
-export const zones = (own: string): string[] => [...new Set([...Intl.supportedValuesOf('timeZone'), 'UTC', own])].sort();
+/** Returns the time zones to choose from, including the current one. */
+export const listTimeZones = (own: string): string[] =>
+  [...new Set([...Intl.supportedValuesOf('timeZone'), 'UTC', own])].sort();
 
 const units: [string, number][] = [
   ['day', 86_400_000],
@@ -49,8 +53,8 @@ const units: [string, number][] = [
   ['minute', 60_000],
 ];
 
-/** A length of time that somebody chose, such as "30 days" or "90 minutes". */
-export function lasting(milliseconds: number): string {
+/** Formats a configured duration, such as "30 days" or "90 minutes". */
+export function formatConfiguredDuration(milliseconds: number): string {
   const unit = units.find(([, size]) => milliseconds % size === 0);
-  return unit ? plural(milliseconds / unit[1], unit[0]) : duration(milliseconds);
+  return unit ? formatCount(milliseconds / unit[1], unit[0]) : formatDuration(milliseconds);
 }

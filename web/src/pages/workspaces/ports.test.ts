@@ -1,5 +1,5 @@
 import { beforeEach, expect, test, vi } from 'vitest';
-import { atMost, levelsUpTo, portHref, readPort } from './ports';
+import { limitLevel, listLevels, getPortURL, parsePort } from './ports';
 
 beforeEach(() => vi.stubGlobal('location', { protocol: 'https:' }));
 
@@ -13,12 +13,14 @@ test.each([
   ['*.x.test', 8080, 'http', { ...at, workspace: long, agent: long }, `https://8080--${long}--ann.x.test/`],
   ['*.x.test', 8080, 'http', { ...at, workspace: long, agent: long, only: false }, undefined],
   ['*.x.test', 8080, 'http', { ...at, workspace: long, owner: long }, undefined],
-] as const)('%s %d %s', (host, port, protocol, place, want) => expect(portHref(host, port, protocol, place)).toBe(want));
+] as const)('%s %d %s', (host, port, protocol, place, want) =>
+  expect(getPortURL(host, port, protocol, place)).toBe(want),
+);
 
-test('levels end at what the template lets through', () => {
-  expect(levelsUpTo('organization').map((l) => l.value)).toEqual(['owner', 'organization']);
-  expect(atMost('public', 'organization')).toBe('organization');
-  expect(atMost('owner', 'public')).toBe('owner');
+test('levels end at the maximum of the template', () => {
+  expect(listLevels('organization').map((l) => l.value)).toEqual(['owner', 'organization']);
+  expect(limitLevel('public', 'organization')).toBe('organization');
+  expect(limitLevel('owner', 'public')).toBe('owner');
 });
 
 test.each([
@@ -30,4 +32,4 @@ test.each([
   ['-80', undefined],
   ['', undefined],
   ['8080.5', undefined],
-])('%s', (typed, want) => expect(readPort(typed)).toBe(want));
+])('%s', (typed, want) => expect(parsePort(typed)).toBe(want));

@@ -1,40 +1,67 @@
-import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
-import { listSearch, shell, text } from '../../frame';
-import { readLink } from '../../parts/link';
-import List from './List'; // the first page: it comes with the frame
+import { createRoute, redirect } from '@tanstack/react-router';
+import { parseListSearch, appRoute, textParam } from '../../rootRoutes';
+import { parseCreateLink } from '../../lib/createLink';
+import WorkspaceList from './WorkspaceList'; // the landing page is part of the initial bundle
+import { lazyComponent } from '../../components/lazyComponent';
 
 const list = createRoute({
-  getParentRoute: () => shell,
+  getParentRoute: () => appRoute,
   path: '/workspaces',
-  validateSearch: listSearch,
-  component: List,
+  // An empty search lists all workspaces; without one, the list has those of the user.
+  validateSearch: (s): { q?: string; sort?: string } => ({
+    sort: textParam(s.sort),
+    q: s.q === '' || s.q === 'all' ? '' : textParam(s.q),
+  }),
+  component: WorkspaceList,
 });
 
 const page = createRoute({
-  getParentRoute: () => shell,
+  getParentRoute: () => appRoute,
   path: '/@{$owner}/$workspace',
-  validateSearch: (s): { tab?: string; page?: number } => ({ tab: text(s.tab), page: listSearch(s).page }),
-  component: lazyRouteComponent(() => import('./Workspace')),
+  validateSearch: (s): { tab?: string; page?: number } => ({ tab: textParam(s.tab), page: parseListSearch(s).page }),
+  component: lazyComponent(() => import('./WorkspacePage')),
 });
 
 const build = createRoute({
-  getParentRoute: () => shell,
+  getParentRoute: () => appRoute,
   path: '/@{$owner}/$workspace/builds/$number',
-  component: lazyRouteComponent(() => import('./Build')),
+  component: lazyComponent(() => import('./BuildPage')),
 });
 
 const terminal = createRoute({
-  getParentRoute: () => shell,
+  getParentRoute: () => appRoute,
   path: '/@{$owner}/$workspace/terminal',
-  validateSearch: (s): { agent?: string; app?: string; command?: string } => ({ agent: text(s.agent), app: text(s.app), command: text(s.command) }),
-  component: lazyRouteComponent(() => import('./Terminal')),
+  validateSearch: (s): { agent?: string; app?: string; command?: string } => ({
+    agent: textParam(s.agent),
+    app: textParam(s.app),
+    command: textParam(s.command),
+  }),
+  component: lazyComponent(() => import('./terminal/TerminalPage')),
+});
+
+// URLs that desktop editors open.
+
+const settings = createRoute({
+  getParentRoute: () => appRoute,
+  path: '/@{$owner}/$workspace/settings',
+  beforeLoad: ({ params }) => {
+    throw redirect({ to: '/@{$owner}/$workspace', params, search: { tab: 'settings' } });
+  },
+});
+
+const bareTerminal = createRoute({
+  getParentRoute: () => appRoute,
+  path: '/$owner/$workspace/terminal',
+  beforeLoad: ({ params }) => {
+    throw redirect({ to: '/@{$owner}/$workspace/terminal', params });
+  },
 });
 
 const create = createRoute({
-  getParentRoute: () => shell,
+  getParentRoute: () => appRoute,
   path: '/templates/$organization/$template/workspace',
-  validateSearch: readLink,
-  component: lazyRouteComponent(() => import('./Create')),
+  validateSearch: parseCreateLink,
+  component: lazyComponent(() => import('./CreateWorkspace')),
 });
 
-export const workspaceRoutes = [list, page, build, terminal, create] as const;
+export const workspaceRoutes = [list, page, build, terminal, settings, bareTerminal, create] as const;

@@ -1,0 +1,235 @@
+package e2e
+
+import (
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/seed-2a7f8fe7/coder/internal/postgres/embedded"
+	"github.com/seed-2a7f8fe7/coder/internal/testport"
+	"github.com/seed-2a7f8fe7/coder/internal/testwait"
+)
+
+// healthInterval is the interval of a balancer's health checks.
+const healthInterval = 200 * time.Millisecond
+
+// balancer forwards TCP connections to the healthy ones of several servers in
+// turns, as a load balancer with health checks does.
+type balancer struct {
+	net.Listener
+	servers []string
+	stop    context.CancelFunc
+
+	mu      sync.Mutex
+	healthy map[string]bool
+	removed map[string]bool // get no connections although they are healthy
+	next    int
+}
+
+func newBalancer(t *testing.T, servers ...string) *balancer {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	b := &balancer{Listener: l, servers: servers, stop: stop, healthy: map[string]bool{}, removed: map[string]bool{}}
+	var running sync.WaitGroup
+	t.Cleanup(func() { stop(); l.Close(); running.Wait() })
+	for _, s := range servers {
+		running.Go(func() { b.check(ctx, s) })
+	}
+	running.Go(func() {
+		for {
+			in, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go b.forward(in)
+		}
+	})
+	return b
+}
+
+func (b *balancer) url() string { return "http://" + b.Addr().String() }
+
+// check asks a server for its health until the test ends.
+func (b *balancer) check(ctx context.Context, server string) {
+	client := &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
+	for ctx.Err() == nil {
+		resp, err := client.Get("http://" + server + "/healthz")
+		if err == nil {
+			resp.Body.Close()
+		}
+		b.mu.Lock()
+		b.healthy[server] = err == nil && resp.StatusCode == http.StatusOK
+		b.mu.Unlock()
+		select {
+		case <-ctx.Done():
+		case <-time.After(healthInterval):
+		}
+	}
+}
+
+// remove stops connections to a server, or starts them again.
+func (b *balancer) remove(server string, removed bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.removed[server] = removed
+}
+
+// choose returns a healthy server, or any when none is.
+func (b *balancer) choose() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for range b.servers {
+		b.next = (b.next + 1) % len(b.servers)
+		if s := b.servers[b.next]; b.healthy[s] && !b.removed[s] {
+			break
+		}
+	}
+	return b.servers[b.next]
+}
+
+func (b *balancer) forward(in net.Conn) {
+	defer in.Close()
+	out, err := net.Dial("tcp", b.choose())
+	if err != nil { // as balancers do, it tries the next server
+		out, err = net.Dial("tcp", b.choose())
+	}
+	if err != nil {
+		return
+	}
+	defer out.Close()
+	go func() {
+		io.Copy(out, in) //nolint:errcheck // the other side sees the end
+		out.Close()
+	}()
+	io.Copy(in, out) //nolint:errcheck // the other side sees the end
+}
+
+// fleet is two servers on one database behind a balancer.
+type fleet struct {
+	*plant
+	database string
+	balancer *balancer
+	replicas [2]replica
+}
+
+type replica struct {
+	address string
+	cmd     *exec.Cmd
+}
+
+// startPostgres starts a PostgreSQL that the servers of a test share.
+func startPostgres(t *testing.T) *embedded.Cluster {
+	t.Helper()
+	db, err := embedded.Start(t.Context(), embedded.Config{Dir: filepath.Join(t.TempDir(), "postgres")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Stop(context.Background()) }) // killed otherwise
+	return db
+}
+
+// newFleet starts two servers of a program.
+func newFleet(t *testing.T, program string) *fleet {
+	t.Helper()
+	bin, err := binary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	db := startPostgres(t)
+	f := &fleet{plant: &plant{bin: bin, dir: t.TempDir(), tmp: shortDir(t)}, database: db.URL()}
+	for i := range f.replicas {
+		f.replicas[i].address = testport.FreeAddress(t)
+	}
+	f.balancer = newBalancer(t, f.replicas[0].address, f.replicas[1].address)
+	f.address = f.balancer.Addr().String()
+	for i := range f.replicas {
+		f.serve(t, i, program)
+	}
+	return f
+}
+
+func (f *fleet) log(i int) string { return filepath.Join(f.dir, "server"+strconv.Itoa(i)+".log") }
+
+// serve starts a replica and waits until it is healthy.
+func (f *fleet) serve(t *testing.T, i int, program string) {
+	t.Helper()
+	own := *f.plant
+	own.bin = program
+	r := &f.replicas[i]
+	r.cmd = own.start(t, f.log(i), f.env("CODER_CACHE_DIRECTORY="+filepath.Join(f.dir, "cache"+strconv.Itoa(i))), "server",
+		"--http-address", r.address, "--access-url", f.balancer.url(), "--derp-server-relay-url", "http://"+r.address,
+		"--postgres-url", f.database, "--provisioner-daemons", "2", "--provisioner-daemon-psk", password)
+	awaitHealth(t, r.address)
+	testwait.Until(t, "the balancer finds it healthy", func() bool {
+		f.balancer.mu.Lock()
+		defer f.balancer.mu.Unlock()
+		return f.balancer.healthy[r.address]
+	})
+}
+
+// replace ends a replica as an orchestrator does and starts another program
+// in its place. The balancer notices by its health checks, unless the version
+// that ends is older than --drain-period.
+func (f *fleet) replace(t *testing.T, i int, program string, drains bool) {
+	t.Helper()
+	r := &f.replicas[i]
+	f.balancer.remove(r.address, !drains)
+	defer f.balancer.remove(r.address, false)
+	if err := r.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	r.cmd.Wait() //nolint:errcheck // its log says how it ended
+	f.serve(t, i, program)
+}
+
+// logWhenFailed prints the logs of the replicas at the end of a test that failed.
+func (f *fleet) logWhenFailed(t *testing.T) {
+	t.Cleanup(func() {
+		for i := range f.replicas {
+			if b, err := os.ReadFile(f.log(i)); t.Failed() && err == nil {
+				t.Logf("replica %d:\n%s", i+1, b[max(0, len(b)-6000):])
+			}
+		}
+	})
+}
+
+// prepare creates the first user and the workspace dev, which has the app echo. It
+// calls change with the directory of the template before the template is pushed. It
+// returns the workspace as the user reaches it.
+func (f *fleet) prepare(t *testing.T, change ...func(template string)) *remote {
+	t.Helper()
+	f.logWhenFailed(t)
+	f.run(t, "login", f.balancer.url(), "--first-user-username", "admin", "--first-user-email", "admin@example.com", "--first-user-password", password)
+	template := filepath.Join(f.dir, "template")
+	if err := os.CopyFS(template, os.DirFS("../examples/templates/local")); err != nil {
+		t.Fatal(err)
+	}
+	app := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "here I am") }))
+	t.Cleanup(app.Close)
+	source := "resource \"coder_app\" \"echo\" {\n  agent_id = coder_agent.main.id\n  slug     = \"echo\"\n  url      = \"" + app.URL + "\"\n}\n"
+	if err := os.WriteFile(filepath.Join(template, "app.tf"), []byte(source), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range change {
+		c(template)
+	}
+	f.run(t, "templates", "push", "local", "--directory", template, "--yes")
+	f.run(t, "create", "dev", "--template", "local", "--use-parameter-defaults", "--yes")
+	f.run(t, "ssh", "dev", "true")
+	t.Cleanup(func() { _, _ = f.try("delete", "dev", "--yes") }) // its agent would stay
+	return &remote{plant: f.plant, user: newWay(t, f.address)}
+}

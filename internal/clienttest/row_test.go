@@ -1,0 +1,228 @@
+package clienttest
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	contractfiles "github.com/seed-2a7f8fe7/coder/api/contract"
+)
+
+// Sections of a client in clients.json.
+const (
+	cliSection      = "cli"
+	restSection     = "rest"
+	gateSection     = "gates"
+	socketSection   = "websocket"
+	downloadSection = "downloads"
+	fileSection     = "files"
+	errorSection    = "errors"
+	urlSection      = "urls"
+	envSection      = "env"
+	noteSection     = "notes"
+)
+
+// client is what one shipped client needs, in the order in which it asks.
+type client struct {
+	name string // the beginning of its name in clients.json
+	rows []row
+}
+
+// row proves entries of clients.json.
+type row struct {
+	section string
+	// entries are the beginnings of the entries, as entryText shows them.
+	entries []string
+	run     func(s *session)
+}
+
+func cli(entry string, run func(*session)) row  { return row{cliSection, []string{entry}, run} }
+func rest(entry string, run func(*session)) row { return row{restSection, []string{entry}, run} }
+func socket(entry string, run func(*session)) row {
+	return row{socketSection, []string{entry}, run}
+}
+func download(entry string, run func(*session)) row {
+	return row{downloadSection, []string{entry}, run}
+}
+func file(entry string, run func(*session)) row { return row{fileSection, []string{entry}, run} }
+func errors_(run func(*session), entries ...string) row {
+	return row{errorSection, entries, run}
+}
+func urls(run func(*session), entries ...string) row  { return row{urlSection, entries, run} }
+func env(run func(*session), entries ...string) row   { return row{envSection, entries, run} }
+func notes(run func(*session), entries ...string) row { return row{noteSection, entries, run} }
+
+// outside marks entries that no server or command line can be asked about:
+// reason states why.
+func outside(reason string) func(*session) {
+	return func(s *session) {
+		if reason == "" {
+			s.t.Error("a row outside of the product needs a reason")
+		}
+	}
+}
+
+// provedBy marks entries that a test of another package proves, as
+// "internal/terraform.TestName".
+func provedBy(tests ...string) func(*session) {
+	return func(s *session) {
+		for _, test := range tests {
+			dir, name, _ := strings.Cut(test, ".")
+			files, err := filepath.Glob(filepath.Join("../..", dir, "*_test.go"))
+			s.must(err)
+			found := false
+			for _, f := range files {
+				b, err := os.ReadFile(f)
+				s.must(err)
+				found = found || strings.Contains(string(b), "func "+name+"(")
+			}
+			if !found {
+				s.t.Errorf("no test %s", test)
+			}
+		}
+	}
+}
+
+// all runs several checks for one entry.
+func all(checks ...func(*session)) func(*session) {
+	return func(s *session) {
+		for _, check := range checks {
+			check(s)
+		}
+	}
+}
+
+// contract is clients.json, as far as rows name it.
+type contract struct {
+	Clients []struct {
+		Name     string
+		Sections map[string][]string
+	}
+}
+
+func readContract(t *testing.T) contract {
+	t.Helper()
+	b, err := contractfiles.Files.ReadFile("clients.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var raw struct {
+		Clients []map[string]json.RawMessage `json:"clients"`
+	}
+	if err := json.Unmarshal(b, &raw); err != nil {
+		t.Fatal(err)
+	}
+	var c contract
+	for _, fields := range raw.Clients {
+		one := struct {
+			Name     string
+			Sections map[string][]string
+		}{Sections: map[string][]string{}}
+		if err := json.Unmarshal(fields["name"], &one.Name); err != nil {
+			t.Fatal(err)
+		}
+		for _, section := range []string{
+			cliSection, restSection, gateSection, socketSection, downloadSection, fileSection, errorSection, urlSection, envSection, noteSection,
+		} {
+			var entries []any
+			if err := json.Unmarshal(fields[section], &entries); err != nil {
+				t.Fatalf("%s: %s: %v", one.Name, section, err)
+			}
+			for _, e := range entries {
+				one.Sections[section] = append(one.Sections[section], entryText(section, e))
+			}
+		}
+		c.Clients = append(c.Clients, one)
+	}
+	return c
+}
+
+// entryText returns what names an entry: the words of a command line, the
+// method, path and query of a request, the threshold and source of a gate, the
+// path of a file, download or WebSocket, or the text itself.
+func entryText(section string, entry any) string {
+	if text, ok := entry.(string); ok {
+		return text
+	}
+	fields, _ := entry.(map[string]any)
+	text := func(key string) string { s, _ := fields[key].(string); return s }
+	switch section {
+	case cliSection:
+		words := []string{}
+		args, _ := fields["args"].([]any)
+		for _, a := range args {
+			words = append(words, fmt.Sprint(a))
+		}
+		return strings.Join(words, " ")
+	case restSection:
+		return strings.TrimSpace(text("method") + " " + text("path") + " " + text("query"))
+	case gateSection:
+		return text("at_least") + ", " + text("source")
+	}
+	if path := text("path"); path != "" {
+		return path
+	}
+	return text("rules")
+}
+
+// TestEveryEntryHasARow fails for an entry of clients.json without a row, with
+// two rows, and for a row without an entry.
+func TestEveryEntryHasARow(t *testing.T) {
+	rows := map[string]client{}
+	c := readContract(t)
+	for _, one := range clients() {
+		found := 0
+		for _, known := range c.Clients {
+			if strings.HasPrefix(known.Name, one.name) {
+				rows[known.Name] = one
+				found++
+			}
+		}
+		if found != 1 {
+			t.Errorf("%q begins the names of %d clients in clients.json", one.name, found)
+		}
+	}
+	for _, known := range c.Clients {
+		one, ok := rows[known.Name]
+		if !ok {
+			t.Errorf("%s has no rows", known.Name)
+			continue
+		}
+		checkRows(t, one, known.Sections)
+	}
+}
+
+func checkRows(t *testing.T, c client, sections map[string][]string) {
+	t.Helper()
+	covered := map[string]int{}
+	for _, r := range c.rows {
+		for _, prefix := range r.entries {
+			matches := []string{}
+			for _, entry := range sections[r.section] {
+				if entry == prefix {
+					matches = []string{entry}
+					break
+				}
+				if strings.HasPrefix(entry, prefix) {
+					matches = append(matches, entry)
+				}
+			}
+			if len(matches) != 1 {
+				t.Errorf("%s: the row %s %q begins %d entries: %q", c.name, r.section, prefix, len(matches), matches)
+			}
+			for _, m := range matches {
+				covered[r.section+" "+m]++
+			}
+		}
+	}
+	for section, entries := range sections {
+		for _, e := range entries {
+			if n := covered[section+" "+e]; n != 1 {
+				t.Errorf("%s: %d rows for %s %q", c.name, n, section, e)
+			}
+		}
+	}
+}

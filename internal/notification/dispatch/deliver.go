@@ -1,0 +1,118 @@
+package dispatch
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/seed-2a7f8fe7/coder/codersdk"
+	"github.com/seed-2a7f8fe7/coder/internal/notification"
+	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
+)
+
+// Deliver sends the due messages until none is left. Attempts under way when ctx
+// ends are finished.
+func (s *Service) Deliver(ctx context.Context) error {
+	methods := make([]string, 0, len(s.Senders))
+	for m := range s.Senders {
+		methods = append(methods, m)
+	}
+	for ctx.Err() == nil {
+		paused, err := s.paused(ctx)
+		if err != nil {
+			return err
+		}
+		lease := uuid.New()
+		rows, err := s.Store.NotificationClaim(ctx, sqlc.NotificationClaimParams{
+			LeaseID: &lease, LeaseSeconds: seconds(s.LeasePeriod), Methods: methods, MaxRows: int32(s.Leases),
+			AllKinds: !paused, Kinds: notification.Unpausable(),
+		})
+		if err != nil || len(rows) == 0 {
+			return err
+		}
+		var all sync.WaitGroup
+		for _, r := range rows {
+			all.Go(func() { s.deliver(context.WithoutCancel(ctx), r) })
+		}
+		all.Wait()
+	}
+	return ctx.Err()
+}
+
+// deliver makes one attempt and records its result.
+func (s *Service) deliver(ctx context.Context, r sqlc.NotificationClaimRow) {
+	t, known := notification.ByID(r.Kind)
+	retry, err := true, error(nil)
+	switch {
+	case !known:
+		retry, err = false, codersdk.Errorf(codersdk.CodeInvalid, "the template is not known to this version of the server")
+	case r.UserDeletedAt != nil:
+		retry, err = false, codersdk.Errorf(codersdk.CodeNotFound, "the recipient was deleted")
+	case int(r.Attempts) > s.MaxAttempts:
+		retry, err = false, codersdk.Errorf(codersdk.CodeUnavailable, "the server stopped during each of %d attempts", s.MaxAttempts)
+	default:
+		retry, err = s.attempt(ctx, t, r)
+	}
+	s.record(ctx, t, r, retry, err)
+}
+
+// attempt sends a message once.
+func (s *Service) attempt(ctx context.Context, t notification.Template, r sqlc.NotificationClaimRow) (retry bool, err error) {
+	end := s.metrics.begin(r)
+	defer end()
+	ctx, cancel := context.WithTimeout(ctx, s.Timeout)
+	defer cancel()
+	m := Message{
+		ID: r.ID, Template: t, User: codersdk.MinimalUser{ID: r.UserID, Username: r.Username, Name: r.Name}, Email: r.Email,
+		Title: r.Title, Content: r.Content, Actions: r.Actions, Labels: r.Labels, Data: r.Data, Targets: r.Targets,
+	}
+	if r.SubscriptionID != nil {
+		m.Subscription = *r.SubscriptionID
+	}
+	if t.Secret {
+		if m.Secret, err = s.newPasscode(ctx, r.UserID); err != nil {
+			return !codersdk.Is(err, codersdk.CodePrecondition), err
+		}
+	}
+	return s.Senders[r.Method](ctx, m)
+}
+
+// record stores the result of an attempt, unless the lease was lost.
+func (s *Service) record(ctx context.Context, t notification.Template, r sqlc.NotificationClaimRow, retry bool, result error) {
+	s.metrics.pending.Inc()
+	defer s.metrics.pending.Dec()
+	log := s.Log.With("message", r.ID, "method", r.Method, "template", t.Name, "user", r.Username, "attempt", r.Attempts)
+	var rows int64
+	var err error
+	switch {
+	case errors.Is(result, ErrGone):
+		log.Info("a notification was not sent", "reason", result)
+		return
+	case result == nil:
+		rows, err = s.Store.NotificationSent(ctx, r.ID, r.LeaseID)
+	case retry && int(r.Attempts) < s.MaxAttempts:
+		pause := s.Retry << (r.Attempts - 1)
+		log.Warn("sending a notification failed; retrying later", "pause", pause.String(), "error", result)
+		s.metrics.retried(r)
+		rows, err = s.Store.NotificationPostpone(ctx, sqlc.NotificationPostponeParams{
+			ID: r.ID, LeaseID: r.LeaseID, Error: truncate(result.Error()), PauseSeconds: seconds(min(pause, 24*time.Hour)),
+		})
+	default:
+		log.Error("sending a notification failed; giving up", "error", result)
+		rows, err = s.Store.NotificationFailed(ctx, truncate(result.Error()), r.ID, r.LeaseID)
+		if err == nil && rows > 0 && r.UserDeletedAt == nil {
+			s.metrics.failed(r)
+		}
+	}
+	switch {
+	case err != nil:
+		log.Warn("cannot record the result of a notification; it is sent again when its lease ends", "error", err)
+	case rows == 0:
+		log.Warn("the lease of a notification ended before its attempt; it may be sent twice")
+	default:
+		s.metrics.updated.Inc()
+	}
+}

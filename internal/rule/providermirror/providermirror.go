@@ -1,0 +1,205 @@
+// Package providermirror has the API types of the provider mirror, and the rules of the addresses of
+// providers and of the names of their archives.
+package providermirror
+
+import (
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/seed-2a7f8fe7/coder/codersdk"
+)
+
+// Default hostnames of providers whose source has none.
+const (
+	TerraformRegistry = "registry.terraform.io"
+	OpenTofuRegistry  = "registry.opentofu.org"
+)
+
+// Provider is the address of a provider, all parts in lower case.
+type Provider struct {
+	Hostname  string `json:"hostname"` // of the origin registry, with its port if it has one
+	Namespace string `json:"namespace"`
+	Type      string `json:"type"`
+}
+
+// String returns the address with its hostname, such as registry.terraform.io/hashicorp/random.
+func (p Provider) String() string { return p.Hostname + "/" + p.Namespace + "/" + p.Type }
+
+// Platform is an operating system and an architecture in the names of Go.
+type Platform struct {
+	OS   string `json:"os"`
+	Arch string `json:"arch"`
+}
+
+// String returns the platform in the form of Terraform, such as linux_amd64.
+func (p Platform) String() string { return p.OS + "_" + p.Arch }
+
+// Target is one archive of a provider.
+type Target struct {
+	Provider
+	Version string `json:"version"`
+	Platform
+}
+
+// String names the archive in messages.
+func (t Target) String() string {
+	return t.Provider.String() + " " + t.Version + " for " + t.Platform.String()
+}
+
+// Filename returns the name of the archive in a mirror.
+func (t Target) Filename() string {
+	return "terraform-provider-" + t.Type + "_" + t.Version + "_" + t.Platform.String() + ".zip"
+}
+
+var (
+	hostname = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)+(:[0-9]{1,5})?$`)
+	part     = regexp.MustCompile(`^[a-z0-9]([a-z0-9_-]*[a-z0-9])?$`)
+	version  = regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$`)
+	platform = regexp.MustCompile(`^[a-z0-9]+$`)
+	archive  = regexp.MustCompile(`^terraform-provider-(.+)_([^_]+)_([a-z0-9]+)_([a-z0-9]+)\.zip$`)
+)
+
+// maxName bounds each part of an address and a version, in bytes.
+const maxName = 128
+
+// CheckHostname returns a CodeInvalid error for text that is no hostname of a registry.
+func CheckHostname(field, name string) error {
+	if len(name) > maxName || !hostname.MatchString(name) {
+		return codersdk.Invalid(field, "%.80q is not the hostname of a registry", name)
+	}
+	return nil
+}
+
+// ParseProvider reads the source of a provider: type, namespace/type or hostname/namespace/type. A missing
+// hostname is fallback, a missing namespace hashicorp.
+func ParseProvider(source, fallback string) (Provider, error) {
+	p := Provider{Hostname: fallback, Namespace: "hashicorp"}
+	switch parts := strings.Split(strings.ToLower(source), "/"); len(parts) {
+	case 1:
+		p.Type = parts[0]
+	case 2:
+		p.Namespace, p.Type = parts[0], parts[1]
+	case 3:
+		p.Hostname, p.Namespace, p.Type = parts[0], parts[1], parts[2]
+	}
+	return p, p.Check()
+}
+
+// Check returns a CodeInvalid error for parts that no address has.
+func (p Provider) Check() error {
+	if err := CheckHostname("provider", p.Hostname); err != nil {
+		return err
+	}
+	for _, s := range []string{p.Namespace, p.Type} {
+		if len(s) > maxName || !part.MatchString(s) {
+			return codersdk.Invalid("provider", "%.200q is not the address of a provider; use hostname/namespace/type", p.String())
+		}
+	}
+	return nil
+}
+
+// Check returns a CodeInvalid error for a target that no registry has.
+func (t Target) Check() error {
+	if err := t.Provider.Check(); err != nil {
+		return err
+	}
+	if err := CheckVersion(t.Version); err != nil {
+		return err
+	}
+	return t.Platform.Check()
+}
+
+// CheckVersion returns a CodeInvalid error for text that is no version of a provider.
+func CheckVersion(v string) error {
+	if len(v) > maxName || !version.MatchString(v) {
+		return codersdk.Invalid("version", "%.80q is not a version such as 3.2.1", v)
+	}
+	return nil
+}
+
+// Check returns a CodeInvalid error for text that is no platform.
+func (p Platform) Check() error {
+	if len(p.OS) > 32 || len(p.Arch) > 32 || !platform.MatchString(p.OS) || !platform.MatchString(p.Arch) {
+		return codersdk.Invalid("platform", "%.80q is not a platform such as linux_amd64", p.String())
+	}
+	return nil
+}
+
+// ParsePlatform reads a platform such as linux_amd64.
+func ParsePlatform(s string) (Platform, error) {
+	system, arch, _ := strings.Cut(s, "_")
+	p := Platform{OS: system, Arch: arch}
+	if p.Check() != nil {
+		return p, codersdk.Invalid("platform", "%.80q is not a platform such as linux_amd64", s)
+	}
+	return p, nil
+}
+
+// ParseFilename returns the target of an archive's name for a provider.
+func ParseFilename(p Provider, name string) (Target, error) {
+	m := archive.FindStringSubmatch(name)
+	if m == nil || m[1] != p.Type {
+		return Target{}, codersdk.Invalid("file", "%.120q is not the name of an archive of this provider", name)
+	}
+	t := Target{Provider: p, Version: m[2], Platform: Platform{OS: m[3], Arch: m[4]}}
+	return t, t.Check()
+}
+
+// Status describes the mirror of a server.
+type Status struct {
+	// Hostnames are the registries whose providers come from the mirror.
+	Hostnames []string `json:"hostnames"`
+	Packages  int64    `json:"packages"`
+	Bytes     int64    `json:"bytes"`     // of all archives
+	MaxBytes  int64    `json:"max_bytes"` // the least recently used archives are removed beyond it
+}
+
+// Package is a stored archive.
+type Package struct {
+	Target
+	Size     int64     `json:"size"`      // bytes
+	SHA256   string    `json:"sha256"`    // of the archive, in hexadecimal
+	H1       string    `json:"h1"`        // of its files, in the form of lock files
+	SignedBy string    `json:"signed_by"` // id of the key that signed the registry's checksums; "" without a signature
+	StoredAt time.Time `json:"stored_at"`
+	UsedAt   time.Time `json:"used_at"`
+}
+
+// Need is an archive that templates in use require.
+type Need struct {
+	Target // the version is "" if no version is known that fulfills the constraints
+	// Constraints are those of all templates in Templates, as in required_providers.
+	Constraints string   `json:"constraints"`
+	Locked      bool     `json:"locked"`    // a lock file names the version
+	Stored      bool     `json:"stored"`    // the mirror has the archive
+	Templates   []string `json:"templates"` // as organization/template
+	Problem     string   `json:"problem"`   // why the version is not known; "" if it is
+}
+
+// PullRequest asks the mirror to fetch one archive from its registry.
+type PullRequest struct {
+	Target
+}
+
+// Imported is the result of an import.
+type Imported struct {
+	Stored []Package `json:"stored"` // archives that the mirror did not have
+	Known  int       `json:"known"`  // number of archives that it already had
+}
+
+// Versions is the index.json of the network mirror protocol.
+type Versions struct {
+	Versions map[string]struct{} `json:"versions"`
+}
+
+// Archives is the version.json of the network mirror protocol.
+type Archives struct {
+	Archives map[string]Archive `json:"archives"` // by platform
+}
+
+// Archive is one archive of a version.
+type Archive struct {
+	URL    string   `json:"url"` // relative to that of the document
+	Hashes []string `json:"hashes,omitempty"`
+}

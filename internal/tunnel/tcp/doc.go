@@ -1,0 +1,2 @@
+// Package tcp sets up TCP connections for records of tunnels.
+package tcp

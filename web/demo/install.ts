@@ -1,0 +1,3 @@
+import { installMock } from './browser';
+
+installMock();

@@ -1,0 +1,88 @@
+import { Button, useMantineTheme } from '@mantine/core';
+import { useMediaQuery } from '@mantine/hooks';
+import { IconPlus } from '@tabler/icons-react';
+import { Link, useNavigate, useSearch } from '@tanstack/react-router';
+import { useCallback, useState } from 'react';
+import { EmptyState } from '../../components/EmptyState';
+import { ErrorAlert } from '../../components/ErrorAlert';
+import { Loading } from '../../components/Loading';
+import { Page } from '../../components/Page';
+import { BulkActions } from './BulkActions';
+import { useRowRights } from './RowActions';
+import { WorkspaceCards } from './WorkspaceCards';
+import { WorkspaceFilters } from './WorkspaceFilters';
+import { WorkspaceTable } from './WorkspaceTable';
+import type { Workspace } from './queries';
+import { useWorkspaceRows } from './useWorkspaceRows';
+
+const mine = 'owner:me';
+
+/** The workspaces that the user can see; the user's own by default. */
+export default function WorkspaceList() {
+  const { q = mine, sort } = useSearch({ from: '/shell/workspaces' });
+  const navigate = useNavigate({ from: '/workspaces' });
+  const [chosen, setChosen] = useState<ReadonlyMap<string, Workspace>>(new Map());
+  const wide =
+    useMediaQuery(`(min-width: ${useMantineTheme().breakpoints.sm})`, undefined, { getInitialValueInEffect: false }) ??
+    true;
+  const { head, rows } = useWorkspaceRows(q, sort, wide ? 65 : 110);
+  const may = useRowRights(rows.parts);
+  const loaded = new Map(rows.parts.flat().map((workspace) => [workspace.id, workspace]));
+  const picked = [...chosen].map(([id, workspace]) => loaded.get(id) ?? workspace);
+  const open = (next: { q: string; sort?: string }) =>
+    void navigate({ search: { q: next.q === mine ? undefined : next.q, sort: next.sort }, replace: true });
+  const search = (next: string) => open({ q: next, sort });
+  const order = (next: string | undefined) => open({ q, sort: next });
+  const pick = useCallback(
+    (workspaces: Workspace[], on: boolean) =>
+      setChosen((before) => {
+        const next = new Map(before);
+        for (const workspace of workspaces) {
+          if (on) next.set(workspace.id, workspace);
+          else next.delete(workspace.id);
+        }
+        return next;
+      }),
+    [],
+  );
+  const list = { rows, may };
+  return (
+    <Page
+      title="Workspaces"
+      actions={
+        <Button component={Link} to="/templates" leftSection={<IconPlus size={16} />}>
+          Create workspace
+        </Button>
+      }
+    >
+      <WorkspaceFilters
+        q={q}
+        sort={sort}
+        total={head.data?.count}
+        narrow={!wide}
+        onSearch={search}
+        onSort={order}
+        onOpen={open}
+      />
+      <ErrorAlert error={head.error} />
+      {head.isPending && <Loading />}
+      {head.data?.count === 0 && q === mine && (
+        <EmptyState title="No workspaces yet">
+          <Button component={Link} to="/templates">
+            Select a template
+          </Button>
+        </EmptyState>
+      )}
+      {head.data?.count === 0 && q !== mine && (
+        <EmptyState title="No workspaces found">
+          <Button variant="default" onClick={() => search(mine)}>
+            Show my workspaces
+          </Button>
+        </EmptyState>
+      )}
+      {wide && <BulkActions picked={picked} onDone={() => setChosen(new Map())} />}
+      {rows.count > 0 && wide && <WorkspaceTable {...list} chosen={chosen} onPick={pick} sort={sort} onSort={order} />}
+      {rows.count > 0 && !wide && <WorkspaceCards {...list} />}
+    </Page>
+  );
+}

@@ -1,0 +1,78 @@
+// The rows of the workspace list. Only the visible rows are rendered, and only the parts of the
+// list that contain them are read, so that a list of 10,000 workspaces opens like a short one.
+
+import { useThrottledValue } from '@mantine/hooks';
+import { keepPreviousData, queryOptions, useQueries, useQuery } from '@tanstack/react-query';
+import { type VirtualItem, type Virtualizer, useWindowVirtualizer } from '@tanstack/react-virtual';
+import { useCallback, useState } from 'react';
+import { api } from '../../api/client';
+import { useLiveUpdates } from '../../api/live';
+import type { Workspace } from './queries';
+
+/** The number of workspaces that one request reads. */
+const partSize = 50;
+
+const partQuery = (q: string, sort: string | undefined, part: number) =>
+  queryOptions({
+    queryKey: ['workspaces', 'list', q, sort, part],
+    queryFn: ({ signal }) =>
+      api.get('/workspaces', { query: { q, sort, limit: partSize, offset: part * partSize }, signal }),
+  });
+
+/** The rows of a list, of which some are loaded. */
+export interface Rows {
+  count: number;
+  /** Returns the workspace of a row; undefined while it loads. */
+  get: (index: number) => Workspace | undefined;
+  /** The workspaces of the loaded parts, by part. */
+  parts: Workspace[][];
+  /** The rows to render. */
+  visible: VirtualItem[];
+  /** The height of the rows before and after the visible ones, in pixels. */
+  before: number;
+  after: number;
+  measure: Virtualizer<Window, Element>['measureElement'];
+  scrollTo: (index: number) => void;
+  /** The ref of the element that contains the rows. */
+  container: (element: HTMLElement | null) => void;
+}
+
+/** Reads the rows of the workspace list near the visible part of the page. */
+export function useWorkspaceRows(q: string, sort: string | undefined, rowHeight: number) {
+  useLiveUpdates(['workspace', 'agent'], ['workspaces', 'list']);
+  const head = useQuery({ ...partQuery(q, sort, 0), placeholderData: keepPreviousData });
+  const [top, setTop] = useState(0);
+  const count = head.data?.count ?? 0;
+  const virtual = useWindowVirtualizer({
+    count,
+    estimateSize: () => rowHeight,
+    overscan: 10,
+    scrollMargin: top,
+  });
+  const visible = virtual.getVirtualItems();
+  const first = visible[0]?.index ?? 0;
+  const last = visible.at(-1)?.index ?? 0;
+  // While the user drags the scroll bar, the parts in between are not read.
+  const [from = 0, to = 0] = useThrottledValue(`${Math.floor(first / partSize)} ${Math.floor(last / partSize)}`, 150)
+    .split(' ')
+    .map(Number);
+  const indexes = Array.from({ length: to - from + 1 }, (_, i) => from + i).filter((part) => part > 0);
+  const rest = useQueries({ queries: indexes.map((part) => partQuery(q, sort, part)) });
+  const parts = new Map<number, Workspace[]>();
+  if (head.data) parts.set(0, head.data.workspaces);
+  rest.forEach(({ data }, i) => data && parts.set(indexes[i] ?? 0, data.workspaces));
+  const rows: Rows = {
+    count,
+    get: (index) => parts.get(Math.floor(index / partSize))?.[index % partSize],
+    parts: [...parts.values()],
+    visible,
+    before: (visible[0]?.start ?? top) - top,
+    after: virtual.getTotalSize() - ((visible.at(-1)?.end ?? top) - top),
+    measure: virtual.measureElement,
+    scrollTo: virtual.scrollToIndex,
+    container: useCallback((element) => {
+      if (element) setTop(Math.round(element.getBoundingClientRect().top + window.scrollY));
+    }, []),
+  };
+  return { head, rows };
+}
