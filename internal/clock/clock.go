@@ -22,15 +22,36 @@ func (c *Clock) Now() time.Time {
 	if o == nil {
 		return time.Now()
 	}
-	return o.remote.Add(time.Since(o.local))
+	return o.at(time.Now())
 }
 
 // Observe records a time that the other machine reported between sent and now. sent needs a monotonic
 // reading, which time.Now returns.
 func (c *Clock) Observe(remote, sent time.Time) {
 	now := time.Now()
-	c.last.Store(&observed{remote: remote.Add(now.Sub(sent) / 2).Round(0), local: now})
+	c.set(remote.Add(now.Sub(sent)/2), now)
 }
+
+// observeSecond records that the other machine's clock showed the second that begins with date, between
+// sent and now. A clock that agrees with that stays as it is. Others move by the least that agrees, so
+// that observations in different moments of a second do not make the clock jump.
+func (c *Clock) observeSecond(date, sent time.Time) {
+	now := time.Now()
+	earliest, latest := date, date.Add(time.Second+now.Sub(sent))
+	switch o := c.last.Load(); {
+	case o == nil || o.at(now).Before(earliest):
+		c.set(earliest, now)
+	case o.at(now).After(latest):
+		c.set(latest, now)
+	}
+}
+
+func (c *Clock) set(remote, local time.Time) {
+	c.last.Store(&observed{remote: remote.Round(0), local: local})
+}
+
+// at returns the other machine's time at a local time.
+func (o *observed) at(local time.Time) time.Time { return o.remote.Add(local.Sub(o.local)) }
 
 // Client returns a copy of client, nil for the default one, that observes the Date of responses, which is
 // exact to a second. Only responses of the machine to follow may come through it.
@@ -56,7 +77,7 @@ func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	resp, err := t.next.RoundTrip(r)
 	if err == nil {
 		if date, err := http.ParseTime(resp.Header.Get("Date")); err == nil {
-			t.clock.Observe(date, sent)
+			t.clock.observeSecond(date, sent)
 		}
 	}
 	return resp, err

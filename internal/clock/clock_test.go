@@ -59,3 +59,39 @@ func TestClient(t *testing.T) {
 		t.Errorf("the clock is behind by %s, want an hour", got)
 	}
 }
+
+// TestClientNeverJumpsWithinASecond sends requests in all moments of a second: although Date has whole
+// seconds, the clock never goes back and agrees with the server.
+func TestClientNeverJumpsWithinASecond(t *testing.T) {
+	for _, ahead := range []time.Duration{0, 10*time.Minute + 300*time.Millisecond, -time.Hour - 900*time.Millisecond} {
+		synctest.Test(t, func(t *testing.T) {
+			var c clock.Clock
+			client := c.Client(&http.Client{Transport: server(ahead)})
+			var last time.Time
+			for range 1000 {
+				resp, err := client.Get("http://server.test")
+				if err != nil {
+					t.Fatal(err)
+				}
+				resp.Body.Close()
+				now := c.Now()
+				if now.Before(last) {
+					t.Fatalf("it is %s after %s", now, last)
+				}
+				if got := now.Sub(time.Now().Add(ahead)).Abs(); got > time.Second {
+					t.Fatalf("the clock is wrong by %s, want at most a second", got)
+				}
+				last = now
+				time.Sleep(37 * time.Millisecond)
+			}
+		})
+	}
+}
+
+// server answers requests; its clock is ahead by that much.
+type server time.Duration
+
+func (s server) RoundTrip(*http.Request) (*http.Response, error) {
+	date := time.Now().Add(time.Duration(s)).UTC().Format(http.TimeFormat)
+	return &http.Response{StatusCode: 200, Header: http.Header{"Date": {date}}, Body: http.NoBody}, nil
+}

@@ -41,6 +41,14 @@ type use struct {
 	changed bool
 }
 
+// used extends the period to now. It never ends before it began, even if the clock was set back.
+func (u *use) used(now time.Time) {
+	if now.Before(u.began) {
+		now = u.began
+	}
+	u.last, u.changed = now, true
+}
+
 type row struct {
 	session, user, workspace, agent uuid.UUID
 	method                          Method
@@ -74,12 +82,12 @@ func (s *Service) Use(user uuid.UUID, m Method, t *Target) (end func()) {
 	}
 	u.requests++
 	u.running++
-	u.last, u.changed = now, true
+	u.used(now)
 	return func() {
 		s.usage.mu.Lock()
 		defer s.usage.mu.Unlock()
 		u.running--
-		u.last, u.changed = s.now(), true
+		u.used(s.now())
 	}
 }
 
@@ -97,7 +105,7 @@ func (u *usage) take(now time.Time) []row {
 	defer u.mu.Unlock()
 	for k, v := range u.open {
 		if v.running > 0 {
-			v.last, v.changed = now, true
+			v.used(now)
 		}
 		if v.changed {
 			u.done[v.session] = v.row

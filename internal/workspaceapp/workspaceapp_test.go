@@ -403,6 +403,29 @@ func TestUsage(t *testing.T) {
 	}
 }
 
+// TestUsageWhileTheClockIsSetBack checks that a period of use never ends before it began: the server
+// refuses such a report.
+func TestUsageWhileTheClockIsSetBack(t *testing.T) {
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	away := workspaceapp.NewAway(func() time.Time { return now })
+	began := now
+	end := away.Use(uuid.New(), workspaceapp.MethodPath, &workspaceapp.Target{WorkspaceID: uuid.New(), AgentID: uuid.New(), App: "code"})
+	now = now.Add(-time.Second)
+	for _, during := range []string{"while the request runs", "after the request"} {
+		var sent []codersdk.AppStatsReport
+		err := away.SendUsage(func(stats []codersdk.AppStatsReport) error {
+			sent = stats
+			return nil
+		})
+		if err != nil || len(sent) != 1 || !sent[0].SessionStartedAt.Equal(began) || !sent[0].SessionEndedAt.Equal(began) {
+			t.Errorf("%s: %+v, %v", during, sent, err)
+		}
+		if during == "while the request runs" {
+			end()
+		}
+	}
+}
+
 func TestStatus(t *testing.T) {
 	w := newWorld(t)
 	made := w.Workspace("dev", apps)
