@@ -57,7 +57,7 @@ $(error VERSION=$(VERSION) is not a semantic version such as v2.37.1: clients co
 endif
 endif
 
-.PHONY: build version agents clis downloads release image operator operator-image run test test-kube test-cluster test-docker test-terraform test-image test-upgrade lint prose generate chart check-generated unit web-test e2e bench bench-queue bench-access bench-dashboard bench-speed bench-retention bench-operator bench-scale soak setup clean
+.PHONY: build dashboard version agents clis downloads release image operator operator-image run test test-kube test-cluster test-docker test-terraform test-image test-upgrade lint prose generate chart check-generated unit web-test e2e bench bench-queue bench-access bench-dashboard bench-speed bench-retention bench-operator bench-scale soak setup clean
 
 GOSOURCE := $(shell find . -name '*.go' -not -name '*_test.go' -not -path './.cache/*' -not -path './web/node_modules/*' -not -path './web/icons/node_modules/*') go.mod go.sum $(HISTORY)
 
@@ -127,6 +127,8 @@ $(BIN)/coder-operator: $(GOSOURCE)
 # The dashboard is built to web/dist, which the binary embeds.
 WEB := $(shell find web/src web/public -type f 2>/dev/null) web/index.html web/vite.config.ts web/tsconfig.json
 
+dashboard: web/dist/index.html
+
 web/dist/index.html: $(WEB) web/node_modules/.installed web/icons/dist/index.json.gz
 	cd web && $(NODE) npm run --silent build
 
@@ -150,12 +152,17 @@ setup:
 run: setup build
 	@tools/run $(BIN)/coder
 
-# Generated code and the dashboard come first, because the checks read them. The
-# checks run one after the other: the race detector beside the servers of e2e
-# exhausts the memory of a small machine.
+# Generated code and the dashboard come first, because the checks read them.
 test: setup
-	$(MAKE) check-generated web/dist/index.html
-	$(MAKE) lint unit test-kube e2e web-test
+	MAKE='$(MAKE)' tools/stages check-generated dashboard lint unit test-kube e2e web-test
+
+# Runs Go tests. A failed test runs again, at most twice and only if at most five failed,
+# but never after a data race. tools/stages lists the tests that then passed.
+# $(1) is the name of the stage, $(2) its packages, $(3) flags of go test.
+gotest = $(TOOLS)/gotestsum --format pkgname-and-test-fails --format-hide-empty-pkg --format-icons text --hide-summary skipped \
+	--rerun-fails=2 --rerun-fails-max-failures=5 --rerun-fails-abort-on-data-race --rerun-fails-report=$(RESULTS)/$(1).reruns \
+	--jsonfile-timing-events=$(RESULTS)/$(1).json --packages "$(2)" -- -vet=off $(3)
+RESULTS := $(CURDIR)/.cache/test
 
 # The catalog of metrics, and the unit tests of the alerts.
 PROMETHEUS := tools/promcheck/testdata
@@ -182,15 +189,17 @@ web-test: web/node_modules/.installed
 # `make lint` runs vet, so `go test` does not.
 LONGEST := httpapi terraform httpapi/mirrorapi provisionapi appproxy agent cli servertest queue workspace
 
-unit: web/dist/index.html
+unit: web/dist/index.html $(TOOLS)/gotestsum
+	@mkdir -p $(RESULTS)
 	cd tools && $(GO) test -vet=off ./...
 	cd tools/promcheck && $(GO) test -vet=off .
-	$(TERRAFORM) $(RACE) $(GO) test -race -vet=off -timeout 20m $(LONGEST:%=./internal/%) $$($(GO) list ./... | grep -v -e /e2e -e clienttest -e operator)
+	$(TERRAFORM) $(RACE) $(call gotest,unit,$(LONGEST:%=./internal/%) $(shell $(GO) list ./... | grep -v -e /e2e -e clienttest -e operator),-race -timeout 20m)
 
 # Browsers, sessions and builds wait more than they compute, so four tests run at a time.
-e2e: build
-	$(TERRAFORM) CODER_E2E_BINARY=$(BIN)/coder $(GO) test -vet=off -timeout 30m -count 1 -parallel 4 ./e2e
-	$(TERRAFORM) CODER_E2E_BINARY=$(BIN)/coder $(GO) test -vet=off -timeout 10m -count 1 -parallel 6 ./internal/clienttest
+e2e: build $(TOOLS)/gotestsum
+	@mkdir -p $(RESULTS)
+	$(TERRAFORM) CODER_E2E_BINARY=$(BIN)/coder $(call gotest,e2e,./e2e,-timeout 30m -count 1 -parallel 4)
+	$(TERRAFORM) CODER_E2E_BINARY=$(BIN)/coder $(call gotest,clients,./internal/clienttest,-timeout 10m -count 1 -parallel 6)
 
 test-upgrade: setup build
 	@test -x '$(PREVIOUS)' || { echo 'set PREVIOUS to the coder program of the other version'; exit 1; }
@@ -201,10 +210,11 @@ test-upgrade: setup build
 # tests wait more than they compute, so four run at a time. Tests of the aggregated
 # API run without the race detector, because k8s.io/apiserver v0.36.3 has a data race
 # in SecureServingInfo.Serve.
-test-kube:
+test-kube: $(TOOLS)/gotestsum
+	@mkdir -p $(RESULTS)
 	assets=$$(tools/kube/setup) && export KUBEBUILDER_ASSETS=$$assets && \
-		$(RACE) $(GO) test -race -vet=off -parallel 4 -timeout 15m -count 1 $$($(GO) list ./internal/operator/... | grep -v /aggregated) && \
-		$(GO) test -vet=off -parallel 4 -timeout 15m -count 1 ./internal/operator/aggregated ./cmd/coder-operator
+		$(RACE) $(call gotest,kube,$(shell $(GO) list ./internal/operator/... | grep -v /aggregated),-race -parallel 4 -timeout 15m -count 1) && \
+		$(call gotest,aggregated,./internal/operator/aggregated ./cmd/coder-operator,-parallel 4 -timeout 15m -count 1)
 
 # The first run builds the other programs of Kubernetes too.
 test-cluster: setup build operator

@@ -137,12 +137,13 @@ func TestFailures(t *testing.T) {
 		"panic":          {map[string]string{"plan.jsonl": `{"panic": "oops"}`}, "the engine failed: oops", ""},
 		"apply":          {map[string]string{"apply.jsonl": `{"state": "half", "error": "quota"}`}, "apply: quota", "half"},
 		"state unread":   {map[string]string{"graph.state.jsonl": `{"error": "two agents"}`}, "read the state: two agents", "echo"},
-		"broken archive": {nil, "", ""},
+		"broken archive": {nil, "initialize: read the template archive", ""},
 	} {
-		id := h.add(t, build, c.files)
-		if name == "broken archive" {
-			h.jobs[id].TemplateSourceArchive = []byte(strings.Repeat("garbage", 200))
-			c.want = "initialize: read the template archive"
+		id := uuid.New()
+		if c.files == nil {
+			h.addArchive(t, id, build, []byte(strings.Repeat("garbage", 200)), "")
+		} else {
+			h.addUnder(t, id, build, c.files, "")
 		}
 		j, _ := h.ends(t, id)
 		if j.Status != codersdk.ProvisionerJobStatusFailed || !strings.HasPrefix(j.Error, c.want) {

@@ -202,6 +202,13 @@ func (h *house) addUnder(t testing.TB, id uuid.UUID, kind codersdk.ProvisionerJo
 	if err != nil {
 		t.Fatal(err)
 	}
+	h.addArchive(t, id, kind, archive, modules)
+	return id
+}
+
+// addArchive adds a job with the archive of a template.
+func (h *house) addArchive(t testing.TB, id uuid.UUID, kind codersdk.ProvisionerJobType, archive []byte, modules string) {
+	t.Helper()
 	a := &provisionerd.AcquiredJob{TemplateSourceArchive: archive}
 	m := &provisioner.Metadata{WorkspaceName: "ws", WorkspaceBuildId: id.String(), TemplateName: "t", TemplateVersionModulesFile: modules}
 	switch kind {
@@ -215,7 +222,7 @@ func (h *house) addUnder(t testing.TB, id uuid.UUID, kind codersdk.ProvisionerJo
 	h.mu.Lock()
 	h.jobs[id] = a
 	h.mu.Unlock()
-	err = h.store.Tx(t.Context(), func(q *sqlc.Queries) error {
+	err := h.store.Tx(t.Context(), func(q *sqlc.Queries) error {
 		return h.queue.Add(t.Context(), q, queue.NewJob{
 			ID: id, OrganizationID: h.org, InitiatorID: h.user, FileID: h.file, Type: kind, Provisioner: "echo",
 			Tags: codersdk.NormalizeTags(h.user, nil), Input: codersdk.ProvisionerJobInput{},
@@ -225,7 +232,6 @@ func (h *house) addUnder(t testing.TB, id uuid.UUID, kind codersdk.ProvisionerJo
 		t.Fatal(err)
 	}
 	h.queue.Wake(h.org)
-	return id
 }
 
 // replace changes the script of a job that was given back.

@@ -16,7 +16,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -50,7 +49,10 @@ var source = sync.OnceValues(func() (string, error) {
 	sweep(root())
 	dir := filepath.Join(root(), "migrated-"+sum)
 	if _, err := os.Stat(dir); err != nil {
-		fresh := filepath.Join(root(), strconv.Itoa(os.Getpid())+"-new")
+		fresh, err := owned()
+		if err != nil {
+			return "", err
+		}
 		if err := build(fresh); err != nil {
 			return "", err
 		}
@@ -116,7 +118,9 @@ func Config(dir string) embedded.Config {
 	}
 }
 
-var copies atomic.Int64
+// owned creates a directory that sweep removes once this process has ended. Its name is new: another
+// process can have had this process's id.
+func owned() (string, error) { return os.MkdirTemp(root(), strconv.Itoa(os.Getpid())+"-") }
 
 // Copy copies the migrated cluster into a new directory, which is removed once
 // this process has ended. Its database coder has the schema. It may be called by
@@ -126,7 +130,9 @@ func Copy() (dir string, err error) {
 	if err != nil {
 		return "", err
 	}
-	dir = filepath.Join(root(), fmt.Sprintf("%d-%d", os.Getpid(), copies.Add(1)))
+	if dir, err = owned(); err != nil {
+		return "", err
+	}
 	data := filepath.Join(dir, "data")
 	if err := os.CopyFS(data, os.DirFS(filepath.Join(from, "data"))); err != nil {
 		return "", err
