@@ -35,11 +35,13 @@ export CGO_ENABLED := 0
 export GOFLAGS     := $(strip $(filter-out -trimpath,$(shell $(GO) env GOFLAGS)) -trimpath)
 RACE  := CGO_ENABLED=1
 BIN   := $(CURDIR)/bin
-TOOLS := $(CURDIR)/.cache/tools
+# All checkouts share the tools, by a hash of their sources and of the compiler's version.
+CACHE := $(shell tools/cache)
+TOOLS := $(CACHE)/tools/$(shell { $(GO) version; find tools -name 'go.*' -o -name '*.go' | LC_ALL=C sort | xargs cat; } | sha256sum | cut -c1-16)
 # Node.js that tools/setup installed comes first in PATH.
-NODE  := PATH=$(CURDIR)/.cache/node/node_modules/.bin:$$PATH
+NODE  := PATH=$(CACHE)/node-22.23.3/node_modules/.bin:$$PATH
 # Terraform of the default version, which tools/setup installed.
-TERRAFORM := PATH=$(CURDIR)/.cache/terraform:$$PATH
+TERRAFORM := PATH=$$(dirname $$(tools/terraform/get)):$$PATH
 
 # The version is the tag, or else the API level of codersdk/version.go and the
 # commit. A build without the repository, such as that of an image, passes VERSION=.
@@ -57,7 +59,7 @@ $(error VERSION=$(VERSION) is not a semantic version such as v2.37.1: clients co
 endif
 endif
 
-.PHONY: build dashboard version agents clis downloads release image operator operator-image run test test-kube test-cluster test-docker test-terraform test-image test-upgrade lint prose generate chart check-generated unit web-test e2e bench bench-queue bench-access bench-dashboard bench-speed bench-retention bench-operator bench-scale soak setup clean
+.PHONY: build dashboard filetimes version agents clis downloads release image operator operator-image run test test-kube test-cluster test-docker test-terraform test-image test-upgrade lint prose generate chart check-generated unit web-test e2e bench bench-queue bench-access bench-dashboard bench-speed bench-retention bench-operator bench-scale soak setup clean
 
 GOSOURCE := $(shell find . -name '*.go' -not -name '*_test.go' -not -path './.cache/*' -not -path './web/node_modules/*' -not -path './web/icons/node_modules/*') go.mod go.sum $(HISTORY)
 
@@ -152,9 +154,14 @@ setup:
 run: setup build
 	@tools/run $(BIN)/coder
 
-# Generated code and the dashboard come first, because the checks read them.
+# Generated code and the dashboard come first, because the checks read them. The
+# tests of the second lane wait more than they compute.
 test: setup
-	MAKE='$(MAKE)' tools/stages check-generated dashboard lint unit test-kube e2e web-test
+	MAKE='$(MAKE)' tools/stages check-generated dashboard -- unit test-kube -- lint web-test e2e
+
+# In a new clone, lets Go's test cache answer for packages that did not change.
+filetimes: $(TOOLS)/filetimes
+	$<
 
 # Runs Go tests. A failed test runs again, at most twice and only if at most five failed,
 # but never after a data race. tools/stages lists the tests that then passed.
@@ -189,11 +196,18 @@ web-test: web/node_modules/.installed
 # `make lint` runs vet, so `go test` does not.
 LONGEST := httpapi terraform httpapi/mirrorapi provisionapi appproxy agent cli servertest queue workspace
 
-unit: web/dist/index.html $(TOOLS)/gotestsum
+# Terraform starts the provider many times, and a test binary with the race detector
+# takes a second of processor time for each start.
+PROVIDER := $(CACHE)/provider/$(shell { $(GO) version; find internal/tfprovider -name '*.go' | LC_ALL=C sort | xargs cat go.sum; } | sha256sum | cut -c1-16)/terraform-provider-coder
+
+$(PROVIDER):
+	mkdir -p $(@D) && $(GO) build -o $@.$$$$ ./internal/tfprovider/program && mv $@.$$$$ $@
+
+unit: web/dist/index.html $(TOOLS)/gotestsum $(PROVIDER)
 	@mkdir -p $(RESULTS)
 	cd tools && $(GO) test -vet=off ./...
 	cd tools/promcheck && $(GO) test -vet=off .
-	$(TERRAFORM) $(RACE) $(call gotest,unit,$(LONGEST:%=./internal/%) $(shell $(GO) list ./... | grep -v -e /e2e -e clienttest -e operator),-race -timeout 20m)
+	$(TERRAFORM) CODER_TEST_PROVIDER=$(PROVIDER) $(RACE) $(call gotest,unit,$(LONGEST:%=./internal/%) $(shell $(GO) list ./... | grep -v -e /e2e -e clienttest -e operator),-race -timeout 20m)
 
 # Browsers, sessions and builds wait more than they compute, so four tests run at a time.
 e2e: build $(TOOLS)/gotestsum
@@ -289,21 +303,20 @@ chart:
 check-generated: generate
 	@git diff --exit-code --stat -- internal/postgres/sqlc 'api/*.pb.go' api/v1alpha1 api/aggregation deploy/crd deploy/charts/coder-operator web/src/api/schema.gen.ts NOTICE || { echo 'generated code is not up to date: run make generate and commit'; exit 1; }
 
-$(TOOLS)/vale: tools/vale/go.mod tools/vale/go.sum
-	@mkdir -p $(TOOLS)
-	cd tools/vale && CGO_ENABLED=1 $(GO) build -o $@ github.com/vale-cli/vale/v3/cmd/vale
+# $(1) is the directory of a module, $(2) the package. The program appears when it is whole.
+buildtool = mkdir -p $(TOOLS) && cd $(1) && $(GO) build -o $@.$$$$ $(2) && mv $@.$$$$ $@
 
-$(TOOLS)/prose $(TOOLS)/notice: $(TOOLS)/%: $(wildcard tools/prose/*.go tools/notice/*.go) tools/go.mod
-	@mkdir -p $(TOOLS)
-	cd tools && $(GO) build -o $@ ./$*
+$(TOOLS)/vale:
+	export CGO_ENABLED=1; $(call buildtool,tools/vale,github.com/vale-cli/vale/v3/cmd/vale)
 
-$(TOOLS)/promcheck: $(wildcard tools/promcheck/*)
-	@mkdir -p $(TOOLS)
-	cd tools/promcheck && $(GO) build -o $@ .
+$(TOOLS)/prose $(TOOLS)/notice $(TOOLS)/filetimes: $(TOOLS)/%:
+	$(call buildtool,tools,./$*)
 
-$(TOOLS)/%: tools/go.mod tools/go.sum
-	@mkdir -p $(TOOLS)
-	cd tools && $(GO) build -o $@ $$($(GO) list -f '{{.ImportPath}}' tool | grep '/$*$$')
+$(TOOLS)/promcheck:
+	$(call buildtool,tools/promcheck,.)
+
+$(TOOLS)/%:
+	$(call buildtool,tools,$$($(GO) list -f '{{.ImportPath}}' tool | grep '/$*$$'))
 
 clean:
 	rm -rf bin dist .cache web/dist/* web/node_modules web/icons/dist/* web/icons/node_modules

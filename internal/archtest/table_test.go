@@ -43,9 +43,10 @@ var tiers = []tier{
 
 // exceptions are imports beyond those of the tier, each with its reason.
 var exceptions = map[string]map[string]string{
-	"codersdk":                   {"internal/rule/picture": "which pictures icons can be"},
-	"internal/download/pack":     {"internal/download": "what it writes is what that serves"},
-	"internal/terraform/environ": {"internal/initscript": "the agent's bootstrap", "internal/tfprovider/placeholder": "what the provider reads"},
+	"codersdk":                    {"internal/rule/picture": "which pictures icons can be"},
+	"internal/download/pack":      {"internal/download": "what it writes is what that serves"},
+	"internal/tfprovider/program": {"internal/tfprovider": "it is the program of that"},
+	"internal/terraform/environ":  {"internal/initscript": "the agent's bootstrap", "internal/tfprovider/placeholder": "what the provider reads"},
 
 	"internal/switchboard":          {"internal/postgres/sqlc": "the replicas table", "internal/postgres": "the replicas table", "internal/tunnel": "its own way to agents", "internal/tunnel/relay": "the messages it forwards"},
 	"internal/tunnel/lane":          {"internal/tunnel/path": "how big a record may be, and by what it is known", "internal/tunnel/seal": "how records are sealed"},

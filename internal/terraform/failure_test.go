@@ -274,7 +274,7 @@ func TestDeathOfDaemon(t *testing.T) {
 	if err := os.Chtimes(left[0], old, old); err != nil {
 		t.Fatal(err)
 	}
-	e, err := New(Config{CacheDir: filepath.Join(dir, "cache")})
+	e, err := New(Config{CacheDir: filepath.Join(dir, "cache"), Provider: provider})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -289,7 +289,7 @@ func TestDeathOfDaemon(t *testing.T) {
 }
 
 func daemon(t *testing.T, dir string) {
-	e, err := New(Config{CacheDir: filepath.Join(dir, "cache")})
+	e, err := New(Config{CacheDir: filepath.Join(dir, "cache"), Provider: provider})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -70,7 +70,7 @@ func TestInterrupts(t *testing.T) {
 func TestEarlyInterrupts(t *testing.T) {
 	needTerraform(t)
 	t.Setenv("TF_CLI_CONFIG_FILE", "/nonexistent")
-	e, err := New(Config{CacheDir: t.TempDir(), Grace: time.Hour})
+	e, err := New(Config{CacheDir: t.TempDir(), Grace: time.Hour, Provider: provider})
 	if err != nil {
 		t.Fatal(err)
 	}

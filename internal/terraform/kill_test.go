@@ -97,7 +97,7 @@ func (v *victim) start(transition provisioner.WorkspaceTransition) running {
 // child runs the build of a victim and returns the exit status of the process.
 func child(dir string) int {
 	err := func() error {
-		e, err := New(Config{CacheDir: filepath.Join(dir, "cache")})
+		e, err := New(Config{CacheDir: filepath.Join(dir, "cache"), Provider: provider})
 		if err != nil {
 			return err
 		}
@@ -171,7 +171,7 @@ func (v *victim) kill(build running) {
 // empty, if Terraform died while it wrote the file.
 func (v *victim) leftover() (state []byte, found bool) {
 	v.t.Helper()
-	e, err := New(Config{CacheDir: filepath.Join(v.dir, "cache")})
+	e, err := New(Config{CacheDir: filepath.Join(v.dir, "cache"), Provider: provider})
 	if err != nil {
 		v.t.Fatal(err)
 	}

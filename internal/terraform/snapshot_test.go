@@ -70,7 +70,7 @@ resource "terraform_data" "second" {
 		refused++
 		return fmt.Errorf("job 1: %w", provisioner.ErrStale)
 	}
-	again, err := New(Config{CacheDir: e.config.CacheDir})
+	again, err := New(Config{CacheDir: e.config.CacheDir, Provider: provider})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,9 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/tfprovider"
 )
 
+// provider is a program that serves the provider, see tfprovider/program; "" is the test binary.
+var provider = os.Getenv("CODER_TEST_PROVIDER")
+
 // TestMain lets the test binary be the provider, as the real program is.
 func TestMain(m *testing.M) {
 	if tfprovider.Requested(os.Args, os.Getenv) {
@@ -62,7 +65,7 @@ func newEngine(t testing.TB) *Engine {
 	needTerraform(t)
 	// A home of its own: no test depends on the machine's Terraform settings.
 	t.Setenv("TF_CLI_CONFIG_FILE", "/nonexistent")
-	e, err := New(Config{CacheDir: t.TempDir(), Grace: 2 * time.Second})
+	e, err := New(Config{CacheDir: t.TempDir(), Grace: 2 * time.Second, Provider: provider})
 	if err != nil {
 		t.Fatal(err)
 	}

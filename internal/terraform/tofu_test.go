@@ -18,7 +18,7 @@ func TestOpenTofu(t *testing.T) {
 		t.Skip("no tofu on the PATH")
 	}
 	t.Setenv("TF_CLI_CONFIG_FILE", "/nonexistent")
-	e, err := New(Config{CacheDir: t.TempDir(), Binary: tofu, Grace: 2 * time.Second})
+	e, err := New(Config{CacheDir: t.TempDir(), Binary: tofu, Grace: 2 * time.Second, Provider: provider})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package mirrorapi_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -40,6 +41,9 @@ func TestMain(m *testing.M) {
 }
 
 const key = "provisioner-key"
+
+// provider is a program that serves the provider, see tfprovider/program; "" is the test binary.
+var provider = os.Getenv("CODER_TEST_PROVIDER")
 
 // house is a registry and a server with a mirror.
 type house struct {
@@ -119,7 +123,7 @@ func newEngine(t *testing.T, mirror http.Handler) *terraform.Engine {
 		os.Unsetenv(name) //nolint:errcheck // Setenv restores it
 	}
 	t.Setenv("HTTPS_PROXY", "http://127.0.0.1:1") // no way but the mirror
-	e, err := terraform.New(terraform.Config{CacheDir: t.TempDir(), Grace: 2 * time.Second, Mirror: mirror})
+	e, err := terraform.New(terraform.Config{CacheDir: t.TempDir(), Grace: 2 * time.Second, Mirror: mirror, Provider: provider})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,11 +133,11 @@ func newEngine(t *testing.T, mirror http.Handler) *terraform.Engine {
 	return e
 }
 
-// publish adds a provider to the registry that is this test binary.
+// publish adds a provider to the registry.
 func (h *house) publish(t *testing.T, name, version string) providermirror.Target {
 	t.Helper()
 	link := filepath.Join(t.TempDir(), "terraform-provider-"+name)
-	if err := os.Symlink(os.Args[0], link); err != nil {
+	if err := os.Symlink(cmp.Or(provider, os.Args[0]), link); err != nil {
 		t.Fatal(err)
 	}
 	target := providermirror.Target{
