@@ -154,8 +154,8 @@ setup:
 run: setup build
 	@tools/run $(BIN)/coder
 
-# Generated code and the dashboard come first, because the checks read them. The
-# tests of the second lane wait more than they compute.
+# Generated code and the dashboard come first, because the checks read them. Unit tests
+# run beside the browser tests, which mostly wait.
 test: setup
 	MAKE='$(MAKE)' tools/stages check-generated dashboard -- unit test-kube -- lint web-test e2e
 

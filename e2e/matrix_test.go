@@ -27,10 +27,11 @@ func programs(t *testing.T) []string {
 	if err != nil {
 		t.Fatal("terraform is not on PATH: run tools/setup")
 	}
-	tofu, err := filepath.Abs("../.cache/terraform/tofu-1.12.6/tofu")
+	cache, err := exec.Command("../tools/cache").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
+	tofu := filepath.Join(strings.TrimSpace(string(cache)), "terraform", "tofu-1.12.6", "tofu")
 	if _, err := os.Stat(tofu); err != nil {
 		t.Log("OpenTofu is not cached, so it is left out; make test-terraform gets it")
 		return []string{terraform}

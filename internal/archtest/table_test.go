@@ -45,7 +45,7 @@ var tiers = []tier{
 var exceptions = map[string]map[string]string{
 	"codersdk":                    {"internal/rule/picture": "which pictures icons can be"},
 	"internal/download/pack":      {"internal/download": "what it writes is what that serves"},
-	"internal/tfprovider/program": {"internal/tfprovider": "it is the program of that"},
+	"internal/tfprovider/program": {"internal/tfprovider": "the program that serves it"},
 	"internal/terraform/environ":  {"internal/initscript": "the agent's bootstrap", "internal/tfprovider/placeholder": "what the provider reads"},
 
 	"internal/switchboard":          {"internal/postgres/sqlc": "the replicas table", "internal/postgres": "the replicas table", "internal/tunnel": "its own way to agents", "internal/tunnel/relay": "the messages it forwards"},
