@@ -245,16 +245,32 @@ func (j *job) reported(t *testing.T, name string) {
 	}, testwait.Every(200*time.Millisecond)) // the server limits the rate of requests
 }
 
-// written waits until daemon a has a complete resource in the state on its disk.
+// written waits until daemon a has a complete resource in the state on its disk and in its journal. If it
+// is killed before the journal has the resource, the next build creates the resource again.
 func (j *job) written(t *testing.T, name string) {
 	t.Helper()
-	testwait.Until(t, "the provisioner has resource "+name+" in its state", func() bool {
-		files, _ := filepath.Glob(filepath.Join(j.dir, "a", "provisioner", "work", "job-*", "source", "terraform.tfstate"))
-		return slices.ContainsFunc(files, func(f string) bool {
-			b, err := os.ReadFile(f)
-			return err == nil && complete(b, name)
+	testwait.Until(t, "the provisioner has resource "+name+" in its state and its journal", func() bool {
+		dirs, _ := filepath.Glob(filepath.Join(j.dir, "a", "provisioner", "work", "job-*"))
+		return slices.ContainsFunc(dirs, func(dir string) bool {
+			state, err := os.ReadFile(filepath.Join(dir, "source", "terraform.tfstate"))
+			return err == nil && complete(state, name) && journaled(dir, name)
 		})
 	})
+}
+
+// journaled reports whether the journal in a work directory has the end of a resource's creation.
+func journaled(dir, name string) bool {
+	b, _ := os.ReadFile(filepath.Join(dir, "journal")) // missing: no line
+	for text := range bytes.Lines(b) {
+		var e struct {
+			Event    string
+			Instance struct{ Name string }
+		}
+		if json.Unmarshal(text, &e) == nil && e.Event == "apply_complete" && e.Instance.Name == name {
+			return true
+		}
+	}
+	return false
 }
 
 // finished waits for the end of the build and looks at the outcome: each
