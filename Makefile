@@ -2,14 +2,20 @@
 #   make run              start a server with a template and a workspace, to try the product
 #   make build            build bin/coder and the agent for this platform
 #   make test             run every check that a change must pass; installs what is missing
+#   make test-all         run every check that a release must pass, which takes hours
+#   make flaky            run tests three times on a busy machine and list those that failed;
+#                         FLAKY=unit for one target, UNIT=./internal/queue for one of its packages,
+#                         ROUNDS=1 for one run
 #   make test-kube        run the part of it that needs a Kubernetes API server
 #   make test-cluster     run the charts, the operator, the template `kubernetes` and the commands
 #                         of docs/kubernetes in a cluster of two nodes, and an upgrade from
 #                         PREVIOUS, a checkout; needs Linux and root, see tools/kube/cluster
 #   make test-docker      run the template `docker` and a dev container with a Docker daemon
 #   make test-image       build the images of deploy/docker and check them; needs the same
-#   make test-terraform   run builds with every supported version of Terraform and OpenTofu;
-#                         the first run builds those versions, which takes an hour
+#   make test-terraform   run builds with the newest and oldest Terraform and with OpenTofu;
+#                         VERSIONS=all for every supported version, which the first run
+#                         builds in an hour
+#   make test-kills       kill the engine at random moments of 50 builds
 #   make test-upgrade     replace two servers ten times by PREVIOUS, the program of another version,
 #                         and back, under load
 #   make bench            print the measured ratios; also bench-queue, bench-access,
@@ -38,9 +44,7 @@ BIN   := $(CURDIR)/bin
 # All checkouts share the tools, by a hash of their sources and of the compiler's version.
 CACHE := $(shell tools/cache)
 TOOLS := $(CACHE)/tools/$(shell { $(GO) version; find tools -name 'go.*' -o -name '*.go' | LC_ALL=C sort | xargs cat; } | sha256sum | cut -c1-16)
-# Node.js that tools/setup installed comes first in PATH.
-NODE  := PATH=$(CACHE)/node-22.23.3/node_modules/.bin:$$PATH
-# Terraform of the default version, which tools/setup installed.
+NODE  := PATH=$$($(CURDIR)/tools/node):$$PATH
 TERRAFORM := PATH=$$(dirname $$(tools/terraform/get)):$$PATH
 
 # The version is the tag, or else the API level of codersdk/version.go and the
@@ -59,7 +63,7 @@ $(error VERSION=$(VERSION) is not a semantic version such as v2.37.1: clients co
 endif
 endif
 
-.PHONY: build dashboard filetimes version agents clis downloads release image operator operator-image run test test-kube test-cluster test-docker test-terraform test-image test-upgrade lint prose generate chart check-generated unit web-test e2e bench bench-queue bench-access bench-dashboard bench-speed bench-retention bench-operator bench-scale soak setup clean
+.PHONY: build dashboard filetimes version agents clis downloads release image operator operator-image run test test-all flaky test-kube test-cluster test-docker test-terraform test-kills test-image test-upgrade lint prose generate chart check-generated unit web-test e2e bench bench-queue bench-access bench-dashboard bench-speed bench-retention bench-operator bench-scale soak setup clean
 
 GOSOURCE := $(shell find . -name '*.go' -not -name '*_test.go' -not -path './.cache/*' -not -path './web/node_modules/*' -not -path './web/icons/node_modules/*') go.mod go.sum $(HISTORY)
 
@@ -152,12 +156,23 @@ setup:
 	@tools/setup
 
 run: setup build
-	@tools/run $(BIN)/coder
+	@PATH=$$PATH:$$(dirname $$(tools/terraform/get)) tools/run $(BIN)/coder
 
 # Generated code and the dashboard come first, because the checks read them. Unit tests
 # run beside the browser tests, which mostly wait.
 test: setup
-	MAKE='$(MAKE)' tools/stages check-generated dashboard -- unit test-kube -- lint web-test e2e
+	MAKE='$(MAKE)' tools/stages check-generated dashboard build -- unit test-kube -- lint web-test e2e -- test-terraform
+
+# What make test leaves out, because it takes long or requires root. test-upgrade is not
+# among them: it requires a program of another version.
+test-all: test
+	MAKE='$(MAKE)' VERSIONS=all SOAK='-duration 1h' tools/stages test-terraform test-kills test-docker test-image test-cluster soak release
+
+# It finds tests that depend on timing or on the environment.
+FLAKY ?= unit test-kube web-test e2e
+
+flaky: setup dashboard build
+	MAKE='$(MAKE)' tools/flaky $(FLAKY)
 
 # In a new clone, lets Go's test cache answer for packages that did not change.
 filetimes: $(TOOLS)/filetimes
@@ -165,10 +180,11 @@ filetimes: $(TOOLS)/filetimes
 
 # Runs Go tests. A failed test runs again, at most twice and only if at most five failed,
 # but never after a data race. tools/stages lists the tests that then passed.
-# $(1) is the name of the stage, $(2) its packages, $(3) flags of go test.
+# $(1) is the name of the stage, $(2) its packages, $(3) flags of go test. COUNT=1 runs
+# tests whose results Go has cached too.
 gotest = $(TOOLS)/gotestsum --format pkgname-and-test-fails --format-hide-empty-pkg --format-icons text --hide-summary skipped \
 	--rerun-fails=2 --rerun-fails-max-failures=5 --rerun-fails-abort-on-data-race --rerun-fails-report=$(RESULTS)/$(1).reruns \
-	--jsonfile-timing-events=$(RESULTS)/$(1).json --packages "$(2)" -- -vet=off $(3)
+	--jsonfile-timing-events=$(RESULTS)/$(1).json --packages "$(2)" -- -vet=off $(3) $(COUNT:%=-count %)
 RESULTS := $(CURDIR)/.cache/test
 
 # The catalog of metrics, and the unit tests of the alerts.
@@ -190,7 +206,7 @@ prose: $(TOOLS)/vale $(TOOLS)/prose web/node_modules/.installed
 	$(TOOLS)/prose -vale $(TOOLS)/vale -strings .cache/strings $(PROSE)
 
 web-test: web/node_modules/.installed
-	cd web && $(NODE) npm test --silent
+	cd web && NO_COLOR=1 $(NODE) npm test --silent
 
 # The slowest packages start first, so that none of them runs alone at the end.
 # `make lint` runs vet, so `go test` does not.
@@ -201,19 +217,28 @@ LONGEST := httpapi terraform httpapi/mirrorapi provisionapi appproxy agent cli s
 PROVIDER := $(CACHE)/provider/$(shell { $(GO) version; find internal/tfprovider -name '*.go' | LC_ALL=C sort | xargs cat go.sum; } | sha256sum | cut -c1-16)/terraform-provider-coder
 
 $(PROVIDER):
-	mkdir -p $(@D) && $(GO) build -o $@.$$$$ ./internal/tfprovider/program && mv $@.$$$$ $@
+	$(call buildtool,.,./internal/tfprovider/program)
+
+# Tests in files with the build constraint !race send thousands of requests one after
+# another. The race detector finds nothing in them that smaller tests do not show it.
+TABLES = $(shell git grep -l '^//go:build !race' -- '*_test.go')
+TABLETESTS = $(shell grep -ho '^func Test[A-Za-z0-9]*' $(TABLES) | cut -d ' ' -f 2 | paste -s -d '|')
+
+# UNIT=./internal/queue limits the target unit to a package.
+UNIT ?= $(LONGEST:%=./internal/%) $(shell $(GO) list ./... | grep -v -e /e2e -e clienttest -e operator)
 
 unit: web/dist/index.html $(TOOLS)/gotestsum $(PROVIDER)
 	@mkdir -p $(RESULTS)
 	cd tools && $(GO) test -vet=off ./...
 	cd tools/promcheck && $(GO) test -vet=off .
-	$(TERRAFORM) CODER_TEST_PROVIDER=$(PROVIDER) $(RACE) $(call gotest,unit,$(LONGEST:%=./internal/%) $(shell $(GO) list ./... | grep -v -e /e2e -e clienttest -e operator),-race -timeout 20m)
+	$(call gotest,tables,$(addprefix ./,$(sort $(dir $(TABLES)))),-run '^($(TABLETESTS))$$' -timeout 20m); tables=$$?; \
+	$(TERRAFORM) CODER_TEST_PROVIDER=$(PROVIDER) $(RACE) $(call gotest,unit,$(UNIT),-race -timeout 20m) && exit $$tables
 
-# Browsers, sessions and builds wait more than they compute, so four tests run at a time.
+# Browsers, sessions and builds wait more than they compute, so six tests run at a time.
 e2e: build $(TOOLS)/gotestsum
 	@mkdir -p $(RESULTS)
-	$(TERRAFORM) CODER_E2E_BINARY=$(BIN)/coder $(call gotest,e2e,./e2e,-timeout 30m -count 1 -parallel 4)
-	$(TERRAFORM) CODER_E2E_BINARY=$(BIN)/coder $(call gotest,clients,./internal/clienttest,-timeout 10m -count 1 -parallel 6)
+	$(TERRAFORM) CODER_E2E_BINARY=$(BIN)/coder $(call gotest,e2e,./e2e,-timeout 30m -count 1 -parallel 6); scripts=$$?; \
+	$(TERRAFORM) CODER_E2E_BINARY=$(BIN)/coder $(call gotest,clients,./internal/clienttest,-timeout 10m -count 1 -parallel 6) && exit $$scripts
 
 test-upgrade: setup build
 	@test -x '$(PREVIOUS)' || { echo 'set PREVIOUS to the coder program of the other version'; exit 1; }
@@ -227,8 +252,8 @@ test-upgrade: setup build
 test-kube: $(TOOLS)/gotestsum
 	@mkdir -p $(RESULTS)
 	assets=$$(tools/kube/setup) && export KUBEBUILDER_ASSETS=$$assets && \
-		$(RACE) $(call gotest,kube,$(shell $(GO) list ./internal/operator/... | grep -v /aggregated),-race -parallel 4 -timeout 15m -count 1) && \
-		$(call gotest,aggregated,./internal/operator/aggregated ./cmd/coder-operator,-parallel 4 -timeout 15m -count 1)
+		$(RACE) $(call gotest,kube,$(shell $(GO) list ./internal/operator/... | grep -v /aggregated),-race -parallel 4 -timeout 15m); controllers=$$?; \
+		$(call gotest,aggregated,./internal/operator/aggregated ./cmd/coder-operator,-parallel 4 -timeout 15m) && exit $$controllers
 
 # The first run builds the other programs of Kubernetes too.
 test-cluster: setup build operator
@@ -238,8 +263,14 @@ test-cluster: setup build operator
 test-docker: setup build
 	tools/docker/test || [ $$? -eq 77 ]
 
-test-terraform: setup build
-	CODER_E2E_BINARY=$(BIN)/coder tools/terraform/matrix
+VERSIONS ?= ends
+
+test-terraform: build $(PROVIDER)
+	CODER_TEST_PROVIDER=$(PROVIDER) CODER_E2E_BINARY=$(BIN)/coder tools/terraform/matrix $(VERSIONS)
+
+# Kills the engine at random moments of 50 builds; make test does it in three.
+test-kills: setup $(PROVIDER)
+	$(TERRAFORM) CODER_TEST_PROVIDER=$(PROVIDER) $(GO) test -vet=off -count 1 -timeout 60m -run TestRandomKills ./internal/terraform -kill-rounds 50
 
 # As in test-docker, 77 means that this machine cannot run it.
 test-image: setup
@@ -304,7 +335,7 @@ check-generated: generate
 	@git diff --exit-code --stat -- internal/postgres/sqlc 'api/*.pb.go' api/v1alpha1 api/aggregation deploy/crd deploy/charts/coder-operator web/src/api/schema.gen.ts NOTICE || { echo 'generated code is not up to date: run make generate and commit'; exit 1; }
 
 # $(1) is the directory of a module, $(2) the package. The program appears when it is whole.
-buildtool = mkdir -p $(TOOLS) && cd $(1) && $(GO) build -o $@.$$$$ $(2) && mv $@.$$$$ $@
+buildtool = mkdir -p $(@D) && cd $(1) && $(GO) build -o $@.$$$$ $(2) && mv $@.$$$$ $@
 
 $(TOOLS)/vale:
 	export CGO_ENABLED=1; $(call buildtool,tools/vale,github.com/vale-cli/vale/v3/cmd/vale)

@@ -40,6 +40,11 @@ func (c *Client) DeleteAPIKey(ctx context.Context, user string, id string) error
 	return c.do(ctx, "DELETE", "/users/"+url.PathEscape(user)+"/keys/"+url.PathEscape(id), nil, nil, nil)
 }
 
+// ExpireAPIKey calls PUT /users/{user}/keys/{id}/expire.
+func (c *Client) ExpireAPIKey(ctx context.Context, user string, id string) error {
+	return c.do(ctx, "PUT", "/users/"+url.PathEscape(user)+"/keys/"+url.PathEscape(id)+"/expire", nil, nil, nil)
+}
+
 // TokenConfig calls GET /users/{user}/keys/tokens/tokenconfig.
 func (c *Client) TokenConfig(ctx context.Context, user string) (out TokenConfig, err error) {
 	err = c.do(ctx, "GET", "/users/"+url.PathEscape(user)+"/keys/tokens/tokenconfig", nil, nil, &out)

@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"net/http"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -43,16 +42,12 @@ func newSkewed(t *testing.T, ahead time.Duration) *remote {
 	db := startPostgres(t)
 	postgrestest.Skew(t, db.URL(), ahead)
 	p := &plant{bin: bin, dir: t.TempDir(), address: testport.FreeAddress(t), tmp: shortDir(t)}
+	t.Cleanup(p.killAgents)
 	r := &remote{plant: p, log: filepath.Join(p.dir, "server.log")}
 	r.server = r.start(t, r.log, r.env(), "server", "--postgres-url", db.URL(), "--http-address", p.address, "--access-url", "http://"+p.address,
 		"--provisioner-daemons", "1", "--provisioner-daemon-psk", password)
 	awaitHealth(t, p.address)
 	r.user = newWay(t, p.address)
-	t.Cleanup(func() {
-		if b, err := os.ReadFile(r.log); t.Failed() && err == nil {
-			t.Logf("%s", b)
-		}
-	})
 	r.run(t, "login", "http://"+p.address, "--first-user-username", "admin", "--first-user-email", "admin@example.com", "--first-user-password", password)
 	return r
 }

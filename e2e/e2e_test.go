@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -10,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -18,6 +20,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/seed-2a7f8fe7/coder/internal/postgrestest/migrated"
 	"github.com/seed-2a7f8fe7/coder/internal/testport"
 	"github.com/seed-2a7f8fe7/coder/internal/testwait"
 )
@@ -56,6 +59,7 @@ func TestScripts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	chromium := sync.OnceValues(func() (string, error) { return startChromium(t) })
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata",
 		RequireUniqueNames:  true,
@@ -74,13 +78,20 @@ func TestScripts(t *testing.T) {
 			}
 			p := &processes{bin: bin, running: map[string]*process{}}
 			env.Values[processesKey{}] = p
+			env.Defer(p.removeDatabase)
 			// Agents of workspaces that a script leaves are sessions of their own: they
 			// would look for their server for as long as the other scripts run.
 			env.Defer(func() { _ = exec.Command("pkill", "-KILL", "-f", env.WorkDir+"/home/").Run() })
 			env.Defer(p.killAll)
+			env.Defer(func() {
+				if t, ok := env.T().(interface{ Failed() bool }); ok && t.Failed() {
+					env.T().Log(p.tails())
+				}
+			})
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"chromium":   func(ts *testscript.TestScript, _ bool, _ []string) { cmdChromium(ts, chromium) },
 			"server":     cmdServer,
 			"start":      cmdStart,
 			"signal":     cmdSignal,
@@ -96,8 +107,10 @@ func TestScripts(t *testing.T) {
 type processesKey struct{}
 
 type processes struct {
-	bin     string
-	running map[string]*process
+	bin      string
+	running  map[string]*process
+	logs     []string // files with the output of all processes
+	database func()   // removes the copy of the migrated database, nil if there is none
 }
 
 type process struct {
@@ -123,21 +136,39 @@ func (p *processes) killAll() {
 	}
 }
 
-// said returns the last that each process wrote.
-func (p *processes) said(ts *testscript.TestScript) string {
+func (p *processes) removeDatabase() {
+	if p.database != nil {
+		p.database()
+	}
+}
+
+// tails returns the last lines of what each process wrote.
+func (p *processes) tails() string {
 	var all strings.Builder
-	for name := range p.running {
-		b, err := os.ReadFile(ts.MkAbs(name + ".log"))
-		ts.Check(err)
-		fmt.Fprintf(&all, "%s wrote, at last:\n%s\n", name, b[max(0, len(b)-2000):])
+	for _, file := range p.logs {
+		all.WriteString(tail(file))
 	}
 	return all.String()
 }
 
+// tail returns the name and the last 40 lines of a log.
+func tail(file string) string {
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return err.Error()
+	}
+	lines := strings.SplitAfter(string(b), "\n")
+	return fmt.Sprintf("%s, the last lines:\n%s\n", filepath.Base(file), strings.Join(lines[max(0, len(lines)-41):], ""))
+}
+
 // launch starts coder in a process group of its own, its output in NAME.log.
 func (p *processes) launch(ts *testscript.TestScript, name string, args []string) {
-	log, err := os.OpenFile(ts.MkAbs(name+".log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	file := ts.MkAbs(name + ".log")
+	log, err := os.OpenFile(file, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	ts.Check(err)
+	if !slices.Contains(p.logs, file) {
+		p.logs = append(p.logs, file)
+	}
 	r := &process{log: log, done: make(chan struct{})}
 	r.cmd = exec.Command(p.bin, args...)
 	r.cmd.Dir = ts.MkAbs(".")
@@ -164,8 +195,36 @@ func environ(ts *testscript.TestScript) []string {
 	return env
 }
 
+// startChromium starts the Chromium of all scripts until the test ends, and returns its address.
+func startChromium(t *testing.T) (string, error) {
+	cmd := exec.Command("node", "../web/test/chromium.mjs")
+	cmd.Stderr = os.Stderr
+	in, err1 := cmd.StdinPipe()
+	out, err2 := cmd.StdoutPipe()
+	if err := errors.Join(err1, err2, cmd.Start()); err != nil {
+		return "", fmt.Errorf("start Chromium: %w", err)
+	}
+	t.Cleanup(func() {
+		in.Close()
+		cmd.Wait() //nolint:errcheck // the scripts have ended
+	})
+	address, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		return "", fmt.Errorf("read the address of Chromium: %w", err)
+	}
+	return strings.TrimSpace(address), nil
+}
+
+// chromium: has the journeys of the script use the Chromium of all scripts.
+func cmdChromium(ts *testscript.TestScript, start func() (string, error)) {
+	address, err := start()
+	ts.Check(err)
+	ts.Setenv("CHROMIUM_SERVER", address)
+}
+
 // server [flags]: starts coder server on a free port, or on that of the last
-// start, waits until it is healthy and sets CODER_URL.
+// start, waits until it is healthy and sets CODER_URL. The first start finds a
+// migrated database, unless the script sets DATABASE to new.
 func cmdServer(ts *testscript.TestScript, neg bool, args []string) {
 	if neg {
 		ts.Fatalf("use: ! exec coder server ...")
@@ -177,14 +236,18 @@ func cmdServer(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Setenv("CODER_HTTP_ADDRESS", address)
 		ts.Setenv("CODER_URL", "http://"+address)
 	}
+	if p.database == nil && ts.Getenv("DATABASE") != "new" {
+		remove, err := migrated.Provide(ts.Getenv("CODER_CONFIG_DIR"))
+		ts.Check(err)
+		p.database = remove
+	}
 	p.launch(ts, "server", append([]string{"server"}, args...))
 	r := p.running["server"]
 	deadline := time.Now().Add(testwait.Limit)
 	for {
 		select {
 		case <-r.done:
-			b, _ := os.ReadFile(ts.MkAbs("server.log"))
-			ts.Fatalf("the server ended: %v\n%s", r.err, b)
+			ts.Fatalf("the server ended: %v", r.err)
 		default:
 		}
 		resp, err := http.Get(ts.Getenv("CODER_URL") + "/healthz")
@@ -195,8 +258,7 @@ func cmdServer(ts *testscript.TestScript, neg bool, args []string) {
 			}
 		}
 		if time.Now().After(deadline) {
-			b, _ := os.ReadFile(ts.MkAbs("server.log"))
-			ts.Fatalf("the server is not healthy after %s\n%s", testwait.Limit, b)
+			ts.Fatalf("the server is not healthy after %s", testwait.Limit)
 		}
 		testwait.Pause(20 * time.Millisecond)
 	}
@@ -239,8 +301,7 @@ func cmdSignal(ts *testscript.TestScript, neg bool, args []string) {
 		return
 	}
 	if (r.err != nil) != neg {
-		b, _ := os.ReadFile(ts.MkAbs(args[0] + ".log"))
-		ts.Fatalf("%s ended with %v\n%s", args[0], r.err, b)
+		ts.Fatalf("%s ended with %v", args[0], r.err)
 	}
 }
 
@@ -274,7 +335,7 @@ func cmdEventually(ts *testscript.TestScript, neg bool, args []string) {
 			return
 		}
 		if ctx.Err() != nil {
-			ts.Fatalf("not within %s: %s\n%s%s", limit, strings.Join(args[1:], " "), out, of(ts).said(ts))
+			ts.Fatalf("not within %s: %s\n%s", limit, strings.Join(args[1:], " "), out)
 		}
 		testwait.Pause(200 * time.Millisecond)
 	}

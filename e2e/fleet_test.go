@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/embedded"
+	"github.com/seed-2a7f8fe7/coder/internal/postgrestest/migrated"
 	"github.com/seed-2a7f8fe7/coder/internal/testport"
 	"github.com/seed-2a7f8fe7/coder/internal/testwait"
 )
@@ -131,10 +132,26 @@ type replica struct {
 	cmd     *exec.Cmd
 }
 
-// startPostgres starts a PostgreSQL that the servers of a test share.
+// startPostgres starts a PostgreSQL with an empty database that the servers of a test share.
 func startPostgres(t *testing.T) *embedded.Cluster {
 	t.Helper()
-	db, err := embedded.Start(t.Context(), embedded.Config{Dir: filepath.Join(t.TempDir(), "postgres")})
+	return startCluster(t, filepath.Join(t.TempDir(), "postgres"))
+}
+
+// startMigrated is startPostgres with a database that has the schema.
+func startMigrated(t *testing.T) *embedded.Cluster {
+	t.Helper()
+	dir, err := migrated.Copy()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) }) // it is removed at the end of this process too
+	return startCluster(t, dir)
+}
+
+func startCluster(t *testing.T, dir string) *embedded.Cluster {
+	t.Helper()
+	db, err := embedded.Start(t.Context(), embedded.Config{Dir: dir, Settings: map[string]string{"fsync": "off", "full_page_writes": "off", "dynamic_shared_memory_type": "mmap"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,8 +166,13 @@ func newFleet(t *testing.T, program string) *fleet {
 	if err != nil {
 		t.Fatal(err)
 	}
-	db := startPostgres(t)
+	start := startMigrated
+	if program != bin {
+		start = startPostgres // another version migrates it
+	}
+	db := start(t)
 	f := &fleet{plant: &plant{bin: bin, dir: t.TempDir(), tmp: shortDir(t)}, database: db.URL()}
+	t.Cleanup(f.killAgents)
 	for i := range f.replicas {
 		f.replicas[i].address = testport.FreeAddress(t)
 	}
@@ -196,23 +218,11 @@ func (f *fleet) replace(t *testing.T, i int, program string, drains bool) {
 	f.serve(t, i, program)
 }
 
-// logWhenFailed prints the logs of the replicas at the end of a test that failed.
-func (f *fleet) logWhenFailed(t *testing.T) {
-	t.Cleanup(func() {
-		for i := range f.replicas {
-			if b, err := os.ReadFile(f.log(i)); t.Failed() && err == nil {
-				t.Logf("replica %d:\n%s", i+1, b[max(0, len(b)-6000):])
-			}
-		}
-	})
-}
-
 // prepare creates the first user and the workspace dev, which has the app echo. It
 // calls change with the directory of the template before the template is pushed. It
 // returns the workspace as the user reaches it.
 func (f *fleet) prepare(t *testing.T, change ...func(template string)) *remote {
 	t.Helper()
-	f.logWhenFailed(t)
 	f.run(t, "login", f.balancer.url(), "--first-user-username", "admin", "--first-user-email", "admin@example.com", "--first-user-password", password)
 	template := filepath.Join(f.dir, "template")
 	if err := os.CopyFS(template, os.DirFS("../examples/templates/local")); err != nil {

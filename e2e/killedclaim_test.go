@@ -64,17 +64,6 @@ type pool struct {
 func newPool(t *testing.T) *pool {
 	t.Helper()
 	p := &pool{plant: newPlant(t), users: map[string]*codersdk.Client{}}
-	t.Cleanup(func() {
-		for _, pid := range p.agents() {
-			syscall.Kill(-pid, syscall.SIGKILL) //nolint:errcheck // it may be gone
-		}
-		if t.Failed() {
-			for _, name := range []string{"server.log", "provisioner.log"} {
-				b, _ := os.ReadFile(filepath.Join(p.dir, name))
-				t.Logf("%s\n%s", name, b[max(0, len(b)-20_000):])
-			}
-		}
-	})
 	p.provision(t)
 	p.admin = p.client(p.token(t))
 	template := filepath.Join(p.dir, "template")

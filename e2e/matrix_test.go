@@ -15,28 +15,15 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/testwait"
 )
 
-// programs are the Terraforms and OpenTofus to run builds with: those that
-// CODER_TEST_TERRAFORM lists, else the one on PATH and an OpenTofu that is
-// cached.
+// programs returns the paths in CODER_TEST_TERRAFORM, of Terraform and OpenTofu in
+// several versions. `make test-terraform` sets it.
 func programs(t *testing.T) []string {
 	t.Helper()
-	if list := os.Getenv("CODER_TEST_TERRAFORM"); list != "" {
-		return filepath.SplitList(list)
+	list := filepath.SplitList(os.Getenv("CODER_TEST_TERRAFORM"))
+	if len(list) == 0 {
+		t.Skip("CODER_TEST_TERRAFORM has no program: run make test-terraform")
 	}
-	terraform, err := exec.LookPath("terraform")
-	if err != nil {
-		t.Fatal("terraform is not on PATH: run tools/setup")
-	}
-	cache, err := exec.Command("../tools/cache").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	tofu := filepath.Join(strings.TrimSpace(string(cache)), "terraform", "tofu-1.12.6", "tofu")
-	if _, err := os.Stat(tofu); err != nil {
-		t.Log("OpenTofu is not cached, so it is left out; make test-terraform gets it")
-		return []string{terraform}
-	}
-	return []string{terraform, tofu}
+	return list
 }
 
 // versionOf returns a program's name and version.

@@ -94,12 +94,14 @@ func (p *plant) client(t *testing.T) *codersdk.Client {
 // notification, and again between the notification and the answer of its receiver. Email
 // and webhook arrive at least once, and in the inbox each notification is once.
 func TestKilledServerDeliversNotifications(t *testing.T) {
+	t.Parallel()
 	bin, err := binary()
 	if err != nil {
 		t.Fatal(err)
 	}
 	r := newReceivers(t)
 	p := &plant{bin: bin, dir: t.TempDir(), address: testport.FreeAddress(t), tmp: shortDir(t)}
+	p.provideDatabase(t)
 	serve := func() {
 		t.Helper()
 		p.server = p.start(t, filepath.Join(p.dir, "server.log"), p.env(

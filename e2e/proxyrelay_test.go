@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"net"
 	"net/http"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -108,12 +107,6 @@ func TestProxiesRelay(t *testing.T) {
 	all("kill -9 of the last proxy")
 	for _, k := range talkers {
 		k.ends(t)
-	}
-	if t.Failed() {
-		for _, name := range []string{r.log, near.log, far.log} {
-			b, _ := os.ReadFile(name)
-			t.Logf("%s: %.10000s", name, b)
-		}
 	}
 	r.user.delay.Store(0)
 	r.run(t, "delete", "dev", "--yes")

@@ -11,12 +11,14 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/seed-2a7f8fe7/coder/internal/postgrestest/migrated"
 	"github.com/seed-2a7f8fe7/coder/internal/testport"
 	"github.com/seed-2a7f8fe7/coder/internal/testwait"
 )
@@ -42,6 +44,18 @@ func shortDir(t *testing.T) string {
 	return dir
 }
 
+// killAgents kills the agents of the template local that a failed test left.
+func (p *plant) killAgents() {
+	names, _ := filepath.Glob(filepath.Join(p.dir, ".local/share/coder-local/*/run/agent.pid"))
+	for _, n := range names {
+		b, _ := os.ReadFile(n)
+		first, _, _ := strings.Cut(string(b), "\n")
+		if pid, err := strconv.Atoi(first); err == nil && pid > 1 {
+			syscall.Kill(-pid, syscall.SIGKILL) //nolint:errcheck // it may be gone
+		}
+	}
+}
+
 func newPlant(t *testing.T) *plant {
 	t.Helper()
 	bin, err := binary()
@@ -49,9 +63,21 @@ func newPlant(t *testing.T) *plant {
 		t.Fatal(err)
 	}
 	p := &plant{bin: bin, dir: t.TempDir(), address: testport.FreeAddress(t), tmp: shortDir(t)}
+	t.Cleanup(p.killAgents)
+	p.provideDatabase(t)
 	p.serve(t)
 	p.run(t, "login", "http://"+p.address, "--first-user-username", "admin", "--first-user-email", "admin@example.com", "--first-user-password", password)
 	return p
+}
+
+// provideDatabase makes a migrated database the built-in one of the server.
+func (p *plant) provideDatabase(t *testing.T) {
+	t.Helper()
+	remove, err := migrated.Provide(filepath.Join(p.dir, "config"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(remove)
 }
 
 // env is what every process gets; more comes last and wins.
@@ -60,7 +86,11 @@ func (p *plant) env(more ...string) []string {
 		"CODER_URL=http://" + p.address, "CODER_CACHE_DIRECTORY=" + filepath.Join(p.dir, "cache")}, more...)
 }
 
-// start runs coder in a process group of its own until the test ends.
+// printedLogs has the logs that a test printed at its end: several processes can have the same.
+var printedLogs sync.Map
+
+// start runs coder in a process group of its own until the test ends. If the test fails, it
+// prints the last lines of the log.
 func (p *plant) start(t *testing.T, log string, env []string, args ...string) *exec.Cmd {
 	t.Helper()
 	f, err := os.OpenFile(log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
@@ -75,8 +105,13 @@ func (p *plant) start(t *testing.T, log string, env []string, args ...string) *e
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
+		if t.Failed() {
+			if _, printed := printedLogs.LoadOrStore(log, true); !printed {
+				t.Log(tail(log))
+			}
+		}
 		syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) //nolint:errcheck // it may be gone
-		late := time.AfterFunc(15*time.Second, func() { kill(cmd) })
+		late := time.AfterFunc(testwait.Limit, func() { kill(cmd) })
 		defer late.Stop()
 		cmd.Wait() //nolint:errcheck // or waited for before
 	})
@@ -193,10 +228,6 @@ func (p *plant) build(t *testing.T, name, url, command string) (*job, *exec.Cmd)
 	t.Cleanup(func() {
 		if !t.Failed() {
 			return
-		}
-		for _, f := range []string{"a.log", "b.log"} {
-			b, _ := os.ReadFile(filepath.Join(j.dir, f))
-			t.Logf("%s\n%s", f, b)
 		}
 		logs, _ := p.try("logs", name)
 		t.Log(j.out, logs)

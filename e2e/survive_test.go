@@ -46,16 +46,9 @@ func newRemote(t *testing.T) *remote {
 	r := &remote{plant: &plant{bin: bin, dir: t.TempDir(), address: testport.FreeAddress(t), tmp: shortDir(t)}}
 	r.log = filepath.Join(r.dir, "server.log")
 	r.user, r.agent = newWay(t, r.address), newWay(t, r.address)
+	r.provideDatabase(t)
 	r.serve(t)
-	t.Cleanup(func() { // an agent that a failed test left
-		names, _ := filepath.Glob(filepath.Join(r.dir, ".local/share/coder-local/*/run/agent.pid"))
-		for _, n := range names {
-			b, _ := os.ReadFile(n)
-			if pid, err := strconv.Atoi(strings.TrimSpace(strings.Split(string(b), "\n")[0])); err == nil && pid > 1 {
-				syscall.Kill(-pid, syscall.SIGKILL) //nolint:errcheck // it may be gone
-			}
-		}
-	})
+	t.Cleanup(r.killAgents)
 	r.run(t, "login", r.user.url(), "--first-user-username", "admin", "--first-user-email", "admin@example.com", "--first-user-password", password)
 	root, err := filepath.Abs("..")
 	if err != nil {
@@ -330,10 +323,6 @@ func TestSessionsSurvive(t *testing.T) {
 	}
 	if !bytes.Equal(want.Sum(nil), long.sum.Sum(nil)) {
 		t.Error("the long output is not what was printed")
-	}
-	if t.Failed() {
-		b, _ := os.ReadFile(r.log)
-		t.Logf("%.20000s", b)
 	}
 	r.run(t, "delete", "dev", "--yes")
 }

@@ -27,7 +27,7 @@ type requests struct {
 
 func (r *requests) run(ctx context.Context, url, token string) {
 	paths := []string{"/api/v2/users/me", "/api/v2/workspaces?q=owner:me", "/api/v2/templates", "/api/v2/buildinfo"}
-	client := &http.Client{Timeout: 10 * time.Second}
+	client := &http.Client{Timeout: testwait.Limit}
 	for i := 0; ctx.Err() == nil; i++ {
 		path, began := paths[i%len(paths)], time.Now()
 		err := get(client, url+path, token)

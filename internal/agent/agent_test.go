@@ -375,7 +375,9 @@ func TestListeningPorts(t *testing.T) {
 	}
 	testwait.Until(t, "its link to the relay is up", func() bool { return h.Board.Holds(a.ID) })
 	api := agentapi.New(agentapi.Config{Presence: h.Presence, Board: h.Board, Authority: h.Authority})
-	resp, err := api.AgentHTTP(row).Get("http://agent/api/v0/listening-ports")
+	client := api.AgentHTTP(row)
+	client.Timeout = testwait.Limit
+	resp, err := client.Get("http://agent/api/v0/listening-ports")
 	if err != nil {
 		t.Fatal(err)
 	}

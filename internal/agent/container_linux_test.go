@@ -67,6 +67,7 @@ func (b *box) reach() {
 	}
 	testwait.Until(b.T, "its link to the relay is up", func() bool { return b.Board.Holds(b.ID) })
 	b.http = agentapi.New(agentapi.Config{Presence: b.Presence, Board: b.Board, Authority: b.Authority}).AgentHTTP(row)
+	b.http.Timeout = testwait.Limit
 }
 
 // ask makes a request to the agent's API.

@@ -5,6 +5,8 @@ import (
 	"net/http/httptest"
 	"testing"
 	"time"
+
+	"github.com/seed-2a7f8fe7/coder/internal/testwait"
 )
 
 func TestProbe(t *testing.T) {
@@ -30,7 +32,7 @@ func TestProbe(t *testing.T) {
 	defer func() { close(stuck); plain.Close(); secure.Close() }()
 	for path, good := range map[string]bool{"/good": true, "/login": true, "/away": true, "/endless": true, "/broken": false} {
 		for _, base := range []string{plain.URL, secure.URL} {
-			if err := probe(t.Context(), base+path, 20*time.Second); (err == nil) != good {
+			if err := probe(t.Context(), base+path, testwait.Limit); (err == nil) != good {
 				t.Errorf("%s%s: %v", base, path, err)
 			}
 		}

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -117,13 +118,18 @@ func TestTwoAgentsWithOneToken(t *testing.T) {
 
 // A script that prints without end costs no memory: the server keeps its
 // first megabyte, the file its last ones.
-func TestScriptThatPrintsAGigabyte(t *testing.T) {
+func TestScriptThatPrintsWithoutEnd(t *testing.T) {
+	floods(t, 100_000_000)
+}
+
+// floods has a script print size bytes, more than the heap is allowed to grow by.
+func floods(t *testing.T, size int) {
 	h := agenttest.New(t)
 	u, _ := h.Serve("")
 	dir := t.TempDir()
 	a := h.Workspace("ws", func(p *provisioner.Agent) {
 		p.Scripts = []*provisioner.Script{
-			{DisplayName: "Flood", RunOnStart: true, Script: "echo first; yes 'a line of a flood, which is of no use to anybody' | head -c 1000000000"},
+			{DisplayName: "Flood", RunOnStart: true, Script: "echo first; yes 'a line of a flood, which is of no use to anybody' | head -c " + strconv.Itoa(size)},
 			{DisplayName: "One line", RunOnStart: true, Script: "head -c 50000000 /dev/zero | tr '\\0' x; echo"},
 		}
 		p.Metadata = []*provisioner.Agent_Metadata{{Key: "flood", Script: "yes | head -c 100000000", Interval: 1000, Timeout: 60}}

@@ -60,7 +60,7 @@ var exceptions = map[string]map[string]string{
 	"internal/terraform/handover":   {"internal/terraform/form": "how deep a source may nest"},
 	"internal/terraform/initcache":  {"internal/filelock": "processes share the store"},
 	"internal/template":             {"internal/parameter": "what forms ask for", "internal/queue": "import and dry-run jobs", "internal/resource": "what an import would make", "internal/organization": "whom access lists name"},
-	"internal/schedule":             {"internal/workspace": "what is due is a build"},
+	"internal/schedule":             {"internal/workspace": "starts and stops that are due are builds"},
 	"internal/fairshare":            {"internal/queue": "it takes jobs of several"},
 	"internal/workspace":            {"internal/parameter": "what builds are held to", "internal/queue": "build jobs", "internal/resource": "what a build made", "internal/organization": "whom access lists name"},
 	"internal/httpapi":              {"internal/lifecycle": "pings of open streams"},

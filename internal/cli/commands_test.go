@@ -53,7 +53,9 @@ func TestAccountCommands(t *testing.T) {
 		tokens create --name ci --lifetime 24h
 		tokens list => coder:all
 		tokens view ci => admin
-		tokens remove ci => Deleted token
+		tokens remove ci => Expired token
+		tokens create --name ci
+		tokens remove --delete ci => Deleted token
 		! tokens view ci => no token of yours has that name
 		publickey => ssh-ed25519
 		whoami => as admin.

@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-2a7f8fe7/coder/internal/postgrestest/migrated"
 	"github.com/seed-2a7f8fe7/coder/internal/testport"
 	"github.com/seed-2a7f8fe7/coder/internal/testwait"
 )
@@ -81,8 +82,13 @@ func newWorld(t *testing.T) *world {
 		t.Fatal(err)
 	}
 	w := &world{bin: bin, dir: dir, source: source, templates: map[string]any{}, facts: map[string]string{}, ended: make(chan struct{})}
+	removeDatabase, err := migrated.Provide(filepath.Join(dir, "server"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	t.Cleanup(func() {
 		w.stop(t)
+		removeDatabase()
 		if err := os.RemoveAll(dir); err != nil {
 			t.Error(err)
 		}
@@ -297,7 +303,7 @@ func (s *session) exec(stdin, program string, args ...string) result {
 	cmd.Stdin = strings.NewReader(stdin)
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
-	cmd.WaitDelay = 5 * time.Second
+	cmd.WaitDelay = testwait.Limit
 	err := cmd.Run()
 	if exit, ok := errors.AsType[*exec.ExitError](err); err != nil && !ok || ctx.Err() != nil {
 		s.t.Fatalf("%s %q: %v %v\n%s%s", filepath.Base(program), args, err, ctx.Err(), &out, &errs)

@@ -107,7 +107,7 @@ func TestContainers(t *testing.T) {
 		t.Errorf("a stranger: %v", err)
 	}
 	must(t, owner.RecreateWorkspaceAgentDevcontainer(t.Context(), a.ID, first.ID))
-	second := await("it runs anew", func(dc codersdk.WorkspaceAgentDevcontainer) bool {
+	second := await("it runs again", func(dc codersdk.WorkspaceAgentDevcontainer) bool {
 		return running(dc) && dc.Container.ID != first.Container.ID
 	})
 	_, err = owner.WorkspaceAgentContainers(t.Context(), second.Agent.ID, nil)

@@ -104,7 +104,8 @@ func (s *Service) CreateSessionKey(ctx context.Context, actor access.Subject, re
 	}, s.c.DefaultTokenLifetime)
 }
 
-// insertKey sets the secret and the times of a key, and inserts it.
+// insertKey sets the secret and the times of a key, and inserts it. It replaces an
+// expired API token of the same name.
 func (s *Service) insertKey(
 	ctx context.Context,
 	actor access.Subject,
@@ -116,6 +117,11 @@ func (s *Service) insertKey(
 	k.LifetimeSeconds, k.ExpiresAt = int64(lifetime/time.Second), k.Now.Add(lifetime)
 	k.UserAgent = audit.Clip(actor.Origin.UserAgent)
 	err := s.c.Store.Tx(ctx, func(q *sqlc.Queries) error {
+		if k.TokenName != "" {
+			if err := q.DeleteExpiredToken(ctx, k.UserID, k.TokenName, k.Now); err != nil {
+				return err
+			}
+		}
 		row, err := q.InsertAPIKey(ctx, k)
 		if err != nil {
 			return taken(err)

@@ -50,6 +50,17 @@ func TestTokens(t *testing.T) {
 			t.Errorf("tokens with expired %v: %d, want %d (%v)", expired, len(list), n, err)
 		}
 	}
+	for range 2 {
+		again, err := h.CreateToken(ctx, ann, "me", codersdk.CreateTokenRequest{TokenName: "ci"})
+		want(t, "name of an expired token", err, "")
+		_, err = h.Authenticate(ctx, again.Key, here)
+		want(t, "token with the name of an expired one", err, "")
+		got, err = h.Token(ctx, ann, "me", "ci")
+		want(t, "its row", err, "")
+		want(t, "expire", h.ExpireKey(ctx, ann, "me", got.ID), "")
+		_, err = h.Authenticate(ctx, again.Key, here)
+		want(t, "expired by its owner", err, codersdk.CodeUnauthenticated)
+	}
 	want(t, "delete", h.DeleteKey(ctx, ann, "me", got.ID), "")
 	want(t, "delete again", h.DeleteKey(ctx, ann, "me", got.ID), codersdk.CodeNotFound)
 	if all, err := h.Tokens(ctx, h.root, "me", true, true, codersdk.Page{}); err != nil || len(all) != 1 {

@@ -14,6 +14,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/seed-2a7f8fe7/coder/internal/testwait"
 )
 
 // slowPost sends the head of a request and a part of its body, and returns the
@@ -125,7 +127,7 @@ func TestUnboundBody(t *testing.T) {
 	defer srv.Close()
 	c := slowPost(t, srv, 4, "ab")
 	<-lifted
-	<-time.After(100 * time.Millisecond) // five times the deadline
+	testwait.Pause(100 * time.Millisecond) // five times the deadline
 	fmt.Fprint(c, "cd")
 	if got := <-read; got != "abcd" {
 		t.Errorf("got %q", got)
@@ -134,17 +136,19 @@ func TestUnboundBody(t *testing.T) {
 
 // TestBodyDeadlineMoves reads a body for longer than the grace, at a sufficient rate.
 func TestBodyDeadlineMoves(t *testing.T) {
-	r := httptest.NewRequest(http.MethodPost, "/", strings.NewReader(strings.Repeat("x", bodyRate*3)))
-	w := &deadlines{ResponseRecorder: httptest.NewRecorder()}
-	start := time.Now()
-	boundBodies(time.Minute, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		if _, err := io.ReadFull(r.Body, make([]byte, bodyRate*3)); err != nil {
-			t.Error(err)
+	synctest.Test(t, func(t *testing.T) {
+		r := httptest.NewRequest(http.MethodPost, "/", strings.NewReader(strings.Repeat("x", bodyRate*3)))
+		w := &deadlines{ResponseRecorder: httptest.NewRecorder()}
+		start := time.Now()
+		boundBodies(time.Minute, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			if _, err := io.ReadFull(r.Body, make([]byte, bodyRate*3)); err != nil {
+				t.Error(err)
+			}
+		})).ServeHTTP(w, r)
+		if got := w.last.Sub(start); got < time.Minute+3*time.Second || got > 2*time.Minute {
+			t.Errorf("after three seconds' worth of bytes the deadline is after %s", got)
 		}
-	})).ServeHTTP(w, r)
-	if got := w.last.Sub(start); got < time.Minute+3*time.Second || got > 2*time.Minute {
-		t.Errorf("after three seconds' worth of bytes the deadline is after %s", got)
-	}
+	})
 }
 
 type deadlines struct {

@@ -23,6 +23,7 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/postgres"
 	"github.com/seed-2a7f8fe7/coder/internal/server"
 	"github.com/seed-2a7f8fe7/coder/internal/servertest"
+	"github.com/seed-2a7f8fe7/coder/internal/testwait"
 )
 
 // start starts a server that trusts the provider.
@@ -51,7 +52,7 @@ func newBrowser(t *testing.T, base *url.URL) *browser {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &browser{&http.Client{Jar: jar, Timeout: 20 * time.Second}, t, base}
+	return &browser{&http.Client{Jar: jar, Timeout: testwait.Limit}, t, base}
 }
 
 // get asks for a path of the server, or a URL, as a browser does.

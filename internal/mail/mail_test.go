@@ -17,6 +17,7 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/mail"
 	"github.com/seed-2a7f8fe7/coder/internal/server"
 	"github.com/seed-2a7f8fe7/coder/internal/servertest"
+	"github.com/seed-2a7f8fe7/coder/internal/testwait"
 )
 
 // record is a log that may be read while it is written.
@@ -46,7 +47,7 @@ func must(t *testing.T, err error) {
 
 // config reaches a server, trusting its certificate.
 func (s *smtpServer) config() mail.Config {
-	return mail.Config{From: "Coder <coder@example.com>", Smarthost: s.ln.Addr().String(), CAFile: s.caFile, ServerName: "mail.test", Timeout: 10 * time.Second}
+	return mail.Config{From: "Coder <coder@example.com>", Smarthost: s.ln.Addr().String(), CAFile: s.caFile, ServerName: "mail.test", Timeout: testwait.Limit}
 }
 
 func TestWaysToSend(t *testing.T) {

@@ -78,7 +78,7 @@ func (c *Cluster) start() {
 	var err error
 	c.running, err = embedded.Start(ctx, embedded.Config{
 		Dir: c.dir, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
-		Settings: map[string]string{"max_connections": "100", "shared_buffers": "16MB", "autovacuum": "off"},
+		Settings: map[string]string{"max_connections": "100", "shared_buffers": "16MB", "autovacuum": "off", "dynamic_shared_memory_type": "mmap"},
 	})
 	if err != nil {
 		c.t.Error("start the test's PostgreSQL:", err)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/seed-2a7f8fe7/coder/api/provisioner"
 	"github.com/seed-2a7f8fe7/coder/api/provisionerd"
+	"github.com/seed-2a7f8fe7/coder/internal/testwait"
 )
 
 // deskConn is a server that takes what it is told of a job, or never answers.
@@ -95,9 +96,7 @@ func TestLinesUnderWayAtTheEnd(t *testing.T) {
 	for range flushLines { // which go at once
 		r.line(&provisioner.Log{Output: "one"})
 	}
-	for r.waiting() {
-		<-time.After(time.Millisecond)
-	}
+	testwait.Until(t, "the lines are on their way", func() bool { return !r.waiting() })
 	stop()
 	select {
 	case <-desk.answer:

@@ -15,6 +15,7 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/postgrestest"
 	"github.com/seed-2a7f8fe7/coder/internal/queue"
 	"github.com/seed-2a7f8fe7/coder/internal/schedule"
+	"github.com/seed-2a7f8fe7/coder/internal/testwait"
 	"github.com/seed-2a7f8fe7/coder/internal/workspace"
 )
 
@@ -57,11 +58,10 @@ func TestKilled(t *testing.T) {
 	if done := h.count(stops); done < 30 {
 		t.Errorf("%d of %d were stopped by those that were killed", done, n)
 	}
-	for range 1000 { // until the database has let go of what they held
-		if h.tick(); h.count(stops) == n {
-			break
-		}
-	}
+	testwait.Until(t, "the database has released the locks of the killed processes, and all are stopped", func() bool {
+		h.tick()
+		return h.count(stops) == n
+	})
 	h.tick()
 	if stops, jobs, rows := h.count(stops), h.count(`SELECT count(*) FROM provisioner_jobs WHERE status = 'pending'`), h.count(`SELECT count(*) FROM audit_logs WHERE additional_fields->>'build_reason' = 'autostop'`); stops != n || jobs != n || rows != n {
 		t.Errorf("%d builds, %d jobs and %d rows in the audit log for %d workspaces", stops, jobs, rows, n)

@@ -5,6 +5,7 @@ package sshd
 import (
 	"os"
 	"os/exec"
+	"os/signal"
 	"syscall"
 	"time"
 
@@ -12,8 +13,13 @@ import (
 )
 
 // detach starts cmd in its own session and process group, with its standard
-// input as controlling terminal if it has one.
+// input as controlling terminal if it has one. An agent that nohup started ignores
+// SIGHUP, but cmd does not: it is to end with its terminal, even if the agent is killed.
 func detach(cmd *exec.Cmd, terminal bool) {
+	if signal.Ignored(syscall.SIGHUP) {
+		// A signal that this process handles has its default effect in a child.
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
+	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: terminal}
 }
 

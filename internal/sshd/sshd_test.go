@@ -10,6 +10,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"runtime"
 	"strconv"
@@ -177,6 +178,18 @@ func TestBackgroundChildHoldsPipe(t *testing.T) {
 	}()
 	if n := testwait.Receive(t, "the end of the session", ended); n != 60000 {
 		t.Errorf("%d bytes", n)
+	}
+}
+
+// An agent that nohup started ignores SIGHUP; the commands of its sessions must not.
+func TestHangupNotIgnored(t *testing.T) {
+	signal.Ignore(syscall.SIGHUP)
+	t.Cleanup(func() { signal.Reset(syscall.SIGHUP) })
+	addr, _ := serve(t)
+	out, err := session(t, dial(t, addr)).Output("kill -HUP $$; echo ignored")
+	var exit *ssh.ExitError
+	if !errors.As(err, &exit) || exit.Signal() != "HUP" {
+		t.Errorf("%q, %v: SIGHUP did not end the command", out, err)
 	}
 }
 

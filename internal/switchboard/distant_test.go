@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-2a7f8fe7/coder/internal/testwait"
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel"
 )
 
@@ -56,7 +57,7 @@ func carry(to, from net.Conn, d time.Duration) {
 	defer to.Close()
 	defer from.Close()
 	for p := range way {
-		<-time.After(time.Until(p.at)) // the distance itself
+		testwait.Pause(time.Until(p.at)) // the distance itself
 		if _, err := to.Write(p.b); err != nil {
 			return
 		}

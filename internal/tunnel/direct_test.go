@@ -197,9 +197,14 @@ func direct(t *testing.T, c *Conn, limit time.Duration) {
 // load, in one direction or both: every byte arrives once and in order, never is
 // there a second without any, and the path is taken again when it works.
 func TestDirectIsFoundAndLeft(t *testing.T) {
-	for seed := range uint64(3) {
+	foundAndLeft(t, 1, 2000)
+}
+
+// foundAndLeft writes size bytes every 10 ms.
+func foundAndLeft(t *testing.T, seeds byte, size int) {
+	for seed := range seeds {
 		synctest.Test(t, func(t *testing.T) {
-			r := rand.New(rand.NewPCG(seed, 9))
+			r := rand.NewChaCha8([32]byte{seed, 9})
 			n, c := flight(t, nil)
 			direct(t, c, 2*time.Second)
 			s, err := c.Open(t.Context(), KindSSH, "")
@@ -208,7 +213,7 @@ func TestDirectIsFoundAndLeft(t *testing.T) {
 			var stop sync.WaitGroup
 			done := make(chan struct{})
 			stop.Go(func() {
-				b := make([]byte, 8000)
+				b := make([]byte, size)
 				for {
 					select {
 					case <-done:
@@ -216,9 +221,7 @@ func TestDirectIsFoundAndLeft(t *testing.T) {
 						return
 					case <-time.After(10 * time.Millisecond):
 					}
-					for i := range b {
-						b[i] = byte(r.Uint32())
-					}
+					r.Read(b) //nolint:errcheck // never fails
 					sent.Write(b)
 					if _, err := s.Write(b); err != nil {
 						t.Error(err)

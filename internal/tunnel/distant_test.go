@@ -50,11 +50,15 @@ func echoed(t *testing.T, c *Conn, n int64, seed uint64) time.Duration {
 // unsteady. Windows that grow by a packet with each round trip from there on would
 // take three times as long.
 func TestWindowBeginsAnew(t *testing.T) {
+	windowBegins(t, 16<<20)
+}
+
+func windowBegins(t *testing.T, size int64) {
 	synctest.Test(t, func(t *testing.T) {
 		n, c := flight(t, nil)
 		far(n)
 		direct(t, c, 5*time.Second)
-		if took := echoed(t, c, 64<<20, 1); took > 4*time.Second {
+		if took := echoed(t, c, size, 1); took > 4*time.Second {
 			t.Errorf("took %v, window %d, lost %d", took, c.Stats().Window, c.Stats().LostPackets)
 		}
 	})
@@ -64,13 +68,17 @@ func TestWindowBeginsAnew(t *testing.T) {
 // that each of them cuts by a third, and that grow by a packet with each round trip,
 // that takes some 22 seconds.
 func TestLossesOverADistance(t *testing.T) {
+	losses(t, 16<<20)
+}
+
+func losses(t *testing.T, size int64) {
 	synctest.Test(t, func(t *testing.T) {
 		n, c := flight(t, nil)
 		far(n)
 		direct(t, c, 5*time.Second)
 		r := rand.New(rand.NewPCG(1, 2))
 		n.lose(func(netip.AddrPort, int) bool { return r.IntN(1000) == 0 })
-		if took := echoed(t, c, 64<<20, 2); took > 16*time.Second {
+		if took := echoed(t, c, size, 2); took > 16*time.Second {
 			t.Errorf("took %v, window %d, lost %d", took, c.Stats().Window, c.Stats().LostPackets)
 		}
 	})

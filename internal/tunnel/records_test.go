@@ -34,6 +34,10 @@ func TestEndsOfBefore(t *testing.T) {
 // TestRecordsAndDirectPaths carries a stream that begins with records through the
 // relay and goes on by packets on a direct path, over and over.
 func TestRecordsAndDirectPaths(t *testing.T) {
+	bothWays(t, 8<<20)
+}
+
+func bothWays(t *testing.T, size int64) {
 	synctest.Test(t, func(t *testing.T) {
 		n, c := flight(t, nil)
 		stop := make(chan struct{})
@@ -52,7 +56,7 @@ func TestRecordsAndDirectPaths(t *testing.T) {
 			}
 		}()
 		for seed := range uint64(3) {
-			echoed(t, c, 32<<20, seed)
+			echoed(t, c, size, seed)
 		}
 		if c.lane.Stats().TxRecords == 0 || c.conn.ConnectionStats().BytesSent < 4<<20 {
 			t.Error("not both ways were taken")

@@ -15,6 +15,7 @@ const brand: MantineColorsTuple = [
 
 /** One styling system: Mantine with these colors, sizes and defaults. */
 export const theme = createTheme({
+  respectReducedMotion: true,
   primaryColor: 'brand',
   primaryShade: 8,
   autoContrast: true,
@@ -33,7 +34,13 @@ export const theme = createTheme({
     NumberInput: { defaultProps: { clampBehavior: 'none' } }, // validation rejects a value; the field never changes it
     Tooltip: { defaultProps: { withArrow: true, openDelay: 300 } },
     Menu: { defaultProps: { withInitialFocusPlaceholder: false } }, // opening a menu focuses its first item
-    Modal: { defaultProps: { centered: true, closeButtonProps: { 'aria-label': 'Close' } } },
+    Modal: {
+      defaultProps: {
+        centered: true,
+        closeButtonProps: { 'aria-label': 'Close' },
+        transitionProps: { transition: 'fade' }, // a button that moves under the pointer misses a click
+      },
+    },
     ModalHeader: { defaultProps: { role: 'none' } }, // not a banner of the page
     Notification: { defaultProps: { closeButtonProps: { 'aria-label': 'Close' } } },
   },

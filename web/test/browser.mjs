@@ -7,30 +7,41 @@ export const patience = 120_000;
 /** Assertions that wait until they hold. */
 export const expect = playwright.configure({ timeout: patience });
 
-// Starts the installed Chromium without its background requests.
+/** The options of the installed Chromium, without its background requests. */
+const options = {
+  executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+  env: { ...process.env, TMPDIR: '/tmp' }, // paths of Unix sockets have a length limit
+  args: [
+    '--no-sandbox',
+    '--disable-gpu',
+    '--disable-quic',
+    '--no-first-run',
+    '--disable-background-networking',
+    '--disable-component-update',
+    '--disable-sync',
+  ],
+};
+
+/** Connects to the Chromium of test/chromium.mjs if CHROMIUM_SERVER is set, or starts one. */
 export function launch(chromium) {
-  return chromium.launch({
-    executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
-    env: { ...process.env, TMPDIR: '/tmp' }, // paths of Unix sockets have a length limit
-    args: [
-      '--no-sandbox',
-      '--disable-gpu',
-      '--disable-quic',
-      '--no-first-run',
-      '--disable-background-networking',
-      '--disable-component-update',
-      '--disable-sync',
-    ],
-  });
+  const server = process.env.CHROMIUM_SERVER;
+  return server ? chromium.connect(server) : chromium.launch(options);
 }
 
-/** Waits until a page has loaded its code and its first data, and has drawn them: no sign of loading in four frames. */
-export async function settled(page) {
+/** Starts a Chromium that several processes can connect to. */
+export const serve = (chromium) => chromium.launchServer(options);
+
+/**
+ * Waits until a page has loaded its code and its first data, and has drawn them: no sign of
+ * loading in that many frames.
+ */
+export async function settled(page, frames = 4) {
   await page.locator('main').first().waitFor();
-  await page.evaluate(() => (window.framesAtRest = 0));
-  await page.waitForFunction(() => {
+  await page.waitForFunction((frames) => {
     const loads = document.querySelector('#root[aria-busy=true], [role=status][aria-label=Loading]') !== null;
-    window.framesAtRest = loads ? 0 : window.framesAtRest + 1;
-    return window.framesAtRest > 3;
-  });
+    window.framesAtRest = loads ? 0 : (window.framesAtRest ?? 0) + 1;
+    if (window.framesAtRest < frames) return false;
+    window.framesAtRest = 0; // for the next call
+    return true;
+  }, frames);
 }

@@ -4,7 +4,7 @@
 //   node test/journey-people.mjs URL PASSWORD account   account settings of a member: name, token, password, theme
 //   node test/journey-people.mjs URL PASSWORD site      the deployment pages of an owner
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { buffer, text } from 'node:stream/consumers';
 import { expect } from './browser.mjs';
 import { sitDown } from './person.mjs';
 
@@ -206,7 +206,7 @@ const journeys = {
     await button('Export CSV: Days').click();
     const usage = await exporting;
     assert.match(usage.suggestedFilename(), /^usage-\d{4}-\d\d-\d\d-\d{4}-\d\d-\d\d\.csv$/);
-    assert.match(readFileSync(await usage.path(), 'utf8'), /^Date,Active users,Active hours,Credits\r\n(.+\r\n){7}$/);
+    assert.match(await text(await usage.createReadStream()), /^Date,Active users,Active hours,Credits\r\n(.+\r\n){7}$/);
     await page.getByRole('tab', { name: 'Settings' }).click();
     await page.getByRole('searchbox').fill('--access-url');
     await page
@@ -218,7 +218,7 @@ const journeys = {
     await button('Create support bundle').click();
     const bundle = await downloading;
     assert.match(bundle.suggestedFilename(), /^coder-support-\d+\.zip$/);
-    const archive = readFileSync(await bundle.path());
+    const archive = await buffer(await bundle.createReadStream());
     assert.equal(archive.subarray(0, 2).toString(), 'PK');
     assert.ok(archive.includes('deployment/health.json') && archive.includes('manifest.json'));
     await button('Download again').waitFor();

@@ -19,7 +19,7 @@ export async function findings(page) {
     ),
   ); // wait for color transitions
   if (!(await page.evaluate(() => 'axe' in window))) await page.evaluate(axe);
-  const { violations } = await page.evaluate(() => window.axe.run());
+  const { violations } = await page.evaluate(() => window.axe.run({ resultTypes: ['violations'] }));
   const wrong = violations.map(
     (v) =>
       `${v.impact} ${v.id}: ${v.nodes
@@ -74,7 +74,7 @@ export async function look(browser, url, credentials, pages) {
   if (credentials) await context.request.post(`${url}/api/v2/users/login`, { data: credentials });
   const storageState = await context.storageState();
   await context.close();
-  const page = await browser.newPage({ storageState });
+  const page = await browser.newPage({ storageState, reducedMotion: 'reduce' });
   page.setDefaultTimeout(patience);
   let at = '';
   let as = looks[0];

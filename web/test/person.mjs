@@ -7,7 +7,11 @@ import { findings } from './look.mjs';
 /** Opens a browser at url. Client errors of the API are not failures: journeys provoke some. */
 export async function sitDown(url, password, fine = /status of (400|401|403|404|409|412)/) {
   const browser = await launch(chromium);
-  const context = await browser.newContext({ baseURL: url, viewport: { width: 1280, height: 900 } });
+  const context = await browser.newContext({
+    baseURL: url,
+    viewport: { width: 1280, height: 900 },
+    reducedMotion: 'reduce', // drawing without a GPU takes most of the processor time
+  });
   context.setDefaultTimeout(patience);
   const page = await context.newPage();
   const complaints = [];
@@ -25,7 +29,7 @@ export async function sitDown(url, password, fine = /status of (400|401|403|404|
     page,
     /** Opens a page in a browser session of its own. */
     async elsewhere() {
-      const other = await browser.newContext({ baseURL: url });
+      const other = await browser.newContext({ baseURL: url, reducedMotion: 'reduce' });
       other.setDefaultTimeout(patience);
       return other.newPage();
     },

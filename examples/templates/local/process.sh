@@ -55,7 +55,7 @@ start() {
 		PATH="${PATH:-/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin}" LANG="${LANG:-C.UTF-8}" \
 		BINARY_DIR="$run/bin" CODER_AGENT_TOKEN="$AGENT_TOKEN" \
 		CODER_AGENT_LOG_DIR="$run" CODER_AGENT_SCRIPT_DATA_DIR="$run" \
-		${SSL_CERT_FILE:+SSL_CERT_FILE="$SSL_CERT_FILE"} \
+		${TMPDIR:+TMPDIR="$TMPDIR"} ${SSL_CERT_FILE:+SSL_CERT_FILE="$SSL_CERT_FILE"} \
 		nice -n "$NICENESS" sh "$run/init.sh"
 
 	cd "$DIRECTORY/home"

@@ -19,7 +19,7 @@ import (
 // gnupg makes a home of GnuPG, in a short path, for sockets are in it.
 func gnupg(t *testing.T) (home string, env []string) {
 	t.Helper()
-	home, err := os.MkdirTemp("/tmp", "gpg")
+	home, err := os.MkdirTemp("", "gpg")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/seed-2a7f8fe7/coder/internal/testwait"
 )
 
 func TestSwiftPipe(t *testing.T) {
@@ -22,7 +24,7 @@ func TestSwiftPipe(t *testing.T) {
 	}
 	defer in.Close()
 	// It buffers more than a pipe does by default.
-	if err := out.SetWriteDeadline(time.Now().Add(10 * time.Second)); err != nil {
+	if err := out.SetWriteDeadline(time.Now().Add(testwait.Limit)); err != nil {
 		t.Fatal("the pipe waits on a thread: ", err)
 	}
 	sent := bytes.Repeat([]byte("0123456789abcdef"), 16<<10)

@@ -56,7 +56,7 @@ func Command(a *command.Run) *command.Command {
 		Examples: []command.Example{
 			{Text: "Create a token that expires after a day", Line: "coder tokens create --lifetime 24h --name ci"},
 			{Text: "List your tokens", Line: "coder tokens list"},
-			{Text: "Delete a token", Line: "coder tokens remove ci"},
+			{Text: "Expire a token", Line: "coder tokens remove ci"},
 		},
 		Subs: []*command.Command{createcommand(a), listcommand(a), viewcommand(a), removecommand(a)},
 	}
@@ -202,10 +202,16 @@ func findToken(ctx context.Context, a *command.Run, ref string) (codersdk.APIKey
 	return key, err
 }
 
+// removecommand returns tokens remove. The row of an expired token shows who used it
+// last, and from where.
 func removecommand(a *command.Run) *command.Command {
+	var row bool
 	return &command.Command{
 		Name: "remove", Aliases: []string{"delete", "rm"}, Args: "<name|id|token>", Min: 1, Max: 1,
-		Short: "Delete an API token",
+		Short: "Expire an API token",
+		Long: "An expired token is refused, and 'tokens list' leaves it out. The server deletes it when the time of " +
+			"CODER_API_KEYS_RETENTION has passed. A new token can have its name.",
+		Options: []*option.Option{option.Bool(&row, "delete", "Delete the token at once, with its record of last use")},
 		Run: func(ctx context.Context, args []string) error {
 			c, err := a.Client(ctx)
 			if err != nil {
@@ -215,10 +221,14 @@ func removecommand(a *command.Run) *command.Command {
 			if err != nil {
 				return err
 			}
-			if err := c.DeleteAPIKey(ctx, "me", key.ID); err != nil {
+			end, done := c.ExpireAPIKey, "Expired"
+			if row {
+				end, done = c.DeleteAPIKey, "Deleted"
+			}
+			if err := end(ctx, "me", key.ID); err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(a.Stdout, "Deleted token %s.\n", key.ID)
+			_, err = fmt.Fprintf(a.Stdout, "%s token %s.\n", done, key.ID)
 			return err
 		},
 	}

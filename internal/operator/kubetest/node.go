@@ -252,7 +252,7 @@ func (n *Node) end(ctx context.Context, p *corev1.Pod) error {
 		if proc != nil {
 			proc.Stop()
 		}
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Minute)
 		defer cancel()
 		gone := &corev1.Pod{}
 		if n.Cluster.Client.Get(ctx, key, gone) == nil {

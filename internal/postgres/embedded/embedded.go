@@ -270,7 +270,7 @@ func (cl *Cluster) kill() {
 // URL returns the connection URL of the cluster in dir, whether it runs or not;
 // an error when it has none that lasts.
 func URL(dir string) (string, error) {
-	if there, err := os.ReadFile(filepath.Join(dir, elsewhere)); err == nil {
+	if there, err := os.ReadFile(filepath.Join(dir, Elsewhere)); err == nil {
 		dir = strings.TrimSpace(string(there))
 	}
 	if len(dir) > maxSocketPath {
@@ -285,8 +285,8 @@ func URL(dir string) (string, error) {
 	return cl.url, nil
 }
 
-// elsewhere is the file that says where the cluster of a directory really is.
-const elsewhere = "elsewhere"
+// Elsewhere is the file in a directory that has the path of its cluster, if that is another directory.
+const Elsewhere = "elsewhere"
 
 // place returns the directory in which the cluster lives, and makes it: dir, or,
 // when the user that PostgreSQL runs as cannot get there (root's own directories, in
@@ -296,7 +296,7 @@ func place(dir string, who user) (string, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", fmt.Errorf("make the database directory: %w", err)
 	}
-	note := filepath.Join(dir, elsewhere)
+	note := filepath.Join(dir, Elsewhere)
 	there, err := os.ReadFile(note)
 	if errors.Is(err, os.ErrNotExist) {
 		if who.reaches(dir) {

@@ -55,6 +55,10 @@ DELETE FROM api_keys WHERE user_id = $1 AND login_type <> 'token' AND token_name
 -- name: DeleteNamedKey :exec
 DELETE FROM api_keys WHERE user_id = $1 AND token_name = $2 AND login_type <> 'token';
 
+-- name: DeleteExpiredToken :exec
+-- Deletes a user's expired token, so that a new one can have its name.
+DELETE FROM api_keys WHERE user_id = @user_id AND token_name = @token_name AND login_type = 'token' AND expires_at <= @now::timestamptz;
+
 -- name: DeleteExpiredAPIKeys :execrows
 -- Deletes a batch of tokens that expired before a time.
 DELETE FROM api_keys WHERE id = ANY (ARRAY(SELECT k.id FROM api_keys k WHERE k.expires_at < @before ORDER BY k.expires_at LIMIT 1000));

@@ -128,6 +128,16 @@ func (q *Queries) DeleteExpiredAPIKeys(ctx context.Context, before time.Time) (i
 	return result.RowsAffected(), nil
 }
 
+const deleteExpiredToken = `-- name: DeleteExpiredToken :exec
+DELETE FROM api_keys WHERE user_id = $1 AND token_name = $2 AND login_type = 'token' AND expires_at <= $3::timestamptz
+`
+
+// Deletes a user's expired token, so that a new one can have its name.
+func (q *Queries) DeleteExpiredToken(ctx context.Context, userID uuid.UUID, tokenName string, now time.Time) error {
+	_, err := q.db.Exec(ctx, deleteExpiredToken, userID, tokenName, now)
+	return err
+}
+
 const deleteNamedKey = `-- name: DeleteNamedKey :exec
 DELETE FROM api_keys WHERE user_id = $1 AND token_name = $2 AND login_type <> 'token'
 `

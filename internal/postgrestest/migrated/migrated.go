@@ -7,6 +7,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io/fs"
 	"log/slog"
@@ -114,6 +115,7 @@ func Config(dir string) embedded.Config {
 		Settings: map[string]string{
 			"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off",
 			"max_connections": "300", "shared_buffers": "64MB", "autovacuum": "off", "max_wal_size": "512MB",
+			"dynamic_shared_memory_type": "mmap", // is in dir, so it does not outlive a PostgreSQL that is killed
 		},
 	}
 }
@@ -150,6 +152,26 @@ func Copy() (dir string, err error) {
 	return dir, removeAfterwards(dir)
 }
 
+// Provide makes a copy of the migrated cluster the built-in database of the server
+// with that configuration directory, which must not have a database. The copy
+// survives kill -9 of all processes, but not a crash of the machine. remove removes
+// it once the server has ended.
+func Provide(configDir string) (remove func(), err error) {
+	dir, err := Copy()
+	if err != nil {
+		return nil, err
+	}
+	file, err := os.OpenFile(filepath.Join(dir, "data", "postgresql.conf"), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		return nil, err
+	}
+	_, err = file.WriteString("fsync = off\nfull_page_writes = off\ndynamic_shared_memory_type = mmap\n")
+	builtin := filepath.Join(configDir, "postgres")
+	err = errors.Join(err, file.Close(), os.MkdirAll(builtin, 0o700),
+		os.WriteFile(filepath.Join(builtin, embedded.Elsewhere), []byte(dir+"\n"), 0o600))
+	return func() { os.RemoveAll(dir) }, err //nolint:errcheck // it is removed at the end of this process too
+}
+
 // open holds the pipes of removeAfterwards, which a collected file would close.
 var open struct {
 	sync.Mutex
@@ -157,7 +179,7 @@ var open struct {
 }
 
 // removeAfterwards starts a shell that removes dir once this process has ended,
-// however it ends.
+// however it ends, and the PostgreSQL that runs in dir, which the kernel then stops.
 func removeAfterwards(dir string) error {
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -167,7 +189,9 @@ func removeAfterwards(dir string) error {
 	open.Lock()
 	open.pipes = append(open.pipes, w)
 	open.Unlock()
-	shell := exec.Command("sh", "-c", `cat; rm -rf "$0"`, dir)
+	shell := exec.Command("sh", "-c", `cat
+		while kill -0 "$(head -n 1 "$0/data/postmaster.pid")"; do sleep 0.1; done
+		rm -rf "$0"`, dir)
 	shell.Stdin = r
 	shell.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C is for the tests
 	return shell.Start()

@@ -20,6 +20,7 @@ import (
 
 	"github.com/quic-go/quic-go"
 
+	"github.com/seed-2a7f8fe7/coder/internal/testwait"
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel/lane"
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel/path"
 )
@@ -301,7 +302,7 @@ func TestSlowWay(t *testing.T) {
 		return [][]byte{b}
 	}
 	p.links[0].slow = func(n int) {
-		<-time.After(time.Duration(n) * time.Second / (20 << 20))
+		testwait.Pause(time.Duration(n) * time.Second / (20 << 20))
 		waiting.Add(-int64(n))
 	}
 	var streams sync.WaitGroup

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-2a7f8fe7/coder/internal/testwait"
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel/stun"
 )
 
@@ -30,7 +31,7 @@ func TestServer(t *testing.T) {
 			}
 		}
 		b := make([]byte, 1500)
-		_ = client.SetReadDeadline(time.Now().Add(10 * time.Second))
+		_ = client.SetReadDeadline(time.Now().Add(testwait.Limit))
 		n, err := client.Read(b)
 		if err != nil {
 			t.Fatal(err)
