@@ -276,15 +276,27 @@ func TestDevcontainerThatFails(t *testing.T) {
 			t.Errorf("%s: %q", name, dc.Error)
 		}
 	}
-	if dc := b.one("hook", "runs all the same", held); !strings.Contains(dc.Error, "postCreateCommand failed") {
-		t.Errorf("%+v", dc)
+	hook := b.one("hook", "runs all the same", held)
+	if !strings.Contains(hook.Error, "postCreateCommand failed") {
+		t.Errorf("%+v", hook)
 	}
+	// An agent that is killed, and the next one, do not hide why the hook failed.
+	pid := func() int {
+		file, _ := os.ReadFile(filepath.Join(d.Dir, "containers", hook.Container.ID, "pid"))
+		n, _ := strconv.Atoi(string(file))
+		return n
+	}
+	testwait.Until(t, "the agent runs", func() bool { return pid() > 1 })
+	first := pid()
+	must(0, syscall.Kill(first, syscall.SIGKILL))
+	testwait.Until(t, "the next agent runs", func() bool { return pid() > 1 && pid() != first })
+	b.one("hook", "reports its error", func(dc codersdk.WorkspaceAgentDevcontainer) bool {
+		return strings.Contains(dc.Error, "postCreateCommand failed") && !strings.Contains(dc.Error, "exited")
+	})
 	d.Folder("fails", plainConfig)
 	dc := b.one("fails", "fails", func(codersdk.WorkspaceAgentDevcontainer) bool { return true })
 	b.ask("POST", "/devcontainers/"+dc.ID.String()+"/recreate", nil)
-	if dc := b.one("fails", "runs", held); dc.Error != "" {
-		t.Errorf("%+v", dc)
-	}
+	b.one("fails", "runs", func(dc codersdk.WorkspaceAgentDevcontainer) bool { return held(dc) && dc.Error == "" })
 }
 
 func TestDevcontainerWithoutPrograms(t *testing.T) {

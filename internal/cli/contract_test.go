@@ -27,6 +27,7 @@ var ours = map[string]string{
 	"provisioner keys list --column":        "keys have an end and a last use of our own",
 	"organizations list --column":           "weights are our own",
 	"organizations show --column":           "weights are our own",
+	"tokens remove":                         "--delete is of newer versions",
 }
 
 // beyond are commands and flags that the contract does not have, each with its
@@ -116,6 +117,7 @@ var beyond = map[string]string{
 	"server --update-check-url":                   "the releases of this project are where its operator says",
 	"server --provisioner-job-logs-retention":     "the contract keeps logs of jobs for ever",
 	"server --build-timings-retention":            "the contract keeps timings for ever",
+	"tokens remove --delete":                      "the contract is of before tokens are expired",
 	"support bundle --workspace-file":             "newer editors pass it; the contract is of before",
 	"config-ssh --remove":                         "taking the section out again is our own",
 }

@@ -27,7 +27,6 @@ var errIgnored = errors.New("ignored")
 // attend runs an agent in a running container until ctx ends. It returns the
 // agent's ID, or uuid.Nil when the agent was never created.
 func (s *Set) attend(ctx context.Context, it *item, c codersdk.WorkspaceAgentContainer) (made uuid.UUID) {
-	said := ""
 	for wait := (lifecycle.Backoff{First: firstWait, Limit: lastWait}); ; {
 		began := time.Now()
 		err := s.attendOnce(ctx, it, c, func(a Agent, directory string) {
@@ -39,9 +38,7 @@ func (s *Set) attend(ctx context.Context, it *item, c codersdk.WorkspaceAgentCon
 			}
 			it.shown.Agent = &codersdk.WorkspaceAgentDevcontainerAgent{ID: a.ID, Name: a.Name, Directory: directory}
 			it.shown.SubagentID = &a.ID
-			if it.shown.Error == said {
-				it.shown.Error = ""
-			}
+			it.exited = ""
 			s.signal()
 		})
 		s.refresh(ctx, 0) // cancels ctx if the container stopped
@@ -53,15 +50,14 @@ func (s *Set) attend(ctx context.Context, it *item, c codersdk.WorkspaceAgentCon
 		if errors.Is(err, errIgnored) {
 			it.ignored = true
 		} else {
-			said = err.Error()
-			it.shown.Error = said
+			it.exited = err.Error()
 		}
 		s.signal()
 		s.mu.Unlock()
 		if errors.Is(err, errIgnored) {
 			return made
 		}
-		s.writeLog(it, codersdk.LogLevelWarn, said)
+		s.writeLog(it, codersdk.LogLevelWarn, err.Error())
 		if time.Since(began) > steady {
 			wait.Reset()
 		}

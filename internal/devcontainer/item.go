@@ -32,6 +32,7 @@ type item struct {
 	autostart bool // its configuration requests autostart
 	busy      bool // starting or being deleted
 	held      *hold
+	exited    string        // why the agent exited, until it runs again
 	last      chan struct{} // closed when the last agent has exited; nil without one
 }
 
@@ -46,6 +47,10 @@ type hold struct {
 // show returns the public state of an item. The caller holds mu.
 func (it *item) show() codersdk.WorkspaceAgentDevcontainer {
 	d := it.shown
+	if d.Error != "" && it.exited != "" {
+		d.Error += "; "
+	}
+	d.Error += it.exited
 	if path := it.config(); path != "" && d.Container != nil {
 		fi, err := os.Stat(path)
 		d.Dirty = err == nil && fi.ModTime().After(d.Container.CreatedAt)
@@ -267,7 +272,7 @@ func (s *Set) updateFromDocker(it *item, all []codersdk.WorkspaceAgentContainer)
 		it.shown.Status = codersdk.WorkspaceAgentDevcontainerStatusRunning
 		s.startAgent(it, *mine)
 	case !running && it.shown.Status != codersdk.WorkspaceAgentDevcontainerStatusStopped:
-		it.shown.Status, it.shown.Error = codersdk.WorkspaceAgentDevcontainerStatusStopped, ""
+		it.shown.Status, it.shown.Error, it.exited = codersdk.WorkspaceAgentDevcontainerStatusStopped, "", ""
 		it.shown.Agent, it.shown.SubagentID = nil, nil
 	}
 }
@@ -310,6 +315,9 @@ func (s *Set) stopAgent(it *item) {
 		h.end()
 		<-h.done
 	}
+	s.mu.Lock()
+	it.exited = ""
+	s.mu.Unlock()
 }
 
 // agentName converts s to a valid agent name of letters, digits and single
