@@ -158,10 +158,11 @@ setup:
 run: setup build
 	@PATH=$$PATH:$$(dirname $$(tools/terraform/get)) tools/run $(BIN)/coder
 
-# Generated code and the dashboard come first, because the checks read them. Unit tests
-# run beside the browser tests, which mostly wait.
+# Generated code and the dashboard come first, because the checks read them. Stages run one
+# after the other: on a machine that compiles everything for the first time, stages beside
+# each other slow the tests down until they reach their time bounds.
 test: setup
-	MAKE='$(MAKE)' tools/stages check-generated dashboard build -- unit test-kube -- lint web-test e2e -- test-terraform
+	MAKE='$(MAKE)' tools/stages check-generated dashboard build lint unit test-kube web-test e2e test-terraform
 
 # What make test leaves out, because it takes long or requires root. test-upgrade is not
 # among them: it requires a program of another version.
@@ -237,7 +238,7 @@ unit: web/dist/index.html $(TOOLS)/gotestsum $(PROVIDER)
 # Browsers, sessions and builds wait more than they compute, so six tests run at a time.
 e2e: build $(TOOLS)/gotestsum
 	@mkdir -p $(RESULTS)
-	$(TERRAFORM) CODER_E2E_BINARY=$(BIN)/coder $(call gotest,e2e,./e2e,-timeout 30m -count 1 -parallel 6); scripts=$$?; \
+	$(TERRAFORM) CODER_E2E_BINARY=$(BIN)/coder $(call gotest,e2e,./e2e,-timeout 60m -count 1 -parallel 6); scripts=$$?; \
 	$(TERRAFORM) CODER_E2E_BINARY=$(BIN)/coder $(call gotest,clients,./internal/clienttest,-timeout 10m -count 1 -parallel 6) && exit $$scripts
 
 test-upgrade: setup build
