@@ -571,12 +571,16 @@ func TestLongCut(t *testing.T) {
 	t.Parallel()
 	p := newPlant(t)
 	c := newCable(t, p.address)
-	j, _ := p.build(t, "long", "http://"+c.Addr().String(), "sleep 2.5")
+	j, _ := p.build(t, "long", "http://"+c.Addr().String(), waitAtGate)
+	j.open(t, 1)
 	j.made(t, 1)
 	c.set(true)
-	j.made(t, 3) // it goes on for half a lease, six seconds: until the middle of the last
-	testwait.Pause(5 * time.Second)
+	j.open(t, 2)
+	j.made(t, 2)
+	// It lets go after half of its lease of 12 seconds, while the third resource waits.
+	testwait.Until(t, "the provisioner lets go", func() bool { return len(j.survivors()) == 0 })
 	c.set(false)
+	j.open(t, resources)
 	j.finished(t)
 	if out, err := os.ReadFile(filepath.Join(j.dir, "a.log")); err != nil || !bytes.Contains(out, []byte("unreachable for as long")) {
 		t.Errorf("it did not let go (%v):\n%s", err, out)
