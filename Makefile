@@ -235,10 +235,10 @@ unit: web/dist/index.html $(TOOLS)/gotestsum $(PROVIDER)
 	$(call gotest,tables,$(addprefix ./,$(sort $(dir $(TABLES)))),-run '^($(TABLETESTS))$$' -timeout 20m); tables=$$?; \
 	$(TERRAFORM) CODER_TEST_PROVIDER=$(PROVIDER) $(RACE) $(call gotest,unit,$(UNIT),-race -timeout 20m) && exit $$tables
 
-# Browsers, sessions and builds wait more than they compute, so six tests run at a time.
+# On two cores, six at a time took longer than three: browsers slow each other down.
 e2e: build $(TOOLS)/gotestsum
 	@mkdir -p $(RESULTS)
-	$(TERRAFORM) CODER_E2E_BINARY=$(BIN)/coder $(call gotest,e2e,./e2e,-timeout 60m -count 1 -parallel 6); scripts=$$?; \
+	$(TERRAFORM) CODER_E2E_BINARY=$(BIN)/coder $(call gotest,e2e,./e2e,-timeout 60m -count 1 -parallel 3); scripts=$$?; \
 	$(TERRAFORM) CODER_E2E_BINARY=$(BIN)/coder $(call gotest,clients,./internal/clienttest,-timeout 10m -count 1 -parallel 6) && exit $$scripts
 
 test-upgrade: setup build

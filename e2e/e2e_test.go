@@ -311,23 +311,21 @@ func cmdLogin(ts *testscript.TestScript, neg bool, args []string) {
 		"--first-user-email", "admin@example.com", "--first-user-password", password))
 }
 
-// eventually SECONDS command...: repeats until the command succeeds (with !, fails),
-// for testwait.Limit at least: the limit ends a script that hangs and measures nothing.
+// eventually command...: repeats until the command succeeds (with !, fails). The limit is more
+// than one of a journey, because a command may wait for a journey in the background.
 func cmdEventually(ts *testscript.TestScript, neg bool, args []string) {
-	if len(args) < 2 {
-		ts.Fatalf("usage: eventually SECONDS command...")
+	if len(args) == 0 {
+		ts.Fatalf("usage: eventually command...")
 	}
-	limit, err := time.ParseDuration(args[0] + "s")
-	ts.Check(err)
-	limit = max(limit, testwait.Limit)
+	const limit = 5 * testwait.Limit
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
 	var out []byte
 	for {
-		cmd := exec.CommandContext(ctx, args[1], args[2:]...)
+		cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 		cmd.Dir = ts.MkAbs(".")
 		cmd.Env = environ(ts)
-		path, err := lookPath(ts.Getenv("PATH"), args[1])
+		path, err := lookPath(ts.Getenv("PATH"), args[0])
 		ts.Check(err)
 		cmd.Path, cmd.Err = path, nil
 		out, err = cmd.CombinedOutput()
@@ -335,7 +333,7 @@ func cmdEventually(ts *testscript.TestScript, neg bool, args []string) {
 			return
 		}
 		if ctx.Err() != nil {
-			ts.Fatalf("not within %s: %s\n%s", limit, strings.Join(args[1:], " "), out)
+			ts.Fatalf("not within %s: %s\n%s", limit, strings.Join(args, " "), out)
 		}
 		testwait.Pause(200 * time.Millisecond)
 	}

@@ -9,4 +9,4 @@ import "testing"
 
 func TestTenThousandStreams(t *testing.T) { manyStreams(t, 10_000) }
 
-func TestScriptThatPrintsAGigabyte(t *testing.T) { floods(t, 1_000_000_000) }
+func TestScriptThatPrintsAGigabyte(t *testing.T) { testFlood(t, 1_000_000_000) }

@@ -119,11 +119,11 @@ func TestTwoAgentsWithOneToken(t *testing.T) {
 // A script that prints without end costs no memory: the server keeps its
 // first megabyte, the file its last ones.
 func TestScriptThatPrintsWithoutEnd(t *testing.T) {
-	floods(t, 100_000_000)
+	testFlood(t, 100_000_000)
 }
 
-// floods has a script print size bytes, more than the heap is allowed to grow by.
-func floods(t *testing.T, size int) {
+// testFlood has a script print size bytes, more than the heap is allowed to grow by.
+func testFlood(t *testing.T, size int) {
 	h := agenttest.New(t)
 	u, _ := h.Serve("")
 	dir := t.TempDir()

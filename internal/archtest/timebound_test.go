@@ -63,11 +63,7 @@ func TestTimeBoundsOfTests(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for key := range shortBounds {
-		if !used[key] {
-			t.Errorf("%s has no such bound: remove it from shortBounds", key)
-		}
-	}
+	requireUsed(t, "shortBounds", shortBounds, used)
 }
 
 // timeProblem returns what is wrong with a node, or "".

@@ -10,7 +10,7 @@ import (
 )
 
 // TestThousandTunnels opens as many tunnels to one agent as it may have: one more
-// is told why not while the others go on. The race detector takes minutes for
+// receives the reason while the others go on. The race detector takes minutes for
 // this; TestManyTunnels runs with it.
 func TestThousandTunnels(t *testing.T) {
 	w, carries := manyTunnels(t, 1000)

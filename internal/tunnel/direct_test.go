@@ -197,11 +197,11 @@ func direct(t *testing.T, c *Conn, limit time.Duration) {
 // load, in one direction or both: every byte arrives once and in order, never is
 // there a second without any, and the path is taken again when it works.
 func TestDirectIsFoundAndLeft(t *testing.T) {
-	foundAndLeft(t, 1, 2000)
+	testDirect(t, 1, 2000)
 }
 
-// foundAndLeft writes size bytes every 10 ms.
-func foundAndLeft(t *testing.T, seeds byte, size int) {
+// testDirect writes size bytes every 10 ms.
+func testDirect(t *testing.T, seeds byte, size int) {
 	for seed := range seeds {
 		synctest.Test(t, func(t *testing.T) {
 			r := rand.NewChaCha8([32]byte{seed, 9})

@@ -50,10 +50,10 @@ func echoed(t *testing.T, c *Conn, n int64, seed uint64) time.Duration {
 // unsteady. Windows that grow by a packet with each round trip from there on would
 // take three times as long.
 func TestWindowBeginsAnew(t *testing.T) {
-	windowBegins(t, 16<<20)
+	testWindow(t, 16<<20)
 }
 
-func windowBegins(t *testing.T, size int64) {
+func testWindow(t *testing.T, size int64) {
 	synctest.Test(t, func(t *testing.T) {
 		n, c := flight(t, nil)
 		far(n)

@@ -7,10 +7,10 @@ import "testing"
 // The tests of this file repeat smaller ones with an amount of data for which
 // the race detector takes minutes.
 
-func TestDirectIsFoundAndLeftUnderLoad(t *testing.T) { foundAndLeft(t, 3, 8000) }
+func TestDirectIsFoundAndLeftUnderLoad(t *testing.T) { testDirect(t, 3, 8000) }
 
-func TestWindowBeginsAnewFor64MiB(t *testing.T) { windowBegins(t, 64<<20) }
+func TestWindowBeginsAnewFor64MiB(t *testing.T) { testWindow(t, 64<<20) }
 
 func TestLossesOverADistanceFor64MiB(t *testing.T) { losses(t, 64<<20) }
 
-func TestRecordsAndDirectPathsFor96MiB(t *testing.T) { bothWays(t, 32<<20) }
+func TestRecordsAndDirectPathsFor96MiB(t *testing.T) { testBothDirections(t, 32<<20) }

@@ -34,10 +34,10 @@ func TestEndsOfBefore(t *testing.T) {
 // TestRecordsAndDirectPaths carries a stream that begins with records through the
 // relay and goes on by packets on a direct path, over and over.
 func TestRecordsAndDirectPaths(t *testing.T) {
-	bothWays(t, 8<<20)
+	testBothDirections(t, 8<<20)
 }
 
-func bothWays(t *testing.T, size int64) {
+func testBothDirections(t *testing.T, size int64) {
 	synctest.Test(t, func(t *testing.T) {
 		n, c := flight(t, nil)
 		stop := make(chan struct{})
