@@ -312,7 +312,8 @@ func cmdLogin(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 // eventually command...: repeats until the command succeeds (with !, fails). The limit is more
-// than one of a journey, because a command may wait for a journey in the background.
+// than a journey's own (patience in browser.mjs), because the command may wait for a journey in
+// the background.
 func cmdEventually(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) == 0 {
 		ts.Fatalf("usage: eventually command...")

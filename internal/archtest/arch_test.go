@@ -281,3 +281,13 @@ func parse(t *testing.T, path string) (src []byte, fset *token.FileSet, file *as
 	}
 	return src, fset, file, !ast.IsGenerated(file)
 }
+
+// requireUsed fails for each exception in a list, named list, that nothing needs.
+func requireUsed(t *testing.T, list string, exceptions map[string]string, used map[string]bool) {
+	t.Helper()
+	for name := range exceptions {
+		if !used[name] {
+			t.Errorf("nothing needs the exception for %s: remove it from %s", name, list)
+		}
+	}
+}

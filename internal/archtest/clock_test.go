@@ -68,13 +68,3 @@ func TestServersUseTheClockOfTheDatabase(t *testing.T) {
 	}
 	requireUsed(t, "localTimes", localTimes, used)
 }
-
-// requireUsed fails for each exception in a list, named list, that nothing needs.
-func requireUsed(t *testing.T, list string, exceptions map[string]string, used map[string]bool) {
-	t.Helper()
-	for name := range exceptions {
-		if !used[name] {
-			t.Errorf("nothing needs the exception for %s: remove it from %s", name, list)
-		}
-	}
-}
