@@ -77,10 +77,14 @@ func (b *box) ask(method, path string, out any) (int, string) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	resp, err := b.http.Do(req)
-	if err != nil {
-		b.Fatal(err)
-	}
+	var resp *http.Response
+	testwait.Until(b.T, "the agent answers", func() bool { // on a busy machine its connection may be lost for a moment
+		resp, err = b.http.Do(req)
+		if err != nil && !codersdk.Is(err, codersdk.CodeUnavailable) {
+			b.Fatal(err)
+		}
+		return err == nil
+	})
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
 	if err != nil {
