@@ -208,7 +208,10 @@ func (a *API) user(r *http.Request) (access.Subject, error) {
 	if token == "" {
 		token, _ = strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	}
-	origin := access.Origin{UserAgent: r.UserAgent()}
+	origin := access.Origin{UserAgent: r.UserAgent(), Path: r.URL.Path}
+	if outer, ok := access.OriginOf(r.Context()); ok { // a handler of this process calls the API for its own request
+		origin.Path = outer.Path
+	}
 	if ap, err := netip.ParseAddrPort(r.RemoteAddr); err == nil {
 		origin.IP = ap.Addr().Unmap().WithZone("")
 	}

@@ -19,9 +19,12 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/servertest"
 )
 
-// TestMCPByOAuth2 calls a tool with a token that an application got for the MCP server alone.
+// TestMCPByOAuth2 calls tools with a token that an application got for the MCP server alone: one that requests the
+// API, and one that opens a tunnel to an agent.
 func TestMCPByOAuth2(t *testing.T) {
 	s := servertest.Start(t, func(c *server.Config) { c.OAuth2.Enable = true })
+	w, agentToken := agentWorkspace(t, s)
+	startAgent(t, s, w, agentToken)
 	app, err := s.Client.PostOAuth2ProviderApp(t.Context(), codersdk.PostOAuth2ProviderAppRequest{Name: "Assistant", CallbackURL: "http://127.0.0.1/callback"})
 	must(t, err)
 	secret, err := s.Client.PostOAuth2ProviderAppSecret(t.Context(), app.ID)
@@ -45,10 +48,17 @@ func TestMCPByOAuth2(t *testing.T) {
 	if got, failed := callTool(t, mcpSession(t, s, token.AccessToken), "coder_get_authenticated_user", nil); failed || !strings.Contains(got, `"username":"admin"`) {
 		t.Errorf("tool: %s", got)
 	}
+	command := map[string]any{"workspace": "dev", "command": "echo out"}
+	if got, failed := callTool(t, mcpSession(t, s, token.AccessToken), "coder_workspace_bash", command); failed || !strings.Contains(got, `"output":"out\n"`) {
+		t.Errorf("tool in a workspace: %s", got)
+	}
 	c := codersdk.New(s.AccessURL())
 	c.SessionToken = token.AccessToken
 	if _, err := c.User(t.Context(), "me"); !codersdk.Is(err, codersdk.CodeUnauthenticated) {
 		t.Errorf("the token for MCP opens the API: %v", err)
+	}
+	if _, err := c.TunnelSettings(t.Context()); !codersdk.Is(err, codersdk.CodeUnauthenticated) {
+		t.Errorf("the token for MCP opens tunnels without MCP: %v", err)
 	}
 }
 
