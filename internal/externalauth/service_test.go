@@ -553,3 +553,24 @@ func TestFormsOfProviders(t *testing.T) {
 		})
 	}
 }
+
+// TestExchangeDuringOutage: an error code of a provider that cannot process requests is an outage, and no
+// mistake of the configuration.
+func TestExchangeDuringOutage(t *testing.T) {
+	w := newWorld(t)
+	location, cookie, err := w.svc.Begin(t.Context(), w.actor, "github", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	back := w.host.authorize(t, location)
+	for _, status := range []int{http.StatusInternalServerError, http.StatusTooManyRequests} {
+		w.host.answer = func(rw http.ResponseWriter, _ *http.Request) bool {
+			reply(rw, status, map[string]string{"error": "server_error"})
+			return true
+		}
+		_, err := w.svc.End(t.Context(), w.actor, "github", cookie, externalauth.Answer{State: back.Get("state"), Code: back.Get("code")})
+		if !codersdk.Is(err, codersdk.CodeUnavailable) || !strings.Contains(err.Error(), "try again later") {
+			t.Errorf("%d: %v", status, err)
+		}
+	}
+}

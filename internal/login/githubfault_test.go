@@ -42,6 +42,8 @@ func TestGitHubThatFails(t *testing.T) {
 	}{
 		{"the exchange fails", token, respond(502, "text/html", "<html>Bad gateway</html>"), "responded 502"},
 		{"the exchange is rate limited", token, respond(429, "text/plain", "slow down"), "responded 429"},
+		{"the exchange fails with an error code", token, respond(500, "application/json", `{"error": "server_error"}`), "try again later"},
+		{"the exchange is rate limited with an error code", token, respond(429, "application/json", `{"error": "slow_down"}`), "try again later"},
 		{"the exchange is a page", token, page, "try again later"},
 		{"the exchange is cut", token, hangUp, "cannot be reached"},
 		{"a wrong client secret", token, respond(200, "application/json", `{"error": "incorrect_client_credentials"}`), "rejected this deployment (incorrect_client_credentials)"},

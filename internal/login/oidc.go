@@ -337,7 +337,7 @@ func refusedCode(err error) error {
 		if e.ErrorCode == "invalid_grant" {
 			return codersdk.Errorf(codersdk.CodeForbidden, "The sign-in has expired at the identity provider. Start it again.").WithCause(err)
 		}
-		if r := e.Response; r != nil && e.ErrorCode == "" && (r.StatusCode >= 500 || r.StatusCode == http.StatusTooManyRequests) {
+		if r := e.Response; r != nil && (r.StatusCode >= 500 || r.StatusCode == http.StatusTooManyRequests) {
 			return codersdk.Errorf(codersdk.CodeUnavailable, "The identity provider responded %.100s; try again later", r.Status).WithCause(err)
 		}
 		return codersdk.Errorf(codersdk.CodeUnavailable,

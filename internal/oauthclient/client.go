@@ -131,10 +131,14 @@ func (m *Metrics) observe(name string, h http.Header) {
 }
 
 // Refusal returns the error code and the description with which a provider refused a request; ok is false
-// for failures of other kinds, such as a provider that cannot be reached or responds with a page.
+// for failures of other kinds, such as a provider that cannot be reached, responds with a page, or cannot
+// process requests at the moment.
 func Refusal(err error) (code, description string, ok bool) {
 	e, is := errors.AsType[*oauth2.RetrieveError](err)
 	if !is || e.ErrorCode == "" {
+		return "", "", false
+	}
+	if r := e.Response; r != nil && (r.StatusCode >= http.StatusInternalServerError || r.StatusCode == http.StatusTooManyRequests) {
 		return "", "", false
 	}
 	return e.ErrorCode, e.ErrorDescription, true
