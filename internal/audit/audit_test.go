@@ -32,6 +32,10 @@ func TestDiff(t *testing.T) {
 		"a name":    {thing{Name: "a"}, thing{Name: "b"}, codersdk.AuditDiff{"name": {Old: "a", New: "b"}}},
 		"a secret":  {thing{Secret: "x"}, thing{Secret: "y"}, codersdk.AuditDiff{"client_secret": {Old: "", New: "", Secret: true}}},
 		"no secret": {thing{}, thing{TokenName: "ci"}, codersdk.AuditDiff{"token_name": {Old: "", New: "ci"}}},
+		"a switch": {
+			map[string]any{"disable_user_secrets": false}, map[string]any{"disable_user_secrets": true},
+			codersdk.AuditDiff{"disable_user_secrets": {Old: false, New: true}},
+		},
 		"limits": {
 			map[string]any{"token_scopes": []string{}, "max_token_lifetime_seconds": 0}, map[string]any{"token_scopes": []string{"a"}, "max_token_lifetime_seconds": 5},
 			codersdk.AuditDiff{"token_scopes": {Old: []any{}, New: []any{"a"}}, "max_token_lifetime_seconds": {Old: 0.0, New: 5.0}},
@@ -70,5 +74,14 @@ func TestRecord(t *testing.T) {
 	}
 	if len(rows) != 1 || rows[0].AuditLog.StatusCode != 201 || rows[0].AuditLog.IP.String() != "2001:db8::1" {
 		t.Errorf("rows: %+v", rows)
+	}
+}
+
+// TestUserSecret: the entry of a user secret names the secret, and not a user with its name.
+func TestUserSecret(t *testing.T) {
+	row := sqlc.AuditLog{Action: "delete", ResourceType: "user", ResourceTarget: "npm", AdditionalFields: []byte(`{"user_secret": "npm"}`)}
+	got := view(sqlc.AuditLogsRow{AuditLog: row})
+	if got.Description != "The server deleted user secret npm" || got.ResourceLink != "" {
+		t.Errorf("description %q, link %q", got.Description, got.ResourceLink)
 	}
 }

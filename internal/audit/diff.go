@@ -12,8 +12,11 @@ import (
 // secretFields are fields whose values are never recorded, only that they changed.
 var secretFields = []string{"password", "secret", "token", "private_key", "hashed", "psk", "variable_values", "user_variable_values", "value"}
 
-// plainSuffixes end the names of fields that describe a secret, and do not contain it.
+// plainSuffixes end the names of fields that describe a secret, and do not contain it. plainPrefix begins the
+// names of switches.
 var plainSuffixes = []string{"_name", "_scopes", "_seconds"}
+
+const plainPrefix = "disable_"
 
 // skippedFields change with every write and carry no information.
 var skippedFields = []string{"updated_at", "last_seen_at", "last_used_at"}
@@ -52,7 +55,7 @@ func put(d codersdk.AuditDiff, key string, old, new json.RawMessage) {
 // isSecret reports whether the values of a field are never recorded.
 func isSecret(key string) bool {
 	return slices.ContainsFunc(secretFields, func(s string) bool { return strings.Contains(key, s) }) &&
-		!slices.ContainsFunc(plainSuffixes, func(s string) bool { return strings.HasSuffix(key, s) })
+		!slices.ContainsFunc(plainSuffixes, func(s string) bool { return strings.HasSuffix(key, s) }) && !strings.HasPrefix(key, plainPrefix)
 }
 
 // value decodes a field; absent fields are empty strings.

@@ -148,13 +148,25 @@ func describe(who string, a sqlc.AuditLog) string {
 	case codersdk.AuditActionLogin, codersdk.AuditActionLogout:
 		return who + " " + past + failed
 	}
-	return fmt.Sprintf("%s %s %s %s%s", who, past, strings.ReplaceAll(a.ResourceType, "_", " "), a.ResourceTarget, failed)
+	kind := strings.ReplaceAll(a.ResourceType, "_", " ")
+	if isUserSecret(a.AdditionalFields) {
+		kind = "user secret"
+	}
+	return fmt.Sprintf("%s %s %s %s%s", who, past, kind, a.ResourceTarget, failed)
+}
+
+// isUserSecret reports whether an entry is about a secret of a user, for which clients know no resource type.
+func isUserSecret(fields json.RawMessage) bool {
+	var f struct {
+		Name string `json:"user_secret"`
+	}
+	return json.Unmarshal(fields, &f) == nil && f.Name != ""
 }
 
 // link returns the path of the page of an entry's object, "" for none. owner is the owner of the
 // workspace, if the entry is about one.
 func link(a codersdk.AuditLog, owner string) string {
-	if a.IsDeleted {
+	if a.IsDeleted || isUserSecret(a.AdditionalFields) {
 		return ""
 	}
 	organization := ""
