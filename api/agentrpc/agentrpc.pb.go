@@ -33,6 +33,8 @@ type Hint int32
 const (
 	Hint_HINT_NONE         Hint = 0
 	Hint_HINT_USER_SECRETS Hint = 1
+	// The owner's links to providers of external authentication.
+	Hint_HINT_EXTERNAL_AUTH Hint = 2
 )
 
 // Enum value maps for Hint.
@@ -40,10 +42,12 @@ var (
 	Hint_name = map[int32]string{
 		0: "HINT_NONE",
 		1: "HINT_USER_SECRETS",
+		2: "HINT_EXTERNAL_AUTH",
 	}
 	Hint_value = map[string]int32{
-		"HINT_NONE":         0,
-		"HINT_USER_SECRETS": 1,
+		"HINT_NONE":          0,
+		"HINT_USER_SECRETS":  1,
+		"HINT_EXTERNAL_AUTH": 2,
 	}
 )
 
@@ -2408,10 +2412,11 @@ const file_api_agentrpc_agentrpc_proto_rawDesc = "" +
 	"\vPingRequest\x12\x14\n" +
 	"\x05users\x18\x01 \x03(\fR\x05users\"\"\n" +
 	"\fPingResponse\x12\x12\n" +
-	"\x04gone\x18\x01 \x03(\fR\x04gone*,\n" +
+	"\x04gone\x18\x01 \x03(\fR\x04gone*D\n" +
 	"\x04Hint\x12\r\n" +
 	"\tHINT_NONE\x10\x00\x12\x15\n" +
-	"\x11HINT_USER_SECRETS\x10\x012\xad\x06\n" +
+	"\x11HINT_USER_SECRETS\x10\x01\x12\x16\n" +
+	"\x12HINT_EXTERNAL_AUTH\x10\x022\xad\x06\n" +
 	"\x05Agent\x123\n" +
 	"\x05Hello\x12\x16.agentrpc.HelloRequest\x1a\x12.agentrpc.Manifest\x12>\n" +
 	"\x0fUpdateLifecycle\x12\x1a.agentrpc.LifecycleRequest\x1a\x0f.agentrpc.Empty\x12;\n" +

@@ -32,6 +32,7 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/agent/logfile"
 	"github.com/seed-2a7f8fe7/coder/internal/agent/report"
 	"github.com/seed-2a7f8fe7/coder/internal/clock"
+	"github.com/seed-2a7f8fe7/coder/internal/gitauth"
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel"
 )
 
@@ -209,6 +210,7 @@ type Agent struct {
 	control  atomic.Pointer[agentrpc.DRPCAgentClient] // the control connection, or nil
 	now      chan struct{}                            // triggers an immediate ping
 	secrets  userSecrets
+	git      atomic.Pointer[gitauth.Cache] // of the current manifest; nil before the first
 
 	mu   sync.Mutex
 	life *life // state of the current manifest; nil before the first

@@ -103,6 +103,7 @@ const secretsRetry = 15 * time.Second
 // acceptHints reads again what the server reports as changed, until the connection
 // ends. The error is never nil.
 func (a *Agent) acceptHints(ctx context.Context, session *yamux.Session, c agentrpc.DRPCAgentClient) error {
+	a.checkCredentials() // hints may have been lost
 	changed := make(chan struct{}, 1)
 	go func() {
 		retry := time.NewTicker(secretsRetry)
@@ -137,11 +138,14 @@ func (a *Agent) acceptHints(ctx context.Context, session *yamux.Session, c agent
 		if err != nil {
 			return fmt.Errorf("read a hint: %w", err)
 		}
-		if agentrpc.Hint(hint[0]) == agentrpc.Hint_HINT_USER_SECRETS {
+		switch agentrpc.Hint(hint[0]) {
+		case agentrpc.Hint_HINT_USER_SECRETS:
 			select {
 			case changed <- struct{}{}:
 			default: // a fetch is due already
 			}
+		case agentrpc.Hint_HINT_EXTERNAL_AUTH:
+			a.checkCredentials()
 		}
 	}
 }

@@ -68,9 +68,18 @@ func (l *life) socketPaths() []string {
 
 // credentials returns the cache of the owner's credentials for git. (AG-19)
 func (l *life) credentials() *gitauth.Cache {
-	return &gitauth.Cache{Fetch: func(ctx context.Context, r codersdk.AgentExternalAuthRequest) (codersdk.ExternalAuthResponse, error) {
+	c := &gitauth.Cache{Fetch: func(ctx context.Context, r codersdk.AgentExternalAuthRequest) (codersdk.ExternalAuthResponse, error) {
 		return l.server().AgentExternalAuth(ctx, r)
 	}}
+	l.git.Store(c)
+	return c
+}
+
+// checkCredentials makes the cache of credentials for git ask the server again.
+func (a *Agent) checkCredentials() {
+	if c := a.git.Load(); c != nil {
+		c.Check()
+	}
 }
 
 func (l *life) closeUnits() {

@@ -45,6 +45,9 @@ type Config struct {
 	// ExternalAuth returns the token of an agent's owner at the provider with an
 	// ID, or at that of a git remote. With listen it waits until there is one.
 	ExternalAuth func(ctx context.Context, ownerID, buildID uuid.UUID, id, match string, listen bool) (codersdk.ExternalAuthResponse, error)
+	// ExternalAuthChanges returns a channel that is signaled when a user's tokens at
+	// providers may have changed, and its release; nil signals nothing.
+	ExternalAuthChanges func(owner uuid.UUID) (<-chan struct{}, func())
 	// Secrets serves the secrets of agents' owners; nil serves none.
 	Secrets Secrets
 	// Proxies are the workspace proxies, which open tunnels of their own.

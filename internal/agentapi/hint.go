@@ -16,26 +16,37 @@ type hints struct {
 	once    sync.Once
 }
 
-// watch sends a hint whenever the subscription is signaled, until the connection
-// ends. It subscribes before it returns, so that an agent that reads afterwards
-// misses nothing. Only the first call has an effect.
-func (h *hints) watch(hint agentrpc.Hint, subscribe func() (<-chan struct{}, func())) {
+// source is what a hint is about. subscribe returns a channel that is signaled
+// when it may have changed, and its release.
+type source struct {
+	hint      agentrpc.Hint
+	subscribe func() (<-chan struct{}, func())
+}
+
+// watch sends a hint whenever the subscription of a source is signaled, until the
+// connection ends. It subscribes before it returns, so that an agent that reads
+// afterwards misses nothing. Only the first call has an effect.
+func (h *hints) watch(sources ...source) {
 	h.once.Do(func() {
-		changed, release := subscribe()
-		go func() {
-			defer release()
-			for {
-				select {
-				case <-changed:
-				case <-h.session.CloseChan():
-					return
-				}
-				if h.send(hint) != nil {
-					return // the connection has ended
-				}
-			}
-		}()
+		for _, s := range sources {
+			changed, release := s.subscribe()
+			go h.forward(s.hint, changed, release)
+		}
 	})
+}
+
+func (h *hints) forward(hint agentrpc.Hint, changed <-chan struct{}, release func()) {
+	defer release()
+	for {
+		select {
+		case <-changed:
+		case <-h.session.CloseChan():
+			return
+		}
+		if h.send(hint) != nil {
+			return // the connection has ended
+		}
+	}
 }
 
 func (h *hints) send(hint agentrpc.Hint) error {

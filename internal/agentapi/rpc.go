@@ -117,7 +117,7 @@ type calls struct {
 // agentCalls returns the calls of the agent itself.
 func (a *API) agentCalls(c presence.Connection) func(context.CancelCauseFunc) calls {
 	return func(end context.CancelCauseFunc) calls {
-		srv := &server{presence: a.c.Presence, secrets: a.c.Secrets, conn: c, end: end, visitors: &visitors{api: a, agent: c.Agent}}
+		srv := &server{presence: a.c.Presence, secrets: a.c.Secrets, links: a.c.ExternalAuthChanges, conn: c, end: end, visitors: &visitors{api: a, agent: c.Agent}}
 		return calls{
 			handler: func() (drpc.Handler, error) {
 				mux := drpcmux.New()

@@ -17,6 +17,7 @@ type server struct {
 	presence *presence.Service
 	conn     presence.Connection
 	secrets  Secrets
+	links    func(owner uuid.UUID) (<-chan struct{}, func())
 	hints    hints
 	visitors *visitors
 	end      context.CancelCauseFunc // ends the connection
@@ -33,12 +34,22 @@ func (s *server) Hello(ctx context.Context, req *agentrpc.HelloRequest) (*agentr
 	if err != nil {
 		return nil, agentrpc.WithCode(err)
 	}
-	if req.Hints && s.secrets != nil {
-		s.hints.watch(agentrpc.Hint_HINT_USER_SECRETS, func() (<-chan struct{}, func()) {
-			return s.secrets.Subscribe(s.conn.Agent.OwnerID, s.conn.Agent.TemplateID)
-		})
+	if req.Hints {
+		s.hints.watch(s.sources()...)
 	}
 	return manifest(m), nil
+}
+
+// sources returns what the agent gets hints about.
+func (s *server) sources() (out []source) {
+	a := s.conn.Agent
+	if s.secrets != nil {
+		out = append(out, source{agentrpc.Hint_HINT_USER_SECRETS, func() (<-chan struct{}, func()) { return s.secrets.Subscribe(a.OwnerID, a.TemplateID) }})
+	}
+	if s.links != nil {
+		out = append(out, source{agentrpc.Hint_HINT_EXTERNAL_AUTH, func() (<-chan struct{}, func()) { return s.links(a.OwnerID) }})
+	}
+	return out
 }
 
 // manifest converts a manifest to wire form.

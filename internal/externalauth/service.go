@@ -149,8 +149,8 @@ func (s *Service) await(ctx context.Context, hint <-chan struct{}, most time.Dur
 	return nil
 }
 
-// subscribe returns a channel that is signaled when a link of the user changes, and its release.
-func (s *Service) subscribe(userID uuid.UUID) (hint <-chan struct{}, end func()) {
+// Changes returns a channel that is signaled when a link of the user changes, and its release.
+func (s *Service) Changes(userID uuid.UUID) (hint <-chan struct{}, end func()) {
 	if s.c.Hub == nil {
 		return nil, func() {}
 	}

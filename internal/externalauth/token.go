@@ -62,7 +62,7 @@ func (s *Service) live(ctx context.Context, userID uuid.UUID, p *provider) (toke
 	if err := s.permits(ctx, userID, p); err != nil {
 		return tokens{}, err
 	}
-	hint, end := s.subscribe(userID)
+	hint, end := s.Changes(userID)
 	defer end()
 	for {
 		l, err := s.c.Store.ExternalAuthLink(ctx, userID, p.ID)
@@ -198,6 +198,7 @@ func (s *Service) refuse(ctx context.Context, l sqlc.ExternalAuthLink, reason st
 	_, err := s.c.Store.ExternalAuthRefuse(ctx, sqlc.ExternalAuthRefuseParams{
 		UserID: l.UserID, ProviderID: l.ProviderID, Generation: l.Generation, Refused: reason, Now: s.now(),
 	})
+	s.changed(l.UserID)
 	return err
 }
 
@@ -223,7 +224,7 @@ func (s *Service) validated(ctx context.Context, p *provider, l sqlc.ExternalAut
 		// The provider may have ended the token before its time. A token that was just issued is not refreshed.
 		out, err := s.refresh(ctx, p, l, t)
 		if err == nil && out == elsewhere {
-			hint, end := s.subscribe(l.UserID)
+			hint, end := s.Changes(l.UserID)
 			defer end()
 			err = s.await(ctx, hint, s.c.Poll)
 		}

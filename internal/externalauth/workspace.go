@@ -35,7 +35,7 @@ func (s *Service) Credentials(ctx context.Context, r Request) (codersdk.External
 	case owner.Status == string(codersdk.UserStatusSuspended):
 		return none, codersdk.Errorf(codersdk.CodeForbidden, "The owner of this workspace, %s, is suspended", owner.Username)
 	}
-	hint, end := s.subscribe(r.OwnerID)
+	hint, end := s.Changes(r.OwnerID)
 	defer end()
 	for {
 		t, err := s.live(ctx, r.OwnerID, p)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/seed-2a7f8fe7/coder/codersdk"
@@ -14,8 +15,8 @@ import (
 
 // Times of cached credentials.
 const (
-	// fresh is how long the cache answers without the server. A link that was deleted or renewed is noticed
-	// after that.
+	// fresh is how long the cache answers without the server. A change of which the server could not notify
+	// the agent is noticed after that.
 	fresh = time.Minute
 	// soon is the remaining lifetime below which a token is not handed out from the cache.
 	soon = 30 * time.Second
@@ -36,13 +37,18 @@ type Cache struct {
 
 	mu      sync.Mutex
 	entries map[string]*entry
+	changes atomic.Int64 // calls of Check
 }
+
+// Check makes the cache ask the server again before it hands out what it has, because a link may have changed.
+func (c *Cache) Check() { c.changes.Add(1) }
 
 // entry is the credentials for one remote.
 type entry struct {
 	busy    sync.Mutex // held while the server is asked, so that concurrent callers ask once
 	value   codersdk.ExternalAuthResponse
 	checked time.Time // when the server sent the value; zero: never
+	changes int64     // Cache.changes before the server was asked
 }
 
 func (c *Cache) now() time.Time {
@@ -71,11 +77,12 @@ func (c *Cache) entry(match string) *entry {
 // the URL of the page; with listen, Get waits for that.
 func (c *Cache) Get(ctx context.Context, match string, listen bool) (codersdk.ExternalAuthResponse, error) {
 	if listen { // the wait must not block other callers
+		changes := c.changes.Load()
 		got, err := c.Fetch(ctx, codersdk.AgentExternalAuthRequest{Match: match, Listen: true})
 		if err == nil && got.AccessToken != "" {
 			e := c.entry(match)
 			e.busy.Lock()
-			e.value, e.checked = got, c.now()
+			e.value, e.checked, e.changes = got, c.now(), changes
 			e.busy.Unlock()
 		}
 		return got, err
@@ -83,8 +90,8 @@ func (c *Cache) Get(ctx context.Context, match string, listen bool) (codersdk.Ex
 	e := c.entry(match)
 	e.busy.Lock()
 	defer e.busy.Unlock()
-	now := c.now()
-	if e.isFresh(now) {
+	now, changes := c.now(), c.changes.Load()
+	if e.isFresh(now, changes) {
 		return e.value, nil
 	}
 	works := e.works(now)
@@ -97,7 +104,7 @@ func (c *Cache) Get(ctx context.Context, match string, listen bool) (codersdk.Ex
 	got, err := c.Fetch(limited, codersdk.AgentExternalAuthRequest{Match: match})
 	switch {
 	case err == nil && got.AccessToken != "":
-		e.value, e.checked = got, now
+		e.value, e.checked, e.changes = got, now, changes
 	case err == nil, definite(err):
 		e.value, e.checked = codersdk.ExternalAuthResponse{}, time.Time{}
 	case works && ctx.Err() == nil:
@@ -112,7 +119,9 @@ func (e *entry) works(now time.Time) bool {
 }
 
 // isFresh reports whether the value can be handed out without the server.
-func (e *entry) isFresh(now time.Time) bool { return e.works(now) && now.Sub(e.checked) < fresh }
+func (e *entry) isFresh(now time.Time, changes int64) bool {
+	return e.works(now) && now.Sub(e.checked) < fresh && e.changes == changes
+}
 
 // cached returns the credentials for a remote if no request is necessary for them. It never waits.
 func (c *Cache) cached(match string) (out codersdk.ExternalAuthResponse, ok bool) {
@@ -121,7 +130,7 @@ func (c *Cache) cached(match string) (out codersdk.ExternalAuthResponse, ok bool
 		return out, false
 	}
 	defer e.busy.Unlock()
-	return e.value, e.isFresh(c.now())
+	return e.value, e.isFresh(c.now(), c.changes.Load())
 }
 
 // definite reports whether an error is the server's answer about the credentials, and not an outage.

@@ -99,6 +99,35 @@ func TestCache(t *testing.T) {
 	}
 }
 
+// TestCacheAfterChange: after a change the cache asks the server, and hands out what it has only while that
+// does not answer.
+func TestCacheAfterChange(t *testing.T) {
+	s := &server{now: time.Now()}
+	c := &gitauth.Cache{Fetch: s.fetch, Now: s.clock}
+	get := func(want string, asked int) {
+		t.Helper()
+		got, err := c.Get(t.Context(), "https://git.example.com", false)
+		if err != nil || got.AccessToken != want || s.asked != asked {
+			t.Fatalf("got %q after %d requests, %v; want %q after %d", got.AccessToken, s.asked, err, want, asked)
+		}
+	}
+	s.set("one", time.Hour, nil)
+	get("one", 1)
+	s.set("", 0, errors.New("connection refused"))
+	c.Check()
+	get("one", 1)
+	s.set("two", time.Hour, nil) // rotated for another workspace
+	get("two", 1)
+	get("two", 1)
+	c.Fetch = func(ctx context.Context, r codersdk.AgentExternalAuthRequest) (codersdk.ExternalAuthResponse, error) {
+		c.Check() // a change during the request
+		return s.fetch(ctx, r)
+	}
+	c.Check()
+	get("two", 2)
+	get("two", 3)
+}
+
 func TestCacheAsksOnce(t *testing.T) {
 	s := &server{now: time.Now()}
 	c := &gitauth.Cache{Fetch: s.fetch, Now: s.clock}

@@ -138,6 +138,7 @@ func (s *Server) groups(ctx context.Context) (g groups, err error) {
 		Observe:             s.c.Observability.AgentMetrics(),
 		ConnectionRetention: s.c.Retention.ConnectionLogs,
 		ExternalAuth:        g.external.AgentToken,
+		ExternalAuthChanges: g.external.Links.Changes,
 		Secrets:             g.secrets,
 		Identity:            g.sessions.Identity, Apps: g.apps.Apps, Proxies: g.network.Proxies,
 	})

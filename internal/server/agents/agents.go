@@ -38,6 +38,9 @@ type Config struct {
 
 	// ExternalAuth returns tokens of agents' owners at providers.
 	ExternalAuth func(ctx context.Context, ownerID, buildID uuid.UUID, id, match string, listen bool) (codersdk.ExternalAuthResponse, error)
+	// ExternalAuthChanges returns a channel that is signaled when a user's tokens
+	// may have changed, and its release.
+	ExternalAuthChanges func(owner uuid.UUID) (<-chan struct{}, func())
 
 	// Secrets serves the secrets of agents' owners.
 	Secrets agentapi.Secrets
@@ -92,7 +95,8 @@ func New(ctx context.Context, b *base.Base, c Config) (*Group, error) {
 	})
 	g.API = agentapi.New(agentapi.Config{
 		Instances: instances, BrowserOnly: c.BrowserOnly, Log: b.Logger("agentapi"), Presence: g.Presence, Board: g.Board, Authority: authority,
-		Identity: c.Identity, ExternalAuth: c.ExternalAuth, Secrets: c.Secrets, Apps: c.Apps, Connections: g.Connections, Proxies: c.Proxies, Now: b.Now,
+		Identity: c.Identity, ExternalAuth: c.ExternalAuth, ExternalAuthChanges: c.ExternalAuthChanges,
+		Secrets: c.Secrets, Apps: c.Apps, Connections: g.Connections, Proxies: c.Proxies, Now: b.Now,
 	})
 	return g, nil
 }
