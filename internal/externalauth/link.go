@@ -30,9 +30,13 @@ type state struct {
 	Ends     time.Time `json:"ends"`
 }
 
+// linksPage is the path of the dashboard's page with the user's links.
+const linksPage = "/settings/external-auth"
+
 // Begin starts a link of the actor's account. It returns the provider's page to send the browser to, and
 // the value of the cookie that the browser must send back within StateLifetime. Afterwards the browser goes
-// to the path redirect of this server; other targets are replaced by "/".
+// to the path redirect of this server, by default to the page of links; other targets are replaced by "/".
+// For a provider with the device flow, which the page of links starts, it returns that page and no cookie.
 func (s *Service) Begin(ctx context.Context, actor access.Subject, id, redirect string) (location, cookie string, err error) {
 	if err := user(actor, codersdk.RBACActionUpdatePersonal); err != nil {
 		return "", "", err
@@ -44,11 +48,10 @@ func (s *Service) Begin(ctx context.Context, actor access.Subject, id, redirect 
 	if err := s.permits(ctx, actor.UserID, p); err != nil {
 		return "", "", err
 	}
-	target := oauthclient.SafeRedirect(redirect, s.c.AccessURL)
 	if p.AuthURL == "" || p.DeviceFlow {
-		return "", "", codersdk.Errorf(codersdk.CodeInvalid,
-			"%s uses the device flow on this deployment; link it in the dashboard under Account settings, Linked accounts", p.DisplayName)
+		return linksPage, "", nil
 	}
+	target := oauthclient.SafeRedirect(first(redirect, linksPage), s.c.AccessURL)
 	st := state{State: rand.Text(), Verifier: oauth2.GenerateVerifier(), User: actor.UserID, Redirect: target, Ends: s.now().Add(StateLifetime)}
 	if cookie, err = s.seal.Seal(st, p.ID); err != nil {
 		return "", "", err

@@ -110,7 +110,7 @@ func (w *world) link(id string) {
 	}
 	back := w.host.authorize(w.t, location)
 	to, err := w.svc.End(w.t.Context(), w.actor, id, cookie, externalauth.Answer{State: back.Get("state"), Code: back.Get("code")})
-	if err != nil || to != "/" {
+	if err != nil || to != "/settings/external-auth" {
 		w.t.Fatalf("sent to %q, %v", to, err)
 	}
 }
@@ -399,8 +399,8 @@ func TestDeviceFlow(t *testing.T) {
 		p.DeviceFlow = true
 		return p
 	})
-	if location, cookie, err := w.svc.Begin(t.Context(), w.actor, "github", ""); !codersdk.Is(err, codersdk.CodeInvalid) || cookie != "" {
-		t.Errorf("the browser flow starts at %q, %v", location, err)
+	if location, cookie, err := w.svc.Begin(t.Context(), w.actor, "github", ""); err != nil || location != "/settings/external-auth" || cookie != "" {
+		t.Errorf("the browser is sent to %q, %v", location, err)
 	}
 	d, err := w.svc.Device(t.Context(), w.actor, "github")
 	if err != nil || d.UserCode != "ABCD-1234" || d.Interval != 5 {

@@ -273,7 +273,7 @@ func gitInWorkspace(t *testing.T, s *servertest.Server, h *gitHost, token string
 		}
 		done <- out
 	}()
-	if to := browse(t, s, "/external-auth/git"); to != "/" {
+	if to := browse(t, s, "/external-auth/git"); to != "/settings/external-auth" {
 		t.Errorf("the browser ends at %q", to)
 	}
 	if out := <-done; strings.Contains(out, "fatal") {
