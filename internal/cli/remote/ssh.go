@@ -12,6 +12,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -245,11 +246,15 @@ type halfCloser interface {
 }
 
 // pipe copies bytes between a stream and standard input and output, until the
-// remote side closes or a signal arrives.
+// remote side closes or a signal arrives. OpenSSH sends SIGHUP to its
+// ProxyCommand when the session has ended. That is not an error. If it ended the
+// process, the agent would not be notified and would keep the session.
 func pipe(ctx context.Context, a *command.Run, stream halfCloser) error {
 	ctx, stop := command.Interruptible(ctx)
 	defer stop()
-	defer context.AfterFunc(ctx, func() { stream.Close() })()
+	open, stopHangup := signal.NotifyContext(ctx, syscall.SIGHUP)
+	defer stopHangup()
+	defer context.AfterFunc(open, func() { stream.Close() })()
 	in, out := input(a), a.Raw
 	if f, ok := in.(*os.File); ok {
 		in = reopenPipe(f, os.O_RDONLY)
@@ -265,6 +270,8 @@ func pipe(ctx context.Context, a *command.Run, stream halfCloser) error {
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
+	case open.Err() != nil: // SIGHUP
+		return nil
 	case errors.Is(err, syscall.EPIPE): // the reader has exited
 		return nil
 	}
