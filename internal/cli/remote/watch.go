@@ -25,7 +25,7 @@ type agentWatch struct {
 	client   *codersdk.Client
 	agent    uuid.UUID
 	every    time.Duration // interval between requests
-	patient  bool          // --wait=yes: wait for a disconnected agent without limit
+	patient  bool          // --wait=yes: wait for an agent that is not connected without limit
 	now      func() time.Time
 	report   func(string)
 	end      context.CancelCauseFunc
@@ -55,18 +55,30 @@ func (w *agentWatch) run(ctx context.Context) {
 func (w *agentWatch) check(agent codersdk.WorkspaceAgent, began time.Time) {
 	switch agent.Status {
 	case codersdk.WorkspaceAgentStatusTimeout:
-		w.end(troubleshooting(agent, "agent %s did not connect within %d s; check the logs of the machine it runs on", agent.Name, agent.ConnectionTimeoutSeconds))
+		at := goneSince(agent.CreatedAt, w.now())
+		if !w.patient {
+			w.end(troubleshooting(agent, "agent %s did not connect within %d s of its creation at %s; check the logs of the machine it runs on, "+
+				"or use --wait=yes to wait for the agent", agent.Name, agent.ConnectionTimeoutSeconds, at))
+			return
+		}
+		w.reportOnce(fmt.Sprintf("Agent %s did not connect within %d s of its creation at %s; check the logs of the machine it runs on.",
+			agent.Name, agent.ConnectionTimeoutSeconds, at))
 	case codersdk.WorkspaceAgentStatusDisconnected:
 		since := disconnectedSince(agent, began)
 		at := goneSince(since, w.now())
-		if !w.reported {
-			w.reported = true
-			w.report(fmt.Sprintf("Agent %s is disconnected since %s; its machine may be off, restarting or without network.", agent.Name, at))
-		}
+		w.reportOnce(fmt.Sprintf("Agent %s is disconnected since %s; its machine may be off, restarting or without network.", agent.Name, at))
 		if !w.patient && !w.now().Before(goneDeadline(since, began)) {
 			w.end(troubleshooting(agent, "agent %s is disconnected since %s: its machine may be off or without network; restart the workspace "+
 				"with 'coder restart', or use --wait=yes to wait for the agent", agent.Name, at))
 		}
+	}
+}
+
+// reportOnce shows the first of the texts about the wait.
+func (w *agentWatch) reportOnce(text string) {
+	if !w.reported {
+		w.reported = true
+		w.report(text)
 	}
 }
 

@@ -57,6 +57,35 @@ func TestWaitingForAnAgentThatIsGone(t *testing.T) {
 	}
 }
 
+// An agent that did not connect in time can still connect, such as after a slow boot.
+func TestWaitingForAnAgentThatNeverConnected(t *testing.T) {
+	began := time.Date(2026, 11, 22, 9, 0, 0, 0, time.UTC)
+	agent := codersdk.WorkspaceAgent{
+		Name: "main", Status: codersdk.WorkspaceAgentStatusTimeout, ConnectionTimeoutSeconds: 120, CreatedAt: began.Add(-time.Hour),
+	}
+	for _, patient := range []bool{false, true} {
+		ctx, end := context.WithCancelCause(t.Context())
+		var lines []string
+		w := agentWatch{patient: patient, now: func() time.Time { return began }, report: func(s string) { lines = append(lines, s) }, end: end}
+		w.check(agent, began)
+		w.check(agent, began)
+		err := context.Cause(ctx)
+		if patient {
+			if err != nil {
+				t.Errorf("--wait=yes ends: %v", err)
+			}
+			if len(lines) != 1 || !strings.Contains(lines[0], "did not connect within 120 s") || !strings.Contains(lines[0], "1h") {
+				t.Errorf("the user reads %q", lines)
+			}
+			continue
+		}
+		if !codersdk.Is(err, codersdk.CodeUnavailable) || !strings.Contains(err.Error(), "did not connect within 120 s") ||
+			!strings.Contains(err.Error(), "1h") || !strings.Contains(err.Error(), "--wait=yes") {
+			t.Errorf("it ends with %v", err)
+		}
+	}
+}
+
 func TestTargetsOfVSCode(t *testing.T) {
 	for host, want := range map[string]string{
 		"coder-vscode.coder.example.com--ann--dev":              "ann/dev",
