@@ -159,9 +159,10 @@ var harmless = lazy(
 // Telling reports whether a variable with the name holds a secret.
 func Telling(name string) bool { return telling(name) }
 
-// telling reports whether the value of the name is a secret.
+// telling reports whether the value of the name is a secret. PWD and OLDPWD are
+// the directories of a shell.
 func telling(name string) bool {
-	return secretName().MatchString(name) && !harmless().MatchString(name)
+	return name != "PWD" && name != "OLDPWD" && secretName().MatchString(name) && !harmless().MatchString(name)
 }
 
 var secretName = lazy(`(?i)` + names + `|^auth$|[_-]keys?$`)

@@ -55,6 +55,14 @@ func TestText(t *testing.T) {
 	}
 }
 
+func TestTelling(t *testing.T) {
+	for name, want := range map[string]bool{"DB_PWD": true, "PGPASSWORD": true, "CODER_SESSION_TOKEN": true, "PWD": false, "OLDPWD": false, "HOME": false} {
+		if redact.Telling(name) != want {
+			t.Errorf("%s holds a secret: %v", name, !want)
+		}
+	}
+}
+
 // TestOrdinaryText: what is no secret stays as it is.
 func TestOrdinaryText(t *testing.T) {
 	r := redact.New()
