@@ -42,8 +42,8 @@ func TestSecret(t *testing.T) {
 	for want, args := range map[string][]string{
 		"--value":                      {"create", "empty", "--env", "A"},
 		"is required for an enabled":   {"enable", "bare"},
-		`already have a secret`:        {"create", "npm", "--value", "x", "--env", "A"},
-		"already written to ~/.npmrc":  {"create", "other", "--value", "x", "--file", "~/.npmrc"},
+		`"npm" already exists`:         {"create", "npm", "--value", "x", "--env", "A"},
+		"file ~/.npmrc already exists": {"create", "other", "--value", "x", "--file", "~/.npmrc"},
 		"PATH is reserved":             {"create", "path", "--value", "x", "--env", "PATH"},
 		"must begin with ~/ or /":      {"create", "rel", "--value", "x", "--file", "file"},
 		"without .., empty elements":   {"create", "up", "--value", "x", "--file", "~/../x"},
@@ -88,8 +88,8 @@ func TestSecretImport(t *testing.T) {
 	}
 	list()
 	for want, content := range map[string]string{
-		`because of "NPM_TOKEN": You already have`: "A_NEW=hush\nNPM_TOKEN=hush\n",
-		`because of "TWICE": You already have`:     "TWICE=hush\nTWICE=hush\n",
+		`because of "NPM_TOKEN": A secret named`: "A_NEW=hush\nNPM_TOKEN=hush\n",
+		`because of "TWICE": A secret named`:     "TWICE=hush\nTWICE=hush\n",
 		`because of "PATH": Invalid env_name`:      "A_NEW=hush\nPATH=hush\n",
 		`because of "EMPTY": Invalid value`:        "A_NEW=hush\nEMPTY=\n",
 		"line 2 is not NAME=value":                 "A_NEW=1\nhush\n",

@@ -156,7 +156,7 @@ func (s *Service) AddMember(ctx context.Context, actor access.Subject, organizat
 				OrganizationID: o.ID, UserID: u.ID, Roles: []string{}, Now: s.now(),
 			})
 			if postgres.Constraint(err) == "organization_members_pkey" {
-				err = codersdk.Errorf(codersdk.CodeConflict, "User %s is already a member of %s", u.Username, o.Name)
+				err = codersdk.Errorf(codersdk.CodeConflict, "A member named %q already exists in the organization %s", u.Username, o.Name)
 			}
 			out = member(row, nil)
 			return nil, out, err

@@ -168,7 +168,11 @@ func TestOrganizations(t *testing.T) {
 		t.Errorf("default: %+v %v", o, err)
 	}
 	want(t, "add", second(h.AddMember(ctx, h.root, "lab", "ann")), "")
-	want(t, "add twice", second(h.AddMember(ctx, h.root, "lab", "ann")), codersdk.CodeConflict)
+	twice := second(h.AddMember(ctx, h.root, "lab", "ann"))
+	want(t, "add twice", twice, codersdk.CodeConflict)
+	if !strings.Contains(twice.Error(), "already exists") { // clients look for these words
+		t.Error(twice)
+	}
 	want(t, "member adds", second(h.AddMember(ctx, h.as(ann.UserID), "lab", "bob")), codersdk.CodeForbidden)
 	want(t, "make admin", second(h.UpdateMemberRoles(ctx, h.root, "lab", "ann", codersdk.UpdateRoles{Roles: []string{access.RoleOrganizationAdmin}})), "")
 	ann = h.as(ann.UserID)

@@ -246,11 +246,11 @@ func checkAmong(others []sqlc.UserSecret, row sqlc.UserSecret) error {
 	for _, o := range others {
 		switch {
 		case o.Name == row.Name:
-			return codersdk.Errorf(codersdk.CodeConflict, "You already have a secret with the name %q; update it, or choose another name", row.Name)
+			return codersdk.Errorf(codersdk.CodeConflict, "A secret named %q already exists; update it, or choose another name", row.Name)
 		case row.EnvName != "" && o.EnvName == row.EnvName:
-			return codersdk.Errorf(codersdk.CodeConflict, "The secret %q already sets the variable %s; choose another variable", o.Name, row.EnvName)
+			return codersdk.Errorf(codersdk.CodeConflict, "A secret for the variable %s already exists: %q; choose another variable", row.EnvName, o.Name)
 		case row.FilePath != "" && o.FilePath == row.FilePath:
-			return codersdk.Errorf(codersdk.CodeConflict, "The secret %q is already written to %s; choose another file", o.Name, row.FilePath)
+			return codersdk.Errorf(codersdk.CodeConflict, "A secret for the file %s already exists: %q; choose another file", row.FilePath, o.Name)
 		}
 	}
 	return rule.CheckLimits(append(slices.Clone(others), row))

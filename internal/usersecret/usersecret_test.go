@@ -26,7 +26,7 @@ func TestCheck(t *testing.T) {
 		"file_path: must name a file":  func(s *sqlc.UserSecret) string { s.FilePath = "/a/../b"; return "x" },
 		"must name a file, without":    func(s *sqlc.UserSecret) string { s.FilePath = "~/"; return "x" },
 		"file_path: cannot contain":    func(s *sqlc.UserSecret) string { s.FilePath = "/a\nb"; return "x" },
-		"or file_path is required":     func(s *sqlc.UserSecret) string { s.FilePath, s.EnvName = "", ""; return "x" },
+		"or a file_path is required":   func(s *sqlc.UserSecret) string { s.FilePath, s.EnvName = "", ""; return "x" },
 	} {
 		s := good
 		value := change(&s)

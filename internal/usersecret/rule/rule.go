@@ -65,7 +65,7 @@ func Check(s sqlc.UserSecret, changed *string) error {
 		return err
 	}
 	if s.Enabled && s.EnvName == "" && s.FilePath == "" {
-		return codersdk.Invalid("env_name", "or file_path is required for an enabled secret; or disable the secret")
+		return codersdk.Invalid("env_name", "an env_name or a file_path is required for an enabled secret; set one, or disable the secret")
 	}
 	return nil
 }
