@@ -90,9 +90,9 @@ func TestSecretImport(t *testing.T) {
 	for want, content := range map[string]string{
 		`because of "NPM_TOKEN": A secret named`: "A_NEW=hush\nNPM_TOKEN=hush\n",
 		`because of "TWICE": A secret named`:     "TWICE=hush\nTWICE=hush\n",
-		`because of "PATH": Invalid env_name`:      "A_NEW=hush\nPATH=hush\n",
-		`because of "EMPTY": Invalid value`:        "A_NEW=hush\nEMPTY=\n",
-		"line 2 is not NAME=value":                 "A_NEW=1\nhush\n",
+		`because of "PATH": Invalid env_name`:    "A_NEW=hush\nPATH=hush\n",
+		`because of "EMPTY": Invalid value`:      "A_NEW=hush\nEMPTY=\n",
+		"line 2 is not NAME=value":               "A_NEW=1\nhush\n",
 	} {
 		if out, errs, status := h.run("secret", "import", file("bad.env", content)); status == 0 || !strings.Contains(errs, want) || strings.Contains(out+errs, "hush") {
 			t.Errorf("want %q: status %d: %s%s", want, status, out, errs)

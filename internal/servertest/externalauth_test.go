@@ -281,12 +281,12 @@ func gitInWorkspace(t *testing.T, s *servertest.Server, h *gitHost, token string
 	}
 
 	// The provider ends a token and issues another one: the agent is notified, and does not hand out the old one for
-	// as long as its cache is fresh.
+	// the minute that its cache is fresh.
 	h.mu.Lock()
 	clear(h.tokens)
 	h.mu.Unlock()
 	browse(t, s, "/external-auth/git")
-	testwait.Until(t, "git uses the new token", func() bool { _, err := git(cached, "-C", "work", "fetch"); return err == nil }, testwait.Within(30*time.Second))
+	testwait.Until(t, "git uses the new token", func() bool { _, err := git(cached, "-C", "work", "fetch"); return err == nil }, testwait.Within(50*time.Second))
 	if out, err := git(cached, "-C", "work", "ls-remote", "https://other.invalid/x"); err == nil || strings.Contains(out, "token-") {
 		t.Errorf("of an unknown host: %v %s", err, out)
 	}
