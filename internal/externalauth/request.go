@@ -2,6 +2,7 @@ package externalauth
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -248,11 +249,19 @@ func (p *provider) githubGrants() string {
 	return api + "/applications/" + url.PathEscape(p.ClientID) + "/grant"
 }
 
-// revocation returns the request that revokes the tokens of a link: by RFC 7009, and at GitHub and Slack in
-// their own form.
-func (p *provider) revocation(ctx context.Context, t tokens) (*http.Request, error) {
+// revocable returns the tokens of a link to revoke. GitHub and Slack end the grant with its access token. By
+// RFC 7009, section 2.1, a provider that revokes a refresh token may keep the access token.
+func (p *provider) revocable(t tokens) []string {
+	if t.Refresh == "" || p.Type == TypeSlack || p.githubGrants() != "" {
+		return []string{t.Access}
+	}
+	return []string{t.Refresh, t.Access}
+}
+
+// revocation returns the request that revokes a token: by RFC 7009, and at GitHub and Slack in their own form.
+func (p *provider) revocation(ctx context.Context, token string) (*http.Request, error) {
 	if grants := p.githubGrants(); grants != "" {
-		body, err := json.Marshal(map[string]string{"access_token": t.Access})
+		body, err := json.Marshal(map[string]string{"access_token": token})
 		if err != nil {
 			return nil, err
 		}
@@ -262,11 +271,8 @@ func (p *provider) revocation(ctx context.Context, t tokens) (*http.Request, err
 		}
 		return r, err
 	}
-	form := url.Values{"token": {first(t.Refresh, t.Access)}}
-	switch {
-	case p.Type == TypeSlack:
-		form.Set("token", t.Access)
-	case known(p.Type):
+	form := url.Values{"token": {token}}
+	if p.Type != TypeSlack && known(p.Type) {
 		form.Set("client_id", p.ClientID)
 		form.Set("client_secret", p.ClientSecret)
 	}
@@ -283,8 +289,16 @@ func (p *provider) revocation(ctx context.Context, t tokens) (*http.Request, err
 
 // revoke asks the provider to revoke the tokens of a link.
 func (p *provider) revoke(ctx context.Context, t tokens) error {
+	var failed error
+	for _, token := range p.revocable(t) {
+		failed = cmp.Or(failed, p.revokeToken(ctx, token))
+	}
+	return failed
+}
+
+func (p *provider) revokeToken(ctx context.Context, token string) error {
 	ctx = oauthclient.WithSource(ctx, oauthclient.SourceRevoke)
-	r, err := p.revocation(ctx, t)
+	r, err := p.revocation(ctx, token)
 	if err != nil {
 		return fmt.Errorf("build a request to %s: %w", p.DisplayName, err)
 	}

@@ -427,13 +427,14 @@ func TestUnlink(t *testing.T) {
 		p.RevokeURL = h.URL + "/missing"
 		return p
 	})
+	w.host.set(func(h *host) { h.expiresIn = 3600 }) // the host issues refresh tokens, too
 	for id, revoked := range map[string]bool{"github": true, "git": true, "plain": false} {
 		w.link(id)
 		got, err := w.svc.Unlink(t.Context(), w.actor, id)
 		if err != nil || got.TokenRevoked != revoked || (got.TokenRevocationError == "") != revoked {
 			t.Errorf("%s: %+v, %v", id, got, err)
 		}
-		if w.host.hasRevoked("access-") != revoked && revoked {
+		if w.host.hasRevoked("access-") != revoked && revoked || w.host.hasRevoked("refresh-") != (id == "git") {
 			t.Errorf("%s: the host revoked %v", id, w.host.revoked)
 		}
 		w.unlinked(id, "")

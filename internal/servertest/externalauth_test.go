@@ -190,6 +190,14 @@ func TestExternalAuth(t *testing.T) {
 	if _, err := create(); !codersdk.Is(err, codersdk.CodePrecondition) || !strings.Contains(err.Error(), "/external-auth/git") {
 		t.Errorf("a workspace without the link: %v", err)
 	}
+	for path, want := range map[string]string{
+		"/external-auth/absent":                    "absent",
+		"/external-auth/git/callback?state=forged": "not+started+in+this+browser",
+	} {
+		if to := browse(t, s, path); !strings.HasPrefix(to, "/settings/external-auth?message=") || !strings.Contains(to, want) {
+			t.Errorf("after %s the browser shows %q", path, to)
+		}
+	}
 	if to := browse(t, s, "/external-auth/git/callback?redirect=/templates"); to != "/templates" {
 		t.Fatalf("the browser ends at %q", to)
 	}

@@ -134,7 +134,7 @@ func (s *Service) checkProviders(declared []codersdk.TemplateVersionExternalAuth
 		}
 		if _, configured := s.Requirement(d.ID); !configured {
 			return codersdk.Errorf(codersdk.CodeInvalid, "The template requires the external authentication provider %q, which this deployment does not have. "+
-				"An administrator must configure it (CODER_EXTERNAL_AUTH_0_ID=%s and more), or the template must declare it with optional = true", d.ID, d.ID)
+				"An administrator must configure it (CODER_EXTERNAL_AUTH_<n>_ID=%s and more), or the template must declare it with optional = true", d.ID, d.ID)
 		}
 	}
 	return nil

@@ -93,11 +93,14 @@ func (c Config) postDevice(w http.ResponseWriter, r *http.Request) error {
 const stateCookie = "coder_external_auth"
 
 // callback starts a link, or completes it when the request is the provider's response. Browsers without a
-// session sign in first.
+// session sign in first, and show errors on the page of linked accounts.
 func (c Config) callback(w http.ResponseWriter, r *http.Request) error {
 	err := c.follow(w, r)
-	if err == nil || !strings.Contains(r.Header.Get("Accept"), "text/html") || !codersdk.Is(err, codersdk.CodeUnauthenticated) {
+	if err == nil || !strings.Contains(r.Header.Get("Accept"), "text/html") || codersdk.CodeOf(err) == codersdk.CodeInternal {
 		return err
+	}
+	if !codersdk.Is(err, codersdk.CodeUnauthenticated) {
+		return rest.Redirect(w, "/settings/external-auth?"+url.Values{"message": {rest.UserMessage(err)}}.Encode())
 	}
 	target := url.URL{Path: "/external-auth/" + id(r) + "/callback", RawQuery: r.URL.RawQuery}
 	return rest.Redirect(w, "/login?"+url.Values{"redirect": {target.String()}}.Encode())

@@ -1,5 +1,6 @@
 import { Alert, Anchor, Badge, Button, Group, Paper, Stack, Text, Title } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useSearch } from '@tanstack/react-router';
 import { type Schema, api } from '../api/client';
 import { EmptyState } from '../components/EmptyState';
 import { ErrorAlert } from '../components/ErrorAlert';
@@ -132,12 +133,18 @@ function ProviderCard({ provider, link }: { provider: Provider; link: Link | und
 
 /** The user's accounts at external providers, such as git hosts. */
 export function LinkedAccounts() {
+  const { message } = useSearch({ from: '/shell/settings/$tab' });
   const list = useQuery({ queryKey: linksKey, queryFn: () => api.get('/external-auth') });
   if (!list.data) return list.error ? <ErrorAlert error={list.error} /> : <Loading />;
   const { providers, links } = list.data;
   return (
     <Stack>
       <Text size="sm">Your workspaces use these accounts, for example for git over HTTPS.</Text>
+      {message && (
+        <Alert color="red" title="The account was not linked">
+          {message}
+        </Alert>
+      )}
       <ErrorAlert error={list.error} />
       {providers.length === 0 && (
         <EmptyState title="No providers" hint="This deployment has no providers of external authentication." />

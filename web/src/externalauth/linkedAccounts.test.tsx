@@ -45,6 +45,12 @@ test('an account without a link goes to the provider and comes back', async () =
   expect(screen.getByText('Not linked')).toBeTruthy();
 });
 
+test('the page states why an account was not linked', async () => {
+  mockResponse('GET /external-auth', 200, { providers: [provider], links: [] });
+  await renderPage('/settings/external-auth?message=GitHub+did+not+grant+access.');
+  expect((await screen.findByRole('alert')).textContent).toContain('GitHub did not grant access.');
+});
+
 test('only a code that is not entered yet is polled again', () => {
   expect(isPending(new ApiError(400, 'Wait', 'authorization_pending'))).toBe(true);
   expect(isPending(new ApiError(400, 'Wait', 'slow_down'))).toBe(true);

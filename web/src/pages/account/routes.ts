@@ -1,5 +1,5 @@
 import { createRoute, redirect } from '@tanstack/react-router';
-import { appRoute } from '../../rootRoutes';
+import { appRoute, textParam } from '../../rootRoutes';
 import { type AccountTab, accountTabs } from './tabs';
 import { lazyComponent } from '../../components/lazyComponent';
 
@@ -18,6 +18,7 @@ const tab = createRoute({
     parse: ({ tab }): { tab: AccountTab } => ({ tab: accountTabs.find((t) => t === tab) ?? 'account' }),
     stringify: ({ tab }) => ({ tab }),
   },
+  validateSearch: (s): { message?: string } => ({ message: textParam(s.message) }), // why an account was not linked
   component: lazyComponent(() => import('./AccountSettings')),
 });
 
