@@ -22,7 +22,7 @@ export function Findings({ section }: { section: Section }) {
         </Text>
       )}
       {section.warnings.map((w) => (
-        <Text size="sm" key={w.code + w.message} c={section.dismissed ? 'dimmed' : undefined}>
+        <Text component="div" size="sm" key={w.code + w.message} c={section.dismissed ? 'dimmed' : undefined}>
           <Badge variant="light" color={section.dismissed ? 'gray' : 'yellow'} mr="xs">
             {w.code}
           </Badge>

@@ -74,7 +74,7 @@ export function WorkspaceSharing({ workspace }: { workspace: Workspace }) {
             <Group gap="xs">
               <Avatar size={28} radius="xl" src={r.avatar || null} name={r.name} color="brand" alt="" />
               <div>
-                <Text size="sm" fw={600}>
+                <Text component="div" size="sm" fw={600}>
                   {r.name} {r.kind === 'group' && <Badge variant="light">Group</Badge>}
                 </Text>
                 <Text size="xs" c="dimmed">
