@@ -259,14 +259,18 @@ func TestExternalDaemonRunsAJob(t *testing.T) {
 
 func TestRefusedDaemonSaysSo(t *testing.T) {
 	w := newTown(t)
-	d := w.daemon(t, daemon.WebSocket{Client: w.client, Key: "nonsense", Provisioners: []string{"echo"}}.Dial)
-	select {
-	case err := <-d.Refused():
-		if !codersdk.Is(err, codersdk.CodeUnauthenticated) || !strings.Contains(err.Error(), "provisioner key") {
-			t.Fatal(err)
+	for want, c := range map[string]struct {
+		dialer daemon.WebSocket
+		code   codersdk.Code
+	}{
+		"provisioner key":       {daemon.WebSocket{Key: "nonsense"}, codersdk.CodeUnauthenticated},
+		`organization "nosuch"`: {daemon.WebSocket{PSK: psk, Organization: "nosuch"}, codersdk.CodeNotFound},
+	} {
+		c.dialer.Client, c.dialer.Provisioners = w.client, []string{"echo"}
+		d := w.daemon(t, c.dialer.Dial)
+		if err := testwait.Receive(t, "the daemon says that it was refused", d.Refused()); !codersdk.Is(err, c.code) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v is not %s with %s", err, c.code, want)
 		}
-	case <-time.After(testwait.Limit):
-		t.Fatal("the daemon does not say that it was refused")
 	}
 }
 

@@ -67,6 +67,9 @@ func (w WebSocket) Dial(ctx context.Context) (drpc.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
 	ws, err := c.Dial(ctx, "/organizations/"+url.PathEscape(org)+"/provisionerdaemons/serve", q)
+	if codersdk.Is(err, codersdk.CodeNotFound) {
+		err = codersdk.Errorf(codersdk.CodeNotFound, "The organization %q does not exist, or these credentials are not for it", org).WithCause(err)
+	}
 	if err != nil {
 		return nil, err
 	}
