@@ -207,7 +207,7 @@ const journeys = {
     await dialog.getByRole('textbox', { name: 'Value' }).fill('other');
     await dialog.getByRole('textbox', { name: 'Environment variable' }).fill('OTHER');
     await dialog.getByRole('button', { name: 'Create secret' }).click();
-    await dialog.getByText('You already have a secret').first().waitFor();
+    await dialog.getByText('A secret named').first().waitFor();
     await page.keyboard.press('Escape');
     await dialog.waitFor({ state: 'detached' });
 
