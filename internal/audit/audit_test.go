@@ -36,6 +36,10 @@ func TestDiff(t *testing.T) {
 			map[string]any{"disable_user_secrets": false}, map[string]any{"disable_user_secrets": true},
 			codersdk.AuditDiff{"disable_user_secrets": {Old: false, New: true}},
 		},
+		"a secret like a switch": {
+			map[string]any{"secret": "true"}, map[string]any{"secret": true},
+			codersdk.AuditDiff{"secret": {Old: "", New: "", Secret: true}},
+		},
 		"limits": {
 			map[string]any{"token_scopes": []string{}, "max_token_lifetime_seconds": 0}, map[string]any{"token_scopes": []string{"a"}, "max_token_lifetime_seconds": 5},
 			codersdk.AuditDiff{"token_scopes": {Old: []any{}, New: []any{"a"}}, "max_token_lifetime_seconds": {Old: 0.0, New: 5.0}},

@@ -12,11 +12,8 @@ import (
 // secretFields are fields whose values are never recorded, only that they changed.
 var secretFields = []string{"password", "secret", "token", "private_key", "hashed", "psk", "variable_values", "user_variable_values", "value"}
 
-// plainSuffixes end the names of fields that describe a secret, and do not contain it. plainPrefix begins the
-// names of switches.
+// plainSuffixes end the names of fields that describe a secret, and do not contain it.
 var plainSuffixes = []string{"_name", "_scopes", "_seconds"}
-
-const plainPrefix = "disable_"
 
 // skippedFields change with every write and carry no information.
 var skippedFields = []string{"updated_at", "last_seen_at", "last_used_at"}
@@ -45,7 +42,7 @@ func put(d codersdk.AuditDiff, key string, old, new json.RawMessage) {
 			return
 		}
 	}
-	if isSecret(key) {
+	if isSecret(key) && !(isSwitch(old) && isSwitch(new)) {
 		d[key] = codersdk.AuditDiffField{Old: "", New: "", Secret: true}
 		return
 	}
@@ -55,7 +52,16 @@ func put(d codersdk.AuditDiff, key string, old, new json.RawMessage) {
 // isSecret reports whether the values of a field are never recorded.
 func isSecret(key string) bool {
 	return slices.ContainsFunc(secretFields, func(s string) bool { return strings.Contains(key, s) }) &&
-		!slices.ContainsFunc(plainSuffixes, func(s string) bool { return strings.HasSuffix(key, s) }) && !strings.HasPrefix(key, plainPrefix)
+		!slices.ContainsFunc(plainSuffixes, func(s string) bool { return strings.HasSuffix(key, s) })
+}
+
+// isSwitch reports whether a value is true, false or absent: no secret whatever its field is called.
+func isSwitch(b json.RawMessage) bool {
+	switch string(b) {
+	case "", "null", "true", "false":
+		return true
+	}
+	return false
 }
 
 // value decodes a field; absent fields are empty strings.

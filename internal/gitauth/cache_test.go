@@ -56,16 +56,22 @@ func (s *server) move(d time.Duration) {
 	s.now = s.now.Add(d)
 }
 
-func TestCache(t *testing.T) {
-	s := &server{now: time.Now()}
+// cache returns a cache of the server, and a function that checks the token it hands out and the number of
+// requests since the last change.
+func (s *server) cache(t *testing.T) (*gitauth.Cache, func(want string, asked int)) {
 	c := &gitauth.Cache{Fetch: s.fetch, Now: s.clock}
-	get := func(want string, asked int) {
+	return c, func(want string, asked int) {
 		t.Helper()
 		got, err := c.Get(t.Context(), "https://git.example.com", false)
 		if err != nil || got.AccessToken != want || s.asked != asked {
 			t.Fatalf("got %q after %d requests, %v; want %q after %d", got.AccessToken, s.asked, err, want, asked)
 		}
 	}
+}
+
+func TestCache(t *testing.T) {
+	s := &server{now: time.Now()}
+	c, get := s.cache(t)
 	s.set("one", time.Hour, nil)
 	get("one", 1)
 	get("one", 1) // the second prompt, and the second fetch
@@ -103,14 +109,7 @@ func TestCache(t *testing.T) {
 // does not answer.
 func TestCacheAfterChange(t *testing.T) {
 	s := &server{now: time.Now()}
-	c := &gitauth.Cache{Fetch: s.fetch, Now: s.clock}
-	get := func(want string, asked int) {
-		t.Helper()
-		got, err := c.Get(t.Context(), "https://git.example.com", false)
-		if err != nil || got.AccessToken != want || s.asked != asked {
-			t.Fatalf("got %q after %d requests, %v; want %q after %d", got.AccessToken, s.asked, err, want, asked)
-		}
-	}
+	c, get := s.cache(t)
 	s.set("one", time.Hour, nil)
 	get("one", 1)
 	s.set("", 0, errors.New("connection refused"))

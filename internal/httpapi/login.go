@@ -3,7 +3,6 @@ package httpapi
 import (
 	"net/http"
 	"net/url"
-	"strings"
 
 	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/access"
@@ -49,14 +48,10 @@ func (a *API) loginBy(by codersdk.LoginType) rest.HandlerFunc {
 		} else {
 			err = a.startLogin(w, r, by, q)
 		}
-		if err == nil || !strings.Contains(r.Header.Get("Accept"), "text/html") {
-			return err
+		if err != nil {
+			return rest.ShowError(w, r, a.Log, "/login", err)
 		}
-		if codersdk.CodeOf(err) == codersdk.CodeInternal {
-			return err
-		}
-		a.Log.InfoContext(r.Context(), "sign-in refused", "login_type", by, "error", err) // the sign-in page does not show the cause
-		return rest.Redirect(w, "/login?"+url.Values{"message": {rest.UserMessage(err)}}.Encode())
+		return nil
 	}
 }
 

@@ -156,13 +156,13 @@ var harmless = lazy(
 	`(?i)(?:[_.-](?:id|ids|name|names|type|types|at|lifetime|duration|count|length|limit|path|file|dir|enabled|disabled|expiry|expires|scope|scopes|total|bytes|seconds|algorithm|policy|version)|required|disable-.*|tokens|public[_-]?key)$`,
 )
 
-// Telling reports whether a variable with the name holds a secret.
-func Telling(name string) bool { return telling(name) }
+// Telling reports whether an environment variable with the name holds a secret. PWD and OLDPWD are the
+// directories of a shell.
+func Telling(name string) bool { return name != "PWD" && name != "OLDPWD" && telling(name) }
 
-// telling reports whether the value of the name is a secret. PWD and OLDPWD are
-// the directories of a shell.
+// telling reports whether the value of the name is a secret.
 func telling(name string) bool {
-	return name != "PWD" && name != "OLDPWD" && secretName().MatchString(name) && !harmless().MatchString(name)
+	return secretName().MatchString(name) && !harmless().MatchString(name)
 }
 
 var secretName = lazy(`(?i)` + names + `|^auth$|[_-]keys?$`)

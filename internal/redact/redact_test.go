@@ -18,6 +18,7 @@ func TestText(t *testing.T) {
 		"URL, odd password":    {"postgres://coder:hu/nt@er2@db/coder", "hu/nt@er2", "@db/coder"},
 		"token as user of URL": {"clone https://abcdefghijklmnopqrst@git.example.com/x", "abcdefghijklmnopqrst", "git.example.com/x"},
 		"DSN":                  {"host=db user=coder password='hunter 2' dbname=coder", "hunter 2", "dbname=coder"},
+		"ODBC":                 {"UID=sa;PWD=hunter2;Database=x", "hunter2", "Database=x"},
 		"environment":          {"export DB_PASSWORD=hunter2\nexport HOME=/root", "hunter2", "HOME=/root"},
 		"logfmt, quoted":       {`level=info token="hunter\"2" path=/x`, `hunter`, "path=/x"},
 		"JSON":                 {`{"client_secret":"hunter2","issuer":"https://idp"}`, "hunter2", `"issuer":"https://idp"`},

@@ -208,7 +208,7 @@ func (s *Server) api(g groups) (*httpapi.API, error) {
 			g.observability.Support.Routes(), insights.Routes(s.base), g.notifications.Routes(), g.secrets.Routes(), g.oauth2.Routes(), g.directory.Routes(),
 			gallery.Routes(s.base, g.sessions.Identity), g.mirror.Routes(),
 			rules.Routes(s.base, g.sessions.Identity, g.external.Links.Configured()),
-			g.external.Routes(s.c.Network.Cookies.Secure || s.base.AccessURL.Scheme == "https"),
+			g.external.Routes(s.base.Logger("externalauth"), s.c.Network.Cookies.Secure || s.base.AccessURL.Scheme == "https"),
 		),
 
 		SecureCookies: s.c.Network.Cookies.Secure, SameSiteNone: s.c.Network.Cookies.SameSite == "none", AllowCORS: s.c.Network.AllowCORS,

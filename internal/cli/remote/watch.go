@@ -56,13 +56,13 @@ func (w *agentWatch) check(agent codersdk.WorkspaceAgent, began time.Time) {
 	switch agent.Status {
 	case codersdk.WorkspaceAgentStatusTimeout:
 		at := goneSince(agent.CreatedAt, w.now())
-		if !w.patient {
-			w.end(troubleshooting(agent, "agent %s did not connect within %d s of its creation at %s; check the logs of the machine it runs on, "+
-				"or use --wait=yes to wait for the agent", agent.Name, agent.ConnectionTimeoutSeconds, at))
+		problem := fmt.Sprintf("agent %s did not connect within %d s of its creation at %s; check the logs of the machine it runs on",
+			agent.Name, agent.ConnectionTimeoutSeconds, at)
+		if w.patient {
+			w.reportOnce("The " + problem + ".")
 			return
 		}
-		w.reportOnce(fmt.Sprintf("Agent %s did not connect within %d s of its creation at %s; check the logs of the machine it runs on.",
-			agent.Name, agent.ConnectionTimeoutSeconds, at))
+		w.end(troubleshooting(agent, "%s, or use --wait=yes to wait for the agent", problem))
 	case codersdk.WorkspaceAgentStatusDisconnected:
 		since := disconnectedSince(agent, began)
 		at := goneSince(since, w.now())

@@ -3,6 +3,7 @@
 package externalauthapi
 
 import (
+	"log/slog"
 	"net/http"
 	"net/url"
 	"strings"
@@ -16,6 +17,7 @@ import (
 // Config holds the dependencies of the endpoints.
 type Config struct {
 	Links *externalauth.Service
+	Log   *slog.Logger
 	// Session returns the user of the browser's session cookie.
 	Session func(r *http.Request) (access.Subject, error)
 	// SecureCookies marks cookies for HTTPS only.
@@ -96,14 +98,15 @@ const stateCookie = "coder_external_auth"
 // session sign in first, and show errors on the page of linked accounts.
 func (c Config) callback(w http.ResponseWriter, r *http.Request) error {
 	err := c.follow(w, r)
-	if err == nil || !strings.Contains(r.Header.Get("Accept"), "text/html") || codersdk.CodeOf(err) == codersdk.CodeInternal {
-		return err
+	switch {
+	case err == nil:
+		return nil
+	case codersdk.Is(err, codersdk.CodeUnauthenticated) && strings.Contains(r.Header.Get("Accept"), "text/html"):
+		target := url.URL{Path: "/external-auth/" + id(r) + "/callback", RawQuery: r.URL.RawQuery}
+		return rest.Redirect(w, "/login?"+url.Values{"redirect": {target.String()}}.Encode())
+	default:
+		return rest.ShowError(w, r, c.Log, "/settings/external-auth", err)
 	}
-	if !codersdk.Is(err, codersdk.CodeUnauthenticated) {
-		return rest.Redirect(w, "/settings/external-auth?"+url.Values{"message": {rest.UserMessage(err)}}.Encode())
-	}
-	target := url.URL{Path: "/external-auth/" + id(r) + "/callback", RawQuery: r.URL.RawQuery}
-	return rest.Redirect(w, "/login?"+url.Values{"redirect": {target.String()}}.Encode())
 }
 
 func (c Config) follow(w http.ResponseWriter, r *http.Request) error {

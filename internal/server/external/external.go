@@ -4,6 +4,7 @@ package external
 
 import (
 	"context"
+	"log/slog"
 	"net/http"
 
 	"github.com/google/uuid"
@@ -57,9 +58,9 @@ func New(ctx context.Context, b *base.Base, c Config, users *identity.Service) (
 }
 
 // Routes returns the endpoints.
-func (g *Group) Routes(secureCookies bool) []rest.Route {
+func (g *Group) Routes(log *slog.Logger, secureCookies bool) []rest.Route {
 	return externalauthapi.Routes(externalauthapi.Config{
-		Links: g.Links, SecureCookies: secureCookies,
+		Links: g.Links, Log: log, SecureCookies: secureCookies,
 		Session: func(r *http.Request) (access.Subject, error) {
 			c, err := r.Cookie(codersdk.SessionCookie)
 			if err != nil {
