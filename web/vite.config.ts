@@ -77,6 +77,6 @@ export default defineConfig({
     // One file for the initial bundle: many small ones load slower and compress worse.
     rolldownOptions: { output: { codeSplitting: { groups: [{ name: 'first', tags: ['$initial'] }] } } },
   },
-  test: { testTimeout: 120_000 },
+  test: { testTimeout: 120_000, setupFiles: ['src/testing/noErrors.ts'] },
   server: { proxy: { '/api': { target: server, ws: true, changeOrigin: true } } },
 });

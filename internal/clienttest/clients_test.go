@@ -15,7 +15,7 @@ func clients() []client {
 		backstage(), mux(), gerrit(),
 		desktopMac(), desktopWindows(), desktopLinux(),
 		boundary(), agentAPI(), codeServer(), marketplace(), webhooks(), packagers(), observability(),
-		thirdParty(),
+		thirdParty(), common(), differences(),
 	}
 }
 

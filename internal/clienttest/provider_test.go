@@ -243,23 +243,14 @@ func createProxy(s *session) {
 	s.send("DELETE", "/api/v2/workspaceproxies/"+textAt(v, "proxy.id"), nil).want(200)
 }
 
-// licenses: nothing needs one. The answers have the form that clients read.
+// licenses: nothing needs one. One that is given is listed until it is deleted.
 func licenses(s *session) {
-	a := s.get("/api/v2/licenses")
-	if a.status == 404 {
-		a.refused(404)
-		return
-	}
-	a.want(200).fields("array")
-	created := s.send("POST", "/api/v2/licenses", map[string]any{"license": "nonsense"})
-	if created.status == 201 {
-		v := created.fields("id int32", "uploaded_at time", "claims object")
-		s.send("DELETE", "/api/v2/licenses/"+strings.TrimSpace(show(at(v, "id"))), nil).want(200)
-		return
-	}
-	if created.status != 400 && created.status != 404 {
-		created.refused(400)
-	}
+	const path = "/api/v2/licenses"
+	s.send("POST", path, map[string]any{"license": ""}).refused(400, "license")
+	created := s.send("POST", path, map[string]any{"license": "of " + s.name}).want(201).fields("id int32", "uuid uuid", "uploaded_at time", "claims object")
+	s.send("POST", path, map[string]any{"license": "of " + s.name}).refused(409, "already exists")
+	s.get(path).want(200).fields("some", "[].id int32", "[].uploaded_at time", "[].claims object")
+	s.send("DELETE", path+"/"+show(at(created, "id")), nil).want(200)
 }
 
 func kubernetes() client {
@@ -319,10 +310,7 @@ func kubernetes() client {
 		}),
 		rest("POST /api/v2/workspaceproxies", createProxy),
 		errors_(errorBodies, "409 whose message", "404 not found", "400 with validations"),
-		errors_(func(s *session) {
-			user := s.member()
-			user.get("/api/v2/deployment/config").refused(403)
-		}, "403 forbidden"),
+		errors_(forbidden, "403 forbidden"),
 		env(outside("the server of the rows takes the first; internal/cli/server holds each option to its variable"), "server container"),
 		notes(func(s *session) { s.get("/healthz", "Coder-Session-Token", "").want(200) }, "health endpoint"),
 		notes(provedBy("internal/servertest.TestContract"), "the SDK insists"),

@@ -25,6 +25,12 @@ const (
 	noteSection     = "notes"
 )
 
+// Parts of clients.json that belong to no client. Their rows are those of a client of the same name.
+const (
+	commonSection     = "common"
+	differenceSection = "differences"
+)
+
 // client is what one shipped client needs, in the order in which it asks.
 type client struct {
 	name string // the beginning of its name in clients.json
@@ -97,10 +103,18 @@ func all(checks ...func(*session)) func(*session) {
 
 // contract is clients.json, as far as rows name it.
 type contract struct {
-	Clients []struct {
-		Name     string
-		Sections map[string][]string
-	}
+	Clients []contractClient
+}
+
+// contractClient is the entries of a client, by section.
+type contractClient struct {
+	Name     string
+	Sections map[string][]string
+}
+
+// add adds a part of clients.json that belongs to no client.
+func (c *contract) add(section string, texts []string) {
+	c.Clients = append(c.Clients, contractClient{Name: section, Sections: map[string][]string{section: texts}})
 }
 
 func readContract(t *testing.T) contract {
@@ -111,32 +125,46 @@ func readContract(t *testing.T) contract {
 	}
 	var raw struct {
 		Clients []map[string]json.RawMessage `json:"clients"`
+		Common  []struct {
+			Topic string `json:"topic"`
+		} `json:"common"`
+		Differences struct {
+			List []struct {
+				ID string `json:"id"`
+			} `json:"list"`
+		} `json:"differences"`
 	}
 	if err := json.Unmarshal(b, &raw); err != nil {
 		t.Fatal(err)
 	}
 	var c contract
 	for _, fields := range raw.Clients {
-		one := struct {
-			Name     string
-			Sections map[string][]string
-		}{Sections: map[string][]string{}}
+		one := contractClient{Sections: map[string][]string{}}
 		if err := json.Unmarshal(fields["name"], &one.Name); err != nil {
 			t.Fatal(err)
 		}
 		for _, section := range []string{
 			cliSection, restSection, gateSection, socketSection, downloadSection, fileSection, errorSection, urlSection, envSection, noteSection,
 		} {
-			var entries []any
-			if err := json.Unmarshal(fields[section], &entries); err != nil {
+			var list []any
+			if err := json.Unmarshal(fields[section], &list); err != nil {
 				t.Fatalf("%s: %s: %v", one.Name, section, err)
 			}
-			for _, e := range entries {
+			for _, e := range list {
 				one.Sections[section] = append(one.Sections[section], entryText(section, e))
 			}
 		}
 		c.Clients = append(c.Clients, one)
 	}
+	var topics, ids []string
+	for _, fact := range raw.Common {
+		topics = append(topics, fact.Topic)
+	}
+	for _, fault := range raw.Differences.List {
+		ids = append(ids, fault.ID)
+	}
+	c.add(commonSection, topics)
+	c.add(differenceSection, ids)
 	return c
 }
 

@@ -16,6 +16,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 
 	"github.com/coder/websocket"
 	"github.com/google/uuid"
@@ -270,7 +271,11 @@ func downloads(s *session) {
 	s.get(path, "Coder-Session-Token", "", "If-None-Match", tag, "Accept-Encoding", "identity").want(304)
 	s.get(path, "Coder-Session-Token", "", "If-None-Match", tag, "Accept-Encoding", "gzip").want(304)
 	program := filepath.Join(s.t.TempDir(), "coder")
-	s.must(os.WriteFile(program, plain.body, 0o700)) //nolint:gosec // it is to run
+	// A process that starts while the file is open for writing inherits it, and the file cannot run: "text file busy".
+	syscall.ForkLock.RLock()
+	err := os.WriteFile(program, plain.body, 0o700) //nolint:gosec // it is to run
+	syscall.ForkLock.RUnlock()
+	s.must(err)
 	r := s.exec("", program, "version", "--output", "json")
 	if v := textAt(decode(s.t, []byte(r.out)), "version"); v != s.serverVersion() {
 		s.t.Errorf("the program is %q", v)

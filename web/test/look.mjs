@@ -8,8 +8,11 @@ import { launch, patience, settled } from './browser.mjs';
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
-/** Returns the problems of a page: axe violations, and content wider than the window. */
-export async function findings(page) {
+/**
+ * Returns the problems of a page: axe violations, of all rules or of those with these ids, and
+ * content wider than the window.
+ */
+export async function findings(page, rules) {
   await page.evaluate(() =>
     Promise.all(
       document
@@ -19,7 +22,8 @@ export async function findings(page) {
     ),
   ); // wait for color transitions
   if (!(await page.evaluate(() => 'axe' in window))) await page.evaluate(axe);
-  const { violations } = await page.evaluate(() => window.axe.run({ resultTypes: ['violations'] }));
+  const options = { resultTypes: ['violations'], ...(rules && { runOnly: { type: 'rule', values: rules } }) };
+  const { violations } = await page.evaluate((options) => window.axe.run(options), options);
   const wrong = violations.map(
     (v) =>
       `${v.impact} ${v.id}: ${v.nodes
@@ -31,6 +35,9 @@ export async function findings(page) {
   if (over > 0) wrong.push(`wide: ${over} px wider than the window`);
   return wrong;
 }
+
+/** The rules of axe that depend on colors. */
+const ofColors = ['color-contrast', 'link-in-text-block'];
 
 /** The viewport widths and color schemes. */
 export const looks = [360, 1440].flatMap((width) => ['light', 'dark'].map((colorScheme) => ({ width, colorScheme })));
@@ -83,6 +90,7 @@ export async function look(browser, url, credentials, pages) {
   page.on('pageerror', (e) => say(e.message));
   for (const [i, p] of pages.entries()) {
     const { path, name = path, ready } = typeof p === 'string' ? { path: p } : p;
+    const widths = new Set(); // at each the second look has only other colors
     for (let k = 0; k < looks.length; k++) {
       as = looks[(i + k) % looks.length];
       await change(page, as);
@@ -93,7 +101,8 @@ export async function look(browser, url, credentials, pages) {
       if (ready) await page.locator(ready).first().waitFor();
       else await settled(page);
       await page.screenshot({ path: `screenshots/${fileOf(name, as)}`, fullPage: true });
-      for (const what of await findings(page)) say(what);
+      for (const what of await findings(page, widths.has(as.width) ? ofColors : undefined)) say(what);
+      widths.add(as.width);
       seen.push({ name, ...(await page.evaluate(where)) });
     }
   }

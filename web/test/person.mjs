@@ -55,8 +55,11 @@ export async function sitDown(url, password, fine = /status of (400|401|403|404|
         await journey();
         assert.deepEqual(complaints, [], 'the browser logged errors');
       } catch (error) {
-        await page.screenshot({ path: `${process.env.WORK ?? '.'}/${name}.png`, fullPage: true });
-        console.error(`at ${page.url()}:\n${await page.locator('body').innerText()}`);
+        const show = async () => {
+          console.error(`at ${page.url()}:\n${await page.locator('body').innerText()}`);
+          await page.screenshot({ path: `${process.env.WORK ?? '.'}/${name}.png`, fullPage: true });
+        };
+        await show().catch((e) => console.error(`The page cannot be shown: ${e.message}`)); // error says why it failed
         throw error;
       } finally {
         await browser.close();

@@ -21,7 +21,7 @@ export function Page({ title, hint, actions, children, wide = true }: Props) {
             {title}
           </Title>
           {hint && (
-            <Text c="dimmed" size="sm">
+            <Text component="div" c="dimmed" size="sm">
               {hint}
             </Text>
           )}
