@@ -73,7 +73,7 @@ func stageHeadings(s *session) {
 	}
 }
 
-// neverNull: these are never null, for a user who has nothing either.
+// neverNull: these fields are never null, also for a user without workspaces.
 func neverNull(s *session) {
 	user := s.member()
 	user.get("/api/v2/workspaces").want(200).fields("workspaces array", "count =0")
@@ -116,15 +116,8 @@ func headerOfWebSockets(s *session) {
 
 // backstageOAuthWithoutRedirect: an application with one redirect URI need not send it.
 func backstageOAuthWithoutRedirect(s *session) {
-	const redirect = "https://portal.example.com/callback"
-	app := s.send("POST", "/api/v2/oauth2-provider/apps", map[string]any{"name": "Portal", "callback_url": redirect}).want(201).json()
-	path := "/api/v2/oauth2-provider/apps/" + textAt(app, "id")
-	secret := s.send("POST", path+"/secrets", nil).want(201).json()
-	code := s.consents(url.Values{"client_id": {textAt(app, "id")}, "response_type": {"code"}, "state": {"x"}})
-	form := url.Values{"grant_type": {"authorization_code"}, "code": {code}, "client_id": {textAt(app, "id")}, "client_secret": {textAt(secret, "client_secret_full")}}
-	s.signedOut().send("POST", "/oauth2/tokens", strings.NewReader(form.Encode()), "Content-Type", "application/x-www-form-urlencoded").want(200).
-		fields("access_token text", "token_type =Bearer")
-	s.send("DELETE", path, nil).want(204)
+	id, _ := s.portalSignIn("Portal", "https://portal.example.com/callback", nil)
+	s.send("DELETE", "/api/v2/oauth2-provider/apps/"+id, nil).want(204)
 }
 
 // differences are the faults that clients met once. Rows of these clients hold the product to the mends.
@@ -209,15 +202,15 @@ func plainConfiguration(s *session) {
 	s.get("/api/v2/deployment/config").want(200).fields(fields...)
 }
 
-// provedByRow marks an entry that a row of a client proves; names are beginnings, as in the rows.
+// provedByRow marks an entry that a row of a client proves. The names of the client and of the entry may be beginnings.
 func provedByRow(client, section, entry string) func(*session) {
 	return func(s *session) {
 		for _, c := range clients() {
-			if c.name != client && !strings.HasPrefix(c.name, client) {
+			if !strings.HasPrefix(c.name, client) {
 				continue
 			}
 			for _, r := range c.rows {
-				if r.section == section && (r.entries[0] == entry || strings.HasPrefix(r.entries[0], entry)) {
+				if r.section == section && len(beginningWith(entry, r.entries)) == 1 {
 					return
 				}
 			}

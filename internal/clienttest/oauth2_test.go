@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"net/http"
 	"net/url"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -165,21 +166,28 @@ func (p program) replaces(s *session) {
 // backstageOAuth is the sign-in of a portal, which an owner registered with the API.
 func backstageOAuth(s *session) {
 	const redirect = "https://backstage.example.com/api/auth/coder/handler/frame"
-	app := s.send("POST", "/api/v2/oauth2-provider/apps", map[string]any{"name": "Backstage", "callback_url": redirect}).want(201).fields("id uuid", "endpoints.authorization text", "endpoints.token text")
-	path := "/api/v2/oauth2-provider/apps/" + textAt(app, "id")
-	secret := s.send("POST", path+"/secrets", nil).want(201).json()
-	query := url.Values{"client_id": {textAt(app, "id")}, "redirect_uri": {redirect}, "response_type": {"code"}, "state": {"of the portal"}}
-	form := url.Values{
-		"grant_type": {"authorization_code"}, "code": {s.consents(query)}, "redirect_uri": {redirect},
-		"client_id": {textAt(app, "id")}, "client_secret": {textAt(secret, "client_secret_full")},
-	}
+	id, token := s.portalSignIn("Backstage", redirect, url.Values{"redirect_uri": {redirect}})
+	bearer := "Bearer " + token
+	s.signedOut().get("/api/v2/users/me", "Authorization", bearer).want(200)
+	s.send("DELETE", "/oauth2/tokens?client_id="+id, nil).want(204)
+	s.signedOut().get("/api/v2/users/me", "Authorization", bearer).want(401)
+	s.send("DELETE", "/api/v2/oauth2-provider/apps/"+id, nil).want(204)
+}
+
+// portalSignIn registers a portal with one redirect URI and signs the user in to it. Both requests of the sign-in carry
+// the parameters of extra. It returns the ID of the app and the access token.
+func (s *session) portalSignIn(name, redirect string, extra url.Values) (id, token string) {
+	s.t.Helper()
+	app := s.send("POST", "/api/v2/oauth2-provider/apps", map[string]any{"name": name, "callback_url": redirect}).want(201).fields("id uuid", "endpoints.authorization text", "endpoints.token text")
+	id = textAt(app, "id")
+	secret := s.send("POST", "/api/v2/oauth2-provider/apps/"+id+"/secrets", nil).want(201).json()
+	query := url.Values{"client_id": {id}, "response_type": {"code"}, "state": {"of the portal"}}
+	maps.Copy(query, extra)
+	form := url.Values{"grant_type": {"authorization_code"}, "code": {s.consents(query)}, "client_id": {id}, "client_secret": {textAt(secret, "client_secret_full")}}
+	maps.Copy(form, extra)
 	tokens := s.signedOut().send("POST", "/oauth2/tokens", strings.NewReader(form.Encode()), "Content-Type", "application/x-www-form-urlencoded").want(200).
 		fields("access_token text", "refresh_token text", "expires_in integer", "token_type =Bearer")
-	bearer := "Bearer " + textAt(tokens, "access_token")
-	s.signedOut().get("/api/v2/users/me", "Authorization", bearer).want(200)
-	s.send("DELETE", "/oauth2/tokens?client_id="+textAt(app, "id"), nil).want(204)
-	s.signedOut().get("/api/v2/users/me", "Authorization", bearer).want(401)
-	s.send("DELETE", path, nil).want(204)
+	return id, textAt(tokens, "access_token")
 }
 
 // oauthSettings reads and writes the settings, as the Terraform provider does. The

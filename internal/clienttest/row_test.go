@@ -228,16 +228,7 @@ func checkRows(t *testing.T, c client, sections map[string][]string) {
 	covered := map[string]int{}
 	for _, r := range c.rows {
 		for _, prefix := range r.entries {
-			matches := []string{}
-			for _, entry := range sections[r.section] {
-				if entry == prefix {
-					matches = []string{entry}
-					break
-				}
-				if strings.HasPrefix(entry, prefix) {
-					matches = append(matches, entry)
-				}
-			}
+			matches := beginningWith(prefix, sections[r.section])
 			if len(matches) != 1 {
 				t.Errorf("%s: the row %s %q begins %d entries: %q", c.name, r.section, prefix, len(matches), matches)
 			}
@@ -253,4 +244,17 @@ func checkRows(t *testing.T, c client, sections map[string][]string) {
 			}
 		}
 	}
+}
+
+// beginningWith returns the names that begin with prefix, or only prefix if it is one of them.
+func beginningWith(prefix string, names []string) (matches []string) {
+	for _, name := range names {
+		if name == prefix {
+			return []string{name}
+		}
+		if strings.HasPrefix(name, prefix) {
+			matches = append(matches, name)
+		}
+	}
+	return matches
 }

@@ -44,7 +44,7 @@ func queriedMetrics(s *session) {
 	missing := []string{}
 	s.wait(func() bool {
 		text := string(s.get(s.w.metrics+"/metrics", "Coder-Session-Token", "").want(200).body)
-		missing = slices.DeleteFunc(metricsWithout(text), func(string) bool { return false })
+		missing = metricsWithout(text)
 		return len(missing) == 0
 	}, func() string { return strings.Join(missing, ", ") })
 }

@@ -39,7 +39,7 @@ func (a *API) getAuthRedirect(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	signed, err := a.authenticate(rest.Route{Auth: rest.AuthUser}, w, r)
-	if codersdk.Is(err, codersdk.CodeUnauthenticated) && strings.Contains(r.Header.Get("Accept"), "text/html") {
+	if codersdk.Is(err, codersdk.CodeUnauthenticated) && rest.WantsPage(r) {
 		to := url.URL{Path: "/login", RawQuery: url.Values{"redirect": {r.URL.RequestURI()}}.Encode()}
 		http.Redirect(w, r, to.String(), http.StatusTemporaryRedirect)
 		return nil

@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
-	"strings"
 
 	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/access"
@@ -101,7 +100,7 @@ func (c Config) callback(w http.ResponseWriter, r *http.Request) error {
 	switch {
 	case err == nil:
 		return nil
-	case codersdk.Is(err, codersdk.CodeUnauthenticated) && strings.Contains(r.Header.Get("Accept"), "text/html"):
+	case codersdk.Is(err, codersdk.CodeUnauthenticated) && rest.WantsPage(r):
 		target := url.URL{Path: "/external-auth/" + id(r) + "/callback", RawQuery: r.URL.RawQuery}
 		return rest.Redirect(w, "/login?"+url.Values{"redirect": {target.String()}}.Encode())
 	default:

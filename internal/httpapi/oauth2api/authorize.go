@@ -45,7 +45,7 @@ func (c *API) getAuthorize(w http.ResponseWriter, r *http.Request) error {
 		q.Del("client_secret")
 	}
 	actor, err := c.signedIn(r)
-	if codersdk.Is(err, codersdk.CodeUnauthenticated) && wantsPage(r) {
+	if codersdk.Is(err, codersdk.CodeUnauthenticated) && rest.WantsPage(r) {
 		target := url.URL{Path: oauth2provider.AuthorizePath, RawQuery: q.Encode()}
 		return found(w, "/login?"+url.Values{"redirect": {target.String()}}.Encode())
 	}
@@ -137,7 +137,7 @@ func (c *API) refuse(w http.ResponseWriter, r *http.Request, a oauth2provider.Au
 
 // problem shows a failure to the user, or returns it for programs.
 func (c *API) problem(w http.ResponseWriter, r *http.Request, err error) error {
-	if !wantsPage(r) {
+	if !rest.WantsPage(r) {
 		return err
 	}
 	f, status := oauth2provider.AsFailure(err), http.StatusBadRequest
@@ -154,9 +154,6 @@ func (c *API) problem(w http.ResponseWriter, r *http.Request, err error) error {
 	}
 	return c.show(w, status, "", page{Title: title, Problem: text})
 }
-
-// wantsPage reports whether a browser shows the response.
-func wantsPage(r *http.Request) bool { return strings.Contains(r.Header.Get("Accept"), "text/html") }
 
 // show writes a page. No other site can show it in a frame. The answer to its form is sent to this server, which then
 // leads to the redirect URI.

@@ -19,11 +19,14 @@ func Redirect(w http.ResponseWriter, location string) error {
 	return nil
 }
 
+// WantsPage reports whether the client is a browser that shows the response.
+func WantsPage(r *http.Request) bool { return strings.Contains(r.Header.Get("Accept"), "text/html") }
+
 // ShowError redirects a browser to a page of the dashboard, which shows the message of err from the query
 // parameter "message". The cause is in the log. ShowError returns err, for its own response, if the client is not a
 // browser or err is internal.
 func ShowError(w http.ResponseWriter, r *http.Request, log *slog.Logger, page string, err error) error {
-	if !strings.Contains(r.Header.Get("Accept"), "text/html") || codersdk.CodeOf(err) == codersdk.CodeInternal {
+	if !WantsPage(r) || codersdk.CodeOf(err) == codersdk.CodeInternal {
 		return err
 	}
 	log.InfoContext(r.Context(), "request of a browser refused", "path", r.URL.Path, "error", err)
