@@ -101,11 +101,17 @@ type WorkspaceBuildOnSuccess struct {
 	TemplateVersionID       uuid.UUID                  `json:"template_version_id,omitzero"`
 	TemplateVersionPresetID *uuid.UUID                 `json:"template_version_preset_id,omitzero"`
 	Transition              WorkspaceTransition        `json:"transition,omitempty"` // start, the default
+
+	none bool // no start follows
 }
 
-// UnmarshalJSON reads an object, or the transition alone.
+// None reports whether no start follows the stop.
+func (o *WorkspaceBuildOnSuccess) None() bool { return o == nil || o.none }
+
+// UnmarshalJSON reads an object, or the transition alone. An empty string is the same as no value.
 func (o *WorkspaceBuildOnSuccess) UnmarshalJSON(b []byte) error {
 	if len(b) > 0 && b[0] == '"' {
+		o.none = string(b) == `""`
 		return json.Unmarshal(b, &o.Transition)
 	}
 	type plain WorkspaceBuildOnSuccess

@@ -44,6 +44,7 @@ func TestExternalWorkspaces(t *testing.T) {
 		{"agent-instructions lab.other", `has no external agent "other"; it has main`},
 		{"agent-instructions nowhere", "you have no workspace nowhere"},
 		{"-O elsewhere agent-instructions lab", "not in elsewhere"},
+		{"-O elsewhere list", `organization "elsewhere" not found`},
 	} {
 		if _, errs, status := h.run(append([]string{"external-workspaces"}, strings.Fields(c.line)...)...); status != 1 || !strings.Contains(errs, c.says) {
 			t.Errorf("%s: status %d, %q, want %q", c.line, status, errs, c.says)

@@ -3,9 +3,9 @@ package clienttest
 import (
 	"crypto/sha256"
 	"encoding/base64"
+	"maps"
 	"net/http"
 	"net/url"
-	"maps"
 	"slices"
 	"strings"
 )

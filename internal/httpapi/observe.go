@@ -114,13 +114,13 @@ func (a *API) observe(mux *http.ServeMux) http.Handler {
 				}
 				a.fail(rec, r, err)
 			}
+			a.Log.DebugContext(r.Context(), "request", "method", r.Method, "path", r.URL.Path, "status", rec.status,
+				"took", time.Since(start), "remote", origin.IP, "request_id", id)
 			status := rec.status
 			hand.Then(func() {
 				finish(status, time.Since(start))
 				endSpan(status)
 			})
-			a.Log.DebugContext(r.Context(), "request", "method", r.Method, "path", r.URL.Path, "status", rec.status,
-				"took", time.Since(start), "remote", origin.IP, "request_id", id)
 			if p == http.ErrAbortHandler || p != nil && begun {
 				panic(http.ErrAbortHandler) // abort, so that a partial response does not look complete
 			}

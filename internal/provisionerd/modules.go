@@ -19,7 +19,7 @@ func (r *runner) init(ctx context.Context, s provisioner.Session) (*provisioner.
 	if id := r.metadata().GetTemplateVersionModulesFile(); ok && id != "" {
 		hash, err := r.modules(ctx, m, id)
 		if err != nil && ctx.Err() == nil {
-			r.log.Warn("cannot use the stored modules; the engine downloads them", "file", id, "error", err)
+			r.log.WarnContext(ctx, "cannot use the stored modules; the engine downloads them", "file", id, "error", err)
 		}
 		req.InitialModuleTarHash = hash
 	}

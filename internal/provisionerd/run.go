@@ -35,10 +35,7 @@ func (d *Daemon) run(alive context.Context, job *provisionerd.AcquiredJob) {
 	alive, span := d.Tracer.Start(tracing.Continue(alive, job.TraceMetadata), "provisioner job", tracing.KindConsumer,
 		tracing.String("coder.job.id", job.JobId), tracing.String("coder.job.type", kindOf(job)), tracing.String("coder.provisioner", d.Name))
 	defer span.End()
-	if id, _, ok := tracing.IDs(alive); ok {
-		r.log = r.log.With("trace_id", id)
-	}
-	r.log.Info("job started")
+	r.log.InfoContext(alive, "job started")
 	start := time.Now()
 	d.metrics.current.WithLabelValues(job.Provisioner).Inc()
 	defer d.metrics.current.WithLabelValues(job.Provisioner).Dec()
@@ -75,15 +72,15 @@ func (d *Daemon) run(alive context.Context, job *provisionerd.AcquiredJob) {
 	switch {
 	case errors.As(err, &lost):
 		status = "failed"
-		r.log.Warn("job lost: the server or another provisioner has taken it over", "reason", lost)
+		r.log.WarnContext(alive, "job lost: the server or another provisioner has taken it over", "reason", lost)
 	case err != nil:
 		status = "failed"
-		r.log.Error("cannot report the result of a job; its lease will expire", "error", err)
+		r.log.ErrorContext(alive, "cannot report the result of a job; its lease will expire", "error", err)
 	case failed != nil:
 		status = "failed"
-		r.log.Warn("job failed", "reason", failed.Error)
+		r.log.WarnContext(alive, "job failed", "reason", failed.Error)
 	default:
-		r.log.Info("job succeeded", "took", time.Since(start).Round(time.Millisecond))
+		r.log.InfoContext(alive, "job succeeded", "took", time.Since(start).Round(time.Millisecond))
 	}
 	if status != "success" {
 		tracing.Fail(span, status)
@@ -126,14 +123,14 @@ func (r *runner) steps(ctx context.Context) (*provisionerd.CompletedJob, *provis
 	go func() {
 		defer close(r.closed)
 		got <- r.runGuarded(ctx)
-		r.close(<-r.settled)
+		r.close(ctx, <-r.settled)
 	}()
 	select {
 	case res := <-got:
 		return res.done, r.withCause(ctx, res.failed)
 	case <-ctx.Done():
 	}
-	r.log.Info("interrupting the job", "reason", context.Cause(ctx))
+	r.log.InfoContext(ctx, "interrupting the job", "reason", context.Cause(ctx))
 	force := time.NewTimer(r.d.ForceCancelInterval + r.d.ForceCancelInterval/20) // the engine first kills its tool and reports the state
 	defer force.Stop()
 	select {
@@ -148,7 +145,7 @@ func (r *runner) steps(ctx context.Context) (*provisionerd.CompletedJob, *provis
 func (r *runner) runGuarded(ctx context.Context) (res result) {
 	defer func() {
 		if p := recover(); p != nil {
-			r.log.Error("engine panicked", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			r.log.ErrorContext(ctx, "engine panicked", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 			res = result{failed: r.fail(fmt.Errorf("the engine failed: %v", p), nil, nil)}
 		}
 	}()
@@ -157,7 +154,7 @@ func (r *runner) runGuarded(ctx context.Context) (res result) {
 
 // close closes the session, if it was opened; keep preserves its work
 // directory, from which the state can be reported later.
-func (r *runner) close(keep bool) {
+func (r *runner) close(ctx context.Context, keep bool) {
 	if r.session == nil {
 		return
 	}
@@ -165,7 +162,7 @@ func (r *runner) close(keep bool) {
 		w.Leave()
 	}
 	if err := r.session.Close(); err != nil {
-		r.log.Warn("cannot clean up after a job", "error", err)
+		r.log.WarnContext(ctx, "cannot clean up after a job", "error", err)
 	}
 }
 

@@ -3,6 +3,7 @@ package servertest_test
 import (
 	"bytes"
 	"context"
+	"io"
 	"log/slog"
 	"os/exec"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/google/uuid"
+	otlpproto "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/echo"
@@ -50,6 +52,11 @@ func traceReceiver(t *testing.T) *otlptest.Receiver {
 	return r
 }
 
+// everyLine returns a log whose lines of every level are written, to nowhere.
+func everyLine() *slog.Logger {
+	return slog.New(slog.NewTextHandler(io.Discard, &slog.HandlerOptions{Level: slog.LevelDebug}))
+}
+
 // tracedProvisioner runs an external provisioner with Terraform that exports its
 // traces.
 func tracedProvisioner(t *testing.T, s *servertest.Server) {
@@ -58,13 +65,13 @@ func tracedProvisioner(t *testing.T, s *servertest.Server) {
 		t.Skip("terraform is not on PATH: this test of the real thing does not run")
 	}
 	t.Setenv("TF_CLI_CONFIG_FILE", "/nonexistent")
-	e, err := otlp.New(t.Context(), otlp.Config{Enable: true, Service: "coder-provisioner", Log: slog.New(slog.DiscardHandler)})
+	e, err := otlp.New(t.Context(), otlp.Config{Enable: true, Service: "coder-provisioner", Log: everyLine(), Logs: true})
 	must(t, err)
 	available, err := engines.New([]string{"terraform"}, terraform.Config{CacheDir: t.TempDir(), Log: slog.New(slog.DiscardHandler)})
 	must(t, err)
 	c := *s.Client
 	w := provisionerd.WebSocket{Client: &c, Name: "far", PSK: daemonPSK, Provisioners: []string{"terraform"}}
-	d, err := provisionerd.New(provisionerd.Config{Dial: w.Dial, Name: w.Name, Engines: available, Tracer: e.Tracer})
+	d, err := provisionerd.New(provisionerd.Config{Dial: w.Dial, Name: w.Name, Engines: available, Log: e.Log, Tracer: e.Tracer})
 	must(t, err)
 	must(t, d.Start(t.Context()))
 	t.Cleanup(func() {
@@ -110,6 +117,7 @@ func TestTraceOfABuild(t *testing.T) {
 	s := servertest.Start(t, func(c *server.Config) {
 		c.Provisioning.Daemons, c.Provisioning.PSK = 0, daemonPSK
 		c.Observability.Traces = base.Traces{Enable: true, Logs: true}
+		c.Log = everyLine()
 	})
 	tracedProvisioner(t, s)
 	const secret = "hunter2-hunter2"
@@ -150,6 +158,12 @@ func TestTraceOfABuild(t *testing.T) {
 		i := slices.IndexFunc(trace, func(s otlptest.Span) bool { return s.Name == name })
 		if i < 0 || trace[i].Service != service {
 			t.Errorf("span %q is not of %s", name, service)
+		}
+	}
+	for span, line := range map[string]string{request: "request", "provisioner job": "job succeeded"} {
+		i := slices.IndexFunc(trace, func(s otlptest.Span) bool { return s.Name == span })
+		if i < 0 || !slices.ContainsFunc(trace[i].Events, func(e *otlpproto.Span_Event) bool { return e.Name == line }) {
+			t.Errorf("span %q has no event %q", span, line)
 		}
 	}
 	if t.Failed() {

@@ -29,7 +29,7 @@ func (s *Service) checkFollowUp(
 	w sqlc.Workspace,
 	req codersdk.CreateWorkspaceBuildRequest,
 ) (*codersdk.CreateWorkspaceBuildRequest, error) {
-	if req.OnSuccess == nil {
+	if req.OnSuccess.None() {
 		return nil, nil
 	}
 	next := req.OnSuccess.Request(req.Reason)

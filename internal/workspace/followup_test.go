@@ -124,4 +124,10 @@ func TestFollowUpsThatAreRefused(t *testing.T) {
 			t.Errorf("%s is %+v, %v", text, req.OnSuccess, err)
 		}
 	}
+	for text, none := range map[string]bool{`{}`: true, `{"on_success": null}`: true, `{"on_success": ""}`: true, `{"on_success": {}}`: false, `{"on_success": "start"}`: false} {
+		var req codersdk.CreateWorkspaceBuildRequest
+		if err := json.Unmarshal([]byte(text), &req); err != nil || req.OnSuccess.None() != none {
+			t.Errorf("%s: no start follows: %v, %v", text, req.OnSuccess.None(), err)
+		}
+	}
 }

@@ -22,6 +22,42 @@ func TestServerURLs(t *testing.T) {
 	}
 }
 
+// A server of --url or $CODER_URL is never replaced by the stored one.
+func TestServerOfTheFlag(t *testing.T) {
+	for text, want := range map[string]string{
+		"coder.example.com": "https://coder.example.com", "localhost:3000": "http://localhost:3000",
+		"https://x.example/coder/": "https://x.example/coder", "ftp://x.example": "", "/path": "", "": "https://stored.example",
+	} {
+		a, _ := newRun(t, nil, "url="+text)
+		if err := a.Store("url", "https://stored.example"); err != nil {
+			t.Fatal(err)
+		}
+		got, err := a.Server()
+		if want == "" && err == nil || want != "" && (err != nil || got.String() != want) {
+			t.Errorf("the server of --url=%s is %v, %v, want %q", text, got, err, want)
+		}
+	}
+}
+
+// The header command gets to know the server, also the stored one.
+func TestHeaderCommandKnowsTheServer(t *testing.T) {
+	for flag, want := range map[string]string{"": "https://stored.example", "https://given.example": "https://given.example"} {
+		a, _ := newRun(t, nil, "url="+flag)
+		a.HeaderCommand = `echo "X-Server=$CODER_URL"`
+		if err := a.Store("url", "https://stored.example"); err != nil {
+			t.Fatal(err)
+		}
+		u, err := a.Server()
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := a.Anonymous(t.Context(), u)
+		if err != nil || c.Header.Get("X-Server") != want {
+			t.Errorf("with --url=%s the command got %q, %v, want %s", flag, c.Header.Get("X-Server"), err, want)
+		}
+	}
+}
+
 func TestFailuresAreOneLine(t *testing.T) {
 	for want, err := range map[string]error{
 		"no: because":     &codersdk.Error{Code: codersdk.CodeConflict, Message: "no", Detail: "because"},

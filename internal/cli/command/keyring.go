@@ -98,13 +98,14 @@ func (a *Run) storedFor(u *url.URL) (bool, error) {
 // ForgetSession removes the stored session for the server at u, and the stored
 // URL if it is that of the server.
 func (a *Run) ForgetSession(u *url.URL) error {
-	var err error
 	if a.KeyringInUse() {
-		err = a.Keyring.Delete(account(u))
+		if err := a.Keyring.Delete(account(u)); err != nil {
+			a.Warn(fmt.Sprintf("the keyring cannot be used (%v); a session in it stays there", err))
+		}
 	}
-	here, err2 := a.storedFor(u)
+	here, err := a.storedFor(u)
 	if here {
-		err2 = errors.Join(a.Forget("session"), a.Forget("url"))
+		err = errors.Join(a.Forget("session"), a.Forget("url"))
 	}
-	return errors.Join(err, err2)
+	return err
 }

@@ -106,6 +106,16 @@ func TestSessionsAreKeptInAFile(t *testing.T) {
 			if got := strings.Contains(errs.String(), "keyring"); got != c.warn {
 				t.Errorf("warned %v: %s", got, errs)
 			}
+			errs.Reset()
+			if err := a.ForgetSession(at); err != nil {
+				t.Errorf("the session cannot be forgotten: %v", err)
+			}
+			if _, err := os.Stat(filepath.Join(a.ConfigDir, "session")); !errors.Is(err, os.ErrNotExist) {
+				t.Errorf("the file is still there: %v", err)
+			}
+			if got := strings.Contains(errs.String(), "keyring"); got != c.warn {
+				t.Errorf("warned %v: %s", got, errs)
+			}
 		})
 	}
 }

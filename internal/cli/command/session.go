@@ -18,8 +18,8 @@ import (
 
 // Server returns the URL of the server: --url, $CODER_URL, or the stored URL.
 func (a *Run) Server() (*url.URL, error) {
-	if a.URL != nil && a.URL.Host != "" {
-		return a.URL, nil
+	if a.URL != nil {
+		return ParseServer(a.URL.String())
 	}
 	s, err := a.Stored("url")
 	if err != nil {
@@ -53,7 +53,7 @@ func ParseServer(s string) (*url.URL, error) {
 
 // Anonymous returns a client for u without a session token.
 func (a *Run) Anonymous(ctx context.Context, u *url.URL) (*codersdk.Client, error) {
-	h, err := a.extraHeaders(ctx)
+	h, err := a.extraHeaders(ctx, u)
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +122,7 @@ func (a *Run) checkRedirect(next *http.Request, before []*http.Request) error {
 
 // extraHeaders returns the headers of --header and of the output of
 // --header-command.
-func (a *Run) extraHeaders(ctx context.Context) (http.Header, error) {
+func (a *Run) extraHeaders(ctx context.Context, u *url.URL) (http.Header, error) {
 	lines := a.Headers
 	if a.HeaderCommand != "" {
 		shell, flag := "sh", "-c"
@@ -131,10 +131,7 @@ func (a *Run) extraHeaders(ctx context.Context) (http.Header, error) {
 		}
 		cmd := exec.CommandContext(ctx, shell, flag, a.HeaderCommand)
 		cmd.Stderr = a.Stderr
-		u := a.URL
-		if u != nil {
-			cmd.Env = append(cmd.Environ(), "CODER_URL="+u.String())
-		}
+		cmd.Env = append(cmd.Environ(), "CODER_URL="+u.String())
 		out, err := cmd.Output()
 		if err != nil {
 			return nil, fmt.Errorf("--header-command: %w", err)

@@ -197,12 +197,13 @@ func externalListCommand(a *command.Run, org *string) *command.Command {
 	}, workspaceListing{
 		columns: "workspace,template,status,healthy,last built,current version,outdated",
 		noMatch: "No external workspaces found. Create one with 'coder external-workspaces create <name>'.",
-		filter: func() string {
+		filter: func(ctx context.Context, c *codersdk.Client) (string, error) {
 			filter := "has_external_agent:true"
-			if *org != "" {
-				filter += " organization:" + *org
+			if *org == "" {
+				return filter, nil
 			}
-			return filter
+			o, err := a.Organization(ctx, c, *org)
+			return filter + " organization:" + o.Name, err
 		},
 	})
 }

@@ -152,9 +152,10 @@ func listCommand(a *command.Run) *command.Command {
 // workspaceListing holds the differences between the commands that list
 // workspaces.
 type workspaceListing struct {
-	columns string        // shown by default
-	noMatch string        // printed on standard error when nothing is found
-	filter  func() string // terms added to every search; nil means none
+	columns string // shown by default
+	noMatch string // printed on standard error when nothing is found
+	// filter returns terms that are added to every search; nil means none.
+	filter func(context.Context, *codersdk.Client) (string, error)
 }
 
 // workspaceList completes a command that lists workspaces.
@@ -176,7 +177,11 @@ func workspaceList(a *command.Run, c command.Command, how workspaceListing) *com
 			search = ""
 		}
 		if how.filter != nil {
-			search = strings.TrimSpace(search + " " + how.filter())
+			terms, err := how.filter(ctx, cl)
+			if err != nil {
+				return err
+			}
+			search = strings.TrimSpace(search + " " + terms)
 		}
 		rows, err := allWorkspaces(ctx, cl, search)
 		if err != nil {

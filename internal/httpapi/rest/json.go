@@ -47,7 +47,7 @@ func Decode[T any](r *http.Request) (T, error) {
 	if errors.Is(err, io.EOF) {
 		return v, codersdk.Errorf(codersdk.CodeInvalid, "The request has no body; send a JSON object")
 	}
-	return v, codersdk.Errorf(codersdk.CodeInvalid, "The request body is not valid JSON").WithDetail("%s", err)
+	return v, codersdk.Errorf(codersdk.CodeInvalid, "The request body is not valid").WithDetail("%s", err)
 }
 
 // Reply writes v as JSON. A nil slice is written as an empty array.

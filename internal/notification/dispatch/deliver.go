@@ -9,37 +9,84 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/seed-2a7f8fe7/coder/codersdk"
+	"github.com/seed-2a7f8fe7/coder/internal/lifecycle"
 	"github.com/seed-2a7f8fe7/coder/internal/notification"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
 )
 
-// Deliver sends the due messages until none is left. Attempts under way when ctx
-// ends are finished.
-func (s *Service) Deliver(ctx context.Context) error {
-	methods := make([]string, 0, len(s.Senders))
-	for m := range s.Senders {
-		methods = append(methods, m)
+// outbox sends the messages of one method, so that a receiver that does not respond
+// delays no other method.
+type outbox struct {
+	*Service
+	method   string
+	due      chan struct{} // wakes run
+	slots    chan struct{} // has an element for each attempt under way
+	attempts sync.WaitGroup
+}
+
+func newOutbox(s *Service, method string) *outbox {
+	return &outbox{Service: s, method: method, due: make(chan struct{}, 1), slots: make(chan struct{}, s.Leases)}
+}
+
+// run sends messages until ctx ends, and then finishes the attempts under way.
+func (o *outbox) run(ctx context.Context) {
+	lifecycle.Poll(ctx, o.Fetch, o.due, func(ctx context.Context) (bool, error) { //nolint:errcheck // ends with ctx
+		if err := o.send(ctx); err != nil && ctx.Err() == nil {
+			o.Log.Warn("cannot read the queue of notifications; retrying", "method", o.method, "error", err)
+		}
+		return false, nil
+	})
+	o.attempts.Wait()
+}
+
+// wake makes run look for due messages.
+func (o *outbox) wake() {
+	select {
+	case o.due <- struct{}{}:
+	default:
 	}
-	for ctx.Err() == nil {
-		paused, err := s.paused(ctx)
+}
+
+// send starts an attempt for each due message, and waits for a slot when all are taken.
+func (o *outbox) send(ctx context.Context) error {
+	for {
+		select {
+		case o.slots <- struct{}{}: // one is free
+			<-o.slots
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		paused, err := o.paused(ctx)
 		if err != nil {
 			return err
 		}
 		lease := uuid.New()
-		rows, err := s.Store.NotificationClaim(ctx, sqlc.NotificationClaimParams{
-			LeaseID: &lease, LeaseSeconds: seconds(s.LeasePeriod), Methods: methods, MaxRows: int32(s.Leases),
+		rows, err := o.Store.NotificationClaim(ctx, sqlc.NotificationClaimParams{
+			LeaseID: &lease, LeaseSeconds: seconds(o.LeasePeriod), Methods: []string{o.method}, MaxRows: int32(cap(o.slots) - len(o.slots)),
 			AllKinds: !paused, Kinds: notification.Unpausable(),
 		})
 		if err != nil || len(rows) == 0 {
 			return err
 		}
-		var all sync.WaitGroup
 		for _, r := range rows {
-			all.Go(func() { s.deliver(context.WithoutCancel(ctx), r) })
+			o.slots <- struct{}{}
+			o.attempts.Go(func() {
+				defer func() { <-o.slots }()
+				o.deliver(context.WithoutCancel(ctx), r)
+			})
 		}
-		all.Wait()
 	}
-	return ctx.Err()
+}
+
+// Deliver sends the due messages of all methods and waits for their attempts.
+func (s *Service) Deliver(ctx context.Context) error {
+	var failed error
+	for method := range s.Senders {
+		o := newOutbox(s, method)
+		failed = errors.Join(failed, o.send(ctx))
+		o.attempts.Wait()
+	}
+	return failed
 }
 
 // deliver makes one attempt and records its result.

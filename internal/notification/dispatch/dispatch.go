@@ -73,7 +73,7 @@ type Config struct {
 	Timeout     time.Duration // of one attempt; 1 min
 	Fetch       time.Duration // between polls; 15 s
 	Retry       time.Duration // after the first failed attempt; 5 min
-	Leases      int           // messages that one server sends at a time; 10
+	Leases      int           // messages of one method that one server sends at a time; 10
 	LeasePeriod time.Duration // after which another server sends a message; 2 min
 
 	Now        func() time.Time      // nil: time.Now
@@ -83,9 +83,9 @@ type Config struct {
 // Service delivers notifications between Start and Stop.
 type Service struct {
 	Config
-	metrics *metrics
-	due     chan struct{} // wakes the second step
-	group   lifecycle.Group
+	metrics  *metrics
+	outboxes []*outbox // one for each method
+	group    lifecycle.Group
 }
 
 // New returns a Service.
@@ -110,21 +110,25 @@ func New(c Config) *Service {
 	if c.Leases <= 0 {
 		c.Leases = 10
 	}
-	s := &Service{Config: c, metrics: newMetrics(c.Registerer), due: make(chan struct{}, 1)}
-	for method := range c.Senders { // so that the first failure is a rise
-		s.metrics.failures.WithLabelValues(method)
+	s := &Service{Config: c, metrics: newMetrics(c.Registerer)}
+	for method := range c.Senders {
+		s.outboxes = append(s.outboxes, newOutbox(s, method))
+		s.metrics.failures.WithLabelValues(method) // so that the first failure is a rise
 	}
 	return s
 }
 
 // Start starts both steps, the daily emails and the reports of failed builds.
 func (s *Service) Start(ctx context.Context) error {
-	return s.group.Start(ctx,
-		lifecycle.Named{Name: "delivery of notifications", Service: &lifecycle.Loop{Run: s.deliverForEver}},
+	loops := make([]lifecycle.Named, 0, len(s.outboxes)+3)
+	for _, o := range s.outboxes {
+		loops = append(loops, lifecycle.Named{Name: "delivery of notifications by " + o.method, Service: &lifecycle.Loop{Run: o.run}})
+	}
+	return s.group.Start(ctx, append(loops,
 		lifecycle.Named{Name: "events of notifications", Service: &lifecycle.Loop{Run: s.expandForEver}},
 		lifecycle.Named{Name: "daily emails", Service: &lifecycle.Loop{Run: s.collectForEver}},
 		lifecycle.Named{Name: "reports of failed builds", Service: &lifecycle.Loop{Run: s.reportForEver}},
-	)
+	)...)
 }
 
 // Stop stops all of them after the attempts under way.
@@ -159,15 +163,6 @@ func (s *Service) expandForEver(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 		case <-time.After(minPause):
-		}
-		return false, nil
-	})
-}
-
-func (s *Service) deliverForEver(ctx context.Context) {
-	lifecycle.Poll(ctx, s.Fetch, s.due, func(ctx context.Context) (bool, error) { //nolint:errcheck // ends with ctx
-		if err := s.Deliver(ctx); err != nil && ctx.Err() == nil {
-			s.Log.Warn("cannot read the queue of notifications; retrying", "error", err)
 		}
 		return false, nil
 	})

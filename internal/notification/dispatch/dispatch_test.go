@@ -22,6 +22,7 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/postgres"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
 	"github.com/seed-2a7f8fe7/coder/internal/postgrestest"
+	"github.com/seed-2a7f8fe7/coder/internal/testwait"
 )
 
 // fixture is a database with users, and a service whose webhooks are recorded.
@@ -282,6 +283,50 @@ func TestDeadLetters(t *testing.T) {
 			f.want("member", "lost")
 		})
 	}
+}
+
+// TestReceiverThatHangs: while a webhook does not respond, other webhooks and all emails are sent.
+func TestReceiverThatHangs(t *testing.T) {
+	f := newFixture(t)
+	methods := []codersdk.NotificationMethod{codersdk.NotificationMethodWebhook, codersdk.NotificationMethodSMTP}
+	inbox := inbox.New(inbox.Config{Store: f.store, Default: codersdk.NotificationMethodWebhook, Methods: methods})
+	hangs, respond := make(chan string, 1), make(chan struct{})
+	sent := map[string]chan string{"webhook": make(chan string, 1), "smtp": make(chan string, 1)}
+	s := dispatch.New(dispatch.Config{
+		Store: f.store, AccessURL: &url.URL{Scheme: "https", Host: "coder.example.com"}, Method: codersdk.NotificationMethodWebhook, Leases: 2, Fetch: 10 * time.Millisecond,
+		Senders: map[string]dispatch.Send{
+			"webhook": func(_ context.Context, m dispatch.Message) (bool, error) {
+				if m.Title == "hangs" {
+					hangs <- m.Title
+					<-respond
+				}
+				sent["webhook"] <- m.Title
+				return false, nil
+			},
+			"smtp": func(_ context.Context, m dispatch.Message) (bool, error) {
+				sent["smtp"] <- m.Title
+				return false, nil
+			},
+		},
+	})
+	f.check(s.Start(t.Context()))
+	defer func() { f.check(s.Stop(context.WithoutCancel(t.Context()))) }()
+	expect := func(from <-chan string, want string) {
+		t.Helper()
+		if got := testwait.Receive(t, want+" is sent", from); got != want {
+			t.Errorf("%q was sent, want %q", got, want)
+		}
+	}
+	f.enqueue("member", "hangs")
+	expect(hangs, "hangs")
+	f.enqueue("member", "webhook")
+	expect(sent["webhook"], "webhook")
+	_, err := inbox.SetMethod(t.Context(), f.as("owner", access.RoleOwner), notification.Custom, codersdk.NotificationMethodSMTP)
+	f.check(err)
+	f.enqueue("member", "email")
+	expect(sent["smtp"], "email")
+	close(respond)
+	expect(sent["webhook"], "hangs")
 }
 
 // TestLostServer: a server is killed after it took the lease, and another one sends

@@ -36,9 +36,8 @@ func (s *Service) Expand(ctx context.Context) error {
 		}
 	}
 	if sent {
-		select {
-		case s.due <- struct{}{}:
-		default:
+		for _, o := range s.outboxes {
+			o.wake()
 		}
 	}
 	return ctx.Err()

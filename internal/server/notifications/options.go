@@ -51,7 +51,7 @@ func (c *Config) Options() []*option.Option {
 			YAML("notifications.fetchInterval").
 			Def("15s").
 			Hide(),
-		option.Int(&c.Leases, "notifications-lease-count", "Number of notifications that one server sends at a time").
+		option.Int(&c.Leases, "notifications-lease-count", "Number of notifications of one method that one server sends at a time").
 			Env("CODER_NOTIFICATIONS_LEASE_COUNT").
 			YAML("notifications.leaseCount").
 			Def("10").
