@@ -3,6 +3,7 @@ package build
 import (
 	"context"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/seed-2a7f8fe7/coder/codersdk"
@@ -91,4 +92,19 @@ func OnWorkspace(a *command.Run, c command.Command, do func(context.Context, *co
 		return do(ctx, cl, w, args[1:])
 	}
 	return &c
+}
+
+// ExternalAgents returns the names of a workspace's external agents, which its owner
+// starts on a machine of their own.
+func ExternalAgents(w codersdk.Workspace) (names []string) {
+	for _, r := range w.LatestBuild.Resources {
+		if r.Type != "coder_external_agent" {
+			continue
+		}
+		for _, agent := range r.Agents {
+			names = append(names, agent.Name)
+		}
+	}
+	slices.Sort(names)
+	return names
 }

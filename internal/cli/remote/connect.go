@@ -24,6 +24,7 @@ type connecting struct {
 	poll    time.Duration // interval between agent status requests while waiting
 	log     *slog.Logger
 	what    codersdk.ConnectionType // type in the connection log; "" means SSH
+	hint    string                  // shown while the agent is not connected; "" means none
 }
 
 // connection is a tunnel to an agent, with the workspace and agent.
@@ -51,6 +52,10 @@ func connect(ctx context.Context, a *command.Run, ref string, how connecting) (*
 	agent, err := pickAgent(w, name)
 	if err != nil {
 		return nil, err
+	}
+	if slices.Contains(build.ExternalAgents(w), agent.Name) {
+		how.hint = fmt.Sprintf("Agent %s is external: 'coder external-workspaces agent-instructions %s' prints the command that starts it.",
+			agent.Name, ref)
 	}
 	conn, err := dial(ctx, a, c, agent, how)
 	if err != nil {
@@ -158,7 +163,7 @@ func dial(ctx context.Context, a *command.Run, c *codersdk.Client, agent codersd
 	conn, err := tunnel.DialAgent(ctx, c, agent.ID, tunnel.Options{Log: how.log, NoDirect: noDirect, Waiting: func() {
 		if s == nil {
 			s = a.Spin("Waiting for agent " + agent.Name + " to connect")
-			w := &agentWatch{client: c, agent: agent.ID, every: how.poll, patient: how.wait == "yes", now: a.Now, report: s.Print, end: cancel}
+			w := &agentWatch{client: c, agent: agent.ID, every: how.poll, patient: how.wait == "yes", hint: how.hint, now: a.Now, report: s.Print, end: cancel}
 			go w.run(ctx)
 		}
 	}})

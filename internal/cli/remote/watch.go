@@ -26,6 +26,7 @@ type agentWatch struct {
 	agent    uuid.UUID
 	every    time.Duration // interval between requests
 	patient  bool          // --wait=yes: wait for an agent that is not connected without limit
+	hint     string        // reported while the agent is not connected; "" means none
 	now      func() time.Time
 	report   func(string)
 	end      context.CancelCauseFunc
@@ -53,6 +54,9 @@ func (w *agentWatch) run(ctx context.Context) {
 // check ends the wait when the agent did not connect in time, or is
 // disconnected for too long.
 func (w *agentWatch) check(agent codersdk.WorkspaceAgent, began time.Time) {
+	if w.hint != "" && agent.Status != codersdk.WorkspaceAgentStatusConnected {
+		w.reportOnce(w.hint)
+	}
 	switch agent.Status {
 	case codersdk.WorkspaceAgentStatusTimeout:
 		at := goneSince(agent.CreatedAt, w.now())

@@ -86,6 +86,22 @@ func TestWaitingForAnAgentThatNeverConnected(t *testing.T) {
 	}
 }
 
+// Nobody but the user starts an external agent, so the wait begins with how.
+func TestWaitingForAnExternalAgent(t *testing.T) {
+	for status, want := range map[codersdk.WorkspaceAgentStatus]int{
+		codersdk.WorkspaceAgentStatusConnecting: 1, codersdk.WorkspaceAgentStatusDisconnected: 1, codersdk.WorkspaceAgentStatusConnected: 0,
+	} {
+		var lines []string
+		w := agentWatch{hint: "start it", now: time.Now, report: func(s string) { lines = append(lines, s) }, end: func(err error) { t.Errorf("%s: it ends with %v", status, err) }}
+		for range 2 {
+			w.check(codersdk.WorkspaceAgent{Name: "main", Status: status}, time.Now())
+		}
+		if len(lines) != want || want > 0 && lines[0] != "start it" {
+			t.Errorf("%s: the user reads %q", status, lines)
+		}
+	}
+}
+
 func TestTargetsOfVSCode(t *testing.T) {
 	for host, want := range map[string]string{
 		"coder-vscode.coder.example.com--ann--dev":              "ann/dev",

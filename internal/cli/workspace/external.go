@@ -14,10 +14,6 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/option"
 )
 
-// externalResource is the Terraform resource type of an external agent, which a
-// user starts on any machine.
-const externalResource = "coder_external_agent"
-
 // externalCommand returns the commands for workspaces whose agents run on
 // machines that no template provisions. (WS-27)
 func externalCommand(a *command.Run) *command.Command {
@@ -62,7 +58,7 @@ func externalCreateCommand(a *command.Run, org *string) *command.Command {
 			if w, err = c.Workspace(ctx, w.ID, nil); err != nil {
 				return err
 			}
-			for _, name := range externalAgents(w) {
+			for _, name := range build.ExternalAgents(w) {
 				in, err := instructions(ctx, c, w, name)
 				if err != nil {
 					return err
@@ -140,23 +136,9 @@ func externalInstructionsCommand(a *command.Run, org *string) *command.Command {
 	}
 }
 
-// externalAgents returns the names of a workspace's external agents.
-func externalAgents(w codersdk.Workspace) (names []string) {
-	for _, r := range w.LatestBuild.Resources {
-		if r.Type != externalResource {
-			continue
-		}
-		for _, agent := range r.Agents {
-			names = append(names, agent.Name)
-		}
-	}
-	slices.Sort(names)
-	return names
-}
-
 // pickExternal returns the external agent of that name, or the only one.
 func pickExternal(w codersdk.Workspace, name string) (string, error) {
-	names := externalAgents(w)
+	names := build.ExternalAgents(w)
 	switch {
 	case len(names) == 0 && w.LatestBuild.Transition != codersdk.WorkspaceTransitionStart:
 		return "", codersdk.Errorf(codersdk.CodePrecondition, "workspace %s is stopped and has no agent; start it with 'coder start %s'", w.Name, w.Name)
