@@ -10,6 +10,7 @@ import { organizationRoutes } from './pages/organizations/routes';
 import { userRoutes } from './pages/users/routes';
 import { templateRoutes } from './pages/templates/routes';
 import { workspaceRoutes } from './pages/workspaces/routes';
+import { closeDialogs } from './components/dialogs';
 import { ErrorPage } from './layout/ErrorPages';
 import { parseSearch, stringifySearch } from './lib/searchParams';
 
@@ -46,6 +47,11 @@ export const router = createRouter({
   defaultErrorComponent: ErrorPage,
   defaultPreload: 'intent',
   scrollRestoration: true,
+});
+
+// A dialog belongs to the page that opened it.
+router.subscribe('onBeforeNavigate', ({ pathChanged }) => {
+  if (pathChanged) closeDialogs();
 });
 
 declare module '@tanstack/react-router' {

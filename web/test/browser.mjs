@@ -36,6 +36,16 @@ export function launch(chromium) {
 /** Starts a Chromium that several processes can connect to. */
 export const serve = (chromium) => chromium.launchServer(options);
 
+/** Opens a path as a link does, without loading the dashboard again, and waits until its page is drawn. */
+export async function visit(page, path) {
+  // TanStack Router sets the variable.
+  await page.evaluate((href) => window.__TSR_ROUTER__.navigate({ href, ignoreBlocker: true }), path);
+  await page.waitForFunction(() => {
+    const { location, resolvedLocation } = window.__TSR_ROUTER__.state;
+    return location.href === resolvedLocation?.href;
+  });
+}
+
 /**
  * Waits until a page has loaded its code and its first data, and has drawn them: no sign of
  * loading in that many frames.

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { chromium } from 'playwright';
-import { launch, patience } from './browser.mjs';
+import { launch, patience, visit } from './browser.mjs';
 import { findings } from './look.mjs';
 
 const tabs = (path, ...names) => [path, ...names.map((name) => `${path}?tab=${name}`)];
@@ -46,9 +46,10 @@ try {
   page.on('request', (request) => {
     if (!/^(file|data|blob):/.test(request.url())) problems.push(`${path}: request to ${request.url()}`);
   });
+  await page.goto(index);
+  await page.getByRole('heading', { level: 1 }).first().waitFor();
   for (path of pages) {
-    await page.goto(`${index}#${path}`);
-    await page.reload(); // a new hash alone does not load the page again
+    await visit(page, path);
     await page.getByRole('heading', { level: 1 }).first().waitFor();
     await page.getByRole('status', { name: 'Loading' }).first().waitFor({ state: 'detached' });
     if ((await page.getByRole('heading', { name: 'Something went wrong' }).count()) > 0) {

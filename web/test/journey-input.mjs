@@ -3,7 +3,7 @@
 //   node test/journey-input.mjs URL PASSWORD refused invalid names and 10,000 characters are rejected
 // The template nasty and the workspace nasty are created first (e2e/testdata/dashboard_input.txtar).
 import assert from 'node:assert/strict';
-import { expect, settled } from './browser.mjs';
+import { expect, settled, visit } from './browser.mjs';
 import { everywhere } from './everywhere.mjs';
 import { sitDown } from './person.mjs';
 
@@ -195,9 +195,11 @@ const journeys = {
     ];
     await page.setViewportSize({ width: 360, height: 900 });
     const left = new Map(Object.entries(shownAt));
+    await page.reload(); // loads the texts that every page shows
+    await settled(page);
     for (const place of [...places, ...more]) {
       const { path, ready } = typeof place === 'string' ? { path: place } : place;
-      await page.goto(path);
+      await visit(page, path);
       if (ready) await page.locator(ready).first().waitFor();
       else await settled(page);
       if (path === '/@admin/nasty') await button('Show log').first().click(); // of the agent
@@ -213,13 +215,15 @@ const journeys = {
 
   async refused() {
     await login('admin@example.com');
-    // It loads more pages per minute than people do. Owners may bypass the rate limit.
+    // It opens more pages per minute than people do. Owners may bypass the rate limit.
     await page.setExtraHTTPHeaders({ 'X-Coder-Bypass-Ratelimit': 'true' });
     for (const { at, open, fields, rest, submit } of forms) {
       await page.setViewportSize({ width: 360, height: 900 });
       for (const name of fields) {
         for (const text of [long, ...(/^(Name|Username)$/.test(name) ? ['in valid', '😀', '../etc', html('x')] : [])]) {
-          await page.goto(at);
+          await visit(page, '/settings/appearance'); // empties the form
+          await dialog.waitFor({ state: 'detached' });
+          await visit(page, at);
           if (open) await button(open).click();
           const form = open ? dialog : page.getByRole('main');
           if (open && fields[0] !== name)

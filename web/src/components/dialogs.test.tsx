@@ -1,5 +1,5 @@
 // @vitest-environment jsdom
-import { screen } from '@testing-library/react';
+import { screen, waitFor } from '@testing-library/react';
 import { afterEach, expect, test, vi } from 'vitest';
 import { renderPage } from '../testing/renderPage';
 
@@ -23,4 +23,16 @@ test('a notification whose code cannot be loaded keeps the page and is shown on 
   offline = false;
   await user.click(screen.getByRole('button', { name: 'Retry' }));
   expect(await screen.findByText('Workspace stopped')).toBeTruthy();
+});
+
+test('a dialog closes when another page opens, and stays on another tab of its page', async () => {
+  await renderPage('/workspaces');
+  const { router } = await import('../router');
+  const { confirm } = await import('./confirm');
+  confirm({ title: 'Stop all workspaces', warning: 'Sessions end.', action: 'Stop', onConfirm: () => undefined });
+  await screen.findByRole('dialog');
+  await router.navigate({ href: '/workspaces?q=owner%3Ame' });
+  expect(screen.getByRole('dialog')).toBeTruthy();
+  await router.navigate({ href: '/templates' });
+  await waitFor(() => expect(screen.queryByRole('dialog')).toBeNull());
 });

@@ -56,6 +56,9 @@ export const modals = {
   closeAll: (): void => withOverlays((o) => o.modals.closeAll()),
 };
 
+/** Closes the open dialogs; does nothing before the first one is opened. */
+export const closeDialogs = (): void => mounted?.modals.closeAll();
+
 /** Shows notifications. Stands in for Mantine's notifications until they are loaded. */
 export const notifications = {
   show: (p: Parameters<Notifications['show']>[0]): void => withOverlays((o) => o.notifications.show(p)),
