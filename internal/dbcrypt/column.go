@@ -39,16 +39,16 @@ type column struct {
 
 // columns are all encrypted columns.
 var columns = []column{
-	{"tokens of identity providers", false, moveTokens, func(ctx context.Context, q *sqlc.Queries) (int64, error) { return q.VaultDropTokens(ctx) }},
+	{"tokens of identity providers", false, moveTokens, func(ctx context.Context, q *sqlc.Queries) (int64, error) { return q.DbcryptDropTokens(ctx) }},
 	{"links to external providers", false, moveLinks, func(ctx context.Context, q *sqlc.Queries) (int64, error) { return q.ExternalAuthDropSealed(ctx) }},
 	{"user secrets", false, moveUserSecrets, func(ctx context.Context, q *sqlc.Queries) (int64, error) { return q.UserSecretsDropSealed(ctx) }},
-	{"signing keys", false, moveKeys, func(ctx context.Context, q *sqlc.Queries) (int64, error) { return q.VaultDropKeys(ctx) }},
-	{"secrets of the deployment", true, moveSecrets, func(ctx context.Context, q *sqlc.Queries) (int64, error) { return q.VaultDropSecrets(ctx) }},
-	{"SSH keys of users", true, moveSSHKeys, func(ctx context.Context, q *sqlc.Queries) (int64, error) { return q.VaultDropSSHKeys(ctx) }},
-	{"Terraform states", true, moveStates, func(ctx context.Context, q *sqlc.Queries) (int64, error) { return q.VaultDropStates(ctx) }},
+	{"signing keys", false, moveKeys, func(ctx context.Context, q *sqlc.Queries) (int64, error) { return q.DbcryptDropKeys(ctx) }},
+	{"secrets of the deployment", true, moveSecrets, func(ctx context.Context, q *sqlc.Queries) (int64, error) { return q.DbcryptDropSecrets(ctx) }},
+	{"SSH keys of users", true, moveSSHKeys, func(ctx context.Context, q *sqlc.Queries) (int64, error) { return q.DbcryptDropSSHKeys(ctx) }},
+	{"Terraform states", true, moveStates, func(ctx context.Context, q *sqlc.Queries) (int64, error) { return q.DbcryptDropStates(ctx) }},
 	{"template versions with sensitive variables", true, moveVariables, dropVariables},
-	{"variables of jobs", false, moveJobVariables, func(ctx context.Context, q *sqlc.Queries) (int64, error) { return q.VaultDropJobVariables(ctx) }},
-	{"agent tokens", false, moveAgentTokens, func(ctx context.Context, q *sqlc.Queries) (int64, error) { return q.VaultDropAgentTokens(ctx) }},
+	{"variables of jobs", false, moveJobVariables, func(ctx context.Context, q *sqlc.Queries) (int64, error) { return q.DbcryptDropJobVariables(ctx) }},
+	{"agent tokens", false, moveAgentTokens, func(ctx context.Context, q *sqlc.Queries) (int64, error) { return q.DbcryptDropAgentTokens(ctx) }},
 }
 
 // text moves a value of a text column.
@@ -85,14 +85,14 @@ func forEach[R any](rows []R, err error, set func(R) (uuid.UUID, error)) (last u
 }
 
 func moveTokens(ctx context.Context, q *sqlc.Queries, m move, _ uuid.UUID) (uuid.UUID, int64, int64, error) {
-	rows, err := q.VaultLinks(ctx, m.digest(), m.plain)
+	rows, err := q.DbcryptLinks(ctx, m.digest(), m.plain)
 	return forEach(rows, err, func(l sqlc.UserLink) (uuid.UUID, error) {
 		t, err := m.from.OpenTokens(l)
 		if err != nil {
 			return l.UserID, err
 		}
 		s := m.to.SealTokens(l, t)
-		return l.UserID, q.VaultSetTokens(ctx, sqlc.VaultSetTokensParams{
+		return l.UserID, q.DbcryptSetTokens(ctx, sqlc.DbcryptSetTokensParams{
 			UserID: l.UserID, LoginType: l.LoginType,
 			AccessToken: s.Access, AccessTokenKeyID: s.AccessKey, RefreshToken: s.Refresh, RefreshTokenKeyID: s.RefreshKey,
 		})
@@ -100,53 +100,53 @@ func moveTokens(ctx context.Context, q *sqlc.Queries, m move, _ uuid.UUID) (uuid
 }
 
 func moveKeys(ctx context.Context, q *sqlc.Queries, m move, _ uuid.UUID) (uuid.UUID, int64, int64, error) {
-	rows, err := q.VaultSigningKeys(ctx, m.digest(), m.plain)
+	rows, err := q.DbcryptSigningKeys(ctx, m.digest(), m.plain)
 	return forEach(rows, err, func(k sqlc.CryptoKey) (uuid.UUID, error) {
 		sealed, digest, err := m.bytes(keyPlace(k), k.Secret, k.SecretKeyID)
 		if err != nil {
 			return uuid.Nil, err
 		}
-		return uuid.Nil, q.VaultSetKey(ctx, sqlc.VaultSetKeyParams{Secret: sealed, SecretKeyID: digest, Feature: k.Feature, Sequence: k.Sequence})
+		return uuid.Nil, q.DbcryptSetKey(ctx, sqlc.DbcryptSetKeyParams{Secret: sealed, SecretKeyID: digest, Feature: k.Feature, Sequence: k.Sequence})
 	})
 }
 
 func moveSecrets(ctx context.Context, q *sqlc.Queries, m move, _ uuid.UUID) (uuid.UUID, int64, int64, error) {
-	rows, err := q.VaultSecrets(ctx, m.digest(), m.plain)
-	return forEach(rows, err, func(r sqlc.VaultSecretsRow) (uuid.UUID, error) {
+	rows, err := q.DbcryptSecrets(ctx, m.digest(), m.plain)
+	return forEach(rows, err, func(r sqlc.DbcryptSecretsRow) (uuid.UUID, error) {
 		sealed, digest, err := m.bytes(secretPlace(r.Name), r.Value, r.KeyID)
 		if err != nil {
 			return uuid.Nil, err
 		}
-		return uuid.Nil, q.VaultSetSecret(ctx, sealed, digest, r.Name)
+		return uuid.Nil, q.DbcryptSetSecret(ctx, sealed, digest, r.Name)
 	})
 }
 
 func moveSSHKeys(ctx context.Context, q *sqlc.Queries, m move, after uuid.UUID) (uuid.UUID, int64, int64, error) {
-	rows, err := q.VaultSSHKeys(ctx, after, m.digest(), m.plain)
-	return forEach(rows, err, func(r sqlc.VaultSSHKeysRow) (uuid.UUID, error) {
+	rows, err := q.DbcryptSSHKeys(ctx, after, m.digest(), m.plain)
+	return forEach(rows, err, func(r sqlc.DbcryptSSHKeysRow) (uuid.UUID, error) {
 		sealed, digest, err := m.text(sshPlace(r.ID), r.SshPrivateKey, r.SshPrivateKeyKeyID)
 		if err != nil {
 			return r.ID, err
 		}
-		return r.ID, q.VaultSetSSHKey(ctx, sealed, digest, r.ID)
+		return r.ID, q.DbcryptSetSSHKey(ctx, sealed, digest, r.ID)
 	})
 }
 
 func moveStates(ctx context.Context, q *sqlc.Queries, m move, after uuid.UUID) (uuid.UUID, int64, int64, error) {
-	rows, err := q.VaultStates(ctx, after, m.digest(), m.plain)
-	return forEach(rows, err, func(r sqlc.VaultStatesRow) (uuid.UUID, error) {
+	rows, err := q.DbcryptStates(ctx, after, m.digest(), m.plain)
+	return forEach(rows, err, func(r sqlc.DbcryptStatesRow) (uuid.UUID, error) {
 		sealed, digest, err := m.bytes(statePlace(r.BuildID), r.State, r.KeyID)
 		if err != nil {
 			return r.BuildID, err
 		}
-		return r.BuildID, q.VaultSetState(ctx, sealed, digest, r.BuildID)
+		return r.BuildID, q.DbcryptSetState(ctx, sealed, digest, r.BuildID)
 	})
 }
 
 func moveVariables(ctx context.Context, q *sqlc.Queries, m move, after uuid.UUID) (uuid.UUID, int64, int64, error) {
-	rows, err := q.VaultVariables(ctx, after, m.digest(), m.plain)
+	rows, err := q.DbcryptVariables(ctx, after, m.digest(), m.plain)
 	var unchanged int64
-	last, n, moved, err := forEach(rows, err, func(r sqlc.VaultVariablesRow) (uuid.UUID, error) {
+	last, n, moved, err := forEach(rows, err, func(r sqlc.DbcryptVariablesRow) (uuid.UUID, error) {
 		clear, err := m.from.OpenVariables(r.ID, r.Variables, r.VariablesKeyID)
 		if err != nil {
 			return r.ID, err
@@ -156,7 +156,7 @@ func moveVariables(ctx context.Context, q *sqlc.Queries, m move, after uuid.UUID
 			unchanged++
 			return r.ID, nil
 		}
-		return r.ID, q.VaultSetVariables(ctx, sealed, digest, r.ID)
+		return r.ID, q.DbcryptSetVariables(ctx, sealed, digest, r.ID)
 	})
 	return last, n, moved - unchanged, err
 }
@@ -164,7 +164,7 @@ func moveVariables(ctx context.Context, q *sqlc.Queries, m move, after uuid.UUID
 // dropVariables sets sensitive variables to their defaults.
 func dropVariables(ctx context.Context, q *sqlc.Queries) (total int64, err error) {
 	for after := uuid.Nil; ; {
-		rows, err := q.VaultVariables(ctx, after, "", false)
+		rows, err := q.DbcryptVariables(ctx, after, "", false)
 		if err != nil || len(rows) == 0 {
 			return total, err
 		}
@@ -174,7 +174,7 @@ func dropVariables(ctx context.Context, q *sqlc.Queries) (total int64, err error
 					r.Variables[i].Value = v.DefaultValue
 				}
 			}
-			if err := q.VaultSetVariables(ctx, r.Variables, "", r.ID); err != nil {
+			if err := q.DbcryptSetVariables(ctx, r.Variables, "", r.ID); err != nil {
 				return total, err
 			}
 			after = r.ID
@@ -184,24 +184,24 @@ func dropVariables(ctx context.Context, q *sqlc.Queries) (total int64, err error
 }
 
 func moveJobVariables(ctx context.Context, q *sqlc.Queries, m move, after uuid.UUID) (uuid.UUID, int64, int64, error) {
-	rows, err := q.VaultJobVariables(ctx, after, m.digest(), m.plain)
+	rows, err := q.DbcryptJobVariables(ctx, after, m.digest(), m.plain)
 	return forEach(rows, err, func(r sqlc.ProvisionerJobVariable) (uuid.UUID, error) {
 		sealed, digest, err := m.text(jobPlace(r.JobID), r.Value, r.KeyID)
 		if err != nil {
 			return r.JobID, err
 		}
-		return r.JobID, q.VaultSetJobVariables(ctx, sealed, digest, r.JobID)
+		return r.JobID, q.DbcryptSetJobVariables(ctx, sealed, digest, r.JobID)
 	})
 }
 
 func moveAgentTokens(ctx context.Context, q *sqlc.Queries, m move, after uuid.UUID) (uuid.UUID, int64, int64, error) {
-	rows, err := q.VaultAgentTokens(ctx, after, m.digest(), m.plain)
+	rows, err := q.DbcryptAgentTokens(ctx, after, m.digest(), m.plain)
 	return forEach(rows, err, func(r sqlc.WorkspaceAgentToken) (uuid.UUID, error) {
 		sealed, digest, err := m.text(agentPlace(r.AgentID), r.Token, r.KeyID)
 		if err != nil {
 			return r.AgentID, err
 		}
-		return r.AgentID, q.VaultSetAgentToken(ctx, sealed, digest, r.AgentID)
+		return r.AgentID, q.DbcryptSetAgentToken(ctx, sealed, digest, r.AgentID)
 	})
 }
 

@@ -81,7 +81,7 @@ func (k *Keeper) seal(ctx context.Context) {
 // clear. The Vault must be ready.
 func (v *Vault) sealPlain(ctx context.Context, store *postgres.Store) (counts Counts, err error) {
 	for name, batch := range map[string]func(context.Context) (int64, error){
-		"hashes of agent tokens": store.VaultHashAgentTokens, "inputs of finished jobs": store.VaultScrubJobs,
+		"hashes of agent tokens": store.DbcryptHashAgentTokens, "inputs of finished jobs": store.DbcryptScrubJobs,
 	} {
 		n, err := postgres.InBatches(ctx, func() (int64, error) { return batch(ctx) })
 		if n > 0 {
@@ -91,7 +91,7 @@ func (v *Vault) sealPlain(ctx context.Context, store *postgres.Store) (counts Co
 			return counts, err
 		}
 	}
-	if _, err := store.VaultForgetJobVariables(ctx); err != nil || !v.HasKeys() {
+	if _, err := store.DbcryptForgetJobVariables(ctx); err != nil || !v.HasKeys() {
 		return counts, err
 	}
 	sealed, err := move{from: v, to: v, plain: true}.run(ctx, store)

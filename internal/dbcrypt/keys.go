@@ -40,7 +40,7 @@ func (v *Vault) Admit(ctx context.Context, store *postgres.Store) error {
 
 // require returns an error unless the Vault has all keys that the database requires.
 func (v *Vault) require(ctx context.Context, q *sqlc.Queries) error {
-	needed, err := q.VaultKeys(ctx)
+	needed, err := q.DbcryptKeys(ctx)
 	if err != nil {
 		return err
 	}
@@ -86,7 +86,7 @@ func (v *Vault) register(ctx context.Context, q *sqlc.Queries) error {
 		return nil
 	}
 	test, digest := (&Vault{keys: v.keys[:1]}).SealText(testPlace, known)
-	return q.VaultRegister(ctx, digest, test)
+	return q.DbcryptRegister(ctx, digest, test)
 }
 
 // Rotate seals all values again with the newest key of the Vault, which must have all keys that the database
@@ -114,7 +114,7 @@ func (v *Vault) Rotate(ctx context.Context, store *postgres.Store) (Counts, erro
 	if err != nil {
 		return counts, err
 	}
-	return counts, store.VaultRevoke(ctx, v.keys[0].digest)
+	return counts, store.DbcryptRevoke(ctx, v.keys[0].digest)
 }
 
 // Decrypt stores all values in clear, so that no key is needed. No server may run at the same time. It
@@ -127,7 +127,7 @@ func (v *Vault) Decrypt(ctx context.Context, store *postgres.Store) (Counts, err
 	if err != nil {
 		return counts, err
 	}
-	return counts, store.VaultRevoke(ctx, "")
+	return counts, store.DbcryptRevoke(ctx, "")
 }
 
 // Delete deletes all encrypted values, in one transaction. No server may run at the same time. Users of
@@ -145,7 +145,7 @@ func Delete(ctx context.Context, store *postgres.Store) (counts Counts, err erro
 				counts = append(counts, Count{c.name, n})
 			}
 		}
-		return q.VaultRevoke(ctx, "")
+		return q.DbcryptRevoke(ctx, "")
 	})
 	return counts, err
 }

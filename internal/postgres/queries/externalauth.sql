@@ -62,7 +62,7 @@ DELETE FROM external_auth_links WHERE user_id = $1;
 SELECT v.external_auth FROM workspace_builds b JOIN template_versions v ON v.id = b.template_version_id WHERE b.id = $1;
 
 -- name: ExternalAuthSealed :many
--- Links whose key is not @digest, with @plain only those in clear, as in vault.sql. The
+-- Links whose key is not @digest, with @plain only those in clear, as in dbcrypt.sql. The
 -- secrets of a link are sealed together.
 SELECT * FROM external_auth_links
 WHERE access_token_key_id <> @digest::text AND (NOT @plain::boolean OR access_token_key_id = '')

@@ -33,7 +33,7 @@ WHERE s.user_id = @user_id AND s.enabled
 ORDER BY s.name;
 
 -- name: UserSecretsSealed :many
--- Secrets whose key is not @digest, with @plain only those in clear, as in vault.sql.
+-- Secrets whose key is not @digest, with @plain only those in clear, as in dbcrypt.sql.
 SELECT id, value, value_key_id FROM user_secrets
 WHERE id > @after AND value_key_id <> @digest::text AND (NOT @plain::boolean OR value_key_id = '')
 ORDER BY id LIMIT 100 FOR UPDATE;

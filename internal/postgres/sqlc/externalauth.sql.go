@@ -380,7 +380,7 @@ WHERE access_token_key_id <> $1::text AND (NOT $2::boolean OR access_token_key_i
 ORDER BY user_id, provider_id LIMIT 100 FOR UPDATE
 `
 
-// Links whose key is not @digest, with @plain only those in clear, as in vault.sql. The
+// Links whose key is not @digest, with @plain only those in clear, as in dbcrypt.sql. The
 // secrets of a link are sealed together.
 func (q *Queries) ExternalAuthSealed(ctx context.Context, digest string, plain bool) ([]ExternalAuthLink, error) {
 	rows, err := q.db.Query(ctx, externalAuthSealed, digest, plain)

@@ -263,7 +263,7 @@ type UserSecretsSealedRow struct {
 	ValueKeyID string
 }
 
-// Secrets whose key is not @digest, with @plain only those in clear, as in vault.sql.
+// Secrets whose key is not @digest, with @plain only those in clear, as in dbcrypt.sql.
 func (q *Queries) UserSecretsSealed(ctx context.Context, after uuid.UUID, digest string, plain bool) ([]UserSecretsSealedRow, error) {
 	rows, err := q.db.Query(ctx, userSecretsSealed, after, digest, plain)
 	if err != nil {

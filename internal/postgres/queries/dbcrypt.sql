@@ -1,15 +1,15 @@
 -- Encrypted values in the database, and their keys. The queries of values return those
 -- whose key is not @digest; with @plain only those in clear.
 
--- name: VaultKeys :many
+-- name: DbcryptKeys :many
 -- The required keys, locked until the transaction ends, so that none is added or removed.
 SELECT * FROM dbcrypt_keys WHERE revoked_at IS NULL ORDER BY created_at, digest FOR UPDATE;
 
--- name: VaultRegister :exec
+-- name: DbcryptRegister :exec
 INSERT INTO dbcrypt_keys (digest, test) VALUES (@digest, @test)
 ON CONFLICT (digest) DO UPDATE SET test = excluded.test, revoked_at = NULL WHERE dbcrypt_keys.revoked_at IS NOT NULL;
 
--- name: VaultRevoke :exec
+-- name: DbcryptRevoke :exec
 -- Removes all keys but one.
 UPDATE dbcrypt_keys SET revoked_at = now() WHERE revoked_at IS NULL AND digest <> @but::text;
 
@@ -23,99 +23,99 @@ UPDATE schema_compatibility SET oldest_version = @version
 WHERE oldest_version < @version AND NOT EXISTS (
     SELECT FROM replicas WHERE schema_version < @version AND updated_at > now() - interval '1 hour');
 
--- name: VaultLinks :many
+-- name: DbcryptLinks :many
 SELECT * FROM user_links
 WHERE (access_token <> '' AND access_token_key_id <> @digest::text AND (NOT @plain::boolean OR access_token_key_id = ''))
     OR (refresh_token <> '' AND refresh_token_key_id <> @digest::text AND (NOT @plain::boolean OR refresh_token_key_id = ''))
 ORDER BY user_id, login_type LIMIT 100 FOR UPDATE;
 
--- name: VaultSetTokens :exec
+-- name: DbcryptSetTokens :exec
 UPDATE user_links SET access_token = @access_token, access_token_key_id = @access_token_key_id,
     refresh_token = @refresh_token, refresh_token_key_id = @refresh_token_key_id
 WHERE user_id = @user_id AND login_type = @login_type;
 
--- name: VaultDropTokens :execrows
+-- name: DbcryptDropTokens :execrows
 UPDATE user_links SET access_token = '', access_token_key_id = '', refresh_token = '', refresh_token_key_id = ''
 WHERE access_token_key_id <> '' OR refresh_token_key_id <> '';
 
--- name: VaultSigningKeys :many
+-- name: DbcryptSigningKeys :many
 SELECT * FROM crypto_keys
 WHERE secret_key_id <> @digest::text AND (NOT @plain::boolean OR secret_key_id = '')
 ORDER BY feature, sequence LIMIT 100 FOR UPDATE;
 
--- name: VaultSetKey :exec
+-- name: DbcryptSetKey :exec
 UPDATE crypto_keys SET secret = @secret, secret_key_id = @secret_key_id WHERE feature = @feature AND sequence = @sequence;
 
--- name: VaultDropKeys :execrows
+-- name: DbcryptDropKeys :execrows
 DELETE FROM crypto_keys WHERE secret_key_id <> '';
 
--- name: VaultSecrets :many
+-- name: DbcryptSecrets :many
 SELECT name, value, key_id FROM secrets
 WHERE key_id <> @digest::text AND (NOT @plain::boolean OR key_id = '')
 ORDER BY name LIMIT 100 FOR UPDATE;
 
--- name: VaultSetSecret :exec
+-- name: DbcryptSetSecret :exec
 UPDATE secrets SET value = @value, key_id = @key_id WHERE name = @name;
 
--- name: VaultDropSecrets :execrows
+-- name: DbcryptDropSecrets :execrows
 DELETE FROM secrets WHERE key_id <> '';
 
--- name: VaultSSHKeys :many
+-- name: DbcryptSSHKeys :many
 SELECT id, ssh_private_key, ssh_private_key_key_id FROM users
 WHERE id > @after AND ssh_private_key <> ''
     AND ssh_private_key_key_id <> @digest::text AND (NOT @plain::boolean OR ssh_private_key_key_id = '')
 ORDER BY id LIMIT 100 FOR UPDATE;
 
--- name: VaultSetSSHKey :exec
+-- name: DbcryptSetSSHKey :exec
 UPDATE users SET ssh_private_key = @ssh_private_key, ssh_private_key_key_id = @ssh_private_key_key_id WHERE id = @id;
 
--- name: VaultDropSSHKeys :execrows
+-- name: DbcryptDropSSHKeys :execrows
 UPDATE users SET ssh_private_key = '', ssh_private_key_key_id = '', ssh_public_key = '' WHERE ssh_private_key_key_id <> '';
 
--- name: VaultStates :many
+-- name: DbcryptStates :many
 SELECT build_id, state, key_id FROM workspace_build_states
 WHERE build_id > @after AND octet_length(state) > 0 AND key_id <> @digest::text AND (NOT @plain::boolean OR key_id = '')
 ORDER BY build_id LIMIT 20 FOR UPDATE;
 
--- name: VaultSetState :exec
+-- name: DbcryptSetState :exec
 UPDATE workspace_build_states SET state = @state, key_id = @key_id WHERE build_id = @build_id;
 
--- name: VaultDropStates :execrows
+-- name: DbcryptDropStates :execrows
 -- Empties states; a deleted row would bring back the state of an earlier build.
 UPDATE workspace_build_states SET state = '', key_id = '' WHERE key_id <> '';
 
--- name: VaultVariables :many
+-- name: DbcryptVariables :many
 SELECT id, variables, variables_key_id FROM template_versions
 WHERE id > @after AND variables @> '[{"sensitive": true}]'
     AND variables_key_id <> @digest::text AND (NOT @plain::boolean OR variables_key_id = '')
 ORDER BY id LIMIT 100 FOR UPDATE;
 
--- name: VaultSetVariables :exec
+-- name: DbcryptSetVariables :exec
 UPDATE template_versions SET variables = @variables, variables_key_id = @variables_key_id WHERE id = @id;
 
--- name: VaultJobVariables :many
+-- name: DbcryptJobVariables :many
 SELECT job_id, value, key_id FROM provisioner_job_variables
 WHERE job_id > @after AND key_id <> @digest::text AND (NOT @plain::boolean OR key_id = '')
 ORDER BY job_id LIMIT 100 FOR UPDATE;
 
--- name: VaultSetJobVariables :exec
+-- name: DbcryptSetJobVariables :exec
 UPDATE provisioner_job_variables SET value = @value, key_id = @key_id WHERE job_id = @job_id;
 
--- name: VaultDropJobVariables :execrows
+-- name: DbcryptDropJobVariables :execrows
 DELETE FROM provisioner_job_variables WHERE key_id <> '';
 
--- name: VaultAgentTokens :many
+-- name: DbcryptAgentTokens :many
 SELECT agent_id, token, key_id FROM workspace_agent_tokens
 WHERE agent_id > @after AND key_id <> @digest::text AND (NOT @plain::boolean OR key_id = '')
 ORDER BY agent_id LIMIT 100 FOR UPDATE;
 
--- name: VaultSetAgentToken :exec
+-- name: DbcryptSetAgentToken :exec
 UPDATE workspace_agent_tokens SET token = @token, key_id = @key_id WHERE agent_id = @agent_id;
 
--- name: VaultDropAgentTokens :execrows
+-- name: DbcryptDropAgentTokens :execrows
 DELETE FROM workspace_agent_tokens WHERE key_id <> '';
 
--- name: VaultHashAgentTokens :execrows
+-- name: DbcryptHashAgentTokens :execrows
 -- Replaces tokens in clear by hashes. Those that the server must return are kept; see
 -- workspace_agent_tokens.
 WITH batch AS (
@@ -132,7 +132,7 @@ WITH batch AS (
 UPDATE workspace_agents a SET token_hash = sha256(convert_to(batch.token::text, 'UTF8')), token = NULL
 FROM batch WHERE a.id = batch.id;
 
--- name: VaultScrubJobs :execrows
+-- name: DbcryptScrubJobs :execrows
 -- Removes the values of variables from finished jobs of servers that stored them there.
 UPDATE provisioner_jobs SET input = input - 'user_variable_values'
 WHERE id IN (
@@ -140,7 +140,7 @@ WHERE id IN (
     WHERE j.type <> 'workspace_build' AND j.completed_at IS NOT NULL AND jsonb_exists(j.input, 'user_variable_values')
     LIMIT 100);
 
--- name: VaultForgetJobVariables :execrows
+-- name: DbcryptForgetJobVariables :execrows
 -- Deletes the values of variables of finished jobs.
 DELETE FROM provisioner_job_variables v USING provisioner_jobs j WHERE j.id = v.job_id AND j.completed_at IS NOT NULL;
 
