@@ -12,67 +12,6 @@ import (
 	"github.com/seed-2a7f8fe7/coder/codersdk"
 )
 
-const jobVariables = `-- name: JobVariables :one
-SELECT value, key_id FROM provisioner_job_variables WHERE job_id = $1
-`
-
-type JobVariablesRow struct {
-	Value string
-	KeyID string
-}
-
-func (q *Queries) JobVariables(ctx context.Context, jobID uuid.UUID) (JobVariablesRow, error) {
-	row := q.db.QueryRow(ctx, jobVariables, jobID)
-	var i JobVariablesRow
-	err := row.Scan(&i.Value, &i.KeyID)
-	return i, err
-}
-
-const jobVariablesDelete = `-- name: JobVariablesDelete :exec
-DELETE FROM provisioner_job_variables WHERE job_id = $1
-`
-
-func (q *Queries) JobVariablesDelete(ctx context.Context, jobID uuid.UUID) error {
-	_, err := q.db.Exec(ctx, jobVariablesDelete, jobID)
-	return err
-}
-
-const jobVariablesPut = `-- name: JobVariablesPut :exec
-INSERT INTO provisioner_job_variables (job_id, value, key_id) VALUES ($1, $2, $3)
-`
-
-func (q *Queries) JobVariablesPut(ctx context.Context, jobID uuid.UUID, value string, keyID string) error {
-	_, err := q.db.Exec(ctx, jobVariablesPut, jobID, value, keyID)
-	return err
-}
-
-const schemaOldest = `-- name: SchemaOldest :one
-SELECT oldest_version FROM schema_compatibility
-`
-
-// The oldest schema version whose servers can use this database.
-func (q *Queries) SchemaOldest(ctx context.Context) (int64, error) {
-	row := q.db.QueryRow(ctx, schemaOldest)
-	var oldest_version int64
-	err := row.Scan(&oldest_version)
-	return oldest_version, err
-}
-
-const schemaRaise = `-- name: SchemaRaise :execrows
-UPDATE schema_compatibility SET oldest_version = $1
-WHERE oldest_version < $1 AND NOT EXISTS (
-    SELECT FROM replicas WHERE schema_version < $1 AND updated_at > now() - interval '1 hour')
-`
-
-// Raises the oldest version, unless a server of an earlier version ran in the last hour.
-func (q *Queries) SchemaRaise(ctx context.Context, version int64) (int64, error) {
-	result, err := q.db.Exec(ctx, schemaRaise, version)
-	if err != nil {
-		return 0, err
-	}
-	return result.RowsAffected(), nil
-}
-
 const dbcryptAgentTokens = `-- name: DbcryptAgentTokens :many
 SELECT agent_id, token, key_id FROM workspace_agent_tokens
 WHERE agent_id > $1 AND key_id <> $2::text AND (NOT $3::boolean OR key_id = '')
@@ -624,4 +563,65 @@ func (q *Queries) DbcryptVariables(ctx context.Context, after uuid.UUID, digest 
 		return nil, err
 	}
 	return items, nil
+}
+
+const jobVariables = `-- name: JobVariables :one
+SELECT value, key_id FROM provisioner_job_variables WHERE job_id = $1
+`
+
+type JobVariablesRow struct {
+	Value string
+	KeyID string
+}
+
+func (q *Queries) JobVariables(ctx context.Context, jobID uuid.UUID) (JobVariablesRow, error) {
+	row := q.db.QueryRow(ctx, jobVariables, jobID)
+	var i JobVariablesRow
+	err := row.Scan(&i.Value, &i.KeyID)
+	return i, err
+}
+
+const jobVariablesDelete = `-- name: JobVariablesDelete :exec
+DELETE FROM provisioner_job_variables WHERE job_id = $1
+`
+
+func (q *Queries) JobVariablesDelete(ctx context.Context, jobID uuid.UUID) error {
+	_, err := q.db.Exec(ctx, jobVariablesDelete, jobID)
+	return err
+}
+
+const jobVariablesPut = `-- name: JobVariablesPut :exec
+INSERT INTO provisioner_job_variables (job_id, value, key_id) VALUES ($1, $2, $3)
+`
+
+func (q *Queries) JobVariablesPut(ctx context.Context, jobID uuid.UUID, value string, keyID string) error {
+	_, err := q.db.Exec(ctx, jobVariablesPut, jobID, value, keyID)
+	return err
+}
+
+const schemaOldest = `-- name: SchemaOldest :one
+SELECT oldest_version FROM schema_compatibility
+`
+
+// The oldest schema version whose servers can use this database.
+func (q *Queries) SchemaOldest(ctx context.Context) (int64, error) {
+	row := q.db.QueryRow(ctx, schemaOldest)
+	var oldest_version int64
+	err := row.Scan(&oldest_version)
+	return oldest_version, err
+}
+
+const schemaRaise = `-- name: SchemaRaise :execrows
+UPDATE schema_compatibility SET oldest_version = $1
+WHERE oldest_version < $1 AND NOT EXISTS (
+    SELECT FROM replicas WHERE schema_version < $1 AND updated_at > now() - interval '1 hour')
+`
+
+// Raises the oldest version, unless a server of an earlier version ran in the last hour.
+func (q *Queries) SchemaRaise(ctx context.Context, version int64) (int64, error) {
+	result, err := q.db.Exec(ctx, schemaRaise, version)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
 }
