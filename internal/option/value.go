@@ -126,15 +126,22 @@ func OneOf(s string, of []string) (string, error) {
 
 // URL returns an option for a URL. An empty value is a nil URL.
 func URL(p **url.URL, flag, desc string) *Option {
-	parse := func(s string) (*url.URL, error) {
-		if s == "" {
-			return nil, nil
-		}
+	return ParsedURL(p, func(s string) (*url.URL, error) {
 		u, err := url.Parse(s)
 		if err != nil {
 			return nil, fmt.Errorf("%q is not a URL", s)
 		}
 		return u, nil
+	}, flag, desc)
+}
+
+// ParsedURL returns an option for a URL that parse reads. An empty value is a nil URL.
+func ParsedURL(p **url.URL, parse func(string) (*url.URL, error), flag, desc string) *Option {
+	orNil := func(s string) (*url.URL, error) {
+		if s == "" {
+			return nil, nil
+		}
+		return parse(s)
 	}
 	show := func(u *url.URL) string {
 		if u == nil {
@@ -142,7 +149,7 @@ func URL(p **url.URL, flag, desc string) *Option {
 		}
 		return u.String()
 	}
-	return newOption(flag, desc, scalar(p, "url", parse, show))
+	return newOption(flag, desc, scalar(p, "url", orNil, show))
 }
 
 // Address returns an option for an address in the form host:port.

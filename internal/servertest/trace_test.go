@@ -52,7 +52,7 @@ func traceReceiver(t *testing.T) *otlptest.Receiver {
 	return r
 }
 
-// everyLine returns a log whose lines of every level are written, to nowhere.
+// everyLine returns a log that formats lines of every level and keeps none.
 func everyLine() *slog.Logger {
 	return slog.New(slog.NewTextHandler(io.Discard, &slog.HandlerOptions{Level: slog.LevelDebug}))
 }

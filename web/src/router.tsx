@@ -10,7 +10,7 @@ import { organizationRoutes } from './pages/organizations/routes';
 import { userRoutes } from './pages/users/routes';
 import { templateRoutes } from './pages/templates/routes';
 import { workspaceRoutes } from './pages/workspaces/routes';
-import { closeDialogs } from './components/dialogs';
+import { modals } from './components/dialogs';
 import { ErrorPage } from './layout/ErrorPages';
 import { parseSearch, stringifySearch } from './lib/searchParams';
 
@@ -51,7 +51,7 @@ export const router = createRouter({
 
 // A dialog belongs to the page that opened it.
 router.subscribe('onBeforeNavigate', ({ pathChanged }) => {
-  if (pathChanged) closeDialogs();
+  if (pathChanged) modals.closeAll();
 });
 
 declare module '@tanstack/react-router' {

@@ -25,16 +25,21 @@ func TestServerURLs(t *testing.T) {
 // A server of --url or $CODER_URL is never replaced by the stored one.
 func TestServerOfTheFlag(t *testing.T) {
 	for text, want := range map[string]string{
-		"coder.example.com": "https://coder.example.com", "localhost:3000": "http://localhost:3000",
-		"https://x.example/coder/": "https://x.example/coder", "ftp://x.example": "", "/path": "", "": "https://stored.example",
+		"coder.example.com": "https://coder.example.com", "localhost:3000": "http://localhost:3000", "10.0.0.5:3000": "https://10.0.0.5:3000",
+		"https://x.example/coder/": "https://x.example/coder", "": "https://stored.example",
 	} {
 		a, _ := newRun(t, nil, "url="+text)
 		if err := a.Store("url", "https://stored.example"); err != nil {
 			t.Fatal(err)
 		}
-		got, err := a.Server()
-		if want == "" && err == nil || want != "" && (err != nil || got.String() != want) {
+		if got, err := a.Server(); err != nil || got.String() != want {
 			t.Errorf("the server of --url=%s is %v, %v, want %q", text, got, err, want)
+		}
+	}
+	a, _ := newRun(t, nil)
+	for _, text := range []string{"ftp://x.example", "/path"} {
+		if err := a.Root.flag("url").Set("url", text); err == nil {
+			t.Errorf("--url=%s is accepted", text)
 		}
 	}
 }

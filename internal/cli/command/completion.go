@@ -71,7 +71,7 @@ func (a *Run) locate(words []string) (*Command, *option.Option) {
 			}
 			continue
 		}
-		o := findOption(c, strings.TrimLeft(w, "-"))
+		o := c.flag(strings.TrimLeft(w, "-"))
 		if o == nil || o.IsBoolFlag() || strings.Contains(w, "=") {
 			continue
 		}
@@ -81,15 +81,6 @@ func (a *Run) locate(words []string) (*Command, *option.Option) {
 		i++
 	}
 	return c, nil
-}
-
-func findOption(c *Command, name string) *option.Option {
-	for _, o := range append(append([]*option.Option{}, c.Options...), c.inherited()...) {
-		if o.Flag == name || o.Letter == name {
-			return o
-		}
-	}
-	return nil
 }
 
 // completionScript returns the completion script for a shell. The script runs

@@ -85,7 +85,7 @@ func (a *Run) globalOptions() []*option.Option {
 	var ignored bool
 	a.configDir = option.Path(&a.ConfigDir, a.Home(), "global-config", "Directory of the stored URL and session").Env("CODER_CONFIG_DIR").Def("~/.config/coderv2")
 	return []*option.Option{
-		option.URL(&a.URL, "url", "URL of the server").Env("CODER_URL"),
+		option.ParsedURL(&a.URL, ParseServer, "url", "URL of the server").Env("CODER_URL"),
 		option.Bool(&a.showOptions, "debug-options", "Print every option with its origin, then exit").Hide(),
 		option.String(&a.Token, "token", "Session token, overrides the stored session").Env("CODER_SESSION_TOKEN"),
 		option.Bool(&a.noVersionWarning, "no-version-warning", "Suppress the warning when client and server versions differ").Env("CODER_NO_VERSION_WARNING"),

@@ -19,7 +19,7 @@ import (
 // Server returns the URL of the server: --url, $CODER_URL, or the stored URL.
 func (a *Run) Server() (*url.URL, error) {
 	if a.URL != nil {
-		return ParseServer(a.URL.String())
+		return a.URL, nil
 	}
 	s, err := a.Stored("url")
 	if err != nil {

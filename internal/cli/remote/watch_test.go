@@ -86,7 +86,7 @@ func TestWaitingForAnAgentThatNeverConnected(t *testing.T) {
 	}
 }
 
-// Nobody but the user starts an external agent, so the wait begins with how.
+// Nobody but the user starts an external agent, so the first line says how.
 func TestWaitingForAnExternalAgent(t *testing.T) {
 	for status, want := range map[codersdk.WorkspaceAgentStatus]int{
 		codersdk.WorkspaceAgentStatusConnecting: 1, codersdk.WorkspaceAgentStatusDisconnected: 1, codersdk.WorkspaceAgentStatusConnected: 0,

@@ -109,7 +109,7 @@ func loginURL(a *command.Run, args []string) (*url.URL, error) {
 	case len(args) == 1:
 		return command.ParseServer(args[0])
 	case a.URL != nil:
-		return a.Server()
+		return a.URL, nil
 	}
 	s, err := a.Stored("url")
 	if err != nil {

@@ -51,25 +51,19 @@ func (o *outbox) wake() {
 func (o *outbox) send(ctx context.Context) error {
 	for {
 		select {
-		case o.slots <- struct{}{}: // one is free
-			<-o.slots
+		case o.slots <- struct{}{}: // of the first message
 		case <-ctx.Done():
 			return ctx.Err()
 		}
-		paused, err := o.paused(ctx)
-		if err != nil {
-			return err
-		}
-		lease := uuid.New()
-		rows, err := o.Store.NotificationClaim(ctx, sqlc.NotificationClaimParams{
-			LeaseID: &lease, LeaseSeconds: seconds(o.LeasePeriod), Methods: []string{o.method}, MaxRows: int32(cap(o.slots) - len(o.slots)),
-			AllKinds: !paused, Kinds: notification.Unpausable(),
-		})
+		rows, err := o.claim(ctx, 1+cap(o.slots)-len(o.slots))
 		if err != nil || len(rows) == 0 {
+			<-o.slots
 			return err
 		}
-		for _, r := range rows {
-			o.slots <- struct{}{}
+		for i, r := range rows {
+			if i > 0 {
+				o.slots <- struct{}{} // does not wait: only send takes slots
+			}
 			o.attempts.Go(func() {
 				defer func() { <-o.slots }()
 				o.deliver(context.WithoutCancel(ctx), r)
@@ -78,15 +72,17 @@ func (o *outbox) send(ctx context.Context) error {
 	}
 }
 
-// Deliver sends the due messages of all methods and waits for their attempts.
-func (s *Service) Deliver(ctx context.Context) error {
-	var failed error
-	for method := range s.Senders {
-		o := newOutbox(s, method)
-		failed = errors.Join(failed, o.send(ctx))
-		o.attempts.Wait()
+// claim leases at most limit due messages.
+func (o *outbox) claim(ctx context.Context, limit int) ([]sqlc.NotificationClaimRow, error) {
+	paused, err := o.paused(ctx)
+	if err != nil {
+		return nil, err
 	}
-	return failed
+	lease := uuid.New()
+	return o.Store.NotificationClaim(ctx, sqlc.NotificationClaimParams{
+		LeaseID: &lease, LeaseSeconds: seconds(o.LeasePeriod), Method: o.method, MaxRows: int32(limit),
+		AllKinds: !paused, Kinds: notification.Unpausable(),
+	})
 }
 
 // deliver makes one attempt and records its result.

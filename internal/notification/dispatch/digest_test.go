@@ -19,14 +19,14 @@ import (
 
 // emails sends by email, and returns the sent emails in their order.
 func (f *fixture) emails() func() []dispatch.Message {
-	f.Method = codersdk.NotificationMethodSMTP
+	f.method = codersdk.NotificationMethodSMTP
 	var sent []dispatch.Message
-	f.Senders[string(codersdk.NotificationMethodSMTP)] = func(_ context.Context, m dispatch.Message) (bool, error) {
+	f.sendBy(string(codersdk.NotificationMethodSMTP), func(_ context.Context, m dispatch.Message) (bool, error) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		sent = append(sent, m)
 		return false, nil
-	}
+	})
 	return func() []dispatch.Message {
 		f.mu.Lock()
 		defer f.mu.Unlock()

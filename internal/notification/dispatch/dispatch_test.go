@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -33,18 +34,29 @@ type fixture struct {
 	inbox *inbox.Service
 	users map[string]uuid.UUID
 
+	method  codersdk.NotificationMethod // of templates without a method of their own
+	senders map[string]dispatch.Send
+
 	mu     sync.Mutex
 	sent   []dispatch.Message
 	answer func(attempt int) (retry bool, err error) // nil: success
 }
 
 func newFixture(t *testing.T) *fixture {
-	f := &fixture{t: t, store: postgrestest.New(t), users: map[string]uuid.UUID{}}
+	f := &fixture{t: t, store: postgrestest.New(t), users: map[string]uuid.UUID{}, method: codersdk.NotificationMethodWebhook, senders: map[string]dispatch.Send{}}
 	f.inbox = inbox.New(inbox.Config{
 		Store: f.store, Default: codersdk.NotificationMethodWebhook,
 		Methods: []codersdk.NotificationMethod{codersdk.NotificationMethodWebhook, codersdk.NotificationMethodInbox},
 	})
-	f.Service = f.service()
+	f.sendBy("webhook", func(_ context.Context, m dispatch.Message) (bool, error) {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.sent = append(f.sent, m)
+		if f.answer == nil {
+			return false, nil
+		}
+		return f.answer(len(f.sent))
+	})
 	for name, roles := range map[string][]string{
 		"owner": {access.RoleOwner}, "userAdmin": {access.RoleUserAdmin}, "templateAdmin": {access.RoleTemplateAdmin}, "otherTemplateAdmin": {access.RoleTemplateAdmin}, "member": {},
 	} {
@@ -55,19 +67,17 @@ func newFixture(t *testing.T) *fixture {
 	return f
 }
 
+// sendBy adds a method to the service.
+func (f *fixture) sendBy(method string, send dispatch.Send) {
+	f.senders[method] = send
+	f.Service = f.service()
+}
+
 // service returns another server on the database.
 func (f *fixture) service() *dispatch.Service {
 	return dispatch.New(dispatch.Config{
-		Store: f.store, AccessURL: &url.URL{Scheme: "https", Host: "coder.example.com"}, Method: codersdk.NotificationMethodWebhook, Inbox: true, MaxAttempts: 3,
-		Senders: map[string]dispatch.Send{"webhook": func(_ context.Context, m dispatch.Message) (bool, error) {
-			f.mu.Lock()
-			defer f.mu.Unlock()
-			f.sent = append(f.sent, m)
-			if f.answer == nil {
-				return false, nil
-			}
-			return f.answer(len(f.sent))
-		}},
+		Store: f.store, AccessURL: &url.URL{Scheme: "https", Host: "coder.example.com"}, Method: f.method, Inbox: true, MaxAttempts: 3,
+		Senders: maps.Clone(f.senders),
 	})
 }
 
@@ -336,7 +346,7 @@ func TestLostServer(t *testing.T) {
 	f.enqueue("member", "from a lost server")
 	f.check(f.Expand(t.Context()))
 	lease := uuid.New()
-	rows, err := f.store.NotificationClaim(t.Context(), sqlc.NotificationClaimParams{LeaseID: &lease, LeaseSeconds: 60, Methods: []string{"webhook"}, AllKinds: true, MaxRows: 10})
+	rows, err := f.store.NotificationClaim(t.Context(), sqlc.NotificationClaimParams{LeaseID: &lease, LeaseSeconds: 60, Method: "webhook", AllKinds: true, MaxRows: 10})
 	f.check(err)
 	f.check(f.Deliver(t.Context()))
 	if len(rows) != 1 || len(f.sent) != 0 {
@@ -431,7 +441,7 @@ func TestSuspendedAndDeletedUsers(t *testing.T) {
 func TestBrowsers(t *testing.T) {
 	f := newFixture(t)
 	var pushed []dispatch.Message
-	f.Senders[dispatch.WebPush] = func(_ context.Context, m dispatch.Message) (bool, error) {
+	f.sendBy(dispatch.WebPush, func(_ context.Context, m dispatch.Message) (bool, error) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		pushed = append(pushed, m)
@@ -440,7 +450,7 @@ func TestBrowsers(t *testing.T) {
 			return false, dispatch.ErrGone
 		}
 		return false, nil
-	}
+	})
 	for i := range 2 {
 		f.check(f.store.WebpushPut(t.Context(), sqlc.WebpushPutParams{
 			ID: uuid.New(), UserID: f.users["member"], Endpoint: fmt.Sprintf("https://push.example.com/%d", i), P256dhKey: "k", AuthKey: "a",
@@ -472,13 +482,13 @@ func TestPasscodes(t *testing.T) {
 	f := newFixture(t)
 	var sent []dispatch.Message
 	failures := 1
-	f.Senders["smtp"] = func(_ context.Context, m dispatch.Message) (bool, error) {
+	f.sendBy("smtp", func(_ context.Context, m dispatch.Message) (bool, error) {
 		sent = append(sent, m)
 		if len(sent) <= failures {
 			return true, errors.New("the mail server is down")
 		}
 		return false, nil
-	}
+	})
 	f.exec(`UPDATE users SET login_type = 'password' WHERE id = $1`, f.users["member"])
 	_, err := f.inbox.PutSettings(t.Context(), f.as("owner", access.RoleOwner), codersdk.NotificationsSettings{NotifierPaused: true})
 	f.check(err)

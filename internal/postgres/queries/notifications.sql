@@ -67,11 +67,11 @@ INSERT INTO notification_messages (id, user_id, kind, method, title, content, ac
 VALUES (@id, @user_id, @kind, @method, @title, @content, @actions, @labels, @data, @targets, sqlc.narg(subscription_id), now(), now());
 
 -- name: NotificationClaim :many
--- Leases due messages of the methods for a number of seconds: all, or those of the kinds.
+-- Leases due messages of the method for a number of seconds: all, or those of the kinds.
 UPDATE notification_messages m
 SET lease_id = @lease_id, attempts = attempts + 1, next_attempt_at = now() + (sqlc.arg(lease_seconds)::float8) * interval '1 second'
 FROM (SELECT d.id FROM notification_messages d
-    WHERE d.sent_at IS NULL AND d.failed_at IS NULL AND d.next_attempt_at <= now() AND d.method = ANY ((sqlc.arg(methods)::text[]))
+    WHERE d.sent_at IS NULL AND d.failed_at IS NULL AND d.next_attempt_at <= now() AND d.method = @method
         AND (sqlc.arg(all_kinds)::boolean OR d.kind = ANY (sqlc.arg(kinds)::uuid[]))
     ORDER BY d.next_attempt_at, d.id LIMIT @max_rows FOR UPDATE SKIP LOCKED) due, users u
 WHERE m.id = due.id AND u.id = m.user_id

@@ -152,7 +152,7 @@ const notificationClaim = `-- name: NotificationClaim :many
 UPDATE notification_messages m
 SET lease_id = $1, attempts = attempts + 1, next_attempt_at = now() + ($2::float8) * interval '1 second'
 FROM (SELECT d.id FROM notification_messages d
-    WHERE d.sent_at IS NULL AND d.failed_at IS NULL AND d.next_attempt_at <= now() AND d.method = ANY (($3::text[]))
+    WHERE d.sent_at IS NULL AND d.failed_at IS NULL AND d.next_attempt_at <= now() AND d.method = $3
         AND ($4::boolean OR d.kind = ANY ($5::uuid[]))
     ORDER BY d.next_attempt_at, d.id LIMIT $6 FOR UPDATE SKIP LOCKED) due, users u
 WHERE m.id = due.id AND u.id = m.user_id
@@ -162,7 +162,7 @@ RETURNING m.id, m.user_id, m.kind, m.method, m.title, m.content, m.actions, m.la
 type NotificationClaimParams struct {
 	LeaseID      *uuid.UUID
 	LeaseSeconds float64
-	Methods      []string
+	Method       string
 	AllKinds     bool
 	Kinds        []uuid.UUID
 	MaxRows      int32
@@ -194,12 +194,12 @@ type NotificationClaimRow struct {
 	UserDeletedAt  *time.Time
 }
 
-// Leases due messages of the methods for a number of seconds: all, or those of the kinds.
+// Leases due messages of the method for a number of seconds: all, or those of the kinds.
 func (q *Queries) NotificationClaim(ctx context.Context, arg NotificationClaimParams) ([]NotificationClaimRow, error) {
 	rows, err := q.db.Query(ctx, notificationClaim,
 		arg.LeaseID,
 		arg.LeaseSeconds,
-		arg.Methods,
+		arg.Method,
 		arg.AllKinds,
 		arg.Kinds,
 		arg.MaxRows,

@@ -48,16 +48,15 @@ function openDialog(act: (actions: OverlayActions) => void): void {
 type Modals = OverlayActions['modals'];
 type Notifications = OverlayActions['notifications'];
 
-/** Opens and closes dialogs. Stands in for Mantine's modals until they are loaded. */
+/** Opens and closes dialogs. Stands in for Mantine's modals until they are loaded. Closing does not load them. */
 export const modals = {
   open: (p: Parameters<Modals['open']>[0]): void => openDialog((o) => o.modals.open(p)),
   openConfirmModal: (p: Parameters<Modals['openConfirmModal']>[0]): void =>
     openDialog((o) => o.modals.openConfirmModal(p)),
-  closeAll: (): void => withOverlays((o) => o.modals.closeAll()),
+  closeAll: (): void => {
+    if (requested) withOverlays((o) => o.modals.closeAll());
+  },
 };
-
-/** Closes the open dialogs; does nothing before the first one is opened. */
-export const closeDialogs = (): void => mounted?.modals.closeAll();
 
 /** Shows notifications. Stands in for Mantine's notifications until they are loaded. */
 export const notifications = {
