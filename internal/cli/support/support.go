@@ -73,7 +73,7 @@ func bundleCommand(a *command.Run) *command.Command {
 			option.String(&f.output, "output-file", "File to write (default: coder-support-<time>.zip in the current directory)").
 				Short("O").
 				Env("CODER_SUPPORT_BUNDLE_OUTPUT_FILE"),
-			option.URL(&f.override, "url-override", "URL of the server to query instead of the stored one; receives your session token").
+			option.ParsedURL(&f.override, command.ParseServer, "url-override", "URL of the server to query instead of the stored one; receives your session token").
 				Env("CODER_SUPPORT_BUNDLE_URL_OVERRIDE").
 				As("string"),
 			most,
@@ -101,7 +101,7 @@ func runBundle(ctx context.Context, a *command.Run, args []string, f *flags) err
 	if err != nil {
 		return err
 	}
-	if f.override != nil && f.override.Host != "" {
+	if f.override != nil {
 		other := *c
 		other.URL = f.override
 		c = &other
