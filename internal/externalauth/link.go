@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/subtle"
+	"slices"
 	"sync"
 	"time"
 
@@ -108,7 +109,7 @@ func (s *Service) notExchanged(ctx context.Context, p *provider, err error) erro
 	code, _, refused := oauthclient.Refusal(err)
 	s.c.Log.WarnContext(ctx, "a provider did not exchange a code for tokens", "provider", p.ID, "error", oauthclient.Describe(err))
 	switch {
-	case code == "invalid_grant" || code == "bad_verification_code":
+	case slices.Contains([]string{"invalid_grant", "bad_verification_code", "invalid_code", "code_already_used"}, code): // the last two are Slack's
 		return codersdk.Errorf(codersdk.CodeForbidden, "The code of %s has expired or was used already. Start the link again.", p.DisplayName)
 	case refused:
 		return codersdk.Errorf(codersdk.CodeUnavailable, "%s rejected this deployment; an administrator must check its configuration", p.DisplayName).

@@ -26,6 +26,7 @@ type host struct {
 	refreshed int
 	validated int
 	revoked   []string
+	keeps     bool            // whether it refuses revocations in Slack's form
 	devices   map[string]bool // device codes; true once the user has entered it
 	scopes    string          // of the last authorization
 	query     url.Values      // of the last authorization
@@ -47,6 +48,7 @@ func newHost(t testing.TB) *host {
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		h.revoked = append(h.revoked, r.FormValue("token"))
+		reply(w, 200, map[string]any{"ok": !h.keeps, "error": "invalid_auth"}) // as Slack; others ignore it
 	})
 	mux.HandleFunc("DELETE /applications/{client}/grant", func(w http.ResponseWriter, r *http.Request) {
 		h.mu.Lock()

@@ -61,6 +61,8 @@ func TestAnswersToRefreshes(t *testing.T) {
 		"Azure refuses":                  {"azure-devops", send(400, object, `{"Error": "InvalidAssertion"}`), true},
 		"Azure's wrong secret":           {"azure-devops", send(400, object, `{"Error": "invalid_client"}`), false},
 		"Azure fails":                    {"azure-devops", send(500, object, `{}`), false},
+		"Slack refuses":                  {"slack", send(200, object, `{"ok": false, "error": "invalid_refresh_token"}`), true},
+		"Slack fails":                    {"slack", send(200, object, `{"ok": false, "error": "internal_error"}`), false},
 		"Gitea refuses":                  {"gitea", send(400, object, `{"error": "invalid_grant", "error_description": "token was already used"}`), true},
 		"Gitea's wrong client":           {"gitea", send(400, object, `{"error": "unauthorized_client"}`), false},
 		"a page with status 200":         {"gitea", send(200, page, "<html>Sign in</html>"), false},

@@ -125,14 +125,40 @@ func (p *provider) validate(ctx context.Context, token string) (verdict, *coders
 	if err != nil {
 		return unknown, nil, fmt.Errorf("read the response of %s: %w", p.DisplayName, err)
 	}
-	var slack struct {
-		OK    *bool  `json:"ok"`
-		Error string `json:"error"`
-	}
-	if p.Type == TypeSlack && (json.Unmarshal(body, &slack) != nil || slack.OK == nil || !*slack.OK) {
-		return revoked, nil, fmt.Errorf("%s no longer accepts the token (%.100s)", p.DisplayName, slack.Error)
+	if p.Type == TypeSlack {
+		v, err := p.slackVerdict(body)
+		return v, nil, err
 	}
 	return valid, account(body), nil
+}
+
+// slackVerdict returns what Slack's auth.test says about a token. Slack responds to everything with status 200.
+func (p *provider) slackVerdict(body []byte) (verdict, error) {
+	switch code := slackError(body); code {
+	case "":
+		return valid, nil
+	case "invalid_auth", "not_authed", "token_expired", "token_revoked", "account_inactive":
+		return revoked, fmt.Errorf("%s no longer accepts the token (%s)", p.DisplayName, code)
+	case "missing_scope", "no_permission", "not_allowed_token_type":
+		return insufficient, fmt.Errorf("the token lacks a permission that %s requires (%s)", p.DisplayName, code)
+	default:
+		return unknown, fmt.Errorf("%s did not validate a token (%.100s)", p.DisplayName, code)
+	}
+}
+
+// slackError returns the error code in a response of Slack, "" for a success.
+func slackError(body []byte) string {
+	var answer struct {
+		OK    bool   `json:"ok"`
+		Error string `json:"error"`
+	}
+	if err := json.Unmarshal(body, &answer); err != nil {
+		return "response without valid JSON"
+	}
+	if answer.OK {
+		return ""
+	}
+	return cmp.Or(answer.Error, "no error code")
 }
 
 // limited reports whether a provider refused a request because of its rate limit.
@@ -307,9 +333,19 @@ func (p *provider) revokeToken(ctx context.Context, token string) error {
 	if err != nil {
 		return fmt.Errorf("%s cannot be reached: %w", p.DisplayName, err)
 	}
-	defer resp.Body.Close() //nolint:errcheck // only the status counts
+	defer resp.Body.Close() //nolint:errcheck // read to what end it has
 	if resp.StatusCode != http.StatusOK && resp.StatusCode != http.StatusNoContent {
 		return fmt.Errorf("%s responded %s", p.DisplayName, resp.Status)
+	}
+	if p.Type != TypeSlack {
+		return nil
+	}
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return fmt.Errorf("read the response of %s: %w", p.DisplayName, err)
+	}
+	if code := slackError(body); code != "" {
+		return fmt.Errorf("%s responded %.100s", p.DisplayName, code)
 	}
 	return nil
 }

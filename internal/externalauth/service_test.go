@@ -17,6 +17,7 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/externalauth"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres"
 	"github.com/seed-2a7f8fe7/coder/internal/postgrestest"
+	"github.com/seed-2a7f8fe7/coder/internal/testwait"
 )
 
 // world is a deployment with one user and one git host.
@@ -334,6 +335,120 @@ func TestAnswersOfProviders(t *testing.T) {
 	}
 }
 
+// TestAnswersOfSlack: Slack says in the body whether a token works, or whether it could not tell.
+func TestAnswersOfSlack(t *testing.T) {
+	for body, reason := range map[string]string{
+		`{"ok": true, "user_id": "U1"}`:              "",
+		`{"ok": false, "error": "internal_error"}`:   "",
+		`{"ok": false, "error": "ratelimited"}`:      "",
+		`{"ok": false}`:                              "",
+		`Bad gateway`:                                "",
+		`{"ok": false, "error": "token_revoked"}`:    "no longer accepts",
+		`{"ok": false, "error": "account_inactive"}`: "no longer accepts",
+		`{"ok": false, "error": "missing_scope"}`:    "lacks a permission",
+	} {
+		t.Run(body, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, func(h *host) externalauth.Provider { return h.provider("slack") })
+			w.host.set(func(h *host) {
+				h.validate = func(w http.ResponseWriter, _ *http.Request) bool {
+					reply(w, 200, map[string]any{"ok": true})
+					return true
+				}
+			})
+			w.link("slack")
+			first := w.token("slack")
+			w.host.set(func(h *host) {
+				h.validate = func(w http.ResponseWriter, _ *http.Request) bool { _, _ = w.Write([]byte(body)); return true }
+			})
+			w.clock.move(2 * time.Minute)
+			if reason != "" {
+				w.unlinked("slack", reason)
+			} else if got := w.token("slack"); got != first {
+				t.Errorf("got %q", got)
+			}
+		})
+	}
+}
+
+// TestLifetimes: a lifetime that a provider states as text counts, and one that makes no sense does not.
+func TestLifetimes(t *testing.T) {
+	for name, c := range map[string]struct {
+		lifetime  any
+		refreshes int // after 50 minutes
+	}{"negative": {-5, 0}, "zero": {"0", 0}, "text": {"3600", 1}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			refreshes := 0
+			w.host.set(func(h *host) {
+				h.answer = func(w http.ResponseWriter, r *http.Request) bool {
+					h.mu.Lock()
+					defer h.mu.Unlock()
+					if r.FormValue("grant_type") == "refresh_token" {
+						if refreshes++; refreshes > 3 {
+							w.WriteHeader(http.StatusInternalServerError)
+							return true
+						}
+					}
+					h.access["access"] = true
+					reply(w, 200, map[string]any{"access_token": "access", "refresh_token": "refresh", "token_type": "bearer", "expires_in": c.lifetime})
+					return true
+				}
+			})
+			w.link("github")
+			w.token("github")
+			w.clock.move(50 * time.Minute)
+			w.token("github")
+			if got := w.host.count(&refreshes); got != c.refreshes {
+				t.Errorf("%d refreshes, want %d", got, c.refreshes)
+			}
+		})
+	}
+}
+
+// TestSuspendedMeanwhile: a user who is suspended while the provider refreshes a token, or while git waits for
+// the link, gets none.
+func TestSuspendedMeanwhile(t *testing.T) {
+	for name, listen := range map[string]bool{"during a refresh": false, "before the link": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			arrived, resume := make(chan struct{}), make(chan struct{})
+			if listen {
+				close(arrived)
+			} else {
+				w.host.set(func(h *host) { h.expiresIn = 3600 })
+				w.link("github")
+				w.clock.move(2 * time.Hour)
+				w.host.set(func(h *host) {
+					h.answer = func(http.ResponseWriter, *http.Request) bool {
+						close(arrived)
+						<-resume
+						return false
+					}
+				})
+			}
+			done := make(chan error)
+			go func() {
+				got, err := w.svc.Credentials(t.Context(), externalauth.Request{OwnerID: w.actor.UserID, ID: "github", Listen: listen})
+				if got.AccessToken != "" {
+					t.Error("a suspended user got a token")
+				}
+				done <- err
+			}()
+			<-arrived
+			if _, err := w.store.Pool().Exec(t.Context(), `UPDATE users SET status = 'suspended' WHERE id = $1`, w.actor.UserID); err != nil {
+				t.Fatal(err)
+			}
+			close(resume)
+			if err := testwait.Receive(t, "the request ends", done); !codersdk.Is(err, codersdk.CodeForbidden) {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
+
 // TestTokenThatEndsEarly: a provider that ends a token before its time is asked for a new one; once.
 func TestTokenThatEndsEarly(t *testing.T) {
 	w := newWorld(t)
@@ -426,9 +541,15 @@ func TestUnlink(t *testing.T) {
 		p := h.provider("plain")
 		p.RevokeURL = h.URL + "/missing"
 		return p
+	}, func(h *host) externalauth.Provider {
+		p := h.provider("slack")
+		p.RevokeURL = h.URL + "/revoke"
+		return p
 	})
 	w.host.set(func(h *host) { h.expiresIn = 3600 }) // the host issues refresh tokens, too
-	for id, revoked := range map[string]bool{"github": true, "git": true, "plain": false} {
+	for id, revoked := range map[string]bool{"github": true, "git": true, "plain": false, "slack": true, "slack that refuses": false} {
+		w.host.set(func(h *host) { h.keeps = id == "slack that refuses" })
+		id, _, _ := strings.Cut(id, " ")
 		w.link(id)
 		got, err := w.svc.Unlink(t.Context(), w.actor, id)
 		if err != nil || got.TokenRevoked != revoked || (got.TokenRevocationError == "") != revoked {
@@ -537,7 +658,7 @@ func TestFormsOfProviders(t *testing.T) {
 		"gitlab": {"oauth2", "write_repository read_api"}, "bitbucket-cloud": {"x-token-auth", "account repository:write"},
 		"bitbucket-server": {"x-token-auth", "PUBLIC_REPOS REPO_READ REPO_WRITE"}, "azure-devops": {"oauth2", "vso.code_write"},
 		"azure-devops-entra": {"oauth2", ""}, "gitea": {"oauth2", "read:user write:repository"}, "jfrog": {"oauth2", "applied-permissions/user"},
-		"forgejo": {"oauth2", ""},
+		"forgejo": {"oauth2", ""}, "slack": {"oauth2", ""},
 	} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()

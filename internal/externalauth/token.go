@@ -234,11 +234,12 @@ func (s *Service) validated(ctx context.Context, p *provider, l sqlc.ExternalAut
 }
 
 // tokensOf returns the tokens of a response with the additional fields that the provider's configuration
-// names. Its lifetime starts at now: the clock of the provider does not count.
+// names. Their lifetime starts at now: the clock of the provider does not count. A lifetime that is not
+// positive is ignored, because a refresh would not help.
 func (p *provider) tokensOf(got *oauth2.Token, now time.Time) tokens {
 	t := tokens{Access: got.AccessToken, Refresh: got.RefreshToken}
-	if !got.Expiry.IsZero() {
-		expiry := now.Add(time.Until(got.Expiry).Round(time.Second))
+	if lifetime := time.Until(got.Expiry).Round(time.Second); !got.Expiry.IsZero() && lifetime > 0 {
+		expiry := now.Add(lifetime)
 		t.Expires = &expiry
 	}
 	for _, key := range p.ExtraTokenKeys {

@@ -28,17 +28,16 @@ func (s *Service) Credentials(ctx context.Context, r Request) (codersdk.External
 	if err != nil {
 		return none, err
 	}
-	owner, err := s.c.Store.UserByID(ctx, r.OwnerID)
-	switch {
-	case err != nil:
-		return none, err
-	case owner.Status == string(codersdk.UserStatusSuspended):
-		return none, codersdk.Errorf(codersdk.CodeForbidden, "The owner of this workspace, %s, is suspended", owner.Username)
-	}
 	hint, end := s.Changes(r.OwnerID)
 	defer end()
 	for {
+		if err := s.active(ctx, r.OwnerID); err != nil {
+			return none, err
+		}
 		t, err := s.live(ctx, r.OwnerID, p)
+		if err == nil { // the provider may have taken its time
+			err = s.active(ctx, r.OwnerID)
+		}
 		_, missing := isNotLinked(err)
 		switch {
 		case err == nil:
@@ -55,6 +54,15 @@ func (s *Service) Credentials(ctx context.Context, r Request) (codersdk.External
 			return none, err
 		}
 	}
+}
+
+// active returns an error if the owner of a workspace is suspended.
+func (s *Service) active(ctx context.Context, ownerID uuid.UUID) error {
+	owner, err := s.c.Store.UserByID(ctx, ownerID)
+	if err == nil && owner.Status == string(codersdk.UserStatusSuspended) {
+		err = codersdk.Errorf(codersdk.CodeForbidden, "The owner of this workspace, %s, is suspended", owner.Username)
+	}
+	return err
 }
 
 // requested returns the provider of a request. A remote belongs to the provider that the template of the

@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -81,10 +83,20 @@ func DeviceToken(ctx context.Context, c *http.Client, o *oauth2.Config, name, co
 		}
 		return nil, codersdk.Errorf(codersdk.CodeForbidden, "%s refused the code. Start again.", name).WithDetail("%s", clip(refused))
 	}
-	if seconds, ok := answer["expires_in"].(float64); ok && seconds > 0 {
+	if seconds := lifetime(answer["expires_in"]); seconds > 0 {
 		t.Expiry = time.Now().Add(time.Duration(seconds) * time.Second)
 	}
 	return t.WithExtra(answer), nil
+}
+
+// lifetime returns the seconds in the field expires_in, at most those of an int32, or 0 if there are none. Some
+// providers send a string.
+func lifetime(v any) int64 {
+	seconds, err := strconv.ParseFloat(fmt.Sprint(v), 64)
+	if err != nil || !(seconds > 0) {
+		return 0
+	}
+	return int64(min(seconds, math.MaxInt32))
 }
 
 // pendingText returns the message for an error code of a device sign-in that is pending or has failed,
