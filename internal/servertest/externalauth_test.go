@@ -23,6 +23,7 @@ import (
 
 	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/agent"
+	"github.com/seed-2a7f8fe7/coder/internal/cli"
 	askpass "github.com/seed-2a7f8fe7/coder/internal/cli/externalauth"
 	"github.com/seed-2a7f8fe7/coder/internal/echo"
 	"github.com/seed-2a7f8fe7/coder/internal/externalauth"
@@ -220,8 +221,38 @@ func TestExternalAuth(t *testing.T) {
 	b, err := c.CreateWorkspaceBuild(ctx, w.ID, codersdk.CreateWorkspaceBuildRequest{Transition: codersdk.WorkspaceTransitionStop})
 	must(t, err)
 	follow(t, c, "/workspacebuilds/"+b.ID.String()+"/logs")
-	if _, err := c.CreateWorkspaceBuild(ctx, w.ID, codersdk.CreateWorkspaceBuildRequest{Transition: codersdk.WorkspaceTransitionStart}); !codersdk.Is(err, codersdk.CodePrecondition) {
+	if _, err := c.CreateWorkspaceBuild(ctx, w.ID, codersdk.CreateWorkspaceBuildRequest{Transition: codersdk.WorkspaceTransitionStart}); !codersdk.Is(err, codersdk.CodePrecondition) ||
+		!strings.Contains(err.Error(), "Git host at "+s.AccessURL().String()+"/external-auth/git") {
 		t.Errorf("a start without the link: %v", err)
+	}
+	startWaitsForLink(t, s)
+}
+
+// startWaitsForLink runs "coder start" for a workspace whose owner lacks a link. It shows the page, and continues
+// when the owner has linked the provider there.
+func startWaitsForLink(t *testing.T, s *servertest.Server) {
+	t.Helper()
+	home := t.TempDir()
+	shown := logs{make(chan string, 1000)}
+	done := make(chan int, 1)
+	go func() {
+		done <- cli.Main(t.Context(), []string{"coder", "start", "dev", "--yes"}, strings.NewReader(""), shown, shown, []string{
+			"HOME=" + home, "CODER_CONFIG_DIR=" + home, "CODER_URL=" + s.AccessURL().String(), "CODER_SESSION_TOKEN=" + s.Client.SessionToken,
+		})
+	}()
+	var text strings.Builder
+	for !strings.Contains(text.String(), "/external-auth/git") {
+		text.WriteString(testwait.Receive(t, "the command shows the page", shown.lines))
+	}
+	if to := browse(t, s, "/external-auth/git"); to != "/settings/external-auth" {
+		t.Fatalf("the browser ends at %q", to)
+	}
+	if status := testwait.Receive(t, "the command ends", done); status != 0 {
+		t.Errorf("coder start: status %d", status)
+	}
+	w, err := s.Client.WorkspaceByOwnerAndName(t.Context(), "me", "dev", nil)
+	if err != nil || w.LatestBuild.Transition != codersdk.WorkspaceTransitionStart || w.LatestBuild.Job.Status != codersdk.ProvisionerJobStatusSucceeded {
+		t.Errorf("the workspace: %+v, %v", w.LatestBuild.Job, err)
 	}
 }
 

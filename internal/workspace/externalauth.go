@@ -15,16 +15,16 @@ import (
 // requireLinks checks at the providers that the owner of a new workspace has linked what
 // the version requires. (AU-21)
 func (s *Service) requireLinks(ctx context.Context, ownerID uuid.UUID, v sqlc.TemplateVersion) error {
-	if s.RequireLinks == nil || len(v.ExternalAuth) == 0 || ownerID == codersdk.PrebuildsUserID() {
+	if s.Links == nil || len(v.ExternalAuth) == 0 || ownerID == codersdk.PrebuildsUserID() {
 		return nil
 	}
-	return s.RequireLinks(ctx, ownerID, v.ExternalAuth)
+	return s.Links.Require(ctx, ownerID, v.ExternalAuth)
 }
 
 // checkLinks checks in the transaction of a start that the owner has linked what the
 // version requires. Prebuilt workspaces have no owner yet.
 func (s *Service) checkLinks(ctx context.Context, q *sqlc.Queries, p plan) error {
-	if s.RequireLinks == nil || p.transition != codersdk.WorkspaceTransitionStart || p.workspace.OwnerID == codersdk.PrebuildsUserID() {
+	if s.Links == nil || p.transition != codersdk.WorkspaceTransitionStart || p.workspace.OwnerID == codersdk.PrebuildsUserID() {
 		return nil
 	}
 	var required []string
@@ -43,7 +43,8 @@ func (s *Service) checkLinks(ctx context.Context, q *sqlc.Queries, p plan) error
 	var missing []string
 	for _, id := range required {
 		if !slices.Contains(linked, id) {
-			missing = append(missing, id+" at "+s.AccessURL.JoinPath("external-auth", id).String())
+			r, _ := s.Links.Requirement(id)
+			missing = append(missing, r.DisplayName+" at "+r.AuthenticateURL)
 		}
 	}
 	if len(missing) == 0 {
@@ -56,7 +57,7 @@ func (s *Service) checkLinks(ctx context.Context, q *sqlc.Queries, p plan) error
 // linkTokens returns the owner's tokens at the providers that the version of a build
 // declares. A stop or a delete runs without those that are missing.
 func (s *Service) linkTokens(ctx context.Context, b sqlc.WorkspaceBuild, ownerID uuid.UUID) ([]*provisioner.ExternalAuthProvider, error) {
-	if s.LinkTokens == nil {
+	if s.Links == nil {
 		return nil, nil
 	}
 	declared, err := s.Store.ExternalAuthDeclared(ctx, b.ID)
@@ -64,5 +65,5 @@ func (s *Service) linkTokens(ctx context.Context, b sqlc.WorkspaceBuild, ownerID
 		return nil, err
 	}
 	strict := b.Transition == string(codersdk.WorkspaceTransitionStart) && ownerID != codersdk.PrebuildsUserID()
-	return s.LinkTokens(ctx, ownerID, declared, strict)
+	return s.Links.Tokens(ctx, ownerID, declared, strict)
 }

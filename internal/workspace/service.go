@@ -39,6 +39,17 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/terraform"
 )
 
+// Links are the links of users to providers of external authentication.
+type Links interface {
+	// Require returns an error if an owner lacks a link to a provider that a template requires. It asks the
+	// providers.
+	Require(ctx context.Context, ownerID uuid.UUID, declared []codersdk.TemplateVersionExternalAuth) error
+	// Tokens returns the owner's tokens at the declared providers. If strict, required ones must be linked.
+	Tokens(ctx context.Context, ownerID uuid.UUID, declared []codersdk.TemplateVersionExternalAuth, strict bool) ([]*provisioner.ExternalAuthProvider, error)
+	// Requirement describes a provider, and reports whether the deployment has it.
+	Requirement(id string) (codersdk.TemplateVersionExternalAuth, bool)
+}
+
 // Config configures a Service.
 type Config struct {
 	Store *postgres.Store
@@ -50,13 +61,8 @@ type Config struct {
 	// AccessURL is the URL at which workspaces reach the server.
 	AccessURL *url.URL
 	Vault     *dbcrypt.Vault // encrypts states, variables and tokens; nil stores them in clear
-	// RequireLinks returns an error if an owner lacks a link to a provider that a
-	// template requires; it asks the providers. LinkTokens returns the owner's tokens
-	// at the declared providers; if strict, required ones must be linked. Nil passes
-	// no tokens.
-	RequireLinks func(ctx context.Context, ownerID uuid.UUID, declared []codersdk.TemplateVersionExternalAuth) error
-	LinkTokens   func(ctx context.Context, ownerID uuid.UUID, declared []codersdk.TemplateVersionExternalAuth, strict bool,
-	) ([]*provisioner.ExternalAuthProvider, error)
+	// Links are the owners' links to providers of external authentication. Nil passes no tokens.
+	Links Links
 	// AllowRenames allows renames of workspaces, which templates that name volumes
 	// after workspaces do not support (--allow-workspace-renames).
 	AllowRenames bool

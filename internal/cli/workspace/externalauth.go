@@ -11,11 +11,20 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/cli/command"
 )
 
-// How long create waits for the user to link a provider, and how often it checks.
+// How long a command waits for the user to link a provider, and how often it checks.
 const (
 	linkPatience = 10 * time.Minute
 	linkPoll     = time.Second
 )
+
+// linkForStart is linkProviders before the start of a workspace, if the workspace is the user's own.
+func linkForStart(ctx context.Context, a *command.Run, c *codersdk.Client, w codersdk.Workspace, version uuid.UUID) error {
+	me, err := c.User(ctx, "me")
+	if err != nil || me.ID != w.OwnerID {
+		return err
+	}
+	return linkProviders(ctx, a, c, version)
+}
 
 // linkProviders waits until the user has linked the providers of external authentication that a template
 // version requires. It shows the pages; those of optional providers, too, without waiting.
@@ -71,7 +80,7 @@ func waitForLink(ctx context.Context, c *codersdk.Client, d codersdk.TemplateVer
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			return codersdk.Errorf(codersdk.CodePrecondition, "the template requires your %s account; link it at %s and create the workspace again",
+			return codersdk.Errorf(codersdk.CodePrecondition, "the template requires your %s account; link it at %s and run the command again",
 				d.DisplayName, d.AuthenticateURL)
 		}
 		linked, err := isLinked(ctx, c, d)

@@ -41,7 +41,7 @@ func startCommand(a *command.Run) *command.Command {
 			}
 			return nil
 		}
-		return start(ctx, a, c, w, starting{in: &in, sure: sure, noWait: noWait, reason: reason, done: "started"})
+		return start(ctx, a, c, w, starting{in: &in, sure: sure, noWait: noWait, reason: reason})
 	})
 }
 
@@ -77,17 +77,24 @@ type starting struct {
 	in           *build.Inputs
 	sure, noWait bool
 	reason       string // of the build; "" means the command line
-	done         string // past participle for the success message
 }
 
-// start starts a workspace, on the active version when its policy requires
-// that.
-func start(ctx context.Context, a *command.Run, c *codersdk.Client, w codersdk.Workspace, s starting) error {
+// request returns the request that starts a workspace, on the active version when its policy requires that. It
+// waits for links that the version requires, and prompts for parameters.
+func (s starting) request(ctx context.Context, a *command.Run, c *codersdk.Client, w codersdk.Workspace) (req codersdk.CreateWorkspaceBuildRequest, err error) {
 	version := w.LatestBuild.TemplateVersionID
 	if w.TemplateRequireActiveVersion || w.AutomaticUpdates == codersdk.AutomaticUpdatesAlways {
 		version = w.TemplateActiveVersionID
 	}
-	req, err := build.Starter{App: a, Client: c, Inputs: s.in, Quiet: s.sure}.Request(ctx, w, version)
+	if err := linkForStart(ctx, a, c, w, version); err != nil {
+		return req, err
+	}
+	return build.Starter{App: a, Client: c, Inputs: s.in, Quiet: s.sure}.Request(ctx, w, version)
+}
+
+// start starts a workspace.
+func start(ctx context.Context, a *command.Run, c *codersdk.Client, w codersdk.Workspace, s starting) error {
+	req, err := s.request(ctx, a, c, w)
 	if err != nil {
 		return err
 	}
@@ -108,7 +115,7 @@ func start(ctx context.Context, a *command.Run, c *codersdk.Client, w codersdk.W
 	if err := build.Run(ctx, a, c, w, req); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(a.Stdout, "Workspace %s is %s.\n", w.Name, s.done)
+	_, err = fmt.Fprintf(a.Stdout, "Workspace %s is started.\n", w.Name)
 	return err
 }
 
@@ -161,13 +168,18 @@ func restartCommand(a *command.Run) *command.Command {
 		if err != nil && ctx.Err() != nil {
 			return err
 		}
+		req, err := starting{in: &in, sure: sure}.request(ctx, a, c, w) // before the workspace is stopped
+		if err != nil {
+			return err
+		}
 		if err := ensureStopped(ctx, a, c, w); err != nil {
 			return err
 		}
-		if w, err = c.Workspace(ctx, w.ID, nil); err != nil {
+		if err := build.Run(ctx, a, c, w, req); err != nil {
 			return err
 		}
-		return start(ctx, a, c, w, starting{in: &in, sure: sure, done: "restarted"})
+		_, err = fmt.Fprintf(a.Stdout, "Workspace %s is restarted.\n", w.Name)
+		return err
 	})
 }
 
@@ -185,6 +197,9 @@ func updateCommand(a *command.Run) *command.Command {
 		}
 		if !w.Outdated && !in.Given() {
 			_, err := fmt.Fprintf(a.Stdout, "Workspace %s is already on the active version.\n", w.Name)
+			return err
+		}
+		if err := linkForStart(ctx, a, c, w, w.TemplateActiveVersionID); err != nil {
 			return err
 		}
 		req, err := build.Starter{App: a, Client: c, Inputs: &in}.Request(ctx, w, w.TemplateActiveVersionID)

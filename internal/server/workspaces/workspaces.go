@@ -98,7 +98,7 @@ func New(b *base.Base, c Config, users *identity.Service, jobs *queue.Service, l
 			return users.BuildToken(ctx, q, ownerID, buildID, "")
 		},
 		DropOwnerToken: users.DeleteBuildToken,
-		RequireLinks:   links.Require, LinkTokens: links.Tokens,
+		Links:          links,
 	})
 	g.schedule = schedule.New(schedule.Config{
 		Store: b.Store, Workspaces: g.Workspaces, Log: b.Logger("schedule"), Now: b.Now, Interval: c.AutobuildPollInterval, Registerer: b.Registry,
