@@ -174,6 +174,7 @@ func TestReplicas(t *testing.T) {
 	for _, s := range []*switchboard.Board{old, b} {
 		ok(t, s.Stop(t.Context()))
 	}
+	ok(t, store.ReplicaAnnounce(t.Context(), sqlc.ReplicaAnnounceParams{ID: bID, Hostname: "b", Now: now.Add(time.Second)})) // a late heartbeat
 	if d := cmp.Diff([]string{"a"}, alive()); d != "" {
 		t.Error(d)
 	}

@@ -1,8 +1,8 @@
 -- name: ReplicaAnnounce :exec
--- Records a heartbeat of a replica.
+-- Records a heartbeat of a replica. PostgreSQL may run one that was canceled only after the replica stopped.
 INSERT INTO replicas (id, hostname, relay_address, version, schema_version, started_at, updated_at)
 VALUES (@id, @hostname, @relay_address, @version, @schema_version, @now, @now)
-ON CONFLICT (id) DO UPDATE SET updated_at = excluded.updated_at, stopped_at = NULL;
+ON CONFLICT (id) DO UPDATE SET updated_at = excluded.updated_at WHERE replicas.stopped_at IS NULL;
 
 -- name: ReplicaRetire :exec
 -- Records that a replica stopped.

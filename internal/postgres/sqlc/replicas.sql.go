@@ -36,7 +36,7 @@ func (q *Queries) ReplicaAlive(ctx context.Context, iD uuid.UUID, since time.Tim
 const replicaAnnounce = `-- name: ReplicaAnnounce :exec
 INSERT INTO replicas (id, hostname, relay_address, version, schema_version, started_at, updated_at)
 VALUES ($1, $2, $3, $4, $5, $6, $6)
-ON CONFLICT (id) DO UPDATE SET updated_at = excluded.updated_at, stopped_at = NULL
+ON CONFLICT (id) DO UPDATE SET updated_at = excluded.updated_at WHERE replicas.stopped_at IS NULL
 `
 
 type ReplicaAnnounceParams struct {
@@ -48,7 +48,7 @@ type ReplicaAnnounceParams struct {
 	Now           time.Time
 }
 
-// Records a heartbeat of a replica.
+// Records a heartbeat of a replica. PostgreSQL may run one that was canceled only after the replica stopped.
 func (q *Queries) ReplicaAnnounce(ctx context.Context, arg ReplicaAnnounceParams) error {
 	_, err := q.db.Exec(ctx, replicaAnnounce,
 		arg.ID,
