@@ -88,6 +88,11 @@ export async function look(browser, url, credentials, pages) {
   const say = (what) => wrong.push(`${at} ${as.width} ${as.colorScheme}: ${what}`);
   page.on('console', (m) => m.type() === 'error' && !/status of (400|401|403|404)/.test(m.text()) && say(m.text()));
   page.on('pageerror', (e) => say(e.message));
+  await page.addInitScript(() =>
+    document.addEventListener('transitionrun', (e) =>
+      console.error(`transition of ${e.propertyName} despite reduced motion`),
+    ),
+  );
   for (const [i, p] of pages.entries()) {
     const { path, name = path, ready } = typeof p === 'string' ? { path: p } : p;
     const widths = new Set(); // at each the second look has only other colors
