@@ -112,7 +112,7 @@ func (l *Listener) observe(now time.Time) ([]sleep.Tunnel[*quic.Conn], SleepLimi
 // forget forgets the session of a tunnel that has ended. A client that did not end it itself
 // may be away. The agent notifies it when it returns.
 func (l *Listener) forget(s relay.Session, c *quic.Conn) {
-	<-c.Context().Done() // streams fail shortly before that
+	<-c.Context().Done() // AcceptStream returns shortly before the cause is set
 	err := context.Cause(c.Context())
 	e, closed := errors.AsType[*quic.ApplicationError](err)
 	_, idle := errors.AsType[*quic.IdleTimeoutError](err)

@@ -1,5 +1,5 @@
 -- name: ReplicaAnnounce :exec
--- Records a heartbeat of a replica. PostgreSQL may run one that was canceled only after the replica stopped.
+-- Records a heartbeat of a replica. A canceled heartbeat can arrive after the replica stopped, and then changes nothing.
 INSERT INTO replicas (id, hostname, relay_address, version, schema_version, started_at, updated_at)
 VALUES (@id, @hostname, @relay_address, @version, @schema_version, @now, @now)
 ON CONFLICT (id) DO UPDATE SET updated_at = excluded.updated_at WHERE replicas.stopped_at IS NULL;

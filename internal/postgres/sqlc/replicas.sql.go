@@ -48,7 +48,7 @@ type ReplicaAnnounceParams struct {
 	Now           time.Time
 }
 
-// Records a heartbeat of a replica. PostgreSQL may run one that was canceled only after the replica stopped.
+// Records a heartbeat of a replica. A canceled heartbeat can arrive after the replica stopped, and then changes nothing.
 func (q *Queries) ReplicaAnnounce(ctx context.Context, arg ReplicaAnnounceParams) error {
 	_, err := q.db.Exec(ctx, replicaAnnounce,
 		arg.ID,
