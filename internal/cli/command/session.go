@@ -21,12 +21,18 @@ func (a *Run) Server() (*url.URL, error) {
 	if a.URL != nil {
 		return a.URL, nil
 	}
-	s, err := a.Stored("url")
-	if err != nil {
-		return nil, err
+	u, err := a.StoredServer()
+	if u == nil && err == nil {
+		err = NotLoggedIn(nil)
 	}
-	if s == "" {
-		return nil, NotLoggedIn(nil)
+	return u, err
+}
+
+// StoredServer returns the URL of the server at which the user last signed in; nil if there is none.
+func (a *Run) StoredServer() (*url.URL, error) {
+	s, err := a.Stored("url")
+	if err != nil || s == "" {
+		return nil, err
 	}
 	return ParseServer(s)
 }

@@ -111,15 +111,15 @@ func loginURL(a *command.Run, args []string) (*url.URL, error) {
 	case a.URL != nil:
 		return a.URL, nil
 	}
-	s, err := a.Stored("url")
+	u, err := a.StoredServer()
 	if err != nil {
 		return nil, err
 	}
-	if s == "" {
+	if u == nil {
 		return nil, command.Failure("no server given; use 'coder login <url>'")
 	}
-	fmt.Fprintf(a.Stderr, "Signing in to %s\n", s)
-	return command.ParseServer(s)
+	fmt.Fprintf(a.Stderr, "Signing in to %s\n", u)
+	return u, nil
 }
 
 // loginWith verifies a token and stores it with the server's URL.

@@ -112,10 +112,8 @@ func createWorkspace(ctx context.Context, a *command.Run, c *codersdk.Client, ar
 			return w, owner, err
 		}
 	}
-	if owner == "me" {
-		if err := linkProviders(ctx, a, c, version); err != nil {
-			return w, owner, err
-		}
+	if err := linkProviders(ctx, a, c, version, owner); err != nil {
+		return w, owner, err
 	}
 	form, err := build.FormFor(ctx, c, version, owner)
 	if err != nil {

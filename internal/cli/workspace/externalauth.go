@@ -3,6 +3,7 @@ package workspace
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -17,18 +18,10 @@ const (
 	linkPoll     = time.Second
 )
 
-// linkForStart is linkProviders before the start of a workspace, if the workspace is the user's own.
-func linkForStart(ctx context.Context, a *command.Run, c *codersdk.Client, w codersdk.Workspace, version uuid.UUID) error {
-	me, err := c.User(ctx, "me")
-	if err != nil || me.ID != w.OwnerID {
-		return err
-	}
-	return linkProviders(ctx, a, c, version)
-}
-
-// linkProviders waits until the user has linked the providers of external authentication that a template
-// version requires. It shows the pages; those of optional providers, too, without waiting.
-func linkProviders(ctx context.Context, a *command.Run, c *codersdk.Client, version uuid.UUID) error {
+// linkProviders waits until the owner of a workspace has linked the providers of external authentication that
+// a template version requires, if the user is the owner: "me" or a name. It shows the pages; those of optional
+// providers, too, without waiting.
+func linkProviders(ctx context.Context, a *command.Run, c *codersdk.Client, version uuid.UUID, owner string) error {
 	declared, err := c.TemplateVersionExternalAuth(ctx, version)
 	if codersdk.Is(err, codersdk.CodeNotFound) { // an older server
 		return nil
@@ -41,12 +34,20 @@ func linkProviders(ctx context.Context, a *command.Run, c *codersdk.Client, vers
 	p := a.Painter(a.Stderr)
 	for _, d := range declared {
 		linked, err := isLinked(ctx, c, d)
-		switch {
-		case err != nil:
+		if err != nil {
 			return err
-		case linked:
+		}
+		if linked {
 			continue
-		case d.Optional:
+		}
+		if owner != "me" {
+			me, err := c.User(ctx, "me")
+			if err != nil || !strings.EqualFold(me.Username, owner) {
+				return err
+			}
+			owner = "me"
+		}
+		if d.Optional {
 			fmt.Fprintf(a.Stderr, "The template can use your %s account. To link it, open %s\n", d.DisplayName, d.AuthenticateURL)
 			continue
 		}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/google/uuid"
+
 	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/cli/build"
 	"github.com/seed-2a7f8fe7/coder/internal/cli/command"
@@ -79,14 +81,19 @@ type starting struct {
 	reason       string // of the build; "" means the command line
 }
 
-// request returns the request that starts a workspace, on the active version when its policy requires that. It
-// waits for links that the version requires, and prompts for parameters.
-func (s starting) request(ctx context.Context, a *command.Run, c *codersdk.Client, w codersdk.Workspace) (req codersdk.CreateWorkspaceBuildRequest, err error) {
-	version := w.LatestBuild.TemplateVersionID
+// startVersion returns the version on which a workspace starts: the active one when its policy requires that.
+func startVersion(w codersdk.Workspace) uuid.UUID {
 	if w.TemplateRequireActiveVersion || w.AutomaticUpdates == codersdk.AutomaticUpdatesAlways {
-		version = w.TemplateActiveVersionID
+		return w.TemplateActiveVersionID
 	}
-	if err := linkForStart(ctx, a, c, w, version); err != nil {
+	return w.LatestBuild.TemplateVersionID
+}
+
+// request returns the request that starts a workspace on a version. It waits for links that the version
+// requires, and prompts for parameters.
+func (s starting) request(ctx context.Context, a *command.Run, c *codersdk.Client, w codersdk.Workspace, version uuid.UUID,
+) (req codersdk.CreateWorkspaceBuildRequest, err error) {
+	if err := linkProviders(ctx, a, c, version, w.OwnerName); err != nil {
 		return req, err
 	}
 	return build.Starter{App: a, Client: c, Inputs: s.in, Quiet: s.sure}.Request(ctx, w, version)
@@ -94,7 +101,7 @@ func (s starting) request(ctx context.Context, a *command.Run, c *codersdk.Clien
 
 // start starts a workspace.
 func start(ctx context.Context, a *command.Run, c *codersdk.Client, w codersdk.Workspace, s starting) error {
-	req, err := s.request(ctx, a, c, w)
+	req, err := s.request(ctx, a, c, w, startVersion(w))
 	if err != nil {
 		return err
 	}
@@ -168,7 +175,7 @@ func restartCommand(a *command.Run) *command.Command {
 		if err != nil && ctx.Err() != nil {
 			return err
 		}
-		req, err := starting{in: &in, sure: sure}.request(ctx, a, c, w) // before the workspace is stopped
+		req, err := starting{in: &in, sure: sure}.request(ctx, a, c, w, startVersion(w)) // before the workspace is stopped
 		if err != nil {
 			return err
 		}
@@ -199,10 +206,7 @@ func updateCommand(a *command.Run) *command.Command {
 			_, err := fmt.Fprintf(a.Stdout, "Workspace %s is already on the active version.\n", w.Name)
 			return err
 		}
-		if err := linkForStart(ctx, a, c, w, w.TemplateActiveVersionID); err != nil {
-			return err
-		}
-		req, err := build.Starter{App: a, Client: c, Inputs: &in}.Request(ctx, w, w.TemplateActiveVersionID)
+		req, err := starting{in: &in}.request(ctx, a, c, w, w.TemplateActiveVersionID)
 		if err != nil {
 			return err
 		}
