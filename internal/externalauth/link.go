@@ -224,7 +224,7 @@ func (s *Service) Unlink(ctx context.Context, actor access.Subject, id string) (
 	}
 	s.changed(actor.UserID)
 	p, err := s.provider(id)
-	if err != nil || !p.revokes() {
+	if err != nil || p.revocation == nil {
 		out.TokenRevocationError = "The provider cannot revoke tokens; delete the access in your account there"
 		return out, nil
 	}
@@ -250,7 +250,7 @@ func (s *Service) Links(ctx context.Context, actor access.Subject) (out codersdk
 	for _, p := range s.providers {
 		out.Providers = append(out.Providers, codersdk.ExternalAuthLinkProvider{
 			ID: p.ID, Type: p.Type, Device: p.DeviceFlow, DisplayName: p.DisplayName, DisplayIcon: p.DisplayIcon,
-			AllowRefresh: !p.NoRefresh, AllowValidate: p.ValidateURL != "", SupportsRevocation: p.revokes(),
+			AllowRefresh: !p.NoRefresh, AllowValidate: p.ValidateURL != "", SupportsRevocation: p.revocation != nil,
 		})
 	}
 	rows, err := s.c.Store.ExternalAuthLinks(ctx, actor.UserID)
@@ -309,7 +309,7 @@ func (s *Service) Provider(ctx context.Context, actor access.Subject, id string)
 	}
 	out = codersdk.ExternalAuth{
 		AppInstallURL: p.AppInstallURL, AppInstallable: p.AppInstallURL != "", Device: p.DeviceFlow, DisplayName: p.DisplayName,
-		Installations: []codersdk.ExternalAuthAppInstallation{}, SupportsRevocation: p.revokes(),
+		Installations: []codersdk.ExternalAuthAppInstallation{}, SupportsRevocation: p.revocation != nil,
 	}
 	t, err := s.live(ctx, actor.UserID, p)
 	if _, is := isNotLinked(err); is {

@@ -41,6 +41,8 @@ type provider struct {
 	oauth  oauth2.Config
 	client *http.Client
 	pkce   bool
+
+	revocation *revocation // nil: the provider cannot revoke tokens
 }
 
 // validID are the characters of a provider's ID: it is part of paths, and of names of variables.
@@ -117,6 +119,7 @@ func newProvider(c Provider, callback string, client *http.Client) *provider {
 	if !known(c.Type) {
 		p.oauth.Endpoint.AuthStyle = oauth2.AuthStyleAutoDetect
 	}
+	p.revocation = p.newRevocation()
 	return p
 }
 

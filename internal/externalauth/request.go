@@ -1,8 +1,6 @@
 package externalauth
 
 import (
-	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -132,35 +130,6 @@ func (p *provider) validate(ctx context.Context, token string) (verdict, *coders
 	return valid, account(body), nil
 }
 
-// slackVerdict returns what Slack's auth.test says about a token. Slack responds to everything with status 200.
-func (p *provider) slackVerdict(body []byte) (verdict, error) {
-	switch code := slackError(body); code {
-	case "":
-		return valid, nil
-	case "invalid_auth", "not_authed", "token_expired", "token_revoked", "account_inactive":
-		return revoked, fmt.Errorf("%s no longer accepts the token (%s)", p.DisplayName, code)
-	case "missing_scope", "no_permission", "not_allowed_token_type":
-		return insufficient, fmt.Errorf("the token lacks a permission that %s requires (%s)", p.DisplayName, code)
-	default:
-		return unknown, fmt.Errorf("%s did not validate a token (%.100s)", p.DisplayName, code)
-	}
-}
-
-// slackError returns the error code in a response of Slack, "" for a success.
-func slackError(body []byte) string {
-	var answer struct {
-		OK    bool   `json:"ok"`
-		Error string `json:"error"`
-	}
-	if err := json.Unmarshal(body, &answer); err != nil {
-		return "response without valid JSON"
-	}
-	if answer.OK {
-		return ""
-	}
-	return cmp.Or(answer.Error, "no error code")
-}
-
 // limited reports whether a provider refused a request because of its rate limit.
 func limited(resp *http.Response) bool {
 	return resp.Header.Get("X-Ratelimit-Remaining") == "0" || resp.Header.Get("Retry-After") != ""
@@ -261,93 +230,6 @@ func (p *provider) installations(ctx context.Context, token string) []codersdk.E
 		out = append(out, one)
 	}
 	return out
-}
-
-// revokes reports whether the provider can revoke tokens.
-func (p *provider) revokes() bool { return p.RevokeURL != "" || p.githubGrants() != "" }
-
-// githubGrants returns GitHub's address to delete the application's grant, "" for other providers.
-func (p *provider) githubGrants() string {
-	api, ok := strings.CutSuffix(p.ValidateURL, "/user")
-	if p.Type != TypeGitHub || p.RevokeURL != "" || !ok || p.ClientSecret == "" {
-		return ""
-	}
-	return api + "/applications/" + url.PathEscape(p.ClientID) + "/grant"
-}
-
-// revocable returns the tokens of a link to revoke. GitHub and Slack end the grant with its access token. By
-// RFC 7009, section 2.1, a provider that revokes a refresh token may keep the access token.
-func (p *provider) revocable(t tokens) []string {
-	if t.Refresh == "" || p.Type == TypeSlack || p.githubGrants() != "" {
-		return []string{t.Access}
-	}
-	return []string{t.Refresh, t.Access}
-}
-
-// revocation returns the request that revokes a token: by RFC 7009, and at GitHub and Slack in their own form.
-func (p *provider) revocation(ctx context.Context, token string) (*http.Request, error) {
-	if grants := p.githubGrants(); grants != "" {
-		body, err := json.Marshal(map[string]string{"access_token": token})
-		if err != nil {
-			return nil, err
-		}
-		r, err := http.NewRequestWithContext(ctx, http.MethodDelete, grants, bytes.NewReader(body))
-		if err == nil {
-			r.SetBasicAuth(p.ClientID, p.ClientSecret)
-		}
-		return r, err
-	}
-	form := url.Values{"token": {token}}
-	if p.Type != TypeSlack && known(p.Type) {
-		form.Set("client_id", p.ClientID)
-		form.Set("client_secret", p.ClientSecret)
-	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, p.RevokeURL, strings.NewReader(form.Encode()))
-	if err != nil {
-		return nil, err
-	}
-	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	if !known(p.Type) {
-		r.SetBasicAuth(url.QueryEscape(p.ClientID), url.QueryEscape(p.ClientSecret)) // RFC 6749 section 2.3.1
-	}
-	return r, nil
-}
-
-// revoke asks the provider to revoke the tokens of a link.
-func (p *provider) revoke(ctx context.Context, t tokens) error {
-	var failed error
-	for _, token := range p.revocable(t) {
-		failed = cmp.Or(failed, p.revokeToken(ctx, token))
-	}
-	return failed
-}
-
-func (p *provider) revokeToken(ctx context.Context, token string) error {
-	ctx = oauthclient.WithSource(ctx, oauthclient.SourceRevoke)
-	r, err := p.revocation(ctx, token)
-	if err != nil {
-		return fmt.Errorf("build a request to %s: %w", p.DisplayName, err)
-	}
-	r.Header.Set("Accept", "application/json")
-	resp, err := p.client.Do(r)
-	if err != nil {
-		return fmt.Errorf("%s cannot be reached: %w", p.DisplayName, err)
-	}
-	defer resp.Body.Close() //nolint:errcheck // read to what end it has
-	if resp.StatusCode != http.StatusOK && resp.StatusCode != http.StatusNoContent {
-		return fmt.Errorf("%s responded %s", p.DisplayName, resp.Status)
-	}
-	if p.Type != TypeSlack {
-		return nil
-	}
-	body, err := io.ReadAll(resp.Body)
-	if err != nil {
-		return fmt.Errorf("read the response of %s: %w", p.DisplayName, err)
-	}
-	if code := slackError(body); code != "" {
-		return fmt.Errorf("%s responded %.100s", p.DisplayName, code)
-	}
-	return nil
 }
 
 // probe reports whether the provider answers at all.

@@ -31,12 +31,9 @@ func (s *Service) Credentials(ctx context.Context, r Request) (codersdk.External
 	hint, end := s.Changes(r.OwnerID)
 	defer end()
 	for {
-		if err := s.active(ctx, r.OwnerID); err != nil {
-			return none, err
-		}
 		t, err := s.live(ctx, r.OwnerID, p)
-		if err == nil { // the provider may have taken its time
-			err = s.active(ctx, r.OwnerID)
+		if err := s.active(ctx, r.OwnerID); err != nil { // after the provider, which may have taken its time
+			return none, err
 		}
 		_, missing := isNotLinked(err)
 		switch {
@@ -132,10 +129,9 @@ func (s *Service) Require(ctx context.Context, ownerID uuid.UUID, declared []cod
 		if d.Optional {
 			continue
 		}
-		p, err := s.provider(d.ID)
+		p, err := s.required(d.ID)
 		if err != nil {
-			return codersdk.Errorf(codersdk.CodePrecondition,
-				"The template requires the external authentication provider %q, which this deployment does not have; an administrator must configure it", clipID(d.ID))
+			return err
 		}
 		_, err = s.live(ctx, ownerID, p)
 		if reason, is := isNotLinked(err); is {
@@ -144,7 +140,30 @@ func (s *Service) Require(ctx context.Context, ownerID uuid.UUID, declared []cod
 			return err
 		}
 	}
-	return required(missing)
+	return linkFirst(missing)
+}
+
+// Missing returns the error of Require for an owner who lacks the links to these providers.
+func (s *Service) Missing(ids []string) error {
+	missing := make([]string, len(ids))
+	for i, id := range ids {
+		p, err := s.required(id)
+		if err != nil {
+			return err
+		}
+		missing[i] = s.instruction(p, "")
+	}
+	return linkFirst(missing)
+}
+
+// required returns a provider that a template requires.
+func (s *Service) required(id string) (*provider, error) {
+	p, err := s.provider(id)
+	if err != nil {
+		err = codersdk.Errorf(codersdk.CodePrecondition,
+			"The template requires the external authentication provider %q, which this deployment does not have; an administrator must configure it", clipID(id))
+	}
+	return p, err
 }
 
 // instruction states how to link a provider.
@@ -156,7 +175,9 @@ func (s *Service) instruction(p *provider, reason string) string {
 	return text
 }
 
-func required(missing []string) error {
+// linkFirst returns the error of an owner who must follow instructions before a workspace can start; nil if there
+// are none.
+func linkFirst(missing []string) error {
 	if len(missing) == 0 {
 		return nil
 	}
@@ -186,7 +207,7 @@ func (s *Service) Tokens(ctx context.Context, ownerID uuid.UUID, declared []code
 		case err == nil:
 			one.AccessToken = t.Access
 		case missing && strict && !d.Optional:
-			return nil, required([]string{s.instruction(p, reason)})
+			return nil, linkFirst([]string{s.instruction(p, reason)})
 		case !missing && strict && !d.Optional:
 			if codersdk.Is(err, codersdk.CodeUnavailable) { // a build that waits for a provider would block others
 				err = codersdk.Errorf(codersdk.CodePrecondition, "The template requires external authentication: %v", err)

@@ -92,15 +92,15 @@ func (s *Service) TemplateVersionExternalAuth(ctx context.Context, actor access.
 	}
 	declared := r.TemplateVersion.ExternalAuth
 	linked := map[string]bool{}
-	if s.Linked != nil {
-		if linked, err = s.Linked(ctx, actor.UserID, declared); err != nil {
+	if s.Links != nil {
+		if linked, err = s.Links.Linked(ctx, actor.UserID, declared); err != nil {
 			return nil, err
 		}
 	}
 	for i, d := range declared {
 		full := codersdk.TemplateVersionExternalAuth{ID: d.ID, DisplayName: d.ID, AuthenticateURL: s.AccessURL.JoinPath("external-auth", d.ID).String()}
-		if s.Requirement != nil {
-			full, _ = s.Requirement(d.ID)
+		if s.Links != nil {
+			full, _ = s.Links.Requirement(d.ID)
 		}
 		full.Optional, full.Authenticated = d.Optional, linked[d.ID]
 		declared[i] = full

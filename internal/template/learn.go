@@ -129,10 +129,10 @@ func externalAuth(r *provisionerd.CompletedJob_TemplateImport) []codersdk.Templa
 // checkProviders returns an error if a version requires a provider that the deployment does not have.
 func (s *Service) checkProviders(declared []codersdk.TemplateVersionExternalAuth) error {
 	for _, d := range declared {
-		if d.Optional || s.Requirement == nil {
+		if d.Optional || s.Links == nil {
 			continue
 		}
-		if _, configured := s.Requirement(d.ID); !configured {
+		if _, configured := s.Links.Requirement(d.ID); !configured {
 			return codersdk.Errorf(codersdk.CodeInvalid, "The template requires the external authentication provider %q, which this deployment does not have. "+
 				"An administrator must configure it (CODER_EXTERNAL_AUTH_<n>_ID=%s and more), or the template must declare it with optional = true", d.ID, d.ID)
 		}

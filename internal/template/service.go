@@ -32,6 +32,14 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/queue"
 )
 
+// Links are the users' links to providers of external authentication.
+type Links interface {
+	// Requirement describes a provider, and reports whether the deployment has it.
+	Requirement(id string) (codersdk.TemplateVersionExternalAuth, bool)
+	// Linked reports which of the declared providers a user has linked.
+	Linked(ctx context.Context, userID uuid.UUID, declared []codersdk.TemplateVersionExternalAuth) (map[string]bool, error)
+}
+
 // Config configures a Service.
 type Config struct {
 	Store *postgres.Store
@@ -42,10 +50,8 @@ type Config struct {
 	Log   *slog.Logger
 	// AccessURL is the URL at which workspaces and users reach the server.
 	AccessURL *url.URL
-	// Requirement describes a provider of external authentication, and reports whether the deployment
-	// has it. Linked reports which of the declared providers a user has linked. Nil knows no provider.
-	Requirement func(id string) (codersdk.TemplateVersionExternalAuth, bool)
-	Linked      func(ctx context.Context, userID uuid.UUID, declared []codersdk.TemplateVersionExternalAuth) (map[string]bool, error)
+	// Links are the users' links to providers of external authentication. Nil knows no provider.
+	Links Links
 	// SecretsChanged is called after the template started or stopped to pass user secrets to its
 	// workspaces. Nil does nothing.
 	SecretsChanged func(templateID uuid.UUID)

@@ -3,7 +3,6 @@ package workspace
 import (
 	"context"
 	"slices"
-	"strings"
 
 	"github.com/google/uuid"
 
@@ -40,18 +39,7 @@ func (s *Service) checkLinks(ctx context.Context, q *sqlc.Queries, p plan) error
 	if err != nil {
 		return err
 	}
-	var missing []string
-	for _, id := range required {
-		if !slices.Contains(linked, id) {
-			r, _ := s.Links.Requirement(id)
-			missing = append(missing, r.DisplayName+" at "+r.AuthenticateURL)
-		}
-	}
-	if len(missing) == 0 {
-		return nil
-	}
-	return codersdk.Errorf(codersdk.CodePrecondition, "Template %q requires external authentication: the owner of the workspace must link %s, then try again",
-		p.version.Template.Name, strings.Join(missing, ", "))
+	return s.Links.Missing(slices.DeleteFunc(required, func(id string) bool { return slices.Contains(linked, id) }))
 }
 
 // linkTokens returns the owner's tokens at the providers that the version of a build

@@ -46,8 +46,8 @@ type Links interface {
 	Require(ctx context.Context, ownerID uuid.UUID, declared []codersdk.TemplateVersionExternalAuth) error
 	// Tokens returns the owner's tokens at the declared providers. If strict, required ones must be linked.
 	Tokens(ctx context.Context, ownerID uuid.UUID, declared []codersdk.TemplateVersionExternalAuth, strict bool) ([]*provisioner.ExternalAuthProvider, error)
-	// Requirement describes a provider, and reports whether the deployment has it.
-	Requirement(id string) (codersdk.TemplateVersionExternalAuth, bool)
+	// Missing returns the error of Require for an owner who lacks the links to these providers.
+	Missing(ids []string) error
 }
 
 // Config configures a Service.

@@ -89,7 +89,7 @@ type Group struct {
 func New(b *base.Base, c Config, users *identity.Service, jobs *queue.Service, links *externalauth.Service) *Group {
 	g := &Group{Templates: template.New(template.Config{
 		Store: b.Store, Vault: b.Vault, Queue: jobs, Log: b.Logger("template"), AccessURL: b.AccessURL, Now: b.Now,
-		Requirement: links.Requirement, Linked: links.Linked,
+		Links: links,
 	})}
 	g.Workspaces = workspace.New(workspace.Config{
 		Store: b.Store, Vault: b.Vault, Queue: jobs, Hub: b.Hub, Log: b.Logger("workspace"), Now: b.Now, AccessURL: b.AccessURL, Registerer: b.WhenMeasured(),
