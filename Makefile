@@ -10,6 +10,7 @@
 #   make test-cluster     run the charts, the operator, the template `kubernetes` and the commands
 #                         of docs/kubernetes in a cluster of two nodes, and an upgrade from
 #                         PREVIOUS, a checkout; needs Linux and root, see tools/kube/cluster
+#   make test-gitea       use git in a workspace with a real Gitea, which the first run builds
 #   make test-docker      run the template `docker` and a dev container with a Docker daemon
 #   make test-image       build the images of deploy/docker and check them; needs the same
 #   make test-terraform   run builds with the newest and oldest Terraform and with OpenTofu;
@@ -63,7 +64,7 @@ $(error VERSION=$(VERSION) is not a semantic version such as v2.37.1: clients co
 endif
 endif
 
-.PHONY: build dashboard filetimes version agents clis downloads release image operator operator-image run test test-all flaky test-kube test-cluster test-docker test-terraform test-kills test-image test-upgrade lint prose generate chart check-generated unit web-test e2e bench bench-queue bench-access bench-dashboard bench-speed bench-retention bench-operator bench-scale soak setup clean
+.PHONY: build dashboard filetimes version agents clis downloads release image operator operator-image run test test-all flaky test-kube test-cluster test-gitea test-docker test-terraform test-kills test-image test-upgrade lint prose generate chart check-generated unit web-test e2e bench bench-queue bench-access bench-dashboard bench-speed bench-retention bench-operator bench-scale soak setup clean
 
 GOSOURCE := $(shell find . -name '*.go' -not -name '*_test.go' -not -path './.cache/*' -not -path './web/node_modules/*' -not -path './web/icons/node_modules/*') go.mod go.sum $(HISTORY)
 
@@ -167,7 +168,7 @@ test: setup
 # What make test leaves out, because it takes long or requires root. test-upgrade is not
 # among them: it requires a program of another version.
 test-all: test
-	MAKE='$(MAKE)' VERSIONS=all SOAK='-duration 1h' tools/stages test-terraform test-kills test-docker test-image test-cluster soak release
+	MAKE='$(MAKE)' VERSIONS=all SOAK='-duration 1h' tools/stages test-terraform test-kills test-gitea test-docker test-image test-cluster soak release
 
 # It finds tests that depend on timing or on the environment.
 FLAKY ?= unit test-kube web-test e2e
@@ -259,6 +260,9 @@ test-kube: $(TOOLS)/gotestsum
 # The first run builds the other programs of Kubernetes too.
 test-cluster: setup build operator
 	PREVIOUS='$(if $(PREVIOUS),$(abspath $(PREVIOUS)))' tools/kube/cluster
+
+test-gitea: setup build
+	gitea=$$(tools/gitea/get) && $(TERRAFORM) CODER_TEST_GITEA=$$gitea CODER_E2E_BINARY=$(BIN)/coder $(GO) test -vet=off -count 1 -v -run TestGitea ./e2e
 
 # On a machine that cannot run Docker, the script prints the reason and the check passes.
 test-docker: setup build
