@@ -28,7 +28,7 @@ type NotificationsSettings struct {
 	NotifierPaused bool `json:"notifier_paused"` // events wait until the notifier is resumed
 }
 
-// NotificationTemplateKind tells templates of the server from custom ones.
+// NotificationTemplateKind is whether a template is part of the server or custom.
 type NotificationTemplateKind string
 
 // Values of NotificationTemplateKind.

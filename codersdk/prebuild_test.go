@@ -58,7 +58,7 @@ func TestDesiredPrebuildsFollowTheClock(t *testing.T) {
 		"2026-03-02T22:59:59Z": 5,
 		"2026-03-02T23:00:00Z": 1,
 		"2026-03-02T12:59:59Z": 1,
-		"2026-03-09T12:00:00Z": 5, // summer time has begun
+		"2026-03-09T12:00:00Z": 5, // summer time
 		"2026-03-01T15:00:00Z": 0, // Sunday
 		"2026-03-07T15:00:00Z": 1, // Saturday
 	} {

@@ -41,7 +41,7 @@ func NormalizeTags(user uuid.UUID, tags Tags) Tags {
 	return t
 }
 
-// Untagged says that the set is organization scope and nothing else.
+// Untagged reports whether the set is organization scope and nothing else.
 func (t Tags) Untagged() bool {
 	return len(t) == 2 && t[TagScope] == ScopeOrganization && t[TagOwner] == ""
 }

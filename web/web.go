@@ -1,8 +1,8 @@
 // Package web is the dashboard: a single-page application in TypeScript under
 // src, built by Vite into dist and embedded here, and the handler that serves
 // it. The page reads and changes everything through the REST API, with the
-// session cookie that scripts cannot read; what somebody may do is decided
-// there. A binary built without dist serves a page that says so.
+// session cookie that scripts cannot read; the server decides there
+// what a user may do. A binary built without dist serves a page that says so.
 package web
 
 import (
@@ -30,7 +30,7 @@ Build it with <code>make build</code>, or use the command line.</p>`
 
 // Config is what the pages need of the server.
 type Config struct {
-	// Policy gives the Content-Security-Policy of a page whose style elements
+	// Policy returns the Content-Security-Policy of a page whose style elements
 	// carry the nonce.
 	Policy func(nonce string) string
 	// Renderer is how terminals draw: webgl, or anything else for elements.
@@ -77,7 +77,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a := h.asset(name)
 	switch {
 	case a == nil && !isPage(r.URL.Path) && isNavigation(r):
-		h.servePage(w, http.StatusNotFound) // which says so, with a way back
+		h.servePage(w, http.StatusNotFound) // it states this, with a way back
 	case a == nil && !isPage(r.URL.Path): // also an asset that a page from before an upgrade asks for
 		http.NotFound(w, r)
 	case r.Method != http.MethodGet && r.Method != http.MethodHead:
@@ -137,7 +137,7 @@ func (h *handler) serveAsset(w http.ResponseWriter, r *http.Request, name string
 	}
 }
 
-// accepts tells whether the answer to a request may be in the encoding.
+// accepts reports whether the answer to a request may be in the encoding.
 func accepts(r *http.Request, encoding string) bool {
 	for word := range strings.SplitSeq(r.Header.Get("Accept-Encoding"), ",") {
 		name, weight, _ := strings.Cut(strings.ReplaceAll(word, " ", ""), ";")
@@ -148,7 +148,7 @@ func accepts(r *http.Request, encoding string) bool {
 	return false
 }
 
-// asset gives the file of that name, or nil. The names are those of the
+// asset returns the file of that name, or nil. The names are those of the
 // embedded files, so the cache is bounded.
 func (h *handler) asset(name string) *asset {
 	if name == "" || name == "index.html" || strings.HasPrefix(path.Base(name), ".") {

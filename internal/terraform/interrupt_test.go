@@ -27,14 +27,14 @@ func TestInterrupts(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name, script string
-		begun        func() bool
+		started      func() bool
 		says         string
 	}{
 		{"makes nothing and minds", `trap 'echo minded; exit 3' INT; echo ready; while :; do sleep 0.02; done`, nil, "minded"},
 		{"makes nothing and minds the second only", `trap 'n=x$n; [ $n = xx ] && echo twice && exit 3' INT; echo ready; while :; do sleep 0.02; done`, nil, "twice"},
-		{"has begun", `trap 'echo kept; exit 3' INT; echo ready; while :; do sleep 0.02; done`, after(0), "kept"},
-		{"has begun, as it turns out", `trap 'echo kept; exit 3' INT; echo ready; while :; do sleep 0.02; done`, after(1), "kept"},
-		{"has not begun and would lose the interrupt", `trap 'echo lost' INT; echo ready; while :; do sleep 0.02; done`, after(1 << 30), "ready"},
+		{"has started", `trap 'echo kept; exit 3' INT; echo ready; while :; do sleep 0.02; done`, after(0), "kept"},
+		{"has started, as it turns out", `trap 'echo kept; exit 3' INT; echo ready; while :; do sleep 0.02; done`, after(1), "kept"},
+		{"has not started and would lose the interrupt", `trap 'echo lost' INT; echo ready; while :; do sleep 0.02; done`, after(1 << 30), "ready"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -49,7 +49,7 @@ func TestInterrupts(t *testing.T) {
 			defer cancel()
 			var said []string
 			_, err := run(ctx, "/bin/sh", t.TempDir(), leader.Process.Pid, time.Hour, command{
-				args: []string{"-c", c.script}, begun: c.begun,
+				args: []string{"-c", c.script}, started: c.started,
 				stdout: func(line []byte) {
 					if said = append(said, string(line)); string(line) == "ready" {
 						cancel()

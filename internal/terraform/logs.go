@@ -94,14 +94,14 @@ func (d diagnostic) String() string {
 // recorder converts the output of one command to log lines, timings and, on
 // failure, one message.
 type recorder struct {
-	log     func(level provisioner.LogLevel, text string)
-	stage   string
-	started map[string]*provisioner.Timing
-	timings []*provisioner.Timing
-	errors  []string
-	stderr  []string    // the last lines, for failures without diagnostics
-	replace bool        // a planned change replaces something
-	begun   atomic.Bool // a change has started
+	log      func(level provisioner.LogLevel, text string)
+	stage    string
+	started  map[string]*provisioner.Timing
+	timings  []*provisioner.Timing
+	errors   []string
+	stderr   []string    // the last lines, for failures without diagnostics
+	replace  bool        // a planned change replaces something
+	applying atomic.Bool // a change has started
 	// seen, unless nil, is called with each message before it is logged.
 	seen func(graph.Event)
 }
@@ -128,7 +128,7 @@ func (r *recorder) stdout(line []byte) {
 		r.diagnostic(m)
 		return
 	case "apply_start":
-		r.begun.Store(true)
+		r.applying.Store(true)
 	case "planned_change":
 		if m.Change.Action == "replace" {
 			r.replace = true

@@ -20,9 +20,9 @@ type command struct {
 	stdout func(line []byte) // nil collects the whole output
 	stderr func(line []byte)
 	cage   *cage.Cage
-	// begun reports whether the command may have created something; nil if it
+	// started reports whether the command may have created something; nil if it
 	// never does.
-	begun func() bool
+	started func() bool
 }
 
 const (
@@ -88,7 +88,7 @@ func run(ctx context.Context, binary, dir string, leader int, grace time.Duratio
 		return nil, fmt.Errorf("start %s: %w", binary, err)
 	}
 	p := process{done: done, leader: leader, cmd: cmd}
-	err := p.wait(ctx, grace, c.begun)
+	err := p.wait(ctx, grace, c.started)
 	stdout.flush()
 	stderr.flush()
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
@@ -116,24 +116,24 @@ type process struct {
 // Otherwise it continues, is interrupted, and stores what was created. A second
 // interrupt would end it without storing, so there is only one, except for
 // commands that create nothing.
-func (p process) wait(ctx context.Context, grace time.Duration, begun func() bool) error {
+func (p process) wait(ctx context.Context, grace time.Duration, started func() bool) error {
 	select {
 	case err := <-p.done:
 		return err
 	case <-ctx.Done():
 	}
-	if begun != nil && !begun() && freeze(p.cmd.Process.Pid) {
+	if started != nil && !started() && freeze(p.cmd.Process.Pid) {
 		if ended, err := p.within(look); ended {
 			return err
 		}
-		if !begun() {
+		if !started() {
 			p.kill()
 			return <-p.done
 		}
 		thaw(p.cmd.Process.Pid)
 	}
 	interruptGroup(p.leader, p.cmd.Process.Pid)
-	if begun == nil {
+	if started == nil {
 		if ended, err := p.within(min(insist, grace)); ended {
 			return err
 		}

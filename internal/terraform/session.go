@@ -85,7 +85,7 @@ func (s *session) terraform(ctx context.Context, stage string, args ...string) (
 	})
 	c := command{args: args, env: s.environ(), stdout: r.stdout, stderr: r.takeStderr, cage: s.cage}
 	if stage == "apply" {
-		c.begun = r.begun.Load
+		c.started = r.applying.Load
 	}
 	if stage != "init" {
 		r.seen = s.created.Take

@@ -5,9 +5,8 @@
 //
 // It writes comments, help and strings to text files in which each line has the
 // number that it has in its source. -strings names a directory with the
-// dashboard's, as web/strings.mjs writes them. The file clean lists what is
-// checked besides Markdown; a kind (comments, help or ui) and a directory on the
-// command line replace it.
+// dashboard's, as web/strings.mjs writes them. It checks all of these and the
+// Markdown pages, or one kind (comments, help or ui) in one directory.
 package main
 
 import (
@@ -21,10 +20,7 @@ import (
 	"strings"
 )
 
-const (
-	listFile = "tools/prose/clean"
-	config   = "tools/prose/vale.ini"
-)
+const config = "tools/prose/vale.ini"
 
 // scope selects files of one kind: "comments", "help" or "ui".
 type scope struct{ kind, dir string }
@@ -90,22 +86,8 @@ func selected(args []string) ([]scope, []string, error) {
 	} else if len(args) != 0 {
 		return nil, nil, fmt.Errorf("want no argument, or a kind and a directory")
 	}
-	list, err := os.ReadFile(listFile)
-	if err != nil {
-		return nil, nil, err
-	}
-	var scopes []scope
-	for line := range strings.Lines(string(list)) {
-		line, _, _ = strings.Cut(line, "#")
-		switch fields := strings.Fields(line); {
-		case len(fields) == 2 && slices.Contains([]string{"comments", "help", "ui"}, fields[0]):
-			scopes = append(scopes, scope{fields[0], fields[1]})
-		case len(fields) != 0:
-			return nil, nil, fmt.Errorf("%s: cannot read %q", listFile, line)
-		}
-	}
 	pages, err := listed("*.md")
-	return scopes, pages, err
+	return []scope{{"comments", "..."}, {"help", "..."}, {"ui", "..."}}, pages, err
 }
 
 // listed returns the files of the repository that match a pattern and exist.

@@ -1,4 +1,4 @@
-// Package directory groups accounts that people do not create for themselves: identity providers provision users and
+// Package directory groups accounts that users do not create for themselves: identity providers provision users and
 // groups by SCIM, and administrators create service accounts.
 package directory
 
