@@ -11,6 +11,7 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/audit"
 	"github.com/seed-2a7f8fe7/coder/internal/notify"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
+	"github.com/seed-2a7f8fe7/coder/internal/workspace/event"
 )
 
 // automaticClass is the queue class of automatic builds, after the builds that users
@@ -115,7 +116,7 @@ func MakeDormant(ctx context.Context, q *sqlc.Queries, w sqlc.Workspace, t sqlc.
 	if err := rest(ctx, q, &w, t, true, now); err != nil {
 		return err
 	}
-	if err := notifyDormant(ctx, q, access.System(), w, "it was not used"); err != nil {
+	if err := event.Dormant(ctx, q, access.System(), w, "it was not used"); err != nil {
 		return err
 	}
 	return audit.Record(ctx, q, access.System(), audit.Entry{

@@ -18,6 +18,7 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/queue"
 	"github.com/seed-2a7f8fe7/coder/internal/resource"
 	"github.com/seed-2a7f8fe7/coder/internal/terraform"
+	"github.com/seed-2a7f8fe7/coder/internal/workspace/event"
 )
 
 // plan is a build to be created.
@@ -47,6 +48,15 @@ type input struct {
 	LogLevel    codersdk.ProvisionerLogLevel `json:"log_level,omitempty"`
 	Claim       bool                         `json:"claim,omitempty"`
 	Followed    bool                         `json:"followed,omitempty"`
+}
+
+// notifyUpdated notifies of a start with another version than that of the previous build.
+func notifyUpdated(ctx context.Context, q *sqlc.Queries, actor access.Subject, p plan) error {
+	version := p.version.TemplateVersion.ID
+	if p.transition != codersdk.WorkspaceTransitionStart || p.previous == nil || p.previous.TemplateVersionID == version {
+		return nil
+	}
+	return event.Updated(ctx, q, actor, p.workspace.ID, version)
 }
 
 // errDryRun rolls back the transaction of a build that was only checked.
@@ -94,7 +104,7 @@ func (s *Service) CreateWorkspaceBuild(
 			made.ID = id
 			return err
 		}
-		if made, err = oneOf(s.showBuilds(ctx, q, []uuid.UUID{id})); err != nil {
+		if made, err = s.views.BuildIn(ctx, q, id); err != nil {
 			return err
 		}
 		return errDryRun
@@ -107,7 +117,7 @@ func (s *Service) CreateWorkspaceBuild(
 	}
 	s.Queue.Wake(w.OrganizationID)
 	s.Hub.Publish(notify.Workspace(w.ID))
-	return s.buildNow(ctx, made.ID)
+	return s.views.Build(ctx, made.ID)
 }
 
 // reasons are the reasons that a client can set.
@@ -337,7 +347,7 @@ func (s *Service) orphan(ctx context.Context, q *sqlc.Queries, w sqlc.Workspace,
 	if err := s.dropTokens(ctx, q, w, buildID); err != nil {
 		return err
 	}
-	if err := notifyDeleted(ctx, q, w, buildID); err != nil {
+	if err := event.Deleted(ctx, q, w, buildID); err != nil {
 		return err
 	}
 	return q.WorkspaceDelete(ctx, s.now(), w.ID)

@@ -11,6 +11,7 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/notify"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
+	"github.com/seed-2a7f8fe7/coder/internal/workspace/event"
 )
 
 // CreateWorkspace creates a workspace and requests its first build, a start; or it
@@ -65,7 +66,7 @@ func (s *Service) CreateWorkspace(
 		if claimed {
 			e.Fields = map[string]any{"prebuilt": true}
 		}
-		if err := notifyCreated(ctx, q, actor, w, v.TemplateVersion.ID); err != nil {
+		if err := event.Created(ctx, q, actor, w, v.TemplateVersion.ID); err != nil {
 			return err
 		}
 		return audit.Record(ctx, q, actor, e)
@@ -78,7 +79,7 @@ func (s *Service) CreateWorkspace(
 	if made.claim { // The previous owner is gone; a new prebuild must replace this one.
 		s.Hub.Publish(notify.Sharing(w.ID), notify.Kind(string(codersdk.RBACResourcePrebuiltWorkspace)))
 	}
-	return s.showNow(ctx, actor, w.ID)
+	return s.views.Workspace(ctx, actor, w.ID)
 }
 
 // versionForNew returns the version of a new workspace: the requested version, or the

@@ -15,6 +15,8 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
 	"github.com/seed-2a7f8fe7/coder/internal/queue"
 	"github.com/seed-2a7f8fe7/coder/internal/resource"
+	"github.com/seed-2a7f8fe7/coder/internal/workspace/event"
+	"github.com/seed-2a7f8fe7/coder/internal/workspace/pending"
 )
 
 // Update stores the state that a running build reports, so that its resources are known
@@ -34,7 +36,7 @@ func (s builds) Update(ctx context.Context, q *sqlc.Queries, job queue.Job, req 
 	n, err := s.Vault.PutSnapshot(ctx, q, in.WorkspaceBuildID, state, s.now())
 	switch {
 	case err == nil && n > 0:
-		err = s.notePending(ctx, q, in.WorkspaceBuildID, state)
+		err = pending.Note(ctx, q, in.WorkspaceBuildID, state, s.now(), s.Vault.Ready())
 	case err == nil:
 		err = codersdk.Errorf(codersdk.CodePrecondition, "The workspace has a later build, which started without this state")
 	}
@@ -84,7 +86,7 @@ func (s builds) Complete(ctx context.Context, q *sqlc.Queries, job queue.Job, do
 	if err := resource.Insert(ctx, q, job.ID, transition, result.GetResources(), options); err != nil {
 		return err
 	}
-	if err := adoptPending(ctx, q, b.ID); err != nil {
+	if err := pending.Adopt(ctx, q, b.ID); err != nil {
 		return err
 	}
 	finish := sqlc.BuildFinishParams{ID: b.ID, Now: now}
@@ -99,8 +101,14 @@ func (s builds) Complete(ctx context.Context, q *sqlc.Queries, job queue.Job, do
 	if err := q.BuildFinish(ctx, finish); err != nil {
 		return err
 	}
-	if err := s.notifyReplaced(ctx, q, in, w, b, result.GetResourceReplacements()); err != nil {
-		return err
+	if replaced := result.GetResourceReplacements(); len(replaced) > 0 {
+		claim, err := isClaim(ctx, q, in, b)
+		if err == nil && claim {
+			err = event.Replaced(ctx, q, w, b, replaced)
+		}
+		if err != nil {
+			return err
+		}
 	}
 	return s.afterwards(ctx, q, w, b, transition, now)
 }
@@ -127,7 +135,7 @@ func (s builds) afterwards(
 		return q.WorkspaceTouch(ctx, now, w.ID)
 	}
 	if transition == codersdk.WorkspaceTransitionDelete {
-		if err := notifyDeleted(ctx, q, w, b.ID); err != nil {
+		if err := event.Deleted(ctx, q, w, b.ID); err != nil {
 			return err
 		}
 		return q.WorkspaceDelete(ctx, now, w.ID)
@@ -176,8 +184,10 @@ func (s builds) Fail(ctx context.Context, q *sqlc.Queries, job queue.Job, failed
 	if err := s.failed(ctx, q, in.WorkspaceBuildID); err != nil {
 		return err
 	}
-	if err := notifyFailed(ctx, q, job, in, failed.GetError()); err != nil {
-		return err
+	if !job.Canceled {
+		if err := event.Failed(ctx, q, in.WorkspaceBuildID, failed.GetError()); err != nil {
+			return err
+		}
 	}
 	if s.DropOwnerToken == nil {
 		return nil
@@ -200,5 +210,7 @@ func (s builds) Changed(ctx context.Context, job queue.Job) {
 	if in.Followed {
 		s.followUp(ctx, in.WorkspaceBuildID)
 	}
-	s.countBuild(ctx, in.WorkspaceBuildID, in.Claim)
+	if err := s.metrics.Count(ctx, s.Store.Queries, in.WorkspaceBuildID, in.Claim); err != nil {
+		s.Log.Warn("cannot count a build in the metrics", "build_id", in.WorkspaceBuildID, "error", err)
+	}
 }

@@ -23,7 +23,7 @@ func (s *Service) Workspaces(ctx context.Context, actor access.Subject, filter S
 	if err != nil || len(ids) == 0 {
 		return out, err
 	}
-	out.Workspaces, err = s.showAll(ctx, actor, ids)
+	out.Workspaces, err = s.views.Workspaces(ctx, actor, ids)
 	return out, err
 }
 

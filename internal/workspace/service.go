@@ -37,6 +37,8 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
 	"github.com/seed-2a7f8fe7/coder/internal/queue"
 	"github.com/seed-2a7f8fe7/coder/internal/terraform"
+	"github.com/seed-2a7f8fe7/coder/internal/workspace/meter"
+	"github.com/seed-2a7f8fe7/coder/internal/workspace/view"
 )
 
 // Links are the links of users to providers of external authentication.
@@ -88,8 +90,9 @@ type Service struct {
 	Config
 	forms     parameter.Forms
 	handovers terraform.Handovers
-	uses      uses
-	metrics   *metrics // nil: nothing is counted
+	views     view.Viewer
+	uses      meter.Uses
+	metrics   *meter.Builds
 }
 
 // New returns a Service and registers it with the queue as the handler of workspace
@@ -101,7 +104,8 @@ func New(c Config) *Service {
 	if c.WatchPoll <= 0 {
 		c.WatchPoll = 15 * time.Second
 	}
-	s := &Service{Config: c, forms: parameter.Forms{Vault: c.Vault}, metrics: newMetrics(c.Registerer)}
+	s := &Service{Config: c, forms: parameter.Forms{Vault: c.Vault}, metrics: meter.NewBuilds(c.Registerer)}
+	s.views = view.Viewer{Store: c.Store, Queue: c.Queue, Now: s.now, AllowRenames: c.AllowRenames}
 	c.Queue.Register(codersdk.ProvisionerJobTypeWorkspaceBuild, builds{s})
 	return s
 }

@@ -13,6 +13,8 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/notify"
 	"github.com/seed-2a7f8fe7/coder/internal/parameter"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
+	"github.com/seed-2a7f8fe7/coder/internal/workspace/event"
+	"github.com/seed-2a7f8fe7/coder/internal/workspace/meter"
 )
 
 // minExtension is the minimum time between now and an extended deadline.
@@ -149,12 +151,12 @@ func (s *Service) UpdateWorkspaceDormancy(
 		if err := rest(ctx, q, w, t, req.Dormant, s.now()); err != nil || !req.Dormant {
 			return err
 		}
-		return notifyDormant(ctx, q, actor, *w, "a user made it dormant")
+		return event.Dormant(ctx, q, actor, *w, "a user made it dormant")
 	})
 	if err != nil {
 		return codersdk.Workspace{}, err
 	}
-	return s.showNow(ctx, actor, id)
+	return s.views.Workspace(ctx, actor, id)
 }
 
 // rest makes a workspace dormant, or activates it, in transaction q.
@@ -254,7 +256,7 @@ func (s *Service) PostWorkspaceUsage(ctx context.Context, actor access.Subject, 
 	if err := s.Store.ScheduleUse(ctx, []uuid.UUID{id}, []time.Time{now}); err != nil || req.AppName == "" {
 		return err
 	}
-	seconds := s.uses.count(usedApp{req.AgentID, req.AppName}, now)
+	seconds := s.uses.Count(meter.App{AgentID: req.AgentID, Name: req.AppName}, now)
 	if seconds == 0 {
 		return nil
 	}

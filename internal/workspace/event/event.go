@@ -1,4 +1,5 @@
-package workspace
+// Package event notifies users of what happens to workspaces, in the transaction in which it happens.
+package event
 
 import (
 	"context"
@@ -14,24 +15,19 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/access"
 	"github.com/seed-2a7f8fe7/coder/internal/notification"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
-	"github.com/seed-2a7f8fe7/coder/internal/queue"
 )
 
-// notifyCreated notifies of a new workspace.
-func notifyCreated(ctx context.Context, q *sqlc.Queries, actor access.Subject, w sqlc.Workspace, versionID uuid.UUID) error {
+// Created notifies of a new workspace.
+func Created(ctx context.Context, q *sqlc.Queries, actor access.Subject, w sqlc.Workspace, versionID uuid.UUID) error {
 	return notification.Enqueue(ctx, q, notification.Event{
 		Template: notification.WorkspaceCreated, WorkspaceID: w.ID, VersionID: versionID, InitiatorID: notification.InitiatorOf(actor),
 	})
 }
 
-// notifyUpdated notifies of a start with another version than the previous build.
-func notifyUpdated(ctx context.Context, q *sqlc.Queries, actor access.Subject, p plan) error {
-	version := p.version.TemplateVersion.ID
-	if p.transition != codersdk.WorkspaceTransitionStart || p.previous == nil || p.previous.TemplateVersionID == version {
-		return nil
-	}
+// Updated notifies of a start with another version than that of the previous build.
+func Updated(ctx context.Context, q *sqlc.Queries, actor access.Subject, workspaceID, versionID uuid.UUID) error {
 	e := notification.Event{
-		Template: notification.WorkspaceUpdated, WorkspaceID: p.workspace.ID, VersionID: version, InitiatorID: notification.InitiatorOf(actor),
+		Template: notification.WorkspaceUpdated, WorkspaceID: workspaceID, VersionID: versionID, InitiatorID: notification.InitiatorOf(actor),
 	}
 	if actor.System {
 		e.Template = notification.WorkspaceAutoUpdated
@@ -39,8 +35,8 @@ func notifyUpdated(ctx context.Context, q *sqlc.Queries, actor access.Subject, p
 	return notification.Enqueue(ctx, q, e)
 }
 
-// notifyDeleted notifies of a workspace that a build deletes.
-func notifyDeleted(ctx context.Context, q *sqlc.Queries, w sqlc.Workspace, buildID uuid.UUID) error {
+// Deleted notifies of a workspace that a build deletes.
+func Deleted(ctx context.Context, q *sqlc.Queries, w sqlc.Workspace, buildID uuid.UUID) error {
 	b, err := q.BuildByID(ctx, buildID)
 	if err != nil {
 		return err
@@ -54,8 +50,8 @@ func notifyDeleted(ctx context.Context, q *sqlc.Queries, w sqlc.Workspace, build
 	return notification.Enqueue(ctx, q, e)
 }
 
-// notifyDormant notifies of a workspace that became dormant.
-func notifyDormant(ctx context.Context, q *sqlc.Queries, actor access.Subject, w sqlc.Workspace, reason string) error {
+// Dormant notifies of a workspace that became dormant.
+func Dormant(ctx context.Context, q *sqlc.Queries, actor access.Subject, w sqlc.Workspace, reason string) error {
 	labels := map[string]string{"reason": reason}
 	if w.DeletingAt != nil {
 		labels["deleting_at"] = w.DeletingAt.UTC().Format(time.RFC1123)
@@ -68,14 +64,14 @@ func notifyDormant(ctx context.Context, q *sqlc.Queries, actor access.Subject, w
 // maxError bounds the error of a build in a notification, in bytes.
 const maxError = 500
 
-// notifyFailed notifies of a failed build, unless a user canceled it or it is of a
-// prebuilt workspace, whose failures package prebuild reports.
-func notifyFailed(ctx context.Context, q *sqlc.Queries, job queue.Job, in input, reason string) error {
-	b, err := q.BuildByID(ctx, in.WorkspaceBuildID)
+// Failed notifies of a failed build that no user canceled, unless it is of a prebuilt workspace, whose failures
+// package prebuild reports.
+func Failed(ctx context.Context, q *sqlc.Queries, buildID uuid.UUID, reason string) error {
+	b, err := q.BuildByID(ctx, buildID)
 	if err != nil {
 		return err
 	}
-	if job.Canceled || b.InitiatorID == codersdk.PrebuildsUserID() {
+	if b.InitiatorID == codersdk.PrebuildsUserID() {
 		return nil
 	}
 	if len(reason) > maxError {
@@ -95,21 +91,11 @@ func notifyFailed(ctx context.Context, q *sqlc.Queries, job queue.Job, in input,
 // maxReplaced bounds the replaced resources in a notification.
 const maxReplaced = 20
 
-// notifyReplaced notifies of resources that a claim of a prebuilt workspace replaced. The
-// initiator is notified too: the template causes it.
-func (s builds) notifyReplaced(
-	ctx context.Context,
-	q *sqlc.Queries,
-	in input,
-	w sqlc.Workspace,
-	b sqlc.WorkspaceBuild,
-	replaced []*provisioner.ResourceReplacement,
-) error {
-	if len(replaced) == 0 || b.PresetID == nil {
+// Replaced notifies of resources that a claim of a prebuilt workspace replaced. The initiator is notified too: the
+// template causes it.
+func Replaced(ctx context.Context, q *sqlc.Queries, w sqlc.Workspace, b sqlc.WorkspaceBuild, replaced []*provisioner.ResourceReplacement) error {
+	if b.PresetID == nil {
 		return nil
-	}
-	if claim, err := isClaim(ctx, q, in, b); err != nil || !claim {
-		return err
 	}
 	v, err := q.WorkspaceVersion(ctx, b.TemplateVersionID)
 	if err != nil {

@@ -1,4 +1,4 @@
-package workspace
+package meter
 
 import (
 	"sync"
@@ -14,20 +14,20 @@ const (
 	maxUses = 10_000 // remembered apps
 )
 
-// usedApp is an app of an agent.
-type usedApp struct {
-	agent uuid.UUID
-	name  string
+// App is an app of an agent.
+type App struct {
+	AgentID uuid.UUID
+	Name    string
 }
 
-// uses holds the last report of each app. It is safe for concurrent use.
-type uses struct {
+// Uses holds the last report of each app. It is safe for concurrent use.
+type Uses struct {
 	mu   sync.Mutex
-	last map[usedApp]time.Time
+	last map[App]time.Time
 }
 
-// count records a report and returns the seconds that it counts for.
-func (u *uses) count(app usedApp, now time.Time) int32 {
+// Count records a report and returns the seconds that it counts for.
+func (u *Uses) Count(app App, now time.Time) int32 {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	step := useStep
@@ -38,7 +38,7 @@ func (u *uses) count(app usedApp, now time.Time) int32 {
 		return 0 // keep the time of the report that counted
 	}
 	if u.last == nil {
-		u.last = map[usedApp]time.Time{}
+		u.last = map[App]time.Time{}
 	}
 	if len(u.last) >= maxUses {
 		for a, at := range u.last {

@@ -1,4 +1,5 @@
-package workspace
+// Package meter counts builds and the use of apps.
+package meter
 
 import (
 	"context"
@@ -20,8 +21,8 @@ const (
 	otherWorkspaces = "(other)"
 )
 
-// metrics count builds that ended on this server.
-type metrics struct {
+// Builds are the metrics of builds that ended on this server. They are safe for concurrent use; nil counts nothing.
+type Builds struct {
 	claims    *prometheus.HistogramVec
 	builds    *prometheus.CounterVec
 	durations *prometheus.HistogramVec
@@ -32,8 +33,8 @@ type metrics struct {
 	counted map[string]struct{} // workspaces as owner/name
 }
 
-// newMetrics registers the metrics; without r it returns nil, which counts nothing.
-func newMetrics(r prometheus.Registerer) *metrics {
+// NewBuilds registers the metrics; without r it returns nil.
+func NewBuilds(r prometheus.Registerer) *Builds {
 	if r == nil {
 		return nil
 	}
@@ -43,7 +44,7 @@ func newMetrics(r prometheus.Registerer) *metrics {
 			Name: name, Help: help, Buckets: buckets, NativeHistogramBucketFactor: 1.1, NativeHistogramMaxBucketNumber: 100,
 		}, labels)
 	}
-	m := &metrics{
+	m := &Builds{
 		counted: map[string]struct{}{},
 		claims: histogram("coderd_prebuilt_workspace_claim_duration_seconds", "Seconds from the claim of a prebuilt workspace until it was built for its new owner.",
 			[]float64{1, 2, 5, 10, 20, 30, 60, 120, 300}, "organization_name", "preset_name", "template_name"),
@@ -62,21 +63,22 @@ func newMetrics(r prometheus.Registerer) *metrics {
 	return m
 }
 
-// countBuild counts a finished build and ignores unfinished builds.
-func (s *Service) countBuild(ctx context.Context, buildID uuid.UUID, claim bool) {
-	if s.metrics == nil {
-		return
+// Count counts a build if it has finished.
+func (m *Builds) Count(ctx context.Context, q *sqlc.Queries, buildID uuid.UUID, claim bool) error {
+	if m == nil {
+		return nil
 	}
-	r, err := s.Store.BuildMeasured(ctx, buildID)
+	r, err := q.BuildMeasured(ctx, buildID)
 	switch {
 	case err == nil:
-		s.metrics.count(r, claim)
-	case !codersdk.Is(err, codersdk.CodeNotFound):
-		s.Log.Warn("cannot count a build in the metrics", "build_id", buildID, "error", err)
+		m.count(r, claim)
+	case codersdk.Is(err, codersdk.CodeNotFound):
+		return nil
 	}
+	return err
 }
 
-func (m *metrics) count(r sqlc.BuildMeasuredRow, claim bool) {
+func (m *Builds) count(r sqlc.BuildMeasuredRow, claim bool) {
 	owner, email, name := r.Owner, r.OwnerEmail, r.Workspace
 	if !m.counts(owner + "/" + name) {
 		owner, email, name = otherWorkspaces, otherWorkspaces, otherWorkspaces
@@ -98,7 +100,7 @@ func (m *metrics) count(r sqlc.BuildMeasuredRow, claim bool) {
 }
 
 // counts reports whether builds of a workspace are counted by its name.
-func (m *metrics) counts(workspace string) bool {
+func (m *Builds) counts(workspace string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if _, ok := m.counted[workspace]; !ok && len(m.counted) >= maxCounted {

@@ -1,4 +1,4 @@
-package workspace
+package meter
 
 import (
 	"fmt"
@@ -13,7 +13,7 @@ import (
 // does not keep every workspace that it ever built.
 func TestCountedWorkspacesAreBounded(t *testing.T) {
 	r := prometheus.NewRegistry()
-	m := newMetrics(r)
+	m := NewBuilds(r)
 	for i := range maxCounted + 10 {
 		m.count(sqlc.BuildMeasuredRow{Owner: "ann", Workspace: fmt.Sprint(i), Transition: "start", Status: "failed"}, false)
 	}

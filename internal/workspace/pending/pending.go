@@ -1,8 +1,11 @@
-package workspace
+// Package pending keeps the agents of builds that run, so that log sources beside the agents can send log lines
+// before the build has finished.
+package pending
 
 import (
 	"context"
 	"encoding/json"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -12,14 +15,13 @@ import (
 // maxPending limits the agents of a running build that can send log lines.
 const maxPending = 100
 
-// notePending stores the agents in the state of a running build, so that log sources
-// beside them can send log lines before the build has finished.
-func (s builds) notePending(ctx context.Context, q *sqlc.Queries, build uuid.UUID, state []byte) error {
+// Note stores the agents in the state of a running build. hashed stores hashes of their tokens.
+func Note(ctx context.Context, q *sqlc.Queries, build uuid.UUID, state []byte, now time.Time, hashed bool) error {
 	tokens := agentTokens(state)
 	if len(tokens) == 0 {
 		return nil
 	}
-	return q.PendingAgentsPut(ctx, sqlc.PendingAgentsPutParams{BuildID: build, Now: s.now(), Tokens: tokens, Hashed: s.Vault.Ready()})
+	return q.PendingAgentsPut(ctx, sqlc.PendingAgentsPutParams{BuildID: build, Now: now, Tokens: tokens, Hashed: hashed})
 }
 
 // agentTokens returns at most maxPending tokens of coder_agent resources in a Terraform
@@ -51,9 +53,9 @@ func agentTokens(state []byte) []uuid.UUID {
 	return tokens
 }
 
-// adoptPending moves log lines that arrived during a build to the agents that it
+// Adopt moves log lines that arrived during a build to the agents that it
 // created.
-func adoptPending(ctx context.Context, q *sqlc.Queries, build uuid.UUID) error {
+func Adopt(ctx context.Context, q *sqlc.Queries, build uuid.UUID) error {
 	pending, err := q.PendingAgentsLock(ctx, build)
 	if err != nil || len(pending) == 0 {
 		return err
