@@ -229,14 +229,14 @@ func (s *Service) rows(opened []entry) sqlc.ConnectionsOpenedParams {
 		}
 		p.ID, p.ConnectTime, p.Lasts = append(p.ID, e.id), append(p.ConnectTime, e.at), append(p.Lasts, e.lasts)
 		p.Type, p.AgentID, p.IP = append(p.Type, string(e.Type)), append(p.AgentID, e.AgentID), append(p.IP, ip)
-		p.UserID, p.UserAgent = append(p.UserID, e.UserID), append(p.UserAgent, clip(e.Origin.UserAgent))
-		p.SlugOrPort, p.StatusCode = append(p.SlugOrPort, clip(e.App)), append(p.StatusCode, int32(e.Status))
+		p.UserID, p.UserAgent = append(p.UserID, e.UserID), append(p.UserAgent, sanitizeText(e.Origin.UserAgent))
+		p.SlugOrPort, p.StatusCode = append(p.SlugOrPort, sanitizeText(e.App)), append(p.StatusCode, int32(e.Status))
 	}
 	return p
 }
 
-// clip returns a client's text in a form that the database accepts.
-func clip(text string) string {
+// sanitizeText returns a client's text in a form that the database accepts.
+func sanitizeText(text string) string {
 	return strings.ToValidUTF8(strings.ReplaceAll(text[:min(len(text), maxUserAgent)], "\x00", ""), "")
 }
 

@@ -150,19 +150,19 @@ func Describe(err error) string {
 	e, ok := errors.AsType[*oauth2.RetrieveError](err)
 	switch {
 	case !ok:
-		return clip(err.Error())
+		return truncate(err.Error())
 	case e.ErrorCode != "" && e.ErrorDescription != "":
-		return clip(e.ErrorCode + ": " + e.ErrorDescription)
+		return truncate(e.ErrorCode + ": " + e.ErrorDescription)
 	case e.ErrorCode != "":
-		return clip(e.ErrorCode)
+		return truncate(e.ErrorCode)
 	case e.Response != nil:
 		return "the provider responded " + e.Response.Status
 	}
 	return "the provider sent no token"
 }
 
-// clip bounds the length of a text from a provider.
-func clip(s string) string {
+// truncate bounds the length of a text from a provider.
+func truncate(s string) string {
 	const most = 300
 	if len(s) > most {
 		s = s[:most] + "..."

@@ -81,7 +81,7 @@ func DeviceToken(ctx context.Context, c *http.Client, o *oauth2.Config, name, co
 		if refused == "" {
 			refused = "no token"
 		}
-		return nil, codersdk.Errorf(codersdk.CodeForbidden, "%s refused the code. Start again.", name).WithDetail("%s", clip(refused))
+		return nil, codersdk.Errorf(codersdk.CodeForbidden, "%s refused the code. Start again.", name).WithDetail("%s", truncate(refused))
 	}
 	if seconds := lifetime(answer["expires_in"]); seconds > 0 {
 		t.Expiry = time.Now().Add(time.Duration(seconds) * time.Second)

@@ -59,8 +59,8 @@ type Script struct {
 func (s *Service) Hello(ctx context.Context, c Connection, h Hello) (Manifest, error) {
 	now := s.now()
 	err := s.store.AgentConnect(ctx, sqlc.AgentConnectParams{
-		ID: c.Agent.ID, ConnectionID: c.ID, ReplicaID: s.c.ReplicaID, Version: clip(h.Version, 200), ApiVersion: clip(h.APIVersion, 50),
-		ExpandedDirectory: clip(h.ExpandedDirectory, 4096), Subsystems: subsystems(h.Subsystems), Certificate: h.Certificate, Now: &now,
+		ID: c.Agent.ID, ConnectionID: c.ID, ReplicaID: s.c.ReplicaID, Version: truncate(h.Version, 200), ApiVersion: truncate(h.APIVersion, 50),
+		ExpandedDirectory: truncate(h.ExpandedDirectory, 4096), Subsystems: subsystems(h.Subsystems), Certificate: h.Certificate, Now: &now,
 	})
 	if err != nil {
 		return Manifest{}, err

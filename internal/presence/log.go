@@ -113,7 +113,7 @@ func (s *Service) PutLogSource(ctx context.Context, a Agent, id uuid.UUID, displ
 		return codersdk.WorkspaceAgentLogSource{}, codersdk.Invalid("display_name", "is required for a log source")
 	}
 	if a.pending != uuid.Nil {
-		src := codersdk.WorkspaceAgentLogSource{ID: id, DisplayName: clip(displayName, 127), Icon: clip(icon, 1024), CreatedAt: s.now()}
+		src := codersdk.WorkspaceAgentLogSource{ID: id, DisplayName: truncate(displayName, 127), Icon: truncate(icon, 1024), CreatedAt: s.now()}
 		err := s.putPendingLogSource(ctx, a, src)
 		if !codersdk.Is(err, codersdk.CodeNotFound) {
 			return src, err
@@ -123,7 +123,7 @@ func (s *Service) PutLogSource(ctx context.Context, a Agent, id uuid.UUID, displ
 		}
 	}
 	row, err := s.store.AgentPutLogSource(ctx, sqlc.AgentPutLogSourceParams{
-		ID: id, AgentID: a.ID, DisplayName: clip(displayName, 127), Icon: clip(icon, 1024), Now: s.now(),
+		ID: id, AgentID: a.ID, DisplayName: truncate(displayName, 127), Icon: truncate(icon, 1024), Now: s.now(),
 	})
 	if err != nil {
 		return codersdk.WorkspaceAgentLogSource{}, err
@@ -219,8 +219,8 @@ func text(s string) string {
 	return s
 }
 
-// clip truncates s to at most n bytes between runes.
-func clip(s string, n int) string {
+// truncate truncates s to at most n bytes between runes.
+func truncate(s string, n int) string {
 	s = text(s)
 	if len(s) <= n {
 		return s

@@ -37,7 +37,7 @@ func (s *Service) PutMetadata(ctx context.Context, a Agent, values []MetadataVal
 		if v.CollectedAt.IsZero() || v.CollectedAt.After(now) {
 			v.CollectedAt = now
 		}
-		v.Value, v.Error = clip(v.Value, metadataLimit), clip(v.Error, metadataLimit)
+		v.Value, v.Error = truncate(v.Value, metadataLimit), truncate(v.Error, metadataLimit)
 		last[v.Key] = v
 	}
 	if len(last) == 0 {

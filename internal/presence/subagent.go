@@ -60,7 +60,7 @@ func (n NewSubAgent) check() error {
 	case n.DevcontainerID == uuid.Nil:
 		return codersdk.Invalid("devcontainer_id", "is required")
 	case !subAgentName.MatchString(n.Name) || len(n.Name) > subNameLimit:
-		return codersdk.Invalid("name", "%q is not a valid agent name; use at most %d letters, digits and single hyphens", clip(n.Name, 64), subNameLimit)
+		return codersdk.Invalid("name", "%q is not a valid agent name; use at most %d letters, digits and single hyphens", truncate(n.Name, 64), subNameLimit)
 	case len(n.Apps) > subAppLimit:
 		return codersdk.Invalid("apps", "at most %d apps are allowed for a dev container", subAppLimit)
 	case len(n.Environment) > 1000:
@@ -72,7 +72,7 @@ func (n NewSubAgent) check() error {
 			return codersdk.Invalid(
 				"apps",
 				"the slug %q must be lowercase letters, digits and single hyphens between them, at most %d characters",
-				clip(a.Slug, 64),
+				truncate(a.Slug, 64),
 				subNameLimit,
 			)
 		}
@@ -151,8 +151,8 @@ func (s *Service) putSubAgent(
 		children++
 		if a.DevcontainerID != nil && *a.DevcontainerID == n.DevcontainerID {
 			if err := q.SubAgentUpdate(ctx, sqlc.SubAgentUpdateParams{
-				ID: a.ID, Token: token, Hashed: s.vault.Ready(), OperatingSystem: clip(n.OperatingSystem, 50), Architecture: clip(n.Architecture, 50),
-				Directory: clip(n.Directory, 4096), Environment: env, DisplayApps: displayApps(n.DisplayApps), Now: now,
+				ID: a.ID, Token: token, Hashed: s.vault.Ready(), OperatingSystem: truncate(n.OperatingSystem, 50), Architecture: truncate(n.Architecture, 50),
+				Directory: truncate(n.Directory, 4096), Environment: env, DisplayApps: displayApps(n.DisplayApps), Now: now,
 			}); err != nil {
 				return SubAgent{}, err
 			}
@@ -172,7 +172,7 @@ func (s *Service) putSubAgent(
 	}
 	if err := q.SubAgentInsert(ctx, sqlc.SubAgentInsertParams{
 		ID: made.ID, ResourceID: parent.ResourceID, ParentID: parent.ID, DevcontainerID: n.DevcontainerID, Name: made.Name, Token: token, Hashed: s.vault.Ready(),
-		OperatingSystem: clip(n.OperatingSystem, 50), Architecture: clip(n.Architecture, 50), Directory: clip(n.Directory, 4096), Environment: env,
+		OperatingSystem: truncate(n.OperatingSystem, 50), Architecture: truncate(n.Architecture, 50), Directory: truncate(n.Directory, 4096), Environment: env,
 		DisplayApps: displayApps(n.DisplayApps), Scripts: scripts, ApiKeyScope: parent.row.ApiKeyScope, TroubleshootingUrl: parent.row.TroubleshootingUrl,
 		ConnectionTimeoutSeconds: parent.row.ConnectionTimeoutSeconds, Position: parent.row.Position, Now: now,
 	}); err != nil {
@@ -196,15 +196,15 @@ func putSubApps(ctx context.Context, q *sqlc.Queries, agent uuid.UUID, apps []co
 	var rows []sqlc.ResourceInsertAppParams
 	for i, a := range apps {
 		row := sqlc.ResourceInsertAppParams{
-			ID: uuid.New(), AgentID: agent, Slug: a.Slug, DisplayName: clip(a.DisplayName, 64), Icon: clip(a.Icon, 1024), Command: clip(a.Command, 4096),
-			URL: clip(
+			ID: uuid.New(), AgentID: agent, Slug: a.Slug, DisplayName: truncate(a.DisplayName, 64), Icon: truncate(a.Icon, 1024), Command: truncate(a.Command, 4096),
+			URL: truncate(
 				a.URL,
 				4096,
 			), External: a.External, Subdomain: a.Subdomain, SharingLevel: string(a.SharingLevel), OpenIn: string(codersdk.WorkspaceAppOpenInSlimWindow),
-			AppGroup: clip(
+			AppGroup: truncate(
 				a.Group,
 				64,
-			), Tooltip: clip(a.Tooltip, 2048), Hidden: a.Hidden, Position: int32(i), Health: string(codersdk.WorkspaceAppHealthDisabled), CreatedAt: now,
+			), Tooltip: truncate(a.Tooltip, 2048), Hidden: a.Hidden, Position: int32(i), Health: string(codersdk.WorkspaceAppHealthDisabled), CreatedAt: now,
 		}
 		if row.DisplayName == "" {
 			row.DisplayName = a.Slug
@@ -213,7 +213,7 @@ func putSubApps(ctx context.Context, q *sqlc.Queries, agent uuid.UUID, apps []co
 			row.OpenIn = string(a.OpenIn)
 		}
 		if h := a.Healthcheck; h.URL != "" {
-			row.HealthcheckUrl, row.HealthcheckInterval, row.HealthcheckThreshold = clip(h.URL, 4096), max(1, h.Interval), max(1, h.Threshold)
+			row.HealthcheckUrl, row.HealthcheckInterval, row.HealthcheckThreshold = truncate(h.URL, 4096), max(1, h.Interval), max(1, h.Threshold)
 			row.Health = string(codersdk.WorkspaceAppHealthInitializing)
 		}
 		rows = slices.DeleteFunc(rows, func(r sqlc.ResourceInsertAppParams) bool { return r.Slug == a.Slug })

@@ -106,7 +106,7 @@ func (s *Service) ask(ctx context.Context, at string) (codersdk.ProxyStatus, cod
 func bounded(all []string) []string {
 	out := []string{}
 	for _, text := range all[:min(len(all), maxMessages)] {
-		out = append(out, clip(text))
+		out = append(out, sanitizeText(text))
 	}
 	return out
 }

@@ -86,7 +86,7 @@ func (s *Service) Register(ctx context.Context, p Proxy, req codersdk.RegisterWo
 		}
 		n, err := q.ProxyReplicaPut(ctx, sqlc.ProxyReplicaPutParams{
 			ID: req.ReplicaID, ProxyID: p.ID(), Hostname: req.ReplicaHostname, RelayAddress: req.ReplicaRelayAddress,
-			Error: clip(req.ReplicaError), Version: req.Version, Now: now,
+			Error: sanitizeText(req.ReplicaError), Version: req.Version, Now: now,
 		})
 		if err != nil {
 			return err
@@ -129,7 +129,7 @@ func (s *Service) checkRegistration(req codersdk.RegisterWorkspaceProxyRequest) 
 		return "", codersdk.Invalid(
 			"access_url",
 			"%q is not a valid access URL; set --access-url of the proxy to a URL such as https://sydney.coder.example.com",
-			clip(req.AccessURL),
+			sanitizeText(req.AccessURL),
 		)
 	}
 	at := u.Scheme + "://" + strings.ToLower(u.Host)
@@ -147,8 +147,8 @@ func (s *Service) checkRegistration(req codersdk.RegisterWorkspaceProxyRequest) 
 	return at, nil
 }
 
-// clip returns another program's text in a form that can be stored and shown.
-func clip(text string) string {
+// sanitizeText returns another program's text in a form that can be stored and shown.
+func sanitizeText(text string) string {
 	text = strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "")
 	if len(text) > maxText {
 		text = strings.ToValidUTF8(text[:maxText], "")

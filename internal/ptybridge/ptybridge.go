@@ -138,8 +138,8 @@ func typed(ctx context.Context, conn *websocket.Conn, stream net.Conn) {
 // viewerStall bounds the time for which a viewer may read nothing.
 const viewerStall = 30 * time.Second
 
-// give sends a message to a viewer with a deadline.
-func give(ctx context.Context, conn *websocket.Conn, kind websocket.MessageType, b []byte) error {
+// sendToViewer sends a message to a viewer with a deadline.
+func sendToViewer(ctx context.Context, conn *websocket.Conn, kind websocket.MessageType, b []byte) error {
 	ctx, cancel := context.WithTimeout(ctx, viewerStall)
 	defer cancel()
 	return conn.Write(ctx, kind, b)
@@ -151,7 +151,7 @@ func display(ctx context.Context, stream net.Conn, conn *websocket.Conn) {
 	for {
 		n, err := stream.Read(buf)
 		if n > 0 {
-			if give(ctx, conn, websocket.MessageBinary, buf[:n]) != nil {
+			if sendToViewer(ctx, conn, websocket.MessageBinary, buf[:n]) != nil {
 				return
 			}
 		}
@@ -189,7 +189,7 @@ func displayFrames(ctx context.Context, stream net.Conn, conn *websocket.Conn) {
 		if head[0] == 's' {
 			kind = websocket.MessageText
 		}
-		if give(ctx, conn, kind, buf[:n]) != nil {
+		if sendToViewer(ctx, conn, kind, buf[:n]) != nil {
 			return
 		}
 	}

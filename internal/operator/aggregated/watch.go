@@ -81,7 +81,7 @@ func (w *watcher) run() {
 		w.from.mu.Unlock()
 	}()
 	for _, e := range w.backlog {
-		if !w.give(e) {
+		if !w.deliver(e) {
 			return
 		}
 	}
@@ -92,20 +92,20 @@ func (w *watcher) run() {
 			return
 		case e, ok := <-w.live:
 			if !ok {
-				w.give(watch.Event{Type: watch.Error, Object: &metav1.Status{
+				w.deliver(watch.Event{Type: watch.Error, Object: &metav1.Status{
 					Status: metav1.StatusFailure, Code: http.StatusGone, Reason: metav1.StatusReasonExpired,
 					Message: "more than " + strconv.Itoa(queue) + " changes are pending for this watch; list again",
 				}})
 				return
 			}
-			if !w.give(e) {
+			if !w.deliver(e) {
 				return
 			}
 		}
 	}
 }
 
-func (w *watcher) give(e watch.Event) bool {
+func (w *watcher) deliver(e watch.Event) bool {
 	select {
 	case w.out <- e:
 		return true

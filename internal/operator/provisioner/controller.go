@@ -2,7 +2,6 @@ package provisioner
 
 import (
 	"context"
-	"math/rand/v2"
 	"sync"
 	"time"
 
@@ -23,6 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/seed-2a7f8fe7/coder/api/v1alpha1"
+	"github.com/seed-2a7f8fe7/coder/internal/lifecycle"
 	"github.com/seed-2a7f8fe7/coder/internal/operator/coderclient"
 	"github.com/seed-2a7f8fe7/coder/internal/operator/reconcile"
 )
@@ -34,13 +34,13 @@ const parallel = 16
 // Controller reconciles CoderProvisioners. It is safe for concurrent use.
 type Controller struct {
 	reconcile.Config
-	backoff *backoff
+	backoff *backoffs
 	touched chan event.GenericEvent // pools affected by a change at a server
 }
 
 // New returns a controller.
 func New(c reconcile.Config) *Controller {
-	return &Controller{Config: c.Complete(), backoff: &backoff{failures: map[types.NamespacedName]int{}}, touched: make(chan event.GenericEvent)}
+	return &Controller{Config: c.Complete(), backoff: &backoffs{byName: map[types.NamespacedName]*lifecycle.Backoff{}}, touched: make(chan event.GenericEvent)}
 }
 
 // Start registers the controller with a manager.
@@ -141,23 +141,24 @@ func organization(name string) string {
 	return name
 }
 
-// backoff counts failures in a row.
-type backoff struct {
-	mu       sync.Mutex
-	failures map[types.NamespacedName]int
+// backoffs are the waits between failed reconciliations of each resource.
+type backoffs struct {
+	mu     sync.Mutex
+	byName map[types.NamespacedName]*lifecycle.Backoff
 }
 
-// next returns 2 s, 4 s, ... 2 min, with a jitter of 20 %.
-func (b *backoff) next(n types.NamespacedName) time.Duration {
+// next returns about 2 s, 4 s, ... 2 min after failures in a row.
+func (b *backoffs) next(n types.NamespacedName) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	wait := min(2*time.Second<<min(b.failures[n], 6), 2*time.Minute)
-	b.failures[n]++
-	return time.Duration(float64(wait) * (0.8 + 0.4*rand.Float64())) //nolint:gosec // spreads load, guards nothing
+	if b.byName[n] == nil {
+		b.byName[n] = &lifecycle.Backoff{First: 2 * time.Second, Limit: 2 * time.Minute}
+	}
+	return b.byName[n].Next()
 }
 
-func (b *backoff) forget(n types.NamespacedName) {
+func (b *backoffs) forget(n types.NamespacedName) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	delete(b.failures, n)
+	delete(b.byName, n)
 }

@@ -137,7 +137,7 @@ func share(f Facts, replicas int32) int32 {
 // distribute assigns jobs to claims, and returns the number of those that the
 // pool's own one got.
 func distribute(jobs int32, claims []*claim) (mine int32) {
-	give := func(c *claim, from *int32, n int32) {
+	assign := func(c *claim, from *int32, n int32) {
 		n = takeJobs(from, min(n, jobs))
 		jobs -= n
 		if c.own {
@@ -145,7 +145,7 @@ func distribute(jobs int32, claims []*claim) (mine int32) {
 		}
 	}
 	for _, c := range claims {
-		give(c, &c.free, jobs)
+		assign(c, &c.free, jobs)
 	}
 	for jobs > 0 {
 		growing := slices.DeleteFunc(slices.Clone(claims), func(c *claim) bool { return c.room == 0 })
@@ -154,7 +154,7 @@ func distribute(jobs int32, claims []*claim) (mine int32) {
 		}
 		each := max(1, jobs/int32(len(growing))) //nolint:gosec // a number of pools
 		for _, c := range growing {
-			give(c, &c.room, each)
+			assign(c, &c.room, each)
 		}
 	}
 	return mine
