@@ -236,11 +236,16 @@ unit: web/dist/index.html $(TOOLS)/gotestsum $(PROVIDER)
 	$(call gotest,tables,$(addprefix ./,$(sort $(dir $(TABLES)))),-run '^($(TABLETESTS))$$' -timeout 20m); tables=$$?; \
 	$(TERRAFORM) CODER_TEST_PROVIDER=$(PROVIDER) $(RACE) $(call gotest,unit,$(UNIT),-race -timeout 20m) && exit $$tables
 
-# On two cores, six at a time took 1,658 s and three 1,532 s: browsers slow each other down.
+# Browsers slow each other down, so few of their tests run at a time, beside the other
+# tests, which mostly wait.
+BROWSERS := ^TestScripts$$/^dashboard
 e2e: build $(TOOLS)/gotestsum
 	@mkdir -p $(RESULTS)
-	$(TERRAFORM) CODER_E2E_BINARY=$(BIN)/coder $(call gotest,e2e,./e2e,-timeout 60m -count 1 -parallel 3); scripts=$$?; \
-	$(TERRAFORM) CODER_E2E_BINARY=$(BIN)/coder $(call gotest,clients,./internal/clienttest,-timeout 10m -count 1 -parallel 6) && exit $$scripts
+	$(TERRAFORM) && export PATH CODER_E2E_BINARY=$(BIN)/coder && { \
+	$(call gotest,browsers,./e2e,-run '$(BROWSERS)' -timeout 60m -count 1 -parallel 2) & browsers=$$!; \
+	$(call gotest,e2e,./e2e,-skip '$(BROWSERS)' -timeout 60m -count 1 -parallel 3); scripts=$$?; \
+	$(call gotest,clients,./internal/clienttest,-timeout 10m -count 1 -parallel 6); clients=$$?; \
+	wait $$browsers && [ $$scripts -eq 0 ] && [ $$clients -eq 0 ]; }
 
 test-upgrade: setup build
 	@test -x '$(PREVIOUS)' || { echo 'set PREVIOUS to the coder program of the other version'; exit 1; }

@@ -3,6 +3,7 @@ package e2e
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -73,6 +74,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("PASSWORD", password)
 			env.Setenv("TZ", "UTC")
 			env.Setenv("SHELL", "/bin/bash")
+			env.Setenv("SCREENSHOTS", cmp.Or(os.Getenv("SCREENSHOTS"), "off")) // of every page, for users
 			if err := os.MkdirAll(env.WorkDir+"/home", 0o700); err != nil {
 				return err
 			}

@@ -1,5 +1,6 @@
 // Takes screenshots of pages at two widths and in both color schemes, saves them to
 // web/screenshots and prints problems: node test/look.mjs URL EMAIL PASSWORD PATH...
+// With SCREENSHOTS=off it takes none.
 import { mkdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
@@ -39,6 +40,9 @@ export async function findings(page, rules) {
 /** The rules of axe that depend on colors. */
 const ofColors = ['color-contrast', 'link-in-text-block'];
 
+/** Whether to take screenshots. */
+export const screenshots = process.env.SCREENSHOTS !== 'off';
+
 /** The viewport widths and color schemes. */
 export const looks = [360, 1440].flatMap((width) => ['light', 'dark'].map((colorScheme) => ({ width, colorScheme })));
 
@@ -68,7 +72,7 @@ async function change(page, { width, colorScheme }) {
 }
 
 /**
- * Takes screenshots of pages in every look. Each page is loaded once, the first one in the
+ * Opens pages in every look, and takes screenshots of them. Each page is loaded once, the first one in the
  * first look, the second one in the second, and so on. A page is a path, or { path, name,
  * ready }: name is the base name of its files, and ready a selector to wait for. Returns
  * the problems, and the route and tab of each page.
@@ -105,7 +109,7 @@ export async function look(browser, url, credentials, pages) {
       }
       if (ready) await page.locator(ready).first().waitFor();
       else await settled(page);
-      await page.screenshot({ path: `screenshots/${fileOf(name, as)}`, fullPage: true });
+      if (screenshots) await page.screenshot({ path: `screenshots/${fileOf(name, as)}`, fullPage: true });
       for (const what of await findings(page, widths.has(as.width) ? ofColors : undefined)) say(what);
       widths.add(as.width);
       seen.push({ name, ...(await page.evaluate(where)) });
