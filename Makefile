@@ -201,7 +201,7 @@ lint: $(TOOLS)/staticcheck $(TOOLS)/promcheck prose
 	$(TOOLS)/promcheck -metrics $(PROMETHEUS)/metrics.txt deploy/charts/coder/monitoring/rules.yaml $(PROMETHEUS)/rules_test.yaml deploy/charts/coder/monitoring/dashboards/*.json
 	cd web && $(NODE) npm run --silent check
 
-# The language of pages, comments, help and UI strings. PROSE=-warn prints long
+# The language of pages, comments, errors, help and UI strings. PROSE=-warn prints long
 # sentences too; PROSE='comments internal/queue' checks one directory.
 prose: $(TOOLS)/vale $(TOOLS)/prose web/node_modules/.installed
 	cd web && $(NODE) node strings.mjs ../.cache/strings

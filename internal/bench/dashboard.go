@@ -42,7 +42,7 @@ func pageRows(ctx context.Context, root string, y *yard) (rows []row, failed err
 		return nil, err
 	}
 	if _, err := y.store.Pool().Exec(ctx, people, y.org, n); err != nil {
-		return nil, fmt.Errorf("make people: %w", err)
+		return nil, fmt.Errorf("create users: %w", err)
 	}
 	if _, err := y.store.Pool().Exec(ctx, "ANALYZE"); err != nil { // as autovacuum would soon
 		return nil, err

@@ -11,15 +11,15 @@ import (
 	"strings"
 )
 
-// extractGo writes the comments and the help of the Go files that a scope
-// covers, as <file>.comments.txt and <file>.help.txt below tmp.
+// extractGo writes the comments, the help and the messages of errors of the Go files
+// that a scope covers, as <file>.comments.txt and so on below tmp.
 func extractGo(tmp string, scopes []scope) error {
 	files, err := listed("*.go")
 	if err != nil {
 		return err
 	}
 	for _, path := range files {
-		for _, kind := range []string{"comments", "help"} {
+		for _, kind := range []string{"comments", "help", "errors"} {
 			if !slices.ContainsFunc(scopes, func(s scope) bool { return s.covers(kind, path) }) {
 				continue
 			}
@@ -35,8 +35,8 @@ func extractGo(tmp string, scopes []scope) error {
 	return nil
 }
 
-// extract returns the comments or the help of a Go file, each on its line.
-// Generated files have none.
+// extract returns the comments, the help or the messages of errors of a Go file, each on
+// its line. Generated files have none. Errors of tests are left out.
 func extract(path, kind string) (string, error) {
 	set := token.NewFileSet()
 	file, err := parser.ParseFile(set, path, nil, parser.ParseComments|parser.SkipObjectResolution)
@@ -47,12 +47,16 @@ func extract(path, kind string) (string, error) {
 		return "", nil
 	}
 	lines := make([]string, set.File(file.Pos()).LineCount()+1)
-	if kind == "help" {
-		ast.Inspect(file, func(n ast.Node) bool {
-			helpOf(n, func(s *ast.BasicLit) { place(lines, set.Position(s.Pos()).Line, unquote(s)) })
-			return true
-		})
-	} else {
+	put := func(s *ast.BasicLit) { place(lines, set.Position(s.Pos()).Line, unquote(s)) }
+	switch kind {
+	case "help":
+		ast.Inspect(file, func(n ast.Node) bool { helpOf(n, put); return true })
+	case "errors":
+		if strings.HasSuffix(path, "_test.go") {
+			return "", nil
+		}
+		ast.Inspect(file, func(n ast.Node) bool { errorsOf(n, put); return true })
+	default:
 		for _, group := range file.Comments {
 			for _, c := range group.List {
 				if !strings.HasPrefix(c.Text, "//go:") && !strings.HasPrefix(c.Text, "//nolint") {
@@ -110,6 +114,35 @@ func helpOf(n ast.Node, each func(*ast.BasicLit)) {
 		}
 		if from, ok := f.X.(*ast.Ident); ok && (from.Name == "option" || strings.HasPrefix(f.Sel.Name, "Err")) {
 			literals(n.Args[len(n.Args)-1], each)
+		}
+	}
+}
+
+// errorFunctions return errors. Their last string is the message, or its format.
+var errorFunctions = []string{"Errorf", "Failure", "Invalid", "New", "WithDetail"}
+
+// errorsOf calls each with the message of an error that a node creates.
+func errorsOf(n ast.Node, each func(*ast.BasicLit)) {
+	call, ok := n.(*ast.CallExpr)
+	if !ok {
+		return
+	}
+	name := ""
+	switch f := call.Fun.(type) {
+	case *ast.Ident:
+		name = f.Name
+	case *ast.SelectorExpr:
+		name = f.Sel.Name
+		if from, ok := f.X.(*ast.Ident); name == "New" && (!ok || from.Name != "errors") {
+			return
+		}
+	}
+	if !slices.Contains(errorFunctions, name) {
+		return
+	}
+	for i, arg := range call.Args {
+		if name != "Invalid" || i > 0 { // its first argument is the name of a field
+			literals(arg, each)
 		}
 	}
 }

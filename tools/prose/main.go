@@ -1,12 +1,12 @@
 // Prose checks the language of the project with Vale: Markdown pages, Go
-// comments, CLI help and the dashboard's strings. Run it at the root:
+// comments, messages of errors, CLI help and the dashboard's strings. Run it at the root:
 //
 //	prose -vale PROGRAM [-warn] [-strings DIR] [KIND DIRECTORY]
 //
 // It writes comments, help and strings to text files in which each line has the
 // number that it has in its source. -strings names a directory with the
 // dashboard's, as web/strings.mjs writes them. It checks all of these and the
-// Markdown pages, or one kind (comments, help or ui) in one directory.
+// Markdown pages, or one kind (comments, help, errors or ui) in one directory.
 package main
 
 import (
@@ -22,7 +22,7 @@ import (
 
 const config = "tools/prose/vale.ini"
 
-// scope selects files of one kind: "comments", "help" or "ui".
+// scope selects files of one kind: "comments", "help", "errors" or "ui".
 type scope struct{ kind, dir string }
 
 // covers reports whether path is in the scope's directory; a directory that
@@ -87,7 +87,7 @@ func selected(args []string) ([]scope, []string, error) {
 		return nil, nil, fmt.Errorf("want no argument, or a kind and a directory")
 	}
 	pages, err := listed("*.md")
-	return []scope{{"comments", "..."}, {"help", "..."}, {"ui", "..."}}, pages, err
+	return []scope{{"comments", "..."}, {"help", "..."}, {"errors", "..."}, {"ui", "..."}}, pages, err
 }
 
 // listed returns the files of the repository that match a pattern and exist.
@@ -173,7 +173,7 @@ func report(alerts []alert, tmp string, warn bool) (failed bool) {
 			continue
 		}
 		path := strings.TrimPrefix(a.path, tmp+"/")
-		for _, suffix := range []string{".txt", ".comments", ".help"} {
+		for _, suffix := range []string{".txt", ".comments", ".help", ".errors"} {
 			path = strings.TrimSuffix(path, suffix)
 		}
 		fmt.Printf("%s:%d: %s (%s)\n", path, a.Line, a.Message, a.Check)

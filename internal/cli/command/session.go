@@ -95,14 +95,17 @@ func (a *Run) Client(ctx context.Context) (*codersdk.Client, error) {
 	return c, nil
 }
 
+// notLoggedIn is the text that scripts match.
+const notLoggedIn = "You are not logged in"
+
 // NotLoggedIn returns the error of a command that needs a session on the server
-// at u, or on any server when u is nil. Scripts match its text.
+// at u, or on any server when u is nil.
 func NotLoggedIn(u *url.URL) error {
 	at := "<url>"
 	if u != nil {
 		at = u.String()
 	}
-	return codersdk.Errorf(codersdk.CodeUnauthenticated, "You are not logged in; run 'coder login %s'", at)
+	return codersdk.Errorf(codersdk.CodeUnauthenticated, notLoggedIn+"; run 'coder login %s'", at)
 }
 
 // maxRedirects bounds the redirects of one request.
