@@ -273,7 +273,7 @@ func gitInWorkspace(t *testing.T, s *servertest.Server, h *gitHost, token string
 		defer cancel()
 		must(t, a.Stop(ctx))
 	})
-	until(t, func() bool { _, err := os.Stat(sock); return err == nil })
+	testwait.Until(t, "the agent listens", func() bool { _, err := os.Stat(sock); return err == nil })
 	exe, err := os.Executable()
 	must(t, err)
 	git := func(more []string, args ...string) (string, error) {
@@ -328,19 +328,5 @@ func gitInWorkspace(t *testing.T, s *servertest.Server, h *gitHost, token string
 	testwait.Until(t, "git uses the new token", func() bool { _, err := git(cached, "-C", "work", "fetch"); return err == nil }, testwait.Within(50*time.Second))
 	if out, err := git(cached, "-C", "work", "ls-remote", "https://other.invalid/x"); err == nil || strings.Contains(out, "token-") {
 		t.Errorf("of an unknown host: %v %s", err, out)
-	}
-}
-
-// until polls until a condition holds.
-func until(t *testing.T, ok func() bool) {
-	t.Helper()
-	tick := time.NewTicker(10 * time.Millisecond)
-	defer tick.Stop()
-	for !ok() {
-		select {
-		case <-tick.C:
-		case <-t.Context().Done():
-			t.Fatal("the condition does not hold")
-		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/base64"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -70,7 +71,7 @@ func TestUserSecrets(t *testing.T) {
 		defer cancel()
 		must(t, a.Stop(stop))
 	})
-	until(t, func() bool {
+	testwait.Until(t, "the agent is ready", func() bool {
 		now, err := c.Workspace(ctx, w.ID, nil)
 		must(t, err)
 		return now.LatestBuild.Resources[0].Agents[0].LifecycleState == codersdk.WorkspaceAgentLifecycleReady
@@ -81,12 +82,17 @@ func TestUserSecrets(t *testing.T) {
 		open(t, c, agentID, url.Values{"reconnect": {uuid.NewString()}, "command": {command}}).see(want)
 	}
 	file := filepath.Join(home, ".config/npm/token")
-	contains := func(want string) func() bool {
-		return func() bool { b, err := os.ReadFile(file); return string(b) == want && (err == nil || want == "") }
+	holds := func(want string) bool {
+		b, err := os.ReadFile(file)
+		return string(b) == want && (err == nil || want == "")
+	}
+	awaitFile := func(want string) {
+		t.Helper()
+		testwait.Until(t, fmt.Sprintf("the file holds %q", want), func() bool { return holds(want) })
 	}
 
 	shell("echo is-$NPM_TOKEN.", "is-"+first+".")
-	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 || !contains(first)() {
+	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 || !holds(first) {
 		t.Errorf("the file is %v, %v", info, err)
 	}
 	update := func(req codersdk.UpdateUserSecretRequest) {
@@ -96,11 +102,11 @@ func TestUserSecrets(t *testing.T) {
 	}
 	value := second
 	update(codersdk.UpdateUserSecretRequest{Value: &value})
-	until(t, contains(second)) // the agent sets variables before it writes files
+	awaitFile(second) // the agent sets variables before it writes files
 	shell("echo is-$NPM_TOKEN.", "is-"+second+".")
 	never := false
 	update(codersdk.UpdateUserSecretRequest{Enabled: &never})
-	until(t, contains(""))
+	awaitFile("")
 	shell("echo is-$NPM_TOKEN.", "is-.")
 	always := true
 	template := func(disable bool) {
@@ -113,14 +119,14 @@ func TestUserSecrets(t *testing.T) {
 	_, err = c.CreateUserSecret(ctx, "me", codersdk.CreateUserSecretRequest{Name: "other", Value: "other-value", FilePath: "~/other"})
 	must(t, err)
 	template(false)
-	until(t, contains(second))
+	awaitFile(second)
 	template(true)
-	until(t, contains(""))
+	awaitFile("")
 	shell("echo is-$NPM_TOKEN.", "is-.")
 	template(false)
-	until(t, contains(second))
+	awaitFile(second)
 	must(t, c.DeleteUserSecret(ctx, "me", "npm"))
-	until(t, contains(""))
+	awaitFile("")
 	shell("echo is-$NPM_TOKEN.", "is-.")
 
 	// The value is neither in the database, nor in what the server answers or logs.
@@ -129,7 +135,7 @@ func TestUserSecrets(t *testing.T) {
 	must(t, err)
 	_, err = c.CreateUserSecret(ctx, "me", codersdk.CreateUserSecretRequest{Name: "file", Value: value, FilePath: "~/.config/npm/token"})
 	must(t, err)
-	until(t, contains(third)) // so the agent has both
+	awaitFile(third) // so the agent has both
 	shell("echo is-$KEPT.", "is-"+third+".")
 	bundle := supportBundle(t, s, "dev")
 	b, err := c.CreateWorkspaceBuild(ctx, w.ID, codersdk.CreateWorkspaceBuildRequest{Transition: codersdk.WorkspaceTransitionStop})
