@@ -4,5 +4,5 @@ package path
 
 import "net"
 
-// PacketConn is what quic-go is given.
+// PacketConn returns the socket for quic-go.
 func (p *Path) PacketConn() net.PacketConn { return p }

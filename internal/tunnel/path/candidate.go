@@ -13,31 +13,31 @@ import (
 )
 
 const (
-	// stunFresh is how long an answer of STUN counts: routers forget a mapping
-	// that is not used after half a minute or more.
-	stunFresh = 25 * time.Second
-	// stunWait is how long answers are waited for.
-	stunWait = 1500 * time.Millisecond
+	// stunInterval is the least time between two rounds of STUN requests. It is shorter
+	// than the time after which routers drop an unused mapping, half a minute or more.
+	stunInterval = 25 * time.Second
+	// stunTimeout bounds the wait for STUN responses.
+	stunTimeout = 1500 * time.Millisecond
 )
 
-// reflexive is what STUN said of a socket.
+// reflexive holds the public addresses of a socket, as STUN servers see them.
 type reflexive struct {
-	mu      sync.Mutex
-	asking  bool
-	asked   time.Duration
-	before  bool // asked once at least
-	pending map[stun.ID]struct{}
-	mapped  map[netip.AddrPort]time.Duration // when
-	news    chan struct{}
+	mu        sync.Mutex
+	querying  bool // a round of requests is running
+	lastQuery time.Duration
+	queried   bool // at least one round was started
+	pending   map[stun.ID]struct{}
+	mapped    map[netip.AddrPort]time.Duration // time of the last response with this address
+	updated   chan struct{}
 }
 
 func (r *reflexive) init() {
 	r.pending, r.mapped = make(map[stun.ID]struct{}), make(map[netip.AddrPort]time.Duration)
-	r.news = make(chan struct{}, 1)
+	r.updated = make(chan struct{}, 1)
 }
 
-// answered notes an answer to a question of ours.
-func (r *reflexive) answered(id stun.ID, mapped netip.AddrPort, now time.Duration) {
+// addResponse records a response to a pending request.
+func (r *reflexive) addResponse(id stun.ID, mapped netip.AddrPort, now time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if _, ok := r.pending[id]; !ok {
@@ -46,17 +46,17 @@ func (r *reflexive) answered(id stun.ID, mapped netip.AddrPort, now time.Duratio
 	delete(r.pending, id)
 	r.mapped[mapped] = now
 	select {
-	case r.news <- struct{}{}:
+	case r.updated <- struct{}{}:
 	default:
 	}
 }
 
-// addresses returns what counts now.
+// addresses returns the addresses that are not yet outdated, in sorted order.
 func (r *reflexive) addresses(now time.Duration) (all []netip.AddrPort) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for a, at := range r.mapped {
-		if now-at > 2*stunFresh {
+		if now-at > 2*stunInterval {
 			delete(r.mapped, a)
 			continue
 		}
@@ -66,25 +66,25 @@ func (r *reflexive) addresses(now time.Duration) (all []netip.AddrPort) {
 	return all
 }
 
-// begin reports whether it is time to ask, and notes that the caller does.
-func (r *reflexive) begin(now time.Duration) bool {
+// startQuery reports whether a round of requests is due, and records its start if so.
+func (r *reflexive) startQuery(now time.Duration) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.asking || r.before && now-r.asked < stunFresh {
+	if r.querying || r.queried && now-r.lastQuery < stunInterval {
 		return false
 	}
-	r.asking, r.before, r.asked = true, true, now
+	r.querying, r.queried, r.lastQuery = true, true, now
 	return true
 }
 
-func (r *reflexive) end() {
+func (r *reflexive) endQuery() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.asking = false
+	r.querying = false
 	clear(r.pending)
 }
 
-func (r *reflexive) question() []byte {
+func (r *reflexive) newRequest() []byte {
 	id := stun.NewID()
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -92,22 +92,22 @@ func (r *reflexive) question() []byte {
 	return stun.Request(id)
 }
 
-// gather sends the addresses of this end: at once what is known, and again
-// when STUN answers.
-func (d *directs) gather(tell func([]netip.AddrPort)) {
-	tell(d.candidates())
-	if len(d.stun) == 0 || !d.reflexive.begin(d.p.since()) {
+// gatherCandidates passes the addresses of this end to send: the known ones at once, and
+// all of them again after each STUN response.
+func (d *directSocket) gatherCandidates(send func([]netip.AddrPort)) {
+	send(d.candidates())
+	if len(d.stun) == 0 || !d.reflexive.startQuery(d.p.elapsed()) {
 		return
 	}
 	go func() {
-		defer d.reflexive.end()
-		ctx, cancel := context.WithTimeout(d.p.ended, stunWait)
+		defer d.reflexive.endQuery()
+		ctx, cancel := context.WithTimeout(d.p.ctx, stunTimeout)
 		defer cancel()
-		d.ask(ctx)
+		d.queryServers(ctx)
 		for {
 			select {
-			case <-d.reflexive.news:
-				tell(d.candidates())
+			case <-d.reflexive.updated:
+				send(d.candidates())
 			case <-ctx.Done():
 				return
 			}
@@ -115,23 +115,23 @@ func (d *directs) gather(tell func([]netip.AddrPort)) {
 	}()
 }
 
-// ask sends a question to every STUN server, twice in case one is lost.
-func (d *directs) ask(ctx context.Context) {
+// queryServers sends a request to every STUN server, by IPv4 and by IPv6.
+func (d *directSocket) queryServers(ctx context.Context) {
 	for _, server := range d.stun {
 		go func() {
 			for _, to := range udp.Resolve(ctx, server) {
-				_ = d.sock.Write(d.reflexive.question(), 0, to) // no answer says enough
+				_ = d.sock.Write(d.reflexive.newRequest(), 0, to) // a failed write is like a lost request
 			}
 		}()
 	}
 }
 
-// candidates returns where this end may be reached, as far as is known.
-func (d *directs) candidates() (all []netip.AddrPort) {
+// candidates returns the known addresses of this end, at most probe.MaxCandidates.
+func (d *directSocket) candidates() (all []netip.AddrPort) {
 	for _, a := range d.local() {
 		all = append(all, netip.AddrPortFrom(a, d.sock.Port()))
 	}
-	for _, a := range d.reflexive.addresses(d.p.since()) {
+	for _, a := range d.reflexive.addresses(d.p.elapsed()) {
 		if !slices.Contains(all, a) {
 			all = append(all, a)
 		}

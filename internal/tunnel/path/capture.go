@@ -6,8 +6,8 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel/pcap"
 )
 
-// Capture writes all packets to w, as they travel: encrypted, until stop is called,
-// after which w is no longer used. A write that fails is not tried again.
+// Capture writes all packets to w, encrypted as they travel, until stop is called. After
+// stop returns, w is no longer used. A failed write is not retried.
 func (p *Path) Capture(w io.Writer) (stop func(), err error) {
 	k, err := pcap.New(w)
 	if err != nil {

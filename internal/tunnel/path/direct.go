@@ -16,71 +16,70 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel/udp"
 )
 
-// trust is how long a direct path is used after the last sign that it works;
-// then packets go through the relay until there is another sign. With pings
-// every pingEvery it outlasts the loss of three, and keeps the promise that a
-// path that died is left within a second.
+// directTimeout is how long a direct path is used after the last proof that it works.
+// Then packets go through the relay until the next proof. With a ping every pingInterval,
+// a path survives the loss of three pings. A dead path is left within a second.
 const (
-	trust     = 600 * time.Millisecond
-	pingEvery = 150 * time.Millisecond
+	directTimeout = 600 * time.Millisecond
+	pingInterval  = 150 * time.Millisecond
 )
 
-// directPath is an address of a peer by which it was reached.
+// directPath is an address at which a peer was reached.
 type directPath struct {
 	to     netip.AddrPort
-	proven atomic.Int64 // when it last worked, as path.since
+	proven atomic.Int64 // when the path last worked, as Path.elapsed
 }
 
-func (t *directPath) prove(now time.Duration) { t.proven.Store(int64(now)) }
+func (t *directPath) markProven(now time.Duration) { t.proven.Store(int64(now)) }
 
-func (t *directPath) good(now time.Duration) bool {
-	return now-time.Duration(t.proven.Load()) < trust
+func (t *directPath) works(now time.Duration) bool {
+	return now-time.Duration(t.proven.Load()) < directTimeout
 }
 
-// directs is the UDP socket of a path, and who is where.
-type directs struct {
+// directSocket is the UDP socket of a path, and the addresses of its peers.
+type directSocket struct {
 	p     *Path
 	sock  udp.Socket
 	local func() []netip.Addr // addresses of this machine
 	stun  []string            // servers, host:port
-	tcp   bool                // the network is a real one, which carries TCP as well
+	tcp   bool                // the network is a real network, which carries TCP as well
 
-	mu     sync.RWMutex
-	byID   map[probe.ID]*Peer
-	byAddr map[netip.AddrPort]*Peer // from where packets for QUIC are taken
-	addrs  map[*Peer][]netip.AddrPort
-	wires  net.Listener // of a client, once it offered a wire; nil before
+	mu           sync.RWMutex
+	byID         map[probe.ID]*Peer
+	byAddr       map[netip.AddrPort]*Peer // addresses from which packets for QUIC are accepted
+	addrs        map[*Peer][]netip.AddrPort
+	wireListener net.Listener // of a client that has offered a wire, otherwise nil
 
 	reflexive reflexive
 }
 
-// maxAddrs is from how many addresses packets of one peer are taken.
+// maxAddrs bounds the addresses from which packets of one peer are accepted.
 const maxAddrs = 8
 
-// OpenDirect returns a path a socket for direct paths, before it is started: its own
-// from now on. stunServers, host:port, tell it its public addresses; local gives
-// those of this machine.
+// OpenDirect adds a socket for direct paths to a path that is not yet started. The path
+// owns the socket from now on. stunServers (host:port) show the path its public addresses;
+// local returns the addresses of this machine.
 func (p *Path) OpenDirect(sock udp.Socket, stunServers []string, local func() []netip.Addr) {
-	d := &directs{
+	d := &directSocket{
 		p: p, sock: sock, stun: stunServers, local: local,
 		byID: make(map[probe.ID]*Peer), byAddr: make(map[netip.AddrPort]*Peer), addrs: make(map[*Peer][]netip.AddrPort),
 	}
 	d.reflexive.init()
 	d.tcp = udp.Real(sock)
 	p.direct = d
-	go d.read()
+	go d.readDatagrams()
 }
 
-func (d *directs) close() { _ = d.sock.Close() }
+func (d *directSocket) close() { _ = d.sock.Close() }
 
-func (d *directs) add(id probe.ID, e *Peer) {
+func (d *directSocket) addPeer(id probe.ID, e *Peer) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.byID[id] = e
 }
 
-func (d *directs) remove(e *Peer) {
-	defer e.unwire(netip.Addr{})
+func (d *directSocket) removePeer(e *Peer) {
+	defer e.closeWireUnless(netip.Addr{})
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if k := e.keys.Load(); k != nil {
@@ -94,9 +93,9 @@ func (d *directs) remove(e *Peer) {
 	delete(d.addrs, e)
 }
 
-// admit takes packets for QUIC from an address from now on: an authenticated
-// probe came from there.
-func (d *directs) admit(e *Peer, from netip.AddrPort) {
+// admitAddr accepts packets for QUIC from an address from now on. An authenticated probe
+// must have come from that address.
+func (d *directSocket) admitAddr(e *Peer, from netip.AddrPort) {
 	d.mu.RLock()
 	known := d.byAddr[from] == e
 	d.mu.RUnlock()
@@ -115,8 +114,8 @@ func (d *directs) admit(e *Peer, from netip.AddrPort) {
 	d.addrs[e], d.byAddr[from] = all, e
 }
 
-// read takes what comes to the socket until it is closed.
-func (d *directs) read() {
+// readDatagrams reads from the socket until it is closed.
+func (d *directSocket) readDatagrams() {
 	for {
 		m := udp.NewDatagram()
 		n, seg, from, err := d.sock.Read(m.Data[:])
@@ -125,7 +124,7 @@ func (d *directs) read() {
 			if errors.Is(err, net.ErrClosed) || d.p.Reason() != nil {
 				return
 			}
-			time.Sleep(time.Millisecond) // such as: a packet of ours was refused somewhere
+			time.Sleep(time.Millisecond) // for example, some host refused a packet that we sent
 			continue
 		}
 		got := m.Data[:n]
@@ -136,23 +135,23 @@ func (d *directs) read() {
 		e := d.byAddr[from]
 		d.mu.RUnlock()
 		if e != nil && !stun.Is(got) {
-			if !d.p.arrived(arrival{held: m, from: e, packets: got, seg: seg, addr: from}) {
+			if !d.p.deliver(arrival{buffer: m, from: e, packets: got, seg: seg, addr: from}) {
 				m.Release()
 			}
 			continue
 		}
 		_ = udp.EachSegment(got, seg, func(b []byte) error {
-			d.stranger(b, from)
+			d.handleUnknown(b, from)
 			return nil
 		})
 		m.Release()
 	}
 }
 
-// stranger deals with a datagram from an address of nobody.
-func (d *directs) stranger(b []byte, from netip.AddrPort) {
+// handleUnknown handles a datagram from an address that belongs to no peer.
+func (d *directSocket) handleUnknown(b []byte, from netip.AddrPort) {
 	if id, mapped, err := stun.ParseResponse(b); err == nil {
-		d.reflexive.answered(id, mapped, d.p.since())
+		d.reflexive.addResponse(id, mapped, d.p.elapsed())
 		return
 	}
 	id, ok := probe.Is(b)
@@ -163,33 +162,33 @@ func (d *directs) stranger(b []byte, from netip.AddrPort) {
 	e := d.byID[id]
 	d.mu.RUnlock()
 	if e != nil {
-		d.p.probed(e, b, from)
+		d.p.handleProbe(e, b, from)
 	}
 }
 
-// send sends packets by the direct path; false when there is none that works.
-func (d *directs) send(e *Peer, b []byte, seg int) bool {
+// sendDirect sends packets over the direct path. It returns false if no direct path works.
+func (d *directSocket) sendDirect(e *Peer, b []byte, seg int) bool {
 	q := e.prober.Load()
 	if q != nil {
-		q.used()
+		q.wakeIfIdle()
 	}
 	t := e.direct.Load()
-	if t == nil || !t.good(d.p.since()) {
+	if t == nil || !t.works(d.p.elapsed()) {
 		return false
 	}
 	if err := d.sock.Write(b, seg, t.to); err != nil {
 		if e.direct.CompareAndSwap(t, nil) && q != nil {
-			q.failed(t.to, err)
+			q.leavePath(t.to, err)
 		}
 		return false
 	}
-	e.parityOut.Sent(b, seg, d.p.since(), func(y parity.Parity) { d.p.probe(e, probe.Message{Kind: probe.Mend, Parity: &y}, t.to, 0) })
+	e.parityOut.Sent(b, seg, d.p.elapsed(), func(y parity.Parity) { d.p.sendProbe(e, probe.Message{Kind: probe.Mend, Parity: &y}, t.to, 0) })
 	return true
 }
 
-// probed deals with a probe of a peer that came from an address, or through the
-// relay when from is not valid. It hands a parity to the reader of packets.
-func (p *Path) probed(e *Peer, b []byte, from netip.AddrPort) *parity.Parity {
+// handleProbe handles a probe of a peer. The probe came through the relay if from is not
+// valid. handleProbe returns the probe's parity, if any, for the reader of packets.
+func (p *Path) handleProbe(e *Peer, b []byte, from netip.AddrPort) *parity.Parity {
 	keys := e.keys.Load()
 	if keys == nil {
 		return nil
@@ -199,66 +198,67 @@ func (p *Path) probed(e *Peer, b []byte, from netip.AddrPort) *parity.Parity {
 		return nil
 	}
 	if from.IsValid() && p.direct != nil {
-		p.direct.admit(e, from)
+		p.direct.admitAddr(e, from)
 	}
-	p.heard(e)
+	p.noteReceived(e)
 	q := e.prober.Load()
 	switch m.Kind {
 	case probe.Ping:
 		size := len(b)
 		if e.big.Swap(false) {
-			size = PacketSize // what was sent shall arrive, too
+			size = PacketSize // also proves that the path carries packets of the size sent
 		}
-		p.probe(e, probe.Message{Kind: probe.Pong, Tx: m.Tx, Seen: from}, from, size)
+		p.sendProbe(e, probe.Message{Kind: probe.Pong, Tx: m.Tx, Seen: from}, from, size)
 		if q == nil && m.Chosen && m.Seen == from && from.IsValid() {
-			p.follow(e, from)
+			p.followDirect(e, from)
 		}
 		if q != nil && from.IsValid() {
-			q.offered([]netip.AddrPort{from}, false)
+			q.addCandidates([]netip.AddrPort{from}, false)
 		}
 	case probe.Pong:
 		if q != nil {
-			q.pong(m, from)
+			q.handlePong(m, from)
 		}
 	case probe.Candidates:
 		if q != nil {
-			q.offered(m.Addrs, m.Forbid)
+			q.addCandidates(m.Addrs, m.Forbid)
 		} else {
-			p.offer(e, m.Addrs)
+			p.answerCandidates(e, m.Addrs)
 		}
 	case probe.RelayOnly:
 		if q == nil && e.direct.Swap(nil) != nil {
-			e.unwire(netip.Addr{})
+			e.closeWireUnless(netip.Addr{})
 			p.Returned(e.session)
 		}
 	case probe.Wire:
-		p.wireOffered(e, m, from)
+		p.handleWireOffer(e, m, from)
 	case probe.Ended:
 		if !p.c.Follow { // a client
-			p.end(EndedError{m.Text})
+			p.closeWithError(EndedError{m.Text})
 		}
 	}
 	return m.Parity
 }
 
-// follow has an agent send by the path that the client has proven in both
+// followDirect makes an agent send over the direct path that the client has proven in both
 // directions.
-func (p *Path) follow(e *Peer, to netip.AddrPort) {
+func (p *Path) followDirect(e *Peer, to netip.AddrPort) {
 	t := e.direct.Load()
 	if t == nil || t.to != to {
 		p.c.Log.Debug("a tunnel goes directly", "to", to)
 		t = &directPath{to: to}
-		t.prove(p.since())
+		t.markProven(p.elapsed())
 		e.direct.Store(t)
-		e.unwire(to.Addr())
-		e.growth.moved.Store(true)
+		e.closeWireUnless(to.Addr())
+		e.growth.pathMoved.Store(true)
 		return
 	}
-	t.prove(p.since())
+	t.markProven(p.elapsed())
 }
 
-// probe sends a probe to an address, or through the relay; size is its least.
-func (p *Path) probe(e *Peer, m probe.Message, to netip.AddrPort, size int) {
+// sendProbe sends a probe of at least size bytes to an address, or through the relay if to
+// is not valid.
+func (p *Path) sendProbe(e *Peer, m probe.Message, to netip.AddrPort, size int) {
 	keys := e.keys.Load()
 	if keys == nil {
 		return
@@ -266,7 +266,7 @@ func (p *Path) probe(e *Peer, m probe.Message, to netip.AddrPort, size int) {
 	b := keys.Seal(m, size)
 	if to.IsValid() {
 		if p.direct != nil {
-			_ = p.direct.sock.Write(b, 0, to) // a path that does not take it returns no answer
+			_ = p.direct.sock.Write(b, 0, to) // a failed write is like a lost probe
 		}
 		return
 	}
@@ -275,19 +275,19 @@ func (p *Path) probe(e *Peer, m probe.Message, to netip.AddrPort, size int) {
 	}
 }
 
-// offer is an agent's part of the search for a path: it tells the client where
-// it may be reached, and sends something to each of the client's addresses, so
-// that routers on the way let their answers in.
-func (p *Path) offer(e *Peer, theirs []netip.AddrPort) {
+// answerCandidates is the agent's part of the search for a direct path. It sends the
+// agent's candidate addresses to the client. It also pings each of the client's addresses,
+// so that routers on the path let packets from these addresses in.
+func (p *Path) answerCandidates(e *Peer, theirs []netip.AddrPort) {
 	d := p.direct
 	if d == nil {
-		p.probe(e, probe.Message{Kind: probe.Candidates, Forbid: true}, netip.AddrPort{}, 0)
+		p.sendProbe(e, probe.Message{Kind: probe.Candidates, Forbid: true}, netip.AddrPort{}, 0)
 		return
 	}
 	for _, a := range theirs {
-		p.probe(e, probe.Message{Kind: probe.Ping, Tx: rand.Uint64()}, a, 0)
+		p.sendProbe(e, probe.Message{Kind: probe.Ping, Tx: rand.Uint64()}, a, 0)
 	}
-	d.gather(func(own []netip.AddrPort) {
-		p.probe(e, probe.Message{Kind: probe.Candidates, Addrs: own}, netip.AddrPort{}, 0)
+	d.gatherCandidates(func(own []netip.AddrPort) {
+		p.sendProbe(e, probe.Message{Kind: probe.Candidates, Addrs: own}, netip.AddrPort{}, 0)
 	})
 }

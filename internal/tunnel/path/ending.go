@@ -11,60 +11,61 @@ import (
 const (
 	// maxEndings bounds the sessions whose ends an agent remembers; about 2 KB each.
 	maxEndings = 1024
-	// tellEvery is the least time between two reports of an end to one client.
-	tellEvery = 200 * time.Millisecond
+	// endedInterval is the least time between two notifications of one client.
+	endedInterval = 200 * time.Millisecond
 )
 
 // endings are the sessions that an agent ended while their clients were away, with the
-// reasons. The agent notifies a client that returns: QUIC alone would leave it without an answer.
+// reasons. The agent notifies a client that returns, because QUIC alone would not answer it.
 type endings struct {
-	mu    sync.Mutex
-	by    map[relay.Session]*ending
-	order []relay.Session // the oldest first
+	mu        sync.Mutex
+	bySession map[relay.Session]*ending
+	order     []relay.Session // oldest first
 }
 
 type ending struct {
-	keys *probe.Keys
-	text string
-	told time.Duration // as path.since; 0: never
+	keys     *probe.Keys
+	text     string
+	lastSent time.Duration // of the last notification, as Path.elapsed; 0: never
 }
 
-func (n *endings) add(s relay.Session, one *ending) {
+func (n *endings) add(s relay.Session, ended *ending) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.by == nil {
-		n.by = map[relay.Session]*ending{}
+	if n.bySession == nil {
+		n.bySession = map[relay.Session]*ending{}
 	}
 	if len(n.order) == maxEndings {
-		delete(n.by, n.order[0])
+		delete(n.bySession, n.order[0])
 		n.order = n.order[1:]
 	}
-	n.by[s], n.order = one, append(n.order, s)
+	n.bySession[s], n.order = ended, append(n.order, s)
 }
 
-// knows reports whether a session was ended.
-func (n *endings) knows(s relay.Session) bool {
+// contains reports whether a session is among the remembered ones.
+func (n *endings) contains(s relay.Session) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return n.by[s] != nil
+	return n.bySession[s] != nil
 }
 
-// due returns the ending of a session if its client is to be told now, else nil.
-func (n *endings) due(s relay.Session, now time.Duration) *ending {
+// takeDue returns the ending of a session, and records the notification, if its client
+// must be notified now. Otherwise takeDue returns nil.
+func (n *endings) takeDue(s relay.Session, now time.Duration) *ending {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	one := n.by[s]
-	if one == nil || one.told != 0 && now-one.told < tellEvery {
+	ended := n.bySession[s]
+	if ended == nil || ended.lastSent != 0 && now-ended.lastSent < endedInterval {
 		return nil
 	}
-	one.told = max(now, 1)
-	return one
+	ended.lastSent = max(now, 1)
+	return ended
 }
 
-// End is Forget for a session that this end has ended while its client may be away. A
-// client that returns receives the text, which is for users.
+// End forgets a session that this end has ended while its client may be away. A client that
+// returns receives the text, which is shown to users.
 func (p *Path) End(s relay.Session, text string) {
-	e := p.forget(s)
+	e := p.forgetPeer(s)
 	if e == nil {
 		return
 	}
@@ -73,11 +74,11 @@ func (p *Path) End(s relay.Session, text string) {
 	}
 }
 
-// tellEnd informs the client of a session that has ended. The client came by a detour, or
-// by the path's own link for nil.
-func (p *Path) tellEnd(s relay.Session, via *Detour) {
-	one := p.ends.due(s, p.since())
-	if one == nil {
+// notifyEnded notifies the client of a session that has ended: over the detour via, or over
+// the path's own link if via is nil.
+func (p *Path) notifyEnded(s relay.Session, via *Detour) {
+	ended := p.ends.takeDue(s, p.elapsed())
+	if ended == nil {
 		return
 	}
 	p.mu.Lock()
@@ -87,14 +88,14 @@ func (p *Path) tellEnd(s relay.Session, via *Detour) {
 		out = via.up.Out
 	}
 	if out != nil {
-		out.Offer(s, relay.AppendPacket(nil, one.keys.Seal(probe.Message{Kind: probe.Ended, Text: one.text}, 0)))
+		out.Offer(s, relay.AppendPacket(nil, ended.keys.Seal(probe.Message{Kind: probe.Ended, Text: ended.text}, 0)))
 	}
 }
 
-// Fail ends the path for good with a reason.
-func (p *Path) Fail(reason error) { p.end(reason) }
+// Fail ends the path permanently with a reason.
+func (p *Path) Fail(reason error) { p.closeWithError(reason) }
 
-// EndedError is why a client's path ended: the agent had ended the session.
+// EndedError is the reason of a client's path that ended because the agent had ended the session.
 type EndedError struct{ Text string }
 
 // Error returns the agent's text.

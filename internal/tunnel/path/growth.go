@@ -12,167 +12,172 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel/probe"
 )
 
-// QUIC's congestion window doubles with each round trip at first, and ends that when
-// round trips take 4 ms longer for a moment: which a busy machine, Wi-Fi, or the
-// relay's TCP connection that begins slowly itself, all do. From then on it grows by
-// one packet per round trip, and a fast path over a distance stays almost empty for
-// minutes. So a connection that only its window holds back, on a path without a
-// queue and with few losses, starts again: with the migration that QUIC has for new paths,
-// since a new path is of unknown width.
+// QUIC's congestion window doubles with each round trip during slow start. Slow start ends
+// once round trips take 4 ms longer for a moment. A busy machine, Wi-Fi, or the slow start
+// of the relay's own TCP connection can each cause that.
 //
-// An agent has its connection see another address of the client, as if a router had
-// changed it. A client has it check and switch to a path, which is the same one; the
-// packet that asks for the check bears a mark, on which the agent's path shows its
-// QUIC another address, for from a known one it would not answer.
+// From then on the window grows by one packet per round trip. A fast path with long round
+// trips stays almost empty for minutes. So slow start is restarted for a connection that
+// only its window limits, on a path without a queue and with few losses. The means is QUIC's
+// connection migration, because QUIC knows no bandwidth for a new path.
+//
+// An agent's path shows its QUIC another address of the client, as if a NAT had rebound it.
+// A client probes a path and switches to it, although it is the same path. The client marks
+// the packet with the path challenge, and the agent's path removes the mark. It shows that
+// packet to QUIC with another address: QUIC does not answer a challenge from a known one.
+//
+// The window is also restarted after packets moved to another path. Statistics of the
+// previous path, above all its shortest round trip, do not apply to the new path.
 
 const (
-	// growthLook is the least time over which a connection is looked at, and
-	// growthTrips are the least round trips.
-	growthLook  = 200 * time.Millisecond
-	growthTrips = 8
-	// growthSample is how often, between, a round trip is taken note of.
+	// growthMinPeriod is the least period over which a connection is measured.
+	// growthMinTrips is the least number of round trips in that period.
+	growthMinPeriod = 200 * time.Millisecond
+	growthMinTrips  = 8
+	// growthSample is the interval between samples of the round trip within the period.
 	growthSample = 5 * time.Millisecond
-	// growthShort is a round trip in which a window grows quickly enough anyway.
-	growthShort = 2 * time.Millisecond
-	// growthSlack is by how much round trips may be longer than the shortest on a
-	// path without a queue.
-	growthSlack = 4 * time.Millisecond
-	// growthLoss is of how many packets one may be lost, by chance, on a way that has
-	// room: where a queue overflows it is more.
+	// growthShortRTT is a round trip so short that the window grows fast enough anyway.
+	growthShortRTT = 2 * time.Millisecond
+	// growthJitter is how much longer than the shortest a round trip may be on a path
+	// without a queue.
+	growthJitter = 4 * time.Millisecond
+	// growthLoss is the number of packets of which one may be lost by chance, on a path
+	// with spare capacity. A queue that overflows loses more.
 	growthLoss = 200
-	// growthAgain is how long after a new beginning the next may come. The time
-	// doubles up to growthRarely while it does not help.
-	growthAgain  = 500 * time.Millisecond
-	growthRarely = 16 * time.Second
-	// growthFull is for how long it is remembered at which window a queue was seen,
-	// but not in the first growthSettle after a beginning, when all is unsteady.
-	growthFull   = 10 * time.Second
-	growthSettle = time.Second
-	// growthCheck bounds the check of a path.
-	growthCheck = 2 * time.Second
+	// growthMinWait is the least time between two restarts. The time doubles, up to
+	// growthMaxWait, while restarts do not help.
+	growthMinWait = 500 * time.Millisecond
+	growthMaxWait = 16 * time.Second
+	// growthQueueMemory is how long a window at which a queue was seen is remembered.
+	// Queues in the first growthSettle after a restart do not count: traffic is unsteady then.
+	growthQueueMemory = 10 * time.Second
+	growthSettle      = time.Second
+	// growthProbeTimeout bounds the probe of a path.
+	growthProbeTimeout = 2 * time.Second
 
-	// askSize is the size of the packet that asks for it, and askMark comes before.
-	askSize = 1200
-	askMark = probe.Mark + 1
+	// challengeSize is the size in bytes of the packet with QUIC's path challenge, and
+	// challengeMark is the byte that a client puts before it.
+	challengeSize = 1200
+	challengeMark = probe.Mark + 1
 )
 
-// The same happens after packets took another way: what was learned of the one
-// before, above all the shortest round trip, says nothing of it.
-
-// growth is what is known of a connection's window. Its methods may be called by
-// several goroutines at once.
+// growth holds what is known about the growth of a connection's window. checkGrowth may be
+// called by several goroutines at once.
 type growth struct {
-	next    atomic.Int64 // when to take note, as path.since
-	asking  atomic.Bool  // a client checks its path
-	moved   atomic.Bool  // packets take another way
-	restart func()       // starts the window again
+	nextSample atomic.Int64 // when to sample the round trip, as Path.elapsed
+	probing    atomic.Bool  // a client probes its path
+	pathMoved  atomic.Bool  // packets moved to another path since the last restart
+	restart    func()       // restarts slow start
 
-	mu    sync.Mutex
-	due   time.Duration // when to look, as of the last look: after an outage round trips seem as long as it was
-	low   time.Duration // the shortest round trip noted since at; 0: none was
-	at    time.Duration // of was
-	was   quic.ConnectionStats
-	since time.Duration // the last new beginning
-	wait  time.Duration // until the next
-	from  uint64        // the window before it
-	full  uint64        // the last window with which there was a queue
-	seen  time.Duration // when
+	mu sync.Mutex
+	// nextCheck is when to check next. It is set at the last check, because after an outage
+	// round trips seem as long as the outage was.
+	nextCheck     time.Duration
+	minRTT        time.Duration // the shortest round trip since lastCheck; 0: no sample
+	lastCheck     time.Duration
+	lastStats     quic.ConnectionStats // at lastCheck
+	lastRestart   time.Duration
+	restartWait   time.Duration // the least time between lastRestart and the next restart
+	restartWindow uint64        // the window before the last restart
+	queueWindow   uint64        // the last window at which there was a queue; 0: none
+	queueSeen     time.Duration // when that queue was seen
 }
 
-// look starts the window again when it is time to, and has parities sent when packets were lost;
-// it is called with what is sent.
-func (e *Peer) look(c *quic.Conn, now time.Duration) {
+// checkGrowth restarts slow start when that is due, and starts sending parity packets when
+// packets were lost. It is called before packets are sent.
+func (e *Peer) checkGrowth(c *quic.Conn, now time.Duration) {
 	g := &e.growth
-	if int64(now) < g.next.Load() || !g.mu.TryLock() {
+	if int64(now) < g.nextSample.Load() || !g.mu.TryLock() {
 		return
 	}
 	defer g.mu.Unlock()
-	g.next.Store(int64(now + growthSample))
+	g.nextSample.Store(int64(now + growthSample))
 	s := c.ConnectionStats()
-	if g.low == 0 || s.LatestRTT < g.low {
-		g.low = s.LatestRTT
+	if g.minRTT == 0 || s.LatestRTT < g.minRTT {
+		g.minRTT = s.LatestRTT
 	}
-	if now < g.due {
+	if now < g.nextCheck {
 		return
 	}
-	was, low, took := g.was, g.low, now-g.at
-	over := max(growthLook, growthTrips*s.SmoothedRTT)
-	g.was, g.low, g.at, g.due = s, 0, now, now+over
+	was, minRTT, period := g.lastStats, g.minRTT, now-g.lastCheck
+	minPeriod := max(growthMinPeriod, growthMinTrips*s.SmoothedRTT)
+	g.lastStats, g.minRTT, g.lastCheck, g.nextCheck = s, 0, now, now+minPeriod
 	if s.PacketsLost > was.PacketsLost {
 		e.parityOut.Lost(now)
 	}
-	if s.CongestionWindow >= 2*g.from {
-		g.wait = growthAgain
+	if s.CongestionWindow >= 2*g.restartWindow {
+		g.restartWait = growthMinWait
 	}
-	if took > 2*over {
-		return // there was a pause
+	if period > 2*minPeriod {
+		return // the connection paused, so the period is too long to judge
 	}
-	moved := g.moved.Load()
+	moved := g.pathMoved.Load()
 	if moved {
-		g.full = 0 // of another way, as the shortest round trip is
-	} else if queued(s, low) && now-g.since > growthSettle {
-		g.full, g.seen = s.CongestionWindow, now
+		g.queueWindow = 0 // it belongs to the previous path, as does the shortest round trip
+	} else if hasQueue(s, minRTT) && now-g.lastRestart > growthSettle {
+		g.queueWindow, g.queueSeen = s.CongestionWindow, now
 	}
-	wide := g.full == 0 || now-g.seen > growthFull || s.CongestionWindow < g.full/2
-	moved = moved && used(was, s, took)
-	if !moved && !(wide && stuck(was, s, low, took)) || now-g.since < g.wait {
+	hasCapacity := g.queueWindow == 0 || now-g.queueSeen > growthQueueMemory || s.CongestionWindow < g.queueWindow/2
+	moved = moved && windowUsed(was, s, period)
+	if !moved && !(hasCapacity && limitedByWindow(was, s, minRTT, period)) || now-g.lastRestart < g.restartWait {
 		return
 	}
-	g.moved.Store(false)
-	g.since, g.from = now, s.CongestionWindow
-	g.wait = min(2*max(g.wait, growthAgain), growthRarely)
-	g.at = 0 // what comes next is not compared with what was
+	g.pathMoved.Store(false)
+	g.lastRestart, g.restartWindow = now, s.CongestionWindow
+	g.restartWait = min(2*max(g.restartWait, growthMinWait), growthMaxWait)
+	g.lastCheck = 0 // so that the next check, after the restart, only stores the statistics
 	g.restart()
 }
 
-// stuck reports that between two looks only its window held a connection back, and grew
-// slowly, on a path that has room.
-func stuck(was, is quic.ConnectionStats, low, took time.Duration) bool {
-	if is.MinRTT < growthShort || queued(is, low) || is.PacketsLost > was.PacketsLost+(is.PacketsSent-was.PacketsSent)/growthLoss {
+// limitedByWindow reports whether, between two checks, only its slowly growing window
+// limited a connection, on a path with spare capacity.
+func limitedByWindow(was, is quic.ConnectionStats, minRTT, period time.Duration) bool {
+	if is.MinRTT < growthShortRTT || hasQueue(is, minRTT) || is.PacketsLost > was.PacketsLost+(is.PacketsSent-was.PacketsSent)/growthLoss {
 		return false
 	}
-	return used(was, is, took) && is.CongestionWindow < was.CongestionWindow*5/4
+	return windowUsed(was, is, period) && is.CongestionWindow < was.CongestionWindow*5/4
 }
 
-// used reports that a connection sent about what its window lets it.
-func used(was, is quic.ConnectionStats, took time.Duration) bool {
+// windowUsed reports whether a connection sent about as much as its window allows.
+func windowUsed(was, is quic.ConnectionStats, period time.Duration) bool {
 	if is.SmoothedRTT <= 0 {
 		return false
 	}
-	return float64(is.BytesSent-was.BytesSent) > 0.7*float64(was.CongestionWindow)*float64(took)/float64(is.SmoothedRTT)
+	return float64(is.BytesSent-was.BytesSent) > 0.7*float64(was.CongestionWindow)*float64(period)/float64(is.SmoothedRTT)
 }
 
-// queued reports that packets wait on the way: even the quickest of many, low, took
-// longer than the way is. The usual round trip says nothing of it: at a busy
-// processor packets wait as well, but not all of them.
-func queued(s quic.ConnectionStats, low time.Duration) bool {
-	return low > s.MinRTT+max(growthSlack, s.MinRTT/8)
+// hasQueue reports whether packets wait in a queue on the path. Then even minRTT, the
+// shortest of many round trips, is longer than that of the empty path. The average round
+// trip is no evidence: packets also wait for a busy processor, but not all of them.
+func hasQueue(s quic.ConnectionStats, minRTT time.Duration) bool {
+	return minRTT > s.MinRTT+max(growthJitter, s.MinRTT/8)
 }
 
-// readdress starts the window of an agent's connection again.
-func (e *Peer) readdress() {
+// changeAddress restarts slow start of an agent's connection: it alternates the port of the
+// address that QUIC sees.
+func (e *Peer) changeAddress() {
 	a := *e.addr.Load()
 	a.Port = 1 + a.Port%2
 	e.addr.Store(&a)
 }
 
-// switcher returns the function that starts the window of a client's connection again.
-func (e *Peer) switcher(c *quic.Conn, t *quic.Transport) func() {
+// pathSwitcher returns the function that restarts slow start of a client's connection.
+func (e *Peer) pathSwitcher(c *quic.Conn, t *quic.Transport) func() {
 	var last *quic.Path
 	return func() {
-		if !e.growth.asking.CompareAndSwap(false, true) {
+		if !e.growth.probing.CompareAndSwap(false, true) {
 			return
 		}
 		go func() {
-			defer e.growth.asking.Store(false)
-			ctx, cancel := context.WithTimeout(c.Context(), growthCheck)
+			defer e.growth.probing.Store(false)
+			ctx, cancel := context.WithTimeout(c.Context(), growthProbeTimeout)
 			defer cancel()
 			next, err := c.AddPath(t)
 			if err != nil {
 				return
 			}
 			if next.Probe(ctx) != nil || next.Switch() != nil {
-				_ = next.Close() // an agent of before may not answer
+				_ = next.Close() // an older agent may not answer
 				return
 			}
 			if last != nil {
@@ -183,19 +188,19 @@ func (e *Peer) switcher(c *quic.Conn, t *quic.Transport) func() {
 	}
 }
 
-// mark returns the packet with which a client asks for a check of its path, marked;
-// other packets as they are.
-func (e *Peer) mark(b []byte) []byte {
-	if len(b) != askSize || !e.growth.asking.Load() {
+// addMark returns the packet with a client's path challenge with a mark before it. Other
+// packets are returned unchanged.
+func (e *Peer) addMark(b []byte) []byte {
+	if len(b) != challengeSize || !e.growth.probing.Load() {
 		return b
 	}
-	return append([]byte{askMark}, b...)
+	return append([]byte{challengeMark}, b...)
 }
 
-// shown returns a packet as QUIC sees it, and the address that it came from.
-func (e *Peer) shown(b []byte) ([]byte, net.Addr) {
-	if len(b) == 1+askSize && b[0] == askMark {
-		return b[1:], e.asks()
+// removeMark returns a packet without its mark, and the address from which QUIC sees it come.
+func (e *Peer) removeMark(b []byte) ([]byte, net.Addr) {
+	if len(b) == 1+challengeSize && b[0] == challengeMark {
+		return b[1:], e.challengeAddr()
 	}
 	return b, e.addr.Load()
 }

@@ -7,7 +7,8 @@ import (
 	"github.com/quic-go/quic-go"
 )
 
-// TestStuck has windows that hold a connection back, and what looks like it.
+// TestStuck checks limitedByWindow with connections that only their window limits, and with
+// similar connections that have another limit.
 func TestStuck(t *testing.T) {
 	const ms = time.Millisecond
 	base := quic.ConnectionStats{CongestionWindow: 100_000, MinRTT: 20 * ms, SmoothedRTT: 21 * ms, PacketsLost: 5}
@@ -19,12 +20,12 @@ func TestStuck(t *testing.T) {
 		return c
 	}
 	for name, c := range map[string]struct {
-		is   quic.ConnectionStats
-		low  time.Duration
-		want bool
+		is     quic.ConnectionStats
+		minRTT time.Duration
+		want   bool
 	}{
-		"held back":          {is, 20 * ms, true},
-		"not used":           {with(func(s *quic.ConnectionStats) { s.BytesSent = 300_000 }), 20 * ms, false},
+		"limited by window":  {is, 20 * ms, true},
+		"window not used":    {with(func(s *quic.ConnectionStats) { s.BytesSent = 300_000 }), 20 * ms, false},
 		"growing":            {with(func(s *quic.ConnectionStats) { s.CongestionWindow = 150_000 }), 20 * ms, false},
 		"a queue":            {with(func(s *quic.ConnectionStats) { s.SmoothedRTT = 26 * ms }), 25 * ms, false},
 		"a busy processor":   {with(func(s *quic.ConnectionStats) { s.SmoothedRTT = 26 * ms }), 21 * ms, true},
@@ -35,36 +36,36 @@ func TestStuck(t *testing.T) {
 		"nothing known":      {quic.ConnectionStats{}, 0, false},
 		"a long way's noise": {with(func(s *quic.ConnectionStats) { s.MinRTT, s.SmoothedRTT, s.BytesSent = 100*ms, 110*ms, 190_000 }), 110 * ms, true},
 	} {
-		if got := stuck(base, c.is, c.low, 200*ms); got != c.want {
+		if got := limitedByWindow(base, c.is, c.minRTT, 200*ms); got != c.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
 }
 
-// TestShown has the packet with which a client asks for a check of its path come
-// from another address, and no other.
+// TestShown checks that the packet with a client's path challenge, and no other packet, is
+// shown to QUIC with another address.
 func TestShown(t *testing.T) {
 	e := New(Config{}).peer([16]byte{1})
-	ask := make([]byte, askSize)
-	ask[0] = 0x40
-	if got := e.mark(ask); len(got) != askSize {
-		t.Error("a packet is marked that nobody asks with")
+	challenge := make([]byte, challengeSize)
+	challenge[0] = 0x40
+	if got := e.addMark(challenge); len(got) != challengeSize {
+		t.Error("a packet is marked although no path is probed")
 	}
-	e.growth.asking.Store(true)
-	got, from := e.shown(e.mark(ask))
-	if len(got) != askSize || got[0] != 0x40 || from.String() == e.addr.Load().String() {
+	e.growth.probing.Store(true)
+	got, from := e.removeMark(e.addMark(challenge))
+	if len(got) != challengeSize || got[0] != 0x40 || from.String() == e.addr.Load().String() {
 		t.Errorf("%d bytes from %s", len(got), from)
 	}
 	if s, ok := SessionOf(from); !ok || s != e.session {
-		t.Error("it came from another session")
+		t.Error("the marked packet came from another session")
 	}
-	got, from = e.shown(e.mark(ask[:askSize-1]))
-	if len(got) != askSize-1 || from.String() != e.addr.Load().String() {
+	got, from = e.removeMark(e.addMark(challenge[:challengeSize-1]))
+	if len(got) != challengeSize-1 || from.String() != e.addr.Load().String() {
 		t.Errorf("%d bytes from %s", len(got), from)
 	}
 	before := e.addr.Load().String()
-	e.readdress()
-	if e.addr.Load().String() == before || e.addr.Load().String() == e.asks().String() {
-		t.Error("the address is the one before")
+	e.changeAddress()
+	if e.addr.Load().String() == before || e.addr.Load().String() == e.challengeAddr().String() {
+		t.Error("the address did not change, or is the one of path challenges")
 	}
 }

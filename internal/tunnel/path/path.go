@@ -17,89 +17,87 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel/udp"
 )
 
-// The back-off of dialing a link again: after the loss of one that was up it
-// is short, for the other side is likely to be there; after a dial that
-// failed it grows.
+// The backoff before a link is dialed again. It is short after the loss of a link that
+// was up, because the relay is probably reachable. It grows after each failed dial.
 const (
 	backoffMin  = 50 * time.Millisecond
 	backoffLost = 400 * time.Millisecond
 	backoffMax  = 1300 * time.Millisecond
-	// backoffLong is the longest when an outage lasts longer than Config.Outage.
+	// backoffLong bounds the backoff once an outage lasts longer than Config.Outage.
 	backoffLong = 8 * time.Second
-	// steady is how long a link lives before its loss begins a new back-off.
-	steady = time.Second
-	// lingering is how long what waits may take to leave when a path is closed.
-	lingering = 200 * time.Millisecond
+	// stableAfter is how long a link must live so that its loss resets the backoff.
+	stableAfter = time.Second
+	// closeTimeout is how long a closed path waits for queued packets to leave.
+	closeTimeout = 200 * time.Millisecond
 )
 
-// PacketSize is the size of full packets. The relay could take bigger ones, but a
-// tunnel may move to a direct path later, and quic-go's pacer counts in packets of
-// this size: with any other it spins (v0.65.0).
+// PacketSize is the size of full packets in bytes. The relay could carry bigger packets,
+// but a tunnel may move to a direct path later. quic-go's pacer counts in packets of
+// this size, and spins with any other size (v0.65.0).
 const PacketSize = 1280
 
-// Config has what a path needs.
+// Config configures a Path.
 type Config struct {
 	Relay relay.Dialer
 	Hello string            // the first message on every link
-	Bye   string            // the last message on the link of a path that is closed; "": none
-	Text  func(text string) // takes what the relay says, in order
-	Final func(error) bool  // says which errors end the path
+	Bye   string            // the last message on the link of a closed path; "": none
+	Text  func(text string) // receives the relay's text messages in order
+	Final func(error) bool  // reports whether an error ends the path
 	Log   *slog.Logger
-	// Follow sends the packets of a session by the link that its last ones came by.
+	// Follow sends the packets of a session over the link that its last packets came from.
 	Follow bool
-	// Outage is how long a link may be away until it is dialed less often.
+	// Outage is how long an outage lasts before the relay is dialed less often.
 	Outage time.Duration
-	// Now returns the time of the wall clock, and Addresses the addresses of this
-	// machine; nil: those of the system. (For tests.)
+	// Now returns the wall clock time, and Addresses the addresses of this machine.
+	// nil stands for those of the system; tests replace them.
 	Now       func() time.Time
 	Addresses func() []netip.Addr
 }
 
-// Path is what QUIC sends through: packets of one or many sessions, each by its
-// direct path when it has one that works, otherwise over the link to the relay,
-// which is dialed again whenever it is lost. Without either packets are lost, as
-// on any network. It is a net.PacketConn;
-// PacketConn returns a better one. It is safe for concurrent use.
+// Path is the socket that QUIC uses for the packets of one or many sessions. Each session
+// uses its direct path while that works, and otherwise the link to the relay. A lost link
+// is dialed again. Without a direct path and a link, packets are lost, as on any network.
+// Path is a net.PacketConn; PacketConn returns a faster one. It is safe for concurrent use.
 type Path struct {
-	c    Config
-	born time.Time // times are kept as what has passed since
+	c       Config
+	created time.Time // elapsed counts from here
 
-	cancel context.CancelFunc
-	ended  context.Context
-	done   chan struct{} // closed when run has ended
-	closed chan struct{} // closed by shut
-	in     chan arrival
-	direct *directs // nil: the relay only
+	cancel   context.CancelFunc
+	ctx      context.Context // canceled by Close
+	done     chan struct{}   // closed when run has returned
+	closed   chan struct{}   // closed when isClosed is set
+	arrivals chan arrival
+	direct   *directSocket // nil: the relay only
 
-	capture  atomic.Pointer[pcap.Writer] // nil: none
+	capture  atomic.Pointer[pcap.Writer] // nil: no capture
 	patience relay.Patience
 
-	mu    sync.Mutex
-	shut  bool
-	err   error         // why the path ended
-	link  relay.Link    // nil without
-	out   *relay.Outbox // of link
-	spare relay.Link    // was dialed to take its place; nil without
-	peers map[relay.Session]*Peer
-	woke  chan struct{} // closed when the machine wakes up, and replaced
-	ends  endings
+	mu       sync.Mutex
+	isClosed bool
+	err      error         // why the path ended, or why there is no link
+	link     relay.Link    // nil while there is no link
+	out      *relay.Outbox // of link
+	spare    relay.Link    // the link that replaces the one just closed, or nil
+	peers    map[relay.Session]*Peer
+	woke     chan struct{} // closed and replaced when the machine wakes up
+	ends     endings
 
 	detours sync.WaitGroup // links to other relays
 
-	// Only the goroutine with which QUIC reads uses this.
-	now arrival
+	// Only the goroutine in which QUIC reads uses current.
+	current arrival
 }
 
-// arrival is what came at once from one peer.
+// arrival is a buffer of packets from one peer.
 type arrival struct {
-	held    interface{ Release() } // the buffer; nil: none
+	buffer  interface{ Release() } // nil: nothing to release
 	from    *Peer
-	packets []byte         // that are left
-	seg     int            // their size, but the last; 0: each has its length before it
-	addr    netip.AddrPort // where they came from; not valid for the relay
+	packets []byte         // not yet read by QUIC
+	seg     int            // size of each packet but the last; 0: a length precedes each packet
+	addr    netip.AddrPort // source of the packets; not valid for the relay
 }
 
-// New makes a path; Start starts it.
+// New returns a path; Start starts it.
 func New(c Config) *Path {
 	ctx, cancel := context.WithCancel(context.Background())
 	if c.Now == nil {
@@ -109,38 +107,39 @@ func New(c Config) *Path {
 		c.Addresses = udp.LocalAddresses
 	}
 	return &Path{
-		c: c, cancel: cancel, ended: ctx, born: time.Now(),
-		done: make(chan struct{}), closed: make(chan struct{}), in: make(chan arrival, 4), peers: make(map[relay.Session]*Peer),
+		c: c, cancel: cancel, ctx: ctx, created: time.Now(),
+		done: make(chan struct{}), closed: make(chan struct{}), arrivals: make(chan arrival, 4), peers: make(map[relay.Session]*Peer),
 		woke: make(chan struct{}),
 	}
 }
 
-// Start begins to dial.
+// Start starts dialing the relay.
 func (p *Path) Start() {
-	go p.run(p.ended)
-	go p.watchSleep(p.ended)
+	go p.run(p.ctx)
+	go p.watchSleep(p.ctx)
 }
 
-// since returns the time as what has passed since the path was made.
-func (p *Path) since() time.Duration { return time.Since(p.born) }
+// elapsed returns the time since the path was created. Points in time that this package
+// stores as a duration are values of elapsed.
+func (p *Path) elapsed() time.Duration { return time.Since(p.created) }
 
-// run keeps a link until the context ends or an error is final.
+// run keeps a link up until the context ends or an error is final.
 func (p *Path) run(ctx context.Context) {
 	defer close(p.done)
 	defer func() {
-		if l := p.taken(); l != nil {
+		if l := p.takeSpareLink(); l != nil {
 			l.Close(0, "")
 		}
 	}()
 	backoff, lost := backoffMin, time.Now()
 	for {
-		start, woke := time.Now(), p.wakeUp()
+		start, woke := time.Now(), p.wakeChannel()
 		up, err := p.serve(ctx)
 		if ctx.Err() != nil {
 			return
 		}
 		if p.c.Final(err) {
-			p.end(err)
+			p.closeWithError(err)
 			return
 		}
 		if up {
@@ -151,7 +150,7 @@ func (p *Path) run(ctx context.Context) {
 			longest = backoffLong
 		}
 		switch {
-		case up && time.Since(start) > steady:
+		case up && time.Since(start) > stableAfter:
 			backoff = backoffMin
 		case up:
 			backoff = min(backoff, backoffLost)
@@ -161,7 +160,7 @@ func (p *Path) run(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-woke: // the attempt may have started before
+		case <-woke: // the failed attempt may have started before the machine woke up
 			backoff, lost = backoffMin, time.Now()
 			continue
 		case <-time.After(wait):
@@ -170,19 +169,19 @@ func (p *Path) run(ctx context.Context) {
 	}
 }
 
-// serve dials a link and uses it until it fails; up reports whether there was one.
+// serve dials a link and uses it until it fails; up reports whether a link was up.
 func (p *Path) serve(ctx context.Context) (up bool, err error) {
-	raw := p.taken()
+	raw := p.takeSpareLink()
 	if raw == nil {
 		if raw, err = p.dial(ctx); err != nil {
-			p.failed(err)
+			p.recordLinkError(err)
 			return false, err
 		}
 	}
-	link := &heardLink{Link: raw, p: p}
+	link := &watchedLink{Link: raw, p: p}
 	if err := link.Send(true, []byte(p.c.Hello)); err != nil {
 		link.Close(0, "")
-		p.failed(err)
+		p.recordLinkError(err)
 		return false, err
 	}
 	out := relay.NewOutbox()
@@ -200,9 +199,9 @@ func (p *Path) serve(ctx context.Context) (up bool, err error) {
 	received := make(chan struct{})
 	go func() {
 		defer close(received)
-		_ = p.lost(link, relay.Each(link, p.take)) // which ends the draining
+		_ = p.dropLink(link, relay.Each(link, p.receiveMessage)) // closes out, which ends Drain
 	}()
-	p.resend(out)
+	p.resendAll(out)
 	select {
 	case err = <-failed:
 	case <-ctx.Done():
@@ -212,26 +211,27 @@ func (p *Path) serve(ctx context.Context) (up bool, err error) {
 		out.Finish()
 		select {
 		case err = <-failed:
-		case <-time.After(lingering):
+		case <-time.After(closeTimeout):
 		}
 	}
 	link.Close(0, "")
-	err = p.lost(link, err)
+	err = p.dropLink(link, err)
 	<-received
 	return true, err
 }
 
-// failed notes why there is no link.
-func (p *Path) failed(err error) {
+// recordLinkError records why there is no link.
+func (p *Path) recordLinkError(err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !p.shut {
+	if !p.isClosed {
 		p.err = err
 	}
 }
 
-// lost forgets a link and gives the reason: that of the first goroutine that saw it.
-func (p *Path) lost(l relay.Link, err error) error {
+// dropLink stops using a link and returns the reason: the error of the first goroutine
+// that saw the link fail.
+func (p *Path) dropLink(l relay.Link, err error) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.link == l {
@@ -242,114 +242,116 @@ func (p *Path) lost(l relay.Link, err error) error {
 	return p.err
 }
 
-// Closed is closed when the path has ended.
+// Closed returns a channel that is closed when the path has ended.
 func (p *Path) Closed() <-chan struct{} { return p.closed }
 
-// end closes the path for good with a reason.
-func (p *Path) end(err error) {
+// closeWithError closes the path permanently; err is the reason.
+func (p *Path) closeWithError(err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !p.shut {
-		p.shut, p.err = true, err
+	if !p.isClosed {
+		p.isClosed, p.err = true, err
 		close(p.closed)
 	}
 }
 
-// Reason reports why the path ended, nil while it lives.
+// Reason returns why the path ended, or nil while it is open.
 func (p *Path) Reason() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !p.shut {
+	if !p.isClosed {
 		return nil
 	}
 	return p.err
 }
 
-// Online reports whether a link is there.
+// Online reports whether the link to the relay is up.
 func (p *Path) Online() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.link != nil
 }
 
-// take takes a message of a link.
-func (p *Path) take(m *relay.Message, wait bool) bool {
+// receiveMessage handles a message from a link. It returns false if wait is false and
+// handling the message would block.
+func (p *Path) receiveMessage(m *relay.Message, wait bool) bool {
 	if m.Text {
 		p.c.Text(string(m.Data))
 		m.Release()
 		return true
 	}
-	return p.packets(m, nil, wait)
+	return p.receivePackets(m, nil, wait)
 }
 
-// packets takes the packets of a message that came by a detour, or the path's own link
-// for nil.
-func (p *Path) packets(m *relay.Message, via *Detour, wait bool) bool {
+// receivePackets handles the packets of a message that came over a detour, or over the
+// path's own link if via is nil. It returns false if wait is false and it would block.
+func (p *Path) receivePackets(m *relay.Message, via *Detour, wait bool) bool {
 	s, packets, err := m.Session()
 	if err != nil {
 		m.Release()
 		return true
 	}
-	if p.ends.knows(s) {
+	if p.ends.contains(s) {
 		m.Release()
-		p.tellEnd(s, via)
+		p.notifyEnded(s, via)
 		return true
 	}
 	e := p.peer(s)
 	if p.c.Follow {
-		e.follow(via)
+		e.followDetour(via)
 	}
-	p.heard(e)
-	if b := onlyRecord(packets); b != nil { // which QUIC's reader has nothing to do with
-		p.record(e, b)
+	p.noteReceived(e)
+	if b := onlyRecord(packets); b != nil { // QUIC's reader does not need to see it
+		p.receiveRecord(e, b)
 		m.Release()
 		return true
 	}
-	a := arrival{held: m, from: e, packets: packets}
+	a := arrival{buffer: m, from: e, packets: packets}
 	if !wait {
 		select {
-		case p.in <- a:
+		case p.arrivals <- a:
 			return true
 		default:
 			return false
 		}
 	}
-	if !p.arrived(a) {
+	if !p.deliver(a) {
 		m.Release()
 	}
 	return true
 }
 
-// arrived hands packets to QUIC, waiting until it takes them; false at the end.
-func (p *Path) arrived(a arrival) bool {
+// deliver queues packets for QUIC and waits while the queue is full. It returns false if
+// the path is closed; the caller must then release the buffer.
+func (p *Path) deliver(a arrival) bool {
 	select {
-	case p.in <- a:
+	case p.arrivals <- a:
 		return true
 	case <-p.closed:
 		return false
 	}
 }
 
-// next waits for the next arrival, having let go of the one before. It fails
-// only when the path has ended.
-func (p *Path) next() error {
-	if p.now.held != nil {
-		p.now.held.Release()
-		p.now.held = nil
+// waitForArrival releases the current arrival and waits for the next. It fails only when
+// the path has ended.
+func (p *Path) waitForArrival() error {
+	if p.current.buffer != nil {
+		p.current.buffer.Release()
+		p.current.buffer = nil
 	}
 	select {
-	case p.now = <-p.in:
+	case p.current = <-p.arrivals:
 		return nil
 	case <-p.closed:
 		return net.ErrClosed
 	}
 }
 
-// packet takes the next packet for QUIC off what arrived; ok is false when none
-// is left. Probes are dealt with on the way.
-func (p *Path) packet() (packet []byte, ok bool) {
+// nextPacket returns the next packet for QUIC from the current arrival; ok is false when
+// none is left. It handles the probes and records that it finds before that packet.
+func (p *Path) nextPacket() (packet []byte, ok bool) {
 	for {
-		a := &p.now
+		a := &p.current
 		if a.seg > 0 {
 			n := min(a.seg, len(a.packets))
 			packet, a.packets, ok = a.packets[:n], a.packets[n:], n > 0
@@ -360,20 +362,20 @@ func (p *Path) packet() (packet []byte, ok bool) {
 			return nil, false
 		}
 		if isRecord(packet) {
-			p.record(a.from, packet)
+			p.receiveRecord(a.from, packet)
 			continue
 		}
 		if _, is := probe.Is(packet); !is {
 			if a.addr.IsValid() {
-				a.from.parityIn.Keep(packet, p.since)
+				a.from.parityIn.Keep(packet, p.elapsed)
 			}
 			if c := p.capture.Load(); c != nil {
 				c.Packets(packet, 0, false)
 			}
 			return packet, true
 		}
-		if y := p.probed(a.from, packet, a.addr); y != nil {
-			if packet = a.from.parityIn.Mend(y, p.since()); packet != nil {
+		if y := p.handleProbe(a.from, packet, a.addr); y != nil {
+			if packet = a.from.parityIn.Mend(y, p.elapsed()); packet != nil {
 				return packet, true
 			}
 		}
@@ -383,23 +385,23 @@ func (p *Path) packet() (packet []byte, ok bool) {
 // ReadFrom returns the next packet. It fails only when the path has ended.
 func (p *Path) ReadFrom(b []byte) (int, net.Addr, error) {
 	for {
-		if packet, ok := p.packet(); ok {
-			p.now.from.hold(1)
-			packet, from := p.now.from.shown(packet)
+		if packet, ok := p.nextPacket(); ok {
+			p.current.from.waitForQUIC(1)
+			packet, from := p.current.from.removeMark(packet)
 			return copy(b, packet), from, nil
 		}
-		if err := p.next(); err != nil {
+		if err := p.waitForArrival(); err != nil {
 			return 0, nil, err
 		}
 	}
 }
 
 // WriteTo sends one packet, waiting while the link is busy.
-func (p *Path) WriteTo(b []byte, addr net.Addr) (int, error) { return p.send(b, 0, addr) }
+func (p *Path) WriteTo(b []byte, addr net.Addr) (int, error) { return p.sendPackets(b, 0, addr) }
 
-// send sends a packet, or several of seg bytes each but the last, waiting while
-// the way is busy.
-func (p *Path) send(b []byte, seg int, addr net.Addr) (int, error) {
+// sendPackets sends one packet, or several that have seg bytes each, except for the last.
+// It waits while the link is busy.
+func (p *Path) sendPackets(b []byte, seg int, addr net.Addr) (int, error) {
 	s, ok := SessionOf(addr)
 	if !ok {
 		return 0, errors.New("not an address of a tunnel")
@@ -409,21 +411,21 @@ func (p *Path) send(b []byte, seg int, addr net.Addr) (int, error) {
 	}
 	e := p.peer(s)
 	if c := e.conn.Load(); c != nil {
-		e.look(c, p.since())
+		e.checkGrowth(c, p.elapsed())
 	}
 	all := len(b)
-	if b = e.mark(b); len(b) > all {
+	if b = e.addMark(b); len(b) > all {
 		seg = len(b)
 	}
-	e.sent(b, seg)
+	e.rememberSent(b, seg)
 	if c := p.capture.Load(); c != nil {
 		c.Packets(b, seg, true)
 	}
-	if p.direct != nil && p.direct.send(e, b, seg) {
+	if p.direct != nil && p.direct.sendDirect(e, b, seg) {
 		return all, nil
 	}
-	out, shut := p.outbox(e)
-	if shut {
+	out, closed := p.outbox(e)
+	if closed {
 		return 0, net.ErrClosed
 	}
 	if out != nil {
@@ -432,19 +434,19 @@ func (p *Path) send(b []byte, seg int, addr net.Addr) (int, error) {
 	return all, nil
 }
 
-// suspect has the link to the relay prove that it works.
-func (p *Path) suspect() {
+// checkRelayLink starts a check whether the link to the relay still works.
+func (p *Path) checkRelayLink() {
 	p.mu.Lock()
 	link := p.link
 	p.mu.Unlock()
 	if link != nil {
-		go p.doubt(p.ended, link)
+		go p.checkLink(p.ctx, link)
 	}
 }
 
-// Close ends the path, giving what waits a moment to leave.
+// Close ends the path. Queued packets have up to closeTimeout to leave.
 func (p *Path) Close() error {
-	p.end(net.ErrClosed)
+	p.closeWithError(net.ErrClosed)
 	if p.direct != nil {
 		p.direct.close()
 	}
@@ -454,18 +456,18 @@ func (p *Path) Close() error {
 	return nil
 }
 
-// LocalAddr is no address; QUIC asks for it in logs only, and whether it stands
-// for all addresses, which it does not.
+// LocalAddr returns a placeholder. QUIC uses the local address only in logs, and to check
+// whether it is the unspecified address, which the placeholder is not.
 func (p *Path) LocalAddr() net.Addr { return Addr(relay.Session{0xfc}) }
 
-// SetDeadline, SetReadDeadline and SetWriteDeadline belong to net.PacketConn.
-// quic-go sets a deadline in the past to end its reading when it closes.
+// SetDeadline is part of net.PacketConn, as are SetReadDeadline and SetWriteDeadline.
+// quic-go sets a deadline in the past to stop its reader when it closes.
 func (p *Path) SetDeadline(t time.Time) error { return p.SetReadDeadline(t) }
 
-// SetReadDeadline ends the path when t is past.
+// SetReadDeadline ends the path when t is in the past.
 func (p *Path) SetReadDeadline(t time.Time) error {
 	if !t.IsZero() && !t.After(time.Now()) {
-		p.end(net.ErrClosed)
+		p.closeWithError(net.ErrClosed)
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		if p.link != nil {
@@ -478,13 +480,13 @@ func (p *Path) SetReadDeadline(t time.Time) error {
 // SetWriteDeadline does nothing.
 func (p *Path) SetWriteDeadline(time.Time) error { return nil }
 
-// SetReadBuffer and SetWriteBuffer do nothing; without them quic-go warns.
+// SetReadBuffer does nothing, like SetWriteBuffer; without them quic-go logs a warning.
 func (p *Path) SetReadBuffer(int) error { return nil }
 
 // SetWriteBuffer does nothing.
 func (p *Path) SetWriteBuffer(int) error { return nil }
 
-// LastError is why there is no link.
+// LastError returns why there is no link.
 func (p *Path) LastError() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

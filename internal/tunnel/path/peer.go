@@ -15,15 +15,14 @@ import (
 )
 
 const (
-	// kept is how many packets are sent again when a path returns: more than
-	// the two after which QUIC calls a gap a loss.
-	kept = 4
-	// maxPeers bounds for how many sessions an agent keeps packets.
+	// maxRecent is the number of packets that are sent again when a path returns. It exceeds
+	// the two packets after a gap for which QUIC declares the gap lost.
+	maxRecent = 4
+	// maxPeers bounds the sessions for which an agent keeps packets.
 	maxPeers = 4096
 )
 
-// Peer is the other end of a session: its address, and the last packets sent
-// to it.
+// Peer is the other end of a session.
 type Peer struct {
 	session relay.Session
 	addr    atomic.Pointer[net.UDPAddr] // as QUIC knows it
@@ -32,27 +31,29 @@ type Peer struct {
 	parityOut parity.Out
 	parityIn  parity.In
 
-	// conn is the connection of the session, once there is one.
+	// conn is the connection of the session; nil before the handshake.
 	conn atomic.Pointer[quic.Conn]
-	// given counts the packets handed to QUIC since it had taken taken of them.
-	// Only the goroutine that calls ReadFrom uses the two.
-	given, taken uint64
+	// delivered counts the packets that were handed to QUIC after it had read readBefore of
+	// them. Only the goroutine that calls ReadFrom uses the two.
+	delivered, readBefore uint64
+	waiting               atomic.Bool   // waitForQUIC waits for progress
+	progress              chan struct{} // QUIC sent packets, so it may have read some
 
-	records atomic.Pointer[Records] // takes the records of the session, or nil
-	wire    atomic.Pointer[wire]    // carries its records, or nil
+	records atomic.Pointer[Records] // receives the records of the session, or nil
+	wire    atomic.Pointer[wire]    // carries the records, or nil
 	wiring  wiring
 
-	keys   atomic.Pointer[probe.Keys] // of its probes, after the handshake
-	direct atomic.Pointer[directPath] // by which to send, nil for the relay
-	moved  atomic.Uint64              // packets, both ways
-	heard  atomic.Int64               // when something came last, as path.since; 0: never
-	big    atomic.Bool                // a big one was sent since it was last looked at
-	prober atomic.Pointer[prober]     // of a client, or nil
-	detour atomic.Pointer[Detour]     // by which relayed packets travel; nil for the path's own link
+	keys         atomic.Pointer[probe.Keys] // of the session's probes; nil before the handshake
+	direct       atomic.Pointer[directPath] // carries the packets that are sent; nil for the relay
+	moved        atomic.Uint64              // packets, both ways
+	lastReceived atomic.Int64               // when the last packet came, as Path.elapsed; 0: never
+	big          atomic.Bool                // a big packet was sent since the flag was last cleared
+	prober       atomic.Pointer[prober]     // of a client, or nil
+	detour       atomic.Pointer[Detour]     // carries relayed packets; nil for the path's own link
 
 	mu     sync.Mutex
-	recent [kept][]byte
-	next   int
+	recent [maxRecent][]byte // copies of the last packets sent; a ring
+	next   int               // index in recent of the next packet
 }
 
 // peer returns the peer of a session.
@@ -68,57 +69,70 @@ func (p *Path) peer(s relay.Session) *Peer {
 			break
 		}
 	}
-	e := &Peer{session: s}
+	e := &Peer{session: s, progress: make(chan struct{}, 1)}
 	e.addr.Store(Addr(s))
 	p.peers[s] = e
 	return e
 }
 
 const (
-	// maxAhead is how many packets of a session may wait inside of QUIC, which
-	// drops what comes while 256 wait and takes that for congestion.
-	maxAhead = 128
-	// aheadCheck is after how many packets that is looked at.
-	aheadCheck = 32
-	// aheadWait is how long other sessions may wait for one.
-	aheadWait = 25 * time.Millisecond
+	// maxUnread is how many packets of a session QUIC may have left to read. It drops packets
+	// that arrive while 256 are unread, and takes the loss for congestion.
+	maxUnread = 128
+	// unreadCheck is the number of packets after which the unread ones are counted.
+	unreadCheck = 32
+	// unreadWait bounds how long the packets of other sessions wait for QUIC to read those of one.
+	unreadWait = 25 * time.Millisecond
+	// unreadPoll is the interval between counts while QUIC sends nothing.
+	unreadPoll = time.Millisecond
 )
 
-// hold waits while QUIC has not kept up with what it was given, n packets more.
-// The relay brings packets in bursts that no socket buffer would, and without
-// this a fast path over a distance loses most of its speed to QUIC's own queue.
-func (e *Peer) hold(n int) {
-	before := e.given
-	e.given += uint64(n)
+// waitForQUIC waits while QUIC has too many unread packets, n packets more. The relay delivers
+// packets in bursts that no socket buffer would hold. Without the wait, a fast path over a
+// distance loses most of its speed to QUIC's own queue.
+func (e *Peer) waitForQUIC(n int) {
+	before := e.delivered
+	e.delivered += uint64(n)
 	e.moved.Add(uint64(n))
-	if before/aheadCheck == e.given/aheadCheck {
+	if before/unreadCheck == e.delivered/unreadCheck {
 		return
 	}
 	c := e.conn.Load()
-	if c == nil {
+	if c == nil || e.hasRead(c) {
 		return
 	}
-	for start := time.Now(); ; {
-		took := c.ConnectionStats().PacketsReceived - e.taken
-		if e.given <= took+maxAhead {
-			return
+	e.waiting.Store(true)
+	defer e.waiting.Store(false)
+	poll, end := time.NewTicker(unreadPoll), time.NewTimer(unreadWait)
+	defer poll.Stop()
+	defer end.Stop()
+	for !e.hasRead(c) {
+		select {
+		case <-e.progress:
+			continue
+		case <-poll.C:
+			continue
+		case <-c.Context().Done():
+		case <-end.C:
 		}
-		if c.Context().Err() != nil || time.Since(start) > aheadWait {
-			e.taken, e.given = took+e.taken, 0 // some never arrived: count again
-			return
-		}
-		time.Sleep(50 * time.Microsecond)
+		e.readBefore, e.delivered = c.ConnectionStats().PacketsReceived, 0 // some never arrived: count again
+		return
 	}
 }
 
-// Addr makes the address by which QUIC knows a session: 16 bytes are an IPv6
-// address, which quic-go compares without allocating.
+// hasRead reports whether QUIC has read enough of the delivered packets.
+func (e *Peer) hasRead(c *quic.Conn) bool {
+	return e.delivered <= c.ConnectionStats().PacketsReceived-e.readBefore+maxUnread
+}
+
+// Addr returns the address by which QUIC knows a session. The 16 bytes of a session are used
+// as an IPv6 address, which quic-go compares without allocating.
 func Addr(s relay.Session) *net.UDPAddr { return &net.UDPAddr{IP: s[:], Port: 1} }
 
-// asks is the address from which a marked packet comes.
-func (e *Peer) asks() *net.UDPAddr { return &net.UDPAddr{IP: e.session[:], Port: 3} }
+// challengeAddr returns the address from which QUIC sees a marked packet come.
+func (e *Peer) challengeAddr() *net.UDPAddr { return &net.UDPAddr{IP: e.session[:], Port: 3} }
 
-// SessionOf is the opposite of Addr.
+// SessionOf returns the session of an address that Addr returned.
 func SessionOf(a net.Addr) (s relay.Session, ok bool) {
 	u, ok := a.(*net.UDPAddr)
 	if !ok || len(u.IP) != len(s) {
@@ -127,22 +141,21 @@ func SessionOf(a net.Addr) (s relay.Session, ok bool) {
 	return relay.Session(u.IP), true
 }
 
-// Accepted notes an agent's connection of a session, whose handshake is done. The
-// client will look for a direct path.
+// Accepted registers an agent's connection of a session after its handshake. The client
+// searches for a direct path.
 func (p *Path) Accepted(s relay.Session, c *quic.Conn) *Peer {
 	e := p.peer(s)
-	e.growth.restart = e.readdress
-	p.connected(e, c, true)
+	e.growth.restart = e.changeAddress
+	p.registerConn(e, c, true)
 	return e
 }
 
-// Dialed notes a client's connection of a session, whose handshake is done, and
-// begins to look for a direct path where this end has a socket. The transport is the
-// connection's.
+// Dialed registers a client's connection of a session after its handshake. If this end has a
+// UDP socket, Dialed starts the search for a direct path. t is the connection's transport.
 func (p *Path) Dialed(s relay.Session, c *quic.Conn, t *quic.Transport) *Peer {
 	e := p.peer(s)
-	e.growth.restart = e.switcher(c, t)
-	p.connected(e, c, false)
+	e.growth.restart = e.pathSwitcher(c, t)
+	p.registerConn(e, c, false)
 	if p.direct != nil && e.keys.Load() != nil {
 		q := newProber(p, e)
 		e.prober.Store(q)
@@ -151,8 +164,8 @@ func (p *Path) Dialed(s relay.Session, c *quic.Conn, t *quic.Transport) *Peer {
 	return e
 }
 
-func (p *Path) connected(e *Peer, c *quic.Conn, agent bool) {
-	e.growth.since = p.since()
+func (p *Path) registerConn(e *Peer, c *quic.Conn, agent bool) {
+	e.growth.lastRestart = p.elapsed()
 	e.conn.Store(c)
 	keys, err := probe.KeysOf(c, agent)
 	if err != nil {
@@ -161,20 +174,19 @@ func (p *Path) connected(e *Peer, c *quic.Conn, agent bool) {
 	}
 	e.keys.Store(keys)
 	if p.direct != nil {
-		p.direct.add(keys.ID, e)
+		p.direct.addPeer(keys.ID, e)
 	}
 }
 
-// Ways is what a client knows of the ways to its agent.
+// Ways is the state of a client's paths to its agent.
 type Ways struct {
-	Direct    netip.AddrPort // of the agent, where packets go directly; not valid otherwise
-	DirectRTT time.Duration  // of small packets on it; 0: not known
-	RelayRTT  time.Duration  // through the relay; 0: not known
-	Why       string         // there is no direct path
+	Direct    netip.AddrPort // the agent's address on the direct path; not valid without such a path
+	DirectRTT time.Duration  // round trip of small packets on the direct path; 0: not known
+	RelayRTT  time.Duration  // round trip through the relay; 0: not known
+	Why       string         // why there is no direct path
 }
 
-// Ways returns what is known of the ways to the peer. It is empty where this end has
-// no socket.
+// Ways returns the state of the paths to the peer. It is empty if this end has no UDP socket.
 func (e *Peer) Ways() Ways {
 	q := e.prober.Load()
 	if q == nil {
@@ -189,49 +201,55 @@ func (e *Peer) Ways() Ways {
 	return w
 }
 
-// Forget drops what is kept of a session that ended.
-func (p *Path) Forget(s relay.Session) { p.forget(s) }
+// Forget deletes the state of a session that ended.
+func (p *Path) Forget(s relay.Session) { p.forgetPeer(s) }
 
-func (p *Path) forget(s relay.Session) *Peer {
+func (p *Path) forgetPeer(s relay.Session) *Peer {
 	p.mu.Lock()
 	e := p.peers[s]
 	delete(p.peers, s)
 	p.mu.Unlock()
 	if e != nil && p.direct != nil {
-		p.direct.remove(e)
+		p.direct.removePeer(e)
 	}
 	return e
 }
 
-// sent remembers the last packets of a batch.
-func (e *Peer) sent(b []byte, seg int) {
+// rememberSent counts the packets of a batch and keeps copies of the last ones.
+func (e *Peer) rememberSent(b []byte, seg int) {
 	n := (len(b) + seg - 1) / max(seg, 1)
 	e.moved.Add(uint64(n))
+	if e.waiting.Load() {
+		select {
+		case e.progress <- struct{}{}:
+		default:
+		}
+	}
 	if min(seg, len(b)) > bigPacket && !e.big.Load() {
 		e.big.Store(true)
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	for i := max(0, n-kept); i < n; i++ {
+	for i := max(0, n-maxRecent); i < n; i++ {
 		e.recent[e.next] = append(e.recent[e.next][:0], b[i*seg:min(len(b), (i+1)*seg)]...)
-		e.next = (e.next + 1) % kept
+		e.next = (e.next + 1) % maxRecent
 	}
 }
 
-// resend queues the remembered packets, the oldest first.
-func (e *Peer) resend(out *relay.Outbox) {
-	e.growth.moved.Store(true)
+// resendRecent queues the packets that rememberSent kept, oldest first.
+func (e *Peer) resendRecent(out *relay.Outbox) {
+	e.growth.pathMoved.Store(true)
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	for i := range kept {
-		if b := e.recent[(e.next+i)%kept]; len(b) > 0 {
+	for i := range maxRecent {
+		if b := e.recent[(e.next+i)%maxRecent]; len(b) > 0 {
 			out.Packet(e.session, b)
 		}
 	}
 }
 
-// resend queues the last packets of every session.
-func (p *Path) resend(out *relay.Outbox) {
+// resendAll queues the last packets of every session that uses the path's own link.
+func (p *Path) resendAll(out *relay.Outbox) {
 	p.mu.Lock()
 	peers := make([]*Peer, 0, len(p.peers))
 	for _, e := range p.peers {
@@ -241,23 +259,24 @@ func (p *Path) resend(out *relay.Outbox) {
 	}
 	p.mu.Unlock()
 	for _, e := range peers {
-		e.resend(out)
-		e.recordsChanged()
+		e.resendRecent(out)
+		e.notifyRecordsChanged()
 	}
 }
 
-// Returned sends the last packets of one session again: its path is back.
+// Returned sends the last packets of a session again, because its path works again. If the
+// session has ended, the client is notified instead.
 func (p *Path) Returned(s relay.Session) {
 	p.mu.Lock()
 	e := p.peers[s]
 	p.mu.Unlock()
 	if e == nil {
-		p.tellEnd(s, nil)
+		p.notifyEnded(s, nil)
 		return
 	}
 	if out, _ := p.outbox(e); out != nil {
-		e.resend(out)
-		e.recordsChanged()
+		e.resendRecent(out)
+		e.notifyRecordsChanged()
 	}
 }
 
@@ -267,7 +286,7 @@ func (p *Path) Count() (direct, relayed int) {
 	defer p.mu.Unlock()
 	for _, e := range p.peers {
 		switch {
-		case e.conn.Load() == nil: // not a tunnel yet
+		case e.conn.Load() == nil: // before the handshake, so not yet a tunnel
 		case e.direct.Load() != nil:
 			direct++
 		default:

@@ -13,78 +13,78 @@ import (
 )
 
 const (
-	// idleAfter is how long a tunnel without packets keeps its direct path
-	// proven. After that its first packets take the relay, until one ping is
-	// answered.
+	// idleAfter is how long a tunnel without packets keeps its direct path proven. The
+	// first packets of an idle tunnel take the relay, until a ping is answered.
 	idleAfter = 30 * time.Second
-	// idlePing keeps the mappings of routers on the way alive.
-	idlePing = 20 * time.Second
-	// fewPackets in that time do not end the idleness.
-	fewPackets = 6
-	// relayPing is how often the way through the relay is measured.
-	relayPing = 10 * time.Second
-	// lookAround is how often the addresses of this machine are looked at.
-	lookAround = 2 * time.Second
-	// searchAgain is how long after the begin of a search without success the next
-	// begins at most; the first after the loss of a path comes after searchSoon.
-	searchAgain = time.Minute
-	searchSoon  = 6 * time.Second
-	// bigPacket is the size above which a packet counts as big: a ping as big as
-	// the biggest follows, since a path may begin to lose those alone.
+	// idlePingInterval is short enough to keep the NAT mappings on the path alive.
+	idlePingInterval = 20 * time.Second
+	// maxIdlePackets bounds the packets per idlePingInterval of a tunnel that stays idle.
+	maxIdlePackets = 6
+	// relayPingInterval is the interval between round trip measurements through the relay.
+	relayPingInterval = 10 * time.Second
+	// addrCheckInterval is the interval between checks of the addresses of this machine.
+	addrCheckInterval = 2 * time.Second
+	// A search without success is repeated after minSearchInterval. The interval doubles
+	// with each search up to maxSearchInterval. The loss of a path resets the interval.
+	maxSearchInterval = time.Minute
+	minSearchInterval = 6 * time.Second
+	// bigPacket is the size in bytes above which a packet counts as big. A ping of
+	// PacketSize follows big packets, because a path may begin to lose only those.
 	bigPacket = 1000
 )
 
-// rounds is when candidates are told and pinged, after the begin of a search.
-func rounds() []time.Duration {
+// searchRounds returns when candidates are sent and pinged, as times since the start of a search.
+func searchRounds() []time.Duration {
 	return []time.Duration{0, 100 * time.Millisecond, 300 * time.Millisecond, 700 * time.Millisecond, 1500 * time.Millisecond, 3 * time.Second, 5 * time.Second}
 }
 
-// leaveAfter is how long a ping may have no answer before its path is given up.
-const leaveAfter = trust - pingEvery
+// pingTimeout is how long a ping may stay unanswered before the path in use is left.
+const pingTimeout = directTimeout - pingInterval
 
-// prober is a client's search for a direct path, and the watch over the one that
-// was found. The agent only answers and follows.
+// prober searches for a direct path on behalf of a client, and monitors the path that it
+// found. The agent only answers and follows.
 type prober struct {
 	p    *Path
-	d    *directs
+	d    *directSocket
 	e    *Peer
 	wake chan struct{}
-	idle atomic.Bool // sleeps until something is sent
-	// woken: the machine slept. Knowledge of the network may be wrong.
+	idle atomic.Bool // run sleeps until packets are sent
+	// woken is set after the machine slept: what the prober knows of the network may be wrong.
 	woken atomic.Bool
 
-	mu       sync.Mutex
-	remote   []netip.AddrPort // where the agent may be
-	answered bool             // the agent told something
-	forbid   bool             // the agent has no direct paths
-	pings    map[uint64]pingSent
-	rtts     map[netip.AddrPort]time.Duration // of paths that answered; the relay's has no address
-	seen     map[netip.AddrPort]netip.AddrPort
-	chosen   netip.AddrPort
-	silent   [2]time.Duration // when the first ping that was not answered was sent, small and big; 0: none
-	why      string           // there is no direct path
+	mu        sync.Mutex
+	remote    []netip.AddrPort // candidate addresses of the agent
+	answered  bool             // the agent has sent candidates
+	forbidden bool             // the agent allows no direct paths
+	pings     map[uint64]pingSent
+	rtts      map[netip.AddrPort]time.Duration  // of paths that answered; the invalid address is the relay's
+	seen      map[netip.AddrPort]netip.AddrPort // this end's address as the agent saw it, by the agent's address
+	chosen    netip.AddrPort                    // the path in use; not valid for the relay
+	// unanswered is when the first of the unanswered pings was sent: small and big pings; 0: none.
+	unanswered [2]time.Duration
+	why        string // why there is no direct path
 
-	// Only run uses these.
-	active     time.Duration // when there were packets last
-	counted    time.Duration // since when they are counted, while idle
-	moved      uint64
-	begun      time.Duration // the search
-	round      int           // the next
-	lastPing   time.Duration
-	lastRelay  time.Duration
-	again      time.Duration // the time until the next search
-	looked     time.Duration
-	interfaces []netip.Addr
+	// Only run uses the fields below.
+	lastActive    time.Duration // when the tunnel last had packets
+	countedSince  time.Duration // since when packets are counted while idle
+	countedBefore uint64        // Peer.moved at the last count
+	searchStart   time.Duration
+	nextRound     int
+	lastPing      time.Duration
+	lastRelayPing time.Duration
+	searchWait    time.Duration // from the start of this search until the next
+	lastAddrCheck time.Duration
+	localAddrs    []netip.Addr
 }
 
-// pingSent is a question that has no answer yet.
+// pingSent is a ping that is not yet answered.
 type pingSent struct {
 	to  netip.AddrPort
 	at  time.Duration
 	big int // 1 or 0
 }
 
-// Why there is no direct path.
+// Reasons why there is no direct path.
 const (
 	whySearching = "looking for a direct path"
 	whyForbidden = "the agent's side does not allow direct connections"
@@ -101,8 +101,8 @@ func newProber(p *Path, e *Peer) *prober {
 
 // run probes until the path is closed.
 func (q *prober) run() {
-	q.interfaces, q.again = q.d.local(), searchSoon
-	q.search(q.p.since())
+	q.localAddrs, q.searchWait = q.d.local(), minSearchInterval
+	q.startSearch(q.p.elapsed())
 	t := time.NewTimer(0)
 	defer t.Stop()
 	for {
@@ -113,107 +113,107 @@ func (q *prober) run() {
 		case <-t.C:
 		}
 		q.idle.Store(false)
-		t.Reset(q.tick(q.p.since()))
+		t.Reset(q.tick(q.p.elapsed()))
 	}
 }
 
-// used is called before packets are sent.
-func (q *prober) used() {
+// wakeIfIdle wakes run if the tunnel is idle. It is called before packets are sent.
+func (q *prober) wakeIfIdle() {
 	if q.idle.Load() {
-		q.poke()
+		q.signalWake()
 	}
 }
 
-func (q *prober) poke() {
+func (q *prober) signalWake() {
 	select {
 	case q.wake <- struct{}{}:
 	default:
 	}
 }
 
-// tick does what is due and gives the time until the next.
+// tick runs the actions that are due and returns the time until the next tick.
 func (q *prober) tick(now time.Duration) time.Duration {
 	if q.woken.Swap(false) {
-		q.interfaces, q.looked, q.again = q.d.local(), now, searchSoon
-		q.active, q.counted, q.lastPing = now, now, 0
-		q.search(now)
+		q.localAddrs, q.lastAddrCheck, q.searchWait = q.d.local(), now, minSearchInterval
+		q.lastActive, q.countedSince, q.lastPing = now, now, 0
+		q.startSearch(now)
 	}
-	idle, some := q.look(now)
-	if now-q.looked >= lookAround {
-		q.looked = now
-		if a := q.d.local(); !slices.Equal(a, q.interfaces) {
-			q.interfaces = a
+	idle, hasPackets := q.updateIdle(now)
+	if now-q.lastAddrCheck >= addrCheckInterval {
+		q.lastAddrCheck = now
+		if a := q.d.local(); !slices.Equal(a, q.localAddrs) {
+			q.localAddrs = a
 			q.p.c.Log.Debug("the addresses of this machine changed")
-			q.p.suspect()
-			q.search(now)
+			q.p.checkRelayLink()
+			q.startSearch(now)
 		}
 	}
-	q.leaveDead(now)
+	q.leaveDeadPath(now)
 	q.mu.Lock()
-	chosen, forbid := q.chosen, q.forbid
+	chosen, forbid := q.chosen, q.forbidden
 	q.mu.Unlock()
-	if q.round < len(rounds()) {
+	if q.nextRound < len(searchRounds()) {
 		if forbid {
-			q.round = len(rounds())
-		} else if now-q.begun >= rounds()[q.round] {
-			q.round++
-			q.tellAndPing()
+			q.nextRound = len(searchRounds())
+		} else if now-q.searchStart >= searchRounds()[q.nextRound] {
+			q.nextRound++
+			q.runSearchRound()
 		}
 	}
-	if !idle && now-q.lastRelay > relayPing {
-		q.lastRelay = now
-		q.ping(netip.AddrPort{}, 0)
+	if !idle && now-q.lastRelayPing > relayPingInterval {
+		q.lastRelayPing = now
+		q.sendPing(netip.AddrPort{}, 0)
 	}
 	if chosen.IsValid() {
-		every := pingEvery
-		if idle && !some {
-			every = idlePing
+		every := pingInterval
+		if idle && !hasPackets {
+			every = idlePingInterval
 		}
 		if now-q.lastPing >= every-time.Millisecond {
 			q.pingChosen(now)
 		}
-	} else if q.round >= len(rounds()) && now-q.begun > q.again && !idle {
-		q.again = min(2*q.again, searchAgain)
-		q.search(now)
+	} else if q.nextRound >= len(searchRounds()) && now-q.searchStart > q.searchWait && !idle {
+		q.searchWait = min(2*q.searchWait, maxSearchInterval)
+		q.startSearch(now)
 	}
-	return q.nap(now, idle, chosen.IsValid())
+	return q.untilNextTick(now, idle, chosen.IsValid())
 }
 
-// look reports whether the tunnel is idle, and if so whether there were some packets
-// all the same, such as QUIC's own.
-func (q *prober) look(now time.Duration) (idle, some bool) {
-	moved := q.e.moved.Load() - q.moved
-	idle = now-q.active > idleAfter
+// updateIdle reports whether the tunnel is idle, and whether there were any packets. Even an
+// idle tunnel may have a few packets, such as QUIC's own.
+func (q *prober) updateIdle(now time.Duration) (idle, hasPackets bool) {
+	moved := q.e.moved.Load() - q.countedBefore
+	idle = now-q.lastActive > idleAfter
 	switch {
-	case moved > fewPackets || !idle && moved > 0:
-		q.moved += moved
-		q.active, q.counted = now, now
+	case moved > maxIdlePackets || !idle && moved > 0:
+		q.countedBefore += moved
+		q.lastActive, q.countedSince = now, now
 		return false, true
-	case idle && now-q.counted > idlePing:
-		q.moved += moved
-		q.counted = now
+	case idle && now-q.countedSince > idlePingInterval:
+		q.countedBefore += moved
+		q.countedSince = now
 	}
 	return idle, moved > 0
 }
 
-// nap is the time until the next tick.
-func (q *prober) nap(now time.Duration, idle, direct bool) time.Duration {
-	searching := q.round < len(rounds())
+// untilNextTick returns the time until the next tick.
+func (q *prober) untilNextTick(now time.Duration, idle, direct bool) time.Duration {
+	searching := q.nextRound < len(searchRounds())
 	switch {
 	case searching:
-		return max(time.Millisecond, min(rounds()[q.round]-(now-q.begun), pingEvery))
+		return max(time.Millisecond, min(searchRounds()[q.nextRound]-(now-q.searchStart), pingInterval))
 	case !idle && direct:
-		return pingEvery / 3
+		return pingInterval / 3
 	case !idle:
-		return lookAround
+		return addrCheckInterval
 	}
 	q.idle.Store(true)
-	return idlePing
+	return idlePingInterval
 }
 
-// search starts the rounds again.
-func (q *prober) search(now time.Duration) {
-	q.begun, q.round = now, 0
+// startSearch starts the search rounds from the first.
+func (q *prober) startSearch(now time.Duration) {
+	q.searchStart, q.nextRound = now, 0
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for a := range q.rtts {
@@ -221,19 +221,19 @@ func (q *prober) search(now time.Duration) {
 			delete(q.rtts, a)
 		}
 	}
-	if !q.chosen.IsValid() && !q.forbid && q.why == "" {
+	if !q.chosen.IsValid() && !q.forbidden && q.why == "" {
 		q.why = whySearching
 	}
 }
 
-// tellAndPing is one round.
-func (q *prober) tellAndPing() {
-	q.d.gather(func(own []netip.AddrPort) {
-		q.p.probe(q.e, probe.Message{Kind: probe.Candidates, Addrs: own}, netip.AddrPort{}, 0)
+// runSearchRound sends the candidates of this end to the agent and pings the agent's.
+func (q *prober) runSearchRound() {
+	q.d.gatherCandidates(func(own []netip.AddrPort) {
+		q.p.sendProbe(q.e, probe.Message{Kind: probe.Candidates, Addrs: own}, netip.AddrPort{}, 0)
 	})
 	q.mu.Lock()
 	remote := slices.Clone(q.remote)
-	if q.round >= len(rounds()) && !q.chosen.IsValid() && !q.forbid {
+	if q.nextRound >= len(searchRounds()) && !q.chosen.IsValid() && !q.forbidden {
 		switch {
 		case !q.answered:
 			q.why = whySilent
@@ -245,14 +245,15 @@ func (q *prober) tellAndPing() {
 	}
 	q.mu.Unlock()
 	for _, a := range remote {
-		q.ping(a, PacketSize)
+		q.sendPing(a, PacketSize)
 	}
 }
 
-// ping asks at an address, or through the relay.
-func (q *prober) ping(to netip.AddrPort, size int) {
+// sendPing sends a ping of at least size bytes to an address, or through the relay if to is
+// not valid.
+func (q *prober) sendPing(to netip.AddrPort, size int) {
 	tx := rand.Uint64()
-	now := q.p.since()
+	now := q.p.elapsed()
 	q.mu.Lock()
 	for old, s := range q.pings {
 		if now-s.at > 5*time.Second {
@@ -265,30 +266,31 @@ func (q *prober) ping(to netip.AddrPort, size int) {
 	}
 	q.pings[tx] = s
 	m := probe.Message{Kind: probe.Ping, Tx: tx, Chosen: to.IsValid() && to == q.chosen, Seen: q.seen[to]}
-	if m.Chosen && q.silent[s.big] == 0 {
-		q.silent[s.big] = now
+	if m.Chosen && q.unanswered[s.big] == 0 {
+		q.unanswered[s.big] = now
 	}
 	q.mu.Unlock()
-	q.p.probe(q.e, m, to, size)
+	q.p.sendProbe(q.e, m, to, size)
 }
 
-// pingChosen asks by the path in use, with as much as it carries.
+// pingChosen pings over the path in use. The ping has PacketSize bytes if big packets were
+// sent, or if a big ping is unanswered.
 func (q *prober) pingChosen(now time.Duration) {
 	q.lastPing = now
 	big := q.e.big.Swap(false)
 	q.mu.Lock()
 	to := q.chosen
-	big = big || q.silent[1] != 0
+	big = big || q.unanswered[1] != 0
 	q.mu.Unlock()
 	size := 0
 	if big {
 		size = PacketSize
 	}
-	q.ping(to, size)
+	q.sendPing(to, size)
 }
 
-// offered notes where the agent may be.
-func (q *prober) offered(addrs []netip.AddrPort, forbid bool) {
+// addCandidates adds addresses at which the agent may be reached, and pings the new ones.
+func (q *prober) addCandidates(addrs []netip.AddrPort, forbid bool) {
 	q.mu.Lock()
 	var fresh []netip.AddrPort
 	for _, a := range addrs {
@@ -297,19 +299,20 @@ func (q *prober) offered(addrs []netip.AddrPort, forbid bool) {
 			fresh = append(fresh, a)
 		}
 	}
-	q.answered, q.forbid = true, forbid
+	q.answered, q.forbidden = true, forbid
 	if forbid {
 		q.why = whyForbidden
 	}
 	q.mu.Unlock()
 	for _, a := range fresh {
-		q.ping(a, PacketSize)
+		q.sendPing(a, PacketSize)
 	}
 }
 
-// pong takes an answer. It counts when it came by the way that was asked.
-func (q *prober) pong(m probe.Message, from netip.AddrPort) {
-	now := q.p.since()
+// handlePong handles the answer to a ping. The answer counts only if it came over the path
+// of the ping.
+func (q *prober) handlePong(m probe.Message, from netip.AddrPort) {
+	now := q.p.elapsed()
 	q.mu.Lock()
 	s, ok := q.pings[m.Tx]
 	if !ok || s.to != from {
@@ -332,9 +335,9 @@ func (q *prober) pong(m probe.Message, from netip.AddrPort) {
 		q.chosen, q.why = from, ""
 	}
 	if from == q.chosen {
-		q.silent[0] = 0
+		q.unanswered[0] = 0
 		if move || s.big == 1 {
-			q.silent[1] = 0
+			q.unanswered[1] = 0
 		}
 	}
 	current := from == q.chosen
@@ -343,37 +346,38 @@ func (q *prober) pong(m probe.Message, from netip.AddrPort) {
 		return
 	}
 	if t := q.e.direct.Load(); t != nil && t.to == from {
-		t.prove(now)
+		t.markProven(now)
 		return
 	}
 	t := &directPath{to: from}
-	t.prove(now)
+	t.markProven(now)
 	q.e.direct.Store(t)
-	q.e.unwire(from.Addr())
-	q.e.growth.moved.Store(true)
+	q.e.closeWireUnless(from.Addr())
+	q.e.growth.pathMoved.Store(true)
 	q.p.c.Log.Debug("the tunnel goes directly", "to", from, "rtt", rtt)
-	q.ping(from, 0) // tells the agent
-	q.poke()
+	q.sendPing(from, 0) // shows the agent which path is chosen
+	q.signalWake()
 }
 
-// leaveDead goes back to the relay when the chosen path does not answer.
-func (q *prober) leaveDead(now time.Duration) {
+// leaveDeadPath returns to the relay when the chosen path does not answer.
+func (q *prober) leaveDeadPath(now time.Duration) {
 	q.mu.Lock()
 	dead := false
-	for _, since := range q.silent {
-		dead = dead || q.chosen.IsValid() && since != 0 && now-since >= leaveAfter
+	for _, since := range q.unanswered {
+		dead = dead || q.chosen.IsValid() && since != 0 && now-since >= pingTimeout
 	}
 	to := q.chosen
 	q.mu.Unlock()
 	if dead {
-		q.failed(to, nil)
-		q.again = searchSoon
-		q.search(now)
+		q.leavePath(to, nil)
+		q.searchWait = minSearchInterval
+		q.startSearch(now)
 	}
 }
 
-// failed takes the chosen path out of use.
-func (q *prober) failed(to netip.AddrPort, err error) {
+// leavePath returns to the relay if the chosen path goes to an address. err is the reason;
+// nil: the path stopped answering.
+func (q *prober) leavePath(to netip.AddrPort, err error) {
 	q.mu.Lock()
 	if q.chosen != to {
 		q.mu.Unlock()
@@ -384,12 +388,12 @@ func (q *prober) failed(to netip.AddrPort, err error) {
 		q.why = fmt.Sprintf("the direct path to %s failed: %v", to, err)
 	}
 	q.p.c.Log.Debug("the tunnel goes through the relay", "reason", q.why)
-	q.chosen, q.silent = netip.AddrPort{}, [2]time.Duration{}
+	q.chosen, q.unanswered = netip.AddrPort{}, [2]time.Duration{}
 	delete(q.rtts, to)
 	q.mu.Unlock()
 	q.e.direct.Store(nil)
-	q.e.unwire(netip.Addr{})
-	q.p.probe(q.e, probe.Message{Kind: probe.RelayOnly}, netip.AddrPort{}, 0)
+	q.e.closeWireUnless(netip.Addr{})
+	q.p.sendProbe(q.e, probe.Message{Kind: probe.RelayOnly}, netip.AddrPort{}, 0)
 	q.p.Returned(q.e.session)
-	q.poke()
+	q.signalWake()
 }

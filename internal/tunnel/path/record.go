@@ -5,81 +5,81 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel/relay"
 )
 
-// Records are sealed pieces of streams that travel beside QUIC's packets where the
-// way is a TCP connection, which has no need of what QUIC does: over the relay, or
-// over a connection straight between the two ends (wire.go). A record is a packet
-// that begins with RecordMark and is bigger than QUIC's may be.
+// Records are sealed pieces of streams that travel beside QUIC's packets over TCP
+// connections, which need neither QUIC's congestion control nor its retransmission. The
+// connection is the relay's, or a wire directly between the two ends (wire.go). A record is
+// a packet that begins with RecordMark and may be bigger than QUIC's packets.
 
-// MaxRecord is the most bytes of a record.
+// MaxRecord is the maximum size of a record in bytes.
 const MaxRecord = 32<<10 - 64
 
-// Records takes the records of a session. Its methods do not block.
+// Records receives the records of a session. Its methods do not block.
 type Records interface {
-	// Record takes a record that came, of which nothing may be kept.
+	// Record receives a record. Record must not keep b after it returns.
 	Record(b []byte)
-	// Changed reports that records may take another way from now on, or that some of
-	// those that were sent may be lost.
+	// Changed is called when records may travel over another path from now on, or when
+	// records that were sent may be lost.
 	Changed()
 }
 
 // RecordMark is the first byte of a record.
 const RecordMark = probe.Mark + 2
 
-// isRecord reports that a packet claims to be a record.
+// isRecord reports whether a packet claims to be a record.
 func isRecord(b []byte) bool { return len(b) > 0 && b[0] == RecordMark }
 
-// Use is what records are of use for now.
+// Use is the kind of data for which records are better than QUIC's packets now.
 type Use int
 
 const (
-	// UseNone is a way that QUIC's packets do better on, or none.
+	// UseNone stands for a path that suits QUIC's packets better, or for no path.
 	UseNone Use = iota
-	// UseBulk is a wire beside a direct path: for much, as what is typed is quicker in
-	// QUIC's packets.
+	// UseBulk stands for a wire beside a direct path. Records carry only bulk data, because
+	// keystrokes arrive sooner in QUIC's packets.
 	UseBulk
-	// UseAll is the relay, which takes packets by the same TCP connections.
+	// UseAll stands for the relay, which carries packets over the same TCP connections.
 	UseAll
 )
 
-// TakeRecords has the records of a session taken from now on.
+// TakeRecords delivers the records of a session to r from now on.
 func (e *Peer) TakeRecords(r Records) { e.records.Store(&r) }
 
-// RecordWay is how the records of a session travel. It is safe for concurrent use.
+// RecordWay sends the records of a session. It is safe for concurrent use.
 type RecordWay struct {
 	p *Path
 	e *Peer
 }
 
-// RecordWay returns the way of a peer's records.
+// RecordWay returns the sender of a peer's records.
 func (p *Path) RecordWay(e *Peer) RecordWay { return RecordWay{p, e} }
 
-// Use reports what records are of use for now.
+// Use returns the kind of data for which records are better than QUIC's packets now.
 func (w RecordWay) Use() Use {
 	if w.e.wire.Load() != nil {
 		return UseBulk
 	}
-	if t := w.e.direct.Load(); t != nil && t.good(w.p.since()) {
+	if t := w.e.direct.Load(); t != nil && t.works(w.p.elapsed()) {
 		return UseNone
 	}
 	return UseAll
 }
 
-// Send sends a record by the wire or through the relay, waiting while that is busy, and
-// keeps nothing of it; false says that there was none.
+// Send sends a record over the wire or the relay, and waits while that connection is busy.
+// Send does not keep b. It returns false if there was no connection.
 func (w RecordWay) Send(b []byte) bool {
 	w.e.moved.Add(1)
 	if c := w.p.capture.Load(); c != nil {
 		c.Packets(b, len(b), true)
 	}
 	if wire := w.e.wire.Load(); wire != nil {
-		return wire.send(b) == nil
+		return wire.sendRecord(b) == nil
 	}
 	out, _ := w.p.outbox(w.e)
 	return out != nil && out.Packet(w.e.session, b)
 }
 
-// record takes a record of a session.
-func (p *Path) record(e *Peer, b []byte) {
+// receiveRecord handles a record of a session.
+func (p *Path) receiveRecord(e *Peer, b []byte) {
 	e.moved.Add(1)
 	if c := p.capture.Load(); c != nil {
 		c.Packets(b, len(b), false)
@@ -89,14 +89,14 @@ func (p *Path) record(e *Peer, b []byte) {
 	}
 }
 
-// recordsChanged reports that the way of a session's records has changed.
-func (e *Peer) recordsChanged() {
+// notifyRecordsChanged calls Records.Changed of a session: the path of its records has changed.
+func (e *Peer) notifyRecordsChanged() {
 	if r := e.records.Load(); r != nil {
 		(*r).Changed()
 	}
 }
 
-// onlyRecord returns the record that is all of a message's packets.
+// onlyRecord returns the record if the packets of a message are a single record, else nil.
 func onlyRecord(packets []byte) []byte {
 	b, rest, ok := relay.NextPacket(packets)
 	if !ok || len(rest) > 0 || !isRecord(b) {

@@ -8,43 +8,44 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel/relay"
 )
 
-// Typing must flow again within two seconds of a network's return. So attempts to dial
-// overlap (a TCP handshake that began in the outage may wait for seconds), waits between
-// them stay short, and another link is dialed beside a silent one.
+// Keystrokes must be echoed again within two seconds of a network's return. So dial attempts
+// overlap, because a TCP handshake that began in the outage may wait for seconds. Waits
+// between attempts stay short, and another link is dialed beside a silent one.
 const (
-	// overlap is after how long another attempt to dial begins beside the last.
-	overlap = 1500 * time.Millisecond
-	// maxDials is how many attempts there may be at once.
+	// redialInterval is the time after which another dial attempt starts beside the last.
+	redialInterval = 1500 * time.Millisecond
+	// maxDials bounds the dial attempts at one time.
 	maxDials = 4
-	// dialLimit bounds all of them together.
-	dialLimit  = 30 * time.Second
-	watchEvery = 250 * time.Millisecond // links
+	// dialTimeout bounds all attempts of one call of dial together.
+	dialTimeout = 30 * time.Second
+	// watchInterval is the interval between checks of the link, and of the clocks.
+	watchInterval = 250 * time.Millisecond
 )
 
-type dialed struct {
+type dialResult struct {
 	link relay.Link
 	err  error
 }
 
-// dial dials the relay until one attempt succeeds, all failed, or one failed for good.
-// The first attempt may take all the time, because the way may be slow. Of the others,
-// a new one replaces the oldest, which may have started in an outage. When the machine
-// wakes up, a new one starts at once.
+// dial dials the relay until one attempt succeeds, all have failed, or one has failed with
+// a final error. The first attempt may take until dialTimeout, because the path may be slow.
+// Of the other attempts, a new one replaces the oldest, which may have started in an outage.
+// When the machine wakes up, a new attempt starts at once.
 func (p *Path) dial(ctx context.Context) (relay.Link, error) {
-	ctx, cancel := context.WithTimeout(ctx, dialLimit)
-	results := make(chan dialed, maxDials)
+	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
+	results := make(chan dialResult, maxDials)
 	open := 0
 	var others []context.CancelFunc
 	attempt := func(ctx context.Context) {
 		open++
 		go func() {
 			l, err := p.c.Relay(ctx)
-			results <- dialed{l, err}
+			results <- dialResult{l, err}
 		}()
 	}
 	defer func() {
 		cancel()
-		go func(n int) { // those that were too late
+		go func(n int) { // close the links of attempts that were too late
 			for range n {
 				if r := <-results; r.link != nil {
 					r.link.Close(0, "")
@@ -61,9 +62,9 @@ func (p *Path) dial(ctx context.Context) (relay.Link, error) {
 		others = append(others, stop)
 		attempt(next)
 	}
-	woke := p.wakeUp()
+	woke := p.wakeChannel()
 	attempt(ctx)
-	t := time.NewTicker(overlap * (p.patience.Silence() / relay.LeastSilence))
+	t := time.NewTicker(redialInterval * (p.patience.Silence() / relay.LeastSilence))
 	defer t.Stop()
 	for {
 		select {
@@ -75,39 +76,39 @@ func (p *Path) dial(ctx context.Context) (relay.Link, error) {
 		case <-t.C:
 			another()
 		case <-woke:
-			woke = p.wakeUp()
-			t.Reset(overlap)
+			woke = p.wakeChannel()
+			t.Reset(redialInterval)
 			another()
 		}
 	}
 }
 
-// heardLink notes when something was sent that has no answer yet.
-type heardLink struct {
+// watchedLink is a link that records since when it has sent messages without receiving any.
+type watchedLink struct {
 	relay.Link
-	p       *Path
-	waiting atomic.Int64 // since when, as path.since; 0: for nothing
+	p          *Path
+	unanswered atomic.Int64 // when the first unanswered message was sent, as Path.elapsed; 0: none
 }
 
-// Send notes the sending.
-func (l *heardLink) Send(text bool, b []byte) error {
-	l.waiting.CompareAndSwap(0, int64(max(1, l.p.since())))
+// Send sends a message and records that an answer is expected.
+func (l *watchedLink) Send(text bool, b []byte) error {
+	l.unanswered.CompareAndSwap(0, int64(max(1, l.p.elapsed())))
 	return l.Link.Send(text, b)
 }
 
-// Each notes that the link works.
-func (l *heardLink) Each(take relay.Take) error {
+// Each passes received messages to take, and records that the link works.
+func (l *watchedLink) Each(take relay.Take) error {
 	return relay.Each(l.Link, func(m *relay.Message, wait bool) bool {
-		if sent := l.waiting.Swap(0); sent != 0 {
-			l.p.patience.Answered(l.p.since() - time.Duration(sent))
+		if sent := l.unanswered.Swap(0); sent != 0 {
+			l.p.patience.Answered(l.p.elapsed() - time.Duration(sent))
 		}
 		return take(m, wait)
 	})
 }
 
-// watch doubts a link that is silent, until the context ends.
-func (l *heardLink) watch(ctx context.Context) {
-	t := time.NewTicker(watchEvery)
+// watch checks the link with checkLink whenever it is silent, until the context ends.
+func (l *watchedLink) watch(ctx context.Context) {
+	t := time.NewTicker(watchInterval)
 	defer t.Stop()
 	for {
 		select {
@@ -115,41 +116,41 @@ func (l *heardLink) watch(ctx context.Context) {
 			return
 		case <-t.C:
 		}
-		if w := time.Duration(l.waiting.Load()); w != 0 && l.p.since()-w > l.p.patience.Silence() {
-			l.p.doubt(ctx, l)
-			l.waiting.Store(0)
+		if w := time.Duration(l.unanswered.Load()); w != 0 && l.p.elapsed()-w > l.p.patience.Silence() {
+			l.p.checkLink(ctx, l)
+			l.unanswered.Store(0)
 		}
 	}
 }
 
-// headStart is how long a doubted link may take to answer until another is dialed.
+// headStart is how long a link that is checked may take to answer before another is dialed.
 const headStart = 200 * time.Millisecond
 
-// doubt has a link prove that it works, and soon dials another beside it, once. The link
-// is closed when the other is there first, or when no answer comes.
-func (p *Path) doubt(ctx context.Context, l relay.Link) {
+// checkLink pings a link, and dials another link once if no answer comes within headStart.
+// The checked link is closed when the other is up first, or when the ping fails.
+func (p *Path) checkLink(ctx context.Context, l relay.Link) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	answered := make(chan error, 1)
-	began, proof := p.since(), 2*p.patience.Silence()
+	began, proof := p.elapsed(), 2*p.patience.Silence()
 	go func() {
 		ping, stop := context.WithTimeout(ctx, proof)
 		defer stop()
 		err := l.Ping(ping)
 		if err == nil {
-			p.patience.Answered(p.since() - began)
+			p.patience.Answered(p.elapsed() - began)
 		}
 		answered <- err
 	}()
-	other := make(chan dialed, 1)
+	other := make(chan dialResult, 1)
 	go func() {
 		select {
 		case <-time.After(headStart):
 			p.patience.Doubted()
 			n, err := p.c.Relay(ctx)
-			other <- dialed{n, err}
+			other <- dialResult{n, err}
 		case <-ctx.Done():
-			other <- dialed{err: ctx.Err()}
+			other <- dialResult{err: ctx.Err()}
 		}
 	}()
 	select {
@@ -159,7 +160,7 @@ func (p *Path) doubt(ctx context.Context, l relay.Link) {
 		}
 	case d := <-other:
 		if d.err == nil {
-			p.replace(l, d.link)
+			p.replaceLink(l, d.link)
 		} else if <-answered != nil {
 			l.Close(0, "")
 		}
@@ -172,10 +173,11 @@ func (p *Path) doubt(ctx context.Context, l relay.Link) {
 	}()
 }
 
-// replace closes a link and has another one take its place, if it is still used.
-func (p *Path) replace(l, with relay.Link) {
+// replaceLink closes a link and puts another in its place, if the link is still in use.
+// Otherwise it closes the other.
+func (p *Path) replaceLink(l, with relay.Link) {
 	p.mu.Lock()
-	used := p.link == l && p.spare == nil && !p.shut
+	used := p.link == l && p.spare == nil && !p.isClosed
 	if used {
 		p.spare = with
 	}
@@ -187,8 +189,8 @@ func (p *Path) replace(l, with relay.Link) {
 	l.Close(0, "")
 }
 
-// taken returns the link that takes the place of one before; nil without.
-func (p *Path) taken() relay.Link {
+// takeSpareLink returns the link that replaces the previous one, or nil without such a link.
+func (p *Path) takeSpareLink() relay.Link {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	l := p.spare

@@ -15,8 +15,8 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel/relay"
 )
 
-// TestDialsOverlap has attempts to dial that hang, as in an outage, and one that
-// fails for good.
+// TestDialsOverlap checks dial attempts that hang, as in an outage, and an attempt that fails
+// with a final error.
 func TestDialsOverlap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var tries atomic.Int32
@@ -34,7 +34,7 @@ func TestDialsOverlap(t *testing.T) {
 			t.Fatal(err)
 		}
 		l.Close(0, "")
-		if took := time.Since(start); took != 2*overlap {
+		if took := time.Since(start); took != 2*redialInterval {
 			t.Errorf("took %v", took)
 		}
 		final := errors.New("final")
@@ -45,11 +45,11 @@ func TestDialsOverlap(t *testing.T) {
 	})
 }
 
-// TestDialsAreBegunAgain lets a dial of an outage hang forever, as a
-// connection does whose first packet was lost: whenever the outage ends, an
-// attempt begins soon after. One that is slow and not lost may take its time.
+// TestDialsAreBegunAgain lets dial attempts of an outage hang forever, as after the loss of a
+// connection's first packet. An attempt must start within redialInterval of the end of the
+// outage. A slow attempt that still makes progress must not be canceled.
 func TestDialsAreBegunAgain(t *testing.T) {
-	for _, outage := range []time.Duration{time.Second, 5 * time.Second, 20 * time.Second, dialLimit - time.Second} {
+	for _, outage := range []time.Duration{time.Second, 5 * time.Second, 20 * time.Second, dialTimeout - time.Second} {
 		synctest.Test(t, func(t *testing.T) {
 			start := time.Now()
 			p := New(Config{Relay: func(ctx context.Context) (relay.Link, error) {
@@ -65,13 +65,13 @@ func TestDialsAreBegunAgain(t *testing.T) {
 				t.Fatal(err)
 			}
 			l.Close(0, "")
-			if late := time.Since(start) - outage; late > overlap {
-				t.Errorf("an outage of %v was noticed to be over %v late", outage, late)
+			if late := time.Since(start) - outage; late > redialInterval {
+				t.Errorf("dialed %[2]v after the end of an outage of %[1]v", outage, late)
 			}
 		})
 	}
 	synctest.Test(t, func(t *testing.T) {
-		const slow = 4 * overlap
+		const slow = 4 * redialInterval
 		p := New(Config{Relay: func(ctx context.Context) (relay.Link, error) {
 			select {
 			case <-time.After(slow):
@@ -89,7 +89,7 @@ func TestDialsAreBegunAgain(t *testing.T) {
 	})
 }
 
-// quietLink is one on which nothing comes; a ping is answered after a while.
+// quietLink is a link that receives no messages and answers a ping after the time answer.
 type quietLink struct {
 	answer time.Duration
 	sent   chan string
@@ -122,8 +122,8 @@ func (l *quietLink) Ping(ctx context.Context) error {
 
 func (l *quietLink) Close(websocket.StatusCode, string) { l.once.Do(func() { close(l.closed) }) }
 
-// TestSilentLinkIsReplaced has a link die in silence: another one is in use within
-// 1.7 seconds. One that is slow stays, although another is dialed.
+// TestSilentLinkIsReplaced checks that a link that dies without an error is replaced within
+// 1.7 seconds. A slow link stays in use, although another is dialed.
 func TestSilentLinkIsReplaced(t *testing.T) {
 	for name, c := range map[string]struct {
 		answer, dial time.Duration
@@ -131,7 +131,7 @@ func TestSilentLinkIsReplaced(t *testing.T) {
 	}{
 		"dead":                   {time.Hour, 100 * time.Millisecond, true},
 		"slow":                   {900 * time.Millisecond, 1800 * time.Millisecond, false},
-		"dead, and nothing else": {time.Hour, dialLimit, false},
+		"dead, and nothing else": {time.Hour, dialTimeout, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -176,8 +176,8 @@ func TestSilentLinkIsReplaced(t *testing.T) {
 	}
 }
 
-// TestBusyLinkIsRarelyDoubted has links answer late: the next may be silent for longer,
-// until one answers quickly.
+// TestBusyLinkIsRarelyDoubted checks that the next link may be silent for longer after links
+// that answered late, until links answer quickly.
 func TestBusyLinkIsRarelyDoubted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := New(Config{Relay: func(ctx context.Context) (relay.Link, error) {
@@ -187,7 +187,7 @@ func TestBusyLinkIsRarelyDoubted(t *testing.T) {
 		const late, quick = 900 * time.Millisecond, 10 * time.Millisecond
 		answers := []time.Duration{late, late, late, late, quick, quick, quick, quick}
 		for i, want := range []time.Duration{2, 4, 8, 8, 4, 2, 1, 1} {
-			if p.doubt(t.Context(), newQuietLink(answers[i])); p.patience.Silence() != want*relay.LeastSilence {
+			if p.checkLink(t.Context(), newQuietLink(answers[i])); p.patience.Silence() != want*relay.LeastSilence {
 				t.Errorf("after answer %d: %v", i, p.patience.Silence())
 			}
 		}

@@ -7,30 +7,29 @@ import (
 	"time"
 )
 
-// slept is the least time without a tick that counts as sleep: of the machine, during which
-// only the wall clock goes on, or of the process, which was stopped.
-const slept = 3 * time.Second
+// minSleep is the least time without a tick that counts as sleep: of the machine, during
+// which only the wall clock advances, or of the process, which was stopped.
+const minSleep = 3 * time.Second
 
-// watchSleep watches, until ctx ends, whether the machine or the process slept, and while
-// there is no link, whether the addresses of the machine change. Either is followed by
-// attempts at once: typing must flow again two seconds later, and waits that began before
-// may last longer.
+// watchSleep detects, until ctx ends, whether the machine or the process slept. While there
+// is no link, it also detects changes of the machine's addresses. After either, attempts
+// start at once: keystrokes must be echoed within two seconds, and older waits may last longer.
 func (p *Path) watchSleep(ctx context.Context) {
-	t := time.NewTicker(watchEvery)
+	t := time.NewTicker(watchInterval)
 	defer t.Stop()
-	wall, mono := p.c.Now().Round(0), p.since()
+	wall, mono := p.c.Now().Round(0), p.elapsed()
 	var addresses []netip.Addr
-	var looked time.Duration
+	var lastCheck time.Duration
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-t.C:
 		}
-		now, since := p.c.Now().Round(0), p.since()
+		now, since := p.c.Now().Round(0), p.elapsed()
 		gap := max(now.Sub(wall), since-mono)
 		wall, mono = now, since
-		if gap > slept {
+		if gap > minSleep {
 			p.c.Log.Debug("this machine or process was suspended", "for", gap)
 			p.Wake()
 			addresses = nil
@@ -38,8 +37,8 @@ func (p *Path) watchSleep(ctx context.Context) {
 		}
 		if p.Online() {
 			addresses = nil
-		} else if since-looked >= lookAround {
-			looked = since
+		} else if since-lastCheck >= addrCheckInterval {
+			lastCheck = since
 			current := p.c.Addresses()
 			if addresses != nil && !slices.Equal(addresses, current) {
 				p.c.Log.Debug("the addresses of this machine changed; dialing the relay")
@@ -50,28 +49,28 @@ func (p *Path) watchSleep(ctx context.Context) {
 	}
 }
 
-// wakeUp returns a channel that is closed when the machine wakes up.
-func (p *Path) wakeUp() <-chan struct{} {
+// wakeChannel returns a channel that is closed when the machine wakes up.
+func (p *Path) wakeChannel() <-chan struct{} {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.woke
 }
 
-// away is after how long without anything from a peer its return counts as one from sleep.
-// It is more than the time between two signs of an idle one.
-const away = 5 * time.Minute
+// peerSleep is the time without packets from a peer after which the peer counts as returned
+// from sleep. It is longer than the interval between two keep-alives of an idle peer.
+const peerSleep = 5 * time.Minute
 
-// heard notes that something came from a peer. One that returns from sleep gets again what
-// it may have missed, also where no relay reports its return. It does not block.
-func (p *Path) heard(e *Peer) {
-	now := int64(p.since())
-	if last := e.heard.Swap(now); last != 0 && now-last > int64(away) {
+// noteReceived records that a packet came from a peer. A peer that returns from sleep gets the
+// last packets again, even where no relay reports its return. noteReceived does not block.
+func (p *Path) noteReceived(e *Peer) {
+	now := int64(p.elapsed())
+	if last := e.lastReceived.Swap(now); last != 0 && now-last > int64(peerSleep) {
 		go p.Returned(e.session) // Returned waits for the link, and the caller reads from it
 	}
 }
 
-// Wake has everything start again that may wait for what was lost in a sleep: the dialing
-// of the relay, the link to it, and direct paths.
+// Wake restarts everything that may wait for packets lost while the machine slept: it dials
+// the relay again, checks the link to it, and searches for direct paths.
 func (p *Path) Wake() {
 	p.patience.Forget()
 	p.mu.Lock()
@@ -82,11 +81,11 @@ func (p *Path) Wake() {
 		peers = append(peers, e)
 	}
 	p.mu.Unlock()
-	p.suspect()
+	p.checkRelayLink()
 	for _, e := range peers {
 		if q := e.prober.Load(); q != nil {
 			q.woken.Store(true)
-			q.poke()
+			q.signalWake()
 		}
 	}
 }

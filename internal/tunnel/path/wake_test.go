@@ -13,19 +13,19 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel/relay"
 )
 
-// TestWakeDialsAtOnce ends an outage of hours, in which the waits between attempts to dial
-// became long: when the machine wakes up or has another address, the next attempt starts at
-// once, and it does not wait for one that hangs.
+// TestWakeDialsAtOnce ends an outage of hours, in which the waits between dial attempts became
+// long. When the machine wakes up or gets another address, the next attempt must start at
+// once. It must not wait for an attempt that hangs.
 func TestWakeDialsAtOnce(t *testing.T) {
 	refused := errors.New("no network")
 	for name, c := range map[string]struct {
-		hangs bool // an attempt of the outage never ends
+		hangs bool // dial attempts during the outage never return
 		wake  func(*atomic.Int64, *atomic.Bool)
 		limit time.Duration
 	}{
-		"the wall clock jumped":                     {false, func(jump *atomic.Int64, _ *atomic.Bool) { jump.Store(int64(8 * time.Hour)) }, watchEvery},
-		"the wall clock jumped while a dial hangs":  {true, func(jump *atomic.Int64, _ *atomic.Bool) { jump.Store(int64(8 * time.Hour)) }, watchEvery},
-		"the machine has another address":           {false, func(_ *atomic.Int64, moved *atomic.Bool) { moved.Store(true) }, lookAround + watchEvery},
+		"the wall clock jumped":                     {false, func(jump *atomic.Int64, _ *atomic.Bool) { jump.Store(int64(8 * time.Hour)) }, watchInterval},
+		"the wall clock jumped while a dial hangs":  {true, func(jump *atomic.Int64, _ *atomic.Bool) { jump.Store(int64(8 * time.Hour)) }, watchInterval},
+		"the machine has another address":           {false, func(_ *atomic.Int64, moved *atomic.Bool) { moved.Store(true) }, addrCheckInterval + watchInterval},
 		"nothing happened, and the wait has passed": {false, func(*atomic.Int64, *atomic.Bool) {}, 2 * backoffLong},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -72,8 +72,8 @@ func TestWakeDialsAtOnce(t *testing.T) {
 	}
 }
 
-// TestWakeDoubtsTheLink has the machine sleep with a link that died in silence: another one
-// is in use half a second after the wake-up.
+// TestWakeDoubtsTheLink lets the machine sleep with a link that died without an error. Another
+// link must be in use half a second after the machine wakes up.
 func TestWakeDoubtsTheLink(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var jump atomic.Int64
@@ -94,28 +94,28 @@ func TestWakeDoubtsTheLink(t *testing.T) {
 		jump.Store(int64(8 * time.Hour))
 		start := time.Now()
 		<-second.sent
-		if took := time.Since(start); took > watchEvery+headStart+50*time.Millisecond {
+		if took := time.Since(start); took > watchInterval+headStart+50*time.Millisecond {
 			t.Errorf("replaced after %v", took)
 		}
 		_ = p.Close()
 	})
 }
 
-// TestEndedSessionsAreBounded bounds the ends that an agent remembers, and how often it
-// reports one.
+// TestEndedSessionsAreBounded checks how many ended sessions an agent remembers, and how often
+// the agent notifies a client.
 func TestEndedSessionsAreBounded(t *testing.T) {
 	var n endings
 	for i := range maxEndings + 10 {
 		n.add(relay.Session{byte(i), byte(i >> 8)}, &ending{text: "ended"})
 	}
-	if len(n.by) != maxEndings || len(n.order) != maxEndings {
-		t.Errorf("%d and %d are remembered", len(n.by), len(n.order))
+	if len(n.bySession) != maxEndings || len(n.order) != maxEndings {
+		t.Errorf("%d and %d are remembered", len(n.bySession), len(n.order))
 	}
-	if n.knows(relay.Session{0, 0}) {
-		t.Error("the oldest is still known")
+	if n.contains(relay.Session{0, 0}) {
+		t.Error("the oldest session is still remembered")
 	}
 	last := relay.Session{byte((maxEndings + 9) % 256), byte((maxEndings + 9) >> 8)}
-	if n.due(last, time.Second) == nil || n.due(last, time.Second+tellEvery-1) != nil || n.due(last, time.Second+tellEvery) == nil {
-		t.Error("an end is reported too often, or too rarely")
+	if n.takeDue(last, time.Second) == nil || n.takeDue(last, time.Second+endedInterval-1) != nil || n.takeDue(last, time.Second+endedInterval) == nil {
+		t.Error("a client is notified too often, or too rarely")
 	}
 }

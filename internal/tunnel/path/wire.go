@@ -17,55 +17,56 @@ import (
 )
 
 const (
-	// wireDial is how long an agent may take to dial and to hear its client's hello.
-	wireDial = 3 * time.Second
-	// helloWait is how long who connects to a client may take to say hello, maxHello how
-	// many bytes that may have, and maxStrangers how many there may be who have not.
-	helloWait    = 5 * time.Second
+	// wireDialTimeout bounds an agent's dial, and the wait for its client's hello.
+	wireDialTimeout = 3 * time.Second
+	// helloTimeout bounds the wait of a client for the hello on a connection that it accepted,
+	// maxHello the size of a hello in bytes, and maxStrangers the connections without a hello.
+	helloTimeout = 5 * time.Second
 	maxHello     = 512
 	maxStrangers = 16
-	// offerMin and offerMax bound the time between two offers of a client.
-	offerMin = time.Second
-	offerMax = time.Minute
-	// wireLook is how often a wire in use is looked at, wireStall how long it may take
-	// nothing although the direct path beside it works.
-	wireLook  = 250 * time.Millisecond
-	wireStall = 5 * time.Second
+	// minOfferInterval and maxOfferInterval bound the time between two offers of a client.
+	minOfferInterval = time.Second
+	maxOfferInterval = time.Minute
+	// wireCheckInterval is the interval between checks of a wire in use. wireStallTimeout is how
+	// long a wire may accept no data although the direct path beside it works.
+	wireCheckInterval = 250 * time.Millisecond
+	wireStallTimeout  = 5 * time.Second
 )
 
 var errHello = errors.New("the other end did not say hello")
 
-// wiring is what a peer keeps for the making of its wire.
+// wiring is the state of a peer while its wire is set up.
 type wiring struct {
-	offer   atomic.Pointer[wireOffer] // of a client: the last, or nil
-	word    atomic.Uint64             // which a hello must repeat; 0: none is awaited
-	dialing atomic.Bool               // of an agent
+	offer   atomic.Pointer[wireOffer] // the client's last offer, or nil
+	nonce   atomic.Uint64             // the nonce that the agent's hello must repeat; 0: no hello is expected
+	dialing atomic.Bool               // the agent is dialing
 }
 
 type wireOffer struct {
-	path       *directPath // by which it was sent
-	wait, next time.Duration
+	path *directPath   // that carried the offer
+	wait time.Duration // the time between this offer and the next
+	next time.Duration // the earliest time of the next offer, as Path.elapsed
 }
 
-// Want reports that there is much to send: a client offers its agent to make a wire, if
-// there is none, records could travel by one, and the last offer was long enough ago.
-// It does not block.
+// Want announces that there is bulk data to send, so that a client offers a wire to its agent.
+// It does nothing if there is a wire already, if records could not use a wire, or if the
+// last offer is too recent. It does not block.
 func (w RecordWay) Want() {
 	p, e := w.p, w.e
 	d, t := p.direct, e.direct.Load()
 	if t == nil || !d.tcp || e.wire.Load() != nil || e.prober.Load() == nil {
 		return
 	}
-	now := p.since()
-	if !t.good(now) {
+	now := p.elapsed()
+	if !t.works(now) {
 		return
 	}
-	o, wait := e.wiring.offer.Load(), offerMin
+	o, wait := e.wiring.offer.Load(), minOfferInterval
 	if o != nil && o.path == t {
 		if now < o.next {
 			return
 		}
-		wait = min(2*o.wait, offerMax)
+		wait = min(2*o.wait, maxOfferInterval)
 	}
 	if !e.wiring.offer.CompareAndSwap(o, &wireOffer{path: t, wait: wait, next: now + wait}) {
 		return
@@ -76,62 +77,63 @@ func (w RecordWay) Want() {
 			p.c.Log.Debug("nothing can listen for a wire here", "error", err)
 			return
 		}
-		e.wiring.word.CompareAndSwap(0, rand.Uint64()|1)
-		p.probe(e, probe.Message{Kind: probe.Wire, Tx: e.wiring.word.Load(), Port: port}, t.to, 0)
+		e.wiring.nonce.CompareAndSwap(0, rand.Uint64()|1)
+		p.sendProbe(e, probe.Message{Kind: probe.Wire, Tx: e.wiring.nonce.Load(), Port: port}, t.to, 0)
 	}()
 }
 
-// wirePort returns where a client listens for wires, on all addresses: from the first
-// call until the path is closed.
-func (d *directs) wirePort() (uint16, error) {
+// wirePort returns the port on which a client listens for wires. The client listens on all
+// addresses, from the first call of wirePort until the path is closed.
+func (d *directSocket) wirePort() (uint16, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.wires == nil {
+	if d.wireListener == nil {
 		var c net.ListenConfig
-		c.SetMultipathTCP(false) // a wire is to go where its direct path goes
-		l, err := c.Listen(d.p.ended, "tcp", ":0")
+		c.SetMultipathTCP(false) // a wire must use the same addresses as its direct path
+		l, err := c.Listen(d.p.ctx, "tcp", ":0")
 		if err != nil {
 			return 0, err
 		}
-		d.wires = l
-		context.AfterFunc(d.p.ended, func() { _ = l.Close() })
-		go d.accept(l)
+		d.wireListener = l
+		context.AfterFunc(d.p.ctx, func() { _ = l.Close() })
+		go d.acceptWires(l)
 	}
-	return uint16(d.wires.Addr().(*net.TCPAddr).Port), nil
+	return uint16(d.wireListener.Addr().(*net.TCPAddr).Port), nil
 }
 
-// accept takes connections until the listener is closed. Most that could come are of
-// strangers, of whom only so many are heard at once.
-func (d *directs) accept(l net.Listener) {
-	heard := make(chan struct{}, maxStrangers)
+// acceptWires accepts connections until the listener is closed. Any host may connect, so at
+// most maxStrangers connections may wait for a hello at one time.
+func (d *directSocket) acceptWires(l net.Listener) {
+	pending := make(chan struct{}, maxStrangers)
 	for {
 		c, err := l.Accept()
 		if errors.Is(err, net.ErrClosed) {
 			return
 		}
 		if err != nil {
-			time.Sleep(wireLook) // such as: there are too many open files
+			time.Sleep(wireCheckInterval) // for example, too many files are open
 			continue
 		}
 		select {
-		case heard <- struct{}{}:
+		case pending <- struct{}{}:
 		default:
 			_ = c.Close()
 			continue
 		}
 		go func() {
-			defer func() { <-heard }()
-			if err := d.greet(c.(*net.TCPConn)); err != nil {
+			defer func() { <-pending }()
+			if err := d.authenticateWire(c.(*net.TCPConn)); err != nil {
 				d.p.c.Log.Debug("refused a wire", "from", c.RemoteAddr(), "error", err)
 			}
 		}()
 	}
 }
 
-// greet makes a wire of a connection if an agent says hello on it that was offered
-// one, with the word of the offer. A word counts once.
-func (d *directs) greet(c *net.TCPConn) error {
-	return d.talk(c, helloWait, func() (*Peer, error) {
+// authenticateWire makes a connection the wire of a peer, if the hello on the connection comes
+// from an agent to which a wire was offered. The hello must repeat the nonce of the offer. Each
+// nonce is valid once.
+func (d *directSocket) authenticateWire(c *net.TCPConn) error {
+	return d.attachAfterHellos(c, helloTimeout, func() (*Peer, error) {
 		b, err := readHello(c)
 		if err != nil {
 			return nil, err
@@ -145,16 +147,16 @@ func (d *directs) greet(c *net.TCPConn) error {
 		}
 		keys := e.keys.Load()
 		m, err := keys.Unseal(b)
-		if err != nil || m.Kind != probe.Hello || m.Tx == 0 || !e.wiring.word.CompareAndSwap(m.Tx, 0) {
+		if err != nil || m.Kind != probe.Hello || m.Tx == 0 || !e.wiring.nonce.CompareAndSwap(m.Tx, 0) {
 			return nil, errHello
 		}
 		return e, writeHello(c, keys, m.Tx)
 	})
 }
 
-// wireOffered has an agent dial its client, which said by the direct path in use that
-// it listens: so nothing is dialed but an address that the client is known to have.
-func (p *Path) wireOffered(e *Peer, m probe.Message, from netip.AddrPort) {
+// handleWireOffer makes an agent dial the client that offered a wire. The offer must come over
+// the direct path in use, so that an agent dials only a proven address of its client.
+func (p *Path) handleWireOffer(e *Peer, m probe.Message, from netip.AddrPort) {
 	t := e.direct.Load()
 	if t == nil || t.to != from || m.Port == 0 || !p.direct.tcp || e.prober.Load() != nil || e.wiring.dialing.Swap(true) {
 		return
@@ -168,32 +170,32 @@ func (p *Path) wireOffered(e *Peer, m probe.Message, from netip.AddrPort) {
 	}()
 }
 
-func (p *Path) dialWire(e *Peer, to netip.AddrPort, word uint64) error {
-	d := net.Dialer{Timeout: wireDial}
-	c, err := d.DialContext(p.ended, "tcp", to.String())
+func (p *Path) dialWire(e *Peer, to netip.AddrPort, nonce uint64) error {
+	d := net.Dialer{Timeout: wireDialTimeout}
+	c, err := d.DialContext(p.ctx, "tcp", to.String())
 	if err != nil {
 		return err
 	}
-	return p.direct.talk(c.(*net.TCPConn), wireDial, func() (*Peer, error) {
+	return p.direct.attachAfterHellos(c.(*net.TCPConn), wireDialTimeout, func() (*Peer, error) {
 		keys := e.keys.Load()
-		if err := writeHello(c, keys, word); err != nil {
+		if err := writeHello(c, keys, nonce); err != nil {
 			return nil, err
 		}
 		b, err := readHello(c)
 		if err != nil {
 			return nil, err
 		}
-		if m, err := keys.Unseal(b); err != nil || m.Kind != probe.Hello || m.Tx != word {
+		if m, err := keys.Unseal(b); err != nil || m.Kind != probe.Hello || m.Tx != nonce {
 			return nil, errHello
 		}
 		return e, nil
 	})
 }
 
-// talk has hellos said on a connection, for so long, and makes it the wire of the peer
-// that was found, or closes it.
-func (d *directs) talk(c *net.TCPConn, limit time.Duration, hellos func() (*Peer, error)) error {
-	ctx, cancel := context.WithTimeout(d.p.ended, limit)
+// attachAfterHellos runs hellos on a connection, and makes the connection the wire of the peer
+// that hellos returned. The connection is closed on an error, or if hellos exceeds the limit.
+func (d *directSocket) attachAfterHellos(c *net.TCPConn, limit time.Duration, hellos func() (*Peer, error)) error {
+	ctx, cancel := context.WithTimeout(d.p.ctx, limit)
 	defer cancel()
 	stop := context.AfterFunc(ctx, func() { _ = c.Close() })
 	e, err := hellos()
@@ -201,7 +203,7 @@ func (d *directs) talk(c *net.TCPConn, limit time.Duration, hellos func() (*Peer
 		err = errors.Join(ctx.Err(), err)
 	}
 	if err == nil {
-		err = d.hang(e, c)
+		err = d.attachWire(e, c)
 	}
 	if err != nil {
 		_ = c.Close()
@@ -209,13 +211,13 @@ func (d *directs) talk(c *net.TCPConn, limit time.Duration, hellos func() (*Peer
 	return err
 }
 
-func writeHello(c net.Conn, keys *probe.Keys, word uint64) error {
-	b := keys.Seal(probe.Message{Kind: probe.Hello, Tx: word}, 0)
+func writeHello(c net.Conn, keys *probe.Keys, nonce uint64) error {
+	b := keys.Seal(probe.Message{Kind: probe.Hello, Tx: nonce}, 0)
 	_, err := c.Write(append(binary.BigEndian.AppendUint16(nil, uint16(len(b))), b...))
 	return err
 }
 
-// readHello reads a hello and nothing of what follows.
+// readHello reads a hello, and no byte after it.
 func readHello(c net.Conn) ([]byte, error) {
 	var b [maxHello]byte
 	if _, err := io.ReadFull(c, b[:2]); err != nil {
@@ -229,15 +231,15 @@ func readHello(c net.Conn) ([]byte, error) {
 	return b[:n], err
 }
 
-// hang makes a connection on which both ends have said hello the wire of a peer.
-func (d *directs) hang(e *Peer, c *net.TCPConn) error {
+// attachWire makes a connection the wire of a peer. Both ends must have sent their hellos.
+func (d *directSocket) attachWire(e *Peer, c *net.TCPConn) error {
 	t := e.direct.Load()
 	dialed := e.prober.Load() == nil
 	if t == nil || dialed && t.to.Addr() != c.RemoteAddr().(*net.TCPAddr).AddrPort().Addr().Unmap() {
 		return errors.New("the direct path is no longer used")
 	}
-	tcp.Tune(c, wireStall)
-	w := &wire{p: d.p, e: e, conn: c, ip: t.to.Addr(), born: d.p.since(), wake: make(chan struct{}, 1), ended: make(chan struct{})}
+	tcp.Tune(c, wireStallTimeout)
+	w := &wire{p: d.p, e: e, conn: c, ip: t.to.Addr(), created: d.p.elapsed(), wake: make(chan struct{}, 1), ended: make(chan struct{})}
 	d.mu.Lock()
 	if d.byID[e.keys.Load().ID] != e {
 		d.mu.Unlock()
@@ -245,139 +247,141 @@ func (d *directs) hang(e *Peer, c *net.TCPConn) error {
 	}
 	old := e.wire.Swap(w)
 	d.mu.Unlock()
-	old.end("another took its place")
-	go w.read()
+	old.close("another took its place")
+	go w.readRecords()
 	go w.watch()
 	return nil
 }
 
-// wire is a TCP connection straight between the two ends of a session. It goes by the
-// direct path's address, ends with it, and takes with it what is under way.
+// wire is a TCP connection directly between the two ends of a session. It uses the address of
+// the direct path and ends with that path. Records in flight are then lost.
 type wire struct {
-	p    *Path
-	e    *Peer
-	conn *net.TCPConn
-	ip   netip.Addr // of the other end
-	born time.Duration
+	p       *Path
+	e       *Peer
+	conn    *net.TCPConn
+	ip      netip.Addr // of the other end
+	created time.Duration
 
-	mu   sync.Mutex // held by who sends
-	head [2]byte
-	both [2][]byte   // what one system call sends: head and a record
-	left net.Buffers // of both
+	mu      sync.Mutex // the sender holds it
+	header  [2]byte
+	buffers [2][]byte   // the data of one system call: header and a record
+	unsent  net.Buffers // the rest of buffers
 
-	last atomic.Int64 // when something was sent, as path.since
-	busy atomic.Int64 // since when something is being sent; 0: nothing is
-	idle atomic.Bool  // watch sleeps until something is sent
-	wake chan struct{}
-	owed time.Duration // since when nothing shows that what was sent arrives; only watch uses it
+	lastSend     atomic.Int64 // when data was last sent, as Path.elapsed
+	sendingSince atomic.Int64 // when the current send began; 0: no send is running
+	idle         atomic.Bool  // watch sleeps until data is sent
+	wake         chan struct{}
+	// unprovenSince is when the first data was sent for which nothing shows that it arrives.
+	// Only watch uses it.
+	unprovenSince time.Duration
 
 	once  sync.Once
 	ended chan struct{}
-	why   string
+	why   string // why the wire ended
 }
 
-// send sends a record, waiting while the connection is busy.
-func (w *wire) send(b []byte) error {
+// sendRecord sends a record and waits while the connection is busy.
+func (w *wire) sendRecord(b []byte) error {
 	if len(b) == 0 || len(b) > MaxRecord {
 		return tcp.ErrFrame
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	now := int64(max(1, w.p.since()))
-	w.last.Store(now)
-	w.busy.Store(now)
-	w.used()
+	now := int64(max(1, w.p.elapsed()))
+	w.lastSend.Store(now)
+	w.sendingSince.Store(now)
+	w.keepActive()
 	if w.idle.Swap(false) {
-		w.wake <- struct{}{} // never full: idle is set again after it was taken
+		w.wake <- struct{}{} // never blocks: watch sets idle only after it has received
 	}
-	binary.BigEndian.PutUint16(w.head[:], uint16(len(b)))
-	w.both = [2][]byte{w.head[:], b}
-	w.left = w.both[:]
-	_, err := w.left.WriteTo(w.conn)
-	w.both[1] = nil
-	w.last.Store(int64(w.p.since()))
-	w.busy.Store(0)
+	binary.BigEndian.PutUint16(w.header[:], uint16(len(b)))
+	w.buffers = [2][]byte{w.header[:], b}
+	w.unsent = w.buffers[:]
+	_, err := w.unsent.WriteTo(w.conn)
+	w.buffers[1] = nil
+	w.lastSend.Store(int64(w.p.elapsed()))
+	w.sendingSince.Store(0)
 	if err != nil {
-		w.end(err.Error())
+		w.close(err.Error())
 	}
 	return err
 }
 
-// used has the direct path beside the wire watched: that of an idle tunnel is not, and
-// no keep-alive travels by wires.
-func (w *wire) used() {
-	w.e.moved.Add(fewPackets + 1)
+// keepActive keeps the tunnel from becoming idle. The direct path of an idle tunnel is not
+// monitored, and wires carry no keep-alives of their own.
+func (w *wire) keepActive() {
+	w.e.moved.Add(maxIdlePackets + 1)
 	if q := w.e.prober.Load(); q != nil {
-		q.used()
+		q.wakeIfIdle()
 	}
 }
 
-// read takes records until the connection ends. It alone says what changed: who ends
-// a wire may hold locks.
-func (w *wire) read() {
+// readRecords reads records until the connection ends. Only readRecords calls
+// notifyRecordsChanged, because callers of close may hold locks.
+func (w *wire) readRecords() {
 	w.p.c.Log.Debug("a tunnel has a wire", "to", w.conn.RemoteAddr())
-	w.e.recordsChanged()
+	w.e.notifyRecordsChanged()
 	err := tcp.EachRecord(w.conn, MaxRecord, tcp.WakeAt(w.conn), func(b []byte) {
-		w.used()
-		w.p.record(w.e, b)
+		w.keepActive()
+		w.p.receiveRecord(w.e, b)
 	})
-	w.end(err.Error())
+	w.close(err.Error())
 	w.p.c.Log.Debug("a tunnel's wire ended", "reason", w.why)
-	if w.p.since()-w.born > steady {
-		w.e.wiring.offer.Store(nil) // for it worked, and may again
+	if w.p.elapsed()-w.created > stableAfter {
+		w.e.wiring.offer.Store(nil) // the wire worked, so the next offer need not wait
 	}
-	w.e.recordsChanged()
+	w.e.notifyRecordsChanged()
 }
 
-// watch ends the wire when the path is closed, or when it no longer works.
+// watch closes the wire when the path is closed, or when the wire no longer works.
 func (w *wire) watch() {
 	t := time.NewTimer(0)
 	defer t.Stop()
 	for {
 		select {
 		case <-w.p.closed:
-			w.end("the tunnel ended")
+			w.close("the tunnel ended")
 			return
 		case <-w.ended:
 			return
 		case <-w.wake:
 		case <-t.C:
 		}
-		w.idle.Store(true) // before looking: what is sent now wakes
-		why, idle := w.look(w.p.since())
+		w.idle.Store(true) // before the check, so that data sent during it wakes watch
+		why, idle := w.checkHealth(w.p.elapsed())
 		if why != "" {
-			w.end(why)
+			w.close(why)
 			return
 		}
 		if !idle && w.idle.Swap(false) {
-			t.Reset(wireLook)
+			t.Reset(wireCheckInterval)
 		}
 	}
 }
 
-// look reports why the wire is to end; "": it works, or is idle.
-func (w *wire) look(now time.Duration) (why string, idle bool) {
-	t, last, busy := w.e.direct.Load(), time.Duration(w.last.Load()), time.Duration(w.busy.Load())
+// checkHealth returns why the wire must end, or "" if it works or is idle.
+func (w *wire) checkHealth(now time.Duration) (why string, idle bool) {
+	t, last, busy := w.e.direct.Load(), time.Duration(w.lastSend.Load()), time.Duration(w.sendingSince.Load())
 	if t == nil || t.to.Addr() != w.ip {
 		return "the direct path is no longer used", false
 	}
 	proven := time.Duration(t.proven.Load())
 	switch {
-	case busy != 0 && now-busy > wireStall:
+	case busy != 0 && now-busy > wireStallTimeout:
 		return "nothing more can be sent", false
 	case busy == 0 && last <= proven:
-		w.owed = 0
+		w.unprovenSince = 0
 		return "", true
-	case w.owed == 0:
-		w.owed = last
-	case now-max(w.owed, proven) > trust:
+	case w.unprovenSince == 0:
+		w.unprovenSince = last
+	case now-max(w.unprovenSince, proven) > directTimeout:
 		return "nothing shows that the direct path works", false
 	}
 	return "", false
 }
 
-// end closes a wire, if there is one, with what it has not sent.
-func (w *wire) end(why string) {
+// close closes a wire and discards unsent data; why is the reason. It does nothing if w is nil.
+func (w *wire) close(why string) {
 	if w == nil {
 		return
 	}
@@ -385,14 +389,14 @@ func (w *wire) end(why string) {
 	w.once.Do(func() {
 		w.why = why
 		close(w.ended)
-		_ = w.conn.SetLinger(0) // what waits goes another way
+		_ = w.conn.SetLinger(0) // unsent records travel over another path
 		_ = w.conn.Close()
 	})
 }
 
-// unwire ends the wire of a peer unless it goes to an address.
-func (e *Peer) unwire(to netip.Addr) {
+// closeWireUnless closes the wire of a peer unless the wire goes to an address.
+func (e *Peer) closeWireUnless(to netip.Addr) {
 	if w := e.wire.Load(); w != nil && w.ip != to {
-		w.end("the direct path is no longer used")
+		w.close("the direct path is no longer used")
 	}
 }

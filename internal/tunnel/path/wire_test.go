@@ -25,7 +25,7 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel/udp"
 )
 
-// cutSocket is a real socket of a network that may be cut.
+// cutSocket is a real socket that drops everything it sends once cut is set.
 type cutSocket struct {
 	udp.Socket
 	cut atomic.Bool
@@ -38,25 +38,25 @@ func (s *cutSocket) Write(b []byte, seg int, to netip.AddrPort) error {
 	return s.Socket.Write(b, seg, to)
 }
 
-// end is one end of a tunnel that has no QUIC and no relay.
-type end struct {
+// tunnelEnd is one end of a tunnel that has no QUIC and no relay.
+type tunnelEnd struct {
 	*Path
 	e       *Peer
 	sock    *cutSocket
-	take    func(b []byte)
+	receive func(b []byte)
 	changes chan struct{}
 }
 
-func (x *end) Record(b []byte) { x.take(b) }
+func (x *tunnelEnd) Record(b []byte) { x.receive(b) }
 
-func (x *end) Changed() { x.changes <- struct{}{} }
+func (x *tunnelEnd) Changed() { x.changes <- struct{}{} }
 
-func (x *end) addr() netip.AddrPort {
+func (x *tunnelEnd) addr() netip.AddrPort {
 	return netip.AddrPortFrom(netip.MustParseAddr("127.0.0.1"), x.sock.Port())
 }
 
-// bothKeys returns the keys of the two ends of a tunnel.
-func bothKeys(t testing.TB) (client, agent *probe.Keys) {
+// newKeyPair returns the probe keys of the two ends of a tunnel.
+func newKeyPair(t testing.TB) (client, agent *probe.Keys) {
 	t.Helper()
 	secret := bytes.Repeat([]byte("0123456789"), 4)
 	client, err1 := probe.NewKeys(secret, false)
@@ -67,8 +67,8 @@ func bothKeys(t testing.TB) (client, agent *probe.Keys) {
 	return client, agent
 }
 
-// newEnd makes an end that drops records; both ends of a tunnel have the same session.
-func newEnd(t testing.TB, session relay.Session, keys *probe.Keys) *end {
+// newEnd returns an end that drops records. Both ends of a tunnel must have the same session.
+func newEnd(t testing.TB, session relay.Session, keys *probe.Keys) *tunnelEnd {
 	t.Helper()
 	real, err := udp.Listen()
 	if err != nil {
@@ -83,7 +83,7 @@ func newEnd(t testing.TB, session relay.Session, keys *probe.Keys) *end {
 	p.direct.tcp = true
 	p.Start()
 	read := make(chan struct{})
-	go func() { // as QUIC would
+	go func() { // reads as QUIC would
 		defer close(read)
 		b := make([]byte, udp.MaxDatagram)
 		for {
@@ -92,80 +92,80 @@ func newEnd(t testing.TB, session relay.Session, keys *probe.Keys) *end {
 			}
 		}
 	}()
-	x := &end{Path: p, e: p.peer(session), sock: sock, take: func([]byte) {}, changes: make(chan struct{}, 1000)}
+	x := &tunnelEnd{Path: p, e: p.peer(session), sock: sock, receive: func([]byte) {}, changes: make(chan struct{}, 1000)}
 	x.e.keys.Store(keys)
-	x.direct.add(keys.ID, x.e)
+	x.direct.addPeer(keys.ID, x.e)
 	t.Cleanup(func() { _ = p.Close(); <-read })
 	return x
 }
 
-// hear has an end's records taken from now on.
-func (x *end) hear(take func([]byte)) {
+// receiveRecords delivers an end's records to take from now on; nil keeps the current function.
+func (x *tunnelEnd) receiveRecords(take func([]byte)) {
 	if take != nil {
-		x.take = take
+		x.receive = take
 	}
 	r := Records(x)
 	x.e.records.Store(&r)
 }
 
-// ends returns the two ends of a tunnel that goes directly.
-func ends(t testing.TB) (client, agent *end) {
+// newTunnel returns the two ends of a tunnel with a direct path.
+func newTunnel(t testing.TB) (client, agent *tunnelEnd) {
 	t.Helper()
-	clientKeys, agentKeys := bothKeys(t)
+	clientKeys, agentKeys := newKeyPair(t)
 	client, agent = newEnd(t, relay.Session{7}, clientKeys), newEnd(t, relay.Session{7}, agentKeys)
 	q := newProber(client.Path, client.e)
 	client.e.prober.Store(q)
 	go q.run()
-	q.offered([]netip.AddrPort{agent.addr()}, false)
+	q.addCandidates([]netip.AddrPort{agent.addr()}, false)
 	testwait.Until(t, "a direct path", func() bool {
 		return client.e.direct.Load() != nil && agent.e.direct.Load() != nil
 	})
 	return client, agent
 }
 
-// wired wants a wire until both ends have it.
-func wired(t testing.TB, client, agent *end) {
+// waitForWire calls Want until both ends have a wire.
+func waitForWire(t testing.TB, client, agent *tunnelEnd) {
 	t.Helper()
 	testwait.Until(t, "wire", func() bool {
 		client.RecordWay(client.e).Want()
-		agent.RecordWay(agent.e).Want() // which does nothing
+		agent.RecordWay(agent.e).Want() // does nothing on an agent
 		return client.e.wire.Load() != nil && agent.e.wire.Load() != nil
 	})
 }
 
-// changed waits until an end was told of a change.
-func (x *end) changed(t testing.TB, what string) {
+// waitForChange waits until Changed is called on an end.
+func (x *tunnelEnd) waitForChange(t testing.TB, what string) {
 	t.Helper()
 	select {
 	case <-x.changes:
 	case <-time.After(testwait.Limit):
-		t.Fatalf("was not told that %s", what)
+		t.Fatalf("Changed was not called after %s", what)
 	}
 }
 
-// TestWire sends 64 MB each way at once: all arrives in order, and both ends are told
-// that there is a wire.
+// TestWire sends 64 MiB in each direction at the same time. All records must arrive in order,
+// and Changed must be called on both ends when the wire is up.
 func TestWire(t *testing.T) {
-	client, agent := ends(t)
+	client, agent := newTunnel(t)
 	const all = 64 << 20
 	var done sync.WaitGroup
-	sent, got := make(map[*end][]byte), make(map[*end]hash.Hash)
-	for _, x := range []*end{client, agent} {
+	sent, got := make(map[*tunnelEnd][]byte), make(map[*tunnelEnd]hash.Hash)
+	for _, x := range []*tunnelEnd{client, agent} {
 		sum, n := sha256.New(), 0
 		got[x] = sum
 		done.Add(1)
-		x.hear(func(b []byte) {
+		x.receiveRecords(func(b []byte) {
 			sum.Write(b)
 			if n += len(b); n == all {
 				done.Done()
 			}
 		})
 	}
-	wired(t, client, agent)
-	client.changed(t, "there is a wire")
-	agent.changed(t, "there is a wire")
+	waitForWire(t, client, agent)
+	client.waitForChange(t, "the wire was set up")
+	agent.waitForChange(t, "the wire was set up")
 	var mu sync.Mutex
-	for i, x := range []*end{client, agent} {
+	for i, x := range []*tunnelEnd{client, agent} {
 		done.Go(func() {
 			r, sum := rand.New(rand.NewPCG(uint64(i), 1)), sha256.New()
 			b := make([]byte, MaxRecord)
@@ -176,7 +176,7 @@ func TestWire(t *testing.T) {
 				}
 				sum.Write(b[:n])
 				left -= n
-				if err := x.e.wire.Load().send(b[:n]); err != nil {
+				if err := x.e.wire.Load().sendRecord(b[:n]); err != nil {
 					t.Error(err)
 					return
 				}
@@ -188,71 +188,71 @@ func TestWire(t *testing.T) {
 	}
 	done.Wait()
 	if !bytes.Equal(sent[client], got[agent].Sum(nil)) || !bytes.Equal(sent[agent], got[client].Sum(nil)) {
-		t.Error("other records came than went")
+		t.Error("the records received differ from the records sent")
 	}
 }
 
-// TestWireOfMany has several send at once: no record is torn.
+// TestWireOfMany checks that records of concurrent senders are not interleaved.
 func TestWireOfMany(t *testing.T) {
-	client, agent := ends(t)
+	client, agent := newTunnel(t)
 	const senders, each = 8, 500
-	var come atomic.Int32
-	agent.hear(func(b []byte) {
+	var received atomic.Int32
+	agent.receiveRecords(func(b []byte) {
 		if !bytes.Equal(b, bytes.Repeat(b[:1], 1000+int(b[0]))) {
-			t.Error("a record is torn")
+			t.Error("a record has bytes of another record")
 		}
-		come.Add(1)
+		received.Add(1)
 	})
-	wired(t, client, agent)
+	waitForWire(t, client, agent)
 	var done sync.WaitGroup
 	for i := range senders {
 		done.Go(func() {
 			b := bytes.Repeat([]byte{byte(i)}, 1000+i)
 			for range each {
-				if err := client.e.wire.Load().send(b); err != nil {
+				if err := client.e.wire.Load().sendRecord(b); err != nil {
 					t.Error(err)
 				}
 			}
 		})
 	}
 	done.Wait()
-	testwait.Until(t, "all records", func() bool { return come.Load() == senders*each })
+	testwait.Until(t, "all records", func() bool { return received.Load() == senders*each })
 	for _, b := range [][]byte{nil, make([]byte, MaxRecord+1)} {
-		if err := client.e.wire.Load().send(b); err == nil {
+		if err := client.e.wire.Load().sendRecord(b); err == nil {
 			t.Errorf("a record of %d bytes was sent", len(b))
 		}
 	}
 }
 
-// TestWireEndsWithItsPath takes the direct path away in each of the ways in which it
-// goes: neither end has a wire, and both know it.
+// TestWireEndsWithItsPath ends the direct path in each possible way. Neither end may keep the
+// wire, and Changed must be called on both ends.
 func TestWireEndsWithItsPath(t *testing.T) {
-	for name, away := range map[string]func(client, agent *end){
-		"the client leaves it": func(client, agent *end) { client.e.prober.Load().failed(agent.addr(), errors.New("test")) },
-		"the agent is told": func(client, agent *end) {
-			agent.probed(agent.e, client.e.keys.Load().Seal(probe.Message{Kind: probe.RelayOnly}, 0), netip.AddrPort{})
+	for name, away := range map[string]func(client, agent *tunnelEnd){
+		"the client leaves it": func(client, agent *tunnelEnd) { client.e.prober.Load().leavePath(agent.addr(), errors.New("test")) },
+		"the agent is told": func(client, agent *tunnelEnd) {
+			agent.handleProbe(agent.e, client.e.keys.Load().Seal(probe.Message{Kind: probe.RelayOnly}, 0), netip.AddrPort{})
 		},
-		"another address": func(client, agent *end) {
-			agent.follow(agent.e, netip.MustParseAddrPort("127.0.0.2:9"))
+		"another address": func(client, agent *tunnelEnd) {
+			agent.followDirect(agent.e, netip.MustParseAddrPort("127.0.0.2:9"))
 		},
-		"the client forgets it": func(client, _ *end) { client.Forget(client.e.session) },
-		"the agent forgets it":  func(_, agent *end) { agent.Forget(agent.e.session) },
-		"the client is closed":  func(client, _ *end) { _ = client.Close() },
-		"the agent is closed":   func(_, agent *end) { _ = agent.Close() },
+		"the client forgets it": func(client, _ *tunnelEnd) { client.Forget(client.e.session) },
+		"the agent forgets it":  func(_, agent *tunnelEnd) { agent.Forget(agent.e.session) },
+		"the client is closed":  func(client, _ *tunnelEnd) { _ = client.Close() },
+		"the agent is closed":   func(_, agent *tunnelEnd) { _ = agent.Close() },
 	} {
 		t.Run(name, func(t *testing.T) {
-			client, agent := ends(t)
-			client.hear(nil)
-			agent.hear(nil)
-			wired(t, client, agent)
-			client.changed(t, "there is a wire")
-			agent.changed(t, "there is a wire")
+			client, agent := newTunnel(t)
+			client.receiveRecords(nil)
+			agent.receiveRecords(nil)
+			waitForWire(t, client, agent)
+			client.waitForChange(t, "the wire was set up")
+			agent.waitForChange(t, "the wire was set up")
 			c, a := client.e.wire.Load(), agent.e.wire.Load()
 			away(client, agent)
-			client.changed(t, "the wire ended")
-			agent.changed(t, "the wire ended")
-			if c.send([]byte("x")) == nil || a.send([]byte("x")) == nil {
-				t.Error("a record was sent by a wire that ended")
+			client.waitForChange(t, "the end of the wire")
+			agent.waitForChange(t, "the end of the wire")
+			if c.sendRecord([]byte("x")) == nil || a.sendRecord([]byte("x")) == nil {
+				t.Error("a record was sent over a wire that ended")
 			}
 			if client.e.wire.Load() == c || agent.e.wire.Load() == a {
 				t.Error("a wire that ended is still used")
@@ -261,27 +261,28 @@ func TestWireEndsWithItsPath(t *testing.T) {
 	}
 }
 
-// TestCutWire cuts the network while both ends wait to send more: they do not for long.
+// TestCutWire cuts the network while senders on both ends are blocked. The senders must return
+// soon.
 func TestCutWire(t *testing.T) {
-	client, agent := ends(t)
+	client, agent := newTunnel(t)
 	stuck := make(chan struct{})
 	defer close(stuck)
-	for _, x := range []*end{client, agent} {
-		x.hear(func([]byte) { <-stuck })
+	for _, x := range []*tunnelEnd{client, agent} {
+		x.receiveRecords(func([]byte) { <-stuck })
 	}
-	wired(t, client, agent)
-	failed := make(chan *end, 2)
-	for _, x := range []*end{client, agent} {
+	waitForWire(t, client, agent)
+	failed := make(chan *tunnelEnd, 2)
+	for _, x := range []*tunnelEnd{client, agent} {
 		go func() {
-			for w, b := x.e.wire.Load(), make([]byte, MaxRecord); w.send(b) == nil; {
+			for w, b := x.e.wire.Load(), make([]byte, MaxRecord); w.sendRecord(b) == nil; {
 			}
 			failed <- x
 		}()
 	}
-	blocked := func(x *end) bool {
+	blocked := func(x *tunnelEnd) bool {
 		w := x.e.wire.Load()
-		since := time.Duration(w.busy.Load())
-		return since != 0 && x.since()-since > 50*time.Millisecond
+		since := time.Duration(w.sendingSince.Load())
+		return since != 0 && x.elapsed()-since > 50*time.Millisecond
 	}
 	testwait.Until(t, "sender that waits", func() bool { return blocked(client) && blocked(agent) })
 	client.sock.cut.Store(true)
@@ -290,7 +291,7 @@ func TestCutWire(t *testing.T) {
 		select {
 		case <-failed:
 		case <-time.After(testwait.Limit):
-			t.Fatal("a sender waits forever")
+			t.Fatal("a sender is still blocked")
 		}
 	}
 	t.Logf("after %v", time.Since(start))
@@ -299,74 +300,74 @@ func TestCutWire(t *testing.T) {
 	}
 }
 
-// TestLostWire sends one record, after all was silent, into a network that was cut.
+// TestLostWire sends one record on an idle wire after the network was cut.
 func TestLostWire(t *testing.T) {
-	client, agent := ends(t)
-	agent.hear(nil)
-	wired(t, client, agent)
-	agent.changed(t, "there is a wire")
-	client.e.wire.Store(nil) // the client's end lives on and knows nothing of a cut
+	client, agent := newTunnel(t)
+	agent.receiveRecords(nil)
+	waitForWire(t, client, agent)
+	agent.waitForChange(t, "the wire was set up")
+	client.e.wire.Store(nil) // so that the client does not close its end of the wire
 	client.sock.cut.Store(true)
 	w := agent.e.wire.Load()
-	testwait.Until(t, "silence", func() bool { return w.idle.Load() && !agent.e.direct.Load().good(agent.since()) })
-	_ = w.send([]byte("x"))
-	agent.changed(t, "the wire ended")
+	testwait.Until(t, "silence", func() bool { return w.idle.Load() && !agent.e.direct.Load().works(agent.elapsed()) })
+	_ = w.sendRecord([]byte("x"))
+	agent.waitForChange(t, "the end of the wire")
 }
 
-// TestWireAgain loses the wire again and again, and wants another.
+// TestWireAgain closes the wire several times and checks that a new wire replaces it.
 func TestWireAgain(t *testing.T) {
-	client, agent := ends(t)
+	client, agent := newTunnel(t)
 	for i := range 3 {
-		wired(t, client, agent)
+		waitForWire(t, client, agent)
 		c, a := client.e.wire.Load(), agent.e.wire.Load()
 		_ = []*wire{c, a}[i%2].conn.Close()
 		testwait.Until(t, "end", func() bool { return client.e.wire.Load() != c && agent.e.wire.Load() != a })
 	}
 }
 
-// TestOffers counts the time between offers that nobody answers.
+// TestOffers checks the time between offers that are not answered.
 func TestOffers(t *testing.T) {
-	client, agent := ends(t)
-	agent.e.wiring.dialing.Store(true) // as if it were busy
+	client, agent := newTunnel(t)
+	agent.e.wiring.dialing.Store(true) // so that the agent ignores offers
 	now := func() *wireOffer { client.RecordWay(client.e).Want(); return client.e.wiring.offer.Load() }
 	testwait.Until(t, "offer", func() bool { return now() != nil })
 	for _, want := range []time.Duration{1, 2, 4, 8, 16, 32, 60, 60} {
 		var o *wireOffer
 		testwait.Until(t, "path that works", func() bool { o = now(); return o.wait == want*time.Second })
 		if again := now(); again != o {
-			t.Fatalf("offered again before its time: %+v", again)
+			t.Fatalf("offered again too early: %+v", again)
 		}
 		client.e.wiring.offer.CompareAndSwap(o, &wireOffer{path: o.path, wait: o.wait})
 	}
 	again := &directPath{to: agent.addr()}
-	again.prove(client.since())
+	again.markProven(client.elapsed())
 	client.e.direct.Store(again)
 	if o := now(); o.wait != time.Second {
-		t.Errorf("%v after another path was chosen", o.wait)
+		t.Errorf("waits %v after another path was chosen", o.wait)
 	}
 }
 
-// TestNoWires has a socket that is not a real one.
+// TestNoWires checks that ends without a network for TCP neither offer nor dial wires.
 func TestNoWires(t *testing.T) {
-	client, agent := ends(t)
+	client, agent := newTunnel(t)
 	client.direct.tcp = false
 	client.RecordWay(client.e).Want()
 	relayed := New(Config{})
 	relayed.RecordWay(relayed.peer(relay.Session{1})).Want()
 	if client.e.wiring.offer.Load() != nil {
-		t.Error("offered")
+		t.Error("the client offered a wire")
 	}
 	agent.direct.tcp = false
 	offer := probe.Message{Kind: probe.Wire, Tx: 1, Port: 1}
-	agent.probed(agent.e, client.e.keys.Load().Seal(offer, 0), client.addr())
-	relayed.probed(relayed.peer(relay.Session{1}), nil, client.addr())
+	agent.handleProbe(agent.e, client.e.keys.Load().Seal(offer, 0), client.addr())
+	relayed.handleProbe(relayed.peer(relay.Session{1}), nil, client.addr())
 	if agent.e.wiring.dialing.Load() {
-		t.Error("dialed")
+		t.Error("the agent dialed")
 	}
 }
 
-// dialClient connects to where a client listens.
-func dialClient(t testing.TB, client *end) net.Conn {
+// dialClient connects to the port on which a client listens for wires.
+func dialClient(t testing.TB, client *tunnelEnd) net.Conn {
 	t.Helper()
 	port, err := client.direct.wirePort()
 	if err != nil {
@@ -381,22 +382,23 @@ func dialClient(t testing.TB, client *end) net.Conn {
 	return c
 }
 
-// silent reports that a connection ends without a word.
-func silent(t testing.TB, what string, c net.Conn) {
+// expectClosed checks that the other end closes a connection and sends nothing.
+func expectClosed(t testing.TB, what string, c net.Conn) {
 	t.Helper()
 	if n, err := io.Copy(io.Discard, c); n != 0 {
-		t.Errorf("%s is answered with %d bytes, %v", what, n, err)
+		t.Errorf("%s: received %d bytes, %v", what, n, err)
 	} else if e, ok := errors.AsType[net.Error](err); ok && e.Timeout() {
-		t.Errorf("%s is left alone", what)
+		t.Errorf("%s: the connection was not closed", what)
 	}
 }
 
-// TestStrangers connects to a client as who is not its agent does.
+// TestStrangers connects to a client with hellos that do not come from its agent, or that are
+// not valid.
 func TestStrangers(t *testing.T) {
-	client, agent := ends(t)
-	agent.hear(nil)
-	hello := func(keys *probe.Keys, word uint64) []byte {
-		b := keys.Seal(probe.Message{Kind: probe.Hello, Tx: word}, 0)
+	client, agent := newTunnel(t)
+	agent.receiveRecords(nil)
+	hello := func(keys *probe.Keys, nonce uint64) []byte {
+		b := keys.Seal(probe.Message{Kind: probe.Hello, Tx: nonce}, 0)
 		return append(binary.BigEndian.AppendUint16(nil, uint16(len(b))), b...)
 	}
 	stranger, err := probe.NewKeys(bytes.Repeat([]byte("9876543210"), 4), true)
@@ -405,22 +407,22 @@ func TestStrangers(t *testing.T) {
 	}
 	keys := agent.e.keys.Load()
 	ping := keys.Seal(probe.Message{Kind: probe.Ping, Tx: 5}, 0)
-	client.e.wiring.word.Store(5)
+	client.e.wiring.nonce.Store(5)
 	for what, b := range map[string][]byte{
-		"rubbish":        bytes.Repeat([]byte{0, 100}, 400),
-		"too long":       append([]byte{2, 1}, make([]byte, 513)...),
-		"nothing":        {0, 0},
-		"half of one":    hello(keys, 5)[:20],
-		"a stranger":     hello(stranger, 5),
-		"the client":     hello(client.e.keys.Load(), 5),
-		"another word":   hello(keys, 6),
-		"another probe":  append(binary.BigEndian.AppendUint16(nil, uint16(len(ping))), ping...),
-		"no word at all": hello(keys, 0),
+		"not a probe":   bytes.Repeat([]byte{0, 100}, 400),
+		"too long":      append([]byte{2, 1}, make([]byte, 513)...),
+		"nothing":       {0, 0},
+		"half of one":   hello(keys, 5)[:20],
+		"other keys":    hello(stranger, 5),
+		"client's keys": hello(client.e.keys.Load(), 5),
+		"another nonce": hello(keys, 6),
+		"another probe": append(binary.BigEndian.AppendUint16(nil, uint16(len(ping))), ping...),
+		"no nonce":      hello(keys, 0),
 	} {
 		c := dialClient(t, client)
 		_, _ = c.Write(b)
 		_ = c.(*net.TCPConn).CloseWrite()
-		silent(t, what, c)
+		expectClosed(t, what, c)
 	}
 	if client.e.wire.Load() != nil {
 		t.Fatal("a stranger has a wire")
@@ -438,77 +440,77 @@ func TestStrangers(t *testing.T) {
 	testwait.Until(t, "wire", func() bool { return client.e.wire.Load() != nil })
 	again := dialClient(t, client)
 	_, _ = again.Write(once)
-	silent(t, "a hello of before", again)
+	expectClosed(t, "a replayed hello", again)
 
 	client.Forget(client.e.session)
-	client.e.wiring.word.Store(7)
+	client.e.wiring.nonce.Store(7)
 	late := dialClient(t, client)
 	_, _ = late.Write(hello(keys, 7))
-	silent(t, "a session that is forgotten", late)
+	expectClosed(t, "a hello for a forgotten session", late)
 }
 
-// TestCrowd has a thousand silent strangers: few are heard, none for long, and then the
-// agent.
+// TestCrowd opens a thousand connections that send no hello. At most maxStrangers may wait at
+// one time, none for long. Then the agent must still get a wire.
 func TestCrowd(t *testing.T) {
 	before := runtime.NumGoroutine()
-	client, agent := ends(t)
+	client, agent := newTunnel(t)
 	var refused atomic.Int32
 	var all sync.WaitGroup
 	for range 1000 {
 		c := dialClient(t, client)
 		all.Go(func() {
-			silent(t, "a stranger", c)
+			expectClosed(t, "a stranger", c)
 			refused.Add(1)
 		})
 	}
 	testwait.Until(t, "refusal", func() bool { return refused.Load() >= 1000-maxStrangers })
 	all.Wait()
 	client.e.wiring.offer.Store(nil)
-	wired(t, client, agent)
+	waitForWire(t, client, agent)
 	_, _ = client.Close(), agent.Close()
 	testwait.Until(t, "end of all goroutines", func() bool { return runtime.NumGoroutine() <= before+8 })
 }
 
-// TestNewerWire has an agent dial while it has a wire: the newer is used.
+// TestNewerWire lets an agent dial while it has a wire. The newer wire must replace the older.
 func TestNewerWire(t *testing.T) {
-	client, agent := ends(t)
-	wired(t, client, agent)
+	client, agent := newTunnel(t)
+	waitForWire(t, client, agent)
 	c, a := client.e.wire.Load(), agent.e.wire.Load()
 	port, _ := client.direct.wirePort()
-	client.e.wiring.word.Store(3)
+	client.e.wiring.nonce.Store(3)
 	if err := agent.dialWire(agent.e, netip.AddrPortFrom(client.addr().Addr(), port), 3); err != nil {
 		t.Fatal(err)
 	}
 	<-c.ended
 	<-a.ended
 	testwait.Until(t, "wire", func() bool { return client.e.wire.Load() != nil && agent.e.wire.Load() != nil })
-	if client.e.wire.Load().send([]byte("x")) != nil || agent.e.wire.Load().send([]byte("x")) != nil {
+	if client.e.wire.Load().sendRecord([]byte("x")) != nil || agent.e.wire.Load().sendRecord([]byte("x")) != nil {
 		t.Error("the newer wire does not work")
 	}
 }
 
-// TestWireToStranger offers an agent ports where others listen.
+// TestWireToStranger offers an agent ports on which no client of the agent listens.
 func TestWireToStranger(t *testing.T) {
-	client, agent := ends(t)
+	client, agent := newTunnel(t)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer l.Close()
 	offer := func(port uint16, from netip.AddrPort) {
-		agent.probed(agent.e, client.e.keys.Load().Seal(probe.Message{Kind: probe.Wire, Tx: 9, Port: port}, 0), from)
+		agent.handleProbe(agent.e, client.e.keys.Load().Seal(probe.Message{Kind: probe.Wire, Tx: 9, Port: port}, 0), from)
 	}
 	port := netip.MustParseAddrPort(l.Addr().String()).Port()
 	offer(port, netip.AddrPort{}) // through the relay
 	offer(port, netip.MustParseAddrPort("127.0.0.2:9"))
 	offer(0, client.addr())
 	if agent.e.wiring.dialing.Load() {
-		t.Error("dials what is not its client by the direct path")
+		t.Error("the agent dials although the offer did not come over the direct path, or has no port")
 	}
 	for what, answer := range map[string]func(hello []byte) []byte{
-		"echo":    func(hello []byte) []byte { return hello },
-		"rubbish": func(hello []byte) []byte { return make([]byte, len(hello)) },
-		"another word": func([]byte) []byte {
+		"echo":  func(hello []byte) []byte { return hello },
+		"zeros": func(hello []byte) []byte { return make([]byte, len(hello)) },
+		"another nonce": func([]byte) []byte {
 			return client.e.keys.Load().Seal(probe.Message{Kind: probe.Hello, Tx: 10}, 0)
 		},
 	} {
@@ -523,7 +525,7 @@ func TestWireToStranger(t *testing.T) {
 		}
 		b = answer(b)
 		_, _ = c.Write(append(binary.BigEndian.AppendUint16(nil, uint16(len(b))), b...))
-		silent(t, what, c)
+		expectClosed(t, what, c)
 		_ = c.Close()
 		testwait.Until(t, "end of the dialing", func() bool { return !agent.e.wiring.dialing.Load() })
 	}
@@ -532,7 +534,7 @@ func TestWireToStranger(t *testing.T) {
 	}
 }
 
-// FuzzRecords reads anything, in pieces, as records.
+// FuzzRecords reads arbitrary bytes as records, a few bytes with each read.
 func FuzzRecords(f *testing.F) {
 	f.Add([]byte{}, uint8(1))
 	f.Add([]byte{0, 0}, uint8(1))
@@ -542,7 +544,7 @@ func FuzzRecords(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte, piece uint8) {
 		var again []byte
 		from := &pieces{b, int(piece) + 1}
-		// Who asked for more than is missing of a record would wait forever.
+		// A reader that waits for more bytes than a record lacks would wait forever.
 		wakeAt := func(n int) {
 			read, useful := b[len(again):len(b)-len(from.left)], 1
 			if len(read) >= 2 {
@@ -559,11 +561,11 @@ func FuzzRecords(f *testing.F) {
 			again = append(binary.BigEndian.AppendUint16(again, uint16(len(r))), r...)
 		})
 		if err == nil || !bytes.HasPrefix(b, again) {
-			t.Fatalf("other records than there are, %v", err)
+			t.Fatalf("the records read differ from the input, %v", err)
 		}
 		rest := b[len(again):]
 		if errors.Is(err, io.EOF) && len(rest) >= 2 && len(rest) >= 2+int(binary.BigEndian.Uint16(rest)) {
-			t.Fatalf("%d bytes were not taken", len(rest))
+			t.Fatalf("%d bytes with a full record were not read", len(rest))
 		}
 	})
 }
@@ -583,23 +585,24 @@ func (p *pieces) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// BenchmarkWire sends the biggest records one way, and as many bytes by bare TCP.
+// BenchmarkWire measures records of the maximum size in one direction, and the same amount of
+// data over plain TCP.
 func BenchmarkWire(b *testing.B) {
 	record := make([]byte, MaxRecord)
 	b.Run("wire", func(b *testing.B) {
-		client, agent := ends(b)
-		var come atomic.Int64
-		agent.hear(func([]byte) { come.Add(1) })
-		wired(b, client, agent)
+		client, agent := newTunnel(b)
+		var received atomic.Int64
+		agent.receiveRecords(func([]byte) { received.Add(1) })
+		waitForWire(b, client, agent)
 		w := client.e.wire.Load()
 		b.SetBytes(MaxRecord)
 		b.ReportAllocs()
 		for b.Loop() {
-			if err := w.send(record); err != nil {
+			if err := w.sendRecord(record); err != nil {
 				b.Fatal(err)
 			}
 		}
-		testwait.Until(b, "all records", func() bool { return come.Load() == int64(b.N) })
+		testwait.Until(b, "all records", func() bool { return received.Load() == int64(b.N) })
 	})
 	b.Run("tcp", func(b *testing.B) {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
