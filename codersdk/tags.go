@@ -9,7 +9,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// Reserved tags, which the server sets and nobody may give.
+// Reserved tags, which only the server sets.
 const (
 	TagScope          = "scope"
 	TagOwner          = "owner"

@@ -168,7 +168,7 @@ func (e *endBench) deaths(ctx context.Context, t codersdk.Template, first *exec.
 	}
 	start := time.Now()
 	for _, d := range daemons {
-		d.Process.Kill() //nolint:errcheck // what it has as a job tells
+		d.Process.Kill() //nolint:errcheck // its jobs show whether it ended
 	}
 	var last time.Duration
 	for _, id := range builds {

@@ -25,7 +25,7 @@ import (
 
 // agentSite serves the API over a house with agents, to its owner and to a
 // stranger.
-func agentSite(t *testing.T) (h *agenttest.House, owner, stranger *codersdk.Client) {
+func agentSite(t *testing.T) (h *agenttest.Fixture, owner, stranger *codersdk.Client) {
 	t.Helper()
 	h = agenttest.New(t)
 	people := identity.New(identity.Config{Store: h.Store, Log: slog.New(slog.DiscardHandler)})
@@ -44,7 +44,7 @@ func agentSite(t *testing.T) (h *agenttest.House, owner, stranger *codersdk.Clie
 	return h, as(h.Owner), as(h.Stranger)
 }
 
-func hello(t *testing.T, h *agenttest.House, a agenttest.Agent) presence.Agent {
+func hello(t *testing.T, h *agenttest.Fixture, a agenttest.Agent) presence.Agent {
 	t.Helper()
 	agent, err := h.Presence.AuthenticateAgent(t.Context(), a.Token)
 	must(t, err)

@@ -150,13 +150,13 @@ func (s *Service) answer(a Authorization, values url.Values) string {
 	return redirecturi.WithQuery(a.RedirectURI, values)
 }
 
-// Refuse returns the address that tells the application that its request failed.
+// Refuse returns the address that reports to the application that its request failed.
 func (s *Service) Refuse(a Authorization, err error) string {
 	f := AsFailure(err)
 	return s.answer(a, url.Values{"error": {f.Code}, "error_description": {f.Description}})
 }
 
-// Deny returns the address that tells the application that the user refused.
+// Deny returns the address that reports to the application that the user refused.
 func (s *Service) Deny(a Authorization) string {
 	return s.Refuse(a, failure(AccessDenied, "The user denied access"))
 }

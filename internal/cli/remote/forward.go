@@ -106,7 +106,7 @@ func (f remoteForward) start(client *ssh.Client, stderr io.Writer) error {
 func join(one, two net.Conn) {
 	var both sync.WaitGroup
 	carry := func(to, from net.Conn) {
-		io.Copy(to, from) //nolint:errcheck // the other way tells the same
+		io.Copy(to, from) //nolint:errcheck // the copy in the other direction reports the same error
 		if c, ok := to.(interface{ CloseWrite() error }); ok {
 			c.CloseWrite() //nolint:errcheck // closed below in any case
 			return

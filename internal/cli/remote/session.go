@@ -38,7 +38,7 @@ func runSession(ctx context.Context, a *command.Run, conn *connection, client *s
 	if err != nil {
 		return conn.lost(err)
 	}
-	defer s.Close() //nolint:errcheck // Wait has told how it ended
+	defer s.Close() //nolint:errcheck // Wait returned how it ended
 	for k, v := range r.variables {
 		if err := s.Setenv(k, v); err != nil {
 			return fmt.Errorf("set environment variable %s in the workspace: %w", k, err)
@@ -99,7 +99,7 @@ func runSession(ctx context.Context, a *command.Run, conn *connection, client *s
 }
 
 // connectStreams connects the streams of the session. out is done when all output has
-// arrived. in copies the input; nobody waits for it, because a read from a
+// arrived. in copies the input; no goroutine waits for it, because a read from a
 // terminal cannot be canceled.
 func connectStreams(a *command.Run, s *ssh.Session, raw bool) (out *sync.WaitGroup, in func(*connection, func()), err error) {
 	stdin, err1 := s.StdinPipe()
@@ -109,7 +109,7 @@ func connectStreams(a *command.Run, s *ssh.Session, raw bool) (out *sync.WaitGro
 		return nil, nil, err
 	}
 	out = &sync.WaitGroup{}
-	out.Go(func() { io.Copy(a.Raw, stdout) })    //nolint:errcheck // Wait tells of a lost connection
+	out.Go(func() { io.Copy(a.Raw, stdout) })    //nolint:errcheck // Wait returns the error of a lost connection
 	out.Go(func() { io.Copy(a.RawErr, stderr) }) //nolint:errcheck // likewise
 	return out, func(conn *connection, quit func()) {
 		from := input(a)
@@ -176,7 +176,7 @@ func passSignals(ctx context.Context, s *ssh.Session, interrupted func() bool, q
 				return
 			}
 			if sig == syscall.SIGHUP { // the terminal is gone, so end the session
-				s.Close() //nolint:errcheck // Wait tells how it ended
+				s.Close() //nolint:errcheck // Wait returns how it ended
 			}
 		}
 	}

@@ -263,7 +263,7 @@ func pipe(ctx context.Context, a *command.Run, stream halfCloser) error {
 		out = reopenPipe(f, os.O_WRONLY)
 	}
 	go func() {
-		io.Copy(stream, in) //nolint:errcheck // the reading end tells of a lost connection
+		io.Copy(stream, in) //nolint:errcheck // the reading end reports a lost connection
 		stream.CloseWrite() //nolint:errcheck // likewise
 	}()
 	_, err := io.Copy(out, stream)

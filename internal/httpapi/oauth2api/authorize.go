@@ -190,7 +190,7 @@ func found(w http.ResponseWriter, location string) error {
 	return nil
 }
 
-// target returns the part of a redirect URI that tells users where the browser goes.
+// target returns the part of a redirect URI that shows users where the browser goes.
 func target(redirect string) string {
 	u, err := url.Parse(redirect)
 	if err != nil || redirect == redirecturi.OutOfBand {

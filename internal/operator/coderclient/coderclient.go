@@ -1,7 +1,7 @@
 // Package coderclient calls the REST API of control planes for the operator,
 // with a token, and rarely. What many resources need to know about one
 // organization is read once and shared, so that five hundred pools cause no
-// more requests than one. One stream of hints per server tells when to read
+// more requests than one. One stream of hints per server reports when to read
 // again.
 package coderclient
 

@@ -266,7 +266,7 @@ func (c Config) Find(ctx context.Context, list client.ObjectList, match func(cli
 		return nil
 	}
 	var out []reconcile.Request
-	_ = meta.EachListItem(list, func(item runtime.Object) error { //nolint:errcheck // it gives no error
+	_ = meta.EachListItem(list, func(item runtime.Object) error { //nolint:errcheck // it returns no error
 		if o, ok := item.(client.Object); ok && match(o) {
 			out = append(out, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(o)})
 		}
