@@ -15,24 +15,23 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel/relay"
 )
 
-// Options are what DialAgent may be told.
+// Options configure DialAgent.
 type Options struct {
 	Log *slog.Logger // nil: nothing is logged
-	// NoDirect is why there shall be no direct path; "": there may be one.
+	// NoDirect is the reason for which direct paths are disabled; "" enables them.
 	NoDirect string
-	// Outage is how long the tunnel lives without any packet from the agent; 0 means
-	// until the agent ends it.
+	// Outage is the time without any packet from the agent after which the tunnel ends; 0
+	// means that only the agent ends it.
 	Outage time.Duration
-	// Waiting is called when the agent is not connected and DialAgent waits
-	// for it until its context ends. It may be nil.
+	// Waiting is called when the agent is not connected and DialAgent waits for it until its
+	// context ends. It may be nil.
 	Waiting func()
 }
 
-// agentWait is how long DialAgent waits at first until it asks again for an agent
-// that is not connected.
+// agentWait is the first delay before DialAgent retries an agent that is not connected.
 const agentWait = 50 * time.Millisecond
 
-// Relay dials the way to the relay, and Link is one connection to it.
+// Relay dials the relay, and Link is one connection to it.
 type (
 	Relay = relay.Dialer
 	Link  = relay.Link
@@ -43,7 +42,7 @@ type (
 func DialAgent(ctx context.Context, c *codersdk.Client, agentID uuid.UUID, o Options) (*Conn, error) {
 	for wait := (lifecycle.Backoff{First: agentWait, Limit: time.Second}); ; {
 		conn, err := dialAgent(ctx, c, agentID, o)
-		if err == nil || !again(err) {
+		if err == nil || !isAgentMissing(err) {
 			return conn, err
 		}
 		if o.Waiting != nil {
@@ -55,21 +54,21 @@ func DialAgent(ctx context.Context, c *codersdk.Client, agentID uuid.UUID, o Opt
 	}
 }
 
-// again reports that the agent is not there yet (409), or was restarted since
-// the server said who it is.
-func again(err error) bool {
+// isAgentMissing reports whether err means that the agent is not connected yet (409), or was
+// restarted after the server identified it.
+func isAgentMissing(err error) bool {
 	return codersdk.Is(err, codersdk.CodeConflict) || websocket.CloseStatus(err) == relay.StatusRestarted
 }
 
 func dialAgent(ctx context.Context, c *codersdk.Client, agentID uuid.UUID, o Options) (*Conn, error) {
-	// The WebSocket is dialed while the server makes the certificate.
+	// Dial the WebSocket while the server issues the certificate.
 	first := make(chan firstLink, 1)
 	dialing, cancel := context.WithCancel(ctx)
 	go func() {
 		l, err := clientLink(dialing, c, agentID)
 		first <- firstLink{l, err}
 	}()
-	drop := func() {
+	discardFirst := func() {
 		cancel()
 		if f := <-first; f.link != nil {
 			f.link.Close(0, "")
@@ -77,12 +76,12 @@ func dialAgent(ctx context.Context, c *codersdk.Client, agentID uuid.UUID, o Opt
 	}
 	id, err := NewIdentity()
 	if err != nil {
-		drop()
+		discardFirst()
 		return nil, err
 	}
 	g, err := c.GrantTunnel(ctx, agentID, codersdk.TunnelRequest{PublicKey: id.PublicKey()})
 	if err != nil {
-		drop()
+		discardFirst()
 		return nil, err
 	}
 	direct := Direct{Disabled: o.NoDirect, STUN: g.STUNServers}
@@ -107,7 +106,7 @@ func dialAgent(ctx context.Context, c *codersdk.Client, agentID uuid.UUID, o Opt
 		},
 	})
 	if err != nil {
-		drop()
+		discardFirst()
 		return nil, err
 	}
 	conn.grant = g
@@ -124,18 +123,18 @@ type firstLink struct {
 }
 
 func clientLink(ctx context.Context, c *codersdk.Client, agentID uuid.UUID) (relay.Link, error) {
-	conn, err := wholeFrames(c).ClientRelay(ctx, agentID)
+	conn, err := withWholeFrames(c).ClientRelay(ctx, agentID)
 	if err != nil {
 		return nil, err
 	}
 	return relay.WebSocketLink(conn), nil
 }
 
-// AgentRelay is the Relay of an agent whose token c holds.
+// AgentRelay returns the Relay of an agent. c has the agent's token.
 func AgentRelay(c *codersdk.Client) Relay {
 	return func(ctx context.Context) (relay.Link, error) {
 		c.Renew()
-		conn, err := wholeFrames(c).AgentRelay(ctx)
+		conn, err := withWholeFrames(c).AgentRelay(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -143,15 +142,17 @@ func AgentRelay(c *codersdk.Client) Relay {
 	}
 }
 
-// wholeFrames is like c, for links to the relay.
-func wholeFrames(c *codersdk.Client) *codersdk.Client {
+// withWholeFrames returns a copy of c for links to the relay, whose WebSockets write each
+// frame at once.
+func withWholeFrames(c *codersdk.Client) *codersdk.Client {
 	with := *c
 	with.HTTP = relay.HTTPClient(c.HTTP)
 	return &with
 }
 
-// AcceptRelay upgrades a request to the WebSocket of a link to the relay; when it
-// fails it has answered. Packets are ciphertext: compressing them would only cost.
+// AcceptRelay upgrades a request to the WebSocket of a link to the relay. If that fails,
+// AcceptRelay has already sent a response. Packets are ciphertext, which compression cannot
+// shrink.
 func AcceptRelay(w http.ResponseWriter, r *http.Request) (*websocket.Conn, error) {
 	return websocket.Accept(relay.ResponseWriter(w), r, &websocket.AcceptOptions{CompressionMode: websocket.CompressionDisabled})
 }

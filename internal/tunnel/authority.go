@@ -19,15 +19,15 @@ import (
 	"github.com/google/uuid"
 )
 
-// CertificateLifetime is how long after its issue a client's certificate
-// opens a tunnel. The tunnel itself lives on.
+// CertificateLifetime is the period after its issue in which a client's certificate opens a
+// tunnel. An open tunnel outlives its certificate.
 const CertificateLifetime = 10 * time.Minute
 
-// clockSkew is how far an agent's clock may be behind the server's.
+// clockSkew is the maximum by which an agent's clock may be behind the server's.
 const clockSkew = 10 * time.Minute
 
-// Grant lists which user may do what on which agent. It travels in the client's
-// certificate, in the one URI of its subject alternative names.
+// Grant states which streams a user may open on an agent. It is the only URI among the subject
+// alternative names of the client's certificate.
 type Grant struct {
 	UserID      uuid.UUID
 	WorkspaceID uuid.UUID
@@ -36,7 +36,7 @@ type Grant struct {
 	Actions []string
 }
 
-// Allows reports whether streams of that kind may be opened.
+// Allows reports whether g permits streams of a kind.
 func (g Grant) Allows(kind string) bool { return slices.Contains(g.Actions, kind) }
 
 func (g Grant) uri() *url.URL {
@@ -60,8 +60,8 @@ func parseGrant(u *url.URL) (g Grant, err error) {
 	return g, nil
 }
 
-// Authority certifies clients for agents. All replicas make the same one of
-// the same seed. It is safe for concurrent use.
+// Authority certifies clients for agents. All replicas derive the same authority from the same
+// seed. It is safe for concurrent use.
 type Authority struct {
 	key         ed25519.PrivateKey
 	certificate *x509.Certificate
@@ -70,7 +70,7 @@ type Authority struct {
 // SeedSize is the length of an Authority's seed in bytes.
 const SeedSize = ed25519.SeedSize
 
-// NewAuthority makes the authority of a random seed of SeedSize bytes.
+// NewAuthority returns the authority of a random seed of SeedSize bytes.
 func NewAuthority(seed []byte) (*Authority, error) {
 	if len(seed) != SeedSize {
 		return nil, fmt.Errorf("the seed of the tunnel authority has %d bytes, not %d", len(seed), SeedSize)
@@ -97,20 +97,20 @@ func NewAuthority(seed []byte) (*Authority, error) {
 	return &Authority{key: key, certificate: c}, nil
 }
 
-// Certificate returns the authority's certificate as DER: what agents trust.
+// Certificate returns the authority's certificate as DER, which agents trust.
 func (a *Authority) Certificate() []byte { return a.certificate.Raw }
 
-// Secret derives a key of 32 bytes for a purpose, the same on all replicas.
+// Secret derives a key of 32 bytes for a purpose. All replicas derive the same key.
 func (a *Authority) Secret(purpose string) []byte {
 	k, err := hkdf.Key(sha256.New, a.key.Seed(), nil, purpose, 32)
-	if err != nil { // only for lengths that SHA-256 cannot make
+	if err != nil { // fails only for lengths that SHA-256 cannot derive
 		panic(err)
 	}
 	return k
 }
 
-// Issue certifies a client's public key, an ed25519 key of 32 bytes, for what
-// g says, and gives the certificate as DER.
+// Issue returns a certificate, as DER, that grants g to a client's public key: an ed25519 key
+// of 32 bytes.
 func (a *Authority) Issue(public []byte, g Grant, now time.Time) ([]byte, error) {
 	if len(public) != ed25519.PublicKeySize {
 		return nil, fmt.Errorf("a tunnel key has %d bytes, not %d", ed25519.PublicKeySize, len(public))
@@ -131,14 +131,15 @@ func (a *Authority) Issue(public []byte, g Grant, now time.Time) ([]byte, error)
 	return x509.CreateCertificate(rand.Reader, t, a.certificate, ed25519.PublicKey(public), a.key)
 }
 
-// verifier is an agent's check of a client's certificate.
+// verifier verifies the certificates of clients for an agent.
 type verifier struct {
 	authority []byte // DER
 	agentID   uuid.UUID
 	now       func() time.Time
 }
 
-// grant returns what a certificate grants on this agent, or why nothing.
+// grant returns what a certificate grants on this agent, or an error if the certificate is not
+// valid here.
 func (v verifier) grant(c *x509.Certificate) (Grant, error) {
 	ca, err := x509.ParseCertificate(v.authority)
 	if err != nil {
@@ -165,8 +166,8 @@ func (v verifier) grant(c *x509.Certificate) (Grant, error) {
 	return g, nil
 }
 
-// pinned reports that the peer shows exactly the certificate want.
-func pinned(want []byte, shown [][]byte) error {
+// verifyPinned returns an error unless the peer's certificate is exactly want.
+func verifyPinned(want []byte, shown [][]byte) error {
 	if len(shown) == 0 || !bytes.Equal(want, shown[0]) {
 		return errors.New("the agent shows another certificate than the one it registered with the server")
 	}

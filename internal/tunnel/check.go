@@ -9,16 +9,17 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel/udp"
 )
 
-// STUNAnswer is what one address of a STUN server said.
+// STUNAnswer is the response from one address of a STUN server.
 type STUNAnswer struct {
 	Server  string
-	Asked   netip.AddrPort // the address of the server; not valid when its name has none
-	Mapped  netip.AddrPort // our address as the server sees it; not valid without an answer
+	Asked   netip.AddrPort // address of the server; not valid if its name has no address
+	Mapped  netip.AddrPort // our address as the server sees it; not valid without a response
 	Latency time.Duration
 }
 
-// CheckSTUN asks STUN servers, host:port each, from one new socket, and gives
-// what they said until the context ends. The error says that there is no UDP.
+// CheckSTUN sends requests to STUN servers, host:port each, from one new socket. It returns
+// the responses received until the context ends. It returns an error if this machine has no
+// UDP.
 func CheckSTUN(ctx context.Context, servers []string) ([]STUNAnswer, error) {
 	sock, err := udp.Listen()
 	if err != nil {
@@ -38,7 +39,7 @@ func CheckSTUN(ctx context.Context, servers []string) ([]STUNAnswer, error) {
 			sent[id] = len(all)
 			all, at = append(all, STUNAnswer{Server: s, Asked: a}), append(at, time.Now())
 			if a.IsValid() {
-				_ = sock.Write(stun.Request(id), 0, a) // no answer says enough
+				_ = sock.Write(stun.Request(id), 0, a) // a missing response reveals the failure
 			}
 		}
 	}

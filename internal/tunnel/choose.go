@@ -6,14 +6,14 @@ import (
 	"github.com/google/uuid"
 )
 
-// leastGain is the least time by which another relay must be faster than the current
-// one: less is noise, and a change costs a moment.
+// leastGain is the minimum time by which another relay must be faster than the current one. A
+// smaller gain is noise, and a change briefly interrupts the traffic.
 const leastGain = 5 * time.Millisecond
 
-// chooseRelay returns the relay that a tunnel uses next: the one with the lowest latency,
-// unless it is less than a fifth or leastGain faster than the current one. The server's
-// own relay is uuid.Nil. A relay without a latency did not answer; without any the server
-// remains.
+// chooseRelay returns the relay that a tunnel uses next: the one with the lowest latency. The
+// current relay stays unless another one is faster by at least a fifth and by leastGain.
+// uuid.Nil is the server's own relay. A relay without a latency did not answer. If no relay
+// answered, chooseRelay returns the server's.
 func chooseRelay(current uuid.UUID, latencies map[uuid.UUID]time.Duration) uuid.UUID {
 	if _, answers := latencies[current]; !answers {
 		current = uuid.Nil

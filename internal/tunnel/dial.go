@@ -18,7 +18,7 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel/relay"
 )
 
-// DialConfig names an agent, the ways to reach it, and the identity of the caller.
+// DialConfig names an agent, the paths to it, and the identity of the caller.
 type DialConfig struct {
 	Identity         *Identity
 	Certificate      []byte // DER, issued by the Authority for Identity
@@ -26,39 +26,38 @@ type DialConfig struct {
 	Relay            Relay
 	Direct           Direct
 	Log              *slog.Logger // nil: nothing is logged
-	// Waiting is called when the relay says that the agent is not connected and
-	// Dial waits for it. It may be nil.
+	// Waiting is called when the relay reports that the agent is not connected and Dial waits
+	// for it. It may be nil.
 	Waiting func()
 	// Patience is how long Dial waits for an agent that is not connected; 0
 	// means until its context ends.
 	Patience time.Duration
-	// Outage is how long the tunnel lives without any packet from the agent; 0 means
-	// until the agent ends it.
+	// Outage is the time without any packet from the agent after which the tunnel ends; 0
+	// means that only the agent ends it.
 	Outage time.Duration
 
 	protocols []string // for tests; nil: all
 }
 
-// Conn is the client's end of a tunnel. It is safe for concurrent use, and
-// survives outages of any length, unless DialConfig.Outage or the agent limits them.
+// Conn is the client's end of a tunnel. It is safe for concurrent use. It survives outages of
+// any length, unless DialConfig.Outage or the agent limits them.
 type Conn struct {
 	grant     codersdk.TunnelGrant
 	conn      *quic.Conn
 	path      *path.Path
 	peer      *path.Peer
-	lane      *lane.Lane // nil with an agent of before
-	why       string     // there are no direct paths from this end; "": there may be
+	lane      *lane.Lane // nil for an older agent
+	noDirect  string     // reason why this end has no direct paths; "" if they are enabled
 	transport *quic.Transport
-	agent     *agentSeen
+	agent     *agentStatus
 	flows     flows
 	session   relay.Session
 	nearest   *nearest // nil: the server's relay only
 	log       *slog.Logger
 }
 
-// Dial opens a tunnel. The context bounds the dialing alone. Errors have the
-// code unavailable when the agent does not answer, forbidden when one end
-// does not trust the other.
+// Dial opens a tunnel. The context bounds only the dialing. Errors have the code unavailable
+// if the agent does not answer, and forbidden if one end does not trust the other.
 func Dial(ctx context.Context, c DialConfig) (*Conn, error) {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
@@ -67,7 +66,7 @@ func Dial(ctx context.Context, c DialConfig) (*Conn, error) {
 	if _, err := rand.Read(session[:]); err != nil {
 		return nil, err
 	}
-	agent := &agentSeen{change: make(chan struct{})}
+	agent := &agentStatus{change: make(chan struct{})}
 	var p *path.Path
 	p = path.New(path.Config{
 		Relay: c.Relay, Hello: relay.TextAttach(session, relay.InstanceOf(c.AgentCertificate)), Bye: relay.TextDetach,
@@ -77,9 +76,9 @@ func Dial(ctx context.Context, c DialConfig) (*Conn, error) {
 				p.Returned(session)
 			}
 		},
-		Final: final, Log: c.Log, Outage: rareDials,
+		Final: isPermanent, Log: c.Log, Outage: rareDials,
 	})
-	why := c.Direct.open(p)
+	why := c.Direct.openSocket(p)
 	p.Start()
 	t := &quic.Transport{Conn: p.PacketConn()}
 	conn, err := dialQUIC(ctx, c, t, p, agent, session)
@@ -90,19 +89,19 @@ func Dial(ctx context.Context, c DialConfig) (*Conn, error) {
 	}
 	e := p.Dialed(session, conn, t)
 	l := openLane(conn, false, p, e, c.Log)
-	out := &Conn{conn: conn, path: p, peer: e, lane: l, why: why, transport: t, agent: agent, session: session, log: c.Log, flows: flows{conn: conn}}
+	out := &Conn{conn: conn, path: p, peer: e, lane: l, noDirect: why, transport: t, agent: agent, session: session, log: c.Log, flows: flows{conn: conn}}
 	go out.watchSilence(silenceCheck)
 	return out, nil
 }
 
-// agentSeen is what the relay last said of the agent.
-type agentSeen struct {
+// agentStatus is the last status of the agent that the relay reported.
+type agentStatus struct {
 	mu      sync.Mutex
 	offline bool
 	change  chan struct{}
 }
 
-func (a *agentSeen) set(offline bool) {
+func (a *agentStatus) set(offline bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.offline != offline {
@@ -112,15 +111,15 @@ func (a *agentSeen) set(offline bool) {
 	}
 }
 
-func (a *agentSeen) get() (offline bool, change <-chan struct{}) {
+func (a *agentStatus) get() (offline bool, change <-chan struct{}) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.offline, a.change
 }
 
-// dialQUIC tries handshakes until one succeeds, one fails for good, or the
-// context ends. While the agent is known to be away it waits.
-func dialQUIC(ctx context.Context, c DialConfig, t *quic.Transport, p *path.Path, agent *agentSeen, s relay.Session) (*quic.Conn, error) {
+// dialQUIC tries handshakes until one succeeds, one fails permanently, or the context ends. It
+// waits while the agent is offline.
+func dialQUIC(ctx context.Context, c DialConfig, t *quic.Transport, p *path.Path, agent *agentStatus, s relay.Session) (*quic.Conn, error) {
 	secrets := clientTLS(c.Identity.tls(c.Certificate), c.AgentCertificate, c.protocols)
 	var patience <-chan time.Time
 	if c.Patience > 0 {
@@ -169,8 +168,8 @@ func dialQUIC(ctx context.Context, c DialConfig, t *quic.Transport, p *path.Path
 	}
 }
 
-// dialTimeout reports what was missing when the time was over.
-func dialTimeout(ctx context.Context, p *path.Path, agent *agentSeen) error {
+// dialTimeout returns an error that names the end that did not answer in time.
+func dialTimeout(ctx context.Context, p *path.Path, agent *agentStatus) error {
 	text := "The agent does not answer"
 	if offline, _ := agent.get(); offline {
 		text = "The agent is not connected to the server"
@@ -183,9 +182,9 @@ func dialTimeout(ctx context.Context, p *path.Path, agent *agentSeen) error {
 	return codersdk.Errorf(codersdk.CodeUnavailable, "%s", text).WithCause(ctx.Err())
 }
 
-// final reports whether an error ends a client's path: the server knows the agent or the
-// client no longer, or the agent is another one.
-func final(err error) bool {
+// isPermanent reports whether an error ends a client's path: the server no longer knows the
+// agent or the client, or the agent is another instance.
+func isPermanent(err error) bool {
 	switch websocket.CloseStatus(err) {
 	case relay.StatusRestarted, relay.StatusRefused:
 		return true
@@ -210,11 +209,11 @@ func pathError(err error) error {
 	return err
 }
 
-// Open opens a stream of a kind, with the argument of that kind, and waits
-// until the agent has accepted it. The context bounds the opening alone. The
-// error has the code precondition when the agent refused.
+// Open opens a stream of a kind, with that kind's argument, and waits until the agent has
+// accepted it. The context bounds only the opening. The error has the code precondition if the
+// agent refused.
 func (c *Conn) Open(ctx context.Context, kind, arg string) (*Stream, error) {
-	line, err := header(kind, arg)
+	line, err := formatHeader(kind, arg)
 	if err != nil {
 		return nil, err
 	}
@@ -227,7 +226,7 @@ func (c *Conn) Open(ctx context.Context, kind, arg string) (*Stream, error) {
 	}
 	s := &Stream{Stream: c.lane.Stream(q), local: c.conn.LocalAddr(), remote: c.conn.RemoteAddr(), explain: c.explain}
 	stop := context.AfterFunc(ctx, s.abort)
-	answer, err := ask(s, line)
+	answer, err := sendHeader(s, line)
 	if !stop() && err == nil {
 		err = ctx.Err()
 	}
@@ -243,14 +242,15 @@ func (c *Conn) Open(ctx context.Context, kind, arg string) (*Stream, error) {
 	return nil, err
 }
 
-func ask(s *Stream, line []byte) (string, error) {
+// sendHeader sends the line that opens a stream, and returns the agent's answer.
+func sendHeader(s *Stream, line []byte) (string, error) {
 	if _, err := s.Write(line); err != nil {
 		return "", err
 	}
 	return readLine(s)
 }
 
-// Ping returns the time that a question to the agent and its answer take.
+// Ping returns the round trip time to the agent, including the opening of a stream.
 func (c *Conn) Ping(ctx context.Context) (time.Duration, error) {
 	start := time.Now()
 	s, err := c.Open(ctx, kindPing, "")
@@ -261,13 +261,13 @@ func (c *Conn) Ping(ctx context.Context) (time.Duration, error) {
 	return took, s.Close()
 }
 
-// Grant returns what the server answered to DialAgent: the SSH host key, the
-// granted actions. It is empty after Dial.
+// Grant returns the server's response to DialAgent: the SSH host key and the granted actions.
+// It is empty after Dial.
 func (c *Conn) Grant() codersdk.TunnelGrant { return c.grant }
 
-// Interrupted reports that nothing can be sent now: there is no path to the agent.
+// Interrupted reports whether there is no path to the agent now.
 func (c *Conn) Interrupted() bool {
-	if c.Path() == WayDirect || c.nearest.live() != nil {
+	if c.Path() == WayDirect || c.nearest.activeProxy() != nil {
 		return false
 	}
 	offline, _ := c.agent.get()
@@ -278,8 +278,8 @@ func errOffline() error {
 	return codersdk.Errorf(codersdk.CodeUnavailable, "The agent is not connected to the server")
 }
 
-// Await waits for an agent that is not connected to the server at the moment,
-// at most for the time given. The error has the code unavailable.
+// Await waits up to patience for an agent that is not connected to the server. The error has
+// the code unavailable.
 func (c *Conn) Await(ctx context.Context, patience time.Duration) error {
 	offline, change := c.agent.get()
 	if !offline {
@@ -298,7 +298,7 @@ func (c *Conn) Await(ctx context.Context, patience time.Duration) error {
 	return errOffline()
 }
 
-// Stats is what went through the tunnel, seen from the client.
+// Stats returns the traffic of the tunnel, seen from the client.
 func (c *Conn) Stats() Stats {
 	cs := c.conn.ConnectionStats()
 	s := Stats{Tunnels: 1, Window: cs.CongestionWindow, MedianRTT: cs.SmoothedRTT}
@@ -309,7 +309,7 @@ func (c *Conn) Stats() Stats {
 // Done is closed when the tunnel has ended.
 func (c *Conn) Done() <-chan struct{} { return c.conn.Context().Done() }
 
-// Err reports why the tunnel has ended, nil while it lives.
+// Err returns the reason why the tunnel has ended, or nil while it is open.
 func (c *Conn) Err() error {
 	if c.conn.Context().Err() == nil {
 		return nil
@@ -317,7 +317,8 @@ func (c *Conn) Err() error {
 	return c.explain(context.Cause(c.conn.Context()))
 }
 
-// explain reports why the tunnel ended: the path knows best.
+// explain returns the reason why the tunnel ended. The path's reason takes precedence over
+// err.
 func (c *Conn) explain(err error) error {
 	if r := c.path.Reason(); r != nil {
 		return pathError(r)
@@ -325,8 +326,8 @@ func (c *Conn) explain(err error) error {
 	return connError(err)
 }
 
-// Close ends the tunnel and all its streams at once; what was written and has
-// not arrived is lost.
+// Close ends the tunnel and all its streams at once. Written data that has not arrived is
+// lost.
 func (c *Conn) Close() error {
 	err := c.conn.CloseWithError(closedByUser, "")
 	_ = c.path.Close()

@@ -22,42 +22,42 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel/udp"
 )
 
-// air is a UDP network in memory, in simulated time.
-type air struct {
+// memNetwork is a UDP network in memory, in simulated time.
+type memNetwork struct {
 	mu    sync.Mutex
-	socks map[netip.AddrPort]*airSocket
-	lost  func(to netip.AddrPort, size int) bool // what does not arrive
+	socks map[netip.AddrPort]*memSocket
+	lost  func(to netip.AddrPort, size int) bool // reports whether a packet is lost
 	delay time.Duration
 }
 
-type airSocket struct {
-	air    *air
-	addr   netip.AddrPort
-	in     chan airPacket
-	closed chan struct{}
-	once   sync.Once
+type memSocket struct {
+	network *memNetwork
+	addr    netip.AddrPort
+	in      chan memPacket
+	closed  chan struct{}
+	once    sync.Once
 }
 
-type airPacket struct {
+type memPacket struct {
 	b    []byte
 	from netip.AddrPort
 }
 
-func (n *air) socket(addr string) *airSocket {
-	s := &airSocket{air: n, addr: netip.MustParseAddrPort(addr), in: make(chan airPacket, 4096), closed: make(chan struct{})}
+func (n *memNetwork) socket(addr string) *memSocket {
+	s := &memSocket{network: n, addr: netip.MustParseAddrPort(addr), in: make(chan memPacket, 4096), closed: make(chan struct{})}
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.socks[s.addr] = s
 	return s
 }
 
-func (n *air) lose(f func(to netip.AddrPort, size int) bool) {
+func (n *memNetwork) setLoss(f func(to netip.AddrPort, size int) bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.lost = f
 }
 
-func (s *airSocket) Read(b []byte) (n, seg int, from netip.AddrPort, err error) {
+func (s *memSocket) Read(b []byte) (n, seg int, from netip.AddrPort, err error) {
 	select {
 	case p := <-s.in:
 		return copy(b, p.b), 0, p.from, nil
@@ -66,15 +66,15 @@ func (s *airSocket) Read(b []byte) (n, seg int, from netip.AddrPort, err error) 
 	}
 }
 
-func (s *airSocket) Write(b []byte, seg int, to netip.AddrPort) error {
+func (s *memSocket) Write(b []byte, seg int, to netip.AddrPort) error {
 	return udp.EachSegment(b, seg, func(p []byte) error {
-		s.air.mu.Lock()
-		dest, lost, delay := s.air.socks[to], s.air.lost != nil && s.air.lost(to, len(p)), s.air.delay
-		s.air.mu.Unlock()
+		s.network.mu.Lock()
+		dest, lost, delay := s.network.socks[to], s.network.lost != nil && s.network.lost(to, len(p)), s.network.delay
+		s.network.mu.Unlock()
 		if dest == nil || lost {
 			return nil
 		}
-		packet := airPacket{slices.Clone(p), s.addr}
+		packet := memPacket{slices.Clone(p), s.addr}
 		time.AfterFunc(delay, func() {
 			select {
 			case dest.in <- packet:
@@ -85,22 +85,21 @@ func (s *airSocket) Write(b []byte, seg int, to netip.AddrPort) error {
 	})
 }
 
-func (s *airSocket) Port() uint16 { return s.addr.Port() }
+func (s *memSocket) Port() uint16 { return s.addr.Port() }
 
-func (s *airSocket) Close() error {
+func (s *memSocket) Close() error {
 	s.once.Do(func() { close(s.closed) })
 	return nil
 }
 
-// wire is a relay for one agent and one client, each message of which takes a
-// while.
-type wire struct {
+// memRelay is a relay for one agent and one client. Each message takes delay.
+type memRelay struct {
 	mu            sync.Mutex
 	agent, client relay.Link
 	delay         time.Duration
 }
 
-func (w *wire) dialer(end *relay.Link, other *relay.Link) Relay {
+func (w *memRelay) dialer(end *relay.Link, other *relay.Link) Relay {
 	return func(context.Context) (relay.Link, error) {
 		mine, theirs := relay.LinkPipe()
 		go func() {
@@ -111,7 +110,7 @@ func (w *wire) dialer(end *relay.Link, other *relay.Link) Relay {
 				}
 				time.Sleep(w.delay)
 				w.mu.Lock()
-				if m.Text { // the hello of a link that is used
+				if m.Text { // the hello of a link in use
 					*end = theirs
 				}
 				to := *other
@@ -128,14 +127,15 @@ func (w *wire) dialer(end *relay.Link, other *relay.Link) Relay {
 
 const agentAddr, clientAddr = "10.0.0.2:2222", "10.0.0.1:1111"
 
-// flight is a client and an agent that echoes, with both kinds of paths.
-func flight(t *testing.T, change func(agent *ListenConfig, client *DialConfig)) (*air, *Conn) {
-	// quic-go counts time from the start of the process, and takes no time for
-	// "none": simulated time, which begins in 2000, must be later than it.
+// newTunnel returns a tunnel between a client and an agent that echoes, with direct and
+// relayed paths.
+func newTunnel(t *testing.T, change func(agent *ListenConfig, client *DialConfig)) (*memNetwork, *Conn) {
+	// quic-go counts time from the start of the process, and a time of zero means none.
+	// So simulated time, which begins in 2000, must be later than the process start.
 	time.Sleep(40 * 365 * 24 * time.Hour)
 	t.Helper()
-	n := &air{socks: make(map[netip.AddrPort]*airSocket), delay: time.Millisecond}
-	w := &wire{delay: 5 * time.Millisecond}
+	n := &memNetwork{socks: make(map[netip.AddrPort]*memSocket), delay: time.Millisecond}
+	w := &memRelay{delay: 5 * time.Millisecond}
 	at := func(addr string) Direct {
 		s := n.socket(addr)
 		return Direct{sock: s, local: func() []netip.Addr { return []netip.Addr{s.addr.Addr()} }}
@@ -171,7 +171,7 @@ func flight(t *testing.T, change func(agent *ListenConfig, client *DialConfig)) 
 	t.Cleanup(func() {
 		_ = c.Close()
 		must(t, l.Stop(context.Background()))
-		time.Sleep(time.Second) // what is still under way
+		time.Sleep(time.Second) // for packets in flight
 	})
 	return n, c
 }
@@ -183,8 +183,8 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// direct waits for a direct path.
-func direct(t *testing.T, c *Conn, limit time.Duration) {
+// waitDirect waits for a direct path.
+func waitDirect(t *testing.T, c *Conn, limit time.Duration) {
 	t.Helper()
 	for start := time.Now(); c.Path() != WayDirect; time.Sleep(10 * time.Millisecond) {
 		if time.Since(start) > limit {
@@ -193,9 +193,9 @@ func direct(t *testing.T, c *Conn, limit time.Duration) {
 	}
 }
 
-// TestDirectIsFoundAndLeft has the direct path break again and again under full
-// load, in one direction or both: every byte arrives once and in order, never is
-// there a second without any, and the path is taken again when it works.
+// TestDirectIsFoundAndLeft breaks the direct path again and again under full load, in one
+// direction or both. Every byte must arrive once and in order, without a gap of more than a
+// second. The tunnel must return to the path when it works again.
 func TestDirectIsFoundAndLeft(t *testing.T) {
 	testDirect(t, 1, 2000)
 }
@@ -205,8 +205,8 @@ func testDirect(t *testing.T, seeds byte, size int) {
 	for seed := range seeds {
 		synctest.Test(t, func(t *testing.T) {
 			r := rand.NewChaCha8([32]byte{seed, 9})
-			n, c := flight(t, nil)
-			direct(t, c, 2*time.Second)
+			n, c := newTunnel(t, nil)
+			waitDirect(t, c, 2*time.Second)
 			s, err := c.Open(t.Context(), KindSSH, "")
 			must(t, err)
 			sent, got := sha256.New(), sha256.New()
@@ -241,17 +241,17 @@ func testDirect(t *testing.T, seeds byte, size int) {
 					}
 				}
 				if worst > time.Second {
-					t.Errorf("seed %d: nothing came for %v", seed, worst)
+					t.Errorf("seed %d: no data arrived for %v", seed, worst)
 				}
 			})
 			for i := range 6 {
 				time.Sleep(time.Duration(500+int(seed)*137) * time.Millisecond)
-				n.lose(func(to netip.AddrPort, _ int) bool { return i%3 == 0 || (to.String() == agentAddr) == (i%3 == 1) })
+				n.setLoss(func(to netip.AddrPort, _ int) bool { return i%3 == 0 || (to.String() == agentAddr) == (i%3 == 1) })
 				time.Sleep(3 * time.Second)
 				if w := c.Way(); w.Name != WayRelay || !strings.Contains(w.Why, "answer") {
 					t.Errorf("cut %d: %+v", i, w)
 				}
-				n.lose(nil)
+				n.setLoss(nil)
 				time.Sleep(10 * time.Second)
 				if w := c.Way(); w.Name != WayDirect {
 					t.Errorf("after cut %d: %+v", i, w)
@@ -260,20 +260,20 @@ func testDirect(t *testing.T, seeds byte, size int) {
 			close(done)
 			stop.Wait()
 			if !bytes.Equal(sent.Sum(nil), got.Sum(nil)) {
-				t.Errorf("seed %d: other bytes came than went", seed)
+				t.Errorf("seed %d: the received bytes differ from the sent ones", seed)
 			}
 		})
 	}
 }
 
-// TestSmallMTU has a path that carries small packets only: it is not taken, and
-// left when it becomes so.
+// TestSmallMTU has a path that carries only small packets. The tunnel must not use such a
+// path, and must leave a path that becomes so.
 func TestSmallMTU(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		big := func(_ netip.AddrPort, size int) bool { return size > 1200 }
-		n, c := flight(t, nil)
-		direct(t, c, 2*time.Second)
-		n.lose(big)
+		n, c := newTunnel(t, nil)
+		waitDirect(t, c, 2*time.Second)
+		n.setLoss(big)
 		s, err := c.Open(t.Context(), KindSSH, "")
 		must(t, err)
 		start := time.Now()
@@ -289,15 +289,15 @@ func TestSmallMTU(t *testing.T) {
 	})
 }
 
-// TestIdleDirect leaves a tunnel alone: it must not ping much, and be direct
-// again right after the first packet.
+// TestIdleDirect leaves a tunnel idle: it must not ping often, and must be direct again right
+// after the first packet.
 func TestIdleDirect(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		n, c := flight(t, nil)
-		direct(t, c, 2*time.Second)
+		n, c := newTunnel(t, nil)
+		waitDirect(t, c, 2*time.Second)
 		time.Sleep(10 * time.Minute)
 		var sent atomic.Int32
-		n.lose(func(netip.AddrPort, int) bool { sent.Add(1); return false })
+		n.setLoss(func(netip.AddrPort, int) bool { sent.Add(1); return false })
 		time.Sleep(10 * time.Minute)
 		if sent.Load() > 400 {
 			t.Errorf("%d packets in ten idle minutes", sent.Load())
@@ -313,22 +313,22 @@ func TestIdleDirect(t *testing.T) {
 	})
 }
 
-// TestAddressesChange moves the client to another network: another address, from
-// which the old socket still sends.
+// TestAddressesChange moves the client to another network: the same socket sends from another
+// address.
 func TestAddressesChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
 		addr := netip.MustParseAddr("10.0.0.1")
-		var sock *airSocket
-		n, c := flight(t, func(_ *ListenConfig, client *DialConfig) {
-			sock = client.Direct.sock.(*airSocket)
+		var sock *memSocket
+		n, c := newTunnel(t, func(_ *ListenConfig, client *DialConfig) {
+			sock = client.Direct.sock.(*memSocket)
 			client.Direct.local = func() []netip.Addr {
 				mu.Lock()
 				defer mu.Unlock()
 				return []netip.Addr{addr}
 			}
 		})
-		direct(t, c, 2*time.Second)
+		waitDirect(t, c, 2*time.Second)
 		n.mu.Lock()
 		delete(n.socks, sock.addr)
 		sock.addr = netip.MustParseAddrPort("10.9.9.9:1111")
@@ -338,7 +338,7 @@ func TestAddressesChange(t *testing.T) {
 		addr = sock.addr.Addr()
 		mu.Unlock()
 		time.Sleep(5 * time.Second)
-		direct(t, c, time.Second)
+		waitDirect(t, c, time.Second)
 		took, err := c.Ping(t.Context())
 		must(t, err)
 		if took > 4*time.Millisecond {

@@ -10,10 +10,9 @@ import (
 	"time"
 )
 
-// far makes the direct path of a flight one of 20 ms there and back, longer than the
-// one through the relay, of which the first moments are unsteady: windows stop to
-// double.
-func far(n *air) {
+// addDistance gives the direct path a round trip of 20 ms, longer than through the relay. Its
+// delay first varies, so that windows stop doubling.
+func addDistance(n *memNetwork) {
 	n.mu.Lock()
 	n.delay = 10 * time.Millisecond
 	n.mu.Unlock()
@@ -27,8 +26,8 @@ func far(n *air) {
 	}()
 }
 
-// echoed sends n bytes there and back and gives the time that took.
-func echoed(t *testing.T, c *Conn, n int64, seed uint64) time.Duration {
+// echoBytes sends n bytes to the agent and back and returns the time that took.
+func echoBytes(t *testing.T, c *Conn, n int64, seed uint64) time.Duration {
 	t.Helper()
 	s, err := c.Open(t.Context(), KindSSH, "")
 	must(t, err)
@@ -41,44 +40,44 @@ func echoed(t *testing.T, c *Conn, n int64, seed uint64) time.Duration {
 	}()
 	back, err := io.Copy(got, s)
 	if err != nil || back != n || string(got.Sum(nil)) != string(sent.Sum(nil)) {
-		t.Fatalf("%d of %d bytes came back, %v, or others", back, n, err)
+		t.Fatalf("%d of %d bytes came back, or with wrong content: %v", back, n, err)
 	}
 	return time.Since(start)
 }
 
-// TestWindowBeginsAnew copies both ways at once over a distance whose begin is
-// unsteady. Windows that grow by a packet with each round trip from there on would
-// take three times as long.
+// TestWindowBeginsAnew copies in both directions at once over a distant path whose delay
+// varies at first. The copy would take three times as long if windows grew only by a packet
+// per round trip from then on.
 func TestWindowBeginsAnew(t *testing.T) {
 	testWindow(t, 16<<20)
 }
 
 func testWindow(t *testing.T, size int64) {
 	synctest.Test(t, func(t *testing.T) {
-		n, c := flight(t, nil)
-		far(n)
-		direct(t, c, 5*time.Second)
-		if took := echoed(t, c, size, 1); took > 4*time.Second {
+		n, c := newTunnel(t, nil)
+		addDistance(n)
+		waitDirect(t, c, 5*time.Second)
+		if took := echoBytes(t, c, size, 1); took > 4*time.Second {
 			t.Errorf("took %v, window %d, lost %d", took, c.Stats().Window, c.Stats().LostPackets)
 		}
 	})
 }
 
-// TestLossesOverADistance loses one of a thousand packets by chance. With windows
-// that each of them cuts by a third, and that grow by a packet with each round trip,
-// that takes some 22 seconds.
+// TestLossesOverADistance loses one of a thousand packets at random. The copy would take about
+// 22 seconds if each loss cut the window by a third and the window then grew by a packet per
+// round trip.
 func TestLossesOverADistance(t *testing.T) {
-	losses(t, 16<<20)
+	testLosses(t, 16<<20)
 }
 
-func losses(t *testing.T, size int64) {
+func testLosses(t *testing.T, size int64) {
 	synctest.Test(t, func(t *testing.T) {
-		n, c := flight(t, nil)
-		far(n)
-		direct(t, c, 5*time.Second)
+		n, c := newTunnel(t, nil)
+		addDistance(n)
+		waitDirect(t, c, 5*time.Second)
 		r := rand.New(rand.NewPCG(1, 2))
-		n.lose(func(netip.AddrPort, int) bool { return r.IntN(1000) == 0 })
-		if took := echoed(t, c, size, 2); took > 16*time.Second {
+		n.setLoss(func(netip.AddrPort, int) bool { return r.IntN(1000) == 0 })
+		if took := echoBytes(t, c, size, 2); took > 16*time.Second {
 			t.Errorf("took %v, window %d, lost %d", took, c.Stats().Window, c.Stats().LostPackets)
 		}
 	})

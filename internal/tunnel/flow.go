@@ -12,20 +12,19 @@ import (
 )
 
 const (
-	// flowQueue is how many datagrams of a flow wait for their reader; more
-	// are lost, as with any socket.
+	// flowQueue is the number of datagrams of a flow that wait for their reader. Further
+	// datagrams are lost, as with any socket.
 	flowQueue = 256
-	// flowHeader is the number of the flow's stream before each datagram.
+	// flowHeader is the size of the stream ID before each datagram.
 	flowHeader = 8
-	// maxUDP is the most that UDP carries.
+	// maxUDP is the maximum size of a UDP payload in bytes.
 	maxUDP = 65507
 )
 
-// Flow carries datagrams between a client and a UDP address as the workspace
-// sees it. They travel as QUIC datagrams, which may be lost or overtake one
-// another like any; those that are too big for one packet go over the flow's
-// stream, each after its length as uint16. The two methods may be used by
-// one goroutine each.
+// Flow carries datagrams between a client and a UDP address that the workspace reaches. They
+// travel as QUIC datagrams, which may be lost or reordered. Datagrams too big for one packet
+// use the flow's stream, each after its length as uint16. One goroutine may call Send while
+// another calls Receive.
 type Flow struct {
 	stream *Stream
 	conn   *quic.Conn
@@ -36,15 +35,15 @@ type Flow struct {
 	send   sync.Mutex
 }
 
-// flows are the flows of a connection by the numbers of their streams.
+// flows are the flows of a connection by stream ID.
 type flows struct {
-	conn *quic.Conn // set when made
+	conn *quic.Conn // set at creation
 	once sync.Once
 	mu   sync.Mutex
 	all  map[quic.StreamID]*Flow
 }
 
-func (f *flows) add(s *Stream) *Flow {
+func (f *flows) addFlow(s *Stream) *Flow {
 	l := &Flow{stream: s, conn: f.conn, flows: f, in: make(chan []byte, flowQueue), ended: make(chan struct{})}
 	f.mu.Lock()
 	if f.all == nil {
@@ -52,13 +51,13 @@ func (f *flows) add(s *Stream) *Flow {
 	}
 	f.all[s.StreamID()] = l
 	f.mu.Unlock()
-	f.once.Do(func() { go f.receive() })
-	go l.receiveBig()
+	f.once.Do(func() { go f.receiveDatagrams() })
+	go l.receiveFromStream()
 	return l
 }
 
-// receive hands out datagrams until the connection ends.
-func (f *flows) receive() {
+// receiveDatagrams passes datagrams to their flows until the connection ends.
+func (f *flows) receiveDatagrams() {
 	for {
 		b, err := f.conn.ReceiveDatagram(context.Background())
 		if err != nil {
@@ -71,20 +70,20 @@ func (f *flows) receive() {
 		l := f.all[quic.StreamID(binary.BigEndian.Uint64(b))]
 		f.mu.Unlock()
 		if l != nil {
-			l.take(b[flowHeader:])
+			l.enqueue(b[flowHeader:])
 		}
 	}
 }
 
-func (l *Flow) take(b []byte) {
+func (l *Flow) enqueue(b []byte) {
 	select {
 	case l.in <- b:
 	default:
 	}
 }
 
-// receiveBig reads the datagrams that come over the stream.
-func (l *Flow) receiveBig() {
+// receiveFromStream receives the datagrams that arrive on the stream.
+func (l *Flow) receiveFromStream() {
 	defer close(l.ended)
 	var size [2]byte
 	for {
@@ -95,12 +94,12 @@ func (l *Flow) receiveBig() {
 		if _, l.err = io.ReadFull(l.stream, b); l.err != nil {
 			return
 		}
-		l.take(b)
+		l.enqueue(b)
 	}
 }
 
-// Send sends one datagram of at most 65,507 bytes. One that waits in vain for
-// the path is lost without an error.
+// Send sends one datagram of at most 65,507 bytes. A datagram that waits too long for the path
+// is lost without an error.
 func (l *Flow) Send(b []byte) error {
 	if len(b) > maxUDP {
 		return errors.New("a datagram of more than 65,507 bytes")
@@ -116,8 +115,7 @@ func (l *Flow) Send(b []byte) error {
 	return err
 }
 
-// Receive waits for a datagram. It returns io.EOF when the other side has closed
-// the flow.
+// Receive waits for a datagram. It returns io.EOF after the other side has closed the flow.
 func (l *Flow) Receive() ([]byte, error) {
 	select {
 	case b := <-l.in:
@@ -141,7 +139,7 @@ func (c *Conn) OpenUDP(ctx context.Context, address string) (*Flow, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.flows.add(s), nil
+	return c.flows.addFlow(s), nil
 }
 
 // AcceptUDP is Accept for a stream of kind udp.
@@ -150,12 +148,11 @@ func (r *Request) AcceptUDP() (*Flow, error) {
 	if err != nil {
 		return nil, err
 	}
-	return r.flows.add(s), nil
+	return r.flows.addFlow(s), nil
 }
 
-// Carry carries datagrams between a flow and a connected socket until one of
-// them fails or nothing comes for a while: the caller sets the deadline of the
-// socket in alive, which is called with every datagram.
+// Carry carries datagrams between a flow and a connected socket until one of them fails or the
+// socket's deadline passes. Carry calls alive with every datagram; alive extends the deadline.
 func (l *Flow) Carry(socket net.Conn, alive func()) {
 	defer l.Close()
 	go func() {
@@ -167,7 +164,7 @@ func (l *Flow) Carry(socket net.Conn, alive func()) {
 			}
 			alive()
 			if _, err := socket.Write(b); errors.Is(err, net.ErrClosed) {
-				return // other errors are of one datagram: nobody listens, or it is too big
+				return // other errors concern one datagram: no listener, or too big
 			}
 		}
 	}()
@@ -178,7 +175,7 @@ func (l *Flow) Carry(socket net.Conn, alive func()) {
 			return
 		}
 		if err != nil {
-			continue // nobody listens there now
+			continue // there is no listener now
 		}
 		alive()
 		if l.Send(b[:n]) != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// FuzzHeader reads whatever a client may send as a first line.
+// FuzzHeader parses arbitrary first lines of streams.
 func FuzzHeader(f *testing.F) {
 	f.Add([]byte("ssh\n"))
 	f.Add([]byte("tcp localhost:8080\nGET / HTTP/1.1"))
@@ -38,7 +38,7 @@ func FuzzHeader(f *testing.F) {
 		if err != nil {
 			return
 		}
-		again, err := header(kind, arg)
+		again, err := formatHeader(kind, arg)
 		if err != nil {
 			t.Fatalf("%q is read but not written: %v", line, err)
 		}
@@ -48,13 +48,13 @@ func FuzzHeader(f *testing.F) {
 	})
 }
 
-// FuzzStatus has any error survive the way to the client as one line.
+// FuzzStatus checks that any error reaches the client as one line.
 func FuzzStatus(f *testing.F) {
 	f.Add("connection refused")
 	f.Add("two\nlines\x00\xff")
 	f.Add(strings.Repeat("é", maxLine))
 	f.Fuzz(func(t *testing.T, text string) {
-		line, err := readLine(bytes.NewReader(status(errors.New(text))))
+		line, err := readLine(bytes.NewReader(formatStatus(errors.New(text))))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -64,7 +64,7 @@ func FuzzStatus(f *testing.F) {
 	})
 }
 
-// FuzzGrant reads the URI of any certificate.
+// FuzzGrant parses arbitrary URIs of certificates.
 func FuzzGrant(f *testing.F) {
 	f.Add(Grant{UserID: uuid.New(), WorkspaceID: uuid.New(), AgentID: uuid.New(), Actions: []string{KindSSH, KindTCP}}.uri().String())
 	f.Add("coder://tunnel?user=x")

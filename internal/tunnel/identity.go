@@ -11,15 +11,15 @@ import (
 	"time"
 )
 
-// Identity is the key of one end of tunnels, made by every process and
-// never written down. An agent shows its self-signed certificate, which
-// clients pin; a client has its public key certified by the Authority.
+// Identity is the key of one end of tunnels. Every process creates its own and never stores
+// it. An agent presents its self-signed certificate, which clients pin. The Authority
+// certifies the public key of a client.
 type Identity struct {
 	key         ed25519.PrivateKey
 	certificate []byte
 }
 
-// NewIdentity makes a key and its self-signed certificate.
+// NewIdentity returns a new key with its self-signed certificate.
 func NewIdentity() (*Identity, error) {
 	pub, key, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
@@ -32,8 +32,8 @@ func NewIdentity() (*Identity, error) {
 	return &Identity{key: key, certificate: der}, nil
 }
 
-// selfSigned is what an end says of itself: nothing but that it is one. Its
-// time is not checked, for the key lives as long as the process.
+// selfSigned returns the template of an agent's certificate. Clients do not check its validity
+// period, since the key lives only as long as the process.
 func selfSigned() *x509.Certificate {
 	return &x509.Certificate{
 		SerialNumber: big.NewInt(1),
@@ -45,14 +45,15 @@ func selfSigned() *x509.Certificate {
 	}
 }
 
-// PublicKey is what a client asks the server to certify.
+// PublicKey returns the key that a client asks the server to certify.
 func (i *Identity) PublicKey() ed25519.PublicKey { return i.key.Public().(ed25519.PublicKey) }
 
 // Certificate returns the self-signed certificate as DER, for an agent to
 // register with the server.
 func (i *Identity) Certificate() []byte { return i.certificate }
 
-// tls returns the certificate that the end shows: der, or its own when nil.
+// tls returns the certificate that this end presents: der, or the self-signed one if der is
+// nil.
 func (i *Identity) tls(der []byte) tls.Certificate {
 	if der == nil {
 		der = i.certificate
@@ -60,5 +61,5 @@ func (i *Identity) tls(der []byte) tls.Certificate {
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: i.key}
 }
 
-// epoch is the start of all certificates whose time nobody checks.
+// epoch returns the start of the validity of certificates whose validity period nobody checks.
 func epoch() time.Time { return time.Date(1990, 1, 1, 0, 0, 0, 0, time.UTC) }

@@ -18,23 +18,23 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel/relay"
 )
 
-// headerTimeout is how long a client may take to say what a stream is for.
+// headerTimeout bounds the time until a client has sent the first line of a stream.
 const headerTimeout = 30 * time.Second
 
-// ListenConfig has the identity of an agent and what it serves.
+// ListenConfig configures a Listener.
 type ListenConfig struct {
 	Identity *Identity
 	AgentID  uuid.UUID
 	ClientCA []byte // DER of the Authority's certificate
 	Relay    Relay
 	Direct   Direct
-	// Handle serves one stream, in a goroutine of its own; the stream is closed
-	// when it returns. The context ends with the tunnel, or with Stop.
+	// Handle serves one stream in its own goroutine; the stream is closed when Handle returns.
+	// The context ends with the tunnel, or with Stop.
 	Handle func(ctx context.Context, r *Request)
 	Log    *slog.Logger
 	Now    func() time.Time // nil: time.Now
-	// DialProxy dials workspace proxies at which clients want to meet the agent; nil
-	// refuses that.
+	// DialProxy dials workspace proxies to which clients want the agent to connect; nil
+	// refuses such requests.
 	DialProxy ProxyDialer
 	// Sleep limits the tunnels whose clients are away.
 	Sleep SleepLimits
@@ -42,24 +42,24 @@ type ListenConfig struct {
 	protocols []string // for tests; nil: all
 }
 
-// Listener is an agent's end of all its tunnels: a lifecycle.Service.
+// Listener is an agent's end of all its tunnels. It is a lifecycle.Service.
 type Listener struct {
-	c         ListenConfig
-	path      *path.Path
-	transport *quic.Transport
-	ln        *quic.Listener
-	handlers  sync.WaitGroup
-	meetings  meetings
-	stopping  context.Context // ends with Stop
-	stop      context.CancelFunc
+	c          ListenConfig
+	path       *path.Path
+	transport  *quic.Transport
+	ln         *quic.Listener
+	handlers   sync.WaitGroup
+	proxyLinks proxyLinks
+	stopping   context.Context // ends with Stop
+	stop       context.CancelFunc
 
-	mu    sync.Mutex
-	conns map[*quic.Conn]*client
-	past  Stats // of tunnels that ended
-	limit SleepLimits
+	mu         sync.Mutex
+	conns      map[*quic.Conn]*client
+	endedStats Stats // of tunnels that have ended
+	limit      SleepLimits
 }
 
-// Listen makes a listener; Start starts it.
+// Listen returns a listener; Start starts it.
 func Listen(c ListenConfig) (*Listener, error) {
 	if c.Identity == nil || c.AgentID == uuid.Nil || c.Relay == nil || c.Handle == nil {
 		return nil, errors.New("a tunnel listener needs an identity, an agent, a relay and a handler")
@@ -76,8 +76,7 @@ func Listen(c ListenConfig) (*Listener, error) {
 	return l, nil
 }
 
-// Start begins to dial the relay and to serve clients. It does not wait for
-// the relay.
+// Start starts to dial the relay and to serve clients. It does not wait for the relay.
 func (l *Listener) Start(context.Context) error {
 	l.path = path.New(path.Config{
 		Relay: l.c.Relay, Hello: relay.TextServe(relay.InstanceOf(l.c.Identity.Certificate())),
@@ -88,7 +87,7 @@ func (l *Listener) Start(context.Context) error {
 		},
 		Final: func(error) bool { return false }, Log: l.c.Log, Follow: true, Outage: rareDials,
 	})
-	if why := l.c.Direct.open(l.path); why != "" {
+	if why := l.c.Direct.openSocket(l.path); why != "" {
 		l.c.Log.Debug("tunnels go through the relay only", "reason", why)
 	}
 	l.path.Start()
@@ -103,13 +102,12 @@ func (l *Listener) Start(context.Context) error {
 		return fmt.Errorf("listen for tunnels: %w", err)
 	}
 	l.ln = ln
-	l.handlers.Go(l.accept)
+	l.handlers.Go(l.acceptTunnels)
 	l.handlers.Go(l.watchSleepers)
 	return nil
 }
 
-// Stop ends all tunnels, after telling the clients, and waits for the
-// handlers until ctx ends.
+// Stop ends all tunnels, notifies the clients, and waits for the handlers until ctx ends.
 func (l *Listener) Stop(ctx context.Context) error {
 	err := l.ln.Close()
 	l.mu.Lock()
@@ -139,8 +137,8 @@ func (l *Listener) Stop(ctx context.Context) error {
 // Connected reports whether a link to the relay is up.
 func (l *Listener) Connected() bool { return l.path.Online() }
 
-// accept serves tunnels until the listener is closed.
-func (l *Listener) accept() {
+// acceptTunnels serves tunnels until the listener is closed.
+func (l *Listener) acceptTunnels() {
 	for {
 		c, err := l.ln.Accept(context.Background())
 		if err != nil {
@@ -155,20 +153,20 @@ func (l *Listener) accept() {
 		l.conns[c] = k
 		l.mu.Unlock()
 		l.handlers.Go(func() {
-			l.serve(c, k)
+			l.serveTunnel(c, k)
 			l.mu.Lock()
 			delete(l.conns, c)
-			l.past.add(c.ConnectionStats(), k.lane)
+			l.endedStats.add(c.ConnectionStats(), k.lane)
 			l.mu.Unlock()
 			if ok {
-				l.forget(s, c)
+				l.forgetSession(s, c)
 			}
 		})
 	}
 }
 
-// serve accepts the streams of one tunnel.
-func (l *Listener) serve(c *quic.Conn, k *client) {
+// serveTunnel accepts the streams of one tunnel.
+func (l *Listener) serveTunnel(c *quic.Conn, k *client) {
 	certificates := c.ConnectionState().TLS.PeerCertificates
 	if len(certificates) == 0 || len(certificates[0].URIs) != 1 {
 		_ = c.CloseWithError(closedByAgent, "no certificate")
@@ -187,12 +185,12 @@ func (l *Listener) serve(c *quic.Conn, k *client) {
 			return
 		}
 		s := &Stream{Stream: k.lane.Stream(q), local: c.LocalAddr(), remote: c.RemoteAddr(), explain: explain}
-		l.handlers.Go(func() { l.stream(c.Context(), &Request{Grant: grant, stream: s, flows: &f, client: k}) })
+		l.handlers.Go(func() { l.serveStream(c.Context(), &Request{Grant: grant, stream: s, flows: &f, client: k}) })
 	}
 }
 
-// stream reads what a stream is for and has it served.
-func (l *Listener) stream(ctx context.Context, r *Request) {
+// serveStream reads the first line of a stream and serves the request.
+func (l *Listener) serveStream(ctx context.Context, r *Request) {
 	s := r.stream
 	defer s.Close()
 	_ = s.SetReadDeadline(time.Now().Add(headerTimeout))
@@ -209,23 +207,23 @@ func (l *Listener) stream(ctx context.Context, r *Request) {
 	case r.Kind == kindPing:
 		_, _ = r.Accept()
 	case r.Kind == kindSpeed:
-		r.speed()
+		r.serveSpeed()
 	case !r.Grant.Allows(r.Kind):
 		l.c.Log.Warn("refused a stream that the client's certificate does not allow", "kind", r.Kind, "user_id", r.Grant.UserID)
 		r.Reject(fmt.Errorf("this connection may not use %.32q", r.Kind))
 	case r.Kind == KindRelay:
-		l.meet(ctx, r)
+		l.serveRelay(ctx, r)
 	default:
 		l.c.Handle(ctx, r)
 		r.Reject(errors.New("the agent does not serve this"))
 	}
 }
 
-// Request is a client's wish for a stream, already checked against its
-// certificate. Answer it with Accept or Reject; the first answer counts.
+// Request is a client's request for a stream, already checked against its certificate. Accept
+// or Reject answers it; only the first answer counts.
 type Request struct {
 	Kind, Arg string
-	Grant     Grant // who asks
+	Grant     Grant // of the client
 
 	stream   *Stream
 	flows    *flows
@@ -238,7 +236,7 @@ func (r *Request) Accept() (*Stream, error) {
 	if r.answered.Swap(true) {
 		return nil, errors.New("the request has been answered")
 	}
-	if _, err := r.stream.Write(status(nil)); err != nil {
+	if _, err := r.stream.Write(formatStatus(nil)); err != nil {
 		return nil, err
 	}
 	return r.stream, nil
@@ -247,19 +245,18 @@ func (r *Request) Accept() (*Stream, error) {
 // Reject refuses the request; the client's user sees the message of err.
 func (r *Request) Reject(err error) {
 	if !r.answered.Swap(true) {
-		_, _ = r.stream.Write(status(err))
+		_, _ = r.stream.Write(formatStatus(err))
 	}
 }
 
-// Stats is what went through a listener's tunnels since its start, seen from
-// the agent.
+// Stats is the traffic of a listener's tunnels since its start, seen from the agent.
 type Stats struct {
 	Tunnels              int // open now
 	RxBytes, TxBytes     uint64
 	RxPackets, TxPackets uint64
-	LostPackets          uint64        // of those sent
-	Window               uint64        // bytes that may be under way, of all together
-	MedianRTT            time.Duration // of the open tunnels, 0 without
+	LostPackets          uint64        // of the sent ones
+	Window               uint64        // sum of the congestion windows in bytes
+	MedianRTT            time.Duration // of the open tunnels; 0 if there are none
 }
 
 func (s *Stats) add(c quic.ConnectionStats, beside *lane.Lane) {
@@ -271,11 +268,11 @@ func (s *Stats) add(c quic.ConnectionStats, beside *lane.Lane) {
 	s.LostPackets += c.PacketsLost
 }
 
-// Stats adds up all tunnels.
+// Stats returns the sum over all tunnels, including those that have ended.
 func (l *Listener) Stats() Stats {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	s := l.past
+	s := l.endedStats
 	s.Tunnels = len(l.conns)
 	rtts := make([]time.Duration, 0, len(l.conns))
 	for c, k := range l.conns {

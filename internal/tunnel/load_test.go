@@ -11,6 +11,6 @@ func TestDirectIsFoundAndLeftUnderLoad(t *testing.T) { testDirect(t, 3, 8000) }
 
 func TestWindowBeginsAnewFor64MiB(t *testing.T) { testWindow(t, 64<<20) }
 
-func TestLossesOverADistanceFor64MiB(t *testing.T) { losses(t, 64<<20) }
+func TestLossesOverADistanceFor64MiB(t *testing.T) { testLosses(t, 64<<20) }
 
 func TestRecordsAndDirectPathsFor96MiB(t *testing.T) { testBothDirections(t, 32<<20) }

@@ -17,19 +17,19 @@ import (
 )
 
 const (
-	// maxMeetings is the maximum number of workspace proxies at which an agent has
-	// links at the same time.
-	maxMeetings = 16
-	// meetDial bounds the dialing of a workspace proxy.
-	meetDial = 10 * time.Second
-	// meetLinger is how long an agent keeps a link that no client uses.
-	meetLinger = 30 * time.Second
+	// maxProxyLinks is the maximum number of workspace proxies to which an agent has links at
+	// the same time.
+	maxProxyLinks = 16
+	// proxyDialTimeout bounds the dialing of a workspace proxy.
+	proxyDialTimeout = 10 * time.Second
+	// proxyLinkLinger is how long an agent keeps a link that no client uses.
+	proxyLinkLinger = 30 * time.Second
 )
 
 // ProxyDialer dials the relay of the workspace proxy at a URL with a relay token.
 type ProxyDialer func(ctx context.Context, at, token string) (relay.Link, error)
 
-// DialProxy returns the dialer that uses an HTTP client; nil means http.DefaultClient.
+// DialProxy returns a dialer that uses an HTTP client; nil means http.DefaultClient.
 func DialProxy(h *http.Client) ProxyDialer {
 	h = relay.HTTPClient(h)
 	return func(ctx context.Context, at, token string) (relay.Link, error) {
@@ -37,7 +37,7 @@ func DialProxy(h *http.Client) ProxyDialer {
 		if err != nil {
 			return nil, err
 		}
-		ctx, cancel := context.WithTimeout(ctx, meetDial)
+		ctx, cancel := context.WithTimeout(ctx, proxyDialTimeout)
 		defer cancel()
 		c := codersdk.Client{URL: u, HTTP: h, Header: http.Header{RelayTokenHeader: {token}}} // without a session token
 		conn, err := c.Dial(ctx, "/relay", nil)
@@ -56,15 +56,15 @@ func proxyURL(at string) (*url.URL, error) {
 	return u, nil
 }
 
-// meetings are an agent's links to workspace proxies, each shared by the clients that
-// asked for it.
-type meetings struct {
+// proxyLinks are an agent's links to workspace proxies. Clients that request the same proxy
+// share a link.
+type proxyLinks struct {
 	mu   sync.Mutex
-	open map[string]*meeting // by URL
+	open map[string]*proxyLink // by URL
 }
 
-// meeting is a link that is dialed or used.
-type meeting struct {
+// proxyLink is a link that is being dialed or used.
+type proxyLink struct {
 	ready  chan struct{} // closed when detour or err is set
 	detour *path.Detour
 	err    error
@@ -74,17 +74,17 @@ type meeting struct {
 	idle  *time.Timer // closes the detour while no client uses it
 }
 
-// meet connects to the workspace proxy that a client names, so that the two can meet
-// there, and keeps the link while the client's stream is open. The stream ends with
-// the link.
-func (l *Listener) meet(ctx context.Context, r *Request) {
+// serveRelay connects to the workspace proxy that a client names, so that the proxy can relay
+// between them. The agent keeps the link while the client's stream is open. The stream ends
+// with the link.
+func (l *Listener) serveRelay(ctx context.Context, r *Request) {
 	at, token, _ := strings.Cut(r.Arg, " ")
-	m, err := l.join(at, token)
+	m, err := l.acquireProxyLink(at, token)
 	if err != nil {
 		r.Reject(err)
 		return
 	}
-	defer l.leave(at, m)
+	defer l.releaseProxyLink(at, m)
 	select {
 	case <-m.ready:
 	case <-ctx.Done():
@@ -111,13 +111,13 @@ func (l *Listener) meet(ctx context.Context, r *Request) {
 	}
 }
 
-// join returns the link to a workspace proxy and counts its new user. It starts to dial
-// if there is no link.
-func (l *Listener) join(at, token string) (*meeting, error) {
+// acquireProxyLink returns the link to a workspace proxy and counts its new user. It starts to
+// dial if there is no link.
+func (l *Listener) acquireProxyLink(at, token string) (*proxyLink, error) {
 	if l.c.DialProxy == nil {
 		return nil, errors.New("the agent does not use workspace proxies")
 	}
-	s := &l.meetings
+	s := &l.proxyLinks
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	m := s.open[at]
@@ -125,15 +125,15 @@ func (l *Listener) join(at, token string) (*meeting, error) {
 		m = nil
 	}
 	if m == nil {
-		if len(s.open) >= maxMeetings {
-			return nil, fmt.Errorf("the agent already uses %d workspace proxies", maxMeetings)
+		if len(s.open) >= maxProxyLinks {
+			return nil, fmt.Errorf("the agent already uses %d workspace proxies", maxProxyLinks)
 		}
 		if s.open == nil {
-			s.open = map[string]*meeting{}
+			s.open = map[string]*proxyLink{}
 		}
-		m = &meeting{ready: make(chan struct{})}
+		m = &proxyLink{ready: make(chan struct{})}
 		s.open[at] = m
-		l.handlers.Go(func() { l.dialMeeting(at, token, m) })
+		l.handlers.Go(func() { l.dialProxyLink(at, token, m) })
 	}
 	m.users++
 	if m.idle != nil {
@@ -143,8 +143,8 @@ func (l *Listener) join(at, token string) (*meeting, error) {
 	return m, nil
 }
 
-// dialMeeting dials a workspace proxy, and removes the meeting when it has ended.
-func (l *Listener) dialMeeting(at, token string, m *meeting) {
+// dialProxyLink dials a workspace proxy, and removes the link when it has ended.
+func (l *Listener) dialProxyLink(at, token string, m *proxyLink) {
 	link, err := l.c.DialProxy(l.stopping, at, token)
 	if err == nil {
 		m.detour, err = l.path.Detour(link, relay.TextServe(relay.InstanceOf(l.c.Identity.Certificate())), relay.TextDetach, func(string) {})
@@ -157,15 +157,15 @@ func (l *Listener) dialMeeting(at, token string, m *meeting) {
 		<-m.detour.Ended()
 		l.c.Log.Debug("disconnected from a workspace proxy", "url", at)
 	}
-	l.meetings.mu.Lock()
-	defer l.meetings.mu.Unlock()
-	if l.meetings.open[at] == m {
-		delete(l.meetings.open, at)
+	l.proxyLinks.mu.Lock()
+	defer l.proxyLinks.mu.Unlock()
+	if l.proxyLinks.open[at] == m {
+		delete(l.proxyLinks.open, at)
 	}
 }
 
-// ended reports whether a link could not be dialed or is gone.
-func (m *meeting) ended() bool {
+// ended reports whether dialing failed or the link is gone.
+func (m *proxyLink) ended() bool {
 	select {
 	case <-m.ready:
 		return m.err != nil || m.detour.Gone()
@@ -174,19 +174,20 @@ func (m *meeting) ended() bool {
 	}
 }
 
-// leave counts a user of a link off. Some time after the last one the link is closed.
-func (l *Listener) leave(at string, m *meeting) {
-	l.meetings.mu.Lock()
-	defer l.meetings.mu.Unlock()
+// releaseProxyLink removes a user of a link. The link closes proxyLinkLinger after its last
+// user left.
+func (l *Listener) releaseProxyLink(at string, m *proxyLink) {
+	l.proxyLinks.mu.Lock()
+	defer l.proxyLinks.mu.Unlock()
 	m.users--
-	if m.users > 0 || l.meetings.open[at] != m {
+	if m.users > 0 || l.proxyLinks.open[at] != m {
 		return
 	}
-	m.idle = time.AfterFunc(meetLinger, func() {
+	m.idle = time.AfterFunc(proxyLinkLinger, func() {
 		<-m.ready
-		l.meetings.mu.Lock()
+		l.proxyLinks.mu.Lock()
 		unused := m.users == 0 && m.idle != nil && m.detour != nil
-		l.meetings.mu.Unlock()
+		l.proxyLinks.mu.Unlock()
 		if unused {
 			m.detour.Close()
 		}

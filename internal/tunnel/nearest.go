@@ -18,32 +18,32 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel/relay"
 )
 
-// How a client chooses among the relays of the server and of workspace proxies.
+// Settings for the choice between the relays of the server and of workspace proxies.
 const (
-	// directWait is how long a tunnel may take to find a direct path before latencies
-	// are measured. Short commands end before that.
+	// directWait is how long a tunnel may take to find a direct path before the client
+	// measures latencies. Short commands end before that.
 	directWait = 2 * time.Second
 	relayWait  = 200 * time.Millisecond // the same where there are no direct paths
 	// measureSoon is the interval between the first two measurements. It doubles up to
-	// measureRarely: one that a busy moment distorted is corrected soon.
+	// measureRarely, so that a measurement distorted by load is corrected soon.
 	measureSoon   = 10 * time.Second
 	measureRarely = 5 * time.Minute
-	// measureLimit bounds the requests of a measurement.
+	// measureLimit bounds the duration of a measurement.
 	measureLimit = 5 * time.Second
-	// maxMeasured is the maximum number of workspace proxies that are measured.
+	// maxMeasured is the maximum number of workspace proxies in a measurement.
 	maxMeasured = 32
 	// tokensFresh is the age up to which the tokens of a grant are used.
 	tokensFresh = relayTokenLifetime / 2
-	// onlineWait is how long the relay of a workspace proxy may take to report the
-	// agent, which is connected there already.
+	// onlineWait is how long the relay of a workspace proxy may take to report the agent,
+	// which is already connected there.
 	onlineWait = 10 * time.Second
-	// avoidMin and avoidMax bound the time in which a workspace proxy that failed is
-	// not used. It doubles with every failure.
+	// avoidMin and avoidMax bound the time for which the client avoids a workspace proxy that
+	// failed. The time doubles with every failure.
 	avoidMin = 20 * time.Second
 	avoidMax = 30 * time.Minute
 )
 
-// nearest keeps the relayed part of a tunnel at the relay with the lowest latency.
+// nearest selects the relay with the lowest latency for the relayed traffic of a tunnel.
 type nearest struct {
 	conn    *Conn
 	client  *codersdk.Client
@@ -56,9 +56,9 @@ type nearest struct {
 	grant   codersdk.TunnelGrant
 	granted time.Time
 
-	again time.Duration // until the next measurement
-	avoid map[uuid.UUID]*avoided
-	used  atomic.Pointer[proxyUse]
+	interval time.Duration // interval of measurements
+	avoid    map[uuid.UUID]*avoided
+	used     atomic.Pointer[proxyUse]
 }
 
 // avoided is a workspace proxy that failed.
@@ -71,10 +71,10 @@ type avoided struct {
 type proxyUse struct {
 	proxy  codersdk.TunnelProxy
 	detour *path.Detour
-	stream *Stream // keeps the agent's link
+	stream *Stream // keeps the agent's link open
 }
 
-// newNearest returns the chooser of a tunnel whose grant lists workspace proxies.
+// newNearest returns the relay selection of a tunnel whose grant lists workspace proxies.
 func newNearest(conn *Conn, c *codersdk.Client, agentID uuid.UUID, id *Identity) *nearest {
 	return &nearest{
 		conn: conn, client: c, agentID: agentID, id: id, log: conn.log, grant: conn.grant, granted: time.Now(),
@@ -83,8 +83,8 @@ func newNearest(conn *Conn, c *codersdk.Client, agentID uuid.UUID, id *Identity)
 	}
 }
 
-// live returns the workspace proxy in use, nil for the server's relay.
-func (n *nearest) live() *proxyUse {
+// activeProxy returns the workspace proxy in use, or nil for the server's relay.
+func (n *nearest) activeProxy() *proxyUse {
 	if n == nil {
 		return nil
 	}
@@ -94,14 +94,14 @@ func (n *nearest) live() *proxyUse {
 	return nil
 }
 
-// run chooses a relay again and again until the tunnel ends.
+// run selects a relay again and again until the tunnel ends.
 func (n *nearest) run(ctx context.Context) {
 	wait := directWait
-	if n.conn.why != "" {
+	if n.conn.noDirect != "" {
 		wait = relayWait
 	}
 	for pauseUntil(ctx, wait, nil) {
-		wait = n.choose(ctx)
+		wait = n.selectRelay(ctx)
 		var ended <-chan struct{}
 		if u := n.used.Load(); u != nil {
 			ended = u.detour.Ended()
@@ -112,14 +112,15 @@ func (n *nearest) run(ctx context.Context) {
 		wait = 0
 		if u := n.used.Load(); u != nil && u.detour.Gone() {
 			n.log.Debug("a workspace proxy no longer relays; using the server", "proxy", u.proxy.Name)
-			n.failed(u.proxy.ID)
-			n.use(nil)
+			n.avoidProxy(u.proxy.ID)
+			n.setProxy(nil)
 		}
 	}
-	n.use(nil)
+	n.setProxy(nil)
 }
 
-// pauseUntil waits for a time, or until ended is closed. It returns false when ctx ends.
+// pauseUntil waits for a duration, or until ended is closed. It returns false if ctx has
+// ended.
 func pauseUntil(ctx context.Context, d time.Duration, ended <-chan struct{}) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -132,8 +133,9 @@ func pauseUntil(ctx context.Context, d time.Duration, ended <-chan struct{}) boo
 	return ctx.Err() == nil
 }
 
-// choose measures the relays, moves to the best one, and returns when to do so again.
-func (n *nearest) choose(ctx context.Context) (again time.Duration) {
+// selectRelay measures the relays, switches to the best one, and returns the time until the
+// next selection.
+func (n *nearest) selectRelay(ctx context.Context) (next time.Duration) {
 	if n.conn.Path() == WayDirect {
 		return directWait
 	}
@@ -146,16 +148,16 @@ func (n *nearest) choose(ctx context.Context) (again time.Duration) {
 	}
 	proxies := n.candidates()
 	current := uuid.Nil
-	if u := n.live(); u != nil {
+	if u := n.activeProxy(); u != nil {
 		current = u.proxy.ID
 	}
-	n.again = min(max(2*n.again, measureSoon), measureRarely)
-	again = n.again/2 + rand.N(n.again)
+	n.interval = min(max(2*n.interval, measureSoon), measureRarely)
+	next = n.interval/2 + rand.N(n.interval)
 	if len(proxies) == 0 {
 		if current != uuid.Nil {
-			n.use(nil)
+			n.setProxy(nil)
 		}
-		return n.soonest(again)
+		return n.nextSelection(next)
 	}
 	latencies := n.measure(ctx, proxies)
 	if ctx.Err() != nil {
@@ -165,16 +167,16 @@ func (n *nearest) choose(ctx context.Context) (again time.Duration) {
 	switch {
 	case best == current:
 	case best == uuid.Nil:
-		n.use(nil)
+		n.setProxy(nil)
 	default:
-		if err := n.move(ctx, proxies[best]); err != nil && ctx.Err() == nil {
+		if err := n.switchToProxy(ctx, proxies[best]); err != nil && ctx.Err() == nil {
 			n.log.Debug("cannot use a workspace proxy", "proxy", proxies[best].Name, "error", err)
-			n.failed(best)
-			return 0 // the next best
+			n.avoidProxy(best)
+			return 0 // try the next best
 		}
 		n.log.Debug("a workspace proxy relays", "proxy", proxies[best].Name, "latency", latencies[best], "server", latencies[uuid.Nil])
 	}
-	return n.soonest(again)
+	return n.nextSelection(next)
 }
 
 // candidates returns the workspace proxies that may be used now.
@@ -188,21 +190,21 @@ func (n *nearest) candidates() map[uuid.UUID]codersdk.TunnelProxy {
 	return out
 }
 
-// soonest returns the time until the first failed workspace proxy may be used again, at
-// most again.
-func (n *nearest) soonest(again time.Duration) time.Duration {
+// nextSelection returns the time until the first failed workspace proxy may be used again, but
+// at most limit.
+func (n *nearest) nextSelection(limit time.Duration) time.Duration {
 	for _, p := range n.grant.Proxies {
 		if a := n.avoid[p.ID]; a != nil {
 			if left := time.Until(a.until); left > 0 {
-				again = min(again, left)
+				limit = min(limit, left)
 			}
 		}
 	}
-	return again
+	return limit
 }
 
-// failed has a workspace proxy avoided for a time.
-func (n *nearest) failed(id uuid.UUID) {
+// avoidProxy excludes a workspace proxy that failed from the selection for some time.
+func (n *nearest) avoidProxy(id uuid.UUID) {
 	a := n.avoid[id]
 	if a == nil {
 		a = &avoided{next: avoidMin}
@@ -215,17 +217,17 @@ func (n *nearest) failed(id uuid.UUID) {
 	a.next = min(2*a.next, avoidMax)
 }
 
-// measure returns the latencies of the server, as uuid.Nil, and of workspace proxies, of
-// those that answer.
+// measure returns the latencies of the server, as uuid.Nil, and of the workspace proxies that
+// answer.
 func (n *nearest) measure(ctx context.Context, proxies map[uuid.UUID]codersdk.TunnelProxy) map[uuid.UUID]time.Duration {
 	ctx, cancel := context.WithTimeout(ctx, measureLimit)
 	defer cancel()
 	out := map[uuid.UUID]time.Duration{}
 	var mu sync.Mutex
 	var all sync.WaitGroup
-	ask := func(id uuid.UUID, u *url.URL) {
+	measureRelay := func(id uuid.UUID, u *url.URL) {
 		all.Go(func() {
-			for range 2 { // the faster one says more about the network
+			for range 2 { // the faster request shows the latency of the network better
 				took, err := n.client.Latency(ctx, u)
 				if err != nil {
 					return
@@ -238,31 +240,31 @@ func (n *nearest) measure(ctx context.Context, proxies map[uuid.UUID]codersdk.Tu
 			}
 		})
 	}
-	ask(uuid.Nil, n.client.URL)
+	measureRelay(uuid.Nil, n.client.URL)
 	for id, p := range proxies {
 		if u, err := proxyURL(p.URL); err == nil {
-			ask(id, u)
+			measureRelay(id, u)
 		}
 	}
 	all.Wait()
 	return out
 }
 
-// move has the agent and this client meet at a workspace proxy. Until they have, packets
-// travel as before.
-func (n *nearest) move(ctx context.Context, p codersdk.TunnelProxy) error {
-	asking, cancel := context.WithTimeout(ctx, 2*meetDial)
+// switchToProxy connects the agent and this client to a workspace proxy. Packets use the
+// previous relay until both are connected.
+func (n *nearest) switchToProxy(ctx context.Context, p codersdk.TunnelProxy) error {
+	dialCtx, cancel := context.WithTimeout(ctx, 2*proxyDialTimeout)
 	defer cancel()
-	stream, err := n.conn.Open(asking, KindRelay, p.URL+" "+p.AgentToken)
+	stream, err := n.conn.Open(dialCtx, KindRelay, p.URL+" "+p.AgentToken)
 	if err != nil {
 		return err
 	}
-	link, err := n.dial(asking, p.URL, p.ClientToken)
+	link, err := n.dial(dialCtx, p.URL, p.ClientToken)
 	if err != nil {
 		stream.abort()
 		return err
 	}
-	d, err := n.detour(ctx, link)
+	d, err := n.openDetour(ctx, link)
 	if err != nil {
 		stream.abort()
 		return err
@@ -272,23 +274,24 @@ func (n *nearest) move(ctx context.Context, p codersdk.TunnelProxy) error {
 		d.Close()
 	}()
 	d.Use(n.session)
-	n.use(&proxyUse{proxy: p, detour: d, stream: stream})
+	n.setProxy(&proxyUse{proxy: p, detour: d, stream: stream})
 	return nil
 }
 
-// detour waits until the relay at the other side of a link reports the agent. It may
-// see the client first. When it later reports that the agent has left, the detour ends.
-func (n *nearest) detour(ctx context.Context, link relay.Link) (*path.Detour, error) {
+// openDetour waits until the relay at the other side of a link reports the agent, which may
+// connect after the client. The detour ends if the relay later reports that the agent has
+// left.
+func (n *nearest) openDetour(ctx context.Context, link relay.Link) (*path.Detour, error) {
 	online, left := make(chan struct{}), make(chan struct{})
-	seen, gone := sync.OnceFunc(func() { close(online) }), sync.OnceFunc(func() { close(left) })
-	var met bool // only the receiving goroutine uses it
+	markOnline, markLeft := sync.OnceFunc(func() { close(online) }), sync.OnceFunc(func() { close(left) })
+	var wasOnline bool // only the receiving goroutine uses it
 	d, err := n.conn.path.Detour(link, n.hello, relay.TextDetach, func(text string) {
 		switch {
 		case text == relay.TextOnline:
-			met = true
-			seen()
-		case text == relay.TextOffline && met:
-			gone()
+			wasOnline = true
+			markOnline()
+		case text == relay.TextOffline && wasOnline:
+			markLeft()
 		}
 	})
 	if err != nil {
@@ -317,9 +320,9 @@ func (n *nearest) detour(ctx context.Context, link relay.Link) (*path.Detour, er
 	return nil, err
 }
 
-// use notes the workspace proxy in use, nil for the server's relay, and leaves the one
-// before.
-func (n *nearest) use(u *proxyUse) {
+// setProxy sets the workspace proxy in use, nil for the server's relay, and closes the
+// previous one.
+func (n *nearest) setProxy(u *proxyUse) {
 	if old := n.used.Swap(u); old != nil {
 		old.detour.Close()
 		old.stream.abort()

@@ -7,12 +7,11 @@ import (
 	"github.com/quic-go/quic-go"
 )
 
-// Peers returns how many clients are reached directly now, and how many through
-// the relay.
+// Peers returns the number of clients with a direct path now, and of those that use the relay.
 func (l *Listener) Peers() (direct, relayed int) { return l.path.Count() }
 
-// Users returns those on whose behalf tunnels are open, each once. uuid.Nil, which
-// is the server itself, is not among them.
+// Users returns the users on whose behalf tunnels are open, without duplicates. It omits
+// uuid.Nil, which is the server itself.
 func (l *Listener) Users() []uuid.UUID {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -25,8 +24,7 @@ func (l *Listener) Users() []uuid.UUID {
 	return out
 }
 
-// End ends the tunnels that are open on behalf of a user, and tells their clients
-// so.
+// End ends the tunnels that are open on behalf of a user, and notifies their clients.
 func (l *Listener) End(user uuid.UUID) {
 	l.mu.Lock()
 	var ended []*quic.Conn

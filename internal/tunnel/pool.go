@@ -14,31 +14,31 @@ import (
 )
 
 const (
-	// Patience is how long a Pool waits for an agent that is not connected: one
-	// that has just started, or whose link is being dialed again.
+	// Patience is how long a Pool waits for an agent that is not connected: an agent that has
+	// just started, or one that is redialing its link.
 	Patience = 2 * time.Second
-	// warmIdle is how long a tunnel stays without streams.
+	// warmIdle is how long a tunnel without streams stays open.
 	warmIdle = 5 * time.Minute
-	// warmDial bounds the dialing of one for all that wait for it.
+	// warmDial bounds the dialing of a tunnel for all callers that wait for it.
 	warmDial = 15 * time.Second
-	// restartedWait is between two looks for the link of an agent that was restarted.
+	// restartedWait is the delay before dialing a restarted agent again.
 	restartedWait = 50 * time.Millisecond
 )
 
-// Target is an agent that a server or a workspace proxy itself reaches, for its
-// apps, terminals and questions.
+// Target is an agent to which a server or a workspace proxy opens tunnels on its own behalf:
+// for apps, terminals and API requests.
 type Target struct {
 	AgentID, WorkspaceID uuid.UUID
-	// Certificate is the one that the agent registered; nil if only who dials
-	// learns it, and Dial then finds an agent that was restarted.
+	// Certificate is the one that the agent registered. It is nil if only Dial learns it; then
+	// Dial detects a restarted agent.
 	Certificate []byte
 }
 
-// Pool holds tunnels of one process: one per agent in use, shared by all
-// requests, dropped when idle. It is safe for concurrent use.
+// Pool keeps the tunnels of one process: one per agent in use, shared by all requests, closed
+// when idle. It is safe for concurrent use.
 type Pool struct {
-	// Dial makes a tunnel. Its errors have the code unavailable when the agent
-	// cannot be reached now.
+	// Dial opens a tunnel. Its errors have the code unavailable if the agent cannot be reached
+	// now.
 	Dial func(context.Context, Target) (*Conn, error)
 
 	mu      sync.Mutex
@@ -46,7 +46,7 @@ type Pool struct {
 	tunnels map[uuid.UUID]*warmTunnel
 }
 
-// warmTunnel is a tunnel that is being made, or used.
+// warmTunnel is a tunnel that is being opened or used.
 type warmTunnel struct {
 	instance relay.Instance
 	ready    chan struct{} // closed when conn or err is set
@@ -55,36 +55,36 @@ type warmTunnel struct {
 
 	// Guarded by Pool.mu.
 	users int
-	idle  *time.Timer // ends the tunnel, while nobody uses it
+	idle  *time.Timer // closes the tunnel after warmIdle without users
 }
 
-// Open opens a stream to an agent, in the warm tunnel to it. The errors have the
-// code unavailable when the agent cannot be reached now, precondition when it
-// refuses. The stream has CloseWrite.
+// Open opens a stream to an agent in the pool's tunnel to it. The errors have the code
+// unavailable if the agent cannot be reached now, and precondition if the agent refuses. The
+// stream has CloseWrite.
 func (p *Pool) Open(ctx context.Context, to Target, kind, arg string) (net.Conn, error) {
 	for again := true; ; again = false {
-		w, err := p.borrow(to)
+		w, err := p.acquireTunnel(to)
 		if err != nil {
 			return nil, err
 		}
-		s, err := w.open(ctx, kind, arg)
+		s, err := w.openStream(ctx, kind, arg)
 		if err == nil {
-			return &warmStream{Stream: s, release: sync.OnceFunc(func() { p.giveBack(to.AgentID, w) })}, nil
+			return &warmStream{Stream: s, release: sync.OnceFunc(func() { p.releaseTunnel(to.AgentID, w) })}, nil
 		}
 		dead := w.dead()
 		if dead {
-			p.drop(to.AgentID, w)
+			p.removeTunnel(to.AgentID, w)
 		}
-		p.giveBack(to.AgentID, w)
-		// A tunnel that ended before is no reason to fail: another is made, once.
+		p.releaseTunnel(to.AgentID, w)
+		// A tunnel that has ended does not fail the call: Open dials another one, once.
 		if !dead || !again || w.err != nil || ctx.Err() != nil {
 			return nil, err
 		}
 	}
 }
 
-// borrow returns the tunnel to an agent, beginning to make it when there is none.
-func (p *Pool) borrow(to Target) (*warmTunnel, error) {
+// acquireTunnel returns the tunnel to an agent. It starts to dial if there is none.
+func (p *Pool) acquireTunnel(to Target) (*warmTunnel, error) {
 	instance := relay.InstanceOf(to.Certificate)
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -97,7 +97,7 @@ func (p *Pool) borrow(to Target) (*warmTunnel, error) {
 	w := p.tunnels[to.AgentID]
 	if w == nil || w.instance != instance || w.dead() {
 		w = &warmTunnel{instance: instance, ready: make(chan struct{})}
-		p.tunnels[to.AgentID] = w // users of the old one keep it
+		p.tunnels[to.AgentID] = w // users of the old tunnel keep it
 		go w.dial(p, to)
 	}
 	w.users++
@@ -114,7 +114,7 @@ func (w *warmTunnel) dial(p *Pool, to Target) {
 	defer close(w.ready)
 	for start := time.Now(); ; {
 		w.conn, w.err = p.Dial(ctx, to)
-		// An agent that was restarted registers before its link is here.
+		// A restarted agent registers before it dials its link.
 		if websocket.CloseStatus(w.err) != relay.StatusRestarted || time.Since(start) > Patience {
 			return
 		}
@@ -122,7 +122,7 @@ func (w *warmTunnel) dial(p *Pool, to Target) {
 	}
 }
 
-func (w *warmTunnel) open(ctx context.Context, kind, arg string) (*Stream, error) {
+func (w *warmTunnel) openStream(ctx context.Context, kind, arg string) (*Stream, error) {
 	select {
 	case <-w.ready:
 	case <-ctx.Done():
@@ -137,7 +137,7 @@ func (w *warmTunnel) open(ctx context.Context, kind, arg string) (*Stream, error
 	return w.conn.Open(ctx, kind, arg)
 }
 
-// dead reports that the tunnel could not be made or has ended.
+// dead reports whether the tunnel could not be opened or has ended.
 func (w *warmTunnel) dead() bool {
 	select {
 	case <-w.ready:
@@ -147,8 +147,8 @@ func (w *warmTunnel) dead() bool {
 	}
 }
 
-// drop forgets a dead
-func (p *Pool) drop(agentID uuid.UUID, w *warmTunnel) {
+// removeTunnel removes a dead tunnel.
+func (p *Pool) removeTunnel(agentID uuid.UUID, w *warmTunnel) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.tunnels[agentID] == w {
@@ -156,9 +156,9 @@ func (p *Pool) drop(agentID uuid.UUID, w *warmTunnel) {
 	}
 }
 
-// giveBack counts a user off. The last one of a tunnel that is still the
-// agent's starts the clock; the last one of any other ends it.
-func (p *Pool) giveBack(agentID uuid.UUID, w *warmTunnel) {
+// releaseTunnel removes a user of a tunnel. After its last user an agent's current tunnel
+// closes when idle for warmIdle; any other tunnel closes at once.
+func (p *Pool) releaseTunnel(agentID uuid.UUID, w *warmTunnel) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	w.users--
@@ -182,11 +182,11 @@ func (p *Pool) giveBack(agentID uuid.UUID, w *warmTunnel) {
 func (w *warmTunnel) close() {
 	<-w.ready
 	if w.conn != nil {
-		_ = w.conn.Close() // nobody is left who could be told
+		_ = w.conn.Close() // no caller is left to receive the error
 	}
 }
 
-// Close ends all tunnels; there are no others after it.
+// Close ends all tunnels. Open fails from then on.
 func (p *Pool) Close() {
 	p.mu.Lock()
 	p.closed = true
@@ -205,13 +205,13 @@ func (p *Pool) Close() {
 	wait.Wait()
 }
 
-// warmStream is a stream that gives its tunnel back.
+// warmStream is a stream that releases its tunnel on Close.
 type warmStream struct {
 	*Stream
 	release func()
 }
 
-// Close ends the stream; the tunnel stays.
+// Close ends the stream; the tunnel stays open.
 func (s *warmStream) Close() error {
 	defer s.release()
 	return s.Stream.Close()

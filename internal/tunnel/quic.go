@@ -15,33 +15,33 @@ import (
 )
 
 const (
-	// ServerOutage is how long a tunnel lives without any packet from the agent where
-	// requests wait for it: of servers, workspace proxies and tools.
+	// ServerOutage is the time without any packet from the agent after which a tunnel of a
+	// server, a workspace proxy or a tool ends. Their requests wait for the agent.
 	ServerOutage = 15 * time.Minute
 
-	// unlimited is the idle timeout of a tunnel that no time ends: memory does, see
-	// package sleep. QUIC wants a number, and takes the lower one of the two ends.
+	// unlimited is the idle timeout of a tunnel that no timeout ends: only memory limits it,
+	// see package sleep. QUIC requires a number and uses the lower one of the two ends.
 	unlimited = 365 * 24 * time.Hour
 
-	// rareDials is after which time without a link the relay is dialed less often.
+	// rareDials is the time without a link after which the relay is dialed less often.
 	rareDials = 15 * time.Minute
 
-	keepAlive        = 4 * time.Minute // links and direct paths are watched by pings of their own
+	keepAlive        = 4 * time.Minute // links and direct paths have their own pings
 	handshakeTimeout = 10 * time.Second
 
-	// The protocols are negotiated in TLS; a change that old ends cannot understand
-	// takes another number. In the first one QUIC alone carries streams.
+	// The protocols are negotiated in TLS. A change that old ends cannot understand needs a
+	// new number. With protocol1 only QUIC carries streams.
 	protocol1 = "coder-tunnel/1"
 	protocol2 = "coder-tunnel/2"
 
-	// Flow control begins with little and grows while a stream is read quickly,
-	// up to what 1 Gbit/s over 100 ms needs, with room for twice that in all.
+	// Flow control windows start small and grow while a stream is read quickly, up to the need
+	// of 1 Gbit/s over 100 ms. A connection may buffer twice that.
 	firstStreamWindow = 512 << 10
 	maxStreamWindow   = 16 << 20
 	firstConnWindow   = 768 << 10
 	maxConnWindow     = 32 << 20
 
-	// maxStreams is how many streams a client may have open at once.
+	// maxStreams is the maximum number of streams that a client may have open at once.
 	maxStreams = 4096
 )
 
@@ -51,7 +51,7 @@ const (
 	closedByAgent quic.ApplicationErrorCode = 1
 )
 
-// protocols returns those that this end speaks, the best first: some, or all.
+// protocols returns the protocols of this end, the best first: some, or all if some is nil.
 func protocols(some []string) []string {
 	if some != nil {
 		return some
@@ -59,8 +59,8 @@ func protocols(some []string) []string {
 	return []string{protocol2, protocol1}
 }
 
-// quicConfig returns the configuration of an end that ends a tunnel after a time without
-// any packet; 0 means none.
+// quicConfig returns the configuration of an end. A tunnel ends after idle without any packet;
+// 0 means never.
 func quicConfig(keepAlive time.Duration, streams int64, idle time.Duration) *quic.Config {
 	if idle <= 0 {
 		idle = unlimited
@@ -77,12 +77,13 @@ func quicConfig(keepAlive time.Duration, streams int64, idle time.Duration) *qui
 		MaxIncomingStreams:             streams,
 		MaxIncomingUniStreams:          -1,
 		InitialPacketSize:              path.PacketSize,
-		EnableDatagrams:                true, // of UDP forwards
+		EnableDatagrams:                true, // for UDP forwards
 		DisablePathMTUDiscovery:        true,
 	}
 }
 
-// clientTLS pins the agent; its name and time do not matter.
+// clientTLS returns the TLS configuration of a client. It pins the agent's certificate; name
+// and validity period do not matter.
 func clientTLS(own tls.Certificate, agent []byte, some []string) *tls.Config {
 	return &tls.Config{
 		MinVersion:         tls.VersionTLS13,
@@ -90,19 +91,20 @@ func clientTLS(own tls.Certificate, agent []byte, some []string) *tls.Config {
 		Certificates:       []tls.Certificate{own},
 		InsecureSkipVerify: true, // replaced by the pin below
 		VerifyPeerCertificate: func(shown [][]byte, _ [][]*x509.Certificate) error {
-			return pinned(agent, shown)
+			return verifyPinned(agent, shown)
 		},
 	}
 }
 
-// agentTLS asks for a client certificate and has it verified.
+// agentTLS returns the TLS configuration of an agent. It requires a client certificate and
+// verifies it.
 func agentTLS(own tls.Certificate, v verifier, some []string, refused func(error)) *tls.Config {
 	return &tls.Config{
 		MinVersion:             tls.VersionTLS13,
 		NextProtos:             protocols(some),
 		Certificates:           []tls.Certificate{own},
 		ClientAuth:             tls.RequireAnyClientCert,
-		SessionTicketsDisabled: true, // every tunnel shows its certificate
+		SessionTicketsDisabled: true, // every tunnel must present its certificate
 		VerifyConnection: func(s tls.ConnectionState) error {
 			if len(s.PeerCertificates) == 0 {
 				return errors.New("no certificate")

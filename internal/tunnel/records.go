@@ -9,8 +9,8 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel/path"
 )
 
-// openLane returns a connection whose handshake is done its lane; nil when the other
-// end knows of none.
+// openLane returns the lane of a connection whose handshake is complete, or nil if the other
+// end does not support records.
 func openLane(c *quic.Conn, agent bool, p *path.Path, e *path.Peer, log *slog.Logger) *lane.Lane {
 	if c.ConnectionState().TLS.NegotiatedProtocol != protocol2 {
 		return nil

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// TestEndsOfBefore has an end that knows nothing of records meet one that does.
+// TestEndsOfBefore connects an end that supports records with an older one that does not.
 func TestEndsOfBefore(t *testing.T) {
 	for name, change := range map[string]func(*ListenConfig, *DialConfig){
 		"agent":  func(agent *ListenConfig, _ *DialConfig) { agent.protocols = []string{protocol1} },
@@ -16,13 +16,13 @@ func TestEndsOfBefore(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				_, c := flight(t, func(agent *ListenConfig, client *DialConfig) {
+				_, c := newTunnel(t, func(agent *ListenConfig, client *DialConfig) {
 					agent.Direct, client.Direct = Direct{Disabled: "a test"}, Direct{Disabled: "a test"}
 					if change != nil {
 						change(agent, client)
 					}
 				})
-				echoed(t, c, 4<<20, 1)
+				echoBytes(t, c, 4<<20, 1)
 				if records := c.lane.Stats().TxRecords; (records > 100) != (name == "none") {
 					t.Errorf("%d records were sent", records)
 				}
@@ -31,22 +31,22 @@ func TestEndsOfBefore(t *testing.T) {
 	}
 }
 
-// TestRecordsAndDirectPaths carries a stream that begins with records through the
-// relay and goes on by packets on a direct path, over and over.
+// TestRecordsAndDirectPaths carries a stream that alternates between records through the relay
+// and packets on a direct path.
 func TestRecordsAndDirectPaths(t *testing.T) {
 	testBothDirections(t, 8<<20)
 }
 
 func testBothDirections(t *testing.T, size int64) {
 	synctest.Test(t, func(t *testing.T) {
-		n, c := flight(t, nil)
+		n, c := newTunnel(t, nil)
 		stop := make(chan struct{})
 		defer close(stop)
 		go func() {
 			for lost := true; ; lost = !lost {
-				n.lose(nil)
+				n.setLoss(nil)
 				if lost {
-					n.lose(func(netip.AddrPort, int) bool { return true })
+					n.setLoss(func(netip.AddrPort, int) bool { return true })
 				}
 				select {
 				case <-stop:
@@ -56,10 +56,10 @@ func testBothDirections(t *testing.T, size int64) {
 			}
 		}()
 		for seed := range uint64(3) {
-			echoed(t, c, size, seed)
+			echoBytes(t, c, size, seed)
 		}
 		if c.lane.Stats().TxRecords == 0 || c.conn.ConnectionStats().BytesSent < 4<<20 {
-			t.Error("not both ways were taken")
+			t.Error("records and QUIC packets were not both used")
 		}
 	})
 }

@@ -19,14 +19,14 @@ const relayTokenLifetime = 10 * time.Minute
 // RelayTokenHeader carries the token for the relay of a workspace proxy.
 const RelayTokenHeader = "Coder-Relay-Token"
 
-// RelayKey is what a workspace proxy needs to verify the tokens for its relay.
+// RelayKey is the key with which a workspace proxy verifies the tokens for its relay.
 type RelayKey struct {
 	ProxyID uuid.UUID `json:"proxy_id"`
 	// PublicKey is an ed25519 key, 32 bytes.
 	PublicKey []byte `json:"public_key"`
 }
 
-// RelayEnd is the end of a tunnel that a relay token admits.
+// RelayEnd is the end of a tunnel for which a relay token is valid.
 type RelayEnd string
 
 // Values of RelayEnd.

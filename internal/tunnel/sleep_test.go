@@ -13,18 +13,18 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel/relay"
 )
 
-// journey is a laptop that is closed, and opened in another network.
-type journey struct {
+// laptop is a client machine that is closed, and opened again in another network.
+type laptop struct {
 	mu     sync.Mutex
 	closed bool
 	addr   netip.Addr
 	link   relay.Link
-	sock   *airSocket
+	sock   *memSocket
 }
 
-// travel prepares the client of a flight for a journey.
-func (j *journey) travel(client *DialConfig) {
-	j.sock = client.Direct.sock.(*airSocket)
+// prepare makes a laptop of the client of a new tunnel.
+func (j *laptop) prepare(client *DialConfig) {
+	j.sock = client.Direct.sock.(*memSocket)
 	j.addr = j.sock.addr.Addr()
 	client.Direct.local = func() []netip.Addr {
 		j.mu.Lock()
@@ -44,34 +44,34 @@ func (j *journey) travel(client *DialConfig) {
 	}
 }
 
-// sleep closes the laptop for a time, and opens it at another address.
-func (j *journey) sleep(n *air, c *Conn, d time.Duration, addr string) {
+// sleep closes the laptop for a duration, and opens it at another address.
+func (j *laptop) sleep(n *memNetwork, c *Conn, d time.Duration, addr string) {
 	j.mu.Lock()
 	j.closed = true
 	j.link.Close(0, "")
 	j.mu.Unlock()
-	n.lose(func(netip.AddrPort, int) bool { return true })
+	n.setLoss(func(netip.AddrPort, int) bool { return true })
 	time.Sleep(d)
 	n.mu.Lock()
 	delete(n.socks, j.sock.addr)
 	j.sock.addr = netip.MustParseAddrPort(addr)
 	n.socks[j.sock.addr] = j.sock
 	n.mu.Unlock()
-	n.lose(nil)
+	n.setLoss(nil)
 	j.mu.Lock()
 	j.closed, j.addr = false, j.sock.addr.Addr()
 	j.mu.Unlock()
 	c.Wake()
 }
 
-// TestDirectSleepsADay closes the laptop of a direct tunnel for eight hours, and again for
-// one, and opens it each time with another address. What either end wrote meanwhile arrives once, typing flows within
-// two seconds, and the tunnel is direct again.
+// TestDirectSleepsADay closes the laptop of a direct tunnel for eight hours, then for one, and
+// opens it each time with another address. Data that either end wrote meanwhile must arrive
+// once. Typed input must flow within two seconds, and the tunnel must become direct again.
 func TestDirectSleepsADay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var j journey
-		n, c := flight(t, func(agent *ListenConfig, client *DialConfig) {
-			j.travel(client)
+		var j laptop
+		n, c := newTunnel(t, func(agent *ListenConfig, client *DialConfig) {
+			j.prepare(client)
 			agent.Handle = func(ctx context.Context, r *Request) {
 				s, err := r.Accept()
 				if err != nil {
@@ -90,7 +90,7 @@ func TestDirectSleepsADay(t *testing.T) {
 				_, _ = io.Copy(s, s)
 			}
 		})
-		direct(t, c, 2*time.Second)
+		waitDirect(t, c, 2*time.Second)
 		s, err := c.Open(t.Context(), KindSSH, "")
 		must(t, err)
 		read := func(n int) string {
@@ -102,7 +102,7 @@ func TestDirectSleepsADay(t *testing.T) {
 		for _, sleep := range []struct {
 			length time.Duration
 			addr   string
-			output int // what the session prints meanwhile
+			output int // bytes that the session prints meanwhile
 		}{{8*time.Hour + time.Minute, "10.9.9.9:1111", 16}, {time.Hour, "10.8.8.8:1111", 2}} {
 			go func() {
 				time.Sleep(10 * time.Minute)
@@ -121,22 +121,23 @@ func TestDirectSleepsADay(t *testing.T) {
 				}
 			}
 			if took := time.Since(back); took > 2*time.Second || output != sleep.output || typed != len("in the sleep.") {
-				t.Errorf("%v: %d and %d bytes came, %v after the wake-up", sleep.length, output, typed, took)
+				t.Errorf("%v: %d bytes of output and %d typed bytes arrived, %v after the wake-up", sleep.length, output, typed, took)
 			}
-			direct(t, c, 10*time.Second)
+			waitDirect(t, c, 10*time.Second)
 		}
 	})
 }
 
-// TestSilentAgentIsLeft has an agent that is connected, and knows the session no more: the
-// tunnel ends, which no other timeout would do. An outage of any length does not end it.
+// TestSilentAgentIsLeft has an agent that is connected but no longer knows the session. The
+// tunnel must end, which no other timeout would cause. An outage of any length must not end
+// it.
 func TestSilentAgentIsLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var j journey
+		var j laptop
 		var lost sync.Mutex
 		forgets := false
-		n, c := flight(t, func(_ *ListenConfig, client *DialConfig) {
-			j.travel(client)
+		n, c := newTunnel(t, func(_ *ListenConfig, client *DialConfig) {
+			j.prepare(client)
 			dial := client.Relay
 			client.Relay = func(ctx context.Context) (relay.Link, error) {
 				l, err := dial(ctx)
@@ -148,7 +149,7 @@ func TestSilentAgentIsLeft(t *testing.T) {
 				return l, err
 			}
 		})
-		_, err := c.Ping(t.Context()) // the agent has the whole handshake
+		_, err := c.Ping(t.Context()) // completes the agent's handshake
 		must(t, err)
 		j.sleep(n, c, time.Hour, clientAddr)
 		_, err = c.Ping(t.Context())
@@ -159,19 +160,19 @@ func TestSilentAgentIsLeft(t *testing.T) {
 		j.mu.Lock()
 		j.link.Close(0, "")
 		j.mu.Unlock()
-		n.lose(func(netip.AddrPort, int) bool { return true })
+		n.setLoss(func(netip.AddrPort, int) bool { return true })
 		time.Sleep(silenceLimit - time.Minute)
 		if c.Err() != nil {
-			t.Errorf("it ended too soon: %v", c.Err())
+			t.Errorf("the tunnel ended too soon: %v", c.Err())
 		}
 		time.Sleep(3 * time.Minute)
 		if c.Err() == nil {
-			t.Error("the tunnel lives without an agent")
+			t.Error("the tunnel survived the loss of its session")
 		}
 	})
 }
 
-// muteLink carries nothing to the agent or from it.
+// muteLink drops all packets to and from the agent.
 type muteLink struct{ relay.Link }
 
 func (l muteLink) Send(text bool, b []byte) error {

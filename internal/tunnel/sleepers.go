@@ -15,7 +15,7 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel/sleep"
 )
 
-// sleepCheck is the interval of checks which clients of an agent are away.
+// sleepCheck is the interval between an agent's checks for clients that are away.
 const sleepCheck = 15 * time.Second
 
 // Reasons for the end of a tunnel whose client is away, for users.
@@ -30,13 +30,13 @@ type client struct {
 	observed sleep.Client
 	asleep   atomic.Bool
 
-	// Bytes that QUIC had sent when something came from the client last, and the time
-	// before. Guarded by Listener.mu.
+	// QUIC's BytesSent at the last check that found new data from the client, and at the
+	// previous such check. Guarded by Listener.mu.
 	sent, sentBefore uint64
 }
 
-// observe notes what the connection has received, and returns the state of the tunnel.
-// What QUIC alone carries counts with the bytes that may be on their way.
+// observe notes the number of received packets, and returns the state of the tunnel. The
+// memory of streams that QUIC alone carries is estimated from the bytes that may be in flight.
 func (k *client) observe(c *quic.Conn, now time.Time) sleep.Tunnel[*quic.Conn] {
 	s := c.ConnectionStats()
 	k.observed.Observe(s.PacketsReceived+k.lane.Stats().RxRecords, now)
@@ -50,21 +50,21 @@ func (k *client) observe(c *quic.Conn, now time.Time) sleep.Tunnel[*quic.Conn] {
 }
 
 // Asleep reports whether the client of the request is away: its laptop is closed or offline.
-// An agent notices that after some minutes.
+// An agent detects that after some minutes.
 func (r *Request) Asleep() bool { return r.client.asleep.Load() }
 
 // SleepLimits limit the tunnels of an agent whose clients are away.
 type SleepLimits struct {
-	// Memory is the maximum memory of all of them in bytes, see package sleep; 0 means
-	// sleep.DefaultLimit.
+	// Memory is the maximum memory of all sleeping tunnels in bytes, see package sleep; 0
+	// means sleep.DefaultLimit.
 	Memory uint64
-	// Time is how long one is kept without any packet from its client; 0 means without a
+	// Time is how long a tunnel is kept without any packet from its client; 0 means without a
 	// limit.
 	Time time.Duration
 }
 
-// SetSleepLimits changes the limits. Tunnels that are open already keep a lower limit of
-// time that was set when the listener started.
+// SetSleepLimits changes the limits. A lower time limit that was set when the listener started
+// still applies to tunnels that are already open.
 func (l *Listener) SetSleepLimits(limits SleepLimits) {
 	if limits.Memory == 0 {
 		limits.Memory = sleep.DefaultLimit
@@ -74,7 +74,7 @@ func (l *Listener) SetSleepLimits(limits SleepLimits) {
 	l.limit = limits
 }
 
-// watchSleepers notes which clients are away, and ends the tunnels that exceed the limits,
+// watchSleepers checks which clients are away, and ends the tunnels that exceed the limits,
 // until the listener stops.
 func (l *Listener) watchSleepers() {
 	lifecycle.Every(l.stopping, sleepCheck, func(context.Context) { l.endSleepers(time.Now()) })
@@ -109,9 +109,9 @@ func (l *Listener) observe(now time.Time) ([]sleep.Tunnel[*quic.Conn], SleepLimi
 	return all, l.limit
 }
 
-// forget forgets the session of a tunnel that has ended. A client that did not end it itself
-// may be away. The agent notifies it when it returns.
-func (l *Listener) forget(s relay.Session, c *quic.Conn) {
+// forgetSession removes the session of a tunnel that has ended. If the client did not end the
+// tunnel, it may be away; the agent notifies the client when it returns.
+func (l *Listener) forgetSession(s relay.Session, c *quic.Conn) {
 	<-c.Context().Done() // AcceptStream returns shortly before the cause is set
 	err := context.Cause(c.Context())
 	e, closed := errors.AsType[*quic.ApplicationError](err)
@@ -126,20 +126,21 @@ func (l *Listener) forget(s relay.Session, c *quic.Conn) {
 	}
 }
 
-// Wake has the tunnel check at once whether its ways still work, as after a sleep of the
-// machine, which is noticed without it.
+// Wake makes the tunnel check its paths at once, for example after the machine has slept. The
+// tunnel also detects that without Wake, but later.
 func (c *Conn) Wake() { c.path.Wake() }
 
 const (
-	// silenceCheck is the interval of a client's checks whether the agent is silent.
+	// silenceCheck is the interval between a client's checks for a silent agent.
 	silenceCheck = time.Minute
 	// silenceLimit is how long an agent that the relay reports as connected may be silent:
-	// more than three times keepAlive. It has lost the session then and cannot say so.
+	// more than three times keepAlive. A longer silence means that the agent lost the session
+	// and cannot report that.
 	silenceLimit = 15 * time.Minute
 )
 
-// watchSilence ends the tunnel when its agent is connected and silent for silenceLimit. In
-// an outage no time passes.
+// watchSilence ends the tunnel when its agent is connected but silent for silenceLimit.
+// Outages do not count.
 func (c *Conn) watchSilence(every time.Duration) {
 	t := time.NewTicker(every)
 	defer t.Stop()

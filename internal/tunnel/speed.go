@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// kindSpeed is a stream that the listener itself fills or empties, granted to
-// every user. Its argument is the direction, seen from the client.
+// kindSpeed is a stream that the listener itself fills or empties. Every user may open it. Its
+// argument is the direction, seen from the client.
 const kindSpeed = "speed"
 
 // Directions of a measurement.
@@ -17,9 +17,9 @@ const (
 	SpeedDown = "down"
 )
 
-// SpeedPart is what was carried in a part of a measurement.
+// SpeedPart is the traffic in a part of a measurement.
 type SpeedPart struct {
-	Start, End time.Duration // since the beginning
+	Start, End time.Duration // since the start of the measurement
 	Bytes      int64
 }
 
@@ -28,8 +28,8 @@ const (
 	speedLimit = 10 * time.Minute // of one measurement, at the agent
 )
 
-// Speed carries as much as it can in one direction for the given time, and calls
-// each after each second of it. The sum comes last, as one part.
+// Speed sends or receives as much as it can for the duration last. It calls each after every
+// second, and finally with the sum as one part.
 func (c *Conn) Speed(ctx context.Context, direction string, last time.Duration, each func(SpeedPart)) error {
 	s, err := c.Open(ctx, kindSpeed, direction)
 	if err != nil {
@@ -45,7 +45,7 @@ func (c *Conn) Speed(ctx context.Context, direction string, last time.Duration, 
 	var total, part SpeedPart
 	start := time.Now()
 	for total.End < last {
-		_ = s.SetDeadline(start.Add(last)) // fails on a stream that has ended only
+		_ = s.SetDeadline(start.Add(last)) // fails only on a stream that has ended
 		n, err := move(b)
 		total.End = time.Since(start)
 		total.Bytes += int64(n)
@@ -65,8 +65,8 @@ func (c *Conn) Speed(ctx context.Context, direction string, last time.Duration, 
 	return nil
 }
 
-// speed is the agent's part of a measurement.
-func (r *Request) speed() {
+// serveSpeed serves the agent's end of a measurement.
+func (r *Request) serveSpeed() {
 	if r.Arg != SpeedUp && r.Arg != SpeedDown {
 		r.Reject(fmt.Errorf("a speed test goes %s or %s", SpeedUp, SpeedDown))
 		return
@@ -77,7 +77,7 @@ func (r *Request) speed() {
 	}
 	_ = s.SetDeadline(time.Now().Add(speedLimit))
 	if r.Arg == SpeedUp {
-		_, _ = io.Copy(io.Discard, s) // the client knows how it ended
+		_, _ = io.Copy(io.Discard, s) // the client reports errors
 		return
 	}
 	b := make([]byte, 128<<10)

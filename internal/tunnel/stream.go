@@ -18,16 +18,16 @@ const (
 	KindSSH      = "ssh"       // the SSH server; no argument
 	KindTCP      = "tcp"       // a connection to the argument, host:port
 	KindUDP      = "udp"       // datagrams to the argument, host:port
-	KindPTY      = "pty"       // a reconnecting terminal; the argument is the agent's business
+	KindPTY      = "pty"       // a reconnecting terminal; the agent defines the argument
 	KindAgentAPI = "agent-api" // the agent's HTTP API; no argument
-	// KindRelay has the agent connect to a workspace proxy, where the client meets it. The
+	// KindRelay makes the agent connect to a workspace proxy that relays to the client. The
 	// argument is the proxy's URL, a space, and a relay token.
 	KindRelay = "relay"
 
-	kindPing = "ping" // answered by the listener itself, granted to every user
+	kindPing = "ping" // answered by the listener itself; every user may open it
 )
 
-// maxLine bounds the lines at the head of a stream.
+// maxLine bounds the length of the first lines of a stream in bytes.
 const maxLine = 1024
 
 // Stream is a bidirectional stream of a tunnel. It is a net.Conn with
@@ -35,10 +35,10 @@ const maxLine = 1024
 type Stream struct {
 	*lane.Stream
 	local, remote net.Addr
-	explain       func(error) error // says why the tunnel ended
+	explain       func(error) error // returns why the tunnel ended
 }
 
-// Close ends both directions. Written bytes still arrive.
+// Close ends both directions. Data that was written still arrives.
 func (s *Stream) Close() error {
 	s.CancelRead()
 	_ = s.CloseWrite() // fails only when the other side stopped reading
@@ -51,25 +51,24 @@ func (s *Stream) LocalAddr() net.Addr { return s.local }
 // RemoteAddr returns a name of the other end, for net.Conn.
 func (s *Stream) RemoteAddr() net.Addr { return s.remote }
 
-// Read reads as io.Reader does. When the other side has gone away for good,
-// its error says so.
+// Read reads as io.Reader does. If the tunnel has ended, its error states why.
 func (s *Stream) Read(p []byte) (int, error) {
 	n, err := s.Stream.Read(p)
-	return n, s.failure(err)
+	return n, s.explainError(err)
 }
 
 // Write writes as io.Writer does.
 func (s *Stream) Write(p []byte) (int, error) {
 	n, err := s.Stream.Write(p)
-	return n, s.failure(err)
+	return n, s.explainError(err)
 }
 
-// ReadFrom is part of io.ReaderFrom: it reads as much at once as goes together.
+// ReadFrom implements io.ReaderFrom. It reads up to the size of a record at once.
 func (s *Stream) ReadFrom(r io.Reader) (int64, error) {
 	return io.CopyBuffer(struct{ io.Writer }{s}, struct{ io.Reader }{r}, make([]byte, lane.Piece))
 }
 
-func (s *Stream) failure(err error) error {
+func (s *Stream) explainError(err error) error {
 	if err == nil || errors.Is(err, io.EOF) || errors.Is(err, os.ErrDeadlineExceeded) {
 		return err
 	}
@@ -85,8 +84,8 @@ func (s *Stream) failure(err error) error {
 	return s.explain(err)
 }
 
-// header makes the line that opens a stream.
-func header(kind, arg string) ([]byte, error) {
+// formatHeader returns the line that opens a stream.
+func formatHeader(kind, arg string) ([]byte, error) {
 	line := kind
 	if arg != "" {
 		line += " " + arg
@@ -97,7 +96,7 @@ func header(kind, arg string) ([]byte, error) {
 	return append([]byte(line), '\n'), nil
 }
 
-// parseHeader takes a line apart.
+// parseHeader returns the kind and the argument of a line.
 func parseHeader(line string) (kind, arg string, err error) {
 	kind, arg, _ = strings.Cut(line, " ")
 	if kind == "" {
@@ -106,8 +105,8 @@ func parseHeader(line string) (kind, arg string, err error) {
 	return kind, arg, nil
 }
 
-// status makes the line that answers a header.
-func status(err error) []byte {
+// formatStatus returns the line that answers a header.
+func formatStatus(err error) []byte {
 	if err == nil {
 		return []byte("ok\n")
 	}
@@ -122,7 +121,7 @@ func status(err error) []byte {
 	return []byte("error " + text + "\n")
 }
 
-// parseStatus returns the error that a status line tells.
+// parseStatus returns the error of a status line.
 func parseStatus(line string) error {
 	if line == "ok" {
 		return nil
@@ -153,7 +152,7 @@ func readLine(r io.Reader) (string, error) {
 	return "", fmt.Errorf("the first line of a stream has more than %d bytes", maxLine-1)
 }
 
-// abort ends both directions and drops what was not sent.
+// abort ends both directions and drops unsent data.
 func (s *Stream) abort() {
 	s.CancelRead()
 	s.CancelWrite()

@@ -9,11 +9,11 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel/udp"
 )
 
-// Direct configures how an end takes part in direct paths.
+// Direct configures the direct paths of an end.
 type Direct struct {
-	// Disabled is why it does not; "": it does.
+	// Disabled is the reason why this end has no direct paths; "" enables them.
 	Disabled string
-	// STUN are servers, host:port, that tell the end its public addresses.
+	// STUN are servers, host:port, from which this end learns its public addresses.
 	STUN []string
 
 	// For tests.
@@ -21,8 +21,9 @@ type Direct struct {
 	local func() []netip.Addr
 }
 
-// open returns a path its socket, or says why there is none.
-func (d Direct) open(p *path.Path) (why string) {
+// openSocket opens the socket for the direct paths of p, or returns the reason why there is
+// none.
+func (d Direct) openSocket(p *path.Path) (why string) {
 	if d.Disabled != "" {
 		return d.Disabled
 	}
@@ -40,29 +41,29 @@ func (d Direct) open(p *path.Path) (why string) {
 	return ""
 }
 
-// Ways of packets.
+// Names of the ways by which packets travel.
 const (
 	WayDirect = "direct"
 	WayRelay  = "relay"
 	WayNone   = "none" // an outage
 )
 
-// Way reports how packets travel now.
+// Way is how packets travel now.
 type Way struct {
 	Name      string         // WayDirect, WayRelay or WayNone
 	Addr      netip.AddrPort // of the agent, when direct
-	DirectRTT time.Duration  // of small packets on the direct path; 0: not known
-	RelayRTT  time.Duration  // through the relay; 0: not known
-	Why       string         // not direct; "" when direct
+	DirectRTT time.Duration  // of small packets on the direct path; 0: unknown
+	RelayRTT  time.Duration  // through the relay; 0: unknown
+	Why       string         // reason why packets do not travel directly; "" when direct
 	Proxy     string         // name of the workspace proxy that relays; "" when direct or through the server
 }
 
-// Path names the way that packets take now.
+// Path returns the name of the current Way.
 func (c *Conn) Path() string { return c.Way().Name }
 
-// Way reports how packets travel now, and why not directly.
+// Way returns how packets travel now, and the reason if not directly.
 func (c *Conn) Way() Way {
-	known, proxied := c.peer.Ways(), c.nearest.live()
+	known, proxied := c.peer.Ways(), c.nearest.activeProxy()
 	w := Way{Name: WayNone, Addr: known.Direct, DirectRTT: known.DirectRTT, RelayRTT: known.RelayRTT, Why: known.Why}
 	switch {
 	case known.Direct.IsValid():
@@ -72,13 +73,12 @@ func (c *Conn) Way() Way {
 	case c.path.Online():
 		w.Name = WayRelay
 	}
-	if c.why != "" {
-		w.Why = c.why
+	if c.noDirect != "" {
+		w.Why = c.noDirect
 	}
 	return w
 }
 
-// Capture writes all packets of the tunnel to w, as they travel: encrypted, until
-// stop is called, after which w is no longer used. A write that fails is not
-// tried again.
+// Capture writes all packets of the tunnel to w, as they travel: encrypted. After stop it no
+// longer uses w. It does not retry a failed write.
 func (c *Conn) Capture(w io.Writer) (stop func(), err error) { return c.path.Capture(w) }

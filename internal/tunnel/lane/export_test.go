@@ -6,7 +6,7 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel/path"
 )
 
-// Seal seals anything as a record of an end.
+// Seal seals body as a record of l.
 func Seal(l *Lane, body []byte) []byte {
 	head := binary.BigEndian.AppendUint64([]byte{path.RecordMark}, l.sealed.Add(1))
 	return l.out.Seal(head, nonce(head), body, head)
@@ -14,8 +14,8 @@ func Seal(l *Lane, body []byte) []byte {
 
 // Writing reports whether a Write of the stream is in progress.
 func Writing(s *Stream) bool {
-	if s.send.turn.TryLock() {
-		s.send.turn.Unlock()
+	if s.send.writeMu.TryLock() {
+		s.send.writeMu.Unlock()
 		return false
 	}
 	s.out.mu.Lock()

@@ -6,177 +6,178 @@ import (
 )
 
 const (
-	// The window of a lane is how much may be under way, of all its streams. It
-	// doubles, and later grows, while what is sent is there as quickly as ever, and
-	// shrinks when even the quickest of several was late: then it waits somewhere,
-	// before what is typed.
-	firstWindow = 256 << 10
-	leastWindow = 64 << 10
-	maxWindow   = 16 << 20
-	// spare is what each stream may have under way whatever the others have.
-	spare = 4 << 10
-	// mostUnread is how much the other end may have to keep of all streams, and share
-	// what it may of each, whatever it has of the others.
-	mostUnread = 16 << 20
-	share      = 64 << 10
-	// slack is how late that is.
-	slack = 8 * time.Millisecond
-	// looks is how many times in turn make one judgement.
-	looks = 8
-	// forgetAfter is how long the shortest time counts.
-	forgetAfter = 30 * time.Second
-	// lostAgain is the least time between losses that count as two.
-	lostAgain = 50 * time.Millisecond
+	// The congestion window of a lane bounds the bytes in flight of all its streams. It
+	// doubles, and later grows more slowly, while round trips stay short. It shrinks when
+	// even the shortest of several round trips was late: then records queue somewhere on
+	// the path and delay typed input.
+	initialWindow = 256 << 10
+	minWindow     = 64 << 10
+	maxWindow     = 16 << 20
+	// minStreamInFlight is the number of bytes that each stream may always have in flight, whatever
+	// the other streams have.
+	minStreamInFlight = 4 << 10
+	// maxUnread bounds the unread bytes of all streams that the other end must keep.
+	// Each stream may always have minStreamUnread unread bytes, whatever the other streams have.
+	maxUnread       = 16 << 20
+	minStreamUnread = 64 << 10
+	// rttSlack is how much longer than expected a late round trip takes.
+	rttSlack = 8 * time.Millisecond
+	// rttSamples is the number of consecutive round trips that one window change considers.
+	rttSamples = 8
+	// rttExpiry is the age at which the shortest round trip expires.
+	rttExpiry = 30 * time.Second
+	// lossInterval is the minimum time between two losses that count separately.
+	lossInterval = 50 * time.Millisecond
 )
 
-// flow is how much a lane has under way. It is locked after a sender.
+// flow is the congestion control of a lane. Its mutex is locked after that of a sender.
 type flow struct {
-	mu    sync.Mutex
-	moved sync.Cond // changes is greater now
-	// changes counts what may let a sender continue. A sender reads it before it
-	// looks for a reason to wait, so that no change in between is lost.
-	changes uint64
-	window  uint64
-	under   uint64
-	unread  uint64 // what the other end may have to keep
-	slow    bool   // the window no longer doubles
-	lostAt  time.Time
+	mu      sync.Mutex
+	changed sync.Cond // signals that changes has grown
+	// changes counts the events that may let a sender continue. A sender reads the count
+	// before it checks whether it must wait, so that it misses no change in between.
+	changes    uint64
+	window     uint64
+	inFlight   uint64
+	unread     uint64 // bytes that the other end may have to keep
+	slowGrowth bool   // the window no longer doubles
+	lostAt     time.Time
 
-	// The times until what was sent is there.
-	quickest, quickestNow time.Duration // of all, of the last looks; 0: none
-	judged                int           // times taken since the last judgement
-	since                 time.Time
+	// Shortest round trips; 0 means unknown.
+	bestRTT, recentBestRTT time.Duration // since rttExpiry at most, since the last window change
+	samples                int           // round trips since the last window change
+	bestRTTAt              time.Time
 }
 
-func (f *flow) init() { f.window, f.moved.L = firstWindow, &f.mu }
+func (f *flow) init() { f.window, f.changed.L = initialWindow, &f.mu }
 
-// take takes room for n bytes of a stream that has some under way and some unread, if
-// there is any, and gives the window; 0 when there is none.
-func (f *flow) take(n, under, unread uint64) uint64 {
+// reserveBytes reserves n bytes for a stream that already has under bytes in flight and unread
+// unread bytes. It returns the congestion window, or 0 if the bytes do not fit.
+func (f *flow) reserveBytes(n, under, unread uint64) uint64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.under+n > f.window && under+n > spare || f.unread+n > mostUnread && unread+n > share {
+	if f.inFlight+n > f.window && under+n > minStreamInFlight || f.unread+n > maxUnread && unread+n > minStreamUnread {
 		return 0
 	}
-	f.under += n
+	f.inFlight += n
 	f.unread += n
 	return f.window
 }
 
-// arrived returns the room back that n bytes had on their way.
-func (f *flow) arrived(n uint64) {
+// releaseInFlight returns the window space of n bytes that arrived.
+func (f *flow) releaseInFlight(n uint64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.under -= n
-	f.changed()
+	f.inFlight -= n
+	f.notifyChange()
 }
 
-// read returns the room back that n bytes had at the other end.
-func (f *flow) read(n uint64) {
+// releaseUnread returns the window space of n bytes that the other end read.
+func (f *flow) releaseUnread(n uint64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.unread -= n
-	f.changed()
+	f.notifyChange()
 }
 
-// underWay returns the bytes that have not arrived yet.
-func (f *flow) underWay() uint64 {
+// bytesInFlight returns the number of bytes that have not arrived yet.
+func (f *flow) bytesInFlight() uint64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.under
+	return f.inFlight
 }
 
-// wake lets every waiting sender check again whether it may send.
-func (f *flow) wake() {
+// wakeSenders makes every waiting sender check again whether it may send.
+func (f *flow) wakeSenders() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.changed()
+	f.notifyChange()
 }
 
-// changed counts a change and wakes every waiting sender. The caller holds mu.
-func (f *flow) changed() {
+// notifyChange counts a change and wakes every waiting sender. The caller holds mu.
+func (f *flow) notifyChange() {
 	f.changes++
-	f.moved.Broadcast()
+	f.changed.Broadcast()
 }
 
-// seen returns how many changes there were so far; see wait.
-func (f *flow) seen() uint64 {
+// changeCount returns the number of changes so far; see waitForChange.
+func (f *flow) changeCount() uint64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.changes
 }
 
-// wait unlocks the sender, blocks until there were more changes than seen
-// returned to it, and locks the sender again. It returns at once if a change
-// came after that call of seen.
-func (f *flow) wait(sender *sync.Mutex, seen uint64) {
+// waitForChange unlocks the sender, blocks until the change count exceeds seen, and locks the
+// sender again. It returns at once if a change came after the call of changeCount that
+// returned seen.
+func (f *flow) waitForChange(sender *sync.Mutex, seen uint64) {
 	f.mu.Lock()
 	sender.Unlock()
 	for f.changes == seen {
-		f.moved.Wait()
+		f.changed.Wait()
 	}
 	f.mu.Unlock()
 	sender.Lock()
 }
 
-// judge takes the time until something that was sent was there. The window does not
-// grow unless it is what limits.
-func (f *flow) judge(took time.Duration, now time.Time) {
+// adjustWindow records the round trip of a record and adjusts the window. The window does not
+// grow unless it limits the sender.
+func (f *flow) adjustWindow(rtt time.Duration, now time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	switch {
-	case f.quickest == 0 || took < f.quickest:
-		f.quickest, f.since = took, now
-	case now.Sub(f.since) > forgetAfter: // with less under way it is seen what the way itself takes
-		f.quickest, f.since, f.slow = took, now, false
-		f.window = max(f.window/2, leastWindow)
+	case f.bestRTT == 0 || rtt < f.bestRTT:
+		f.bestRTT, f.bestRTTAt = rtt, now
+	case now.Sub(f.bestRTTAt) > rttExpiry: // with less in flight the next round trips show the delay of the path itself
+		f.bestRTT, f.bestRTTAt, f.slowGrowth = rtt, now, false
+		f.window = max(f.window/2, minWindow)
 	}
-	if f.under < f.window/2 { // acknowledgements of little may wait
-		f.judged, f.quickestNow = 0, 0
+	if f.inFlight < f.window/2 { // acknowledgements of a few bytes may be delayed
+		f.samples, f.recentBestRTT = 0, 0
 		return
 	}
-	if f.quickestNow == 0 || took < f.quickestNow {
-		f.quickestNow = took
+	if f.recentBestRTT == 0 || rtt < f.recentBestRTT {
+		f.recentBestRTT = rtt
 	}
-	if f.judged++; f.judged < looks {
+	if f.samples++; f.samples < rttSamples {
 		return
 	}
-	late := f.quickestNow > f.quickest+f.quickest/4+slack
-	f.judged, f.quickestNow = 0, 0
-	limits := f.under+Piece > f.window
+	late := f.recentBestRTT > f.bestRTT+f.bestRTT/4+rttSlack
+	f.samples, f.recentBestRTT = 0, 0
+	limits := f.inFlight+Piece > f.window
 	switch {
 	case late:
-		f.slow = true
-		f.window = max(f.window*7/8, leastWindow)
-	case limits && f.slow:
+		f.slowGrowth = true
+		f.window = max(f.window*7/8, minWindow)
+	case limits && f.slowGrowth:
 		f.window = min(f.window*9/8, maxWindow)
 	case limits:
 		f.window = min(f.window*2, maxWindow)
 	}
 }
 
-// lost makes the window smaller: a hop on the way dropped something.
-func (f *flow) lost(now time.Time) {
+// shrinkOnLoss shrinks the window, because a hop on the path dropped a record.
+func (f *flow) shrinkOnLoss(now time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if now.Sub(f.lostAt) < max(lostAgain, 2*f.quickest) {
+	if now.Sub(f.lostAt) < max(lossInterval, 2*f.bestRTT) {
 		return
 	}
-	f.lostAt, f.slow = now, true
-	f.window = max(f.window*3/4, leastWindow)
+	f.lostAt, f.slowGrowth = now, true
+	f.window = max(f.window*3/4, minWindow)
 }
 
-// trip is the quickest time; 0: not known.
-func (f *flow) trip() time.Duration {
+// minRTT returns the shortest round trip, or 0 if it is unknown.
+func (f *flow) minRTT() time.Duration {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.quickest
+	return f.bestRTT
 }
 
-// restart forgets what was learned of another way, and wakes all waiting writers.
-func (f *flow) restart() {
+// resetRTT forgets the round trips of the previous path, and wakes all waiting senders.
+func (f *flow) resetRTT() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.quickest, f.quickestNow, f.judged, f.slow = 0, 0, 0, false
-	f.changed()
+	f.bestRTT, f.recentBestRTT, f.samples, f.slowGrowth = 0, 0, 0, false
+	f.notifyChange()
 }

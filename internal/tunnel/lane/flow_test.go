@@ -6,14 +6,14 @@ import (
 	"testing/synctest"
 )
 
-// TestWaitMissesNoChange changes the flow after a sender was refused and before
-// it waits. The sender must continue at once: no further change may come.
+// TestWaitMissesNoChange changes the flow after a sender was refused and before it waits. The
+// sender must continue at once, because no further change may come.
 func TestWaitMissesNoChange(t *testing.T) {
 	changes := map[string]func(*flow){
-		"acknowledged": func(f *flow) { f.arrived(firstWindow) },
-		"read":         func(f *flow) { f.read(firstWindow) },
-		"wake":         func(f *flow) { f.wake() },
-		"new way":      func(f *flow) { f.restart() },
+		"acknowledged": func(f *flow) { f.releaseInFlight(initialWindow) },
+		"read":         func(f *flow) { f.releaseUnread(initialWindow) },
+		"wake":         func(f *flow) { f.wakeSenders() },
+		"new path":     func(f *flow) { f.resetRTT() },
 	}
 	for name, change := range changes {
 		t.Run(name, func(t *testing.T) {
@@ -21,16 +21,16 @@ func TestWaitMissesNoChange(t *testing.T) {
 				var f flow
 				var sender sync.Mutex
 				f.init()
-				if f.take(firstWindow, 0, 0) == 0 {
-					t.Fatal("an empty window refused")
+				if f.reserveBytes(initialWindow, 0, 0) == 0 {
+					t.Fatal("an empty window refused the bytes")
 				}
 				sender.Lock()
-				seen := f.seen()
-				if f.take(Piece, firstWindow, firstWindow) != 0 {
-					t.Fatal("a full window did not refuse")
+				seen := f.changeCount()
+				if f.reserveBytes(Piece, initialWindow, initialWindow) != 0 {
+					t.Fatal("a full window accepted more bytes")
 				}
 				change(&f)
-				f.wait(&sender, seen)
+				f.waitForChange(&sender, seen)
 				sender.Unlock()
 			})
 		})

@@ -16,76 +16,78 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel/seal"
 )
 
-// Way carries records. It is safe for concurrent use.
+// Way is the path that carries records. It is safe for concurrent use.
 type Way interface {
-	// Use reports what records are of use for now.
+	// Use reports for which data records are useful now.
 	Use() path.Use
-	// Send sends a record, waiting while the way is busy, and keeps nothing of it;
-	// false reports that it was surely not sent.
+	// Send sends a record, waiting while the path is busy. It does not keep the record.
+	// It returns false if the record was certainly not sent.
 	Send(record []byte) bool
-	// Want reports that there is much to send and records are of no use: a better way
-	// might be looked for. It does not block.
+	// Want notes that there is much to send and records are not useful, so that a search
+	// for a better path may pay. It does not block.
 	Want()
 }
 
 const (
-	// ackAfter is how long it may take until what came is acknowledged.
-	ackAfter = 20 * time.Millisecond
-	// ackPart is how much is acknowledged at least at once while much comes.
-	ackPart = 256 << 10
-	// look is how often a lane with records that are not acknowledged looks at them.
-	look = 40 * time.Millisecond
-	// rareLook is the same while no record is acknowledged for seconds.
-	rareLook = time.Second
-	// maxBuffered is how much memory what waits to be read may take, of all streams:
-	// twice mostUnread, as buffers are half full at least, and some for gaps. What
-	// comes then, which no honest end sends, is dropped, but for each stream's share.
+	// ackDelay is the maximum delay of an acknowledgement.
+	ackDelay = 20 * time.Millisecond
+	// ackBytes is the number of received bytes after which an acknowledgement is sent at
+	// once.
+	ackBytes = 256 << 10
+	// checkInterval is the interval between checks for overdue acknowledgements.
+	checkInterval = 40 * time.Millisecond
+	// awayCheckInterval is the same interval when no acknowledgement has arrived for seconds.
+	awayCheckInterval = time.Second
+	// maxBuffered bounds the memory of unread data of all streams: twice maxUnread, since
+	// buffers are at least half full, and some for gaps. An honest end never exceeds it.
+	// Data above it is dropped, except for minStreamUnread of each stream.
 	maxBuffered = 40 << 20
 )
 
-// Lane carries streams of one QUIC connection beside it. It is safe for concurrent
-// use. It ends with the connection.
+// Lane carries streams of one QUIC connection in records. It is safe for concurrent use. It
+// ends with the connection.
 type Lane struct {
 	way     Way
 	out, in cipher.AEAD
 	sealed  atomic.Uint64
 
 	flow     flow
-	buffered atomic.Int64 // memory of what waits to be read
+	buffered atomic.Int64 // memory of unread data
 
 	rx, tx, rxRecords, txRecords atomic.Uint64
 
-	mu      sync.Mutex
-	streams map[quic.StreamID]*Stream
-	due     map[*Stream]struct{} // have something to acknowledge
-	came    int                  // or were read: bytes since something was acknowledged
-	waits   bool                 // that, for a while
-	telling bool                 // a goroutine sends acknowledgements
-	looking bool                 // checks again after a while
+	mu             sync.Mutex
+	streams        map[quic.StreamID]*Stream
+	ackDue         map[*Stream]struct{} // streams with an acknowledgement to send
+	unackedBytes   int                  // bytes that arrived or were read since the last acknowledgement
+	ackTimerSet    bool                 // a timer will send acknowledgements
+	sendingAcks    bool                 // a goroutine sends acknowledgements
+	checkScheduled bool                 // a timer will check for overdue acknowledgements
 }
 
-// label is what the keys of records are derived by from the TLS session.
+// label names the keying material of the TLS session from which the keys of records are
+// derived.
 const label = "EXPORTER-coder-tunnel-record"
 
-// New makes the lane of a connection whose handshake is done.
+// New returns the lane of a connection whose handshake is complete.
 func New(c *quic.Conn, agent bool, way Way) (*Lane, error) {
 	state := c.ConnectionState().TLS
 	size, newAEAD := 16, seal.NewGCM
-	if state.CipherSuite == tls.TLS_CHACHA20_POLY1305_SHA256 { // an end computes AES slowly
+	if state.CipherSuite == tls.TLS_CHACHA20_POLY1305_SHA256 { // AES is slow on one of the ends
 		size, newAEAD = chacha20poly1305.KeySize, chacha20poly1305.New
 	}
 	secret, err := state.ExportKeyingMaterial(label, nil, 2*size)
 	if err != nil {
 		return nil, err
 	}
-	l := &Lane{way: way, streams: map[quic.StreamID]*Stream{}, due: map[*Stream]struct{}{}}
+	l := &Lane{way: way, streams: map[quic.StreamID]*Stream{}, ackDue: map[*Stream]struct{}{}}
 	l.flow.init()
 	l.out, l.in, err = seal.Directions(secret, newAEAD, agent)
 	return l, err
 }
 
-// Stream has the lane carry a stream, of which nothing has been read or written. A
-// nil lane gives one that QUIC alone carries.
+// Stream returns a stream that the lane carries. Nothing may have been read from q or written
+// to it. With a nil lane QUIC alone carries the stream.
 func (l *Lane) Stream(q *quic.Stream) *Stream {
 	s := &Stream{q: q, out: outlet{q: q}, l: l}
 	if l == nil {
@@ -95,21 +97,21 @@ func (l *Lane) Stream(q *quic.Stream) *Stream {
 	l.mu.Lock()
 	l.streams[q.StreamID()] = s
 	l.mu.Unlock()
-	go s.recv.pump()
+	go s.recv.receiveQUIC()
 	return s
 }
 
-// forget drops a stream that has ended in both directions.
-func (l *Lane) forget(s *Stream) {
+// removeStream removes a stream that has ended in both directions.
+func (l *Lane) removeStream(s *Stream) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.streams, s.q.StreamID())
-	delete(l.due, s)
+	delete(l.ackDue, s)
 }
 
-// Record takes a record that came; rubbish is dropped.
+// Record handles a received record, and drops an invalid one.
 func (l *Lane) Record(b []byte) {
-	r, err := l.open(b)
+	r, err := l.openRecord(b)
 	if err != nil {
 		return
 	}
@@ -117,22 +119,22 @@ func (l *Lane) Record(b []byte) {
 	l.rxRecords.Add(1)
 	if r.kind == kindAck {
 		for _, a := range r.acks {
-			if s := l.stream(a.stream); s != nil {
-				s.send.acknowledged(a)
+			if s := l.streamByID(a.stream); s != nil {
+				s.send.handleAck(a)
 			}
 		}
-	} else if s := l.stream(r.stream); s != nil {
-		s.send.acknowledged(r.ack)
+	} else if s := l.streamByID(r.stream); s != nil {
+		s.send.handleAck(r.ack)
 		if len(r.data) > 0 {
-			s.recv.take(r)
-			return // which keeps the buffer
+			s.recv.addRecord(r)
+			return // the receiver keeps the buffer
 		}
 	}
 	r.buf.free()
 }
 
-// send sends a record and frees it.
-func (l *Lane) send(b *buffer) bool {
+// sendRecord sends a record and frees it.
+func (l *Lane) sendRecord(b *buffer) bool {
 	defer b.free()
 	if !l.way.Send(b.data) {
 		return false
@@ -142,10 +144,10 @@ func (l *Lane) send(b *buffer) bool {
 	return true
 }
 
-// Stats is what went by records.
+// Stats counts the bytes and records of a lane.
 type Stats struct{ RxBytes, TxBytes, RxRecords, TxRecords uint64 }
 
-// Stats returns what went by records so far; of a nil lane nothing.
+// Stats returns the counts so far; zeros for a nil lane.
 func (l *Lane) Stats() Stats {
 	if l == nil {
 		return Stats{}
@@ -153,80 +155,81 @@ func (l *Lane) Stats() Stats {
 	return Stats{l.rx.Load(), l.tx.Load(), l.rxRecords.Load(), l.txRecords.Load()}
 }
 
-// Held returns the bytes of streams that the lane keeps: sent without an acknowledgement,
-// which unsent reports, or not yet read. A nil lane keeps none.
+// Held returns the number of stream bytes that the lane keeps: sent without an
+// acknowledgement, or not yet read. unsent reports whether any of them lack an
+// acknowledgement. A nil lane keeps none.
 func (l *Lane) Held() (held uint64, unsent bool) {
 	if l == nil {
 		return 0, false
 	}
-	under := l.flow.underWay()
+	under := l.flow.bytesInFlight()
 	return under + uint64(max(0, l.buffered.Load())), under > 0
 }
 
-func (l *Lane) stream(id quic.StreamID) *Stream {
+func (l *Lane) streamByID(id quic.StreamID) *Stream {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.streams[id]
 }
 
-// Changed has all streams send again what may have been lost.
+// Changed makes all streams retransmit what may have been lost when the path changed.
 func (l *Lane) Changed() {
-	l.flow.restart()
-	for _, s := range l.all() {
-		s.send.changed()
+	l.flow.resetRTT()
+	for _, s := range l.allStreams() {
+		s.send.resendAll()
 	}
 }
 
-// all returns the streams.
-func (l *Lane) all() []*Stream {
+func (l *Lane) allStreams() []*Stream {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.Collect(maps.Values(l.streams))
 }
 
-// ack notes that n bytes of a stream came, or were read: that is told now when it is a
-// good part of window, for which the other end may wait, or else after a while.
-func (l *Lane) ack(s *Stream, n, window int, now bool) {
+// scheduleAck notes that n bytes of a stream arrived or were read. It sends an acknowledgement
+// at once if now is set, or if the bytes are a good part of the window, since the other end
+// may be waiting. Otherwise an acknowledgement follows after ackDelay.
+func (l *Lane) scheduleAck(s *Stream, n, window int, now bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.due[s] = struct{}{}
-	l.came += n
-	switch now = now || l.came >= min(window/4, ackPart); {
-	case l.telling:
+	l.ackDue[s] = struct{}{}
+	l.unackedBytes += n
+	switch now = now || l.unackedBytes >= min(window/4, ackBytes); {
+	case l.sendingAcks:
 	case now:
-		l.telling = true
-		go l.tell()
-	case !l.waits:
-		l.waits = true
-		time.AfterFunc(ackAfter, l.tellLate)
+		l.sendingAcks = true
+		go l.sendAcks()
+	case !l.ackTimerSet:
+		l.ackTimerSet = true
+		time.AfterFunc(ackDelay, l.sendDelayedAcks)
 	}
 }
 
-func (l *Lane) tellLate() {
+func (l *Lane) sendDelayedAcks() {
 	l.mu.Lock()
-	l.waits = false
-	telling := l.telling
-	l.telling = true
+	l.ackTimerSet = false
+	sendingAcks := l.sendingAcks
+	l.sendingAcks = true
 	l.mu.Unlock()
-	if !telling {
-		l.tell()
+	if !sendingAcks {
+		l.sendAcks()
 	}
 }
 
-// tell sends what is to be acknowledged.
-func (l *Lane) tell() {
+// sendAcks sends all due acknowledgements.
+func (l *Lane) sendAcks() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for len(l.due) > 0 {
+	for len(l.ackDue) > 0 {
 		var some []*Stream
-		for s := range l.due {
+		for s := range l.ackDue {
 			some = append(some, s)
-			delete(l.due, s)
+			delete(l.ackDue, s)
 			if len(some) == maxAcks {
 				break
 			}
 		}
-		l.came = 0
+		l.unackedBytes = 0
 		l.mu.Unlock()
 		acks := make([]ack, 0, len(some))
 		for _, s := range some {
@@ -235,38 +238,38 @@ func (l *Lane) tell() {
 			}
 		}
 		if len(acks) > 0 {
-			l.send(l.sealAcks(acks)) // who misses it sends again, and is told again
+			l.sendRecord(l.sealAcks(acks)) // if this is lost, the other end retransmits and gets another acknowledgement
 		}
 		l.mu.Lock()
 	}
-	l.telling = false
+	l.sendingAcks = false
 }
 
-// watch has the lane check soon whether records were acknowledged that were sent now.
-func (l *Lane) watch() { l.watchAfter(look) }
+// scheduleCheck schedules a check whether the records sent now were acknowledged.
+func (l *Lane) scheduleCheck() { l.scheduleCheckAfter(checkInterval) }
 
-// watchAfter is watch after a time. A check that is due already stays.
-func (l *Lane) watchAfter(after time.Duration) {
+// scheduleCheckAfter schedules a check after a time. A check that is already scheduled stays.
+func (l *Lane) scheduleCheckAfter(after time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.looking {
+	if l.checkScheduled {
 		return
 	}
-	l.looking = true
-	time.AfterFunc(after, l.look)
+	l.checkScheduled = true
+	time.AfterFunc(after, l.checkOverdue)
 }
 
-func (l *Lane) look() {
+func (l *Lane) checkOverdue() {
 	l.mu.Lock()
-	l.looking = false
+	l.checkScheduled = false
 	l.mu.Unlock()
 	again := time.Duration(0)
-	for _, s := range l.all() {
-		if after := s.send.overdue(); after > 0 && (again == 0 || after < again) {
+	for _, s := range l.allStreams() {
+		if after := s.send.probeOverdue(); after > 0 && (again == 0 || after < again) {
 			again = after
 		}
 	}
 	if again > 0 {
-		l.watchAfter(again)
+		l.scheduleCheckAfter(again)
 	}
 }

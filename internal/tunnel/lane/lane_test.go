@@ -32,15 +32,15 @@ func ok(t testing.TB, err error) {
 	}
 }
 
-// link is one direction of a way: it brings records in their order, as TCP does.
+// link is one direction of a path: it delivers records in order, as TCP does.
 type link struct {
 	use    atomic.Int32
 	wanted atomic.Int32
 	sent   atomic.Int64
 	to     atomic.Pointer[lane.Lane]
 	queue  chan []byte
-	mangle func([]byte) [][]byte // gives what arrives instead; nil: what was sent
-	slow   func(n int)           // takes the time of n bytes; nil: none
+	mangle func([]byte) [][]byte // returns the records that arrive instead; nil: all arrive unchanged
+	slow   func(n int)           // blocks for the transmission time of n bytes; nil: no delay
 	done   chan struct{}
 }
 
@@ -86,11 +86,11 @@ func (l *link) Send(b []byte) bool {
 	return true
 }
 
-// pair is two ends of a QUIC connection with their lanes.
+// pair is the two ends of a QUIC connection with their lanes.
 type pair struct {
 	conns [2]*quic.Conn
 	lanes [2]*lane.Lane
-	links [2]*link // the way of each end
+	links [2]*link // the outgoing path of each end
 }
 
 func newPair(t testing.TB) *pair {
@@ -100,7 +100,9 @@ func newPair(t testing.TB) *pair {
 	c := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour)}
 	der, err := x509.CreateCertificate(crand.Reader, c, c, key.Public(), key)
 	ok(t, err)
-	secrets := &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}, MinVersion: tls.VersionTLS13, NextProtos: []string{"lane"}}
+	secrets := &tls.Config{
+		Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}, MinVersion: tls.VersionTLS13, NextProtos: []string{"lane"},
+	}
 	l, err := quic.ListenAddr("127.0.0.1:0", secrets, &quic.Config{MaxIncomingStreams: 1 << 14})
 	ok(t, err)
 	t.Cleanup(func() { l.Close() })
@@ -121,16 +123,16 @@ func newPair(t testing.TB) *pair {
 	return p
 }
 
-// use sets the use of records at both ends.
-func (p *pair) use(u path.Use) {
+// setUse sets the use of records at both ends.
+func (p *pair) setUse(u path.Use) {
 	for i := range 2 {
 		p.links[i].use.Store(int32(u))
 		p.lanes[i].Changed()
 	}
 }
 
-// stream opens a stream and gives both its ends.
-func (p *pair) stream(t testing.TB) [2]*lane.Stream {
+// openStream opens a stream and returns both ends.
+func (p *pair) openStream(t testing.TB) [2]*lane.Stream {
 	t.Helper()
 	q, err := p.conns[0].OpenStreamSync(t.Context())
 	ok(t, err)
@@ -150,7 +152,7 @@ func (p *pair) stream(t testing.TB) [2]*lane.Stream {
 	return [2]*lane.Stream{a, b}
 }
 
-// noise returns n bytes that are the same for the same seeds.
+// noise returns n pseudorandom bytes, the same for the same seeds.
 func noise(seed, which uint64, n int) []byte {
 	var key [32]byte
 	key[0], key[1] = byte(seed), byte(which)
@@ -159,7 +161,7 @@ func noise(seed, which uint64, n int) []byte {
 	return b
 }
 
-// carry writes data to one end, in pieces of any size, and reads it at the other.
+// carry writes data to one end in random sizes, and reads it at the other end.
 func carry(t *testing.T, seed uint64, from, to *lane.Stream, data []byte) {
 	var both sync.WaitGroup
 	both.Go(func() {
@@ -186,16 +188,16 @@ func carry(t *testing.T, seed uint64, from, to *lane.Stream, data []byte) {
 	both.Wait()
 }
 
-// TestCarries carries streams both ways at once, by each way.
+// TestCarries carries streams in both directions at once, for each use of records.
 func TestCarries(t *testing.T) {
-	for name, use := range map[string]path.Use{"by QUIC": path.UseNone, "much by records": path.UseBulk, "all by records": path.UseAll} {
+	for name, use := range map[string]path.Use{"QUIC only": path.UseNone, "bulk by records": path.UseBulk, "records only": path.UseAll} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := newPair(t)
-			p.use(use)
+			p.setUse(use)
 			var all sync.WaitGroup
 			for n := range uint64(3) {
-				s := p.stream(t)
+				s := p.openStream(t)
 				data := noise(n, 1, 3<<20)
 				all.Go(func() { carry(t, n, s[0], s[1], data) })
 				all.Go(func() { carry(t, n, s[1], s[0], data) })
@@ -205,14 +207,14 @@ func TestCarries(t *testing.T) {
 				t.Errorf("%d records were sent", sent)
 			}
 			if wanted := p.links[0].wanted.Load(); (wanted > 0) != (use == path.UseNone) && use != path.UseBulk {
-				t.Errorf("a better way was wanted %d times", wanted)
+				t.Errorf("a better path was requested %d times", wanted)
 			}
 		})
 	}
 }
 
-// TestFaults loses, repeats, changes and delays records, and changes the way over and
-// over.
+// TestFaults drops, repeats, corrupts and delays records, and changes the use of records again
+// and again.
 func TestFaults(t *testing.T) {
 	for seed := range uint64(6) {
 		t.Run("", func(t *testing.T) {
@@ -249,13 +251,13 @@ func TestFaults(t *testing.T) {
 					case <-stop:
 						return
 					case <-time.After(time.Duration(r.IntN(40)) * time.Millisecond):
-						p.use(path.Use(r.IntN(3)))
+						p.setUse(path.Use(r.IntN(3)))
 					}
 				}
 			})
 			var all sync.WaitGroup
 			for n := range uint64(2) {
-				s := p.stream(t)
+				s := p.openStream(t)
 				data := noise(seed, n, 4<<20)
 				all.Go(func() { carry(t, seed, s[0], s[1], data) })
 				all.Go(func() { carry(t, seed, s[1], s[0], data) })
@@ -267,11 +269,11 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestEndsWithTheWay loses all records of a stream's end: QUIC brings them.
+// TestEndsWithTheWay loses all records at the end of a stream: QUIC carries their data.
 func TestEndsWithTheWay(t *testing.T) {
 	p := newPair(t)
-	p.use(path.UseAll)
-	s := p.stream(t)
+	p.setUse(path.UseAll)
+	s := p.openStream(t)
 	p.links[0].mangle = func([]byte) [][]byte { return nil }
 	data := noise(1, 1, 100_000)
 	_, err := s[0].Write(data)
@@ -285,11 +287,11 @@ func TestEndsWithTheWay(t *testing.T) {
 	}
 }
 
-// TestSlowWay has many streams share a way of 20 MB/s that drops what it would have
-// to keep, as a relay does for a client that is slow: most of what is sent arrives.
+// TestSlowWay has many streams share a path of 20 MB/s that drops excess records, as a relay
+// does for a slow client. Most of the sent bytes must arrive.
 func TestSlowWay(t *testing.T) {
 	p := newPair(t)
-	p.use(path.UseAll)
+	p.setUse(path.UseAll)
 	var waiting, all, lost atomic.Int64
 	p.links[0].mangle = func(b []byte) [][]byte {
 		n := int64(len(b))
@@ -307,7 +309,7 @@ func TestSlowWay(t *testing.T) {
 	}
 	var streams sync.WaitGroup
 	for n := range uint64(30) {
-		s := p.stream(t)
+		s := p.openStream(t)
 		data := noise(n, 1, 1<<20)
 		streams.Go(func() { carry(t, n, s[0], s[1], data) })
 	}
@@ -317,11 +319,11 @@ func TestSlowWay(t *testing.T) {
 	}
 }
 
-// TestTail loses the last records alone, of which no later one tells.
+// TestTail loses the last records alone, so that no later record reveals the gap.
 func TestTail(t *testing.T) {
 	p := newPair(t)
-	p.use(path.UseAll)
-	s := p.stream(t)
+	p.setUse(path.UseAll)
+	s := p.openStream(t)
 	var lost atomic.Int32
 	p.links[0].mangle = func(b []byte) [][]byte {
 		if lost.Add(1) <= 3 {
@@ -335,27 +337,27 @@ func TestTail(t *testing.T) {
 	ok(t, err)
 }
 
-// TestWaiting stops a writer whose reader does not read, lets others go on, and
-// all waiting streams go on when it is over.
+// TestWaiting blocks a writer whose reader does not read, while other streams continue. All
+// blocked writers must return when the stream or connection ends.
 func TestWaiting(t *testing.T) {
 	p := newPair(t)
-	p.use(path.UseAll)
-	s, other := p.stream(t), p.stream(t)
+	p.setUse(path.UseAll)
+	s, other := p.openStream(t), p.openStream(t)
 	ok(t, s[0].SetWriteDeadline(time.Now().Add(time.Second)))
 	n, err := s[0].Write(make([]byte, 40<<20))
 	if !errors.Is(err, os.ErrDeadlineExceeded) || n < 64<<10 || n > 2<<20 {
-		t.Errorf("wrote %d bytes to nobody: %v", n, err)
+		t.Errorf("wrote %d bytes without a reader: %v", n, err)
 	}
 	carry(t, 1, other[0], other[1], make([]byte, 4<<20))
 
 	for name, end := range map[string]func(p *pair, s [2]*lane.Stream){
-		"the writer drops it": func(_ *pair, s [2]*lane.Stream) { s[0].CancelWrite() },
-		"the reader leaves":   func(_ *pair, s [2]*lane.Stream) { s[1].CancelRead() },
+		"the writer cancels":  func(_ *pair, s [2]*lane.Stream) { s[0].CancelWrite() },
+		"the reader cancels":  func(_ *pair, s [2]*lane.Stream) { s[1].CancelRead() },
 		"the connection ends": func(p *pair, _ [2]*lane.Stream) { _ = p.conns[1].CloseWithError(7, "over") },
 	} {
 		p := newPair(t)
-		p.use(path.UseAll)
-		s := p.stream(t)
+		p.setUse(path.UseAll)
+		s := p.openStream(t)
 		failed := make(chan error, 1)
 		go func() {
 			_, err := s[0].Write(make([]byte, 40<<20))
@@ -363,21 +365,21 @@ func TestWaiting(t *testing.T) {
 		}()
 		end(p, s)
 		if err := <-failed; err == nil {
-			t.Errorf("when %s a writer is not told", name)
+			t.Errorf("%s: the writer got no error", name)
 		}
 	}
 }
 
-// TestUnread has many streams read for a while, so that much of each may wait, and
-// then not at all: what waits is bounded, and others go on.
+// TestUnread has many streams read for some time, so that their windows grow, and then not at
+// all. The unread bytes stay bounded, and other streams continue.
 func TestUnread(t *testing.T) {
 	p := newPair(t)
-	p.use(path.UseAll)
+	p.setUse(path.UseAll)
 	var written atomic.Int64
 	var read, writers sync.WaitGroup
 	const streams, each = 30, 4 << 20
 	for range streams {
-		s := p.stream(t)
+		s := p.openStream(t)
 		writers.Go(func() {
 			for b := make([]byte, 50_000); ; {
 				n, err := s[0].Write(b)
@@ -391,24 +393,24 @@ func TestUnread(t *testing.T) {
 	}
 	read.Wait()
 	for n := range uint64(3) {
-		s := p.stream(t)
+		s := p.openStream(t)
 		carry(t, n, s[0], s[1], noise(n, 1, 4<<20))
 	}
 	if left := written.Load() - streams*each; left > 40<<20 {
-		t.Errorf("%d bytes wait", left)
+		t.Errorf("%d bytes are unread", left)
 	}
 	_ = p.conns[0].CloseWithError(0, "")
 	writers.Wait()
 }
 
-// TestReader has deadlines and the end of both sides wake who reads.
+// TestReader checks that deadlines and the end of either side wake a blocked reader.
 func TestReader(t *testing.T) {
 	p := newPair(t)
-	p.use(path.UseAll)
-	s := p.stream(t)
+	p.setUse(path.UseAll)
+	s := p.openStream(t)
 	ok(t, s[0].SetReadDeadline(time.Now().Add(10*time.Millisecond)))
 	if _, err := s[0].Read(make([]byte, 1)); !errors.Is(err, os.ErrDeadlineExceeded) {
-		t.Errorf("after its time a reader is told %v", err)
+		t.Errorf("a read after its deadline returned %v", err)
 	}
 	ok(t, s[0].SetReadDeadline(time.Time{}))
 	read := func(s *lane.Stream) chan error {
@@ -422,24 +424,23 @@ func TestReader(t *testing.T) {
 	done := read(s[0])
 	s[0].CancelRead()
 	if err := <-done; !errors.Is(err, net.ErrClosed) {
-		t.Errorf("who left is told %v", err)
+		t.Errorf("a read after CancelRead returned %v", err)
 	}
 	done = read(s[1])
 	s[0].CancelWrite()
 	var reset *quic.StreamError
 	if err := <-done; !errors.As(err, &reset) || !reset.Remote {
-		t.Errorf("whose other side dropped the stream is told %v", err)
+		t.Errorf("a read after the other side canceled returned %v", err)
 	}
 	if _, err := s[0].Write([]byte("x")); err == nil {
-		t.Error("what was canceled is written to")
+		t.Error("a write after CancelWrite succeeded")
 	}
 }
 
-// TestForged returns lanes what nobody sealed, and what was sealed for the other
-// direction.
+// TestForged passes corrupted records to lanes, and records sealed for the other direction.
 func TestForged(t *testing.T) {
 	p := newPair(t)
-	p.use(path.UseAll)
+	p.setUse(path.UseAll)
 	var seen [][]byte
 	var mu sync.Mutex
 	p.links[0].mangle = func(b []byte) [][]byte {
@@ -448,7 +449,7 @@ func TestForged(t *testing.T) {
 		seen = append(seen, slices.Clone(b))
 		return [][]byte{b}
 	}
-	s := p.stream(t)
+	s := p.openStream(t)
 	_, err := s[0].Write([]byte("secret of the stream"))
 	ok(t, err)
 	_, err = io.ReadFull(s[1], make([]byte, 20))
@@ -456,14 +457,14 @@ func TestForged(t *testing.T) {
 	mu.Lock()
 	defer mu.Unlock()
 	if len(seen) == 0 {
-		t.Fatal("nothing went by records")
+		t.Fatal("no record was sent")
 	}
 	before := p.lanes[0].Stats()
 	for _, b := range seen {
 		if bytes.Contains(b, []byte("secret")) {
-			t.Error("a record can be read")
+			t.Error("a record contains plaintext")
 		}
-		p.lanes[0].Record(b) // to where it came from
+		p.lanes[0].Record(b) // back to its sender
 		for i := range b {
 			c := slices.Clone(b)
 			c[i] ^= 0x80
@@ -472,15 +473,15 @@ func TestForged(t *testing.T) {
 		}
 	}
 	if after := p.lanes[0].Stats(); after.RxRecords != before.RxRecords {
-		t.Errorf("%d records of the other direction were taken", after.RxRecords-before.RxRecords)
+		t.Errorf("%d records of the other direction were accepted", after.RxRecords-before.RxRecords)
 	}
 }
 
-// FuzzRecord returns a lane anything, and anything that the other end has sealed.
+// FuzzRecord passes arbitrary bytes to a lane, also as content that the other end has sealed.
 func FuzzRecord(f *testing.F) {
 	p := newPair(f)
-	p.use(path.UseAll)
-	s := p.stream(f)
+	p.setUse(path.UseAll)
+	s := p.openStream(f)
 	go func() { _, _ = io.Copy(io.Discard, s[1]) }()
 	f.Add([]byte{})
 	f.Add([]byte("\x23 a record of nobody, which is long enough for one"))

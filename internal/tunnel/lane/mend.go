@@ -7,135 +7,137 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel/path"
 )
 
-// acknowledged takes what the other end says that it has.
-func (d *sender) acknowledged(a ack) {
+// handleAck processes an acknowledgement of the other end.
+func (d *sender) handleAck(a ack) {
 	now := time.Now()
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if a.got > d.next || a.read > a.got || d.err != nil {
-		return // nonsense, or too late
+	if a.got > d.nextOffset || a.read > a.got || d.err != nil {
+		return // invalid, or too late
 	}
-	full := d.next-d.read+Piece > d.window
-	d.hasRead(a.read)
-	if a.got > d.got {
-		d.got, d.acked, d.heard, d.timeout = a.got, now, now, d.patience()
-		n, took := 0, time.Duration(0)
-		for ; n < len(d.kept) && d.kept[n].end <= d.got; n++ {
-			if at := d.kept[n].at; !at.IsZero() {
-				took = now.Sub(at)
+	full := d.nextOffset-d.readTo+Piece > d.window
+	d.markRead(a.read)
+	if a.got > d.ackedTo {
+		d.ackedTo, d.lastAck, d.ackWaitSince, d.timeout = a.got, now, now, d.ackTimeout()
+		n, rtt := 0, time.Duration(0)
+		for ; n < len(d.unacked) && d.unacked[n].end <= d.ackedTo; n++ {
+			if at := d.unacked[n].sentAt; !at.IsZero() {
+				rtt = now.Sub(at)
 			}
 		}
-		if took > 0 {
-			d.s.l.flow.judge(took, now)
+		if rtt > 0 {
+			d.s.l.flow.adjustWindow(rtt, now)
 		}
-		d.free(n)
-		d.finish()
+		d.freeRecords(n)
+		d.closeWhenAcked()
 	}
-	if full && d.got-d.read < d.window/4 {
-		d.window = min(2*d.window, mostKept)
-		d.wake()
+	if full && d.ackedTo-d.readTo < d.window/4 {
+		d.window = min(2*d.window, maxStreamWindow)
+		d.wakeWriters()
 	}
 	if a.missing > a.got {
-		d.mendGap(a, now)
+		d.resendGap(a, now)
 	}
 }
 
-// mendGap sends again what is missing before something that came: a hop on the
-// way dropped it. The caller holds mu.
-func (d *sender) mendGap(a ack, now time.Time) {
-	if len(d.kept) == 0 || d.kept[0].offset >= a.missing {
-		return // QUIC has it on the way
+// resendGap retransmits the records missing before data that arrived, because a hop on the
+// path dropped them. The caller holds mu.
+func (d *sender) resendGap(a ack, now time.Time) {
+	if len(d.unacked) == 0 || d.unacked[0].offset >= a.missing {
+		return // QUIC carries the missing data
 	}
-	if a.got == d.gap && now.Sub(d.gapAt) < max(lostAgain, 2*d.s.l.flow.trip()) {
-		return // it is on the way again
+	if a.got == d.lastGap && now.Sub(d.lastGapAt) < max(lossInterval, 2*d.s.l.flow.minRTT()) {
+		return // the retransmission is still in flight
 	}
-	d.gap, d.gapAt = a.got, now
-	d.s.l.flow.lost(now)
-	d.mend(a.missing)
+	d.lastGap, d.lastGapAt = a.got, now
+	d.s.l.flow.shrinkOnLoss(now)
+	d.scheduleResend(a.missing)
 }
 
-// changed sends again what is under way: the way has changed, and some may be lost.
-func (d *sender) changed() {
+// resendAll retransmits everything in flight: the path has changed, and some of it may be
+// lost.
+func (d *sender) resendAll() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.mend(math.MaxUint64)
+	d.scheduleResend(math.MaxUint64)
 }
 
-// overdue asks after what was not acknowledged in time. It returns when to check again; 0
-// means that nothing is under way.
-func (d *sender) overdue() time.Duration {
+// probeOverdue asks for an overdue acknowledgement. It returns the time until the next check,
+// or 0 if nothing is in flight.
+func (d *sender) probeOverdue() time.Duration {
 	now := time.Now()
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if len(d.kept) > 0 && now.Sub(d.heard) > d.timeout {
-		d.heard, d.timeout = now, min(2*d.timeout, maxTimeout)
-		if now.Sub(d.acked) > asleep {
-			d.timeout = asleepTimeout
+	if len(d.unacked) > 0 && now.Sub(d.ackWaitSince) > d.timeout {
+		d.ackWaitSince, d.timeout = now, min(2*d.timeout, maxTimeout)
+		if now.Sub(d.lastAck) > awayAfter {
+			d.timeout = awayTimeout
 		}
 		if d.s.l.way.Use() == path.UseNone {
-			d.mend(math.MaxUint64)
-		} else { // the answer to the last one says what is missing
-			last := &d.kept[len(d.kept)-1]
-			last.at = time.Time{}
-			last.hold()
-			go d.s.l.send(last.buffer)
+			d.scheduleResend(math.MaxUint64)
+		} else { // the answer to the last record reports what is missing
+			last := &d.unacked[len(d.unacked)-1]
+			last.sentAt = time.Time{}
+			last.retain()
+			go d.s.l.sendRecord(last.buffer)
 		}
 	}
 	switch {
-	case len(d.kept) == 0:
+	case len(d.unacked) == 0:
 		return 0
 	case d.timeout < maxTimeout:
-		return look
+		return checkInterval
 	}
-	return rareLook // the other end is away
+	return awayCheckInterval // the other end is away
 }
 
-// patience is how long what is under way may take to be acknowledged.
-func (d *sender) patience() time.Duration { return max(leastTimeout, 4*d.s.l.flow.trip()) }
+// ackTimeout returns how long an acknowledgement may take.
+func (d *sender) ackTimeout() time.Duration { return max(minTimeout, 4*d.s.l.flow.minRTT()) }
 
-// mend has what is kept before an offset sent again. The caller holds mu.
-func (d *sender) mend(before uint64) {
-	if len(d.kept) == 0 {
+// scheduleResend starts to retransmit the records that begin before an offset. The caller
+// holds mu.
+func (d *sender) scheduleResend(before uint64) {
+	if len(d.unacked) == 0 {
 		return
 	}
-	d.mendTo = max(d.mendTo, before)
-	if !d.mending {
-		d.mending = true
-		go d.resend()
+	d.resendTo = max(d.resendTo, before)
+	if !d.resending {
+		d.resending = true
+		go d.runResend()
 	}
 }
 
-// resend sends again until nothing more is asked for.
-func (d *sender) resend() {
+// runResend retransmits until no more retransmissions are scheduled.
+func (d *sender) runResend() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for d.mendTo > d.got && len(d.kept) > 0 {
-		before := d.mendTo
-		d.mendTo = 0
+	for d.resendTo > d.ackedTo && len(d.unacked) > 0 {
+		before := d.resendTo
+		d.resendTo = 0
 		d.mu.Unlock()
 		if d.s.l.way.Use() == path.UseNone {
-			d.turn.Lock()
-			d.fallBack()
-			d.turn.Unlock()
+			d.writeMu.Lock()
+			d.fallBackToQUIC()
+			d.writeMu.Unlock()
 		} else {
-			d.sendAgain(before)
+			d.resendRecords(before)
 		}
 		d.mu.Lock()
 	}
-	d.mending, d.mendTo = false, 0
+	d.resending, d.resendTo = false, 0
 }
 
-// sendAgain sends the records before an offset again.
-func (d *sender) sendAgain(before uint64) {
+// resendRecords retransmits the records that begin before an offset.
+func (d *sender) resendRecords(before uint64) {
 	d.mu.Lock()
-	var all []kept
-	for i := range d.kept {
-		k := &d.kept[i]
+	var all []unackedRecord
+	for i := range d.unacked {
+		k := &d.unacked[i]
 		if k.offset >= before {
 			break
 		}
-		k.at = time.Time{}
-		k.hold()
+		k.sentAt = time.Time{}
+		k.retain()
 		all = append(all, *k)
 	}
 	d.mu.Unlock()
@@ -143,28 +145,28 @@ func (d *sender) sendAgain(before uint64) {
 	for _, k := range all {
 		d.mu.Lock()
 		sent = sent && d.err == nil
-		have := k.end <= d.got
+		have := k.end <= d.ackedTo
 		d.mu.Unlock()
 		if sent && !have {
-			sent = d.s.l.send(k.buffer)
+			sent = d.s.l.sendRecord(k.buffer)
 		} else {
 			k.free()
 		}
 	}
 }
 
-// fallBack has QUIC carry what is kept. The caller holds turn.
-func (d *sender) fallBack() {
+// fallBackToQUIC sends the unacknowledged data by QUIC. The caller holds writeMu.
+func (d *sender) fallBackToQUIC() {
 	d.mu.Lock()
-	all := append([]kept(nil), d.kept...)
+	all := append([]unackedRecord(nil), d.unacked...)
 	for _, k := range all {
-		k.hold()
+		k.retain()
 	}
 	d.mu.Unlock()
 	var err error
 	for _, k := range all {
-		if r, bad := d.s.l.reopen(k.data); err == nil && bad == nil {
-			err = d.putQUIC(k.offset, r.data)
+		if r, bad := d.s.l.openOwnRecord(k.data); err == nil && bad == nil {
+			err = d.writeChunk(k.offset, r.data)
 			r.buf.free()
 		}
 		k.free()
@@ -174,18 +176,18 @@ func (d *sender) fallBack() {
 	if d.err != nil || err != nil {
 		return // the writer gets the error
 	}
-	d.free(len(d.kept))
-	d.records, d.got = false, d.next
-	d.hasRead(d.next)
-	d.finish()
+	d.freeRecords(len(d.unacked))
+	d.useRecords, d.ackedTo = false, d.nextOffset
+	d.markRead(d.nextOffset)
+	d.closeWhenAcked()
 }
 
-// finish ends QUIC's stream once all has arrived that was written before
-// CloseWrite. The caller holds mu.
-func (d *sender) finish() {
-	if d.closing && !d.closed && len(d.kept) == 0 {
-		d.closed = true
+// closeWhenAcked closes the QUIC stream once all data written before CloseWrite has arrived.
+// The caller holds mu.
+func (d *sender) closeWhenAcked() {
+	if d.closing && !d.quicClosed && len(d.unacked) == 0 {
+		d.quicClosed = true
 		_ = d.s.out.Close() // fails only when the other side stopped reading
-		d.s.ended(&d.s.sent)
+		d.s.markEnded(&d.s.sendEnded)
 	}
 }

@@ -8,13 +8,12 @@ import (
 	"github.com/quic-go/quic-go"
 )
 
-// linger is how long a Write that waits may continue after Close.
+// linger is how long a blocked Write may continue after Close.
 const linger = 5 * time.Second
 
-// outlet writes to a QUIC stream and closes it. quic-go requires that nobody
-// calls Close during a Write: such a Write never returns, even after the end of
-// the connection. Outlet is safe for concurrent use as a net.Conn is: the last
-// Write that Close finds closes the stream.
+// outlet writes to a QUIC stream and closes it. quic-go forbids Close during a Write: such a
+// Write never returns, even after the end of the connection. So Close leaves the closing to
+// the last Write in progress. An outlet is safe for concurrent use as a net.Conn is.
 type outlet struct {
 	q       *quic.Stream
 	mu      sync.Mutex
@@ -38,7 +37,7 @@ func (o *outlet) Write(p []byte) (int, error) {
 	if !o.closing {
 		return n, err
 	}
-	if n > 0 && n < len(p) { // the reader must not take a part for the whole
+	if n > 0 && n < len(p) { // the reader must not mistake a part for the whole
 		o.q.CancelWrite(0)
 	}
 	if o.writing == 0 {
@@ -47,9 +46,8 @@ func (o *outlet) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Close reports that nothing more is written. A Write in progress continues for
-// linger at most. If only a part of it was written then, the reader gets an
-// error and not the end.
+// Close ends the writing. A Write in progress continues for linger at most. If it has written
+// only a part of its data by then, the reader gets an error instead of io.EOF.
 func (o *outlet) Close() error {
 	o.mu.Lock()
 	defer o.mu.Unlock()

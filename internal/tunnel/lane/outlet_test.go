@@ -13,8 +13,8 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel/path"
 )
 
-// blockedWrite starts a Write of more than any window, which the other end does
-// not read, and returns where its error arrives.
+// blockedWrite starts a Write of more than any window, which the other end does not read. It
+// returns the channel that receives the error of the Write.
 func blockedWrite(t *testing.T, s [2]*lane.Stream) <-chan error {
 	t.Helper()
 	failed := make(chan error, 1)
@@ -28,17 +28,16 @@ func blockedWrite(t *testing.T, s [2]*lane.Stream) <-chan error {
 	return failed
 }
 
-// TestCloseEndsAWriteThatWaits closes a stream while its Write waits for an
-// end that does not read: once with the connection, which ends the Write at
-// once, and once alone, which ends it after a while.
+// TestCloseEndsAWriteThatWaits closes a stream while its Write waits for an end that does not
+// read. If the connection closes too, the Write ends at once; otherwise it ends after linger.
 func TestCloseEndsAWriteThatWaits(t *testing.T) {
 	for name, use := range map[string]path.Use{"QUIC": path.UseNone, "records": path.UseAll} {
 		for _, whole := range []bool{true, false} {
 			t.Run(name+map[bool]string{true: " with its connection", false: " alone"}[whole], func(t *testing.T) {
 				t.Parallel()
 				p := newPair(t)
-				p.use(use)
-				s := p.stream(t)
+				p.setUse(use)
+				s := p.openStream(t)
 				failed := blockedWrite(t, s)
 				s[0].CancelRead()
 				_ = s[0].CloseWrite() // may fail: the Write decides how the stream ends
@@ -46,7 +45,7 @@ func TestCloseEndsAWriteThatWaits(t *testing.T) {
 					ok(t, p.conns[0].CloseWithError(0, ""))
 				}
 				if err := <-failed; err == nil {
-					t.Error("the write succeeded although nobody reads")
+					t.Error("the write succeeded although the other end does not read")
 				} else if _, err := s[0].Write([]byte("x")); !errors.Is(err, net.ErrClosed) && !whole {
 					t.Errorf("a write after the end: %v", err)
 				}
@@ -55,12 +54,12 @@ func TestCloseEndsAWriteThatWaits(t *testing.T) {
 	}
 }
 
-// TestCloseKeepsWhatWasWritten closes a stream while a Write waits for a
-// reader: everything that was written before arrives.
+// TestCloseKeepsWhatWasWritten closes a stream while a Write waits for a reader. All data
+// written before that Write arrives.
 func TestCloseKeepsWhatWasWritten(t *testing.T) {
 	t.Parallel()
 	p := newPair(t)
-	s := p.stream(t)
+	s := p.openStream(t)
 	first := noise(1, 1, 300<<10)
 	_, err := s[0].Write(first)
 	ok(t, err)
@@ -68,7 +67,7 @@ func TestCloseKeepsWhatWasWritten(t *testing.T) {
 	ok(t, s[0].CloseWrite())
 	got, _ := io.ReadAll(s[1]) // may fail: the last Write may have arrived in part
 	if !bytes.HasPrefix(got, first) {
-		t.Errorf("read %d bytes, which do not begin with what was written", len(got))
+		t.Errorf("read %d bytes, which do not begin with the written data", len(got))
 	}
 	<-failed
 }

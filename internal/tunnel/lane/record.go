@@ -16,12 +16,12 @@ import (
 //
 //	0x23, counter uint64, sealed: kind byte, body
 //
-// counter is the nonce, and authenticated as all is. The body of data:
+// counter is the nonce; it is authenticated like the rest. The body of data:
 //
 //	stream uint64, got uint64, read uint64, window uint32, offset uint64, bytes
 //
-// got and read acknowledge the other direction of the stream. That of
-// acknowledgements, one or more of:
+// got and read acknowledge the other direction of the stream. The body of
+// acknowledgements is one or more of:
 //
 //	stream uint64, got uint64, read uint64, missing uint64
 const (
@@ -31,24 +31,24 @@ const (
 	header  = 1 + 8
 	tag     = 16
 	ackSize = 4 * 8
-	dataAt  = 1 + 8 + 8 + 8 + 4 + 8 // where bytes begin in what is sealed
+	dataAt  = 1 + 8 + 8 + 8 + 4 + 8 // offset of the bytes in the sealed body
 	maxAcks = 64
 )
 
-// Piece is the most bytes of a stream that one record carries.
+// Piece is the maximum number of stream bytes in one record.
 const Piece = path.MaxRecord - header - tag - dataAt
 
 // ack states what an end has received of a stream.
 type ack struct {
 	stream quic.StreamID
-	got    uint64 // all before this offset came
-	read   uint64 // all before this was read, and makes room
-	// missing is where what came next begins, when something before it did not
-	// come; 0: nothing came beyond got.
+	got    uint64 // all data before this offset arrived
+	read   uint64 // all data before this offset was read and frees window space
+	// missing is the offset of the first data that arrived after a gap; 0 means that nothing
+	// arrived beyond the gap.
 	missing uint64
 }
 
-// record is what a record says.
+// record is the content of a record.
 type record struct {
 	ack
 	kind   byte
@@ -59,19 +59,19 @@ type record struct {
 	acks   []ack
 }
 
-// buffer is room for one record: for most that are typed, or for any. It is given
-// back when all have freed it who hold it.
+// buffer holds one record: either a small one, which suffices for most typed input, or one of
+// any size. It returns to its pool when all holders have freed it.
 type buffer struct {
-	room    []byte
+	storage []byte
 	data    []byte
-	holders atomic.Int32
+	refs    atomic.Int32
 }
 
 const small = 2 << 10
 
 var (
-	smallBuffers = sync.Pool{New: func() any { return &buffer{room: make([]byte, small)} }}
-	bigBuffers   = sync.Pool{New: func() any { return &buffer{room: make([]byte, path.MaxRecord)} }}
+	smallBuffers = sync.Pool{New: func() any { return &buffer{storage: make([]byte, small)} }}
+	bigBuffers   = sync.Pool{New: func() any { return &buffer{storage: make([]byte, path.MaxRecord)} }}
 )
 
 // newBuffer returns a buffer for a record of n bytes.
@@ -81,35 +81,35 @@ func newBuffer(n int) *buffer {
 		pool = &smallBuffers
 	}
 	b := pool.Get().(*buffer)
-	b.data = b.room[:0]
-	b.holders.Store(1)
+	b.data = b.storage[:0]
+	b.refs.Store(1)
 	return b
 }
 
-func (b *buffer) hold() { b.holders.Add(1) }
+func (b *buffer) retain() { b.refs.Add(1) }
 
 func (b *buffer) free() {
 	switch {
-	case b == nil || b.holders.Add(-1) > 0:
-	case len(b.room) == small:
+	case b == nil || b.refs.Add(-1) > 0:
+	case len(b.storage) == small:
 		smallBuffers.Put(b)
 	default:
 		bigBuffers.Put(b)
 	}
 }
 
-// seal makes a record of a body of n bytes, which add appends. The body is laid where
-// the ciphertext goes, which an AEAD may do in place.
-func (l *Lane) seal(n int, add func(body []byte) []byte) *buffer {
+// sealRecord returns a record whose body of n bytes is appended by add. The body is built in
+// place of the ciphertext, which an AEAD permits.
+func (l *Lane) sealRecord(n int, add func(body []byte) []byte) *buffer {
 	b := newBuffer(header + n + tag)
 	head := binary.BigEndian.AppendUint64(append(b.data, path.RecordMark), l.sealed.Add(1))
 	b.data = l.out.Seal(head, nonce(head), add(head)[header:], head)
 	return b
 }
 
-// sealData makes a record of data.
+// sealData returns a record of data.
 func (l *Lane) sealData(a ack, window uint32, offset uint64, p []byte) *buffer {
-	return l.seal(dataAt+len(p), func(body []byte) []byte {
+	return l.sealRecord(dataAt+len(p), func(body []byte) []byte {
 		body = append(body, kindData)
 		body = binary.BigEndian.AppendUint64(body, uint64(a.stream))
 		body = binary.BigEndian.AppendUint64(body, a.got)
@@ -121,7 +121,7 @@ func (l *Lane) sealData(a ack, window uint32, offset uint64, p []byte) *buffer {
 }
 
 func (l *Lane) sealAcks(acks []ack) *buffer {
-	return l.seal(1+len(acks)*ackSize, func(body []byte) []byte {
+	return l.sealRecord(1+len(acks)*ackSize, func(body []byte) []byte {
 		body = append(body, kindAck)
 		for _, a := range acks {
 			for _, v := range []uint64{uint64(a.stream), a.got, a.read, a.missing} {
@@ -132,7 +132,7 @@ func (l *Lane) sealAcks(acks []ack) *buffer {
 	})
 }
 
-// nonce makes a nonce of a record's head.
+// nonce returns the nonce of a record with this header.
 func nonce(head []byte) []byte {
 	var b [12]byte
 	copy(b[4:], head[1:header])
@@ -141,12 +141,12 @@ func nonce(head []byte) []byte {
 
 var errRecord = errors.New("not a record of this tunnel")
 
-// open takes a record that the other end sealed. Its buffer is the caller's. One
-// that comes twice says nothing new.
-func (l *Lane) open(b []byte) (record, error) { return unseal(l.in, b) }
+// openRecord opens a record that the other end sealed. The caller owns its buffer. A duplicate
+// is harmless: it contains nothing new.
+func (l *Lane) openRecord(b []byte) (record, error) { return unseal(l.in, b) }
 
-// reopen takes a record of our own.
-func (l *Lane) reopen(b []byte) (record, error) { return unseal(l.out, b) }
+// openOwnRecord opens a record that this end sealed.
+func (l *Lane) openOwnRecord(b []byte) (record, error) { return unseal(l.out, b) }
 
 func unseal(key cipher.AEAD, b []byte) (r record, err error) {
 	if len(b) < header+tag+1 || len(b) > path.MaxRecord || b[0] != path.RecordMark {

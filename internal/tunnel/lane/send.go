@@ -12,119 +12,119 @@ import (
 )
 
 const (
-	// A stream's window is how much of it the other end may have to keep. It doubles
-	// while that is read as quickly as it comes.
-	firstKept = 256 << 10
-	mostKept  = 12 << 20
-	// maxKept is how many records may be under way.
-	maxKept = 2048
-	// A stream has much to send when it wrote bulk within bulkTime.
-	bulk     = 128 << 10
-	bulkTime = time.Second
-	// leastTimeout is after how long without an acknowledgement one is asked for at
-	// least, and maxTimeout at most.
-	leastTimeout = 80 * time.Millisecond
-	maxTimeout   = 4 * time.Second
-	// asleep is after how long without an acknowledgement one is asked for only each
-	// asleepTimeout: the other end is away, and its return is reported (Changed).
-	asleep        = 10 * time.Minute
-	asleepTimeout = 5 * time.Minute
+	// A stream's window bounds the bytes that the other end may have to keep. It doubles
+	// while the reader keeps up.
+	initialStreamWindow = 256 << 10
+	maxStreamWindow     = 12 << 20
+	// maxUnacked is the maximum number of records of a stream in flight.
+	maxUnacked = 2048
+	// A stream sends bulk data if it wrote bulkBytes within bulkTime.
+	bulkBytes = 128 << 10
+	bulkTime  = time.Second
+	// minTimeout and maxTimeout bound the time after which a sender asks for a missing
+	// acknowledgement.
+	minTimeout = 80 * time.Millisecond
+	maxTimeout = 4 * time.Second
+	// After awayAfter without an acknowledgement the other end is away: the sender asks
+	// only every awayTimeout, since Changed reports its return.
+	awayAfter   = 10 * time.Minute
+	awayTimeout = 5 * time.Minute
 )
 
-// kept is a record that the other end may not have yet.
-type kept struct {
+// unackedRecord is a record that the other end may not have yet.
+type unackedRecord struct {
 	*buffer
 	offset, end uint64
-	at          time.Time // when it was sent; zero once it was sent again
+	sentAt      time.Time // when the record was sent; zero once it was retransmitted
 }
 
-// sender is what a stream sends.
+// sender is the sending direction of a stream.
 type sender struct {
-	s    *Stream
-	turn sync.Mutex // of who writes; taken before mu
-	mu   sync.Mutex
+	s       *Stream
+	writeMu sync.Mutex // serializes writers; locked before mu
+	mu      sync.Mutex
 
-	records bool   // what is written now goes by records
-	next    uint64 // the offset of what is written next
-	got     uint64 // the other end has all before
-	read    uint64 // and read all before
-	kept    []kept
-	window  uint64
-	mending bool      // a goroutine sends again what is kept
-	mendTo  uint64    // before this offset
-	heard   time.Time // since when an acknowledgement is missing, or was asked for
-	acked   time.Time // when something was acknowledged, or was sent with nothing under way
-	timeout time.Duration
-	gap     uint64 // where the last gap began that was mended
-	gapAt   time.Time
+	useRecords   bool   // writes go by records
+	nextOffset   uint64 // offset of the next write
+	ackedTo      uint64 // the other end has received all data before this offset
+	readTo       uint64 // the other end has read all data before this offset
+	unacked      []unackedRecord
+	window       uint64
+	resending    bool      // a goroutine retransmits
+	resendTo     uint64    // offset up to which records are retransmitted
+	ackWaitSince time.Time // since when an acknowledgement is missing, or was asked for
+	lastAck      time.Time // when data was acknowledged, or first sent with nothing in flight
+	timeout      time.Duration
+	lastGap      uint64 // start of the last gap that was retransmitted
+	lastGapAt    time.Time
 
-	closing bool // CloseWrite was called
-	closed  bool // and QUIC told
-	err     error
-	late    deadline
+	closing    bool // CloseWrite was called
+	quicClosed bool // the QUIC stream was closed
+	err        error
+	deadline   deadline
 
-	// Of who has the turn.
-	lot   int // written since lotAt
-	lotAt time.Time
+	// Guarded by writeMu.
+	bulkWritten int // bytes written since bulkSince
+	bulkSince   time.Time
 }
 
 func (d *sender) init(s *Stream) {
-	d.s, d.window, d.timeout = s, firstKept, leastTimeout
-	context.AfterFunc(s.q.Context(), func() { // the other side stopped reading, or the tunnel ended
+	d.s, d.window, d.timeout = s, initialStreamWindow, minTimeout
+	context.AfterFunc(s.q.Context(), func() { // the other end stopped reading, or the tunnel ended
 		d.mu.Lock()
 		defer d.mu.Unlock()
-		if d.err == nil && !d.closed {
+		if d.err == nil && !d.quicClosed {
 			d.err = context.Cause(s.q.Context())
 		}
-		d.end()
+		d.endSending()
 	})
 }
 
-func (d *sender) wake() { d.s.l.flow.wake() }
+func (d *sender) wakeWriters() { d.s.l.flow.wakeSenders() }
 
-// end lets go of everything. The caller holds mu.
-func (d *sender) end() {
+// endSending releases all records and window space. The caller holds mu.
+func (d *sender) endSending() {
 	if d.err == nil {
 		d.err = net.ErrClosed
 	}
-	d.free(len(d.kept))
-	d.hasRead(d.next)
-	d.s.ended(&d.s.sent)
+	d.freeRecords(len(d.unacked))
+	d.markRead(d.nextOffset)
+	d.s.markEnded(&d.s.sendEnded)
 }
 
-// free forgets the first n records, and has all look who wait. The caller holds mu.
-func (d *sender) free(n int) {
+// freeRecords frees the first n records, and wakes waiting senders. The caller holds mu.
+func (d *sender) freeRecords(n int) {
 	bytes := uint64(0)
-	for _, k := range d.kept[:n] {
+	for _, k := range d.unacked[:n] {
 		bytes += k.end - k.offset
 		k.free()
 	}
-	d.s.l.flow.arrived(bytes)
-	rest := copy(d.kept, d.kept[n:])
-	clear(d.kept[rest:])
-	d.kept = d.kept[:rest]
+	d.s.l.flow.releaseInFlight(bytes)
+	rest := copy(d.unacked, d.unacked[n:])
+	clear(d.unacked[rest:])
+	d.unacked = d.unacked[:rest]
 }
 
-// hasRead notes that the other end has read all before an offset. The caller holds mu.
-func (d *sender) hasRead(offset uint64) {
-	if offset > d.read {
-		d.s.l.flow.read(offset - d.read)
-		d.read = offset
+// markRead notes that the other end has read all data before an offset. The caller holds mu.
+func (d *sender) markRead(offset uint64) {
+	if offset > d.readTo {
+		d.s.l.flow.releaseUnread(offset - d.readTo)
+		d.readTo = offset
 	}
 }
 
-// write is Write.
+// write implements Stream.Write.
 func (d *sender) write(p []byte) (n int, err error) {
-	d.turn.Lock()
-	defer d.turn.Unlock()
+	d.writeMu.Lock()
+	defer d.writeMu.Unlock()
 	for {
 		var m int
-		if d.choose() {
+		if d.chooseRecords() {
 			m, err = d.writeRecord(p)
 		} else {
 			m, err = d.writeQUIC(p)
 		}
-		n, d.lot = n+m, d.lot+m
+		n, d.bulkWritten = n+m, d.bulkWritten+m
 		p = p[m:]
 		if err != nil || len(p) == 0 {
 			return n, err
@@ -132,40 +132,40 @@ func (d *sender) write(p []byte) (n int, err error) {
 	}
 }
 
-// choose reports whether what is written next goes by records. The caller holds turn.
-func (d *sender) choose() bool {
+// chooseRecords reports whether the next write goes by records. The caller holds writeMu.
+func (d *sender) chooseRecords() bool {
 	use := d.s.l.way.Use()
-	if now := time.Now(); now.Sub(d.lotAt) > bulkTime {
-		d.lot, d.lotAt = 0, now
+	if now := time.Now(); now.Sub(d.bulkSince) > bulkTime {
+		d.bulkWritten, d.bulkSince = 0, now
 	}
-	much := d.lot >= bulk
+	bulk := d.bulkWritten >= bulkBytes
 	d.mu.Lock()
-	back := d.records && use == path.UseNone
+	fallBack := d.useRecords && use == path.UseNone
 	switch {
-	case d.records:
-		d.records = use != path.UseBulk || much || len(d.kept) > 0
-	case d.next > 0: // what comes first opens the stream, which is QUIC's
-		d.records = use == path.UseAll || use == path.UseBulk && much
+	case d.useRecords:
+		d.useRecords = use != path.UseBulk || bulk || len(d.unacked) > 0
+	case d.nextOffset > 0: // the first bytes go by QUIC, which opens the stream
+		d.useRecords = use == path.UseAll || use == path.UseBulk && bulk
 	}
-	records := d.records && !back
+	records := d.useRecords && !fallBack
 	d.mu.Unlock()
-	if back {
-		d.fallBack()
+	if fallBack {
+		d.fallBackToQUIC()
 	}
-	if !records && much {
+	if !records && bulk {
 		d.s.l.way.Want()
 	}
 	return records
 }
 
-// writeRecord sends the first part of p as one record, waiting for room; nothing
-// when the way has changed meanwhile.
+// writeRecord sends the first part of p as one record, waiting for window space. It sends
+// nothing if records have become useless meanwhile.
 func (d *sender) writeRecord(p []byte) (int, error) {
 	d.mu.Lock()
-	n, room := uint64(min(len(p), Piece)), uint64(0)
+	n, window := uint64(min(len(p), Piece)), uint64(0)
 	for {
-		seen := d.s.l.flow.seen() // before the checks: a change between a check and wait must not be lost
-		if err := d.failed(); err != nil {
+		seen := d.s.l.flow.changeCount() // before the checks: a change between a check and waitForChange must not be lost
+		if err := d.writeError(); err != nil {
 			d.mu.Unlock()
 			return 0, err
 		}
@@ -173,49 +173,50 @@ func (d *sender) writeRecord(p []byte) (int, error) {
 			d.mu.Unlock()
 			return 0, nil
 		}
-		if len(d.kept) < maxKept && d.next-d.read+n <= d.window {
-			if room = d.s.l.flow.take(n, d.next-d.got, d.next-d.read); room > 0 {
+		if len(d.unacked) < maxUnacked && d.nextOffset-d.readTo+n <= d.window {
+			if window = d.s.l.flow.reserveBytes(n, d.nextOffset-d.ackedTo, d.nextOffset-d.readTo); window > 0 {
 				break
 			}
 		}
-		d.s.l.flow.wait(&d.mu, seen)
+		d.s.l.flow.waitForChange(&d.mu, seen)
 	}
-	offset := d.next
-	b := d.s.l.sealData(d.s.recv.ack(), uint32(min(d.window, room)), offset, p[:n])
+	offset := d.nextOffset
+	b := d.s.l.sealData(d.s.recv.currentAck(), uint32(min(d.window, window)), offset, p[:n])
 	now := time.Now()
-	if len(d.kept) == 0 {
-		d.acked, d.heard, d.timeout = now, now, d.patience()
+	if len(d.unacked) == 0 {
+		d.lastAck, d.ackWaitSince, d.timeout = now, now, d.ackTimeout()
 	}
-	d.next += n
-	d.kept = append(d.kept, kept{b, offset, d.next, now})
-	b.hold()
+	d.nextOffset += n
+	d.unacked = append(d.unacked, unackedRecord{b, offset, d.nextOffset, now})
+	b.retain()
 	d.mu.Unlock()
-	d.s.l.send(b) // what is lost is sent again
-	d.s.l.watch()
+	d.s.l.sendRecord(b) // a lost record is retransmitted
+	d.s.l.scheduleCheck()
 	return int(n), nil
 }
 
-// failed reports why nothing can be written. The caller holds mu.
-func (d *sender) failed() error {
+// writeError returns the reason why nothing can be written, if any. The caller holds mu.
+func (d *sender) writeError() error {
 	switch {
 	case d.err != nil:
 		return d.err
 	case d.closing:
 		return net.ErrClosed
-	case d.late.passed():
+	case d.deadline.passed():
 		return os.ErrDeadlineExceeded
 	}
 	return nil
 }
 
-// chunk is the most of what is written to QUIC at once: more than what is usually
-// copied at once, which then is one piece.
+// chunk is the maximum size of one write to QUIC. It exceeds the usual copy buffer, so that
+// one copied buffer is one chunk.
 const chunk = 128 << 10
 
-// chunkHead comes before each piece that QUIC carries: its offset and its length.
+// chunkHead is the size of the header of each chunk that QUIC carries: its offset and its
+// length.
 const chunkHead = 8 + 4
 
-// chunkEnd as a length says that the stream ends at the offset.
+// chunkEnd, as a length, marks the offset as the end of the stream.
 const chunkEnd = 1<<32 - 1
 
 var chunks = sync.Pool{New: func() any { b := make([]byte, 0, chunkHead+chunk); return &b }}
@@ -223,31 +224,31 @@ var chunks = sync.Pool{New: func() any { b := make([]byte, 0, chunkHead+chunk); 
 // writeQUIC writes the first part of p to QUIC.
 func (d *sender) writeQUIC(p []byte) (int, error) {
 	d.mu.Lock()
-	err := d.failed()
-	offset := d.next
+	err := d.writeError()
+	offset := d.nextOffset
 	d.mu.Unlock()
 	if err != nil {
 		return 0, err
 	}
 	n := min(len(p), chunk)
-	if err := d.putQUIC(offset, p[:n]); err != nil {
+	if err := d.writeChunk(offset, p[:n]); err != nil {
 		return 0, err
 	}
 	d.mu.Lock()
-	d.next += uint64(n)
-	d.got, d.read = d.next, d.next // QUIC sees to it
+	d.nextOffset += uint64(n)
+	d.ackedTo, d.readTo = d.nextOffset, d.nextOffset // QUIC delivers it
 	d.mu.Unlock()
 	return n, nil
 }
 
-func (d *sender) putQUIC(offset uint64, p []byte) error {
+func (d *sender) writeChunk(offset uint64, p []byte) error {
 	b := chunks.Get().(*[]byte)
 	defer chunks.Put(b)
 	out := binary.BigEndian.AppendUint64((*b)[:0], offset)
 	out = binary.BigEndian.AppendUint32(out, uint32(len(p)))
 	out = append(out, p...)
 	n, err := d.s.out.Write(out)
-	if n > 0 && n < len(out) { // as with TLS, what comes after half a piece is not understood
+	if n > 0 && n < len(out) { // as with TLS, data after half a chunk cannot be parsed
 		d.mu.Lock()
 		defer d.mu.Unlock()
 		if d.err == nil {
@@ -257,8 +258,8 @@ func (d *sender) putQUIC(offset uint64, p []byte) error {
 	return err
 }
 
-// close is CloseWrite.
-func (d *sender) close() error {
+// closeWrite implements Stream.CloseWrite.
+func (d *sender) closeWrite() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.err != nil {
@@ -266,30 +267,30 @@ func (d *sender) close() error {
 		return d.err
 	}
 	d.closing = true
-	d.wake()
-	d.finish()
-	if !d.closed {
-		go d.sayEnd()
+	d.wakeWriters()
+	d.closeWhenAcked()
+	if !d.quicClosed {
+		go d.sendEnd()
 	}
 	return nil
 }
 
-// sayEnd sends the offset of the stream's end, while records are under way.
-func (d *sender) sayEnd() {
-	d.turn.Lock()
-	defer d.turn.Unlock()
+// sendEnd sends the offset of the stream's end while records are in flight.
+func (d *sender) sendEnd() {
+	d.writeMu.Lock()
+	defer d.writeMu.Unlock()
 	d.mu.Lock()
-	needless, end := d.closed || d.err != nil, d.next
+	needless, end := d.quicClosed || d.err != nil, d.nextOffset
 	d.mu.Unlock()
 	if needless {
-		return // QUIC has said it
+		return // QUIC has closed the stream
 	}
 	b := binary.BigEndian.AppendUint64(nil, end)
-	_, _ = d.s.out.Write(binary.BigEndian.AppendUint32(b, chunkEnd)) // fails only when nobody wants it
+	_, _ = d.s.out.Write(binary.BigEndian.AppendUint32(b, chunkEnd)) // fails only when the other end stopped reading
 }
 
-func (d *sender) cancel() {
+func (d *sender) cancelWrite() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.end()
+	d.endSending()
 }

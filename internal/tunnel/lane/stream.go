@@ -9,18 +9,18 @@ import (
 	"github.com/quic-go/quic-go"
 )
 
-// Stream is a stream that QUIC and records carry together. It is safe for concurrent
-// use as a net.Conn is.
+// Stream is a stream that QUIC and records carry together. It is safe for concurrent use as a
+// net.Conn is.
 type Stream struct {
 	q   *quic.Stream
-	out outlet // of q
-	l   *Lane  // nil: QUIC alone carries it
+	out outlet // writes to q
+	l   *Lane  // nil if QUIC alone carries the stream
 
 	send sender
 	recv receiver
 
-	mu             sync.Mutex
-	sent, received bool // a direction has ended
+	mu                      sync.Mutex
+	sendEnded, receiveEnded bool // the direction has ended
 }
 
 func (s *Stream) init() {
@@ -28,22 +28,22 @@ func (s *Stream) init() {
 	s.send.init(s)
 }
 
-// ended notes the end of a direction.
-func (s *Stream) ended(direction *bool) {
+// markEnded notes that a direction has ended, and removes the stream when both have.
+func (s *Stream) markEnded(direction *bool) {
 	s.mu.Lock()
 	*direction = true
-	both := s.sent && s.received
+	both := s.sendEnded && s.receiveEnded
 	s.mu.Unlock()
 	if both {
-		s.l.forget(s)
+		s.l.removeStream(s)
 	}
 }
 
-// StreamID is QUIC's.
+// StreamID returns the ID of the QUIC stream.
 func (s *Stream) StreamID() quic.StreamID { return s.q.StreamID() }
 
-// Context ends when nothing more can be written; its cause is a quic.StreamError
-// when the other side stopped reading.
+// Context returns a context that ends when nothing more can be written. Its cause is a
+// quic.StreamError if the other side stopped reading.
 func (s *Stream) Context() context.Context { return s.q.Context() }
 
 // Read is part of io.Reader.
@@ -62,15 +62,15 @@ func (s *Stream) Write(p []byte) (int, error) {
 	return s.send.write(p)
 }
 
-// CloseWrite reports that no more is written; the other side reads io.EOF.
+// CloseWrite ends the writing; the other side reads io.EOF.
 func (s *Stream) CloseWrite() error {
 	if s.l == nil {
 		return s.out.Close()
 	}
-	return s.send.close()
+	return s.send.closeWrite()
 }
 
-// CancelRead reports that no more is read.
+// CancelRead ends the reading.
 func (s *Stream) CancelRead() {
 	s.q.CancelRead(0)
 	if s.l != nil {
@@ -78,11 +78,11 @@ func (s *Stream) CancelRead() {
 	}
 }
 
-// CancelWrite drops what was written and has not arrived.
+// CancelWrite ends the writing and drops written data that has not arrived.
 func (s *Stream) CancelWrite() {
 	s.q.CancelWrite(0)
 	if s.l != nil {
-		s.send.cancel()
+		s.send.cancelWrite()
 	}
 }
 
@@ -101,7 +101,7 @@ func (s *Stream) SetReadDeadline(t time.Time) error {
 	}
 	s.recv.mu.Lock()
 	defer s.recv.mu.Unlock()
-	s.recv.late.set(t, s.recv.wake)
+	s.recv.deadline.set(t, s.recv.wakeReader)
 	return nil
 }
 
@@ -112,12 +112,11 @@ func (s *Stream) SetWriteDeadline(t time.Time) error {
 	}
 	s.send.mu.Lock()
 	defer s.send.mu.Unlock()
-	s.send.late.set(t, s.send.wake)
+	s.send.deadline.set(t, s.send.wakeWriters)
 	return nil
 }
 
-// deadline wakes those who wait when a time has come. It is guarded by what guards
-// their waiting.
+// deadline wakes waiting callers at a time. The mutex of the waiting callers guards it.
 type deadline struct {
 	at    time.Time
 	timer *time.Timer

@@ -1,16 +1,16 @@
-// Package parity makes lost packets again.
+// Package parity restores lost packets.
 //
-// QUIC takes each lost packet for a full queue and sends a third less for it. On a
-// path that loses one of ten thousand by chance that happens several times a second.
-// So where packets were lost on a direct path, a parity follows each group of big
-// packets, as a probe: the exclusive or of them all, with which the other end makes
-// the one that is missing. It comes late for QUIC, which then undoes what it did for
-// the loss and gets used to late packets. Of a burst of losses, as from a full queue,
-// more than one of a group is missing: that QUIC sees as ever.
+// QUIC takes each lost packet for a sign of a full queue and reduces its rate by a third.
+// A path that loses one of ten thousand packets by chance does so several times a second.
+// So after losses on a direct path, a parity follows each group of big packets, as a
+// probe. A parity is the exclusive or of all packets of its group. With it the other end
+// restores a single missing packet. The packet arrives late for QUIC, which then undoes
+// its reaction to the loss and adapts to late packets. A burst of losses, as from a full
+// queue, hits more than one packet of a group: QUIC reacts to it as usual.
 //
-// A parity is sealed as all probes are; what is made with it is authenticated by QUIC
-// as any packet. An end of before drops parities. Times are what has passed since some
-// moment, the same for all.
+// A parity is sealed like all probes, and QUIC authenticates restored packets like any
+// other. An older end drops parities. All times are durations since the same arbitrary
+// moment.
 package parity
 
 import (
@@ -25,34 +25,35 @@ import (
 )
 
 const (
-	// groupSize is how many packets have a parity: 3 % more is sent.
+	// groupSize is the number of packets per parity: 3 % more is sent.
 	groupSize = 32
-	// few have one when the first was sent fewAge ago.
-	few    = 8
-	fewAge = 10 * time.Millisecond
-	// lasts is how long parities are sent after a loss, and for how long after
-	// one packets are kept for the next.
-	lasts = 30 * time.Second
-	// maxKept is how many packets are kept.
+	// minGroup packets are enough for a parity if the first was sent minGroupAge ago.
+	minGroup    = 8
+	minGroupAge = 10 * time.Millisecond
+	// activePeriod is how long parities are sent after a loss. Packets are kept equally long after a
+	// parity, for the next one.
+	activePeriod = 30 * time.Second
+	// maxKept is the maximum number of kept packets.
 	maxKept = 128
-	// tagSize is how much of a packet's end names it: ciphertext, so at random.
+	// tagSize is the number of bytes at the end of a packet that identify it. They are
+	// ciphertext, and so random.
 	tagSize = 2
-	// big is the size above which packets are of a group.
-	big = 1000
-	// biggest is the most that quic-go sends or takes.
-	biggest = 1452
+	// minSize is the size in bytes above which packets belong to groups.
+	minSize = 1000
+	// maxSize is the maximum size of a packet that quic-go sends or accepts.
+	maxSize = 1452
 )
 
 var errParity = errors.New("not a parity")
 
-// Parity is of a group of packets.
+// Parity is the parity of a group of packets.
 type Parity struct {
-	tags   []byte // the last bytes of each
-	length uint16 // the exclusive or of their lengths
-	xor    []byte // of them, each with zeros behind it
+	tags   []byte // last bytes of each packet
+	length uint16 // exclusive or of the lengths
+	xor    []byte // exclusive or of the packets, each padded with zeros
 }
 
-// Append appends the wire form.
+// Append appends the wire form of y to b.
 func (y Parity) Append(b []byte) []byte {
 	b = append(b, byte(len(y.tags)/tagSize))
 	b = binary.BigEndian.AppendUint16(b, uint16(len(y.xor)))
@@ -60,51 +61,51 @@ func (y Parity) Append(b []byte) []byte {
 	return append(append(b, y.tags...), y.xor...)
 }
 
-// Parse reads the wire form, of which the parity remains a part.
+// Parse parses the wire form. The parity shares the memory of b.
 func Parse(b []byte) (*Parity, error) {
 	if len(b) < 5 {
 		return nil, errParity
 	}
 	n, size := tagSize*int(b[0]), int(binary.BigEndian.Uint16(b[1:]))
 	y := &Parity{length: binary.BigEndian.Uint16(b[3:])}
-	if b = b[5:]; n > tagSize*groupSize || size > biggest || len(b) < n+size {
+	if b = b[5:]; n > tagSize*groupSize || size > maxSize || len(b) < n+size {
 		return nil, errParity
 	}
 	y.tags, y.xor = b[:n], b[n:n+size]
 	return y, nil
 }
 
-// Out makes parities of what is sent to a peer. It is safe for concurrent use.
+// Out computes parities of the packets sent to a peer. It is safe for concurrent use.
 type Out struct {
-	until atomic.Int64 // parities are sent
+	until atomic.Int64 // time until which parities are sent
 
-	mu    sync.Mutex
-	begun time.Duration // when the group's first packet was sent
-	y     Parity        // of the group
-	tags  [tagSize * groupSize]byte
-	xor   [biggest]byte
+	mu         sync.Mutex
+	groupStart time.Duration // when the group's first packet was sent
+	y          Parity        // parity of the current group
+	tags       [tagSize * groupSize]byte
+	xor        [maxSize]byte
 }
 
-// Lost begins to send parities.
-func (o *Out) Lost(now time.Duration) { o.until.Store(int64(now + lasts)) }
+// Lost notes a loss, after which parities are sent.
+func (o *Out) Lost(now time.Duration) { o.until.Store(int64(now + activePeriod)) }
 
-// Sent takes packets of seg bytes each but the last, and calls send with the Parity
-// of each group that is full. What send gets lasts until it returns.
+// Sent notes packets of seg bytes each, of which the last may be shorter. It calls send with
+// the Parity of each complete group. The Parity is valid until send returns.
 func (o *Out) Sent(b []byte, seg int, now time.Duration, send func(Parity)) {
 	if int64(now) >= o.until.Load() {
 		return
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if len(o.y.tags) > 0 && now-o.begun > lasts { // it was long ago
-		o.clear()
+	if len(o.y.tags) > 0 && now-o.groupStart > activePeriod { // the group is too old
+		o.resetGroup()
 	}
 	_ = udp.EachSegment(b, seg, func(p []byte) error {
-		if len(p) <= big || len(p) > biggest {
+		if len(p) <= minSize || len(p) > maxSize {
 			return nil
 		}
 		if len(o.y.tags) == 0 {
-			o.begun, o.y.tags = now, o.tags[:0]
+			o.groupStart, o.y.tags = now, o.tags[:0]
 		}
 		o.y.tags = append(o.y.tags, p[len(p)-tagSize:]...)
 		o.y.length ^= uint16(len(p))
@@ -112,47 +113,47 @@ func (o *Out) Sent(b []byte, seg int, now time.Duration, send func(Parity)) {
 		subtle.XORBytes(o.xor[:], o.xor[:len(p)], p)
 		if len(o.y.tags) == tagSize*groupSize {
 			send(o.y)
-			o.clear()
+			o.resetGroup()
 		}
 		return nil
 	})
-	if len(o.y.tags) >= tagSize*few && now-o.begun > fewAge {
+	if len(o.y.tags) >= tagSize*minGroup && now-o.groupStart > minGroupAge {
 		send(o.y)
-		o.clear()
+		o.resetGroup()
 	}
 }
 
-func (o *Out) clear() {
+func (o *Out) resetGroup() {
 	clear(o.y.xor)
 	o.y = Parity{tags: o.tags[:0], xor: o.xor[:0]}
 }
 
-// In keeps packets of a peer that sends parities. Only the goroutine with which
-// QUIC reads uses it.
+// In keeps packets of a peer that sends parities. Only the goroutine from which QUIC reads
+// uses it.
 type In struct {
-	kept *keptPackets  // nil: no Parity came
-	last time.Duration // when one came
+	kept *keptPackets  // nil before the first Parity
+	last time.Duration // when the last Parity arrived
 }
 
 type keptPackets struct {
 	next  int
 	sizes [maxKept]int
-	data  [maxKept][biggest]byte
+	data  [maxKept][maxSize]byte
 }
 
-// Keep notes a packet that came.
+// Keep keeps a received packet.
 func (i *In) Keep(b []byte, now func() time.Duration) {
-	if i.kept == nil || len(b) <= big || len(b) > biggest {
+	if i.kept == nil || len(b) <= minSize || len(b) > maxSize {
 		return
 	}
 	k := i.kept
 	k.sizes[k.next] = copy(k.data[k.next][:], b)
-	if k.next = (k.next + 1) % maxKept; k.next == 0 && now()-i.last > lasts {
+	if k.next = (k.next + 1) % maxKept; k.next == 0 && now()-i.last > activePeriod {
 		i.kept = nil
 	}
 }
 
-// packet returns the newest that was kept with a tag and is not used yet.
+// packet returns the newest kept packet with a tag that is not used yet.
 func (k *keptPackets) packet(tag []byte, used *[maxKept]bool) []byte {
 	for i := range maxKept {
 		at := (k.next - 1 - i + maxKept) % maxKept
@@ -165,7 +166,7 @@ func (k *keptPackets) packet(tag []byte, used *[maxKept]bool) []byte {
 	return nil
 }
 
-// Mend returns the packet that is missing of a group; nil when none is, or several.
+// Mend returns the missing packet of a group, or nil if none or several are missing.
 func (i *In) Mend(y *Parity, now time.Duration) []byte {
 	i.last = now
 	if i.kept == nil {
@@ -174,12 +175,12 @@ func (i *In) Mend(y *Parity, now time.Duration) []byte {
 	}
 	var missing []byte
 	var used [maxKept]bool
-	made, length := append([]byte(nil), y.xor...), int(y.length)
+	restored, length := append([]byte(nil), y.xor...), int(y.length)
 	for tags := y.tags; len(tags) >= tagSize; tags = tags[tagSize:] {
 		p := i.kept.packet(tags, &used)
 		switch {
-		case p != nil && len(p) <= len(made):
-			subtle.XORBytes(made, made[:len(p)], p)
+		case p != nil && len(p) <= len(restored):
+			subtle.XORBytes(restored, restored[:len(p)], p)
 			length ^= len(p)
 		case p != nil || missing != nil:
 			return nil
@@ -187,11 +188,11 @@ func (i *In) Mend(y *Parity, now time.Duration) []byte {
 			missing = tags[:tagSize]
 		}
 	}
-	if missing == nil || length <= big || length > len(made) ||
-		made[length-1] != missing[1] || made[length-2] != missing[0] {
+	if missing == nil || length <= minSize || length > len(restored) ||
+		restored[length-1] != missing[1] || restored[length-2] != missing[0] {
 		return nil
 	}
-	made = made[:length]
-	i.Keep(made, func() time.Duration { return now })
-	return made
+	restored = restored[:length]
+	i.Keep(restored, func() time.Duration { return now })
+	return restored
 }

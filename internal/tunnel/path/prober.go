@@ -88,8 +88,8 @@ type pingSent struct {
 const (
 	whySearching = "looking for a direct path"
 	whyForbidden = "the agent's side does not allow direct connections"
-	whySilent    = "the agent's side has not told where it can be reached"
-	whyNothing   = "the agent has no address that could be tried"
+	whySilent    = "the agent has not sent its addresses"
+	whyNothing   = "the agent has no address to try"
 )
 
 func newProber(p *Path, e *Peer) *prober {

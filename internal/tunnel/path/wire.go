@@ -33,7 +33,7 @@ const (
 	wireStallTimeout  = 5 * time.Second
 )
 
-var errHello = errors.New("the other end did not say hello")
+var errHello = errors.New("the peer sent an invalid hello message")
 
 // wiring is the state of a peer while its wire is set up.
 type wiring struct {

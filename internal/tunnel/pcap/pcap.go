@@ -18,7 +18,7 @@ type Writer struct {
 	w  io.Writer
 }
 
-// New writes the header of a capture to w. A later write that fails is not repeated.
+// New writes the header of a capture to w. The Writer does not retry failed writes.
 func New(w io.Writer) (*Writer, error) {
 	h := binary.LittleEndian.AppendUint32(nil, 0xa1b2c3d4)
 	h = binary.LittleEndian.AppendUint32(h, 2|4<<16) // version 2.4
@@ -31,7 +31,7 @@ func New(w io.Writer) (*Writer, error) {
 	return &Writer{w: w}, nil
 }
 
-// Stop ends the capture: the underlying writer is not used afterwards.
+// Stop ends the capture. The underlying writer is not used afterwards.
 func (c *Writer) Stop() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -42,7 +42,7 @@ func (c *Writer) Stop() {
 func (c *Writer) Packets(b []byte, seg int, out bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	_ = udp.EachSegment(b, seg, func(p []byte) error { // see New for failures
+	_ = udp.EachSegment(b, seg, func(p []byte) error { // failed writes are not retried, see New
 		now, n := time.Now(), 28+len(p)
 		f := binary.LittleEndian.AppendUint32(make([]byte, 0, 16+n), uint32(now.Unix()))
 		f = binary.LittleEndian.AppendUint32(f, uint32(now.Nanosecond()/1000))

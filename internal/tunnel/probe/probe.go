@@ -1,13 +1,13 @@
-// Package probe is the wire form of probes, the messages by which the two ends of a tunnel
-// find out by which paths they reach one another. Probes travel beside QUIC's packets, over
-// UDP or the relay. They are sealed with keys of the tunnel's own TLS session: nobody else
-// can make, read or change one, and each is accepted once. Wire form:
+// Package probe is the wire form of probes. With probes the two ends of a tunnel find the
+// paths between them. Probes travel beside QUIC's packets, over UDP or the relay. They are
+// sealed with keys of the tunnel's own TLS session: nobody else can create, read or change
+// one, and each is accepted once. Wire form:
 //
 //	0x21, id [8]byte, counter uint64, sealed: kind byte, body, zeros
 //
-// id names the tunnel to its two ends, counter is the nonce; both are authenticated.
-// Padding makes a probe as big as the biggest packet, so that an answer proves that the
-// path carries those. An end ignores probes of kinds that it does not know.
+// id identifies the tunnel to its two ends, and counter is the nonce; both are
+// authenticated. Padding makes a probe as big as the biggest packet, so that an answer
+// proves that the path carries such packets. An end ignores probes of unknown kinds.
 package probe
 
 import (
@@ -24,8 +24,8 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel/seal"
 )
 
-// Mark is the first byte of a probe. The first bytes of QUIC's packets have 0x40 set, and
-// STUN's are 0 or 1.
+// Mark is the first byte of a probe. QUIC packets have 0x40 set in their first byte, and the
+// first byte of STUN is 0 or 1.
 const Mark = 0x21
 
 const (
@@ -43,26 +43,26 @@ type Kind byte
 
 // Kinds of probes.
 const (
-	Ping       Kind = 1 // answer this
-	Pong       Kind = 2 // the answer
-	Candidates Kind = 3 // where I may be reached; the agent answers with its own
+	Ping       Kind = 1 // request for a Pong
+	Pong       Kind = 2 // answer to a Ping
+	Candidates Kind = 3 // addresses of the sender; the agent answers with its own
 	RelayOnly  Kind = 4 // from the client: send through the relay again
-	Mend       Kind = 5 // a parity of packets that were sent
-	Wire       Kind = 6 // from the client: dial a wire to this port of mine
-	Hello      Kind = 7 // the first on a wire, from either end
+	Mend       Kind = 5 // a parity of sent packets
+	Wire       Kind = 6 // from the client: dial a TCP connection to this port of the sender
+	Hello      Kind = 7 // first message on a wire, from either end
 	Ended      Kind = 8 // from the agent: it ended the tunnel while the client was away
 )
 
 // MaxText is the maximum length of Message.Text in bytes.
 const MaxText = 400
 
-// Message is the content of a probe. Which fields count depends on its kind.
+// Message is the content of a probe. Its kind determines which fields are used.
 type Message struct {
 	Kind Kind
-	// Ping: Tx is drawn at random and comes back in the Pong. Chosen states that
-	// the client sends by this path, and asks the agent to do so too; Seen is
-	// then the address that the agent said the client has on it. In a Pong Seen
-	// is the address that the Ping came from.
+	// Ping: Tx is random; the Pong repeats it. Chosen states that the client sends by
+	// this path, and asks the agent to do the same. Seen is then the client's address on
+	// this path, as reported by the agent. In a Pong Seen is the source address of the
+	// Ping.
 	Tx     uint64
 	Chosen bool
 	Seen   netip.AddrPort
@@ -72,10 +72,10 @@ type Message struct {
 
 	Parity *parity.Parity
 
-	// Wire: Tx is drawn at random and comes back in both Hellos.
+	// Wire: Tx is random; both Hellos repeat it.
 	Port uint16
 
-	// Ended: the reason, for users; longer ones than MaxText are cut.
+	// Ended: the reason, for users, truncated to MaxText.
 	Text string
 }
 
@@ -84,11 +84,11 @@ func (m Message) body() []byte {
 	switch m.Kind {
 	case Ping, Pong:
 		b = binary.BigEndian.AppendUint64(b, m.Tx)
-		b = append(b, flag(m.Chosen))
+		b = append(b, boolByte(m.Chosen))
 		b = appendAddr(b, m.Seen)
 	case Candidates:
 		n := min(len(m.Addrs), MaxCandidates)
-		b = append(b, flag(m.Forbid), byte(n))
+		b = append(b, boolByte(m.Forbid), byte(n))
 		for _, a := range m.Addrs[:n] {
 			b = appendAddr(b, a)
 		}
@@ -105,7 +105,7 @@ func (m Message) body() []byte {
 	return b
 }
 
-func flag(b bool) byte {
+func boolByte(b bool) byte {
 	if b {
 		return 1
 	}
@@ -113,7 +113,7 @@ func flag(b bool) byte {
 }
 
 func appendAddr(b []byte, a netip.AddrPort) []byte {
-	ip := a.Addr().As16() // zeros when there is none
+	ip := a.Addr().As16() // zeros if there is no address
 	return binary.BigEndian.AppendUint16(append(b, ip[:]...), a.Port())
 }
 
@@ -168,10 +168,10 @@ func parse(b []byte) (m Message, err error) {
 	return m, err
 }
 
-// ID names a tunnel in probes.
+// ID identifies a tunnel in probes.
 type ID [8]byte
 
-// Is reports that a datagram claims to be a probe, and of which tunnel.
+// Is reports whether a datagram looks like a probe, and returns the ID of its tunnel.
 func Is(b []byte) (id ID, ok bool) {
 	if len(b) < header+tag || b[0] != Mark {
 		return id, false
@@ -179,18 +179,18 @@ func Is(b []byte) (id ID, ok bool) {
 	return ID(b[1:]), true
 }
 
-// Keys are the keys of one end's probes, one per direction. It is safe for concurrent use.
+// Keys are the keys of one end's probes, one per direction. They are safe for concurrent use.
 type Keys struct {
 	ID      ID
 	out, in cipher.AEAD
 	sent    atomic.Uint64
 
-	mu   sync.Mutex
-	last uint64 // the highest counter that was taken
-	seen uint64 // bit i: last-i was taken
+	mu       sync.Mutex
+	highest  uint64 // highest accepted counter
+	accepted uint64 // bit i is set if counter highest-i was accepted
 }
 
-// KeysOf derives the keys of a connection's probes, after its handshake.
+// KeysOf returns the keys of a connection's probes, after its handshake.
 func KeysOf(c *quic.Conn, agent bool) (*Keys, error) {
 	s := c.ConnectionState().TLS
 	secret, err := s.ExportKeyingMaterial(label, nil, 8+16+16)
@@ -200,7 +200,7 @@ func KeysOf(c *quic.Conn, agent bool) (*Keys, error) {
 	return NewKeys(secret, agent)
 }
 
-// NewKeys derives keys from a secret of 40 bytes that both ends have.
+// NewKeys derives keys from a secret of 40 bytes that both ends share.
 func NewKeys(secret []byte, agent bool) (*Keys, error) {
 	k := &Keys{ID: ID(secret)}
 	var err error
@@ -208,7 +208,7 @@ func NewKeys(secret []byte, agent bool) (*Keys, error) {
 	return k, err
 }
 
-// Seal returns the datagram of a probe; size is its least length.
+// Seal returns the datagram of a probe, padded to at least size bytes.
 func (k *Keys) Seal(m Message, size int) []byte {
 	n := k.sent.Add(1)
 	b := make([]byte, 0, max(size, 512))
@@ -223,18 +223,18 @@ func (k *Keys) Seal(m Message, size int) []byte {
 
 func nonce(n uint64) []byte { return binary.BigEndian.AppendUint64(make([]byte, 4, 12), n) }
 
-// Open reads a datagram as a probe: one that the other end sealed, unchanged,
-// and that has not been taken before.
+// Open opens a probe. It accepts only a probe that the other end sealed, unchanged, and only
+// once.
 func (k *Keys) Open(b []byte) (m Message, err error) {
 	m, err = k.Unseal(b)
-	if err == nil && !k.fresh(binary.BigEndian.Uint64(b[9:])) {
+	if err == nil && !k.acceptCounter(binary.BigEndian.Uint64(b[9:])) {
 		err = errNotOurs
 	}
 	return m, err
 }
 
-// Unseal is Open without regard to what was taken before: hellos, which travel by TCP,
-// may come too late for that.
+// Unseal is Open without the check for duplicates: hellos travel by TCP and may arrive too
+// late for that check.
 func (k *Keys) Unseal(b []byte) (m Message, err error) {
 	id, ok := Is(b)
 	if !ok || id != k.ID {
@@ -247,24 +247,25 @@ func (k *Keys) Unseal(b []byte) (m Message, err error) {
 	return parse(body)
 }
 
-// fresh notes a counter and reports whether it is new, and not too old to know.
-func (k *Keys) fresh(n uint64) bool {
+// acceptCounter notes a counter. It returns false if the counter is a duplicate, or too old to
+// tell.
+func (k *Keys) acceptCounter(n uint64) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	switch {
-	case n > k.last:
-		shift := n - k.last
-		k.last = n
+	case n > k.highest:
+		shift := n - k.highest
+		k.highest = n
 		if shift >= 64 {
-			k.seen = 0
+			k.accepted = 0
 		} else {
-			k.seen <<= shift
+			k.accepted <<= shift
 		}
-		k.seen |= 1
+		k.accepted |= 1
 		return true
-	case k.last-n >= 64 || k.seen&(1<<(k.last-n)) != 0:
+	case k.highest-n >= 64 || k.accepted&(1<<(k.highest-n)) != 0:
 		return false
 	}
-	k.seen |= 1 << (k.last - n)
+	k.accepted |= 1 << (k.highest - n)
 	return true
 }

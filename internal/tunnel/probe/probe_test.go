@@ -24,7 +24,7 @@ func bothKeys(t testing.TB) (client, agent *Keys) {
 	return client, agent
 }
 
-// someParity is of two packets.
+// someParity returns the parity of two packets.
 func someParity() *parity.Parity {
 	y, err := parity.Parse(append([]byte{2, 4, 0, 0, 3, 1, 2, 3, 4}, bytes.Repeat([]byte{7}, 1024)...))
 	if err != nil {
@@ -43,8 +43,8 @@ func someProbes() []Message {
 	}
 }
 
-// TestProbes sends each kind, padded and not, and wants it once and from the
-// other end only.
+// TestProbes sends each kind, padded and not. A probe must be accepted once, and only from the
+// other end.
 func TestProbes(t *testing.T) {
 	client, agent := bothKeys(t)
 	for _, m := range someProbes() {
@@ -54,23 +54,23 @@ func TestProbes(t *testing.T) {
 				t.Errorf("%d bytes, not %d", len(b), size)
 			}
 			if _, err := client.Open(b); err == nil {
-				t.Error("an end takes its own probe")
+				t.Error("an end accepted its own probe")
 			}
 			got, err := agent.Open(b)
 			if m.Kind == Ping && !m.Seen.IsValid() {
-				got.Seen = netip.AddrPort{} // no address reads as the zero one
+				got.Seen = netip.AddrPort{} // no address is decoded as the zero address
 			}
 			if err != nil || !reflect.DeepEqual(got, m) {
-				t.Errorf("%+v came as %+v, %v", m, got, err)
+				t.Errorf("%+v was received as %+v, %v", m, got, err)
 			}
 			if _, err := agent.Open(b); err == nil {
-				t.Errorf("%+v is taken twice", m)
+				t.Errorf("%+v was accepted twice", m)
 			}
 		}
 	}
 }
 
-// TestForgedProbes changes each byte.
+// TestForgedProbes changes each byte of a probe.
 func TestForgedProbes(t *testing.T) {
 	client, agent := bothKeys(t)
 	b := client.Seal(someProbes()[1], 0)
@@ -78,19 +78,19 @@ func TestForgedProbes(t *testing.T) {
 		c := slices.Clone(b)
 		c[i] ^= 1
 		if _, err := agent.Open(c); err == nil {
-			t.Errorf("byte %d was changed", i)
+			t.Errorf("accepted with a change of byte %d", i)
 		}
 		if _, err := agent.Open(b[:i]); err == nil {
-			t.Errorf("cut to %d bytes", i)
+			t.Errorf("accepted when truncated to %d bytes", i)
 		}
 	}
 	if _, err := agent.Open(b); err != nil {
-		t.Error("after all that the real one is refused")
+		t.Error("the unchanged probe was refused afterwards")
 	}
 }
 
-// TestReorderedProbes takes probes in any order, each once, and none that is
-// too old to know.
+// TestReorderedProbes opens probes in any order. Each is accepted once, and a very old one is
+// refused.
 func TestReorderedProbes(t *testing.T) {
 	client, agent := bothKeys(t)
 	var all [][]byte
@@ -108,19 +108,19 @@ func TestReorderedProbes(t *testing.T) {
 			}
 		}
 		if taken != len(all) && taken != 0 {
-			t.Errorf("%d of %d were taken", taken, len(all))
+			t.Errorf("%d of %d were accepted", taken, len(all))
 		}
 	}
 	for range 200 {
 		_, _ = agent.Open(client.Seal(someProbes()[0], 0))
 	}
 	if _, err := agent.Open(old); err == nil {
-		t.Error("an old one is taken")
+		t.Error("an old probe was accepted")
 	}
 }
 
-// FuzzProbe returns both parsers whatever comes: what was not sealed is not taken,
-// and what is sealed reads as what was meant, or not at all.
+// FuzzProbe passes arbitrary bytes to both parsers. Unsealed data must be refused, and parsed
+// data must survive another round trip.
 func FuzzProbe(f *testing.F) {
 	client, agent := bothKeys(f)
 	for _, m := range someProbes() {
@@ -129,7 +129,7 @@ func FuzzProbe(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if _, err := agent.Open(b); err == nil && !bytes.HasPrefix(b, append([]byte{Mark}, agent.ID[:]...)) {
-			t.Error("rubbish is taken")
+			t.Error("an unsealed probe was accepted")
 		}
 		m, err := parse(b)
 		if err != nil {
@@ -137,7 +137,7 @@ func FuzzProbe(f *testing.F) {
 		}
 		again, err := parse(m.body())
 		if err != nil || !reflect.DeepEqual(m, again) {
-			t.Errorf("%+v reads again as %+v, %v", m, again, err)
+			t.Errorf("%+v was parsed again as %+v, %v", m, again, err)
 		}
 	})
 }

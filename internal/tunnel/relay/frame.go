@@ -9,45 +9,47 @@ import (
 	"sync"
 )
 
-// A WebSocket connection writes a message through a buffer of 4 KiB, a system call
-// for each, and wakes the other side as often. What is here gathers each frame and
-// writes it at once.
+// A WebSocket connection writes a message through a buffer of 4 KiB: each 4 KiB cost a
+// system call and wake the other side. A frameWriter collects each frame and writes it at
+// once.
 
 const (
-	// maxFrameHeader is the longest head of a frame: 2 bytes, a length, a mask.
+	// maxFrameHeader is the maximum size of a frame header: 2 bytes, a length, a mask.
 	maxFrameHeader = 2 + 8 + 4
-	// maxGathered is the longest frame that is gathered; of longer ones each piece
-	// is written as it comes.
-	maxGathered = MaxMessage + maxFrameHeader
+	// maxCollected is the maximum size of a frame that is collected. Parts of a longer frame
+	// are written as they arrive.
+	maxCollected = MaxMessage + maxFrameHeader
 )
 
-type gathered struct{ b []byte }
+// frameBuffer collects one frame.
+type frameBuffer struct{ b []byte }
 
-var gatheredFrames = sync.Pool{New: func() any { return &gathered{make([]byte, 0, maxGathered)} }}
+var frameBuffers = sync.Pool{New: func() any { return &frameBuffer{make([]byte, 0, maxCollected)} }}
 
-// frameWriter gathers the frames that are written to it, by one goroutine at a time.
+// frameWriter collects the frames that are written to it. Only one goroutine may write at a
+// time.
 type frameWriter struct {
-	to   io.Writer
-	head []byte    // of a frame whose length is not known yet
-	got  *gathered // of a frame that is not whole; nil: none
-	left int64     // bytes that are missing of the frame
+	to      io.Writer
+	head    []byte       // header of a frame whose length is not known yet
+	frame   *frameBuffer // incomplete frame; nil: none, or a long one
+	missing int64        // missing bytes of the frame
 }
 
-// Write takes any pieces of frames. It keeps nothing of p.
+// Write accepts any parts of frames. It does not keep p.
 func (w *frameWriter) Write(p []byte) (int, error) {
 	all := len(p)
 	for len(p) > 0 {
-		if w.left == 0 {
+		if w.missing == 0 {
 			n := min(len(p), maxFrameHeader-len(w.head))
 			length, ok := frameLength(append(w.head, p[:n]...))
 			if !ok {
 				w.head, p = append(w.head, p[:n]...), p[n:]
 				continue
 			}
-			w.left = length - int64(len(w.head))
-			if length <= maxGathered {
-				w.got = gatheredFrames.Get().(*gathered)
-				w.got.b = append(w.got.b[:0], w.head...)
+			w.missing = length - int64(len(w.head))
+			if length <= maxCollected {
+				w.frame = frameBuffers.Get().(*frameBuffer)
+				w.frame.b = append(w.frame.b[:0], w.head...)
 			} else if len(w.head) > 0 {
 				if _, err := w.to.Write(w.head); err != nil {
 					return 0, err
@@ -55,8 +57,8 @@ func (w *frameWriter) Write(p []byte) (int, error) {
 			}
 			w.head = w.head[:0]
 		}
-		n := int(min(w.left, int64(len(p))))
-		if err := w.piece(p[:n]); err != nil {
+		n := int(min(w.missing, int64(len(p))))
+		if err := w.writePart(p[:n]); err != nil {
 			return 0, err
 		}
 		p = p[n:]
@@ -64,37 +66,38 @@ func (w *frameWriter) Write(p []byte) (int, error) {
 	return all, nil
 }
 
-// piece takes some of a frame, and writes the frame when it is whole.
-func (w *frameWriter) piece(p []byte) error {
-	w.left -= int64(len(p))
-	if w.got == nil || len(w.got.b) == 0 && w.left == 0 {
-		w.release()
+// writePart adds a part of a frame, and writes the frame when it is complete.
+func (w *frameWriter) writePart(p []byte) error {
+	w.missing -= int64(len(p))
+	if w.frame == nil || len(w.frame.b) == 0 && w.missing == 0 {
+		w.releaseFrame()
 		_, err := w.to.Write(p)
 		return err
 	}
-	if t, ok := w.to.(*net.TCPConn); ok && w.left == 0 {
-		both := net.Buffers{w.got.b, p}
+	if t, ok := w.to.(*net.TCPConn); ok && w.missing == 0 {
+		both := net.Buffers{w.frame.b, p}
 		_, err := both.WriteTo(t)
-		w.release()
+		w.releaseFrame()
 		return err
 	}
-	w.got.b = append(w.got.b, p...)
-	if w.left > 0 {
+	w.frame.b = append(w.frame.b, p...)
+	if w.missing > 0 {
 		return nil
 	}
-	_, err := w.to.Write(w.got.b)
-	w.release()
+	_, err := w.to.Write(w.frame.b)
+	w.releaseFrame()
 	return err
 }
 
-func (w *frameWriter) release() {
-	if w.got != nil {
-		gatheredFrames.Put(w.got)
-		w.got = nil
+func (w *frameWriter) releaseFrame() {
+	if w.frame != nil {
+		frameBuffers.Put(w.frame)
+		w.frame = nil
 	}
 }
 
-// frameLength returns the length of a frame with its header, once b has the length.
+// frameLength returns the length of a frame including its header. ok is false while b lacks a
+// part of the length.
 func frameLength(b []byte) (n int64, ok bool) {
 	if len(b) < 2 {
 		return 0, false
@@ -118,7 +121,7 @@ func frameLength(b []byte) (n int64, ok bool) {
 	return int64(head) + length, true
 }
 
-// HTTPClient is like c (nil: http.DefaultClient) for dialing WebSockets, which then
+// HTTPClient returns a copy of c (nil: http.DefaultClient) for dialing WebSockets, which then
 // write each frame at once.
 func HTTPClient(c *http.Client) *http.Client {
 	if c == nil {
@@ -154,8 +157,7 @@ type frameBody struct {
 
 func (b *frameBody) Write(p []byte) (int, error) { return b.frames.Write(p) }
 
-// ResponseWriter is like w for accepting a WebSocket, which then writes each frame
-// at once.
+// ResponseWriter wraps w for accepting a WebSocket, which then writes each frame at once.
 func ResponseWriter(w http.ResponseWriter) http.ResponseWriter { return frameHijacker{w} }
 
 type frameHijacker struct{ http.ResponseWriter }
@@ -167,11 +169,11 @@ func (h frameHijacker) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 		return conn, b, err
 	}
 	f := &frameConn{conn, frameWriter{to: conn}}
-	if err := b.Flush(); err != nil { // the answer to the handshake, which is no frame
+	if err := b.Flush(); err != nil { // the response to the handshake, which is not a frame
 		conn.Close()
 		return nil, nil, err
 	}
-	return f, bufio.NewReadWriter(b.Reader, bufio.NewWriterSize(f, 512)), nil // which passes on what is longer
+	return f, bufio.NewReadWriter(b.Reader, bufio.NewWriterSize(f, 512)), nil // longer writes bypass this buffer
 }
 
 // frameConn is the connection of a server's WebSocket.

@@ -12,7 +12,7 @@ import (
 	"github.com/coder/websocket"
 )
 
-// writes keeps what is written, each for itself.
+// writes records each write.
 type writes struct{ all [][]byte }
 
 func (w *writes) Write(p []byte) (int, error) {
@@ -20,7 +20,7 @@ func (w *writes) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// frame makes one with a payload of n bytes.
+// frame returns a frame with a payload of n bytes.
 func frame(n int, masked bool) []byte {
 	b := []byte{0x82}
 	switch {
@@ -38,8 +38,8 @@ func frame(n int, masked bool) []byte {
 	return append(b, bytes.Repeat([]byte{byte(n)}, n)...)
 }
 
-// TestFramesWhole writes frames in any pieces: each comes out at once, and all bytes
-// in their order.
+// TestFramesWhole writes frames in parts of any size: each frame is written at once, and all
+// bytes in order.
 func TestFramesWhole(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	sizes := []int{0, 1, 125, 126, 4096, MaxMessage, MaxMessage + 1, 70_000}
@@ -51,7 +51,7 @@ func TestFramesWhole(t *testing.T) {
 			f := frame(sizes[r.IntN(len(sizes))], r.IntN(2) == 0)
 			all = append(all, f...)
 			small = append(small, f)
-			long = long || len(f) > maxGathered
+			long = long || len(f) > maxCollected
 		}
 		out := &writes{}
 		w := &frameWriter{to: out}
@@ -66,10 +66,10 @@ func TestFramesWhole(t *testing.T) {
 			rest = rest[n:]
 		}
 		if !bytes.Equal(bytes.Join(out.all, nil), all) {
-			t.Fatal("other bytes came out")
+			t.Fatal("the written bytes differ")
 		}
-		if w.got != nil || w.left != 0 || len(w.head) != 0 {
-			t.Fatal("something was kept")
+		if w.frame != nil || w.missing != 0 || len(w.head) != 0 {
+			t.Fatal("the writer kept a part of a frame")
 		}
 		if !long && len(out.all) != len(small) {
 			t.Fatalf("%d writes for %d frames", len(out.all), len(small))
@@ -77,7 +77,7 @@ func TestFramesWhole(t *testing.T) {
 	}
 }
 
-// countedConn counts the writes to a connection.
+// countedListener counts the writes to its connections.
 type countedListener struct {
 	net.Listener
 	mu sync.Mutex
@@ -101,7 +101,8 @@ func (c *countedConn) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// TestFramesOfWebSocket has a real WebSocket echo a full message: one write each.
+// TestFramesOfWebSocket has a real WebSocket echo full messages, and expects one write for
+// each.
 func TestFramesOfWebSocket(t *testing.T) {
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c, err := websocket.Accept(ResponseWriter(w), r, nil)
@@ -149,7 +150,7 @@ func TestFramesOfWebSocket(t *testing.T) {
 	}
 }
 
-// FuzzFrames wants all bytes to come out, whatever they are.
+// FuzzFrames checks that arbitrary bytes are written unchanged.
 func FuzzFrames(f *testing.F) {
 	f.Add(frame(300, true), 7)
 	f.Add([]byte{0x82, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1, 2, 3, 4, 5}, 3)
@@ -167,11 +168,11 @@ func FuzzFrames(f *testing.F) {
 			rest = rest[n:]
 		}
 		kept := append([]byte{}, w.head...)
-		if w.got != nil {
-			kept = append(kept, w.got.b...)
+		if w.frame != nil {
+			kept = append(kept, w.frame.b...)
 		}
 		if !bytes.Equal(append(bytes.Join(out.all, nil), kept...), b) {
-			t.Fatal("other bytes came out")
+			t.Fatal("the written bytes differ")
 		}
 	})
 }

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// FuzzMessage takes apart whatever a relay may send.
+// FuzzMessage parses arbitrary messages.
 func FuzzMessage(f *testing.F) {
 	f.Add([]byte("0123456789abcdef\x00\x02ab\x00\x00\x00\x01c"), false)
 	f.Add([]byte("attach 00112233445566778899aabbccddeeff 00112233445566778899aabbccddeeff"), true)

@@ -10,40 +10,40 @@ import (
 	"github.com/coder/websocket"
 )
 
-// StatusRestarted closes a client's link: the agent is another instance than
-// the client knows, so the tunnel is lost and must be dialed again.
+// StatusRestarted closes a client's link: the agent is another instance than the client knows.
+// The tunnel is lost and must be dialed again.
 const StatusRestarted websocket.StatusCode = 4001
 
-// StatusRefused closes a link for good: the end that dialed does not try again.
+// StatusRefused closes a link permanently: the end that dialed must not retry.
 const StatusRefused websocket.StatusCode = 4002
 
 // Link carries relay messages between an end and the relay. Send, Ping and
 // Close may be called by several goroutines at once, Receive by one at a time.
 type Link interface {
-	// Send transmits one message, binary or text. It keeps nothing of p.
+	// Send sends one message, binary or text. It does not keep p.
 	Send(text bool, p []byte) error
-	// Receive waits for a message. A link that the other side closed gives a
-	// websocket.CloseError.
+	// Receive waits for a message. It returns a websocket.CloseError after the other side
+	// closed the link.
 	Receive() (*Message, error)
 	// Ping waits until the other side answers. Another goroutine must be receiving.
 	Ping(ctx context.Context) error
-	// Close ends the link. The code and the reason reach the other side if they
-	// can; code 0 does not try.
+	// Close ends the link and tries to send the code and the reason to the other side. With
+	// code 0 it sends nothing.
 	Close(code websocket.StatusCode, reason string)
 }
 
-// Dialer dials a link. It is called again whenever the link is lost.
+// Dialer dials a link. Callers dial again whenever the link is lost.
 type Dialer func(ctx context.Context) (Link, error)
 
-// How links are watched.
+// Intervals of KeepAlive.
 const (
 	pingInterval = 15 * time.Second
 	pingTimeout  = 10 * time.Second
 )
 
-// KeepAlive pings until the context ends, and closes the link when an answer
-// is late: a path that died in silence is noticed within 25 seconds. It returns
-// at once; between pings it is a timer, for there are thousands of links.
+// KeepAlive pings until the context ends, and closes the link when an answer is late. So a
+// silently broken path is detected within 25 seconds. KeepAlive returns at once. Between pings
+// it uses only a timer, since there are thousands of links.
 func KeepAlive(ctx context.Context, l Link) {
 	if ctx.Err() != nil {
 		return
@@ -62,7 +62,7 @@ func KeepAlive(ctx context.Context, l Link) {
 	})
 }
 
-// WebSocketLink makes a link of a WebSocket.
+// WebSocketLink returns a link over a WebSocket.
 func WebSocketLink(c *websocket.Conn) Link {
 	c.SetReadLimit(MaxMessage)
 	return webSocketLink{c}
@@ -70,8 +70,8 @@ func WebSocketLink(c *websocket.Conn) Link {
 
 type webSocketLink struct{ conn *websocket.Conn }
 
-// The contexts below are the background on purpose: one that can end costs an
-// allocation per message, and ends the connection just as Close does.
+// Send and Receive use the background context on purpose: a cancelable context costs an
+// allocation per message, and would end the connection just as Close does.
 
 func (l webSocketLink) Send(text bool, p []byte) error {
 	kind := websocket.MessageBinary
@@ -109,13 +109,13 @@ func (l webSocketLink) Receive() (*Message, error) {
 	}
 }
 
-// Take is given what comes by a link, which is its own from then on. When wait is
-// not set it does not wait, but says that it does not take the message now.
+// Take takes ownership of a received message. If wait is false, Take must not block: if it
+// cannot take the message now, it returns false and the message stays the caller's.
 type Take func(m *Message, wait bool) bool
 
-// Each has every message that comes by a link taken, in order, until the link fails.
-// Of a link in memory the sender does that: until then, and for a moment
-// after.
+// Each passes every received message of a link to take, in order, until the link fails. With a
+// link in memory the sending goroutine calls take, possibly until shortly after Each has
+// returned.
 func Each(l Link, take Take) error {
 	if e, ok := l.(interface{ Each(take Take) error }); ok {
 		return e.Each(take)

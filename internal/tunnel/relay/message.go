@@ -10,19 +10,19 @@ import (
 	"sync"
 )
 
-// MaxMessage is the most bytes of a relay message.
+// MaxMessage is the maximum size of a relay message in bytes.
 const MaxMessage = 32 << 10
 
-// Session names a tunnel to the relay. The client draws it at random and
-// announces it again on every new link.
+// Session identifies a tunnel to the relay. The client draws it at random and announces it
+// again on every new link.
 type Session [16]byte
 
 // String returns the session in hexadecimal.
 func (s Session) String() string { return hex.EncodeToString(s[:]) }
 
-// Instance names one life of an agent to the relay: a digest of its
-// certificate, which both ends know. A client that knows another one is told
-// at once that the agent was restarted, instead of talking into the void.
+// Instance identifies one run of an agent to the relay: a digest of its certificate, which
+// both ends know. The relay notifies a client that expects another instance at once that the
+// agent was restarted.
 type Instance [16]byte
 
 // InstanceOf returns the instance of an agent's certificate.
@@ -46,7 +46,7 @@ func newMessage() *Message {
 	return m
 }
 
-// Release returns the buffer to its pool. The message must not be used after.
+// Release returns the buffer to its pool. The message must not be used afterwards.
 func (m *Message) Release() { messages.Put(m) }
 
 // Session returns the session of a binary message, and its packets.
@@ -57,13 +57,13 @@ func (m *Message) Session() (s Session, packets []byte, err error) {
 	return Session(m.Data), m.Data[len(s):], nil
 }
 
-// AppendPacket adds a packet with its length to the packets of a message.
+// AppendPacket appends a packet with its length to the packets of a message.
 func AppendPacket(b, packet []byte) []byte {
 	return append(binary.BigEndian.AppendUint16(b, uint16(len(packet))), packet...)
 }
 
-// NextPacket takes the first packet off those of a message; ok is false at the
-// end and at rubbish.
+// NextPacket returns the first packet of a message and the rest. ok is false at the end and
+// for malformed data.
 func NextPacket(b []byte) (packet, rest []byte, ok bool) {
 	if len(b) < 2 {
 		return nil, nil, false
@@ -81,8 +81,8 @@ const (
 	textServe    = "serve"    // agent: INSTANCE
 	textAttached = "attached" // to an agent: SESSION has a new link
 
-	// TextDetach informs the relay that the client's session has ended: the link that
-	// closes next is not dialed again. Older relays ignore it.
+	// TextDetach informs the relay that the client's session has ended: the client will not
+	// dial again after the link closes. Older relays ignore it.
 	TextDetach = "detach"
 
 	// TextOnline informs a client that its agent is connected.
@@ -91,37 +91,37 @@ const (
 	TextOffline = "offline"
 )
 
-// TextAttach is a client's first message: which session it goes on with, and
-// which life of the agent it knows.
+// TextAttach returns a client's first message: the session that it continues, and the instance
+// of the agent that it knows.
 func TextAttach(s Session, i Instance) string {
 	return textAttach + " " + s.String() + " " + hex.EncodeToString(i[:])
 }
 
-// TextServe is an agent's first message.
+// TextServe returns an agent's first message.
 func TextServe(i Instance) string { return textServe + " " + hex.EncodeToString(i[:]) }
 
-// TextAttached informs an agent that a session has a new link.
+// TextAttached returns the message that informs an agent of a new link of a session.
 func TextAttached(s Session) string { return textAttached + " " + s.String() }
 
-// ParseAttached reads TextAttached.
+// ParseAttached parses the text of TextAttached.
 func ParseAttached(text string) (s Session, err error) {
 	err = parseText(&Message{Text: true, Data: []byte(text)}, textAttached, s[:])
 	return s, err
 }
 
-// ParseAttach reads a client's first message.
+// ParseAttach parses a client's first message.
 func ParseAttach(m *Message) (s Session, i Instance, err error) {
 	err = parseText(m, textAttach, s[:], i[:])
 	return s, i, err
 }
 
-// ParseServe reads an agent's first message.
+// ParseServe parses an agent's first message.
 func ParseServe(m *Message) (i Instance, err error) {
 	err = parseText(m, textServe, i[:])
 	return i, err
 }
 
-// parseText reads a text of a verb and hexadecimal words of fixed lengths.
+// parseText parses a text of a verb and hexadecimal words of fixed lengths.
 func parseText(m *Message, verb string, words ...[]byte) error {
 	f := strings.Fields(string(m.Data))
 	if !m.Text || len(f) != 1+len(words) || f[0] != verb {

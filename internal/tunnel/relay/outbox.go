@@ -6,42 +6,43 @@ import (
 	"time"
 )
 
-// Limits of what waits in an Outbox.
+// Limits of the messages that wait in an Outbox.
 const (
-	// laneLimit is how much of one session waits before its sender has to. It
-	// is what one write can carry: more would only be delay.
-	laneLimit = MaxMessage
-	// dropAge is how old the oldest waiting message is when a sender that
-	// cannot wait begins to lose packets: the most delay that one link adds.
+	// sessionLimit is the number of bytes of one session that may wait before its sender must.
+	// One write can carry that much; a higher limit would only add delay.
+	sessionLimit = MaxMessage
+	// dropAge is the age of the oldest waiting message at which a sender that cannot wait
+	// starts to lose packets. So it bounds the delay that one link adds.
 	dropAge = 20 * time.Millisecond
-	// dropMin is what may always wait, dropMax what never may exceed.
+	// dropMin is the number of bytes that may always wait, and dropMax the number that may
+	// never be exceeded.
 	dropMin = 4 * MaxMessage
 	dropMax = 4 << 20
 )
 
-// Outbox gathers packets into relay messages while its link is busy, so that
-// a link under load moves big messages and an idle one sends at once.
-// Messages leave in the order in which they were started, and a session that
-// may wait has at most one started: so sessions take turns, and bulk delays
-// typing by no more than a message. It is safe for concurrent use.
+// Outbox collects packets into relay messages while its link is busy. So a link under load
+// carries big messages, and an idle link sends at once. Messages leave in the order in which
+// they were started, and a session whose senders wait has at most one waiting message. So
+// sessions take turns, and bulk data delays typed input by at most one message. An Outbox is
+// safe for concurrent use.
 //
-// While nobody sends and nothing waits, a caller that may wait sends itself: a
-// key that is typed then passes through no other goroutine.
+// While nothing is being sent and nothing waits, a caller that may wait sends its packets
+// itself. A typed key then passes through no other goroutine.
 type Outbox struct {
-	mu     sync.Mutex
-	work   sync.Cond // something for Drain to send, or closed
-	room   sync.Cond // something was taken, or closed
-	queue  []entry   // the next is at head
-	head   int
-	bytes  int
-	lanes  map[Session]lane
-	ending bool // closed once nothing waits
-	closed bool
+	mu       sync.Mutex
+	hasWork  sync.Cond // signals that Drain has a message to send, or that the outbox is closed
+	hasSpace sync.Cond // signals that a message was removed, or that the outbox is closed
+	queue    []entry   // from head on
+	head     int
+	bytes    int
+	sessions map[Session]sessionQueue
+	ending   bool // closed once nothing waits
+	closed   bool
 
-	link    Link  // of Drain; nil before
-	sending bool  // a goroutine sends to it
-	own     bool  // that is not Drain
-	err     error // with which that failed
+	link        Link  // of Drain; nil before
+	sending     bool  // a goroutine is sending to the link
+	callerSends bool  // that goroutine is not Drain
+	err         error // first error of the link
 
 	dropped atomic.Int64
 }
@@ -52,20 +53,20 @@ type entry struct {
 	at      time.Time
 }
 
-// lane is what waits of one session; last is the newest message.
-type lane struct {
+// sessionQueue is the waiting data of one session; last is its newest message.
+type sessionQueue struct {
 	bytes int
 	last  *Message
 }
 
-// NewOutbox makes an empty outbox.
+// NewOutbox returns an empty outbox.
 func NewOutbox() *Outbox {
-	o := &Outbox{lanes: make(map[Session]lane)}
-	o.work.L, o.room.L = &o.mu, &o.mu
+	o := &Outbox{sessions: make(map[Session]sessionQueue)}
+	o.hasWork.L, o.hasSpace.L = &o.mu, &o.mu
 	return o
 }
 
-// Text queues a text message behind everything that waits.
+// Text queues a text message behind all waiting messages.
 func (o *Outbox) Text(s string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -75,35 +76,35 @@ func (o *Outbox) Text(s string) {
 	m := newMessage()
 	m.Text = true
 	m.Data = append(m.Data, s...)
-	o.push(entry{Message: m})
-	o.work.Signal()
+	o.enqueue(entry{Message: m})
+	o.hasWork.Signal()
 }
 
-// Packet is Packets for one.
+// Packet is Packets for one packet.
 func (o *Outbox) Packet(s Session, p []byte) bool { return o.Packets(s, p, len(p)) }
 
-// Packets queues packets of seg bytes each but the last, all together
-// less than MaxMessage, waiting for room or until they are sent. It returns false
-// once the outbox is closed.
+// Packets queues packets of seg bytes each, of which the last may be shorter, in total less
+// than MaxMessage. It waits for space or until the packets are sent. It returns false once the
+// outbox is closed.
 func (o *Outbox) Packets(s Session, b []byte, seg int) bool {
 	n := len(b) + 2*((len(b)+seg-1)/max(seg, 1))
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if !o.wait(s, n) {
+	if !o.waitForSpace(s, n) {
 		return false
 	}
-	m := o.begin(s, n)
+	m := o.openMessage(s, n)
 	for len(b) > 0 {
 		k := min(seg, len(b))
 		m.Data, b = AppendPacket(m.Data, b[:k]), b[k:]
 	}
-	o.added(s, n)
-	return o.pass()
+	o.countBytes(s, n)
+	return o.sendOrSignal()
 }
 
-// Forward queues the packets of a message, waiting for room or until they are
-// sent. It returns false once the outbox is closed, and for a message without
-// packets. The message stays the caller's.
+// Forward queues the packets of a message. It waits for space or until they are sent. It
+// returns false once the outbox is closed, and for a message without packets. The caller keeps
+// the message.
 func (o *Outbox) Forward(m *Message) bool {
 	s, packets, err := m.Session()
 	if err != nil {
@@ -112,19 +113,19 @@ func (o *Outbox) Forward(m *Message) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.idle() {
-		return o.send(m, true)
+		return o.sendMessage(m, true)
 	}
-	if !o.wait(s, len(packets)) {
+	if !o.waitForSpace(s, len(packets)) {
 		return false
 	}
-	to := o.begin(s, len(packets))
+	to := o.openMessage(s, len(packets))
 	to.Data = append(to.Data, packets...)
-	o.added(s, len(packets))
-	return o.pass()
+	o.countBytes(s, len(packets))
+	return o.sendOrSignal()
 }
 
-// Offer is Forward for a caller who cannot wait: it returns false, and counts
-// the bytes as dropped, when the link is slower than what comes.
+// Offer is Forward for a caller that cannot wait. If the link cannot keep up, Offer returns
+// false and counts the bytes as dropped.
 func (o *Outbox) Offer(s Session, packets []byte) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -140,43 +141,43 @@ func (o *Outbox) Offer(s Session, packets []byte) bool {
 		}
 		m.Release()
 	}
-	m := o.begin(s, len(packets))
+	m := o.openMessage(s, len(packets))
 	m.Data = append(m.Data, packets...)
-	o.added(s, len(packets))
-	o.work.Signal()
+	o.countBytes(s, len(packets))
+	o.hasWork.Signal()
 	return true
 }
 
-// trier is a link that may take a message at once. try does not block; a message that
-// it does not take stays the caller's.
+// trier is a link that may take a message at once. try does not block; the caller keeps a
+// message that try does not take.
 type trier interface{ try(m *Message) bool }
 
-// idle reports that nothing waits and nobody sends.
+// idle reports whether nothing waits and nothing is being sent.
 func (o *Outbox) idle() bool {
 	return o.link != nil && !o.sending && !o.closed && o.head == len(o.queue)
 }
 
-// ready reports that one message waits and nobody sends.
-func (o *Outbox) ready() bool {
+// onlyOneWaits reports whether exactly one message waits and nothing is being sent.
+func (o *Outbox) onlyOneWaits() bool {
 	return o.link != nil && !o.sending && o.head == len(o.queue)-1
 }
 
-// pass sends the message that waits, if it is the only one and nobody sends, or
-// leaves it to Drain. The caller holds mu.
-func (o *Outbox) pass() bool {
-	if !o.ready() {
-		o.work.Signal()
+// sendOrSignal sends the waiting message if it is the only one and nothing is being sent.
+// Otherwise Drain will send it. The caller holds mu.
+func (o *Outbox) sendOrSignal() bool {
+	if !o.onlyOneWaits() {
+		o.hasWork.Signal()
 		return true
 	}
-	m := o.take()
+	m := o.dequeue()
 	defer m.Release()
-	return o.send(m, true)
+	return o.sendMessage(m, true)
 }
 
-// send sends a message, which stays the caller's, and closes the outbox when that
-// fails. The caller holds mu, which is let go meanwhile.
-func (o *Outbox) send(m *Message, own bool) bool {
-	o.sending, o.own = true, own
+// sendMessage sends a message, and closes the outbox if that fails. The caller keeps the
+// message. The caller holds mu, which sendMessage unlocks while it sends.
+func (o *Outbox) sendMessage(m *Message, callerSends bool) bool {
+	o.sending, o.callerSends = true, callerSends
 	o.mu.Unlock()
 	err := o.link.Send(m.Text, m.Data)
 	o.mu.Lock()
@@ -185,52 +186,53 @@ func (o *Outbox) send(m *Message, own bool) bool {
 		if o.err == nil {
 			o.err = err
 		}
-		o.close()
+		o.closeLocked()
 		return false
 	}
-	if own && (o.head < len(o.queue) || o.ending) {
-		o.work.Signal()
+	if callerSends && (o.head < len(o.queue) || o.ending) {
+		o.hasWork.Signal()
 	}
 	return true
 }
 
-// Dropped returns the bytes that Offer did not take.
+// Dropped returns the number of bytes that Offer did not accept.
 func (o *Outbox) Dropped() int64 { return o.dropped.Load() }
 
-// wait waits until n bytes of the session may be added.
-func (o *Outbox) wait(s Session, n int) bool {
+// waitForSpace waits until n bytes of the session may be added. It returns false once the
+// outbox is closed.
+func (o *Outbox) waitForSpace(s Session, n int) bool {
 	for !o.closed {
-		if b := o.lanes[s].bytes; b == 0 || b+n <= laneLimit {
+		if b := o.sessions[s].bytes; b == 0 || b+n <= sessionLimit {
 			return true
 		}
-		o.room.Wait()
+		o.hasSpace.Wait()
 	}
 	return false
 }
 
-// begin returns the message to which n bytes of the session may be added: the
-// newest that waits, or a new one.
-func (o *Outbox) begin(s Session, n int) *Message {
-	if l := o.lanes[s]; l.last != nil && len(l.last.Data)+n <= MaxMessage {
+// openMessage returns the message to which n bytes of the session may be added: the newest
+// waiting one, or a new one.
+func (o *Outbox) openMessage(s Session, n int) *Message {
+	if l := o.sessions[s]; l.last != nil && len(l.last.Data)+n <= MaxMessage {
 		return l.last
 	}
 	m := newMessage()
 	m.Data = append(m.Data, s[:]...)
-	l := o.lanes[s]
+	l := o.sessions[s]
 	l.last = m
-	o.lanes[s] = l
-	o.push(entry{Message: m, session: s, at: time.Now()})
+	o.sessions[s] = l
+	o.enqueue(entry{Message: m, session: s, at: time.Now()})
 	return m
 }
 
-func (o *Outbox) added(s Session, n int) {
-	l := o.lanes[s]
+func (o *Outbox) countBytes(s Session, n int) {
+	l := o.sessions[s]
 	l.bytes += n
-	o.lanes[s] = l
+	o.sessions[s] = l
 	o.bytes += n
 }
 
-func (o *Outbox) push(e entry) {
+func (o *Outbox) enqueue(e entry) {
 	if o.head > 0 && len(o.queue) == cap(o.queue) {
 		n := copy(o.queue, o.queue[o.head:])
 		clear(o.queue[n:])
@@ -239,27 +241,27 @@ func (o *Outbox) push(e entry) {
 	o.queue = append(o.queue, e)
 }
 
-// Take waits for the next message; nil once the outbox is closed. The caller
-// releases it.
+// Take waits for the next message and returns it, or nil once the outbox is closed. The caller
+// releases the message.
 func (o *Outbox) Take() *Message {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.await()
+	return o.waitForMessage()
 }
 
-// await is Take for who holds mu.
-func (o *Outbox) await() *Message {
+// waitForMessage is Take for a caller that holds mu.
+func (o *Outbox) waitForMessage() *Message {
 	for !o.closed && (o.sending || o.head == len(o.queue) && !o.ending) {
-		o.work.Wait()
+		o.hasWork.Wait()
 	}
 	if o.closed || o.head == len(o.queue) {
 		return nil
 	}
-	return o.take()
+	return o.dequeue()
 }
 
-// take returns the message that is next. The caller holds mu.
-func (o *Outbox) take() *Message {
+// dequeue removes and returns the next message. The caller holds mu.
+func (o *Outbox) dequeue() *Message {
 	e := o.queue[o.head]
 	o.queue[o.head] = entry{}
 	o.head++
@@ -269,17 +271,17 @@ func (o *Outbox) take() *Message {
 	if !e.Text {
 		n := len(e.Data) - len(e.session)
 		o.bytes -= n
-		l := o.lanes[e.session]
+		l := o.sessions[e.session]
 		l.bytes -= n
 		if l.last == e.Message {
 			l.last = nil
 		}
 		if l.bytes == 0 {
-			delete(o.lanes, e.session)
+			delete(o.sessions, e.session)
 		} else {
-			o.lanes[e.session] = l
+			o.sessions[e.session] = l
 		}
-		o.room.Broadcast()
+		o.hasSpace.Broadcast()
 	}
 	return e.Message
 }
@@ -289,43 +291,44 @@ func (o *Outbox) Finish() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.ending = true
-	o.work.Broadcast()
+	o.hasWork.Broadcast()
 }
 
-// Close drops what waits and wakes all waiting callers, also one that sends itself, which ends
-// the link. It may be called again.
+// Close drops the waiting messages and wakes all waiting callers. If a caller is sending its
+// own packets, Close ends the link to wake that caller, too. Close may be called again.
 func (o *Outbox) Close() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.sending && o.own && !o.closed {
+	if o.sending && o.callerSends && !o.closed {
 		go o.link.Close(0, "")
 	}
-	o.close()
+	o.closeLocked()
 }
 
-func (o *Outbox) close() {
+// closeLocked closes the outbox. The caller holds mu.
+func (o *Outbox) closeLocked() {
 	o.closed = true
 	for _, e := range o.queue[o.head:] {
 		e.Release()
 	}
 	o.queue, o.head, o.bytes = nil, 0, 0
-	clear(o.lanes)
-	o.work.Broadcast()
-	o.room.Broadcast()
+	clear(o.sessions)
+	o.hasWork.Broadcast()
+	o.hasSpace.Broadcast()
 }
 
-// Drain sends what comes to the link until the outbox is closed (nil) or the
-// link fails, and closes the outbox then. It is called once.
+// Drain sends queued messages to the link until the outbox is closed (nil) or the link fails.
+// It then closes the outbox. It is called once.
 func (o *Outbox) Drain(l Link) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.link = l
 	for {
-		m := o.await()
+		m := o.waitForMessage()
 		if m == nil {
 			return o.err
 		}
-		o.send(m, false)
+		o.sendMessage(m, false)
 		m.Release()
 	}
 }

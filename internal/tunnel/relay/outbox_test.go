@@ -16,7 +16,7 @@ func session(b byte) (s Session) {
 	return s
 }
 
-// TestOutboxTurns shows that bulk delays another session by one message.
+// TestOutboxTurns checks that bulk data delays another session by only one message.
 func TestOutboxTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := NewOutbox()
@@ -29,7 +29,7 @@ func TestOutboxTurns(t *testing.T) {
 			}
 			sent <- n
 		}()
-		synctest.Wait() // bulk waits for room
+		synctest.Wait() // bulk waits for space
 		if !o.Packet(typing, []byte("a key")) {
 			t.Fatal("closed")
 		}
@@ -38,7 +38,7 @@ func TestOutboxTurns(t *testing.T) {
 			t.Fatalf("first: %v %d %v", s, len(p), err)
 		}
 		m.Release()
-		synctest.Wait() // bulk has queued again, behind
+		synctest.Wait() // bulk waits again, behind typing
 		m = o.Take()
 		if s, p, err := m.Session(); err != nil || s != typing || !bytes.Equal(p, []byte("\x00\x05a key")) {
 			t.Fatalf("second: %v %q %v", s, p, err)
@@ -46,16 +46,16 @@ func TestOutboxTurns(t *testing.T) {
 		m.Release()
 		o.Close()
 		if n := <-sent; n != 64 {
-			t.Errorf("%d packets were taken, not two messages of 32", n)
+			t.Errorf("%d packets were accepted, not two messages of 32", n)
 		}
 		if o.Packet(typing, []byte("x")) || o.Take() != nil {
-			t.Error("a closed outbox takes and gives")
+			t.Error("a closed outbox accepts or returns messages")
 		}
 	})
 }
 
-// TestOutboxDrops shows when a sender that cannot wait loses packets: not in
-// a burst, but when the link has not kept up for a while, or by far.
+// TestOutboxDrops checks when a sender that cannot wait loses packets: not in a burst, but
+// when the link has been too slow for dropAge, or by far.
 func TestOutboxDrops(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := NewOutbox()
@@ -68,7 +68,7 @@ func TestOutboxDrops(t *testing.T) {
 		}
 		time.Sleep(dropAge + time.Millisecond)
 		if o.Offer(s, p) {
-			t.Error("an old queue took more")
+			t.Error("a queue older than dropAge accepted a packet")
 		}
 		if o.Dropped() != int64(len(p)) {
 			t.Errorf("dropped %d", o.Dropped())
@@ -77,7 +77,7 @@ func TestOutboxDrops(t *testing.T) {
 			o.Take().Release()
 		}
 		if !o.Offer(s, p) {
-			t.Error("a short queue dropped")
+			t.Error("a short queue dropped a packet")
 		}
 		fast := NewOutbox()
 		n := 0
@@ -85,12 +85,12 @@ func TestOutboxDrops(t *testing.T) {
 			n += len(p)
 		}
 		if n > dropMax+MaxMessage+len(p) {
-			t.Errorf("%d bytes wait", n)
+			t.Errorf("%d bytes are waiting", n)
 		}
 	})
 }
 
-// TestOutboxFinish sends what waits before the end.
+// TestOutboxFinish checks that Finish sends the waiting messages first.
 func TestOutboxFinish(t *testing.T) {
 	o := NewOutbox()
 	o.Text("bye")
@@ -105,7 +105,7 @@ func TestOutboxFinish(t *testing.T) {
 	}
 }
 
-// stuckLink sends nothing until it is closed.
+// stuckLink blocks in Send until it is closed.
 type stuckLink struct {
 	Link
 	closed chan struct{}
@@ -120,8 +120,8 @@ func (l stuckLink) Send(_ bool, p []byte) error {
 
 func (l stuckLink) Close(websocket.StatusCode, string) { close(l.closed) }
 
-// TestOutboxStuck closes an outbox while a sender sends for itself: which ends the
-// link, so that nobody hangs on it.
+// TestOutboxStuck closes an outbox while a caller sends its own packets. Close must end the
+// link, so that the caller returns.
 func TestOutboxStuck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := NewOutbox()
@@ -139,14 +139,14 @@ func TestOutboxStuck(t *testing.T) {
 		}
 		o.Close()
 		if <-took {
-			t.Error("what was not sent is said to be")
+			t.Error("Packet succeeded for a packet that was not sent")
 		}
 		<-drained
 	})
 }
 
-// TestOutboxOneByOne has many senders at once, of which some send for themselves:
-// each session's packets come once and in order.
+// TestOutboxOneByOne has many concurrent senders, some of which send their own packets. Each
+// session's packets must arrive once and in order.
 func TestOutboxOneByOne(t *testing.T) {
 	a, b := LinkPipe()
 	o := NewOutbox()
@@ -175,7 +175,7 @@ func TestOutboxOneByOne(t *testing.T) {
 				break
 			}
 			if got := binary.BigEndian.Uint32(p); got != next[s] {
-				t.Fatalf("%d came, not %d", got, next[s])
+				t.Fatalf("received %d, not %d", got, next[s])
 			}
 			next[s]++
 			n++

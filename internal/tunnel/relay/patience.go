@@ -8,23 +8,21 @@ import (
 // The bounds of Patience.Silence.
 const (
 	LeastSilence = time.Second
-	mostSilence  = 8 * time.Second
+	maxSilence   = 8 * time.Second
 )
 
-// Patience decides for how long a link may be silent before it is doubted. Another
-// link is dialed beside a doubted one: on a busy machine, where all links answer late,
-// each dial adds to the load. So the time doubles with every doubt, up to 8 s, and is
-// halved when a link answers quickly. The zero value is ready for use. It is safe for
-// concurrent use.
+// Patience decides how long a link may be silent before it is doubted. Another link is dialed
+// beside a doubted one. On a busy machine, where all links answer late, each dial adds to the
+// load. So the time doubles with every doubt, up to 8 s, and is halved when a link answers
+// quickly. The zero value is ready for use. It is safe for concurrent use.
 type Patience struct{ doubts atomic.Uint32 }
 
-// Silence returns how long after something was sent an answer may take: LeastSilence
-// times a power of two.
+// Silence returns how long an answer may take: LeastSilence times a power of two.
 func (p *Patience) Silence() time.Duration { return LeastSilence << p.doubts.Load() }
 
 // Doubted notes that a link did not answer in time.
 func (p *Patience) Doubted() {
-	if n := p.doubts.Load(); LeastSilence<<n < mostSilence {
+	if n := p.doubts.Load(); LeastSilence<<n < maxSilence {
 		p.doubts.CompareAndSwap(n, n+1)
 	}
 }
@@ -36,5 +34,5 @@ func (p *Patience) Answered(after time.Duration) {
 	}
 }
 
-// Forget forgets all doubts: the network may be another one.
+// Forget removes all doubts, because the network may have changed.
 func (p *Patience) Forget() { p.doubts.Store(0) }

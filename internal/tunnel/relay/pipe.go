@@ -8,34 +8,34 @@ import (
 	"github.com/coder/websocket"
 )
 
-// LinkPipe makes two ends of a link in memory, for a relay that is itself an
-// end, and for tests.
+// LinkPipe returns the two ends of a link in memory, for a relay that is itself an end, and
+// for tests.
 func LinkPipe() (Link, Link) {
-	a, b := newPipeWay(), newPipeWay()
+	a, b := newPipeDirection(), newPipeDirection()
 	end := &pipeEnd{closed: make(chan struct{})}
 	return &pipeLink{in: a, out: b, pipeEnd: end}, &pipeLink{in: b, out: a, pipeEnd: end}
 }
 
-// pipeEnd is how a pipe ended.
+// pipeEnd is the shared closed state of both ends of a pipe.
 type pipeEnd struct {
 	once   sync.Once
 	err    error
 	closed chan struct{}
 }
 
-// pipeWay is one direction. Messages wait in queue until Each is called at the end
-// of it; then who sends has them taken.
-type pipeWay struct {
+// pipeDirection is one direction of a pipe. Messages wait in queue until the receiver calls
+// Each. From then on the sender passes them to take.
+type pipeDirection struct {
 	queue chan *Message
 
-	mu   sync.Mutex // who sends, one after the other
-	take Take       // nil: not yet
+	mu   sync.Mutex // serializes senders
+	take Take       // nil before Each
 }
 
-func newPipeWay() *pipeWay { return &pipeWay{queue: make(chan *Message, 16)} }
+func newPipeDirection() *pipeDirection { return &pipeDirection{queue: make(chan *Message, 16)} }
 
 type pipeLink struct {
-	in, out *pipeWay
+	in, out *pipeDirection
 	*pipeEnd
 }
 
@@ -64,7 +64,7 @@ func (l *pipeLink) Send(text bool, p []byte) error {
 	}
 }
 
-// try is part of trier.
+// try implements trier.
 func (l *pipeLink) try(m *Message) bool {
 	if !l.out.mu.TryLock() {
 		return false
@@ -73,18 +73,18 @@ func (l *pipeLink) try(m *Message) bool {
 	return l.out.take != nil && l.out.take(m, false)
 }
 
-// Each is what the function of this name does.
+// Each implements the function Each.
 func (l *pipeLink) Each(take Take) error {
-	mine := make(chan struct{})
-	go func() { // until then who sends may wait for room in the queue
+	locked := make(chan struct{})
+	go func() { // a sender that holds the mutex may wait for space in the queue
 		l.in.mu.Lock()
-		close(mine)
+		close(locked)
 	}()
 	for waiting := true; waiting; {
 		select {
 		case m := <-l.in.queue:
 			take(m, true)
-		case <-mine:
+		case <-locked:
 			waiting = false
 		}
 	}

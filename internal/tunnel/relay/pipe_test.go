@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 )
 
-// TestEachInOrder sends before, while and after Each is called: everything is taken
+// TestEachInOrder sends before, during and after the call of Each. Every message must arrive
 // once and in order.
 func TestEachInOrder(t *testing.T) {
 	for range 50 {
@@ -28,7 +28,7 @@ func TestEachInOrder(t *testing.T) {
 		next := uint32(0)
 		_ = Each(b, func(m *Message, wait bool) bool {
 			if got := binary.BigEndian.Uint32(m.Data); got != next || !wait {
-				t.Errorf("%d came, not %d", got, next)
+				t.Errorf("received %d, not %d", got, next)
 			}
 			m.Release()
 			if next++; next == n {
@@ -37,13 +37,13 @@ func TestEachInOrder(t *testing.T) {
 			return true
 		})
 		if a.Send(false, nil) == nil {
-			t.Error("a closed link sends")
+			t.Error("a closed link accepted a message")
 		}
 	}
 }
 
-// TestOfferAtOnce has an offered message taken by the goroutine that offers it, and
-// wait when it is not taken, and so all that come later.
+// TestOfferAtOnce checks that the goroutine that offers a message delivers it. A message that
+// is not taken must wait, and all later ones behind it.
 func TestOfferAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b := LinkPipe()
@@ -74,24 +74,24 @@ func TestOfferAtOnce(t *testing.T) {
 		synctest.Wait()
 		o.Offer(session(1), []byte("a"))
 		if string(got) != "a" {
-			t.Errorf("%q was taken at once", got)
+			t.Errorf("%q was delivered at once", got)
 		}
 		mu.Lock()
 		busy = true
 		mu.Unlock()
 		o.Offer(session(1), []byte("b"))
-		synctest.Wait() // Drain sends, and waits
+		synctest.Wait() // Drain sends and waits
 		mu.Lock()
 		busy = false
 		mu.Unlock()
 		o.Offer(session(1), []byte("c"))
 		if string(got) != "a" {
-			t.Errorf("%q overtook", got)
+			t.Errorf("a message overtook a waiting one: %q", got)
 		}
 		close(hold)
 		synctest.Wait()
 		if string(got) != "abc" {
-			t.Errorf("%q came", got)
+			t.Errorf("received %q", got)
 		}
 	})
 }

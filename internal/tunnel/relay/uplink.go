@@ -8,46 +8,46 @@ import (
 )
 
 const (
-	// uplinkCheck is the interval of checks whether an uplink is silent.
+	// uplinkCheck is the interval between checks for a silent uplink.
 	uplinkCheck = 250 * time.Millisecond
-	// lingering is how long an uplink that is closed may take to send what waits.
-	lingering = 200 * time.Millisecond
+	// uplinkLinger is how long a closing uplink may take to send its waiting messages.
+	uplinkLinger = 200 * time.Millisecond
 )
 
-// Uplink is a link of one end of tunnels to a relay, with the messages that wait for
-// it. It is used until it fails and never dialed again. It is safe for concurrent use.
+// Uplink is a link of one end of tunnels to a relay, with the queue of its messages. It is
+// used until it fails and never redialed. It is safe for concurrent use.
 type Uplink struct {
 	Out *Outbox
 
-	link     Link
-	born     time.Time
-	patience Patience
-	waiting  atomic.Int64 // since when, after born, a message has no answer; 0: none has
-	close    chan struct{}
-	once     sync.Once
+	link         Link
+	created      time.Time
+	patience     Patience
+	waitingSince atomic.Int64 // age of u when the first message without an answer was sent; 0: none
+	closing      chan struct{}
+	once         sync.Once
 }
 
 // NewUplink returns the uplink of a link that has just been dialed; Run uses it.
 func NewUplink(l Link) *Uplink {
-	return &Uplink{Out: NewOutbox(), link: l, born: time.Now(), close: make(chan struct{})}
+	return &Uplink{Out: NewOutbox(), link: l, created: time.Now(), closing: make(chan struct{})}
 }
 
-// Run sends what waits, and passes each received message to take, which runs in one
-// goroutine. It closes the link and returns when the link fails or does not answer, when
-// ctx ends, or after Close. In the latter two cases it first sends bye, a text.
+// Run sends the waiting messages, and passes each received message to take, which runs in one
+// goroutine. It closes the link and returns when the link fails or does not answer, when ctx
+// ends, or after Close. In the latter two cases it first sends bye, a text.
 func (u *Uplink) Run(ctx context.Context, bye string, take Take) {
 	watch, stop := context.WithCancel(ctx)
 	defer stop()
 	l := answerLink{u.link, u}
 	KeepAlive(watch, l)
-	go u.watch(watch)
+	go u.watchAnswers(watch)
 	drained := make(chan error, 1)
 	go func() { drained <- u.Out.Drain(l) }()
 	var received sync.WaitGroup
 	received.Go(func() {
-		_ = Each(u.link, func(m *Message, wait bool) bool { // the link has failed, whatever the error
-			if sent := u.waiting.Swap(0); sent != 0 {
-				u.patience.Answered(u.since() - time.Duration(sent))
+		_ = Each(u.link, func(m *Message, wait bool) bool { // any error means that the link has failed
+			if sent := u.waitingSince.Swap(0); sent != 0 {
+				u.patience.Answered(u.age() - time.Duration(sent))
 			}
 			return take(m, wait)
 		})
@@ -56,33 +56,34 @@ func (u *Uplink) Run(ctx context.Context, bye string, take Take) {
 	select {
 	case <-drained:
 	case <-ctx.Done():
-		u.leave(bye, drained)
-	case <-u.close:
-		u.leave(bye, drained)
+		u.sendBye(bye, drained)
+	case <-u.closing:
+		u.sendBye(bye, drained)
 	}
 	u.link.Close(0, "")
 	u.Out.Close()
 	received.Wait()
 }
 
-func (u *Uplink) leave(bye string, drained <-chan error) {
+func (u *Uplink) sendBye(bye string, drained <-chan error) {
 	u.Out.Text(bye)
 	u.Out.Finish()
 	select {
 	case <-drained:
-	case <-time.After(lingering):
+	case <-time.After(uplinkLinger):
 	}
 }
 
 // Close ends the uplink without waiting for it.
-func (u *Uplink) Close() { u.once.Do(func() { close(u.close) }) }
+func (u *Uplink) Close() { u.once.Do(func() { close(u.closing) }) }
 
-func (u *Uplink) since() time.Duration { return max(1, time.Since(u.born)) }
+// age returns the time since u was created, at least 1 ns: 0 means none in waitingSince.
+func (u *Uplink) age() time.Duration { return max(1, time.Since(u.created)) }
 
-// watch pings a link that does not answer, and closes it if the ping has no answer
-// either, until ctx ends. A relay that dies without a word is noticed within about two
+// watchAnswers pings a link that does not answer, and closes the link if the ping has no
+// answer either, until ctx ends. So the silent death of a relay is detected within about two
 // seconds, on a busy machine later.
-func (u *Uplink) watch(ctx context.Context) {
+func (u *Uplink) watchAnswers(ctx context.Context) {
 	t := time.NewTicker(uplinkCheck)
 	defer t.Stop()
 	for {
@@ -92,11 +93,11 @@ func (u *Uplink) watch(ctx context.Context) {
 		case <-t.C:
 		}
 		limit := u.patience.Silence()
-		if w := time.Duration(u.waiting.Load()); w == 0 || u.since()-w < limit {
+		if w := time.Duration(u.waitingSince.Load()); w == 0 || u.age()-w < limit {
 			continue
 		}
 		u.patience.Doubted()
-		began := u.since()
+		began := u.age()
 		ping, cancel := context.WithTimeout(ctx, limit)
 		err := u.link.Ping(ping)
 		cancel()
@@ -104,12 +105,12 @@ func (u *Uplink) watch(ctx context.Context) {
 			u.link.Close(0, "")
 			return
 		}
-		u.patience.Answered(u.since() - began)
-		u.waiting.Store(0)
+		u.patience.Answered(u.age() - began)
+		u.waitingSince.Store(0)
 	}
 }
 
-// answerLink notes when a message is sent that has no answer yet.
+// answerLink notes the time when the first message without an answer is sent.
 type answerLink struct {
 	Link
 	u *Uplink
@@ -117,6 +118,6 @@ type answerLink struct {
 
 // Send notes the time and sends.
 func (l answerLink) Send(text bool, p []byte) error {
-	l.u.waiting.CompareAndSwap(0, int64(l.u.since()))
+	l.u.waitingSince.CompareAndSwap(0, int64(l.u.age()))
 	return l.Link.Send(text, p)
 }

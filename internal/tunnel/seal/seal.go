@@ -1,5 +1,5 @@
-// Package seal makes the ciphers with which the two ends of a tunnel seal what travels
-// beside QUIC. Their keys derive from a secret of the tunnel's TLS session.
+// Package seal creates the ciphers with which the two ends of a tunnel seal messages that
+// travel beside QUIC. Their keys derive from a secret of the tunnel's TLS session.
 package seal
 
 import (
@@ -8,9 +8,8 @@ import (
 	"errors"
 )
 
-// Directions returns the ciphers of an end for what it sends and what it receives. The
-// first half of the secret is the key toward the agent, the second half toward the
-// client.
+// Directions returns an end's ciphers for sent and received messages. The first half of the
+// secret is the key for messages to the agent, the second half for messages to the client.
 func Directions(secret []byte, newAEAD func(key []byte) (cipher.AEAD, error), agent bool) (out, in cipher.AEAD, err error) {
 	half := len(secret) / 2
 	toAgent, err1 := newAEAD(secret[:half])

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// TestExcess ends those that sleep longest, and none that is awake.
+// TestExcess checks that the tunnels that have slept longest end, and never one that is awake.
 func TestExcess(t *testing.T) {
 	long, longer, longest := 10*time.Minute, time.Hour, 8*time.Hour
 	for name, c := range map[string]struct {
@@ -18,11 +18,11 @@ func TestExcess(t *testing.T) {
 		"all fit":                     {[]Tunnel[string]{{Key: "a", Silent: long}, {Key: "b", Silent: longest}}, 2 * Base, nil},
 		"one too many":                {[]Tunnel[string]{{Key: "a", Silent: long}, {Key: "b", Silent: longest}, {Key: "c", Silent: longer}}, 2 * Base, []string{"b"}},
 		"no memory":                   {[]Tunnel[string]{{Key: "a", Silent: long}, {Key: "b", Silent: longest}}, 0, []string{"b", "a"}},
-		"what is held counts":         {[]Tunnel[string]{{Key: "a", Silent: longest, Held: 5}, {Key: "b", Silent: long, Held: 7}}, 2*Base + 7, []string{"a"}},
+		"stream data counts":          {[]Tunnel[string]{{Key: "a", Silent: longest, Held: 5}, {Key: "b", Silent: long, Held: 7}}, 2*Base + 7, []string{"a"}},
 		"an idle one is awake":        {[]Tunnel[string]{{Key: "a", Silent: 8 * time.Minute}, {Key: "b", Silent: 0}}, 0, nil},
-		"one that owes an answer":     {[]Tunnel[string]{{Key: "a", Silent: 2 * time.Minute, Held: 1, Unsent: true}}, 0, []string{"a"}},
-		"unread data is no such debt": {[]Tunnel[string]{{Key: "a", Silent: 2 * time.Minute, Held: 1}}, 0, nil},
-		"one that is awake and holds": {[]Tunnel[string]{{Key: "a", Silent: time.Second, Held: 1 << 30, Unsent: true}, {Key: "b", Silent: long}}, Base, nil},
+		"an acknowledgement is owed":  {[]Tunnel[string]{{Key: "a", Silent: 2 * time.Minute, Held: 1, Unsent: true}}, 0, []string{"a"}},
+		"unread data does not count":  {[]Tunnel[string]{{Key: "a", Silent: 2 * time.Minute, Held: 1}}, 0, nil},
+		"an awake one with much data": {[]Tunnel[string]{{Key: "a", Silent: time.Second, Held: 1 << 30, Unsent: true}, {Key: "b", Silent: long}}, Base, nil},
 	} {
 		var got []string
 		for _, e := range Excess(c.all, c.limit) {
@@ -34,7 +34,7 @@ func TestExcess(t *testing.T) {
 	}
 }
 
-// TestObserve counts silence from the last thing that came.
+// TestObserve checks that silence counts from the last received data.
 func TestObserve(t *testing.T) {
 	var c Client
 	start := time.Now()

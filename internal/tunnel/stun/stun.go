@@ -1,8 +1,8 @@
-// Package stun is the part of STUN (RFC 8489) that finding direct paths needs:
-// who sends a binding request over UDP is told from which address it came. A
-// server answers every request; a client asks from the socket that it wants
-// to be reached at. Nothing is trusted: an address that STUN gives is only a
-// place to send authenticated probes to.
+// Package stun is the part of STUN (RFC 8489) that finding direct paths needs. A client
+// sends a binding request over UDP, and the server answers with the source address of the
+// request. A server answers every request. A client sends requests from the socket on
+// which it wants to be reached. The answer is not trusted: an address from STUN is only a
+// destination of authenticated probes.
 package stun
 
 import (
@@ -30,18 +30,18 @@ const (
 // ID matches a response with its request.
 type ID [12]byte
 
-// NewID draws one at random.
+// NewID returns a random ID.
 func NewID() (id ID) {
 	_, _ = rand.Read(id[:]) // never fails
 	return id
 }
 
-// Is reports whether a datagram looks like STUN: no packet of a tunnel does.
+// Is reports whether a datagram looks like STUN. No packet of a tunnel does.
 func Is(b []byte) bool {
 	return len(b) >= headerSize && b[0] < 4 && binary.BigEndian.Uint32(b[4:]) == cookie
 }
 
-// Request makes a binding request.
+// Request returns a binding request.
 func Request(id ID) []byte { return header(bindingRequest, 0, id) }
 
 func header(kind, length uint16, id ID) []byte {
@@ -51,7 +51,7 @@ func header(kind, length uint16, id ID) []byte {
 	return append(b, id[:]...)
 }
 
-// Response makes the answer to a request that came from an address.
+// Response returns the response to a request from an address.
 func Response(id ID, from netip.AddrPort) []byte {
 	ip := from.Addr().Unmap().AsSlice()
 	family := byte(familyIPv4)
@@ -63,11 +63,11 @@ func Response(id ID, from netip.AddrPort) []byte {
 	b = binary.BigEndian.AppendUint16(b, uint16(4+len(ip)))
 	b = append(b, 0, family)
 	b = binary.BigEndian.AppendUint16(b, from.Port()^(cookie>>16))
-	return append(b, masked(ip, id)...)
+	return append(b, maskAddress(ip, id)...)
 }
 
-// masked is an address exclusive-ored with the cookie and the ID.
-func masked(ip []byte, id ID) []byte {
+// maskAddress returns an address exclusive-ored with the cookie and the ID.
+func maskAddress(ip []byte, id ID) []byte {
 	mask := append(binary.BigEndian.AppendUint32(nil, cookie), id[:]...)
 	out := make([]byte, len(ip))
 	for i := range ip {
@@ -99,7 +99,7 @@ func ParseResponse(b []byte) (id ID, mapped netip.AddrPort, err error) {
 		if len(rest) < 4+n {
 			break
 		}
-		if a, ok := address(kind, rest[4:4+n], id); ok {
+		if a, ok := parseAddress(kind, rest[4:4+n], id); ok {
 			mapped = a
 			if kind == attrXORMapped {
 				return id, mapped, nil
@@ -113,7 +113,7 @@ func ParseResponse(b []byte) (id ID, mapped netip.AddrPort, err error) {
 	return id, mapped, nil
 }
 
-func address(kind uint16, v []byte, id ID) (a netip.AddrPort, ok bool) {
+func parseAddress(kind uint16, v []byte, id ID) (a netip.AddrPort, ok bool) {
 	if kind != attrMapped && kind != attrXORMapped || len(v) < 4 {
 		return a, false
 	}
@@ -123,21 +123,21 @@ func address(kind uint16, v []byte, id ID) (a netip.AddrPort, ok bool) {
 	}
 	port, ip := binary.BigEndian.Uint16(v[2:]), v[4:4+size]
 	if kind == attrXORMapped {
-		port, ip = port^(cookie>>16), masked(ip, id)
+		port, ip = port^(cookie>>16), maskAddress(ip, id)
 	}
 	addr, _ := netip.AddrFromSlice(ip)
 	return netip.AddrPortFrom(addr.Unmap(), port), true
 }
 
-// Server answers binding requests on a socket, to each sender no more bytes than
-// a few more than it sent, so that it amplifies nothing. It is a
+// Server answers binding requests on a socket. A response is only a few bytes longer than its
+// request, so that the server is useless for amplification attacks. Server is a
 // lifecycle.Service.
 type Server struct {
 	Conn *net.UDPConn
 	done chan struct{}
 }
 
-// Start begins to answer.
+// Start starts to answer requests.
 func (s *Server) Start(context.Context) error {
 	s.done = make(chan struct{})
 	go func() {
@@ -149,7 +149,7 @@ func (s *Server) Start(context.Context) error {
 				return
 			}
 			if id, perr := ParseRequest(b[:n]); err == nil && perr == nil {
-				_, _ = s.Conn.WriteToUDPAddrPort(Response(id, from), from) // an answer that is lost is asked for again
+				_, _ = s.Conn.WriteToUDPAddrPort(Response(id, from), from) // a client repeats its request if the response is lost
 			}
 		}
 	}()

@@ -13,10 +13,10 @@ const BufferSize = 64 << 10
 // ErrFrame is returned for a record of an impossible length.
 var ErrFrame = errors.New("a record of an impossible length")
 
-// EachRecord calls take with each record, of at most most bytes and after its length in
-// two bytes, until reading fails. take must not keep the record. Before each wait,
-// wakeAt receives the number of missing bytes.
-func EachRecord(from io.Reader, most int, wakeAt func(bytes int), take func(record []byte)) error {
+// EachRecord calls take with each record until reading fails. On the wire a record follows
+// its length in two bytes, which is at most maxSize. take must not keep the record. Before
+// each wait, wakeAt receives the number of missing bytes.
+func EachRecord(from io.Reader, maxSize int, wakeAt func(bytes int), take func(record []byte)) error {
 	r := bufio.NewReaderSize(from, BufferSize)
 	for {
 		if r.Buffered() < 2 {
@@ -27,7 +27,7 @@ func EachRecord(from io.Reader, most int, wakeAt func(bytes int), take func(reco
 			return err
 		}
 		n := int(binary.BigEndian.Uint16(head))
-		if n == 0 || n > most {
+		if n == 0 || n > maxSize {
 			return ErrFrame
 		}
 		if missing := 2 + n - r.Buffered(); missing > 0 {

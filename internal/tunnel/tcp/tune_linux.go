@@ -7,12 +7,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// unsent is how many unsent bytes may wait in the kernel: what is typed later waits
-// behind no more.
+// unsent is the maximum number of unsent bytes in the kernel. Later typed input waits behind
+// at most that many.
 const unsent = 128 << 10
 
-// Tune sets up a connection. Data that the other end does not acknowledge within stall
-// ends the connection. A failure only costs promptness.
+// Tune configures a connection. The connection fails if the other end does not acknowledge
+// data within stall. Tune ignores errors, since they only cost promptness.
 func Tune(c *net.TCPConn, stall time.Duration) {
 	raw, err := c.SyscallConn()
 	if err != nil {
@@ -24,11 +24,12 @@ func Tune(c *net.TCPConn, stall time.Duration) {
 	})
 }
 
-// fewBytes are not worth a system call to wait for.
+// fewBytes is the number of missing bytes below which waiting for all of them is not worth a
+// system call.
 const fewBytes = 4 << 10
 
-// WakeAt returns a function that sets the number of bytes for which the kernel wakes a
-// reader: a record that arrives in twenty packets wakes it once.
+// WakeAt returns a function that sets the number of bytes for which the kernel wakes a reader.
+// So a record that arrives in twenty packets wakes the reader once.
 func WakeAt(c *net.TCPConn) func(bytes int) {
 	raw, err := c.SyscallConn()
 	if err != nil {
@@ -43,7 +44,7 @@ func WakeAt(c *net.TCPConn) func(bytes int) {
 			return
 		}
 		now = bytes
-		_ = raw.Control(func(fd uintptr) { // without it more is woken and nothing worse
+		_ = raw.Control(func(fd uintptr) { // an error only causes more wake-ups
 			_ = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_RCVLOWAT, bytes)
 		})
 	}

@@ -7,10 +7,10 @@ import (
 	"slices"
 )
 
-// maxLocal bounds the addresses of one machine.
+// maxLocal is the maximum number of addresses that LocalAddresses returns.
 const maxLocal = 16
 
-// Resolve returns one address of each family of host:port.
+// Resolve returns at most one address of each family for host:port.
 func Resolve(ctx context.Context, server string) (all []netip.AddrPort) {
 	host, port, err := net.SplitHostPort(server)
 	if err != nil {
@@ -28,8 +28,8 @@ func Resolve(ctx context.Context, server string) (all []netip.AddrPort) {
 	return all
 }
 
-// LocalAddresses returns the addresses of this machine that others may know, and
-// those of the machine itself when it has no others.
+// LocalAddresses returns the addresses of this machine that others may reach, or its loopback
+// addresses if it has no others.
 func LocalAddresses() (all []netip.Addr) {
 	ifs, err := net.InterfaceAddrs()
 	if err != nil {

@@ -1,3 +1,3 @@
-// Package udp is the machine's part in direct paths: sockets that send and receive many
-// datagrams at once where the kernel can, and the addresses that others may know.
+// Package udp has the sockets and local addresses for direct paths. The sockets send and
+// receive many datagrams at once where the kernel supports that.
 package udp

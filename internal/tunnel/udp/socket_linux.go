@@ -11,18 +11,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// socket joins datagrams on both ways where the kernel can.
+// socket joins datagrams in both directions where the kernel supports that.
 type socket struct {
 	conn   *net.UDPConn
-	noJoin atomic.Bool // the kernel or the device does not take joined datagrams
+	noJoin atomic.Bool // the kernel or the device does not support joined datagrams
 }
 
 const (
-	// receiveBuffer is how much may wait in the kernel, if it allows so much: what
-	// comes in the 25 ms for which one tunnel may hold up the others.
+	// receiveBuffer is the requested size of the kernel's receive buffer. It holds the data of
+	// the 25 ms for which one tunnel may delay the others.
 	receiveBuffer = 4 << 20
-	// sendBuffer is how much may wait for the network: with more a bulk copy delays
-	// typing by what this machine itself has queued.
+	// sendBuffer is the size of the kernel's send buffer. With a bigger one the queue of this
+	// machine itself would delay typed input during a bulk copy.
 	sendBuffer = 256 << 10
 )
 
@@ -32,7 +32,7 @@ func Listen() (Socket, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, _ = c.SetReadBuffer(receiveBuffer), c.SetWriteBuffer(sendBuffer) // less is slower and nothing worse
+	_, _ = c.SetReadBuffer(receiveBuffer), c.SetWriteBuffer(sendBuffer) // smaller buffers only reduce speed
 	s := &socket{conn: c}
 	raw, err := c.SyscallConn()
 	if err != nil {
@@ -41,12 +41,12 @@ func Listen() (Socket, error) {
 	}
 	err = raw.Control(func(fd uintptr) {
 		f := int(fd)
-		_ = unix.SetsockoptInt(f, unix.IPPROTO_UDP, unix.UDP_GRO, 1) // without it they come one by one
+		_ = unix.SetsockoptInt(f, unix.IPPROTO_UDP, unix.UDP_GRO, 1) // without it datagrams arrive one by one
 		if _, err := unix.GetsockoptInt(f, unix.IPPROTO_UDP, unix.UDP_SEGMENT); err != nil {
 			s.noJoin.Store(true)
 		}
-		// A packet that is too big for the path shall be lost, not cut up: so
-		// probes find out what fits. Either fails on a socket of the other family.
+		// The path must drop packets that are too big, not fragment them, so that probes
+		// detect the size that fits. Either option fails on a socket of the other family.
 		_ = unix.SetsockoptInt(f, unix.IPPROTO_IP, unix.IP_MTU_DISCOVER, unix.IP_PMTUDISC_PROBE)
 		_ = unix.SetsockoptInt(f, unix.IPPROTO_IPV6, unix.IPV6_MTU_DISCOVER, unix.IPV6_PMTUDISC_PROBE)
 	})
@@ -77,7 +77,7 @@ func (s *socket) Write(b []byte, seg int, to netip.AddrPort) error {
 		if !errors.Is(err, unix.EIO) && !errors.Is(err, unix.EINVAL) {
 			return err
 		}
-		s.noJoin.Store(true) // a device without checksums
+		s.noJoin.Store(true) // a device without checksum offload
 	}
 	return EachSegment(b, seg, func(p []byte) error {
 		_, err := s.conn.WriteToUDPAddrPort(p, to)
@@ -85,7 +85,8 @@ func (s *socket) Write(b []byte, seg int, to netip.AddrPort) error {
 	})
 }
 
-// SegmentSize finds the size of joined datagrams in a control message.
+// SegmentSize returns the size of joined datagrams from a control message, or 0 if it has
+// none.
 func SegmentSize(oob []byte, kind int32) int {
 	for len(oob) >= unix.CmsgSpace(0) {
 		h := (*unix.Cmsghdr)(unsafe.Pointer(&oob[0]))
