@@ -50,7 +50,7 @@ type directSocket struct {
 	addrs        map[*Peer][]netip.AddrPort
 	wireListener net.Listener // of a client that has offered a wire, otherwise nil
 
-	reflexive reflexive
+	reflexive *stun.Addresses
 }
 
 // maxAddrs bounds the addresses from which packets of one peer are accepted.
@@ -64,7 +64,7 @@ func (p *Path) OpenDirect(sock udp.Socket, stunServers []string, local func() []
 		p: p, sock: sock, stun: stunServers, local: local,
 		byID: make(map[probe.ID]*Peer), byAddr: make(map[netip.AddrPort]*Peer), addrs: make(map[*Peer][]netip.AddrPort),
 	}
-	d.reflexive.init()
+	d.reflexive = stun.NewAddresses()
 	d.tcp = udp.Real(sock)
 	p.direct = d
 	go d.readDatagrams()
@@ -151,7 +151,7 @@ func (d *directSocket) readDatagrams() {
 // handleUnknown handles a datagram from an address that belongs to no peer.
 func (d *directSocket) handleUnknown(b []byte, from netip.AddrPort) {
 	if id, mapped, err := stun.ParseResponse(b); err == nil {
-		d.reflexive.addResponse(id, mapped, d.p.elapsed())
+		d.reflexive.AddResponse(id, mapped, d.p.elapsed())
 		return
 	}
 	id, ok := probe.Is(b)
